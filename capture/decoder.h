@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a protocol decoder is: a line in the table of capture/decoders.c and one file. It is fed the
+// bytes of a dialog in order, takes whole units off their front, and tells the dialog which calls,
+// returns and free messages it saw (capture/dialog.h). It allocates nothing per message.
+#pragma once
+
+#include "capture/dialog.h"
+
+typedef enum {
+    BB_MATCH_NO,      // certainly not a message of this protocol
+    BB_MATCH_MORE,    // cannot be told from so few bytes
+    BB_MATCH_MAYBE,   // looks like it, but other protocols can look the same: the port decides
+    BB_MATCH_REQUEST, // certainly this protocol, sent by the client
+    BB_MATCH_REPLY,   // certainly this protocol, sent by the server
+} BbMatch;
+
+#define BB_PARSE_BAD (-1) // parse: these bytes are not this protocol
+
+typedef struct BbDecoder {
+    const char *name;     // protocol name of the trace (`proto=`): lower case, static
+    bool tcp, udp;        // transports it runs on
+    guint16 ports[8];     // usual server ports, 0-terminated; they decide only BB_MATCH_MAYBE
+    gsize state_size;     // bytes of zeroed state a dialog gets
+
+    // Looks at the first bytes of a message. Must answer BB_MATCH_NO for random bytes; from text a
+    // person typed to another text protocol it must be told apart or answer MAYBE.
+    BbMatch (*probe)(const guint8 *data, gsize length);
+
+    // Takes units off the front of view and returns how many bytes (0 = wait for more), or
+    // BB_PARSE_BAD. Called again with what remains when more came, when a skip has ended (then also
+    // with no bytes at all), and once with view->closed when no more bytes will come. A datagram
+    // arrives whole, alone and with closed set; what is not taken of it is dropped.
+    // Only the first unit needs to be taken; the dialog calls again while bytes are taken.
+    gssize (*parse)(BbDialog *dialog, void *state, const BbView *view);
+
+    // Bytes are missing before the next ones of this direction (TCP): end what was under way with
+    // what was seen (CALLS.md: a message whose start was seen is kept), and find the next start of
+    // a message in the bytes to come. NULL: the dialog probes again at the next turn.
+    // Not called where bb_dialog_skip covered the missing bytes.
+    void (*gap)(BbDialog *dialog, void *state, BbDirection direction);
+
+    // The dialog ends (both sides closed, reset, evicted, end of capture): emit what was under way.
+    // May be NULL. Runs after the last parse with closed set.
+    void (*finish)(BbDialog *dialog, void *state);
+} BbDecoder;
+
+// All decoders, NULL-terminated, in order of probing; the last resort (turn-taking) is not in it.
+extern const BbDecoder *const bb_decoders[];
+extern const BbDecoder bb_decoder_turns;
+
+extern const BbDecoder bb_decoder_http;
+extern const BbDecoder bb_decoder_dns;
+extern const BbDecoder bb_decoder_postgres;
+extern const BbDecoder bb_decoder_redis;
+extern const BbDecoder bb_decoder_memcached;

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// A dialog: what a client and a server say to each other over one TCP connection or one pair of UDP
+// endpoints, as a decoder sees it. It holds the open calls and pairs returns with them, never by
+// position alone: TCP's own sequence and acknowledgement numbers say which reply can belong to which
+// request, so that loss does not shift the pairs.
+#pragma once
+
+#include "capture/packet.h"
+#include "data/names.h"
+
+typedef struct BbDialog BbDialog;
+
+typedef enum { BB_TO_SERVER = 0, BB_TO_CLIENT = 1 } BbDirection;
+
+static inline BbDirection bb_direction_other(BbDirection direction)
+{
+    return direction == BB_TO_SERVER ? BB_TO_CLIENT : BB_TO_SERVER;
+}
+
+// Which packet carried which bytes of a view: bytes up to `end` (exclusive, from the view's start).
+typedef struct BbMark {
+    gsize end;
+    gint64 time_ns;
+    guint32 ack;  // acknowledgement number of that packet
+    bool has_ack; // false for datagrams and segments without ACK
+} BbMark;
+
+// Contiguous bytes of one direction that no decoder has taken yet. Lent for one call.
+typedef struct BbView {
+    const guint8 *data;
+    gsize length;
+    BbDirection direction;
+    bool closed;         // no more bytes follow
+    bool datagram;
+    gsize missing;       // datagram: bytes at its end that the snap length cut
+    guint32 seq;         // TCP sequence number of data[0]
+    const BbMark *marks; // ascending; the last one's end is >= length
+    guint n_marks;
+} BbView;
+
+// A message being received, in the decoder's state: zero it, then add bytes.
+typedef struct BbPart {
+    gint64 first_ns, last_ns; // stamps of the packets with its first and last byte
+    guint64 bytes;            // seen so far
+    guint32 seq, ack;         // of its first byte
+    BbDirection direction;
+    bool begun, has_ack, is_tcp;
+} BbPart;
+
+// Adds bytes [from, to) of view. The first byte added is the message's first byte.
+void bb_part_add(BbPart *part, const BbView *view, gsize from, gsize to);
+static inline void bb_part_reset(BbPart *part)
+{
+    *part = (BbPart){0};
+}
+
+// The next `count` bytes of direction belong to part but are of no interest: they are counted, not
+// buffered and not shown; gaps among them do no harm. Bytes beyond what parse returned are meant.
+// parse is called when they are over (at once if they were all there). part lives in the state.
+void bb_dialog_skip(BbDialog *dialog, BbDirection direction, guint64 count, BbPart *part);
+// The same without an end: all to come in this direction (HTTP body until close).
+#define BB_SKIP_REST G_MAXUINT64
+
+// ---- calls ----------------------------------------------------------------------------------
+
+// An open call as the decoder may look at it. Lent until the next bb_dialog_ function.
+typedef struct BbOpenCall {
+    guint64 call; // handle: the id it has in the trace, never 0
+    guint64 key;  // the decoder's own (protocol id); 0 if order is all there is
+    guint32 tag;  // the decoder's own (method, command)
+    guint32 op;
+} BbOpenCall;
+
+// Opens a call whose request begins with part (at least its first byte). Returns its handle.
+// op is a name (bb_dialog_label) or BB_NAME_NONE. Too many open calls: the oldest is forgotten.
+guint64 bb_dialog_open(BbDialog *dialog, const BbPart *request, guint32 op, guint64 key,
+                       guint32 tag);
+// The request is complete: the call message is written. No effect if the call is gone or written.
+void bb_dialog_sent(BbDialog *dialog, guint64 call, const BbPart *request);
+// Both at once.
+guint64 bb_dialog_call(BbDialog *dialog, const BbPart *request, guint32 op, guint64 key,
+                       guint32 tag);
+
+// The open call that a reply in order belongs to: the oldest one it can answer by sequence numbers.
+// Older ones that can no longer be answered are given up (counted). NULL: the reply is an orphan.
+const BbOpenCall *bb_dialog_oldest(BbDialog *dialog, const BbPart *reply);
+// The open call with this key and of the other direction, oldest first; NULL if there is none.
+const BbOpenCall *bb_dialog_find(BbDialog *dialog, const BbPart *reply, guint64 key);
+// The open call of this handle, NULL if it was given up.
+const BbOpenCall *bb_dialog_get(BbDialog *dialog, guint64 call);
+// The youngest open call, whatever its direction; NULL if none.
+const BbOpenCall *bb_dialog_youngest(BbDialog *dialog);
+guint bb_dialog_open_calls(const BbDialog *dialog);
+
+// The call is answered by reply: the return message is written (after the call's, if that was not
+// written yet). call 0 or gone: an orphan return, written without id and counted. op of an orphan is
+// BB_NAME_NONE. status is a name: "ok", "error" or the protocol's own code.
+void bb_dialog_return(BbDialog *dialog, guint64 call, const BbPart *reply, guint32 status);
+
+// The call expects no return after all (noreply): written as a free message.
+void bb_dialog_one_way(BbDialog *dialog, guint64 call, const BbPart *request);
+// A free message.
+void bb_dialog_message(BbDialog *dialog, const BbPart *part, guint32 op, guint32 status);
+// A repetition of a request that is still open was seen: counted only.
+void bb_dialog_repeated(BbDialog *dialog);
+
+// ---- services ---------------------------------------------------------------------------------
+
+// Interns a label. There is a limit on different labels: beyond it the answer is the label `*`.
+guint32 bb_dialog_label(BbDialog *dialog, const char *text, gsize length);
+// Interns a status; the same limit.
+guint32 bb_dialog_status(BbDialog *dialog, const char *text, gsize length);
+
+// Where messages are really something else from here on (HTTP Upgrade, CONNECT, TLS after
+// SSLRequest): what follows in both directions is probed as if the connection began there.
+void bb_dialog_switch(BbDialog *dialog);
+
+// The decoder found its place again after bytes it could not read: counted.
+void bb_dialog_resynced(BbDialog *dialog);
+
+// DNS: address has this name (used where --names-from-dns asks for it).
+void bb_dialog_learn_name(BbDialog *dialog, const BbAddress *address, const char *name);

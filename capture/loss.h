@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything capture counts: what was seen, what was damaged, what was given up. One table gives
+// each its name in the trace and its sentence for people; nothing is lost without a line here.
+#pragma once
+
+#include "data/counters.h"
+
+// X(constant, name in the trace, what it means, is it a loss that lowers trust)
+#define BB_LOSS_TABLE(X)                                                                           \
+    X(BB_SEEN_FRAMES, "frames", "frames read", false)                                              \
+    X(BB_SEEN_BYTES, "frame_bytes", "bytes on the wire of the frames read", false)                 \
+    X(BB_SEEN_TCP, "tcp_packets", "TCP packets", false)                                            \
+    X(BB_SEEN_UDP, "udp_packets", "UDP packets", false)                                            \
+    X(BB_SEEN_CONNECTIONS, "connections", "TCP connections and UDP address pairs", false)          \
+    X(BB_SKIP_NOT_IP, "skipped_not_ip", "frames that carry no IP (ARP, STP, LLDP, ...)", false)    \
+    X(BB_SKIP_PROTOCOL, "skipped_not_tcp_udp", "IP packets of other protocols", false)             \
+    X(BB_SKIP_LINK, "skipped_link_type", "frames of a link type that is not supported", true)      \
+    X(BB_BAD_FRAME, "bad_frames", "frames whose headers make no sense", true)                      \
+    X(BB_CUT_FRAME, "cut_headers", "frames cut by the snap length inside their headers", true)     \
+    X(BB_CUT_PAYLOAD, "cut_payloads", "packets whose payload the snap length cut", true)           \
+    X(BB_DEEP_FRAME, "too_deep", "frames with more nested layers than the limit", true)            \
+    X(BB_FRAGMENTS, "ip_fragments", "IP fragments", false)                                         \
+    X(BB_FRAGMENT_DONE, "ip_reassembled", "IP packets put together from fragments", false)         \
+    X(BB_FRAGMENT_LOST, "ip_fragments_lost", "IP packets given up for want of fragments", true)    \
+    X(BB_FRAGMENT_BAD, "ip_fragments_bad", "IP fragments that overlap or run too far", true)       \
+    X(BB_TCP_RETRANSMITTED, "tcp_retransmitted", "TCP segments seen again (or mirrored twice)",    \
+      false)                                                                                       \
+    X(BB_TCP_REORDERED, "tcp_reordered", "TCP segments that came out of order", false)             \
+    X(BB_TCP_GAPS, "tcp_gaps", "holes in TCP streams", true)                                       \
+    X(BB_TCP_GAP_BYTES, "tcp_gap_bytes", "bytes missing in TCP streams", true)                     \
+    X(BB_TCP_MIDSTREAM, "tcp_midstream", "connections joined in the middle", false)                \
+    X(BB_TCP_RESETS, "tcp_resets", "connections reset", false)                                     \
+    X(BB_TCP_ODD, "tcp_odd", "TCP segments outside of any window, ignored", false)                 \
+    X(BB_TCP_BUFFER_LIMIT, "tcp_buffer_limit", "streams cut short by the memory limit", true)      \
+    X(BB_EVICTED_CONNECTIONS, "connections_evicted", "connections forgotten at the limit", true)   \
+    X(BB_DECODER_LOST, "decoder_resync", "times a decoder lost its place and found it again",      \
+      true)                                                                                        \
+    X(BB_DECODER_GAVE_UP, "decoder_gave_up", "streams that turned out to be no such protocol",     \
+      true)                                                                                        \
+    X(BB_MESSAGE_LIMIT, "message_limit", "streams whose message headers exceed the limit", true)   \
+    X(BB_PENDING_LIMIT, "pending_limit", "open calls forgotten at the limit per connection", true) \
+    X(BB_LABEL_LIMIT, "label_limit", "operation labels replaced by * at the limit", true)          \
+    X(BB_CALLS, "calls", "calls", false)                                                           \
+    X(BB_RETURNS, "returns", "returns", false)                                                     \
+    X(BB_FREES, "free_messages", "free messages", false)                                           \
+    X(BB_CALLS_UNRETURNED, "calls_unreturned", "calls whose return was not seen", true)            \
+    X(BB_RETURNS_ORPHANED, "returns_orphaned", "returns whose call was not seen", true)            \
+    X(BB_DATAGRAM_REPEATED, "requests_repeated", "retries of a request that was still open",       \
+      false)                                                                                       \
+    X(BB_KERNEL_RECEIVED, "kernel_received", "packets that passed the filter in the kernel",       \
+      false)                                                                                       \
+    X(BB_KERNEL_DROPPED, "kernel_dropped", "packets dropped by the kernel for want of buffer",     \
+      true)                                                                                        \
+    X(BB_INTERFACE_DROPPED, "interface_dropped", "packets dropped by the interface", true)         \
+    X(BB_SOURCE_CUT, "input_cut", "capture files that break off", true)                            \
+    X(BB_MESSAGES_LATE, "messages_late", "messages written out of order", false)
+
+typedef enum {
+#define X(constant, name, meaning, is_loss) constant,
+    BB_LOSS_TABLE(X)
+#undef X
+        BB_LOSS_COUNT
+} BbLossKind;
+
+typedef struct BbLoss {
+    guint64 count[BB_LOSS_COUNT];
+} BbLoss;
+
+// Name in the trace, sentence for people, and whether it lowers the trust in the trace. For a
+// counter read from a trace, bb_loss_find returns its kind, or BB_LOSS_COUNT.
+const char *bb_loss_name(BbLossKind kind);
+const char *bb_loss_meaning(BbLossKind kind);
+bool bb_loss_is_loss(BbLossKind kind);
+BbLossKind bb_loss_find(const char *name);
+
+// Adds all that are not zero to counters.
+void bb_loss_publish(const BbLoss *loss, BbCounters *counters);

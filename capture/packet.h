@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What travels inside capture/: a frame as a source gives it, and the packet that the layers found in
+// it. Both are lent until the next one is read.
+#pragma once
+
+#include "capture/address.h"
+
+typedef struct BbFrame {
+    gint64 time_ns;
+    const guint8 *data;
+    guint32 captured;  // bytes at data
+    guint32 length;    // bytes on the wire; more than captured where snaplen cut
+    int link_type;     // LINKTYPE_ or DLT_ of pcap
+    guint32 interface; // index among the interfaces of the capture
+} BbFrame;
+
+typedef enum { BB_TRANSPORT_TCP = 6, BB_TRANSPORT_UDP = 17 } BbTransport;
+
+#define BB_TCP_FIN 0x01u
+#define BB_TCP_SYN 0x02u
+#define BB_TCP_RST 0x04u
+#define BB_TCP_PSH 0x08u
+#define BB_TCP_ACK 0x10u
+#define BB_TCP_URG 0x20u
+
+typedef struct BbPacket {
+    gint64 time_ns;
+    BbAddress source, target;
+    guint16 source_port, target_port;
+    BbTransport transport;
+    guint8 tcp_flags;
+    guint32 seq, ack;      // TCP only
+    const guint8 *payload;
+    guint32 captured;      // bytes at payload
+    guint32 length;        // bytes of payload on the wire; more than captured where snaplen cut
+} BbPacket;

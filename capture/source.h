@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where frames come from: capture files and pipes (pcap, pcapng, also compressed; several in a row
+// are one capture) and interfaces, through libpcap.
+#pragma once
+
+#include "capture/loss.h"
+#include "capture/packet.h"
+
+typedef struct BbSource BbSource;
+
+typedef enum {
+    BB_SOURCE_FRAME, // *frame is filled, lent until the next call
+    BB_SOURCE_IDLE,  // live: nothing came within the poll interval (100 ms) or a signal arrived
+    BB_SOURCE_END,   // no more frames
+    BB_SOURCE_ERROR, // error is set
+} BbSourceStatus;
+
+typedef struct BbSourceOptions {
+    const char *const *files;  // -r, NULL-terminated, lent while the source lives; or NULL
+    const char *interface;     // -i, or NULL
+    const char *filter;        // pcap-filter(7) expression, or NULL
+    int snaplen;               // bytes a packet, live
+    int buffer_bytes;          // ring of the kernel, live
+    bool promiscuous;
+} BbSourceOptions;
+
+#define BB_SOURCE_SNAPLEN 262144
+#define BB_SOURCE_BUFFER (64 * 1024 * 1024)
+
+BbSourceOptions bb_source_options_default(void);
+
+// Opens an interface, or the first of the files. loss is lent.
+BbSource *bb_source_open(const BbSourceOptions *options, BbLoss *loss, GError **error);
+void bb_source_free(BbSource *source);
+
+// A file that cannot be opened or is no capture is an error (BB_SOURCE_ERROR) that names it; the next
+// call goes on with the file after it, so that nothing good is lost. A file that breaks off gives
+// what it holds, a warning (see below) and the next file.
+BbSourceStatus bb_source_next(BbSource *source, BbFrame *frame, GError **error);
+
+// A warning to print (file that breaks off, link type unknown, ...), yours to free, or NULL.
+char *bb_source_take_warning(BbSource *source);
+
+// Live: reads the kernel's counters into loss (received, dropped, dropped by the interface).
+void bb_source_update_loss(BbSource *source);
+
+// What is read now, for messages and progress: a file name or "interface eth1". Lent.
+const char *bb_source_name(const BbSource *source);
+// Share of the files' bytes read so far, 0 to 1; negative where unknown (pipe, live).
+double bb_source_progress(const BbSource *source);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbSource, bb_source_free)

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes JSON (RFC 8259) into a GString or a FILE: commas, escapes and fixed number formats, so that
+// the same value is the same bytes. Text that is not UTF-8 is written with U+FFFD in place of the
+// bytes that are not.
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+typedef struct BbJson BbJson;
+
+BbJson *bb_json_new(FILE *out); // lent; indent-free, one space after ':' and ','
+// Returns false when writing to the FILE failed at any time.
+bool bb_json_finish(BbJson *json);
+void bb_json_free(BbJson *json);
+
+void bb_json_begin_object(BbJson *json);
+void bb_json_end_object(BbJson *json);
+void bb_json_begin_array(BbJson *json);
+void bb_json_end_array(BbJson *json);
+void bb_json_key(BbJson *json, const char *key);
+void bb_json_newline(BbJson *json); // a line break between two values, for people and diffs
+
+void bb_json_string(BbJson *json, const char *text);
+void bb_json_uint(BbJson *json, guint64 value);
+void bb_json_int(BbJson *json, gint64 value);
+void bb_json_bool(BbJson *json, bool value);
+void bb_json_null(BbJson *json);
+// Nanoseconds as seconds with 9 decimals, from integers: a double cannot hold them.
+void bb_json_seconds(BbJson *json, gint64 ns);
+// A share or probability with 4 decimals.
+void bb_json_share(BbJson *json, double value);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbJson, bb_json_free)

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names: interned once, found again, the empty one is 0.
+#include "data/names.h"
+#include "tests/unit/test.h"
+
+START_TEST(interned_once)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    guint32 a = bb_names_intern(names, "auth");
+    ck_assert_uint_eq(a, 1);
+    ck_assert_uint_eq(bb_names_intern_len(names, "authority", 4), a);
+    ck_assert_str_eq(bb_names_text(names, a), "auth");
+    ck_assert_uint_eq(bb_names_count(names), 2);
+}
+END_TEST
+
+START_TEST(empty_is_none)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    ck_assert_uint_eq(bb_names_intern(names, ""), BB_NAME_NONE);
+    ck_assert_uint_eq(bb_names_find(names, "never seen"), BB_NAME_NONE);
+    ck_assert_str_eq(bb_names_text(names, BB_NAME_NONE), "");
+}
+END_TEST
+
+START_TEST(long_texts)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autofree char *text = g_strnfill(100000, 'x');
+    guint32 a = bb_names_intern_len(names, text, 100000);
+    ck_assert_uint_eq(bb_names_intern(names, text), a);
+}
+END_TEST
+
+TEST_MAIN("names", interned_once, empty_is_none, long_texts)

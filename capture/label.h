@@ -9,20 +9,30 @@
 // All write to out (BB_LABEL_MAX + 1 bytes, NUL-terminated) and return the length. Input is any
 // bytes; output is printable UTF-8 or ASCII.
 
-// Method and path: "GET /cart/*". The query is dropped. A segment becomes `*` where it is a number,
-// hex of 6 or more digits (also in UUID form), holds a digit run of 3 or more, is longer than 40
-// bytes, or looks random (base64-like: digits mixed among letters).
+// Method and path: "GET /cart/*". Scheme, host, query and matrix parameters (;x=y) are dropped. A
+// segment becomes `*` where it
+//   - is a number (also with punctuation: 2024-01-31, 3.14),
+//   - holds a run of 3 or more digits, or is longer than 40 bytes,
+//   - holds a word of 6 or more hex digits, at least one of them 0-9 (all hex and longer than 15
+//     with dashes: a UUID without any 0-9 as well),
+//   - looks random: a word of 8 or more in which letters, capitals and digits alternate (base64),
+//   - names a person (x@y), or holds what cannot stand in a path: blanks, controls, escaped
+//     delimiters, bytes that are not UTF-8. Other escapes are decoded.
+// Of such a segment a file extension and a verb stay (`*.png`, `*:cancel`); of key=value and
+// Name(value) the value varies (`id=*`, `Users(*)`). CONNECT keeps its host and port.
 gsize bb_label_http(char *out, const guint8 *method, gsize method_length, const guint8 *path,
                     gsize path_length);
 
 // Verb and table: "SELECT users". Comments (/* */, --, #) and leading parentheses are skipped; the
-// table is the first name after FROM, INTO, UPDATE, TABLE, JOIN, ...; quotes and schemas are handled;
-// numbers in table names (shards: users_17) become `*`. Verbs without a table stand alone: "BEGIN".
+// table is the first name after FROM, INTO, UPDATE, TABLE, JOIN, ...; quotes and schemas are
+// handled; numbers in table names (shards: users_17) become `*`. Verbs without a table stand alone:
+// "BEGIN".
 gsize bb_label_sql(char *out, const guint8 *sql, gsize length);
 
 // A domain name below the registered domain varies: "A *.example.com" where the first label holds
 // digits or is long, else "A www.example.com".
 gsize bb_label_dns(char *out, const char *type, const char *name);
 
-// A command word in upper case, cut to printable bytes: "GET".
+// A command word in upper case: "GET". It ends at the first byte that is not printable ASCII,
+// blanks included; no such word gives the empty text.
 gsize bb_label_word(char *out, const guint8 *word, gsize length);

@@ -2,6 +2,13 @@
 // From a frame to a packet: a walk over a table of layer decoders with a depth limit. Each layer
 // refuses in the order of its bytes, takes its header off, and says which layer is next; tunnels
 // are new lines in the table.
+//
+// Checksums of IPv4, TCP and UDP are not verified: where a host is captured on itself, its network
+// card fills them in after the capture (checksum offload).
+//
+// Every frame is counted once: as a packet (BB_SEEN_TCP, BB_SEEN_UDP), as a fragment, or as the
+// reason why there is none. A header that runs past the end of its packet is BB_BAD_FRAME, one that
+// runs past the bytes captured BB_CUT_FRAME. TCP options cut by the snap length do no harm.
 #pragma once
 
 #include "capture/fragment.h"
@@ -16,11 +23,17 @@ typedef struct BbLayers BbLayers;
 BbLayers *bb_layers_new(BbLoss *loss, gsize max_fragment_bytes);
 void bb_layers_free(BbLayers *layers);
 
-// Finds the TCP or UDP packet in frame. Returns false when there is none (counted in loss).
-// The payload of packet is lent until the next call.
+// Finds the TCP or UDP packet in frame. Returns false when there is none (counted in loss); packet
+// then holds nothing of use. The payload of packet is lent until the next call, or as long as the
+// frame, whichever is shorter. A packet put together from fragments has the time of its first
+// bytes.
 bool bb_layers_decode(BbLayers *layers, const BbFrame *frame, BbPacket *packet);
 
-// Whether frames of this link type can be read, and the names of those that can.
+// The capture is over: packets that still want fragments are counted as lost.
+void bb_layers_finish(BbLayers *layers);
+
+// Whether frames of this link type can be read, and the names of those that can, as pcap has them:
+// "EN10MB, LINUX_SLL, ...".
 bool bb_layers_knows_link(int link_type);
 void bb_layers_append_link_names(GString *out);
 

@@ -10,17 +10,18 @@ typedef struct BbSource BbSource;
 
 typedef enum {
     BB_SOURCE_FRAME, // *frame is filled, lent until the next call
-    BB_SOURCE_IDLE,  // live: nothing came within the poll interval (100 ms) or a signal arrived
+    BB_SOURCE_IDLE,  // live: nothing came within the poll interval (100 ms) or a signal arrived;
+                     // file: the filter refused many frames in a row. Call again
     BB_SOURCE_END,   // no more frames
     BB_SOURCE_ERROR, // error is set
 } BbSourceStatus;
 
 typedef struct BbSourceOptions {
-    const char *const *files;  // -r, NULL-terminated, lent while the source lives; or NULL
-    const char *interface;     // -i, or NULL
-    const char *filter;        // pcap-filter(7) expression, or NULL
-    int snaplen;               // bytes a packet, live
-    int buffer_bytes;          // ring of the kernel, live
+    const char *const *files; // -r, NULL-terminated, lent while the source lives; or NULL
+    const char *interface;    // -i, or NULL
+    const char *filter;       // pcap-filter(7) expression, or NULL
+    int snaplen;              // bytes a packet, live
+    int buffer_bytes;         // ring of the kernel, live
     bool promiscuous;
 } BbSourceOptions;
 
@@ -29,19 +30,25 @@ typedef struct BbSourceOptions {
 
 BbSourceOptions bb_source_options_default(void);
 
-// Opens an interface, or the first of the files. loss is lent.
+// Opens an interface, or the first of the files. Fails where nothing could be read at all: no such
+// interface, no permission, a filter that does not compile (G_OPTION_ERROR), the only file there is
+// cannot be read. loss is lent.
 BbSource *bb_source_open(const BbSourceOptions *options, BbLoss *loss, GError **error);
 void bb_source_free(BbSource *source);
 
-// A file that cannot be opened or is no capture is an error (BB_SOURCE_ERROR) that names it; the next
-// call goes on with the file after it, so that nothing good is lost. A file that breaks off gives
-// what it holds, a warning (see below) and the next file.
+// A file that cannot be opened or is no capture is an error (BB_SOURCE_ERROR) that names it; the
+// next call goes on with the file after it, so that nothing good is lost. A file that breaks off
+// gives what it holds, a warning (see below) and the next file.
 BbSourceStatus bb_source_next(BbSource *source, BbFrame *frame, GError **error);
 
 // A warning to print (file that breaks off, link type unknown, ...), yours to free, or NULL.
 char *bb_source_take_warning(BbSource *source);
 
-// Live: reads the kernel's counters into loss (received, dropped, dropped by the interface).
+// Live: brings the kernel's counters in loss up to date; call it as often as you like, at least
+// once in 2^32 packets. BB_KERNEL_RECEIVED counts packets that passed the filter, those that were
+// then dropped (BB_KERNEL_DROPPED) included: frames given = received - dropped - waiting in the
+// ring. On the loopback interface the kernel counts each packet twice (out and in), and one is
+// given.
 void bb_source_update_loss(BbSource *source);
 
 // What is read now, for messages and progress: a file name or "interface eth1". Lent.

@@ -14,5 +14,19 @@ typedef struct BbCall {
     guint32 caller, callee, op, status, proto; // names
 } BbCall;
 
+static inline bool bb_call_is_returned(const BbCall *call)
+{
+    return call->return_ns != BB_TIME_NONE;
+}
+
+// to - from, held at the ends of gint64: stamps of a hostile trace may be any number.
+static inline gint64 bb_time_between(gint64 from, gint64 to)
+{
+    gint64 between;
+    if (__builtin_sub_overflow(to, from, &between))
+        return to < from ? G_MININT64 : G_MAXINT64;
+    return between;
+}
+
 // A root or a call whose parent was not found.
 #define BB_CALL_NO_PARENT G_MAXUINT32

@@ -13,9 +13,9 @@ typedef struct BbInput BbInput;
 BbInput *bb_input_open(const char *path, GError **error);
 void bb_input_free(BbInput *input);
 
-// Reads up to size bytes; fewer only at the end. Returns the number read, 0 at the end. A compressed
-// stream that breaks off or is damaged ends there, and bb_input_damage() says so: what was good
-// before it has been delivered. Returns -1 with an error when the operating system fails.
+// Reads up to size bytes; fewer only at the end. Returns the number read, 0 at the end. A
+// compressed stream that breaks off or is damaged ends there, and bb_input_damage() says so: what
+// was good before it has been delivered. Returns -1 with an error when the operating system fails.
 gssize bb_input_read(BbInput *input, void *buffer, gsize size, GError **error);
 
 // Looks at the next bytes without taking them: up to size, at most 64. Returns how many there are.
@@ -27,10 +27,14 @@ const char *bb_input_damage(const BbInput *input);
 // Name for messages: the path, or "standard input". Lent.
 const char *bb_input_name(const BbInput *input);
 
-// Turns the rest of input into a FILE for libraries that want one (libpcap). Takes input over: fclose
-// frees it. A plain seekable file becomes a plain FILE, so that nothing is slower than it must be.
-// damage (may be NULL) receives a copy of the sentence of bb_input_damage when the stream breaks
-// off while it is read; it must outlive the FILE, and is the caller's to g_free.
+// The file descriptor behind input, lent. A dup() of it shares the position in the file, and stays
+// good when a FILE takes input over: that is how progress can be told.
+int bb_input_descriptor(const BbInput *input);
+
+// Turns the rest of input into a FILE for libraries that want one (libpcap). Takes input over:
+// fclose frees it. A plain seekable file becomes a plain FILE, so that nothing is slower than it
+// must be. damage (may be NULL) receives a copy of the sentence of bb_input_damage when the stream
+// breaks off while it is read; it must outlive the FILE, and is the caller's to g_free.
 FILE *bb_input_take_file(BbInput *input, char **damage, GError **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbInput, bb_input_free)

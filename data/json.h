@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes JSON (RFC 8259) into a GString or a FILE: commas, escapes and fixed number formats, so that
-// the same value is the same bytes. Text that is not UTF-8 is written with U+FFFD in place of the
-// bytes that are not.
+// Writes JSON (RFC 8259) to a FILE: commas, escapes and fixed number formats, so that the same value
+// is the same bytes in every locale. Text that is not UTF-8 is written with U+FFFD in place of the
+// bytes that are not. Using it out of turn (a value without key in an object) is our mistake: assert.
 #pragma once
 
 #include <glib.h>
@@ -11,7 +11,8 @@
 typedef struct BbJson BbJson;
 
 BbJson *bb_json_new(FILE *out); // lent; indent-free, one space after ':' and ','
-// Returns false when writing to the FILE failed at any time.
+// Writes out what waits, ends the last line. Returns false when writing to the FILE failed at any
+// time (errno says why). Everything that was begun must have ended. After it, only free.
 bool bb_json_finish(BbJson *json);
 void bb_json_free(BbJson *json);
 
@@ -20,7 +21,9 @@ void bb_json_end_object(BbJson *json);
 void bb_json_begin_array(BbJson *json);
 void bb_json_end_array(BbJson *json);
 void bb_json_key(BbJson *json, const char *key);
-void bb_json_newline(BbJson *json); // a line break between two values, for people and diffs
+// A line break in place of the space before the next value, key or closing bracket, for people and
+// diffs. Values of the top level (JSON Lines) are parted by line breaks anyway.
+void bb_json_newline(BbJson *json);
 
 void bb_json_string(BbJson *json, const char *text);
 void bb_json_uint(BbJson *json, guint64 value);
@@ -29,7 +32,7 @@ void bb_json_bool(BbJson *json, bool value);
 void bb_json_null(BbJson *json);
 // Nanoseconds as seconds with 9 decimals, from integers: a double cannot hold them.
 void bb_json_seconds(BbJson *json, gint64 ns);
-// A share or probability with 4 decimals.
+// A share or probability with 4 decimals; null if it is no number.
 void bb_json_share(BbJson *json, double value);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbJson, bb_json_free)

@@ -7,6 +7,7 @@
 
 #define BB_TIME_NONE G_MININT64
 #define BB_BYTES_NONE G_MAXUINT64
+#define BB_OFFSET_NONE G_MAXUINT64
 
 typedef enum {
     BB_CALL,   // a request that expects a return
@@ -40,7 +41,8 @@ typedef struct BbMessage {
     BbId id;        // shared by a call and its return; absent for most free messages
     BbId path;      // ground truth: path instance. No algorithm reads it
     BbId parent;    // ground truth: id of the causing call, BB_ID_DASH for a root. Likewise
-    guint64 offset; // position of the first byte in its direction of conn, where conn is known
+    guint64 offset; // position of the first byte in its direction of conn; BB_OFFSET_NONE if not
+                    // known
     const char *conn;  // connection, NULL if not known; lent until the next message is read
     const char *extra; // keys of a text trace that we do not know, percent-encoded as they came,
                        // NULL if none; lent until the next message is read

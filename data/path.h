@@ -12,8 +12,15 @@
 // its parent.
 typedef struct BbInstance {
     guint32 first, count;
-    guint32 pattern; // index into BbPaths.patterns before any ranking
+    guint32 pattern; // index into BbPaths.patterns before any ranking; BB_PATTERN_NONE for a call
+                     // without return, which is an instance of its own
 } BbInstance;
+
+#define BB_PATTERN_NONE G_MAXUINT32
+
+// Levels of calls in one instance. A deeper chain (nothing but damage or malice makes one) is cut:
+// what is below is an instance of its own. So whoever walks a pattern may do it by recursion.
+#define BB_PATHS_DEPTH_MAX 512u
 
 typedef struct BbPaths {
     const char *algorithm; // "nesting", static
@@ -31,6 +38,9 @@ typedef struct BbPaths {
     guint64 free_messages;    // neither call nor return
     guint64 calls_unreturned; // calls without return
     guint64 returns_orphaned; // returns without call
+    guint64 deep_calls;       // calls that became roots because of BB_PATHS_DEPTH_MAX
+    guint64 children;         // calls with at least one candidate parent, and how many candidates
+    guint64 candidates;       // they have in all: candidates / children is the parallelism
     gint64 start_ns, end_ns;  // first and last time seen; BB_TIME_NONE if empty
 } BbPaths;
 

@@ -13,7 +13,7 @@ GQuark bb_trace_error_quark(void);
 typedef enum {
     BB_TRACE_ERROR_FORM,    // no trace at all, or of a version we do not know
     BB_TRACE_ERROR_LINE,    // a malformed line of a text trace
-    BB_TRACE_ERROR_DAMAGED, // never returned by next(): see bb_trace_reader_damage
+    BB_TRACE_ERROR_MESSAGE, // a message that no trace can hold was to be written
 } BbTraceError;
 
 typedef struct BbTraceReader BbTraceReader;
@@ -30,7 +30,7 @@ void bb_trace_reader_skip_bad_lines(BbTraceReader *reader, bool skip);
 // failure (error set). A .bbt that is cut or damaged is no failure: whole blocks are delivered.
 bool bb_trace_reader_next(BbTraceReader *reader, BbMessage *message, GError **error);
 
-// What is known once next() has returned false.
+// What is known once next() has returned false (the form: at once).
 BbTraceForm bb_trace_reader_form(const BbTraceReader *reader);
 guint64 bb_trace_reader_messages(const BbTraceReader *reader); // delivered so far
 guint64 bb_trace_reader_bad_lines(const BbTraceReader *reader);

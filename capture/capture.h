@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stage: frames in, messages out (HOUSE: frames -> messages). One thread, one capture; memory
+// is bounded by the limits in the options, whatever the traffic.
+#pragma once
+
+#include "capture/loss.h"
+#include "capture/nodes.h"
+#include "capture/packet.h"
+#include "data/order.h"
+
+typedef struct BbCapture BbCapture;
+
+typedef struct BbCaptureOptions {
+    guint max_connections; // connections and UDP address pairs remembered; beyond it the one that
+                           // was silent for longest is ended and forgotten
+    gsize max_held_bytes; // bytes waiting for reassembly or for the rest of a header, in total
+} BbCaptureOptions;
+
+#define BB_CAPTURE_CONNECTIONS 131072u
+#define BB_CAPTURE_HELD_BYTES (64u * 1024u * 1024u)
+
+BbCaptureOptions bb_capture_options_default(void);
+
+// names, nodes and loss are lent. sink gets messages when they are complete, which is not the order
+// of their first bytes: see data/order.h. The first error of the sink ends the work.
+BbCapture *bb_capture_new(const BbCaptureOptions *options, BbNames *names, BbNodes *nodes,
+                          BbLoss *loss, BbMessageSink sink, gpointer user);
+// Does not write what is still open: see finish.
+void bb_capture_free(BbCapture *capture);
+
+// Names of hosts in DNS answers are told to the nodes.
+void bb_capture_learn_names(BbCapture *capture, bool learn);
+
+// Takes a frame (layers and all) or a packet. Returns false with an error when the sink failed.
+bool bb_capture_frame(BbCapture *capture, const BbFrame *frame, GError **error);
+bool bb_capture_packet(BbCapture *capture, const BbPacket *packet, GError **error);
+
+// The capture ends: connections that are still open end with it.
+bool bb_capture_finish(BbCapture *capture, GError **error);
+
+guint bb_capture_connections(const BbCapture *capture); // remembered now
+gsize bb_capture_held_bytes(const BbCapture *capture);
+
+// ---- for dialogs --------------------------------------------------------------------------------
+BbNames *bb_capture_names(BbCapture *capture);
+BbNodes *bb_capture_nodes(BbCapture *capture);
+BbLoss *bb_capture_loss(BbCapture *capture);
+bool bb_capture_learns_names(const BbCapture *capture);
+guint64 bb_capture_new_call(BbCapture *capture);
+// Interns text among the labels, of which there are at most BB_CAPTURE_LABELS.
+guint32 bb_capture_label(BbCapture *capture, const char *text, gsize length);
+void bb_capture_emit(BbCapture *capture, const BbMessage *message);
+
+#define BB_CAPTURE_LABELS 65536u
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbCapture, bb_capture_free)

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: what a decoder recognised (parts of messages, which are calls, which are replies). Out:
+// messages with call ids. The pairing is by key or by order, checked by TCP's numbers.
+#include "capture/dialog.h"
+
+#include "capture/dialog_state.h"
+
+// ---- parts ------------------------------------------------------------------------------------
+
+static const BbMark *mark_at(const BbView *view, gsize at)
+{
+    guint low = 0, high = view->n_marks - 1;
+    while (low < high) {
+        guint middle = (low + high) / 2;
+        if (at < view->marks[middle].end)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return &view->marks[low];
+}
+
+void bb_part_add(BbPart *part, const BbView *view, gsize from, gsize to)
+{
+    if (to <= from || view->n_marks == 0)
+        return;
+    if (!part->begun) {
+        const BbMark *first = mark_at(view, from);
+        *part = (BbPart){
+            .first_ns = first->time_ns,
+            .seq = view->seq + (guint32)from,
+            .ack = first->ack,
+            .has_ack = first->has_ack,
+            .direction = view->direction,
+            .begun = true,
+            .is_tcp = !view->datagram,
+        };
+    }
+    part->last_ns = mark_at(view, to - 1)->time_ns;
+    part->bytes += to - from;
+}
+
+// ---- messages ---------------------------------------------------------------------------------
+
+static const char *conn_text(BbDialog *dialog)
+{
+    if (!dialog->is_tcp || dialog->conn)
+        return dialog->conn;
+    // The same for every observer, whoever it takes for the client: the lower endpoint first.
+    const BbEndpoints *ends = dialog->endpoints;
+    int order = memcmp(&ends->address[0], &ends->address[1], sizeof ends->address[0]);
+    guint low = order > 0 || (order == 0 && ends->port[0] > ends->port[1]);
+    char a[BB_ADDRESS_TEXT], b[BB_ADDRESS_TEXT];
+    bb_address_format_port(&ends->address[low], ends->port[low], a);
+    bb_address_format_port(&ends->address[!low], ends->port[!low], b);
+    dialog->conn = g_strconcat(a, "-", b, NULL);
+    return dialog->conn;
+}
+
+static guint32 node_of(BbDialog *dialog, guint side)
+{
+    if (!dialog->node[side])
+        dialog->node[side] =
+            bb_nodes_name(bb_capture_nodes(dialog->capture), &dialog->endpoints->address[side],
+                          dialog->endpoints->port[side], side != dialog->client);
+    return dialog->node[side];
+}
+
+static const char *protocol_name(const BbDialog *dialog)
+{
+    if (dialog->decoder == &bb_decoder_turns)
+        return dialog->is_tcp ? "tcp" : "udp";
+    return dialog->decoder->name;
+}
+
+static void emit(BbDialog *dialog, BbKind kind, const BbPart *part, guint64 call, guint32 op,
+                 guint32 status)
+{
+    static const BbLossKind counter[] = {
+        [BB_CALL] = BB_CALLS, [BB_RETURN] = BB_RETURNS, [BB_FREE] = BB_FREES};
+    bb_capture_loss(dialog->capture)->count[counter[kind]]++;
+    guint sender = bb_dialog_side(dialog, part->direction);
+    if (!dialog->proto)
+        dialog->proto = bb_names_intern(bb_capture_names(dialog->capture), protocol_name(dialog));
+    BbMessage message = bb_message_empty();
+    message.kind = kind;
+    message.time_ns = part->first_ns;
+    message.end_ns = MAX(part->last_ns, part->first_ns);
+    message.bytes = part->bytes;
+    message.sender = node_of(dialog, sender);
+    message.receiver = node_of(dialog, !sender);
+    message.op = op;
+    message.status = status;
+    message.proto = dialog->proto;
+    message.conn = conn_text(dialog);
+    message.offset = part->seq;
+    if (call)
+        message.id = bb_id_number(call);
+    bb_capture_emit(dialog->capture, &message);
+}
+
+static void write_call(BbDialog *dialog, BbOpenEntry *entry)
+{
+    if (entry->sent)
+        return;
+    entry->sent = true;
+    emit(dialog, BB_CALL, &entry->request, entry->open.call, entry->open.op, BB_NAME_NONE);
+}
+
+// ---- open calls -------------------------------------------------------------------------------
+
+static void remove_entry(BbDialog *dialog, guint index)
+{
+    dialog->n_open--;
+    memmove(&dialog->open[index], &dialog->open[index + 1],
+            (dialog->n_open - index) * sizeof dialog->open[0]);
+}
+
+static void give_up(BbDialog *dialog, guint index)
+{
+    write_call(dialog, &dialog->open[index]);
+    bb_capture_loss(dialog->capture)->count[BB_CALLS_UNRETURNED]++;
+    remove_entry(dialog, index);
+}
+
+static BbOpenEntry *find_call(BbDialog *dialog, guint64 call)
+{
+    for (guint i = 0; i < dialog->n_open; i++)
+        if (dialog->open[i].open.call == call)
+            return &dialog->open[i];
+    return NULL;
+}
+
+static BbOpenEntry *append_entry(BbDialog *dialog)
+{
+    if (dialog->n_open == BB_DIALOG_OPEN_CALLS) {
+        bb_capture_loss(dialog->capture)->count[BB_PENDING_LIMIT]++;
+        give_up(dialog, 0);
+    }
+    if (dialog->n_open == dialog->open_capacity) {
+        dialog->open_capacity = (guint16)MAX(2, dialog->open_capacity * 2);
+        dialog->open = g_renew(BbOpenEntry, dialog->open, dialog->open_capacity);
+    }
+    return &dialog->open[dialog->n_open++];
+}
+
+// After a gap in the requests, a reply could belong to a request that was never seen, as long as
+// the caller may have sent it together with this one (pipelining). It did not when all known calls
+// are answered and the caller has since acknowledged more than their answers: the answers to the
+// lost.
+static bool is_ambiguous(BbDialog *dialog, const BbPart *request)
+{
+    BbSide *side = &dialog->side[bb_dialog_side(dialog, request->direction)];
+    const BbSide *other = &dialog->side[!bb_dialog_side(dialog, request->direction)];
+    if (!side->gap_open)
+        return false;
+    if (dialog->n_open == 0 && request->has_ack &&
+        (!other->answered || (gint32)(request->ack - other->answered_seq) > 0))
+        side->gap_open = false;
+    return side->gap_open;
+}
+
+guint64 bb_dialog_open(BbDialog *dialog, const BbPart *request, guint32 op, guint64 key,
+                       guint32 tag)
+{
+    bool ambiguous = key == 0 && is_ambiguous(dialog, request);
+    guint64 call = bb_capture_new_call(dialog->capture);
+    BbOpenEntry *entry = append_entry(dialog);
+    *entry = (BbOpenEntry){
+        .open = {.call = call, .key = key, .tag = tag, .op = op},
+        .request = *request,
+    };
+    if (ambiguous)
+        give_up(dialog, dialog->n_open - 1u);
+    return call;
+}
+
+void bb_dialog_sent(BbDialog *dialog, guint64 call, const BbPart *request)
+{
+    BbOpenEntry *entry = find_call(dialog, call);
+    if (!entry || entry->sent)
+        return;
+    entry->request = *request;
+    write_call(dialog, entry);
+}
+
+guint64 bb_dialog_call(BbDialog *dialog, const BbPart *request, guint32 op, guint64 key,
+                       guint32 tag)
+{
+    guint64 call = bb_dialog_open(dialog, request, op, key, tag);
+    bb_dialog_sent(dialog, call, request);
+    return call;
+}
+
+// A reply can only answer a request that its sender had received (the packet acknowledges the
+// request's first byte) and that was made before the caller had received the reply.
+static bool can_answer(const BbPart *reply, const BbPart *request)
+{
+    if (!reply->is_tcp || !request->is_tcp)
+        return true;
+    if (reply->has_ack && (gint32)(reply->ack - request->seq) <= 0)
+        return false;
+    return !request->has_ack || (gint32)(reply->seq - request->ack) >= 0;
+}
+
+const BbOpenCall *bb_dialog_oldest(BbDialog *dialog, const BbPart *reply)
+{
+    for (guint i = 0; i < dialog->n_open; i++) {
+        BbOpenEntry *entry = &dialog->open[i];
+        if (entry->request.direction == reply->direction)
+            continue;
+        if (!can_answer(reply, &entry->request))
+            return NULL; // and no younger call can be answered by it
+        entry->matched = true;
+        return &entry->open;
+    }
+    return NULL;
+}
+
+const BbOpenCall *bb_dialog_find(BbDialog *dialog, const BbPart *reply, guint64 key)
+{
+    for (guint i = 0; i < dialog->n_open; i++) {
+        BbOpenEntry *entry = &dialog->open[i];
+        if (entry->open.key == key && entry->request.direction != reply->direction) {
+            entry->matched = true;
+            return &entry->open;
+        }
+    }
+    return NULL;
+}
+
+const BbOpenCall *bb_dialog_get(BbDialog *dialog, guint64 call)
+{
+    BbOpenEntry *entry = find_call(dialog, call);
+    return entry ? &entry->open : NULL;
+}
+
+const BbOpenCall *bb_dialog_youngest(BbDialog *dialog)
+{
+    return dialog->n_open ? &dialog->open[dialog->n_open - 1].open : NULL;
+}
+
+guint bb_dialog_open_calls(const BbDialog *dialog)
+{
+    return dialog->n_open;
+}
+
+void bb_dialog_return(BbDialog *dialog, guint64 call, const BbPart *reply, guint32 status)
+{
+    BbSide *side = &dialog->side[bb_dialog_side(dialog, reply->direction)];
+    BbOpenEntry *entry = call ? find_call(dialog, call) : NULL;
+    if (!entry) {
+        bb_capture_loss(dialog->capture)->count[BB_RETURNS_ORPHANED]++;
+        emit(dialog, BB_RETURN, reply, 0, BB_NAME_NONE, status);
+        return;
+    }
+    side->answered = true;
+    side->answered_seq = reply->seq + (guint32)reply->bytes;
+    write_call(dialog, entry);
+    emit(dialog, BB_RETURN, reply, call, entry->open.op, status);
+    remove_entry(dialog, (guint)(entry - dialog->open));
+}
+
+void bb_dialog_one_way(BbDialog *dialog, guint64 call, const BbPart *request)
+{
+    BbOpenEntry *entry = find_call(dialog, call);
+    if (!entry)
+        return;
+    if (entry->sent) {
+        give_up(dialog, (guint)(entry - dialog->open));
+        return;
+    }
+    guint32 op = entry->open.op;
+    remove_entry(dialog, (guint)(entry - dialog->open));
+    bb_dialog_message(dialog, request, op, BB_NAME_NONE);
+}
+
+void bb_dialog_message(BbDialog *dialog, const BbPart *part, guint32 op, guint32 status)
+{
+    emit(dialog, BB_FREE, part, 0, op, status);
+}
+
+void bb_dialog_repeated(BbDialog *dialog)
+{
+    bb_capture_loss(dialog->capture)->count[BB_DATAGRAM_REPEATED]++;
+}
+
+void bb_dialog_give_up_before(BbDialog *dialog, guint side, guint32 seq)
+{
+    for (guint i = 0; i < dialog->n_open;) {
+        const BbOpenEntry *entry = &dialog->open[i];
+        bool ours = bb_dialog_side(dialog, entry->request.direction) == side;
+        bool answered_in_gap = !entry->request.has_ack || (gint32)(seq - entry->request.ack) > 0;
+        if (ours && entry->open.key == 0 && answered_in_gap)
+            give_up(dialog, i);
+        else
+            dialog->open[i++].matched = false;
+    }
+}
+
+void bb_dialog_give_up_all(BbDialog *dialog)
+{
+    while (dialog->n_open)
+        give_up(dialog, 0);
+}
+
+// ---- services ---------------------------------------------------------------------------------
+
+guint32 bb_dialog_label(BbDialog *dialog, const char *text, gsize length)
+{
+    return bb_capture_label(dialog->capture, text, length);
+}
+
+guint32 bb_dialog_status(BbDialog *dialog, const char *text, gsize length)
+{
+    return bb_capture_label(dialog->capture, text, length);
+}
+
+void bb_dialog_switch(BbDialog *dialog)
+{
+    dialog->switching = true;
+}
+
+void bb_dialog_resynced(BbDialog *dialog)
+{
+    bb_capture_loss(dialog->capture)->count[BB_DECODER_LOST]++;
+}
+
+void bb_dialog_learn_name(BbDialog *dialog, const BbAddress *address, const char *name)
+{
+    if (bb_capture_learns_names(dialog->capture))
+        bb_nodes_learn(bb_capture_nodes(dialog->capture), address, name);
+}
+
+void bb_dialog_skip(BbDialog *dialog, BbDirection direction, guint64 count, BbPart *part)
+{
+    BbSide *side = &dialog->side[bb_dialog_side(dialog, direction)];
+    side->skip = count;
+    side->skip_part = part;
+}

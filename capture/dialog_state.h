@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside of a dialog, shared by dialog.c (open calls, messages) and feed.c (bytes to the decoder).
+#pragma once
+
+#include "capture/capture.h"
+#include "capture/decoder.h"
+#include "capture/feed.h"
+
+#define BB_DIALOG_OPEN_CALLS 1024u     // open calls a dialog may hold
+#define BB_DIALOG_BUFFER (64u * 1024u) // bytes a direction may hold for its decoder
+#define BB_DIALOG_MARKS 512u           // packets whose stamps a buffer remembers one by one
+#define BB_DIALOG_PROBE (4u * 1024u)   // bytes after which an undecided probe is a no
+#define BB_DIALOG_REPROBES 16u         // turns of an unknown protocol that are probed again
+
+typedef struct BbOpenEntry {
+    BbOpenCall open;
+    BbPart request;
+    bool sent;    // the call message is written
+    bool matched; // a reply that is being received belongs to it
+} BbOpenEntry;
+
+typedef struct BbSide {
+    guint8 *buffer; // bytes that the decoder has not taken yet
+    BbMark *marks;
+    guint32 buffered, capacity;
+    guint16 n_marks, marks_capacity;
+    bool closed;
+    bool gap_open; // bytes were missing: requests among them may still be waiting for replies
+    bool answered; // this side has answered a call; the answer ended before answered_seq
+    guint32 answered_seq;
+    guint32 seq;  // of the first byte in the buffer, or of the next to come
+    BbMark last;  // stamp and acknowledgement of the newest bytes
+    guint64 skip; // bytes to come that belong to skip_part
+    BbPart *skip_part;
+} BbSide;
+
+struct BbDialog {
+    BbCapture *capture;
+    const BbDecoder *decoder; // NULL: not decided
+    void *state;
+    const BbEndpoints *endpoints;
+    BbSide side[2];    // of the first and second endpoint
+    BbOpenEntry *open; // oldest first
+    char *conn;        // for the trace; made with the first message
+    guint32 node[2];   // names of the endpoints' nodes; 0 = not asked yet
+    guint32 proto;
+    guint16 n_open, open_capacity;
+    guint16 turns_probed;
+    guint8 client;     // side that calls
+    guint8 last_spoke; // side that spoke last, plus 1; 0: nobody
+    bool client_known; // by the handshake or by content
+    bool is_tcp;
+    bool switching; // the decoder asked for bb_dialog_switch
+    bool finished;
+};
+
+static inline BbDirection bb_dialog_direction(const BbDialog *dialog, guint side)
+{
+    return side == dialog->client ? BB_TO_SERVER : BB_TO_CLIENT;
+}
+
+static inline guint bb_dialog_side(const BbDialog *dialog, BbDirection direction)
+{
+    return direction == BB_TO_SERVER ? dialog->client : !dialog->client;
+}
+
+// Gives up (writes and counts) the open calls of side whose reply may have been among bytes of the
+// other direction before seq that were never seen.
+void bb_dialog_give_up_before(BbDialog *dialog, guint side, guint32 seq);
+// Gives up all of them.
+void bb_dialog_give_up_all(BbDialog *dialog);

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: the bytes of a dialog in order, gaps, ends. Out: calls of the right decoder with views of
+// them.
+#include "capture/feed.h"
+
+#include "capture/dialog_state.h"
+
+BbDialog *bb_dialog_new(BbCapture *capture, const BbEndpoints *endpoints, bool is_tcp, guint client,
+                        bool client_known)
+{
+    BbDialog *dialog = g_new0(BbDialog, 1);
+    dialog->capture = capture;
+    dialog->endpoints = endpoints;
+    dialog->is_tcp = is_tcp;
+    dialog->client = (guint8)client;
+    dialog->client_known = client_known;
+    return dialog;
+}
+
+// ---- the decoder ------------------------------------------------------------------------------
+
+static void set_client(BbDialog *dialog, guint client)
+{
+    if (dialog->client != client)
+        dialog->node[0] = dialog->node[1] = BB_NAME_NONE;
+    dialog->client = (guint8)client;
+    dialog->client_known = true;
+}
+
+static void set_decoder(BbDialog *dialog, const BbDecoder *decoder)
+{
+    dialog->decoder = decoder;
+    dialog->proto = BB_NAME_NONE;
+    dialog->state = g_malloc0(decoder->state_size);
+}
+
+// Ends what the decoder has under way. What follows is for another one.
+static void drop_decoder(BbDialog *dialog)
+{
+    if (dialog->decoder && dialog->decoder->finish)
+        dialog->decoder->finish(dialog, dialog->state);
+    if (dialog->decoder)
+        bb_dialog_give_up_all(dialog);
+    g_clear_pointer(&dialog->state, g_free);
+    dialog->decoder = NULL;
+    for (guint side = 0; side < 2; side++) {
+        dialog->side[side].skip = 0;
+        dialog->side[side].skip_part = NULL;
+    }
+}
+
+static bool has_port(const BbDecoder *decoder, guint16 port)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(decoder->ports) && decoder->ports[i]; i++)
+        if (decoder->ports[i] == port)
+            return true;
+    return false;
+}
+
+// Without a handshake the usual port of a protocol, else a port below the ephemeral ones, tells the
+// server; else whoever spoke first is the client.
+static void guess_client(BbDialog *dialog, const BbDecoder *decoder)
+{
+    const guint16 *port = dialog->endpoints->port;
+    if (dialog->client_known)
+        return;
+    if (has_port(decoder, port[0]) != has_port(decoder, port[1]))
+        set_client(dialog, has_port(decoder, port[0]) ? 1 : 0);
+    else if ((port[0] < 32768) != (port[1] < 32768))
+        set_client(dialog, port[0] < 32768 ? 1 : 0);
+}
+
+static bool use_if_certain(BbDialog *dialog, guint side, const BbDecoder *decoder, BbMatch match)
+{
+    if (match != BB_MATCH_REQUEST && match != BB_MATCH_REPLY)
+        return false;
+    drop_decoder(dialog);
+    set_client(dialog, match == BB_MATCH_REQUEST ? side : !side);
+    set_decoder(dialog, decoder);
+    return true;
+}
+
+// Finds the decoder by the first bytes of side. Returns false when more bytes may decide. force:
+// there will be none, or the other side spoke.
+static bool choose_decoder(BbDialog *dialog, guint side, const BbView *view, bool force)
+{
+    const guint16 *port = dialog->endpoints->port;
+    const BbDecoder *by_port = NULL;
+    bool undecided = false;
+    for (guint i = 0; bb_decoders[i]; i++) {
+        const BbDecoder *decoder = bb_decoders[i];
+        if (dialog->is_tcp ? !decoder->tcp : !decoder->udp)
+            continue;
+        BbMatch match = decoder->probe(view->data, view->length);
+        if (use_if_certain(dialog, side, decoder, match))
+            return true;
+        undecided |= match == BB_MATCH_MORE;
+        if (match == BB_MATCH_MAYBE && !by_port &&
+            (has_port(decoder, port[0]) || has_port(decoder, port[1])))
+            by_port = decoder;
+    }
+    if (undecided && !force && view->length < BB_DIALOG_PROBE)
+        return false;
+    const BbDecoder *decoder = by_port ? by_port : &bb_decoder_turns;
+    guess_client(dialog, decoder);
+    set_decoder(dialog, decoder);
+    return true;
+}
+
+// An unknown protocol, or one joined in the middle, is looked at again when a turn begins.
+static void probe_turn(BbDialog *dialog, guint side, const BbView *view)
+{
+    if (dialog->decoder != &bb_decoder_turns || dialog->last_spoke == side + 1 ||
+        dialog->turns_probed >= BB_DIALOG_REPROBES)
+        return;
+    dialog->turns_probed++;
+    for (guint i = 0; bb_decoders[i]; i++) {
+        const BbDecoder *decoder = bb_decoders[i];
+        if (dialog->is_tcp ? !decoder->tcp : !decoder->udp)
+            continue;
+        if (use_if_certain(dialog, side, decoder, decoder->probe(view->data, view->length)))
+            return;
+    }
+}
+
+static void give_up_decoder(BbDialog *dialog)
+{
+    bb_capture_loss(dialog->capture)->count[BB_DECODER_GAVE_UP]++;
+    drop_decoder(dialog);
+    set_decoder(dialog, &bb_decoder_turns);
+}
+
+// ---- views ------------------------------------------------------------------------------------
+
+static void advance(BbView *view, BbMark **marks, gsize count)
+{
+    view->data += count;
+    view->length -= count;
+    view->seq += (guint32)count;
+    while (view->n_marks && (*marks)->end <= count) {
+        ++*marks;
+        view->n_marks--;
+    }
+    for (guint i = 0; i < view->n_marks; i++)
+        (*marks)[i].end -= count;
+    view->marks = *marks;
+}
+
+static void take_skipped(BbSide *side, BbView *view, BbMark **marks)
+{
+    gsize count = (gsize)MIN(side->skip, view->length);
+    bb_part_add(side->skip_part, view, 0, count);
+    if (side->skip != BB_SKIP_REST)
+        side->skip -= count;
+    advance(view, marks, count);
+}
+
+static void switch_decoder(BbDialog *dialog)
+{
+    dialog->switching = false;
+    dialog->turns_probed = 0;
+    drop_decoder(dialog);
+}
+
+// Lets the decoder take what it can of view; what remains there has to wait for more.
+static void run(BbDialog *dialog, guint number, BbView *view, BbMark **marks, bool force)
+{
+    BbSide *side = &dialog->side[number];
+    for (;;) {
+        if (!dialog->decoder &&
+            (!view->length || !choose_decoder(dialog, number, view, force || view->closed)))
+            return;
+        view->direction = bb_dialog_direction(dialog, number);
+        if (side->skip) {
+            take_skipped(side, view, marks);
+            if (side->skip && !view->closed)
+                return;
+            side->skip = 0;
+        }
+        gssize taken = dialog->decoder->parse(dialog, dialog->state, view);
+        if (taken == BB_PARSE_BAD && dialog->decoder != &bb_decoder_turns) {
+            give_up_decoder(dialog);
+            continue;
+        }
+        gsize count = MIN((gsize)MAX(taken, 0), view->length);
+        advance(view, marks, count);
+        if (dialog->switching) {
+            switch_decoder(dialog);
+            continue;
+        }
+        if (!side->skip && (count == 0 || view->length == 0))
+            return;
+    }
+}
+
+// ---- the buffer of a side
+// ------------------------------------------------------------------------
+
+static void clear_buffer(BbSide *side)
+{
+    g_clear_pointer(&side->buffer, g_free);
+    g_clear_pointer(&side->marks, g_free);
+    side->buffered = side->capacity = 0;
+    side->n_marks = side->marks_capacity = 0;
+}
+
+static void add_mark(BbSide *side, const BbMark *mark)
+{
+    if (side->n_marks == BB_DIALOG_MARKS) {
+        side->marks[side->n_marks - 1].end = mark->end;
+        return;
+    }
+    if (side->n_marks == side->marks_capacity) {
+        side->marks_capacity = (guint16)MAX(4, side->marks_capacity * 2);
+        side->marks = g_renew(BbMark, side->marks, side->marks_capacity);
+    }
+    side->marks[side->n_marks++] = *mark;
+}
+
+static void store(BbSide *side, const guint8 *data, gsize length, const BbMark *mark)
+{
+    if (side->buffered + length > side->capacity) {
+        side->capacity = MAX(512u, 1u << g_bit_storage(side->buffered + length - 1));
+        side->buffer = g_realloc(side->buffer, side->capacity);
+    }
+    memcpy(side->buffer + side->buffered, data, length);
+    side->buffered += (guint32)length;
+    BbMark placed = *mark;
+    placed.end = side->buffered;
+    add_mark(side, &placed);
+}
+
+// Keeps what run left of a view over the buffer.
+static void keep_rest(BbSide *side, const BbView *view, const BbMark *marks)
+{
+    side->seq = view->seq;
+    if (!view->length) {
+        if (side->capacity > 4096)
+            clear_buffer(side);
+        side->buffered = side->n_marks = 0;
+        return;
+    }
+    memmove(side->buffer, view->data, view->length);
+    memmove(side->marks, marks, view->n_marks * sizeof *marks);
+    side->buffered = (guint32)view->length;
+    side->n_marks = (guint16)view->n_marks;
+}
+
+static void run_buffer(BbDialog *dialog, guint number, bool closed, bool force)
+{
+    BbSide *side = &dialog->side[number];
+    BbMark *marks = side->marks;
+    BbView view = {
+        .data = side->buffer ? side->buffer : (const guint8 *)"",
+        .length = side->buffered,
+        .closed = closed,
+        .seq = side->seq,
+        .marks = marks,
+        .n_marks = side->n_marks,
+    };
+    run(dialog, number, &view, &marks, force);
+    keep_rest(side, &view, marks);
+}
+
+static void lose_place(BbDialog *dialog, guint number)
+{
+    if (dialog->decoder->gap)
+        dialog->decoder->gap(dialog, dialog->state, bb_dialog_direction(dialog, number));
+    else
+        give_up_decoder(dialog);
+}
+
+// A message head that outgrows the buffer is given up like a gap.
+static bool fits(BbDialog *dialog, guint number, gsize length)
+{
+    BbSide *side = &dialog->side[number];
+    if (side->buffered + length <= BB_DIALOG_BUFFER)
+        return true;
+    bb_capture_loss(dialog->capture)->count[BB_MESSAGE_LIMIT]++;
+    side->seq += side->buffered;
+    clear_buffer(side);
+    if (dialog->decoder)
+        lose_place(dialog, number);
+    return length <= BB_DIALOG_BUFFER;
+}
+
+// ---- what comes in ----------------------------------------------------------------------------
+
+static void feed_directly(BbDialog *dialog, guint number, const BbPiece *piece, BbMark mark)
+{
+    BbSide *side = &dialog->side[number];
+    BbMark *marks = &mark;
+    BbView view = {
+        .data = piece->data,
+        .length = piece->length,
+        .seq = piece->seq,
+        .marks = &mark,
+        .n_marks = 1,
+    };
+    probe_turn(dialog, number, &view);
+    run(dialog, number, &view, &marks, false);
+    side->seq = view.seq;
+    if (view.length && fits(dialog, number, view.length))
+        store(side, view.data, view.length, &mark);
+}
+
+static void feed_datagram(BbDialog *dialog, guint number, const BbPiece *piece, BbMark mark)
+{
+    BbMark *marks = &mark;
+    BbView view = {
+        .data = piece->data,
+        .length = piece->length,
+        .closed = true,
+        .datagram = true,
+        .missing = piece->missing,
+        .marks = &mark,
+        .n_marks = 1,
+    };
+    probe_turn(dialog, number, &view);
+    run(dialog, number, &view, &marks, true);
+}
+
+void bb_dialog_feed(BbDialog *dialog, guint number, const BbPiece *piece)
+{
+    BbSide *side = &dialog->side[number], *other = &dialog->side[!number];
+    if (dialog->finished || !piece->length)
+        return;
+    BbMark mark = {
+        .end = piece->length,
+        .time_ns = piece->time_ns,
+        .ack = piece->ack,
+        .has_ack = piece->has_ack,
+    };
+    if (!dialog->decoder && other->buffered) // an answer: what is there must do
+        run_buffer(dialog, !number, false, true);
+    if (!dialog->is_tcp) {
+        feed_datagram(dialog, number, piece, mark);
+    } else if (side->buffered && fits(dialog, number, piece->length) && side->buffered) {
+        store(side, piece->data, piece->length, &mark);
+        run_buffer(dialog, number, false, false);
+    } else {
+        feed_directly(dialog, number, piece, mark);
+    }
+    dialog->last_spoke = (guint8)(number + 1);
+}
+
+void bb_dialog_gap(BbDialog *dialog, guint number, guint32 seq, guint32 missing)
+{
+    BbSide *side = &dialog->side[number];
+    if (dialog->finished)
+        return;
+    if (side->skip && (side->skip == BB_SKIP_REST || side->skip >= missing)) {
+        if (side->skip != BB_SKIP_REST)
+            side->skip -= missing;
+        side->seq = seq + missing;
+        if (!side->skip)
+            run_buffer(dialog, number, false, false);
+        return;
+    }
+    if (side->buffered || side->skip)
+        run_buffer(dialog, number, true, true); // as far as it was seen
+    clear_buffer(side);
+    side->seq = seq + missing;
+    if (dialog->decoder)
+        lose_place(dialog, number);
+    side->gap_open = true;
+    bb_dialog_give_up_before(dialog, !number, seq + missing);
+}
+
+void bb_dialog_close(BbDialog *dialog, guint number)
+{
+    BbSide *side = &dialog->side[number];
+    if (dialog->finished || side->closed)
+        return;
+    side->closed = true;
+    run_buffer(dialog, number, true, true);
+    clear_buffer(side);
+    if (dialog->side[!number].closed)
+        bb_dialog_finish(dialog);
+}
+
+void bb_dialog_finish(BbDialog *dialog)
+{
+    if (dialog->finished)
+        return;
+    for (guint i = 0; i < 2; i++) {
+        guint number = i ? !dialog->client : dialog->client;
+        if (!dialog->side[number].closed)
+            run_buffer(dialog, number, true, true);
+        dialog->side[number].closed = true;
+        clear_buffer(&dialog->side[number]);
+    }
+    drop_decoder(dialog);
+    dialog->finished = true;
+}
+
+guint32 bb_dialog_held(const BbDialog *dialog)
+{
+    guint32 held = 0;
+    for (guint number = 0; number < 2; number++)
+        held += dialog->side[number].buffered ? dialog->side[number].capacity : 0;
+    return held;
+}
+
+void bb_dialog_drop_held(BbDialog *dialog)
+{
+    for (guint number = 0; number < 2; number++) {
+        BbSide *side = &dialog->side[number];
+        if (!side->buffered)
+            continue;
+        bb_capture_loss(dialog->capture)->count[BB_TCP_BUFFER_LIMIT]++;
+        bb_dialog_gap(dialog, number, side->seq + side->buffered, 0);
+    }
+}
+
+void bb_dialog_free(BbDialog *dialog)
+{
+    if (!dialog)
+        return;
+    bb_dialog_finish(dialog);
+    g_free(dialog->open);
+    g_free(dialog->conn);
+    g_free(dialog);
+}

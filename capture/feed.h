@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a dialog gets its bytes: holds what no decoder has taken yet, finds the decoder (content
+// first, port second), keeps its skips, tells it of gaps and ends.
+#pragma once
+
+#include "capture/dialog.h"
+
+typedef struct BbCapture BbCapture;
+
+typedef struct BbEndpoints {
+    BbAddress address[2];
+    guint16 port[2];
+} BbEndpoints;
+
+// A piece of one direction, in order.
+typedef struct BbPiece {
+    const guint8 *data;
+    guint32 length;
+    guint32 missing; // datagram: bytes that the snap length cut
+    guint32 seq;     // TCP
+    guint32 ack;
+    bool has_ack;
+    gint64 time_ns;
+} BbPiece;
+
+// endpoints is lent and must outlive the dialog. client: which of them calls; client_known: whether
+// that is certain (a handshake was seen).
+BbDialog *bb_dialog_new(BbCapture *capture, const BbEndpoints *endpoints, bool is_tcp, guint client,
+                        bool client_known);
+// Finishes (below) what is not finished.
+void bb_dialog_free(BbDialog *dialog);
+
+void bb_dialog_feed(BbDialog *dialog, guint side, const BbPiece *piece);
+void bb_dialog_gap(BbDialog *dialog, guint side, guint32 seq, guint32 missing);
+void bb_dialog_close(BbDialog *dialog, guint side);
+// Nothing more comes from either side: what is under way is written as far as it was seen, open
+// calls are given up.
+void bb_dialog_finish(BbDialog *dialog);
+
+// Bytes held for accounting.
+guint32 bb_dialog_held(const BbDialog *dialog);
+// Forgets the bytes held, as a gap (memory limit).
+void bb_dialog_drop_held(BbDialog *dialog);

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: packets. Out: each in its connection: TCP through reassembly, datagrams as they are, to the
+// dialog. Bounds on the number of flows and on the bytes they hold back.
+#include "capture/flow.h"
+
+#include "capture/feed.h"
+#include "capture/tcp.h"
+
+// Lists by what it costs to forget a flow; each in order of the last packet.
+typedef enum { CLOSED, EMPTY, DATAGRAMS, TALKING, N_LISTS } ListKind;
+
+typedef struct BbFlow BbFlow;
+struct BbFlow {
+    BbFlow *chain;                     // of the hash bucket
+    BbFlow *older, *newer;             // of its list
+    BbFlow *holds_older, *holds_newer; // of the flows that hold bytes, by when they began to
+    BbEndpoints endpoints;             // [0]: who sent the first packet
+    BbDialog *dialog;                  // NULL: no data yet, or closed
+    gint64 last_ns;
+    guint32 hash;
+    guint32 held; // bytes held back
+    BbTransport transport;
+    ListKind list;
+    guint8 client;
+    bool client_known;
+    BbTcp tcp;
+};
+
+typedef struct List {
+    BbFlow *oldest, *newest;
+} List;
+
+struct BbFlows {
+    BbCapture *capture;
+    BbLoss *loss;
+    BbFlow **buckets;
+    guint n_buckets, count, max; // n_buckets: a power of two
+    guint64 seed;
+    gsize held, max_held;
+    List lists[N_LISTS];
+    List holders;
+};
+
+BbFlows *bb_flows_new(BbCapture *capture, guint max, gsize max_held)
+{
+    BbFlows *flows = g_new0(BbFlows, 1);
+    flows->capture = capture;
+    flows->loss = bb_capture_loss(capture);
+    flows->max = MAX(max, 1);
+    flows->max_held = max_held;
+    flows->n_buckets = 1024;
+    flows->buckets = g_new0(BbFlow *, flows->n_buckets);
+    // Not to be guessed by whoever sends the packets; no output depends on it.
+    flows->seed = (guint64)g_random_int() << 32 | g_random_int() | 1;
+    return flows;
+}
+
+// ---- lists ------------------------------------------------------------------------------------
+
+static void list_remove(List *list, BbFlow *flow)
+{
+    *(flow->older ? &flow->older->newer : &list->oldest) = flow->newer;
+    *(flow->newer ? &flow->newer->older : &list->newest) = flow->older;
+    flow->older = flow->newer = NULL;
+}
+
+static void list_append(List *list, BbFlow *flow)
+{
+    flow->older = list->newest;
+    *(list->newest ? &list->newest->newer : &list->oldest) = flow;
+    list->newest = flow;
+}
+
+static void touch(BbFlows *flows, BbFlow *flow, ListKind list)
+{
+    if (flow->list == list && flows->lists[list].newest == flow)
+        return;
+    list_remove(&flows->lists[flow->list], flow);
+    flow->list = list;
+    list_append(&flows->lists[list], flow);
+}
+
+static void holders_remove(BbFlows *flows, BbFlow *flow)
+{
+    List *list = &flows->holders;
+    *(flow->holds_older ? &flow->holds_older->holds_newer : &list->oldest) = flow->holds_newer;
+    *(flow->holds_newer ? &flow->holds_newer->holds_older : &list->newest) = flow->holds_older;
+    flow->holds_older = flow->holds_newer = NULL;
+}
+
+static void holders_append(BbFlows *flows, BbFlow *flow)
+{
+    List *list = &flows->holders;
+    flow->holds_older = list->newest;
+    *(list->newest ? &list->newest->holds_newer : &list->oldest) = flow;
+    list->newest = flow;
+}
+
+static void account(BbFlows *flows, BbFlow *flow)
+{
+    guint32 held = (flow->dialog ? bb_dialog_held(flow->dialog) : 0) +
+                   (flow->transport == BB_TRANSPORT_TCP ? bb_tcp_held(&flow->tcp) : 0);
+    if (held == flow->held)
+        return;
+    if (!flow->held)
+        holders_append(flows, flow);
+    else if (!held)
+        holders_remove(flows, flow);
+    flows->held += held;
+    flows->held -= flow->held;
+    flow->held = held;
+}
+
+// ---- the life of a flow -------------------------------------------------------------------------
+
+static guint64 mix(guint64 h, guint64 value)
+{
+    h = (h ^ value) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
+    return h ^ h >> 29;
+}
+
+// The same for both directions.
+static guint32 hash_packet(const BbFlows *flows, const BbPacket *packet)
+{
+    guint64 a[2], b[2];
+    memcpy(a, packet->source.bytes, sizeof a);
+    memcpy(b, packet->target.bytes, sizeof b);
+    guint64 source = mix(mix(mix(flows->seed, a[0]), a[1]), packet->source_port);
+    guint64 target = mix(mix(mix(flows->seed, b[0]), b[1]), packet->target_port);
+    return (guint32)(mix(source ^ target, packet->transport) >> 32);
+}
+
+static bool is_end(const BbFlow *flow, guint end, const BbAddress *address, guint16 port)
+{
+    return flow->endpoints.port[end] == port &&
+           bb_address_equal(&flow->endpoints.address[end], address);
+}
+
+static BbFlow *find(const BbFlows *flows, const BbPacket *packet, guint32 hash, guint *side)
+{
+    for (BbFlow *flow = flows->buckets[hash & (flows->n_buckets - 1)]; flow; flow = flow->chain) {
+        if (flow->hash != hash || flow->transport != packet->transport)
+            continue;
+        for (*side = 0; *side < 2; ++*side)
+            if (is_end(flow, *side, &packet->source, packet->source_port) &&
+                is_end(flow, !*side, &packet->target, packet->target_port))
+                return flow;
+    }
+    return NULL;
+}
+
+static void grow(BbFlows *flows)
+{
+    guint n_buckets = flows->n_buckets * 2;
+    BbFlow **buckets = g_new0(BbFlow *, n_buckets);
+    for (guint i = 0; i < flows->n_buckets; i++) {
+        for (BbFlow *flow = flows->buckets[i], *next; flow; flow = next) {
+            next = flow->chain;
+            BbFlow **bucket = &buckets[flow->hash & (n_buckets - 1)];
+            flow->chain = *bucket;
+            *bucket = flow;
+        }
+    }
+    g_free(flows->buckets);
+    flows->buckets = buckets;
+    flows->n_buckets = n_buckets;
+}
+
+static void drain(BbFlows *flows, BbFlow *flow);
+
+static void finish_dialog(BbFlows *flows, BbFlow *flow)
+{
+    if (flow->transport == BB_TRANSPORT_TCP) {
+        bb_tcp_force(&flow->tcp);
+        drain(flows, flow);
+    }
+    g_clear_pointer(&flow->dialog, bb_dialog_free);
+}
+
+static void remove_flow(BbFlows *flows, BbFlow *flow)
+{
+    finish_dialog(flows, flow);
+    bb_tcp_clear(&flow->tcp);
+    account(flows, flow);
+    list_remove(&flows->lists[flow->list], flow);
+    BbFlow **at = &flows->buckets[flow->hash & (flows->n_buckets - 1)];
+    while (*at != flow)
+        at = &(*at)->chain;
+    *at = flow->chain;
+    flows->count--;
+    g_free(flow);
+}
+
+// Ends flows that only waited to be forgotten; a few at a time, so that no packet pays for many.
+static void expire(BbFlows *flows, gint64 now_ns)
+{
+    for (ListKind kind = CLOSED; kind <= DATAGRAMS; kind++)
+        for (guint i = 0; i < 2; i++) {
+            BbFlow *oldest = flows->lists[kind].oldest;
+            if (!oldest || now_ns - oldest->last_ns < BB_FLOW_IDLE_NS)
+                break;
+            remove_flow(flows, oldest);
+        }
+}
+
+static void make_room(BbFlows *flows)
+{
+    while (flows->count >= flows->max) {
+        ListKind kind = CLOSED;
+        while (!flows->lists[kind].oldest)
+            kind++;
+        if (kind >= DATAGRAMS)
+            flows->loss->count[BB_EVICTED_CONNECTIONS]++;
+        remove_flow(flows, flows->lists[kind].oldest);
+    }
+}
+
+static BbFlow *add(BbFlows *flows, const BbPacket *packet, guint32 hash)
+{
+    expire(flows, packet->time_ns);
+    make_room(flows);
+    if (flows->count >= flows->n_buckets)
+        grow(flows);
+    BbFlow *flow = g_new0(BbFlow, 1);
+    flow->hash = hash;
+    flow->transport = packet->transport;
+    flow->endpoints = (BbEndpoints){
+        .address = {packet->source, packet->target},
+        .port = {packet->source_port, packet->target_port},
+    };
+    flow->list = packet->transport == BB_TRANSPORT_UDP ? DATAGRAMS : EMPTY;
+    BbFlow **bucket = &flows->buckets[hash & (flows->n_buckets - 1)];
+    flow->chain = *bucket;
+    *bucket = flow;
+    list_append(&flows->lists[flow->list], flow);
+    flows->count++;
+    flows->loss->count[BB_SEEN_CONNECTIONS]++;
+    return flow;
+}
+
+// ---- packets ------------------------------------------------------------------------------------
+
+static BbDialog *dialog_of(BbFlows *flows, BbFlow *flow, guint side)
+{
+    if (!flow->dialog) {
+        if (!flow->client_known)
+            flow->client = (guint8)side;
+        flow->dialog =
+            bb_dialog_new(flows->capture, &flow->endpoints, flow->transport == BB_TRANSPORT_TCP,
+                          flow->client, flow->client_known);
+        if (flow->transport == BB_TRANSPORT_TCP && !flow->tcp.stream[side].from_syn)
+            flows->loss->count[BB_TCP_MIDSTREAM]++;
+    }
+    return flow->dialog;
+}
+
+static void drain(BbFlows *flows, BbFlow *flow)
+{
+    BbTcpEvent event;
+    while (bb_tcp_next(&flow->tcp, &event, flows->loss)) {
+        if (event.kind == BB_TCP_DATA) {
+            BbPiece piece = {
+                .data = event.data,
+                .length = event.length,
+                .seq = event.seq,
+                .ack = event.ack,
+                .has_ack = event.has_ack,
+                .time_ns = event.time_ns,
+            };
+            bb_dialog_feed(dialog_of(flows, flow, event.side), event.side, &piece);
+        } else if (event.kind == BB_TCP_GAP) {
+            bb_dialog_gap(dialog_of(flows, flow, event.side), event.side, event.seq, event.length);
+        } else if (flow->dialog) {
+            bb_dialog_close(flow->dialog, event.side);
+        }
+    }
+}
+
+// A handshake says who calls (RFC 9293 section 3.5).
+static void note_handshake(BbFlow *flow, guint side, const BbPacket *packet)
+{
+    if (!(packet->tcp_flags & BB_TCP_SYN) || flow->client_known)
+        return;
+    flow->client = (guint8)(packet->tcp_flags & BB_TCP_ACK ? !side : side);
+    flow->client_known = true;
+}
+
+// A SYN with another initial sequence number than the one known: the ports are used again.
+static bool is_new_connection(const BbFlow *flow, guint side, const BbPacket *packet)
+{
+    const BbStream *stream = &flow->tcp.stream[side];
+    if ((packet->tcp_flags & (BB_TCP_SYN | BB_TCP_ACK | BB_TCP_RST)) != BB_TCP_SYN)
+        return false;
+    if (flow->list == CLOSED)
+        return true;
+    gint32 ahead = (gint32)(packet->seq + 1 - stream->next);
+    return stream->started && stream->spoke && (ahead > 0 || ahead < -(1 << 30));
+}
+
+// Data from the side that is said to have reset the connection: the reset was not its own.
+static bool outlives_reset(const BbFlow *flow, guint side, const BbPacket *packet)
+{
+    return flow->tcp.reset == side + 1 && packet->length &&
+           (gint32)(packet->seq + packet->length - flow->tcp.stream[side].next) > 0;
+}
+
+static void push_tcp(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *packet)
+{
+    if (flow->list == CLOSED) { // a late copy of what is over
+        touch(flows, flow, CLOSED);
+        return;
+    }
+    note_handshake(flow, side, packet);
+    bb_tcp_push(&flow->tcp, side, packet, flows->loss);
+    drain(flows, flow);
+    bool closed = flow->tcp.stream[0].closed && flow->tcp.stream[1].closed;
+    if (flow->tcp.reset)
+        flows->loss->count[BB_TCP_RESETS]++;
+    if (flow->tcp.reset || closed) {
+        finish_dialog(flows, flow);
+        touch(flows, flow, CLOSED);
+    } else {
+        touch(flows, flow, flow->dialog ? TALKING : EMPTY);
+    }
+}
+
+static void push_datagram(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *packet)
+{
+    BbPiece piece = {
+        .data = packet->payload,
+        .length = packet->captured,
+        .missing = packet->length - packet->captured,
+        .time_ns = packet->time_ns,
+    };
+    bb_dialog_feed(dialog_of(flows, flow, side), side, &piece);
+    touch(flows, flow, DATAGRAMS);
+}
+
+// Bytes that wait longest are given up first when all together are too many.
+static void bound_held(BbFlows *flows)
+{
+    while (flows->held > flows->max_held && flows->holders.oldest) {
+        BbFlow *flow = flows->holders.oldest;
+        if (flow->transport == BB_TRANSPORT_TCP && bb_tcp_held(&flow->tcp)) {
+            flows->loss->count[BB_TCP_BUFFER_LIMIT]++;
+            bb_tcp_force(&flow->tcp);
+            drain(flows, flow);
+            flow->tcp.forced = false;
+        }
+        if (flow->dialog)
+            bb_dialog_drop_held(flow->dialog);
+        account(flows, flow);
+        g_assert(!flow->held);
+    }
+}
+
+void bb_flows_push(BbFlows *flows, const BbPacket *packet)
+{
+    guint side = 0;
+    guint32 hash = hash_packet(flows, packet);
+    BbFlow *flow = find(flows, packet, hash, &side);
+    bool is_tcp = packet->transport == BB_TRANSPORT_TCP;
+    if (flow && is_tcp &&
+        (is_new_connection(flow, side, packet) || outlives_reset(flow, side, packet))) {
+        remove_flow(flows, flow);
+        flow = NULL;
+    }
+    if (!flow) {
+        // What neither opens a connection nor carries data is the tail of an old one.
+        if (is_tcp && !packet->length &&
+            (packet->tcp_flags & (BB_TCP_SYN | BB_TCP_RST)) != BB_TCP_SYN)
+            return;
+        flow = add(flows, packet, hash);
+        side = 0;
+    }
+    flow->last_ns = packet->time_ns;
+    if (is_tcp)
+        push_tcp(flows, flow, side, packet);
+    else if (packet->captured)
+        push_datagram(flows, flow, side, packet);
+    account(flows, flow);
+    if (G_UNLIKELY(flows->held > flows->max_held))
+        bound_held(flows);
+}
+
+void bb_flows_finish(BbFlows *flows)
+{
+    for (ListKind kind = CLOSED; kind < N_LISTS; kind++)
+        while (flows->lists[kind].oldest)
+            remove_flow(flows, flows->lists[kind].oldest);
+}
+
+guint bb_flows_count(const BbFlows *flows)
+{
+    return flows->count;
+}
+
+gsize bb_flows_held(const BbFlows *flows)
+{
+    return flows->held;
+}
+
+void bb_flows_free(BbFlows *flows)
+{
+    if (!flows)
+        return;
+    bb_flows_finish(flows);
+    g_free(flows->buckets);
+    g_free(flows);
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flows of a capture: TCP connections and pairs of UDP endpoints, found by their addresses and
+// ports. At most `max` are remembered. Room is made by ending, in this order: connections that are
+// closed, those that never carried data, and (counted) whichever was silent for longest.
+#pragma once
+
+#include "capture/capture.h"
+
+#define BB_FLOW_IDLE_NS \
+    (60 * G_GINT64_CONSTANT(1000000000)) // closed, empty and UDP flows live so long
+
+typedef struct BbFlows BbFlows;
+
+BbFlows *bb_flows_new(BbCapture *capture, guint max, gsize max_held);
+void bb_flows_free(BbFlows *flows);
+
+// Takes a packet to its flow, made when new.
+void bb_flows_push(BbFlows *flows, const BbPacket *packet);
+// Ends all flows, in the order in which they were last heard.
+void bb_flows_finish(BbFlows *flows);
+
+guint bb_flows_count(const BbFlows *flows);
+gsize bb_flows_held(const BbFlows *flows);

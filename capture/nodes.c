@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: addresses of both ends of a connection, a file of names, names learned. Out: names of nodes.
+#include "capture/nodes.h"
+
+#include "capture/hosts.h"
+#include "data/input.h"
+
+#define LINE_BYTES 4096
+
+// What has a name. The seed keeps addresses that were chosen to collide from doing so.
+typedef struct {
+    BbAddress address;
+    guint32 seed;
+    guint16 port;
+    guint8 prefix, unused;
+} Key;
+
+struct BbNodes {
+    BbNames *names; // lent
+    bool endpoints;
+    guint32 seed, other;
+    GHashTable *file;       // Key -> name, from the user's file
+    bool has_prefix[129];   // lengths of prefix that file has
+    bool has_ports;         // file has entries with a port
+    GHashTable *learned;    // Key of an address -> name
+    GHashTable *hosts;      // Key of an address -> name it goes by
+    GHashTable *with_ports; // host name << 16 | port -> name
+    guint64 unlearned, others;
+};
+
+static guint key_hash(gconstpointer data)
+{
+    const Key *key = data;
+    guint64 halves[2], hash = ((guint64)key->seed << 32) | ((guint32)key->port << 8) | key->prefix;
+    memcpy(halves, key->address.bytes, sizeof halves);
+    for (gsize i = 0; i < G_N_ELEMENTS(halves); i++) {
+        hash = (hash ^ halves[i]) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15); // 2^64 / golden ratio
+        hash ^= hash >> 32;
+    }
+    return (guint)hash;
+}
+
+static gboolean key_equal(gconstpointer a, gconstpointer b)
+{
+    return memcmp(a, b, sizeof(Key)) == 0;
+}
+
+static Key key_make(const BbNodes *nodes, const BbAddress *address, guint8 prefix, guint16 port)
+{
+    return (Key){.address = *address, .seed = nodes->seed, .port = port, .prefix = prefix};
+}
+
+static guint32 find(GHashTable *table, const Key *key)
+{
+    return GPOINTER_TO_UINT(g_hash_table_lookup(table, key));
+}
+
+static void insert(GHashTable *table, const Key *key, guint32 name)
+{
+    g_hash_table_insert(table, g_memdup2(key, sizeof *key), GUINT_TO_POINTER(name));
+}
+
+BbNodes *bb_nodes_new(BbNames *names, bool endpoints)
+{
+    BbNodes *nodes = g_new0(BbNodes, 1);
+    nodes->names = names;
+    nodes->endpoints = endpoints;
+    nodes->seed = g_random_int();
+    nodes->file = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
+    nodes->learned = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
+    nodes->hosts = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
+    nodes->with_ports = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    return nodes;
+}
+
+void bb_nodes_free(BbNodes *nodes)
+{
+    if (!nodes)
+        return;
+    g_hash_table_destroy(nodes->file);
+    g_hash_table_destroy(nodes->learned);
+    g_hash_table_destroy(nodes->hosts);
+    g_hash_table_destroy(nodes->with_ports);
+    g_free(nodes);
+}
+
+// ---- the user's file ----------------------------------------------------------------------------
+
+static void add_host(BbNodes *nodes, const BbHost *host)
+{
+    Key key = key_make(nodes, &host->address, host->prefix, host->port);
+    if (find(nodes->file, &key) != BB_NAME_NONE)
+        return;
+    insert(nodes->file, &key, bb_names_intern(nodes->names, host->name));
+    nodes->has_prefix[host->prefix] = true;
+    nodes->has_ports |= host->port != 0;
+}
+
+// Takes a line as fgets gave it, which is of no use where it does not end in a newline.
+static bool load_line(BbNodes *nodes, char *line, bool is_last, char **reason)
+{
+    gsize length = strlen(line);
+    if (length > 0 && line[length - 1] == '\n')
+        line[length - 1] = '\0';
+    else if (!is_last) {
+        *reason = g_strdup_printf("the line holds a NUL byte, or more than %d", LINE_BYTES - 2);
+        return false;
+    }
+    BbHost host;
+    BbHostsStatus status = bb_hosts_parse(line, &host, reason);
+    if (status == BB_HOSTS_ENTRY)
+        add_host(nodes, &host);
+    return status != BB_HOSTS_BAD;
+}
+
+static bool load_lines(BbNodes *nodes, FILE *file, const char *name, GError **error)
+{
+    static const char mark[] = "\xef\xbb\xbf"; // of UTF-8, as some editors write it
+    char line[LINE_BYTES];
+    for (guint number = 1; fgets(line, sizeof line, file); number++) {
+        g_autofree char *reason = NULL;
+        gsize skip = number == 1 && g_str_has_prefix(line, mark) ? sizeof mark - 1 : 0;
+        if (load_line(nodes, line + skip, feof(file), &reason))
+            continue;
+        g_set_error(
+            error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
+            "%s, line %u: %s; a line is an address (10.0.0.2, 10.0.0.2:5432, [2001:db8::2]:80 "
+            "or 10.1.0.0/16), then a name",
+            name, number, reason);
+        return false;
+    }
+    if (ferror(file)) {
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_IO, "cannot read %s to its end", name);
+        return false;
+    }
+    return true;
+}
+
+bool bb_nodes_load(BbNodes *nodes, const char *path, GError **error)
+{
+    g_autoptr(BbInput) input = bb_input_open(path, error);
+    if (!input)
+        return false;
+    g_autofree char *name = g_strdup(bb_input_name(input)), *damage = NULL;
+    FILE *file = bb_input_take_file(input, &damage, error);
+    if (!file)
+        return false;
+    (void)g_steal_pointer(&input);
+    bool loaded = load_lines(nodes, file, name, error);
+    fclose(file);
+    if (loaded && damage) {
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "%s", damage);
+        return false;
+    }
+    return loaded;
+}
+
+// ---- names learned ------------------------------------------------------------------------------
+
+// The host name in wire text, in lower case; NULL when it is none (letters, digits, "-", "_" and
+// dots: RFC 1123, section 2.1, and what is in use), or poses as an address.
+static char *host_name_of(const char *text)
+{
+    gsize length = strlen(text);
+    if (length > 0 && text[length - 1] == '.')
+        length--;
+    if (length == 0 || length > 253)
+        return NULL;
+    for (gsize i = 0; i < length; i++)
+        if (!g_ascii_isalnum(text[i]) && !strchr("-_.", text[i]))
+            return NULL;
+    g_autofree char *name = g_ascii_strdown(text, (gssize)length);
+    BbAddress posed;
+    return bb_address_parse(name, &posed) ? NULL : g_steal_pointer(&name);
+}
+
+// Whether address is that of a host others reach: not 0/8, 127/8, 224/4 and above, ::, ::1,
+// ff00::/8.
+static bool is_a_hosts(const BbAddress *address)
+{
+    static const BbAddress v6_none = {0}, v6_loopback = {.bytes = {[15] = 1}};
+    if (bb_address_is_v4(address)) {
+        guint8 first = address->bytes[12];
+        return first != 0 && first != 127 && first < 224;
+    }
+    return address->bytes[0] != 0xff && !bb_address_equal(address, &v6_none) &&
+           !bb_address_equal(address, &v6_loopback);
+}
+
+void bb_nodes_learn(BbNodes *nodes, const BbAddress *address, const char *text)
+{
+    Key key = key_make(nodes, address, 128, 0);
+    if (!is_a_hosts(address) || find(nodes->learned, &key) != BB_NAME_NONE)
+        return;
+    g_autofree char *name = host_name_of(text);
+    if (!name)
+        return;
+    if (g_hash_table_size(nodes->learned) >= BB_NODES_LEARNED)
+        nodes->unlearned++;
+    else
+        insert(nodes->learned, &key, bb_names_intern(nodes->names, name));
+}
+
+// ---- what a node is called ----------------------------------------------------------------------
+
+// Longest prefix of the file that holds address, an address alone being the longest. IPv4 addresses
+// are in the IPv4 part (96 bits and more) only: ::/0 is not meant to hold them.
+static guint32 find_in_file(const BbNodes *nodes, const BbAddress *address)
+{
+    guint shortest = bb_address_is_v4(address) ? 96 : 0;
+    guint32 name = BB_NAME_NONE;
+    for (guint longer = 129; longer > shortest && name == BB_NAME_NONE; longer--) {
+        guint8 prefix = (guint8)(longer - 1);
+        if (!nodes->has_prefix[prefix])
+            continue;
+        Key key = key_make(nodes, address, prefix, 0);
+        bb_hosts_mask(&key.address, prefix);
+        name = find(nodes->file, &key);
+    }
+    return name;
+}
+
+static guint32 other(BbNodes *nodes)
+{
+    nodes->others++;
+    if (nodes->other == BB_NAME_NONE)
+        nodes->other = bb_names_intern(nodes->names, BB_NODES_OTHER);
+    return nodes->other;
+}
+
+static guint32 host_name(BbNodes *nodes, const BbAddress *address)
+{
+    Key key = key_make(nodes, address, 128, 0);
+    guint32 name = find(nodes->hosts, &key);
+    if (name != BB_NAME_NONE)
+        return name;
+    bool is_full = g_hash_table_size(nodes->hosts) >= BB_NODES_NAMED;
+    name = find_in_file(nodes, address);
+    if (name == BB_NAME_NONE)
+        name = find(nodes->learned, &key);
+    if (name == BB_NAME_NONE) {
+        if (is_full)
+            return other(nodes);
+        char text[BB_ADDRESS_TEXT];
+        bb_address_format(address, text);
+        name = bb_names_intern(nodes->names, text);
+    }
+    if (!is_full)
+        insert(nodes->hosts, &key, name);
+    return name;
+}
+
+static guint32 name_with_port(BbNodes *nodes, const BbAddress *address, guint32 host, guint16 port)
+{
+    gint64 key = ((gint64)host << 16) | port;
+    guint32 name = GPOINTER_TO_UINT(g_hash_table_lookup(nodes->with_ports, &key));
+    if (name != BB_NAME_NONE)
+        return name;
+    if (host == nodes->other || g_hash_table_size(nodes->with_ports) >= BB_NODES_NAMED)
+        return other(nodes);
+    char bare[BB_ADDRESS_TEXT];
+    bb_address_format(address, bare);
+    const char *text = bb_names_text(nodes->names, host);
+    g_autofree char *full = NULL;
+    if (strcmp(text, bare) == 0) {
+        bb_address_format_port(address, port, bare);
+        full = g_strdup(bare);
+    } else {
+        full = g_strdup_printf("%s:%u", text, port);
+    }
+    name = bb_names_intern(nodes->names, full);
+    g_hash_table_insert(nodes->with_ports, g_memdup2(&key, sizeof key), GUINT_TO_POINTER(name));
+    return name;
+}
+
+guint32 bb_nodes_name(BbNodes *nodes, const BbAddress *address, guint16 port, bool server)
+{
+    if (nodes->has_ports && port != 0) {
+        Key key = key_make(nodes, address, 128, port);
+        guint32 name = find(nodes->file, &key);
+        if (name != BB_NAME_NONE)
+            return name;
+    }
+    guint32 host = host_name(nodes, address);
+    return nodes->endpoints && server ? name_with_port(nodes, address, host, port) : host;
+}
+
+guint64 bb_nodes_learned(const BbNodes *nodes)
+{
+    return g_hash_table_size(nodes->learned);
+}
+
+guint64 bb_nodes_unlearned(const BbNodes *nodes)
+{
+    return nodes->unlearned;
+}
+
+guint64 bb_nodes_others(const BbNodes *nodes)
+{
+    return nodes->others;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// How nodes are named: by the user's file (capture/hosts.h), by names learned from DNS answers, or
+// by their address. The most specific name wins: address and port, address, longest prefix,
+// learned.
+#pragma once
+
+#include "capture/address.h"
+#include "data/names.h"
+
+typedef struct BbNodes BbNodes;
+
+// Names learned; further ones are ignored and counted.
+#define BB_NODES_LEARNED 65536u
+// Nodes that go by their bare address, and again names with a port: of nodes beyond it all go by
+// the one name BB_NODES_OTHER, and are counted, so that a scan of the net cannot eat the memory.
+#define BB_NODES_NAMED 1048576u
+#define BB_NODES_OTHER "*"
+
+// names is lent. With endpoints a server that has no name of its own (an address with port in the
+// file) is `host:port`, so that servers on one host are nodes of their own; clients stay hosts.
+BbNodes *bb_nodes_new(BbNames *names, bool endpoints);
+void bb_nodes_free(BbNodes *nodes);
+
+// Reads a file of names. Call it before the first bb_nodes_name. Of several names for one thing the
+// first stays, also across files. A malformed line is an error with file, line and reason; the
+// lines before it count.
+bool bb_nodes_load(BbNodes *nodes, const char *path, GError **error);
+
+// Learns that address is called name (from the wire: not trusted). Ignored where it is no host name
+// of at most 253 bytes, or the address is no single host's (loopback, multicast, unspecified). The
+// first name learned stays; nodes named before keep their name.
+void bb_nodes_learn(BbNodes *nodes, const BbAddress *address, const char *name);
+
+// The name of the node at address. server: it is the one that is called, at this port. Meant to be
+// asked once a connection.
+guint32 bb_nodes_name(BbNodes *nodes, const BbAddress *address, guint16 port, bool server);
+
+guint64 bb_nodes_learned(const BbNodes *nodes);   // names learned
+guint64 bb_nodes_unlearned(const BbNodes *nodes); // names ignored at the limit
+guint64 bb_nodes_others(const BbNodes *nodes);    // answers that were BB_NODES_OTHER
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbNodes, bb_nodes_free)

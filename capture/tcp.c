@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: the TCP packets of a connection, in the order of the capture. Out: the bytes of both
+// directions in order, gaps, ends.
+#include "capture/tcp.h"
+
+// Segments further from the expected place than this belong to another connection or none.
+#define WINDOW (1 << 28)
+// So many odd segments in a row, and the connection is believed to have moved (missed SYN).
+#define ODD_LIMIT 3u
+
+struct BbSegment {
+    BbSegment *next;
+    gint64 time_ns;
+    gint64 since_ns; // capture time when it began to wait
+    guint32 since;   // tcp->packets then
+    guint32 seq, ack, captured, length;
+    bool has_ack, fin;
+    guint8 data[];
+};
+
+static gint32 distance(guint32 from, guint32 to)
+{
+    return (gint32)(to - from);
+}
+
+static void hold(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
+{
+    BbStream *stream = &tcp->stream[side];
+    BbSegment **at = &stream->held;
+    while (*at && distance((*at)->seq, packet->seq) > 0)
+        at = &(*at)->next;
+    if (*at && (*at)->seq == packet->seq && (*at)->length >= packet->length &&
+        (*at)->captured >= packet->captured) {
+        (*at)->fin = (*at)->fin || packet->tcp_flags & BB_TCP_FIN;
+        loss->count[BB_TCP_RETRANSMITTED]++;
+        return;
+    }
+    BbSegment *segment = g_malloc(sizeof *segment + packet->captured);
+    *segment = (BbSegment){
+        .next = *at,
+        .time_ns = packet->time_ns,
+        .since_ns = tcp->now_ns,
+        .since = tcp->packets,
+        .seq = packet->seq,
+        .ack = packet->ack,
+        .captured = packet->captured,
+        .length = packet->length,
+        .has_ack = packet->tcp_flags & BB_TCP_ACK,
+        .fin = packet->tcp_flags & BB_TCP_FIN,
+    };
+    if (packet->captured)
+        memcpy(segment->data, packet->payload, packet->captured);
+    *at = segment;
+    stream->held_bytes += packet->captured;
+    stream->held_count++;
+}
+
+// Whether the bytes that a segment acknowledges have all been delivered.
+static bool follows_its_cause(const BbTcp *tcp, guint side, bool has_ack, guint32 ack)
+{
+    const BbStream *other = &tcp->stream[!side];
+    return !has_ack || !other->started || distance(other->next, ack) <= 0;
+}
+
+static void start_stream(BbStream *stream, const BbPacket *packet)
+{
+    bool syn = packet->tcp_flags & BB_TCP_SYN;
+    stream->started = true;
+    stream->from_syn = syn;
+    stream->next = packet->seq + (syn ? 1 : 0);
+}
+
+// Where a packet without SYN shows that the stream is elsewhere: joined in the middle before any
+// byte was read, or moved. Returns false when the packet is to be ignored.
+static bool place_stream(BbStream *stream, const BbPacket *packet, BbLoss *loss)
+{
+    gint32 ahead = distance(stream->next, packet->seq);
+    if (!stream->from_syn && !stream->spoke && packet->length && !stream->held) {
+        stream->next = packet->seq;
+        return true;
+    }
+    if (ahead < WINDOW && ahead > -WINDOW) {
+        stream->odd = 0;
+        return true;
+    }
+    loss->count[BB_TCP_ODD]++;
+    if (++stream->odd < ODD_LIMIT || stream->held)
+        return false;
+    stream->odd = 0;
+    stream->next = packet->seq - 1; // so that the move shows as a gap
+    return true;
+}
+
+static void note_ack(BbTcp *tcp, guint side, const BbPacket *packet)
+{
+    BbStream *other = &tcp->stream[!side];
+    if (!(packet->tcp_flags & BB_TCP_ACK))
+        return;
+    if (!other->has_acked || distance(other->acked, packet->ack) > 0)
+        other->acked = packet->ack;
+    other->has_acked = true;
+}
+
+// Removes from the front of packet what was delivered before. Returns false when nothing is left.
+static bool trim(const BbStream *stream, BbPacket *packet)
+{
+    gint32 known = distance(packet->seq, stream->next);
+    if (known <= 0)
+        return true;
+    if ((guint32)known >= packet->length)
+        return false;
+    guint32 seen = MIN((guint32)known, packet->captured);
+    packet->payload += seen;
+    packet->captured -= seen;
+    packet->length -= (guint32)known;
+    packet->seq += (guint32)known;
+    return true;
+}
+
+// RFC 5961 section 3.2: only a reset inside the window counts.
+static bool reset_is_credible(const BbStream *stream, const BbPacket *packet)
+{
+    return !stream->started || ABS(distance(stream->next, packet->seq)) < (1 << 20);
+}
+
+void bb_tcp_push(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
+{
+    BbStream *stream = &tcp->stream[side];
+    tcp->packets++;
+    tcp->now_ns = MAX(tcp->now_ns, packet->time_ns);
+    note_ack(tcp, side, packet);
+    if (packet->tcp_flags & BB_TCP_RST) {
+        if (reset_is_credible(stream, packet))
+            tcp->reset = (guint8)(side + 1);
+        else
+            loss->count[BB_TCP_ODD]++;
+        return;
+    }
+    BbPacket rest = *packet;
+    bool fin = packet->tcp_flags & BB_TCP_FIN;
+    if (!stream->started)
+        start_stream(stream, packet);
+    if (packet->tcp_flags & BB_TCP_SYN)
+        rest.seq++; // data in a SYN (RFC 7413) begins after it
+    else if (!place_stream(stream, packet, loss))
+        return;
+    if (!rest.length && !fin)
+        return;
+    if (stream->closed || !trim(stream, &rest)) {
+        bool new_fin = fin && !stream->closed && packet->seq + packet->length == stream->next;
+        if (packet->length)
+            loss->count[BB_TCP_RETRANSMITTED]++;
+        if (!new_fin)
+            return;
+        rest.seq = stream->next;
+        rest.captured = rest.length = 0;
+    }
+    if (rest.seq == stream->next && !stream->held &&
+        follows_its_cause(tcp, side, rest.tcp_flags & BB_TCP_ACK, rest.ack)) {
+        tcp->direct = rest;
+        tcp->has_direct = true;
+        tcp->direct_side = (guint8)side;
+        return;
+    }
+    if (distance(stream->next, rest.seq) > 0)
+        loss->count[BB_TCP_REORDERED]++;
+    hold(tcp, side, &rest, loss);
+}
+
+static BbTcpEvent gap_event(guint side, BbStream *stream, guint32 bytes)
+{
+    BbTcpEvent event = {.kind = BB_TCP_GAP, .side = side, .seq = stream->next, .length = bytes};
+    stream->next += bytes;
+    return event;
+}
+
+// Bytes in order become an event; what the snap length cut behind them, and a FIN, are left for the
+// next calls.
+static bool deliver(BbTcp *tcp, guint side, const BbPacket *packet, BbTcpEvent *event)
+{
+    BbStream *stream = &tcp->stream[side];
+    *event = (BbTcpEvent){
+        .kind = BB_TCP_DATA,
+        .side = side,
+        .data = packet->payload,
+        .length = packet->captured,
+        .seq = packet->seq,
+        .time_ns = packet->time_ns,
+        .ack = packet->ack,
+        .has_ack = packet->tcp_flags & BB_TCP_ACK,
+    };
+    stream->next = packet->seq + packet->captured;
+    stream->spoke |= packet->captured > 0;
+    tcp->cut_bytes = packet->length - packet->captured;
+    tcp->cut_side = (guint8)side;
+    if (packet->tcp_flags & BB_TCP_FIN) {
+        // Waits as an empty held segment, behind the cut bytes if there are any.
+        BbPacket fin = *packet;
+        fin.seq = packet->seq + packet->length;
+        fin.captured = fin.length = 0;
+        BbLoss ignored = {0};
+        hold(tcp, side, &fin, &ignored);
+    }
+    return packet->captured > 0;
+}
+
+static BbSegment *take_held(BbStream *stream)
+{
+    BbSegment *segment = stream->held;
+    stream->held = segment->next;
+    stream->held_bytes -= segment->captured;
+    stream->held_count--;
+    return segment;
+}
+
+static BbPacket segment_packet(const BbSegment *segment)
+{
+    return (BbPacket){
+        .time_ns = segment->time_ns,
+        .tcp_flags =
+            (guint8)((segment->has_ack ? BB_TCP_ACK : 0) | (segment->fin ? BB_TCP_FIN : 0)),
+        .seq = segment->seq,
+        .ack = segment->ack,
+        .payload = segment->data,
+        .captured = segment->captured,
+        .length = segment->length,
+    };
+}
+
+// The first held segment of side, if its turn has come.
+static bool next_held(BbTcp *tcp, guint side, BbTcpEvent *event, BbLoss *loss)
+{
+    BbStream *stream = &tcp->stream[side];
+    while (stream->held && distance(stream->next, stream->held->seq) <= 0 &&
+           follows_its_cause(tcp, side, stream->held->has_ack, stream->held->ack)) {
+        BbSegment *segment = take_held(stream);
+        g_free(tcp->lent);
+        tcp->lent = segment;
+        BbPacket packet = segment_packet(segment);
+        if (segment->fin && segment->seq + segment->length == stream->next) {
+            stream->closed = true;
+            stream->next++;
+            *event = (BbTcpEvent){.kind = BB_TCP_CLOSE, .side = side};
+            return true;
+        }
+        if (!trim(stream, &packet)) {
+            loss->count[BB_TCP_RETRANSMITTED]++;
+            continue;
+        }
+        if (packet.length && deliver(tcp, side, &packet, event))
+            return true;
+        if (tcp->cut_bytes)
+            return false; // nothing of it was captured: the gap comes first
+    }
+    return false;
+}
+
+static bool patience_is_over(const BbTcp *tcp, const BbStream *stream, bool acked)
+{
+    const BbSegment *held = stream->held;
+    if (tcp->forced || stream->held_bytes > BB_TCP_HELD_BYTES ||
+        stream->held_count > BB_TCP_HELD_SEGMENTS)
+        return true;
+    gint64 waited_ns = tcp->now_ns - held->since_ns;
+    if (!acked)
+        return waited_ns >= BB_TCP_PATIENCE_NS;
+    return waited_ns >= BB_TCP_PATIENCE_ACKED_NS ||
+           tcp->packets - held->since >= BB_TCP_PATIENCE_ACKED_PACKETS;
+}
+
+// A hole that was waited for long enough, before the first held segment of side or in what that
+// segment acknowledges.
+static bool next_gap(BbTcp *tcp, guint side, BbTcpEvent *event, BbLoss *loss)
+{
+    BbStream *stream = &tcp->stream[side], *other = &tcp->stream[!side];
+    const BbSegment *held = stream->held;
+    if (!held)
+        return false;
+    gint32 hole = distance(stream->next, held->seq);
+    if (hole > 0) {
+        bool acked = stream->has_acked && distance(held->seq, stream->acked) >= 0;
+        if (!patience_is_over(tcp, stream, acked))
+            return false;
+        if (stream->held_bytes > BB_TCP_HELD_BYTES || stream->held_count > BB_TCP_HELD_SEGMENTS)
+            loss->count[BB_TCP_BUFFER_LIMIT]++;
+        *event = gap_event(side, stream, (guint32)hole);
+        return true;
+    }
+    if (!patience_is_over(tcp, stream, true))
+        return false;
+    gint32 missing = distance(other->next, held->ack);
+    if (other->held && distance(other->next, other->held->seq) < missing)
+        missing = distance(other->next, other->held->seq);
+    if (missing <= 0) { // the other side waits for us in turn: break the circle
+        BbSegment *first = stream->held;
+        first->has_ack = false;
+        return next_held(tcp, side, event, loss);
+    }
+    *event = gap_event(!side, other, (guint32)missing);
+    return true;
+}
+
+bool bb_tcp_next(BbTcp *tcp, BbTcpEvent *event, BbLoss *loss)
+{
+    if (tcp->cut_bytes) {
+        guint32 bytes = tcp->cut_bytes;
+        tcp->cut_bytes = 0;
+        *event = gap_event(tcp->cut_side, &tcp->stream[tcp->cut_side], bytes);
+        goto gap;
+    }
+    if (tcp->has_direct) {
+        tcp->has_direct = false;
+        if (deliver(tcp, tcp->direct_side, &tcp->direct, event))
+            return true;
+        if (tcp->cut_bytes)
+            return bb_tcp_next(tcp, event, loss);
+    }
+    if (G_LIKELY(!tcp->stream[0].held && !tcp->stream[1].held))
+        return false;
+    if (next_held(tcp, 0, event, loss) || next_held(tcp, 1, event, loss))
+        return true;
+    if (tcp->cut_bytes)
+        return bb_tcp_next(tcp, event, loss);
+    if (!next_gap(tcp, 0, event, loss) && !next_gap(tcp, 1, event, loss))
+        return false;
+    if (event->kind != BB_TCP_GAP)
+        return true;
+gap:
+    loss->count[BB_TCP_GAPS]++;
+    loss->count[BB_TCP_GAP_BYTES] += event->length;
+    return true;
+}
+
+void bb_tcp_force(BbTcp *tcp)
+{
+    tcp->forced = true;
+}
+
+guint32 bb_tcp_held(const BbTcp *tcp)
+{
+    return tcp->stream[0].held_bytes + tcp->stream[1].held_bytes +
+           (guint32)sizeof(BbSegment) * (tcp->stream[0].held_count + tcp->stream[1].held_count);
+}
+
+void bb_tcp_clear(BbTcp *tcp)
+{
+    for (guint side = 0; side < 2; side++)
+        while (tcp->stream[side].held)
+            g_free(take_held(&tcp->stream[side]));
+    g_free(tcp->lent);
+    *tcp = (BbTcp){0};
+}

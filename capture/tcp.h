@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// TCP reassembly of one connection as a passive observer can do it (RFC 9293): both directions at
+// once, because each one's acknowledgements tell what the observer missed of the other.
+//
+// Order between the directions: a segment is delivered only after the bytes that it acknowledges,
+// so that a request is read before its reply even where the mirror swapped the packets.
+// A hole is waited for: BB_TCP_PATIENCE_ACKED when the receiver has acknowledged it (then it is
+// missing in the capture only), BB_TCP_PATIENCE otherwise (a retransmission may come). Then it is
+// reported as a gap. Per direction at most BB_TCP_HELD_BYTES in BB_TCP_HELD_SEGMENTS wait.
+#pragma once
+
+#include "capture/loss.h"
+#include "capture/packet.h"
+
+#define BB_TCP_HELD_BYTES (1024u * 1024u)
+#define BB_TCP_HELD_SEGMENTS 1024u
+#define BB_TCP_PATIENCE_NS (3 * G_GINT64_CONSTANT(1000000000))
+#define BB_TCP_PATIENCE_ACKED_NS (100 * G_GINT64_CONSTANT(1000000))
+#define BB_TCP_PATIENCE_ACKED_PACKETS 8u // of the same connection
+
+typedef struct BbSegment BbSegment; // a copy of a segment that has to wait
+
+typedef struct BbStream {
+    BbSegment *held; // by sequence number
+    guint32 next;    // sequence number of the next byte to deliver
+    guint32 acked;   // highest acknowledgement by the other side
+    guint32 held_bytes;
+    guint16 held_count;
+    guint8 odd;    // segments in a row outside of any window
+    bool started;  // next is known
+    bool from_syn; // and certain
+    bool spoke;    // bytes were delivered
+    bool has_acked;
+    bool closed; // FIN delivered
+} BbStream;
+
+typedef struct BbTcp {
+    BbStream stream[2]; // of the first and second endpoint of the flow
+    guint32 packets;
+    gint64 now_ns; // newest stamp
+    guint8 reset;  // side that reset the connection, plus 1; 0: nobody
+    bool forced;   // nothing more comes: holes are gaps at once
+    // What push left for next to deliver without a copy.
+    BbPacket direct;
+    bool has_direct;
+    guint8 direct_side;
+    BbSegment *lent;   // the held segment delivered last
+    guint32 cut_bytes; // cut by the snap length after what was delivered
+    guint8 cut_side;
+} BbTcp;
+
+typedef enum { BB_TCP_DATA, BB_TCP_GAP, BB_TCP_CLOSE } BbTcpEventKind;
+
+typedef struct BbTcpEvent {
+    BbTcpEventKind kind;
+    guint side;
+    const guint8 *data; // DATA: lent until the next call
+    guint32 length;     // DATA: bytes at data; GAP: bytes missing
+    guint32 seq;        // of the first byte (missing byte)
+    gint64 time_ns;     // DATA
+    guint32 ack;        // DATA
+    bool has_ack;       // DATA
+} BbTcpEvent;
+
+// Takes a packet that side (0 or 1) sent. Call bb_tcp_next until it returns false before the next
+// push: events lend the packet's own bytes.
+void bb_tcp_push(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss);
+bool bb_tcp_next(BbTcp *tcp, BbTcpEvent *event, BbLoss *loss);
+
+// No more packets: what is held is delivered, holes as gaps, by bb_tcp_next.
+void bb_tcp_force(BbTcp *tcp);
+// Bytes held, for accounting.
+guint32 bb_tcp_held(const BbTcp *tcp);
+void bb_tcp_clear(BbTcp *tcp);

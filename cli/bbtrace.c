@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// bbtrace: packets and foreign traces in, message traces out. In: argv. Out: a subcommand's work.
+#include "cli/command.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+static const BbCommand *const commands[] = {
+    &bb_command_capture,
+    &bb_command_cat,
+    &bb_command_info,
+    &bb_command_import,
+};
+
+static void print_help(void)
+{
+    puts("Usage: bbtrace COMMAND [OPTION...] ...\n\n"
+         "Turns packets seen at a mirror port, or capture files, into a trace of messages, from which\n"
+         "bbpaths infers the causal paths of a distributed system.\n\nCommands:");
+    for (gsize i = 0; i < G_N_ELEMENTS(commands); i++)
+        printf("  %-8s  %s\n", commands[i]->name, commands[i]->summary);
+    puts("\n'bbtrace COMMAND --help' tells more, and so does bbtrace(1).");
+}
+
+static const BbCommand *find(const char *name)
+{
+    for (gsize i = 0; i < G_N_ELEMENTS(commands); i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    setlocale(LC_CTYPE, "");
+    const char *name = argc > 1 ? argv[1] : NULL;
+    if (!name)
+        return bb_say_usage("bbtrace", "which command?");
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+        print_help();
+        return BB_EXIT_DONE;
+    }
+    if (strcmp(name, "--version") == 0) {
+        puts("bbtrace " BB_VERSION);
+        return BB_EXIT_DONE;
+    }
+    const BbCommand *command = find(name);
+    if (!command)
+        return bb_say_usage("bbtrace", "there is no command '%s'", name);
+    return command->run(argc - 1, argv + 1);
+}

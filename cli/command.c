@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: argv, signals, things to say. Out: parsed options, lines on stderr.
+#include "cli/command.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+bool bb_options_parse(const char *program, const char *arguments, const char *summary,
+                      const char *description, const GOptionEntry *entries, int *argc, char ***argv,
+                      int *status)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(GOptionContext) context = g_option_context_new(arguments);
+    g_option_context_add_main_entries(context, entries, NULL);
+    g_option_context_set_summary(context, summary);
+    g_option_context_set_description(context, description);
+    g_option_context_set_help_enabled(context, FALSE);
+    for (int i = 1; i < *argc && strcmp((*argv)[i], "--") != 0; i++) {
+        if (strcmp((*argv)[i], "--help") != 0 && strcmp((*argv)[i], "-h") != 0)
+            continue;
+        g_set_prgname(program);
+        g_autofree char *help = g_option_context_get_help(context, TRUE, NULL);
+        fputs(help, stdout);
+        *status = BB_EXIT_DONE;
+        return false;
+    }
+    if (g_option_context_parse(context, argc, argv, &error))
+        return true;
+    *status = bb_say_usage(program, "%s", error->message);
+    return false;
+}
+
+static void say(const char *prefix, const char *format, va_list args)
+{
+    g_autofree char *text = g_strdup_vprintf(format, args);
+    fprintf(stderr, "%s%s\n", prefix, text);
+}
+
+void bb_say_error(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say("bbtrace: error: ", format, args);
+    va_end(args);
+}
+
+void bb_say(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say("bbtrace: ", format, args);
+    va_end(args);
+}
+
+int bb_say_usage(const char *program, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    g_autofree char *text = g_strdup_vprintf(format, args);
+    va_end(args);
+    fprintf(stderr, "%s: %s\nTry '%s --help'.\n", program, text, program);
+    return BB_EXIT_USAGE;
+}
+
+bool bb_parse_size(const char *text, guint64 *size)
+{
+    static const char units[] = "KMG";
+    char *end = NULL;
+    if (!g_ascii_isdigit(text[0]))
+        return false;
+    guint64 value = g_ascii_strtoull(text, &end, 10);
+    const char *unit = *end ? strchr(units, g_ascii_toupper(*end)) : NULL;
+    guint shift = unit ? 10 * (guint)(unit - units + 1) : 0;
+    if ((*end && (!unit || end[1])) || value > G_MAXINT64 >> shift)
+        return false;
+    *size = value << shift;
+    return true;
+}
+
+// The only variable of the process: a signal handler can reach nothing else.
+static volatile sig_atomic_t stop;
+
+static void on_signal(int number)
+{
+    stop = 1;
+}
+
+void bb_stop_install(void)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN); // a closed pipe is an error of the writer, with a message
+}
+
+bool bb_stop_requested(void)
+{
+    return stop;
+}
+
+BbProgress bb_progress_start(bool quiet)
+{
+    return (BbProgress){.on = !quiet && isatty(STDERR_FILENO)};
+}
+
+bool bb_progress_due(BbProgress *progress)
+{
+    return progress->on && g_get_monotonic_time() >= progress->next_us;
+}
+
+void bb_progress_show(BbProgress *progress, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    g_autofree char *text = g_strdup_vprintf(format, args);
+    va_end(args);
+    fprintf(stderr, "\r\033[K%s", text);
+    fflush(stderr);
+    progress->drawn = true;
+    progress->next_us = g_get_monotonic_time() + G_USEC_PER_SEC / 5;
+}
+
+void bb_progress_end(BbProgress *progress)
+{
+    if (progress->drawn)
+        fputs("\r\033[K", stderr);
+    progress->drawn = false;
+}
+
+char *bb_number(guint64 value)
+{
+    g_autofree char *digits = g_strdup_printf("%" G_GUINT64_FORMAT, value);
+    gsize length = strlen(digits);
+    GString *out = g_string_new(NULL);
+    for (gsize i = 0; i < length; i++) {
+        if (i && (length - i) % 3 == 0)
+            g_string_append_c(out, ',');
+        g_string_append_c(out, digits[i]);
+    }
+    return g_string_free(out, FALSE);
+}

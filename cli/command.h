@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the two programs share: subcommands as a table, options, words on stderr, exit statuses.
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+
+// Exit statuses (FORMATS: contract).
+enum { BB_EXIT_DONE = 0, BB_EXIT_FAILED = 1, BB_EXIT_USAGE = 2 };
+
+typedef struct BbCommand {
+    const char *name, *arguments, *summary;
+    int (*run)(int argc, char **argv); // argv[0] is the name; returns an exit status
+} BbCommand;
+
+extern const BbCommand bb_command_capture;
+extern const BbCommand bb_command_cat;
+extern const BbCommand bb_command_info;
+extern const BbCommand bb_command_import;
+
+// Parses options off argv. Returns false when the command is over, with *status: help was printed
+// (done), or something was wrong (usage), which was said on stderr. description goes below the
+// options in --help.
+bool bb_options_parse(const char *program, const char *arguments, const char *summary,
+                      const char *description, const GOptionEntry *entries, int *argc,
+                      char ***argv, int *status);
+
+// One line on stderr, with the program's name before it. The first tells of failure.
+void bb_say_error(const char *format, ...) G_GNUC_PRINTF(1, 2);
+void bb_say(const char *format, ...) G_GNUC_PRINTF(1, 2);
+// An error of wrong usage: says how to get help. Returns BB_EXIT_USAGE.
+int bb_say_usage(const char *program, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+// "64M" and the like: bytes, with K, M, G as powers of 1024. Returns false if it is no size.
+bool bb_parse_size(const char *text, guint64 *size);
+
+// SIGINT and SIGTERM ask for an end instead of making one. A second one kills.
+void bb_stop_install(void);
+bool bb_stop_requested(void);
+
+// A line that says how far long work is, redrawn on a terminal at most five times a second; nothing
+// where stderr is no terminal.
+typedef struct BbProgress {
+    gint64 next_us;
+    bool on, drawn;
+} BbProgress;
+BbProgress bb_progress_start(bool quiet);
+bool bb_progress_due(BbProgress *progress);
+void bb_progress_show(BbProgress *progress, const char *format, ...) G_GNUC_PRINTF(2, 3);
+void bb_progress_end(BbProgress *progress); // clears the line
+
+// 1234567 as "1,234,567". The result is yours.
+char *bb_number(guint64 value);

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: durations, one by one or as the statistics of a part.
+// Out: count, mean, deviation, extremes and quantiles of them all.
+#include "data/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+__extension__ typedef __int128 Int128;
+__extension__ typedef unsigned __int128 UInt128;
+
+// 192 bits: the sum of 2^64 squares of 63-bit values fits.
+typedef struct {
+    UInt128 low;
+    guint64 high;
+} Wide;
+
+typedef struct {
+    Int128 sum;
+    Wide squares;
+    gint64 min, max;
+} Moments;
+
+// What more than BB_STATS_EXACT values become.
+typedef struct {
+    Moments moments;
+    gint32 lowest; // bucket[i] counts the values of bucket number lowest + i
+    guint32 length;
+    guint64 *bucket;
+} Many;
+
+// The count says which member holds: 1, 2 to BB_STATS_EXACT, more. Most statistics of a large
+// trace are of patterns seen once, hence the care for the smallest.
+struct BbStats {
+    guint64 count;
+    union {
+        gint64 one;
+        gint64 *few; // capacity: few_capacity(count)
+        Many *many;
+    };
+};
+
+// Buckets: magnitudes below 128 have one each; above, an octave has 64 of equal width, so that the
+// middle of a bucket is within 1/128 of every value in it. Negative values have negative numbers.
+#define SUB_BITS 6
+#define SUB (1u << SUB_BITS)
+#define SLACK 32 // buckets added beyond need when the range grows
+
+static guint64 magnitude(gint64 value)
+{
+    return value < 0 ? -(guint64)value : (guint64)value;
+}
+
+static gint32 bucket_of(gint64 value)
+{
+    guint64 size = magnitude(value);
+    guint shift = size < 2 * SUB ? 0 : (guint)(63 - SUB_BITS - __builtin_clzll(size));
+    gint32 number = (gint32)(shift * SUB + (guint32)(size >> shift));
+    return value < 0 ? -number : number;
+}
+
+static gint64 bucket_middle(gint32 number)
+{
+    guint32 index = (guint32)abs(number);
+    guint shift = index < 2 * SUB ? 0 : index / SUB - 1;
+    guint64 size = ((guint64)(index - shift * SUB) << shift) + (((guint64)1 << shift) >> 1);
+    size = MIN(size, (guint64)G_MAXINT64);
+    return number < 0 ? -(gint64)size : (gint64)size;
+}
+
+static void wide_add(Wide *wide, UInt128 value)
+{
+    wide->low += value;
+    wide->high += wide->low < value;
+}
+
+static Wide wide_product(guint64 a, UInt128 b)
+{
+    UInt128 low = (UInt128)a * (guint64)b;
+    UInt128 high = (UInt128)a * (guint64)(b >> 64);
+    Wide product = {low, (guint64)(high >> 64)};
+    wide_add(&product, high << 64);
+    return product;
+}
+
+static Wide wide_minus(Wide a, Wide b)
+{
+    return (Wide){a.low - b.low, a.high - b.high - (a.low < b.low)};
+}
+
+static void moments_push(Moments *moments, gint64 value)
+{
+    guint64 size = magnitude(value);
+    moments->sum += value;
+    wide_add(&moments->squares, (UInt128)size * size);
+    moments->min = MIN(moments->min, value);
+    moments->max = MAX(moments->max, value);
+}
+
+static const Moments no_moments = {.min = G_MAXINT64, .max = G_MININT64};
+
+static void many_reach(Many *many, gint32 number)
+{
+    gint32 end = many->lowest + (gint32)many->length;
+    if (many->length > 0 && number >= many->lowest && number < end)
+        return;
+    gint32 lowest = many->length == 0 || number < many->lowest ? number - SLACK : many->lowest;
+    gint32 highest = many->length == 0 || number >= end ? number + SLACK + 1 : end;
+    guint64 *bucket = g_new0(guint64, (gsize)(highest - lowest));
+    if (many->length > 0)
+        memcpy(bucket + (many->lowest - lowest), many->bucket, many->length * sizeof *bucket);
+    g_free(many->bucket);
+    many->bucket = bucket;
+    many->lowest = lowest;
+    many->length = (guint32)(highest - lowest);
+}
+
+static void many_push(Many *many, gint64 value)
+{
+    gint32 number = bucket_of(value);
+    many_reach(many, number);
+    many->bucket[number - many->lowest]++;
+    moments_push(&many->moments, value);
+}
+
+static void many_merge(Many *many, const Many *other)
+{
+    for (guint32 i = 0; i < other->length; i++) {
+        if (other->bucket[i] == 0)
+            continue;
+        gint32 number = other->lowest + (gint32)i;
+        many_reach(many, number);
+        many->bucket[number - many->lowest] += other->bucket[i];
+    }
+    many->moments.sum += other->moments.sum;
+    wide_add(&many->moments.squares, other->moments.squares.low);
+    many->moments.squares.high += other->moments.squares.high;
+    many->moments.min = MIN(many->moments.min, other->moments.min);
+    many->moments.max = MAX(many->moments.max, other->moments.max);
+}
+
+static const gint64 *exact_values(const BbStats *stats)
+{
+    return stats->count == 1 ? &stats->one : stats->few;
+}
+
+static guint64 few_capacity(guint64 count)
+{
+    return count <= 4 ? 4 : count <= 16 ? 16 : BB_STATS_EXACT;
+}
+
+// Leaves the exact form; count stays.
+static void become_many(BbStats *stats)
+{
+    Many *many = g_new0(Many, 1);
+    many->moments = no_moments;
+    const gint64 *values = exact_values(stats);
+    for (guint64 i = 0; i < stats->count; i++)
+        many_push(many, values[i]);
+    if (stats->count > 1)
+        g_free(stats->few);
+    stats->many = many;
+}
+
+BbStats *bb_stats_new(void)
+{
+    return g_new0(BbStats, 1);
+}
+
+void bb_stats_free(BbStats *stats)
+{
+    if (!stats)
+        return;
+    if (stats->count > BB_STATS_EXACT) {
+        g_free(stats->many->bucket);
+        g_free(stats->many);
+    } else if (stats->count > 1) {
+        g_free(stats->few);
+    }
+    g_free(stats);
+}
+
+static void few_push(BbStats *stats, gint64 value)
+{
+    if (stats->count == 1) {
+        gint64 *few = g_new(gint64, few_capacity(2));
+        few[0] = stats->one;
+        stats->few = few;
+    } else if (few_capacity(stats->count + 1) != few_capacity(stats->count)) {
+        stats->few = g_renew(gint64, stats->few, few_capacity(stats->count + 1));
+    }
+    stats->few[stats->count++] = value;
+}
+
+void bb_stats_push(BbStats *stats, gint64 value_ns)
+{
+    if (stats->count > BB_STATS_EXACT) {
+        many_push(stats->many, value_ns);
+        stats->count++;
+    } else if (stats->count == BB_STATS_EXACT) {
+        become_many(stats);
+        many_push(stats->many, value_ns);
+        stats->count++;
+    } else if (stats->count == 0) {
+        stats->one = value_ns;
+        stats->count = 1;
+    } else {
+        few_push(stats, value_ns);
+    }
+}
+
+void bb_stats_merge(BbStats *stats, const BbStats *other)
+{
+    if (other->count <= BB_STATS_EXACT) {
+        gint64 values[BB_STATS_EXACT]; // other may be stats itself
+        guint64 count = other->count;
+        if (count > 0)
+            memcpy(values, exact_values(other), count * sizeof *values);
+        for (guint64 i = 0; i < count; i++)
+            bb_stats_push(stats, values[i]);
+        return;
+    }
+    if (stats->count <= BB_STATS_EXACT)
+        become_many(stats);
+    many_merge(stats->many, other->many);
+    stats->count += other->count;
+}
+
+static Moments moments_of(const BbStats *stats)
+{
+    if (stats->count > BB_STATS_EXACT)
+        return stats->many->moments;
+    Moments moments = no_moments;
+    const gint64 *values = exact_values(stats);
+    for (guint64 i = 0; i < stats->count; i++)
+        moments_push(&moments, values[i]);
+    return moments;
+}
+
+guint64 bb_stats_count(const BbStats *stats)
+{
+    return stats->count;
+}
+
+gint64 bb_stats_sum(const BbStats *stats)
+{
+    return (gint64)CLAMP(moments_of(stats).sum, (Int128)G_MININT64, (Int128)G_MAXINT64);
+}
+
+gint64 bb_stats_mean(const BbStats *stats)
+{
+    if (stats->count == 0)
+        return 0;
+    Int128 sum = moments_of(stats).sum, half = stats->count / 2;
+    return (gint64)((sum < 0 ? sum - half : sum + half) / (Int128)stats->count);
+}
+
+// With sum = n m + r: the squared deviations from the mean are squares - m (n m + 2 r) - r^2 / n.
+// The first difference is an integer, taken exactly modulo 2^192 with m's sign folded away, so
+// nothing cancels however far the values are from zero.
+gint64 bb_stats_stddev(const BbStats *stats)
+{
+    if (stats->count < 2)
+        return 0;
+    Moments moments = moments_of(stats);
+    UInt128 sum = moments.sum < 0 ? -(UInt128)moments.sum : (UInt128)moments.sum;
+    guint64 mean = (guint64)(sum / stats->count);
+    guint64 rest = (guint64)(sum % stats->count);
+    Wide around = wide_minus(moments.squares, wide_product(mean, sum + rest));
+    long double squared = ldexpl((long double)around.high, 128) + (long double)around.low;
+    squared -= (long double)rest * rest / (long double)stats->count;
+    long double deviation = sqrtl(MAX(squared, 0) / (long double)(stats->count - 1));
+    return deviation >= 0x1p63L ? G_MAXINT64 : (gint64)llroundl(deviation);
+}
+
+gint64 bb_stats_min(const BbStats *stats)
+{
+    return stats->count == 0 ? 0 : moments_of(stats).min;
+}
+
+gint64 bb_stats_max(const BbStats *stats)
+{
+    return stats->count == 0 ? 0 : moments_of(stats).max;
+}
+
+// Rank from 1; the tiny factor keeps 0.07 * 100 at rank 7.
+static guint64 nearest_rank(guint64 count, double q)
+{
+    double rank = ceil(q * (double)count * (1 - 1e-15));
+    if (!(rank > 1))
+        return 1;
+    return rank >= (double)count ? count : (guint64)rank;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
+    return (x > y) - (x < y);
+}
+
+static gint64 exact_quantile(const BbStats *stats, guint64 rank)
+{
+    gint64 values[BB_STATS_EXACT];
+    memcpy(values, exact_values(stats), stats->count * sizeof *values);
+    qsort(values, stats->count, sizeof *values, by_value);
+    return values[rank - 1];
+}
+
+gint64 bb_stats_quantile(const BbStats *stats, double q)
+{
+    if (stats->count == 0)
+        return 0;
+    guint64 rank = nearest_rank(stats->count, q);
+    if (stats->count <= BB_STATS_EXACT)
+        return exact_quantile(stats, rank);
+    const Many *many = stats->many;
+    if (rank == stats->count)
+        return many->moments.max;
+    guint32 i = 0;
+    for (guint64 below = many->bucket[0]; below < rank; below += many->bucket[i])
+        i++;
+    gint64 middle = bucket_middle(many->lowest + (gint32)i);
+    return CLAMP(middle, many->moments.min, many->moments.max);
+}

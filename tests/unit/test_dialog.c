@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dialogs of an unknown protocol: turn-taking, pairing under loss, greetings, one-way traffic,
+// reordering, resets. What decoders stand on.
+#include "tests/unit/converse.h"
+#include "tests/unit/test.h"
+
+#include "capture/loss.h"
+
+static const BbDirection up = BB_TO_SERVER, down = BB_TO_CLIENT;
+
+START_TEST(turns_are_calls)
+{
+    g_autoptr(Converse) c = converse_tcp(9999);
+    converse_text(c, up, "\x01one");
+    converse_text(c, up, "\x01more");
+    converse_text(c, down, "\x02reply");
+    converse_text(c, up, "\x01two");
+    converse_text(c, down, "\x02r");
+    converse_text(c, down, "\x02 st");
+    ck_assert_str_eq(converse_result(c), "CALL 1 tcp - 9\n"
+                                         "RET 1 tcp ok 6\n"
+                                         "CALL 2 tcp - 4\n"
+                                         "RET 2 tcp ok 6\n");
+    ck_assert_int_eq(converse_first_ms(c, 0), 0);
+    ck_assert_int_eq(converse_last_ms(c, 0), 1);
+    ck_assert_int_eq(converse_last_ms(c, 3), 5);
+}
+END_TEST
+
+START_TEST(greeting_is_free)
+{
+    g_autoptr(Converse) c = converse_tcp(9999);
+    converse_text(c, down, "\x02hello");
+    converse_text(c, up, "\x01one");
+    converse_text(c, down, "\x02reply");
+    ck_assert_str_eq(converse_result(c), "MSG < tcp - 6\n"
+                                         "CALL 1 tcp - 4\n"
+                                         "RET 1 tcp ok 6\n");
+}
+END_TEST
+
+START_TEST(one_way_is_free)
+{
+    g_autoptr(Converse) c = converse_udp(9999);
+    converse_text(c, up, "\x01one");
+    converse_text(c, up, "\x01two");
+    ck_assert_str_eq(converse_result(c), "MSG > udp - 4\nMSG > udp - 4\n");
+}
+END_TEST
+
+START_TEST(unanswered_call_is_kept)
+{
+    g_autoptr(Converse) c = converse_tcp(9999);
+    converse_text(c, up, "\x01one");
+    converse_text(c, down, "\x02reply");
+    converse_text(c, up, "\x01two");
+    ck_assert_str_eq(converse_result(c), "CALL 1 tcp - 4\n"
+                                         "RET 1 tcp ok 6\n"
+                                         "CALL 2 tcp - 4\n");
+    ck_assert_uint_eq(converse_loss(c, BB_CALLS_UNRETURNED), 1);
+}
+END_TEST
+
+// The reply to the first call is lost: the second reply must not be taken for it.
+START_TEST(lost_reply_does_not_shift)
+{
+    g_autoptr(Converse) c = converse_tcp(9999);
+    converse_text(c, up, "\x01one");
+    converse_lose(c, down, 50);
+    converse_text(c, up, "\x01two");
+    converse_text(c, down, "\x02reply");
+    converse_text(c, up, "\x01three");
+    converse_text(c, down, "\x02reply 3");
+    ck_assert_str_eq(converse_result(c), "CALL 1 tcp - 4\n"
+                                         "CALL 2 tcp - 4\n"
+                                         "RET 2 tcp ok 6\n"
+                                         "CALL 3 tcp - 6\n"
+                                         "RET 3 tcp ok 8\n");
+    ck_assert_uint_eq(converse_loss(c, BB_TCP_GAPS), 1);
+    ck_assert_uint_eq(converse_loss(c, BB_TCP_GAP_BYTES), 50);
+    ck_assert_uint_eq(converse_loss(c, BB_CALLS_UNRETURNED), 1);
+}
+END_TEST
+
+// A request is lost: its reply is an orphan, and the next pair is right.
+START_TEST(lost_request_leaves_an_orphan)
+{
+    g_autoptr(Converse) c = converse_tcp(9999);
+    converse_text(c, up, "\x01one");
+    converse_text(c, down, "\x02reply");
+    converse_lose(c, up, 30);
+    converse_text(c, down, "\x02reply 2");
+    converse_text(c, up, "\x01three");
+    converse_text(c, down, "\x02reply 3.");
+    ck_assert_str_eq(converse_result(c), "CALL 1 tcp - 4\n"
+                                         "RET 1 tcp ok 6\n"
+                                         "RET - tcp ok 8\n"
+                                         "CALL 2 tcp - 6\n"
+                                         "RET 2 tcp ok 9\n");
+    ck_assert_uint_eq(converse_loss(c, BB_RETURNS_ORPHANED), 1);
+}
+END_TEST
+
+START_TEST(midstream_is_joined)
+{
+    g_autoptr(Converse) c = converse_tcp_midstream(9999);
+    converse_text(c, down, "\x02tail of a reply");
+    converse_text(c, up, "\x01two");
+    converse_text(c, down, "\x02reply");
+    ck_assert_str_eq(converse_result(c), "MSG < tcp - 16\n"
+                                         "CALL 1 tcp - 4\n"
+                                         "RET 1 tcp ok 6\n");
+    ck_assert_uint_eq(converse_loss(c, BB_TCP_MIDSTREAM), 1);
+}
+END_TEST
+
+TEST_MAIN("dialog", turns_are_calls, greeting_is_free, one_way_is_free, unanswered_call_is_kept,
+          lost_reply_does_not_shift, lost_request_leaves_an_orphan, midstream_is_joined)

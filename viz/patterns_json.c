@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: ranked patterns. Out: one JSON object, a pattern a line; times in seconds.
+#include "viz/patterns_json.h"
+
+#include "data/json.h"
+#include "viz/ranking.h"
+#include "viz/summary.h"
+
+static void write_stats(BbJson *json, const char *key, const BbStats *stats)
+{
+    bb_json_key(json, key);
+    bb_json_begin_object(json);
+    bb_json_key(json, "mean");
+    bb_json_seconds(json, bb_stats_mean(stats));
+    bb_json_key(json, "min");
+    bb_json_seconds(json, bb_stats_min(stats));
+    bb_json_key(json, "max");
+    bb_json_seconds(json, bb_stats_max(stats));
+    bb_json_key(json, "stddev");
+    bb_json_seconds(json, bb_stats_stddev(stats));
+    bb_json_key(json, "p50");
+    bb_json_seconds(json, bb_stats_quantile(stats, 0.5));
+    bb_json_key(json, "p90");
+    bb_json_seconds(json, bb_stats_quantile(stats, 0.9));
+    bb_json_key(json, "p99");
+    bb_json_seconds(json, bb_stats_quantile(stats, 0.99));
+    bb_json_key(json, "count");
+    bb_json_uint(json, bb_stats_count(stats));
+    bb_json_end_object(json);
+}
+
+static void write_name(BbJson *json, const char *key, const BbNames *names, guint32 name)
+{
+    bb_json_key(json, key);
+    bb_json_string(json, bb_names_text(names, name));
+}
+
+static void write_node(BbJson *json, const BbNames *names, guint64 count,
+                       const BbPatternNode *node)
+{
+    bb_json_begin_object(json);
+    write_name(json, "node", names, node->node);
+    if (node->op != BB_NAME_NONE) {
+        write_name(json, "op", names, node->op);
+    } else {
+        bb_json_key(json, "op");
+        bb_json_null(json);
+    }
+    bb_json_key(json, "count");
+    bb_json_uint(json, count);
+    bb_json_key(json, "errors");
+    bb_json_uint(json, node->errors);
+    bb_json_key(json, "self_total_s");
+    bb_json_seconds(json, (gint64)MIN(node->self_total_ns, (guint64)G_MAXINT64));
+    write_stats(json, "call_delay_s", node->call_delay);
+    write_stats(json, "latency_s", node->latency);
+    bb_json_key(json, "calls");
+    bb_json_begin_array(json);
+    for (guint i = 0; i < node->calls->len; i++)
+        write_node(json, names, count, g_ptr_array_index(node->calls, i));
+    bb_json_end_array(json);
+    bb_json_end_object(json);
+}
+
+static void write_pattern(BbJson *json, const BbNames *names, const BbPattern *pattern, guint rank)
+{
+    char shape[17];
+    g_snprintf(shape, sizeof shape, "%016" G_GINT64_MODIFIER "x", pattern->shape);
+    bb_json_newline(json);
+    bb_json_begin_object(json);
+    bb_json_key(json, "rank");
+    bb_json_uint(json, rank);
+    bb_json_key(json, "count");
+    bb_json_uint(json, pattern->count);
+    bb_json_key(json, "total_latency_s");
+    bb_json_seconds(json, bb_pattern_total_latency(pattern));
+    bb_json_key(json, "mean_latency_s");
+    bb_json_seconds(json, bb_pattern_mean_latency(pattern));
+    bb_json_key(json, "shape");
+    bb_json_string(json, shape);
+    bb_json_key(json, "root");
+    bb_json_begin_object(json);
+    write_name(json, "node", names, pattern->client);
+    bb_json_key(json, "calls");
+    bb_json_begin_array(json);
+    write_node(json, names, pattern->count, pattern->root);
+    bb_json_end_array(json);
+    bb_json_end_object(json);
+    bb_json_end_object(json);
+}
+
+static void write_trace(BbJson *json, const BbPaths *paths)
+{
+    bb_json_key(json, "trace");
+    bb_json_begin_object(json);
+    bb_json_key(json, "messages");
+    bb_json_uint(json, paths->messages);
+    bb_json_key(json, "calls");
+    bb_json_uint(json, paths->n_calls);
+    bb_json_key(json, "unmatched");
+    bb_json_uint(json, bb_summary_unmatched(paths));
+    bb_json_key(json, "start");
+    if (paths->start_ns == BB_TIME_NONE)
+        bb_json_null(json);
+    else
+        bb_json_seconds(json, paths->start_ns);
+    bb_json_key(json, "duration_s");
+    bb_json_seconds(json, bb_summary_duration(paths));
+    bb_json_end_object(json);
+}
+
+static void write_left_out(BbJson *json, const BbRanking *ranking)
+{
+    bb_json_key(json, "left_out");
+    bb_json_begin_object(json);
+    bb_json_key(json, "patterns");
+    bb_json_uint(json, ranking->n_patterns - ranking->n_shown);
+    bb_json_key(json, "instances");
+    bb_json_uint(json, ranking->instances - ranking->instances_shown);
+    bb_json_key(json, "total_latency_s");
+    bb_json_seconds(json, ranking->latency_ns - ranking->latency_shown_ns);
+    bb_json_end_object(json);
+}
+
+bool bb_patterns_json_write(const BbView *view, FILE *out, GError **error)
+{
+    (void)error; // the caller looks at ferror
+    const BbRanking *ranking = view->ranking;
+    g_autoptr(BbJson) json = bb_json_new(out);
+    bb_json_begin_object(json);
+    bb_json_key(json, "bbpaths");
+    bb_json_uint(json, 1);
+    bb_json_key(json, "algorithm");
+    bb_json_string(json, view->paths->algorithm);
+    write_trace(json, view->paths);
+    write_left_out(json, ranking);
+    bb_json_newline(json);
+    bb_json_key(json, "patterns");
+    bb_json_begin_array(json);
+    for (guint i = 0; i < ranking->n_shown; i++)
+        write_pattern(json, view->names, ranking->shown[i], i + 1);
+    bb_json_end_array(json);
+    bb_json_end_object(json);
+    return bb_json_finish(json) || ferror(out);
+}

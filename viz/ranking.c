@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: the patterns of an inference and what was asked for. Out: those to show, ranked.
+#include "viz/ranking.h"
+
+#include <string.h>
+
+typedef struct Sorting {
+    const BbPaths *paths;
+    const BbNames *names;
+    BbSortKey key;
+} Sorting;
+
+static int compare_falling(gint64 a, gint64 b)
+{
+    return (a < b) - (a > b);
+}
+
+static int compare_names(const BbNames *names, guint32 a, guint32 b)
+{
+    return a == b ? 0 : strcmp(bb_names_text(names, a), bb_names_text(names, b));
+}
+
+static int compare_trees(const BbNames *names, const BbPatternNode *a, const BbPatternNode *b)
+{
+    int order = compare_names(names, a->node, b->node);
+    if (order == 0)
+        order = compare_names(names, a->op, b->op);
+    if (order == 0)
+        order = (a->calls->len > b->calls->len) - (a->calls->len < b->calls->len);
+    for (guint i = 0; order == 0 && i < a->calls->len; i++)
+        order = compare_trees(names, g_ptr_array_index(a->calls, i), g_ptr_array_index(b->calls, i));
+    return order;
+}
+
+static int compare_by_key(BbSortKey key, const BbPattern *a, const BbPattern *b)
+{
+    switch (key) {
+    case BB_SORT_TOTAL:
+        return compare_falling(bb_pattern_total_latency(a), bb_pattern_total_latency(b));
+    case BB_SORT_COUNT:
+        return (a->count < b->count) - (a->count > b->count);
+    case BB_SORT_MEAN:
+        return compare_falling(bb_pattern_mean_latency(a), bb_pattern_mean_latency(b));
+    }
+    g_assert_not_reached();
+}
+
+// A full order: no two patterns of one inference have the same shape, and the index decides if they
+// had.
+static int compare_patterns(gconstpointer a_index, gconstpointer b_index, gpointer user)
+{
+    const Sorting *sorting = user;
+    guint32 i = *(const guint32 *)a_index;
+    guint32 j = *(const guint32 *)b_index;
+    const BbPattern *a = g_ptr_array_index(sorting->paths->patterns, i);
+    const BbPattern *b = g_ptr_array_index(sorting->paths->patterns, j);
+    int order = compare_by_key(sorting->key, a, b);
+    if (order == 0)
+        order = compare_by_key(BB_SORT_TOTAL, a, b);
+    if (order == 0)
+        order = compare_by_key(BB_SORT_COUNT, a, b);
+    if (order == 0)
+        order = compare_names(sorting->names, a->client, b->client);
+    if (order == 0)
+        order = compare_trees(sorting->names, a->root, b->root);
+    return order ? order : (i > j) - (i < j);
+}
+
+static gint64 add_latency(gint64 sum, const BbPattern *pattern)
+{
+    gint64 latency = bb_pattern_total_latency(pattern);
+    gint64 result;
+    return __builtin_add_overflow(sum, latency, &result) ? G_MAXINT64 : result;
+}
+
+static void show(BbRanking *ranking, const BbPattern *pattern, guint32 index)
+{
+    ranking->shown[ranking->n_shown++] = pattern;
+    ranking->rank[index] = ranking->n_shown;
+    ranking->instances_shown += pattern->count;
+    ranking->latency_shown_ns = add_latency(ranking->latency_shown_ns, pattern);
+}
+
+BbRanking *bb_ranking_new(const BbPaths *paths, const BbNames *names, const BbViewOptions *options,
+                          guint top_of_format)
+{
+    BbRanking *ranking = g_new0(BbRanking, 1);
+    ranking->n_patterns = paths->patterns->len;
+    ranking->options = *options;
+    if (options->top == BB_TOP_OF_FORMAT)
+        ranking->options.top = top_of_format;
+    ranking->shown = g_new0(const BbPattern *, ranking->n_patterns);
+    ranking->rank = g_new0(guint32, ranking->n_patterns);
+    g_autofree guint32 *sorted = g_new(guint32, ranking->n_patterns);
+    for (guint32 i = 0; i < ranking->n_patterns; i++)
+        sorted[i] = i;
+    Sorting sorting = {paths, names, options->sort};
+    g_qsort_with_data(sorted, (gint)ranking->n_patterns, sizeof *sorted, compare_patterns, &sorting);
+    guint top = ranking->options.top == BB_TOP_ALL ? G_MAXUINT : ranking->options.top;
+    for (guint i = 0; i < ranking->n_patterns; i++) {
+        const BbPattern *pattern = g_ptr_array_index(paths->patterns, sorted[i]);
+        ranking->instances += pattern->count;
+        ranking->latency_ns = add_latency(ranking->latency_ns, pattern);
+        if (pattern->count >= options->min_count && ranking->n_shown < top)
+            show(ranking, pattern, sorted[i]);
+    }
+    return ranking;
+}
+
+void bb_ranking_free(BbRanking *ranking)
+{
+    if (!ranking)
+        return;
+    g_free(ranking->shown);
+    g_free(ranking->rank);
+    g_free(ranking);
+}
+
+bool bb_ranking_chooses(const BbRanking *ranking)
+{
+    return ranking->options.top != BB_TOP_ALL || ranking->options.min_count > 0;
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: ranked patterns. Out: a picture of them.
+#include "viz/render.h"
+
+#include "viz/dot.h"
+
+#include <graphviz/gvc.h>
+#include <string.h>
+
+static bool fail(GError **error, const char *what, const char *format)
+{
+    const char *why = aglasterr();
+    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
+                "Graphviz cannot %s as %s%s%s; try fewer patterns (--top), or --format dot", what,
+                format, why ? ": " : "", why ? why : "");
+    return false;
+}
+
+// Into memory first: Graphviz ends the program when its own writing to a FILE fails.
+static bool draw(GVC_t *context, Agraph_t *graph, const char *format, FILE *out, GError **error)
+{
+    char *data = NULL;
+    unsigned int length = 0;
+    if (gvLayout(context, graph, "dot") != 0)
+        return fail(error, "lay the patterns out", format);
+    bool drawn = gvRenderData(context, graph, format, &data, &length) == 0 && data;
+    if (drawn)
+        (void)fwrite(data, 1, length, out); // the caller looks at ferror
+    else
+        fail(error, "draw the patterns", format);
+    if (data)
+        gvFreeRenderData(data);
+    gvFreeLayout(context, graph);
+    return drawn;
+}
+
+static bool render(const BbView *view, const char *format, FILE *out, GError **error)
+{
+    g_autoptr(BbDot) dot = bb_dot_new(view, error);
+    if (!dot)
+        return false;
+    agseterr(AGMAX); // no words on stderr: the error is ours to tell
+    GVC_t *context = gvContext();
+    bool drawn = draw(context, bb_dot_graph(dot), format, out, error);
+    g_clear_pointer(&dot, bb_dot_free);
+    gvFreeContext(context);
+    return drawn;
+}
+
+bool bb_render_svg(const BbView *view, FILE *out, GError **error)
+{
+    return render(view, "svg", out, error);
+}
+
+bool bb_render_png(const BbView *view, FILE *out, GError **error)
+{
+    return render(view, "png", out, error);
+}
+
+bool bb_render_pdf(const BbView *view, FILE *out, GError **error)
+{
+    return render(view, "pdf", out, error);
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: an inference and a selection of its patterns. Out: sentences on how far they go.
+#include "viz/summary.h"
+
+#include "viz/quantity.h"
+#include "viz/ranking.h"
+
+guint64 bb_summary_unmatched(const BbPaths *paths)
+{
+    return paths->calls_unreturned + paths->returns_orphaned;
+}
+
+gint64 bb_summary_duration(const BbPaths *paths)
+{
+    gint64 duration;
+    if (paths->start_ns == BB_TIME_NONE || paths->end_ns == BB_TIME_NONE)
+        return 0;
+    return __builtin_sub_overflow(paths->end_ns, paths->start_ns, &duration) ? G_MAXINT64 : duration;
+}
+
+static double unmatched_share(const BbPaths *paths)
+{
+    return bb_quantity_share((gint64)bb_summary_unmatched(paths),
+                             (gint64)(paths->n_calls + paths->returns_orphaned));
+}
+
+void bb_summary_append_trace(GString *out, const BbPaths *paths)
+{
+    g_string_append_printf(out, "bbpaths %s, ", paths->algorithm);
+    if (paths->start_ns != BB_TIME_NONE) {
+        bb_quantity_append_time(out, paths->start_ns);
+        g_string_append(out, ", ");
+    }
+    bb_quantity_append_duration(out, bb_summary_duration(paths));
+    g_string_append(out, ", ");
+    bb_quantity_append_counted(out, paths->messages, "message");
+    g_string_append(out, ", ");
+    bb_quantity_append_counted(out, paths->n_calls, "call");
+    g_string_append(out, ", ");
+    bb_quantity_append_share(out, unmatched_share(paths));
+    g_string_append(out, " unmatched");
+    if (paths->free_messages > 0) {
+        g_string_append(out, ", ");
+        bb_quantity_append_count(out, paths->free_messages);
+        g_string_append(out, " neither call nor return");
+    }
+}
+
+static const char *const sort_names[] = {
+    [BB_SORT_TOTAL] = "total latency",
+    [BB_SORT_COUNT] = "number of instances",
+    [BB_SORT_MEAN] = "mean latency",
+};
+
+void bb_summary_append_shown(GString *out, const BbRanking *ranking)
+{
+    if (ranking->n_patterns == 0) {
+        g_string_append(out, "No patterns: no call of the trace has a return");
+        return;
+    }
+    if (ranking->n_shown < ranking->n_patterns) {
+        g_string_append(out, "Top ");
+        bb_quantity_append_count(out, ranking->n_shown);
+        g_string_append(out, " of ");
+    } else if (ranking->n_patterns > 1) {
+        g_string_append(out, "All ");
+    }
+    bb_quantity_append_counted(out, ranking->n_patterns, "pattern");
+    g_string_append_printf(out, " by %s", sort_names[ranking->options.sort]);
+    if (ranking->options.min_count > 1) {
+        g_string_append(out, ", with ");
+        bb_quantity_append_count(out, ranking->options.min_count);
+        g_string_append(out, " instances or more");
+    }
+}
+
+bool bb_summary_append_left_out(GString *out, const BbRanking *ranking)
+{
+    if (ranking->n_shown == ranking->n_patterns)
+        return false;
+    g_string_append(out, "Left out: ");
+    bb_quantity_append_counted(out, ranking->n_patterns - ranking->n_shown, "pattern");
+    g_string_append(out, ", ");
+    bb_quantity_append_counted(out, ranking->instances - ranking->instances_shown, "instance");
+    g_string_append(out, ", ");
+    bb_quantity_append_share(out, bb_quantity_share(ranking->latency_ns - ranking->latency_shown_ns,
+                                                    ranking->latency_ns));
+    g_string_append(out, " of the total latency");
+    return true;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sentences that stand with every view: what was measured, what is shown, what was left out.
+#pragma once
+
+#include "viz/view.h"
+
+// "bbpaths nesting, 2003-03-14 ... UTC, 50.0 s, 20 messages, 10 calls, 0.1 % unmatched"
+void bb_summary_append_trace(GString *out, const BbPaths *paths);
+
+// "Top 10 of 57 patterns by total latency, with 5 instances or more"
+void bb_summary_append_shown(GString *out, const BbRanking *ranking);
+
+// "Left out: 47 patterns, 4,321 instances, 8.3 % of the total latency"; false where nothing was.
+bool bb_summary_append_left_out(GString *out, const BbRanking *ranking);
+
+// Calls without return and returns without call: what the algorithms count as unmatched.
+guint64 bb_summary_unmatched(const BbPaths *paths);
+
+// From the first time seen to the last, in ns; 0 for an empty trace.
+gint64 bb_summary_duration(const BbPaths *paths);

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What people and programs look at: the patterns of an inference, ranked, in one of several formats;
+// and its path instances, one a line.
+#pragma once
+
+#include "data/path.h"
+
+#include <stdio.h>
+
+// By falling sum, number of instances, or mean of the root call's latency. Ties: by sum, number,
+// then the shape's text.
+typedef enum { BB_SORT_TOTAL, BB_SORT_COUNT, BB_SORT_MEAN } BbSortKey;
+
+#define BB_TOP_ALL 0u
+#define BB_TOP_OF_FORMAT G_MAXUINT // as many as the format shows when nobody asks
+
+typedef struct BbViewOptions {
+    guint top; // patterns to show, or one of BB_TOP_*
+    BbSortKey sort;
+    guint64 min_count; // patterns with fewer instances are left out
+} BbViewOptions;
+
+#define BB_VIEW_OPTIONS_DEFAULT ((BbViewOptions){.top = BB_TOP_OF_FORMAT})
+
+// What a format is given to write. Everything is lent.
+typedef struct BbRanking BbRanking;
+typedef struct BbView {
+    const BbPaths *paths;
+    const BbNames *names;
+    const BbRanking *ranking; // which patterns, in which order, and what was left out
+} BbView;
+
+// One format: a row of the table that --help and file endings go by.
+typedef struct BbViewFormat {
+    const char *name;
+    const char *endings[2]; // of file names, without dot; NULL where there is no second one
+    const char *about;      // one line for --help
+    bool binary;            // do not write it to a terminal
+    guint top;              // patterns shown when nobody asks; BB_TOP_ALL
+    bool (*write)(const BbView *view, FILE *out, GError **error);
+} BbViewFormat;
+
+// All formats, the default one first. Lent.
+const BbViewFormat *bb_view_formats(gsize *count);
+// By name, or by the ending of a file name ("out/a.svg"). NULL if there is none. Lent.
+const BbViewFormat *bb_view_format_find(const char *name);
+const BbViewFormat *bb_view_format_of_file(const char *path);
+
+// Writes the patterns that options select. Fails (G_FILE_ERROR, G_IO_ERROR) when out takes no more,
+// or when Graphviz cannot draw.
+bool bb_view_write(const BbViewFormat *format, const BbPaths *paths, const BbNames *names,
+                   const BbViewOptions *options, FILE *out, GError **error);
+
+// Writes the path instances of the selected patterns, one JSON object a line, in order of the root's
+// start; "pattern" is the rank that bb_view_write gives with the same options. BB_TOP_OF_FORMAT is
+// all. Instances without pattern (the root never returned) have "pattern": null, and are left out
+// as soon as options choose. Memory: 8 to 16 bytes a call.
+bool bb_instances_write(const BbPaths *paths, const BbNames *names, const BbViewOptions *options,
+                        FILE *out, GError **error);

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: the bytes of a Redis connection (RESP2, RESP3, inline commands). Out: commands with their
-// replies in order; what nobody answers or nobody asked for (pub/sub, MONITOR, replication) is free.
+// replies in order; what nobody answers or nobody asked for (pub/sub, MONITOR, replication) is
+// free.
 #include "capture/cursor.h"
 #include "capture/decoder.h"
 #include "capture/label.h"
 #include "capture/redis_command.h"
+#include "capture/redis_probe.h"
 #include "capture/resp.h"
 
 #define CACHED_WORDS 8u
 #define CACHED_WORD 16u
-#define RDB_MARK 40u          // bytes of the mark that ends a snapshot of unknown size
-#define DUE_MANY G_MAXUINT32  // UNSUBSCRIBE of everything: nobody knows how many confirmations
-#define PROBE_ARGUMENTS (1024 * 1024)
-#define PROBE_LINE 256u
+#define RDB_MARK 40u         // bytes of the mark that ends a snapshot of unknown size
+#define DUE_MANY G_MAXUINT32 // UNSUBSCRIBE of everything: nobody knows how many confirmations
 
 // First words of arrays that a server sends by itself. Confirmations come first.
-static const char topics[][13] = {"subscribe",    "psubscribe",   "ssubscribe",
-                                  "unsubscribe",  "punsubscribe", "sunsubscribe",
-                                  "message",      "pmessage",     "smessage"};
+static const char topics[][13] = {"subscribe",   "psubscribe",   "ssubscribe",
+                                  "unsubscribe", "punsubscribe", "sunsubscribe",
+                                  "message",     "pmessage",     "smessage"};
 enum { TOPIC_NONE, TOPIC_LAST_CONFIRMATION = 6 }; // otherwise 1 + index
 
 enum { SILENCE_NONE, SILENCE_ON, SILENCE_OFF, SILENCE_SKIP };
@@ -38,7 +38,7 @@ typedef struct Reply {
     BbResp resp;
     guint32 op; // of a message that nobody asked for
     guint32 status;
-    char type;     // of the value itself, 0 before it is seen (RESP3 attributes come first)
+    char type; // of the value itself, 0 before it is seen (RESP3 attributes come first)
     guint8 topic;
     bool first;    // the first element of the array comes next
     bool is_trace; // looks like a line of MONITOR
@@ -47,16 +47,16 @@ typedef struct Reply {
 typedef struct Redis {
     Request request;
     Reply reply;
-    bool lost[2];   // looking for the start of a message
-    bool certain;   // a command in RESP was seen
-    bool inlines;   // so was an inline one
-    bool silent;    // CLIENT REPLY OFF
-    guint8 skip;    // commands that CLIENT REPLY SKIP silences
-    bool monitor;   // MONITOR runs
-    bool sync;      // SYNC or PSYNC was said
-    guint8 rdb;     // a snapshot is being received
+    bool lost[2]; // looking for the start of a message
+    bool certain; // a command in RESP was seen
+    bool inlines; // so was an inline one
+    bool silent;  // CLIENT REPLY OFF
+    guint8 skip;  // commands that CLIENT REPLY SKIP silences
+    bool monitor; // MONITOR runs
+    bool sync;    // SYNC or PSYNC was said
+    guint8 rdb;   // a snapshot is being received
     guint8 due_topic;
-    guint32 due;    // confirmations still to come of a subscription that was answered
+    guint32 due; // confirmations still to come of a subscription that was answered
     guint32 ok;
     guint8 mark[RDB_MARK];
     struct {
@@ -164,7 +164,7 @@ static bool expects_reply(Redis *redis)
         redis->silent = false;
     if (request->silence == SILENCE_OFF)
         redis->silent = true;
-    if (request->silence == SILENCE_SKIP)
+    if (request->silence == SILENCE_SKIP && !redis->silent)
         redis->skip = 2; // itself and the next one
     bool skipped = redis->skip > 0;
     redis->skip -= skipped;
@@ -401,6 +401,8 @@ static gssize take_rdb_head(Redis *redis, const guint8 *data, gsize length, BbRe
         redis->rdb = RDB_MARKED;
         return (gssize)line;
     }
+    if (!g_ascii_isdigit(data[1]))
+        return BB_RESP_BAD;
     for (const guint8 *at = data + 1; g_ascii_isdigit(*at) && item->skip < G_MAXINT64 / 16; at++)
         item->skip = item->skip * 10 + (*at - '0');
     redis->rdb = RDB_SIZED;
@@ -442,98 +444,8 @@ static gssize take_reply(BbDialog *dialog, Redis *redis, const guint8 *data, gsi
 
 // ---- the start of a message -------------------------------------------------------------------
 
-static bool is_text(const guint8 *data, gsize length)
-{
-    for (gsize i = 0; i < length; i++)
-        if (data[i] < ' ' && data[i] != '\t')
-            return false;
-    return true;
-}
-
-static BbMatch probe_inline(const guint8 *data, gsize length)
-{
-    gsize word = 0;
-    bool whole;
-    while (word < length && (g_ascii_isalpha(data[word]) || data[word] == '_'))
-        word++;
-    if (!bb_redis_command_begins(data, word, &whole))
-        return BB_MATCH_NO;
-    if (word == length)
-        return BB_MATCH_MORE;
-    const guint8 *end = memchr(data, '\n', length);
-    gsize line = end ? (gsize)(end - data) : length;
-    if (line > word && data[line - 1] == '\r')
-        line--;
-    if (!whole || (line > word && data[word] != ' ') || !is_text(data, line))
-        return BB_MATCH_NO;
-    return BB_MATCH_MAYBE;
-}
-
-// An array of strings that begins with a command is a command.
-static BbMatch probe_array(const guint8 *data, gsize length)
-{
-    BbResp resp = {0};
-    BbRespItem array, word;
-    gssize head = bb_resp_next(&resp, data, length, 0, &array);
-    if (head <= 0 || array.number > PROBE_ARGUMENTS)
-        return head == 0 ? BB_MATCH_MORE : BB_MATCH_NO;
-    if (resp.done || array.number < 0)
-        return BB_MATCH_MAYBE;
-    gssize taken = bb_resp_next(&resp, data + head, length - (gsize)head, BB_REDIS_WORD, &word);
-    if (taken <= 0)
-        return taken == 0 ? BB_MATCH_MORE : BB_MATCH_NO;
-    bool whole = false;
-    if (word.type == '$' && word.text && word.number < BB_REDIS_WORD)
-        (void)bb_redis_command_begins(word.text, word.length, &whole);
-    return whole ? BB_MATCH_REQUEST : BB_MATCH_MAYBE;
-}
-
-// What no other text protocol's server says.
-static bool is_redis_text(const guint8 *line, gsize length)
-{
-    static const char *const own[] = {
-        "+PONG\r",     "-NOAUTH ",  "-WRONGPASS ", "-NOPERM ",  "-WRONGTYPE ", "-MOVED ",
-        "-ASK ",       "-LOADING ", "-NOSCRIPT ",  "-BUSYKEY ", "-READONLY ",  "-CLUSTERDOWN ",
-        "-CROSSSLOT ", "-MISCONF ", "-EXECABORT ", "-DENIED ",  "-NOPROTO ",   "-MASTERDOWN "};
-    for (gsize i = 0; i < G_N_ELEMENTS(own); i++)
-        if (length >= strlen(own[i]) && memcmp(line, own[i], strlen(own[i])) == 0)
-            return true;
-    return false;
-}
-
-static BbMatch probe_reply(const guint8 *data, gsize length)
-{
-    static const char hello[] = "$6\r\nserver\r\n";
-    BbResp resp = {0};
-    BbRespItem item;
-    const guint8 *end = memchr(data, '\n', MIN(length, PROBE_LINE));
-    gsize line = end ? (gsize)(end - data) : length;
-    gsize text = line > 1 && data[line - 1] == '\r' ? line - 1 : line;
-    if (!is_text(data, text) || (!end && length >= PROBE_LINE))
-        return BB_MATCH_NO;
-    gssize head = bb_resp_next(&resp, data, length, 0, &item);
-    if (head <= 0)
-        return head == 0 ? BB_MATCH_MORE : BB_MATCH_NO;
-    if (item.type == ':' && !(item.length && g_ascii_isdigit(item.text[item.length - 1])))
-        return BB_MATCH_NO;
-    BbCursor rest = bb_cursor(data + line + 1, length - line - 1);
-    const guint8 *first = bb_cursor_take(&rest, strlen(hello));
-    if (item.type == '%' && first && memcmp(first, hello, strlen(hello)) == 0)
-        return BB_MATCH_REPLY;
-    return is_redis_text(data, line) ? BB_MATCH_REPLY : BB_MATCH_MAYBE;
-}
-
-static BbMatch probe(const guint8 *data, gsize length)
-{
-    if (length == 0)
-        return BB_MATCH_MORE;
-    if (g_ascii_isalpha(data[0]))
-        return probe_inline(data, length);
-    return data[0] == '*' ? probe_array(data, length) : probe_reply(data, length);
-}
-
-// The next place after `at` where a message may begin: a packet's first byte; in requests, where one
-// packet holds many, also an array after a line's end.
+// The next place after `at` where a message may begin: a packet's first byte; in requests, where
+// one packet holds many, also an array after a line's end.
 static gsize next_start(const BbView *view, gsize at)
 {
     gsize next = view->length;
@@ -565,7 +477,7 @@ static gssize find_start(BbDialog *dialog, Redis *redis, const BbView *view)
 {
     gsize at = 0;
     for (; at < view->length; at = next_start(view, at)) {
-        BbMatch match = probe(view->data + at, view->length - at);
+        BbMatch match = bb_redis_probe(view->data + at, view->length - at);
         if (!may_begin(redis, view, at, match))
             continue;
         if (match == BB_MATCH_MORE)
@@ -606,13 +518,15 @@ static void end_early(BbDialog *dialog, Redis *redis, BbDirection direction)
         reset_reply(redis);
 }
 
-// The bytes from `from` on are no message. Once commands were seen it is still Redis: a new start is
-// looked for.
+// The bytes from `from` on are no message. Once commands were seen it is still Redis: a new start
+// is looked for.
 static gssize lose_place(BbDialog *dialog, Redis *redis, const BbView *view, gsize from)
 {
-    if (!redis->certain)
-        return from ? (gssize)from : BB_PARSE_BAD;
+    if (!redis->certain && from == 0)
+        return BB_PARSE_BAD;
     end_early(dialog, redis, view->direction);
+    if (!redis->certain)
+        return (gssize)from; // what came before was taken; the next call refuses
     redis->lost[view->direction] = true;
     return (gssize)MIN(next_start(view, from), view->length);
 }
@@ -678,7 +592,7 @@ const BbDecoder bb_decoder_redis = {
     .tcp = true,
     .ports = {6379, 26379},
     .state_size = sizeof(Redis),
-    .probe = probe,
+    .probe = bb_redis_probe,
     .parse = parse,
     .gap = gap,
     .finish = finish,

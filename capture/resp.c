@@ -181,8 +181,8 @@ static gssize take_sized(BbResp *resp, BbCursor *c, gsize peek, BbRespItem *item
         return BB_RESP_BAD;
     if (!bb_cursor_ok(c))
         return 0;
-    gssize verdict = aggregate ? take_aggregate(resp, item, streamed)
-                               : take_bulk(resp, c, peek, item, streamed);
+    gssize verdict =
+        aggregate ? take_aggregate(resp, item, streamed) : take_bulk(resp, c, peek, item, streamed);
     return verdict <= 0 ? verdict : (gssize)(before - c->left);
 }
 

@@ -6,9 +6,9 @@
 #include <glib.h>
 #include <stdbool.h>
 
-#define BB_RESP_DEPTH 32u                        // nested aggregates; deeper ones are BAD
-#define BB_RESP_MAX_COUNT 0x7fffffff             // elements: the server's own limit (INT_MAX)
-#define BB_RESP_MAX_BULK (512 * 1024 * 1024)     // bytes of a string: proto-max-bulk-len
+#define BB_RESP_DEPTH 32u                    // nested aggregates; deeper ones are BAD
+#define BB_RESP_MAX_COUNT 0x7fffffff         // elements: the server's own limit (INT_MAX)
+#define BB_RESP_MAX_BULK (512 * 1024 * 1024) // bytes of a string: proto-max-bulk-len
 #define BB_RESP_BAD (-1)
 
 // Where in a value the next byte is. All zero: before one.
@@ -31,5 +31,6 @@ typedef struct BbRespItem {
 } BbRespItem;
 
 // Takes an item off the front of data. Of a string it waits for the first `peek` bytes. Returns the
-// bytes taken, 0 when more are needed, BB_RESP_BAD. A complete value sets resp->done; zero resp then.
+// bytes taken, 0 when more are needed, BB_RESP_BAD. A complete value sets resp->done; zero resp
+// then.
 gssize bb_resp_next(BbResp *resp, const guint8 *data, gsize length, gsize peek, BbRespItem *item);

@@ -11,12 +11,17 @@
 // How long next() waits, and how long the kernel may hold back a block that is not full.
 #define POLL_MS 100
 
+// Intervals after a failure in which the kernel's last block, not full, may still come.
+#define GRACE 3
+
 typedef struct {
     pcap_t *pcap; // NULL after it failed
     char *name;   // "interface eth1"
     BbLoss *loss; // lent
     gint64 unit_ns;
     int link_type;
+    char *failure;         // libpcap's words, NULL while all is well
+    guint grace;           // intervals to wait after it
     struct pcap_stat last; // as read before; libpcap's counters are 32 bits and wrap
 } LiveSource;
 
@@ -132,6 +137,7 @@ static void live_close(gpointer state)
     LiveSource *source = state;
     if (source->pcap)
         pcap_close(source->pcap);
+    g_free(source->failure);
     g_free(source->name);
     g_free(source);
 }
@@ -171,14 +177,24 @@ static void live_update_loss(gpointer state)
     source->last = now;
 }
 
-// The interface is gone or down: what came before was given, and nothing more will come.
-static void live_fail(LiveSource *source, GError **error)
+static int read_now(LiveSource *source, struct pcap_pkthdr **header, const guint8 **data)
 {
-    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_IO,
-                "%s: %s; what came before is kept, capture again when it is back", source->name,
-                pcap_geterr(source->pcap));
-    live_update_loss(source);
-    g_clear_pointer(&source->pcap, pcap_close);
+    int status = pcap_next_ex(source->pcap, header, data);
+    if (status >= 0)
+        return status;
+    if (!source->failure) {
+        source->failure = g_strdup(pcap_geterr(source->pcap));
+        source->grace = GRACE;
+    }
+    return 0;
+}
+
+// Whether something came. After a failure the descriptor has no more to tell: only time passes.
+static bool wait_for_more(const LiveSource *source)
+{
+    int fd = source->failure ? -1 : pcap_get_selectable_fd(source->pcap);
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    return poll(&wait, 1, POLL_MS) > 0;
 }
 
 static BbSourceStatus live_next(gpointer state, BbFrame *frame, GError **error)
@@ -188,20 +204,20 @@ static BbSourceStatus live_next(gpointer state, BbFrame *frame, GError **error)
         return BB_SOURCE_END;
     struct pcap_pkthdr *header = NULL;
     const guint8 *data = NULL;
-    int status = pcap_next_ex(source->pcap, &header, &data);
-    if (status == 0) {
-        struct pollfd wait = {.fd = pcap_get_selectable_fd(source->pcap), .events = POLLIN};
-        if (poll(&wait, 1, POLL_MS) <= 0)
-            return BB_SOURCE_IDLE; // nothing came, or a signal did
-        status = pcap_next_ex(source->pcap, &header, &data);
-    }
+    int status = read_now(source, &header, &data);
+    if (status == 0 && wait_for_more(source))
+        status = read_now(source, &header, &data);
     if (status == 1) {
         bb_source_fill(frame, header, data, source->unit_ns, source->link_type);
         return BB_SOURCE_FRAME;
     }
-    if (status == 0)
+    if (!source->failure || source->grace-- > 0)
         return BB_SOURCE_IDLE;
-    live_fail(source, error);
+    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_IO,
+                "%s: %s; what came before is kept, capture again when it is back", source->name,
+                source->failure);
+    live_update_loss(source);
+    g_clear_pointer(&source->pcap, pcap_close);
     return BB_SOURCE_ERROR;
 }
 

@@ -16,7 +16,8 @@ static const BbCommand *const commands[] = {
 static void print_help(void)
 {
     puts("Usage: bbtrace COMMAND [OPTION...] ...\n\n"
-         "Turns packets seen at a mirror port, or capture files, into a trace of messages, from which\n"
+         "Turns packets seen at a mirror port, or capture files, into a trace of messages, from "
+         "which\n"
          "bbpaths infers the causal paths of a distributed system.\n\nCommands:");
     for (gsize i = 0; i < G_N_ELEMENTS(commands); i++)
         printf("  %-8s  %s\n", commands[i]->name, commands[i]->summary);

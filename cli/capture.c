@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bbtrace capture. In: frames of files or an interface. Out: a message trace, and on stderr what was
-// seen and what was lost.
+// bbtrace capture. In: frames of files or an interface. Out: a message trace, and on stderr what
+// was seen and what was lost.
 #include "cli/command.h"
 
 #include "capture/capture.h"
@@ -15,8 +15,10 @@
 
 static const char summary[] =
     "Reads packets from an interface (-i) or from capture files (-r: pcap or pcapng, also .gz .xz\n"
-    ".zst, - for standard input; several files in a row are one capture), finds the calls, returns\n"
-    "and other messages in them, and writes a trace (-w: .bbt; without it the text trace on standard\n"
+    ".zst, - for standard input; several files in a row are one capture), finds the calls, "
+    "returns\n"
+    "and other messages in them, and writes a trace (-w: .bbt; without it the text trace on "
+    "standard\n"
     "output). FILTER is a pcap-filter(7) expression.";
 
 typedef struct Options {
@@ -255,7 +257,8 @@ static bool read_frames(Job *job, GError **error)
     return true;
 }
 
-// ---- names from DNS: files are read once for the names alone ---------------------------------------
+// ---- names from DNS: files are read once for the names alone
+// ---------------------------------------
 
 static bool can_read_twice(const Options *o)
 {
@@ -298,7 +301,8 @@ static bool prepare_names(Job *job, GError **error)
     return true;
 }
 
-// ---- beginning and end -----------------------------------------------------------------------------
+// ---- beginning and end
+// -----------------------------------------------------------------------------
 
 static bool prepare(Job *job, GError **error)
 {
@@ -312,7 +316,8 @@ static bool prepare(Job *job, GError **error)
     if (!job->source)
         return false;
     const char *out = o->out ? o->out : "-";
-    job->writer = bb_trace_writer_open(out, o->out ? BB_TRACE_BBT : BB_TRACE_TEXT, job->names, error);
+    job->writer =
+        bb_trace_writer_open(out, o->out ? BB_TRACE_BBT : BB_TRACE_TEXT, job->names, error);
     if (!job->writer)
         return false;
     job->order = bb_order_new(ORDER_WINDOW, write_message, job->writer);

@@ -22,8 +22,8 @@ extern const BbCommand bb_command_import;
 // (done), or something was wrong (usage), which was said on stderr. description goes below the
 // options in --help.
 bool bb_options_parse(const char *program, const char *arguments, const char *summary,
-                      const char *description, const GOptionEntry *entries, int *argc,
-                      char ***argv, int *status);
+                      const char *description, const GOptionEntry *entries, int *argc, char ***argv,
+                      int *status);
 
 // One line on stderr, with the program's name before it. The first tells of failure.
 void bb_say_error(const char *format, ...) G_GNUC_PRINTF(1, 2);

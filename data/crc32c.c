@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: bytes. Out: their CRC-32C.
 // Eight bytes a step by eight tables ("slicing-by-8"; Kounavis and Berry, A Systematic Approach to
-// Building High Performance Software-Based CRC Generators, ISCC 2005), or by the SSE 4.2 instruction.
+// Building High Performance Software-Based CRC Generators, ISCC 2005), or by the SSE 4.2
+// instruction.
 #include "data/crc32c.h"
 
 #include <string.h>
@@ -12,23 +13,23 @@
 
 // A CRC is linear over bits: an entry is the exclusive or of those of its index's bits, so that
 // eight values make a table of 256.
-#define BIT(i, bit, value) (((i) >> (bit) & 1u) ? (value) : 0u)
-#define ENTRY(i, b0, b1, b2, b3, b4, b5, b6, b7)                                                   \
-    (BIT(i, 0, b0) ^ BIT(i, 1, b1) ^ BIT(i, 2, b2) ^ BIT(i, 3, b3) ^ BIT(i, 4, b4) ^               \
+#define BIT(i, bit, value) (((i) >> (bit)&1u) ? (value) : 0u)
+#define ENTRY(i, b0, b1, b2, b3, b4, b5, b6, b7)                                     \
+    (BIT(i, 0, b0) ^ BIT(i, 1, b1) ^ BIT(i, 2, b2) ^ BIT(i, 3, b3) ^ BIT(i, 4, b4) ^ \
      BIT(i, 5, b5) ^ BIT(i, 6, b6) ^ BIT(i, 7, b7))
-#define ENTRIES_4(i, ...)                                                                          \
-    ENTRY(i, __VA_ARGS__), ENTRY((i) + 1u, __VA_ARGS__), ENTRY((i) + 2u, __VA_ARGS__),             \
+#define ENTRIES_4(i, ...)                                                              \
+    ENTRY(i, __VA_ARGS__), ENTRY((i) + 1u, __VA_ARGS__), ENTRY((i) + 2u, __VA_ARGS__), \
         ENTRY((i) + 3u, __VA_ARGS__)
 #define ENTRIES_16(i, ...)                                                                         \
     ENTRIES_4(i, __VA_ARGS__), ENTRIES_4((i) + 4u, __VA_ARGS__), ENTRIES_4((i) + 8u, __VA_ARGS__), \
         ENTRIES_4((i) + 12u, __VA_ARGS__)
-#define ENTRIES_64(i, ...)                                                                         \
-    ENTRIES_16(i, __VA_ARGS__), ENTRIES_16((i) + 16u, __VA_ARGS__),                                \
+#define ENTRIES_64(i, ...)                                          \
+    ENTRIES_16(i, __VA_ARGS__), ENTRIES_16((i) + 16u, __VA_ARGS__), \
         ENTRIES_16((i) + 32u, __VA_ARGS__), ENTRIES_16((i) + 48u, __VA_ARGS__)
-#define SLICE(...)                                                                                 \
-    {                                                                                              \
-        ENTRIES_64(0u, __VA_ARGS__), ENTRIES_64(64u, __VA_ARGS__), ENTRIES_64(128u, __VA_ARGS__),  \
-            ENTRIES_64(192u, __VA_ARGS__)                                                          \
+#define SLICE(...)                                                                                \
+    {                                                                                             \
+        ENTRIES_64(0u, __VA_ARGS__), ENTRIES_64(64u, __VA_ARGS__), ENTRIES_64(128u, __VA_ARGS__), \
+            ENTRIES_64(192u, __VA_ARGS__)                                                         \
     }
 
 // slices[k][i]: the byte i, followed by k bytes of zero. Each line: i = 1, 2, 4, ..., 128.

@@ -208,7 +208,8 @@ void bb_json_string(BbJson *json, const char *text)
     put_char(json, '"');
 }
 
-// Writes the digits of value so that they end before end, at least width of them. Returns the first.
+// Writes the digits of value so that they end before end, at least width of them. Returns the
+// first.
 static char *digits_before(char *end_of_digits, guint64 value, guint width)
 {
     char *first = end_of_digits;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes JSON (RFC 8259) to a FILE: commas, escapes and fixed number formats, so that the same value
-// is the same bytes in every locale. Text that is not UTF-8 is written with U+FFFD in place of the
-// bytes that are not. Using it out of turn (a value without key in an object) is our mistake: assert.
+// Writes JSON (RFC 8259) to a FILE: commas, escapes and fixed number formats, so that the same
+// value is the same bytes in every locale. Text that is not UTF-8 is written with U+FFFD in place
+// of the bytes that are not. Using it out of turn (a value without key in an object) is our
+// mistake: assert.
 #pragma once
 
 #include <glib.h>

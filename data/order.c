@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: messages nearly in order of time. Out: the same messages, in order as far as the window goes.
 //
-// What waits is kept as a sorted run of times; newcomers collect behind it until there are a quarter
-// as many. Then they are sorted (merge sort of runs, only where runs overlap, so that sorted input
-// costs nothing), merged into the run, and the oldest quarter goes out. So window messages always
-// wait, a message that comes up to window places late is put right, and at most 5/4 window are held.
+// What waits is kept as a sorted run of times; newcomers collect behind it until there are a
+// quarter as many. Then they are sorted (merge sort of runs, only where runs overlap, so that
+// sorted input costs nothing), merged into the run, and the oldest quarter goes out. So window
+// messages always wait, a message that comes up to window places late is put right, and at most 5/4
+// window are held.
 #include "data/order.h"
 
 #include <string.h>
@@ -125,7 +126,8 @@ static void vacate_slot(BbOrder *order, gsize index)
     order->vacant[order->n_vacant++] = index;
 }
 
-// The first of entries[low .. high) that is later than time_ns, or, where equal counts, not earlier.
+// The first of entries[low .. high) that is later than time_ns, or, where equal counts, not
+// earlier.
 static gsize first_after(const Entry *entries, gsize low, gsize high, gint64 time_ns, bool equal)
 {
     while (low < high) {

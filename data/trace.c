@@ -12,7 +12,7 @@
 #define PEEK_SIZE 64
 #define OUT_BUFFER (256 * 1024)
 
-G_DEFINE_QUARK(bb-trace-error-quark, bb_trace_error)
+G_DEFINE_QUARK(bb - trace - error - quark, bb_trace_error)
 
 // First bytes of other formats, and what to do with them. The remedy's %s is the path.
 typedef struct {
@@ -22,7 +22,8 @@ typedef struct {
 } Foreign;
 
 #define CAPTURE_REMEDY "run `bbtrace capture -r %s -w TRACE.bbt` first"
-#define IMPORT_REMEDY "`bbtrace import --from jaeger, zipkin or otlp -w TRACE.bbt %s` reads spans in JSON"
+#define IMPORT_REMEDY \
+    "`bbtrace import --from jaeger, zipkin or otlp -w TRACE.bbt %s` reads spans in JSON"
 
 static const Foreign foreigns[] = {
     {"\xd4\xc3\xb2\xa1", 4, "a packet capture (pcap)", CAPTURE_REMEDY},
@@ -30,7 +31,9 @@ static const Foreign foreigns[] = {
     {"\x4d\x3c\xb2\xa1", 4, "a packet capture (pcap)", CAPTURE_REMEDY},
     {"\xa1\xb2\x3c\x4d", 4, "a packet capture (pcap)", CAPTURE_REMEDY},
     {"\x0a\x0d\x0d\x0a", 4, "a packet capture (pcapng)", CAPTURE_REMEDY},
-    {"\x89" "BBT", 4, "a .bbt whose first bytes were changed on the way, as by a transfer as text",
+    {"\x89"
+     "BBT",
+     4, "a .bbt whose first bytes were changed on the way, as by a transfer as text",
      "get %s again, as a binary file"},
     {"{", 1, "JSON", IMPORT_REMEDY},
     {"[", 1, "JSON", IMPORT_REMEDY},
@@ -145,10 +148,9 @@ void bb_trace_reader_skip_bad_lines(BbTraceReader *reader, bool skip)
 
 bool bb_trace_reader_next(BbTraceReader *reader, BbMessage *message, GError **error)
 {
-    if (!reader->form->next(reader, message, error))
-        return false;
-    reader->messages++;
-    return true;
+    reader->ended = reader->ended || !reader->form->next(reader, message, error);
+    reader->messages += !reader->ended;
+    return !reader->ended;
 }
 
 BbTraceForm bb_trace_reader_form(const BbTraceReader *reader)
@@ -186,6 +188,11 @@ void bb_trace_reader_add_damage(BbTraceReader *reader, const char *format, ...)
     va_start(args, format);
     g_string_append_vprintf(reader->damage, format, args);
     va_end(args);
+}
+
+bool bb_trace_is_counter_name(const char *name)
+{
+    return *name && name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_.")] == '\0';
 }
 
 static void set_write_error(const BbTraceWriter *writer, const char *what, GError **error)

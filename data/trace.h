@@ -49,7 +49,8 @@ BbTraceWriter *bb_trace_writer_open(const char *path, BbTraceForm form, const Bb
 bool bb_trace_writer_push(BbTraceWriter *writer, const BbMessage *message, GError **error);
 // Makes all that was pushed visible to readers of the file (ends a block, flushes a line).
 bool bb_trace_writer_flush(BbTraceWriter *writer, GError **error);
-// Writes what remains, the counters (may be NULL) and the end mark, and closes. After it, only free.
+// Writes what remains, the counters (may be NULL) and the end mark, and closes. After it, only
+// free.
 bool bb_trace_writer_finish(BbTraceWriter *writer, const BbCounters *counters, GError **error);
 // Without finish the file lacks its end mark and counts as cut.
 void bb_trace_writer_free(BbTraceWriter *writer);

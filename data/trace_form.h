@@ -24,6 +24,7 @@ struct BbTraceReader {
     BbCounters *counters;
     guint64 messages, bad_lines;
     bool skip_bad_lines;
+    bool ended;      // next() has returned false
     GString *damage; // empty while nothing is missing
 };
 
@@ -50,11 +51,16 @@ extern const BbTraceWriterForm bb_trace_bbt_writer, bb_trace_text_writer;
 
 // First line of a text trace, and the first bytes of a .bbt.
 #define BB_TRACE_TEXT_HEAD "# bbtrace text 1"
-#define BB_TRACE_BBT_MAGIC "\x89" "BBT\r\n\x1a\n"
+#define BB_TRACE_BBT_MAGIC \
+    "\x89"                 \
+    "BBT\r\n\x1a\n"
 #define BB_TRACE_BBT_MAGIC_SIZE 8
 
 // Adds a part to the sentence on what is missing.
 void bb_trace_reader_add_damage(BbTraceReader *reader, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+// [a-z0-9_.]+, as data/counters.h has it.
+bool bb_trace_is_counter_name(const char *name);
 
 // Writes bytes to out; sets the error when that fails.
 bool bb_trace_writer_put(BbTraceWriter *writer, gconstpointer bytes, gsize size, GError **error);

@@ -3,6 +3,7 @@
 #include "data/trace_text_line.h"
 
 #include "data/percent.h"
+#include "data/trace_form.h"
 
 #include <string.h>
 
@@ -195,8 +196,8 @@ static const struct {
     const char *name;
     const char *(*take)(Line *line, char *value);
 } keys[] = {
-    {"recv", take_recv},   {"end", take_end},   {"op", take_op},   {"status", take_status},
-    {"bytes", take_bytes}, {"conn", take_conn}, {"off", take_off}, {"obs", take_obs},
+    {"recv", take_recv},   {"end", take_end},   {"op", take_op},         {"status", take_status},
+    {"bytes", take_bytes}, {"conn", take_conn}, {"off", take_off},       {"obs", take_obs},
     {"proto", take_proto}, {"path", take_path}, {"parent", take_parent},
 };
 
@@ -262,11 +263,6 @@ const char *bb_trace_line_parse(char *line, BbNames *names, GString *extra, BbMe
     return reason;
 }
 
-static bool is_counter_name(const char *name)
-{
-    return *name && name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_.")] == '\0';
-}
-
 bool bb_trace_line_counter(const char *line, char **name, guint64 *value)
 {
     if (!g_str_has_prefix(line, "# counter "))
@@ -274,7 +270,8 @@ bool bb_trace_line_counter(const char *line, char **name, guint64 *value)
     g_autofree char *copy = g_strdup(line + strlen("# counter "));
     char *rest = copy;
     const char *field = take_field(&rest), *number = take_field(&rest);
-    if (!number || !is_counter_name(field) || take_field(&rest) || parse_number(number, value))
+    if (!number || !bb_trace_is_counter_name(field) || take_field(&rest) ||
+        parse_number(number, value))
         return false;
     *name = g_strdup(field);
     return true;

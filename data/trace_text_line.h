@@ -5,8 +5,8 @@
 #include "data/message.h"
 
 // Parses line (no line end, no NUL inside), which it writes over: conn of message is lent from it.
-// Keys that we do not know go to extra, which message->extra then lends. Returns NULL, or the static
-// reason why the line is malformed.
+// Keys that we do not know go to extra, which message->extra then lends. Returns NULL, or the
+// static reason why the line is malformed.
 const char *bb_trace_line_parse(char *line, BbNames *names, GString *extra, BbMessage *message);
 
 // Reads `# counter NAME VALUE`. Returns false for any other line.

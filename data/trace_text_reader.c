@@ -129,7 +129,8 @@ static void note_end(TextReader *reader)
 {
     const char *damage = bb_input_damage(reader->base.input);
     if (reader->cut_head)
-        bb_trace_reader_add_damage(&reader->base, "cut within its first line: no message recovered");
+        bb_trace_reader_add_damage(&reader->base,
+                                   "cut within its first line: no message recovered");
     if (damage)
         bb_trace_reader_add_damage(&reader->base, "%" G_GUINT64_FORMAT " messages recovered; %s",
                                    reader->base.messages, damage);

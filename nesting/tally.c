@@ -3,7 +3,6 @@
 #include "nesting/tally.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 
 static gsize hash(BbTallyKey key)
 {
@@ -82,24 +81,12 @@ guint64 bb_tally_get(const BbTally *tally, BbTallyKey key)
     return slot->round == tally->round ? slot->count : 0;
 }
 
-static int by_key(const void *a, const void *b)
+BbTallyEntry *bb_tally_entries(const BbTally *tally, gsize *count)
 {
-    const BbTallyKey *x = &((const BbTallyEntry *)a)->key, *y = &((const BbTallyEntry *)b)->key;
-    if (x->a != y->a)
-        return x->a < y->a ? -1 : 1;
-    if (x->b != y->b)
-        return x->b < y->b ? -1 : 1;
-    return (x->c > y->c) - (x->c < y->c);
-}
-
-BbTallyEntry *bb_tally_sorted(const BbTally *tally, gsize *count)
-{
-    BbTallyEntry *sorted = g_new(BbTallyEntry, tally->used);
+    BbTallyEntry *entries = g_new(BbTallyEntry, tally->used);
     *count = 0;
     for (gsize i = 0; i <= tally->mask; i++)
         if (tally->entries[i].round == tally->round)
-            sorted[(*count)++] = tally->entries[i];
-    if (*count > 1)
-        qsort(sorted, *count, sizeof *sorted, by_key);
-    return sorted;
+            entries[(*count)++] = tally->entries[i];
+    return entries;
 }

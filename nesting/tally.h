@@ -33,5 +33,5 @@ guint64 *bb_tally_at(BbTally *tally, BbTallyKey key);
 // The count of key, 0 when there is none.
 guint64 bb_tally_get(const BbTally *tally, BbTallyKey key);
 
-// Copies of all entries, sorted by key; *count says how many. The caller frees.
-BbTallyEntry *bb_tally_sorted(const BbTally *tally, gsize *count);
+// Copies of all entries, in no order; *count says how many. The caller frees.
+BbTallyEntry *bb_tally_entries(const BbTally *tally, gsize *count);

@@ -15,11 +15,11 @@ struct BbCallIds {
     const BbNames *names;
     guint32 *number; // by call: N of `#N`, k of `id~k`, 1 for the id as it is; 0 = not assigned
     guint32 n_absent;
-    BbId hash_stem;  // form of ids `#5` that the trace itself has; absent if there are none
-    Slot *slots;     // room for an entry for each call, and a third more
+    BbId hash_stem; // form of ids `#5` that the trace itself has; absent if there are none
+    Slot *slots;    // room for an entry for each call, and a third more
     guint64 n_slots;
-    GArray *given;   // BbId of texts `id~k` that the trace might have as well
-    GString *text;   // scratch
+    GArray *given; // BbId of texts `id~k` that the trace might have as well
+    GString *text; // scratch
 };
 
 static bool is_absent(BbId id)
@@ -95,8 +95,8 @@ static Slot *find_slot(BbCallIds *ids, BbId id)
 // Whether id is the text `#N` of a call without id.
 static bool is_reserved(const BbCallIds *ids, BbId id)
 {
-    return is_absent(ids->hash_stem) == false && id.form == ids->hash_stem.form &&
-           id.number >= 1 && id.number <= ids->n_absent;
+    return is_absent(ids->hash_stem) == false && id.form == ids->hash_stem.form && id.number >= 1 &&
+           id.number <= ids->n_absent;
 }
 
 // Takes `id~k` if nobody has that text.

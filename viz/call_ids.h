@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Identifiers of calls that are unique within one output: the trace's own, the second and later use of
-// one as `id~2`, `id~3`, ...; `#N` where the trace has none, N counting such calls in order of time.
+// Identifiers of calls that are unique within one output: the trace's own, the second and later use
+// of one as `id~2`, `id~3`, ...; `#N` where the trace has none, N counting such calls in order of
+// time.
 #pragma once
 
 #include "data/path.h"

@@ -6,16 +6,17 @@
 // patterns, and the calls of a node, are created last first.
 #include "viz/dot.h"
 
+#include "viz/caption.h"
 #include "viz/dot_ids.h"
-#include "viz/label.h"
 #include "viz/quantity.h"
 #include "viz/ranking.h"
 #include "viz/summary.h"
 
 #include <string.h>
 
-#define NAME_COLUMNS 32 // a name or operation is wrapped at about so many characters,
-#define NAME_LINES 4    // into at most so many lines; the tooltip has all of it
+#define NAME_COLUMNS 30   // a name or operation is wrapped at about so many characters,
+#define CLIENT_COLUMNS 20 // a client's, which stands in front of all, earlier,
+#define NAME_LINES 4      // into at most so many lines; the tooltip has all of it
 #define FONT "Helvetica"
 
 struct BbDot {
@@ -70,11 +71,11 @@ static void set_plain(Drawing *drawing, void *object, const char *name)
     set(object, name, escape(drawing->escaped, drawing->plain->str));
 }
 
-static void append_wrapped(GString *out, const char *text)
+static void append_wrapped(GString *out, const char *text, guint columns)
 {
     g_autoptr(GString) label = g_string_new(NULL);
-    bb_label_append(label, text, "?");
-    bb_label_wrap(label, NAME_COLUMNS, NAME_LINES);
+    bb_caption_append(label, text, "?");
+    bb_caption_wrap(label, columns, NAME_LINES);
     g_string_append(out, label->str);
 }
 
@@ -123,17 +124,17 @@ static void label_node(Drawing *drawing, Agnode_t *drawn, const BbPatternNode *n
 {
     GString *text = drawing->plain;
     g_string_truncate(text, 0);
-    append_wrapped(text, bb_names_text(drawing->names, node->node));
+    append_wrapped(text, bb_names_text(drawing->names, node->node), NAME_COLUMNS);
     if (node->op != BB_NAME_NONE) {
         g_string_append_c(text, '\n');
-        append_wrapped(text, bb_names_text(drawing->names, node->op));
+        append_wrapped(text, bb_names_text(drawing->names, node->op), NAME_COLUMNS);
     }
     g_string_append_c(text, '\n');
     if (bb_stats_count(node->latency) > 0)
         bb_quantity_append_duration(text, bb_stats_mean(node->latency));
     else
         g_string_append(text, "no return");
-    g_string_append(text, "\nself ");
+    g_string_append(text, ", self ");
     bb_quantity_append_share(text, self_share(drawing->pattern, node));
     if (node->errors > 0) {
         g_string_append_c(text, '\n');
@@ -146,9 +147,9 @@ static void explain_node(Drawing *drawing, Agnode_t *drawn, const BbPatternNode 
 {
     GString *text = drawing->plain;
     g_string_truncate(text, 0);
-    bb_label_append(text, bb_names_text(drawing->names, node->node), "?");
+    bb_caption_append(text, bb_names_text(drawing->names, node->node), "?");
     g_string_append_c(text, ' ');
-    bb_label_append(text, bb_names_text(drawing->names, node->op), "");
+    bb_caption_append(text, bb_names_text(drawing->names, node->op), "");
     g_string_append(text, "\nlatency: ");
     append_quantiles(text, node->latency);
     g_string_append_c(text, '\n');
@@ -176,8 +177,9 @@ static Agedge_t *new_edge(Drawing *drawing, Agnode_t *from, Agnode_t *to, const 
     if (!edge)
         return NULL;
     set_plain(drawing, edge, "label");
-    g_string_assign(drawing->plain, "delay: ");
-    append_quantiles(drawing->plain, node->call_delay);
+    bool first = node == drawing->pattern->root;
+    g_string_assign(drawing->plain, first ? "latency: " : "delay: ");
+    append_quantiles(drawing->plain, first ? node->latency : node->call_delay);
     set_plain(drawing, edge, "edgetooltip");
     set_plain(drawing, edge, "labeltooltip");
     return edge;
@@ -231,8 +233,8 @@ static bool draw_pattern(Agraph_t *graph, const BbView *view, guint rank)
     const BbPattern *pattern = view->ranking->shown[rank - 1];
     g_autoptr(GString) plain = g_string_new(NULL);
     g_autoptr(GString) escaped = g_string_new(NULL);
-    Drawing drawing = {.names = view->names, .pattern = pattern, .plain = plain,
-                       .escaped = escaped, .rank = rank};
+    Drawing drawing = {
+        .names = view->names, .pattern = pattern, .plain = plain, .escaped = escaped, .rank = rank};
     drawing.heaviest = find_heaviest(pattern->root, NULL);
     char name[32];
     g_snprintf(name, sizeof name, "cluster_%u", rank);
@@ -244,11 +246,11 @@ static bool draw_pattern(Agraph_t *graph, const BbView *view, guint rank)
     if (!client)
         return false;
     g_string_truncate(plain, 0);
-    append_wrapped(plain, bb_names_text(view->names, pattern->client));
+    append_wrapped(plain, bb_names_text(view->names, pattern->client), CLIENT_COLUMNS);
     set_plain(&drawing, client, "label");
     set(client, "shape", "box");
     g_string_truncate(plain, 0);
-    bb_label_append(plain, bb_names_text(view->names, pattern->client), "?");
+    bb_caption_append(plain, bb_names_text(view->names, pattern->client), "?");
     set_plain(&drawing, client, "tooltip");
     g_string_truncate(plain, 0);
     bb_quantity_append_count(plain, pattern->count);
@@ -262,28 +264,14 @@ static const struct {
     int kind;
     const char *name, *value;
 } defaults[] = {
-    {AGRAPH, "rankdir", "LR"},
-    {AGRAPH, "nodesep", "0.15"},
-    {AGRAPH, "ranksep", "0.35"},
-    {AGRAPH, "labelloc", "t"},
-    {AGRAPH, "labeljust", "l"},
-    {AGRAPH, "fontname", FONT},
-    {AGRAPH, "fontsize", "12"},
-    {AGRAPH, "color", "#b0b0b0"},
-    {AGRAPH, "bgcolor", "white"},
+    {AGRAPH, "rankdir", "LR"},    {AGRAPH, "nodesep", "0.15"},     {AGRAPH, "ranksep", "0.35"},
+    {AGRAPH, "labelloc", "t"},    {AGRAPH, "labeljust", "l"},      {AGRAPH, "fontname", FONT},
+    {AGRAPH, "fontsize", "12"},   {AGRAPH, "color", "#b0b0b0"},    {AGRAPH, "bgcolor", "white"},
     {AGRAPH, "linelength", "0"}, // of the text: cgraph breaks no string over lines
-    {AGNODE, "shape", "ellipse"},
-    {AGNODE, "style", "filled"},
-    {AGNODE, "fillcolor", "white"},
-    {AGNODE, "color", "#404040"},
-    {AGNODE, "penwidth", "1"},
-    {AGNODE, "fontname", FONT},
-    {AGNODE, "fontsize", "12"},
-    {AGNODE, "margin", "0.04,0.02"},
-    {AGEDGE, "color", "#606060"},
-    {AGEDGE, "arrowsize", "0.7"},
-    {AGEDGE, "fontname", FONT},
-    {AGEDGE, "fontsize", "10"},
+    {AGNODE, "shape", "ellipse"}, {AGNODE, "style", "filled"},     {AGNODE, "fillcolor", "white"},
+    {AGNODE, "color", "#404040"}, {AGNODE, "penwidth", "1"},       {AGNODE, "fontname", FONT},
+    {AGNODE, "fontsize", "12"},   {AGNODE, "margin", "0.04,0.02"}, {AGEDGE, "color", "#606060"},
+    {AGEDGE, "arrowsize", "0.7"}, {AGEDGE, "fontname", FONT},      {AGEDGE, "fontsize", "10"},
 };
 
 static void label_graph(Agraph_t *graph, const BbView *view)
@@ -296,9 +284,10 @@ static void label_graph(Agraph_t *graph, const BbView *view)
     if (bb_summary_append_left_out(text, view->ranking))
         g_string_append(text, "\\l");
     if (view->ranking->n_shown > 0)
-        g_string_append(text, "Node: mean latency with its calls; self = what it worked itself, as a "
-                              "share of the pattern's latency; bold = most. Edge: mean delay from "
-                              "entry to entry.\\l");
+        g_string_append(text,
+                        "Node: mean latency with its calls; self = what it worked itself, as a "
+                        "share of the pattern's latency; bold = most. Edge: mean delay from "
+                        "entry to entry.\\l");
     set(graph, "label", text->str);
 }
 

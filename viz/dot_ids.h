@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Object numbers for cgraph in order of creation. cgraph's own are addresses of strings, and it keeps
-// subgraphs in order of their numbers: the text would change from run to run.
+// Object numbers for cgraph in order of creation. cgraph's own are addresses of strings, and it
+// keeps subgraphs in order of their numbers: the text would change from run to run.
 #pragma once
 
 #include <graphviz/cgraph.h>

@@ -35,8 +35,7 @@ static void write_name(BbJson *json, const char *key, const BbNames *names, guin
     bb_json_string(json, bb_names_text(names, name));
 }
 
-static void write_node(BbJson *json, const BbNames *names, guint64 count,
-                       const BbPatternNode *node)
+static void write_node(BbJson *json, const BbNames *names, guint64 count, const BbPatternNode *node)
 {
     bb_json_begin_object(json);
     write_name(json, "node", names, node->node);

@@ -82,10 +82,10 @@ void bb_quantity_append_time(GString *out, gint64 ns)
         g_string_append_c(out, '-');
         return;
     }
-    g_string_append_printf(out, "%04d-%02d-%02d %02d:%02d:%02d.%03d UTC", g_date_time_get_year(time),
-                           g_date_time_get_month(time), g_date_time_get_day_of_month(time),
-                           g_date_time_get_hour(time), g_date_time_get_minute(time),
-                           g_date_time_get_second(time),
+    g_string_append_printf(out, "%04d-%02d-%02d %02d:%02d:%02d.%03d UTC",
+                           g_date_time_get_year(time), g_date_time_get_month(time),
+                           g_date_time_get_day_of_month(time), g_date_time_get_hour(time),
+                           g_date_time_get_minute(time), g_date_time_get_second(time),
                            (int)((ns - seconds * NS_PER_S) / 1000000));
 }
 

@@ -5,7 +5,8 @@
 #include <glib.h>
 #include <stdbool.h>
 
-// Three significant digits and the unit: "420 us", "12.3 ms", "98.7 s"; whole seconds from 1,000 s on.
+// Three significant digits and the unit: "420 us", "12.3 ms", "98.7 s"; whole seconds from 1,000 s
+// on.
 void bb_quantity_append_duration(GString *out, gint64 ns);
 
 // "1,234,567"

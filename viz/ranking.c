@@ -28,7 +28,8 @@ static int compare_trees(const BbNames *names, const BbPatternNode *a, const BbP
     if (order == 0)
         order = (a->calls->len > b->calls->len) - (a->calls->len < b->calls->len);
     for (guint i = 0; order == 0 && i < a->calls->len; i++)
-        order = compare_trees(names, g_ptr_array_index(a->calls, i), g_ptr_array_index(b->calls, i));
+        order =
+            compare_trees(names, g_ptr_array_index(a->calls, i), g_ptr_array_index(b->calls, i));
     return order;
 }
 
@@ -95,7 +96,8 @@ BbRanking *bb_ranking_new(const BbPaths *paths, const BbNames *names, const BbVi
     for (guint32 i = 0; i < ranking->n_patterns; i++)
         sorted[i] = i;
     Sorting sorting = {paths, names, options->sort};
-    g_qsort_with_data(sorted, (gint)ranking->n_patterns, sizeof *sorted, compare_patterns, &sorting);
+    g_qsort_with_data(sorted, (gint)ranking->n_patterns, sizeof *sorted, compare_patterns,
+                      &sorting);
     guint top = ranking->options.top == BB_TOP_ALL ? G_MAXUINT : ranking->options.top;
     for (guint i = 0; i < ranking->n_patterns; i++) {
         const BbPattern *pattern = g_ptr_array_index(paths->patterns, sorted[i]);

@@ -10,9 +10,9 @@ struct BbRanking {
     guint n_shown;
     guint32 *rank; // by index into BbPaths.patterns; 0 for what is left out
     guint n_patterns;
-    BbViewOptions options;                 // as asked for, top resolved
-    guint64 instances, instances_shown;    // of all patterns, of those shown
-    gint64 latency_ns, latency_shown_ns;   // total latency likewise; saturates
+    BbViewOptions options;               // as asked for, top resolved
+    guint64 instances, instances_shown;  // of all patterns, of those shown
+    gint64 latency_ns, latency_shown_ns; // total latency likewise; saturates
 };
 
 // top_of_format: what BB_TOP_OF_FORMAT stands for.

@@ -16,6 +16,19 @@ static bool fail(GError **error, const char *what, const char *format)
     return false;
 }
 
+// cairo stamps a PDF with the time of day; the same patterns shall be the same bytes.
+static void reset_date(char *data, gsize length)
+{
+    static const char key[] = "/CreationDate (D:";
+    static const char epoch[] = "19700101000000";
+    for (char *at = data; (at = memmem(at, length - (gsize)(at - data), key, sizeof key - 1));) {
+        at += sizeof key - 1;
+        gsize left = length - (gsize)(at - data);
+        if (left >= sizeof epoch && strspn(at, "0123456789") == sizeof epoch - 1)
+            memcpy(at, epoch, sizeof epoch - 1);
+    }
+}
+
 // Into memory first: Graphviz ends the program when its own writing to a FILE fails.
 static bool draw(GVC_t *context, Agraph_t *graph, const char *format, FILE *out, GError **error)
 {
@@ -24,10 +37,12 @@ static bool draw(GVC_t *context, Agraph_t *graph, const char *format, FILE *out,
     if (gvLayout(context, graph, "dot") != 0)
         return fail(error, "lay the patterns out", format);
     bool drawn = gvRenderData(context, graph, format, &data, &length) == 0 && data;
-    if (drawn)
+    if (drawn) {
+        reset_date(data, length);
         (void)fwrite(data, 1, length, out); // the caller looks at ferror
-    else
+    } else {
         fail(error, "draw the patterns", format);
+    }
     if (data)
         gvFreeRenderData(data);
     gvFreeLayout(context, graph);

@@ -15,7 +15,8 @@ gint64 bb_summary_duration(const BbPaths *paths)
     gint64 duration;
     if (paths->start_ns == BB_TIME_NONE || paths->end_ns == BB_TIME_NONE)
         return 0;
-    return __builtin_sub_overflow(paths->end_ns, paths->start_ns, &duration) ? G_MAXINT64 : duration;
+    return __builtin_sub_overflow(paths->end_ns, paths->start_ns, &duration) ? G_MAXINT64
+                                                                             : duration;
 }
 
 static double unmatched_share(const BbPaths *paths)

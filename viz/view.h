@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people and programs look at: the patterns of an inference, ranked, in one of several formats;
-// and its path instances, one a line.
+// What people and programs look at: the patterns of an inference, ranked, in one of several
+// formats; and its path instances, one a line.
 #pragma once
 
 #include "data/path.h"
@@ -51,9 +51,9 @@ const BbViewFormat *bb_view_format_of_file(const char *path);
 bool bb_view_write(const BbViewFormat *format, const BbPaths *paths, const BbNames *names,
                    const BbViewOptions *options, FILE *out, GError **error);
 
-// Writes the path instances of the selected patterns, one JSON object a line, in order of the root's
-// start; "pattern" is the rank that bb_view_write gives with the same options. BB_TOP_OF_FORMAT is
-// all. Instances without pattern (the root never returned) have "pattern": null, and are left out
-// as soon as options choose. Memory: 8 to 16 bytes a call.
+// Writes the path instances of the selected patterns, one JSON object a line, in order of the
+// root's start; "pattern" is the rank that bb_view_write gives with the same options.
+// BB_TOP_OF_FORMAT is all. Instances without pattern (the root never returned) have "pattern":
+// null, and are left out as soon as options choose. Memory: 8 to 16 bytes a call.
 bool bb_instances_write(const BbPaths *paths, const BbNames *names, const BbViewOptions *options,
                         FILE *out, GError **error);

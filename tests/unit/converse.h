@@ -13,12 +13,12 @@ Converse *converse_udp(guint16 server_port);
 // TCP joined in the middle: no handshake is seen.
 Converse *converse_tcp_midstream(guint16 server_port);
 
-// From now on TCP segments hold at most this many bytes (default 1460). Tests run every script whole
-// and with 1 byte a segment: the result must be the same but for times.
+// From now on TCP segments hold at most this many bytes (default 1460). Tests run every script
+// whole and with 1 byte a segment: the result must be the same but for times.
 void converse_segment_size(Converse *converse, gsize bytes);
 
-// Sends bytes from one side; each packet is 1 ms later than the one before, and acknowledges all that
-// the other side has sent so far.
+// Sends bytes from one side; each packet is 1 ms later than the one before, and acknowledges all
+// that the other side has sent so far.
 void converse_say(Converse *converse, BbDirection direction, const void *bytes, gsize length);
 void converse_text(Converse *converse, BbDirection direction, const char *text);
 // The same, but the capture does not see it.

@@ -110,3 +110,11 @@ static inline void frame_cooked2(Frame *frame, guint16 arphrd, guint16 protocol)
     FRAME_PUT(frame, FRAME_16(protocol), 0, 0, FRAME_32(2), FRAME_16(arphrd), 0, 6, 2, 0, 0, 0, 0,
               1, 0, 0);
 }
+
+// One byte of it made another one, to damage a header.
+static inline Frame *frame_patched(Frame *frame, guint at, guint8 value)
+{
+    g_assert(at < frame->len);
+    frame->data[at] = value;
+    return frame;
+}

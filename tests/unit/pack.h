@@ -25,6 +25,17 @@ static inline gsize pack_gzip(const guint8 *bytes, gsize size, guint8 *out, gsiz
     return length;
 }
 
+// With a checksum, as zstd(1) writes it.
+static inline gsize pack_zstd(const guint8 *bytes, gsize size, guint8 *out, gsize room)
+{
+    ZSTD_CCtx *context = ZSTD_createCCtx();
+    (void)ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
+    gsize length = ZSTD_compress2(context, out, room, bytes, size);
+    ck_assert(!ZSTD_isError(length));
+    (void)ZSTD_freeCCtx(context);
+    return length;
+}
+
 // Appends bytes, packed as one stream (member, frame), to out.
 static inline void pack_append(GByteArray *out, PackForm form, const void *bytes, gsize size)
 {
@@ -40,8 +51,7 @@ static inline void pack_append(GByteArray *out, PackForm form, const void *bytes
             LZMA_OK);
         break;
     case PACK_ZSTD:
-        length = ZSTD_compress(packed, room, bytes, size, 3);
-        ck_assert(!ZSTD_isError(length));
+        length = pack_zstd(bytes, size, packed, room);
         break;
     default:
         memcpy(packed, bytes, size);

@@ -21,9 +21,18 @@ static inline int test_run(const char *name, const TTest *const *tests, gsize co
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-#define TEST_MAIN(name, ...)                                                                       \
-    int main(void)                                                                                 \
-    {                                                                                              \
-        const TTest *const tests[] = {__VA_ARGS__};                                                \
-        return test_run(name, tests, G_N_ELEMENTS(tests));                                         \
+// Seed of a random test, printed: the environment's BB_TEST_SEED runs one again.
+static inline guint32 test_seed(const char *name)
+{
+    const char *given = g_getenv("BB_TEST_SEED");
+    guint32 seed = given ? (guint32)g_ascii_strtoull(given, NULL, 10) : g_random_int();
+    g_printerr("%s: BB_TEST_SEED=%u\n", name, seed);
+    return seed;
+}
+
+#define TEST_MAIN(name, ...)                               \
+    int main(void)                                         \
+    {                                                      \
+        const TTest *const tests[] = {__VA_ARGS__};        \
+        return test_run(name, tests, G_N_ELEMENTS(tests)); \
     }

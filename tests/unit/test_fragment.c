@@ -13,8 +13,18 @@ typedef struct Run {
     gint64 now_ns;
 } Run;
 
+// Bytes of the packets: each place differs from its neighbours. Filled by run_init.
+static guint8 text[1 << 17];
+
+static void fill_text(void)
+{
+    for (gsize i = 0; i < sizeof text; i++)
+        text[i] = (guint8)(i * 31 + (i >> 8));
+}
+
 static void run_init(Run *run, gsize max_bytes)
 {
+    fill_text();
     memset(run, 0, sizeof *run);
     run->fragments = bb_fragments_new(&run->loss, max_bytes);
     run->now_ns = NOW_NS;
@@ -28,15 +38,6 @@ static void run_clear(Run *run)
 static guint64 count(const Run *run, BbLossKind kind)
 {
     return run->loss.count[kind];
-}
-
-// Bytes of the packets: each place differs from its neighbours.
-static guint8 text[1 << 17];
-
-static void fill_text(void)
-{
-    for (gsize i = 0; i < sizeof text; i++)
-        text[i] = (guint8)(i * 31 + (i >> 8));
 }
 
 static BbFragment fragment(guint32 id, guint32 offset, guint32 length, bool more)
@@ -187,12 +188,14 @@ START_TEST(same_id_again)
 END_TEST
 
 // Each pair contradicts itself in another way; the packet is given up, whatever follows.
-static const struct {
+typedef struct Pair {
     guint32 offset, length;
     bool more;
     guint32 offset2, length2;
     bool more2;
-} contradictions[] = {
+} Pair;
+
+static const Pair contradictions[] = {
     {0, 16, true, 8, 16, true},    // begins in the one before
     {8, 16, true, 0, 16, true},    // ends in the one behind
     {0, 32, true, 8, 8, true},     // inside
@@ -211,15 +214,13 @@ static const struct {
     {16, 8, false, 16, 16, false}, // two ends
 };
 
-START_TEST(contradiction)
+static void check_contradiction(const Pair *pair)
 {
     Run run;
     run_init(&run, 1 << 20);
-    ck_assert(!push(&run, fragment(1, contradictions[_i].offset, contradictions[_i].length,
-                                   contradictions[_i].more)));
+    ck_assert(!push(&run, fragment(1, pair->offset, pair->length, pair->more)));
     ck_assert_uint_eq(count(&run, BB_FRAGMENT_BAD), 0);
-    ck_assert(!push(&run, fragment(1, contradictions[_i].offset2, contradictions[_i].length2,
-                                   contradictions[_i].more2)));
+    ck_assert(!push(&run, fragment(1, pair->offset2, pair->length2, pair->more2)));
     ck_assert_uint_eq(count(&run, BB_FRAGMENT_BAD), 1);
     ck_assert_uint_eq(bb_fragments_bytes(run.fragments), 0);
     for (guint32 offset = 0; offset < 64; offset += 8)
@@ -228,6 +229,12 @@ START_TEST(contradiction)
     bb_fragments_finish(run.fragments);
     ck_assert_uint_eq(count(&run, BB_FRAGMENT_LOST), 0);
     run_clear(&run);
+}
+
+START_TEST(contradiction_of_each_kind)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(contradictions); i++)
+        check_contradiction(&contradictions[i]);
 }
 END_TEST
 
@@ -583,9 +590,7 @@ static GArray *random_fragments(GRand *rand)
 
 START_TEST(same_as_the_slow_twin)
 {
-    guint32 seed = g_random_int();
-    g_printerr("same_as_the_slow_twin: seed %u\n", seed);
-    g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("same_as_the_slow_twin"));
     guint verdicts[3] = {0};
     Run run;
     run_init(&run, 1 << 20);
@@ -617,35 +622,7 @@ START_TEST(same_as_the_slow_twin)
 }
 END_TEST
 
-int main(void)
-{
-    fill_text();
-    Suite *suite = suite_create("fragment");
-    TCase *tcase = tcase_create("fragment");
-    tcase_set_timeout(tcase, 60);
-    const TTest *const tests[] = {in_order,
-                                  backwards,
-                                  keys,
-                                  everything_twice,
-                                  same_id_again,
-                                  other_bytes,
-                                  impossible,
-                                  cut_by_the_snap_length,
-                                  cut_and_repeated,
-                                  timeout,
-                                  time_runs_backwards,
-                                  bytes_limit,
-                                  no_room_at_all,
-                                  packets_limit,
-                                  fragment_in_a_packet_lent,
-                                  same_as_the_slow_twin};
-    for (gsize i = 0; i < G_N_ELEMENTS(tests); i++)
-        tcase_add_test(tcase, tests[i]);
-    tcase_add_loop_test(tcase, contradiction, 0, G_N_ELEMENTS(contradictions));
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_MAIN("fragment", in_order, backwards, keys, everything_twice, same_id_again,
+          contradiction_of_each_kind, other_bytes, impossible, cut_by_the_snap_length,
+          cut_and_repeated, timeout, time_runs_backwards, bytes_limit, no_room_at_all,
+          packets_limit, fragment_in_a_packet_lent, same_as_the_slow_twin)

@@ -67,8 +67,8 @@ START_TEST(values_vary)
         {"/u/01ARZ3NDEKTSV4RRFFQ69G5FAV", "/u/*"},
         {"/t/YWJjZGVm==", "/t/*"},
         {"/mail/john@example.com", "/mail/*"},
-        {"/aaaaaaaaaabbbbbbbbbbccccccccccdddddddddd", "/aaaaaaaaaabbbbbbbbbbccccccccccdddddddddd"},
-        {"/aaaaaaaaaabbbbbbbbbbccccccccccddddddddddx", "/*"},
+        {"/gggggggggghhhhhhhhhhiiiiiiiiiijjjjjjjjjj", "/gggggggggghhhhhhhhhhiiiiiiiiiijjjjjjjjjj"},
+        {"/gggggggggghhhhhhhhhhiiiiiiiiiijjjjjjjjjjx", "/*"},
     };
     check_paths(pairs, G_N_ELEMENTS(pairs));
 }

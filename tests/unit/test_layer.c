@@ -1,77 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers: each header alone and in company, each refusal, every sample cut at every byte, the
 // limits.
-#include "capture/layer.h"
-#include "tests/unit/frame.h"
+#include "tests/unit/layer_run.h"
 #include "tests/unit/test.h"
 
-#define ETHERNET 1
 #define COOKED 113
 #define COOKED2 276
 #define BSD_NULL 0
 #define BSD_LOOP 108
-#define RAW 101
 
 #define PAYLOAD 40u
 #define FLAGS (BB_TCP_ACK | BB_TCP_PSH)
-#define NOW_NS (G_GINT64_CONSTANT(1047680084) * 1000000000 + 7)
-
-// ---- one frame through the layers -----------------------------------------------------------
-
-typedef struct Run {
-    BbLoss loss;
-    BbLayers *layers;
-    BbPacket packet;
-} Run;
-
-static void run_init(Run *run)
-{
-    memset(run, 0, sizeof *run);
-    run->layers = bb_layers_new(&run->loss, 1 << 20);
-}
-
-static void run_clear(Run *run)
-{
-    bb_layers_free(run->layers);
-}
-
-static guint64 sum(const BbLoss *loss)
-{
-    guint64 total = 0;
-    for (guint kind = 0; kind < BB_LOSS_COUNT; kind++)
-        total += loss->count[kind];
-    return total;
-}
-
-// What became of the frames: each is counted under one of these.
-static guint64 outcomes(const BbLoss *loss)
-{
-    const guint64 *count = loss->count;
-    return count[BB_SEEN_TCP] + count[BB_SEEN_UDP] + count[BB_SKIP_NOT_IP] +
-           count[BB_SKIP_PROTOCOL] + count[BB_SKIP_LINK] + count[BB_BAD_FRAME] +
-           count[BB_CUT_FRAME] + count[BB_DEEP_FRAME] + count[BB_FRAGMENTS] -
-           count[BB_FRAGMENT_DONE];
-}
-
-// The frame in memory of its own, so that the sanitizer sees a read past what was captured.
-static bool decode_at(Run *run, int link_type, const guint8 *data, guint32 captured, guint32 length,
-                      gint64 time_ns, const guint8 **copy)
-{
-    BbFrame frame = {.time_ns = time_ns,
-                     .data = *copy = g_memdup2(data, captured),
-                     .captured = captured,
-                     .length = length,
-                     .link_type = link_type};
-    return bb_layers_decode(run->layers, &frame, &run->packet);
-}
-
-static bool decode(Run *run, int link_type, const Frame *frame)
-{
-    const guint8 *copy;
-    bool found = decode_at(run, link_type, frame->data, frame->len, frame->len, NOW_NS, &copy);
-    g_free((gpointer)copy);
-    return found;
-}
 
 // The frame must be refused for this one reason.
 static void expect_refused(int link_type, Frame *frame, BbLossKind why)
@@ -83,13 +22,6 @@ static void expect_refused(int link_type, Frame *frame, BbLossKind why)
     ck_assert_uint_eq(sum(&run.loss), 1);
     run_clear(&run);
     g_byte_array_unref(frame);
-}
-
-static Frame *patched(Frame *frame, guint at, guint8 value)
-{
-    ck_assert_uint_lt(at, frame->len);
-    frame->data[at] = value;
-    return frame;
 }
 
 // ---- samples: link header, IP header, transport, PAYLOAD bytes ---------------------------------
@@ -343,35 +275,44 @@ static void check_sample(const Sample *sample, guint32 captured, guint32 extra)
 
 START_TEST(whole_frames)
 {
-    const Sample *sample = &samples[_i];
-    check_sample(sample, sample->size + PAYLOAD, 0);
+    for (guint i = 0; i < G_N_ELEMENTS(samples); i++)
+        check_sample(&samples[i], samples[i].size + PAYLOAD, 0);
 }
 END_TEST
 
 // Padding of short frames and the check sequence of Ethernet are not payload.
-START_TEST(padded_frames)
+static void check_padded(const Sample *sample)
 {
-    const Sample *sample = &samples[_i];
     check_sample(sample, sample->size + PAYLOAD + 6, 6);
     check_sample(sample, sample->size + PAYLOAD + 1, 6);
 }
+
+START_TEST(padded_frames)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(samples); i++)
+        check_padded(&samples[i]);
+}
 END_TEST
 
-START_TEST(cut_at_every_byte)
+static void check_cut(const Sample *sample)
 {
-    const Sample *sample = &samples[_i];
     for (guint32 captured = 0; captured < sample->size + PAYLOAD; captured++) {
         check_sample(sample, captured, 0);
         check_sample(sample, captured, 4);
     }
 }
+
+START_TEST(cut_at_every_byte)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(samples); i++)
+        check_cut(&samples[i]);
+}
 END_TEST
 
 // Switches that truncate what they mirror leave frames that say they are short on the wire. Before
 // the length of IP is known such a frame is bad; afterwards the header is believed.
-START_TEST(short_on_the_wire)
+static void check_short(const Sample *sample)
 {
-    const Sample *sample = &samples[_i];
     guint fixed_ip = sample->link_size + (sample->v6 ? 40 : 20);
     for (guint32 length = 0; length < sample->size + PAYLOAD; length++) {
         Run run;
@@ -390,6 +331,12 @@ START_TEST(short_on_the_wire)
         g_free((gpointer)copy);
         run_clear(&run);
     }
+}
+
+START_TEST(short_on_the_wire)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(samples); i++)
+        check_short(&samples[i]);
 }
 END_TEST
 
@@ -480,13 +427,16 @@ END_TEST
 
 START_TEST(bad_ipv4)
 {
-    expect_refused(RAW, patched(tcp4(), 0, 0x55), BB_BAD_FRAME); // version 5, told by RAW
-    expect_refused(228, patched(tcp4(), 0, 0x65), BB_BAD_FRAME);
-    expect_refused(RAW, patched(tcp4(), 0, 0x44), BB_BAD_FRAME);              // 16 bytes
-    expect_refused(RAW, patched(patched(tcp4(), 2, 0), 3, 19), BB_BAD_FRAME); // total < header
-    expect_refused(RAW, patched(patched(tcp4(), 2, 0), 3, 20), BB_BAD_FRAME); // no room for TCP
-    expect_refused(RAW, patched(patched(tcp4(), 2, 0), 3, 39), BB_BAD_FRAME); // nearly
-    expect_refused(RAW, patched(patched(all_options(), 0, 2), 1, 2), BB_BAD_FRAME);
+    expect_refused(RAW, frame_patched(tcp4(), 0, 0x55), BB_BAD_FRAME); // version 5, told by RAW
+    expect_refused(228, frame_patched(tcp4(), 0, 0x65), BB_BAD_FRAME);
+    expect_refused(RAW, frame_patched(tcp4(), 0, 0x44), BB_BAD_FRAME); // 16 bytes
+    expect_refused(RAW, frame_patched(frame_patched(tcp4(), 2, 0), 3, 19),
+                   BB_BAD_FRAME); // total < header
+    expect_refused(RAW, frame_patched(frame_patched(tcp4(), 2, 0), 3, 20),
+                   BB_BAD_FRAME); // no room for TCP
+    expect_refused(RAW, frame_patched(frame_patched(tcp4(), 2, 0), 3, 39), BB_BAD_FRAME); // nearly
+    expect_refused(RAW, frame_patched(frame_patched(tcp4(), 0, 0x4f), 3, 59),
+                   BB_BAD_FRAME); // options past the end
     Frame *frame = tcp4();
     frame_ethernet(frame, 0x86dd); // one version announced, another sent
     expect_refused(ETHERNET, frame, BB_BAD_FRAME);
@@ -498,37 +448,40 @@ START_TEST(other_protocols)
     // ICMP, IP in IP, IPv6 in IP, GRE, ESP, SCTP; what only IPv6 has: hop-by-hop, routing, fragment
     static const guint8 of_ipv4[] = {1, 4, 41, 47, 50, 132, 0, 43, 44, 60, 255};
     for (guint i = 0; i < G_N_ELEMENTS(of_ipv4); i++)
-        expect_refused(RAW, patched(tcp4(), 9, of_ipv4[i]), BB_SKIP_PROTOCOL);
+        expect_refused(RAW, frame_patched(tcp4(), 9, of_ipv4[i]), BB_SKIP_PROTOCOL);
     static const guint8 of_ipv6[] = {4, 41, 47, 50, 58, 59, 132};
     for (guint i = 0; i < G_N_ELEMENTS(of_ipv6); i++)
-        expect_refused(RAW, patched(tcp6(), 6, of_ipv6[i]), BB_SKIP_PROTOCOL);
-    expect_refused(RAW, patched(all_extensions(), 40, 50), BB_SKIP_PROTOCOL);
-    expect_refused(RAW, patched(authenticated_udp4(), 20, 50), BB_SKIP_PROTOCOL);
+        expect_refused(RAW, frame_patched(tcp6(), 6, of_ipv6[i]), BB_SKIP_PROTOCOL);
+    expect_refused(RAW, frame_patched(all_extensions(), 40, 50), BB_SKIP_PROTOCOL);
+    expect_refused(RAW, frame_patched(authenticated_udp4(), 20, 50), BB_SKIP_PROTOCOL);
 }
 END_TEST
 
 START_TEST(bad_ipv6)
 {
-    expect_refused(229, patched(tcp6(), 0, 0x45), BB_BAD_FRAME);
-    expect_refused(RAW, patched(patched(all_extensions(), 4, 0), 5, 0), BB_BAD_FRAME); // jumbo
-    expect_refused(RAW, patched(patched(all_extensions(), 4, 0), 5, 7), BB_BAD_FRAME);
-    expect_refused(RAW, patched(all_extensions(), 41, 200), BB_BAD_FRAME);   // options past the end
-    expect_refused(RAW, patched(authenticated_udp4(), 21, 0), BB_BAD_FRAME); // below 12 bytes
-    expect_refused(RAW, patched(authenticated_udp4(), 21, 200), BB_BAD_FRAME);
+    expect_refused(229, frame_patched(tcp6(), 0, 0x45), BB_BAD_FRAME);
+    expect_refused(RAW, frame_patched(frame_patched(all_extensions(), 4, 0), 5, 0),
+                   BB_BAD_FRAME); // jumbo
+    expect_refused(RAW, frame_patched(frame_patched(all_extensions(), 4, 0), 5, 7), BB_BAD_FRAME);
+    expect_refused(RAW, frame_patched(all_extensions(), 41, 200),
+                   BB_BAD_FRAME); // options past the end
+    expect_refused(RAW, frame_patched(authenticated_udp4(), 21, 0), BB_BAD_FRAME); // below 12 bytes
+    expect_refused(RAW, frame_patched(authenticated_udp4(), 21, 200), BB_BAD_FRAME);
 }
 END_TEST
 
 START_TEST(bad_transport)
 {
-    expect_refused(RAW, patched(tcp4(), 32, 0x40), BB_BAD_FRAME); // 16 bytes of header
-    expect_refused(RAW, patched(tcp4(), 32, 0x00), BB_BAD_FRAME);
+    expect_refused(RAW, frame_patched(tcp4(), 32, 0x40), BB_BAD_FRAME); // 16 bytes of header
+    expect_refused(RAW, frame_patched(tcp4(), 32, 0x00), BB_BAD_FRAME);
     Frame *frame = frame_payload(8);
     frame_tcp(frame, FLAGS, 0);
     frame_ipv4(frame, 6);
-    expect_refused(RAW, patched(frame, 32, 0x80), BB_BAD_FRAME); // 12 bytes of options, 8 there
-    expect_refused(RAW, patched(udp4(), 25, 7), BB_BAD_FRAME);
-    expect_refused(RAW, patched(udp4(), 25, 0), BB_BAD_FRAME);
-    expect_refused(RAW, patched(udp4(), 25, PAYLOAD + 9), BB_BAD_FRAME);
+    expect_refused(RAW, frame_patched(frame, 32, 0x80),
+                   BB_BAD_FRAME); // 12 bytes of options, 8 there
+    expect_refused(RAW, frame_patched(udp4(), 25, 7), BB_BAD_FRAME);
+    expect_refused(RAW, frame_patched(udp4(), 25, 0), BB_BAD_FRAME);
+    expect_refused(RAW, frame_patched(udp4(), 25, PAYLOAD + 9), BB_BAD_FRAME);
 }
 END_TEST
 
@@ -538,18 +491,18 @@ START_TEST(segmentation_by_the_card)
 {
     Run run;
     run_init(&run);
-    g_autoptr(GByteArray) four = patched(patched(ethernet_tcp4(), 16, 0), 17, 0);
+    g_autoptr(GByteArray) four = frame_patched(frame_patched(ethernet_tcp4(), 16, 0), 17, 0);
     ck_assert(decode(&run, ETHERNET, four));
     ck_assert_uint_eq(run.packet.length, PAYLOAD);
     ck_assert_uint_eq(run.packet.captured, PAYLOAD);
-    g_autoptr(GByteArray) six = patched(patched(tcp6(), 4, 0), 5, 0);
+    g_autoptr(GByteArray) six = frame_patched(frame_patched(tcp6(), 4, 0), 5, 0);
     ck_assert(decode(&run, RAW, six));
     ck_assert_uint_eq(run.packet.length, PAYLOAD);
 
     g_autoptr(GByteArray) large = frame_payload(100000);
     frame_tcp(large, FLAGS, 3);
     frame_ipv4(large, 6);
-    patched(patched(large, 2, 0), 3, 0);
+    frame_patched(frame_patched(large, 2, 0), 3, 0);
     const guint8 *copy;
     ck_assert(decode_at(&run, RAW, large->data, 96, large->len, NOW_NS, &copy));
     ck_assert_uint_eq(run.packet.length, 100000);
@@ -563,11 +516,11 @@ START_TEST(datagram_ends_before_its_packet)
 {
     Run run;
     run_init(&run);
-    g_autoptr(GByteArray) frame = patched(udp4(), 25, 8 + 15);
+    g_autoptr(GByteArray) frame = frame_patched(udp4(), 25, 8 + 15);
     ck_assert(decode(&run, RAW, frame));
     ck_assert_uint_eq(run.packet.length, 15);
     ck_assert_uint_eq(run.packet.captured, 15);
-    g_autoptr(GByteArray) empty = patched(udp4(), 25, 8);
+    g_autoptr(GByteArray) empty = frame_patched(udp4(), 25, 8);
     ck_assert(decode(&run, RAW, empty));
     ck_assert_uint_eq(run.packet.length, 0);
     ck_assert_uint_eq(run.loss.count[BB_SEEN_UDP], 2);
@@ -634,185 +587,13 @@ START_TEST(depth_limit)
 }
 END_TEST
 
-// ---- fragments --------------------------------------------------------------------------------
-
-typedef struct Split {
-    bool v6;
-    guint options; // words of IPv4 options in each fragment
-} Split;
-
-// One fragment of a transport packet, as a frame.
-static Frame *fragment_of(const Split *split, const Frame *whole, guint from, guint to)
-{
-    Frame *frame = g_byte_array_new();
-    g_byte_array_append(frame, whole->data + from, to - from);
-    bool more = to < whole->len;
-    if (split->v6) {
-        frame_ipv6_fragment(frame, 17, 77, (guint16)(from | more));
-        frame_extension(frame, 44, 0);
-        frame_ipv6(frame, 0);
-    } else {
-        frame_ipv4_fragment(frame, 17, split->options, 77,
-                            (guint16)(from / 8 | (more ? 0x2000 : 0)));
-    }
-    frame_ethernet(frame, split->v6 ? 0x86dd : 0x0800);
-    return frame;
-}
-
-static const Split splits[] = {{false, 0}, {false, 10}, {true, 0}};
-
-// Three fragments in every order; the time is that of the first one by place.
-START_TEST(fragments_in_every_order)
-{
-    static const guint8 orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
-                                       {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
-    const Split *split = &splits[_i];
-    g_autoptr(GByteArray) whole = frame_payload(1000);
-    frame_udp(whole);
-    const guint ends[] = {0, 400, 808, whole->len};
-    for (guint order = 0; order < G_N_ELEMENTS(orders); order++) {
-        Run run;
-        run_init(&run);
-        for (guint i = 0; i < 3; i++) {
-            guint part = orders[order][i];
-            g_autoptr(GByteArray) frame = fragment_of(split, whole, ends[part], ends[part + 1]);
-            const guint8 *copy;
-            bool found = decode_at(&run, ETHERNET, frame->data, frame->len, frame->len,
-                                   NOW_NS + part, &copy);
-            g_free((gpointer)copy);
-            ck_assert_int_eq(found, i == 2);
-        }
-        ck_assert_int_eq(run.packet.time_ns, NOW_NS);
-        ck_assert_uint_eq(run.packet.target_port, 53);
-        ck_assert_uint_eq(run.packet.length, 1000);
-        ck_assert_uint_eq(run.packet.captured, 1000);
-        ck_assert_mem_eq(run.packet.payload, whole->data + 8, 1000);
-        ck_assert_uint_eq(run.loss.count[BB_FRAGMENTS], 3);
-        ck_assert_uint_eq(run.loss.count[BB_FRAGMENT_DONE], 1);
-        ck_assert_uint_eq(run.loss.count[BB_SEEN_UDP], 1);
-        ck_assert_uint_eq(sum(&run.loss), 5);
-        run_clear(&run);
-    }
-}
-END_TEST
-
-// Each fragment cut at every byte: the payload ends where the first byte is missing.
-START_TEST(cut_fragments)
-{
-    const Split *split = &splits[_i];
-    g_autoptr(GByteArray) whole = frame_payload(56);
-    frame_udp(whole);
-    g_autoptr(GByteArray) first = fragment_of(split, whole, 0, 32);
-    g_autoptr(GByteArray) last = fragment_of(split, whole, 32, 64);
-    guint headers = first->len - 32;
-    for (guint a = headers; a <= first->len; a++)
-        for (guint b = headers; b <= last->len; b++) {
-            Run run;
-            run_init(&run);
-            const guint8 *copy, *copy2;
-            ck_assert(!decode_at(&run, ETHERNET, first->data, a, first->len, NOW_NS, &copy));
-            bool found = decode_at(&run, ETHERNET, last->data, b, last->len, NOW_NS, &copy2);
-            guint there = a < first->len ? a - headers : 32 + b - headers;
-            ck_assert_int_eq(found, there >= 8);
-            ck_assert_uint_eq(run.loss.count[BB_CUT_FRAME], there < 8);
-            if (found) {
-                ck_assert_uint_eq(run.packet.captured, there - 8);
-                ck_assert_uint_eq(run.packet.length, 56);
-                ck_assert_mem_eq(run.packet.payload, whole->data + 8, there - 8);
-            }
-            ck_assert_uint_eq(outcomes(&run.loss), 2);
-            g_free((gpointer)copy);
-            g_free((gpointer)copy2);
-            run_clear(&run);
-        }
-}
-END_TEST
-
-// An atomic fragment needs no others and disturbs none with its id (RFC 6946).
-START_TEST(atomic_fragments)
-{
-    Run run;
-    run_init(&run);
-    const Split *split = &splits[2];
-    g_autoptr(GByteArray) whole = frame_payload(56);
-    frame_udp(whole);
-    g_autoptr(GByteArray) first = fragment_of(split, whole, 0, 32);
-    g_autoptr(GByteArray) atomic = fragment_of(split, whole, 0, 64);
-    g_autoptr(GByteArray) last = fragment_of(split, whole, 32, 64);
-    ck_assert(!decode(&run, ETHERNET, first));
-    ck_assert(decode(&run, ETHERNET, atomic));
-    ck_assert_uint_eq(run.packet.length, 56);
-    ck_assert(decode(&run, ETHERNET, last));
-    ck_assert_uint_eq(run.packet.length, 56);
-    ck_assert_uint_eq(run.loss.count[BB_FRAGMENTS], 2);
-    ck_assert_uint_eq(run.loss.count[BB_SEEN_UDP], 2);
-    run_clear(&run);
-}
-END_TEST
-
-// What the fragments of IPv6 hold may begin with further extension headers.
-START_TEST(extensions_in_fragments)
-{
-    Run run;
-    run_init(&run);
-    g_autoptr(GByteArray) whole = frame_payload(24);
-    frame_udp(whole);
-    frame_extension(whole, 17, 0);
-    for (guint from = 0; from < whole->len; from += 8) {
-        g_autoptr(GByteArray) frame = g_byte_array_new();
-        g_byte_array_append(frame, whole->data + from, 8);
-        frame_ipv6_fragment(frame, 60, 1, (guint16)(from | (from + 8 < whole->len)));
-        frame_ipv6(frame, 44);
-        ck_assert_int_eq(decode(&run, RAW, frame), from + 8 == whole->len);
-    }
-    ck_assert_uint_eq(run.packet.length, 24);
-    run_clear(&run);
-}
-END_TEST
-
-// A packet put together is refused for its headers as any other.
-START_TEST(too_short_for_its_transport)
-{
-    Run run;
-    run_init(&run);
-    g_autoptr(GByteArray) whole = frame_payload(16);
-    g_autoptr(GByteArray) first = fragment_of(&splits[0], whole, 0, 8);
-    g_autoptr(GByteArray) last = fragment_of(&splits[0], whole, 8, 16);
-    patched(first, 14 + 9, 6);
-    patched(last, 14 + 9, 6);
-    ck_assert(!decode(&run, ETHERNET, first));
-    ck_assert(!decode(&run, ETHERNET, last));
-    ck_assert_uint_eq(run.loss.count[BB_FRAGMENT_DONE], 1);
-    ck_assert_uint_eq(run.loss.count[BB_BAD_FRAME], 1);
-    run_clear(&run);
-}
-END_TEST
-
-START_TEST(unfinished_packets)
-{
-    Run run;
-    run_init(&run);
-    g_autoptr(GByteArray) whole = frame_payload(16);
-    g_autoptr(GByteArray) first = fragment_of(&splits[0], whole, 0, 8);
-    ck_assert(!decode(&run, ETHERNET, first));
-    ck_assert_uint_eq(run.loss.count[BB_FRAGMENT_LOST], 0);
-    bb_layers_finish(run.layers);
-    ck_assert_uint_eq(run.loss.count[BB_FRAGMENT_LOST], 1);
-    bb_layers_finish(run.layers);
-    ck_assert_uint_eq(run.loss.count[BB_FRAGMENT_LOST], 1);
-    run_clear(&run);
-}
-END_TEST
-
 // ---- damage -----------------------------------------------------------------------------------
 
 // Samples with random bytes changed, cut at random, in a row through the same layers: a payload is
 // never outside of its frame, unless it was put together, and every frame is counted once.
 START_TEST(random_damage)
 {
-    guint32 seed = g_random_int();
-    g_printerr("random_damage: seed %u\n", seed);
-    g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("random_damage"));
     Run run;
     run_init(&run);
     for (guint round = 0; round < 100000; round++) {
@@ -842,44 +623,7 @@ START_TEST(random_damage)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("layer");
-    TCase *each = tcase_create("each sample");
-    gint count = G_N_ELEMENTS(samples);
-    tcase_add_loop_test(each, whole_frames, 0, count);
-    tcase_add_loop_test(each, padded_frames, 0, count);
-    tcase_add_loop_test(each, cut_at_every_byte, 0, count);
-    tcase_add_loop_test(each, short_on_the_wire, 0, count);
-    tcase_add_loop_test(each, fragments_in_every_order, 0, G_N_ELEMENTS(splits));
-    tcase_add_loop_test(each, cut_fragments, 0, G_N_ELEMENTS(splits));
-    suite_add_tcase(suite, each);
-    TCase *once = tcase_create("once");
-    tcase_set_timeout(once, 60);
-    const TTest *const tests[] = {not_ip,
-                                  not_ip_of_a_system,
-                                  families_of_ipv6,
-                                  link_types,
-                                  bad_ipv4,
-                                  other_protocols,
-                                  bad_ipv6,
-                                  bad_transport,
-                                  segmentation_by_the_card,
-                                  datagram_ends_before_its_packet,
-                                  length_below_captured,
-                                  all_flags,
-                                  depth_limit,
-                                  atomic_fragments,
-                                  extensions_in_fragments,
-                                  too_short_for_its_transport,
-                                  unfinished_packets,
-                                  random_damage};
-    for (gsize i = 0; i < G_N_ELEMENTS(tests); i++)
-        tcase_add_test(once, tests[i]);
-    suite_add_tcase(suite, once);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_MAIN("layer", whole_frames, padded_frames, cut_at_every_byte, short_on_the_wire, not_ip,
+          not_ip_of_a_system, families_of_ipv6, link_types, bad_ipv4, other_protocols, bad_ipv6,
+          bad_transport, segmentation_by_the_card, datagram_ends_before_its_packet,
+          length_below_captured, all_flags, depth_limit, random_damage)

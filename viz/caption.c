@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: names as they came from the network. Out: text that can be shown, cut or wrapped.
-#include "viz/label.h"
+#include "viz/caption.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static bool prints(gunichar c)
     }
 }
 
-void bb_label_append(GString *out, const char *text, const char *empty)
+void bb_caption_append(GString *out, const char *text, const char *empty)
 {
     if (*text == '\0')
         text = empty;
@@ -43,7 +43,7 @@ static guint columns(gunichar c)
     return g_unichar_iswide(c) ? 2 : 1;
 }
 
-guint bb_label_width(const char *text)
+guint bb_caption_width(const char *text)
 {
     guint width = 0;
     for (; *text; text = g_utf8_next_char(text))
@@ -77,34 +77,44 @@ static gsize tail_start(const char *text, guint width)
     return (gsize)(at - text);
 }
 
-void bb_label_elide(GString *label, guint width)
+void bb_caption_elide(GString *caption, guint width)
 {
-    if (bb_label_width(label->str) <= width)
+    if (bb_caption_width(caption->str) <= width)
         return;
     guint kept = width - 3;
-    gsize head = head_bytes(label->str, kept - kept / 2);
-    gsize tail = tail_start(label->str, kept / 2);
-    g_string_erase(label, (gssize)head, (gssize)(tail - head));
-    g_string_insert(label, (gssize)head, "...");
+    gsize head = head_bytes(caption->str, kept - kept / 2);
+    gsize tail = tail_start(caption->str, kept / 2);
+    g_string_erase(caption, (gssize)head, (gssize)(tail - head));
+    g_string_insert(caption, (gssize)head, "...");
 }
 
-// The best place to break text near width columns: after a blank, before '/', '?', '&', else there.
-static gsize break_bytes(const char *text, guint width)
+// Whether a line may end between these two characters: after a blank or a mark, before a separator
+// of a path or query.
+static bool breaks(char before, char after)
+{
+    return (before && strchr(" ,;-_.", before)) || (after && strchr("/?&", after));
+}
+
+// Bytes of the next line: up to the last break in its last third, else as many as fit.
+static gsize line_bytes(const char *text, guint width)
 {
     gsize most = head_bytes(text, width);
     for (gsize at = most; at > most * 2 / 3; at--)
-        if (text[at - 1] == ' ' || (text[at] && strchr("/?&=.,;:-_", text[at])))
+        if (breaks(text[at - 1], text[at]))
             return at;
     return most;
 }
 
-void bb_label_wrap(GString *label, guint width, guint lines)
+void bb_caption_wrap(GString *caption, guint width, guint lines)
 {
-    bb_label_elide(label, width * lines * 3 / 4);
+    bb_caption_elide(caption, width * lines);
+    guint total = bb_caption_width(caption->str);
+    guint needed = MAX((total + width - 1) / width, 1);
+    guint even = MIN(total / needed + width / 6, width); // lines of about equal length
     gsize at = 0;
-    for (guint line = 1; line < lines && bb_label_width(label->str + at) > width; line++) {
-        at += break_bytes(label->str + at, width);
-        g_string_insert_c(label, (gssize)at, '\n');
+    for (guint line = 1; line < lines && bb_caption_width(caption->str + at) > even; line++) {
+        at += line_bytes(caption->str + at, even);
+        g_string_insert_c(caption, (gssize)at, '\n');
         at++;
     }
 }

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+// bbtrace info. In: a trace. Out: what is in it, what was lost on the way, and how far to trust it.
+#include "cli/command.h"
+
+#include "capture/loss.h"
+#include "data/order.h"
+#include "data/status.h"
+#include "data/trace.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ORDER_WINDOW 1048576u
+#define ROWS 20u // of a table, unless --all
+
+typedef struct Edge {
+    guint32 sender, receiver, proto;
+    guint64 calls, returns, frees, errors;
+} Edge;
+
+typedef struct OpenKey {
+    BbId id;
+    guint32 caller, callee;
+} OpenKey;
+
+typedef struct Info {
+    BbNames *names;
+    GHashTable *edges; // Edge -> itself
+    GHashTable *open;  // OpenKey -> number of open calls
+    GHashTable *nodes; // name -> messages sent and received
+    guint64 kinds[3], orphans, unreturned;
+    gint64 first_ns, last_ns;
+    guint64 sightings; // at the receiver
+} Info;
+
+static guint edge_hash(gconstpointer key)
+{
+    const Edge *edge = key;
+    return (edge->sender * 0x9e3779b1u ^ edge->receiver) * 0x85ebca6bu ^ edge->proto;
+}
+
+static gboolean edge_equal(gconstpointer a, gconstpointer b)
+{
+    const Edge *x = a, *y = b;
+    return x->sender == y->sender && x->receiver == y->receiver && x->proto == y->proto;
+}
+
+static guint open_hash(gconstpointer key)
+{
+    const OpenKey *open = key;
+    guint64 h = (open->id.number ^ open->id.form) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
+    return (guint)(h >> 32) ^ open->caller * 0x85ebca6bu ^ open->callee;
+}
+
+static gboolean open_equal(gconstpointer a, gconstpointer b)
+{
+    const OpenKey *x = a, *y = b;
+    return bb_id_equal(x->id, y->id) && x->caller == y->caller && x->callee == y->callee;
+}
+
+static void info_init(Info *info)
+{
+    *info = (Info){
+        .names = bb_names_new(),
+        .edges = g_hash_table_new_full(edge_hash, edge_equal, g_free, NULL),
+        .open = g_hash_table_new_full(open_hash, open_equal, g_free, NULL),
+        .nodes = g_hash_table_new(NULL, NULL),
+        .first_ns = BB_TIME_NONE,
+        .last_ns = BB_TIME_NONE,
+    };
+}
+
+static void info_clear(Info *info)
+{
+    g_hash_table_destroy(info->edges);
+    g_hash_table_destroy(info->open);
+    g_hash_table_destroy(info->nodes);
+    bb_names_free(info->names);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Info, info_clear)
+
+// ---- counting
+// ------------------------------------------------------------------------------------
+
+// A return belongs to the edge of its call.
+static Edge *edge_of(Info *info, const BbMessage *m)
+{
+    bool back = m->kind == BB_RETURN;
+    Edge key = {
+        .sender = back ? m->receiver : m->sender,
+        .receiver = back ? m->sender : m->receiver,
+        .proto = m->proto,
+    };
+    Edge *edge = g_hash_table_lookup(info->edges, &key);
+    if (!edge) {
+        edge = g_memdup2(&key, sizeof key);
+        g_hash_table_add(info->edges, edge);
+    }
+    return edge;
+}
+
+static void count_open(Info *info, const BbMessage *m)
+{
+    bool back = m->kind == BB_RETURN;
+    OpenKey key = {
+        .id = m->id,
+        .caller = back ? m->receiver : m->sender,
+        .callee = back ? m->sender : m->receiver,
+    };
+    guint count = GPOINTER_TO_UINT(g_hash_table_lookup(info->open, &key));
+    if (!back)
+        g_hash_table_insert(info->open, g_memdup2(&key, sizeof key), GUINT_TO_POINTER(count + 1));
+    else if (count > 1)
+        g_hash_table_insert(info->open, g_memdup2(&key, sizeof key), GUINT_TO_POINTER(count - 1));
+    else if (count == 1)
+        g_hash_table_remove(info->open, &key);
+    else
+        info->orphans++;
+}
+
+static void count_node(Info *info, guint32 node)
+{
+    gpointer key = GUINT_TO_POINTER(node);
+    gsize count = GPOINTER_TO_SIZE(g_hash_table_lookup(info->nodes, key));
+    g_hash_table_insert(info->nodes, key, GSIZE_TO_POINTER(count + 1));
+}
+
+static bool count_message(const BbMessage *m, gpointer user, GError **error)
+{
+    Info *info = user;
+    if (info->first_ns == BB_TIME_NONE || m->time_ns < info->first_ns)
+        info->first_ns = m->time_ns;
+    if (info->last_ns == BB_TIME_NONE || m->time_ns > info->last_ns)
+        info->last_ns = m->time_ns;
+    if (m->at_receiver) {
+        info->sightings++;
+        return true;
+    }
+    info->kinds[m->kind]++;
+    Edge *edge = edge_of(info, m);
+    edge->calls += m->kind == BB_CALL;
+    edge->returns += m->kind == BB_RETURN;
+    edge->frees += m->kind == BB_FREE;
+    edge->errors +=
+        m->kind == BB_RETURN && bb_status_is_error(bb_names_text(info->names, m->proto),
+                                                   bb_names_text(info->names, m->status));
+    if (m->kind != BB_FREE)
+        count_open(info, m);
+    count_node(info, m->sender);
+    count_node(info, m->receiver);
+    return true;
+}
+
+static bool read_trace(Info *info, BbTraceReader *reader, GError **error)
+{
+    BbMessage message;
+    g_autoptr(BbOrder) order = bb_order_new(ORDER_WINDOW, count_message, info);
+    GError *failure = NULL;
+    while (bb_trace_reader_next(reader, &message, &failure))
+        (void)bb_order_push(order, &message, NULL);
+    (void)bb_order_drain(order, NULL);
+    GHashTableIter iter;
+    gpointer count;
+    g_hash_table_iter_init(&iter, info->open);
+    while (g_hash_table_iter_next(&iter, NULL, &count))
+        info->unreturned += GPOINTER_TO_UINT(count);
+    if (failure)
+        g_propagate_error(error, failure);
+    return !failure;
+}
+
+// ---- telling
+// ---------------------------------------------------------------------------------------
+
+static void print_time(const char *what, gint64 time_ns)
+{
+    g_autoptr(GDateTime) date = g_date_time_new_from_unix_utc(time_ns / 1000000000);
+    g_autofree char *text =
+        date ? g_date_time_format(date, "%Y-%m-%d %H:%M:%S") : g_strdup("(beyond the calendar)");
+    printf("%-12s%s.%06d UTC\n", what, text, (int)(time_ns % 1000000000 / 1000));
+}
+
+static void print_kinds(const Info *info)
+{
+    static const char *const names[] = {"calls", "returns", "free"};
+    for (guint kind = 0; kind < G_N_ELEMENTS(names); kind++) {
+        g_autofree char *number = bb_number(info->kinds[kind]);
+        printf("%-12s%12s\n", names[kind], number);
+    }
+}
+
+static gint by_weight(gconstpointer a, gconstpointer b, gpointer user)
+{
+    const Edge *x = *(const Edge *const *)a, *y = *(const Edge *const *)b;
+    const BbNames *names = user;
+    guint64 wx = x->calls + x->returns + x->frees, wy = y->calls + y->returns + y->frees;
+    if (wx != wy)
+        return wx > wy ? -1 : 1;
+    int order = strcmp(bb_names_text(names, x->sender), bb_names_text(names, y->sender));
+    if (!order)
+        order = strcmp(bb_names_text(names, x->receiver), bb_names_text(names, y->receiver));
+    if (!order)
+        order = strcmp(bb_names_text(names, x->proto), bb_names_text(names, y->proto));
+    return order;
+}
+
+static GPtrArray *sorted(GHashTable *edges, BbNames *names)
+{
+    GPtrArray *list = g_ptr_array_new();
+    GHashTableIter iter;
+    gpointer edge;
+    g_hash_table_iter_init(&iter, edges);
+    while (g_hash_table_iter_next(&iter, &edge, NULL))
+        g_ptr_array_add(list, edge);
+    g_ptr_array_sort_with_data(list, by_weight, names);
+    return list;
+}
+
+static void print_edge(const char *name, const Edge *edge)
+{
+    printf("%-52s %10" G_GUINT64_FORMAT " %10" G_GUINT64_FORMAT " %10" G_GUINT64_FORMAT
+           " %10" G_GUINT64_FORMAT "\n",
+           name, edge->calls, edge->returns, edge->frees, edge->errors);
+}
+
+static void print_table(const char *title, GPtrArray *rows, char *(*name)(Info *, const Edge *),
+                        Info *info, gboolean all)
+{
+    guint shown = all ? rows->len : MIN(rows->len, ROWS);
+    printf("\n%-52s %10s %10s %10s %10s\n", title, "calls", "returns", "free", "errors");
+    for (guint i = 0; i < shown; i++) {
+        const Edge *edge = g_ptr_array_index(rows, i);
+        g_autofree char *text = name(info, edge);
+        print_edge(text, edge);
+    }
+    if (shown < rows->len)
+        printf("(%u more: --all)\n", rows->len - shown);
+}
+
+// A name as people may see it on a terminal: no control bytes.
+static char *printable(Info *info, guint32 name)
+{
+    char *text = g_utf8_make_valid(bb_names_text(info->names, name), -1);
+    for (char *c = text; *c; c++)
+        if (g_ascii_iscntrl(*c))
+            *c = '?';
+    return text;
+}
+
+static char *edge_name(Info *info, const Edge *edge)
+{
+    g_autofree char *from = printable(info, edge->sender), *to = printable(info, edge->receiver);
+    g_autofree char *proto = printable(info, edge->proto);
+    return g_strdup_printf("%s -> %s  %s", from, to, proto);
+}
+
+static char *proto_name(Info *info, const Edge *edge)
+{
+    return edge->proto ? printable(info, edge->proto) : g_strdup("(not said)");
+}
+
+static void print_protocols(Info *info, gboolean all)
+{
+    g_autoptr(GHashTable) protocols = g_hash_table_new_full(edge_hash, edge_equal, g_free, NULL);
+    GHashTableIter iter;
+    gpointer each;
+    g_hash_table_iter_init(&iter, info->edges);
+    while (g_hash_table_iter_next(&iter, &each, NULL)) {
+        const Edge *edge = each;
+        Edge key = {.proto = edge->proto};
+        Edge *sum = g_hash_table_lookup(protocols, &key);
+        if (!sum) {
+            sum = g_memdup2(&key, sizeof key);
+            g_hash_table_add(protocols, sum);
+        }
+        sum->calls += edge->calls;
+        sum->returns += edge->returns;
+        sum->frees += edge->frees;
+        sum->errors += edge->errors;
+    }
+    g_autoptr(GPtrArray) rows = sorted(protocols, info->names);
+    print_table("protocol", rows, proto_name, info, all);
+}
+
+static void print_counters(const BbCounters *counters)
+{
+    if (bb_counters_count(counters))
+        puts("\nseen and lost by the capture");
+    for (guint i = 0; i < bb_counters_count(counters); i++) {
+        const char *name = bb_counters_name(counters, i);
+        BbLossKind kind = bb_loss_find(name);
+        g_autofree char *number = bb_number(bb_counters_value(counters, i));
+        printf("%14s  %s%s\n", number, kind < BB_LOSS_COUNT ? bb_loss_meaning(kind) : name,
+               kind < BB_LOSS_COUNT && bb_loss_is_loss(kind) ? "  (!)" : "");
+    }
+}
+
+// ---- trust
+// -------------------------------------------------------------------------------------------
+
+static double share(guint64 part, guint64 whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+// Packets that the capture should have seen and did not, of all.
+static double lost_share(const BbCounters *counters)
+{
+    guint64 dropped = bb_counters_get(counters, bb_loss_name(BB_KERNEL_DROPPED)) +
+                      bb_counters_get(counters, bb_loss_name(BB_INTERFACE_DROPPED));
+    guint64 gaps = bb_counters_get(counters, bb_loss_name(BB_TCP_GAPS));
+    guint64 frames = bb_counters_get(counters, bb_loss_name(BB_SEEN_FRAMES));
+    return share(MAX(dropped, gaps), frames + MAX(dropped, gaps));
+}
+
+// The paper (section 7.5.5): unaffected by losses below 1 %, usable below 10 %.
+static void print_trust(const Info *info, const BbCounters *counters, bool damaged)
+{
+    guint64 unmatched = info->unreturned + info->orphans;
+    double missing = share(unmatched, info->kinds[BB_CALL] + info->orphans);
+    double lost = lost_share(counters);
+    double worst = MAX(missing, lost);
+    const char *verdict =
+        "Poor: patterns that look frequent are real, but counts and rare patterns "
+        "are not to be relied on.";
+    if (info->kinds[BB_CALL] == 0)
+        verdict = "There are no calls in it, so nesting has nothing to work on.";
+    else if (worst < 1)
+        verdict = "Good: counts, delays and rare patterns can be relied on.";
+    else if (worst < 10)
+        verdict = "Usable: patterns and delays hold; counts are low by about that share, and rare "
+                  "patterns may be fragments of others.";
+    printf("\nHow far to trust it: %.2f %% of the calls lack their other half (%" G_GUINT64_FORMAT
+           " without return, %" G_GUINT64_FORMAT
+           " returns without call); %.2f %% of the packets are known to be lost.\n%s%s\n",
+           missing, info->unreturned, info->orphans, lost, verdict,
+           damaged ? " The file itself is damaged or cut: see the warning." : "");
+}
+
+static void print_info(Info *info, BbTraceReader *reader, gboolean all)
+{
+    printf("%-12s%s\n", "form", bb_trace_reader_form(reader) == BB_TRACE_BBT ? ".bbt" : "text");
+    g_autofree char *messages = bb_number(bb_trace_reader_messages(reader));
+    printf("%-12s%12s\n", "messages", messages);
+    print_kinds(info);
+    if (info->sightings) {
+        g_autofree char *number = bb_number(info->sightings);
+        printf("%-12s%12s  second sightings, at the receiver\n", "seen twice", number);
+    }
+    if (info->first_ns != BB_TIME_NONE) {
+        print_time("first", info->first_ns);
+        print_time("last", info->last_ns);
+        printf("%-12s%.6f s\n", "span", (double)(info->last_ns - info->first_ns) / 1e9);
+    }
+    printf("%-12s%12u\n", "nodes", g_hash_table_size(info->nodes));
+    if (g_hash_table_size(info->edges)) {
+        print_protocols(info, all);
+        g_autoptr(GPtrArray) rows = sorted(info->edges, info->names);
+        print_table("edge", rows, edge_name, info, all);
+    }
+    print_counters(bb_trace_reader_counters(reader));
+    print_trust(info, bb_trace_reader_counters(reader), bb_trace_reader_damage(reader));
+}
+
+static int run(int argc, char **argv)
+{
+    gboolean skip = FALSE, all = FALSE;
+    const GOptionEntry entries[] = {
+        {"all", 'a', 0, G_OPTION_ARG_NONE, &all, "All rows of every table", NULL},
+        {"skip-bad-lines", 0, 0, G_OPTION_ARG_NONE, &skip,
+         "Count malformed lines of a text trace instead of stopping at them", NULL},
+        {NULL, 0, 0, 0, NULL, NULL, NULL},
+    };
+    int status = BB_EXIT_DONE;
+    if (!bb_options_parse("bbtrace info", "TRACE", "Tells what is in a trace.", NULL, entries,
+                          &argc, &argv, &status))
+        return status;
+    if (argc != 2)
+        return bb_say_usage("bbtrace info", argc < 2 ? "which trace?" : "one trace at a time");
+    g_auto(Info) info;
+    info_init(&info);
+    g_autoptr(GError) error = NULL;
+    g_autoptr(BbTraceReader) reader = bb_trace_reader_open(argv[1], info.names, &error);
+    if (reader) {
+        bb_trace_reader_skip_bad_lines(reader, skip);
+        (void)read_trace(&info, reader, &error);
+        if (bb_trace_reader_damage(reader))
+            bb_say("warning: %s", bb_trace_reader_damage(reader));
+        if (bb_trace_reader_bad_lines(reader))
+            bb_say("%" G_GUINT64_FORMAT " malformed lines were skipped",
+                   bb_trace_reader_bad_lines(reader));
+        print_info(&info, reader, all);
+    }
+    if (error)
+        bb_say_error("%s", error->message);
+    return error ? BB_EXIT_FAILED : BB_EXIT_DONE;
+}
+
+const BbCommand bb_command_info = {
+    .name = "info",
+    .arguments = "TRACE",
+    .summary = "what is in a trace, and how far to trust it",
+    .run = run,
+};

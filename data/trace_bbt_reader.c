@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: the blocks of a .bbt file (bbt(5)). Out: its messages, its counters, and what is missing.
+// Memory: one block's columns, and the names of the file (BB_BBT_NAMES_MAX).
+#include "data/trace_bbt_blocks.h"
+#include "data/trace_bbt_column.h"
+
+// Names that may be missing in one place: more than a block can hold.
+#define NAMES_GAP_MAX (1u << 22)
+#define UNKNOWN G_MAXUINT32
+
+// Row i of a column is values[i & mask]: a constant has the mask 0.
+typedef struct {
+    guint64 *values;
+    gsize mask;
+} Rows;
+
+typedef struct {
+    BbTraceReader base;
+    BbBbtBlocks *blocks;
+    GArray *names;      // name of the file -> name of the run, or UNKNOWN
+    guint64 names_text; // bytes of these
+    guint64 expected;   // number of the next message: those before it were read, or are lost
+    guint64 lost;       // known to be missing
+    guint64 malformed;  // blocks with good checksums, but not as bbt(5) says
+    bool done;          // the end mark was read
+
+    // The block of messages that is being handed out.
+    gsize row, rows;
+    gsize room; // rows that each column has room for
+    Rows columns[BB_BBT_COLUMNS];
+    guint8 *bad; // rows that cannot be handed out
+    bool any_bad;
+    GPtrArray *conns; // texts in the block; NULL as the first
+} BbtReader;
+
+static BbTraceReader *bbt_open(BbInput *input, GError **error)
+{
+    BbBbtBlocks *blocks = bb_bbt_blocks_open(input, error);
+    if (!blocks)
+        return NULL;
+    BbtReader *reader = g_new0(BbtReader, 1);
+    reader->blocks = blocks;
+    reader->names = g_array_new(FALSE, FALSE, sizeof(guint32));
+    guint32 none = BB_NAME_NONE;
+    g_array_append_val(reader->names, none);
+    reader->conns = g_ptr_array_new();
+    return &reader->base;
+}
+
+static void bbt_free(BbTraceReader *base)
+{
+    BbtReader *reader = (BbtReader *)base;
+    bb_bbt_blocks_free(reader->blocks);
+    g_array_unref(reader->names);
+    g_ptr_array_unref(reader->conns);
+    for (guint id = 0; id < BB_BBT_COLUMNS; id++)
+        g_free(reader->columns[id].values);
+    g_free(reader->bad);
+    g_free(reader);
+}
+
+// ---- names and counters -------------------------------------------------------------------------
+
+// Blocks of names that were lost leave names that are not known.
+static bool take_name(BbtReader *reader, guint32 name, BbBytes *block)
+{
+    gsize size = bb_bytes_u32(block);
+    const guint8 *text = bb_bytes_take(block, size);
+    if (!text || size == 0 || memchr(text, '\0', size) || name >= BB_BBT_NAMES_MAX ||
+        name > reader->names->len + NAMES_GAP_MAX ||
+        reader->names_text + size > BB_BBT_NAMES_TEXT_MAX)
+        return false;
+    const guint32 unknown = UNKNOWN;
+    while (reader->names->len <= name)
+        g_array_append_val(reader->names, unknown);
+    guint32 *known = &g_array_index(reader->names, guint32, name);
+    if (*known != UNKNOWN)
+        return false;
+    *known = bb_names_intern_len(reader->base.names, (const char *)text, size);
+    reader->names_text += size;
+    return true;
+}
+
+static bool take_names(BbtReader *reader, BbBytes *block)
+{
+    guint32 first = bb_bytes_u32(block), count = bb_bytes_u32(block);
+    if (first >= BB_BBT_NAMES_MAX || count > BB_BBT_NAMES_MAX)
+        return false;
+    for (guint32 i = 0; i < count; i++) {
+        if (!take_name(reader, first + i, block))
+            return false;
+    }
+    return !block->failed;
+}
+
+static bool take_losses(BbtReader *reader, BbBytes *block)
+{
+    guint32 count = bb_bytes_u32(block);
+    for (guint32 i = 0; i < count; i++) {
+        guint64 value = bb_bytes_u64(block);
+        gsize size = bb_bytes_u32(block);
+        const guint8 *text = bb_bytes_take(block, size);
+        if (!text)
+            return false;
+        g_autofree char *name = g_strndup((const char *)text, size);
+        if (!bb_trace_is_counter_name(name))
+            return false;
+        bb_counters_add(reader->base.counters, name, value);
+    }
+    return !block->failed;
+}
+
+static bool take_done(BbtReader *reader, BbBytes *block)
+{
+    guint64 total = bb_bytes_u64(block);
+    if (block->failed || total < reader->expected)
+        return false;
+    reader->lost += total - reader->expected;
+    reader->done = true;
+    return true;
+}
+
+// ---- columns ------------------------------------------------------------------------------------
+
+static void make_room(BbtReader *reader, gsize rows)
+{
+    if (rows <= reader->room)
+        return;
+    reader->room = MAX(rows, BB_BBT_WRITE_MESSAGES);
+    for (guint id = 0; id < BB_BBT_COLUMNS; id++) {
+        g_free(reader->columns[id].values);
+        reader->columns[id].values = g_new(guint64, reader->room);
+    }
+    g_free(reader->bad);
+    reader->bad = g_malloc(reader->room);
+}
+
+static void mark_bad(BbtReader *reader, gsize row)
+{
+    if (!reader->any_bad)
+        memset(reader->bad, 0, reader->rows);
+    reader->any_bad = true;
+    reader->bad[row] = 1;
+}
+
+// A bad value of a constant column spoils all rows.
+static void mark_bad_value(BbtReader *reader, gsize at, gsize mask)
+{
+    for (gsize row = at; row < reader->rows; row++) {
+        mark_bad(reader, row);
+        if (mask)
+            return;
+    }
+}
+
+static gsize values_of(const BbtReader *reader, BbBbtColumnId id)
+{
+    return reader->columns[id].mask ? reader->rows : 1;
+}
+
+static void unpack_column(BbtReader *reader, BbBbtColumnId id, const BbBbtColumn *packed)
+{
+    Rows *rows = &reader->columns[id];
+    guint64 absent = bb_bbt_absent(id);
+    rows->mask = 0;
+    if (!packed->bytes) {
+        rows->values[0] = absent;
+    } else if (bb_bbt_column_is_constant(packed)) {
+        rows->values[0] = packed->base;
+    } else {
+        rows->mask = G_MAXSIZE;
+        bb_bbt_column_unpack(packed, rows->values, reader->rows, absent);
+    }
+}
+
+static guint32 name_of_run(const BbtReader *reader, guint64 name)
+{
+    return name < reader->names->len ? g_array_index(reader->names, guint32, name) : UNKNOWN;
+}
+
+static void map_names(BbtReader *reader, BbBbtColumnId id)
+{
+    Rows *rows = &reader->columns[id];
+    gsize count = values_of(reader, id);
+    for (gsize i = 0; i < count; i++) {
+        guint32 name = name_of_run(reader, rows->values[i]);
+        if (name == UNKNOWN)
+            mark_bad_value(reader, i, rows->mask);
+        rows->values[i] = name;
+    }
+}
+
+static void map_forms(BbtReader *reader, BbBbtColumnId id)
+{
+    Rows *rows = &reader->columns[id];
+    gsize count = values_of(reader, id);
+    for (gsize i = 0; i < count; i++) {
+        if (rows->values[i] < BB_ID_STEM)
+            continue;
+        guint32 name = name_of_run(reader, rows->values[i] - BB_ID_STEM);
+        if (name >= UNKNOWN - BB_ID_STEM)
+            mark_bad_value(reader, i, rows->mask);
+        rows->values[i] = BB_ID_STEM + (guint64)name;
+    }
+}
+
+// A row for which difference is absent stays so; others become times.
+static void make_times(BbtReader *reader, BbBbtColumnId id)
+{
+    Rows *rows = &reader->columns[id], *times = &reader->columns[BB_BBT_TIME];
+    const guint64 absent = bb_bbt_absent(id);
+    if (!rows->mask) {
+        if (rows->values[0] == absent)
+            return;
+        for (gsize i = 1; i < reader->rows; i++)
+            rows->values[i] = rows->values[0];
+        rows->mask = G_MAXSIZE;
+    }
+    for (gsize i = 0; i < reader->rows; i++) {
+        if (rows->values[i] == absent)
+            continue;
+        rows->values[i] += times->values[i & times->mask];
+        if ((gint64)rows->values[i] < 0)
+            mark_bad(reader, i);
+    }
+}
+
+static void check_below(BbtReader *reader, BbBbtColumnId id, guint64 limit)
+{
+    const Rows *rows = &reader->columns[id];
+    gsize count = values_of(reader, id);
+    for (gsize i = 0; i < count; i++) {
+        if (rows->values[i] >= limit)
+            mark_bad_value(reader, i, rows->mask);
+    }
+}
+
+static void check_kinds(BbtReader *reader)
+{
+    const Rows *rows = &reader->columns[BB_BBT_KIND];
+    gsize count = values_of(reader, BB_BBT_KIND);
+    for (gsize i = 0; i < count; i++) {
+        if ((rows->values[i] & ~(guint64)BB_BBT_AT_RECEIVER) > BB_FREE)
+            mark_bad_value(reader, i, rows->mask);
+    }
+}
+
+static bool take_conns(BbtReader *reader, const BbBbtColumn *packed)
+{
+    g_ptr_array_set_size(reader->conns, 1); // [0] is NULL
+    const char *at = (const char *)packed->bytes;
+    gsize left = packed->size;
+    if (left > 0 && at[left - 1] != '\0')
+        return false;
+    while (left > 0) {
+        gsize size = strlen(at) + 1;
+        g_ptr_array_add(reader->conns, (gpointer)at);
+        at += size;
+        left -= size;
+    }
+    return true;
+}
+
+// Takes the columns that we know; others are for later versions.
+static bool take_columns(BbtReader *reader, BbBytes *block, guint32 count, BbBbtColumn *packed)
+{
+    for (guint32 i = 0; i < count; i++) {
+        BbBbtColumn column;
+        if (!bb_bbt_column_take(block, &column))
+            return false;
+        if (column.id == 0 || column.id >= BB_BBT_COLUMNS)
+            continue;
+        if (packed[column.id].bytes ||
+            (column.id != BB_BBT_CONN_LIST && !bb_bbt_column_is_numbers(&column, reader->rows)))
+            return false;
+        packed[column.id] = column;
+    }
+    return packed[BB_BBT_TIME].bytes != NULL;
+}
+
+static void check_rows(BbtReader *reader)
+{
+    check_below(reader, BB_BBT_TIME, (guint64)G_MAXINT64 + 1);
+    make_times(reader, BB_BBT_RECV);
+    make_times(reader, BB_BBT_END);
+    check_kinds(reader);
+    check_below(reader, BB_BBT_CONN, reader->conns->len);
+    map_forms(reader, BB_BBT_ID_FORM);
+    map_forms(reader, BB_BBT_PATH_FORM);
+    map_forms(reader, BB_BBT_PARENT_FORM);
+    for (guint id = BB_BBT_SENDER; id <= BB_BBT_OBSERVER; id++)
+        map_names(reader, id);
+}
+
+static bool take_messages(BbtReader *reader, BbBytes *block)
+{
+    guint64 first = bb_bytes_u64(block);
+    guint32 rows = bb_bytes_u32(block), columns = bb_bytes_u32(block);
+    if (block->failed || first < reader->expected || first > G_MAXINT64 || rows == 0 ||
+        rows > BB_BBT_READ_MESSAGES)
+        return false;
+    BbBbtColumn packed[BB_BBT_COLUMNS] = {0};
+    reader->rows = rows;
+    reader->row = rows; // none to hand out, until all is well
+    if (!take_columns(reader, block, columns, packed) ||
+        !take_conns(reader, &packed[BB_BBT_CONN_LIST]))
+        return false;
+    make_room(reader, rows);
+    reader->any_bad = false;
+    for (guint id = BB_BBT_TIME; id < BB_BBT_CONN_LIST; id++)
+        unpack_column(reader, id, &packed[id]);
+    check_rows(reader);
+    reader->row = 0;
+    reader->lost += first - reader->expected;
+    reader->expected = first + rows;
+    return true;
+}
+
+// ---- messages -----------------------------------------------------------------------------------
+
+// Returns false where no more block comes.
+static bool next_block(BbtReader *reader, GError **error)
+{
+    guint32 type = 0;
+    BbBytes block = {0};
+    bool good = true;
+    if (reader->done || !bb_bbt_blocks_next(reader->blocks, &type, &block, error))
+        return false;
+    if (type == BB_BBT_MESSAGES)
+        good = take_messages(reader, &block);
+    else if (type == BB_BBT_NAMES)
+        good = take_names(reader, &block);
+    else if (type == BB_BBT_LOSSES)
+        good = take_losses(reader, &block);
+    else if (type == BB_BBT_DONE)
+        good = take_done(reader, &block);
+    reader->malformed += !good;
+    return true;
+}
+
+static void note_end(BbtReader *reader)
+{
+    BbTraceReader *base = &reader->base;
+    guint64 damaged = bb_bbt_blocks_damaged(reader->blocks) + reader->malformed;
+    guint64 skipped = bb_bbt_blocks_skipped(reader->blocks);
+    const char *unpacking = bb_input_damage(base->input);
+    bool more = reader->done && bb_bbt_blocks_more(reader->blocks);
+    if (reader->done && !more && !unpacking && damaged + skipped + reader->lost == 0)
+        return;
+    bb_trace_reader_add_damage(base, "%" G_GUINT64_FORMAT " messages recovered", base->messages);
+    if (reader->lost > 0)
+        bb_trace_reader_add_damage(base, "%" G_GUINT64_FORMAT " known to be lost", reader->lost);
+    if (damaged > 0)
+        bb_trace_reader_add_damage(base, "%" G_GUINT64_FORMAT " damaged blocks skipped", damaged);
+    if (skipped > 0)
+        bb_trace_reader_add_damage(base, "%" G_GUINT64_FORMAT " bytes skipped", skipped);
+    if (bb_bbt_blocks_met_another(reader->blocks))
+        bb_trace_reader_add_damage(base, "another trace follows in the same file and is not read");
+    else if (!reader->done)
+        bb_trace_reader_add_damage(base, "no end mark: the file is cut, or its writer did not end");
+    if (more)
+        bb_trace_reader_add_damage(base, "what follows the end mark is not read");
+    if (unpacking)
+        bb_trace_reader_add_damage(base, "%s", unpacking);
+}
+
+static inline guint64 value_at(const BbtReader *reader, BbBbtColumnId id, gsize row)
+{
+    const Rows *rows = &reader->columns[id];
+    return rows->values[row & rows->mask];
+}
+
+static inline BbId id_at(const BbtReader *reader, BbBbtColumnId form, gsize row)
+{
+    return (BbId){
+        .form = (guint32)value_at(reader, form, row),
+        .number = value_at(reader, form + 1, row),
+    };
+}
+
+static void assemble(const BbtReader *reader, gsize row, BbMessage *message)
+{
+    guint64 kind = value_at(reader, BB_BBT_KIND, row);
+    *message = (BbMessage){
+        .time_ns = (gint64)value_at(reader, BB_BBT_TIME, row),
+        .recv_ns = (gint64)value_at(reader, BB_BBT_RECV, row),
+        .end_ns = (gint64)value_at(reader, BB_BBT_END, row),
+        .bytes = value_at(reader, BB_BBT_BYTES, row),
+        .id = id_at(reader, BB_BBT_ID_FORM, row),
+        .path = id_at(reader, BB_BBT_PATH_FORM, row),
+        .parent = id_at(reader, BB_BBT_PARENT_FORM, row),
+        .offset = value_at(reader, BB_BBT_OFFSET, row),
+        .conn = g_ptr_array_index(reader->conns, value_at(reader, BB_BBT_CONN, row)),
+        .sender = (guint32)value_at(reader, BB_BBT_SENDER, row),
+        .receiver = (guint32)value_at(reader, BB_BBT_RECEIVER, row),
+        .op = (guint32)value_at(reader, BB_BBT_OP, row),
+        .status = (guint32)value_at(reader, BB_BBT_STATUS, row),
+        .proto = (guint32)value_at(reader, BB_BBT_PROTO, row),
+        .observer = (guint32)value_at(reader, BB_BBT_OBSERVER, row),
+        .kind = (BbKind)(kind & ~(guint64)BB_BBT_AT_RECEIVER),
+        .at_receiver = (kind & BB_BBT_AT_RECEIVER) != 0,
+    };
+}
+
+static bool bbt_next(BbTraceReader *base, BbMessage *message, GError **error)
+{
+    BbtReader *reader = (BbtReader *)base;
+    for (;;) {
+        while (reader->row < reader->rows) {
+            gsize row = reader->row++;
+            if (!reader->any_bad || !reader->bad[row]) {
+                assemble(reader, row, message);
+                return true;
+            }
+            reader->lost++;
+        }
+        GError *failure = NULL;
+        if (next_block(reader, &failure))
+            continue;
+        if (failure)
+            g_propagate_error(error, failure);
+        else
+            note_end(reader);
+        return false;
+    }
+}
+
+const BbTraceReaderForm bb_trace_bbt_reader = {
+    .form = BB_TRACE_BBT,
+    .open = bbt_open,
+    .next = bbt_next,
+    .free = bbt_free,
+};

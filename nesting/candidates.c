@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: calls. Out: for each child, in order of return, its possible parents.
+//
+// The sweep. Parents are a list in order of arrival. A child reads it from the front up to the first
+// parent that arrived after the child was called; what it finds there either was answered before
+// the child's return, and then is out of the list for good since returns only grow, or is a
+// candidate. So a node costs its parents, its children and its candidates, and a sort.
+#include "nesting/candidates.h"
+
+#include "nesting/knots.h"
+#include "nesting/timesort.h"
+
+#define END G_MAXUINT32
+
+// The calls of each node: list[start[n] .. start[n + 1]), in order of index.
+typedef struct {
+    guint32 *start, *list;
+} Groups;
+
+struct BbCandidates {
+    const BbCall *calls;
+    guint32 n_names;
+    gint64 window_ns;
+    Groups to, by; // calls to a node, calls by a node
+    bool *knotted; // of names
+    bool any_knotted;
+
+    guint32 node;  // the current one is node - 1
+    BbTimed *timed, *scratch;
+    BbParent *parents;
+    guint32 *next; // of parents: the sweep's list, next[0] is its head, next[p + 1] follows p
+    BbChild *children;
+    guint32 n_parents, n_children;
+
+    guint32 child; // the current one is child - 1
+    guint32 *list;
+    guint32 n_list;
+};
+
+static guint32 caller_of(const BbCall *call)
+{
+    return call->caller;
+}
+
+static guint32 callee_of(const BbCall *call)
+{
+    return call->callee;
+}
+
+static Groups group(const BbCall *calls, guint32 n_calls, guint32 n_names,
+                    guint32 (*node_of)(const BbCall *))
+{
+    Groups groups = {g_new0(guint32, (gsize)n_names + 2), NULL};
+    for (guint32 i = 0; i < n_calls; i++)
+        if (bb_call_is_returned(&calls[i]))
+            groups.start[node_of(&calls[i]) + 2]++;
+    for (gsize n = 2; n <= (gsize)n_names + 1; n++)
+        groups.start[n] += groups.start[n - 1];
+    groups.list = g_new(guint32, groups.start[n_names + 1]);
+    for (guint32 i = 0; i < n_calls; i++)
+        if (bb_call_is_returned(&calls[i]))
+            groups.list[groups.start[node_of(&calls[i]) + 1]++] = i;
+    return groups;
+}
+
+static guint32 size_of(const Groups *groups, guint32 node)
+{
+    return groups->start[node + 1] - groups->start[node];
+}
+
+static bool takes_part(const BbCandidates *candidates, guint32 node)
+{
+    return size_of(&candidates->to, node) > 0 && size_of(&candidates->by, node) > 0;
+}
+
+static void make_room(BbCandidates *candidates)
+{
+    gsize parents = 0, children = 0;
+    for (guint32 n = 0; n < candidates->n_names; n++) {
+        if (!takes_part(candidates, n))
+            continue;
+        parents = MAX(parents, size_of(&candidates->to, n));
+        children = MAX(children, size_of(&candidates->by, n));
+    }
+    candidates->timed = g_new(BbTimed, MAX(parents, children));
+    candidates->scratch = g_new(BbTimed, MAX(parents, children));
+    candidates->parents = g_new(BbParent, parents);
+    candidates->next = g_new(guint32, parents + 1);
+    candidates->list = g_new(guint32, parents);
+    candidates->children = g_new(BbChild, children);
+}
+
+BbCandidates *bb_candidates_new(const BbCall *calls, guint32 n_calls, guint32 n_names,
+                                gint64 skew_window_ns)
+{
+    BbCandidates *candidates = g_new0(BbCandidates, 1);
+    candidates->calls = calls;
+    candidates->n_names = n_names;
+    candidates->window_ns = MAX(skew_window_ns, 0);
+    candidates->to = group(calls, n_calls, n_names, callee_of);
+    candidates->by = group(calls, n_calls, n_names, caller_of);
+    candidates->knotted = bb_knots_find(calls, n_calls, n_names);
+    for (guint32 n = 0; n < n_names; n++)
+        candidates->any_knotted |= candidates->knotted[n];
+    make_room(candidates);
+    return candidates;
+}
+
+void bb_candidates_free(BbCandidates *candidates)
+{
+    if (!candidates)
+        return;
+    g_free(candidates->to.start);
+    g_free(candidates->to.list);
+    g_free(candidates->by.start);
+    g_free(candidates->by.list);
+    g_free(candidates->knotted);
+    g_free(candidates->timed);
+    g_free(candidates->scratch);
+    g_free(candidates->parents);
+    g_free(candidates->next);
+    g_free(candidates->list);
+    g_free(candidates->children);
+    g_free(candidates);
+}
+
+static void load_parents(BbCandidates *candidates, guint32 node)
+{
+    const guint32 *members = candidates->to.list + candidates->to.start[node];
+    guint32 count = candidates->n_parents = size_of(&candidates->to, node);
+    for (guint32 i = 0; i < count; i++)
+        candidates->timed[i] = (BbTimed){candidates->calls[members[i]].arrived_ns, members[i]};
+    bb_timesort(candidates->timed, candidates->scratch, count);
+    for (guint32 i = 0; i < count; i++) {
+        guint32 index = candidates->timed[i].index;
+        const BbCall *call = &candidates->calls[index];
+        candidates->parents[i] =
+            (BbParent){call->arrived_ns, call->replied_ns, index, call->caller};
+    }
+}
+
+// The list of members is in order of call_ns, so a stable sort by the end leaves ties that way.
+static void load_children(BbCandidates *candidates, guint32 node)
+{
+    const guint32 *members = candidates->by.list + candidates->by.start[node];
+    guint32 count = candidates->n_children = size_of(&candidates->by, node);
+    for (guint32 i = 0; i < count; i++) {
+        const BbCall *call = &candidates->calls[members[i]];
+        candidates->timed[i] = (BbTimed){MAX(call->call_ns, call->return_ns), members[i]};
+    }
+    bb_timesort(candidates->timed, candidates->scratch, count);
+    for (guint32 i = 0; i < count; i++) {
+        guint32 index = candidates->timed[i].index;
+        const BbCall *call = &candidates->calls[index];
+        candidates->children[i] =
+            (BbChild){call->call_ns, candidates->timed[i].time_ns, index, call->callee};
+    }
+}
+
+bool bb_candidates_next_node(BbCandidates *candidates)
+{
+    while (candidates->node < candidates->n_names && !takes_part(candidates, candidates->node))
+        candidates->node++;
+    if (candidates->node == candidates->n_names)
+        return false;
+    load_parents(candidates, candidates->node);
+    load_children(candidates, candidates->node);
+    candidates->node++;
+    bb_candidates_rewind(candidates);
+    return true;
+}
+
+const BbParent *bb_candidates_parents(const BbCandidates *candidates, guint32 *count)
+{
+    *count = candidates->n_parents;
+    return candidates->parents;
+}
+
+const BbChild *bb_candidates_children(const BbCandidates *candidates, guint32 *count)
+{
+    *count = candidates->n_children;
+    return candidates->children;
+}
+
+void bb_candidates_rewind(BbCandidates *candidates)
+{
+    candidates->child = 0;
+    candidates->n_list = 0;
+    for (guint32 i = 0; i < candidates->n_parents; i++)
+        candidates->next[i] = i;
+    candidates->next[candidates->n_parents] = END;
+}
+
+static bool is_knotted(const BbCandidates *candidates, const BbCall *call)
+{
+    return candidates->knotted[call->caller] && candidates->knotted[call->callee];
+}
+
+// Among calls between knotted nodes, where equal intervals or clocks that differ could make two
+// calls candidates of each other, a parent lasts longer than its child, or as long and is earlier
+// in the order of calls: a strict order. On clocks that agree it excludes nothing else, as what
+// contains lasts longer; and unlike an order of stamps it does not depend on their offset.
+static bool is_outer(const BbCandidates *candidates, guint32 parent, const BbCall *child,
+                     guint32 child_index)
+{
+    const BbCall *call = &candidates->calls[parent];
+    if (!is_knotted(candidates, call))
+        return true;
+    gint64 outer_ns = bb_time_between(call->call_ns, call->return_ns);
+    gint64 inner_ns = bb_time_between(child->call_ns, child->return_ns);
+    return outer_ns > inner_ns || (outer_ns == inner_ns && parent < child_index);
+}
+
+static void keep_outer(BbCandidates *candidates, const BbChild *child)
+{
+    const BbCall *call = &candidates->calls[child->call];
+    guint32 kept = 0;
+    for (guint32 i = 0; i < candidates->n_list; i++) {
+        guint32 parent = candidates->list[i];
+        if (is_outer(candidates, candidates->parents[parent].call, call, child->call))
+            candidates->list[kept++] = parent;
+    }
+    candidates->n_list = kept;
+}
+
+bool bb_candidates_next_child(BbCandidates *candidates)
+{
+    if (candidates->child == candidates->n_children)
+        return false;
+    const BbChild *child = &candidates->children[candidates->child++];
+    gint64 window_ns = candidates->window_ns;
+    guint32 *link = &candidates->next[0], count = 0;
+    for (guint32 p = *link; p != END; p = *link) {
+        const BbParent *parent = &candidates->parents[p];
+        if (bb_time_between(window_ns, parent->arrived_ns) > child->call_ns)
+            break;
+        if (bb_time_between(-window_ns, parent->replied_ns) < child->end_ns) {
+            *link = candidates->next[p + 1];
+            continue;
+        }
+        candidates->list[count++] = p;
+        link = &candidates->next[p + 1];
+    }
+    candidates->n_list = count;
+    if (candidates->any_knotted && is_knotted(candidates, &candidates->calls[child->call]))
+        keep_outer(candidates, child);
+    return true;
+}
+
+guint32 bb_candidates_child(const BbCandidates *candidates)
+{
+    return candidates->child - 1;
+}
+
+const guint32 *bb_candidates_list(const BbCandidates *candidates, guint32 *count)
+{
+    *count = candidates->n_list;
+    return candidates->list;
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: the candidates of each child of a node. Out: the one with the best score.
+#include "nesting/choice.h"
+
+#include <math.h>
+
+#include "nesting/scoreboard.h"
+#include "nesting/tally.h"
+
+#define NONE G_MAXUINT32
+#define POWERS 64
+
+// What a parent was given so far.
+typedef struct {
+    guint32 count;
+    guint32 last; // child of the latest return, NONE if none
+} Given;
+
+struct BbChoice {
+    BbNestingOptions options;
+    BbScoreboard *board;
+    BbTally same; // (parent, callee) -> children given
+    Given *given; // of parents
+    guint32 *previous; // of children: the one given to the same parent before it
+    gsize parents_room, children_room;
+    double overlap_power[POWERS]; // by count
+};
+
+// count^-penalty; no children cost nothing, nor does one.
+static double discount(guint64 count, double penalty)
+{
+    return count <= 1 ? 1 : pow((double)count, -penalty);
+}
+
+BbChoice *bb_choice_new(const BbNestingOptions *options)
+{
+    BbChoice *choice = g_new0(BbChoice, 1);
+    choice->options = *options;
+    choice->board = bb_scoreboard_new(options->bin_floor_ns, options->smoothing);
+    bb_tally_init(&choice->same);
+    for (guint i = 0; i < POWERS; i++)
+        choice->overlap_power[i] = discount(i, options->overlap_penalty);
+    return choice;
+}
+
+void bb_choice_free(BbChoice *choice)
+{
+    if (!choice)
+        return;
+    bb_scoreboard_free(choice->board);
+    bb_tally_clear(&choice->same);
+    g_free(choice->given);
+    g_free(choice->previous);
+    g_free(choice);
+}
+
+// Children come in order of return: those that overlap this one are the last ones given. Two that
+// touch do not overlap.
+static guint64 count_overlaps(const BbChoice *choice, const BbChild *children, const BbChild *child,
+                              guint32 parent)
+{
+    guint64 overlaps = 0;
+    for (guint32 c = choice->given[parent].last; c != NONE; c = choice->previous[c]) {
+        if (children[c].end_ns <= child->call_ns)
+            break;
+        overlaps += children[c].call_ns < child->end_ns;
+    }
+    return overlaps;
+}
+
+static double score_of(const BbChoice *choice, const BbParent *parents, const BbChild *children,
+                       const BbChild *child, guint32 parent)
+{
+    const BbNestingOptions *options = &choice->options;
+    gint64 delay_ns = bb_time_between(parents[parent].arrived_ns, child->call_ns);
+    double score =
+        bb_scoreboard_value(choice->board, parents[parent].caller, child->callee, delay_ns);
+    if (choice->given[parent].count == 0)
+        return score;
+    if (options->overlap_penalty != 0) {
+        guint64 overlaps = count_overlaps(choice, children, child, parent);
+        score *= overlaps < POWERS ? choice->overlap_power[overlaps]
+                                   : discount(overlaps, options->overlap_penalty);
+    }
+    if (options->same_penalty != 0) {
+        BbTallyKey key = {parent, child->callee, 0};
+        score *= discount(bb_tally_get(&choice->same, key), options->same_penalty);
+    }
+    if (options->any_penalty != 0)
+        score *= discount(choice->given[parent].count, options->any_penalty);
+    return score;
+}
+
+// Candidates are in order of arrival, so the first of equals is the earliest.
+static guint32 best_of(const BbChoice *choice, const BbParent *parents, const BbChild *children,
+                       const BbChild *child, const guint32 *list, guint32 count)
+{
+    guint32 best = list[0];
+    if (count == 1)
+        return best;
+    double best_score = score_of(choice, parents, children, child, best);
+    for (guint32 i = 1; i < count; i++) {
+        double score = score_of(choice, parents, children, child, list[i]);
+        if (score <= best_score)
+            continue;
+        best = list[i];
+        best_score = score;
+    }
+    return best;
+}
+
+static void give(BbChoice *choice, guint32 parent, guint32 child, guint32 callee)
+{
+    Given *given = &choice->given[parent];
+    choice->previous[child] = given->last;
+    given->last = child;
+    given->count++;
+    if (choice->options.same_penalty != 0)
+        ++*bb_tally_at(&choice->same, (BbTallyKey){parent, callee, 0});
+}
+
+static void fill_board(BbChoice *choice, BbCandidates *candidates, const BbParent *parents,
+                       const BbChild *children)
+{
+    bb_scoreboard_reset(choice->board);
+    while (bb_candidates_next_child(candidates)) {
+        const BbChild *child = &children[bb_candidates_child(candidates)];
+        guint32 count;
+        const guint32 *list = bb_candidates_list(candidates, &count);
+        guint64 share = count > 0 ? bb_scoreboard_share(count) : 0;
+        for (guint32 i = 0; i < count; i++) {
+            const BbParent *parent = &parents[list[i]];
+            bb_scoreboard_add(choice->board, parent->caller, child->callee,
+                              bb_time_between(parent->arrived_ns, child->call_ns), share);
+        }
+    }
+    bb_scoreboard_smooth(choice->board);
+}
+
+static void make_room(BbChoice *choice, guint32 n_parents, guint32 n_children)
+{
+    if (n_parents > choice->parents_room) {
+        g_free(choice->given);
+        choice->given = g_new(Given, n_parents);
+        choice->parents_room = n_parents;
+    }
+    if (n_children > choice->children_room) {
+        g_free(choice->previous);
+        choice->previous = g_new(guint32, n_children);
+        choice->children_room = n_children;
+    }
+    for (guint32 p = 0; p < n_parents; p++)
+        choice->given[p] = (Given){0, NONE};
+    bb_tally_reset(&choice->same);
+}
+
+void bb_choice_run(BbChoice *choice, BbCandidates *candidates, guint32 *parent, guint64 *n_children,
+                   guint64 *n_candidates)
+{
+    guint32 parents_count, children_count, count;
+    const BbParent *parents = bb_candidates_parents(candidates, &parents_count);
+    const BbChild *children = bb_candidates_children(candidates, &children_count);
+    make_room(choice, parents_count, children_count);
+    fill_board(choice, candidates, parents, children);
+    bb_candidates_rewind(candidates);
+    while (bb_candidates_next_child(candidates)) {
+        guint32 index = bb_candidates_child(candidates);
+        const guint32 *list = bb_candidates_list(candidates, &count);
+        if (count == 0)
+            continue;
+        const BbChild *child = &children[index];
+        guint32 best = best_of(choice, parents, children, child, list, count);
+        give(choice, best, index, child->callee);
+        parent[child->call] = parents[best].call;
+        ++*n_children;
+        *n_candidates += count;
+    }
+}

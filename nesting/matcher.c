@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: sightings of calls and returns in order of time. Out: calls, each with its return if it has one.
+//
+// A return belongs to the earliest open call with its caller, callee and id; no id is an id like any
+// other. A second sighting, at the other end, joins the earliest call of that key that lacks it, so
+// a call stays known after its return until all four sightings are there or the key is used again.
+// A return for which no call is open may be stamped by a clock that is behind the caller's: it is
+// kept, and given to the next call of its key if that one sees no other return.
+#include "nesting/matcher.h"
+
+#include "nesting/openings.h"
+
+#define NONE BB_OPENING_NONE
+
+// Sightings a call has. A message with both of its times counts as seen at both ends.
+enum {
+    CALL_SENT = 1,
+    CALL_RECEIVED = 2,
+    RETURN_SENT = 4,
+    RETURN_RECEIVED = 8,
+    CALL_SIDES = CALL_SENT | CALL_RECEIVED,
+    RETURN_SIDES = RETURN_SENT | RETURN_RECEIVED,
+};
+
+// How much later than its answer a call may still be joined by a second sighting: the clocks of two
+// observers differ by less, and an id that comes again after it is a new use of it.
+#define JOIN_MAX_NS G_GINT64_CONSTANT(1000000000)
+
+// Answered calls without id that may wait for second sightings of a pair of nodes; the oldest goes.
+#define ANSWERED_MAX 64
+
+struct BbMatcher {
+    BbCall *calls;
+    guint8 *sides;  // of calls
+    guint32 *next;  // of calls: the chain of their key
+    guint32 count, capacity;
+    BbOpenings openings;
+    GArray *early; // of BbCall: returns without call so far, with no call times
+    GByteArray *early_sides;
+    guint64 orphans;
+    bool two_sided; // second sightings may come
+};
+
+BbMatcher *bb_matcher_new(guint32 capacity, bool two_sided)
+{
+    BbMatcher *matcher = g_new0(BbMatcher, 1);
+    matcher->two_sided = two_sided;
+    matcher->capacity = capacity;
+    matcher->calls = g_new(BbCall, capacity);
+    matcher->sides = g_new(guint8, capacity);
+    matcher->next = g_new(guint32, capacity);
+    matcher->early = g_array_new(FALSE, FALSE, sizeof(BbCall));
+    matcher->early_sides = g_byte_array_new();
+    bb_openings_init(&matcher->openings);
+    return matcher;
+}
+
+void bb_matcher_free(BbMatcher *matcher)
+{
+    if (!matcher)
+        return;
+    g_free(matcher->calls);
+    g_free(matcher->sides);
+    g_free(matcher->next);
+    g_array_unref(matcher->early);
+    g_byte_array_unref(matcher->early_sides);
+    bb_openings_clear(&matcher->openings);
+    g_free(matcher);
+}
+
+static guint8 sides_of(const BbMatcher *matcher, const BbSighting *sighting)
+{
+    guint8 sent = sighting->is_return ? RETURN_SENT : CALL_SENT;
+    if (sighting->at_receiver)
+        return (guint8)(sent << 1);
+    if (!matcher->two_sided || sighting->recv_ns != BB_TIME_NONE)
+        return (guint8)(sent | sent << 1);
+    return sent;
+}
+
+static void fill_labels(BbCall *call, const BbSighting *sighting)
+{
+    call->op = call->op ? call->op : sighting->op;
+    call->proto = call->proto ? call->proto : sighting->proto;
+}
+
+static void fill_call(BbCall *call, const BbSighting *sighting)
+{
+    fill_labels(call, sighting);
+    if (sighting->at_receiver) {
+        call->arrived_ns = sighting->time_ns;
+        return;
+    }
+    call->call_ns = sighting->time_ns;
+    if (sighting->recv_ns != BB_TIME_NONE)
+        call->arrived_ns = sighting->recv_ns;
+}
+
+// The last byte is told by the clock of replied_ns: the sender's end, or the only one.
+static void fill_return(BbCall *call, const BbSighting *sighting)
+{
+    fill_labels(call, sighting);
+    call->status = call->status ? call->status : sighting->status;
+    if (sighting->at_receiver) {
+        call->return_ns = sighting->time_ns;
+        if (call->replied_ns == BB_TIME_NONE)
+            call->return_end_ns = sighting->end_ns;
+        return;
+    }
+    call->replied_ns = sighting->time_ns;
+    call->return_end_ns = sighting->end_ns;
+    if (sighting->recv_ns != BB_TIME_NONE)
+        call->return_ns = sighting->recv_ns;
+}
+
+static void join_return(BbCall *call, const BbCall *early)
+{
+    call->op = call->op ? call->op : early->op;
+    call->proto = call->proto ? call->proto : early->proto;
+    call->status = call->status ? call->status : early->status;
+    if (early->replied_ns != BB_TIME_NONE) {
+        call->replied_ns = early->replied_ns;
+        call->return_end_ns = early->return_end_ns;
+    } else if (call->replied_ns == BB_TIME_NONE) {
+        call->return_end_ns = early->return_end_ns;
+    }
+    if (early->return_ns != BB_TIME_NONE)
+        call->return_ns = early->return_ns;
+}
+
+static BbCall blank(const BbOpeningKey *key)
+{
+    return (BbCall){.call_ns = BB_TIME_NONE,
+                    .arrived_ns = BB_TIME_NONE,
+                    .replied_ns = BB_TIME_NONE,
+                    .return_ns = BB_TIME_NONE,
+                    .return_end_ns = BB_TIME_NONE,
+                    .id = key->id,
+                    .caller = key->caller,
+                    .callee = key->callee};
+}
+
+static void unlink_call(BbMatcher *matcher, BbOpening *entry, guint32 previous, guint32 call)
+{
+    if (previous == NONE)
+        entry->first = matcher->next[call];
+    else
+        matcher->next[previous] = matcher->next[call];
+    if (entry->last == call)
+        entry->last = previous;
+}
+
+static bool may_join(const BbMatcher *matcher, guint32 index, guint8 sides, gint64 time_ns)
+{
+    if ((matcher->sides[index] & sides) != 0)
+        return false;
+    const BbCall *call = &matcher->calls[index];
+    gint64 answered_ns = MAX(call->replied_ns, call->return_ns); // BB_TIME_NONE is the least
+    return answered_ns == BB_TIME_NONE || bb_time_between(answered_ns, time_ns) <= JOIN_MAX_NS;
+}
+
+// The first call of the chain with none of sides; *previous is the one before it.
+static guint32 find_lacking(const BbMatcher *matcher, const BbOpening *entry, guint8 sides,
+                            gint64 time_ns, guint32 *previous)
+{
+    *previous = NONE;
+    guint32 call = entry->first;
+    while (call != NONE && !may_join(matcher, call, sides, time_ns)) {
+        *previous = call;
+        call = matcher->next[call];
+    }
+    return call;
+}
+
+static void unlink_if_complete(BbMatcher *matcher, BbOpening *entry, guint32 previous, guint32 call)
+{
+    if (matcher->sides[call] == (CALL_SIDES | RETURN_SIDES))
+        unlink_call(matcher, entry, previous, call);
+}
+
+// A key that is used again has no more to wait for. Without ids calls overlap, and only the number
+// of answered calls is bounded.
+static void forget_answered(BbMatcher *matcher, BbOpening *entry)
+{
+    guint answered = 0;
+    guint32 previous = NONE;
+    bool has_id = bb_id_is_known(entry->key.id);
+    for (guint32 call = entry->first; call != NONE; call = matcher->next[call]) {
+        if ((matcher->sides[call] & RETURN_SIDES) != 0 && has_id)
+            unlink_call(matcher, entry, previous, call);
+        else
+            previous = call;
+        answered += (matcher->sides[call] & RETURN_SIDES) != 0;
+    }
+    if (!has_id && answered > ANSWERED_MAX)
+        unlink_call(matcher, entry, NONE, entry->first);
+}
+
+static void open_call(BbMatcher *matcher, BbOpening *entry, const BbSighting *sighting, guint8 sides)
+{
+    if (matcher->two_sided)
+        forget_answered(matcher, entry);
+    g_assert(matcher->count < matcher->capacity);
+    guint32 call = matcher->count++;
+    matcher->calls[call] = blank(&entry->key);
+    fill_call(&matcher->calls[call], sighting);
+    matcher->sides[call] = sides;
+    matcher->next[call] = NONE;
+    if (entry->first == NONE)
+        entry->first = call;
+    else
+        matcher->next[entry->last] = call;
+    entry->last = call;
+    if (entry->early != NONE && entry->early_call == NONE)
+        entry->early_call = call;
+}
+
+static void feed_call(BbMatcher *matcher, const BbOpeningKey *key, const BbSighting *sighting)
+{
+    guint8 sides = sides_of(matcher, sighting);
+    guint32 call = NONE, previous;
+    BbOpening *entry = bb_openings_add(&matcher->openings, key);
+    if (matcher->two_sided)
+        call = find_lacking(matcher, entry, sides, bb_sighting_time(sighting), &previous);
+    if (call == NONE) {
+        open_call(matcher, entry, sighting, sides);
+        return;
+    }
+    fill_call(&matcher->calls[call], sighting);
+    matcher->sides[call] |= sides;
+    unlink_if_complete(matcher, entry, previous, call);
+    bb_openings_drop_empty(&matcher->openings, entry);
+}
+
+// A return of the call after an early one: either the other sighting of the same return, or the
+// early one was an orphan.
+static void settle_early(BbMatcher *matcher, BbOpening *entry, guint32 call)
+{
+    if (entry->early == NONE || entry->early_call != call)
+        return;
+    guint8 sides = matcher->early_sides->data[entry->early];
+    if ((matcher->sides[call] & sides) == 0) {
+        join_return(&matcher->calls[call], &g_array_index(matcher->early, BbCall, entry->early));
+        matcher->sides[call] |= sides;
+        matcher->orphans--;
+    }
+    entry->early = NONE;
+}
+
+static void keep_early(BbMatcher *matcher, const BbOpeningKey *key, const BbSighting *sighting,
+                       guint8 sides)
+{
+    matcher->orphans++;
+    if (!bb_id_is_known(key->id))
+        return;
+    BbOpening *entry = bb_openings_add(&matcher->openings, key);
+    if (entry->early != NONE && entry->early_call == NONE &&
+        (matcher->early_sides->data[entry->early] & sides) == 0) {
+        fill_return(&g_array_index(matcher->early, BbCall, entry->early), sighting);
+        matcher->early_sides->data[entry->early] |= sides;
+        matcher->orphans--; // the second sighting of one return
+        return;
+    }
+    BbCall early = blank(key);
+    fill_return(&early, sighting);
+    entry->early = matcher->early->len;
+    entry->early_call = NONE;
+    g_array_append_val(matcher->early, early);
+    g_byte_array_append(matcher->early_sides, &sides, 1);
+}
+
+static void feed_return(BbMatcher *matcher, const BbOpeningKey *key, const BbSighting *sighting)
+{
+    guint8 sides = sides_of(matcher, sighting);
+    BbOpening *entry = bb_openings_find(&matcher->openings, key);
+    guint32 call = NONE, previous = NONE;
+    if (entry)
+        call = find_lacking(matcher, entry, sides, bb_sighting_time(sighting), &previous);
+    if (call == NONE) {
+        keep_early(matcher, key, sighting, sides);
+        return;
+    }
+    fill_return(&matcher->calls[call], sighting);
+    matcher->sides[call] |= sides;
+    settle_early(matcher, entry, call);
+    unlink_if_complete(matcher, entry, previous, call);
+    bb_openings_drop_empty(&matcher->openings, entry);
+}
+
+void bb_matcher_feed(BbMatcher *matcher, const BbSighting *sighting)
+{
+    BbOpeningKey key = {sighting->id, sighting->caller, sighting->callee};
+    if (sighting->is_return)
+        feed_return(matcher, &key, sighting);
+    else
+        feed_call(matcher, &key, sighting);
+}
+
+static void adopt_early(BbMatcher *matcher)
+{
+    for (gsize i = 0; i <= matcher->openings.mask; i++) {
+        const BbOpening *entry = &matcher->openings.slots[i];
+        if (entry->early == NONE || entry->early_call == NONE)
+            continue;
+        join_return(&matcher->calls[entry->early_call],
+                    &g_array_index(matcher->early, BbCall, entry->early));
+        matcher->orphans--;
+    }
+}
+
+static gint64 known(gint64 time_ns, gint64 otherwise_ns)
+{
+    return time_ns != BB_TIME_NONE ? time_ns : otherwise_ns;
+}
+
+BbCall *bb_matcher_finish(BbMatcher *matcher, guint32 *count, guint64 *orphans)
+{
+    adopt_early(matcher);
+    for (guint32 i = 0; i < matcher->count; i++) {
+        BbCall *call = &matcher->calls[i];
+        call->call_ns = known(call->call_ns, call->arrived_ns);
+        call->arrived_ns = known(call->arrived_ns, call->call_ns);
+        call->return_ns = known(call->return_ns, call->replied_ns);
+        call->replied_ns = known(call->replied_ns, call->return_ns);
+    }
+    *count = matcher->count;
+    *orphans = matcher->orphans;
+    return g_steal_pointer(&matcher->calls);
+}

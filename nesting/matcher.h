@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Joins calls with their returns (paper, section 5.1, step 1), fed in order of time.
+#pragma once
+
+#include "nesting/sighting.h"
+
+#include "data/call.h"
+
+typedef struct BbMatcher BbMatcher;
+
+// capacity: no more call sightings than this will be fed. two_sided: some sightings are at_receiver,
+// so that a message may come twice.
+BbMatcher *bb_matcher_new(guint32 capacity, bool two_sided);
+void bb_matcher_free(BbMatcher *matcher);
+
+// Takes the next sighting. Of sightings at the same time the calls come first.
+void bb_matcher_feed(BbMatcher *matcher, const BbSighting *sighting);
+
+// Ends the feed: gives returns that were stamped before their call to it, fills times that were
+// seen once only. Returns the calls in order of their feed; the caller frees. *orphans says how
+// many returns have no call.
+BbCall *bb_matcher_finish(BbMatcher *matcher, guint32 *count, guint64 *orphans);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbMatcher, bb_matcher_free)

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collects the messages of a trace, in any order, and makes call pairs of them (paper, section 5.1,
+// step 1).
+#pragma once
+
+#include "data/path.h"
+
+typedef struct BbPairs BbPairs;
+
+// names: the table of the messages to come; lent, must outlive the pairs.
+BbPairs *bb_pairs_new(const BbNames *names);
+void bb_pairs_free(BbPairs *pairs);
+
+// Takes a message; nothing of it is kept by reference. Free messages are only counted. Memory: 64
+// bytes a call or return until bb_pairs_finish, which turns them into 80 bytes a call. Returns false,
+// and takes nothing, when 2^32 - 2 calls and returns are there already.
+bool bb_pairs_push(BbPairs *pairs, const BbMessage *message);
+
+// Joins calls and returns, and puts the calls (in order of call_ns; ties as they were pushed) and
+// what is known of the trace into paths. The pairs are empty afterwards. Rules:
+// - A return belongs to the earliest open call with the same caller, callee and id; where ids lack,
+//   the absent id is an id like any other.
+// - At equal times calls come before returns. Calls are ordered by the callee's clock where it is
+//   known, so that both compare on one clock.
+// - With an id, a return stamped before its call (the clocks differ) is given to the next call of
+//   that key, unless that call has another return.
+// - A second sighting of a message, at its receiver, adds the receiver's time; alone it stands for
+//   the message.
+void bb_pairs_finish(BbPairs *pairs, BbPaths *paths);
+
+const BbNames *bb_pairs_names(const BbPairs *pairs);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbPairs, bb_pairs_free)

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: a root and the shapes below it. Out: the number of that shape.
+#include "nesting/shapes.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define NONE G_MAXUINT32
+
+typedef struct {
+    guint64 hash;
+    gsize first; // into kids
+    guint32 node, op, n_kids;
+} Shape;
+
+struct BbShapes {
+    GArray *shapes; // of Shape
+    GArray *kids;   // of guint32
+    guint32 *slots; // open addressing: index into shapes, NONE if free
+    gsize mask;
+};
+
+BbShapes *bb_shapes_new(void)
+{
+    BbShapes *shapes = g_new0(BbShapes, 1);
+    shapes->shapes = g_array_new(FALSE, FALSE, sizeof(Shape));
+    shapes->kids = g_array_new(FALSE, FALSE, sizeof(guint32));
+    shapes->mask = 255;
+    shapes->slots = g_new(guint32, shapes->mask + 1);
+    memset(shapes->slots, 0xff, (shapes->mask + 1) * sizeof *shapes->slots);
+    return shapes;
+}
+
+void bb_shapes_free(BbShapes *shapes)
+{
+    if (!shapes)
+        return;
+    g_array_unref(shapes->shapes);
+    g_array_unref(shapes->kids);
+    g_free(shapes->slots);
+    g_free(shapes);
+}
+
+static guint64 mix(guint64 hash, guint32 value)
+{
+    hash = (hash ^ value) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
+    return hash ^ (hash >> 29);
+}
+
+static bool same(const BbShapes *shapes, const Shape *shape, const Shape *wanted,
+                 const guint32 *kids)
+{
+    if (shape->hash != wanted->hash || shape->node != wanted->node || shape->op != wanted->op ||
+        shape->n_kids != wanted->n_kids)
+        return false;
+    return shape->n_kids == 0 || memcmp(&g_array_index(shapes->kids, guint32, shape->first), kids,
+                                        shape->n_kids * sizeof *kids) == 0;
+}
+
+static void grow(BbShapes *shapes)
+{
+    g_free(shapes->slots);
+    shapes->mask = 2 * shapes->mask + 1;
+    shapes->slots = g_new(guint32, shapes->mask + 1);
+    memset(shapes->slots, 0xff, (shapes->mask + 1) * sizeof *shapes->slots);
+    for (guint32 i = 0; i < shapes->shapes->len; i++) {
+        gsize at = g_array_index(shapes->shapes, Shape, i).hash & shapes->mask;
+        while (shapes->slots[at] != NONE)
+            at = (at + 1) & shapes->mask;
+        shapes->slots[at] = i;
+    }
+}
+
+guint32 bb_shapes_intern(BbShapes *shapes, guint32 node, guint32 op, const guint32 *kids,
+                         guint32 n_kids)
+{
+    Shape wanted = {mix(mix(0, node), op), shapes->kids->len, node, op, n_kids};
+    for (guint32 i = 0; i < n_kids; i++)
+        wanted.hash = mix(wanted.hash, kids[i]);
+    gsize at = wanted.hash & shapes->mask;
+    for (; shapes->slots[at] != NONE; at = (at + 1) & shapes->mask) {
+        guint32 number = shapes->slots[at];
+        if (same(shapes, &g_array_index(shapes->shapes, Shape, number), &wanted, kids))
+            return number;
+    }
+    guint32 number = shapes->shapes->len;
+    shapes->slots[at] = number;
+    g_array_append_val(shapes->shapes, wanted);
+    if (n_kids > 0)
+        g_array_append_vals(shapes->kids, kids, n_kids);
+    if (2 * (gsize)shapes->shapes->len > shapes->mask)
+        grow(shapes);
+    return number;
+}

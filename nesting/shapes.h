@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shapes of trees of calls, interned: two subtrees are of equal shape exactly when they have the
+// same number.
+#pragma once
+
+#include <glib.h>
+
+typedef struct BbShapes BbShapes;
+
+BbShapes *bb_shapes_new(void);
+void bb_shapes_free(BbShapes *shapes);
+
+// The number of a tree with node and op at its root over the subtrees of shapes kids[], in
+// ascending order. Numbers count up from 0 in order of first use.
+guint32 bb_shapes_intern(BbShapes *shapes, guint32 node, guint32 op, const guint32 *kids,
+                         guint32 n_kids);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbShapes, bb_shapes_free)

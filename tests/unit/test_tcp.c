@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+// TCP reassembly. The oracle is the stream itself: whatever the network and the mirror did to the
+// segments, what is delivered is the bytes sent, in order, or a gap where they were never seen.
+#include "capture/tcp.h"
+#include "tests/unit/test.h"
+
+#define MS (G_GINT64_CONSTANT(1000000))
+
+typedef struct Stream {
+    guint8 *bytes; // all that this side sends
+    guint32 length, isn;
+    guint32 at; // delivered or reported missing so far
+    guint32 gaps, missing;
+    bool closed;
+} Stream;
+
+typedef struct Wire {
+    Stream side[2];
+    BbTcp tcp;
+    BbLoss loss;
+} Wire;
+
+static void stream_init(Stream *stream, GRand *rand, guint32 length)
+{
+    *stream = (Stream){.length = length, .isn = g_rand_int(rand)};
+    stream->bytes = g_malloc(length);
+    for (guint32 i = 0; i < length; i++)
+        stream->bytes[i] = (guint8)g_rand_int(rand);
+}
+
+static void wire_clear(Wire *wire)
+{
+    bb_tcp_clear(&wire->tcp);
+    g_free(wire->side[0].bytes);
+    g_free(wire->side[1].bytes);
+}
+
+// Checks each event against the stream.
+static void check_events(Wire *wire)
+{
+    BbTcpEvent event;
+    while (bb_tcp_next(&wire->tcp, &event, &wire->loss)) {
+        Stream *stream = &wire->side[event.side];
+        ck_assert(!stream->closed);
+        if (event.kind == BB_TCP_CLOSE) {
+            stream->closed = true;
+            continue;
+        }
+        ck_assert_uint_eq(event.seq, stream->isn + 1 + stream->at);
+        ck_assert_uint_gt(event.length, 0);
+        ck_assert_uint_le(event.length, stream->length - stream->at);
+        if (event.kind == BB_TCP_DATA)
+            ck_assert_mem_eq(event.data, stream->bytes + stream->at, event.length);
+        else
+            stream->gaps++, stream->missing += event.length;
+        stream->at += event.length;
+    }
+}
+
+static BbPacket packet_of(const Wire *wire, guint side, guint32 from, guint32 length, guint32 acked,
+                          guint8 flags)
+{
+    return (BbPacket){
+        .transport = BB_TRANSPORT_TCP,
+        .tcp_flags = flags,
+        .seq = wire->side[side].isn + 1 + from,
+        .ack = wire->side[!side].isn + 1 + acked,
+        .payload = wire->side[side].bytes + from,
+        .captured = length,
+        .length = length,
+    };
+}
+
+static void push(Wire *wire, guint side, BbPacket packet, gint64 time_ns)
+{
+    packet.time_ns = time_ns;
+    g_autofree guint8 *copy = packet.captured ? g_memdup2(packet.payload, packet.captured) : NULL;
+    packet.payload = copy; // valid during the call and its events only
+    bb_tcp_push(&wire->tcp, side, &packet, &wire->loss);
+    check_events(wire);
+}
+
+static void handshake(Wire *wire)
+{
+    BbPacket syn = packet_of(wire, 0, 0, 0, 0, BB_TCP_SYN);
+    syn.seq--;
+    push(wire, 0, syn, 0);
+    syn = packet_of(wire, 1, 0, 0, 0, BB_TCP_SYN | BB_TCP_ACK);
+    syn.seq--;
+    push(wire, 1, syn, 0);
+}
+
+typedef struct Sent {
+    BbPacket packet;
+    guint side;
+    guint32 place; // where the shuffled order puts it
+} Sent;
+
+static guint32 random_up_to(GRand *rand, guint32 limit, guint32 most)
+{
+    guint32 value = (guint32)g_rand_int_range(rand, 1, (gint32)most + 1);
+    return MIN(value, limit);
+}
+
+// Two sides that talk in turns; segments of random size, some sent twice or in overlapping pieces.
+static GArray *talk(Wire *wire, GRand *rand, bool repeats)
+{
+    GArray *sent = g_array_new(FALSE, TRUE, sizeof(Sent));
+    guint32 at[2] = {0, 0};
+    guint side = 0;
+    while (at[0] < wire->side[0].length || at[1] < wire->side[1].length) {
+        guint32 turn = (guint32)g_rand_int_range(rand, 1, 4000);
+        while (turn && at[side] < wire->side[side].length) {
+            guint32 length = random_up_to(rand, turn, 1460);
+            length = MIN(length, wire->side[side].length - at[side]);
+            Sent one = {.packet = packet_of(wire, side, at[side], length, at[!side], BB_TCP_ACK),
+                        .side = side};
+            g_array_append_val(sent, one);
+            if (repeats && g_rand_int_range(rand, 0, 4) == 0) {
+                guint32 back = random_up_to(rand, at[side], 700);
+                one.packet =
+                    packet_of(wire, side, at[side] - back, back + length, at[!side], BB_TCP_ACK);
+                g_array_append_val(sent, one);
+            }
+            at[side] += length;
+            turn -= length;
+        }
+        side = !side;
+    }
+    return sent;
+}
+
+static gint by_place(gconstpointer a, gconstpointer b)
+{
+    const Sent *x = a, *y = b;
+    return x->place < y->place ? -1 : x->place > y->place;
+}
+
+static void shuffle(GArray *sent, GRand *rand, gint32 reach)
+{
+    for (guint i = 0; i < sent->len; i++)
+        g_array_index(sent, Sent, i).place = i + (guint32)g_rand_int_range(rand, 0, reach);
+    g_array_sort(sent, by_place);
+}
+
+static void run_wire(GRand *rand, gint32 reach, bool repeats, gint32 loss_percent)
+{
+    Wire wire = {0};
+    stream_init(&wire.side[0], rand, (guint32)g_rand_int_range(rand, 0, 30000));
+    stream_init(&wire.side[1], rand, (guint32)g_rand_int_range(rand, 0, 30000));
+    handshake(&wire);
+    g_autoptr(GArray) sent = talk(&wire, rand, repeats);
+    shuffle(sent, rand, reach);
+    guint lost = 0;
+    for (guint i = 0; i < sent->len; i++) {
+        const Sent *one = &g_array_index(sent, Sent, i);
+        if (g_rand_int_range(rand, 0, 100) < loss_percent)
+            lost++;
+        else
+            push(&wire, one->side, one->packet, i * MS / 10);
+    }
+    for (guint side = 0; side < 2; side++)
+        push(&wire, side,
+             packet_of(&wire, side, wire.side[side].length, 0, wire.side[!side].length,
+                       BB_TCP_ACK | BB_TCP_FIN),
+             (gint64)sent->len * MS);
+    bb_tcp_force(&wire.tcp);
+    check_events(&wire);
+    for (guint side = 0; side < 2; side++) {
+        const Stream *stream = &wire.side[side];
+        ck_assert_uint_eq(stream->at, stream->length);
+        ck_assert(stream->closed);
+        if (!lost)
+            ck_assert_uint_eq(stream->missing, 0);
+    }
+    ck_assert_uint_eq(wire.loss.count[BB_TCP_GAP_BYTES],
+                      wire.side[0].missing + wire.side[1].missing);
+    ck_assert_uint_eq(bb_tcp_held(&wire.tcp), 0);
+    wire_clear(&wire);
+}
+
+START_TEST(any_order_gives_the_stream)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("tcp"));
+    for (guint i = 0; i < 200; i++)
+        run_wire(rand, 5, true, 0);
+}
+END_TEST
+
+START_TEST(losses_are_gaps)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("tcp"));
+    for (guint i = 0; i < 200; i++)
+        run_wire(rand, 1 + (gint32)i % 6, i % 2, 1 + (gint32)i % 30);
+}
+END_TEST
+
+// The mirror swapped a request and its reply: the reply waits for the bytes it acknowledges.
+START_TEST(reply_waits_for_its_request)
+{
+    Wire wire = {0};
+    g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+    stream_init(&wire.side[0], rand, 100);
+    stream_init(&wire.side[1], rand, 200);
+    handshake(&wire);
+    push(&wire, 1, packet_of(&wire, 1, 0, 200, 100, BB_TCP_ACK), MS);
+    ck_assert_uint_eq(wire.side[1].at, 0);
+    push(&wire, 0, packet_of(&wire, 0, 0, 100, 0, BB_TCP_ACK), MS);
+    ck_assert_uint_eq(wire.side[0].at, 100);
+    ck_assert_uint_eq(wire.side[1].at, 200);
+    ck_assert_uint_eq(wire.side[0].gaps + wire.side[1].gaps, 0);
+    wire_clear(&wire);
+}
+END_TEST
+
+// An acknowledged hole is given up after BB_TCP_PATIENCE_ACKED_PACKETS, another one after seconds.
+START_TEST(patience_ends)
+{
+    Wire wire = {0};
+    g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+    stream_init(&wire.side[0], rand, 10000);
+    stream_init(&wire.side[1], rand, 10);
+    handshake(&wire);
+    push(&wire, 0, packet_of(&wire, 0, 100, 100, 0, BB_TCP_ACK), MS);
+    push(&wire, 0, packet_of(&wire, 0, 200, 100, 0, BB_TCP_ACK), BB_TCP_PATIENCE_NS - MS);
+    ck_assert_uint_eq(wire.side[0].at, 0);
+    push(&wire, 0, packet_of(&wire, 0, 300, 100, 0, BB_TCP_ACK), BB_TCP_PATIENCE_NS + 2 * MS);
+    ck_assert_uint_eq(wire.side[0].at, 400);
+    ck_assert_uint_eq(wire.side[0].missing, 100);
+    gint64 now_ns = BB_TCP_PATIENCE_NS + 3 * MS;
+    push(&wire, 0, packet_of(&wire, 0, 500, 100, 0, BB_TCP_ACK), now_ns);
+    for (guint i = 0; i < BB_TCP_PATIENCE_ACKED_PACKETS - 1; i++)
+        push(&wire, 1, packet_of(&wire, 1, 0, 0, 600, BB_TCP_ACK), now_ns);
+    ck_assert_uint_eq(wire.side[0].at, 400);
+    push(&wire, 1, packet_of(&wire, 1, 0, 0, 600, BB_TCP_ACK), now_ns);
+    ck_assert_uint_eq(wire.side[0].at, 600);
+    ck_assert_uint_eq(wire.side[0].missing, 200);
+    wire_clear(&wire);
+}
+END_TEST
+
+START_TEST(held_bytes_are_bounded)
+{
+    Wire wire = {0};
+    g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+    stream_init(&wire.side[0], rand, 3 * BB_TCP_HELD_BYTES);
+    stream_init(&wire.side[1], rand, 1);
+    handshake(&wire);
+    for (guint32 at = 1000; at + 1000 <= wire.side[0].length; at += 1000) {
+        push(&wire, 0, packet_of(&wire, 0, at, 1000, 0, BB_TCP_ACK), MS);
+        ck_assert_uint_le(wire.tcp.stream[0].held_bytes, BB_TCP_HELD_BYTES + 1000);
+    }
+    ck_assert_uint_eq(wire.side[0].missing, 1000);
+    ck_assert_uint_eq(wire.loss.count[BB_TCP_BUFFER_LIMIT], 1);
+    wire_clear(&wire);
+}
+END_TEST
+
+START_TEST(snap_length_leaves_a_gap)
+{
+    Wire wire = {0};
+    g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+    stream_init(&wire.side[0], rand, 1000);
+    stream_init(&wire.side[1], rand, 1);
+    handshake(&wire);
+    BbPacket packet = packet_of(&wire, 0, 0, 600, 0, BB_TCP_ACK);
+    packet.captured = 50;
+    push(&wire, 0, packet, MS);
+    ck_assert_uint_eq(wire.side[0].at, 600);
+    ck_assert_uint_eq(wire.side[0].missing, 550);
+    push(&wire, 0, packet, MS); // mirrored twice
+    push(&wire, 0, packet_of(&wire, 0, 600, 400, 0, BB_TCP_ACK | BB_TCP_FIN), MS);
+    ck_assert_uint_eq(wire.side[0].missing, 550);
+    ck_assert(wire.side[0].closed);
+    wire_clear(&wire);
+}
+END_TEST
+
+START_TEST(resets_outside_the_window_are_ignored)
+{
+    Wire wire = {0};
+    g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+    stream_init(&wire.side[0], rand, 100);
+    stream_init(&wire.side[1], rand, 1);
+    handshake(&wire);
+    BbPacket packet = packet_of(&wire, 0, 0, 0, 0, BB_TCP_RST);
+    packet.seq += 1u << 30;
+    push(&wire, 0, packet, MS);
+    ck_assert_uint_eq(wire.tcp.reset, 0);
+    ck_assert_uint_eq(wire.loss.count[BB_TCP_ODD], 1);
+    push(&wire, 0, packet_of(&wire, 0, 0, 0, 0, BB_TCP_RST), MS);
+    ck_assert_uint_eq(wire.tcp.reset, 1);
+    wire_clear(&wire);
+}
+END_TEST
+
+// Three segments in a row far away: the stream is believed to be there now, and the move is a gap.
+START_TEST(a_moved_stream_is_followed)
+{
+    BbTcp tcp = {0};
+    BbLoss loss = {0};
+    BbTcpEvent event;
+    BbPacket packet = {.tcp_flags = BB_TCP_SYN, .seq = 0};
+    bb_tcp_push(&tcp, 0, &packet, &loss);
+    guint data = 0;
+    for (guint i = 0; i < 4; i++) {
+        packet = (BbPacket){.seq = 0x70000000 + 4 * i,
+                            .payload = (const guint8 *)"data",
+                            .captured = 4,
+                            .length = 4,
+                            .time_ns = i * BB_TCP_PATIENCE_NS};
+        bb_tcp_push(&tcp, 0, &packet, &loss);
+        while (bb_tcp_next(&tcp, &event, &loss))
+            data += event.kind == BB_TCP_DATA;
+    }
+    ck_assert_uint_eq(data, 2);
+    ck_assert_uint_eq(loss.count[BB_TCP_ODD], 3);
+    ck_assert_uint_eq(loss.count[BB_TCP_GAPS], 1);
+    bb_tcp_clear(&tcp);
+}
+END_TEST
+
+TEST_MAIN("tcp", any_order_gives_the_stream, losses_are_gaps, reply_waits_for_its_request,
+          patience_ends, held_bytes_are_bounded, snap_length_leaves_a_gap,
+          resets_outside_the_window_are_ignored, a_moved_stream_is_followed)

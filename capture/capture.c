@@ -85,9 +85,6 @@ bool bb_capture_frame(BbCapture *capture, const BbFrame *frame, GError **error)
 
 bool bb_capture_packet(BbCapture *capture, const BbPacket *packet, GError **error)
 {
-    capture->loss->count[packet->transport == BB_TRANSPORT_TCP ? BB_SEEN_TCP : BB_SEEN_UDP]++;
-    if (packet->captured < packet->length)
-        capture->loss->count[BB_CUT_PAYLOAD]++;
     bb_flows_push(capture->flows, packet);
     return report(capture, error);
 }

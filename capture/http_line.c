@@ -180,33 +180,42 @@ static void read_value(BbHttpFraming *framing, const guint8 *text, gsize length)
     }
 }
 
-void bb_http_field_line(BbHttpFraming *framing, const guint8 *line, gsize length)
+// The field that this line begins, and where its value does.
+static guint field_of(const guint8 *line, gsize length, gsize *value)
 {
     static const struct {
         const char *name;
-        guint length, field;
-    } fields[] = {
-        {"Content-Length", 14, FIELD_LENGTH},
-        {"Transfer-Encoding", 17, FIELD_CODING},
-        {"Upgrade", 7, FIELD_UPGRADE},
-        {"Expect", 6, FIELD_EXPECT},
+        gsize length;
+    } names[] = {
+        [FIELD_LENGTH] = {"content-length", 14},
+        [FIELD_CODING] = {"transfer-encoding", 17},
+        [FIELD_UPGRADE] = {"upgrade", 7},
+        [FIELD_EXPECT] = {"expect", 6},
     };
+    for (guint field = FIELD_LENGTH; field < G_N_ELEMENTS(names); field++) {
+        gsize at = names[field].length;
+        if (length <= at || (line[0] | 0x20) != (guint8)names[field].name[0] ||
+            (line[at] != ':' && !is_blank(line[at])) ||
+            g_ascii_strncasecmp((const char *)line, names[field].name, at) != 0)
+            continue;
+        while (at < length && is_blank(line[at])) // forbidden before the colon, yet seen
+            at++;
+        *value = at + 1;
+        return at < length && line[at] == ':' ? field : FIELD_NONE;
+    }
+    return FIELD_NONE;
+}
+
+void bb_http_field_line(BbHttpFraming *framing, const guint8 *line, gsize length)
+{
     if (length > 0 && is_blank(*line)) { // obs-fold, section 5.2
         read_value(framing, line, length);
         return;
     }
-    framing->field = FIELD_NONE;
-    for (gsize i = 0; i < G_N_ELEMENTS(fields); i++) {
-        gsize at = fields[i].length;
-        if (length <= at || g_ascii_strncasecmp((const char *)line, fields[i].name, at) != 0)
-            continue;
-        while (at < length && is_blank(line[at])) // forbidden before the colon, yet seen
-            at++;
-        if (at == length || line[at] != ':')
-            continue;
-        framing->field = fields[i].field;
-        read_value(framing, line + at + 1, length - at - 1);
-    }
+    gsize value = 0;
+    framing->field = field_of(line, length, &value);
+    if (framing->field != FIELD_NONE)
+        read_value(framing, line + value, length - value);
 }
 
 bool bb_http_chunk_line(const guint8 *line, gsize length, guint64 *size)

@@ -232,7 +232,26 @@ static void segment_template(Segment *segment, const guint8 *raw, gsize length)
         segment_star(segment);
 }
 
-// ---- method and path --------------------------------------------------------------------------
+typedef enum { SEGMENT_PLAIN, SEGMENT_NUMBER, SEGMENT_OTHER } SegmentKind;
+
+// Most segments are short and of small letters (v1 as well), which none of the above would change,
+// or numbers.
+static SegmentKind segment_kind(const guint8 *raw, gsize length)
+{
+    guint letters = 0, digits = 0, dashes = 0;
+    if (length > 15)
+        return SEGMENT_OTHER;
+    for (gsize i = 0; i < length; i++) {
+        letters += raw[i] >= 'a' && raw[i] <= 'z';
+        digits += raw[i] >= '0' && raw[i] <= '9';
+        dashes += raw[i] == '-' || raw[i] == '_';
+    }
+    if (letters + digits + dashes < length)
+        return SEGMENT_OTHER;
+    if (digits == 0 || (letters > 0 && digits <= 2 && length <= 5))
+        return SEGMENT_PLAIN;
+    return letters == 0 ? SEGMENT_NUMBER : SEGMENT_OTHER;
+}
 
 // Appends both or, where they do not fit, a last `*` with the separator. Two bytes stay in reserve
 // for that until the label is full.
@@ -250,6 +269,25 @@ static void label_append(Label *label, const char *separator, const char *text, 
     memcpy(label->out + label->length + before, text, length);
     label->length += before + length;
 }
+
+static void append_segment(Label *label, const char *separator, const guint8 *raw, gsize length)
+{
+    Segment segment;
+    switch (segment_kind(raw, length)) {
+    case SEGMENT_PLAIN:
+        label_append(label, separator, (const char *)raw, length);
+        break;
+    case SEGMENT_NUMBER:
+        label_append(label, separator, "*", 1);
+        break;
+    case SEGMENT_OTHER:
+        segment_template(&segment, raw, length);
+        label_append(label, separator, segment.text, segment.length);
+        break;
+    }
+}
+
+// ---- method and path --------------------------------------------------------------------------
 
 // RFC 9112, section 3.2: absolute-form begins with a scheme and a host.
 static void skip_origin(const guint8 **path, gsize *length)
@@ -287,9 +325,7 @@ static void label_path(Label *label, const guint8 *path, gsize length)
         }
         const guint8 *slash = at < length ? memchr(path + at, '/', length - at) : NULL;
         gsize end = slash ? (gsize)(slash - path) : length;
-        Segment segment;
-        segment_template(&segment, path + at, end - at);
-        label_append(label, separator, segment.text, segment.length);
+        append_segment(label, separator, path + at, end - at);
         at = end;
     }
 }

@@ -2,6 +2,7 @@
 // In: argv, signals, things to say. Out: parsed options, lines on stderr.
 #include "cli/command.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,14 +36,14 @@ bool bb_options_parse(const char *program, const char *arguments, const char *su
 static void say(const char *prefix, const char *format, va_list args)
 {
     g_autofree char *text = g_strdup_vprintf(format, args);
-    fprintf(stderr, "%s%s\n", prefix, text);
+    fprintf(stderr, "%s: %s%s\n", program_invocation_short_name, prefix, text);
 }
 
 void bb_say_error(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say("bbtrace: error: ", format, args);
+    say("error: ", format, args);
     va_end(args);
 }
 
@@ -50,7 +51,7 @@ void bb_say(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say("bbtrace: ", format, args);
+    say("", format, args);
     va_end(args);
 }
 
@@ -73,7 +74,7 @@ bool bb_parse_size(const char *text, guint64 *size)
     guint64 value = g_ascii_strtoull(text, &end, 10);
     const char *unit = *end ? strchr(units, g_ascii_toupper(*end)) : NULL;
     guint shift = unit ? 10 * (guint)(unit - units + 1) : 0;
-    if ((*end && (!unit || end[1])) || value > G_MAXINT64 >> shift)
+    if ((*end && (!unit || end[1])) || value > (guint64)G_MAXINT64 >> shift)
         return false;
     *size = value << shift;
     return true;

@@ -25,7 +25,7 @@ bool bb_options_parse(const char *program, const char *arguments, const char *su
                       const char *description, const GOptionEntry *entries, int *argc, char ***argv,
                       int *status);
 
-// One line on stderr, with the program's name before it. The first tells of failure.
+// One line on stderr, with the name of the running program before it. The first tells of failure.
 void bb_say_error(const char *format, ...) G_GNUC_PRINTF(1, 2);
 void bb_say(const char *format, ...) G_GNUC_PRINTF(1, 2);
 // An error of wrong usage: says how to get help. Returns BB_EXIT_USAGE.

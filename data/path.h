@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an inference publishes: calls, each with its parent; the path instances (trees) they form; the
-// patterns of equal shape. One unchanging value, read by every view.
+// What an inference publishes: calls, each with its parent; the path instances (trees) they form;
+// the patterns of equal shape. One unchanging value, read by every view.
 #pragma once
 
 #include "data/call.h"
@@ -8,8 +8,8 @@
 
 #define BB_CONFIDENCE_NONE (-1.0f)
 
-// One path instance: calls[first .. first + count) of BbPaths.order, the root first, each call after
-// its parent.
+// One path instance: calls[first .. first + count) of BbPaths.order, the root first, each call
+// after its parent.
 typedef struct BbInstance {
     guint32 first, count;
     guint32 pattern; // index into BbPaths.patterns before any ranking; BB_PATTERN_NONE for a call
@@ -31,7 +31,7 @@ typedef struct BbPaths {
     guint32 *order;        // call indices grouped by instance
     BbInstance *instances; // in order of the root's start
     guint32 n_instances;
-    GPtrArray *patterns;   // of BbPattern*, owned; by falling total latency, ties by shape's text
+    GPtrArray *patterns; // of BbPattern*, owned; by falling total latency, ties by shape's text
 
     // The trace they came from.
     guint64 messages;         // read, of every kind

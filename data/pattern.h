@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A causal path pattern: path instances of equal shape, with the distribution of each node's latency
-// and of each call's delay (paper, sections 3 and 5.1, step 5).
+// A causal path pattern: path instances of equal shape, with the distribution of each node's
+// latency and of each call's delay (paper, sections 3 and 5.1, step 5).
 #pragma once
 
 #include "data/names.h"
@@ -19,11 +19,11 @@ struct BbPatternNode {
 };
 
 typedef struct BbPattern {
-    guint rank;           // 1 = most costly by the order asked for
-    guint32 client;       // the node that makes the root's call
-    BbPatternNode *root;  // the root's call, seen at its callee
-    guint64 count;        // instances
-    guint64 shape;        // hash of the shape, the same on every run
+    guint rank;          // 1 = most costly by the order asked for
+    guint32 client;      // the node that makes the root's call
+    BbPatternNode *root; // the root's call, seen at its callee
+    guint64 count;       // instances
+    guint64 shape;       // hash of the shape, the same on every run
 } BbPattern;
 
 BbPatternNode *bb_pattern_node_new(guint32 node, guint32 op);

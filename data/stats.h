@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running statistics of durations: count, mean, deviation, extremes, quantiles. Mergeable, bounded in
-// memory, and independent of the order of pushes and merges to the last bit. Any gint64 may be
+// Running statistics of durations: count, mean, deviation, extremes, quantiles. Mergeable, bounded
+// in memory, and independent of the order of pushes and merges to the last bit. Any gint64 may be
 // pushed; count, sum, mean, deviation and extremes are exact whatever the values.
 #pragma once
 

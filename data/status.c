@@ -10,17 +10,17 @@ static const struct {
     const char *proto;
     guint64 least;
 } number_rules[] = {
-    {"grpc", 1},     {"ldap", 1},      {"kafka", 1},   {"mysql", 1},     {"mongodb", 1},
-    {"snmp", 1},     {"oncrpc", 1},    {"smb2", 1},    {"dcerpc", 1},    {"afsrx", 1},
-    {"dns", 1},      {"thrift", 1},    {"dubbo", 21},  {"zookeeper", 1}, {"cassandra", 1},
+    {"grpc", 1},      {"ldap", 1},        {"kafka", 1},   {"mysql", 1},     {"mongodb", 1},
+    {"snmp", 1},      {"oncrpc", 1},      {"smb2", 1},    {"dcerpc", 1},    {"afsrx", 1},
+    {"dns", 1},       {"thrift", 1},      {"dubbo", 21},  {"zookeeper", 1}, {"cassandra", 1},
     {"fastcgi", 400}, {"diameter", 3000}, {"jsonrpc", 1},
 };
 
 // RFC 1035, 2136, 2845, 6891, 7873: codes other than NOERROR, as dig writes them.
 static const char *const dns_failures[] = {
-    "FORMERR", "SERVFAIL", "NXDOMAIN", "NOTIMP",  "REFUSED", "YXDOMAIN",  "YXRRSET", "NXRRSET",
-    "NOTAUTH", "NOTZONE",  "BADVERS",  "BADSIG",  "BADKEY",  "BADTIME",   "BADMODE", "BADNAME",
-    "BADALG",  "BADTRUNC", "BADCOOKIE", "DSOTYPENI",
+    "FORMERR", "SERVFAIL", "NXDOMAIN", "NOTIMP",   "REFUSED",   "YXDOMAIN",  "YXRRSET",
+    "NXRRSET", "NOTAUTH",  "NOTZONE",  "BADVERS",  "BADSIG",    "BADKEY",    "BADTIME",
+    "BADMODE", "BADNAME",  "BADALG",   "BADTRUNC", "BADCOOKIE", "DSOTYPENI",
 };
 
 // Words that mean a failure whatever comes after them.
@@ -52,10 +52,10 @@ static bool number_failed(const char *proto, const char *status)
 // five capitals is not taken for one.
 static bool is_sqlstate(const char *proto, const char *status)
 {
-    if (strlen(status) != 5 ||
-        strspn(status, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") != 5)
+    if (strlen(status) != 5 || strspn(status, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") != 5)
         return false;
-    return strcmp(proto, "postgresql") == 0 || (!is_number(status) && strpbrk(status, "0123456789"));
+    return strcmp(proto, "postgresql") == 0 ||
+           (!is_number(status) && strpbrk(status, "0123456789"));
 }
 
 static bool sqlstate_failed(const char *status)

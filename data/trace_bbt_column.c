@@ -179,14 +179,35 @@ bool bb_bbt_column_is_constant(const BbBbtColumn *column)
     return column->width == 0 && column->transform == PLAIN;
 }
 
+static inline guint64 load(const guint8 *in, gsize size)
+{
+    guint64 value = 0;
+    memcpy((guint8 *)&value, in, size);
+    return GUINT64_FROM_LE(value);
+}
+
+// By loads of 1, 2, 4 or 8 bytes: others would go through memory.
+static inline __attribute__((always_inline)) guint64 load_width(const guint8 *in, gsize width)
+{
+    switch (width) {
+    case 3:
+        return load(in, 2) | load(in + 2, 1) << 16;
+    case 5:
+        return load(in, 4) | load(in + 4, 1) << 32;
+    case 6:
+        return load(in, 4) | load(in + 4, 2) << 32;
+    case 7:
+        return load(in, 4) | load(in + 3, 4) << 24;
+    default:
+        return load(in, width);
+    }
+}
+
 static inline __attribute__((always_inline)) void take_width(const guint8 *in, guint64 *values,
                                                              gsize count, guint64 base, gsize width)
 {
-    for (gsize i = 0; i < count; i++) {
-        guint64 packed = 0;
-        memcpy((guint8 *)&packed, in + i * width, width);
-        values[i] = base + GUINT64_FROM_LE(packed);
-    }
+    for (gsize i = 0; i < count; i++)
+        values[i] = base + load_width(in + i * width, width);
 }
 
 static void take_numbers(const BbBbtColumn *column, guint64 *values, gsize count, guint64 base)
@@ -222,16 +243,17 @@ static void take_numbers(const BbBbtColumn *column, guint64 *values, gsize count
     }
 }
 
-void bb_bbt_column_unpack(const BbBbtColumn *column, guint64 *values, gsize count, guint64 absent)
+void bb_bbt_column_unpack(BbBbtColumn *column, guint64 *values, gsize count, guint64 absent)
 {
     guint64 base = column->base;
     if (column->transform == NULLABLE)
         base--; // the value of a packed 0
     take_numbers(column, values, count, base);
+    column->bytes += count * column->width;
+    column->size -= count * column->width;
     if (column->transform == DELTA) {
-        guint64 sum = column->start;
         for (gsize i = 0; i < count; i++)
-            values[i] = sum += values[i];
+            values[i] = column->start += values[i];
     } else if (column->transform == NULLABLE) {
         for (gsize i = 0; i < count; i++)
             values[i] = values[i] == base ? absent : values[i];

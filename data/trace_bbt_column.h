@@ -5,7 +5,7 @@
 
 #include "data/bytes.h"
 
-// As it stands in the block. The bytes are lent from it.
+// What of it was not unpacked yet. The bytes are lent from the block.
 typedef struct BbBbtColumn {
     guint8 id, transform, width;
     guint64 base, start;
@@ -29,5 +29,6 @@ bool bb_bbt_column_is_numbers(const BbBbtColumn *column, gsize count);
 // Is it one value, for all rows?
 bool bb_bbt_column_is_constant(const BbBbtColumn *column);
 
-// Puts its numbers, which bb_bbt_column_is_numbers has found good, into values.
-void bb_bbt_column_unpack(const BbBbtColumn *column, guint64 *values, gsize count, guint64 absent);
+// Puts its next count numbers into values, and steps over them. bb_bbt_column_is_numbers must have
+// found that it has as many.
+void bb_bbt_column_unpack(BbBbtColumn *column, guint64 *values, gsize count, guint64 absent);

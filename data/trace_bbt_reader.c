@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: the blocks of a .bbt file (bbt(5)). Out: its messages, its counters, and what is missing.
-// Memory: one block's columns, and the names of the file (BB_BBT_NAMES_MAX).
+// Memory: one block, and the names of the file (BB_BBT_NAMES_MAX).
 #include "data/trace_bbt_blocks.h"
 #include "data/trace_bbt_column.h"
 
 // Names that may be missing in one place: more than a block can hold.
 #define NAMES_GAP_MAX (1u << 22)
 #define UNKNOWN G_MAXUINT32
-
-// Row i of a column is values[i & mask]: a constant has the mask 0.
-typedef struct {
-    guint64 *values;
-    gsize mask;
-} Rows;
+#define BATCH 512u
 
 typedef struct {
     BbTraceReader base;
@@ -24,13 +19,15 @@ typedef struct {
     guint64 malformed;  // blocks with good checksums, but not as bbt(5) says
     bool done;          // the end mark was read
 
-    // The block of messages that is being handed out.
-    gsize row, rows;
-    gsize room; // rows that each column has room for
-    Rows columns[BB_BBT_COLUMNS];
-    guint8 *bad; // rows that cannot be handed out
-    bool any_bad;
-    GPtrArray *conns; // texts in the block; NULL as the first
+    // The block of messages that is being handed out: the columns as they are packed, and a batch
+    // of rows as numbers, few enough to stay in the processor's cache.
+    BbBbtColumn packed[BB_BBT_COLUMNS];
+    GPtrArray *conns;           // texts in the block; NULL as the first
+    gsize rows_left;            // behind the batch
+    gsize row, rows;            // of the batch: the next one, and how many
+    gsize mask[BB_BBT_COLUMNS]; // row i is values[id][i & mask[id]]: 0 for a constant
+    guint64 values[BB_BBT_COLUMNS][BATCH];
+    guint8 bad[BATCH]; // rows that cannot be handed out
 } BbtReader;
 
 static BbTraceReader *bbt_open(BbInput *input, GError **error)
@@ -53,9 +50,6 @@ static void bbt_free(BbTraceReader *base)
     bb_bbt_blocks_free(reader->blocks);
     g_array_unref(reader->names);
     g_ptr_array_unref(reader->conns);
-    for (guint id = 0; id < BB_BBT_COLUMNS; id++)
-        g_free(reader->columns[id].values);
-    g_free(reader->bad);
     g_free(reader);
 }
 
@@ -122,54 +116,32 @@ static bool take_done(BbtReader *reader, BbBytes *block)
 
 // ---- columns ------------------------------------------------------------------------------------
 
-static void make_room(BbtReader *reader, gsize rows)
-{
-    if (rows <= reader->room)
-        return;
-    reader->room = MAX(rows, BB_BBT_WRITE_MESSAGES);
-    for (guint id = 0; id < BB_BBT_COLUMNS; id++) {
-        g_free(reader->columns[id].values);
-        reader->columns[id].values = g_new(guint64, reader->room);
-    }
-    g_free(reader->bad);
-    reader->bad = g_malloc(reader->room);
-}
-
-static void mark_bad(BbtReader *reader, gsize row)
-{
-    if (!reader->any_bad)
-        memset(reader->bad, 0, reader->rows);
-    reader->any_bad = true;
-    reader->bad[row] = 1;
-}
-
 // A bad value of a constant column spoils all rows.
-static void mark_bad_value(BbtReader *reader, gsize at, gsize mask)
+static void mark_bad(BbtReader *reader, BbBbtColumnId id, gsize row)
 {
-    for (gsize row = at; row < reader->rows; row++) {
-        mark_bad(reader, row);
-        if (mask)
-            return;
-    }
+    if (reader->mask[id])
+        reader->bad[row] = 1;
+    else
+        memset(reader->bad, 1, reader->rows);
 }
 
 static gsize values_of(const BbtReader *reader, BbBbtColumnId id)
 {
-    return reader->columns[id].mask ? reader->rows : 1;
+    return reader->mask[id] ? reader->rows : 1;
 }
 
-static void unpack_column(BbtReader *reader, BbBbtColumnId id, const BbBbtColumn *packed)
+static void unpack_column(BbtReader *reader, BbBbtColumnId id)
 {
-    Rows *rows = &reader->columns[id];
+    BbBbtColumn *packed = &reader->packed[id];
     guint64 absent = bb_bbt_absent(id);
-    rows->mask = 0;
+    reader->mask[id] = 0;
     if (!packed->bytes) {
-        rows->values[0] = absent;
+        reader->values[id][0] = absent;
     } else if (bb_bbt_column_is_constant(packed)) {
-        rows->values[0] = packed->base;
+        reader->values[id][0] = packed->base;
     } else {
-        rows->mask = G_MAXSIZE;
-        bb_bbt_column_unpack(packed, rows->values, reader->rows, absent);
+        reader->mask[id] = G_MAXSIZE;
+        bb_bbt_column_unpack(packed, reader->values[id], reader->rows, absent);
     }
 }
 
@@ -180,69 +152,84 @@ static guint32 name_of_run(const BbtReader *reader, guint64 name)
 
 static void map_names(BbtReader *reader, BbBbtColumnId id)
 {
-    Rows *rows = &reader->columns[id];
     gsize count = values_of(reader, id);
     for (gsize i = 0; i < count; i++) {
-        guint32 name = name_of_run(reader, rows->values[i]);
+        guint32 name = name_of_run(reader, reader->values[id][i]);
         if (name == UNKNOWN)
-            mark_bad_value(reader, i, rows->mask);
-        rows->values[i] = name;
+            mark_bad(reader, id, i);
+        reader->values[id][i] = name;
     }
 }
 
+// An id without stem has a number; an absent one has none.
 static void map_forms(BbtReader *reader, BbBbtColumnId id)
 {
-    Rows *rows = &reader->columns[id];
     gsize count = values_of(reader, id);
     for (gsize i = 0; i < count; i++) {
-        if (rows->values[i] < BB_ID_STEM)
+        guint64 form = reader->values[id][i];
+        if (form < BB_ID_STEM)
             continue;
-        guint32 name = name_of_run(reader, rows->values[i] - BB_ID_STEM);
+        guint32 name = name_of_run(reader, form - BB_ID_STEM);
         if (name >= UNKNOWN - BB_ID_STEM)
-            mark_bad_value(reader, i, rows->mask);
-        rows->values[i] = BB_ID_STEM + (guint64)name;
+            mark_bad(reader, id, i);
+        reader->values[id][i] = BB_ID_STEM + (guint64)name;
     }
 }
 
-// A row for which difference is absent stays so; others become times.
+// Differences to time become times, but for absent ones.
 static void make_times(BbtReader *reader, BbBbtColumnId id)
 {
-    Rows *rows = &reader->columns[id], *times = &reader->columns[BB_BBT_TIME];
-    const guint64 absent = bb_bbt_absent(id);
-    if (!rows->mask) {
-        if (rows->values[0] == absent)
-            return;
-        for (gsize i = 1; i < reader->rows; i++)
-            rows->values[i] = rows->values[0];
-        rows->mask = G_MAXSIZE;
-    }
+    const guint64 absent = bb_bbt_absent(id), *times = reader->values[BB_BBT_TIME];
+    guint64 *values = reader->values[id];
+    gsize mask = reader->mask[id], times_mask = reader->mask[BB_BBT_TIME];
+    if (!mask && values[0] == absent)
+        return;
+    guint64 constant = values[0];
     for (gsize i = 0; i < reader->rows; i++) {
-        if (rows->values[i] == absent)
-            continue;
-        rows->values[i] += times->values[i & times->mask];
-        if ((gint64)rows->values[i] < 0)
-            mark_bad(reader, i);
+        guint64 difference = mask ? values[i] : constant;
+        values[i] = difference == absent ? absent : times[i & times_mask] + difference;
+        reader->bad[i] |= values[i] >> 63 && values[i] != absent;
     }
+    reader->mask[id] = G_MAXSIZE;
 }
 
 static void check_below(BbtReader *reader, BbBbtColumnId id, guint64 limit)
 {
-    const Rows *rows = &reader->columns[id];
     gsize count = values_of(reader, id);
     for (gsize i = 0; i < count; i++) {
-        if (rows->values[i] >= limit)
-            mark_bad_value(reader, i, rows->mask);
+        if (reader->values[id][i] >= limit)
+            mark_bad(reader, id, i);
     }
 }
 
 static void check_kinds(BbtReader *reader)
 {
-    const Rows *rows = &reader->columns[BB_BBT_KIND];
     gsize count = values_of(reader, BB_BBT_KIND);
     for (gsize i = 0; i < count; i++) {
-        if ((rows->values[i] & ~(guint64)BB_BBT_AT_RECEIVER) > BB_FREE)
-            mark_bad_value(reader, i, rows->mask);
+        if ((reader->values[BB_BBT_KIND][i] & ~(guint64)BB_BBT_AT_RECEIVER) > BB_FREE)
+            mark_bad(reader, BB_BBT_KIND, i);
     }
+}
+
+// Unpacks the next rows of the block.
+static void next_batch(BbtReader *reader)
+{
+    reader->row = 0;
+    reader->rows = MIN(reader->rows_left, BATCH);
+    reader->rows_left -= reader->rows;
+    memset(reader->bad, 0, reader->rows);
+    for (guint id = BB_BBT_TIME; id < BB_BBT_CONN_LIST; id++)
+        unpack_column(reader, id);
+    check_below(reader, BB_BBT_TIME, (guint64)G_MAXINT64 + 1);
+    make_times(reader, BB_BBT_RECV);
+    make_times(reader, BB_BBT_END);
+    check_kinds(reader);
+    check_below(reader, BB_BBT_CONN, reader->conns->len);
+    map_forms(reader, BB_BBT_ID_FORM);
+    map_forms(reader, BB_BBT_PATH_FORM);
+    map_forms(reader, BB_BBT_PARENT_FORM);
+    for (guint id = BB_BBT_SENDER; id <= BB_BBT_OBSERVER; id++)
+        map_names(reader, id);
 }
 
 static bool take_conns(BbtReader *reader, const BbBbtColumn *packed)
@@ -262,34 +249,21 @@ static bool take_conns(BbtReader *reader, const BbBbtColumn *packed)
 }
 
 // Takes the columns that we know; others are for later versions.
-static bool take_columns(BbtReader *reader, BbBytes *block, guint32 count, BbBbtColumn *packed)
+static bool take_columns(BbtReader *reader, BbBytes *block, guint32 count, gsize rows)
 {
+    memset(reader->packed, 0, sizeof reader->packed);
     for (guint32 i = 0; i < count; i++) {
         BbBbtColumn column;
         if (!bb_bbt_column_take(block, &column))
             return false;
         if (column.id == 0 || column.id >= BB_BBT_COLUMNS)
             continue;
-        if (packed[column.id].bytes ||
-            (column.id != BB_BBT_CONN_LIST && !bb_bbt_column_is_numbers(&column, reader->rows)))
+        if (reader->packed[column.id].bytes ||
+            (column.id != BB_BBT_CONN_LIST && !bb_bbt_column_is_numbers(&column, rows)))
             return false;
-        packed[column.id] = column;
+        reader->packed[column.id] = column;
     }
-    return packed[BB_BBT_TIME].bytes != NULL;
-}
-
-static void check_rows(BbtReader *reader)
-{
-    check_below(reader, BB_BBT_TIME, (guint64)G_MAXINT64 + 1);
-    make_times(reader, BB_BBT_RECV);
-    make_times(reader, BB_BBT_END);
-    check_kinds(reader);
-    check_below(reader, BB_BBT_CONN, reader->conns->len);
-    map_forms(reader, BB_BBT_ID_FORM);
-    map_forms(reader, BB_BBT_PATH_FORM);
-    map_forms(reader, BB_BBT_PARENT_FORM);
-    for (guint id = BB_BBT_SENDER; id <= BB_BBT_OBSERVER; id++)
-        map_names(reader, id);
+    return reader->packed[BB_BBT_TIME].bytes != NULL;
 }
 
 static bool take_messages(BbtReader *reader, BbBytes *block)
@@ -299,18 +273,10 @@ static bool take_messages(BbtReader *reader, BbBytes *block)
     if (block->failed || first < reader->expected || first > G_MAXINT64 || rows == 0 ||
         rows > BB_BBT_READ_MESSAGES)
         return false;
-    BbBbtColumn packed[BB_BBT_COLUMNS] = {0};
-    reader->rows = rows;
-    reader->row = rows; // none to hand out, until all is well
-    if (!take_columns(reader, block, columns, packed) ||
-        !take_conns(reader, &packed[BB_BBT_CONN_LIST]))
+    if (!take_columns(reader, block, columns, rows) ||
+        !take_conns(reader, &reader->packed[BB_BBT_CONN_LIST]))
         return false;
-    make_room(reader, rows);
-    reader->any_bad = false;
-    for (guint id = BB_BBT_TIME; id < BB_BBT_CONN_LIST; id++)
-        unpack_column(reader, id, &packed[id]);
-    check_rows(reader);
-    reader->row = 0;
+    reader->rows_left = rows;
     reader->lost += first - reader->expected;
     reader->expected = first + rows;
     return true;
@@ -366,8 +332,7 @@ static void note_end(BbtReader *reader)
 
 static inline guint64 value_at(const BbtReader *reader, BbBbtColumnId id, gsize row)
 {
-    const Rows *rows = &reader->columns[id];
-    return rows->values[row & rows->mask];
+    return reader->values[id][row & reader->mask[id]];
 }
 
 static inline BbId id_at(const BbtReader *reader, BbBbtColumnId form, gsize row)
@@ -378,28 +343,28 @@ static inline BbId id_at(const BbtReader *reader, BbBbtColumnId form, gsize row)
     };
 }
 
+// Field by field: compilers build a whole struct aside and copy it, which takes twice as long.
 static void assemble(const BbtReader *reader, gsize row, BbMessage *message)
 {
     guint64 kind = value_at(reader, BB_BBT_KIND, row);
-    *message = (BbMessage){
-        .time_ns = (gint64)value_at(reader, BB_BBT_TIME, row),
-        .recv_ns = (gint64)value_at(reader, BB_BBT_RECV, row),
-        .end_ns = (gint64)value_at(reader, BB_BBT_END, row),
-        .bytes = value_at(reader, BB_BBT_BYTES, row),
-        .id = id_at(reader, BB_BBT_ID_FORM, row),
-        .path = id_at(reader, BB_BBT_PATH_FORM, row),
-        .parent = id_at(reader, BB_BBT_PARENT_FORM, row),
-        .offset = value_at(reader, BB_BBT_OFFSET, row),
-        .conn = g_ptr_array_index(reader->conns, value_at(reader, BB_BBT_CONN, row)),
-        .sender = (guint32)value_at(reader, BB_BBT_SENDER, row),
-        .receiver = (guint32)value_at(reader, BB_BBT_RECEIVER, row),
-        .op = (guint32)value_at(reader, BB_BBT_OP, row),
-        .status = (guint32)value_at(reader, BB_BBT_STATUS, row),
-        .proto = (guint32)value_at(reader, BB_BBT_PROTO, row),
-        .observer = (guint32)value_at(reader, BB_BBT_OBSERVER, row),
-        .kind = (BbKind)(kind & ~(guint64)BB_BBT_AT_RECEIVER),
-        .at_receiver = (kind & BB_BBT_AT_RECEIVER) != 0,
-    };
+    message->time_ns = (gint64)value_at(reader, BB_BBT_TIME, row);
+    message->recv_ns = (gint64)value_at(reader, BB_BBT_RECV, row);
+    message->end_ns = (gint64)value_at(reader, BB_BBT_END, row);
+    message->bytes = value_at(reader, BB_BBT_BYTES, row);
+    message->id = id_at(reader, BB_BBT_ID_FORM, row);
+    message->path = id_at(reader, BB_BBT_PATH_FORM, row);
+    message->parent = id_at(reader, BB_BBT_PARENT_FORM, row);
+    message->offset = value_at(reader, BB_BBT_OFFSET, row);
+    message->conn = g_ptr_array_index(reader->conns, value_at(reader, BB_BBT_CONN, row));
+    message->extra = NULL;
+    message->sender = (guint32)value_at(reader, BB_BBT_SENDER, row);
+    message->receiver = (guint32)value_at(reader, BB_BBT_RECEIVER, row);
+    message->op = (guint32)value_at(reader, BB_BBT_OP, row);
+    message->status = (guint32)value_at(reader, BB_BBT_STATUS, row);
+    message->proto = (guint32)value_at(reader, BB_BBT_PROTO, row);
+    message->observer = (guint32)value_at(reader, BB_BBT_OBSERVER, row);
+    message->kind = (BbKind)(kind & ~(guint64)BB_BBT_AT_RECEIVER);
+    message->at_receiver = (kind & BB_BBT_AT_RECEIVER) != 0;
 }
 
 static bool bbt_next(BbTraceReader *base, BbMessage *message, GError **error)
@@ -408,11 +373,15 @@ static bool bbt_next(BbTraceReader *base, BbMessage *message, GError **error)
     for (;;) {
         while (reader->row < reader->rows) {
             gsize row = reader->row++;
-            if (!reader->any_bad || !reader->bad[row]) {
+            if (!reader->bad[row]) {
                 assemble(reader, row, message);
                 return true;
             }
             reader->lost++;
+        }
+        if (reader->rows_left > 0) {
+            next_batch(reader);
+            continue;
         }
         GError *failure = NULL;
         if (next_block(reader, &failure))

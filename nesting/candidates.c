@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: calls. Out: for each child, in order of return, its possible parents.
 //
-// The sweep. Parents are a list in order of arrival. A child reads it from the front up to the first
-// parent that arrived after the child was called; what it finds there either was answered before
-// the child's return, and then is out of the list for good since returns only grow, or is a
+// The sweep. Parents are a list in order of arrival. A child reads it from the front up to the
+// first parent that arrived after the child was called; what it finds there either was answered
+// before the child's return, and then is out of the list for good since returns only grow, or is a
 // candidate. So a node costs its parents, its children and its candidates, and a sort.
 #include "nesting/candidates.h"
 
@@ -25,7 +25,7 @@ struct BbCandidates {
     bool *knotted; // of names
     bool any_knotted;
 
-    guint32 node;  // the current one is node - 1
+    guint32 node; // the current one is node - 1
     BbTimed *timed, *scratch;
     BbParent *parents;
     guint32 *next; // of parents: the sweep's list, next[0] is its head, next[p + 1] follows p

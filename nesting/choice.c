@@ -19,8 +19,8 @@ typedef struct {
 struct BbChoice {
     BbNestingOptions options;
     BbScoreboard *board;
-    BbTally same; // (parent, callee) -> children given
-    Given *given; // of parents
+    BbTally same;      // (parent, callee) -> children given
+    Given *given;      // of parents
     guint32 *previous; // of children: the one given to the same parent before it
     gsize parents_room, children_room;
     double overlap_power[POWERS]; // by count

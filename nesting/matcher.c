@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: sightings of calls and returns in order of time. Out: calls, each with its return if it has one.
+// In: sightings of calls and returns in order of time. Out: calls, each with its return if it has
+// one.
 //
-// A return belongs to the earliest open call with its caller, callee and id; no id is an id like any
-// other. A second sighting, at the other end, joins the earliest call of that key that lacks it, so
-// a call stays known after its return until all four sightings are there or the key is used again.
-// A return for which no call is open may be stamped by a clock that is behind the caller's: it is
-// kept, and given to the next call of its key if that one sees no other return.
+// A return belongs to the earliest open call with its caller, callee and id; no id is an id like
+// any other. A second sighting, at the other end, joins the earliest call of that key that lacks
+// it, so a call stays known after its return until all four sightings are there or the key is used
+// again. A return for which no call is open may be stamped by a clock that is behind the caller's:
+// it is kept, and given to the next call of its key if that one sees no other return.
 #include "nesting/matcher.h"
 
 #include "nesting/openings.h"
@@ -31,8 +32,8 @@ enum {
 
 struct BbMatcher {
     BbCall *calls;
-    guint8 *sides;  // of calls
-    guint32 *next;  // of calls: the chain of their key
+    guint8 *sides; // of calls
+    guint32 *next; // of calls: the chain of their key
     guint32 count, capacity;
     BbOpenings openings;
     GArray *early; // of BbCall: returns without call so far, with no call times
@@ -196,7 +197,8 @@ static void forget_answered(BbMatcher *matcher, BbOpening *entry)
         unlink_call(matcher, entry, NONE, entry->first);
 }
 
-static void open_call(BbMatcher *matcher, BbOpening *entry, const BbSighting *sighting, guint8 sides)
+static void open_call(BbMatcher *matcher, BbOpening *entry, const BbSighting *sighting,
+                      guint8 sides)
 {
     if (matcher->two_sided)
         forget_answered(matcher, entry);

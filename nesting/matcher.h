@@ -8,8 +8,8 @@
 
 typedef struct BbMatcher BbMatcher;
 
-// capacity: no more call sightings than this will be fed. two_sided: some sightings are at_receiver,
-// so that a message may come twice.
+// capacity: no more call sightings than this will be fed. two_sided: some sightings are
+// at_receiver, so that a message may come twice.
 BbMatcher *bb_matcher_new(guint32 capacity, bool two_sided);
 void bb_matcher_free(BbMatcher *matcher);
 

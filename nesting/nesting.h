@@ -15,10 +15,10 @@ typedef struct BbNestingOptions {
     // with c the children it was given already: those that overlap the child in time, those with
     // the same callee, and all. c = 0 counts as 1.
     double overlap_penalty, same_penalty, any_penalty;
-    gint64 bin_floor_ns;   // delays below it share the first bin of a histogram
-    double smoothing;      // standard deviation of the histograms' smoothing, in bins; 0 = none
-    gint64 skew_window_ns; // by how much a child may stick out of its parent at either end
-    bool labels;           // operation labels are part of a pattern's shape (never of the choice)
+    gint64 bin_floor_ns;    // delays below it share the first bin of a histogram
+    double smoothing;       // standard deviation of the histograms' smoothing, in bins; 0 = none
+    gint64 skew_window_ns;  // by how much a child may stick out of its parent at either end
+    bool labels;            // operation labels are part of a pattern's shape (never of the choice)
     bool latency_last_byte; // a call lasts until its return's last byte, where that is known
 } BbNestingOptions;
 

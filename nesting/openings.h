@@ -15,9 +15,9 @@ typedef struct BbOpeningKey {
 // A slot is free when it holds neither calls nor a return.
 typedef struct BbOpening {
     BbOpeningKey key;
-    guint32 first, last;   // chain of calls in order of time
-    guint32 early;         // a return that came before its call; an index of the owner's
-    guint32 early_call;    // the call that came next after it
+    guint32 first, last; // chain of calls in order of time
+    guint32 early;       // a return that came before its call; an index of the owner's
+    guint32 early_call;  // the call that came next after it
 } BbOpening;
 
 typedef struct BbOpenings {

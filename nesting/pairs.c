@@ -15,8 +15,8 @@ struct BbPairs {
     guint32 count;     // sightings
     guint32 n_calls;   // of them
     guint64 messages, free_messages;
-    gint64 start_ns, end_ns;  // of all messages
-    gint64 latest_ns;         // time of the last sighting
+    gint64 start_ns, end_ns; // of all messages
+    gint64 latest_ns;        // time of the last sighting
     bool unordered, two_sided;
 };
 

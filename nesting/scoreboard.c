@@ -8,11 +8,11 @@
 #include "nesting/tally.h"
 
 #define GROWTH 1.05L
-#define FLOOR_NS 1000000    // of the paper,
-#define LAST_BIN 339        // and its last bin
+#define FLOOR_NS 1000000                   // of the paper,
+#define LAST_BIN 339                       // and its last bin
 #define ONE G_GUINT64_CONSTANT(5354228880) // least common multiple of 1 .. 24
-#define RADIUS 3.5          // of the Gaussian, in standard deviations
-#define STEP_BITS 5         // steps an octave has in the table that finds a bin
+#define RADIUS 3.5                         // of the Gaussian, in standard deviations
+#define STEP_BITS 5                        // steps an octave has in the table that finds a bin
 
 struct BbScoreboard {
     BbTally weights, smoothed; // (A, C, bin) -> weight
@@ -44,8 +44,8 @@ static void make_edges(BbScoreboard *board, gint64 floor_ns)
 static guint32 step_of(guint64 delay)
 {
     guint octave = (guint)(63 - __builtin_clzll(delay));
-    guint64 mantissa = octave >= STEP_BITS ? delay >> (octave - STEP_BITS)
-                                           : delay << (STEP_BITS - octave);
+    guint64 mantissa =
+        octave >= STEP_BITS ? delay >> (octave - STEP_BITS) : delay << (STEP_BITS - octave);
     return (octave << STEP_BITS) | (guint32)(mantissa & ((1u << STEP_BITS) - 1));
 }
 
@@ -61,8 +61,8 @@ static void make_guesses(BbScoreboard *board)
     guint32 bin = 0;
     for (guint octave = 0; octave < 63; octave++) {
         for (guint64 m = 1u << STEP_BITS; m < 2u << STEP_BITS; m++) {
-            guint64 least = octave >= STEP_BITS ? m << (octave - STEP_BITS)
-                                                : m >> (STEP_BITS - octave);
+            guint64 least =
+                octave >= STEP_BITS ? m << (octave - STEP_BITS) : m >> (STEP_BITS - octave);
             bin = climb(board, bin, (gint64)least);
             board->guess[step_of(least)] = (guint16)bin;
         }

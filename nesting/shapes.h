@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shapes of trees of calls, interned: two subtrees are of equal shape exactly when they have the
-// same number.
+// The shapes of trees of calls, interned: two subtrees are of equal shape exactly when they have
+// the same number.
 #pragma once
 
 #include <glib.h>

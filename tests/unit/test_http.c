@@ -674,6 +674,108 @@ START_TEST(endless_request_line)
 }
 END_TEST
 
+// ---- random conversations -----------------------------------------------------------------------
+
+static void append_chunks(GString *text, GRand *rand)
+{
+    for (gint n = g_rand_int_range(rand, 0, 4); n > 0; n--) {
+        gsize size = (gsize)g_rand_int_range(rand, 1, 40);
+        g_autofree char *data = g_strnfill(size, "\r\nH"[g_rand_int_range(rand, 0, 3)]);
+        g_string_append_printf(text, "%zx\r\n%s\r\n", size, data);
+    }
+    g_string_append(text, "0\r\n\r\n");
+}
+
+// Header fields that end the section, and a body; of a kind that does not need the connection's
+// end.
+static void append_framed(GString *text, GRand *rand, bool head)
+{
+    gsize size = (gsize)g_rand_int_range(rand, 0, 60);
+    g_autofree char *data = g_strnfill(size, 'G');
+    if (g_rand_boolean(rand))
+        g_string_append(text, "Cookie: a=b\r\nX-Long-Field: value\r\n more of it\r\n");
+    if (head || g_rand_boolean(rand))
+        g_string_append_printf(text, "Content-Length: %zu\r\n\r\n%s", size, head ? "" : data);
+    else {
+        g_string_append(text, "Transfer-Encoding: chunked\r\n\r\n");
+        append_chunks(text, rand);
+    }
+}
+
+static void say_randomly(Converse *c, GRand *rand, BbDirection direction, const GString *text)
+{
+    for (gsize at = 0; at < text->len;) {
+        gsize most = (gsize)g_rand_int_range(rand, 1, 50);
+        gsize length = MIN(most, text->len - at);
+        converse_say(c, direction, text->str + at, length);
+        at += length;
+    }
+}
+
+// Requests and responses of all kinds in segments of any size: each is found whole.
+START_TEST(random_conversations)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(9112);
+    for (guint round = 0; round < 300; round++) {
+        g_autoptr(Converse) c = converse_tcp(80);
+        g_autoptr(GString) expected = g_string_new(NULL);
+        for (guint call = 1; call <= 8; call++) {
+            bool head = g_rand_int_range(rand, 0, 4) == 0;
+            g_autoptr(GString) request = g_string_new(NULL);
+            g_string_printf(request, "%s /%u HTTP/1.1\r\n", head ? "HEAD" : "PUT", call);
+            append_framed(request, rand, false);
+            g_autoptr(GString) reply = g_string_new(NULL);
+            g_string_printf(reply, "HTTP/1.%u %u\r\n", call % 2, 200 + call * 40);
+            append_framed(reply, rand, head);
+            say_randomly(c, rand, BB_TO_SERVER, request);
+            say_randomly(c, rand, BB_TO_CLIENT, reply);
+            g_string_append_printf(expected, "CALL %u http %s /* %zu\nRET %u http %u %zu\n", call,
+                                   head ? "HEAD" : "PUT", request->len, call, 200 + call * 40,
+                                   reply->len);
+        }
+        ck_assert_msg(strcmp(converse_result(c), expected->str) == 0, "round %u:\n%s", round,
+                      converse_result(c));
+        ck_assert_uint_eq(converse_loss(c, BB_DECODER_LOST), 0);
+    }
+}
+END_TEST
+
+// Bytes changed at random: whatever comes out, no message is longer than what was said.
+START_TEST(damaged_conversations)
+{
+    static const char *const steps[] = {
+        GET GET2,
+        OK NOT_FOUND,
+        "POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+        "PUT /a HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nab",
+        "HTTP/1.1 100 C\r\n\r\nHTTP/1.1 200 OK\r\n\r\nrest"};
+    g_autoptr(GRand) rand = g_rand_new_with_seed(9110);
+    for (guint round = 0; round < 2000; round++) {
+        g_autoptr(Converse) c = converse_tcp(80);
+        converse_segment_size(c, (gsize)g_rand_int_range(rand, 1, 60));
+        gsize said = 0;
+        for (guint i = 0; i < G_N_ELEMENTS(steps); i++) {
+            gsize length = strlen(steps[i]);
+            g_autofree char *text = g_strdup(steps[i]);
+            BbDirection direction = i % 2 ? BB_TO_CLIENT : BB_TO_SERVER;
+            if (g_rand_int_range(rand, 0, 3) == 0)
+                text[g_rand_int_range(rand, 0, (gint)length)] =
+                    (char)g_rand_int_range(rand, 0, 256);
+            if (g_rand_int_range(rand, 0, 8) == 0)
+                converse_lose(c, direction, (gsize)g_rand_int_range(rand, 1, 40));
+            converse_say(c, direction, text, length);
+            said += length;
+        }
+        guint64 heard = 0;
+        g_auto(GStrv) lines = g_strsplit(converse_result(c), "\n", -1);
+        for (guint i = 0; lines[i] && *lines[i]; i++)
+            heard += g_ascii_strtoull(strrchr(lines[i], ' ') + 1, NULL, 10);
+        ck_assert_msg(heard > 0 && heard <= said, "round %u:\n%s", round, converse_result(c));
+    }
+}
+END_TEST
+
 // ---- probing ------------------------------------------------------------------------------------
 
 static BbMatch probe(const char *text, gsize length)
@@ -843,5 +945,5 @@ TEST_MAIN("http", request_and_response, times_are_of_first_and_last_byte, pipeli
           joined_at_a_response, orphan_without_body, cut_off, bad_content_length,
           bad_content_length_of_a_response, largest_content_length, bad_chunks,
           reply_that_is_not_http, garbage_between_requests, large_header_sections,
-          endless_request_line, probe_accepts, probe_refuses, probe_is_bounded,
-          probe_refuses_random_bytes, fields, chunk_lines)
+          endless_request_line, random_conversations, damaged_conversations, probe_accepts,
+          probe_refuses, probe_is_bounded, probe_refuses_random_bytes, fields, chunk_lines)

@@ -145,6 +145,28 @@ START_TEST(escapes)
 }
 END_TEST
 
+// The quick way for simple segments gives what the long way gives, which escapes lead to.
+START_TEST(quick_way_is_the_long_way)
+{
+    static const char letters[] = "aaabcdefgxyz0123--__";
+    g_autoptr(GRand) rand = g_rand_new_with_seed(20030611);
+    for (guint i = 0; i < 50000; i++) {
+        g_autoptr(GString) plain = g_string_new("/");
+        g_autoptr(GString) escaped = g_string_new("/");
+        guint length = (guint)g_rand_int_range(rand, 0, i % 4 ? 8 : 20);
+        for (guint k = 0; k < length; k++) {
+            char c = letters[g_rand_int_range(rand, 0, sizeof letters - 1)];
+            g_string_append_c(plain, c);
+            g_string_append_printf(escaped, "%%%02x", (guint)c);
+        }
+        char expected[BB_LABEL_MAX + 1];
+        bb_label_http(expected, (const guint8 *)"GET", 3, (const guint8 *)escaped->str,
+                      escaped->len);
+        check_http("GET", plain->str, expected);
+    }
+}
+END_TEST
+
 START_TEST(long_paths_are_cut)
 {
     g_autoptr(GString) path = g_string_new("");
@@ -199,4 +221,5 @@ START_TEST(words)
 END_TEST
 
 TEST_MAIN("label", routes_stay, values_vary, parts_of_values_stay, parameters_are_dropped,
-          forms_of_targets, escapes, long_paths_are_cut, long_methods_are_cut, words)
+          forms_of_targets, escapes, quick_way_is_the_long_way, long_paths_are_cut,
+          long_methods_are_cut, words)

@@ -30,20 +30,22 @@ static bool skip(const char *what)
     return false;
 }
 
-// Who we are has to be known inside, or there is no second namespace.
-static bool map_user(uid_t user)
+static bool write_text(const char *path, const char *text)
 {
-    FILE *map = fopen("/proc/self/uid_map", "w");
-    if (!map)
-        return false;
-    bool written = fprintf(map, "0 %u 1\n", (guint)user) > 0;
-    return fclose(map) == 0 && written;
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    bool written = fd >= 0 && write(fd, text, strlen(text)) > 0;
+    if (fd >= 0)
+        close(fd);
+    return written;
 }
 
+// Who we are has to be known inside (user_namespaces(7)), or there is no second namespace.
 static bool enter_namespace(void)
 {
-    uid_t user = geteuid();
-    if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0 || !map_user(user))
+    g_autofree char *user = g_strdup_printf("0 %u 1", (guint)geteuid());
+    g_autofree char *group = g_strdup_printf("0 %u 1", (guint)getegid());
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0 || !write_text("/proc/self/setgroups", "deny") ||
+        !write_text("/proc/self/uid_map", user) || !write_text("/proc/self/gid_map", group))
         return skip("no user namespace");
     return true;
 }

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Captions: what does not print is percent-encoded; cutting and wrapping keep characters whole.
+#include "tests/unit/test.h"
+#include "viz/caption.h"
+
+#include <string.h>
+
+START_TEST(shown_text)
+{
+    static const struct {
+        const char *name, *shown;
+    } cases[] = {
+        {"GET /cart/*", "GET /cart/*"},
+        {"", "?"},
+        {"caf\xc3\xa9", "caf\xc3\xa9"},
+        {"a\nb\tc\x1b[31m\x7f", "a%0Ab%09c%1B[31m%7F"},
+        {"\xff\xc3", "%FF%C3"},
+        {"\xc2\x9b", "%C2%9B"}, // C1 control: starts an escape in some terminals
+        {"\xe2\x80\xae"
+         "abc",
+         "%E2%80%AEabc"},              // right-to-left override
+        {"\xe2\x80\xa8", "%E2%80%A8"}, // line separator
+        {"<b>\\N&lt;", "<b>\\N&lt;"},  // escaping is the format's
+    };
+    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(GString) text = g_string_new(NULL);
+        bb_caption_append(text, cases[i].name, "?");
+        ck_assert_str_eq(text->str, cases[i].shown);
+    }
+}
+END_TEST
+
+START_TEST(widths)
+{
+    ck_assert_uint_eq(bb_caption_width(""), 0);
+    ck_assert_uint_eq(bb_caption_width("caf\xc3\xa9"), 4);
+    ck_assert_uint_eq(bb_caption_width("e\xcc\x81"), 1);                // combining accent
+    ck_assert_uint_eq(bb_caption_width("\xe6\x97\xa5\xe6\x9c\xac"), 4); // two wide characters
+}
+END_TEST
+
+static void expect_elided(const char *text, guint width, const char *expected)
+{
+    g_autoptr(GString) caption = g_string_new(text);
+    bb_caption_elide(caption, width);
+    ck_assert_str_eq(caption->str, expected);
+    ck_assert_uint_le(bb_caption_width(caption->str), width);
+}
+
+START_TEST(elided)
+{
+    expect_elided("0123456789", 10, "0123456789");
+    expect_elided("0123456789a", 10, "0123...89a");
+    expect_elided("0123456789a", 5, "0...a");
+    expect_elided("\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5\xe6\x9c\xac", 7,
+                  "\xe6\x97\xa5...\xe6\x9c\xac");
+    expect_elided("\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5", 5, "...");
+}
+END_TEST
+
+static void expect_wrapped(const char *text, const char *expected)
+{
+    g_autoptr(GString) caption = g_string_new(text);
+    bb_caption_wrap(caption, 12, 3);
+    ck_assert_str_eq(caption->str, expected);
+}
+
+START_TEST(wrapped)
+{
+    expect_wrapped("", "");
+    expect_wrapped("GET /a/b/c/d", "GET /a/b/c/d");
+    expect_wrapped("GET /items/rest", "GET \n/items/rest");
+    expect_wrapped("abcdefghijklmnop", "abcdefghij\nklmnop");
+}
+END_TEST
+
+// Whatever the text: never more lines than asked for, nothing lost that was not elided.
+START_TEST(wrapped_any)
+{
+    for (guint length = 0; length < 60; length++) {
+        g_autofree char *text = g_strnfill(length, 'x');
+        g_autoptr(GString) caption = g_string_new(text);
+        for (guint i = 3; i < length; i += 7)
+            caption->str[i] = '/';
+        bb_caption_wrap(caption, 12, 3);
+        guint lines = 1;
+        for (const char *at = caption->str; (at = strchr(at, '\n')); at++)
+            lines++;
+        ck_assert_uint_le(lines, 3);
+        ck_assert_uint_eq(caption->len, MIN(length, 36) + lines - 1);
+    }
+}
+END_TEST
+
+TEST_MAIN("caption", shown_text, widths, elided, wrapped, wrapped_any)

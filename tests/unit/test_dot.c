@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// DOT and pictures: the golden text, structure read back by cgraph, hostile names shown as they
+// are, the same bytes again, full disks, and that Graphviz draws what we write.
+#include "tests/unit/golden.h"
+#include "tests/unit/sample_paths.h"
+#include "tests/unit/test.h"
+#include "tests/unit/view_text.h"
+#include "viz/dot.h"
+
+#include <string.h>
+
+static const BbViewOptions all = {.top = BB_TOP_ALL};
+
+START_TEST(golden)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = sample_paths(names);
+    char *text = view_text("dot", paths, names, all);
+    golden_check("viz/patterns.dot", text, strlen(text));
+    free(text);
+}
+END_TEST
+
+START_TEST(golden_top)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = sample_paths(names);
+    char *text = view_text("dot", paths, names, (BbViewOptions){.top = 2, .sort = BB_SORT_COUNT});
+    golden_check("viz/top2.dot", text, strlen(text));
+    free(text);
+}
+END_TEST
+
+START_TEST(golden_empty)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = bb_paths_new();
+    paths->algorithm = "nesting";
+    char *text = view_text("dot", paths, names, BB_VIEW_OPTIONS_DEFAULT);
+    golden_check("viz/empty.dot", text, strlen(text));
+    free(text);
+}
+END_TEST
+
+static Agnode_t *find_node(Agraph_t *graph, const char *label_start)
+{
+    for (Agnode_t *node = agfstnode(graph); node; node = agnxtnode(graph, node))
+        if (g_str_has_prefix(agget(node, (char *)"label"), label_start))
+            return node;
+    return NULL;
+}
+
+static Agraph_t *read_back(const BbPaths *paths, const BbNames *names, BbViewOptions options)
+{
+    char *text = view_text("dot", paths, names, options);
+    Agraph_t *graph = agmemread(text);
+    ck_assert_ptr_nonnull(graph);
+    free(text);
+    return graph;
+}
+
+START_TEST(web_pattern)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = sample_paths(names);
+    Agraph_t *graph = read_back(paths, names, (BbViewOptions){.top = 1});
+    ck_assert_int_eq(agnnodes(graph), 6);
+    ck_assert_int_eq(agnedges(graph), 5);
+    Agnode_t *client = find_node(graph, "client");
+    ck_assert_str_eq(agget(client, (char *)"shape"), "box");
+    Agedge_t *first = agfstout(graph, client);
+    ck_assert_str_eq(agget(first, (char *)"label"), "1,234 x  98.7 s total");
+    Agnode_t *app = find_node(graph, "app1");
+    ck_assert_str_eq(agget(app, (char *)"label"), "app1\\nGET /cart/*\\n79.0 ms, self 31 %");
+    ck_assert_str_eq(agget(agfstin(graph, app), (char *)"label"), "+420 us");
+    Agnode_t *pg = find_node(graph, "pg");
+    ck_assert_str_eq(agget(pg, (char *)"penwidth"), "3"); // the heaviest, and no other
+    ck_assert_str_eq(agget(app, (char *)"penwidth"), "1");
+    ck_assert_ptr_nonnull(strstr(agget(pg, (char *)"tooltip"), "p99 63.7 ms"));
+    agclose(graph);
+}
+END_TEST
+
+// The equal calls of a node are nodes of their own; errors stand in the label and in the outline.
+START_TEST(repeated_calls_and_errors)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = bb_paths_new();
+    sample_errors(paths, names);
+    Agraph_t *graph = read_back(paths, names, all);
+    Agnode_t *gw = find_node(graph, "gw");
+    ck_assert_int_eq(agdegree(graph, gw, 0, 1), 2);
+    ck_assert_ptr_nonnull(strstr(agget(gw, (char *)"label"), "\\n3 errors"));
+    guint with_errors = 0;
+    for (Agedge_t *edge = agfstout(graph, gw); edge; edge = agnxtout(graph, edge)) {
+        const char *label = agget(aghead(edge), (char *)"label");
+        ck_assert(g_str_has_prefix(label, "C\\nread\\n"));
+        bool red = strcmp(agget(aghead(edge), (char *)"color"), "#b3261e") == 0;
+        ck_assert(red == (strstr(label, "\\n1 error") != NULL));
+        with_errors += red;
+    }
+    ck_assert_uint_eq(with_errors, 1);
+    agclose(graph);
+}
+END_TEST
+
+// No name is an attribute value in disguise: no HTML-like label, no escape, no entity.
+START_TEST(hostile_names)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = bb_paths_new();
+    sample_hostile(paths, names);
+    Agraph_t *graph = read_back(paths, names, all);
+    Agnode_t *root = find_node(graph, "<b>");
+    ck_assert_ptr_nonnull(root);
+    char *label = agget(root, (char *)"label");
+    ck_assert(!aghtmlstr(label));
+    ck_assert_ptr_nonnull(strstr(label, "<b>\\\\N</b>\\n"));
+    ck_assert_ptr_nonnull(strstr(label, "\"a\\\\\" \\\\G %26lt; & %0A%1B[31m"));
+    ck_assert_str_eq(agget(find_node(graph, "}"), (char *)"label"), "}\\\\");
+    ck_assert_ptr_nonnull(find_node(graph, "caf\xc3\xa9 %FF\\n%E2%80%AEevil\\n"));
+    ck_assert_ptr_nonnull(find_node(graph, "?\\ngraph\\n"));
+    agclose(graph);
+}
+END_TEST
+
+START_TEST(call_without_return)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = bb_paths_new();
+    BbPatternNode *root = sample_node(names, "S", "", 1, 0, MS);
+    g_ptr_array_add(root->calls, bb_pattern_node_new(bb_names_intern(names, "T"), BB_NAME_NONE));
+    sample_pattern(paths, names, "C", root);
+    Agraph_t *graph = read_back(paths, names, all);
+    ck_assert_str_eq(agget(find_node(graph, "T"), (char *)"label"), "T\\nno return, self 0 %");
+    agclose(graph);
+}
+END_TEST
+
+// Addresses must not decide on the order: other allocations before, the same text.
+START_TEST(same_bytes_again)
+{
+    char *first = NULL;
+    g_autoptr(GPtrArray) noise = g_ptr_array_new_with_free_func(g_free);
+    for (guint run = 0; run < 5; run++) {
+        g_autoptr(BbNames) names = bb_names_new();
+        g_autoptr(BbPaths) paths = sample_paths(names);
+        for (guint i = 0; i < 100 * run; i++)
+            g_ptr_array_add(noise, g_malloc(8 + i * 37 % 500));
+        for (guint i = 0; i < noise->len; i += 2)
+            g_clear_pointer(&noise->pdata[i], g_free);
+        char *text = view_text("dot", paths, names, all);
+        if (first)
+            ck_assert_str_eq(first, text);
+        free(first);
+        first = text;
+    }
+    free(first);
+}
+END_TEST
+
+START_TEST(pictures)
+{
+    static const struct {
+        const char *format, *start;
+    } cases[] = {{"svg", "<?xml"}, {"png", "\x89PNG\r\n"}, {"pdf", "%PDF-"}};
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = sample_paths(names);
+    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+        size_t length = 0, again_length = 0;
+        char *text = view_text_len(cases[i].format, paths, names, all, &length);
+        char *again = view_text_len(cases[i].format, paths, names, all, &again_length);
+        ck_assert_int_eq(memcmp(text, cases[i].start, strlen(cases[i].start)), 0);
+        ck_assert_uint_eq(length, again_length);
+        ck_assert_int_eq(memcmp(text, again, length), 0);
+        free(text);
+        free(again);
+    }
+}
+END_TEST
+
+// The SVG shows names letter by letter, in order of rank from the top.
+START_TEST(svg_text)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = sample_paths(names);
+    char *text = view_text("svg", paths, names, all);
+    ck_assert_ptr_nonnull(strstr(text, ">&lt;b&gt;\\N&lt;/b&gt;</text>"));
+    ck_assert_ptr_nonnull(strstr(text, ">&quot;a\\&quot; \\G %26lt; &amp; %0A%1B[31m</text>"));
+    ck_assert_ptr_nonnull(strstr(text, "p50 51.2 ms, p90 "));
+    double above = -G_MAXDOUBLE;
+    for (guint rank = 1; rank <= 5; rank++) {
+        g_autofree char *title = g_strdup_printf(">#%u ", rank);
+        const char *shown = strstr(text, title);
+        ck_assert_ptr_nonnull(shown);
+        const char *y = g_strrstr_len(text, shown - text, " y=\"");
+        double at = g_ascii_strtod(y + 4, NULL);
+        ck_assert(at > above);
+        above = at;
+    }
+    free(text);
+}
+END_TEST
+
+START_TEST(full_disk)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = sample_paths(names);
+    view_expect_full("dot", paths, names);
+    view_expect_full("svg", paths, names);
+}
+END_TEST
+
+TEST_MAIN("dot", golden, golden_top, golden_empty, web_pattern, repeated_calls_and_errors,
+          hostile_names, call_without_return, same_bytes_again, pictures, svg_text, full_disk)

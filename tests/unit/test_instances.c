@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+// Path instances: the contract's lines, unique ids whatever the trace holds, ranks that agree with
+// the patterns, selection.
+#include "tests/unit/sample_paths.h"
+#include "tests/unit/test.h"
+#include "viz/view.h"
+
+#include <string.h>
+
+typedef struct Fixture {
+    BbNames *names;
+    BbPaths *paths;
+    GArray *calls, *parents, *confidences, *order, *instances;
+} Fixture;
+
+static Fixture begin(void)
+{
+    return (Fixture){
+        .names = bb_names_new(),
+        .paths = bb_paths_new(),
+        .calls = g_array_new(FALSE, TRUE, sizeof(BbCall)),
+        .parents = g_array_new(FALSE, TRUE, sizeof(guint32)),
+        .confidences = g_array_new(FALSE, TRUE, sizeof(float)),
+        .order = g_array_new(FALSE, TRUE, sizeof(guint32)),
+        .instances = g_array_new(FALSE, TRUE, sizeof(BbInstance)),
+    };
+}
+
+static void end(Fixture *f)
+{
+    f->paths->calls = NULL;
+    f->paths->parent = NULL;
+    f->paths->confidence = NULL;
+    f->paths->order = NULL;
+    f->paths->instances = NULL;
+    bb_paths_free(f->paths);
+    bb_names_free(f->names);
+    g_array_unref(f->calls);
+    g_array_unref(f->parents);
+    g_array_unref(f->confidences);
+    g_array_unref(f->order);
+    g_array_unref(f->instances);
+}
+
+// Adds a call A -> B that begins at its index in seconds and takes half a second.
+static guint32 add_call(Fixture *f, const char *id, guint32 parent, double confidence)
+{
+    gint64 call_ns = START_NS + f->calls->len * G_GINT64_CONSTANT(1000000000);
+    BbCall call = {.call_ns = call_ns,
+                   .arrived_ns = call_ns,
+                   .replied_ns = call_ns + 500 * MS,
+                   .return_ns = call_ns + 500 * MS,
+                   .return_end_ns = BB_TIME_NONE,
+                   .id = bb_id_parse(f->names, id),
+                   .caller = bb_names_intern(f->names, "A"),
+                   .callee = bb_names_intern(f->names, "B")};
+    float single = (float)confidence;
+    g_array_append_val(f->calls, call);
+    g_array_append_val(f->parents, parent);
+    g_array_append_val(f->confidences, single);
+    return f->calls->len - 1;
+}
+
+static guint32 add_root(Fixture *f, const char *id)
+{
+    return add_call(f, id, BB_CALL_NO_PARENT, BB_CONFIDENCE_NONE);
+}
+
+// Calls from first on, count of them, are one instance.
+static void add_instance(Fixture *f, guint32 first, guint32 count, guint32 pattern)
+{
+    BbInstance instance = {f->order->len, count, pattern};
+    g_array_append_val(f->instances, instance);
+    for (guint32 i = first; i < first + count; i++)
+        g_array_append_val(f->order, i);
+}
+
+static void add_pattern(Fixture *f, guint64 count, gint64 latency_ns)
+{
+    sample_pattern(f->paths, f->names, "A", sample_node(f->names, "B", "", count, 0, latency_ns));
+}
+
+static void publish(Fixture *f)
+{
+    f->paths->calls = (BbCall *)(void *)f->calls->data;
+    f->paths->n_calls = f->calls->len;
+    f->paths->parent = (guint32 *)(void *)f->parents->data;
+    f->paths->confidence = (float *)(void *)f->confidences->data;
+    f->paths->order = (guint32 *)(void *)f->order->data;
+    f->paths->instances = (BbInstance *)(void *)f->instances->data;
+    f->paths->n_instances = f->instances->len;
+}
+
+static char *written(Fixture *f, BbViewOptions options)
+{
+    char *text = NULL;
+    size_t length = 0;
+    publish(f);
+    FILE *out = open_memstream(&text, &length);
+    g_autoptr(GError) error = NULL;
+    ck_assert(bb_instances_write(f->paths, f->names, &options, out, &error));
+    ck_assert_ptr_null(error);
+    fclose(out);
+    return text;
+}
+
+static void expect(Fixture *f, BbViewOptions options, const char *expected)
+{
+    char *text = written(f, options);
+    ck_assert_str_eq(text, expected);
+    free(text);
+    end(f);
+}
+
+// The values of "id" in the order of the output, with blanks between.
+static void expect_ids(Fixture *f, const char *expected)
+{
+    char *text = written(f, BB_VIEW_OPTIONS_DEFAULT);
+    g_autoptr(GString) ids = g_string_new(NULL);
+    for (const char *at = text; (at = strstr(at, "\"id\": \""));) {
+        at += strlen("\"id\": \"");
+        g_string_append_printf(ids, "%s%.*s", ids->len ? " " : "", (int)strcspn(at, "\""), at);
+    }
+    ck_assert_str_eq(ids->str, expected);
+    free(text);
+    end(f);
+}
+
+START_TEST(a_tree)
+{
+    Fixture f = begin();
+    add_pattern(&f, 1, 1);
+    guint32 root = add_call(&f, "id37", BB_CALL_NO_PARENT, 0.98);
+    guint32 child = add_call(&f, "id38", root, 1);
+    add_call(&f, "id\"39", child, 0.12345);
+    add_instance(&f, 0, 3, 0);
+    expect(&f, BB_VIEW_OPTIONS_DEFAULT,
+           "{\"pattern\": 1, \"calls\": ["
+           "{\"id\": \"id37\", \"from\": \"A\", \"to\": \"B\", \"call\": 1047680084.482205000, "
+           "\"return\": 1047680084.982205000, \"parent\": null, \"confidence\": 0.9800}, "
+           "{\"id\": \"id38\", \"from\": \"A\", \"to\": \"B\", \"call\": 1047680085.482205000, "
+           "\"return\": 1047680085.982205000, \"parent\": \"id37\", \"confidence\": 1.0000}, "
+           "{\"id\": \"id\\\"39\", \"from\": \"A\", \"to\": \"B\", \"call\": 1047680086.482205000, "
+           "\"return\": 1047680086.982205000, \"parent\": \"id38\", \"confidence\": 0.1235}]}\n");
+}
+END_TEST
+
+START_TEST(without_return_or_confidence)
+{
+    Fixture f = begin();
+    add_root(&f, "7");
+    BbCall *call = &g_array_index(f.calls, BbCall, 0);
+    call->replied_ns = call->return_ns = BB_TIME_NONE;
+    add_instance(&f, 0, 1, BB_PATTERN_NONE);
+    expect(&f, BB_VIEW_OPTIONS_DEFAULT,
+           "{\"pattern\": null, \"calls\": [{\"id\": \"7\", \"from\": \"A\", \"to\": \"B\", "
+           "\"call\": 1047680084.482205000, \"return\": null, \"parent\": null, "
+           "\"confidence\": null}]}\n");
+}
+END_TEST
+
+START_TEST(nothing)
+{
+    Fixture f = begin();
+    expect(&f, BB_VIEW_OPTIONS_DEFAULT, "");
+}
+END_TEST
+
+static Fixture with_ids(const char *const *given, guint count)
+{
+    Fixture f = begin();
+    for (guint i = 0; i < count; i++) {
+        add_root(&f, given[i]);
+        add_instance(&f, i, 1, BB_PATTERN_NONE);
+    }
+    return f;
+}
+
+#define WITH_IDS(...) \
+    with_ids((const char *const[]){__VA_ARGS__}, G_N_ELEMENTS(((const char *const[]){__VA_ARGS__})))
+
+START_TEST(repeated_ids)
+{
+    Fixture f =
+        WITH_IDS("a", "b", "a", "00f067aa0ba902b7", "a", "12", "012", "12", "00f067aa0ba902b7");
+    expect_ids(&f, "a b a~2 00f067aa0ba902b7 a~3 12 012 12~2 00f067aa0ba902b7~2");
+}
+END_TEST
+
+START_TEST(absent_ids)
+{
+    Fixture f = WITH_IDS("", "a", "", "-", "a");
+    expect_ids(&f, "#1 a #2 #3 a~2");
+}
+END_TEST
+
+// A trace may hold the very texts that we would give out.
+START_TEST(ids_like_ours)
+{
+    Fixture f = WITH_IDS("a~2", "a", "a", "a", "a~2");
+    expect_ids(&f, "a~2 a a~3 a~4 a~2~2");
+    f = WITH_IDS("a", "a", "a~2", "a~3", "a");
+    expect_ids(&f, "a a~2 a~2~2 a~3 a~4");
+    f = WITH_IDS("#1", "", "#2", "#3", "#01", "");
+    expect_ids(&f, "#1~2 #1 #2~2 #3 #01 #2");
+    f = WITH_IDS("a~2~2", "a~2", "a~2", "a~2");
+    expect_ids(&f, "a~2~2 a~2 a~2~3 a~2~4");
+}
+END_TEST
+
+// N counts calls in time, ~k uses in the output: here the second call is put out first.
+START_TEST(order_of_numbers)
+{
+    Fixture f = begin();
+    add_root(&f, "");
+    add_root(&f, "");
+    add_root(&f, "x");
+    add_root(&f, "x");
+    add_instance(&f, 1, 1, BB_PATTERN_NONE);
+    add_instance(&f, 0, 1, BB_PATTERN_NONE);
+    add_instance(&f, 3, 1, BB_PATTERN_NONE);
+    add_instance(&f, 2, 1, BB_PATTERN_NONE);
+    expect_ids(&f, "#2 #1 x x~2");
+}
+END_TEST
+
+START_TEST(parent_with_repeated_id)
+{
+    Fixture f = begin();
+    add_pattern(&f, 2, 1);
+    add_root(&f, "1");
+    add_call(&f, "2", add_root(&f, "1"), BB_CONFIDENCE_NONE);
+    add_instance(&f, 0, 1, 0);
+    add_instance(&f, 1, 2, 0);
+    char *text = written(&f, BB_VIEW_OPTIONS_DEFAULT);
+    ck_assert_ptr_nonnull(strstr(text, "\"parent\": \"1~2\""));
+    free(text);
+    end(&f);
+}
+END_TEST
+
+// Patterns: 0 has count 1 and total 30, 1 has 5 and 50, 2 has 2 and 80.
+static Fixture three_patterns(void)
+{
+    static const char *const ids[] = {"p0", "p1", "p2", "lost"};
+    static const guint32 patterns[] = {0, 1, 2, BB_PATTERN_NONE};
+    Fixture f = begin();
+    add_pattern(&f, 1, 30);
+    add_pattern(&f, 5, 10);
+    add_pattern(&f, 2, 40);
+    for (guint i = 0; i < 4; i++) {
+        add_root(&f, ids[i]);
+        add_instance(&f, i, 1, patterns[i]);
+    }
+    return f;
+}
+
+// "id=pattern" of each line.
+static void expect_ranks(BbViewOptions options, const char *expected)
+{
+    Fixture f = three_patterns();
+    char *text = written(&f, options);
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    g_autoptr(GString) ranks = g_string_new(NULL);
+    for (guint i = 0; lines[i] && *lines[i]; i++) {
+        const char *rank = strstr(lines[i], "\"pattern\": ") + strlen("\"pattern\": ");
+        const char *id = strstr(lines[i], "\"id\": \"") + strlen("\"id\": \"");
+        g_string_append_printf(ranks, "%.*s=%.*s ", (int)strcspn(id, "\""), id,
+                               (int)strcspn(rank, ","), rank);
+    }
+    ck_assert_str_eq(ranks->str, expected);
+    free(text);
+    end(&f);
+}
+
+START_TEST(ranks_and_selection)
+{
+    expect_ranks(BB_VIEW_OPTIONS_DEFAULT, "p0=3 p1=2 p2=1 lost=null ");
+    expect_ranks((BbViewOptions){.sort = BB_SORT_COUNT}, "p0=3 p1=1 p2=2 lost=null ");
+    expect_ranks((BbViewOptions){.sort = BB_SORT_MEAN}, "p0=2 p1=3 p2=1 lost=null ");
+    expect_ranks((BbViewOptions){.top = 2}, "p1=2 p2=1 ");
+    expect_ranks((BbViewOptions){.min_count = 2, .sort = BB_SORT_COUNT}, "p1=1 p2=2 ");
+    expect_ranks((BbViewOptions){.min_count = 100}, "");
+}
+END_TEST
+
+START_TEST(full_disk)
+{
+    Fixture f = three_patterns();
+    publish(&f);
+    FILE *out = fopen("/dev/full", "w");
+    ck_assert_ptr_nonnull(out);
+    BbViewOptions options = BB_VIEW_OPTIONS_DEFAULT;
+    g_autoptr(GError) error = NULL;
+    ck_assert(!bb_instances_write(f.paths, f.names, &options, out, &error));
+    ck_assert(g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NOSPC));
+    fclose(out);
+    end(&f);
+}
+END_TEST
+
+// Many ids, most of them used twice: all texts differ.
+START_TEST(many_repeats)
+{
+    Fixture f = begin();
+    for (guint i = 0; i < 20000; i++) {
+        char id[24];
+        g_snprintf(id, sizeof id, i % 3 ? "%u" : "x~%u", i * 7919 % 12000);
+        add_root(&f, i % 11 ? id : "");
+        add_instance(&f, i, 1, BB_PATTERN_NONE);
+    }
+    char *text = written(&f, BB_VIEW_OPTIONS_DEFAULT);
+    g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    for (const char *at = text; (at = strstr(at, "\"id\": \""));) {
+        at += strlen("\"id\": \"");
+        ck_assert(g_hash_table_add(seen, g_strndup(at, strcspn(at, "\""))));
+    }
+    ck_assert_uint_eq(g_hash_table_size(seen), 20000);
+    free(text);
+    end(&f);
+}
+END_TEST
+
+TEST_MAIN("instances", a_tree, without_return_or_confidence, nothing, repeated_ids, absent_ids,
+          ids_like_ours, order_of_numbers, parent_with_repeated_id, ranks_and_selection, full_disk,
+          many_repeats)

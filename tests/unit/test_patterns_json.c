@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Patterns as JSON, and the table of formats: the contract's keys, exact figures, defaults.
+#include "tests/unit/golden.h"
+#include "tests/unit/sample_paths.h"
+#include "tests/unit/test.h"
+#include "tests/unit/view_text.h"
+
+#include <string.h>
+
+START_TEST(golden)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = sample_paths(names);
+    char *text = view_text("json", paths, names, (BbViewOptions){.top = 2, .sort = BB_SORT_MEAN});
+    golden_check("viz/top2.json", text, strlen(text));
+    free(text);
+}
+END_TEST
+
+START_TEST(one_call)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = bb_paths_new();
+    paths->algorithm = "nesting";
+    BbPatternNode *root = bb_pattern_node_new(bb_names_intern(names, "WS2"), BB_NAME_NONE);
+    bb_stats_push(root->call_delay, 0);
+    bb_stats_push(root->latency, 1000000001);
+    root->self_total_ns = 1000000001;
+    root->errors = 1;
+    sample_pattern(paths, names, "C\"1", root)->shape = 0xabc;
+    paths->messages = 4;
+    paths->n_calls = 0;
+    paths->calls_unreturned = 1;
+    paths->returns_orphaned = 2;
+    paths->start_ns = START_NS;
+    paths->end_ns = START_NS + 5;
+    char *text = view_text("json", paths, names, BB_VIEW_OPTIONS_DEFAULT);
+    ck_assert_str_eq(
+        text,
+        "{\"bbpaths\": 1, \"algorithm\": \"nesting\", \"trace\": {\"messages\": 4, \"calls\": 0, "
+        "\"unmatched\": 3, \"start\": 1047680084.482205000, \"duration_s\": 0.000000005}, "
+        "\"left_out\": {\"patterns\": 0, \"instances\": 0, \"total_latency_s\": 0.000000000},\n"
+        "\"patterns\": [\n"
+        "{\"rank\": 1, \"count\": 1, \"total_latency_s\": 1.000000001, \"mean_latency_s\": "
+        "1.000000001, \"shape\": \"0000000000000abc\", \"root\": {\"node\": \"C\\\"1\", \"calls\": "
+        "[{\"node\": \"WS2\", \"op\": null, \"count\": 1, \"errors\": 1, \"self_total_s\": "
+        "1.000000001, \"call_delay_s\": {\"mean\": 0.000000000, \"min\": 0.000000000, \"max\": "
+        "0.000000000, \"stddev\": 0.000000000, \"p50\": 0.000000000, \"p90\": 0.000000000, "
+        "\"p99\": 0.000000000, \"count\": 1}, \"latency_s\": {\"mean\": 1.000000001, \"min\": "
+        "1.000000001, \"max\": 1.000000001, \"stddev\": 0.000000000, \"p50\": 1.000000001, "
+        "\"p90\": 1.000000001, \"p99\": 1.000000001, \"count\": 1}, \"calls\": []}]}}]}\n");
+    free(text);
+}
+END_TEST
+
+START_TEST(empty)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = bb_paths_new();
+    paths->algorithm = "nesting";
+    char *text = view_text("json", paths, names, BB_VIEW_OPTIONS_DEFAULT);
+    ck_assert_str_eq(
+        text,
+        "{\"bbpaths\": 1, \"algorithm\": \"nesting\", \"trace\": {\"messages\": 0, \"calls\": "
+        "0, \"unmatched\": 0, \"start\": null, \"duration_s\": 0.000000000}, "
+        "\"left_out\": {\"patterns\": 0, \"instances\": 0, \"total_latency_s\": "
+        "0.000000000},\n\"patterns\": []}\n");
+    free(text);
+}
+END_TEST
+
+static guint count_of(const char *text, const char *part)
+{
+    guint count = 0;
+    for (const char *at = text; (at = strstr(at, part)); at += strlen(part))
+        count++;
+    return count;
+}
+
+// DOT and text show ten patterns unless told otherwise, JSON all of them.
+START_TEST(default_tops)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = bb_paths_new();
+    paths->algorithm = "nesting";
+    for (guint i = 0; i < 12; i++) {
+        char client[8];
+        g_snprintf(client, sizeof client, "c%u", i);
+        sample_pattern(paths, names, client, sample_node(names, "S", "", 1, 0, MS));
+    }
+    char *dot = view_text("dot", paths, names, BB_VIEW_OPTIONS_DEFAULT);
+    ck_assert_uint_eq(count_of(dot, "subgraph cluster_"), 10);
+    ck_assert_ptr_nonnull(strstr(dot, "Top 10 of 12 patterns by total latency\\lLeft out: 2 "
+                                      "patterns, 2 instances, 17 % of the total latency"));
+    char *json = view_text("json", paths, names, BB_VIEW_OPTIONS_DEFAULT);
+    ck_assert_uint_eq(count_of(json, "\"rank\": "), 12);
+    char *text = view_text("text", paths, names, BB_VIEW_OPTIONS_DEFAULT);
+    ck_assert_uint_eq(count_of(text, "\n#"), 10);
+    free(dot);
+    free(json);
+    free(text);
+}
+END_TEST
+
+START_TEST(formats)
+{
+    gsize count = 0;
+    const BbViewFormat *list = bb_view_formats(&count);
+    ck_assert_str_eq(list[0].name, "dot");
+    for (gsize i = 0; i < count; i++) {
+        ck_assert_ptr_eq(bb_view_format_find(list[i].name), &list[i]);
+        ck_assert(*list[i].about && list[i].write);
+    }
+    static const struct {
+        const char *path, *name;
+    } cases[] = {{"a.svg", "svg"},
+                 {"/x.y/out.JSON", "json"},
+                 {"a.b.gv", "dot"},
+                 {"a.txt", "text"},
+                 {"a.png", "png"},
+                 {"x.pdf", "pdf"},
+                 {"dir.svg/out", NULL},
+                 {"svg", NULL},
+                 {"a.", NULL},
+                 {"a.jpeg", NULL},
+                 {"", NULL}};
+    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+        const BbViewFormat *format = bb_view_format_of_file(cases[i].path);
+        ck_assert_str_eq(format ? format->name : "-", cases[i].name ? cases[i].name : "-");
+    }
+    ck_assert(bb_view_format_find("png")->binary);
+    ck_assert(!bb_view_format_find("svg")->binary);
+    ck_assert_ptr_null(bb_view_format_find("SVG "));
+}
+END_TEST
+
+START_TEST(full_disk)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = sample_paths(names);
+    view_expect_full("json", paths, names);
+}
+END_TEST
+
+TEST_MAIN("patterns_json", golden, one_call, empty, default_tops, formats, full_disk)

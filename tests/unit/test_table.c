@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text table: golden texts, its width, that columns stand below each other, full disks.
+#include "tests/unit/golden.h"
+#include "tests/unit/sample_paths.h"
+#include "tests/unit/test.h"
+#include "tests/unit/view_text.h"
+#include "viz/caption.h"
+
+#include <string.h>
+
+START_TEST(golden)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = sample_paths(names);
+    char *text = view_text("text", paths, names, (BbViewOptions){.top = BB_TOP_ALL});
+    golden_check("viz/patterns.txt", text, strlen(text));
+    free(text);
+}
+END_TEST
+
+START_TEST(golden_left_out)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = sample_paths(names);
+    paths->free_messages = 5;
+    BbViewOptions options = {.top = 2, .sort = BB_SORT_MEAN, .min_count = 50};
+    char *text = view_text("text", paths, names, options);
+    golden_check("viz/left-out.txt", text, strlen(text));
+    free(text);
+}
+END_TEST
+
+START_TEST(golden_empty)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = bb_paths_new();
+    paths->algorithm = "nesting";
+    char *text = view_text("text", paths, names, BB_VIEW_OPTIONS_DEFAULT);
+    golden_check("viz/empty.txt", text, strlen(text));
+    free(text);
+}
+END_TEST
+
+START_TEST(narrow_enough)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = sample_paths(names);
+    char *text = view_text("text", paths, names, (BbViewOptions){.top = BB_TOP_ALL});
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    for (guint i = 0; lines[i]; i++) {
+        ck_assert_uint_le(bb_caption_width(lines[i]), 120);
+        ck_assert(!g_str_has_suffix(lines[i], " "));
+    }
+    free(text);
+}
+END_TEST
+
+// Wide and combining characters take the columns that a terminal gives them.
+START_TEST(columns_align)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = bb_paths_new();
+    BbPatternNode *root = sample_node(names, "\xe6\x97\xa5\xe6\x9c\xac", "", 1, 0, 10 * MS);
+    sample_call(root, sample_node(names, "e\xcc\x81t\xc3\xa9", "", 1, MS, 5 * MS));
+    sample_pattern(paths, names, "C", root);
+    char *text = view_text("text", paths, names, (BbViewOptions){.top = BB_TOP_ALL});
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    guint column = 0;
+    guint rows = 0;
+    for (guint i = 0; lines[i]; i++) {
+        const char *unit = strstr(lines[i], "0 ms ");
+        if (!g_str_has_prefix(lines[i], "  \xe6") && !g_str_has_prefix(lines[i], "  \xe2"))
+            continue;
+        g_autofree char *before = g_strndup(lines[i], (gsize)(unit - lines[i]));
+        ck_assert(column == 0 || column == bb_caption_width(before));
+        column = bb_caption_width(before);
+        rows++;
+    }
+    ck_assert_uint_eq(rows, 2);
+    free(text);
+}
+END_TEST
+
+START_TEST(full_disk)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = sample_paths(names);
+    view_expect_full("text", paths, names);
+}
+END_TEST
+
+TEST_MAIN("table", golden, golden_left_out, golden_empty, narrow_enough, columns_align, full_disk)

@@ -283,8 +283,11 @@ static gssize parse_stream(BbDialog *dialog, Dns *dns, const BbView *view)
 {
     Side *side = &dns->side[view->direction];
     end_passing(dialog, dns, side);
-    if (side->lost)
-        return find_start(dialog, side, view);
+    if (side->lost) {
+        gssize passed = find_start(dialog, side, view);
+        if (passed > 0 || side->lost)
+            return passed;
+    }
     if (view->length < PREFIX)
         return 0;
     BbCursor c = bb_cursor(view->data, view->length);

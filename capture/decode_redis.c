@@ -518,17 +518,24 @@ static void end_early(BbDialog *dialog, Redis *redis, BbDirection direction)
         reset_reply(redis);
 }
 
-// The bytes from `from` on are no message. Once commands were seen it is still Redis: a new start
-// is looked for.
-static gssize lose_place(BbDialog *dialog, Redis *redis, const BbView *view, gsize from)
+// What follows [from, at) is no message. Once commands were seen it is still Redis: the command
+// under way, or the reply to it, ends there, and a new start is looked for.
+static gssize lose_place(BbDialog *dialog, Redis *redis, const BbView *view, gsize from, gsize at)
 {
+    BbPart *part = part_of(redis, view->direction);
+    gsize next = next_start(view, at);
     if (!redis->certain && from == 0)
         return BB_PARSE_BAD;
+    if (!redis->certain) { // what came before was taken; the next call refuses
+        end_early(dialog, redis, view->direction);
+        return (gssize)from;
+    }
+    // A reply that cannot be read is one nevertheless: left open, its command would get the next.
+    bool reply = view->direction == BB_TO_CLIENT && bb_dialog_open_calls(dialog) > 0;
+    bb_part_add(part, view, from, reply ? next : at);
     end_early(dialog, redis, view->direction);
-    if (!redis->certain)
-        return (gssize)from; // what came before was taken; the next call refuses
     redis->lost[view->direction] = true;
-    return (gssize)MIN(next_start(view, from), view->length);
+    return (gssize)next;
 }
 
 static gssize parse(BbDialog *dialog, void *state, const BbView *view)
@@ -540,15 +547,18 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
     gsize at = 0, from = 0; // taken; of those, before the message under way
     if (!is_request && redis->rdb == RDB_SIZED)
         end_message(dialog, redis, view->direction); // all of it was skipped
-    if (redis->lost[view->direction])
-        return find_start(dialog, redis, view);
+    if (redis->lost[view->direction]) {
+        gssize passed = find_start(dialog, redis, view);
+        if (passed > 0 || redis->lost[view->direction])
+            return passed;
+    }
     while (at < view->length) {
         BbRespItem item = {0};
         const guint8 *data = view->data + at;
         gssize taken = is_request ? take_request(dialog, redis, data, view->length - at, &item)
                                   : take_reply(dialog, redis, data, view->length - at, &item);
         if (taken < 0)
-            return lose_place(dialog, redis, view, from);
+            return lose_place(dialog, redis, view, from, at);
         if (taken == 0)
             break;
         at += (gsize)taken;

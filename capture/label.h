@@ -29,6 +29,7 @@ gsize bb_label_http(char *out, const guint8 *method, gsize method_length, const 
 // "BEGIN".
 gsize bb_label_sql(char *out, const guint8 *sql, gsize length);
 
+// type and name are texts: name in presentation format (RFC 1035, section 5.1), which is printable.
 // A domain name below the registered domain varies: "A *.example.com" where the first label holds
 // digits or is long, else "A www.example.com".
 gsize bb_label_dns(char *out, const char *type, const char *name);

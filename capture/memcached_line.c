@@ -274,6 +274,14 @@ static bool is_value_error(const guint8 *line, gsize length)
     return false;
 }
 
+static const Answer *find_answer(const Word *word)
+{
+    for (gsize i = 0; i < G_N_ELEMENTS(answers); i++)
+        if (word_is(word, answers[i].word))
+            return &answers[i];
+    return NULL;
+}
+
 BbMemcachedLine bb_memcached_line(const guint8 *line, gsize length)
 {
     Words words = split(line, length);
@@ -286,16 +294,14 @@ BbMemcachedLine bb_memcached_line(const guint8 *line, gsize length)
         result.kind = BB_MEMCACHED_ANSWER;
         result.status = "ok";
     }
-    for (gsize i = 0; i < G_N_ELEMENTS(answers); i++) {
-        const Answer *answer = &answers[i];
-        if (!word_is(first, answer->word))
-            continue;
-        if (answer->has_data) {
-            result.has_data = words.count > answer->length_at &&
-                              read_length(&words.word[answer->length_at], &result.data_length);
-            if (!result.has_data)
-                return result;
-        }
+    const Answer *answer = find_answer(first);
+    if (answer && answer->has_data) {
+        result.has_data = words.count > answer->length_at &&
+                          read_length(&words.word[answer->length_at], &result.data_length);
+        if (!result.has_data)
+            return result;
+    }
+    if (answer) {
         result.kind = answer->kind;
         result.status = answer->status;
         result.own = answer->own && words.clean;
@@ -332,11 +338,9 @@ static BbMatch probe_open_line(const guint8 *data, gsize length)
     BbMemcachedCommand command = bb_memcached_command(data, text, true);
     if (command.valid && command.kind == BB_MEMCACHED_RETRIEVE && text > GET_BELIEVED)
         return BB_MATCH_REQUEST;
-    bool reply = bb_memcached_line(data, (gsize)(space - data)).word &&
-                 word_begins(data, (gsize)(space - data));
-    return (command.valid || (reply && split(data, text).clean)) && text < BB_MEMCACHED_LINE_MAX
-               ? BB_MATCH_MORE
-               : BB_MATCH_NO;
+    Word first = {.text = data, .length = (gsize)(space - data)};
+    bool reply = find_answer(&first) && split(data, text).clean;
+    return (command.valid || reply) && text < BB_MEMCACHED_LINE_MAX ? BB_MATCH_MORE : BB_MATCH_NO;
 }
 
 BbMatch bb_memcached_probe(const guint8 *data, gsize length)

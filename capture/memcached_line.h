@@ -6,7 +6,9 @@
 #include "capture/decoder.h"
 
 #define BB_MEMCACHED_KEY_MAX 250u
-#define BB_MEMCACHED_LINE_MAX 8192u      // bytes of a line that is waited for
+// Bytes of a line that is waited for. memcached itself takes no longer ones, but for the keys of a
+// get.
+#define BB_MEMCACHED_LINE_MAX 2048u
 #define BB_MEMCACHED_DATA_MAX (1u << 30) // bytes of a value
 
 typedef enum {

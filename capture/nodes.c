@@ -149,7 +149,8 @@ bool bb_nodes_load(BbNodes *nodes, const char *path, GError **error)
     bool loaded = load_lines(nodes, file, name, error);
     fclose(file);
     if (loaded && damage) {
-        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "%s", damage);
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "%s: a part of the names is missing",
+                    damage);
         return false;
     }
     return loaded;

@@ -9,10 +9,11 @@
 #define PROBE_ARGUMENTS (1024 * 1024)
 #define PROBE_LINE 256u
 
-static bool is_text(const guint8 *data, gsize length)
+// highest: the largest byte that is text.
+static bool is_text(const guint8 *data, gsize length, guint8 highest)
 {
     for (gsize i = 0; i < length; i++)
-        if (data[i] < ' ' && data[i] != '\t')
+        if ((data[i] < ' ' && data[i] != '\t') || data[i] > highest)
             return false;
     return true;
 }
@@ -31,7 +32,7 @@ static BbMatch probe_inline(const guint8 *data, gsize length)
     gsize line = end ? (gsize)(end - data) : length;
     if (line > word && data[line - 1] == '\r')
         line--;
-    if (!whole || (line > word && data[word] != ' ') || !is_text(data, line))
+    if (!whole || (line > word && data[word] != ' ') || !is_text(data, line, 0xff))
         return BB_MATCH_NO;
     return BB_MATCH_MAYBE;
 }
@@ -70,13 +71,13 @@ static bool is_redis_text(const guint8 *line, gsize length)
 
 static BbMatch probe_reply(const guint8 *data, gsize length)
 {
-    static const char hello[] = "$6\r\nserver\r\n";
+    static const char hello[] = "$6\r\nserver\r\n", types[] = "+-:$*%~>|_#,(=!";
     BbResp resp = {0};
     BbRespItem item;
     const guint8 *end = memchr(data, '\n', MIN(length, PROBE_LINE));
     gsize line = end ? (gsize)(end - data) : length;
     gsize text = line > 1 && data[line - 1] == '\r' ? line - 1 : line;
-    if (!is_text(data, text) || (!end && length >= PROBE_LINE))
+    if (!is_text(data, text, '~') || (!end && length >= PROBE_LINE))
         return BB_MATCH_NO;
     gssize head = bb_resp_next(&resp, data, length, 0, &item);
     if (head <= 0)
@@ -84,6 +85,8 @@ static BbMatch probe_reply(const guint8 *data, gsize length)
     if (item.type == ':' && !(item.length && g_ascii_isdigit(item.text[item.length - 1])))
         return BB_MATCH_NO;
     BbCursor rest = bb_cursor(data + line + 1, length - line - 1);
+    if (resp.done && !item.number && rest.left && !memchr(types, rest.at[0], strlen(types)))
+        return BB_MATCH_NO; // the next reply is none
     const guint8 *first = bb_cursor_take(&rest, strlen(hello));
     if (item.type == '%' && first && memcmp(first, hello, strlen(hello)) == 0)
         return BB_MATCH_REPLY;

@@ -4,14 +4,14 @@
 #include "capture/source_kind.h"
 #include "data/input.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <stdio_ext.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define STDIO_BYTES ((gsize)1024 * 1024)
-#define HEAD_BYTES 32
+#define HEAD_BYTES 24 // a pipe may hold no more than the header of pcap for long
 
 // After so many frames that the filter refused the caller gets a chance to look around (signals).
 #define REFUSED_IN_A_ROW 65536
@@ -95,14 +95,15 @@ static FILE *open_stream(FileSource *source, const char *path, guint8 head[HEAD_
     g_autoptr(BbInput) input = bb_input_open(path, error);
     if (!input)
         return NULL;
+    g_free(source->name);
     source->name = g_strdup(bb_input_name(input));
     *head_length = bb_input_peek(input, head, HEAD_BYTES);
     if (*head_length == 0 && bb_input_damage(input)) {
-        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "%s; nothing could be read",
-                    bb_input_damage(input));
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
+                    "%s: nothing could be read, fetch or make it again", bb_input_damage(input));
         return NULL;
     }
-    source->position = dup(bb_input_descriptor(input));
+    source->position = fcntl(bb_input_descriptor(input), F_DUPFD_CLOEXEC, 0);
     FILE *file = bb_input_take_file(input, &source->damage, error);
     if (!file)
         return NULL;
@@ -153,7 +154,8 @@ static pcap_t *open_pcap(FileSource *source, const char *path, GError **error)
 static bool open_next(FileSource *source, GError **error)
 {
     const char *path = *source->files++;
-    g_clear_pointer(&source->name, g_free);
+    g_free(source->name);
+    source->name = g_strdup(path);
     source->pcap = open_pcap(source, path, error);
     if (!source->pcap ||
         (source->filter &&

@@ -3,7 +3,6 @@
 // frames as they come, and what the kernel dropped.
 #include "capture/source_kind.h"
 
-#include <errno.h>
 #include <net/if.h>
 #include <poll.h>
 #include <string.h>

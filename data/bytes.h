@@ -54,8 +54,23 @@ static inline guint64 bb_bytes_u64(BbBytes *bytes)
     return bb_bytes_number(bytes, 8);
 }
 
+// A text that ends with a NUL, and its length without it; NULL where no NUL comes.
+static inline const char *bb_bytes_text(BbBytes *bytes, gsize *length)
+{
+    const guint8 *end = bytes->failed || !bytes->left ? NULL : memchr(bytes->at, 0, bytes->left);
+    *length = end ? (gsize)(end - bytes->at) : 0;
+    const guint8 *text = bb_bytes_take(bytes, end ? *length + 1 : bytes->left + 1);
+    return (const char *)text;
+}
+
 static inline void bb_bytes_append(GByteArray *out, guint64 value, gsize size)
 {
     value = GUINT64_TO_LE(value);
     g_byte_array_append(out, (const guint8 *)&value, (guint)size);
+}
+
+static inline void bb_bytes_put_u32(guint8 *at, guint32 value)
+{
+    value = GUINT32_TO_LE(value);
+    memcpy(at, (const guint8 *)&value, sizeof value);
 }

@@ -91,11 +91,9 @@ static void raw_take(BbInput *input, gsize count)
 static void break_off(BbInput *input, const char *what, const char *reason)
 {
     input->ended = true;
-    input->damage =
-        g_strdup_printf("%s: the %s data %s byte %" G_GUINT64_FORMAT "%s%s%s; what comes before it "
-                        "was read",
-                        input->name, input->unpacker->name, what, input->raw_taken,
-                        reason ? " (" : "", reason ? reason : "", reason ? ")" : "");
+    input->damage = g_strdup_printf("%s: the %s data %s byte %" G_GUINT64_FORMAT "%s%s%s",
+                                    input->name, input->unpacker->name, what, input->raw_taken,
+                                    reason ? " (" : "", reason ? reason : "", reason ? ")" : "");
 }
 
 // Between two streams: zeros are padding (of tapes, and of xz), anything else must begin a stream.

@@ -6,7 +6,7 @@
 
 #define BB_BBT_VERSION 1u
 #define BB_BBT_HEAD_SIZE 16u       // magic, u16 version, u16 size of the head, u32 checksum
-#define BB_BBT_BLOCK_HEAD_SIZE 24u // type, flags, stored size, raw size, two checksums; all u32
+#define BB_BBT_BLOCK_HEAD_SIZE 20u // type, flags, size, checksums of content and head; all u32
 #define BB_BBT_BLOCK_MAX (16u << 20)
 
 // Types of blocks: four upper-case letters, the first one in the lowest byte.
@@ -16,8 +16,6 @@
 #define BB_BBT_MESSAGES BB_BBT_TYPE('M', 'E', 'S', 'G')
 #define BB_BBT_LOSSES BB_BBT_TYPE('L', 'O', 'S', 'S')
 #define BB_BBT_DONE BB_BBT_TYPE('D', 'O', 'N', 'E')
-
-#define BB_BBT_FLAG_ZSTD 1u
 
 #define BB_BBT_WRITE_MESSAGES 8192u // a block, when written
 #define BB_BBT_READ_MESSAGES 65536u // a block at most, when read
@@ -46,7 +44,8 @@ typedef enum {
     BB_BBT_OBSERVER,
     BB_BBT_CONN, // 1 + place in the block's list of connections, 0 for none
     BB_BBT_OFFSET,
-    BB_BBT_CONN_LIST, // texts, each ended by a NUL; not a column of numbers
+    BB_BBT_CONN_LIST, // texts, each ended by a NUL
+    BB_BBT_NAME_LIST, // likewise, in a block of names
     BB_BBT_COLUMNS,
 } BbBbtColumnId;
 
@@ -68,4 +67,17 @@ static inline guint64 bb_bbt_absent(BbBbtColumnId id)
     default:
         return 0;
     }
+}
+
+// Where the next message of a connection begins if no byte comes between: what offsets are written
+// as differences to. conn, sender and receiver are values of the columns; 0 stands at a block's
+// begin.
+static inline gsize bb_bbt_stream_of(guint64 conn, guint64 sender, guint64 receiver)
+{
+    return 2 * conn + (sender < receiver);
+}
+
+static inline guint64 bb_bbt_stream_next(guint64 offset, guint64 bytes)
+{
+    return bytes == BB_BYTES_NONE ? offset : offset + bytes;
 }

@@ -7,8 +7,6 @@
 
 #include "data/crc32c.h"
 
-#include <zstd.h>
-
 #define SCAN_SIZE ((gsize)64 << 10)
 
 struct BbBbtBlocks {
@@ -16,15 +14,12 @@ struct BbBbtBlocks {
     guint8 *buffer;
     gsize start, end, room; // buffer[start .. end) is read, but not yet taken
     bool at_end;            // of the input
-    guint8 *raw;            // of the last block, where it was packed
-    gsize raw_room;
-    ZSTD_DCtx *zstd;
     guint64 damaged, skipped;
     bool another; // the head of another file was met in place of a block
 };
 
 typedef struct {
-    guint32 type, flags, stored, raw, checksum;
+    guint32 type, flags, size, checksum;
 } BlockHead;
 
 void bb_bbt_blocks_free(BbBbtBlocks *blocks)
@@ -32,8 +27,6 @@ void bb_bbt_blocks_free(BbBbtBlocks *blocks)
     if (!blocks)
         return;
     g_free(blocks->buffer);
-    g_free(blocks->raw);
-    ZSTD_freeDCtx(blocks->zstd);
     g_free(blocks);
 }
 
@@ -123,7 +116,6 @@ BbBbtBlocks *bb_bbt_blocks_open(BbInput *input, GError **error)
 {
     BbBbtBlocks *blocks = g_new0(BbBbtBlocks, 1);
     blocks->input = input;
-    blocks->zstd = ZSTD_createDCtx();
     if (read_head(blocks, error))
         return blocks;
     bb_bbt_blocks_free(blocks);
@@ -146,37 +138,10 @@ static bool parse_head(const guint8 *at, BlockHead *head)
     if (!is_type(head->type)) // most places of a scan end here
         return false;
     head->flags = bb_bytes_u32(&bytes);
-    head->stored = bb_bytes_u32(&bytes);
-    head->raw = bb_bytes_u32(&bytes);
+    head->size = bb_bytes_u32(&bytes);
     head->checksum = bb_bytes_u32(&bytes);
-    return head->stored <= BB_BBT_BLOCK_MAX && head->raw <= BB_BBT_BLOCK_MAX &&
+    return head->size <= BB_BBT_BLOCK_MAX &&
            bb_bytes_u32(&bytes) == bb_crc32c(0, at, BB_BBT_BLOCK_HEAD_SIZE - 4);
-}
-
-static bool unpack(BbBbtBlocks *blocks, const BlockHead *head, const guint8 *stored)
-{
-    if (head->raw > blocks->raw_room) {
-        blocks->raw_room = head->raw;
-        blocks->raw = g_realloc(blocks->raw, blocks->raw_room);
-    }
-    return ZSTD_decompressDCtx(blocks->zstd, blocks->raw, blocks->raw_room, stored, head->stored) ==
-           head->raw;
-}
-
-// Checks and unpacks the content of a block.
-static bool open_block(BbBbtBlocks *blocks, const BlockHead *head, const guint8 *stored,
-                       BbBytes *bytes)
-{
-    if (bb_crc32c(0, stored, head->stored) != head->checksum)
-        return false;
-    if (head->flags == BB_BBT_FLAG_ZSTD) {
-        if (!unpack(blocks, head, stored))
-            return false;
-        *bytes = (BbBytes){.at = blocks->raw, .left = head->raw};
-        return true;
-    }
-    *bytes = (BbBytes){.at = stored, .left = head->stored};
-    return head->flags == 0 && head->stored == head->raw;
 }
 
 // Steps to the next good head of a block, *head. Returns false at the end, where another file
@@ -208,17 +173,18 @@ bool bb_bbt_blocks_next(BbBbtBlocks *blocks, guint32 *type, BbBytes *bytes, GErr
 {
     BlockHead head;
     while (find_head(blocks, &head, error)) {
-        gsize size = BB_BBT_BLOCK_HEAD_SIZE + (gsize)head.stored;
+        gsize size = BB_BBT_BLOCK_HEAD_SIZE + (gsize)head.size;
         if (!fill(blocks, size, error))
             return false;
         if (available(blocks) < size) {
             skip(blocks, available(blocks));
             return false;
         }
-        const guint8 *stored = blocks->buffer + blocks->start + BB_BBT_BLOCK_HEAD_SIZE;
-        *type = head.type;
-        if (open_block(blocks, &head, stored, bytes)) {
+        const guint8 *content = blocks->buffer + blocks->start + BB_BBT_BLOCK_HEAD_SIZE;
+        if (head.flags == 0 && bb_crc32c(0, content, head.size) == head.checksum) {
             blocks->start += size;
+            *type = head.type;
+            *bytes = (BbBytes){.at = content, .left = head.size};
             return true;
         }
         blocks->damaged++;

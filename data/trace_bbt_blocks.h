@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The blocks of a .bbt file (bbt(5), BLOCKS): reads the whole ones, steps over the others.
-// Memory: two buffers of a block, each at most BB_BBT_BLOCK_MAX. Inside data/ only.
+// Memory: a buffer of a block, at most BB_BBT_BLOCK_MAX. Inside data/ only.
 #pragma once
 
 #include "data/bytes.h"
@@ -13,11 +13,11 @@ typedef struct BbBbtBlocks BbBbtBlocks;
 BbBbtBlocks *bb_bbt_blocks_open(BbInput *input, GError **error);
 void bb_bbt_blocks_free(BbBbtBlocks *blocks);
 
-// Reads the next whole block: its type, and its bytes, unpacked and lent until the next call.
+// Reads the next whole block: its type, and its bytes, lent until the next call.
 // Returns false at the end, or with an error when reading fails.
 bool bb_bbt_blocks_next(BbBbtBlocks *blocks, guint32 *type, BbBytes *bytes, GError **error);
 
-// Blocks that were stepped over because they are damaged, or packed in a manner we do not know.
+// Blocks that were stepped over because they are damaged, or have flags that we do not know.
 guint64 bb_bbt_blocks_damaged(const BbBbtBlocks *blocks);
 // Bytes of these, and of what was no block at all.
 guint64 bb_bbt_blocks_skipped(const BbBbtBlocks *blocks);

@@ -1,34 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
-// A column of a block of messages: numbers as differences to a base, as narrow as they allow
-// (bbt(5), COLUMNS). Inside data/ only.
+// A column of a block of messages: numbers as differences to what is expected, cut into planes of
+// bytes, each packed where that helps (bbt(5), COLUMNS). Inside data/ only.
 #pragma once
 
 #include "data/bytes.h"
 
-// What of it was not unpacked yet. The bytes are lent from the block.
+// How a number v[i] comes from the packed number p[i]:
+typedef enum {
+    BB_BBT_PLAIN,    // base + p[i]
+    BB_BBT_DELTA,    // v[i - 1] + base + p[i], where v[-1] is start
+    BB_BBT_NULLABLE, // base + p[i] - 1, absent where p[i] is 0
+    BB_BBT_STREAM,   // next + base + p[i], where next is the end of the message before it in the
+                     // same direction of the same connection
+    BB_BBT_TRANSFORMS,
+} BbBbtTransform;
+
+// ---- packing
+
+typedef struct BbBbtPacker BbBbtPacker;
+
+// For columns of up to most numbers.
+BbBbtPacker *bb_bbt_packer_new(gsize most);
+void bb_bbt_packer_free(BbBbtPacker *packer);
+
+// Appends the column of that id, or nothing where all values are absent.
+void bb_bbt_packer_numbers(BbBbtPacker *packer, GByteArray *out, guint8 id, const guint64 *values,
+                           gsize count, guint64 absent);
+
+// Appends a column by BB_BBT_STREAM: values are less next.
+void bb_bbt_packer_stream(BbBbtPacker *packer, GByteArray *out, guint8 id, const guint64 *values,
+                          gsize count);
+
+// Appends a column that is bytes.
+void bb_bbt_packer_bytes(BbBbtPacker *packer, GByteArray *out, guint8 id, const guint8 *bytes,
+                         gsize size);
+
+// ---- unpacking
+
+// What of a column was not unpacked yet.
 typedef struct BbBbtColumn {
     guint8 id, transform, width;
     guint64 base, start;
-    const guint8 *bytes;
-    gsize size;
+    gsize count;
+    BbBytes stored;          // lent from the block
+    const guint8 *planes[8]; // the next byte of each
 } BbBbtColumn;
 
-// Appends the column of that id, or nothing where all values are absent.
-void bb_bbt_column_pack(GByteArray *out, guint8 id, const guint64 *values, gsize count,
-                        guint64 absent);
+typedef struct BbBbtUnpacker BbBbtUnpacker;
 
-// Appends a column that is not numbers.
-void bb_bbt_column_pack_bytes(GByteArray *out, guint8 id, const guint8 *bytes, gsize size);
+BbBbtUnpacker *bb_bbt_unpacker_new(void);
+void bb_bbt_unpacker_free(BbBbtUnpacker *unpacker);
 
-// Takes the head and the bytes of a column. Returns false where the block ends within it.
+// Forgets the columns of the block before: their planes are lent until then.
+void bb_bbt_unpacker_clear(BbBbtUnpacker *unpacker);
+
+// Takes the next column of a block. Returns false where the block ends within it.
 bool bb_bbt_column_take(BbBytes *block, BbBbtColumn *column);
 
-// Are these count numbers, by a transform that we know?
-bool bb_bbt_column_is_numbers(const BbBbtColumn *column, gsize count);
+// Unpacks its planes. Returns false where they are not count numbers by a transform that we know.
+bool bb_bbt_column_open(BbBbtColumn *column, BbBbtUnpacker *unpacker, gsize count);
 
-// Is it one value, for all rows?
-bool bb_bbt_column_is_constant(const BbBbtColumn *column);
+// Unpacks a column of bytes: *bytes is lent until the unpacker is cleared.
+bool bb_bbt_column_open_bytes(BbBbtColumn *column, BbBbtUnpacker *unpacker, BbBytes *bytes);
 
-// Puts its next count numbers into values, and steps over them. bb_bbt_column_is_numbers must have
-// found that it has as many.
+// Puts its next count numbers into values, and steps over them. By BB_BBT_STREAM they are less
+// next.
 void bb_bbt_column_unpack(BbBbtColumn *column, guint64 *values, gsize count, guint64 absent);

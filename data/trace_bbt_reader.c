@@ -21,8 +21,10 @@ typedef struct {
 
     // The block of messages that is being handed out: the columns as they are packed, and a batch
     // of rows as numbers, few enough to stay in the processor's cache.
-    BbBbtColumn packed[BB_BBT_COLUMNS];
+    BbBbtUnpacker *unpacker;
+    BbBbtColumn columns[BB_BBT_COLUMNS];
     GPtrArray *conns;           // texts in the block; NULL as the first
+    GArray *next;               // by bb_bbt_stream_of
     gsize rows_left;            // behind the batch
     gsize row, rows;            // of the batch: the next one, and how many
     gsize mask[BB_BBT_COLUMNS]; // row i is values[id][i & mask[id]]: 0 for a constant
@@ -40,7 +42,10 @@ static BbTraceReader *bbt_open(BbInput *input, GError **error)
     reader->names = g_array_new(FALSE, FALSE, sizeof(guint32));
     guint32 none = BB_NAME_NONE;
     g_array_append_val(reader->names, none);
+    reader->unpacker = bb_bbt_unpacker_new();
     reader->conns = g_ptr_array_new();
+    g_ptr_array_add(reader->conns, NULL);
+    reader->next = g_array_new(FALSE, TRUE, sizeof(guint64));
     return &reader->base;
 }
 
@@ -49,20 +54,19 @@ static void bbt_free(BbTraceReader *base)
     BbtReader *reader = (BbtReader *)base;
     bb_bbt_blocks_free(reader->blocks);
     g_array_unref(reader->names);
+    bb_bbt_unpacker_free(reader->unpacker);
     g_ptr_array_unref(reader->conns);
+    g_array_unref(reader->next);
     g_free(reader);
 }
 
 // ---- names and counters -------------------------------------------------------------------------
 
 // Blocks of names that were lost leave names that are not known.
-static bool take_name(BbtReader *reader, guint32 name, BbBytes *block)
+static bool take_name(BbtReader *reader, guint64 name, const char *text, gsize length)
 {
-    gsize size = bb_bytes_u32(block);
-    const guint8 *text = bb_bytes_take(block, size);
-    if (!text || size == 0 || memchr(text, '\0', size) || name >= BB_BBT_NAMES_MAX ||
-        name > reader->names->len + NAMES_GAP_MAX ||
-        reader->names_text + size > BB_BBT_NAMES_TEXT_MAX)
+    if (length == 0 || name >= BB_BBT_NAMES_MAX || name > reader->names->len + NAMES_GAP_MAX ||
+        reader->names_text + length > BB_BBT_NAMES_TEXT_MAX)
         return false;
     const guint32 unknown = UNKNOWN;
     while (reader->names->len <= name)
@@ -70,38 +74,40 @@ static bool take_name(BbtReader *reader, guint32 name, BbBytes *block)
     guint32 *known = &g_array_index(reader->names, guint32, name);
     if (*known != UNKNOWN)
         return false;
-    *known = bb_names_intern_len(reader->base.names, (const char *)text, size);
-    reader->names_text += size;
+    *known = bb_names_intern_len(reader->base.names, text, length);
+    reader->names_text += length;
     return true;
 }
 
 static bool take_names(BbtReader *reader, BbBytes *block)
 {
-    guint32 first = bb_bytes_u32(block), count = bb_bytes_u32(block);
-    if (first >= BB_BBT_NAMES_MAX || count > BB_BBT_NAMES_MAX)
+    guint64 name = bb_bytes_u32(block);
+    BbBbtColumn list;
+    BbBytes texts;
+    bb_bbt_unpacker_clear(reader->unpacker);
+    if (!bb_bbt_column_take(block, &list) || list.id != BB_BBT_NAME_LIST ||
+        !bb_bbt_column_open_bytes(&list, reader->unpacker, &texts))
         return false;
-    for (guint32 i = 0; i < count; i++) {
-        if (!take_name(reader, first + i, block))
+    while (texts.left > 0) {
+        gsize length = 0;
+        const char *text = bb_bytes_text(&texts, &length);
+        if (!text || !take_name(reader, name++, text, length))
             return false;
     }
-    return !block->failed;
+    return true;
 }
 
 static bool take_losses(BbtReader *reader, BbBytes *block)
 {
-    guint32 count = bb_bytes_u32(block);
-    for (guint32 i = 0; i < count; i++) {
+    while (block->left > 0) {
+        gsize length = 0;
         guint64 value = bb_bytes_u64(block);
-        gsize size = bb_bytes_u32(block);
-        const guint8 *text = bb_bytes_take(block, size);
-        if (!text)
-            return false;
-        g_autofree char *name = g_strndup((const char *)text, size);
-        if (!bb_trace_is_counter_name(name))
+        const char *name = bb_bytes_text(block, &length);
+        if (!name || !bb_trace_is_counter_name(name))
             return false;
         bb_counters_add(reader->base.counters, name, value);
     }
-    return !block->failed;
+    return true;
 }
 
 static bool take_done(BbtReader *reader, BbBytes *block)
@@ -125,6 +131,11 @@ static void mark_bad(BbtReader *reader, BbBbtColumnId id, gsize row)
         memset(reader->bad, 1, reader->rows);
 }
 
+static inline guint64 value_at(const BbtReader *reader, BbBbtColumnId id, gsize row)
+{
+    return reader->values[id][row & reader->mask[id]];
+}
+
 static gsize values_of(const BbtReader *reader, BbBbtColumnId id)
 {
     return reader->mask[id] ? reader->rows : 1;
@@ -132,16 +143,33 @@ static gsize values_of(const BbtReader *reader, BbBbtColumnId id)
 
 static void unpack_column(BbtReader *reader, BbBbtColumnId id)
 {
-    BbBbtColumn *packed = &reader->packed[id];
+    BbBbtColumn *column = &reader->columns[id];
     guint64 absent = bb_bbt_absent(id);
     reader->mask[id] = 0;
-    if (!packed->bytes) {
+    if (column->id == 0) {
         reader->values[id][0] = absent;
-    } else if (bb_bbt_column_is_constant(packed)) {
-        reader->values[id][0] = packed->base;
+    } else if (column->width == 0 && column->transform == BB_BBT_PLAIN) {
+        reader->values[id][0] = column->base;
     } else {
         reader->mask[id] = G_MAXSIZE;
-        bb_bbt_column_unpack(packed, reader->values[id], reader->rows, absent);
+        bb_bbt_column_unpack(column, reader->values[id], reader->rows, absent);
+    }
+}
+
+// Makes offsets of what is less the next one of their connection and direction. The connections
+// were checked; the names are still those of the file.
+static void make_offsets(BbtReader *reader)
+{
+    if (reader->columns[BB_BBT_OFFSET].transform != BB_BBT_STREAM)
+        return;
+    guint64 *offsets = reader->values[BB_BBT_OFFSET];
+    for (gsize i = 0; i < reader->rows; i++) {
+        guint64 conn = reader->bad[i] ? 0 : value_at(reader, BB_BBT_CONN, i);
+        gsize stream = bb_bbt_stream_of(conn, value_at(reader, BB_BBT_SENDER, i),
+                                        value_at(reader, BB_BBT_RECEIVER, i));
+        guint64 *next = &g_array_index(reader->next, guint64, stream);
+        offsets[i] += *next;
+        *next = bb_bbt_stream_next(offsets[i], value_at(reader, BB_BBT_BYTES, i));
     }
 }
 
@@ -220,11 +248,12 @@ static void next_batch(BbtReader *reader)
     memset(reader->bad, 0, reader->rows);
     for (guint id = BB_BBT_TIME; id < BB_BBT_CONN_LIST; id++)
         unpack_column(reader, id);
+    check_below(reader, BB_BBT_CONN, reader->conns->len);
+    make_offsets(reader);
     check_below(reader, BB_BBT_TIME, (guint64)G_MAXINT64 + 1);
     make_times(reader, BB_BBT_RECV);
     make_times(reader, BB_BBT_END);
     check_kinds(reader);
-    check_below(reader, BB_BBT_CONN, reader->conns->len);
     map_forms(reader, BB_BBT_ID_FORM);
     map_forms(reader, BB_BBT_PATH_FORM);
     map_forms(reader, BB_BBT_PARENT_FORM);
@@ -232,49 +261,53 @@ static void next_batch(BbtReader *reader)
         map_names(reader, id);
 }
 
-static bool take_conns(BbtReader *reader, const BbBbtColumn *packed)
+// The list of connections: no more than messages.
+static bool take_conns(BbtReader *reader, BbBbtColumn *list, gsize rows)
 {
+    BbBytes texts = {0};
     g_ptr_array_set_size(reader->conns, 1); // [0] is NULL
-    const char *at = (const char *)packed->bytes;
-    gsize left = packed->size;
-    if (left > 0 && at[left - 1] != '\0')
+    if (list->id != 0 && !bb_bbt_column_open_bytes(list, reader->unpacker, &texts))
         return false;
-    while (left > 0) {
-        gsize size = strlen(at) + 1;
-        g_ptr_array_add(reader->conns, (gpointer)at);
-        at += size;
-        left -= size;
+    while (texts.left > 0) {
+        gsize length = 0;
+        const char *text = bb_bytes_text(&texts, &length);
+        if (!text || reader->conns->len > rows)
+            return false;
+        g_ptr_array_add(reader->conns, (gpointer)text);
     }
+    g_array_set_size(reader->next, 0);
+    g_array_set_size(reader->next, 2 * reader->conns->len);
     return true;
 }
 
 // Takes the columns that we know; others are for later versions.
-static bool take_columns(BbtReader *reader, BbBytes *block, guint32 count, gsize rows)
+static bool take_columns(BbtReader *reader, BbBytes *block, gsize rows)
 {
-    memset(reader->packed, 0, sizeof reader->packed);
-    for (guint32 i = 0; i < count; i++) {
+    BbBbtColumn *columns = reader->columns;
+    memset(columns, 0, sizeof reader->columns);
+    bb_bbt_unpacker_clear(reader->unpacker);
+    while (block->left > 0) {
         BbBbtColumn column;
         if (!bb_bbt_column_take(block, &column))
             return false;
-        if (column.id == 0 || column.id >= BB_BBT_COLUMNS)
+        if (column.id == 0 || column.id > BB_BBT_CONN_LIST)
             continue;
-        if (reader->packed[column.id].bytes ||
-            (column.id != BB_BBT_CONN_LIST && !bb_bbt_column_is_numbers(&column, rows)))
+        if (columns[column.id].id != 0 ||
+            (column.id != BB_BBT_CONN_LIST &&
+             !bb_bbt_column_open(&column, reader->unpacker, rows)) ||
+            (column.transform == BB_BBT_STREAM && column.id != BB_BBT_OFFSET))
             return false;
-        reader->packed[column.id] = column;
+        columns[column.id] = column;
     }
-    return reader->packed[BB_BBT_TIME].bytes != NULL;
+    return columns[BB_BBT_TIME].id != 0 && take_conns(reader, &columns[BB_BBT_CONN_LIST], rows);
 }
 
 static bool take_messages(BbtReader *reader, BbBytes *block)
 {
     guint64 first = bb_bytes_u64(block);
-    guint32 rows = bb_bytes_u32(block), columns = bb_bytes_u32(block);
+    guint32 rows = bb_bytes_u32(block);
     if (block->failed || first < reader->expected || first > G_MAXINT64 || rows == 0 ||
-        rows > BB_BBT_READ_MESSAGES)
-        return false;
-    if (!take_columns(reader, block, columns, rows) ||
-        !take_conns(reader, &reader->packed[BB_BBT_CONN_LIST]))
+        rows > BB_BBT_READ_MESSAGES || !take_columns(reader, block, rows))
         return false;
     reader->rows_left = rows;
     reader->lost += first - reader->expected;
@@ -328,11 +361,6 @@ static void note_end(BbtReader *reader)
         bb_trace_reader_add_damage(base, "what follows the end mark is not read");
     if (unpacking)
         bb_trace_reader_add_damage(base, "%s", unpacking);
-}
-
-static inline guint64 value_at(const BbtReader *reader, BbBbtColumnId id, gsize row)
-{
-    return reader->values[id][row & reader->mask[id]];
 }
 
 static inline BbId id_at(const BbtReader *reader, BbBbtColumnId form, gsize row)

@@ -6,9 +6,6 @@
 #include "data/trace_bbt_column.h"
 #include "data/trace_bbt_texts.h"
 
-#include <zstd.h>
-
-#define ZSTD_LEVEL 1
 // Texts of a block: a block ends before its list of connections gets larger.
 #define TEXTS_MAX ((gsize)8 << 20)
 
@@ -22,9 +19,10 @@ typedef struct {
     guint32 names_count; // names of the file
     guint64 names_text;  // bytes of these
     GByteArray *fresh;   // names that no block has yet
-    guint32 fresh_first, fresh_count;
-    GByteArray *raw, *stored;
-    ZSTD_CCtx *zstd;
+    guint32 fresh_first; // the first of these
+    BbBbtPacker *packer;
+    GByteArray *block; // being written
+    guint64 *next;     // by bb_bbt_stream_of
 } BbtWriter;
 
 static BbTraceWriter *bbt_open(void)
@@ -37,9 +35,9 @@ static BbTraceWriter *bbt_open(void)
     writer->names_count = 1;
     writer->fresh = g_byte_array_new();
     writer->fresh_first = 1;
-    writer->raw = g_byte_array_new();
-    writer->stored = g_byte_array_new();
-    writer->zstd = ZSTD_createCCtx();
+    writer->packer = bb_bbt_packer_new(BB_BBT_WRITE_MESSAGES);
+    writer->block = g_byte_array_new();
+    writer->next = g_new(guint64, 2 * (BB_BBT_WRITE_MESSAGES + 1));
     return &writer->base;
 }
 
@@ -51,9 +49,9 @@ static void bbt_free(BbTraceWriter *base)
     bb_bbt_texts_free(writer->conns);
     g_array_unref(writer->names);
     g_byte_array_unref(writer->fresh);
-    g_byte_array_unref(writer->raw);
-    g_byte_array_unref(writer->stored);
-    ZSTD_freeCCtx(writer->zstd);
+    bb_bbt_packer_free(writer->packer);
+    g_byte_array_unref(writer->block);
+    g_free(writer->next);
     g_free(writer);
 }
 
@@ -69,71 +67,72 @@ static bool bbt_begin(BbTraceWriter *base, GError **error)
 
 // ---- blocks -------------------------------------------------------------------------------------
 
-// Packs raw into stored behind room for the head. Returns whether that made it smaller.
-static bool pack_block(BbtWriter *writer, const GByteArray *raw)
+static bool write_block(BbtWriter *writer, guint32 type, GError **error)
 {
-    gsize bound = ZSTD_compressBound(raw->len);
-    g_byte_array_set_size(writer->stored, (guint)(BB_BBT_BLOCK_HEAD_SIZE + bound));
-    gsize size = ZSTD_compressCCtx(writer->zstd, writer->stored->data + BB_BBT_BLOCK_HEAD_SIZE,
-                                   bound, raw->data, raw->len, ZSTD_LEVEL);
-    if (ZSTD_isError(size) || size >= raw->len)
-        return false;
-    g_byte_array_set_size(writer->stored, (guint)(BB_BBT_BLOCK_HEAD_SIZE + size));
-    return true;
-}
-
-static bool write_block(BbtWriter *writer, guint32 type, const GByteArray *raw, GError **error)
-{
-    bool packed = pack_block(writer, raw);
-    const guint8 *bytes = packed ? writer->stored->data + BB_BBT_BLOCK_HEAD_SIZE : raw->data;
-    gsize size = packed ? writer->stored->len - BB_BBT_BLOCK_HEAD_SIZE : raw->len;
+    const GByteArray *block = writer->block;
     g_autoptr(GByteArray) head = g_byte_array_sized_new(BB_BBT_BLOCK_HEAD_SIZE);
     bb_bytes_append(head, type, 4);
-    bb_bytes_append(head, packed ? BB_BBT_FLAG_ZSTD : 0, 4);
-    bb_bytes_append(head, size, 4);
-    bb_bytes_append(head, raw->len, 4);
-    bb_bytes_append(head, bb_crc32c(0, bytes, size), 4);
+    bb_bytes_append(head, 0, 4);
+    bb_bytes_append(head, block->len, 4);
+    bb_bytes_append(head, bb_crc32c(0, block->data, block->len), 4);
     bb_bytes_append(head, bb_crc32c(0, head->data, head->len), 4);
     return bb_trace_writer_put(&writer->base, head->data, head->len, error) &&
-           bb_trace_writer_put(&writer->base, bytes, size, error);
+           bb_trace_writer_put(&writer->base, block->data, block->len, error);
 }
 
 static bool write_names(BbtWriter *writer, GError **error)
 {
-    if (writer->fresh_count == 0)
+    if (writer->fresh->len == 0)
         return true;
-    g_byte_array_set_size(writer->raw, 0);
-    bb_bytes_append(writer->raw, writer->fresh_first, 4);
-    bb_bytes_append(writer->raw, writer->fresh_count, 4);
-    g_byte_array_append(writer->raw, writer->fresh->data, writer->fresh->len);
+    g_byte_array_set_size(writer->block, 0);
+    bb_bytes_append(writer->block, writer->fresh_first, 4);
+    bb_bbt_packer_bytes(writer->packer, writer->block, BB_BBT_NAME_LIST, writer->fresh->data,
+                        writer->fresh->len);
     g_byte_array_set_size(writer->fresh, 0);
-    writer->fresh_first += writer->fresh_count;
-    writer->fresh_count = 0;
-    return write_block(writer, BB_BBT_NAMES, writer->raw, error);
+    writer->fresh_first = writer->names_count;
+    return write_block(writer, BB_BBT_NAMES, error);
 }
 
-// Appends the columns that have values; the head says how many those are.
+// Replaces offsets by how far they are from the next one of their connection and direction.
+static void expect_offsets(BbtWriter *writer)
+{
+    guint64 *const *columns = writer->columns;
+    memset(writer->next, 0, 2 * (BB_BBT_WRITE_MESSAGES + 1) * sizeof(guint64));
+    for (gsize i = 0; i < writer->count; i++) {
+        guint64 offset = columns[BB_BBT_OFFSET][i];
+        guint64 *next = &writer->next[bb_bbt_stream_of(
+            columns[BB_BBT_CONN][i], columns[BB_BBT_SENDER][i], columns[BB_BBT_RECEIVER][i])];
+        columns[BB_BBT_OFFSET][i] = offset - *next;
+        *next = bb_bbt_stream_next(offset, columns[BB_BBT_BYTES][i]);
+    }
+}
+
+static void append_offsets(BbtWriter *writer)
+{
+    const guint64 *offsets = writer->columns[BB_BBT_OFFSET];
+    guint64 absent = bb_bbt_absent(BB_BBT_OFFSET);
+    gsize known = 0;
+    while (known < writer->count && offsets[known] != absent)
+        known++;
+    if (known < writer->count) {
+        bb_bbt_packer_numbers(writer->packer, writer->block, BB_BBT_OFFSET, offsets, writer->count,
+                              absent);
+        return;
+    }
+    expect_offsets(writer);
+    bb_bbt_packer_stream(writer->packer, writer->block, BB_BBT_OFFSET, offsets, writer->count);
+}
+
 static void append_columns(BbtWriter *writer)
 {
-    GByteArray *raw = writer->raw;
-    guint32 columns = 0;
-    bb_bytes_append(raw, writer->written, 8);
-    bb_bytes_append(raw, writer->count, 4);
-    guint columns_at = raw->len;
-    bb_bytes_append(raw, 0, 4);
-    for (guint8 id = BB_BBT_TIME; id < BB_BBT_CONN_LIST; id++) {
-        guint before = raw->len;
-        bb_bbt_column_pack(raw, id, writer->columns[id], writer->count, bb_bbt_absent(id));
-        columns += raw->len > before;
-    }
+    for (guint8 id = BB_BBT_TIME; id < BB_BBT_OFFSET; id++)
+        bb_bbt_packer_numbers(writer->packer, writer->block, id, writer->columns[id], writer->count,
+                              bb_bbt_absent(id));
+    append_offsets(writer);
     gsize size = 0;
     const guint8 *list = bb_bbt_texts_bytes(writer->conns, &size);
-    if (size > 0) {
-        bb_bbt_column_pack_bytes(raw, BB_BBT_CONN_LIST, list, size);
-        columns++;
-    }
-    columns = GUINT32_TO_LE(columns);
-    memcpy(raw->data + columns_at, (const guint8 *)&columns, sizeof columns);
+    if (size > 0)
+        bb_bbt_packer_bytes(writer->packer, writer->block, BB_BBT_CONN_LIST, list, size);
 }
 
 static bool write_messages(BbtWriter *writer, GError **error)
@@ -142,12 +141,14 @@ static bool write_messages(BbtWriter *writer, GError **error)
         return false;
     if (writer->count == 0)
         return true;
-    g_byte_array_set_size(writer->raw, 0);
+    g_byte_array_set_size(writer->block, 0);
+    bb_bytes_append(writer->block, writer->written, 8);
+    bb_bytes_append(writer->block, writer->count, 4);
     append_columns(writer);
     writer->written += writer->count;
     writer->count = 0;
     bb_bbt_texts_clear(writer->conns);
-    return write_block(writer, BB_BBT_MESSAGES, writer->raw, error);
+    return write_block(writer, BB_BBT_MESSAGES, error);
 }
 
 static bool write_losses(BbtWriter *writer, const BbCounters *counters, GError **error)
@@ -155,15 +156,13 @@ static bool write_losses(BbtWriter *writer, const BbCounters *counters, GError *
     guint count = counters ? bb_counters_count(counters) : 0;
     if (count == 0)
         return true;
-    g_byte_array_set_size(writer->raw, 0);
-    bb_bytes_append(writer->raw, count, 4);
+    g_byte_array_set_size(writer->block, 0);
     for (guint i = 0; i < count; i++) {
         const char *name = bb_counters_name(counters, i);
-        bb_bytes_append(writer->raw, bb_counters_value(counters, i), 8);
-        bb_bytes_append(writer->raw, strlen(name), 4);
-        g_byte_array_append(writer->raw, (const guint8 *)name, (guint)strlen(name));
+        bb_bytes_append(writer->block, bb_counters_value(counters, i), 8);
+        g_byte_array_append(writer->block, (const guint8 *)name, (guint)strlen(name) + 1);
     }
-    return write_block(writer, BB_BBT_LOSSES, writer->raw, error);
+    return write_block(writer, BB_BBT_LOSSES, error);
 }
 
 // ---- messages -----------------------------------------------------------------------------------
@@ -197,9 +196,7 @@ static bool add_name(BbtWriter *writer, guint32 name, GError **error)
     if (name >= writer->names->len)
         g_array_set_size(writer->names, bb_names_count(writer->base.names));
     g_array_index(writer->names, guint32, name) = writer->names_count++;
-    bb_bytes_append(writer->fresh, size, 4);
-    g_byte_array_append(writer->fresh, (const guint8 *)text, (guint)size);
-    writer->fresh_count++;
+    g_byte_array_append(writer->fresh, (const guint8 *)text, (guint)size + 1);
     writer->names_text += size;
     return true;
 }
@@ -288,9 +285,9 @@ static bool bbt_end(BbTraceWriter *base, const BbCounters *counters, GError **er
     BbtWriter *writer = (BbtWriter *)base;
     if (!write_messages(writer, error) || !write_losses(writer, counters, error))
         return false;
-    g_byte_array_set_size(writer->raw, 0);
-    bb_bytes_append(writer->raw, writer->written, 8);
-    return write_block(writer, BB_BBT_DONE, writer->raw, error);
+    g_byte_array_set_size(writer->block, 0);
+    bb_bytes_append(writer->block, writer->written, 8);
+    return write_block(writer, BB_BBT_DONE, error);
 }
 
 const BbTraceWriterForm bb_trace_bbt_writer = {

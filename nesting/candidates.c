@@ -17,6 +17,12 @@ typedef struct {
     guint32 *start, *list;
 } Groups;
 
+// A parent in the sweep's list: how long it is open, the window included.
+typedef struct {
+    gint64 from_ns, to_ns;
+    guint32 next; // index, END after the last
+} Span;
+
 struct BbCandidates {
     const BbCall *calls;
     guint32 n_names;
@@ -28,7 +34,7 @@ struct BbCandidates {
     guint32 node; // the current one is node - 1
     BbTimed *timed, *scratch;
     BbParent *parents;
-    guint32 *next; // of parents: the sweep's list, next[0] is its head, next[p + 1] follows p
+    Span *spans; // of parents; spans[n_parents] holds the head of the list
     BbChild *children;
     guint32 n_parents, n_children;
 
@@ -85,7 +91,7 @@ static void make_room(BbCandidates *candidates)
     candidates->timed = g_new(BbTimed, MAX(parents, children));
     candidates->scratch = g_new(BbTimed, MAX(parents, children));
     candidates->parents = g_new(BbParent, parents);
-    candidates->next = g_new(guint32, parents + 1);
+    candidates->spans = g_new(Span, parents + 1);
     candidates->list = g_new(guint32, parents);
     candidates->children = g_new(BbChild, children);
 }
@@ -118,7 +124,7 @@ void bb_candidates_free(BbCandidates *candidates)
     g_free(candidates->timed);
     g_free(candidates->scratch);
     g_free(candidates->parents);
-    g_free(candidates->next);
+    g_free(candidates->spans);
     g_free(candidates->list);
     g_free(candidates->children);
     g_free(candidates);
@@ -136,6 +142,8 @@ static void load_parents(BbCandidates *candidates, guint32 node)
         const BbCall *call = &candidates->calls[index];
         candidates->parents[i] =
             (BbParent){call->arrived_ns, call->replied_ns, index, call->caller};
+        candidates->spans[i].from_ns = bb_time_between(candidates->window_ns, call->arrived_ns);
+        candidates->spans[i].to_ns = bb_time_between(-candidates->window_ns, call->replied_ns);
     }
 }
 
@@ -186,9 +194,11 @@ void bb_candidates_rewind(BbCandidates *candidates)
 {
     candidates->child = 0;
     candidates->n_list = 0;
-    for (guint32 i = 0; i < candidates->n_parents; i++)
-        candidates->next[i] = i;
-    candidates->next[candidates->n_parents] = END;
+    guint32 n = candidates->n_parents; // > 0
+    for (guint32 i = 0; i < n; i++)
+        candidates->spans[i].next = i + 1;
+    candidates->spans[n - 1].next = END;
+    candidates->spans[n].next = 0;
 }
 
 static bool is_knotted(const BbCandidates *candidates, const BbCall *call)
@@ -228,18 +238,16 @@ bool bb_candidates_next_child(BbCandidates *candidates)
     if (candidates->child == candidates->n_children)
         return false;
     const BbChild *child = &candidates->children[candidates->child++];
-    gint64 window_ns = candidates->window_ns;
-    guint32 *link = &candidates->next[0], count = 0;
-    for (guint32 p = *link; p != END; p = *link) {
-        const BbParent *parent = &candidates->parents[p];
-        if (bb_time_between(window_ns, parent->arrived_ns) > child->call_ns)
-            break;
-        if (bb_time_between(-window_ns, parent->replied_ns) < child->end_ns) {
-            *link = candidates->next[p + 1];
+    Span *spans = candidates->spans, *previous = &spans[candidates->n_parents];
+    guint32 count = 0;
+    for (guint32 p = previous->next; p != END && spans[p].from_ns <= child->call_ns;
+         p = spans[p].next) {
+        if (spans[p].to_ns < child->end_ns) {
+            previous->next = spans[p].next;
             continue;
         }
         candidates->list[count++] = p;
-        link = &candidates->next[p + 1];
+        previous = &spans[p];
     }
     candidates->n_list = count;
     if (candidates->any_knotted && is_knotted(candidates, &candidates->calls[child->call]))

@@ -50,6 +50,7 @@ void bb_choice_free(BbChoice *choice)
     bb_scoreboard_free(choice->board);
     bb_tally_clear(&choice->same);
     g_free(choice->given);
+    g_free(choice->scores);
     g_free(choice->previous);
     g_free(choice);
 }
@@ -68,45 +69,42 @@ static guint64 count_overlaps(const BbChoice *choice, const BbChild *children, c
     return overlaps;
 }
 
-static double score_of(const BbChoice *choice, const BbParent *parents, const BbChild *children,
-                       const BbChild *child, guint32 parent)
+// What the children that parent was given already take off its score.
+static double penalty_of(const BbChoice *choice, const BbChild *children, const BbChild *child,
+                         guint32 parent)
 {
     const BbNestingOptions *options = &choice->options;
-    gint64 delay_ns = bb_time_between(parents[parent].arrived_ns, child->call_ns);
-    double score =
-        bb_scoreboard_value(choice->board, parents[parent].caller, child->callee, delay_ns);
+    double factor = 1;
     if (choice->given[parent].count == 0)
-        return score;
+        return factor;
     if (options->overlap_penalty != 0) {
         guint64 overlaps = count_overlaps(choice, children, child, parent);
-        score *= overlaps < POWERS ? choice->overlap_power[overlaps]
+        factor = overlaps < POWERS ? choice->overlap_power[overlaps]
                                    : discount(overlaps, options->overlap_penalty);
     }
     if (options->same_penalty != 0) {
         BbTallyKey key = {parent, child->callee, 0};
-        score *= discount(bb_tally_get(&choice->same, key), options->same_penalty);
+        factor *= discount(bb_tally_get(&choice->same, key), options->same_penalty);
     }
     if (options->any_penalty != 0)
-        score *= discount(choice->given[parent].count, options->any_penalty);
-    return score;
+        factor *= discount(choice->given[parent].count, options->any_penalty);
+    return factor;
 }
 
 // Candidates are in order of arrival, so the first of equals is the earliest.
 static guint32 best_of(const BbChoice *choice, const BbParent *parents, const BbChild *children,
                        const BbChild *child, const guint32 *list, guint32 count)
 {
-    guint32 best = list[0];
     if (count == 1)
-        return best;
-    double best_score = score_of(choice, parents, children, child, best);
-    for (guint32 i = 1; i < count; i++) {
-        double score = score_of(choice, parents, children, child, list[i]);
-        if (score <= best_score)
-            continue;
-        best = list[i];
-        best_score = score;
+        return list[0];
+    bb_scoreboard_values(choice->board, child, parents, list, count, choice->scores);
+    guint32 best = 0;
+    for (guint32 i = 0; i < count; i++) {
+        choice->scores[i] *= penalty_of(choice, children, child, list[i]);
+        if (choice->scores[i] > choice->scores[best])
+            best = i;
     }
-    return best;
+    return list[best];
 }
 
 static void give(BbChoice *choice, guint32 parent, guint32 child, guint32 callee)
@@ -124,15 +122,10 @@ static void fill_board(BbChoice *choice, BbCandidates *candidates, const BbParen
 {
     bb_scoreboard_reset(choice->board);
     while (bb_candidates_next_child(candidates)) {
-        const BbChild *child = &children[bb_candidates_child(candidates)];
         guint32 count;
         const guint32 *list = bb_candidates_list(candidates, &count);
-        guint64 share = count > 0 ? bb_scoreboard_share(count) : 0;
-        for (guint32 i = 0; i < count; i++) {
-            const BbParent *parent = &parents[list[i]];
-            bb_scoreboard_add(choice->board, parent->caller, child->callee,
-                              bb_time_between(parent->arrived_ns, child->call_ns), share);
-        }
+        const BbChild *child = &children[bb_candidates_child(candidates)];
+        bb_scoreboard_add(choice->board, child, parents, list, count);
     }
     bb_scoreboard_smooth(choice->board);
 }
@@ -141,7 +134,9 @@ static void make_room(BbChoice *choice, guint32 n_parents, guint32 n_children)
 {
     if (n_parents > choice->parents_room) {
         g_free(choice->given);
+        g_free(choice->scores);
         choice->given = g_new(Given, n_parents);
+        choice->scores = g_new(double, n_parents);
         choice->parents_room = n_parents;
     }
     if (n_children > choice->children_room) {

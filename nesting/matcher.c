@@ -291,7 +291,8 @@ static void feed_return(BbMatcher *matcher, const BbOpeningKey *key, const BbSig
 
 void bb_matcher_feed(BbMatcher *matcher, const BbSighting *sighting)
 {
-    BbOpeningKey key = {sighting->id, sighting->caller, sighting->callee};
+    BbId id = {sighting->id_number, sighting->id_form};
+    BbOpeningKey key = {id, sighting->caller, sighting->callee};
     if (sighting->is_return)
         feed_return(matcher, &key, sighting);
     else

@@ -2,11 +2,14 @@
 // In: messages in any order. Out: calls with their returns, in order of time.
 #include "nesting/pairs.h"
 
+#include <sys/mman.h>
+
 #include "nesting/matcher.h"
 #include "nesting/timesort.h"
 
 #define CHUNK_BITS 14u
 #define CHUNK (1u << CHUNK_BITS)
+#define CHUNK_SIZE (CHUNK * sizeof(BbSighting))
 #define COUNT_MAX (G_MAXUINT32 - 1)
 
 struct BbPairs {
@@ -20,11 +23,28 @@ struct BbPairs {
     bool unordered, two_sided;
 };
 
+// Chunks are the better part of the stage's memory. They come from the system and not from the
+// heap, so that each goes back to it once it was read, while the calls grow.
+static BbSighting *chunk_new(void)
+{
+    void *chunk =
+        mmap(NULL, CHUNK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (chunk == MAP_FAILED)
+        g_error("no memory for %zu messages more", (gsize)CHUNK);
+    return chunk;
+}
+
+static void chunk_free(gpointer chunk)
+{
+    if (chunk)
+        munmap(chunk, CHUNK_SIZE);
+}
+
 BbPairs *bb_pairs_new(const BbNames *names)
 {
     BbPairs *pairs = g_new0(BbPairs, 1);
     pairs->names = names;
-    pairs->chunks = g_ptr_array_new_with_free_func(g_free);
+    pairs->chunks = g_ptr_array_new_with_free_func(chunk_free);
     pairs->start_ns = pairs->end_ns = BB_TIME_NONE;
     pairs->latest_ns = G_MININT64;
     return pairs;
@@ -63,12 +83,13 @@ static BbSighting sighting_of(const BbMessage *message)
     return (BbSighting){.time_ns = message->time_ns,
                         .recv_ns = message->at_receiver ? BB_TIME_NONE : message->recv_ns,
                         .end_ns = message->end_ns,
-                        .id = message->id,
+                        .id_number = message->id.number,
+                        .id_form = message->id.form,
                         .caller = is_return ? message->receiver : message->sender,
                         .callee = is_return ? message->sender : message->receiver,
                         .op = message->op,
                         .status = message->status,
-                        .proto = message->proto,
+                        .proto = message->proto & ((1u << 30) - 1),
                         .is_return = is_return,
                         .at_receiver = message->at_receiver};
 }
@@ -84,7 +105,7 @@ bool bb_pairs_push(BbPairs *pairs, const BbMessage *message)
         return true;
     }
     if ((pairs->count & (CHUNK - 1)) == 0)
-        g_ptr_array_add(pairs->chunks, g_new(BbSighting, CHUNK));
+        g_ptr_array_add(pairs->chunks, chunk_new());
     BbSighting *sighting = sighting_at(pairs, pairs->count++);
     *sighting = sighting_of(message);
     pairs->n_calls += !sighting->is_return;
@@ -136,7 +157,7 @@ static void feed_all(BbPairs *pairs, const BbTimed *order, BbMatcher *matcher)
         feed_together(pairs, order, from, to, matcher);
         from = to;
         for (; !order && freed < from >> CHUNK_BITS; freed++) // read for the last time
-            g_clear_pointer(&g_ptr_array_index(pairs->chunks, freed), g_free);
+            g_clear_pointer(&g_ptr_array_index(pairs->chunks, freed), chunk_free);
     }
 }
 

@@ -112,16 +112,16 @@ void bb_scoreboard_reset(BbScoreboard *board)
     bb_tally_reset(&board->weights);
 }
 
-guint64 bb_scoreboard_share(guint32 n)
-{
-    return (ONE + n / 2) / n;
-}
-
-guint32 bb_scoreboard_bin(const BbScoreboard *board, gint64 delay_ns)
+static guint32 bin_of(const BbScoreboard *board, gint64 delay_ns)
 {
     if (delay_ns < board->edge[1])
         return 0;
     return climb(board, board->guess[step_of((guint64)delay_ns)], delay_ns);
+}
+
+guint32 bb_scoreboard_bin(const BbScoreboard *board, gint64 delay_ns)
+{
+    return bin_of(board, delay_ns);
 }
 
 guint32 bb_scoreboard_bins(const BbScoreboard *board)
@@ -129,9 +129,20 @@ guint32 bb_scoreboard_bins(const BbScoreboard *board)
     return board->n_bins;
 }
 
-void bb_scoreboard_add(BbScoreboard *board, guint32 a, guint32 c, gint64 delay_ns, guint64 share)
+static BbTallyKey key_of(const BbScoreboard *board, const BbChild *child, const BbParent *parent)
 {
-    *bb_tally_at(&board->weights, (BbTallyKey){a, c, bb_scoreboard_bin(board, delay_ns)}) += share;
+    gint64 delay_ns = bb_time_between(parent->arrived_ns, child->call_ns);
+    return (BbTallyKey){parent->caller, child->callee, bin_of(board, delay_ns)};
+}
+
+void bb_scoreboard_add(BbScoreboard *board, const BbChild *child, const BbParent *parents,
+                       const guint32 *list, guint32 count)
+{
+    if (count == 0)
+        return;
+    guint64 share = (ONE + count / 2) / count;
+    for (guint32 i = 0; i < count; i++)
+        *bb_tally_at(&board->weights, key_of(board, child, &parents[list[i]])) += share;
 }
 
 static void spread(BbScoreboard *board, const BbTallyEntry *from)
@@ -161,8 +172,9 @@ void bb_scoreboard_smooth(BbScoreboard *board)
     board->smoothed = swap;
 }
 
-double bb_scoreboard_value(const BbScoreboard *board, guint32 a, guint32 c, gint64 delay_ns)
+void bb_scoreboard_values(const BbScoreboard *board, const BbChild *child, const BbParent *parents,
+                          const guint32 *list, guint32 count, double *values)
 {
-    BbTallyKey key = {a, c, bb_scoreboard_bin(board, delay_ns)};
-    return (double)bb_tally_get(&board->weights, key);
+    for (guint32 i = 0; i < count; i++)
+        values[i] = (double)bb_tally_get(&board->weights, key_of(board, child, &parents[list[i]]));
 }

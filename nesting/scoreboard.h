@@ -3,7 +3,7 @@
 // (A, B, C) where A calls B and B calls C (paper, section 5.1, step 3). One board serves one B.
 #pragma once
 
-#include <glib.h>
+#include "nesting/candidates.h"
 
 typedef struct BbScoreboard BbScoreboard;
 
@@ -16,16 +16,18 @@ void bb_scoreboard_free(BbScoreboard *board);
 // Empties all histograms.
 void bb_scoreboard_reset(BbScoreboard *board);
 
-// The weight of one of n candidates: 1/n. Weights are integers, so that their sums do not depend on
-// the order; those of up to 24 candidates are exact.
-guint64 bb_scoreboard_share(guint32 n);
-void bb_scoreboard_add(BbScoreboard *board, guint32 a, guint32 c, gint64 delay_ns, guint64 share);
+// Adds the delay from each candidate (list: count indices into parents) to child, with a weight of
+// 1/count. Weights are integers, so that their sums do not depend on the order; those of up to 24
+// candidates are exact.
+void bb_scoreboard_add(BbScoreboard *board, const BbChild *child, const BbParent *parents,
+                       const guint32 *list, guint32 count);
 
 // Replaces each histogram by its smoothed one; what would fall below bin 0 is reflected.
 void bb_scoreboard_smooth(BbScoreboard *board);
 
-// The weight in the bin of delay_ns.
-double bb_scoreboard_value(const BbScoreboard *board, guint32 a, guint32 c, gint64 delay_ns);
+// Writes the weight in the bin of each candidate's delay into values[0 .. count).
+void bb_scoreboard_values(const BbScoreboard *board, const BbChild *child, const BbParent *parents,
+                          const guint32 *list, guint32 count, double *values);
 
 guint32 bb_scoreboard_bin(const BbScoreboard *board, gint64 delay_ns);
 guint32 bb_scoreboard_bins(const BbScoreboard *board);

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pairing needs of a message that is a call or a return, in 64 bytes.
+// What pairing needs of a message that is a call or a return, in 56 bytes: there is one of these
+// for each message of the trace.
 #pragma once
 
 #include "data/message.h"
 
 typedef struct BbSighting {
     gint64 time_ns, recv_ns, end_ns; // as in BbMessage
-    BbId id;
-    guint32 caller, callee, op, status, proto; // of the call, whichever direction this went
-    bool is_return, at_receiver;
+    guint64 id_number;
+    guint32 id_form;
+    guint32 caller, callee, op, status; // of the call, whichever direction this went
+    guint32 proto : 30;                 // a table of 2^30 names does not fit into any memory
+    guint32 is_return : 1;
+    guint32 at_receiver : 1;
 } BbSighting;
 
 // The time by which calls and returns of a pair of nodes are put in order: the callee's clock where

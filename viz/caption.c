@@ -95,11 +95,11 @@ static bool breaks(char before, char after)
     return (before && strchr(" ,;-_.", before)) || (after && strchr("/?&", after));
 }
 
-// Bytes of the next line: up to the last break in its last third, else as many as fit.
+// Bytes of the next line: up to the last break, unless it is in the first third, else all that fit.
 static gsize line_bytes(const char *text, guint width)
 {
     gsize most = head_bytes(text, width);
-    for (gsize at = most; at > most * 2 / 3; at--)
+    for (gsize at = most; at > most / 3; at--)
         if (breaks(text[at - 1], text[at]))
             return at;
     return most;
@@ -112,7 +112,7 @@ void bb_caption_wrap(GString *caption, guint width, guint lines)
     guint needed = MAX((total + width - 1) / width, 1);
     guint even = MIN(total / needed + width / 6, width); // lines of about equal length
     gsize at = 0;
-    for (guint line = 1; line < lines && bb_caption_width(caption->str + at) > even; line++) {
+    for (guint line = 1; line < lines && bb_caption_width(caption->str + at) > width; line++) {
         at += line_bytes(caption->str + at, even);
         g_string_insert_c(caption, (gssize)at, '\n');
         at++;

@@ -76,17 +76,21 @@ void bb_quantity_append_share(GString *out, double share)
 
 void bb_quantity_append_time(GString *out, gint64 ns)
 {
-    gint64 seconds = ns / NS_PER_S - (ns % NS_PER_S < 0);
+    gint64 seconds = ns / NS_PER_S;
+    gint64 rest_ns = ns % NS_PER_S;
+    if (rest_ns < 0) {
+        seconds--;
+        rest_ns += NS_PER_S;
+    }
     g_autoptr(GDateTime) time = g_date_time_new_from_unix_utc(seconds);
     if (!time) {
         g_string_append_c(out, '-');
         return;
     }
-    g_string_append_printf(out, "%04d-%02d-%02d %02d:%02d:%02d.%03d UTC",
-                           g_date_time_get_year(time), g_date_time_get_month(time),
-                           g_date_time_get_day_of_month(time), g_date_time_get_hour(time),
-                           g_date_time_get_minute(time), g_date_time_get_second(time),
-                           (int)((ns - seconds * NS_PER_S) / 1000000));
+    g_string_append_printf(
+        out, "%04d-%02d-%02d %02d:%02d:%02d.%03d UTC", g_date_time_get_year(time),
+        g_date_time_get_month(time), g_date_time_get_day_of_month(time), g_date_time_get_hour(time),
+        g_date_time_get_minute(time), g_date_time_get_second(time), (int)(rest_ns / 1000000));
 }
 
 double bb_quantity_share(gint64 part, gint64 whole)

@@ -57,8 +57,8 @@ static bool render(const BbView *view, const char *format, FILE *out, GError **e
     agseterr(AGMAX); // no words on stderr: the error is ours to tell
     GVC_t *context = gvContext();
     bool drawn = draw(context, bb_dot_graph(dot), format, out, error);
-    g_clear_pointer(&dot, bb_dot_free);
-    gvFreeContext(context);
+    // The context stays: the pango plugin of Graphviz 2.43 keeps a pointer to the name of the last
+    // font, which the context owns, and compares with it in the next picture.
     return drawn;
 }
 

@@ -7,7 +7,7 @@
 #include "viz/ranking.h"
 #include "viz/summary.h"
 
-#define TREE_COLUMNS 58       // the widest tree; more is elided
+#define TREE_COLUMNS 54       // the widest tree; more is elided
 #define TREE_NARROW 24        // the narrowest, so that small trees align with each other
 #define NAME_LEAST 16         // of a name in a deep tree, even if the row gets longer
 #define BAR_COLUMNS 12        // a self share of 100 %
@@ -232,8 +232,9 @@ static void put_foot(Table *table)
     GString *text = table->text;
     g_string_append_c(text, '\n');
     if (bb_summary_append_left_out(text, table->view->ranking))
-        g_string_append_printf(text, " (--top 0%s shows all)\n",
-                               table->view->ranking->options.min_count > 1 ? " --min-count 0" : "");
+        g_string_append(text, table->view->ranking->options.min_count > 1
+                                  ? " (--top all without --min-count shows all)\n"
+                                  : " (--top all shows all)\n");
     if (bb_summary_unmatched(paths) > 0) {
         g_string_append(text, "In no pattern: ");
         bb_quantity_append_counted(text, paths->calls_unreturned, "call");

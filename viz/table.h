@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns as text for a terminal, at most 118 columns wide.
+// Patterns as text for a terminal, 120 columns wide unless trees are very deep.
 #pragma once
 
 #include "viz/view.h"

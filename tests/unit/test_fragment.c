@@ -140,6 +140,10 @@ START_TEST(keys)
     ck_assert(!push(&run, last));
     ck_assert(push(&run, first));
     ck_assert_uint_eq(run.whole.protocol, 17);
+    first.id = last.id = 10;
+    ck_assert(!push(&run, first));
+    ck_assert(push(&run, last));
+    ck_assert_uint_eq(run.whole.protocol, 17);
     bb_fragments_finish(run.fragments);
     ck_assert_uint_eq(count(&run, BB_FRAGMENT_LOST), 4);
     run_clear(&run);

@@ -347,7 +347,8 @@ START_TEST(not_ip)
     Frame *frame = frame_payload(46);
     frame_ethernet(frame, 0x0806);
     expect_refused(ETHERNET, frame, BB_SKIP_NOT_IP);
-    frame = frame_payload(46);
+    frame = tcp4();
+    frame_snap(frame, 0, 0x0800);
     frame_ethernet(frame, 1501); // neither a length nor a type
     expect_refused(ETHERNET, frame, BB_SKIP_NOT_IP);
     frame = frame_payload(46);
@@ -529,15 +530,55 @@ START_TEST(datagram_ends_before_its_packet)
 }
 END_TEST
 
+// Where IP says no length, that of 802.3 keeps the padding out.
+START_TEST(length_of_802_3)
+{
+    Run run;
+    run_init(&run);
+    g_autoptr(GByteArray) frame = frame_patched(frame_patched(snap_tcp4(), 24, 0), 25, 0);
+    g_byte_array_set_size(frame, frame->len + 9);
+    ck_assert(decode(&run, ETHERNET, frame));
+    ck_assert_uint_eq(run.packet.length, PAYLOAD);
+    g_autoptr(GByteArray) longest = frame_payload(1500 - 48);
+    frame_tcp(longest, FLAGS, 0);
+    frame_ipv4(longest, 6);
+    frame_snap(longest, 0, 0x0800);
+    ck_assert_uint_eq(longest->len, 1500);
+    frame_ethernet(longest, 1500);
+    ck_assert(decode(&run, ETHERNET, longest));
+    ck_assert_uint_eq(run.packet.length, 1500 - 48);
+    run_clear(&run);
+}
+END_TEST
+
+// Nothing of the packet before is left in the next one.
+START_TEST(datagram_after_segment)
+{
+    Run run;
+    run_init(&run);
+    g_autoptr(GByteArray) segment = tcp4();
+    g_autoptr(GByteArray) datagram = udp4();
+    ck_assert(decode(&run, RAW, segment));
+    ck_assert_uint_eq(run.packet.tcp_flags, FLAGS);
+    ck_assert(decode(&run, RAW, datagram));
+    ck_assert_uint_eq(run.packet.tcp_flags, 0);
+    ck_assert_uint_eq(run.packet.seq, 0);
+    ck_assert_uint_eq(run.packet.ack, 0);
+    ck_assert_int_eq(run.packet.transport, BB_TRANSPORT_UDP);
+    run_clear(&run);
+}
+END_TEST
+
 // A source that says a frame was shorter than what it gives of it.
 START_TEST(length_below_captured)
 {
     Run run;
     run_init(&run);
-    g_autoptr(GByteArray) frame = ethernet_tcp4();
+    g_autoptr(GByteArray) frame = frame_patched(frame_patched(tcp4(), 2, 0), 3, 0);
     const guint8 *copy;
-    ck_assert(decode_at(&run, ETHERNET, frame->data, frame->len, 0, NOW_NS, &copy));
+    ck_assert(decode_at(&run, RAW, frame->data, frame->len, 0, NOW_NS, &copy));
     ck_assert_uint_eq(run.packet.captured, PAYLOAD);
+    ck_assert_uint_eq(run.packet.length, PAYLOAD);
     g_free((gpointer)copy);
     run_clear(&run);
 }
@@ -625,5 +666,5 @@ END_TEST
 
 TEST_MAIN("layer", whole_frames, padded_frames, cut_at_every_byte, short_on_the_wire, not_ip,
           not_ip_of_a_system, families_of_ipv6, link_types, bad_ipv4, other_protocols, bad_ipv6,
-          bad_transport, segmentation_by_the_card, datagram_ends_before_its_packet,
-          length_below_captured, all_flags, depth_limit, random_damage)
+          bad_transport, segmentation_by_the_card, datagram_ends_before_its_packet, length_of_802_3,
+          datagram_after_segment, length_below_captured, all_flags, depth_limit, random_damage)

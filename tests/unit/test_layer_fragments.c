@@ -4,6 +4,7 @@
 #include "tests/unit/test.h"
 
 typedef struct Split {
+    guint8 id;
     bool v6;
     guint options; // words of IPv4 options in each fragment
 } Split;
@@ -15,18 +16,18 @@ static Frame *fragment_of(const Split *split, const Frame *whole, guint from, gu
     g_byte_array_append(frame, whole->data + from, to - from);
     bool more = to < whole->len;
     if (split->v6) {
-        frame_ipv6_fragment(frame, 17, 77, (guint16)(from | more));
+        frame_ipv6_fragment(frame, 17, split->id, (guint16)(from | more));
         frame_extension(frame, 44, 0);
         frame_ipv6(frame, 0);
     } else {
-        frame_ipv4_fragment(frame, 17, split->options, 77,
+        frame_ipv4_fragment(frame, 17, split->options, split->id,
                             (guint16)(from / 8 | (more ? 0x2000 : 0)));
     }
     frame_ethernet(frame, split->v6 ? 0x86dd : 0x0800);
     return frame;
 }
 
-static const Split splits[] = {{false, 0}, {false, 10}, {true, 0}};
+static const Split splits[] = {{7, false, 0}, {7, false, 10}, {7, true, 0}};
 
 // Three fragments in every order; the time is that of the first one by place.
 static void check_orders(const Split *split)
@@ -102,6 +103,33 @@ START_TEST(cut_fragments)
 {
     for (guint i = 0; i < G_N_ELEMENTS(splits); i++)
         check_cuts(&splits[i]);
+}
+END_TEST
+
+// Fragments of two packets in turn: the id tells them apart.
+static void check_two(const Split *split)
+{
+    Run run;
+    run_init(&run);
+    const Split other = {split->id + 1, split->v6, split->options};
+    g_autoptr(GByteArray) whole = frame_payload(56);
+    frame_udp(whole);
+    g_autoptr(GByteArray) first = fragment_of(split, whole, 0, 32);
+    g_autoptr(GByteArray) last = fragment_of(split, whole, 32, 64);
+    g_autoptr(GByteArray) first_of_other = fragment_of(&other, whole, 0, 32);
+    g_autoptr(GByteArray) last_of_other = fragment_of(&other, whole, 32, 64);
+    ck_assert(!decode(&run, ETHERNET, first));
+    ck_assert(!decode(&run, ETHERNET, first_of_other));
+    ck_assert(decode(&run, ETHERNET, last_of_other));
+    ck_assert(decode(&run, ETHERNET, last));
+    ck_assert_uint_eq(run.loss.count[BB_FRAGMENT_DONE], 2);
+    run_clear(&run);
+}
+
+START_TEST(two_packets_in_turn)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(splits); i++)
+        check_two(&splits[i]);
 }
 END_TEST
 
@@ -181,5 +209,6 @@ START_TEST(unfinished_packets)
 }
 END_TEST
 
-TEST_MAIN("layer_fragments", fragments_in_every_order, cut_fragments, atomic_fragments,
-          extensions_in_fragments, too_short_for_its_transport, unfinished_packets)
+TEST_MAIN("layer_fragments", fragments_in_every_order, cut_fragments, two_packets_in_turn,
+          atomic_fragments, extensions_in_fragments, too_short_for_its_transport,
+          unfinished_packets)

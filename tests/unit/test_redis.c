@@ -122,7 +122,7 @@ START_TEST(labels)
                  ">*2\r\n$6\r\nOBJECT\r\n$3\r\n<x>\r\n", "<-ERR x\r\n", // no word
                  ">*1\r\n$7\r\nCOMMAND\r\n", "<*0\r\n", ">*2\r\n$9\r\njson.get_\r\n$1\r\nk\r\n",
                  "<_\r\n", ">*2\r\n$4\r\nMGET\r\n$4\r\nkeys\r\n", "<*1\r\n$-1\r\n"),
-          "CALL 1 redis CLIENT ID 25\nRET 1 redis ok 4\n"
+          "CALL 1 redis CLIENT ID 24\nRET 1 redis ok 4\n"
           "CALL 2 redis XGROUP CREATE 42\nRET 2 redis ok 5\n"
           "CALL 3 redis OBJECT 25\nRET 3 redis -ERR 8\n"
           "CALL 4 redis COMMAND 17\nRET 4 redis ok 4\n"
@@ -215,7 +215,7 @@ START_TEST(errors)
                "x\r\n"),
         "CALL 1 redis GET 22\nCALL 2 redis GET 22\nCALL 3 redis GET 22\nCALL 4 redis GET 22\n"
         "CALL 5 redis GET 22\nCALL 6 redis GET 22\n"
-        "RET 1 redis -WRONGTYPE 37\nRET 2 redis -MOVED 28\nRET 3 redis -SYNTAX 28\n"
+        "RET 1 redis -WRONGTYPE 36\nRET 2 redis -MOVED 28\nRET 3 redis -SYNTAX 28\n"
         "RET 4 redis error 14\nRET 5 redis -NOAUTH 9\nRET 6 redis -ERR 20\n");
 }
 END_TEST
@@ -237,10 +237,10 @@ START_TEST(depth)
         g_string_append(deep, "*1\r\n");
     g_string_append(deep, ":1\r\n");
     check(SCRIPT(">" GET, deep->str), "CALL 1 redis GET 22\nRET 1 redis ok 132\n");
-    g_string_insert(deep, 1, "*1\r\n");
+    g_string_insert(deep, 1, "*1\r\n"); // one too many
     g_autoptr(Converse) c = play(SCRIPT(">" GET, deep->str, ">" PING, "<" PONG), 1460);
-    ck_assert_str_eq(converse_result(c), "CALL 1 redis GET 22\nCALL 2 redis PING 14\n"
-                                         "RET 2 redis ok 7\n");
+    ck_assert_str_eq(converse_result(c), "CALL 1 redis GET 22\nRET 1 redis ok 136\n"
+                                         "CALL 2 redis PING 14\nRET 2 redis ok 7\n");
     ck_assert_uint_eq(converse_loss(c, BB_DECODER_LOST), 1);
 }
 END_TEST
@@ -374,8 +374,8 @@ END_TEST
 // --------------------------------------------------------------------------
 
 #define TOPIC2(word, rest) "*3\r\n$" word "\r\n$1\r\na\r\n" rest "\r\n"
-#define CONFIRM TOPIC2("9\r\nsubscribe", ":1")    // 29 bytes
-#define MESSAGE TOPIC2("7\r\nmessage", "$1\r\nx") // 30
+#define CONFIRM TOPIC2("9\r\nsubscribe", ":1")    // 30 bytes
+#define MESSAGE TOPIC2("7\r\nmessage", "$1\r\nx") // 31
 
 START_TEST(pubsub_resp2)
 {
@@ -384,9 +384,9 @@ START_TEST(pubsub_resp2)
                  "<" CONFIRM CONFIRM MESSAGE CONFIRM, "<" TOPIC2("10\r\npsubscribe", ":1"),
                  "<" MESSAGE, ">" PING, "<" MESSAGE "*2\r\n$4\r\npong\r\n$0\r\n\r\n"),
           "CALL 1 redis SUBSCRIBE 40\nCALL 2 redis PSUBSCRIBE 28\n"
-          "RET 1 redis ok 29\nMSG < redis SUBSCRIBE 29\nMSG < redis MESSAGE 30\n"
-          "MSG < redis SUBSCRIBE 29\nRET 2 redis ok 31\nMSG < redis MESSAGE 30\n"
-          "CALL 3 redis PING 14\nMSG < redis MESSAGE 30\nRET 3 redis ok 24\n");
+          "RET 1 redis ok 30\nMSG < redis SUBSCRIBE 30\nMSG < redis MESSAGE 31\n"
+          "MSG < redis SUBSCRIBE 30\nRET 2 redis ok 32\nMSG < redis MESSAGE 31\n"
+          "CALL 3 redis PING 14\nMSG < redis MESSAGE 31\nRET 3 redis ok 20\n");
 }
 END_TEST
 
@@ -398,10 +398,10 @@ START_TEST(unsubscribe_all)
                  "<" TOPIC2("11\r\nunsubscribe", ":1") TOPIC2("11\r\nunsubscribe", ":0"), ">" GET,
                  "<" MESSAGE, ">*1\r\n$11\r\nUNSUBSCRIBE\r\n",
                  "<*3\r\n$11\r\nunsubscribe\r\n$-1\r\n:0\r\n"),
-          "CALL 1 redis SUBSCRIBE 33\nRET 1 redis ok 29\nMSG < redis SUBSCRIBE 29\n"
-          "CALL 2 redis UNSUBSCRIBE 22\nRET 2 redis ok 32\nMSG < redis UNSUBSCRIBE 32\n"
-          "CALL 3 redis GET 22\nRET 3 redis ok 30\n"
-          "CALL 4 redis UNSUBSCRIBE 22\nRET 4 redis ok 30\n");
+          "CALL 1 redis SUBSCRIBE 33\nRET 1 redis ok 30\nMSG < redis SUBSCRIBE 30\n"
+          "CALL 2 redis UNSUBSCRIBE 22\nRET 2 redis ok 33\nMSG < redis UNSUBSCRIBE 33\n"
+          "CALL 3 redis GET 22\nRET 3 redis ok 31\n"
+          "CALL 4 redis UNSUBSCRIBE 22\nRET 4 redis ok 31\n");
 }
 END_TEST
 
@@ -415,8 +415,8 @@ START_TEST(pushes_resp3)
             "<>3\r\n+subscribe\r\n+a\r\n:1\r\n>3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nx\r\n$-1\r\n",
             ">" GET, "<" MESSAGE),
         "CALL 1 redis HELLO 22\nRET 1 redis ok 27\nCALL 2 redis SUBSCRIBE 26\n"
-        "CALL 3 redis GET 22\nMSG < redis INVALIDATE 32\nRET 2 redis ok 25\n"
-        "MSG < redis MESSAGE 30\nRET 3 redis ok 5\nCALL 4 redis GET 22\nRET 4 redis ok 30\n");
+        "CALL 3 redis GET 22\nMSG < redis INVALIDATE 32\nRET 2 redis ok 24\n"
+        "MSG < redis MESSAGE 31\nRET 3 redis ok 5\nCALL 4 redis GET 22\nRET 4 redis ok 31\n");
 }
 END_TEST
 
@@ -444,7 +444,7 @@ START_TEST(monitor)
                  "<" OK "+1339518083.107412 [0 127.0.0.1:60866] \"keys\" \"*\"\r\n",
                  "<+1339518087.877697 [0 127.0.0.1:60866] \"dbsize\"\r\n", ">" PING, "<" PONG),
           "CALL 1 redis MONITOR 17\nRET 1 redis ok 5\nMSG < redis MONITOR 51\n"
-          "MSG < redis MONITOR 50\nCALL 2 redis PING 14\nRET 2 redis ok 7\n");
+          "MSG < redis MONITOR 49\nCALL 2 redis PING 14\nRET 2 redis ok 7\n");
 }
 END_TEST
 
@@ -557,9 +557,9 @@ START_TEST(joined_in_the_middle)
     check(MIDSTREAM("<$3\r\nabc\r\n", ">" GET, "<$3\r\nabc\r\n"),
           "RET - redis ok 9\nCALL 1 redis GET 22\nRET 1 redis ok 9\n");
     g_autoptr(Converse) c = play(MIDSTREAM(">" GET, "<bc\r\n:4\r\n", ">" PING, "<" PONG), 1460);
-    ck_assert_str_eq(converse_result(c), "CALL 1 redis GET 22\nCALL 2 redis PING 14\n"
-                                         "RET 2 redis ok 7\n");
-    check(MIDSTREAM("<" MESSAGE MESSAGE), "MSG < redis MESSAGE 30\nMSG < redis MESSAGE 30\n");
+    ck_assert_str_eq(converse_result(c), "CALL 1 redis GET 22\nRET 1 redis - 8\n"
+                                         "CALL 2 redis PING 14\nRET 2 redis ok 7\n");
+    check(MIDSTREAM("<" MESSAGE MESSAGE), "MSG < redis MESSAGE 31\nMSG < redis MESSAGE 31\n");
 }
 END_TEST
 
@@ -611,6 +611,7 @@ START_TEST(random_bytes_are_not_redis)
         gsize length = 16 + (gsize)g_rand_int_range(rand, 0, 48);
         for (gsize k = 0; k < length; k++)
             bytes[k] = (guint8)g_rand_int(rand);
+       
         ck_assert_int_eq(bb_decoder_redis.probe(bytes, length), BB_MATCH_NO);
     }
 }

@@ -109,6 +109,16 @@ static const char *save(Scratch *scratch, const char *name, const PcapFile *file
     return path;
 }
 
+static BbSource *open_source(const char *const *files, BbLoss *loss)
+{
+    BbSourceOptions options = bb_source_options_default();
+    options.files = files;
+    g_autoptr(GError) error = NULL;
+    BbSource *source = bb_source_open(&options, loss, &error);
+    ck_assert_msg(source != NULL, "%s", error ? error->message : "no reason");
+    return source;
+}
+
 // ---- good files ---------------------------------------------------------------------------------
 
 START_TEST(every_form_packed_or_not)
@@ -128,16 +138,6 @@ START_TEST(every_form_packed_or_not)
         }
 }
 END_TEST
-
-static BbSource *open_source(const char *const *files, BbLoss *loss)
-{
-    BbSourceOptions options = bb_source_options_default();
-    options.files = files;
-    g_autoptr(GError) error = NULL;
-    BbSource *source = bb_source_open(&options, loss, &error);
-    ck_assert_msg(source != NULL, "%s", error ? error->message : "no reason");
-    return source;
-}
 
 START_TEST(a_frame_is_what_the_file_says)
 {
@@ -357,7 +357,7 @@ START_TEST(packed_strangers)
     pack_append(cut, PACK_XZ, "just a text\n", 12);
     g_autoptr(Gathered) empty = gather_one(scratch_file(scratch, "cut.xz", cut->data, 14));
     ASSERT_HOLDS(empty->errors, "cut.xz: the xz data breaks off at byte 14");
-    ASSERT_HOLDS(empty->errors, "nothing could be read");
+    ASSERT_HOLDS(empty->errors, ": nothing could be read, fetch or make it again");
 }
 END_TEST
 
@@ -380,6 +380,10 @@ START_TEST(good_files_among_bad_ones)
     ck_assert_ptr_nonnull(strstr(errors[0], "check the name"));
     ck_assert_ptr_nonnull(strstr(errors[1], "text is a text file"));
     ck_assert_ptr_nonnull(strstr(errors[2], "is a directory"));
+
+    BbLoss loss = {0};
+    g_autoptr(BbSource) source = open_source(files, &loss);
+    ck_assert_str_eq(bb_source_name(source), files[0]);
 }
 END_TEST
 

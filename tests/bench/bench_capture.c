@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: a capture of the shop (data/samples). Makes a large capture file of it and reads that with a
+// bare pcap_next_ex loop and with all of bbtrace capture, in turns, each in a process of its own.
+// Out: the ratio, packets/s, peak memory.
+//   bench_capture SAMPLE [MEGABYTES] [ROUNDS]
+#include "capture/capture.h"
+#include "capture/source.h"
+#include "data/input.h"
+#include "data/trace.h"
+
+#include <pcap/pcap.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MAX_ROUNDS 15
+
+typedef struct Result {
+    double seconds;
+    guint64 packets, messages;
+    glong peak_kib;
+} Result;
+
+// ---- the large file ---------------------------------------------------------------------------
+
+static guint32 get32(const guint8 *p)
+{
+    return (guint32)p[0] << 24 | (guint32)p[1] << 16 | (guint32)p[2] << 8 | p[3];
+}
+
+static void put32(guint8 *p, guint32 value)
+{
+    for (guint i = 0; i < 4; i++)
+        p[i] = (guint8)(value >> (24 - 8 * i));
+}
+
+static void shift_port(guint8 *p, guint32 copy)
+{
+    guint32 port = (guint32)p[0] << 8 | p[1];
+    if (port < 32768)
+        return; // a server's
+    port = 32768 + (port - 32768 + copy * 41) % 28000;
+    p[0] = (guint8)(port >> 8);
+    p[1] = (guint8)port;
+}
+
+// Copy number `copy` of a frame is of other connections: client ports and sequence numbers move.
+static void move_connection(guint8 *frame, guint32 length, guint32 copy)
+{
+    if (length < 54 || frame[12] != 8 || frame[13] != 0 || frame[14] != 0x45 || frame[23] != 6)
+        return;
+    shift_port(frame + 34, copy);
+    shift_port(frame + 36, copy);
+    put32(frame + 38, get32(frame + 38) + copy * 0x01000193u);
+    if (frame[47] & 0x10)
+        put32(frame + 42, get32(frame + 42) + copy * 0x01000193u);
+}
+
+typedef struct Sample {
+    GByteArray *bytes; // pcap records, nanoseconds
+    guint8 header[24];
+    gint64 span_ns;
+} Sample;
+
+static guint32 host32(const guint8 *p)
+{
+    guint32 value;
+    memcpy(&value, p, sizeof value);
+    return value;
+}
+
+static bool load_sample(const char *path, Sample *sample, GError **error)
+{
+    guint8 buffer[65536];
+    g_autoptr(BbInput) input = bb_input_open(path, error);
+    if (!input || bb_input_read(input, sample->header, sizeof sample->header, error) !=
+                      (gssize)sizeof sample->header)
+        return false;
+    sample->bytes = g_byte_array_new();
+    gssize got;
+    while ((got = bb_input_read(input, buffer, sizeof buffer, error)) > 0)
+        g_byte_array_append(sample->bytes, buffer, (guint)got);
+    return got == 0;
+}
+
+static void write_copy(const Sample *sample, guint32 copy, FILE *out)
+{
+    g_autofree guint8 *bytes = g_memdup2(sample->bytes->data, sample->bytes->len);
+    for (gsize at = 0; at + 16 <= sample->bytes->len;) {
+        guint32 seconds = host32(bytes + at) + copy * 5; // copies follow each other in time
+        guint32 captured = host32(bytes + at + 8);
+        memcpy(bytes + at, &seconds, sizeof seconds);
+        move_connection(bytes + at + 16, captured, copy);
+        at += 16 + captured;
+    }
+    fwrite(bytes, 1, sample->bytes->len, out);
+}
+
+static char *make_large_file(const char *sample_path, gsize megabytes)
+{
+    Sample sample = {0};
+    g_autoptr(GError) error = NULL;
+    if (!load_sample(sample_path, &sample, &error))
+        g_error("%s: %s", sample_path, error ? error->message : "too short");
+    char *path = g_build_filename(g_get_tmp_dir(), "bench_capture.XXXXXX", NULL);
+    FILE *out = fdopen(g_mkstemp(path), "w");
+    fwrite(sample.header, 1, sizeof sample.header, out);
+    for (guint32 copy = 0; (gsize)copy * sample.bytes->len < megabytes << 20; copy++)
+        write_copy(&sample, copy, out);
+    if (fclose(out) != 0)
+        g_error("%s: the disk is full", path);
+    g_byte_array_unref(sample.bytes);
+    return path;
+}
+
+// ---- the two programs ---------------------------------------------------------------------------
+
+static void run_bare(const char *path, Result *result)
+{
+    char message[PCAP_ERRBUF_SIZE];
+    struct pcap_pkthdr *header;
+    const guint8 *bytes;
+    pcap_t *pcap =
+        pcap_open_offline_with_tstamp_precision(path, PCAP_TSTAMP_PRECISION_NANO, message);
+    while (pcap_next_ex(pcap, &header, &bytes) == 1)
+        result->packets++;
+    pcap_close(pcap);
+}
+
+static bool write_message(const BbMessage *message, gpointer user, GError **error)
+{
+    return bb_trace_writer_push(user, message, error);
+}
+
+static bool order_message(const BbMessage *message, gpointer user, GError **error)
+{
+    return bb_order_push(user, message, error);
+}
+
+static void run_capture(const char *path, Result *result)
+{
+    BbLoss loss = {0};
+    BbFrame frame;
+    const char *files[] = {path, NULL};
+    BbSourceOptions source_options = bb_source_options_default();
+    BbCaptureOptions options = bb_capture_options_default();
+    source_options.files = files;
+    g_autofree char *out = g_strconcat(path, ".bbt", NULL);
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbNodes) nodes = bb_nodes_new(names, false);
+    g_autoptr(BbSource) source = bb_source_open(&source_options, &loss, NULL);
+    g_autoptr(BbTraceWriter) writer = bb_trace_writer_open(out, BB_TRACE_BBT, names, NULL);
+    g_autoptr(BbOrder) order = bb_order_new(65536, write_message, writer);
+    g_autoptr(BbCapture) capture =
+        bb_capture_new(&options, names, nodes, &loss, order_message, order);
+    while (bb_source_next(source, &frame, NULL) == BB_SOURCE_FRAME)
+        (void)bb_capture_frame(capture, &frame, NULL);
+    (void)(bb_capture_finish(capture, NULL) && bb_order_drain(order, NULL) &&
+           bb_trace_writer_finish(writer, NULL, NULL));
+    result->packets = loss.count[BB_SEEN_FRAMES];
+    result->messages = loss.count[BB_CALLS] + loss.count[BB_RETURNS] + loss.count[BB_FREES];
+    unlink(out);
+}
+
+// In a process of its own, so that each has its own peak of memory.
+static Result measure(void (*run)(const char *, Result *), const char *path)
+{
+    int ends[2];
+    Result result = {0};
+    if (pipe(ends) != 0)
+        abort();
+    pid_t child = fork();
+    if (child == 0) {
+        gint64 start_us = g_get_monotonic_time();
+        run(path, &result);
+        result.seconds = (double)(g_get_monotonic_time() - start_us) / 1e6;
+        _exit(write(ends[1], &result, sizeof result) == (gssize)sizeof result ? 0 : 1);
+    }
+    struct rusage usage;
+    if (read(ends[0], &result, sizeof result) != (gssize)sizeof result ||
+        wait4(child, NULL, 0, &usage) != child)
+        abort();
+    result.peak_kib = usage.ru_maxrss;
+    close(ends[0]);
+    close(ends[1]);
+    return result;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double median(double *values, guint count)
+{
+    qsort(values, count, sizeof *values, by_value);
+    return values[count / 2];
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        fputs("usage: bench_capture SAMPLE [MEGABYTES] [ROUNDS]\n", stderr);
+        return 2;
+    }
+    gsize megabytes = argc > 2 ? (gsize)atoi(argv[2]) : 1024;
+    guint rounds = CLAMP(argc > 3 ? (guint)atoi(argv[3]) : 5, 1, MAX_ROUNDS);
+    g_autofree char *path = make_large_file(argv[1], megabytes);
+    double bare_s[MAX_ROUNDS], capture_s[MAX_ROUNDS], ratio[MAX_ROUNDS];
+    Result bare = measure(run_bare, path), capture = {0}; // also warms the cache
+    for (guint i = 0; i < rounds; i++) {
+        bare = measure(run_bare, path);
+        capture = measure(run_capture, path);
+        bare_s[i] = bare.seconds;
+        capture_s[i] = capture.seconds;
+        ratio[i] = capture.seconds / bare.seconds;
+    }
+    unlink(path);
+    double seconds = median(capture_s, rounds);
+    printf("packets               %12" G_GUINT64_FORMAT "\n", capture.packets);
+    printf("messages              %12" G_GUINT64_FORMAT "\n", capture.messages);
+    printf("bare pcap_next_ex     %12.3f s  %ld KiB\n", median(bare_s, rounds), bare.peak_kib);
+    printf("bbtrace capture       %12.3f s  %ld KiB\n", seconds, capture.peak_kib);
+    printf("million packets/s     %12.2f\n", (double)capture.packets / seconds / 1e6);
+    printf("ratio to bare         %12.2f  (median of %u)\n", median(ratio, rounds), rounds);
+    return EXIT_SUCCESS;
+}

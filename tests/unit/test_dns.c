@@ -1,0 +1,632 @@
+// SPDX-License-Identifier: Apache-2.0
+// DNS: which response belongs to which query, over UDP and TCP; names and labels; what is no DNS.
+#include "capture/capture.h"
+#include "capture/decoder.h"
+#include "capture/dns_message.h"
+#include "capture/label.h"
+#include "tests/unit/converse.h"
+#include "tests/unit/test.h"
+
+enum { A = 1, NS = 2, CNAME = 5, SOA = 6, PTR = 12, MX = 15, AAAA = 28, OPT = 41, AXFR = 252 };
+enum { QR = 0x8000, RD = 0x0100, RA = 0x0080, Z = 0x0040, AA = 0x0400 };
+#define OPCODE(number) ((number) << 11)
+
+// ---- messages -----------------------------------------------------------------------------------
+
+typedef GByteArray Message;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Message, g_byte_array_unref)
+
+static void put(Message *m, const void *bytes, gsize length)
+{
+    g_byte_array_append(m, bytes, (guint)length);
+}
+
+static void put16(Message *m, guint number)
+{
+    guint8 bytes[] = {(guint8)(number >> 8), (guint8)number};
+    put(m, bytes, sizeof bytes);
+}
+
+static void put_name(Message *m, const char *name)
+{
+    g_auto(GStrv) labels = g_strsplit(name, ".", -1);
+    for (guint i = 0; labels[i] && *labels[i]; i++) {
+        guint8 length = (guint8)strlen(labels[i]);
+        put(m, &length, 1);
+        put(m, labels[i], length);
+    }
+    put(m, "", 1);
+}
+
+static Message *header(guint id, guint flags, guint questions, guint answers, guint authority,
+                       guint additional)
+{
+    Message *m = g_byte_array_new();
+    const guint fields[] = {id, flags, questions, answers, authority, additional};
+    for (guint i = 0; i < G_N_ELEMENTS(fields); i++)
+        put16(m, fields[i]);
+    return m;
+}
+
+static void put_question(Message *m, const char *name, guint type, guint class)
+{
+    put_name(m, name);
+    put16(m, type);
+    put16(m, class);
+}
+
+// A record whose name is a pointer to the question's.
+static void put_record(Message *m, guint type, const void *data, gsize length)
+{
+    put16(m, 0xc00c);
+    put16(m, type);
+    put16(m, 1);
+    put16(m, 0);
+    put16(m, 300);
+    put16(m, (guint)length);
+    put(m, data, length);
+}
+
+static Message *question(guint id, guint flags, const char *name, guint type)
+{
+    Message *m = header(id, flags, 1, 0, 0, 0);
+    put_question(m, name, type, 1);
+    return m;
+}
+
+static void say(Converse *c, BbDirection direction, Message *m)
+{
+    converse_say(c, direction, m->data, m->len);
+    g_byte_array_unref(m);
+}
+
+static void ask(Converse *c, guint id, const char *name, guint type)
+{
+    say(c, BB_TO_SERVER, question(id, RD, name, type));
+}
+
+static void answer(Converse *c, guint id, const char *name, guint type, guint rcode)
+{
+    say(c, BB_TO_CLIENT, question(id, QR | RD | RA | rcode, name, type));
+}
+
+// ---- UDP ----------------------------------------------------------------------------------------
+
+START_TEST(query_and_response)
+{
+    g_autoptr(Converse) c = converse_udp(5300);
+    ask(c, 1, "www.example.com", A);
+    answer(c, 1, "www.example.com", A, 0);
+    ask(c, 2, "nowhere.example.com", AAAA);
+    answer(c, 2, "nowhere.example.com", AAAA, 3);
+    ck_assert_str_eq(converse_result(c), "CALL 1 dns A www.example.com 33\nRET 1 dns NOERROR 33\n"
+                                         "CALL 2 dns AAAA nowhere.example.com 37\n"
+                                         "RET 2 dns NXDOMAIN 37\n");
+}
+END_TEST
+
+// By question as much as by id, in any order and in any case of letters (0x20).
+START_TEST(pairs_by_id_and_question)
+{
+    g_autoptr(Converse) c = converse_udp(53);
+    ask(c, 7, "a.example.com", A);
+    ask(c, 7, "a.example.com", AAAA);
+    ask(c, 8, "b.example.com", A);
+    answer(c, 8, "B.eXample.COM", A, 2);
+    answer(c, 7, "a.EXAMPLE.com", AAAA, 0);
+    answer(c, 9, "a.example.com", A, 0);
+    answer(c, 7, "x.example.com", A, 0);
+    answer(c, 7, "A.example.com", A, 5);
+    ck_assert_str_eq(converse_result(c),
+                     "CALL 1 dns A a.example.com 31\nCALL 2 dns AAAA a.example.com 31\n"
+                     "CALL 3 dns A b.example.com 31\nRET 3 dns SERVFAIL 31\nRET 2 dns NOERROR 31\n"
+                     "RET - dns NOERROR 31\nRET - dns NOERROR 31\nRET 1 dns REFUSED 31\n");
+    ck_assert_uint_eq(converse_loss(c, BB_RETURNS_ORPHANED), 2);
+}
+END_TEST
+
+START_TEST(retries_are_one_call)
+{
+    g_autoptr(Converse) c = converse_udp(53);
+    ask(c, 7, "example.com", A);
+    ask(c, 7, "example.com", A);
+    ask(c, 7, "example.com", A);
+    answer(c, 7, "example.com", A, 0);
+    ask(c, 7, "example.com", A); // the open one was answered: this is another
+    ck_assert_str_eq(converse_result(c), "CALL 1 dns A example.com 29\nRET 1 dns NOERROR 29\n"
+                                         "CALL 2 dns A example.com 29\n");
+    ck_assert_uint_eq(converse_loss(c, BB_DATAGRAM_REPEATED), 2);
+    ck_assert_uint_eq(converse_loss(c, BB_CALLS_UNRETURNED), 1);
+    ck_assert_int_eq(converse_first_ms(c, 0), 0);
+}
+END_TEST
+
+START_TEST(responses_without_question)
+{
+    g_autoptr(Converse) c = converse_udp(53);
+    for (guint id = 1; id <= 9; id++) // the first is too old to be found by id alone
+        ask(c, id, "example.com", A);
+    say(c, BB_TO_CLIENT, header(4, QR | 1, 0, 0, 0, 0));
+    say(c, BB_TO_CLIENT, header(4, QR | 1, 0, 0, 0, 0));
+    say(c, BB_TO_CLIENT, header(1, QR | 1, 0, 0, 0, 0));
+    g_autofree char *result = g_strdup(strstr(converse_result(c), "RET"));
+    ck_assert_str_eq(result, "RET 4 dns FORMERR 12\nRET - dns FORMERR 12\nRET - dns FORMERR 12\n");
+}
+END_TEST
+
+START_TEST(codes)
+{
+    static const struct {
+        guint rcode;
+        const char *name;
+    } codes[] = {{0, "NOERROR"},    {1, "FORMERR"},  {2, "SERVFAIL"},    {3, "NXDOMAIN"},
+                 {4, "NOTIMP"},     {5, "REFUSED"},  {6, "YXDOMAIN"},    {7, "YXRRSET"},
+                 {8, "NXRRSET"},    {9, "NOTAUTH"},  {10, "NOTZONE"},    {11, "DSOTYPENI"},
+                 {12, "RCODE12"},   {16, "BADVERS"}, {17, "BADKEY"},     {18, "BADTIME"},
+                 {19, "BADMODE"},   {20, "BADNAME"}, {21, "BADALG"},     {22, "BADTRUNC"},
+                 {23, "BADCOOKIE"}, {24, "RCODE24"}, {4095, "RCODE4095"}};
+    for (guint i = 0; i < G_N_ELEMENTS(codes); i++) {
+        g_autoptr(Converse) c = converse_udp(53);
+        ask(c, 1, "example.com", A);
+        Message *m = header(1, QR | (codes[i].rcode & 15), 1, 0, 0, 1);
+        put_question(m, "example.com", A, 1);
+        put(m, "", 1); // EDNS: the root, with the upper bits in the TTL
+        put16(m, OPT);
+        put16(m, 1232);
+        put16(m, codes[i].rcode >> 4 << 8);
+        put16(m, 0);
+        put16(m, 0);
+        say(c, BB_TO_CLIENT, m);
+        g_autofree char *line = g_strdup_printf("RET 1 dns %s 40\n", codes[i].name);
+        ck_assert_str_eq(strstr(converse_result(c), "RET"), line);
+    }
+}
+END_TEST
+
+START_TEST(opcodes)
+{
+    g_autoptr(Converse) c = converse_udp(53);
+    say(c, BB_TO_SERVER, question(1, OPCODE(5), "example.com", SOA));
+    say(c, BB_TO_CLIENT, question(1, QR | OPCODE(5) | 5, "example.com", SOA));
+    say(c, BB_TO_SERVER, question(2, OPCODE(4) | AA, "example.org", SOA));
+    say(c, BB_TO_SERVER, header(3, OPCODE(2), 0, 0, 0, 0));
+    say(c, BB_TO_CLIENT, header(3, QR | OPCODE(2) | 4, 0, 0, 0, 0));
+    say(c, BB_TO_SERVER, header(4, RD, 0, 0, 0, 0)); // RFC 7873, 5.4
+    say(c, BB_TO_SERVER, header(0, OPCODE(6), 0, 0, 0, 0));
+    ck_assert_str_eq(converse_result(c),
+                     "CALL 1 dns UPDATE example.com 29\nRET 1 dns REFUSED 29\n"
+                     "CALL 2 dns NOTIFY example.org 29\nCALL 3 dns STATUS 12\nRET 3 dns NOTIMP 12\n"
+                     "CALL 4 dns - 12\nMSG > dns DSO 12\n");
+}
+END_TEST
+
+// The snap length cut both: header and question are enough, and the header alone pairs by id.
+START_TEST(cut_datagrams)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    BbDnsMessage message;
+    g_autoptr(Message) m = header(1, QR, 1, 2, 0, 0);
+    put_question(m, "www.example.com", A, 1);
+    gsize end = m->len;
+    put_record(m, A, "\1\2\3\4", 4);
+    put_record(m, A, "\1\2\3\5", 4);
+    for (gsize length = 0; length <= m->len; length++) {
+        g_autofree guint8 *copy = g_memdup2(m->data, length);
+        BbDnsVerdict verdict = bb_dns_message_read(&message, copy, length);
+        ck_assert_int_eq(verdict, length < end      ? BB_DNS_SHORT
+                                  : length < m->len ? BB_DNS_CUT
+                                                    : BB_DNS_EXACT);
+        ck_assert_int_eq(message.has_question, length >= end);
+    }
+    put(m, "x", 1);
+    ck_assert_int_eq(bb_dns_message_read(&message, m->data, m->len), BB_DNS_ODD);
+}
+END_TEST
+
+// ---- multicast ----------------------------------------------------------------------------------
+
+START_TEST(mdns_is_free)
+{
+    g_autoptr(Converse) c = converse_udp(5353);
+    Message *m = header(0, 0, 2, 0, 0, 0);
+    put_question(m, "_ipp._tcp.local", PTR, 0x8001);
+    put_question(m, "_ipps._tcp.local", PTR, 1);
+    say(c, BB_TO_SERVER, m);
+    m = header(0, QR | AA, 0, 1, 0, 0);
+    put_question(m, "printer.local", A, 0x8001);
+    put16(m, 0);
+    put16(m, 120);
+    put16(m, 4);
+    put(m, "\12\0\0\7", 4);
+    say(c, BB_TO_SERVER, m);
+    say(c, BB_TO_SERVER, question(0, 0, "host.local", A));
+    say(c, BB_TO_SERVER, question(5, 0, "host.local", A)); // one-shot, RFC 6762, 5.1
+    ck_assert_str_eq(converse_result(c), "MSG > dns PTR _ipp._tcp.local 55\nMSG > dns - 41\n"
+                                         "MSG > dns A host.local 28\nCALL 1 dns A host.local 28\n");
+}
+END_TEST
+
+// ---- TCP ----------------------------------------------------------------------------------------
+
+static void frame(Message *all, Message *m)
+{
+    put16(all, m->len);
+    put(all, m->data, m->len);
+    g_byte_array_unref(m);
+}
+
+static void check_tcp(Message *up, Message *down, const char *expected)
+{
+    static const gsize segments[] = {1460, 1, 2, 7, 40};
+    for (guint i = 0; i < G_N_ELEMENTS(segments); i++) {
+        g_autoptr(Converse) c = converse_tcp(5300);
+        converse_segment_size(c, segments[i]);
+        converse_say(c, BB_TO_SERVER, up->data, up->len);
+        converse_say(c, BB_TO_CLIENT, down->data, down->len);
+        ck_assert_msg(strcmp(converse_result(c), expected) == 0, "%zu bytes a segment:\n%s",
+                      segments[i], converse_result(c));
+        ck_assert_uint_eq(converse_loss(c, BB_DECODER_GAVE_UP), 0);
+    }
+}
+
+START_TEST(tcp_out_of_order)
+{
+    g_autoptr(Message) up = g_byte_array_new();
+    g_autoptr(Message) down = g_byte_array_new();
+    frame(up, question(1, RD, "one.example.com", A));
+    frame(up, question(2, RD, "two.example.com", A));
+    frame(up, question(3, RD, "three.example.com", MX));
+    frame(down, question(3, QR, "three.example.com", MX));
+    frame(down, question(1, QR | 3, "one.example.com", A));
+    frame(down, header(2, QR | 1, 0, 0, 0, 0));
+    check_tcp(up, down,
+              "CALL 1 dns A one.example.com 35\nCALL 2 dns A two.example.com 35\n"
+              "CALL 3 dns MX three.example.com 37\nRET 3 dns NOERROR 37\nRET 1 dns NXDOMAIN 35\n"
+              "RET 2 dns FORMERR 14\n");
+}
+END_TEST
+
+// The first message of a zone transfer is its return, the others are no orphans.
+START_TEST(zone_transfer)
+{
+    g_autofree guint8 *big = g_malloc0(60000);
+    g_autoptr(Message) up = g_byte_array_new();
+    g_autoptr(Message) down = g_byte_array_new();
+    frame(up, question(1, 0, "example.com", AXFR));
+    frame(up, question(2, 0, "example.com", SOA));
+    Message *m = header(1, QR | AA, 1, 1, 0, 0);
+    put_question(m, "example.com", AXFR, 1);
+    put_record(m, 16, big, 60000); // passed over
+    frame(down, m);
+    m = header(1, QR | AA, 0, 1, 0, 0);
+    put_name(m, "a.example.com");
+    put16(m, A);
+    put16(m, 1);
+    put16(m, 0);
+    put16(m, 1);
+    put16(m, 4);
+    put(m, "\1\2\3\4", 4);
+    frame(down, m);
+    frame(down, question(2, QR, "example.com", SOA));
+    frame(down, question(3, QR, "example.com", SOA));
+    check_tcp(up, down,
+              "CALL 1 dns AXFR example.com 31\nCALL 2 dns SOA example.com 31\n"
+              "RET 1 dns NOERROR 60043\nRET 2 dns NOERROR 31\nRET - dns NOERROR 31\n");
+}
+END_TEST
+
+static void say_framed(Converse *c, BbDirection direction, Message *m)
+{
+    g_autoptr(Message) all = g_byte_array_new();
+    frame(all, m);
+    converse_say(c, direction, all->data, all->len);
+}
+
+START_TEST(tcp_loss)
+{
+    g_autoptr(Converse) c = converse_tcp(53);
+    say_framed(c, BB_TO_SERVER, question(1, RD, "one.example.com", A));
+    converse_lose(c, BB_TO_CLIENT, 35);
+    say_framed(c, BB_TO_SERVER, question(2, RD, "two.example.com", A));
+    say_framed(c, BB_TO_CLIENT, question(2, QR, "two.example.com", A));
+    converse_lose(c, BB_TO_SERVER, 100);
+    converse_say(c, BB_TO_SERVER, "the rest of something", 21);
+    say_framed(c, BB_TO_SERVER, question(4, RD, "four.example.com", A));
+    say_framed(c, BB_TO_CLIENT, question(3, QR, "three.example.com", A));
+    say_framed(c, BB_TO_CLIENT, question(4, QR, "four.example.com", A));
+    ck_assert_str_eq(converse_result(c),
+                     "CALL 1 dns A one.example.com 35\nCALL 2 dns A two.example.com 35\n"
+                     "RET 2 dns NOERROR 35\nCALL 3 dns A four.example.com 36\n"
+                     "RET - dns NOERROR 37\nRET 3 dns NOERROR 36\n");
+    ck_assert_uint_eq(converse_loss(c, BB_DECODER_LOST), 2);
+    ck_assert_uint_eq(converse_loss(c, BB_CALLS_UNRETURNED), 1);
+}
+END_TEST
+
+// Whatever of a message was seen before the bytes end is kept.
+START_TEST(tcp_cut_off)
+{
+    g_autoptr(Message) all = g_byte_array_new();
+    frame(all, question(1, QR | 2, "one.example.com", A));
+    g_autoptr(Converse) c = converse_tcp(53);
+    say_framed(c, BB_TO_SERVER, question(1, RD, "one.example.com", A));
+    converse_say(c, BB_TO_CLIENT, all->data, 20); // header and half of the question
+    converse_close(c, BB_TO_CLIENT);
+    ck_assert_str_eq(converse_result(c),
+                     "CALL 1 dns A one.example.com 35\nRET 1 dns SERVFAIL 20\n");
+}
+END_TEST
+
+START_TEST(tcp_damage)
+{
+    static const guint8 bad[] = {0, 5, 1, 2, 3, 4, 5};
+    g_autoptr(Converse) c = converse_tcp(53);
+    say_framed(c, BB_TO_SERVER, question(1, RD, "one.example.com", A));
+    converse_say(c, BB_TO_CLIENT, bad, sizeof bad);
+    say_framed(c, BB_TO_CLIENT, question(1, QR, "one.example.com", A));
+    ck_assert_str_eq(converse_result(c), "CALL 1 dns A one.example.com 35\nRET 1 dns NOERROR 35\n");
+    ck_assert_uint_eq(converse_loss(c, BB_DECODER_LOST), 1);
+}
+END_TEST
+
+START_TEST(damaged_datagrams)
+{
+    g_autoptr(Converse) c = converse_udp(53);
+    ask(c, 1, "example.com", A);
+    converse_text(c, BB_TO_CLIENT, "garbage, and more of it than a header");
+    converse_text(c, BB_TO_CLIENT, "short");
+    answer(c, 1, "example.com", A, 0);
+    ck_assert_str_eq(converse_result(c), "CALL 1 dns A example.com 29\nRET 1 dns NOERROR 29\n");
+    ck_assert_uint_eq(converse_loss(c, BB_DECODER_LOST), 2);
+    ck_assert_uint_eq(converse_loss(c, BB_DECODER_GAVE_UP), 0);
+}
+END_TEST
+
+// ---- names --------------------------------------------------------------------------------------
+
+static BbDnsVerdict read_question(const char *wire, gsize length, BbDnsMessage *message)
+{
+    g_autoptr(Message) m = header(1, RD, 1, 0, 0, 0);
+    put(m, wire, length);
+    put16(m, A);
+    put16(m, 1);
+    g_autofree guint8 *copy = g_memdup2(m->data, m->len);
+    return bb_dns_message_read(message, copy, m->len);
+}
+
+#define READ(wire, message) read_question(wire, sizeof(wire) - 1, message)
+
+START_TEST(names)
+{
+    BbDnsMessage message;
+    ck_assert_int_eq(READ("\3wWw\1A\0", &message), BB_DNS_EXACT);
+    ck_assert_str_eq(message.name, "www.a");
+    ck_assert_int_eq(READ("\0", &message), BB_DNS_EXACT);
+    ck_assert_str_eq(message.name, "");
+    ck_assert_int_eq(READ("\7a.b\\c \xff\0", &message), BB_DNS_EXACT);
+    ck_assert_str_eq(message.name, "a\\.b\\\\c\\032\\255");
+    ck_assert_int_eq(READ("\2\1z\0", &message),
+                     BB_DNS_ODD); // control bytes are for ports to decide
+    ck_assert_str_eq(message.name, "\\001z");
+    ck_assert_int_eq(READ("\xc0\x0c", &message), BB_DNS_BAD);    // points to itself
+    ck_assert_int_eq(READ("\1a\xc0\x0c", &message), BB_DNS_BAD); // a circle
+    ck_assert_int_eq(READ("\xc0\x00", &message), BB_DNS_BAD);    // into the header
+    ck_assert_int_eq(READ("\xff\xff", &message), BB_DNS_BAD);    // forward
+    ck_assert_int_eq(READ("\x40"
+                          "a\0",
+                          &message),
+                     BB_DNS_BAD); // no label type
+    ck_assert_int_eq(READ("\x20"
+                          "ckaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\0",
+                          &message),
+                     BB_DNS_EXACT);
+}
+END_TEST
+
+START_TEST(longest_name)
+{
+    BbDnsMessage message;
+    g_autoptr(Message) wire = g_byte_array_new();
+    for (guint i = 0; i < 127; i++)
+        put(wire, "\1\xff", 2);
+    put(wire, "", 1); // 255 bytes
+    ck_assert_int_eq(read_question((const char *)wire->data, wire->len, &message), BB_DNS_EXACT);
+    ck_assert_uint_eq(strlen(message.name), 127 * 5 - 1);
+    g_autoptr(Message) longer = g_byte_array_new();
+    put(longer, "\2ab", 3);
+    put(longer, wire->data + 2, wire->len - 2);
+    ck_assert_int_eq(read_question((const char *)longer->data, longer->len, &message), BB_DNS_BAD);
+    guint8 label[64];
+    memset(label, 0xff, sizeof label);
+    label[0] = 63;
+    g_byte_array_set_size(wire, 0);
+    for (guint i = 0; i < 3; i++)
+        put(wire, label, 64);
+    label[0] = 61;
+    put(wire, label, 62);
+    put(wire, "", 1); // 255 bytes again, of which 250 are escaped
+    ck_assert_int_eq(read_question((const char *)wire->data, wire->len, &message), BB_DNS_EXACT);
+    ck_assert_uint_eq(strlen(message.name), 250 * 4 + 3);
+}
+END_TEST
+
+// RFC 1002 has the same format, and is something else.
+START_TEST(netbios_is_not_dns)
+{
+    g_autoptr(Message) m = header(1, 0x0110, 1, 0, 0, 0);
+    put_question(m, "EJFDEBFEEBFACACACACACACACACACAAA", 32, 1);
+    ck_assert_int_eq(bb_decoder_dns.probe(m->data, m->len), BB_MATCH_NO);
+}
+END_TEST
+
+static void note(gpointer user, const BbAddress *address, const char *name)
+{
+    char text[BB_ADDRESS_TEXT];
+    bb_address_format(address, text);
+    g_string_append_printf(user, "%s %s\n", text, name);
+}
+
+// The end of a chain has the name that was asked for.
+START_TEST(addresses)
+{
+    BbDnsMessage message;
+    g_autoptr(GString) found = g_string_new(NULL);
+    g_autoptr(Message) m = header(1, QR | RA, 1, 5, 0, 0);
+    put_question(m, "Web.example.com", A, 1);
+    put_record(m, CNAME, "\1x\xc0\x10", 4);
+    put_record(m, A, "\12\0\0\1", 4);
+    put_record(m, A, "\12\0", 2);
+    put_record(m, AAAA, "\x20\1\xd\xb8\0\0\0\0\0\0\0\0\0\0\0\7", 16);
+    put_record(m, A, "\12\0\0\2", 4);
+    for (gsize cut = 0; cut < 2; cut++) {
+        g_string_truncate(found, 0);
+        (void)bb_dns_message_read(&message, m->data, m->len - cut);
+        bb_dns_message_addresses(&message, m->data, m->len - cut, note, found);
+        ck_assert_str_eq(found->str, cut ? "10.0.0.1 web.example.com\n2001:db8::7 web.example.com\n"
+                                         : "10.0.0.1 web.example.com\n2001:db8::7 web.example.com\n"
+                                           "10.0.0.2 web.example.com\n");
+    }
+}
+END_TEST
+
+// ---- labels -------------------------------------------------------------------------------------
+
+static void check_label(const char *type, const char *name, const char *expected)
+{
+    char out[BB_LABEL_MAX + 1];
+    gsize length = bb_label_dns(out, type, name);
+    ck_assert_str_eq(out, expected);
+    ck_assert_uint_eq(length, strlen(expected));
+}
+
+START_TEST(labels)
+{
+    check_label("A", "www.example.com", "A www.example.com");
+    check_label("A", "www.example.com.", "A www.example.com");
+    check_label("A", "web17.example.com", "A *.example.com");
+    check_label("A", "web17.rack3.example.com", "A *.example.com");
+    check_label("AAAA", "web17.prod.example.com", "AAAA *.prod.example.com");
+    check_label("A", "auth.default.svc.cluster.local", "A auth.default.svc.cluster.local");
+    check_label("A", "10-0-0-1.default.pod.cluster.local", "A *.default.pod.cluster.local");
+    check_label("A", "1e100.net", "A 1e100.net");
+    check_label("A", "a1.bbc.co.uk", "A *.bbc.co.uk");
+    check_label("A", "web1.sap.de", "A *.sap.de");
+    check_label("A", "s3.co.uk", "A s3.co.uk");
+    check_label("A", "thisisaverylonglabelindeed.example.com", "A *.example.com");
+    check_label("PTR", "4.3.2.1.in-addr.arpa", "PTR *.in-addr.arpa");
+    check_label("PTR", "b._dns-sd._udp.0.0.10.in-addr.arpa", "PTR *.in-addr.arpa");
+    check_label("PTR", "1.0.f.f.ip6.arpa", "PTR *.ip6.arpa");
+    check_label("SRV", "_ldap._tcp.dc._msdcs.example.com", "SRV _ldap._tcp.dc._msdcs.example.com");
+    check_label("PTR", "my\\.name\\0321._ipp._tcp.local", "PTR *._ipp._tcp.local");
+    check_label("NS", "", "NS .");
+    check_label("A", "db1", "A db1");
+    check_label("A", "..", "A .");
+}
+END_TEST
+
+START_TEST(long_labels)
+{
+    check_label("A",
+                "aaaaaaaaaaaaaaaaaa.bbbbbbbbbbbbbbbbbb.cccccccccccccccccc.dddddddddddddddddd."
+                "eeeeeeeeeeeeeeeeee.example.com",
+                "A *.bbbbbbbbbbbbbbbbbb.cccccccccccccccccc.dddddddddddddddddd.eeeeeeeeeeeeeeeeee."
+                "example.com");
+    g_autofree char *label = g_strnfill(63, 'x');
+    g_autofree char *name = g_strdup_printf("%s.%s", label, label);
+    g_autofree char *expected = g_strdup_printf("A *.%s", label);
+    check_label("A", name, expected);
+    g_autofree char *escaped = g_strnfill(252, '\\');
+    check_label("A", escaped, "A *");
+}
+END_TEST
+
+START_TEST(types)
+{
+    static const struct {
+        guint16 type;
+        const char *name;
+    } types[] = {{A, "A"},     {AAAA, "AAAA"}, {65, "HTTPS"},        {61, "OPENPGPKEY"},
+                 {255, "ANY"}, {0, "TYPE0"},   {65535, "TYPE65535"}, {51, "NSEC3PARAM"}};
+    char out[BB_DNS_TYPE_TEXT];
+    for (guint i = 0; i < G_N_ELEMENTS(types); i++) {
+        bb_dns_type_format(types[i].type, out);
+        ck_assert_str_eq(out, types[i].name);
+    }
+}
+END_TEST
+
+// ---- probing
+// --------------------------------------------------------------------------------------
+
+static BbMatch probe(Message *m)
+{
+    g_autofree guint8 *copy = g_memdup2(m->data, m->len);
+    BbMatch match = bb_decoder_dns.probe(copy, m->len);
+    g_byte_array_unref(m);
+    return match;
+}
+
+START_TEST(probes)
+{
+    ck_assert_int_eq(probe(question(1, RD, "example.com", A)), BB_MATCH_REQUEST);
+    ck_assert_int_eq(probe(question(1, QR | 3, "example.com", A)), BB_MATCH_REPLY);
+    ck_assert_int_eq(probe(question(1, RD | Z, "example.com", A)), BB_MATCH_MAYBE);
+    ck_assert_int_eq(probe(question(1, RD, "example.com", 0)), BB_MATCH_MAYBE);
+    ck_assert_int_eq(probe(question(1, RD | 3, "example.com", A)), BB_MATCH_NO);
+    ck_assert_int_eq(probe(question(1, OPCODE(3), "example.com", A)), BB_MATCH_NO);
+    ck_assert_int_eq(probe(question(1, OPCODE(9), "example.com", A)), BB_MATCH_NO);
+    ck_assert_int_eq(probe(header(1, QR | 1, 0, 0, 0, 0)), BB_MATCH_MAYBE);
+    Message *m = header(1, RD, 2, 0, 0, 0);
+    put_question(m, "a", A, 1);
+    put_question(m, "b", A, 1);
+    ck_assert_int_eq(probe(m), BB_MATCH_NO);
+    m = header(1, RD, 1, 0, 0, 0);
+    put_question(m, "a", A, 2);
+    ck_assert_int_eq(probe(m), BB_MATCH_MAYBE);
+    m = question(1, RD, "example.com", A);
+    put(m, "x", 1);
+    ck_assert_int_eq(probe(m), BB_MATCH_MAYBE);
+    m = header(1, QR, 1, 40, 0, 0);
+    put_question(m, "a", A, 1);
+    ck_assert_int_eq(probe(m), BB_MATCH_MAYBE); // cut, or a lie
+    m = header(1, RD, 1, 1, 0, 0);
+    put_question(m, "a", A, 1);
+    put_record(m, A, "\1\2\3\4", 4);
+    ck_assert_int_eq(probe(m), BB_MATCH_MAYBE); // a query with an answer
+}
+END_TEST
+
+START_TEST(stream_prefixes)
+{
+    g_autoptr(Message) all = g_byte_array_new();
+    Message *m = header(77, RD, 1, 0, 0, 1);
+    put_question(m, "www.example.com", A, 1);
+    gsize known = m->len + 2;
+    put(m, "\0\0\x29\x4\xd0\0\0\0\0\0\0", 11);
+    frame(all, m);
+    for (gsize length = 0; length <= all->len; length++) {
+        g_autofree guint8 *copy = g_memdup2(all->data, length);
+        BbMatch match = bb_decoder_dns.probe(copy ? copy : (const guint8 *)"", length);
+        ck_assert_int_eq(match, length < known ? BB_MATCH_MORE : BB_MATCH_REQUEST);
+    }
+}
+END_TEST
+
+START_TEST(random_bytes_are_not_dns)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(53);
+    for (guint i = 0; i < 200000; i++) {
+        guint8 bytes[128];
+        gsize length = 20 + (gsize)g_rand_int_range(rand, 0, 100);
+        for (gsize k = 0; k < length; k++)
+            bytes[k] = (guint8)g_rand_int(rand);
+        ck_assert_int_eq(bb_decoder_dns.probe(bytes, length), BB_MATCH_NO);
+    }
+}
+END_TEST
+
+TEST_MAIN("dns", query_and_response, pairs_by_id_and_question, retries_are_one_call,
+          responses_without_question, codes, opcodes, cut_datagrams, mdns_is_free, tcp_out_of_order,
+          zone_transfer, tcp_loss, tcp_cut_off, tcp_damage, damaged_datagrams, names, longest_name,
+          netbios_is_not_dns, addresses, labels, long_labels, types, probes, stream_prefixes,
+          random_bytes_are_not_dns)

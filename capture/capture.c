@@ -92,6 +92,7 @@ bool bb_capture_packet(BbCapture *capture, const BbPacket *packet, GError **erro
 bool bb_capture_finish(BbCapture *capture, GError **error)
 {
     bb_flows_finish(capture->flows);
+    bb_layers_finish(capture->layers);
     return report(capture, error);
 }
 

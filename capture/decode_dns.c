@@ -154,8 +154,9 @@ static BbMatch probe_message(const guint8 *data, gsize length)
     BbDnsVerdict verdict = bb_dns_message_read(&message, data, length);
     if (verdict < BB_DNS_CUT)
         return BB_MATCH_NO;
-    bool empty = length == BB_DNS_HEADER;
-    return verdict == BB_DNS_EXACT && !empty ? side_of(&message) : BB_MATCH_MAYBE;
+    if (verdict == BB_DNS_EXACT && length > BB_DNS_HEADER)
+        return side_of(&message);
+    return verdict == BB_DNS_EXACT || message.has_question ? BB_MATCH_MAYBE : BB_MATCH_NO;
 }
 
 static BbMatch probe_stream(const guint8 *data, gsize length)
@@ -176,7 +177,7 @@ static BbMatch probe_stream(const guint8 *data, gsize length)
         return message.has_question ? side_of(&message) : BB_MATCH_MORE;
     case BB_DNS_EXACT:
     case BB_DNS_ODD:
-        return BB_MATCH_MAYBE;
+        return message.has_question ? BB_MATCH_MAYBE : BB_MATCH_NO;
     case BB_DNS_BAD:
         break;
     }

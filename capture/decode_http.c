@@ -240,8 +240,8 @@ static HttpStep not_a_start(HttpReader *r, gsize start)
     bb_part_reset(&side->part);
     side->scanned = 0;
     r->at = r->added = start;
-    if (!r->http->side[0].met && !r->http->side[1].met)
-        return STEP_BAD;
+    if (!side->met)
+        return STEP_BAD; // a side that never spoke HTTP does not begin to: an unknown protocol
     // After CONNECT or Upgrade, bytes of the tunnel may overtake the response that opens it.
     bool tunnel = from_client(r) && side->framing.upgrade && bb_dialog_get(r->dialog, side->call);
     return tunnel ? STEP_WAIT : begin_search(r);

@@ -247,7 +247,8 @@ static Step read_block(Reader *reader)
     gsize wanted = (gsize)MAX(rest, 0), count = MIN(wanted, left(reader));
     take(reader, stream->part, count);
     if (count < wanted) {
-        bb_dialog_skip(reader->dialog, reader->view->direction, wanted - count, stream->part);
+        if (!reader->view->closed)
+            bb_dialog_skip(reader->dialog, reader->view->direction, wanted - count, stream->part);
         return STEP_WAIT;
     }
     end_block(reader);

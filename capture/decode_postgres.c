@@ -341,7 +341,9 @@ static Step continue_message(Reader *reader)
     reader->at += count;
     if (count < (gsize)rest) {
         flush(reader);
-        bb_dialog_skip(reader->dialog, reader->view->direction, (gsize)rest - count, stream->part);
+        if (!reader->view->closed)
+            bb_dialog_skip(reader->dialog, reader->view->direction, (gsize)rest - count,
+                           stream->part);
         return STEP_WAIT;
     }
     stream->in_message = false;

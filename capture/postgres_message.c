@@ -7,6 +7,7 @@
 
 #define LENGTH_MAX (1u << 30)      // of any message (the server's own limit)
 #define LENGTH_BELIEVED (1u << 24) // of a message that is looked for among unknown bytes
+#define LENGTH_FIRST (1u << 16)    // of the first one, where its body does not tell it
 #define COLUMNS_MAX 1664u          // of a result (MaxTupleAttributeNumber)
 #define AUTHENTICATION_MAX 12u     // AuthenticationSASLFinal
 #define PROBE_MAX 4000u            // bytes after which an unfinished message must do
@@ -218,13 +219,18 @@ static bool is_shown(guint8 type, const Body *body)
     return body->seen == body->length || (body->seen >= 8 && strchr("QPTDCENRB", type));
 }
 
+static bool is_believable(guint8 type, gsize at, gsize total)
+{
+    return total <= (at == 0 && type != 'Q' && type != 'P' ? LENGTH_FIRST : LENGTH_BELIEVED);
+}
+
 BbPostgresChain bb_postgres_chain(BbDirection direction, const guint8 *data, gsize length)
 {
     BbPostgresChain chain = {.first = length ? data[0] : 0};
     gsize at = 0, total;
     while (length - at >= BB_POSTGRES_HEAD) {
         guint8 type = data[at];
-        if (!bb_postgres_head(direction, data + at, &total) || total > LENGTH_BELIEVED) {
+        if (!bb_postgres_head(direction, data + at, &total) || !is_believable(type, at, total)) {
             chain.broken = true;
             return chain;
         }

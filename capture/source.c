@@ -81,9 +81,8 @@ bool bb_source_compile(pcap_t *pcap, const char *name, const char *expression,
     return false;
 }
 
-void bb_source_check_link(pcap_t *pcap, const char *name, GQueue *warnings)
+void bb_source_check_link(int link_type, const char *name, GQueue *warnings)
 {
-    int link_type = pcap_datalink(pcap);
     if (bb_layers_knows_link(link_type))
         return;
     const char *link_name = pcap_datalink_val_to_name(link_type);

@@ -26,8 +26,8 @@ extern const BbSourceKind bb_source_live;
 bool bb_source_compile(pcap_t *pcap, const char *name, const char *expression,
                        struct bpf_program *program, GError **error);
 
-// Appends a warning where no layer decoder knows the link type of pcap.
-void bb_source_check_link(pcap_t *pcap, const char *name, GQueue *warnings);
+// Appends a warning where no layer decoder knows the link type.
+void bb_source_check_link(int link_type, const char *name, GQueue *warnings);
 
 // The last second that fits in nanoseconds, with room for a fraction that is any 32 bits.
 #define BB_SOURCE_SECONDS_MAX G_GINT64_CONSTANT(9223000000)

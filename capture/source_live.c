@@ -159,7 +159,7 @@ static gpointer live_open(const BbSourceOptions *options, BbLoss *loss, GQueue *
         live_close(source);
         return NULL;
     }
-    bb_source_check_link(pcap, source->name, warnings);
+    bb_source_check_link(source->link_type, source->name, warnings);
     return source;
 }
 

@@ -5,6 +5,7 @@
 
 #include "capture/capture.h"
 #include "capture/source.h"
+#include "data/relay.h"
 #include "data/trace.h"
 
 #include <string.h>
@@ -107,17 +108,19 @@ typedef struct Job {
     BbSource *source;
     BbTraceWriter *writer;
     BbOrder *order;
+    BbRelay *relay; // order and writer work in its thread
     BbCapture *capture;
     BbProgress progress;
     gint64 first_ns, last_ns; // stamps seen
     gint64 deadline_us;       // live, -G
-    gint64 flushed_us;        // live text: when the output was last brought up to date
+    gint64 flushed_us;        // live: when the output was last brought up to date
     bool failed;              // something was said; the rest goes on
 } Job;
 
 static void job_clear(Job *job)
 {
     bb_capture_free(job->capture);
+    bb_relay_free(job->relay);
     bb_order_free(job->order);
     bb_trace_writer_free(job->writer);
     bb_source_free(job->source);
@@ -134,7 +137,20 @@ static bool write_message(const BbMessage *message, gpointer user, GError **erro
 
 static bool order_message(const BbMessage *message, gpointer user, GError **error)
 {
-    return bb_order_push(user, message, error);
+    const Job *job = user;
+    return bb_order_push(job->order, message, error);
+}
+
+static bool relay_message(const BbMessage *message, gpointer user, GError **error)
+{
+    return bb_relay_push(user, message, error);
+}
+
+// The text trace of a live capture is for reading along: what is known by now is shown.
+static bool bring_up_to_date(gpointer user, GError **error)
+{
+    const Job *job = user;
+    return bb_order_drain(job->order, error) && bb_trace_writer_flush(job->writer, error);
 }
 
 static bool drop_message(const BbMessage *message, gpointer user, GError **error)
@@ -196,14 +212,14 @@ static void show_progress(Job *job)
                      percent, frames, calls);
 }
 
-// The text trace of a live capture is for reading along: nothing waits for longer than a second.
-static bool bring_up_to_date(Job *job, GError **error)
+// Live output is never more than a second behind.
+static bool keep_up_to_date(Job *job, GError **error)
 {
     gint64 now_us = g_get_monotonic_time();
     if (!job->options->interface || now_us - job->flushed_us < G_USEC_PER_SEC)
         return true;
     job->flushed_us = now_us;
-    return bb_order_drain(job->order, error) && bb_trace_writer_flush(job->writer, error);
+    return bb_relay_sync(job->relay, error);
 }
 
 static bool is_over(const Job *job)
@@ -249,7 +265,7 @@ static bool read_frames(Job *job, GError **error)
             continue;
         show_progress(job);
         say_warnings(job);
-        if (!bring_up_to_date(job, error))
+        if (!keep_up_to_date(job, error))
             return false;
     }
     bb_source_update_loss(job->source);
@@ -321,7 +337,8 @@ static bool prepare(Job *job, GError **error)
     if (!job->writer)
         return false;
     job->order = bb_order_new(ORDER_WINDOW, write_message, job->writer);
-    job->capture = new_capture(job, &job->loss, order_message, job->order);
+    job->relay = bb_relay_new(order_message, bring_up_to_date, job);
+    job->capture = new_capture(job, &job->loss, relay_message, job->relay);
     bb_capture_learn_names(job->capture, o->names_from_dns && !can_read_twice(o));
     job->progress = bb_progress_start(o->quiet || !o->out);
     job->deadline_us = g_get_monotonic_time() + o->seconds * G_USEC_PER_SEC;
@@ -330,7 +347,8 @@ static bool prepare(Job *job, GError **error)
 
 static bool finish(Job *job, GError **error)
 {
-    if (!bb_capture_finish(job->capture, error) || !bb_order_drain(job->order, error))
+    if (!bb_capture_finish(job->capture, error) || !bb_relay_finish(job->relay, error) ||
+        !bb_order_drain(job->order, error))
         return false;
     job->loss.count[BB_MESSAGES_LATE] += bb_order_late(job->order);
     bb_loss_publish(&job->loss, job->counters);

@@ -176,6 +176,29 @@ static bool is_plain(guchar c)
     return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
 }
 
+// Whether all of eight bytes are plain: of each byte the top bit is looked at, which is set if the
+// byte has it, is below 0x20, or is 0 after an exclusive or with the quote or backslash.
+static bool are_plain(const char *text)
+{
+    const guint64 ones = G_GUINT64_CONSTANT(0x0101010101010101);
+    guint64 bytes;
+    memcpy(&bytes, text, sizeof bytes);
+    guint64 quotes = bytes ^ ones * '"';
+    guint64 slashes = bytes ^ ones * '\\';
+    guint64 found = bytes | (bytes - ones * 0x20) | (quotes - ones) | (slashes - ones);
+    return (found & ones * 0x80) == 0;
+}
+
+// Where the plain bytes from text on end.
+static const char *skip_plain(const char *text, const char *end)
+{
+    while (end - text >= 8 && are_plain(text))
+        text += 8;
+    while (text < end && is_plain((guchar)*text))
+        text++;
+    return text;
+}
+
 // Bytes of the UTF-8 character at text, 0 if there is none.
 static gsize character_bytes(const char *text, gsize left)
 {
@@ -192,8 +215,7 @@ void bb_json_string(BbJson *json, const char *text)
     const char *end_of_text = text + strlen(text);
     while (text < end_of_text) {
         const char *plain = text;
-        while (text < end_of_text && is_plain((guchar)*text))
-            text++;
+        text = skip_plain(text, end_of_text);
         put(json, plain, (gsize)(text - plain));
         if (text == end_of_text)
             break;

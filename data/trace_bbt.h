@@ -25,34 +25,48 @@
 #define BB_BBT_NAMES_TEXT_MAX ((guint64)1 << 30)
 
 typedef enum {
+    // Of messages.
     BB_BBT_TIME = 1,
     BB_BBT_RECV, // difference to time
     BB_BBT_END,  // difference to time
-    BB_BBT_KIND, // BbKind, and BB_BBT_AT_RECEIVER
     BB_BBT_BYTES,
-    BB_BBT_ID_FORM, // 0 absent, 1 dash, 2 sixteen hex digits, 3 + name of the stem
     BB_BBT_ID_NUMBER,
-    BB_BBT_PATH_FORM,
     BB_BBT_PATH_NUMBER,
-    BB_BBT_PARENT_FORM,
     BB_BBT_PARENT_NUMBER,
+    BB_BBT_CLASS, // place in the block's list of classes
+    BB_BBT_CONN,  // 1 + place in the block's list of connections, 0 for none
+    BB_BBT_OFFSET,
+    // Of classes: what many messages share.
+    BB_BBT_KIND,   // BbKind, and BB_BBT_AT_RECEIVER
     BB_BBT_SENDER, // names of the file, 0 for none
     BB_BBT_RECEIVER,
     BB_BBT_OP,
     BB_BBT_STATUS,
     BB_BBT_PROTO,
     BB_BBT_OBSERVER,
-    BB_BBT_CONN, // 1 + place in the block's list of connections, 0 for none
-    BB_BBT_OFFSET,
-    BB_BBT_CONN_LIST, // texts, each ended by a NUL
-    BB_BBT_NAME_LIST, // likewise, in a block of names
+    BB_BBT_ID_FORM, // 0 absent, 1 dash, 2 sixteen hex digits, 3 + name of the stem
+    BB_BBT_PATH_FORM,
+    BB_BBT_PARENT_FORM,
+    // Of bytes: texts, each ended by a NUL.
+    BB_BBT_CONN_LIST,
+    BB_BBT_NAME_LIST, // in a block of names
     BB_BBT_COLUMNS,
 } BbBbtColumnId;
 
 #define BB_BBT_AT_RECEIVER 4u
 
+static inline bool bb_bbt_is_of_messages(guint id)
+{
+    return id >= BB_BBT_TIME && id <= BB_BBT_OFFSET;
+}
+
+static inline bool bb_bbt_is_of_classes(guint id)
+{
+    return id >= BB_BBT_KIND && id <= BB_BBT_PARENT_FORM;
+}
+
 // The value of a row without a value, by column.
-static inline guint64 bb_bbt_absent(BbBbtColumnId id)
+static inline guint64 bb_bbt_absent(guint id)
 {
     switch (id) {
     case BB_BBT_TIME:
@@ -72,7 +86,7 @@ static inline guint64 bb_bbt_absent(BbBbtColumnId id)
 // Where the next message of a connection begins if no byte comes between: what offsets are written
 // as differences to. conn, sender and receiver are values of the columns; 0 stands at a block's
 // begin.
-static inline gsize bb_bbt_stream_of(guint64 conn, guint64 sender, guint64 receiver)
+static inline gsize bb_bbt_stream_of(guint64 conn, guint32 sender, guint32 receiver)
 {
     return 2 * conn + (sender < receiver);
 }

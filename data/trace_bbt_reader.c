@@ -9,6 +9,21 @@
 #define UNKNOWN G_MAXUINT32
 #define BATCH 512u
 
+enum {
+    BAD_VALUE = 1, // refers to a name that was lost, or has no sense
+    BAD_PLACE = 2, // refers to a class or a connection that is not there
+};
+
+// What many messages share, with names of the run.
+typedef struct {
+    guint32 sender, receiver, op, status, proto, observer;
+    guint32 id_form, path_form, parent_form;
+    BbKind kind;
+    bool at_receiver;
+    bool bad;     // has a name that was lost, or no sense
+    bool forward; // direction, for bb_bbt_stream_of
+} Class;
+
 typedef struct {
     BbTraceReader base;
     BbBbtBlocks *blocks;
@@ -19,17 +34,18 @@ typedef struct {
     guint64 malformed;  // blocks with good checksums, but not as bbt(5) says
     bool done;          // the end mark was read
 
-    // The block of messages that is being handed out: the columns as they are packed, and a batch
-    // of rows as numbers, few enough to stay in the processor's cache.
+    // The block of messages that is being handed out: its columns, and a batch of rows as numbers,
+    // few enough to stay in the processor's cache.
     BbBbtUnpacker *unpacker;
     BbBbtColumn columns[BB_BBT_COLUMNS];
     GPtrArray *conns;           // texts in the block; NULL as the first
-    GArray *next;               // by bb_bbt_stream_of
+    GArray *classes;            // of Class
+    GArray *next;               // guint64 by bb_bbt_stream_of
     gsize rows_left;            // behind the batch
     gsize row, rows;            // of the batch: the next one, and how many
     gsize mask[BB_BBT_COLUMNS]; // row i is values[id][i & mask[id]]: 0 for a constant
     guint64 values[BB_BBT_COLUMNS][BATCH];
-    guint8 bad[BATCH]; // rows that cannot be handed out
+    guint8 bad[BATCH]; // BAD_: rows that cannot be handed out
 } BbtReader;
 
 static BbTraceReader *bbt_open(BbInput *input, GError **error)
@@ -45,6 +61,7 @@ static BbTraceReader *bbt_open(BbInput *input, GError **error)
     reader->unpacker = bb_bbt_unpacker_new();
     reader->conns = g_ptr_array_new();
     g_ptr_array_add(reader->conns, NULL);
+    reader->classes = g_array_new(FALSE, TRUE, sizeof(Class));
     reader->next = g_array_new(FALSE, TRUE, sizeof(guint64));
     return &reader->base;
 }
@@ -56,6 +73,7 @@ static void bbt_free(BbTraceReader *base)
     g_array_unref(reader->names);
     bb_bbt_unpacker_free(reader->unpacker);
     g_ptr_array_unref(reader->conns);
+    g_array_unref(reader->classes);
     g_array_unref(reader->next);
     g_free(reader);
 }
@@ -120,25 +138,119 @@ static bool take_done(BbtReader *reader, BbBytes *block)
     return true;
 }
 
-// ---- columns ------------------------------------------------------------------------------------
+// ---- blocks of messages -------------------------------------------------------------------------
 
-// A bad value of a constant column spoils all rows.
-static void mark_bad(BbtReader *reader, BbBbtColumnId id, gsize row)
+// The list of connections: no more than messages.
+static bool take_conns(BbtReader *reader, gsize rows)
 {
-    if (reader->mask[id])
-        reader->bad[row] = 1;
-    else
-        memset(reader->bad, 1, reader->rows);
+    BbBbtColumn *list = &reader->columns[BB_BBT_CONN_LIST];
+    BbBytes texts = {0};
+    g_ptr_array_set_size(reader->conns, 1); // [0] is NULL
+    if (list->id != 0 && !bb_bbt_column_open_bytes(list, reader->unpacker, &texts))
+        return false;
+    while (texts.left > 0) {
+        gsize length = 0;
+        const char *text = bb_bytes_text(&texts, &length);
+        if (!text || reader->conns->len > rows)
+            return false;
+        g_ptr_array_add(reader->conns, (gpointer)text);
+    }
+    g_array_set_size(reader->next, 0);
+    g_array_set_size(reader->next, 2 * reader->conns->len);
+    return true;
 }
+
+static guint32 take_class_name(const BbtReader *reader, guint64 name, Class *class)
+{
+    guint32 known =
+        name < reader->names->len ? g_array_index(reader->names, guint32, name) : UNKNOWN;
+    class->bad |= known == UNKNOWN;
+    return known;
+}
+
+static guint32 take_form(const BbtReader *reader, guint64 form, Class *class)
+{
+    if (form < BB_ID_STEM)
+        return (guint32)form;
+    guint32 name = take_class_name(reader, form - BB_ID_STEM, class);
+    class->bad |= name > G_MAXUINT32 - BB_ID_STEM;
+    return BB_ID_STEM + name;
+}
+
+static void take_class(const BbtReader *reader, const guint64 *values, Class *class)
+{
+    guint64 kind = values[BB_BBT_KIND] & ~(guint64)BB_BBT_AT_RECEIVER;
+    class->bad = kind > BB_FREE;
+    class->kind = (BbKind)kind;
+    class->at_receiver = (values[BB_BBT_KIND] & BB_BBT_AT_RECEIVER) != 0;
+    class->forward = values[BB_BBT_SENDER] < values[BB_BBT_RECEIVER];
+    class->sender = take_class_name(reader, values[BB_BBT_SENDER], class);
+    class->receiver = take_class_name(reader, values[BB_BBT_RECEIVER], class);
+    class->op = take_class_name(reader, values[BB_BBT_OP], class);
+    class->status = take_class_name(reader, values[BB_BBT_STATUS], class);
+    class->proto = take_class_name(reader, values[BB_BBT_PROTO], class);
+    class->observer = take_class_name(reader, values[BB_BBT_OBSERVER], class);
+    class->id_form = take_form(reader, values[BB_BBT_ID_FORM], class);
+    class->path_form = take_form(reader, values[BB_BBT_PATH_FORM], class);
+    class->parent_form = take_form(reader, values[BB_BBT_PARENT_FORM], class);
+}
+
+static void take_classes(BbtReader *reader, gsize count)
+{
+    g_array_set_size(reader->classes, (guint)count);
+    for (gsize i = 0; i < count; i++) {
+        guint64 values[BB_BBT_COLUMNS];
+        for (guint id = BB_BBT_KIND; id <= BB_BBT_PARENT_FORM; id++) {
+            values[id] = bb_bbt_absent(id);
+            if (reader->columns[id].id != 0)
+                bb_bbt_column_unpack(&reader->columns[id], &values[id], 1, values[id]);
+        }
+        take_class(reader, values, &g_array_index(reader->classes, Class, i));
+    }
+}
+
+// Takes the columns that we know; others are for later versions.
+static bool take_columns(BbtReader *reader, BbBytes *block, gsize rows, gsize classes)
+{
+    memset(reader->columns, 0, sizeof reader->columns);
+    bb_bbt_unpacker_clear(reader->unpacker);
+    while (block->left > 0) {
+        BbBbtColumn column;
+        if (!bb_bbt_column_take(block, &column))
+            return false;
+        bool of_messages = bb_bbt_is_of_messages(column.id);
+        if (!of_messages && !bb_bbt_is_of_classes(column.id) && column.id != BB_BBT_CONN_LIST)
+            continue;
+        if (reader->columns[column.id].id != 0 ||
+            (column.transform == BB_BBT_STREAM && column.id != BB_BBT_OFFSET) ||
+            (column.id != BB_BBT_CONN_LIST &&
+             !bb_bbt_column_open(&column, reader->unpacker, of_messages ? rows : classes)))
+            return false;
+        reader->columns[column.id] = column;
+    }
+    return reader->columns[BB_BBT_TIME].id != 0;
+}
+
+static bool take_messages(BbtReader *reader, BbBytes *block)
+{
+    guint64 first = bb_bytes_u64(block);
+    guint32 rows = bb_bytes_u32(block), classes = bb_bytes_u32(block);
+    if (block->failed || first < reader->expected || first > G_MAXINT64 || rows == 0 ||
+        rows > BB_BBT_READ_MESSAGES || classes == 0 || classes > rows ||
+        !take_columns(reader, block, rows, classes) || !take_conns(reader, rows))
+        return false;
+    take_classes(reader, classes);
+    reader->rows_left = rows;
+    reader->lost += first - reader->expected;
+    reader->expected = first + rows;
+    return true;
+}
+
+// ---- rows ---------------------------------------------------------------------------------------
 
 static inline guint64 value_at(const BbtReader *reader, BbBbtColumnId id, gsize row)
 {
     return reader->values[id][row & reader->mask[id]];
-}
-
-static gsize values_of(const BbtReader *reader, BbBbtColumnId id)
-{
-    return reader->mask[id] ? reader->rows : 1;
 }
 
 static void unpack_column(BbtReader *reader, BbBbtColumnId id)
@@ -156,87 +268,55 @@ static void unpack_column(BbtReader *reader, BbBbtColumnId id)
     }
 }
 
-// Makes offsets of what is less the next one of their connection and direction. The connections
-// were checked; the names are still those of the file.
+static void check_places(BbtReader *reader)
+{
+    for (gsize i = 0; i < reader->rows; i++) {
+        guint64 class = value_at(reader, BB_BBT_CLASS, i);
+        if (class >= reader->classes->len || value_at(reader, BB_BBT_CONN, i) >= reader->conns->len)
+            reader->bad[i] = BAD_PLACE;
+        else
+            reader->bad[i] = g_array_index(reader->classes, Class, class).bad ? BAD_VALUE : 0;
+    }
+}
+
+// Makes offsets of what is less the next one of their connection and direction.
 static void make_offsets(BbtReader *reader)
 {
     if (reader->columns[BB_BBT_OFFSET].transform != BB_BBT_STREAM)
         return;
-    guint64 *offsets = reader->values[BB_BBT_OFFSET];
     for (gsize i = 0; i < reader->rows; i++) {
-        guint64 conn = reader->bad[i] ? 0 : value_at(reader, BB_BBT_CONN, i);
-        gsize stream = bb_bbt_stream_of(conn, value_at(reader, BB_BBT_SENDER, i),
-                                        value_at(reader, BB_BBT_RECEIVER, i));
-        guint64 *next = &g_array_index(reader->next, guint64, stream);
-        offsets[i] += *next;
-        *next = bb_bbt_stream_next(offsets[i], value_at(reader, BB_BBT_BYTES, i));
-    }
-}
-
-static guint32 name_of_run(const BbtReader *reader, guint64 name)
-{
-    return name < reader->names->len ? g_array_index(reader->names, guint32, name) : UNKNOWN;
-}
-
-static void map_names(BbtReader *reader, BbBbtColumnId id)
-{
-    gsize count = values_of(reader, id);
-    for (gsize i = 0; i < count; i++) {
-        guint32 name = name_of_run(reader, reader->values[id][i]);
-        if (name == UNKNOWN)
-            mark_bad(reader, id, i);
-        reader->values[id][i] = name;
-    }
-}
-
-// An id without stem has a number; an absent one has none.
-static void map_forms(BbtReader *reader, BbBbtColumnId id)
-{
-    gsize count = values_of(reader, id);
-    for (gsize i = 0; i < count; i++) {
-        guint64 form = reader->values[id][i];
-        if (form < BB_ID_STEM)
+        if (reader->bad[i] & BAD_PLACE)
             continue;
-        guint32 name = name_of_run(reader, form - BB_ID_STEM);
-        if (name >= UNKNOWN - BB_ID_STEM)
-            mark_bad(reader, id, i);
-        reader->values[id][i] = BB_ID_STEM + (guint64)name;
+        const Class *class =
+            &g_array_index(reader->classes, Class, value_at(reader, BB_BBT_CLASS, i));
+        gsize stream = 2 * value_at(reader, BB_BBT_CONN, i) + class->forward;
+        guint64 *next = &g_array_index(reader->next, guint64, stream);
+        guint64 *offset = &reader->values[BB_BBT_OFFSET][i];
+        *offset += *next;
+        *next = bb_bbt_stream_next(*offset, value_at(reader, BB_BBT_BYTES, i));
     }
+}
+
+static void check_times(BbtReader *reader)
+{
+    for (gsize i = 0; i < reader->rows; i++)
+        reader->bad[i] |= value_at(reader, BB_BBT_TIME, i) >> 63 ? BAD_VALUE : 0;
 }
 
 // Differences to time become times, but for absent ones.
 static void make_times(BbtReader *reader, BbBbtColumnId id)
 {
     const guint64 absent = bb_bbt_absent(id), *times = reader->values[BB_BBT_TIME];
-    guint64 *values = reader->values[id];
+    guint64 *values = reader->values[id], first = values[0];
     gsize mask = reader->mask[id], times_mask = reader->mask[BB_BBT_TIME];
-    if (!mask && values[0] == absent)
+    if (!mask && first == absent)
         return;
-    guint64 constant = values[0];
     for (gsize i = 0; i < reader->rows; i++) {
-        guint64 difference = mask ? values[i] : constant;
+        guint64 difference = mask ? values[i] : first;
         values[i] = difference == absent ? absent : times[i & times_mask] + difference;
-        reader->bad[i] |= values[i] >> 63 && values[i] != absent;
+        reader->bad[i] |= values[i] >> 63 && values[i] != absent ? BAD_VALUE : 0;
     }
     reader->mask[id] = G_MAXSIZE;
-}
-
-static void check_below(BbtReader *reader, BbBbtColumnId id, guint64 limit)
-{
-    gsize count = values_of(reader, id);
-    for (gsize i = 0; i < count; i++) {
-        if (reader->values[id][i] >= limit)
-            mark_bad(reader, id, i);
-    }
-}
-
-static void check_kinds(BbtReader *reader)
-{
-    gsize count = values_of(reader, BB_BBT_KIND);
-    for (gsize i = 0; i < count; i++) {
-        if ((reader->values[BB_BBT_KIND][i] & ~(guint64)BB_BBT_AT_RECEIVER) > BB_FREE)
-            mark_bad(reader, BB_BBT_KIND, i);
-    }
 }
 
 // Unpacks the next rows of the block.
@@ -245,74 +325,13 @@ static void next_batch(BbtReader *reader)
     reader->row = 0;
     reader->rows = MIN(reader->rows_left, BATCH);
     reader->rows_left -= reader->rows;
-    memset(reader->bad, 0, reader->rows);
-    for (guint id = BB_BBT_TIME; id < BB_BBT_CONN_LIST; id++)
+    for (guint id = BB_BBT_TIME; id <= BB_BBT_OFFSET; id++)
         unpack_column(reader, id);
-    check_below(reader, BB_BBT_CONN, reader->conns->len);
+    check_places(reader);
     make_offsets(reader);
-    check_below(reader, BB_BBT_TIME, (guint64)G_MAXINT64 + 1);
+    check_times(reader);
     make_times(reader, BB_BBT_RECV);
     make_times(reader, BB_BBT_END);
-    check_kinds(reader);
-    map_forms(reader, BB_BBT_ID_FORM);
-    map_forms(reader, BB_BBT_PATH_FORM);
-    map_forms(reader, BB_BBT_PARENT_FORM);
-    for (guint id = BB_BBT_SENDER; id <= BB_BBT_OBSERVER; id++)
-        map_names(reader, id);
-}
-
-// The list of connections: no more than messages.
-static bool take_conns(BbtReader *reader, BbBbtColumn *list, gsize rows)
-{
-    BbBytes texts = {0};
-    g_ptr_array_set_size(reader->conns, 1); // [0] is NULL
-    if (list->id != 0 && !bb_bbt_column_open_bytes(list, reader->unpacker, &texts))
-        return false;
-    while (texts.left > 0) {
-        gsize length = 0;
-        const char *text = bb_bytes_text(&texts, &length);
-        if (!text || reader->conns->len > rows)
-            return false;
-        g_ptr_array_add(reader->conns, (gpointer)text);
-    }
-    g_array_set_size(reader->next, 0);
-    g_array_set_size(reader->next, 2 * reader->conns->len);
-    return true;
-}
-
-// Takes the columns that we know; others are for later versions.
-static bool take_columns(BbtReader *reader, BbBytes *block, gsize rows)
-{
-    BbBbtColumn *columns = reader->columns;
-    memset(columns, 0, sizeof reader->columns);
-    bb_bbt_unpacker_clear(reader->unpacker);
-    while (block->left > 0) {
-        BbBbtColumn column;
-        if (!bb_bbt_column_take(block, &column))
-            return false;
-        if (column.id == 0 || column.id > BB_BBT_CONN_LIST)
-            continue;
-        if (columns[column.id].id != 0 ||
-            (column.id != BB_BBT_CONN_LIST &&
-             !bb_bbt_column_open(&column, reader->unpacker, rows)) ||
-            (column.transform == BB_BBT_STREAM && column.id != BB_BBT_OFFSET))
-            return false;
-        columns[column.id] = column;
-    }
-    return columns[BB_BBT_TIME].id != 0 && take_conns(reader, &columns[BB_BBT_CONN_LIST], rows);
-}
-
-static bool take_messages(BbtReader *reader, BbBytes *block)
-{
-    guint64 first = bb_bytes_u64(block);
-    guint32 rows = bb_bytes_u32(block);
-    if (block->failed || first < reader->expected || first > G_MAXINT64 || rows == 0 ||
-        rows > BB_BBT_READ_MESSAGES || !take_columns(reader, block, rows))
-        return false;
-    reader->rows_left = rows;
-    reader->lost += first - reader->expected;
-    reader->expected = first + rows;
-    return true;
 }
 
 // ---- messages -----------------------------------------------------------------------------------
@@ -363,36 +382,32 @@ static void note_end(BbtReader *reader)
         bb_trace_reader_add_damage(base, "%s", unpacking);
 }
 
-static inline BbId id_at(const BbtReader *reader, BbBbtColumnId form, gsize row)
-{
-    return (BbId){
-        .form = (guint32)value_at(reader, form, row),
-        .number = value_at(reader, form + 1, row),
-    };
-}
-
 // Field by field: compilers build a whole struct aside and copy it, which takes twice as long.
 static void assemble(const BbtReader *reader, gsize row, BbMessage *message)
 {
-    guint64 kind = value_at(reader, BB_BBT_KIND, row);
+    const Class *class =
+        &g_array_index(reader->classes, Class, value_at(reader, BB_BBT_CLASS, row));
     message->time_ns = (gint64)value_at(reader, BB_BBT_TIME, row);
     message->recv_ns = (gint64)value_at(reader, BB_BBT_RECV, row);
     message->end_ns = (gint64)value_at(reader, BB_BBT_END, row);
     message->bytes = value_at(reader, BB_BBT_BYTES, row);
-    message->id = id_at(reader, BB_BBT_ID_FORM, row);
-    message->path = id_at(reader, BB_BBT_PATH_FORM, row);
-    message->parent = id_at(reader, BB_BBT_PARENT_FORM, row);
+    message->id.number = value_at(reader, BB_BBT_ID_NUMBER, row);
+    message->id.form = class->id_form;
+    message->path.number = value_at(reader, BB_BBT_PATH_NUMBER, row);
+    message->path.form = class->path_form;
+    message->parent.number = value_at(reader, BB_BBT_PARENT_NUMBER, row);
+    message->parent.form = class->parent_form;
     message->offset = value_at(reader, BB_BBT_OFFSET, row);
     message->conn = g_ptr_array_index(reader->conns, value_at(reader, BB_BBT_CONN, row));
     message->extra = NULL;
-    message->sender = (guint32)value_at(reader, BB_BBT_SENDER, row);
-    message->receiver = (guint32)value_at(reader, BB_BBT_RECEIVER, row);
-    message->op = (guint32)value_at(reader, BB_BBT_OP, row);
-    message->status = (guint32)value_at(reader, BB_BBT_STATUS, row);
-    message->proto = (guint32)value_at(reader, BB_BBT_PROTO, row);
-    message->observer = (guint32)value_at(reader, BB_BBT_OBSERVER, row);
-    message->kind = (BbKind)(kind & ~(guint64)BB_BBT_AT_RECEIVER);
-    message->at_receiver = (kind & BB_BBT_AT_RECEIVER) != 0;
+    message->sender = class->sender;
+    message->receiver = class->receiver;
+    message->op = class->op;
+    message->status = class->status;
+    message->proto = class->proto;
+    message->observer = class->observer;
+    message->kind = class->kind;
+    message->at_receiver = class->at_receiver;
 }
 
 static bool bbt_next(BbTraceReader *base, BbMessage *message, GError **error)

@@ -1,25 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: messages. Out: a .bbt file (bbt(5)), written block by block.
-// Memory: one block's columns, the block before and after packing, one number a name of the run.
+// Memory: one block's columns, the block itself, and one number a name of the run.
 #include "data/crc32c.h"
 #include "data/trace_bbt.h"
 #include "data/trace_bbt_column.h"
-#include "data/trace_bbt_texts.h"
+#include "data/trace_bbt_keys.h"
 
 // Texts of a block: a block ends before its list of connections gets larger.
 #define TEXTS_MAX ((gsize)8 << 20)
+
+// What many messages share, with names of the run.
+typedef struct {
+    guint32 sender, receiver, op, status, proto, observer;
+    guint32 id_form, path_form, parent_form;
+    guint32 kind; // with BB_BBT_AT_RECEIVER
+} Class;
 
 typedef struct {
     BbTraceWriter base;
     guint64 *columns[BB_BBT_CONN_LIST]; // of BB_BBT_WRITE_MESSAGES each
     gsize count;                        // messages in the block
     guint64 written;                    // messages in blocks before it
-    BbBbtTexts *conns;
-    GArray *names;       // name of the run -> name of the file, 0 for not yet
-    guint32 names_count; // names of the file
-    guint64 names_text;  // bytes of these
-    GByteArray *fresh;   // names that no block has yet
-    guint32 fresh_first; // the first of these
+    BbBbtKeys *conns;                   // texts, each with its NUL
+    BbBbtKeys *classes;                 // of Class
+    GArray *names;                      // name of the run -> name of the file, 0 for not yet
+    guint32 names_count;                // names of the file
+    guint64 names_text;                 // bytes of these
+    GByteArray *fresh;                  // names that no block has yet
+    guint32 fresh_first;                // the first of these
     BbBbtPacker *packer;
     GByteArray *block; // being written
     guint64 *next;     // by bb_bbt_stream_of
@@ -30,7 +38,8 @@ static BbTraceWriter *bbt_open(void)
     BbtWriter *writer = g_new0(BbtWriter, 1);
     for (guint id = BB_BBT_TIME; id < BB_BBT_CONN_LIST; id++)
         writer->columns[id] = g_new(guint64, BB_BBT_WRITE_MESSAGES);
-    writer->conns = bb_bbt_texts_new(BB_BBT_WRITE_MESSAGES);
+    writer->conns = bb_bbt_keys_new(BB_BBT_WRITE_MESSAGES);
+    writer->classes = bb_bbt_keys_new(BB_BBT_WRITE_MESSAGES);
     writer->names = g_array_new(FALSE, TRUE, sizeof(guint32));
     writer->names_count = 1;
     writer->fresh = g_byte_array_new();
@@ -46,7 +55,8 @@ static void bbt_free(BbTraceWriter *base)
     BbtWriter *writer = (BbtWriter *)base;
     for (guint id = BB_BBT_TIME; id < BB_BBT_CONN_LIST; id++)
         g_free(writer->columns[id]);
-    bb_bbt_texts_free(writer->conns);
+    bb_bbt_keys_free(writer->conns);
+    bb_bbt_keys_free(writer->classes);
     g_array_unref(writer->names);
     g_byte_array_unref(writer->fresh);
     bb_bbt_packer_free(writer->packer);
@@ -99,9 +109,10 @@ static void expect_offsets(BbtWriter *writer)
     guint64 *const *columns = writer->columns;
     memset(writer->next, 0, 2 * (BB_BBT_WRITE_MESSAGES + 1) * sizeof(guint64));
     for (gsize i = 0; i < writer->count; i++) {
-        guint64 offset = columns[BB_BBT_OFFSET][i];
-        guint64 *next = &writer->next[bb_bbt_stream_of(
-            columns[BB_BBT_CONN][i], columns[BB_BBT_SENDER][i], columns[BB_BBT_RECEIVER][i])];
+        guint64 class = columns[BB_BBT_CLASS][i], offset = columns[BB_BBT_OFFSET][i];
+        guint64 *next = &writer->next[bb_bbt_stream_of(columns[BB_BBT_CONN][i],
+                                                       (guint32)columns[BB_BBT_SENDER][class],
+                                                       (guint32)columns[BB_BBT_RECEIVER][class])];
         columns[BB_BBT_OFFSET][i] = offset - *next;
         *next = bb_bbt_stream_next(offset, columns[BB_BBT_BYTES][i]);
     }
@@ -125,12 +136,17 @@ static void append_offsets(BbtWriter *writer)
 
 static void append_columns(BbtWriter *writer)
 {
-    for (guint8 id = BB_BBT_TIME; id < BB_BBT_OFFSET; id++)
-        bb_bbt_packer_numbers(writer->packer, writer->block, id, writer->columns[id], writer->count,
-                              bb_bbt_absent(id));
-    append_offsets(writer);
+    for (guint8 id = BB_BBT_TIME; id < BB_BBT_CONN_LIST; id++) {
+        gsize count =
+            bb_bbt_is_of_messages(id) ? writer->count : bb_bbt_keys_count(writer->classes);
+        if (id == BB_BBT_OFFSET)
+            append_offsets(writer);
+        else
+            bb_bbt_packer_numbers(writer->packer, writer->block, id, writer->columns[id], count,
+                                  bb_bbt_absent(id));
+    }
     gsize size = 0;
-    const guint8 *list = bb_bbt_texts_bytes(writer->conns, &size);
+    const guint8 *list = bb_bbt_keys_bytes(writer->conns, &size);
     if (size > 0)
         bb_bbt_packer_bytes(writer->packer, writer->block, BB_BBT_CONN_LIST, list, size);
 }
@@ -144,10 +160,12 @@ static bool write_messages(BbtWriter *writer, GError **error)
     g_byte_array_set_size(writer->block, 0);
     bb_bytes_append(writer->block, writer->written, 8);
     bb_bytes_append(writer->block, writer->count, 4);
+    bb_bytes_append(writer->block, bb_bbt_keys_count(writer->classes), 4);
     append_columns(writer);
     writer->written += writer->count;
     writer->count = 0;
-    bb_bbt_texts_clear(writer->conns);
+    bb_bbt_keys_clear(writer->conns);
+    bb_bbt_keys_clear(writer->classes);
     return write_block(writer, BB_BBT_MESSAGES, error);
 }
 
@@ -167,12 +185,12 @@ static bool write_losses(BbtWriter *writer, const BbCounters *counters, GError *
 
 // ---- messages -----------------------------------------------------------------------------------
 
-static bool refuse_text(const BbtWriter *writer, const char *what, GError **error)
+static bool refuse_message(const BbtWriter *writer, const char *why, GError **error)
 {
     g_set_error(error, BB_TRACE_ERROR, BB_TRACE_ERROR_MESSAGE,
-                "%s: message %" G_GUINT64_FORMAT " has a %s of more than 8 MiB, which no .bbt "
-                "can hold: shorten it, or write a text trace",
-                writer->base.path, writer->base.messages + 1, what);
+                "%s: message %" G_GUINT64_FORMAT " has %s, which a .bbt cannot hold: write a text "
+                "trace instead",
+                writer->base.path, writer->base.messages + 1, why);
     return false;
 }
 
@@ -182,15 +200,10 @@ static bool add_name(BbtWriter *writer, guint32 name, GError **error)
     const char *text = bb_names_text(writer->base.names, name);
     gsize size = strlen(text);
     if (size > TEXTS_MAX)
-        return refuse_text(writer, "name", error);
+        return refuse_message(writer, "a name of more than 8 MiB", error);
     if (writer->names_count >= BB_BBT_NAMES_MAX ||
-        writer->names_text + size > BB_BBT_NAMES_TEXT_MAX) {
-        g_set_error(error, BB_TRACE_ERROR, BB_TRACE_ERROR_MESSAGE,
-                    "%s: message %" G_GUINT64_FORMAT " has one name more than a .bbt can hold: "
-                    "write a text trace, or several",
-                    writer->base.path, writer->base.messages + 1);
-        return false;
-    }
+        writer->names_text + size > BB_BBT_NAMES_TEXT_MAX)
+        return refuse_message(writer, "one name too many", error);
     if (writer->fresh->len + size > TEXTS_MAX && !write_names(writer, error))
         return false;
     if (name >= writer->names->len)
@@ -201,40 +214,78 @@ static bool add_name(BbtWriter *writer, guint32 name, GError **error)
     return true;
 }
 
-static bool put_name(BbtWriter *writer, BbBbtColumnId id, guint32 name, guint64 plus,
+// Puts the name of the file, plus some, into a column of classes.
+static bool put_name(BbtWriter *writer, BbBbtColumnId id, guint32 class, guint32 name, guint64 plus,
                      GError **error)
 {
-    if (name != BB_NAME_NONE &&
-        (name >= writer->names->len || g_array_index(writer->names, guint32, name) == 0) &&
-        !add_name(writer, name, error))
-        return false;
-    guint32 number = name == BB_NAME_NONE ? 0 : g_array_index(writer->names, guint32, name);
-    writer->columns[id][writer->count] = number + plus;
-    return true;
-}
-
-static bool put_id(BbtWriter *writer, BbBbtColumnId form, BbId id, GError **error)
-{
-    writer->columns[form + 1][writer->count] = id.number;
-    if (id.form >= BB_ID_STEM)
-        return put_name(writer, form, id.form - BB_ID_STEM, BB_ID_STEM, error);
-    writer->columns[form][writer->count] = id.form;
-    return true;
-}
-
-static bool put_conn(BbtWriter *writer, const char *conn, GError **error)
-{
-    if (!conn) {
-        writer->columns[BB_BBT_CONN][writer->count] = 0;
-        return true;
+    guint32 number = 0;
+    if (name != BB_NAME_NONE) {
+        if ((name >= writer->names->len || !g_array_index(writer->names, guint32, name)) &&
+            !add_name(writer, name, error))
+            return false;
+        number = g_array_index(writer->names, guint32, name);
     }
-    gsize size = strlen(conn), held = 0;
-    if (size > TEXTS_MAX)
-        return refuse_text(writer, "connection", error);
-    (void)bb_bbt_texts_bytes(writer->conns, &held);
-    if (held + size > TEXTS_MAX && !write_messages(writer, error))
-        return false;
-    writer->columns[BB_BBT_CONN][writer->count] = bb_bbt_texts_add(writer->conns, conn, size);
+    writer->columns[id][class] = number + plus;
+    return true;
+}
+
+static bool put_form(BbtWriter *writer, BbBbtColumnId id, guint32 class, guint32 form,
+                     GError **error)
+{
+    if (form >= BB_ID_STEM)
+        return put_name(writer, id, class, form - BB_ID_STEM, BB_ID_STEM, error);
+    writer->columns[id][class] = form;
+    return true;
+}
+
+static bool put_class(BbtWriter *writer, guint32 at, const Class *class, GError **error)
+{
+    writer->columns[BB_BBT_KIND][at] = class->kind;
+    return put_name(writer, BB_BBT_SENDER, at, class->sender, 0, error) &&
+           put_name(writer, BB_BBT_RECEIVER, at, class->receiver, 0, error) &&
+           put_name(writer, BB_BBT_OP, at, class->op, 0, error) &&
+           put_name(writer, BB_BBT_STATUS, at, class->status, 0, error) &&
+           put_name(writer, BB_BBT_PROTO, at, class->proto, 0, error) &&
+           put_name(writer, BB_BBT_OBSERVER, at, class->observer, 0, error) &&
+           put_form(writer, BB_BBT_ID_FORM, at, class->id_form, error) &&
+           put_form(writer, BB_BBT_PATH_FORM, at, class->path_form, error) &&
+           put_form(writer, BB_BBT_PARENT_FORM, at, class->parent_form, error);
+}
+
+static bool add_class(BbtWriter *writer, const BbMessage *message, GError **error)
+{
+    const Class class = {
+        .sender = message->sender,
+        .receiver = message->receiver,
+        .op = message->op,
+        .status = message->status,
+        .proto = message->proto,
+        .observer = message->observer,
+        .id_form = message->id.form,
+        .path_form = message->path.form,
+        .parent_form = message->parent.form,
+        .kind = message->kind | (message->at_receiver ? BB_BBT_AT_RECEIVER : 0),
+    };
+    guint32 known = bb_bbt_keys_count(writer->classes);
+    guint32 at = bb_bbt_keys_add(writer->classes, &class, sizeof class);
+    writer->columns[BB_BBT_CLASS][writer->count] = at;
+    return at < known || put_class(writer, at, &class, error);
+}
+
+// May end the block, and so must come first.
+static bool add_conn(BbtWriter *writer, const char *conn, GError **error)
+{
+    guint64 place = 0;
+    if (conn) {
+        gsize size = strlen(conn) + 1, held = 0;
+        (void)bb_bbt_keys_bytes(writer->conns, &held);
+        if (size > TEXTS_MAX)
+            return refuse_message(writer, "a connection of more than 8 MiB", error);
+        if (held + size > TEXTS_MAX && !write_messages(writer, error))
+            return false;
+        place = 1 + (guint64)bb_bbt_keys_add(writer->conns, conn, size);
+    }
+    writer->columns[BB_BBT_CONN][writer->count] = place;
     return true;
 }
 
@@ -249,26 +300,17 @@ static void put_numbers(BbtWriter *writer, const BbMessage *message)
     writer->columns[BB_BBT_TIME][row] = (guint64)message->time_ns;
     writer->columns[BB_BBT_RECV][row] = since(message->recv_ns, message->time_ns);
     writer->columns[BB_BBT_END][row] = since(message->end_ns, message->time_ns);
-    writer->columns[BB_BBT_KIND][row] =
-        (guint64)message->kind | (message->at_receiver ? BB_BBT_AT_RECEIVER : 0);
     writer->columns[BB_BBT_BYTES][row] = message->bytes;
+    writer->columns[BB_BBT_ID_NUMBER][row] = message->id.number;
+    writer->columns[BB_BBT_PATH_NUMBER][row] = message->path.number;
+    writer->columns[BB_BBT_PARENT_NUMBER][row] = message->parent.number;
     writer->columns[BB_BBT_OFFSET][row] = message->offset;
 }
 
 static bool bbt_push(BbTraceWriter *base, const BbMessage *message, GError **error)
 {
     BbtWriter *writer = (BbtWriter *)base;
-    // The connection first: it may end the block, and so change the row.
-    if (!put_conn(writer, message->conn, error) ||
-        !put_id(writer, BB_BBT_ID_FORM, message->id, error) ||
-        !put_id(writer, BB_BBT_PATH_FORM, message->path, error) ||
-        !put_id(writer, BB_BBT_PARENT_FORM, message->parent, error) ||
-        !put_name(writer, BB_BBT_SENDER, message->sender, 0, error) ||
-        !put_name(writer, BB_BBT_RECEIVER, message->receiver, 0, error) ||
-        !put_name(writer, BB_BBT_OP, message->op, 0, error) ||
-        !put_name(writer, BB_BBT_STATUS, message->status, 0, error) ||
-        !put_name(writer, BB_BBT_PROTO, message->proto, 0, error) ||
-        !put_name(writer, BB_BBT_OBSERVER, message->observer, 0, error))
+    if (!add_conn(writer, message->conn, error) || !add_class(writer, message, error))
         return false;
     put_numbers(writer, message);
     writer->count++;

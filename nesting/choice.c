@@ -21,6 +21,7 @@ struct BbChoice {
     BbScoreboard *board;
     BbTally same;      // (parent, callee) -> children given
     Given *given;      // of parents
+    double *scores;    // of a child's candidates
     guint32 *previous; // of children: the one given to the same parent before it
     gsize parents_room, children_room;
     double overlap_power[POWERS]; // by count

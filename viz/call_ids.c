@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define LINE 8 // slots in a cache line
+
 // An entry of the table of texts in use: open addressing, linear probing.
 typedef struct Slot {
     guint32 owner; // + 1: a call, or beyond the calls one of `given`; 0 = free
@@ -16,7 +18,7 @@ struct BbCallIds {
     guint32 *number; // by call: N of `#N`, k of `id~k`, 1 for the id as it is; 0 = not assigned
     guint32 n_absent;
     BbId hash_stem; // form of ids `#5` that the trace itself has; absent if there are none
-    Slot *slots;    // room for an entry for each call, and a third more
+    Slot *slots;    // twice as many as there can be entries
     guint64 n_slots;
     GArray *given; // BbId of texts `id~k` that the trace might have as well
     GString *text; // scratch
@@ -46,8 +48,7 @@ BbCallIds *bb_call_ids_new(const BbPaths *paths, const BbNames *names)
         if (is_absent(paths->calls[i].id))
             ids->number[i] = ++ids->n_absent;
     ids->hash_stem = find_numbered(names, "#", 0);
-    ids->n_slots = (guint64)paths->n_calls - ids->n_absent;
-    ids->n_slots += ids->n_slots / 3 + 1;
+    ids->n_slots = ((guint64)paths->n_calls - ids->n_absent) / LINE * 2 * LINE + 2 * LINE;
     ids->slots = g_new0(Slot, ids->n_slots);
     ids->given = g_array_new(FALSE, FALSE, sizeof(BbId));
     ids->text = g_string_new(NULL);
@@ -65,14 +66,16 @@ void bb_call_ids_free(BbCallIds *ids)
     g_free(ids);
 }
 
-// Mixes all bits into the upper half, for numbers that count up (finalizer after Steele, Lea and
-// Flood: Fast splittable pseudorandom number generators, OOPSLA 2014).
-static guint64 hash(BbId id)
+// Where the search for id begins: any run of LINE slots, and in there by the last bits, so that ids
+// that count up meet the same cache line (mixing after Steele, Lea and Flood: Fast splittable
+// pseudorandom number generators, OOPSLA 2014).
+static guint64 first_slot(const BbCallIds *ids, BbId id)
 {
-    guint64 x = id.number + id.form * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
+    guint64 x = id.number / LINE + id.form * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
     x = (x ^ x >> 30) * G_GUINT64_CONSTANT(0xbf58476d1ce4e5b9);
     x = (x ^ x >> 27) * G_GUINT64_CONSTANT(0x94d049bb133111eb);
-    return x ^ x >> 31;
+    x ^= x >> 31;
+    return ((x >> 32) * (ids->n_slots / LINE) >> 32) * LINE + id.number % LINE;
 }
 
 static BbId owner_id(const BbCallIds *ids, guint32 owner)
@@ -86,7 +89,7 @@ static BbId owner_id(const BbCallIds *ids, guint32 owner)
 // The entry of id, or the free slot where it belongs.
 static Slot *find_slot(BbCallIds *ids, BbId id)
 {
-    guint64 at = (hash(id) >> 32) * ids->n_slots >> 32;
+    guint64 at = first_slot(ids, id);
     while (ids->slots[at].owner != 0 && !bb_id_equal(owner_id(ids, ids->slots[at].owner), id))
         at = at + 1 < ids->n_slots ? at + 1 : 0;
     return &ids->slots[at];

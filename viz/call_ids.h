@@ -8,7 +8,7 @@
 
 typedef struct BbCallIds BbCallIds;
 
-// Everything is lent. Memory: 15 bytes a call.
+// Everything is lent. Memory: 20 bytes a call.
 BbCallIds *bb_call_ids_new(const BbPaths *paths, const BbNames *names);
 void bb_call_ids_free(BbCallIds *ids);
 

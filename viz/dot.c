@@ -228,6 +228,22 @@ static void title_pattern(Drawing *drawing, const BbRanking *ranking)
     set_plain(drawing, drawing->cluster, "tooltip");
 }
 
+static Agnode_t *draw_client(Drawing *drawing)
+{
+    const char *name = bb_names_text(drawing->names, drawing->pattern->client);
+    Agnode_t *client = new_node(drawing);
+    if (!client)
+        return NULL;
+    g_string_truncate(drawing->plain, 0);
+    append_wrapped(drawing->plain, name, CLIENT_COLUMNS);
+    set_plain(drawing, client, "label");
+    g_string_truncate(drawing->plain, 0);
+    bb_caption_append(drawing->plain, name, "?");
+    set_plain(drawing, client, "tooltip");
+    set(client, "shape", "box");
+    return client;
+}
+
 static bool draw_pattern(Agraph_t *graph, const BbView *view, guint rank)
 {
     const BbPattern *pattern = view->ranking->shown[rank - 1];
@@ -242,16 +258,9 @@ static bool draw_pattern(Agraph_t *graph, const BbView *view, guint rank)
     if (!drawing.cluster)
         return false;
     title_pattern(&drawing, view->ranking);
-    Agnode_t *client = new_node(&drawing);
+    Agnode_t *client = draw_client(&drawing);
     if (!client)
         return false;
-    g_string_truncate(plain, 0);
-    append_wrapped(plain, bb_names_text(view->names, pattern->client), CLIENT_COLUMNS);
-    set_plain(&drawing, client, "label");
-    set(client, "shape", "box");
-    g_string_truncate(plain, 0);
-    bb_caption_append(plain, bb_names_text(view->names, pattern->client), "?");
-    set_plain(&drawing, client, "tooltip");
     g_string_truncate(plain, 0);
     bb_quantity_append_count(plain, pattern->count);
     g_string_append(plain, " x  ");

@@ -54,6 +54,6 @@ bool bb_view_write(const BbViewFormat *format, const BbPaths *paths, const BbNam
 // Writes the path instances of the selected patterns, one JSON object a line, in order of the
 // root's start; "pattern" is the rank that bb_view_write gives with the same options.
 // BB_TOP_OF_FORMAT is all. Instances without pattern (the root never returned) have "pattern":
-// null, and are left out as soon as options choose. Memory: 8 to 16 bytes a call.
+// null, and are left out as soon as options choose. Memory: 20 bytes a call.
 bool bb_instances_write(const BbPaths *paths, const BbNames *names, const BbViewOptions *options,
                         FILE *out, GError **error);

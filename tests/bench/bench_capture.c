@@ -6,6 +6,7 @@
 #include "capture/capture.h"
 #include "capture/source.h"
 #include "data/input.h"
+#include "data/relay.h"
 #include "data/trace.h"
 
 #include <pcap/pcap.h>
@@ -139,6 +140,12 @@ static bool order_message(const BbMessage *message, gpointer user, GError **erro
     return bb_order_push(user, message, error);
 }
 
+static bool relay_message(const BbMessage *message, gpointer user, GError **error)
+{
+    return bb_relay_push(user, message, error);
+}
+
+// As bbtrace capture does it: order and writer in a thread of their own.
 static void run_capture(const char *path, Result *result)
 {
     BbLoss loss = {0};
@@ -153,12 +160,13 @@ static void run_capture(const char *path, Result *result)
     g_autoptr(BbSource) source = bb_source_open(&source_options, &loss, NULL);
     g_autoptr(BbTraceWriter) writer = bb_trace_writer_open(out, BB_TRACE_BBT, names, NULL);
     g_autoptr(BbOrder) order = bb_order_new(65536, write_message, writer);
+    g_autoptr(BbRelay) relay = bb_relay_new(order_message, NULL, order);
     g_autoptr(BbCapture) capture =
-        bb_capture_new(&options, names, nodes, &loss, order_message, order);
+        bb_capture_new(&options, names, nodes, &loss, relay_message, relay);
     while (bb_source_next(source, &frame, NULL) == BB_SOURCE_FRAME)
         (void)bb_capture_frame(capture, &frame, NULL);
-    (void)(bb_capture_finish(capture, NULL) && bb_order_drain(order, NULL) &&
-           bb_trace_writer_finish(writer, NULL, NULL));
+    (void)(bb_capture_finish(capture, NULL) && bb_relay_finish(relay, NULL) &&
+           bb_order_drain(order, NULL) && bb_trace_writer_finish(writer, NULL, NULL));
     result->packets = loss.count[BB_SEEN_FRAMES];
     result->messages = loss.count[BB_CALLS] + loss.count[BB_RETURNS] + loss.count[BB_FREES];
     unlink(out);

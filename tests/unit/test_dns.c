@@ -154,7 +154,7 @@ START_TEST(responses_without_question)
 }
 END_TEST
 
-START_TEST(codes)
+START_TEST(response_codes)
 {
     static const struct {
         guint rcode;
@@ -203,7 +203,6 @@ END_TEST
 // The snap length cut both: header and question are enough, and the header alone pairs by id.
 START_TEST(cut_datagrams)
 {
-    g_autoptr(BbNames) names = bb_names_new();
     BbDnsMessage message;
     g_autoptr(Message) m = header(1, QR, 1, 2, 0, 0);
     put_question(m, "www.example.com", A, 1);
@@ -540,7 +539,7 @@ START_TEST(long_labels)
 }
 END_TEST
 
-START_TEST(types)
+START_TEST(type_names)
 {
     static const struct {
         guint16 type;
@@ -626,7 +625,7 @@ START_TEST(random_bytes_are_not_dns)
 END_TEST
 
 TEST_MAIN("dns", query_and_response, pairs_by_id_and_question, retries_are_one_call,
-          responses_without_question, codes, opcodes, cut_datagrams, mdns_is_free, tcp_out_of_order,
-          zone_transfer, tcp_loss, tcp_cut_off, tcp_damage, damaged_datagrams, names, longest_name,
-          netbios_is_not_dns, addresses, labels, long_labels, types, probes, stream_prefixes,
-          random_bytes_are_not_dns)
+          responses_without_question, response_codes, opcodes, cut_datagrams, mdns_is_free,
+          tcp_out_of_order, zone_transfer, tcp_loss, tcp_cut_off, tcp_damage, damaged_datagrams,
+          names, longest_name, netbios_is_not_dns, addresses, labels, long_labels, type_names,
+          probes, stream_prefixes, random_bytes_are_not_dns)

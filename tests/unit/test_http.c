@@ -624,11 +624,42 @@ START_TEST(bad_chunks)
 }
 END_TEST
 
+// HTTP/0.9 or another protocol: turn-taking. The next certain request begins anew, and its response
+// must not answer the first one.
 START_TEST(reply_that_is_not_http)
 {
-    check(SCRIPT(">" GET, "<<html>old</html>\n", ">" GET2, "<" NOT_FOUND), "CALL 1 http GET /a 28\n"
-                                                                           "CALL 2 http GET /b 19\n"
-                                                                           "RET 1 http 404 38\n");
+    g_autoptr(Converse) c =
+        play(SCRIPT(">" GET, "<<html>old</html>\n", ">" GET2, "<" NOT_FOUND), 1460);
+    ck_assert_str_eq(converse_result(c), "CALL 1 http GET /a 28\n"
+                                         "MSG < tcp - 17\n"
+                                         "CALL 2 http GET /b 19\n"
+                                         "RET 2 http 404 38\n");
+    ck_assert_uint_eq(converse_loss(c, BB_DECODER_GAVE_UP), 1);
+    check(SCRIPT(">" GET, "<ICY 200 OK\r\n\r\n\x01\x02"), "CALL 1 http GET /a 28\n"
+                                                          "MSG < tcp - 16\n");
+}
+END_TEST
+
+START_TEST(request_that_is_not_http)
+{
+    g_autoptr(Converse) c =
+        play(MIDSTREAM("<" OK, ">\x01hello", "<\x02you", ">" GET, "<" OK), 1460);
+    ck_assert_str_eq(converse_result(c), "RET - http 200 43\n"
+                                         "CALL 1 tcp - 6\n"
+                                         "RET 1 tcp ok 4\n"
+                                         "CALL 2 http GET /a 28\n"
+                                         "RET 2 http 200 43\n");
+}
+END_TEST
+
+// More body than was announced: the next response is found all the same.
+START_TEST(reply_longer_than_announced)
+{
+    check(SCRIPT(">" GET, "<" OK "more text\r\n", ">" GET2, "<" NOT_FOUND),
+          "CALL 1 http GET /a 28\n"
+          "RET 1 http 200 43\n"
+          "CALL 2 http GET /b 19\n"
+          "RET 2 http 404 38\n");
 }
 END_TEST
 
@@ -944,6 +975,7 @@ TEST_MAIN("http", request_and_response, times_are_of_first_and_last_byte, pipeli
           loss_in_start_lines, loss_between_chunks, found_again_inside_a_segment, joined_in_a_body,
           joined_at_a_response, orphan_without_body, cut_off, bad_content_length,
           bad_content_length_of_a_response, largest_content_length, bad_chunks,
-          reply_that_is_not_http, garbage_between_requests, large_header_sections,
-          endless_request_line, random_conversations, damaged_conversations, probe_accepts,
-          probe_refuses, probe_is_bounded, probe_refuses_random_bytes, fields, chunk_lines)
+          reply_that_is_not_http, request_that_is_not_http, reply_longer_than_announced,
+          garbage_between_requests, large_header_sections, endless_request_line,
+          random_conversations, damaged_conversations, probe_accepts, probe_refuses,
+          probe_is_bounded, probe_refuses_random_bytes, fields, chunk_lines)

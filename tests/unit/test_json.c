@@ -121,6 +121,29 @@ START_TEST(escapes)
 }
 END_TEST
 
+// Text is looked at by eight bytes; whatever must be escaped is found at each place among them.
+START_TEST(escapes_anywhere)
+{
+    static const struct {
+        char byte;
+        const char *json;
+    } cases[] = {{'"', "\\\""},       {'\\', "\\\\"},           {'\x1f', "\\u001f"},
+                 {'\x01', "\\u0001"}, {'\x80', "\xef\xbf\xbd"}, {'!', "!"},
+                 {'[', "["},          {'\x7f', "\x7f"},         {' ', " "}};
+    for (gsize c = 0; c < G_N_ELEMENTS(cases); c++)
+        for (gsize at = 0; at < 20; at++) {
+            g_autofree char *text = g_strnfill(20, 'x');
+            text[at] = cases[c].byte;
+            g_autofree char *expected =
+                g_strdup_printf("\"%.*s%s%s\"\n", (int)at, text, cases[c].json, text + at + 1);
+            Memory m;
+            begin(&m);
+            bb_json_string(m.json, text);
+            expect(&m, expected);
+        }
+}
+END_TEST
+
 static const struct {
     gint64 ns;
     const char *json;
@@ -227,4 +250,5 @@ START_TEST(value_without_key)
 END_TEST
 
 TEST_MAIN("json", commas_and_blanks, line_breaks, lines_at_the_top, nothing_at_all, escapes,
-          seconds_are_exact, numbers, long_strings, deep_nesting, full_disk, value_without_key)
+          escapes_anywhere, seconds_are_exact, numbers, long_strings, deep_nesting, full_disk,
+          value_without_key)

@@ -32,4 +32,16 @@ START_TEST(long_texts)
 }
 END_TEST
 
-TEST_MAIN("names", interned_once, empty_is_none, long_texts)
+START_TEST(many_keep_their_place)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    for (guint32 i = 1; i < 100000; i++) {
+        g_autofree char *text = g_strdup_printf("%u", i);
+        ck_assert_uint_eq(bb_names_intern(names, text), i);
+    }
+    for (guint32 i = 1; i < 100000; i++)
+        ck_assert_uint_eq(g_ascii_strtoull(bb_names_text(names, i), NULL, 10), i);
+}
+END_TEST
+
+TEST_MAIN("names", interned_once, empty_is_none, long_texts, many_keep_their_place)

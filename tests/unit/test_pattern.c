@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Patterns and paths as values: sizes, totals, emptiness.
+#include "data/path.h"
+
+#include "tests/unit/test.h"
+
+START_TEST(size_and_latency)
+{
+    BbPatternNode *root = bb_pattern_node_new(1, 7);
+    BbPatternNode *child = bb_pattern_node_new(2, BB_NAME_NONE);
+    g_ptr_array_add(root->calls, child);
+    g_ptr_array_add(root->calls, bb_pattern_node_new(2, BB_NAME_NONE));
+    g_ptr_array_add(child->calls, bb_pattern_node_new(3, BB_NAME_NONE));
+    g_autoptr(BbPattern) pattern = bb_pattern_new(9, root);
+    ck_assert_uint_eq(pattern->client, 9);
+    ck_assert_uint_eq(pattern->root->op, 7);
+    ck_assert_uint_eq(bb_pattern_size(pattern), 4);
+    ck_assert_int_eq(bb_pattern_total_latency(pattern), 0);
+    bb_stats_push(root->latency, 10);
+    bb_stats_push(root->latency, 25);
+    ck_assert_int_eq(bb_pattern_total_latency(pattern), 35);
+    ck_assert_int_eq(bb_pattern_mean_latency(pattern), 18);
+}
+END_TEST
+
+START_TEST(empty_paths)
+{
+    g_autoptr(BbPaths) paths = bb_paths_new();
+    ck_assert_uint_eq(paths->n_calls, 0);
+    ck_assert_uint_eq(paths->n_instances, 0);
+    ck_assert_uint_eq(paths->patterns->len, 0);
+    ck_assert_int_eq(paths->start_ns, BB_TIME_NONE);
+    ck_assert_str_eq(paths->algorithm, "");
+    bb_paths_free(NULL);
+    bb_pattern_free(NULL);
+    bb_pattern_node_free(NULL);
+    bb_stats_free(NULL);
+}
+END_TEST
+
+START_TEST(times_between)
+{
+    ck_assert_int_eq(bb_time_between(3, 10), 7);
+    ck_assert_int_eq(bb_time_between(10, 3), -7);
+    ck_assert_int_eq(bb_time_between(G_MININT64, G_MAXINT64), G_MAXINT64);
+    ck_assert_int_eq(bb_time_between(G_MAXINT64, G_MININT64), G_MININT64);
+    ck_assert_int_eq(bb_time_between(-1, G_MAXINT64), G_MAXINT64);
+    ck_assert_int_eq(bb_time_between(G_MININT64, 0), G_MAXINT64);
+}
+END_TEST
+
+TEST_MAIN("pattern", size_and_latency, empty_paths, times_between)

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Status codes of many protocols: which are failures.
+#include "data/status.h"
+
+#include "tests/unit/test.h"
+
+typedef struct {
+    const char *proto, *status;
+} Case;
+
+static const Case failures[] = {
+    {"", "error"},
+    {NULL, "Error"},
+    {"http", "400"},
+    {"http", "404"},
+    {"http2", "503"},
+    {"sip", "486"},
+    {"", "500"},
+    {"smtp", "550"},
+    {"redis", "-ERR"},
+    {"redis", "-MOVED 1"},
+    {"", "-"},
+    {"dns", "NXDOMAIN"},
+    {"dns", "SERVFAIL"},
+    {"dns", "RCODE17"},
+    {"dns", "2"},
+    {"", "NXDOMAIN"},
+    {"postgresql", "42P01"},
+    {"postgresql", "23505"},
+    {"postgresql", "XX000"},
+    {"mysql", "42S02"},
+    {"mysql", "1146"},
+    {"memcached", "ERROR"},
+    {"memcached", "CLIENT_ERROR bad"},
+    {"memcached", "SERVER_ERROR"},
+    {"grpc", "14"},
+    {"grpc", "1"},
+    {"diameter", "5012"},
+    {"diameter", "3002"},
+    {"ldap", "49"},
+    {"thrift", "exception"},
+    {"dcerpc", "fault"},
+};
+
+static const Case successes[] = {
+    {"", NULL},
+    {"", ""},
+    {NULL, NULL},
+    {"", "ok"},
+    {"", "OK"},
+    {"http", "100"},
+    {"http", "200"},
+    {"http", "302"},
+    {"http", "399"},
+    {"sip", "180"},
+    {"redis", "+OK"},
+    {"dns", "NOERROR"},
+    {"dns", "0"},
+    {"postgresql", "00000"},
+    {"postgresql", "01000"},
+    {"postgresql", "02000"},
+    {"grpc", "0"},
+    {"diameter", "2001"},
+    {"smtp", "250"},
+    {"smtp", "354"},
+    {"memcached", "NOT_FOUND"},
+    {"memcached", "STORED"},
+    {"memcached", "VALUE"},
+    {"", "errors_none"},
+    {"", "READY"},
+    {"http", "20000000000000000000x"},
+};
+
+START_TEST(known_codes)
+{
+    for (gsize i = 0; i < G_N_ELEMENTS(failures); i++)
+        ck_assert_msg(bb_status_is_error(failures[i].proto, failures[i].status), "%s %s",
+                      failures[i].proto, failures[i].status);
+    for (gsize i = 0; i < G_N_ELEMENTS(successes); i++)
+        ck_assert_msg(!bb_status_is_error(successes[i].proto, successes[i].status), "%s %s",
+                      successes[i].proto, successes[i].status);
+}
+END_TEST
+
+TEST_MAIN("status", known_codes)

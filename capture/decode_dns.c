@@ -148,6 +148,12 @@ static BbMatch side_of(const BbDnsMessage *message)
     return message->response ? BB_MATCH_REPLY : BB_MATCH_REQUEST;
 }
 
+// More questions than one nobody asks, but by multicast.
+static bool is_usual(const BbDnsMessage *message)
+{
+    return message->has_question && (message->counts[0] == 1 || message->multicast);
+}
+
 static BbMatch probe_message(const guint8 *data, gsize length)
 {
     BbDnsMessage message;
@@ -156,7 +162,7 @@ static BbMatch probe_message(const guint8 *data, gsize length)
         return BB_MATCH_NO;
     if (verdict == BB_DNS_EXACT && length > BB_DNS_HEADER)
         return side_of(&message);
-    return verdict == BB_DNS_EXACT || message.has_question ? BB_MATCH_MAYBE : BB_MATCH_NO;
+    return verdict == BB_DNS_EXACT || is_usual(&message) ? BB_MATCH_MAYBE : BB_MATCH_NO;
 }
 
 static BbMatch probe_stream(const guint8 *data, gsize length)
@@ -174,10 +180,10 @@ static BbMatch probe_stream(const guint8 *data, gsize length)
     case BB_DNS_SHORT:
         return BB_MATCH_MORE;
     case BB_DNS_CUT:
-        return message.has_question ? side_of(&message) : BB_MATCH_MORE;
+        return is_usual(&message) ? side_of(&message) : BB_MATCH_MORE;
     case BB_DNS_EXACT:
     case BB_DNS_ODD:
-        return message.has_question ? BB_MATCH_MAYBE : BB_MATCH_NO;
+        return is_usual(&message) ? BB_MATCH_MAYBE : BB_MATCH_NO;
     case BB_DNS_BAD:
         break;
     }

@@ -247,8 +247,7 @@ static Step read_block(Reader *reader)
     gsize wanted = (gsize)MAX(rest, 0), count = MIN(wanted, left(reader));
     take(reader, stream->part, count);
     if (count < wanted) {
-        if (!reader->view->closed)
-            bb_dialog_skip(reader->dialog, reader->view->direction, wanted - count, stream->part);
+        bb_dialog_skip(reader->dialog, reader->view->direction, wanted - count, stream->part);
         return STEP_WAIT;
     }
     end_block(reader);

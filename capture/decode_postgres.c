@@ -341,9 +341,7 @@ static Step continue_message(Reader *reader)
     reader->at += count;
     if (count < (gsize)rest) {
         flush(reader);
-        if (!reader->view->closed)
-            bb_dialog_skip(reader->dialog, reader->view->direction, (gsize)rest - count,
-                           stream->part);
+        bb_dialog_skip(reader->dialog, reader->view->direction, (gsize)rest - count, stream->part);
         return STEP_WAIT;
     }
     stream->in_message = false;

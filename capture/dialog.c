@@ -169,9 +169,8 @@ guint64 bb_dialog_open(BbDialog *dialog, const BbPart *request, guint32 op, guin
     *entry = (BbOpenEntry){
         .open = {.call = call, .key = key, .tag = tag, .op = op},
         .request = *request,
+        .ambiguous = ambiguous,
     };
-    if (ambiguous)
-        give_up(dialog, dialog->n_open - 1u);
     return call;
 }
 
@@ -182,6 +181,8 @@ void bb_dialog_sent(BbDialog *dialog, guint64 call, const BbPart *request)
         return;
     entry->request = *request;
     write_call(dialog, entry);
+    if (entry->ambiguous)
+        give_up(dialog, (guint)(entry - dialog->open));
 }
 
 guint64 bb_dialog_call(BbDialog *dialog, const BbPart *request, guint32 op, guint64 key,
@@ -207,7 +208,7 @@ const BbOpenCall *bb_dialog_oldest(BbDialog *dialog, const BbPart *reply)
 {
     for (guint i = 0; i < dialog->n_open; i++) {
         BbOpenEntry *entry = &dialog->open[i];
-        if (entry->request.direction == reply->direction)
+        if (entry->request.direction == reply->direction || entry->ambiguous)
             continue;
         if (!can_answer(reply, &entry->request))
             return NULL; // and no younger call can be answered by it

@@ -57,6 +57,8 @@ static inline void bb_part_reset(BbPart *part)
 // The next `count` bytes of direction belong to part but are of no interest: they are counted, not
 // buffered and not shown; gaps among them do no harm. Bytes beyond what parse returned are meant.
 // parse is called when they are over (at once if they were all there). part lives in the state.
+// A decoder that asks for it again when parse has no bytes and the view is closed says that its
+// message goes on: a gap that lies inside of the message does no harm either.
 void bb_dialog_skip(BbDialog *dialog, BbDirection direction, guint64 count, BbPart *part);
 // The same without an end: all to come in this direction (HTTP body until close).
 #define BB_SKIP_REST G_MAXUINT64

@@ -17,6 +17,7 @@ typedef struct BbOpenEntry {
     BbPart request;
     bool sent;    // the call message is written
     bool matched; // a reply that is being received belongs to it
+    bool ambiguous; // no telling which reply is its own: it waits for its last byte only
 } BbOpenEntry;
 
 typedef struct BbSide {

@@ -134,26 +134,24 @@ static bool is_netbios(const char *name, guint16 type)
            (name[32] == '\0' || name[32] == '.');
 }
 
-static bool take_question(Reader *r, BbDnsMessage *message, bool first)
+static bool take_question(Reader *r, BbDnsMessage *message)
 {
-    char other[BB_DNS_NAME_TEXT];
-    NameText name = {.text = first ? message->name : other, .hash = message->hash};
+    NameText name = {.text = message->name, .hash = HASH_SEED};
     if (!take_name(r, &name))
         return false;
     name.text[name.used] = '\0';
-    guint16 type = bb_cursor_be16(&r->c), class = bb_cursor_be16(&r->c);
+    message->type = bb_cursor_be16(&r->c);
+    guint16 class = bb_cursor_be16(&r->c);
     if (!bb_cursor_ok(&r->c))
         return false;
-    r->bad |= is_netbios(name.text, type);
-    r->odd |= type == 0 || !is_class(class);
+    r->bad |= is_netbios(name.text, message->type);
+    r->odd |= message->type == 0 || !is_class(class);
     class &= (guint16)~CACHE_FLUSH;
-    const guint8 fields[] = {(guint8)(type >> 8), (guint8)type, (guint8)(class >> 8),
-                             (guint8) class};
+    const guint8 fields[] = {(guint8)(message->type >> 8), (guint8)message->type,
+                             (guint8)(class >> 8), (guint8) class};
     for (gsize i = 0; i < sizeof fields; i++)
         name.hash = hash_byte(name.hash, fields[i]);
-    message->hash = name.hash;
-    if (first)
-        message->type = type;
+    message->hash = (name.hash ^ name.hash >> 48) & G_GUINT64_CONSTANT(0xffffffffffff);
     return !r->bad;
 }
 
@@ -211,8 +209,9 @@ static BbDnsVerdict take_header(Reader *r, BbDnsMessage *message)
         message->id == 0 && message->opcode == BB_DNS_QUERY && !(flags & (FLAG_RD | FLAG_RA));
     // A byte that is not there reads as zero, which refuses nothing.
     if (!is_opcode(message->opcode) || (!message->response && message->rcode != 0) ||
-        message->counts[0] > (message->multicast ? QUESTIONS : 1))
+        message->counts[0] > QUESTIONS)
         return BB_DNS_BAD;
+    r->odd |= message->counts[0] > 1 && !message->multicast;
     r->odd |= (flags & FLAG_Z) != 0;
     r->odd |= !message->response && message->opcode == BB_DNS_QUERY && !message->multicast &&
               message->counts[1] > 0;
@@ -222,15 +221,18 @@ static BbDnsVerdict take_header(Reader *r, BbDnsMessage *message)
 BbDnsVerdict bb_dns_message_read(BbDnsMessage *message, const guint8 *data, gsize length)
 {
     Reader r = {.data = data, .length = length, .c = bb_cursor(data, length)};
-    *message = (BbDnsMessage){.hash = HASH_SEED, .name = ""};
+    *message = (BbDnsMessage){0};
     BbDnsVerdict header = take_header(&r, message);
     if (header != BB_DNS_EXACT)
         return header;
-    for (guint i = 0; i < message->counts[0]; i++)
-        if (!take_question(&r, message, i == 0))
-            return r.bad ? BB_DNS_BAD : BB_DNS_SHORT;
+    if (message->counts[0] > 0 && !take_question(&r, message))
+        return r.bad ? BB_DNS_BAD : BB_DNS_SHORT;
     message->has_question = message->counts[0] > 0;
-    message->hash = (message->hash ^ message->hash >> 48) & G_GUINT64_CONSTANT(0xffffffffffff);
+    for (guint i = 1; i < message->counts[0]; i++) {
+        BbDnsMessage other = {0};
+        if (!take_question(&r, &other))
+            return r.bad ? BB_DNS_ODD : BB_DNS_CUT;
+    }
     message->answers = (guint32)(length - r.c.left);
     return take_records(&r, message);
 }

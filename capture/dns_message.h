@@ -22,16 +22,16 @@ typedef struct BbDnsMessage {
     bool multicast;    // has the marks of mDNS (RFC 6762, 18): id 0, a query, no RD, no RA
     bool has_question; // false: there is none, or it is cut off
     guint32 answers;   // where they begin
-    guint64 hash;      // of the questions' names in lower case, types and classes; 48 bits
+    guint64 hash;      // of the first question: name in lower case, type, class; 48 bits
     char name[BB_DNS_NAME_TEXT]; // of the first question: lower case, escaped (RFC 4343), no last
                                  // dot
 } BbDnsMessage;
 
 typedef enum {
     BB_DNS_BAD,   // no DNS message
-    BB_DNS_SHORT, // the bytes end in the header or the questions
-    BB_DNS_CUT,   // the questions are whole, the bytes end in the records
-    BB_DNS_ODD,   // bytes are left over, or something in it is not as it should be
+    BB_DNS_SHORT, // the bytes end in the header or the first question
+    BB_DNS_CUT,   // the first question is whole, the bytes end after it
+    BB_DNS_ODD,   // the same, but bytes are left over or something is not as it should be
     BB_DNS_EXACT, // all of it is as it should be, to the last byte
 } BbDnsVerdict;
 

@@ -188,7 +188,8 @@ static void run(BbDialog *dialog, guint number, BbView *view, BbMark **marks, bo
             switch_decoder(dialog);
             continue;
         }
-        if (!side->skip && (count == 0 || view->length == 0))
+        bool stuck = view->closed && count == 0;
+        if (stuck || (!side->skip && (count == 0 || view->length == 0)))
             return;
     }
 }
@@ -320,9 +321,16 @@ static void feed_datagram(BbDialog *dialog, guint number, const BbPiece *piece, 
     run(dialog, number, &view, &marks, true);
 }
 
+// The other side answers while no decoder was found yet: what this one has said must do.
+static void hear_out(BbDialog *dialog, guint number)
+{
+    if (!dialog->decoder && dialog->side[number].buffered)
+        run_buffer(dialog, number, false, true);
+}
+
 void bb_dialog_feed(BbDialog *dialog, guint number, const BbPiece *piece)
 {
-    BbSide *side = &dialog->side[number], *other = &dialog->side[!number];
+    BbSide *side = &dialog->side[number];
     if (dialog->finished || !piece->length)
         return;
     BbMark mark = {
@@ -331,8 +339,7 @@ void bb_dialog_feed(BbDialog *dialog, guint number, const BbPiece *piece)
         .ack = piece->ack,
         .has_ack = piece->has_ack,
     };
-    if (!dialog->decoder && other->buffered) // an answer: what is there must do
-        run_buffer(dialog, !number, false, true);
+    hear_out(dialog, !number);
     if (!dialog->is_tcp) {
         feed_datagram(dialog, number, piece, mark);
     } else if (side->buffered && fits(dialog, number, piece->length) && side->buffered) {
@@ -344,22 +351,32 @@ void bb_dialog_feed(BbDialog *dialog, guint number, const BbPiece *piece)
     dialog->last_spoke = (guint8)(number + 1);
 }
 
+// Whether the missing bytes are skipped anyway.
+static bool skip_gap(BbDialog *dialog, guint number, guint32 seq, guint32 missing)
+{
+    BbSide *side = &dialog->side[number];
+    if (!side->skip || (side->skip != BB_SKIP_REST && side->skip < missing))
+        return false;
+    if (side->skip != BB_SKIP_REST)
+        side->skip -= missing;
+    side->seq = seq + missing;
+    if (!side->skip)
+        run_buffer(dialog, number, false, false);
+    return true;
+}
+
 void bb_dialog_gap(BbDialog *dialog, guint number, guint32 seq, guint32 missing)
 {
     BbSide *side = &dialog->side[number];
-    if (dialog->finished)
+    if (dialog->finished || skip_gap(dialog, number, seq, missing))
         return;
-    if (side->skip && (side->skip == BB_SKIP_REST || side->skip >= missing)) {
-        if (side->skip != BB_SKIP_REST)
-            side->skip -= missing;
-        side->seq = seq + missing;
-        if (!side->skip)
-            run_buffer(dialog, number, false, false);
-        return;
-    }
+    hear_out(dialog, !number);
     if (side->buffered || side->skip)
         run_buffer(dialog, number, true, true); // as far as it was seen
     clear_buffer(side);
+    if (skip_gap(dialog, number, seq, missing)) // a message goes on behind them
+        return;
+    side->skip = 0;
     side->seq = seq + missing;
     if (dialog->decoder)
         lose_place(dialog, number);

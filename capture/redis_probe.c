@@ -37,23 +37,30 @@ static BbMatch probe_inline(const guint8 *data, gsize length)
     return BB_MATCH_MAYBE;
 }
 
-// An array of strings that begins with a command is a command.
+// An array of strings that begins with a command is a command; an array of other things, a reply.
 static BbMatch probe_array(const guint8 *data, gsize length)
 {
     BbResp resp = {0};
-    BbRespItem array, word;
+    BbRespItem array, first, second;
+    bool whole = false;
     gssize head = bb_resp_next(&resp, data, length, 0, &array);
     if (head <= 0 || array.number > PROBE_ARGUMENTS)
         return head == 0 ? BB_MATCH_MORE : BB_MATCH_NO;
     if (resp.done || array.number < 0)
         return BB_MATCH_MAYBE;
-    gssize taken = bb_resp_next(&resp, data + head, length - (gsize)head, BB_REDIS_WORD, &word);
-    if (taken <= 0)
-        return taken == 0 ? BB_MATCH_MORE : BB_MATCH_NO;
-    bool whole = false;
-    if (word.type == '$' && word.text && word.number < BB_REDIS_WORD)
-        (void)bb_redis_command_begins(word.text, word.length, &whole);
-    return whole ? BB_MATCH_REQUEST : BB_MATCH_MAYBE;
+    data += head;
+    length -= (gsize)head;
+    head = bb_resp_next(&resp, data, length, BB_REDIS_WORD, &first);
+    if (head <= 0)
+        return head == 0 ? BB_MATCH_MORE : BB_MATCH_NO;
+    if (first.type == '$') {
+        if (first.text && first.number < BB_REDIS_WORD)
+            (void)bb_redis_command_begins(first.text, first.length, &whole);
+        return whole ? BB_MATCH_REQUEST : BB_MATCH_MAYBE;
+    }
+    bool more =
+        !resp.done && bb_resp_next(&resp, data + head, length - (gsize)head, 0, &second) > 0;
+    return more ? BB_MATCH_REPLY : BB_MATCH_MAYBE;
 }
 
 // What no other text protocol's server says.

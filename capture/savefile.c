@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 #define STDIO_BYTES ((gsize)1024 * 1024)
-#define HEAD_BYTES 24 // a pipe may hold no more than the header of pcap for long
+#define LINKS_WARNED 8 // link types of one file that may give a warning
+#define HEAD_BYTES 24  // a pipe may hold no more than the header of pcap for long
 
 // A link type of the file, and what the filter is for it.
 typedef struct {
@@ -123,7 +124,8 @@ static FILE *open_stream(BbSavefile *file, const char *path, guint8 head[HEAD_BY
 static bool add_link(BbSavefile *file, int type, GError **error)
 {
     Link link = {.type = type};
-    bb_source_check_link(type, file->name, file->warnings);
+    if (file->links->len < LINKS_WARNED)
+        bb_source_check_link(type, file->name, file->warnings);
     if (file->filter) {
         pcap_t *dead = pcap_open_dead(type, BB_SOURCE_SNAPLEN);
         link.usable = bb_source_compile(dead, file->name, file->filter, &link.program, error);
@@ -145,7 +147,10 @@ static bool open_form(BbSavefile *file, const char *path, BbLoss *loss, GError *
     if (head_length >= sizeof section && memcmp(head, section, sizeof section) == 0) {
         file->pcapng = bb_pcapng_new(stream, loss);
         int link_type = bb_pcapng_first_link(file->pcapng);
-        return link_type < 0 || add_link(file, link_type, error);
+        const char *reason = bb_pcapng_reason(file->pcapng);
+        if (link_type < 0 && *reason)
+            refuse(file->name, head, head_length, file->damage ? file->damage : reason, error);
+        return link_type < 0 ? !*reason : add_link(file, link_type, error);
     }
     char reason[PCAP_ERRBUF_SIZE] = "";
     file->pcap =
@@ -218,7 +223,7 @@ static void switch_link(BbSavefile *file, int type)
             return;
     }
     g_autoptr(GError) error = NULL;
-    if (!add_link(file, type, &error))
+    if (!add_link(file, type, &error) && file->links->len <= LINKS_WARNED)
         g_queue_push_tail(file->warnings, g_strdup_printf("%s; frames of link type %d are left out",
                                                           error->message, type));
 }

@@ -40,7 +40,7 @@ static inline gint64 bb_source_time(const struct timeval *stamp, gint64 unit_ns)
     if (G_UNLIKELY(seconds < 0))
         seconds = (guint32)seconds;
     seconds = MIN(seconds, BB_SOURCE_SECONDS_MAX);
-    return seconds * G_GINT64_CONSTANT(1000000000) + stamp->tv_usec * unit_ns;
+    return seconds * G_GINT64_CONSTANT(1000000000) + MAX(stamp->tv_usec, 0) * unit_ns;
 }
 
 // Lengths are the file's word: captured is bounded, and never above length.

@@ -12,6 +12,7 @@ typedef enum { PCAPFILE_MICRO, PCAPFILE_NANO, PCAPFILE_NG } PcapFileForm;
 typedef struct PcapFile {
     GByteArray *bytes; // the file so far; tests may look at it, cut it, and spoil it
     PcapFileForm form;
+    guint32 interface; // pcapng: that of the packets added from now on
 } PcapFile;
 
 static inline void pcapfile_u16(PcapFile *file, guint16 value)
@@ -37,10 +38,25 @@ static inline void pcapfile_begin_pcap(PcapFile *file, int link_type)
     pcapfile_u32(file, (guint32)link_type);
 }
 
+// pcapng: describes one more interface. resolution is if_tsresol: 6 microseconds, 9 nanoseconds,
+// ...
+static inline void pcapfile_add_interface(PcapFile *file, int link_type, guint32 snaplen,
+                                          guint8 resolution)
+{
+    const guint8 options[8] = {9, 0, 1, 0, resolution}; // if_tsresol, padded
+    pcapfile_u32(file, 1);                              // interface description block
+    pcapfile_u32(file, 32);
+    pcapfile_u16(file, (guint16)link_type);
+    pcapfile_u16(file, 0);
+    pcapfile_u32(file, snaplen);
+    g_byte_array_append(file->bytes, options, sizeof options);
+    pcapfile_u32(file, 0); // end of options
+    pcapfile_u32(file, 32);
+}
+
 static inline void pcapfile_begin_ng(PcapFile *file, int link_type)
 {
-    static const guint8 resolution[8] = {9, 0, 1, 0, 9}; // if_tsresol: 10^-9, padded
-    pcapfile_u32(file, 0x0a0d0d0au);                     // section header block
+    pcapfile_u32(file, 0x0a0d0d0au); // section header block
     pcapfile_u32(file, 28);
     pcapfile_u32(file, 0x1a2b3c4du);
     pcapfile_u16(file, 1); // version 1.0
@@ -48,21 +64,14 @@ static inline void pcapfile_begin_ng(PcapFile *file, int link_type)
     pcapfile_u32(file, G_MAXUINT32); // length of the section: not said
     pcapfile_u32(file, G_MAXUINT32);
     pcapfile_u32(file, 28);
-    pcapfile_u32(file, 1); // interface description block
-    pcapfile_u32(file, 32);
-    pcapfile_u16(file, (guint16)link_type);
-    pcapfile_u16(file, 0);
-    pcapfile_u32(file, 262144);
-    g_byte_array_append(file->bytes, resolution, sizeof resolution);
-    pcapfile_u32(file, 0); // end of options
-    pcapfile_u32(file, 32);
+    pcapfile_add_interface(file, link_type, 262144, 9);
 }
 
 // link_type: 1 is Ethernet (LINKTYPE_ETHERNET), 101 IP without a link header (LINKTYPE_RAW).
 static inline PcapFile *pcapfile_new_form(PcapFileForm form, int link_type)
 {
     PcapFile *file = g_new(PcapFile, 1);
-    *file = (PcapFile){g_byte_array_new(), form};
+    *file = (PcapFile){g_byte_array_new(), form, 0};
     if (form == PCAPFILE_NG)
         pcapfile_begin_ng(file, link_type);
     else
@@ -85,7 +94,7 @@ static inline void pcapfile_add(PcapFile *file, gint64 time_ns, const void *byte
     if (file->form == PCAPFILE_NG) {
         pcapfile_u32(file, 6); // enhanced packet block
         pcapfile_u32(file, 32 + caplen + padding);
-        pcapfile_u32(file, 0); // interface
+        pcapfile_u32(file, file->interface);
         pcapfile_u32(file, (guint32)((guint64)time_ns >> 32));
         pcapfile_u32(file, (guint32)time_ns);
     } else {

@@ -368,6 +368,25 @@ START_TEST(tcp_damage)
 }
 END_TEST
 
+// As a broken server answers: what was asked is there, the rest is not to be trusted.
+START_TEST(damage_after_the_question)
+{
+    g_autoptr(Converse) c = converse_udp(53);
+    ask(c, 1, "example.com", A);
+    Message *m = header(1, QR, 2, 2, 0, 0);
+    put_question(m, "example.com", A, 1);
+    put(m, "\x80zzzzzzzz", 9);
+    say(c, BB_TO_CLIENT, m);
+    ask(c, 2, "example.com", A);
+    m = header(2, QR, 1, 2, 0, 0);
+    put_question(m, "example.com", A, 1);
+    put(m, "\x80zzzzzzzz", 9);
+    say(c, BB_TO_CLIENT, m);
+    ck_assert_str_eq(converse_result(c), "CALL 1 dns A example.com 29\nRET 1 dns NOERROR 38\n"
+                                         "CALL 2 dns A example.com 29\nRET 2 dns NOERROR 38\n");
+}
+END_TEST
+
 START_TEST(damaged_datagrams)
 {
     g_autoptr(Converse) c = converse_udp(53);
@@ -626,6 +645,7 @@ END_TEST
 
 TEST_MAIN("dns", query_and_response, pairs_by_id_and_question, retries_are_one_call,
           responses_without_question, response_codes, opcodes, cut_datagrams, mdns_is_free,
-          tcp_out_of_order, zone_transfer, tcp_loss, tcp_cut_off, tcp_damage, damaged_datagrams,
-          names, longest_name, netbios_is_not_dns, addresses, labels, long_labels, type_names,
-          probes, stream_prefixes, random_bytes_are_not_dns)
+          tcp_out_of_order, zone_transfer, tcp_loss, tcp_cut_off, tcp_damage,
+          damage_after_the_question, damaged_datagrams, names, longest_name, netbios_is_not_dns,
+          addresses, labels, long_labels, type_names, probes, stream_prefixes,
+          random_bytes_are_not_dns)

@@ -585,7 +585,7 @@ START_TEST(probes)
                 BB_MATCH_REQUEST);
     check_probe((const char *const[]){"+PONG\r\n", "-NOAUTH Authentication required.\r\n",
                                       "-MOVED 1 a:1\r\n", "%7\r\n$6\r\nserver\r\n$5\r\nredis\r\n",
-                                      NULL},
+                                      "*2\r\n:1\r\n:2\r\n", "*9\r\n*2\r\n$1\r\na\r\n", NULL},
                 BB_MATCH_REPLY);
     check_probe((const char *const[]){"+OK\r\n", "-ERR no\r\n", ":1\r\n", "$3\r\nabc\r\n",
                                       "$-1\r\n", "*0\r\n", "*2\r\n:1\r\n", "*1\r\n$3\r\nkey\r\n",
@@ -611,7 +611,7 @@ START_TEST(random_bytes_are_not_redis)
         gsize length = 16 + (gsize)g_rand_int_range(rand, 0, 48);
         for (gsize k = 0; k < length; k++)
             bytes[k] = (guint8)g_rand_int(rand);
-       
+
         ck_assert_int_eq(bb_decoder_redis.probe(bytes, length), BB_MATCH_NO);
     }
 }

@@ -333,6 +333,10 @@ START_TEST(strangers_are_told_apart)
          25,
          "is not a packet capture that can be read (unknown file format); pcap and pcapng can, "
          "others after editcap -F pcap"},
+        {"\x0a\x0d\x0d\x0a\x1c\0\0\0\x4d\x3c\x2b\x1b\1\0\0\0\0\0\0\0\0\0\0\0", 24,
+         "is not a packet capture that can be read (a section header without its magic)"},
+        {"\x0a\x0d\x0d\x0a\x1c\0\0\0\x4d\x3c\x2b\x1a\1\0\0\0\0\0\0\0\0\0\0\0", 24,
+         "is not a packet capture that can be read (truncated block)"},
         {"\xd4\xc3\xb2\xa1\2\0\4\0", 8, "is not a packet capture that can be read (truncated dump"},
     };
     g_autoptr(Scratch) scratch = scratch_new();
@@ -580,16 +584,45 @@ START_TEST(times_beyond_all)
 }
 END_TEST
 
-// libpcap reads pcapng files of one link type only: what comes before the second is kept.
+// Interfaces of one pcapng file may differ; a filter is compiled for each link type, and what it
+// cannot be used for is left out.
 START_TEST(two_link_types_in_one_file)
 {
     g_autoptr(Scratch) scratch = scratch_new();
     g_autoptr(PcapFile) file = capture_of(PCAPFILE_NG, 2, 1);
-    g_autoptr(PcapFile) raw = pcapfile_new_form(PCAPFILE_NG, LINK_RAW);
-    g_byte_array_append(file->bytes, raw->bytes->data + 28, raw->bytes->len - 28);
-    g_autoptr(Gathered) all = gather_one(save(scratch, "two", file));
+    pcapfile_add_interface(file, LINK_RAW, 8192, 6);
+    guint8 frame[FRAME_BYTES];
+    udp_frame(frame, 2);
+    file->interface = 1;
+    pcapfile_add(file, START_NS / 1000, frame + 14, FRAME_BYTES - 14, FRAME_BYTES - 14);
+    const char *const files[] = {save(scratch, "two", file), NULL};
+    g_autoptr(Gathered) all = gather("udp port 2", files);
     ck_assert_uint_eq(all->frames, 2);
-    ASSERT_HOLDS(all->warnings, "two breaks off in packet 3 (an interface has a type");
+    ck_assert_str_eq(all->warnings->str, "");
+    g_autoptr(Gathered) some = gather("ether dst 02:00:00:00:00:02", files);
+    ck_assert_uint_eq(some->frames, 2);
+    ASSERT_HOLDS(some->warnings, "two: the filter \"ether dst 02:00:00:00:00:02\" cannot be used");
+    ASSERT_HOLDS(some->warnings, "; frames of link type 12 are left out");
+
+    BbLoss loss = {0};
+    g_autoptr(BbSource) source = open_source(files, &loss);
+    BbFrame got;
+    for (guint i = 0; i < 3; i++)
+        ck_assert_int_eq(bb_source_next(source, &got, NULL), BB_SOURCE_FRAME);
+    ck_assert_int_eq(got.link_type, DLT_RAW_HERE);
+    ck_assert_uint_eq(got.interface, 1);
+    ck_assert_int_eq(got.time_ns, START_NS / 1000 * 1000);
+}
+END_TEST
+
+START_TEST(a_filter_that_does_not_compile_for_pcapng)
+{
+    g_autoptr(Scratch) scratch = scratch_new();
+    g_autoptr(PcapFile) file = capture_of(PCAPFILE_NG, 2, 1);
+    const char *path = save(scratch, "one", file);
+    g_autoptr(Gathered) all = gather("tcp prot", (const char *const[]){path, path, NULL});
+    ASSERT_HOLDS(all->errors, "open: ");
+    ASSERT_HOLDS(all->errors, "one: the filter \"tcp prot\" cannot be used");
 }
 END_TEST
 
@@ -601,4 +634,4 @@ TEST_MAIN("source", every_form_packed_or_not, a_frame_is_what_the_file_says,
           good_files_among_bad_ones, the_only_file_fails_at_once, a_link_type_nobody_knows,
           cut_anywhere, cut_inside_the_packing, a_cut_file_is_not_the_last, a_cut_behind_a_filter,
           lengths_that_lie, captured_is_bounded, times_at_the_edges, times_beyond_all,
-          two_link_types_in_one_file)
+          two_link_types_in_one_file, a_filter_that_does_not_compile_for_pcapng)

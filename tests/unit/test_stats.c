@@ -30,11 +30,11 @@ static gint64 random_value(GRand *rand, guint character)
     case 1:
         return g_rand_int_range(rand, -1000000, 1000000);
     case 2:
-        return (gint64)exp(g_rand_double_range(rand, 0, 43));
+        return (gint64)exp(g_rand_double_range(rand, 0, 34));
     case 3:
         return 50000000 + g_rand_int_range(rand, -5000000, 5000000);
     default:
-        return -(gint64)exp(g_rand_double_range(rand, 0, 43));
+        return -(gint64)exp(g_rand_double_range(rand, 0, 34));
     }
 }
 

@@ -92,7 +92,9 @@ static bool choose_decoder(BbDialog *dialog, guint side, const BbView *view, boo
         if (dialog->is_tcp ? !decoder->tcp : !decoder->udp)
             continue;
         BbMatch match = decoder->probe(view->data, view->length);
-        if (use_if_certain(dialog, side, decoder, match))
+        // Of two protocols that look the same (`get key`, typed to Redis or sent to memcached) the
+        // first in the table that has the port is meant.
+        if (!by_port && use_if_certain(dialog, side, decoder, match))
             return true;
         undecided |= match == BB_MATCH_MORE;
         if (match == BB_MATCH_MAYBE && !by_port &&

@@ -40,6 +40,8 @@
     X(BB_MESSAGE_LIMIT, "message_limit", "streams whose message headers exceed the limit", true)   \
     X(BB_PENDING_LIMIT, "pending_limit", "open calls forgotten at the limit per connection", true) \
     X(BB_LABEL_LIMIT, "label_limit", "operation labels replaced by * at the limit", true)          \
+    X(BB_NAMES_UNLEARNED, "names_unlearned", "names in DNS answers ignored at the limit", false)    \
+    X(BB_NODES_MERGED, "nodes_merged", "connections whose host is called * at the limit", true)     \
     X(BB_CALLS, "calls", "calls", false)                                                           \
     X(BB_RETURNS, "returns", "returns", false)                                                     \
     X(BB_FREES, "free_messages", "free messages", false)                                           \

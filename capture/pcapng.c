@@ -31,7 +31,7 @@ struct BbPcapng {
     FILE *file;
     BbLoss *loss;
     const char *reason;
-    GByteArray *block;  // body of the block at hand
+    GByteArray *block;  // room for the block at hand
     GArray *interfaces; // of the section
     guint32 earlier;    // interfaces of sections before it
     gint64 last_ns;
@@ -145,14 +145,14 @@ static bool read_bytes(BbPcapng *p, guint8 *out, gsize size)
     return bad(p, ferror(p->file) ? "the file cannot be read" : "truncated block");
 }
 
-// Reads type and length of the next block; the twelve bytes include the magic of a section header.
-static bool read_head(BbPcapng *p, guint32 *type, guint32 *length, guint8 head[12])
+// Type and length of a block from its first twelve bytes, the magic of a section header among them.
+static bool read_head(BbPcapng *p, const guint8 head[BLOCK_FRAME], guint32 *type, guint32 *length)
 {
-    BbCursor c = bb_cursor(head, 8);
+    BbCursor c = bb_cursor(head, BLOCK_FRAME);
     *type = u32(p, &c);
-    if (!p->has_section && *type != BLOCK_SECTION)
+    if (*type != BLOCK_SECTION && !p->has_section)
         return bad(p, "no section header");
-    if (!read_bytes(p, head + 8, 4) || (*type == BLOCK_SECTION && !read_section_order(p, head + 8)))
+    if (*type == BLOCK_SECTION && !read_section_order(p, head + 8))
         return false;
     *length = u32(p, &c);
     if (*length < BLOCK_FRAME || *length % 4 != 0 || *length > BB_PCAPNG_BLOCK_MAX)
@@ -160,27 +160,31 @@ static bool read_head(BbPcapng *p, guint32 *type, guint32 *length, guint8 head[1
     return true;
 }
 
-// Reads a block: its type, and its body in p->block. false: the end (no reason), or damage.
-static bool read_block(BbPcapng *p, guint32 *type)
+// Reads a block: its type, and its body, lent until the next. false: the end (no reason), or
+// damage.
+static bool read_block(BbPcapng *p, guint32 *type, BbCursor *body)
 {
-    guint8 head[12];
+    guint8 head[BLOCK_FRAME]; // as long as the shortest block
     guint32 length = 0;
-    gsize got = fread(head, 1, 8, p->file);
+    gsize got = fread(head, 1, sizeof head, p->file);
     if (got == 0 && !ferror(p->file))
         return false;
-    if (got < 8)
+    if (got < sizeof head)
         return bad(p, ferror(p->file) ? "the file cannot be read" : "truncated block");
-    if (!read_head(p, type, &length, head))
+    if (!read_head(p, head, type, &length))
         return false;
     // Body and second length; the first four bytes of both have been read.
-    g_byte_array_set_size(p->block, length - 8);
-    memcpy(p->block->data, head + 8, 4);
-    if (!read_bytes(p, p->block->data + 4, length - 12))
+    gsize size = length - 8;
+    if (p->block->len < size)
+        g_byte_array_set_size(p->block, (guint)size);
+    guint8 *block = p->block->data;
+    memcpy(block, head + 8, 4);
+    if (!read_bytes(p, block + 4, size - 4))
         return false;
-    BbCursor tail = bb_cursor(p->block->data + length - 12, 4);
+    BbCursor tail = bb_cursor(block + size - 4, 4);
     if (u32(p, &tail) != length)
         return bad(p, "the two lengths of a block differ");
-    g_byte_array_set_size(p->block, length - BLOCK_FRAME);
+    *body = bb_cursor(block, size - 4);
     return true;
 }
 
@@ -269,8 +273,8 @@ static bool take_packet(BbPcapng *p, guint32 type, BbCursor *c, BbFrame *frame)
 static BbPcapngStatus walk(BbPcapng *p, BbFrame *frame)
 {
     guint32 type = 0;
-    while (!p->reason && read_block(p, &type)) {
-        BbCursor c = bb_cursor(p->block->data, p->block->len);
+    BbCursor c;
+    while (!p->reason && read_block(p, &type, &c)) {
         if (type == BLOCK_INTERFACE) {
             if (take_interface(p, &c) && !frame)
                 return BB_PCAPNG_END;

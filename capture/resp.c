@@ -173,10 +173,10 @@ static gssize take_aggregate(BbResp *resp, BbRespItem *item, bool streamed)
     return begin_aggregate(resp, item->type, elements) ? 1 : BB_RESP_BAD;
 }
 
-static gssize take_sized(BbResp *resp, BbCursor *c, gsize peek, BbRespItem *item)
+static gssize take_sized(BbResp *resp, BbCursor *c, gsize peek, BbRespItem *item, bool aggregate)
 {
     gsize before = c->left;
-    bool streamed = false, aggregate = strchr("*%~>|", item->type) != NULL;
+    bool streamed = false;
     if (!take_length(c, &item->number, &streamed))
         return BB_RESP_BAD;
     if (!bb_cursor_ok(c))
@@ -206,11 +206,12 @@ static gssize take_item(BbResp *resp, BbCursor *c, gsize peek, BbRespItem *item)
     case '~':
     case '>':
     case '|':
+        return take_sized(resp, c, peek, item, true);
     case '$':
     case '!':
     case '=':
     case ';':
-        return take_sized(resp, c, peek, item);
+        return take_sized(resp, c, peek, item, false);
     case '.':
         if (c->left < 2)
             return 0;

@@ -11,7 +11,7 @@
 #define BB_RESP_MAX_BULK (512 * 1024 * 1024) // bytes of a string: proto-max-bulk-len
 #define BB_RESP_BAD (-1)
 
-// Where in a value the next byte is. All zero: before one.
+// Where in a value the next byte is. Zeroed, or after bb_resp_reset: before one.
 typedef struct BbResp {
     guint32 left[BB_RESP_DEPTH]; // elements to come in each open aggregate
     guint8 kind[BB_RESP_DEPTH];  // its type byte
@@ -34,3 +34,9 @@ typedef struct BbRespItem {
 // bytes taken, 0 when more are needed, BB_RESP_BAD. A complete value sets resp->done; zero resp
 // then.
 gssize bb_resp_next(BbResp *resp, const guint8 *data, gsize length, gsize peek, BbRespItem *item);
+
+static inline void bb_resp_reset(BbResp *resp)
+{
+    resp->depth = resp->stage = 0;
+    resp->done = false;
+}

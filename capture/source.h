@@ -44,11 +44,10 @@ BbSourceStatus bb_source_next(BbSource *source, BbFrame *frame, GError **error);
 // A warning to print (file that breaks off, link type unknown, ...), yours to free, or NULL.
 char *bb_source_take_warning(BbSource *source);
 
-// Live: brings the kernel's counters in loss up to date; call it as often as you like, at least
-// once in 2^32 packets. BB_KERNEL_RECEIVED counts packets that passed the filter, those that were
-// then dropped (BB_KERNEL_DROPPED) included: frames given = received - dropped - waiting in the
-// ring. On the loopback interface the kernel counts each packet twice (out and in), and one is
-// given.
+// Live: brings the kernel's counters in loss up to date; call it as often as you like.
+// BB_KERNEL_RECEIVED counts packets that passed the filter, those that were then dropped
+// (BB_KERNEL_DROPPED) included: frames given = received - dropped - waiting in the ring. On the
+// loopback interface the kernel counts each packet twice (out and in), and one is given.
 void bb_source_update_loss(BbSource *source);
 
 // What is read now, for messages and progress: a file name or "interface eth1". Lent.

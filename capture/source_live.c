@@ -13,6 +13,9 @@
 // Intervals after a failure in which the kernel's last block, not full, may still come.
 #define GRACE 3
 
+// Frames after which libpcap's counters are read, long before their 32 bits wrap.
+#define FRAMES_A_READING (1u << 24)
+
 typedef struct {
     pcap_t *pcap; // NULL after it failed
     char *name;   // "interface eth1"
@@ -21,6 +24,7 @@ typedef struct {
     int link_type;
     char *failure;         // libpcap's words, NULL while all is well
     guint grace;           // intervals to wait after it
+    guint32 given;         // frames since the counters were read
     struct pcap_stat last; // as read before; libpcap's counters are 32 bits and wrap
 } LiveSource;
 
@@ -174,6 +178,7 @@ static void live_update_loss(gpointer state)
     count[BB_KERNEL_DROPPED] += (guint32)(now.ps_drop - source->last.ps_drop);
     count[BB_INTERFACE_DROPPED] += (guint32)(now.ps_ifdrop - source->last.ps_ifdrop);
     source->last = now;
+    source->given = 0;
 }
 
 static int read_now(LiveSource *source, struct pcap_pkthdr **header, const guint8 **data)
@@ -207,6 +212,8 @@ static BbSourceStatus live_next(gpointer state, BbFrame *frame, GError **error)
     if (status == 0 && wait_for_more(source))
         status = read_now(source, &header, &data);
     if (status == 1) {
+        if (++source->given == FRAMES_A_READING)
+            live_update_loss(source);
         bb_source_fill(frame, header, data, source->unit_ns, source->link_type);
         return BB_SOURCE_FRAME;
     }

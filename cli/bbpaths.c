@@ -292,6 +292,8 @@ static bool write_patterns(const Options *o, const BbPaths *paths, const BbNames
     if (!out)
         return false;
     bool good = bb_view_write(o->format, paths, names, &o->view, out, error);
+    if (!good)
+        g_prefix_error(error, "%s: ", o->out ? o->out : "standard output");
     return close_output(out, o->out, good ? error : NULL) && good;
 }
 
@@ -304,6 +306,8 @@ static bool write_instances(const Options *o, const BbPaths *paths, const BbName
     if (!out)
         return false;
     bool good = bb_instances_write(paths, names, &o->view, out, error);
+    if (!good)
+        g_prefix_error(error, "%s: ", o->instances);
     return close_output(out, o->instances, good ? error : NULL) && good;
 }
 

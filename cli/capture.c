@@ -351,6 +351,8 @@ static bool finish(Job *job, GError **error)
         !bb_order_drain(job->order, error))
         return false;
     job->loss.count[BB_MESSAGES_LATE] += bb_order_late(job->order);
+    job->loss.count[BB_NAMES_UNLEARNED] = bb_nodes_unlearned(job->nodes);
+    job->loss.count[BB_NODES_MERGED] = bb_nodes_others(job->nodes);
     bb_loss_publish(&job->loss, job->counters);
     return bb_trace_writer_finish(job->writer, job->counters, error);
 }

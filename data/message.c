@@ -94,6 +94,8 @@ static void append_decimal(GString *out, guint64 number)
 
 void bb_id_append(GString *out, const BbNames *names, BbId id)
 {
+    if (id.form == BB_ID_STEM && id.number == BB_ID_BARE)
+        id.form = BB_ID_ABSENT; // the empty text, as only a damaged trace has it
     switch (id.form) {
     case BB_ID_ABSENT:
     case BB_ID_DASH:

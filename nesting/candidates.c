@@ -43,30 +43,35 @@ struct BbCandidates {
     guint32 n_list;
 };
 
-static guint32 caller_of(const BbCall *call)
+// start[n + 2] holds the size of n: summed up, start[n + 1] is where n begins, and once n is filled
+// in it is where n ends.
+static void open_groups(Groups *groups, guint32 n_names)
 {
-    return call->caller;
-}
-
-static guint32 callee_of(const BbCall *call)
-{
-    return call->callee;
-}
-
-static Groups group(const BbCall *calls, guint32 n_calls, guint32 n_names,
-                    guint32 (*node_of)(const BbCall *))
-{
-    Groups groups = {g_new0(guint32, (gsize)n_names + 2), NULL};
-    for (guint32 i = 0; i < n_calls; i++)
-        if (bb_call_is_returned(&calls[i]))
-            groups.start[node_of(&calls[i]) + 2]++;
     for (gsize n = 2; n <= (gsize)n_names + 1; n++)
-        groups.start[n] += groups.start[n - 1];
-    groups.list = g_new(guint32, groups.start[n_names + 1]);
-    for (guint32 i = 0; i < n_calls; i++)
-        if (bb_call_is_returned(&calls[i]))
-            groups.list[groups.start[node_of(&calls[i]) + 1]++] = i;
-    return groups;
+        groups->start[n] += groups->start[n - 1];
+    groups->list = g_new(guint32, groups->start[n_names + 1]);
+}
+
+static void group(BbCandidates *candidates, guint32 n_calls)
+{
+    const BbCall *calls = candidates->calls;
+    Groups *to = &candidates->to, *by = &candidates->by;
+    to->start = g_new0(guint32, (gsize)candidates->n_names + 2);
+    by->start = g_new0(guint32, (gsize)candidates->n_names + 2);
+    for (guint32 i = 0; i < n_calls; i++) {
+        if (!bb_call_is_returned(&calls[i]))
+            continue;
+        to->start[calls[i].callee + 2]++;
+        by->start[calls[i].caller + 2]++;
+    }
+    open_groups(to, candidates->n_names);
+    open_groups(by, candidates->n_names);
+    for (guint32 i = 0; i < n_calls; i++) {
+        if (!bb_call_is_returned(&calls[i]))
+            continue;
+        to->list[to->start[calls[i].callee + 1]++] = i;
+        by->list[by->start[calls[i].caller + 1]++] = i;
+    }
 }
 
 static guint32 size_of(const Groups *groups, guint32 node)
@@ -103,8 +108,7 @@ BbCandidates *bb_candidates_new(const BbCall *calls, guint32 n_calls, guint32 n_
     candidates->calls = calls;
     candidates->n_names = n_names;
     candidates->window_ns = MAX(skew_window_ns, 0);
-    candidates->to = group(calls, n_calls, n_names, callee_of);
-    candidates->by = group(calls, n_calls, n_names, caller_of);
+    group(candidates, n_calls);
     candidates->knotted = bb_knots_find(calls, n_calls, n_names);
     for (guint32 n = 0; n < n_names; n++)
         candidates->any_knotted |= candidates->knotted[n];

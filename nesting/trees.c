@@ -44,7 +44,7 @@ static void collect_kids(BbTrees *trees, const BbPaths *paths)
             start[paths->parent[i] + 2]++;
     for (gsize i = 2; i <= n + 1; i++)
         start[i] += start[i - 1];
-    trees->kids = g_new(guint32, start[n + 1]);
+    trees->kids = g_new(guint32, (gsize)start[n + 1] + 1); // never NULL
     for (gsize i = 0; i < n; i++)
         if (paths->parent[i] != BB_CALL_NO_PARENT)
             trees->kids[start[paths->parent[i] + 1]++] = (guint32)i;

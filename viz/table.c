@@ -124,8 +124,10 @@ static guint tree_width(const Table *table, const BbPatternNode *node, guint ind
     append_name(table->cell, table->view->names, node->node, node->op);
     guint widest = indent + bb_caption_width(table->cell->str);
     g_string_truncate(table->cell, 0);
-    for (guint i = 0; i < node->calls->len; i++)
-        widest = MAX(widest, tree_width(table, g_ptr_array_index(node->calls, i), indent + 3));
+    for (guint i = 0; i < node->calls->len; i++) {
+        guint width = tree_width(table, g_ptr_array_index(node->calls, i), indent + 3);
+        widest = MAX(widest, width);
+    }
     return widest;
 }
 
@@ -242,10 +244,18 @@ static void put_foot(Table *table)
         bb_quantity_append_counted(text, paths->returns_orphaned, "return");
         g_string_append(text, " without call\n");
     }
+    if (paths->deep_calls > 0) {
+        g_string_append_printf(text, "Cut at %u levels: ", BB_PATHS_DEPTH_MAX);
+        bb_quantity_append_counted(text, paths->deep_calls, "call");
+        g_string_append(text, " began a path instead of going on with one\n");
+    }
     if (table->view->ranking->n_shown > 0)
-        g_string_append(text, "mean, p99: latency of a node with all it calls. delay: from entry "
-                              "into the caller to entry here (mean).\nself: what the node worked "
-                              "itself, as a share of the pattern's total latency.\n");
+        g_string_append(
+            text,
+            "mean, p99: latency of a node with all it calls. delay: from entry into the caller "
+            "to entry here (mean).\nself: what the node worked itself, as a share of the "
+            "pattern's total latency; more than 100 % in all\nwhere calls run at the same "
+            "time.\n");
 }
 
 bool bb_table_write(const BbView *view, FILE *out, GError **error)
@@ -256,9 +266,10 @@ bool bb_table_write(const BbView *view, FILE *out, GError **error)
     g_autoptr(GString) indent = g_string_new(NULL);
     Table table = {text, view, TREE_NARROW, cell, indent};
     const BbRanking *ranking = view->ranking;
-    for (guint i = 0; i < ranking->n_shown; i++)
-        table.tree_columns =
-            MAX(table.tree_columns, tree_width(&table, ranking->shown[i]->root, 2));
+    for (guint i = 0; i < ranking->n_shown; i++) {
+        guint width = tree_width(&table, ranking->shown[i]->root, 2);
+        table.tree_columns = MAX(table.tree_columns, width);
+    }
     table.tree_columns = MIN(table.tree_columns, TREE_COLUMNS);
     put_head(&table);
     if (ranking->n_shown > 0) {

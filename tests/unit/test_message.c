@@ -83,6 +83,8 @@ START_TEST(absent_and_dash)
     g_autoptr(GString) out = g_string_new(NULL);
     bb_id_append(out, names, (BbId){0});
     ck_assert_str_eq(out->str, "-");
+    bb_id_append(out, names, (BbId){.form = BB_ID_STEM, .number = BB_ID_BARE});
+    ck_assert_str_eq(out->str, "--"); // never the empty text
 }
 END_TEST
 

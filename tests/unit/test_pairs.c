@@ -152,6 +152,14 @@ START_TEST(orphan_does_not_shift_later_uses)
 }
 END_TEST
 
+START_TEST(own_return_before_an_early_one)
+{
+    g_autoptr(BbPaths) paths = pair(LINES("R B A 1 1", "C A B 1 2", "R B A 1 3"));
+    check_counts(paths, 1, 0, 1);
+    check_call(paths, 0, 2, 2, 3, 3);
+}
+END_TEST
+
 // Of two returns before a call the later one is taken.
 START_TEST(latest_early_return)
 {
@@ -358,8 +366,9 @@ END_TEST
 TEST_MAIN("pairs", by_id, label_on_the_return, ids_are_of_a_pair_of_nodes, without_ids_the_earliest,
           repeated_open_id_the_earliest, id_used_again, any_order, equal_times,
           return_before_its_call, return_before_its_call_without_id,
-          orphan_does_not_shift_later_uses, latest_early_return, pairs_on_the_callees_clock,
-          second_sightings_join, lone_receiver_sightings, second_sightings_of_skewed_clocks,
-          early_return_seen_twice, early_return_completed_later, second_sightings_without_ids,
-          late_second_sighting_is_a_new_call, many_answered_calls_without_id,
-          free_messages_only_count, self_calls, nothing, shuffled_is_the_same)
+          orphan_does_not_shift_later_uses, own_return_before_an_early_one, latest_early_return,
+          pairs_on_the_callees_clock, second_sightings_join, lone_receiver_sightings,
+          second_sightings_of_skewed_clocks, early_return_seen_twice, early_return_completed_later,
+          second_sightings_without_ids, late_second_sighting_is_a_new_call,
+          many_answered_calls_without_id, free_messages_only_count, self_calls, nothing,
+          shuffled_is_the_same)

@@ -23,6 +23,7 @@ START_TEST(golden_left_out)
     g_autoptr(BbNames) names = bb_names_new();
     g_autoptr(BbPaths) paths = sample_paths(names);
     paths->free_messages = 5;
+    paths->deep_calls = 1;
     BbViewOptions options = {.top = 2, .sort = BB_SORT_MEAN, .min_count = 50};
     char *text = view_text("text", paths, names, options);
     golden_check("viz/left-out.txt", text, strlen(text));
@@ -81,6 +82,29 @@ START_TEST(columns_align)
 }
 END_TEST
 
+// As deep as an inference gives them: every level has its row, in time linear in the levels.
+START_TEST(deep_chain)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = bb_paths_new();
+    BbPatternNode *root = sample_node(names, "S", "", 1, 0, MS);
+    BbPatternNode *last = root;
+    for (guint level = 1; level < BB_PATHS_DEPTH_MAX; level++)
+        last = sample_call(last, sample_node(names, "long name of a node", "op", 1, US, MS));
+    sample_pattern(paths, names, "C", root);
+    static const char *const formats[] = {"text", "dot", "json"};
+    for (guint i = 0; i < G_N_ELEMENTS(formats); i++) {
+        char *text = view_text(formats[i], paths, names, BB_VIEW_OPTIONS_DEFAULT);
+        guint rows = 0;
+        for (const char *at = text; (at = strstr(at, i == 0 ? "\u2514\u2500 " : "long name of"));
+             at++)
+            rows++;
+        ck_assert_uint_eq(rows, (BB_PATHS_DEPTH_MAX - 1) * (i == 1 ? 2 : 1)); // DOT: label, tooltip
+        free(text);
+    }
+}
+END_TEST
+
 START_TEST(full_disk)
 {
     g_autoptr(BbNames) names = bb_names_new();
@@ -89,4 +113,5 @@ START_TEST(full_disk)
 }
 END_TEST
 
-TEST_MAIN("table", golden, golden_left_out, golden_empty, narrow_enough, columns_align, full_disk)
+TEST_MAIN("table", golden, golden_left_out, golden_empty, narrow_enough, columns_align, deep_chain,
+          full_disk)

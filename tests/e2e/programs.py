@@ -1,0 +1,364 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The programs as a user calls them: exit statuses, what goes where, errors that name file and remedy,
+pipes, formats, the same bytes on every run.
+
+  programs.py BBTRACE BBPATHS SAMPLES"""
+import gzip
+import json
+import lzma
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BBTRACE, BBPATHS, SAMPLES = sys.argv[1:4]
+SHOP = f"{SAMPLES}/shop.pcap.xz"
+HOSTS = f"{SAMPLES}/shop.hosts"
+TEXT = """# bbtrace text 1
+10.000000001 CALL_SENT a b id1 op=GET%20/x proto=http
+10.100000000 CALL_SENT b c id2
+10.200000000 RET_SENT c b id2
+10.300000000 RET_SENT b a id1 op=GET%20/x status=500 proto=http
+11.000000000 MSG_SENT a d -
+"""
+
+
+def run(*command, data=None, status=0):
+    done = subprocess.run(command, input=data, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          check=False, timeout=120)
+    assert done.returncode == status, (command, done.returncode, done.stderr.decode())
+    return done.stdout, done.stderr.decode()
+
+
+class Programs(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name, content=None):
+        path = os.path.join(self.folder, name)
+        if content is not None:
+            with open(path, "wb") as file:
+                file.write(content)
+        return path
+
+    def trace(self, *options):
+        path = self.path("t.bbt")
+        run(BBTRACE, "capture", "-q", "-r", SHOP, "-w", path, *options)
+        return path
+
+
+class Usage(Programs):
+    def test_wrong_usage_is_2_and_says_how_to_get_help(self):
+        for command in ([BBTRACE], [BBTRACE, "frobnicate"], [BBTRACE, "capture"], [BBTRACE, "info"],
+                        [BBTRACE, "capture", "-i", "a", "-r", "b"], [BBTRACE, "cat"],
+                        [BBTRACE, "capture", "-r", "x", "--node", "rack"],
+                        [BBTRACE, "capture", "-r", "x", "-c", "-1"],
+                        [BBTRACE, "capture", "-r", "x", "--max-held", "much"],
+                        [BBTRACE, "import", "x", "-w", "y"], [BBTRACE, "import", "--from", "text", "x"],
+                        [BBPATHS], [BBPATHS, "a", "b"], [BBPATHS, "--algo", "guess", "x"],
+                        [BBPATHS, "--top", "0", "x"], [BBPATHS, "--sort", "name", "x"],
+                        [BBPATHS, "--format", "gif", "x"], [BBPATHS, "-o", "x.doc", "x"],
+                        [BBPATHS, "--skew-window", "5", "x"], [BBPATHS, "--unknown", "x"],
+                        [BBPATHS, "--instances", "-", "x"], [BBPATHS, "--overlap-penalty", "-1", "x"]):
+            out, err = run(*command, status=2)
+            self.assertEqual(out, b"", command)
+            self.assertIn("--help", err, command)
+
+    def test_help_is_0_and_on_stdout(self):
+        for command in ([BBTRACE, "--help"], [BBTRACE, "capture", "--help"], [BBTRACE, "cat", "--help"],
+                        [BBTRACE, "info", "--help"], [BBTRACE, "import", "--help"], [BBPATHS, "--help"]):
+            out, err = run(*command)
+            self.assertIn(b"Usage", out)
+            self.assertEqual(err, "")
+
+    def test_version(self):
+        self.assertRegex(run(BBTRACE, "--version")[0], rb"^bbtrace \d+\.\d+\.\d+\n$")
+        self.assertRegex(run(BBPATHS, "--version")[0], rb"^bbpaths \d+\.\d+\.\d+\n$")
+
+
+class Errors(Programs):
+    def test_missing_files_are_named(self):
+        for command in ([BBTRACE, "capture", "-r"], [BBTRACE, "cat"], [BBTRACE, "info"], [BBPATHS]):
+            _, err = run(*command, "/nowhere/at/all", status=1)
+            self.assertIn("/nowhere/at/all", err)
+            self.assertIn("error", err)
+
+    def test_a_capture_given_as_a_trace_names_the_remedy(self):
+        with lzma.open(SHOP) as file:
+            pcap = self.path("x.pcap", file.read(100000))
+        self.assertIn("bbtrace capture", run(BBTRACE, "cat", pcap, status=1)[1])
+        self.assertIn("bbtrace capture", run(BBPATHS, pcap, status=1)[1])
+
+    def test_a_trace_given_as_a_capture_says_so(self):
+        _, err = run(BBTRACE, "capture", "-r", self.trace(), status=1)
+        self.assertIn("trace", err)
+
+    def test_a_malformed_line_is_named_or_skipped(self):
+        path = self.path("bad.txt", TEXT.encode() + b"12.0 CALL_SENT a\n12.5 MSG_SENT a b -\n")
+        _, err = run(BBTRACE, "cat", path, status=1)
+        self.assertRegex(err, r"bad\.txt:7\b")
+        out, err = run(BBTRACE, "cat", "--skip-bad-lines", path)
+        self.assertEqual(len(out.splitlines()), 7)
+        self.assertIn("1 malformed", err)
+
+    def test_a_bad_filter_is_an_error(self):
+        _, err = run(BBTRACE, "capture", "-r", SHOP, "port", "http or", status=1)
+        self.assertIn("port http or", err)
+
+    def test_unwritable_output(self):
+        for command in ([BBTRACE, "capture", "-q", "-r", SHOP, "-w", "/nowhere/x.bbt"],
+                        [BBPATHS, "-o", "/nowhere/x.svg", self.trace()]):
+            self.assertIn("/nowhere/x.", run(*command, status=1)[1])
+
+    def test_a_full_disk_is_told(self):
+        for command in ([BBTRACE, "capture", "-q", "-r", SHOP, "-w", "/dev/full"],
+                        [BBPATHS, "--format", "json", "-o", "/dev/full", self.trace()],
+                        [BBPATHS, "--instances", "/dev/full", "-o", "/dev/null", "--format", "dot",
+                         self.trace()]):
+            self.assertIn("/dev/full", run(*command, status=1)[1])
+
+    def test_bad_names_file(self):
+        names = self.path("names", b"10.0.0.1 ok\nnot-an-address x\n")
+        self.assertRegex(run(BBTRACE, "capture", "-r", SHOP, "--names", names, status=1)[1], r"names, line 2\b")
+
+    def test_one_bad_file_among_good_ones_loses_nothing(self):
+        bad = self.path("bad.pcap", b"nonsense" * 100)
+        trace = self.path("t.bbt")
+        _, err = run(BBTRACE, "capture", "-r", SHOP, "-r", bad, "-w", trace, status=1)
+        self.assertIn("bad.pcap", err)
+        self.assertIn("9,325 packets", err)
+        self.assertGreater(len(run(BBTRACE, "cat", trace)[0]), 100000)
+
+
+class Capture(Programs):
+    def test_truncated_capture_gives_what_it_holds(self):
+        with lzma.open(SHOP) as file:
+            cut = self.path("cut.pcap", file.read(500001))
+        _, err = run(BBTRACE, "capture", "-r", cut, "-w", self.path("t.bbt"))
+        self.assertIn("cut.pcap", err)
+        self.assertIn("warning", err)
+
+    def test_forms_and_ways_in_agree(self):
+        with lzma.open(SHOP) as file:
+            data = file.read()
+        want, _ = run(BBTRACE, "capture", "-q", "-r", SHOP)
+        self.assertEqual(run(BBTRACE, "capture", "-q", "-r", "-", data=data)[0], want)
+        packed = self.path("x.gz", gzip.compress(data))
+        self.assertEqual(run(BBTRACE, "capture", "-q", "-r", packed)[0], want)
+        self.assertEqual(run(BBTRACE, "cat", self.trace())[0], want)
+
+    def test_rotated_files_are_one_capture(self):
+        with lzma.open(SHOP) as file:
+            data = file.read()
+        at, ends = 24, []
+        while at < len(data):
+            at += 16 + int.from_bytes(data[at + 8 : at + 12], "little")
+            ends.append(at)
+        third = ends[len(ends) // 3]
+        first = self.path("1.pcap", data[:third])
+        second = self.path("2.pcap", data[:24] + data[third:])
+        want, _ = run(BBTRACE, "capture", "-q", "-r", SHOP)
+        self.assertEqual(run(BBTRACE, "capture", "-q", "-r", first, "-r", second)[0], want)
+
+    def test_limits(self):
+        _, err = run(BBTRACE, "capture", "-r", SHOP, "-c", "100", "-w", self.path("t.bbt"))
+        self.assertIn("100 packets", err)
+        out, _ = run(BBTRACE, "capture", "-q", "-r", SHOP, "-G", "1")
+        times = [float(line.split()[0]) for line in out.decode().splitlines() if line[0] != "#"]
+        self.assertLess(max(times) - min(times), 1.01)
+
+    def test_evicted_connections_are_counted(self):
+        _, err = run(BBTRACE, "capture", "-r", SHOP, "--max-connections", "5", "-w", self.path("t.bbt"))
+        self.assertIn("connections_evicted", err)
+
+    def test_names(self):
+        out, _ = run(BBTRACE, "capture", "-q", "-r", SHOP, "--names", HOSTS)
+        self.assertIn(b" client lb ", out)
+        self.assertNotIn(b" 10.77.0.", out)
+        out, _ = run(BBTRACE, "capture", "-q", "-r", SHOP, "--node", "endpoint")
+        self.assertIn(b" 10.77.0.10 10.77.0.20:80 ", out)
+
+    def test_filter(self):
+        out, _ = run(BBTRACE, "capture", "-q", "-r", SHOP, "tcp", "port", "6379")
+        protocols = set(re.findall(rb"proto=(\S+)", out))
+        self.assertEqual(protocols, {b"redis"})
+
+    def test_text_has_the_form_of_the_contract(self):
+        out, _ = run(BBTRACE, "capture", "-q", "-r", SHOP)
+        lines = out.decode().splitlines()
+        self.assertEqual(lines[0], "# bbtrace text 1")
+        last = 0.0
+        calls, returns = set(), set()
+        for line in lines[1:]:
+            if line[0] == "#":
+                continue
+            stamp, kind, _, _, ident = line.split()[:5]
+            self.assertRegex(stamp, r"^\d+\.\d{1,9}$")
+            self.assertGreaterEqual(float(stamp), last)
+            last = float(stamp)
+            (calls if kind == "CALL_SENT" else returns).add(ident)
+            if kind == "CALL_SENT":
+                self.assertEqual(len(calls) + 0, len(calls | {ident}))
+        self.assertTrue(returns <= calls)
+
+    def test_a_signal_ends_cleanly(self):
+        fifo = self.path("fifo")
+        os.mkfifo(fifo)
+        trace = self.path("t.bbt")
+        with subprocess.Popen([BBTRACE, "capture", "-r", fifo, "-w", trace], stderr=subprocess.PIPE) as job:
+            with open(fifo, "wb") as pipe, lzma.open(SHOP) as file:
+                pipe.write(file.read(1000000))
+                pipe.flush()
+                time.sleep(1)
+                job.send_signal(signal.SIGTERM)
+                time.sleep(0.2)
+            err = job.stderr.read().decode()
+            self.assertEqual(job.wait(timeout=60), 0, err)
+        out, err = run(BBTRACE, "info", trace)
+        self.assertEqual(err, "")
+        self.assertIn(b"messages", out)
+
+
+class Traces(Programs):
+    def test_text_to_bbt_and_back(self):
+        text = self.path("t.txt", TEXT.encode())
+        bbt = self.path("t.bbt")
+        run(BBTRACE, "import", "--from", "text", text, "-w", bbt)
+        self.assertEqual(run(BBTRACE, "cat", bbt)[0], run(BBTRACE, "cat", text)[0])
+
+    def test_text_is_sorted(self):
+        lines = TEXT.splitlines()
+        shuffled = "\n".join([lines[0]] + lines[:0:-1]) + "\n"
+        out, _ = run(BBTRACE, "cat", "-", data=shuffled.encode())
+        self.assertEqual(out, run(BBTRACE, "cat", "-", data=TEXT.encode())[0])
+
+    def test_info(self):
+        out, _ = run(BBTRACE, "info", self.path("t.txt", TEXT.encode()))
+        text = out.decode()
+        for pattern in (r"messages +5", r"calls +2", r"returns +2", r"free +1", r"nodes +4", r"a -> b  http +1",
+                        r"span +1\.0000", r"How far to trust it"):
+            self.assertRegex(text, pattern)
+
+    def test_info_of_a_capture_tells_of_loss(self):
+        with lzma.open(SHOP) as file:
+            data = file.read()
+        at, kept, number = 24, bytearray(data[:24]), 0
+        while at < len(data):
+            end = at + 16 + int.from_bytes(data[at + 8 : at + 12], "little")
+            number += 1
+            if number % 20:
+                kept += data[at:end]
+            at = end
+        trace = self.path("t.bbt")
+        run(BBTRACE, "capture", "-q", "-r", self.path("lossy.pcap", bytes(kept)), "-w", trace)
+        text = run(BBTRACE, "info", trace)[0].decode()
+        self.assertIn("holes in TCP streams", text)
+        self.assertRegex(text, r"Usable|Poor")
+
+    def test_a_cut_bbt_gives_whole_blocks(self):
+        with open(self.trace(), "rb") as file:
+            data = file.read()
+        cut = self.path("cut.bbt", data[: len(data) // 2])
+        _, err = run(BBTRACE, "cat", cut)
+        self.assertRegex(err, r"warning: .*cut\.bbt.* messages recovered")
+        empty = self.path("empty.bbt", b"")
+        run(BBTRACE, "cat", empty)
+        run(BBPATHS, empty)
+
+    def test_a_trace_without_messages_is_no_failure(self):
+        path = self.path("none.txt", b"# bbtrace text 1\n")
+        for form in ("dot", "json", "text", "svg"):
+            run(BBPATHS, "--format", form, path)
+        run(BBTRACE, "info", path)
+
+
+class Paths(Programs):
+    def test_same_bytes_every_time(self):
+        trace = self.trace("--names", HOSTS)
+        for form in ("dot", "json", "text", "svg"):
+            first, _ = run(BBPATHS, "--format", form, trace)
+            self.assertEqual(first, run(BBPATHS, "--format", form, trace)[0], form)
+        again = self.path("again.bbt")
+        run(BBTRACE, "capture", "-q", "-r", SHOP, "--names", HOSTS, "-w", again)
+        with open(trace, "rb") as one, open(again, "rb") as two:
+            self.assertEqual(one.read(), two.read())
+
+    def test_json_and_instances_follow_the_contract(self):
+        instances = self.path("i.jsonl")
+        trace = self.path("t.txt", TEXT.encode())
+        out, _ = run(BBPATHS, "--format", "json", "--instances", instances, trace)
+        result = json.loads(out)
+        self.assertEqual(result["bbpaths"], 1)
+        self.assertEqual(result["algorithm"], "nesting")
+        self.assertEqual(result["trace"]["messages"], 5)
+        self.assertEqual(result["trace"]["calls"], 2)
+        self.assertEqual(result["trace"]["unmatched"], 0)
+        pattern = result["patterns"][0]
+        self.assertEqual((pattern["rank"], pattern["count"]), (1, 1))
+        root = pattern["root"]
+        self.assertEqual(root["node"], "a")
+        self.assertEqual(root["calls"][0]["node"], "b")
+        self.assertEqual(root["calls"][0]["op"], "GET /x")
+        self.assertEqual(set(root["calls"][0]["latency_s"]),
+                         {"mean", "min", "max", "stddev", "p50", "p90", "p99", "count"})
+        self.assertEqual(root["calls"][0]["call_delay_s"]["max"], 0)
+        self.assertEqual(root["calls"][0]["errors"], 1)
+        self.assertAlmostEqual(root["calls"][0]["calls"][0]["call_delay_s"]["mean"], 0.1, 6)
+        with open(instances, encoding="utf-8") as lines:
+            one = [json.loads(line) for line in lines]
+        self.assertEqual(one, [{"pattern": 1, "calls": [
+            {"id": "id1", "from": "a", "to": "b", "call": 10.000000001, "return": 10.3, "parent": None,
+             "confidence": None},
+            {"id": "id2", "from": "b", "to": "c", "call": 10.1, "return": 10.2, "parent": "id1",
+             "confidence": None}]}])
+        with open(instances, encoding="utf-8") as lines:
+            self.assertIn('"call": 10.000000001,', lines.read())
+
+    def test_formats_by_ending(self):
+        trace = self.trace()
+        for ending, head in (("svg", b"<?xml"), ("dot", b"digraph"), ("json", b"{"), ("txt", b"bbpaths")):
+            path = self.path(f"x.{ending}")
+            run(BBPATHS, "-o", path, trace)
+            with open(path, "rb") as file:
+                self.assertTrue(file.read().lstrip().startswith(head), ending)
+
+    def test_dot_is_dot(self):
+        dot, _ = run(BBPATHS, self.trace("--names", HOSTS))
+        svg, _ = run("dot", "-Tsvg", data=dot)
+        self.assertIn(b"app1", svg)
+
+    def test_top_sort_min_count(self):
+        trace = self.trace()
+        out, _ = run(BBPATHS, "--format", "json", "--sort", "count", "--top", "3", trace)
+        counts = [p["count"] for p in json.loads(out)["patterns"]]
+        self.assertEqual((len(counts), counts), (3, sorted(counts, reverse=True)))
+        out, _ = run(BBPATHS, "--format", "json", "--min-count", "50", trace)
+        self.assertTrue(all(p["count"] >= 50 for p in json.loads(out)["patterns"]))
+        out, _ = run(BBPATHS, "--format", "json", "--sort", "mean", trace)
+        means = [p["mean_latency_s"] for p in json.loads(out)["patterns"]]
+        self.assertEqual(means, sorted(means, reverse=True))
+
+    def test_labels_can_be_left_out(self):
+        trace = self.trace()
+        out, _ = run(BBPATHS, "--format", "json", "--no-labels", trace)
+        plain = json.loads(out)["patterns"]
+        out, _ = run(BBPATHS, "--format", "json", trace)
+        self.assertLess(len(plain), len(json.loads(out)["patterns"]))
+
+    def test_last_byte_is_no_earlier(self):
+        trace = self.trace()
+        def total(option):
+            out, _ = run(BBPATHS, "--format", "json", "--latency", option, trace)
+            return sum(p["total_latency_s"] for p in json.loads(out)["patterns"])
+        self.assertGreaterEqual(total("last-byte"), total("first-byte"))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]], verbosity=1)

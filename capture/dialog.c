@@ -112,8 +112,11 @@ static void write_call(BbDialog *dialog, BbOpenEntry *entry)
 static void remove_entry(BbDialog *dialog, guint index)
 {
     dialog->n_open--;
-    memmove(&dialog->open[index], &dialog->open[index + 1],
-            (dialog->n_open - index) * sizeof dialog->open[0]);
+    if (index == 0)
+        dialog->open++;
+    else
+        memmove(&dialog->open[index], &dialog->open[index + 1],
+                (dialog->n_open - index) * sizeof dialog->open[0]);
 }
 
 static void give_up(BbDialog *dialog, guint index)
@@ -125,22 +128,40 @@ static void give_up(BbDialog *dialog, guint index)
 
 static BbOpenEntry *find_call(BbDialog *dialog, guint64 call)
 {
-    for (guint i = 0; i < dialog->n_open; i++)
-        if (dialog->open[i].open.call == call)
-            return &dialog->open[i];
-    return NULL;
+    guint low = 0, high = dialog->n_open;
+    while (low < high) {
+        guint middle = (low + high) / 2;
+        if (dialog->open[middle].open.call < call)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < dialog->n_open && dialog->open[low].open.call == call ? &dialog->open[low] : NULL;
+}
+
+// Makes room behind the youngest entry: moves all to the front, or into a larger array.
+static void make_room(BbDialog *dialog)
+{
+    gsize before = (gsize)(dialog->open - dialog->entries);
+    if (dialog->n_open + before < dialog->open_capacity)
+        return;
+    if (before < dialog->open_capacity / 2u || !dialog->entries) {
+        dialog->open_capacity = (guint16)MAX(2, dialog->open_capacity * 2);
+        dialog->entries = g_renew(BbOpenEntry, dialog->entries, dialog->open_capacity);
+        dialog->open = dialog->entries + before;
+    }
+    memmove(dialog->entries, dialog->open, dialog->n_open * sizeof dialog->open[0]);
+    dialog->open = dialog->entries;
 }
 
 static BbOpenEntry *append_entry(BbDialog *dialog)
 {
     if (dialog->n_open == BB_DIALOG_OPEN_CALLS) {
         bb_capture_loss(dialog->capture)->count[BB_PENDING_LIMIT]++;
+        dialog->forgotten += dialog->open[0].open.key == 0;
         give_up(dialog, 0);
     }
-    if (dialog->n_open == dialog->open_capacity) {
-        dialog->open_capacity = (guint16)MAX(2, dialog->open_capacity * 2);
-        dialog->open = g_renew(BbOpenEntry, dialog->open, dialog->open_capacity);
-    }
+    make_room(dialog);
     return &dialog->open[dialog->n_open++];
 }
 
@@ -206,6 +227,8 @@ static bool can_answer(const BbPart *reply, const BbPart *request)
 
 const BbOpenCall *bb_dialog_oldest(BbDialog *dialog, const BbPart *reply)
 {
+    if (dialog->forgotten)
+        return NULL; // the reply to one of those
     for (guint i = 0; i < dialog->n_open; i++) {
         BbOpenEntry *entry = &dialog->open[i];
         if (entry->request.direction == reply->direction || entry->ambiguous)
@@ -251,6 +274,7 @@ void bb_dialog_return(BbDialog *dialog, guint64 call, const BbPart *reply, guint
     BbSide *side = &dialog->side[bb_dialog_side(dialog, reply->direction)];
     BbOpenEntry *entry = call ? find_call(dialog, call) : NULL;
     if (!entry) {
+        dialog->forgotten -= dialog->forgotten > 0;
         bb_capture_loss(dialog->capture)->count[BB_RETURNS_ORPHANED]++;
         emit(dialog, BB_RETURN, reply, 0, BB_NAME_NONE, status);
         return;
@@ -288,6 +312,7 @@ void bb_dialog_repeated(BbDialog *dialog)
 
 void bb_dialog_give_up_before(BbDialog *dialog, guint side, guint32 seq)
 {
+    dialog->forgotten = 0;
     for (guint i = 0; i < dialog->n_open;) {
         const BbOpenEntry *entry = &dialog->open[i];
         bool ours = bb_dialog_side(dialog, entry->request.direction) == side;

@@ -74,7 +74,8 @@ typedef struct BbOpenCall {
 } BbOpenCall;
 
 // Opens a call whose request begins with part (at least its first byte). Returns its handle.
-// op is a name (bb_dialog_label) or BB_NAME_NONE. Too many open calls: the oldest is forgotten.
+// op is a name (bb_dialog_label) or BB_NAME_NONE. Too many open calls: the oldest is given up, and
+// where pairs go by order its reply will be an orphan.
 guint64 bb_dialog_open(BbDialog *dialog, const BbPart *request, guint32 op, guint64 key,
                        guint32 tag);
 // The request is complete: the call message is written. No effect if the call is gone or written.

@@ -47,6 +47,7 @@ struct BbDialog {
     guint32 proto;
     guint16 n_open, open_capacity;
     guint16 turns_probed;
+    guint32 forgotten;        // calls dropped at the limit whose replies are still to come
     guint8 client;     // side that calls
     guint8 last_spoke; // side that spoke last, plus 1; 0: nobody
     bool client_known; // by the handshake or by content

@@ -437,7 +437,7 @@ void bb_dialog_free(BbDialog *dialog)
     if (!dialog)
         return;
     bb_dialog_finish(dialog);
-    g_free(dialog->open);
+    g_free(dialog->entries);
     g_free(dialog->conn);
     g_free(dialog);
 }

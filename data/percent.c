@@ -6,7 +6,7 @@
 
 static bool is_plain(char c, const char *also)
 {
-    return c > ' ' && c < 0x7f && !strchr(also, c);
+    return c > ' ' && c < 0x7f && c != also[0] && (!also[0] || c != also[1]);
 }
 
 static void append_encoded(GString *out, const char *bytes, gsize count)

@@ -7,7 +7,7 @@
 
 // Appends text with those bytes encoded that a field cannot hold: white space and control
 // characters (of Unicode too, since readers may split there), bytes that are not UTF-8, and the
-// characters of also, which is ASCII: `%` at least, unless text was encoded before.
+// characters of also, at most two of ASCII: `%` at least, unless text was encoded before.
 void bb_percent_append(GString *out, const char *text, const char *also);
 
 // Decodes text in place. Returns NULL, or the static reason why it cannot: a % without two

@@ -13,11 +13,17 @@
 #define ZSTD_MATCH 7
 // A plane that packing makes smaller by less than an eighth stays plain: it is read faster.
 #define GAIN 8
+// Where a plane of at least REST_SIZE was left plain, those of the next blocks are, too, without a
+// try. Fewer bytes than TRY_SIZE hardly get smaller.
+#define REST 7
+#define REST_SIZE 1024
+#define TRY_SIZE 64
 
 struct BbBbtPacker {
     ZSTD_CCtx *zstd;
     guint64 *packed;
     guint8 *plane;
+    guint8 rest[BB_BBT_COLUMNS][8]; // blocks without a try, by column and plane
 };
 
 typedef struct {
@@ -84,19 +90,39 @@ static guint8 width_of(guint64 span)
     return span == 0 ? 0 : (guint8)((64 - (guint)__builtin_clzll(span) + 7) / 8);
 }
 
-// Packed if that helps.
-static void append_bytes(BbBbtPacker *packer, GByteArray *out, const guint8 *bytes, gsize size)
+static void append_plain(GByteArray *out, const guint8 *bytes, gsize size)
+{
+    bb_bytes_append(out, size, 4);
+    g_byte_array_append(out, bytes, (guint)size);
+}
+
+// Packed if that helps. Returns whether it did.
+static bool append_packed(BbBbtPacker *packer, GByteArray *out, const guint8 *bytes, gsize size)
 {
     guint at = out->len;
-    gsize bound = ZSTD_compressBound(size);
-    g_byte_array_set_size(out, at + 4 + (guint)bound);
-    gsize stored = ZSTD_compress2(packer->zstd, out->data + at + 4, bound, bytes, size);
+    gsize bound = ZSTD_compressBound(size), stored = size;
+    if (size >= TRY_SIZE) {
+        g_byte_array_set_size(out, at + 4 + (guint)bound);
+        stored = ZSTD_compress2(packer->zstd, out->data + at + 4, bound, bytes, size);
+    }
     if (ZSTD_isError(stored) || stored + size / GAIN >= size) {
-        stored = size;
-        memcpy(out->data + at + 4, bytes, size);
+        g_byte_array_set_size(out, at);
+        append_plain(out, bytes, size);
+        return false;
     }
     bb_bytes_put_u32(out->data + at, (guint32)stored);
     g_byte_array_set_size(out, at + 4 + (guint)stored);
+    return true;
+}
+
+static void append_plane(BbBbtPacker *packer, GByteArray *out, gsize count, guint8 *rest)
+{
+    if (*rest > 0) {
+        --*rest;
+        append_plain(out, packer->plane, count);
+    } else if (!append_packed(packer, out, packer->plane, count) && count >= REST_SIZE) {
+        *rest = REST;
+    }
 }
 
 static guint append_head(GByteArray *out, const BbBbtColumn *column)
@@ -145,7 +171,7 @@ static void append_column(BbBbtPacker *packer, GByteArray *out, const BbBbtColum
     for (guint plane = 0; plane < column->width; plane++) {
         for (gsize i = 0; i < count; i++)
             packer->plane[i] = (guint8)(packer->packed[i] >> 8 * plane);
-        append_bytes(packer, out, packer->plane, count);
+        append_plane(packer, out, count, &packer->rest[column->id][plane]);
     }
     end_column(out, begin);
 }
@@ -206,6 +232,6 @@ void bb_bbt_packer_bytes(BbBbtPacker *packer, GByteArray *out, guint8 id, const 
                          gsize size)
 {
     guint begin = append_head(out, &(BbBbtColumn){.id = id, .start = size});
-    append_bytes(packer, out, bytes, size);
+    (void)append_packed(packer, out, bytes, size);
     end_column(out, begin);
 }

@@ -220,7 +220,7 @@ static const char *take_key(Line *line, char *field, guint *seen)
         return "a field behind the id has no key before its =";
     *equals = '\0';
     for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
-        if (strcmp(field, keys[i].name) != 0)
+        if (field[0] != keys[i].name[0] || strcmp(field, keys[i].name) != 0)
             continue;
         if (*seen >> i & 1u)
             return "a key stands twice";

@@ -25,8 +25,9 @@ typedef struct BbNestingOptions {
 // The paper's: penalties 2, 0 and 0, a floor of 1 ms, no smoothing, no window; labels, first byte.
 BbNestingOptions bb_nesting_options_default(void);
 
-// Infers. Empties pairs; the caller frees the result, which refers to names of the pairs' table.
+// Infers. Uses pairs up: after it, only free. The caller frees the result, which refers to names of
+// the pairs' table.
 // Confidences are BB_CONFIDENCE_NONE.
 // Cost: n log n for n messages, plus two passes over the candidate parents of all calls (on
-// average the parallelism of the trace for each); 110 bytes or so a call, none per candidate.
+// average the parallelism of the trace for each); some 125 bytes a call, none per candidate.
 BbPaths *bb_nesting_run(BbPairs *pairs, const BbNestingOptions *options);

@@ -17,7 +17,7 @@ void bb_pairs_free(BbPairs *pairs);
 bool bb_pairs_push(BbPairs *pairs, const BbMessage *message);
 
 // Joins calls and returns, and puts the calls (in order of call_ns; ties as they were pushed) and
-// what is known of the trace into paths. The pairs are empty afterwards. Rules:
+// what is known of the trace into paths. After it, only free. Rules:
 // - A return belongs to the earliest open call with the same caller, callee and id; where ids lack,
 //   the absent id is an id like any other.
 // - At equal times calls come before returns. Calls are ordered by the callee's clock where it is

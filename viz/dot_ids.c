@@ -5,16 +5,20 @@
 #include <glib.h>
 
 typedef struct Ids {
-    GHashTable *numbers; // name -> number; names are in texts
-    GPtrArray *texts;    // number -> name, owned; NULL for an object without name
+    Agraph_t *graph;
+    GHashTable *numbers; // name -> number
+    // number -> name, NULL for an object without name. They are cgraph's own strings, which end
+    // with the graph: whoever prints one looks for a mark in front of its first byte (aghtmlstr).
+    GPtrArray *texts;
 } Ids;
 
 static void *ids_open(Agraph_t *graph, Agdisc_t *disc)
 {
-    (void)graph, (void)disc;
+    (void)disc;
     Ids *ids = g_new(Ids, 1);
+    ids->graph = graph;
     ids->numbers = g_hash_table_new(g_str_hash, g_str_equal);
-    ids->texts = g_ptr_array_new_with_free_func(g_free);
+    ids->texts = g_ptr_array_new();
     g_ptr_array_add(ids->texts, NULL); // 0 is no number
     return ids;
 }
@@ -36,7 +40,7 @@ static long ids_map(void *state, int kind, char *name, IDTYPE *number, int creat
         return 0;
     if (!known) {
         known = GUINT_TO_POINTER(ids->texts->len);
-        char *text = g_strdup(name);
+        char *text = name ? agstrdup(ids->graph, name) : NULL;
         g_ptr_array_add(ids->texts, text);
         if (text)
             g_hash_table_insert(ids->numbers, text, known);

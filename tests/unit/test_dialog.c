@@ -114,5 +114,29 @@ START_TEST(midstream_is_joined)
 }
 END_TEST
 
-TEST_MAIN("dialog", turns_are_calls, greeting_is_free, one_way_is_free, unanswered_call_is_kept,
-          lost_reply_does_not_shift, lost_request_leaves_an_orphan, midstream_is_joined)
+// More requests in a pipeline than the limit: the first are given up, their replies are orphans,
+// and the others still pair with their own.
+START_TEST(a_deep_pipeline_keeps_its_pairs)
+{
+    g_autoptr(Converse) c = converse_tcp(6379);
+    const guint depth = 1500, limit = 1024;
+    for (guint i = 0; i < depth; i++)
+        converse_text(c, up, "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n");
+    for (guint i = 0; i < depth; i++) {
+        g_autofree char *reply = g_strdup_printf(":%0*u\r\n", (int)(1 + i % 7), 1u);
+        converse_text(c, down, reply);
+    }
+    g_auto(GStrv) lines = g_strsplit(converse_result(c), "\n", -1);
+    for (guint i = 0; i < depth; i++) {
+        guint bytes = 4 + i % 7;
+        g_autofree char *orphan = g_strdup_printf("RET - redis ok %u", bytes);
+        g_autofree char *own = g_strdup_printf("RET %u redis ok %u", i + 1, bytes);
+        ck_assert_str_eq(lines[depth + i], i < depth - limit ? orphan : own);
+    }
+    ck_assert_uint_eq(converse_loss(c, BB_PENDING_LIMIT), depth - limit);
+}
+END_TEST
+
+TEST_MAIN("dialog", a_deep_pipeline_keeps_its_pairs, turns_are_calls, greeting_is_free,
+          one_way_is_free, unanswered_call_is_kept, lost_reply_does_not_shift,
+          lost_request_leaves_an_orphan, midstream_is_joined)

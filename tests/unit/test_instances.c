@@ -112,15 +112,27 @@ static void expect(Fixture *f, BbViewOptions options, const char *expected)
     end(f);
 }
 
+// The next value of "id" at or after *at, which moves behind it; NULL at the end.
+static char *next_id(const char **at, const char *end)
+{
+    static const char key[] = "\"id\": \"";
+    const char *found = memmem(*at, (gsize)(end - *at), key, strlen(key));
+    if (!found)
+        return NULL;
+    found += strlen(key);
+    const char *quote = memchr(found, '"', (gsize)(end - found));
+    *at = quote;
+    return g_strndup(found, (gsize)(quote - found));
+}
+
 // The values of "id" in the order of the output, with blanks between.
 static void expect_ids(Fixture *f, const char *expected)
 {
     char *text = written(f, BB_VIEW_OPTIONS_DEFAULT);
     g_autoptr(GString) ids = g_string_new(NULL);
-    for (const char *at = text; (at = strstr(at, "\"id\": \""));) {
-        at += strlen("\"id\": \"");
-        g_string_append_printf(ids, "%s%.*s", ids->len ? " " : "", (int)strcspn(at, "\""), at);
-    }
+    const char *at = text;
+    for (char *id; (id = next_id(&at, text + strlen(text))); g_free(id))
+        g_string_append_printf(ids, "%s%s", ids->len ? " " : "", id);
     ck_assert_str_eq(ids->str, expected);
     free(text);
     end(f);
@@ -311,10 +323,10 @@ START_TEST(many_repeats)
     }
     char *text = written(&f, BB_VIEW_OPTIONS_DEFAULT);
     g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    for (const char *at = text; (at = strstr(at, "\"id\": \""));) {
-        at += strlen("\"id\": \"");
-        ck_assert(g_hash_table_add(seen, g_strndup(at, strcspn(at, "\""))));
-    }
+    const char *at = text;
+    const char *end_of_text = text + strlen(text);
+    for (char *id; (id = next_id(&at, end_of_text));)
+        ck_assert(g_hash_table_add(seen, id));
     ck_assert_uint_eq(g_hash_table_size(seen), 20000);
     free(text);
     end(&f);

@@ -153,6 +153,10 @@ START_TEST(tally_like_an_array)
     gsize count;
     g_autofree BbTallyEntry *entries = bb_tally_entries(&tally, &count);
     ck_assert_uint_eq(count, tally.used);
+    for (gsize i = 0; i < count; i++) {
+        BbTallyKey key = entries[i].key;
+        ck_assert_uint_eq(entries[i].count, want[key.a][key.b][key.c]);
+    }
     tally.round = G_MAXUINT32; // the next reset comes round to what was used before
     bb_tally_reset(&tally);
     ck_assert_uint_eq(bb_tally_get(&tally, (BbTallyKey){0, 0, 0}), 0);

@@ -15,8 +15,8 @@
 typedef struct BbOpenEntry {
     BbOpenCall open;
     BbPart request;
-    bool sent;    // the call message is written
-    bool matched; // a reply that is being received belongs to it
+    bool sent;      // the call message is written
+    bool matched;   // a reply that is being received belongs to it
     bool ambiguous; // no telling which reply is its own: it waits for its last byte only
 } BbOpenEntry;
 
@@ -40,14 +40,15 @@ struct BbDialog {
     const BbDecoder *decoder; // NULL: not decided
     void *state;
     const BbEndpoints *endpoints;
-    BbSide side[2];    // of the first and second endpoint
-    BbOpenEntry *open; // oldest first
-    char *conn;        // for the trace; made with the first message
-    guint32 node[2];   // names of the endpoints' nodes; 0 = not asked yet
+    BbSide side[2];       // of the first and second endpoint
+    BbOpenEntry *entries; // room for open_capacity
+    BbOpenEntry *open;    // n_open of them, oldest first, so with rising handles
+    char *conn;           // for the trace; made with the first message
+    guint32 node[2];      // names of the endpoints' nodes; 0 = not asked yet
     guint32 proto;
     guint16 n_open, open_capacity;
     guint16 turns_probed;
-    guint32 forgotten;        // calls dropped at the limit whose replies are still to come
+    guint32 forgotten; // calls dropped at the limit whose replies are still to come
     guint8 client;     // side that calls
     guint8 last_spoke; // side that spoke last, plus 1; 0: nobody
     bool client_known; // by the handshake or by content

@@ -92,6 +92,11 @@ static void finish(BbDialog *dialog, void *state)
     end_turn(dialog, state, false);
 }
 
+void bb_turns_end_request(BbDialog *dialog, void *state)
+{
+    end_turn(dialog, state, true);
+}
+
 const BbDecoder bb_decoder_turns = {
     .name = "turns", // in the trace: tcp or udp
     .tcp = true,

@@ -17,10 +17,10 @@ typedef enum {
 #define BB_PARSE_BAD (-1) // parse: these bytes are not this protocol
 
 typedef struct BbDecoder {
-    const char *name;     // protocol name of the trace (`proto=`): lower case, static
-    bool tcp, udp;        // transports it runs on
-    guint16 ports[8];     // usual server ports, 0-terminated; they decide only BB_MATCH_MAYBE
-    gsize state_size;     // bytes of zeroed state a dialog gets
+    const char *name; // protocol name of the trace (`proto=`): lower case, static
+    bool tcp, udp;    // transports it runs on
+    guint16 ports[8]; // usual server ports, 0-terminated; they decide only BB_MATCH_MAYBE
+    gsize state_size; // bytes of zeroed state a dialog gets
 
     // Looks at the first bytes of a message. Must answer BB_MATCH_NO for random bytes; from text a
     // person typed to another text protocol it must be told apart or answer MAYBE.
@@ -47,6 +47,10 @@ typedef struct BbDecoder {
 // All decoders, NULL-terminated, in order of probing; the last resort (turn-taking) is not in it.
 extern const BbDecoder *const bb_decoders[];
 extern const BbDecoder bb_decoder_turns;
+
+// A decoder takes over with a reply: what the client has said by now, in state of the turns, is a
+// call.
+void bb_turns_end_request(BbDialog *dialog, void *state);
 
 extern const BbDecoder bb_decoder_http;
 extern const BbDecoder bb_decoder_dns;

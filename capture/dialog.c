@@ -181,10 +181,22 @@ static bool is_ambiguous(BbDialog *dialog, const BbPart *request)
     return side->gap_open;
 }
 
+// Whether its reply may have been among missing bytes that were reported already: the request was
+// held back behind a gap of its own.
+static bool answered_in_gap(BbDialog *dialog, const BbPart *request)
+{
+    BbSide *other = &dialog->side[!bb_dialog_side(dialog, request->direction)];
+    if (!request->has_ack || !other->had_gap)
+        return false;
+    other->had_gap = (gint32)(other->gap_end - request->ack) > 0; // later requests acknowledge more
+    return other->had_gap;
+}
+
 guint64 bb_dialog_open(BbDialog *dialog, const BbPart *request, guint32 op, guint64 key,
                        guint32 tag)
 {
-    bool ambiguous = key == 0 && is_ambiguous(dialog, request);
+    bool ambiguous =
+        key == 0 && (is_ambiguous(dialog, request) || answered_in_gap(dialog, request));
     guint64 call = bb_capture_new_call(dialog->capture);
     BbOpenEntry *entry = append_entry(dialog);
     *entry = (BbOpenEntry){

@@ -26,6 +26,8 @@ typedef struct BbSide {
     guint32 buffered, capacity;
     guint16 n_marks, marks_capacity;
     bool closed;
+    bool had_gap;
+    guint32 gap_end; // had_gap: sequence number behind the last missing bytes
     bool gap_open; // bytes were missing: requests among them may still be waiting for replies
     bool answered; // this side has answered a call; the answer ended before answered_seq
     guint32 answered_seq;
@@ -52,6 +54,7 @@ struct BbDialog {
     guint8 client;     // side that calls
     guint8 last_spoke; // side that spoke last, plus 1; 0: nobody
     bool client_known; // by the handshake or by content
+    bool from_start;   // by the handshake: no byte came before those that were seen
     bool is_tcp;
     bool switching; // the decoder asked for bb_dialog_switch
     bool finished;

@@ -13,7 +13,7 @@ BbDialog *bb_dialog_new(BbCapture *capture, const BbEndpoints *endpoints, bool i
     dialog->endpoints = endpoints;
     dialog->is_tcp = is_tcp;
     dialog->client = (guint8)client;
-    dialog->client_known = client_known;
+    dialog->client_known = dialog->from_start = client_known;
     return dialog;
 }
 
@@ -70,11 +70,30 @@ static void guess_client(BbDialog *dialog, const BbDecoder *decoder)
         set_client(dialog, port[0] < 32768 ? 1 : 0);
 }
 
+// Whether side answers for the first time, and all that the client said before was seen.
+static bool is_first_answer(const BbDialog *dialog, guint side)
+{
+    return dialog->decoder == &bb_decoder_turns && dialog->from_start && side != dialog->client &&
+           dialog->turns_probed == 1 && !dialog->side[dialog->client].gap_open;
+}
+
+// What a reply answers is a request of the reply's protocol, however malformed: it stays open.
+static void adopt_request(BbDialog *dialog, const BbDecoder *decoder)
+{
+    dialog->decoder = decoder;
+    dialog->proto = BB_NAME_NONE;
+    bb_turns_end_request(dialog, dialog->state);
+    g_clear_pointer(&dialog->state, g_free);
+}
+
 static bool use_if_certain(BbDialog *dialog, guint side, const BbDecoder *decoder, BbMatch match)
 {
     if (match != BB_MATCH_REQUEST && match != BB_MATCH_REPLY)
         return false;
-    drop_decoder(dialog);
+    if (match == BB_MATCH_REPLY && is_first_answer(dialog, side))
+        adopt_request(dialog, decoder);
+    else
+        drop_decoder(dialog);
     set_client(dialog, match == BB_MATCH_REQUEST ? side : !side);
     set_decoder(dialog, decoder);
     return true;
@@ -382,7 +401,8 @@ void bb_dialog_gap(BbDialog *dialog, guint number, guint32 seq, guint32 missing)
     side->seq = seq + missing;
     if (dialog->decoder)
         lose_place(dialog, number);
-    side->gap_open = true;
+    side->gap_open = side->had_gap = true;
+    side->gap_end = seq + missing;
     bb_dialog_give_up_before(dialog, !number, seq + missing);
 }
 

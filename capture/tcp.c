@@ -99,6 +99,11 @@ static void note_ack(BbTcp *tcp, guint side, const BbPacket *packet)
     if (!other->has_acked || distance(other->acked, packet->ack) > 0)
         other->acked = packet->ack;
     other->has_acked = true;
+    // Where the first bytes of a connection were missed, this tells where they were.
+    if (!other->started && tcp->stream[side].from_syn && !(packet->tcp_flags & BB_TCP_SYN)) {
+        other->started = other->from_syn = true;
+        other->next = packet->ack;
+    }
 }
 
 // Removes from the front of packet what was delivered before. Returns false when nothing is left.
@@ -283,6 +288,12 @@ static bool next_gap(BbTcp *tcp, guint side, BbTcpEvent *event, BbLoss *loss)
             return false;
         if (stream->held_bytes > BB_TCP_HELD_BYTES || stream->held_count > BB_TCP_HELD_SEGMENTS)
             loss->count[BB_TCP_BUFFER_LIMIT]++;
+        // Not beyond what the other side had when it sent its next: that comes in between.
+        if (other->held && other->held->has_ack) {
+            gint32 acknowledged = distance(stream->next, other->held->ack);
+            if (acknowledged > 0)
+                hole = MIN(hole, acknowledged);
+        }
         *event = gap_event(side, stream, (guint32)hole);
         return true;
     }

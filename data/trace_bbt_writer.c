@@ -207,7 +207,7 @@ static bool add_name(BbtWriter *writer, guint32 name, GError **error)
     if (writer->fresh->len + size > TEXTS_MAX && !write_names(writer, error))
         return false;
     if (name >= writer->names->len)
-        g_array_set_size(writer->names, bb_names_count(writer->base.names));
+        g_array_set_size(writer->names, name + 1);
     g_array_index(writer->names, guint32, name) = writer->names_count++;
     g_byte_array_append(writer->fresh, (const guint8 *)text, (guint)size + 1);
     writer->names_text += size;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads captures whole and cut, through all of capture/: at every byte of the first and last 4 KiB,
 // and at each record's boundary and one byte to either side. Nothing may crash, hang or lose count;
-// under the sanitizers, nothing may read astray. At most 2,000 cuts a file, evenly chosen.
+// under the sanitizers, nothing may read astray. At most 2,000 cuts a file, evenly chosen. The
+// files that took longest are named: time that grows faster than a file does is a finding as well.
 //   cuts [--every N] [--shard I/N] FOLDER|FILE...      skipped (77) where none is there
 #include "capture/capture.h"
 #include "capture/source.h"
@@ -15,6 +16,7 @@
 
 #define EDGE 4096u
 #define MOST 2000u
+#define NAMED 5u // files that took longest
 
 typedef struct Shape { // where the records of a file begin
     GArray *boundaries;
@@ -168,26 +170,66 @@ static gint by_name(gconstpointer a, gconstpointer b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+typedef struct Cost {
+    const char *path;
+    guint cuts;
+    double seconds;
+} Cost;
+
+static gint by_falling_seconds(gconstpointer a, gconstpointer b)
+{
+    double x = ((const Cost *)a)->seconds, y = ((const Cost *)b)->seconds;
+    return x > y ? -1 : x < y;
+}
+
+static Cost measure(const char *path, guint every)
+{
+    gint64 since_us = g_get_monotonic_time();
+    guint cuts = cut_file(path, every);
+    return (Cost){path, cuts, (double)(g_get_monotonic_time() - since_us) / 1e6};
+}
+
+static void print_costs(GArray *costs)
+{
+    guint cuts = 0;
+    double seconds = 0;
+    g_array_sort(costs, by_falling_seconds);
+    for (guint i = 0; i < costs->len; i++) {
+        const Cost *cost = &g_array_index(costs, Cost, i);
+        if (i < NAMED)
+            printf("%8.1f s, %4u cuts: %s\n", cost->seconds, cost->cuts, cost->path);
+        cuts += cost->cuts;
+        seconds += cost->seconds;
+    }
+    printf("%u files, read at %u cuts in %.0f s\n", costs->len, cuts, seconds);
+}
+
 int main(int argc, char **argv)
 {
     guint every = 1, shard = 0, shards = 1;
     g_autoptr(GPtrArray) files = g_ptr_array_new_with_free_func(g_free);
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--every") == 0 && i + 1 < argc)
-            every = (guint)MAX(1, atoi(argv[++i]));
+            every = (guint)g_ascii_strtoull(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--shard") != 0)
             collect(argv[i], files);
         else if (i + 1 < argc && sscanf(argv[++i], "%u/%u", &shard, &shards) != 2)
             return 2;
+    }
+    if (every == 0 || shards == 0) {
+        puts("usage: cuts [--every N] [--shard I/N] FOLDER|FILE...");
+        return 2;
     }
     if (!files->len) {
         puts("skipped: there are no captures");
         return 77;
     }
     g_ptr_array_sort(files, by_name);
-    guint cuts = 0, count = 0;
-    for (guint i = shard; i < files->len; i += shards, count++)
-        cuts += cut_file(g_ptr_array_index(files, i), every);
-    printf("%u files, read at %u cuts\n", count, cuts);
+    g_autoptr(GArray) costs = g_array_new(FALSE, FALSE, sizeof(Cost));
+    for (guint i = shard; i < files->len; i += shards) {
+        Cost cost = measure(g_ptr_array_index(files, i), every);
+        g_array_append_val(costs, cost);
+    }
+    print_costs(costs);
     return EXIT_SUCCESS;
 }

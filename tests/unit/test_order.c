@@ -59,7 +59,8 @@ static void push(BbOrder *order, gint64 time_ns, guint64 arrival)
     BbMessage message = bb_message_empty();
     message.time_ns = time_ns;
     message.bytes = arrival;
-    ck_assert(bb_order_push(order, &message, NULL));
+    if (!bb_order_push(order, &message, NULL))
+        ck_abort();
 }
 
 static bool is_sorted(const Got *got)
@@ -146,7 +147,7 @@ START_TEST(same_as_sorting_everything)
     const guint32 seed = 513;
     printf("seed %u\n", seed);
     g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < 200; round++) {
         gint count = g_rand_int_range(rand, 0, 3000), range = g_rand_int_range(rand, 1, 4000);
         Got got = got_new();
         g_autoptr(BbOrder) order = bb_order_new(3000, take, &got);
@@ -159,10 +160,11 @@ START_TEST(same_as_sorting_everything)
         ck_assert(bb_order_drain(order, NULL));
         qsort(all, (gsize)count, sizeof *all, compare);
         ck_assert_uint_eq(got.times->len, count);
-        for (gint i = 0; i < count; i++) {
-            ck_assert_int_eq(time_of(&got, (guint)i), all[i][0]);
-            ck_assert_uint_eq(arrival_of(&got, (guint)i), (guint64)all[i][1]);
-        }
+        bool same = true; // one assertion: check writes a record of each
+        for (gint i = 0; i < count; i++)
+            same &= time_of(&got, (guint)i) == all[i][0] &&
+                    arrival_of(&got, (guint)i) == (guint64)all[i][1];
+        ck_assert(same);
         got_clear(&got);
     }
 }

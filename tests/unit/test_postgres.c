@@ -8,6 +8,7 @@
 #include "capture/loss.h"
 #include "capture/postgres_statements.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const BbDirection up = BB_TO_SERVER, down = BB_TO_CLIENT;
@@ -933,6 +934,46 @@ START_TEST(lost_reply)
 }
 END_TEST
 
+// The requests behind a lost reply wait for what they acknowledge, and more is lost meanwhile: each
+// reply that is seen still finds its own request.
+static void lost_answers_and_queries(Converse *c, GByteArray *b)
+{
+    log_in(c);
+    for (guint i = 0; i < 40; i++) {
+        g_autofree char *text = g_strdup_printf("SELECT %u", i);
+        put_text(b, 'Q', text);
+        (i % 7 == 3 ? lose : say)(c, up, b);
+        put_row(b, 1000 + i);
+        put_ready(b, 'I');
+        (i % 11 > 7 || i % 7 == 2 || i % 7 == 4 ? lose : say)(c, down, b);
+    }
+}
+
+START_TEST(lost_replies_do_not_shift)
+{
+    g_autoptr(Converse) c = converse_tcp(5432);
+    g_autoptr(GByteArray) b = g_byte_array_new();
+    lost_answers_and_queries(c, b);
+    g_auto(GStrv) lines = g_strsplit(converse_result(c), "\n", -1);
+    guint paired = 0;
+    for (guint i = 0; lines[i]; i++) {
+        guint id, bytes;
+        if (sscanf(lines[i], "RET %u postgresql ok %u", &id, &bytes) != 2 || id == 1)
+            continue;
+        // The reply's length tells which query it answers, and so when that was sent: two packets
+        // a query, two of the login.
+        gint64 sent_ms = 2 + 2 * (gint64)(bytes - 1017);
+        g_autofree char *call = g_strdup_printf("CALL %u ", id);
+        guint at = 0;
+        while (!g_str_has_prefix(lines[at], call))
+            at++;
+        ck_assert_int_eq(converse_first_ms(c, at), sent_ms);
+        paired++;
+    }
+    ck_assert_uint_ge(paired, 10);
+}
+END_TEST
+
 // The beginning of an answer is seen, its end is not: the return is kept, and the end of the
 // answer, when it comes, is not taken for another one.
 static void torn_answer(Converse *c, GByteArray *b)
@@ -1218,6 +1259,6 @@ TEST_MAIN("postgres", a_session, times_are_of_first_and_last_bytes, login_can_be
           request_without_sync_is_kept, statements_have_a_limit, copy_is_one_call,
           copy_by_extended_query, copy_both_ways, shutdown_answers_the_open_call,
           shutdown_is_free_when_idle, joined_in_the_middle, joined_before_an_answer, lost_request,
-          lost_reply, gap_in_a_reply, gap_in_a_long_row, gap_in_a_query, gap_in_a_batch,
-          no_postgres_after_all, damage_in_the_middle, startup_packets_are_checked, probe_requests,
-          probe_replies, probe_others, probe_random_bytes)
+          lost_reply, lost_replies_do_not_shift, gap_in_a_reply, gap_in_a_long_row, gap_in_a_query,
+          gap_in_a_batch, no_postgres_after_all, damage_in_the_middle, startup_packets_are_checked,
+          probe_requests, probe_replies, probe_others, probe_random_bytes)

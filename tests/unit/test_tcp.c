@@ -213,6 +213,53 @@ START_TEST(reply_waits_for_its_request)
 }
 END_TEST
 
+// The server's SYN and its first bytes were not captured; the client's acknowledgement of the SYN
+// tells that there were any.
+START_TEST(first_bytes_can_be_missed)
+{
+    Wire wire = {0};
+    g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+    stream_init(&wire.side[0], rand, 20);
+    stream_init(&wire.side[1], rand, 100);
+    BbPacket syn = packet_of(&wire, 0, 0, 0, 0, BB_TCP_SYN);
+    syn.seq--;
+    push(&wire, 0, syn, 0);
+    push(&wire, 0, packet_of(&wire, 0, 0, 10, 0, BB_TCP_ACK), MS);
+    push(&wire, 0, packet_of(&wire, 0, 10, 10, 60, BB_TCP_ACK), 2 * MS);
+    push(&wire, 1, packet_of(&wire, 1, 60, 40, 20, BB_TCP_ACK), 3 * MS);
+    bb_tcp_force(&wire.tcp);
+    check_events(&wire);
+    ck_assert_uint_eq(wire.side[0].at, 20);
+    ck_assert_uint_eq(wire.side[1].at, 100);
+    ck_assert_uint_eq(wire.side[1].missing, 60);
+    wire_clear(&wire);
+}
+END_TEST
+
+// Two replies in a row are missing. Each gap comes before the request that acknowledges it, also
+// where the server is the first side.
+START_TEST(gaps_come_before_what_acknowledges_them)
+{
+    Wire wire = {0};
+    g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+    g_autoptr(GString) order = g_string_new(NULL);
+    stream_init(&wire.side[0], rand, 150);
+    stream_init(&wire.side[1], rand, 30);
+    handshake(&wire);
+    push(&wire, 1, packet_of(&wire, 1, 0, 10, 0, BB_TCP_ACK), MS);
+    push(&wire, 1, packet_of(&wire, 1, 10, 10, 50, BB_TCP_ACK), 2 * MS);
+    push(&wire, 1, packet_of(&wire, 1, 20, 10, 100, BB_TCP_ACK), 3 * MS);
+    push(&wire, 0, packet_of(&wire, 0, 100, 50, 30, BB_TCP_ACK), 4 * MS);
+    bb_tcp_force(&wire.tcp);
+    BbTcpEvent event;
+    while (bb_tcp_next(&wire.tcp, &event, &wire.loss))
+        g_string_append_printf(order, "%s %u:%u ", event.kind == BB_TCP_GAP ? "gap" : "data",
+                               event.side, event.length);
+    ck_assert_str_eq(order->str, "gap 0:50 data 1:10 gap 0:50 data 1:10 data 0:50 ");
+    wire_clear(&wire);
+}
+END_TEST
+
 // An acknowledged hole is given up after BB_TCP_PATIENCE_ACKED_PACKETS, another one after seconds.
 START_TEST(patience_ends)
 {
@@ -321,5 +368,6 @@ START_TEST(a_moved_stream_is_followed)
 END_TEST
 
 TEST_MAIN("tcp", any_order_gives_the_stream, losses_are_gaps, reply_waits_for_its_request,
-          patience_ends, held_bytes_are_bounded, snap_length_leaves_a_gap,
-          resets_outside_the_window_are_ignored, a_moved_stream_is_followed)
+          first_bytes_can_be_missed, gaps_come_before_what_acknowledges_them, patience_ends,
+          held_bytes_are_bounded, snap_length_leaves_a_gap, resets_outside_the_window_are_ignored,
+          a_moved_stream_is_followed)

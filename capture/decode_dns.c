@@ -159,7 +159,7 @@ static BbMatch probe_message(const guint8 *data, gsize length)
     BbDnsMessage message;
     BbDnsVerdict verdict = bb_dns_message_read(&message, data, length);
     if (verdict < BB_DNS_CUT)
-        return BB_MATCH_NO;
+        return message.plain_query ? BB_MATCH_MAYBE : BB_MATCH_NO;
     if (verdict == BB_DNS_EXACT && length > BB_DNS_HEADER)
         return side_of(&message);
     return verdict == BB_DNS_EXACT || is_usual(&message) ? BB_MATCH_MAYBE : BB_MATCH_NO;
@@ -206,7 +206,8 @@ static gssize parse_datagram(BbDialog *dialog, Dns *dns, const BbView *view)
     BbPart part = {0};
     BbDnsVerdict verdict = bb_dns_message_read(&message, view->data, view->length);
     bool cut = view->missing > 0 && view->length >= BB_DNS_HEADER;
-    if (verdict == BB_DNS_BAD || (verdict == BB_DNS_SHORT && !cut)) {
+    bool damaged = verdict == BB_DNS_BAD || (verdict == BB_DNS_SHORT && !cut);
+    if (damaged && !message.plain_query) { // a query with a broken name is refused by its server
         if (!dns->good)
             return BB_PARSE_BAD;
         bb_dialog_resynced(dialog);

@@ -12,7 +12,8 @@
 #define HASH_PRIME G_GUINT64_CONSTANT(0x100000001b3)
 
 enum { TYPE_NB = 32, TYPE_NBSTAT = 33, TYPE_OPT = 41 }; // the first two: RFC 1002
-enum { FLAG_RESPONSE = 0x8000, FLAG_RD = 0x0100, FLAG_RA = 0x0080, FLAG_Z = 0x0040 };
+enum { FLAG_RESPONSE = 0x8000, FLAG_AA = 0x0400, FLAG_TC = 0x0200 };
+enum { FLAG_RD = 0x0100, FLAG_RA = 0x0080, FLAG_Z = 0x0040 };
 #define CACHE_FLUSH 0x8000u // mDNS: the class's top bit (RFC 6762, 5.4 and 10.2)
 
 // A place in the message, from which pointers lead back into all of it.
@@ -144,7 +145,10 @@ static bool take_question(Reader *r, BbDnsMessage *message)
     guint16 class = bb_cursor_be16(&r->c);
     if (!bb_cursor_ok(&r->c))
         return false;
-    r->bad |= is_netbios(name.text, message->type);
+    if (is_netbios(name.text, message->type)) {
+        message->plain_query = false;
+        r->bad = true;
+    }
     r->odd |= message->type == 0 || !is_class(class);
     class &= (guint16)~CACHE_FLUSH;
     const guint8 fields[] = {(guint8)(message->type >> 8), (guint8)message->type,
@@ -196,6 +200,15 @@ static bool is_opcode(guint8 opcode)
     return opcode <= BB_DNS_DSO && opcode != 3;
 }
 
+// RFC 6891, 6.1.1: at most one OPT record comes with the question.
+static bool is_plain_query(const BbDnsMessage *message, guint16 flags)
+{
+    return !message->response && message->opcode == BB_DNS_QUERY && !message->multicast &&
+           !(flags & (FLAG_AA | FLAG_TC | FLAG_RA | FLAG_Z)) && message->rcode == 0 &&
+           message->counts[0] == 1 && message->counts[1] == 0 && message->counts[2] == 0 &&
+           message->counts[3] <= 1;
+}
+
 static BbDnsVerdict take_header(Reader *r, BbDnsMessage *message)
 {
     message->id = bb_cursor_be16(&r->c);
@@ -207,6 +220,7 @@ static BbDnsVerdict take_header(Reader *r, BbDnsMessage *message)
     message->rcode = flags & 0xf;
     message->multicast =
         message->id == 0 && message->opcode == BB_DNS_QUERY && !(flags & (FLAG_RD | FLAG_RA));
+    message->plain_query = bb_cursor_ok(&r->c) && is_plain_query(message, flags);
     // A byte that is not there reads as zero, which refuses nothing.
     if (!is_opcode(message->opcode) || (!message->response && message->rcode != 0) ||
         message->counts[0] > QUESTIONS)

@@ -21,6 +21,7 @@ typedef struct BbDnsMessage {
     bool response;
     bool multicast;    // has the marks of mDNS (RFC 6762, 18): id 0, a query, no RD, no RA
     bool has_question; // false: there is none, or it is cut off
+    bool plain_query;  // by its header: asks one question, says nothing else. Set for all verdicts
     guint32 answers;   // where they begin
     guint64 hash;      // of the first question: name in lower case, type, class; 48 bits
     char name[BB_DNS_NAME_TEXT]; // of the first question: lower case, escaped (RFC 4343), no last

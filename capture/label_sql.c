@@ -124,9 +124,10 @@ static void append(Label *label, const char *text, gsize length)
         return;
     }
     label->cut = true;
-    gsize room = BB_LABEL_MAX - 1 - label->length;
-    memcpy(label->out + label->length, text, MIN(room, length));
-    label->length = BB_LABEL_MAX - 1;
+    const gsize end = BB_LABEL_MAX - 1; // where the `*` goes
+    if (label->length <= end)
+        memcpy(label->out + label->length, text, end - label->length + 1);
+    label->length = end;
     while (label->length && ((guint8)label->out[label->length] & 0xc0) == 0x80)
         label->length--; // not inside of a character
     label->out[label->length++] = '*';

@@ -21,7 +21,9 @@ static void print_help(void)
          "bbpaths infers the causal paths of a distributed system.\n\nCommands:");
     for (gsize i = 0; i < G_N_ELEMENTS(commands); i++)
         printf("  %-8s  %s\n", commands[i]->name, commands[i]->summary);
-    puts("\n'bbtrace COMMAND --help' tells more, and so does bbtrace(1).");
+    puts("\nOptions:\n"
+         "  --help     Print this, or after a command what there is to say about it\n"
+         "  --version  Print the version\n\nbbtrace(1) tells more.");
 }
 
 static const BbCommand *find(const char *name)

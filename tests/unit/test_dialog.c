@@ -114,6 +114,40 @@ START_TEST(midstream_is_joined)
 }
 END_TEST
 
+// What a certain reply answers was a request of the same protocol, malformed as it may be.
+START_TEST(malformed_request_is_known_by_its_reply)
+{
+    static const char *const requests[] = {"GET/ HTTP/1.1\r\nHost: a\r\n\r\n", "hello it\r\n",
+                                           "\x16\x03\x01 hello, is this TLS?"};
+    for (guint i = 0; i < G_N_ELEMENTS(requests); i++) {
+        g_autoptr(Converse) c = converse_tcp(80);
+        g_autofree char *told = g_strdup_printf("CALL 1 http - %zu\nRET 1 http 400 47\n"
+                                                "CALL 2 http GET / 18\nRET 2 http 204 27\n",
+                                                strlen(requests[i]));
+        converse_text(c, up, requests[i]);
+        converse_text(c, down, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+        converse_text(c, up, "GET / HTTP/1.1\r\n\r\n");
+        converse_text(c, down, "HTTP/1.1 204 No Content\r\n\r\n");
+        ck_assert_str_eq(converse_result(c), told);
+    }
+}
+END_TEST
+
+// Where its beginning was not seen, it is none.
+START_TEST(tail_of_a_request_is_not_known_by_its_reply)
+{
+    static const char *const told = "MSG > tcp - 4\nRET - http 204 27\n";
+    g_autoptr(Converse) joined = converse_tcp_midstream(80), torn = converse_tcp(80);
+    converse_text(joined, up, "tail");
+    converse_text(joined, down, "HTTP/1.1 204 No Content\r\n\r\n");
+    converse_lose(torn, up, 50);
+    converse_text(torn, up, "tail");
+    converse_text(torn, down, "HTTP/1.1 204 No Content\r\n\r\n");
+    ck_assert_str_eq(converse_result(joined), told);
+    ck_assert_str_eq(converse_result(torn), told);
+}
+END_TEST
+
 // More requests in a pipeline than the limit: the first are given up, their replies are orphans,
 // and the others still pair with their own.
 START_TEST(a_deep_pipeline_keeps_its_pairs)
@@ -139,4 +173,5 @@ END_TEST
 
 TEST_MAIN("dialog", a_deep_pipeline_keeps_its_pairs, turns_are_calls, greeting_is_free,
           one_way_is_free, unanswered_call_is_kept, lost_reply_does_not_shift,
-          lost_request_leaves_an_orphan, midstream_is_joined)
+          lost_request_leaves_an_orphan, midstream_is_joined,
+          malformed_request_is_known_by_its_reply, tail_of_a_request_is_not_known_by_its_reply)

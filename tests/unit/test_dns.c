@@ -387,6 +387,27 @@ START_TEST(damage_after_the_question)
 }
 END_TEST
 
+// The header is that of a query, the name breaks off or runs in a circle: at DNS's port it is one,
+// and is refused.
+START_TEST(queries_with_broken_names)
+{
+    static const char *const names[] = {"\3a", "\300\14\0\1\0\1", "\3abc"};
+    static const gsize lengths[] = {2, 6, 4};
+    g_autoptr(Converse) c = converse_udp(53), elsewhere = converse_udp(9999);
+    for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+        Message *m = header(i + 1, RD, 1, 0, 0, 0);
+        put(m, names[i], lengths[i]);
+        if (i == 0)
+            converse_say(elsewhere, BB_TO_SERVER, m->data, m->len);
+        say(c, BB_TO_SERVER, m);
+    }
+    say(c, BB_TO_CLIENT, header(2, QR | RD | 1, 0, 0, 0, 0));
+    ck_assert_str_eq(converse_result(c), "CALL 1 dns - 14\nCALL 2 dns - 18\nCALL 3 dns - 16\n"
+                                         "RET 2 dns FORMERR 12\n");
+    ck_assert_str_eq(converse_result(elsewhere), "MSG > udp - 14\n");
+}
+END_TEST
+
 START_TEST(damaged_datagrams)
 {
     g_autoptr(Converse) c = converse_udp(53);
@@ -646,6 +667,6 @@ END_TEST
 TEST_MAIN("dns", query_and_response, pairs_by_id_and_question, retries_are_one_call,
           responses_without_question, response_codes, opcodes, cut_datagrams, mdns_is_free,
           tcp_out_of_order, zone_transfer, tcp_loss, tcp_cut_off, tcp_damage,
-          damage_after_the_question, damaged_datagrams, names, longest_name, netbios_is_not_dns,
-          addresses, labels, long_labels, type_names, probes, stream_prefixes,
-          random_bytes_are_not_dns)
+          damage_after_the_question, queries_with_broken_names, damaged_datagrams, names,
+          longest_name, netbios_is_not_dns, addresses, labels, long_labels, type_names, probes,
+          stream_prefixes, random_bytes_are_not_dns)

@@ -235,6 +235,33 @@ START_TEST(cut_at_every_byte)
 }
 END_TEST
 
+// Labels of every length around the limit, of letters of one to four bytes.
+START_TEST(long_names_are_cut_between_letters)
+{
+    static const char *const letters[] = {"x", "\xc3\xa4", "\xe2\x82\xac", "\xf0\x90\x8d\x88"};
+    for (gsize i = 0; i < G_N_ELEMENTS(letters); i++) {
+        for (guint odd = 0; odd < 4; odd++) {
+            g_autoptr(GString) sql = g_string_new("INSERT ");
+            for (guint k = 0; k < odd; k++)
+                g_string_append_c(sql, 'o');
+            while (sql->len < BB_LABEL_MAX + 8) {
+                g_string_append(sql, letters[i]);
+                g_autofree char *out = g_malloc(BB_LABEL_MAX + 1);
+                gsize used = bb_label_sql(out, (const guint8 *)sql->str, sql->len);
+                ck_assert(g_utf8_validate(out, (gssize)used, NULL));
+                if (sql->len <= BB_LABEL_MAX) {
+                    ck_assert_str_eq(out, sql->str);
+                    continue;
+                }
+                ck_assert_uint_le(used, BB_LABEL_MAX);
+                ck_assert_uint_gt(used, BB_LABEL_MAX - 4);
+                ck_assert(out[used - 1] == '*' && memcmp(out, sql->str, used - 1) == 0);
+            }
+        }
+    }
+}
+END_TEST
+
 START_TEST(limits)
 {
     // Only the first 4 KiB are looked at.
@@ -258,4 +285,4 @@ START_TEST(limits)
 END_TEST
 
 TEST_MAIN("label_sql", tables_of_select, other_verbs, objects, common_table_expressions, names,
-          comments, odd_text, cut_at_every_byte, limits)
+          comments, odd_text, cut_at_every_byte, long_names_are_cut_between_letters, limits)

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+# Completion of bbtrace(1) for bash. In: the words so far. Out: COMPREPLY. Commands and options are
+# those of the program's own --help; where nothing is found, bash completes file names.
+
+_bbtrace_interfaces() {
+    local path
+    for path in /sys/class/net/*; do
+        printf '%s\n' "${path##*/}"
+    done
+    echo any
+}
+
+_bbtrace() {
+    local program=${1/#\~/$HOME} command=${COMP_WORDS[1]} cur=$2 option=$3 words=
+    COMPREPLY=()
+    # --option=value comes as three words.
+    [[ $cur == = ]] && cur=
+    [[ $option == = ]] && option=${COMP_WORDS[COMP_CWORD - 2]}
+    if ((COMP_CWORD == 1)); then
+        words=$("$program" --help 2>/dev/null |
+            sed -n -e 's/^  \([a-z][a-z]*\)  .*/\1/p' -e 's/^  \(--[a-z]*\).*/\1/p')
+    else
+        case $command,$option in
+        capture,-i | capture,--interface) words=$(_bbtrace_interfaces) ;;
+        capture,--node) words='host endpoint' ;;
+        import,--from) words='text' ;;
+        *)
+            [[ $cur == -* ]] || return 0
+            words=$("$program" "$command" --help 2>/dev/null |
+                sed -n 's/^  \(-[[:alnum:]], \)\{0,1\}\(--[a-z-]*\).*/\2/p')
+            words+=$'\n--help'
+            ;;
+        esac
+    fi
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+}
+
+complete -o bashdefault -o default -F _bbtrace bbtrace

@@ -27,5 +27,8 @@ bool bb_address_parse(const char *text, BbAddress *address);
 
 static inline bool bb_address_equal(const BbAddress *a, const BbAddress *b)
 {
-    return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
+    guint64 x[2], y[2];
+    memcpy(x, a->bytes, sizeof x);
+    memcpy(y, b->bytes, sizeof y);
+    return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
 }

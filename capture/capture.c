@@ -7,6 +7,16 @@
 
 #define FRAGMENT_BYTES (16u * 1024u * 1024u)
 
+// Labels repeat: the last ones are found again without the table of names.
+#define RECENT_LABELS 256u
+#define RECENT_TEXT 28u
+
+typedef struct RecentLabel {
+    guint32 name;
+    guint8 length; // 0: free
+    char text[RECENT_TEXT];
+} RecentLabel;
+
 struct BbCapture {
     BbNames *names;
     BbNodes *nodes;
@@ -18,6 +28,7 @@ struct BbCapture {
     GError *error;  // first one of the sink
     guint64 calls;  // handed out
     guint32 labels; // new names made by decoders
+    RecentLabel recent[RECENT_LABELS];
     bool learn_names;
 };
 
@@ -131,7 +142,7 @@ guint64 bb_capture_new_call(BbCapture *capture)
     return ++capture->calls;
 }
 
-guint32 bb_capture_label(BbCapture *capture, const char *text, gsize length)
+static guint32 intern_label(BbCapture *capture, const char *text, gsize length)
 {
     if (capture->labels < BB_CAPTURE_LABELS) {
         guint32 before = bb_names_count(capture->names);
@@ -145,6 +156,30 @@ guint32 bb_capture_label(BbCapture *capture, const char *text, gsize length)
         return name;
     capture->loss->count[BB_LABEL_LIMIT]++;
     return bb_names_intern(capture->names, "*");
+}
+
+// Two labels that fall together only cost a look into the table.
+static RecentLabel *recent_label(BbCapture *capture, const char *text, gsize length)
+{
+    guint32 hash = (guint32)length * 0x9e3779b1u;
+    for (gsize i = 0; i < length; i++)
+        hash = (hash ^ (guint8)text[i]) * 0x01000193u;
+    return &capture->recent[hash >> 24];
+}
+
+guint32 bb_capture_label(BbCapture *capture, const char *text, gsize length)
+{
+    if (length == 0 || length > RECENT_TEXT)
+        return intern_label(capture, text, length);
+    RecentLabel *recent = recent_label(capture, text, length);
+    if (recent->length != length || memcmp(recent->text, text, length) != 0) {
+        guint64 replaced = capture->loss->count[BB_LABEL_LIMIT];
+        recent->name = intern_label(capture, text, length);
+        // A label that the limit replaced is counted each time.
+        recent->length = replaced == capture->loss->count[BB_LABEL_LIMIT] ? (guint8)length : 0;
+        memcpy(recent->text, text, length);
+    }
+    return recent->name;
 }
 
 void bb_capture_emit(BbCapture *capture, const BbMessage *message)

@@ -92,8 +92,10 @@ static void emit(BbDialog *dialog, BbKind kind, const BbPart *part, guint64 call
     message.op = op;
     message.status = status;
     message.proto = dialog->proto;
-    message.conn = conn_text(dialog);
-    message.offset = part->seq;
+    if (dialog->is_tcp) {
+        message.conn = conn_text(dialog);
+        message.offset = part->seq;
+    }
     if (call)
         message.id = bb_id_number(call);
     bb_capture_emit(dialog->capture, &message);

@@ -254,25 +254,43 @@ static BbDialog *dialog_of(BbFlows *flows, BbFlow *flow, guint side)
     return flow->dialog;
 }
 
+static void feed_packet(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *packet)
+{
+    BbPiece piece = {
+        .data = packet->payload,
+        .length = packet->captured,
+        .seq = packet->seq,
+        .ack = packet->ack,
+        .has_ack = packet->tcp_flags & BB_TCP_ACK,
+        .missing = packet->length - packet->captured,
+        .time_ns = packet->time_ns,
+    };
+    bb_dialog_feed(dialog_of(flows, flow, side), side, &piece);
+}
+
+static void feed_event(BbFlows *flows, BbFlow *flow, const BbTcpEvent *event)
+{
+    BbPiece piece = {
+        .data = event->data,
+        .length = event->length,
+        .seq = event->seq,
+        .ack = event->ack,
+        .has_ack = event->has_ack,
+        .time_ns = event->time_ns,
+    };
+    bb_dialog_feed(dialog_of(flows, flow, event->side), event->side, &piece);
+}
+
 static void drain(BbFlows *flows, BbFlow *flow)
 {
     BbTcpEvent event;
     while (bb_tcp_next(&flow->tcp, &event, flows->loss)) {
-        if (event.kind == BB_TCP_DATA) {
-            BbPiece piece = {
-                .data = event.data,
-                .length = event.length,
-                .seq = event.seq,
-                .ack = event.ack,
-                .has_ack = event.has_ack,
-                .time_ns = event.time_ns,
-            };
-            bb_dialog_feed(dialog_of(flows, flow, event.side), event.side, &piece);
-        } else if (event.kind == BB_TCP_GAP) {
+        if (event.kind == BB_TCP_DATA)
+            feed_event(flows, flow, &event);
+        else if (event.kind == BB_TCP_GAP)
             bb_dialog_gap(dialog_of(flows, flow, event.side), event.side, event.seq, event.length);
-        } else if (flow->dialog) {
+        else if (flow->dialog)
             bb_dialog_close(flow->dialog, event.side);
-        }
     }
 }
 
@@ -311,8 +329,10 @@ static void push_tcp(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *p
         return;
     }
     note_handshake(flow, side, packet);
-    bb_tcp_push(&flow->tcp, side, packet, flows->loss);
-    drain(flows, flow);
+    if (bb_tcp_push(&flow->tcp, side, packet, flows->loss))
+        feed_packet(flows, flow, side, packet);
+    if (bb_tcp_waits(&flow->tcp))
+        drain(flows, flow);
     bool closed = flow->tcp.stream[0].closed && flow->tcp.stream[1].closed;
     if (flow->tcp.reset)
         flows->loss->count[BB_TCP_RESETS]++;
@@ -322,18 +342,6 @@ static void push_tcp(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *p
     } else {
         touch(flows, flow, flow->dialog ? TALKING : EMPTY);
     }
-}
-
-static void push_datagram(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *packet)
-{
-    BbPiece piece = {
-        .data = packet->payload,
-        .length = packet->captured,
-        .missing = packet->length - packet->captured,
-        .time_ns = packet->time_ns,
-    };
-    bb_dialog_feed(dialog_of(flows, flow, side), side, &piece);
-    touch(flows, flow, DATAGRAMS);
 }
 
 // Bytes that wait longest are given up first when all together are too many.
@@ -377,7 +385,9 @@ void bb_flows_push(BbFlows *flows, const BbPacket *packet)
     if (is_tcp)
         push_tcp(flows, flow, side, packet);
     else if (packet->captured)
-        push_datagram(flows, flow, side, packet);
+        feed_packet(flows, flow, side, packet);
+    if (!is_tcp)
+        touch(flows, flow, DATAGRAMS);
     account(flows, flow);
     if (G_UNLIKELY(flows->held > flows->max_held))
         bound_held(flows);

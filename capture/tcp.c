@@ -128,27 +128,33 @@ static bool reset_is_credible(const BbStream *stream, const BbPacket *packet)
     return !stream->started || ABS(distance(stream->next, packet->seq)) < (1 << 20);
 }
 
-void bb_tcp_push(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
+// The common case: the bytes that come next, whole, with nothing before or behind them to be dealt
+// with.
+static bool is_plain_next(const BbTcp *tcp, guint side, const BbPacket *packet)
+{
+    const BbStream *stream = &tcp->stream[side];
+    return stream->started && packet->seq == stream->next && !stream->held && !stream->closed &&
+           packet->captured == packet->length && packet->length &&
+           !(packet->tcp_flags & (BB_TCP_SYN | BB_TCP_FIN | BB_TCP_RST)) &&
+           follows_its_cause(tcp, side, packet->tcp_flags & BB_TCP_ACK, packet->ack);
+}
+
+static void push_reset(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
+{
+    if (reset_is_credible(&tcp->stream[side], packet))
+        tcp->reset = (guint8)(side + 1);
+    else
+        loss->count[BB_TCP_ODD]++;
+}
+
+// What is not plain: begins or ends a stream, comes out of order or again, is cut, or waits.
+static void push_other(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
 {
     BbStream *stream = &tcp->stream[side];
-    tcp->packets++;
-    tcp->now_ns = MAX(tcp->now_ns, packet->time_ns);
-    note_ack(tcp, side, packet);
-    if (packet->tcp_flags & BB_TCP_RST) {
-        if (reset_is_credible(stream, packet))
-            tcp->reset = (guint8)(side + 1);
-        else
-            loss->count[BB_TCP_ODD]++;
-        return;
-    }
     BbPacket rest = *packet;
     bool fin = packet->tcp_flags & BB_TCP_FIN;
-    if (!stream->started)
-        start_stream(stream, packet);
     if (packet->tcp_flags & BB_TCP_SYN)
         rest.seq++; // data in a SYN (RFC 7413) begins after it
-    else if (!place_stream(stream, packet, loss))
-        return;
     if (!rest.length && !fin)
         return;
     if (stream->closed || !trim(stream, &rest)) {
@@ -160,16 +166,32 @@ void bb_tcp_push(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
         rest.seq = stream->next;
         rest.captured = rest.length = 0;
     }
-    if (rest.seq == stream->next && !stream->held &&
-        follows_its_cause(tcp, side, rest.tcp_flags & BB_TCP_ACK, rest.ack)) {
-        tcp->direct = rest;
-        tcp->has_direct = true;
-        tcp->direct_side = (guint8)side;
-        return;
-    }
     if (distance(stream->next, rest.seq) > 0)
         loss->count[BB_TCP_REORDERED]++;
     hold(tcp, side, &rest, loss);
+}
+
+bool bb_tcp_push(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
+{
+    BbStream *stream = &tcp->stream[side];
+    tcp->packets++;
+    tcp->now_ns = MAX(tcp->now_ns, packet->time_ns);
+    note_ack(tcp, side, packet);
+    if (packet->tcp_flags & BB_TCP_RST) {
+        push_reset(tcp, side, packet, loss);
+        return false;
+    }
+    if (!stream->started)
+        start_stream(stream, packet);
+    if (!(packet->tcp_flags & BB_TCP_SYN) && !place_stream(stream, packet, loss))
+        return false;
+    if (!is_plain_next(tcp, side, packet)) {
+        push_other(tcp, side, packet, loss);
+        return false;
+    }
+    stream->next += packet->length;
+    stream->spoke = true;
+    return true;
 }
 
 static BbTcpEvent gap_event(guint side, BbStream *stream, guint32 bytes)
@@ -318,13 +340,6 @@ bool bb_tcp_next(BbTcp *tcp, BbTcpEvent *event, BbLoss *loss)
         tcp->cut_bytes = 0;
         *event = gap_event(tcp->cut_side, &tcp->stream[tcp->cut_side], bytes);
         goto gap;
-    }
-    if (tcp->has_direct) {
-        tcp->has_direct = false;
-        if (deliver(tcp, tcp->direct_side, &tcp->direct, event))
-            return true;
-        if (tcp->cut_bytes)
-            return bb_tcp_next(tcp, event, loss);
     }
     if (G_LIKELY(!tcp->stream[0].held && !tcp->stream[1].held))
         return false;

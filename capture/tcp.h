@@ -37,13 +37,9 @@ typedef struct BbStream {
 typedef struct BbTcp {
     BbStream stream[2]; // of the first and second endpoint of the flow
     guint32 packets;
-    gint64 now_ns; // newest stamp
-    guint8 reset;  // side that reset the connection, plus 1; 0: nobody
-    bool forced;   // nothing more comes: holes are gaps at once
-    // What push left for next to deliver without a copy.
-    BbPacket direct;
-    bool has_direct;
-    guint8 direct_side;
+    gint64 now_ns;     // newest stamp
+    guint8 reset;      // side that reset the connection, plus 1; 0: nobody
+    bool forced;       // nothing more comes: holes are gaps at once
     BbSegment *lent;   // the held segment delivered last
     guint32 cut_bytes; // cut by the snap length after what was delivered
     guint8 cut_side;
@@ -62,10 +58,17 @@ typedef struct BbTcpEvent {
     bool has_ack;       // DATA
 } BbTcpEvent;
 
-// Takes a packet that side (0 or 1) sent. Call bb_tcp_next until it returns false before the next
-// push: events lend the packet's own bytes.
-void bb_tcp_push(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss);
+// Takes a packet that side (0 or 1) sent. Returns true when its payload is just what comes next and
+// nothing of that side waits: it counts as delivered, and the caller has it. Whatever was returned,
+// bb_tcp_next tells then what else there is to deliver, until it returns false.
+bool bb_tcp_push(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss);
 bool bb_tcp_next(BbTcp *tcp, BbTcpEvent *event, BbLoss *loss);
+
+// Whether bb_tcp_next may have something.
+static inline bool bb_tcp_waits(const BbTcp *tcp)
+{
+    return tcp->stream[0].held || tcp->stream[1].held || tcp->cut_bytes;
+}
 
 // No more packets: what is held is delivered, holes as gaps, by bb_tcp_next.
 void bb_tcp_force(BbTcp *tcp);

@@ -6,18 +6,6 @@
 
 #define HEX16_LENGTH 16
 
-BbMessage bb_message_empty(void)
-{
-    return (BbMessage){
-        .time_ns = BB_TIME_NONE,
-        .recv_ns = BB_TIME_NONE,
-        .end_ns = BB_TIME_NONE,
-        .bytes = BB_BYTES_NONE,
-        .offset = BB_OFFSET_NONE,
-        .kind = BB_FREE,
-    };
-}
-
 BbId bb_id_number(guint64 number)
 {
     g_return_val_if_fail(number != BB_ID_BARE, (BbId){0});

@@ -52,7 +52,17 @@ typedef struct BbMessage {
 } BbMessage;
 
 // A message with every field absent, kind BB_FREE.
-BbMessage bb_message_empty(void);
+static inline BbMessage bb_message_empty(void)
+{
+    return (BbMessage){
+        .time_ns = BB_TIME_NONE,
+        .recv_ns = BB_TIME_NONE,
+        .end_ns = BB_TIME_NONE,
+        .bytes = BB_BYTES_NONE,
+        .offset = BB_OFFSET_NONE,
+        .kind = BB_FREE,
+    };
+}
 
 static inline bool bb_id_equal(BbId a, BbId b)
 {

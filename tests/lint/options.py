@@ -223,7 +223,7 @@ class Options(unittest.TestCase):
     def test_command_lines_in_all_pages_exist(self):
         for page in sorted(MAN.iterdir()):
             for name, words in command_lines(page.read_text(encoding="utf-8")):
-                command = words[0] if name == "bbtrace" and words and words[0] in help_commands(name) else None
+                command = next((word for word in words[:1] if word in help_commands(name)), None)
                 known = {"--help", "-h"}
                 for long, (short, _, _) in help_options(name, command).items():
                     known |= {f"--{long}", f"-{short}"}

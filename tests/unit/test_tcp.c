@@ -35,26 +35,31 @@ static void wire_clear(Wire *wire)
     g_free(wire->side[1].bytes);
 }
 
-// Checks each event against the stream.
+// Checks an event against the stream.
+static void check_event(Wire *wire, const BbTcpEvent *event)
+{
+    Stream *stream = &wire->side[event->side];
+    ck_assert(!stream->closed);
+    if (event->kind == BB_TCP_CLOSE) {
+        stream->closed = true;
+        return;
+    }
+    ck_assert_uint_eq(event->seq, stream->isn + 1 + stream->at);
+    ck_assert_uint_gt(event->length, 0);
+    ck_assert_uint_le(event->length, stream->length - stream->at);
+    if (event->kind == BB_TCP_DATA)
+        ck_assert_mem_eq(event->data, stream->bytes + stream->at, event->length);
+    else
+        stream->gaps++, stream->missing += event->length;
+    stream->at += event->length;
+}
+
 static void check_events(Wire *wire)
 {
     BbTcpEvent event;
-    while (bb_tcp_next(&wire->tcp, &event, &wire->loss)) {
-        Stream *stream = &wire->side[event.side];
-        ck_assert(!stream->closed);
-        if (event.kind == BB_TCP_CLOSE) {
-            stream->closed = true;
-            continue;
-        }
-        ck_assert_uint_eq(event.seq, stream->isn + 1 + stream->at);
-        ck_assert_uint_gt(event.length, 0);
-        ck_assert_uint_le(event.length, stream->length - stream->at);
-        if (event.kind == BB_TCP_DATA)
-            ck_assert_mem_eq(event.data, stream->bytes + stream->at, event.length);
-        else
-            stream->gaps++, stream->missing += event.length;
-        stream->at += event.length;
-    }
+    while (bb_tcp_next(&wire->tcp, &event, &wire->loss))
+        check_event(wire, &event);
+    ck_assert(!bb_tcp_waits(&wire->tcp) || bb_tcp_held(&wire->tcp));
 }
 
 static BbPacket packet_of(const Wire *wire, guint side, guint32 from, guint32 length, guint32 acked,
@@ -76,7 +81,16 @@ static void push(Wire *wire, guint side, BbPacket packet, gint64 time_ns)
     packet.time_ns = time_ns;
     g_autofree guint8 *copy = packet.captured ? g_memdup2(packet.payload, packet.captured) : NULL;
     packet.payload = copy; // valid during the call and its events only
-    bb_tcp_push(&wire->tcp, side, &packet, &wire->loss);
+    if (bb_tcp_push(&wire->tcp, side, &packet, &wire->loss)) {
+        BbTcpEvent event = {
+            .kind = BB_TCP_DATA,
+            .side = side,
+            .data = copy,
+            .length = packet.length,
+            .seq = packet.seq,
+        };
+        check_event(wire, &event);
+    }
     check_events(wire);
 }
 
@@ -348,15 +362,14 @@ START_TEST(a_moved_stream_is_followed)
     BbLoss loss = {0};
     BbTcpEvent event;
     BbPacket packet = {.tcp_flags = BB_TCP_SYN, .seq = 0};
-    bb_tcp_push(&tcp, 0, &packet, &loss);
-    guint data = 0;
+    guint data = bb_tcp_push(&tcp, 0, &packet, &loss);
     for (guint i = 0; i < 4; i++) {
         packet = (BbPacket){.seq = 0x70000000 + 4 * i,
                             .payload = (const guint8 *)"data",
                             .captured = 4,
                             .length = 4,
                             .time_ns = i * BB_TCP_PATIENCE_NS};
-        bb_tcp_push(&tcp, 0, &packet, &loss);
+        data += bb_tcp_push(&tcp, 0, &packet, &loss);
         while (bb_tcp_next(&tcp, &event, &loss))
             data += event.kind == BB_TCP_DATA;
     }

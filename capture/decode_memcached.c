@@ -91,7 +91,9 @@ static guint quiet_count(const Memcached *mc)
 
 static void drop_quiet(Memcached *mc, guint count)
 {
-    if (count)
+    if (count && count == quiet_count(mc))
+        g_clear_pointer(&mc->quiet, g_array_unref);
+    else if (count)
         g_array_remove_range(mc->quiet, 0, count);
 }
 
@@ -519,7 +521,17 @@ static void finish(BbDialog *dialog, void *state)
         end_request(dialog, mc);
     end_reply(dialog, mc, BB_NAME_NONE);
     end_unanswered(dialog, mc, quiet_count(mc));
-    g_clear_pointer(&mc->quiet, g_array_unref);
+}
+
+static gsize held(const void *state)
+{
+    return quiet_count(state) * sizeof(Quiet);
+}
+
+static void let_go(BbDialog *dialog, void *state)
+{
+    Memcached *mc = state;
+    end_unanswered(dialog, mc, quiet_count(mc));
 }
 
 const BbDecoder bb_decoder_memcached = {
@@ -531,4 +543,6 @@ const BbDecoder bb_decoder_memcached = {
     .parse = parse,
     .gap = gap,
     .finish = finish,
+    .held = held,
+    .let_go = let_go,
 };

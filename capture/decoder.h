@@ -42,6 +42,11 @@ typedef struct BbDecoder {
     // The dialog ends (both sides closed, reset, evicted, end of capture): emit what was under way.
     // May be NULL. Runs after the last parse with closed set.
     void (*finish)(BbDialog *dialog, void *state);
+
+    // Bytes the state holds beyond state_size; they count to the memory limit of the capture. And
+    // what is done at that limit: they are let go of, which may cost labels. NULL: there are none.
+    gsize (*held)(const void *state);
+    void (*let_go)(BbDialog *dialog, void *state);
 } BbDecoder;
 
 // All decoders, NULL-terminated, in order of probing; the last resort (turn-taking) is not in it.

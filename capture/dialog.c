@@ -111,9 +111,20 @@ static void write_call(BbDialog *dialog, BbOpenEntry *entry)
 
 // ---- open calls -------------------------------------------------------------------------------
 
+static void free_room(BbDialog *dialog)
+{
+    g_clear_pointer(&dialog->entries, g_free);
+    dialog->open = NULL;
+    dialog->open_capacity = 0;
+}
+
 static void remove_entry(BbDialog *dialog, guint index)
 {
     dialog->n_open--;
+    if (!dialog->n_open && dialog->open_capacity > BB_DIALOG_KEPT_CALLS) {
+        free_room(dialog);
+        return;
+    }
     if (index == 0)
         dialog->open++;
     else
@@ -156,13 +167,18 @@ static void make_room(BbDialog *dialog)
     dialog->open = dialog->entries;
 }
 
+// Its reply may still come, and is not to be taken for another's.
+static void forget_oldest(BbDialog *dialog)
+{
+    bb_capture_loss(dialog->capture)->count[BB_PENDING_LIMIT]++;
+    dialog->forgotten += dialog->open[0].open.key == 0;
+    give_up(dialog, 0);
+}
+
 static BbOpenEntry *append_entry(BbDialog *dialog)
 {
-    if (dialog->n_open == BB_DIALOG_OPEN_CALLS) {
-        bb_capture_loss(dialog->capture)->count[BB_PENDING_LIMIT]++;
-        dialog->forgotten += dialog->open[0].open.key == 0;
-        give_up(dialog, 0);
-    }
+    if (dialog->n_open == BB_DIALOG_OPEN_CALLS)
+        forget_oldest(dialog);
     make_room(dialog);
     return &dialog->open[dialog->n_open++];
 }
@@ -342,6 +358,13 @@ void bb_dialog_give_up_all(BbDialog *dialog)
 {
     while (dialog->n_open)
         give_up(dialog, 0);
+}
+
+void bb_dialog_forget_calls(BbDialog *dialog)
+{
+    while (dialog->n_open)
+        forget_oldest(dialog);
+    free_room(dialog);
 }
 
 // ---- services ---------------------------------------------------------------------------------

@@ -7,6 +7,8 @@
 #include "capture/feed.h"
 
 #define BB_DIALOG_OPEN_CALLS 1024u     // open calls a dialog may hold
+#define BB_DIALOG_FEW_CALLS 4u         // room for more of them counts to the bytes held
+#define BB_DIALOG_KEPT_CALLS 64u       // room for more of them is given back when none is open
 #define BB_DIALOG_BUFFER (64u * 1024u) // bytes a direction may hold for its decoder
 #define BB_DIALOG_MARKS 512u           // packets whose stamps a buffer remembers one by one
 #define BB_DIALOG_PROBE (4u * 1024u)   // bytes after which an undecided probe is a no
@@ -75,3 +77,5 @@ static inline guint bb_dialog_side(const BbDialog *dialog, BbDirection direction
 void bb_dialog_give_up_before(BbDialog *dialog, guint side, guint32 seq);
 // Gives up all of them.
 void bb_dialog_give_up_all(BbDialog *dialog);
+// The same at the memory limit, where replies to them may still come. Gives their room back.
+void bb_dialog_forget_calls(BbDialog *dialog);

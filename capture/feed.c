@@ -438,6 +438,10 @@ guint32 bb_dialog_held(const BbDialog *dialog)
     guint32 held = 0;
     for (guint number = 0; number < 2; number++)
         held += dialog->side[number].buffered ? dialog->side[number].capacity : 0;
+    if (dialog->open_capacity > BB_DIALOG_FEW_CALLS)
+        held += dialog->open_capacity * (guint32)sizeof dialog->entries[0];
+    if (dialog->decoder && dialog->decoder->held)
+        held += (guint32)dialog->decoder->held(dialog->state);
     return held;
 }
 
@@ -450,6 +454,12 @@ void bb_dialog_drop_held(BbDialog *dialog)
         bb_capture_loss(dialog->capture)->count[BB_TCP_BUFFER_LIMIT]++;
         bb_dialog_gap(dialog, number, side->seq + side->buffered, 0);
     }
+    if (dialog->decoder && dialog->decoder->held && dialog->decoder->held(dialog->state)) {
+        bb_capture_loss(dialog->capture)->count[BB_TCP_BUFFER_LIMIT]++;
+        dialog->decoder->let_go(dialog, dialog->state);
+    }
+    if (dialog->open_capacity > BB_DIALOG_FEW_CALLS)
+        bb_dialog_forget_calls(dialog);
 }
 
 void bb_dialog_free(BbDialog *dialog)

@@ -37,7 +37,7 @@ void bb_dialog_close(BbDialog *dialog, guint side);
 // calls are given up.
 void bb_dialog_finish(BbDialog *dialog);
 
-// Bytes held for accounting.
+// Bytes held: of messages not complete, of many open calls, of the decoder.
 guint32 bb_dialog_held(const BbDialog *dialog);
-// Forgets the bytes held, as a gap (memory limit).
+// Forgets them (memory limit): those of messages as a gap, open calls as at their own limit.
 void bb_dialog_drop_held(BbDialog *dialog);

@@ -11,18 +11,19 @@ typedef enum { CLOSED, EMPTY, DATAGRAMS, TALKING, N_LISTS } ListKind;
 
 typedef struct BbFlow BbFlow;
 struct BbFlow {
-    BbFlow *chain;                     // of the hash bucket
-    BbFlow *older, *newer;             // of its list
-    BbFlow *holds_older, *holds_newer; // of the flows that hold bytes, by when they began to
-    BbEndpoints endpoints;             // [0]: who sent the first packet
-    BbDialog *dialog;                  // NULL: no data yet, or closed
-    gint64 last_ns;
+    // What a look-up reads, in one cache line.
+    BbFlow *chain; // of the hash bucket
     guint32 hash;
-    guint32 held; // bytes held back
-    BbTransport transport;
-    ListKind list;
+    guint8 transport; // BbTransport
+    guint8 list;      // ListKind
     guint8 client;
     bool client_known;
+    BbEndpoints endpoints; // [0]: who sent the first packet
+    gint64 last_ns;
+    BbDialog *dialog;                  // NULL: no data yet, or closed
+    BbFlow *older, *newer;             // of its list
+    guint32 held;                      // bytes held back
+    BbFlow *holds_older, *holds_newer; // of the flows that hold bytes, by when they began to
     BbTcp tcp;
 };
 

@@ -2,6 +2,7 @@
 // In: a file that should be a capture. Out: its frames, or one clear sentence about what it is.
 #include "capture/savefile.h"
 
+#include "capture/pcap_records.h"
 #include "capture/pcapng.h"
 #include "capture/source_kind.h"
 #include "data/input.h"
@@ -31,7 +32,8 @@ struct BbSavefile {
     int position; // descriptor that shares the file's offset
     bool cut;
     guint64 packets;
-    pcap_t *pcap; // it or pcapng reads the file
+    pcap_t *pcap; // one of the three reads the file
+    BbPcapRecords *records;
     BbPcapng *pcapng;
     GArray *links; // as they come
     Link *link;    // that of the last frame
@@ -90,30 +92,35 @@ static void refuse(const char *name, const guint8 *head, gsize length, const cha
 
 // ---- opening ------------------------------------------------------------------------------------
 
-static FILE *open_stream(BbSavefile *file, const char *path, guint8 head[HEAD_BYTES],
-                         gsize *head_length, GError **error)
+static BbInput *open_input(BbSavefile *file, const char *path, guint8 head[HEAD_BYTES],
+                           gsize *head_length, GError **error)
 {
     g_autoptr(BbInput) input = bb_input_open(path, error);
     if (!input)
         return NULL;
     file->name = g_strdup(bb_input_name(input));
     *head_length = bb_input_peek(input, head, HEAD_BYTES);
-    if (*head_length == 0) {
-        const char *damage = bb_input_damage(input);
-        if (damage)
-            g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
-                        "%s: nothing could be read, fetch or make it again", damage);
-        else
-            g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
-                        "%s is empty: what should have written a capture to it did not",
-                        file->name);
+    file->position = fcntl(bb_input_descriptor(input), F_DUPFD_CLOEXEC, 0);
+    if (*head_length > 0)
+        return g_steal_pointer(&input);
+    const char *damage = bb_input_damage(input);
+    if (damage)
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
+                    "%s: nothing could be read, fetch or make it again", damage);
+    else
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
+                    "%s is empty: what should have written a capture to it did not", file->name);
+    return NULL;
+}
+
+static FILE *open_stream(BbSavefile *file, BbInput *input, GError **error)
+{
+    FILE *stream = bb_input_take_file(input, &file->damage, error);
+    if (!stream) {
+        bb_input_free(input);
         return NULL;
     }
-    file->position = fcntl(bb_input_descriptor(input), F_DUPFD_CLOEXEC, 0);
-    FILE *stream = bb_input_take_file(input, &file->damage, error);
-    if (!stream)
-        return NULL;
-    (void)g_steal_pointer(&input);
+    file->stdio_buffer = g_malloc(STDIO_BYTES);
     // Both make many small reads cheap; they fail only on streams in use.
     (void)setvbuf(stream, file->stdio_buffer, _IOFBF, STDIO_BYTES);
     (void)__fsetlocking(stream, FSETLOCKING_BYCALLER);
@@ -136,22 +143,34 @@ static bool add_link(BbSavefile *file, int type, GError **error)
     return !file->filter || link.usable;
 }
 
+static bool open_pcapng(BbSavefile *file, FILE *stream, const guint8 *head, gsize head_length,
+                        BbLoss *loss, GError **error)
+{
+    file->pcapng = bb_pcapng_new(stream, loss);
+    int link_type = bb_pcapng_first_link(file->pcapng);
+    const char *reason = bb_pcapng_reason(file->pcapng);
+    if (link_type < 0 && *reason)
+        refuse(file->name, head, head_length, file->damage ? file->damage : reason, error);
+    return link_type < 0 ? !*reason : add_link(file, link_type, error);
+}
+
 static bool open_form(BbSavefile *file, const char *path, BbLoss *loss, GError **error)
 {
     static const guint8 section[4] = {0x0a, 0x0d, 0x0d, 0x0a};
     guint8 head[HEAD_BYTES];
     gsize head_length = 0;
-    FILE *stream = open_stream(file, path, head, &head_length, error);
+    BbInput *input = open_input(file, path, head, &head_length, error);
+    if (!input)
+        return false;
+    if (bb_pcap_records_match(head, head_length)) {
+        file->records = bb_pcap_records_new(input);
+        return add_link(file, bb_pcap_records_link(file->records), error);
+    }
+    FILE *stream = open_stream(file, input, error);
     if (!stream)
         return false;
-    if (head_length >= sizeof section && memcmp(head, section, sizeof section) == 0) {
-        file->pcapng = bb_pcapng_new(stream, loss);
-        int link_type = bb_pcapng_first_link(file->pcapng);
-        const char *reason = bb_pcapng_reason(file->pcapng);
-        if (link_type < 0 && *reason)
-            refuse(file->name, head, head_length, file->damage ? file->damage : reason, error);
-        return link_type < 0 ? !*reason : add_link(file, link_type, error);
-    }
+    if (head_length >= sizeof section && memcmp(head, section, sizeof section) == 0)
+        return open_pcapng(file, stream, head, head_length, loss, error);
     char reason[PCAP_ERRBUF_SIZE] = "";
     file->pcap =
         pcap_fopen_offline_with_tstamp_precision(stream, PCAP_TSTAMP_PRECISION_NANO, reason);
@@ -168,7 +187,6 @@ BbSavefile *bb_savefile_open(const char *path, const char *filter, BbLoss *loss,
     BbSavefile *file = g_new0(BbSavefile, 1);
     file->filter = filter;
     file->warnings = warnings;
-    file->stdio_buffer = g_malloc(STDIO_BYTES);
     file->links = g_array_new(FALSE, FALSE, sizeof(Link));
     file->position = -1;
     if (!open_form(file, path, loss, error))
@@ -185,6 +203,7 @@ void bb_savefile_free(BbSavefile *file)
     g_array_unref(file->links);
     g_clear_pointer(&file->pcap, pcap_close);
     bb_pcapng_free(file->pcapng);
+    bb_pcap_records_free(file->records);
     if (file->position >= 0)
         close(file->position);
     g_free(file->damage);
@@ -198,6 +217,11 @@ void bb_savefile_free(BbSavefile *file)
 // The frame that comes next in the file, or whether that ended well.
 static bool read_frame(BbSavefile *file, BbFrame *frame)
 {
+    if (G_LIKELY(file->records)) {
+        BbPcapStatus status = bb_pcap_records_next(file->records, frame);
+        file->cut = status == BB_PCAP_BAD;
+        return status == BB_PCAP_FRAME;
+    }
     if (file->pcapng) {
         BbPcapngStatus status = bb_pcapng_next(file->pcapng, frame);
         file->cut = status == BB_PCAPNG_BAD;
@@ -248,9 +272,10 @@ char *bb_savefile_damage(const BbSavefile *file)
 {
     if (!file->cut && !file->damage)
         return NULL;
-    const char *reason = file->damage   ? file->damage
-                         : file->pcapng ? bb_pcapng_reason(file->pcapng)
-                                        : pcap_geterr(file->pcap);
+    const char *reason = file->damage    ? file->damage
+                         : file->records ? bb_pcap_records_reason(file->records)
+                         : file->pcapng  ? bb_pcapng_reason(file->pcapng)
+                                         : pcap_geterr(file->pcap);
     return g_strdup_printf("%s breaks off in packet %" G_GUINT64_FORMAT
                            " (%s); the packets before it are used",
                            file->name, file->packets + 1, reason);

@@ -93,7 +93,6 @@ void bb_stop_install(void)
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    signal(SIGPIPE, SIG_IGN); // a closed pipe is an error of the writer, with a message
 }
 
 bool bb_stop_requested(void)

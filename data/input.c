@@ -161,8 +161,7 @@ static gssize plain_some(BbInput *input, guint8 *buffer, gsize size, GError **er
     return got;
 }
 
-// Some bytes, as many as come without waiting twice; 0 only at the end.
-static gssize input_some(BbInput *input, guint8 *buffer, gsize size, GError **error)
+gssize bb_input_some(BbInput *input, void *buffer, gsize size, GError **error)
 {
     if (input->peeked_left > 0) {
         gsize count = MIN(size, input->peeked_left);
@@ -244,7 +243,7 @@ gssize bb_input_read(BbInput *input, void *buffer, gsize size, GError **error)
 {
     gsize got = 0;
     while (got < size) {
-        gssize some = input_some(input, (guint8 *)buffer + got, size - got, error);
+        gssize some = bb_input_some(input, (guint8 *)buffer + got, size - got, error);
         if (some < 0)
             return -1;
         if (some == 0)
@@ -262,7 +261,7 @@ gsize bb_input_peek(BbInput *input, void *buffer, gsize size)
         gsize got = 0;
         gssize some = 0;
         do {
-            some = input_some(input, more + got, size - got, &input->failure);
+            some = bb_input_some(input, more + got, size - got, &input->failure);
             got += (gsize)MAX(some, 0);
         } while (some > 0 && got < size);
         memcpy(input->peeked, more, got);
@@ -300,7 +299,7 @@ static ssize_t cookie_read(void *data, char *buffer, size_t size)
 {
     Cookie *cookie = data;
     BbInput *input = cookie->input;
-    gssize got = input_some(input, (guint8 *)buffer, size, NULL);
+    gssize got = bb_input_some(input, buffer, size, NULL);
     if (input->damage && cookie->damage && !*cookie->damage)
         *cookie->damage = g_strdup(input->damage);
     if (got < 0)

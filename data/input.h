@@ -18,6 +18,10 @@ void bb_input_free(BbInput *input);
 // was good before it has been delivered. Returns -1 with an error when the operating system fails.
 gssize bb_input_read(BbInput *input, void *buffer, gsize size, GError **error);
 
+// The same, but returns as soon as there is something: what a pipe holds is not waited for to
+// become more.
+gssize bb_input_some(BbInput *input, void *buffer, gsize size, GError **error);
+
 // Looks at the next bytes without taking them: up to size, at most 64. Returns how many there are.
 gsize bb_input_peek(BbInput *input, void *buffer, gsize size);
 

@@ -13,10 +13,10 @@ typedef struct BbCapture BbCapture;
 typedef struct BbCaptureOptions {
     guint max_connections; // connections and UDP address pairs remembered; beyond it the one that
                            // was silent for longest is ended and forgotten
-    gsize max_held_bytes; // bytes waiting for reassembly or for the rest of a header, in total
+    gsize max_held_bytes;  // bytes waiting for reassembly or for the rest of a header, in total
 } BbCaptureOptions;
 
-#define BB_CAPTURE_CONNECTIONS 131072u
+#define BB_CAPTURE_CONNECTIONS 65536u // 1 to 2 KB each
 #define BB_CAPTURE_HELD_BYTES (64u * 1024u * 1024u)
 
 BbCaptureOptions bb_capture_options_default(void);

@@ -450,6 +450,18 @@ static void finish(BbDialog *dialog, void *state)
     bb_postgres_request_clear(&pg->request);
 }
 
+static gsize held(const void *state)
+{
+    const BbPostgresStatements *statements = ((const Postgres *)state)->request.statements;
+    return statements ? bb_postgres_statements_held(statements) : 0;
+}
+
+// Their executions are labelled EXECUTE from now on.
+static void let_go(BbDialog *dialog, void *state)
+{
+    bb_postgres_request_clear(&((Postgres *)state)->request);
+}
+
 const BbDecoder bb_decoder_postgres = {
     .name = "postgresql",
     .tcp = true,
@@ -459,4 +471,6 @@ const BbDecoder bb_decoder_postgres = {
     .parse = parse,
     .gap = gap,
     .finish = finish,
+    .held = held,
+    .let_go = let_go,
 };

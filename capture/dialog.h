@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A dialog: what a client and a server say to each other over one TCP connection or one pair of UDP
 // endpoints, as a decoder sees it. It holds the open calls and pairs returns with them, never by
-// position alone: TCP's own sequence and acknowledgement numbers say which reply can belong to which
-// request, so that loss does not shift the pairs.
+// position alone: TCP's own sequence and acknowledgement numbers say which reply can belong to
+// which request, so that loss does not shift the pairs.
 #pragma once
 
 #include "capture/packet.h"
@@ -30,7 +30,7 @@ typedef struct BbView {
     const guint8 *data;
     gsize length;
     BbDirection direction;
-    bool closed;         // no more bytes follow
+    bool closed; // no more bytes follow
     bool datagram;
     gsize missing;       // datagram: bytes at its end that the snap length cut
     guint32 seq;         // TCP sequence number of data[0]
@@ -96,8 +96,8 @@ const BbOpenCall *bb_dialog_youngest(BbDialog *dialog);
 guint bb_dialog_open_calls(const BbDialog *dialog);
 
 // The call is answered by reply: the return message is written (after the call's, if that was not
-// written yet). call 0 or gone: an orphan return, written without id and counted. op of an orphan is
-// BB_NAME_NONE. status is a name: "ok", "error" or the protocol's own code.
+// written yet). call 0 or gone: an orphan return, written without id and counted. op of an orphan
+// is BB_NAME_NONE. status is a name: "ok", "error" or the protocol's own code.
 void bb_dialog_return(BbDialog *dialog, guint64 call, const BbPart *reply, guint32 status);
 
 // The call expects no return after all (noreply): written as a free message.

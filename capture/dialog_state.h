@@ -30,8 +30,8 @@ typedef struct BbSide {
     bool closed;
     bool had_gap;
     guint32 gap_end; // had_gap: sequence number behind the last missing bytes
-    bool gap_open; // bytes were missing: requests among them may still be waiting for replies
-    bool answered; // this side has answered a call; the answer ended before answered_seq
+    bool gap_open;   // bytes were missing: requests among them may still be waiting for replies
+    bool answered;   // this side has answered a call; the answer ended before answered_seq
     guint32 answered_seq;
     guint32 seq;  // of the first byte in the buffer, or of the next to come
     BbMark last;  // stamp and acknowledgement of the newest bytes

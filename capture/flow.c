@@ -9,6 +9,17 @@
 // Lists by what it costs to forget a flow; each in order of the last packet.
 typedef enum { CLOSED, EMPTY, DATAGRAMS, TALKING, N_LISTS } ListKind;
 
+// The last datagrams of either side, to know those again that the mirror shows twice.
+#define ECHOES 4u
+#define ECHO_NS (2 * G_GINT64_CONSTANT(1000000)) // both sightings lie this close together
+#define ECHO_BYTES 512u                          // of a datagram that are compared
+
+typedef struct Echoes {
+    guint64 hash[2][ECHOES];
+    gint64 time_ns[2][ECHOES];
+    guint8 next[2];
+} Echoes;
+
 typedef struct BbFlow BbFlow;
 struct BbFlow {
     // What a look-up reads, in one cache line.
@@ -24,7 +35,10 @@ struct BbFlow {
     BbFlow *older, *newer;             // of its list
     guint32 held;                      // bytes held back
     BbFlow *holds_older, *holds_newer; // of the flows that hold bytes, by when they began to
-    BbTcp tcp;
+    union {
+        BbTcp tcp;
+        Echoes echoes; // of a pair of UDP endpoints
+    };
 };
 
 typedef struct List {
@@ -181,7 +195,8 @@ static void finish_dialog(BbFlows *flows, BbFlow *flow)
 static void remove_flow(BbFlows *flows, BbFlow *flow)
 {
     finish_dialog(flows, flow);
-    bb_tcp_clear(&flow->tcp);
+    if (flow->transport == BB_TRANSPORT_TCP)
+        bb_tcp_clear(&flow->tcp);
     account(flows, flow);
     list_remove(&flows->lists[flow->list], flow);
     BbFlow **at = &flows->buckets[flow->hash & (flows->n_buckets - 1)];
@@ -204,13 +219,20 @@ static void expire(BbFlows *flows, gint64 now_ns)
         }
 }
 
+// Whether forgetting it is a loss. Of datagrams only a call that waits for its return is.
+static bool is_missed(const BbFlow *flow)
+{
+    return flow->list == TALKING ||
+           (flow->list == DATAGRAMS && flow->dialog && bb_dialog_open_calls(flow->dialog) > 0);
+}
+
 static void make_room(BbFlows *flows)
 {
     while (flows->count >= flows->max) {
         ListKind kind = CLOSED;
         while (!flows->lists[kind].oldest)
             kind++;
-        if (kind >= DATAGRAMS)
+        if (is_missed(flows->lists[kind].oldest))
             flows->loss->count[BB_EVICTED_CONNECTIONS]++;
         remove_flow(flows, flows->lists[kind].oldest);
     }
@@ -345,6 +367,44 @@ static void push_tcp(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *p
     }
 }
 
+static guint64 hash_datagram(const BbPacket *packet)
+{
+    guint64 hash = mix(packet->ip_id, packet->length), word = 0;
+    gsize most = MIN(packet->captured, ECHO_BYTES);
+    for (gsize at = 0; at < most; at += sizeof word) {
+        memcpy(&word, packet->payload + at, MIN(sizeof word, most - at));
+        hash = mix(hash, word);
+    }
+    return hash;
+}
+
+// Whether the same datagram (by its IP identification and content) passed a moment ago: a mirror of
+// both directions of a port, or of two ports, shows it twice. TCP tells by itself.
+static bool is_echo(Echoes *echoes, guint side, const BbPacket *packet)
+{
+    guint64 hash = hash_datagram(packet);
+    for (guint i = 0; i < ECHOES; i++)
+        if (echoes->hash[side][i] == hash &&
+            ABS(packet->time_ns - echoes->time_ns[side][i]) <= ECHO_NS)
+            return true;
+    guint8 *next = &echoes->next[side];
+    echoes->hash[side][*next] = hash;
+    echoes->time_ns[side][*next] = packet->time_ns;
+    *next = (guint8)((*next + 1) % ECHOES);
+    return false;
+}
+
+static void push_udp(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *packet)
+{
+    touch(flows, flow, DATAGRAMS);
+    if (!packet->captured)
+        return;
+    if (is_echo(&flow->echoes, side, packet))
+        flows->loss->count[BB_DATAGRAM_ECHOED]++;
+    else
+        feed_packet(flows, flow, side, packet);
+}
+
 // Bytes that wait longest are given up first when all together are too many.
 static void bound_held(BbFlows *flows)
 {
@@ -385,10 +445,8 @@ void bb_flows_push(BbFlows *flows, const BbPacket *packet)
     flow->last_ns = packet->time_ns;
     if (is_tcp)
         push_tcp(flows, flow, side, packet);
-    else if (packet->captured)
-        feed_packet(flows, flow, side, packet);
-    if (!is_tcp)
-        touch(flows, flow, DATAGRAMS);
+    else
+        push_udp(flows, flow, side, packet);
     account(flows, flow);
     if (G_UNLIKELY(flows->held > flows->max_held))
         bound_held(flows);

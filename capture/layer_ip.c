@@ -37,7 +37,7 @@ BbLayerId bb_layer_ipv4(BbWalk *walk)
     guint16 total = bb_cursor_be16(&header);
     if (total != 0 && total < size)
         return bb_walk_refuse(walk, BB_BAD_FRAME);
-    guint16 id = bb_cursor_be16(&header);
+    guint16 id = walk->packet->ip_id = bb_cursor_be16(&header);
     guint16 place = bb_cursor_be16(&header);
     bb_cursor_skip(&header, 1); // time to live
     guint8 protocol = bb_cursor_u8(&header);
@@ -66,6 +66,7 @@ BbLayerId bb_layer_ipv6(BbWalk *walk)
         return BB_LAYER_NONE;
     if (bb_cursor_be32(&header) >> 28 != 6)
         return bb_walk_refuse(walk, BB_BAD_FRAME);
+    walk->packet->ip_id = 0;
     guint16 length = bb_cursor_be16(&header);
     guint8 next = bb_cursor_u8(&header);
     // Length 0 and hop-by-hop options: a jumbogram (RFC 2675). Without them: as in IPv4, TSO.

@@ -40,13 +40,14 @@
     X(BB_MESSAGE_LIMIT, "message_limit", "streams whose message headers exceed the limit", true)   \
     X(BB_PENDING_LIMIT, "pending_limit", "open calls forgotten at the limit per connection", true) \
     X(BB_LABEL_LIMIT, "label_limit", "operation labels replaced by * at the limit", true)          \
-    X(BB_NAMES_UNLEARNED, "names_unlearned", "names in DNS answers ignored at the limit", false)    \
-    X(BB_NODES_MERGED, "nodes_merged", "connections whose host is called * at the limit", true)     \
+    X(BB_NAMES_UNLEARNED, "names_unlearned", "names in DNS answers ignored at the limit", false)   \
+    X(BB_NODES_MERGED, "nodes_merged", "connections whose host is called * at the limit", true)    \
     X(BB_CALLS, "calls", "calls", false)                                                           \
     X(BB_RETURNS, "returns", "returns", false)                                                     \
     X(BB_FREES, "free_messages", "free messages", false)                                           \
     X(BB_CALLS_UNRETURNED, "calls_unreturned", "calls whose return was not seen", true)            \
     X(BB_RETURNS_ORPHANED, "returns_orphaned", "returns whose call was not seen", true)            \
+    X(BB_DATAGRAM_ECHOED, "udp_mirrored_twice", "UDP datagrams seen again at once", false)         \
     X(BB_DATAGRAM_REPEATED, "requests_repeated", "retries of a request that was still open",       \
       false)                                                                                       \
     X(BB_KERNEL_RECEIVED, "kernel_received", "packets that passed the filter in the kernel",       \

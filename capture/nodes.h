@@ -13,7 +13,7 @@ typedef struct BbNodes BbNodes;
 #define BB_NODES_LEARNED 65536u
 // Nodes that go by their bare address, and again names with a port: of nodes beyond it all go by
 // the one name BB_NODES_OTHER, and are counted, so that a scan of the net cannot eat the memory.
-#define BB_NODES_NAMED 1048576u
+#define BB_NODES_NAMED 262144u
 #define BB_NODES_OTHER "*"
 
 // names is lent. With endpoints a server that has no name of its own (an address with port in the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What travels inside capture/: a frame as a source gives it, and the packet that the layers found in
-// it. Both are lent until the next one is read.
+// What travels inside capture/: a frame as a source gives it, and the packet that the layers found
+// in it. Both are lent until the next one is read.
 #pragma once
 
 #include "capture/address.h"
@@ -29,8 +29,9 @@ typedef struct BbPacket {
     guint16 source_port, target_port;
     BbTransport transport;
     guint8 tcp_flags;
-    guint32 seq, ack;      // TCP only
+    guint32 seq, ack; // TCP only
+    guint16 ip_id;    // identification of the IPv4 header (RFC 6864); 0 for IPv6
     const guint8 *payload;
-    guint32 captured;      // bytes at payload
-    guint32 length;        // bytes of payload on the wire; more than captured where snaplen cut
+    guint32 captured; // bytes at payload
+    guint32 length;   // bytes of payload on the wire; more than captured where snaplen cut
 } BbPacket;

@@ -88,3 +88,9 @@ guint bb_postgres_statements_count(const BbPostgresStatements *statements)
 {
     return g_hash_table_size(statements->by_name);
 }
+
+gsize bb_postgres_statements_held(const BbPostgresStatements *statements)
+{
+    const gsize each = sizeof(Statement) + 4 * sizeof(gpointer); // with its share of the table
+    return sizeof *statements + bb_postgres_statements_count(statements) * each;
+}

@@ -22,3 +22,5 @@ void bb_postgres_statements_remove(BbPostgresStatements *statements, const char 
 guint32 bb_postgres_statements_get(const BbPostgresStatements *statements, const char *name,
                                    gsize length);
 guint bb_postgres_statements_count(const BbPostgresStatements *statements);
+// Bytes that they take.
+gsize bb_postgres_statements_held(const BbPostgresStatements *statements);

@@ -57,7 +57,7 @@ static void explain_failure(pcap_t *pcap, const char *interface, int status, GEr
         g_set_error(
             error, G_FILE_ERROR, G_FILE_ERROR_PERM,
             "no permission to capture on interface %s (it takes CAP_NET_RAW): run with sudo, "
-            "or allow the program once with setcap cap_net_raw+ep",
+            "or allow it once with setcap cap_net_raw+ep PROGRAM",
             interface);
     } else if (status == PCAP_ERROR_IFACE_NOT_UP) {
         g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_IO, "interface %s is down: ip link set %s up",

@@ -335,11 +335,12 @@ static bool next_gap(BbTcp *tcp, guint side, BbTcpEvent *event, BbLoss *loss)
 
 bool bb_tcp_next(BbTcp *tcp, BbTcpEvent *event, BbLoss *loss)
 {
+    g_clear_pointer(&tcp->lent, g_free);
     if (tcp->cut_bytes) {
         guint32 bytes = tcp->cut_bytes;
         tcp->cut_bytes = 0;
         *event = gap_event(tcp->cut_side, &tcp->stream[tcp->cut_side], bytes);
-        goto gap;
+        return true; // counted as a cut payload, not as a hole
     }
     if (G_LIKELY(!tcp->stream[0].held && !tcp->stream[1].held))
         return false;
@@ -349,11 +350,10 @@ bool bb_tcp_next(BbTcp *tcp, BbTcpEvent *event, BbLoss *loss)
         return bb_tcp_next(tcp, event, loss);
     if (!next_gap(tcp, 0, event, loss) && !next_gap(tcp, 1, event, loss))
         return false;
-    if (event->kind != BB_TCP_GAP)
-        return true;
-gap:
-    loss->count[BB_TCP_GAPS]++;
-    loss->count[BB_TCP_GAP_BYTES] += event->length;
+    if (event->kind == BB_TCP_GAP) {
+        loss->count[BB_TCP_GAPS]++;
+        loss->count[BB_TCP_GAP_BYTES] += event->length;
+    }
     return true;
 }
 

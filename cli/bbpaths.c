@@ -140,7 +140,8 @@ static int check_nesting(Options *o)
         return bb_say_usage(program, "--skew-window '%s' is no duration: 30ms", o->window);
     if (!(o->overlap >= 0 && o->same >= 0 && o->any >= 0 && o->smoothing >= 0 &&
           o->overlap + o->same + o->any <= 1000 && o->smoothing <= 100))
-        return bb_say_usage(program, "a penalty or --smoothing is out of range");
+        return bb_say_usage(program,
+                            "penalties go from 0 to 1000 in all, --smoothing from 0 to 100");
     o->nesting.overlap_penalty = o->overlap;
     o->nesting.same_penalty = o->same;
     o->nesting.any_penalty = o->any;
@@ -157,7 +158,7 @@ static int check_view(Options *o)
     if (o->sort && !parse_sort(o->sort, &o->view.sort))
         return bb_say_usage(program, "--sort takes: total, count, mean");
     if (o->min_count < 0)
-        return bb_say_usage(program, "--min-count is out of range");
+        return bb_say_usage(program, "--min-count takes a number that is not negative");
     o->view.min_count = (guint64)o->min_count;
     bool to_stdout = !o->out || strcmp(o->out, "-") == 0;
     if (to_stdout && o->instances && strcmp(o->instances, "-") == 0)

@@ -69,7 +69,7 @@ static int parse_options(Options *o, int argc, char **argv)
         {"no-promiscuous", 'p', 0, G_OPTION_ARG_NONE, &o->no_promiscuous,
          "Live: only packets that are for this host", NULL},
         {"max-connections", 0, 0, G_OPTION_ARG_INT, &o->max_connections,
-         "Connections remembered at once (default: 131072)", "N"},
+         "Connections remembered at once (default: 65536)", "N"},
         {"max-held", 0, 0, G_OPTION_ARG_STRING, &o->held,
          "Bytes that may wait for reassembly (default: 64M)", "SIZE"},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &o->quiet, "No progress and no summary", NULL},
@@ -86,9 +86,12 @@ static int parse_options(Options *o, int argc, char **argv)
         return bb_say_usage(program, "give either -i INTERFACE or -r FILE");
     if (o->node && strcmp(o->node, "host") != 0 && strcmp(o->node, "endpoint") != 0)
         return bb_say_usage(program, "--node is host or endpoint, not '%s'", o->node);
-    if (o->packets < 0 || o->seconds < 0 || o->max_connections <= 0 || o->snaplen <= 0 ||
-        o->snaplen > BB_SOURCE_SNAPLEN)
-        return bb_say_usage(program, "a number is out of range");
+    if (o->packets < 0 || o->seconds < 0)
+        return bb_say_usage(program, "-c and -G take a number that is not negative");
+    if (o->max_connections <= 0)
+        return bb_say_usage(program, "--max-connections takes a number from 1 on");
+    if (o->snaplen <= 0 || o->snaplen > BB_SOURCE_SNAPLEN)
+        return bb_say_usage(program, "-s takes a number from 1 to %d", BB_SOURCE_SNAPLEN);
     if (o->buffer && (!bb_parse_size(o->buffer, &o->buffer_bytes) || !o->buffer_bytes ||
                       o->buffer_bytes > G_MAXINT))
         return bb_say_usage(program, "--buffer '%s' is no size: 64M, for example", o->buffer);

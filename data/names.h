@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Interned strings: every node name, operation label, status and protocol name of a run is a small
 // integer after it was seen once. One table serves one run; integers of different tables never mix.
-// One thread interns. Others may look up the text of names that were handed to them by something that
-// orders memory (a queue, a lock), while it goes on.
+// One thread interns. Others may look up the text of names that were handed to them by something
+// that orders memory (a queue, a lock), while it goes on.
 #pragma once
 
 #include <glib.h>

@@ -421,7 +421,7 @@ static const Scenario scenarios[] = {
     {"paths", paths, 1000000, BB_LABEL_LIMIT, 900000},
     {"hosts", hosts, 1000000, BB_LABEL_LIMIT, 900000},
     {"answers", answers, 1000000, BB_RETURNS_ORPHANED, 1000000},
-    {"udp_scan", udp_scan, 1000000, BB_EVICTED_CONNECTIONS, 800000},
+    {"udp_scan", udp_scan, 1000000, BB_FREES, 1000000},
     {"fragments", fragments, 1000000, BB_FRAGMENT_LOST, 400000},
     {"tiny_fragments", tiny_fragments, 1000000, BB_FRAGMENT_LOST, 100},
 };

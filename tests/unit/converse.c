@@ -18,7 +18,8 @@ struct Converse {
     gsize segment;
     guint32 next[2]; // sequence number to send next, by direction
     guint16 server_port;
-    bool udp;
+    guint16 ip_id;
+    bool udp, twice;
 };
 
 static bool keep(const BbMessage *message, gpointer user, GError **error)
@@ -61,6 +62,7 @@ static void send_packet(Converse *c, BbDirection direction, guint8 flags, const 
         .tcp_flags = flags,
         .seq = c->next[direction],
         .ack = c->next[bb_direction_other(direction)],
+        .ip_id = ++c->ip_id,
         .payload = bytes,
         .captured = (guint32)length,
         .length = (guint32)length,
@@ -71,7 +73,13 @@ static void send_packet(Converse *c, BbDirection direction, guint8 flags, const 
         return;
     g_autofree guint8 *copy = g_memdup2(bytes, length); // so that reads past it are caught
     packet.payload = copy;
-    g_assert(bb_capture_packet(c->capture, &packet, NULL));
+    for (guint i = 0; i <= c->twice; i++)
+        g_assert(bb_capture_packet(c->capture, &packet, NULL));
+}
+
+void converse_mirror_twice(Converse *c)
+{
+    c->twice = true;
 }
 
 Converse *converse_tcp_midstream(guint16 server_port)

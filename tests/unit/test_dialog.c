@@ -171,7 +171,35 @@ START_TEST(a_deep_pipeline_keeps_its_pairs)
 }
 END_TEST
 
-TEST_MAIN("dialog", a_deep_pipeline_keeps_its_pairs, turns_are_calls, greeting_is_free,
-          one_way_is_free, unanswered_call_is_kept, lost_reply_does_not_shift,
+static void talk_mirrored(Converse *c)
+{
+    converse_mirror_twice(c);
+    converse_text(c, up, "\x01one");
+    converse_text(c, down, "\x02reply");
+    converse_text(c, up, "\x01one");
+    converse_text(c, down, "\x02reply");
+}
+
+START_TEST(mirrored_twice_counts_once)
+{
+    g_autoptr(Converse) tcp = converse_tcp(9999);
+    talk_mirrored(tcp);
+    ck_assert_str_eq(converse_result(tcp), "CALL 1 tcp - 4\n"
+                                           "RET 1 tcp ok 6\n"
+                                           "CALL 2 tcp - 4\n"
+                                           "RET 2 tcp ok 6\n");
+    ck_assert_uint_eq(converse_loss(tcp, BB_TCP_RETRANSMITTED), 4);
+    g_autoptr(Converse) udp = converse_udp(9999);
+    talk_mirrored(udp);
+    ck_assert_str_eq(converse_result(udp), "CALL 1 udp - 4\n"
+                                           "RET 1 udp ok 6\n"
+                                           "CALL 2 udp - 4\n"
+                                           "RET 2 udp ok 6\n");
+    ck_assert_uint_eq(converse_loss(udp, BB_DATAGRAM_ECHOED), 4);
+}
+END_TEST
+
+TEST_MAIN("dialog", mirrored_twice_counts_once, a_deep_pipeline_keeps_its_pairs, turns_are_calls,
+          greeting_is_free, one_way_is_free, unanswered_call_is_kept, lost_reply_does_not_shift,
           lost_request_leaves_an_orphan, midstream_is_joined,
           malformed_request_is_known_by_its_reply, tail_of_a_request_is_not_known_by_its_reply)

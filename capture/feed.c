@@ -262,8 +262,10 @@ static void keep_rest(BbSide *side, const BbView *view, const BbMark *marks)
         side->buffered = side->n_marks = 0;
         return;
     }
-    memmove(side->buffer, view->data, view->length);
-    memmove(side->marks, marks, view->n_marks * sizeof *marks);
+    if (view->data != side->buffer) {
+        memmove(side->buffer, view->data, view->length);
+        memmove(side->marks, marks, view->n_marks * sizeof *marks);
+    }
     side->buffered = (guint32)view->length;
     side->n_marks = (guint16)view->n_marks;
 }

@@ -337,7 +337,9 @@ static void label_statement(Label *label, BbSqlLexer *lexer)
 
 gsize bb_label_sql(char *out, const guint8 *sql, gsize length)
 {
-    const guint8 *nul = length ? memchr(sql, 0, MIN(length, SCAN_MAX)) : NULL;
+    if (length == 0)
+        sql = (const guint8 *)""; // sql may be NULL then
+    const guint8 *nul = memchr(sql, 0, MIN(length, SCAN_MAX));
     BbSqlLexer lexer = {.at = sql, .end = nul ? nul : sql + MIN(length, SCAN_MAX)};
     Label label = {.out = out};
     label_statement(&label, &lexer);

@@ -29,10 +29,11 @@ static bool keep(const BbMessage *message, gpointer user, GError **error)
     return true;
 }
 
-static Converse *converse_new(guint16 server_port, bool udp)
+static Converse *converse_new(guint16 server_port, bool udp, gsize max_held_bytes)
 {
     Converse *c = g_new0(Converse, 1);
     BbCaptureOptions options = bb_capture_options_default();
+    options.max_held_bytes = max_held_bytes;
     c->names = bb_names_new();
     c->nodes = bb_nodes_new(c->names, false);
     c->capture = bb_capture_new(&options, c->names, c->nodes, &c->loss, keep, c);
@@ -84,17 +85,22 @@ void converse_mirror_twice(Converse *c)
 
 Converse *converse_tcp_midstream(guint16 server_port)
 {
-    return converse_new(server_port, false);
+    return converse_new(server_port, false, BB_CAPTURE_HELD_BYTES);
 }
 
 Converse *converse_udp(guint16 server_port)
 {
-    return converse_new(server_port, true);
+    return converse_new(server_port, true, BB_CAPTURE_HELD_BYTES);
 }
 
 Converse *converse_tcp(guint16 server_port)
 {
-    Converse *c = converse_new(server_port, false);
+    return converse_tcp_held(server_port, BB_CAPTURE_HELD_BYTES);
+}
+
+Converse *converse_tcp_held(guint16 server_port, gsize max_held_bytes)
+{
+    Converse *c = converse_new(server_port, false, max_held_bytes);
     c->now_ns = START_NS - 3 * MS;
     send_packet(c, BB_TO_SERVER, BB_TCP_SYN, NULL, 0, true);
     send_packet(c, BB_TO_CLIENT, BB_TCP_SYN | BB_TCP_ACK, NULL, 0, true);

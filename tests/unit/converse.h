@@ -13,6 +13,9 @@ Converse *converse_udp(guint16 server_port);
 // TCP joined in the middle: no handshake is seen.
 Converse *converse_tcp_midstream(guint16 server_port);
 
+// TCP where the capture may hold only so many bytes.
+Converse *converse_tcp_held(guint16 server_port, gsize max_held_bytes);
+
 // From now on TCP segments hold at most this many bytes (default 1460). Tests run every script
 // whole and with 1 byte a segment: the result must be the same but for times.
 void converse_segment_size(Converse *converse, gsize bytes);

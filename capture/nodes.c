@@ -202,6 +202,13 @@ void bb_nodes_learn(BbNodes *nodes, const BbAddress *address, const char *text)
         insert(nodes->learned, &key, bb_names_intern(nodes->names, name));
 }
 
+void bb_nodes_begin_again(BbNodes *nodes)
+{
+    g_hash_table_remove_all(nodes->hosts);
+    g_hash_table_remove_all(nodes->with_ports);
+    nodes->others = 0;
+}
+
 // ---- what a node is called ----------------------------------------------------------------------
 
 // Longest prefix of the file that holds address, an address alone being the longest. IPv4 addresses

@@ -31,6 +31,10 @@ bool bb_nodes_load(BbNodes *nodes, const char *path, GError **error);
 // first name learned stays; nodes named before keep their name.
 void bb_nodes_learn(BbNodes *nodes, const BbAddress *address, const char *name);
 
+// Forgets which node goes by which name, but not the names learned: what was named before it was
+// learned can be named anew. For input that is read a second time.
+void bb_nodes_begin_again(BbNodes *nodes);
+
 // The name of the node at address. server: it is the one that is called, at this port. Meant to be
 // asked once a connection.
 guint32 bb_nodes_name(BbNodes *nodes, const BbAddress *address, guint16 port, bool server);

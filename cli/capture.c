@@ -304,6 +304,7 @@ static void learn_names(Job *job)
             (void)bb_capture_frame(capture, &frame, NULL);
     } while (status != BB_SOURCE_END && !bb_stop_requested());
     (void)bb_capture_finish(capture, NULL);
+    bb_nodes_begin_again(job->nodes);
     job->loss = (BbLoss){0};
 }
 
@@ -360,6 +361,16 @@ static bool finish(Job *job, GError **error)
     return bb_trace_writer_finish(job->writer, job->counters, error);
 }
 
+// Losses; at an interface also what the kernel says of them, were it nothing; all by --verbose.
+static bool is_told(const Job *job, BbLossKind kind)
+{
+    bool kernel =
+        kind == BB_KERNEL_RECEIVED || kind == BB_KERNEL_DROPPED || kind == BB_INTERFACE_DROPPED;
+    if (job->options->interface && kernel)
+        return true;
+    return job->loss.count[kind] && (bb_loss_is_loss(kind) || job->options->verbose);
+}
+
 static void say_summary(const Job *job)
 {
     const guint64 *count = job->loss.count;
@@ -372,7 +383,7 @@ static void say_summary(const Job *job)
     bb_say("%s packets in %.3f s: %s calls, %s returns, %s free messages", frames, seconds, calls,
            returns, frees);
     for (guint kind = 0; kind < BB_LOSS_COUNT; kind++) {
-        if (!count[kind] || !(bb_loss_is_loss(kind) || job->options->verbose))
+        if (!is_told(job, kind))
             continue;
         g_autofree char *number = bb_number(count[kind]);
         bb_say("%12s  %s (%s)", number, bb_loss_meaning(kind), bb_loss_name(kind));

@@ -33,7 +33,8 @@ enum {
 struct BbMatcher {
     BbCall *calls;
     guint8 *sides; // of calls
-    guint32 *next; // of calls: the chain of their key
+    guint32 *next; // of calls: the chain of their key,
+    guint32 *back; // and back; NULL unless two_sided, where others than the first may leave it
     guint32 count, capacity;
     BbOpenings openings;
     GArray *early; // of BbCall: returns without call so far, with no call times
@@ -50,6 +51,7 @@ BbMatcher *bb_matcher_new(guint32 capacity, bool two_sided)
     matcher->calls = g_new(BbCall, capacity);
     matcher->sides = g_new(guint8, capacity);
     matcher->next = g_new(guint32, capacity);
+    matcher->back = two_sided ? g_new(guint32, capacity) : NULL;
     matcher->early = g_array_new(FALSE, FALSE, sizeof(BbCall));
     matcher->early_sides = g_byte_array_new();
     bb_openings_init(&matcher->openings);
@@ -63,6 +65,7 @@ void bb_matcher_free(BbMatcher *matcher)
     g_free(matcher->calls);
     g_free(matcher->sides);
     g_free(matcher->next);
+    g_free(matcher->back);
     g_array_unref(matcher->early);
     g_byte_array_unref(matcher->early_sides);
     bb_openings_clear(&matcher->openings);
@@ -141,14 +144,42 @@ static BbCall blank(const BbOpeningKey *key)
                     .callee = key->callee};
 }
 
-static void unlink_call(BbMatcher *matcher, BbOpening *entry, guint32 previous, guint32 call)
+static void link_call(BbMatcher *matcher, BbOpening *entry, guint32 call)
 {
-    if (previous == NONE)
-        entry->first = matcher->next[call];
+    matcher->next[call] = NONE;
+    if (matcher->back)
+        matcher->back[call] = entry->last;
+    if (entry->first == NONE)
+        entry->first = call;
     else
-        matcher->next[previous] = matcher->next[call];
-    if (entry->last == call)
+        matcher->next[entry->last] = call;
+    entry->last = call;
+    for (guint way = 0; way < BB_OPENING_WAYS; way++)
+        if (entry->lacking[way] == NONE)
+            entry->lacking[way] = call;
+}
+
+static void unlink_call(BbMatcher *matcher, BbOpening *entry, guint32 call)
+{
+    guint32 next = matcher->next[call], previous = NONE;
+    if (matcher->back)
+        previous = matcher->back[call];
+    if (previous == NONE)
+        entry->first = next;
+    else
+        matcher->next[previous] = next;
+    if (next == NONE)
         entry->last = previous;
+    else if (matcher->back)
+        matcher->back[next] = previous;
+    for (guint way = 0; way < BB_OPENING_WAYS; way++)
+        if (entry->lacking[way] == call)
+            entry->lacking[way] = next;
+}
+
+static bool is_answered(const BbMatcher *matcher, guint32 call)
+{
+    return (matcher->sides[call] & RETURN_SIDES) != 0;
 }
 
 static bool may_join(const BbMatcher *matcher, guint32 index, guint8 sides, gint64 time_ns)
@@ -160,41 +191,39 @@ static bool may_join(const BbMatcher *matcher, guint32 index, guint8 sides, gint
     return answered_ns == BB_TIME_NONE || bb_time_between(answered_ns, time_ns) <= JOIN_MAX_NS;
 }
 
-// The first call of the chain with none of sides; *previous is the one before it.
-static guint32 find_lacking(const BbMatcher *matcher, const BbOpening *entry, guint8 sides,
-                            gint64 time_ns, guint32 *previous)
+// The first call of the chain with none of sides. A call that may not be joined now never may: it
+// only gains sides, and the feed is in order of time. So each search goes on where the last ended.
+static guint32 find_lacking(const BbMatcher *matcher, BbOpening *entry, guint8 sides,
+                            gint64 time_ns)
 {
-    *previous = NONE;
-    guint32 call = entry->first;
-    while (call != NONE && !may_join(matcher, call, sides, time_ns)) {
-        *previous = call;
-        call = matcher->next[call];
-    }
-    return call;
+    bool is_return = (sides & RETURN_SIDES) != 0;
+    guint32 *call = &entry->lacking[is_return ? 2 + sides / RETURN_SENT : sides - CALL_SENT];
+    while (*call != NONE && !may_join(matcher, *call, sides, time_ns))
+        *call = matcher->next[*call];
+    return *call;
 }
 
-static void unlink_if_complete(BbMatcher *matcher, BbOpening *entry, guint32 previous, guint32 call)
+static void unlink_if_complete(BbMatcher *matcher, BbOpening *entry, guint32 call)
 {
     if (matcher->sides[call] == (CALL_SIDES | RETURN_SIDES))
-        unlink_call(matcher, entry, previous, call);
+        unlink_call(matcher, entry, call);
 }
 
 // A key that is used again has no more to wait for. Without ids calls overlap, and only the number
-// of answered calls is bounded.
+// of answered calls is bounded. They are the first of the chain: returns go to the first that lacks
+// one.
 static void forget_answered(BbMatcher *matcher, BbOpening *entry)
 {
     guint answered = 0;
-    guint32 previous = NONE;
     bool has_id = bb_id_is_known(entry->key.id);
-    for (guint32 call = entry->first; call != NONE; call = matcher->next[call]) {
-        if ((matcher->sides[call] & RETURN_SIDES) != 0 && has_id)
-            unlink_call(matcher, entry, previous, call);
-        else
-            previous = call;
-        answered += (matcher->sides[call] & RETURN_SIDES) != 0;
+    for (guint32 call = entry->first; call != NONE && is_answered(matcher, call);
+         call = matcher->next[call]) {
+        if (has_id)
+            unlink_call(matcher, entry, call);
+        answered++;
     }
     if (!has_id && answered > ANSWERED_MAX)
-        unlink_call(matcher, entry, NONE, entry->first);
+        unlink_call(matcher, entry, entry->first);
 }
 
 static void open_call(BbMatcher *matcher, BbOpening *entry, const BbSighting *sighting,
@@ -207,12 +236,7 @@ static void open_call(BbMatcher *matcher, BbOpening *entry, const BbSighting *si
     matcher->calls[call] = blank(&entry->key);
     fill_call(&matcher->calls[call], sighting);
     matcher->sides[call] = sides;
-    matcher->next[call] = NONE;
-    if (entry->first == NONE)
-        entry->first = call;
-    else
-        matcher->next[entry->last] = call;
-    entry->last = call;
+    link_call(matcher, entry, call);
     if (entry->early != NONE && entry->early_call == NONE)
         entry->early_call = call;
 }
@@ -220,17 +244,17 @@ static void open_call(BbMatcher *matcher, BbOpening *entry, const BbSighting *si
 static void feed_call(BbMatcher *matcher, const BbOpeningKey *key, const BbSighting *sighting)
 {
     guint8 sides = sides_of(matcher, sighting);
-    guint32 call = NONE, previous;
+    guint32 call = NONE;
     BbOpening *entry = bb_openings_add(&matcher->openings, key);
     if (matcher->two_sided)
-        call = find_lacking(matcher, entry, sides, bb_sighting_time(sighting), &previous);
+        call = find_lacking(matcher, entry, sides, bb_sighting_time(sighting));
     if (call == NONE) {
         open_call(matcher, entry, sighting, sides);
         return;
     }
     fill_call(&matcher->calls[call], sighting);
     matcher->sides[call] |= sides;
-    unlink_if_complete(matcher, entry, previous, call);
+    unlink_if_complete(matcher, entry, call);
     bb_openings_drop_empty(&matcher->openings, entry);
 }
 
@@ -275,9 +299,9 @@ static void feed_return(BbMatcher *matcher, const BbOpeningKey *key, const BbSig
 {
     guint8 sides = sides_of(matcher, sighting);
     BbOpening *entry = bb_openings_find(&matcher->openings, key);
-    guint32 call = NONE, previous = NONE;
+    guint32 call = NONE;
     if (entry)
-        call = find_lacking(matcher, entry, sides, bb_sighting_time(sighting), &previous);
+        call = find_lacking(matcher, entry, sides, bb_sighting_time(sighting));
     if (call == NONE) {
         keep_early(matcher, key, sighting, sides);
         return;
@@ -285,7 +309,7 @@ static void feed_return(BbMatcher *matcher, const BbOpeningKey *key, const BbSig
     fill_return(&matcher->calls[call], sighting);
     matcher->sides[call] |= sides;
     settle_early(matcher, entry, call);
-    unlink_if_complete(matcher, entry, previous, call);
+    unlink_if_complete(matcher, entry, call);
     bb_openings_drop_empty(&matcher->openings, entry);
 }
 

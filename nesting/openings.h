@@ -12,12 +12,18 @@ typedef struct BbOpeningKey {
     guint32 caller, callee;
 } BbOpeningKey;
 
+// Ways in which a message is sighted: a call or a return; at its sender, its receiver, or both.
+#define BB_OPENING_WAYS 6
+
 // A slot is free when it holds neither calls nor a return.
 typedef struct BbOpening {
     BbOpeningKey key;
-    guint32 first, last; // chain of calls in order of time
-    guint32 early;       // a return that came before its call; an index of the owner's
-    guint32 early_call;  // the call that came next after it
+    guint32 first, last;              // chain of calls in order of time
+    guint32 lacking[BB_OPENING_WAYS]; // no call of the chain before it waits for such a sighting;
+                                      // BB_OPENING_NONE: no call at all does
+    guint32 early;                    // a return that came before its call; an index of the
+                                      // owner's
+    guint32 early_call;               // the call that came next after it
 } BbOpening;
 
 typedef struct BbOpenings {

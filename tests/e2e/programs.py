@@ -10,6 +10,7 @@ import lzma
 import os
 import re
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -226,6 +227,58 @@ class Capture(Programs):
         self.assertIn(b"messages", out)
 
 
+def frame(source, target, protocol, transport):
+    """Ethernet and IPv4 around a TCP or UDP packet."""
+    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(transport), 1, 0, 64, protocol, 0,
+                     bytes(map(int, source.split("."))), bytes(map(int, target.split("."))))
+    return b"\0" * 12 + b"\x08\0" + ip + transport
+
+
+def pcap(frames):
+    out = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)
+    for number, data in enumerate(frames):
+        out += struct.pack("<IIII", 1000, number * 1000000, len(data), len(data)) + data
+    return out
+
+
+def udp(source_port, target_port, payload):
+    return struct.pack(">HHHH", source_port, target_port, 8 + len(payload), 0) + payload
+
+
+def tcp(source_port, target_port, seq, ack, payload):
+    return struct.pack(">HHIIBBHHH", source_port, target_port, seq, ack, 0x50, 0x18, 1000, 0, 0) + payload
+
+
+class Names(Programs):
+    """A connection to 10.0.0.9, and only behind it the DNS answer that calls it db.example.com."""
+
+    def capture(self):
+        question = b"\x02db\x07example\x03com\0\0\x01\0\x01"
+        query = struct.pack(">HHHHHH", 7, 0x0100, 1, 0, 0, 0) + question
+        answer = (struct.pack(">HHHHHH", 7, 0x8180, 1, 1, 0, 0) + question +
+                  b"\xc0\x0c\0\x01\0\x01\0\0\0\x3c\0\x04" + bytes([10, 0, 0, 9]))
+        request, reply = b"GET / HTTP/1.1\r\n\r\n", b"HTTP/1.1 204 No Content\r\n\r\n"
+        return pcap([
+            frame("10.0.0.1", "10.0.0.9", 6, tcp(40000, 80, 1, 1, request)),
+            frame("10.0.0.9", "10.0.0.1", 6, tcp(80, 40000, 1, 1 + len(request), reply)),
+            frame("10.0.0.1", "10.0.0.2", 17, udp(5000, 53, query)),
+            frame("10.0.0.2", "10.0.0.1", 17, udp(53, 5000, answer)),
+        ])
+
+    def test_files_are_read_twice_for_names(self):
+        path = self.path("dns.pcap", self.capture())
+        out, _ = run(BBTRACE, "capture", "-q", "-r", path)
+        self.assertIn(b" 10.0.0.1 10.0.0.9 ", out)
+        out, _ = run(BBTRACE, "capture", "-q", "-r", path, "--names-from-dns")
+        self.assertIn(b" 10.0.0.1 db.example.com ", out)
+        self.assertNotIn(b" 10.0.0.9 ", out)
+
+    def test_a_pipe_is_not_and_says_so(self):
+        out, err = run(BBTRACE, "capture", "-r", "-", "--names-from-dns", data=self.capture())
+        self.assertIn(b" 10.0.0.1 10.0.0.9 ", out)
+        self.assertIn("read only once", err)
+
+
 class Traces(Programs):
     def test_text_to_bbt_and_back(self):
         text = self.path("t.txt", TEXT.encode())
@@ -344,6 +397,20 @@ class Paths(Programs):
         out, _ = run(BBPATHS, "--format", "json", "--sort", "mean", trace)
         means = [p["mean_latency_s"] for p in json.loads(out)["patterns"]]
         self.assertEqual(means, sorted(means, reverse=True))
+
+    def test_the_slow_service_is_slow_below_one_caller_only(self):
+        trace = self.path("slow.bbt")
+        run(BBTRACE, "capture", "-q", "-r", f"{SAMPLES}/shop-slowauth.pcap.xz", "--names", HOSTS, "-w", trace)
+        out, _ = run(BBPATHS, "--format", "json", "--sort", "count", "--top", "8", trace)
+        means = {"app1": [], "app2": []}
+        for pattern in json.loads(out)["patterns"]:
+            balancer = pattern["root"]["calls"][0]
+            for server in balancer["calls"]:
+                means[server["node"]] += [call["latency_s"]["mean"] for call in server["calls"]
+                                          if call["node"] == "auth"]
+        self.assertGreaterEqual(min(map(len, means.values())), 3)
+        self.assertLess(max(means["app1"]), 0.002)
+        self.assertTrue(all(0.050 < mean < 0.052 for mean in means["app2"]), means)
 
     def test_labels_can_be_left_out(self):
         trace = self.trace()

@@ -243,6 +243,20 @@ START_TEST(learned_too_late)
 }
 END_TEST
 
+// Input that is read a second time begins with all that was learned the first time.
+START_TEST(learned_in_time_when_read_again)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbNodes) nodes = bb_nodes_new(names, true);
+    ck_assert_str_eq(name_of(names, nodes, "10.0.0.9", 80, true), "10.0.0.9:80");
+    BbAddress address = at("10.0.0.9");
+    bb_nodes_learn(nodes, &address, "db.example");
+    bb_nodes_begin_again(nodes);
+    ck_assert_str_eq(name_of(names, nodes, "10.0.0.9", 80, true), "db.example:80");
+    ck_assert_str_eq(name_of(names, nodes, "10.0.0.9", 1, false), "db.example");
+}
+END_TEST
+
 START_TEST(hostile_names_are_not_learned)
 {
     g_autoptr(BbNames) names = bb_names_new();
@@ -331,5 +345,6 @@ END_TEST
 
 TEST_MAIN("nodes", an_address_is_its_name, servers_have_ports_where_asked, the_most_specific_wins,
           families_are_apart, a_file_as_people_write_it, malformed_lines, lines_of_odd_bytes,
-          files_that_cannot_be_read, learned_names, learned_too_late, hostile_names_are_not_learned,
-          learning_has_a_limit, naming_has_a_limit, ports_have_a_limit)
+          files_that_cannot_be_read, learned_names, learned_too_late,
+          learned_in_time_when_read_again, hostile_names_are_not_learned, learning_has_a_limit,
+          naming_has_a_limit, ports_have_a_limit)

@@ -3,57 +3,7 @@
 // wrong.
 #include "capture/decoder.h"
 #include "capture/loss.h"
-#include "tests/unit/converse.h"
-#include "tests/unit/test.h"
-
-// A script is a list of steps, NULL at the end. The first byte says what is done with the rest:
-//   > the client says it, < the server says it, ) the client says it unseen, ( the server does,
-//   x FIN of the client, y FIN of the server
-#define MAX_STEPS 32
-
-typedef struct Script {
-    const char *steps[MAX_STEPS];
-    guint16 port;
-    bool midstream;
-} Script;
-
-static Converse *play(const Script *script, gsize segment)
-{
-    Converse *c =
-        script->midstream ? converse_tcp_midstream(script->port) : converse_tcp(script->port);
-    converse_segment_size(c, segment);
-    for (guint i = 0; i < MAX_STEPS && script->steps[i]; i++) {
-        const char *text = script->steps[i] + 1;
-        switch (script->steps[i][0]) {
-        case '>':
-            converse_text(c, BB_TO_SERVER, text);
-            break;
-        case '<':
-            converse_text(c, BB_TO_CLIENT, text);
-            break;
-        case ')':
-            converse_lose(c, BB_TO_SERVER, strlen(text));
-            break;
-        case '(':
-            converse_lose(c, BB_TO_CLIENT, strlen(text));
-            break;
-        default:
-            converse_close(c, script->steps[i][0] == 'x' ? BB_TO_SERVER : BB_TO_CLIENT);
-        }
-    }
-    return c;
-}
-
-// Whole and in small segments: the same messages.
-static void check(const Script *script, const char *expected)
-{
-    static const gsize segments[] = {1460, 1, 2, 7, 64};
-    for (guint i = 0; i < G_N_ELEMENTS(segments); i++) {
-        g_autoptr(Converse) c = play(script, segments[i]);
-        ck_assert_msg(strcmp(converse_result(c), expected) == 0, "%zu bytes a segment:\n%s",
-                      segments[i], converse_result(c));
-    }
-}
+#include "tests/unit/script.h"
 
 // On a port that is not known for Redis: the content must do.
 #define SCRIPT(...)                           \

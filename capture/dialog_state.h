@@ -11,6 +11,8 @@
 #define BB_DIALOG_KEPT_CALLS 64u       // room for more of them is given back when none is open
 #define BB_DIALOG_BUFFER (64u * 1024u) // bytes a direction may hold for its decoder
 #define BB_DIALOG_MARKS 512u           // packets whose stamps a buffer remembers one by one
+#define BB_DIALOG_KEPT_BUFFER 512u     // larger ones, and more marks than these, are given back
+#define BB_DIALOG_KEPT_MARKS 16u       // when they are empty
 #define BB_DIALOG_PROBE (4u * 1024u)   // bytes after which an undecided probe is a no
 #define BB_DIALOG_REPROBES 16u         // turns of an unknown protocol that are probed again
 

@@ -257,7 +257,7 @@ static void keep_rest(BbSide *side, const BbView *view, const BbMark *marks)
 {
     side->seq = view->seq;
     if (!view->length) {
-        if (side->capacity > 4096)
+        if (side->capacity > BB_DIALOG_KEPT_BUFFER || side->marks_capacity > BB_DIALOG_KEPT_MARKS)
             clear_buffer(side);
         side->buffered = side->n_marks = 0;
         return;
@@ -438,8 +438,11 @@ void bb_dialog_finish(BbDialog *dialog)
 guint32 bb_dialog_held(const BbDialog *dialog)
 {
     guint32 held = 0;
-    for (guint number = 0; number < 2; number++)
-        held += dialog->side[number].buffered ? dialog->side[number].capacity : 0;
+    for (guint number = 0; number < 2; number++) {
+        const BbSide *side = &dialog->side[number];
+        if (side->buffered)
+            held += side->capacity + side->marks_capacity * (guint32)sizeof(BbMark);
+    }
     if (dialog->open_capacity > BB_DIALOG_FEW_CALLS)
         held += dialog->open_capacity * (guint32)sizeof dialog->entries[0];
     if (dialog->decoder && dialog->decoder->held)

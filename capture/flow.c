@@ -330,19 +330,30 @@ static void note_handshake(BbFlow *flow, guint side, const BbPacket *packet)
 static bool is_new_connection(const BbFlow *flow, guint side, const BbPacket *packet)
 {
     const BbStream *stream = &flow->tcp.stream[side];
-    if ((packet->tcp_flags & (BB_TCP_SYN | BB_TCP_ACK | BB_TCP_RST)) != BB_TCP_SYN)
+    bool answers = packet->tcp_flags & BB_TCP_ACK;
+    if ((packet->tcp_flags & (BB_TCP_SYN | BB_TCP_RST)) != BB_TCP_SYN)
         return false;
-    if (flow->list == CLOSED)
+    if (flow->list == CLOSED && (!answers || !stream->started))
         return true;
+    // Until a server speaks, its SYNs may differ (cookies, RFC 4987): none tells of another one.
+    if (!stream->started || (answers && flow->list != CLOSED && !stream->spoke))
+        return false;
+    if (stream->from_syn)
+        return packet->seq != stream->isn;
     gint32 ahead = (gint32)(packet->seq + 1 - stream->next);
-    return stream->started && stream->spoke && (ahead > 0 || ahead < -(1 << 30));
+    return stream->spoke && (ahead > 0 || ahead < -(1 << 30));
 }
 
-// Data from the side that is said to have reset the connection: the reset was not its own.
-static bool outlives_reset(const BbFlow *flow, guint side, const BbPacket *packet)
+// Data that no closed connection can have left behind: it goes on where that one ended, or is far
+// from it. The other side's reset is not known at once to who sends; its own is.
+static bool outlives_end(const BbFlow *flow, guint side, const BbPacket *packet)
 {
-    return flow->tcp.reset == side + 1 && packet->length &&
-           (gint32)(packet->seq + packet->length - flow->tcp.stream[side].next) > 0;
+    const BbStream *stream = &flow->tcp.stream[side];
+    bool was_told = flow->tcp.reset != 2 - side;
+    if (flow->list != CLOSED || !packet->length || !stream->started)
+        return false;
+    gint32 ahead = (gint32)(packet->seq + packet->length - stream->next);
+    return ahead > (was_told ? 0 : BB_TCP_IN_FLIGHT) || ahead < -BB_TCP_IN_FLIGHT;
 }
 
 static void push_tcp(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *packet)
@@ -430,7 +441,7 @@ void bb_flows_push(BbFlows *flows, const BbPacket *packet)
     BbFlow *flow = find(flows, packet, hash, &side);
     bool is_tcp = packet->transport == BB_TRANSPORT_TCP;
     if (flow && is_tcp &&
-        (is_new_connection(flow, side, packet) || outlives_reset(flow, side, packet))) {
+        (is_new_connection(flow, side, packet) || outlives_end(flow, side, packet))) {
         remove_flow(flows, flow);
         flow = NULL;
     }

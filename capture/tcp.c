@@ -3,7 +3,8 @@
 // directions in order, gaps, ends.
 #include "capture/tcp.h"
 
-// Segments further from the expected place than this belong to another connection or none.
+// Segments further from the expected place than this belong to another connection or none, and
+// acknowledgements too.
 #define WINDOW (1 << 28)
 // So many odd segments in a row, and the connection is believed to have moved (missed SYN).
 #define ODD_LIMIT 3u
@@ -59,7 +60,8 @@ static void hold(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
 static bool follows_its_cause(const BbTcp *tcp, guint side, bool has_ack, guint32 ack)
 {
     const BbStream *other = &tcp->stream[!side];
-    return !has_ack || !other->started || distance(other->next, ack) <= 0;
+    gint32 ahead = distance(other->next, ack);
+    return !has_ack || !other->started || other->closed || ahead <= 0 || ahead >= WINDOW;
 }
 
 static void start_stream(BbStream *stream, const BbPacket *packet)
@@ -67,6 +69,7 @@ static void start_stream(BbStream *stream, const BbPacket *packet)
     bool syn = packet->tcp_flags & BB_TCP_SYN;
     stream->started = true;
     stream->from_syn = syn;
+    stream->isn = packet->seq;
     stream->next = packet->seq + (syn ? 1 : 0);
 }
 
@@ -100,9 +103,10 @@ static void note_ack(BbTcp *tcp, guint side, const BbPacket *packet)
         other->acked = packet->ack;
     other->has_acked = true;
     // Where the first bytes of a connection were missed, this tells where they were.
-    if (!other->started && tcp->stream[side].from_syn && !(packet->tcp_flags & BB_TCP_SYN)) {
+    if (!other->started && (tcp->stream[side].from_syn || packet->tcp_flags & BB_TCP_SYN)) {
         other->started = other->from_syn = true;
         other->next = packet->ack;
+        other->isn = packet->ack - 1;
     }
 }
 
@@ -181,9 +185,11 @@ bool bb_tcp_push(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
         push_reset(tcp, side, packet, loss);
         return false;
     }
-    if (!stream->started)
+    bool syn = packet->tcp_flags & BB_TCP_SYN;
+    // A SYN knows better than what came before it, from an older connection.
+    if (!stream->started || (syn && !stream->from_syn && !stream->spoke))
         start_stream(stream, packet);
-    if (!(packet->tcp_flags & BB_TCP_SYN) && !place_stream(stream, packet, loss))
+    if (!syn && !place_stream(stream, packet, loss))
         return false;
     if (!is_plain_next(tcp, side, packet)) {
         push_other(tcp, side, packet, loss);
@@ -194,16 +200,32 @@ bool bb_tcp_push(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
     return true;
 }
 
-static BbTcpEvent gap_event(guint side, BbStream *stream, guint32 bytes)
+static BbTcpEvent gap_event(BbTcp *tcp, guint side, guint32 bytes)
 {
+    BbStream *stream = &tcp->stream[side];
     BbTcpEvent event = {.kind = BB_TCP_GAP, .side = side, .seq = stream->next, .length = bytes};
     stream->next += bytes;
     return event;
 }
 
+static BbTcpEvent hole_event(BbTcp *tcp, guint side, guint32 bytes, BbLoss *loss)
+{
+    loss->count[BB_TCP_GAPS]++;
+    loss->count[BB_TCP_GAP_BYTES] += bytes;
+    return gap_event(tcp, side, bytes);
+}
+
+// What the snap length cut is counted as a cut payload, not as a hole.
+static BbTcpEvent cut_event(BbTcp *tcp)
+{
+    guint32 bytes = tcp->cut_bytes;
+    tcp->cut_bytes = 0;
+    return gap_event(tcp, tcp->cut_side, bytes);
+}
+
 // Bytes in order become an event; what the snap length cut behind them, and a FIN, are left for the
 // next calls.
-static bool deliver(BbTcp *tcp, guint side, const BbPacket *packet, BbTcpEvent *event)
+static void deliver(BbTcp *tcp, guint side, const BbPacket *packet, BbTcpEvent *event)
 {
     BbStream *stream = &tcp->stream[side];
     *event = (BbTcpEvent){
@@ -228,7 +250,8 @@ static bool deliver(BbTcp *tcp, guint side, const BbPacket *packet, BbTcpEvent *
         BbLoss ignored = {0};
         hold(tcp, side, &fin, &ignored);
     }
-    return packet->captured > 0;
+    if (!packet->captured)
+        *event = cut_event(tcp);
 }
 
 static BbSegment *take_held(BbStream *stream)
@@ -238,6 +261,12 @@ static BbSegment *take_held(BbStream *stream)
     stream->held_bytes -= segment->captured;
     stream->held_count--;
     return segment;
+}
+
+static void drop_held(BbStream *stream)
+{
+    while (stream->held)
+        g_free(take_held(stream));
 }
 
 static BbPacket segment_packet(const BbSegment *segment)
@@ -267,6 +296,7 @@ static bool next_held(BbTcp *tcp, guint side, BbTcpEvent *event, BbLoss *loss)
         if (segment->fin && segment->seq + segment->length == stream->next) {
             stream->closed = true;
             stream->next++;
+            drop_held(stream); // nothing follows a FIN
             *event = (BbTcpEvent){.kind = BB_TCP_CLOSE, .side = side};
             return true;
         }
@@ -274,10 +304,8 @@ static bool next_held(BbTcp *tcp, guint side, BbTcpEvent *event, BbLoss *loss)
             loss->count[BB_TCP_RETRANSMITTED]++;
             continue;
         }
-        if (packet.length && deliver(tcp, side, &packet, event))
-            return true;
-        if (tcp->cut_bytes)
-            return false; // nothing of it was captured: the gap comes first
+        deliver(tcp, side, &packet, event);
+        return true;
     }
     return false;
 }
@@ -290,7 +318,8 @@ static bool patience_is_over(const BbTcp *tcp, const BbStream *stream, bool acke
         return true;
     gint64 waited_ns = tcp->now_ns - held->since_ns;
     if (!acked)
-        return waited_ns >= BB_TCP_PATIENCE_NS;
+        return waited_ns >= BB_TCP_PATIENCE_NS &&
+               distance(stream->next, held->seq) <= BB_TCP_IN_FLIGHT;
     return waited_ns >= BB_TCP_PATIENCE_ACKED_NS ||
            tcp->packets - held->since >= BB_TCP_PATIENCE_ACKED_PACKETS;
 }
@@ -316,7 +345,7 @@ static bool next_gap(BbTcp *tcp, guint side, BbTcpEvent *event, BbLoss *loss)
             if (acknowledged > 0)
                 hole = MIN(hole, acknowledged);
         }
-        *event = gap_event(side, stream, (guint32)hole);
+        *event = hole_event(tcp, side, (guint32)hole, loss);
         return true;
     }
     if (!patience_is_over(tcp, stream, true))
@@ -324,37 +353,41 @@ static bool next_gap(BbTcp *tcp, guint side, BbTcpEvent *event, BbLoss *loss)
     gint32 missing = distance(other->next, held->ack);
     if (other->held && distance(other->next, other->held->seq) < missing)
         missing = distance(other->next, other->held->seq);
-    if (missing <= 0) { // the other side waits for us in turn: break the circle
-        BbSegment *first = stream->held;
-        first->has_ack = false;
-        return next_held(tcp, side, event, loss);
-    }
-    *event = gap_event(!side, other, (guint32)missing);
+    if (missing <= 0)
+        return false; // the other side waits for us in turn
+    *event = hole_event(tcp, !side, (guint32)missing, loss);
     return true;
+}
+
+// Where both sides wait for each other for too long, one of them does not any more.
+static bool break_circle(BbTcp *tcp)
+{
+    for (guint side = 0; side < 2; side++) {
+        const BbStream *stream = &tcp->stream[side];
+        if (stream->held && distance(stream->next, stream->held->seq) <= 0 &&
+            patience_is_over(tcp, stream, true)) {
+            stream->held->has_ack = false;
+            return true;
+        }
+    }
+    return false;
 }
 
 bool bb_tcp_next(BbTcp *tcp, BbTcpEvent *event, BbLoss *loss)
 {
     g_clear_pointer(&tcp->lent, g_free);
     if (tcp->cut_bytes) {
-        guint32 bytes = tcp->cut_bytes;
-        tcp->cut_bytes = 0;
-        *event = gap_event(tcp->cut_side, &tcp->stream[tcp->cut_side], bytes);
-        return true; // counted as a cut payload, not as a hole
+        *event = cut_event(tcp);
+        return true;
     }
     if (G_LIKELY(!tcp->stream[0].held && !tcp->stream[1].held))
         return false;
-    if (next_held(tcp, 0, event, loss) || next_held(tcp, 1, event, loss))
-        return true;
-    if (tcp->cut_bytes)
-        return bb_tcp_next(tcp, event, loss);
-    if (!next_gap(tcp, 0, event, loss) && !next_gap(tcp, 1, event, loss))
-        return false;
-    if (event->kind == BB_TCP_GAP) {
-        loss->count[BB_TCP_GAPS]++;
-        loss->count[BB_TCP_GAP_BYTES] += event->length;
-    }
-    return true;
+    do {
+        if (next_held(tcp, 0, event, loss) || next_held(tcp, 1, event, loss) ||
+            next_gap(tcp, 0, event, loss) || next_gap(tcp, 1, event, loss))
+            return true;
+    } while (break_circle(tcp));
+    return false;
 }
 
 void bb_tcp_force(BbTcp *tcp)
@@ -371,8 +404,7 @@ guint32 bb_tcp_held(const BbTcp *tcp)
 void bb_tcp_clear(BbTcp *tcp)
 {
     for (guint side = 0; side < 2; side++)
-        while (tcp->stream[side].held)
-            g_free(take_held(&tcp->stream[side]));
+        drop_held(&tcp->stream[side]);
     g_free(tcp->lent);
     *tcp = (BbTcp){0};
 }

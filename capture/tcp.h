@@ -6,7 +6,9 @@
 // so that a request is read before its reply even where the mirror swapped the packets.
 // A hole is waited for: BB_TCP_PATIENCE_ACKED when the receiver has acknowledged it (then it is
 // missing in the capture only), BB_TCP_PATIENCE otherwise (a retransmission may come). Then it is
-// reported as a gap. Per direction at most BB_TCP_HELD_BYTES in BB_TCP_HELD_SEGMENTS wait.
+// reported as a gap. A hole larger than BB_TCP_IN_FLIGHT is believed only when acknowledged: else
+// one damaged segment would take the stream to a place where it is not. Per direction at most
+// BB_TCP_HELD_BYTES in BB_TCP_HELD_SEGMENTS wait.
 #pragma once
 
 #include "capture/loss.h"
@@ -14,6 +16,7 @@
 
 #define BB_TCP_HELD_BYTES (1024u * 1024u)
 #define BB_TCP_HELD_SEGMENTS 1024u
+#define BB_TCP_IN_FLIGHT (1 << 24) // bytes of a direction that may be on their way at once
 #define BB_TCP_PATIENCE_NS (3 * G_GINT64_CONSTANT(1000000000))
 #define BB_TCP_PATIENCE_ACKED_NS (100 * G_GINT64_CONSTANT(1000000))
 #define BB_TCP_PATIENCE_ACKED_PACKETS 8u // of the same connection
@@ -23,6 +26,7 @@ typedef struct BbSegment BbSegment; // a copy of a segment that has to wait
 typedef struct BbStream {
     BbSegment *held; // by sequence number
     guint32 next;    // sequence number of the next byte to deliver
+    guint32 isn;     // from_syn: initial sequence number
     guint32 acked;   // highest acknowledgement by the other side
     guint32 held_bytes;
     guint16 held_count;

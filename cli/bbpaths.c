@@ -165,6 +165,14 @@ static int check_view(Options *o)
         return bb_say_usage(program,
                             "patterns and instances cannot both go to standard output: give "
                             "-o FILE");
+    if (o->out && o->instances && !to_stdout &&
+        (strcmp(o->out, o->instances) == 0 || bb_is_same_file(o->out, o->instances)))
+        return bb_say_usage(program, "patterns and instances cannot both go to %s", o->out);
+    const char *const outputs[] = {o->out, o->instances};
+    for (gsize i = 0; i < G_N_ELEMENTS(outputs); i++)
+        if (outputs[i] && bb_is_same_file(outputs[i], o->trace))
+            return bb_say_usage(
+                program, "%s would be overwritten: give another file for the output", o->trace);
     int status = choose_format(o);
     if (status >= 0)
         return status;
@@ -242,6 +250,7 @@ static bool read_trace(const Options *o, BbNames *names, BbPairs *pairs, GError 
     bb_trace_reader_skip_bad_lines(reader, o->skip_bad_lines);
     while (bb_trace_reader_next(reader, &message, &failure)) {
         if (!bb_pairs_push(pairs, &message)) {
+            bb_progress_end(&progress);
             g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOMEM,
                         "%s: more calls than one run can hold: cut the trace into pieces",
                         o->trace);

@@ -13,6 +13,7 @@
 
 // Messages that wait to be put in order of time (data/order.h).
 #define ORDER_WINDOW 65536u
+#define SECONDS_MAX 1000000000 // of -G: 30 years
 
 static const char summary[] =
     "Reads packets from an interface (-i) or from capture files (-r: pcap or pcapng, also .gz .xz\n"
@@ -44,6 +45,15 @@ static void options_clear(Options *o)
     g_free(o->filter);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_clear)
+
+// The file that is to be read and would be overwritten.
+static const char *endangered_file(const Options *o)
+{
+    for (char **file = o->files; o->out && file && *file; file++)
+        if (bb_is_same_file(*file, o->out))
+            return *file;
+    return o->out && o->names_file && bb_is_same_file(o->names_file, o->out) ? o->names_file : NULL;
+}
 
 // Returns an exit status, or -1 to go on.
 static int parse_options(Options *o, int argc, char **argv)
@@ -86,8 +96,9 @@ static int parse_options(Options *o, int argc, char **argv)
         return bb_say_usage(program, "give either -i INTERFACE or -r FILE");
     if (o->node && strcmp(o->node, "host") != 0 && strcmp(o->node, "endpoint") != 0)
         return bb_say_usage(program, "--node is host or endpoint, not '%s'", o->node);
-    if (o->packets < 0 || o->seconds < 0)
-        return bb_say_usage(program, "-c and -G take a number that is not negative");
+    if (o->packets < 0 || o->seconds < 0 || o->seconds > SECONDS_MAX)
+        return bb_say_usage(program, "-c and -G take a number that is not negative, -G up to %d",
+                            SECONDS_MAX);
     if (o->max_connections <= 0)
         return bb_say_usage(program, "--max-connections takes a number from 1 on");
     if (o->snaplen <= 0 || o->snaplen > BB_SOURCE_SNAPLEN)
@@ -97,6 +108,9 @@ static int parse_options(Options *o, int argc, char **argv)
         return bb_say_usage(program, "--buffer '%s' is no size: 64M, for example", o->buffer);
     if (o->held && !bb_parse_size(o->held, &o->held_bytes))
         return bb_say_usage(program, "--max-held '%s' is no size: 64M, for example", o->held);
+    if (endangered_file(o))
+        return bb_say_usage(program, "-w would overwrite %s: give another file",
+                            endangered_file(o));
     return -1;
 }
 
@@ -400,9 +414,10 @@ static int work(const Options *options)
         return BB_EXIT_FAILED;
     }
     bb_stop_install();
-    if (!read_frames(&job, &error))
+    bool wrote = read_frames(&job, &error);
+    if (!wrote)
         fail(&job, g_steal_pointer(&error));
-    if (!finish(&job, &error) && !job.failed)
+    if (!finish(&job, &error) && wrote) // else it is the same failure
         fail(&job, g_steal_pointer(&error));
     bb_progress_end(&job.progress);
     if (!options->quiet)

@@ -12,13 +12,12 @@
 #define ORDER_WINDOW 1048576u
 
 typedef struct Copy {
-    const char *program;
     BbNames *names;
     BbCounters *counters;
     BbTraceWriter *writer;
     BbOrder *order;
     bool skip_bad_lines, failed;
-    guint64 messages, bad_lines;
+    guint64 bad_lines;
 } Copy;
 
 static void copy_clear(Copy *copy)
@@ -57,7 +56,6 @@ static bool add_input(Copy *copy, const char *path, GError **error)
         while (bb_trace_reader_next(reader, &message, &input_error))
             if (!bb_order_push(copy->order, &message, error))
                 return false;
-        copy->messages += bb_trace_reader_messages(reader);
         copy->bad_lines += bb_trace_reader_bad_lines(reader);
         bb_counters_merge(copy->counters, bb_trace_reader_counters(reader));
         if (bb_trace_reader_damage(reader))
@@ -118,7 +116,7 @@ static int run_cat(int argc, char **argv)
         return status;
     if (argc < 2)
         return bb_say_usage("bbtrace cat", "which trace?");
-    g_auto(Copy) copy = {.program = "bbtrace cat", .skip_bad_lines = skip};
+    g_auto(Copy) copy = {.skip_bad_lines = skip};
     return copy_traces(&copy, argv + 1, "-", BB_TRACE_TEXT);
 }
 
@@ -144,7 +142,11 @@ static int run_import(int argc, char **argv)
         return bb_say_usage("bbtrace import", "where to? Give -w FILE");
     if (argc < 2)
         return bb_say_usage("bbtrace import", "which file?");
-    g_auto(Copy) copy = {.program = "bbtrace import", .skip_bad_lines = skip};
+    for (char **path = argv + 1; *path; path++)
+        if (bb_is_same_file(*path, out))
+            return bb_say_usage("bbtrace import", "-w would overwrite %s: give another file",
+                                *path);
+    g_auto(Copy) copy = {.skip_bad_lines = skip};
     return copy_traces(&copy, argv + 1, out, BB_TRACE_BBT);
 }
 

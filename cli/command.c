@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 bool bb_options_parse(const char *program, const char *arguments, const char *summary,
@@ -63,6 +64,24 @@ int bb_say_usage(const char *program, const char *format, ...)
     va_end(args);
     fprintf(stderr, "%s: %s\nTry '%s --help'.\n", program, text, program);
     return BB_EXIT_USAGE;
+}
+
+bool bb_is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0 || stat(a, &x) != 0 || stat(b, &y) != 0)
+        return false;
+    return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+int bb_end_stdout(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    bb_say_error("standard output: cannot write: %s: free space or rights there, or write to "
+                 "another place",
+                 g_strerror(errno));
+    return BB_EXIT_FAILED;
 }
 
 bool bb_parse_size(const char *text, guint64 *size)

@@ -31,6 +31,13 @@ void bb_say(const char *format, ...) G_GNUC_PRINTF(1, 2);
 // An error of wrong usage: says how to get help. Returns BB_EXIT_USAGE.
 int bb_say_usage(const char *program, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
+// Whether both paths are one regular file, so that writing to the one would destroy the other.
+bool bb_is_same_file(const char *a, const char *b);
+
+// Brings standard output to its end. Returns status, or failed where not all could be written,
+// which was said.
+int bb_end_stdout(int status);
+
 // "64M" and the like: bytes, with K, M, G as powers of 1024. Returns false if it is no size.
 bool bb_parse_size(const char *text, guint64 *size);
 

@@ -27,7 +27,7 @@ typedef struct Info {
     BbNames *names;
     GHashTable *edges; // Edge -> itself
     GHashTable *open;  // OpenKey -> number of open calls
-    GHashTable *nodes; // name -> messages sent and received
+    GHashTable *nodes; // names of senders and receivers
     guint64 kinds[3], orphans, unreturned;
     gint64 first_ns, last_ns;
     guint64 sightings; // at the receiver
@@ -118,13 +118,6 @@ static void count_open(Info *info, const BbMessage *m)
         info->orphans++;
 }
 
-static void count_node(Info *info, guint32 node)
-{
-    gpointer key = GUINT_TO_POINTER(node);
-    gsize count = GPOINTER_TO_SIZE(g_hash_table_lookup(info->nodes, key));
-    g_hash_table_insert(info->nodes, key, GSIZE_TO_POINTER(count + 1));
-}
-
 static bool count_message(const BbMessage *m, gpointer user, GError **error)
 {
     Info *info = user;
@@ -146,8 +139,8 @@ static bool count_message(const BbMessage *m, gpointer user, GError **error)
                                                    bb_names_text(info->names, m->status));
     if (m->kind != BB_FREE)
         count_open(info, m);
-    count_node(info, m->sender);
-    count_node(info, m->receiver);
+    g_hash_table_add(info->nodes, GUINT_TO_POINTER(m->sender));
+    g_hash_table_add(info->nodes, GUINT_TO_POINTER(m->receiver));
     return true;
 }
 
@@ -393,7 +386,7 @@ static int run(int argc, char **argv)
     }
     if (error)
         bb_say_error("%s", error->message);
-    return error ? BB_EXIT_FAILED : BB_EXIT_DONE;
+    return bb_end_stdout(error ? BB_EXIT_FAILED : BB_EXIT_DONE);
 }
 
 const BbCommand bb_command_info = {

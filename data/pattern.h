@@ -13,7 +13,8 @@ struct BbPatternNode {
     guint32 op;            // operation label, BB_NAME_NONE if unknown or labels are off
     BbStats *call_delay;   // entry into the parent to entry into this one; 0 for the root's call
     BbStats *latency;      // entry to first byte of the return (or last: --latency), with its calls
-    guint64 self_total_ns; // time that this node worked itself: not covered by any of its calls
+    guint64 self_total_ns; // time that this node worked itself: not covered by any of its calls;
+                           // stops at the end of gint64
     guint64 errors;        // returns whose status is an error
     GPtrArray *calls;      // of BbPatternNode*, ordered by mean call delay, then by name
 };

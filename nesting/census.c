@@ -85,7 +85,8 @@ static void count_call(Census *census, BbPatternNode *node, guint32 index, bool 
     bb_stats_push(node->call_delay, delay_ns);
     bb_stats_push(node->latency,
                   bb_time_between(call->arrived_ns, bb_trees_end(call, census->last_byte)));
-    node->self_total_ns += census->trees->self_ns[index];
+    guint64 self_ns = MIN(census->trees->self_ns[index], (guint64)G_MAXINT64);
+    node->self_total_ns = MIN(node->self_total_ns + self_ns, (guint64)G_MAXINT64);
     node->errors += failed(census, call);
 }
 

@@ -16,13 +16,20 @@ typedef struct {
     guint32 last; // child of the latest return, NONE if none
 } Given;
 
+// A child among those given to one parent, with a way back over many of them at once (Myers: An
+// applicative random-access stack, 1983).
+typedef struct {
+    guint32 previous, jump; // NONE if none
+    guint32 place;          // from 1
+} Link;
+
 struct BbChoice {
     BbNestingOptions options;
     BbScoreboard *board;
-    BbTally same;      // (parent, callee) -> children given
-    Given *given;      // of parents
-    double *scores;    // of a child's candidates
-    guint32 *previous; // of children: the one given to the same parent before it
+    BbTally same;   // (parent, callee) -> children given
+    Given *given;   // of parents
+    double *scores; // of a child's candidates
+    Link *links;    // of children
     gsize parents_room, children_room;
     double overlap_power[POWERS]; // by count
 };
@@ -52,22 +59,22 @@ void bb_choice_free(BbChoice *choice)
     bb_tally_clear(&choice->same);
     g_free(choice->given);
     g_free(choice->scores);
-    g_free(choice->previous);
+    g_free(choice->links);
     g_free(choice);
 }
 
-// Children come in order of return: those that overlap this one are the last ones given. Two that
-// touch do not overlap.
+// Children come in order of return, then of call: those that overlap this one are the last ones
+// given, from the first on that ended after its call. Two that touch do not overlap.
 static guint64 count_overlaps(const BbChoice *choice, const BbChild *children, const BbChild *child,
                               guint32 parent)
 {
-    guint64 overlaps = 0;
-    for (guint32 c = choice->given[parent].last; c != NONE; c = choice->previous[c]) {
-        if (children[c].end_ns <= child->call_ns)
-            break;
-        overlaps += children[c].call_ns < child->end_ns;
+    const Link *links = choice->links;
+    guint32 last = choice->given[parent].last, c = last;
+    while (c != NONE && children[c].end_ns > child->call_ns) {
+        guint32 jump = links[c].jump;
+        c = jump != NONE && children[jump].end_ns > child->call_ns ? jump : links[c].previous;
     }
-    return overlaps;
+    return links[last].place - (c == NONE ? 0 : links[c].place);
 }
 
 // What the children that parent was given already take off its score.
@@ -108,10 +115,22 @@ static guint32 best_of(const BbChoice *choice, const BbParent *parents, const Bb
     return list[best];
 }
 
+// Jumps grow as the digits of a skew binary number do, so that log n of them lead anywhere.
+static Link link_after(const Link *links, guint32 last)
+{
+    if (last == NONE)
+        return (Link){NONE, NONE, 1};
+    guint32 near = links[last].jump, far = near == NONE ? NONE : links[near].jump;
+    guint32 near_place = near == NONE ? 0 : links[near].place;
+    guint32 far_place = far == NONE ? 0 : links[far].place;
+    bool carries = near != NONE && links[last].place - near_place == near_place - far_place;
+    return (Link){last, carries ? far : last, links[last].place + 1};
+}
+
 static void give(BbChoice *choice, guint32 parent, guint32 child, guint32 callee)
 {
     Given *given = &choice->given[parent];
-    choice->previous[child] = given->last;
+    choice->links[child] = link_after(choice->links, given->last);
     given->last = child;
     given->count++;
     if (choice->options.same_penalty != 0)
@@ -141,8 +160,8 @@ static void make_room(BbChoice *choice, guint32 n_parents, guint32 n_children)
         choice->parents_room = n_parents;
     }
     if (n_children > choice->children_room) {
-        g_free(choice->previous);
-        choice->previous = g_new(guint32, n_children);
+        g_free(choice->links);
+        choice->links = g_new(Link, n_children);
         choice->children_room = n_children;
     }
     for (guint32 p = 0; p < n_parents; p++)

@@ -44,13 +44,14 @@ static bool is_entity(const char *text)
     return length > 0 && text[1 + length] == ';';
 }
 
-// Graphviz reads labels and tooltips as escString: "\N" is a node's name, "\n" ends a line.
-static char *escape(GString *escaped, const char *plain)
+// Graphviz reads labels and tooltips as escString: "\N" is a node's name, "\n" ends a line. Labels
+// are read once, tooltips once or twice (2.43): there no number of backslashes gives one.
+static char *escape(GString *escaped, const char *plain, const char *backslash)
 {
     g_string_truncate(escaped, 0);
     for (const char *at = plain; *at; at++)
         if (*at == '\\')
-            g_string_append(escaped, "\\\\");
+            g_string_append(escaped, backslash);
         else if (*at == '\n')
             g_string_append(escaped, "\\n");
         else if (*at == '&' && is_entity(at))
@@ -68,7 +69,8 @@ static void set(void *object, const char *name, const char *value)
 
 static void set_plain(Drawing *drawing, void *object, const char *name)
 {
-    set(object, name, escape(drawing->escaped, drawing->plain->str));
+    const char *backslash = g_str_has_suffix(name, "tooltip") ? "%5C" : "\\\\";
+    set(object, name, escape(drawing->escaped, drawing->plain->str, backslash));
 }
 
 static void append_wrapped(GString *out, const char *text, guint columns)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: path instances and a selection of patterns. Out: JSON Lines, one instance a line.
 #include "data/json.h"
+#include "data/percent.h"
 #include "viz/call_ids.h"
 #include "viz/ranking.h"
 #include "viz/view.h"
@@ -20,7 +21,14 @@ static void write_id(Lines *lines, const char *key, guint32 call)
     g_string_truncate(lines->text, 0);
     bb_call_ids_append(lines->ids, call, lines->text);
     bb_json_key(lines->json, key);
-    bb_json_string(lines->json, lines->text->str);
+    if (g_utf8_validate(lines->text->str, (gssize)lines->text->len, NULL)) {
+        bb_json_string(lines->json, lines->text->str);
+        return;
+    }
+    // As a text trace has it: U+FFFD for every bad byte would make different ids the same.
+    g_autoptr(GString) encoded = g_string_new(NULL);
+    bb_percent_append(encoded, lines->text->str, "%");
+    bb_json_string(lines->json, encoded->str);
 }
 
 static void write_call(Lines *lines, guint32 index)

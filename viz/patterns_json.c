@@ -50,7 +50,7 @@ static void write_node(BbJson *json, const BbNames *names, guint64 count, const 
     bb_json_key(json, "errors");
     bb_json_uint(json, node->errors);
     bb_json_key(json, "self_total_s");
-    bb_json_seconds(json, (gint64)MIN(node->self_total_ns, (guint64)G_MAXINT64));
+    bb_json_seconds(json, (gint64)node->self_total_ns);
     write_stats(json, "call_delay_s", node->call_delay);
     write_stats(json, "latency_s", node->latency);
     bb_json_key(json, "calls");

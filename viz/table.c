@@ -22,11 +22,15 @@ typedef struct Table {
     GString *indent; // what stands left of the calls of the current node
 } Table;
 
-// Appends the cell, to the right or left of its columns, and empties it.
+// Appends the cell, to the right or left of its columns, and empties it. A figure that fills its
+// columns has a blank before it all the same, unless the line begins with it.
 static void put_cell(Table *table, guint columns, bool right)
 {
     guint width = bb_caption_width(table->cell->str);
     guint blanks = width < columns ? columns - width : 0;
+    const GString *text = table->text;
+    if (right && blanks == 0 && text->len > 0 && text->str[text->len - 1] != '\n')
+        blanks = 1;
     g_string_append_printf(table->text, "%*s%s%*s", right ? (int)blanks : 0, "", table->cell->str,
                            right ? 0 : (int)blanks, "");
     g_string_truncate(table->cell, 0);

@@ -61,6 +61,7 @@ class Usage(Programs):
                         [BBTRACE, "capture", "-i", "a", "-r", "b"], [BBTRACE, "cat"],
                         [BBTRACE, "capture", "-r", "x", "--node", "rack"],
                         [BBTRACE, "capture", "-r", "x", "-c", "-1"],
+                        [BBTRACE, "capture", "-r", "x", "-G", "9223372036854775807"],
                         [BBTRACE, "capture", "-r", "x", "--max-held", "much"],
                         [BBTRACE, "import", "x", "-w", "y"], [BBTRACE, "import", "--from", "text", "x"],
                         [BBPATHS], [BBPATHS, "a", "b"], [BBPATHS, "--algo", "guess", "x"],
@@ -124,6 +125,40 @@ class Errors(Programs):
                         [BBPATHS, "--instances", "/dev/full", "-o", "/dev/null", "--format", "dot",
                          self.trace()]):
             self.assertIn("/dev/full", run(*command, status=1)[1])
+
+    def test_what_is_read_is_not_overwritten(self):
+        with lzma.open(SHOP) as file:
+            pcap = self.path("x.pcap", file.read(100000))
+        text = self.path("t.txt", TEXT.encode())
+        names = self.path("names", b"10.0.0.1 a\n")
+        os.link(text, self.path("link.txt"))
+        for read, command in (
+                (pcap, [BBTRACE, "capture", "-r", SHOP, "-r", pcap, "-w", pcap]),
+                (names, [BBTRACE, "capture", "-r", pcap, "--names", names, "-w", names]),
+                (text, [BBTRACE, "import", "--from", "text", text, "-w", self.path("link.txt")]),
+                (text, [BBPATHS, text, "-f", "json", "-o", text]),
+                (text, [BBPATHS, text, "--instances", text])):
+            with open(read, "rb") as file:
+                before = file.read()
+            self.assertIn(f"{read}", run(*command, status=2)[1])
+            with open(read, "rb") as file:
+                self.assertEqual(file.read(), before, command)
+        both = self.path("both.json")
+        self.assertIn(both, run(BBPATHS, text, "--instances", both, "-o", both, status=2)[1])
+        run(BBPATHS, text, "--instances", "/dev/null", "-o", self.path("new.json"))
+
+    def test_a_bad_file_hides_no_full_disk(self):
+        bad = self.path("bad.pcap", b"nonsense" * 100)
+        _, err = run(BBTRACE, "capture", "-q", "-r", bad, "-r", SHOP, "-w", "/dev/full", status=1)
+        self.assertIn("bad.pcap", err)
+        self.assertEqual(err.count("/dev/full"), 1)
+
+    def test_info_to_a_full_disk_is_told(self):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([BBTRACE, "info", self.trace()], stdout=full, stderr=subprocess.PIPE,
+                                  check=False, timeout=120)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"standard output", done.stderr)
 
     def test_bad_names_file(self):
         names = self.path("names", b"10.0.0.1 ok\nnot-an-address x\n")

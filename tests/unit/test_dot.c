@@ -187,6 +187,7 @@ START_TEST(svg_text)
     char *text = view_text("svg", paths, names, all);
     ck_assert_ptr_nonnull(strstr(text, ">&lt;b&gt;\\N&lt;/b&gt;</text>"));
     ck_assert_ptr_nonnull(strstr(text, ">&quot;a\\&quot; \\G %26lt; &amp; %0A%1B[31m</text>"));
+    ck_assert_ptr_nonnull(strstr(text, "=\"&lt;b&gt;%5CN&lt;/b&gt; &quot;a%5C&quot; %5CG %26lt;"));
     ck_assert_ptr_nonnull(strstr(text, "p99 63.7 ms&#10;"));
     double above = -G_MAXDOUBLE;
     for (guint rank = 1; rank <= 5; rank++) {

@@ -220,6 +220,14 @@ START_TEST(ids_like_ours)
 }
 END_TEST
 
+// Different bytes that are no UTF-8 stay different.
+START_TEST(ids_of_any_bytes)
+{
+    Fixture f = WITH_IDS("a\xff", "a\xfe", "a\xff", "\xe2\x82\xac%", "b%\xff c");
+    expect_ids(&f, "a%FF a%FE a%FF~2 \xe2\x82\xac% b%25%FF%20c");
+}
+END_TEST
+
 // N counts calls in time, ~k uses in the output: here the second call is put out first.
 START_TEST(order_of_numbers)
 {
@@ -334,5 +342,5 @@ START_TEST(many_repeats)
 END_TEST
 
 TEST_MAIN("instances", a_tree, without_return_or_confidence, nothing, repeated_ids, absent_ids,
-          ids_like_ours, order_of_numbers, parent_with_repeated_id, ranks_and_selection, full_disk,
-          many_repeats)
+          ids_like_ours, ids_of_any_bytes, order_of_numbers, parent_with_repeated_id,
+          ranks_and_selection, full_disk, many_repeats)

@@ -143,6 +143,49 @@ START_TEST(two_clocks)
 }
 END_TEST
 
+// 300 calls of 100 years each: sums of times stop at the end of gint64.
+START_TEST(self_time_saturates)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPairs) pairs = bb_pairs_new(names);
+    for (guint i = 0; i < 300; i++) {
+        BbMessage call = line_parse(names, "C U A - 0"), back = line_parse(names, "R A U - 1");
+        back.time_ns = G_MAXINT64 / 3;
+        bb_pairs_push(pairs, &call);
+        bb_pairs_push(pairs, &back);
+    }
+    BbNestingOptions options = bb_nesting_options_default();
+    g_autoptr(BbPaths) paths = bb_nesting_run(pairs, &options);
+    const BbPattern *pattern = g_ptr_array_index(paths->patterns, 0);
+    ck_assert_uint_eq(pattern->root->self_total_ns, G_MAXINT64);
+    ck_assert_int_eq(bb_pattern_total_latency(pattern), G_MAXINT64);
+}
+END_TEST
+
+// 100,000 calls at once by a node that works on two requests: they go to the two by turns, at a
+// cost that does not grow with those given already.
+START_TEST(many_calls_at_once)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPairs) pairs =
+        lines_push(names, LINES("C A B p 0", "C A B q 0", "R B A p 2000", "R B A q 2000"));
+    BbMessage call = line_parse(names, "C B C x 1"), back = line_parse(names, "R C B x 1000");
+    for (guint64 i = 0; i < 100000; i++) {
+        call.id = back.id = bb_id_number(i);
+        call.time_ns++;
+        back.time_ns++;
+        bb_pairs_push(pairs, &call);
+        bb_pairs_push(pairs, &back);
+    }
+    BbNestingOptions options = bb_nesting_options_default();
+    g_autoptr(BbPaths) paths = bb_nesting_run(pairs, &options);
+    ck_assert_uint_eq(paths->candidates, 200000);
+    ck_assert_uint_eq(paths->n_instances, 2);
+    ck_assert_uint_eq(paths->instances[0].count, 50001);
+    ck_assert_uint_eq(paths->instances[1].count, 50001);
+}
+END_TEST
+
 START_TEST(last_byte)
 {
     const char *const *lines = LINES("C U A r 0", "R A U r 10 end=15", "C U A s 20", "R A U s 40");
@@ -524,11 +567,11 @@ START_TEST(hostile_stamps)
 END_TEST
 
 TEST_MAIN("nesting", a_chain_and_a_series, containment_is_inclusive, self_time_of_overlapping_calls,
-          two_clocks, last_byte, errors_are_counted, labels_are_part_of_the_shape,
-          calls_without_return_stand_alone, order_of_calls_does_not_split_patterns,
-          patterns_by_total_latency_then_text, hash_of_a_shape_is_stable,
-          ties_go_to_the_earliest_parent, usual_delay_wins, children_parallel, overlap_penalty,
-          same_and_any_penalty, children_0_2, children_d_cc, penalty_breaker, skew_window,
-          smoothing, bin_floor, circles_of_equal_intervals, circle_within_the_window,
-          callback_on_skewed_clocks, child_that_ends_before_it_begins, deep_chains_are_cut, nothing,
-          hostile_stamps)
+          two_clocks, self_time_saturates, many_calls_at_once, last_byte, errors_are_counted,
+          labels_are_part_of_the_shape, calls_without_return_stand_alone,
+          order_of_calls_does_not_split_patterns, patterns_by_total_latency_then_text,
+          hash_of_a_shape_is_stable, ties_go_to_the_earliest_parent, usual_delay_wins,
+          children_parallel, overlap_penalty, same_and_any_penalty, children_0_2, children_d_cc,
+          penalty_breaker, skew_window, smoothing, bin_floor, circles_of_equal_intervals,
+          circle_within_the_window, callback_on_skewed_clocks, child_that_ends_before_it_begins,
+          deep_chains_are_cut, nothing, hostile_stamps)

@@ -282,6 +282,31 @@ START_TEST(many_answered_calls_without_id)
 }
 END_TEST
 
+// 100,000 calls under way at once between two nodes, with and without an id, answered or not, in a
+// trace with receivers elsewhere: each sighting costs the same however many wait.
+START_TEST(many_calls_under_way)
+{
+    for (guint round = 0; round < 4; round++) {
+        g_autoptr(BbNames) names = bb_names_new();
+        g_autoptr(BbPairs) pairs = lines_push(names, LINES("rC X Y 1 0"));
+        bool has_id = round & 1, answered = round & 2;
+        BbMessage call = line_parse(names, has_id ? "C A B x 1" : "C A B - 1");
+        BbMessage back = line_parse(names, has_id ? "R B A x 1000" : "R B A - 1000");
+        for (guint i = 0; i < 100000; i++, call.time_ns++)
+            bb_pairs_push(pairs, &call);
+        for (guint i = 0; answered && i < 100000; i++, back.time_ns++)
+            bb_pairs_push(pairs, &back);
+        g_autoptr(BbPaths) paths = bb_paths_new();
+        bb_pairs_finish(pairs, paths);
+        check_counts(paths, 100001, answered ? 1 : 100001, 0);
+        check_call(paths, 1, 1, 1, answered ? 1000 : -1, answered ? 1000 : -1);
+        const BbCall *last = &paths->calls[100000];
+        ck_assert_int_eq(last->call_ns, 1000000 + 99999);
+        ck_assert_int_eq(last->return_ns, answered ? 1000000000 + 99999 : BB_TIME_NONE);
+    }
+}
+END_TEST
+
 START_TEST(free_messages_only_count)
 {
     g_autoptr(BbPaths) paths = pair(LINES("M A B - 0.5", "C A B 1 1", "R B A 1 2", "M B A 1 7"));
@@ -370,5 +395,5 @@ TEST_MAIN("pairs", by_id, label_on_the_return, ids_are_of_a_pair_of_nodes, witho
           pairs_on_the_callees_clock, second_sightings_join, lone_receiver_sightings,
           second_sightings_of_skewed_clocks, early_return_seen_twice, early_return_completed_later,
           second_sightings_without_ids, late_second_sighting_is_a_new_call,
-          many_answered_calls_without_id, free_messages_only_count, self_calls, nothing,
-          shuffled_is_the_same)
+          many_answered_calls_without_id, many_calls_under_way, free_messages_only_count,
+          self_calls, nothing, shuffled_is_the_same)

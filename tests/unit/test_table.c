@@ -82,6 +82,20 @@ START_TEST(columns_align)
 }
 END_TEST
 
+// Figures that fill their columns do not touch.
+START_TEST(long_figures_are_apart)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = bb_paths_new();
+    gint64 day_ns = G_GINT64_CONSTANT(86400) * 1000 * MS;
+    sample_pattern(paths, names, "C", sample_node(names, "S", "", 1, 0, 20 * day_ns));
+    char *text = view_text("text", paths, names, (BbViewOptions){.top = BB_TOP_ALL});
+    ck_assert_ptr_nonnull(strstr(text, "  1 1,728,000 s 1,728,000 s 1,728,000 s "));
+    ck_assert_ptr_null(strstr(text, "s1"));
+    free(text);
+}
+END_TEST
+
 // As deep as an inference gives them: every level has its row, in time linear in the levels.
 START_TEST(deep_chain)
 {
@@ -113,5 +127,5 @@ START_TEST(full_disk)
 }
 END_TEST
 
-TEST_MAIN("table", golden, golden_left_out, golden_empty, narrow_enough, columns_align, deep_chain,
-          full_disk)
+TEST_MAIN("table", golden, golden_left_out, golden_empty, narrow_enough, columns_align,
+          long_figures_are_apart, deep_chain, full_disk)

@@ -380,7 +380,112 @@ START_TEST(a_moved_stream_is_followed)
 }
 END_TEST
 
+// An acknowledgement of what cannot have been sent (damaged, or of another connection) holds
+// nothing up and makes no gap.
+START_TEST(a_wild_acknowledgement_is_not_believed)
+{
+    Wire wire = {0};
+    g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+    stream_init(&wire.side[0], rand, 40);
+    stream_init(&wire.side[1], rand, 40);
+    handshake(&wire);
+    push(&wire, 1, packet_of(&wire, 1, 0, 20, 1u << 29, BB_TCP_ACK), MS);
+    ck_assert_uint_eq(wire.side[1].at, 20);
+    push(&wire, 1, packet_of(&wire, 1, 20, 10, 0, BB_TCP_ACK), MS);
+    push(&wire, 1, packet_of(&wire, 1, 30, 10, 3u << 29, BB_TCP_ACK | BB_TCP_FIN), MS);
+    push(&wire, 0, packet_of(&wire, 0, 0, 40, 40, BB_TCP_ACK), MS);
+    ck_assert_uint_eq(wire.side[0].at, 40);
+    ck_assert_uint_eq(wire.side[1].at, 40);
+    ck_assert_uint_eq(wire.loss.count[BB_TCP_GAPS], 0);
+    wire_clear(&wire);
+}
+END_TEST
+
+// One damaged segment far ahead does not drag the stream along: what comes in between goes on.
+START_TEST(a_wild_segment_is_not_followed)
+{
+    Wire wire = {0};
+    g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+    stream_init(&wire.side[0], rand, 1000);
+    stream_init(&wire.side[1], rand, 1);
+    handshake(&wire);
+    BbPacket wild = packet_of(&wire, 0, 0, 100, 0, BB_TCP_ACK);
+    wild.seq += 1u << 27;
+    push(&wire, 0, wild, MS);
+    for (guint32 at = 0; at < 1000; at += 100)
+        push(&wire, 0, packet_of(&wire, 0, at, 100, 0, BB_TCP_ACK), at * BB_TCP_PATIENCE_NS);
+    ck_assert_uint_eq(wire.side[0].at, 1000);
+    ck_assert_uint_eq(wire.loss.count[BB_TCP_GAPS], 0);
+    wire_clear(&wire);
+}
+END_TEST
+
+typedef struct Place {
+    bool known, closed;
+    guint32 next;
+} Place;
+
+// Each event goes on where the one before ended.
+static void check_places(BbTcp *tcp, Place place[2], BbLoss *loss)
+{
+    BbTcpEvent event;
+    while (bb_tcp_next(tcp, &event, loss)) {
+        Place *at = &place[event.side];
+        ck_assert(!at->closed);
+        at->closed = event.kind == BB_TCP_CLOSE;
+        if (at->closed)
+            continue;
+        ck_assert(!at->known || event.seq == at->next);
+        ck_assert_uint_gt(event.length, 0);
+        *at = (Place){.known = true, .next = event.seq + event.length};
+    }
+}
+
+// Segments that contradict each other, with acknowledgements of anything: the streams go on without
+// a jump, and at the end nothing is left.
+START_TEST(nonsense_is_delivered_in_order)
+{
+    static const guint8 bytes[64];
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("tcp"));
+    for (guint run = 0; run < 3000; run++) {
+        BbTcp tcp = {0};
+        BbLoss loss = {0};
+        Place place[2] = {{0}, {0}};
+        for (guint i = 0; i < 40; i++) {
+            guint side = (guint)g_rand_int_range(rand, 0, 2);
+            BbPacket packet = {
+                .time_ns = i * MS * 20,
+                .tcp_flags = (guint8)(g_rand_int_range(rand, 0, 4) ? BB_TCP_ACK : 0),
+                .seq = (guint32)g_rand_int_range(rand, 0, 200) - (i == 0),
+                .ack = (guint32)g_rand_int_range(rand, 0, 250),
+                .payload = bytes,
+                .length = (guint32)g_rand_int_range(rand, 0, 60),
+            };
+            packet.captured = (guint32)g_rand_int_range(rand, 0, (gint32)packet.length + 1);
+            if (g_rand_int_range(rand, 0, 20) == 0)
+                packet.tcp_flags |= BB_TCP_FIN;
+            if (i < 2)
+                side = i, packet.seq = 0, packet.length = 0, packet.captured = 0,
+                packet.tcp_flags = BB_TCP_SYN;
+            Place *at = &place[side];
+            if (bb_tcp_push(&tcp, side, &packet, &loss)) {
+                ck_assert(!at->known || packet.seq == at->next);
+                *at = (Place){.known = true, .next = packet.seq + packet.length};
+            }
+            check_places(&tcp, place, &loss);
+            ck_assert(!bb_tcp_waits(&tcp) || bb_tcp_held(&tcp));
+        }
+        bb_tcp_force(&tcp);
+        check_places(&tcp, place, &loss);
+        ck_assert(!bb_tcp_waits(&tcp));
+        ck_assert_uint_eq(bb_tcp_held(&tcp), 0);
+        bb_tcp_clear(&tcp);
+    }
+}
+END_TEST
+
 TEST_MAIN("tcp", any_order_gives_the_stream, losses_are_gaps, reply_waits_for_its_request,
           first_bytes_can_be_missed, gaps_come_before_what_acknowledges_them, patience_ends,
           held_bytes_are_bounded, snap_length_leaves_a_gap, resets_outside_the_window_are_ignored,
-          a_moved_stream_is_followed)
+          a_moved_stream_is_followed, a_wild_acknowledgement_is_not_believed,
+          a_wild_segment_is_not_followed, nonsense_is_delivered_in_order)

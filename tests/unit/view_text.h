@@ -9,10 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// What the format writes; free() it. Not inlined: gcc takes what open_memstream leaves in text for the
-// address of text itself.
-static G_NO_INLINE G_GNUC_UNUSED char *view_text_len(const char *format, const BbPaths *paths, const BbNames *names,
-                                  BbViewOptions options, size_t *length)
+// What the format writes; free() it. Not inlined: gcc takes what open_memstream leaves in text for
+// the address of text itself.
+static G_NO_INLINE G_GNUC_UNUSED char *view_text_len(const char *format, const BbPaths *paths,
+                                                     const BbNames *names, BbViewOptions options,
+                                                     size_t *length)
 {
     char *text = NULL;
     FILE *out = open_memstream(&text, length);

@@ -41,16 +41,4 @@ bool bb_capture_finish(BbCapture *capture, GError **error);
 guint bb_capture_connections(const BbCapture *capture); // remembered now
 gsize bb_capture_held_bytes(const BbCapture *capture);
 
-// ---- for dialogs --------------------------------------------------------------------------------
-BbNames *bb_capture_names(BbCapture *capture);
-BbNodes *bb_capture_nodes(BbCapture *capture);
-BbLoss *bb_capture_loss(BbCapture *capture);
-bool bb_capture_learns_names(const BbCapture *capture);
-guint64 bb_capture_new_call(BbCapture *capture);
-// Interns text among the labels, of which there are at most BB_CAPTURE_LABELS.
-guint32 bb_capture_label(BbCapture *capture, const char *text, gsize length);
-void bb_capture_emit(BbCapture *capture, const BbMessage *message);
-
-#define BB_CAPTURE_LABELS 65536u
-
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbCapture, bb_capture_free)

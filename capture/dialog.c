@@ -61,7 +61,7 @@ static guint32 node_of(BbDialog *dialog, guint side)
 {
     if (!dialog->node[side])
         dialog->node[side] =
-            bb_nodes_name(bb_capture_nodes(dialog->capture), &dialog->endpoints->address[side],
+            bb_nodes_name(dialog->context->nodes, &dialog->endpoints->address[side],
                           dialog->endpoints->port[side], side != dialog->client);
     return dialog->node[side];
 }
@@ -78,10 +78,10 @@ static void emit(BbDialog *dialog, BbKind kind, const BbPart *part, guint64 call
 {
     static const BbLossKind counter[] = {
         [BB_CALL] = BB_CALLS, [BB_RETURN] = BB_RETURNS, [BB_FREE] = BB_FREES};
-    bb_capture_loss(dialog->capture)->count[counter[kind]]++;
+    dialog->context->loss->count[counter[kind]]++;
     guint sender = bb_dialog_side(dialog, part->direction);
     if (!dialog->proto)
-        dialog->proto = bb_names_intern(bb_capture_names(dialog->capture), protocol_name(dialog));
+        dialog->proto = bb_names_intern(dialog->context->names, protocol_name(dialog));
     BbMessage message = bb_message_empty();
     message.kind = kind;
     message.time_ns = part->first_ns;
@@ -98,7 +98,7 @@ static void emit(BbDialog *dialog, BbKind kind, const BbPart *part, guint64 call
     }
     if (call)
         message.id = bb_id_number(call);
-    bb_capture_emit(dialog->capture, &message);
+    bb_context_emit(dialog->context, &message);
 }
 
 static void write_call(BbDialog *dialog, BbOpenEntry *entry)
@@ -135,7 +135,7 @@ static void remove_entry(BbDialog *dialog, guint index)
 static void give_up(BbDialog *dialog, guint index)
 {
     write_call(dialog, &dialog->open[index]);
-    bb_capture_loss(dialog->capture)->count[BB_CALLS_UNRETURNED]++;
+    dialog->context->loss->count[BB_CALLS_UNRETURNED]++;
     remove_entry(dialog, index);
 }
 
@@ -170,7 +170,7 @@ static void make_room(BbDialog *dialog)
 // Its reply may still come, and is not to be taken for another's.
 static void forget_oldest(BbDialog *dialog)
 {
-    bb_capture_loss(dialog->capture)->count[BB_PENDING_LIMIT]++;
+    dialog->context->loss->count[BB_PENDING_LIMIT]++;
     dialog->forgotten += dialog->open[0].open.key == 0;
     give_up(dialog, 0);
 }
@@ -215,7 +215,7 @@ guint64 bb_dialog_open(BbDialog *dialog, const BbPart *request, guint32 op, guin
 {
     bool ambiguous =
         key == 0 && (is_ambiguous(dialog, request) || answered_in_gap(dialog, request));
-    guint64 call = bb_capture_new_call(dialog->capture);
+    guint64 call = bb_context_new_call(dialog->context);
     BbOpenEntry *entry = append_entry(dialog);
     *entry = (BbOpenEntry){
         .open = {.call = call, .key = key, .tag = tag, .op = op},
@@ -305,7 +305,7 @@ void bb_dialog_return(BbDialog *dialog, guint64 call, const BbPart *reply, guint
     BbOpenEntry *entry = call ? find_call(dialog, call) : NULL;
     if (!entry) {
         dialog->forgotten -= dialog->forgotten > 0;
-        bb_capture_loss(dialog->capture)->count[BB_RETURNS_ORPHANED]++;
+        dialog->context->loss->count[BB_RETURNS_ORPHANED]++;
         emit(dialog, BB_RETURN, reply, 0, BB_NAME_NONE, status);
         return;
     }
@@ -337,7 +337,7 @@ void bb_dialog_message(BbDialog *dialog, const BbPart *part, guint32 op, guint32
 
 void bb_dialog_repeated(BbDialog *dialog)
 {
-    bb_capture_loss(dialog->capture)->count[BB_DATAGRAM_REPEATED]++;
+    dialog->context->loss->count[BB_DATAGRAM_REPEATED]++;
 }
 
 void bb_dialog_give_up_before(BbDialog *dialog, guint side, guint32 seq)
@@ -371,12 +371,12 @@ void bb_dialog_forget_calls(BbDialog *dialog)
 
 guint32 bb_dialog_label(BbDialog *dialog, const char *text, gsize length)
 {
-    return bb_capture_label(dialog->capture, text, length);
+    return bb_context_label(dialog->context, text, length);
 }
 
 guint32 bb_dialog_status(BbDialog *dialog, const char *text, gsize length)
 {
-    return bb_capture_label(dialog->capture, text, length);
+    return bb_context_label(dialog->context, text, length);
 }
 
 void bb_dialog_switch(BbDialog *dialog)
@@ -386,13 +386,13 @@ void bb_dialog_switch(BbDialog *dialog)
 
 void bb_dialog_resynced(BbDialog *dialog)
 {
-    bb_capture_loss(dialog->capture)->count[BB_DECODER_LOST]++;
+    dialog->context->loss->count[BB_DECODER_LOST]++;
 }
 
 void bb_dialog_learn_name(BbDialog *dialog, const BbAddress *address, const char *name)
 {
-    if (bb_capture_learns_names(dialog->capture))
-        bb_nodes_learn(bb_capture_nodes(dialog->capture), address, name);
+    if (dialog->context->learn_names)
+        bb_nodes_learn(dialog->context->nodes, address, name);
 }
 
 void bb_dialog_skip(BbDialog *dialog, BbDirection direction, guint64 count, BbPart *part)

@@ -2,7 +2,7 @@
 // Inside of a dialog, shared by dialog.c (open calls, messages) and feed.c (bytes to the decoder).
 #pragma once
 
-#include "capture/capture.h"
+#include "capture/context.h"
 #include "capture/decoder.h"
 #include "capture/feed.h"
 
@@ -42,7 +42,7 @@ typedef struct BbSide {
 } BbSide;
 
 struct BbDialog {
-    BbCapture *capture;
+    BbContext *context;
     const BbDecoder *decoder; // NULL: not decided
     void *state;
     const BbEndpoints *endpoints;

@@ -5,11 +5,11 @@
 
 #include "capture/dialog_state.h"
 
-BbDialog *bb_dialog_new(BbCapture *capture, const BbEndpoints *endpoints, bool is_tcp, guint client,
+BbDialog *bb_dialog_new(BbContext *context, const BbEndpoints *endpoints, bool is_tcp, guint client,
                         bool client_known)
 {
     BbDialog *dialog = g_new0(BbDialog, 1);
-    dialog->capture = capture;
+    dialog->context = context;
     dialog->endpoints = endpoints;
     dialog->is_tcp = is_tcp;
     dialog->client = (guint8)client;
@@ -146,7 +146,7 @@ static void probe_turn(BbDialog *dialog, guint side, const BbView *view)
 
 static void give_up_decoder(BbDialog *dialog)
 {
-    bb_capture_loss(dialog->capture)->count[BB_DECODER_GAVE_UP]++;
+    dialog->context->loss->count[BB_DECODER_GAVE_UP]++;
     drop_decoder(dialog);
     set_decoder(dialog, &bb_decoder_turns);
 }
@@ -300,7 +300,7 @@ static bool fits(BbDialog *dialog, guint number, gsize length)
     BbSide *side = &dialog->side[number];
     if (side->buffered + length <= BB_DIALOG_BUFFER)
         return true;
-    bb_capture_loss(dialog->capture)->count[BB_MESSAGE_LIMIT]++;
+    dialog->context->loss->count[BB_MESSAGE_LIMIT]++;
     side->seq += side->buffered;
     clear_buffer(side);
     if (dialog->decoder)
@@ -456,11 +456,11 @@ void bb_dialog_drop_held(BbDialog *dialog)
         BbSide *side = &dialog->side[number];
         if (!side->buffered)
             continue;
-        bb_capture_loss(dialog->capture)->count[BB_TCP_BUFFER_LIMIT]++;
+        dialog->context->loss->count[BB_TCP_BUFFER_LIMIT]++;
         bb_dialog_gap(dialog, number, side->seq + side->buffered, 0);
     }
     if (dialog->decoder && dialog->decoder->held && dialog->decoder->held(dialog->state)) {
-        bb_capture_loss(dialog->capture)->count[BB_TCP_BUFFER_LIMIT]++;
+        dialog->context->loss->count[BB_TCP_BUFFER_LIMIT]++;
         dialog->decoder->let_go(dialog, dialog->state);
     }
     if (dialog->open_capacity > BB_DIALOG_FEW_CALLS)

@@ -3,9 +3,8 @@
 // first, port second), keeps its skips, tells it of gaps and ends.
 #pragma once
 
+#include "capture/context.h"
 #include "capture/dialog.h"
-
-typedef struct BbCapture BbCapture;
 
 typedef struct BbEndpoints {
     BbAddress address[2];
@@ -25,7 +24,7 @@ typedef struct BbPiece {
 
 // endpoints is lent and must outlive the dialog. client: which of them calls; client_known: whether
 // that is certain (a handshake was seen).
-BbDialog *bb_dialog_new(BbCapture *capture, const BbEndpoints *endpoints, bool is_tcp, guint client,
+BbDialog *bb_dialog_new(BbContext *context, const BbEndpoints *endpoints, bool is_tcp, guint client,
                         bool client_known);
 // Finishes (below) what is not finished.
 void bb_dialog_free(BbDialog *dialog);

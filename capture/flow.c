@@ -46,7 +46,7 @@ typedef struct List {
 } List;
 
 struct BbFlows {
-    BbCapture *capture;
+    BbContext *context;
     BbLoss *loss;
     BbFlow **buckets;
     guint n_buckets, count, max; // n_buckets: a power of two
@@ -56,11 +56,11 @@ struct BbFlows {
     List holders;
 };
 
-BbFlows *bb_flows_new(BbCapture *capture, guint max, gsize max_held)
+BbFlows *bb_flows_new(BbContext *context, guint max, gsize max_held)
 {
     BbFlows *flows = g_new0(BbFlows, 1);
-    flows->capture = capture;
-    flows->loss = bb_capture_loss(capture);
+    flows->context = context;
+    flows->loss = context->loss;
     flows->max = MAX(max, 1);
     flows->max_held = max_held;
     flows->n_buckets = 1024;
@@ -269,7 +269,7 @@ static BbDialog *dialog_of(BbFlows *flows, BbFlow *flow, guint side)
         if (!flow->client_known)
             flow->client = (guint8)side;
         flow->dialog =
-            bb_dialog_new(flows->capture, &flow->endpoints, flow->transport == BB_TRANSPORT_TCP,
+            bb_dialog_new(flows->context, &flow->endpoints, flow->transport == BB_TRANSPORT_TCP,
                           flow->client, flow->client_known);
         if (flow->transport == BB_TRANSPORT_TCP && !flow->tcp.stream[side].from_syn)
             flows->loss->count[BB_TCP_MIDSTREAM]++;

@@ -5,14 +5,15 @@
 // longest; counted where something is lost by it.
 #pragma once
 
-#include "capture/capture.h"
+#include "capture/context.h"
+#include "capture/packet.h"
 
 #define BB_FLOW_IDLE_NS \
     (60 * G_GINT64_CONSTANT(1000000000)) // closed, empty and UDP flows live so long
 
 typedef struct BbFlows BbFlows;
 
-BbFlows *bb_flows_new(BbCapture *capture, guint max, gsize max_held);
+BbFlows *bb_flows_new(BbContext *context, guint max, gsize max_held);
 void bb_flows_free(BbFlows *flows);
 
 // Takes a packet to its flow, made when new.

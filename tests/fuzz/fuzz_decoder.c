@@ -74,7 +74,7 @@ static void play(Run *run, const guint8 *data, gsize size)
     feed(run, data + start, size - start);
 }
 
-static void run_dialog(BbCapture *capture, const guint8 *data, gsize size, guint first, gsize piece,
+static void run_dialog(BbContext *context, const guint8 *data, gsize size, guint first, gsize piece,
                        bool is_tcp, bool probed)
 {
     static const guint8 a[4] = {10, 0, 0, 1}, b[4] = {10, 0, 0, 2};
@@ -83,7 +83,7 @@ static void run_dialog(BbCapture *capture, const guint8 *data, gsize size, guint
         .port = {40000, DECODER.ports[0]},
     };
     Run run = {
-        .dialog = bb_dialog_new(capture, &endpoints, is_tcp, 0, true),
+        .dialog = bb_dialog_new(context, &endpoints, is_tcp, 0, true),
         .side = first,
         .next = {1000, 0xffffff00u},
         .piece = piece,
@@ -99,19 +99,17 @@ static void run_dialog(BbCapture *capture, const guint8 *data, gsize size, guint
 int LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
 {
     BbLoss loss = {0};
-    BbCaptureOptions options = bb_capture_options_default();
     g_autoptr(BbNames) names = bb_names_new();
     g_autoptr(BbNodes) nodes = bb_nodes_new(names, false);
-    g_autoptr(BbCapture) capture =
-        bb_capture_new(&options, names, nodes, &loss, check_message, NULL);
-    bb_capture_learn_names(capture, true);
+    g_autoptr(BbContext) context = bb_context_new(names, nodes, &loss, check_message, NULL);
+    context->learn_names = true;
     for (guint first = 0; first < 2; first++) {
-        run_dialog(capture, data, size, first, DECODER.tcp ? 1460 : 65535, DECODER.tcp, false);
+        run_dialog(context, data, size, first, DECODER.tcp ? 1460 : 65535, DECODER.tcp, false);
         if (DECODER.tcp && size < 4096)
-            run_dialog(capture, data, size, first, 1, true, false);
+            run_dialog(context, data, size, first, 1, true, false);
         if (DECODER.udp)
-            run_dialog(capture, data, size, first, 65535, false, false);
-        run_dialog(capture, data, size, first, 1460, true, true);
+            run_dialog(context, data, size, first, 65535, false, false);
+        run_dialog(context, data, size, first, 1460, true, true);
     }
     guint64 open = loss.count[BB_CALLS] + loss.count[BB_RETURNS_ORPHANED];
     g_assert(loss.count[BB_RETURNS] + loss.count[BB_CALLS_UNRETURNED] == open);

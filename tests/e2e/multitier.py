@@ -62,14 +62,22 @@ def pattern_shape(node):
     return f"{node['node']} {node.get('op') or ''}({','.join(below)})"
 
 
-def report_ranking(truth, ops, patterns):
-    true_count = collections.Counter(shape(tree, ops) for tree in truth.values())
+def report_ranking(truth, ops, latency, patterns):
+    """Each true pattern: instances and mean latency, and what was inferred of it."""
+    true = collections.defaultdict(list)
+    for tree in truth.values():
+        root = next(call for call, parent in tree.items() if parent is None)
+        true[shape(tree, ops)].append(latency.get(root, 0))
     found = {pattern_shape(p["root"]["calls"][0]): p for p in patterns}
-    print("true patterns, by number of instances: rank and count among the inferred")
-    for text, count in true_count.most_common(16):
+    print("true patterns, by number of instances: count and mean latency; rank, count, mean as inferred")
+    for text, latencies in sorted(true.items(), key=lambda item: (-len(item[1]), item[0]))[:16]:
         pattern = found.get(text)
-        where = f"rank {pattern['rank']:4d}  count {pattern['count']:6d}" if pattern else "not found"
-        print(f"  {count:6d}  {where:26s}  {text}")
+        mean_us = sum(latencies) / len(latencies) / 1000
+        inferred = "not found"
+        if pattern:
+            inferred = (f"rank {pattern['rank']:4d}  {pattern['count']:6d} ({pattern['count'] / len(latencies):4.0%})"
+                        f"  {pattern['mean_latency_s'] * 1e6:7.0f} us ({pattern['mean_latency_s'] * 1e6 / mean_us - 1:+4.0%})")
+        print(f"  {len(latencies):6d}  {mean_us:7.0f} us   {inferred:44s}  {text}")
 
 
 def main():
@@ -90,12 +98,18 @@ def main():
         run(args.bbtrace, "capture", "-q", "-r", args.capture, "-w", trace)
         patterns = json.loads(run(args.bbpaths, "--algo", "nesting", "--assign", "paper", "--format",
                                   "json", "--instances", instances, trace))["patterns"]
-        calls, ops = set(), {}
+        calls, ops, latency, open_calls = set(), {}, {}, {}
         for line in run(args.bbtrace, "cat", trace).decode().splitlines():
             fields = line.split()
-            if fields[0] == "#" or fields[1] != "CALL_SENT":
+            if fields[0] == "#":
+                continue
+            if fields[1] == "RET_SENT" and fields[4] in open_calls:
+                call = open_calls[fields[4]]
+                latency[call] = nanoseconds(fields[0]) - call[0]
+            if fields[1] != "CALL_SENT":
                 continue
             call = (nanoseconds(fields[0]), fields[2], fields[3])
+            open_calls[fields[4]] = call
             calls.add(call)
             op = next((f[3:] for f in fields[5:] if f.startswith("op=")), "")
             ops[call] = op.replace("%20", " ")
@@ -112,7 +126,7 @@ def main():
     share = 100 * right / len(truth)
     print(f"entirely right: {right} of {len(truth)} requests: {share:.2f} %")
     if args.report:
-        report_ranking(truth, ops, patterns)
+        report_ranking(truth, ops, latency, patterns)
 
     low, high = args.right
     if recall < args.recall or not low <= share <= high:

@@ -262,11 +262,7 @@ static bool read_trace(const Options *o, BbNames *names, BbPairs *pairs, GError 
         }
     }
     bb_progress_end(&progress);
-    if (bb_trace_reader_damage(reader))
-        bb_say("warning: %s", bb_trace_reader_damage(reader));
-    if (bb_trace_reader_bad_lines(reader))
-        bb_say("%" G_GUINT64_FORMAT " malformed lines were skipped",
-               bb_trace_reader_bad_lines(reader));
+    bb_say_trace_damage(reader);
     if (failure)
         g_propagate_error(error, failure);
     return !failure;

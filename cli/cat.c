@@ -17,7 +17,6 @@ typedef struct Copy {
     BbTraceWriter *writer;
     BbOrder *order;
     bool skip_bad_lines, failed;
-    guint64 bad_lines;
 } Copy;
 
 static void copy_clear(Copy *copy)
@@ -56,10 +55,8 @@ static bool add_input(Copy *copy, const char *path, GError **error)
         while (bb_trace_reader_next(reader, &message, &input_error))
             if (!bb_order_push(copy->order, &message, error))
                 return false;
-        copy->bad_lines += bb_trace_reader_bad_lines(reader);
         bb_counters_merge(copy->counters, bb_trace_reader_counters(reader));
-        if (bb_trace_reader_damage(reader))
-            bb_say("warning: %s", bb_trace_reader_damage(reader));
+        bb_say_trace_damage(reader);
     }
     if (input_error) {
         bb_say_error("%s", input_error->message);
@@ -75,8 +72,6 @@ static int finish_copy(Copy *copy, GError **error)
         bb_say_error("%s", (*error)->message);
         return BB_EXIT_FAILED;
     }
-    if (copy->bad_lines)
-        bb_say("%" G_GUINT64_FORMAT " malformed lines were skipped", copy->bad_lines);
     if (bb_order_late(copy->order))
         bb_say("warning: %" G_GUINT64_FORMAT " messages are more than %u messages out of order and "
                "were written late",

@@ -84,6 +84,16 @@ int bb_end_stdout(int status)
     return BB_EXIT_FAILED;
 }
 
+void bb_say_trace_damage(const BbTraceReader *reader)
+{
+    guint64 bad = bb_trace_reader_bad_lines(reader);
+    if (bb_trace_reader_damage(reader))
+        bb_say("warning: %s", bb_trace_reader_damage(reader));
+    if (bad)
+        bb_say("warning: %" G_GUINT64_FORMAT " malformed line%s skipped", bad,
+               bad == 1 ? " was" : "s were");
+}
+
 bool bb_parse_size(const char *text, guint64 *size)
 {
     static const char units[] = "KMG";

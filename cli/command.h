@@ -2,8 +2,7 @@
 // What the two programs share: subcommands as a table, options, words on stderr, exit statuses.
 #pragma once
 
-#include <glib.h>
-#include <stdbool.h>
+#include "data/trace.h"
 
 // Exit statuses (FORMATS: contract).
 enum { BB_EXIT_DONE = 0, BB_EXIT_FAILED = 1, BB_EXIT_USAGE = 2 };
@@ -37,6 +36,9 @@ bool bb_is_same_file(const char *a, const char *b);
 // Brings standard output to its end. Returns status, or failed where not all could be written,
 // which was said.
 int bb_end_stdout(int status);
+
+// Says what was missing or left out of a trace that has been read, if anything was.
+void bb_say_trace_damage(const BbTraceReader *reader);
 
 // "64M" and the like: bytes, with K, M, G as powers of 1024. Returns false if it is no size.
 bool bb_parse_size(const char *text, guint64 *size);

@@ -377,11 +377,7 @@ static int run(int argc, char **argv)
     if (reader) {
         bb_trace_reader_skip_bad_lines(reader, skip);
         (void)read_trace(&info, reader, &error);
-        if (bb_trace_reader_damage(reader))
-            bb_say("warning: %s", bb_trace_reader_damage(reader));
-        if (bb_trace_reader_bad_lines(reader))
-            bb_say("%" G_GUINT64_FORMAT " malformed lines were skipped",
-                   bb_trace_reader_bad_lines(reader));
+        bb_say_trace_damage(reader);
         print_info(&info, reader, all);
     }
     if (error)

@@ -228,10 +228,10 @@ static void check_seed(guint32 seed)
 
 START_TEST(same_parents)
 {
-    const char *start = g_getenv("BB_SEED");
+    const char *start = g_getenv("BB_TEST_SEED");
     guint32 first = start ? (guint32)strtoul(start, NULL, 10) : 1;
     guint32 count = start ? 1 : 4000;
-    printf("seeds %u to %u (one: BB_SEED=N)\n", first, first + count - 1);
+    printf("seeds %u to %u (one: BB_TEST_SEED=N)\n", first, first + count - 1);
     for (guint32 seed = first; seed < first + count; seed++)
         check_seed(seed);
 }

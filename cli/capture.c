@@ -92,6 +92,10 @@ static int parse_options(Options *o, int argc, char **argv)
         return status;
     o->filter = argc > 1 ? g_strjoinv(" ", argv + 1) : NULL;
     const char *program = "bbtrace capture";
+    for (int i = 1; i < argc; i++)
+        if (strchr(argv[i], '.') && g_file_test(argv[i], G_FILE_TEST_IS_REGULAR))
+            return bb_say_usage(program, "'%s' is a file, no filter: give -r before each file",
+                                argv[i]);
     if (!o->files == !o->interface)
         return bb_say_usage(program, "give either -i INTERFACE or -r FILE");
     if (o->node && strcmp(o->node, "host") != 0 && strcmp(o->node, "endpoint") != 0)

@@ -73,6 +73,10 @@ class Usage(Programs):
             self.assertEqual(out, b"", command)
             self.assertIn("--help", err, command)
 
+    def test_a_second_file_is_no_filter(self):
+        _, err = run(BBTRACE, "capture", "-r", SHOP, SHOP, status=2)
+        self.assertIn("-r before each file", err)
+
     def test_help_is_0_and_on_stdout(self):
         for command in ([BBTRACE, "--help"], [BBTRACE, "capture", "--help"], [BBTRACE, "cat", "--help"],
                         [BBTRACE, "info", "--help"], [BBTRACE, "import", "--help"], [BBPATHS, "--help"]):

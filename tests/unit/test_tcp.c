@@ -23,7 +23,7 @@ typedef struct Wire {
 static void stream_init(Stream *stream, GRand *rand, guint32 length)
 {
     *stream = (Stream){.length = length, .isn = g_rand_int(rand)};
-    stream->bytes = g_malloc(length);
+    stream->bytes = g_malloc(length + 1); // never NULL
     for (guint32 i = 0; i < length; i++)
         stream->bytes[i] = (guint8)g_rand_int(rand);
 }

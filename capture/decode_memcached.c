@@ -430,15 +430,6 @@ static Step read_server(Reader *reader)
 
 // ---- finding the place again ------------------------------------------------------------------
 
-static gsize next_packet(const Reader *reader)
-{
-    const BbView *view = reader->view;
-    for (guint i = 0; i < view->n_marks; i++)
-        if (view->marks[i].end > reader->at)
-            return MIN(view->marks[i].end, view->length);
-    return view->length;
-}
-
 static bool is_line(const Reader *reader, gsize length)
 {
     gsize text = trimmed(here(reader), length);
@@ -462,7 +453,7 @@ static Step find_start(Reader *reader)
             bb_dialog_resynced(reader->dialog);
             return STEP_ON;
         }
-        reader->at = next_packet(reader);
+        reader->at = bb_view_next_packet(reader->view, reader->at);
     }
     return STEP_WAIT;
 }

@@ -354,15 +354,6 @@ static Step continue_message(Reader *reader)
 
 // ---- finding the place again ------------------------------------------------------------------
 
-static gsize next_packet(const Reader *reader)
-{
-    const BbView *view = reader->view;
-    for (guint i = 0; i < view->n_marks; i++)
-        if (view->marks[i].end > reader->at)
-            return MIN(view->marks[i].end, view->length);
-    return view->length;
-}
-
 // Looks for messages at the start of each packet: there answers and requests begin as a rule.
 static Step find_message(Reader *reader)
 {
@@ -378,7 +369,7 @@ static Step find_message(Reader *reader)
         }
         if (!chain.broken && !reader->view->closed && left(reader) < BB_POSTGRES_TEXT_MAX)
             return STEP_WAIT;
-        reader->at = reader->from = next_packet(reader);
+        reader->at = reader->from = bb_view_next_packet(reader->view, reader->at);
     }
     return STEP_WAIT;
 }

@@ -20,6 +20,14 @@ static const BbMark *mark_at(const BbView *view, gsize at)
     return &view->marks[low];
 }
 
+gsize bb_view_next_packet(const BbView *view, gsize at)
+{
+    for (guint i = 0; i < view->n_marks; i++)
+        if (view->marks[i].end > at)
+            return MIN(view->marks[i].end, view->length);
+    return view->length;
+}
+
 void bb_part_add(BbPart *part, const BbView *view, gsize from, gsize to)
 {
     if (to <= from || view->n_marks == 0)

@@ -38,6 +38,10 @@ typedef struct BbView {
     guint n_marks;
 } BbView;
 
+// Where the bytes of the packet after the one with byte `at` begin; view->length if there are none.
+// Messages begin with packets as a rule: where to look for the next one after a gap.
+gsize bb_view_next_packet(const BbView *view, gsize at);
+
 // A message being received, in the decoder's state: zero it, then add bytes.
 typedef struct BbPart {
     gint64 first_ns, last_ns; // stamps of the packets with its first and last byte

@@ -56,7 +56,8 @@
       true)                                                                                        \
     X(BB_INTERFACE_DROPPED, "interface_dropped", "packets dropped by the interface", true)         \
     X(BB_SOURCE_CUT, "input_cut", "capture files that break off", true)                            \
-    X(BB_MESSAGES_LATE, "messages_late", "messages written out of order", false)
+    X(BB_MESSAGES_LATE, "messages_late", "messages written out of order", false)                   \
+    X(BB_MESSAGES_DROPPED, "messages_dropped", "messages that bbtrace drop left out", true)
 
 typedef enum {
 #define X(constant, name, meaning, is_loss) constant,

@@ -3,6 +3,7 @@
 #include "cli/command.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -106,6 +107,70 @@ bool bb_parse_size(const char *text, guint64 *size)
     if ((*end && (!unit || end[1])) || value > (guint64)G_MAXINT64 >> shift)
         return false;
     *size = value << shift;
+    return true;
+}
+
+bool bb_parse_top(const char *text, guint *top)
+{
+    char *end = NULL;
+    if (strcmp(text, "all") == 0) {
+        *top = 0;
+        return true;
+    }
+    guint64 value = g_ascii_isdigit(text[0]) ? g_ascii_strtoull(text, &end, 10) : 0;
+    if (!value || *end || value >= G_MAXUINT)
+        return false;
+    *top = (guint)value;
+    return true;
+}
+
+bool bb_parse_duration(const char *text, gint64 *ns)
+{
+    static const struct {
+        const char *unit;
+        double ns;
+    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}};
+    char *end = NULL;
+    double value = g_ascii_strtod(text, &end);
+    if (end == text || !isfinite(value) || value < 0)
+        return false;
+    for (gsize i = 0; i < G_N_ELEMENTS(units); i++) {
+        if (strcmp(end, units[i].unit) == 0 && value * units[i].ns < 1e18) {
+            *ns = (gint64)llround(value * units[i].ns);
+            return true;
+        }
+    }
+    return strcmp(text, "0") == 0 && (*ns = 0, true);
+}
+
+static bool parse_seconds(const char *text, gint64 *time_ns)
+{
+    gint64 unit_ns = 1000000000, seconds = 0, fraction_ns = 0;
+    const char *at = text;
+    for (; g_ascii_isdigit(*at) && seconds < G_MAXINT64 / unit_ns / 10; at++)
+        seconds = 10 * seconds + (*at - '0');
+    if (at == text || (*at != '.' && *at != '\0'))
+        return false;
+    at += *at == '.';
+    for (; g_ascii_isdigit(*at) && unit_ns > 1; at++)
+        fraction_ns += (*at - '0') * (unit_ns /= 10);
+    *time_ns = seconds * 1000000000 + fraction_ns;
+    return *at == '\0';
+}
+
+bool bb_parse_time(const char *text, gint64 *time_ns)
+{
+    g_autoptr(GTimeZone) utc = g_time_zone_new_utc();
+    g_autofree char *stamp = g_strdelimit(g_strdup(text), " ", 'T');
+    g_autoptr(GDateTime) date = NULL;
+    if (parse_seconds(text, time_ns))
+        return true;
+    date = g_date_time_new_from_iso8601(stamp, utc);
+    if (!date || g_date_time_to_unix(date) < 0 ||
+        g_date_time_to_unix(date) >= G_MAXINT64 / 1000000000)
+        return false;
+    *time_ns =
+        g_date_time_to_unix(date) * 1000000000 + (gint64)g_date_time_get_microsecond(date) * 1000;
     return true;
 }
 

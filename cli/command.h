@@ -16,6 +16,13 @@ extern const BbCommand bb_command_capture;
 extern const BbCommand bb_command_cat;
 extern const BbCommand bb_command_info;
 extern const BbCommand bb_command_import;
+extern const BbCommand bb_command_generate;
+extern const BbCommand bb_command_skew;
+extern const BbCommand bb_command_drop;
+extern const BbCommand bb_command_blame;
+extern const BbCommand bb_command_score;
+extern const BbCommand bb_command_show;
+extern const BbCommand bb_command_tail;
 
 // Parses options off argv. Returns false when the command is over, with *status: help was printed
 // (done), or something was wrong (usage), which was said on stderr. description goes below the
@@ -42,6 +49,17 @@ void bb_say_trace_damage(const BbTraceReader *reader);
 
 // "64M" and the like: bytes, with K, M, G as powers of 1024. Returns false if it is no size.
 bool bb_parse_size(const char *text, guint64 *size);
+
+// How many to show: a number of 1 or more, or "all" as 0. Returns false if it is neither.
+bool bb_parse_top(const char *text, guint *top);
+
+// "30ms", "1us", "0.5s", "250ns", "2min", "1h" or "0" as nanoseconds. Returns false if it is no
+// duration.
+bool bb_parse_duration(const char *text, gint64 *ns);
+
+// A moment: seconds since 1970 with up to nine decimals, or a date with time of day (ISO 8601), UTC
+// where it names no zone. Returns false if it is none.
+bool bb_parse_time(const char *text, gint64 *time_ns);
 
 // SIGINT and SIGTERM ask for an end instead of making one. A second one kills.
 void bb_stop_install(void);

@@ -5,10 +5,8 @@
 BbPaths *bb_paths_new(void)
 {
     BbPaths *paths = g_new0(BbPaths, 1);
-    paths->algorithm = "";
-    paths->patterns = g_ptr_array_new_with_free_func((GDestroyNotify)bb_pattern_free);
-    paths->start_ns = BB_TIME_NONE;
-    paths->end_ns = BB_TIME_NONE;
+    paths->facts = BB_FACTS_EMPTY;
+    paths->from_ns = paths->to_ns = BB_TIME_NONE;
     return paths;
 }
 
@@ -19,8 +17,10 @@ void bb_paths_free(BbPaths *paths)
     g_free(paths->calls);
     g_free(paths->parent);
     g_free(paths->confidence);
+    g_free(paths->level);
+    g_free(paths->shape);
+    g_free(paths->self_ns);
     g_free(paths->order);
     g_free(paths->instances);
-    g_ptr_array_unref(paths->patterns);
     g_free(paths);
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an inference publishes: calls, each with its parent; the path instances (trees) they form;
-// the patterns of equal shape. One unchanging value, read by every view.
+// What an inference publishes of a window of time (or of a whole trace): calls, each with its
+// parent, and the path instances (trees) they form. Over all windows of a trace every call is
+// published exactly once.
 #pragma once
 
 #include "data/call.h"
-#include "data/pattern.h"
+#include "data/facts.h"
+#include "data/roles.h"
 
 #define BB_CONFIDENCE_NONE (-1.0f)
 
@@ -12,8 +14,10 @@
 // after its parent.
 typedef struct BbInstance {
     guint32 first, count;
-    guint32 pattern; // index into BbPaths.patterns before any ranking; BB_PATTERN_NONE for a call
-                     // without return, which is an instance of its own
+    guint32 pattern; // index into BbPatterns.patterns once the census has counted it;
+                     // BB_PATTERN_NONE before, and for a call without return, which is an instance
+                     // of its own
+    guint32 place;   // among the instances of the window: number - paths->instances_before - 1
 } BbInstance;
 
 #define BB_PATTERN_NONE G_MAXUINT32
@@ -23,28 +27,31 @@ typedef struct BbInstance {
 #define BB_PATHS_DEPTH_MAX 512u
 
 typedef struct BbPaths {
-    const char *algorithm; // "nesting", static
-    BbCall *calls;         // all calls with or without return, in order of call_ns
-    guint32 *parent;       // index of the parent, BB_CALL_NO_PARENT for roots
-    float *confidence;     // of the choice of parent; BB_CONFIDENCE_NONE where not estimated
+    BbCall *calls;     // all calls with or without return, in order of call_ns
+    guint32 *parent;   // index of the parent, BB_CALL_NO_PARENT for roots
+    float *confidence; // of the choice of parent; BB_CONFIDENCE_NONE where not estimated
+    guint16 *level;    // 1 for roots
+    guint32 *shape;    // equal for equal subtrees of a window; equal in two windows of a run only
+                       // for equal subtrees. Meaningless without return
+    guint64 *self_ns;  // time in which the callee waited for none of its calls
     guint32 n_calls;
-    guint32 *order;        // call indices grouped by instance
-    BbInstance *instances; // in order of the root's start
+    guint32 *order;        // call indices grouped by instance; kids of a call by shape, then time
+    BbInstance *instances; // in order of the root's start. A selection takes some out
     guint32 n_instances;
-    GPtrArray *patterns; // of BbPattern*, owned; by falling total latency, ties by shape's text
-
-    // The trace they came from.
-    guint64 messages;         // read, of every kind
-    guint64 free_messages;    // neither call nor return
-    guint64 calls_unreturned; // calls without return
-    guint64 returns_orphaned; // returns without call
-    guint64 deep_calls;       // calls that became roots because of BB_PATHS_DEPTH_MAX
-    guint64 children;         // calls with at least one candidate parent, and how many candidates
-    guint64 candidates;       // they have in all: candidates / children is the parallelism
-    gint64 start_ns, end_ns;  // first and last time seen; BB_TIME_NONE if empty
+    guint64 instances_before; // published by earlier windows. Instances are numbered from 1
+    gint64 from_ns, to_ns;    // the window: roots begin in [from, to), but for late ones; to is the
+                              // last time seen where there is no later window
+    BbRoles *roles; // that stand for nodes in shapes; lent, NULL where each node has its own
+    BbFacts facts;  // of this window
 } BbPaths;
 
 BbPaths *bb_paths_new(void);
 void bb_paths_free(BbPaths *paths);
+
+// The number of an instance in the whole run, from 1. A selection does not change it.
+static inline guint64 bb_instance_number(const BbPaths *paths, const BbInstance *instance)
+{
+    return paths->instances_before + instance->place + 1;
+}
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbPaths, bb_paths_free)

@@ -2,6 +2,8 @@
 // In: the shape of a pattern, node by node. Out: a tree that owns its statistics.
 #include "data/pattern.h"
 
+#include <string.h>
+
 BbPatternNode *bb_pattern_node_new(guint32 node, guint32 op)
 {
     BbPatternNode *self = g_new0(BbPatternNode, 1);
@@ -20,6 +22,7 @@ void bb_pattern_node_free(BbPatternNode *node)
     for (guint i = 0; i < node->calls->len; i++)
         bb_pattern_node_free(g_ptr_array_index(node->calls, i));
     g_ptr_array_unref(node->calls);
+    g_clear_pointer(&node->replicas, g_array_unref);
     bb_stats_free(node->call_delay);
     bb_stats_free(node->latency);
     g_free(node);
@@ -38,7 +41,35 @@ void bb_pattern_free(BbPattern *pattern)
     if (!pattern)
         return;
     bb_pattern_node_free(pattern->root);
+    g_clear_pointer(&pattern->clients, g_array_unref);
     g_free(pattern);
+}
+
+void bb_replicas_count(GArray *replicas, guint32 node)
+{
+    for (guint i = 0; i < replicas->len; i++) {
+        BbReplica *replica = &g_array_index(replicas, BbReplica, i);
+        if (replica->node == node) {
+            replica->count++;
+            return;
+        }
+    }
+    BbReplica replica = {node, 1};
+    g_array_append_val(replicas, replica);
+}
+
+static gint by_falling_count(gconstpointer a, gconstpointer b, gpointer names)
+{
+    const BbReplica *x = a, *y = b;
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
+    return strcmp(bb_names_text(names, x->node), bb_names_text(names, y->node));
+}
+
+void bb_replicas_sort(GArray *replicas, const BbNames *names)
+{
+    if (replicas)
+        g_array_sort_with_data(replicas, by_falling_count, (gpointer)names);
 }
 
 gint64 bb_pattern_total_latency(const BbPattern *pattern)
@@ -49,6 +80,20 @@ gint64 bb_pattern_total_latency(const BbPattern *pattern)
 gint64 bb_pattern_mean_latency(const BbPattern *pattern)
 {
     return bb_stats_mean(pattern->root->latency);
+}
+
+double bb_pattern_wrong(const BbPattern *pattern)
+{
+    if (pattern->right_total < 0 || pattern->count == 0)
+        return -1;
+    return CLAMP(1 - pattern->right_total / (double)pattern->count, 0, 1);
+}
+
+double bb_pattern_sure(const BbPattern *pattern, const BbPatternNode *node)
+{
+    if (pattern->right_total < 0 || node->sure_total < 0 || pattern->count == 0)
+        return -1;
+    return node->sure_total / (double)pattern->count;
 }
 
 static guint node_size(const BbPatternNode *node)

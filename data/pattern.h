@@ -8,22 +8,36 @@
 
 // A call in a pattern, drawn as the vertex of its callee. The root's call comes from outside.
 typedef struct BbPatternNode BbPatternNode;
+
+// How often one of several replicas was called.
+typedef struct BbReplica {
+    guint32 node;
+    guint64 count;
+} BbReplica;
 struct BbPatternNode {
-    guint32 node;          // the callee
+    guint32 node;          // the callee, or the role of its replicas
     guint32 op;            // operation label, BB_NAME_NONE if unknown or labels are off
     BbStats *call_delay;   // entry into the parent to entry into this one; 0 for the root's call
     BbStats *latency;      // entry to first byte of the return (or last: --latency), with its calls
     guint64 self_total_ns; // time that this node worked itself: not covered by any of its calls;
                            // stops at the end of gint64
-    guint64 errors;        // returns whose status is an error
-    GPtrArray *calls;      // of BbPatternNode*, ordered by mean call delay, then by name
+    guint64 critical_total_ns; // own work that the root's caller waited for (critical path); more
+                               // than self where a call is made while another one, not waited
+                               // for, is open; stops likewise
+    guint64 errors;            // returns whose status is an error
+    double sure_total; // sum of the confidences of its links to the parent; expected number of
+                       // right ones
+    GArray *replicas;  // of BbReplica, by falling count, then by name; NULL where there are none
+    GPtrArray *calls;  // of BbPatternNode*, ordered by mean call delay, then by name
 };
 
 typedef struct BbPattern {
-    guint rank;          // 1 = most costly by the order asked for
-    guint32 client;      // the node that makes the root's call
+    guint32 client;      // the node that makes the root's call, or its role
+    GArray *clients;     // its replicas, as those of a BbPatternNode
     BbPatternNode *root; // the root's call, seen at its callee
     guint64 count;       // instances
+    double right_total;  // expected number of instances without a wrong link, by the confidences;
+                         // BB_CONFIDENCE_NONE where there are none
     guint64 shape;       // hash of the shape, the same on every run
 } BbPattern;
 
@@ -32,9 +46,20 @@ void bb_pattern_node_free(BbPatternNode *node);
 BbPattern *bb_pattern_new(guint32 client, BbPatternNode *root); // takes root
 void bb_pattern_free(BbPattern *pattern);
 
+void bb_replicas_count(GArray *replicas, guint32 node);        // one use more
+void bb_replicas_sort(GArray *replicas, const BbNames *names); // replicas may be NULL
+
 // Sum and mean of the root call's latency over the instances, in ns.
 gint64 bb_pattern_total_latency(const BbPattern *pattern);
 gint64 bb_pattern_mean_latency(const BbPattern *pattern);
+
+// Expected share of the instances that have a wrong link, and of the calls of a node that have the
+// right parent; less than 0 where no confidences are known.
+double bb_pattern_wrong(const BbPattern *pattern);
+double bb_pattern_sure(const BbPattern *pattern, const BbPatternNode *node);
+
+// Below it, who caused a call is little better than a toss of a coin.
+#define BB_PATTERN_SURE_LEAST 0.6
 
 // Calls in the pattern, the root's included.
 guint bb_pattern_size(const BbPattern *pattern);

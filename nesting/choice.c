@@ -4,8 +4,8 @@
 
 #include <math.h>
 
+#include "data/tally.h"
 #include "nesting/scoreboard.h"
-#include "nesting/tally.h"
 
 #define NONE G_MAXUINT32
 #define POWERS 64

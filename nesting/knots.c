@@ -4,7 +4,7 @@
 // Nodes that nobody calls, and nodes that call nobody, are peeled off until none is left.
 #include "nesting/knots.h"
 
-#include "nesting/tally.h"
+#include "data/tally.h"
 
 typedef struct {
     guint32 from, to;

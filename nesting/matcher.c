@@ -37,8 +37,8 @@ struct BbMatcher {
     guint32 *back; // and back; NULL unless two_sided, where others than the first may leave it
     guint32 count, capacity;
     BbOpenings openings;
-    GArray *early; // of BbCall: returns without call so far, with no call times
-    GByteArray *early_sides;
+    GArray *early;           // of BbCall: returns without call so far, with no call times
+    GByteArray *early_sides; // 0 once it has one
     guint64 orphans;
     bool two_sided; // second sightings may come
 };
@@ -268,17 +268,31 @@ static void settle_early(BbMatcher *matcher, BbOpening *entry, guint32 call)
     if ((matcher->sides[call] & sides) == 0) {
         join_return(&matcher->calls[call], &g_array_index(matcher->early, BbCall, entry->early));
         matcher->sides[call] |= sides;
+        matcher->early_sides->data[entry->early] = 0;
         matcher->orphans--;
     }
     entry->early = NONE;
+}
+
+// Returns the index in early.
+static guint32 add_early(BbMatcher *matcher, const BbOpeningKey *key, const BbSighting *sighting,
+                         guint8 sides)
+{
+    BbCall early = blank(key);
+    fill_return(&early, sighting);
+    g_array_append_val(matcher->early, early);
+    g_byte_array_append(matcher->early_sides, &sides, 1);
+    return matcher->early->len - 1;
 }
 
 static void keep_early(BbMatcher *matcher, const BbOpeningKey *key, const BbSighting *sighting,
                        guint8 sides)
 {
     matcher->orphans++;
-    if (!bb_id_is_known(key->id))
+    if (!bb_id_is_known(key->id)) {
+        add_early(matcher, key, sighting, sides);
         return;
+    }
     BbOpening *entry = bb_openings_add(&matcher->openings, key);
     if (entry->early != NONE && entry->early_call == NONE &&
         (matcher->early_sides->data[entry->early] & sides) == 0) {
@@ -287,12 +301,8 @@ static void keep_early(BbMatcher *matcher, const BbOpeningKey *key, const BbSigh
         matcher->orphans--; // the second sighting of one return
         return;
     }
-    BbCall early = blank(key);
-    fill_return(&early, sighting);
-    entry->early = matcher->early->len;
+    entry->early = add_early(matcher, key, sighting, sides);
     entry->early_call = NONE;
-    g_array_append_val(matcher->early, early);
-    g_byte_array_append(matcher->early_sides, &sides, 1);
 }
 
 static void feed_return(BbMatcher *matcher, const BbOpeningKey *key, const BbSighting *sighting)
@@ -331,8 +341,20 @@ static void adopt_early(BbMatcher *matcher)
             continue;
         join_return(&matcher->calls[entry->early_call],
                     &g_array_index(matcher->early, BbCall, entry->early));
+        matcher->early_sides->data[entry->early] = 0;
         matcher->orphans--;
     }
+}
+
+// Leaves in early those that have no call.
+static void compact_early(BbMatcher *matcher)
+{
+    BbCall *early = (BbCall *)(gpointer)matcher->early->data;
+    guint kept = 0;
+    for (guint i = 0; i < matcher->early->len; i++)
+        if (matcher->early_sides->data[i] != 0)
+            early[kept++] = early[i];
+    g_array_set_size(matcher->early, kept);
 }
 
 static gint64 known(gint64 time_ns, gint64 otherwise_ns)
@@ -340,17 +362,30 @@ static gint64 known(gint64 time_ns, gint64 otherwise_ns)
     return time_ns != BB_TIME_NONE ? time_ns : otherwise_ns;
 }
 
-BbCall *bb_matcher_finish(BbMatcher *matcher, guint32 *count, guint64 *orphans)
+static void fill_times(BbCall *calls, guint32 count)
 {
-    adopt_early(matcher);
-    for (guint32 i = 0; i < matcher->count; i++) {
-        BbCall *call = &matcher->calls[i];
+    for (guint32 i = 0; i < count; i++) {
+        BbCall *call = &calls[i];
         call->call_ns = known(call->call_ns, call->arrived_ns);
         call->arrived_ns = known(call->arrived_ns, call->call_ns);
         call->return_ns = known(call->return_ns, call->replied_ns);
         call->replied_ns = known(call->replied_ns, call->return_ns);
     }
+}
+
+BbCall *bb_matcher_finish(BbMatcher *matcher, guint32 *count, guint64 *orphans)
+{
+    adopt_early(matcher);
+    compact_early(matcher);
+    fill_times(matcher->calls, matcher->count);
+    fill_times((BbCall *)(gpointer)matcher->early->data, matcher->early->len);
     *count = matcher->count;
     *orphans = matcher->orphans;
     return g_steal_pointer(&matcher->calls);
+}
+
+const BbCall *bb_matcher_orphans(const BbMatcher *matcher, guint32 *count)
+{
+    *count = matcher->early->len;
+    return (const BbCall *)(gconstpointer)matcher->early->data;
 }

@@ -21,4 +21,8 @@ void bb_matcher_feed(BbMatcher *matcher, const BbSighting *sighting);
 // many returns have no call.
 BbCall *bb_matcher_finish(BbMatcher *matcher, guint32 *count, guint64 *orphans);
 
+// After finish: the returns without call, as calls without call times, in order of their feed.
+// Lent. Memory: 81 bytes for each return that found no open call, so no more than the feed takes.
+const BbCall *bb_matcher_orphans(const BbMatcher *matcher, guint32 *count);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbMatcher, bb_matcher_free)

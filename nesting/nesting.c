@@ -1,19 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: the messages of a trace. Out: causal paths and their patterns. The order of the stage's
+// In: the messages of a trace, or of a window of one. Out: causal paths. The order of the stage's
 // steps.
 #include "nesting/nesting.h"
 
 #include "nesting/candidates.h"
-#include "nesting/census.h"
 #include "nesting/choice.h"
+#include "nesting/joint.h"
+#include "nesting/roles.h"
 #include "nesting/trees.h"
+
+struct BbNesting {
+    const BbNames *names;
+    BbNestingOptions options;
+    BbShapes *shapes;
+    BbJoint *joint; // NULL: the paper's choice
+    bool found_roles;
+};
 
 BbNestingOptions bb_nesting_options_default(void)
 {
-    return (BbNestingOptions){.overlap_penalty = 2, .bin_floor_ns = 1000000, .labels = true};
+    return (BbNestingOptions){
+        .assign = BB_ASSIGN_JOINT, .overlap_penalty = 2, .bin_floor_ns = 1000000, .labels = true};
 }
 
-static void choose_parents(BbPaths *paths, guint32 n_names, const BbNestingOptions *options)
+BbNesting *bb_nesting_new(const BbNames *names, const BbNestingOptions *options)
+{
+    BbNesting *nesting = g_new(BbNesting, 1);
+    *nesting = (BbNesting){.names = names, .options = *options, .shapes = bb_shapes_new()};
+    if (options->merge_replicas)
+        bb_shapes_use_roles(nesting->shapes, options->roles);
+    if (options->assign == BB_ASSIGN_JOINT)
+        nesting->joint = bb_joint_new(options, names);
+    return nesting;
+}
+
+void bb_nesting_free(BbNesting *nesting)
+{
+    if (!nesting)
+        return;
+    bb_shapes_free(nesting->shapes);
+    bb_joint_free(nesting->joint);
+    g_free(nesting);
+}
+
+static void choose_as_in_the_paper(const BbNesting *nesting, BbPaths *paths)
+{
+    const BbNestingOptions *options = &nesting->options;
+    g_autoptr(BbCandidates) candidates = bb_candidates_new(
+        paths->calls, paths->n_calls, bb_names_count(nesting->names), options->skew_window_ns);
+    g_autoptr(BbChoice) choice = bb_choice_new(options);
+    while (bb_candidates_next_node(candidates))
+        bb_choice_run(choice, candidates, paths->parent, &paths->facts.children,
+                      &paths->facts.candidates);
+}
+
+static void find_parents(BbNesting *nesting, BbPaths *paths)
 {
     paths->parent = g_new(guint32, paths->n_calls);
     paths->confidence = g_new(float, paths->n_calls);
@@ -21,22 +62,34 @@ static void choose_parents(BbPaths *paths, guint32 n_names, const BbNestingOptio
         paths->parent[i] = BB_CALL_NO_PARENT;
         paths->confidence[i] = BB_CONFIDENCE_NONE;
     }
-    g_autoptr(BbCandidates) candidates =
-        bb_candidates_new(paths->calls, paths->n_calls, n_names, options->skew_window_ns);
-    g_autoptr(BbChoice) choice = bb_choice_new(options);
-    while (bb_candidates_next_node(candidates))
-        bb_choice_run(choice, candidates, paths->parent, &paths->children, &paths->candidates);
+    if (nesting->joint)
+        bb_joint_run(nesting->joint, paths);
+    else
+        choose_as_in_the_paper(nesting, paths);
 }
 
-BbPaths *bb_nesting_run(BbPairs *pairs, const BbNestingOptions *options)
+// In the first window that has calls; kept from then on.
+static void find_roles(BbNesting *nesting, BbPaths *paths)
 {
-    const BbNames *names = bb_pairs_names(pairs);
+    const BbNestingOptions *options = &nesting->options;
+    if (options->merge_replicas)
+        paths->roles = options->roles;
+    if (!options->roles || !options->find_roles || nesting->found_roles || paths->n_calls == 0)
+        return;
+    bb_roles_find(options->roles, paths->calls, paths->n_calls, nesting->names);
+    nesting->found_roles = true;
+}
+
+BbPaths *bb_nesting_run(BbNesting *nesting, BbPairs *pairs)
+{
     BbPaths *paths = bb_paths_new();
-    paths->algorithm = "nesting";
+    bb_shapes_forget(nesting->shapes);
     bb_pairs_finish(pairs, paths);
-    choose_parents(paths, bb_names_count(names), options);
-    g_autoptr(BbTrees) trees = bb_trees_new(paths, options->labels, options->latency_last_byte);
-    bb_trees_list(trees, paths);
-    bb_census_take(paths, trees, names, options->labels, options->latency_last_byte);
+    paths->from_ns = paths->facts.start_ns;
+    paths->to_ns = paths->facts.end_ns;
+    find_roles(nesting, paths);
+    find_parents(nesting, paths);
+    bb_trees_grow(paths, nesting->shapes, nesting->options.labels,
+                  nesting->options.latency_last_byte);
     return paths;
 }

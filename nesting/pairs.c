@@ -4,6 +4,7 @@
 
 #include <sys/mman.h>
 
+#include "nesting/forwarding.h"
 #include "nesting/matcher.h"
 #include "nesting/timesort.h"
 
@@ -20,6 +21,7 @@ struct BbPairs {
     guint64 messages, free_messages;
     gint64 start_ns, end_ns; // of all messages
     gint64 latest_ns;        // time of the last sighting
+    GArray *known;           // of BbCall: with their returns, from bb_pairs_push_call
     bool unordered, two_sided;
 };
 
@@ -47,6 +49,7 @@ BbPairs *bb_pairs_new(const BbNames *names)
     pairs->chunks = g_ptr_array_new_with_free_func(chunk_free);
     pairs->start_ns = pairs->end_ns = BB_TIME_NONE;
     pairs->latest_ns = G_MININT64;
+    pairs->known = g_array_new(FALSE, FALSE, sizeof(BbCall));
     return pairs;
 }
 
@@ -55,12 +58,8 @@ void bb_pairs_free(BbPairs *pairs)
     if (!pairs)
         return;
     g_ptr_array_unref(pairs->chunks);
+    g_array_unref(pairs->known);
     g_free(pairs);
-}
-
-const BbNames *bb_pairs_names(const BbPairs *pairs)
-{
-    return pairs->names;
 }
 
 static BbSighting *sighting_at(const BbPairs *pairs, guint32 index)
@@ -94,9 +93,22 @@ static BbSighting sighting_of(const BbMessage *message)
                         .at_receiver = message->at_receiver};
 }
 
+static inline void push_sighting(BbPairs *pairs, BbSighting value)
+{
+    if ((pairs->count & (CHUNK - 1)) == 0)
+        g_ptr_array_add(pairs->chunks, chunk_new());
+    BbSighting *sighting = sighting_at(pairs, pairs->count++);
+    *sighting = value;
+    pairs->n_calls += !sighting->is_return;
+    pairs->two_sided |= sighting->at_receiver;
+    gint64 time_ns = bb_sighting_time(sighting);
+    pairs->unordered |= time_ns < pairs->latest_ns;
+    pairs->latest_ns = time_ns;
+}
+
 bool bb_pairs_push(BbPairs *pairs, const BbMessage *message)
 {
-    if (message->kind != BB_FREE && pairs->count == COUNT_MAX)
+    if (message->kind != BB_FREE && bb_pairs_held(pairs) >= COUNT_MAX)
         return false;
     pairs->messages++;
     note_times(pairs, message);
@@ -104,16 +116,55 @@ bool bb_pairs_push(BbPairs *pairs, const BbMessage *message)
         pairs->free_messages++;
         return true;
     }
-    if ((pairs->count & (CHUNK - 1)) == 0)
-        g_ptr_array_add(pairs->chunks, chunk_new());
-    BbSighting *sighting = sighting_at(pairs, pairs->count++);
-    *sighting = sighting_of(message);
-    pairs->n_calls += !sighting->is_return;
-    pairs->two_sided |= sighting->at_receiver;
-    gint64 time_ns = bb_sighting_time(sighting);
-    pairs->unordered |= time_ns < pairs->latest_ns;
-    pairs->latest_ns = time_ns;
+    push_sighting(pairs, sighting_of(message));
     return true;
+}
+
+static gint64 unless_equal(gint64 time_ns, gint64 other_ns)
+{
+    return time_ns == other_ns ? BB_TIME_NONE : time_ns;
+}
+
+static BbSighting call_of(const BbCall *call)
+{
+    return (BbSighting){.time_ns = call->call_ns,
+                        .recv_ns = unless_equal(call->arrived_ns, call->call_ns),
+                        .end_ns = BB_TIME_NONE,
+                        .id_number = call->id.number,
+                        .id_form = call->id.form,
+                        .caller = call->caller,
+                        .callee = call->callee,
+                        .op = call->op,
+                        .proto = call->proto & ((1u << 30) - 1)};
+}
+
+static BbSighting return_of(const BbCall *call)
+{
+    BbSighting sighting = call_of(call);
+    sighting.time_ns = call->replied_ns;
+    sighting.recv_ns = unless_equal(call->return_ns, call->replied_ns);
+    sighting.end_ns = call->return_end_ns;
+    sighting.status = call->status;
+    sighting.is_return = true;
+    return sighting;
+}
+
+void bb_pairs_push_call(BbPairs *pairs, const BbCall *call)
+{
+    if (bb_call_is_returned(call))
+        g_array_append_val(pairs->known, *call);
+    else
+        push_sighting(pairs, call_of(call));
+}
+
+guint64 bb_pairs_held(const BbPairs *pairs)
+{
+    return pairs->count + 2 * (guint64)pairs->known->len;
+}
+
+guint64 bb_pairs_messages(const BbPairs *pairs)
+{
+    return pairs->messages;
 }
 
 // The sightings in order of time, NULL if they came in order. The caller frees.
@@ -204,18 +255,57 @@ static guint64 count_unreturned(const BbPaths *paths)
     return unreturned;
 }
 
+// The calls in order of time and those that were known before, which are so too, as one array.
+static void merge_known(const BbPairs *pairs, BbPaths *paths)
+{
+    const BbCall *known = (const BbCall *)(const void *)pairs->known->data;
+    guint32 i = paths->n_calls, j = pairs->known->len, at = i + j;
+    if (j == 0)
+        return;
+    BbCall *calls = paths->calls = g_renew(BbCall, paths->calls, at);
+    paths->n_calls = at;
+    while (j > 0) // ties: known ones first
+        calls[--at] =
+            i > 0 && calls[i - 1].call_ns >= known[j - 1].call_ns ? calls[--i] : known[--j];
+}
+
+// Where messages may come twice, a second sighting may still come for them.
+static void unpair_known(BbPairs *pairs)
+{
+    for (guint i = 0; i < pairs->known->len; i++) {
+        const BbCall *call = &g_array_index(pairs->known, BbCall, i);
+        push_sighting(pairs, call_of(call));
+        push_sighting(pairs, return_of(call));
+    }
+    g_array_set_size(pairs->known, 0);
+}
+
+static void join_forwarded(const BbMatcher *matcher, BbPaths *paths)
+{
+    guint32 n_orphans;
+    const BbCall *orphans = bb_matcher_orphans(matcher, &n_orphans);
+    paths->facts.forwarded = bb_forwarding_join(paths->calls, paths->n_calls, orphans, n_orphans,
+                                                &paths->facts.returns_orphaned);
+}
+
 void bb_pairs_finish(BbPairs *pairs, BbPaths *paths)
 {
+    if (pairs->two_sided)
+        unpair_known(pairs);
     g_autoptr(BbMatcher) matcher = bb_matcher_new(pairs->n_calls, pairs->two_sided);
     g_autofree BbTimed *order = order_of(pairs);
     feed_all(pairs, order, matcher);
     g_ptr_array_set_size(pairs->chunks, 0);
-    paths->calls = bb_matcher_finish(matcher, &paths->n_calls, &paths->returns_orphaned);
+    paths->calls = bb_matcher_finish(matcher, &paths->n_calls, &paths->facts.returns_orphaned);
     sort_calls(paths->calls, paths->n_calls);
-    paths->calls_unreturned = count_unreturned(paths);
-    paths->messages = pairs->messages;
-    paths->free_messages = pairs->free_messages;
-    paths->start_ns = pairs->start_ns;
-    paths->end_ns = pairs->end_ns;
+    merge_known(pairs, paths);
+    join_forwarded(matcher, paths);
+    paths->facts.calls = paths->n_calls;
+    paths->facts.calls_unreturned = count_unreturned(paths);
+    paths->facts.messages = pairs->messages;
+    paths->facts.free_messages = pairs->free_messages;
+    paths->facts.start_ns = pairs->start_ns;
+    paths->facts.end_ns = pairs->end_ns;
     pairs->count = pairs->n_calls = 0;
+    g_array_set_size(pairs->known, 0);
 }

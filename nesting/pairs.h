@@ -28,6 +28,11 @@ bool bb_pairs_push(BbPairs *pairs, const BbMessage *message);
 //   the message.
 void bb_pairs_finish(BbPairs *pairs, BbPaths *paths);
 
-const BbNames *bb_pairs_names(const BbPairs *pairs);
+// Takes a call of an earlier window, with or without return: before any message, and in order of
+// call_ns. It is not counted as a message; one without return finds its return among those to come.
+void bb_pairs_push_call(BbPairs *pairs, const BbCall *call);
+
+guint64 bb_pairs_held(const BbPairs *pairs);     // calls and returns it holds
+guint64 bb_pairs_messages(const BbPairs *pairs); // pushed, of every kind
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbPairs, bb_pairs_free)

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "nesting/tally.h"
+#include "data/tally.h"
 
 #define GROWTH 1.05L
 #define FLOOR_NS 1000000                   // of the paper,

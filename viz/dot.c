@@ -6,9 +6,9 @@
 // patterns, and the calls of a node, are created last first.
 #include "viz/dot.h"
 
-#include "viz/caption.h"
+#include "data/caption.h"
+#include "data/quantity.h"
 #include "viz/dot_ids.h"
-#include "viz/quantity.h"
 #include "viz/ranking.h"
 #include "viz/summary.h"
 
@@ -17,6 +17,7 @@
 #define NAME_COLUMNS 30   // a name or operation is wrapped at about so many characters,
 #define CLIENT_COLUMNS 20 // a client's, which stands in front of all, earlier,
 #define NAME_LINES 4      // into at most so many lines; the tooltip has all of it
+#define WAITED_LEAST 0.1  // of the latency: what is waited for longer is marked
 #define FONT "Helvetica"
 
 struct BbDot {
@@ -31,7 +32,7 @@ typedef struct Drawing {
     Agraph_t *cluster;
     const BbNames *names;
     const BbPattern *pattern;
-    const BbPatternNode *heaviest; // largest share of self time
+    const BbPatternNode *heaviest; // waited for most
     GString *plain, *escaped;      // scratch
     guint rank, nodes;
 } Drawing;
@@ -86,10 +87,20 @@ static double self_share(const BbPattern *pattern, const BbPatternNode *node)
     return bb_quantity_share((gint64)node->self_total_ns, bb_pattern_total_latency(pattern));
 }
 
-// The first of those with the largest self time; NULL if none has any.
+static double waited_share(const BbPattern *pattern, const BbPatternNode *node)
+{
+    return bb_quantity_share((gint64)node->critical_total_ns, bb_pattern_total_latency(pattern));
+}
+
+static gint64 waited_ns(const BbPattern *pattern, const BbPatternNode *node)
+{
+    return (gint64)(node->critical_total_ns / MAX(pattern->count, 1));
+}
+
+// The first of those that are waited for most; NULL if none is.
 static const BbPatternNode *find_heaviest(const BbPatternNode *node, const BbPatternNode *best)
 {
-    if (node->self_total_ns > (best ? best->self_total_ns : 0))
+    if (node->critical_total_ns > (best ? best->critical_total_ns : 0))
         best = node;
     for (guint i = 0; i < node->calls->len; i++)
         best = find_heaviest(g_ptr_array_index(node->calls, i), best);
@@ -122,6 +133,21 @@ static void append_quantiles(GString *out, const BbStats *stats)
     }
 }
 
+// Worth a line and a bold outline.
+static bool is_waited_for(const BbPattern *pattern, const BbPatternNode *node)
+{
+    return waited_share(pattern, node) >= WAITED_LEAST;
+}
+
+// "12.3 ms (61 %)"
+static void append_waited(GString *out, const BbPattern *pattern, const BbPatternNode *node)
+{
+    bb_quantity_append_duration(out, waited_ns(pattern, node));
+    g_string_append(out, " (");
+    bb_quantity_append_share(out, waited_share(pattern, node));
+    g_string_append_c(out, ')');
+}
+
 static void label_node(Drawing *drawing, Agnode_t *drawn, const BbPatternNode *node)
 {
     GString *text = drawing->plain;
@@ -138,11 +164,31 @@ static void label_node(Drawing *drawing, Agnode_t *drawn, const BbPatternNode *n
         g_string_append(text, "no return");
     g_string_append(text, ", self ");
     bb_quantity_append_share(text, self_share(drawing->pattern, node));
+    if (is_waited_for(drawing->pattern, node)) {
+        g_string_append(text, "\nwaited ");
+        append_waited(text, drawing->pattern, node);
+    }
     if (node->errors > 0) {
         g_string_append_c(text, '\n');
         bb_quantity_append_counted(text, node->errors, "error");
     }
+    if (node->replicas) {
+        g_string_append_c(text, '\n');
+        bb_quantity_append_counted(text, node->replicas->len, "replica");
+    }
     set_plain(drawing, drawn, "label");
+}
+
+// How often each was used.
+static void explain_replicas(Drawing *drawing, const GArray *replicas)
+{
+    for (guint i = 0; replicas && i < replicas->len; i++) {
+        const BbReplica *replica = &g_array_index(replicas, BbReplica, i);
+        g_string_append_c(drawing->plain, '\n');
+        bb_caption_append(drawing->plain, bb_names_text(drawing->names, replica->node), "?");
+        g_string_append(drawing->plain, ": ");
+        bb_quantity_append_count(drawing->plain, replica->count);
+    }
 }
 
 static void explain_node(Drawing *drawing, Agnode_t *drawn, const BbPatternNode *node)
@@ -162,7 +208,9 @@ static void explain_node(Drawing *drawing, Agnode_t *drawn, const BbPatternNode 
     bb_quantity_append_duration(text, (gint64)node->self_total_ns);
     g_string_append(text, " in total, ");
     bb_quantity_append_share(text, self_share(drawing->pattern, node));
-    g_string_append(text, " of the pattern's latency");
+    g_string_append(text, " of the pattern's latency\nwaited for: ");
+    append_waited(text, drawing->pattern, node);
+    explain_replicas(drawing, node->replicas);
     set_plain(drawing, drawn, "tooltip");
 }
 
@@ -178,6 +226,11 @@ static Agedge_t *new_edge(Drawing *drawing, Agnode_t *from, Agnode_t *to, const 
     Agedge_t *edge = agedge(drawing->cluster, from, to, NULL, 1);
     if (!edge)
         return NULL;
+    g_autoptr(GString) toss = g_string_new(NULL);
+    if (bb_summary_append_toss(toss, drawing->pattern, node)) {
+        g_string_append_printf(drawing->plain, "\n%s", toss->str);
+        set(edge, "style", "dashed");
+    }
     set_plain(drawing, edge, "label");
     bool first = node == drawing->pattern->root;
     g_string_assign(drawing->plain, first ? "latency: " : "delay: ");
@@ -197,9 +250,11 @@ static bool draw_node(Drawing *drawing, Agnode_t *parent, const BbPatternNode *n
         return false;
     label_node(drawing, drawn, node);
     explain_node(drawing, drawn, node);
-    fill(drawn, self_share(drawing->pattern, node));
+    fill(drawn, waited_share(drawing->pattern, node));
     if (node == drawing->heaviest)
         set(drawn, "penwidth", "3");
+    else if (is_waited_for(drawing->pattern, node))
+        set(drawn, "penwidth", "2");
     if (node->errors > 0)
         set(drawn, "color", "#b3261e");
     return draw_calls(drawing, drawn, node);
@@ -226,6 +281,7 @@ static void title_pattern(Drawing *drawing, const BbRanking *ranking)
     bb_quantity_append_share(text, bb_quantity_share(total, ranking->latency_ns));
     g_string_append(text, " of all latency   ");
     append_quantiles(text, drawing->pattern->root->latency);
+    bb_summary_append_wrong(text, drawing->pattern);
     set_plain(drawing, drawing->cluster, "label");
     set_plain(drawing, drawing->cluster, "tooltip");
 }
@@ -241,6 +297,7 @@ static Agnode_t *draw_client(Drawing *drawing)
     set_plain(drawing, client, "label");
     g_string_truncate(drawing->plain, 0);
     bb_caption_append(drawing->plain, name, "?");
+    explain_replicas(drawing, drawing->pattern->clients);
     set_plain(drawing, client, "tooltip");
     set(client, "shape", "box");
     return client;
@@ -288,7 +345,7 @@ static const struct {
 static void label_graph(Agraph_t *graph, const BbView *view)
 {
     g_autoptr(GString) text = g_string_new(NULL);
-    bb_summary_append_trace(text, view->paths);
+    bb_summary_append_trace(text, view->patterns);
     g_string_append(text, "\\l");
     bb_summary_append_shown(text, view->ranking);
     g_string_append(text, "\\l");
@@ -297,8 +354,9 @@ static void label_graph(Agraph_t *graph, const BbView *view)
     if (view->ranking->n_shown > 0)
         g_string_append(text,
                         "Node: mean latency with its calls; self = what it worked itself, as a "
-                        "share of the pattern's latency; bold = most. Edge: mean delay from "
-                        "entry to entry.\\l");
+                        "share of the pattern's latency; waited = what of it the client waited "
+                        "for; bold = most.\\lEdge: mean delay from entry to entry; dashed = "
+                        "little better than guessed.\\l");
     set(graph, "label", text->str);
 }
 

@@ -35,7 +35,36 @@ static void write_name(BbJson *json, const char *key, const BbNames *names, guin
     bb_json_string(json, bb_names_text(names, name));
 }
 
-static void write_node(BbJson *json, const BbNames *names, guint64 count, const BbPatternNode *node)
+// Null where it is not known.
+static void write_confidence(BbJson *json, const char *key, double value)
+{
+    bb_json_key(json, key);
+    if (value < 0)
+        bb_json_null(json);
+    else
+        bb_json_share(json, value);
+}
+
+// replicas: NULL where the node has none.
+static void write_replicas(BbJson *json, const BbNames *names, const GArray *replicas)
+{
+    if (!replicas)
+        return;
+    bb_json_key(json, "replicas");
+    bb_json_begin_array(json);
+    for (guint i = 0; i < replicas->len; i++) {
+        const BbReplica *replica = &g_array_index(replicas, BbReplica, i);
+        bb_json_begin_object(json);
+        write_name(json, "node", names, replica->node);
+        bb_json_key(json, "count");
+        bb_json_uint(json, replica->count);
+        bb_json_end_object(json);
+    }
+    bb_json_end_array(json);
+}
+
+static void write_node(BbJson *json, const BbNames *names, const BbPattern *pattern,
+                       const BbPatternNode *node)
 {
     bb_json_begin_object(json);
     write_name(json, "node", names, node->node);
@@ -46,17 +75,21 @@ static void write_node(BbJson *json, const BbNames *names, guint64 count, const 
         bb_json_null(json);
     }
     bb_json_key(json, "count");
-    bb_json_uint(json, count);
+    bb_json_uint(json, pattern->count);
     bb_json_key(json, "errors");
     bb_json_uint(json, node->errors);
     bb_json_key(json, "self_total_s");
     bb_json_seconds(json, (gint64)node->self_total_ns);
+    bb_json_key(json, "critical_total_s");
+    bb_json_seconds(json, (gint64)node->critical_total_ns);
+    write_confidence(json, "confidence", bb_pattern_sure(pattern, node));
     write_stats(json, "call_delay_s", node->call_delay);
     write_stats(json, "latency_s", node->latency);
+    write_replicas(json, names, node->replicas);
     bb_json_key(json, "calls");
     bb_json_begin_array(json);
     for (guint i = 0; i < node->calls->len; i++)
-        write_node(json, names, count, g_ptr_array_index(node->calls, i));
+        write_node(json, names, pattern, g_ptr_array_index(node->calls, i));
     bb_json_end_array(json);
     bb_json_end_object(json);
 }
@@ -77,34 +110,36 @@ static void write_pattern(BbJson *json, const BbNames *names, const BbPattern *p
     bb_json_seconds(json, bb_pattern_mean_latency(pattern));
     bb_json_key(json, "shape");
     bb_json_string(json, shape);
+    write_confidence(json, "wrong_share", bb_pattern_wrong(pattern));
     bb_json_key(json, "root");
     bb_json_begin_object(json);
     write_name(json, "node", names, pattern->client);
+    write_replicas(json, names, pattern->clients);
     bb_json_key(json, "calls");
     bb_json_begin_array(json);
-    write_node(json, names, pattern->count, pattern->root);
+    write_node(json, names, pattern, pattern->root);
     bb_json_end_array(json);
     bb_json_end_object(json);
     bb_json_end_object(json);
 }
 
-static void write_trace(BbJson *json, const BbPaths *paths)
+static void write_trace(BbJson *json, const BbFacts *facts)
 {
     bb_json_key(json, "trace");
     bb_json_begin_object(json);
     bb_json_key(json, "messages");
-    bb_json_uint(json, paths->messages);
+    bb_json_uint(json, facts->messages);
     bb_json_key(json, "calls");
-    bb_json_uint(json, paths->n_calls);
+    bb_json_uint(json, facts->calls);
     bb_json_key(json, "unmatched");
-    bb_json_uint(json, bb_summary_unmatched(paths));
+    bb_json_uint(json, bb_summary_unmatched(facts));
     bb_json_key(json, "start");
-    if (paths->start_ns == BB_TIME_NONE)
+    if (facts->start_ns == BB_TIME_NONE)
         bb_json_null(json);
     else
-        bb_json_seconds(json, paths->start_ns);
+        bb_json_seconds(json, facts->start_ns);
     bb_json_key(json, "duration_s");
-    bb_json_seconds(json, bb_summary_duration(paths));
+    bb_json_seconds(json, bb_summary_duration(facts));
     bb_json_end_object(json);
 }
 
@@ -114,6 +149,8 @@ static void write_left_out(BbJson *json, const BbRanking *ranking)
     bb_json_begin_object(json);
     bb_json_key(json, "patterns");
     bb_json_uint(json, ranking->n_patterns - ranking->n_shown);
+    bb_json_key(json, "forgotten");
+    bb_json_uint(json, ranking->forgotten);
     bb_json_key(json, "instances");
     bb_json_uint(json, ranking->instances - ranking->instances_shown);
     bb_json_key(json, "total_latency_s");
@@ -130,8 +167,8 @@ bool bb_patterns_json_write(const BbView *view, FILE *out, GError **error)
     bb_json_key(json, "bbpaths");
     bb_json_uint(json, 1);
     bb_json_key(json, "algorithm");
-    bb_json_string(json, view->paths->algorithm);
-    write_trace(json, view->paths);
+    bb_json_string(json, view->patterns->algorithm);
+    write_trace(json, &view->patterns->facts);
     write_left_out(json, ranking);
     bb_json_newline(json);
     bb_json_key(json, "patterns");

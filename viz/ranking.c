@@ -5,7 +5,7 @@
 #include <string.h>
 
 typedef struct Sorting {
-    const BbPaths *paths;
+    const GPtrArray *patterns;
     const BbNames *names;
     BbSortKey key;
 } Sorting;
@@ -53,8 +53,8 @@ static int compare_patterns(gconstpointer a_index, gconstpointer b_index, gpoint
     const Sorting *sorting = user;
     guint32 i = *(const guint32 *)a_index;
     guint32 j = *(const guint32 *)b_index;
-    const BbPattern *a = g_ptr_array_index(sorting->paths->patterns, i);
-    const BbPattern *b = g_ptr_array_index(sorting->paths->patterns, j);
+    const BbPattern *a = g_ptr_array_index(sorting->patterns, i);
+    const BbPattern *b = g_ptr_array_index(sorting->patterns, j);
     int order = compare_by_key(sorting->key, a, b);
     if (order == 0)
         order = compare_by_key(BB_SORT_TOTAL, a, b);
@@ -67,9 +67,8 @@ static int compare_patterns(gconstpointer a_index, gconstpointer b_index, gpoint
     return order ? order : (i > j) - (i < j);
 }
 
-static gint64 add_latency(gint64 sum, const BbPattern *pattern)
+static gint64 add_latency(gint64 sum, gint64 latency)
 {
-    gint64 latency = bb_pattern_total_latency(pattern);
     gint64 result;
     return __builtin_add_overflow(sum, latency, &result) ? G_MAXINT64 : result;
 }
@@ -79,32 +78,45 @@ static void show(BbRanking *ranking, const BbPattern *pattern, guint32 index)
     ranking->shown[ranking->n_shown++] = pattern;
     ranking->rank[index] = ranking->n_shown;
     ranking->instances_shown += pattern->count;
-    ranking->latency_shown_ns = add_latency(ranking->latency_shown_ns, pattern);
+    ranking->latency_shown_ns =
+        add_latency(ranking->latency_shown_ns, bb_pattern_total_latency(pattern));
 }
 
-BbRanking *bb_ranking_new(const BbPaths *paths, const BbNames *names, const BbViewOptions *options,
-                          guint top_of_format)
+// The indices of the patterns that are not forgotten, in the order asked for.
+static GArray *sort_patterns(const BbPatterns *patterns, const BbNames *names, BbSortKey key)
+{
+    GArray *sorted = g_array_new(FALSE, FALSE, sizeof(guint32));
+    for (guint32 i = 0; i < patterns->patterns->len; i++)
+        if (g_ptr_array_index(patterns->patterns, i))
+            g_array_append_val(sorted, i);
+    Sorting sorting = {patterns->patterns, names, key};
+    g_array_sort_with_data(sorted, compare_patterns, &sorting);
+    return sorted;
+}
+
+BbRanking *bb_ranking_new(const BbPatterns *patterns, const BbNames *names,
+                          const BbViewOptions *options, guint top_of_format)
 {
     BbRanking *ranking = g_new0(BbRanking, 1);
-    ranking->n_patterns = paths->patterns->len;
+    g_autoptr(GArray) sorted = sort_patterns(patterns, names, options->sort);
     ranking->options = *options;
     if (options->top == BB_TOP_OF_FORMAT)
         ranking->options.top = top_of_format;
-    ranking->shown = g_new0(const BbPattern *, ranking->n_patterns);
-    ranking->rank = g_new0(guint32, ranking->n_patterns);
-    g_autofree guint32 *sorted = g_new(guint32, ranking->n_patterns);
-    for (guint32 i = 0; i < ranking->n_patterns; i++)
-        sorted[i] = i;
-    Sorting sorting = {paths, names, options->sort};
-    g_qsort_with_data(sorted, (gint)ranking->n_patterns, sizeof *sorted, compare_patterns,
-                      &sorting);
+    ranking->n_patterns = sorted->len + patterns->forgotten;
+    ranking->forgotten = patterns->forgotten;
+    ranking->n_ranks = patterns->patterns->len;
+    ranking->shown = g_new0(const BbPattern *, sorted->len);
+    ranking->rank = g_new0(guint32, ranking->n_ranks);
+    ranking->instances = patterns->forgotten_instances;
+    ranking->latency_ns = patterns->forgotten_latency_ns;
     guint top = ranking->options.top == BB_TOP_ALL ? G_MAXUINT : ranking->options.top;
-    for (guint i = 0; i < ranking->n_patterns; i++) {
-        const BbPattern *pattern = g_ptr_array_index(paths->patterns, sorted[i]);
+    for (guint i = 0; i < sorted->len; i++) {
+        guint32 index = g_array_index(sorted, guint32, i);
+        const BbPattern *pattern = g_ptr_array_index(patterns->patterns, index);
         ranking->instances += pattern->count;
-        ranking->latency_ns = add_latency(ranking->latency_ns, pattern);
+        ranking->latency_ns = add_latency(ranking->latency_ns, bb_pattern_total_latency(pattern));
         if (pattern->count >= options->min_count && ranking->n_shown < top)
-            show(ranking, pattern, sorted[i]);
+            show(ranking, pattern, index);
     }
     return ranking;
 }

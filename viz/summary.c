@@ -2,47 +2,53 @@
 // In: an inference and a selection of its patterns. Out: sentences on how far they go.
 #include "viz/summary.h"
 
-#include "viz/quantity.h"
+#include "data/quantity.h"
 #include "viz/ranking.h"
 
-guint64 bb_summary_unmatched(const BbPaths *paths)
+guint64 bb_summary_unmatched(const BbFacts *facts)
 {
-    return paths->calls_unreturned + paths->returns_orphaned;
+    return facts->calls_unreturned + facts->returns_orphaned;
 }
 
-gint64 bb_summary_duration(const BbPaths *paths)
+gint64 bb_summary_duration(const BbFacts *facts)
 {
     gint64 duration;
-    if (paths->start_ns == BB_TIME_NONE || paths->end_ns == BB_TIME_NONE)
+    if (facts->start_ns == BB_TIME_NONE || facts->end_ns == BB_TIME_NONE)
         return 0;
-    return __builtin_sub_overflow(paths->end_ns, paths->start_ns, &duration) ? G_MAXINT64
+    return __builtin_sub_overflow(facts->end_ns, facts->start_ns, &duration) ? G_MAXINT64
                                                                              : duration;
 }
 
-static double unmatched_share(const BbPaths *paths)
+static double unmatched_share(const BbFacts *facts)
 {
-    return bb_quantity_share((gint64)bb_summary_unmatched(paths),
-                             (gint64)(paths->n_calls + paths->returns_orphaned));
+    return bb_quantity_share((gint64)bb_summary_unmatched(facts),
+                             (gint64)(facts->calls + facts->returns_orphaned));
 }
 
-void bb_summary_append_trace(GString *out, const BbPaths *paths)
+void bb_summary_append_trace(GString *out, const BbPatterns *patterns)
 {
-    g_string_append_printf(out, "bbpaths %s, ", paths->algorithm);
-    if (paths->start_ns != BB_TIME_NONE) {
-        bb_quantity_append_time(out, paths->start_ns);
+    const BbFacts *facts = &patterns->facts;
+    g_string_append_printf(out, "bbpaths %s, ", patterns->algorithm);
+    if (facts->start_ns != BB_TIME_NONE) {
+        bb_quantity_append_time(out, facts->start_ns);
         g_string_append(out, ", ");
     }
-    bb_quantity_append_duration(out, bb_summary_duration(paths));
+    bb_quantity_append_duration(out, bb_summary_duration(facts));
     g_string_append(out, ", ");
-    bb_quantity_append_counted(out, paths->messages, "message");
+    bb_quantity_append_counted(out, facts->messages, "message");
     g_string_append(out, ", ");
-    bb_quantity_append_counted(out, paths->n_calls, "call");
+    bb_quantity_append_counted(out, facts->calls, "call");
     g_string_append(out, ", ");
-    bb_quantity_append_share(out, unmatched_share(paths));
+    bb_quantity_append_share(out, unmatched_share(facts));
     g_string_append(out, " unmatched");
-    if (paths->free_messages > 0) {
+    if (facts->forwarded > 0) {
         g_string_append(out, ", ");
-        bb_quantity_append_count(out, paths->free_messages);
+        bb_quantity_append_counted(out, facts->forwarded, "return");
+        g_string_append(out, " from another node than was called (forwarded)");
+    }
+    if (facts->free_messages > 0) {
+        g_string_append(out, ", ");
+        bb_quantity_append_count(out, facts->free_messages);
         g_string_append(out, " neither call nor return");
     }
 }
@@ -87,5 +93,30 @@ bool bb_summary_append_left_out(GString *out, const BbRanking *ranking)
     bb_quantity_append_share(out, bb_quantity_share(ranking->latency_ns - ranking->latency_shown_ns,
                                                     ranking->latency_ns));
     g_string_append(out, " of the total latency");
+    if (ranking->forgotten > 0) {
+        g_string_append(out, "; ");
+        bb_quantity_append_count(out, ranking->forgotten);
+        g_string_append(out, " of the patterns were too rare to be kept in memory");
+    }
+    return true;
+}
+
+void bb_summary_append_wrong(GString *out, const BbPattern *pattern)
+{
+    double wrong = bb_pattern_wrong(pattern);
+    if (wrong < 0)
+        return;
+    g_string_append(out, ", about ");
+    bb_quantity_append_share(out, wrong);
+    g_string_append(out, " of them wrong");
+}
+
+bool bb_summary_append_toss(GString *out, const BbPattern *pattern, const BbPatternNode *node)
+{
+    double sure = bb_pattern_sure(pattern, node);
+    if (sure < 0 || sure >= BB_PATTERN_SURE_LEAST)
+        return false;
+    bb_quantity_append_share(out, sure);
+    g_string_append(out, " sure");
     return true;
 }

@@ -5,7 +5,7 @@
 #include "viz/view.h"
 
 // "bbpaths nesting, 2003-03-14 ... UTC, 50.0 s, 20 messages, 10 calls, 0.1 % unmatched"
-void bb_summary_append_trace(GString *out, const BbPaths *paths);
+void bb_summary_append_trace(GString *out, const BbPatterns *patterns);
 
 // "Top 10 of 57 patterns by total latency, with 5 instances or more"
 void bb_summary_append_shown(GString *out, const BbRanking *ranking);
@@ -13,8 +13,14 @@ void bb_summary_append_shown(GString *out, const BbRanking *ranking);
 // "Left out: 47 patterns, 4,321 instances, 8.3 % of the total latency"; false where nothing was.
 bool bb_summary_append_left_out(GString *out, const BbRanking *ranking);
 
+// ", about 3 % of them wrong"; nothing where it is not known.
+void bb_summary_append_wrong(GString *out, const BbPattern *pattern);
+
+// "52 % sure", for a call whose cause is a toss of a coin; false, and nothing, for any other.
+bool bb_summary_append_toss(GString *out, const BbPattern *pattern, const BbPatternNode *node);
+
 // Calls without return and returns without call: what the algorithms count as unmatched.
-guint64 bb_summary_unmatched(const BbPaths *paths);
+guint64 bb_summary_unmatched(const BbFacts *facts);
 
 // From the first time seen to the last, in ns; 0 for an empty trace.
-gint64 bb_summary_duration(const BbPaths *paths);
+gint64 bb_summary_duration(const BbFacts *facts);

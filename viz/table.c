@@ -2,17 +2,18 @@
 // In: ranked patterns. Out: a table of them, then the tree of each, aligned.
 #include "viz/table.h"
 
-#include "viz/caption.h"
-#include "viz/quantity.h"
+#include "data/caption.h"
+#include "data/quantity.h"
 #include "viz/ranking.h"
 #include "viz/summary.h"
 
-#define TREE_COLUMNS 54       // the widest tree; more is elided
+#define TREE_COLUMNS 43       // the widest tree; more is elided
 #define TREE_NARROW 24        // the narrowest, so that small trees align with each other
 #define NAME_LEAST 16         // of a name in a deep tree, even if the row gets longer
-#define BAR_COLUMNS 12        // a self share of 100 %
+#define BAR_COLUMNS 8         // a waited share of 100 %
 #define FIRST_CALL_COLUMNS 42 // in the ranking, of which
 #define CLIENT_COLUMNS 16     // for the client at most
+#define USES_COLUMNS 100      // of a line that lists the uses of replicas
 
 typedef struct Table {
     GString *text;
@@ -143,12 +144,49 @@ static void put_bar(Table *table, double share)
     put_cell(table, BAR_COLUMNS, false);
 }
 
-static void put_errors(Table *table, const BbPatternNode *node)
+static void put_remarks(Table *table, const BbPattern *pattern, const BbPatternNode *node)
 {
-    if (node->errors == 0)
-        return;
+    if (node->errors > 0) {
+        g_string_append(table->text, "  ");
+        bb_quantity_append_counted(table->text, node->errors, "error");
+    }
+    gsize before = table->text->len;
     g_string_append(table->text, "  ");
-    bb_quantity_append_counted(table->text, node->errors, "error");
+    if (!bb_summary_append_toss(table->text, pattern, node))
+        g_string_truncate(table->text, before);
+}
+
+// "  app{1,2,3}: app2 140, app1 138, ...": the most used first, as many as there is room for.
+static void put_uses(Table *table, guint32 role, const GArray *replicas)
+{
+    if (!replicas)
+        return;
+    g_autoptr(GString) line = g_string_new("  ");
+    bb_caption_append(table->cell, bb_names_text(table->view->names, role), "?");
+    bb_caption_elide(table->cell, TREE_NARROW);
+    g_string_append(line, table->cell->str);
+    for (guint i = 0; i < replicas->len; i++) {
+        const BbReplica *replica = &g_array_index(replicas, BbReplica, i);
+        g_string_assign(table->cell, i ? ", " : ": ");
+        bb_caption_append(table->cell, bb_names_text(table->view->names, replica->node), "?");
+        bb_caption_elide(table->cell, CLIENT_COLUMNS);
+        g_string_append_c(table->cell, ' ');
+        bb_quantity_append_count(table->cell, replica->count);
+        if (bb_caption_width(line->str) + bb_caption_width(table->cell->str) > USES_COLUMNS) {
+            g_string_append(line, ", ...");
+            break;
+        }
+        g_string_append(line, table->cell->str);
+    }
+    g_string_append_printf(table->text, "%s\n", line->str);
+    g_string_truncate(table->cell, 0);
+}
+
+static void put_replicas(Table *table, const BbPatternNode *node)
+{
+    put_uses(table, node->node, node->replicas);
+    for (guint i = 0; i < node->calls->len; i++)
+        put_replicas(table, g_ptr_array_index(node->calls, i));
 }
 
 static void put_delay(Table *table, const BbPatternNode *node)
@@ -162,8 +200,8 @@ static void put_delay(Table *table, const BbPatternNode *node)
 static void put_node(Table *table, const BbPattern *pattern, const BbPatternNode *node,
                      const char *branch)
 {
-    double share =
-        bb_quantity_share((gint64)node->self_total_ns, bb_pattern_total_latency(pattern));
+    gint64 total_ns = bb_pattern_total_latency(pattern);
+    double waited = bb_quantity_share((gint64)node->critical_total_ns, total_ns);
     g_autoptr(GString) name = g_string_new(NULL);
     append_name(name, table->view->names, node->node, node->op);
     guint indent = bb_caption_width(table->indent->str) + bb_caption_width(branch);
@@ -176,10 +214,11 @@ static void put_node(Table *table, const BbPattern *pattern, const BbPatternNode
         put_delay(table, node);
     else
         put_text(table, "", 11);
-    put_share(table, share, 8);
+    put_share(table, bb_quantity_share((gint64)node->self_total_ns, total_ns), 8);
+    put_share(table, waited, 8);
     g_string_append(table->text, "  ");
-    put_bar(table, share);
-    put_errors(table, node);
+    put_bar(table, waited);
+    put_remarks(table, pattern, node);
     end_line(table);
 }
 
@@ -211,21 +250,26 @@ static void put_pattern(Table *table, guint rank)
     bb_quantity_append_duration(table->text, bb_pattern_total_latency(pattern));
     g_string_append(table->text, " total, ");
     bb_quantity_append_share(table->text, latency_share(table, pattern));
-    g_string_append(table->text, " of all latency\n");
+    g_string_append(table->text, " of all latency");
+    bb_summary_append_wrong(table->text, pattern);
+    g_string_append_c(table->text, '\n');
     g_string_assign(table->indent, "  ");
     put_text(table, "", table->tree_columns);
     put_text(table, "mean", 10);
     put_text(table, "p99", 10);
     put_text(table, "delay", 11);
     put_text(table, "self", 8);
+    put_text(table, "waited", 8);
     g_string_append_c(table->text, '\n');
     put_node(table, pattern, pattern->root, "");
     put_calls(table, pattern, pattern->root);
+    put_uses(table, pattern->client, pattern->clients);
+    put_replicas(table, pattern->root);
 }
 
 static void put_head(Table *table)
 {
-    bb_summary_append_trace(table->text, table->view->paths);
+    bb_summary_append_trace(table->text, table->view->patterns);
     g_string_append_c(table->text, '\n');
     bb_summary_append_shown(table->text, table->view->ranking);
     g_string_append_c(table->text, '\n');
@@ -234,32 +278,36 @@ static void put_head(Table *table)
 // What the rows above do not tell.
 static void put_foot(Table *table)
 {
-    const BbPaths *paths = table->view->paths;
+    const BbFacts *facts = &table->view->patterns->facts;
+    const BbRanking *ranking = table->view->ranking;
     GString *text = table->text;
     g_string_append_c(text, '\n');
-    if (bb_summary_append_left_out(text, table->view->ranking))
-        g_string_append(text, table->view->ranking->options.min_count > 1
-                                  ? " (--top all without --min-count shows all)\n"
-                                  : " (--top all shows all)\n");
-    if (bb_summary_unmatched(paths) > 0) {
+    if (bb_summary_append_left_out(text, ranking)) {
+        if (ranking->n_patterns - ranking->n_shown > ranking->forgotten)
+            g_string_append(text, ranking->options.min_count > 1
+                                      ? " (--top all without --min-count shows all)"
+                                      : " (--top all shows all)");
+        g_string_append_c(text, '\n');
+    }
+    if (bb_summary_unmatched(facts) > 0) {
         g_string_append(text, "In no pattern: ");
-        bb_quantity_append_counted(text, paths->calls_unreturned, "call");
+        bb_quantity_append_counted(text, facts->calls_unreturned, "call");
         g_string_append(text, " without return, ");
-        bb_quantity_append_counted(text, paths->returns_orphaned, "return");
+        bb_quantity_append_counted(text, facts->returns_orphaned, "return");
         g_string_append(text, " without call\n");
     }
-    if (paths->deep_calls > 0) {
+    if (facts->deep_calls > 0) {
         g_string_append_printf(text, "Cut at %u levels: ", BB_PATHS_DEPTH_MAX);
-        bb_quantity_append_counted(text, paths->deep_calls, "call");
+        bb_quantity_append_counted(text, facts->deep_calls, "call");
         g_string_append(text, " began a path instead of going on with one\n");
     }
-    if (table->view->ranking->n_shown > 0)
+    if (ranking->n_shown > 0)
         g_string_append(
             text,
             "mean, p99: latency of a node with all it calls. delay: from entry into the caller "
             "to entry here (mean).\nself: what the node worked itself, as a share of the "
             "pattern's total latency; more than 100 % in all\nwhere calls run at the same "
-            "time.\n");
+            "time. waited, and the bar: what of it the client waited for (critical path).\n");
 }
 
 bool bb_table_write(const BbView *view, FILE *out, GError **error)

@@ -27,6 +27,19 @@ static const BbViewFormat formats[] = {
     {"pdf", {"pdf"}, "picture for print", true, TOP_FOR_PEOPLE, bb_render_pdf},
 };
 
+bool bb_sort_key_find(const char *name, BbSortKey *key)
+{
+    static const char *const names[] = {
+        [BB_SORT_TOTAL] = "total", [BB_SORT_COUNT] = "count", [BB_SORT_MEAN] = "mean"};
+    for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+        if (strcmp(name, names[i]) == 0) {
+            *key = i;
+            return true;
+        }
+    }
+    return false;
+}
+
 const BbViewFormat *bb_view_formats(gsize *count)
 {
     *count = G_N_ELEMENTS(formats);
@@ -59,11 +72,11 @@ const BbViewFormat *bb_view_format_of_file(const char *path)
     return NULL;
 }
 
-bool bb_view_write(const BbViewFormat *format, const BbPaths *paths, const BbNames *names,
+bool bb_view_write(const BbViewFormat *format, const BbPatterns *patterns, const BbNames *names,
                    const BbViewOptions *options, FILE *out, GError **error)
 {
-    g_autoptr(BbRanking) ranking = bb_ranking_new(paths, names, options, format->top);
-    BbView view = {paths, names, ranking};
+    g_autoptr(BbRanking) ranking = bb_ranking_new(patterns, names, options, format->top);
+    BbView view = {patterns, names, ranking};
     errno = 0;
     if (!format->write(&view, out, error))
         return false;

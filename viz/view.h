@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // What people and programs look at: the patterns of an inference, ranked, in one of several
-// formats; and its path instances, one a line.
+// formats.
 #pragma once
 
-#include "data/path.h"
+#include "data/census.h"
 
 #include <stdio.h>
 
 // By falling sum, number of instances, or mean of the root call's latency. Ties: by sum, number,
 // then the shape's text.
 typedef enum { BB_SORT_TOTAL, BB_SORT_COUNT, BB_SORT_MEAN } BbSortKey;
+
+// By the name that options have for it; false where there is none.
+bool bb_sort_key_find(const char *name, BbSortKey *key);
+#define BB_SORT_KEYS "total, count, mean"
 
 #define BB_TOP_ALL 0u
 #define BB_TOP_OF_FORMAT G_MAXUINT // as many as the format shows when nobody asks
@@ -25,7 +29,7 @@ typedef struct BbViewOptions {
 // What a format is given to write. Everything is lent.
 typedef struct BbRanking BbRanking;
 typedef struct BbView {
-    const BbPaths *paths;
+    const BbPatterns *patterns;
     const BbNames *names;
     const BbRanking *ranking; // which patterns, in which order, and what was left out
 } BbView;
@@ -48,12 +52,5 @@ const BbViewFormat *bb_view_format_of_file(const char *path);
 
 // Writes the patterns that options select. Fails (G_FILE_ERROR, G_IO_ERROR) when out takes no more,
 // or when Graphviz cannot draw.
-bool bb_view_write(const BbViewFormat *format, const BbPaths *paths, const BbNames *names,
+bool bb_view_write(const BbViewFormat *format, const BbPatterns *patterns, const BbNames *names,
                    const BbViewOptions *options, FILE *out, GError **error);
-
-// Writes the path instances of the selected patterns, one JSON object a line, in order of the
-// root's start; "pattern" is the rank that bb_view_write gives with the same options.
-// BB_TOP_OF_FORMAT is all. Instances without pattern (the root never returned) have "pattern":
-// null, and are left out as soon as options choose. Memory: 20 bytes a call.
-bool bb_instances_write(const BbPaths *paths, const BbNames *names, const BbViewOptions *options,
-                        FILE *out, GError **error);

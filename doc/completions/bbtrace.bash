@@ -10,6 +10,11 @@ _bbtrace_interfaces() {
     echo any
 }
 
+_bbtrace_options() {
+    "$1" "$2" --help 2>/dev/null | sed -n 's/^  \(-[[:alnum:]], \)\{0,1\}\(--[a-z-]*\).*/\2/p'
+    echo --help
+}
+
 _bbtrace() {
     local program=${1/#\~/$HOME} command=${COMP_WORDS[1]} cur=$2 option=$3 words=
     COMPREPLY=()
@@ -24,11 +29,16 @@ _bbtrace() {
         capture,-i | capture,--interface) words=$(_bbtrace_interfaces) ;;
         capture,--node) words='host endpoint' ;;
         import,--from) words='text' ;;
+        generate,generate)
+            if [[ $cur == -* ]]; then
+                words=$(_bbtrace_options "$program" "$command")
+            else
+                words=$("$program" generate --list 2>/dev/null | cut -d ' ' -f 1)
+            fi
+            ;;
         *)
             [[ $cur == -* ]] || return 0
-            words=$("$program" "$command" --help 2>/dev/null |
-                sed -n 's/^  \(-[[:alnum:]], \)\{0,1\}\(--[a-z-]*\).*/\2/p')
-            words+=$'\n--help'
+            words=$(_bbtrace_options "$program" "$command")
             ;;
         esac
     fi

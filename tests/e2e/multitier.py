@@ -96,7 +96,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         trace, instances = f"{folder}/t.bbt", f"{folder}/i.jsonl"
         run(args.bbtrace, "capture", "-q", "-r", args.capture, "-w", trace)
-        patterns = json.loads(run(args.bbpaths, "--algo", "nesting", "--assign", "paper", "--format",
+        patterns = json.loads(run(args.bbpaths, "--algo", "nesting", "--format",
                                   "json", "--instances", instances, trace))["patterns"]
         calls, ops, latency, open_calls = set(), {}, {}, {}
         for line in run(args.bbtrace, "cat", trace).decode().splitlines():

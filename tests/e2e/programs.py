@@ -68,6 +68,10 @@ class Usage(Programs):
                         [BBPATHS, "--top", "0", "x"], [BBPATHS, "--sort", "name", "x"],
                         [BBPATHS, "--format", "gif", "x"], [BBPATHS, "-o", "x.doc", "x"],
                         [BBPATHS, "--skew-window", "5", "x"], [BBPATHS, "--unknown", "x"],
+                        [BBPATHS, "--window", "0", "x"], [BBPATHS, "--window", "soon", "x"],
+                        [BBPATHS, "--step", "1s", "x"], [BBPATHS, "--window", "1s", "--step", "2s", "x"],
+                        [BBPATHS, "--from", "yesterday", "x"], [BBPATHS, "--slower-than", "5", "x"],
+                        [BBPATHS, "--phases", "-", "x"], [BBPATHS, "--phases", "p", "--instances", "p", "x"],
                         [BBPATHS, "--instances", "-", "x"], [BBPATHS, "--overlap-penalty", "-1", "x"]):
             out, err = run(*command, status=2)
             self.assertEqual(out, b"", command)
@@ -377,6 +381,7 @@ class Paths(Programs):
         for form in ("dot", "json", "text", "svg"):
             first, _ = run(BBPATHS, "--format", form, trace)
             self.assertEqual(first, run(BBPATHS, "--format", form, trace)[0], form)
+            self.assertEqual(first, run(BBPATHS, "--format", form, "--threads", "1", trace)[0], form)
         again = self.path("again.bbt")
         run(BBTRACE, "capture", "-q", "-r", SHOP, "--names", HOSTS, "-w", again)
         with open(trace, "rb") as one, open(again, "rb") as two:
@@ -385,7 +390,7 @@ class Paths(Programs):
     def test_json_and_instances_follow_the_contract(self):
         instances = self.path("i.jsonl")
         trace = self.path("t.txt", TEXT.encode())
-        out, _ = run(BBPATHS, "--format", "json", "--instances", instances, trace)
+        out, _ = run(BBPATHS, "--assign=paper", "--format", "json", "--instances", instances, trace)
         result = json.loads(out)
         self.assertEqual(result["bbpaths"], 1)
         self.assertEqual(result["algorithm"], "nesting")
@@ -405,13 +410,16 @@ class Paths(Programs):
         self.assertAlmostEqual(root["calls"][0]["calls"][0]["call_delay_s"]["mean"], 0.1, 6)
         with open(instances, encoding="utf-8") as lines:
             one = [json.loads(line) for line in lines]
-        self.assertEqual(one, [{"pattern": 1, "calls": [
+        self.assertEqual(one, [{"pattern": 1, "instance": 1, "calls": [
             {"id": "id1", "from": "a", "to": "b", "call": 10.000000001, "return": 10.3, "parent": None,
              "confidence": None},
             {"id": "id2", "from": "b", "to": "c", "call": 10.1, "return": 10.2, "parent": "id1",
              "confidence": None}]}])
         with open(instances, encoding="utf-8") as lines:
             self.assertIn('"call": 10.000000001,', lines.read())
+        _, paths = self.instances(trace)
+        for call in paths[0]["calls"]:
+            self.assertTrue(0 <= call["confidence"] <= 1)
 
     def test_formats_by_ending(self):
         trace = self.trace()
@@ -464,6 +472,76 @@ class Paths(Programs):
             out, _ = run(BBPATHS, "--format", "json", "--latency", option, trace)
             return sum(p["total_latency_s"] for p in json.loads(out)["patterns"])
         self.assertGreaterEqual(total("last-byte"), total("first-byte"))
+
+    def json_lines(self, name):
+        with open(self.path(name), encoding="utf-8") as lines:
+            return [json.loads(line) for line in lines]
+
+    def instances(self, trace, *options):
+        """The result of a run and its path instances."""
+        out, _ = run(BBPATHS, "--format", "json", "--instances", self.path("i.jsonl"), *options, trace)
+        return json.loads(out), self.json_lines("i.jsonl")
+
+    def test_windows_count_every_call_once(self):
+        trace = self.trace()
+        whole, paths = self.instances(trace, "--window", "whole")
+        self.assertEqual((whole, paths), self.instances(trace))
+        self.assertEqual((whole, paths), self.instances(trace, "--window", "1h"))
+        ids = sorted(call["id"] for path in paths for call in path["calls"])
+        for options in (["--window", "1s"], ["--window", "500ms", "--step", "100ms"],
+                        ["--window", "300ms", "--step", "300ms"]):
+            result, paths = self.instances(trace, *options)
+            self.assertEqual(sorted(call["id"] for path in paths for call in path["calls"]), ids)
+            self.assertEqual([path["instance"] for path in paths], list(range(1, len(paths) + 1)))
+            self.assertEqual(result["trace"]["calls"], whole["trace"]["calls"])
+            self.assertEqual(result["trace"]["messages"], whole["trace"]["messages"])
+            ranks = [path["pattern"] for path in paths]
+            for pattern in result["patterns"]:
+                self.assertEqual(ranks.count(pattern["rank"]), pattern["count"])
+
+    def test_phases_add_up(self):
+        result, paths = self.instances(self.trace(), "--window", "500ms", "--phases", self.path("p.jsonl"))
+        phases = self.json_lines("p.jsonl")
+        self.assertGreater(len(phases), 3)
+        self.assertEqual(sum(phase["instances"] for phase in phases), len(paths))
+        for before, after in zip(phases, phases[1:]):
+            self.assertLess(before["from"], before["to"])
+            self.assertLessEqual(before["to"], after["from"])
+        for pattern in result["patterns"]:
+            self.assertEqual(sum(share["count"] for phase in phases for share in phase["patterns"]
+                                 if share["rank"] == pattern["rank"]), pattern["count"])
+
+    def test_requests_are_chosen(self):
+        trace = self.trace("--names", HOSTS)
+        _, everything = self.instances(trace)
+        start = min(path["calls"][0]["call"] for path in everything)
+        def chosen(wanted, *options):
+            result, paths = self.instances(trace, *options)
+            keep = [path for path in everything if wanted(path)]
+            self.assertTrue(0 < len(keep) < len(everything), options)
+            self.assertEqual([path["instance"] for path in paths], [path["instance"] for path in keep])
+            self.assertEqual(sum(pattern["count"] for pattern in result["patterns"]),
+                             sum(path["pattern"] is not None for path in keep))
+        def took(path):
+            first = path["calls"][0]
+            return first["return"] - first["call"] if first["return"] else 0
+        chosen(lambda path: "auth" in (path["calls"][0]["from"], path["calls"][0]["to"]), "--root", "auth")
+        chosen(lambda path: any("app1" in (call["from"], call["to"]) for call in path["calls"]),
+               "--through", "app1")
+        chosen(lambda path: took(path) > 0.0100001, "--slower-than", "10000100ns")
+        chosen(lambda path: path["calls"][0]["call"] < start + 2, "--to", f"{start + 2:.6f}")
+        chosen(lambda path: path["calls"][0]["call"] >= start + 2, "--from", f"{start + 2:.6f}")
+        _, some = self.instances(trace, "--op", "GET /item/*")
+        self.assertTrue(0 < len(some) < len(everything))
+        _, none = self.instances(trace, "--errors", "--through", "app1", "--to", "1970-01-02T00:00:00Z")
+        self.assertEqual(none, [])
+        _, err = run(BBPATHS, "--through", "app", "-o", "/dev/null", "-f", "json", trace)
+        self.assertIn("app1", err)
+
+    def test_a_trace_may_have_the_name_of_a_command(self):
+        self.path("score", TEXT.encode())
+        out, _ = run(BBPATHS, "--format", "json", os.path.join(self.folder, ".", "score"))
+        self.assertEqual(json.loads(out)["trace"]["calls"], 2)
 
 
 if __name__ == "__main__":

@@ -18,25 +18,24 @@ static BbPatternNode *make_node(guint32 node, guint32 op)
     return self;
 }
 
-static BbPaths *make_paths(const guint32 name[3])
+static BbPatterns *make_patterns(const guint32 name[3])
 {
-    BbPaths *paths = bb_paths_new();
-    paths->algorithm = "nesting";
+    BbPatterns *patterns = bb_patterns_new("nesting");
     BbPatternNode *root = make_node(name[1], name[2]);
     g_ptr_array_add(root->calls, make_node(name[2], name[0]));
     BbPattern *pattern = bb_pattern_new(name[0], root);
     pattern->count = 1;
-    g_ptr_array_add(paths->patterns, pattern);
-    return paths;
+    g_ptr_array_add(patterns->patterns, pattern);
+    return patterns;
 }
 
-static char *write_view(const char *format, const BbPaths *paths, const BbNames *names)
+static char *write_view(const char *format, const BbPatterns *patterns, const BbNames *names)
 {
     char *text = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
     BbViewOptions options = BB_VIEW_OPTIONS_DEFAULT;
-    g_assert(bb_view_write(bb_view_format_find(format), paths, names, &options, out, NULL));
+    g_assert(bb_view_write(bb_view_format_find(format), patterns, names, &options, out, NULL));
     fclose(out);
     g_assert(strlen(text) == length);
     return text;
@@ -70,9 +69,9 @@ int LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
     g_auto(GStrv) lines = g_strsplit(input, "\n", 3);
     for (guint i = 0; lines[i]; i++)
         name[i] = bb_names_intern(names, lines[i]);
-    g_autoptr(BbPaths) paths = make_paths(name);
-    check_text(write_view("text", paths, names));
-    check_text(write_view("json", paths, names));
-    check_dot(write_view("dot", paths, names));
+    g_autoptr(BbPatterns) patterns = make_patterns(name);
+    check_text(write_view("text", patterns, names));
+    check_text(write_view("json", patterns, names));
+    check_dot(write_view("dot", patterns, names));
     return 0;
 }

@@ -34,7 +34,10 @@ def help_text(name, command=None):
 
 
 def help_commands(name):
-    return re.findall(r"^  ([a-z]+) {2,}", help_text(name), re.M) if name == "bbtrace" else [None]
+    text = help_text(name)
+    if name == "bbpaths":  # whose main work has no name
+        text = text.partition("\nOther commands")[2]
+    return re.findall(r"^  ([a-z]+) {2,}", text, re.M)
 
 
 def help_options(name, command):
@@ -47,9 +50,15 @@ def help_options(name, command):
     return found
 
 
+def own_options(name, command):
+    """As help_options, without what a command of bbpaths has in common with its main work."""
+    shared = help_options(name, None) if name == "bbpaths" and command else {}
+    return {long: spec for long, spec in help_options(name, command).items() if shared.get(long) != spec}
+
+
 def commands():
     """(program, command) of everything that has options."""
-    return [("bbpaths", None), ("bbtrace", None)] + [("bbtrace", c) for c in help_commands("bbtrace")]
+    return [(name, command) for name in PROGRAM for command in [None] + help_commands(name)]
 
 
 def all_options(name):
@@ -99,10 +108,11 @@ def man_items(page):
 
 
 def man_options(name, command):
-    """long name -> (short name, argument, text), as help_options."""
+    """long name -> (short name, argument, text), as own_options."""
     found = {}
     for section, subsection, item in man_items(f"{name}.1"):
-        place = section == "OPTIONS" or (section == "COMMANDS" and subsection == command)
+        common = section == "OPTIONS" and (name != "bbpaths" or command is None)
+        place = common or (section == "COMMANDS" and subsection == command)
         if not place or not item.head.startswith("-"):
             continue
         match = re.fullmatch(r"(?:-(\w)(?: (\S+))? , )?--([a-z-]+)(?:=(\S+))?", item.head)
@@ -180,16 +190,18 @@ class Options(unittest.TestCase):
         self.assertGreater(len(list(command_lines((MAN / "bbtrace.1").read_text(encoding="utf-8")))), 5)
 
     def test_man_pages_have_the_commands(self):
-        text = (MAN / "bbtrace.1").read_text(encoding="utf-8")
-        synopsis = text.split(".Sh SYNOPSIS\n")[1].split(".Sh ")[0]
-        sections = text.split(".Sh COMMANDS\n")[1].split(".Sh ")[0]
-        self.assertEqual(set(re.findall(r"^\.Cm (\w+)$", synopsis, re.M)), set(help_commands("bbtrace")))
-        self.assertEqual(re.findall(r"^\.Ss (\w+)$", sections, re.M), help_commands("bbtrace"))
+        for name in PROGRAM:
+            text = (MAN / f"{name}.1").read_text(encoding="utf-8")
+            synopsis = text.split(".Sh SYNOPSIS\n")[1].split(".Sh ")[0]
+            sections = text.split(".Sh COMMANDS\n")[1].split(".Sh ")[0]
+            with self.subTest(name=name):
+                self.assertEqual(set(re.findall(r"^\.Cm (\w+)$", synopsis, re.M)), set(help_commands(name)))
+                self.assertEqual(re.findall(r"^\.Ss (\w+)$", sections, re.M), help_commands(name))
 
     def test_man_pages_have_the_options_and_no_others(self):
         for name, command in commands():
             with self.subTest(name=name, command=command):
-                shown = {long: spec[:2] for long, spec in help_options(name, command).items()}
+                shown = {long: spec[:2] for long, spec in own_options(name, command).items()}
                 said = {long: spec[:2] for long, spec in man_options(name, command).items()}
                 if command is None:
                     self.assertEqual(said["help"], ("h", None))
@@ -206,9 +218,9 @@ class Options(unittest.TestCase):
     def test_man_pages_have_the_defaults(self):
         for name, command in commands():
             told = man_options(name, command)
-            for long, (_, _, text) in help_options(name, command).items():
+            for long, (_, _, text) in own_options(name, command).items():
                 for value, pattern in said_defaults(text):
-                    with self.subTest(option=long, default=value):
+                    with self.subTest(command=command, option=long, default=value):
                         self.assertRegex(told[long][2], pattern)
 
     def test_options_named_in_the_text_exist(self):
@@ -242,6 +254,7 @@ class Completion(unittest.TestCase):
     def test_bash_offers_the_commands(self):
         self.assertEqual(complete("bbtrace", ""), set(help_commands("bbtrace")) | {"--help", "--version"})
         self.assertEqual(complete("bbtrace", "ca"), {"cat", "capture"})
+        self.assertEqual(complete("bbpaths", ""), set(help_commands("bbpaths")))
 
     def test_bash_offers_the_options_and_no_others(self):
         for name, command in commands():

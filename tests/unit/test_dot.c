@@ -2,7 +2,7 @@
 // DOT and pictures: the golden text, structure read back by cgraph, hostile names shown as they
 // are, the same bytes again, full disks, and that Graphviz draws what we write.
 #include "tests/unit/golden.h"
-#include "tests/unit/sample_paths.h"
+#include "tests/unit/sample_patterns.h"
 #include "tests/unit/test.h"
 #include "tests/unit/view_text.h"
 #include "viz/dot.h"
@@ -14,8 +14,8 @@ static const BbViewOptions all = {.top = BB_TOP_ALL};
 START_TEST(golden)
 {
     g_autoptr(BbNames) names = bb_names_new();
-    g_autoptr(BbPaths) paths = sample_paths(names);
-    char *text = view_text("dot", paths, names, all);
+    g_autoptr(BbPatterns) patterns = sample_patterns(names);
+    char *text = view_text("dot", patterns, names, all);
     golden_check("viz/patterns.dot", text, strlen(text));
     free(text);
 }
@@ -24,8 +24,9 @@ END_TEST
 START_TEST(golden_top)
 {
     g_autoptr(BbNames) names = bb_names_new();
-    g_autoptr(BbPaths) paths = sample_paths(names);
-    char *text = view_text("dot", paths, names, (BbViewOptions){.top = 2, .sort = BB_SORT_COUNT});
+    g_autoptr(BbPatterns) patterns = sample_patterns(names);
+    char *text =
+        view_text("dot", patterns, names, (BbViewOptions){.top = 2, .sort = BB_SORT_COUNT});
     golden_check("viz/top2.dot", text, strlen(text));
     free(text);
 }
@@ -34,9 +35,8 @@ END_TEST
 START_TEST(golden_empty)
 {
     g_autoptr(BbNames) names = bb_names_new();
-    g_autoptr(BbPaths) paths = bb_paths_new();
-    paths->algorithm = "nesting";
-    char *text = view_text("dot", paths, names, BB_VIEW_OPTIONS_DEFAULT);
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
+    char *text = view_text("dot", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
     golden_check("viz/empty.dot", text, strlen(text));
     free(text);
 }
@@ -50,20 +50,41 @@ static Agnode_t *find_node(Agraph_t *graph, const char *label_start)
     return NULL;
 }
 
-static Agraph_t *read_back(const BbPaths *paths, const BbNames *names, BbViewOptions options)
+static Agraph_t *read_back(const BbPatterns *patterns, const BbNames *names, BbViewOptions options)
 {
-    char *text = view_text("dot", paths, names, options);
+    char *text = view_text("dot", patterns, names, options);
     Agraph_t *graph = agmemread(text);
     ck_assert_ptr_nonnull(graph);
     free(text);
     return graph;
 }
 
+// Who caused the second call of C is as good as guessed.
+START_TEST(tosses_of_a_coin_are_told)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = sample_patterns(names);
+    Agraph_t *graph = read_back(patterns, names, all);
+    Agnode_t *gateway = find_node(graph, "gw");
+    guint dashed = 0;
+    for (Agedge_t *edge = agfstout(graph, gateway); edge; edge = agnxtout(graph, edge)) {
+        bool toss = strstr(agget(edge, (char *)"label"), "\\n55 % sure") != NULL;
+        ck_assert_int_eq(toss, strcmp(agget(edge, (char *)"style"), "dashed") == 0);
+        dashed += toss;
+    }
+    ck_assert_uint_eq(dashed, 1);
+    agclose(graph);
+    char *text = view_text("dot", patterns, names, all);
+    ck_assert_ptr_nonnull(strstr(text, ", about 47 % of them wrong\""));
+    free(text);
+}
+END_TEST
+
 START_TEST(web_pattern)
 {
     g_autoptr(BbNames) names = bb_names_new();
-    g_autoptr(BbPaths) paths = sample_paths(names);
-    Agraph_t *graph = read_back(paths, names, (BbViewOptions){.top = 1});
+    g_autoptr(BbPatterns) patterns = sample_patterns(names);
+    Agraph_t *graph = read_back(patterns, names, (BbViewOptions){.top = 1});
     ck_assert_int_eq(agnnodes(graph), 6);
     ck_assert_int_eq(agnedges(graph), 5);
     Agnode_t *client = find_node(graph, "client");
@@ -71,11 +92,13 @@ START_TEST(web_pattern)
     Agedge_t *first = agfstout(graph, client);
     ck_assert_str_eq(agget(first, (char *)"label"), "1,234 x  98.7 s total");
     Agnode_t *app = find_node(graph, "app1");
-    ck_assert_str_eq(agget(app, (char *)"label"), "app1\\nGET /cart/*\\n79.0 ms, self 31 %");
+    ck_assert_str_eq(agget(app, (char *)"label"),
+                     "app1\\nGET /cart/*\\n79.0 ms, self 31 %\\nwaited 24.5 ms (31 %)");
     ck_assert_str_eq(agget(agfstin(graph, app), (char *)"label"), "+420 us");
     Agnode_t *pg = find_node(graph, "pg");
     ck_assert_str_eq(agget(pg, (char *)"penwidth"), "3"); // the heaviest, and no other
-    ck_assert_str_eq(agget(app, (char *)"penwidth"), "1");
+    ck_assert_str_eq(agget(app, (char *)"penwidth"), "2");
+    ck_assert_str_eq(agget(find_node(graph, "lb"), (char *)"penwidth"), "1");
     ck_assert_ptr_nonnull(strstr(agget(pg, (char *)"tooltip"), "p99 63.7 ms"));
     agclose(graph);
 }
@@ -85,9 +108,9 @@ END_TEST
 START_TEST(repeated_calls_and_errors)
 {
     g_autoptr(BbNames) names = bb_names_new();
-    g_autoptr(BbPaths) paths = bb_paths_new();
-    sample_errors(paths, names);
-    Agraph_t *graph = read_back(paths, names, all);
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
+    sample_errors(patterns, names);
+    Agraph_t *graph = read_back(patterns, names, all);
     Agnode_t *gw = find_node(graph, "gw");
     ck_assert_int_eq(agdegree(graph, gw, 0, 1), 2);
     ck_assert_ptr_nonnull(strstr(agget(gw, (char *)"label"), "\\n3 errors"));
@@ -108,9 +131,9 @@ END_TEST
 START_TEST(hostile_names)
 {
     g_autoptr(BbNames) names = bb_names_new();
-    g_autoptr(BbPaths) paths = bb_paths_new();
-    sample_hostile(paths, names);
-    Agraph_t *graph = read_back(paths, names, all);
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
+    sample_hostile(patterns, names);
+    Agraph_t *graph = read_back(patterns, names, all);
     Agnode_t *root = find_node(graph, "<b>");
     ck_assert_ptr_nonnull(root);
     char *label = agget(root, (char *)"label");
@@ -127,11 +150,11 @@ END_TEST
 START_TEST(call_without_return)
 {
     g_autoptr(BbNames) names = bb_names_new();
-    g_autoptr(BbPaths) paths = bb_paths_new();
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
     BbPatternNode *root = sample_node(names, "S", "", 1, 0, MS);
     g_ptr_array_add(root->calls, bb_pattern_node_new(bb_names_intern(names, "T"), BB_NAME_NONE));
-    sample_pattern(paths, names, "C", root);
-    Agraph_t *graph = read_back(paths, names, all);
+    sample_pattern(patterns, names, "C", root);
+    Agraph_t *graph = read_back(patterns, names, all);
     ck_assert_str_eq(agget(find_node(graph, "T"), (char *)"label"), "T\\nno return, self 0 %");
     agclose(graph);
 }
@@ -144,12 +167,12 @@ START_TEST(same_bytes_again)
     g_autoptr(GPtrArray) noise = g_ptr_array_new_with_free_func(g_free);
     for (guint run = 0; run < 5; run++) {
         g_autoptr(BbNames) names = bb_names_new();
-        g_autoptr(BbPaths) paths = sample_paths(names);
+        g_autoptr(BbPatterns) patterns = sample_patterns(names);
         for (guint i = 0; i < 100 * run; i++)
             g_ptr_array_add(noise, g_malloc(8 + i * 37 % 500));
         for (guint i = 0; i < noise->len; i += 2)
             g_clear_pointer(&noise->pdata[i], g_free);
-        char *text = view_text("dot", paths, names, all);
+        char *text = view_text("dot", patterns, names, all);
         if (first)
             ck_assert_str_eq(first, text);
         free(first);
@@ -165,11 +188,11 @@ START_TEST(pictures)
         const char *format, *start;
     } cases[] = {{"svg", "<?xml"}, {"png", "\x89PNG\r\n"}, {"pdf", "%PDF-"}};
     g_autoptr(BbNames) names = bb_names_new();
-    g_autoptr(BbPaths) paths = sample_paths(names);
+    g_autoptr(BbPatterns) patterns = sample_patterns(names);
     for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
         size_t length = 0, again_length = 0;
-        char *text = view_text_len(cases[i].format, paths, names, all, &length);
-        char *again = view_text_len(cases[i].format, paths, names, all, &again_length);
+        char *text = view_text_len(cases[i].format, patterns, names, all, &length);
+        char *again = view_text_len(cases[i].format, patterns, names, all, &again_length);
         ck_assert_int_eq(memcmp(text, cases[i].start, strlen(cases[i].start)), 0);
         ck_assert_uint_eq(length, again_length);
         ck_assert_int_eq(memcmp(text, again, length), 0);
@@ -183,8 +206,8 @@ END_TEST
 START_TEST(svg_text)
 {
     g_autoptr(BbNames) names = bb_names_new();
-    g_autoptr(BbPaths) paths = sample_paths(names);
-    char *text = view_text("svg", paths, names, all);
+    g_autoptr(BbPatterns) patterns = sample_patterns(names);
+    char *text = view_text("svg", patterns, names, all);
     ck_assert_ptr_nonnull(strstr(text, ">&lt;b&gt;\\N&lt;/b&gt;</text>"));
     ck_assert_ptr_nonnull(strstr(text, ">&quot;a\\&quot; \\G %26lt; &amp; %0A%1B[31m</text>"));
     ck_assert_ptr_nonnull(strstr(text, "=\"&lt;b&gt;%5CN&lt;/b&gt; &quot;a%5C&quot; %5CG %26lt;"));
@@ -206,11 +229,25 @@ END_TEST
 START_TEST(full_disk)
 {
     g_autoptr(BbNames) names = bb_names_new();
-    g_autoptr(BbPaths) paths = sample_paths(names);
-    view_expect_full("dot", paths, names);
-    view_expect_full("svg", paths, names);
+    g_autoptr(BbPatterns) patterns = sample_patterns(names);
+    view_expect_full("dot", patterns, names);
+    view_expect_full("svg", patterns, names);
 }
 END_TEST
 
-TEST_MAIN("dot", golden, golden_top, golden_empty, web_pattern, repeated_calls_and_errors,
-          hostile_names, call_without_return, same_bytes_again, pictures, svg_text, full_disk)
+START_TEST(replicas)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
+    sample_replicas(patterns, names);
+    char *text = view_text("dot", patterns, names, (BbViewOptions){.top = BB_TOP_ALL});
+    ck_assert_ptr_nonnull(strstr(text, "15 %)\\n9 replicas\""));
+    ck_assert_ptr_nonnull(strstr(text, "c{1,2}\\nc1: 29\\nc2: 15"));
+    ck_assert_ptr_nonnull(strstr(text, "\\nstore1: 6\\nstore2: 6"));
+    free(text);
+}
+END_TEST
+
+TEST_MAIN("dot", tosses_of_a_coin_are_told, golden, golden_top, golden_empty, web_pattern,
+          repeated_calls_and_errors, hostile_names, call_without_return, same_bytes_again, pictures,
+          svg_text, full_disk, replicas)

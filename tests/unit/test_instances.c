@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Path instances: the contract's lines, unique ids whatever the trace holds, ranks that agree with
 // the patterns, selection.
-#include "tests/unit/sample_paths.h"
+#include "tests/unit/sample_patterns.h"
 #include "tests/unit/test.h"
-#include "viz/view.h"
+#include "viz/instances.h"
 
 #include <string.h>
 
 typedef struct Fixture {
     BbNames *names;
     BbPaths *paths;
+    BbPatterns *patterns;
     GArray *calls, *parents, *confidences, *order, *instances;
 } Fixture;
 
@@ -18,6 +19,7 @@ static Fixture begin(void)
     return (Fixture){
         .names = bb_names_new(),
         .paths = bb_paths_new(),
+        .patterns = bb_patterns_new("nesting"),
         .calls = g_array_new(FALSE, TRUE, sizeof(BbCall)),
         .parents = g_array_new(FALSE, TRUE, sizeof(guint32)),
         .confidences = g_array_new(FALSE, TRUE, sizeof(float)),
@@ -34,6 +36,7 @@ static void end(Fixture *f)
     f->paths->order = NULL;
     f->paths->instances = NULL;
     bb_paths_free(f->paths);
+    bb_patterns_free(f->patterns);
     bb_names_free(f->names);
     g_array_unref(f->calls);
     g_array_unref(f->parents);
@@ -69,7 +72,7 @@ static guint32 add_root(Fixture *f, const char *id)
 // Calls from first on, count of them, are one instance.
 static void add_instance(Fixture *f, guint32 first, guint32 count, guint32 pattern)
 {
-    BbInstance instance = {f->order->len, count, pattern};
+    BbInstance instance = {f->order->len, count, pattern, f->instances->len};
     g_array_append_val(f->instances, instance);
     for (guint32 i = first; i < first + count; i++)
         g_array_append_val(f->order, i);
@@ -77,7 +80,8 @@ static void add_instance(Fixture *f, guint32 first, guint32 count, guint32 patte
 
 static void add_pattern(Fixture *f, guint64 count, gint64 latency_ns)
 {
-    sample_pattern(f->paths, f->names, "A", sample_node(f->names, "B", "", count, 0, latency_ns));
+    sample_pattern(f->patterns, f->names, "A",
+                   sample_node(f->names, "B", "", count, 0, latency_ns));
 }
 
 static void publish(Fixture *f)
@@ -98,7 +102,9 @@ static char *written(Fixture *f, BbViewOptions options)
     publish(f);
     FILE *out = open_memstream(&text, &length);
     g_autoptr(GError) error = NULL;
-    ck_assert(bb_instances_write(f->paths, f->names, &options, out, &error));
+    g_autoptr(BbInstances) instances = bb_instances_new(f->names);
+    ck_assert(bb_instances_add(instances, f->paths, &error));
+    ck_assert(bb_instances_write(instances, f->patterns, &options, out, &error));
     ck_assert_ptr_null(error);
     fclose(out);
     return text;
@@ -147,7 +153,7 @@ START_TEST(a_tree)
     add_call(&f, "id\"39", child, 0.12345);
     add_instance(&f, 0, 3, 0);
     expect(&f, BB_VIEW_OPTIONS_DEFAULT,
-           "{\"pattern\": 1, \"calls\": ["
+           "{\"pattern\": 1, \"instance\": 1, \"calls\": ["
            "{\"id\": \"id37\", \"from\": \"A\", \"to\": \"B\", \"call\": 1047680084.482205000, "
            "\"return\": 1047680084.982205000, \"parent\": null, \"confidence\": 0.9800}, "
            "{\"id\": \"id38\", \"from\": \"A\", \"to\": \"B\", \"call\": 1047680085.482205000, "
@@ -165,7 +171,8 @@ START_TEST(without_return_or_confidence)
     call->replied_ns = call->return_ns = BB_TIME_NONE;
     add_instance(&f, 0, 1, BB_PATTERN_NONE);
     expect(&f, BB_VIEW_OPTIONS_DEFAULT,
-           "{\"pattern\": null, \"calls\": [{\"id\": \"7\", \"from\": \"A\", \"to\": \"B\", "
+           "{\"pattern\": null, \"instance\": 1, \"calls\": [{\"id\": \"7\", \"from\": \"A\", "
+           "\"to\": \"B\", "
            "\"call\": 1047680084.482205000, \"return\": null, \"parent\": null, "
            "\"confidence\": null}]}\n");
 }
@@ -312,7 +319,9 @@ START_TEST(full_disk)
     ck_assert_ptr_nonnull(out);
     BbViewOptions options = BB_VIEW_OPTIONS_DEFAULT;
     g_autoptr(GError) error = NULL;
-    ck_assert(!bb_instances_write(f.paths, f.names, &options, out, &error));
+    g_autoptr(BbInstances) instances = bb_instances_new(f.names);
+    ck_assert(bb_instances_add(instances, f.paths, &error));
+    ck_assert(!bb_instances_write(instances, f.patterns, &options, out, &error));
     ck_assert(g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NOSPC));
     fclose(out);
     end(&f);

@@ -2,24 +2,34 @@
 // Nesting on small traces made by hand: parents, paths, patterns and their figures.
 #include <stdio.h>
 
+#include "tests/unit/infer.h"
 #include "tests/unit/trace_lines.h"
+#include "viz/ranking.h"
 
 typedef struct {
     BbNames *names;
     BbPaths *paths;
+    BbPatterns *patterns;
+    BbRanking *ranking;
 } Result;
 
 static Result infer(const BbNestingOptions *options, const char *const *lines)
 {
     Result result = {.names = bb_names_new()};
     g_autoptr(BbPairs) pairs = lines_push(result.names, lines);
-    BbNestingOptions usual = bb_nesting_options_default();
-    result.paths = bb_nesting_run(pairs, options ? options : &usual);
+    BbNestingOptions usual = paper_options();
+    BbViewOptions all = {.top = BB_TOP_ALL};
+    options = options ? options : &usual;
+    result.paths = infer_paths(pairs, result.names, options);
+    result.patterns = infer_patterns(result.paths, result.names, options);
+    result.ranking = bb_ranking_new(result.patterns, result.names, &all, BB_TOP_ALL);
     return result;
 }
 
 static void result_clear(Result *result)
 {
+    bb_ranking_free(result->ranking);
+    bb_patterns_free(result->patterns);
     bb_paths_free(result->paths);
     bb_names_free(result->names);
 }
@@ -68,8 +78,8 @@ static void append_node(GString *out, const Result *result, const BbPatternNode 
 static void check_patterns(const Result *result, const char *wanted)
 {
     g_autoptr(GString) text = g_string_new(NULL);
-    for (guint i = 0; i < result->paths->patterns->len; i++) {
-        const BbPattern *pattern = g_ptr_array_index(result->paths->patterns, i);
+    for (guint i = 0; i < result->ranking->n_shown; i++) {
+        const BbPattern *pattern = result->ranking->shown[i];
         g_string_append_printf(text, "%s%s>", i == 0 ? "" : "; ",
                                bb_names_text(result->names, pattern->client));
         append_node(text, result, pattern->root);
@@ -80,7 +90,7 @@ static void check_patterns(const Result *result, const char *wanted)
 
 static const BbPatternNode *vertex(const Result *result, guint pattern, guint child)
 {
-    const BbPattern *of = g_ptr_array_index(result->paths->patterns, pattern);
+    const BbPattern *of = result->ranking->shown[pattern];
     return child == 0 ? of->root : g_ptr_array_index(of->root->calls, child - 1);
 }
 
@@ -97,7 +107,7 @@ START_TEST(a_chain_and_a_series)
     check_parents(&result, "r<- b<r c<b d<r");
     check_patterns(&result, "U>A(B(C) D) x1");
     ck_assert_uint_eq(result.paths->n_instances, 1);
-    ck_assert_str_eq(result.paths->algorithm, "nesting");
+    ck_assert_str_eq(result.patterns->algorithm, "nesting");
     check_ms(bb_stats_mean(vertex(&result, 0, 0)->call_delay), 0);
     check_ms(bb_stats_mean(vertex(&result, 0, 0)->latency), 60);
     check_ms((gint64)vertex(&result, 0, 0)->self_total_ns, 25);
@@ -105,8 +115,8 @@ START_TEST(a_chain_and_a_series)
     check_ms(bb_stats_mean(vertex(&result, 0, 1)->latency), 20);
     check_ms((gint64)vertex(&result, 0, 1)->self_total_ns, 12);
     check_ms(bb_stats_mean(vertex(&result, 0, 2)->call_delay), 40);
-    ck_assert_uint_eq(result.paths->children, 3);
-    ck_assert_uint_eq(result.paths->candidates, 3);
+    ck_assert_uint_eq(result.paths->facts.children, 3);
+    ck_assert_uint_eq(result.paths->facts.candidates, 3);
     for (guint32 i = 0; i < result.paths->n_calls; i++)
         ck_assert_float_eq(result.paths->confidence[i], BB_CONFIDENCE_NONE);
 }
@@ -154,9 +164,10 @@ START_TEST(self_time_saturates)
         bb_pairs_push(pairs, &call);
         bb_pairs_push(pairs, &back);
     }
-    BbNestingOptions options = bb_nesting_options_default();
-    g_autoptr(BbPaths) paths = bb_nesting_run(pairs, &options);
-    const BbPattern *pattern = g_ptr_array_index(paths->patterns, 0);
+    BbNestingOptions options = paper_options();
+    g_autoptr(BbPaths) paths = infer_paths(pairs, names, &options);
+    g_autoptr(BbPatterns) patterns = infer_patterns(paths, names, &options);
+    const BbPattern *pattern = g_ptr_array_index(patterns->patterns, 0);
     ck_assert_uint_eq(pattern->root->self_total_ns, G_MAXINT64);
     ck_assert_int_eq(bb_pattern_total_latency(pattern), G_MAXINT64);
 }
@@ -177,9 +188,9 @@ START_TEST(many_calls_at_once)
         bb_pairs_push(pairs, &call);
         bb_pairs_push(pairs, &back);
     }
-    BbNestingOptions options = bb_nesting_options_default();
-    g_autoptr(BbPaths) paths = bb_nesting_run(pairs, &options);
-    ck_assert_uint_eq(paths->candidates, 200000);
+    BbNestingOptions options = paper_options();
+    g_autoptr(BbPaths) paths = infer_paths(pairs, names, &options);
+    ck_assert_uint_eq(paths->facts.candidates, 200000);
     ck_assert_uint_eq(paths->n_instances, 2);
     ck_assert_uint_eq(paths->instances[0].count, 50001);
     ck_assert_uint_eq(paths->instances[1].count, 50001);
@@ -189,7 +200,7 @@ END_TEST
 START_TEST(last_byte)
 {
     const char *const *lines = LINES("C U A r 0", "R A U r 10 end=15", "C U A s 20", "R A U s 40");
-    BbNestingOptions options = bb_nesting_options_default();
+    BbNestingOptions options = paper_options();
     options.latency_last_byte = true;
     g_auto(Result) last = infer(&options, lines);
     check_ms(bb_stats_min(vertex(&last, 0, 0)->latency), 15);
@@ -214,7 +225,7 @@ START_TEST(labels_are_part_of_the_shape)
     const char *const *lines = LINES("C U A r 0 op=x", "R A U r 1", "C U A s 2 op=y", "R A U s 5");
     g_auto(Result) with = infer(NULL, lines);
     check_patterns(&with, "U>A:y x1; U>A:x x1");
-    BbNestingOptions options = bb_nesting_options_default();
+    BbNestingOptions options = paper_options();
     options.labels = false;
     g_auto(Result) without = infer(&options, lines);
     check_patterns(&without, "U>A x2");
@@ -227,8 +238,8 @@ START_TEST(calls_without_return_stand_alone)
                                               "R A U r 5", "R A U orphan 6"));
     check_parents(&result, "r<- lost<- b<r");
     check_patterns(&result, "U>A(B) x1");
-    ck_assert_uint_eq(result.paths->calls_unreturned, 1);
-    ck_assert_uint_eq(result.paths->returns_orphaned, 1);
+    ck_assert_uint_eq(result.paths->facts.calls_unreturned, 1);
+    ck_assert_uint_eq(result.paths->facts.returns_orphaned, 1);
     ck_assert_uint_eq(result.paths->n_instances, 2);
     ck_assert_uint_eq(result.paths->instances[1].pattern, BB_PATTERN_NONE);
     ck_assert_uint_eq(result.paths->instances[1].count, 1);
@@ -258,8 +269,6 @@ START_TEST(patterns_by_total_latency_then_text)
         infer(NULL, LINES("C U Z 1 0", "R Z U 1 4", "C U B 2 10", "R B U 2 13", "C U B 3 20",
                           "R B U 3 23", "C U A 4 30", "R A U 4 34", "C T A 5 40", "R A T 5 44"));
     check_patterns(&result, "U>B x2; T>A x1; U>A x1; U>Z x1");
-    const BbPattern *first = g_ptr_array_index(result.paths->patterns, 0);
-    ck_assert_uint_eq(first->rank, 1);
 }
 END_TEST
 
@@ -273,8 +282,8 @@ START_TEST(hash_of_a_shape_is_stable)
     g_auto(Result) reverse = infer(NULL, backward);
     check_patterns(&forward, "U>A(B C) x1");
     check_patterns(&reverse, "U>A(B C) x1");
-    const BbPattern *a = g_ptr_array_index(forward.paths->patterns, 0);
-    const BbPattern *b = g_ptr_array_index(reverse.paths->patterns, 0);
+    const BbPattern *a = forward.ranking->shown[0];
+    const BbPattern *b = reverse.ranking->shown[0];
     ck_assert_uint_eq(a->shape, b->shape);
     ck_assert_uint_eq(a->shape, G_GUINT64_CONSTANT(0x5e562f6da2c0d06a));
 }
@@ -285,7 +294,7 @@ START_TEST(ties_go_to_the_earliest_parent)
     g_auto(Result) result = infer(NULL, LINES("C U A p 0", "C U A q 0.1", "C A B b 0.5",
                                               "R B A b 0.6", "R A U q 1", "R A U p 1"));
     check_parents(&result, "b<p");
-    ck_assert_uint_eq(result.paths->candidates, 2);
+    ck_assert_uint_eq(result.paths->facts.candidates, 2);
 }
 END_TEST
 
@@ -319,7 +328,7 @@ START_TEST(overlap_penalty)
               "R C B 1 90", "R C B 2 90", "R C B 3 90", "R C B 4 90", "R B A p 100", "R B A q 100");
     g_auto(Result) with = infer(NULL, lines);
     check_parents(&with, "1<p 2<p 3<q 4<q");
-    BbNestingOptions options = bb_nesting_options_default();
+    BbNestingOptions options = paper_options();
     options.overlap_penalty = 0;
     g_auto(Result) without = infer(&options, lines);
     check_parents(&without, "1<p 2<p 3<p 4<p");
@@ -334,7 +343,7 @@ START_TEST(same_and_any_penalty)
               "C B C 3 30", "R C B 3 40", "C B D 4 40", "R D B 4 50", "R B A p 100", "R B A q 100");
     g_auto(Result) none = infer(NULL, lines);
     check_parents(&none, "1<p 2<p 3<p 4<p");
-    BbNestingOptions options = bb_nesting_options_default();
+    BbNestingOptions options = paper_options();
     options.same_penalty = 1;
     g_auto(Result) same = infer(&options, lines);
     check_parents(&same, "1<p 2<p 3<q 4<p");
@@ -388,7 +397,7 @@ START_TEST(penalty_breaker)
                           "R B A q 1114", "R C B 8 1120", "R B A p 1170"));
     check_parents(&result, "1<a 2<a 3<e 4<e 5<d 6<p 7<q 8<p");
     check_patterns(&result, "A>B(C C) x2; A>B(D) x2; E>B(C C) x1");
-    BbNestingOptions options = bb_nesting_options_default();
+    BbNestingOptions options = paper_options();
     options.same_penalty = options.any_penalty = 2;
     g_auto(Result) penalties = infer(
         &options, LINES("C A B p 0", "C A B q 4", "C B C 1 50", "R C B 1 60", "C B C 2 110",
@@ -403,7 +412,7 @@ START_TEST(skew_window)
     const char *const *lines = LINES("C U A r 10", "C A B b 8", "R B A b 12", "R A U r 17");
     g_auto(Result) none = infer(NULL, lines);
     check_parents(&none, "b<-");
-    BbNestingOptions options = bb_nesting_options_default();
+    BbNestingOptions options = paper_options();
     options.skew_window_ns = 2 * 1000000;
     g_auto(Result) wide = infer(&options, lines);
     check_parents(&wide, "b<r");
@@ -424,7 +433,7 @@ START_TEST(smoothing)
               "R B A q 1090", "R B A p 1090");
     g_auto(Result) sharp = infer(NULL, lines);
     check_parents(&sharp, "x<p");
-    BbNestingOptions options = bb_nesting_options_default();
+    BbNestingOptions options = paper_options();
     options.smoothing = 1;
     g_auto(Result) smooth = infer(&options, lines);
     check_parents(&smooth, "x<q");
@@ -439,7 +448,7 @@ START_TEST(bin_floor)
               "C B C x 10.9", "R C B x 11", "R B A q 12", "R B A p 12");
     g_auto(Result) coarse = infer(NULL, lines);
     check_parents(&coarse, "x<p");
-    BbNestingOptions options = bb_nesting_options_default();
+    BbNestingOptions options = paper_options();
     options.bin_floor_ns = 1000;
     g_auto(Result) fine = infer(&options, lines);
     check_parents(&fine, "x<q");
@@ -463,7 +472,7 @@ END_TEST
 // Within the window each could hold the other; the longer one is the outer.
 START_TEST(circle_within_the_window)
 {
-    BbNestingOptions options = bb_nesting_options_default();
+    BbNestingOptions options = paper_options();
     options.skew_window_ns = 30 * 1000000;
     g_auto(Result) result =
         infer(&options, LINES("C A B 1 5", "C B A 2 0", "R B A 1 15", "R A B 2 9"));
@@ -487,7 +496,7 @@ START_TEST(child_that_ends_before_it_begins)
         NULL, LINES("C U A r 0", "C A B b 5", "R B A b 3", "R A U r 9", "C U A s 1", "R A U s 4"));
     check_parents(&result, "b<r");
     check_ms(bb_stats_mean(vertex(&result, 0, 1)->latency), -2);
-    ck_assert_uint_eq(result.paths->candidates, 1);
+    ck_assert_uint_eq(result.paths->facts.candidates, 1);
 }
 END_TEST
 
@@ -505,13 +514,14 @@ START_TEST(deep_chains_are_cut)
         message.time_ns = i * 10;
         bb_pairs_push(pairs, &message);
     }
-    BbNestingOptions options = bb_nesting_options_default();
+    BbNestingOptions options = paper_options();
     options.bin_floor_ns = 1; // else all delays are alike and the outermost holds all
-    g_autoptr(BbPaths) paths = bb_nesting_run(pairs, &options);
+    g_autoptr(BbPaths) paths = infer_paths(pairs, names, &options);
     ck_assert_uint_eq(paths->n_calls, DEPTH);
-    for (guint32 i = 0; i < paths->patterns->len; i++)
-        ck_assert_uint_le(bb_pattern_size(g_ptr_array_index(paths->patterns, i)), DEPTH);
-    ck_assert_uint_eq(paths->deep_calls, paths->n_instances - 1);
+    g_autoptr(BbPatterns) patterns = infer_patterns(paths, names, &options);
+    for (guint32 i = 0; i < patterns->patterns->len; i++)
+        ck_assert_uint_le(bb_pattern_size(g_ptr_array_index(patterns->patterns, i)), DEPTH);
+    ck_assert_uint_eq(paths->facts.deep_calls, paths->n_instances - 1);
     for (guint32 i = 0; i < paths->n_calls; i++) {
         guint depth = 0;
         for (guint32 c = i; c != BB_CALL_NO_PARENT; c = paths->parent[c])
@@ -527,7 +537,7 @@ START_TEST(nothing)
     check_patterns(&empty, "");
     ck_assert_uint_eq(empty.paths->n_instances, 0);
     g_auto(Result) only_free = infer(NULL, LINES("M A B - 1"));
-    ck_assert_uint_eq(only_free.paths->messages, 1);
+    ck_assert_uint_eq(only_free.paths->facts.messages, 1);
     g_auto(Result) only_lost = infer(NULL, LINES("C A B - 1", "R A B - 2"));
     check_patterns(&only_lost, "");
     ck_assert_uint_eq(only_lost.paths->n_instances, 1);
@@ -557,12 +567,12 @@ START_TEST(hostile_stamps)
         bb_pairs_push(pairs, &call);
         bb_pairs_push(pairs, &back);
     }
-    BbNestingOptions options = bb_nesting_options_default();
+    BbNestingOptions options = paper_options();
     options.skew_window_ns = G_MAXINT64;
     options.latency_last_byte = true;
-    g_autoptr(BbPaths) paths = bb_nesting_run(pairs, &options);
+    g_autoptr(BbPaths) paths = infer_paths(pairs, names, &options);
     ck_assert_uint_eq(paths->n_calls, 125);
-    ck_assert_uint_eq(paths->calls_unreturned, 0);
+    ck_assert_uint_eq(paths->facts.calls_unreturned, 0);
 }
 END_TEST
 

@@ -29,8 +29,8 @@ static void check_call(const BbPaths *paths, guint32 i, double call, double arri
 static void check_counts(const BbPaths *paths, guint calls, guint unreturned, guint orphaned)
 {
     ck_assert_uint_eq(paths->n_calls, calls);
-    ck_assert_uint_eq(paths->calls_unreturned, unreturned);
-    ck_assert_uint_eq(paths->returns_orphaned, orphaned);
+    ck_assert_uint_eq(paths->facts.calls_unreturned, unreturned);
+    ck_assert_uint_eq(paths->facts.returns_orphaned, orphaned);
 }
 
 START_TEST(by_id)
@@ -44,8 +44,8 @@ START_TEST(by_id)
     ck_assert_int_eq(paths->calls[0].return_end_ns, BB_TIME_NONE);
     ck_assert_uint_ne(paths->calls[0].op, BB_NAME_NONE);
     ck_assert_uint_ne(paths->calls[1].status, BB_NAME_NONE);
-    ck_assert_int_eq(paths->start_ns, 1000000);
-    ck_assert_int_eq(paths->end_ns, 9000000);
+    ck_assert_int_eq(paths->facts.start_ns, 1000000);
+    ck_assert_int_eq(paths->facts.end_ns, 9000000);
 }
 END_TEST
 
@@ -311,10 +311,10 @@ START_TEST(free_messages_only_count)
 {
     g_autoptr(BbPaths) paths = pair(LINES("M A B - 0.5", "C A B 1 1", "R B A 1 2", "M B A 1 7"));
     check_counts(paths, 1, 0, 0);
-    ck_assert_uint_eq(paths->messages, 4);
-    ck_assert_uint_eq(paths->free_messages, 2);
-    ck_assert_int_eq(paths->start_ns, 500000);
-    ck_assert_int_eq(paths->end_ns, 7000000);
+    ck_assert_uint_eq(paths->facts.messages, 4);
+    ck_assert_uint_eq(paths->facts.free_messages, 2);
+    ck_assert_int_eq(paths->facts.start_ns, 500000);
+    ck_assert_int_eq(paths->facts.end_ns, 7000000);
 }
 END_TEST
 
@@ -334,7 +334,7 @@ START_TEST(nothing)
     g_autoptr(BbPaths) paths = bb_paths_new();
     bb_pairs_finish(pairs, paths);
     check_counts(paths, 0, 0, 0);
-    ck_assert_int_eq(paths->start_ns, BB_TIME_NONE);
+    ck_assert_int_eq(paths->facts.start_ns, BB_TIME_NONE);
 }
 END_TEST
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Patterns and paths as values: sizes, totals, emptiness.
-#include "data/path.h"
+#include "data/census.h"
 
 #include "tests/unit/test.h"
 
@@ -28,10 +28,9 @@ START_TEST(empty_paths)
     g_autoptr(BbPaths) paths = bb_paths_new();
     ck_assert_uint_eq(paths->n_calls, 0);
     ck_assert_uint_eq(paths->n_instances, 0);
-    ck_assert_uint_eq(paths->patterns->len, 0);
-    ck_assert_int_eq(paths->start_ns, BB_TIME_NONE);
-    ck_assert_str_eq(paths->algorithm, "");
+    ck_assert_int_eq(paths->facts.start_ns, BB_TIME_NONE);
     bb_paths_free(NULL);
+    bb_patterns_free(NULL);
     bb_pattern_free(NULL);
     bb_pattern_node_free(NULL);
     bb_stats_free(NULL);
@@ -49,4 +48,22 @@ START_TEST(times_between)
 }
 END_TEST
 
-TEST_MAIN("pattern", size_and_latency, empty_paths, times_between)
+START_TEST(confidence)
+{
+    g_autoptr(BbPattern) pattern = bb_pattern_new(1, bb_pattern_node_new(2, BB_NAME_NONE));
+    ck_assert(bb_pattern_wrong(pattern) < 0); // no instance
+    ck_assert(bb_pattern_sure(pattern, pattern->root) < 0);
+    pattern->count = 4;
+    pattern->right_total = 3.9;
+    pattern->root->sure_total = 3.95;
+    ck_assert_double_eq_tol(bb_pattern_wrong(pattern), 0.025, 1e-9);
+    ck_assert_double_eq_tol(bb_pattern_sure(pattern, pattern->root), 0.9875, 1e-9);
+    pattern->right_total = 4.0000001; // sums of floats
+    ck_assert(bb_pattern_wrong(pattern) == 0);
+    pattern->right_total = -1;
+    ck_assert(bb_pattern_wrong(pattern) < 0);
+    ck_assert(bb_pattern_sure(pattern, pattern->root) < 0);
+}
+END_TEST
+
+TEST_MAIN("pattern", confidence, size_and_latency, empty_paths, times_between)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Patterns as JSON, and the table of formats: the contract's keys, exact figures, defaults.
 #include "tests/unit/golden.h"
-#include "tests/unit/sample_paths.h"
+#include "tests/unit/sample_patterns.h"
 #include "tests/unit/test.h"
 #include "tests/unit/view_text.h"
 
@@ -10,8 +10,9 @@
 START_TEST(golden)
 {
     g_autoptr(BbNames) names = bb_names_new();
-    g_autoptr(BbPaths) paths = sample_paths(names);
-    char *text = view_text("json", paths, names, (BbViewOptions){.top = 2, .sort = BB_SORT_MEAN});
+    g_autoptr(BbPatterns) patterns = sample_patterns(names);
+    char *text =
+        view_text("json", patterns, names, (BbViewOptions){.top = 2, .sort = BB_SORT_MEAN});
     golden_check("viz/top2.json", text, strlen(text));
     free(text);
 }
@@ -20,31 +21,33 @@ END_TEST
 START_TEST(one_call)
 {
     g_autoptr(BbNames) names = bb_names_new();
-    g_autoptr(BbPaths) paths = bb_paths_new();
-    paths->algorithm = "nesting";
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
     BbPatternNode *root = bb_pattern_node_new(bb_names_intern(names, "WS2"), BB_NAME_NONE);
     bb_stats_push(root->call_delay, 0);
     bb_stats_push(root->latency, 1000000001);
     root->self_total_ns = 1000000001;
     root->errors = 1;
-    sample_pattern(paths, names, "C\"1", root)->shape = 0xabc;
-    paths->messages = 4;
-    paths->n_calls = 0;
-    paths->calls_unreturned = 1;
-    paths->returns_orphaned = 2;
-    paths->start_ns = START_NS;
-    paths->end_ns = START_NS + 5;
-    char *text = view_text("json", paths, names, BB_VIEW_OPTIONS_DEFAULT);
+    sample_pattern(patterns, names, "C\"1", root)->shape = 0xabc;
+    patterns->facts.messages = 4;
+    patterns->facts.calls = 0;
+    patterns->facts.calls_unreturned = 1;
+    patterns->facts.returns_orphaned = 2;
+    patterns->facts.start_ns = START_NS;
+    patterns->facts.end_ns = START_NS + 5;
+    char *text = view_text("json", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
     ck_assert_str_eq(
         text,
         "{\"bbpaths\": 1, \"algorithm\": \"nesting\", \"trace\": {\"messages\": 4, \"calls\": 0, "
         "\"unmatched\": 3, \"start\": 1047680084.482205000, \"duration_s\": 0.000000005}, "
-        "\"left_out\": {\"patterns\": 0, \"instances\": 0, \"total_latency_s\": 0.000000000},\n"
+        "\"left_out\": {\"patterns\": 0, \"forgotten\": 0, \"instances\": 0, \"total_latency_s\": "
+        "0.000000000},\n"
         "\"patterns\": [\n"
         "{\"rank\": 1, \"count\": 1, \"total_latency_s\": 1.000000001, \"mean_latency_s\": "
-        "1.000000001, \"shape\": \"0000000000000abc\", \"root\": {\"node\": \"C\\\"1\", \"calls\": "
+        "1.000000001, \"shape\": \"0000000000000abc\", \"wrong_share\": null, \"root\": {\"node\": "
+        "\"C\\\"1\", \"calls\": "
         "[{\"node\": \"WS2\", \"op\": null, \"count\": 1, \"errors\": 1, \"self_total_s\": "
-        "1.000000001, \"call_delay_s\": {\"mean\": 0.000000000, \"min\": 0.000000000, \"max\": "
+        "1.000000001, \"critical_total_s\": 1.000000001, \"confidence\": null, \"call_delay_s\": "
+        "{\"mean\": 0.000000000, \"min\": 0.000000000, \"max\": "
         "0.000000000, \"stddev\": 0.000000000, \"p50\": 0.000000000, \"p90\": 0.000000000, "
         "\"p99\": 0.000000000, \"count\": 1}, \"latency_s\": {\"mean\": 1.000000001, \"min\": "
         "1.000000001, \"max\": 1.000000001, \"stddev\": 0.000000000, \"p50\": 1.000000001, "
@@ -56,14 +59,13 @@ END_TEST
 START_TEST(empty)
 {
     g_autoptr(BbNames) names = bb_names_new();
-    g_autoptr(BbPaths) paths = bb_paths_new();
-    paths->algorithm = "nesting";
-    char *text = view_text("json", paths, names, BB_VIEW_OPTIONS_DEFAULT);
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
+    char *text = view_text("json", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
     ck_assert_str_eq(
         text,
         "{\"bbpaths\": 1, \"algorithm\": \"nesting\", \"trace\": {\"messages\": 0, \"calls\": "
         "0, \"unmatched\": 0, \"start\": null, \"duration_s\": 0.000000000}, "
-        "\"left_out\": {\"patterns\": 0, \"instances\": 0, \"total_latency_s\": "
+        "\"left_out\": {\"patterns\": 0, \"forgotten\": 0, \"instances\": 0, \"total_latency_s\": "
         "0.000000000},\n\"patterns\": []}\n");
     free(text);
 }
@@ -81,20 +83,19 @@ static guint count_of(const char *text, const char *part)
 START_TEST(default_tops)
 {
     g_autoptr(BbNames) names = bb_names_new();
-    g_autoptr(BbPaths) paths = bb_paths_new();
-    paths->algorithm = "nesting";
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
     for (guint i = 0; i < 12; i++) {
         char client[8];
         g_snprintf(client, sizeof client, "c%u", i);
-        sample_pattern(paths, names, client, sample_node(names, "S", "", 1, 0, MS));
+        sample_pattern(patterns, names, client, sample_node(names, "S", "", 1, 0, MS));
     }
-    char *dot = view_text("dot", paths, names, BB_VIEW_OPTIONS_DEFAULT);
+    char *dot = view_text("dot", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
     ck_assert_uint_eq(count_of(dot, "subgraph cluster_"), 10);
     ck_assert_ptr_nonnull(strstr(dot, "Top 10 of 12 patterns by total latency\\lLeft out: 2 "
                                       "patterns, 2 instances, 17 % of the total latency"));
-    char *json = view_text("json", paths, names, BB_VIEW_OPTIONS_DEFAULT);
+    char *json = view_text("json", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
     ck_assert_uint_eq(count_of(json, "\"rank\": "), 12);
-    char *text = view_text("text", paths, names, BB_VIEW_OPTIONS_DEFAULT);
+    char *text = view_text("text", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
     ck_assert_uint_eq(count_of(text, "\n#"), 10);
     free(dot);
     free(json);
@@ -137,9 +138,22 @@ END_TEST
 START_TEST(full_disk)
 {
     g_autoptr(BbNames) names = bb_names_new();
-    g_autoptr(BbPaths) paths = sample_paths(names);
-    view_expect_full("json", paths, names);
+    g_autoptr(BbPatterns) patterns = sample_patterns(names);
+    view_expect_full("json", patterns, names);
 }
 END_TEST
 
-TEST_MAIN("patterns_json", golden, one_call, empty, default_tops, formats, full_disk)
+START_TEST(replicas)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
+    sample_replicas(patterns, names);
+    char *text = view_text("json", patterns, names, (BbViewOptions){.top = BB_TOP_ALL});
+    ck_assert_ptr_nonnull(strstr(text, "\"replicas\": [{\"node\": \"c1\", \"count\": 29}, "
+                                       "{\"node\": \"c2\", \"count\": 15}]"));
+    ck_assert_ptr_nonnull(strstr(text, "\"replicas\": [{\"node\": \"store1\", \"count\": 6}, "));
+    free(text);
+}
+END_TEST
+
+TEST_MAIN("patterns_json", golden, one_call, empty, default_tops, formats, full_disk, replicas)

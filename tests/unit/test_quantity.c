@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Figures for people: three digits, units, carries from one to the next.
 #include "tests/unit/test.h"
-#include "viz/quantity.h"
+#include "data/quantity.h"
 
 static void expect_duration(gint64 ns, const char *expected)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selection: sort keys, all tie-breaks, filters, ranks without gaps, and what is left out.
-#include "tests/unit/sample_paths.h"
+#include "tests/unit/sample_patterns.h"
 #include "tests/unit/test.h"
 #include "viz/ranking.h"
 
@@ -8,7 +8,7 @@
 
 typedef struct Fixture {
     BbNames *names;
-    BbPaths *paths;
+    BbPatterns *patterns;
 } Fixture;
 
 static void add(Fixture *f, const char *client, const char *node, const char *op, guint64 count,
@@ -18,17 +18,17 @@ static void add(Fixture *f, const char *client, const char *node, const char *op
         bb_pattern_node_new(bb_names_intern(f->names, node), bb_names_intern(f->names, op));
     for (guint64 i = 0; i < count; i++)
         bb_stats_push(root->latency, latency_ns);
-    sample_pattern(f->paths, f->names, client, root);
+    sample_pattern(f->patterns, f->names, client, root);
 }
 
 static Fixture begin(void)
 {
-    return (Fixture){bb_names_new(), bb_paths_new()};
+    return (Fixture){bb_names_new(), bb_patterns_new("nesting")};
 }
 
 static void end(Fixture *f)
 {
-    bb_paths_free(f->paths);
+    bb_patterns_free(f->patterns);
     bb_names_free(f->names);
 }
 
@@ -43,15 +43,15 @@ static char *clients(const Fixture *f, const BbRanking *ranking)
 
 static void expect(const Fixture *f, BbViewOptions options, const char *expected)
 {
-    g_autoptr(BbRanking) ranking = bb_ranking_new(f->paths, f->names, &options, 2);
+    g_autoptr(BbRanking) ranking = bb_ranking_new(f->patterns, f->names, &options, 2);
     g_autofree char *shown = clients(f, ranking);
     ck_assert_str_eq(shown, expected);
     guint ranked = 0;
-    for (guint i = 0; i < ranking->n_patterns; i++) {
+    for (guint i = 0; i < ranking->n_ranks; i++) {
         guint32 rank = ranking->rank[i];
         ranked += rank > 0;
         if (rank > 0)
-            ck_assert_ptr_eq(ranking->shown[rank - 1], g_ptr_array_index(f->paths->patterns, i));
+            ck_assert_ptr_eq(ranking->shown[rank - 1], g_ptr_array_index(f->patterns->patterns, i));
     }
     ck_assert_uint_eq(ranked, ranking->n_shown);
 }
@@ -101,21 +101,21 @@ START_TEST(ties)
     add(&f, "a", "S", "x", 1, 7);
     add(&f, "a", "S", "x", 1, 7);
     add(&f, "a", "S", "x", 1, 7);
-    BbPattern *with_d = g_ptr_array_index(f.paths->patterns, 3);
-    BbPattern *with_c = g_ptr_array_index(f.paths->patterns, 4);
-    BbPattern *alone = g_ptr_array_index(f.paths->patterns, 5);
-    BbPattern *twin = g_ptr_array_index(f.paths->patterns, 6);
+    BbPattern *with_d = g_ptr_array_index(f.patterns->patterns, 3);
+    BbPattern *with_c = g_ptr_array_index(f.patterns->patterns, 4);
+    BbPattern *alone = g_ptr_array_index(f.patterns->patterns, 5);
+    BbPattern *twin = g_ptr_array_index(f.patterns->patterns, 6);
     sample_call(with_d->root, sample_node(f.names, "D", "", 1, 0, 1));
     sample_call(with_c->root, sample_node(f.names, "C", "", 1, 0, 1));
     BbViewOptions options = {0};
-    g_autoptr(BbRanking) ranking = bb_ranking_new(f.paths, f.names, &options, 0);
+    g_autoptr(BbRanking) ranking = bb_ranking_new(f.patterns, f.names, &options, 0);
     const BbPattern *expected[] = {alone,
                                    twin,
                                    with_c,
                                    with_d,
-                                   g_ptr_array_index(f.paths->patterns, 2),
-                                   g_ptr_array_index(f.paths->patterns, 1),
-                                   g_ptr_array_index(f.paths->patterns, 0)};
+                                   g_ptr_array_index(f.patterns->patterns, 2),
+                                   g_ptr_array_index(f.patterns->patterns, 1),
+                                   g_ptr_array_index(f.patterns->patterns, 0)};
     for (guint i = 0; i < G_N_ELEMENTS(expected); i++)
         ck_assert_ptr_eq(ranking->shown[i], expected[i]);
     end(&f);
@@ -126,7 +126,7 @@ START_TEST(left_out)
 {
     Fixture f = four();
     BbViewOptions options = {.top = 2};
-    g_autoptr(BbRanking) ranking = bb_ranking_new(f.paths, f.names, &options, 0);
+    g_autoptr(BbRanking) ranking = bb_ranking_new(f.patterns, f.names, &options, 0);
     ck_assert_uint_eq(ranking->n_patterns, 4);
     ck_assert_uint_eq(ranking->n_shown, 2);
     ck_assert_uint_eq(ranking->instances, 12);
@@ -142,11 +142,11 @@ START_TEST(chooses)
 {
     Fixture f = begin();
     BbViewOptions all = BB_VIEW_OPTIONS_DEFAULT;
-    g_autoptr(BbRanking) ranking = bb_ranking_new(f.paths, f.names, &all, BB_TOP_ALL);
+    g_autoptr(BbRanking) ranking = bb_ranking_new(f.patterns, f.names, &all, BB_TOP_ALL);
     ck_assert(!bb_ranking_chooses(ranking));
     ck_assert_uint_eq(ranking->n_shown, 0);
     BbViewOptions some = {.min_count = 1};
-    g_autoptr(BbRanking) chosen = bb_ranking_new(f.paths, f.names, &some, BB_TOP_ALL);
+    g_autoptr(BbRanking) chosen = bb_ranking_new(f.patterns, f.names, &some, BB_TOP_ALL);
     ck_assert(bb_ranking_chooses(chosen));
     end(&f);
 }
@@ -158,7 +158,7 @@ START_TEST(sums_saturate)
     add(&f, "a", "S", "", 1, G_MAXINT64);
     add(&f, "b", "S", "", 1, G_MAXINT64);
     BbViewOptions options = {0};
-    g_autoptr(BbRanking) ranking = bb_ranking_new(f.paths, f.names, &options, 0);
+    g_autoptr(BbRanking) ranking = bb_ranking_new(f.patterns, f.names, &options, 0);
     ck_assert_int_eq(ranking->latency_ns, G_MAXINT64);
     end(&f);
 }

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "data/tally.h"
 #include "nesting/knots.h"
 #include "nesting/openings.h"
 #include "nesting/shapes.h"
-#include "nesting/tally.h"
 #include "nesting/timesort.h"
 #include "tests/unit/test.h"
 

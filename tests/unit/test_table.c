@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The text table: golden texts, its width, that columns stand below each other, full disks.
+#include "data/caption.h"
 #include "tests/unit/golden.h"
-#include "tests/unit/sample_paths.h"
+#include "tests/unit/sample_patterns.h"
 #include "tests/unit/test.h"
 #include "tests/unit/view_text.h"
-#include "viz/caption.h"
 
 #include <string.h>
 
 START_TEST(golden)
 {
     g_autoptr(BbNames) names = bb_names_new();
-    g_autoptr(BbPaths) paths = sample_paths(names);
-    char *text = view_text("text", paths, names, (BbViewOptions){.top = BB_TOP_ALL});
+    g_autoptr(BbPatterns) patterns = sample_patterns(names);
+    char *text = view_text("text", patterns, names, (BbViewOptions){.top = BB_TOP_ALL});
     golden_check("viz/patterns.txt", text, strlen(text));
     free(text);
 }
@@ -21,11 +21,11 @@ END_TEST
 START_TEST(golden_left_out)
 {
     g_autoptr(BbNames) names = bb_names_new();
-    g_autoptr(BbPaths) paths = sample_paths(names);
-    paths->free_messages = 5;
-    paths->deep_calls = 1;
+    g_autoptr(BbPatterns) patterns = sample_patterns(names);
+    patterns->facts.free_messages = 5;
+    patterns->facts.deep_calls = 1;
     BbViewOptions options = {.top = 2, .sort = BB_SORT_MEAN, .min_count = 50};
-    char *text = view_text("text", paths, names, options);
+    char *text = view_text("text", patterns, names, options);
     golden_check("viz/left-out.txt", text, strlen(text));
     free(text);
 }
@@ -34,9 +34,8 @@ END_TEST
 START_TEST(golden_empty)
 {
     g_autoptr(BbNames) names = bb_names_new();
-    g_autoptr(BbPaths) paths = bb_paths_new();
-    paths->algorithm = "nesting";
-    char *text = view_text("text", paths, names, BB_VIEW_OPTIONS_DEFAULT);
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
+    char *text = view_text("text", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
     golden_check("viz/empty.txt", text, strlen(text));
     free(text);
 }
@@ -45,8 +44,8 @@ END_TEST
 START_TEST(narrow_enough)
 {
     g_autoptr(BbNames) names = bb_names_new();
-    g_autoptr(BbPaths) paths = sample_paths(names);
-    char *text = view_text("text", paths, names, (BbViewOptions){.top = BB_TOP_ALL});
+    g_autoptr(BbPatterns) patterns = sample_patterns(names);
+    char *text = view_text("text", patterns, names, (BbViewOptions){.top = BB_TOP_ALL});
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     for (guint i = 0; lines[i]; i++) {
         ck_assert_uint_le(bb_caption_width(lines[i]), 120);
@@ -60,11 +59,11 @@ END_TEST
 START_TEST(columns_align)
 {
     g_autoptr(BbNames) names = bb_names_new();
-    g_autoptr(BbPaths) paths = bb_paths_new();
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
     BbPatternNode *root = sample_node(names, "\xe6\x97\xa5\xe6\x9c\xac", "", 1, 0, 10 * MS);
     sample_call(root, sample_node(names, "e\xcc\x81t\xc3\xa9", "", 1, MS, 5 * MS));
-    sample_pattern(paths, names, "C", root);
-    char *text = view_text("text", paths, names, (BbViewOptions){.top = BB_TOP_ALL});
+    sample_pattern(patterns, names, "C", root);
+    char *text = view_text("text", patterns, names, (BbViewOptions){.top = BB_TOP_ALL});
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     guint column = 0;
     guint rows = 0;
@@ -86,10 +85,10 @@ END_TEST
 START_TEST(long_figures_are_apart)
 {
     g_autoptr(BbNames) names = bb_names_new();
-    g_autoptr(BbPaths) paths = bb_paths_new();
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
     gint64 day_ns = G_GINT64_CONSTANT(86400) * 1000 * MS;
-    sample_pattern(paths, names, "C", sample_node(names, "S", "", 1, 0, 20 * day_ns));
-    char *text = view_text("text", paths, names, (BbViewOptions){.top = BB_TOP_ALL});
+    sample_pattern(patterns, names, "C", sample_node(names, "S", "", 1, 0, 20 * day_ns));
+    char *text = view_text("text", patterns, names, (BbViewOptions){.top = BB_TOP_ALL});
     ck_assert_ptr_nonnull(strstr(text, "  1 1,728,000 s 1,728,000 s 1,728,000 s "));
     ck_assert_ptr_null(strstr(text, "s1"));
     free(text);
@@ -100,15 +99,15 @@ END_TEST
 START_TEST(deep_chain)
 {
     g_autoptr(BbNames) names = bb_names_new();
-    g_autoptr(BbPaths) paths = bb_paths_new();
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
     BbPatternNode *root = sample_node(names, "S", "", 1, 0, MS);
     BbPatternNode *last = root;
     for (guint level = 1; level < BB_PATHS_DEPTH_MAX; level++)
         last = sample_call(last, sample_node(names, "long name of a node", "op", 1, US, MS));
-    sample_pattern(paths, names, "C", root);
+    sample_pattern(patterns, names, "C", root);
     static const char *const formats[] = {"text", "dot", "json"};
     for (guint i = 0; i < G_N_ELEMENTS(formats); i++) {
-        char *text = view_text(formats[i], paths, names, BB_VIEW_OPTIONS_DEFAULT);
+        char *text = view_text(formats[i], patterns, names, BB_VIEW_OPTIONS_DEFAULT);
         guint rows = 0;
         for (const char *at = text; (at = strstr(at, i == 0 ? "\u2514\u2500 " : "long name of"));
              at++)
@@ -122,10 +121,26 @@ END_TEST
 START_TEST(full_disk)
 {
     g_autoptr(BbNames) names = bb_names_new();
-    g_autoptr(BbPaths) paths = sample_paths(names);
-    view_expect_full("text", paths, names);
+    g_autoptr(BbPatterns) patterns = sample_patterns(names);
+    view_expect_full("text", patterns, names);
+}
+END_TEST
+
+START_TEST(replicas)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
+    sample_replicas(patterns, names);
+    char *text = view_text("text", patterns, names, (BbViewOptions){.top = BB_TOP_ALL});
+    ck_assert_ptr_nonnull(strstr(text, "  c{1,2}: c1 29, c2 15\n"));
+    ck_assert_ptr_nonnull(
+        strstr(text, "  store{1..8}: store1 6, store2 6, store3 6, store4 6, store5 5, "));
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    for (guint i = 0; lines[i]; i++)
+        ck_assert_uint_le(bb_caption_width(lines[i]), 120);
+    free(text);
 }
 END_TEST
 
 TEST_MAIN("table", golden, golden_left_out, golden_empty, narrow_enough, columns_align,
-          long_figures_are_apart, deep_chain, full_disk)
+          long_figures_are_apart, deep_chain, full_disk, replicas)

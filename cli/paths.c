@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// The main work of bbpaths. In: a message trace. Out: the causal path patterns in it, as a picture,
+// a table or data; its path instances.
+#include "cli/paths.h"
+
+#include "cli/inference.h"
+#include "viz/instances.h"
+#include "viz/phases.h"
+#include "viz/view.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char program[] = "bbpaths";
+static const char summary[] =
+    "Infers which message caused which from nothing but who sent what to whom when, and shows the\n"
+    "causal path patterns that cost the most time, with the delay of every node.";
+
+typedef struct Options {
+    BbInference inference;
+    char *format_name, *out, *instances, *phases, *top, *sort;
+    gint64 min_count;
+    BbViewOptions view;
+    const BbViewFormat *format;
+    const char *trace;
+} Options;
+
+static void options_clear(Options *o)
+{
+    char *owned[] = {o->format_name, o->out, o->instances, o->phases, o->top, o->sort};
+    for (gsize i = 0; i < G_N_ELEMENTS(owned); i++)
+        g_free(owned[i]);
+    bb_inference_clear(&o->inference);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_clear)
+
+// ---- options -----------------------------------------------------------------------------------
+
+static char *format_names(void)
+{
+    gsize count = 0;
+    const BbViewFormat *formats = bb_view_formats(&count);
+    GString *names = g_string_new(NULL);
+    for (gsize i = 0; i < count; i++)
+        g_string_append_printf(names, "%s%s", i ? ", " : "", formats[i].name);
+    return g_string_free(names, FALSE);
+}
+
+static char *describe(void)
+{
+    gsize count = 0;
+    const BbViewFormat *formats = bb_view_formats(&count);
+    GString *text = g_string_new("Formats (-o takes them from the ending of FILE too):\n");
+    for (gsize i = 0; i < count; i++)
+        g_string_append_printf(text, "  %-6s %s\n", formats[i].name, formats[i].about);
+    if (bb_paths_commands[0])
+        g_string_append(text, "\nOther commands (bbpaths COMMAND --help):\n");
+    for (gsize i = 0; bb_paths_commands[i]; i++)
+        g_string_append_printf(text, "  %-6s  %s\n", bb_paths_commands[i]->name,
+                               bb_paths_commands[i]->summary);
+    g_string_append(text,
+                    "\nbbpaths(1) tells more. Exit status: 0 done, 1 failed, 2 wrong usage.\n");
+    return g_string_free(text, FALSE);
+}
+
+static int choose_format(Options *o)
+{
+    o->format = bb_view_formats(&(gsize){0});
+    if (o->out && !o->format_name && strcmp(o->out, "-") != 0)
+        o->format = bb_view_format_of_file(o->out);
+    if (o->format_name)
+        o->format = bb_view_format_find(o->format_name);
+    if (o->format)
+        return -1;
+    g_autofree char *names = format_names();
+    if (o->format_name)
+        return bb_say_usage(program, "there is no format '%s': %s", o->format_name, names);
+    return bb_say_usage(program, "the ending of '%s' names no format: give --format (%s)", o->out,
+                        names);
+}
+
+static bool is_stdout(const char *path)
+{
+    return !path || strcmp(path, "-") == 0;
+}
+
+// No output goes where another one does, or over the trace.
+static int check_outputs(const Options *o)
+{
+    const struct {
+        const char *what, *path;
+    } outputs[] = {
+        {"patterns", o->out ? o->out : "-"}, {"instances", o->instances}, {"phases", o->phases}};
+    for (gsize i = 0; i < G_N_ELEMENTS(outputs); i++) {
+        const char *path = outputs[i].path;
+        if (path && bb_is_same_file(path, o->trace))
+            return bb_say_usage(
+                program, "%s would be overwritten: give another file for the output", o->trace);
+        for (gsize j = 0; j < i && path; j++)
+            if (outputs[j].path &&
+                (strcmp(path, outputs[j].path) == 0 || bb_is_same_file(path, outputs[j].path)))
+                return bb_say_usage(program, "%s and %s cannot both go to %s", outputs[j].what,
+                                    outputs[i].what,
+                                    is_stdout(path) ? "standard output: give -o FILE" : path);
+    }
+    return -1;
+}
+
+static int check_view(Options *o)
+{
+    if (o->top && !bb_parse_top(o->top, &o->view.top))
+        return bb_say_usage(program, "--top takes a number or 'all', not '%s'", o->top);
+    if (o->sort && !bb_sort_key_find(o->sort, &o->view.sort))
+        return bb_say_usage(program, "--sort takes: " BB_SORT_KEYS);
+    if (o->min_count < 0)
+        return bb_say_usage(program, "--min-count takes a number that is not negative");
+    o->view.min_count = (guint64)o->min_count;
+    int status = check_outputs(o);
+    if (status < 0)
+        status = choose_format(o);
+    if (status >= 0)
+        return status;
+    if (is_stdout(o->out) && o->format->binary && isatty(STDOUT_FILENO))
+        return bb_say_usage(program, "%s is not for a terminal: give -o FILE", o->format->name);
+    return -1;
+}
+
+// Returns an exit status, or -1 to go on.
+static int parse_options(Options *o, int argc, char **argv)
+{
+    gboolean version = FALSE;
+    const GOptionEntry own[] = {
+        {"format", 'f', 0, G_OPTION_ARG_STRING, &o->format_name, "Format of the patterns",
+         "FORMAT"},
+        {"output", 'o', 0, G_OPTION_ARG_FILENAME, &o->out, "Write the patterns here", "FILE"},
+        {"instances", 0, 0, G_OPTION_ARG_FILENAME, &o->instances,
+         "Write every path instance here, as JSON Lines", "FILE"},
+        {"phases", 0, 0, G_OPTION_ARG_FILENAME, &o->phases,
+         "Write how much there was of each pattern in each window here", "FILE"},
+        {"top", 'n', 0, G_OPTION_ARG_STRING, &o->top,
+         "Patterns to show (default: 10 in pictures and text, all in data)", "N|all"},
+        {"sort", 0, 0, G_OPTION_ARG_STRING, &o->sort,
+         "Order of patterns by: total (latency, default), count, mean (latency)", "KEY"},
+        {"min-count", 0, 0, G_OPTION_ARG_INT64, &o->min_count,
+         "Leave out patterns with fewer instances", "N"},
+        {"version", 0, 0, G_OPTION_ARG_NONE, &version, "Print the version", NULL},
+        {NULL, 0, 0, 0, NULL, NULL, NULL},
+    };
+    int status = BB_EXIT_DONE;
+    g_autofree GOptionEntry *entries = bb_inference_join(own, &o->inference);
+    g_autofree char *description = describe();
+    if (!bb_options_parse(program, "TRACE", summary, description, entries, &argc, &argv, &status))
+        return status;
+    if (version) {
+        puts("bbpaths " BB_VERSION);
+        return BB_EXIT_DONE;
+    }
+    if (argc != 2)
+        return bb_say_usage(program, argc < 2 ? "which trace?" : "one trace at a time");
+    o->trace = argv[1];
+    status = bb_inference_check(&o->inference, program);
+    return status >= 0 ? status : check_view(o);
+}
+
+// ---- the work ----------------------------------------------------------------------------------
+
+typedef struct {
+    BbCensus *census;
+    BbInstances *instances; // NULL where nobody asked for them
+    BbPhases *phases;       // likewise
+} Work;
+
+static void work_clear(Work *work)
+{
+    bb_census_free(work->census);
+    bb_instances_free(work->instances);
+    bb_phases_free(work->phases);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Work, work_clear)
+
+static bool take_paths(BbPaths *paths, gpointer user, GError **error)
+{
+    Work *work = user;
+    bb_census_add(work->census, paths);
+    return (!work->instances || bb_instances_add(work->instances, paths, error)) &&
+           (!work->phases || bb_phases_add(work->phases, paths, error));
+}
+
+// The end of a run: what is written, and into what.
+typedef struct {
+    const Options *options;
+    const Work *work;
+    const BbNames *names;
+    const BbPatterns *patterns;
+} Results;
+
+static bool write_patterns(const Results *results, FILE *out, GError **error)
+{
+    const Options *o = results->options;
+    return bb_view_write(o->format, results->patterns, results->names, &o->view, out, error);
+}
+
+static bool write_instances(const Results *results, FILE *out, GError **error)
+{
+    return bb_instances_write(results->work->instances, results->patterns, &results->options->view,
+                              out, error);
+}
+
+static bool write_phases(const Results *results, FILE *out, GError **error)
+{
+    return bb_phases_write(results->work->phases, results->patterns, results->names,
+                           &results->options->view, out, error);
+}
+
+static bool fail_to_write(const char *path, GError **error)
+{
+    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno), "%s: cannot write: %s",
+                path, g_strerror(errno));
+    return false;
+}
+
+static bool write_file(const char *path, bool (*write)(const Results *, FILE *, GError **),
+                       const Results *results, GError **error)
+{
+    const char *name = is_stdout(path) ? "standard output" : path;
+    FILE *out = is_stdout(path) ? stdout : fopen(path, "w");
+    if (!out)
+        return fail_to_write(name, error);
+    bool written = write(results, out, error);
+    if (!written)
+        g_prefix_error(error, "%s: ", name);
+    bool closed = fflush(out) == 0 && !ferror(out);
+    if (out != stdout)
+        closed = fclose(out) == 0 && closed;
+    return written && (closed || fail_to_write(name, error));
+}
+
+static bool write_results(const Results *results, GError **error)
+{
+    const Options *o = results->options;
+    return (!o->instances || write_file(o->instances, write_instances, results, error)) &&
+           (!o->phases || write_file(o->phases, write_phases, results, error)) &&
+           write_file(o->out, write_patterns, results, error);
+}
+
+static int infer(const Options *o)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(BbNames) names = bb_names_new();
+    g_auto(Work) work = {
+        .census = bb_census_new(&o->inference.census, names),
+        .instances = o->instances ? bb_instances_new(names) : NULL,
+        .phases = o->phases ? bb_phases_new(o->inference.census.last_byte) : NULL,
+    };
+    BbInferenceUse use = {.paths = take_paths, .user = &work};
+    if (bb_inference_run(&o->inference, o->trace, names, &use, &error)) {
+        g_autoptr(BbPatterns) patterns = bb_census_finish(work.census);
+        Results results = {o, &work, names, patterns};
+        if (write_results(&results, &error))
+            return BB_EXIT_DONE;
+    }
+    bb_say_error("%s", error->message);
+    return BB_EXIT_FAILED;
+}
+
+int bb_paths_run(int argc, char **argv)
+{
+    g_auto(Options) options = {.view = BB_VIEW_OPTIONS_DEFAULT};
+    bb_inference_init(&options.inference);
+    int status = parse_options(&options, argc, argv);
+    return status >= 0 ? status : infer(&options);
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// bbpaths score. In: a trace with ground truth. Out: how right the inference is.
+#include "cli/inference.h"
+
+#include "diagnose/score.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char program[] = "bbpaths score";
+static const char summary[] = "Infers paths as bbpaths does, and compares them with the ground "
+                              "truth that the trace carries:\n"
+                              "the path= and parent= keys of its calls, which no inference reads.";
+static const char description[] =
+    "What the figures mean is told in bbpaths(1). Exit status: 0 done, 1 failed, 2 wrong usage.\n";
+
+typedef struct {
+    const char *name;
+    void (*write)(const BbScore *score, const BbNames *names, FILE *out);
+} Format;
+
+static const Format formats[] = {
+    {"text", bb_score_write_text},
+    {"json", bb_score_write_json},
+};
+
+typedef struct {
+    BbInference inference;
+    char *format_name;
+    const Format *format;
+    const char *trace;
+    BbNames *names;
+    BbTruth *truth;
+    BbScoring *scoring;
+} Run;
+
+static void run_clear(Run *run)
+{
+    bb_inference_clear(&run->inference);
+    g_free(run->format_name);
+    bb_scoring_free(run->scoring);
+    bb_truth_free(run->truth);
+    bb_names_free(run->names);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Run, run_clear)
+
+// All requests are scored, so what chooses instances is no option here.
+static bool chooses_instances(const BbInference *inference, const GOptionEntry *entry)
+{
+    const void *const choices[] = {&inference->root,   &inference->through, &inference->op,
+                                   &inference->slower, &inference->errors,  &inference->from,
+                                   &inference->to};
+    for (gsize i = 0; i < G_N_ELEMENTS(choices); i++)
+        if (entry->arg_data == choices[i])
+            return true;
+    return false;
+}
+
+static void drop_choices(const BbInference *inference, GOptionEntry *entries)
+{
+    GOptionEntry *kept = entries;
+    for (GOptionEntry *entry = entries; entry->long_name; entry++)
+        if (!chooses_instances(inference, entry))
+            *kept++ = *entry;
+    *kept = (GOptionEntry){0};
+}
+
+static int choose_format(Run *run)
+{
+    run->format = &formats[0];
+    for (gsize i = 0; run->format_name && i < G_N_ELEMENTS(formats); i++) {
+        run->format = &formats[i];
+        if (strcmp(run->format_name, formats[i].name) == 0)
+            return -1;
+    }
+    return run->format_name ? bb_say_usage(program, "--format takes: text, json") : -1;
+}
+
+// Returns an exit status, or -1 to go on.
+static int parse_options(Run *run, int argc, char **argv)
+{
+    const GOptionEntry own[] = {
+        {"format", 'f', 0, G_OPTION_ARG_STRING, &run->format_name,
+         "Format of the score: text (default), json", "FORMAT"},
+        {NULL, 0, 0, 0, NULL, NULL, NULL},
+    };
+    g_autofree GOptionEntry *entries = bb_inference_join(own, &run->inference);
+    int status = BB_EXIT_DONE;
+    drop_choices(&run->inference, entries);
+    if (!bb_options_parse(program, "TRACE", summary, description, entries, &argc, &argv, &status))
+        return status;
+    if (argc != 2)
+        return bb_say_usage(program, argc < 2 ? "which trace?" : "one trace at a time");
+    run->trace = argv[1];
+    status = choose_format(run);
+    return status >= 0 ? status : bb_inference_check(&run->inference, program);
+}
+
+static void take_message(const BbMessage *message, gpointer user)
+{
+    Run *run = user;
+    bb_truth_push(run->truth, message);
+}
+
+static bool take_window(BbPaths *paths, gpointer user, GError **error)
+{
+    (void)error;
+    Run *run = user;
+    bb_scoring_add(run->scoring, paths, run->truth);
+    return true;
+}
+
+static int print(const Run *run)
+{
+    g_autoptr(BbScore) score = bb_scoring_finish(run->scoring);
+    if (score->calls == 0 && score->untold > 0) {
+        bb_say_error("%s: no ground truth to score against: none of its %" G_GUINT64_FORMAT
+                     " calls says by parent= which call caused it; traces made by bbtrace generate "
+                     "do, and text traces may",
+                     run->trace, score->untold);
+        return BB_EXIT_FAILED;
+    }
+    run->format->write(score, run->names, stdout);
+    return bb_end_stdout(BB_EXIT_DONE);
+}
+
+static int run_score(int argc, char **argv)
+{
+    g_auto(Run) run = {.names = bb_names_new(), .truth = bb_truth_new()};
+    bb_inference_init(&run.inference);
+    int status = parse_options(&run, argc, argv);
+    if (status >= 0)
+        return status;
+    g_autoptr(GError) error = NULL;
+    BbForestOptions options = {run.inference.nesting.labels,
+                               run.inference.nesting.latency_last_byte};
+    run.scoring = bb_scoring_new(run.names, &options);
+    BbInferenceUse use = {take_message, take_window, &run};
+    if (bb_inference_run(&run.inference, run.trace, run.names, &use, &error))
+        return print(&run);
+    bb_say_error("%s", error->message);
+    return BB_EXIT_FAILED;
+}
+
+const BbCommand bb_command_score = {"score", "TRACE", "Compare what is inferred with ground truth",
+                                    run_score};

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: facts of parts of a trace. Out: those of the whole.
+#include "data/facts.h"
+
+void bb_facts_add(BbFacts *sum, const BbFacts *part)
+{
+    sum->messages += part->messages;
+    sum->free_messages += part->free_messages;
+    sum->calls += part->calls;
+    sum->calls_unreturned += part->calls_unreturned;
+    sum->returns_orphaned += part->returns_orphaned;
+    sum->forwarded += part->forwarded;
+    sum->deep_calls += part->deep_calls;
+    sum->children += part->children;
+    sum->candidates += part->candidates;
+    if (part->start_ns == BB_TIME_NONE)
+        return;
+    if (sum->start_ns == BB_TIME_NONE || part->start_ns < sum->start_ns)
+        sum->start_ns = part->start_ns;
+    sum->end_ns = MAX(sum->end_ns, part->end_ns); // BB_TIME_NONE is the least
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of the messages an inference was made from. Facts of parts of a trace add up.
+#pragma once
+
+#include "data/message.h"
+
+typedef struct BbFacts {
+    guint64 messages;         // read, of every kind
+    guint64 free_messages;    // neither call nor return
+    guint64 calls;            // with or without return
+    guint64 calls_unreturned; // calls without return
+    guint64 returns_orphaned; // returns without call
+    guint64 forwarded;        // returns that came from another node than was called, but belong to
+                              // calls all the same (chains of calls that were passed on)
+    guint64 deep_calls;       // calls that became roots because of BB_PATHS_DEPTH_MAX
+    guint64 children;         // calls with at least one candidate parent, and how many candidates
+    guint64 candidates;       // they have in all: candidates / children is the parallelism
+    gint64 start_ns, end_ns;  // first and last time seen; BB_TIME_NONE if empty
+} BbFacts;
+
+#define BB_FACTS_EMPTY ((BbFacts){.start_ns = BB_TIME_NONE, .end_ns = BB_TIME_NONE})
+
+// Adds part to sum.
+void bb_facts_add(BbFacts *sum, const BbFacts *part);

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: path instances. Out: what each node costs, by operation and chain of callers.
+#include "diagnose/blame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/critical_path.h"
+#include "data/tally.h"
+#include "diagnose/blame_hints.h"
+#include "diagnose/contexts.h"
+
+typedef struct {
+    guint32 chain, op; // the node and those above it
+    guint64 instance;  // the latest that it was in; 0 for none
+    BbBlameCost cost;
+    BbStats *self;
+} Row;
+
+typedef struct {
+    BbBlameCost cost;
+    guint64 instance;
+} Node;
+
+struct BbBlame {
+    BbBlameOptions options;
+    const BbNames *names;
+    BbCriticalPath *path;
+    BbContexts *chains; // of nodes; operations are all BB_NAME_NONE
+    BbTally index;      // (chain, op) -> row + 1
+    GArray *rows;       // of Row
+    GArray *nodes;      // of Node, by name
+    guint64 instances, forgotten;
+    gint64 latency_ns, forgotten_ns;
+};
+
+static void clear_row(gpointer row)
+{
+    bb_stats_free(((Row *)row)->self);
+}
+
+BbBlame *bb_blame_new(const BbBlameOptions *options, const BbNames *names)
+{
+    BbBlame *blame = g_new0(BbBlame, 1);
+    blame->options = *options;
+    if (blame->options.limit == 0)
+        blame->options.limit = BB_BLAME_LIMIT;
+    blame->names = names;
+    blame->path = bb_critical_path_new(options->last_byte);
+    blame->chains = bb_contexts_new();
+    blame->rows = g_array_new(FALSE, FALSE, sizeof(Row));
+    blame->nodes = g_array_new(FALSE, TRUE, sizeof(Node));
+    bb_tally_init(&blame->index);
+    g_array_set_clear_func(blame->rows, clear_row);
+    return blame;
+}
+
+void bb_blame_free(BbBlame *blame)
+{
+    if (!blame)
+        return;
+    bb_critical_path_free(blame->path);
+    bb_contexts_free(blame->chains);
+    g_array_unref(blame->rows);
+    g_array_unref(blame->nodes);
+    bb_tally_clear(&blame->index);
+    g_free(blame);
+}
+
+// Times are not negative; their sum stops at the end.
+static gint64 add_held(gint64 a, gint64 b)
+{
+    return a > G_MAXINT64 - b ? G_MAXINT64 : a + b;
+}
+
+static gint64 cost_on_path(const BbBlameCost *cost)
+{
+    return add_held(cost->critical_ns, cost->wire_ns);
+}
+
+static Row *row_of(BbBlame *blame, guint32 chain, guint32 op)
+{
+    guint64 *number = bb_tally_at(&blame->index, (BbTallyKey){chain, op, 0});
+    if (*number == 0) {
+        Row row = {.chain = chain, .op = op, .self = bb_stats_new()};
+        g_array_append_val(blame->rows, row);
+        *number = blame->rows->len;
+    }
+    return &g_array_index(blame->rows, Row, *number - 1);
+}
+
+static Node *node_of(BbBlame *blame, guint32 name)
+{
+    if (name >= blame->nodes->len)
+        g_array_set_size(blame->nodes, bb_names_count(blame->names));
+    return &g_array_index(blame->nodes, Node, name);
+}
+
+static void add_cost(BbBlameCost *cost, const BbCritical *charge, guint64 *latest, guint64 instance)
+{
+    cost->instances += *latest != instance;
+    *latest = instance;
+    cost->calls++;
+    cost->critical_ns = add_held(cost->critical_ns, charge->self_ns);
+    cost->wire_ns = add_held(cost->wire_ns, charge->wire_ns);
+    cost->slack_ns = add_held(cost->slack_ns, charge->slack_ns);
+    cost->off_path += !charge->on_path;
+}
+
+static void add_instance(BbBlame *blame, const BbPaths *paths, const BbInstance *instance)
+{
+    const guint32 *order = paths->order + instance->first;
+    const BbCritical *charges = bb_critical_path_find(blame->path, paths, instance);
+    guint64 number = bb_instance_number(paths, instance);
+    guint32 above[BB_PATHS_DEPTH_MAX + 1]; // the latest chain of each level
+    above[0] = bb_contexts_intern(blame->chains, BB_CONTEXT_NONE, paths->calls[order[0]].caller,
+                                  BB_NAME_NONE);
+    for (guint32 k = 0; k < instance->count; k++) {
+        const BbCall *call = &paths->calls[order[k]];
+        guint level = paths->level[order[k]];
+        above[level] =
+            bb_contexts_intern(blame->chains, above[level - 1], call->callee, BB_NAME_NONE);
+        Row *row = row_of(blame, above[level], blame->options.labels ? call->op : BB_NAME_NONE);
+        Node *node = node_of(blame, call->callee);
+        add_cost(&row->cost, &charges[k], &row->instance, number);
+        add_cost(&node->cost, &charges[k], &node->instance, number);
+        bb_stats_push(row->self, (gint64)MIN(paths->self_ns[order[k]], (guint64)G_MAXINT64));
+        blame->latency_ns = add_held(blame->latency_ns, charges[k].self_ns + charges[k].wire_ns);
+    }
+    blame->instances++;
+}
+
+// ---- the limit ---------------------------------------------------------------------------------
+
+// The most costly first; of equals the one seen first.
+static int by_cost(const void *a, const void *b, void *rows)
+{
+    guint32 x = *(const guint32 *)a, y = *(const guint32 *)b;
+    gint64 x_ns = cost_on_path(&g_array_index((GArray *)rows, Row, x).cost);
+    gint64 y_ns = cost_on_path(&g_array_index((GArray *)rows, Row, y).cost);
+    return x_ns != y_ns ? (x_ns > y_ns ? -1 : 1) : (x > y) - (x < y);
+}
+
+static void keep_rows(BbBlame *blame, const bool *keep)
+{
+    guint32 kept = 0;
+    for (guint32 i = 0; i < blame->rows->len; i++) {
+        Row *row = &g_array_index(blame->rows, Row, i);
+        if (!keep[i]) {
+            blame->forgotten++;
+            blame->forgotten_ns = add_held(blame->forgotten_ns, cost_on_path(&row->cost));
+            continue;
+        }
+        Row *to = &g_array_index(blame->rows, Row, kept++);
+        Row spared = *to;
+        *to = *row;
+        if (to != row)
+            *row = spared; // to be freed with the rest
+    }
+    g_array_set_size(blame->rows, kept);
+}
+
+static void forget(BbBlame *blame)
+{
+    guint32 n = blame->rows->len;
+    g_autofree guint32 *order = g_new(guint32, n);
+    g_autofree bool *keep = g_new0(bool, n);
+    for (guint32 i = 0; i < n; i++)
+        order[i] = i;
+    qsort_r(order, n, sizeof *order, by_cost, blame->rows);
+    for (guint32 i = 0; i < blame->options.limit / 2; i++)
+        keep[order[i]] = true;
+    keep_rows(blame, keep);
+    g_autofree bool *keep_chain = g_new0(bool, (gsize)bb_contexts_count(blame->chains));
+    for (guint32 i = 0; i < blame->rows->len; i++)
+        keep_chain[g_array_index(blame->rows, Row, i).chain] = true;
+    g_autofree guint32 *chain = bb_contexts_keep(blame->chains, keep_chain);
+    bb_tally_reset(&blame->index);
+    for (guint32 i = 0; i < blame->rows->len; i++) {
+        Row *row = &g_array_index(blame->rows, Row, i);
+        row->chain = chain[row->chain];
+        *bb_tally_at(&blame->index, (BbTallyKey){row->chain, row->op, 0}) = i + 1;
+    }
+}
+
+void bb_blame_add(BbBlame *blame, const BbPaths *paths)
+{
+    for (guint32 i = 0; i < paths->n_instances; i++) {
+        const BbInstance *instance = &paths->instances[i];
+        if (!bb_call_is_returned(&paths->calls[paths->order[instance->first]]))
+            continue;
+        add_instance(blame, paths, instance);
+        if (blame->rows->len > blame->options.limit)
+            forget(blame);
+    }
+}
+
+// ---- findings ----------------------------------------------------------------------------------
+
+static int compare_names(const BbNames *names, guint32 a, guint32 b)
+{
+    return a == b ? 0 : strcmp(bb_names_text(names, a), bb_names_text(names, b));
+}
+
+static gint compare_cost(const BbBlameCost *a, const BbBlameCost *b)
+{
+    gint64 a_ns = cost_on_path(a), b_ns = cost_on_path(b);
+    return a_ns == b_ns ? 0 : a_ns > b_ns ? -1 : 1;
+}
+
+static gint by_node_cost(gconstpointer a, gconstpointer b, gpointer names)
+{
+    const BbBlameNode *x = a, *y = b;
+    gint order = compare_cost(&x->cost, &y->cost);
+    return order ? order : compare_names(names, x->node, y->node);
+}
+
+static gint by_row_cost(gconstpointer a, gconstpointer b, gpointer names)
+{
+    const BbBlameRow *x = a, *y = b;
+    gint order = compare_cost(&x->cost, &y->cost);
+    order = order ? order : compare_names(names, x->node, y->node);
+    order = order ? order : compare_names(names, x->op, y->op);
+    for (guint i = 0; !order && i < MIN(x->n_callers, y->n_callers); i++)
+        order = compare_names(names, x->callers[i], y->callers[i]);
+    return order ? order : (x->n_callers > y->n_callers) - (x->n_callers < y->n_callers);
+}
+
+static void publish_rows(BbBlame *blame, BbBlameFindings *findings)
+{
+    for (guint32 i = 0; i < blame->rows->len; i++) {
+        Row *from = &g_array_index(blame->rows, Row, i);
+        const BbContext *chain = bb_contexts_at(blame->chains, from->chain);
+        g_autoptr(GArray) callers = g_array_new(FALSE, FALSE, sizeof(guint32));
+        BbBlameRow row = {.node = chain->node, .op = from->op, .cost = from->cost};
+        while (chain->above != BB_CONTEXT_NONE) {
+            chain = bb_contexts_at(blame->chains, chain->above);
+            g_array_append_val(callers, chain->node);
+        }
+        row.n_callers = callers->len;
+        row.callers = g_memdup2(callers->data, callers->len * sizeof(guint32));
+        row.self = g_steal_pointer(&from->self);
+        g_array_append_val(findings->rows, row);
+    }
+    g_array_sort_with_data(findings->rows, by_row_cost, (gpointer)blame->names);
+}
+
+static void publish_nodes(const BbBlame *blame, BbBlameFindings *findings)
+{
+    g_autofree guint *rows = g_new0(guint, (gsize)blame->nodes->len + 1);
+    for (guint i = 0; i < findings->rows->len; i++)
+        rows[g_array_index(findings->rows, BbBlameRow, i).node]++;
+    for (guint32 name = 0; name < blame->nodes->len; name++) {
+        BbBlameNode node = {name, rows[name], g_array_index(blame->nodes, Node, name).cost};
+        if (node.cost.calls > 0)
+            g_array_append_val(findings->nodes, node);
+    }
+    g_array_sort_with_data(findings->nodes, by_node_cost, (gpointer)blame->names);
+}
+
+static void clear_finding(gpointer row)
+{
+    bb_stats_free(((BbBlameRow *)row)->self);
+    g_free(((BbBlameRow *)row)->callers);
+}
+
+BbBlameFindings *bb_blame_finish(BbBlame *blame)
+{
+    BbBlameFindings *findings = g_new0(BbBlameFindings, 1);
+    findings->instances = blame->instances;
+    findings->latency_ns = blame->latency_ns;
+    findings->forgotten = blame->forgotten;
+    findings->forgotten_ns = blame->forgotten_ns;
+    findings->nodes = g_array_new(FALSE, FALSE, sizeof(BbBlameNode));
+    findings->rows = g_array_new(FALSE, FALSE, sizeof(BbBlameRow));
+    g_array_set_clear_func(findings->rows, clear_finding);
+    publish_rows(blame, findings);
+    publish_nodes(blame, findings);
+    findings->hints = bb_blame_hints(findings->rows, findings->latency_ns, blame->names);
+    return findings;
+}
+
+void bb_blame_findings_free(BbBlameFindings *findings)
+{
+    if (!findings)
+        return;
+    g_array_unref(findings->nodes);
+    g_array_unref(findings->rows);
+    g_array_unref(findings->hints);
+    g_free(findings);
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which node costs the system most, doing what, called by whom: the critical paths of all
+// instances (data/critical_path.h), summed by calling context. A server may be slow only when it is
+// called from one place.
+#pragma once
+
+#include <stdio.h>
+
+#include "data/path.h"
+#include "data/stats.h"
+
+typedef struct BbBlameOptions {
+    bool labels;    // operation labels tell contexts apart
+    bool last_byte; // a call lasts until the last byte of its return
+    guint limit;    // rows kept; when there are more, those with the least critical time are
+                    // forgotten, all but half of it. 0: BB_BLAME_LIMIT
+} BbBlameOptions;
+
+#define BB_BLAME_LIMIT 8192u // some 10 KB each
+
+// Where latency goes. Times stop at the end of gint64.
+typedef struct BbBlameCost {
+    guint64 instances, calls;
+    gint64 critical_ns; // own work that the root's caller waited for
+    gint64 wire_ns;     // on the way to it and back, waited for likewise
+    gint64 slack_ns;    // of calls that nobody waited for: how much later they could have returned
+    guint64 off_path;   // calls that nobody waited for
+} BbBlameCost;
+
+// A node and operation with its callers.
+typedef struct BbBlameRow {
+    guint32 node, op;
+    guint32 *callers; // nodes: the direct caller first, the client of the root's call last
+    guint n_callers;
+    BbBlameCost cost;
+    BbStats *self; // own work of each call, waited for or not (BbPaths.self_ns)
+} BbBlameRow;
+
+typedef struct BbBlameNode {
+    guint32 node;
+    guint rows; // contexts that were kept
+    BbBlameCost cost;
+} BbBlameNode;
+
+// A node that works longer for one caller than for another at the same operation. Told where both
+// have BB_BLAME_CALLS calls or more, the means of own work differ by more than BB_BLAME_RATIO times
+// and by more than BB_BLAME_ERRORS standard errors, and the difference over all calls of the slower
+// one makes BB_BLAME_SHARE of all latency. The other is the fastest of those with enough calls.
+typedef struct BbBlameHint {
+    guint32 node, op;
+    const guint32 *slow, *fast; // callers, the direct one first; lent from rows
+    guint n_callers;            // so many of them tell the difference: as few as will
+    guint64 slow_calls, fast_calls;
+    gint64 slow_ns, fast_ns; // mean own work
+    gint64 excess_ns;        // (slow - fast) * slow_calls
+} BbBlameHint;
+
+#define BB_BLAME_CALLS 30u
+#define BB_BLAME_RATIO 2.0
+#define BB_BLAME_ERRORS 5.0
+#define BB_BLAME_SHARE 0.01
+#define BB_BLAME_CALLERS 4u // longest chain of callers that is compared
+
+typedef struct BbBlameFindings {
+    guint64 instances;
+    gint64 latency_ns; // of the roots' calls = critical_ns + wire_ns of all nodes
+    GArray *nodes;     // of BbBlameNode, by falling critical time + wire, then by name
+    GArray *rows;      // of BbBlameRow, likewise; then by names of callers
+    GArray *hints;     // of BbBlameHint, by falling excess
+    guint64 forgotten; // rows, and their critical time and wire
+    gint64 forgotten_ns;
+} BbBlameFindings;
+
+typedef struct BbBlame BbBlame;
+
+// names is lent.
+BbBlame *bb_blame_new(const BbBlameOptions *options, const BbNames *names);
+void bb_blame_free(BbBlame *blame);
+
+// Adds the instances of a window; those without return are passed over.
+void bb_blame_add(BbBlame *blame, const BbPaths *paths);
+
+// The caller frees. After it, only free.
+BbBlameFindings *bb_blame_finish(BbBlame *blame);
+void bb_blame_findings_free(BbBlameFindings *findings);
+
+// Text for a terminal, with so many rows of each table (0: all); one JSON object with all of them.
+void bb_blame_write_text(const BbBlameFindings *findings, const BbNames *names, guint top,
+                         FILE *out);
+void bb_blame_write_json(const BbBlameFindings *findings, const BbNames *names, FILE *out);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbBlame, bb_blame_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbBlameFindings, bb_blame_findings_free)

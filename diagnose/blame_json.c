@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: costs by node and by context. Out: one JSON object, a row a line; times in seconds.
+#include "diagnose/blame.h"
+
+#include "diagnose/route.h"
+
+static void write_count(BbJson *json, const char *key, guint64 value)
+{
+    bb_json_key(json, key);
+    bb_json_uint(json, value);
+}
+
+static void write_time(BbJson *json, const char *key, gint64 ns)
+{
+    bb_json_key(json, key);
+    bb_json_seconds(json, ns);
+}
+
+static void write_cost(BbJson *json, const BbBlameCost *cost, gint64 latency_ns)
+{
+    write_count(json, "requests", cost->instances);
+    write_count(json, "calls", cost->calls);
+    write_time(json, "critical_total_s", cost->critical_ns);
+    bb_json_key(json, "share");
+    bb_json_share(json, latency_ns > 0 ? (double)cost->critical_ns / (double)latency_ns : 0);
+    write_time(json, "wire_total_s", cost->wire_ns);
+    write_count(json, "calls_off_path", cost->off_path);
+    write_time(json, "slack_total_s", cost->slack_ns);
+}
+
+static void write_self(BbJson *json, const BbStats *self)
+{
+    bb_json_key(json, "self_s");
+    bb_json_begin_object(json);
+    write_time(json, "mean", bb_stats_mean(self));
+    write_time(json, "stddev", bb_stats_stddev(self));
+    write_time(json, "p50", bb_stats_quantile(self, 0.5));
+    write_time(json, "p90", bb_stats_quantile(self, 0.9));
+    write_time(json, "p99", bb_stats_quantile(self, 0.99));
+    bb_json_end_object(json);
+}
+
+static void write_nodes(BbJson *json, const BbBlameFindings *findings, const BbNames *names)
+{
+    bb_json_newline(json);
+    bb_json_key(json, "nodes");
+    bb_json_begin_array(json);
+    for (guint i = 0; i < findings->nodes->len; i++) {
+        const BbBlameNode *node = &g_array_index(findings->nodes, BbBlameNode, i);
+        bb_json_newline(json);
+        bb_json_begin_object(json);
+        bb_json_key(json, "node");
+        bb_json_string(json, bb_names_text(names, node->node));
+        write_count(json, "contexts", node->rows);
+        write_cost(json, &node->cost, findings->latency_ns);
+        bb_json_end_object(json);
+    }
+    bb_json_end_array(json);
+}
+
+static void write_rows(BbJson *json, const BbBlameFindings *findings, const BbNames *names)
+{
+    bb_json_newline(json);
+    bb_json_key(json, "contexts");
+    bb_json_begin_array(json);
+    for (guint i = 0; i < findings->rows->len; i++) {
+        const BbBlameRow *row = &g_array_index(findings->rows, BbBlameRow, i);
+        bb_json_newline(json);
+        bb_json_begin_object(json);
+        bb_route_write_call(json, names, row->node, row->op);
+        bb_route_write_callers(json, "callers", names, row->callers, row->n_callers);
+        write_cost(json, &row->cost, findings->latency_ns);
+        write_self(json, row->self);
+        bb_json_end_object(json);
+    }
+    bb_json_end_array(json);
+}
+
+static void write_hints(BbJson *json, const BbBlameFindings *findings, const BbNames *names)
+{
+    bb_json_newline(json);
+    bb_json_key(json, "depends_on_caller");
+    bb_json_begin_array(json);
+    for (guint i = 0; i < findings->hints->len; i++) {
+        const BbBlameHint *hint = &g_array_index(findings->hints, BbBlameHint, i);
+        bb_json_newline(json);
+        bb_json_begin_object(json);
+        bb_route_write_call(json, names, hint->node, hint->op);
+        bb_route_write_callers(json, "slow_callers", names, hint->slow, hint->n_callers);
+        write_count(json, "slow_calls", hint->slow_calls);
+        write_time(json, "slow_self_s", hint->slow_ns);
+        bb_route_write_callers(json, "fast_callers", names, hint->fast, hint->n_callers);
+        write_count(json, "fast_calls", hint->fast_calls);
+        write_time(json, "fast_self_s", hint->fast_ns);
+        write_time(json, "excess_total_s", hint->excess_ns);
+        bb_json_end_object(json);
+    }
+    bb_json_end_array(json);
+}
+
+void bb_blame_write_json(const BbBlameFindings *findings, const BbNames *names, FILE *out)
+{
+    g_autoptr(BbJson) json = bb_json_new(out);
+    bb_json_begin_object(json);
+    write_count(json, "bbpaths_blame", 1);
+    write_count(json, "requests", findings->instances);
+    write_time(json, "latency_total_s", findings->latency_ns);
+    write_count(json, "forgotten_contexts", findings->forgotten);
+    write_time(json, "forgotten_total_s", findings->forgotten_ns);
+    write_nodes(json, findings, names);
+    write_rows(json, findings, names);
+    write_hints(json, findings, names);
+    bb_json_end_object(json);
+    (void)bb_json_finish(json); // the caller looks at ferror
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: costs by node and by context. Out: tables for a terminal.
+#include "diagnose/blame.h"
+
+#include "data/quantity.h"
+#include "diagnose/route.h"
+#include "diagnose/sheet.h"
+
+#define HINTS_MOST 10u // lines of text
+
+// What both tables have.
+static void put_cost(BbSheet *sheet, const BbBlameCost *cost, gint64 latency_ns)
+{
+    bb_quantity_append_duration(bb_sheet_cell(sheet), cost->critical_ns);
+    bb_quantity_append_share(bb_sheet_cell(sheet),
+                             bb_quantity_share(cost->critical_ns, latency_ns));
+    bb_quantity_append_duration(bb_sheet_cell(sheet),
+                                cost->critical_ns / (gint64)MAX(cost->instances, 1));
+    bb_quantity_append_duration(bb_sheet_cell(sheet), cost->wire_ns);
+    bb_quantity_append_duration(bb_sheet_cell(sheet),
+                                cost->off_path ? cost->slack_ns / (gint64)cost->off_path : 0);
+    bb_quantity_append_share(bb_sheet_cell(sheet),
+                             (double)cost->off_path / (double)MAX(cost->calls, 1));
+    bb_quantity_append_count(bb_sheet_cell(sheet), cost->instances);
+    bb_quantity_append_count(bb_sheet_cell(sheet), cost->calls);
+}
+
+static void write_nodes(const BbBlameFindings *findings, const BbNames *names, guint shown,
+                        FILE *out)
+{
+    static const char *const heads[] = {"waited",   "share",    "a request", "wire", "slack",
+                                        "off path", "requests", "calls",     "node", NULL};
+    g_autoptr(BbSheet) sheet = bb_sheet_new(heads);
+    for (guint i = 0; i < shown; i++) {
+        const BbBlameNode *node = &g_array_index(findings->nodes, BbBlameNode, i);
+        put_cost(sheet, &node->cost, findings->latency_ns);
+        GString *cell = bb_sheet_cell(sheet);
+        bb_route_append_call(cell, names, node->node, BB_NAME_NONE);
+        if (node->rows > 1)
+            g_string_append_printf(cell, " (%u contexts)", node->rows);
+    }
+    fputs("\nBy node\n", out);
+    bb_sheet_write(sheet, out);
+}
+
+static void write_rows(const BbBlameFindings *findings, const BbNames *names, guint shown,
+                       FILE *out)
+{
+    static const char *const heads[] = {
+        "waited",   "share", "a request", "wire", "slack", "off path",
+        "requests", "calls", "self p50",  "p90",  "p99",   "node and operation, by callers",
+        NULL};
+    static const double quantiles[] = {0.5, 0.9, 0.99};
+    g_autoptr(BbSheet) sheet = bb_sheet_new(heads);
+    for (guint i = 0; i < shown; i++) {
+        const BbBlameRow *row = &g_array_index(findings->rows, BbBlameRow, i);
+        put_cost(sheet, &row->cost, findings->latency_ns);
+        for (guint q = 0; q < G_N_ELEMENTS(quantiles); q++)
+            bb_quantity_append_duration(bb_sheet_cell(sheet),
+                                        bb_stats_quantile(row->self, quantiles[q]));
+        GString *cell = bb_sheet_cell(sheet);
+        bb_route_append_call(cell, names, row->node, row->op);
+        g_string_append(cell, "  <-  ");
+        bb_route_append_callers(cell, names, row->callers, row->n_callers);
+    }
+    fputs("\nBy node, operation and callers\n", out);
+    bb_sheet_write(sheet, out);
+}
+
+static void append_times(GString *out, double times)
+{
+    g_string_append_printf(out, times < 10 ? " is %.1f times slower" : " is %.0f times slower",
+                           times);
+}
+
+// "auth GET is 3.1 times slower when called from app2 (50.2 ms) than from app1 (16.2 ms), ..."
+static void write_hint(const BbBlameHint *hint, const BbNames *names, gint64 latency_ns, FILE *out)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    bb_route_append_call(text, names, hint->node, hint->op);
+    if (hint->fast_ns > 0)
+        append_times(text, (double)hint->slow_ns / (double)hint->fast_ns);
+    else
+        g_string_append(text, " is slower");
+    g_string_append(text, " when called from ");
+    bb_route_append_callers(text, names, hint->slow, hint->n_callers);
+    g_string_append(text, " (");
+    bb_quantity_append_duration(text, hint->slow_ns);
+    g_string_append(text, ", ");
+    bb_quantity_append_counted(text, hint->slow_calls, "call");
+    g_string_append(text, ") than from ");
+    bb_route_append_callers(text, names, hint->fast, hint->n_callers);
+    g_string_append(text, " (");
+    bb_quantity_append_duration(text, hint->fast_ns);
+    g_string_append(text, ", ");
+    bb_quantity_append_counted(text, hint->fast_calls, "call");
+    g_string_append(text, "): ");
+    bb_quantity_append_duration(text, hint->excess_ns);
+    g_string_append(text, ", ");
+    bb_quantity_append_share(text, bb_quantity_share(hint->excess_ns, latency_ns));
+    g_string_append(text, " of all latency");
+    fprintf(out, "%s\n", text->str);
+}
+
+static void write_hints(const BbBlameFindings *findings, const BbNames *names, FILE *out)
+{
+    guint shown = MIN(findings->hints->len, HINTS_MOST);
+    if (shown > 0)
+        fputs("\nIt depends on the caller\n", out);
+    for (guint i = 0; i < shown; i++) {
+        fputs("  ", out);
+        write_hint(&g_array_index(findings->hints, BbBlameHint, i), names, findings->latency_ns,
+                   out);
+    }
+    if (shown < findings->hints->len)
+        fprintf(out, "  and %u more\n", findings->hints->len - shown);
+}
+
+static void write_foot(const BbBlameFindings *findings, guint nodes, guint rows, FILE *out)
+{
+    g_autoptr(GString) text = g_string_new("\n");
+    if (nodes < findings->nodes->len || rows < findings->rows->len) {
+        g_string_append(text, "Left out: ");
+        bb_quantity_append_counted(text, findings->nodes->len - nodes, "node");
+        g_string_append(text, ", ");
+        bb_quantity_append_counted(text, findings->rows->len - rows, "context");
+        g_string_append(text, " (--top all shows all)\n");
+    }
+    if (findings->forgotten > 0) {
+        g_string_append(text, "Forgotten, for there were too many: ");
+        bb_quantity_append_counted(text, findings->forgotten, "context");
+        g_string_append(text, " with ");
+        bb_quantity_append_share(text,
+                                 bb_quantity_share(findings->forgotten_ns, findings->latency_ns));
+        g_string_append(text, " of all latency\n");
+    }
+    g_string_append(text, "waited: own work on the critical path; with wire, the way to and from "
+                          "it, all of the latency.\nslack: how much later the calls off the path "
+                          "could have returned (mean). self: own work of a call,\nwaited for or "
+                          "not.\n");
+    fputs(text->str, out);
+}
+
+void bb_blame_write_text(const BbBlameFindings *findings, const BbNames *names, guint top,
+                         FILE *out)
+{
+    g_autoptr(GString) head = g_string_new("bbpaths blame, ");
+    bb_quantity_append_counted(head, findings->instances, "request");
+    g_string_append(head, ", ");
+    bb_quantity_append_duration(head, findings->latency_ns);
+    g_string_append(head, " of latency\n");
+    fputs(head->str, out);
+    if (findings->instances == 0)
+        return;
+    guint nodes = top ? MIN(top, findings->nodes->len) : findings->nodes->len;
+    guint rows = top ? MIN(top, findings->rows->len) : findings->rows->len;
+    write_nodes(findings, names, nodes, out);
+    write_rows(findings, names, rows, out);
+    write_hints(findings, names, out);
+    write_foot(findings, nodes, rows, out);
+}

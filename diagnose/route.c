@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: names of a call and its callers. Out: text, JSON.
+#include "diagnose/route.h"
+
+#include "data/caption.h"
+
+void bb_route_append_call(GString *out, const BbNames *names, guint32 node, guint32 op)
+{
+    bb_caption_append(out, bb_names_text(names, node), "?");
+    if (op == BB_NAME_NONE)
+        return;
+    g_string_append_c(out, ' ');
+    bb_caption_append(out, bb_names_text(names, op), "?");
+}
+
+void bb_route_append_callers(GString *out, const BbNames *names, const guint32 *callers,
+                             guint count)
+{
+    for (guint i = count; i-- > 0;) {
+        bb_caption_append(out, bb_names_text(names, callers[i]), "?");
+        g_string_append(out, i > 0 ? " -> " : "");
+    }
+}
+
+static void write_name(BbJson *json, const char *key, const BbNames *names, guint32 name)
+{
+    bb_json_key(json, key);
+    bb_json_string(json, bb_names_text(names, name));
+}
+
+void bb_route_write_call(BbJson *json, const BbNames *names, guint32 node, guint32 op)
+{
+    write_name(json, "node", names, node);
+    if (op != BB_NAME_NONE) {
+        write_name(json, "op", names, op);
+        return;
+    }
+    bb_json_key(json, "op");
+    bb_json_null(json);
+}
+
+void bb_route_write_callers(BbJson *json, const char *key, const BbNames *names,
+                            const guint32 *callers, guint count)
+{
+    bb_json_key(json, key);
+    bb_json_begin_array(json);
+    for (guint i = count; i-- > 0;)
+        bb_json_string(json, bb_names_text(names, callers[i]));
+    bb_json_end_array(json);
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// A call and those that led to it, as people and programs read them.
+#pragma once
+
+#include "data/json.h"
+#include "data/names.h"
+
+// "auth GET"; only the node where there is no operation.
+void bb_route_append_call(GString *out, const BbNames *names, guint32 node, guint32 op);
+
+// "client -> lb -> app2"; callers: nodes, the direct one first.
+void bb_route_append_callers(GString *out, const BbNames *names, const guint32 *callers,
+                             guint count);
+
+// "node": TEXT, "op": TEXT or null
+void bb_route_write_call(BbJson *json, const BbNames *names, guint32 node, guint32 op);
+
+// key: [TEXT, ...], the farthest caller first
+void bb_route_write_callers(BbJson *json, const char *key, const BbNames *names,
+                            const guint32 *callers, guint count);

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: path instances. Out: sums of all of them, and records of the slowest of each group.
+#include "diagnose/tail.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "data/status.h"
+#include "diagnose/tail_parts.h"
+
+static void free_group(gpointer group)
+{
+    g_ptr_array_unref(((BbTailGroup *)group)->slowest);
+    g_free(group);
+}
+
+BbTail *bb_tail_new(const BbTailOptions *options, const BbNames *names)
+{
+    BbTail *tail = g_new0(BbTail, 1);
+    tail->options = *options;
+    tail->options.kept = options->kept ? options->kept : BB_TAIL_KEPT;
+    tail->options.contexts = options->contexts ? options->contexts : BB_TAIL_CONTEXTS;
+    tail->options.entries = options->entries ? options->entries : BB_TAIL_ENTRIES;
+    tail->names = names;
+    tail->path = bb_critical_path_new(options->last_byte);
+    tail->contexts = bb_contexts_new();
+    tail->sums = g_array_new(FALSE, TRUE, sizeof(BbTailContext));
+    tail->groups = g_ptr_array_new_with_free_func(free_group);
+    tail->patterns = g_array_new(FALSE, TRUE, sizeof(guint64));
+    tail->ends = g_array_new(FALSE, FALSE, sizeof(gint64));
+    tail->entries = g_array_new(FALSE, FALSE, sizeof(BbTailEntry));
+    bb_tally_init(&tail->group_index);
+    bb_tally_init(&tail->statuses);
+    return tail;
+}
+
+void bb_tail_free(BbTail *tail)
+{
+    if (!tail)
+        return;
+    bb_critical_path_free(tail->path);
+    bb_contexts_free(tail->contexts);
+    g_array_unref(tail->sums);
+    g_ptr_array_unref(tail->groups);
+    g_array_unref(tail->patterns);
+    g_array_unref(tail->ends);
+    g_array_unref(tail->entries);
+    bb_tally_clear(&tail->group_index);
+    bb_tally_clear(&tail->statuses);
+    g_free(tail);
+}
+
+// ---- requests under way ------------------------------------------------------------------------
+
+static void sink_end(GArray *ends, guint at)
+{
+    gint64 *end = &g_array_index(ends, gint64, 0);
+    for (guint kid = 2 * at + 1; kid < ends->len; at = kid, kid = 2 * at + 1) {
+        if (kid + 1 < ends->len && end[kid + 1] < end[kid])
+            kid++;
+        if (end[at] <= end[kid])
+            return;
+        gint64 moved = end[at];
+        end[at] = end[kid];
+        end[kid] = moved;
+    }
+}
+
+static void push_end(GArray *ends, gint64 end_ns)
+{
+    g_array_append_val(ends, end_ns);
+    gint64 *end = &g_array_index(ends, gint64, 0);
+    for (guint at = ends->len - 1; at > 0 && end[at] < end[(at - 1) / 2]; at = (at - 1) / 2) {
+        gint64 moved = end[at];
+        end[at] = end[(at - 1) / 2];
+        end[(at - 1) / 2] = moved;
+    }
+}
+
+// How many earlier requests are still under way when this one begins, on the clients' clock.
+static guint32 count_open(BbTail *tail, const BbCall *root)
+{
+    GArray *ends = tail->ends;
+    while (ends->len > 0 && g_array_index(ends, gint64, 0) <= root->call_ns) {
+        g_array_index(ends, gint64, 0) = g_array_index(ends, gint64, ends->len - 1);
+        g_array_set_size(ends, ends->len - 1);
+        sink_end(ends, 0);
+    }
+    guint32 open = ends->len;
+    if (open < BB_TAIL_OPEN)
+        push_end(ends, root->return_ns);
+    return open;
+}
+
+// ---- one instance ------------------------------------------------------------------------------
+
+static bool failed(BbTail *tail, const BbCall *call)
+{
+    if (call->status == BB_NAME_NONE)
+        return false;
+    guint64 *known = bb_tally_at(&tail->statuses, (BbTallyKey){call->proto, call->status, 0});
+    if (*known == 0)
+        *known = 1 + bb_status_is_error(bb_names_text(tail->names, call->proto),
+                                        bb_names_text(tail->names, call->status));
+    return *known == 2;
+}
+
+static BbTailSums *entry_of(BbTail *tail, guint32 context, guint64 number)
+{
+    if (context >= tail->sums->len)
+        g_array_set_size(tail->sums, context + 1);
+    BbTailContext *sums = &g_array_index(tail->sums, BbTailContext, context);
+    if (sums->instance != number) {
+        BbTailEntry entry = {.context = context, .sums.present = 1};
+        sums->instance = number;
+        sums->entry = tail->entries->len;
+        g_array_append_val(tail->entries, entry);
+    }
+    return &g_array_index(tail->entries, BbTailEntry, sums->entry).sums;
+}
+
+static guint32 op_of(const BbTail *tail, const BbCall *call)
+{
+    return tail->options.labels ? call->op : BB_NAME_NONE;
+}
+
+// Sums up the instance's calls by context in tail->entries; returns its latency.
+static gint64 sum_calls(BbTail *tail, const BbPaths *paths, const BbInstance *instance)
+{
+    const guint32 *order = paths->order + instance->first;
+    const BbCritical *charges = bb_critical_path_find(tail->path, paths, instance);
+    guint64 number = bb_instance_number(paths, instance);
+    guint32 above[BB_PATHS_DEPTH_MAX + 1]; // the latest context of each level
+    gint64 latency_ns = 0;
+    g_array_set_size(tail->entries, 0);
+    above[0] = bb_contexts_intern(tail->contexts, BB_CONTEXT_NONE, paths->calls[order[0]].caller,
+                                  BB_NAME_NONE);
+    for (guint32 k = 0; k < instance->count; k++) {
+        const BbCall *call = &paths->calls[order[k]];
+        guint level = paths->level[order[k]];
+        above[level] =
+            bb_contexts_intern(tail->contexts, above[level - 1], call->callee, op_of(tail, call));
+        BbTailSums *sums = entry_of(tail, above[level], number);
+        sums->calls++;
+        sums->errors |= failed(tail, call);
+        sums->gap_ns += charges[k].gap_ns;
+        sums->own_ns += charges[k].self_ns;
+        sums->wire_ns += charges[k].wire_ns;
+        if (k > 0)
+            entry_of(tail, above[level - 1], number)->own_ns -= charges[k].gap_ns;
+        latency_ns += charges[k].self_ns + charges[k].wire_ns;
+    }
+    return latency_ns;
+}
+
+// Times are not negative; their sum stops at the end.
+static gint64 add_held(gint64 a, gint64 b)
+{
+    return a > G_MAXINT64 - b ? G_MAXINT64 : a + b;
+}
+
+void bb_tail_add_sums(BbTailSums *sums, const BbTailSums *part)
+{
+    sums->present += part->present;
+    sums->calls += part->calls;
+    sums->errors += part->errors;
+    sums->gap_ns = add_held(sums->gap_ns, part->gap_ns);
+    sums->own_ns = add_held(sums->own_ns, part->own_ns);
+    sums->wire_ns = add_held(sums->wire_ns, part->wire_ns);
+}
+
+// ---- the slowest -------------------------------------------------------------------------------
+
+guint64 bb_tail_slow(const BbTail *tail, guint64 taken)
+{
+    double slow = ceil((1 - tail->options.quantile) * (double)taken * (1 - 1e-12));
+    return MAX((guint64)slow, BB_TAIL_LEAST);
+}
+
+// Any mixing will do that is the same everywhere (the end of MurmurHash3, by A. Appleby).
+static guint zeros_of(guint64 number)
+{
+    number ^= number >> 33;
+    number *= G_GUINT64_CONSTANT(0xff51afd7ed558ccd);
+    number ^= number >> 33;
+    number *= G_GUINT64_CONSTANT(0xc4ceb9fe1a85ec53);
+    number ^= number >> 33;
+    return number ? (guint)__builtin_ctzll(number) : 64;
+}
+
+static bool is_slower(const BbTailRecord *a, const BbTailRecord *b)
+{
+    return a->latency_ns != b->latency_ns ? a->latency_ns > b->latency_ns : a->number < b->number;
+}
+
+static void swap_records(GPtrArray *heap, guint a, guint b)
+{
+    gpointer moved = heap->pdata[a];
+    heap->pdata[a] = heap->pdata[b];
+    heap->pdata[b] = moved;
+}
+
+static void sink_record(GPtrArray *heap, guint at)
+{
+    for (guint kid = 2 * at + 1; kid < heap->len; at = kid, kid = 2 * at + 1) {
+        if (kid + 1 < heap->len && is_slower(heap->pdata[kid], heap->pdata[kid + 1]))
+            kid++;
+        if (!is_slower(heap->pdata[at], heap->pdata[kid]))
+            return;
+        swap_records(heap, at, kid);
+    }
+}
+
+static void push_record(GPtrArray *heap, BbTailRecord *record)
+{
+    g_ptr_array_add(heap, record);
+    for (guint at = heap->len - 1; at > 0 && is_slower(heap->pdata[(at - 1) / 2], heap->pdata[at]);
+         at = (at - 1) / 2)
+        swap_records(heap, at, (at - 1) / 2);
+}
+
+// From now on only half as many instances are taken.
+static void thin_out(BbTail *tail, BbTailGroup *group)
+{
+    GPtrArray *heap = group->slowest;
+    group->taken -= group->by_zeros[group->level++];
+    for (guint i = heap->len; i-- > 0;) {
+        const BbTailRecord *record = heap->pdata[i];
+        if (zeros_of(record->number) >= group->level)
+            continue;
+        tail->n_entries -= record->n_entries;
+        g_ptr_array_remove_index_fast(heap, i);
+    }
+    for (guint i = heap->len / 2; i-- > 0;)
+        sink_record(heap, i);
+}
+
+static BbTailGroup *group_of(BbTail *tail, guint32 context)
+{
+    guint64 *number = bb_tally_at(&tail->group_index, (BbTallyKey){context, 0, 0});
+    if (*number == 0) {
+        BbTailGroup *group = g_new0(BbTailGroup, 1);
+        group->context = context;
+        group->slowest = g_ptr_array_new_with_free_func(g_free);
+        g_ptr_array_add(tail->groups, group);
+        *number = tail->groups->len;
+    }
+    return g_ptr_array_index(tail->groups, *number - 1);
+}
+
+static BbTailRecord *make_record(BbTail *tail, const BbTailRecord *head)
+{
+    gsize size = tail->entries->len * sizeof(BbTailEntry);
+    BbTailRecord *record = g_malloc(sizeof *record + size);
+    *record = *head;
+    record->n_entries = tail->entries->len;
+    tail->n_entries += record->n_entries;
+    for (guint i = 0; i < tail->entries->len; i++)
+        record->entries[i] = g_array_index(tail->entries, BbTailEntry, i);
+    return record;
+}
+
+// Keeps the instance in tail->entries if it is among the slowest so far.
+static void offer(BbTail *tail, BbTailGroup *group, const BbTailRecord *head)
+{
+    GPtrArray *heap = group->slowest;
+    guint zeros = zeros_of(head->number);
+    group->by_zeros[zeros]++;
+    if (zeros < group->level)
+        return;
+    group->taken++;
+    bool full = heap->len >= tail->options.kept;
+    if (full && !is_slower(head, heap->pdata[0]))
+        return;
+    if (full) {
+        tail->n_entries -= ((BbTailRecord *)heap->pdata[0])->n_entries;
+        g_free(heap->pdata[0]);
+        heap->pdata[0] = make_record(tail, head);
+        sink_record(heap, 0);
+    } else {
+        push_record(heap, make_record(tail, head));
+    }
+    while (bb_tail_slow(tail, group->taken) > MAX(tail->options.kept / 2, BB_TAIL_LEAST) &&
+           group->level < 64)
+        thin_out(tail, group);
+}
+
+static void add_instance(BbTail *tail, const BbPaths *paths, const BbInstance *instance)
+{
+    const BbCall *root = &paths->calls[paths->order[instance->first]];
+    BbTailRecord head = {.number = bb_instance_number(paths, instance),
+                         .latency_ns = sum_calls(tail, paths, instance),
+                         .pattern = instance->pattern,
+                         .open = count_open(tail, root)};
+    for (guint i = 0; i < tail->entries->len; i++) {
+        const BbTailEntry *entry = &g_array_index(tail->entries, BbTailEntry, i);
+        bb_tail_add_sums(&g_array_index(tail->sums, BbTailContext, entry->context).sums,
+                         &entry->sums);
+    }
+    if (head.pattern != BB_PATTERN_NONE) {
+        if (head.pattern >= tail->patterns->len)
+            g_array_set_size(tail->patterns, head.pattern + 1);
+        g_array_index(tail->patterns, guint64, head.pattern)++;
+    }
+    BbTailGroup *group = group_of(tail, g_array_index(tail->entries, BbTailEntry, 0).context);
+    group->instances++;
+    group->latency_ns += (double)head.latency_ns;
+    group->open += head.open;
+    offer(tail, group, &head);
+}
+
+// ---- the limit ---------------------------------------------------------------------------------
+
+static int by_instances(const void *a, const void *b)
+{
+    const BbTailGroup *x = *(BbTailGroup *const *)a, *y = *(BbTailGroup *const *)b;
+    if (x->instances != y->instances)
+        return x->instances > y->instances ? -1 : 1;
+    return (x->context > y->context) - (x->context < y->context);
+}
+
+guint32 *bb_tail_first_calls(const BbTail *tail, guint32 *size)
+{
+    guint32 count = bb_contexts_count(tail->contexts);
+    guint32 *first = g_new(guint32, (gsize)count + 1);
+    for (guint32 i = 0; i < count; i++) {
+        guint32 above = bb_contexts_at(tail->contexts, i)->above;
+        first[i] = above == BB_CONTEXT_NONE          ? BB_CONTEXT_NONE
+                   : first[above] == BB_CONTEXT_NONE ? i
+                                                     : first[above];
+        if (first[i] != BB_CONTEXT_NONE)
+            size[first[i]]++;
+    }
+    return first;
+}
+
+static void renumber(BbTail *tail, const guint32 *number, guint32 count)
+{
+    for (guint32 i = 0; i < count; i++)
+        if (number[i] != BB_CONTEXT_NONE && i < tail->sums->len)
+            g_array_index(tail->sums, BbTailContext, number[i]) =
+                g_array_index(tail->sums, BbTailContext, i);
+    g_array_set_size(tail->sums, MIN(bb_contexts_count(tail->contexts), tail->sums->len));
+    bb_tally_reset(&tail->group_index);
+    for (guint k = 0; k < tail->groups->len; k++) {
+        BbTailGroup *group = g_ptr_array_index(tail->groups, k);
+        group->context = number[group->context];
+        *bb_tally_at(&tail->group_index, (BbTallyKey){group->context, 0, 0}) = k + 1;
+        for (guint r = 0; r < group->slowest->len; r++) {
+            BbTailRecord *record = g_ptr_array_index(group->slowest, r);
+            for (guint32 i = 0; i < record->n_entries; i++)
+                record->entries[i].context = number[record->entries[i].context];
+        }
+    }
+}
+
+static void count_forgotten(BbTail *tail, const BbTailGroup *group)
+{
+    tail->forgotten++;
+    tail->forgotten_instances += group->instances;
+    for (guint i = 0; i < group->slowest->len; i++)
+        tail->n_entries -= ((BbTailRecord *)g_ptr_array_index(group->slowest, i))->n_entries;
+}
+
+static void forget(BbTail *tail)
+{
+    guint32 count = bb_contexts_count(tail->contexts), left = tail->options.contexts / 2;
+    g_autofree guint32 *size = g_new0(guint32, (gsize)count);
+    g_autofree guint32 *first = bb_tail_first_calls(tail, size);
+    g_autofree bool *keep = g_new0(bool, count);
+    qsort(tail->groups->pdata, tail->groups->len, sizeof(gpointer), by_instances);
+    guint k = 0;
+    for (; k < tail->groups->len; k++) {
+        guint32 context = ((BbTailGroup *)g_ptr_array_index(tail->groups, k))->context;
+        if (size[context] > left)
+            break;
+        left -= size[context];
+        keep[context] = true;
+    }
+    for (guint i = k; i < tail->groups->len; i++)
+        count_forgotten(tail, g_ptr_array_index(tail->groups, i));
+    g_ptr_array_set_size(tail->groups, (gint)k);
+    for (guint32 i = 0; i < count; i++)
+        keep[i] = first[i] != BB_CONTEXT_NONE && keep[first[i]];
+    g_autofree guint32 *number = bb_contexts_keep(tail->contexts, keep);
+    renumber(tail, number, count);
+}
+
+static void thin_out_all(BbTail *tail)
+{
+    for (guint i = 0; i < tail->groups->len; i++) {
+        BbTailGroup *group = g_ptr_array_index(tail->groups, i);
+        if (group->level < 64)
+            thin_out(tail, group);
+    }
+}
+
+void bb_tail_add(BbTail *tail, const BbPaths *paths)
+{
+    for (guint32 i = 0; i < paths->n_instances; i++) {
+        const BbInstance *instance = &paths->instances[i];
+        if (!bb_call_is_returned(&paths->calls[paths->order[instance->first]]))
+            continue;
+        add_instance(tail, paths, instance);
+        if (bb_contexts_count(tail->contexts) > tail->options.contexts)
+            forget(tail);
+        if (tail->n_entries > tail->options.entries)
+            thin_out_all(tail);
+    }
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: how the slowest requests differ. Out: one JSON object; times in seconds.
+#include <math.h>
+
+#include "diagnose/route.h"
+#include "diagnose/tail.h"
+
+static void write_count(BbJson *json, const char *key, guint64 value)
+{
+    bb_json_key(json, key);
+    bb_json_uint(json, value);
+}
+
+static void write_time(BbJson *json, const char *key, double ns)
+{
+    bb_json_key(json, key);
+    bb_json_seconds(json, (gint64)llround(CLAMP(ns, -0x1p62, 0x1p62)));
+}
+
+static void write_share(BbJson *json, const char *key, double share)
+{
+    bb_json_key(json, key);
+    bb_json_share(json, share);
+}
+
+static void write_times(BbJson *json, const char *key, BbTailPair ns)
+{
+    bb_json_key(json, key);
+    bb_json_begin_object(json);
+    write_time(json, "slow", ns.slow);
+    write_time(json, "others", ns.rest);
+    bb_json_end_object(json);
+}
+
+static void write_shares(BbJson *json, const char *key, BbTailPair shares)
+{
+    bb_json_key(json, key);
+    bb_json_begin_object(json);
+    write_share(json, "slow", shares.slow);
+    write_share(json, "others", shares.rest);
+    bb_json_end_object(json);
+}
+
+static void write_most(BbJson *json, const BbTailCause *cause, const BbNames *names)
+{
+    bb_json_key(json, "mostly");
+    bb_json_begin_object(json);
+    bb_json_key(json, "what");
+    bb_json_string(json, bb_tail_kind_word(cause->most_kind));
+    bb_route_write_call(json, names, cause->most_node, cause->most_op);
+    write_time(json, "excess_s", cause->most_ns);
+    bb_json_end_object(json);
+}
+
+static void write_causes(BbJson *json, const BbTailRoot *root, const BbNames *names)
+{
+    double excess_ns = root->latency_ns.slow - root->latency_ns.rest;
+    bb_json_key(json, "causes");
+    bb_json_begin_array(json);
+    for (guint i = 0; i < root->causes->len; i++) {
+        const BbTailCause *cause = &g_array_index(root->causes, BbTailCause, i);
+        bb_json_newline(json);
+        bb_json_begin_object(json);
+        bb_json_key(json, "what");
+        bb_json_string(json, bb_tail_kind_word(cause->kind));
+        bb_route_write_call(json, names, cause->node, cause->op);
+        bb_route_write_callers(json, "callers", names, cause->callers, cause->n_callers);
+        write_share(json, "share", excess_ns > 0 ? cause->excess_ns / excess_ns : 0);
+        write_time(json, "excess_s", cause->excess_ns);
+        write_times(json, "critical_s", cause->ns);
+        write_shares(json, "present", cause->present);
+        write_shares(json, "calls", cause->calls);
+        if (cause->kind < BB_TAIL_GAP)
+            write_most(json, cause, names);
+        bb_json_end_object(json);
+    }
+    bb_json_end_array(json);
+}
+
+static void write_errors(BbJson *json, const BbTailRoot *root, const BbNames *names)
+{
+    bb_json_key(json, "errors");
+    bb_json_begin_array(json);
+    for (guint i = 0; i < root->errors->len; i++) {
+        const BbTailErrors *errors = &g_array_index(root->errors, BbTailErrors, i);
+        bb_json_begin_object(json);
+        bb_route_write_call(json, names, errors->node, errors->op);
+        bb_route_write_callers(json, "callers", names, errors->callers, errors->n_callers);
+        write_shares(json, "present", errors->present);
+        bb_json_end_object(json);
+    }
+    bb_json_end_array(json);
+}
+
+static void write_patterns(BbJson *json, const BbTailRoot *root, BbTailRanks ranks)
+{
+    bb_json_key(json, "patterns");
+    bb_json_begin_array(json);
+    for (guint i = 0; i < root->patterns->len; i++) {
+        const BbTailPattern *pattern = &g_array_index(root->patterns, BbTailPattern, i);
+        guint32 rank = pattern->pattern < ranks.count ? ranks.rank[pattern->pattern] : 0;
+        bb_json_begin_object(json);
+        bb_json_key(json, "pattern");
+        if (rank > 0)
+            bb_json_uint(json, rank);
+        else
+            bb_json_null(json);
+        write_shares(json, "present", pattern->present);
+        bb_json_end_object(json);
+    }
+    bb_json_end_array(json);
+}
+
+static void write_slowest(BbJson *json, const BbTailRoot *root)
+{
+    bb_json_key(json, "slowest");
+    bb_json_begin_array(json);
+    for (guint i = 0; i < MIN(root->slow, BB_TAIL_NAMED); i++) {
+        bb_json_begin_object(json);
+        write_count(json, "instance", root->slowest[i].number);
+        write_time(json, "latency_s", (double)root->slowest[i].latency_ns);
+        bb_json_end_object(json);
+    }
+    bb_json_end_array(json);
+}
+
+static void write_root(BbJson *json, const BbTailRoot *root, const BbNames *names,
+                       BbTailRanks ranks)
+{
+    bb_json_newline(json);
+    bb_json_begin_object(json);
+    bb_json_key(json, "client");
+    bb_json_string(json, bb_names_text(names, root->client));
+    bb_route_write_call(json, names, root->node, root->op);
+    write_count(json, "requests", root->instances);
+    write_count(json, "slow", root->slow);
+    write_share(json, "sampled", root->sampled);
+    write_time(json, "slow_from_s", (double)root->least_ns);
+    write_times(json, "mean_latency_s", root->latency_ns);
+    write_shares(json, "under_way", root->open);
+    write_slowest(json, root);
+    write_patterns(json, root, ranks);
+    write_errors(json, root, names);
+    write_causes(json, root, names);
+    bb_json_end_object(json);
+}
+
+void bb_tail_write_json(const BbTailFindings *findings, const BbNames *names, BbTailRanks ranks,
+                        FILE *out)
+{
+    g_autoptr(BbJson) json = bb_json_new(out);
+    bb_json_begin_object(json);
+    write_count(json, "bbpaths_tail", 1);
+    write_share(json, "quantile", findings->quantile);
+    write_count(json, "first_calls", findings->roots);
+    write_count(json, "forgotten_first_calls", findings->forgotten);
+    write_count(json, "forgotten_requests", findings->forgotten_instances);
+    bb_json_newline(json);
+    bb_json_key(json, "compared");
+    bb_json_begin_array(json);
+    for (guint i = 0; i < findings->compared->len; i++)
+        write_root(json, g_ptr_array_index(findings->compared, i), names, ranks);
+    bb_json_end_array(json);
+    bb_json_end_object(json);
+    (void)bb_json_finish(json); // the caller looks at ferror
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the collection of requests (tail.c) hands to their comparison (tail_findings.c).
+#pragma once
+
+#include "data/critical_path.h"
+#include "data/tally.h"
+#include "diagnose/contexts.h"
+#include "diagnose/tail.h"
+
+// Of one context: in one instance, or in many. Times are on the critical path.
+typedef struct BbTailSums {
+    guint64 present, calls, errors; // instances, calls, instances with an error
+    gint64 gap_ns;                  // of the caller before the call
+    gint64 own_ns;                  // of the callee, before its reply
+    gint64 wire_ns;
+} BbTailSums;
+
+typedef struct BbTailEntry {
+    guint32 context;
+    BbTailSums sums;
+} BbTailEntry;
+
+// An instance among the slowest.
+typedef struct BbTailRecord {
+    gint64 latency_ns;
+    guint64 number;
+    guint32 pattern, open;
+    guint32 n_entries;
+    BbTailEntry entries[];
+} BbTailRecord;
+
+// Requests with the same first call.
+typedef struct BbTailGroup {
+    guint32 context; // of the first call
+    guint64 instances;
+    double latency_ns, open; // sums: far below what a double holds exactly, or too large to matter
+    guint level;             // every 2^level-th instance is taken for the heap
+    guint64 taken;           // so many were, or would have been
+    guint64 by_zeros[65];    // instances by the zeros at the end of their hash
+    GPtrArray *slowest;      // of BbTailRecord*: a heap, the fastest on top
+} BbTailGroup;
+
+typedef struct BbTailContext {
+    BbTailSums sums;  // of all instances
+    guint64 instance; // the latest that had it, 0 for none,
+    guint32 entry;    // and where
+} BbTailContext;
+
+struct BbTail {
+    BbTailOptions options;
+    const BbNames *names;
+    BbCriticalPath *path;
+    BbContexts *contexts; // the client, then the calls
+    GArray *sums;         // of BbTailContext, by context
+    GPtrArray *groups;    // of BbTailGroup*, in order of first appearance
+    BbTally group_index;  // context -> group + 1
+    BbTally statuses;     // (protocol, status) -> 1, and 1 more for a failure
+    GArray *patterns;     // of guint64, by pattern: instances
+    GArray *ends;         // of gint64: of the requests under way, a heap, the first on top
+    GArray *entries;      // of BbTailEntry: of the instance at hand
+    guint64 n_entries;    // of all records
+    guint64 forgotten, forgotten_instances;
+};
+
+// Adds part to sums; times stop at the end of gint64.
+void bb_tail_add_sums(BbTailSums *sums, const BbTailSums *part);
+
+// So many of the taken instances are slow.
+guint64 bb_tail_slow(const BbTail *tail, guint64 taken);
+
+// The first call that each context is under, BB_CONTEXT_NONE for a client; the caller frees. To the
+// size of each first call is added how many are under it, itself included.
+guint32 *bb_tail_first_calls(const BbTail *tail, guint32 *size);

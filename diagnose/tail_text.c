@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: how the slowest requests differ. Out: tables for a terminal.
+#include "data/quantity.h"
+#include "diagnose/route.h"
+#include "diagnose/sheet.h"
+#include "diagnose/tail.h"
+
+#include <math.h>
+
+#define CAUSES_MOST 10u
+#define OTHERS_MOST 5u // errors and patterns
+
+static const struct {
+    const char *text, *word;
+} kinds[] = {
+    [BB_TAIL_EXTRA] = {"extra call", "extra_call"},
+    [BB_TAIL_MISSING] = {"missing call", "missing_call"},
+    [BB_TAIL_REPEATED] = {"repeated call", "repeated_call"},
+    [BB_TAIL_GAP] = {"work of the caller before", "gap"},
+    [BB_TAIL_OWN] = {"own work", "own_work"},
+    [BB_TAIL_WIRE] = {"on the wire", "wire"},
+};
+
+const char *bb_tail_kind_text(BbTailKind kind)
+{
+    return kinds[kind].text;
+}
+
+const char *bb_tail_kind_word(BbTailKind kind)
+{
+    return kinds[kind].word;
+}
+
+// Means are doubles of sums far below what would not fit.
+static void append_duration(GString *out, double ns)
+{
+    bb_quantity_append_duration(out, (gint64)llround(CLAMP(ns, -0x1p62, 0x1p62)));
+}
+
+static void put_duration(BbSheet *sheet, double ns)
+{
+    append_duration(bb_sheet_cell(sheet), ns);
+}
+
+static void append_signed_share(GString *out, double share)
+{
+    g_string_append(out, share < 0 ? "-" : "");
+    bb_quantity_append_share(out, fabs(share));
+}
+
+static void append_calls(GString *out, double calls)
+{
+    g_string_append_printf(out, "%.1f", calls);
+}
+
+static double gain(BbTailPair pair)
+{
+    return pair.slow - pair.rest;
+}
+
+// ", mostly own work: auth GET", where the most is elsewhere than in the call itself.
+static void append_most(GString *out, const BbTailCause *cause, const BbNames *names)
+{
+    bool same = cause->most_node == cause->node && cause->most_op == cause->op;
+    if (cause->kind >= BB_TAIL_GAP || cause->excess_ns <= 0 || same ||
+        cause->most_ns < 0.5 * cause->excess_ns)
+        return;
+    g_string_append_printf(out, ", mostly %s: ", bb_tail_kind_text(cause->most_kind));
+    bb_route_append_call(out, names, cause->most_node, cause->most_op);
+}
+
+// "extra call: lb -> app2 -> postgres SELECT item"
+static void put_cause(BbSheet *sheet, const BbTailCause *cause, double excess_ns,
+                      const BbNames *names)
+{
+    append_signed_share(bb_sheet_cell(sheet), excess_ns > 0 ? cause->excess_ns / excess_ns : 0);
+    GString *longer = bb_sheet_cell(sheet);
+    g_string_append(longer, cause->excess_ns > 0 ? "+" : "");
+    append_duration(longer, cause->excess_ns);
+    put_duration(sheet, cause->ns.slow);
+    put_duration(sheet, cause->ns.rest);
+    bb_quantity_append_share(bb_sheet_cell(sheet), cause->present.slow);
+    bb_quantity_append_share(bb_sheet_cell(sheet), cause->present.rest);
+    append_calls(bb_sheet_cell(sheet), cause->calls.slow);
+    append_calls(bb_sheet_cell(sheet), cause->calls.rest);
+    GString *cell = bb_sheet_cell(sheet);
+    g_string_append_printf(cell, "%s: ", bb_tail_kind_text(cause->kind));
+    bb_route_append_callers(cell, names, cause->callers, cause->n_callers - 1); // no client
+    g_string_append(cell, cause->n_callers > 1 ? " -> " : "");
+    bb_route_append_call(cell, names, cause->node, cause->op);
+    append_most(cell, cause, names);
+}
+
+static void write_causes(const BbTailRoot *root, const BbNames *names, FILE *out)
+{
+    static const char *const heads[] = {"share",  "longer",      "slow",   "others", "called: slow",
+                                        "others", "times: slow", "others", "what",   NULL};
+    g_autoptr(BbSheet) sheet = bb_sheet_new(heads);
+    guint shown = MIN(root->causes->len, CAUSES_MOST);
+    for (guint i = 0; i < shown; i++)
+        put_cause(sheet, &g_array_index(root->causes, BbTailCause, i), gain(root->latency_ns),
+                  names);
+    bb_sheet_write(sheet, out);
+    if (shown < root->causes->len)
+        fprintf(out, "  and %u more, shorter or missing ones among them (--format json has all)\n",
+                root->causes->len - shown);
+}
+
+// "95 % of the slow, 1.2 % of the others"
+static void append_present(GString *out, BbTailPair present)
+{
+    bb_quantity_append_share(out, present.slow);
+    g_string_append(out, " of the slow, ");
+    bb_quantity_append_share(out, present.rest);
+    g_string_append(out, " of the others");
+}
+
+static void append_errors(GString *out, const BbTailRoot *root, const BbNames *names)
+{
+    for (guint i = 0; i < MIN(root->errors->len, OTHERS_MOST); i++) {
+        const BbTailErrors *errors = &g_array_index(root->errors, BbTailErrors, i);
+        g_string_append(out, "  errors of ");
+        bb_route_append_callers(out, names, errors->callers, errors->n_callers - 1);
+        g_string_append(out, errors->n_callers > 1 ? " -> " : "");
+        bb_route_append_call(out, names, errors->node, errors->op);
+        g_string_append(out, ": in ");
+        append_present(out, errors->present);
+        g_string_append_c(out, '\n');
+    }
+}
+
+static void append_patterns(GString *out, const BbTailRoot *root, BbTailRanks ranks)
+{
+    for (guint i = 0; i < MIN(root->patterns->len, OTHERS_MOST); i++) {
+        const BbTailPattern *pattern = &g_array_index(root->patterns, BbTailPattern, i);
+        guint32 rank = pattern->pattern < ranks.count ? ranks.rank[pattern->pattern] : 0;
+        if (rank > 0)
+            g_string_append_printf(out, "  pattern p%u: ", rank);
+        else
+            g_string_append(out, "  a rare pattern: ");
+        append_present(out, pattern->present);
+        if (pattern->present.rest > 0)
+            g_string_append_printf(out, ", %.0f times as often",
+                                   pattern->present.slow / pattern->present.rest);
+        g_string_append_c(out, '\n');
+    }
+}
+
+static void append_slowest(GString *out, const BbTailRoot *root)
+{
+    g_string_append(out, "  slowest: ");
+    for (guint i = 0; i < MIN(root->slow, BB_TAIL_NAMED); i++) {
+        g_string_append_printf(out, "%si%" G_GUINT64_FORMAT " (", i ? ", " : "",
+                               root->slowest[i].number);
+        bb_quantity_append_duration(out, root->slowest[i].latency_ns);
+        g_string_append_c(out, ')');
+    }
+    g_string_append_c(out, '\n');
+}
+
+static void append_head(GString *out, const BbTailRoot *root, const BbNames *names)
+{
+    g_string_append_c(out, '\n');
+    bb_route_append_callers(out, names, &root->client, 1);
+    g_string_append(out, " -> ");
+    bb_route_append_call(out, names, root->node, root->op);
+    g_string_append(out, "   ");
+    bb_quantity_append_counted(out, root->instances, "request");
+    g_string_append(out, ", of them the slowest ");
+    bb_quantity_append_count(out, root->slow);
+    if (root->sampled < 1) {
+        g_string_append(out, " in a sample of ");
+        bb_quantity_append_share(out, root->sampled);
+    }
+    g_string_append(out, ", from ");
+    bb_quantity_append_duration(out, root->least_ns);
+    g_string_append(out, " on\n  mean ");
+    append_duration(out, root->latency_ns.slow);
+    g_string_append(out, ", others ");
+    append_duration(out, root->latency_ns.rest);
+    g_string_append(out, ": ");
+    append_duration(out, gain(root->latency_ns));
+    g_string_append(out, " longer. Under way when they began: ");
+    append_calls(out, root->open.slow);
+    g_string_append(out, ", others ");
+    append_calls(out, root->open.rest);
+    g_string_append_c(out, '\n');
+}
+
+static void write_root(const BbTailRoot *root, const BbNames *names, BbTailRanks ranks, FILE *out)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    append_head(text, root, names);
+    fputs(text->str, out);
+    write_causes(root, names, out);
+    g_string_truncate(text, 0);
+    append_errors(text, root, names);
+    append_patterns(text, root, ranks);
+    append_slowest(text, root);
+    fputs(text->str, out);
+}
+
+static void write_foot(const BbTailFindings *findings, guint shown, FILE *out)
+{
+    g_autoptr(GString) text = g_string_new("\n");
+    if (shown < findings->compared->len) {
+        g_string_append(text, "Left out: ");
+        bb_quantity_append_counted(text, findings->compared->len - shown, "first call");
+        g_string_append(text, " (--top all shows all)\n");
+    }
+    if (findings->forgotten > 0) {
+        g_string_append(text, "Forgotten, for there were too many: ");
+        bb_quantity_append_counted(text, findings->forgotten, "first call");
+        g_string_append(text, " with ");
+        bb_quantity_append_counted(text, findings->forgotten_instances, "request");
+        g_string_append_c(text, '\n');
+    }
+    if (shown > 0)
+        g_string_append(text,
+                        "share: of what the slow take longer. slow, others: mean of all such "
+                        "requests, on the critical path.\ncalled: share of the requests with the "
+                        "call. times: calls in those. i: bbpaths show i17 shows it.\n");
+    fputs(text->str, out);
+}
+
+void bb_tail_write_text(const BbTailFindings *findings, const BbNames *names, BbTailRanks ranks,
+                        guint top, FILE *out)
+{
+    guint all = findings->compared->len, shown = top ? MIN(top, all) : all;
+    g_autoptr(GString) head = g_string_new("bbpaths tail, the slowest ");
+    bb_quantity_append_share(head, 1 - findings->quantile);
+    g_string_append(head, " against the others with the same first call\n");
+    bb_quantity_append_count(head, all);
+    g_string_append(head, " of ");
+    bb_quantity_append_counted(head, findings->roots, "first call");
+    g_string_append_printf(head, " can be compared: with %u requests or more\n", 2 * BB_TAIL_LEAST);
+    fputs(head->str, out);
+    for (guint i = 0; i < shown; i++)
+        write_root(g_ptr_array_index(findings->compared, i), names, ranks, out);
+    write_foot(findings, shown, out);
+}

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: calls. Out: whether two callees of a node stand for each other.
+//
+// The calls that a node serves are looked at, those with the fewest others at the same time first:
+// while the one was served, how often was each of the two called? Where the node chose by lot for
+// each use, n uses reach both with a chance of 1 - p^n - q^n.
+#include "nesting/alternatives.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/tally.h"
+#include "nesting/alike.h"
+#include "nesting/kolmogorov.h"
+
+#define SERVED_MAX 20000u  // calls that a node serves, of which
+#define LOOKED_MAX 400u    // so many are looked at
+#define ALONE_ENOUGH 30u   // served with no other at the same time: the rest need not be looked at
+#define SCATTER_LEAST 0.75 // of what uses by lot would scatter
+#define SCATTER_ENOUGH 100u
+#define TURNS_LEAST 0.9 // of the uses come in the same order as before
+#define GAPS_MAX 1024u
+
+typedef struct {
+    gint64 from_ns, to_ns; // on the node's clock
+    guint32 others;        // served at the same time
+} Served;
+
+struct BbAlternatives {
+    const BbCall *calls;
+    guint32 n_calls, n_names;
+    guint32 *by_edge; // indices of calls, grouped by (caller, callee), in order of time
+    BbTally edges;    // (caller, callee) -> place in starts + 1
+    GArray *starts;   // of guint32: where the group begins in by_edge; one more at the end
+    guint32 *by_callee, *callee_start; // indices of calls, grouped by callee; where each begins
+    guint32 *by_caller, *caller_start;
+    GArray **served; // by name; of Served: those to look at; NULL where nobody asked
+};
+
+// Counts the calls of each group first, then puts them there.
+static void group_by_edge(BbAlternatives *alternatives)
+{
+    guint32 n = alternatives->n_calls;
+    bb_tally_init(&alternatives->edges);
+    alternatives->starts = g_array_new(FALSE, FALSE, sizeof(guint32));
+    GArray *starts = alternatives->starts;
+    guint32 zero = 0;
+    for (guint32 i = 0; i < n; i++) {
+        const BbCall *call = &alternatives->calls[i];
+        guint64 *place =
+            bb_tally_at(&alternatives->edges, (BbTallyKey){call->caller, call->callee, 0});
+        if (*place == 0) {
+            g_array_append_val(starts, zero);
+            *place = starts->len;
+        }
+        g_array_index(starts, guint32, *place - 1)++;
+    }
+    guint32 at = 0;
+    for (guint i = 0; i < starts->len; i++) {
+        guint32 count = g_array_index(starts, guint32, i);
+        g_array_index(starts, guint32, i) = at;
+        at += count;
+    }
+    g_array_append_val(starts, at);
+    g_autofree guint32 *next = g_memdup2(starts->data, starts->len * sizeof(guint32));
+    alternatives->by_edge = g_new(guint32, (gsize)n + 1);
+    for (guint32 i = 0; i < n; i++) {
+        const BbCall *call = &alternatives->calls[i];
+        guint64 place =
+            bb_tally_get(&alternatives->edges, (BbTallyKey){call->caller, call->callee, 0});
+        alternatives->by_edge[next[place - 1]++] = i;
+    }
+}
+
+static guint32 end_of(const BbCall *call, bool callee)
+{
+    return callee ? call->callee : call->caller;
+}
+
+// By callee, or by caller. Returns the indices; start[name] tells where those of name begin.
+static guint32 *group_by_node(const BbAlternatives *alternatives, bool callee, guint32 **start)
+{
+    guint32 n = alternatives->n_calls, names = alternatives->n_names;
+    guint32 *at = *start = g_new0(guint32, (gsize)names + 2);
+    guint32 *grouped = g_new(guint32, (gsize)n + 1);
+    for (guint32 i = 0; i < n; i++)
+        at[end_of(&alternatives->calls[i], callee) + 2]++;
+    for (guint32 name = 2; name < names + 2; name++)
+        at[name] += at[name - 1];
+    for (guint32 i = 0; i < n; i++)
+        grouped[at[end_of(&alternatives->calls[i], callee) + 1]++] = i;
+    return grouped;
+}
+
+BbAlternatives *bb_alternatives_new(const BbCall *calls, guint32 n_calls, guint32 names)
+{
+    BbAlternatives *alternatives = g_new0(BbAlternatives, 1);
+    alternatives->calls = calls;
+    alternatives->n_calls = n_calls;
+    alternatives->n_names = names;
+    alternatives->served = g_new0(GArray *, names);
+    group_by_edge(alternatives);
+    alternatives->by_callee = group_by_node(alternatives, true, &alternatives->callee_start);
+    alternatives->by_caller = group_by_node(alternatives, false, &alternatives->caller_start);
+    return alternatives;
+}
+
+void bb_alternatives_free(BbAlternatives *alternatives)
+{
+    if (!alternatives)
+        return;
+    for (guint32 name = 0; name < alternatives->n_names; name++)
+        if (alternatives->served[name])
+            g_array_unref(alternatives->served[name]);
+    g_free(alternatives->served);
+    g_free(alternatives->by_edge);
+    g_free(alternatives->by_callee);
+    g_free(alternatives->callee_start);
+    g_free(alternatives->by_caller);
+    g_free(alternatives->caller_start);
+    g_array_unref(alternatives->starts);
+    bb_tally_clear(&alternatives->edges);
+    g_free(alternatives);
+}
+
+// Calls of one edge: indices in order of time.
+typedef struct {
+    const guint32 *index;
+    guint32 count;
+} Uses;
+
+static Uses uses_of(const BbAlternatives *alternatives, guint32 caller, guint32 callee)
+{
+    guint64 place = bb_tally_get(&alternatives->edges, (BbTallyKey){caller, callee, 0});
+    if (place == 0)
+        return (Uses){alternatives->by_edge, 0};
+    const guint32 *start = &g_array_index(alternatives->starts, guint32, place - 1);
+    return (Uses){alternatives->by_edge + start[0], start[1] - start[0]};
+}
+
+guint32 bb_alternatives_uses(const BbAlternatives *alternatives, guint32 caller, guint32 callee)
+{
+    return uses_of(alternatives, caller, callee).count;
+}
+
+// ---- calls that are served ---------------------------------------------------------------------
+
+static int by_from(const void *a, const void *b)
+{
+    const Served *x = a, *y = b;
+    if (x->from_ns != y->from_ns)
+        return x->from_ns < y->from_ns ? -1 : 1;
+    return (x->to_ns > y->to_ns) - (x->to_ns < y->to_ns);
+}
+
+static int by_others(const void *a, const void *b)
+{
+    const Served *x = a, *y = b;
+    if (x->others != y->others)
+        return x->others < y->others ? -1 : 1;
+    return by_from(a, b);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
+    return (x > y) - (x < y);
+}
+
+static guint32 count_below(const gint64 *times, guint32 n, gint64 time_ns)
+{
+    guint32 from = 0, to = n;
+    while (from < to) {
+        guint32 middle = from + (to - from) / 2;
+        if (times[middle] < time_ns)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+// Others that began before it ended, less those that ended before it began.
+static void count_others(GArray *served)
+{
+    guint n = served->len;
+    g_autofree gint64 *starts = g_new(gint64, (gsize)n + 1), *ends = g_new(gint64, (gsize)n + 1);
+    for (guint i = 0; i < n; i++) {
+        starts[i] = g_array_index(served, Served, i).from_ns;
+        ends[i] = g_array_index(served, Served, i).to_ns;
+    }
+    if (n > 0) {
+        qsort(starts, n, sizeof *starts, by_time);
+        qsort(ends, n, sizeof *ends, by_time);
+    }
+    for (guint i = 0; i < n; i++) {
+        Served *one = &g_array_index(served, Served, i);
+        one->others = count_below(starts, n, one->to_ns) - count_below(ends, n, one->from_ns);
+        one->others -= MIN(one->others, 1); // itself
+    }
+}
+
+static const GArray *find_served(BbAlternatives *alternatives, guint32 node)
+{
+    if (alternatives->served[node])
+        return alternatives->served[node];
+    GArray *served = g_array_new(FALSE, FALSE, sizeof(Served));
+    const guint32 *start = &alternatives->callee_start[node];
+    for (guint32 i = start[0]; i < start[1] && served->len < SERVED_MAX; i++) {
+        const BbCall *call = &alternatives->calls[alternatives->by_callee[i]];
+        Served one = {call->arrived_ns, call->replied_ns, 0};
+        if (bb_call_is_returned(call) && one.from_ns <= one.to_ns)
+            g_array_append_val(served, one);
+    }
+    count_others(served);
+    g_array_sort(served, by_others);
+    guint alone = 0;
+    while (alone < served->len && g_array_index(served, Served, alone).others == 0)
+        alone++;
+    guint looked = alone >= ALONE_ENOUGH ? MIN(alone, LOOKED_MAX) : MIN(served->len, LOOKED_MAX);
+    g_array_set_size(served, looked);
+    alternatives->served[node] = served;
+    return served;
+}
+
+// ---- judging -----------------------------------------------------------------------------------
+
+static guint32 uses_before(const BbAlternatives *alternatives, Uses uses, gint64 time_ns)
+{
+    guint32 from = 0, to = uses.count;
+    while (from < to) {
+        guint32 middle = from + (to - from) / 2;
+        if (alternatives->calls[uses.index[middle]].call_ns < time_ns)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static guint32 uses_within(const BbAlternatives *alternatives, Uses uses, const Served *served)
+{
+    gint64 after_ns = served->to_ns == G_MAXINT64 ? G_MAXINT64 : served->to_ns + 1;
+    return uses_before(alternatives, uses, after_ns) -
+           uses_before(alternatives, uses, served->from_ns);
+}
+
+typedef struct {
+    bool alone;          // no two of those that are looked at were served at once
+    double looked;       // that use either
+    double both, by_lot; // that use both, and would if each use chose by lot
+    double variance;     // of by_lot
+    double scatter;      // of the uses of u: 1 for each that is looked at, by lot
+} Evidence;
+
+static void look(Evidence *evidence, guint32 u_uses, guint32 v_uses, double p)
+{
+    double n = u_uses + v_uses;
+    if (n == 0)
+        return;
+    double by_lot = 1 - pow(p, n) - pow(1 - p, n);
+    double off = u_uses - n * p;
+    evidence->looked++;
+    evidence->both += u_uses > 0 && v_uses > 0;
+    evidence->by_lot += by_lot;
+    evidence->variance += by_lot * (1 - by_lot);
+    evidence->scatter += off * off / (n * p * (1 - p));
+}
+
+typedef enum { YES, NO, UNKNOWN } Verdict;
+
+static Verdict judge(const Evidence *evidence)
+{
+    double allowed =
+        evidence->by_lot + 3 * sqrt(evidence->variance) + BB_ALIKE_BOTH_MAX * evidence->looked;
+    if (evidence->looked == 0)
+        return YES;
+    // Were both used each time, would it show?
+    if (evidence->looked >= BB_ALIKE_CALLS_LEAST && evidence->looked > 1.05 * allowed)
+        return evidence->both <= allowed ? YES : evidence->alone ? NO : UNKNOWN;
+    return evidence->looked >= SCATTER_ENOUGH &&
+                   evidence->scatter >= SCATTER_LEAST * evidence->looked
+               ? YES
+               : UNKNOWN;
+}
+
+static void look_at_served(BbAlternatives *alternatives, Evidence *evidence, const GArray *served,
+                           Uses u, Uses v)
+{
+    double p = (double)u.count / ((double)u.count + v.count);
+    for (guint i = 0; i < served->len; i++) {
+        const Served *one = &g_array_index(served, Served, i);
+        evidence->alone = evidence->alone && one->others == 0;
+        look(evidence, uses_within(alternatives, u, one), uses_within(alternatives, v, one), p);
+    }
+}
+
+// How often nodes that serve no calls turn from the one to the other.
+typedef struct {
+    double uses, turns, by_lot, variance;
+} Turning;
+
+static void look_at_turns(Turning *turning, Uses u, Uses v)
+{
+    double n = (double)u.count + v.count, p = u.count / n, by_lot = 2 * p * (1 - p);
+    int last = -1;
+    for (guint32 i = 0, j = 0; i < u.count || j < v.count;) {
+        int next = i == u.count || (j < v.count && v.index[j] < u.index[i]);
+        turning->turns += last >= 0 && next != last;
+        last = next;
+        if (next == 0)
+            i++;
+        else
+            j++;
+    }
+    turning->uses += n;
+    turning->by_lot += by_lot * n;
+    turning->variance += by_lot * (1 - by_lot) * n;
+}
+
+static Verdict judge_turns(const Turning *turning)
+{
+    double allowed =
+        turning->by_lot + 3 * sqrt(turning->variance) + BB_ALIKE_BOTH_MAX * turning->uses;
+    return turning->turns <= allowed ? YES : UNKNOWN;
+}
+
+// Gaps from calls of one node to the next call within the class.
+typedef struct {
+    guint32 node;
+    GArray *gaps; // of gint64
+} Gaps;
+
+static void note_gap(const Gaps *gaps, guint32 node, gint64 gap_ns)
+{
+    if (gaps->node == node && gaps->gaps->len < GAPS_MAX)
+        g_array_append_val(gaps->gaps, gap_ns);
+}
+
+static bool gaps_are_alike(GArray *u, GArray *v)
+{
+    g_array_sort(u, by_time);
+    g_array_sort(v, by_time);
+    return bb_kolmogorov_alike(u, v, BB_ALIKE_LATENCY_MAX);
+}
+
+// Whether caller goes round the nodes of their class, each time in the same order (round-robin). Of
+// two nodes that are used one after the other for each call that is served, the second follows the
+// first sooner than the next first follows it.
+static bool take_turns(const BbAlternatives *alternatives, guint32 caller, guint32 u, guint32 v,
+                       const guint32 *klass)
+{
+    g_autoptr(GArray) u_gaps = g_array_new(FALSE, FALSE, sizeof(gint64));
+    g_autoptr(GArray) v_gaps = g_array_new(FALSE, FALSE, sizeof(gint64));
+    const Gaps of_u = {u, u_gaps}, of_v = {v, v_gaps};
+    g_autofree guint32 *next_of = g_new0(guint32, alternatives->n_names);
+    const guint32 *start = &alternatives->caller_start[caller];
+    const BbCall *last = NULL;
+    double steps = 0, same = 0;
+    for (guint32 i = start[0]; i < start[1]; i++) {
+        const BbCall *call = &alternatives->calls[alternatives->by_caller[i]];
+        if (klass[call->callee] != klass[u])
+            continue;
+        if (last) {
+            steps++;
+            same += next_of[last->callee] == call->callee;
+            next_of[last->callee] = call->callee;
+            note_gap(&of_u, last->callee, bb_time_between(last->call_ns, call->call_ns));
+            note_gap(&of_v, last->callee, bb_time_between(last->call_ns, call->call_ns));
+        }
+        last = call;
+    }
+    return same >= TURNS_LEAST * steps && gaps_are_alike(u_gaps, v_gaps);
+}
+
+// Whether all callers of both that serve calls, or all that serve none, take turns.
+static bool all_take_turns(BbAlternatives *alternatives, guint32 u, guint32 v, const guint32 *klass,
+                           bool serving)
+{
+    for (guint32 caller = 0; caller < alternatives->n_names; caller++)
+        if (uses_of(alternatives, caller, u).count > 0 &&
+            uses_of(alternatives, caller, v).count > 0 &&
+            (find_served(alternatives, caller)->len > 0) == serving &&
+            !take_turns(alternatives, caller, u, v, klass))
+            return false;
+    return true;
+}
+
+bool bb_alternatives_are(BbAlternatives *alternatives, guint32 u, guint32 v, const guint32 *klass)
+{
+    Evidence evidence = {.alone = true};
+    Turning turning = {0};
+    for (guint32 caller = 0; caller < alternatives->n_names; caller++) {
+        Uses u_uses = uses_of(alternatives, caller, u), v_uses = uses_of(alternatives, caller, v);
+        if (u_uses.count == 0 || v_uses.count == 0)
+            continue;
+        const GArray *served = find_served(alternatives, caller);
+        if (served->len > 0)
+            look_at_served(alternatives, &evidence, served, u_uses, v_uses);
+        else
+            look_at_turns(&turning, u_uses, v_uses);
+    }
+    Verdict verdict = judge(&evidence), turns = judge_turns(&turning);
+    return verdict != NO && (verdict == YES || all_take_turns(alternatives, u, v, klass, true)) &&
+           (turns == YES || all_take_turns(alternatives, u, v, klass, false));
+}

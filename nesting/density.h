@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A density of gaps per quantum, estimated from samples by a Gaussian kernel over the bins whose
+// width is the one that would have foretold each sample best from all others (leave-one-out).
+#pragma once
+
+#include "nesting/gap.h"
+
+#define BB_DENSITY_FLOOR 0.01 // share of the mass that is spread over all bins
+
+typedef struct BbDensity {
+    double n;          // samples
+    guint first, last; // bins that may hold samples
+    double loo;        // sum over samples of the log of their leave-one-out density
+    float count[BB_GAP_BINS];
+    float log[BB_GAP_BINS]; // of the density per quantum, once fitted
+} BbDensity;
+
+BbDensity *bb_density_new(void);
+void bb_density_reset(BbDensity *density);
+
+static inline void bb_density_add(BbDensity *density, guint bin, double weight)
+{
+    density->n += weight;
+    density->count[bin] += (float)weight;
+    density->first = MIN(density->first, bin);
+    density->last = MAX(density->last, bin);
+}
+
+// Fills log and loo.
+void bb_density_fit(BbDensity *density, const BbGapScale *scale);
+
+// Standard normal quantile of the distribution's middle of each bin, cut at 3 either way.
+void bb_density_normal(const BbDensity *density, const BbGapScale *scale, float *z);

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: what the parents of a site wait for, and when. Out: what overtaking costs.
+//
+// Two waits in the same line, begun at r1 <= r2 and ended at times that both had begun by: either
+// they end in the order they began, or crossed. With u the log odds of the two by their gaps alone,
+// the odds are taken as exp(u + beta), and beta is what makes the trace most likely. Where gaps
+// explain all, beta is 0.
+#include "nesting/fifo.h"
+
+#include <math.h>
+#include <string.h>
+
+#define TOGETHER_MOST 8.0 // mean number of parents open with one: more, and order is left alone
+#define PAIRS_LEAST 10u
+#define PAIRS_MOST 20000u // in one line
+#define GAIN_OF_PAIR 0.01 // log likelihood that order must explain, for each pair
+#define BETA_LEAST 0.3
+#define BETA_MOST 8.0
+
+typedef struct {
+    BbWait *at;
+    guint n, room;
+} Waits;
+
+struct BbFifo {
+    guint32 n_parents;
+    guint32 *first, *list; // parents open together with one, of its kind
+    Waits *waits;          // of parents
+    float *beta;           // of lines
+    guint n_lines;         // 0: what parents do first, whatever that is, if `pooled`; 1 + slot
+    bool pooled;
+};
+
+static guint line_of(const BbFifo *fifo, const BbWait *wait)
+{
+    return fifo->pooled && wait->first ? 0 : 1 + wait->slot;
+}
+
+// Pairs of parents open together, as lists; gives up when there are too many.
+static bool find_together(BbFifo *fifo, const BbSite *site)
+{
+    gsize most = (gsize)(TOGETHER_MOST * site->n_parents) + 64, n = 0;
+    g_autofree guint32 *a = g_new(guint32, most), *b = g_new(guint32, most);
+    for (guint32 i = 0; i < site->n_parents; i++) {
+        for (guint32 j = i + 1; j < site->n_parents; j++) {
+            if (site->parents[j].s > site->parents[i].e)
+                break;
+            if (site->parents[i].node != site->parents[j].node)
+                continue;
+            if (n == most)
+                return false;
+            a[n] = i;
+            b[n++] = j;
+        }
+    }
+    fifo->first = g_new0(guint32, (gsize)site->n_parents + 2);
+    for (gsize k = 0; k < n; k++) {
+        fifo->first[a[k] + 2]++;
+        fifo->first[b[k] + 2]++;
+    }
+    for (guint32 i = 2; i <= site->n_parents + 1; i++)
+        fifo->first[i] += fifo->first[i - 1];
+    fifo->list = g_new(guint32, 2 * n + 1);
+    for (gsize k = 0; k < n; k++) {
+        fifo->list[fifo->first[a[k] + 1]++] = b[k];
+        fifo->list[fifo->first[b[k] + 1]++] = a[k];
+    }
+    return true;
+}
+
+BbFifo *bb_fifo_new(const BbSite *site)
+{
+    g_autoptr(BbFifo) fifo = g_new0(BbFifo, 1);
+    fifo->n_parents = site->n_parents;
+    fifo->waits = g_new0(Waits, site->n_parents);
+    fifo->n_lines = 1 + bb_model_slots(site);
+    fifo->beta = g_new0(float, fifo->n_lines);
+    return find_together(fifo, site) ? g_steal_pointer(&fifo) : NULL;
+}
+
+void bb_fifo_free(BbFifo *fifo)
+{
+    if (!fifo)
+        return;
+    for (guint32 p = 0; p < fifo->n_parents; p++)
+        g_free(fifo->waits[p].at);
+    g_free(fifo->waits);
+    g_free(fifo->first);
+    g_free(fifo->list);
+    g_free(fifo->beta);
+    g_free(fifo);
+}
+
+void bb_fifo_know(BbFifo *fifo, guint32 parent, const BbWait *waits, guint n)
+{
+    Waits *known = &fifo->waits[parent];
+    if (n > known->room) {
+        known->at = g_renew(BbWait, known->at, n);
+        known->room = n;
+    }
+    if (n > 0)
+        memcpy(known->at, waits, n * sizeof *waits);
+    known->n = n;
+}
+
+guint bb_fifo_keep(const BbFifo *fifo, BbWait *waits, guint n)
+{
+    guint kept = 0;
+    for (guint i = 0; i < n; i++)
+        if (fifo->beta[line_of(fifo, &waits[i])] != 0)
+            waits[kept++] = waits[i];
+    return kept;
+}
+
+static bool crossed(const BbWait *a, const BbWait *b)
+{
+    return (a->from < b->from && b->at < a->at) || (b->from < a->from && a->at < b->at);
+}
+
+static double between(const BbFifo *fifo, const BbWait *a, guint n_a, const BbWait *b, guint n_b)
+{
+    double sum = 0;
+    for (guint i = 0; i < n_a; i++) {
+        guint line = line_of(fifo, &a[i]);
+        for (guint j = 0; j < n_b; j++)
+            if (line_of(fifo, &b[j]) == line && crossed(&a[i], &b[j]))
+                sum -= (double)fifo->beta[line];
+    }
+    return sum;
+}
+
+double bb_fifo_log(const BbFifo *fifo, guint32 parent, const BbWait *waits, guint n, guint32 but)
+{
+    double sum = 0;
+    for (guint32 k = fifo->first[parent]; k < fifo->first[parent + 1]; k++) {
+        const Waits *other = &fifo->waits[fifo->list[k]];
+        if (fifo->list[k] != but)
+            sum += between(fifo, waits, n, other->at, other->n);
+    }
+    return sum;
+}
+
+double bb_fifo_between(const BbFifo *fifo, const BbSite *site, guint32 p, const BbWait *a,
+                       guint n_a, guint32 q, const BbWait *b, guint n_b)
+{
+    bool together = site->parents[p].node == site->parents[q].node;
+    return together ? between(fifo, a, n_a, b, n_b) : 0;
+}
+
+// ---- learning ----------------------------------------------------------------------------------
+
+typedef struct {
+    float u; // log odds of order by the gaps alone
+    bool in_order;
+} Meeting;
+
+static void meet(const BbModel *model, const BbWait *a, const BbWait *b, GArray *meetings)
+{
+    const BbWait *early = a->from <= b->from ? a : b, *late = early == a ? b : a;
+    gint64 first = MIN(a->at, b->at), last = MAX(a->at, b->at);
+    if (late->from > first || meetings->len >= PAIRS_MOST)
+        return;
+    double u = bb_model_wait_log(model, early, first) + bb_model_wait_log(model, late, last) -
+               bb_model_wait_log(model, early, last) - bb_model_wait_log(model, late, first);
+    g_array_append_val(meetings, ((Meeting){(float)u, !crossed(a, b)}));
+}
+
+static double log_sigmoid(double x)
+{
+    return x > 0 ? -log1p(exp(-x)) : x - log1p(exp(x));
+}
+
+// Log likelihood of the meetings and of one imagined one of each outcome; *slope: its derivative.
+static double likelihood(const GArray *meetings, double beta, double *slope)
+{
+    double sum = log_sigmoid(beta) + log_sigmoid(-beta);
+    *slope = 1 - 2 / (1 + exp(-beta));
+    for (guint i = 0; i < meetings->len; i++) {
+        const Meeting *meeting = &g_array_index(meetings, Meeting, i);
+        double x = (double)meeting->u + beta, p = 1 / (1 + exp(-x));
+        sum += log_sigmoid(meeting->in_order ? x : -x);
+        *slope += (meeting->in_order ? 1 : 0) - p;
+    }
+    return sum;
+}
+
+// Returns by how much beta makes the meetings likelier; 0 where order plays no part.
+static double fit_beta(const GArray *meetings, float *beta)
+{
+    double low = -BETA_MOST, high = BETA_MOST, slope;
+    *beta = 0;
+    if (meetings->len < PAIRS_LEAST)
+        return 0;
+    for (guint i = 0; i < 24; i++) {
+        double middle = (low + high) / 2;
+        likelihood(meetings, middle, &slope);
+        if (slope > 0)
+            low = middle;
+        else
+            high = middle;
+    }
+    double best = (low + high) / 2;
+    double gain = likelihood(meetings, best, &slope) - likelihood(meetings, 0, &slope);
+    if (fabs(best) < BETA_LEAST || gain <= 3 + GAIN_OF_PAIR * meetings->len)
+        return 0;
+    *beta = (float)best;
+    return gain;
+}
+
+static void know_all(BbFifo *fifo, const BbModel *model, const BbSite *site)
+{
+    for (guint32 p = 0; p < site->n_parents; p++) {
+        BbWait waits[BB_MODEL_NEAR + 2];
+        const BbKids *kids = &site->kids[p];
+        bool big = kids->n >= BB_MODEL_NEAR;
+        bb_fifo_know(fifo, p, waits,
+                     big ? 0 : bb_model_waits(model, site, p, kids->at, kids->n, waits));
+    }
+}
+
+// Where two parents stood in line together: meetings[1 + slot], and [0] for what both did first.
+static void meet_all(const BbFifo *fifo, const BbModel *model, GArray **meetings)
+{
+    for (guint32 p = 0; p < fifo->n_parents; p++) {
+        for (guint32 k = fifo->first[p]; k < fifo->first[p + 1]; k++) {
+            const Waits *a = &fifo->waits[p], *b = &fifo->waits[fifo->list[k]];
+            if (fifo->list[k] < p)
+                continue;
+            for (guint i = 0; i < a->n; i++)
+                for (guint j = 0; j < b->n; j++)
+                    if (a->at[i].slot == b->at[j].slot)
+                        meet(model, &a->at[i], &b->at[j], meetings[1 + a->at[i].slot]);
+            if (a->n > 0 && b->n > 0)
+                meet(model, &a->at[0], &b->at[0], meetings[0]);
+        }
+    }
+}
+
+bool bb_fifo_learn(BbFifo *fifo, const BbModel *model, const BbSite *site)
+{
+    g_autofree GArray **meetings = g_new0(GArray *, fifo->n_lines);
+    g_autofree gboolean *is_first = g_new0(gboolean, fifo->n_lines);
+    double gain_apart = 0, gain_pooled = 0;
+    bool any = false;
+    know_all(fifo, model, site);
+    for (guint l = 0; l < fifo->n_lines; l++)
+        meetings[l] = g_array_new(FALSE, FALSE, sizeof(Meeting));
+    meet_all(fifo, model, meetings);
+    for (guint32 p = 0; p < site->n_parents; p++)
+        if (fifo->waits[p].n > 0)
+            is_first[1 + fifo->waits[p].at[0].slot] = true;
+    for (guint l = 0; l < fifo->n_lines; l++) {
+        double gain = fit_beta(meetings[l], &fifo->beta[l]);
+        gain_pooled += l == 0 ? gain : 0;
+        gain_apart += is_first[l] ? gain : 0;
+        any |= fifo->beta[l] != 0;
+        g_array_unref(meetings[l]);
+    }
+    fifo->pooled = gain_pooled > gain_apart;
+    for (guint32 p = 0; p < site->n_parents; p++)
+        fifo->waits[p].n = bb_fifo_keep(fifo, fifo->waits[p].at, fifo->waits[p].n);
+    return any;
+}

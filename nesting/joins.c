@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: calls and their parents. Out: which place each has among its tree's calls to the same node.
+#include "nesting/joins.h"
+
+#include <stdlib.h>
+
+#define SHARED_LEAST 0.2 // of a join's calls are not alone in their tree
+
+typedef struct {
+    guint32 node, root, call;
+    gint64 at;
+} Visit;
+
+// The root of each call's tree. Parents may stand after their children in the array.
+static guint32 *find_roots(const BbPaths *paths)
+{
+    guint32 *root = g_new(guint32, paths->n_calls);
+    g_autoptr(GArray) walk = g_array_new(FALSE, FALSE, sizeof(guint32));
+    for (guint32 i = 0; i < paths->n_calls; i++)
+        root[i] = BB_CALL_NO_PARENT; // not known yet
+    for (guint32 i = 0; i < paths->n_calls; i++) {
+        guint32 call = i;
+        while (root[call] == BB_CALL_NO_PARENT && paths->parent[call] != BB_CALL_NO_PARENT) {
+            g_array_append_val(walk, call);
+            call = paths->parent[call];
+        }
+        guint32 top = root[call] == BB_CALL_NO_PARENT ? call : root[call];
+        root[call] = top;
+        for (guint k = 0; k < walk->len; k++)
+            root[g_array_index(walk, guint32, k)] = top;
+        g_array_set_size(walk, 0);
+    }
+    return root;
+}
+
+static int by_visit(const void *a, const void *b)
+{
+    const Visit *x = a, *y = b;
+    if (x->node != y->node)
+        return x->node < y->node ? -1 : 1;
+    if (x->root != y->root)
+        return x->root < y->root ? -1 : 1;
+    if (x->at != y->at)
+        return x->at < y->at ? -1 : 1;
+    return (x->call > y->call) - (x->call < y->call);
+}
+
+static guint32 end_of_tree(const Visit *visits, guint32 n, guint32 from)
+{
+    guint32 to = from;
+    while (to < n && visits[to].root == visits[from].root)
+        to++;
+    return to;
+}
+
+// The calls to one node, by tree.
+static bool name_places(const Visit *visits, guint32 n, guint8 *place)
+{
+    guint32 shared = 0;
+    for (guint32 i = 0, j; i < n; i = j) {
+        j = end_of_tree(visits, n, i);
+        shared += j - i > 1 ? j - i : 0;
+    }
+    if (shared < SHARED_LEAST * n)
+        return false;
+    for (guint32 i = 0, j; i < n; i = j) {
+        j = end_of_tree(visits, n, i);
+        for (guint32 k = i; k < j; k++)
+            place[visits[k].call] = (guint8)(j - i == 1 ? 4 : MIN(j - k, 3));
+    }
+    return true;
+}
+
+guint8 *bb_joins_find(const BbPaths *paths)
+{
+    g_autofree guint8 *place = g_new0(guint8, paths->n_calls);
+    g_autofree guint32 *root = find_roots(paths);
+    g_autofree Visit *visits = g_new(Visit, paths->n_calls);
+    guint32 n = 0;
+    bool any = false;
+    for (guint32 i = 0; i < paths->n_calls; i++) {
+        const BbCall *call = &paths->calls[i];
+        if (bb_call_is_returned(call))
+            visits[n++] = (Visit){call->callee, root[i], i, call->replied_ns};
+    }
+    qsort(visits, n, sizeof *visits, by_visit);
+    for (guint32 i = 0, j; i < n; i = j) {
+        for (j = i; j < n && visits[j].node == visits[i].node; j++)
+            ;
+        any |= name_places(visits + i, j - i, place);
+    }
+    return any ? g_steal_pointer(&place) : NULL;
+}

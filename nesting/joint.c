@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: calls. Out: their parents, and how sure each is.
+//
+// Node by node: a model is learned on a sample of the node's calls, from two beginnings, the
+// likelier of which is kept; then all of its calls are assigned under it. Nodes that prove to be
+// joins are done again, with the place of a call in its tree in place of its caller.
+#include "nesting/joint.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "nesting/joins.h"
+#include "nesting/search.h"
+#include "nesting/sites.h"
+
+#define ALL_PARENTS 20000u // of a site that is learned from as a whole
+#define SAMPLE_PARENTS 2000u
+#define STRETCHES 4u   // of time they come from
+#define ITERATIONS 10u // of learning
+#define OBSERVED 8u    // assignments that the last one learns from
+#define COOLING 4u     // sweeps from chance to certainty
+#define SETTLING 8u    // sweeps at most
+#define SHARES 8u      // assignments that confidence is estimated from
+#define HEAT \
+    1.7 // events are less independent than the model has it: measured on traces
+        // with known truth, odds are nearer to 1 by this power
+
+struct BbJoint {
+    BbNestingOptions options;
+    const BbNames *names;
+    BbGapScale *scale;
+};
+
+BbJoint *bb_joint_new(const BbNestingOptions *options, const BbNames *names)
+{
+    BbJoint *joint = g_new0(BbJoint, 1);
+    joint->options = *options;
+    joint->names = names;
+    joint->scale = bb_gap_scale_new();
+    return joint;
+}
+
+void bb_joint_free(BbJoint *joint)
+{
+    if (!joint)
+        return;
+    bb_gap_scale_free(joint->scale);
+    g_free(joint);
+}
+
+// ---- one site ----------------------------------------------------------------------------------
+
+static void settle(BbSearch *search)
+{
+    bb_search_all(search);
+    bb_search_sweep(search, 0);
+    bb_search_doubtful(search);
+    for (guint i = COOLING; i > 0; i--)
+        bb_search_sweep(search, (double)i / (COOLING + 1));
+    for (guint i = 0; i < SETTLING; i++)
+        if (bb_search_sweep(search, 0) < 0.01)
+            break;
+}
+
+static void learn(BbModel *model, const BbSite *site, BbSearch *search, guint samples)
+{
+    bb_search_all(search);
+    bb_search_sweep(search, 1);
+    bb_search_doubtful(search);
+    bb_model_forget(model);
+    for (guint i = 0; i < samples; i++) {
+        bb_search_sweep(search, 1);
+        bb_model_observe(model, site, 1.0 / samples);
+    }
+}
+
+// Exact signatures count little while assignments are still guesses.
+static double trust_after(guint iteration)
+{
+    return iteration < 4 ? -0.2 / (1 << iteration) : 1;
+}
+
+// Learns a model of the site from one beginning, and leaves the site's assignment under it.
+// Returns its log likelihood.
+static double learn_from(BbSite *site, BbModel *model, BbFifo *fifo, const BbOnset *onset,
+                         bool poisson)
+{
+    bb_model_begin(model, site, onset, poisson);
+    g_autoptr(BbSearch) search = bb_search_new(site, model, 2 * (guint64)site->number + poisson);
+    bb_search_begin(search);
+    for (guint i = 0; i < 3; i++)
+        bb_search_sweep(search, i < 2 ? 1 : 0.5);
+    bb_search_sweep(search, 0);
+    bb_model_forget(model);
+    bb_model_observe(model, site, 1);
+    for (guint i = 0;; i++) {
+        bb_model_fit(model, site, trust_after(i));
+        bb_search_refresh(search);
+        if (i >= 2 && fifo)
+            bb_search_order(search, bb_fifo_learn(fifo, model, site) ? fifo : NULL);
+        if (i == ITERATIONS)
+            break;
+        learn(model, site, search, i + 1 == ITERATIONS ? OBSERVED : 1);
+    }
+    settle(search);
+    return bb_search_total(search);
+}
+
+// The likelier model of the two beginnings. The site holds the assignment under it.
+static BbModel *learn_model(const BbJoint *joint, BbSite *site, const BbOnset *onset, double *total)
+{
+    g_autoptr(BbModel) first = bb_model_new(site, joint->scale);
+    g_autoptr(BbModel) second = bb_model_new(site, joint->scale);
+    g_autoptr(BbFifo) fifo = bb_fifo_new(site);
+    *total = learn_from(site, first, fifo, onset, false);
+    g_autofree guint32 *parent = g_memdup2(site->parent, site->n_children * sizeof *parent);
+    double other = learn_from(site, second, fifo, onset, true);
+    if (other > *total) {
+        *total = other;
+        return g_steal_pointer(&second);
+    }
+    bb_site_restore(site, parent);
+    return g_steal_pointer(&first);
+}
+
+// Where the most likely whole has a link that is not likely by itself, it is right about half the
+// time all the same: there are few others to choose from.
+static float confidence_of(double share)
+{
+    return (float)(share < 0.5 ? 0.44 + 0.12 * share : share);
+}
+
+// Says of each child how sure its place in the site's assignment is.
+static void find_shares(BbSite *site, BbSearch *search, const guint32 *parent, float *share)
+{
+    guint32 n;
+    bb_search_all(search);
+    bb_search_sweep(search, 0);
+    for (guint32 x = 0; x < site->n_children; x++)
+        share[x] = (float)(1 / (1 + exp((double)bb_search_nearest(search, x) / HEAT)));
+    bb_search_doubtful(search);
+    const guint32 *doubtful = bb_search_list(search, &n);
+    for (guint32 i = 0; i < n; i++)
+        share[doubtful[i]] = 0;
+    for (guint k = 0; k < SHARES; k++)
+        bb_search_sample(search, HEAT, parent, share);
+    for (guint32 i = 0; i < n; i++)
+        share[doubtful[i]] = confidence_of((double)share[doubtful[i]] / SHARES);
+}
+
+static void publish(BbSite *site, BbSearch *search, BbPaths *paths)
+{
+    g_autofree guint32 *parent = g_memdup2(site->parent, site->n_children * sizeof *parent);
+    g_autofree float *share = g_new(float, site->n_children);
+    find_shares(site, search, parent, share);
+    for (guint32 x = 0; x < site->n_children; x++) {
+        guint32 call = site->children[x].call;
+        paths->confidence[call] = share[x];
+        paths->parent[call] =
+            parent[x] == BB_SITE_NONE ? BB_CALL_NO_PARENT : site->parents[parent[x]].call;
+    }
+}
+
+static guint stretches_of(const BbSite *site)
+{
+    // Where many calls are open at once, few of them are cut by the ends of one long stretch.
+    return site->first[site->n_children] > 4 * (gsize)site->n_children ? 1 : STRETCHES;
+}
+
+// Learns a site and writes the parents of its children. Returns the log likelihood of the sample.
+static double solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPaths *paths)
+{
+    double total;
+    bool all = site->n_parents <= ALL_PARENTS;
+    g_autoptr(BbSite) part = all ? NULL : bb_site_sample(site, SAMPLE_PARENTS, stretches_of(site));
+    g_autoptr(BbModel) model = learn_model(joint, all ? site : part, onset, &total);
+    g_autoptr(BbFifo) fifo = bb_fifo_new(site);
+    g_autoptr(BbSearch) search = bb_search_new(site, model, site->number);
+    if (!all) {
+        bb_search_begin(search);
+        learn(model, site, search, 1);
+        bb_model_fit(model, site, 1);
+        bb_search_refresh(search);
+    }
+    if (fifo && !bb_fifo_learn(fifo, model, site))
+        g_clear_pointer(&fifo, bb_fifo_free);
+    bb_search_order(search, fifo);
+    if (!all)
+        settle(search);
+    publish(site, search, paths);
+    return total;
+}
+
+// ---- all sites ---------------------------------------------------------------------------------
+
+typedef struct {
+    const BbJoint *joint;
+    BbPaths *paths;
+    BbSites *sites;
+    GMutex mutex; // of sites and of facts
+    guint64 children, candidates;
+} Work;
+
+// Each site is solved by one thread, and writes to calls that no other writes to.
+static gpointer work(gpointer data)
+{
+    Work *work = data;
+    for (;;) {
+        g_autoptr(BbOnset) onset = NULL;
+        g_mutex_lock(&work->mutex);
+        g_autoptr(BbSite) site =
+            bb_sites_next(work->sites, &onset, &work->children, &work->candidates);
+        g_mutex_unlock(&work->mutex);
+        if (!site)
+            return NULL;
+        solve(work->joint, site, onset, work->paths);
+    }
+}
+
+static void solve_all(const BbJoint *joint, BbSites *sites, BbPaths *paths, guint64 *children,
+                      guint64 *candidates)
+{
+    Work shared = {.joint = joint, .paths = paths, .sites = sites};
+    guint n = joint->options.threads > 0 ? joint->options.threads : g_get_num_processors();
+    g_mutex_init(&shared.mutex);
+    g_autofree GThread **threads = g_new(GThread *, n);
+    for (guint i = 1; i < n; i++)
+        threads[i] = g_thread_new("nesting", work, &shared);
+    work(&shared);
+    for (guint i = 1; i < n; i++)
+        g_thread_join(threads[i]);
+    g_mutex_clear(&shared.mutex);
+    *children = shared.children;
+    *candidates = shared.candidates;
+}
+
+void bb_joint_run(BbJoint *joint, BbPaths *paths)
+{
+    guint64 children, candidates;
+    g_autoptr(BbSites) sites =
+        bb_sites_new(paths->calls, paths->n_calls, bb_names_count(joint->names),
+                     joint->options.skew_window_ns, joint->options.labels, joint->scale);
+    for (guint32 i = 0; i < paths->n_calls; i++)
+        paths->confidence[i] = 1;
+    bb_sites_rewind(sites, NULL);
+    solve_all(joint, sites, paths, &paths->facts.children, &paths->facts.candidates);
+    g_autofree guint8 *place = bb_joins_find(paths);
+    if (!place)
+        return;
+    bb_sites_rewind(sites, place);
+    solve_all(joint, sites, paths, &children, &candidates);
+}

@@ -1,0 +1,545 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: a site with an assignment. Out: how likely a parent is to have some children.
+#include "nesting/model.h"
+
+#include "nesting/copula.h"
+#include "nesting/onset.h"
+#include "nesting/signatures.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { FROM_START, FROM_LATEST, FROM_EVENT, REFERENCES };
+
+#define ORDERS 3u
+#define COUNT_MAX 8u
+
+// What a gap is measured from: when, and which kind of event (0: the parent's arrival; then
+// returns by type of child, then calls by type of child; last the parent's own return).
+typedef struct {
+    gint64 at;
+    guint what;
+} Event;
+
+typedef struct {
+    guint reference;                 // the model in use
+    double n;                        // samples
+    BbDensity **density[REFERENCES]; // [what], NULL where never seen
+    const BbDensity **used;          // [what], of the model in use
+    float **normal;                  // [what]: quantiles of its bins, NULL where not used
+    float *bias;                     // [what]: log of the event's probability
+    float unseen;                    // the same for events never seen
+} Slot;
+
+struct BbModel {
+    const BbGapScale *scale;
+    guint np, nc, n_what; // types of parents, of children; of events
+    Slot **slots;         // [(p * nc + c) * ORDERS + order], NULL where never seen
+    Slot **ends;          // [p]
+    double *n;            // [p] parents
+    float *count;         // [(p * nc + c) * (COUNT_MAX + 1) + k]: log P(k children of type c)
+    float *nothing;       // [p]: log P(no child of any type)
+    float *lone;          // [c]
+    double *seen;         // [(p * nc + c) * (COUNT_MAX + 1) + k]: parents with k children of type c
+    double *alone;        // [c]: children without parent
+    BbSignatures *signatures;
+    BbCopula **copula; // [p], NULL where gaps are independent
+    BbCopula **made;   // [p], NULL until wanted
+};
+
+BbModel *bb_model_new(const BbSite *site, const BbGapScale *scale)
+{
+    BbModel *model = g_new0(BbModel, 1);
+    model->scale = scale;
+    model->np = site->n_parent_types;
+    model->nc = site->n_child_types;
+    model->n_what = 2 * model->nc + 2;
+    model->slots = g_new0(Slot *, model->np * model->nc * ORDERS);
+    model->ends = g_new0(Slot *, model->np);
+    model->n = g_new0(double, model->np);
+    model->count = g_new0(float, model->np * model->nc * (COUNT_MAX + 1));
+    model->nothing = g_new0(float, model->np);
+    model->lone = g_new0(float, model->nc);
+    model->seen = g_new0(double, model->np * model->nc * (COUNT_MAX + 1));
+    model->alone = g_new0(double, model->nc);
+    model->signatures = bb_signatures_new();
+    bb_signatures_reset(model->signatures, model->np);
+    model->copula = g_new0(BbCopula *, model->np);
+    model->made = g_new0(BbCopula *, model->np);
+    return model;
+}
+
+static void slot_free(Slot *slot, guint n_what)
+{
+    if (!slot)
+        return;
+    for (guint r = 0; r < REFERENCES; r++) {
+        for (guint w = 0; w < n_what; w++)
+            g_free(slot->density[r][w]);
+        g_free(slot->density[r]);
+    }
+    for (guint w = 0; w < n_what; w++)
+        g_free(slot->normal[w]);
+    g_free(slot->normal);
+    g_free(slot->used);
+    g_free(slot->bias);
+    g_free(slot);
+}
+
+void bb_model_free(BbModel *model)
+{
+    if (!model)
+        return;
+    for (guint i = 0; i < model->np * model->nc * ORDERS; i++)
+        slot_free(model->slots[i], model->n_what);
+    for (guint p = 0; p < model->np; p++) {
+        slot_free(model->ends[p], model->n_what);
+        bb_copula_free(model->made[p]);
+    }
+    g_free(model->copula);
+    g_free(model->made);
+    g_free(model->slots);
+    g_free(model->ends);
+    g_free(model->n);
+    g_free(model->count);
+    g_free(model->nothing);
+    g_free(model->lone);
+    g_free(model->seen);
+    g_free(model->alone);
+    bb_signatures_free(model->signatures);
+    g_free(model);
+}
+
+static Slot *slot_at(BbModel *model, Slot **place)
+{
+    if (!*place) {
+        Slot *slot = *place = g_new0(Slot, 1);
+        for (guint r = 0; r < REFERENCES; r++)
+            slot->density[r] = g_new0(BbDensity *, model->n_what);
+        slot->used = g_new0(const BbDensity *, model->n_what);
+        slot->normal = g_new0(float *, model->n_what);
+        slot->bias = g_new0(float, model->n_what);
+    }
+    return *place;
+}
+
+static guint slot_index(const BbModel *model, guint p, guint c, guint order)
+{
+    return (p * model->nc + c) * ORDERS + MIN(order, ORDERS - 1);
+}
+
+// ---- events ------------------------------------------------------------------------------------
+
+// The latest of the parent's arrival and the returns, up to time `at`, of the kids before the n-th.
+// A call made after its parent's return (write-behind) counts from that.
+static inline Event latest_return(const BbModel *model, const BbSite *site,
+                                  const BbSiteParent *parent, const guint32 *kids, guint32 n,
+                                  gint64 at)
+{
+    Event event = {parent->s, 0};
+    for (guint32 j = 0; j < n; j++) {
+        const BbSiteChild *y = &site->children[kids[j]];
+        if (y->e <= at && y->e >= event.at)
+            event = (Event){y->e, 1u + y->type};
+    }
+    if (G_UNLIKELY(at > parent->e) && parent->e >= event.at)
+        event = (Event){parent->e, model->n_what - 1};
+    return event;
+}
+
+static inline Event latest_event(const BbModel *model, const BbSite *site, Event latest,
+                                 const guint32 *kids, guint32 n)
+{
+    if (n == 0)
+        return latest;
+    const BbSiteChild *y = &site->children[kids[n - 1]];
+    return y->s >= latest.at ? (Event){y->s, 1u + model->nc + y->type} : latest;
+}
+
+// ---- scoring -----------------------------------------------------------------------------------
+
+// A gap: where it stands, what it is measured from, and when it ends.
+typedef struct {
+    const Slot *slot; // NULL where never seen
+    guint16 number;   // of the slot among those of its type of parent
+    Event from;
+    gint64 at;
+} Gap;
+
+static inline double gap_log(const BbModel *model, const Gap *gap)
+{
+    guint bin = bb_gap_bin(model->scale, gap->at - gap->from.at);
+    if (!gap->slot)
+        return (double)model->scale->floor_log[bin] - 5;
+    const BbDensity *density = gap->slot->used[gap->from.what];
+    return density ? (double)(density->log[bin] + gap->slot->bias[gap->from.what])
+                   : (double)(model->scale->floor_log[bin] + gap->slot->unseen);
+}
+
+static inline float gap_normal(const BbModel *model, const Gap *gap)
+{
+    const float *normal = gap->slot ? gap->slot->normal[gap->from.what] : NULL;
+    return normal ? normal[bb_gap_bin(model->scale, gap->at - gap->from.at)] : 0;
+}
+
+static inline Gap kid_gap(const BbModel *model, const BbSite *site, const BbSiteParent *parent,
+                          const guint32 *kids, guint32 i, guint order)
+{
+    const BbSiteChild *x = &site->children[kids[i]];
+    guint number = slot_index(model, 0, x->type, order);
+    const Slot *slot = model->slots[slot_index(model, parent->type, x->type, order)];
+    Event from = {parent->s, 0};
+    if (G_UNLIKELY(x->s > parent->e) || (slot && slot->reference != FROM_START))
+        from = latest_return(model, site, parent, kids, i, x->s);
+    if (slot && slot->reference == FROM_EVENT)
+        from = latest_event(model, site, from, kids, i);
+    return (Gap){slot, (guint16)number, from, x->s};
+}
+
+static inline Gap end_gap(const BbModel *model, const BbSite *site, const BbSiteParent *parent,
+                          const guint32 *kids, guint32 n)
+{
+    const Slot *slot = model->ends[parent->type];
+    Event from = {parent->s, n > 0};
+    if (slot && slot->reference == FROM_LATEST)
+        from = latest_return(model, site, parent, kids, n, parent->e);
+    return (Gap){slot, (guint16)(model->nc * ORDERS), from, parent->e};
+}
+
+static double together_log(const BbModel *model, BbCopula *copula, const Gap *gaps, guint n)
+{
+    guint16 slots[BB_COPULA_MOST];
+    float z[BB_COPULA_MOST];
+    if (n > BB_COPULA_MOST)
+        return 0;
+    for (guint i = 0; i < n; i++) {
+        slots[i] = gaps[i].number;
+        z[i] = gap_normal(model, &gaps[i]);
+        for (guint j = 0; j < i; j++)
+            if (slots[j] == slots[i])
+                return 0;
+    }
+    return bb_copula_log(copula, slots, z, n);
+}
+
+double bb_model_parent(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
+                       guint32 n)
+{
+    const BbSiteParent *parent = &site->parents[index];
+    guint8 seen[BB_SITE_TYPES];
+    Gap gaps[BB_MODEL_NEAR + 2];
+    memset(seen, 0, model->nc);
+    const float *count = model->count + parent->type * model->nc * (COUNT_MAX + 1);
+    double apart = (double)model->nothing[parent->type], sum = 0;
+    guint64 signature = bb_signature_start(parent->type);
+    for (guint32 i = 0; i < n; i++) {
+        guint c = site->children[kids[i]].type, k = seen[c]++;
+        const float *of = count + c * (COUNT_MAX + 1);
+        if (k < COUNT_MAX)
+            apart += (double)(of[k + 1] - of[k]);
+        signature = bb_signature_with(signature, c);
+        gaps[i] = kid_gap(model, site, parent, kids, i, k);
+        sum += gap_log(model, &gaps[i]);
+    }
+    gaps[n] = end_gap(model, site, parent, kids, n);
+    sum += gap_log(model, &gaps[n]);
+    if (model->copula[parent->type])
+        sum += together_log(model, model->copula[parent->type], gaps, n + 1);
+    return sum + bb_signatures_log(model->signatures, parent->type, signature, apart);
+}
+
+double bb_model_part(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
+                     guint32 n, bool to_end)
+{
+    const BbSiteParent *parent = &site->parents[index];
+    double sum = 0;
+    for (guint32 i = 0; i < n; i++) {
+        Gap gap = kid_gap(model, site, parent, kids, i, ORDERS - 1);
+        sum += gap_log(model, &gap);
+    }
+    Gap end = end_gap(model, site, parent, kids, n);
+    return to_end ? sum + gap_log(model, &end) : sum;
+}
+
+guint bb_model_slots(const BbSite *site)
+{
+    return site->n_parent_types * (site->n_child_types * ORDERS + 1);
+}
+
+guint bb_model_waits(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
+                     guint32 n, BbWait *out)
+{
+    const BbSiteParent *parent = &site->parents[index];
+    guint32 first = parent->type * (model->nc * ORDERS + 1);
+    guint8 seen[BB_SITE_TYPES];
+    memset(seen, 0, model->nc);
+    for (guint32 i = 0; i <= n; i++) {
+        Gap gap = i < n
+                      ? kid_gap(model, site, parent, kids, i, seen[site->children[kids[i]].type]++)
+                      : end_gap(model, site, parent, kids, n);
+        guint32 slot = first + gap.number;
+        out[i] = (BbWait){gap.from.at, gap.at, slot, gap.from.what, i == 0};
+    }
+    return n + 1;
+}
+
+double bb_model_wait_log(const BbModel *model, const BbWait *wait, gint64 at)
+{
+    guint per_type = model->nc * ORDERS + 1;
+    guint p = wait->slot / per_type, number = wait->slot % per_type;
+    const Slot *slot = number == model->nc * ORDERS ? model->ends[p]
+                                                    : model->slots[p * model->nc * ORDERS + number];
+    return gap_log(model, &(Gap){slot, (guint16)number, {wait->from, wait->event}, at});
+}
+
+double bb_model_lone(const BbModel *model, guint child_type)
+{
+    return (double)model->lone[child_type];
+}
+
+// ---- learning ----------------------------------------------------------------------------------
+
+static void add_sample(BbModel *model, Slot *slot, guint reference, Event from, gint64 at,
+                       double weight)
+{
+    BbDensity **density = &slot->density[reference][from.what];
+    if (!*density)
+        *density = bb_density_new();
+    bb_density_add(*density, bb_gap_bin(model->scale, at - from.at), weight);
+}
+
+static void learn_gaps(BbModel *model, const BbSite *site, guint32 index, double weight)
+{
+    const BbSiteParent *parent = &site->parents[index];
+    const BbKids *kids = &site->kids[index];
+    guint32 seen[BB_SITE_TYPES] = {0};
+    for (guint32 i = 0; i < kids->n; i++) {
+        guint32 from = i > BB_MODEL_NEAR ? i - BB_MODEL_NEAR : 0;
+        const BbSiteChild *x = &site->children[kids->at[i]];
+        Slot *slot = slot_at(
+            model, &model->slots[slot_index(model, parent->type, x->type, seen[x->type]++)]);
+        Event start = {parent->s, 0};
+        Event latest = latest_return(model, site, parent, kids->at + from, i - from, x->s);
+        Event event = latest_event(model, site, latest, kids->at + from, i - from);
+        slot->n += weight;
+        add_sample(model, slot, FROM_START, x->s > parent->e ? latest : start, x->s, weight);
+        add_sample(model, slot, FROM_LATEST, latest, x->s, weight);
+        add_sample(model, slot, FROM_EVENT, event, x->s, weight);
+    }
+    guint32 from = kids->n > BB_MODEL_NEAR ? kids->n - BB_MODEL_NEAR : 0;
+    Slot *end = slot_at(model, &model->ends[parent->type]);
+    end->n += weight;
+    add_sample(model, end, FROM_START, (Event){parent->s, kids->n > 0}, parent->e, weight);
+    add_sample(model, end, FROM_LATEST,
+               latest_return(model, site, parent, kids->at + from, kids->n - from, parent->e),
+               parent->e, weight);
+}
+
+static void forget_gaps(BbModel *model, Slot *slot)
+{
+    if (!slot)
+        return;
+    slot->n = 0;
+    for (guint r = 0; r < REFERENCES; r++)
+        for (guint w = 0; w < model->n_what; w++)
+            if (slot->density[r][w])
+                bb_density_reset(slot->density[r][w]);
+}
+
+// Events that a slot could count from under a model: what its probabilities are spread over.
+static double events_of(const BbModel *model, guint reference, bool is_end)
+{
+    if (reference == FROM_START)
+        return is_end ? 2 : 1;
+    return reference == FROM_LATEST ? 1 + model->nc : 1 + 2 * model->nc;
+}
+
+static void choose_reference(BbModel *model, Slot *slot, bool is_end)
+{
+    double best = -G_MAXDOUBLE, rare = 0.1;
+    for (guint r = 0; r < (is_end ? FROM_EVENT : REFERENCES); r++) {
+        double sum = 0, spread = slot->n + rare * events_of(model, r, is_end);
+        for (guint w = 0; w < model->n_what; w++) {
+            BbDensity *density = slot->density[r][w];
+            if (!density || density->n <= 0)
+                continue;
+            bb_density_fit(density, model->scale);
+            sum += density->loo + density->n * log((density->n + rare) / spread);
+        }
+        if (sum > best) {
+            best = sum;
+            slot->reference = r;
+        }
+    }
+    double spread = slot->n + rare * events_of(model, slot->reference, is_end);
+    slot->unseen = (float)log(rare / spread);
+    for (guint w = 0; w < model->n_what; w++) {
+        BbDensity *density = slot->density[slot->reference][w];
+        slot->used[w] = density && density->n > 0 ? density : NULL;
+        slot->bias[w] = slot->used[w] ? (float)log((density->n + rare) / spread) : slot->unseen;
+    }
+}
+
+static void make_normals(BbModel *model, Slot *slot)
+{
+    for (guint w = 0; slot && w < model->n_what; w++) {
+        if (!slot->used[w])
+            continue;
+        if (!slot->normal[w])
+            slot->normal[w] = g_new(float, BB_GAP_BINS);
+        bb_density_normal(slot->used[w], model->scale, slot->normal[w]);
+    }
+}
+
+static void count_together(BbModel *model, const BbSite *site, guint32 index)
+{
+    const BbSiteParent *parent = &site->parents[index];
+    const BbKids *kids = &site->kids[index];
+    guint16 slots[BB_COPULA_MOST];
+    float z[BB_COPULA_MOST];
+    guint8 seen[BB_SITE_TYPES];
+    if (kids->n == 0 || kids->n >= BB_COPULA_MOST)
+        return;
+    memset(seen, 0, model->nc);
+    for (guint32 i = 0; i <= kids->n; i++) {
+        Gap gap = i < kids->n ? kid_gap(model, site, parent, kids->at, i,
+                                        seen[site->children[kids->at[i]].type]++)
+                              : end_gap(model, site, parent, kids->at, i);
+        slots[i] = gap.number;
+        z[i] = gap_normal(model, &gap);
+    }
+    bb_copula_count(model->made[parent->type], slots, z, kids->n + 1);
+}
+
+static void learn_together(BbModel *model, const BbSite *site)
+{
+    for (guint i = 0; i < model->np * model->nc * ORDERS; i++)
+        make_normals(model, model->slots[i]);
+    for (guint p = 0; p < model->np; p++) {
+        make_normals(model, model->ends[p]);
+        if (!model->made[p])
+            model->made[p] = bb_copula_new(model->nc * ORDERS + 1);
+        bb_copula_reset(model->made[p]);
+    }
+    for (guint32 i = 0; i < site->n_parents; i++)
+        count_together(model, site, i);
+    for (guint p = 0; p < model->np; p++)
+        model->copula[p] = bb_copula_fit(model->made[p]) ? model->made[p] : NULL;
+}
+
+static void count_children(BbModel *model, const BbSite *site, guint32 index, double weight)
+{
+    guint p = site->parents[index].type, nc = model->nc;
+    const BbKids *kids = &site->kids[index];
+    guint32 each[BB_SITE_TYPES] = {0};
+    guint64 signature = bb_signature_start(p);
+    for (guint32 k = 0; k < kids->n; k++) {
+        guint c = site->children[kids->at[k]].type;
+        each[c]++;
+        signature = bb_signature_with(signature, c);
+    }
+    for (guint c = 0; c < nc; c++)
+        model->seen[(p * nc + c) * (COUNT_MAX + 1) + MIN(each[c], COUNT_MAX)] += weight;
+    model->n[p] += weight;
+    bb_signatures_count(model->signatures, p, signature, weight);
+}
+
+static void learn_counts(BbModel *model)
+{
+    for (guint p = 0; p < model->np; p++) {
+        model->nothing[p] = 0;
+        for (guint c = 0; c < model->nc; c++) {
+            float *count = model->count + (p * model->nc + c) * (COUNT_MAX + 1);
+            const double *of = model->seen + (p * model->nc + c) * (COUNT_MAX + 1);
+            for (guint k = 0; k <= COUNT_MAX; k++)
+                count[k] = (float)log((of[k] + ldexp(0.5, -(int)k - 1)) / (model->n[p] + 0.5));
+            model->nothing[p] += count[0];
+        }
+    }
+}
+
+void bb_model_forget(BbModel *model)
+{
+    for (guint i = 0; i < model->np * model->nc * ORDERS; i++)
+        forget_gaps(model, model->slots[i]);
+    for (guint p = 0; p < model->np; p++)
+        forget_gaps(model, model->ends[p]);
+    memset(model->n, 0, model->np * sizeof *model->n);
+    memset(model->seen, 0, model->np * model->nc * (COUNT_MAX + 1) * sizeof *model->seen);
+    memset(model->alone, 0, model->nc * sizeof *model->alone);
+    bb_signatures_reset(model->signatures, model->np);
+}
+
+void bb_model_observe(BbModel *model, const BbSite *site, double weight)
+{
+    for (guint32 i = 0; i < site->n_parents; i++) {
+        learn_gaps(model, site, i, weight);
+        count_children(model, site, i, weight);
+    }
+    for (guint32 x = 0; x < site->n_children; x++)
+        if (site->parent[x] == BB_SITE_NONE)
+            model->alone[site->children[x].type] += weight;
+}
+
+void bb_model_fit(BbModel *model, const BbSite *site, double trust)
+{
+    for (guint i = 0; i < model->np * model->nc * ORDERS; i++)
+        if (model->slots[i])
+            choose_reference(model, model->slots[i], false);
+    for (guint p = 0; p < model->np; p++)
+        if (model->ends[p])
+            choose_reference(model, model->ends[p], true);
+    for (guint c = 0; c < model->nc; c++)
+        model->lone[c] = (float)log((model->alone[c] + 0.5) / site->span);
+    learn_counts(model);
+    bb_signatures_trust(model->signatures, trust);
+    learn_together(model, site);
+}
+
+// ---- the beginning -----------------------------------------------------------------------------
+
+static void use(Slot *slot, guint what, const BbDensity *density)
+{
+    slot->used[what] = density;
+    slot->bias[what] = 0;
+}
+
+// Half the mass on the two whole numbers around the mean, half as by chance; or all by chance.
+static double begin_count(double mean, guint k, bool poisson)
+{
+    double chance = exp(k * log(MAX(mean, 1e-9)) - mean - lgamma(k + 1.0));
+    double low = floor(mean), near = 0;
+    if (k == low)
+        near = 1 - (mean - low);
+    if (k == low + 1)
+        near = mean - low;
+    return MAX(poisson ? chance : 0.5 * near + 0.5 * chance, 1e-6);
+}
+
+void bb_model_begin(BbModel *model, const BbSite *site, const BbOnset *onset, bool poisson)
+{
+    guint np = model->np, nc = model->nc;
+    for (guint p = 0; p < np; p++) {
+        Slot *end = slot_at(model, &model->ends[p]);
+        end->reference = FROM_LATEST;
+        use(end, 0, onset->whole[p]);
+        model->nothing[p] = 0;
+        for (guint c = 0; c < nc; c++) {
+            use(end, 1 + c, onset->end[p * nc + c]);
+            for (guint order = 0; order < ORDERS; order++) {
+                Slot *slot = slot_at(model, &model->slots[slot_index(model, p, c, order)]);
+                slot->reference = FROM_LATEST;
+                use(slot, 0, onset->start[p * nc + c]);
+                for (guint d = 0; d < nc; d++)
+                    use(slot, 1 + d, onset->next[d * nc + c]);
+            }
+            float *count = model->count + (p * nc + c) * (COUNT_MAX + 1);
+            for (guint k = 0; k <= COUNT_MAX; k++)
+                count[k] = (float)log(begin_count(onset->mean[p * nc + c], k, poisson));
+            model->nothing[p] += count[0];
+        }
+    }
+    bb_signatures_reset(model->signatures, model->np);
+    for (guint c = 0; c < model->nc; c++)
+        model->lone[c] = (float)log(0.5 / site->span);
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a node does when it is called, learned from an assignment: which calls it makes, after which
+// event and how long after. It says how likely a parent is to have just these children.
+//
+// A child stands in a slot: (type of parent, type of child, how many of that type came before it,
+// up to 2). Its gap is measured from a reference event, by one of three models, the one that would
+// have foretold the slot's gaps best:
+//   start    from the parent's arrival: parallel calls
+//   latest   from the latest of the arrival and the returns of earlier siblings: calls in sequence
+//   event    likewise, but calls of siblings are events too: bursts
+// The end of a parent is a slot too (models latest and start).
+#pragma once
+
+#include "nesting/density.h"
+#include "nesting/site.h"
+
+#define BB_MODEL_NEAR 32u // children of a parent that are looked at together
+
+typedef struct BbModel BbModel;
+
+BbModel *bb_model_new(const BbSite *site, const BbGapScale *scale);
+void bb_model_free(BbModel *model);
+
+// Learns: forgets, observes the site's assignment (or several, with weights that sum to 1), fits.
+// trust: weight of exact signatures against single counts (signatures.h).
+void bb_model_forget(BbModel *model);
+void bb_model_observe(BbModel *model, const BbSite *site, double weight);
+void bb_model_fit(BbModel *model, const BbSite *site, double trust);
+
+// Before any assignment: onset.h fills the slots and counts.
+typedef struct BbOnset BbOnset;
+void bb_model_begin(BbModel *model, const BbSite *site, const BbOnset *onset, bool poisson);
+
+// log likelihood of a parent with the children kids[0 .. n), in order of time. n is BB_MODEL_NEAR
+// at most.
+double bb_model_parent(const BbModel *model, const BbSite *site, guint32 parent,
+                       const guint32 *kids, guint32 n);
+
+// Part of it that depends on which of the children stand in kids only: for parents with more.
+double bb_model_part(const BbModel *model, const BbSite *site, guint32 parent, const guint32 *kids,
+                     guint32 n, bool to_end);
+
+// What a parent waits for: a gap in a slot.
+typedef struct BbWait {
+    gint64 from, at;
+    guint32 slot, event; // what it counts from; the model's
+    bool first;          // of the parent: what it does after its arrival
+} BbWait;
+
+guint bb_model_slots(const BbSite *site);
+
+// The waits of a parent with the children kids[0 .. n); out has room for n + 1. Returns how many.
+guint bb_model_waits(const BbModel *model, const BbSite *site, guint32 parent, const guint32 *kids,
+                     guint32 n, BbWait *out);
+
+// log density of the wait if it ended at another time.
+double bb_model_wait_log(const BbModel *model, const BbWait *wait, gint64 at);
+
+// log likelihood of a child of a type that has no parent.
+double bb_model_lone(const BbModel *model, guint child_type);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbModel, bb_model_free)

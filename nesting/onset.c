@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: the times of a site's calls. Out: densities of gaps, from the excess of their
+// cross-correlation over what independent events would give.
+#include "nesting/onset.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAIRS_OF_SITE 2000000.0 // lags looked at in all
+#define PAIRS_LEAST 20000.0     // for one pair of kinds of events
+#define SHARPEN 16              // counts weigh more than they are, so that narrow kernels win
+
+// Events of one kind on each node of the site, in order of time.
+typedef struct {
+    gint64 *at;
+    guint32 n;
+} Events;
+
+static int by_time(const void *a, const void *b)
+{
+    gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
+    return (x > y) - (x < y);
+}
+
+// start: of the calls, else their returns. n_types lists.
+static Events *parent_events(const BbSite *site, bool start)
+{
+    Events *events = g_new0(Events, site->n_parent_types);
+    for (guint32 i = 0; i < site->n_parents; i++)
+        events[site->parents[i].type].n++;
+    for (guint t = 0; t < site->n_parent_types; t++) {
+        events[t].at = g_new(gint64, events[t].n);
+        events[t].n = 0;
+    }
+    for (guint32 i = 0; i < site->n_parents; i++) {
+        Events *of = &events[site->parents[i].type];
+        of->at[of->n++] = start ? site->parents[i].s : site->parents[i].e;
+    }
+    for (guint t = 0; t < site->n_parent_types; t++)
+        if (events[t].n > 0)
+            qsort(events[t].at, events[t].n, sizeof(gint64), by_time);
+    return events;
+}
+
+static Events *child_events(const BbSite *site, bool start)
+{
+    Events *events = g_new0(Events, site->n_child_types);
+    for (guint32 i = 0; i < site->n_children; i++)
+        events[site->children[i].type].n++;
+    for (guint t = 0; t < site->n_child_types; t++) {
+        events[t].at = g_new(gint64, events[t].n);
+        events[t].n = 0;
+    }
+    for (guint32 i = 0; i < site->n_children; i++) {
+        Events *of = &events[site->children[i].type];
+        of->at[of->n++] = start ? site->children[i].s : site->children[i].e;
+    }
+    for (guint t = 0; t < site->n_child_types; t++)
+        if (events[t].n > 0)
+            qsort(events[t].at, events[t].n, sizeof(gint64), by_time);
+    return events;
+}
+
+static void events_free(Events *events, guint n)
+{
+    for (guint t = 0; t < n; t++)
+        g_free(events[t].at);
+    g_free(events);
+}
+
+static guint32 first_from(const Events *events, gint64 at)
+{
+    guint32 low = 0, high = events->n;
+    while (low < high) {
+        guint32 middle = low + (high - low) / 2;
+        if (events->at[middle] < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+typedef struct {
+    const BbGapScale *scale;
+    gint64 reach; // the longest lag that counts
+    double pairs; // budget for one pair of kinds
+} Lags;
+
+// Smooths with a Gaussian of 1.2 bins; squares: with the squares of its weights.
+static void blur(const double *in, double *out, bool squares)
+{
+    double weight[9], sum = 0;
+    for (gint d = -4; d <= 4; d++)
+        sum += weight[d + 4] = exp(-0.5 * d * d / 1.44);
+    for (guint d = 0; d < 9; d++) {
+        weight[d] /= sum;
+        if (squares)
+            weight[d] *= weight[d];
+    }
+    for (gint b = 0; b < (gint)BB_GAP_BINS; b++) {
+        out[b] = 0;
+        for (gint d = -4; d <= 4; d++) {
+            gint from = b + d < 0 ? -1 - b - d : b + d;
+            if (from < (gint)BB_GAP_BINS)
+                out[b] += weight[d + 4] * in[from];
+        }
+    }
+}
+
+// Counts lags from x to y by bin, and how many lie where only chance puts them. Returns the share
+// of x that was looked at.
+static double count_lags(const Lags *lags, const Events *x, const Events *y, double *count,
+                         double *chance)
+{
+    memset(count, 0, BB_GAP_BINS * sizeof *count);
+    *chance = 0;
+    if (x->n == 0 || y->n == 0)
+        return 0;
+    double length = (double)MAX(y->at[y->n - 1] - y->at[0], 1);
+    double each = 1 + MIN((double)y->n, 4.0 * (double)lags->reach * y->n / length);
+    guint32 step = (guint32)MAX(1, x->n * each / lags->pairs), used = 0;
+    for (guint32 i = 0; i < x->n; i += step, used++) {
+        gint64 at = x->at[i], to = at + 2 * lags->reach;
+        for (guint32 j = first_from(y, at - 2 * lags->reach); j < y->n && y->at[j] <= to; j++) {
+            gint64 lag = y->at[j] - at;
+            if (lag >= 0 && lag <= lags->reach)
+                count[bb_gap_bin(lags->scale, lag)]++;
+            else if (lag > lags->reach || lag < -lags->reach)
+                ++*chance;
+        }
+    }
+    return (double)used / x->n;
+}
+
+static BbDensity *flat_density(const Lags *lags)
+{
+    BbDensity *density = bb_density_new();
+    float level = (float)-log((double)lags->reach + 1);
+    for (guint b = 0; b < BB_GAP_BINS; b++)
+        density->log[b] = level;
+    return density;
+}
+
+// n: how many of the y could be due to the x.
+static BbDensity *excess_density(const Lags *lags, const Events *x, const Events *y)
+{
+    double count[BB_GAP_BINS], flat[BB_GAP_BINS], seen[BB_GAP_BINS], due[BB_GAP_BINS],
+        spread[BB_GAP_BINS], chance, total = 0;
+    double share = count_lags(lags, x, y, count, &chance);
+    double rate = chance / (2.0 * (double)lags->reach + 1);
+    guint last = bb_gap_bin(lags->scale, lags->reach);
+    for (guint b = 0; b < BB_GAP_BINS; b++)
+        flat[b] = b <= last ? rate * (double)lags->scale->width[b] : 0;
+    blur(count, seen, false);
+    blur(flat, due, false);
+    blur(flat, spread, true);
+    for (guint b = 0; b < BB_GAP_BINS; b++)
+        total += count[b] = MAX(0, seen[b] - due[b] - 2 * sqrt(spread[b] + 0.05));
+    if (share <= 0 || total < 0.01 * share * y->n)
+        return flat_density(lags);
+    BbDensity *density = bb_density_new();
+    for (guint b = 0; b < BB_GAP_BINS; b++)
+        if (count[b] > 0)
+            bb_density_add(density, b, SHARPEN * count[b]);
+    bb_density_fit(density, lags->scale);
+    return density;
+}
+
+static gint64 ninety_ninth(const BbSite *site)
+{
+    g_autofree gint64 *length = g_new(gint64, site->n_parents);
+    for (guint32 i = 0; i < site->n_parents; i++)
+        length[i] = site->parents[i].e - site->parents[i].s;
+    qsort(length, site->n_parents, sizeof *length, by_time);
+    return MAX(1, length[(gsize)(0.99 * (site->n_parents - 1))]);
+}
+
+static BbDensity *durations(const BbSite *site, const BbGapScale *scale, guint type)
+{
+    BbDensity *density = bb_density_new();
+    for (guint32 i = 0; i < site->n_parents; i++) {
+        const BbSiteParent *parent = &site->parents[i];
+        if (parent->type == type)
+            bb_density_add(density, bb_gap_bin(scale, parent->e - parent->s), 1);
+    }
+    bb_density_fit(density, scale);
+    return density;
+}
+
+BbOnset *bb_onset_new(const BbSite *site, const BbGapScale *scale)
+{
+    BbOnset *onset = g_new0(BbOnset, 1);
+    guint np = onset->np = site->n_parent_types, nc = onset->nc = site->n_child_types;
+    Lags lags = {scale, ninety_ninth(site), PAIRS_OF_SITE / ((double)nc * (2 * np + nc))};
+    lags.pairs = MAX(lags.pairs, PAIRS_LEAST);
+    Events *arrivals = parent_events(site, true), *replies = parent_events(site, false);
+    Events *calls = child_events(site, true), *returns = child_events(site, false);
+    onset->start = g_new(BbDensity *, np * nc);
+    onset->end = g_new(BbDensity *, np * nc);
+    onset->next = g_new(BbDensity *, nc * nc);
+    onset->whole = g_new(BbDensity *, np);
+    onset->mean = g_new0(double, site->n_parent_types * site->n_child_types);
+    for (guint p = 0; p < np; p++) {
+        onset->whole[p] = durations(site, scale, p);
+        for (guint c = 0; c < nc; c++) {
+            onset->start[p * nc + c] = excess_density(&lags, &arrivals[p], &calls[c]);
+            onset->end[p * nc + c] = excess_density(&lags, &returns[c], &replies[p]);
+        }
+    }
+    for (guint d = 0; d < nc; d++)
+        for (guint c = 0; c < nc; c++)
+            onset->next[d * nc + c] = excess_density(&lags, &returns[d], &calls[c]);
+    events_free(arrivals, np);
+    events_free(replies, np);
+    events_free(calls, nc);
+    events_free(returns, nc);
+    return onset;
+}
+
+void bb_onset_free(BbOnset *onset)
+{
+    if (!onset)
+        return;
+    for (guint i = 0; i < onset->np * onset->nc; i++) {
+        g_free(onset->start[i]);
+        g_free(onset->end[i]);
+    }
+    for (guint i = 0; i < onset->nc * onset->nc; i++)
+        g_free(onset->next[i]);
+    for (guint i = 0; i < onset->np; i++)
+        g_free(onset->whole[i]);
+    g_free(onset->start);
+    g_free(onset->end);
+    g_free(onset->next);
+    g_free(onset->whole);
+    g_free(onset->mean);
+    g_free(onset);
+}
+
+double bb_onset_log(const BbOnset *onset, const BbGapScale *scale, const BbSiteParent *parent,
+                    const BbSiteChild *child)
+{
+    guint at = parent->type * onset->nc + child->type;
+    return (double)onset->start[at]->log[bb_gap_bin(scale, child->s - parent->s)] +
+           (double)onset->end[at]->log[bb_gap_bin(scale, parent->e - child->e)];
+}

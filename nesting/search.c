@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: a site, a model and a temperature. Out: the site's assignment, changed for the better or by
+// chance.
+#include "nesting/search.h"
+
+#include "data/random.h"
+
+#include <math.h>
+#include <string.h>
+
+#define TRIED 12u   // candidates looked at by a random change
+#define DOUBT 10.0f // a child whose best change is worse than that is certain
+#define NO_TARGET (BB_SITE_NONE - 1)
+
+// A list of children that a parent would have.
+typedef struct {
+    guint32 at[BB_MODEL_NEAR + 2];
+    guint32 n;
+} Trial;
+
+typedef enum { STAY, LEAVE, MOVE, SWAP, TAIL } Way;
+
+// A change: child x goes to parent `to`; swap: against y; tail: against all of to's children from
+// place y on.
+typedef struct {
+    Way way;
+    guint32 to, y;
+    double delta;
+} Change;
+
+// What a look at a child gathers.
+typedef struct {
+    Change best;
+    double temperature;
+    double weight;  // of all changes, staying included
+    double nearest; // log likelihood ratio of the best change looked at
+    guint32 target; // the share of changes that lead to this parent is asked for
+    double share;
+} Look;
+
+struct BbSearch {
+    BbSite *site;
+    const BbModel *model;
+    BbRandom random;
+    double *score; // of parents; NAN where not known
+    BbFifo *fifo;  // NULL where order plays no part
+    guint32 *list; // children that are looked at
+    guint32 n_list;
+    float *nearest; // of children: how near the best change came when they were looked at last
+};
+
+BbSearch *bb_search_new(BbSite *site, const BbModel *model, guint64 seed)
+{
+    BbSearch *search = g_new0(BbSearch, 1);
+    search->site = site;
+    search->model = model;
+    search->random = bb_random_start(seed);
+    search->score = g_new(double, site->n_parents);
+    search->list = g_new(guint32, site->n_children);
+    search->nearest = g_new(float, site->n_children);
+    bb_search_all(search);
+    bb_search_refresh(search);
+    return search;
+}
+
+void bb_search_free(BbSearch *search)
+{
+    if (!search)
+        return;
+    g_free(search->score);
+    g_free(search->list);
+    g_free(search->nearest);
+    g_free(search);
+}
+
+void bb_search_refresh(BbSearch *search)
+{
+    for (guint32 p = 0; p < search->site->n_parents; p++)
+        search->score[p] = (double)NAN;
+}
+
+// ---- lists -------------------------------------------------------------------------------------
+
+static bool is_big(const BbSearch *search, guint32 p)
+{
+    return search->site->kids[p].n >= BB_MODEL_NEAR;
+}
+
+static double score_of(BbSearch *search, guint32 p)
+{
+    const BbKids *kids = &search->site->kids[p];
+    if (isnan(search->score[p]))
+        search->score[p] = bb_model_parent(search->model, search->site, p, kids->at, kids->n);
+    return search->score[p];
+}
+
+static double score_trial(const BbSearch *search, guint32 p, const Trial *trial)
+{
+    return bb_model_parent(search->model, search->site, p, trial->at, trial->n);
+}
+
+static void without(const BbKids *kids, guint32 x, Trial *trial)
+{
+    trial->n = 0;
+    for (guint32 k = 0; k < kids->n; k++)
+        if (kids->at[k] != x)
+            trial->at[trial->n++] = kids->at[k];
+}
+
+static void with(const BbKids *kids, guint32 x, Trial *trial)
+{
+    guint32 k = 0, n = 0;
+    for (; k < kids->n && kids->at[k] < x; k++)
+        trial->at[n++] = kids->at[k];
+    trial->at[n++] = x;
+    for (; k < kids->n; k++)
+        trial->at[n++] = kids->at[k];
+    trial->n = n;
+}
+
+static void insert(Trial *trial, guint32 x)
+{
+    guint32 k = trial->n++;
+    for (; k > 0 && trial->at[k - 1] > x; k--)
+        trial->at[k] = trial->at[k - 1];
+    trial->at[k] = x;
+}
+
+// ---- order -------------------------------------------------------------------------------------
+
+static guint waits_of(const BbSearch *search, guint32 p, const Trial *trial, BbWait *waits)
+{
+    guint n = bb_model_waits(search->model, search->site, p, trial->at, trial->n, waits);
+    return bb_fifo_keep(search->fifo, waits, n);
+}
+
+// What parents p and q (BB_SITE_NONE: p alone) would pay for the order of things.
+static double order_of(const BbSearch *search, guint32 p, const Trial *a, guint32 q, const Trial *b)
+{
+    BbWait of_p[BB_MODEL_NEAR + 2], of_q[BB_MODEL_NEAR + 2];
+    guint n_p = waits_of(search, p, a, of_p), n_q;
+    double sum = bb_fifo_log(search->fifo, p, of_p, n_p, q);
+    if (q == BB_SITE_NONE)
+        return sum;
+    n_q = waits_of(search, q, b, of_q);
+    return sum + bb_fifo_log(search->fifo, q, of_q, n_q, p) +
+           bb_fifo_between(search->fifo, search->site, p, of_p, n_p, q, of_q, n_q);
+}
+
+static Trial current(const BbSearch *search, guint32 p)
+{
+    Trial trial;
+    const BbKids *kids = &search->site->kids[p];
+    trial.n = MIN(kids->n, BB_MODEL_NEAR);
+    if (trial.n > 0)
+        memcpy(trial.at, kids->at, trial.n * sizeof *kids->at);
+    return trial;
+}
+
+// By how much order likes two parents with a and b more than as they are.
+static double order_gain(const BbSearch *search, guint32 p, const Trial *a, guint32 q,
+                         const Trial *b)
+{
+    if (!search->fifo)
+        return 0;
+    Trial of_p = current(search, p), of_q;
+    if (q != BB_SITE_NONE)
+        of_q = current(search, q);
+    return order_of(search, p, a, q, b) - order_of(search, p, &of_p, q, &of_q);
+}
+
+static void know_order(BbSearch *search, guint32 p)
+{
+    BbWait waits[BB_MODEL_NEAR + 2];
+    if (!search->fifo || p == BB_SITE_NONE)
+        return;
+    Trial trial = current(search, p);
+    bb_fifo_know(search->fifo, p, waits,
+                 is_big(search, p) ? 0 : waits_of(search, p, &trial, waits));
+}
+
+void bb_search_order(BbSearch *search, BbFifo *fifo)
+{
+    search->fifo = fifo;
+}
+
+// ---- parents with many children ----------------------------------------------------------------
+
+// By how much a parent with many children likes x: its neighbours in time with it and without.
+static double gain_of_big(const BbSearch *search, guint32 p, guint32 x)
+{
+    const BbKids *kids = &search->site->kids[p];
+    guint32 low = 0, high = kids->n, half = BB_MODEL_NEAR / 2 - 1;
+    while (low < high) {
+        guint32 middle = low + (high - low) / 2;
+        if (kids->at[middle] < x)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    guint32 from = low > half ? low - half : 0, to = MIN(kids->n, low + half + 1);
+    Trial in = {.n = 0}, out = {.n = 0};
+    for (guint32 k = from; k < to; k++) {
+        in.at[in.n++] = kids->at[k];
+        if (kids->at[k] != x)
+            out.at[out.n++] = kids->at[k];
+    }
+    if (in.n == out.n)
+        insert(&in, x);
+    bool to_end = to == kids->n;
+    return bb_model_part(search->model, search->site, p, in.at, in.n, to_end) -
+           bb_model_part(search->model, search->site, p, out.at, out.n, to_end);
+}
+
+// ---- changes -----------------------------------------------------------------------------------
+
+static void consider(BbSearch *search, Look *look, Change change)
+{
+    look->nearest = MAX(look->nearest, change.delta);
+    if (look->temperature <= 0) {
+        if (change.delta > look->best.delta)
+            look->best = change;
+        return;
+    }
+    double weight = exp(MIN(change.delta / look->temperature, 600));
+    look->weight += weight;
+    if ((change.way == LEAVE ? BB_SITE_NONE : change.to) == look->target)
+        look->share += weight;
+    if (weight > 0 && bb_random_unit(&search->random) * look->weight < weight)
+        look->best = change;
+}
+
+// to's children take the place of from's from x on, and the other way round; to's begin at place y.
+static bool exchange_tails(const BbSearch *search, guint32 x, guint32 to, guint32 y, Trial *a,
+                           Trial *b)
+{
+    const BbSite *site = search->site;
+    guint32 from = site->parent[x];
+    const BbKids *of = &site->kids[from], *others = &site->kids[to];
+    guint32 at = 0;
+    a->n = b->n = 0;
+    while (of->at[at] != x)
+        a->at[a->n++] = of->at[at++];
+    for (guint32 k = 0; k < y; k++)
+        b->at[b->n++] = others->at[k];
+    if (of->n - at + y > BB_MODEL_NEAR || at + others->n - y > BB_MODEL_NEAR)
+        return false;
+    for (guint32 k = at; k < of->n; k++) {
+        if (!bb_site_may(site, of->at[k], to))
+            return false;
+        insert(b, of->at[k]);
+    }
+    for (guint32 k = y; k < others->n; k++) {
+        if (!bb_site_may(site, others->at[k], from))
+            return false;
+        insert(a, others->at[k]);
+    }
+    return true;
+}
+
+static void consider_tails(BbSearch *search, Look *look, guint32 x, guint32 to, double before)
+{
+    const BbSite *site = search->site;
+    guint32 from = site->parent[x];
+    const BbKids *of = &site->kids[from], *others = &site->kids[to];
+    guint32 y = 0, rest = 0;
+    while (y < others->n && others->at[y] < x)
+        y++;
+    while (of->at[of->n - 1 - rest] != x)
+        rest++;
+    guint tries = y > 0 ? 2 : 1;
+    for (guint t = 0; t < tries; t++, y--) {
+        guint tail = others->n - y;
+        if (rest == 0 && (tail == 0 || (tail == 1 && site->children[others->at[y]].type ==
+                                                         site->children[x].type)))
+            continue; // a move, or a swap
+        Trial a, b;
+        if (!exchange_tails(search, x, to, y, &a, &b))
+            continue;
+        double delta = score_trial(search, from, &a) + score_trial(search, to, &b) - before +
+                       order_gain(search, from, &a, to, &b);
+        consider(search, look, (Change){TAIL, to, y, delta});
+    }
+}
+
+static void consider_swaps(BbSearch *search, Look *look, guint32 x, guint32 to, const Trial *rest,
+                           double before)
+{
+    const BbSite *site = search->site;
+    guint32 from = site->parent[x];
+    const BbKids *others = &site->kids[to];
+    for (guint32 k = 0; k < others->n; k++) {
+        guint32 y = others->at[k];
+        if (site->children[y].type != site->children[x].type || !bb_site_may(site, y, from))
+            continue;
+        Trial a = *rest, b;
+        insert(&a, y);
+        without(others, y, &b);
+        insert(&b, x);
+        double delta = score_trial(search, from, &a) + score_trial(search, to, &b) - before +
+                       order_gain(search, from, &a, to, &b);
+        consider(search, look, (Change){SWAP, to, y, delta});
+    }
+}
+
+static void consider_candidate(BbSearch *search, Look *look, guint32 x, guint32 to,
+                               const Trial *rest, double loss)
+{
+    guint32 from = search->site->parent[x];
+    bool big = is_big(search, to);
+    double gain;
+    if (big) {
+        gain = gain_of_big(search, to, x);
+    } else {
+        Trial more;
+        with(&search->site->kids[to], x, &more);
+        gain = score_trial(search, to, &more) - score_of(search, to);
+        if (from == BB_SITE_NONE)
+            gain += order_gain(search, to, &more, BB_SITE_NONE, NULL);
+        else if (!is_big(search, from))
+            gain += order_gain(search, to, &more, from, rest);
+    }
+    consider(search, look, (Change){MOVE, to, 0, loss + gain});
+    if (from == BB_SITE_NONE || big || is_big(search, from))
+        return;
+    double before = score_of(search, from) + score_of(search, to);
+    consider_swaps(search, look, x, to, rest, before);
+    consider_tails(search, look, x, to, before);
+}
+
+// Candidates of x in list; some by chance where there are too many for a random change.
+static guint32 candidates_of(BbSearch *search, const Look *look, guint32 x, guint32 *list)
+{
+    const BbSite *site = search->site;
+    guint32 n = site->first[x + 1] - site->first[x];
+    memcpy(list, site->list + site->first[x], n * sizeof *list);
+    if (look->temperature <= 0 || look->target != NO_TARGET || n <= TRIED)
+        return n;
+    for (guint32 i = 0; i < TRIED; i++) {
+        guint32 j = i + (guint32)bb_random_below(&search->random, n - i), other = list[j];
+        list[j] = list[i];
+        list[i] = other;
+    }
+    return TRIED;
+}
+
+static void look_at(BbSearch *search, Look *look, guint32 x)
+{
+    const BbSite *site = search->site;
+    guint32 from = site->parent[x], list[BB_SITE_CANDIDATES];
+    double lone = bb_model_lone(search->model, site->children[x].type), loss = -lone;
+    Trial rest;
+    rest.n = 0;
+    if (from != BB_SITE_NONE) {
+        if (is_big(search, from)) {
+            loss = -gain_of_big(search, from, x);
+        } else {
+            without(&site->kids[from], x, &rest);
+            loss = score_trial(search, from, &rest) - score_of(search, from);
+        }
+        double order =
+            is_big(search, from) ? 0 : order_gain(search, from, &rest, BB_SITE_NONE, NULL);
+        consider(search, look, (Change){LEAVE, BB_SITE_NONE, 0, loss + lone + order});
+    }
+    guint32 n = candidates_of(search, look, x, list);
+    for (guint32 i = 0; i < n; i++)
+        if (list[i] != from)
+            consider_candidate(search, look, x, list[i], &rest, loss);
+}
+
+static void put(BbSearch *search, guint32 parent, const Trial *trial)
+{
+    bb_site_put(search->site, parent, trial->at, trial->n);
+    search->score[parent] = (double)NAN;
+    know_order(search, parent);
+}
+
+static void carry_out(BbSearch *search, guint32 x, const Change *change)
+{
+    BbSite *site = search->site;
+    guint32 from = site->parent[x];
+    Trial a, b;
+    if (change->way == STAY)
+        return;
+    if (from != BB_SITE_NONE)
+        search->score[from] = (double)NAN;
+    if (change->way == LEAVE || change->way == MOVE) {
+        if (from != BB_SITE_NONE)
+            bb_site_take(site, x);
+        know_order(search, from);
+        if (change->way == LEAVE)
+            return;
+        bb_site_give(site, x, change->to);
+        search->score[change->to] = (double)NAN;
+        know_order(search, change->to);
+        return;
+    }
+    if (change->way == SWAP) {
+        without(&site->kids[from], x, &a);
+        insert(&a, change->y);
+        without(&site->kids[change->to], change->y, &b);
+        insert(&b, x);
+    } else if (!exchange_tails(search, x, change->to, change->y, &a, &b)) {
+        return;
+    }
+    put(search, from, &a);
+    put(search, change->to, &b);
+}
+
+static Look look_start(double temperature)
+{
+    return (Look){.temperature = temperature,
+                  .weight = 1,
+                  .nearest = -G_MAXDOUBLE,
+                  .target = NO_TARGET,
+                  .best = {.way = STAY, .delta = temperature <= 0 ? 1e-9 : 0}};
+}
+
+void bb_search_all(BbSearch *search)
+{
+    const BbSite *site = search->site;
+    search->n_list = 0;
+    for (guint32 x = 0; x < site->n_children; x++) {
+        search->nearest[x] = -G_MAXFLOAT;
+        if (site->first[x] < site->first[x + 1])
+            search->list[search->n_list++] = x;
+    }
+}
+
+void bb_search_doubtful(BbSearch *search)
+{
+    guint32 n = 0;
+    for (guint32 i = 0; i < search->n_list; i++)
+        if (search->nearest[search->list[i]] > -DOUBT)
+            search->list[n++] = search->list[i];
+    search->n_list = n;
+}
+
+void bb_search_begin(BbSearch *search)
+{
+    BbSite *site = search->site;
+    bb_site_clear(site);
+    bb_search_refresh(search);
+    for (guint32 i = 0; i < search->n_list; i++) {
+        Look look = look_start(0);
+        look.best.delta = 0;
+        look_at(search, &look, search->list[i]);
+        carry_out(search, search->list[i], &look.best);
+    }
+}
+
+double bb_search_sweep(BbSearch *search, double temperature)
+{
+    double grown = 0;
+    for (guint32 i = 0; i < search->n_list; i++) {
+        guint32 x = search->list[i];
+        Look look = look_start(temperature);
+        look_at(search, &look, x);
+        search->nearest[x] = (float)look.nearest;
+        if (look.best.way == STAY)
+            continue;
+        grown += look.best.delta;
+        search->nearest[x] = 0;
+        carry_out(search, x, &look.best);
+    }
+    return grown;
+}
+
+void bb_search_sample(BbSearch *search, double temperature, const guint32 *final, float *share)
+{
+    for (guint32 i = 0; i < search->n_list; i++) {
+        guint32 x = search->list[i];
+        Look look = look_start(temperature);
+        look.target = final[x];
+        look.share = search->site->parent[x] == final[x] ? 1 : 0;
+        look_at(search, &look, x);
+        share[x] += (float)(look.share / look.weight);
+        carry_out(search, x, &look.best);
+    }
+}
+
+const guint32 *bb_search_list(const BbSearch *search, guint32 *count)
+{
+    *count = search->n_list;
+    return search->list;
+}
+
+float bb_search_nearest(const BbSearch *search, guint32 x)
+{
+    return search->nearest[x];
+}
+
+double bb_search_total(const BbSearch *search)
+{
+    const BbSite *site = search->site;
+    double total = 0;
+    for (guint32 p = 0; p < site->n_parents; p++) {
+        const BbKids *kids = &site->kids[p];
+        if (kids->n <= BB_MODEL_NEAR)
+            total += bb_model_parent(search->model, site, p, kids->at, kids->n);
+        for (guint32 k = 0; kids->n > BB_MODEL_NEAR && k < kids->n; k += BB_MODEL_NEAR)
+            total += bb_model_part(search->model, site, p, kids->at + k,
+                                   MIN(BB_MODEL_NEAR, kids->n - k), k + BB_MODEL_NEAR >= kids->n);
+    }
+    for (guint32 p = 0; search->fifo && p < site->n_parents; p++) {
+        Trial trial = current(search, p);
+        BbWait waits[BB_MODEL_NEAR + 2];
+        if (!is_big(search, p))
+            total += 0.5 * bb_fifo_log(search->fifo, p, waits, waits_of(search, p, &trial, waits),
+                                       BB_SITE_NONE);
+    }
+    for (guint32 x = 0; x < site->n_children; x++)
+        if (site->parent[x] == BB_SITE_NONE)
+            total += bb_model_lone(search->model, site->children[x].type);
+    return total;
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// One node's part of the question "who caused whom": the calls it got (parents), the calls it made
+// (children), which parents each child may have, and the assignment that a search works on.
+//
+// Times are quanta of the trace's stamps since its first one, on the node's own clock.
+#pragma once
+
+#include "nesting/gap.h"
+
+#include <stdbool.h>
+
+#define BB_SITE_NONE G_MAXUINT32
+#define BB_SITE_TYPES 64u // kinds of parents, and of children; rarer ones share the last number
+#define BB_SITE_CANDIDATES 24u // of one child
+
+typedef struct BbSiteParent {
+    gint64 s, e;  // arrival of the call, departure of the return
+    guint32 call; // index into the calls
+    guint16 type; // caller and operation
+    guint16 node; // of a group of replicas: only calls of one node can be parent and child
+} BbSiteParent;
+
+typedef struct BbSiteChild {
+    gint64 s, e; // departure of the call, arrival of the return
+    guint32 call;
+    guint16 type; // callee and operation
+    guint16 node;
+} BbSiteChild;
+
+// The children of one parent, in order of (s, index).
+typedef struct BbKids {
+    guint32 *at;
+    guint32 n, room;
+} BbKids;
+
+typedef struct BbSite {
+    BbSiteParent *parents; // in order of s
+    BbSiteChild *children; // in order of s
+    guint32 n_parents, n_children;
+    guint n_parent_types, n_child_types;
+    guint32 *first; // candidates of child x: list[first[x] .. first[x + 1]), ascending
+    guint32 *list;
+    double span;    // of the trace, in quanta
+    guint32 number; // among the sites of a trace: fixes the random choices made for it
+
+    // The assignment.
+    guint32 *parent; // of children; BB_SITE_NONE
+    BbKids *kids;    // of parents
+} BbSite;
+
+BbSite *bb_site_new(guint32 n_parents, guint32 n_children);
+void bb_site_free(BbSite *site);
+
+// A site with some stretches of this one's parents, n_parents in all, and the children that have
+// candidates among them: enough to learn from. Without assignment.
+BbSite *bb_site_sample(const BbSite *site, guint32 n_parents, guint n_stretches);
+
+// Takes all children off their parents.
+void bb_site_clear(BbSite *site);
+
+// Gives child x, which has none, to a parent; takes it off its parent.
+void bb_site_give(BbSite *site, guint32 x, guint32 parent);
+void bb_site_take(BbSite *site, guint32 x);
+
+// Makes kids[0 .. n), in order, the children of a parent. The caller sees to it that each child
+// has one parent in the end.
+void bb_site_put(BbSite *site, guint32 parent, const guint32 *kids, guint32 n);
+
+// Copies an assignment (of n_children).
+void bb_site_restore(BbSite *site, const guint32 *parent);
+
+static inline bool bb_site_may(const BbSite *site, guint32 x, guint32 parent)
+{
+    for (guint32 i = site->first[x]; i < site->first[x + 1]; i++)
+        if (site->list[i] == parent)
+            return true;
+    return false;
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbSite, bb_site_free)

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes the sites of a trace, one after the other: for each node its calls, their kinds, and the
+// candidate parents of each child.
+#pragma once
+
+#include "nesting/candidates.h"
+#include "nesting/onset.h"
+#include "nesting/site.h"
+
+typedef struct BbSites BbSites;
+
+// Everything is lent. labels: operations tell calls apart.
+BbSites *bb_sites_new(const BbCall *calls, guint32 n_calls, guint32 n_names, gint64 skew_window_ns,
+                      bool labels, const BbGapScale *scale);
+void bb_sites_free(BbSites *sites);
+
+// Back to before the first site. place: of each call, 0 or what tells it from others of its node,
+// whoever made them (joins.h); NULL: calls are told apart by caller. With places only sites that
+// have some come.
+void bb_sites_rewind(BbSites *sites, const guint8 *place);
+
+// The next site with what is known of it before any assignment, NULL after the last. Both are the
+// caller's. Adds to the numbers of children with candidates, and of candidates.
+BbSite *bb_sites_next(BbSites *sites, BbOnset **onset, guint64 *children, guint64 *candidates);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbSites, bb_sites_free)

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// A trace of any length in bounded memory: the messages go through windows of time, each of which
+// is inferred by itself, with what earlier windows have learned.
+//
+// Window k looks at the messages of [start + k step, start + k step + length). It publishes the
+// path instances whose root begins in its first `step`; they and their calls are gone then. What
+// is left goes on to the next window: paths that began in the overlap, and calls still open. So a
+// path is cut only where it lasts longer than the overlap, and every call is published once.
+#pragma once
+
+#include "nesting/nesting.h"
+
+typedef struct BbWindowOptions {
+    gint64 length_ns; // 0: windows of BB_WINDOW_MESSAGES messages
+    gint64 step_ns;   // 0: three quarters of the length
+    guint64 messages; // calls and returns of a window without length; 0: BB_WINDOW_MESSAGES
+    bool whole;       // one window, however long the trace
+} BbWindowOptions;
+
+// Messages of a window that nobody gave a length: the bound on memory (some 150 bytes each).
+#define BB_WINDOW_MESSAGES 4000000u
+
+typedef struct BbWindows BbWindows;
+
+// names is lent and must outlive the value.
+BbWindows *bb_windows_new(const BbNames *names, const BbNestingOptions *nesting,
+                          const BbWindowOptions *options);
+void bb_windows_free(BbWindows *windows);
+
+// Takes a message; nothing of it is kept by reference. Returns false, and takes nothing, when a
+// window is due: call bb_windows_next, then push it again. Within a window messages may come in any
+// order; one that is older than what was published already is used as if it came now, and counted.
+bool bb_windows_push(BbWindows *windows, const BbMessage *message);
+
+// The trace has ended: what is left is due.
+void bb_windows_end(BbWindows *windows);
+
+// The paths of the window that is due; NULL when none is, and after the last. The caller frees.
+BbPaths *bb_windows_next(BbWindows *windows);
+
+guint64 bb_windows_late(const BbWindows *windows); // messages that came after their window
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbWindows, bb_windows_free)

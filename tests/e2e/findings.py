@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""bbpaths blame and tail on whole traces with planted causes: they name them.
+
+  findings.py BBTRACE BBPATHS SAMPLES"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BBTRACE, BBPATHS, SAMPLES = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+
+
+def run(*words):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+    assert done.returncode == 0, (words, done.stderr)
+    return done.stdout
+
+
+class SlowAuth(unittest.TestCase):
+    """The sample whose auth answers 50 ms later when app2 asks (data/samples/README.md)."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.trace = pathlib.Path(cls.folder.name) / "shop.bbt"
+        run(BBTRACE, "capture", "-q", "-r", SAMPLES / "shop-slowauth.pcap.xz", "--names", SAMPLES / "shop.hosts",
+            "-w", cls.trace)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def blame(self, *options):
+        return json.loads(run(BBPATHS, "blame", "-q", "-f", "json", *options, self.trace))
+
+    def test_blame_names_auth_when_app2_calls(self):
+        found = self.blame()
+        self.assertEqual(found["nodes"][0]["node"], "auth")
+        worst = found["contexts"][0]
+        self.assertEqual((worst["node"], worst["callers"]), ("auth", ["client", "lb", "app2"]))
+        self.assertGreater(worst["share"], 0.85)
+        self.assertGreater(worst["self_s"]["p50"], 0.050)
+        hint = found["depends_on_caller"][0]
+        self.assertEqual((hint["node"], hint["slow_callers"], hint["fast_callers"]), ("auth", ["app2"], ["app1"]))
+        self.assertAlmostEqual(hint["slow_self_s"] - hint["fast_self_s"], 0.050, delta=0.002)
+
+    def test_blame_charges_each_nanosecond_once(self):
+        for options in ((), ("--latency", "last-byte"), ("--no-labels",), ("--through", "auth")):
+            found = self.blame(*options)
+            for table in ("nodes", "contexts"):
+                charged = sum(round(1e9 * row[key]) for row in found[table]
+                              for key in ("critical_total_s", "wire_total_s"))
+                self.assertEqual(charged, round(1e9 * found["latency_total_s"]), (options, table))
+
+    def test_blame_says_so(self):
+        text = run(BBPATHS, "blame", "-q", "--top", "3", self.trace)
+        self.assertRegex(text, r"auth GET is \d+ times slower when called from app2 \(50\.\d ms, \d+ calls\) than "
+                               r"from app1 \(\d+ us, \d+ calls\): ")
+        self.assertRegex(text, r"(?m)^ .* auth GET  <-  client -> lb -> app2$")
+        self.assertIn("--top all", text)
+        self.assertNotIn("--top all", run(BBPATHS, "blame", "-q", "--top", "all", self.trace))
+
+    def test_tail_names_it_too(self):
+        found = json.loads(run(BBPATHS, "tail", "-q", "-f", "json", self.trace))
+        item = next(g for g in found["compared"] if (g["client"], g["op"]) == ("client", "GET /item/*"))
+        cause = item["causes"][0]
+        self.assertEqual((cause["what"], cause["node"], cause["callers"]), ("extra_call", "app2", ["client", "lb"]))
+        self.assertEqual((cause["mostly"]["what"], cause["mostly"]["node"]), ("own_work", "auth"))
+        self.assertGreater(cause["share"], 0.9)
+
+    def test_same_bytes_every_time(self):
+        for command in ("blame", "tail"):
+            for form in ("text", "json"):
+                words = (BBPATHS, command, "-q", "--format", form, self.trace)
+                self.assertEqual(run(*words), run(*words))
+
+
+class CacheMiss(unittest.TestCase):
+    """2,000 requests, one at a time; every hundredth misses the cache and asks db, which fails each second
+    time."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.trace = pathlib.Path(cls.folder.name) / "cache.txt"
+        lines = ["# bbtrace text 1"]
+        for number in range(2000):
+            steps = [(0, "CALL_SENT client front f"), (300, "CALL_SENT front cache c", "op=GET"),
+                     (500 + number % 7, "RET_SENT cache front c")]
+            if number % 100 == 99:
+                status = "status=error" if number % 200 == 199 else "status=ok"
+                steps += [(800, "CALL_SENT front db d", "op=SELECT"), (30800, "RET_SENT db front d", status),
+                          (31000, "RET_SENT front client f")]
+            else:
+                steps.append((900 + number % 11, "RET_SENT front client f"))
+            for after_us, what, *more in steps:
+                time_us = number * 50000 + after_us
+                lines.append(" ".join([f"{time_us // 10**6}.{time_us % 10**6:06}", f"{what}{number}", *more]))
+        cls.trace.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_tail_names_the_call(self):
+        found = json.loads(run(BBPATHS, "tail", "-q", "-f", "json", self.trace))
+        self.assertEqual(len(found["compared"]), 1)
+        group = found["compared"][0]
+        self.assertEqual((group["requests"], group["slow"]), (2000, 20))
+        cause = group["causes"][0]
+        self.assertEqual((cause["what"], cause["node"], cause["op"]), ("extra_call", "db", "SELECT"))
+        self.assertEqual(cause["present"], {"slow": 1, "others": 0})
+        # What makes less than a hundredth is not told.
+        self.assertAlmostEqual(sum(c["excess_s"] for c in group["causes"]),
+                               group["mean_latency_s"]["slow"] - group["mean_latency_s"]["others"], delta=1e-3)
+        self.assertEqual([e["node"] for e in group["errors"]], ["db"])
+        self.assertEqual(group["errors"][0]["present"], {"slow": 0.5, "others": 0})
+        self.assertEqual({s["instance"] % 100 for s in group["slowest"]}, {0})
+        self.assertEqual(group["patterns"], [{"pattern": group["patterns"][0]["pattern"],
+                                              "present": {"slow": 1, "others": 0}}])
+        pattern = json.loads(run(BBPATHS, "-q", "-f", "json", self.trace))["patterns"][group["patterns"][0]["pattern"] - 1]
+        self.assertEqual([c["node"] for c in pattern["root"]["calls"][0]["calls"]], ["cache", "db"])
+
+    def test_quantile(self):
+        found = json.loads(run(BBPATHS, "tail", "-q", "-f", "json", "--quantile", "0.9", self.trace))
+        group = found["compared"][0]
+        self.assertEqual(group["slow"], 200)
+        self.assertAlmostEqual(group["causes"][0]["present"]["slow"], 0.1)
+
+
+class Refusals(unittest.TestCase):
+    def test_wrong_usage(self):
+        for words, said in ((("blame",), "which trace?"), (("tail", "a", "b"), "one trace at a time"),
+                            (("blame", "-f", "svg", "a"), "--format takes: text, json"),
+                            (("tail", "-f", "svg", "a"), "--format takes: text, json"),
+                            (("blame", "--top", "0", "a"), "--top takes a number or 'all', not '0'"),
+                            (("tail", "--top", "x", "a"), "--top takes a number or 'all', not 'x'"),
+                            (("tail", "--quantile", "1", "a"), "--quantile goes from 0.5 to below 1"),
+                            (("tail", "--quantile", "0.4", "a"), "--quantile goes from 0.5 to below 1")):
+            done = subprocess.run([BBPATHS, *words], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(said, done.stderr)
+
+    def test_no_such_trace(self):
+        for command in ("blame", "tail"):
+            done = subprocess.run([BBPATHS, command, "/nowhere/at/all"], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn("/nowhere/at/all", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]])

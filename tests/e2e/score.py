@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""bbpaths score as a user calls it, on traces made here and, where they are, on recorded ones.
+
+  score.py BBPATHS TRACES"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BBPATHS, TRACES = sys.argv[1:3]
+
+# Requests entirely right by the paper's choice, percent: what an independent implementation reached.
+RECORDED = {"hotel_load50": 76.2, "hotel_load100": 50.8, "media_load125": 26.0, "nodejs_load50": 84.6}
+
+
+def call(start, end, caller, callee, number, *truth):
+    """The lines of a call and its return, times in seconds."""
+    keys = " ".join(truth)
+    lines = [(start, f"{start:.6f} CALL_SENT {caller} {callee} {number} {keys}")]
+    return lines + ([(end, f"{end:.6f} RET_SENT {callee} {caller} {number} {keys}")] if end else [])
+
+
+def trace(*calls):
+    lines = sorted(line for lines in calls for line in lines)
+    return "\n".join(["# bbtrace text 1"] + [text for _, text in lines]) + "\n"
+
+
+def request(start, number):
+    """a -> b -> (c, d), with its truth."""
+    path = f"path=p{number}"
+    return (call(start, start + 0.1, "a", "b", 3 * number, path, "parent=-"),
+            call(start + 0.01, start + 0.02, "b", "c", 3 * number + 1, path, f"parent={3 * number}"),
+            call(start + 0.03, start + 0.05, "b", "d", 3 * number + 2, path, f"parent={3 * number}"))
+
+
+SERIAL = trace(*[c for i in range(20) for c in request(100.0 + i, i)])
+
+
+class Score(unittest.TestCase):
+    def run_score(self, data, *options, status=0):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "t.txt")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(data)
+            return self.run_file(path, *options, status=status)
+
+    def run_file(self, path, *options, status=0):
+        done = subprocess.run([BBPATHS, "score", "-q", *options, path], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, check=False, timeout=120)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stdout, done.stderr
+
+    def score(self, data, *options):
+        return json.loads(self.run_score(data, "--format=json", *options)[0])
+
+    def test_serial_requests_are_all_right(self):
+        for assign in ([], ["--assign=paper"], ["--no-labels"]):
+            score = self.score(SERIAL, *assign)
+            self.assertEqual(score["bbpaths_score"], 1)
+            self.assertEqual(score["calls"], 60)
+            self.assertEqual(score["links"]["all"], {"right": 60, "of": 60, "share": 1})
+            self.assertEqual(score["requests"], {"right": 20, "of": 20, "share": 1})
+            self.assertEqual(score["by_pattern"]["instances"],
+                             {"found": 20, "false_positives": 0, "true": 20, "false_negatives": 0})
+            self.assertEqual(score["patterns"][0]["pattern"], "a -> b (c, d)")
+            self.assertEqual(score["omitted"]["top"], [{"n": 1, "by_count": [0, 0, 0], "by_latency": [0, 0, 0]}])
+
+    def test_windows_are_scored_as_one(self):
+        whole = self.score(SERIAL, "--assign=paper", "--window=whole")
+        self.assertEqual(self.score(SERIAL, "--assign=paper", "--window=4s"), whole)
+
+    def test_the_paper_states_no_confidence(self):
+        score = self.score(SERIAL, "--assign=paper")
+        self.assertEqual(score["link_confidence"]["stated"], 0)
+        self.assertEqual(score["link_confidence"]["not_stated"], 60)
+        self.assertIsNone(score["link_confidence"]["calibration_error"])
+        self.assertIsNone(score["wrong_instances"]["stated"])
+        self.assertIn("Confidence: not stated\n", self.run_score(SERIAL, "--assign=paper")[0])
+
+    def test_a_wrong_truth_is_a_wrong_link(self):
+        wrong = SERIAL.replace("b d 5 path=p1 parent=3", "b d 5 path=p0 parent=0")
+        self.assertNotEqual(wrong, SERIAL)
+        score = self.score(wrong)
+        self.assertEqual(score["links"]["children"]["right"], 39)
+        self.assertEqual(score["requests"]["right"], 18)
+        self.assertEqual(score["edges"][0], {"from": "b", "to": "d", "links": {"right": 19, "of": 20, "share": 0.95}})
+
+    def test_a_lost_parent(self):
+        data = trace(call(1.0, None, "a", "b", 1, "path=x", "parent=-"),
+                     call(1.1, 1.2, "b", "c", 2, "path=x", "parent=1"))
+        score = self.score(data)
+        self.assertEqual(score["left_out"], {"unreturned": 1, "without_truth": 0, "circular_truth": 0})
+        self.assertEqual(score["links"]["parent_lost"], {"right": 1, "of": 1, "share": 1})
+
+    def test_partial_truth(self):
+        data = trace(*request(1.0, 0), call(5.0, 5.1, "a", "b", 9))
+        self.assertEqual(self.score(data)["left_out"]["without_truth"], 1)
+        self.assertIn("left out: 1 call without ground truth", self.run_score(data)[0])
+
+    def test_no_truth_is_an_error_with_a_remedy(self):
+        data = trace(call(1.0, 1.1, "a", "b", 1), call(1.02, 1.05, "b", "c", 2))
+        out, err = self.run_score(data, status=1)
+        self.assertEqual(out, "")
+        self.assertRegex(err, r"t\.txt: no ground truth .*none of its 2 calls says by parent=.*bbtrace generate")
+
+    def test_no_messages_are_no_failure(self):
+        score = self.score("# bbtrace text 1\n")
+        self.assertEqual(score["calls"], 0)
+        self.assertIsNone(score["links"]["all"]["share"])
+        self.assertIn("0 calls scored\n", self.run_score("# bbtrace text 1\n")[0])
+
+    def test_wrong_usage(self):
+        for options in (["--format=svg"], ["--root=a"], ["--slower-than=1s"], ["again"]):
+            _, err = self.run_score(SERIAL, *options, status=2)
+            self.assertIn("--help", err)
+        done = subprocess.run([BBPATHS, "score"], stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+
+    def test_a_missing_file(self):
+        _, err = self.run_file("/nowhere/at/all", status=1)
+        self.assertIn("/nowhere/at/all", err)
+
+    def test_the_same_bytes(self):
+        for option in ("text", "json"):
+            self.assertEqual(self.run_score(SERIAL, "-f", option), self.run_score(SERIAL, "-f", option))
+
+    @unittest.skipUnless(os.path.isdir(TRACES), f"no folder {TRACES}")
+    def test_recorded_traces(self):
+        for name, right in RECORDED.items():
+            out, _ = self.run_file(f"{TRACES}/{name}.txt.gz", "--assign=paper", "--format=json")
+            self.assertAlmostEqual(100 * json.loads(out)["requests"]["share"], right, delta=0.06)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]])

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Choosing path instances: each condition, all at once, several windows, and hints on names that
+// do not occur.
+#include "data/selection.h"
+
+#include "tests/unit/test.h"
+
+#define MS G_GINT64_CONSTANT(1000000)
+
+// Calls of one instance in a row: each but the first is made by the one before.
+typedef struct {
+    const char *caller, *callee, *op, *status;
+    gint64 call_ns, return_ns, end_ns; // 0: none
+} Row;
+
+#define CHAIN_MAX 4
+
+static const Row chains[][CHAIN_MAX] = {
+    {{"client", "web", "GET /", "200", 10 * MS, 20 * MS, 0},
+     {"web", "auth", "check", "200", 12 * MS, 15 * MS, 0}},
+    {{"client", "web", "GET /cart", "500", 20 * MS, 60 * MS, 90 * MS},
+     {"web", "db", "SELECT carts", "42P01", 30 * MS, 40 * MS, 0}},
+    {{"cron", "db", "", "", 30 * MS, 31 * MS, 0}},
+    {{"client", "web", "GET /", "", 40 * MS, 0, 0}, // never returned
+     {"web", "auth", "check", "200", 41 * MS, 42 * MS, 0}},
+    {{"client", "web", "GET /", "200", 50 * MS, 90 * MS, 0}},
+};
+
+static void add_call(BbPaths *paths, BbNames *names, const Row *row)
+{
+    gint64 return_ns = row->return_ns ? row->return_ns : BB_TIME_NONE;
+    paths->order[paths->n_calls] = paths->n_calls;
+    paths->calls[paths->n_calls++] = (BbCall){
+        .call_ns = row->call_ns,
+        .arrived_ns = row->call_ns,
+        .replied_ns = return_ns,
+        .return_ns = return_ns,
+        .return_end_ns = row->end_ns ? row->end_ns : BB_TIME_NONE,
+        .caller = bb_names_intern(names, row->caller),
+        .callee = bb_names_intern(names, row->callee),
+        .op = bb_names_intern(names, row->op),
+        .status = bb_names_intern(names, row->status),
+    };
+}
+
+static BbPaths *make_paths(BbNames *names)
+{
+    BbPaths *paths = bb_paths_new();
+    paths->calls = g_new0(BbCall, G_N_ELEMENTS(chains) * CHAIN_MAX);
+    paths->order = g_new0(guint32, G_N_ELEMENTS(chains) * CHAIN_MAX);
+    paths->instances = g_new0(BbInstance, G_N_ELEMENTS(chains));
+    for (guint i = 0; i < G_N_ELEMENTS(chains); i++) {
+        BbInstance *instance = &paths->instances[paths->n_instances];
+        *instance = (BbInstance){.first = paths->n_calls, .place = paths->n_instances++};
+        for (guint k = 0; k < CHAIN_MAX && chains[i][k].caller; k++)
+            add_call(paths, names, &chains[i][k]);
+        instance->count = paths->n_calls - instance->first;
+    }
+    return paths;
+}
+
+// The numbers of the instances that options choose, as "1 3 4".
+static void expect(BbSelectionOptions options, const char *numbers)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = make_paths(names);
+    g_autoptr(BbSelection) selection = bb_selection_new(&options, names);
+    guint32 all = paths->n_instances;
+    guint32 left_out = bb_selection_apply(selection, paths);
+    ck_assert_uint_eq(left_out, all - paths->n_instances);
+    g_autoptr(GString) found = g_string_new(NULL);
+    for (guint32 i = 0; i < paths->n_instances; i++)
+        g_string_append_printf(found, "%s%" G_GUINT64_FORMAT, i ? " " : "",
+                               bb_instance_number(paths, &paths->instances[i]));
+    ck_assert_str_eq(found->str, numbers);
+}
+
+#define BETWEEN(from, to, ...) ((BbSelectionOptions){.from_ns = from, .to_ns = to, __VA_ARGS__})
+#define WITH(...) BETWEEN(BB_TIME_NONE, BB_TIME_NONE, __VA_ARGS__)
+
+START_TEST(all_without_conditions)
+{
+    ck_assert(!bb_selection_chooses(&BB_SELECTION_ALL));
+    ck_assert(!bb_selection_chooses(&WITH(.last_byte = true)));
+    expect(BB_SELECTION_ALL, "1 2 3 4 5");
+}
+END_TEST
+
+START_TEST(root_at_either_end_of_its_call)
+{
+    ck_assert(bb_selection_chooses(&WITH(.root = "web")));
+    expect(WITH(.root = "web"), "1 2 4 5");
+    expect(WITH(.root = "client"), "1 2 4 5");
+    expect(WITH(.root = "cron"), "3");
+    expect(WITH(.root = "db"), "3");
+    expect(WITH(.root = "auth"), "");
+}
+END_TEST
+
+START_TEST(through_any_call)
+{
+    ck_assert(bb_selection_chooses(&WITH(.through = "web")));
+    expect(WITH(.through = "db"), "2 3");
+    expect(WITH(.through = "auth"), "1 4");
+    expect(WITH(.through = "client"), "1 2 4 5");
+}
+END_TEST
+
+START_TEST(unknown_names_match_nothing)
+{
+    expect(WITH(.root = "nobody"), "");
+    expect(WITH(.through = "nobody"), "");
+    expect(WITH(.through = "GET /"), ""); // a name, but of no node
+    expect(WITH(.root = ""), "");
+    expect(WITH(.op = "DELETE *"), "");
+}
+END_TEST
+
+START_TEST(op_is_a_pattern)
+{
+    ck_assert(bb_selection_chooses(&WITH(.op = "*")));
+    expect(WITH(.op = "GET /"), "1 4 5");
+    expect(WITH(.op = "GET /*"), "1 2 4 5");
+    expect(WITH(.op = "?heck"), "1 4");
+    expect(WITH(.op = "*"), "1 2 4 5"); // a call without label has no operation to match
+    expect(WITH(.op = "get /"), "");
+}
+END_TEST
+
+START_TEST(slower_than_root)
+{
+    ck_assert(bb_selection_chooses(&WITH(.slower_ns = 1)));
+    expect(WITH(.slower_ns = 1 * MS), "1 2 5"); // 3 lasts 1 ms, no longer; 4 has no end
+    expect(WITH(.slower_ns = 40 * MS), "");
+    expect(WITH(.slower_ns = 40 * MS, .last_byte = true), "2");
+}
+END_TEST
+
+START_TEST(errors_in_any_call)
+{
+    ck_assert(bb_selection_chooses(&WITH(.errors = true)));
+    expect(WITH(.errors = true), "2");
+}
+END_TEST
+
+START_TEST(time_of_root)
+{
+    ck_assert(bb_selection_chooses(&BETWEEN(0, BB_TIME_NONE, .root = NULL)));
+    ck_assert(bb_selection_chooses(&BETWEEN(BB_TIME_NONE, 0, .root = NULL)));
+    expect(BETWEEN(30 * MS, BB_TIME_NONE, .root = NULL), "3 4 5");
+    expect(BETWEEN(BB_TIME_NONE, 30 * MS, .root = NULL), "1 2");
+    expect(BETWEEN(20 * MS, 41 * MS, .root = NULL), "2 3 4");
+}
+END_TEST
+
+START_TEST(all_conditions_at_once)
+{
+    expect(BETWEEN(20 * MS, BB_TIME_NONE, .root = "web", .through = "auth", .op = "GET*"), "4");
+    expect(WITH(.root = "web", .through = "auth", .errors = true), "");
+    expect(WITH(.through = "db", .errors = true, .slower_ns = MS), "2");
+}
+END_TEST
+
+// Names of a later window are not known when the first is chosen from.
+START_TEST(names_of_later_windows)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    BbSelectionOptions options = WITH(.through = "late", .op = "late *");
+    g_autoptr(BbSelection) selection = bb_selection_new(&options, names);
+    g_autoptr(BbPaths) first = make_paths(names);
+    ck_assert_uint_eq(bb_selection_apply(selection, first), G_N_ELEMENTS(chains));
+    g_autofree char *before = bb_selection_hint(selection);
+    ck_assert_ptr_nonnull(before);
+    g_autoptr(BbPaths) second = make_paths(names);
+    second->instances_before = 5;
+    second->calls[0].callee = bb_names_intern(names, "late");
+    second->calls[0].op = bb_names_intern(names, "late op");
+    ck_assert_uint_eq(bb_selection_apply(selection, second), G_N_ELEMENTS(chains) - 1);
+    ck_assert_uint_eq(bb_instance_number(second, &second->instances[0]), 6);
+    g_autofree char *after = bb_selection_hint(selection);
+    ck_assert_ptr_null(after);
+}
+END_TEST
+
+static void expect_hint(BbSelectionOptions options, const char *expected)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = make_paths(names);
+    g_autoptr(BbSelection) selection = bb_selection_new(&options, names);
+    (void)bb_selection_apply(selection, paths);
+    g_autofree char *hint = bb_selection_hint(selection);
+    ck_assert_pstr_eq(hint, expected);
+}
+
+START_TEST(hints)
+{
+    expect_hint(WITH(.root = "web", .through = "auth", .op = "check"), NULL);
+    expect_hint(WITH(.errors = true), NULL);
+    expect_hint(WITH(.root = "wbe"), "no call enters or leaves a node 'wbe'"); // two of three
+    expect_hint(WITH(.root = "wb"), "no call enters or leaves a node 'wb'; near that: db, web");
+    expect_hint(WITH(.through = "Auth"), "no call enters or leaves a node 'Auth'; near that: auth");
+    expect_hint(WITH(.through = "c"),
+                "no call enters or leaves a node 'c'; near that: client, cron");
+    expect_hint(WITH(.through = "che ck\n"), "no call enters or leaves a node 'che ck%0A'");
+    expect_hint(WITH(.op = "DELETE*"),
+                "no operation matches 'DELETE*'; * stands for any text, ? for any letter");
+}
+END_TEST
+
+START_TEST(hint_without_labels)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = make_paths(names);
+    for (guint32 i = 0; i < paths->n_calls; i++)
+        paths->calls[i].op = BB_NAME_NONE;
+    BbSelectionOptions options = WITH(.op = "*");
+    g_autoptr(BbSelection) selection = bb_selection_new(&options, names);
+    ck_assert_uint_eq(bb_selection_apply(selection, paths), G_N_ELEMENTS(chains));
+    g_autofree char *hint = bb_selection_hint(selection);
+    ck_assert_pstr_eq(hint, "the trace has no operation labels");
+}
+END_TEST
+
+TEST_MAIN("selection", all_without_conditions, root_at_either_end_of_its_call, through_any_call,
+          unknown_names_match_nothing, op_is_a_pattern, slower_than_root, errors_in_any_call,
+          time_of_root, all_conditions_at_once, names_of_later_windows, hints, hint_without_labels)

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Path instances as JSON Lines, one instance a line (bbpaths(1), --instances). The rank of a
+// pattern is known when all windows have been counted, so instances are put aside until then: some
+// 50 bytes a call, in memory at first, then in a temporary file.
+#pragma once
+
+#include "data/path.h"
+#include "viz/view.h"
+
+typedef struct BbInstances BbInstances;
+
+// names is lent.
+BbInstances *bb_instances_new(const BbNames *names);
+void bb_instances_free(BbInstances *instances);
+
+// Takes the instances of a window, once the census has counted them. Fails (G_FILE_ERROR) when
+// there is no room for a temporary file.
+bool bb_instances_add(BbInstances *instances, const BbPaths *paths, GError **error);
+
+// Writes the instances of the selected patterns in the order in which they came; "pattern" is the
+// rank that bb_view_write gives with the same options. BB_TOP_OF_FORMAT is all. Instances without
+// pattern (the root never returned, or the pattern was forgotten) have "pattern": null, and are
+// left out as soon as options choose. Memory: viz/call_ids.h. After it, only free.
+bool bb_instances_write(BbInstances *instances, const BbPatterns *patterns,
+                        const BbViewOptions *options, FILE *out, GError **error);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbInstances, bb_instances_free)

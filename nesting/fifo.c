@@ -12,7 +12,7 @@
 
 #define TOGETHER_MOST 8.0 // mean number of parents open with one: more, and order is left alone
 #define PAIRS_LEAST 10u
-#define PAIRS_MOST 20000u // in one line
+#define PAIRS_MOST 4000u  // in one line
 #define GAIN_OF_PAIR 0.01 // log likelihood that order must explain, for each pair
 #define BETA_LEAST 0.3
 #define BETA_MOST 8.0
@@ -170,37 +170,45 @@ static double log_sigmoid(double x)
     return x > 0 ? -log1p(exp(-x)) : x - log1p(exp(x));
 }
 
-// Log likelihood of the meetings and of one imagined one of each outcome; *slope: its derivative.
-static double likelihood(const GArray *meetings, double beta, double *slope)
+// Log likelihood of the meetings and of one imagined one of each outcome.
+static double likelihood(const GArray *meetings, double beta)
 {
     double sum = log_sigmoid(beta) + log_sigmoid(-beta);
-    *slope = 1 - 2 / (1 + exp(-beta));
     for (guint i = 0; i < meetings->len; i++) {
         const Meeting *meeting = &g_array_index(meetings, Meeting, i);
-        double x = (double)meeting->u + beta, p = 1 / (1 + exp(-x));
+        double x = (double)meeting->u + beta;
         sum += log_sigmoid(meeting->in_order ? x : -x);
-        *slope += (meeting->in_order ? 1 : 0) - p;
     }
     return sum;
+}
+
+// Its derivative.
+static double slope_at(const GArray *meetings, double beta)
+{
+    double slope = 1 - 2 / (1 + exp(-beta));
+    for (guint i = 0; i < meetings->len; i++) {
+        const Meeting *meeting = &g_array_index(meetings, Meeting, i);
+        slope += (meeting->in_order ? 1 : 0) - 1 / (1 + exp(-(double)meeting->u - beta));
+    }
+    return slope;
 }
 
 // Returns by how much beta makes the meetings likelier; 0 where order plays no part.
 static double fit_beta(const GArray *meetings, float *beta)
 {
-    double low = -BETA_MOST, high = BETA_MOST, slope;
+    double low = -BETA_MOST, high = BETA_MOST;
     *beta = 0;
     if (meetings->len < PAIRS_LEAST)
         return 0;
-    for (guint i = 0; i < 24; i++) {
+    for (guint i = 0; i < 14; i++) {
         double middle = (low + high) / 2;
-        likelihood(meetings, middle, &slope);
-        if (slope > 0)
+        if (slope_at(meetings, middle) > 0)
             low = middle;
         else
             high = middle;
     }
     double best = (low + high) / 2;
-    double gain = likelihood(meetings, best, &slope) - likelihood(meetings, 0, &slope);
+    double gain = likelihood(meetings, best) - likelihood(meetings, 0);
     if (fabs(best) < BETA_LEAST || gain <= 3 + GAIN_OF_PAIR * meetings->len)
         return 0;
     *beta = (float)best;

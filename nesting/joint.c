@@ -13,14 +13,17 @@
 #include "nesting/search.h"
 #include "nesting/sites.h"
 
-#define ALL_PARENTS 20000u // of a site that is learned from as a whole
-#define SAMPLE_PARENTS 2000u
-#define STRETCHES 4u   // of time they come from
-#define ITERATIONS 10u // of learning
-#define OBSERVED 8u    // assignments that the last one learns from
-#define COOLING 4u     // sweeps from chance to certainty
-#define SETTLING 8u    // sweeps at most
-#define SHARES 8u      // assignments that confidence is estimated from
+#define ALL_PARENTS 6000u     // of a site that is learned from as a whole
+#define SAMPLE_PARENTS 1500u  // that a model of a greater one is learned from
+#define ROUNDS_PARENTS 40000u // that models are refined with, over all rounds
+#define STRETCHES 4u          // of time they come from
+#define ITERATIONS 10u        // of learning
+#define OBSERVED 8u           // assignments that the last one learns from
+#define COOLING 4u            // sweeps from chance to certainty
+#define SETTLING 8u           // sweeps at most
+#define CROWDED 8.0           // candidates of a child
+#define SETTLED 0.001         // gain of a sweep, for each child in doubt, that is not worth another
+#define SHARES 8u             // assignments that confidence is estimated from
 #define HEAT \
     1.7 // events are less independent than the model has it: measured on traces
         // with known truth, odds are nearer to 1 by this power
@@ -50,15 +53,29 @@ void bb_joint_free(BbJoint *joint)
 
 // ---- one site ----------------------------------------------------------------------------------
 
+static double candidates_of(const BbSite *site)
+{
+    return (double)site->first[site->n_children] / MAX(site->n_children, 1);
+}
+
+// Where so many calls are open at once single links are a guess; what can be known are counts, and
+// they take less work.
+static bool is_crowded(const BbSite *site)
+{
+    return candidates_of(site) > CROWDED;
+}
+
 static void settle(BbSearch *search)
 {
     bb_search_all(search);
     bb_search_sweep(search, 0);
     bb_search_doubtful(search);
+    guint32 n;
+    bb_search_list(search, &n);
     for (guint i = COOLING; i > 0; i--)
         bb_search_sweep(search, (double)i / (COOLING + 1));
     for (guint i = 0; i < SETTLING; i++)
-        if (bb_search_sweep(search, 0) < 0.01)
+        if (bb_search_sweep(search, 0) < SETTLED * n)
             break;
 }
 
@@ -83,10 +100,10 @@ static double trust_after(guint iteration)
 // Learns a model of the site from one beginning, and leaves the site's assignment under it.
 // Returns its log likelihood.
 static double learn_from(BbSite *site, BbModel *model, BbFifo *fifo, const BbOnset *onset,
-                         bool poisson)
+                         guint beginning)
 {
-    bb_model_begin(model, site, onset, poisson);
-    g_autoptr(BbSearch) search = bb_search_new(site, model, 2 * (guint64)site->number + poisson);
+    bb_model_begin(model, site, onset, beginning == 1);
+    g_autoptr(BbSearch) search = bb_search_new(site, model, 8 * (guint64)site->number + beginning);
     bb_search_begin(search);
     for (guint i = 0; i < 3; i++)
         bb_search_sweep(search, i < 2 ? 1 : 0.5);
@@ -106,21 +123,26 @@ static double learn_from(BbSite *site, BbModel *model, BbFifo *fifo, const BbOns
     return bb_search_total(search);
 }
 
-// The likelier model of the two beginnings. The site holds the assignment under it.
-static BbModel *learn_model(const BbJoint *joint, BbSite *site, const BbOnset *onset, double *total)
+// The likeliest model of some beginnings. The site holds the assignment under it.
+static BbModel *learn_model(const BbJoint *joint, BbSite *site, const BbOnset *onset,
+                            guint beginnings)
 {
-    g_autoptr(BbModel) first = bb_model_new(site, joint->scale);
-    g_autoptr(BbModel) second = bb_model_new(site, joint->scale);
+    g_autoptr(BbModel) best = NULL;
     g_autoptr(BbFifo) fifo = bb_fifo_new(site);
-    *total = learn_from(site, first, fifo, onset, false);
-    g_autofree guint32 *parent = g_memdup2(site->parent, site->n_children * sizeof *parent);
-    double other = learn_from(site, second, fifo, onset, true);
-    if (other > *total) {
-        *total = other;
-        return g_steal_pointer(&second);
+    g_autofree guint32 *parent = g_new(guint32, site->n_children);
+    double best_total = 0;
+    for (guint i = 0; i < beginnings; i++) {
+        g_autoptr(BbModel) model = bb_model_new(site, joint->scale);
+        double total = learn_from(site, model, fifo, onset, i);
+        if (best && total <= best_total)
+            continue;
+        g_clear_pointer(&best, bb_model_free);
+        best = g_steal_pointer(&model);
+        best_total = total;
+        memcpy(parent, site->parent, site->n_children * sizeof *parent);
     }
     bb_site_restore(site, parent);
-    return g_steal_pointer(&first);
+    return g_steal_pointer(&best);
 }
 
 // Where the most likely whole has a link that is not likely by itself, it is right about half the
@@ -142,10 +164,11 @@ static void find_shares(BbSite *site, BbSearch *search, const guint32 *parent, f
     const guint32 *doubtful = bb_search_list(search, &n);
     for (guint32 i = 0; i < n; i++)
         share[doubtful[i]] = 0;
-    for (guint k = 0; k < SHARES; k++)
+    guint samples = is_crowded(site) ? SHARES / 2 : SHARES;
+    for (guint k = 0; k < samples; k++)
         bb_search_sample(search, HEAT, parent, share);
     for (guint32 i = 0; i < n; i++)
-        share[doubtful[i]] = confidence_of((double)share[doubtful[i]] / SHARES);
+        share[doubtful[i]] = confidence_of((double)share[doubtful[i]] / samples);
 }
 
 static void publish(BbSite *site, BbSearch *search, BbPaths *paths)
@@ -164,23 +187,28 @@ static void publish(BbSite *site, BbSearch *search, BbPaths *paths)
 static guint stretches_of(const BbSite *site)
 {
     // Where many calls are open at once, few of them are cut by the ends of one long stretch.
-    return site->first[site->n_children] > 4 * (gsize)site->n_children ? 1 : STRETCHES;
+    return candidates_of(site) > 4 ? 1 : STRETCHES;
 }
 
-// Learns a site and writes the parents of its children. Returns the log likelihood of the sample.
-static double solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPaths *paths)
+// Learns a site and writes the parents of its children.
+static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPaths *paths)
 {
-    double total;
     bool all = site->n_parents <= ALL_PARENTS;
+    guint beginnings = is_crowded(site) ? 1 : all ? 3 : 2;
     g_autoptr(BbSite) part = all ? NULL : bb_site_sample(site, SAMPLE_PARENTS, stretches_of(site));
-    g_autoptr(BbModel) model = learn_model(joint, all ? site : part, onset, &total);
+    g_autoptr(BbModel) model = learn_model(joint, all ? site : part, onset, beginnings);
     g_autoptr(BbFifo) fifo = bb_fifo_new(site);
     g_autoptr(BbSearch) search = bb_search_new(site, model, site->number);
     if (!all) {
         bb_search_begin(search);
-        learn(model, site, search, 1);
-        bb_model_fit(model, site, 1);
-        bb_search_refresh(search);
+        guint rounds = is_crowded(site) ? 2 : CLAMP(ROUNDS_PARENTS / site->n_parents, 2, 6);
+        for (guint i = 1; i <= rounds; i++) {
+            learn(model, site, search, i < rounds ? 1 : OBSERVED / 2);
+            bb_model_fit(model, site, 1);
+            bb_search_refresh(search);
+            if (fifo)
+                bb_search_order(search, bb_fifo_learn(fifo, model, site) ? fifo : NULL);
+        }
     }
     if (fifo && !bb_fifo_learn(fifo, model, site))
         g_clear_pointer(&fifo, bb_fifo_free);
@@ -188,7 +216,6 @@ static double solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, Bb
     if (!all)
         settle(search);
     publish(site, search, paths);
-    return total;
 }
 
 // ---- all sites ---------------------------------------------------------------------------------

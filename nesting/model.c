@@ -39,6 +39,7 @@ struct BbModel {
     double *n;            // [p] parents
     float *count;         // [(p * nc + c) * (COUNT_MAX + 1) + k]: log P(k children of type c)
     float *nothing;       // [p]: log P(no child of any type)
+    float *more;          // like count: log P(one more of type c, when there are k)
     float *lone;          // [c]
     double *seen;         // [(p * nc + c) * (COUNT_MAX + 1) + k]: parents with k children of type c
     double *alone;        // [c]: children without parent
@@ -58,6 +59,7 @@ BbModel *bb_model_new(const BbSite *site, const BbGapScale *scale)
     model->ends = g_new0(Slot *, model->np);
     model->n = g_new0(double, model->np);
     model->count = g_new0(float, model->np * model->nc * (COUNT_MAX + 1));
+    model->more = g_new0(float, model->np * model->nc * (COUNT_MAX + 1));
     model->nothing = g_new0(float, model->np);
     model->lone = g_new0(float, model->nc);
     model->seen = g_new0(double, model->np * model->nc * (COUNT_MAX + 1));
@@ -103,6 +105,7 @@ void bb_model_free(BbModel *model)
     g_free(model->n);
     g_free(model->count);
     g_free(model->nothing);
+    g_free(model->more);
     g_free(model->lone);
     g_free(model->seen);
     g_free(model->alone);
@@ -246,6 +249,37 @@ double bb_model_parent(const BbModel *model, const BbSite *site, guint32 index, 
     if (model->copula[parent->type])
         sum += together_log(model, model->copula[parent->type], gaps, n + 1);
     return sum + bb_signatures_log(model->signatures, parent->type, signature, apart);
+}
+
+// The gap of x after the last of some children; *order: how many of its type are among them.
+static Gap next_gap(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
+                    guint32 n, guint32 x, guint *order)
+{
+    guint32 all[BB_MODEL_NEAR + 1], from = n > BB_MODEL_NEAR ? n - BB_MODEL_NEAR : 0;
+    *order = 0;
+    for (guint32 i = from; i < n; i++) {
+        all[i - from] = kids[i];
+        *order += site->children[kids[i]].type == site->children[x].type;
+    }
+    all[n - from] = x;
+    return kid_gap(model, site, &site->parents[index], all, n - from, *order);
+}
+
+double bb_model_gap(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
+                    guint32 n, guint32 x)
+{
+    guint order;
+    Gap gap = next_gap(model, site, index, kids, n, x, &order);
+    return gap_log(model, &gap);
+}
+
+double bb_model_next(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
+                     guint32 n, guint32 x)
+{
+    guint order, p = site->parents[index].type, c = site->children[x].type;
+    Gap gap = next_gap(model, site, index, kids, n, x, &order);
+    const float *more = model->more + (p * model->nc + c) * (COUNT_MAX + 1);
+    return gap_log(model, &gap) + (double)more[MIN(order, COUNT_MAX)];
 }
 
 double bb_model_part(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
@@ -444,6 +478,18 @@ static void count_children(BbModel *model, const BbSite *site, guint32 index, do
     bb_signatures_count(model->signatures, p, signature, weight);
 }
 
+// How often one more child follows when there are k, from how often there are how many.
+static void find_more(const float *count, float *more)
+{
+    double beyond = exp((double)count[COUNT_MAX]);
+    more[COUNT_MAX] = 0;
+    for (guint k = COUNT_MAX; k-- > 0;) {
+        double here = exp((double)count[k]);
+        more[k] = (float)log(beyond / (beyond + here));
+        beyond += here;
+    }
+}
+
 static void learn_counts(BbModel *model)
 {
     for (guint p = 0; p < model->np; p++) {
@@ -454,6 +500,7 @@ static void learn_counts(BbModel *model)
             for (guint k = 0; k <= COUNT_MAX; k++)
                 count[k] = (float)log((of[k] + ldexp(0.5, -(int)k - 1)) / (model->n[p] + 0.5));
             model->nothing[p] += count[0];
+            find_more(count, model->more + (p * model->nc + c) * (COUNT_MAX + 1));
         }
     }
 }
@@ -537,6 +584,7 @@ void bb_model_begin(BbModel *model, const BbSite *site, const BbOnset *onset, bo
             for (guint k = 0; k <= COUNT_MAX; k++)
                 count[k] = (float)log(begin_count(onset->mean[p * nc + c], k, poisson));
             model->nothing[p] += count[0];
+            find_more(count, model->more + (p * nc + c) * (COUNT_MAX + 1));
         }
     }
     bb_signatures_reset(model->signatures, model->np);

@@ -36,6 +36,16 @@ void bb_model_begin(BbModel *model, const BbSite *site, const BbOnset *onset, bo
 double bb_model_parent(const BbModel *model, const BbSite *site, guint32 parent,
                        const guint32 *kids, guint32 n);
 
+// log density of the gap that x would have with that parent, after the children kids[0 .. n) that
+// come before it.
+double bb_model_gap(const BbModel *model, const BbSite *site, guint32 parent, const guint32 *kids,
+                    guint32 n, guint32 x);
+
+// log likelihood that a parent whose children so far are kids[0 .. n) makes the call x next; x
+// comes after all of them. Says nothing of what comes after x.
+double bb_model_next(const BbModel *model, const BbSite *site, guint32 parent, const guint32 *kids,
+                     guint32 n, guint32 x);
+
 // Part of it that depends on which of the children stand in kids only: for parents with more.
 double bb_model_part(const BbModel *model, const BbSite *site, guint32 parent, const guint32 *kids,
                      guint32 n, bool to_end);

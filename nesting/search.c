@@ -9,6 +9,9 @@
 #include <string.h>
 
 #define TRIED 12u   // candidates looked at by a random change
+#define FEW 2u      // candidates that are all looked at closely
+#define HOPELESS 20 // a candidate whose gap is less likely than that (log) is not
+#define NEVER -25   // log odds of changes that are not drawn
 #define DOUBT 10.0f // a child whose best change is worse than that is certain
 #define NO_TARGET (BB_SITE_NONE - 1)
 
@@ -33,6 +36,7 @@ typedef struct {
     Change best;
     double temperature;
     double weight;  // of all changes, staying included
+    guint32 n;      // candidates
     double nearest; // log likelihood ratio of the best change looked at
     guint32 target; // the share of changes that lead to this parent is asked for
     double share;
@@ -222,7 +226,10 @@ static void consider(BbSearch *search, Look *look, Change change)
             look->best = change;
         return;
     }
-    double weight = exp(MIN(change.delta / look->temperature, 600));
+    double heated = change.delta / look->temperature;
+    if (heated < NEVER)
+        return;
+    double weight = exp(MIN(heated, 600));
     look->weight += weight;
     if ((change.way == LEAVE ? BB_SITE_NONE : change.to) == look->target)
         look->share += weight;
@@ -325,7 +332,21 @@ static void consider_candidate(BbSearch *search, Look *look, guint32 x, guint32 
         return;
     double before = score_of(search, from) + score_of(search, to);
     consider_swaps(search, look, x, to, rest, before);
-    consider_tails(search, look, x, to, before);
+    if (look->temperature <= 0 || look->n <= TRIED / 2 || bb_random_below(&search->random, 4) == 0)
+        consider_tails(search, look, x, to, before);
+}
+
+// Puts the parent whose share is asked for in front; returns how many stand there then.
+static guint32 keep_target(const Look *look, guint32 *list, guint32 n)
+{
+    for (guint32 i = 0; i < n; i++) {
+        if (list[i] == look->target) {
+            list[i] = list[0];
+            list[0] = look->target;
+            return 1;
+        }
+    }
+    return 0;
 }
 
 // Candidates of x in list; some by chance where there are too many for a random change.
@@ -334,14 +355,25 @@ static guint32 candidates_of(BbSearch *search, const Look *look, guint32 x, guin
     const BbSite *site = search->site;
     guint32 n = site->first[x + 1] - site->first[x];
     memcpy(list, site->list + site->first[x], n * sizeof *list);
-    if (look->temperature <= 0 || look->target != NO_TARGET || n <= TRIED)
+    if (look->temperature <= 0 || n <= TRIED)
         return n;
-    for (guint32 i = 0; i < TRIED; i++) {
+    guint32 first = keep_target(look, list, n);
+    for (guint32 i = first; i < TRIED; i++) {
         guint32 j = i + (guint32)bb_random_below(&search->random, n - i), other = list[j];
         list[j] = list[i];
         list[i] = other;
     }
     return TRIED;
+}
+
+// How well x's gap suits a parent, with the children that the parent has before x.
+static double gap_with(const BbSearch *search, guint32 x, guint32 parent)
+{
+    const BbKids *kids = &search->site->kids[parent];
+    guint32 n = kids->n;
+    while (n > 0 && kids->at[n - 1] >= x)
+        n--;
+    return bb_model_gap(search->model, search->site, parent, kids->at, n, x);
 }
 
 static void look_at(BbSearch *search, Look *look, guint32 x)
@@ -363,8 +395,10 @@ static void look_at(BbSearch *search, Look *look, guint32 x)
         consider(search, look, (Change){LEAVE, BB_SITE_NONE, 0, loss + lone + order});
     }
     guint32 n = candidates_of(search, look, x, list);
+    look->n = n;
+    double hopeless = (from == BB_SITE_NONE ? lone : gap_with(search, x, from)) - HOPELESS;
     for (guint32 i = 0; i < n; i++)
-        if (list[i] != from)
+        if (list[i] != from && (n <= FEW || gap_with(search, x, list[i]) > hopeless))
             consider_candidate(search, look, x, list[i], &rest, loss);
 }
 
@@ -441,11 +475,19 @@ void bb_search_begin(BbSearch *search)
     BbSite *site = search->site;
     bb_site_clear(site);
     bb_search_refresh(search);
-    for (guint32 i = 0; i < search->n_list; i++) {
-        Look look = look_start(0);
-        look.best.delta = 0;
-        look_at(search, &look, search->list[i]);
-        carry_out(search, search->list[i], &look.best);
+    for (guint32 x = 0; x < site->n_children; x++) {
+        double best = bb_model_lone(search->model, site->children[x].type);
+        guint32 parent = BB_SITE_NONE;
+        for (guint32 i = site->first[x]; i < site->first[x + 1]; i++) {
+            const BbKids *kids = &site->kids[site->list[i]];
+            double suits = bb_model_next(search->model, site, site->list[i], kids->at, kids->n, x);
+            if (suits > best) {
+                best = suits;
+                parent = site->list[i];
+            }
+        }
+        if (parent != BB_SITE_NONE)
+            bb_site_give(site, x, parent);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "nesting/sites.h"
 
 #include "data/tally.h"
+#include "nesting/timesort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -158,14 +159,6 @@ static void load_parents(const BbSites *sites, BbSite *site, const BbParent *par
                                           .type = number[i]};
 }
 
-static int by_start(const void *a, const void *b)
-{
-    const BbSiteChild *x = a, *y = b;
-    if (x->s != y->s)
-        return x->s < y->s ? -1 : 1;
-    return (x->call > y->call) - (x->call < y->call);
-}
-
 static void load_children(const BbSites *sites, BbSite *site, const BbChild *children)
 {
     guint32 n = site->n_children;
@@ -174,12 +167,20 @@ static void load_children(const BbSites *sites, BbSite *site, const BbChild *chi
     for (guint32 i = 0; i < n; i++)
         calls[i] = children[i].call;
     site->n_child_types = number_kinds(sites, calls, n, false, number);
+    g_autofree BbTimed *order = g_new(BbTimed, n), *scratch = g_new(BbTimed, n);
+    for (guint32 i = 0; i < n; i++) // stable: those that start together stay in order of calls
+        order[i] = (BbTimed){children[i].call, i};
+    bb_timesort(order, scratch, n);
     for (guint32 i = 0; i < n; i++)
-        site->children[i] = (BbSiteChild){.s = quanta(sites, children[i].call_ns),
-                                          .e = quanta(sites, children[i].end_ns),
-                                          .call = children[i].call,
-                                          .type = number[i]};
-    qsort(site->children, n, sizeof *site->children, by_start);
+        order[i].time_ns = quanta(sites, children[order[i].index].call_ns);
+    bb_timesort(order, scratch, n);
+    for (guint32 i = 0; i < n; i++) {
+        const BbChild *child = &children[order[i].index];
+        site->children[i] = (BbSiteChild){.s = order[i].time_ns,
+                                          .e = quanta(sites, child->end_ns),
+                                          .call = child->call,
+                                          .type = number[order[i].index]};
+    }
 }
 
 // ---- candidates --------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ struct BbWindows {
     guint64 late_here;     // messages of the current window that came late
     guint64 late;          // of all
     guint64 instances;     // published
-    bool due, ended, used; // used: a window was published
+    bool due, ended, used; // used: some window was published
 };
 
 BbWindows *bb_windows_new(const BbNames *names, const BbNestingOptions *nesting,
@@ -122,12 +122,12 @@ void bb_windows_end(BbWindows *windows)
 static gint64 find_frontier(const BbWindows *windows, const BbPaths *paths)
 {
     const BbWindowOptions *options = &windows->options;
-    if (windows->ended || options->whole || paths->n_calls == 0)
-        return END;
-    if (windows->late_here >= options->messages)
+    if (windows->ended || options->whole || windows->late_here >= options->messages)
         return END;
     if (goes_by_time(windows))
         return add_time(windows->start_ns, options->step_ns);
+    if (paths->n_calls == 0)
+        return END;
     gint64 frontier_ns = paths->calls[paths->n_calls - 1 - paths->n_calls / 4].call_ns;
     return frontier_ns > paths->calls[0].call_ns ? frontier_ns : END;
 }

@@ -194,6 +194,11 @@ const BbChild *bb_candidates_children(const BbCandidates *candidates, guint32 *c
     return candidates->children;
 }
 
+bool bb_candidates_is_knotted(const BbCandidates *candidates, guint32 caller, guint32 callee)
+{
+    return candidates->knotted[caller] && candidates->knotted[callee];
+}
+
 void bb_candidates_rewind(BbCandidates *candidates)
 {
     candidates->child = 0;

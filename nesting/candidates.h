@@ -45,6 +45,9 @@ bool bb_candidates_next_child(BbCandidates *candidates);
 guint32 bb_candidates_child(const BbCandidates *candidates);
 const guint32 *bb_candidates_list(const BbCandidates *candidates, guint32 *count);
 
+// Whether calls between these two nodes could, through others, be each other's candidates.
+bool bb_candidates_is_knotted(const BbCandidates *candidates, guint32 caller, guint32 callee);
+
 // Back to before the node's first child.
 void bb_candidates_rewind(BbCandidates *candidates);
 

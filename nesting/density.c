@@ -55,28 +55,33 @@ static void smooth(const float *in, float *out, gint n, gint step)
 
 static const gint steps[LEVELS] = {0, 1, 2, 4, 8, 16};
 
-// What a sample contributes to its own bin at each level.
-static void find_peaks(float *peaks)
+// What a sample gives the bins around it at each level: kernel[level][REACH + distance].
+static void find_kernels(float kernel[LEVELS][2 * REACH + 1])
 {
-    float a[2 * REACH + 1] = {0}, b[2 * REACH + 1];
-    a[REACH] = 1;
-    for (guint level = 0; level < LEVELS; level++) {
-        smooth(a, b, 2 * REACH + 1, steps[level]);
-        memcpy(a, b, sizeof a);
-        peaks[level] = a[REACH];
-    }
+    float sample[2 * REACH + 1] = {0};
+    sample[REACH] = 1;
+    for (guint level = 0; level < LEVELS; level++)
+        smooth(level == 0 ? sample : kernel[level - 1], kernel[level], 2 * REACH + 1, steps[level]);
+}
+
+// What a sample gives its own bin, by way of the mirrors at the ends too.
+static float own(const float *kernel, guint bin)
+{
+    guint low = 2 * bin + 1, high = 2 * (BB_GAP_BINS - 1 - bin) + 1;
+    return kernel[REACH] + (low <= REACH ? kernel[REACH + low] : 0) +
+           (high <= REACH ? kernel[REACH + high] : 0);
 }
 
 // Sum over the samples of the log density that the others give them.
 static double leave_one_out(const BbDensity *density, const float *smoothed, guint from, guint n,
-                            float peak, const BbGapScale *scale)
+                            const float *kernel, const BbGapScale *scale)
 {
     double sum = 0, others = MAX(density->n - 1, 0.5);
     for (guint i = 0; i < n; i++) {
         float count = density->count[from + i];
         if (count <= 0)
             continue;
-        double left = MAX(smoothed[i] - peak, 0) / others;
+        double left = MAX(smoothed[i] - own(kernel, from + i), 0) / others;
         double mass = (1 - BB_DENSITY_FLOOR) * left + BB_DENSITY_FLOOR / BB_GAP_BINS;
         sum += (double)count * ((double)logf((float)mass) - (double)scale->log_width[from + i]);
     }
@@ -100,14 +105,14 @@ void bb_density_fit(BbDensity *density, const BbGapScale *scale)
     memcpy(density->log, scale->floor_log, sizeof density->log);
     if (density->n <= 0)
         return;
-    float peaks[LEVELS];
-    find_peaks(peaks);
+    float kernel[LEVELS][2 * REACH + 1];
+    find_kernels(kernel);
     guint from = density->first > REACH ? density->first - REACH : 0;
     guint to = MIN(density->last + REACH + 1, BB_GAP_BINS), n = to - from, best = 0;
     float level[LEVELS][BB_GAP_BINS];
     for (guint l = 0; l < LEVELS; l++) {
         smooth(l == 0 ? density->count + from : level[l - 1], level[l], (gint)n, steps[l]);
-        double loo = leave_one_out(density, level[l], from, n, peaks[l], scale);
+        double loo = leave_one_out(density, level[l], from, n, kernel[l], scale);
         if (l == 0 || loo > density->loo) {
             density->loo = loo;
             best = l;
@@ -116,7 +121,7 @@ void bb_density_fit(BbDensity *density, const BbGapScale *scale)
     double sum = 0;
     for (guint i = 0; i < n; i++) {
         guint l = best;
-        while (l + 1 < LEVELS && (double)level[l][i] < FEW * (double)peaks[l])
+        while (l + 1 < LEVELS && (double)level[l][i] < FEW * (double)kernel[l][REACH])
             l++;
         level[best][i] = level[l][i];
         sum += (double)level[l][i];

@@ -21,6 +21,8 @@
 #define OBSERVED 8u           // assignments that the last one learns from
 #define COOLING 4u            // sweeps from chance to certainty
 #define SETTLING 8u           // sweeps at most
+#define BETTER 20.0           // by which another look at a site must exceed the likelihood of the
+#define BETTER_EACH 0.01      // first, and for each parent: it has more freedom
 #define CROWDED 8.0           // candidates of a child
 #define SETTLED 0.001         // gain of a sweep, for each child in doubt, that is not worth another
 #define SHARES 8u             // assignments that confidence is estimated from
@@ -123,22 +125,23 @@ static double learn_from(BbSite *site, BbModel *model, BbFifo *fifo, const BbOns
     return bb_search_total(search);
 }
 
-// The likeliest model of some beginnings. The site holds the assignment under it.
+// The likeliest model of some beginnings, and its log likelihood. The site holds the assignment
+// under it.
 static BbModel *learn_model(const BbJoint *joint, BbSite *site, const BbOnset *onset,
-                            guint beginnings)
+                            guint beginnings, double *total)
 {
     g_autoptr(BbModel) best = NULL;
     g_autoptr(BbFifo) fifo = bb_fifo_new(site);
     g_autofree guint32 *parent = g_new(guint32, site->n_children);
-    double best_total = 0;
+    *total = -G_MAXDOUBLE;
     for (guint i = 0; i < beginnings; i++) {
         g_autoptr(BbModel) model = bb_model_new(site, joint->scale);
-        double total = learn_from(site, model, fifo, onset, i);
-        if (best && total <= best_total)
+        double likelihood = learn_from(site, model, fifo, onset, i);
+        if (likelihood <= *total)
             continue;
         g_clear_pointer(&best, bb_model_free);
         best = g_steal_pointer(&model);
-        best_total = total;
+        *total = likelihood;
         memcpy(parent, site->parent, site->n_children * sizeof *parent);
     }
     bb_site_restore(site, parent);
@@ -190,13 +193,19 @@ static guint stretches_of(const BbSite *site)
     return candidates_of(site) > 4 ? 1 : STRETCHES;
 }
 
-// Learns a site and writes the parents of its children.
-static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPaths *paths)
+// Learns a site, and writes the parents of its children if that explains the site better than
+// *known: the log likelihood of an earlier look at it, which becomes this one's then.
+static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPaths *paths,
+                  double *known)
 {
+    double total;
     bool all = site->n_parents <= ALL_PARENTS;
     guint beginnings = is_crowded(site) ? 1 : all ? 3 : 2;
     g_autoptr(BbSite) part = all ? NULL : bb_site_sample(site, SAMPLE_PARENTS, stretches_of(site));
-    g_autoptr(BbModel) model = learn_model(joint, all ? site : part, onset, beginnings);
+    g_autoptr(BbModel) model = learn_model(joint, all ? site : part, onset, beginnings, &total);
+    if (total <= *known)
+        return;
+    *known = total + BETTER + BETTER_EACH * (all ? site : part)->n_parents;
     g_autoptr(BbFifo) fifo = bb_fifo_new(site);
     g_autoptr(BbSearch) search = bb_search_new(site, model, site->number);
     if (!all) {
@@ -224,7 +233,8 @@ typedef struct {
     const BbJoint *joint;
     BbPaths *paths;
     BbSites *sites;
-    GMutex mutex; // of sites and of facts
+    double *known; // of nodes: the likelihood that another look must exceed
+    GMutex mutex;  // of sites and of facts
     guint64 children, candidates;
 } Work;
 
@@ -240,14 +250,15 @@ static gpointer work(gpointer data)
         g_mutex_unlock(&work->mutex);
         if (!site)
             return NULL;
-        solve(work->joint, site, onset, work->paths);
+        guint32 node = work->paths->calls[site->parents[0].call].callee;
+        solve(work->joint, site, onset, work->paths, &work->known[node]);
     }
 }
 
-static void solve_all(const BbJoint *joint, BbSites *sites, BbPaths *paths, guint64 *children,
-                      guint64 *candidates)
+static void solve_all(const BbJoint *joint, BbSites *sites, BbPaths *paths, double *known,
+                      guint64 *children, guint64 *candidates)
 {
-    Work shared = {.joint = joint, .paths = paths, .sites = sites};
+    Work shared = {.joint = joint, .paths = paths, .sites = sites, .known = known};
     guint n = joint->options.threads > 0 ? joint->options.threads : g_get_num_processors();
     g_mutex_init(&shared.mutex);
     g_autofree GThread **threads = g_new(GThread *, n);
@@ -264,16 +275,20 @@ static void solve_all(const BbJoint *joint, BbSites *sites, BbPaths *paths, guin
 void bb_joint_run(BbJoint *joint, BbPaths *paths)
 {
     guint64 children, candidates;
+    guint32 n_names = bb_names_count(joint->names);
+    g_autofree double *known = g_new(double, n_names);
     g_autoptr(BbSites) sites =
-        bb_sites_new(paths->calls, paths->n_calls, bb_names_count(joint->names),
-                     joint->options.skew_window_ns, joint->options.labels, joint->scale);
+        bb_sites_new(paths->calls, paths->n_calls, n_names, joint->options.skew_window_ns,
+                     joint->options.labels, joint->options.roles, joint->scale);
+    for (guint32 n = 0; n < n_names; n++)
+        known[n] = -G_MAXDOUBLE;
     for (guint32 i = 0; i < paths->n_calls; i++)
         paths->confidence[i] = 1;
     bb_sites_rewind(sites, NULL);
-    solve_all(joint, sites, paths, &paths->facts.children, &paths->facts.candidates);
+    solve_all(joint, sites, paths, known, &paths->facts.children, &paths->facts.candidates);
     g_autofree guint8 *place = bb_joins_find(paths);
     if (!place)
         return;
     bb_sites_rewind(sites, place);
-    solve_all(joint, sites, paths, &children, &candidates);
+    solve_all(joint, sites, paths, known, &children, &candidates);
 }

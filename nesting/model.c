@@ -24,6 +24,8 @@ typedef struct {
 typedef struct {
     guint reference;                 // the model in use
     double n;                        // samples
+    double late;                     // of them, children that outlast their parent
+    float on_time, overdue;          // logs of the two shares
     BbDensity **density[REFERENCES]; // [what], NULL where never seen
     const BbDensity **used;          // [what], of the model in use
     float **normal;                  // [what]: quantiles of its bins, NULL where not used
@@ -179,6 +181,14 @@ static inline double gap_log(const BbModel *model, const Gap *gap)
                    : (double)(model->scale->floor_log[bin] + gap->slot->unseen);
 }
 
+// Whether a child outlasts its parent, or is even made after it: rare or usual in its slot.
+static inline double late_log(const Slot *slot, const BbSiteParent *parent, const BbSiteChild *x)
+{
+    if (!slot)
+        return 0;
+    return (double)(x->e > parent->e ? slot->overdue : slot->on_time);
+}
+
 static inline float gap_normal(const BbModel *model, const Gap *gap)
 {
     const float *normal = gap->slot ? gap->slot->normal[gap->from.what] : NULL;
@@ -242,7 +252,7 @@ double bb_model_parent(const BbModel *model, const BbSite *site, guint32 index, 
             apart += (double)(of[k + 1] - of[k]);
         signature = bb_signature_with(signature, c);
         gaps[i] = kid_gap(model, site, parent, kids, i, k);
-        sum += gap_log(model, &gaps[i]);
+        sum += gap_log(model, &gaps[i]) + late_log(gaps[i].slot, parent, &site->children[kids[i]]);
     }
     gaps[n] = end_gap(model, site, parent, kids, n);
     sum += gap_log(model, &gaps[n]);
@@ -270,7 +280,7 @@ double bb_model_gap(const BbModel *model, const BbSite *site, guint32 index, con
 {
     guint order;
     Gap gap = next_gap(model, site, index, kids, n, x, &order);
-    return gap_log(model, &gap);
+    return gap_log(model, &gap) + late_log(gap.slot, &site->parents[index], &site->children[x]);
 }
 
 double bb_model_next(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
@@ -279,7 +289,8 @@ double bb_model_next(const BbModel *model, const BbSite *site, guint32 index, co
     guint order, p = site->parents[index].type, c = site->children[x].type;
     Gap gap = next_gap(model, site, index, kids, n, x, &order);
     const float *more = model->more + (p * model->nc + c) * (COUNT_MAX + 1);
-    return gap_log(model, &gap) + (double)more[MIN(order, COUNT_MAX)];
+    return gap_log(model, &gap) + late_log(gap.slot, &site->parents[index], &site->children[x]) +
+           (double)more[MIN(order, COUNT_MAX)];
 }
 
 double bb_model_part(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
@@ -289,7 +300,7 @@ double bb_model_part(const BbModel *model, const BbSite *site, guint32 index, co
     double sum = 0;
     for (guint32 i = 0; i < n; i++) {
         Gap gap = kid_gap(model, site, parent, kids, i, ORDERS - 1);
-        sum += gap_log(model, &gap);
+        sum += gap_log(model, &gap) + late_log(gap.slot, parent, &site->children[kids[i]]);
     }
     Gap end = end_gap(model, site, parent, kids, n);
     return to_end ? sum + gap_log(model, &end) : sum;
@@ -356,6 +367,7 @@ static void learn_gaps(BbModel *model, const BbSite *site, guint32 index, double
         Event latest = latest_return(model, site, parent, kids->at + from, i - from, x->s);
         Event event = latest_event(model, site, latest, kids->at + from, i - from);
         slot->n += weight;
+        slot->late += x->e > parent->e ? weight : 0;
         add_sample(model, slot, FROM_START, x->s > parent->e ? latest : start, x->s, weight);
         add_sample(model, slot, FROM_LATEST, latest, x->s, weight);
         add_sample(model, slot, FROM_EVENT, event, x->s, weight);
@@ -374,6 +386,7 @@ static void forget_gaps(BbModel *model, Slot *slot)
     if (!slot)
         return;
     slot->n = 0;
+    slot->late = 0;
     for (guint r = 0; r < REFERENCES; r++)
         for (guint w = 0; w < model->n_what; w++)
             if (slot->density[r][w])
@@ -390,6 +403,8 @@ static double events_of(const BbModel *model, guint reference, bool is_end)
 
 static void choose_reference(BbModel *model, Slot *slot, bool is_end)
 {
+    slot->on_time = (float)log((slot->n - slot->late + 0.5) / (slot->n + 0.5));
+    slot->overdue = (float)log((slot->late + 0.05) / (slot->n + 0.5));
     double best = -G_MAXDOUBLE, rare = 0.1;
     for (guint r = 0; r < (is_end ? FROM_EVENT : REFERENCES); r++) {
         double sum = 0, spread = slot->n + rare * events_of(model, r, is_end);

@@ -9,6 +9,7 @@
 
 #define PAIRS_OF_SITE 2000000.0 // lags looked at in all
 #define PAIRS_LEAST 20000.0     // for one pair of kinds of events
+#define EXCESS_LEAST 0.01       // share of events that must be due to others for a density
 #define SHARPEN 16              // counts weigh more than they are, so that narrow kernels win
 
 // Events of one kind on each node of the site, in order of time.
@@ -143,12 +144,12 @@ static BbDensity *flat_density(const Lags *lags)
     return density;
 }
 
-// n: how many of the y could be due to the x.
-static BbDensity *excess_density(const Lags *lags, const Events *x, const Events *y)
+// By how much each lag from x to y is more frequent than chance would have it. Returns the share of
+// y that this is; below 0 where there is nothing to compare.
+static double find_excess(const Lags *lags, const Events *x, const Events *y, double *count)
 {
-    double count[BB_GAP_BINS], flat[BB_GAP_BINS], seen[BB_GAP_BINS], due[BB_GAP_BINS],
-        spread[BB_GAP_BINS], chance, total = 0;
-    double share = count_lags(lags, x, y, count, &chance);
+    double flat[BB_GAP_BINS], seen[BB_GAP_BINS], due[BB_GAP_BINS], spread[BB_GAP_BINS];
+    double chance, total = 0, share = count_lags(lags, x, y, count, &chance);
     double rate = chance / (2.0 * (double)lags->reach + 1);
     guint last = bb_gap_bin(lags->scale, lags->reach);
     for (guint b = 0; b < BB_GAP_BINS; b++)
@@ -158,7 +159,13 @@ static BbDensity *excess_density(const Lags *lags, const Events *x, const Events
     blur(flat, spread, true);
     for (guint b = 0; b < BB_GAP_BINS; b++)
         total += count[b] = MAX(0, seen[b] - due[b] - 2 * sqrt(spread[b] + 0.05));
-    if (share <= 0 || total < 0.01 * share * y->n)
+    return share > 0 ? total / (share * y->n) : -1;
+}
+
+static BbDensity *excess_density(const Lags *lags, const Events *x, const Events *y)
+{
+    double count[BB_GAP_BINS];
+    if (find_excess(lags, x, y, count) < EXCESS_LEAST)
         return flat_density(lags);
     BbDensity *density = bb_density_new();
     for (guint b = 0; b < BB_GAP_BINS; b++)
@@ -237,6 +244,22 @@ void bb_onset_free(BbOnset *onset)
     g_free(onset->whole);
     g_free(onset->mean);
     g_free(onset);
+}
+
+double bb_onset_due(const BbSite *site, const BbGapScale *scale, const gint64 *calls, guint32 n,
+                    gint64 *reach)
+{
+    const Events late = {(gint64 *)calls, n};
+    Lags lags = {scale, 2 * ninety_ninth(site), PAIRS_LEAST};
+    Events *events[] = {parent_events(site, true), parent_events(site, false)};
+    double best = 0, count[BB_GAP_BINS];
+    for (guint e = 0; e < G_N_ELEMENTS(events); e++) {
+        for (guint t = 0; t < site->n_parent_types; t++)
+            best = MAX(best, find_excess(&lags, &events[e][t], &late, count));
+        events_free(events[e], site->n_parent_types);
+    }
+    *reach = lags.reach;
+    return best;
 }
 
 double bb_onset_log(const BbOnset *onset, const BbGapScale *scale, const BbSiteParent *parent,

@@ -21,6 +21,11 @@ typedef struct BbOnset {
 BbOnset *bb_onset_new(const BbSite *site, const BbGapScale *scale);
 void bb_onset_free(BbOnset *onset);
 
+// Share of some calls (their times, in order) that follow the arrival or the reply of a call to the
+// node at lags that chance does not explain. reach: the longest such lag, in quanta.
+double bb_onset_due(const BbSite *site, const BbGapScale *scale, const gint64 *calls, guint32 n,
+                    gint64 *reach);
+
 // How well a parent suits a child by these densities alone.
 double bb_onset_log(const BbOnset *onset, const BbGapScale *scale, const BbSiteParent *parent,
                     const BbSiteChild *child);

@@ -22,9 +22,11 @@ void bb_signatures_trust(BbSignatures *signatures, double trust);
 double bb_signatures_log(const BbSignatures *signatures, guint parent_type, guint64 signature,
                          double apart);
 
-// A multiset's number: a sum, so that it does not depend on the order.
+// A multiset's number: a sum, so that it does not depend on the order. The first multiplication
+// keeps the numbers of small x apart from sums of others.
 static inline guint64 bb_signature_mix(guint64 x)
 {
+    x *= G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
     x = (x ^ (x >> 30)) * G_GUINT64_CONSTANT(0xbf58476d1ce4e5b9);
     x = (x ^ (x >> 27)) * G_GUINT64_CONSTANT(0x94d049bb133111eb);
     return x ^ (x >> 31);

@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SCANNED_MOST 256u // parents before a call that may outlast them
+#define LATE_FEWEST 20u   // calls of a kind that are not nested in any,
+#define LATE_LEAST 0.05   // their share of the kind, and how many of them must follow calls to the
+#define DUE_LEAST 0.3     // node by more than chance, for all of the kind to be looked at as late
 #define TIME_MAX (G_GINT64_CONSTANT(1) << 60) // in quanta: differences never overflow
 
 struct BbSites {
@@ -15,6 +19,7 @@ struct BbSites {
     guint32 n_calls, n_names;
     gint64 window_ns, base_ns, quantum_ns;
     bool labels;
+    BbRoles *roles;
     const BbGapScale *scale;
     const guint8 *place; // NULL: callers tell parents apart
     BbCandidates *candidates;
@@ -53,7 +58,7 @@ static gint64 find_quantum(const BbCall *calls, guint32 n)
 }
 
 BbSites *bb_sites_new(const BbCall *calls, guint32 n_calls, guint32 n_names, gint64 skew_window_ns,
-                      bool labels, const BbGapScale *scale)
+                      bool labels, BbRoles *roles, const BbGapScale *scale)
 {
     BbSites *sites = g_new0(BbSites, 1);
     *sites = (BbSites){.calls = calls,
@@ -63,6 +68,7 @@ BbSites *bb_sites_new(const BbCall *calls, guint32 n_calls, guint32 n_names, gin
                        .base_ns = n_calls > 0 ? calls[0].call_ns : 0,
                        .quantum_ns = find_quantum(calls, n_calls),
                        .labels = labels,
+                       .roles = roles,
                        .scale = scale};
     return sites;
 }
@@ -114,7 +120,8 @@ static BbTallyKey key_of(const BbSites *sites, guint32 index, bool parent)
     const BbCall *call = &sites->calls[index];
     if (parent && sites->place)
         return (BbTallyKey){0, 0, sites->place[index]};
-    return (BbTallyKey){parent ? call->caller : call->callee,
+    guint32 node = parent ? call->caller : call->callee;
+    return (BbTallyKey){sites->roles ? bb_roles_of(sites->roles, node) : node,
                         sites->labels ? call->op : BB_NAME_NONE, 0};
 }
 
@@ -228,38 +235,114 @@ static void note_mean(const BbSite *site, BbOnset *onset, guint32 child, const g
                     site->children[child].type] += 1.0 / n;
 }
 
+// Candidates of children, as they are found: those of child x are all[start[x] .. + size[x]).
+typedef struct {
+    guint32 *start, *size;
+    GArray *all, *suitors;
+    guint32 list[SCANNED_MOST];
+} Found;
+
+// The candidates of child x, the likeliest where there are many.
+static void note(const BbSites *sites, const BbSite *site, BbOnset *onset, Found *found, guint32 x,
+                 guint32 *list, guint32 n)
+{
+    if (n > BB_SITE_CANDIDATES)
+        prune(sites, site, onset, x, list, n, found->suitors);
+    found->start[x] = found->all->len;
+    found->size[x] = MIN(n, BB_SITE_CANDIDATES);
+    g_array_append_vals(found->all, list, found->size[x]);
+}
+
+// Calls that their node made while a call to it was open and that returned before it was answered.
+static void find_nested(BbSites *sites, BbSite *site, BbOnset *onset, Found *found,
+                        guint64 *children, guint64 *candidates)
+{
+    guint32 n_children, n;
+    const BbChild *by_end = bb_candidates_children(sites->candidates, &n_children);
+    g_autofree guint32 *place = g_new(guint32, sites->n_calls); // of a call among the children
+    g_autoptr(GArray) scratch = g_array_new(FALSE, FALSE, sizeof(guint32));
+    for (guint32 x = 0; x < n_children; x++)
+        place[site->children[x].call] = x;
+    while (bb_candidates_next_child(sites->candidates)) {
+        guint32 x = place[by_end[bb_candidates_child(sites->candidates)].call];
+        const guint32 *list = bb_candidates_list(sites->candidates, &n);
+        *children += n > 0;
+        *candidates += n;
+        note_mean(site, onset, x, list, n);
+        g_array_set_size(scratch, 0);
+        g_array_append_vals(scratch, list, n);
+        note(sites, site, onset, found, x, (guint32 *)(void *)scratch->data, n);
+    }
+}
+
+// Calls that are not nested in any, if many of a kind follow calls to the node all the same: they
+// outlast their parent, or are made after its return. *reach: how long after its arrival.
+static bool is_late_kind(const BbSites *sites, const BbSite *site, const Found *found, guint type,
+                         gint64 *reach)
+{
+    g_autoptr(GArray) lone = g_array_new(FALSE, FALSE, sizeof(gint64));
+    guint32 n = 0;
+    for (guint32 x = 0; x < site->n_children; x++) {
+        if (site->children[x].type != type)
+            continue;
+        const BbCall *call = &sites->calls[site->children[x].call];
+        if (bb_candidates_is_knotted(sites->candidates, call->caller, call->callee))
+            return false;
+        n++;
+        if (found->size[x] == 0)
+            g_array_append_val(lone, site->children[x].s);
+    }
+    return lone->len >= LATE_FEWEST && lone->len >= LATE_LEAST * n &&
+           bb_onset_due(site, sites->scale, (const gint64 *)(const void *)lone->data, lone->len,
+                        reach) >= DUE_LEAST;
+}
+
+// Adds, for the children of a late kind, the parents that arrived before them.
+static void find_late(const BbSites *sites, BbSite *site, BbOnset *onset, Found *found, guint type,
+                      gint64 reach)
+{
+    guint32 next = 0;
+    for (guint32 x = 0; x < site->n_children; x++) {
+        const BbSiteChild *child = &site->children[x];
+        guint32 n = 0;
+        while (next < site->n_parents && site->parents[next].s <= child->s)
+            next++;
+        if (child->type != type)
+            continue;
+        for (guint32 p = next; p > 0 && n < SCANNED_MOST; p--) {
+            if (site->parents[p - 1].s < child->s - reach)
+                break;
+            found->list[n++] = p - 1;
+        }
+        for (guint32 i = 0; i < n / 2; i++) { // ascending
+            guint32 other = found->list[i];
+            found->list[i] = found->list[n - 1 - i];
+            found->list[n - 1 - i] = other;
+        }
+        note_mean(site, onset, x, found->list, n);
+        note(sites, site, onset, found, x, found->list, n);
+    }
+}
+
 static void find_candidates(BbSites *sites, BbSite *site, BbOnset *onset, guint64 *children,
                             guint64 *candidates)
 {
-    guint32 n_children, count;
-    const BbChild *by_end = bb_candidates_children(sites->candidates, &n_children);
-    g_autofree guint32 *place = g_new(guint32, sites->n_calls); // of a call among the children
-    for (guint32 x = 0; x < n_children; x++)
-        place[site->children[x].call] = x;
-    g_autofree guint32 *start = g_new0(guint32, n_children), *size = g_new0(guint32, n_children);
+    guint32 n = site->n_children;
+    g_autofree guint32 *start = g_new0(guint32, n), *size = g_new0(guint32, n);
     g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(guint32));
     g_autoptr(GArray) suitors = g_array_new(FALSE, FALSE, sizeof(Suitor));
-    g_autoptr(GArray) scratch = g_array_new(FALSE, FALSE, sizeof(guint32));
-    while (bb_candidates_next_child(sites->candidates)) {
-        guint32 x = place[by_end[bb_candidates_child(sites->candidates)].call];
-        const guint32 *list = bb_candidates_list(sites->candidates, &count);
-        *children += count > 0;
-        *candidates += count;
-        start[x] = all->len;
-        size[x] = MIN(count, BB_SITE_CANDIDATES);
-        note_mean(site, onset, x, list, count);
-        g_array_set_size(scratch, 0);
-        g_array_append_vals(scratch, list, count);
-        if (count > BB_SITE_CANDIDATES)
-            prune(sites, site, onset, x, &g_array_index(scratch, guint32, 0), count, suitors);
-        g_array_append_vals(all, scratch->data, size[x]);
-    }
-    site->list = g_new(guint32, all->len + 1);
-    for (guint32 x = 0; x < n_children; x++) {
+    Found found = {.start = start, .size = size, .all = all, .suitors = suitors};
+    gint64 reach;
+    find_nested(sites, site, onset, &found, children, candidates);
+    for (guint t = 0; t < site->n_child_types; t++)
+        if (is_late_kind(sites, site, &found, t, &reach))
+            find_late(sites, site, onset, &found, t, reach);
+    for (guint32 x = 0; x < n; x++)
         site->first[x + 1] = site->first[x] + size[x];
-        memcpy(site->list + site->first[x], &g_array_index(all, guint32, start[x]),
-               size[x] * sizeof *site->list);
-    }
+    site->list = g_new(guint32, site->first[n] + 1);
+    for (guint32 x = 0; x < n; x++)
+        for (guint32 i = 0; i < size[x]; i++)
+            site->list[site->first[x] + i] = g_array_index(all, guint32, start[x] + i);
 }
 
 BbSite *bb_sites_next(BbSites *sites, BbOnset **onset, guint64 *children, guint64 *candidates)

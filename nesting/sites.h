@@ -3,15 +3,17 @@
 // candidate parents of each child.
 #pragma once
 
+#include "data/roles.h"
 #include "nesting/candidates.h"
 #include "nesting/onset.h"
 #include "nesting/site.h"
 
 typedef struct BbSites BbSites;
 
-// Everything is lent. labels: operations tell calls apart.
+// Everything is lent. labels: operations tell calls apart. roles: nodes of one role do not; may be
+// NULL.
 BbSites *bb_sites_new(const BbCall *calls, guint32 n_calls, guint32 n_names, gint64 skew_window_ns,
-                      bool labels, const BbGapScale *scale);
+                      bool labels, BbRoles *roles, const BbGapScale *scale);
 void bb_sites_free(BbSites *sites);
 
 // Back to before the first site. place: of each call, 0 or what tells it from others of its node,

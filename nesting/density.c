@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define LEVELS 6u
-#define FEW 5.0 // samples within a kernel: fewer, and a wider one takes its place
+#define FEW 2.0 // samples within a kernel: fewer, and a wider one takes its place
 #define REACH (2u + 2 + 4 + 8 + 16 + 32) // bins to which the widest kernel carries a sample
 
 BbDensity *bb_density_new(void)

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#define LINEAR 20.0 // quanta up to which bins are one quantum wide; then each is 1/20 of its gap
+#define LINEAR 25.0 // quanta up to which bins are one quantum wide; then each is 1/25 of its gap
 
 static double cell_start(guint cell)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gaps between two events on one clock, in quanta of the trace's stamps, and the bins their
-// densities are estimated in: one quantum wide near zero, then 5 % wide.
+// densities are estimated in: one quantum wide near zero, then 4 % wide.
 #pragma once
 
 #include <glib.h>

@@ -432,8 +432,10 @@ static void choose_reference(BbModel *model, Slot *slot, bool is_end)
 static void make_normals(BbModel *model, Slot *slot)
 {
     for (guint w = 0; slot && w < model->n_what; w++) {
-        if (!slot->used[w])
+        if (!slot->used[w]) {
+            g_clear_pointer(&slot->normal[w], g_free);
             continue;
+        }
         if (!slot->normal[w])
             slot->normal[w] = g_new(float, BB_GAP_BINS);
         bb_density_normal(slot->used[w], model->scale, slot->normal[w]);

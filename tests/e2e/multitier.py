@@ -3,7 +3,7 @@
 """Capture and nesting against the truth: recall of tagged requests at every hop, share of requests
 whose inferred path is entirely right, and where the true patterns stand in the ranking.
 
-  multitier.py BBTRACE BBPATHS CAPTURE [--recall PERCENT] [--right LOW HIGH] [--report]
+  multitier.py BBTRACE BBPATHS CAPTURE [--assign METHOD] [--recall PERCENT] [--right LOW HIGH] [--report]
 
 Skipped (77) where the capture is not there."""
 import argparse
@@ -85,6 +85,7 @@ def main():
     parser.add_argument("bbtrace")
     parser.add_argument("bbpaths")
     parser.add_argument("capture")
+    parser.add_argument("--assign", default="joint")
     parser.add_argument("--recall", type=float, default=99.9)
     parser.add_argument("--right", type=float, nargs=2, default=(0, 100))
     parser.add_argument("--report", action="store_true")
@@ -96,7 +97,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         trace, instances = f"{folder}/t.bbt", f"{folder}/i.jsonl"
         run(args.bbtrace, "capture", "-q", "-r", args.capture, "-w", trace)
-        patterns = json.loads(run(args.bbpaths, "--algo", "nesting", "--format",
+        patterns = json.loads(run(args.bbpaths, "--algo", "nesting", "--assign", args.assign, "--format",
                                   "json", "--instances", instances, trace))["patterns"]
         calls, ops, latency, open_calls = set(), {}, {}, {}
         for line in run(args.bbtrace, "cat", trace).decode().splitlines():

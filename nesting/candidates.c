@@ -169,17 +169,22 @@ static void load_children(BbCandidates *candidates, guint32 node)
     }
 }
 
-bool bb_candidates_next_node(BbCandidates *candidates)
+bool bb_candidates_go(BbCandidates *candidates, guint32 node)
 {
-    while (candidates->node < candidates->n_names && !takes_part(candidates, candidates->node))
-        candidates->node++;
-    if (candidates->node == candidates->n_names)
+    if (!takes_part(candidates, node))
         return false;
-    load_parents(candidates, candidates->node);
-    load_children(candidates, candidates->node);
-    candidates->node++;
+    load_parents(candidates, node);
+    load_children(candidates, node);
     bb_candidates_rewind(candidates);
     return true;
+}
+
+bool bb_candidates_next_node(BbCandidates *candidates)
+{
+    while (candidates->node < candidates->n_names)
+        if (bb_candidates_go(candidates, candidates->node++))
+            return true;
+    return false;
 }
 
 const BbParent *bb_candidates_parents(const BbCandidates *candidates, guint32 *count)

@@ -32,6 +32,9 @@ void bb_candidates_free(BbCandidates *candidates);
 // Goes to the next node that both is called and calls; false when there is none left.
 bool bb_candidates_next_node(BbCandidates *candidates);
 
+// Goes to a node; false, and nothing changes, when it is not both called and calls.
+bool bb_candidates_go(BbCandidates *candidates, guint32 node);
+
 // The node's calls, lent until the next node.
 const BbParent *bb_candidates_parents(const BbCandidates *candidates, guint32 *count);
 const BbChild *bb_candidates_children(const BbCandidates *candidates, guint32 *count);

@@ -26,6 +26,7 @@ typedef struct {
 
 struct BbCopula {
     guint n_slots;
+    guint64 *mixed; // [slot]: its part of a set's key
     Pair *pairs; // [i * n_slots + j], i < j
     float *r;    // [i * n_slots + j]
     Set *sets;   // open addressing
@@ -41,6 +42,9 @@ BbCopula *bb_copula_new(guint n_slots)
     copula->pairs = g_new0(Pair, (gsize)n_slots * n_slots);
     copula->r = g_new0(float, (gsize)n_slots *n_slots);
     copula->sets = g_new0(Set, SETS_ROOM);
+    copula->mixed = g_new(guint64, n_slots);
+    for (guint i = 0; i < n_slots; i++)
+        copula->mixed[i] = bb_signature_mix(i + 1u);
     return copula;
 }
 
@@ -60,6 +64,7 @@ void bb_copula_free(BbCopula *copula)
         return;
     forget_sets(copula);
     g_free(copula->sets);
+    g_free(copula->mixed);
     g_free(copula->pairs);
     g_free(copula->r);
     g_free(copula);
@@ -180,9 +185,9 @@ static const Set *set_of(BbCopula *copula, const guint16 *slots, guint n)
 {
     guint64 key = 0;
     for (guint i = 0; i < n; i++)
-        key += bb_signature_mix(slots[i] + 1u);
+        key += copula->mixed[slots[i]];
     key |= 1;
-    gsize at = bb_signature_mix(key) % SETS_ROOM;
+    gsize at = (key >> 32) % SETS_ROOM;
     while (copula->sets[at].key != 0 && copula->sets[at].key != key)
         at = (at + 1) % SETS_ROOM;
     Set *set = &copula->sets[at];

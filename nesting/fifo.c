@@ -143,7 +143,8 @@ double bb_fifo_log(const BbFifo *fifo, guint32 parent, const BbWait *waits, guin
 double bb_fifo_between(const BbFifo *fifo, const BbSite *site, guint32 p, const BbWait *a,
                        guint n_a, guint32 q, const BbWait *b, guint n_b)
 {
-    bool together = site->parents[p].node == site->parents[q].node;
+    const BbSiteParent *early = &site->parents[MIN(p, q)], *late = &site->parents[MAX(p, q)];
+    bool together = early->node == late->node && late->s <= early->e;
     return together ? between(fifo, a, n_a, b, n_b) : 0;
 }
 

@@ -83,7 +83,8 @@ guint8 *bb_joins_find(const BbPaths *paths)
         if (bb_call_is_returned(call))
             visits[n++] = (Visit){call->callee, root[i], i, call->replied_ns};
     }
-    qsort(visits, n, sizeof *visits, by_visit);
+    if (n > 0)
+        qsort(visits, n, sizeof *visits, by_visit);
     for (guint32 i = 0, j; i < n; i = j) {
         for (j = i; j < n && visits[j].node == visits[i].node; j++)
             ;

@@ -46,6 +46,7 @@ struct BbModel {
     double *seen;         // [(p * nc + c) * (COUNT_MAX + 1) + k]: parents with k children of type c
     double *alone;        // [c]: children without parent
     BbSignatures *signatures;
+    guint64 signature[BB_SITE_TYPES]; // of one child of each type
     BbCopula **copula; // [p], NULL where gaps are independent
     BbCopula **made;   // [p], NULL until wanted
 };
@@ -68,6 +69,8 @@ BbModel *bb_model_new(const BbSite *site, const BbGapScale *scale)
     model->alone = g_new0(double, model->nc);
     model->signatures = bb_signatures_new();
     bb_signatures_reset(model->signatures, model->np);
+    for (guint c = 0; c < model->nc; c++)
+        model->signature[c] = bb_signature_with(0, c);
     model->copula = g_new0(BbCopula *, model->np);
     model->made = g_new0(BbCopula *, model->np);
     return model;
@@ -250,7 +253,7 @@ double bb_model_parent(const BbModel *model, const BbSite *site, guint32 index, 
         const float *of = count + c * (COUNT_MAX + 1);
         if (k < COUNT_MAX)
             apart += (double)(of[k + 1] - of[k]);
-        signature = bb_signature_with(signature, c);
+        signature += model->signature[c];
         gaps[i] = kid_gap(model, site, parent, kids, i, k);
         sum += gap_log(model, &gaps[i]) + late_log(gaps[i].slot, parent, &site->children[kids[i]]);
     }

@@ -56,7 +56,7 @@ void bb_signatures_reset(BbSignatures *signatures, guint n_parent_types)
 
 static Seen *find(const BbSignatures *signatures, guint64 key)
 {
-    gsize at = bb_signature_mix(key) & signatures->mask;
+    gsize at = (key >> 32) & signatures->mask;
     while (signatures->seen[at].key != 0 && signatures->seen[at].key != key)
         at = (at + 1) & signatures->mask;
     return &signatures->seen[at];

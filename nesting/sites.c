@@ -14,6 +14,19 @@
 #define DUE_LEAST 0.3     // node by more than chance, for all of the kind to be looked at as late
 #define TIME_MAX (G_GINT64_CONSTANT(1) << 60) // in quanta: differences never overflow
 
+// A node of a site: its stretch of parents, and by how much its times are moved. Replicas come one
+// after the other in one long time, so that they share statistics and nothing else.
+typedef struct {
+    guint32 node, first_parent;
+    gint64 shift;
+} Member;
+
+// The calls of a site's nodes, one node after the other.
+typedef struct {
+    GArray *parents, *children; // of BbParent, BbChild
+    GArray *members;            // of Member
+} Crew;
+
 struct BbSites {
     const BbCall *calls;
     guint32 n_calls, n_names;
@@ -23,6 +36,9 @@ struct BbSites {
     const BbGapScale *scale;
     const guint8 *place; // NULL: callers tell parents apart
     BbCandidates *candidates;
+    guint32 *nodes, *team; // nodes in order of their team; team of nodes[i]: equal for replicas
+    guint32 next;          // in nodes
+    gint64 period;         // in quanta: times of one node never come near those of the next
     guint32 n_sites;
 };
 
@@ -57,6 +73,52 @@ static gint64 find_quantum(const BbCall *calls, guint32 n)
     return unit == 0 || unit > G_MAXINT64 ? 1 : (gint64)unit;
 }
 
+static gint64 quanta(const BbSites *sites, gint64 time_ns)
+{
+    gint64 at = bb_time_between(sites->base_ns, time_ns) / sites->quantum_ns;
+    return CLAMP(at, -TIME_MAX, TIME_MAX);
+}
+
+// Over how many quanta the times of the calls spread.
+static gint64 find_spread(const BbSites *sites)
+{
+    gint64 low = 0, high = 1;
+    for (guint32 i = 0; i < sites->n_calls; i++) {
+        const BbCall *call = &sites->calls[i];
+        gint64 s = quanta(sites, MIN(call->call_ns, call->arrived_ns));
+        gint64 e =
+            bb_call_is_returned(call) ? quanta(sites, MAX(call->replied_ns, call->return_ns)) : s;
+        low = MIN(low, s);
+        high = MAX(high, e);
+    }
+    return high - low;
+}
+
+// Puts the nodes in order of the first one of their role. Without roles each is a team of its own,
+// and so it is where the moved times would not fit.
+static void make_teams(BbSites *sites)
+{
+    guint32 n = sites->n_names;
+    sites->nodes = g_new(guint32, n);
+    sites->team = g_new(guint32, n);
+    sites->period = 4 * MIN(find_spread(sites), TIME_MAX);
+    bool apart = !sites->roles || sites->period > TIME_MAX / n;
+    g_autoptr(GHashTable) first = g_hash_table_new(NULL, NULL); // role -> first node + 1
+    g_autofree BbTimed *order = g_new(BbTimed, n), *scratch = g_new(BbTimed, n);
+    for (guint32 i = 0; i < n; i++) {
+        gpointer role = apart ? NULL : GUINT_TO_POINTER(bb_roles_of(sites->roles, i));
+        guint32 known = apart ? 0 : GPOINTER_TO_UINT(g_hash_table_lookup(first, role));
+        if (!apart && known == 0)
+            g_hash_table_insert(first, role, GUINT_TO_POINTER(i + 1));
+        order[i] = (BbTimed){known > 0 ? known - 1 : i, i};
+    }
+    bb_timesort(order, scratch, n);
+    for (guint32 i = 0; i < n; i++) {
+        sites->nodes[i] = order[i].index;
+        sites->team[i] = (guint32)order[i].time_ns;
+    }
+}
+
 BbSites *bb_sites_new(const BbCall *calls, guint32 n_calls, guint32 n_names, gint64 skew_window_ns,
                       bool labels, BbRoles *roles, const BbGapScale *scale)
 {
@@ -70,6 +132,7 @@ BbSites *bb_sites_new(const BbCall *calls, guint32 n_calls, guint32 n_names, gin
                        .labels = labels,
                        .roles = roles,
                        .scale = scale};
+    make_teams(sites);
     return sites;
 }
 
@@ -78,6 +141,8 @@ void bb_sites_free(BbSites *sites)
     if (!sites)
         return;
     bb_candidates_free(sites->candidates);
+    g_free(sites->nodes);
+    g_free(sites->team);
     g_free(sites);
 }
 
@@ -86,14 +151,9 @@ void bb_sites_rewind(BbSites *sites, const guint8 *place)
     bb_candidates_free(sites->candidates);
     sites->place = place;
     sites->n_sites = 0;
+    sites->next = 0;
     sites->candidates =
         bb_candidates_new(sites->calls, sites->n_calls, sites->n_names, sites->window_ns);
-}
-
-static gint64 quanta(const BbSites *sites, gint64 time_ns)
-{
-    gint64 at = bb_time_between(sites->base_ns, time_ns) / sites->quantum_ns;
-    return CLAMP(at, -TIME_MAX, TIME_MAX);
 }
 
 // ---- kinds -------------------------------------------------------------------------------------
@@ -151,26 +211,70 @@ static guint number_kinds(const BbSites *sites, const guint32 *calls, guint32 n,
 
 // ---- calls -------------------------------------------------------------------------------------
 
-static void load_parents(const BbSites *sites, BbSite *site, const BbParent *parents)
+// Gathers the calls of the next team that has a part; false after the last.
+static bool next_crew(BbSites *sites, Crew *crew)
 {
-    guint32 n = site->n_parents;
+    while (crew->members->len == 0 && sites->next < sites->n_names) {
+        guint32 team = sites->team[sites->next];
+        for (; sites->next < sites->n_names && sites->team[sites->next] == team; sites->next++) {
+            guint32 node = sites->nodes[sites->next], n;
+            if (!bb_candidates_go(sites->candidates, node))
+                continue;
+            Member member = {node, crew->parents->len, crew->members->len * sites->period};
+            const BbParent *parents = bb_candidates_parents(sites->candidates, &n);
+            if (sites->place && sites->place[parents[0].call] == 0)
+                continue;
+            g_array_append_vals(crew->parents, parents, n);
+            const BbChild *children = bb_candidates_children(sites->candidates, &n);
+            g_array_append_vals(crew->children, children, n);
+            g_array_append_val(crew->members, member);
+        }
+    }
+    return crew->members->len > 0;
+}
+
+static void load_parents(const BbSites *sites, BbSite *site, const Crew *crew)
+{
+    guint32 n = site->n_parents, m = 0;
     g_autofree guint32 *calls = g_new(guint32, n);
     g_autofree guint16 *number = g_new(guint16, n);
+    const BbParent *parents = (const BbParent *)(const void *)crew->parents->data;
     for (guint32 i = 0; i < n; i++)
         calls[i] = parents[i].call;
     site->n_parent_types = number_kinds(sites, calls, n, true, number);
-    for (guint32 i = 0; i < n; i++)
-        site->parents[i] = (BbSiteParent){.s = quanta(sites, parents[i].arrived_ns),
-                                          .e = quanta(sites, parents[i].replied_ns),
+    for (guint32 i = 0; i < n; i++) {
+        while (m + 1 < crew->members->len &&
+               g_array_index(crew->members, Member, m + 1).first_parent <= i)
+            m++;
+        gint64 shift = g_array_index(crew->members, Member, m).shift;
+        site->parents[i] = (BbSiteParent){.s = quanta(sites, parents[i].arrived_ns) + shift,
+                                          .e = quanta(sites, parents[i].replied_ns) + shift,
                                           .call = parents[i].call,
                                           .type = number[i]};
+    }
 }
 
-static void load_children(const BbSites *sites, BbSite *site, const BbChild *children)
+static int by_node(const void *a, const void *b)
+{
+    guint32 x = ((const Member *)a)->node, y = ((const Member *)b)->node;
+    return (x > y) - (x < y);
+}
+
+// members are in order of nodes.
+static gint64 shift_of(const Crew *crew, guint32 node)
+{
+    Member key = {.node = node};
+    const Member *member =
+        bsearch(&key, crew->members->data, crew->members->len, sizeof key, by_node);
+    return member->shift;
+}
+
+static void load_children(const BbSites *sites, BbSite *site, const Crew *crew)
 {
     guint32 n = site->n_children;
     g_autofree guint32 *calls = g_new(guint32, n);
     g_autofree guint16 *number = g_new(guint16, n);
+    const BbChild *children = (const BbChild *)(const void *)crew->children->data;
     for (guint32 i = 0; i < n; i++)
         calls[i] = children[i].call;
     site->n_child_types = number_kinds(sites, calls, n, false, number);
@@ -178,13 +282,17 @@ static void load_children(const BbSites *sites, BbSite *site, const BbChild *chi
     for (guint32 i = 0; i < n; i++) // stable: those that start together stay in order of calls
         order[i] = (BbTimed){children[i].call, i};
     bb_timesort(order, scratch, n);
-    for (guint32 i = 0; i < n; i++)
-        order[i].time_ns = quanta(sites, children[order[i].index].call_ns);
+    for (guint32 i = 0; i < n; i++) {
+        const BbChild *child = &children[order[i].index];
+        order[i].time_ns =
+            quanta(sites, child->call_ns) + shift_of(crew, sites->calls[child->call].caller);
+    }
     bb_timesort(order, scratch, n);
     for (guint32 i = 0; i < n; i++) {
         const BbChild *child = &children[order[i].index];
+        gint64 shift = order[i].time_ns - quanta(sites, child->call_ns);
         site->children[i] = (BbSiteChild){.s = order[i].time_ns,
-                                          .e = quanta(sites, child->end_ns),
+                                          .e = quanta(sites, child->end_ns) + shift,
                                           .call = child->call,
                                           .type = number[order[i].index]};
     }
@@ -239,6 +347,7 @@ static void note_mean(const BbSite *site, BbOnset *onset, guint32 child, const g
 typedef struct {
     guint32 *start, *size;
     GArray *all, *suitors;
+    guint64 n_children, n_candidates; // nested
     guint32 list[SCANNED_MOST];
 } Found;
 
@@ -254,24 +363,38 @@ static void note(const BbSites *sites, const BbSite *site, BbOnset *onset, Found
 }
 
 // Calls that their node made while a call to it was open and that returned before it was answered.
+// The candidates stand at a node; place[call] is the child's index in the site.
 static void find_nested(BbSites *sites, BbSite *site, BbOnset *onset, Found *found,
-                        guint64 *children, guint64 *candidates)
+                        const Member *member, const guint32 *place, GArray *scratch)
 {
     guint32 n_children, n;
     const BbChild *by_end = bb_candidates_children(sites->candidates, &n_children);
-    g_autofree guint32 *place = g_new(guint32, sites->n_calls); // of a call among the children
-    g_autoptr(GArray) scratch = g_array_new(FALSE, FALSE, sizeof(guint32));
-    for (guint32 x = 0; x < n_children; x++)
-        place[site->children[x].call] = x;
     while (bb_candidates_next_child(sites->candidates)) {
         guint32 x = place[by_end[bb_candidates_child(sites->candidates)].call];
         const guint32 *list = bb_candidates_list(sites->candidates, &n);
-        *children += n > 0;
-        *candidates += n;
-        note_mean(site, onset, x, list, n);
-        g_array_set_size(scratch, 0);
-        g_array_append_vals(scratch, list, n);
-        note(sites, site, onset, found, x, (guint32 *)(void *)scratch->data, n);
+        g_array_set_size(scratch, n);
+        guint32 *own = (guint32 *)(void *)scratch->data;
+        for (guint32 i = 0; i < n; i++)
+            own[i] = member->first_parent + list[i];
+        found->n_children += n > 0;
+        found->n_candidates += n;
+        note_mean(site, onset, x, own, n);
+        note(sites, site, onset, found, x, own, n);
+    }
+}
+
+static void find_all_nested(BbSites *sites, BbSite *site, BbOnset *onset, Found *found,
+                            const Crew *crew)
+{
+    g_autofree guint32 *place = g_new(guint32, sites->n_calls); // of a call among the children
+    g_autoptr(GArray) scratch = g_array_new(FALSE, FALSE, sizeof(guint32));
+    for (guint32 x = 0; x < site->n_children; x++)
+        place[site->children[x].call] = x;
+    for (guint m = 0; m < crew->members->len; m++) {
+        const Member *member = &g_array_index(crew->members, Member, m);
+        if (crew->members->len > 1)
+            bb_candidates_go(sites->candidates, member->node);
+        find_nested(sites, site, onset, found, member, place, scratch);
     }
 }
 
@@ -324,8 +447,8 @@ static void find_late(const BbSites *sites, BbSite *site, BbOnset *onset, Found 
     }
 }
 
-static void find_candidates(BbSites *sites, BbSite *site, BbOnset *onset, guint64 *children,
-                            guint64 *candidates)
+static void find_candidates(BbSites *sites, BbSite *site, BbOnset *onset, const Crew *crew,
+                            guint64 *children, guint64 *candidates)
 {
     guint32 n = site->n_children;
     g_autofree guint32 *start = g_new0(guint32, n), *size = g_new0(guint32, n);
@@ -333,7 +456,7 @@ static void find_candidates(BbSites *sites, BbSite *site, BbOnset *onset, guint6
     g_autoptr(GArray) suitors = g_array_new(FALSE, FALSE, sizeof(Suitor));
     Found found = {.start = start, .size = size, .all = all, .suitors = suitors};
     gint64 reach;
-    find_nested(sites, site, onset, &found, children, candidates);
+    find_all_nested(sites, site, onset, &found, crew);
     for (guint t = 0; t < site->n_child_types; t++)
         if (is_late_kind(sites, site, &found, t, &reach))
             find_late(sites, site, onset, &found, t, reach);
@@ -343,31 +466,36 @@ static void find_candidates(BbSites *sites, BbSite *site, BbOnset *onset, guint6
     for (guint32 x = 0; x < n; x++)
         for (guint32 i = 0; i < size[x]; i++)
             site->list[site->first[x] + i] = g_array_index(all, guint32, start[x] + i);
+    *children += found.n_children;
+    *candidates += found.n_candidates;
+}
+
+// Sums over children become means over parents.
+static void end_means(const BbSite *site, BbOnset *onset)
+{
+    g_autofree double *n = g_new0(double, site->n_parent_types);
+    for (guint32 i = 0; i < site->n_parents; i++)
+        n[site->parents[i].type]++;
+    for (guint p = 0; p < site->n_parent_types; p++)
+        for (guint c = 0; c < site->n_child_types; c++)
+            onset->mean[p * site->n_child_types + c] /= n[p];
 }
 
 BbSite *bb_sites_next(BbSites *sites, BbOnset **onset, guint64 *children, guint64 *candidates)
 {
-    guint32 n_parents, n_children;
-    const BbParent *parents;
-    do {
-        if (!bb_candidates_next_node(sites->candidates))
-            return NULL;
-        parents = bb_candidates_parents(sites->candidates, &n_parents);
-    } while (sites->place && sites->place[parents[0].call] == 0);
-    const BbChild *kids = bb_candidates_children(sites->candidates, &n_children);
-    BbSite *site = bb_site_new(n_parents, n_children);
+    g_autoptr(GArray) parents = g_array_new(FALSE, FALSE, sizeof(BbParent));
+    g_autoptr(GArray) kids = g_array_new(FALSE, FALSE, sizeof(BbChild));
+    g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(Member));
+    Crew crew = {parents, kids, members};
+    if (!next_crew(sites, &crew))
+        return NULL;
+    BbSite *site = bb_site_new(parents->len, kids->len);
     site->number = sites->n_sites++;
-    load_parents(sites, site, parents);
-    load_children(sites, site, kids);
-    const BbCall *last = &sites->calls[sites->n_calls - 1];
-    site->span = MAX(1, (double)quanta(sites, last->call_ns));
+    load_parents(sites, site, &crew);
+    load_children(sites, site, &crew);
+    site->span = MAX(1, (double)sites->period / 4 * members->len);
     *onset = bb_onset_new(site, sites->scale);
-    find_candidates(sites, site, *onset, children, candidates);
-    g_autofree double *n = g_new0(double, site->n_parent_types);
-    for (guint32 i = 0; i < n_parents; i++)
-        n[site->parents[i].type]++;
-    for (guint p = 0; p < site->n_parent_types; p++)
-        for (guint c = 0; c < site->n_child_types; c++)
-            (*onset)->mean[p * site->n_child_types + c] /= n[p];
+    find_candidates(sites, site, *onset, &crew, children, candidates);
+    end_means(site, *onset);
     return site;
 }

@@ -67,16 +67,17 @@ static bool is_crowded(const BbSite *site)
     return candidates_of(site) > CROWDED;
 }
 
-static void settle(BbSearch *search)
+static void settle(BbSearch *search, bool crowded)
 {
+    guint cooling = crowded ? COOLING / 2 : COOLING, settling = crowded ? SETTLING / 2 : SETTLING;
     bb_search_all(search);
     bb_search_sweep(search, 0);
     bb_search_doubtful(search);
     guint32 n;
     bb_search_list(search, &n);
-    for (guint i = COOLING; i > 0; i--)
-        bb_search_sweep(search, (double)i / (COOLING + 1));
-    for (guint i = 0; i < SETTLING; i++)
+    for (guint i = cooling; i > 0; i--)
+        bb_search_sweep(search, (double)i / (cooling + 1));
+    for (guint i = 0; i < settling; i++)
         if (bb_search_sweep(search, 0) < SETTLED * n)
             break;
 }
@@ -121,7 +122,7 @@ static double learn_from(BbSite *site, BbModel *model, BbFifo *fifo, const BbOns
             break;
         learn(model, site, search, i + 1 == ITERATIONS ? OBSERVED : 1);
     }
-    settle(search);
+    settle(search, is_crowded(site));
     return bb_search_total(search);
 }
 
@@ -199,8 +200,8 @@ static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPa
                   double *known)
 {
     double total;
-    bool all = site->n_parents <= ALL_PARENTS;
-    guint beginnings = is_crowded(site) ? 1 : all ? 3 : 2;
+    bool all = site->n_parents <= ALL_PARENTS, crowded = is_crowded(site);
+    guint beginnings = crowded ? 1 : all ? 3 : 2;
     g_autoptr(BbSite) part = all ? NULL : bb_site_sample(site, SAMPLE_PARENTS, stretches_of(site));
     g_autoptr(BbModel) model = learn_model(joint, all ? site : part, onset, beginnings, &total);
     if (total <= *known)
@@ -210,9 +211,9 @@ static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPa
     g_autoptr(BbSearch) search = bb_search_new(site, model, site->number);
     if (!all) {
         bb_search_begin(search);
-        guint rounds = is_crowded(site) ? 2 : CLAMP(ROUNDS_PARENTS / site->n_parents, 2, 6);
+        guint rounds = crowded ? 2 : CLAMP(ROUNDS_PARENTS / site->n_parents, 2, 6);
         for (guint i = 1; i <= rounds; i++) {
-            learn(model, site, search, i < rounds ? 1 : OBSERVED / 2);
+            learn(model, site, search, i < rounds ? 1 : crowded ? 2 : OBSERVED / 2);
             bb_model_fit(model, site, 1);
             bb_search_refresh(search);
             if (fifo)
@@ -223,7 +224,7 @@ static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPa
         g_clear_pointer(&fifo, bb_fifo_free);
     bb_search_order(search, fifo);
     if (!all)
-        settle(search);
+        settle(search, crowded);
     publish(site, search, paths);
 }
 

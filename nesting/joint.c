@@ -156,12 +156,10 @@ static float confidence_of(double share)
     return (float)(share < 0.5 ? 0.44 + 0.12 * share : share);
 }
 
-// Says of each child how sure its place in the site's assignment is.
+// Says of each child how sure its place in the site's assignment is; the last sweep looked at all.
 static void find_shares(BbSite *site, BbSearch *search, const guint32 *parent, float *share)
 {
     guint32 n;
-    bb_search_all(search);
-    bb_search_sweep(search, 0);
     for (guint32 x = 0; x < site->n_children; x++)
         share[x] = (float)(1 / (1 + exp((double)bb_search_nearest(search, x) / HEAT)));
     bb_search_doubtful(search);
@@ -177,6 +175,8 @@ static void find_shares(BbSite *site, BbSearch *search, const guint32 *parent, f
 
 static void publish(BbSite *site, BbSearch *search, BbPaths *paths)
 {
+    bb_search_all(search);
+    bb_search_sweep(search, 0);
     g_autofree guint32 *parent = g_memdup2(site->parent, site->n_children * sizeof *parent);
     g_autofree float *share = g_new(float, site->n_children);
     find_shares(site, search, parent, share);

@@ -190,11 +190,9 @@ void bb_search_order(BbSearch *search, BbFifo *fifo)
 
 // ---- parents with many children ----------------------------------------------------------------
 
-// By how much a parent with many children likes x: its neighbours in time with it and without.
-static double gain_of_big(const BbSearch *search, guint32 p, guint32 x)
+static guint32 count_before(const BbKids *kids, guint32 x)
 {
-    const BbKids *kids = &search->site->kids[p];
-    guint32 low = 0, high = kids->n, half = BB_MODEL_NEAR / 2 - 1;
+    guint32 low = 0, high = kids->n;
     while (low < high) {
         guint32 middle = low + (high - low) / 2;
         if (kids->at[middle] < x)
@@ -202,7 +200,15 @@ static double gain_of_big(const BbSearch *search, guint32 p, guint32 x)
         else
             high = middle;
     }
-    guint32 from = low > half ? low - half : 0, to = MIN(kids->n, low + half + 1);
+    return low;
+}
+
+// By how much a parent with many children likes x: its neighbours in time with it and without.
+static double gain_of_big(const BbSearch *search, guint32 p, guint32 x)
+{
+    const BbKids *kids = &search->site->kids[p];
+    guint32 place = count_before(kids, x), half = BB_MODEL_NEAR / 2 - 1;
+    guint32 from = place > half ? place - half : 0, to = MIN(kids->n, place + half + 1);
     Trial in = {.n = 0}, out = {.n = 0};
     for (guint32 k = from; k < to; k++) {
         in.at[in.n++] = kids->at[k];
@@ -370,9 +376,7 @@ static guint32 candidates_of(BbSearch *search, const Look *look, guint32 x, guin
 static double gap_with(const BbSearch *search, guint32 x, guint32 parent)
 {
     const BbKids *kids = &search->site->kids[parent];
-    guint32 n = kids->n;
-    while (n > 0 && kids->at[n - 1] >= x)
-        n--;
+    guint32 n = count_before(kids, x);
     return bb_model_gap(search->model, search->site, parent, kids->at, n, x);
 }
 

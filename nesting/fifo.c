@@ -45,8 +45,6 @@ static bool find_together(BbFifo *fifo, const BbSite *site)
         for (guint32 j = i + 1; j < site->n_parents; j++) {
             if (site->parents[j].s > site->parents[i].e)
                 break;
-            if (site->parents[i].node != site->parents[j].node)
-                continue;
             if (n == most)
                 return false;
             a[n] = i;
@@ -144,7 +142,7 @@ double bb_fifo_between(const BbFifo *fifo, const BbSite *site, guint32 p, const 
                        guint n_a, guint32 q, const BbWait *b, guint n_b)
 {
     const BbSiteParent *early = &site->parents[MIN(p, q)], *late = &site->parents[MAX(p, q)];
-    bool together = early->node == late->node && late->s <= early->e;
+    bool together = late->s <= early->e;
     return together ? between(fifo, a, n_a, b, n_b) : 0;
 }
 

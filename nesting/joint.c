@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: calls. Out: their parents, and how sure each is.
 //
-// Node by node: a model is learned on a sample of the node's calls, from two beginnings, the
-// likelier of which is kept; then all of its calls are assigned under it. Nodes that prove to be
-// joins are done again, with the place of a call in its tree in place of its caller.
+// Node by node: a model is learned on a sample of the node's calls, from one to three
+// beginnings, the likeliest of which is kept; then all of its calls are assigned under it. Nodes
+// that prove to be joins are done again, with the place of a call in its tree in place of its
+// caller.
 #include "nesting/joint.h"
 
 #include <math.h>

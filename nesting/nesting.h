@@ -41,8 +41,8 @@ typedef struct BbNestingOptions {
 // byte.
 BbNestingOptions bb_nesting_options_default(void);
 
-// An inference over one or more windows of a trace: shapes keep their numbers, and the joint choice
-// what it has learned, from one to the next.
+// An inference over one or more windows of a trace: shapes keep their numbers from one to the next.
+// What the choice of parents learns, it learns in each window anew.
 typedef struct BbNesting BbNesting;
 
 // names is lent.

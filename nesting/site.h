@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One node's part of the question "who caused whom": the calls it got (parents), the calls it made
-// (children), which parents each child may have, and the assignment that a search works on.
+// One node's part, or that of a team of replicas, of the question "who caused whom": the calls it
+// got (parents), the calls it made (children), which parents each child may have, and the
+// assignment that a search works on.
 //
 // Times are quanta of the trace's stamps since its first one, on the node's own clock.
 #pragma once
@@ -17,14 +18,12 @@ typedef struct BbSiteParent {
     gint64 s, e;  // arrival of the call, departure of the return
     guint32 call; // index into the calls
     guint16 type; // caller and operation
-    guint16 node; // of a group of replicas: only calls of one node can be parent and child
 } BbSiteParent;
 
 typedef struct BbSiteChild {
     gint64 s, e; // departure of the call, arrival of the return
     guint32 call;
     guint16 type; // callee and operation
-    guint16 node;
 } BbSiteChild;
 
 // The children of one parent, in order of (s, index).

@@ -233,12 +233,15 @@ static bool next_crew(BbSites *sites, Crew *crew)
     return crew->members->len > 0;
 }
 
+// With a skew window whatever comes from another node (calls that arrive, returns of children)
+// counts as that much earlier. Gaps stay gaps: what they are longer by is learned with them.
 static void load_parents(const BbSites *sites, BbSite *site, const Crew *crew)
 {
     guint32 n = site->n_parents, m = 0;
     g_autofree guint32 *calls = g_new(guint32, n);
     g_autofree guint16 *number = g_new(guint16, n);
     const BbParent *parents = (const BbParent *)(const void *)crew->parents->data;
+    gint64 early = sites->window_ns / sites->quantum_ns;
     for (guint32 i = 0; i < n; i++)
         calls[i] = parents[i].call;
     site->n_parent_types = number_kinds(sites, calls, n, true, number);
@@ -247,7 +250,7 @@ static void load_parents(const BbSites *sites, BbSite *site, const Crew *crew)
                g_array_index(crew->members, Member, m + 1).first_parent <= i)
             m++;
         gint64 shift = g_array_index(crew->members, Member, m).shift;
-        site->parents[i] = (BbSiteParent){.s = quanta(sites, parents[i].arrived_ns) + shift,
+        site->parents[i] = (BbSiteParent){.s = quanta(sites, parents[i].arrived_ns) + shift - early,
                                           .e = quanta(sites, parents[i].replied_ns) + shift,
                                           .call = parents[i].call,
                                           .type = number[i]};
@@ -275,6 +278,7 @@ static void load_children(const BbSites *sites, BbSite *site, const Crew *crew)
     g_autofree guint32 *calls = g_new(guint32, n);
     g_autofree guint16 *number = g_new(guint16, n);
     const BbChild *children = (const BbChild *)(const void *)crew->children->data;
+    gint64 early = sites->window_ns / sites->quantum_ns;
     for (guint32 i = 0; i < n; i++)
         calls[i] = children[i].call;
     site->n_child_types = number_kinds(sites, calls, n, false, number);
@@ -291,8 +295,9 @@ static void load_children(const BbSites *sites, BbSite *site, const Crew *crew)
     for (guint32 i = 0; i < n; i++) {
         const BbChild *child = &children[order[i].index];
         gint64 shift = order[i].time_ns - quanta(sites, child->call_ns);
+        gint64 end = quanta(sites, child->end_ns) + shift - early;
         site->children[i] = (BbSiteChild){.s = order[i].time_ns,
-                                          .e = quanta(sites, child->end_ns) + shift,
+                                          .e = MAX(order[i].time_ns, end),
                                           .call = child->call,
                                           .type = number[order[i].index]};
     }

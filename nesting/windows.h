@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trace of any length in bounded memory: the messages go through windows of time, each of which
-// is inferred by itself, with what earlier windows have learned.
+// is learned and inferred by itself.
 //
 // Window k looks at the messages of [start + k step, start + k step + length). It publishes the
 // path instances whose root begins in its first `step`; they and their calls are gone then. What
@@ -11,8 +11,8 @@
 //   window of messages the oldest do not. A return without call is dropped with its window.
 // - Times without messages cost nothing: windows of time in which nothing is held are passed over.
 // - A window of time ends also when as many messages as options.messages came late in it, as after
-// a
-//   stamp of the far future; then all of it is published, and the next message begins a new start.
+//   a stamp of the far future; then all of it is published, and the next message begins a new
+//   start.
 #pragma once
 
 #include "nesting/nesting.h"

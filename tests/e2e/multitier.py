@@ -3,7 +3,8 @@
 """Capture and nesting against the truth: recall of tagged requests at every hop, share of requests
 whose inferred path is entirely right, and where the true patterns stand in the ranking.
 
-  multitier.py BBTRACE BBPATHS CAPTURE [--assign METHOD] [--recall PERCENT] [--right LOW HIGH] [--report]
+  multitier.py BBTRACE BBPATHS CAPTURE [--assign METHOD] [--no-labels] [--recall PERCENT]
+               [--right LOW HIGH] [--report]
 
 Skipped (77) where the capture is not there."""
 import argparse
@@ -74,7 +75,7 @@ def report_ranking(truth, ops, latency, patterns):
         pattern = found.get(text)
         mean_us = sum(latencies) / len(latencies) / 1000
         inferred = "not found"
-        if pattern:
+        if pattern and mean_us:
             inferred = (f"rank {pattern['rank']:4d}  {pattern['count']:6d} ({pattern['count'] / len(latencies):4.0%})"
                         f"  {pattern['mean_latency_s'] * 1e6:7.0f} us ({pattern['mean_latency_s'] * 1e6 / mean_us - 1:+4.0%})")
         print(f"  {len(latencies):6d}  {mean_us:7.0f} us   {inferred:44s}  {text}")
@@ -86,6 +87,7 @@ def main():
     parser.add_argument("bbpaths")
     parser.add_argument("capture")
     parser.add_argument("--assign", default="joint")
+    parser.add_argument("--no-labels", action="store_true")
     parser.add_argument("--recall", type=float, default=99.9)
     parser.add_argument("--right", type=float, nargs=2, default=(0, 100))
     parser.add_argument("--report", action="store_true")
@@ -97,8 +99,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         trace, instances = f"{folder}/t.bbt", f"{folder}/i.jsonl"
         run(args.bbtrace, "capture", "-q", "-r", args.capture, "-w", trace)
-        patterns = json.loads(run(args.bbpaths, "--algo", "nesting", "--assign", args.assign, "--format",
-                                  "json", "--instances", instances, trace))["patterns"]
+        patterns = json.loads(run(args.bbpaths, "--algo", "nesting", "--assign", args.assign,
+                                  *["--no-labels"] * args.no_labels, "--format", "json", "--instances",
+                                  instances, trace))["patterns"]
         calls, ops, latency, open_calls = set(), {}, {}, {}
         for line in run(args.bbtrace, "cat", trace).decode().splitlines():
             fields = line.split()

@@ -19,8 +19,8 @@ static inline bool bb_call_is_returned(const BbCall *call)
     return call->return_ns != BB_TIME_NONE;
 }
 
-// When the callee was done with the call, on its clock. last_byte: with the last byte of the return,
-// where that is known, else with the first.
+// When the callee was done with the call, on its clock. last_byte: with the last byte of the
+// return, where that is known, else with the first.
 static inline gint64 bb_call_end(const BbCall *call, bool last_byte)
 {
     return last_byte && call->return_end_ns != BB_TIME_NONE ? call->return_end_ns

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Captions: what does not print is percent-encoded; cutting and wrapping keep characters whole.
-#include "tests/unit/test.h"
 #include "data/caption.h"
+#include "tests/unit/test.h"
 
 #include <string.h>
 

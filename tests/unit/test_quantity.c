@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Figures for people: three digits, units, carries from one to the next.
-#include "tests/unit/test.h"
 #include "data/quantity.h"
+#include "tests/unit/test.h"
 
 static void expect_duration(gint64 ns, const char *expected)
 {

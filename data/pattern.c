@@ -47,15 +47,20 @@ void bb_pattern_free(BbPattern *pattern)
 
 void bb_replicas_count(GArray *replicas, guint32 node)
 {
-    for (guint i = 0; i < replicas->len; i++) {
-        BbReplica *replica = &g_array_index(replicas, BbReplica, i);
-        if (replica->node == node) {
-            replica->count++;
-            return;
-        }
+    guint low = 0, high = replicas->len;
+    while (low < high) {
+        guint middle = low + (high - low) / 2;
+        if (g_array_index(replicas, BbReplica, middle).node < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < replicas->len && g_array_index(replicas, BbReplica, low).node == node) {
+        g_array_index(replicas, BbReplica, low).count++;
+        return;
     }
     BbReplica replica = {node, 1};
-    g_array_append_val(replicas, replica);
+    g_array_insert_val(replicas, low, replica);
 }
 
 static gint by_falling_count(gconstpointer a, gconstpointer b, gpointer names)

@@ -46,7 +46,7 @@ void bb_pattern_node_free(BbPatternNode *node);
 BbPattern *bb_pattern_new(guint32 client, BbPatternNode *root); // takes root
 void bb_pattern_free(BbPattern *pattern);
 
-void bb_replicas_count(GArray *replicas, guint32 node);        // one use more
+void bb_replicas_count(GArray *replicas, guint32 node); // one use more; not after they were sorted
 void bb_replicas_sort(GArray *replicas, const BbNames *names); // replicas may be NULL
 
 // Sum and mean of the root call's latency over the instances, in ns.

@@ -7,8 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#define PAIRS_LEAST 30.0 // parents with both slots
-#define SETS_MOST 4096u
+#define SETS_MOST 1024u
 #define SLOTS_MOST 256u
 
 typedef struct {
@@ -27,9 +26,9 @@ typedef struct {
 struct BbCopula {
     guint n_slots;
     guint64 *mixed; // [slot]: its part of a set's key
-    Pair *pairs; // [i * n_slots + j], i < j
-    float *r;    // [i * n_slots + j]
-    Set *sets;   // open addressing
+    Pair *pairs;    // [i * n_slots + j], i < j
+    float *r;       // [i * n_slots + j]
+    Set *sets;      // open addressing
     guint n_sets;
 };
 
@@ -96,7 +95,7 @@ void bb_copula_count(BbCopula *copula, const guint16 *slots, const float *z, gui
 // Small correlations of few parents are noise: what r^2 n does not reach 4 counts as none.
 static float correlation(const Pair *pair)
 {
-    if ((double)pair->n < PAIRS_LEAST)
+    if ((double)pair->n < BB_COPULA_PARENTS)
         return 0;
     double n = (double)pair->n, x = (double)pair->x / n, y = (double)pair->y / n;
     double xx = (double)pair->xx / n - x * x, yy = (double)pair->yy / n - y * y;

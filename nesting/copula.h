@@ -6,7 +6,8 @@
 #include <glib.h>
 #include <stdbool.h>
 
-#define BB_COPULA_MOST 16u // slots of one parent that it looks at; a parent with more has none
+#define BB_COPULA_MOST 16u    // slots of one parent that it looks at; a parent with more has none
+#define BB_COPULA_PARENTS 30u // of fewer there is nothing to be learned
 
 typedef struct BbCopula BbCopula;
 

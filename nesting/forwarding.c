@@ -15,8 +15,8 @@
 // A call without return, as the two orders of search have it.
 typedef struct {
     guint32 caller;
-    guint32 id_form; // 0 in the order by time
-    guint64 id_number;
+    guint32 id_form;   // 0 in the order by time; in that by callee, whether it has an id
+    guint64 id_number; // likewise 0; the callee
     guint32 index;
     guint32 next; // itself, or once it was joined the way to the next that was not
 } Open;
@@ -25,9 +25,10 @@ typedef struct {
     BbCall *calls;
     guint32 count;
     guint32 n_open;
-    Open *by_time; // by caller, then index; with an end that has no caller
-    Open *by_id;   // by caller, id, then index; likewise
-    BbTally pairs; // (caller, callee) of all calls; made when first asked for
+    Open *by_time;   // by caller, then index; with an end that has no caller
+    Open *by_id;     // by caller, id, then index; likewise
+    Open *by_callee; // by caller, whether it has an id, callee, then index; likewise
+    BbTally pairs;   // (caller, callee) of all calls; made when first asked for
     bool has_pairs;
     BbTally edges; // (caller, callee) of calls without id that begin chains
     guint32 chain[BB_FORWARDING_HOPS_MAX];
@@ -64,16 +65,20 @@ static void collect_open(Forwarding *forwarding)
     forwarding->n_open = n;
     forwarding->by_time = g_new(Open, (gsize)n + 1);
     forwarding->by_id = g_new(Open, (gsize)n + 1);
+    forwarding->by_callee = g_new(Open, (gsize)n + 1);
     n = 0;
     for (guint32 i = 0; i < forwarding->count; i++) {
         const BbCall *call = &forwarding->calls[i];
         if (bb_call_is_returned(call))
             continue;
         forwarding->by_time[n] = (Open){call->caller, 0, 0, i, 0};
+        forwarding->by_callee[n] =
+            (Open){call->caller, bb_id_is_known(call->id), call->callee, i, 0};
         forwarding->by_id[n++] = (Open){call->caller, call->id.form, call->id.number, i, 0};
     }
     finish_open(forwarding->by_time, n);
     finish_open(forwarding->by_id, n);
+    finish_open(forwarding->by_callee, n);
 }
 
 // The first at or after `at` that was not joined; shortens the way there.
@@ -354,26 +359,21 @@ static GArray *take_back(Forwarding *forwarding)
 // Gives a return to the earliest open call of its pair.
 static bool give_back(Forwarding *forwarding, const BbCall *answer)
 {
-    Open wanted = {answer->caller, 0, 0, 0, 0};
-    guint32 at = find_open(forwarding->by_time, forwarding->n_open, wanted);
-    for (;; at++) {
-        at = skip_joined(forwarding, forwarding->by_time, at);
-        if (!is_of(&forwarding->by_time[at], &wanted))
-            return false;
-        BbCall *call = &forwarding->calls[forwarding->by_time[at].index];
-        if (call->call_ns > answer->return_ns)
-            return false;
-        if (call->callee != answer->callee || bb_id_is_known(call->id))
-            continue;
-        end_call(call, answer, answer->replied_ns, answer->return_ns);
-        return true;
-    }
+    Open *opens = forwarding->by_callee, wanted = {answer->caller, false, answer->callee, 0, 0};
+    guint32 at = find_open(opens, forwarding->n_open, wanted);
+    at = skip_joined(forwarding, opens, at);
+    BbCall *call = &forwarding->calls[opens[at].index];
+    if (!is_of(&opens[at], &wanted) || call->call_ns > answer->return_ns)
+        return false;
+    end_call(call, answer, answer->replied_ns, answer->return_ns);
+    return true;
 }
 
 static void forget_open(Forwarding *forwarding)
 {
     g_clear_pointer(&forwarding->by_time, g_free);
     g_clear_pointer(&forwarding->by_id, g_free);
+    g_clear_pointer(&forwarding->by_callee, g_free);
 }
 
 // Returns that callees made themselves, up to a time. Counts those that find no call any more.

@@ -144,7 +144,8 @@ static BbModel *learn_model(const BbJoint *joint, BbSite *site, const BbOnset *o
         g_clear_pointer(&best, bb_model_free);
         best = g_steal_pointer(&model);
         *total = likelihood;
-        memcpy(parent, site->parent, site->n_children * sizeof *parent);
+        if (site->n_children > 0)
+            memcpy(parent, site->parent, site->n_children * sizeof *parent);
     }
     bb_site_restore(site, parent);
     return g_steal_pointer(&best);

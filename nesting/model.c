@@ -47,8 +47,8 @@ struct BbModel {
     double *alone;        // [c]: children without parent
     BbSignatures *signatures;
     guint64 signature[BB_SITE_TYPES]; // of one child of each type
-    BbCopula **copula; // [p], NULL where gaps are independent
-    BbCopula **made;   // [p], NULL until wanted
+    BbCopula **copula;                // [p], NULL where gaps are independent
+    BbCopula **made;                  // [p], NULL until wanted
 };
 
 BbModel *bb_model_new(const BbSite *site, const BbGapScale *scale)
@@ -467,18 +467,26 @@ static void count_together(BbModel *model, const BbSite *site, guint32 index)
 
 static void learn_together(BbModel *model, const BbSite *site)
 {
-    for (guint i = 0; i < model->np * model->nc * ORDERS; i++)
-        make_normals(model, model->slots[i]);
+    guint32 n[BB_SITE_TYPES] = {0}; // parents
+    for (guint32 i = 0; i < site->n_parents; i++)
+        n[site->parents[i].type]++;
     for (guint p = 0; p < model->np; p++) {
+        model->copula[p] = NULL;
+        if (n[p] < BB_COPULA_PARENTS)
+            continue;
+        for (guint i = 0; i < model->nc * ORDERS; i++)
+            make_normals(model, model->slots[p * model->nc * ORDERS + i]);
         make_normals(model, model->ends[p]);
         if (!model->made[p])
             model->made[p] = bb_copula_new(model->nc * ORDERS + 1);
         bb_copula_reset(model->made[p]);
     }
     for (guint32 i = 0; i < site->n_parents; i++)
-        count_together(model, site, i);
+        if (n[site->parents[i].type] >= BB_COPULA_PARENTS)
+            count_together(model, site, i);
     for (guint p = 0; p < model->np; p++)
-        model->copula[p] = bb_copula_fit(model->made[p]) ? model->made[p] : NULL;
+        if (n[p] >= BB_COPULA_PARENTS && bb_copula_fit(model->made[p]))
+            model->copula[p] = model->made[p];
 }
 
 static void count_children(BbModel *model, const BbSite *site, guint32 index, double weight)

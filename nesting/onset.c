@@ -11,6 +11,8 @@
 #define PAIRS_LEAST 20000.0     // for one pair of kinds of events
 #define EXCESS_LEAST 0.01       // share of events that must be due to others for a density
 #define SHARPEN 16              // counts weigh more than they are, so that narrow kernels win
+#define ASKED 256u              // events that tell how many lags there are to look at
+#define LENGTH_MAX (G_GINT64_CONSTANT(1) << 59) // in quanta: sums of times and lags never overflow
 
 // Events of one kind on each node of the site, in order of time.
 typedef struct {
@@ -110,6 +112,18 @@ static void blur(const double *in, double *out, bool squares)
     }
 }
 
+// How many lags of an x are looked at, on the mean. Where events come in bursts, their number and
+// the time from the first to the last do not tell.
+static double lags_of_one(const Lags *lags, const Events *x, const Events *y)
+{
+    guint32 step = x->n / ASKED + 1, asked = 0;
+    double sum = 0;
+    for (guint32 i = 0; i < x->n; i += step, asked++)
+        sum += first_from(y, x->at[i] + 2 * lags->reach + 1) -
+               first_from(y, x->at[i] - 2 * lags->reach);
+    return sum / asked;
+}
+
 // Counts lags from x to y by bin, and how many lie where only chance puts them. Returns the share
 // of x that was looked at.
 static double count_lags(const Lags *lags, const Events *x, const Events *y, double *count,
@@ -119,8 +133,7 @@ static double count_lags(const Lags *lags, const Events *x, const Events *y, dou
     *chance = 0;
     if (x->n == 0 || y->n == 0)
         return 0;
-    double length = (double)MAX(y->at[y->n - 1] - y->at[0], 1);
-    double each = 1 + MIN((double)y->n, 4.0 * (double)lags->reach * y->n / length);
+    double each = 1 + lags_of_one(lags, x, y);
     guint32 step = (guint32)MAX(1, x->n * each / lags->pairs), used = 0;
     for (guint32 i = 0; i < x->n; i += step, used++) {
         gint64 at = x->at[i], to = at + 2 * lags->reach;
@@ -181,7 +194,7 @@ static gint64 ninety_ninth(const BbSite *site)
     for (guint32 i = 0; i < site->n_parents; i++)
         length[i] = site->parents[i].e - site->parents[i].s;
     qsort(length, site->n_parents, sizeof *length, by_time);
-    return MAX(1, length[(gsize)(0.99 * (site->n_parents - 1))]);
+    return CLAMP(length[(gsize)(0.99 * (site->n_parents - 1))], 1, LENGTH_MAX);
 }
 
 static BbDensity *durations(const BbSite *site, const BbGapScale *scale, guint type)

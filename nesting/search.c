@@ -21,10 +21,10 @@ typedef struct {
     guint32 n;
 } Trial;
 
-typedef enum { STAY, LEAVE, MOVE, SWAP, TAIL } Way;
+typedef enum { STAY, LEAVE, PAIR, MOVE, SWAP, TAIL } Way;
 
 // A change: child x goes to parent `to`; swap: against y; tail: against all of to's children from
-// place y on.
+// place y on. Or x leaves its parent; pair: with y.
 typedef struct {
     Way way;
     guint32 to, y;
@@ -380,6 +380,28 @@ static double gap_with(const BbSearch *search, guint32 x, guint32 parent)
     return bb_model_gap(search->model, search->site, parent, kids->at, n, x);
 }
 
+// x leaves with another child that came after it. Two calls of a request whose own call was not
+// seen leave the parent that took them in together or not at all: one of them alone fits nobody.
+static void consider_pairs(BbSearch *search, Look *look, guint32 x, const Trial *rest)
+{
+    const BbSite *site = search->site;
+    guint32 from = site->parent[x];
+    double lone = bb_model_lone(search->model, site->children[x].type);
+    for (guint32 k = 0; k < rest->n; k++) {
+        guint32 y = rest->at[k];
+        if (y < x)
+            continue;
+        Trial others = *rest;
+        others.n--;
+        for (guint32 i = k; i < others.n; i++)
+            others.at[i] = rest->at[i + 1];
+        double delta = score_trial(search, from, &others) - score_of(search, from) + lone +
+                       bb_model_lone(search->model, site->children[y].type) +
+                       order_gain(search, from, &others, BB_SITE_NONE, NULL);
+        consider(search, look, (Change){PAIR, BB_SITE_NONE, y, delta});
+    }
+}
+
 static void look_at(BbSearch *search, Look *look, guint32 x)
 {
     const BbSite *site = search->site;
@@ -397,6 +419,8 @@ static void look_at(BbSearch *search, Look *look, guint32 x)
         double order =
             is_big(search, from) ? 0 : order_gain(search, from, &rest, BB_SITE_NONE, NULL);
         consider(search, look, (Change){LEAVE, BB_SITE_NONE, 0, loss + lone + order});
+        if (!is_big(search, from))
+            consider_pairs(search, look, x, &rest);
     }
     guint32 n = candidates_of(search, look, x, list);
     look->n = n;
@@ -422,11 +446,13 @@ static void carry_out(BbSearch *search, guint32 x, const Change *change)
         return;
     if (from != BB_SITE_NONE)
         search->score[from] = (double)NAN;
-    if (change->way == LEAVE || change->way == MOVE) {
+    if (change->way == LEAVE || change->way == PAIR || change->way == MOVE) {
         if (from != BB_SITE_NONE)
             bb_site_take(site, x);
+        if (change->way == PAIR)
+            bb_site_take(site, change->y);
         know_order(search, from);
-        if (change->way == LEAVE)
+        if (change->way != MOVE)
             return;
         bb_site_give(site, x, change->to);
         search->score[change->to] = (double)NAN;

@@ -96,7 +96,7 @@ int LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
     guint64 sent[3] = {0};
     bool two_sided = false;
     gint64 time_ns = 0;
-    for (gsize at = HEAD; at + MESSAGE <= MIN(size, 6000); at += MESSAGE) {
+    for (gsize at = HEAD; at + MESSAGE <= MIN(size, 1500); at += MESSAGE) {
         BbMessage message = read_message(data + at, &time_ns);
         while (!bb_windows_push(run.windows, &message))
             take(&run);

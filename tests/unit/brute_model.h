@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+// The slow twin of the model of a node (nesting/model.h): every score is worked out from the
+// assignments themselves, rule by rule. It shares with the model only what has tests of its own:
+// bins, densities of samples, the copula.
+#pragma once
+
+#include "nesting/copula.h"
+#include "nesting/model.h"
+#include "nesting/onset.h"
+
+#include <math.h>
+
+#define BRUTE_ORDERS 3u
+#define BRUTE_COUNTS 9u // 0 .. 8 or more children of a type
+#define BRUTE_RARE 0.1  // imagined samples of each event of a slot
+#define BRUTE_NEVER 5.0 // log likelihood that a slot costs that was never seen
+#define BRUTE_WHAT 16u  // kinds of events
+#define BRUTE_TYPES 5u  // kinds of parents or children
+
+typedef struct {
+    gint64 at;
+    guint what;
+} BruteEvent;
+
+typedef struct {
+    BbDensity *density[3][BRUTE_WHAT];
+    float normal[BRUTE_WHAT][BB_GAP_BINS];
+    double n, late; // samples, and those that outlast their parent
+    guint reference;
+} BruteSlot;
+
+typedef struct {
+    const BbSite *site;
+    const BbGapScale *scale;
+    BruteSlot slots[BRUTE_TYPES][BRUTE_TYPES * BRUTE_ORDERS + 1]; // the last one used: the end
+    BbCopula *copula[BRUTE_TYPES];
+    GPtrArray *seen;      // assignments (guint32[n_children]) that the model was learned from
+    double trust, weight; // of each assignment
+} Brute;
+
+// The children of a parent under an assignment.
+static inline guint32 brute_kids(const BbSite *site, const guint32 *parent, guint32 p,
+                                 guint32 *kids)
+{
+    guint32 n = 0;
+    for (guint32 x = 0; x < site->n_children; x++)
+        if (parent[x] == p)
+            kids[n++] = x;
+    return n;
+}
+
+static inline void brute_later(BruteEvent *latest, gint64 at, guint what)
+{
+    if (at >= latest->at)
+        *latest = (BruteEvent){at, what};
+}
+
+// What something at time `at` that comes after the kids counts from.
+static inline BruteEvent brute_reference(const Brute *brute, guint reference, guint32 p,
+                                         const guint32 *kids, guint32 n, gint64 at)
+{
+    const BbSite *site = brute->site;
+    const BbSiteParent *parent = &site->parents[p];
+    guint nc = site->n_child_types;
+    BruteEvent latest = {parent->s, 0};
+    bool late = at > parent->e;
+    if (reference == 0 && !late)
+        return latest;
+    for (guint32 i = 0; i < n; i++) {
+        const BbSiteChild *y = &site->children[kids[i]];
+        if (y->e <= at)
+            brute_later(&latest, y->e, 1 + y->type);
+    }
+    if (late)
+        brute_later(&latest, parent->e, 2 * nc + 1);
+    for (guint32 i = 0; i < n && reference == 2; i++) {
+        const BbSiteChild *y = &site->children[kids[i]];
+        brute_later(&latest, y->s, 1 + nc + y->type);
+    }
+    return latest;
+}
+
+static inline guint brute_slot_of(const Brute *brute, const guint32 *kids, guint32 i)
+{
+    guint c = brute->site->children[kids[i]].type, order = 0;
+    for (guint32 k = 0; k < i; k++)
+        order += brute->site->children[kids[k]].type == c;
+    return c * BRUTE_ORDERS + MIN(order, BRUTE_ORDERS - 1);
+}
+
+static inline void brute_sample(Brute *brute, BruteSlot *slot, guint reference, BruteEvent from,
+                                gint64 at)
+{
+    BbDensity **density = &slot->density[reference][from.what];
+    if (!*density)
+        *density = bb_density_new();
+    bb_density_add(*density, bb_gap_bin(brute->scale, at - from.at), brute->weight);
+}
+
+static inline void brute_gather(Brute *brute, guint32 p, const guint32 *kids, guint32 n)
+{
+    const BbSite *site = brute->site;
+    const BbSiteParent *parent = &site->parents[p];
+    for (guint32 i = 0; i < n; i++) {
+        gint64 at = site->children[kids[i]].s;
+        BruteSlot *slot = &brute->slots[parent->type][brute_slot_of(brute, kids, i)];
+        slot->n += brute->weight;
+        slot->late += site->children[kids[i]].e > parent->e ? brute->weight : 0;
+        for (guint r = 0; r < 3; r++)
+            brute_sample(brute, slot, r, brute_reference(brute, r, p, kids, i, at), at);
+    }
+    BruteSlot *end = &brute->slots[parent->type][site->n_child_types * BRUTE_ORDERS];
+    end->n += brute->weight;
+    brute_sample(brute, end, 0, (BruteEvent){parent->s, n > 0}, parent->e);
+    brute_sample(brute, end, 1, brute_reference(brute, 1, p, kids, n, parent->e), parent->e);
+}
+
+// Events that a slot may count from by a reference model.
+static inline double brute_events(const Brute *brute, guint reference, bool is_end)
+{
+    guint nc = brute->site->n_child_types;
+    if (reference == 0)
+        return is_end ? 2 : 1;
+    return reference == 1 ? 1 + nc : 1 + 2 * nc;
+}
+
+static inline void brute_choose(Brute *brute, BruteSlot *slot, bool is_end)
+{
+    double best = -G_MAXDOUBLE;
+    for (guint r = 0; r < (is_end ? 2u : 3u); r++) {
+        double sum = 0;
+        for (guint w = 0; w < BRUTE_WHAT; w++) {
+            BbDensity *density = slot->density[r][w];
+            if (!density)
+                continue;
+            bb_density_fit(density, brute->scale);
+            double p =
+                (density->n + BRUTE_RARE) / (slot->n + BRUTE_RARE * brute_events(brute, r, is_end));
+            sum += density->loo + density->n * log(p);
+        }
+        if (sum > best) {
+            best = sum;
+            slot->reference = r;
+        }
+    }
+    for (guint w = 0; w < BRUTE_WHAT; w++)
+        if (slot->density[slot->reference][w])
+            bb_density_normal(slot->density[slot->reference][w], brute->scale, slot->normal[w]);
+}
+
+typedef struct {
+    guint slot;
+    BruteEvent from;
+    gint64 at;
+} BruteGap;
+
+// The n + 1 gaps of a parent.
+static inline void brute_gaps(const Brute *brute, guint32 p, const guint32 *kids, guint32 n,
+                              BruteGap *gaps)
+{
+    const BbSite *site = brute->site;
+    const BbSiteParent *parent = &site->parents[p];
+    for (guint32 i = 0; i < n; i++) {
+        guint slot = brute_slot_of(brute, kids, i);
+        gint64 at = site->children[kids[i]].s;
+        guint reference = brute->slots[parent->type][slot].reference;
+        gaps[i] = (BruteGap){slot, brute_reference(brute, reference, p, kids, i, at), at};
+    }
+    guint end = site->n_child_types * BRUTE_ORDERS;
+    BruteEvent from = {parent->s, n > 0};
+    if (brute->slots[parent->type][end].reference == 1)
+        from = brute_reference(brute, 1, p, kids, n, parent->e);
+    gaps[n] = (BruteGap){end, from, parent->e};
+}
+
+static inline double brute_gap_log(const Brute *brute, guint type, const BruteGap *gap)
+{
+    const BruteSlot *slot = &brute->slots[type][gap->slot];
+    guint bin = bb_gap_bin(brute->scale, gap->at - gap->from.at);
+    if (slot->n <= 0)
+        return (double)brute->scale->floor_log[bin] - BRUTE_NEVER;
+    bool is_end = gap->slot == brute->site->n_child_types * BRUTE_ORDERS;
+    double all = slot->n + BRUTE_RARE * brute_events(brute, slot->reference, is_end);
+    const BbDensity *density = slot->density[slot->reference][gap->from.what];
+    if (!density)
+        return (double)brute->scale->floor_log[bin] + log(BRUTE_RARE / all);
+    return (double)density->log[bin] + log((density->n + BRUTE_RARE) / all);
+}
+
+// Whether a child in a slot outlasts its parent, as often as others there did.
+static inline double brute_late_log(const Brute *brute, guint32 p, guint slot_number, guint32 x)
+{
+    const BbSiteParent *parent = &brute->site->parents[p];
+    const BruteSlot *slot = &brute->slots[parent->type][slot_number];
+    if (slot->n <= 0)
+        return 0;
+    double n = slot->n + 0.5;
+    return brute->site->children[x].e > parent->e ? log((slot->late + 0.05) / n)
+                                                  : log((slot->n - slot->late + 0.5) / n);
+}
+
+static inline float brute_normal(const Brute *brute, guint type, const BruteGap *gap)
+{
+    const BruteSlot *slot = &brute->slots[type][gap->slot];
+    if (!slot->density[slot->reference][gap->from.what])
+        return 0;
+    return slot->normal[gap->from.what][bb_gap_bin(brute->scale, gap->at - gap->from.at)];
+}
+
+// The gaps' slots and quantiles; false where a slot is there twice.
+static inline bool brute_together(const Brute *brute, guint32 p, const BruteGap *gaps, guint n,
+                                  guint16 *slots, float *z)
+{
+    bool once = true;
+    for (guint i = 0; i < n; i++) {
+        slots[i] = (guint16)gaps[i].slot;
+        z[i] = brute_normal(brute, brute->site->parents[p].type, &gaps[i]);
+        for (guint j = 0; j < i; j++)
+            once &= slots[i] != slots[j];
+    }
+    return once;
+}
+
+static inline void brute_free(Brute *brute)
+{
+    for (guint p = 0; p < BRUTE_TYPES; p++) {
+        for (guint s = 0; s < G_N_ELEMENTS(brute->slots[p]); s++)
+            for (guint r = 0; r < 3; r++)
+                for (guint w = 0; w < BRUTE_WHAT; w++)
+                    g_free(brute->slots[p][s].density[r][w]);
+        bb_copula_free(brute->copula[p]);
+    }
+    g_free(brute);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Brute, brute_free)
+
+// Learns from assignments, the last of which also shows what goes together. seen is lent.
+static inline Brute *brute_new(const BbSite *site, const BbGapScale *scale, GPtrArray *seen,
+                               double trust)
+{
+    Brute *brute = g_new0(Brute, 1);
+    brute->site = site;
+    brute->scale = scale;
+    brute->seen = seen;
+    brute->trust = trust;
+    brute->weight = 1.0 / seen->len;
+    g_autofree guint32 *kids = g_new(guint32, site->n_children + 1);
+    for (guint k = 0; k < seen->len; k++)
+        for (guint32 p = 0; p < site->n_parents; p++)
+            brute_gather(brute, p, kids, brute_kids(site, g_ptr_array_index(seen, k), p, kids));
+    guint end = site->n_child_types * BRUTE_ORDERS;
+    for (guint p = 0; p < site->n_parent_types; p++) {
+        for (guint s = 0; s <= end; s++)
+            if (brute->slots[p][s].n > 0)
+                brute_choose(brute, &brute->slots[p][s], s == end);
+        brute->copula[p] = bb_copula_new(end + 1);
+    }
+    for (guint32 p = 0; p < site->n_parents; p++) {
+        BruteGap gaps[BB_COPULA_MOST];
+        guint16 slots[BB_COPULA_MOST];
+        float z[BB_COPULA_MOST];
+        guint32 n = brute_kids(site, g_ptr_array_index(seen, seen->len - 1), p, kids);
+        if (n == 0 || n >= BB_COPULA_MOST)
+            continue;
+        brute_gaps(brute, p, kids, n, gaps);
+        brute_together(brute, p, gaps, n + 1, slots, z);
+        bb_copula_count(brute->copula[site->parents[p].type], slots, z, n + 1);
+    }
+    for (guint p = 0; p < site->n_parent_types; p++)
+        bb_copula_fit(brute->copula[p]);
+    return brute;
+}
+
+static inline void brute_census(const BbSite *site, const guint32 *kids, guint32 n, guint *each)
+{
+    for (guint c = 0; c < site->n_child_types; c++)
+        each[c] = 0;
+    for (guint32 k = 0; k < n; k++)
+        each[site->children[kids[k]].type]++;
+}
+
+// How many of the parents of a type had these children; c < 0: exactly, else as many of type c, 8
+// standing for more. *all: how many parents there are.
+static inline double brute_had(const Brute *brute, guint type, const guint *want, gint c,
+                               double *all)
+{
+    const BbSite *site = brute->site;
+    g_autofree guint32 *kids = g_new(guint32, site->n_children + 1);
+    double had = 0;
+    *all = 0;
+    for (guint k = 0; k < brute->seen->len; k++) {
+        for (guint32 p = 0; p < site->n_parents; p++) {
+            guint each[BRUTE_TYPES];
+            bool same = true;
+            if (site->parents[p].type != type)
+                continue;
+            brute_census(site, kids, brute_kids(site, g_ptr_array_index(brute->seen, k), p, kids),
+                         each);
+            for (guint t = 0; t < site->n_child_types; t++)
+                same &= c < 0 ? each[t] == want[t] : t != (guint)c || MIN(each[t], 8) == want[t];
+            had += same ? brute->weight : 0;
+            *all += brute->weight;
+        }
+    }
+    return had;
+}
+
+// log P(k children of type c).
+static inline double brute_count_log(const Brute *brute, guint type, guint c, guint k)
+{
+    guint want[BRUTE_TYPES] = {0};
+    double all;
+    want[c] = MIN(k, BRUTE_COUNTS - 1);
+    double had = brute_had(brute, type, want, (gint)c, &all);
+    return log((had + ldexp(0.5, -(int)want[c] - 1)) / (all + 0.5));
+}
+
+static inline double brute_parent(const Brute *brute, guint32 p, const guint32 *kids, guint32 n)
+{
+    const BbSite *site = brute->site;
+    guint type = site->parents[p].type, each[BRUTE_TYPES];
+    g_autofree BruteGap *gaps = g_new(BruteGap, n + 1);
+    double sum = 0, apart = 0, all;
+    brute_census(site, kids, n, each);
+    for (guint c = 0; c < site->n_child_types; c++)
+        apart += brute_count_log(brute, type, c, each[c]);
+    double exactly = brute_had(brute, type, each, -1, &all);
+    double alpha = brute->trust < 0 ? 1 - brute->trust * all : brute->trust;
+    sum += log((exactly + alpha * exp(apart)) / (all + alpha));
+    brute_gaps(brute, p, kids, n, gaps);
+    for (guint32 i = 0; i <= n; i++)
+        sum += brute_gap_log(brute, type, &gaps[i]);
+    for (guint32 i = 0; i < n; i++)
+        sum += brute_late_log(brute, p, gaps[i].slot, kids[i]);
+    guint16 slots[BB_COPULA_MOST];
+    float z[BB_COPULA_MOST];
+    if (n + 1 <= BB_COPULA_MOST && brute_together(brute, p, gaps, n + 1, slots, z))
+        sum += bb_copula_log(brute->copula[type], slots, z, n + 1);
+    return sum;
+}

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: Apache-2.0
+// The joint choice of parents on planted systems: it finds who caused whom, leaves without parent
+// what has none, says the same on any number of threads, and gets through whatever comes.
+#include "tests/unit/infer.h"
+#include "tests/unit/test.h"
+
+#include "data/random.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MS 1000.0 // times of plans are microseconds
+#define NAMES 300u
+
+typedef struct {
+    BbNames *names;
+    BbRandom random;
+    GArray *messages;
+    GArray *truth; // [id]: the parent's id; 0: none
+    double lost;   // share of calls to A that nobody saw
+} Trace;
+
+static Trace trace_new(guint64 seed)
+{
+    Trace trace = {.names = bb_names_new(), .random = bb_random_start(seed)};
+    trace.messages = g_array_new(FALSE, FALSE, sizeof(BbMessage));
+    trace.truth = g_array_new(FALSE, TRUE, sizeof(guint64));
+    g_array_set_size(trace.truth, 1);
+    for (guint i = 1; i < NAMES; i++) {
+        g_autofree char *name = g_strdup_printf("n%u", i);
+        bb_names_intern(trace.names, name);
+    }
+    return trace;
+}
+
+static void trace_clear(Trace *trace)
+{
+    bb_names_free(trace->names);
+    g_array_unref(trace->messages);
+    g_array_unref(trace->truth);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Trace, trace_clear)
+
+static void send(Trace *trace, BbKind kind, guint from, guint to, guint64 id, gint64 time_ns)
+{
+    BbMessage message = bb_message_empty();
+    message.kind = kind;
+    message.sender = from;
+    message.receiver = to;
+    message.id = bb_id_number(id);
+    message.time_ns = time_ns;
+    g_array_append_val(trace->messages, message);
+}
+
+// A new id, and who caused it.
+static guint64 begin(Trace *trace, guint64 parent)
+{
+    g_array_append_val(trace->truth, parent);
+    return trace->truth->len - 1;
+}
+
+static void both(Trace *trace, guint from, guint to, guint64 id, double start, double end)
+{
+    send(trace, BB_CALL, from, to, id, (gint64)start * 1000);
+    send(trace, BB_RETURN, to, from, id, (gint64)end * 1000);
+}
+
+// About so long, by a quarter more or less.
+static double about(Trace *trace, double us)
+{
+    return us * exp(0.25 * bb_random_normal(&trace->random));
+}
+
+// A call of a node that calls nobody. Returns when it is over.
+static double leaf(Trace *trace, guint from, guint to, guint64 parent, double start, double us)
+{
+    double end = start + about(trace, us);
+    both(trace, from, to, begin(trace, parent), start, end);
+    return end;
+}
+
+// ---- plans: what node A does when it is called; each returns when it is done --------------------
+
+enum { CLIENT = 1, A, B, C, D, E, B2, TIMER };
+
+typedef double (*Plan)(Trace *trace, guint64 id, double at);
+
+static double in_sequence(Trace *trace, guint64 id, double at)
+{
+    at = leaf(trace, A, B, id, at + about(trace, MS), 3 * MS);
+    at = leaf(trace, A, C, id, at + about(trace, 0.5 * MS), 2 * MS);
+    return at + about(trace, 0.4 * MS);
+}
+
+static double fan_out(Trace *trace, guint64 id, double at)
+{
+    at += about(trace, 0.5 * MS);
+    double b = leaf(trace, A, B, id, at, 3 * MS);
+    double c = leaf(trace, A, C, id, at + 20 + about(trace, 20), 4 * MS);
+    double d = leaf(trace, A, D, id, at + 90 + about(trace, 30), 2 * MS);
+    return MAX(b, MAX(c, d)) + about(trace, 0.3 * MS);
+}
+
+static double one_of_two(Trace *trace, guint64 id, double at)
+{
+    guint to = bb_random_chance(&trace->random, 0.5) ? B : B2;
+    at = leaf(trace, A, to, id, at + about(trace, MS), 3 * MS);
+    at = leaf(trace, A, C, id, at + about(trace, 0.5 * MS), 2 * MS);
+    return at + about(trace, 0.4 * MS);
+}
+
+static double cached(Trace *trace, guint64 id, double at)
+{
+    at = leaf(trace, A, C, id, at + about(trace, 0.3 * MS), 0.5 * MS);
+    if (bb_random_chance(&trace->random, 0.5))
+        at = leaf(trace, A, D, id, at + about(trace, 0.3 * MS), 5 * MS);
+    return at + about(trace, 0.3 * MS);
+}
+
+// A calls itself, and that call calls B.
+static double itself(Trace *trace, guint64 id, double at)
+{
+    guint64 inner = begin(trace, id);
+    double start = at + about(trace, 0.7 * MS);
+    double end = leaf(trace, A, B, inner, start + about(trace, 0.4 * MS), 3 * MS);
+    end += about(trace, 0.3 * MS);
+    both(trace, A, A, inner, start, end);
+    return end + about(trace, 0.4 * MS);
+}
+
+// A calls B, B calls A, A calls C.
+static double circle(Trace *trace, guint64 id, double at)
+{
+    guint64 of_b = begin(trace, id), of_a = begin(trace, of_b);
+    double start_b = at + about(trace, 0.8 * MS), start_a = start_b + about(trace, 0.6 * MS);
+    double end = leaf(trace, A, C, of_a, start_a + about(trace, 0.5 * MS), 2 * MS);
+    end += about(trace, 0.3 * MS);
+    both(trace, B, A, of_a, start_a, end);
+    end += about(trace, 0.4 * MS);
+    both(trace, A, B, of_b, start_b, end);
+    return end + about(trace, 0.4 * MS);
+}
+
+// Requests of a plan, at random times.
+static void play(Trace *trace, Plan plan, guint n, double between)
+{
+    double clock = 1000 * MS;
+    for (guint i = 0; i < n; i++) {
+        clock += bb_random_exponential(&trace->random) * between;
+        guint64 id = begin(trace, 0);
+        double end = plan(trace, id, clock);
+        if (!bb_random_chance(&trace->random, trace->lost))
+            both(trace, CLIENT, A, id, clock, end);
+    }
+}
+
+// ---- results -----------------------------------------------------------------------------------
+
+static BbPaths *infer(const Trace *trace, const BbNestingOptions *options)
+{
+    g_autoptr(BbPairs) pairs = bb_pairs_new(trace->names);
+    for (guint i = 0; i < trace->messages->len; i++)
+        ck_assert(bb_pairs_push(pairs, &g_array_index(trace->messages, BbMessage, i)));
+    return infer_paths(pairs, trace->names, options);
+}
+
+static void check_call(const BbPaths *paths, guint32 i)
+{
+    guint32 parent = paths->parent[i];
+    ck_assert(paths->confidence[i] >= 0 && paths->confidence[i] <= 1);
+    if (parent == BB_CALL_NO_PARENT)
+        return;
+    const BbCall *call = &paths->calls[i], *outer = &paths->calls[parent];
+    ck_assert_uint_ne(parent, i);
+    ck_assert_uint_eq(outer->callee, call->caller);
+    ck_assert(bb_call_is_returned(call) && bb_call_is_returned(outer));
+    ck_assert_int_le(outer->arrived_ns, call->call_ns);
+}
+
+// What must hold of every result.
+static void check_whole(const BbPaths *paths)
+{
+    g_autofree guint8 *known = g_new0(guint8, paths->n_calls + 1); // ends
+    for (guint32 i = 0; i < paths->n_calls; i++) {
+        check_call(paths, i);
+        guint32 steps = 0, c = i;
+        for (; c != BB_CALL_NO_PARENT && !known[c]; c = paths->parent[c])
+            if (++steps > paths->n_calls)
+                ck_abort_msg("call %u is its own ancestor", i);
+        for (c = i; c != BB_CALL_NO_PARENT && !known[c]; c = paths->parent[c])
+            known[c] = 1;
+    }
+}
+
+static BbPaths *infer_joint(const Trace *trace)
+{
+    BbNestingOptions options = bb_nesting_options_default();
+    BbPaths *paths = infer(trace, &options);
+    check_whole(paths);
+    return paths;
+}
+
+typedef struct {
+    guint links, right; // calls with a parent that is in the trace, and those it was found for
+    guint roots, alone; // calls without, and those that were left so
+    double parallelism;
+} Score;
+
+static Score score(const Trace *trace, const BbPaths *paths)
+{
+    Score score = {.parallelism = (double)paths->facts.candidates / MAX(paths->facts.children, 1)};
+    g_autofree bool *seen = g_new0(bool, trace->truth->len);
+    for (guint32 i = 0; i < paths->n_calls; i++)
+        seen[paths->calls[i].id.number] = true;
+    for (guint32 i = 0; i < paths->n_calls; i++) {
+        if (paths->calls[i].caller == CLIENT)
+            continue;
+        guint64 want = g_array_index(trace->truth, guint64, paths->calls[i].id.number);
+        guint32 parent = paths->parent[i];
+        guint64 got = parent == BB_CALL_NO_PARENT ? 0 : paths->calls[parent].id.number;
+        bool has = want != 0 && seen[want];
+        score.links += has;
+        score.right += has && got == want;
+        score.roots += !has;
+        score.alone += !has && got == 0;
+    }
+    return score;
+}
+
+static double share(guint part, guint all)
+{
+    return all > 0 ? (double)part / all : 1;
+}
+
+// ---- planted systems ---------------------------------------------------------------------------
+
+static const struct {
+    const char *name;
+    Plan plan;
+    double between; // us
+    double right;   // share of links
+} planted[] = {
+    {"sequence, low", in_sequence, 20 * MS, 0.99},
+    {"sequence, medium", in_sequence, 4 * MS, 0.93},
+    {"fan-out, low", fan_out, 15 * MS, 0.99},
+    {"fan-out, medium", fan_out, 3 * MS, 0.93},
+    {"one of two, low", one_of_two, 20 * MS, 0.99},
+    {"one of two, medium", one_of_two, 4 * MS, 0.93},
+    {"cache, low", cached, 15 * MS, 0.99},
+    {"cache, medium", cached, 2.5 * MS, 0.90},
+    {"itself, low", itself, 20 * MS, 0.98},
+    {"itself, medium", itself, 4 * MS, 0.90},
+    {"circle, low", circle, 20 * MS, 0.98},
+    {"circle, medium", circle, 5 * MS, 0.90},
+};
+
+START_TEST(planted_systems)
+{
+    for (gsize i = 0; i < G_N_ELEMENTS(planted); i++) {
+        g_auto(Trace) trace = trace_new(i + 1);
+        play(&trace, planted[i].plan, 500, planted[i].between);
+        g_autoptr(BbPaths) paths = infer_joint(&trace);
+        Score got = score(&trace, paths);
+        printf("%-20s parallelism %.2f right %.4f of %u\n", planted[i].name, got.parallelism,
+               share(got.right, got.links), got.links);
+        ck_assert_double_ge(share(got.right, got.links), planted[i].right);
+    }
+}
+END_TEST
+
+// A timer of A calls E whatever else is going on.
+START_TEST(calls_of_nobody)
+{
+    g_auto(Trace) trace = trace_new(5);
+    play(&trace, in_sequence, 800, 6 * MS);
+    for (guint i = 0; i < 400; i++)
+        leaf(&trace, A, E, 0, (1000 + bb_random_unit(&trace.random) * 4800) * MS, 0.3 * MS);
+    g_autoptr(BbPaths) paths = infer_joint(&trace);
+    Score got = score(&trace, paths);
+    printf("timer: parallelism %.2f right %.4f, alone %.4f\n", got.parallelism,
+           share(got.right, got.links), share(got.alone, got.roots));
+    ck_assert_double_ge(share(got.right, got.links), 0.95);
+}
+END_TEST
+
+START_TEST(lost_parents)
+{
+    static const struct {
+        double between, alone, right;
+    } wanted[] = {{20 * MS, 0.9, 0.98}, {6 * MS, 0.65, 0.95}};
+    for (guint i = 0; i < G_N_ELEMENTS(wanted); i++) {
+        g_auto(Trace) trace = trace_new(i + 1);
+        trace.lost = 0.1;
+        play(&trace, in_sequence, 1000, wanted[i].between);
+        g_autoptr(BbPaths) paths = infer_joint(&trace);
+        Score got = score(&trace, paths);
+        printf("lost: parallelism %.2f right %.4f, alone %.4f of %u\n", got.parallelism,
+               share(got.right, got.links), share(got.alone, got.roots), got.roots);
+        ck_assert_double_ge(share(got.alone, got.roots), wanted[i].alone);
+        ck_assert_double_ge(share(got.right, got.links), wanted[i].right);
+    }
+}
+END_TEST
+
+// Confidence is worth something: links held for sure are right more often than the others.
+START_TEST(confidence)
+{
+    g_auto(Trace) trace = trace_new(6);
+    play(&trace, in_sequence, 1500, 2 * MS);
+    g_autoptr(BbPaths) paths = infer_joint(&trace);
+    guint sure = 0, sure_right = 0, rest = 0, rest_right = 0;
+    for (guint32 i = 0; i < paths->n_calls; i++) {
+        if (paths->calls[i].caller == CLIENT)
+            continue;
+        guint32 parent = paths->parent[i];
+        bool right = parent != BB_CALL_NO_PARENT &&
+                     paths->calls[parent].id.number ==
+                         g_array_index(trace.truth, guint64, paths->calls[i].id.number);
+        if (paths->confidence[i] > 0.95f) {
+            sure++;
+            sure_right += right;
+        } else {
+            rest++;
+            rest_right += right;
+        }
+    }
+    printf("sure %u right %.4f, rest %u right %.4f\n", sure, share(sure_right, sure), rest,
+           share(rest_right, rest));
+    ck_assert_uint_gt(sure, 0);
+    ck_assert_uint_gt(rest, 100);
+    ck_assert_double_ge(share(sure_right, sure), 0.95);
+    ck_assert_double_lt(share(rest_right, rest), share(sure_right, sure));
+}
+END_TEST
+
+// ---- sameness, facts ---------------------------------------------------------------------------
+
+static void play_all(Trace *trace)
+{
+    static const Plan plans[] = {in_sequence, fan_out, one_of_two, cached, itself, circle};
+    for (gsize i = 0; i < G_N_ELEMENTS(plans); i++)
+        play(trace, plans[i], 100, 20 * MS);
+}
+
+START_TEST(any_number_of_threads)
+{
+    static const guint threads[] = {1, 2, 7, 1};
+    g_auto(Trace) trace = trace_new(test_seed("joint threads"));
+    play_all(&trace);
+    g_autoptr(BbPaths) first = NULL;
+    for (gsize i = 0; i < G_N_ELEMENTS(threads); i++) {
+        BbNestingOptions options = bb_nesting_options_default();
+        options.threads = threads[i];
+        g_autoptr(BbPaths) paths = infer(&trace, &options);
+        if (!first) {
+            first = g_steal_pointer(&paths);
+            continue;
+        }
+        ck_assert_mem_eq(paths->parent, first->parent, first->n_calls * sizeof *first->parent);
+        ck_assert_mem_eq(paths->confidence, first->confidence,
+                         first->n_calls * sizeof *first->confidence);
+        ck_assert_mem_eq(&paths->facts, &first->facts, sizeof first->facts);
+    }
+}
+END_TEST
+
+START_TEST(facts_are_those_of_the_paper)
+{
+    g_auto(Trace) trace = trace_new(test_seed("joint facts"));
+    play_all(&trace);
+    BbNestingOptions options = paper_options();
+    g_autoptr(BbPaths) paper = infer(&trace, &options);
+    g_autoptr(BbPaths) joint = infer_joint(&trace);
+    ck_assert_uint_gt(joint->facts.children, 500);
+    ck_assert_uint_gt(joint->facts.candidates, joint->facts.children);
+    ck_assert_mem_eq(&joint->facts, &paper->facts, sizeof joint->facts);
+    for (guint32 i = 0; i < paper->n_calls; i++)
+        ck_assert_float_eq(paper->confidence[i], BB_CONFIDENCE_NONE);
+}
+END_TEST
+
+// ---- whatever comes ----------------------------------------------------------------------------
+
+START_TEST(next_to_nothing)
+{
+    g_auto(Trace) none = trace_new(1), one = trace_new(1);
+    g_autoptr(BbPaths) of_none = infer_joint(&none);
+    ck_assert_uint_eq(of_none->n_calls, 0);
+    ck_assert_uint_eq(of_none->facts.children, 0);
+    both(&one, CLIENT, A, begin(&one, 0), 5, 9);
+    g_autoptr(BbPaths) of_one = infer_joint(&one);
+    ck_assert_uint_eq(of_one->n_calls, 1);
+    ck_assert_uint_eq(of_one->parent[0], BB_CALL_NO_PARENT);
+    ck_assert_float_eq(of_one->confidence[0], 1);
+    leaf(&one, A, B, 1, 6, 1);
+    g_autoptr(BbPaths) of_two = infer_joint(&one);
+    ck_assert_uint_eq(of_two->facts.children, 1);
+    ck_assert_uint_eq(of_two->facts.candidates, 1);
+}
+END_TEST
+
+START_TEST(all_at_one_time)
+{
+    g_auto(Trace) trace = trace_new(1);
+    for (guint i = 0; i < 400; i++)
+        both(&trace, 1 + i % 5, 1 + i / 5 % 5, begin(&trace, 0), 7, 7);
+    g_autoptr(BbPaths) paths = infer_joint(&trace);
+    ck_assert_uint_eq(paths->n_calls, 400);
+}
+END_TEST
+
+START_TEST(many_calls_of_one)
+{
+    g_auto(Trace) trace = trace_new(2);
+    guint64 id = begin(&trace, 0);
+    for (guint i = 0; i < 10000; i++)
+        leaf(&trace, A, B + i % 2, id, 100 + 10 * i, 5);
+    both(&trace, CLIENT, A, id, 1, 200000);
+    g_autoptr(BbPaths) paths = infer_joint(&trace);
+    Score got = score(&trace, paths);
+    printf("10,000 in one: right %.4f\n", share(got.right, got.links));
+    ck_assert_uint_eq(got.links, 10000);
+    ck_assert_double_ge(share(got.right, got.links), 0.9);
+}
+END_TEST
+
+START_TEST(many_around_one)
+{
+    g_auto(Trace) trace = trace_new(3);
+    for (guint i = 0; i < 3000; i++)
+        both(&trace, CLIENT, A, begin(&trace, 0), 1 + i, 10000 - i);
+    leaf(&trace, A, B, 3000, 4000, 5);
+    g_autoptr(BbPaths) paths = infer_joint(&trace);
+    ck_assert_uint_eq(paths->facts.children, 1);
+    ck_assert_uint_eq(paths->facts.candidates, 3000);
+}
+END_TEST
+
+START_TEST(ends_of_time)
+{
+    static const gint64 times[] = {G_MININT64 + 1, G_MININT64 + 2, -1,     0, 1,
+                                   G_MAXINT64 - 1, G_MAXINT64,     1000000};
+    BbRandom random = bb_random_start(test_seed("joint ends"));
+    for (guint round = 0; round < 8; round++) {
+        g_auto(Trace) trace = trace_new(4);
+        guint n = 2 + (guint)bb_random_below(&random, 80);
+        for (guint i = 0; i < n; i++) {
+            guint from = 1 + (guint)bb_random_below(&random, 4);
+            guint to = 1 + (guint)bb_random_below(&random, 4);
+            guint64 id = begin(&trace, 0);
+            send(&trace, BB_CALL, from, to, id, times[bb_random_below(&random, 8)]);
+            send(&trace, BB_RETURN, to, from, id, times[bb_random_below(&random, 8)]);
+        }
+        BbNestingOptions options = bb_nesting_options_default();
+        options.skew_window_ns = round % 3 == 0 ? G_MAXINT64 : round % 3;
+        g_autoptr(BbPaths) paths = infer(&trace, &options);
+        for (guint32 i = 0; i < paths->n_calls; i++)
+            ck_assert(paths->confidence[i] >= 0 && paths->confidence[i] <= 1);
+    }
+}
+END_TEST
+
+// More callees, and callers, than kinds are told apart.
+START_TEST(many_kinds)
+{
+    g_auto(Trace) trace = trace_new(7);
+    double clock = 0;
+    for (guint i = 0; i < 1000; i++) {
+        guint64 id = begin(&trace, 0);
+        clock += bb_random_exponential(&trace.random) * 8 * MS;
+        double at = leaf(&trace, A, 100 + i % 200, id, clock + about(&trace, MS), 2 * MS);
+        both(&trace, 10 + i % 70, A, id, clock, at + about(&trace, MS));
+    }
+    g_autoptr(BbPaths) paths = infer_joint(&trace);
+    guint right = 0, links = 0;
+    for (guint32 i = 0; i < paths->n_calls; i++) {
+        guint64 want = g_array_index(trace.truth, guint64, paths->calls[i].id.number);
+        links += want != 0;
+        right += want != 0 && paths->parent[i] != BB_CALL_NO_PARENT &&
+                 paths->calls[paths->parent[i]].id.number == want;
+    }
+    printf("many kinds: right %.4f\n", share(right, links));
+    ck_assert_double_ge(share(right, links), 0.8);
+}
+END_TEST
+
+TEST_MAIN("joint", planted_systems, calls_of_nobody, lost_parents, confidence,
+          any_number_of_threads, facts_are_those_of_the_paper, next_to_nothing, all_at_one_time,
+          many_calls_of_one, many_around_one, ends_of_time, many_kinds)

@@ -203,7 +203,7 @@ static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPa
 {
     double total;
     bool all = site->n_parents <= ALL_PARENTS, crowded = is_crowded(site);
-    guint beginnings = crowded ? 1 : all ? 3 : 2;
+    guint beginnings = all && !crowded ? 3 : 2;
     g_autoptr(BbSite) part = all ? NULL : bb_site_sample(site, SAMPLE_PARENTS, stretches_of(site));
     g_autoptr(BbModel) model = learn_model(joint, all ? site : part, onset, beginnings, &total);
     if (total <= *known)

@@ -11,7 +11,7 @@
 #define SCANNED_MOST 256u // parents before a call that may outlast them
 #define LATE_FEWEST 20u   // calls of a kind that are not nested in any,
 #define LATE_LEAST 0.05   // their share of the kind, and how many of them must follow calls to the
-#define DUE_LEAST 0.3     // node by more than chance, for all of the kind to be looked at as late
+#define DUE_LEAST 0.15    // node by more than chance, for all of the kind to be looked at as late
 #define TIME_MAX (G_GINT64_CONSTANT(1) << 60) // in quanta: differences never overflow
 
 // A node of a site: its stretch of parents, and by how much its times are moved. Replicas come one
@@ -233,6 +233,12 @@ static bool next_crew(BbSites *sites, Crew *crew)
     return crew->members->len > 0;
 }
 
+// The skew window in quanta; one that is longer than the trace tells no more than that.
+static gint64 window_of(const BbSites *sites)
+{
+    return MIN(MAX(sites->window_ns, 0) / sites->quantum_ns, sites->period / 4);
+}
+
 // With a skew window whatever comes from another node (calls that arrive, returns of children)
 // counts as that much earlier. Gaps stay gaps: what they are longer by is learned with them.
 static void load_parents(const BbSites *sites, BbSite *site, const Crew *crew)
@@ -241,7 +247,7 @@ static void load_parents(const BbSites *sites, BbSite *site, const Crew *crew)
     g_autofree guint32 *calls = g_new(guint32, n);
     g_autofree guint16 *number = g_new(guint16, n);
     const BbParent *parents = (const BbParent *)(const void *)crew->parents->data;
-    gint64 early = sites->window_ns / sites->quantum_ns;
+    gint64 early = window_of(sites);
     for (guint32 i = 0; i < n; i++)
         calls[i] = parents[i].call;
     site->n_parent_types = number_kinds(sites, calls, n, true, number);
@@ -278,7 +284,7 @@ static void load_children(const BbSites *sites, BbSite *site, const Crew *crew)
     g_autofree guint32 *calls = g_new(guint32, n);
     g_autofree guint16 *number = g_new(guint16, n);
     const BbChild *children = (const BbChild *)(const void *)crew->children->data;
-    gint64 early = sites->window_ns / sites->quantum_ns;
+    gint64 early = window_of(sites);
     for (guint32 i = 0; i < n; i++)
         calls[i] = children[i].call;
     site->n_child_types = number_kinds(sites, calls, n, false, number);

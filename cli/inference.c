@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define THREADS_MAX 1024
+#define STEPS_MAX 100 // in a window: so many times a call is inferred
 
 void bb_inference_init(BbInference *inference)
 {
@@ -104,7 +105,7 @@ static int check_paper(BbInference *inference, const char *program)
     double overlap = inference->overlap, same = inference->same, any = inference->any;
     if (inference->floor && (!bb_parse_duration(inference->floor, &nesting->bin_floor_ns) ||
                              nesting->bin_floor_ns <= 0))
-        return bb_say_usage(program, "--bin-floor '%s' is no duration: 1ms, 50us",
+        return bb_say_usage(program, "--bin-floor '%s' is no duration above 0, like 50us",
                             inference->floor);
     if (!(overlap >= 0 && same >= 0 && any >= 0 && inference->smoothing >= 0 &&
           overlap + same + any <= 1000 && inference->smoothing <= 100))
@@ -130,7 +131,8 @@ static int check_nesting(BbInference *inference, const char *program)
     if (latency && strcmp(latency, "first-byte") != 0 && strcmp(latency, "last-byte") != 0)
         return bb_say_usage(program, "--latency takes: first-byte, last-byte");
     if (inference->skew && !bb_parse_duration(inference->skew, &inference->nesting.skew_window_ns))
-        return bb_say_usage(program, "--skew-window '%s' is no duration: 30ms", inference->skew);
+        return bb_say_usage(program, "--skew-window '%s' is no duration like 30ms",
+                            inference->skew);
     if (inference->threads < 0 || inference->threads > THREADS_MAX)
         return bb_say_usage(program, "--threads takes a number up to %d", THREADS_MAX);
     inference->nesting.threads = (guint)inference->threads;
@@ -153,9 +155,15 @@ static int check_windows(BbInference *inference, const char *program)
     if (!by_time)
         return bb_say_usage(program, "--step needs --window with a duration");
     if (!bb_parse_duration(inference->step, &windows->step_ns) || windows->step_ns <= 0)
-        return bb_say_usage(program, "--step '%s' is no duration: 5min", inference->step);
+        return bb_say_usage(program, "--step '%s' is no duration above 0, like 5min",
+                            inference->step);
     if (windows->step_ns > windows->length_ns)
         return bb_say_usage(program, "--step cannot be longer than --window");
+    if (windows->step_ns < windows->length_ns / STEPS_MAX)
+        return bb_say_usage(program,
+                            "--step cannot be shorter than a %dth of --window: each call would be "
+                            "inferred as many times",
+                            STEPS_MAX);
     return -1;
 }
 
@@ -176,9 +184,14 @@ static int check_selection(BbInference *inference, const char *program)
     selection->errors = inference->errors;
     selection->last_byte = inference->nesting.latency_last_byte;
     if (inference->slower && !bb_parse_duration(inference->slower, &selection->slower_ns))
-        return bb_say_usage(program, "--slower-than '%s' is no duration: 200ms", inference->slower);
+        return bb_say_usage(program, "--slower-than '%s' is no duration like 200ms",
+                            inference->slower);
     int status = check_time(program, "--from", inference->from, &selection->from_ns);
-    return status >= 0 ? status : check_time(program, "--to", inference->to, &selection->to_ns);
+    if (status < 0)
+        status = check_time(program, "--to", inference->to, &selection->to_ns);
+    if (status < 0 && inference->from && inference->to && selection->from_ns >= selection->to_ns)
+        return bb_say_usage(program, "--to must be later than --from");
+    return status;
 }
 
 static int check_roles(BbInference *inference, const char *program)

@@ -216,8 +216,11 @@ static bool write_phases(const Results *results, FILE *out, GError **error)
 
 static bool fail_to_write(const char *path, GError **error)
 {
-    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno), "%s: cannot write: %s",
-                path, g_strerror(errno));
+    g_set_error(
+        error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno),
+        "%s: cannot write: %s: check the name, free space or rights there, or write to another "
+        "place",
+        path, g_strerror(errno));
     return false;
 }
 

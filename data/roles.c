@@ -297,7 +297,12 @@ BbRoles *bb_roles_read(const char *path, BbNames *names, GError **error)
 {
     g_autofree char *bytes = NULL;
     gsize size = 0;
-    if (!g_file_get_contents(path, &bytes, &size, error))
+    g_autoptr(GError) failure = NULL;
+    if (!g_file_get_contents(path, &bytes, &size, &failure)) {
+        g_set_error(error, failure->domain, failure->code,
+                    "cannot read the roles: %s: check the name and the rights of the file",
+                    failure->message);
         return NULL;
+    }
     return bb_roles_parse(bytes, size, path, names, error);
 }

@@ -347,7 +347,7 @@ static void label_graph(Agraph_t *graph, const BbView *view)
     g_autoptr(GString) text = g_string_new(NULL);
     bb_summary_append_trace(text, view->patterns);
     g_string_append(text, "\\l");
-    bb_summary_append_shown(text, view->ranking);
+    bb_summary_append_shown(text, view->patterns, view->ranking);
     g_string_append(text, "\\l");
     if (bb_summary_append_left_out(text, view->ranking))
         g_string_append(text, "\\l");

@@ -223,6 +223,8 @@ bool bb_instances_write(BbInstances *instances, const BbPatterns *patterns,
         return good;
     int code = errno;
     g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(code),
-                "cannot write the path instances: %s", g_strerror(code));
+                "cannot write the path instances: %s: free space or rights there, or write to "
+                "another place",
+                g_strerror(code));
     return false;
 }

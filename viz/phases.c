@@ -157,7 +157,9 @@ bool bb_phases_write(BbPhases *phases, const BbPatterns *patterns, const BbNames
     if (bb_json_finish(json) || !good)
         return good;
     int code = errno;
-    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(code),
-                "cannot write the phases: %s", g_strerror(code));
+    g_set_error(
+        error, G_FILE_ERROR, (gint)g_file_error_from_errno(code),
+        "cannot write the phases: %s: free space or rights there, or write to another place",
+        g_strerror(code));
     return false;
 }

@@ -59,10 +59,18 @@ static const char *const sort_names[] = {
     [BB_SORT_MEAN] = "mean latency",
 };
 
-void bb_summary_append_shown(GString *out, const BbRanking *ranking)
+// Facts are of all of the trace, patterns of the requests that were asked for.
+static void append_none(GString *out, const BbFacts *facts)
+{
+    g_string_append(out, facts->calls > facts->calls_unreturned
+                             ? "No patterns: no request meets all conditions"
+                             : "No patterns: no call of the trace has a return");
+}
+
+void bb_summary_append_shown(GString *out, const BbPatterns *patterns, const BbRanking *ranking)
 {
     if (ranking->n_patterns == 0) {
-        g_string_append(out, "No patterns: no call of the trace has a return");
+        append_none(out, &patterns->facts);
         return;
     }
     if (ranking->n_shown < ranking->n_patterns) {

@@ -8,7 +8,7 @@
 void bb_summary_append_trace(GString *out, const BbPatterns *patterns);
 
 // "Top 10 of 57 patterns by total latency, with 5 instances or more"
-void bb_summary_append_shown(GString *out, const BbRanking *ranking);
+void bb_summary_append_shown(GString *out, const BbPatterns *patterns, const BbRanking *ranking);
 
 // "Left out: 47 patterns, 4,321 instances, 8.3 % of the total latency"; false where nothing was.
 bool bb_summary_append_left_out(GString *out, const BbRanking *ranking);

@@ -271,7 +271,7 @@ static void put_head(Table *table)
 {
     bb_summary_append_trace(table->text, table->view->patterns);
     g_string_append_c(table->text, '\n');
-    bb_summary_append_shown(table->text, table->view->ranking);
+    bb_summary_append_shown(table->text, table->view->patterns, table->view->ranking);
     g_string_append_c(table->text, '\n');
 }
 

@@ -84,6 +84,8 @@ bool bb_view_write(const BbViewFormat *format, const BbPatterns *patterns, const
         return true;
     int code = errno ? errno : EIO;
     g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(code),
-                "cannot write the patterns as %s: %s", format->name, g_strerror(code));
+                "cannot write the patterns as %s: %s: free space or rights there, or write to "
+                "another place",
+                format->name, g_strerror(code));
     return false;
 }

@@ -16,16 +16,27 @@ BENCH, BBTRACE, BBPATHS, TOOLS = sys.argv[1:5]
 PROGRAMS = ["--bbtrace", BBTRACE, "--bbpaths", BBPATHS, "--tools", TOOLS]
 POINTS = 3
 # Figure: rows, panels, lines of all panels.
-FIGURES = {"17": (2 * POINTS, 6, 18), "19": (6 * POINTS, 6, 12), "20": (6 * POINTS, 6, 12), "21": (2 * POINTS, 4, 8),
-           "22": (2 * POINTS, 2, 9)}
-SYSTEMS = {"multitier", "children-parallel", "children-0-2", "children-d-cc", "penalty-breaker", "webshop"}
+FIGURES = {
+    "17": (2 * POINTS, 6, 18),
+    "19": (6 * POINTS, 6, 12),
+    "20": (6 * POINTS, 6, 12),
+    "21": (2 * POINTS, 4, 8),
+    "22": (2 * POINTS, 2, 9)
+}
+SYSTEMS = {
+    "multitier", "children-parallel", "children-0-2", "children-d-cc", "penalty-breaker", "webshop"
+}
 # Some traces are so short that the joint choice has little to learn from, or chance decides.
 SLACK = 5  # percent
 
 
 def run(script, *arguments, status=0):
-    done = subprocess.run([sys.executable, os.path.join(BENCH, script), *PROGRAMS, *arguments], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, os.path.join(BENCH, script), *PROGRAMS, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False)
     assert done.returncode == status, (script, done.returncode, done.stderr)
     return done.stdout + done.stderr
 
@@ -74,10 +85,14 @@ class Accuracy(unittest.TestCase):
                 if float(row.get("parallelism", 0)) < 10:
                     with self.subTest(figure=figure, row=row):
                         self.assertLessEqual(float(row["joint"]), float(row["paper"]) + SLACK)
-                        self.assertGreaterEqual(float(row["joint_exact"]), float(row["paper_exact"]) - SLACK)
+                        self.assertGreaterEqual(float(row["joint_exact"]),
+                                                float(row["paper_exact"]) - SLACK)
 
     def test_the_measured_parallelism_grows(self):
-        found = [float(row["parallelism"]) for row in rows(self.folder, "figure-19") if row["system"] == "multitier"]
+        found = [
+            float(row["parallelism"]) for row in rows(self.folder, "figure-19")
+            if row["system"] == "multitier"
+        ]
         self.assertEqual(found, sorted(found))
         self.assertLess(found[0], 1.5)
         self.assertGreater(found[-1], 20)
@@ -93,8 +108,8 @@ class Table1(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             run("table1", "--scale=0.01", "--out", folder)
             table, growth = rows(folder, "table-1"), rows(folder, "growth")
-        self.assertEqual([row["assign"] for row in table], ["joint", "paper"] * 11)
-        self.assertEqual(len({row["name"] for row in table}), 11)
+        self.assertEqual([row["assign"] for row in table], ["joint", "paper"] * 12)
+        self.assertEqual(len({row["name"] for row in table}), 12)
         self.assertEqual([int(row["messages"]) // 1000 for row in growth], [1, 1, 10, 10, 100, 100])
         for row in table + growth:
             self.assertGreater(float(row["peak_mb"]), 1)

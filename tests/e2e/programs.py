@@ -70,6 +70,8 @@ class Usage(Programs):
                         [BBPATHS, "--skew-window", "5", "x"], [BBPATHS, "--unknown", "x"],
                         [BBPATHS, "--window", "0", "x"], [BBPATHS, "--window", "soon", "x"],
                         [BBPATHS, "--step", "1s", "x"], [BBPATHS, "--window", "1s", "--step", "2s", "x"],
+                        [BBPATHS, "--window", "1s", "--step", "9ms", "x"],
+                        [BBPATHS, "--from", "2", "--to", "2", "x"],
                         [BBPATHS, "--from", "yesterday", "x"], [BBPATHS, "--slower-than", "5", "x"],
                         [BBPATHS, "--phases", "-", "x"], [BBPATHS, "--phases", "p", "--instances", "p", "x"],
                         [BBPATHS, "--instances", "-", "x"], [BBPATHS, "--overlap-penalty", "-1", "x"]):

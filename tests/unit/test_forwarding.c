@@ -283,6 +283,43 @@ START_TEST(many_chains)
 }
 END_TEST
 
+static void push(BbPairs *pairs, BbKind kind, guint32 from, guint32 to, gint64 time_ns)
+{
+    BbMessage message = bb_message_empty();
+    message.kind = kind;
+    message.sender = from;
+    message.receiver = to;
+    message.time_ns = time_ns;
+    ck_assert(bb_pairs_push(pairs, &message));
+}
+
+// B answers 100,000 calls of A itself, and one by way of D, while as many older calls of A to X are
+// open for good: these do not slow down the search for those of B.
+START_TEST(own_answers_among_open_calls)
+{
+    enum { A = 1, B, D, X };
+    guint n = 100000;
+    gint64 begin_ns = 2 * BB_FORWARDING_AGE_MAX_NS, start = g_get_monotonic_time();
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPairs) pairs = bb_pairs_new(names);
+    for (guint i = 0; i < n; i++)
+        push(pairs, BB_CALL, A, X, i);
+    for (guint i = 0; i < n; i++) {
+        push(pairs, BB_CALL, A, B, begin_ns + 10 * i);
+        push(pairs, BB_RETURN, B, A, begin_ns + 10 * i + 5);
+    }
+    push(pairs, BB_CALL, A, B, begin_ns + 10 * n);
+    push(pairs, BB_CALL, B, D, begin_ns + 10 * n + 1);
+    push(pairs, BB_RETURN, D, A, begin_ns + 10 * n + 2);
+    g_autoptr(BbPaths) paths = bb_paths_new();
+    bb_pairs_finish(pairs, paths);
+    check_counts(paths, 1, n, 0);
+    for (guint i = n; i < 2 * n; i++)
+        ck_assert_int_eq(paths->calls[i].return_ns - paths->calls[i].call_ns, 5);
+    ck_assert_int_lt(g_get_monotonic_time() - start, 20 * G_USEC_PER_SEC);
+}
+END_TEST
+
 START_TEST(nothing_without_orphans)
 {
     BbCall call = {1, 1, BB_TIME_NONE, BB_TIME_NONE, BB_TIME_NONE, {0, 0}, 1, 2, 0, 0, 0};
@@ -298,4 +335,5 @@ END_TEST
 TEST_MAIN("forwarding", with_ids, with_the_id_passed_on, without_ids, answers_of_both_kinds,
           answers_that_are_left, chains_of_any_length, dead_ends, clocks_that_differ,
           own_calls_of_the_answerer, orphans_that_belong_to_nothing, early_returns_are_no_orphans,
-          rings_end, search_is_bounded, many_chains, nothing_without_orphans)
+          rings_end, search_is_bounded, many_chains, own_answers_among_open_calls,
+          nothing_without_orphans)

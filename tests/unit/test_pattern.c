@@ -66,4 +66,30 @@ START_TEST(confidence)
 }
 END_TEST
 
-TEST_MAIN("pattern", confidence, size_and_latency, empty_paths, times_between)
+// A role of 200,000 replicas, each of them used five times in turn, but for one more use of one.
+START_TEST(many_replicas)
+{
+    guint n = 200000;
+    gint64 start = g_get_monotonic_time();
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(GArray) replicas = g_array_new(FALSE, FALSE, sizeof(BbReplica));
+    for (guint i = 0; i < n; i++) {
+        char name[16];
+        g_snprintf(name, sizeof name, "n%06u", i);
+        ck_assert_uint_eq(bb_names_intern(names, name), i + 1);
+    }
+    for (guint round = 0; round < 5; round++)
+        for (guint i = 0; i < n; i++)
+            bb_replicas_count(replicas, i + 1);
+    bb_replicas_count(replicas, 7);
+    bb_replicas_sort(replicas, names);
+    ck_assert_uint_eq(replicas->len, n);
+    ck_assert_uint_eq(g_array_index(replicas, BbReplica, 0).node, 7);
+    ck_assert_uint_eq(g_array_index(replicas, BbReplica, 0).count, 6);
+    for (guint i = 1; i < n; i++)
+        ck_assert_uint_eq(g_array_index(replicas, BbReplica, i).node, i + (i >= 7));
+    ck_assert_int_lt(g_get_monotonic_time() - start, 20 * G_USEC_PER_SEC);
+}
+END_TEST
+
+TEST_MAIN("pattern", confidence, size_and_latency, empty_paths, times_between, many_replicas)

@@ -41,6 +41,22 @@ START_TEST(golden_empty)
 }
 END_TEST
 
+START_TEST(nothing_that_was_asked_for)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
+    patterns->facts.calls = 3;
+    patterns->facts.calls_unreturned = 2; // one returned, but was left out
+    char *text = view_text("text", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
+    ck_assert_ptr_nonnull(strstr(text, "No patterns: no request meets all conditions\n"));
+    free(text);
+    patterns->facts.calls_unreturned = 3;
+    text = view_text("text", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
+    ck_assert_ptr_nonnull(strstr(text, "No patterns: no call of the trace has a return\n"));
+    free(text);
+}
+END_TEST
+
 START_TEST(narrow_enough)
 {
     g_autoptr(BbNames) names = bb_names_new();
@@ -142,5 +158,5 @@ START_TEST(replicas)
 }
 END_TEST
 
-TEST_MAIN("table", golden, golden_left_out, golden_empty, narrow_enough, columns_align,
-          long_figures_are_apart, deep_chain, full_disk, replicas)
+TEST_MAIN("table", golden, golden_left_out, golden_empty, nothing_that_was_asked_for, narrow_enough,
+          columns_align, long_figures_are_apart, deep_chain, full_disk, replicas)

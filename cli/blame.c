@@ -58,6 +58,8 @@ static int parse_options(Run *run, int argc, char **argv)
         return bb_say_usage(program, "--format takes: text, json");
     if (run->top_text && !bb_parse_top(run->top_text, &run->top))
         return bb_say_usage(program, "--top takes a number or 'all', not '%s'", run->top_text);
+    if (run->inference.merge_replicas)
+        return bb_say_usage(program, "--merge-replicas is for patterns: blame goes by node");
     return bb_inference_check(&run->inference, program);
 }
 

@@ -111,6 +111,12 @@ static int check_paper(BbInference *inference, const char *program)
           overlap + same + any <= 1000 && inference->smoothing <= 100))
         return bb_say_usage(program,
                             "penalties go from 0 to 1000 in all, --smoothing from 0 to 100");
+    BbNestingOptions usual = bb_nesting_options_default();
+    bool asked = inference->floor || overlap != usual.overlap_penalty ||
+                 same != usual.same_penalty || any != usual.any_penalty ||
+                 inference->smoothing != usual.smoothing;
+    if (asked && nesting->assign != BB_ASSIGN_PAPER)
+        return bb_say_usage(program, "--bin-floor, --smoothing and penalties need --assign=paper");
     nesting->overlap_penalty = overlap;
     nesting->same_penalty = same;
     nesting->any_penalty = any;

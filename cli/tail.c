@@ -52,6 +52,8 @@ static int check_options(Run *run, int argc, char **argv)
         return bb_say_usage(program, "--top takes a number or 'all', not '%s'", run->top_text);
     if (!(run->quantile >= 0.5 && run->quantile < 1))
         return bb_say_usage(program, "--quantile goes from 0.5 to below 1: 0.99");
+    if (run->inference.merge_replicas)
+        return bb_say_usage(program, "--merge-replicas is for patterns: tail goes by node");
     return bb_inference_check(&run->inference, program);
 }
 

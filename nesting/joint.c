@@ -14,19 +14,21 @@
 #include "nesting/search.h"
 #include "nesting/sites.h"
 
-#define ALL_PARENTS 6000u     // of a site that is learned from as a whole
-#define SAMPLE_PARENTS 1500u  // that a model of a greater one is learned from
-#define ROUNDS_PARENTS 40000u // that models are refined with, over all rounds
-#define STRETCHES 4u          // of time they come from
-#define ITERATIONS 10u        // of learning
-#define OBSERVED 8u           // assignments that the last one learns from
-#define COOLING 4u            // sweeps from chance to certainty
-#define SETTLING 8u           // sweeps at most
-#define BETTER 20.0           // by which another look at a site must exceed the likelihood of the
-#define BETTER_EACH 0.01      // first, and for each parent: it has more freedom
-#define CROWDED 8.0           // candidates of a child
-#define SETTLED 0.001         // gain of a sweep, for each child in doubt, that is not worth another
-#define SHARES 8u             // assignments that confidence is estimated from
+#define ALL_PARENTS 6000u      // of a site that is learned from as a whole
+#define SAMPLE_PARENTS 1500u   // that a model of a greater one is learned from
+#define ROUNDS_PARENTS 40000u  // that models are refined with, over all rounds
+#define STRETCHES 4u           // of time they come from
+#define ITERATIONS 10u         // of learning
+#define OBSERVED 8u            // assignments that the last one learns from
+#define COOLING 4u             // sweeps from chance to certainty
+#define SETTLING 8u            // sweeps at most
+#define BETTER 20.0            // by which another look at a site must exceed the likelihood of the
+#define BETTER_EACH 0.01       // first, and for each parent: it has more freedom
+#define CROWDED 8.0            // candidates of a child
+#define PLAIN 30u              // children: fewer, each with one candidate, need no model
+#define PLAIN_CONFIDENCE 0.97f // nothing speaks against it, and nothing was measured
+#define SETTLED 0.001 // gain of a sweep, for each child in doubt, that is not worth another
+#define SHARES 8u     // assignments that confidence is estimated from
 #define HEAT \
     1.7 // events are less independent than the model has it: measured on traces
         // with known truth, odds are nearer to 1 by this power
@@ -136,7 +138,7 @@ static BbModel *learn_model(const BbJoint *joint, BbSite *site, const BbOnset *o
     g_autoptr(BbFifo) fifo = bb_fifo_new(site);
     g_autofree guint32 *parent = g_new(guint32, site->n_children);
     *total = -G_MAXDOUBLE;
-    for (guint i = 0; i < beginnings; i++) {
+    for (guint i = is_crowded(site) ? 1 : 0; i < beginnings; i++) {
         g_autoptr(BbModel) model = bb_model_new(site, joint->scale);
         double likelihood = learn_from(site, model, fifo, onset, i);
         if (likelihood <= *total)
@@ -196,12 +198,37 @@ static guint stretches_of(const BbSite *site)
     return candidates_of(site) > 4 ? 1 : STRETCHES;
 }
 
+// Whether there is nothing to learn from, and nothing to choose: few children, each with one
+// candidate at most.
+static bool is_plain(const BbSite *site)
+{
+    bool plain = site->n_children < PLAIN;
+    for (guint32 x = 0; plain && x < site->n_children; x++)
+        plain = site->first[x + 1] - site->first[x] <= 1;
+    return plain;
+}
+
+static void take_only(const BbSite *site, BbPaths *paths)
+{
+    for (guint32 x = 0; x < site->n_children; x++) {
+        if (site->first[x] == site->first[x + 1])
+            continue;
+        guint32 call = site->children[x].call;
+        paths->parent[call] = site->parents[site->list[site->first[x]]].call;
+        paths->confidence[call] = PLAIN_CONFIDENCE;
+    }
+}
+
 // Learns a site, and writes the parents of its children if that explains the site better than
 // *known: the log likelihood of an earlier look at it, which becomes this one's then.
 static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPaths *paths,
                   double *known)
 {
     double total;
+    if (is_plain(site)) {
+        take_only(site, paths);
+        return;
+    }
     bool all = site->n_parents <= ALL_PARENTS, crowded = is_crowded(site);
     guint beginnings = all && !crowded ? 3 : 2;
     g_autoptr(BbSite) part = all ? NULL : bb_site_sample(site, SAMPLE_PARENTS, stretches_of(site));
@@ -253,8 +280,7 @@ static gpointer work(gpointer data)
         g_mutex_unlock(&work->mutex);
         if (!site)
             return NULL;
-        guint32 node = work->paths->calls[site->parents[0].call].callee;
-        solve(work->joint, site, onset, work->paths, &work->known[node]);
+        solve(work->joint, site, onset, work->paths, &work->known[site->team]);
     }
 }
 

@@ -8,11 +8,13 @@
 #include <math.h>
 #include <string.h>
 
-#define TRIED 12u   // candidates looked at by a random change
-#define FEW 2u      // candidates that are all looked at closely
-#define HOPELESS 20 // a candidate whose gap is less likely than that (log) is not
-#define NEVER -25   // log odds of changes that are not drawn
-#define DOUBT 10.0f // a child whose best change is worse than that is certain
+#define TRIED 12u      // candidates looked at by a random change
+#define FEW 2u         // candidates that are all looked at closely
+#define HOPELESS 20    // a candidate whose gap is less likely than that (log) is not
+#define NEIGHBOURS 2u  // of one child among many, on either side, that it may change places with
+#define TAILS_MOST 24u // children of two parents that may exchange tails
+#define NEVER -25      // log odds of changes that are not drawn
+#define DOUBT 10.0f    // a child whose best change is worse than that is certain
 #define NO_TARGET (BB_SITE_NONE - 1)
 
 // A list of children that a parent would have.
@@ -302,7 +304,13 @@ static void consider_swaps(BbSearch *search, Look *look, guint32 x, guint32 to, 
     const BbSite *site = search->site;
     guint32 from = site->parent[x];
     const BbKids *others = &site->kids[to];
-    for (guint32 k = 0; k < others->n; k++) {
+    guint32 first = 0, end = others->n;
+    if (others->n > 2 * NEIGHBOURS) { // many: those next to x in time
+        guint32 at = count_before(others, x);
+        first = at > NEIGHBOURS ? at - NEIGHBOURS : 0;
+        end = MIN(others->n, at + NEIGHBOURS);
+    }
+    for (guint32 k = first; k < end; k++) {
         guint32 y = others->at[k];
         if (site->children[y].type != site->children[x].type || !bb_site_may(site, y, from))
             continue;
@@ -338,6 +346,8 @@ static void consider_candidate(BbSearch *search, Look *look, guint32 x, guint32 
         return;
     double before = score_of(search, from) + score_of(search, to);
     consider_swaps(search, look, x, to, rest, before);
+    if (search->site->kids[from].n + search->site->kids[to].n > TAILS_MOST)
+        return;
     if (look->temperature <= 0 || look->n <= TRIED / 2 || bb_random_below(&search->random, 4) == 0)
         consider_tails(search, look, x, to, before);
 }

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #define BB_SITE_NONE G_MAXUINT32
-#define BB_SITE_TYPES 64u // kinds of parents, and of children; rarer ones share the last number
+#define BB_SITE_TYPES 32u // kinds of parents, and of children; rarer ones share the last number
 #define BB_SITE_CANDIDATES 24u // of one child
 
 typedef struct BbSiteParent {
@@ -41,6 +41,7 @@ typedef struct BbSite {
     guint32 *list;
     double span;    // of the trace, in quanta
     guint32 number; // among the sites of a trace: fixes the random choices made for it
+    guint32 team;   // its first node, of replicas; the node
 
     // The assignment.
     guint32 *parent; // of children; BB_SITE_NONE

@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SCANNED_MOST 256u // parents before a call that may outlast them
-#define LATE_FEWEST 20u   // calls of a kind that are not nested in any,
-#define LATE_LEAST 0.05   // their share of the kind, and how many of them must follow calls to the
-#define DUE_LEAST 0.15    // node by more than chance, for all of the kind to be looked at as late
+#define LOOKED_AT_MOST 1024u // candidates of a child that are compared
+#define SCANNED_MOST 256u    // parents before a call that may outlast them
+#define LATE_FEWEST 20u      // calls of a kind that are not nested in any,
+#define LATE_LEAST 0.05 // their share of the kind, and how many of them must follow calls to the
+#define DUE_LEAST 0.15  // node by more than chance, for all of the kind to be looked at as late
 #define TIME_MAX (G_GINT64_CONSTANT(1) << 60) // in quanta: differences never overflow
 
 // A node of a site: its stretch of parents, and by how much its times are moved. Replicas come one
@@ -25,6 +26,7 @@ typedef struct {
 typedef struct {
     GArray *parents, *children; // of BbParent, BbChild
     GArray *members;            // of Member
+    guint32 team;
 } Crew;
 
 struct BbSites {
@@ -215,7 +217,7 @@ static guint number_kinds(const BbSites *sites, const guint32 *calls, guint32 n,
 static bool next_crew(BbSites *sites, Crew *crew)
 {
     while (crew->members->len == 0 && sites->next < sites->n_names) {
-        guint32 team = sites->team[sites->next];
+        guint32 team = crew->team = sites->team[sites->next];
         for (; sites->next < sites->n_names && sites->team[sites->next] == team; sites->next++) {
             guint32 node = sites->nodes[sites->next], n;
             if (!bb_candidates_go(sites->candidates, node))
@@ -366,6 +368,10 @@ typedef struct {
 static void note(const BbSites *sites, const BbSite *site, BbOnset *onset, Found *found, guint32 x,
                  guint32 *list, guint32 n)
 {
+    if (n > LOOKED_AT_MOST) { // the latest arrivals
+        list += n - LOOKED_AT_MOST;
+        n = LOOKED_AT_MOST;
+    }
     if (n > BB_SITE_CANDIDATES)
         prune(sites, site, onset, x, list, n, found->suitors);
     found->start[x] = found->all->len;
@@ -497,11 +503,12 @@ BbSite *bb_sites_next(BbSites *sites, BbOnset **onset, guint64 *children, guint6
     g_autoptr(GArray) parents = g_array_new(FALSE, FALSE, sizeof(BbParent));
     g_autoptr(GArray) kids = g_array_new(FALSE, FALSE, sizeof(BbChild));
     g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(Member));
-    Crew crew = {parents, kids, members};
+    Crew crew = {parents, kids, members, 0};
     if (!next_crew(sites, &crew))
         return NULL;
     BbSite *site = bb_site_new(parents->len, kids->len);
     site->number = sites->n_sites++;
+    site->team = crew.team;
     load_parents(sites, site, &crew);
     load_children(sites, site, &crew);
     site->span = MAX(1, (double)sites->period / 4 * members->len);

@@ -375,12 +375,12 @@ static void learn_gaps(BbModel *model, const BbSite *site, guint32 index, double
         add_sample(model, slot, FROM_LATEST, latest, x->s, weight);
         add_sample(model, slot, FROM_EVENT, event, x->s, weight);
     }
-    guint32 from = kids->n > BB_MODEL_NEAR ? kids->n - BB_MODEL_NEAR : 0;
+    guint32 near = MIN(kids->n, BB_MODEL_NEAR);
+    const guint32 *last = near > 0 ? kids->at + (kids->n - near) : NULL;
     Slot *end = slot_at(model, &model->ends[parent->type]);
     end->n += weight;
     add_sample(model, end, FROM_START, (Event){parent->s, kids->n > 0}, parent->e, weight);
-    add_sample(model, end, FROM_LATEST,
-               latest_return(model, site, parent, kids->at + from, kids->n - from, parent->e),
+    add_sample(model, end, FROM_LATEST, latest_return(model, site, parent, last, near, parent->e),
                parent->e, weight);
 }
 

@@ -463,10 +463,15 @@ class Paths(Programs):
 
     def test_labels_can_be_left_out(self):
         trace = self.trace()
-        out, _ = run(BBPATHS, "--format", "json", "--no-labels", trace)
-        plain = json.loads(out)["patterns"]
-        out, _ = run(BBPATHS, "--format", "json", trace)
-        self.assertLess(len(plain), len(json.loads(out)["patterns"]))
+        ops = {}
+        for assign in ("joint", "paper"):
+            for option in ("--no-labels", "--quiet"):
+                out, _ = run(BBPATHS, "--format", "json", "--assign", assign, option, trace)
+                calls = [pattern["root"]["calls"][0] for pattern in json.loads(out)["patterns"]]
+                ops[assign, option] = {call["op"] for call in calls}
+        for assign in ("joint", "paper"):
+            self.assertEqual(ops[assign, "--no-labels"], {None})
+            self.assertIn("GET /item/*", ops[assign, "--quiet"])
 
     def test_last_byte_is_no_earlier(self):
         trace = self.trace()

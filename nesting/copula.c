@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#define SETS_MOST 1024u
+#define SETS_MOST 4096u
 #define SLOTS_MOST 256u
 
 typedef struct {

@@ -256,12 +256,15 @@ static inline Brute *brute_new(const BbSite *site, const BbGapScale *scale, GPtr
                 brute_choose(brute, &brute->slots[p][s], s == end);
         brute->copula[p] = bb_copula_new(end + 1);
     }
+    guint32 parents[BRUTE_TYPES] = {0}; // of a type; of few nothing is learned
+    for (guint32 p = 0; p < site->n_parents; p++)
+        parents[site->parents[p].type]++;
     for (guint32 p = 0; p < site->n_parents; p++) {
         BruteGap gaps[BB_COPULA_MOST];
         guint16 slots[BB_COPULA_MOST];
         float z[BB_COPULA_MOST];
         guint32 n = brute_kids(site, g_ptr_array_index(seen, seen->len - 1), p, kids);
-        if (n == 0 || n >= BB_COPULA_MOST)
+        if (n == 0 || n >= BB_COPULA_MOST || parents[site->parents[p].type] < BB_COPULA_PARENTS)
             continue;
         brute_gaps(brute, p, kids, n, gaps);
         brute_together(brute, p, gaps, n + 1, slots, z);

@@ -60,7 +60,7 @@ static int parse_options(Run *run, int argc, char **argv)
         return bb_say_usage(program, "--top takes a number or 'all', not '%s'", run->top_text);
     if (run->inference.merge_replicas)
         return bb_say_usage(program, "--merge-replicas is for patterns: blame goes by node");
-    return bb_inference_check(&run->inference, program);
+    return bb_inference_check_calls(&run->inference, program);
 }
 
 static bool take_window(BbPaths *paths, gpointer user, GError **error)

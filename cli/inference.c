@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: options and the name of a trace. Out: the path instances in it, window after window.
-#include "cli/inference.h"
+#include "cli/algorithm.h"
 
 #include <string.h>
 
@@ -10,25 +10,46 @@
 void bb_inference_init(BbInference *inference)
 {
     BbNestingOptions nesting = bb_nesting_options_default();
+    BbConvolutionOptions convolution = bb_convolution_options_default();
+    BbFigure6Options figure6 = bb_figure6_options_default();
     *inference = (BbInference){
         .nesting = nesting,
+        .convolution = convolution,
+        .figure6 = figure6,
         .selection = BB_SELECTION_ALL,
         .census = {.algorithm = "nesting", .limit = BB_CENSUS_LIMIT},
         .overlap = nesting.overlap_penalty,
         .same = nesting.same_penalty,
         .any = nesting.any_penalty,
         .smoothing = nesting.smoothing,
+        .rare = (gint)convolution.rare,
+        .spike = figure6.spike,
+        .valley = figure6.valley,
+        .tolerance = (gint)figure6.tolerance,
+        .max_depth = (gint)figure6.depth_max,
+        .max_vertices = (gint)figure6.vertices_max,
     };
 }
 
 void bb_inference_clear(BbInference *inference)
 {
-    char *owned[] = {inference->algo,    inference->assign,  inference->floor, inference->skew,
-                     inference->latency, inference->window,  inference->step,  inference->roles,
-                     inference->root,    inference->through, inference->op,    inference->slower,
-                     inference->from,    inference->to};
+    char *owned[] = {inference->algo,    inference->assign,  inference->floor,     inference->skew,
+                     inference->latency, inference->window,  inference->step,      inference->roles,
+                     inference->explain, inference->quantum, inference->max_delay, inference->root,
+                     inference->through, inference->op,      inference->slower,    inference->from,
+                     inference->to};
     for (gsize i = 0; i < G_N_ELEMENTS(owned); i++)
         g_free(owned[i]);
+}
+
+bool bb_inference_has_instances(const BbInference *inference)
+{
+    return inference->algorithm->count_new;
+}
+
+bool bb_inference_has_calls(const BbInference *inference)
+{
+    return inference->algorithm->calls;
 }
 
 // ---- options -----------------------------------------------------------------------------------
@@ -36,15 +57,45 @@ void bb_inference_clear(BbInference *inference)
 GOptionEntry *bb_inference_entries(BbInference *inference)
 {
     const GOptionEntry entries[] = {
-        {"algo", 0, 0, G_OPTION_ARG_STRING, &inference->algo, "nesting (default)", "ALGORITHM"},
+        {"algo", 0, 0, G_OPTION_ARG_STRING, &inference->algo,
+         "How causes are found: nesting (default), of calls and returns; or convolution, of any "
+         "messages",
+         "ALGORITHM"},
         {"assign", 0, 0, G_OPTION_ARG_STRING, &inference->assign,
          "How a call gets its parent: joint (default), or paper (SOSP'03, section 5.1)", "METHOD"},
+        {"explain", 0, 0, G_OPTION_ARG_STRING, &inference->explain,
+         "convolution: messages (default), each has one cause; or paper (SOSP'03, figure 6)",
+         "METHOD"},
+        {"quantum", 0, 0, G_OPTION_ARG_STRING, &inference->quantum,
+         "convolution: resolution of delays (default: found; figure 6 needs it)", "DURATION"},
+        {"max-delay", 0, 0, G_OPTION_ARG_STRING, &inference->max_delay,
+         "convolution: no message is caused by an older one (default: found; figure 6: the whole "
+         "trace)",
+         "DURATION"},
+        {"rare", 0, 0, G_OPTION_ARG_INT, &inference->rare,
+         "messages: edges with fewer messages share their statistics at a node (default: 30)", "N"},
+        {"keep-derived", 0, 0, G_OPTION_ARG_NONE, &inference->keep_derived,
+         "messages: show too what correlates but is explained by other paths", NULL},
+        {"spike", 0, 0, G_OPTION_ARG_DOUBLE, &inference->spike,
+         "figure 6: a spike is so many standard deviations high (default: 4)", "N"},
+        {"valley", 0, 0, G_OPTION_ARG_DOUBLE, &inference->valley,
+         "figure 6: and below so many between two spikes (default: 3)", "S"},
+        {"tolerance", 0, 0, G_OPTION_ARG_INT, &inference->tolerance,
+         "figure 6: a delay may be so far from its spike (default: 1)", "QUANTA"},
+        {"all-roots", 0, 0, G_OPTION_ARG_NONE, &inference->all_roots,
+         "figure 6: paths begin at every node, not only where nobody sends to", NULL},
+        {"max-depth", 0, 0, G_OPTION_ARG_INT, &inference->max_depth,
+         "figure 6: messages of a path (default: 32)", "N"},
+        {"max-vertices", 0, 0, G_OPTION_ARG_INT, &inference->max_vertices,
+         "figure 6: vertices of all paths (default: 100000)", "N"},
         {"window", 0, 0, G_OPTION_ARG_STRING, &inference->window,
          "Infer in windows of this length: auto (default), whole, or 10min", "DURATION"},
         {"step", 0, 0, G_OPTION_ARG_STRING, &inference->step,
          "From one window to the next (default: three quarters of the window)", "DURATION"},
         {"root", 0, 0, G_OPTION_ARG_STRING, &inference->root,
-         "Only paths that this node begins, or that begin at it", "NODE"},
+         "Only paths that this node begins, or that begin at it; convolution: its messages have no "
+         "cause",
+         "NODE"},
         {"through", 0, 0, G_OPTION_ARG_STRING, &inference->through,
          "Only paths that pass through this node", "NODE"},
         {"op", 0, 0, G_OPTION_ARG_STRING, &inference->op,
@@ -77,11 +128,15 @@ GOptionEntry *bb_inference_entries(BbInference *inference)
         {"smoothing", 0, 0, G_OPTION_ARG_DOUBLE, &inference->smoothing,
          "paper: Gaussian smoothing of the scoreboard, in bins (default: 0, none)", "BINS"},
         {"skew-window", 0, 0, G_OPTION_ARG_STRING, &inference->skew,
-         "How far a call may stick out of its parent (default: 0)", "DURATION"},
+         "How far clocks may differ: a call may stick out of its parent, an effect be earlier than "
+         "its cause (default: 0)",
+         "DURATION"},
         {"threads", 0, 0, G_OPTION_ARG_INT, &inference->threads,
          "Work on so many processors at once (default: all)", "N"},
         {"skip-bad-lines", 0, 0, G_OPTION_ARG_NONE, &inference->skip_bad_lines,
          "Count malformed lines of a text trace instead of stopping at them", NULL},
+        {"verbose", 0, 0, G_OPTION_ARG_NONE, &inference->verbose,
+         "convolution: say what was found and chosen", NULL},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &inference->quiet, "No progress", NULL},
         {NULL, 0, 0, 0, NULL, NULL, NULL},
     };
@@ -97,55 +152,6 @@ GOptionEntry *bb_inference_join(const GOptionEntry *own, BbInference *inference)
     for (const GOptionEntry *entry = shared; entry->long_name; entry++)
         g_array_append_val(all, *entry);
     return g_array_steal(all, NULL);
-}
-
-static int check_paper(BbInference *inference, const char *program)
-{
-    BbNestingOptions *nesting = &inference->nesting;
-    double overlap = inference->overlap, same = inference->same, any = inference->any;
-    if (inference->floor && (!bb_parse_duration(inference->floor, &nesting->bin_floor_ns) ||
-                             nesting->bin_floor_ns <= 0))
-        return bb_say_usage(program, "--bin-floor '%s' is no duration above 0, like 50us",
-                            inference->floor);
-    if (!(overlap >= 0 && same >= 0 && any >= 0 && inference->smoothing >= 0 &&
-          overlap + same + any <= 1000 && inference->smoothing <= 100))
-        return bb_say_usage(program,
-                            "penalties go from 0 to 1000 in all, --smoothing from 0 to 100");
-    BbNestingOptions usual = bb_nesting_options_default();
-    bool asked = inference->floor || overlap != usual.overlap_penalty ||
-                 same != usual.same_penalty || any != usual.any_penalty ||
-                 inference->smoothing != usual.smoothing;
-    if (asked && nesting->assign != BB_ASSIGN_PAPER)
-        return bb_say_usage(program, "--bin-floor, --smoothing and penalties need --assign=paper");
-    nesting->overlap_penalty = overlap;
-    nesting->same_penalty = same;
-    nesting->any_penalty = any;
-    nesting->smoothing = inference->smoothing;
-    return -1;
-}
-
-static int check_nesting(BbInference *inference, const char *program)
-{
-    const char *latency = inference->latency;
-    if (inference->algo && strcmp(inference->algo, "nesting") != 0)
-        return bb_say_usage(program, "--algo takes: nesting");
-    if (inference->assign && strcmp(inference->assign, "paper") != 0 &&
-        strcmp(inference->assign, "joint") != 0)
-        return bb_say_usage(program, "--assign takes: joint, paper");
-    if (inference->assign && strcmp(inference->assign, "paper") == 0)
-        inference->nesting.assign = BB_ASSIGN_PAPER;
-    if (latency && strcmp(latency, "first-byte") != 0 && strcmp(latency, "last-byte") != 0)
-        return bb_say_usage(program, "--latency takes: first-byte, last-byte");
-    if (inference->skew && !bb_parse_duration(inference->skew, &inference->nesting.skew_window_ns))
-        return bb_say_usage(program, "--skew-window '%s' is no duration like 30ms",
-                            inference->skew);
-    if (inference->threads < 0 || inference->threads > THREADS_MAX)
-        return bb_say_usage(program, "--threads takes a number up to %d", THREADS_MAX);
-    inference->nesting.threads = (guint)inference->threads;
-    inference->nesting.labels = inference->census.labels = !inference->no_labels;
-    inference->nesting.latency_last_byte = latency && strcmp(latency, "last-byte") == 0;
-    inference->census.last_byte = inference->nesting.latency_last_byte;
-    return check_paper(inference, program);
 }
 
 static int check_windows(BbInference *inference, const char *program)
@@ -200,34 +206,37 @@ static int check_selection(BbInference *inference, const char *program)
     return status;
 }
 
-static int check_roles(BbInference *inference, const char *program)
-{
-    bool none = inference->roles && strcmp(inference->roles, "none") == 0;
-    if (none && inference->merge_replicas)
-        return bb_say_usage(program, "--merge-replicas needs --roles=auto or a file");
-    inference->nesting.merge_replicas = inference->merge_replicas;
-    inference->nesting.find_roles =
-        inference->roles ? strcmp(inference->roles, "auto") == 0 : inference->merge_replicas;
-    return -1;
-}
-
 int bb_inference_check(BbInference *inference, const char *program)
 {
-    int status = check_nesting(inference, program);
-    if (status < 0)
-        status = check_roles(inference, program);
+    int status = BB_EXIT_USAGE;
+    inference->algorithm = bb_algorithm_find(inference->algo, inference->explain, program, &status);
+    if (!inference->algorithm)
+        return status;
+    if (inference->threads < 0 || inference->threads > THREADS_MAX)
+        return bb_say_usage(program, "--threads takes a number up to %d", THREADS_MAX);
+    status = inference->algorithm->check(inference, program);
     if (status < 0)
         status = check_windows(inference, program);
     return status >= 0 ? status : check_selection(inference, program);
 }
 
+int bb_inference_check_calls(BbInference *inference, const char *program)
+{
+    int status = bb_inference_check(inference, program);
+    if (status >= 0 || bb_inference_has_calls(inference))
+        return status;
+    return bb_say_usage(program, "who waits for whom is known of calls and returns only: use "
+                                 "--algo=nesting");
+}
+
 // ---- the run -----------------------------------------------------------------------------------
 
 typedef struct {
+    const BbInference *inference;
+    const BbAlgorithm *algorithm;
     const BbInferenceUse *use;
     BbTraceReader *reader;
-    BbWindows *windows;
-    BbRoles *roles;
+    gpointer inferring; // the algorithm's
     BbSelection *selection;
     BbProgress progress;
     const char *trace;
@@ -237,8 +246,7 @@ static void run_clear(Run *run)
 {
     bb_progress_end(&run->progress);
     bb_trace_reader_free(run->reader);
-    bb_windows_free(run->windows);
-    bb_roles_free(run->roles);
+    run->algorithm->stop(run->inferring);
     bb_selection_free(run->selection);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Run, run_clear)
@@ -255,11 +263,30 @@ static void show_progress(Run *run)
 // Hands on the window that is due, if one is.
 static bool publish(Run *run, GError **error)
 {
-    g_autoptr(BbPaths) paths = bb_windows_next(run->windows);
+    const BbInferenceUse *use = run->use;
+    GError *failure = NULL;
+    g_autoptr(BbPaths) paths = run->algorithm->next(run->inferring, &failure);
+    if (failure)
+        g_propagate_prefixed_error(error, failure, "%s: ", run->trace);
     if (!paths)
-        return true;
+        return !failure;
     bb_selection_apply(run->selection, paths);
-    return !run->use->paths || run->use->paths(paths, run->use->user, error);
+    if (use->counting)
+        bb_counting_add(use->counting, paths);
+    return !use->paths || use->paths(paths, use->user, error);
+}
+
+// What an algorithm without instances finds.
+static bool publish_patterns(Run *run, GError **error)
+{
+    if (!run->algorithm->patterns || !run->use->counting)
+        return true;
+    BbPatterns *patterns = run->algorithm->patterns(run->inferring, error);
+    if (!patterns)
+        g_prefix_error(error, "%s: ", run->trace);
+    else
+        bb_counting_take(run->use->counting, patterns);
+    return patterns;
 }
 
 static bool read_all(Run *run, GError **error)
@@ -269,23 +296,23 @@ static bool read_all(Run *run, GError **error)
     while (bb_trace_reader_next(run->reader, &message, &failure)) {
         if (run->use->message)
             run->use->message(&message, run->use->user);
-        while (!bb_windows_push(run->windows, &message))
+        while (!run->algorithm->push(run->inferring, &message))
             if (!publish(run, error))
                 return false;
         show_progress(run);
     }
-    bb_windows_end(run->windows);
+    run->algorithm->end(run->inferring);
     bb_progress_end(&run->progress);
     bb_say_trace_damage(run->reader);
     if (failure)
         g_propagate_error(error, failure);
-    return !failure && publish(run, error);
+    return !failure && publish(run, error) && publish_patterns(run, error);
 }
 
 static void say_end(const Run *run)
 {
-    guint64 late = bb_windows_late(run->windows);
-    g_autofree char *hint = bb_selection_hint(run->selection);
+    guint64 late = run->algorithm->late(run->inferring);
+    g_autofree char *hint = run->algorithm->patterns ? NULL : bb_selection_hint(run->selection);
     g_autofree char *count = bb_number(late);
     if (late > 0)
         bb_say(
@@ -294,33 +321,22 @@ static void say_end(const Run *run)
             count, late == 1 ? "" : "s", late == 1 ? "it" : "they", late == 1 ? "s" : "");
     if (hint)
         bb_say("%s", hint);
-}
-
-static bool make_roles(Run *run, const BbInference *inference, BbNames *names, GError **error)
-{
-    const char *roles = inference->roles;
-    if (inference->nesting.find_roles)
-        run->roles = bb_roles_new(names);
-    else if (roles && strcmp(roles, "none") != 0)
-        run->roles = bb_roles_read(roles, names, error);
-    else
-        return true;
-    return run->roles;
+    if (run->algorithm->tell)
+        run->algorithm->tell(run->inferring, run->inference->verbose);
 }
 
 bool bb_inference_run(const BbInference *inference, const char *trace, BbNames *names,
                       const BbInferenceUse *use, GError **error)
 {
-    g_auto(Run) run = {.use = use, .trace = trace};
+    g_auto(Run) run = {
+        .inference = inference, .algorithm = inference->algorithm, .use = use, .trace = trace};
     run.reader = bb_trace_reader_open(trace, names, error);
     if (!run.reader)
         return false;
     bb_trace_reader_skip_bad_lines(run.reader, inference->skip_bad_lines);
-    BbNestingOptions nesting = inference->nesting;
-    if (!make_roles(&run, inference, names, error))
+    run.inferring = run.algorithm->start(inference, names, error);
+    if (!run.inferring)
         return false;
-    nesting.roles = run.roles;
-    run.windows = bb_windows_new(names, &nesting, &inference->windows);
     run.selection = bb_selection_new(&inference->selection, names);
     run.progress = bb_progress_start(inference->quiet);
     if (!read_all(&run, error))

@@ -5,20 +5,30 @@
 
 #include "cli/command.h"
 
+#include "convolution/convolution.h"
+#include "convolution/figure6.h"
 #include "data/census.h"
 #include "data/selection.h"
 #include "nesting/windows.h"
+
+// One way from messages to patterns (cli/algorithm.h).
+typedef struct BbAlgorithm BbAlgorithm;
 
 // Zero-initialised by the command, parsed by bb_inference_check.
 typedef struct BbInference {
     // As given on the command line.
     char *algo, *assign, *floor, *skew, *latency, *window, *step, *roles;
+    char *explain, *quantum, *max_delay;
     char *root, *through, *op, *slower, *from, *to;
-    double overlap, same, any, smoothing;
-    gint threads;
+    double overlap, same, any, smoothing, spike, valley;
+    gint threads, rare, tolerance, max_depth, max_vertices;
     gboolean no_labels, merge_replicas, errors, skip_bad_lines, quiet;
+    gboolean all_roots, keep_derived, verbose;
     // As understood.
+    const BbAlgorithm *algorithm; // by --algo and --explain
     BbNestingOptions nesting;
+    BbConvolutionOptions convolution;
+    BbFigure6Options figure6;
     BbWindowOptions windows;
     BbSelectionOptions selection;
     BbCensusOptions census;
@@ -36,6 +46,26 @@ GOptionEntry *bb_inference_join(const GOptionEntry *own, BbInference *inference)
 // Says what is wrong with the options. Returns an exit status, or -1 to go on.
 int bb_inference_check(BbInference *inference, const char *program);
 
+// Likewise, of commands that tell who waits for whom: only calls with returns do.
+int bb_inference_check_calls(BbInference *inference, const char *program);
+
+// Whether there will be path instances; if not, there are only patterns (--explain=paper).
+bool bb_inference_has_instances(const BbInference *inference);
+
+// Whether paths are of calls with returns; if not, every message is a call without return.
+bool bb_inference_has_calls(const BbInference *inference);
+
+// Patterns, counted as the algorithm of a run has them.
+typedef struct BbCounting BbCounting;
+
+// For options that were checked; inference and names are lent.
+BbCounting *bb_counting_new(const BbInference *inference, const BbNames *names);
+void bb_counting_free(BbCounting *counting);
+// Whether the pattern of that index is not forgotten.
+bool bb_counting_is_kept(const BbCounting *counting, guint32 pattern);
+// The patterns at the end of a run, the caller's. After it, only free.
+BbPatterns *bb_counting_finish(BbCounting *counting);
+
 // What a command does with the run. Each may be NULL.
 typedef struct BbInferenceUse {
     void (*message)(const BbMessage *message, gpointer user); // every message as it is read
@@ -43,8 +73,11 @@ typedef struct BbInferenceUse {
     // there.
     bool (*paths)(BbPaths *paths, gpointer user, GError **error);
     gpointer user;
+    BbCounting *counting; // counts the instances before `paths` gets them; lent
 } BbInferenceUse;
 
 // Reads the trace and infers. Says damage of the trace on stderr. names is filled.
 bool bb_inference_run(const BbInference *inference, const char *trace, BbNames *names,
                       const BbInferenceUse *use, GError **error);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbCounting, bb_counting_free)

@@ -6,6 +6,7 @@
 #include "data/order.h"
 #include "data/status.h"
 #include "data/trace.h"
+#include "merge/importer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -283,7 +284,9 @@ static void print_counters(const BbCounters *counters)
         const char *name = bb_counters_name(counters, i);
         BbLossKind kind = bb_loss_find(name);
         g_autofree char *number = bb_number(bb_counters_value(counters, i));
-        printf("%14s  %s%s\n", number, kind < BB_LOSS_COUNT ? bb_loss_meaning(kind) : name,
+        const char *imported = bb_importer_meaning(name);
+        printf("%14s  %s%s\n", number,
+               kind < BB_LOSS_COUNT ? bb_loss_meaning(kind) : (imported ? imported : name),
                kind < BB_LOSS_COUNT && bb_loss_is_loss(kind) ? "  (!)" : "");
     }
 }

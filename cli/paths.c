@@ -20,7 +20,7 @@ static const char summary[] =
 
 typedef struct Options {
     BbInference inference;
-    char *format_name, *out, *instances, *phases, *top, *sort;
+    char *format_name, *out, *instances, *phases, *top, *sort, *min_share;
     gint64 min_count;
     BbViewOptions view;
     const BbViewFormat *format;
@@ -29,7 +29,8 @@ typedef struct Options {
 
 static void options_clear(Options *o)
 {
-    char *owned[] = {o->format_name, o->out, o->instances, o->phases, o->top, o->sort};
+    char *owned[] = {o->format_name, o->out,  o->instances, o->phases,
+                     o->top,         o->sort, o->min_share};
     for (gsize i = 0; i < G_N_ELEMENTS(owned); i++)
         g_free(owned[i]);
     bb_inference_clear(&o->inference);
@@ -108,6 +109,17 @@ static int check_outputs(const Options *o)
     return -1;
 }
 
+// "0.01" or "1%".
+static bool parse_share(const char *text, double *share)
+{
+    char *end = NULL;
+    double value = g_ascii_strtod(text, &end);
+    if (strcmp(end, "%") == 0)
+        value /= 100;
+    *share = value;
+    return end != text && (*end == '\0' || strcmp(end, "%") == 0) && value >= 0 && value <= 1;
+}
+
 static int check_view(Options *o)
 {
     if (o->top && !bb_parse_top(o->top, &o->view.top))
@@ -116,6 +128,14 @@ static int check_view(Options *o)
         return bb_say_usage(program, "--sort takes: " BB_SORT_KEYS);
     if (o->min_count < 0)
         return bb_say_usage(program, "--min-count takes a number that is not negative");
+    if (o->min_share && !parse_share(o->min_share, &o->view.min_share))
+        return bb_say_usage(program, "--min-share '%s' is no share from 0 to 1, like 0.01 or 1%%",
+                            o->min_share);
+    if ((o->instances || o->phases) && !bb_inference_has_instances(&o->inference))
+        return bb_say_usage(program,
+                            "--explain=paper finds no instances to write: leave %s out, "
+                            "or use --explain=messages",
+                            o->instances ? "--instances" : "--phases");
     o->view.min_count = (guint64)o->min_count;
     int status = check_outputs(o);
     if (status < 0)
@@ -142,9 +162,15 @@ static int parse_options(Options *o, int argc, char **argv)
         {"top", 'n', 0, G_OPTION_ARG_STRING, &o->top,
          "Patterns to show (default: 10 in pictures and text, all in data)", "N|all"},
         {"sort", 0, 0, G_OPTION_ARG_STRING, &o->sort,
-         "Order of patterns by: total (latency, default), count, mean (latency)", "KEY"},
+         "Order of patterns by: total (latency, default of nesting), count (of convolution), mean "
+         "(latency)",
+         "KEY"},
         {"min-count", 0, 0, G_OPTION_ARG_INT64, &o->min_count,
          "Leave out patterns with fewer instances", "N"},
+        {"min-share", 0, 0, G_OPTION_ARG_STRING, &o->min_share,
+         "Leave out patterns with a smaller share of all instances (default: 0.5% of convolution "
+         "in pictures and text)",
+         "SHARE"},
         {"version", 0, 0, G_OPTION_ARG_NONE, &version, "Print the version", NULL},
         {NULL, 0, 0, 0, NULL, NULL, NULL},
     };
@@ -167,14 +193,14 @@ static int parse_options(Options *o, int argc, char **argv)
 // ---- the work ----------------------------------------------------------------------------------
 
 typedef struct {
-    BbCensus *census;
+    BbCounting *counting;
     BbInstances *instances; // NULL where nobody asked for them
     BbPhases *phases;       // likewise
 } Work;
 
 static void work_clear(Work *work)
 {
-    bb_census_free(work->census);
+    bb_counting_free(work->counting);
     bb_instances_free(work->instances);
     bb_phases_free(work->phases);
 }
@@ -183,7 +209,6 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Work, work_clear)
 static bool take_paths(BbPaths *paths, gpointer user, GError **error)
 {
     Work *work = user;
-    bb_census_add(work->census, paths);
     return (!work->instances || bb_instances_add(work->instances, paths, error)) &&
            (!work->phases || bb_phases_add(work->phases, paths, error));
 }
@@ -253,13 +278,13 @@ static int infer(const Options *o)
     g_autoptr(GError) error = NULL;
     g_autoptr(BbNames) names = bb_names_new();
     g_auto(Work) work = {
-        .census = bb_census_new(&o->inference.census, names),
+        .counting = bb_counting_new(&o->inference, names),
         .instances = o->instances ? bb_instances_new(names) : NULL,
         .phases = o->phases ? bb_phases_new(o->inference.census.last_byte) : NULL,
     };
-    BbInferenceUse use = {.paths = take_paths, .user = &work};
+    BbInferenceUse use = {.paths = take_paths, .user = &work, .counting = work.counting};
     if (bb_inference_run(&o->inference, o->trace, names, &use, &error)) {
-        g_autoptr(BbPatterns) patterns = bb_census_finish(work.census);
+        g_autoptr(BbPatterns) patterns = bb_counting_finish(work.counting);
         Results results = {o, &work, names, patterns};
         if (write_results(&results, &error))
             return BB_EXIT_DONE;

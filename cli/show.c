@@ -51,7 +51,7 @@ typedef struct {
     const char *trace, *what;
     BbNames *names;
     BbId id; // of the call
-    BbCensus *census;
+    BbCounting *counting;
     BbCriticalPath *critical;
     BbExemplars *exemplars;
     Found found;
@@ -67,7 +67,7 @@ static void show_clear(Show *show)
     bb_inference_clear(&show->inference);
     g_free(show->sort);
     bb_names_free(show->names);
-    bb_census_free(show->census);
+    bb_counting_free(show->counting);
     bb_critical_path_free(show->critical);
     bb_exemplars_free(show->exemplars);
     bb_timeline_free(show->found.timeline);
@@ -111,6 +111,16 @@ static bool parse_what(Show *show, const char *what)
     return parse_number(what + (what[0] == 'p'), &show->number);
 }
 
+static int check_algorithm(const Show *show)
+{
+    if (!bb_inference_has_instances(&show->inference))
+        return bb_say_usage(program, "--explain=paper finds no instances to show: use "
+                                     "--explain=messages");
+    if (show->with_frames && !bb_inference_has_calls(&show->inference))
+        return bb_say_usage(program, "--frames is for --algo=nesting");
+    return -1;
+}
+
 static int check_options(Show *show, int argc, char **argv)
 {
     if (argc != 3)
@@ -130,7 +140,8 @@ static int check_options(Show *show, int argc, char **argv)
     if (show->with_frames && strcmp(show->trace, "-") == 0)
         return bb_say_usage(program, "--frames reads the trace twice: give a file");
     show->view.min_count = (guint64)show->min_count;
-    return bb_inference_check(&show->inference, program);
+    int status = bb_inference_check(&show->inference, program);
+    return status >= 0 ? status : check_algorithm(show);
 }
 
 // Returns an exit status, or -1 to go on.
@@ -138,7 +149,9 @@ static int parse_options(Show *show, int argc, char **argv)
 {
     const GOptionEntry own[] = {
         {"sort", 0, 0, G_OPTION_ARG_STRING, &show->sort,
-         "Order of patterns by: total (latency, default), count, mean (latency)", "KEY"},
+         "Order of patterns by: total (latency, default of nesting), count (of convolution), mean "
+         "(latency)",
+         "KEY"},
         {"min-count", 0, 0, G_OPTION_ARG_INT64, &show->min_count,
          "Leave out patterns with fewer instances", "N"},
         {"frames", 0, 0, G_OPTION_ARG_NONE, &show->with_frames,
@@ -165,11 +178,9 @@ static void remember(Show *show, const BbPaths *paths, const BbInstance *instanc
                           .client = root->caller,
                           .node = root->callee,
                           .start_ns = root->call_ns,
-                          .latency_ns = BB_TIME_NONE};
-    if (bb_call_is_returned(root)) {
-        show->found.latency_ns = bb_time_between(root->arrived_ns, bb_call_end(root, last_byte));
+                          .latency_ns = bb_instance_latency(paths, instance, last_byte)};
+    if (bb_call_is_returned(root))
         critical = bb_critical_path_find(show->critical, paths, instance);
-    }
     if (show->with_frames)
         show->frames = bb_frames_new(paths, instance);
     show->found.timeline =
@@ -199,12 +210,11 @@ static void look_for_call(Show *show, const BbPaths *paths, const BbInstance *in
 
 static void note_exemplar(Show *show, const BbPaths *paths, const BbInstance *instance)
 {
-    const BbCall *root = &paths->calls[paths->order[instance->first]];
+    bool last_byte = show->inference.nesting.latency_last_byte;
     if (instance->pattern == BB_PATTERN_NONE)
         return;
-    gint64 end_ns = bb_call_end(root, show->inference.nesting.latency_last_byte);
     BbExemplar exemplar = {bb_instance_number(paths, instance),
-                           bb_time_between(root->arrived_ns, end_ns)};
+                           bb_instance_latency(paths, instance, last_byte)};
     bb_exemplars_note(show->exemplars, instance->pattern, exemplar);
 }
 
@@ -212,7 +222,7 @@ static void drop_forgotten(Show *show)
 {
     guint32 count = bb_exemplars_patterns(show->exemplars);
     for (guint32 pattern = 0; pattern < count; pattern++)
-        if (!bb_census_is_kept(show->census, pattern))
+        if (!bb_counting_is_kept(show->counting, pattern))
             bb_exemplars_drop(show->exemplars, pattern);
 }
 
@@ -220,7 +230,6 @@ static bool take_window(BbPaths *paths, gpointer user, GError **error)
 {
     (void)error;
     Show *show = user;
-    bb_census_add(show->census, paths);
     drop_forgotten(show);
     for (guint32 i = 0; i < paths->n_instances; i++) {
         const BbInstance *instance = &paths->instances[i];
@@ -253,11 +262,11 @@ static void append_route(GString *out, const Show *show, guint32 client, guint32
     bb_timeline_append_name(out, show->names, node, &show->style);
 }
 
-// "1,234 instances, mean 80.0 ms, p50 80.2 ms, p90 95.9 ms"
-static void append_distribution(GString *out, const BbPattern *pattern)
+// "1,234 instances (paths, of convolution), mean 80.0 ms, p50 80.2 ms, p90 95.9 ms"
+static void append_distribution(GString *out, const BbPattern *pattern, bool calls)
 {
     const BbStats *latency = pattern->root->latency;
-    bb_quantity_append_counted(out, pattern->count, "instance");
+    bb_quantity_append_counted(out, pattern->count, calls ? "instance" : "path");
     g_string_append(out, ", mean ");
     bb_quantity_append_duration(out, bb_pattern_mean_latency(pattern));
     g_string_append(out, ", p50 ");
@@ -284,7 +293,7 @@ static void append_pattern_of(GString *out, const Show *show, const BbPatterns *
         g_string_append_printf(out, "Pattern p%u: ", rank);
     else
         g_string_append(out, "Pattern left out by --min-count: ");
-    append_distribution(out, pattern);
+    append_distribution(out, pattern, bb_inference_has_calls(&show->inference));
 }
 
 static void append_also(GString *out, const Show *show)
@@ -322,10 +331,13 @@ static bool append_instance(GString *out, const Show *show, const BbPatterns *pa
     append_also(out, show);
     g_string_append_c(out, '\n');
     bb_timeline_append(out, found->timeline, show->names, &show->style);
-    g_string_append_printf(out,
-                           "\n* is waited for (critical path). %s worked itself, %s waited for a "
-                           "call. sure: of the parent.\n",
-                           show->style.ascii ? "#" : "█", show->style.ascii ? "-" : "░");
+    if (bb_inference_has_calls(&show->inference))
+        g_string_append_printf(out,
+                               "\n* is waited for (critical path). %s worked itself, %s waited for "
+                               "a call. sure: of the parent.\n",
+                               show->style.ascii ? "#" : "█", show->style.ascii ? "-" : "░");
+    else
+        g_string_append(out, "\nstart: when the message was sent. sure: of its cause.\n");
     return true;
 }
 
@@ -364,12 +376,14 @@ static bool append_pattern(GString *out, const Show *show, const BbPatterns *pat
     g_string_append_printf(out, "Pattern p%u: ", ranking->rank[index]);
     append_route(out, show, pattern->client, pattern->root->node);
     g_string_append(out, ", ");
-    append_distribution(out, pattern);
+    append_distribution(out, pattern, bb_inference_has_calls(&show->inference));
     append_exemplars(out, show, index, pattern);
     g_string_append_c(out, '\n');
     bb_timeline_append(out, timeline, show->names, &show->style);
-    g_string_append(out, "\nstart, mean, self: means. waited: of the latency, the node's own work "
-                         "that was waited for.\n");
+    g_string_append(out, bb_inference_has_calls(&show->inference)
+                             ? "\nstart, mean, self: means. waited: of the latency, the node's own "
+                               "work that was waited for.\n"
+                             : "\nstart: when the message is sent, by the most frequent delays.\n");
     return true;
 }
 
@@ -397,7 +411,7 @@ static void say_missing(const Show *show, const BbRanking *ranking)
 static int print(Show *show)
 {
     g_autoptr(GError) error = NULL;
-    g_autoptr(BbPatterns) patterns = bb_census_finish(show->census);
+    g_autoptr(BbPatterns) patterns = bb_counting_finish(show->counting);
     g_autoptr(BbRanking) ranking = bb_ranking_new(patterns, show->names, &show->view, BB_TOP_ALL);
     g_autoptr(GString) out = g_string_new(NULL);
     bool shown = show->kind == SHOW_PATTERN ? append_pattern(out, show, patterns, ranking)
@@ -427,11 +441,11 @@ static int run(int argc, char **argv)
     int status = parse_options(&show, argc, argv);
     if (status >= 0)
         return status;
-    show.census = bb_census_new(&show.inference.census, show.names);
+    show.counting = bb_counting_new(&show.inference, show.names);
     show.critical = bb_critical_path_new(show.inference.nesting.latency_last_byte);
     show.exemplars = bb_exemplars_new();
     show.also = g_array_new(FALSE, FALSE, sizeof(guint64));
-    BbInferenceUse use = {.paths = take_window, .user = &show};
+    BbInferenceUse use = {.paths = take_window, .user = &show, .counting = show.counting};
     if (bb_inference_run(&show.inference, show.trace, show.names, &use, &error))
         return print(&show);
     bb_say_error("%s", error->message);

@@ -25,7 +25,7 @@ typedef struct {
     double quantile;
     const char *trace;
     BbNames *names;
-    BbCensus *census; // for the ranks of patterns
+    BbCounting *counting; // for the ranks of patterns
     BbTail *tail;
 } Run;
 
@@ -35,7 +35,7 @@ static void run_clear(Run *run)
     g_free(run->format);
     g_free(run->top_text);
     bb_names_free(run->names);
-    bb_census_free(run->census);
+    bb_counting_free(run->counting);
     bb_tail_free(run->tail);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Run, run_clear)
@@ -54,7 +54,7 @@ static int check_options(Run *run, int argc, char **argv)
         return bb_say_usage(program, "--quantile goes from 0.5 to below 1: 0.99");
     if (run->inference.merge_replicas)
         return bb_say_usage(program, "--merge-replicas is for patterns: tail goes by node");
-    return bb_inference_check(&run->inference, program);
+    return bb_inference_check_calls(&run->inference, program);
 }
 
 // Returns an exit status, or -1 to go on.
@@ -79,15 +79,13 @@ static int parse_options(Run *run, int argc, char **argv)
 static bool take_window(BbPaths *paths, gpointer user, GError **error)
 {
     (void)error;
-    Run *run = user;
-    bb_census_add(run->census, paths);
-    bb_tail_add(run->tail, paths);
+    bb_tail_add(((Run *)user)->tail, paths);
     return true;
 }
 
 static int print(const Run *run)
 {
-    g_autoptr(BbPatterns) patterns = bb_census_finish(run->census);
+    g_autoptr(BbPatterns) patterns = bb_counting_finish(run->counting);
     g_autoptr(BbRanking) ranking =
         bb_ranking_new(patterns, run->names, &BB_VIEW_OPTIONS_DEFAULT, BB_TOP_ALL);
     g_autoptr(BbTailFindings) findings = bb_tail_finish(run->tail);
@@ -110,9 +108,9 @@ static int run_tail(int argc, char **argv)
     BbTailOptions options = {.labels = run.inference.nesting.labels,
                              .last_byte = run.inference.nesting.latency_last_byte,
                              .quantile = run.quantile};
-    run.census = bb_census_new(&run.inference.census, run.names);
+    run.counting = bb_counting_new(&run.inference, run.names);
     run.tail = bb_tail_new(&options, run.names);
-    BbInferenceUse use = {.paths = take_window, .user = &run};
+    BbInferenceUse use = {.paths = take_window, .user = &run, .counting = run.counting};
     if (bb_inference_run(&run.inference, run.trace, run.names, &use, &error))
         return print(&run);
     bb_say_error("%s", error->message);

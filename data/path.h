@@ -22,6 +22,23 @@ typedef struct BbInstance {
 
 #define BB_PATTERN_NONE G_MAXUINT32
 
+// One of the delays that a node has between a message it gets on one edge and one it sends on
+// another (convolution: a spike).
+typedef struct BbMode {
+    gint64 delay_ns;  // its centre
+    gint64 spread_ns; // standard deviation
+} BbMode;
+
+#define BB_MODE_NONE G_MAXUINT32
+
+// Messages that i -> j and j -> k have in common by chance or by way of other paths: a spike that
+// other pairs explain (paper, section 5.2.3, "derived" paths).
+typedef struct BbDerived {
+    guint32 from, via, to; // nodes
+    guint64 count;         // messages of the spike beyond what chance brings
+    gint64 delay_ns, spread_ns;
+} BbDerived;
+
 // Levels of calls in one instance. A deeper chain (nothing but damage or malice makes one) is cut:
 // what is below is an instance of its own. So whoever walks a pattern may do it by recursion.
 #define BB_PATHS_DEPTH_MAX 512u
@@ -41,6 +58,13 @@ typedef struct BbPaths {
     guint64 instances_before; // published by earlier windows. Instances are numbered from 1
     gint64 from_ns, to_ns;    // the window: roots begin in [from, to), but for late ones; to is the
                               // last time seen where there is no later window
+    // Of convolution, where every message is a call without return; NULL with nesting.
+    guint32 *mode;   // by call: index into modes of the delay after its parent; BB_MODE_NONE of
+                     // roots
+    float *onward;   // by call: expected number of messages that it caused, whoever got them
+    BbMode *modes;   // of all pairs of edges
+    GArray *derived; // of BbDerived, by falling count; empty unless asked for
+    guint32 n_modes;
     BbRoles *roles; // that stand for nodes in shapes; lent, NULL where each node has its own
     BbFacts facts;  // of this window
 } BbPaths;
@@ -53,5 +77,13 @@ static inline guint64 bb_instance_number(const BbPaths *paths, const BbInstance 
 {
     return paths->instances_before + instance->place + 1;
 }
+
+// How long an instance takes: from the entry into the root's callee until its return leaves (or its
+// last byte does); BB_TIME_NONE without return. Of convolution: from when the first message is sent
+// until the last one arrives.
+gint64 bb_instance_latency(const BbPaths *paths, const BbInstance *instance, bool last_byte);
+
+// Takes out the instances whose calls are marked, all of them or none, and the calls with them.
+void bb_paths_take_out(BbPaths *paths, const guint8 *gone);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbPaths, bb_paths_free)

@@ -23,6 +23,7 @@ void bb_pattern_node_free(BbPatternNode *node)
         bb_pattern_node_free(g_ptr_array_index(node->calls, i));
     g_ptr_array_unref(node->calls);
     g_clear_pointer(&node->replicas, g_array_unref);
+    g_clear_pointer(&node->delays, g_array_unref);
     bb_stats_free(node->call_delay);
     bb_stats_free(node->latency);
     g_free(node);

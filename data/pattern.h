@@ -9,6 +9,12 @@
 // A call in a pattern, drawn as the vertex of its callee. The root's call comes from outside.
 typedef struct BbPatternNode BbPatternNode;
 
+// A delay that a node has before it sends, and how many messages had it (convolution).
+typedef struct BbDelay {
+    gint64 delay_ns, spread_ns; // centre and standard deviation
+    guint64 count;
+} BbDelay;
+
 // How often one of several replicas was called.
 typedef struct BbReplica {
     guint32 node;
@@ -28,14 +34,20 @@ struct BbPatternNode {
     double sure_total; // sum of the confidences of its links to the parent; expected number of
                        // right ones
     GArray *replicas;  // of BbReplica, by falling count, then by name; NULL where there are none
-    GPtrArray *calls;  // of BbPatternNode*, ordered by mean call delay, then by name
+    GArray *delays;    // of BbDelay, by falling count, then by delay: between the message to the
+                       // parent and this one. NULL with nesting; empty at the root
+    guint64 messages;  // of convolution: of all paths that begin like this one, up to here; 0 if
+                       // not counted
+    GPtrArray *calls;  // of BbPatternNode*, ordered by mean call delay, then by name; at most one
+                       // with convolution
 };
 
 typedef struct BbPattern {
     guint32 client;      // the node that makes the root's call, or its role
     GArray *clients;     // its replicas, as those of a BbPatternNode
     BbPatternNode *root; // the root's call, seen at its callee
-    guint64 count;       // instances
+    guint64 count;       // instances; of convolution: paths that end here
+    bool derived;        // convolution: not causal, explained by other paths
     double right_total;  // expected number of instances without a wrong link, by the confidences;
                          // BB_CONFIDENCE_NONE where there are none
     guint64 shape;       // hash of the shape, the same on every run

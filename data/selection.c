@@ -91,11 +91,10 @@ static bool touches(const BbCall *call, guint32 node)
     return call->caller == node || call->callee == node;
 }
 
-static bool is_slower(const BbSelectionOptions *options, const BbCall *root)
+static bool is_slower(const BbSelectionOptions *options, const BbPaths *paths,
+                      const BbInstance *instance)
 {
-    return bb_call_is_returned(root) &&
-           bb_time_between(root->arrived_ns, bb_call_end(root, options->last_byte)) >
-               options->slower_ns;
+    return bb_instance_latency(paths, instance, options->last_byte) > options->slower_ns;
 }
 
 static bool is_in_time(const BbSelectionOptions *options, const BbCall *root)
@@ -141,7 +140,8 @@ guint32 bb_selection_apply(BbSelection *selection, BbPaths *paths)
         const BbCall *root = &paths->calls[paths->order[instance->first]];
         if (options->root && (root_node == BB_NAME_NONE || !touches(root, root_node)))
             continue;
-        if (!is_in_time(options, root) || (options->slower_ns > 0 && !is_slower(options, root)))
+        if (!is_in_time(options, root) ||
+            (options->slower_ns > 0 && !is_slower(options, paths, instance)))
             continue;
         if (some_calls_match(selection, paths, instance, through))
             paths->instances[kept++] = *instance;

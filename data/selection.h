@@ -9,7 +9,7 @@ typedef struct BbSelectionOptions {
     const char *root;      // name of the node that the root's call enters, or that makes it
     const char *through;   // name of a node that some call enters or leaves
     const char *op;        // operation of some call: a pattern with * and ?
-    gint64 slower_ns;      // the root's call lasts longer; 0 = any
+    gint64 slower_ns;      // the instance takes longer (bb_instance_latency); 0 = any
     bool errors;           // some call returned an error
     gint64 from_ns, to_ns; // the root's call starts in [from, to); BB_TIME_NONE = open
     bool last_byte;        // a call lasts until the last byte of its return

@@ -2,31 +2,17 @@
 // A trace of any length in bounded memory: the messages go through windows of time, each of which
 // is learned and inferred by itself.
 //
-// Window k looks at the messages of [start + k step, start + k step + length). It publishes the
-// path instances whose root begins in its first `step`; they and their calls are gone then. What
-// is left goes on to the next window: paths that began in the overlap, and calls still open. So a
-// path is cut only where it lasts longer than the overlap, and every call is published once.
-// - A window of so many messages publishes up to the call that three quarters of its calls precede.
-// - A call without return goes on once, then it is published as it is. Of more than a quarter of a
-//   window of messages the oldest do not. A return without call is dropped with its window.
-// - Times without messages cost nothing: windows of time in which nothing is held are passed over.
-// - A window of time ends also when as many messages as options.messages came late in it, as after
-//   a stamp of the far future; then all of it is published, and the next message begins a new
-//   start.
+// data/schedule.h tells when a window ends and what is published of it. What is not goes on to the
+// next window: paths that began in the overlap, and calls still open. A call without return goes on
+// once, then it is published as it is; of more than a quarter of a window of messages the oldest do
+// not. A return without call is dropped with its window.
 #pragma once
 
+#include "data/schedule.h"
 #include "nesting/nesting.h"
 
-typedef struct BbWindowOptions {
-    gint64 length_ns; // 0: windows of BB_WINDOW_MESSAGES messages
-    gint64 step_ns;   // 0: three quarters of the length
-    guint64 messages; // calls and returns of a window without length, late ones of any; 0:
-                      // BB_WINDOW_MESSAGES
-    bool whole;       // one window, however long the trace
-} BbWindowOptions;
-
-// Messages of a window that nobody gave a length: the bound on memory, at the peak some 80 bytes
-// each with the paper's choice, 100 with the joint one, 150 where they are not in order.
+// Calls and returns of a window that nobody gave a length: the bound on memory, at the peak some 80
+// bytes each with the paper's choice, 100 with the joint one, 150 where they are not in order.
 #define BB_WINDOW_MESSAGES 4000000u
 
 typedef struct BbWindows BbWindows;

@@ -8,7 +8,8 @@
 struct BbCallIds {
     const BbNames *names;
     BbIdSet *taken;   // ids of the trace, and texts `id~k` that it might have as ids as well
-    BbTally uses;     // of ids that were used twice or more, by number and form
+    BbIdSet *again;   // those used twice: with convolution all of a trace of calls and returns
+    BbTally uses;     // of ids that were used three times or more, by number and form
     guint64 n_absent; // texts `#1` to `#N` are given away
     BbId hash_stem;   // form of ids `#5` that the trace itself has; absent if there are none
     GString *text;    // scratch
@@ -34,6 +35,7 @@ BbCallIds *bb_call_ids_new(const BbNames *names, guint64 n_absent)
     ids->names = names;
     ids->n_absent = n_absent;
     ids->taken = bb_id_set_new();
+    ids->again = bb_id_set_new();
     bb_tally_init(&ids->uses);
     ids->hash_stem = find_numbered(names, "#", 0);
     ids->text = g_string_new(NULL);
@@ -45,6 +47,7 @@ void bb_call_ids_free(BbCallIds *ids)
     if (!ids)
         return;
     bb_id_set_free(ids->taken);
+    bb_id_set_free(ids->again);
     bb_tally_clear(&ids->uses);
     g_string_free(ids->text, TRUE);
     g_free(ids);
@@ -73,12 +76,14 @@ guint64 bb_call_ids_use(BbCallIds *ids, BbId id)
         return 1;
     if (bb_id_set_add(ids->taken, id) && !is_reserved(ids, id))
         return 1;
+    if (bb_id_set_add(ids->again, id) && take_repeated(ids, id, 2))
+        return 2;
     BbTallyKey key = {(guint32)id.number, (guint32)(id.number >> 32), id.form};
-    guint64 *uses = bb_tally_at(&ids->uses, key); // after the first
+    guint64 *uses = bb_tally_at(&ids->uses, key); // after the second
     do
         ++*uses;
-    while (!take_repeated(ids, id, *uses + 1));
-    return *uses + 1;
+    while (!take_repeated(ids, id, *uses + 2));
+    return *uses + 2;
 }
 
 void bb_call_ids_append(const BbCallIds *ids, BbId id, guint64 use, GString *out)

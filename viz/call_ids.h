@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Identifiers of calls that are unique within one output: the trace's own, the second and later use
 // of one as `id~2`, `id~3`, ...; `#N` where the trace has none, N counting such calls in order of
-// time. Memory: that of a BbIdSet, and 24 to 48 bytes for each id that is used twice.
+// time. Memory: that of two BbIdSets, one of the ids that are used twice, and 24 to 48 bytes for
+// each id that is used three times.
 #pragma once
 
 #include "data/message.h"

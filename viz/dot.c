@@ -1,23 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: ranked patterns. Out: a graph with one cluster a pattern, each a tree (paper, figure 8).
-//
-// The trees grow from left to right and stand below each other, so that a page is scrolled down, in
-// order of rank. With rankdir=LR dot stacks clusters and siblings from the bottom up; that is why
-// patterns, and the calls of a node, are created last first.
+// In: ranked patterns. Out: a graph with one cluster a pattern, each a tree (paper, figure 8) or a
+// chain (figures 9 and 13).
 #include "viz/dot.h"
 
-#include "data/caption.h"
-#include "data/quantity.h"
+#include "viz/chain.h"
 #include "viz/dot_ids.h"
+#include "viz/drawing.h"
 #include "viz/ranking.h"
 #include "viz/summary.h"
 
-#include <string.h>
-
-#define NAME_COLUMNS 30   // a name or operation is wrapped at about so many characters,
-#define CLIENT_COLUMNS 20 // a client's, which stands in front of all, earlier,
-#define NAME_LINES 4      // into at most so many lines; the tooltip has all of it
-#define WAITED_LEAST 0.1  // of the latency: what is waited for longer is marked
 #define FONT "Helvetica"
 
 struct BbDot {
@@ -27,305 +18,25 @@ struct BbDot {
     Agdisc_t disc;
 };
 
-// One pattern being drawn.
-typedef struct Drawing {
-    Agraph_t *cluster;
-    const BbNames *names;
-    const BbPattern *pattern;
-    const BbPatternNode *heaviest; // waited for most
-    GString *plain, *escaped;      // scratch
-    guint rank, nodes;
-} Drawing;
-
-// "&amp;" and the like, which Graphviz would decode.
-static bool is_entity(const char *text)
+// i: of the patterns shown.
+static bool draw_pattern(Agraph_t *graph, const BbView *view, guint i)
 {
-    gsize length = strspn(text + 1, "#0123456789"
-                                    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
-    return length > 0 && text[1 + length] == ';';
-}
-
-// Graphviz reads labels and tooltips as escString: "\N" is a node's name, "\n" ends a line. Labels
-// are read once, tooltips once or twice (2.43): there no number of backslashes gives one.
-static char *escape(GString *escaped, const char *plain, const char *backslash)
-{
-    g_string_truncate(escaped, 0);
-    for (const char *at = plain; *at; at++)
-        if (*at == '\\')
-            g_string_append(escaped, backslash);
-        else if (*at == '\n')
-            g_string_append(escaped, "\\n");
-        else if (*at == '&' && is_entity(at))
-            g_string_append(escaped, "%26");
-        else
-            g_string_append_c(escaped, *at);
-    return escaped->str;
-}
-
-// cgraph's functions take char * but change nothing.
-static void set(void *object, const char *name, const char *value)
-{
-    agsafeset(object, (char *)name, (char *)value, (char *)"");
-}
-
-static void set_plain(Drawing *drawing, void *object, const char *name)
-{
-    const char *backslash = g_str_has_suffix(name, "tooltip") ? "%5C" : "\\\\";
-    set(object, name, escape(drawing->escaped, drawing->plain->str, backslash));
-}
-
-static void append_wrapped(GString *out, const char *text, guint columns)
-{
-    g_autoptr(GString) label = g_string_new(NULL);
-    bb_caption_append(label, text, "?");
-    bb_caption_wrap(label, columns, NAME_LINES);
-    g_string_append(out, label->str);
-}
-
-static double self_share(const BbPattern *pattern, const BbPatternNode *node)
-{
-    return bb_quantity_share((gint64)node->self_total_ns, bb_pattern_total_latency(pattern));
-}
-
-static double waited_share(const BbPattern *pattern, const BbPatternNode *node)
-{
-    return bb_quantity_share((gint64)node->critical_total_ns, bb_pattern_total_latency(pattern));
-}
-
-static gint64 waited_ns(const BbPattern *pattern, const BbPatternNode *node)
-{
-    return (gint64)(node->critical_total_ns / MAX(pattern->count, 1));
-}
-
-// The first of those that are waited for most; NULL if none is.
-static const BbPatternNode *find_heaviest(const BbPatternNode *node, const BbPatternNode *best)
-{
-    if (node->critical_total_ns > (best ? best->critical_total_ns : 0))
-        best = node;
-    for (guint i = 0; i < node->calls->len; i++)
-        best = find_heaviest(g_ptr_array_index(node->calls, i), best);
-    return best;
-}
-
-// White for nothing to a strong orange for everything; black text is legible on all of them.
-static void fill(Agnode_t *drawn, double share)
-{
-    static const int full[] = {0xf4, 0x6d, 0x32};
-    int rgb[3];
-    for (guint i = 0; i < 3; i++)
-        rgb[i] = 255 - (int)((255 - full[i]) * CLAMP(share, 0, 1) + 0.5);
-    char color[8];
-    g_snprintf(color, sizeof color, "#%02x%02x%02x", (guint)rgb[0], (guint)rgb[1], (guint)rgb[2]);
-    set(drawn, "fillcolor", color);
-}
-
-static void append_quantiles(GString *out, const BbStats *stats)
-{
-    static const struct {
-        const char *name;
-        double q;
-    } quantiles[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}};
-    g_string_append(out, "mean ");
-    bb_quantity_append_duration(out, bb_stats_mean(stats));
-    for (guint i = 0; i < G_N_ELEMENTS(quantiles); i++) {
-        g_string_append_printf(out, ", %s ", quantiles[i].name);
-        bb_quantity_append_duration(out, bb_stats_quantile(stats, quantiles[i].q));
-    }
-}
-
-// Worth a line and a bold outline.
-static bool is_waited_for(const BbPattern *pattern, const BbPatternNode *node)
-{
-    return waited_share(pattern, node) >= WAITED_LEAST;
-}
-
-// "12.3 ms (61 %)"
-static void append_waited(GString *out, const BbPattern *pattern, const BbPatternNode *node)
-{
-    bb_quantity_append_duration(out, waited_ns(pattern, node));
-    g_string_append(out, " (");
-    bb_quantity_append_share(out, waited_share(pattern, node));
-    g_string_append_c(out, ')');
-}
-
-static void label_node(Drawing *drawing, Agnode_t *drawn, const BbPatternNode *node)
-{
-    GString *text = drawing->plain;
-    g_string_truncate(text, 0);
-    append_wrapped(text, bb_names_text(drawing->names, node->node), NAME_COLUMNS);
-    if (node->op != BB_NAME_NONE) {
-        g_string_append_c(text, '\n');
-        append_wrapped(text, bb_names_text(drawing->names, node->op), NAME_COLUMNS);
-    }
-    g_string_append_c(text, '\n');
-    if (bb_stats_count(node->latency) > 0)
-        bb_quantity_append_duration(text, bb_stats_mean(node->latency));
-    else
-        g_string_append(text, "no return");
-    g_string_append(text, ", self ");
-    bb_quantity_append_share(text, self_share(drawing->pattern, node));
-    if (is_waited_for(drawing->pattern, node)) {
-        g_string_append(text, "\nwaited ");
-        append_waited(text, drawing->pattern, node);
-    }
-    if (node->errors > 0) {
-        g_string_append_c(text, '\n');
-        bb_quantity_append_counted(text, node->errors, "error");
-    }
-    if (node->replicas) {
-        g_string_append_c(text, '\n');
-        bb_quantity_append_counted(text, node->replicas->len, "replica");
-    }
-    set_plain(drawing, drawn, "label");
-}
-
-// How often each was used.
-static void explain_replicas(Drawing *drawing, const GArray *replicas)
-{
-    for (guint i = 0; replicas && i < replicas->len; i++) {
-        const BbReplica *replica = &g_array_index(replicas, BbReplica, i);
-        g_string_append_c(drawing->plain, '\n');
-        bb_caption_append(drawing->plain, bb_names_text(drawing->names, replica->node), "?");
-        g_string_append(drawing->plain, ": ");
-        bb_quantity_append_count(drawing->plain, replica->count);
-    }
-}
-
-static void explain_node(Drawing *drawing, Agnode_t *drawn, const BbPatternNode *node)
-{
-    GString *text = drawing->plain;
-    g_string_truncate(text, 0);
-    bb_caption_append(text, bb_names_text(drawing->names, node->node), "?");
-    g_string_append_c(text, ' ');
-    bb_caption_append(text, bb_names_text(drawing->names, node->op), "");
-    g_string_append(text, "\nlatency: ");
-    append_quantiles(text, node->latency);
-    g_string_append_c(text, '\n');
-    bb_quantity_append_counted(text, bb_stats_count(node->latency), "return");
-    g_string_append(text, ", ");
-    bb_quantity_append_counted(text, node->errors, "error");
-    g_string_append(text, "\nself: ");
-    bb_quantity_append_duration(text, (gint64)node->self_total_ns);
-    g_string_append(text, " in total, ");
-    bb_quantity_append_share(text, self_share(drawing->pattern, node));
-    g_string_append(text, " of the pattern's latency\nwaited for: ");
-    append_waited(text, drawing->pattern, node);
-    explain_replicas(drawing, node->replicas);
-    set_plain(drawing, drawn, "tooltip");
-}
-
-static Agnode_t *new_node(Drawing *drawing)
-{
-    char name[32];
-    g_snprintf(name, sizeof name, "p%un%u", drawing->rank, drawing->nodes++);
-    return agnode(drawing->cluster, name, 1);
-}
-
-static Agedge_t *new_edge(Drawing *drawing, Agnode_t *from, Agnode_t *to, const BbPatternNode *node)
-{
-    Agedge_t *edge = agedge(drawing->cluster, from, to, NULL, 1);
-    if (!edge)
-        return NULL;
-    g_autoptr(GString) toss = g_string_new(NULL);
-    if (bb_summary_append_toss(toss, drawing->pattern, node)) {
-        g_string_append_printf(drawing->plain, "\n%s", toss->str);
-        set(edge, "style", "dashed");
-    }
-    set_plain(drawing, edge, "label");
-    bool first = node == drawing->pattern->root;
-    g_string_assign(drawing->plain, first ? "latency: " : "delay: ");
-    append_quantiles(drawing->plain, first ? node->latency : node->call_delay);
-    set_plain(drawing, edge, "edgetooltip");
-    set_plain(drawing, edge, "labeltooltip");
-    return edge;
-}
-
-static bool draw_calls(Drawing *drawing, Agnode_t *drawn, const BbPatternNode *node);
-
-// Draws node and what it calls; the label of the edge to it stands in drawing->plain.
-static bool draw_node(Drawing *drawing, Agnode_t *parent, const BbPatternNode *node)
-{
-    Agnode_t *drawn = new_node(drawing);
-    if (!drawn || !new_edge(drawing, parent, drawn, node))
-        return false;
-    label_node(drawing, drawn, node);
-    explain_node(drawing, drawn, node);
-    fill(drawn, waited_share(drawing->pattern, node));
-    if (node == drawing->heaviest)
-        set(drawn, "penwidth", "3");
-    else if (is_waited_for(drawing->pattern, node))
-        set(drawn, "penwidth", "2");
-    if (node->errors > 0)
-        set(drawn, "color", "#b3261e");
-    return draw_calls(drawing, drawn, node);
-}
-
-static bool draw_calls(Drawing *drawing, Agnode_t *drawn, const BbPatternNode *node)
-{
-    for (guint i = node->calls->len; i-- > 0;) {
-        const BbPatternNode *call = g_ptr_array_index(node->calls, i);
-        gint64 delay = bb_stats_mean(call->call_delay);
-        g_string_assign(drawing->plain, delay < 0 ? "" : "+");
-        bb_quantity_append_duration(drawing->plain, delay);
-        if (!draw_node(drawing, drawn, call))
-            return false;
-    }
-    return true;
-}
-
-static void title_pattern(Drawing *drawing, const BbRanking *ranking)
-{
-    GString *text = drawing->plain;
-    gint64 total = bb_pattern_total_latency(drawing->pattern);
-    g_string_printf(text, "#%u   ", drawing->rank);
-    bb_quantity_append_share(text, bb_quantity_share(total, ranking->latency_ns));
-    g_string_append(text, " of all latency   ");
-    append_quantiles(text, drawing->pattern->root->latency);
-    bb_summary_append_wrong(text, drawing->pattern);
-    set_plain(drawing, drawing->cluster, "label");
-    set_plain(drawing, drawing->cluster, "tooltip");
-}
-
-static Agnode_t *draw_client(Drawing *drawing)
-{
-    const char *name = bb_names_text(drawing->names, drawing->pattern->client);
-    Agnode_t *client = new_node(drawing);
-    if (!client)
-        return NULL;
-    g_string_truncate(drawing->plain, 0);
-    append_wrapped(drawing->plain, name, CLIENT_COLUMNS);
-    set_plain(drawing, client, "label");
-    g_string_truncate(drawing->plain, 0);
-    bb_caption_append(drawing->plain, name, "?");
-    explain_replicas(drawing, drawing->pattern->clients);
-    set_plain(drawing, client, "tooltip");
-    set(client, "shape", "box");
-    return client;
-}
-
-static bool draw_pattern(Agraph_t *graph, const BbView *view, guint rank)
-{
-    const BbPattern *pattern = view->ranking->shown[rank - 1];
     g_autoptr(GString) plain = g_string_new(NULL);
     g_autoptr(GString) escaped = g_string_new(NULL);
-    Drawing drawing = {
-        .names = view->names, .pattern = pattern, .plain = plain, .escaped = escaped, .rank = rank};
-    drawing.heaviest = find_heaviest(pattern->root, NULL);
+    BbDrawing drawing = {.names = view->names,
+                         .pattern = view->ranking->shown[i],
+                         .ranking = view->ranking,
+                         .plain = plain,
+                         .escaped = escaped,
+                         .rank = view->ranking->rank_shown[i]};
     char name[32];
-    g_snprintf(name, sizeof name, "cluster_%u", rank);
+    g_snprintf(name, sizeof name, "cluster_%u", drawing.rank);
     drawing.cluster = agsubg(graph, name, 1);
-    if (!drawing.cluster)
-        return false;
-    title_pattern(&drawing, view->ranking);
-    Agnode_t *client = draw_client(&drawing);
+    Agnode_t *client = drawing.cluster ? bb_drawing_client(&drawing) : NULL;
     if (!client)
         return false;
-    g_string_truncate(plain, 0);
-    bb_quantity_append_count(plain, pattern->count);
-    g_string_append(plain, " x  ");
-    bb_quantity_append_duration(plain, bb_pattern_total_latency(pattern));
-    g_string_append(plain, " total");
-    return draw_node(&drawing, client, pattern->root);
+    return view->ranking->chains ? bb_drawing_chain(&drawing, client)
+                                 : bb_drawing_tree(&drawing, client);
 }
 
 static const struct {
@@ -342,22 +53,34 @@ static const struct {
     {AGEDGE, "arrowsize", "0.7"}, {AGEDGE, "fontname", FONT},      {AGEDGE, "fontsize", "10"},
 };
 
+// How to read the picture.
+static const char legend_of_trees[] =
+    "Node: mean latency with its calls; self = what it worked itself, as a share of the pattern's "
+    "latency; waited = what of it the client waited for; bold = most.\\lEdge: mean delay from "
+    "entry "
+    "to entry; dashed = little better than guessed.\\l";
+static const char legend_of_chains[] =
+    "Edge: messages of all paths that begin alike @ what the node took before it sent them, by "
+    "falling number; bold = slowest, dashed = little better than guessed.\\lNode: the deeper its "
+    "colour, the more of the pattern's time passes there.\\l";
+static const char legend_of_derived[] =
+    "Dashed frame: no causal path; derived from other paths.\\l";
+
 static void label_graph(Agraph_t *graph, const BbView *view)
 {
+    const BbRanking *ranking = view->ranking;
     g_autoptr(GString) text = g_string_new(NULL);
     bb_summary_append_trace(text, view->patterns);
     g_string_append(text, "\\l");
-    bb_summary_append_shown(text, view->patterns, view->ranking);
+    bb_summary_append_shown(text, view->patterns, ranking);
     g_string_append(text, "\\l");
-    if (bb_summary_append_left_out(text, view->ranking))
+    if (bb_summary_append_left_out(text, ranking))
         g_string_append(text, "\\l");
-    if (view->ranking->n_shown > 0)
-        g_string_append(text,
-                        "Node: mean latency with its calls; self = what it worked itself, as a "
-                        "share of the pattern's latency; waited = what of it the client waited "
-                        "for; bold = most.\\lEdge: mean delay from entry to entry; dashed = "
-                        "little better than guessed.\\l");
-    set(graph, "label", text->str);
+    if (ranking->n_shown > 0)
+        g_string_append(text, ranking->chains ? legend_of_chains : legend_of_trees);
+    if (ranking->derived_shown > 0)
+        g_string_append(text, legend_of_derived);
+    bb_drawing_set(graph, "label", text->str);
 }
 
 static bool draw(BbDot *dot, const BbView *view)
@@ -366,9 +89,11 @@ static bool draw(BbDot *dot, const BbView *view)
         if (!agattr(dot->graph, defaults[i].kind, (char *)defaults[i].name,
                     (char *)defaults[i].value))
             return false;
+    if (view->ranking->chains)
+        bb_drawing_set(dot->graph, "ranksep", "0.12"); // on both sides of an edge's label
     label_graph(dot->graph, view);
-    for (guint rank = view->ranking->n_shown; rank > 0; rank--)
-        if (!draw_pattern(dot->graph, view, rank))
+    for (guint i = view->ranking->n_shown; i-- > 0;)
+        if (!draw_pattern(dot->graph, view, i))
             return false;
     return true;
 }

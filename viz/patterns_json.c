@@ -3,6 +3,7 @@
 #include "viz/patterns_json.h"
 
 #include "data/json.h"
+#include "viz/chain.h"
 #include "viz/ranking.h"
 #include "viz/summary.h"
 
@@ -63,10 +64,10 @@ static void write_replicas(BbJson *json, const BbNames *names, const GArray *rep
     bb_json_end_array(json);
 }
 
-static void write_node(BbJson *json, const BbNames *names, const BbPattern *pattern,
+// What a node of any pattern begins with.
+static void write_what(BbJson *json, const BbNames *names, const BbPattern *pattern,
                        const BbPatternNode *node)
 {
-    bb_json_begin_object(json);
     write_name(json, "node", names, node->node);
     if (node->op != BB_NAME_NONE) {
         write_name(json, "op", names, node->op);
@@ -76,6 +77,53 @@ static void write_node(BbJson *json, const BbNames *names, const BbPattern *patt
     }
     bb_json_key(json, "count");
     bb_json_uint(json, pattern->count);
+}
+
+static void write_delays(BbJson *json, const BbPatternNode *node)
+{
+    bb_json_key(json, "delays_s");
+    bb_json_begin_array(json);
+    for (guint i = 0; i < bb_chain_delays(node); i++) {
+        const BbDelay *delay = bb_chain_delay(node, i);
+        bb_json_begin_object(json);
+        bb_json_key(json, "delay");
+        bb_json_seconds(json, delay->delay_ns);
+        bb_json_key(json, "count");
+        bb_json_uint(json, delay->count);
+        bb_json_key(json, "spread");
+        bb_json_seconds(json, delay->spread_ns);
+        bb_json_end_object(json);
+    }
+    bb_json_end_array(json);
+}
+
+// A message of a chain and what follows it.
+static void write_message(BbJson *json, const BbNames *names, const BbPattern *pattern,
+                          const BbPatternNode *node)
+{
+    bb_json_begin_object(json);
+    write_what(json, names, pattern, node);
+    bb_json_key(json, "messages");
+    bb_json_uint(json, bb_chain_messages(pattern, node));
+    write_confidence(json, "confidence", bb_pattern_sure(pattern, node));
+    write_delays(json, node);
+    bb_json_key(json, "latency_s");
+    bb_json_null(json);
+    write_replicas(json, names, node->replicas);
+    bb_json_key(json, "calls");
+    bb_json_begin_array(json);
+    const BbPatternNode *next = bb_chain_next(node);
+    if (next)
+        write_message(json, names, pattern, next);
+    bb_json_end_array(json);
+    bb_json_end_object(json);
+}
+
+static void write_node(BbJson *json, const BbNames *names, const BbPattern *pattern,
+                       const BbPatternNode *node)
+{
+    bb_json_begin_object(json);
+    write_what(json, names, pattern, node);
     bb_json_key(json, "errors");
     bb_json_uint(json, node->errors);
     bb_json_key(json, "self_total_s");
@@ -94,30 +142,46 @@ static void write_node(BbJson *json, const BbNames *names, const BbPattern *patt
     bb_json_end_object(json);
 }
 
-static void write_pattern(BbJson *json, const BbNames *names, const BbPattern *pattern, guint rank)
+// Null where none is known: of convolution, where a path is known by its pieces only.
+static void write_latency(BbJson *json, const char *key, const BbPattern *pattern, gint64 ns)
 {
+    bb_json_key(json, key);
+    if (bb_stats_count(pattern->root->latency) > 0)
+        bb_json_seconds(json, ns);
+    else
+        bb_json_null(json);
+}
+
+static void write_pattern(BbJson *json, const BbView *view, guint i)
+{
+    const BbPattern *pattern = view->ranking->shown[i];
     char shape[17];
     g_snprintf(shape, sizeof shape, "%016" G_GINT64_MODIFIER "x", pattern->shape);
     bb_json_newline(json);
     bb_json_begin_object(json);
     bb_json_key(json, "rank");
-    bb_json_uint(json, rank);
+    bb_json_uint(json, view->ranking->rank_shown[i]);
     bb_json_key(json, "count");
     bb_json_uint(json, pattern->count);
-    bb_json_key(json, "total_latency_s");
-    bb_json_seconds(json, bb_pattern_total_latency(pattern));
-    bb_json_key(json, "mean_latency_s");
-    bb_json_seconds(json, bb_pattern_mean_latency(pattern));
+    write_latency(json, "total_latency_s", pattern, bb_pattern_total_latency(pattern));
+    write_latency(json, "mean_latency_s", pattern, bb_pattern_mean_latency(pattern));
     bb_json_key(json, "shape");
     bb_json_string(json, shape);
     write_confidence(json, "wrong_share", bb_pattern_wrong(pattern));
+    if (pattern->derived) {
+        bb_json_key(json, "derived");
+        bb_json_bool(json, true);
+    }
     bb_json_key(json, "root");
     bb_json_begin_object(json);
-    write_name(json, "node", names, pattern->client);
-    write_replicas(json, names, pattern->clients);
+    write_name(json, "node", view->names, pattern->client);
+    write_replicas(json, view->names, pattern->clients);
     bb_json_key(json, "calls");
     bb_json_begin_array(json);
-    write_node(json, names, pattern, pattern->root);
+    if (view->ranking->chains)
+        write_message(json, view->names, pattern, pattern->root);
+    else
+        write_node(json, view->names, pattern, pattern->root);
     bb_json_end_array(json);
     bb_json_end_object(json);
     bb_json_end_object(json);
@@ -174,7 +238,7 @@ bool bb_patterns_json_write(const BbView *view, FILE *out, GError **error)
     bb_json_key(json, "patterns");
     bb_json_begin_array(json);
     for (guint i = 0; i < ranking->n_shown; i++)
-        write_pattern(json, view->names, ranking->shown[i], i + 1);
+        write_pattern(json, view, i);
     bb_json_end_array(json);
     bb_json_end_object(json);
     (void)bb_json_finish(json); // the caller looks at ferror

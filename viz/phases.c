@@ -51,14 +51,12 @@ static GHashTable *collect(const BbPhases *phases, const BbPaths *paths)
         const BbInstance *instance = &paths->instances[i];
         if (instance->pattern == BB_PATTERN_NONE)
             continue;
-        const BbCall *root = &paths->calls[paths->order[instance->first]];
         BbStats *stats = g_hash_table_lookup(by_pattern, GUINT_TO_POINTER(instance->pattern));
         if (!stats) {
             stats = bb_stats_new();
             g_hash_table_insert(by_pattern, GUINT_TO_POINTER(instance->pattern), stats);
         }
-        bb_stats_push(stats,
-                      bb_time_between(root->arrived_ns, bb_call_end(root, phases->last_byte)));
+        bb_stats_push(stats, bb_instance_latency(paths, instance, phases->last_byte));
     }
     return by_pattern;
 }

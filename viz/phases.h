@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How much of each pattern there was in each window, as JSON Lines, one window a line (bbpaths(1),
 // --phases): phases of a system become visible. Put aside until ranks are known, 40 bytes for each
-// window and pattern in it.
+// window and pattern in it. Of convolution, an instance is counted once, with the pattern of its
+// path to the last message, and takes as long as that.
 #pragma once
 
 #include "data/path.h"

@@ -2,6 +2,8 @@
 // In: the patterns of an inference and what was asked for. Out: those to show, ranked.
 #include "viz/ranking.h"
 
+#include "viz/chain.h"
+
 #include <string.h>
 
 typedef struct Sorting {
@@ -36,6 +38,8 @@ static int compare_trees(const BbNames *names, const BbPatternNode *a, const BbP
 static int compare_by_key(BbSortKey key, const BbPattern *a, const BbPattern *b)
 {
     switch (key) {
+    case BB_SORT_OF_ALGORITHM:
+        break;
     case BB_SORT_TOTAL:
         return compare_falling(bb_pattern_total_latency(a), bb_pattern_total_latency(b));
     case BB_SORT_COUNT:
@@ -46,8 +50,8 @@ static int compare_by_key(BbSortKey key, const BbPattern *a, const BbPattern *b)
     g_assert_not_reached();
 }
 
-// A full order: no two patterns of one inference have the same shape, and the index decides if they
-// had.
+// A full order: no two patterns of one inference have the same shape, but for derived ones, and the
+// index decides if they had.
 static int compare_patterns(gconstpointer a_index, gconstpointer b_index, gpointer user)
 {
     const Sorting *sorting = user;
@@ -61,6 +65,8 @@ static int compare_patterns(gconstpointer a_index, gconstpointer b_index, gpoint
     if (order == 0)
         order = compare_by_key(BB_SORT_COUNT, a, b);
     if (order == 0)
+        order = a->derived - b->derived;
+    if (order == 0)
         order = compare_names(sorting->names, a->client, b->client);
     if (order == 0)
         order = compare_trees(sorting->names, a->root, b->root);
@@ -73,10 +79,15 @@ static gint64 add_latency(gint64 sum, gint64 latency)
     return __builtin_add_overflow(sum, latency, &result) ? G_MAXINT64 : result;
 }
 
-static void show(BbRanking *ranking, const BbPattern *pattern, guint32 index)
+static void show(BbRanking *ranking, const BbPattern *pattern, guint32 index, guint32 rank)
 {
+    ranking->rank_shown[ranking->n_shown] = rank;
     ranking->shown[ranking->n_shown++] = pattern;
-    ranking->rank[index] = ranking->n_shown;
+    ranking->rank[index] = rank;
+    if (pattern->derived) {
+        ranking->derived_shown++;
+        return;
+    }
     ranking->instances_shown += pattern->count;
     ranking->latency_shown_ns =
         add_latency(ranking->latency_shown_ns, bb_pattern_total_latency(pattern));
@@ -94,30 +105,66 @@ static GArray *sort_patterns(const BbPatterns *patterns, const BbNames *names, B
     return sorted;
 }
 
+static void resolve(BbViewOptions *options, bool chains, guint top_of_format)
+{
+    if (options->top == BB_TOP_OF_FORMAT)
+        options->top = top_of_format;
+    if (options->sort == BB_SORT_OF_ALGORITHM)
+        options->sort = chains ? BB_SORT_COUNT : BB_SORT_TOTAL;
+    options->min_share = MAX(options->min_share, 0);
+}
+
+// What all patterns have together.
+static void sum_up(BbRanking *ranking, const BbPatterns *patterns)
+{
+    ranking->n_patterns = ranking->forgotten = patterns->forgotten;
+    ranking->instances = patterns->forgotten_instances;
+    ranking->latency_ns = patterns->forgotten_latency_ns;
+    for (guint i = 0; i < patterns->patterns->len; i++) {
+        const BbPattern *pattern = g_ptr_array_index(patterns->patterns, i);
+        if (!pattern)
+            continue;
+        ranking->n_patterns++;
+        ranking->derived += pattern->derived;
+        if (pattern->derived)
+            continue;
+        ranking->instances += pattern->count;
+        ranking->latency_ns = add_latency(ranking->latency_ns, bb_pattern_total_latency(pattern));
+    }
+}
+
+static void choose(BbRanking *ranking, const BbPatterns *patterns, const GArray *sorted)
+{
+    const BbViewOptions *options = &ranking->options;
+    guint top = options->top == BB_TOP_ALL ? G_MAXUINT : options->top;
+    guint32 rank = 0;
+    for (guint i = 0; i < sorted->len; i++) {
+        guint32 index = g_array_index(sorted, guint32, i);
+        const BbPattern *pattern = g_ptr_array_index(patterns->patterns, index);
+        if (pattern->count < options->min_count)
+            continue;
+        rank++;
+        if ((double)pattern->count < options->min_share * (double)ranking->instances)
+            ranking->rare++;
+        else if (ranking->n_shown < top)
+            show(ranking, pattern, index, rank);
+    }
+}
+
 BbRanking *bb_ranking_new(const BbPatterns *patterns, const BbNames *names,
                           const BbViewOptions *options, guint top_of_format)
 {
     BbRanking *ranking = g_new0(BbRanking, 1);
-    g_autoptr(GArray) sorted = sort_patterns(patterns, names, options->sort);
+    ranking->chains = bb_chain_is_form_of(patterns);
     ranking->options = *options;
-    if (options->top == BB_TOP_OF_FORMAT)
-        ranking->options.top = top_of_format;
-    ranking->n_patterns = sorted->len + patterns->forgotten;
-    ranking->forgotten = patterns->forgotten;
+    resolve(&ranking->options, ranking->chains, top_of_format);
+    g_autoptr(GArray) sorted = sort_patterns(patterns, names, ranking->options.sort);
     ranking->n_ranks = patterns->patterns->len;
     ranking->shown = g_new0(const BbPattern *, sorted->len);
+    ranking->rank_shown = g_new0(guint32, sorted->len);
     ranking->rank = g_new0(guint32, ranking->n_ranks);
-    ranking->instances = patterns->forgotten_instances;
-    ranking->latency_ns = patterns->forgotten_latency_ns;
-    guint top = ranking->options.top == BB_TOP_ALL ? G_MAXUINT : ranking->options.top;
-    for (guint i = 0; i < sorted->len; i++) {
-        guint32 index = g_array_index(sorted, guint32, i);
-        const BbPattern *pattern = g_ptr_array_index(patterns->patterns, index);
-        ranking->instances += pattern->count;
-        ranking->latency_ns = add_latency(ranking->latency_ns, bb_pattern_total_latency(pattern));
-        if (pattern->count >= options->min_count && ranking->n_shown < top)
-            show(ranking, pattern, index);
-    }
+    sum_up(ranking, patterns);
+    choose(ranking, patterns, sorted);
     return ranking;
 }
 
@@ -126,11 +173,18 @@ void bb_ranking_free(BbRanking *ranking)
     if (!ranking)
         return;
     g_free(ranking->shown);
+    g_free(ranking->rank_shown);
     g_free(ranking->rank);
     g_free(ranking);
 }
 
 bool bb_ranking_chooses(const BbRanking *ranking)
 {
-    return ranking->options.top != BB_TOP_ALL || ranking->options.min_count > 0;
+    const BbViewOptions *options = &ranking->options;
+    return options->top != BB_TOP_ALL || options->min_count > 0 || options->min_share > 0;
+}
+
+double bb_ranking_share(const BbRanking *ranking, const BbPattern *pattern)
+{
+    return ranking->instances > 0 ? (double)pattern->count / (double)ranking->instances : 0;
 }

@@ -3,6 +3,7 @@
 #include "viz/summary.h"
 
 #include "data/quantity.h"
+#include "viz/chain.h"
 #include "viz/ranking.h"
 
 guint64 bb_summary_unmatched(const BbFacts *facts)
@@ -25,17 +26,9 @@ static double unmatched_share(const BbFacts *facts)
                              (gint64)(facts->calls + facts->returns_orphaned));
 }
 
-void bb_summary_append_trace(GString *out, const BbPatterns *patterns)
+// What makes a difference to nesting only.
+static void append_calls(GString *out, const BbFacts *facts)
 {
-    const BbFacts *facts = &patterns->facts;
-    g_string_append_printf(out, "bbpaths %s, ", patterns->algorithm);
-    if (facts->start_ns != BB_TIME_NONE) {
-        bb_quantity_append_time(out, facts->start_ns);
-        g_string_append(out, ", ");
-    }
-    bb_quantity_append_duration(out, bb_summary_duration(facts));
-    g_string_append(out, ", ");
-    bb_quantity_append_counted(out, facts->messages, "message");
     g_string_append(out, ", ");
     bb_quantity_append_counted(out, facts->calls, "call");
     g_string_append(out, ", ");
@@ -53,24 +46,78 @@ void bb_summary_append_trace(GString *out, const BbPatterns *patterns)
     }
 }
 
-static const char *const sort_names[] = {
-    [BB_SORT_TOTAL] = "total latency",
-    [BB_SORT_COUNT] = "number of instances",
-    [BB_SORT_MEAN] = "mean latency",
+void bb_summary_append_trace(GString *out, const BbPatterns *patterns)
+{
+    const BbFacts *facts = &patterns->facts;
+    g_string_append_printf(out, "bbpaths %s, ", patterns->algorithm);
+    if (facts->start_ns != BB_TIME_NONE) {
+        bb_quantity_append_time(out, facts->start_ns);
+        g_string_append(out, ", ");
+    }
+    bb_quantity_append_duration(out, bb_summary_duration(facts));
+    g_string_append(out, ", ");
+    bb_quantity_append_counted(out, facts->messages, "message");
+    if (!bb_chain_is_form_of(patterns))
+        append_calls(out, facts);
+}
+
+// What the figures of an algorithm are called.
+typedef struct {
+    const char *sort[BB_SORT_MEAN + 1];
+    const char *instance;
+} Words;
+
+static const Words of_trees = {
+    .sort = {[BB_SORT_TOTAL] = "total latency",
+             [BB_SORT_COUNT] = "number of instances",
+             [BB_SORT_MEAN] = "mean latency"},
+    .instance = "instance",
 };
 
-// Facts are of all of the trace, patterns of the requests that were asked for.
-static void append_none(GString *out, const BbFacts *facts)
+static const Words of_chains = {
+    .sort = {[BB_SORT_TOTAL] = "total time from end to end",
+             [BB_SORT_COUNT] = "number of paths",
+             [BB_SORT_MEAN] = "mean time from end to end"},
+    .instance = "path",
+};
+
+static const Words *words_of(const BbRanking *ranking)
 {
-    g_string_append(out, facts->calls > facts->calls_unreturned
-                             ? "No patterns: no request meets all conditions"
-                             : "No patterns: no call of the trace has a return");
+    return ranking->chains ? &of_chains : &of_trees;
+}
+
+// Facts are of all of the trace, patterns of the requests that were asked for.
+static void append_none(GString *out, const BbFacts *facts, bool chains)
+{
+    if (chains)
+        g_string_append(out, facts->messages > 0 ? "No patterns: no path meets all conditions"
+                                                 : "No patterns: the trace has no messages");
+    else
+        g_string_append(out, facts->calls > facts->calls_unreturned
+                                 ? "No patterns: no request meets all conditions"
+                                 : "No patterns: no call of the trace has a return");
+}
+
+// ", with 5 instances or more, 0.5 % of all or more"
+static void append_conditions(GString *out, const BbRanking *ranking)
+{
+    const BbViewOptions *options = &ranking->options;
+    if (options->min_count > 1) {
+        g_string_append(out, ", with ");
+        bb_quantity_append_count(out, options->min_count);
+        g_string_append_printf(out, " %ss or more", words_of(ranking)->instance);
+    }
+    if (options->min_share > 0) {
+        g_string_append(out, options->min_count > 1 ? " and " : ", with ");
+        bb_quantity_append_share(out, options->min_share);
+        g_string_append_printf(out, " of all %ss or more", words_of(ranking)->instance);
+    }
 }
 
 void bb_summary_append_shown(GString *out, const BbPatterns *patterns, const BbRanking *ranking)
 {
     if (ranking->n_patterns == 0) {
-        append_none(out, &patterns->facts);
+        append_none(out, &patterns->facts, ranking->chains);
         return;
     }
     if (ranking->n_shown < ranking->n_patterns) {
@@ -81,11 +128,27 @@ void bb_summary_append_shown(GString *out, const BbPatterns *patterns, const BbR
         g_string_append(out, "All ");
     }
     bb_quantity_append_counted(out, ranking->n_patterns, "pattern");
-    g_string_append_printf(out, " by %s", sort_names[ranking->options.sort]);
-    if (ranking->options.min_count > 1) {
-        g_string_append(out, ", with ");
-        bb_quantity_append_count(out, ranking->options.min_count);
-        g_string_append(out, " instances or more");
+    if (ranking->derived > 0) {
+        g_string_append(out, " (");
+        bb_quantity_append_count(out, ranking->derived);
+        g_string_append(out, " derived)");
+    }
+    g_string_append_printf(out, " by %s", words_of(ranking)->sort[ranking->options.sort]);
+    append_conditions(out, ranking);
+}
+
+// What those left out are of the whole.
+static void append_share_left_out(GString *out, const BbRanking *ranking)
+{
+    guint64 instances = ranking->instances - ranking->instances_shown;
+    gint64 latency_ns = ranking->latency_ns - ranking->latency_shown_ns;
+    if (ranking->chains) {
+        bb_quantity_append_share(out,
+                                 bb_quantity_share((gint64)instances, (gint64)ranking->instances));
+        g_string_append(out, " of all");
+    } else {
+        bb_quantity_append_share(out, bb_quantity_share(latency_ns, ranking->latency_ns));
+        g_string_append(out, " of the total latency");
     }
 }
 
@@ -95,12 +158,16 @@ bool bb_summary_append_left_out(GString *out, const BbRanking *ranking)
         return false;
     g_string_append(out, "Left out: ");
     bb_quantity_append_counted(out, ranking->n_patterns - ranking->n_shown, "pattern");
+    if (ranking->rare > 0) {
+        g_string_append(out, " (");
+        bb_quantity_append_count(out, ranking->rare);
+        g_string_append(out, " for being rare)");
+    }
     g_string_append(out, ", ");
-    bb_quantity_append_counted(out, ranking->instances - ranking->instances_shown, "instance");
+    bb_quantity_append_counted(out, ranking->instances - ranking->instances_shown,
+                               words_of(ranking)->instance);
     g_string_append(out, ", ");
-    bb_quantity_append_share(out, bb_quantity_share(ranking->latency_ns - ranking->latency_shown_ns,
-                                                    ranking->latency_ns));
-    g_string_append(out, " of the total latency");
+    append_share_left_out(out, ranking);
     if (ranking->forgotten > 0) {
         g_string_append(out, "; ");
         bb_quantity_append_count(out, ranking->forgotten);
@@ -117,6 +184,12 @@ void bb_summary_append_wrong(GString *out, const BbPattern *pattern)
     g_string_append(out, ", about ");
     bb_quantity_append_share(out, wrong);
     g_string_append(out, " of them wrong");
+}
+
+void bb_summary_append_derived(GString *out, const BbPattern *pattern)
+{
+    if (pattern->derived)
+        g_string_append(out, "derived: other paths explain it");
 }
 
 bool bb_summary_append_toss(GString *out, const BbPattern *pattern, const BbPatternNode *node)

@@ -7,14 +7,19 @@
 // "bbpaths nesting, 2003-03-14 ... UTC, 50.0 s, 20 messages, 10 calls, 0.1 % unmatched"
 void bb_summary_append_trace(GString *out, const BbPatterns *patterns);
 
-// "Top 10 of 57 patterns by total latency, with 5 instances or more"
+// "Top 10 of 57 patterns by total latency, with 5 instances or more"; of convolution "Top 10 of 57
+// patterns by number of paths, with 0.5 % of all paths or more"
 void bb_summary_append_shown(GString *out, const BbPatterns *patterns, const BbRanking *ranking);
 
-// "Left out: 47 patterns, 4,321 instances, 8.3 % of the total latency"; false where nothing was.
+// "Left out: 47 patterns, 4,321 instances, 8.3 % of the total latency"; of convolution "Left out:
+// 47 patterns (40 for being rare), 4,321 paths, 8.3 % of all"; false where nothing was.
 bool bb_summary_append_left_out(GString *out, const BbRanking *ranking);
 
 // ", about 3 % of them wrong"; nothing where it is not known.
 void bb_summary_append_wrong(GString *out, const BbPattern *pattern);
+
+// "derived: other paths explain it"; nothing for a causal pattern.
+void bb_summary_append_derived(GString *out, const BbPattern *pattern);
 
 // "52 % sure", for a call whose cause is a toss of a coin; false, and nothing, for any other.
 bool bb_summary_append_toss(GString *out, const BbPattern *pattern, const BbPatternNode *node);

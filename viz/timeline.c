@@ -7,11 +7,12 @@
 #include "data/status.h"
 #include "viz/timeline_row.h"
 
-static BbTimeline *timeline_new(bool of_pattern)
+static BbTimeline *timeline_new(bool of_pattern, bool of_messages)
 {
     BbTimeline *timeline = g_new0(BbTimeline, 1);
     timeline->rows = g_array_new(FALSE, FALSE, sizeof(BbTimelineRow));
     timeline->of_pattern = of_pattern;
+    timeline->of_messages = of_messages;
     return timeline;
 }
 
@@ -120,7 +121,7 @@ BbTimeline *bb_timeline_of_instance(const BbPaths *paths, const BbInstance *inst
                                     bool last_byte)
 {
     guint32 n = instance->count;
-    BbTimeline *timeline = timeline_new(false);
+    BbTimeline *timeline = timeline_new(false, paths->mode);
     g_autofree Draft *drafts = draft_calls(paths, instance);
     qsort(drafts + 1, n - 1, sizeof *drafts, by_parent_and_start);
     g_autofree guint32 *first = g_new(guint32, (gsize)n + 1);
@@ -151,12 +152,12 @@ static BbTimelineRow row_of_node(const BbPattern *pattern, const BbPatternNode *
                          .self_ns = (gint64)((double)node->self_total_ns / count),
                          .errors = node->errors,
                          .level = (guint16)level,
-                         .returned = true,
+                         .returned = !pattern->root->delays,
                          .sure = BB_CONFIDENCE_NONE};
     if (total_ns > 0)
         row.waited = (double)node->critical_total_ns / (double)total_ns;
     if (pattern->right_total >= 0)
-        row.sure = (float)(node->sure_total / count);
+        row.sure = (float)bb_pattern_sure(pattern, node);
     return row;
 }
 
@@ -176,7 +177,7 @@ static void list_nodes(BbTimeline *timeline, const BbPattern *pattern, const BbP
 
 BbTimeline *bb_timeline_of_pattern(const BbPattern *pattern)
 {
-    BbTimeline *timeline = timeline_new(true);
+    BbTimeline *timeline = timeline_new(true, pattern->root->delays);
     list_nodes(timeline, pattern, pattern->root, 1, 0, true);
     return timeline;
 }

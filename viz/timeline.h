@@ -23,7 +23,7 @@ BbTimeline *bb_timeline_of_instance(const BbPaths *paths, const BbInstance *inst
                                     const BbCritical *critical, const BbNames *names,
                                     bool last_byte);
 
-// Starts are sums of mean call delays.
+// Starts are sums of mean call delays; of convolution, of the most frequent ones.
 BbTimeline *bb_timeline_of_pattern(const BbPattern *pattern);
 
 void bb_timeline_free(BbTimeline *timeline);

@@ -123,7 +123,7 @@ static void put_duration(Drawing *drawing, guint column, gint64 ns, bool known)
 
 static void put_figures(Drawing *drawing, const BbTimelineRow *row)
 {
-    bool of_pattern = drawing->timeline->of_pattern;
+    bool of_pattern = drawing->timeline->of_pattern && row->returned;
     put_duration(drawing, START, row->start_ns, true);
     put_duration(drawing, TOOK, row->mean_ns, row->returned);
     put_duration(drawing, P50, row->p50_ns, of_pattern);
@@ -142,7 +142,7 @@ static void put_notes(Drawing *drawing, const BbTimelineRow *row)
         bb_caption_elide(cell, STATUS_MOST);
         if (row->errors > 0)
             g_string_append_c(cell, '!');
-    } else if (!row->returned) {
+    } else if (!row->returned && !drawing->timeline->of_messages) {
         g_string_append(cell, "no return");
     }
     end_cell(drawing, STATUS);

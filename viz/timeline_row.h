@@ -24,4 +24,5 @@ typedef struct BbTimelineRow {
 struct BbTimeline {
     GArray *rows; // of BbTimelineRow: each before its calls, those in order of time
     bool of_pattern;
+    bool of_messages; // of convolution: none has a return, nobody is known to wait
 };

@@ -2,6 +2,7 @@
 // In: an inference, what was asked for, and a format. Out: that view of its patterns.
 #include "viz/view.h"
 
+#include "viz/chain.h"
 #include "viz/dot.h"
 #include "viz/patterns_json.h"
 #include "viz/ranking.h"
@@ -31,7 +32,7 @@ bool bb_sort_key_find(const char *name, BbSortKey *key)
 {
     static const char *const names[] = {
         [BB_SORT_TOTAL] = "total", [BB_SORT_COUNT] = "count", [BB_SORT_MEAN] = "mean"};
-    for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+    for (guint i = BB_SORT_TOTAL; i < G_N_ELEMENTS(names); i++) {
         if (strcmp(name, names[i]) == 0) {
             *key = i;
             return true;
@@ -72,10 +73,22 @@ const BbViewFormat *bb_view_format_of_file(const char *path)
     return NULL;
 }
 
+// What is rare among the paths of convolution is mostly chance.
+static double share_of_format(const BbViewFormat *format, const BbPatterns *patterns,
+                              const BbViewOptions *options)
+{
+    bool for_people = format->top != BB_TOP_ALL;
+    bool asked = options->top == BB_TOP_ALL || options->min_count > 0;
+    return for_people && !asked && bb_chain_is_form_of(patterns) ? BB_SHARE_OF_NOISE : 0;
+}
+
 bool bb_view_write(const BbViewFormat *format, const BbPatterns *patterns, const BbNames *names,
                    const BbViewOptions *options, FILE *out, GError **error)
 {
-    g_autoptr(BbRanking) ranking = bb_ranking_new(patterns, names, options, format->top);
+    BbViewOptions resolved = *options;
+    if (options->min_share < 0)
+        resolved.min_share = share_of_format(format, patterns, options);
+    g_autoptr(BbRanking) ranking = bb_ranking_new(patterns, names, &resolved, format->top);
     BbView view = {patterns, names, ranking};
     errno = 0;
     if (!format->write(&view, out, error))

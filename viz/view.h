@@ -7,9 +7,14 @@
 
 #include <stdio.h>
 
-// By falling sum, number of instances, or mean of the root call's latency. Ties: by sum, number,
-// then the shape's text.
-typedef enum { BB_SORT_TOTAL, BB_SORT_COUNT, BB_SORT_MEAN } BbSortKey;
+// By falling sum, number of instances (of convolution: paths), or mean of the root call's latency.
+// Ties: by sum, number, then the shape's text.
+typedef enum {
+    BB_SORT_OF_ALGORITHM, // what suits it: number with convolution, else sum
+    BB_SORT_TOTAL,
+    BB_SORT_COUNT,
+    BB_SORT_MEAN,
+} BbSortKey;
 
 // By the name that options have for it; false where there is none.
 bool bb_sort_key_find(const char *name, BbSortKey *key);
@@ -18,13 +23,22 @@ bool bb_sort_key_find(const char *name, BbSortKey *key);
 #define BB_TOP_ALL 0u
 #define BB_TOP_OF_FORMAT G_MAXUINT // as many as the format shows when nobody asks
 
+// What the format leaves out when nobody asks: of convolution, pictures and text leave out what
+// makes less than BB_SHARE_OF_NOISE of all paths, unless top is BB_TOP_ALL or min_count is given;
+// JSON, instances and phases nothing; of nesting, nothing.
+#define BB_SHARE_OF_FORMAT (-1.0)
+#define BB_SHARE_OF_NOISE 0.005
+
 typedef struct BbViewOptions {
     guint top; // patterns to show, or one of BB_TOP_*
     BbSortKey sort;
-    guint64 min_count; // patterns with fewer instances are left out
+    guint64 min_count; // patterns with fewer instances (paths) are left out
+    double min_share;  // so are those with a smaller share, 0 to 1, of all instances (paths), or
+                       // BB_SHARE_OF_FORMAT. Changes no rank: what is left out has its own
 } BbViewOptions;
 
-#define BB_VIEW_OPTIONS_DEFAULT ((BbViewOptions){.top = BB_TOP_OF_FORMAT})
+#define BB_VIEW_OPTIONS_DEFAULT \
+    ((BbViewOptions){.top = BB_TOP_OF_FORMAT, .min_share = BB_SHARE_OF_FORMAT})
 
 // What a format is given to write. Everything is lent.
 typedef struct BbRanking BbRanking;
@@ -40,7 +54,7 @@ typedef struct BbViewFormat {
     const char *endings[2]; // of file names, without dot; NULL where there is no second one
     const char *about;      // one line for --help
     bool binary;            // do not write it to a terminal
-    guint top;              // patterns shown when nobody asks; BB_TOP_ALL
+    guint top;              // patterns shown when nobody asks; BB_TOP_ALL of those for programs
     bool (*write)(const BbView *view, FILE *out, GError **error);
 } BbViewFormat;
 

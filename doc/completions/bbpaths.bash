@@ -15,7 +15,8 @@ _bbpaths() {
     [[ $cur == = ]] && cur=
     [[ $option == = ]] && option=${COMP_WORDS[COMP_CWORD - 2]}
     case $command,$option in
-    *,--algo) words='nesting' ;;
+    *,--algo) words='nesting convolution' ;;
+    *,--explain) words='messages paper' ;;
     *,--assign) words='joint paper' ;;
     ,-f | ,--format) words='dot json text svg png pdf' ;;
     *,-f | *,--format) words='text json' ;;

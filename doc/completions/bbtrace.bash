@@ -28,7 +28,7 @@ _bbtrace() {
         case $command,$option in
         capture,-i | capture,--interface) words=$(_bbtrace_interfaces) ;;
         capture,--node) words='host endpoint' ;;
-        import,--from) words='text' ;;
+        import,--from) words='text received' ;;
         generate,generate)
             if [[ $cur == -* ]]; then
                 words=$(_bbtrace_options "$program" "$command")

@@ -13,7 +13,7 @@ import unittest
 
 BBTRACE, SCENARIOS = sys.argv[1:3]
 NAMES = sorted(name[:-4] for name in os.listdir(SCENARIOS) if name.endswith(".scn"))
-FREE = {"batching", "bursts", "feedback", "forwarding-loss", "heavy-tail", "pipeline", "pubsub"}
+FREE = {"batching", "bursts", "feedback", "forwarding-loss", "heavy-tail", "null-streams", "pipeline", "pubsub"}
 PAIR = """duration 2s
 tracelet t { rate 10/s regular; A -> B { after 20ms reply } }
 """

@@ -161,13 +161,15 @@ def complete(name, *words):
 
 
 # Options whose values are a closed list, and how to ask for them.
-VALUES = [("bbpaths", None, "--algo"), ("bbpaths", None, "--assign"), ("bbpaths", None, "--format"),
-          ("bbpaths", None, "--sort"), ("bbpaths", None, "--latency"), ("bbtrace", "capture", "--node"),
-          ("bbtrace", "import", "--from")]
+VALUES = [("bbpaths", None, "--algo"), ("bbpaths", None, "--explain"), ("bbpaths", None, "--assign"),
+          ("bbpaths", None, "--format"), ("bbpaths", None, "--sort"), ("bbpaths", None, "--latency"),
+          ("bbtrace", "capture", "--node"), ("bbtrace", "import", "--from")]
 
 
 def try_value(name, command, option, value):
     rest = {"capture": ["-r", NOWHERE], "import": ["-w", "/dev/null", NOWHERE]}.get(command, [NOWHERE])
+    if option == "--explain":
+        rest = ["--algo=convolution", "--quantum=10ms"] + rest
     return run(PROGRAM[name], *([command] if command else []), option, value, *rest)
 
 

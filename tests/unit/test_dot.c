@@ -2,7 +2,7 @@
 // DOT and pictures: the golden text, structure read back by cgraph, hostile names shown as they
 // are, the same bytes again, full disks, and that Graphviz draws what we write.
 #include "tests/unit/golden.h"
-#include "tests/unit/sample_patterns.h"
+#include "tests/unit/sample_chain_patterns.h"
 #include "tests/unit/test.h"
 #include "tests/unit/view_text.h"
 #include "viz/dot.h"
@@ -248,6 +248,141 @@ START_TEST(replicas)
 }
 END_TEST
 
+START_TEST(golden_chains)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = sample_chain_patterns(names);
+    char *text = view_text("dot", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
+    golden_check("viz/chains.dot", text, strlen(text));
+    free(text);
+}
+END_TEST
+
+// The only edge that leaves the node.
+static Agedge_t *next_edge(Agraph_t *graph, Agnode_t *node)
+{
+    Agedge_t *edge = agfstout(graph, node);
+    ck_assert(edge && !agnxtout(graph, edge));
+    return edge;
+}
+
+// Figure 9: nodes repeat, the slowest edge is bold and no other, the first four delays stand on it.
+START_TEST(a_chain)
+{
+    static const char *const expected[][2] = {
+        {"WS2", "3,104 x"},
+        {"AUTH", "3,098 @ 50.1 ms"},
+        {"WS2", "3,098 @ 50.0 ms"},
+        {"AP1", "1,640 x\\n1,231 @ 50.2 ms\\n409 @ 250 ms"},
+        {"DB1", "1,302 x\\n800 @ 52.0 ms\\n300 @ 61.0 ms\\n99 @ 80.0 ms\\n55 @ 101 ms\\n..."},
+        {"AP1", "1,302 @ 10.0 ms\\n52 % sure"},
+        {"WS2", "1,301 @ 9.90 ms"},
+        {"C2", "1,301 @ 10.0 ms"},
+    };
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("convolution");
+    sample_figure9(patterns, names);
+    Agraph_t *graph = read_back(patterns, names, BB_VIEW_OPTIONS_DEFAULT);
+    Agnode_t *node = agfstnode(graph);
+    ck_assert_str_eq(agget(node, (char *)"label"), "C2");
+    ck_assert_str_eq(agget(node, (char *)"shape"), "box");
+    for (guint i = 0; i < G_N_ELEMENTS(expected); i++) {
+        Agedge_t *edge = next_edge(graph, node);
+        node = aghead(edge);
+        ck_assert_str_eq(agget(node, (char *)"label"), expected[i][0]);
+        ck_assert_str_eq(agget(edge, (char *)"label"), expected[i][1]);
+        ck_assert_str_eq(agget(edge, (char *)"penwidth"), i == 3 ? "2" : "");
+        ck_assert_str_eq(agget(edge, (char *)"style"), i == 5 ? "dashed" : "");
+    }
+    ck_assert_ptr_null(agfstout(graph, node));
+    ck_assert_str_eq(agget(node, (char *)"fillcolor"), "#ffffff");
+    ck_assert_int_eq(agnnodes(graph), 9);
+    Agraph_t *cluster = agfstsubg(graph);
+    ck_assert_str_eq(agget(cluster, (char *)"label"),
+                     "#1   1,234 x   100 % of all paths   end to end: mean 340 ms, p50 342 ms, p90 "
+                     "409 ms, p99 425 ms, about 11 % of them wrong");
+    agclose(graph);
+}
+END_TEST
+
+START_TEST(all_delays_in_the_tooltip)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("convolution");
+    sample_figure9(patterns, names);
+    char *text = view_text("dot", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
+    ck_assert_ptr_nonnull(strstr(text, "1,302 messages, mean delay 85.5 ms\\n800 @ 52.0 ms, spread "
+                                       "4.00 ms\\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\\n17 @ 1.50 s, spread 90.0 ms\""));
+    free(text);
+}
+END_TEST
+
+// A frame that says so; what is causal has none of it.
+START_TEST(derived_is_marked)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = sample_chain_patterns(names);
+    Agraph_t *graph = read_back(patterns, names, all);
+    guint derived = 0, clusters = 0;
+    for (Agraph_t *c = agfstsubg(graph); c; c = agnxtsubg(c), clusters++) {
+        bool told = strstr(agget(c, (char *)"label"), "derived: other paths explain it") != NULL;
+        ck_assert_int_eq(told, strcmp(agget(c, (char *)"style"), "dashed") == 0);
+        ck_assert_int_eq(told, !strstr(agget(c, (char *)"label"), "of all paths"));
+        derived += told;
+    }
+    ck_assert_uint_eq(derived, 1);
+    ck_assert_uint_eq(clusters, 6);
+    ck_assert_ptr_nonnull(strstr(agget(graph, (char *)"label"), "Dashed frame: no causal path"));
+    agclose(graph);
+    char *text = view_text("dot", patterns, names, (BbViewOptions){.top = 2});
+    ck_assert_ptr_null(strstr(text, "Dashed frame"));
+    free(text);
+}
+END_TEST
+
+START_TEST(hostile_chain)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("convolution");
+    sample_hostile_chain(patterns, names);
+    Agraph_t *graph = read_back(patterns, names, all);
+    ck_assert_int_eq(agnnodes(graph), 5);
+    ck_assert_ptr_nonnull(find_node(graph, "<b>\\\\N</b>"));
+    ck_assert_ptr_nonnull(find_node(graph, "\"a\\\\\" \\\\G %26lt;"));
+    ck_assert_ptr_nonnull(find_node(graph, "caf\xc3\xa9 %FF"));
+    ck_assert_ptr_nonnull(find_node(graph, "?"));
+    Agedge_t *last = agfstin(graph, find_node(graph, "?"));
+    ck_assert_str_eq(agget(last, (char *)"label"),
+                     "48 x\\n47 @ 9,223,372,037 s\\n1 @ -9,223,372,037 s");
+    agclose(graph);
+}
+END_TEST
+
+// Each chain is drawn as one line: all of its names at the same height, from left to right.
+START_TEST(chains_are_lines)
+{
+    static const char *const names_in_order[] = {"sensor", "ingest", "parse", "index"};
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = sample_chain_patterns(names);
+    char *text = view_text("svg", patterns, names, all);
+    double x = -G_MAXDOUBLE, y = 0;
+    for (guint i = 0; i < G_N_ELEMENTS(names_in_order); i++) {
+        g_autofree char *shown = g_strdup_printf(">%s</text>", names_in_order[i]);
+        const char *at = strstr(text, shown);
+        ck_assert_ptr_nonnull(at);
+        double here_x = g_ascii_strtod(g_strrstr_len(text, at - text, " x=\"") + 4, NULL);
+        double here_y = g_ascii_strtod(g_strrstr_len(text, at - text, " y=\"") + 4, NULL);
+        ck_assert(here_x > x);
+        ck_assert(i == 0 || (here_y - y < 1 && y - here_y < 1));
+        x = here_x;
+        y = here_y;
+    }
+    free(text);
+}
+END_TEST
+
 TEST_MAIN("dot", tosses_of_a_coin_are_told, golden, golden_top, golden_empty, web_pattern,
           repeated_calls_and_errors, hostile_names, call_without_return, same_bytes_again, pictures,
-          svg_text, full_disk, replicas)
+          svg_text, full_disk, replicas, golden_chains, a_chain, all_delays_in_the_tooltip,
+          derived_is_marked, hostile_chain, chains_are_lines)

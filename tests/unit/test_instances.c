@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Path instances: the contract's lines, unique ids whatever the trace holds, ranks that agree with
 // the patterns, selection.
+#include "tests/unit/golden.h"
 #include "tests/unit/sample_patterns.h"
 #include "tests/unit/test.h"
 #include "viz/instances.h"
@@ -350,6 +351,46 @@ START_TEST(many_repeats)
 }
 END_TEST
 
+// A message of a trace of calls and returns, as convolution sees it.
+static guint32 add_message(Fixture *f, const char *from, const char *to, const char *id,
+                           guint32 parent, double confidence)
+{
+    guint32 index = add_call(f, id, parent, confidence);
+    BbCall *call = &g_array_index(f->calls, BbCall, index);
+    call->replied_ns = call->return_ns = BB_TIME_NONE;
+    call->caller = bb_names_intern(f->names, from);
+    call->callee = bb_names_intern(f->names, to);
+    return index;
+}
+
+// Two requests of a client and a server with a database; a return has the id of its call.
+START_TEST(golden_chains)
+{
+    static const char *const ids[][2] = {{"id37", "id38"}, {"id39", "-"}};
+    Fixture f = begin();
+    f.patterns->algorithm = "convolution";
+    add_pattern(&f, 1, 900 * MS);
+    g_ptr_array_add(f.patterns->patterns, NULL);
+    add_pattern(&f, 7, 1);
+    for (guint i = 0; i < 2; i++) {
+        guint32 root = add_message(&f, "C", "S", ids[i][0], BB_CALL_NO_PARENT, 0.99);
+        guint32 call = add_message(&f, "S", "D", ids[i][1], root, 0.9);
+        guint32 back = add_message(&f, "D", "S", ids[i][1], call, 0.95);
+        add_message(&f, "S", "C", ids[i][0], back, 0.5);
+        add_instance(&f, root, 4, i == 0 ? 2 : 1);
+    }
+    char *text = written(&f, BB_VIEW_OPTIONS_DEFAULT);
+    golden_check("viz/chains.jsonl", text, strlen(text));
+    free(text);
+    BbViewOptions few = {.min_share = 0.5};
+    text = written(&f, few);
+    ck_assert(g_str_has_prefix(text, "{\"pattern\": 1, \"instance\": 1, "));
+    ck_assert_ptr_eq(strchr(text, '\n'), text + strlen(text) - 1); // one line
+    free(text);
+    end(&f);
+}
+END_TEST
+
 TEST_MAIN("instances", a_tree, without_return_or_confidence, nothing, repeated_ids, absent_ids,
           ids_like_ours, ids_of_any_bytes, order_of_numbers, parent_with_repeated_id,
-          ranks_and_selection, full_disk, many_repeats)
+          ranks_and_selection, full_disk, many_repeats, golden_chains)

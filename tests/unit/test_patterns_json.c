@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Patterns as JSON, and the table of formats: the contract's keys, exact figures, defaults.
 #include "tests/unit/golden.h"
-#include "tests/unit/sample_patterns.h"
+#include "tests/unit/sample_chain_patterns.h"
 #include "tests/unit/test.h"
 #include "tests/unit/view_text.h"
 
@@ -156,4 +156,84 @@ START_TEST(replicas)
 }
 END_TEST
 
-TEST_MAIN("patterns_json", golden, one_call, empty, default_tops, formats, full_disk, replicas)
+START_TEST(golden_chains)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = sample_chain_patterns(names);
+    char *text = view_text("json", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
+    golden_check("viz/chains.json", text, strlen(text));
+    free(text);
+}
+END_TEST
+
+START_TEST(two_messages)
+{
+    static const SampleHop hops[] = {{"B", 7, {{0}}}, {"C", 5, {{50 * MS, MS, 4}, {-1, 0, 1}}}};
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("convolution");
+    BbPattern *pattern = sample_chain_of(patterns, names, "A", hops, 2, 4, 0);
+    pattern->shape = 0xabc;
+    pattern->derived = true;
+    pattern->right_total = 3;
+    ((BbPatternNode *)g_ptr_array_index(pattern->root->calls, 0))->sure_total = 3.5;
+    patterns->facts.messages = 12;
+    char *text = view_text("json", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
+    ck_assert_str_eq(
+        text,
+        "{\"bbpaths\": 1, \"algorithm\": \"convolution\", \"trace\": {\"messages\": 12, \"calls\": "
+        "0, \"unmatched\": 0, \"start\": null, \"duration_s\": 0.000000000}, \"left_out\": "
+        "{\"patterns\": 0, \"forgotten\": 0, \"instances\": 0, \"total_latency_s\": "
+        "0.000000000},\n\"patterns\": [\n"
+        "{\"rank\": 1, \"count\": 4, \"total_latency_s\": null, \"mean_latency_s\": null, "
+        "\"shape\": \"0000000000000abc\", \"wrong_share\": 0.2500, \"derived\": true, \"root\": "
+        "{\"node\": \"A\", \"calls\": [{\"node\": \"B\", \"op\": null, \"count\": 4, "
+        "\"messages\": 7, \"confidence\": null, \"delays_s\": [], \"latency_s\": null, \"calls\": "
+        "[{\"node\": \"C\", \"op\": null, \"count\": 4, \"messages\": 5, \"confidence\": 0.8750, "
+        "\"delays_s\": [{\"delay\": 0.050000000, \"count\": 4, \"spread\": 0.001000000}, "
+        "{\"delay\": -0.000000001, \"count\": 1, \"spread\": 0.000000000}], \"latency_s\": null, "
+        "\"calls\": []}]}]}}]}\n");
+    free(text);
+}
+END_TEST
+
+// Of 1,000 paths those with fewer than 5 are noise: for people, unless they ask. Programs get all.
+START_TEST(noise_is_left_out)
+{
+    const struct {
+        const char *format;
+        BbViewOptions options;
+        guint shown;
+    } cases[] = {
+        {"dot", BB_VIEW_OPTIONS_DEFAULT, 2},
+        {"text", BB_VIEW_OPTIONS_DEFAULT, 2},
+        {"json", BB_VIEW_OPTIONS_DEFAULT, 3},
+        {"text", {.top = BB_TOP_ALL, .min_share = BB_SHARE_OF_FORMAT}, 3},
+        {"text", {.top = 5, .min_share = BB_SHARE_OF_FORMAT}, 2},
+        {"text", {.top = 5, .min_share = BB_SHARE_OF_FORMAT, .min_count = 1}, 3},
+        {"text", {.top = 5, .min_share = 0}, 3},
+        {"text", {.top = 5, .min_share = 0.5}, 1},
+        {"json", {.min_share = 0.1}, 1},
+    };
+    static const SampleHop hop = {"S", 1, {{0}}};
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("convolution");
+    sample_chain_of(patterns, names, "rare", &hop, 1, 4, 0);
+    sample_chain_of(patterns, names, "often", &hop, 1, 991, 0);
+    sample_chain_of(patterns, names, "enough", &hop, 1, 5, 0);
+    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+        char *text = view_text(cases[i].format, patterns, names, cases[i].options);
+        guint shown = cases[i].format[0] == 'd'   ? count_of(text, "subgraph cluster_")
+                      : cases[i].format[0] == 'j' ? count_of(text, "\"rank\": ")
+                                                  : count_of(text, "\n#");
+        ck_assert_msg(shown == cases[i].shown, "case %zu: %u shown", i, shown);
+        free(text);
+    }
+    patterns->algorithm = "nesting";
+    char *text = view_text("text", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
+    ck_assert_uint_eq(count_of(text, "\n#"), 3);
+    free(text);
+}
+END_TEST
+
+TEST_MAIN("patterns_json", golden, one_call, empty, default_tops, formats, full_disk, replicas,
+          golden_chains, two_messages, noise_is_left_out)

@@ -110,4 +110,48 @@ START_TEST(full_disk)
 }
 END_TEST
 
-TEST_MAIN("phases", a_line_a_window, selected_patterns_only, nothing, full_disk)
+// Messages without returns: an instance lasts from its first message to the last that arrives.
+START_TEST(chains)
+{
+    static const gint64 at_ms[] = {1000, 1007, 1003, 1020};
+    BbCall calls[4];
+    guint32 order[] = {0, 1, 2, 3}, modes[4] = {0};
+    BbInstance instances[] = {{0, 3, 1, 0}, {3, 1, 1, 1}};
+    for (guint i = 0; i < 4; i++)
+        calls[i] = (BbCall){.call_ns = at_ms[i] * 1000000,
+                            .arrived_ns = at_ms[i] * 1000000 + 5,
+                            .replied_ns = BB_TIME_NONE,
+                            .return_ns = BB_TIME_NONE,
+                            .return_end_ns = BB_TIME_NONE};
+    BbPaths paths = {.calls = calls,
+                     .n_calls = 4,
+                     .mode = modes,
+                     .order = order,
+                     .instances = instances,
+                     .n_instances = 2,
+                     .from_ns = G_GINT64_CONSTANT(1000000000),
+                     .to_ns = G_GINT64_CONSTANT(1020000000)};
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("convolution");
+    g_autoptr(BbPhases) phases = bb_phases_new(true);
+    g_autoptr(GError) error = NULL;
+    BbPatternNode *root = bb_pattern_node_new(bb_names_intern(names, "B"), BB_NAME_NONE);
+    BbPattern *pattern = bb_pattern_new(bb_names_intern(names, "A"), root);
+    pattern->count = 2;
+    g_ptr_array_add(patterns->patterns, NULL);
+    g_ptr_array_add(patterns->patterns, pattern);
+    ck_assert(bb_phases_add(phases, &paths, &error));
+    char *text = NULL;
+    size_t length = 0;
+    BbViewOptions view = BB_VIEW_OPTIONS_DEFAULT;
+    FILE *out = open_memstream(&text, &length);
+    ck_assert(bb_phases_write(phases, patterns, names, &view, out, &error));
+    fclose(out);
+    ck_assert_str_eq(text, "{\"from\": 1.000000000, \"to\": 1.020000000, \"instances\": 2, "
+                           "\"patterns\": [{\"rank\": 1, \"count\": 2, \"mean_latency_s\": "
+                           "0.003500005, \"p90_latency_s\": 0.007000005}]}\n");
+    free(text);
+}
+END_TEST
+
+TEST_MAIN("phases", a_line_a_window, selected_patterns_only, nothing, full_disk, chains)

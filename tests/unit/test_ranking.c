@@ -52,6 +52,8 @@ static void expect(const Fixture *f, BbViewOptions options, const char *expected
         ranked += rank > 0;
         if (rank > 0)
             ck_assert_ptr_eq(ranking->shown[rank - 1], g_ptr_array_index(f->patterns->patterns, i));
+        if (rank > 0)
+            ck_assert_uint_eq(ranking->rank_shown[rank - 1], rank); // no gaps
     }
     ck_assert_uint_eq(ranked, ranking->n_shown);
 }
@@ -164,4 +166,88 @@ START_TEST(sums_saturate)
 }
 END_TEST
 
-TEST_MAIN("ranking", sort_keys, filters, ties, left_out, chooses, sums_saturate)
+// The same with the convolution's default order, and all keys.
+START_TEST(chains)
+{
+    Fixture f = four();
+    f.patterns->algorithm = "convolution";
+    g_ptr_array_insert(f.patterns->patterns, 2, NULL);
+    expect(&f, (BbViewOptions){0}, "bdac");
+    expect(&f, (BbViewOptions){.sort = BB_SORT_TOTAL}, "acbd");
+    expect(&f, (BbViewOptions){.sort = BB_SORT_MEAN}, "cabd");
+    BbViewOptions options = BB_VIEW_OPTIONS_DEFAULT;
+    g_autoptr(BbRanking) ranking = bb_ranking_new(f.patterns, f.names, &options, BB_TOP_ALL);
+    ck_assert(ranking->chains);
+    ck_assert(!bb_ranking_chooses(ranking));
+    ck_assert_uint_eq(ranking->n_patterns, 4);
+    ck_assert_uint_eq(ranking->n_ranks, 5);
+    ck_assert_uint_eq(ranking->rank[2], 0);
+    ck_assert_double_eq(bb_ranking_share(ranking, ranking->shown[0]), 4 / 12.0);
+    end(&f);
+}
+END_TEST
+
+// Rare ones are left out, and the ranks of the others stay: c, by the mean the first, is missing.
+START_TEST(rare_ones_keep_their_rank)
+{
+    Fixture f = four();
+    BbViewOptions options = {.sort = BB_SORT_MEAN, .min_share = 0.1, .top = 2};
+    g_autoptr(BbRanking) ranking = bb_ranking_new(f.patterns, f.names, &options, 0);
+    g_autofree char *shown = clients(&f, ranking);
+    ck_assert_str_eq(shown, "ab");
+    ck_assert_uint_eq(ranking->rare, 1);
+    ck_assert_uint_eq(ranking->rank_shown[0], 2);
+    ck_assert_uint_eq(ranking->rank_shown[1], 3);
+    ck_assert_uint_eq(ranking->rank[1], 2); // a
+    ck_assert_uint_eq(ranking->rank[3], 0); // c
+    ck_assert(bb_ranking_chooses(ranking));
+    options = (BbViewOptions){.min_share = 4 / 12.0}; // just as many are not fewer
+    g_autoptr(BbRanking) most = bb_ranking_new(f.patterns, f.names, &options, 0);
+    ck_assert_uint_eq(most->n_shown, 2);
+    ck_assert_uint_eq(most->rare, 2);
+    ck_assert(bb_ranking_chooses(most));
+    end(&f);
+}
+END_TEST
+
+// They are ranked among the others, but are no paths.
+START_TEST(derived_are_not_counted)
+{
+    Fixture f = four();
+    f.patterns->algorithm = "convolution";
+    ((BbPattern *)g_ptr_array_index(f.patterns->patterns, 1))->derived = true; // a
+    add(&f, "a", "S", "", 3, 20);
+    BbViewOptions options = {.top = 3};
+    g_autoptr(BbRanking) ranking = bb_ranking_new(f.patterns, f.names, &options, 0);
+    g_autofree char *shown = clients(&f, ranking);
+    ck_assert_str_eq(shown, "bda");
+    ck_assert(!ranking->shown[2]->derived);
+    ck_assert_uint_eq(ranking->derived, 1);
+    ck_assert_uint_eq(ranking->derived_shown, 0);
+    ck_assert_uint_eq(ranking->instances, 12);
+    ck_assert_uint_eq(ranking->instances_shown, 11);
+    ck_assert_int_eq(ranking->latency_ns, 170);
+    options.top = 4;
+    g_autoptr(BbRanking) more = bb_ranking_new(f.patterns, f.names, &options, 0);
+    ck_assert_uint_eq(more->derived_shown, 1);
+    ck_assert_uint_eq(more->instances_shown, 11);
+    end(&f);
+}
+END_TEST
+
+START_TEST(nothing_but_derived)
+{
+    Fixture f = begin();
+    f.patterns->algorithm = "convolution";
+    add(&f, "a", "S", "", 1, 7);
+    ((BbPattern *)g_ptr_array_index(f.patterns->patterns, 0))->derived = true;
+    BbViewOptions options = {.min_share = 0.5};
+    g_autoptr(BbRanking) ranking = bb_ranking_new(f.patterns, f.names, &options, 0);
+    ck_assert_uint_eq(ranking->n_shown, 1);
+    ck_assert_double_eq(bb_ranking_share(ranking, ranking->shown[0]), 0);
+    end(&f);
+}
+END_TEST
+
+TEST_MAIN("ranking", sort_keys, filters, ties, left_out, chooses, sums_saturate, chains,
+          rare_ones_keep_their_rank, derived_are_not_counted, nothing_but_derived)

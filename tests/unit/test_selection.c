@@ -136,6 +136,37 @@ START_TEST(slower_than_root)
 }
 END_TEST
 
+// Messages as convolution has them: none has a return; the second instance fans out.
+START_TEST(slower_without_returns)
+{
+    static const struct {
+        gint64 call_ns, arrived_ns;
+    } times[] = {{10 * MS, 11 * MS}, {12 * MS, 15 * MS}, // 5 ms
+                 {20 * MS, 20 * MS}, {30 * MS, 70 * MS}, // 50
+                 {30 * MS, 32 * MS},                     // 2
+                 {40 * MS, 90 * MS}, {41 * MS, 42 * MS}, // 50: the effect arrives before its cause
+                 {50 * MS, 50 * MS}};
+    const struct {
+        gint64 slower_ns;
+        guint32 count;
+    } wanted[] = {{0, 5}, {MS, 4}, {2 * MS, 3}, {5 * MS, 2}, {50 * MS - 1, 2}, {50 * MS, 0}};
+    for (guint i = 0; i < G_N_ELEMENTS(wanted); i++) {
+        g_autoptr(BbNames) names = bb_names_new();
+        g_autoptr(BbPaths) paths = make_paths(names);
+        paths->mode = g_new0(guint32, paths->n_calls);
+        for (guint32 k = 0; k < paths->n_calls; k++) {
+            paths->calls[k].call_ns = times[k].call_ns;
+            paths->calls[k].arrived_ns = times[k].arrived_ns;
+            paths->calls[k].return_ns = paths->calls[k].replied_ns = BB_TIME_NONE;
+        }
+        BbSelectionOptions options = WITH(.slower_ns = wanted[i].slower_ns);
+        g_autoptr(BbSelection) selection = bb_selection_new(&options, names);
+        bb_selection_apply(selection, paths);
+        ck_assert_uint_eq(paths->n_instances, wanted[i].count);
+    }
+}
+END_TEST
+
 START_TEST(errors_in_any_call)
 {
     ck_assert(bb_selection_chooses(&WITH(.errors = true)));
@@ -222,5 +253,6 @@ START_TEST(hint_without_labels)
 END_TEST
 
 TEST_MAIN("selection", all_without_conditions, root_at_either_end_of_its_call, through_any_call,
-          unknown_names_match_nothing, op_is_a_pattern, slower_than_root, errors_in_any_call,
-          time_of_root, all_conditions_at_once, names_of_later_windows, hints, hint_without_labels)
+          unknown_names_match_nothing, op_is_a_pattern, slower_than_root, slower_without_returns,
+          errors_in_any_call, time_of_root, all_conditions_at_once, names_of_later_windows, hints,
+          hint_without_labels)

@@ -2,7 +2,7 @@
 // The text table: golden texts, its width, that columns stand below each other, full disks.
 #include "data/caption.h"
 #include "tests/unit/golden.h"
-#include "tests/unit/sample_patterns.h"
+#include "tests/unit/sample_chain_patterns.h"
 #include "tests/unit/test.h"
 #include "tests/unit/view_text.h"
 
@@ -158,5 +158,90 @@ START_TEST(replicas)
 }
 END_TEST
 
+START_TEST(golden_chains)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = sample_chain_patterns(names);
+    patterns->facts.deep_calls = 2;
+    char *text = view_text("text", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
+    golden_check("viz/chains.txt", text, strlen(text));
+    free(text);
+}
+END_TEST
+
+START_TEST(golden_chains_by_mean)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = sample_chain_patterns(names);
+    patterns->forgotten = 3;
+    patterns->forgotten_instances = 5;
+    BbViewOptions options = {.top = 3, .sort = BB_SORT_MEAN, .min_count = 2, .min_share = 0.01};
+    char *text = view_text("text", patterns, names, options);
+    golden_check("viz/chains-by-mean.txt", text, strlen(text));
+    free(text);
+}
+END_TEST
+
+START_TEST(no_chains)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("convolution");
+    char *text = view_text("text", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
+    ck_assert_str_eq(text, "bbpaths convolution, 0 s, 0 messages\n"
+                           "No patterns: the trace has no messages\n\n");
+    free(text);
+    patterns->facts.messages = 3;
+    text = view_text("text", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
+    ck_assert_ptr_nonnull(strstr(text, "No patterns: no path meets all conditions\n"));
+    free(text);
+}
+END_TEST
+
+// Long names and many hops stay within the columns; the ranking says how many nodes it leaves out.
+START_TEST(chains_are_narrow_enough)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = sample_chain_patterns(names);
+    SampleHop hops[20] = {{"svc", 9, {{0}}}};
+    for (guint i = 1; i < G_N_ELEMENTS(hops); i++)
+        hops[i] = (SampleHop){
+            "service-of-the-shop.prod.example.com", 12345678, {{3 * MS, 2 * MS, 12345678}}};
+    sample_chain_of(patterns, names, "C", hops, G_N_ELEMENTS(hops), 7000000, 0);
+    char *text = view_text("text", patterns, names, (BbViewOptions){.top = BB_TOP_ALL});
+    ck_assert_ptr_nonnull(strstr(text, "  C > svc > servic...e.com > +17 > servic...e.com\n"));
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    for (guint i = 0; lines[i]; i++) {
+        ck_assert_uint_le(bb_caption_width(lines[i]), 120);
+        ck_assert(!g_str_has_suffix(lines[i], " "));
+    }
+    free(text);
+}
+END_TEST
+
+// As deep as an inference gives them: every message has its row.
+START_TEST(deep_path)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("convolution");
+    g_autofree SampleHop *hops = g_new0(SampleHop, BB_PATHS_DEPTH_MAX);
+    for (guint i = 0; i < BB_PATHS_DEPTH_MAX; i++)
+        hops[i] = (SampleHop){i % 2 ? "ping" : "pong", 1, {{i * MS, 0, i > 0}}};
+    sample_chain_of(patterns, names, "C", hops, BB_PATHS_DEPTH_MAX, 1, 0);
+    char *text = view_text("text", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
+    guint rows = 0;
+    for (const char *at = text; (at = strstr(at, " -> p")); at++)
+        rows++;
+    ck_assert_uint_eq(rows, BB_PATHS_DEPTH_MAX + 1); // the title has the first
+    free(text);
+    char *json = view_text("json", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
+    ck_assert_ptr_nonnull(strstr(json, "\"delay\": 0.511000000, \"count\": 1, \"spread\": 0.0"));
+    free(json);
+    char *dot = view_text("dot", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
+    ck_assert_ptr_nonnull(strstr(dot, "p1n511 -> p1n512"));
+    free(dot);
+}
+END_TEST
+
 TEST_MAIN("table", golden, golden_left_out, golden_empty, nothing_that_was_asked_for, narrow_enough,
-          columns_align, long_figures_are_apart, deep_chain, full_disk, replicas)
+          columns_align, long_figures_are_apart, deep_chain, full_disk, replicas, golden_chains,
+          golden_chains_by_mean, no_chains, chains_are_narrow_enough, deep_path)

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// bbtrace import. In: foreign records of messages, by the table of merge/importer.h. Out: one
+// trace.
+#include "cli/import.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// Messages out of order by less than so many are put in order.
+#define ORDER_WINDOW 1048576u
+
+typedef struct Job {
+    BbNames *names;
+    BbCounters *counters;
+    BbTraceWriter *writer;
+    BbOrder *order;
+    const BbImporter *importer;
+    BbImport import;
+    gpointer reading;
+    guint64 messages;
+    bool broken; // the output failed
+    bool failed; // an input failed
+} Job;
+
+static void job_clear(Job *job)
+{
+    if (job->reading)
+        job->importer->end(job->reading);
+    bb_order_free(job->order);
+    bb_trace_writer_free(job->writer);
+    bb_counters_free(job->counters);
+    bb_names_free(job->names);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Job, job_clear)
+
+static bool write_message(const BbMessage *message, gpointer user, GError **error)
+{
+    return bb_trace_writer_push(user, message, error);
+}
+
+static bool take_message(const BbMessage *message, gpointer user, GError **error)
+{
+    Job *job = user;
+    job->messages++;
+    job->broken = !bb_order_push(job->order, message, error);
+    return !job->broken;
+}
+
+static void warn(const char *sentence)
+{
+    bb_say("warning: %s", sentence);
+}
+
+static bool job_begin(Job *job, const char *out, BbTraceForm form, bool skip_bad, GError **error)
+{
+    job->names = bb_names_new();
+    job->counters = bb_counters_new();
+    job->writer = bb_trace_writer_open(out, form, job->names, error);
+    if (!job->writer)
+        return false;
+    job->order = bb_order_new(ORDER_WINDOW, write_message, job->writer);
+    job->import = (BbImport){
+        .names = job->names,
+        .counters = job->counters,
+        .sink = take_message,
+        .user = job,
+        .warn = warn,
+        .skip_bad = skip_bad,
+    };
+    job->reading = job->importer->begin(&job->import);
+    return true;
+}
+
+// Returns false when the output failed.
+static bool read_inputs(Job *job, char **paths, GError **error)
+{
+    for (char **path = paths; *path; path++) {
+        g_autoptr(GError) failure = NULL;
+        if (job->importer->read(job->reading, *path, &failure))
+            continue;
+        if (job->broken) {
+            g_propagate_error(error, g_steal_pointer(&failure));
+            return false;
+        }
+        bb_say_error("%s", failure->message);
+        job->failed = true;
+    }
+    return job->importer->finish(job->reading, error);
+}
+
+static bool job_finish(Job *job, GError **error)
+{
+    if (!bb_order_drain(job->order, error) ||
+        !bb_trace_writer_finish(job->writer, job->counters, error))
+        return false;
+    if (bb_order_late(job->order))
+        bb_say("warning: %" G_GUINT64_FORMAT " messages are more than %u messages out of order and "
+               "were written late",
+               bb_order_late(job->order), ORDER_WINDOW);
+    return true;
+}
+
+// What the format has of its own to tell.
+static void say_counts(const Job *job)
+{
+    const BbImportCount *count = job->importer->counts;
+    g_autofree char *messages = bb_number(job->messages);
+    if (count)
+        bb_say("%s messages", messages);
+    for (; count && count->name; count++) {
+        guint64 value = bb_counters_get(job->counters, count->name);
+        g_autofree char *number = bb_number(value);
+        if (value)
+            bb_say("%12s  %s (%s)", number, count->meaning, count->name);
+    }
+}
+
+int bb_import_files(const BbImporter *importer, char **paths, const char *out, BbTraceForm form,
+                    bool skip_bad)
+{
+    g_autoptr(GError) error = NULL;
+    g_auto(Job) job = {.importer = importer};
+    if (!job_begin(&job, out, form, skip_bad, &error) || !read_inputs(&job, paths, &error) ||
+        !job_finish(&job, &error)) {
+        bb_say_error("%s", error->message);
+        return BB_EXIT_FAILED;
+    }
+    say_counts(&job);
+    return job.failed ? BB_EXIT_FAILED : BB_EXIT_DONE;
+}
+
+// The formats as a list of words, or (lines) as a table for --help.
+static char *list_formats(bool lines)
+{
+    GString *text = g_string_new(lines ? "Formats:" : NULL);
+    const BbImporter *importer = NULL;
+    for (gsize i = 0; (importer = bb_importer_at(i)); i++) {
+        if (lines)
+            g_string_append_printf(text, "\n  %-9s %s", importer->name, importer->about);
+        else
+            g_string_append_printf(text, "%s%s", i ? ", " : "", importer->name);
+    }
+    return g_string_free(text, FALSE);
+}
+
+// Returns an exit status where the words are of no use, else -1.
+static int check_words(const BbImporter *importer, const char *out, char **paths)
+{
+    g_autofree char *formats = list_formats(false);
+    if (!importer)
+        return bb_say_usage("bbtrace import", "--from takes: %s", formats);
+    if (!out)
+        return bb_say_usage("bbtrace import", "where to? Give -w FILE");
+    if (!*paths)
+        return bb_say_usage("bbtrace import", "which file?");
+    for (char **path = paths; *path; path++)
+        if (bb_is_same_file(*path, out))
+            return bb_say_usage("bbtrace import", "-w would overwrite %s: give another file",
+                                *path);
+    return -1;
+}
+
+static int run_import(int argc, char **argv)
+{
+    gboolean skip = FALSE;
+    g_autofree char *from = NULL, *out = NULL, *formats = list_formats(true);
+    const GOptionEntry entries[] = {
+        {"from", 0, 0, G_OPTION_ARG_STRING, &from, "What the input is", "FORMAT"},
+        {"write", 'w', 0, G_OPTION_ARG_FILENAME, &out, "Write the trace here, as .bbt", "FILE"},
+        {"skip-bad-lines", 0, 0, G_OPTION_ARG_NONE, &skip,
+         "Count malformed lines instead of stopping at them", NULL},
+        {NULL, 0, 0, 0, NULL, NULL, NULL},
+    };
+    int status = BB_EXIT_DONE;
+    if (!bb_options_parse("bbtrace import", "FILE...",
+                          "Turns foreign traces into one .bbt trace. - is standard input.", formats,
+                          entries, &argc, &argv, &status))
+        return status;
+    const BbImporter *importer = from ? bb_importer_find(from) : NULL;
+    status = check_words(importer, out, argv + 1);
+    if (status >= 0)
+        return status;
+    return bb_import_files(importer, argv + 1, out, BB_TRACE_BBT, skip);
+}
+
+const BbCommand bb_command_import = {
+    .name = "import",
+    .arguments = "FILE...",
+    .summary = "foreign traces -> a trace",
+    .run = run_import,
+};

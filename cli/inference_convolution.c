@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolution that explains messages. In: its options, and messages of any kind. Out: path
+// instances in which every message has one cause.
+#include "cli/algorithm.h"
+
+#include "convolution/stretches.h"
+#include "data/chains.h"
+#include "data/quantity.h"
+
+// ---- options -----------------------------------------------------------------------------------
+
+int bb_refuse_messages(const BbInference *inference, const char *program)
+{
+    const BbGiven options[] = {
+        {"--rare", (guint)inference->rare != bb_convolution_options_default().rare},
+        {"--keep-derived", inference->keep_derived},
+    };
+    return bb_refuse_given(options, G_N_ELEMENTS(options), program, "is for --explain=messages");
+}
+
+int bb_refuse_convolution(const BbInference *inference, const char *program)
+{
+    const BbGiven options[] = {
+        {"--quantum", inference->quantum},
+        {"--max-delay", inference->max_delay},
+        {"--verbose", inference->verbose},
+    };
+    int status =
+        bb_refuse_given(options, G_N_ELEMENTS(options), program, "is for --algo=convolution");
+    if (status < 0)
+        status = bb_refuse_messages(inference, program);
+    return status >= 0 ? status : bb_refuse_figure6(inference, program);
+}
+
+static int check(BbInference *inference, const char *program)
+{
+    BbConvolutionOptions *convolution = &inference->convolution;
+    int status = bb_refuse_nesting(inference, program);
+    if (status < 0)
+        status = bb_refuse_figure6(inference, program);
+    if (status < 0)
+        status = bb_check_span(program, "--quantum", inference->quantum, "1ms",
+                               &convolution->quantum_ns);
+    if (status < 0)
+        status = bb_check_span(program, "--max-delay", inference->max_delay, "2s",
+                               &convolution->max_delay_ns);
+    if (status >= 0)
+        return status;
+    if (inference->skew && !bb_parse_duration(inference->skew, &convolution->skew_ns))
+        return bb_say_usage(program, "--skew-window '%s' is no duration like 30ms",
+                            inference->skew);
+    if (convolution->max_delay_ns > 0 && convolution->max_delay_ns < convolution->quantum_ns)
+        return bb_say_usage(program, "--max-delay cannot be shorter than --quantum");
+    if (inference->rare < 1)
+        return bb_say_usage(program, "--rare takes a number from 1 on");
+    convolution->rare = (guint)inference->rare;
+    convolution->derived = inference->keep_derived;
+    convolution->root = inference->root;
+    convolution->threads = (guint)inference->threads;
+    return -1;
+}
+
+// ---- the run -----------------------------------------------------------------------------------
+
+typedef struct {
+    const BbInference *inference;
+    BbStretches *stretches;
+    guint64 windows;  // with messages
+    gint64 inferring; // microseconds spent on them
+} Run;
+
+static void stop(gpointer data)
+{
+    Run *run = data;
+    if (!run)
+        return;
+    bb_stretches_free(run->stretches);
+    g_free(run);
+}
+
+static gpointer start(const BbInference *inference, BbNames *names, GError **error)
+{
+    (void)error;
+    Run *run = g_new0(Run, 1);
+    run->inference = inference;
+    run->stretches = bb_stretches_new(names, &inference->convolution, &inference->windows);
+    return run;
+}
+
+static bool push(gpointer run, const BbMessage *message)
+{
+    return bb_stretches_push(((Run *)run)->stretches, message);
+}
+
+static void end(gpointer run)
+{
+    bb_stretches_end(((Run *)run)->stretches);
+}
+
+static BbPaths *next(gpointer data, GError **error)
+{
+    (void)error;
+    Run *run = data;
+    gint64 begin = g_get_monotonic_time();
+    BbPaths *paths = bb_stretches_next(run->stretches);
+    run->inferring += g_get_monotonic_time() - begin;
+    run->windows += paths && paths->n_calls > 0;
+    return paths;
+}
+
+static guint64 late(gpointer run)
+{
+    return bb_stretches_late(((Run *)run)->stretches);
+}
+
+// "1 ms (found)"
+static void append_scale(GString *text, gint64 scale_ns, bool given)
+{
+    bb_quantity_append_duration(text, scale_ns);
+    g_string_append(text, given ? " (given)" : " (found)");
+}
+
+static void tell(gpointer data, bool verbose)
+{
+    const Run *run = data;
+    const BbConvolution *convolution = bb_stretches_convolution(run->stretches);
+    if (!verbose)
+        return;
+    if (bb_convolution_quantum(convolution) == 0) {
+        bb_say("nothing correlates: no quantum and no longest delay were found");
+        return;
+    }
+    g_autoptr(GString) text = g_string_new("quantum ");
+    append_scale(text, bb_convolution_quantum(convolution), run->inference->quantum);
+    g_string_append(text, ", longest delay ");
+    append_scale(text, bb_convolution_max_delay(convolution), run->inference->max_delay);
+    g_string_append(text, "; ");
+    bb_quantity_append_counted(text, run->windows, "window");
+    g_string_append_printf(text, ", %.2f s", (double)run->inferring / 1e6);
+    bb_say("%s", text->str);
+}
+
+// ---- patterns ----------------------------------------------------------------------------------
+
+static gpointer count_new(const BbInference *inference, const BbNames *names)
+{
+    return bb_chains_new(names, inference->census.limit);
+}
+
+static void count_free(gpointer chains)
+{
+    bb_chains_free(chains);
+}
+
+static void count_add(gpointer chains, BbPaths *paths)
+{
+    bb_chains_add(chains, paths);
+}
+
+static bool count_is_kept(gpointer chains, guint32 pattern)
+{
+    return bb_chains_is_kept(chains, pattern);
+}
+
+static BbPatterns *count_finish(gpointer chains)
+{
+    return bb_chains_finish(chains);
+}
+
+const BbAlgorithm bb_algorithm_convolution = {
+    .algo = "convolution",
+    .explain = "messages",
+    .check = check,
+    .start = start,
+    .stop = stop,
+    .push = push,
+    .end = end,
+    .next = next,
+    .late = late,
+    .count_new = count_new,
+    .count_free = count_free,
+    .count_add = count_add,
+    .count_is_kept = count_is_kept,
+    .count_finish = count_finish,
+    .tell = tell,
+};

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: the messages of a window. Out: what caused each, as path instances.
+#include "convolution/convolution.h"
+
+#include "convolution/evidence.h"
+#include "convolution/forest.h"
+#include "convolution/labels.h"
+#include "convolution/veto.h"
+
+#include <string.h>
+
+#define MESSAGES_LEAST 5  // of an edge that shows anything, and of a link
+#define FALSE_ALARMS 1e-3 // links expected of a trace in which nothing causes anything
+#define BINS_MAX (1u << 20)
+#define VETO_ROUNDS 5
+#define CALM_BLOCKS 10 // longest lags over which the load is taken as constant
+#define CALM_PARTS 200 // or so many parts of the trace, whichever is longer
+#define FFT_WORTH 5e6  // ns that FFTs must save: to plan them takes time too
+
+struct BbConvolution {
+    BbConvolutionOptions options;
+    const BbNames *names;
+    gint64 quantum_ns, max_delay_ns; // known; 0: not yet
+};
+
+BbConvolutionOptions bb_convolution_options_default(void)
+{
+    return (BbConvolutionOptions){.rare = 30};
+}
+
+BbConvolution *bb_convolution_new(const BbNames *names, const BbConvolutionOptions *options)
+{
+    BbConvolution *convolution = g_new0(BbConvolution, 1);
+    convolution->options = *options;
+    convolution->names = names;
+    convolution->quantum_ns = options->quantum_ns;
+    convolution->max_delay_ns = options->max_delay_ns;
+    return convolution;
+}
+
+void bb_convolution_free(BbConvolution *convolution)
+{
+    g_free(convolution);
+}
+
+gint64 bb_convolution_quantum(const BbConvolution *convolution)
+{
+    return convolution->quantum_ns;
+}
+
+gint64 bb_convolution_max_delay(const BbConvolution *convolution)
+{
+    return convolution->max_delay_ns;
+}
+
+// ---- what is tried -----------------------------------------------------------------------------
+
+static BbLagGrid make_grid(const BbConvolution *convolution)
+{
+    gint64 quantum = convolution->quantum_ns;
+    gint64 before =
+        convolution->options.skew_ns / quantum + (convolution->options.skew_ns % quantum != 0);
+    gint64 after = convolution->max_delay_ns / quantum + (convolution->max_delay_ns % quantum != 0);
+    before = CLAMP(before, 0, BINS_MAX / 2);
+    after = CLAMP(after, 1, BINS_MAX / 2);
+    return (BbLagGrid){quantum, (guint32)before, (guint32)(before + after)};
+}
+
+// So many deviations that FALSE_ALARMS links are found by chance, over all windows of all pairs.
+static double deviations(const BbStreams *streams, const BbLagGrid *grid)
+{
+    double pairs = 0;
+    for (guint32 f = 0; f < streams->n_out; f++) {
+        guint32 in, n_in = bb_streams_into(streams, streams->out[f].node, &in);
+        for (guint32 e = in; e < in + n_in && streams->out[f].count >= MESSAGES_LEAST; e++)
+            pairs += streams->in[e].count >= MESSAGES_LEAST;
+    }
+    return bb_peaks_deviations(FALSE_ALARMS / MAX(1, pairs * bb_peaks_tried(grid->bins)));
+}
+
+// ---- explaining, by several threads ------------------------------------------------------------
+
+typedef struct {
+    const BbTrains *trains;
+    guint32 root; // a node whose messages have no cause; BB_NAME_NONE
+    BbExplanation **explanations;
+    guint32 *batches; // first streams out of each, and one more
+    guint32 n_batches;
+    gint next; // batch
+} Job;
+
+typedef struct {
+    Job *job;
+    BbEvidence *evidence;
+} Worker;
+
+static void explain_batch(Worker *worker, guint32 first, guint32 n)
+{
+    const Job *job = worker->job;
+    const BbTrains *trains = job->trains;
+    const BbStream *out = &trains->streams->out[first];
+    g_autofree GPtrArray **links = g_new0(GPtrArray *, n);
+    if (out->node == job->root)
+        for (guint32 i = 0; i < n; i++)
+            links[i] = g_ptr_array_new();
+    else
+        bb_evidence_find(worker->evidence, first, n, links);
+    for (guint32 i = 0; i < n; i++)
+        job->explanations[first + i] =
+            bb_explain(trains->streams, &out[i], links[i], &trains->grid, &trains->options);
+}
+
+static gpointer work(gpointer data)
+{
+    Worker *worker = data;
+    Job *job = worker->job;
+    for (;;) {
+        guint32 batch = (guint32)g_atomic_int_add(&job->next, 1);
+        if (batch >= job->n_batches)
+            return NULL;
+        explain_batch(worker, job->batches[batch], job->batches[batch + 1] - job->batches[batch]);
+    }
+}
+
+static void list_batches(Job *job, double *saved_by_ffts)
+{
+    const BbStreams *streams = job->trains->streams;
+    job->batches = g_new(guint32, (gsize)streams->n_out + 1);
+    for (guint32 first = 0; first < streams->n_out;) {
+        guint32 n = bb_trains_batch(job->trains, first);
+        *saved_by_ffts += MAX(0, bb_trains_saved(job->trains, first, n));
+        job->batches[job->n_batches++] = first;
+        first += n;
+    }
+    job->batches[job->n_batches] = streams->n_out;
+}
+
+static BbExplanation **explain(const BbConvolution *convolution, const BbStreams *streams,
+                               const BbLagGrid *grid, const BbLinkOptions *options)
+{
+    double saved = 0;
+    g_autoptr(BbTrains) trains = bb_trains_new(streams, grid, options);
+    Job job = {
+        .trains = trains,
+        .root = convolution->options.root
+                    ? bb_names_find(convolution->names, convolution->options.root)
+                    : BB_NAME_NONE,
+        .explanations = g_new0(BbExplanation *, MAX(1, streams->n_out)),
+    };
+    list_batches(&job, &saved);
+    guint threads =
+        convolution->options.threads ? convolution->options.threads : (guint)g_get_num_processors();
+    threads = CLAMP(threads, 1, MAX(1, job.n_batches));
+    g_autofree Worker *workers = g_new0(Worker, threads);
+    g_autofree GThread **handles = g_new0(GThread *, threads);
+    for (guint i = 0; i < threads; i++)
+        workers[i] = (Worker){&job, bb_evidence_new(trains, saved > FFT_WORTH)};
+    for (guint i = 1; i < threads; i++)
+        handles[i] = g_thread_new("explain", work, &workers[i]);
+    work(&workers[0]);
+    for (guint i = 1; i < threads; i++)
+        g_thread_join(handles[i]);
+    for (guint i = 0; i < threads; i++)
+        bb_evidence_free(workers[i].evidence);
+    g_free(job.batches);
+    return job.explanations;
+}
+
+// ---- assigning ---------------------------------------------------------------------------------
+
+// The weights of the causes of a stream by the labels that their effects would get; NULL where no
+// label is held back.
+static float *weigh(const BbTraffic *traffic, const BbExplanation *explanation,
+                    const BbLabels *labels)
+{
+    guint32 n = explanation->causes->len;
+    const BbCause *causes = (const BbCause *)(gpointer)explanation->causes->data;
+    float *weights = g_new(float, MAX(1, n));
+    bool any = false;
+    for (guint32 i = 0; i < n; i++) {
+        guint32 label =
+            bb_labels_find(labels, labels->of[causes[i].cause], traffic->edge[causes[i].effect]);
+        weights[i] = label == BB_LABEL_NONE ? 1 : bb_label(labels, label)->weight;
+        any = any || weights[i] < 1;
+    }
+    if (!any)
+        g_clear_pointer(&weights, g_free);
+    return weights;
+}
+
+static BbAssignment *assign(const BbTraffic *traffic, BbExplanation *const *explanations, guint32 n,
+                            const BbLagGrid *grid)
+{
+    BbAssignment *assignment = bb_assignment_new(traffic->n_messages);
+    for (guint32 f = 0; f < n; f++)
+        bb_assignment_make(assignment, explanations[f], NULL);
+    bb_forest_untangle(assignment);
+    g_autoptr(BbLabels) labels = bb_labels_new(traffic->n_messages);
+    double span_ns = (double)traffic->end_ns - (double)traffic->start_ns;
+    double calm_ns =
+        MAX((double)CALM_BLOCKS * grid->bins * (double)grid->quantum_ns, span_ns / CALM_PARTS);
+    g_autoptr(BbVeto) veto = bb_veto_new(traffic, assignment->cause, calm_ns);
+    for (guint round = 0; round < VETO_ROUNDS; round++) {
+        bb_labels_give(labels, traffic, assignment->cause);
+        if (!bb_veto_apply(veto, labels))
+            break;
+        for (guint32 f = 0; f < n; f++) {
+            g_autofree float *weights = weigh(traffic, explanations[f], labels);
+            if (weights)
+                bb_assignment_make(assignment, explanations[f], weights);
+        }
+        bb_forest_untangle(assignment);
+    }
+    return assignment;
+}
+
+// ---- the run -----------------------------------------------------------------------------------
+
+BbPaths *bb_convolution_run(BbConvolution *convolution, BbTraffic *traffic)
+{
+    if (convolution->quantum_ns == 0)
+        convolution->quantum_ns = 2000000;
+    if (convolution->max_delay_ns == 0)
+        convolution->max_delay_ns = 2000000000;
+    g_autoptr(BbStreams) streams = bb_streams_new(traffic, convolution->options.rare);
+    BbLagGrid grid = make_grid(convolution);
+    BbLinkOptions options = {traffic->start_ns, traffic->end_ns, deviations(streams, &grid),
+                             MESSAGES_LEAST};
+    g_autofree BbExplanation **explanations = explain(convolution, streams, &grid, &options);
+    g_autoptr(BbAssignment) assignment = assign(traffic, explanations, streams->n_out, &grid);
+    BbPaths *paths =
+        bb_forest_publish(traffic, streams, explanations, assignment, convolution->options.derived);
+    for (guint32 f = 0; f < streams->n_out; f++)
+        bb_explanation_free(explanations[f]);
+    return paths;
+}

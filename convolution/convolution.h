@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolution (paper, section 5.2), made to explain messages rather than to find spikes: from the
+// messages of a trace, or of a window of one, to what caused each. convolution/README.md tells how.
+// The stage's public header; convolution/figure6.h is the algorithm as printed.
+#pragma once
+
+#include "convolution/traffic.h"
+
+typedef struct BbConvolutionOptions {
+    gint64 quantum_ns;   // mu, the resolution of delays; 0: found from the traffic
+    gint64 max_delay_ns; // no message is caused by one that is older; 0: found likewise
+    gint64 skew_ns;      // an effect's stamp may be earlier than its cause's by so much
+    guint rare;          // edges with fewer messages share their statistics at a node
+    bool derived;        // list what correlates but is explained otherwise (BbPaths.derived)
+    const char *root;    // its messages have no cause; NULL: the traffic tells. Lent
+    guint threads;       // that work at once; 0 = one a processor. Changes no result
+} BbConvolutionOptions;
+
+BbConvolutionOptions bb_convolution_options_default(void);
+
+// An inference over one or more windows of a trace.
+typedef struct BbConvolution BbConvolution;
+
+// names is lent.
+BbConvolution *bb_convolution_new(const BbNames *names, const BbConvolutionOptions *options);
+void bb_convolution_free(BbConvolution *convolution);
+
+// Infers. Uses traffic (finished) up: after it, only free. The caller frees the result. Quantum and
+// longest delay, where they are found, are those of the first window that shows any.
+BbPaths *bb_convolution_run(BbConvolution *convolution, BbTraffic *traffic);
+
+// Quantum and longest delay of the last run; 0 where the traffic showed nothing.
+gint64 bb_convolution_quantum(const BbConvolution *convolution);
+gint64 bb_convolution_max_delay(const BbConvolution *convolution);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbConvolution, bb_convolution_free)

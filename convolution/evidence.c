@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: the streams of a node. Out: its links.
+#include "convolution/evidence.h"
+
+#define BATCH_BYTES ((gsize)32 << 20)  // of correlograms at once
+#define BLOCKS_BYTES ((gsize)32 << 20) // of spectra
+#define BATCH_MAX 16u
+
+// ---- trains ------------------------------------------------------------------------------------
+
+static BbTrain train_of(const BbTrains *trains, const BbStream *stream)
+{
+    if (stream->count < trains->options.messages_least)
+        return (BbTrain){0};
+    gint64 *quanta = g_new(gint64, stream->count);
+    for (guint32 i = 0; i < stream->count; i++)
+        quanta[i] = (stream->ns[i] - trains->options.start_ns) / trains->grid.quantum_ns;
+    return (BbTrain){quanta, stream->count};
+}
+
+BbTrains *bb_trains_new(const BbStreams *streams, const BbLagGrid *grid,
+                        const BbLinkOptions *options)
+{
+    BbTrains *trains = g_new0(BbTrains, 1);
+    trains->streams = streams;
+    trains->grid = *grid;
+    trains->options = *options;
+    trains->in = g_new(BbTrain, MAX(1, streams->n_in));
+    trains->out = g_new(BbTrain, MAX(1, streams->n_out));
+    for (guint32 i = 0; i < streams->n_in; i++)
+        trains->in[i] = train_of(trains, &streams->in[i]);
+    for (guint32 i = 0; i < streams->n_out; i++)
+        trains->out[i] = train_of(trains, &streams->out[i]);
+    return trains;
+}
+
+void bb_trains_free(BbTrains *trains)
+{
+    if (!trains)
+        return;
+    for (guint32 i = 0; i < trains->streams->n_in; i++)
+        g_free((gpointer)trains->in[i].quanta);
+    for (guint32 i = 0; i < trains->streams->n_out; i++)
+        g_free((gpointer)trains->out[i].quanta);
+    g_free(trains->in);
+    g_free(trains->out);
+    g_free(trains);
+}
+
+// Without negative lags the correlogram goes both ways: its other half is the mirror.
+static BbLags lags_of(const BbLagGrid *grid)
+{
+    if (grid->before > 0)
+        return (BbLags){-(gint64)grid->before, grid->bins};
+    return (BbLags){1 - (gint64)grid->bins, 2 * (gsize)grid->bins - 1};
+}
+
+static gint64 span_of(const BbTrains *trains)
+{
+    return (trains->options.end_ns - trains->options.start_ns) / trains->grid.quantum_ns + 1;
+}
+
+guint32 bb_trains_batch(const BbTrains *trains, guint32 first)
+{
+    const BbStreams *streams = trains->streams;
+    guint32 in, n_in = bb_streams_into(streams, streams->out[first].node, &in), n = 1;
+    gsize bytes = MAX(1, n_in) * lags_of(&trains->grid).n_lags * sizeof(guint32);
+    while (first + n < streams->n_out && streams->out[first + n].node == streams->out[first].node &&
+           n < BATCH_MAX && (n + 1) * bytes <= BATCH_BYTES)
+        n++;
+    return n;
+}
+
+double bb_trains_saved(const BbTrains *trains, guint32 first, guint32 n)
+{
+    const BbStreams *streams = trains->streams;
+    BbLags lags = lags_of(&trains->grid);
+    guint32 in, n_in = bb_streams_into(streams, streams->out[first].node, &in);
+    double saved = 0;
+    for (guint32 f = first; f < first + n; f++)
+        for (guint32 e = in; e < in + n_in; e++) {
+            if (trains->in[e].count == 0 || trains->out[f].count == 0)
+                continue;
+            BbCorrelogramCost cost =
+                bb_correlogram_cost(&trains->in[e], &trains->out[f], &lags, span_of(trains));
+            saved += cost.counting - cost.blocks;
+        }
+    return saved;
+}
+
+// ---- evidence ----------------------------------------------------------------------------------
+
+struct BbEvidence {
+    const BbTrains *trains;
+    BbLags lags;
+    BbBlocks *blocks; // NULL: count
+};
+
+BbEvidence *bb_evidence_new(const BbTrains *trains, bool blocks)
+{
+    BbEvidence *evidence = g_new0(BbEvidence, 1);
+    evidence->trains = trains;
+    evidence->lags = lags_of(&trains->grid);
+    if (blocks)
+        evidence->blocks = bb_blocks_new(&evidence->lags, span_of(trains), BLOCKS_BYTES);
+    return evidence;
+}
+
+void bb_evidence_free(BbEvidence *evidence)
+{
+    if (!evidence)
+        return;
+    bb_blocks_free(evidence->blocks);
+    g_free(evidence);
+}
+
+static void correlate(BbEvidence *evidence, bool blocks, const BbTrain *in, guint32 n_in,
+                      const BbTrain *out, guint32 n_out, guint32 **counts)
+{
+    if (blocks) {
+        bb_blocks_correlate(evidence->blocks, in, n_in, out, n_out, (guint32 *const *)counts);
+        return;
+    }
+    for (guint32 e = 0; e < n_in; e++)
+        for (guint32 f = 0; f < n_out; f++)
+            if (counts[e * n_out + f])
+                bb_correlogram_count(&in[e], &out[f], &evidence->lags, counts[e * n_out + f]);
+}
+
+static BbLink *judge(const BbEvidence *evidence, const BbStream *in, const BbStream *out,
+                     const guint32 *counts)
+{
+    const BbLagGrid *grid = &evidence->trains->grid;
+    const BbLinkOptions *options = &evidence->trains->options;
+    if (grid->before > 0)
+        return bb_link_find(grid, in, out, counts, NULL, options);
+    g_autofree guint32 *mirror = g_new(guint32, grid->bins);
+    for (guint32 i = 0; i < grid->bins; i++)
+        mirror[i] = counts[grid->bins - 1 - i];
+    return bb_link_find(grid, in, out, counts + grid->bins - 1, mirror, options);
+}
+
+void bb_evidence_find(BbEvidence *evidence, guint32 first, guint32 n, GPtrArray **links)
+{
+    const BbTrains *trains = evidence->trains;
+    const BbStreams *streams = trains->streams;
+    guint32 in, n_in = bb_streams_into(streams, streams->out[first].node, &in);
+    const BbTrain *from = trains->in + in, *to = trains->out + first;
+    g_autofree guint32 **counts = g_new0(guint32 *, MAX(1, (gsize)n_in * n));
+    for (guint32 e = 0; e < n_in; e++)
+        for (guint32 f = 0; f < n; f++)
+            if (from[e].count > 0 && to[f].count > 0)
+                counts[e * n + f] = g_new0(guint32, evidence->lags.n_lags);
+    bool blocks = evidence->blocks && bb_trains_saved(trains, first, n) > 0;
+    correlate(evidence, blocks, from, n_in, to, n, counts);
+    for (guint32 f = 0; f < n; f++) {
+        links[f] = g_ptr_array_new_with_free_func((GDestroyNotify)bb_link_free);
+        for (guint32 e = 0; e < n_in; e++) {
+            guint32 *lags = counts[e * n + f];
+            BbLink *link =
+                lags ? judge(evidence, &streams->in[in + e], &streams->out[first + f], lags) : NULL;
+            g_free(lags);
+            if (!link)
+                continue;
+            link->in = in + e;
+            g_ptr_array_add(links[f], link);
+        }
+    }
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: a correlogram, and what is explained of it. Out: a link's kernel and its delays.
+#include "convolution/link.h"
+
+#include "convolution/load.h"
+
+#include <math.h>
+
+#define WIDENING 0.1    // of the lag: half the width of the box that smooths a kernel there
+#define TRIM 1e-3       // of the kernel's peak: what is less does not count
+#define CALM_BLOCKS 10  // longest lags over which the load is taken as constant
+#define CALM_PARTS 200  // or so many parts of the trace, whichever is longer
+#define CORE 0.15       // of a core's highest bin: as far as the core reaches
+#define CORES_MAX 8     // delays of a link
+#define CORE_LEAST 0.03 // of the link's mass: a delay of its own
+#define RISE 2          // times the lowest bin so far: where the slope of a core ends
+
+// ---- smoothing ---------------------------------------------------------------------------------
+
+// Mean over a box around each bin, wider for longer lags: there is as much to see of a delay of 1 s
+// in 100 ms as of one of 10 ms in 1 ms.
+static void smooth(const BbLagGrid *grid, const double *values, double *out)
+{
+    g_autofree double *sums = g_new(double, (gsize)grid->bins + 1);
+    sums[0] = 0;
+    for (guint32 i = 0; i < grid->bins; i++)
+        sums[i + 1] = sums[i] + values[i];
+    for (guint32 i = 0; i < grid->bins; i++) {
+        guint32 half = (guint32)(1 + WIDENING * fabs((double)i - grid->before));
+        guint32 low = i > half ? i - half : 0, high = MIN(grid->bins, i + half + 1);
+        out[i] = (sums[high] - sums[low]) / (high - low);
+    }
+}
+
+static void find_spans(BbLink *link, const BbLagGrid *grid)
+{
+    float peak = 0;
+    for (guint32 i = 0; i < grid->bins; i++)
+        peak = MAX(peak, link->kernel[i]);
+    float least = peak * (float)TRIM;
+    g_array_set_size(link->spans, 0);
+    for (guint32 i = 0; i < grid->bins;) {
+        if (!(link->kernel[i] > least)) {
+            link->kernel[i++] = 0;
+            continue;
+        }
+        BbSpan span = {.low = i};
+        while (i < grid->bins && link->kernel[i] > least)
+            i++;
+        span.high = i;
+        g_array_append_val(link->spans, span);
+    }
+}
+
+void bb_link_learn(BbLink *link, const BbLagGrid *grid, const double *explained, guint32 n)
+{
+    g_autofree double *smoothed = g_new(double, grid->bins);
+    smooth(grid, explained, smoothed);
+    for (guint32 i = 0; i < grid->bins; i++)
+        link->kernel[i] = (float)(smoothed[i] / n);
+    find_spans(link, grid);
+}
+
+// ---- finding -----------------------------------------------------------------------------------
+
+// How many pairs are there for a reason? Peaks with their tails, above the bins further out.
+static void measure_excess(BbLink *link, const BbLagGrid *grid, const guint32 *counts)
+{
+    enum { FAR, AROUND, WITHIN };
+    g_autofree guint8 *part = g_new0(guint8, grid->bins);
+    for (guint i = 0; i < link->peaks->len; i++) {
+        const BbPeak *peak = &g_array_index(link->peaks, BbPeak, i);
+        guint64 width = peak->high - peak->low;
+        for (guint64 bin = peak->low - MIN(peak->low, 4 * width);
+             bin < MIN(grid->bins, peak->high + 4 * width); bin++)
+            if (bin + width >= peak->low && bin < peak->high + width)
+                part[bin] = WITHIN;
+            else
+                part[bin] = MAX(part[bin], AROUND);
+    }
+    double pairs[3] = {0}, bins[3] = {0};
+    for (guint32 bin = 0; bin < grid->bins; bin++) {
+        pairs[part[bin]] += counts[bin];
+        bins[part[bin]]++;
+    }
+    double chance = bins[AROUND] > 0 ? pairs[AROUND] / bins[AROUND]
+                                     : (bins[FAR] > 0 ? pairs[FAR] / bins[FAR] : 0);
+    link->pairs = pairs[WITHIN];
+    link->excess = MAX(0, pairs[WITHIN] - chance * bins[WITHIN]);
+}
+
+// All pairs that neither the load nor the mirror explains, at whatever lag.
+static void first_kernel(BbLink *link, const BbLagGrid *grid, const guint32 *counts,
+                         const guint32 *mirror, double chance, guint32 n)
+{
+    g_autofree double *raw = g_new(double, grid->bins), *pairs = g_new(double, grid->bins);
+    g_autofree double *mirrored = g_new0(double, grid->bins);
+    for (guint32 i = 0; i < grid->bins; i++)
+        raw[i] = counts[i];
+    smooth(grid, raw, pairs);
+    if (mirror) {
+        for (guint32 i = 0; i < grid->bins; i++)
+            raw[i] = mirror[i];
+        smooth(grid, raw, mirrored);
+    }
+    for (guint32 i = 0; i < grid->bins; i++)
+        link->kernel[i] = (float)(MAX(0, pairs[i] - MAX(chance, mirrored[i])) / n);
+    find_spans(link, grid);
+}
+
+BbLink *bb_link_find(const BbLagGrid *grid, const BbStream *in, const BbStream *out,
+                     const guint32 *counts, const guint32 *mirror, const BbLinkOptions *options)
+{
+    double longest_ns = (double)grid->bins * (double)grid->quantum_ns;
+    BbLoad close = bb_load_measure(in, out, options->start_ns, longest_ns / 4);
+    BbPeakTest test = {options->deviations, options->messages_least,
+                       close.crowd * (double)grid->quantum_ns};
+    g_autoptr(GArray) peaks = bb_peaks_find(counts, mirror, grid->bins, &test);
+    if (peaks->len == 0)
+        return NULL;
+    double trace_ns = (double)options->end_ns - (double)options->start_ns;
+    BbLoad load = bb_load_measure(in, out, options->start_ns,
+                                  MAX(CALM_BLOCKS * longest_ns, trace_ns / CALM_PARTS));
+    BbLink *link = g_new0(BbLink, 1);
+    link->peaks = g_steal_pointer(&peaks);
+    link->spans = g_array_new(FALSE, FALSE, sizeof(BbSpan));
+    link->cores = g_array_new(FALSE, FALSE, sizeof(BbCore));
+    link->kernel = g_new0(float, (gsize)grid->bins + 1);
+    link->left = g_new(float, in->count);
+    link->effects = g_new0(float, in->count);
+    for (guint32 m = 0; m < in->count; m++)
+        link->left[m] = 1;
+    link->cap = 1;
+    measure_excess(link, grid, counts);
+    link->mass = link->excess;
+    first_kernel(link, grid, counts, mirror, load.pairs * (double)grid->quantum_ns, in->count);
+    return link;
+}
+
+void bb_link_free(BbLink *link)
+{
+    if (!link)
+        return;
+    g_array_unref(link->peaks);
+    g_array_unref(link->spans);
+    g_array_unref(link->cores);
+    g_free(link->kernel);
+    g_free(link->left);
+    g_free(link->effects);
+    g_free(link);
+}
+
+// ---- delays ------------------------------------------------------------------------------------
+
+// The highest bin that belongs to no core yet; bins if there is none.
+static guint32 highest(const double *heights, const bool *taken, guint32 bins)
+{
+    guint32 best = bins;
+    for (guint32 i = 0; i < bins; i++)
+        if (!taken[i] && heights[i] > 0 && (best == bins || heights[i] > heights[best]))
+            best = i;
+    return best;
+}
+
+// The slopes of a core belong to it, down to where another one begins to rise.
+static void take_slopes(BbSpan core, const double *heights, bool *taken, guint32 bins)
+{
+    for (guint32 i = core.low; i < core.high; i++)
+        taken[i] = true;
+    double least = heights[core.high - 1];
+    for (guint32 i = core.high; i < bins && heights[i] <= RISE * least; i++) {
+        least = MIN(least, heights[i]);
+        taken[i] = true;
+    }
+    least = heights[core.low];
+    for (guint32 i = core.low; i > 0 && heights[i - 1] <= RISE * least; i--) {
+        least = MIN(least, heights[i - 1]);
+        taken[i - 1] = true;
+    }
+}
+
+static BbMode measure_core(BbSpan span, const double *masses, const double *lags,
+                           const double *squares, double *mass)
+{
+    double sum = 0, square = 0;
+    *mass = 0;
+    for (guint32 i = span.low; i < span.high; i++) {
+        *mass += masses[i];
+        sum += lags[i];
+        square += squares[i];
+    }
+    double mean = sum / *mass;
+    return (BbMode){(gint64)llround(mean),
+                    (gint64)llround(sqrt(MAX(0, square / *mass - mean * mean)))};
+}
+
+void bb_link_find_cores(BbLink *link, const BbLagGrid *grid, const double *masses,
+                        const double *lags, const double *squares)
+{
+    g_autofree double *heights = g_new(double, grid->bins);
+    g_autofree bool *taken = g_new0(bool, grid->bins);
+    double all = 0;
+    for (guint32 i = 0; i < grid->bins; i++) {
+        double before = i > 0 ? masses[i - 1] : 0;
+        double after = i + 1 < grid->bins ? masses[i + 1] : 0;
+        heights[i] = (before + 2 * masses[i] + after) / 4;
+        all += masses[i];
+    }
+    while (link->cores->len < CORES_MAX) {
+        guint32 top = highest(heights, taken, grid->bins);
+        if (top == grid->bins)
+            return;
+        BbCore core = {.span = {top, top + 1}};
+        double least = CORE * heights[top], mass;
+        while (core.span.low > 0 && !taken[core.span.low - 1] && heights[core.span.low - 1] > least)
+            core.span.low--;
+        while (core.span.high < grid->bins && !taken[core.span.high] &&
+               heights[core.span.high] > least)
+            core.span.high++;
+        take_slopes(core.span, heights, taken, grid->bins);
+        core.mode = measure_core(core.span, masses, lags, squares, &mass);
+        if (mass < CORE_LEAST * all && link->cores->len > 0)
+            return;
+        if (mass > 0)
+            g_array_append_val(link->cores, core);
+    }
+}
+
+guint bb_link_core_of(const BbLink *link, guint32 bin)
+{
+    guint best = 0;
+    guint32 best_distance = G_MAXUINT32;
+    for (guint i = 0; i < link->cores->len; i++) {
+        BbSpan span = g_array_index(link->cores, BbCore, i).span;
+        guint32 distance = bin < span.low     ? span.low - bin
+                           : bin >= span.high ? bin - span.high + 1
+                                              : 0;
+        if (distance < best_distance) {
+            best = i;
+            best_distance = distance;
+        }
+    }
+    return best;
+}

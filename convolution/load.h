@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// What two streams have in common because both are busy at the same times.
+#pragma once
+
+#include "convolution/streams.h"
+
+typedef struct BbLoad {
+    double pairs; // of messages a nanosecond of lag, by chance: sum of the products of their
+                  // numbers in each block of time, divided by the block's length
+    double crowd; // messages of both a nanosecond, where there are pairs
+} BbLoad;
+
+// start_ns: of the trace; block_ns: over which the load is taken as constant.
+BbLoad bb_load_measure(const BbStream *in, const BbStream *out, gint64 start_ns, double block_ns);

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: a correlogram. Out: its significant peaks.
+#include "convolution/peaks.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define MIRROR_WIDTH 8 // from here on the mirror is a fair judge: it has enough pairs
+#define FLOOR 0.02     // of the mean: what is expected at least
+#define PAIRS_LEAST 3  // in a window
+#define EXPECTED_LEAST 0.05
+#define GROW 0.15 // of the peak's density: as far as a peak reaches
+
+typedef struct {
+    const guint32 *counts;
+    guint64 *sums, *mirrored; // of the bins before each; mirrored may be NULL
+    guint32 bins;
+    double mean;
+    const BbPeakTest *test;
+} Search;
+
+static guint64 *sum_up(const guint32 *counts, guint32 bins)
+{
+    guint64 *sums = g_new(guint64, (gsize)bins + 1);
+    sums[0] = 0;
+    for (guint32 i = 0; i < bins; i++)
+        sums[i + 1] = sums[i] + counts[i];
+    return sums;
+}
+
+static double between(const guint64 *sums, guint32 low, guint32 high)
+{
+    return (double)(sums[high] - sums[low]);
+}
+
+// What a window would hold by chance: its share of the bins on both sides of it.
+static double expect(const Search *search, guint32 low, guint32 high, double *noise)
+{
+    guint32 width = high - low, ring = 3 * width + 2;
+    guint32 left = low > ring ? low - ring : 0;
+    guint32 right = MIN(search->bins, high + ring);
+    double around = between(search->sums, left, low) + between(search->sums, high, right);
+    guint32 bins = low - left + right - high;
+    double mean = bins ? around / bins : 0;
+    double expected = width * MAX(mean, FLOOR * search->mean);
+    *noise = bins ? 1 + (double)width / bins : 2;
+    if (search->mirrored && width >= MIRROR_WIDTH) {
+        double mirror = between(search->mirrored, low, high);
+        if (mirror > expected)
+            expected = mirror, *noise = 2;
+    }
+    return MAX(expected, EXPECTED_LEAST);
+}
+
+// Deviations by the likelihood ratio of two Poisson means.
+static double judge(double pairs, double expected)
+{
+    if (pairs <= expected)
+        return 0;
+    return sqrt(2 * (pairs * log(pairs / expected) - (pairs - expected)));
+}
+
+static gint compare_peaks(gconstpointer left, gconstpointer right)
+{
+    const BbPeak *a = left, *b = right;
+    if (a->z != b->z)
+        return a->z > b->z ? -1 : 1;
+    return a->low < b->low ? -1 : a->low > b->low;
+}
+
+static GArray *try_windows(const Search *search)
+{
+    GArray *found = g_array_new(FALSE, FALSE, sizeof(BbPeak));
+    for (guint32 width = 1; width <= MAX(1, search->bins / 8); width *= 2) {
+        guint32 step = MAX(1, width / 2);
+        for (guint32 low = 0; low + width <= search->bins; low += step) {
+            double pairs = between(search->sums, low, low + width);
+            if (pairs < PAIRS_LEAST)
+                continue;
+            double noise, expected = expect(search, low, low + width, &noise);
+            double z = judge(pairs, expected) / sqrt(noise * (1 + width * search->test->crowd));
+            if (z > search->test->z_least) {
+                BbPeak peak = {low, low + width, pairs - expected, z};
+                g_array_append_val(found, peak);
+            }
+        }
+    }
+    g_array_sort(found, compare_peaks);
+    return found;
+}
+
+// Bins on both sides that are dense enough belong to the peak.
+static void grow(const Search *search, BbPeak *peak, const bool *taken)
+{
+    double noise, base = expect(search, peak->low, peak->high, &noise) / (peak->high - peak->low);
+    double least = GROW * peak->excess / (peak->high - peak->low);
+    while (peak->low > 0 && !taken[peak->low - 1] && search->counts[peak->low - 1] - base > least)
+        peak->low--;
+    while (peak->high < search->bins && !taken[peak->high] &&
+           search->counts[peak->high] - base > least)
+        peak->high++;
+    peak->excess = between(search->sums, peak->low, peak->high) - base * (peak->high - peak->low);
+}
+
+static gint compare_lags(gconstpointer left, gconstpointer right)
+{
+    const BbPeak *a = left, *b = right;
+    return a->low < b->low ? -1 : a->low > b->low;
+}
+
+// The best windows that do not overlap.
+static GArray *choose(const Search *search, const GArray *found)
+{
+    GArray *peaks = g_array_new(FALSE, FALSE, sizeof(BbPeak));
+    g_autofree bool *taken = g_new0(bool, search->bins);
+    for (guint i = 0; i < found->len; i++) {
+        BbPeak peak = g_array_index(found, BbPeak, i);
+        bool vacant = true;
+        for (guint32 bin = peak.low; bin < peak.high && vacant; bin++)
+            vacant = !taken[bin];
+        if (!vacant)
+            continue;
+        grow(search, &peak, taken);
+        for (guint32 bin = peak.low; bin < peak.high; bin++)
+            taken[bin] = true;
+        if (peak.excess >= search->test->excess_least)
+            g_array_append_val(peaks, peak);
+    }
+    g_array_sort(peaks, compare_lags);
+    return peaks;
+}
+
+GArray *bb_peaks_find(const guint32 *counts, const guint32 *mirror, guint32 bins,
+                      const BbPeakTest *test)
+{
+    g_autofree guint64 *sums = sum_up(counts, bins);
+    g_autofree guint64 *mirrored = mirror ? sum_up(mirror, bins) : NULL;
+    Search search = {counts, sums, mirrored, bins, (double)sums[bins] / MAX(1, bins), test};
+    g_autoptr(GArray) found = try_windows(&search);
+    return choose(&search, found);
+}
+
+double bb_peaks_tried(guint32 bins)
+{
+    double tried = 0;
+    for (guint32 width = 1; width <= MAX(1, bins / 8); width *= 2)
+        tried += floor((double)(bins - width) / MAX(1, width / 2)) + 1;
+    return tried;
+}
+
+double bb_peaks_deviations(double rate)
+{
+    double low = 0, high = 38;
+    for (int i = 0; i < 60; i++) {
+        double z = (low + high) / 2;
+        if (0.5 * erfc(z / G_SQRT2) > rate)
+            low = z;
+        else
+            high = z;
+    }
+    return high;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The messages of a trace, or of a window of one, as convolution sees them: on edges from node to
+// node, at times. Calls, returns and free messages are alike (paper, section 5.2).
+#pragma once
+
+#include "data/path.h"
+
+// All messages from one node to another.
+typedef struct BbEdge {
+    guint32 sender, receiver; // names
+    guint32 first, count;     // of BbTraffic.by_edge
+} BbEdge;
+
+typedef struct BbTraffic {
+    const BbNames *names; // lent
+    // In order of call_ns; ties as they were pushed. call_ns: sent, by the sender's clock;
+    // arrived_ns: by the receiver's, where it was seen there, else the same. No returns.
+    BbCall *messages;
+    guint32 *edge;    // of each message: index into edges
+    guint32 *by_edge; // indices of messages, edge after edge, each in order of call_ns
+    BbEdge *edges;    // in order of the names of sender and receiver
+    // Edge after edge as by_edge: when messages were sent; and, in an order of its own, when they
+    // arrived, with the message's index.
+    gint64 *sent_ns, *arrived_ns;
+    guint32 *arrived;
+    guint32 n_messages, n_edges;
+    gint64 start_ns, end_ns; // of messages, by whichever clock; BB_TIME_NONE if empty
+    BbFacts facts;
+    GArray *pushed; // until bb_traffic_finish
+} BbTraffic;
+
+// names: the table of the messages to come; lent, must outlive the traffic.
+BbTraffic *bb_traffic_new(const BbNames *names);
+void bb_traffic_free(BbTraffic *traffic);
+
+// Takes a message; nothing of it is kept by reference. Returns false, and takes nothing, when
+// 2^32 - 2 are there already. Memory: 96 bytes a message until bb_traffic_finish, 108 after it.
+bool bb_traffic_push(BbTraffic *traffic, const BbMessage *message);
+
+// Takes a message of an earlier window, which is not counted again.
+void bb_traffic_push_call(BbTraffic *traffic, const BbCall *message);
+
+// Puts the messages in order. A second sighting at the receiver adds its time to the first one with
+// the same sender, receiver, kind and id; alone it stands for the message.
+void bb_traffic_finish(BbTraffic *traffic);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbTraffic, bb_traffic_free)

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: vertices, each after the one it follows. Out: patterns that are chains.
+#include "convolution/vertices.h"
+
+typedef struct {
+    guint32 before, edge;
+    guint64 count;
+    GArray *delays; // of BbDelay, one for each vertex added; NULL at roots
+    bool goes_on;   // some vertex follows it
+} Vertex;
+
+struct BbVertices {
+    const BbTraffic *traffic;
+    GArray *all;       // of Vertex
+    GHashTable *known; // key of (before, edge) -> index of all + 1
+};
+
+static void clear_vertex(gpointer vertex)
+{
+    g_clear_pointer(&((Vertex *)vertex)->delays, g_array_unref);
+}
+
+BbVertices *bb_vertices_new(const BbTraffic *traffic)
+{
+    BbVertices *self = g_new0(BbVertices, 1);
+    self->traffic = traffic;
+    self->all = g_array_new(FALSE, FALSE, sizeof(Vertex));
+    g_array_set_clear_func(self->all, clear_vertex);
+    self->known = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    return self;
+}
+
+void bb_vertices_free(BbVertices *self)
+{
+    if (!self)
+        return;
+    g_hash_table_unref(self->known);
+    g_array_unref(self->all);
+    g_free(self);
+}
+
+static guint32 find_or_add(BbVertices *self, guint32 before, guint32 edge)
+{
+    // An odd factor keeps keys apart, and mixes the halves that g_int64_hash only puts together.
+    guint64 key = ((guint64)before << 32 | edge) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
+    gpointer known = g_hash_table_lookup(self->known, &key);
+    if (known)
+        return GPOINTER_TO_UINT(known) - 1;
+    Vertex vertex = {.before = before, .edge = edge};
+    if (before != BB_VERTEX_NONE) {
+        vertex.delays = g_array_new(FALSE, FALSE, sizeof(BbDelay));
+        g_array_index(self->all, Vertex, before).goes_on = true;
+    }
+    g_array_append_val(self->all, vertex);
+    g_hash_table_insert(self->known, g_memdup2(&key, sizeof key), GUINT_TO_POINTER(self->all->len));
+    return self->all->len - 1;
+}
+
+guint32 bb_vertices_add(BbVertices *self, guint32 before, guint32 edge, const BbDelay *delay)
+{
+    guint32 index = find_or_add(self, before, edge);
+    Vertex *vertex = &g_array_index(self->all, Vertex, index);
+    vertex->count += delay->count;
+    if (vertex->delays)
+        g_array_append_val(vertex->delays, *delay);
+    return index;
+}
+
+// ---- patterns -----------------------------------------------------------------------------------
+
+static gint by_delay(gconstpointer left, gconstpointer right)
+{
+    const BbDelay *a = left, *b = right;
+    return a->delay_ns < b->delay_ns ? -1 : a->delay_ns > b->delay_ns;
+}
+
+static gint by_falling_count(gconstpointer left, gconstpointer right)
+{
+    const BbDelay *a = left, *b = right;
+    return a->count != b->count ? (a->count > b->count ? -1 : 1) : by_delay(left, right);
+}
+
+// Adds another delay of the same length; spreads are those of spikes, and weigh by messages.
+static void merge_delay(BbDelay *sum, const BbDelay *other)
+{
+    double spread = (double)sum->spread_ns * (double)sum->count +
+                    (double)other->spread_ns * (double)other->count;
+    sum->count += other->count;
+    sum->spread_ns = (gint64)(spread / (double)MAX(1, sum->count) + 0.5);
+}
+
+// Those of equal length as one.
+static GArray *merge_delays(const GArray *delays)
+{
+    GArray *merged = g_array_new(FALSE, FALSE, sizeof(BbDelay));
+    if (!delays)
+        return merged;
+    g_autoptr(GArray) sorted = g_array_copy((GArray *)delays);
+    g_array_sort(sorted, by_delay); // keeps the order of equals
+    for (guint i = 0; i < sorted->len; i++) {
+        const BbDelay *delay = &g_array_index(sorted, BbDelay, i);
+        BbDelay *last = merged->len ? &g_array_index(merged, BbDelay, merged->len - 1) : NULL;
+        if (last && last->delay_ns == delay->delay_ns)
+            merge_delay(last, delay);
+        else
+            g_array_append_val(merged, *delay);
+    }
+    g_array_sort(merged, by_falling_count);
+    return merged;
+}
+
+// FNV-1a, 64 bits, over the text with its end.
+static guint64 hash_name(guint64 hash, const char *text)
+{
+    do
+        hash = (hash ^ (guint8)*text) * G_GUINT64_CONSTANT(0x100000001b3);
+    while (*text++);
+    return hash;
+}
+
+static guint64 hash_chain(const BbPattern *pattern, const BbNames *names)
+{
+    guint64 hash =
+        hash_name(G_GUINT64_CONSTANT(0xcbf29ce484222325), bb_names_text(names, pattern->client));
+    for (const BbPatternNode *node = pattern->root; node;
+         node = node->calls->len ? g_ptr_array_index(node->calls, 0) : NULL)
+        hash = hash_name(hash, bb_names_text(names, node->node));
+    return hash;
+}
+
+static BbPattern *chain_of(const BbVertices *self, const Vertex *last)
+{
+    BbPatternNode *first = NULL;
+    for (const Vertex *vertex = last;;) {
+        const BbEdge *edge = &self->traffic->edges[vertex->edge];
+        BbPatternNode *node = bb_pattern_node_new(edge->receiver, BB_NAME_NONE);
+        node->delays = merge_delays(vertex->delays);
+        node->sure_total = (double)BB_CONFIDENCE_NONE;
+        if (first)
+            g_ptr_array_add(node->calls, first);
+        first = node;
+        if (vertex->before == BB_VERTEX_NONE) {
+            BbPattern *pattern = bb_pattern_new(edge->sender, first);
+            pattern->count = last->count;
+            pattern->right_total = (double)BB_CONFIDENCE_NONE;
+            pattern->shape = hash_chain(pattern, self->traffic->names);
+            return pattern;
+        }
+        vertex = &g_array_index(self->all, Vertex, vertex->before);
+    }
+}
+
+BbPatterns *bb_vertices_patterns(const BbVertices *self)
+{
+    BbPatterns *patterns = bb_patterns_new("convolution");
+    patterns->facts = self->traffic->facts;
+    for (guint i = 0; i < self->all->len; i++) {
+        const Vertex *vertex = &g_array_index(self->all, Vertex, i);
+        if (!vertex->goes_on)
+            g_ptr_array_add(patterns->patterns, chain_of(self, vertex));
+    }
+    return patterns;
+}

@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: instances of convolution, window after window. Out: the chains of nodes they pass, as
+// patterns.
+//
+// The chains are a trie: a vertex is a chain, its parent the chain without the last message. The
+// number of a vertex is that of the pattern whose paths end at it.
+#include "data/chains.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "data/tally.h"
+
+#define NO_VERTEX G_MAXUINT32
+#define NODES 16u // of a chain, on average, that the limit has room for
+
+typedef struct {
+    guint32 parent;                  // NO_VERTEX: it is a root's message
+    guint32 sender, receiver, level; // level: 1 for roots
+    guint64 messages, leaves;        // leaves: of them, those that caused none here
+    guint64 effects;                 // messages that they caused here
+    double onward;                   // messages that they are expected to have caused anywhere
+    double sure;                     // sum of the confidences; less than 0: not known
+    double right;                    // sum over the leaves of the chain's confidence; likewise
+    BbStats *latency;                // of the leaves, since the chain's first message
+    GArray *delays;                  // of BbDelay
+} Vertex;
+
+// From, via and to of messages that correlate, but are explained otherwise.
+typedef struct {
+    guint32 from, via, to;
+    GArray *delays; // of BbDelay
+} Pair;
+
+// So many messages of a vertex had a delay of the window's modes.
+typedef struct {
+    guint32 vertex, mode;
+    guint64 count;
+} Use;
+
+struct BbChains {
+    const BbNames *names;
+    guint limit;
+    GPtrArray *vertices; // of Vertex*; NULL for forgotten ones
+    guint32 kept;        // of them, those that are not
+    guint64 nodes;       // that the patterns of those can have: the sum of their levels
+    BbTally by_chain;    // (parent + 1, sender, receiver) -> vertex + 1
+    GArray *pairs;       // of Pair
+    BbTally by_pair;     // (from, via, to) -> index into pairs + 1
+    BbPatterns *patterns;
+};
+
+static void vertex_free(gpointer data)
+{
+    Vertex *vertex = data;
+    if (!vertex)
+        return;
+    bb_stats_free(vertex->latency);
+    g_array_unref(vertex->delays);
+    g_free(vertex);
+}
+
+static void clear_pair(gpointer pair)
+{
+    g_array_unref(((Pair *)pair)->delays);
+}
+
+BbChains *bb_chains_new(const BbNames *names, guint limit)
+{
+    BbChains *chains = g_new0(BbChains, 1);
+    chains->names = names;
+    chains->limit = limit;
+    chains->vertices = g_ptr_array_new_with_free_func(vertex_free);
+    chains->pairs = g_array_new(FALSE, FALSE, sizeof(Pair));
+    g_array_set_clear_func(chains->pairs, clear_pair);
+    bb_tally_init(&chains->by_chain);
+    bb_tally_init(&chains->by_pair);
+    chains->patterns = bb_patterns_new("convolution");
+    return chains;
+}
+
+void bb_chains_free(BbChains *chains)
+{
+    if (!chains)
+        return;
+    g_ptr_array_unref(chains->vertices);
+    g_array_unref(chains->pairs);
+    bb_tally_clear(&chains->by_chain);
+    bb_tally_clear(&chains->by_pair);
+    bb_patterns_free(chains->patterns);
+    g_free(chains);
+}
+
+static Vertex *vertex_at(const BbChains *chains, guint32 index)
+{
+    return g_ptr_array_index(chains->vertices, index);
+}
+
+bool bb_chains_is_kept(const BbChains *chains, guint32 pattern)
+{
+    return pattern < chains->vertices->len && vertex_at(chains, pattern);
+}
+
+// ---- delays ------------------------------------------------------------------------------------
+
+// Windows find the same delay at slightly different places: those nearer than a standard deviation,
+// or 2 % of the delay, are one.
+static bool is_near(const BbDelay *a, gint64 delay_ns, gint64 spread_ns)
+{
+    gint64 between_ns = bb_time_between(a->delay_ns, delay_ns);
+    gint64 reach_ns = MAX(MAX(a->spread_ns, spread_ns), MAX(a->delay_ns, delay_ns) / 50);
+    return between_ns <= reach_ns && between_ns >= -reach_ns;
+}
+
+// The centre and the deviation of two groups of messages in one.
+static void join_delays(BbDelay *into, gint64 delay_ns, gint64 spread_ns, guint64 count)
+{
+    double share = (double)count / (double)(into->count + count);
+    double between = (double)bb_time_between(into->delay_ns, delay_ns);
+    double variance = (double)into->spread_ns * (double)into->spread_ns * (1 - share) +
+                      (double)spread_ns * (double)spread_ns * share +
+                      between * between * share * (1 - share);
+    into->delay_ns += (gint64)(between * share);
+    into->spread_ns = (gint64)sqrt(variance);
+    into->count += count;
+}
+
+static void add_delay(GArray *delays, gint64 delay_ns, gint64 spread_ns, guint64 count)
+{
+    for (guint i = 0; i < delays->len; i++) {
+        BbDelay *known = &g_array_index(delays, BbDelay, i);
+        if (is_near(known, delay_ns, spread_ns)) {
+            join_delays(known, delay_ns, spread_ns, count);
+            return;
+        }
+    }
+    BbDelay delay = {delay_ns, spread_ns, count};
+    g_array_append_val(delays, delay);
+}
+
+static gint by_falling_count(gconstpointer a, gconstpointer b)
+{
+    const BbDelay *x = a, *y = b;
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
+    return (x->delay_ns > y->delay_ns) - (x->delay_ns < y->delay_ns);
+}
+
+// ---- counting ----------------------------------------------------------------------------------
+
+static guint32 find_vertex(BbChains *chains, guint32 parent, const BbCall *call)
+{
+    BbTallyKey key = {parent + 1, call->caller, call->callee}; // NO_VERTEX + 1 is 0
+    guint64 *found = bb_tally_at(&chains->by_chain, key);
+    if (*found != 0)
+        return (guint32)(*found - 1);
+    Vertex *vertex = g_new0(Vertex, 1);
+    *vertex = (Vertex){.parent = parent,
+                       .sender = call->caller,
+                       .receiver = call->callee,
+                       .level = parent == NO_VERTEX ? 1 : vertex_at(chains, parent)->level + 1,
+                       .latency = bb_stats_new(),
+                       .delays = g_array_new(FALSE, FALSE, sizeof(BbDelay))};
+    g_ptr_array_add(chains->vertices, vertex);
+    chains->kept++;
+    chains->nodes += vertex->level;
+    *found = chains->vertices->len;
+    return chains->vertices->len - 1;
+}
+
+// Confidences are all there or none is: one that lacks makes the sum unknown.
+static double add_confidence(double sum, double confidence)
+{
+    return sum < 0 || confidence < 0 ? (double)BB_CONFIDENCE_NONE : sum + confidence;
+}
+
+// What is known of the messages of a window while their chains are followed.
+typedef struct {
+    BbChains *chains;
+    BbPaths *paths;
+    guint32 *vertex;  // of each message
+    guint8 *has_kids; // likewise
+    double *right;    // that the message and all before it have the right cause; likewise
+    BbTally uses;     // (vertex, mode) -> index into used + 1
+    GArray *used;     // of Use, in order of first appearance
+} Walk;
+
+static void count_mode(Walk *walk, guint32 vertex, guint32 mode)
+{
+    if (mode == BB_MODE_NONE)
+        return;
+    guint64 *found = bb_tally_at(&walk->uses, (BbTallyKey){vertex, mode, 0});
+    if (*found == 0) {
+        Use use = {vertex, mode, 0};
+        g_array_append_val(walk->used, use);
+        *found = walk->used->len;
+    }
+    g_array_index(walk->used, Use, *found - 1).count++;
+}
+
+static void count_message(Walk *walk, guint32 message)
+{
+    const BbPaths *paths = walk->paths;
+    guint32 parent = paths->parent[message];
+    guint32 before = parent == BB_CALL_NO_PARENT ? NO_VERTEX : walk->vertex[parent];
+    guint32 index = walk->vertex[message] =
+        find_vertex(walk->chains, before, &paths->calls[message]);
+    Vertex *vertex = vertex_at(walk->chains, index);
+    double confidence = (double)paths->confidence[message];
+    double above = parent == BB_CALL_NO_PARENT ? 1 : walk->right[parent];
+    walk->right[message] =
+        above < 0 || confidence < 0 ? (double)BB_CONFIDENCE_NONE : above * confidence;
+    vertex->messages++;
+    vertex->onward += (double)paths->onward[message];
+    vertex->sure = add_confidence(vertex->sure, confidence);
+    count_mode(walk, index, paths->mode[message]);
+    if (parent == BB_CALL_NO_PARENT)
+        return;
+    vertex_at(walk->chains, before)->effects++;
+    walk->has_kids[parent] = 1;
+}
+
+static void count_instance(Walk *walk, BbInstance *instance)
+{
+    const BbPaths *paths = walk->paths;
+    const guint32 *order = paths->order + instance->first;
+    gint64 start_ns = paths->calls[order[0]].call_ns;
+    for (guint32 k = 0; k < instance->count; k++)
+        count_message(walk, order[k]);
+    guint32 last = NO_VERTEX;
+    for (guint32 k = 0; k < instance->count; k++) {
+        guint32 message = order[k];
+        if (walk->has_kids[message])
+            continue;
+        gint64 arrived_ns = paths->calls[message].arrived_ns;
+        Vertex *vertex = vertex_at(walk->chains, walk->vertex[message]);
+        vertex->leaves++;
+        vertex->right = add_confidence(vertex->right, walk->right[message]);
+        bb_stats_push(vertex->latency, bb_time_between(start_ns, arrived_ns));
+        if (last == NO_VERTEX || arrived_ns > paths->calls[last].arrived_ns)
+            last = message;
+    }
+    instance->pattern = walk->vertex[last];
+}
+
+static void add_modes(const Walk *walk)
+{
+    for (guint i = 0; i < walk->used->len; i++) {
+        const Use *use = &g_array_index(walk->used, Use, i);
+        const BbMode *mode = &walk->paths->modes[use->mode];
+        add_delay(vertex_at(walk->chains, use->vertex)->delays, mode->delay_ns, mode->spread_ns,
+                  use->count);
+    }
+}
+
+static void add_derived(BbChains *chains, const BbDerived *derived)
+{
+    BbTallyKey key = {derived->from, derived->via, derived->to};
+    guint64 found = bb_tally_get(&chains->by_pair, key);
+    if (found == 0 && chains->limit > 0 && chains->pairs->len >= chains->limit) {
+        chains->patterns->forgotten++;
+        chains->patterns->forgotten_instances += derived->count;
+        return;
+    }
+    if (found == 0) {
+        Pair pair = {key.a, key.b, key.c, g_array_new(FALSE, FALSE, sizeof(BbDelay))};
+        g_array_append_val(chains->pairs, pair);
+        *bb_tally_at(&chains->by_pair, key) = found = chains->pairs->len;
+    }
+    add_delay(g_array_index(chains->pairs, Pair, found - 1).delays, derived->delay_ns,
+              derived->spread_ns, derived->count);
+}
+
+// ---- forgetting --------------------------------------------------------------------------------
+
+// Paths that end at the vertex, corrected for messages whose effect went to others: that many
+// caused something as are expected to, if each caused as much as those did here that did.
+static guint64 count_ends(const Vertex *vertex)
+{
+    guint64 causes = vertex->messages - vertex->leaves;
+    double each = causes > 0 ? (double)vertex->effects / (double)causes : 1;
+    double ends = (double)vertex->messages - vertex->onward / each;
+    return ends <= 0 ? 0 : MIN(vertex->leaves, (guint64)(ends + 0.5));
+}
+
+// A chain, and the most messages that one it is the beginning of has.
+typedef struct {
+    guint64 reach;
+    guint32 vertex;
+} Rarity;
+
+// A chain comes before those it continues, which came before it.
+static int by_rarity(const void *a, const void *b)
+{
+    const Rarity *x = a, *y = b;
+    if (x->reach != y->reach)
+        return x->reach < y->reach ? -1 : 1;
+    return x->vertex > y->vertex ? -1 : x->vertex < y->vertex;
+}
+
+// The chains that are kept, the rarest first. The caller frees.
+static Rarity *list_rarest(const BbChains *chains)
+{
+    guint32 n = chains->vertices->len, listed = 0;
+    Rarity *all = g_new0(Rarity, n);
+    for (guint32 i = n; i-- > 0;) {
+        const Vertex *vertex = vertex_at(chains, i);
+        if (!vertex)
+            continue;
+        all[i].vertex = i;
+        all[i].reach = MAX(all[i].reach, vertex->messages);
+        if (vertex->parent != NO_VERTEX)
+            all[vertex->parent].reach = MAX(all[vertex->parent].reach, all[i].reach);
+    }
+    for (guint32 i = 0; i < n; i++)
+        if (vertex_at(chains, i))
+            all[listed++] = all[i];
+    qsort(all, listed, sizeof *all, by_rarity);
+    return all;
+}
+
+static void forget_vertex(BbChains *chains, guint32 index)
+{
+    BbPatterns *patterns = chains->patterns;
+    Vertex *vertex = vertex_at(chains, index);
+    guint64 ends = count_ends(vertex);
+    patterns->forgotten += ends > 0;
+    patterns->forgotten_instances += ends;
+    gint64 latency_ns = bb_stats_sum(vertex->latency);
+    if (__builtin_add_overflow(patterns->forgotten_latency_ns, latency_ns,
+                               &patterns->forgotten_latency_ns))
+        patterns->forgotten_latency_ns = G_MAXINT64;
+    chains->kept--;
+    chains->nodes -= vertex->level;
+    vertex_free(vertex);
+    g_ptr_array_index(chains->vertices, index) = NULL;
+}
+
+// The tally has no way to take a key out.
+static void list_chains(BbChains *chains)
+{
+    bb_tally_clear(&chains->by_chain);
+    bb_tally_init(&chains->by_chain);
+    for (guint32 i = 0; i < chains->vertices->len; i++) {
+        const Vertex *vertex = vertex_at(chains, i);
+        if (vertex)
+            *bb_tally_at(&chains->by_chain, (BbTallyKey){vertex->parent + 1, vertex->sender,
+                                                         vertex->receiver}) = (guint64)i + 1;
+    }
+}
+
+static bool are_more(const BbChains *chains, guint64 limit)
+{
+    return chains->kept > limit || chains->nodes > limit * NODES;
+}
+
+static void make_room(BbChains *chains)
+{
+    if (chains->limit == 0 || !are_more(chains, chains->limit))
+        return;
+    g_autofree Rarity *rarest = list_rarest(chains);
+    for (guint32 i = 0; are_more(chains, ((guint64)chains->limit + 1) / 2); i++)
+        forget_vertex(chains, rarest[i].vertex);
+    list_chains(chains);
+}
+
+void bb_chains_add(BbChains *chains, BbPaths *paths)
+{
+    make_room(chains);
+    bb_facts_add(&chains->patterns->facts, &paths->facts);
+    Walk walk = {.chains = chains,
+                 .paths = paths,
+                 .vertex = g_new(guint32, paths->n_calls),
+                 .has_kids = g_new0(guint8, paths->n_calls),
+                 .right = g_new(double, paths->n_calls),
+                 .used = g_array_new(FALSE, FALSE, sizeof(Use))};
+    bb_tally_init(&walk.uses);
+    for (guint32 i = 0; i < paths->n_instances; i++)
+        count_instance(&walk, &paths->instances[i]);
+    add_modes(&walk);
+    for (guint i = 0; paths->derived && i < paths->derived->len; i++)
+        add_derived(chains, &g_array_index(paths->derived, BbDerived, i));
+    bb_tally_clear(&walk.uses);
+    g_array_unref(walk.used);
+    g_free(walk.vertex);
+    g_free(walk.has_kids);
+    g_free(walk.right);
+}
+
+// ---- the end -----------------------------------------------------------------------------------
+
+// FNV-1a, 64 bits, of a name and its end.
+static guint64 hash_name(guint64 hash, const char *name)
+{
+    do
+        hash = (hash ^ (guint8)*name) * G_GUINT64_CONSTANT(0x100000001b3);
+    while (*name++);
+    return hash;
+}
+
+// Of the nodes that it passes. derived: a chain of the same nodes is another pattern.
+static guint64 hash_shape(const BbPattern *pattern, const BbNames *names)
+{
+    guint64 hash = G_GUINT64_CONSTANT(0xcbf29ce484222325);
+    hash = hash_name(hash, pattern->derived ? "derived" : "");
+    hash = hash_name(hash, bb_names_text(names, pattern->client));
+    const BbPatternNode *node = pattern->root;
+    while (node) {
+        hash = hash_name(hash, bb_names_text(names, node->node));
+        node = node->calls->len > 0 ? g_ptr_array_index(node->calls, 0) : NULL;
+    }
+    return hash;
+}
+
+static GArray *sorted_delays(const GArray *delays)
+{
+    GArray *sorted = g_array_copy((GArray *)delays);
+    g_array_sort(sorted, by_falling_count);
+    return sorted;
+}
+
+static gint64 main_delay(const GArray *delays)
+{
+    return delays->len > 0 ? g_array_index(delays, BbDelay, 0).delay_ns : 0;
+}
+
+// share: of the vertex's messages, those of the pattern.
+static BbPatternNode *node_of(const Vertex *vertex, double share)
+{
+    BbPatternNode *node = bb_pattern_node_new(vertex->receiver, BB_NAME_NONE);
+    node->delays = sorted_delays(vertex->delays);
+    bb_stats_push(node->call_delay, main_delay(node->delays));
+    node->messages = vertex->messages;
+    node->sure_total = vertex->sure < 0 ? vertex->sure : vertex->sure * share;
+    return node;
+}
+
+static BbPattern *pattern_of(const BbChains *chains, const Vertex *end)
+{
+    guint64 count = count_ends(end);
+    if (count == 0)
+        return NULL;
+    const Vertex *vertex = end;
+    BbPatternNode *node = node_of(end, (double)count / (double)end->messages);
+    while (vertex->parent != NO_VERTEX) {
+        vertex = vertex_at(chains, vertex->parent);
+        BbPatternNode *before = node_of(vertex, (double)count / (double)vertex->messages);
+        g_ptr_array_add(before->calls, node);
+        node = before;
+    }
+    BbPattern *pattern = bb_pattern_new(vertex->sender, node);
+    bb_stats_merge(node->latency, end->latency);
+    pattern->count = count;
+    pattern->right_total =
+        end->right < 0 ? end->right : end->right * (double)count / (double)end->leaves;
+    pattern->shape = hash_shape(pattern, chains->names);
+    return pattern;
+}
+
+static BbPattern *pattern_of_pair(const BbChains *chains, const Pair *pair)
+{
+    BbPatternNode *root = bb_pattern_node_new(pair->via, BB_NAME_NONE);
+    BbPatternNode *node = bb_pattern_node_new(pair->to, BB_NAME_NONE);
+    BbPattern *pattern = bb_pattern_new(pair->from, root);
+    g_ptr_array_add(root->calls, node);
+    root->delays = g_array_new(FALSE, FALSE, sizeof(BbDelay));
+    node->delays = sorted_delays(pair->delays);
+    bb_stats_push(root->call_delay, 0);
+    bb_stats_push(node->call_delay, main_delay(node->delays));
+    for (guint i = 0; i < node->delays->len; i++)
+        pattern->count += g_array_index(node->delays, BbDelay, i).count;
+    pattern->derived = true;
+    pattern->right_total = root->sure_total = node->sure_total = (double)BB_CONFIDENCE_NONE;
+    pattern->shape = hash_shape(pattern, chains->names);
+    return pattern;
+}
+
+BbPatterns *bb_chains_finish(BbChains *chains)
+{
+    GPtrArray *patterns = chains->patterns->patterns;
+    for (guint32 i = 0; i < chains->vertices->len; i++) {
+        const Vertex *vertex = vertex_at(chains, i);
+        g_ptr_array_add(patterns, vertex ? pattern_of(chains, vertex) : NULL);
+    }
+    for (guint i = 0; i < chains->pairs->len; i++)
+        g_ptr_array_add(patterns, pattern_of_pair(chains, &g_array_index(chains->pairs, Pair, i)));
+    return g_steal_pointer(&chains->patterns);
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Foreign records of who sent what to whom, turned into messages: one row of a table a format.
+#pragma once
+
+#include "data/counters.h"
+#include "data/message.h"
+#include "data/order.h"
+
+typedef struct BbImport {
+    BbNames *names;                     // lent
+    BbCounters *counters;               // what could not be used, by reason; lent
+    BbMessageSink sink;                 // takes the messages, in any order
+    gpointer user;                      // of sink
+    void (*warn)(const char *sentence); // told what is damaged or was left out of an input
+    bool skip_bad;                      // count malformed lines instead of failing
+} BbImport;
+
+// A counter of an importer and its sentence for people.
+typedef struct BbImportCount {
+    const char *name, *meaning;
+} BbImportCount;
+
+typedef struct BbImporter {
+    const char *name;            // of --from
+    const char *about;           // one line for --help
+    const BbImportCount *counts; // told at the end; ends with a row without name; NULL for none
+    // What is kept from one input to the next. import is lent, and outlives it.
+    gpointer (*begin)(const BbImport *import);
+    // Reads all of path (a file, a directory where the format has such, or "-"). Fails when the
+    // input cannot be read, is of another form, or the sink fails; what cannot be used of a good
+    // input is counted. After a failure other inputs may follow, unless it was the sink's.
+    bool (*read)(gpointer reading, const char *path, GError **error);
+    // Hands over what waited for the last input. Fails when the sink does.
+    bool (*finish)(gpointer reading, GError **error);
+    void (*end)(gpointer reading);
+} BbImporter;
+
+const BbImporter *bb_importer_at(gsize index);        // of the table; NULL behind its end
+const BbImporter *bb_importer_find(const char *name); // NULL if there is none
+
+// The sentence of a counter of any importer, NULL if none has it. Lent.
+const char *bb_importer_meaning(const char *counter);
+
+// The rows of the table, each in a file of its name.
+extern const BbImporter bb_importer_text;
+extern const BbImporter bb_importer_received;

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: the name of a format, or of a counter. Out: what reads it, or what it means.
+#include "merge/importer.h"
+
+#include <string.h>
+
+static const BbImporter *const importers[] = {
+    &bb_importer_text,
+    &bb_importer_received,
+};
+
+const BbImporter *bb_importer_at(gsize index)
+{
+    return index < G_N_ELEMENTS(importers) ? importers[index] : NULL;
+}
+
+const BbImporter *bb_importer_find(const char *name)
+{
+    for (gsize i = 0; i < G_N_ELEMENTS(importers); i++)
+        if (strcmp(importers[i]->name, name) == 0)
+            return importers[i];
+    return NULL;
+}
+
+const char *bb_importer_meaning(const char *counter)
+{
+    for (gsize i = 0; i < G_N_ELEMENTS(importers); i++) {
+        const BbImportCount *count = importers[i]->counts;
+        for (; count && count->name; count++)
+            if (strcmp(count->name, counter) == 0)
+                return count->meaning;
+    }
+    return NULL;
+}

@@ -46,16 +46,17 @@ static double total_ns(const BbBlockShape *shape)
     return bb_blocks_ns(shape, (double)shape->count, 0);
 }
 
+// Powers of 2: FFTW's estimated plans of others take up to twice as long.
 BbBlockShape bb_block_shape(gsize n_lags, gint64 span)
 {
-    // One block for all, or powers of 2 (FFTW's estimated plans of others take up to twice as long)
-    // with a step of at least a quarter of the lags.
-    gsize most = n_lags + (gsize)span, power = 256;
-    BbBlockShape best = shape_of(bb_transform_size(most), n_lags, span);
-    while (power < n_lags + n_lags / 4)
-        power *= 2;
-    for (; power < most; power *= 2) {
-        BbBlockShape shape = shape_of(power, n_lags, span);
+    const gsize most = n_lags + (gsize)span; // one block for all
+    gsize size = 256;
+    while (size < n_lags + n_lags / 4 && size < most)
+        size *= 2;
+    BbBlockShape best = shape_of(size, n_lags, span);
+    while (size < most) {
+        size *= 2;
+        const BbBlockShape shape = shape_of(size, n_lags, span);
         if (total_ns(&shape) < total_ns(&best))
             best = shape;
     }

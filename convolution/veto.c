@@ -153,7 +153,8 @@ typedef struct {
     guint64 key; // edges of the ancestor and of the label
     guint32 label;
     double centre_ns, deviation_ns, count;
-    const Ends *ends; // NULL for labels that are too rare to be judged
+    guint32 depth; // of the ancestor
+    bool judged;   // not too rare
 } Claim;
 
 static Ends *ends_of(BbVeto *veto, const BbLabels *labels, guint32 number)
@@ -167,7 +168,7 @@ static Ends *ends_of(BbVeto *veto, const BbLabels *labels, guint32 number)
 }
 
 // The claims of a label on each edge of its chain but the last hop's.
-static void add_claims(BbVeto *veto, const BbLabels *labels, guint32 number, bool judged,
+static void add_claims(const BbVeto *veto, const BbLabels *labels, guint32 number, bool judged,
                        GArray *claims)
 {
     const BbLabel *label = bb_label(labels, number), *below = label;
@@ -182,18 +183,15 @@ static void add_claims(BbVeto *veto, const BbLabels *labels, guint32 number, boo
         below = above;
         if (up == label->parent)
             continue;
-        Claim claim = {hop_key(above->edge, label->edge), number,       centre,
-                       sqrt(variance) + NOISE_NS,         label->count, NULL};
-        if (judged) {
-            Ends *ends = &ends_of(veto, labels, number)[above->depth];
-            if (!ends->known) {
-                ends->known = true;
-                ends->low_ns = centre - WIDTH * claim.deviation_ns;
-                ends->high_ns = centre + WIDTH * claim.deviation_ns;
-                count_ends(veto, above->edge, label->edge, ends);
-            }
-            claim.ends = ends;
-        }
+        Claim claim = {
+            .key = hop_key(above->edge, label->edge),
+            .label = number,
+            .centre_ns = centre,
+            .deviation_ns = sqrt(variance) + NOISE_NS,
+            .count = label->count,
+            .depth = above->depth,
+            .judged = judged,
+        };
         g_array_append_val(claims, claim);
     }
 }
@@ -203,39 +201,80 @@ static gint compare_claims(gconstpointer left, gconstpointer right)
     const Claim *a = left, *b = right;
     if (a->key != b->key)
         return a->key < b->key ? -1 : 1;
+    if (a->centre_ns != b->centre_ns)
+        return a->centre_ns < b->centre_ns ? -1 : 1;
     return a->label < b->label ? -1 : a->label > b->label;
 }
 
-// How many messages some claims have at the delays of one's ends.
-static double claimed_at(const Ends *ends, const Claim *claims, gsize n)
+// The first of some claims whose centre is not below.
+static gsize find_centre(const Claim *claims, gsize n, double centre_ns)
 {
-    double sum = 0;
-    for (gsize i = 0; i < n; i++) {
+    gsize low = 0, high = n;
+    while (low < high) {
+        gsize middle = low + (high - low) / 2;
+        if (claims[middle].centre_ns < centre_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// How many messages some claims, by centre, have at the delays of one. reach_ns: of the widest.
+static double claimed_at(const Claim *one, const Claim *claims, gsize n, double reach_ns)
+{
+    double low = one->centre_ns - WIDTH * one->deviation_ns;
+    double high = one->centre_ns + WIDTH * one->deviation_ns, sum = 0;
+    for (gsize i = find_centre(claims, n, low - reach_ns);
+         i < n && claims[i].centre_ns <= high + reach_ns; i++) {
         const Claim *claim = &claims[i];
         double reach = REACH * claim->deviation_ns, scale = claim->deviation_ns * G_SQRT2;
-        if (claim->centre_ns + reach < ends->low_ns || claim->centre_ns - reach > ends->high_ns)
+        if (claim->centre_ns + reach < low || claim->centre_ns - reach > high)
             continue;
         sum += claim->count * 0.5 *
-               (erf((ends->high_ns - claim->centre_ns) / scale) -
-                erf((ends->low_ns - claim->centre_ns) / scale));
+               (erf((high - claim->centre_ns) / scale) - erf((low - claim->centre_ns) / scale));
     }
-    return sum;
+    return MAX(1, sum);
+}
+
+// What the ends of a claim have in common, if it can matter: where chance alone brings so many
+// pairs that no claim of that size could be refused, nothing is counted.
+static const Ends *look_at(BbVeto *veto, const BbLabels *labels, const Claim *claim, double claimed)
+{
+    guint32 from = (guint32)(claim->key >> 32), to = (guint32)claim->key;
+    const BbTraffic *traffic = veto->traffic;
+    double span = (double)traffic->end_ns - (double)traffic->start_ns;
+    double chance = 2 * WIDTH * claim->deviation_ns / MAX(span, 1) * traffic->edges[from].count *
+                    traffic->edges[to].count;
+    if (SLACK * sqrt(chance) > EXCESS * claimed)
+        return NULL;
+    Ends *ends = &ends_of(veto, labels, claim->label)[claim->depth];
+    if (!ends->known) {
+        ends->known = true;
+        ends->low_ns = claim->centre_ns - WIDTH * claim->deviation_ns;
+        ends->high_ns = claim->centre_ns + WIDTH * claim->deviation_ns;
+        count_ends(veto, from, to, ends);
+    }
+    return ends;
 }
 
 // By label: the least share of what it claims that its ends allow.
-static void judge(const GArray *claims, double *allowed)
+static void judge(BbVeto *veto, const BbLabels *labels, const GArray *claims, double *allowed)
 {
     const Claim *all = (const Claim *)(gpointer)claims->data;
     for (gsize first = 0, end; first < claims->len; first = end) {
-        for (end = first; end < claims->len && all[end].key == all[first].key;)
-            end++;
+        double reach = 0;
+        for (end = first; end < claims->len && all[end].key == all[first].key; end++)
+            reach = MAX(reach, REACH * all[end].deviation_ns);
         for (gsize i = first; i < end; i++) {
-            const Ends *ends = all[i].ends;
+            if (!all[i].judged)
+                continue;
+            double claimed = claimed_at(&all[i], all + first, end - first, reach);
+            const Ends *ends = look_at(veto, labels, &all[i], claimed);
             if (!ends)
                 continue;
             double there = MAX(0, ends->pairs - ends->chance) + SLACK * sqrt(ends->pairs + 1) + 1;
-            double share = there / MAX(1, claimed_at(ends, all + first, end - first));
-            allowed[all[i].label] = MIN(allowed[all[i].label], share);
+            allowed[all[i].label] = MIN(allowed[all[i].label], there / claimed);
         }
     }
 }
@@ -256,7 +295,7 @@ bool bb_veto_apply(BbVeto *veto, BbLabels *labels)
     g_autofree double *allowed = g_new(double, MAX(1, n));
     for (guint i = 0; i < n; i++)
         allowed[i] = G_MAXDOUBLE;
-    judge(claims, allowed);
+    judge(veto, labels, claims, allowed);
     bool any = false;
     for (guint i = 0; i < n; i++)
         if (allowed[i] < EXCESS) {

@@ -80,7 +80,7 @@ static void find_homes(BbAliases *aliases)
         guint count = 0;
         for (guint i = from; i < to; i++)
             count += sighting_at(aliases, i)->address == middle;
-        if (10 * (gsize)count > 9 * (gsize)(to - from))
+        if (is_majority(count, from, to))
             g_hash_table_insert(aliases->homes, GUINT_TO_POINTER(name), GUINT_TO_POINTER(middle));
     }
 }

@@ -14,7 +14,7 @@
 #include <string.h>
 
 // Headers kept, 64 bytes each; 16 more while they are sorted.
-#define HOPS_MAX (1u << 23)
+#define HOPS_MAX (1u << 22)
 // A longer Message-ID is told by its hash.
 #define ID_MAX 250
 

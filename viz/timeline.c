@@ -55,19 +55,19 @@ static int by_parent_and_start(const void *a, const void *b)
 static Draft *draft_calls(const BbPaths *paths, const BbInstance *instance)
 {
     const guint32 *order = paths->order + instance->first;
-    guint32 above[BB_PATHS_DEPTH_MAX + 1] = {0}; // the latest call of each level
+    g_autoptr(GHashTable) place = g_hash_table_new(NULL, NULL); // by call
     Draft *drafts = g_new0(Draft, instance->count);
     for (guint32 k = 0; k < instance->count; k++) {
-        guint level = paths->level[order[k]];
-        above[level] = k;
+        g_hash_table_insert(place, GUINT_TO_POINTER(order[k]), GUINT_TO_POINTER(k));
         drafts[k].place = k;
         if (k == 0)
             continue;
-        guint32 parent = above[level - 1];
+        guint32 call = paths->parent[order[k]];
+        guint32 parent = GPOINTER_TO_UINT(g_hash_table_lookup(place, GUINT_TO_POINTER(call)));
         drafts[k].parent = parent;
         drafts[k].start_ns =
-            add_ns(drafts[parent].start_ns, bb_time_between(paths->calls[order[parent]].arrived_ns,
-                                                            paths->calls[order[k]].call_ns));
+            add_ns(drafts[parent].start_ns,
+                   bb_time_between(paths->calls[call].arrived_ns, paths->calls[order[k]].call_ns));
     }
     return drafts;
 }
@@ -146,7 +146,7 @@ static BbTimelineRow row_of_node(const BbPattern *pattern, const BbPatternNode *
     BbTimelineRow row = {.node = node->node,
                          .op = node->op,
                          .start_ns = start_ns,
-                         .mean_ns = bb_stats_mean(node->latency),
+                         .mean_ns = pattern->root->delays ? 0 : bb_stats_mean(node->latency),
                          .p50_ns = bb_stats_quantile(node->latency, 0.5),
                          .p90_ns = bb_stats_quantile(node->latency, 0.9),
                          .self_ns = (gint64)((double)node->self_total_ns / count),

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define ITERATIONS 12
+#define SHARPENING 5         // more of them, to tell the delays
 #define SETTLED 8            // iterations after which derived links are told from others
 #define SPONTANEOUS_MOST 0.9 // at the beginning
 #define SPONTANEOUS_FLOOR 0.005
@@ -26,6 +27,7 @@ typedef struct {
     float *background; // by message out: of none, were all spontaneous
     double *explained; // by bin, of one link
     double *use;       // by message in, of one link
+    double widening;   // of kernels that are learned
 } Work;
 
 // ---- expectation -------------------------------------------------------------------------------
@@ -122,7 +124,7 @@ static void learn_link(Work *work, BbLink *link, guint iteration)
     for (guint32 i = 0; i < grid->bins; i++)
         link->mass += work->explained[i];
     limit_uses(work, link, count);
-    bb_link_learn(link, grid, work->explained, count);
+    bb_link_learn(link, grid, work->explained, count, work->widening);
     double least = MASS_LEAST * MIN(count, work->out->count);
     if (link->mass < work->options->messages_least || (iteration >= 3 && link->mass < least))
         link->derived = true;
@@ -191,12 +193,7 @@ static void drop_derived(Work *work)
 
 // ---- results -----------------------------------------------------------------------------------
 
-// What the last pass over a link's pairs collects, by bin.
-typedef struct {
-    double *masses, *lags, *squares;
-} Delays;
-
-static void list_link(Work *work, guint32 l, const double *scale, Delays *delays)
+static void list_link(Work *work, guint32 l, const double *scale)
 {
     BbExplanation *result = work->result;
     BbLink *link = g_ptr_array_index(result->links, l);
@@ -206,27 +203,16 @@ static void list_link(Work *work, guint32 l, const double *scale, Delays *delays
         for (guint32 n = 0; n < out->count; n++) {
             bb_sweep_to(&sweep, out->ns[n]);
             for (guint32 m = sweep.first; m < sweep.end; m++) {
-                guint32 bin = bb_sweep_bin(&sweep, m);
-                double chance = (double)link->kernel[bin] * link->left[m] * scale[n];
-                double lag = (double)(out->ns[n] - in->ns[m]);
-                delays->masses[bin] += chance;
-                delays->lags[bin] += chance * lag;
-                delays->squares[bin] += chance * lag * lag;
-                link->effects[m] += (float)chance;
+                float chance =
+                    (float)(link->kernel[bb_sweep_bin(&sweep, m)] * link->left[m] * scale[n]);
+                link->effects[m] += chance;
                 if (chance < CHANCE_LEAST || out->message[n] == in->message[m])
                     continue;
-                BbCause cause = {n, in->message[m], l, (float)chance};
+                BbCause cause = {n, in->message[m], l, chance};
                 g_array_append_val(result->causes, cause);
             }
         }
     }
-}
-
-static void clear_delays(Delays *delays, guint32 bins)
-{
-    memset(delays->masses, 0, bins * sizeof(double));
-    memset(delays->lags, 0, bins * sizeof(double));
-    memset(delays->squares, 0, bins * sizeof(double));
 }
 
 static gint compare_chances(gconstpointer left, gconstpointer right)
@@ -265,10 +251,7 @@ static void sort_causes(BbExplanation *result)
 static void list_causes(Work *work)
 {
     BbExplanation *result = work->result;
-    guint32 bins = result->grid.bins + 1;
     g_autofree double *scale = g_new(double, MAX(1, work->out->count));
-    g_autofree double *sums = g_new(double, 3 * (gsize)bins);
-    Delays delays = {sums, sums + bins, sums + 2 * (gsize)bins};
     bool all = result->spontaneous < BB_SPONTANEOUS_LEAST;
     for (guint32 n = 0; n < work->out->count; n++) {
         double none = result->spontaneous * work->background[n];
@@ -276,15 +259,61 @@ static void list_causes(Work *work)
         double caused = all ? work->rate[n] - none : work->rate[n];
         scale[n] = caused > 1e-9 * work->rate[n] ? 1 / caused : 0;
     }
+    for (guint l = 0; l < result->links->len; l++)
+        if (!((const BbLink *)g_ptr_array_index(result->links, l))->derived)
+            list_link(work, l, scale);
+    sort_causes(result);
+}
+
+// ---- delays ------------------------------------------------------------------------------------
+
+// Of a link's pairs by bin: how many, and sums of their lags and of the squares.
+typedef struct {
+    double *masses, *lags, *squares;
+} Delays;
+
+static void measure_link(const Work *work, const BbLink *link, Delays *delays)
+{
+    const BbStream *out = work->out, *in = &work->streams->in[link->in];
+    for (guint s = 0; s < link->spans->len; s++) {
+        BbSpan span = g_array_index(link->spans, BbSpan, s);
+        BbSweep sweep = bb_sweep_start(&work->result->grid, span, in);
+        for (guint32 n = 0; n < out->count; n++) {
+            bb_sweep_to(&sweep, out->ns[n]);
+            for (guint32 m = sweep.first; m < sweep.end; m++) {
+                guint32 bin = bb_sweep_bin(&sweep, m);
+                double chance = link->kernel[bin] * link->left[m] / work->rate[n];
+                double lag = (double)(out->ns[n] - in->ns[m]);
+                delays->masses[bin] += chance;
+                delays->lags[bin] += chance * lag;
+                delays->squares[bin] += chance * lag * lag;
+            }
+        }
+    }
+}
+
+static void find_delays(Work *work)
+{
+    BbExplanation *result = work->result;
+    gsize bins = (gsize)result->grid.bins + 1;
+    g_autofree double *sums = g_new(double, 3 * bins);
+    Delays delays = {sums, sums + bins, sums + 2 * bins};
+    work->widening = BB_LINK_SHARP;
+    for (guint l = 0; l < result->links->len; l++)
+        bb_link_sharpen(g_ptr_array_index(result->links, l), &result->grid);
+    for (guint i = 0; i < SHARPENING; i++) {
+        expect(work);
+        maximise(work, 0);
+    }
+    expect(work);
     for (guint l = 0; l < result->links->len; l++) {
         BbLink *link = g_ptr_array_index(result->links, l);
         if (link->derived)
             continue;
-        clear_delays(&delays, bins);
-        list_link(work, l, scale, &delays);
+        memset(sums, 0, 3 * bins * sizeof *sums);
+        measure_link(work, link, &delays);
         bb_link_find_cores(link, &result->grid, delays.masses, delays.lags, delays.squares);
     }
-    sort_causes(result);
 }
 
 // ---- the whole ---------------------------------------------------------------------------------
@@ -304,6 +333,7 @@ static void learn(Work *work)
     g_autofree double *use = g_new(double, most);
     work->explained = explained;
     work->use = use;
+    work->widening = BB_LINK_WIDE;
     measure_background(work);
     for (guint i = 0; i < ITERATIONS; i++) {
         expect(work);
@@ -312,6 +342,8 @@ static void learn(Work *work)
         maximise(work, i);
     }
     expect(work);
+    list_causes(work);
+    find_delays(work);
 }
 
 BbExplanation *bb_explain(const BbStreams *streams, const BbStream *out, GPtrArray *links,
@@ -340,7 +372,6 @@ BbExplanation *bb_explain(const BbStreams *streams, const BbStream *out, GPtrArr
         .background = background,
     };
     learn(&work);
-    list_causes(&work);
     return result;
 }
 

@@ -5,28 +5,29 @@
 #include "convolution/load.h"
 
 #include <math.h>
+#include <string.h>
 
-#define WIDENING 0.1    // of the lag: half the width of the box that smooths a kernel there
-#define TRIM 1e-3       // of the kernel's peak: what is less does not count
-#define CALM_BLOCKS 10  // longest lags over which the load is taken as constant
-#define CALM_PARTS 200  // or so many parts of the trace, whichever is longer
-#define CORE 0.15       // of a core's highest bin: as far as the core reaches
-#define CORES_MAX 8     // delays of a link
-#define CORE_LEAST 0.03 // of the link's mass: a delay of its own
-#define RISE 2          // times the lowest bin so far: where the slope of a core ends
+#define SHARP_LEAST 0.02 // of a peak's mean density: what a bin of it has at least
+#define TRIM 1e-3        // of the kernel's peak: what is less does not count
+#define CALM_BLOCKS 10   // longest lags over which the load is taken as constant
+#define CALM_PARTS 200   // or so many parts of the trace, whichever is longer
+#define CORE 0.15        // of a core's highest bin: as far as the core reaches
+#define CORES_MAX 8      // delays of a link
+#define CORE_LEAST 0.03  // of the link's mass: a delay of its own
+#define RISE 2           // times the lowest bin so far: where the slope of a core ends
 
 // ---- smoothing ---------------------------------------------------------------------------------
 
 // Mean over a box around each bin, wider for longer lags: there is as much to see of a delay of 1 s
-// in 100 ms as of one of 10 ms in 1 ms.
-static void smooth(const BbLagGrid *grid, const double *values, double *out)
+// in 100 ms as of one of 10 ms in 1 ms. widening: half the width, as a share of the lag.
+static void smooth(const BbLagGrid *grid, const double *values, double widening, double *out)
 {
     g_autofree double *sums = g_new(double, (gsize)grid->bins + 1);
     sums[0] = 0;
     for (guint32 i = 0; i < grid->bins; i++)
         sums[i + 1] = sums[i] + values[i];
     for (guint32 i = 0; i < grid->bins; i++) {
-        guint32 half = (guint32)(1 + WIDENING * fabs((double)i - grid->before));
+        guint32 half = (guint32)(1 + widening * fabs((double)i - grid->before));
         guint32 low = i > half ? i - half : 0, high = MIN(grid->bins, i + half + 1);
         out[i] = (sums[high] - sums[low]) / (high - low);
     }
@@ -52,12 +53,19 @@ static void find_spans(BbLink *link, const BbLagGrid *grid)
     }
 }
 
-void bb_link_learn(BbLink *link, const BbLagGrid *grid, const double *explained, guint32 n)
+void bb_link_learn(BbLink *link, const BbLagGrid *grid, const double *explained, guint32 n,
+                   double widening)
 {
     g_autofree double *smoothed = g_new(double, grid->bins);
-    smooth(grid, explained, smoothed);
+    smooth(grid, explained, widening, smoothed);
     for (guint32 i = 0; i < grid->bins; i++)
         link->kernel[i] = (float)(smoothed[i] / n);
+    find_spans(link, grid);
+}
+
+void bb_link_sharpen(BbLink *link, const BbLagGrid *grid)
+{
+    memcpy(link->kernel, link->sharp, grid->bins * sizeof *link->kernel);
     find_spans(link, grid);
 }
 
@@ -97,15 +105,35 @@ static void first_kernel(BbLink *link, const BbLagGrid *grid, const guint32 *cou
     g_autofree double *mirrored = g_new0(double, grid->bins);
     for (guint32 i = 0; i < grid->bins; i++)
         raw[i] = counts[i];
-    smooth(grid, raw, pairs);
+    smooth(grid, raw, BB_LINK_WIDE, pairs);
     if (mirror) {
         for (guint32 i = 0; i < grid->bins; i++)
             raw[i] = mirror[i];
-        smooth(grid, raw, mirrored);
+        smooth(grid, raw, BB_LINK_WIDE, mirrored);
     }
     for (guint32 i = 0; i < grid->bins; i++)
         link->kernel[i] = (float)(MAX(0, pairs[i] - MAX(chance, mirrored[i])) / n);
     find_spans(link, grid);
+}
+
+// The excess of the peaks alone, each above the chance that its own test found.
+static void sharp_kernel(BbLink *link, const BbLagGrid *grid, const guint32 *counts, guint32 n)
+{
+    for (guint i = 0; i < link->peaks->len; i++) {
+        const BbPeak *peak = &g_array_index(link->peaks, BbPeak, i);
+        double pairs = 0, width = peak->high - peak->low;
+        for (guint32 bin = peak->low; bin < peak->high; bin++)
+            pairs += counts[bin];
+        double chance = MAX(0, (pairs - peak->excess) / width);
+        for (guint32 bin = peak->low; bin < peak->high; bin++) {
+            guint32 low = bin > 0 ? bin - 1 : bin, high = MIN(grid->bins, bin + 2);
+            double sum = 0;
+            for (guint32 k = low; k < high; k++)
+                sum += counts[k];
+            double excess = sum / (high - low) - chance;
+            link->sharp[bin] = (float)(MAX(excess, SHARP_LEAST * peak->excess / width) / n);
+        }
+    }
 }
 
 BbLink *bb_link_find(const BbLagGrid *grid, const BbStream *in, const BbStream *out,
@@ -126,6 +154,7 @@ BbLink *bb_link_find(const BbLagGrid *grid, const BbStream *in, const BbStream *
     link->spans = g_array_new(FALSE, FALSE, sizeof(BbSpan));
     link->cores = g_array_new(FALSE, FALSE, sizeof(BbCore));
     link->kernel = g_new0(float, (gsize)grid->bins + 1);
+    link->sharp = g_new0(float, (gsize)grid->bins + 1);
     link->left = g_new(float, in->count);
     link->effects = g_new0(float, in->count);
     for (guint32 m = 0; m < in->count; m++)
@@ -133,6 +162,7 @@ BbLink *bb_link_find(const BbLagGrid *grid, const BbStream *in, const BbStream *
     link->cap = 1;
     measure_excess(link, grid, counts);
     link->mass = link->excess;
+    sharp_kernel(link, grid, counts, in->count);
     first_kernel(link, grid, counts, mirror, load.pairs * (double)grid->quantum_ns, in->count);
     return link;
 }
@@ -145,6 +175,7 @@ void bb_link_free(BbLink *link)
     g_array_unref(link->spans);
     g_array_unref(link->cores);
     g_free(link->kernel);
+    g_free(link->sharp);
     g_free(link->left);
     g_free(link->effects);
     g_free(link);

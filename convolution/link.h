@@ -19,6 +19,7 @@ typedef struct BbLink {
     double excess;  // pairs of the peaks and their tails beyond chance,
     double pairs;   // and with it
     float *kernel;  // by bin: expected effects of one message after so long; 0 at the end
+    float *sharp;   // the same, of the peaks alone
     GArray *spans;  // of BbSpan: where kernel counts
     double mass;    // effects of all messages that are explained by it
     double cap;     // effects that one message has at most
@@ -41,8 +42,17 @@ BbLink *bb_link_find(const BbLagGrid *grid, const BbStream *in, const BbStream *
                      const guint32 *counts, const guint32 *mirror, const BbLinkOptions *options);
 void bb_link_free(BbLink *link);
 
+// How far a kernel is smoothed, as a share of the lag: wide to tell causes, which must not miss the
+// rare delays; sharp to tell delays, which a wide kernel blurs where there is much traffic.
+#define BB_LINK_WIDE 0.1
+#define BB_LINK_SHARP 0.005
+
 // Learns the kernel from explained[], expected effects at each lag of the n messages of the stream.
-void bb_link_learn(BbLink *link, const BbLagGrid *grid, const double *explained, guint32 n);
+void bb_link_learn(BbLink *link, const BbLagGrid *grid, const double *explained, guint32 n,
+                   double widening);
+
+// Goes back to the peaks alone, to begin to tell the delays.
+void bb_link_sharpen(BbLink *link, const BbLagGrid *grid);
 
 // Finds the delays: masses, sums of lags and of their squares (in ns) by bin.
 void bb_link_find_cores(BbLink *link, const BbLagGrid *grid, const double *masses,

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define SHARE_LEAST 0.001 // of all roots: a label that is looked at
+#define SHARE_LEAST 0.002 // of all roots: a label that is looked at
 #define MESSAGES_LEAST 5
 #define WIDTH 2.0    // deviations around a chain's delay in which its ends are counted
 #define REACH 6.0    // deviations beyond which a claim holds nothing
@@ -133,15 +133,19 @@ static BbStream stream_out(const BbTraffic *traffic, guint32 edge)
 static void count_ends(const BbVeto *veto, guint32 from, guint32 to, Ends *ends)
 {
     BbStream in = stream_in(veto->traffic, from), out = stream_out(veto->traffic, to);
+    gint64 low_ns = (gint64)ends->low_ns, high_ns = (gint64)ends->high_ns;
     guint32 first = 0, end = 0;
+    guint64 pairs = 0;
     for (guint32 n = 0; n < out.count; n++) {
-        while (first < in.count && (double)(out.ns[n] - in.ns[first]) > ends->high_ns)
+        gint64 from_ns = out.ns[n] - high_ns, to_ns = out.ns[n] - low_ns;
+        while (first < in.count && in.ns[first] < from_ns)
             first++;
         end = MAX(end, first);
-        while (end < in.count && (double)(out.ns[n] - in.ns[end]) >= ends->low_ns)
+        while (end < in.count && in.ns[end] <= to_ns)
             end++;
-        ends->pairs += end - first;
+        pairs += end - first;
     }
+    ends->pairs = (double)pairs;
     BbLoad load = bb_load_measure(&in, &out, veto->traffic->start_ns, veto->calm_ns);
     ends->chance = load.pairs * (ends->high_ns - MAX(0, ends->low_ns));
 }

@@ -18,7 +18,8 @@ typedef struct {
     guint32 parent;                  // NO_VERTEX: it is a root's message
     guint32 sender, receiver, level; // level: 1 for roots
     guint64 messages, leaves;        // leaves: of them, those that caused none here
-    guint64 effects;                 // messages that they caused here
+    double causes, effects;          // messages that caused some here, and what they caused, each
+                                     // as heavy as it is sure
     double onward;                   // messages that they are expected to have caused anywhere
     double sure;                     // sum of the confidences; less than 0: not known
     double right;                    // sum over the leaves of the chain's confidence; likewise
@@ -179,7 +180,8 @@ typedef struct {
     BbChains *chains;
     BbPaths *paths;
     guint32 *vertex;  // of each message
-    guint8 *has_kids; // likewise
+    guint32 *effects; // that it caused; likewise
+    float *sure;      // that it caused all of them; likewise
     double *right;    // that the message and all before it have the right cause; likewise
     BbTally uses;     // (vertex, mode) -> index into used + 1
     GArray *used;     // of Use, in order of first appearance
@@ -216,8 +218,24 @@ static void count_message(Walk *walk, guint32 message)
     count_mode(walk, index, paths->mode[message]);
     if (parent == BB_CALL_NO_PARENT)
         return;
-    vertex_at(walk->chains, before)->effects++;
-    walk->has_kids[parent] = 1;
+    walk->effects[parent]++;
+    walk->sure[parent] *= confidence < 0 ? 1 : paths->confidence[message];
+}
+
+// A second effect that is another message's is seldom sure, hence the high power.
+static void count_effects(Vertex *vertex, guint32 effects, double sure)
+{
+    double weight = sure * sure * sure * sure;
+    vertex->causes += weight;
+    vertex->effects += weight * effects;
+}
+
+static void count_end(Walk *walk, Vertex *vertex, guint32 message, gint64 start_ns)
+{
+    vertex->leaves++;
+    vertex->right = add_confidence(vertex->right, walk->right[message]);
+    bb_stats_push(vertex->latency,
+                  bb_time_between(start_ns, walk->paths->calls[message].arrived_ns));
 }
 
 static void count_instance(Walk *walk, BbInstance *instance)
@@ -230,14 +248,13 @@ static void count_instance(Walk *walk, BbInstance *instance)
     guint32 last = NO_VERTEX;
     for (guint32 k = 0; k < instance->count; k++) {
         guint32 message = order[k];
-        if (walk->has_kids[message])
-            continue;
-        gint64 arrived_ns = paths->calls[message].arrived_ns;
         Vertex *vertex = vertex_at(walk->chains, walk->vertex[message]);
-        vertex->leaves++;
-        vertex->right = add_confidence(vertex->right, walk->right[message]);
-        bb_stats_push(vertex->latency, bb_time_between(start_ns, arrived_ns));
-        if (last == NO_VERTEX || arrived_ns > paths->calls[last].arrived_ns)
+        if (walk->effects[message] > 0) {
+            count_effects(vertex, walk->effects[message], (double)walk->sure[message]);
+            continue;
+        }
+        count_end(walk, vertex, message, start_ns);
+        if (last == NO_VERTEX || paths->calls[message].arrived_ns > paths->calls[last].arrived_ns)
             last = message;
     }
     instance->pattern = walk->vertex[last];
@@ -274,11 +291,10 @@ static void add_derived(BbChains *chains, const BbDerived *derived)
 // ---- forgetting --------------------------------------------------------------------------------
 
 // Paths that end at the vertex, corrected for messages whose effect went to others: that many
-// caused something as are expected to, if each caused as much as those did here that did.
+// caused something as are expected to, if each caused as much as those did that surely did.
 static guint64 count_ends(const Vertex *vertex)
 {
-    guint64 causes = vertex->messages - vertex->leaves;
-    double each = causes > 0 ? (double)vertex->effects / (double)causes : 1;
+    double each = vertex->causes > 0 ? MAX(1, vertex->effects / vertex->causes) : 1;
     double ends = (double)vertex->messages - vertex->onward / each;
     return ends <= 0 ? 0 : MIN(vertex->leaves, (guint64)(ends + 0.5));
 }
@@ -371,10 +387,13 @@ void bb_chains_add(BbChains *chains, BbPaths *paths)
     Walk walk = {.chains = chains,
                  .paths = paths,
                  .vertex = g_new(guint32, paths->n_calls),
-                 .has_kids = g_new0(guint8, paths->n_calls),
+                 .effects = g_new0(guint32, paths->n_calls),
+                 .sure = g_new(float, paths->n_calls),
                  .right = g_new(double, paths->n_calls),
                  .used = g_array_new(FALSE, FALSE, sizeof(Use))};
     bb_tally_init(&walk.uses);
+    for (guint32 i = 0; i < paths->n_calls; i++)
+        walk.sure[i] = 1;
     for (guint32 i = 0; i < paths->n_instances; i++)
         count_instance(&walk, &paths->instances[i]);
     add_modes(&walk);
@@ -383,7 +402,8 @@ void bb_chains_add(BbChains *chains, BbPaths *paths)
     bb_tally_clear(&walk.uses);
     g_array_unref(walk.used);
     g_free(walk.vertex);
-    g_free(walk.has_kids);
+    g_free(walk.effects);
+    g_free(walk.sure);
     g_free(walk.right);
 }
 

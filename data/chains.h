@@ -25,12 +25,13 @@ bool bb_chains_is_kept(const BbChains *chains, guint32 pattern);
 // The patterns: chains in which each node has at most one call. A pattern's count is that of the
 // paths that end at its last node, corrected for messages whose effect went to others: the lesser
 // of the messages there that got no effect, and all of them less those that are expected to have
-// one: the expected number of effects over that of a message that has any. latency of the root:
-// from when the first message is sent until the last one arrives, of the paths before the
-// correction. call_delay: one value, the first of delays. delays of each node but the root: of the
-// messages of this chain's vertex, modes of nearly equal delay as one. Patterns whose count is 0
-// stay in their place, as NULL. Derived pairs follow, as patterns of two messages. After it, only
-// free.
+// one. These are the expected number of effects, over that of effects of a message that has any, by
+// those whose effects are sure: at a load where effects are mistaken, some messages get another's
+// besides their own. latency of the root: from when the first message is sent until the last one
+// arrives, of the paths before the correction. delays of each node but the root: of the messages of
+// this chain's vertex, modes of nearly equal delay as one; call_delay: one value, the first of
+// these. Patterns whose count is 0 stay in their place, as NULL. Derived pairs follow, as patterns
+// of two messages. After it, only free.
 BbPatterns *bb_chains_finish(BbChains *chains);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbChains, bb_chains_free)

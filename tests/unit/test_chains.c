@@ -104,6 +104,8 @@ START_TEST(counts_each_way_to_a_message_without_effect)
     chains_message(&chains, left, "B", "E", 20 * MS, mode, 0);
     add_chain(&chains, NODES("C", "A", "B", "E"), 100 * MS, mode);
     add_chain(&chains, NODES("C", "A"), 200 * MS, mode);
+    for (guint i = 0; i < chains.confidence->len; i++)
+        g_array_index(chains.confidence, float, i) = 1;
     g_autoptr(BbPaths) paths = chains_paths(&chains, 0);
     bb_chains_add(counted, paths);
     // The last message of the first instance is E's; chains are numbered as they appear.
@@ -192,6 +194,28 @@ START_TEST(fan_out_is_not_taken_for_lost_effects)
     ck_assert_uint_eq(ends_of(10, 5, 2, 1.0), 5); // half of them cause two each
     ck_assert_uint_eq(ends_of(10, 5, 2, 2.0), 0);
     ck_assert_uint_eq(ends_of(10, 5, 3, 2.4), 2);
+}
+END_TEST
+
+// Eight messages with an effect each; two of the effects went to messages that have one already.
+START_TEST(unsure_second_effects_are_taken_for_mistaken)
+{
+    for (guint sure = 0; sure < 2; sure++) {
+        g_auto(Chains) chains = chains_scene();
+        g_autoptr(BbChains) counted = bb_chains_new(chains.scene->names, 0);
+        for (guint i = 0; i < 8; i++) {
+            guint32 root = chains_message(&chains, SCENE_ROOT, "C", "A", i * MS, NO_MODE, 1);
+            guint effects = i < 2 ? 0 : i < 4 ? 2 : 1;
+            for (guint k = 0; k < effects; k++) {
+                chains_message(&chains, root, "A", "B", i * MS, NO_MODE, 0);
+                float *last = &g_array_index(chains.confidence, float, chains.confidence->len - 1);
+                *last = effects == 1 || sure ? 0.95f : 0.5f;
+            }
+        }
+        add(counted, &chains, 0);
+        g_autoptr(BbPatterns) patterns = bb_chains_finish(counted);
+        expect(patterns, chains.scene->names, sure ? "C A:2 | C A B:8" : "C A B:8");
+    }
 }
 END_TEST
 
@@ -436,9 +460,9 @@ END_TEST
 TEST_MAIN("chains", counts_each_way_to_a_message_without_effect,
           latency_is_from_the_first_message_to_the_last, the_last_message_names_the_instance,
           counts_are_corrected_for_effects_that_went_to_others,
-          fan_out_is_not_taken_for_lost_effects, confidence_goes_with_the_corrected_count,
-          one_unknown_confidence_makes_all_unknown, delays_are_those_of_the_chain,
-          windows_have_one_delay_at_slightly_different_places, equal_counts_go_by_delay,
-          derived_pairs_follow_the_chains, the_rarest_are_forgotten_and_counted,
-          a_chain_stays_as_long_as_one_that_goes_on_from_it, long_chains_weigh_more,
-          pairs_beyond_the_limit_are_counted_only, nothing_is_nothing)
+          fan_out_is_not_taken_for_lost_effects, unsure_second_effects_are_taken_for_mistaken,
+          confidence_goes_with_the_corrected_count, one_unknown_confidence_makes_all_unknown,
+          delays_are_those_of_the_chain, windows_have_one_delay_at_slightly_different_places,
+          equal_counts_go_by_delay, derived_pairs_follow_the_chains,
+          the_rarest_are_forgotten_and_counted, a_chain_stays_as_long_as_one_that_goes_on_from_it,
+          long_chains_weigh_more, pairs_beyond_the_limit_are_counted_only, nothing_is_nothing)

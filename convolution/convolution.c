@@ -5,6 +5,7 @@
 #include "convolution/evidence.h"
 #include "convolution/forest.h"
 #include "convolution/labels.h"
+#include "convolution/scale.h"
 #include "convolution/veto.h"
 
 #include <string.h>
@@ -12,6 +13,7 @@
 #define MESSAGES_LEAST 5  // of an edge that shows anything, and of a link
 #define FALSE_ALARMS 1e-3 // links expected of a trace in which nothing causes anything
 #define BINS_MAX (1u << 20)
+#define QUANTA_MAX ((guint64)1 << 50) // in the trace: of finer ones there would be too many
 #define VETO_ROUNDS 5
 #define CALM_BLOCKS 10 // longest lags over which the load is taken as constant
 #define CALM_PARTS 200 // or so many parts of the trace, whichever is longer
@@ -55,12 +57,20 @@ gint64 bb_convolution_max_delay(const BbConvolution *convolution)
 
 // ---- what is tried -----------------------------------------------------------------------------
 
-static BbLagGrid make_grid(const BbConvolution *convolution)
+static gint64 round_up(gint64 time_ns, gint64 quantum_ns)
 {
-    gint64 quantum = convolution->quantum_ns;
-    gint64 before =
-        convolution->options.skew_ns / quantum + (convolution->options.skew_ns % quantum != 0);
-    gint64 after = convolution->max_delay_ns / quantum + (convolution->max_delay_ns % quantum != 0);
+    return time_ns / quantum_ns + (time_ns % quantum_ns != 0);
+}
+
+// A single bin of any length where there is no scale.
+static BbLagGrid make_grid(const BbConvolution *convolution, const BbTraffic *traffic)
+{
+    if (convolution->quantum_ns == 0 || convolution->max_delay_ns == 0)
+        return (BbLagGrid){.quantum_ns = 1, .bins = 1};
+    guint64 span = (guint64)traffic->end_ns - (guint64)traffic->start_ns;
+    gint64 quantum = MAX(convolution->quantum_ns, (gint64)(span / QUANTA_MAX) + 1);
+    gint64 before = round_up(convolution->options.skew_ns, quantum);
+    gint64 after = round_up(convolution->max_delay_ns, quantum);
     before = CLAMP(before, 0, BINS_MAX / 2);
     after = CLAMP(after, 1, BINS_MAX / 2);
     return (BbLagGrid){quantum, (guint32)before, (guint32)(before + after)};
@@ -166,6 +176,16 @@ static BbExplanation **explain(const BbConvolution *convolution, const BbStreams
     return job.explanations;
 }
 
+// Where no scale shows, nothing causes anything.
+static BbExplanation **explain_nothing(const BbStreams *streams, const BbLagGrid *grid,
+                                       const BbLinkOptions *options)
+{
+    BbExplanation **explanations = g_new(BbExplanation *, MAX(1, streams->n_out));
+    for (guint32 f = 0; f < streams->n_out; f++)
+        explanations[f] = bb_explain(streams, &streams->out[f], g_ptr_array_new(), grid, options);
+    return explanations;
+}
+
 // ---- assigning ---------------------------------------------------------------------------------
 
 // The weights of the causes of a stream by the labels that their effects would get; NULL where no
@@ -214,19 +234,36 @@ static BbAssignment *assign(const BbTraffic *traffic, BbExplanation *const *expl
     return assignment;
 }
 
+// ---- the scale ---------------------------------------------------------------------------------
+
+// What is not given is found, once.
+static void find_scale(BbConvolution *convolution, const BbStreams *streams,
+                       const BbTraffic *traffic)
+{
+    if (convolution->quantum_ns > 0 && convolution->max_delay_ns > 0)
+        return;
+    BbScale scale = bb_scale_guess(streams, traffic->start_ns, traffic->end_ns);
+    g_debug("scale: quantum %.6f ms, longest delay %.3f ms", (double)scale.quantum_ns / 1e6,
+            (double)scale.max_delay_ns / 1e6);
+    if (convolution->quantum_ns == 0)
+        convolution->quantum_ns = scale.quantum_ns;
+    if (convolution->max_delay_ns == 0)
+        convolution->max_delay_ns = scale.max_delay_ns;
+}
+
 // ---- the run -----------------------------------------------------------------------------------
 
 BbPaths *bb_convolution_run(BbConvolution *convolution, BbTraffic *traffic)
 {
-    if (convolution->quantum_ns == 0)
-        convolution->quantum_ns = 2000000;
-    if (convolution->max_delay_ns == 0)
-        convolution->max_delay_ns = 2000000000;
     g_autoptr(BbStreams) streams = bb_streams_new(traffic, convolution->options.rare);
-    BbLagGrid grid = make_grid(convolution);
+    find_scale(convolution, streams, traffic);
+    BbLagGrid grid = make_grid(convolution, traffic);
     BbLinkOptions options = {traffic->start_ns, traffic->end_ns, deviations(streams, &grid),
                              MESSAGES_LEAST};
-    g_autofree BbExplanation **explanations = explain(convolution, streams, &grid, &options);
+    g_autofree BbExplanation **explanations =
+        convolution->quantum_ns > 0 && convolution->max_delay_ns > 0
+            ? explain(convolution, streams, &grid, &options)
+            : explain_nothing(streams, &grid, &options);
     g_autoptr(BbAssignment) assignment = assign(traffic, explanations, streams->n_out, &grid);
     BbPaths *paths =
         bb_forest_publish(traffic, streams, explanations, assignment, convolution->options.derived);

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: streams. Out: a quantum and a longest delay that suit what they have in common.
+#include "convolution/scale.h"
+
+#include "convolution/load.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define LAG_LEAST_NS 1000.0 // 1 us: what clocks of captures tell apart
+#define STEP 1.12           // from one bin to the next
+#define BINS_MAX 300u
+#define PAIRS_MAX 400u // of streams: the busiest
+#define STEPS 2e8      // over all pairs: what a sample may cost
+#define SAMPLE_LEAST 1000.0
+#define SAMPLE_MOST 40000.0
+#define SECTIONS 4u // parts of the trace that make a sample
+#define TAIL_DEVIATIONS 2.0
+#define RING 4u // bins on each side of one that tell what chance is there
+#define GAP 2u  // bins between them and it
+#define DEVIATIONS 5.0
+#define TAIL_DEVIATIONS 2.0
+#define EXCESS_LEAST 5.0  // pairs
+#define PARTS 5           // quanta in the width of a delay
+#define REACH 4           // longest delays in the longest lag
+#define FEW 16            // quanta in the longest lag, at least
+#define BINS_OF_GRID 2048 // and at most
+
+typedef struct {
+    const BbStream *in, *out;
+} Pair;
+
+typedef struct {
+    double edges[BINS_MAX + 1]; // of lags, in ns
+    guint32 bins;
+    guint32 sample;  // messages of a stream out
+    double shortest; // deviation of the narrowest delay; 0: none was found
+    GArray *ends;    // of double: where the delay of each pair ends
+} Search;
+
+// ---- pairs -------------------------------------------------------------------------------------
+
+static double size_of(const Pair *pair)
+{
+    return MIN(pair->in->count, pair->out->count);
+}
+
+static gint compare_pairs(gconstpointer left, gconstpointer right)
+{
+    const Pair *a = left, *b = right;
+    double size_a = size_of(a), size_b = size_of(b);
+    if (size_a != size_b)
+        return size_a > size_b ? -1 : 1;
+    if (a->out != b->out)
+        return a->out < b->out ? -1 : 1;
+    return a->in < b->in ? -1 : a->in > b->in;
+}
+
+static GArray *busiest_pairs(const BbStreams *streams)
+{
+    GArray *pairs = g_array_new(FALSE, FALSE, sizeof(Pair));
+    for (guint32 f = 0; f < streams->n_out; f++) {
+        guint32 in, n_in = bb_streams_into(streams, streams->out[f].node, &in);
+        for (guint32 e = in; e < in + n_in; e++) {
+            Pair pair = {&streams->in[e], &streams->out[f]};
+            if (size_of(&pair) >= EXCESS_LEAST)
+                g_array_append_val(pairs, pair);
+        }
+    }
+    g_array_sort(pairs, compare_pairs);
+    g_array_set_size(pairs, MIN(pairs->len, PAIRS_MAX));
+    return pairs;
+}
+
+// ---- lags --------------------------------------------------------------------------------------
+
+// The first message of a stream that is later than some time.
+static guint32 find_after(const BbStream *stream, double ns)
+{
+    guint32 low = 0, high = stream->count;
+    while (low < high) {
+        guint32 middle = low + (high - low) / 2;
+        if ((double)stream->ns[middle] <= ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// Counts the pairs of messages out [first, end) by lag, both ways: after[] where the message out is
+// the later one, before[] where it is the earlier. Every message looks at all bins, so that the
+// cost does not depend on how many pairs a bin has.
+static void count_section(const Search *search, const Pair *pair, guint32 first, guint32 end,
+                          double *after, double *before)
+{
+    const BbStream *in = pair->in, *out = pair->out;
+    guint32 behind[BINS_MAX + 1], ahead[BINS_MAX + 1], n = search->bins;
+    for (guint32 k = 0; k <= n; k++) {
+        behind[k] = find_after(in, (double)out->ns[first] - search->edges[k]);
+        ahead[k] = find_after(in, (double)out->ns[first] + search->edges[k]);
+    }
+    for (guint32 i = first; i < end; i++) {
+        double now = (double)out->ns[i];
+        for (guint32 k = 0; k <= n; k++) {
+            while (behind[k] < in->count && (double)in->ns[behind[k]] <= now - search->edges[k])
+                behind[k]++;
+            while (ahead[k] < in->count && (double)in->ns[ahead[k]] <= now + search->edges[k])
+                ahead[k]++;
+        }
+        for (guint32 k = 0; k < n; k++) {
+            after[k] += behind[k] - behind[k + 1];
+            before[k] += ahead[k + 1] - ahead[k];
+        }
+    }
+}
+
+// The same of a sample of the messages out. Returns how many those are.
+static guint32 count_lags(const Search *search, const Pair *pair, double *after, double *before)
+{
+    guint32 count = pair->out->count;
+    if (count <= search->sample) {
+        count_section(search, pair, 0, count, after, before);
+        return count;
+    }
+    guint32 length = search->sample / SECTIONS;
+    for (guint32 i = 0; i < SECTIONS; i++) {
+        guint32 first = (guint32)((guint64)(count - length) * (2 * i + 1) / (2 * SECTIONS));
+        count_section(search, pair, first, first + length, after, before);
+    }
+    return length * SECTIONS;
+}
+
+// Pairs that chance brings to a bin: as dense as in the bins around it, or as the other way round.
+static double expect(const Search *search, const double *after, const double *before, guint32 bin)
+{
+    double pairs = 0, width = 0, own = search->edges[bin + 1] - search->edges[bin];
+    for (guint32 k = bin > RING + GAP ? bin - RING - GAP : 0;
+         k <= MIN(search->bins - 1, bin + RING + GAP); k++)
+        if (k + GAP < bin || k > bin + GAP) {
+            pairs += after[k];
+            width += search->edges[k + 1] - search->edges[k];
+        }
+    double around = width > 0 ? pairs / width * own : 0;
+    return MAX(MAX(around, before[bin]), 0.05);
+}
+
+static bool stands_out(const Search *search, const double *after, const double *before, guint32 bin,
+                       double crowd)
+{
+    double expected = expect(search, after, before, bin);
+    double width = search->edges[bin + 1] - search->edges[bin];
+    if (after[bin] < expected + EXCESS_LEAST)
+        return false;
+    double z = sqrt(2 * (after[bin] * log(after[bin] / expected) - (after[bin] - expected)));
+    return z > DEVIATIONS * sqrt(2 * (1 + crowd * width));
+}
+
+// How far the tail of a delay reaches: as long as there is more than the load brings, or the other
+// way round.
+static guint32 end_of_tail(const Search *search, const double *after, const double *before,
+                           guint32 bin, double chance)
+{
+    for (; bin < search->bins; bin++) {
+        double expected = MAX(before[bin], chance * (search->edges[bin + 1] - search->edges[bin]));
+        if (after[bin] - expected <= TAIL_DEVIATIONS * sqrt(after[bin] + expected))
+            break;
+    }
+    return bin;
+}
+
+// The first delay of a pair: others are more likely derived.
+static void look_at(Search *search, const Pair *pair, gint64 start_ns)
+{
+    double after[BINS_MAX] = {0}, before[BINS_MAX] = {0};
+    double share = (double)count_lags(search, pair, after, before) / pair->out->count;
+    BbLoad load = bb_load_measure(pair->in, pair->out, start_ns, search->edges[search->bins] / 8);
+    guint32 first = 0, end;
+    while (first < search->bins && !stands_out(search, after, before, first, load.crowd))
+        first++;
+    if (first == search->bins)
+        return;
+    double mass = 0, moment = 0, square = 0;
+    for (end = first; end < search->bins && stands_out(search, after, before, end, load.crowd);
+         end++) {
+        double excess = after[end] - expect(search, after, before, end);
+        double middle = (search->edges[end] + search->edges[end + 1]) / 2;
+        mass += excess;
+        moment += excess * middle;
+        square += excess * middle * middle;
+    }
+    double width = search->edges[end] - search->edges[first], mean = moment / mass;
+    double deviation = sqrt(MAX(square / mass - mean * mean, width * width / 12));
+    search->shortest = search->shortest > 0 ? MIN(search->shortest, deviation) : deviation;
+    end = end_of_tail(search, after, before, end, load.pairs * share);
+    g_array_append_val(search->ends, search->edges[end]);
+}
+
+static gint compare_doubles(gconstpointer left, gconstpointer right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+BbScale bb_scale_guess(const BbStreams *streams, gint64 start_ns, gint64 end_ns)
+{
+    Search search = {.ends = g_array_new(FALSE, FALSE, sizeof(double))};
+    g_autoptr(GArray) ends = search.ends;
+    double longest = ((double)end_ns - (double)start_ns) / 4, edge = LAG_LEAST_NS;
+    for (; edge < longest && search.bins < BINS_MAX; edge *= STEP)
+        search.edges[++search.bins] = edge;
+    if (search.bins < 2)
+        return (BbScale){0};
+    g_autoptr(GArray) pairs = busiest_pairs(streams);
+    search.sample =
+        (guint32)CLAMP(STEPS / (4.0 * search.bins * MAX(1, pairs->len)), SAMPLE_LEAST, SAMPLE_MOST);
+    for (guint i = 0; i < pairs->len; i++)
+        look_at(&search, &g_array_index(pairs, Pair, i), start_ns);
+    if (ends->len == 0)
+        return (BbScale){0};
+    g_array_sort(ends, compare_doubles);
+    double end = g_array_index(ends, double, ends->len - 1 - ends->len / 20);
+    double max_delay = REACH * end;
+    double quantum = CLAMP(search.shortest / PARTS, max_delay / BINS_OF_GRID, max_delay / FEW);
+    return (BbScale){(gint64)ceil(quantum), (gint64)ceil(max_delay)};
+}

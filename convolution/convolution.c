@@ -10,8 +10,9 @@
 
 #include <string.h>
 
-#define MESSAGES_LEAST 5  // of an edge that shows anything, and of a link
-#define FALSE_ALARMS 1e-3 // links expected of a trace in which nothing causes anything
+#define MESSAGES_LEAST 2  // of an edge that shows anything, and of a link
+#define FALSE_ALARMS 1e-3 // links expected in traffic in which nothing causes anything
+#define FALSE_SHARE 0.05  // of the links that are found: expected to be there by chance
 #define BINS_MAX (1u << 20)
 #define QUANTA_MAX ((guint64)1 << 50) // in the trace: of finer ones there would be too many
 #define VETO_ROUNDS 5
@@ -76,18 +77,6 @@ static BbLagGrid make_grid(const BbConvolution *convolution, const BbTraffic *tr
     return (BbLagGrid){quantum, (guint32)before, (guint32)(before + after)};
 }
 
-// So many deviations that FALSE_ALARMS links are found by chance, over all windows of all pairs.
-static double deviations(const BbStreams *streams, const BbLagGrid *grid)
-{
-    double pairs = 0;
-    for (guint32 f = 0; f < streams->n_out; f++) {
-        guint32 in, n_in = bb_streams_into(streams, streams->out[f].node, &in);
-        for (guint32 e = in; e < in + n_in && streams->out[f].count >= MESSAGES_LEAST; e++)
-            pairs += streams->in[e].count >= MESSAGES_LEAST;
-    }
-    return bb_peaks_deviations(FALSE_ALARMS / MAX(1, pairs * bb_peaks_tried(grid->bins)));
-}
-
 // ---- explaining, by several threads ------------------------------------------------------------
 
 typedef struct {
@@ -96,25 +85,41 @@ typedef struct {
     BbExplanation **explanations;
     guint32 *batches; // first streams out of each, and one more
     guint32 n_batches;
-    gint next; // batch
+    GArray **suspects; // of BbSuspect, by batch
+    guint64 *pairs;    // looked at, by batch
+    double chance;     // of a suspect that counts
+    gint next;         // batch
 } Job;
 
-typedef struct {
+typedef struct Worker Worker;
+struct Worker {
     Job *job;
     BbEvidence *evidence;
-} Worker;
+    void (*take)(Worker *worker, guint32 batch);
+};
 
-static void explain_batch(Worker *worker, guint32 first, guint32 n)
+static bool is_root(const Job *job, guint32 batch)
 {
-    const Job *job = worker->job;
+    return job->trains->streams->out[job->batches[batch]].node == job->root;
+}
+
+static void survey_batch(Worker *worker, guint32 batch)
+{
+    Job *job = worker->job;
+    guint32 first = job->batches[batch], n = job->batches[batch + 1] - first;
+    job->suspects[batch] = g_array_new(FALSE, FALSE, sizeof(BbSuspect));
+    if (!is_root(job, batch))
+        job->pairs[batch] = bb_evidence_survey(worker->evidence, first, n, job->suspects[batch]);
+}
+
+static void explain_batch(Worker *worker, guint32 batch)
+{
+    Job *job = worker->job;
     const BbTrains *trains = job->trains;
+    guint32 first = job->batches[batch], n = job->batches[batch + 1] - first;
     const BbStream *out = &trains->streams->out[first];
     g_autofree GPtrArray **links = g_new0(GPtrArray *, n);
-    if (out->node == job->root)
-        for (guint32 i = 0; i < n; i++)
-            links[i] = g_ptr_array_new();
-    else
-        bb_evidence_find(worker->evidence, first, n, links);
+    bb_evidence_find(worker->evidence, first, n, job->suspects[batch], job->chance, links);
     for (guint32 i = 0; i < n; i++)
         job->explanations[first + i] =
             bb_explain(trains->streams, &out[i], links[i], &trains->grid, &trains->options);
@@ -123,13 +128,53 @@ static void explain_batch(Worker *worker, guint32 first, guint32 n)
 static gpointer work(gpointer data)
 {
     Worker *worker = data;
-    Job *job = worker->job;
     for (;;) {
-        guint32 batch = (guint32)g_atomic_int_add(&job->next, 1);
-        if (batch >= job->n_batches)
+        guint32 batch = (guint32)g_atomic_int_add(&worker->job->next, 1);
+        if (batch >= worker->job->n_batches)
             return NULL;
-        explain_batch(worker, job->batches[batch], job->batches[batch + 1] - job->batches[batch]);
+        worker->take(worker, batch);
     }
+}
+
+static void run_workers(Job *job, Worker *workers, guint threads,
+                        void (*take)(Worker *worker, guint32 batch))
+{
+    g_autofree GThread **handles = g_new0(GThread *, threads);
+    job->next = 0;
+    for (guint i = 0; i < threads; i++)
+        workers[i].take = take;
+    for (guint i = 1; i < threads; i++)
+        handles[i] = g_thread_new("explain", work, &workers[i]);
+    work(&workers[0]);
+    for (guint i = 1; i < threads; i++)
+        g_thread_join(handles[i]);
+}
+
+static gint compare_chances(gconstpointer left, gconstpointer right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+// The greatest chance of a suspect that counts, such that a share of FALSE_SHARE of those that
+// count is expected to be there by chance (Benjamini and Hochberg, 1995), and in traffic where
+// nothing causes anything FALSE_ALARMS of them in all.
+static double choose_chance(const Job *job)
+{
+    g_autoptr(GArray) chances = g_array_new(FALSE, FALSE, sizeof(double));
+    double pairs = 0, chosen = 0;
+    for (guint32 batch = 0; batch < job->n_batches; batch++) {
+        pairs += (double)job->pairs[batch];
+        for (guint i = 0; i < job->suspects[batch]->len; i++)
+            g_array_append_val(chances, g_array_index(job->suspects[batch], BbSuspect, i).chance);
+    }
+    g_array_sort(chances, compare_chances);
+    for (guint k = 0; k < chances->len; k++) {
+        double least = (FALSE_ALARMS + FALSE_SHARE * k) / pairs;
+        if (g_array_index(chances, double, k) <= least)
+            chosen = least;
+    }
+    return MIN(chosen, BB_SUSPECT_MOST);
 }
 
 static void list_batches(Job *job, double *saved_by_ffts)
@@ -143,6 +188,8 @@ static void list_batches(Job *job, double *saved_by_ffts)
         first += n;
     }
     job->batches[job->n_batches] = streams->n_out;
+    job->suspects = g_new0(GArray *, MAX(1, job->n_batches));
+    job->pairs = g_new0(guint64, MAX(1, job->n_batches));
 }
 
 static BbExplanation **explain(const BbConvolution *convolution, const BbStreams *streams,
@@ -162,16 +209,17 @@ static BbExplanation **explain(const BbConvolution *convolution, const BbStreams
         convolution->options.threads ? convolution->options.threads : (guint)g_get_num_processors();
     threads = CLAMP(threads, 1, MAX(1, job.n_batches));
     g_autofree Worker *workers = g_new0(Worker, threads);
-    g_autofree GThread **handles = g_new0(GThread *, threads);
     for (guint i = 0; i < threads; i++)
-        workers[i] = (Worker){&job, bb_evidence_new(trains, saved > FFT_WORTH)};
-    for (guint i = 1; i < threads; i++)
-        handles[i] = g_thread_new("explain", work, &workers[i]);
-    work(&workers[0]);
-    for (guint i = 1; i < threads; i++)
-        g_thread_join(handles[i]);
+        workers[i] = (Worker){&job, bb_evidence_new(trains, saved > FFT_WORTH), NULL};
+    run_workers(&job, workers, threads, survey_batch);
+    job.chance = choose_chance(&job);
+    run_workers(&job, workers, threads, explain_batch);
     for (guint i = 0; i < threads; i++)
         bb_evidence_free(workers[i].evidence);
+    for (guint32 batch = 0; batch < job.n_batches; batch++)
+        g_array_unref(job.suspects[batch]);
+    g_free(job.suspects);
+    g_free(job.pairs);
     g_free(job.batches);
     return job.explanations;
 }
@@ -258,8 +306,7 @@ BbPaths *bb_convolution_run(BbConvolution *convolution, BbTraffic *traffic)
     g_autoptr(BbStreams) streams = bb_streams_new(traffic, convolution->options.rare);
     find_scale(convolution, streams, traffic);
     BbLagGrid grid = make_grid(convolution, traffic);
-    BbLinkOptions options = {traffic->start_ns, traffic->end_ns, deviations(streams, &grid),
-                             MESSAGES_LEAST};
+    BbLinkOptions options = {traffic->start_ns, traffic->end_ns, 0, MESSAGES_LEAST};
     g_autofree BbExplanation **explanations =
         convolution->quantum_ns > 0 && convolution->max_delay_ns > 0
             ? explain(convolution, streams, &grid, &options)

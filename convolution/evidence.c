@@ -127,39 +127,86 @@ static void correlate(BbEvidence *evidence, bool blocks, const BbTrain *in, guin
                 bb_correlogram_count(&in[e], &out[f], &evidence->lags, counts[e * n_out + f]);
 }
 
-static BbLink *judge(const BbEvidence *evidence, const BbStream *in, const BbStream *out,
-                     const guint32 *counts)
-{
-    const BbLagGrid *grid = &evidence->trains->grid;
-    const BbLinkOptions *options = &evidence->trains->options;
-    if (grid->before > 0)
-        return bb_link_find(grid, in, out, counts, NULL, options);
-    g_autofree guint32 *mirror = g_new(guint32, grid->bins);
-    for (guint32 i = 0; i < grid->bins; i++)
-        mirror[i] = counts[grid->bins - 1 - i];
-    return bb_link_find(grid, in, out, counts + grid->bins - 1, mirror, options);
-}
-
-void bb_evidence_find(BbEvidence *evidence, guint32 first, guint32 n, GPtrArray **links)
+// Correlograms of streams out [first, first + n) with those into their node: counts[e * n + f],
+// NULL where they are not wanted. suspects: those that are; NULL for all.
+static guint32 **count_lags(BbEvidence *evidence, guint32 first, guint32 n, const GArray *suspects,
+                            double chance)
 {
     const BbTrains *trains = evidence->trains;
-    const BbStreams *streams = trains->streams;
-    guint32 in, n_in = bb_streams_into(streams, streams->out[first].node, &in);
+    guint32 in, n_in = bb_streams_into(trains->streams, trains->streams->out[first].node, &in);
+    guint32 **counts = g_new0(guint32 *, MAX(1, (gsize)n_in * n));
     const BbTrain *from = trains->in + in, *to = trains->out + first;
-    g_autofree guint32 **counts = g_new0(guint32 *, MAX(1, (gsize)n_in * n));
-    for (guint32 e = 0; e < n_in; e++)
+    for (guint i = 0; suspects && i < suspects->len; i++) {
+        const BbSuspect *suspect = &g_array_index(suspects, BbSuspect, i);
+        if (suspect->chance <= chance)
+            counts[(suspect->in - in) * n + suspect->out - first] =
+                g_new0(guint32, evidence->lags.n_lags);
+    }
+    for (guint32 e = 0; e < n_in && !suspects; e++)
         for (guint32 f = 0; f < n; f++)
             if (from[e].count > 0 && to[f].count > 0)
                 counts[e * n + f] = g_new0(guint32, evidence->lags.n_lags);
     bool blocks = evidence->blocks && bb_trains_saved(trains, first, n) > 0;
     correlate(evidence, blocks, from, n_in, to, n, counts);
+    return counts;
+}
+
+// The part of a correlogram of lags that causes can have, and its mirror: NULL where there is none,
+// else the caller's.
+static const guint32 *split(const BbEvidence *evidence, const guint32 *counts, guint32 **mirror)
+{
+    const BbLagGrid *grid = &evidence->trains->grid;
+    *mirror = NULL;
+    if (grid->before > 0)
+        return counts;
+    *mirror = g_new(guint32, grid->bins);
+    for (guint32 i = 0; i < grid->bins; i++)
+        (*mirror)[i] = counts[grid->bins - 1 - i];
+    return counts + grid->bins - 1;
+}
+
+guint64 bb_evidence_survey(BbEvidence *evidence, guint32 first, guint32 n, GArray *suspects)
+{
+    const BbTrains *trains = evidence->trains;
+    const BbStreams *streams = trains->streams;
+    guint32 in, n_in = bb_streams_into(streams, streams->out[first].node, &in);
+    g_autofree guint32 **counts = count_lags(evidence, first, n, NULL, 0);
+    guint64 pairs = 0;
+    for (guint32 f = 0; f < n; f++)
+        for (guint32 e = 0; e < n_in; e++) {
+            g_autofree guint32 *lags = counts[e * n + f], *mirror = NULL;
+            if (!lags)
+                continue;
+            const guint32 *after = split(evidence, lags, &mirror);
+            BbSuspect suspect = {in + e, first + f, 1};
+            suspect.chance =
+                bb_link_chance(&trains->grid, &streams->in[in + e], &streams->out[first + f], after,
+                               mirror, &trains->options);
+            pairs++;
+            if (suspect.chance <= BB_SUSPECT_MOST)
+                g_array_append_val(suspects, suspect);
+        }
+    return pairs;
+}
+
+void bb_evidence_find(BbEvidence *evidence, guint32 first, guint32 n, const GArray *suspects,
+                      double chance, GPtrArray **links)
+{
+    const BbTrains *trains = evidence->trains;
+    const BbStreams *streams = trains->streams;
+    guint32 in, n_in = bb_streams_into(streams, streams->out[first].node, &in);
+    g_autofree guint32 **counts = count_lags(evidence, first, n, suspects, chance);
+    BbLinkOptions options = trains->options;
+    options.deviations = bb_peaks_deviations(chance / bb_peaks_tried(trains->grid.bins));
     for (guint32 f = 0; f < n; f++) {
         links[f] = g_ptr_array_new_with_free_func((GDestroyNotify)bb_link_free);
         for (guint32 e = 0; e < n_in; e++) {
-            guint32 *lags = counts[e * n + f];
-            BbLink *link =
-                lags ? judge(evidence, &streams->in[in + e], &streams->out[first + f], lags) : NULL;
-            g_free(lags);
+            g_autofree guint32 *lags = counts[e * n + f], *mirror = NULL;
+            if (!lags)
+                continue;
+            const guint32 *after = split(evidence, lags, &mirror);
+            BbLink *link = bb_link_find(&trains->grid, &streams->in[in + e],
+                                        &streams->out[first + f], after, mirror, &options);
             if (!link)
                 continue;
             link->in = in + e;

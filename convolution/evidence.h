@@ -34,9 +34,22 @@ typedef struct BbEvidence BbEvidence;
 BbEvidence *bb_evidence_new(const BbTrains *trains, bool blocks);
 void bb_evidence_free(BbEvidence *evidence);
 
-// The links to streams out [first, first + n), which are of one node: links[i] of BbLink by stream
-// in, owned by the caller.
-void bb_evidence_find(BbEvidence *evidence, guint32 first, guint32 n, GPtrArray **links);
+// Two streams at a node that may belong together.
+typedef struct BbSuspect {
+    guint32 in, out; // streams
+    double chance;   // that they correlate so much though they have nothing to do with each other
+} BbSuspect;
+
+#define BB_SUSPECT_MOST 0.05 // pairs of a larger chance are none
+
+// Appends the suspects among streams out [first, first + n), which are of one node, to suspects, by
+// stream out, then in. Returns how many pairs it looked at.
+guint64 bb_evidence_survey(BbEvidence *evidence, guint32 first, guint32 n, GArray *suspects);
+
+// The links to streams out [first, first + n): links[i] of BbLink by stream in, owned by the
+// caller. Only suspects of up to that chance can have one.
+void bb_evidence_find(BbEvidence *evidence, guint32 first, guint32 n, const GArray *suspects,
+                      double chance, GPtrArray **links);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbTrains, bb_trains_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbEvidence, bb_evidence_free)

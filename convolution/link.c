@@ -4,17 +4,21 @@
 
 #include "convolution/load.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
-#define SHARP_LEAST 0.02 // of a peak's mean density: what a bin of it has at least
-#define TRIM 1e-3        // of the kernel's peak: what is less does not count
-#define CALM_BLOCKS 10   // longest lags over which the load is taken as constant
-#define CALM_PARTS 200   // or so many parts of the trace, whichever is longer
-#define CORE 0.15        // of a core's highest bin: as far as the core reaches
-#define CORES_MAX 8      // delays of a link
-#define CORE_LEAST 0.03  // of the link's mass: a delay of its own
-#define RISE 2           // times the lowest bin so far: where the slope of a core ends
+#define SHARP_LEAST 0.02      // of a peak's mean density: what a bin of it has at least
+#define TRIM 1e-3             // of the kernel's peak: what is less does not count
+#define TRIMS_MAX 160u        // from the least float to any
+#define CANDIDATES_MAX 1000.0 // of a message, on average: what costs more is trimmed more
+#define CLOSE 4               // parts of the longest lag over which messages crowd
+#define CALM_BLOCKS 10        // longest lags over which the load is taken as constant
+#define CALM_PARTS 200        // or so many parts of the trace, whichever is longer
+#define CORE 0.15             // of a core's highest bin: as far as the core reaches
+#define CORES_MAX 8           // delays of a link
+#define CORE_LEAST 0.03       // of the link's mass: a delay of its own
+#define RISE 2                // times the lowest bin so far: where the slope of a core ends
 
 // ---- smoothing ---------------------------------------------------------------------------------
 
@@ -33,12 +37,30 @@ static void smooth(const BbLagGrid *grid, const double *values, double widening,
     }
 }
 
+// Bins of the kernel above some density, in all.
+static guint32 count_bins(const BbLink *link, const BbLagGrid *grid, float least)
+{
+    guint32 bins = 0;
+    for (guint32 i = 0; i < grid->bins; i++)
+        bins += link->kernel[i] > least;
+    return bins;
+}
+
+// Spans of what is more than a small part of the peak; of more than that where a message would have
+// too many candidates.
 static void find_spans(BbLink *link, const BbLagGrid *grid)
 {
     float peak = 0;
     for (guint32 i = 0; i < grid->bins; i++)
         peak = MAX(peak, link->kernel[i]);
     float least = peak * (float)TRIM;
+    for (guint i = 0; i < TRIMS_MAX; i++) {
+        float more = least > 0 ? MIN(2 * least, (least + peak) / 2) : FLT_MIN;
+        if (count_bins(link, grid, least) * link->rate <= CANDIDATES_MAX ||
+            count_bins(link, grid, more) == 0)
+            break;
+        least = more;
+    }
     g_array_set_size(link->spans, 0);
     for (guint32 i = 0; i < grid->bins;) {
         if (!(link->kernel[i] > least)) {
@@ -136,16 +158,30 @@ static void sharp_kernel(BbLink *link, const BbLagGrid *grid, const guint32 *cou
     }
 }
 
+static BbPeakTest make_test(const BbLagGrid *grid, const BbStream *in, const BbStream *out,
+                            const BbLinkOptions *options)
+{
+    double quantum_ns = (double)grid->quantum_ns;
+    BbLoad load = bb_load_measure(in, out, options->start_ns, grid->bins * quantum_ns / CLOSE);
+    return (BbPeakTest){options->deviations, options->messages_least, load.crowd * quantum_ns};
+}
+
+double bb_link_chance(const BbLagGrid *grid, const BbStream *in, const BbStream *out,
+                      const guint32 *counts, const guint32 *mirror, const BbLinkOptions *options)
+{
+    BbPeakTest test = make_test(grid, in, out, options);
+    double best = bb_peaks_best(counts, mirror, grid->bins, &test);
+    return MIN(1, bb_peaks_tried(grid->bins) * bb_peaks_rate(best));
+}
+
 BbLink *bb_link_find(const BbLagGrid *grid, const BbStream *in, const BbStream *out,
                      const guint32 *counts, const guint32 *mirror, const BbLinkOptions *options)
 {
-    double longest_ns = (double)grid->bins * (double)grid->quantum_ns;
-    BbLoad close = bb_load_measure(in, out, options->start_ns, longest_ns / 4);
-    BbPeakTest test = {options->deviations, options->messages_least,
-                       close.crowd * (double)grid->quantum_ns};
+    BbPeakTest test = make_test(grid, in, out, options);
     g_autoptr(GArray) peaks = bb_peaks_find(counts, mirror, grid->bins, &test);
     if (peaks->len == 0)
         return NULL;
+    double longest_ns = (double)grid->bins * (double)grid->quantum_ns;
     double trace_ns = (double)options->end_ns - (double)options->start_ns;
     BbLoad load = bb_load_measure(in, out, options->start_ns,
                                   MAX(CALM_BLOCKS * longest_ns, trace_ns / CALM_PARTS));
@@ -160,6 +196,7 @@ BbLink *bb_link_find(const BbLagGrid *grid, const BbStream *in, const BbStream *
     for (guint32 m = 0; m < in->count; m++)
         link->left[m] = 1;
     link->cap = 1;
+    link->rate = in->count * (double)grid->quantum_ns / MAX(1, trace_ns);
     measure_excess(link, grid, counts);
     link->mass = link->excess;
     sharp_kernel(link, grid, counts, in->count);

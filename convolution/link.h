@@ -22,6 +22,7 @@ typedef struct BbLink {
     float *sharp;   // the same, of the peaks alone
     GArray *spans;  // of BbSpan: where kernel counts
     double mass;    // effects of all messages that are explained by it
+    double rate;    // messages in, a bin
     double cap;     // effects that one message has at most
     float *left;    // by message in: what is left of it for another effect, 0 to 1
     float *effects; // by message in: expected number of its effects
@@ -32,9 +33,14 @@ typedef struct BbLink {
 // How links are found and learned.
 typedef struct BbLinkOptions {
     gint64 start_ns, end_ns; // of the trace
-    double deviations;       // of a peak above chance, at least
+    double deviations;       // of a peak above chance, at least; of bb_link_find
     guint messages_least;    // of a stream, and of a link's excess and mass
 } BbLinkOptions;
+
+// The chance that streams which have nothing to do with each other correlate as much as these
+// somewhere, by their correlogram (see bb_link_find).
+double bb_link_chance(const BbLagGrid *grid, const BbStream *in, const BbStream *out,
+                      const guint32 *counts, const guint32 *mirror, const BbLinkOptions *options);
 
 // counts, mirror: the streams' correlogram; mirror NULL where lags may be negative. Returns NULL
 // where nothing is significant.

@@ -4,26 +4,33 @@
 
 #include <math.h>
 
-static guint32 count_until(const BbStream *stream, guint32 *next, double until_ns)
+// Since the start: exact where times since 1970 are too large for a double. No message is earlier.
+static double since(const BbStream *stream, guint32 i, gint64 start_ns)
+{
+    return (double)((guint64)stream->ns[i] - (guint64)start_ns);
+}
+
+static guint32 count_until(const BbStream *stream, guint32 *next, gint64 start_ns, double until_ns)
 {
     guint32 first = *next;
-    while (*next < stream->count && (double)stream->ns[*next] < until_ns)
+    while (*next < stream->count && since(stream, *next, start_ns) < until_ns)
         ++*next;
     return *next - first;
 }
 
 BbLoad bb_load_measure(const BbStream *in, const BbStream *out, gint64 start_ns, double block_ns)
 {
-    double products = 0, crowd = 0, start = (double)start_ns;
+    double products = 0, crowd = 0;
     guint32 a = 0, b = 0;
     while (a < in->count && b < out->count) {
-        // The next block that has messages of both.
-        double later = MAX((double)in->ns[a], (double)out->ns[b]);
-        double begin = start + floor((later - start) / block_ns) * block_ns;
-        count_until(in, &a, begin);
-        count_until(out, &b, begin);
-        double n = count_until(in, &a, begin + block_ns),
-               m = count_until(out, &b, begin + block_ns);
+        // The next block that has messages of both; it has that one even where it is too short for
+        // a double to tell.
+        double later = MAX(since(in, a, start_ns), since(out, b, start_ns));
+        double begin = floor(later / block_ns) * block_ns;
+        double end = MAX(begin + block_ns, nextafter(later, INFINITY));
+        count_until(in, &a, start_ns, begin);
+        count_until(out, &b, start_ns, begin);
+        double n = count_until(in, &a, start_ns, end), m = count_until(out, &b, start_ns, end);
         products += n * m;
         crowd += n * m * MAX(0, n + m - 2);
     }

@@ -8,7 +8,7 @@
 
 #define MIRROR_WIDTH 8 // from here on the mirror is a fair judge: it has enough pairs
 #define FLOOR 0.02     // of the mean: what is expected at least
-#define PAIRS_LEAST 3  // in a window
+#define PAIRS_LEAST 2  // in a window
 #define EXPECTED_LEAST 0.05
 #define GROW 0.15 // of the peak's density: as far as a peak reaches
 
@@ -69,21 +69,27 @@ static gint compare_peaks(gconstpointer left, gconstpointer right)
     return a->low < b->low ? -1 : a->low > b->low;
 }
 
+// The window's deviations above what is expected; 0 where it has too few pairs.
+static double try_window(const Search *search, guint32 low, guint32 width, double *excess)
+{
+    double pairs = between(search->sums, low, low + width);
+    if (pairs < PAIRS_LEAST)
+        return 0;
+    double noise, expected = expect(search, low, low + width, &noise);
+    *excess = pairs - expected;
+    return judge(pairs, expected) / sqrt(noise * (1 + width * search->test->crowd));
+}
+
 static GArray *try_windows(const Search *search)
 {
     GArray *found = g_array_new(FALSE, FALSE, sizeof(BbPeak));
     for (guint32 width = 1; width <= MAX(1, search->bins / 8); width *= 2) {
         guint32 step = MAX(1, width / 2);
         for (guint32 low = 0; low + width <= search->bins; low += step) {
-            double pairs = between(search->sums, low, low + width);
-            if (pairs < PAIRS_LEAST)
-                continue;
-            double noise, expected = expect(search, low, low + width, &noise);
-            double z = judge(pairs, expected) / sqrt(noise * (1 + width * search->test->crowd));
-            if (z > search->test->z_least) {
-                BbPeak peak = {low, low + width, pairs - expected, z};
+            BbPeak peak = {low, low + width, 0, 0};
+            peak.z = try_window(search, low, width, &peak.excess);
+            if (peak.z > search->test->z_least)
                 g_array_append_val(found, peak);
-            }
         }
     }
     g_array_sort(found, compare_peaks);
@@ -141,6 +147,19 @@ GArray *bb_peaks_find(const guint32 *counts, const guint32 *mirror, guint32 bins
     return choose(&search, found);
 }
 
+double bb_peaks_best(const guint32 *counts, const guint32 *mirror, guint32 bins,
+                     const BbPeakTest *test)
+{
+    g_autofree guint64 *sums = sum_up(counts, bins);
+    g_autofree guint64 *mirrored = mirror ? sum_up(mirror, bins) : NULL;
+    Search search = {counts, sums, mirrored, bins, (double)sums[bins] / MAX(1, bins), test};
+    double best = 0, excess;
+    for (guint32 width = 1; width <= MAX(1, bins / 8); width *= 2)
+        for (guint32 low = 0; low + width <= bins; low += MAX(1, width / 2))
+            best = MAX(best, try_window(&search, low, width, &excess));
+    return best;
+}
+
 double bb_peaks_tried(guint32 bins)
 {
     double tried = 0;
@@ -149,12 +168,17 @@ double bb_peaks_tried(guint32 bins)
     return tried;
 }
 
+double bb_peaks_rate(double deviations)
+{
+    return 0.5 * erfc(deviations / G_SQRT2);
+}
+
 double bb_peaks_deviations(double rate)
 {
     double low = 0, high = 38;
     for (int i = 0; i < 60; i++) {
         double z = (low + high) / 2;
-        if (0.5 * erfc(z / G_SQRT2) > rate)
+        if (bb_peaks_rate(z) > rate)
             low = z;
         else
             high = z;

@@ -27,8 +27,14 @@ typedef struct BbPeakTest {
 GArray *bb_peaks_find(const guint32 *counts, const guint32 *mirror, guint32 bins,
                       const BbPeakTest *test);
 
+// The deviations of the best window; 0 where none is above what is expected. z_least and
+// excess_least of test do not matter.
+double bb_peaks_best(const guint32 *counts, const guint32 *mirror, guint32 bins,
+                     const BbPeakTest *test);
+
 // Windows that bb_peaks_find tries in so many bins: for a false-alarm rate over all of them.
 double bb_peaks_tried(guint32 bins);
 
-// The deviations that chance exceeds once in 1 / rate tries.
+// The deviations that chance exceeds once in 1 / rate tries, and the other way round.
 double bb_peaks_deviations(double rate);
+double bb_peaks_rate(double deviations);

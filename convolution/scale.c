@@ -11,10 +11,11 @@
 #define STEP 1.12           // from one bin to the next
 #define BINS_MAX 300u
 #define PAIRS_MAX 400u // of streams: the busiest
-#define STEPS 2e8      // over all pairs: what a sample may cost
+#define STEPS 6e7      // over all pairs: what a sample may cost
 #define SAMPLE_LEAST 1000.0
 #define SAMPLE_MOST 40000.0
-#define SECTIONS 4u // parts of the trace that make a sample
+#define SECTIONS \
+    64u // parts of the trace that make a sample: so many that load that comes and goes evens out
 #define TAIL_DEVIATIONS 2.0
 #define RING 4u // bins on each side of one that tell what chance is there
 #define GAP 2u  // bins between them and it

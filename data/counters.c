@@ -2,6 +2,8 @@
 // In: counts by name. Out: their sums, in order of first use.
 #include "data/counters.h"
 
+#include <string.h>
+
 typedef struct {
     char *name;
     guint64 value;
@@ -47,6 +49,11 @@ static Counter *counter_find(const BbCounters *counters, const char *name)
     if (!g_hash_table_lookup_extended(counters->index, name, NULL, &place))
         return NULL;
     return counter_at(counters, GPOINTER_TO_UINT(place));
+}
+
+bool bb_counters_is_name(const char *text)
+{
+    return *text && text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_.")] == '\0';
 }
 
 void bb_counters_add(BbCounters *counters, const char *name, guint64 value)

@@ -14,6 +14,9 @@ void bb_counters_free(BbCounters *counters);
 // Adds value to the counter of that name, made when new. name: [a-z0-9_.]+, copied.
 void bb_counters_add(BbCounters *counters, const char *name, guint64 value);
 
+// Whether a text can be the name of a counter.
+bool bb_counters_is_name(const char *text);
+
 // Value of a counter, 0 when there is none.
 guint64 bb_counters_get(const BbCounters *counters, const char *name);
 

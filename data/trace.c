@@ -190,11 +190,6 @@ void bb_trace_reader_add_damage(BbTraceReader *reader, const char *format, ...)
     va_end(args);
 }
 
-bool bb_trace_is_counter_name(const char *name)
-{
-    return *name && name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_.")] == '\0';
-}
-
 static void set_write_error(const BbTraceWriter *writer, const char *what, GError **error)
 {
     int reason = errno;

@@ -121,7 +121,7 @@ static bool take_losses(BbtReader *reader, BbBytes *block)
         gsize length = 0;
         guint64 value = bb_bytes_u64(block);
         const char *name = bb_bytes_text(block, &length);
-        if (!name || !bb_trace_is_counter_name(name))
+        if (!name || !bb_counters_is_name(name))
             return false;
         bb_counters_add(reader->base.counters, name, value);
     }

@@ -59,8 +59,5 @@ extern const BbTraceWriterForm bb_trace_bbt_writer, bb_trace_text_writer;
 // Adds a part to the sentence on what is missing.
 void bb_trace_reader_add_damage(BbTraceReader *reader, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
-// [a-z0-9_.]+, as data/counters.h has it.
-bool bb_trace_is_counter_name(const char *name);
-
 // Writes bytes to out; sets the error when that fails.
 bool bb_trace_writer_put(BbTraceWriter *writer, gconstpointer bytes, gsize size, GError **error);

@@ -270,8 +270,7 @@ bool bb_trace_line_counter(const char *line, char **name, guint64 *value)
     g_autofree char *copy = g_strdup(line + strlen("# counter "));
     char *rest = copy;
     const char *field = take_field(&rest), *number = take_field(&rest);
-    if (!number || !bb_trace_is_counter_name(field) || take_field(&rest) ||
-        parse_number(number, value))
+    if (!number || !bb_counters_is_name(field) || take_field(&rest) || parse_number(number, value))
         return false;
     *name = g_strdup(field);
     return true;

@@ -13,6 +13,7 @@ typedef struct BbImport {
     gpointer user;                      // of sink
     void (*warn)(const char *sentence); // told what is damaged or was left out of an input
     bool skip_bad;                      // count malformed lines instead of failing
+    const char *const *settings;        // "name=value", ends with NULL; NULL for none; lent
 } BbImport;
 
 // A counter of an importer and its sentence for people.
@@ -24,6 +25,10 @@ typedef struct BbImporter {
     const char *name;            // of --from
     const char *about;           // one line for --help
     const BbImportCount *counts; // told at the end; ends with a row without name; NULL for none
+    // Names of the settings it reads; ends with NULL; NULL for none.
+    const char *const *settings;
+    // What is wrong with the settings, NULL if nothing. The caller frees. NULL: nothing can be.
+    char *(*check)(const BbImport *import);
     // What is kept from one input to the next. import is lent, and outlives it.
     gpointer (*begin)(const BbImport *import);
     // Reads all of path (a file, a directory where the format has such, or "-"). Fails when the
@@ -38,9 +43,19 @@ typedef struct BbImporter {
 const BbImporter *bb_importer_at(gsize index);        // of the table; NULL behind its end
 const BbImporter *bb_importer_find(const char *name); // NULL if there is none
 
+// Whether importer reads the setting of that name.
+bool bb_importer_has_setting(const BbImporter *importer, const char *name);
+// The value of a setting, NULL if it was not given. Lent.
+const char *bb_import_setting(const BbImport *import, const char *name);
+
 // The sentence of a counter of any importer, NULL if none has it. Lent.
 const char *bb_importer_meaning(const char *counter);
 
 // The rows of the table, each in a file of its name.
 extern const BbImporter bb_importer_text;
 extern const BbImporter bb_importer_received;
+extern const BbImporter bb_importer_jaeger;
+extern const BbImporter bb_importer_zipkin;
+extern const BbImporter bb_importer_otlp;
+extern const BbImporter bb_importer_jsonl;
+extern const BbImporter bb_importer_csv;

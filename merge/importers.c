@@ -7,6 +7,9 @@
 static const BbImporter *const importers[] = {
     &bb_importer_text,
     &bb_importer_received,
+    &bb_importer_jaeger,
+    &bb_importer_zipkin,
+    &bb_importer_otlp,
 };
 
 const BbImporter *bb_importer_at(gsize index)
@@ -19,6 +22,20 @@ const BbImporter *bb_importer_find(const char *name)
     for (gsize i = 0; i < G_N_ELEMENTS(importers); i++)
         if (strcmp(importers[i]->name, name) == 0)
             return importers[i];
+    return NULL;
+}
+
+bool bb_importer_has_setting(const BbImporter *importer, const char *name)
+{
+    return importer->settings && g_strv_contains(importer->settings, name);
+}
+
+const char *bb_import_setting(const BbImport *import, const char *name)
+{
+    gsize length = strlen(name);
+    for (const char *const *setting = import->settings; setting && *setting; setting++)
+        if (strncmp(*setting, name, length) == 0 && (*setting)[length] == '=')
+            return *setting + length + 1;
     return NULL;
 }
 

@@ -28,7 +28,7 @@ _bbtrace() {
         case $command,$option in
         capture,-i | capture,--interface) words=$(_bbtrace_interfaces) ;;
         capture,--node) words='host endpoint' ;;
-        import,--from) words='text received' ;;
+        import,--from) words='text received jaeger zipkin otlp' ;;
         generate,generate)
             if [[ $cur == -* ]]; then
                 words=$(_bbtrace_options "$program" "$command")

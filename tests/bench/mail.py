@@ -81,8 +81,9 @@ def found_of(output):
         chain, calls = [pattern["root"]["node"]], pattern["root"]["calls"]
         while calls:
             chain.append(calls[0]["node"])
+            found.vertices[tuple(chain)] = calls[0]["messages"]
             calls = calls[0]["calls"]
-        found.add_path(tuple(chain), pattern["count"])
+        found.paths[tuple(chain)] += pattern["count"]
     return found
 
 

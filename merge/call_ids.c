@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: ids of calls and returns as the observers have them. Out: ids of the merged trace.
+#include "merge/call_ids.h"
+
+#include "merge/sighting.h"
+
+#include <string.h>
+
+#define BUCKETS_FIRST 1024u
+
+// How an observer calls a call.
+typedef struct Alias {
+    struct Alias *next_same;    // in the bucket
+    struct Alias *next_of_call; // of the same call
+    BbOpenCall *call;
+    BbId id;
+    guint32 caller, callee, observer, input;
+} Alias;
+
+struct BbOpenCall {
+    Alias *aliases;
+    BbId id;        // in the merged trace; absent until it is needed
+    gint64 time_ns; // of the call
+    bool written;
+    BbOpenCall *older, *younger; // of those that are written
+};
+
+struct BbCallIds {
+    Alias **buckets;
+    guint n_buckets, n_aliases;
+    BbOpenCall *oldest, *youngest;
+    guint n_written, open_max;
+    guint64 given, forgotten;
+};
+
+BbCallIds *bb_call_ids_new(guint open_max)
+{
+    BbCallIds *ids = g_new0(BbCallIds, 1);
+    ids->open_max = MAX(open_max, 1);
+    ids->n_buckets = BUCKETS_FIRST;
+    ids->buckets = g_new0(Alias *, ids->n_buckets);
+    return ids;
+}
+
+static guint hash_of(const BbCallIds *ids, BbId id, guint32 caller, guint32 callee)
+{
+    guint64 hash = (id.number ^ (guint64)id.form << 40) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
+    hash = (hash ^ caller ^ (guint64)callee << 32) * G_GUINT64_CONSTANT(0xd6e8feb86659fd93);
+    return (guint)(hash >> 32) & (ids->n_buckets - 1);
+}
+
+static guint bucket_of(const BbCallIds *ids, const Alias *alias)
+{
+    return hash_of(ids, alias->id, alias->caller, alias->callee);
+}
+
+static void unlink_alias(BbCallIds *ids, const Alias *alias)
+{
+    Alias **at = &ids->buckets[bucket_of(ids, alias)];
+    while (*at != alias)
+        at = &(*at)->next_same;
+    *at = alias->next_same;
+    ids->n_aliases--;
+}
+
+static void free_call(BbCallIds *ids, BbOpenCall *call)
+{
+    for (Alias *alias = call->aliases, *next = NULL; alias; alias = next) {
+        next = alias->next_of_call;
+        unlink_alias(ids, alias);
+        g_slice_free(Alias, alias);
+    }
+    g_slice_free(BbOpenCall, call);
+}
+
+// Calls that nobody closed go with their aliases: each call has at least one.
+void bb_call_ids_free(BbCallIds *ids)
+{
+    if (!ids)
+        return;
+    for (guint i = 0; i < ids->n_buckets; i++)
+        while (ids->buckets[i])
+            free_call(ids, ids->buckets[i]->call);
+    g_free(ids->buckets);
+    g_free(ids);
+}
+
+static void grow(BbCallIds *ids)
+{
+    g_autofree Alias **old = ids->buckets;
+    guint n_old = ids->n_buckets;
+    ids->n_buckets *= 2;
+    ids->buckets = g_new0(Alias *, ids->n_buckets);
+    for (guint i = 0; i < n_old; i++) {
+        // The younger come first in a bucket: moved in reverse, they still do.
+        Alias *turned = NULL;
+        for (Alias *alias = old[i], *next = NULL; alias; alias = next) {
+            next = alias->next_same;
+            alias->next_same = turned;
+            turned = alias;
+        }
+        for (Alias *alias = turned, *next = NULL; alias; alias = next) {
+            next = alias->next_same;
+            Alias **bucket = &ids->buckets[bucket_of(ids, alias)];
+            alias->next_same = *bucket;
+            *bucket = alias;
+        }
+    }
+}
+
+bool bb_call_id_is_made_up(const BbMessage *message)
+{
+    return bb_sighting_id_is_local(message) && !bb_id_is_known(message->path) &&
+           !bb_id_is_known(message->parent);
+}
+
+// An id from the wire means the same to all.
+#define ANY_INPUT G_MAXUINT32
+
+BbOpenCall *bb_call_ids_open(BbCallIds *ids, const BbMessage *call, guint input)
+{
+    bool made_up = bb_call_id_is_made_up(call);
+    BbOpenCall *open = g_slice_new0(BbOpenCall);
+    Alias *alias = g_slice_new(Alias);
+    *alias = (Alias){
+        .call = open,
+        .id = call->id,
+        .caller = call->sender,
+        .callee = call->receiver,
+        .observer = call->observer,
+        .input = made_up ? input : ANY_INPUT,
+    };
+    open->aliases = alias;
+    open->time_ns = call->time_ns;
+    if (!made_up)
+        open->id = call->id;
+    if (++ids->n_aliases > ids->n_buckets)
+        grow(ids);
+    Alias **bucket = &ids->buckets[bucket_of(ids, alias)];
+    alias->next_same = *bucket;
+    *bucket = alias;
+    return open;
+}
+
+void bb_call_ids_unite(BbCallIds *ids, BbOpenCall *call, BbOpenCall *other)
+{
+    Alias **last = &call->aliases;
+    while (*last)
+        last = &(*last)->next_of_call;
+    *last = other->aliases;
+    for (Alias *alias = *last; alias; alias = alias->next_of_call)
+        alias->call = call;
+    if (!bb_id_is_known(call->id))
+        call->id = other->id;
+    g_slice_free(BbOpenCall, other);
+}
+
+static void unlink_call(BbCallIds *ids, BbOpenCall *call)
+{
+    *(call->older ? &call->older->younger : &ids->oldest) = call->younger;
+    *(call->younger ? &call->younger->older : &ids->youngest) = call->older;
+    ids->n_written--;
+}
+
+BbId bb_call_ids_fresh(BbCallIds *ids)
+{
+    return bb_id_number(++ids->given);
+}
+
+BbId bb_call_ids_of(BbCallIds *ids, BbOpenCall *call)
+{
+    if (!bb_id_is_known(call->id))
+        call->id = bb_call_ids_fresh(ids);
+    return call->id;
+}
+
+BbId bb_call_ids_write(BbCallIds *ids, BbOpenCall *call, gint64 time_ns)
+{
+    if (ids->n_written == ids->open_max) {
+        ids->forgotten++;
+        bb_call_ids_close(ids, ids->oldest);
+    }
+    call->written = true;
+    call->time_ns = time_ns;
+    call->older = ids->youngest;
+    *(call->older ? &call->older->younger : &ids->oldest) = call;
+    ids->youngest = call;
+    ids->n_written++;
+    return bb_call_ids_of(ids, call);
+}
+
+void bb_open_call_move(BbOpenCall *call, gint64 time_ns)
+{
+    call->time_ns = time_ns;
+}
+
+bool bb_open_call_is_written(const BbOpenCall *call, gint64 *time_ns)
+{
+    *time_ns = call->time_ns;
+    return call->written;
+}
+
+// How well an alias fits a return: the same input, else another one of the same observer (a trace
+// cut in pieces). 0: not at all.
+static guint fit(const Alias *alias, const BbMessage *answer, bool made_up, guint input)
+{
+    if (!bb_id_equal(alias->id, answer->id) || alias->caller != answer->receiver ||
+        alias->callee != answer->sender || made_up == (alias->input == ANY_INPUT))
+        return 0;
+    bool near = !made_up || alias->input == input;
+    if (!near && alias->observer != answer->observer)
+        return 0;
+    return (near ? 2 : 0) + (alias->call->written ? 2 : 1);
+}
+
+BbOpenCall *bb_call_ids_find(const BbCallIds *ids, const BbMessage *answer, guint input)
+{
+    bool made_up = bb_call_id_is_made_up(answer);
+    const Alias *best = NULL;
+    guint best_fit = 1;
+    const Alias *alias = ids->buckets[hash_of(ids, answer->id, answer->receiver, answer->sender)];
+    for (; alias; alias = alias->next_same) {
+        guint fits = fit(alias, answer, made_up, input);
+        if (fits && fits >= best_fit) { // the younger come first
+            best = alias;
+            best_fit = fits;
+        }
+    }
+    return best ? best->call : NULL;
+}
+
+void bb_call_ids_close(BbCallIds *ids, BbOpenCall *call)
+{
+    if (call->written)
+        unlink_call(ids, call);
+    free_call(ids, call);
+}
+
+guint64 bb_call_ids_forgotten(const BbCallIds *ids)
+{
+    return ids->forgotten;
+}

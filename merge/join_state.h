@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of the join share: messages that wait, and where they stand. Inside of the join
+// only.
+#pragma once
+
+#include "merge/call_ids.h"
+#include "merge/join.h"
+#include "merge/overlap.h"
+#include "merge/sighting.h"
+
+// One sighting of a message.
+typedef struct BbSeen {
+    struct BbSeen *next;
+    gint64 time_ns;
+    BbId id;
+    guint32 observer, input;
+    bool at_receiver;
+} BbSeen;
+
+// A message that waits for other sightings.
+typedef struct BbHeld {
+    BbMessage message; // of the sighting nearest to the sender, completed by the others
+    char *text;        // its conn and extra
+    gsize room;
+    BbSightingKey key;
+    BbSeen seen;      // the first one that came; others behind it
+    BbOpenCall *call; // of a call with id
+    bool receiver_told; // recv_ns is of a `_RECV` sighting, or was in the trace
+    bool moved;         // a return that came before its call, to the call's time
+    struct BbHeld *older, *younger; // in order of time
+    struct BbHeld *next_same;       // in the bucket of its key
+    struct BbLane *lane;            // NULL where it joins by no order
+    struct BbHeld *before, *behind; // in the lane, in order of arrival
+} BbHeld;
+
+// Messages of one sender, receiver and kind that may join by order.
+typedef struct BbLane {
+    guint32 sender, receiver;
+    BbKind kind;
+    guint32 observer; // of all of them, unless mixed
+    bool mixed;
+    BbHeld *first, *last;
+} BbLane;
+
+struct BbJoin {
+    BbJoinOptions options;
+    BbNames *names;
+    BbMessageSink sink;
+    gpointer user;
+    BbHeld *oldest, *youngest;
+    gsize n_held, n_buckets;
+    BbHeld **buckets; // by key
+    BbHeld *vacant;   // by next_same
+    GHashTable *lanes;  // BbLane -> itself
+    GHashTable *delays; // two observers -> usual distance in time
+    GHashTable *apart;  // BbJoinNames -> itself
+    BbCallIds *ids;
+    BbOverlap *overlap;
+    gint64 newest_ns, out_ns; // times pushed and handed on
+    guint32 tcp, udp;         // protocols of connections that no decoder knew
+    guint64 count[BB_JOIN_COUNTS];
+};
+
+// ---- join_fold.c
+
+// Makes one message of a and b, in a. b keeps nothing of worth.
+void bb_held_fold(BbJoin *join, BbHeld *a, BbHeld *b);
+
+// ---- join_lane.c
+
+void bb_lane_enter(BbJoin *join, BbHeld *held);
+void bb_lane_leave(BbJoin *join, BbHeld *held);
+// The message that joins held by order, NULL if none does. held is the oldest of its lane.
+BbHeld *bb_lane_match(const BbJoin *join, const BbHeld *held);
+// A sighting came so long after another.
+void bb_lane_learn(BbJoin *join, guint32 first, guint32 second, gint64 delay_ns);
+
+guint bb_lane_hash(gconstpointer lane);
+gboolean bb_lane_equal(gconstpointer a, gconstpointer b);

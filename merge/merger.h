@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many traces as one flow of messages in order of time. A file is opened when its first message is
+// due and closed at its end. Where more are due at once than may be open, batches of them are merged
+// into temporary files first (in TMPDIR; they have no name while they are read).
+//
+// Memory: about half a megabyte for an open file, and BB_MERGER_WAITING messages in all that are put
+// in order, in equal parts for the files that are open.
+#pragma once
+
+#include "data/counters.h"
+#include "data/message.h"
+
+#define BB_MERGER_WAITING 262144u
+#define BB_MERGER_OPEN 192u  // files open at once, if not told otherwise
+#define BB_MERGER_OPEN_MIN 4u
+
+// Takes messages in order of time; equal times in the order of the inputs. input counts the paths
+// from 0. Returns false to stop (with an error set).
+typedef bool (*BbMergerSink)(const BbMessage *message, guint input, gpointer user, GError **error);
+
+typedef struct BbMergerOptions {
+    bool skip_bad_lines;
+    guint open_max; // 0: BB_MERGER_OPEN
+    // May change names and times of each message before it is put in order. NULL for none.
+    void (*prepare)(BbMessage *message, guint input, gpointer user);
+    gpointer user; // of prepare
+} BbMergerOptions;
+
+typedef struct BbMerger BbMerger;
+
+// names is lent; paths (copied) end with NULL; "-" is standard input. A message without observer
+// gets that of its file: the file's name without folders and endings, with as many folders in front
+// as it takes to tell the files apart.
+BbMerger *bb_merger_new(const BbMergerOptions *options, BbNames *names, const char *const *paths);
+void bb_merger_free(BbMerger *merger);
+
+guint bb_merger_inputs(const BbMerger *merger);
+guint32 bb_merger_observer(const BbMerger *merger, guint input);
+// Whether all inputs can be read again: no pipe is among them.
+bool bb_merger_can_repeat(const BbMerger *merger);
+
+// Reads all inputs. May be called again, with another prepare (NULL for none), where
+// bb_merger_can_repeat. Fails when the sink does or a temporary file cannot be used. An input that
+// cannot be read costs itself only, a damaged one its bad blocks: see bb_merger_complaint.
+bool bb_merger_run(BbMerger *merger, BbMergerSink sink, gpointer user, GError **error);
+void bb_merger_prepare_by(BbMerger *merger, void (*prepare)(BbMessage *, guint, gpointer),
+                          gpointer user);
+
+// What is wrong with an input, a sentence for each, of the last run in order of the inputs; NULL
+// behind the last. Lent. *failed says that the input could not be read to its end.
+const char *bb_merger_complaint(const BbMerger *merger, guint index, bool *failed);
+
+// Of the last run, so far.
+guint64 bb_merger_messages(const BbMerger *merger);
+guint bb_merger_inputs_done(const BbMerger *merger);
+// Messages that came after a later one had gone to the sink.
+guint64 bb_merger_late(const BbMerger *merger);
+// Loss and drop counters of all inputs. Lent.
+const BbCounters *bb_merger_counters(const BbMerger *merger);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbMerger, bb_merger_free)

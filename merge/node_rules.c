@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: rules, and names of nodes. Out: the names that these nodes are to have.
+#include "merge/node_rules.h"
+
+#include "data/glob.h"
+#include "data/input.h"
+#include "data/percent.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+#define FILE_MAX ((gsize)16 << 20)
+
+typedef struct Address {
+    int family; // AF_INET, AF_INET6
+    guint8 bytes[16];
+} Address;
+
+typedef struct Rule {
+    guint32 node;
+    char *pattern;   // NULL for a prefix
+    Address address; // of a prefix, or of a pattern that is an address (family 0: it is none)
+    guint bits;
+} Rule;
+
+struct BbNodeRules {
+    BbNames *names;
+    GArray *rules;
+    GArray *known; // by name: node + 1, or 0 where it was not asked for yet
+};
+
+static void rule_clear(gpointer data)
+{
+    Rule *rule = data;
+    g_free(rule->pattern);
+}
+
+BbNodeRules *bb_node_rules_new(BbNames *names)
+{
+    BbNodeRules *rules = g_new(BbNodeRules, 1);
+    rules->names = names;
+    rules->rules = g_array_new(FALSE, TRUE, sizeof(Rule));
+    g_array_set_clear_func(rules->rules, rule_clear);
+    rules->known = g_array_new(FALSE, TRUE, sizeof(guint32));
+    return rules;
+}
+
+void bb_node_rules_free(BbNodeRules *rules)
+{
+    if (!rules)
+        return;
+    g_array_unref(rules->rules);
+    g_array_unref(rules->known);
+    g_free(rules);
+}
+
+// ---- reading ------------------------------------------------------------------------------------
+
+static bool parse_address(const char *text, Address *address)
+{
+    *address = (Address){.family = strchr(text, ':') ? AF_INET6 : AF_INET};
+    if (inet_pton(address->family, text, address->bytes) == 1)
+        return true;
+    address->family = 0;
+    return false;
+}
+
+static bool parse_prefix(const char *text, const char *slash, Rule *rule)
+{
+    g_autofree char *address = g_strndup(text, (gsize)(slash - text));
+    guint64 bits = 0;
+    if (!parse_address(address, &rule->address) ||
+        !g_ascii_string_to_unsigned(slash + 1, 10, 0, rule->address.family == AF_INET ? 32 : 128,
+                                    &bits, NULL))
+        return false;
+    rule->bits = (guint)bits;
+    return true;
+}
+
+static bool is_prefix_like(const char *text)
+{
+    return strspn(text, "0123456789abcdefABCDEF.:") == strcspn(text, "/");
+}
+
+// Returns NULL, or the reason why the word makes no rule; it is yours.
+static char *add_rule(BbNodeRules *rules, guint32 node, char *word)
+{
+    Rule rule = {.node = node};
+    const char *slash = strchr(word, '/');
+    if (slash && is_prefix_like(word)) {
+        if (!parse_prefix(word, slash, &rule))
+            return g_strdup_printf("\"%s\" is no prefix such as 10.0.0.0/8", word);
+    } else {
+        const char *reason = bb_percent_decode(word);
+        if (reason)
+            return g_strdup(reason);
+        (void)parse_address(word, &rule.address);
+        rule.pattern = g_strdup(word);
+    }
+    g_array_append_val(rules->rules, rule);
+    return NULL;
+}
+
+// Returns NULL, or the reason why the line makes no sense; it is yours.
+static char *add_line(BbNodeRules *rules, char *line)
+{
+    char *hash = strchr(line, '#');
+    while (hash && hash > line && !g_ascii_isspace(hash[-1]))
+        hash = strchr(hash + 1, '#');
+    if (hash)
+        *hash = '\0';
+    g_auto(GStrv) words = g_strsplit_set(g_strstrip(line), " \t", -1);
+    if (!words[0])
+        return NULL;
+    gsize length = strlen(words[0]);
+    if (length < 2 || words[0][length - 1] != ':')
+        return g_strdup_printf("\"%s\" is not a node's new name with a colon behind it", words[0]);
+    words[0][length - 1] = '\0';
+    const char *reason = bb_percent_decode(words[0]);
+    if (reason)
+        return g_strdup(reason);
+    guint32 node = bb_names_intern(rules->names, words[0]);
+    guint count = 0;
+    for (char **word = words + 1; *word; word++) {
+        if (!**word)
+            continue;
+        char *refusal = add_rule(rules, node, *word);
+        if (refusal)
+            return refusal;
+        count++;
+    }
+    return count ? NULL : g_strdup("there is no other name behind the colon");
+}
+
+static char *read_file(const char *path, GError **error)
+{
+    g_autoptr(BbInput) input = bb_input_open(path, error);
+    g_autoptr(GByteArray) all = g_byte_array_new();
+    guint8 buffer[16384];
+    gssize got = 0;
+    if (!input)
+        return NULL;
+    while ((got = bb_input_read(input, buffer, sizeof buffer, error)) > 0) {
+        g_byte_array_append(all, buffer, (guint)got);
+        if (all->len > FILE_MAX) {
+            g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
+                        "%s: longer than 16 MiB: no file of rules for names of nodes", path);
+            return NULL;
+        }
+    }
+    if (got < 0)
+        return NULL;
+    g_byte_array_append(all, (const guint8 *)"", 1);
+    return (char *)g_byte_array_free(g_steal_pointer(&all), FALSE);
+}
+
+bool bb_node_rules_load(BbNodeRules *rules, const char *path, GError **error)
+{
+    g_autofree char *text = read_file(path, error);
+    if (!text)
+        return false;
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    for (guint i = 0; lines[i]; i++) {
+        g_autofree char *reason = add_line(rules, lines[i]);
+        if (!reason)
+            continue;
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
+                    "%s:%u: %s: a line is NEW: OLD ..., where OLD is a name, an address, a prefix "
+                    "or a pattern",
+                    path, i + 1, reason);
+        return false;
+    }
+    g_array_set_size(rules->known, 0);
+    return true;
+}
+
+// ---- asking -------------------------------------------------------------------------------------
+
+static bool lies_in(const Address *address, const Rule *rule)
+{
+    guint whole = rule->bits / 8, rest = rule->bits % 8;
+    if (address->family != rule->address.family ||
+        memcmp(address->bytes, rule->address.bytes, whole) != 0)
+        return false;
+    return !rest || (address->bytes[whole] ^ rule->address.bytes[whole]) >> (8 - rest) == 0;
+}
+
+static bool fits(const Rule *rule, const char *text, const Address *address)
+{
+    if (!rule->pattern)
+        return address->family && lies_in(address, rule);
+    if (rule->address.family && address->family == rule->address.family)
+        return memcmp(rule->address.bytes, address->bytes, sizeof address->bytes) == 0;
+    return bb_glob_match(rule->pattern, text);
+}
+
+static guint32 find_node(const BbNodeRules *rules, guint32 name)
+{
+    const char *text = bb_names_text(rules->names, name);
+    Address address;
+    (void)parse_address(text, &address);
+    for (guint i = 0; i < rules->rules->len; i++) {
+        const Rule *rule = &g_array_index(rules->rules, Rule, i);
+        if (fits(rule, text, &address))
+            return rule->node;
+    }
+    return name;
+}
+
+guint32 bb_node_rules_apply(BbNodeRules *rules, guint32 name)
+{
+    if (!rules->rules->len || name == BB_NAME_NONE)
+        return name;
+    if (name >= rules->known->len)
+        g_array_set_size(rules->known, name + 1);
+    guint32 *known = &g_array_index(rules->known, guint32, name);
+    if (!*known)
+        *known = find_node(rules, name) + 1;
+    return *known - 1;
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: messages in order of time. Out: the call that each belongs to.
+#include "merge/open_calls.h"
+
+#include "data/pool.h"
+
+#include <string.h>
+
+#define SECOND_SIGHTINGS_MAX 65536u
+
+typedef struct Key {
+    guint64 number;
+    guint32 form, caller, callee, unused; // unused is 0: keys are compared as bytes
+} Key;
+
+typedef struct Waiting Waiting;
+struct Waiting {
+    Waiting *later;           // of the same key
+    Waiting *older, *younger; // of the shelf
+    struct Line *line;
+    gpointer value;
+};
+
+// What waits with one key, in order of arrival.
+typedef struct Line {
+    Key key;
+    Waiting *first, *last;
+} Line;
+
+// Values that wait for a message with their key. The oldest of all is also the first of its line.
+typedef struct Shelf {
+    GHashTable *lines; // of Line, by its key
+    BbPool line_pool, waiting_pool;
+    Waiting *oldest, *youngest;
+    guint count, max;
+} Shelf;
+
+struct BbOpenCalls {
+    BbOpenCallsValues values;
+    Shelf open;         // calls that wait for their return
+    Shelf calls_sent;   // calls that may be seen again
+    Shelf returns_sent; // returns that may be seen again
+    guint64 forgotten;
+};
+
+static guint key_hash(gconstpointer data)
+{
+    const Key *key = data;
+    guint64 hash = key->number ^ (guint64)key->form << 40;
+    hash = (hash ^ hash >> 29) * G_GUINT64_CONSTANT(0xbf58476d1ce4e5b9);
+    hash += key->caller * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15) + key->callee;
+    hash = (hash ^ hash >> 32) * G_GUINT64_CONSTANT(0x94d049bb133111eb);
+    return (guint)(hash >> 32);
+}
+
+static gboolean key_equal(gconstpointer a, gconstpointer b)
+{
+    return memcmp(a, b, sizeof(Key)) == 0;
+}
+
+static Key key_of(const BbMessage *message)
+{
+    bool is_return = message->kind == BB_RETURN;
+    return (Key){
+        .number = message->id.number,
+        .form = message->id.form,
+        .caller = is_return ? message->receiver : message->sender,
+        .callee = is_return ? message->sender : message->receiver,
+    };
+}
+
+static void shelf_init(Shelf *shelf, guint max)
+{
+    shelf->lines = g_hash_table_new(key_hash, key_equal);
+    bb_pool_init(&shelf->line_pool, sizeof(Line));
+    bb_pool_init(&shelf->waiting_pool, sizeof(Waiting));
+    shelf->max = max;
+}
+
+static void shelf_clear(Shelf *shelf, const BbOpenCallsValues *values)
+{
+    for (Waiting *waiting = shelf->oldest; waiting && values->unref; waiting = waiting->younger)
+        values->unref(waiting->value);
+    g_hash_table_destroy(shelf->lines);
+    bb_pool_clear(&shelf->line_pool);
+    bb_pool_clear(&shelf->waiting_pool);
+}
+
+static Line *shelf_line(Shelf *shelf, const Key *key)
+{
+    Line *line = g_hash_table_lookup(shelf->lines, key);
+    if (line)
+        return line;
+    line = bb_pool_take(&shelf->line_pool);
+    line->key = *key;
+    g_hash_table_add(shelf->lines, line);
+    return line;
+}
+
+static void shelf_put(Shelf *shelf, const Key *key, gpointer value)
+{
+    Line *line = shelf_line(shelf, key);
+    Waiting *waiting = bb_pool_take(&shelf->waiting_pool);
+    waiting->line = line;
+    waiting->value = value;
+    *(line->last ? &line->last->later : &line->first) = waiting;
+    line->last = waiting;
+    waiting->older = shelf->youngest;
+    *(shelf->youngest ? &shelf->youngest->younger : &shelf->oldest) = waiting;
+    shelf->youngest = waiting;
+    shelf->count++;
+}
+
+// Takes the first of a line off the shelf; returns its value.
+static gpointer shelf_take(Shelf *shelf, Line *line)
+{
+    Waiting *waiting = line->first;
+    gpointer value = waiting->value;
+    line->first = waiting->later;
+    *(waiting->older ? &waiting->older->younger : &shelf->oldest) = waiting->younger;
+    *(waiting->younger ? &waiting->younger->older : &shelf->youngest) = waiting->older;
+    bb_pool_give(&shelf->waiting_pool, waiting);
+    shelf->count--;
+    if (line->first)
+        return value;
+    g_hash_table_remove(shelf->lines, line);
+    bb_pool_give(&shelf->line_pool, line);
+    return value;
+}
+
+static gpointer shelf_find(Shelf *shelf, const Key *key)
+{
+    Line *line = g_hash_table_lookup(shelf->lines, key);
+    return line ? shelf_take(shelf, line) : NULL;
+}
+
+BbOpenCalls *bb_open_calls_new(guint max, const BbOpenCallsValues *values)
+{
+    g_return_val_if_fail(max > 0, NULL);
+    BbOpenCalls *calls = g_new0(BbOpenCalls, 1);
+    calls->values = *values;
+    shelf_init(&calls->open, max);
+    shelf_init(&calls->calls_sent, SECOND_SIGHTINGS_MAX);
+    shelf_init(&calls->returns_sent, SECOND_SIGHTINGS_MAX);
+    return calls;
+}
+
+void bb_open_calls_free(BbOpenCalls *calls)
+{
+    if (!calls)
+        return;
+    shelf_clear(&calls->open, &calls->values);
+    shelf_clear(&calls->calls_sent, &calls->values);
+    shelf_clear(&calls->returns_sent, &calls->values);
+    g_free(calls);
+}
+
+static gpointer ref(const BbOpenCalls *calls, gpointer value)
+{
+    return calls->values.ref ? calls->values.ref(value) : value;
+}
+
+static void unref(const BbOpenCalls *calls, gpointer value)
+{
+    if (calls->values.unref)
+        calls->values.unref(value);
+}
+
+// Remembers that a message may be seen again. What that never is goes in its turn.
+static void expect_again(BbOpenCalls *calls, Shelf *shelf, const Key *key, gpointer value)
+{
+    shelf_put(shelf, key, ref(calls, value));
+    if (shelf->count > shelf->max)
+        unref(calls, shelf_take(shelf, shelf->oldest->line));
+}
+
+void bb_open_calls_push(BbOpenCalls *calls, const BbMessage *call, gpointer value)
+{
+    g_return_if_fail(call->kind == BB_CALL && value);
+    Key key = key_of(call);
+    shelf_put(&calls->open, &key, ref(calls, value));
+    if (!call->at_receiver)
+        expect_again(calls, &calls->calls_sent, &key, value);
+    if (calls->open.count <= calls->open.max)
+        return;
+    gpointer oldest = shelf_take(&calls->open, calls->open.oldest->line);
+    calls->forgotten++;
+    if (calls->values.forget)
+        calls->values.forget(oldest);
+    unref(calls, oldest);
+}
+
+gpointer bb_open_calls_find(BbOpenCalls *calls, const BbMessage *message)
+{
+    Key key = key_of(message);
+    gpointer value = NULL;
+    if (message->kind == BB_FREE)
+        return NULL;
+    if (message->at_receiver)
+        value =
+            shelf_find(message->kind == BB_CALL ? &calls->calls_sent : &calls->returns_sent, &key);
+    if (value || message->kind == BB_CALL)
+        return value;
+    value = shelf_find(&calls->open, &key);
+    if (value && !message->at_receiver)
+        expect_again(calls, &calls->returns_sent, &key, value);
+    return value;
+}
+
+guint64 bb_open_calls_forgotten(const BbOpenCalls *calls)
+{
+    return calls->forgotten;
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tells of each message to which call it belongs, as the messages come, with bounded memory: what
+// keeps a call and its return together. What a call means to the user of this is a value.
+#pragma once
+
+#include "data/message.h"
+
+typedef struct BbOpenCalls BbOpenCalls;
+
+// Values are referenced once for each place that remembers them. ref and unref may be NULL.
+typedef struct BbOpenCallsValues {
+    gpointer (*ref)(gpointer value);
+    void (*unref)(gpointer value);
+    void (*forget)(gpointer value); // its call will not find its return any more; may be NULL
+} BbOpenCallsValues;
+
+// max: calls without return that are remembered at once, some 100 bytes each; beyond it the oldest
+// is forgotten. Of 65,536 calls and returns at most it is known that a second sighting may follow.
+#define BB_OPEN_CALLS_MAX (1u << 18)
+BbOpenCalls *bb_open_calls_new(guint max, const BbOpenCallsValues *values);
+void bb_open_calls_free(BbOpenCalls *calls); // forgets nothing, only unrefs
+
+// A call that bb_open_calls_find() did not know. value must not be NULL.
+void bb_open_calls_push(BbOpenCalls *calls, const BbMessage *call, gpointer value);
+
+// The value of the call that message belongs to, referenced; NULL where it is not known, as for a
+// call that is new. Messages come in order of time. Rules:
+// - A return belongs to the earliest open call with the same caller, callee and id, and closes it.
+//   Where ids lack, the absent id is an id like any other.
+// - A message seen at its receiver belongs to the earliest message with the same nodes and id that
+//   was seen at its sender and has no such second sighting yet; where there is none it stands for
+//   the message.
+gpointer bb_open_calls_find(BbOpenCalls *calls, const BbMessage *message);
+
+guint64 bb_open_calls_forgotten(const BbOpenCalls *calls); // calls, at the limit
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbOpenCalls, bb_open_calls_free)

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Other names for what a trace tells of a system: nodes, labels, ids and connections. A name has
+// the same pseudonym wherever it stands, in all traces that were made with the same key: the first
+// bits of HMAC-SHA-256 (RFC 2104) under that key.
+//
+//   node, observer  n and 12 hexadecimal digits, addresses too: prefixes of networks are not kept
+//   operation       op- and 12 digits
+//   id, parent      16 digits; path: 16 others
+//   connection      c and 12 digits; with ports kept NODE:PORT-NODE:PORT
+//   other keys      left out, since nobody knows what they hold
+//
+// Protocols, statuses, sizes and positions in a connection stay.
+#pragma once
+
+#include "data/message.h"
+
+typedef struct BbPseudonymOptions {
+    gconstpointer key; // lent while the table is made
+    gsize key_size;
+    bool keep_ports; // of node names and connections that end with a port
+    gint64 shift_ns; // added to all times
+} BbPseudonymOptions;
+
+typedef struct BbPseudonyms BbPseudonyms;
+
+// names is lent; pseudonyms are interned there.
+BbPseudonyms *bb_pseudonyms_new(const BbPseudonymOptions *options, BbNames *names);
+void bb_pseudonyms_free(BbPseudonyms *pseudonyms);
+
+// Replaces what is in message; its conn is then lent until the next call.
+void bb_pseudonyms_apply(BbPseudonyms *pseudonyms, BbMessage *message);
+
+// Times that would be before 1970 or after 2262, and stay at that end.
+guint64 bb_pseudonyms_clipped(const BbPseudonyms *pseudonyms);
+
+// Writes which name became which, as CSV with the columns kind (node, op), name and pseudonym,
+// sorted. Ids and connections are not in it. The file can be read by its owner only.
+bool bb_pseudonyms_write_map(const BbPseudonyms *pseudonyms, const char *path, GError **error);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbPseudonyms, bb_pseudonyms_free)

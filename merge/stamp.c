@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: a time as text. Out: nanoseconds since 1970.
+#include "merge/stamp.h"
+
+#include <string.h>
+
+#define NS_PER_S 1000000000
+#define ISO_MAX 64 // bytes of a date with its time, more than any has
+
+static const char too_large[] = "a time is after the year 2262: is its unit right?";
+
+static const struct {
+    const char *word;
+    BbStampUnit unit;
+    gint64 ns; // 0: no number
+} units[] = {
+    {"s", BB_STAMP_S, NS_PER_S}, {"ms", BB_STAMP_MS, 1000000}, {"us", BB_STAMP_US, 1000},
+    {"ns", BB_STAMP_NS, 1},      {"iso", BB_STAMP_ISO, 0},
+};
+
+bool bb_stamp_unit_find(const char *word, BbStampUnit *unit)
+{
+    for (gsize i = 0; i < G_N_ELEMENTS(units); i++) {
+        if (strcmp(units[i].word, word) == 0) {
+            *unit = units[i].unit;
+            return true;
+        }
+    }
+    return false;
+}
+
+// Digits as decimals of a unit. Returns what stands behind them.
+static const char *take_fraction(const char *text, gint64 unit_ns, gint64 *ns)
+{
+    *ns = 0;
+    for (; g_ascii_isdigit(*text); text++) {
+        unit_ns /= 10;
+        *ns += (*text - '0') * unit_ns;
+    }
+    return text;
+}
+
+static const char *parse_number(const char *text, gint64 unit_ns, gint64 *time_ns)
+{
+    gint64 value = 0, fraction_ns = 0;
+    if (*text == '-')
+        return "a time is negative: times count from 1970";
+    if (!g_ascii_isdigit(*text))
+        return "a time is no decimal number";
+    for (; g_ascii_isdigit(*text); text++)
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, *text - '0', &value))
+            return too_large;
+    if (*text == '.')
+        text = take_fraction(text + 1, unit_ns, &fraction_ns);
+    if (*text)
+        return "a time is no decimal number";
+    if (__builtin_mul_overflow(value, unit_ns, &value) ||
+        __builtin_add_overflow(value, fraction_ns, time_ns))
+        return too_large;
+    return NULL;
+}
+
+// GLib's dates have microseconds only: decimals of the second are taken out, and added after.
+static const char *parse_iso(const char *text, gint64 *time_ns)
+{
+    char stamp[ISO_MAX];
+    gint64 fraction_ns = 0, seconds = 0;
+    if (strlen(text) >= sizeof stamp)
+        return "a time is longer than any of ISO 8601";
+    gsize whole = strcspn(text, ".,");
+    memcpy(stamp, text, whole);
+    stamp[whole] = '\0';
+    if (text[whole])
+        g_strlcat(stamp, take_fraction(text + whole + 1, NS_PER_S, &fraction_ns), sizeof stamp);
+    g_strdelimit(stamp, " ", 'T');
+    g_autoptr(GTimeZone) utc = g_time_zone_new_utc();
+    g_autoptr(GDateTime) date = g_date_time_new_from_iso8601(stamp, utc);
+    if (!date)
+        return "a time is not of ISO 8601 (2026-11-20T16:50:00.5Z)";
+    seconds = g_date_time_to_unix(date);
+    if (seconds < 0)
+        return "a time is before 1970";
+    if (__builtin_mul_overflow(seconds, (gint64)NS_PER_S, &seconds) ||
+        __builtin_add_overflow(seconds, fraction_ns, time_ns))
+        return too_large;
+    return NULL;
+}
+
+const char *bb_stamp_parse(const char *text, BbStampUnit unit, gint64 *time_ns)
+{
+    if (unit == BB_STAMP_ANY)
+        unit = text[strspn(text, "0123456789.")] ? BB_STAMP_ISO : BB_STAMP_S;
+    for (gsize i = 0; i < G_N_ELEMENTS(units); i++)
+        if (units[i].unit == unit && units[i].ns)
+            return parse_number(text, units[i].ns, time_ns);
+    return parse_iso(text, time_ns);
+}

@@ -7,8 +7,9 @@
 #include <string.h>
 
 static const BbCommand *const commands[] = {
-    &bb_command_capture,  &bb_command_cat,  &bb_command_info, &bb_command_import,
-    &bb_command_generate, &bb_command_skew, &bb_command_drop,
+    &bb_command_capture,  &bb_command_cat,   &bb_command_info,   &bb_command_import,
+    &bb_command_export,   &bb_command_merge, &bb_command_filter, &bb_command_anonymize,
+    &bb_command_generate, &bb_command_skew,  &bb_command_drop,
 };
 
 static void print_help(void)
@@ -18,7 +19,7 @@ static void print_help(void)
          "which\n"
          "bbpaths infers the causal paths of a distributed system.\n\nCommands:");
     for (gsize i = 0; i < G_N_ELEMENTS(commands); i++)
-        printf("  %-8s  %s\n", commands[i]->name, commands[i]->summary);
+        printf("  %-9s  %s\n", commands[i]->name, commands[i]->summary);
     puts("\nOptions:\n"
          "  --help     Print this, or after a command what there is to say about it\n"
          "  --version  Print the version\n\nbbtrace(1) tells more.");

@@ -17,7 +17,7 @@ static int run_cat(int argc, char **argv)
         return status;
     if (argc < 2)
         return bb_say_usage("bbtrace cat", "which trace?");
-    return bb_import_files(bb_importer_find("text"), argv + 1, "-", BB_TRACE_TEXT, skip);
+    return bb_import_files(bb_importer_find("text"), argv + 1, "-", BB_TRACE_TEXT, skip, NULL);
 }
 
 const BbCommand bb_command_cat = {

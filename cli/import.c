@@ -51,7 +51,7 @@ static void warn(const char *sentence)
     bb_say("warning: %s", sentence);
 }
 
-static bool job_begin(Job *job, const char *out, BbTraceForm form, bool skip_bad, GError **error)
+static bool job_begin(Job *job, const char *out, BbTraceForm form, GError **error)
 {
     job->names = bb_names_new();
     job->counters = bb_counters_new();
@@ -59,14 +59,11 @@ static bool job_begin(Job *job, const char *out, BbTraceForm form, bool skip_bad
     if (!job->writer)
         return false;
     job->order = bb_order_new(ORDER_WINDOW, write_message, job->writer);
-    job->import = (BbImport){
-        .names = job->names,
-        .counters = job->counters,
-        .sink = take_message,
-        .user = job,
-        .warn = warn,
-        .skip_bad = skip_bad,
-    };
+    job->import.names = job->names;
+    job->import.counters = job->counters;
+    job->import.sink = take_message;
+    job->import.user = job;
+    job->import.warn = warn;
     job->reading = job->importer->begin(&job->import);
     return true;
 }
@@ -116,11 +113,13 @@ static void say_counts(const Job *job)
 }
 
 int bb_import_files(const BbImporter *importer, char **paths, const char *out, BbTraceForm form,
-                    bool skip_bad)
+                    bool skip_bad, const char *const *settings)
 {
     g_autoptr(GError) error = NULL;
     g_auto(Job) job = {.importer = importer};
-    if (!job_begin(&job, out, form, skip_bad, &error) || !read_inputs(&job, paths, &error) ||
+    job.import.skip_bad = skip_bad;
+    job.import.settings = settings;
+    if (!job_begin(&job, out, form, &error) || !read_inputs(&job, paths, &error) ||
         !job_finish(&job, &error)) {
         bb_say_error("%s", error->message);
         return BB_EXIT_FAILED;
@@ -160,15 +159,32 @@ static int check_words(const BbImporter *importer, const char *out, char **paths
     return -1;
 }
 
+// The settings that were given, as "name=value"; end with NULL. Returns an exit status where the
+// importer cannot use them, else -1.
+static int check_settings(const BbImporter *importer, const char *const *settings)
+{
+    BbImport import = {.settings = settings};
+    for (; settings[0]; settings++) {
+        g_autofree char *name = g_strndup(settings[0], strcspn(settings[0], "="));
+        if (!bb_importer_has_setting(importer, name))
+            return bb_say_usage("bbtrace import", "--%s is of no use for --from %s", name,
+                                importer->name);
+    }
+    g_autofree char *problem = importer->check ? importer->check(&import) : NULL;
+    return problem ? bb_say_usage("bbtrace import", "%s", problem) : -1;
+}
+
 static int run_import(int argc, char **argv)
 {
     gboolean skip = FALSE;
-    g_autofree char *from = NULL, *out = NULL, *formats = list_formats(true);
+    g_autofree char *from = NULL, *out = NULL, *columns = NULL, *formats = list_formats(true);
     const GOptionEntry entries[] = {
         {"from", 0, 0, G_OPTION_ARG_STRING, &from, "What the input is", "FORMAT"},
         {"write", 'w', 0, G_OPTION_ARG_FILENAME, &out, "Write the trace here, as .bbt", "FILE"},
         {"skip-bad-lines", 0, 0, G_OPTION_ARG_NONE, &skip,
          "Count malformed lines instead of stopping at them", NULL},
+        {"columns", 0, 0, G_OPTION_ARG_STRING, &columns,
+         "For csv and jsonl: which column is which field, as time=ts:ms,from=src", "MAP"},
         {NULL, 0, 0, 0, NULL, NULL, NULL},
     };
     int status = BB_EXIT_DONE;
@@ -180,7 +196,12 @@ static int run_import(int argc, char **argv)
     status = check_words(importer, out, argv + 1);
     if (status >= 0)
         return status;
-    return bb_import_files(importer, argv + 1, out, BB_TRACE_BBT, skip);
+    g_autofree char *setting = columns ? g_strconcat("columns=", columns, NULL) : NULL;
+    const char *const settings[] = {setting, NULL};
+    status = check_settings(importer, settings);
+    if (status >= 0)
+        return status;
+    return bb_import_files(importer, argv + 1, out, BB_TRACE_BBT, skip, settings);
 }
 
 const BbCommand bb_command_import = {

@@ -197,7 +197,7 @@ void bb_evidence_find(BbEvidence *evidence, guint32 first, guint32 n, const GArr
     guint32 in, n_in = bb_streams_into(streams, streams->out[first].node, &in);
     g_autofree guint32 **counts = count_lags(evidence, first, n, suspects, chance);
     BbLinkOptions options = trains->options;
-    options.deviations = bb_peaks_deviations(chance / bb_peaks_tried(trains->grid.bins));
+    options.chance = chance;
     for (guint32 f = 0; f < n; f++) {
         links[f] = g_ptr_array_new_with_free_func((GDestroyNotify)bb_link_free);
         for (guint32 e = 0; e < n_in; e++) {

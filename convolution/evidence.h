@@ -40,7 +40,7 @@ typedef struct BbSuspect {
     double chance;   // that they correlate so much though they have nothing to do with each other
 } BbSuspect;
 
-#define BB_SUSPECT_MOST 0.05 // pairs of a larger chance are none
+#define BB_SUSPECT_MOST 0.2 // pairs of a larger chance are none
 
 // Appends the suspects among streams out [first, first + n), which are of one node, to suspects, by
 // stream out, then in. Returns how many pairs it looked at.

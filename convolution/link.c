@@ -163,7 +163,17 @@ static BbPeakTest make_test(const BbLagGrid *grid, const BbStream *in, const BbS
 {
     double quantum_ns = (double)grid->quantum_ns;
     BbLoad load = bb_load_measure(in, out, options->start_ns, grid->bins * quantum_ns / CLOSE);
-    return (BbPeakTest){options->deviations, options->messages_least, load.crowd * quantum_ns};
+    return (BbPeakTest){0, options->messages_least, load.crowd * quantum_ns};
+}
+
+// Windows in which a peak could have been found: not more than pairs to begin one at, each of so
+// many widths.
+static double count_tries(const guint32 *counts, guint32 bins)
+{
+    double pairs = 0;
+    for (guint32 i = 0; i < bins; i++)
+        pairs += counts[i];
+    return MAX(1, MIN(bb_peaks_tried(bins), pairs * (1 + log2(MAX(8, bins) / 8.0))));
 }
 
 double bb_link_chance(const BbLagGrid *grid, const BbStream *in, const BbStream *out,
@@ -171,13 +181,14 @@ double bb_link_chance(const BbLagGrid *grid, const BbStream *in, const BbStream 
 {
     BbPeakTest test = make_test(grid, in, out, options);
     double best = bb_peaks_best(counts, mirror, grid->bins, &test);
-    return MIN(1, bb_peaks_tried(grid->bins) * bb_peaks_rate(best));
+    return MIN(1, count_tries(counts, grid->bins) * bb_peaks_rate(best));
 }
 
 BbLink *bb_link_find(const BbLagGrid *grid, const BbStream *in, const BbStream *out,
                      const guint32 *counts, const guint32 *mirror, const BbLinkOptions *options)
 {
     BbPeakTest test = make_test(grid, in, out, options);
+    test.z_least = bb_peaks_deviations(options->chance / count_tries(counts, grid->bins));
     g_autoptr(GArray) peaks = bb_peaks_find(counts, mirror, grid->bins, &test);
     if (peaks->len == 0)
         return NULL;

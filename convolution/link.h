@@ -33,7 +33,7 @@ typedef struct BbLink {
 // How links are found and learned.
 typedef struct BbLinkOptions {
     gint64 start_ns, end_ns; // of the trace
-    double deviations;       // of a peak above chance, at least; of bb_link_find
+    double chance;           // of a link that is none: at most; for bb_link_find
     guint messages_least;    // of a stream, and of a link's excess and mass
 } BbLinkOptions;
 

@@ -9,7 +9,6 @@
 typedef struct {
     BbCall call;
     guint32 order; // in which it came
-    guint8 kind;   // BbKind
     bool at_receiver;
 } Pushed;
 
@@ -69,7 +68,6 @@ bool bb_traffic_push(BbTraffic *traffic, const BbMessage *message)
                 .proto = message->proto,
             },
         .order = traffic->pushed->len,
-        .kind = (guint8)message->kind,
         .at_receiver = message->at_receiver,
     };
     g_array_append_val(traffic->pushed, pushed);
@@ -82,7 +80,7 @@ bool bb_traffic_push(BbTraffic *traffic, const BbMessage *message)
 
 void bb_traffic_push_call(BbTraffic *traffic, const BbCall *message)
 {
-    Pushed pushed = {.call = *message, .order = traffic->pushed->len, .kind = BB_FREE};
+    Pushed pushed = {.call = *message, .order = traffic->pushed->len};
     g_array_append_val(traffic->pushed, pushed);
 }
 
@@ -91,10 +89,8 @@ void bb_traffic_push_call(BbTraffic *traffic, const BbCall *message)
 // Whether both are sightings of messages that nothing tells apart but their times.
 static gint compare_messages(const Pushed *a, const Pushed *b)
 {
-    const guint64 left[] = {a->call.caller, a->call.callee, a->kind, a->call.id.form,
-                            a->call.id.number};
-    const guint64 right[] = {b->call.caller, b->call.callee, b->kind, b->call.id.form,
-                             b->call.id.number};
+    const guint64 left[] = {a->call.caller, a->call.callee, a->call.id.form, a->call.id.number};
+    const guint64 right[] = {b->call.caller, b->call.callee, b->call.id.form, b->call.id.number};
     for (gsize i = 0; i < G_N_ELEMENTS(left); i++)
         if (left[i] != right[i])
             return left[i] < right[i] ? -1 : 1;

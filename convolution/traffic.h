@@ -41,7 +41,7 @@ bool bb_traffic_push(BbTraffic *traffic, const BbMessage *message);
 void bb_traffic_push_call(BbTraffic *traffic, const BbCall *message);
 
 // Puts the messages in order. A second sighting at the receiver adds its time to the first one with
-// the same sender, receiver, kind and id; alone it stands for the message.
+// the same sender, receiver and id; alone it stands for the message.
 void bb_traffic_finish(BbTraffic *traffic);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbTraffic, bb_traffic_free)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ids of calls in a merged trace. Captures number their calls from 1 on, each its own: those ids are
-// given anew, so that every call has its own. A call that was seen several times has one id,
+// Ids of calls in a merged trace. Captures number their calls from 1 on, each its own: those ids
+// are given anew, so that every call has its own. A call that was seen several times has one id,
 // whoever of its observers saw the return.
 //
 // An id lives from the first sighting of its call to its return. At most BB_CALL_IDS_OPEN calls are

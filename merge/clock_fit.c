@@ -506,7 +506,7 @@ static void fit_two_way(BbClockFit *fit, BbClockPoint *points, gsize count)
 {
     Fitting by_a, by_b;
     fitting_run(&by_a, points, count);
-    if (by_a.map->pieces->len == 1) {
+    if (by_a.map->pieces->len == 1 && by_a.gap_ns >= 0) {
         take_result(fit, &by_a, false);
         fitting_clear(&by_a);
         return;

@@ -9,9 +9,10 @@
 #define SEARCH_STEPS 60
 #define GOLDEN 0.6180339887498949
 
-// Slopes whose likelihood is within a factor of exp(8) of the best one's belong to the range that
-// fits: a posterior share of all but 0.3 % where delays are exponential, and a reserve otherwise.
-#define LIKELY_NATS 8
+// Slopes whose likelihood is within a factor of exp(14) of the best one's belong to the range that
+// fits. Where delays are exponential, the true slope is outside once in 10,000 times (three
+// parameters: exp(-14) (1 + 14 + 14^2 / 2)); other delays get what reserve there is in it.
+#define LIKELY_NATS 14
 
 void bb_clock_sides_init(BbClockSides *sides)
 {

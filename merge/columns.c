@@ -100,8 +100,7 @@ BbColumns *bb_columns_new(const char *map, char **problem)
 char *bb_columns_check(const BbImport *import)
 {
     char *problem = NULL;
-    g_autoptr(BbColumns) columns =
-        bb_columns_new(bb_import_setting(import, BB_COLUMNS_SETTING), &problem);
+    bb_columns_free(bb_columns_new(bb_import_setting(import, BB_COLUMNS_SETTING), &problem));
     return problem;
 }
 

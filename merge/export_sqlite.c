@@ -117,10 +117,10 @@ static bool fail(const Writing *writing, GError **error)
 static bool is_ours(const char *path)
 {
     guint8 head[APPLICATION_ID_OFFSET + 4] = {0};
-    GStatBuf stat;
-    if (g_stat(path, &stat) != 0)
+    GStatBuf found;
+    if (g_stat(path, &found) != 0)
         return true; // what is wrong with it is told when it is opened
-    if (!S_ISREG(stat.st_mode))
+    if (!S_ISREG(found.st_mode))
         return false;
     FILE *file = fopen(path, "rbe");
     gsize size = file ? fread(head, 1, sizeof head, file) : 0;
@@ -129,8 +129,8 @@ static bool is_ours(const char *path)
         (void)fclose(file);
     for (gsize i = 0; i < 4; i++)
         id = id << 8 | head[APPLICATION_ID_OFFSET + i];
-    return stat.st_size == 0 || (size == sizeof head && memcmp(head, "SQLite format 3", 16) == 0 &&
-                                 id == APPLICATION_ID);
+    return found.st_size == 0 || (size == sizeof head && memcmp(head, "SQLite format 3", 16) == 0 &&
+                                  id == APPLICATION_ID);
 }
 
 static bool prepare(Writing *writing, const char *sql, sqlite3_stmt **statement)

@@ -10,6 +10,8 @@ static const BbImporter *const importers[] = {
     &bb_importer_jaeger,
     &bb_importer_zipkin,
     &bb_importer_otlp,
+    &bb_importer_jsonl,
+    &bb_importer_csv,
 };
 
 const BbImporter *bb_importer_at(gsize index)

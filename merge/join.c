@@ -144,7 +144,8 @@ static void give_back(BbJoin *join, BbHeld *held)
     join->vacant = held;
 }
 
-// ---- the list and the table -----------------------------------------------------------------------
+// ---- the list and the table
+// -----------------------------------------------------------------------
 
 static void list_insert(BbJoin *join, BbHeld *held)
 {
@@ -485,8 +486,7 @@ static int most_first(gconstpointer a, gconstpointer b, gpointer data)
     if (x->count != y->count)
         return x->count > y->count ? -1 : 1;
     int order = strcmp(bb_names_text(names, x->name), bb_names_text(names, y->name));
-    return order ? order
-                 : strcmp(bb_names_text(names, x->other), bb_names_text(names, y->other));
+    return order ? order : strcmp(bb_names_text(names, x->other), bb_names_text(names, y->other));
 }
 
 GArray *bb_join_names(const BbJoin *join)

@@ -3,7 +3,7 @@
 // sightings of one.
 #include "merge/join_state.h"
 
-#define SCAN 64u     // messages looked at for one that joins
+#define SCAN 64u    // messages looked at for one that joins
 #define LEARNING 16 // a new delay counts for so much less than those before
 
 guint bb_lane_hash(gconstpointer data)

@@ -23,10 +23,10 @@ typedef struct BbHeld {
     char *text;        // its conn and extra
     gsize room;
     BbSightingKey key;
-    BbSeen seen;      // the first one that came; others behind it
-    BbOpenCall *call; // of a call with id
-    bool receiver_told; // recv_ns is of a `_RECV` sighting, or was in the trace
-    bool moved;         // a return that came before its call, to the call's time
+    BbSeen seen;                    // the first one that came; others behind it
+    BbOpenCall *call;               // of a call with id
+    bool receiver_told;             // recv_ns is of a `_RECV` sighting, or was in the trace
+    bool moved;                     // a return that came before its call, to the call's time
     struct BbHeld *older, *younger; // in order of time
     struct BbHeld *next_same;       // in the bucket of its key
     struct BbLane *lane;            // NULL where it joins by no order
@@ -49,8 +49,8 @@ struct BbJoin {
     gpointer user;
     BbHeld *oldest, *youngest;
     gsize n_held, n_buckets;
-    BbHeld **buckets; // by key
-    BbHeld *vacant;   // by next_same
+    BbHeld **buckets;   // by key
+    BbHeld *vacant;     // by next_same
     GHashTable *lanes;  // BbLane -> itself
     GHashTable *delays; // two observers -> usual distance in time
     GHashTable *apart;  // BbJoinNames -> itself

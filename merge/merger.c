@@ -20,8 +20,10 @@ typedef struct Source {
     char *path;
     guint input;
     guint32 observer;
-    bool once;      // a pipe: what was opened for the survey stays open
-    bool in_order;  // known from a run that read all of it
+    bool once;     // a pipe: what was opened for the survey stays open
+    bool in_order; // known from a run that read all of it
+    guint32 seen;  // observer of its messages, unless mixed
+    bool mixed;    // several clocks: what is in order now may not be so by other ones
     gint64 due_ns;
     BbStream *stream; // one of the two, while it is open
     BbSpill *spill;
@@ -77,10 +79,13 @@ static void complain(const Source *source, const char *sentence, bool failed)
 
 static void prepare_message(BbMessage *message, gpointer user)
 {
-    const Source *source = user;
+    Source *source = user;
     const BbMergerOptions *options = &source->merger->options;
     if (message->observer == BB_NAME_NONE)
         message->observer = source->observer;
+    if (source->seen == BB_NAME_NONE)
+        source->seen = message->observer;
+    source->mixed |= source->seen != message->observer;
     if (options->prepare)
         options->prepare(message, source->input, options->user);
 }
@@ -98,8 +103,8 @@ static bool source_open(Source *source, gsize window)
     g_autoptr(GError) error = NULL;
     if (source->stream || source->spill)
         return true;
-    source->stream = bb_stream_open(source->path, merger->names, window,
-                                    merger->options.skip_bad_lines, &error);
+    source->stream =
+        bb_stream_open(source->path, merger->names, window, merger->options.skip_bad_lines, &error);
     if (source->stream)
         bb_stream_prepare_by(source->stream, prepare_message, source);
     else
@@ -116,12 +121,12 @@ static void note_end(Source *source)
         complain(source, bb_trace_reader_damage(reader), false);
     if (bad) {
         g_autofree char *text =
-            g_strdup_printf("%s: %" G_GUINT64_FORMAT " malformed line%s skipped", source->path,
-                            bad, bad == 1 ? " was" : "s were");
+            g_strdup_printf("%s: %" G_GUINT64_FORMAT " malformed line%s skipped", source->path, bad,
+                            bad == 1 ? " was" : "s were");
         complain(source, text, false);
     }
     bb_counters_merge(merger->counters, bb_trace_reader_counters(reader));
-    source->in_order = bb_stream_in_order(source->stream);
+    source->in_order = bb_stream_in_order(source->stream) && !source->mixed;
     merger->done++;
 }
 
@@ -233,8 +238,7 @@ static bool pour(GPtrArray *heap, BbSpill *spill, GError **error)
 {
     while (heap->len) {
         const Source *first = heap->pdata[0];
-        if (!bb_spill_push(spill, first->head, first->head_input, error) ||
-            !heap_next(heap, error))
+        if (!bb_spill_push(spill, first->head, first->head_input, error) || !heap_next(heap, error))
             return false;
     }
     return bb_spill_turn(spill, error);
@@ -336,8 +340,8 @@ static bool open_due(BbMerger *merger, GError **error)
 static gint64 survey_time(Source *source)
 {
     const BbMerger *merger = source->merger;
-    g_autoptr(BbStream) stream = bb_stream_open(source->path, merger->names, 0,
-                                                merger->options.skip_bad_lines, NULL);
+    g_autoptr(BbStream) stream =
+        bb_stream_open(source->path, merger->names, 0, merger->options.skip_bad_lines, NULL);
     gint64 due_ns = G_MAXINT64;
     if (!stream)
         return G_MININT64;

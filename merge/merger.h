@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many traces as one flow of messages in order of time. A file is opened when its first message is
-// due and closed at its end. Where more are due at once than may be open, batches of them are merged
-// into temporary files first (in TMPDIR; they have no name while they are read).
+// due and closed at its end. Where more are due at once than may be open, batches of them are
+// merged into temporary files first (in TMPDIR; they have no name while they are read).
 //
-// Memory: about half a megabyte for an open file, and BB_MERGER_WAITING messages in all that are put
-// in order, in equal parts for the files that are open.
+// Memory: about half a megabyte for an open file, and BB_MERGER_WAITING messages in all that are
+// put in order, in equal parts for the files that are open.
 #pragma once
 
 #include "data/counters.h"
 #include "data/message.h"
 
 #define BB_MERGER_WAITING 262144u
-#define BB_MERGER_OPEN 192u  // files open at once, if not told otherwise
+#define BB_MERGER_OPEN 192u // files open at once, if not told otherwise
 #define BB_MERGER_OPEN_MIN 4u
 
 // Takes messages in order of time; equal times in the order of the inputs. input counts the paths

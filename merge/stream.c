@@ -15,7 +15,7 @@ struct BbStream {
     BbOrder *order; // NULL where nothing is to be put in order
     GArray *ready;  // of BbMessage: what has come out of order
     GStringChunk *texts;
-    guint next; // of ready
+    guint next;      // of ready
     GError *failure; // of reading; what was read before is delivered first
 };
 

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// bbtrace anonymize. In: a trace. Out: the same under other names.
+#include "cli/traces.h"
+
+#include "merge/pseudonyms.h"
+
+#include <string.h>
+#include <sys/random.h>
+
+#define PROGRAM "bbtrace anonymize"
+#define KEY_BYTES 32
+#define KEY_LEAST 16        // bytes; fewer can be tried out
+#define KEY_MOST (1u << 20) // bytes; more is no key but another file
+
+typedef struct Words {
+    char *out, *key, *seed, *map, *shift;
+    gboolean keep_ports, skip_bad_lines, quiet;
+} Words;
+
+static void words_clear(Words *words)
+{
+    g_free(words->out);
+    g_free(words->key);
+    g_free(words->seed);
+    g_free(words->map);
+    g_free(words->shift);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Words, words_clear)
+
+typedef struct Job {
+    BbNames *names;
+    BbCounters *counters;
+    BbTraceWriter *writer;
+    BbPseudonyms *pseudonyms;
+} Job;
+
+static void job_clear(Job *job)
+{
+    bb_pseudonyms_free(job->pseudonyms);
+    bb_trace_writer_free(job->writer);
+    bb_counters_free(job->counters);
+    bb_names_free(job->names);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Job, job_clear)
+
+// ---- options ------------------------------------------------------------------------------------
+
+static bool read_key_file(const char *path, char **key, gsize *size, GError **error)
+{
+    if (!g_file_get_contents(path, key, size, error)) {
+        g_prefix_error(error, "--key: ");
+        return false;
+    }
+    if (*size >= KEY_LEAST && *size <= KEY_MOST)
+        return true;
+    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
+                "%s: a key of %" G_GSIZE_FORMAT " bytes: make one with `head -c 32 /dev/urandom "
+                "> FILE` (from %u bytes to 1 MiB are taken)",
+                path, *size, KEY_LEAST);
+    return false;
+}
+
+// A key of the user's, or one that nobody will ever know.
+static bool make_key(const Words *words, char **key, gsize *size, GError **error)
+{
+    if (words->key)
+        return read_key_file(words->key, key, size, error);
+    if (words->seed) {
+        *key = g_strdup(words->seed);
+        *size = strlen(words->seed);
+        return true;
+    }
+    *key = g_malloc(KEY_BYTES);
+    *size = KEY_BYTES;
+    if (getrandom(*key, KEY_BYTES, 0) == KEY_BYTES)
+        return true;
+    g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
+                        "the system has no random numbers: give --key FILE");
+    return false;
+}
+
+// "30s", "-2h".
+static bool parse_shift(const char *text, gint64 *shift_ns)
+{
+    bool negative = *text == '-';
+    text += negative || *text == '+';
+    if (!bb_parse_duration(text, shift_ns))
+        return false;
+    *shift_ns = negative ? -*shift_ns : *shift_ns;
+    return true;
+}
+
+static bool is_number(const char *text)
+{
+    guint64 number = 0;
+    return g_ascii_string_to_unsigned(text, 10, 0, G_MAXUINT64, &number, NULL);
+}
+
+// Returns an exit status, or -1 to go on.
+static int check_words(const Words *words, char **paths, BbPseudonymOptions *options)
+{
+    int status = bb_traces_check(PROGRAM, paths, words->out, words->map);
+    if (status >= 0)
+        return status;
+    if (paths[1])
+        return bb_say_usage(PROGRAM, "one trace at a time: with the same --key names are the same");
+    if (words->key && words->seed)
+        return bb_say_usage(PROGRAM, "--key and --seed are two keys: give one");
+    if (words->seed && !is_number(words->seed))
+        return bb_say_usage(PROGRAM, "--seed takes a number, not '%s'", words->seed);
+    if (words->shift && !parse_shift(words->shift, &options->shift_ns))
+        return bb_say_usage(PROGRAM, "--shift takes a time, as 36h or -90s, not '%s'",
+                            words->shift);
+    if (words->map && words->out && g_str_equal(words->map, words->out))
+        return bb_say_usage(PROGRAM, "-w and --map are one file");
+    if (words->map && !words->out && g_str_equal(words->map, "-"))
+        return bb_say_usage(PROGRAM, "--map and the trace would both go to standard output");
+    options->keep_ports = words->keep_ports;
+    return -1;
+}
+
+// ---- work ---------------------------------------------------------------------------------------
+
+static bool write_message(const BbMessage *message, gpointer user, GError **error)
+{
+    const Job *job = user;
+    BbMessage renamed = *message;
+    bb_pseudonyms_apply(job->pseudonyms, &renamed);
+    return bb_trace_writer_push(job->writer, &renamed, error);
+}
+
+static bool rename_trace(Job *job, BbTraces *traces, char **paths, const Words *words,
+                         GError **error)
+{
+    job->writer =
+        bb_trace_writer_open(words->out ? words->out : "-",
+                             words->out ? BB_TRACE_BBT : BB_TRACE_TEXT, job->names, error);
+    return job->writer && bb_traces_read(traces, paths, write_message, job, error) &&
+           bb_trace_writer_finish(job->writer, job->counters, error) &&
+           (!words->map || bb_pseudonyms_write_map(job->pseudonyms, words->map, error));
+}
+
+static void say_rest(const Job *job, const Words *words)
+{
+    guint64 clipped = bb_pseudonyms_clipped(job->pseudonyms);
+    if (clipped)
+        bb_say("warning: %" G_GUINT64_FORMAT " times would be before 1970 or after 2262, and stay "
+               "at that end",
+               clipped);
+    if (words->seed && !words->quiet)
+        bb_say("a seed can be guessed, and names be tried out with it: give --key to keep names "
+               "secret");
+}
+
+static int anonymize(const Words *words, BbPseudonymOptions *options, char **paths)
+{
+    g_autoptr(GError) error = NULL;
+    g_auto(Job) job = {0};
+    g_autofree char *key = NULL;
+    if (!make_key(words, &key, &options->key_size, &error)) {
+        bb_say_error("%s", error->message);
+        return BB_EXIT_FAILED;
+    }
+    options->key = key;
+    job.names = bb_names_new();
+    job.counters = bb_counters_new();
+    job.pseudonyms = bb_pseudonyms_new(options, job.names);
+    BbTraces traces = {
+        .names = job.names, .counters = job.counters, .skip_bad_lines = words->skip_bad_lines};
+    if (!rename_trace(&job, &traces, paths, words, &error)) {
+        bb_say_error("%s", error->message);
+        return BB_EXIT_FAILED;
+    }
+    say_rest(&job, words);
+    return traces.failed ? BB_EXIT_FAILED : BB_EXIT_DONE;
+}
+
+static int run_anonymize(int argc, char **argv)
+{
+    g_auto(Words) words = {0};
+    const GOptionEntry entries[] = {
+        {"write", 'w', 0, G_OPTION_ARG_FILENAME, &words.out,
+         "Write the trace here, as .bbt (default: as text on standard output)", "FILE"},
+        {"key", 'k', 0, G_OPTION_ARG_FILENAME, &words.key,
+         "Pseudonyms depend on what is in this file (default: on random numbers)", "FILE"},
+        {"seed", 's', 0, G_OPTION_ARG_STRING, &words.seed,
+         "Pseudonyms depend on this number, which anybody can try", "N"},
+        {"keep-ports", 0, 0, G_OPTION_ARG_NONE, &words.keep_ports,
+         "Keep the ports of nodes and connections", NULL},
+        {"map", 'm', 0, G_OPTION_ARG_FILENAME, &words.map,
+         "Write here which node and operation became which, as CSV", "FILE"},
+        {"shift", 0, 0, G_OPTION_ARG_STRING, &words.shift,
+         "Add this to all times, as -36h (default: 0)", "TIME"},
+        {"skip-bad-lines", 0, 0, G_OPTION_ARG_NONE, &words.skip_bad_lines,
+         "Count malformed lines of a text trace instead of stopping at them", NULL},
+        {"quiet", 'q', 0, G_OPTION_ARG_NONE, &words.quiet, "Only warnings and errors", NULL},
+        {NULL, 0, 0, 0, NULL, NULL, NULL},
+    };
+    int status = BB_EXIT_DONE;
+    BbPseudonymOptions options = {0};
+    if (!bb_options_parse(PROGRAM, "TRACE",
+                          "Replaces the names of nodes, operations, ids and connections, so that a "
+                          "trace can be given away.",
+                          NULL, entries, &argc, &argv, &status))
+        return status;
+    status = check_words(&words, argv + 1, &options);
+    return status >= 0 ? status : anonymize(&words, &options, argv + 1);
+}
+
+const BbCommand bb_command_anonymize = {
+    .name = "anonymize",
+    .arguments = "TRACE",
+    .summary = "a trace -> the same under other names",
+    .run = run_anonymize,
+};

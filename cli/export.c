@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// bbtrace export. In: traces. Out: one file in a form of the table of merge/exporter.h.
+#include "cli/traces.h"
+
+#include "merge/exporter.h"
+
+#include <string.h>
+
+typedef struct Job {
+    const BbExporter *exporter;
+    gpointer writing;
+    BbNames *names;
+    BbCounters *counters;
+} Job;
+
+static void job_clear(Job *job)
+{
+    if (job->writing)
+        job->exporter->free(job->writing);
+    bb_counters_free(job->counters);
+    bb_names_free(job->names);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Job, job_clear)
+
+static bool write_message(const BbMessage *message, gpointer user, GError **error)
+{
+    const Job *job = user;
+    return job->exporter->push(job->writing, message, error);
+}
+
+static bool export_traces(Job *job, BbTraces *traces, char **paths, const char *out, GError **error)
+{
+    job->writing = job->exporter->open(out, job->names, error);
+    return job->writing && bb_traces_read(traces, paths, write_message, job, error) &&
+           job->exporter->finish(job->writing, job->counters, error);
+}
+
+static int export_files(const BbExporter *exporter, char **paths, const char *out, bool skip_bad)
+{
+    g_autoptr(GError) error = NULL;
+    g_auto(Job) job = {.exporter = exporter};
+    job.names = bb_names_new();
+    job.counters = bb_counters_new();
+    BbTraces traces = {.names = job.names, .counters = job.counters, .skip_bad_lines = skip_bad};
+    if (!export_traces(&job, &traces, paths, out, &error)) {
+        bb_say_error("%s", error->message);
+        return BB_EXIT_FAILED;
+    }
+    if (exporter->without_counters && bb_counters_count(job.counters) > 0)
+        bb_say("warning: %s has no place for the %u counters of the trace", exporter->name,
+               bb_counters_count(job.counters));
+    return traces.failed ? BB_EXIT_FAILED : BB_EXIT_DONE;
+}
+
+// The forms as a list of words, or (lines) as a table for --help.
+static char *list_forms(bool lines)
+{
+    GString *text = g_string_new(lines ? "Formats:" : NULL);
+    const BbExporter *exporter = NULL;
+    for (gsize i = 0; (exporter = bb_exporter_at(i)); i++) {
+        if (lines)
+            g_string_append_printf(text, "\n  %-9s %s", exporter->name, exporter->about);
+        else
+            g_string_append_printf(text, "%s%s", i ? ", " : "", exporter->name);
+    }
+    return g_string_free(text, FALSE);
+}
+
+static int run_export(int argc, char **argv)
+{
+    gboolean skip = FALSE;
+    g_autofree char *to = NULL, *out = NULL, *forms = list_forms(true), *words = list_forms(false);
+    const GOptionEntry entries[] = {
+        {"to", 't', 0, G_OPTION_ARG_STRING, &to, "What to write", "FORMAT"},
+        {"output", 'o', 0, G_OPTION_ARG_FILENAME, &out,
+         "Write to this file (default: standard output)", "FILE"},
+        {"skip-bad-lines", 0, 0, G_OPTION_ARG_NONE, &skip,
+         "Count malformed lines of a text trace instead of stopping at them", NULL},
+        {NULL, 0, 0, 0, NULL, NULL, NULL},
+    };
+    int status = BB_EXIT_DONE;
+    if (!bb_options_parse("bbtrace export", "TRACE...",
+                          "Writes traces, in order of time, in a form that other programs read.",
+                          forms, entries, &argc, &argv, &status))
+        return status;
+    const BbExporter *exporter = to ? bb_exporter_find(to) : NULL;
+    if (!exporter)
+        return bb_say_usage("bbtrace export", "--to takes: %s", words);
+    status = bb_traces_check("bbtrace export", argv + 1, out, NULL);
+    if (status >= 0)
+        return status;
+    if (exporter->file_only && (!out || strcmp(out, "-") == 0))
+        return bb_say_usage("bbtrace export", "%s cannot go to standard output: give -o FILE",
+                            exporter->name);
+    return export_files(exporter, argv + 1, out ? out : "-", skip);
+}
+
+const BbCommand bb_command_export = {
+    .name = "export",
+    .arguments = "TRACE...",
+    .summary = "a trace as JSON Lines, CSV or SQLite",
+    .run = run_export,
+};

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// bbtrace filter. In: traces. Out: one trace with the messages that are wanted.
+#include "cli/traces.h"
+
+#include "merge/filter.h"
+
+#include <string.h>
+
+#define PROGRAM "bbtrace filter"
+
+// The options as they are given.
+typedef struct Words {
+    char *out, *from, *to, *slower, *faster, *sample;
+    char **nodes, **edges, **protocols, **ops, **statuses;
+    gboolean errors, invert, skip_bad_lines, quiet;
+} Words;
+
+static void words_clear(Words *words)
+{
+    g_free(words->out);
+    g_free(words->from);
+    g_free(words->to);
+    g_free(words->slower);
+    g_free(words->faster);
+    g_free(words->sample);
+    g_strfreev(words->nodes);
+    g_strfreev(words->edges);
+    g_strfreev(words->protocols);
+    g_strfreev(words->ops);
+    g_strfreev(words->statuses);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Words, words_clear)
+
+typedef struct Job {
+    BbNames *names;
+    BbCounters *counters;
+    BbTraceWriter *writer;
+    BbFilter *filter;
+} Job;
+
+static void job_clear(Job *job)
+{
+    bb_filter_free(job->filter);
+    bb_trace_writer_free(job->writer);
+    bb_counters_free(job->counters);
+    bb_names_free(job->names);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Job, job_clear)
+
+// ---- options ------------------------------------------------------------------------------------
+
+// "1/N" or "N".
+static bool parse_sample(const char *text, guint64 *of)
+{
+    if (g_str_has_prefix(text, "1/"))
+        text += strlen("1/");
+    return g_ascii_string_to_unsigned(text, 10, 1, G_MAXUINT64, of, NULL);
+}
+
+static int read_times(const Words *words, BbFilterOptions *options)
+{
+    if (words->from && !bb_parse_time(words->from, &options->from_ns))
+        return bb_say_usage(PROGRAM,
+                            "--from takes a time, as 1047680084.5 or "
+                            "2026-11-20T16:50:00Z, not '%s'",
+                            words->from);
+    if (words->to && !bb_parse_time(words->to, &options->to_ns))
+        return bb_say_usage(PROGRAM,
+                            "--to takes a time, as 1047680084.5 or 2026-11-20T16:50:00Z, "
+                            "not '%s'",
+                            words->to);
+    if (words->from && words->to && options->from_ns >= options->to_ns)
+        return bb_say_usage(PROGRAM, "--from must be before --to");
+    if (words->slower &&
+        (!bb_parse_duration(words->slower, &options->slower_ns) || options->slower_ns == 0))
+        return bb_say_usage(PROGRAM, "--slower-than takes a time above 0, as 20ms, not '%s'",
+                            words->slower);
+    if (words->faster &&
+        (!bb_parse_duration(words->faster, &options->faster_ns) || options->faster_ns == 0))
+        return bb_say_usage(PROGRAM, "--faster-than takes a time above 0, as 20ms, not '%s'",
+                            words->faster);
+    return -1;
+}
+
+// Returns an exit status, or -1 to go on.
+static int read_words(const Words *words, BbFilterOptions *options)
+{
+    *options = BB_FILTER_ALL;
+    options->nodes = (const char *const *)words->nodes;
+    options->edges = (const char *const *)words->edges;
+    options->protocols = (const char *const *)words->protocols;
+    options->ops = (const char *const *)words->ops;
+    options->statuses = (const char *const *)words->statuses;
+    options->errors = words->errors;
+    options->invert = words->invert;
+    if (words->sample && !parse_sample(words->sample, &options->sample))
+        return bb_say_usage(PROGRAM, "--sample takes 1/N, as 1/100, not '%s'", words->sample);
+    for (char **edge = words->edges; edge && *edge; edge++)
+        if (!bb_filter_is_edge(*edge))
+            return bb_say_usage(PROGRAM, "--edge takes 'CALLER->CALLEE', not '%s'", *edge);
+    return read_times(words, options);
+}
+
+// ---- work ---------------------------------------------------------------------------------------
+
+static bool write_message(const BbMessage *message, gpointer user, GError **error)
+{
+    return bb_trace_writer_push(((Job *)user)->writer, message, error);
+}
+
+static bool filter_message(const BbMessage *message, gpointer user, GError **error)
+{
+    return bb_filter_push(user, message, error);
+}
+
+static bool filter_traces(Job *job, BbTraces *traces, char **paths, const char *out, GError **error)
+{
+    job->writer = bb_trace_writer_open(out ? out : "-", out ? BB_TRACE_BBT : BB_TRACE_TEXT,
+                                       job->names, error);
+    return job->writer && bb_traces_read(traces, paths, filter_message, job->filter, error) &&
+           bb_filter_finish(job->filter, error) &&
+           bb_trace_writer_finish(job->writer, job->counters, error);
+}
+
+static void say_counts(const Job *job, const BbTraces *traces, bool quiet)
+{
+    g_autofree char *kept = bb_number(bb_filter_kept(job->filter));
+    g_autofree char *all = bb_number(traces->messages);
+    if (bb_filter_hurried(job->filter))
+        bb_say("warning: %" G_GUINT64_FORMAT " calls were open for too long, and count as calls "
+               "without return",
+               bb_filter_hurried(job->filter));
+    if (!quiet)
+        bb_say("%s of %s messages kept", kept, all);
+}
+
+static int filter_files(const Words *words, const BbFilterOptions *options, char **paths)
+{
+    g_autoptr(GError) error = NULL;
+    g_auto(Job) job = {0};
+    job.names = bb_names_new();
+    job.counters = bb_counters_new();
+    BbTraces traces = {
+        .names = job.names, .counters = job.counters, .skip_bad_lines = words->skip_bad_lines};
+    job.filter = bb_filter_new(options, job.names, write_message, &job);
+    if (!filter_traces(&job, &traces, paths, words->out, &error)) {
+        bb_say_error("%s", error->message);
+        return BB_EXIT_FAILED;
+    }
+    say_counts(&job, &traces, words->quiet);
+    return traces.failed ? BB_EXIT_FAILED : BB_EXIT_DONE;
+}
+
+static int run_filter(int argc, char **argv)
+{
+    g_auto(Words) words = {0};
+    const GOptionEntry entries[] = {
+        {"write", 'w', 0, G_OPTION_ARG_FILENAME, &words.out,
+         "Write the trace here, as .bbt (default: as text on standard output)", "FILE"},
+        {"from", 0, 0, G_OPTION_ARG_STRING, &words.from, "Not before this time", "TIME"},
+        {"to", 0, 0, G_OPTION_ARG_STRING, &words.to, "Before this time", "TIME"},
+        {"node", 'n', 0, G_OPTION_ARG_STRING_ARRAY, &words.nodes,
+         "From or to such a node; may be given again, as all that take a GLOB", "GLOB"},
+        {"edge", 'e', 0, G_OPTION_ARG_STRING_ARRAY, &words.edges,
+         "Calls of B by A, and free messages from A to B", "'A->B'"},
+        {"proto", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &words.protocols, "Of such a protocol",
+         "GLOB"},
+        {"op", 0, 0, G_OPTION_ARG_STRING_ARRAY, &words.ops, "With such an operation", "GLOB"},
+        {"status", 0, 0, G_OPTION_ARG_STRING_ARRAY, &words.statuses, "With such a status", "GLOB"},
+        {"errors", 0, 0, G_OPTION_ARG_NONE, &words.errors, "With a status that tells of a failure",
+         NULL},
+        {"slower-than", 0, 0, G_OPTION_ARG_STRING, &words.slower, "Calls that take longer", "TIME"},
+        {"faster-than", 0, 0, G_OPTION_ARG_STRING, &words.faster, "Calls that take less", "TIME"},
+        {"sample", 0, 0, G_OPTION_ARG_STRING, &words.sample,
+         "One connection in N, the same ones in each trace", "1/N"},
+        {"invert", 'v', 0, G_OPTION_ARG_NONE, &words.invert,
+         "Drop what would be kept, and keep the rest", NULL},
+        {"skip-bad-lines", 0, 0, G_OPTION_ARG_NONE, &words.skip_bad_lines,
+         "Count malformed lines of a text trace instead of stopping at them", NULL},
+        {"quiet", 'q', 0, G_OPTION_ARG_NONE, &words.quiet, "Do not say how many were kept", NULL},
+        {NULL, 0, 0, 0, NULL, NULL, NULL},
+    };
+    int status = BB_EXIT_DONE;
+    BbFilterOptions options;
+    if (!bb_options_parse(PROGRAM, "TRACE...",
+                          "Keeps the messages of traces that all conditions hold for. A call and "
+                          "its return are kept or dropped together.",
+                          NULL, entries, &argc, &argv, &status))
+        return status;
+    status = bb_traces_check(PROGRAM, argv + 1, words.out, NULL);
+    if (status < 0)
+        status = read_words(&words, &options);
+    return status >= 0 ? status : filter_files(&words, &options, argv + 1);
+}
+
+const BbCommand bb_command_filter = {
+    .name = "filter",
+    .arguments = "TRACE...",
+    .summary = "a trace -> those of its messages that are wanted",
+    .run = run_filter,
+};

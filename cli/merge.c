@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+// bbtrace merge. In: traces of several observers. Out: one trace, and on stderr who saw what.
+#include "cli/command.h"
+
+#include "capture/nodes.h"
+#include "data/relay.h"
+#include "merge/join.h"
+#include "merge/merger.h"
+#include "merge/node_rules.h"
+#include "merge/overlap.h"
+
+#include <string.h>
+
+#define WINDOW_MAX_NS (G_GINT64_CONSTANT(3600) * 1000000000)
+#define PAIRS_SHOWN 20u
+#define NAMES_SHOWN 5u
+
+typedef enum { CLOCKS_CORRECT, CLOCKS_REPORT, CLOCKS_AS_IS } Clocks;
+
+static const char *const clocks_words[] = {"correct", "report", "as-is", NULL};
+static const char *const join_words[] = {
+    [BB_JOIN_KEYS] = "keys", [BB_JOIN_ORDER] = "order", [BB_JOIN_NONE] = "none", NULL};
+
+typedef struct Options {
+    char *out, *clocks_word, *window_word, *join_word;
+    char **names_files, **alias_files;
+    char **paths; // lent
+    gboolean skip_bad_lines, quiet;
+    Clocks clocks;
+    BbJoinOptions join;
+} Options;
+
+static void options_clear(Options *o)
+{
+    g_free(o->out);
+    g_free(o->clocks_word);
+    g_free(o->window_word);
+    g_free(o->join_word);
+    g_strfreev(o->names_files);
+    g_strfreev(o->alias_files);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_clear)
+
+// ---- options ------------------------------------------------------------------------------------
+
+// The place of text in words; NULL is the first. -1 if it is not there.
+static int find_word(const char *const *words, const char *text)
+{
+    if (!text)
+        return 0;
+    for (int i = 0; words[i]; i++)
+        if (strcmp(words[i], text) == 0)
+            return i;
+    return -1;
+}
+
+static const char *endangered(char **paths, const char *out)
+{
+    for (; paths && *paths; paths++)
+        if (bb_is_same_file(*paths, out))
+            return *paths;
+    return NULL;
+}
+
+// Returns an exit status, or -1 to go on.
+static int check_files(const Options *o)
+{
+    const char *program = "bbtrace merge", *lost = NULL;
+    guint standard = 0;
+    if (!o->out)
+        return bb_say_usage(program, "where to? Give -w FILE");
+    if (!*o->paths)
+        return bb_say_usage(program, "which traces?");
+    for (char **path = o->paths; *path; path++)
+        standard += strcmp(*path, "-") == 0;
+    if (standard > 1)
+        return bb_say_usage(program, "standard input (-) can be read only once");
+    if (standard && o->clocks != CLOCKS_AS_IS)
+        return bb_say_usage(program, "clocks are estimated in a reading of their own, and standard "
+                                     "input (-) can be read only once: give --clocks=as-is, or a "
+                                     "file");
+    if (!(lost = endangered(o->paths, o->out)) && !(lost = endangered(o->names_files, o->out)))
+        lost = endangered(o->alias_files, o->out);
+    if (lost)
+        return bb_say_usage(program, "-w would overwrite %s: give another file", lost);
+    return -1;
+}
+
+static int check_words(Options *o)
+{
+    const char *program = "bbtrace merge";
+    int clocks = find_word(clocks_words, o->clocks_word), by = find_word(join_words, o->join_word);
+    if (clocks < 0)
+        return bb_say_usage(program, "--clocks is correct, report or as-is, not '%s'",
+                            o->clocks_word);
+    if (by < 0)
+        return bb_say_usage(program, "--join is keys, order or none, not '%s'", o->join_word);
+    o->clocks = (Clocks)clocks;
+    o->join = (BbJoinOptions){
+        .window_ns = BB_JOIN_WINDOW_NS,
+        .held_max = BB_JOIN_HELD,
+        .by = (BbJoinBy)by,
+        .repair = clocks == CLOCKS_CORRECT,
+    };
+    if (o->window_word && (!bb_parse_duration(o->window_word, &o->join.window_ns) ||
+                           o->join.window_ns < 0 || o->join.window_ns > WINDOW_MAX_NS))
+        return bb_say_usage(program, "--window takes a time up to 1h, such as 1s, not '%s'",
+                            o->window_word);
+    return check_files(o);
+}
+
+static int parse_options(Options *o, int argc, char **argv)
+{
+    const GOptionEntry entries[] = {
+        {"write", 'w', 0, G_OPTION_ARG_FILENAME, &o->out, "Write the trace here, as .bbt", "FILE"},
+        {"clocks", 0, 0, G_OPTION_ARG_STRING, &o->clocks_word,
+         "Correct the observers' clocks to the first file's, or only report how wrong they are, or "
+         "take them as they are (default: correct)",
+         "correct|report|as-is"},
+        {"window", 0, 0, G_OPTION_ARG_STRING, &o->window_word,
+         "Sightings further apart are two messages (default: 1s)", "TIME"},
+        {"join", 0, 0, G_OPTION_ARG_STRING, &o->join_word,
+         "Recognise sightings of one message by keys, by order too, or not at all (default: keys)",
+         "keys|order|none"},
+        {"names", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->names_files,
+         "Names of nodes: hosts(5) lines, also with CIDR; may be given again", "FILE"},
+        {"alias", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->alias_files,
+         "Nodes with several names: lines \"new: old 10.0.0.0/8 web-*\"; may be given again",
+         "FILE"},
+        {"skip-bad-lines", 0, 0, G_OPTION_ARG_NONE, &o->skip_bad_lines,
+         "Count malformed lines of a text trace instead of stopping at them", NULL},
+        {"quiet", 'q', 0, G_OPTION_ARG_NONE, &o->quiet, "No progress and no summary", NULL},
+        {NULL, 0, 0, 0, NULL, NULL, NULL},
+    };
+    int status = BB_EXIT_DONE;
+    if (!bb_options_parse(
+            "bbtrace merge", "TRACE...",
+            "Makes one trace of several: in order of time, by one clock, and with one "
+            "message where\nseveral observers saw the same one.",
+            NULL, entries, &argc, &argv, &status))
+        return status;
+    o->paths = argv + 1;
+    return check_words(o);
+}
+
+// ---- the work -----------------------------------------------------------------------------------
+
+typedef struct Job {
+    const Options *options;
+    BbNames *names;
+    BbNodes *nodes;     // of --names; NULL without
+    BbNodeRules *rules; // of --alias
+    GArray *called;     // by name: 1 + the node's name, 0 where it was not asked for yet
+    BbMerger *merger;
+    BbJoin *join;
+    BbTraceWriter *writer;
+    BbRelay *relay; // the writer works in its thread
+    guint64 written;
+    BbProgress progress;
+} Job;
+
+static void job_clear(Job *job)
+{
+    bb_relay_free(job->relay);
+    bb_trace_writer_free(job->writer);
+    bb_join_free(job->join);
+    bb_merger_free(job->merger);
+    g_array_unref(job->called);
+    bb_node_rules_free(job->rules);
+    bb_nodes_free(job->nodes);
+    bb_names_free(job->names);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Job, job_clear)
+
+// The name that --names has for an address, then what --alias makes of it.
+static guint32 find_node(Job *job, guint32 name)
+{
+    BbAddress address;
+    if (job->nodes && bb_address_parse(bb_names_text(job->names, name), &address))
+        name = bb_nodes_name(job->nodes, &address, 0, false);
+    return bb_node_rules_apply(job->rules, name);
+}
+
+static guint32 call_node(Job *job, guint32 name)
+{
+    if (name >= job->called->len)
+        g_array_set_size(job->called, name + 1);
+    guint32 *called = &g_array_index(job->called, guint32, name);
+    if (!*called)
+        *called = find_node(job, name) + 1;
+    return *called - 1;
+}
+
+static void prepare_message(BbMessage *message, guint input, gpointer user)
+{
+    Job *job = user;
+    message->sender = call_node(job, message->sender);
+    message->receiver = call_node(job, message->receiver);
+}
+
+static bool write_message(const BbMessage *message, gpointer user, GError **error)
+{
+    return bb_trace_writer_push(user, message, error);
+}
+
+static bool relay_message(const BbMessage *message, gpointer user, GError **error)
+{
+    Job *job = user;
+    job->written++;
+    return bb_relay_push(job->relay, message, error);
+}
+
+static void show_progress(Job *job, const char *what)
+{
+    if (bb_merger_messages(job->merger) % 4096 || !bb_progress_due(&job->progress))
+        return;
+    g_autofree char *messages = bb_number(bb_merger_messages(job->merger));
+    bb_progress_show(&job->progress, "%s  %u of %u files  %s messages", what,
+                     bb_merger_inputs_done(job->merger), bb_merger_inputs(job->merger), messages);
+}
+
+static bool join_message(const BbMessage *message, guint input, gpointer user, GError **error)
+{
+    Job *job = user;
+    show_progress(job, "merging");
+    if (bb_stop_requested()) {
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INTR,
+                    "stopped by a signal: the trace is not complete; run it again");
+        return false;
+    }
+    return bb_join_push(job->join, message, input, error);
+}
+
+static bool load_names(Job *job, GError **error)
+{
+    const Options *o = job->options;
+    job->called = g_array_new(FALSE, TRUE, sizeof(guint32));
+    job->rules = bb_node_rules_new(job->names);
+    if (o->names_files)
+        job->nodes = bb_nodes_new(job->names, false);
+    for (char **file = o->names_files; file && *file; file++)
+        if (!bb_nodes_load(job->nodes, *file, error))
+            return false;
+    for (char **file = o->alias_files; file && *file; file++)
+        if (!bb_node_rules_load(job->rules, *file, error))
+            return false;
+    return true;
+}
+
+static bool prepare(Job *job, GError **error)
+{
+    const Options *o = job->options;
+    job->names = bb_names_new();
+    if (!load_names(job, error))
+        return false;
+    BbMergerOptions merger = {
+        .skip_bad_lines = o->skip_bad_lines,
+        .prepare = prepare_message,
+        .user = job,
+    };
+    job->merger = bb_merger_new(&merger, job->names, (const char *const *)o->paths);
+    job->progress = bb_progress_start(o->quiet);
+    return true;
+}
+
+// Damage and loss of the inputs, and what the merge itself counted.
+static BbCounters *all_counters(const Job *job)
+{
+    BbCounters *counters = bb_counters_new();
+    bb_counters_merge(counters, bb_merger_counters(job->merger));
+    for (guint i = 0; i < BB_JOIN_COUNTS; i++)
+        if (bb_join_count(job->join, i))
+            bb_counters_add(counters, bb_join_count_name(i), bb_join_count(job->join, i));
+    return counters;
+}
+
+static bool merge(Job *job, GError **error)
+{
+    const Options *o = job->options;
+    job->writer = bb_trace_writer_open(o->out, BB_TRACE_BBT, job->names, error);
+    if (!job->writer)
+        return false;
+    job->relay = bb_relay_new(write_message, NULL, job->writer);
+    job->join = bb_join_new(&o->join, job->names, relay_message, job);
+    bb_merger_prepare_by(job->merger, prepare_message, job);
+    if (!bb_merger_run(job->merger, join_message, job, error) ||
+        !bb_join_finish(job->join, error) || !bb_relay_finish(job->relay, error))
+        return false;
+    g_autoptr(BbCounters) counters = all_counters(job);
+    return bb_trace_writer_finish(job->writer, counters, error);
+}
+
+// ---- the report ---------------------------------------------------------------------------------
+
+static void say_counts(const Job *job)
+{
+    g_autofree char *read = bb_number(bb_merger_messages(job->merger));
+    g_autofree char *written = bb_number(job->written);
+    bb_say("%s messages of %u traces: %s messages", read, bb_merger_inputs(job->merger), written);
+    for (guint i = BB_JOIN_JOINED; i < BB_JOIN_COUNTS; i++) {
+        g_autofree char *number = bb_number(bb_join_count(job->join, i));
+        if (bb_join_count(job->join, i))
+            bb_say("%12s  %s (%s)", number, bb_join_count_meaning(i), bb_join_count_name(i));
+    }
+}
+
+static void say_pairs(const Job *job)
+{
+    const BbOverlap *overlap = bb_join_overlap(job->join);
+    g_autoptr(GArray) pairs = bb_overlap_pairs(overlap, job->names);
+    for (guint i = 0; i < MIN(pairs->len, PAIRS_SHOWN); i++) {
+        const BbOverlapPair *pair = &g_array_index(pairs, BbOverlapPair, i);
+        const char *a = bb_names_text(job->names, pair->a), *b = bb_names_text(job->names, pair->b);
+        g_autofree char *both = bb_number(pair->both), *only_a = bb_number(pair->only_a);
+        g_autofree char *only_b = bb_number(pair->only_b);
+        bb_say("%s and %s: %s messages seen by both, %.6f to %.6f s apart; where both see, %s only "
+               "by %s, %s only by %s",
+               a, b, both, (double)pair->least_ns / 1e9, (double)pair->most_ns / 1e9, only_a, a,
+               only_b, b);
+    }
+    if (pairs->len > PAIRS_SHOWN)
+        bb_say("and %u more pairs of observers", pairs->len - PAIRS_SHOWN);
+    if (bb_overlap_left_out(overlap))
+        bb_say("warning: not all edges could be counted by observer, there are more than %u",
+               BB_OVERLAP_ROWS);
+}
+
+static void say_names(const Job *job)
+{
+    g_autoptr(GArray) names = bb_join_names(job->join);
+    for (guint i = 0; i < MIN(names->len, NAMES_SHOWN); i++) {
+        const BbJoinNames *apart = &g_array_index(names, BbJoinNames, i);
+        g_autofree char *count = bb_number(apart->count);
+        bb_say(
+            "hint: '%s' and '%s' seem to be one host (%s messages): --alias can give it one name",
+            bb_names_text(job->names, apart->name), bb_names_text(job->names, apart->other), count);
+    }
+}
+
+// Inputs that are damaged or could not be read, said with their names at the end. Returns whether
+// all could be read.
+static bool say_complaints(const Job *job)
+{
+    bool whole = true, failed = false;
+    const char *complaint = NULL;
+    for (guint i = 0; (complaint = bb_merger_complaint(job->merger, i, &failed)); i++) {
+        whole &= !failed;
+        if (failed)
+            bb_say_error("%s", complaint);
+        else
+            bb_say("warning: %s", complaint);
+    }
+    return whole;
+}
+
+static int work(const Options *options)
+{
+    g_autoptr(GError) error = NULL;
+    g_auto(Job) job = {.options = options};
+    bb_stop_install();
+    if (!prepare(&job, &error) || !merge(&job, &error)) {
+        bb_progress_end(&job.progress);
+        bb_say_error("%s", error->message);
+        return BB_EXIT_FAILED;
+    }
+    bb_progress_end(&job.progress);
+    if (!options->quiet) {
+        say_counts(&job);
+        say_pairs(&job);
+        say_names(&job);
+    }
+    return say_complaints(&job) ? BB_EXIT_DONE : BB_EXIT_FAILED;
+}
+
+static int run_merge(int argc, char **argv)
+{
+    g_auto(Options) options = {0};
+    int status = parse_options(&options, argc, argv);
+    return status >= 0 ? status : work(&options);
+}
+
+const BbCommand bb_command_merge = {
+    .name = "merge",
+    .arguments = "TRACE...",
+    .summary = "traces of several observers -> one trace",
+    .run = run_merge,
+};

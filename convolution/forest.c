@@ -56,6 +56,8 @@ static guint32 mode_of(const BbPaths *paths, const BbExplanation *explanation, g
                        guint32 base, guint32 effect, guint32 cause)
 {
     const BbLink *link = g_ptr_array_index(explanation->links, l);
+    if (link->cores->len == 0) // learning to tell the delays left it none
+        return BB_MODE_NONE;
     const BbLagGrid *grid = &explanation->grid;
     gint64 lag = paths->calls[effect].call_ns - paths->calls[cause].arrived_ns;
     double bin = (double)lag / (double)grid->quantum_ns + grid->before;

@@ -16,6 +16,10 @@ typedef struct BbSpan {
     guint32 low, high;
 } BbSpan;
 
+// Messages in that a message out is paired with, at most: the latest ones. Only bursts of messages
+// closer together than a quantum have more.
+#define BB_SWEEP_MAX 1024u
+
 // The walk: for each message out, in order, the messages in are [first, end).
 typedef struct BbSweep {
     const gint64 *in_ns;
@@ -48,6 +52,8 @@ static inline void bb_sweep_to(BbSweep *sweep, gint64 out_ns)
         sweep->end = sweep->first;
     while (sweep->end < sweep->count && sweep->in_ns[sweep->end] <= now - sweep->low_ns)
         sweep->end++;
+    if (sweep->end - sweep->first > BB_SWEEP_MAX)
+        sweep->first = sweep->end - BB_SWEEP_MAX;
 }
 
 // The bin of the pair with message `in`, which is in [first, end). Rounding may put a lag that ends

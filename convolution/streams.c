@@ -74,31 +74,58 @@ static BbStream pool_edges(const Direction *direction, const guint32 *rare, guin
     return (BbStream){node_of(direction, &edges[rare[0]]), n_rare > 1, stamps->len, ns, message};
 }
 
+static gint compare_counts(gconstpointer left, gconstpointer right)
+{
+    guint32 a = *(const guint32 *)left, b = *(const guint32 *)right;
+    return a > b ? -1 : a < b;
+}
+
+// How many messages an edge of a node must have for a stream of its own.
+static guint32 count_least(const Direction *direction, const guint32 *edges, guint32 n)
+{
+    if (n <= BB_STREAMS_MAX)
+        return direction->rare;
+    g_autofree guint32 *counts = g_new(guint32, n);
+    for (guint32 i = 0; i < n; i++)
+        counts[i] = direction->traffic->edges[edges[i]].count;
+    qsort(counts, n, sizeof *counts, compare_counts);
+    return MAX(direction->rare, counts[BB_STREAMS_MAX] + 1);
+}
+
+// The streams of one node, which has these edges.
+static void add_node(const Direction *direction, const guint32 *edges, guint32 n, GArray *streams)
+{
+    g_autoptr(GArray) rare = g_array_new(FALSE, FALSE, sizeof(guint32));
+    guint32 least = count_least(direction, edges, n);
+    for (guint32 i = 0; i < n; i++) {
+        const BbEdge *edge = &direction->traffic->edges[edges[i]];
+        BbStream stream = stream_of_edge(direction, edge);
+        if (edge->count < least)
+            g_array_append_val(rare, edges[i]);
+        else
+            g_array_append_val(streams, stream);
+    }
+    if (rare->len > 0) {
+        BbStream stream = pool_edges(direction, (guint32 *)(gpointer)rare->data, rare->len);
+        g_array_append_val(streams, stream);
+    }
+}
+
 static BbStream *make_streams(const Direction *direction, guint32 *n_streams)
 {
     const BbTraffic *traffic = direction->traffic;
     g_autoptr(GArray) streams = g_array_new(FALSE, FALSE, sizeof(BbStream));
-    g_autoptr(GArray) rare = g_array_new(FALSE, FALSE, sizeof(guint32));
     g_autofree guint32 *sorted = g_new(guint32, MAX(1, traffic->n_edges));
     for (guint32 e = 0; e < traffic->n_edges; e++)
         sorted[e] = e;
     g_qsort_with_data(sorted, (gint)traffic->n_edges, sizeof *sorted, compare_nodes,
                       (gpointer)direction);
-    for (guint32 i = 0; i < traffic->n_edges; i++) {
-        const BbEdge *edge = &traffic->edges[sorted[i]];
-        if (edge->count < direction->rare) {
-            g_array_append_val(rare, sorted[i]);
-        } else {
-            BbStream stream = stream_of_edge(direction, edge);
-            g_array_append_val(streams, stream);
-        }
-        bool last = i + 1 == traffic->n_edges ||
-                    node_of(direction, edge) != node_of(direction, &traffic->edges[sorted[i + 1]]);
-        if (last && rare->len > 0) {
-            BbStream stream = pool_edges(direction, (guint32 *)(gpointer)rare->data, rare->len);
-            g_array_append_val(streams, stream);
-            g_array_set_size(rare, 0);
-        }
+    for (guint32 first = 0, end; first < traffic->n_edges; first = end) {
+        guint32 node = node_of(direction, &traffic->edges[sorted[first]]);
+        for (end = first + 1; end < traffic->n_edges; end++)
+            if (node_of(direction, &traffic->edges[sorted[end]]) != node)
+                break;
+        add_node(direction, sorted + first, end - first, streams);
     }
     *n_streams = streams->len;
     return (BbStream *)(gpointer)g_array_steal(streams, NULL);

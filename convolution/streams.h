@@ -20,6 +20,10 @@ typedef struct BbStreams {
     GPtrArray *owned; // memory of pooled streams
 } BbStreams;
 
+// Streams of one edge at a node, each way, at most: the rarer edges are pooled, so that the number
+// of pairs of streams does not grow with that of edges squared.
+#define BB_STREAMS_MAX 512u
+
 // rare: edges with fewer messages are pooled. traffic is lent.
 BbStreams *bb_streams_new(const BbTraffic *traffic, guint rare);
 void bb_streams_free(BbStreams *streams);

@@ -9,12 +9,13 @@
 
 #define SHARE_LEAST 0.002 // of all roots: a label that is looked at
 #define MESSAGES_LEAST 5
-#define WIDTH 2.0    // deviations around a chain's delay in which its ends are counted
-#define REACH 6.0    // deviations beyond which a claim holds nothing
-#define NOISE_NS 1e6 // added to the deviation of any chain
-#define SLACK 3.0    // deviations of chance that a chain is given
-#define EXCESS 0.6   // of its claim: a chain that has less is held back,
-#define PACE 0.7     // by this power of the share it has
+#define CLAIMS_MAX 2000000u // the rarest labels claim nothing beyond it
+#define WIDTH 2.0           // deviations around a chain's delay in which its ends are counted
+#define REACH 6.0           // deviations beyond which a claim holds nothing
+#define NOISE_NS 1e6        // added to the deviation of any chain
+#define SLACK 3.0           // deviations of chance that a chain is given
+#define EXCESS 0.6          // of its claim: a chain that has less is held back,
+#define PACE 0.7            // by this power of the share it has
 
 // The delay between messages on two edges, one causing the other.
 typedef struct {
@@ -283,6 +284,19 @@ static void judge(BbVeto *veto, const BbLabels *labels, const GArray *claims, do
     }
 }
 
+// How many messages a label must have to claim anything, so that there are not too many claims.
+static guint32 claims_from(const BbLabels *labels)
+{
+    for (guint32 least = 1;; least *= 2) {
+        guint64 claims = 0;
+        for (guint i = 0; i < labels->labels->len; i++)
+            if (bb_label(labels, i)->count >= least)
+                claims += bb_label(labels, i)->depth;
+        if (claims <= CLAIMS_MAX)
+            return least;
+    }
+}
+
 bool bb_veto_apply(BbVeto *veto, BbLabels *labels)
 {
     guint n = labels->labels->len;
@@ -291,9 +305,10 @@ bool bb_veto_apply(BbVeto *veto, BbLabels *labels)
         if (bb_label(labels, i)->parent == BB_LABEL_NONE)
             roots += bb_label(labels, i)->count;
     double least = MAX(MESSAGES_LEAST, SHARE_LEAST * roots);
+    guint32 rare = claims_from(labels);
     g_autoptr(GArray) claims = g_array_new(FALSE, FALSE, sizeof(Claim));
     for (guint i = 0; i < n; i++)
-        if (bb_label(labels, i)->count > 0)
+        if (bb_label(labels, i)->count >= rare)
             add_claims(veto, labels, i, bb_label(labels, i)->count >= least, claims);
     g_array_sort(claims, compare_claims);
     g_autofree double *allowed = g_new(double, MAX(1, n));

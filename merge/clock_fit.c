@@ -55,7 +55,8 @@ typedef struct Fitting {
     guint64 used[2];
 } Fitting;
 
-// ---- points -----------------------------------------------------------------------------------------
+// ---- points
+// -----------------------------------------------------------------------------------------
 
 static gint64 subtract(gint64 a, gint64 b)
 {
@@ -82,8 +83,7 @@ static void take_points(Fitting *f, const BbClockPoint *points, gsize count)
     f->base_a_ns = points[0].a_ns;
     f->base_y_ns = subtract(points[0].b_ns, points[0].a_ns);
     for (gsize i = 0; i < count; i++) {
-        double y =
-            (double)subtract(subtract(points[i].b_ns, points[i].a_ns), f->base_y_ns);
+        double y = (double)subtract(subtract(points[i].b_ns, points[i].a_ns), f->base_y_ns);
         f->points[i] = (Point){
             .x = (double)subtract(points[i].a_ns, f->base_a_ns),
             .y = points[i].a_first ? y : -y,
@@ -103,7 +103,8 @@ static void add_points(const Fitting *f, BbClockSides *sides, gsize begin, gsize
     }
 }
 
-// ---- windows ----------------------------------------------------------------------------------------
+// ---- windows
+// ----------------------------------------------------------------------------------------
 
 static void window_clear(gpointer window)
 {
@@ -168,7 +169,8 @@ static double rough_slope(const Fitting *f, const GArray *windows, guint side)
         medians[i] = window_median(f, window_at(windows, i), side, scratch);
         if (i < apart)
             continue;
-        double run = window_x(f, window_at(windows, i)) - window_x(f, window_at(windows, i - apart));
+        double run =
+            window_x(f, window_at(windows, i)) - window_x(f, window_at(windows, i - apart));
         double slope = (medians[i] - medians[i - apart]) / run;
         if (run > 0 && !isnan(slope))
             g_array_append_val(slopes, slope);
@@ -230,7 +232,8 @@ static void leave_out_outliers(Fitting *f)
     }
 }
 
-// ---- stretches --------------------------------------------------------------------------------------
+// ---- stretches
+// --------------------------------------------------------------------------------------
 
 static bool fit_sides(const BbClockSides *sides, BbClockLine *line)
 {
@@ -337,8 +340,8 @@ static gsize find_split(Fitting *f, gsize begin, gsize end)
     guint at = best_window(f, windows, &cost);
     if (!at)
         return end;
-    gsize border = find_border(f, begin, window_at(windows, at - 1)->begin,
-                               window_at(windows, at)->end, end);
+    gsize border =
+        find_border(f, begin, window_at(windows, at - 1)->begin, window_at(windows, at)->end, end);
     if (!fit_points(f, begin, end, &whole) || !fit_points(f, begin, border, &left) ||
         !fit_points(f, border, end, &right))
         return end;
@@ -371,7 +374,8 @@ static void move_borders(Fitting *f)
     }
 }
 
-// ---- pieces -----------------------------------------------------------------------------------------
+// ---- pieces
+// -----------------------------------------------------------------------------------------
 
 // How much closer the other points get to the line without one of those that hold it.
 static double gain_without(Fitting *f, const Stretch *stretch, gsize index, double cost)
@@ -480,7 +484,8 @@ static void fitting_run(Fitting *f, const BbClockPoint *points, gsize count)
         fit_stretch(f, &g_array_index(f->stretches, Stretch, i));
 }
 
-// ---- fits -------------------------------------------------------------------------------------------
+// ---- fits
+// -------------------------------------------------------------------------------------------
 
 static void swap_clocks(BbClockPoint *points, gsize count)
 {

@@ -2,11 +2,11 @@
 // How two clocks relate, from the messages that both observers stamped: lines (clock_line.h), and
 // where a clock steps, several.
 //
-// A stretch is split where that makes the points lie much closer to the lines and either no line lies
-// between the points of both directions as they are, or both lines jump alike: a clock that steps
-// moves both directions the same way, a longer or shorter path moves them against each other.
-// Points far below the others of their direction, which no clock makes (a stamp that went wrong, the
-// repetition of a message taken for its first sending), are left out.
+// A stretch is split where that makes the points lie much closer to the lines and either no line
+// lies between the points of both directions as they are, or both lines jump alike: a clock that
+// steps moves both directions the same way, a longer or shorter path moves them against each other.
+// Points far below the others of their direction, which no clock makes (a stamp that went wrong,
+// the repetition of a message taken for its first sending), are left out.
 #pragma once
 
 #include "merge/clock_map.h"
@@ -31,10 +31,10 @@ typedef struct BbClockFit {
     BbClockMap *map; // from clock a to clock b; NULL unless BB_CLOCK_FIT_LINES
     // One way: b minus a is at most (where a is first) or at least this, at any time.
     gint64 bound_ns;
-    bool a_first;          // one way: which
-    guint64 points[2];     // used, a first and b first
-    guint64 left_out;      // as no clock makes them
-    double gap_ns;         // the narrowest gap between the two lines of a piece; below 0: crossed
+    bool a_first;      // one way: which
+    guint64 points[2]; // used, a first and b first
+    guint64 left_out;  // as no clock makes them
+    double gap_ns;     // the narrowest gap between the two lines of a piece; below 0: crossed
 } BbClockFit;
 
 // Sorts points. Clear the result.

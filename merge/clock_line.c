@@ -63,7 +63,8 @@ static double best_slope(const BbClockSides *sides)
     return (low + high) / 2;
 }
 
-// The slope between inside, where the objective is at least this, and outside, where it may be less.
+// The slope between inside, where the objective is at least this, and outside, where it may be
+// less.
 static double border(const BbClockSides *sides, double inside, double outside, double objective)
 {
     if (bb_clock_line_objective(sides, outside) >= objective)

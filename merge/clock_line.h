@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The line that relates two clocks over one stretch of time without steps.
 //
-// A message that passes a before b is stamped with a difference b - a that is the clocks' difference
-// and a delay: the clocks' difference lies below all such points. It lies above all points of
-// messages that pass b first. Of all pairs of parallel lines, one below the former and one above
-// the latter, the one with the least sum of distances to its points is taken (Moon, Skelly and
-// Towsley, INFOCOM 1999, for one direction; it is the most likely one where delays beyond the
-// least are exponential). The clocks' difference is in the middle between the two lines: wrong by
-// at most half their gap, however unequal the least delays of the two directions are.
+// A message that passes a before b is stamped with a difference b - a that is the clocks'
+// difference and a delay: the clocks' difference lies below all such points. It lies above all
+// points of messages that pass b first. Of all pairs of parallel lines, one below the former and
+// one above the latter, the one with the least sum of distances to its points is taken (Moon,
+// Skelly and Towsley, INFOCOM 1999, for one direction; it is the most likely one where delays
+// beyond the least are exponential). The clocks' difference is in the middle between the two lines:
+// wrong by at most half their gap, however unequal the least delays of the two directions are.
 #pragma once
 
 #include "merge/hull.h"
@@ -23,13 +23,13 @@ typedef struct BbClockSides {
 
 typedef struct BbClockLine {
     double slope;
-    double height[2];    // of the two lines, each at its side's mean x
-    double mean_x[2];    // 0 of an empty side
-    double count[2];     // points
-    double excess;       // mean distance of a point from its line
-    double slope_error;  // half the width of the range of slopes that are nearly as likely
-    double x, y;         // a point of the line in the middle; only where both sides have points
-    double gap;          // between the two lines; below 0 where no line lies between the points
+    double height[2];   // of the two lines, each at its side's mean x
+    double mean_x[2];   // 0 of an empty side
+    double count[2];    // points
+    double excess;      // mean distance of a point from its line
+    double slope_error; // half the width of the range of slopes that are nearly as likely
+    double x, y;        // a point of the line in the middle; only where both sides have points
+    double gap;         // between the two lines; below 0 where no line lies between the points
 } BbClockLine;
 
 void bb_clock_sides_init(BbClockSides *sides);

@@ -27,7 +27,8 @@ void bb_clock_map_free(BbClockMap *map)
     g_free(map);
 }
 
-// ---- times that stay within their range -----------------------------------------------------------
+// ---- times that stay within their range
+// -----------------------------------------------------------
 
 static gint64 add(gint64 a, gint64 b)
 {
@@ -61,7 +62,8 @@ static gint64 on_line(const BbClockPiece *piece, gint64 time_ns)
     return add(add(time_ns, piece->offset_ns), whole(drifted));
 }
 
-// ---- pieces ---------------------------------------------------------------------------------------
+// ---- pieces
+// ---------------------------------------------------------------------------------------
 
 void bb_clock_map_add(BbClockMap *map, const BbClockPiece *piece)
 {
@@ -69,7 +71,8 @@ void bb_clock_map_add(BbClockMap *map, const BbClockPiece *piece)
     if (map->pieces->len) {
         BbClockPiece *last = &g_array_index(map->pieces, BbClockPiece, map->pieces->len - 1);
         if (last->to_ns > added.from_ns) {
-            gint64 border_ns = CLAMP(middle(last->to_ns, added.from_ns), last->from_ns, last->to_ns);
+            gint64 border_ns =
+                CLAMP(middle(last->to_ns, added.from_ns), last->from_ns, last->to_ns);
             last->to_ns = border_ns;
             added.from_ns = border_ns;
             added.to_ns = MAX(added.to_ns, border_ns);
@@ -190,7 +193,8 @@ double bb_clock_map_error_ns(const BbClockMap *map)
 
 gint64 bb_clock_map_step_ns(const BbClockMap *map, guint index)
 {
-    const BbClockPiece *piece = bb_clock_map_at(map, index), *next = bb_clock_map_at(map, index + 1);
+    const BbClockPiece *piece = bb_clock_map_at(map, index),
+                       *next = bb_clock_map_at(map, index + 1);
     gint64 at_ns = middle(piece->to_ns, next->from_ns);
     return whole(difference(on_line(next, at_ns), on_line(piece, at_ns)));
 }

@@ -16,10 +16,11 @@ typedef struct BbClockPiece {
 } BbClockPiece;
 
 typedef struct BbClockMap {
-    GArray *pieces; // of BbClockPiece, at least one, in order of from_ns, none reaching into the next
+    GArray
+        *pieces; // of BbClockPiece, at least one, in order of from_ns, none reaching into the next
 } BbClockMap;
 
-BbClockMap *bb_clock_map_new(void); // without pieces: add some before anything else
+BbClockMap *bb_clock_map_new(void);  // without pieces: add some before anything else
 BbClockMap *bb_clock_map_same(void); // a clock to itself
 void bb_clock_map_free(BbClockMap *map);
 
@@ -27,9 +28,9 @@ void bb_clock_map_free(BbClockMap *map);
 // it stepped back, the border is in the middle of that.
 void bb_clock_map_add(BbClockMap *map, const BbClockPiece *piece);
 
-// The time of the other clock: before the first piece and behind the last one by that piece, between
-// two pieces evenly from the end of the one to the start of the other. Never falls with rising
-// time_ns. What is beyond the range of time stays at its end.
+// The time of the other clock: before the first piece and behind the last one by that piece,
+// between two pieces evenly from the end of the one to the start of the other. Never falls with
+// rising time_ns. What is beyond the range of time stays at its end.
 gint64 bb_clock_map_apply(const BbClockMap *map, gint64 time_ns);
 
 // The other way round. The result is yours.
@@ -41,8 +42,8 @@ BbClockMap *bb_clock_map_join(const BbClockMap *first, const BbClockMap *then);
 // The largest error of all pieces.
 double bb_clock_map_error_ns(const BbClockMap *map);
 
-// How far the other clock jumps against this one from piece index to index + 1, in the middle of the
-// gap between them.
+// How far the other clock jumps against this one from piece index to index + 1, in the middle of
+// the gap between them.
 gint64 bb_clock_map_step_ns(const BbClockMap *map, guint index);
 
 static inline guint bb_clock_map_count(const BbClockMap *map)

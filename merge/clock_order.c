@@ -40,7 +40,8 @@ static int compare_matches(gconstpointer a, gconstpointer b)
     return p->sender < q->sender ? -1 : p->sender > q->sender;
 }
 
-// ---- by the stamps ----------------------------------------------------------------------------------
+// ---- by the stamps
+// ----------------------------------------------------------------------------------
 
 // Two neighbours in time, one each way: how much greater the difference of the one from the lesser
 // node is.
@@ -62,6 +63,12 @@ static int compare_rises(gconstpointer a, gconstpointer b)
     return p->rise_ns < q->rise_ns ? -1 : p->rise_ns > q->rise_ns;
 }
 
+// Wraps where it is beyond any clock.
+static double difference(gint64 a, gint64 b)
+{
+    return (double)(gint64)((guint64)a - (guint64)b);
+}
+
 static GArray *list_steps(const Group *group)
 {
     GArray *steps = g_array_new(FALSE, FALSE, sizeof(Step));
@@ -69,9 +76,8 @@ static GArray *list_steps(const Group *group)
         const BbClockMatch *p = &group->matches[i - 1], *q = &group->matches[i];
         if (p->sender == q->sender)
             continue;
-        double rise = ((double)q->b_ns - (double)p->b_ns) - ((double)q->a_ns - (double)p->a_ns);
-        const Step step = {(double)q->a_ns - (double)p->a_ns,
-                           q->sender == group->lesser ? rise : -rise};
+        double run = difference(q->a_ns, p->a_ns), rise = difference(q->b_ns, p->b_ns) - run;
+        const Step step = {run, q->sender == group->lesser ? rise : -rise};
         g_array_append_val(steps, step);
     }
     return steps;
@@ -100,7 +106,8 @@ static BbClockOrder order_by_stamps(const Group *group)
     return rise > 0 ? BB_CLOCK_ORDER_A_FIRST : BB_CLOCK_ORDER_B_FIRST;
 }
 
-// ---- by the places ----------------------------------------------------------------------------------
+// ---- by the places
+// ----------------------------------------------------------------------------------
 
 static BbClockOrder other(BbClockOrder order)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which of two observers a message passed first. Known where one of the sightings is the receiver's
 // own. Else asked of the stamps themselves: of the messages between two nodes, those one way are
-// stamped by the clocks' difference and a delay, those the other way by the difference less a delay;
-// so the greater differences belong to the direction that passes a first, whatever the clocks. And
-// where that is not clear, as with one direction only, of where the observers are: one that sees
-// the messages of one node only is at that node.
+// stamped by the clocks' difference and a delay, those the other way by the difference less a
+// delay; so the greater differences belong to the direction that passes a first, whatever the
+// clocks. And where that is not clear, as with one direction only, of where the observers are: one
+// that sees the messages of one node only is at that node.
 #pragma once
 
 #include "merge/clock_fit.h"

@@ -30,7 +30,8 @@ static char *list_fields(void)
     const BbField *field = NULL;
     GString *list = g_string_new(NULL);
     for (gsize i = 0; (field = bb_field_at(i)); i++)
-        g_string_append_printf(list, "%s%s", i ? ", " : "", field->name);
+        if (!field->write_only)
+            g_string_append_printf(list, "%s%s", i ? ", " : "", field->name);
     return g_string_free(list, FALSE);
 }
 
@@ -43,7 +44,7 @@ static char *add_mapping(BbColumns *columns, const char *mapping)
     BbStampUnit unit = BB_STAMP_ANY;
     if (!equals || !equals[1])
         return g_strdup_printf("'%s' is not FIELD=COLUMN, as time=ts:ms", mapping);
-    if (!field) {
+    if (!field || field->write_only) {
         g_autofree char *list = list_fields();
         return g_strdup_printf("'%s' is no field: there are %s", name, list);
     }
@@ -69,7 +70,7 @@ static void add_own_names(BbColumns *columns, const BbField *field)
         {"_us", BB_STAMP_US}, {"_ns", BB_STAMP_NS},
     };
     gsize count = field->form == BB_FIELD_TIME ? G_N_ELEMENTS(times) : 1;
-    if (g_hash_table_contains(columns->mapped, field))
+    if (field->write_only || g_hash_table_contains(columns->mapped, field))
         return;
     for (gsize i = 0; i < count; i++) {
         g_autofree char *name = g_strconcat(field->name, times[i].suffix, NULL);

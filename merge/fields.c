@@ -9,7 +9,7 @@
         field_name, column_name, BB_FIELD_##kind, G_STRUCT_OFFSET(BbMessage, member) \
     }
 
-// `extra` is written only: what it holds is the text trace's (data/trace_text_line.c).
+// What `extra` holds is of the text trace, and no .bbt has room for it.
 static const BbField fields[] = {
     FIELD("time", "time_ns", TIME, time_ns),
     FIELD("kind", "kind", KIND, kind),
@@ -28,7 +28,7 @@ static const BbField fields[] = {
     FIELD("proto", "proto", NAME, proto),
     FIELD("path", "path", ID, path),
     FIELD("parent", "parent", ID, parent),
-    FIELD("extra", "extra", TEXT, extra),
+    {"extra", "extra", BB_FIELD_TEXT, G_STRUCT_OFFSET(BbMessage, extra), .write_only = true},
 };
 
 // Words for a kind; the first of each is written. Those of a text trace tell the side, too.
@@ -167,7 +167,7 @@ const char *bb_field_take(const BbField *field, const char *text, BbStampUnit un
                           BbMessage *message)
 {
     gpointer member = G_STRUCT_MEMBER_P(message, field->offset);
-    if (!*text)
+    if (!*text || field->write_only)
         return NULL;
     switch (field->form) {
     case BB_FIELD_TIME:
@@ -186,8 +186,7 @@ const char *bb_field_take(const BbField *field, const char *text, BbStampUnit un
     case BB_FIELD_SIDE:
         return take_side(text, message);
     case BB_FIELD_TEXT:
-        if (field->offset == G_STRUCT_OFFSET(BbMessage, conn))
-            message->conn = text;
+        *(const char **)member = text;
         return NULL;
     }
     g_return_val_if_reached(NULL);

@@ -19,7 +19,8 @@ typedef struct BbField {
     const char *name;   // as people call it
     const char *column; // as files call it: a time has its unit
     BbFieldForm form;
-    gsize offset; // in BbMessage
+    gsize offset;    // in BbMessage
+    bool write_only; // never read back
 } BbField;
 
 // In the order of columns.

@@ -24,6 +24,8 @@ typedef struct Source {
     bool in_order; // known from a run that read all of it
     guint32 seen;  // observer of its messages, unless mixed
     bool mixed;    // several clocks: what is in order now may not be so by other ones
+    gint64 least_ns; // the earliest time as it was read; G_MAXINT64 before the first message
+    bool scanned;    // all of it was read: the three above are known
     gint64 due_ns;
     BbStream *stream; // one of the two, while it is open
     BbSpill *spill;
@@ -86,6 +88,7 @@ static void prepare_message(BbMessage *message, gpointer user)
     if (source->seen == BB_NAME_NONE)
         source->seen = message->observer;
     source->mixed |= source->seen != message->observer;
+    source->least_ns = MIN(source->least_ns, message->time_ns);
     if (options->prepare)
         options->prepare(message, source->input, options->user);
 }
@@ -126,6 +129,7 @@ static void note_end(Source *source)
         complain(source, text, false);
     }
     bb_counters_merge(merger->counters, bb_trace_reader_counters(reader));
+    source->scanned = true;
     source->in_order = bb_stream_in_order(source->stream) && !source->mixed;
     merger->done++;
 }
@@ -335,6 +339,18 @@ static bool open_due(BbMerger *merger, GError **error)
 
 // ---- the survey ---------------------------------------------------------------------------------
 
+// The time of the earliest message of a file that was scanned: clocks never run backwards.
+static gint64 scanned_time(const Source *source)
+{
+    const BbMergerOptions *options = &source->merger->options;
+    BbMessage message = bb_message_empty();
+    message.time_ns = source->least_ns;
+    message.observer = source->seen;
+    if (options->prepare && source->least_ns != G_MAXINT64)
+        options->prepare(&message, source->input, options->user);
+    return message.time_ns;
+}
+
 // The time of the earliest of a file's first messages; G_MININT64 where there is none: the file is
 // opened at once, and what is wrong with it is found then.
 static gint64 survey_time(Source *source)
@@ -367,7 +383,11 @@ static void survey(BbMerger *merger)
 {
     for (guint i = 0; i < merger->sources->len; i++) {
         Source *source = merger->sources->pdata[i];
-        source->due_ns = source->once ? G_MININT64 : survey_time(source);
+        if (source->once)
+            source->due_ns = G_MININT64;
+        else
+            source->due_ns =
+                source->scanned && !source->mixed ? scanned_time(source) : survey_time(source);
         g_ptr_array_add(merger->pending, source);
     }
     g_ptr_array_sort(merger->pending, latest_first);
@@ -396,13 +416,14 @@ BbMerger *bb_merger_new(const BbMergerOptions *options, BbNames *names, const ch
     merger->complaints = g_ptr_array_new_with_free_func(g_free);
     merger->failed = g_byte_array_new();
     merger->counters = bb_counters_new();
-    g_autoptr(GPtrArray) observers = bb_observers_name(paths);
+    g_autoptr(GPtrArray) observers = bb_observers_name(paths, options->by_folder);
     for (guint i = 0; paths[i]; i++) {
         Source *source = g_new0(Source, 1);
         source->merger = merger;
         source->path = g_strdup(paths[i]);
         source->input = i;
         source->observer = bb_names_intern(names, observers->pdata[i]);
+        source->least_ns = G_MAXINT64;
         source->once = is_once(paths[i]);
         g_ptr_array_add(merger->sources, source);
     }
@@ -441,12 +462,29 @@ static void begin_run(BbMerger *merger)
     merger->n_open_spills = merger->done = 0;
     merger->newest_ns = G_MININT64;
     merger->ran = true;
-    survey(merger);
+}
+
+bool bb_merger_scan(BbMerger *merger, BbMergerSink sink, gpointer user, GError **error)
+{
+    begin_run(merger);
+    for (guint i = 0; i < merger->sources->len; i++) {
+        Source *source = merger->sources->pdata[i];
+        if (!source_open(source, 0))
+            continue;
+        do {
+            if (!source_advance(source, error) ||
+                (source->head && !sink(source->head, i, user, error)))
+                return false;
+            merger->messages += source->head != NULL;
+        } while (source->head);
+    }
+    return true;
 }
 
 bool bb_merger_run(BbMerger *merger, BbMergerSink sink, gpointer user, GError **error)
 {
     begin_run(merger);
+    survey(merger);
     for (;;) {
         if (!open_due(merger, error))
             return false;

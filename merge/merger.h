@@ -20,6 +20,7 @@ typedef bool (*BbMergerSink)(const BbMessage *message, guint input, gpointer use
 
 typedef struct BbMergerOptions {
     bool skip_bad_lines;
+    bool by_folder; // files of one folder are of one observer
     guint open_max; // 0: BB_MERGER_OPEN
     // May change names and times of each message before it is put in order. NULL for none.
     void (*prepare)(BbMessage *message, guint input, gpointer user);
@@ -29,8 +30,7 @@ typedef struct BbMergerOptions {
 typedef struct BbMerger BbMerger;
 
 // names is lent; paths (copied) end with NULL; "-" is standard input. A message without observer
-// gets that of its file: the file's name without folders and endings, with as many folders in front
-// as it takes to tell the files apart.
+// gets that of its file (merge/observers.h).
 BbMerger *bb_merger_new(const BbMergerOptions *options, BbNames *names, const char *const *paths);
 void bb_merger_free(BbMerger *merger);
 
@@ -38,6 +38,10 @@ guint bb_merger_inputs(const BbMerger *merger);
 guint32 bb_merger_observer(const BbMerger *merger, guint input);
 // Whether all inputs can be read again: no pipe is among them.
 bool bb_merger_can_repeat(const BbMerger *merger);
+
+// Reads all inputs one after the other, each in its own order, which is cheaper than a run, and
+// remembers what makes the next run cheaper. sink and failures are as those of a run.
+bool bb_merger_scan(BbMerger *merger, BbMergerSink sink, gpointer user, GError **error);
 
 // Reads all inputs. May be called again, with another prepare (NULL for none), where
 // bb_merger_can_repeat. Fails when the sink does or a temporary file cannot be used. An input that

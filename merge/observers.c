@@ -2,7 +2,6 @@
 // In: paths of traces. Out: names of observers, all different.
 #include "merge/observers.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 static const char *const endings[] = {".gz", ".xz", ".zst", ".bbt", ".txt", ".text", ".trace"};
@@ -62,7 +61,7 @@ static bool lengthen(GPtrArray *names, GPtrArray *paths, guint parts)
     return longer;
 }
 
-GPtrArray *bb_observers_name(const char *const *paths)
+static GPtrArray *name_all(const char *const *paths)
 {
     g_autoptr(GPtrArray) stripped = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GPtrArray) names = g_ptr_array_new();
@@ -84,4 +83,32 @@ GPtrArray *bb_observers_name(const char *const *paths)
         g_ptr_array_add(result, name);
     }
     return result;
+}
+
+static GPtrArray *name_folders(const char *const *paths)
+{
+    g_autoptr(GPtrArray) folders = g_ptr_array_new_with_free_func(g_free); // each once
+    g_autoptr(GArray) places = g_array_new(FALSE, FALSE, sizeof(guint));
+    for (; *paths; paths++) {
+        char *folder = g_path_get_dirname(*paths);
+        guint place = 0;
+        if (g_ptr_array_find_with_equal_func(folders, folder, g_str_equal, &place)) {
+            g_free(folder);
+        } else {
+            place = folders->len;
+            g_ptr_array_add(folders, folder);
+        }
+        g_array_append_val(places, place);
+    }
+    g_ptr_array_add(folders, NULL);
+    g_autoptr(GPtrArray) names = name_all((const char *const *)(gpointer)folders->pdata);
+    GPtrArray *result = g_ptr_array_new_with_free_func(g_free);
+    for (guint i = 0; i < places->len; i++)
+        g_ptr_array_add(result, g_strdup(names->pdata[g_array_index(places, guint, i)]));
+    return result;
+}
+
+GPtrArray *bb_observers_name(const char *const *paths, bool by_folder)
+{
+    return by_folder ? name_folders(paths) : name_all(paths);
 }

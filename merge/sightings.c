@@ -11,7 +11,7 @@ struct BbSightings {
     GArray *kept; // of BbSeen
     gsize max;
     guint64 added;
-    guint64 limit[STRATA]; // what has a higher key is not kept; only ever falls
+    guint64 limit[STRATA]; // what has no lower key is not kept; only ever falls
     gsize count[STRATA];
 };
 
@@ -42,7 +42,7 @@ static guint stratum_of(const BbSeen *seen)
 
 static bool is_in(const BbSightings *sightings, const BbSeen *seen)
 {
-    return seen->hi <= sightings->limit[stratum_of(seen)];
+    return seen->hi < sightings->limit[stratum_of(seen)];
 }
 
 // Halves the share of all strata that hold at least half of the mean: together these hold more than
@@ -68,7 +68,6 @@ static void make_room(BbSightings *sightings)
 void bb_sightings_add(BbSightings *sightings, const BbSeen *seen)
 {
     sightings->added++;
-    // A single key that comes again and again is below any limit but 0.
     while (is_in(sightings, seen) && sightings->kept->len >= sightings->max)
         make_room(sightings);
     if (!is_in(sightings, seen))

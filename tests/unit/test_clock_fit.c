@@ -12,18 +12,22 @@
 
 // What is simulated: messages both ways between a and b, whose clock is wrong.
 typedef struct World {
-    double offset_ns, drift;        // of b against a
-    double step_at_s, step_ns;      // of b (or, where a_steps, of a)
+    double offset_ns, drift;   // of b against a
+    double step_at_s, step_ns; // of b (or, where a_steps, of a)
     bool a_steps;
-    double seconds, rate[2];        // messages a second, a first and b first
+    double seconds, rate[2]; // messages a second, a first and b first
     double least_ns[2], jitter_ns[2];
-    double lost;                    // chance
-    double wrong, wrong_ns;         // chance of a stamp of b that is off, and by what
+    double lost;            // chance
+    double wrong, wrong_ns; // chance of a stamp of b that is off, and by what
 } World;
 
 static const World plain = {
-    .offset_ns = 3.2 * S, .drift = 40e-6, .seconds = 60, .rate = {100, 100},
-    .least_ns = {50 * US, 50 * US}, .jitter_ns = {200 * US, 200 * US},
+    .offset_ns = 3.2 * S,
+    .drift = 40e-6,
+    .seconds = 60,
+    .rate = {100, 100},
+    .least_ns = {50 * US, 50 * US},
+    .jitter_ns = {200 * US, 200 * US},
 };
 
 // b's clock minus a's at the true time t.
@@ -51,12 +55,14 @@ static GArray *simulate(const World *w, BbRandom *random)
         double t = 0;
         while (w->rate[side] > 0) {
             t += bb_random_exponential(random) * S / w->rate[side];
-            double there = t + w->least_ns[side] + bb_random_exponential(random) * w->jitter_ns[side];
+            double there =
+                t + w->least_ns[side] + bb_random_exponential(random) * w->jitter_ns[side];
             if (there > w->seconds * S)
                 break;
             if (bb_random_chance(random, w->lost))
                 continue;
-            BbClockPoint p = {clock_a(w, side ? there : t), clock_b(w, side ? t : there), side == 0};
+            BbClockPoint p = {clock_a(w, side ? there : t), clock_b(w, side ? t : there),
+                              side == 0};
             if (bb_random_chance(random, w->wrong))
                 p.b_ns += (gint64)w->wrong_ns;
             g_array_append_val(points, p);

@@ -20,6 +20,7 @@ extern const BbCommand bb_command_export;
 extern const BbCommand bb_command_filter;
 extern const BbCommand bb_command_anonymize;
 extern const BbCommand bb_command_merge;
+extern const BbCommand bb_command_clocks;
 extern const BbCommand bb_command_generate;
 extern const BbCommand bb_command_skew;
 extern const BbCommand bb_command_drop;

@@ -2,6 +2,8 @@
 // In: options and the name of a trace. Out: the path instances in it, window after window.
 #include "cli/algorithm.h"
 
+#include "data/node_set.h"
+
 #include <string.h>
 
 #define THREADS_MAX 1024
@@ -35,11 +37,14 @@ void bb_inference_clear(BbInference *inference)
 {
     char *owned[] = {inference->algo,    inference->assign,  inference->floor,     inference->skew,
                      inference->latency, inference->window,  inference->step,      inference->roles,
-                     inference->explain, inference->quantum, inference->max_delay, inference->root,
-                     inference->through, inference->op,      inference->slower,    inference->from,
-                     inference->to};
+                     inference->explain, inference->quantum, inference->max_delay, inference->op,
+                     inference->slower,  inference->from,    inference->to};
     for (gsize i = 0; i < G_N_ELEMENTS(owned); i++)
         g_free(owned[i]);
+    g_strfreev(inference->root);
+    g_strfreev(inference->through);
+    bb_globs_free(inference->roots);
+    bb_globs_free(inference->throughs);
 }
 
 bool bb_inference_has_instances(const BbInference *inference)
@@ -92,12 +97,12 @@ GOptionEntry *bb_inference_entries(BbInference *inference)
          "Infer in windows of this length: auto (default), whole, or 10min", "DURATION"},
         {"step", 0, 0, G_OPTION_ARG_STRING, &inference->step,
          "From one window to the next (default: three quarters of the window)", "DURATION"},
-        {"root", 0, 0, G_OPTION_ARG_STRING, &inference->root,
-         "Only paths that this node begins, or that begin at it; convolution: its messages have no "
-         "cause",
-         "NODE"},
-        {"through", 0, 0, G_OPTION_ARG_STRING, &inference->through,
-         "Only paths that pass through this node", "NODE"},
+        {"root", 0, 0, G_OPTION_ARG_STRING_ARRAY, &inference->root,
+         "Only paths that such a node begins, or that begin at it (*, ? as in a shell); "
+         "convolution: its messages have no cause",
+         "NODE,..."},
+        {"through", 0, 0, G_OPTION_ARG_STRING_ARRAY, &inference->through,
+         "Only paths that pass through such a node (likewise)", "NODE,..."},
         {"op", 0, 0, G_OPTION_ARG_STRING, &inference->op,
          "Only paths with a call of such an operation (*, ? as in a shell)", "PATTERN"},
         {"slower-than", 0, 0, G_OPTION_ARG_STRING, &inference->slower,
@@ -187,11 +192,24 @@ static int check_time(const char *program, const char *option, const char *text,
                         option, text);
 }
 
+// An option given twice, and one with a comma, say the same.
+static int check_nodes(const char *program, const char *option, char **lists, BbGlobs **globs)
+{
+    if (!lists)
+        return -1;
+    g_autofree char *list = g_strjoinv(",", lists);
+    *globs = bb_globs_new(list);
+    if (*globs)
+        return -1;
+    return bb_say_usage(program, "%s '%s' has an empty name: %s=web1 or %s='web*,db?'", option,
+                        list, option, option);
+}
+
 static int check_selection(BbInference *inference, const char *program)
 {
     BbSelectionOptions *selection = &inference->selection;
-    selection->root = inference->root;
-    selection->through = inference->through;
+    selection->root = inference->roots;
+    selection->through = inference->throughs;
     selection->op = inference->op;
     selection->errors = inference->errors;
     selection->last_byte = inference->nesting.latency_last_byte;
@@ -214,7 +232,11 @@ int bb_inference_check(BbInference *inference, const char *program)
         return status;
     if (inference->threads < 0 || inference->threads > THREADS_MAX)
         return bb_say_usage(program, "--threads takes a number up to %d", THREADS_MAX);
-    status = inference->algorithm->check(inference, program);
+    status = check_nodes(program, "--root", inference->root, &inference->roots);
+    if (status < 0)
+        status = check_nodes(program, "--through", inference->through, &inference->throughs);
+    if (status < 0)
+        status = inference->algorithm->check(inference, program);
     if (status < 0)
         status = check_windows(inference, program);
     return status >= 0 ? status : check_selection(inference, program);
@@ -238,6 +260,7 @@ typedef struct {
     BbTraceReader *reader;
     gpointer inferring; // the algorithm's
     BbSelection *selection;
+    BbNodeSet *nodes; // of all messages; NULL where nobody asked for one
     BbProgress progress;
     const char *trace;
 } Run;
@@ -248,6 +271,7 @@ static void run_clear(Run *run)
     bb_trace_reader_free(run->reader);
     run->algorithm->stop(run->inferring);
     bb_selection_free(run->selection);
+    bb_node_set_free(run->nodes);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Run, run_clear)
 
@@ -289,6 +313,14 @@ static bool publish_patterns(Run *run, GError **error)
     return patterns;
 }
 
+static void note_nodes(Run *run, const BbMessage *message)
+{
+    if (!run->nodes)
+        return;
+    bb_node_set_add(run->nodes, message->sender);
+    bb_node_set_add(run->nodes, message->receiver);
+}
+
 static bool read_all(Run *run, GError **error)
 {
     BbMessage message;
@@ -296,6 +328,7 @@ static bool read_all(Run *run, GError **error)
     while (bb_trace_reader_next(run->reader, &message, &failure)) {
         if (run->use->message)
             run->use->message(&message, run->use->user);
+        note_nodes(run, &message);
         while (!run->algorithm->push(run->inferring, &message))
             if (!publish(run, error))
                 return false;
@@ -309,6 +342,17 @@ static bool read_all(Run *run, GError **error)
     return !failure && publish(run, error) && publish_patterns(run, error);
 }
 
+// The patterns of nodes that match none.
+static void say_misses(const Run *run, const BbGlobs *globs)
+{
+    const char *const *patterns = globs ? bb_globs_patterns(globs) : NULL;
+    for (; patterns && *patterns; patterns++) {
+        g_autofree char *miss = bb_node_set_miss(run->nodes, *patterns);
+        if (miss)
+            bb_say("%s", miss);
+    }
+}
+
 static void say_end(const Run *run)
 {
     guint64 late = run->algorithm->late(run->inferring);
@@ -319,6 +363,8 @@ static void say_end(const Run *run)
             "warning: %s message%s came when the window %s belong%s to was over: put the trace in "
             "order, or give a longer --window",
             count, late == 1 ? "" : "s", late == 1 ? "it" : "they", late == 1 ? "s" : "");
+    say_misses(run, run->inference->roots);
+    say_misses(run, run->inference->throughs);
     if (hint)
         bb_say("%s", hint);
     if (run->algorithm->tell)
@@ -338,6 +384,8 @@ bool bb_inference_run(const BbInference *inference, const char *trace, BbNames *
     if (!run.inferring)
         return false;
     run.selection = bb_selection_new(&inference->selection, names);
+    if (inference->roots || inference->throughs)
+        run.nodes = bb_node_set_new(names);
     run.progress = bb_progress_start(inference->quiet);
     if (!read_all(&run, error))
         return false;

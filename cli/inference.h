@@ -19,7 +19,8 @@ typedef struct BbInference {
     // As given on the command line.
     char *algo, *assign, *floor, *skew, *latency, *window, *step, *roles;
     char *explain, *quantum, *max_delay;
-    char *root, *through, *op, *slower, *from, *to;
+    char **root, **through; // each may be given several times
+    char *op, *slower, *from, *to;
     double overlap, same, any, smoothing, spike, valley;
     gint threads, rare, tolerance, max_depth, max_vertices;
     gboolean no_labels, merge_replicas, errors, skip_bad_lines, quiet;
@@ -30,6 +31,7 @@ typedef struct BbInference {
     BbConvolutionOptions convolution;
     BbFigure6Options figure6;
     BbWindowOptions windows;
+    BbGlobs *roots, *throughs; // NULL where not given
     BbSelectionOptions selection;
     BbCensusOptions census;
 } BbInference;

@@ -55,7 +55,7 @@ static int check(BbInference *inference, const char *program)
         return bb_say_usage(program, "--rare takes a number from 1 on");
     convolution->rare = (guint)inference->rare;
     convolution->derived = inference->keep_derived;
-    convolution->root = inference->root;
+    convolution->root = inference->roots;
     convolution->threads = (guint)inference->threads;
     return -1;
 }

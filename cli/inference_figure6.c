@@ -3,8 +3,6 @@
 // kind. Out: patterns of the whole trace; there are no path instances.
 #include "cli/algorithm.h"
 
-#include "data/caption.h"
-
 // ---- options -----------------------------------------------------------------------------------
 
 int bb_refuse_figure6(const BbInference *inference, const char *program)
@@ -77,7 +75,7 @@ static int check(BbInference *inference, const char *program)
     figure6->tolerance = inference->tolerance;
     figure6->depth_max = (guint)inference->max_depth;
     figure6->vertices_max = (guint)inference->max_vertices;
-    figure6->root = inference->root;
+    figure6->root = inference->roots;
     figure6->all_roots = inference->all_roots;
     return -1;
 }
@@ -146,12 +144,17 @@ static BbPatterns *patterns(gpointer data, GError **error)
     return found;
 }
 
-static bool sends(const BbTraffic *traffic, guint32 node)
+// Whether some node that matches receives messages, and none that does sends any.
+static bool only_receive(const BbTraffic *traffic, const BbGlobs *nodes)
 {
-    for (guint32 e = 0; e < traffic->n_edges; e++)
-        if (traffic->edges[e].sender == node)
-            return true;
-    return false;
+    bool receives = false;
+    for (guint32 e = 0; e < traffic->n_edges; e++) {
+        const BbEdge *edge = &traffic->edges[e];
+        if (bb_globs_match(nodes, bb_names_text(traffic->names, edge->sender)))
+            return false;
+        receives = receives || bb_globs_match(nodes, bb_names_text(traffic->names, edge->receiver));
+    }
+    return receives;
 }
 
 // Whether some node sends that nobody sends to.
@@ -170,15 +173,12 @@ static bool has_sources(const BbTraffic *traffic)
 static void tell_roots(const Run *run)
 {
     const BbTraffic *traffic = run->traffic;
-    const char *root = run->options->root;
-    if (root && !sends(traffic, bb_names_find(traffic->names, root))) {
-        g_autoptr(GString) name = g_string_new(NULL);
-        bb_caption_append(name, root, "");
-        bb_say("no message leaves a node '%s'", name->str);
-    } else if (!root && !run->options->all_roots && traffic->n_edges > 0 && !has_sources(traffic)) {
+    const BbGlobs *root = run->options->root;
+    if (root && only_receive(traffic, root))
+        bb_say("no path begins: what --root names receives messages, but sends none");
+    else if (!root && !run->options->all_roots && traffic->n_edges > 0 && !has_sources(traffic))
         bb_say("every node that sends is also sent to, so no path begins anywhere: name where by "
                "--root, or give --all-roots");
-    }
 }
 
 static void tell(gpointer data, bool verbose)

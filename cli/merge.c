@@ -4,6 +4,7 @@
 
 #include "capture/nodes.h"
 #include "data/relay.h"
+#include "merge/clocks.h"
 #include "merge/join.h"
 #include "merge/merger.h"
 #include "merge/node_rules.h"
@@ -13,6 +14,7 @@
 
 #define WINDOW_MAX_NS (G_GINT64_CONSTANT(3600) * 1000000000)
 #define PAIRS_SHOWN 20u
+#define CLOCKS_SHOWN 20u
 #define NAMES_SHOWN 5u
 
 typedef enum { CLOCKS_CORRECT, CLOCKS_REPORT, CLOCKS_AS_IS } Clocks;
@@ -21,12 +23,15 @@ static const char *const clocks_words[] = {"correct", "report", "as-is", NULL};
 static const char *const join_words[] = {
     [BB_JOIN_KEYS] = "keys", [BB_JOIN_ORDER] = "order", [BB_JOIN_NONE] = "none", NULL};
 
+static const char *const observers_words[] = {"file", "folder", NULL};
+
 typedef struct Options {
-    char *out, *clocks_word, *window_word, *join_word;
+    char *out, *clocks_word, *window_word, *join_word, *observers_word;
     char **names_files, **alias_files;
     char **paths; // lent
     gboolean skip_bad_lines, quiet;
     Clocks clocks;
+    bool by_folder;
     BbJoinOptions join;
 } Options;
 
@@ -36,6 +41,7 @@ static void options_clear(Options *o)
     g_free(o->clocks_word);
     g_free(o->window_word);
     g_free(o->join_word);
+    g_free(o->observers_word);
     g_strfreev(o->names_files);
     g_strfreev(o->alias_files);
 }
@@ -95,6 +101,10 @@ static int check_words(Options *o)
                             o->clocks_word);
     if (by < 0)
         return bb_say_usage(program, "--join is keys, order or none, not '%s'", o->join_word);
+    int observers = find_word(observers_words, o->observers_word);
+    if (observers < 0)
+        return bb_say_usage(program, "--observers is file or folder, not '%s'", o->observers_word);
+    o->by_folder = observers == 1;
     o->clocks = (Clocks)clocks;
     o->join = (BbJoinOptions){
         .window_ns = BB_JOIN_WINDOW_NS,
@@ -122,6 +132,10 @@ static int parse_options(Options *o, int argc, char **argv)
         {"join", 0, 0, G_OPTION_ARG_STRING, &o->join_word,
          "Recognise sightings of one message by keys, by order too, or not at all (default: keys)",
          "keys|order|none"},
+        {"observers", 0, 0, G_OPTION_ARG_STRING, &o->observers_word,
+         "Where a trace does not name its observer: each file is one, or each folder (default: "
+         "file)",
+         "file|folder"},
         {"names", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->names_files,
          "Names of nodes: hosts(5) lines, also with CIDR; may be given again", "FILE"},
         {"alias", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->alias_files,
@@ -152,6 +166,7 @@ typedef struct Job {
     BbNodeRules *rules; // of --alias
     GArray *called;     // by name: 1 + the node's name, 0 where it was not asked for yet
     BbMerger *merger;
+    BbClocks *clocks; // NULL as they are
     BbJoin *join;
     BbTraceWriter *writer;
     BbRelay *relay; // the writer works in its thread
@@ -165,6 +180,7 @@ static void job_clear(Job *job)
     bb_trace_writer_free(job->writer);
     bb_join_free(job->join);
     bb_merger_free(job->merger);
+    bb_clocks_free(job->clocks);
     g_array_unref(job->called);
     bb_node_rules_free(job->rules);
     bb_nodes_free(job->nodes);
@@ -198,6 +214,21 @@ static void prepare_message(BbMessage *message, guint input, gpointer user)
     message->receiver = call_node(job, message->receiver);
 }
 
+static void correct_time(const BbClocks *clocks, guint32 observer, gint64 *time_ns)
+{
+    if (*time_ns != BB_TIME_NONE)
+        *time_ns = bb_clocks_correct(clocks, observer, *time_ns);
+}
+
+static void prepare_and_correct(BbMessage *message, guint input, gpointer user)
+{
+    Job *job = user;
+    prepare_message(message, input, user);
+    correct_time(job->clocks, message->observer, &message->time_ns);
+    correct_time(job->clocks, message->observer, &message->recv_ns);
+    correct_time(job->clocks, message->observer, &message->end_ns);
+}
+
 static bool write_message(const BbMessage *message, gpointer user, GError **error)
 {
     return bb_trace_writer_push(user, message, error);
@@ -219,16 +250,28 @@ static void show_progress(Job *job, const char *what)
                      bb_merger_inputs_done(job->merger), bb_merger_inputs(job->merger), messages);
 }
 
+static bool goes_on(GError **error)
+{
+    if (!bb_stop_requested())
+        return true;
+    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INTR,
+                "stopped by a signal: the trace is not complete; run it again");
+    return false;
+}
+
+static bool add_to_clocks(const BbMessage *message, guint input, gpointer user, GError **error)
+{
+    Job *job = user;
+    show_progress(job, "reading clocks");
+    bb_clocks_add(job->clocks, message);
+    return goes_on(error);
+}
+
 static bool join_message(const BbMessage *message, guint input, gpointer user, GError **error)
 {
     Job *job = user;
     show_progress(job, "merging");
-    if (bb_stop_requested()) {
-        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INTR,
-                    "stopped by a signal: the trace is not complete; run it again");
-        return false;
-    }
-    return bb_join_push(job->join, message, input, error);
+    return goes_on(error) && bb_join_push(job->join, message, input, error);
 }
 
 static bool load_names(Job *job, GError **error)
@@ -255,11 +298,32 @@ static bool prepare(Job *job, GError **error)
         return false;
     BbMergerOptions merger = {
         .skip_bad_lines = o->skip_bad_lines,
+        .by_folder = o->by_folder,
         .prepare = prepare_message,
         .user = job,
     };
     job->merger = bb_merger_new(&merger, job->names, (const char *const *)o->paths);
     job->progress = bb_progress_start(o->quiet);
+    return true;
+}
+
+// The first reading.
+static bool read_clocks(Job *job, GError **error)
+{
+    if (job->options->clocks == CLOCKS_AS_IS)
+        return true;
+    if (!bb_merger_can_repeat(job->merger)) {
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
+                    "clocks are estimated in a reading of their own, and one of the traces is a "
+                    "pipe that can be read only once: give --clocks=as-is, or files");
+        return false;
+    }
+    job->clocks = bb_clocks_new(job->names, BB_SIGHTINGS_MAX);
+    if (!bb_merger_scan(job->merger, add_to_clocks, job, error))
+        return false;
+    bb_clocks_solve(job->clocks);
+    if (job->options->clocks == CLOCKS_CORRECT)
+        bb_merger_prepare_by(job->merger, prepare_and_correct, job);
     return true;
 }
 
@@ -282,7 +346,6 @@ static bool merge(Job *job, GError **error)
         return false;
     job->relay = bb_relay_new(write_message, NULL, job->writer);
     job->join = bb_join_new(&o->join, job->names, relay_message, job);
-    bb_merger_prepare_by(job->merger, prepare_message, job);
     if (!bb_merger_run(job->merger, join_message, job, error) ||
         !bb_join_finish(job->join, error) || !bb_relay_finish(job->relay, error))
         return false;
@@ -302,6 +365,42 @@ static void say_counts(const Job *job)
         if (bb_join_count(job->join, i))
             bb_say("%12s  %s (%s)", number, bb_join_count_meaning(i), bb_join_count_name(i));
     }
+}
+
+static void say_clock(const Job *job, const BbClock *clock)
+{
+    const char *name = bb_names_text(job->names, clock->name);
+    const char *via = clock->state == BB_CLOCK_BOUND
+                          ? bb_names_text(job->names, bb_clocks_at(job->clocks, clock->via)->name)
+                          : "";
+    guint steps = clock->map ? bb_clock_map_count(clock->map) - 1 : 0;
+    if (clock->state == BB_CLOCK_KNOWN)
+        bb_say("clock of %s: %+.6f s, %+.3f ppm, to within %.6f s%s", name,
+               (double)clock->offset_ns / 1e9, clock->drift * 1e6, clock->error_ns / 1e9,
+               steps ? "; it steps" : "");
+    else if (clock->state == BB_CLOCK_BOUND)
+        bb_say("warning: the clock of %s cannot be known: all messages seen by it and by %s go one "
+               "way, which says only that it is at %s %+.6f s against that one",
+               name, via, clock->bound_above ? "most" : "least", (double)clock->bound_ns / 1e9);
+    else if (clock->state == BB_CLOCK_UNKNOWN)
+        bb_say("warning: the clock of %s cannot be known: it has no messages in common with "
+               "others whose clock is known",
+               name);
+}
+
+static void say_clocks(const Job *job)
+{
+    guint count = job->clocks ? bb_clocks_count(job->clocks) : 0, unknown = 0;
+    for (guint i = 0; i < count; i++) {
+        const BbClock *clock = bb_clocks_at(job->clocks, i);
+        bool known = clock->state == BB_CLOCK_KNOWN || clock->state == BB_CLOCK_REFERENCE;
+        unknown += !known;
+        if (i < CLOCKS_SHOWN)
+            say_clock(job, clock);
+    }
+    if (count > CLOCKS_SHOWN)
+        bb_say("and %u more clocks; %u of all %u cannot be known", count - CLOCKS_SHOWN, unknown,
+               count);
 }
 
 static void say_pairs(const Job *job)
@@ -358,7 +457,7 @@ static int work(const Options *options)
     g_autoptr(GError) error = NULL;
     g_auto(Job) job = {.options = options};
     bb_stop_install();
-    if (!prepare(&job, &error) || !merge(&job, &error)) {
+    if (!prepare(&job, &error) || !read_clocks(&job, &error) || !merge(&job, &error)) {
         bb_progress_end(&job.progress);
         bb_say_error("%s", error->message);
         return BB_EXIT_FAILED;
@@ -366,6 +465,7 @@ static int work(const Options *options)
     bb_progress_end(&job.progress);
     if (!options->quiet) {
         say_counts(&job);
+        say_clocks(&job);
         say_pairs(&job);
         say_names(&job);
     }

@@ -75,7 +75,7 @@ static void drop_choices(const BbInference *inference, GOptionEntry *entries)
             continue;
         *kept = *entry;
         if (entry->arg_data == &inference->root)
-            kept->description = "convolution: paths begin at this node";
+            kept->description = "convolution: paths begin at such nodes (*, ? as in a shell)";
         kept++;
     }
     *kept = (GOptionEntry){0};

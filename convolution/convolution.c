@@ -81,7 +81,7 @@ static BbLagGrid make_grid(const BbConvolution *convolution, const BbTraffic *tr
 
 typedef struct {
     const BbTrains *trains;
-    guint32 root; // a node whose messages have no cause; BB_NAME_NONE
+    const BbConvolution *convolution;
     BbExplanation **explanations;
     guint32 *batches; // first streams out of each, and one more
     guint32 n_batches;
@@ -100,7 +100,9 @@ struct Worker {
 
 static bool is_root(const Job *job, guint32 batch)
 {
-    return job->trains->streams->out[job->batches[batch]].node == job->root;
+    guint32 node = job->trains->streams->out[job->batches[batch]].node;
+    const BbGlobs *root = job->convolution->options.root;
+    return root && bb_globs_match(root, bb_names_text(job->convolution->names, node));
 }
 
 static void survey_batch(Worker *worker, guint32 batch)
@@ -199,9 +201,7 @@ static BbExplanation **explain(const BbConvolution *convolution, const BbStreams
     g_autoptr(BbTrains) trains = bb_trains_new(streams, grid, options);
     Job job = {
         .trains = trains,
-        .root = convolution->options.root
-                    ? bb_names_find(convolution->names, convolution->options.root)
-                    : BB_NAME_NONE,
+        .convolution = convolution,
         .explanations = g_new0(BbExplanation *, MAX(1, streams->n_out)),
     };
     list_batches(&job, &saved);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "convolution/traffic.h"
+#include "data/globs.h"
 
 typedef struct BbConvolutionOptions {
     gint64 quantum_ns;   // mu, the resolution of delays; 0: found from the traffic
@@ -12,7 +13,7 @@ typedef struct BbConvolutionOptions {
     gint64 skew_ns;      // an effect's stamp may be earlier than its cause's by so much
     guint rare;          // edges with fewer messages share their statistics at a node
     bool derived;        // list what correlates but is explained otherwise (BbPaths.derived)
-    const char *root;    // its messages have no cause; NULL: the traffic tells. Lent
+    const BbGlobs *root; // nodes whose messages have no cause; NULL: the traffic tells. Lent
     guint threads;       // that work at once; 0 = one a processor. Changes no result
 } BbConvolutionOptions;
 

@@ -243,7 +243,8 @@ static void sort_causes(BbExplanation *result)
         cause->effect = result->out->message[cause->effect];
     }
     for (guint32 n = 0; n < count; n++)
-        qsort(out + first[n], first[n + 1] - first[n], sizeof *out, compare_chances);
+        if (first[n + 1] - first[n] > 1) // out is NULL where there are none
+            qsort(out + first[n], first[n + 1] - first[n], sizeof *out, compare_chances);
     g_array_unref(result->causes);
     result->causes = g_steal_pointer(&sorted);
 }

@@ -109,7 +109,7 @@ static bool sends(const Run *run, guint32 node)
 
 // A vertex with its messages W. The effects of W are looked for later.
 static void make_vertex(Run *run, const BbPendingVertex *wanted, guint32 before,
-                        const BbDelay *delay)
+                        const BbPatternDelay *delay)
 {
     if (run->limits.made >= run->options.vertices_max) {
         run->limits.vertices++;
@@ -169,7 +169,7 @@ static void follow_spike(Run *run, const BbPendingVertex *before, BbQuanta cause
     double quantum = (double)run->options.quantum_ns;
     for (guint32 e = 0; e < n_edges; e++) {
         guint32 edge = run->edges[e], end = run->per_edge[edge];
-        BbDelay delay = {
+        BbPatternDelay delay = {
             .delay_ns = (gint64)spike->lag * run->options.quantum_ns,
             .spread_ns = (gint64)(spike->spread * quantum + 0.5),
             .count = end - first,
@@ -237,13 +237,12 @@ static gint by_falling_count(gconstpointer left, gconstpointer right, gpointer e
 static GArray *root_edges(const Run *run)
 {
     const BbTraffic *traffic = run->traffic;
-    const char *root = run->options.root;
-    guint32 name = root ? bb_names_find(traffic->names, root) : BB_NAME_NONE;
+    const BbGlobs *root = run->options.root;
     g_autofree bool *receives = find_receivers(traffic);
     GArray *roots = g_array_new(FALSE, FALSE, sizeof(guint32));
     for (guint32 e = 0; e < traffic->n_edges; e++) {
         guint32 sender = traffic->edges[e].sender;
-        if (root ? name != BB_NAME_NONE && sender == name
+        if (root ? bb_globs_match(root, bb_names_text(traffic->names, sender))
                  : run->options.all_roots || !receives[sender])
             g_array_append_val(roots, e);
     }
@@ -260,7 +259,7 @@ static void make_root(Run *run, guint32 edge)
         .edge = edge,
         .depth = 1,
     };
-    BbDelay delay = {.count = messages->count};
+    BbPatternDelay delay = {.count = messages->count};
     make_vertex(run, &vertex, BB_VERTEX_NONE, &delay);
 }
 

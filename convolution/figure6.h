@@ -13,6 +13,7 @@
 
 #include "convolution/traffic.h"
 #include "data/census.h"
+#include "data/globs.h"
 
 typedef struct BbFigure6Options {
     gint64 quantum_ns;   // mu; > 0
@@ -22,7 +23,7 @@ typedef struct BbFigure6Options {
     gint64 tolerance;    // v: quanta around a spike's delay; 1
     guint depth_max;     // edges of a path; 32. At most BB_PATHS_DEPTH_MAX holds
     guint vertices_max;  // 100,000
-    const char *root;    // only this node's messages begin paths; NULL: all roots. Lent
+    const BbGlobs *root; // only these nodes' messages begin paths; NULL: all roots. Lent
     bool all_roots;      // every node that sends begins paths; otherwise those that nobody sends to
 } BbFigure6Options;
 

@@ -16,11 +16,11 @@
 #define SAMPLE_MOST 40000.0
 #define SECTIONS \
     64u // parts of the trace that make a sample: so many that load that comes and goes evens out
-#define TAIL_DEVIATIONS 2.0
-#define RING 4u // bins on each side of one that tell what chance is there
-#define GAP 2u  // bins between them and it
+#define EFFECTS 0.95 // of all effects: so many must come within the longest delay
+#define RING 4u      // bins on each side of one that tell what chance is there
+#define GAP 2u       // bins between them and it
 #define DEVIATIONS 5.0
-#define TAIL_DEVIATIONS 2.0
+#define EFFECTS 0.95      // of all effects: so many must come within the longest delay
 #define EXCESS_LEAST 5.0  // pairs
 #define PARTS 5           // quanta in the width of a delay
 #define REACH 4           // longest delays in the longest lag
@@ -116,20 +116,19 @@ static void count_section(const Search *search, const Pair *pair, guint32 first,
     }
 }
 
-// The same of a sample of the messages out. Returns how many those are.
-static guint32 count_lags(const Search *search, const Pair *pair, double *after, double *before)
+// The same of a sample of the messages out.
+static void count_lags(const Search *search, const Pair *pair, double *after, double *before)
 {
     guint32 count = pair->out->count;
     if (count <= search->sample) {
         count_section(search, pair, 0, count, after, before);
-        return count;
+        return;
     }
     guint32 length = search->sample / SECTIONS;
     for (guint32 i = 0; i < SECTIONS; i++) {
         guint32 first = (guint32)((guint64)(count - length) * (2 * i + 1) / (2 * SECTIONS));
         count_section(search, pair, first, first + length, after, before);
     }
-    return length * SECTIONS;
 }
 
 // Pairs that chance brings to a bin: as dense as in the bins around it, or as the other way round.
@@ -157,24 +156,32 @@ static bool stands_out(const Search *search, const double *after, const double *
     return z > DEVIATIONS * sqrt(2 * (1 + crowd * width));
 }
 
-// How far the tail of a delay reaches: as long as there is more than the load brings, or the other
-// way round.
-static guint32 end_of_tail(const Search *search, const double *after, const double *before,
-                           guint32 bin, double chance)
+// How far the effects of a pair reach: to where most of what comes after messages in, and not
+// before them as often, has come. 0 where that is nothing.
+static guint32 end_of_effects(const Search *search, const double *after, const double *before,
+                              double crowd)
 {
-    for (; bin < search->bins; bin++) {
-        double expected = MAX(before[bin], chance * (search->edges[bin + 1] - search->edges[bin]));
-        if (after[bin] - expected <= TAIL_DEVIATIONS * sqrt(after[bin] + expected))
-            break;
+    double excess = 0, pairs = 0, most = 0;
+    g_autofree double *sums = g_new(double, search->bins);
+    for (guint32 k = 0; k < search->bins; k++) {
+        excess += after[k] - before[k];
+        pairs += after[k] + before[k];
+        sums[k] = excess;
+        double noise = sqrt(pairs * (1 + crowd * search->edges[k + 1]));
+        if (excess > DEVIATIONS * noise)
+            most = MAX(most, excess);
     }
-    return bin;
+    for (guint32 k = 0; k < search->bins && most > 0; k++)
+        if (sums[k] >= EFFECTS * most)
+            return k + 1;
+    return 0;
 }
 
 // The first delay of a pair: others are more likely derived.
 static void look_at(Search *search, const Pair *pair, gint64 start_ns)
 {
     double after[BINS_MAX] = {0}, before[BINS_MAX] = {0};
-    double share = (double)count_lags(search, pair, after, before) / pair->out->count;
+    count_lags(search, pair, after, before);
     BbLoad load = bb_load_measure(pair->in, pair->out, start_ns, search->edges[search->bins] / 8);
     guint32 first = 0, end;
     while (first < search->bins && !stands_out(search, after, before, first, load.crowd))
@@ -193,7 +200,7 @@ static void look_at(Search *search, const Pair *pair, gint64 start_ns)
     double width = search->edges[end] - search->edges[first], mean = moment / mass;
     double deviation = sqrt(MAX(square / mass - mean * mean, width * width / 12));
     search->shortest = search->shortest > 0 ? MIN(search->shortest, deviation) : deviation;
-    end = end_of_tail(search, after, before, end, load.pairs * share);
+    end = MAX(end, end_of_effects(search, after, before, load.crowd));
     g_array_append_val(search->ends, search->edges[end]);
 }
 

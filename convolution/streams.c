@@ -125,7 +125,8 @@ static BbStream *make_streams(const Direction *direction, guint32 *n_streams)
         for (end = first + 1; end < traffic->n_edges; end++)
             if (node_of(direction, &traffic->edges[sorted[end]]) != node)
                 break;
-        add_node(direction, sorted + first, end - first, streams);
+        if (!direction->in || !bb_traffic_is_client(traffic, node))
+            add_node(direction, sorted + first, end - first, streams);
     }
     *n_streams = streams->len;
     return (BbStream *)(gpointer)g_array_steal(streams, NULL);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a node sees: the messages it gets on each edge, and those that it sends on each. Edges with
-// few messages share one stream at a node, as each alone tells nothing.
+// few messages share one stream at a node, as each alone tells nothing. What clients get is left
+// out: nothing that they send has a cause.
 #pragma once
 
 #include "convolution/traffic.h"

@@ -121,8 +121,8 @@ BbPaths *bb_stretches_next(BbStretches *stretches)
         return NULL;
     bb_traffic_finish(stretches->traffic);
     BbPaths *paths = bb_convolution_run(stretches->convolution, stretches->traffic);
-    bb_traffic_free(stretches->traffic);
-    stretches->traffic = bb_traffic_new(stretches->names);
+    g_autoptr(BbTraffic) used = stretches->traffic;
+    stretches->traffic = bb_traffic_new_after(used);
     stretches->held = 0;
     gint64 frontier_ns = divide(stretches, paths);
     bb_schedule_next(&stretches->schedule, paths, frontier_ns);

@@ -17,8 +17,16 @@ BbTraffic *bb_traffic_new(const BbNames *names)
     BbTraffic *traffic = g_new0(BbTraffic, 1);
     traffic->names = names;
     traffic->pushed = g_array_new(FALSE, FALSE, sizeof(Pushed));
+    traffic->asked = g_array_new(FALSE, TRUE, sizeof(guint8));
     traffic->facts = BB_FACTS_EMPTY;
     traffic->start_ns = traffic->end_ns = BB_TIME_NONE;
+    return traffic;
+}
+
+BbTraffic *bb_traffic_new_after(const BbTraffic *before)
+{
+    BbTraffic *traffic = bb_traffic_new(before->names);
+    g_array_append_vals(traffic->asked, before->asked->data, before->asked->len);
     return traffic;
 }
 
@@ -34,6 +42,7 @@ void bb_traffic_free(BbTraffic *traffic)
     g_free(traffic->arrived_ns);
     g_free(traffic->arrived);
     g_clear_pointer(&traffic->pushed, g_array_unref);
+    g_array_unref(traffic->asked);
     g_free(traffic);
 }
 
@@ -75,7 +84,17 @@ bool bb_traffic_push(BbTraffic *traffic, const BbMessage *message)
     traffic->facts.calls += message->kind == BB_CALL;
     traffic->facts.free_messages += message->kind == BB_FREE;
     note_time(&traffic->facts, message->time_ns);
+    if (message->kind != BB_RETURN) {
+        if (message->receiver >= traffic->asked->len)
+            g_array_set_size(traffic->asked, message->receiver + 1);
+        g_array_index(traffic->asked, guint8, message->receiver) = 1;
+    }
     return true;
+}
+
+bool bb_traffic_is_client(const BbTraffic *traffic, guint32 node)
+{
+    return node >= traffic->asked->len || !g_array_index(traffic->asked, guint8, node);
 }
 
 void bb_traffic_push_call(BbTraffic *traffic, const BbCall *message)

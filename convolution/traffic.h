@@ -27,10 +27,13 @@ typedef struct BbTraffic {
     gint64 start_ns, end_ns; // of messages, by whichever clock; BB_TIME_NONE if empty
     BbFacts facts;
     GArray *pushed; // until bb_traffic_finish
+    GArray *asked;  // of guint8, by name: whether anybody sends it anything but returns
 } BbTraffic;
 
 // names: the table of the messages to come; lent, must outlive the traffic.
 BbTraffic *bb_traffic_new(const BbNames *names);
+// That of the next window: knows who is a client from the one before.
+BbTraffic *bb_traffic_new_after(const BbTraffic *before);
 void bb_traffic_free(BbTraffic *traffic);
 
 // Takes a message; nothing of it is kept by reference. Returns false, and takes nothing, when
@@ -43,5 +46,10 @@ void bb_traffic_push_call(BbTraffic *traffic, const BbCall *message);
 // Puts the messages in order. A second sighting at the receiver adds its time to the first one with
 // the same sender, receiver and id; alone it stands for the message.
 void bb_traffic_finish(BbTraffic *traffic);
+
+// Whether a node only ever gets returns: then it is a client, and what it sends has no cause,
+// though its next call may well wait for the return of the one before. A node that gets nothing is
+// one too.
+bool bb_traffic_is_client(const BbTraffic *traffic, guint32 node);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbTraffic, bb_traffic_free)

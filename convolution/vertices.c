@@ -5,7 +5,7 @@
 typedef struct {
     guint32 before, edge;
     guint64 count;
-    GArray *delays; // of BbDelay, one for each vertex added; NULL at roots
+    GArray *delays; // of BbPatternDelay, one for each vertex added; NULL at roots
     bool goes_on;   // some vertex follows it
 } Vertex;
 
@@ -48,7 +48,7 @@ static guint32 find_or_add(BbVertices *self, guint32 before, guint32 edge)
         return GPOINTER_TO_UINT(known) - 1;
     Vertex vertex = {.before = before, .edge = edge};
     if (before != BB_VERTEX_NONE) {
-        vertex.delays = g_array_new(FALSE, FALSE, sizeof(BbDelay));
+        vertex.delays = g_array_new(FALSE, FALSE, sizeof(BbPatternDelay));
         g_array_index(self->all, Vertex, before).goes_on = true;
     }
     g_array_append_val(self->all, vertex);
@@ -56,7 +56,7 @@ static guint32 find_or_add(BbVertices *self, guint32 before, guint32 edge)
     return self->all->len - 1;
 }
 
-guint32 bb_vertices_add(BbVertices *self, guint32 before, guint32 edge, const BbDelay *delay)
+guint32 bb_vertices_add(BbVertices *self, guint32 before, guint32 edge, const BbPatternDelay *delay)
 {
     guint32 index = find_or_add(self, before, edge);
     Vertex *vertex = &g_array_index(self->all, Vertex, index);
@@ -70,18 +70,18 @@ guint32 bb_vertices_add(BbVertices *self, guint32 before, guint32 edge, const Bb
 
 static gint by_delay(gconstpointer left, gconstpointer right)
 {
-    const BbDelay *a = left, *b = right;
+    const BbPatternDelay *a = left, *b = right;
     return a->delay_ns < b->delay_ns ? -1 : a->delay_ns > b->delay_ns;
 }
 
 static gint by_falling_count(gconstpointer left, gconstpointer right)
 {
-    const BbDelay *a = left, *b = right;
+    const BbPatternDelay *a = left, *b = right;
     return a->count != b->count ? (a->count > b->count ? -1 : 1) : by_delay(left, right);
 }
 
 // Adds another delay of the same length; spreads are those of spikes, and weigh by messages.
-static void merge_delay(BbDelay *sum, const BbDelay *other)
+static void merge_delay(BbPatternDelay *sum, const BbPatternDelay *other)
 {
     double spread = (double)sum->spread_ns * (double)sum->count +
                     (double)other->spread_ns * (double)other->count;
@@ -92,14 +92,15 @@ static void merge_delay(BbDelay *sum, const BbDelay *other)
 // Those of equal length as one.
 static GArray *merge_delays(const GArray *delays)
 {
-    GArray *merged = g_array_new(FALSE, FALSE, sizeof(BbDelay));
+    GArray *merged = g_array_new(FALSE, FALSE, sizeof(BbPatternDelay));
     if (!delays)
         return merged;
     g_autoptr(GArray) sorted = g_array_copy((GArray *)delays);
     g_array_sort(sorted, by_delay); // keeps the order of equals
     for (guint i = 0; i < sorted->len; i++) {
-        const BbDelay *delay = &g_array_index(sorted, BbDelay, i);
-        BbDelay *last = merged->len ? &g_array_index(merged, BbDelay, merged->len - 1) : NULL;
+        const BbPatternDelay *delay = &g_array_index(sorted, BbPatternDelay, i);
+        BbPatternDelay *last =
+            merged->len ? &g_array_index(merged, BbPatternDelay, merged->len - 1) : NULL;
         if (last && last->delay_ns == delay->delay_ns)
             merge_delay(last, delay);
         else
@@ -135,6 +136,7 @@ static BbPattern *chain_of(const BbVertices *self, const Vertex *last)
         const BbEdge *edge = &self->traffic->edges[vertex->edge];
         BbPatternNode *node = bb_pattern_node_new(edge->receiver, BB_NAME_NONE);
         node->delays = merge_delays(vertex->delays);
+        node->messages = vertex->count;
         node->sure_total = (double)BB_CONFIDENCE_NONE;
         if (first)
             g_ptr_array_add(node->calls, first);

@@ -16,7 +16,8 @@ void bb_vertices_free(BbVertices *vertices);
 
 // Adds a vertex with delay->count messages on edge, after another one (BB_VERTEX_NONE: a root,
 // whose delay tells nothing but the count). Returns the number of the vertex it is one with.
-guint32 bb_vertices_add(BbVertices *vertices, guint32 before, guint32 edge, const BbDelay *delay);
+guint32 bb_vertices_add(BbVertices *vertices, guint32 before, guint32 edge,
+                        const BbPatternDelay *delay);
 
 // A pattern for each chain that goes no further, in the order in which they were added; its count
 // is the sum over the vertices at its end. There are no latencies: a chain knows which delays a

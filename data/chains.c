@@ -24,13 +24,13 @@ typedef struct {
     double sure;                     // sum of the confidences; less than 0: not known
     double right;                    // sum over the leaves of the chain's confidence; likewise
     BbStats *latency;                // of the leaves, since the chain's first message
-    GArray *delays;                  // of BbDelay
+    GArray *delays;                  // of BbPatternDelay
 } Vertex;
 
 // From, via and to of messages that correlate, but are explained otherwise.
 typedef struct {
     guint32 from, via, to;
-    GArray *delays; // of BbDelay
+    GArray *delays; // of BbPatternDelay
 } Pair;
 
 // So many messages of a vertex had a delay of the window's modes.
@@ -106,7 +106,7 @@ bool bb_chains_is_kept(const BbChains *chains, guint32 pattern)
 
 // Windows find the same delay at slightly different places: those nearer than a standard deviation,
 // or 2 % of the delay, are one.
-static bool is_near(const BbDelay *a, gint64 delay_ns, gint64 spread_ns)
+static bool is_near(const BbPatternDelay *a, gint64 delay_ns, gint64 spread_ns)
 {
     gint64 between_ns = bb_time_between(a->delay_ns, delay_ns);
     gint64 reach_ns = MAX(MAX(a->spread_ns, spread_ns), MAX(a->delay_ns, delay_ns) / 50);
@@ -114,7 +114,7 @@ static bool is_near(const BbDelay *a, gint64 delay_ns, gint64 spread_ns)
 }
 
 // The centre and the deviation of two groups of messages in one.
-static void join_delays(BbDelay *into, gint64 delay_ns, gint64 spread_ns, guint64 count)
+static void join_delays(BbPatternDelay *into, gint64 delay_ns, gint64 spread_ns, guint64 count)
 {
     double share = (double)count / (double)(into->count + count);
     double between = (double)bb_time_between(into->delay_ns, delay_ns);
@@ -129,19 +129,19 @@ static void join_delays(BbDelay *into, gint64 delay_ns, gint64 spread_ns, guint6
 static void add_delay(GArray *delays, gint64 delay_ns, gint64 spread_ns, guint64 count)
 {
     for (guint i = 0; i < delays->len; i++) {
-        BbDelay *known = &g_array_index(delays, BbDelay, i);
+        BbPatternDelay *known = &g_array_index(delays, BbPatternDelay, i);
         if (is_near(known, delay_ns, spread_ns)) {
             join_delays(known, delay_ns, spread_ns, count);
             return;
         }
     }
-    BbDelay delay = {delay_ns, spread_ns, count};
+    BbPatternDelay delay = {delay_ns, spread_ns, count};
     g_array_append_val(delays, delay);
 }
 
 static gint by_falling_count(gconstpointer a, gconstpointer b)
 {
-    const BbDelay *x = a, *y = b;
+    const BbPatternDelay *x = a, *y = b;
     if (x->count != y->count)
         return x->count > y->count ? -1 : 1;
     return (x->delay_ns > y->delay_ns) - (x->delay_ns < y->delay_ns);
@@ -161,7 +161,7 @@ static guint32 find_vertex(BbChains *chains, guint32 parent, const BbCall *call)
                        .receiver = call->callee,
                        .level = parent == NO_VERTEX ? 1 : vertex_at(chains, parent)->level + 1,
                        .latency = bb_stats_new(),
-                       .delays = g_array_new(FALSE, FALSE, sizeof(BbDelay))};
+                       .delays = g_array_new(FALSE, FALSE, sizeof(BbPatternDelay))};
     g_ptr_array_add(chains->vertices, vertex);
     chains->kept++;
     chains->nodes += vertex->level;
@@ -275,12 +275,11 @@ static void add_derived(BbChains *chains, const BbDerived *derived)
     BbTallyKey key = {derived->from, derived->via, derived->to};
     guint64 found = bb_tally_get(&chains->by_pair, key);
     if (found == 0 && chains->limit > 0 && chains->pairs->len >= chains->limit) {
-        chains->patterns->forgotten++;
-        chains->patterns->forgotten_instances += derived->count;
+        chains->patterns->forgotten++; // no instances: those are other patterns' already
         return;
     }
     if (found == 0) {
-        Pair pair = {key.a, key.b, key.c, g_array_new(FALSE, FALSE, sizeof(BbDelay))};
+        Pair pair = {key.a, key.b, key.c, g_array_new(FALSE, FALSE, sizeof(BbPatternDelay))};
         g_array_append_val(chains->pairs, pair);
         *bb_tally_at(&chains->by_pair, key) = found = chains->pairs->len;
     }
@@ -441,7 +440,7 @@ static GArray *sorted_delays(const GArray *delays)
 
 static gint64 main_delay(const GArray *delays)
 {
-    return delays->len > 0 ? g_array_index(delays, BbDelay, 0).delay_ns : 0;
+    return delays->len > 0 ? g_array_index(delays, BbPatternDelay, 0).delay_ns : 0;
 }
 
 // share: of the vertex's messages, those of the pattern.
@@ -483,12 +482,12 @@ static BbPattern *pattern_of_pair(const BbChains *chains, const Pair *pair)
     BbPatternNode *node = bb_pattern_node_new(pair->to, BB_NAME_NONE);
     BbPattern *pattern = bb_pattern_new(pair->from, root);
     g_ptr_array_add(root->calls, node);
-    root->delays = g_array_new(FALSE, FALSE, sizeof(BbDelay));
+    root->delays = g_array_new(FALSE, FALSE, sizeof(BbPatternDelay));
     node->delays = sorted_delays(pair->delays);
     bb_stats_push(root->call_delay, 0);
     bb_stats_push(node->call_delay, main_delay(node->delays));
     for (guint i = 0; i < node->delays->len; i++)
-        pattern->count += g_array_index(node->delays, BbDelay, i).count;
+        pattern->count += g_array_index(node->delays, BbPatternDelay, i).count;
     pattern->derived = true;
     pattern->right_total = root->sure_total = node->sure_total = (double)BB_CONFIDENCE_NONE;
     pattern->shape = hash_shape(pattern, chains->names);

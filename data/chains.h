@@ -31,7 +31,8 @@ bool bb_chains_is_kept(const BbChains *chains, guint32 pattern);
 // arrives, of the paths before the correction. delays of each node but the root: of the messages of
 // this chain's vertex, modes of nearly equal delay as one; call_delay: one value, the first of
 // these. Patterns whose count is 0 stay in their place, as NULL. Derived pairs follow, as patterns
-// of two messages. After it, only free.
+// of two messages; of those, at most limit are kept, and the others count as forgotten patterns
+// without instances. After it, only free.
 BbPatterns *bb_chains_finish(BbChains *chains);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbChains, bb_chains_free)

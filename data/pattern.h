@@ -10,10 +10,10 @@
 typedef struct BbPatternNode BbPatternNode;
 
 // A delay that a node has before it sends, and how many messages had it (convolution).
-typedef struct BbDelay {
+typedef struct BbPatternDelay {
     gint64 delay_ns, spread_ns; // centre and standard deviation
     guint64 count;
-} BbDelay;
+} BbPatternDelay;
 
 // How often one of several replicas was called.
 typedef struct BbReplica {
@@ -34,12 +34,12 @@ struct BbPatternNode {
     double sure_total; // sum of the confidences of its links to the parent; expected number of
                        // right ones
     GArray *replicas;  // of BbReplica, by falling count, then by name; NULL where there are none
-    GArray *delays;    // of BbDelay, by falling count, then by delay: between the message to the
-                       // parent and this one. NULL with nesting; empty at the root
+    GArray *delays;    // of BbPatternDelay, by falling count, then by delay: between the message
+                       // to the parent and this one. NULL with nesting; empty at the root
     guint64 messages;  // of convolution: of all paths that begin like this one, up to here; 0 if
                        // not counted
-    GPtrArray *calls;  // of BbPatternNode*, ordered by mean call delay, then by name; at most one
-                       // with convolution
+    GPtrArray *calls; // of BbPatternNode*, ordered by mean call delay, then by name; at most one
+                      // with convolution
 };
 
 typedef struct BbPattern {

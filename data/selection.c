@@ -8,11 +8,8 @@
 #include "data/glob.h"
 #include "data/status.h"
 
-#define NEAR_MAX 3      // names in a hint
-#define DISTANCE_MAX 64 // bytes of a name that are compared
-
 // What is known of a name so far.
-enum { IS_NODE = 1, IS_OP = 2, OP_WANTED = 4 };
+enum { IS_NODE = 1, ROOT_WANTED = 2, THROUGH_WANTED = 4, IS_OP = 8, OP_WANTED = 16 };
 
 struct BbSelection {
     BbSelectionOptions options;
@@ -55,6 +52,20 @@ static void make_room(BbSelection *selection)
     memset(selection->known->data + before, 0, count - before);
 }
 
+static void note_node(BbSelection *selection, guint32 node)
+{
+    const BbSelectionOptions *options = &selection->options;
+    const char *text = bb_names_text(selection->names, node);
+    guint8 *known = &selection->known->data[node];
+    if (*known & IS_NODE)
+        return;
+    *known |= IS_NODE;
+    if (options->root && bb_globs_match(options->root, text))
+        *known |= ROOT_WANTED;
+    if (options->through && bb_globs_match(options->through, text))
+        *known |= THROUGH_WANTED;
+}
+
 static void note_op(BbSelection *selection, guint32 op)
 {
     guint8 *known = &selection->known->data[op];
@@ -71,24 +82,19 @@ static void note_names(BbSelection *selection, const BbPaths *paths)
     make_room(selection);
     for (guint32 i = 0; i < paths->n_calls; i++) {
         const BbCall *call = &paths->calls[i];
-        selection->known->data[call->caller] |= IS_NODE;
-        selection->known->data[call->callee] |= IS_NODE;
+        note_node(selection, call->caller);
+        note_node(selection, call->callee);
         note_op(selection, call->op);
     }
 }
 
-static guint32 find_node(const BbSelection *selection, const char *name)
-{
-    guint32 node = name ? bb_names_find(selection->names, name) : BB_NAME_NONE;
-    return node < selection->known->len && (selection->known->data[node] & IS_NODE) ? node
-                                                                                    : BB_NAME_NONE;
-}
-
 // ---- conditions --------------------------------------------------------------------------------
 
-static bool touches(const BbCall *call, guint32 node)
+// Whether the call leaves or enters a node that is wanted so.
+static bool touches(const BbSelection *selection, const BbCall *call, guint8 wanted)
 {
-    return call->caller == node || call->callee == node;
+    const guint8 *known = selection->known->data;
+    return (known[call->caller] | known[call->callee]) & wanted;
 }
 
 static bool is_slower(const BbSelectionOptions *options, const BbPaths *paths,
@@ -112,14 +118,14 @@ static bool failed(const BbSelection *selection, const BbCall *call)
 
 // Whether each condition on some call holds for one of the instance's.
 static bool some_calls_match(const BbSelection *selection, const BbPaths *paths,
-                             const BbInstance *instance, guint32 through)
+                             const BbInstance *instance)
 {
     bool passes = !selection->options.through, does = !selection->options.op;
     bool fails = !selection->options.errors;
     const guint32 *order = paths->order + instance->first;
     for (guint32 k = 0; k < instance->count && !(passes && does && fails); k++) {
         const BbCall *call = &paths->calls[order[k]];
-        passes = passes || (through != BB_NAME_NONE && touches(call, through));
+        passes = passes || touches(selection, call, THROUGH_WANTED);
         does = does || (selection->known->data[call->op] & OP_WANTED);
         fails = fails || failed(selection, call);
     }
@@ -132,18 +138,16 @@ guint32 bb_selection_apply(BbSelection *selection, BbPaths *paths)
     if (!bb_selection_chooses(options))
         return 0;
     note_names(selection, paths);
-    guint32 root_node = find_node(selection, options->root);
-    guint32 through = find_node(selection, options->through);
     guint32 kept = 0, all = paths->n_instances;
     for (guint32 i = 0; i < all; i++) {
         const BbInstance *instance = &paths->instances[i];
         const BbCall *root = &paths->calls[paths->order[instance->first]];
-        if (options->root && (root_node == BB_NAME_NONE || !touches(root, root_node)))
+        if (options->root && !touches(selection, root, ROOT_WANTED))
             continue;
         if (!is_in_time(options, root) ||
             (options->slower_ns > 0 && !is_slower(options, paths, instance)))
             continue;
-        if (some_calls_match(selection, paths, instance, through))
+        if (some_calls_match(selection, paths, instance))
             paths->instances[kept++] = *instance;
     }
     paths->n_instances = kept;
@@ -151,75 +155,6 @@ guint32 bb_selection_apply(BbSelection *selection, BbPaths *paths)
 }
 
 // ---- hints -------------------------------------------------------------------------------------
-
-// Letters to insert, delete or replace, whatever their case (Levenshtein), of the names' heads.
-static guint distance(const char *a, const char *b)
-{
-    guint row[DISTANCE_MAX + 1];
-    gsize a_length = strnlen(a, DISTANCE_MAX), b_length = strnlen(b, DISTANCE_MAX);
-    for (guint j = 0; j <= b_length; j++)
-        row[j] = j;
-    for (guint i = 1; i <= a_length; i++) {
-        guint diagonal = row[0];
-        row[0] = i;
-        for (guint j = 1; j <= b_length; j++) {
-            bool equal = g_ascii_tolower(a[i - 1]) == g_ascii_tolower(b[j - 1]);
-            guint replaced = diagonal + !equal;
-            diagonal = row[j];
-            row[j] = MIN(replaced, MIN(row[j], row[j - 1]) + 1);
-        }
-    }
-    return row[b_length];
-}
-
-// What one would have to change; a name that begins like the other is near however long it is.
-static guint farness(const char *wanted, const char *name)
-{
-    gsize length = strlen(wanted);
-    if (length > 0 && g_ascii_strncasecmp(wanted, name, length) == 0)
-        return 0;
-    return distance(wanted, name);
-}
-
-typedef struct {
-    const char *text;
-    guint far;
-} NearName;
-
-static gint by_farness(gconstpointer a, gconstpointer b)
-{
-    const NearName *x = a, *y = b;
-    return x->far != y->far ? (x->far > y->far) - (x->far < y->far) : strcmp(x->text, y->text);
-}
-
-// Nodes like wanted, the nearest first.
-static GArray *find_near(const BbSelection *selection, const char *wanted)
-{
-    GArray *found = g_array_new(FALSE, FALSE, sizeof(NearName));
-    for (guint32 name = 1; name < selection->known->len; name++) {
-        if (!(selection->known->data[name] & IS_NODE))
-            continue;
-        NearName candidate = {bb_names_text(selection->names, name), 0};
-        candidate.far = farness(wanted, candidate.text);
-        if (candidate.far <= MAX(1u, strnlen(wanted, DISTANCE_MAX) / 3))
-            g_array_append_val(found, candidate);
-    }
-    g_array_sort(found, by_farness);
-    return found;
-}
-
-static char *hint_node(const BbSelection *selection, const char *wanted)
-{
-    GString *hint = g_string_new("no call enters or leaves a node '");
-    bb_caption_append(hint, wanted, "");
-    g_string_append_c(hint, '\'');
-    g_autoptr(GArray) found = find_near(selection, wanted);
-    for (guint i = 0; i < MIN(found->len, NEAR_MAX); i++) {
-        g_string_append(hint, i == 0 ? "; near that: " : ", ");
-        bb_caption_append(hint, g_array_index(found, NearName, i).text, "");
-    }
-    return g_string_free(hint, FALSE);
-}
 
 static char *hint_op(const BbSelection *selection)
 {
@@ -238,10 +173,5 @@ static char *hint_op(const BbSelection *selection)
 
 char *bb_selection_hint(const BbSelection *selection)
 {
-    const BbSelectionOptions *options = &selection->options;
-    const char *const nodes[] = {options->root, options->through};
-    for (gsize i = 0; i < G_N_ELEMENTS(nodes); i++)
-        if (nodes[i] && find_node(selection, nodes[i]) == BB_NAME_NONE)
-            return hint_node(selection, nodes[i]);
-    return options->op ? hint_op(selection) : NULL;
+    return selection->options.op ? hint_op(selection) : NULL;
 }

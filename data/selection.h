@@ -2,24 +2,25 @@
 // Which path instances are wanted.
 #pragma once
 
+#include "data/globs.h"
 #include "data/path.h"
 
-// All conditions hold at once; those not given hold always. Strings are lent.
+// All conditions hold at once; those not given hold always. Pointers are lent.
 typedef struct BbSelectionOptions {
-    const char *root;      // name of the node that the root's call enters, or that makes it
-    const char *through;   // name of a node that some call enters or leaves
-    const char *op;        // operation of some call: a pattern with * and ?
-    gint64 slower_ns;      // the instance takes longer (bb_instance_latency); 0 = any
-    bool errors;           // some call returned an error
-    gint64 from_ns, to_ns; // the root's call starts in [from, to); BB_TIME_NONE = open
-    bool last_byte;        // a call lasts until the last byte of its return
+    const BbGlobs *root;    // a node that the root's call enters, or that makes it
+    const BbGlobs *through; // a node that some call enters or leaves
+    const char *op;         // operation of some call: a pattern with * and ?
+    gint64 slower_ns;       // the instance takes longer (bb_instance_latency); 0 = any
+    bool errors;            // some call returned an error
+    gint64 from_ns, to_ns;  // the root's call starts in [from, to); BB_TIME_NONE = open
+    bool last_byte;         // a call lasts until the last byte of its return
 } BbSelectionOptions;
 
 #define BB_SELECTION_ALL ((BbSelectionOptions){.from_ns = BB_TIME_NONE, .to_ns = BB_TIME_NONE})
 
 typedef struct BbSelection BbSelection;
 
-// names is lent; strings of options likewise.
+// names is lent; what options point to likewise.
 BbSelection *bb_selection_new(const BbSelectionOptions *options, const BbNames *names);
 void bb_selection_free(BbSelection *selection);
 
@@ -29,8 +30,8 @@ guint32 bb_selection_apply(BbSelection *selection, BbPaths *paths);
 // Whether it could leave anything out.
 bool bb_selection_chooses(const BbSelectionOptions *options);
 
-// At the end of a run: a sentence on a node or an operation that was asked for and that no call
-// had, with names that are near; NULL where there is nothing to say. The caller frees.
+// At the end of a run: a sentence on an operation that was asked for and that no call had; NULL
+// where there is nothing to say. The caller frees.
 char *bb_selection_hint(const BbSelection *selection);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbSelection, bb_selection_free)

@@ -130,7 +130,7 @@ static guint64 messages_of(const BbPatternNode *node)
     if (node->messages > 0)
         return node->messages;
     for (guint i = 0; node->delays && i < node->delays->len; i++)
-        sum += g_array_index(node->delays, BbDelay, i).count;
+        sum += g_array_index(node->delays, BbPatternDelay, i).count;
     return sum;
 }
 

@@ -94,7 +94,7 @@ static void count_vertex(Vertices *vertices, guint32 strand, const BbPatternNode
     Pair *pair = pair_of(vertices->pairing, before->sender, last->sender, last->receiver);
     pair->found += last->found;
     for (guint i = 0; node->delays && i < node->delays->len; i++) {
-        const BbDelay *delay = &g_array_index(node->delays, BbDelay, i);
+        const BbPatternDelay *delay = &g_array_index(node->delays, BbPatternDelay, i);
         add_stated(pair, delay->delay_ns, delay->count);
     }
 }

@@ -5,6 +5,7 @@
 #include "merge/clock_matches.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define NONE G_MAXUINT
 
@@ -23,9 +24,11 @@ static void clock_clear(gpointer clock)
     bb_clock_map_free(((BbClock *)clock)->map);
 }
 
-static void relation_clear(gpointer relation)
+static void relation_clear(gpointer data)
 {
-    bb_clock_fit_clear(&((BbClockRelation *)relation)->fit);
+    BbClockRelation *relation = data;
+    bb_clock_fit_clear(&relation->fit);
+    g_array_unref(relation->shown);
 }
 
 BbClocks *bb_clocks_new(const BbNames *names, gsize samples)
@@ -157,6 +160,25 @@ static BbClockRelation *relation_at(const BbClocks *clocks, guint index)
     return &g_array_index(clocks->relations, BbClockRelation, index);
 }
 
+static int compare_points(gconstpointer a, gconstpointer b)
+{
+    const BbClockPoint *p = a, *q = b;
+    if (p->a_ns != q->a_ns)
+        return p->a_ns < q->a_ns ? -1 : 1;
+    return p->b_ns < q->b_ns ? -1 : p->b_ns > q->b_ns;
+}
+
+static GArray *pick_shown(const BbClockPoint *points, gsize count)
+{
+    GArray *shown = g_array_new(FALSE, FALSE, sizeof(BbClockPoint));
+    gsize n = MIN(count, BB_CLOCK_SHOWN);
+    for (gsize i = 0; i < n; i++)
+        g_array_append_val(shown, points[i * count / n]);
+    if (n)
+        qsort(shown->data, n, sizeof *points, compare_points);
+    return shown;
+}
+
 static void add_relation(BbClocks *clocks, const BbClockMatches *pair, const guint32 *places)
 {
     BbClockRelation relation = {.a = pair->a, .b = pair->b, .matches = pair->matches->len};
@@ -171,6 +193,7 @@ static void add_relation(BbClocks *clocks, const BbClockMatches *pair, const gui
         points[count++] = (BbClockPoint){matches[i].a_ns, matches[i].b_ns, a_first};
     }
     relation.unordered = pair->matches->len - count;
+    relation.shown = pick_shown(points, count);
     relation.fit = bb_clock_fit(points, count);
     g_array_append_val(clocks->relations, relation);
 }

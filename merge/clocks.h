@@ -45,7 +45,10 @@ typedef struct BbClockRelation {
     bool used;         // the chain of some observer goes over it
     // Not used, both known: how far it says otherwise than the chains do.
     gint64 residual_ns;
+    GArray *shown; // of BbClockPoint, by a_ns: up to BB_CLOCK_SHOWN of the matches, for a plot
 } BbClockRelation;
+
+#define BB_CLOCK_SHOWN 1000
 
 // names is lent, and outlives the clocks. samples: messages remembered (BB_SIGHTINGS_MAX).
 BbClocks *bb_clocks_new(const BbNames *names, gsize samples);

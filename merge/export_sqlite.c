@@ -19,6 +19,8 @@
 #define APPLICATION_ID 0x62627472
 #define APPLICATION_ID_OFFSET 68
 
+// Numbers of 64 bits without sign have a column without type: SQLite would make them floating point
+// where they are too large for its integers.
 static const char schema[] =
     "PRAGMA application_id = 1650619506;"
     "PRAGMA user_version = 1;"
@@ -37,11 +39,11 @@ static const char schema[] =
     " receiver INTEGER REFERENCES nodes,"
     " call INTEGER REFERENCES messages," // of a return, or a second sighting: the call
     " error INTEGER NOT NULL,"           // whether status tells of a failure
-    " id TEXT, recv_ns INTEGER, end_ns INTEGER, op TEXT, status TEXT, bytes INTEGER, conn TEXT,"
-    " off INTEGER, obs TEXT, proto TEXT, path TEXT, parent TEXT, extra TEXT);"
+    " id TEXT, recv_ns INTEGER, end_ns INTEGER, op TEXT, status TEXT, bytes, conn TEXT,"
+    " off, obs TEXT, proto TEXT, path TEXT, parent TEXT, extra TEXT);"
     "CREATE TABLE counters ("
     " name TEXT PRIMARY KEY,"
-    " value INTEGER NOT NULL);";
+    " value NOT NULL);";
 
 // Made when all is in: faster than to keep them up to date.
 static const char indices[] =

@@ -67,9 +67,9 @@ BbJoin *bb_join_new(const BbJoinOptions *options, BbNames *names, BbMessageSink 
 
 static void free_sightings(BbHeld *held)
 {
-    for (BbSeen *seen = held->seen.next, *next = NULL; seen; seen = next) {
+    for (BbSighting *seen = held->seen.next, *next = NULL; seen; seen = next) {
         next = seen->next;
-        g_slice_free(BbSeen, seen);
+        g_slice_free(BbSighting, seen);
     }
     held->seen.next = NULL;
 }
@@ -226,9 +226,9 @@ static void let_go(BbJoin *join, BbHeld *held)
 
 // ---- joining ------------------------------------------------------------------------------------
 
-static bool joins_all(const BbHeld *held, const BbSeen *seen, const BbSightingKey *key)
+static bool joins_all(const BbHeld *held, const BbSighting *seen, const BbSightingKey *key)
 {
-    for (const BbSeen *other = &held->seen; other; other = other->next) {
+    for (const BbSighting *other = &held->seen; other; other = other->next) {
         BbSightingKey of_other = held->key;
         of_other.at_receiver = other->at_receiver;
         if (!bb_sighting_joins(&of_other, key, other->input == seen->input,
@@ -285,7 +285,7 @@ static BbOpenCall *find_call(BbJoin *join, const BbHeld *held)
 {
     BbOpenCall *call = NULL;
     BbMessage answer = held->message;
-    for (const BbSeen *seen = &held->seen; seen; seen = seen->next) {
+    for (const BbSighting *seen = &held->seen; seen; seen = seen->next) {
         answer.id = seen->id;
         answer.observer = seen->observer;
         BbOpenCall *found =
@@ -304,7 +304,7 @@ static BbOpenCall *find_call(BbJoin *join, const BbHeld *held)
 static BbId known_id(const BbHeld *held)
 {
     BbId id = held->message.id;
-    for (const BbSeen *seen = &held->seen; seen && !bb_id_is_known(id); seen = seen->next)
+    for (const BbSighting *seen = &held->seen; seen && !bb_id_is_known(id); seen = seen->next)
         id = seen->id;
     return id;
 }
@@ -365,9 +365,9 @@ static void settle_other(BbJoin *join, BbHeld *held)
 static void count_sightings(BbJoin *join, const BbHeld *held)
 {
     guint32 sender = held->message.sender, receiver = held->message.receiver;
-    for (const BbSeen *seen = &held->seen; seen; seen = seen->next) {
+    for (const BbSighting *seen = &held->seen; seen; seen = seen->next) {
         bb_overlap_saw(join->overlap, sender, receiver, seen->observer);
-        for (const BbSeen *other = seen->next; other; other = other->next)
+        for (const BbSighting *other = seen->next; other; other = other->next)
             if (other->observer != seen->observer)
                 bb_overlap_both(join->overlap, sender, receiver, seen->observer, other->observer,
                                 ABS(other->time_ns - seen->time_ns));
@@ -403,7 +403,7 @@ static BbHeld *make_held(BbJoin *join, const BbMessage *message, guint input)
 {
     BbHeld *held = take_place(join, message);
     held->key = bb_sighting_key(message, join->names);
-    held->seen = (BbSeen){
+    held->seen = (BbSighting){
         .time_ns = message->time_ns,
         .id = message->id,
         .observer = message->observer,

@@ -103,8 +103,8 @@ static void note_names(BbJoin *join, guint32 name, guint32 other)
 
 static void learn_delays(BbJoin *join, const BbHeld *a, const BbHeld *b)
 {
-    for (const BbSeen *x = &a->seen; x; x = x->next)
-        for (const BbSeen *y = &b->seen; y; y = y->next) {
+    for (const BbSighting *x = &a->seen; x; x = x->next)
+        for (const BbSighting *y = &b->seen; y; y = y->next) {
             bool turn = y->time_ns < x->time_ns;
             bb_lane_learn(join, turn ? y->observer : x->observer, turn ? x->observer : y->observer,
                           ABS(y->time_ns - x->time_ns));
@@ -113,10 +113,10 @@ static void learn_delays(BbJoin *join, const BbHeld *a, const BbHeld *b)
 
 static void take_sightings(BbHeld *a, BbHeld *b)
 {
-    BbSeen *last = &a->seen;
+    BbSighting *last = &a->seen;
     while (last->next)
         last = last->next;
-    last->next = g_slice_dup(BbSeen, &b->seen);
+    last->next = g_slice_dup(BbSighting, &b->seen);
     b->seen.next = NULL;
 }
 

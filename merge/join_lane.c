@@ -83,8 +83,8 @@ static bool is_like(const BbMessage *a, const BbMessage *b)
 
 static bool share_observer(const BbHeld *a, const BbHeld *b)
 {
-    for (const BbSeen *x = &a->seen; x; x = x->next)
-        for (const BbSeen *y = &b->seen; y; y = y->next)
+    for (const BbSighting *x = &a->seen; x; x = x->next)
+        for (const BbSighting *y = &b->seen; y; y = y->next)
             if (x->observer == y->observer)
                 return true;
     return false;

@@ -9,13 +9,13 @@
 #include "merge/sighting.h"
 
 // One sighting of a message.
-typedef struct BbSeen {
-    struct BbSeen *next;
+typedef struct BbSighting {
+    struct BbSighting *next;
     gint64 time_ns;
     BbId id;
     guint32 observer, input;
     bool at_receiver;
-} BbSeen;
+} BbSighting;
 
 // A message that waits for other sightings.
 typedef struct BbHeld {
@@ -23,7 +23,7 @@ typedef struct BbHeld {
     char *text;        // its conn and extra
     gsize room;
     BbSightingKey key;
-    BbSeen seen;                    // the first one that came; others behind it
+    BbSighting seen;                // the first one that came; others behind it
     BbOpenCall *call;               // of a call with id
     bool receiver_told;             // recv_ns is of a `_RECV` sighting, or was in the trace
     bool moved;                     // a return that came before its call, to the call's time

@@ -29,6 +29,7 @@ struct BbJsonValues {
     // What is open around the values: '[' or '{' each.
     char wrapping[WRAPPINGS_MAX];
     guint wrappings;
+    guint64 wrapping_line; // of the first
     // The value in hand.
     guint depth;
     bool in_string, escaped, too_long;
@@ -213,10 +214,11 @@ typedef enum { PART_VALUE, PART_WRAPPING, PART_END, PART_BAD } Part;
 // Behind a byte that no value can hold.
 static Part fail(BbJsonValues *values, int byte, const char *why, GError **error)
 {
-    set_error(values, values->line - (byte == '\n'), why, error);
+    guint64 line = values->line - (byte == '\n');
+    set_error(values, line, why, error);
     if (byte != '\n')
         pass_line(values);
-    if (values->passing)
+    if (values->passing || values->wrapping_line == line)
         values->wrappings = 0;
     values->passing = false;
     return PART_BAD;
@@ -253,6 +255,7 @@ static Part scan(BbJsonValues *values, GError **error)
             values->wrapping[0] = '{';
             values->wrapping[1] = '[';
             values->wrappings = 2;
+            values->wrapping_line = values->value_line;
             values->good = true;
             return PART_WRAPPING;
         }
@@ -280,6 +283,8 @@ static Part take_between(BbJsonValues *values, int byte, GError **error)
     if (is_space(byte) || (byte == ',' && values->wrappings > 0))
         return PART_WRAPPING;
     if (byte == '[' && may_wrap(values)) {
+        if (values->wrappings == 0)
+            values->wrapping_line = values->line;
         values->wrapping[values->wrappings++] = '[';
         values->good = true;
         return PART_WRAPPING;

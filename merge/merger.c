@@ -20,10 +20,10 @@ typedef struct Source {
     char *path;
     guint input;
     guint32 observer;
-    bool once;     // a pipe: what was opened for the survey stays open
-    bool in_order; // known from a run that read all of it
-    guint32 seen;  // observer of its messages, unless mixed
-    bool mixed;    // several clocks: what is in order now may not be so by other ones
+    bool once;       // a pipe: what was opened for the survey stays open
+    bool in_order;   // known from a run that read all of it
+    guint32 seen;    // observer of its messages, unless mixed
+    bool mixed;      // several clocks: what is in order now may not be so by other ones
     gint64 least_ns; // the earliest time as it was read; G_MAXINT64 before the first message
     bool scanned;    // all of it was read: the three above are known
     gint64 due_ns;

@@ -174,15 +174,17 @@ static const BbSpan *above(const BbSpanLinks *links, guint32 index)
     return is_span(up) ? &links->spans[up] : NULL;
 }
 
+// Where nothing else tells of what crossed from one service to another. Below a client's span it is
+// told, and the span may be any of the work that the call caused.
 static void guess_kinds(BbSpanLinks *links)
 {
     for (guint32 i = 0; i < links->count; i++) {
         BbSpan *span = &links->spans[i];
         const BbSpan *parent = above(links, i);
-        if (span->kind != BB_SPAN_UNSET || !parent ||
+        if (span->kind != BB_SPAN_UNSET || !parent || bb_span_kind_sends(parent->kind) ||
             !bb_span_links_apart(links, i, links->links[i].above))
             continue;
-        span->kind = parent->kind == BB_SPAN_PRODUCER ? BB_SPAN_CONSUMER : BB_SPAN_SERVER;
+        span->kind = BB_SPAN_SERVER;
         count(links, "spans_kind_guessed");
     }
 }
@@ -225,8 +227,12 @@ static guint32 find_again(const BbSpanLinks *links, guint32 index)
     const BbSpanLink *link = &links->links[index];
     if (!parent || span->kind != parent->kind || !same_service(span, parent))
         return NONE;
-    if (bb_span_kind_receives(span->kind))
-        return link->partner == NONE ? index : NONE;
+    if (bb_span_kind_receives(span->kind)) {
+        // One that is called by its own service answers another call.
+        bool same_peer = span->peer == BB_NAME_NONE ||
+                         (span->peer == parent->peer && span->peer != span->service);
+        return link->partner == NONE && same_peer ? index : NONE;
+    }
     if (!bb_span_kind_sends(span->kind) || span->peer == BB_NAME_NONE || span->peer != parent->peer)
         return NONE;
     if (links->links[link->above].partner == NONE)
@@ -316,16 +322,27 @@ BbId bb_span_links_id(const BbSpanLinks *links, guint32 index)
     return links->spans[receives && partner != NONE ? partner : index].id;
 }
 
+// Whether index is work that the message of up caused at its receiver. Where only its sender tells
+// of the message, it is what its receiver did.
+static bool is_reached_by(const BbSpanLinks *links, guint32 up, guint32 index)
+{
+    const BbSpan *span = &links->spans[up];
+    if (bb_span_links_receives(links, up))
+        return true;
+    if (!bb_span_links_sends(links, up) || bb_span_links_receives(links, index))
+        return false;
+    return bb_span_links_apart(links, up, index) ||
+           (links->links[up].partner == NONE && span->peer != BB_NAME_NONE &&
+            span->peer == span->service);
+}
+
 // What the step from a span to the one above it says; FRESH to go on from there.
 static guint32 cause_above(const BbSpanLinks *links, guint32 index)
 {
     guint32 up = links->links[index].above;
     if (!is_span(up))
         return up;
-    bool reached = bb_span_links_receives(links, up) ||
-                   (bb_span_links_sends(links, up) && !bb_span_links_receives(links, index) &&
-                    bb_span_links_apart(links, up, index));
-    if (!reached)
+    if (!is_reached_by(links, up, index))
         return FRESH;
     return bb_span_links_is_usable(links, bb_span_links_event(links, up)) ? up : NONE;
 }

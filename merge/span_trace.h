@@ -5,8 +5,9 @@
 //   call with both of its times, and a return; either alone is a call and a return seen at one end.
 //   A producer's span with each consumer's span that it caused is a free message; either alone,
 //   too. All other spans only tell what caused what. So do spans that tell of a message once more:
-//   a server's right below one of the same service, a client's right above one with the same peer.
-//   A span without kind, below one of another service, is a server's: it got a call from there.
+//   a server's right below one of the same service and caller, a client's right above one with the
+//   same peer. A span without kind, below one of another service that is not a client's, is a
+//   server's: it got a call from there.
 //
 //   A call's id is the client's span, where that is known, else the server's. Its parent is the
 //   nearest call or message above by which its sender was reached; a root has no span above that.

@@ -11,27 +11,27 @@
 #define BB_SPANS_MAX (1u << 20)
 
 // Rows of BbImporter.counts for what comes of spans.
-#define BB_SPAN_COUNTS                                                                        \
-    {"spans", "spans"},                                                                       \
-        {"spans_no_id", "spans without an id of their own or of their trace: left out"},      \
-        {"spans_no_service", "spans that name no service"},                                   \
-        {"spans_no_time", "spans without a time at which they began"},                        \
-        {"spans_backwards", "spans that end before they begin: their times are not used"},    \
-        {"spans_names_cut", "names of operations or services of more than 255 bytes: cut"},   \
-        {"spans_traces_early", "traces that were ended because too many spans waited"},       \
-        {"spans_joined", "pairs of spans that tell of one message from both ends"},           \
-        {"spans_internal", "spans of work within a service: no message"},                     \
-        {"spans_kind_guessed", "spans without kind, but below one of another service: taken " \
-                               "for a server's"},                                             \
-        {"spans_again", "spans that tell of a message once more, in the same service"},       \
-        {"spans_duplicate", "spans with the id and kind of another: left out"},               \
-        {"spans_unusable", "messages without any time or service: left out"},                 \
-        {"spans_peer_unknown", "messages whose other end is named by no span and no tag"},    \
-        {"spans_parent_unknown", "messages whose cause is not among the spans"},              \
-        {"spans_foreign_parent", "references to spans of other traces: not followed"},        \
-        {"spans_circular", "spans that are below themselves"},                                \
-    {                                                                                         \
-        "spans_without_end", "calls without a known end: no return"                           \
+#define BB_SPAN_COUNTS                                                                      \
+    {"spans", "spans"},                                                                     \
+        {"spans_no_id", "spans without an id of their own or of their trace: left out"},    \
+        {"spans_no_service", "spans that name no service"},                                 \
+        {"spans_no_time", "spans without a time at which they began"},                      \
+        {"spans_backwards", "spans that end before they begin: their times are not used"},  \
+        {"spans_names_cut", "names of operations or services of more than 255 bytes: cut"}, \
+        {"spans_traces_early", "traces that were ended because too many spans waited"},     \
+        {"spans_joined", "pairs of spans that tell of one message from both ends"},         \
+        {"spans_internal", "spans of work within a service: no message"},                   \
+        {"spans_kind_guessed",                                                              \
+         "spans without kind below another service's, taken for a server's"},               \
+        {"spans_again", "spans that tell of a message once more, in the same service"},     \
+        {"spans_duplicate", "spans with the id and kind of another: left out"},             \
+        {"spans_unusable", "messages without any time or service: left out"},               \
+        {"spans_peer_unknown", "messages whose other end is named by no span and no tag"},  \
+        {"spans_parent_unknown", "messages whose cause is not among the spans"},            \
+        {"spans_foreign_parent", "references to spans of other traces: not followed"},      \
+        {"spans_circular", "spans that are below themselves"},                              \
+    {                                                                                       \
+        "spans_without_end", "calls without a known end: no return"                         \
     }
 
 typedef struct BbSpans BbSpans;

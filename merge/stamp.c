@@ -7,6 +7,7 @@
 #define NS_PER_S 1000000000
 #define ISO_MAX 64 // bytes of a date with its time, more than any has
 
+static const char not_iso[] = "a time is not of ISO 8601 (2026-11-20T16:50:00.5Z)";
 static const char too_large[] = "a time is after the year 2262: is its unit right?";
 
 static const struct {
@@ -71,13 +72,17 @@ static const char *parse_iso(const char *text, gint64 *time_ns)
     gsize whole = strcspn(text, ".,");
     memcpy(stamp, text, whole);
     stamp[whole] = '\0';
-    if (text[whole])
-        g_strlcat(stamp, take_fraction(text + whole + 1, NS_PER_S, &fraction_ns), sizeof stamp);
+    const char *zone = text + whole;
+    if (*zone)
+        zone = take_fraction(zone + 1, NS_PER_S, &fraction_ns);
+    if (strpbrk(zone, ".,"))
+        return not_iso;
+    g_strlcat(stamp, zone, sizeof stamp);
     g_strdelimit(stamp, " ", 'T');
     g_autoptr(GTimeZone) utc = g_time_zone_new_utc();
     g_autoptr(GDateTime) date = g_date_time_new_from_iso8601(stamp, utc);
     if (!date)
-        return "a time is not of ISO 8601 (2026-11-20T16:50:00.5Z)";
+        return not_iso;
     seconds = g_date_time_to_unix(date);
     if (seconds < 0)
         return "a time is before 1970";

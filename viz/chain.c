@@ -20,9 +20,9 @@ guint bb_chain_delays(const BbPatternNode *node)
     return node->delays ? node->delays->len : 0;
 }
 
-const BbDelay *bb_chain_delay(const BbPatternNode *node, guint i)
+const BbPatternDelay *bb_chain_delay(const BbPatternNode *node, guint i)
 {
-    return &g_array_index(node->delays, BbDelay, i);
+    return &g_array_index(node->delays, BbPatternDelay, i);
 }
 
 guint64 bb_chain_messages(const BbPattern *pattern, const BbPatternNode *node)
@@ -39,7 +39,7 @@ gint64 bb_chain_mean_delay(const BbPatternNode *node)
 {
     double sum = 0, messages = 0; // the product of delay and count may not fit into gint64
     for (guint i = 0; i < bb_chain_delays(node); i++) {
-        const BbDelay *delay = bb_chain_delay(node, i);
+        const BbPatternDelay *delay = bb_chain_delay(node, i);
         sum += (double)delay->delay_ns * (double)delay->count;
         messages += (double)delay->count;
     }

@@ -13,7 +13,7 @@ const BbPatternNode *bb_chain_next(const BbPatternNode *node);
 
 // How many delays are known of the message to node; 0 of the first one.
 guint bb_chain_delays(const BbPatternNode *node);
-const BbDelay *bb_chain_delay(const BbPatternNode *node, guint i); // by falling count
+const BbPatternDelay *bb_chain_delay(const BbPatternNode *node, guint i); // by falling count
 
 // Messages of all paths that begin like this one, up to node; where nobody counted them, those with
 // a delay, and of the first one as many as there are paths.

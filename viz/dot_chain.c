@@ -13,7 +13,7 @@
 #define DELAYS_SHOWN 4  // on an edge; its tooltip has all of them
 
 // "1,200 @ 50.1 ms"
-static void append_delay(GString *out, const BbDelay *delay)
+static void append_delay(GString *out, const BbPatternDelay *delay)
 {
     bb_quantity_append_count(out, delay->count);
     g_string_append(out, " @ ");

@@ -84,7 +84,7 @@ static void write_delays(BbJson *json, const BbPatternNode *node)
     bb_json_key(json, "delays_s");
     bb_json_begin_array(json);
     for (guint i = 0; i < bb_chain_delays(node); i++) {
-        const BbDelay *delay = bb_chain_delay(node, i);
+        const BbPatternDelay *delay = bb_chain_delay(node, i);
         bb_json_begin_object(json);
         bb_json_key(json, "delay");
         bb_json_seconds(json, delay->delay_ns);

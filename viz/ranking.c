@@ -50,8 +50,9 @@ static int compare_by_key(BbSortKey key, const BbPattern *a, const BbPattern *b)
     g_assert_not_reached();
 }
 
-// A full order: no two patterns of one inference have the same shape, but for derived ones, and the
-// index decides if they had.
+// Derived ones after all others, so that ranks do not depend on whether they are kept. A full
+// order: no two patterns of one inference have the same shape, but for derived ones, and the index
+// decides if they had.
 static int compare_patterns(gconstpointer a_index, gconstpointer b_index, gpointer user)
 {
     const Sorting *sorting = user;
@@ -59,13 +60,13 @@ static int compare_patterns(gconstpointer a_index, gconstpointer b_index, gpoint
     guint32 j = *(const guint32 *)b_index;
     const BbPattern *a = g_ptr_array_index(sorting->patterns, i);
     const BbPattern *b = g_ptr_array_index(sorting->patterns, j);
-    int order = compare_by_key(sorting->key, a, b);
+    int order = a->derived - b->derived;
+    if (order == 0)
+        order = compare_by_key(sorting->key, a, b);
     if (order == 0)
         order = compare_by_key(BB_SORT_TOTAL, a, b);
     if (order == 0)
         order = compare_by_key(BB_SORT_COUNT, a, b);
-    if (order == 0)
-        order = a->derived - b->derived;
     if (order == 0)
         order = compare_names(sorting->names, a->client, b->client);
     if (order == 0)

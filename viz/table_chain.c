@@ -102,7 +102,7 @@ static guint width_of(BbTable *table, const BbPattern *pattern)
 }
 
 // "1,200 @  50.1 ms, spread 9.90 ms"
-static void put_delay(BbTable *table, const BbDelay *delay)
+static void put_delay(BbTable *table, const BbPatternDelay *delay)
 {
     bb_table_put_count(table, delay->count, 13);
     g_string_append(table->text, " @");

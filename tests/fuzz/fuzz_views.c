@@ -32,9 +32,10 @@ static BbPatterns *make_patterns(const guint32 name[3])
 // Any counts, any times.
 static GArray *make_delays(const char *bytes, gsize size)
 {
-    GArray *delays = g_array_new(FALSE, FALSE, sizeof(BbDelay));
-    for (; size >= sizeof(BbDelay); size -= sizeof(BbDelay), bytes += sizeof(BbDelay)) {
-        BbDelay delay;
+    GArray *delays = g_array_new(FALSE, FALSE, sizeof(BbPatternDelay));
+    for (; size >= sizeof(BbPatternDelay);
+         size -= sizeof(BbPatternDelay), bytes += sizeof(BbPatternDelay)) {
+        BbPatternDelay delay;
         memcpy(&delay, bytes, sizeof delay);
         g_array_append_val(delays, delay);
     }
@@ -49,7 +50,7 @@ static BbPatterns *make_chains(const guint32 name[3], const char *bytes, gsize s
     for (guint i = 0; i < 2; i++) {
         BbPatternNode *root = bb_pattern_node_new(name[1], name[2]);
         BbPatternNode *node = bb_pattern_node_new(name[2], name[0]);
-        root->delays = g_array_new(FALSE, FALSE, sizeof(BbDelay));
+        root->delays = g_array_new(FALSE, FALSE, sizeof(BbPatternDelay));
         node->delays = make_delays(bytes, size);
         g_ptr_array_add(root->calls, node);
         BbPattern *pattern = bb_pattern_new(name[0], root);

@@ -10,7 +10,7 @@
 typedef struct SampleHop {
     const char *node;
     guint64 messages;
-    BbDelay delays[6];
+    BbPatternDelay delays[6];
 } SampleHop;
 
 static inline BbPatternNode *sample_hop(BbNames *names, const SampleHop *hop)
@@ -18,7 +18,7 @@ static inline BbPatternNode *sample_hop(BbNames *names, const SampleHop *hop)
     BbPatternNode *node = bb_pattern_node_new(bb_names_intern(names, hop->node), BB_NAME_NONE);
     node->messages = hop->messages;
     node->sure_total = -1;
-    node->delays = g_array_new(FALSE, FALSE, sizeof(BbDelay));
+    node->delays = g_array_new(FALSE, FALSE, sizeof(BbPatternDelay));
     for (guint i = 0; i < G_N_ELEMENTS(hop->delays) && hop->delays[i].count > 0; i++)
         g_array_append_val(node->delays, hop->delays[i]);
     return node;

@@ -11,7 +11,7 @@
 static BbPatternNode *add_node(Told *told, BbPatternNode *above, const char *name)
 {
     BbPatternNode *node = bb_pattern_node_new(bb_names_intern(told->names, name), BB_NAME_NONE);
-    node->delays = g_array_new(FALSE, FALSE, sizeof(BbDelay));
+    node->delays = g_array_new(FALSE, FALSE, sizeof(BbPatternDelay));
     if (above)
         g_ptr_array_add(above->calls, node);
     return node;
@@ -19,7 +19,7 @@ static BbPatternNode *add_node(Told *told, BbPatternNode *above, const char *nam
 
 // "A B C", each node but the first two with one delay of so many messages.
 static BbPattern *add_pattern(Told *told, BbPatterns *patterns, const char *text, guint64 count,
-                              BbDelay delay)
+                              BbPatternDelay delay)
 {
     g_auto(GStrv) names = g_strsplit(text, " ", -1);
     BbPatternNode *root = add_node(told, NULL, names[1]), *last = root;
@@ -90,7 +90,7 @@ static const char *const mixed_up[] = {
 static BbPatterns *mixed_up_patterns(Told *told)
 {
     BbPatterns *patterns = bb_patterns_new("convolution");
-    BbDelay none = {0, 0, 0};
+    BbPatternDelay none = {0, 0, 0};
     add_pattern(told, patterns, "A B", 1, none);
     add_pattern(told, patterns, "A B C", 1, none);
     add_pattern(told, patterns, "A B C D", 1, none);
@@ -182,8 +182,8 @@ START_TEST(patterns_without_causes)
     g_auto(Told) told = told_new();
     told_window(&told, mixed_up);
     g_autoptr(BbPatterns) patterns = bb_patterns_new("convolution");
-    add_pattern(&told, patterns, "A B C D", 1, (BbDelay){10 * MS, MS, 2});
-    add_pattern(&told, patterns, "A B C E", 2, (BbDelay){20 * MS, MS, 2});
+    add_pattern(&told, patterns, "A B C D", 1, (BbPatternDelay){10 * MS, MS, 2});
+    add_pattern(&told, patterns, "A B C E", 2, (BbPatternDelay){20 * MS, MS, 2});
     g_autoptr(BbChainScore) score = bb_chain_score_new(told.effects, patterns, false, told.names);
     ck_assert(!score->has_causes);
     check_right(score->caused, 0, 0);
@@ -295,7 +295,7 @@ START_TEST(long_paths_are_cut_in_the_middle)
     g_autoptr(GString) text = g_string_new("n0");
     for (guint i = 1; i <= 60; i++)
         g_string_append_printf(text, " n%u", i);
-    add_pattern(&told, patterns, text->str, 1, (BbDelay){0, 0, 0});
+    add_pattern(&told, patterns, text->str, 1, (BbPatternDelay){0, 0, 0});
     g_autoptr(BbChainScore) score = bb_chain_score_new(told.effects, patterns, true, told.names);
     const char *caption = g_array_index(score->paths, BbChainPath, 0).caption;
     ck_assert(g_str_has_prefix(caption, "n0 -> n1 -> "));

@@ -107,8 +107,8 @@ START_TEST(chances_are_conserved)
     for (guint64 seed = 0; seed < 4; seed++) {
         g_autoptr(Planted) planted = planted_new(seed);
         for (guint i = 0; i < 1000; i++)
-            plant_pair(planted, i % 2 ? "A" : "D", "C", 50 * SECOND, 50.0 * MS, 20.0 * MS);
-        planted_noise(planted, "B", "C", seed % 2 ? 1000 : 0, 50 * SECOND);
+            plant_pair(planted, i % 2 ? "A" : "D", "C", 80 * SECOND, 50.0 * MS, 20.0 * MS);
+        planted_noise(planted, "B", "C", seed % 2 ? 1000 : 0, 80 * SECOND);
         g_autoptr(Linking) linking = linking_new(planted, 5 * MS, seed / 2 * 4, 100);
         g_autoptr(BbExplanation) e = linking_explain(linking, "B", "C");
         check_explanation(e, linking);

@@ -69,7 +69,7 @@ static void append_pattern(GString *out, const BbNames *names, const BbPattern *
         node = g_ptr_array_index(node->calls, 0);
         g_string_append(out, " (");
         for (guint i = 0; i < node->delays->len; i++) {
-            const BbDelay *delay = &g_array_index(node->delays, BbDelay, i);
+            const BbPatternDelay *delay = &g_array_index(node->delays, BbPatternDelay, i);
             ck_assert_int_eq(delay->delay_ns % MU, 0);
             g_string_append_printf(out, "%s%d:%d", i ? " " : "", (int)(delay->delay_ns / MU),
                                    (int)delay->count);
@@ -198,7 +198,8 @@ END_TEST
 START_TEST(rpc_has_derived_paths)
 {
     g_autoptr(Fixture) f = fixture_new();
-    f->options.root = "A";
+    g_autoptr(BbGlobs) root = bb_globs_new("A");
+    f->options.root = root;
     const Hop hops[] = {{"A", "B", 0}, {"B", "C", 5}, {"C", "B", 12}, {"B", "A", 15}};
     push_requests(f, 40, hops, G_N_ELEMENTS(hops));
     check(f, "A>B>A 40 (15:40)\nA>B>C>B>A 40 (5:40) (7:40) (3:40)\n");
@@ -212,12 +213,18 @@ START_TEST(roots)
     const Hop hops[] = {{"A", "B", 0}, {"B", "A", 5}};
     push_requests(f, 40, hops, G_N_ELEMENTS(hops));
     check(f, "");
-    f->options.root = "nobody";
+    g_autoptr(BbGlobs) nobody = bb_globs_new("nobody");
+    f->options.root = nobody;
     g_autofree char *none = run(f);
     ck_assert_str_eq(none, "");
-    f->options.root = "B";
+    g_autoptr(BbGlobs) some = bb_globs_new("C,B*");
+    f->options.root = some;
     g_autofree char *b = run(f);
     ck_assert_str_eq(b, "B>A 40\n");
+    g_autoptr(BbGlobs) any = bb_globs_new("?");
+    f->options.root = any;
+    g_autofree char *both = run(f);
+    ck_assert_str_eq(both, "B>A 40\nA>B>A 40 (5:40)\n");
     f->options.root = NULL;
     f->options.all_roots = true;
     g_autofree char *all = run(f);
@@ -410,7 +417,9 @@ START_TEST(pattern)
     ck_assert_double_lt(bb_pattern_sure(c, c->root), 0);
     ck_assert_uint_eq(bb_stats_count(c->root->latency), 0);
     const BbPatternNode *node = g_ptr_array_index(c->root->calls, 0);
-    ck_assert_int_eq(g_array_index(node->delays, BbDelay, 0).spread_ns, 0);
+    ck_assert_uint_eq(c->root->messages, 40);
+    ck_assert_uint_eq(node->messages, 40);
+    ck_assert_int_eq(g_array_index(node->delays, BbPatternDelay, 0).spread_ns, 0);
 }
 END_TEST
 
@@ -429,7 +438,7 @@ START_TEST(width_of_a_spike)
     const BbPattern *only = g_ptr_array_index(patterns->patterns, 0);
     const BbPatternNode *node = g_ptr_array_index(only->root->calls, 0);
     ck_assert_uint_eq(only->count, 80);
-    const BbDelay *delay = &g_array_index(node->delays, BbDelay, 0);
+    const BbPatternDelay *delay = &g_array_index(node->delays, BbPatternDelay, 0);
     ck_assert_int_eq(delay->delay_ns, 10 * MU);
     ck_assert_double_eq_tol((double)delay->spread_ns, sqrt(0.5) * (double)MU, 0.02 * (double)MU);
 }

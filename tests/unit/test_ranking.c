@@ -210,27 +210,45 @@ START_TEST(rare_ones_keep_their_rank)
 }
 END_TEST
 
-// They are ranked among the others, but are no paths.
+// They are no paths, and come last.
 START_TEST(derived_are_not_counted)
 {
     Fixture f = four();
     f.patterns->algorithm = "convolution";
     ((BbPattern *)g_ptr_array_index(f.patterns->patterns, 1))->derived = true; // a
     add(&f, "a", "S", "", 3, 20);
-    BbViewOptions options = {.top = 3};
+    BbViewOptions options = {.top = 4};
     g_autoptr(BbRanking) ranking = bb_ranking_new(f.patterns, f.names, &options, 0);
     g_autofree char *shown = clients(&f, ranking);
-    ck_assert_str_eq(shown, "bda");
+    ck_assert_str_eq(shown, "bdac");
     ck_assert(!ranking->shown[2]->derived);
     ck_assert_uint_eq(ranking->derived, 1);
     ck_assert_uint_eq(ranking->derived_shown, 0);
     ck_assert_uint_eq(ranking->instances, 12);
-    ck_assert_uint_eq(ranking->instances_shown, 11);
+    ck_assert_uint_eq(ranking->instances_shown, 12);
     ck_assert_int_eq(ranking->latency_ns, 170);
-    options.top = 4;
+    options.top = 5;
     g_autoptr(BbRanking) more = bb_ranking_new(f.patterns, f.names, &options, 0);
     ck_assert_uint_eq(more->derived_shown, 1);
-    ck_assert_uint_eq(more->instances_shown, 11);
+    ck_assert_uint_eq(more->instances_shown, 12);
+    end(&f);
+}
+END_TEST
+
+// Whatever is sorted by: a derived pattern with the most of all follows the causal ones.
+START_TEST(derived_come_last)
+{
+    Fixture f = four();
+    f.patterns->algorithm = "convolution";
+    add(&f, "x", "S", "", 9, 90);
+    add(&f, "y", "S", "", 8, 95);
+    ((BbPattern *)g_ptr_array_index(f.patterns->patterns, 4))->derived = true;
+    ((BbPattern *)g_ptr_array_index(f.patterns->patterns, 5))->derived = true;
+    expect(&f, (BbViewOptions){0}, "bdacxy");
+    expect(&f, (BbViewOptions){.sort = BB_SORT_TOTAL}, "acbdxy");
+    expect(&f, (BbViewOptions){.sort = BB_SORT_MEAN}, "cabdyx");
+    expect(&f, (BbViewOptions){.top = 5}, "bdacx");
+    expect(&f, (BbViewOptions){.min_count = 4}, "bdxy");
     end(&f);
 }
 END_TEST
@@ -250,4 +268,5 @@ START_TEST(nothing_but_derived)
 END_TEST
 
 TEST_MAIN("ranking", sort_keys, filters, ties, left_out, chooses, sums_saturate, chains,
-          rare_ones_keep_their_rank, derived_are_not_counted, nothing_but_derived)
+          rare_ones_keep_their_rank, derived_are_not_counted, derived_come_last,
+          nothing_but_derived)

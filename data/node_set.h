@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which names of a trace are nodes, to tell somebody who asks for one that is not there.
+#pragma once
+
+#include "data/names.h"
+
+typedef struct BbNodeSet BbNodeSet;
+
+// names is lent.
+BbNodeSet *bb_node_set_new(const BbNames *names);
+void bb_node_set_free(BbNodeSet *set);
+
+void bb_node_set_add(BbNodeSet *set, guint32 node);
+
+// Where no node matches a pattern (data/glob.h), a sentence that says so, with the nodes whose
+// names are near, or else those there are; NULL where one matches. The caller frees.
+char *bb_node_set_miss(const BbNodeSet *set, const char *pattern);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbNodeSet, bb_node_set_free)

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sightings become messages: recognised by position, id and order; ids of calls; replies in time.
+#include "merge/overlap.h"
+#include "tests/unit/merge_lines.h"
+
+// As a capture writes a message: with proto, end and bytes, so that its ids are its own.
+#define SEEN(time, words, position) \
+    time " " words " end=" time " bytes=9 conn=x-y off=" position " proto=http"
+#define OUT(time, words, recv, position, obs) \
+    time " " words recv " end=" time " bytes=9 conn=x-y off=" position " obs=" obs " proto=http"
+
+START_TEST(two_sightings_are_one_message_with_both_times)
+{
+    g_autoptr(Merge) merge = merge_new();
+    MERGE_ADD(merge, "a.txt", SEEN("1.1", "C c s 1", "5"), SEEN("1.4", "R s c 1", "6"));
+    MERGE_ADD(merge, "b.txt", SEEN("1.2", "C c s 8", "5"), SEEN("1.3", "R s c 8", "6"));
+    merge_with(merge, BB_JOIN_KEYS);
+    MERGE_EXPECT(merge, OUT("1.1", "C c s 1", " recv=1.2", "5", "a"),
+                 OUT("1.3", "R s c 1", " recv=1.4", "6", "b"));
+    ck_assert_uint_eq(bb_join_count(merge->join, BB_JOIN_SIGHTINGS), 4);
+    ck_assert_uint_eq(bb_join_count(merge->join, BB_JOIN_JOINED), 2);
+    ck_assert_uint_eq(bb_join_count(merge->join, BB_JOIN_BY_POSITION), 2);
+}
+END_TEST
+
+START_TEST(a_mirror_between_gives_neither_time)
+{
+    g_autoptr(Merge) merge = merge_new();
+    MERGE_ADD(merge, "a.txt", SEEN("1.1", "C c s 1", "5"));
+    MERGE_ADD(merge, "m.txt", SEEN("1.2", "C c s 2", "5"));
+    MERGE_ADD(merge, "b.txt", SEEN("1.3", "C c s 3", "5"));
+    merge_with(merge, BB_JOIN_KEYS);
+    MERGE_EXPECT(merge, OUT("1.1", "C c s 1", " recv=1.3", "5", "a"));
+    g_autoptr(GArray) pairs = bb_overlap_pairs(bb_join_overlap(merge->join), merge->names);
+    ck_assert_uint_eq(pairs->len, 3);
+}
+END_TEST
+
+START_TEST(what_one_side_lost_passes)
+{
+    g_autoptr(Merge) merge = merge_new();
+    MERGE_ADD(merge, "a.txt", SEEN("1.1", "C c s 1", "5"), SEEN("1.2", "C c s 2", "7"),
+              SEEN("1.5", "R s c 2", "8"));
+    MERGE_ADD(merge, "b.txt", SEEN("1.11", "C c s 1", "5"), SEEN("1.3", "C c s 2", "9"),
+              SEEN("1.31", "R s c 1", "6"), SEEN("1.32", "R s c 2", "10"));
+    merge_with(merge, BB_JOIN_KEYS);
+    MERGE_EXPECT(merge, OUT("1.1", "C c s 1", " recv=1.11", "5", "a"),
+                 OUT("1.2", "C c s 2", "", "7", "a"), OUT("1.3", "C c s 3", "", "9", "b"),
+                 OUT("1.31", "R s c 1", "", "6", "b"), OUT("1.32", "R s c 3", "", "10", "b"),
+                 OUT("1.5", "R s c 2", "", "8", "a"));
+    g_autoptr(GArray) pairs = bb_overlap_pairs(bb_join_overlap(merge->join), merge->names);
+    ck_assert_uint_eq(pairs->len, 1);
+    const BbOverlapPair *pair = &g_array_index(pairs, BbOverlapPair, 0);
+    ck_assert_str_eq(bb_names_text(merge->names, pair->a), "a");
+    ck_assert_uint_eq(pair->both, 1);
+    ck_assert_uint_eq(pair->only_a, 1); // of the edge c -> s: what s sends both see nothing of
+    ck_assert_uint_eq(pair->only_b, 1);
+    ck_assert_int_eq(pair->least_ns, 10000000);
+}
+END_TEST
+
+START_TEST(made_up_ids_of_two_observers_never_meet)
+{
+    g_autoptr(Merge) merge = merge_new();
+    MERGE_ADD(merge, "a.txt", "1.1 C c s 1 end=1.1 bytes=9 proto=dns op=x",
+              "1.3 R s c 1 end=1.3 bytes=9 proto=dns op=x");
+    MERGE_ADD(merge, "b.txt", "1.2 C c s 1 end=1.2 bytes=8 proto=dns op=y",
+              "1.4 R s c 1 end=1.4 bytes=8 proto=dns op=y");
+    merge_with(merge, BB_JOIN_KEYS);
+    MERGE_EXPECT(merge, "1.1 C c s 1 end=1.1 op=x bytes=9 obs=a proto=dns",
+                 "1.2 C c s 2 end=1.2 op=y bytes=8 obs=b proto=dns",
+                 "1.3 R s c 1 end=1.3 op=x bytes=9 obs=a proto=dns",
+                 "1.4 R s c 2 end=1.4 op=y bytes=8 obs=b proto=dns");
+}
+END_TEST
+
+START_TEST(ids_from_the_wire_join_and_stay)
+{
+    g_autoptr(Merge) merge = merge_new();
+    MERGE_ADD(merge, "a.txt", "1.1 C c s id7 path=1 parent=-", "1.4 R s c id7");
+    MERGE_ADD(merge, "b.txt", "1.2 C c s id7 op=x", "1.3 R s c id7 status=ok");
+    merge_with(merge, BB_JOIN_KEYS);
+    MERGE_EXPECT(merge, "1.1 C c s id7 recv=1.2 op=x obs=a path=1 parent=-",
+                 "1.3 R s c id7 recv=1.4 status=ok obs=b");
+    ck_assert_uint_eq(bb_join_count(merge->join, BB_JOIN_BY_ID), 2);
+}
+END_TEST
+
+START_TEST(an_id_used_again_is_another_message)
+{
+    g_autoptr(Merge) merge = merge_new();
+    MERGE_ADD(merge, "a.txt", "1 C c s id7", "1.4 R s c id7", "5 C c s id7", "5.4 R s c id7");
+    MERGE_ADD(merge, "b.txt", "5.1 C c s id7", "5.3 R s c id7");
+    merge_with(merge, BB_JOIN_KEYS);
+    MERGE_EXPECT(merge, "1 C c s id7 obs=a", "1.4 R s c id7 obs=a", "5 C c s id7 recv=5.1 obs=a",
+                 "5.3 R s c id7 recv=5.4 obs=b");
+}
+END_TEST
+
+START_TEST(received_lines_join_sent_lines_of_one_trace)
+{
+    g_autoptr(Merge) merge = merge_new();
+    MERGE_ADD(merge, "a.txt", "1.1 C c s id7", "1.2 rC c s id7", "1.3 R s c id7", "1.4 rM x y id9",
+              "1.5 rR s c id7", "1.6 M x y id8", "1.55 rM x y id8");
+    merge_with(merge, BB_JOIN_KEYS);
+    // The receiver says when it got it, whatever its clock.
+    MERGE_EXPECT(merge, "1.1 C c s id7 recv=1.2 obs=a", "1.3 R s c id7 recv=1.5 obs=a",
+                 "1.4 rM x y id9 obs=a", "1.6 M x y id8 recv=1.55 obs=a");
+    ck_assert_uint_eq(bb_join_count(merge->join, BB_JOIN_RECEIVER_ONLY), 1);
+    ck_assert_uint_eq(bb_join_count(merge->join, BB_JOIN_JOINED), 3);
+}
+END_TEST
+
+START_TEST(without_keys_order_and_time_decide)
+{
+    g_autoptr(Merge) merge = merge_new();
+    MERGE_ADD(merge, "a.txt", "1 M c s -", "1.5 M c s -", "2 M c s -", "2.5 M c s - bytes=7");
+    MERGE_ADD(merge, "b.txt", "1.01 M c s -", "2.01 M c s -", "2.52 M c s - bytes=8");
+    merge_with(merge, BB_JOIN_KEYS);
+    MERGE_EXPECT(merge, "1 M c s - recv=1.01 obs=a", "1.5 M c s - obs=a",
+                 "2 M c s - recv=2.01 obs=a", "2.5 M c s - bytes=7 obs=a",
+                 "2.52 M c s - bytes=8 obs=b");
+    ck_assert_uint_eq(bb_join_count(merge->join, BB_JOIN_BY_ORDER), 2);
+}
+END_TEST
+
+// 10 ms apart and every 4 ms one: the delay between the observers is learned where it is clear.
+START_TEST(a_usual_delay_tells_dense_messages_apart)
+{
+    g_autoptr(Merge) merge = merge_new();
+    g_autoptr(GPtrArray) a = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GPtrArray) b = g_ptr_array_new_with_free_func(g_free);
+    for (guint i = 0; i < 40; i++) {
+        guint at = i < 20 ? 100 + i * 40 : 1000 + i * 4;
+        g_ptr_array_add(a, g_strdup_printf("1.%04u M c s - op=%c", at, i % 2 ? 'x' : 'y'));
+        if (i != 25)
+            g_ptr_array_add(b, g_strdup_printf("1.%04u M c s - op=%c", at + 10, i % 2 ? 'x' : 'y'));
+    }
+    g_ptr_array_add(a, NULL);
+    g_ptr_array_add(b, NULL);
+    merge_add(merge, "a.txt", (const char *const *)(gpointer)a->pdata);
+    merge_add(merge, "b.txt", (const char *const *)(gpointer)b->pdata);
+    merge_with(merge, BB_JOIN_KEYS);
+    ck_assert_uint_eq(merge->lines->len, 40);
+    for (guint i = 0; i < 40; i++) {
+        double time = 0, recv = 0;
+        int found = sscanf(merge->lines->pdata[i], "%lf M c s - recv=%lf", &time, &recv);
+        ck_assert_int_eq(found, i == 25 ? 1 : 2);
+        if (i != 25)
+            ck_assert_double_eq_tol(recv - time, 0.001, 1e-9);
+    }
+}
+END_TEST
+
+START_TEST(order_joins_what_has_other_keys_where_asked)
+{
+    const char *const instrumented[] = {"1 C c s 00000000deadbeef parent=- path=1",
+                                        "1.9 R s c 00000000deadbeef", NULL};
+    const char *const captured[] = {SEEN("1.01", "C c s 4", "5"), SEEN("1.8", "R s c 4", "6"),
+                                    NULL};
+    g_autoptr(Merge) merge = merge_new();
+    merge_add(merge, "a.txt", instrumented);
+    merge_add(merge, "b.txt", captured);
+    merge_with(merge, BB_JOIN_ORDER);
+    MERGE_EXPECT(merge,
+                 "1 C c s 00000000deadbeef recv=1.01 end=1 bytes=9 conn=x-y off=5 obs=a proto=http "
+                 "path=1 parent=-",
+                 "1.8 R s c 00000000deadbeef recv=1.9 end=1.8 bytes=9 conn=x-y off=6 obs=b "
+                 "proto=http");
+    g_autoptr(Merge) keys = merge_new();
+    merge_add(keys, "a.txt", instrumented);
+    merge_add(keys, "b.txt", captured);
+    merge_with(keys, BB_JOIN_KEYS);
+    ck_assert_uint_eq(keys->lines->len, 4);
+}
+END_TEST
+
+START_TEST(nothing_joins_where_told)
+{
+    g_autoptr(Merge) merge = merge_new();
+    MERGE_ADD(merge, "a.txt", "1 C c s id7", "1.2 M c s -");
+    MERGE_ADD(merge, "b.txt", "1.1 C c s id7", "1.2 M c s -");
+    merge_with(merge, BB_JOIN_NONE);
+    MERGE_EXPECT(merge, "1 C c s id7 obs=a", "1.1 C c s id7 obs=b", "1.2 M c s - obs=a",
+                 "1.2 M c s - obs=b");
+    ck_assert_uint_eq(bb_join_count(merge->join, BB_JOIN_JOINED), 0);
+}
+END_TEST
+
+START_TEST(sightings_beyond_the_window_are_two_messages)
+{
+    g_autoptr(Merge) merge = merge_new();
+    MERGE_ADD(merge, "a.txt", SEEN("1.1", "M c s -", "5"), SEEN("4", "M c s -", "9"));
+    MERGE_ADD(merge, "b.txt", SEEN("2.1", "M c s -", "5"), SEEN("5.001", "M c s -", "9"));
+    merge_with(merge, BB_JOIN_KEYS);
+    MERGE_EXPECT(merge, OUT("1.1", "M c s -", " recv=2.1", "5", "a"),
+                 OUT("4", "M c s -", "", "9", "a"), OUT("5.001", "M c s -", "", "9", "b"));
+}
+END_TEST
+
+START_TEST(a_reply_moves_behind_its_call_where_it_may)
+{
+    const char *const calls[] = {"1.5 C c s id7", NULL}, *const replies[] = {"1.4 R s c id7", NULL};
+    for (guint repair = 0; repair < 2; repair++) {
+        g_autoptr(Merge) merge = merge_new();
+        merge_add(merge, "a.txt", calls);
+        merge_add(merge, "b.txt", replies);
+        merge_run(merge, &(BbJoinOptions){.window_ns = BB_JOIN_WINDOW_NS,
+                                          .held_max = BB_JOIN_HELD,
+                                          .repair = repair});
+        if (repair)
+            MERGE_EXPECT(merge, "1.5 C c s id7 obs=a", "1.5 R s c id7 obs=b");
+        else
+            MERGE_EXPECT(merge, "1.4 R s c id7 obs=b", "1.5 C c s id7 obs=a");
+        ck_assert_uint_eq(bb_join_count(merge->join, BB_JOIN_MOVED), repair);
+        ck_assert_uint_eq(bb_join_count(merge->join, BB_JOIN_PRECEDES), !repair);
+    }
+}
+END_TEST
+
+START_TEST(disorder_within_the_window_is_put_right)
+{
+    g_autoptr(Merge) merge = merge_new();
+    MERGE_ADD(merge, "a.txt", "3 M c s id3", "1 M c s id1", "2 M c s id2");
+    MERGE_ADD(merge, "b.txt", "2.9 M c s id3", "2.5 M c s id9");
+    MERGE_ADD(merge, "empty.txt", NULL);
+    merge_with(merge, BB_JOIN_KEYS);
+    MERGE_EXPECT(merge, "1 M c s id1 obs=a", "2 M c s id2 obs=a", "2.5 M c s id9 obs=b",
+                 "2.9 M c s id3 recv=3 obs=b");
+}
+END_TEST
+
+START_TEST(where_room_is_short_the_oldest_goes_early)
+{
+    g_autoptr(Merge) merge = merge_new();
+    MERGE_ADD(merge, "a.txt", "1 M c s id1", "1.1 M c s id2", "1.2 M c s id3");
+    MERGE_ADD(merge, "b.txt", "1.15 M c s id2", "1.3 M c s id1");
+    merge_run(merge, &(BbJoinOptions){.window_ns = BB_JOIN_WINDOW_NS, .held_max = 2});
+    MERGE_EXPECT(merge, "1 M c s id1 obs=a", "1.1 M c s id2 recv=1.15 obs=a", "1.2 M c s id3 obs=a",
+                 "1.3 M c s id1 obs=b");
+    ck_assert_uint_eq(bb_join_count(merge->join, BB_JOIN_EARLY), 2);
+}
+END_TEST
+
+START_TEST(identical_times_keep_the_order_of_the_inputs)
+{
+    g_autoptr(Merge) merge = merge_new();
+    MERGE_ADD(merge, "b.txt", "1 M c s id1", "1 M c s id2");
+    MERGE_ADD(merge, "a.txt", "1 M c s id3", "1 M c s id2", "1 M c s id4");
+    merge_with(merge, BB_JOIN_KEYS);
+    MERGE_EXPECT(merge, "1 M c s id1 obs=b", "1 M c s id2 recv=1 obs=b", "1 M c s id3 obs=a",
+                 "1 M c s id4 obs=a");
+}
+END_TEST
+
+// One came too late to know the protocol.
+START_TEST(the_decoded_sighting_counts)
+{
+    g_autoptr(Merge) merge = merge_new();
+    MERGE_ADD(merge, "a.txt", "1.1 M c s - end=1.1 bytes=5 conn=x-y off=5 proto=tcp");
+    MERGE_ADD(merge, "b.txt", "1.2 C c s 3 end=1.3 op=GET bytes=9 conn=x-y off=5 proto=http",
+              "1.4 R s c 3 end=1.4 bytes=9 conn=x-y off=6 proto=http");
+    merge_with(merge, BB_JOIN_KEYS);
+    MERGE_EXPECT(merge,
+                 "1.1 C c s 1 recv=1.2 end=1.1 op=GET bytes=9 conn=x-y off=5 obs=a proto=http",
+                 "1.4 R s c 1 end=1.4 bytes=9 conn=x-y off=6 obs=b proto=http");
+    ck_assert_uint_eq(bb_join_count(merge->join, BB_JOIN_OTHER_KIND), 1);
+}
+END_TEST
+
+START_TEST(names_that_differ_are_a_hint)
+{
+    g_autoptr(Merge) merge = merge_new();
+    MERGE_ADD(merge, "a.txt", SEEN("1.1", "M c s -", "5"), SEEN("1.5", "M c s -", "15"));
+    MERGE_ADD(merge, "b.txt", SEEN("1.2", "M c t -", "5"), SEEN("1.6", "M c t -", "15"));
+    merge_with(merge, BB_JOIN_KEYS);
+    ck_assert_uint_eq(merge->lines->len, 2);
+    g_autoptr(GArray) names = bb_join_names(merge->join);
+    ck_assert_uint_eq(names->len, 1);
+    const BbJoinNames *apart = &g_array_index(names, BbJoinNames, 0);
+    ck_assert_str_eq(bb_names_text(merge->names, apart->name), "s");
+    ck_assert_str_eq(bb_names_text(merge->names, apart->other), "t");
+    ck_assert_uint_eq(apart->count, 2);
+}
+END_TEST
+
+// A trace cut in two within a call, by who names the observer.
+START_TEST(pieces_of_one_trace_keep_their_calls)
+{
+    g_autoptr(Merge) merge = merge_new();
+    MERGE_ADD(merge, "x.txt", SEEN("1", "C d s 1", "1") " obs=z");
+    MERGE_ADD(merge, "a1.txt", SEEN("1.1", "C c s 1", "5") " obs=a");
+    MERGE_ADD(merge, "a2.txt", SEEN("1.2", "C c s 2", "6") " obs=a",
+              SEEN("1.3", "R s c 1", "7") " obs=a");
+    merge_with(merge, BB_JOIN_KEYS);
+    MERGE_EXPECT(merge, OUT("1", "C d s 1", "", "1", "z"), OUT("1.1", "C c s 2", "", "5", "a"),
+                 OUT("1.2", "C c s 3", "", "6", "a"), OUT("1.3", "R s c 2", "", "7", "a"));
+}
+END_TEST
+
+static bool refuse(const BbMessage *message, gpointer user, GError **error)
+{
+    g_set_error_literal(error, BB_TRACE_ERROR, BB_TRACE_ERROR_MESSAGE, "full");
+    return false;
+}
+
+START_TEST(a_failing_sink_ends_the_join)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(GError) error = NULL;
+    g_autoptr(BbJoin) join =
+        bb_join_new(&(BbJoinOptions){.window_ns = 10, .held_max = 10}, names, refuse, NULL);
+    BbMessage message = bb_message_empty();
+    message.sender = message.receiver = bb_names_intern(names, "a");
+    message.observer = bb_names_intern(names, "o");
+    message.kind = BB_CALL;
+    message.id = bb_id_number(1);
+    message.time_ns = 100;
+    ck_assert(bb_join_push(join, &message, 0, &error));
+    message.time_ns = 200;
+    ck_assert(!bb_join_push(join, &message, 0, &error));
+    ck_assert_str_eq(error->message, "full");
+}
+END_TEST
+
+TEST_MAIN("join", two_sightings_are_one_message_with_both_times,
+          a_mirror_between_gives_neither_time, what_one_side_lost_passes,
+          made_up_ids_of_two_observers_never_meet, ids_from_the_wire_join_and_stay,
+          an_id_used_again_is_another_message, received_lines_join_sent_lines_of_one_trace,
+          without_keys_order_and_time_decide, a_usual_delay_tells_dense_messages_apart,
+          order_joins_what_has_other_keys_where_asked, nothing_joins_where_told,
+          sightings_beyond_the_window_are_two_messages, a_reply_moves_behind_its_call_where_it_may,
+          disorder_within_the_window_is_put_right, where_room_is_short_the_oldest_goes_early,
+          identical_times_keep_the_order_of_the_inputs, the_decoded_sighting_counts,
+          names_that_differ_are_a_hint, pieces_of_one_trace_keep_their_calls,
+          a_failing_sink_ends_the_join)

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which call a message belongs to: order, second sightings, limits, references.
+#include "merge/open_calls.h"
+
+#include "tests/unit/traces.h"
+
+// A value counts what happens to it.
+typedef struct Value {
+    int refs, forgotten;
+} Value;
+
+static gpointer value_ref(gpointer data)
+{
+    ((Value *)data)->refs++;
+    return data;
+}
+
+static void value_unref(gpointer data)
+{
+    ((Value *)data)->refs--;
+}
+
+static void value_forget(gpointer data)
+{
+    ((Value *)data)->forgotten++;
+}
+
+static const BbOpenCallsValues values_of_test = {value_ref, value_unref, value_forget};
+
+typedef struct Run {
+    BbNames *names;
+    BbOpenCalls *calls;
+    Value values[16];
+    guint count;
+} Run;
+
+static Run *run_new(guint max)
+{
+    Run *run = g_new0(Run, 1);
+    run->names = bb_names_new();
+    run->calls = bb_open_calls_new(max, &values_of_test);
+    return run;
+}
+
+static void run_free(Run *run)
+{
+    bb_open_calls_free(run->calls);
+    for (guint i = 0; i < run->count; i++)
+        ck_assert_int_eq(run->values[i].refs, 0);
+    bb_names_free(run->names);
+    g_free(run);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Run, run_free)
+
+// "C A B id": call of B by A; "R B A id" its return; c and r seen at the receiver; M free.
+static BbMessage message_of(Run *run, const char *text)
+{
+    g_auto(GStrv) words = g_strsplit(text, " ", 4);
+    char kind = g_ascii_toupper(words[0][0]);
+    BbMessage message = bb_message_empty();
+    message.kind = kind == 'C' ? BB_CALL : kind == 'R' ? BB_RETURN : BB_FREE;
+    message.at_receiver = g_ascii_islower(words[0][0]);
+    message.sender = bb_names_intern(run->names, words[1]);
+    message.receiver = bb_names_intern(run->names, words[2]);
+    if (strcmp(words[3], "-") != 0)
+        message.id = bb_id_parse(run->names, words[3]);
+    return message;
+}
+
+// The number of the call that it belongs to, which is pushed when it is new; -1 for none.
+static int feed(Run *run, const char *text)
+{
+    BbMessage message = message_of(run, text);
+    Value *value = bb_open_calls_find(run->calls, &message);
+    if (!value && message.kind == BB_CALL) {
+        bb_open_calls_push(run->calls, &message, &run->values[run->count]);
+        return (int)run->count++;
+    }
+    if (!value)
+        return -1;
+    value_unref(value);
+    return (int)(value - run->values);
+}
+
+START_TEST(returns_find_their_calls)
+{
+    g_autoptr(Run) run = run_new(100);
+    ck_assert_int_eq(feed(run, "C a b 1"), 0);
+    ck_assert_int_eq(feed(run, "C a b 2"), 1);
+    ck_assert_int_eq(feed(run, "C a c 1"), 2);
+    ck_assert_int_eq(feed(run, "C b a 1"), 3);
+    ck_assert_int_eq(feed(run, "M b a 1"), -1);
+    ck_assert_int_eq(feed(run, "R b a 2"), 1);
+    ck_assert_int_eq(feed(run, "R b a 2"), -1); // closed
+    ck_assert_int_eq(feed(run, "R a b 1"), 3);
+    ck_assert_int_eq(feed(run, "R c a 1"), 2);
+    ck_assert_int_eq(feed(run, "R b a 1"), 0);
+    ck_assert_int_eq(feed(run, "R b a 3"), -1);
+}
+END_TEST
+
+START_TEST(the_earliest_of_a_key_is_first)
+{
+    g_autoptr(Run) run = run_new(100);
+    ck_assert_int_eq(feed(run, "C a b -"), 0);
+    ck_assert_int_eq(feed(run, "C a b -"), 1);
+    ck_assert_int_eq(feed(run, "C a b 7"), 2);
+    ck_assert_int_eq(feed(run, "C a b -"), 3);
+    ck_assert_int_eq(feed(run, "R b a -"), 0);
+    ck_assert_int_eq(feed(run, "R b a -"), 1);
+    ck_assert_int_eq(feed(run, "R b a 7"), 2);
+    ck_assert_int_eq(feed(run, "R b a -"), 3);
+    ck_assert_int_eq(feed(run, "R b a -"), -1);
+}
+END_TEST
+
+START_TEST(second_sightings)
+{
+    g_autoptr(Run) run = run_new(100);
+    ck_assert_int_eq(feed(run, "C a b 1"), 0);
+    ck_assert_int_eq(feed(run, "c a b 1"), 0);
+    ck_assert_int_eq(feed(run, "R b a 1"), 0);
+    ck_assert_int_eq(feed(run, "r b a 1"), 0);
+    ck_assert_int_eq(feed(run, "r b a 1"), -1);
+    // each alone stands for the message
+    ck_assert_int_eq(feed(run, "c a b 2"), 1);
+    ck_assert_int_eq(feed(run, "R b a 2"), 1);
+    ck_assert_int_eq(feed(run, "C a b 3"), 2);
+    ck_assert_int_eq(feed(run, "r b a 3"), 2);
+    // the id once more
+    ck_assert_int_eq(feed(run, "C a b 1"), 3);
+    ck_assert_int_eq(feed(run, "c a b 1"), 3);
+    ck_assert_int_eq(feed(run, "R b a 1"), 3);
+}
+END_TEST
+
+START_TEST(the_oldest_is_forgotten_at_the_limit)
+{
+    g_autoptr(Run) run = run_new(2);
+    ck_assert_int_eq(feed(run, "C a b 1"), 0);
+    ck_assert_int_eq(feed(run, "C a b 2"), 1);
+    ck_assert_int_eq(feed(run, "R b a 1"), 0);
+    ck_assert_int_eq(feed(run, "C a b 3"), 2);
+    ck_assert_uint_eq(bb_open_calls_forgotten(run->calls), 0);
+    ck_assert_int_eq(feed(run, "C a b 4"), 3);
+    ck_assert_uint_eq(bb_open_calls_forgotten(run->calls), 1);
+    ck_assert_int_eq(run->values[1].forgotten, 1);
+    ck_assert_int_eq(run->values[0].forgotten + run->values[2].forgotten, 0);
+    ck_assert_int_eq(feed(run, "R b a 2"), -1);
+    ck_assert_int_eq(feed(run, "R b a 3"), 2);
+    ck_assert_int_eq(feed(run, "R b a 4"), 3);
+}
+END_TEST
+
+// As a list does it, slowly.
+START_TEST(as_a_plain_list_does)
+{
+    guint32 seed = test_seed("open_calls");
+    g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
+    static const BbOpenCallsValues numbers = {NULL, NULL, NULL};
+    g_autoptr(BbOpenCalls) calls = bb_open_calls_new(50, &numbers);
+    g_autoptr(GArray) open = g_array_new(FALSE, FALSE, sizeof(BbMessage));
+    for (guint i = 1; i <= 20000; i++) {
+        BbMessage message = bb_message_empty();
+        guint32 a = (guint32)g_rand_int_range(rand, 0, 3),
+                b = (guint32)g_rand_int_range(rand, 0, 3);
+        message.kind = g_rand_int_range(rand, 0, 100) < 55 ? BB_CALL : BB_RETURN;
+        message.sender = message.kind == BB_CALL ? a : b;
+        message.receiver = message.kind == BB_CALL ? b : a;
+        message.id = bb_id_number((guint64)g_rand_int_range(rand, 0, 4));
+        gsize found = GPOINTER_TO_SIZE(bb_open_calls_find(calls, &message)), wanted = 0;
+        if (message.kind == BB_CALL) {
+            message.bytes = i;
+            ck_assert_uint_eq(found, 0);
+            bb_open_calls_push(calls, &message, GSIZE_TO_POINTER(i));
+            g_array_append_val(open, message);
+            if (open->len > 50)
+                g_array_remove_index(open, 0);
+            continue;
+        }
+        for (guint n = 0; n < open->len && !wanted; n++) {
+            const BbMessage *call = &g_array_index(open, BbMessage, n);
+            if (call->sender == message.receiver && call->receiver == message.sender &&
+                bb_id_equal(call->id, message.id)) {
+                wanted = call->bytes;
+                g_array_remove_index(open, n);
+            }
+        }
+        if (found != wanted)
+            ck_abort_msg("message %u: %zu and not %zu", i, found, wanted);
+    }
+    ck_assert_uint_gt(bb_open_calls_forgotten(calls), 100);
+}
+END_TEST
+
+TEST_MAIN("open_calls", returns_find_their_calls, the_earliest_of_a_key_is_first, second_sightings,
+          the_oldest_is_forgotten_at_the_limit, as_a_plain_list_does)

@@ -182,7 +182,7 @@ static int run_anonymize(int argc, char **argv)
         {"write", 'w', 0, G_OPTION_ARG_FILENAME, &words.out,
          "Write the trace here, as .bbt (default: as text on standard output)", "FILE"},
         {"key", 'k', 0, G_OPTION_ARG_FILENAME, &words.key,
-         "Pseudonyms depend on what is in this file (default: on random numbers)", "FILE"},
+         "Pseudonyms depend on what is in this file (default: random bytes)", "FILE"},
         {"seed", 's', 0, G_OPTION_ARG_STRING, &words.seed,
          "Pseudonyms depend on this number, which anybody can try", "N"},
         {"keep-ports", 0, 0, G_OPTION_ARG_NONE, &words.keep_ports,

@@ -42,8 +42,7 @@ static void run_clear(Run *run)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Run, run_clear)
 
-// ---- options
-// ----------------------------------------------------------------------------------------
+// ---- options -----------------------------------------------------------------------------------
 
 static Writer find_writer(const char *name)
 {
@@ -83,7 +82,7 @@ static int parse_options(Run *run, int argc, char **argv)
 {
     const GOptionEntry entries[] = {
         {"format", 'f', 0, G_OPTION_ARG_STRING, &run->format,
-         "Format: text, json, svg, which is a plot (default: as -o ends, else text)", "FORMAT"},
+         "Format: text (default, unless -o ends otherwise), json, svg (a plot)", "FORMAT"},
         {"output", 'o', 0, G_OPTION_ARG_FILENAME, &run->out,
          "Write to this file (default: standard output)", "FILE"},
         {"per-node", 0, 0, G_OPTION_ARG_NONE, &run->per_node,
@@ -106,8 +105,7 @@ static int parse_options(Run *run, int argc, char **argv)
     return check_options(run);
 }
 
-// ---- reading
-// ----------------------------------------------------------------------------------------
+// ---- reading -----------------------------------------------------------------------------------
 
 static void take(Run *run, BbMessage *message, const char *observer)
 {
@@ -146,13 +144,12 @@ static void read_path(Run *run, const char *path, const char *observer)
 
 static void read_paths(Run *run)
 {
-    g_autoptr(GPtrArray) observers = bb_observers_name((const char *const *)run->paths);
+    g_autoptr(GPtrArray) observers = bb_observers_name((const char *const *)run->paths, false);
     for (guint i = 0; run->paths[i]; i++)
         read_path(run, run->paths[i], g_ptr_array_index(observers, i));
 }
 
-// ---- results
-// ----------------------------------------------------------------------------------------
+// ---- results -----------------------------------------------------------------------------------
 
 // Chains and another comparison of the same two clocks should agree.
 static void warn_of_residuals(const Run *run)

@@ -10,8 +10,7 @@
 
 #define NS_PER_S 1000000000
 
-// ---- text
-// -------------------------------------------------------------------------------------------
+// ---- text --------------------------------------------------------------------------------------
 
 static void put_name(const BbClocks *clocks, const BbNames *names, guint index, FILE *out)
 {
@@ -124,8 +123,7 @@ void bb_clocks_write_text(const BbClocks *clocks, const BbNames *names, FILE *ou
         put_relation(clocks, names, bb_clocks_relation(clocks, i), out);
 }
 
-// ---- JSON
-// -------------------------------------------------------------------------------------------
+// ---- JSON --------------------------------------------------------------------------------------
 
 static void json_name(BbJson *json, const char *key, const BbClocks *clocks, const BbNames *names,
                       guint index)

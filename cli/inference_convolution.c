@@ -120,6 +120,32 @@ static void append_scale(GString *text, gint64 scale_ns, bool given)
     g_string_append(text, given ? " (given)" : " (found)");
 }
 
+static void tell_links(const BbConvolutionWork *work)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    bb_quantity_append_counted(text, work->pairs, "pair");
+    g_string_append(text, " of streams, ");
+    bb_quantity_append_counted(text, work->found, "link");
+    g_string_append(text, " found, ");
+    bb_quantity_append_count(text, work->derived);
+    g_string_append(text, " derived, ");
+    bb_quantity_append_count(text, work->found - work->derived);
+    g_string_append(text, " kept; correlograms: ");
+    bb_quantity_append_count(text, work->counted);
+    g_string_append(text, " counted, ");
+    bb_quantity_append_count(text, work->transformed);
+    g_string_append(text, " by FFTs");
+    bb_say("%s", text->str);
+}
+
+static void tell_time(const BbConvolutionWork *work)
+{
+    bb_say("scale %.2f s, pairs %.2f s, explaining %.2f s, causes %.2f s, paths %.2f s; %u "
+           "thread%s",
+           work->scale_s, work->survey_s, work->explain_s, work->assign_s, work->publish_s,
+           work->threads, work->threads == 1 ? "" : "s");
+}
+
 static void tell(gpointer data, bool verbose)
 {
     const Run *run = data;
@@ -138,6 +164,9 @@ static void tell(gpointer data, bool verbose)
     bb_quantity_append_counted(text, run->windows, "window");
     g_string_append_printf(text, ", %.2f s", (double)run->inferring / 1e6);
     bb_say("%s", text->str);
+    BbConvolutionWork work = bb_convolution_work(convolution);
+    tell_links(&work);
+    tell_time(&work);
 }
 
 // ---- patterns ----------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include "data/status.h"
 #include "data/trace.h"
 #include "merge/importer.h"
+#include "merge/join.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -284,9 +285,11 @@ static void print_counters(const BbCounters *counters)
         const char *name = bb_counters_name(counters, i);
         BbLossKind kind = bb_loss_find(name);
         g_autofree char *number = bb_number(bb_counters_value(counters, i));
-        const char *imported = bb_importer_meaning(name);
+        const char *other = bb_importer_meaning(name);
+        if (!other)
+            other = bb_join_meaning(name);
         printf("%14s  %s%s\n", number,
-               kind < BB_LOSS_COUNT ? bb_loss_meaning(kind) : (imported ? imported : name),
+               kind < BB_LOSS_COUNT ? bb_loss_meaning(kind) : (other ? other : name),
                kind < BB_LOSS_COUNT && bb_loss_is_loss(kind) ? "  (!)" : "");
     }
 }

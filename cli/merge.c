@@ -14,6 +14,7 @@
 
 #define WINDOW_MAX_NS (G_GINT64_CONSTANT(3600) * 1000000000)
 #define PAIRS_SHOWN 20u
+#define PAIRS_STORED 64u // as counters in the trace
 #define CLOCKS_SHOWN 20u
 #define NAMES_SHOWN 5u
 
@@ -327,6 +328,32 @@ static bool read_clocks(Job *job, GError **error)
     return true;
 }
 
+// An observer's name as a part of a counter's.
+static void append_observer(GString *text, const char *name)
+{
+    g_string_append_c(text, '.');
+    for (; *name; name++)
+        g_string_append_c(text, g_ascii_isalnum(*name) ? g_ascii_tolower(*name) : '_');
+}
+
+static void add_pair(const Job *job, const BbOverlapPair *pair, BbCounters *counters)
+{
+    const struct {
+        const char *what;
+        guint64 value;
+    } rows[] = {
+        {".both", pair->both}, {".only_first", pair->only_a}, {".only_second", pair->only_b}};
+    g_autoptr(GString) text = g_string_new("merge_pair");
+    append_observer(text, bb_names_text(job->names, pair->a));
+    append_observer(text, bb_names_text(job->names, pair->b));
+    gsize stem = text->len;
+    for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_string_truncate(text, stem);
+        g_string_append(text, rows[i].what);
+        bb_counters_add(counters, text->str, rows[i].value);
+    }
+}
+
 // Damage and loss of the inputs, and what the merge itself counted.
 static BbCounters *all_counters(const Job *job)
 {
@@ -335,6 +362,9 @@ static BbCounters *all_counters(const Job *job)
     for (guint i = 0; i < BB_JOIN_COUNTS; i++)
         if (bb_join_count(job->join, i))
             bb_counters_add(counters, bb_join_count_name(i), bb_join_count(job->join, i));
+    g_autoptr(GArray) pairs = bb_overlap_pairs(bb_join_overlap(job->join), job->names);
+    for (guint i = 0; i < MIN(pairs->len, PAIRS_STORED); i++)
+        add_pair(job, &g_array_index(pairs, BbOverlapPair, i), counters);
     return counters;
 }
 
@@ -388,6 +418,7 @@ static void say_clock(const Job *job, const BbClock *clock)
                name);
 }
 
+// What cannot be known is said in any case.
 static void say_clocks(const Job *job)
 {
     guint count = job->clocks ? bb_clocks_count(job->clocks) : 0, unknown = 0;
@@ -395,7 +426,7 @@ static void say_clocks(const Job *job)
         const BbClock *clock = bb_clocks_at(job->clocks, i);
         bool known = clock->state == BB_CLOCK_KNOWN || clock->state == BB_CLOCK_REFERENCE;
         unknown += !known;
-        if (i < CLOCKS_SHOWN)
+        if (i < CLOCKS_SHOWN && !(known && job->options->quiet))
             say_clock(job, clock);
     }
     if (count > CLOCKS_SHOWN)
@@ -463,9 +494,9 @@ static int work(const Options *options)
         return BB_EXIT_FAILED;
     }
     bb_progress_end(&job.progress);
+    say_clocks(&job);
     if (!options->quiet) {
         say_counts(&job);
-        say_clocks(&job);
         say_pairs(&job);
         say_names(&job);
     }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // bbpaths show. In: a trace, and the rank of a pattern, the number of an instance or the id of a
-// call. Out: a timeline of it as text.
+// call or message. Out: a timeline of it as text.
 #include "cli/frames.h"
 #include "cli/inference.h"
 
 #include "data/exemplars.h"
 #include "data/percent.h"
 #include "data/quantity.h"
+#include "viz/chain.h"
 #include "viz/ranking.h"
 #include "viz/timeline.h"
 
@@ -19,11 +20,13 @@
 static const char program[] = "bbpaths show";
 static const char summary[] =
     "Shows one path instance, or the mean of a pattern, as a timeline: who called whom when, who\n"
-    "worked and who waited.";
+    "worked and who waited; with convolution, who sent to whom when.";
 static const char description[] =
     "WHAT is the rank of a pattern as pictures and tables print it (3 or p3), the number of a "
     "path\n"
-    "instance as --instances prints it (i17), or the id of a call in the trace (id=req-41).\n\n"
+    "instance as --instances prints it (i17), or the id of a call or message in the trace\n"
+    "(id=req-41). Ranks are those of a run with the same --sort and --min-count, whatever its\n"
+    "--top and --min-share.\n\n"
     "bbpaths(1) tells more. Exit status: 0 done, 1 failed, 2 wrong usage.\n";
 
 #define ALSO_MAX 8       // instances named that hold a call of the same id
@@ -37,6 +40,7 @@ typedef struct {
     BbTimeline *timeline; // NULL until it came
     guint64 number;
     guint32 pattern, client, node; // of the root's call
+    bool kept;                     // the pattern is not forgotten
     gint64 start_ns, latency_ns;   // latency: BB_TIME_NONE without return
 } Found;
 
@@ -262,11 +266,25 @@ static void append_route(GString *out, const Show *show, guint32 client, guint32
     bb_timeline_append_name(out, show->names, node, &show->style);
 }
 
+static void append_count(GString *out, const BbPattern *pattern, bool calls)
+{
+    bb_quantity_append_counted(out, pattern->count,
+                               calls              ? "instance"
+                               : pattern->derived ? "message"
+                                                  : "path");
+    if (pattern->derived)
+        g_string_append(out, ", derived: other paths explain it");
+}
+
 // "1,234 instances (paths, of convolution), mean 80.0 ms, p50 80.2 ms, p90 95.9 ms"
 static void append_distribution(GString *out, const BbPattern *pattern, bool calls)
 {
     const BbStats *latency = pattern->root->latency;
-    bb_quantity_append_counted(out, pattern->count, calls ? "instance" : "path");
+    append_count(out, pattern, calls);
+    if (!calls && !bb_chain_is_timed(pattern)) {
+        g_string_append_c(out, '\n');
+        return;
+    }
     g_string_append(out, ", mean ");
     bb_quantity_append_duration(out, bb_pattern_mean_latency(pattern));
     g_string_append(out, ", p50 ");
@@ -274,6 +292,16 @@ static void append_distribution(GString *out, const BbPattern *pattern, bool cal
     g_string_append(out, ", p90 ");
     bb_quantity_append_duration(out, bb_stats_quantile(latency, 0.9));
     g_string_append_c(out, '\n');
+}
+
+// Why the instance has no pattern that is counted.
+static const char *no_pattern(const Show *show)
+{
+    if (show->found.pattern == BB_PATTERN_NONE)
+        return "Of no pattern: the first call has no return\n";
+    return show->found.kept ? "Its pattern has no paths: messages that end here are expected to go "
+                              "on, as others do\n"
+                            : "Its pattern was rare, and is forgotten\n";
 }
 
 static void append_pattern_of(GString *out, const Show *show, const BbPatterns *patterns,
@@ -284,9 +312,7 @@ static void append_pattern_of(GString *out, const Show *show, const BbPatterns *
     const BbPattern *pattern =
         index < patterns->patterns->len ? g_ptr_array_index(patterns->patterns, index) : NULL;
     if (!pattern) {
-        g_string_append(out, index == BB_PATTERN_NONE
-                                 ? "Of no pattern: the first call has no return\n"
-                                 : "Its pattern was rare, and is forgotten\n");
+        g_string_append(out, no_pattern(show));
         return;
     }
     if (rank > 0)
@@ -300,7 +326,8 @@ static void append_also(GString *out, const Show *show)
 {
     if (show->also->len == 0)
         return;
-    g_string_append(out, "Calls with this id are also in");
+    g_string_append_printf(out, "%s with this id are also in",
+                           bb_inference_has_calls(&show->inference) ? "Calls" : "Messages");
     for (guint i = 0; i < show->also->len; i++)
         g_string_append_printf(out, "%s i%" G_GUINT64_FORMAT, i ? "," : "",
                                g_array_index(show->also, guint64, i));
@@ -403,14 +430,16 @@ static void say_missing(const Show *show, const BbRanking *ranking)
         bb_say_error("%s: there is no instance %s: there are %s%s", show->trace, show->what,
                      instances, chosen);
     else
-        bb_say_error("%s: no call has the %s%s; where --instances gave an id itself (~2, #3), "
+        bb_say_error("%s: no %s has the %s%s; where --instances gave an id itself (~2, #3), "
                      "give the number of the instance",
-                     show->trace, show->what, chosen);
+                     show->trace, bb_inference_has_calls(&show->inference) ? "call" : "message",
+                     show->what, chosen);
 }
 
 static int print(Show *show)
 {
     g_autoptr(GError) error = NULL;
+    show->found.kept = bb_counting_is_kept(show->counting, show->found.pattern);
     g_autoptr(BbPatterns) patterns = bb_counting_finish(show->counting);
     g_autoptr(BbRanking) ranking = bb_ranking_new(patterns, show->names, &show->view, BB_TOP_ALL);
     g_autoptr(GString) out = g_string_new(NULL);

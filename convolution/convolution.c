@@ -14,6 +14,7 @@
 #define FALSE_ALARMS 1e-3 // links expected in traffic in which nothing causes anything
 #define FALSE_SHARE 0.05  // of the links that are found: expected to be there by chance
 #define BINS_MAX (1u << 20)
+#define LENGTH_MAX ((gint64)1 << 58) // ns of a quantum or a delay: nine years
 #define QUANTA_MAX ((guint64)1 << 50) // in the trace: of finer ones there would be too many
 #define VETO_ROUNDS 5
 #define CALM_BLOCKS 10 // longest lags over which the load is taken as constant
@@ -24,6 +25,7 @@ struct BbConvolution {
     BbConvolutionOptions options;
     const BbNames *names;
     gint64 quantum_ns, max_delay_ns; // known; 0: not yet
+    BbConvolutionWork work;
 };
 
 BbConvolutionOptions bb_convolution_options_default(void)
@@ -36,8 +38,8 @@ BbConvolution *bb_convolution_new(const BbNames *names, const BbConvolutionOptio
     BbConvolution *convolution = g_new0(BbConvolution, 1);
     convolution->options = *options;
     convolution->names = names;
-    convolution->quantum_ns = options->quantum_ns;
-    convolution->max_delay_ns = options->max_delay_ns;
+    convolution->quantum_ns = MIN(options->quantum_ns, LENGTH_MAX);
+    convolution->max_delay_ns = MIN(options->max_delay_ns, LENGTH_MAX);
     return convolution;
 }
 
@@ -56,6 +58,19 @@ gint64 bb_convolution_max_delay(const BbConvolution *convolution)
     return convolution->max_delay_ns;
 }
 
+BbConvolutionWork bb_convolution_work(const BbConvolution *convolution)
+{
+    return convolution->work;
+}
+
+// Adds the time since then, and goes on from now.
+static void lap(gint64 *since_us, double *seconds)
+{
+    gint64 now = g_get_monotonic_time();
+    *seconds += (double)(now - *since_us) / 1e6;
+    *since_us = now;
+}
+
 // ---- what is tried -----------------------------------------------------------------------------
 
 static gint64 round_up(gint64 time_ns, gint64 quantum_ns)
@@ -70,7 +85,7 @@ static BbLagGrid make_grid(const BbConvolution *convolution, const BbTraffic *tr
         return (BbLagGrid){.quantum_ns = 1, .bins = 1};
     guint64 span = (guint64)traffic->end_ns - (guint64)traffic->start_ns;
     gint64 quantum = MAX(convolution->quantum_ns, (gint64)(span / QUANTA_MAX) + 1);
-    gint64 before = round_up(convolution->options.skew_ns, quantum);
+    gint64 before = round_up(MIN(convolution->options.skew_ns, LENGTH_MAX), quantum);
     gint64 after = round_up(convolution->max_delay_ns, quantum);
     before = CLAMP(before, 0, BINS_MAX / 2);
     after = CLAMP(after, 1, BINS_MAX / 2);
@@ -194,10 +209,29 @@ static void list_batches(Job *job, double *saved_by_ffts)
     job->pairs = g_new0(guint64, MAX(1, job->n_batches));
 }
 
-static BbExplanation **explain(const BbConvolution *convolution, const BbStreams *streams,
+static void note_work(BbConvolutionWork *work, const Job *job, const Worker *workers, guint threads)
+{
+    work->threads = MAX(work->threads, threads);
+    for (guint i = 0; i < threads; i++) {
+        BbEvidenceWork evidence = bb_evidence_work(workers[i].evidence);
+        work->counted += evidence.counted;
+        work->transformed += evidence.transformed;
+    }
+    for (guint32 batch = 0; batch < job->n_batches; batch++)
+        work->pairs += job->pairs[batch];
+    for (guint32 f = 0; f < job->trains->streams->n_out; f++) {
+        const GPtrArray *links = job->explanations[f]->links;
+        work->found += links->len;
+        for (guint l = 0; l < links->len; l++)
+            work->derived += ((const BbLink *)g_ptr_array_index(links, l))->derived;
+    }
+}
+
+static BbExplanation **explain(BbConvolution *convolution, const BbStreams *streams,
                                const BbLagGrid *grid, const BbLinkOptions *options)
 {
     double saved = 0;
+    gint64 since_us = g_get_monotonic_time();
     g_autoptr(BbTrains) trains = bb_trains_new(streams, grid, options);
     Job job = {
         .trains = trains,
@@ -213,7 +247,10 @@ static BbExplanation **explain(const BbConvolution *convolution, const BbStreams
         workers[i] = (Worker){&job, bb_evidence_new(trains, saved > FFT_WORTH), NULL};
     run_workers(&job, workers, threads, survey_batch);
     job.chance = choose_chance(&job);
+    lap(&since_us, &convolution->work.survey_s);
     run_workers(&job, workers, threads, explain_batch);
+    lap(&since_us, &convolution->work.explain_s);
+    note_work(&convolution->work, &job, workers, threads);
     for (guint i = 0; i < threads; i++)
         bb_evidence_free(workers[i].evidence);
     for (guint32 batch = 0; batch < job.n_batches; batch++)
@@ -303,17 +340,22 @@ static void find_scale(BbConvolution *convolution, const BbStreams *streams,
 
 BbPaths *bb_convolution_run(BbConvolution *convolution, BbTraffic *traffic)
 {
+    gint64 since_us = g_get_monotonic_time();
     g_autoptr(BbStreams) streams = bb_streams_new(traffic, convolution->options.rare);
     find_scale(convolution, streams, traffic);
+    lap(&since_us, &convolution->work.scale_s);
     BbLagGrid grid = make_grid(convolution, traffic);
     BbLinkOptions options = {traffic->start_ns, traffic->end_ns, 0, MESSAGES_LEAST};
     g_autofree BbExplanation **explanations =
         convolution->quantum_ns > 0 && convolution->max_delay_ns > 0
             ? explain(convolution, streams, &grid, &options)
             : explain_nothing(streams, &grid, &options);
+    since_us = g_get_monotonic_time(); // explain() took its own time
     g_autoptr(BbAssignment) assignment = assign(traffic, explanations, streams->n_out, &grid);
+    lap(&since_us, &convolution->work.assign_s);
     BbPaths *paths =
         bb_forest_publish(traffic, streams, explanations, assignment, convolution->options.derived);
+    lap(&since_us, &convolution->work.publish_s);
     for (guint32 f = 0; f < streams->n_out; f++)
         bb_explanation_free(explanations[f]);
     return paths;

@@ -19,6 +19,17 @@ typedef struct BbConvolutionOptions {
 
 BbConvolutionOptions bb_convolution_options_default(void);
 
+// What was done so far, over all windows, for those who want to know.
+typedef struct BbConvolutionWork {
+    guint64 pairs;                // streams into and out of a node that were looked at
+    guint64 found, derived;       // links between them; of those, explained by others: dropped
+    guint64 counted, transformed; // correlograms: pairs counted one by one; blocks of FFTs
+    guint threads;                // that worked at once, at most
+    // Wall time, in seconds: finding the scale, looking at pairs, explaining by the links, giving
+    // causes (with vetoes), making paths.
+    double scale_s, survey_s, explain_s, assign_s, publish_s;
+} BbConvolutionWork;
+
 // An inference over one or more windows of a trace.
 typedef struct BbConvolution BbConvolution;
 
@@ -33,5 +44,7 @@ BbPaths *bb_convolution_run(BbConvolution *convolution, BbTraffic *traffic);
 // Quantum and longest delay of the last run; 0 where the traffic showed nothing.
 gint64 bb_convolution_quantum(const BbConvolution *convolution);
 gint64 bb_convolution_max_delay(const BbConvolution *convolution);
+
+BbConvolutionWork bb_convolution_work(const BbConvolution *convolution);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbConvolution, bb_convolution_free)

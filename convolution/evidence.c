@@ -94,6 +94,7 @@ struct BbEvidence {
     const BbTrains *trains;
     BbLags lags;
     BbBlocks *blocks; // NULL: count
+    BbEvidenceWork work;
 };
 
 BbEvidence *bb_evidence_new(const BbTrains *trains, bool blocks)
@@ -114,9 +115,16 @@ void bb_evidence_free(BbEvidence *evidence)
     g_free(evidence);
 }
 
+BbEvidenceWork bb_evidence_work(const BbEvidence *evidence)
+{
+    return evidence->work;
+}
+
 static void correlate(BbEvidence *evidence, bool blocks, const BbTrain *in, guint32 n_in,
                       const BbTrain *out, guint32 n_out, guint32 **counts)
 {
+    for (gsize i = 0; i < (gsize)n_in * n_out; i++)
+        *(blocks ? &evidence->work.transformed : &evidence->work.counted) += counts[i] != NULL;
     if (blocks) {
         bb_blocks_correlate(evidence->blocks, in, n_in, out, n_out, (guint32 *const *)counts);
         return;

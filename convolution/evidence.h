@@ -34,6 +34,12 @@ typedef struct BbEvidence BbEvidence;
 BbEvidence *bb_evidence_new(const BbTrains *trains, bool blocks);
 void bb_evidence_free(BbEvidence *evidence);
 
+// Correlograms made so far, by counting pairs one by one and by blocks of FFTs.
+typedef struct BbEvidenceWork {
+    guint64 counted, transformed;
+} BbEvidenceWork;
+BbEvidenceWork bb_evidence_work(const BbEvidence *evidence);
+
 // Two streams at a node that may belong together.
 typedef struct BbSuspect {
     guint32 in, out; // streams

@@ -59,7 +59,7 @@ static guint32 mode_of(const BbPaths *paths, const BbExplanation *explanation, g
     if (link->cores->len == 0) // learning to tell the delays left it none
         return BB_MODE_NONE;
     const BbLagGrid *grid = &explanation->grid;
-    gint64 lag = paths->calls[effect].call_ns - paths->calls[cause].arrived_ns;
+    gint64 lag = bb_time_between(paths->calls[cause].arrived_ns, paths->calls[effect].call_ns);
     double bin = (double)lag / (double)grid->quantum_ns + grid->before;
     return base + bb_link_core_of(link, (guint32)CLAMP(bin, 0, grid->bins - 1.0));
 }

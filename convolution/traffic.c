@@ -186,6 +186,14 @@ static void sort_by_time(GArray *pushed)
         }
 }
 
+// Stamps of hostile traces may be any number: those before 1823 and after 2116 count as of then, so
+// that the difference of any two is a time.
+static gint64 hold(gint64 time_ns)
+{
+    const gint64 most = ((gint64)1 << 62) - 1;
+    return CLAMP(time_ns, -most, most);
+}
+
 static void take_messages(BbTraffic *traffic)
 {
     const Pushed *all = (const Pushed *)(gpointer)traffic->pushed->data;
@@ -194,8 +202,8 @@ static void take_messages(BbTraffic *traffic)
     for (guint32 i = 0; i < traffic->n_messages; i++) {
         const BbCall *call = &all[i].call;
         traffic->messages[i] = *call;
-        gint64 first = MIN(call->call_ns, call->arrived_ns);
-        gint64 last = MAX(call->call_ns, call->arrived_ns);
+        gint64 first = hold(MIN(call->call_ns, call->arrived_ns));
+        gint64 last = hold(MAX(call->call_ns, call->arrived_ns));
         traffic->start_ns = i == 0 ? first : MIN(traffic->start_ns, first);
         traffic->end_ns = i == 0 ? last : MAX(traffic->end_ns, last);
     }
@@ -289,8 +297,8 @@ static void list_times(BbTraffic *traffic)
     for (guint32 e = 0; e < traffic->n_edges; e++)
         sort_arrivals(traffic, &traffic->edges[e]);
     for (guint32 i = 0; i < traffic->n_messages; i++) {
-        traffic->sent_ns[i] = traffic->messages[traffic->by_edge[i]].call_ns;
-        traffic->arrived_ns[i] = traffic->messages[traffic->arrived[i]].arrived_ns;
+        traffic->sent_ns[i] = hold(traffic->messages[traffic->by_edge[i]].call_ns);
+        traffic->arrived_ns[i] = hold(traffic->messages[traffic->arrived[i]].arrived_ns);
     }
 }
 

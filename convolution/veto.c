@@ -64,9 +64,9 @@ static void learn_hops(BbVeto *veto, const guint32 *cause)
     gsize n = 0;
     for (guint32 i = 0; i < traffic->n_messages; i++)
         if (cause[i] != BB_CALL_NO_PARENT)
-            lags[n++] = (Lag){
-                hop_key(traffic->edge[cause[i]], traffic->edge[i]),
-                (double)(traffic->messages[i].call_ns - traffic->messages[cause[i]].arrived_ns)};
+            lags[n++] = (Lag){hop_key(traffic->edge[cause[i]], traffic->edge[i]),
+                              (double)bb_time_between(traffic->messages[cause[i]].arrived_ns,
+                                                      traffic->messages[i].call_ns)};
     qsort(lags, n, sizeof *lags, compare_lags);
     for (gsize first = 0, end; first < n; first = end) {
         for (end = first; end < n && lags[end].key == lags[first].key;)

@@ -38,8 +38,8 @@ struct BbPatternNode {
                        // to the parent and this one. NULL with nesting; empty at the root
     guint64 messages;  // of convolution: of all paths that begin like this one, up to here; 0 if
                        // not counted
-    GPtrArray *calls; // of BbPatternNode*, ordered by mean call delay, then by name; at most one
-                      // with convolution
+    GPtrArray *calls;  // of BbPatternNode*, ordered by mean call delay, then by name; at most one
+                       // with convolution
 };
 
 typedef struct BbPattern {

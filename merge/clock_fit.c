@@ -55,8 +55,7 @@ typedef struct Fitting {
     guint64 used[2];
 } Fitting;
 
-// ---- points
-// -----------------------------------------------------------------------------------------
+// ---- points ------------------------------------------------------------------------------------
 
 static gint64 subtract(gint64 a, gint64 b)
 {
@@ -64,6 +63,14 @@ static gint64 subtract(gint64 a, gint64 b)
     if (__builtin_sub_overflow(a, b, &result))
         return a < b ? G_MININT64 : G_MAXINT64;
     return result;
+}
+
+static gint64 add(gint64 base_ns, double ns)
+{
+    gint64 sum = 0;
+    if (fabs(ns) > 9.2e18 || __builtin_add_overflow(base_ns, (gint64)llround(ns), &sum))
+        return ns < 0 ? G_MININT64 : G_MAXINT64;
+    return sum;
 }
 
 static int compare_points(gconstpointer a, gconstpointer b)
@@ -103,8 +110,7 @@ static void add_points(const Fitting *f, BbClockSides *sides, gsize begin, gsize
     }
 }
 
-// ---- windows
-// ----------------------------------------------------------------------------------------
+// ---- windows -----------------------------------------------------------------------------------
 
 static void window_clear(gpointer window)
 {
@@ -232,39 +238,42 @@ static void leave_out_outliers(Fitting *f)
     }
 }
 
-// ---- stretches
-// --------------------------------------------------------------------------------------
+// ---- stretches ---------------------------------------------------------------------------------
 
-static bool fit_sides(const BbClockSides *sides, BbClockLine *line)
+static bool is_enough(const BbClockSides *sides)
 {
-    if (sides->side[0].count < BB_CLOCK_POINTS_MIN || sides->side[1].count < BB_CLOCK_POINTS_MIN)
-        return false;
-    *line = bb_clock_line_fit(sides);
-    return true;
+    return sides->side[0].count >= BB_CLOCK_POINTS_MIN &&
+           sides->side[1].count >= BB_CLOCK_POINTS_MIN;
 }
 
-// Both return whether there are points enough.
-static bool fit_windows(Fitting *f, const GArray *windows, guint begin, guint end,
-                        BbClockLine *line)
+static double cost_of(const BbClockLine *line)
+{
+    return line->excess * (line->count[0] + line->count[1]);
+}
+
+// Infinite where there are not points enough.
+static double cost_of_windows(Fitting *f, const GArray *windows, guint begin, guint end)
 {
     bb_clock_sides_reset(&f->sides);
     for (guint i = begin; i < end; i++) {
         bb_hull_append(&f->sides.side[0], &window_at(windows, i)->sides.side[0]);
         bb_hull_append(&f->sides.side[1], &window_at(windows, i)->sides.side[1]);
     }
-    return fit_sides(&f->sides, line);
+    if (!is_enough(&f->sides))
+        return INFINITY;
+    BbClockLine line = bb_clock_line_best(&f->sides);
+    return cost_of(&line);
 }
 
+// Returns whether there are points enough.
 static bool fit_points(Fitting *f, gsize begin, gsize end, BbClockLine *line)
 {
     bb_clock_sides_reset(&f->sides);
     add_points(f, &f->sides, begin, end);
-    return fit_sides(&f->sides, line);
-}
-
-static double cost_of(const BbClockLine *line)
-{
-    return line->excess * (line->count[0] + line->count[1]);
+    if (!is_enough(&f->sides))
+        return false;
+    *line = bb_clock_line_fit(&f->sides);
+    return true;
 }
 
 // What the line of a side says for x, y not turned over.
@@ -309,18 +318,16 @@ static gsize find_border(Fitting *f, gsize begin, gsize from, gsize to, gsize en
     return border;
 }
 
-// The window at whose start [begin, end) is best split; 0 if nowhere.
-static guint best_window(Fitting *f, const GArray *windows, double *cost)
+// The window at whose start they are best split; 0 if nowhere.
+static guint best_window(Fitting *f, const GArray *windows)
 {
-    BbClockLine left, right;
     guint split = 0;
-    *cost = INFINITY;
+    double least = INFINITY;
     for (guint at = 1; at < windows->len; at++) {
-        if (!fit_windows(f, windows, 0, at, &left) ||
-            !fit_windows(f, windows, at, windows->len, &right))
-            continue;
-        if (cost_of(&left) + cost_of(&right) < *cost) {
-            *cost = cost_of(&left) + cost_of(&right);
+        double cost =
+            cost_of_windows(f, windows, 0, at) + cost_of_windows(f, windows, at, windows->len);
+        if (cost < least) {
+            least = cost;
             split = at;
         }
     }
@@ -336,8 +343,7 @@ static gsize find_split(Fitting *f, gsize begin, gsize end)
         add_points(f, &window->sides, window->begin, window->end);
     }
     BbClockLine whole, left, right;
-    double cost = 0;
-    guint at = best_window(f, windows, &cost);
+    guint at = best_window(f, windows);
     if (!at)
         return end;
     gsize border =
@@ -374,8 +380,7 @@ static void move_borders(Fitting *f)
     }
 }
 
-// ---- pieces
-// -----------------------------------------------------------------------------------------
+// ---- pieces ------------------------------------------------------------------------------------
 
 // How much closer the other points get to the line without one of those that hold it.
 static double gain_without(Fitting *f, const Stretch *stretch, gsize index, double cost)
@@ -384,7 +389,7 @@ static double gain_without(Fitting *f, const Stretch *stretch, gsize index, doub
     bb_clock_sides_reset(&f->other);
     add_points(f, &f->other, stretch->begin, stretch->end);
     f->points[index].out = false;
-    BbClockLine without = bb_clock_line_fit(&f->other);
+    BbClockLine without = bb_clock_line_best(&f->other);
     return cost - cost_of(&without);
 }
 
@@ -417,14 +422,13 @@ static void add_piece(Fitting *f, const Stretch *stretch, const BbClockLine *lin
     BbClockPiece piece = {
         .from_ns = f->points[first].a_ns,
         .to_ns = f->points[last].a_ns,
-        .anchor_ns = f->base_a_ns + (gint64)llround(line->x),
+        .anchor_ns = add(f->base_a_ns, line->x),
+        .offset_ns = add(f->base_y_ns, line->y),
         .drift = line->slope,
         .drift_error = line->slope_error,
         // Crossed lines: neither can be trusted more than the other.
         .error_ns = (line->gap < 0 ? 1.5 : 0.5) * fabs(line->gap) + line->slope_error * reach,
     };
-    if (__builtin_add_overflow(f->base_y_ns, (gint64)llround(line->y), &piece.offset_ns))
-        piece.offset_ns = f->base_y_ns;
     bb_clock_map_add(f->map, &piece);
     f->gap_ns = fmin(f->gap_ns, line->gap);
     f->cost += cost_of(line);
@@ -484,8 +488,7 @@ static void fitting_run(Fitting *f, const BbClockPoint *points, gsize count)
         fit_stretch(f, &g_array_index(f->stretches, Stretch, i));
 }
 
-// ---- fits
-// -------------------------------------------------------------------------------------------
+// ---- fits --------------------------------------------------------------------------------------
 
 static void swap_clocks(BbClockPoint *points, gsize count)
 {

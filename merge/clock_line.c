@@ -101,11 +101,17 @@ static void set_slope(BbClockLine *line, const BbClockSides *sides, double slope
     line->gap = line->height[0] + line->height[1] + slope * (line->mean_x[1] - line->mean_x[0]);
 }
 
-BbClockLine bb_clock_line_fit(const BbClockSides *sides)
+BbClockLine bb_clock_line_best(const BbClockSides *sides)
 {
     BbClockLine line = {0};
-    double slope = best_slope(sides);
-    set_slope(&line, sides, slope);
+    set_slope(&line, sides, best_slope(sides));
+    return line;
+}
+
+BbClockLine bb_clock_line_fit(const BbClockSides *sides)
+{
+    BbClockLine line = bb_clock_line_best(sides);
+    double slope = line.slope;
     double enough = bb_clock_line_objective(sides, slope) - LIKELY_NATS * line.excess;
     double low = border(sides, slope, -BB_CLOCK_DRIFT_MAX, enough);
     double high = border(sides, slope, BB_CLOCK_DRIFT_MAX, enough);

@@ -39,6 +39,10 @@ void bb_clock_sides_reset(BbClockSides *sides);
 // At least one side has a point.
 BbClockLine bb_clock_line_fit(const BbClockSides *sides);
 
+// The same for a third of the work, without slope_error, and without the doubt about drifts of
+// short stretches.
+BbClockLine bb_clock_line_best(const BbClockSides *sides);
+
 // What is made as large as can be: the sum of both heights, times their points. (The sum of the
 // distances is a constant less this.)
 double bb_clock_line_objective(const BbClockSides *sides, double slope);

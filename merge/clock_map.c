@@ -27,8 +27,7 @@ void bb_clock_map_free(BbClockMap *map)
     g_free(map);
 }
 
-// ---- times that stay within their range
-// -----------------------------------------------------------
+// ---- times that stay within their range --------------------------------------------------------
 
 static gint64 add(gint64 a, gint64 b)
 {
@@ -56,14 +55,16 @@ static gint64 middle(gint64 a, gint64 b)
     return (a >> 1) + (b >> 1) + (a & b & 1);
 }
 
+// All of the sum before any bound: else, at the ends of time, it could fall with rising time_ns.
 static gint64 on_line(const BbClockPiece *piece, gint64 time_ns)
 {
-    double drifted = piece->drift * difference(time_ns, piece->anchor_ns);
-    return add(add(time_ns, piece->offset_ns), whole(drifted));
+    __extension__ typedef __int128 Wide;
+    gint64 drifted_ns = whole(piece->drift * difference(time_ns, piece->anchor_ns));
+    Wide sum = (Wide)time_ns + piece->offset_ns + drifted_ns;
+    return sum > G_MAXINT64 ? G_MAXINT64 : sum < G_MININT64 ? G_MININT64 : (gint64)sum;
 }
 
-// ---- pieces
-// ---------------------------------------------------------------------------------------
+// ---- pieces ------------------------------------------------------------------------------------
 
 void bb_clock_map_add(BbClockMap *map, const BbClockPiece *piece)
 {

@@ -5,8 +5,7 @@
 // An observer is at a node that has an end of this share of what it sees.
 #define PLACE_SHARE 0.98
 
-// ---- matches
-// ----------------------------------------------------------------------------------------
+// ---- matches -----------------------------------------------------------------------------------
 
 static guint hash_pair(gconstpointer key)
 {
@@ -101,8 +100,7 @@ GPtrArray *bb_clock_matches_list(const BbSeen *seen, gsize count, guint64 *ambig
     return pairs;
 }
 
-// ---- places
-// -----------------------------------------------------------------------------------------
+// ---- places ------------------------------------------------------------------------------------
 
 static void count_end(GHashTable *ends, guint observer, guint32 node)
 {

@@ -40,8 +40,7 @@ static int compare_matches(gconstpointer a, gconstpointer b)
     return p->sender < q->sender ? -1 : p->sender > q->sender;
 }
 
-// ---- by the stamps
-// ----------------------------------------------------------------------------------
+// ---- by the stamps -----------------------------------------------------------------------------
 
 // Two neighbours in time, one each way: how much greater the difference of the one from the lesser
 // node is.
@@ -106,8 +105,7 @@ static BbClockOrder order_by_stamps(const Group *group)
     return rise > 0 ? BB_CLOCK_ORDER_A_FIRST : BB_CLOCK_ORDER_B_FIRST;
 }
 
-// ---- by the places
-// ----------------------------------------------------------------------------------
+// ---- by the places -----------------------------------------------------------------------------
 
 static BbClockOrder other(BbClockOrder order)
 {

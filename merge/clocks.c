@@ -63,8 +63,7 @@ static BbClock *clock_at(const BbClocks *clocks, guint index)
     return &g_array_index(clocks->clocks, BbClock, index);
 }
 
-// ---- adding
-// -----------------------------------------------------------------------------------------
+// ---- adding ------------------------------------------------------------------------------------
 
 static guint find(const BbClocks *clocks, guint32 name)
 {
@@ -135,25 +134,24 @@ static BbSightingKey own_key(const BbMessage *message, const BbNames *names)
 void bb_clocks_add_nodes(BbClocks *clocks, const BbMessage *message)
 {
     bool both = message->recv_ns != BB_TIME_NONE && !message->at_receiver;
-    guint sender = find_or_add(clocks, message->sender);
-    guint receiver = find_or_add(clocks, message->receiver);
-    guint here = message->at_receiver ? receiver : sender;
+    bool at_receiver = message->at_receiver;
+    guint here = find_or_add(clocks, at_receiver ? message->receiver : message->sender);
+    guint there = find_or_add(clocks, at_receiver ? message->sender : message->receiver);
     note_start(clocks, here, message->time_ns);
     if (both)
-        note_start(clocks, receiver, message->recv_ns);
-    if (sender == receiver)
+        note_start(clocks, there, message->recv_ns);
+    if (here == there)
         return;
     BbSightingKey key =
         both ? own_key(message, clocks->names) : bb_sighting_key(message, clocks->names);
     if (key.by == BB_SIGHTING_BY_ORDER)
         return;
-    add_seen(clocks, here, message, &key, message->time_ns, message->at_receiver);
+    add_seen(clocks, here, message, &key, message->time_ns, at_receiver);
     if (both)
-        add_seen(clocks, receiver, message, &key, message->recv_ns, true);
+        add_seen(clocks, there, message, &key, message->recv_ns, true);
 }
 
-// ---- relations
-// --------------------------------------------------------------------------------------
+// ---- relations ---------------------------------------------------------------------------------
 
 static BbClockRelation *relation_at(const BbClocks *clocks, guint index)
 {
@@ -168,12 +166,16 @@ static int compare_points(gconstpointer a, gconstpointer b)
     return p->b_ns < q->b_ns ? -1 : p->b_ns > q->b_ns;
 }
 
+// Not at even distances: calls and returns alternate, and one of them could be missed.
 static GArray *pick_shown(const BbClockPoint *points, gsize count)
 {
     GArray *shown = g_array_new(FALSE, FALSE, sizeof(BbClockPoint));
     gsize n = MIN(count, BB_CLOCK_SHOWN);
-    for (gsize i = 0; i < n; i++)
-        g_array_append_val(shown, points[i * count / n]);
+    for (gsize i = 0; i < n; i++) {
+        gsize begin = i * count / n, end = (i + 1) * count / n;
+        gsize offset = ((guint32)i * 0x9e3779b1u >> 16) % (end - begin);
+        g_array_append_val(shown, points[begin + offset]);
+    }
     if (n)
         qsort(shown->data, n, sizeof *points, compare_points);
     return shown;
@@ -208,8 +210,7 @@ static void relate(BbClocks *clocks)
         add_relation(clocks, g_ptr_array_index(pairs, i), places);
 }
 
-// ---- chains
-// -----------------------------------------------------------------------------------------
+// ---- chains ------------------------------------------------------------------------------------
 
 // The known observer and the relation over which a clock becomes known with the least error: a
 // shortest path to the reference. Ties go to the first relation. Returns false at the end.
@@ -258,8 +259,7 @@ static void chain(BbClocks *clocks)
         make_known(clocks, known, relation_at(clocks, relation));
 }
 
-// ---- what is told
-// -----------------------------------------------------------------------------------
+// ---- what is told ------------------------------------------------------------------------------
 
 // The piece of a map that holds time_ns or is next to it.
 static const BbClockPiece *piece_at(const BbClockMap *map, gint64 time_ns)

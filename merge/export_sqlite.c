@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: messages. Out: a SQLite database, in one transaction. The schema is below, and in
-// bbtrace-sqlite(5).
+// bbtrace-export(5).
 //
 // It is written under another name and takes its own when it is whole. A file of that name is
 // replaced only if it is empty or was written by us.

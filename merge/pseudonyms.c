@@ -15,13 +15,21 @@ typedef enum { KIND_NODE, KIND_OP, KIND_ID, KIND_PATH, KIND_CONN, KIND_COUNT } K
 
 static const char *const kind_words[KIND_COUNT] = {"node", "op", "id", "path", "conn"};
 
+// Ids come again soon: a call and its return have the same, and paths have several calls. What was
+// last renamed is kept, in the place that the id hashes to.
+#define RECENT_BITS 15
+typedef struct Recent {
+    BbId id, pseudonym;
+} Recent;
+
 struct BbPseudonyms {
     BbPseudonymOptions options;
     BbNames *names;
     GHmac *keyed[KIND_COUNT]; // under the key, fed with the kind
-    GArray *known[2]; // of nodes and operations: name -> pseudonym, BB_NAME_NONE for not yet
-    GString *text;    // scratch
-    GString *conn;    // of the last message
+    GArray *known[2];  // of nodes and operations: name -> pseudonym, BB_NAME_NONE for not yet
+    Recent *recent[2]; // of ids and paths, 1 << RECENT_BITS of each
+    GString *text;     // scratch
+    GString *conn;     // of the last message
     guint64 clipped;
 };
 
@@ -39,6 +47,8 @@ BbPseudonyms *bb_pseudonyms_new(const BbPseudonymOptions *options, BbNames *name
     }
     for (gsize i = 0; i < G_N_ELEMENTS(pseudonyms->known); i++)
         pseudonyms->known[i] = g_array_new(FALSE, TRUE, sizeof(guint32));
+    for (gsize i = 0; i < G_N_ELEMENTS(pseudonyms->recent); i++)
+        pseudonyms->recent[i] = g_new0(Recent, 1u << RECENT_BITS);
     pseudonyms->text = g_string_new(NULL);
     pseudonyms->conn = g_string_new(NULL);
     return pseudonyms;
@@ -52,6 +62,8 @@ void bb_pseudonyms_free(BbPseudonyms *pseudonyms)
         g_hmac_unref(pseudonyms->keyed[kind]);
     for (gsize i = 0; i < G_N_ELEMENTS(pseudonyms->known); i++)
         g_array_unref(pseudonyms->known[i]);
+    for (gsize i = 0; i < G_N_ELEMENTS(pseudonyms->recent); i++)
+        g_free(pseudonyms->recent[i]);
     g_string_free(pseudonyms->text, TRUE);
     g_string_free(pseudonyms->conn, TRUE);
     g_free(pseudonyms);
@@ -150,15 +162,26 @@ static guint32 rename_text(BbPseudonyms *pseudonyms, Kind kind, guint32 name)
     return *pseudonym;
 }
 
+// Its id is absent, which no id that is asked for is, or that of some other.
+static Recent *recent_of(const BbPseudonyms *pseudonyms, Kind kind, BbId id)
+{
+    guint64 hash = (id.number + id.form) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
+    return &pseudonyms->recent[kind == KIND_PATH][hash >> (64 - RECENT_BITS)];
+}
+
 static BbId rename_id(BbPseudonyms *pseudonyms, Kind kind, BbId id)
 {
     if (!bb_id_is_known(id) || id.form == BB_ID_DASH)
         return id;
+    Recent *recent = recent_of(pseudonyms, kind, id);
+    if (bb_id_equal(recent->id, id))
+        return recent->pseudonym;
     g_string_truncate(pseudonyms->text, 0);
     bb_id_append(pseudonyms->text, pseudonyms->names, id);
     guint64 number = digest(pseudonyms, kind, pseudonyms->text->str, pseudonyms->text->len);
     g_string_printf(pseudonyms->text, "%016" G_GINT64_MODIFIER "x", number);
-    return bb_id_parse(pseudonyms->names, pseudonyms->text->str);
+    *recent = (Recent){id, bb_id_parse(pseudonyms->names, pseudonyms->text->str)};
+    return recent->pseudonym;
 }
 
 static gint64 shift_time(BbPseudonyms *pseudonyms, gint64 time_ns)

@@ -49,7 +49,10 @@ static bool is_in(const BbSightings *sightings, const BbSeen *seen)
 // half of everything, so that about a quarter or more goes.
 static void make_room(BbSightings *sightings)
 {
-    gsize half = sightings->kept->len / STRATA / 2, kept = 0;
+    gsize used = 0, kept = 0;
+    for (guint i = 0; i < STRATA; i++)
+        used += sightings->count[i] > 0;
+    gsize half = sightings->kept->len / MAX(used, 1) / 2;
     for (guint i = 0; i < STRATA; i++) {
         if (sightings->count[i] && sightings->count[i] >= half)
             sightings->limit[i] /= 2;

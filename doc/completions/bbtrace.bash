@@ -28,7 +28,12 @@ _bbtrace() {
         case $command,$option in
         capture,-i | capture,--interface) words=$(_bbtrace_interfaces) ;;
         capture,--node) words='host endpoint' ;;
-        import,--from) words='text received jaeger zipkin otlp' ;;
+        import,--from) words='text received jaeger zipkin otlp jsonl csv' ;;
+        clocks,-f | clocks,--format) words='text json svg' ;;
+        export,-t | export,--to) words='text jsonl csv sqlite' ;;
+        merge,--clocks) words='correct report as-is' ;;
+        merge,--join) words='keys order none' ;;
+        merge,--observers) words='file folder' ;;
         generate,generate)
             if [[ $cur == -* ]]; then
                 words=$(_bbtrace_options "$program" "$command")

@@ -119,6 +119,9 @@ class Refusals(unittest.TestCase):
                                ((*CONVOLUTION, "--skew-window=x"), "--skew-window 'x'"),
                                ((*CONVOLUTION, "--threads=-1"), "--threads takes"),
                                ((*CONVOLUTION, "--step=1s"), "--step needs --window"),
+                               (("--root=",), "--root '' has an empty name"),
+                               (("--root=a", "--root=,b"), "--root 'a,,b' has an empty name"),
+                               (("--through=a,",), "--through 'a,' has an empty name"),
                                ((*FIGURE6, "--max-delay=x"), "--max-delay 'x'"),
                                ((*FIGURE6, "--valley=5"), "--spike and --valley"),
                                ((*FIGURE6, "--spike=nan"), "--spike and --valley"),
@@ -194,7 +197,33 @@ class Outputs(Case):
                                  "--slower-than=10ms": took > 0.01}[options[0]], (options, instance))
             self.assertTrue(some or options[0] == "--slower-than=10ms", options)
         _, err = run(BBPATHS, "-q", *CONVOLUTION, "--root=nobody", self.trace)
-        self.assertIn("a node 'nobody'", err)
+        self.assertIn("no node matches 'nobody': nodes are a, b, x\n", err)
+
+    def test_roots_are_patterns(self):
+        """No message of a root has a cause; given twice and with a comma is the same."""
+        whole = self.instances(*CONVOLUTION)
+        self.assertEqual({instance[0] for instance in whole}, {("x", "a")})
+        cut = self.instances(*CONVOLUTION, "--root=?")
+        self.assertEqual((len(cut), {len(instance) for instance in cut}), (600, {1}))
+        self.assertEqual(self.instances(*CONVOLUTION, "--root=x,a"), cut)
+        self.assertEqual(self.instances(*CONVOLUTION, "--root=x", "--root", "a"), cut)
+        self.assertEqual(self.instances(*CONVOLUTION, "--root=x,b"), whole)
+        self.assertEqual(self.instances(*CONVOLUTION, "--through=B,b*"),
+                         [instance for instance in whole if ("a", "b") in instance])
+        for command in ((), ("score",)):
+            _, err = run(BBPATHS, *command, "-q", *CONVOLUTION, "--root=z*,x,q?", self.scored())
+            self.assertIn("no node matches 'z*': nodes are a, b, x\n", err)
+            self.assertIn("no node matches 'q?': nodes are a, b, x\n", err)
+            self.assertNotIn("'x'", err)
+
+    def instances(self, *options):
+        run(BBPATHS, "-q", *options, "-o", "/dev/null", "-f", "json", "--instances", self.path("i"), self.trace)
+        return [[(call["from"], call["to"]) for call in line["calls"]] for line in self.lines(self.path("i"))]
+
+    def scored(self):
+        """The trace with its truth."""
+        text = re.sub(r" a b id(\d+)", lambda hop: f"{hop[0]} parent=id{int(hop[1]) - 1}", chain_text(300))
+        return self.path("scored.trace", re.sub(r"( x a id\d+)", r"\1 parent=-", text))
 
     def test_show(self):
         out, err = run(BBPATHS, "show", *CONVOLUTION, "i1", self.trace)
@@ -206,12 +235,51 @@ class Outputs(Case):
         self.assertRegex(out, r"^Pattern p1: x -> a, [\d,]+ paths, mean ")
         self.assertNotIn("waited", out)
         self.assertIn("Instance i1: ", run(BBPATHS, "show", *CONVOLUTION, "id=id0", self.trace)[0])
+        _, err = run(BBPATHS, "show", *CONVOLUTION, "id=zz", self.trace, status=1)
+        self.assertIn("no message has the id=zz", err)
+
+    def test_show_single_messages(self):
+        """Nobody knows how long they take; a call and its return have one id."""
+        trace = self.path("calls.trace", chain_text(100, returns=True))
+        out, _ = run(BBPATHS, "show", *CONVOLUTION, "--root=?", "id=id0", trace)
+        self.assertIn("\nPattern p", out)
+        self.assertIn(": 100 paths\n", out)
+        self.assertRegex(out, r"\nMessages with this id are also in i\d+\n")
+
+    def test_show_derived(self):
+        """What comes back to x correlates with what x sent, by way of b; it is the last in rank."""
+        trace = self.path("calls.trace", chain_text(300, returns=True))
+        out, _ = run(BBPATHS, "-q", *CONVOLUTION, "--keep-derived", "-f", "json", trace)
+        found = json.loads(out)["patterns"]
+        derived = [pattern["rank"] for pattern in found if pattern.get("derived")]
+        self.assertTrue(derived)
+        self.assertEqual(derived, list(range(len(found) - len(derived) + 1, len(found) + 1)))
+        out, _ = run(BBPATHS, "show", *CONVOLUTION, "--keep-derived", str(derived[0]), trace)
+        self.assertRegex(out, r"^Pattern p\d+: x -> a, [\d,]+ messages, derived: other paths explain it\n")
 
     def test_verbose(self):
-        _, err = run(BBPATHS, "-q", *CONVOLUTION, "--verbose", "--quantum=1ms", "--max-delay=2s", self.trace)
-        self.assertRegex(err, r"quantum 1\.00 ms \(given\), longest delay 2\.00 s \(given\); .*\d+\.\d\d s\n")
+        _, err = run(BBPATHS, "-q", *CONVOLUTION, "--verbose", "--quantum=1ms", "--max-delay=2s",
+                     "--threads=1", self.trace)
+        self.assertRegex(err, r"quantum 1\.00 ms \(given\), longest delay 2\.00 s \(given\); 1 window, \d+\.\d\d s\n")
+        # x -> a => a -> b; counted when looked at, and again as it is likely
+        self.assertIn("1 pair of streams, 1 link found, 0 derived, 1 kept; correlograms: 2 counted, 0 by FFTs\n", err)
+        self.assertRegex(err, r"scale \d\.\d\d s, pairs \d\.\d\d s, explaining \d\.\d\d s, causes \d\.\d\d s, "
+                              r"paths \d\.\d\d s; 1 thread\n")
         _, err = run(BBPATHS, "-q", *FIGURE6, "--verbose", self.trace)
         self.assertRegex(err, r"[\d,]+ vertices, [\d,]+ FFTs; [\d.]+ s, of which [\d.]+ s in FFTs\n")
+
+    def test_verbose_of_dense_traffic(self):
+        """FFTs make its correlograms: 900 messages a second come to B from three nodes, and it passes every
+        second one on."""
+        text = ["# bbtrace text 1"]
+        for i in range(18000):
+            at = 1000 + 20 * (i * 7919 % 18000) / 18000 + i % 17 * 0.0001
+            text.append(f"{at:.6f} MSG_SENT {'ACD'[i % 3]} B -")
+            if i % 2:
+                text.append(f"{at + 0.02 + i % 7 * 0.0005:.6f} MSG_SENT B E -")
+        _, err = run(BBPATHS, "-q", *CONVOLUTION, "--verbose", "--quantum=1ms", "--max-delay=2s",
+                     self.path("dense.trace", "\n".join(text) + "\n"))
+        self.assertRegex(err, r"3 pairs of streams, \d links? found, .* correlograms: 0 counted, [3-6] by FFTs\n")
 
     def test_a_trace_without_messages(self):
         empty = self.path("empty.trace", "# bbtrace text 1\n")
@@ -246,7 +314,15 @@ class Figure6(Case):
             self.assertNotIn("begins", err)
             self.assertTrue(json.loads(out)["patterns"])
         _, err = run(BBPATHS, "-q", *FIGURE6, "--root=b\n", trace)
-        self.assertIn("no message leaves a node 'b%0A'", err)
+        self.assertIn("no node matches 'b%0A': near that is b\n", err)
+        for root in ("b,x*", "?"):
+            out, _ = run(BBPATHS, "-q", *FIGURE6, "--root", root, "--max-depth=4", "-f", "json", trace)
+            firsts = {(p["root"]["node"], p["root"]["calls"][0]["node"]) for p in json.loads(out)["patterns"]}
+            self.assertIn(("x", "a"), firsts)
+            self.assertIn(("b", "a"), firsts)
+            self.assertEqual(("a", "b") in firsts, root == "?")
+        _, err = run(BBPATHS, "-q", *FIGURE6, "--root=b", self.trace)
+        self.assertIn("what --root names receives messages, but sends none", err)
 
     def test_limits_are_told(self):
         _, err = run(BBPATHS, "-q", *FIGURE6, "--max-depth=1", self.trace)

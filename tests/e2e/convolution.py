@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What convolution is to reach on synthetic traces with truth, in small sizes; doc/ACCURACY.md has the
-large ones. Seeds are those of no other run.
+"""What convolution is to reach on synthetic traces with truth, in small sizes; doc/CONVOLUTION.md has
+the large ones. Seeds are those of no other run.
 
   convolution.py BBTRACE BBPATHS SCENARIOS"""
 import functools
@@ -120,7 +120,7 @@ class Microservices(Accuracy):
         self.reaches(found, "path", "0.5%", 0.95, 0.95)
 
     def test_45_clients(self):
-        found = score(trace("microservices", "200s", "clients=45"))
+        found = score(trace("microservices", "500s", "clients=45"))
         self.reaches(found, "pair", "0.5%", 0.98, 0.98)
         self.reaches(found, "path", "0.5%", 0.75, 0.85)
 

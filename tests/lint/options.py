@@ -163,11 +163,15 @@ def complete(name, *words):
 # Options whose values are a closed list, and how to ask for them.
 VALUES = [("bbpaths", None, "--algo"), ("bbpaths", None, "--explain"), ("bbpaths", None, "--assign"),
           ("bbpaths", None, "--format"), ("bbpaths", None, "--sort"), ("bbpaths", None, "--latency"),
-          ("bbtrace", "capture", "--node"), ("bbtrace", "import", "--from")]
+          ("bbtrace", "capture", "--node"), ("bbtrace", "import", "--from"), ("bbtrace", "export", "--to"),
+          ("bbtrace", "merge", "--clocks"), ("bbtrace", "merge", "--join"),
+          ("bbtrace", "merge", "--observers")]
 
 
 def try_value(name, command, option, value):
-    rest = {"capture": ["-r", NOWHERE], "import": ["-w", "/dev/null", NOWHERE]}.get(command, [NOWHERE])
+    rest = {"capture": ["-r", NOWHERE], "import": ["-w", "/dev/null", NOWHERE],
+            "export": ["-o", "/dev/null", NOWHERE],
+            "merge": ["-w", "/dev/null", NOWHERE]}.get(command, [NOWHERE])
     if option == "--explain":
         rest = ["--algo=convolution", "--quantum=10ms"] + rest
     return run(PROGRAM[name], *([command] if command else []), option, value, *rest)
@@ -290,7 +294,7 @@ class Completion(unittest.TestCase):
             self.assertTrue(named)
             self.assertLessEqual(named, all_options(name))
             for _, command, option in (v for v in VALUES if v[0] == name):
-                listed = re.search(rf"'{option}=\*:\w+:\(([^)]*)\)'", text)
+                listed = re.search(rf"'{option}=[A-Z]*\*:\w+:\(([^)]*)\)'", text)
                 self.assertTrue(listed, option)
                 self.assertEqual(set(listed[1].split()), accepted_values(name, command, option))
 

@@ -43,8 +43,8 @@ static inline void planted_free(Planted *planted)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Planted, planted_free)
 
 // Returns the number of the message; its id is one more.
-static inline guint32 planted_send(Planted *planted, const char *from, const char *to, gint64 at_ns,
-                                   guint32 cause)
+static inline guint32 planted_send_kind(Planted *planted, BbKind kind, const char *from,
+                                        const char *to, gint64 at_ns, guint32 cause)
 {
     g_array_append_val(planted->causes, cause);
     BbMessage message = bb_message_empty();
@@ -52,8 +52,15 @@ static inline guint32 planted_send(Planted *planted, const char *from, const cha
     message.receiver = bb_names_intern(planted->names, to);
     message.time_ns = at_ns;
     message.id = bb_id_number(planted->causes->len);
+    message.kind = kind;
     ck_assert(bb_traffic_push(planted->traffic, &message));
     return planted->causes->len - 1;
+}
+
+static inline guint32 planted_send(Planted *planted, const char *from, const char *to, gint64 at_ns,
+                                   guint32 cause)
+{
+    return planted_send_kind(planted, BB_FREE, from, to, at_ns, cause);
 }
 
 static inline guint32 planted_number(const BbCall *message)

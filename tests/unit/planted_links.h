@@ -23,7 +23,9 @@ static inline Linking *linking_new(Planted *planted, gint64 quantum_ns, guint32 
     linking->planted = planted;
     linking->streams = bb_streams_new(planted->traffic, 0);
     linking->grid = (BbLagGrid){quantum_ns, before, before + after};
-    linking->options = (BbLinkOptions){planted->traffic->start_ns, planted->traffic->end_ns, 5, 5};
+    linking->options = (BbLinkOptions){.start_ns = planted->traffic->start_ns,
+                                       .end_ns = planted->traffic->end_ns,
+                                       .messages_least = 5};
     linking->trains = bb_trains_new(linking->streams, &linking->grid, &linking->options);
     return linking;
 }

@@ -121,8 +121,11 @@ START_TEST(time_has_two_ends)
     g_autoptr(BbClockMap) map = bb_clock_map_new();
     add(map, T0, T0 + S, 100 * S, 1e-3);
     ck_assert_int_eq(bb_clock_map_apply(map, G_MAXINT64), G_MAXINT64);
-    g_autoptr(BbClockMap) back = bb_clock_map_invert(map);
-    ck_assert_int_eq(bb_clock_map_apply(back, G_MININT64), G_MININT64);
+    g_autoptr(BbClockMap) far = bb_clock_map_new();
+    add(far, T0, T0 + S, G_MININT64, 0);
+    ck_assert_int_eq(bb_clock_map_apply(far, -5), G_MININT64);
+    g_autoptr(BbClockMap) back = bb_clock_map_invert(far);
+    ck_assert_int_eq(bb_clock_map_apply(back, 5), G_MAXINT64);
     g_autoptr(BbClockMap) same = bb_clock_map_same();
     ck_assert_int_eq(bb_clock_map_apply(same, G_MININT64), G_MININT64);
     ck_assert_int_eq(bb_clock_map_apply(same, G_MAXINT64), G_MAXINT64);

@@ -116,8 +116,7 @@ static void check_known(const World *w, guint observer, double within_ns)
     }
 }
 
-// ---- what is known
-// ----------------------------------------------------------------------------------
+// ---- what is known -----------------------------------------------------------------------------
 
 START_TEST(sniffers_at_hosts)
 {
@@ -199,8 +198,7 @@ START_TEST(a_small_sample_does)
 }
 END_TEST
 
-// ---- what is not
-// ------------------------------------------------------------------------------------
+// ---- what is not -------------------------------------------------------------------------------
 
 START_TEST(one_way_is_a_bound)
 {
@@ -289,8 +287,7 @@ START_TEST(nothing_at_all)
 }
 END_TEST
 
-// ---- nodes
-// ------------------------------------------------------------------------------------------
+// ---- nodes -------------------------------------------------------------------------------------
 
 // As spans have it: one message with the sender's time and the receiver's; or two lines.
 START_TEST(nodes_have_clocks)

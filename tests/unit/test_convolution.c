@@ -234,6 +234,25 @@ START_TEST(a_given_root_has_no_causes)
 }
 END_TEST
 
+// A client sends its next call a while after it got the return: that one does not cause it.
+START_TEST(clients_begin_anew)
+{
+    g_autoptr(Planted) planted = planted_new(10);
+    gint64 at = EPOCH;
+    for (guint i = 0; i < 500; i++) {
+        guint32 call = planted_send_kind(planted, BB_CALL, "A", "B", at, PLANTED_ROOT);
+        at = planted_later(planted, at, 30.0 * MS, 5.0 * MS);
+        planted_send_kind(planted, BB_RETURN, "B", "A", at, call);
+        at = planted_later(planted, at, 200.0 * MS, 2.0 * MS);
+    }
+    BbConvolutionOptions options = options_of(2 * MS, SECOND);
+    g_autoptr(BbPaths) paths = run(planted, &options);
+    check_paths(paths);
+    ck_assert_uint_eq(paths->n_instances, 500);
+    ck_assert_double_ge(right_share(planted, paths), 0.99);
+}
+END_TEST
+
 // B answers A a while after C answered B: the call itself has nothing to do with it.
 START_TEST(derived_pairs_are_listed)
 {
@@ -380,6 +399,6 @@ START_TEST(nothing_causes_nothing)
 END_TEST
 
 TEST_MAIN("convolution", a_shop, as_many_threads_as_you_like, names_in_any_order_of_numbers,
-          other_names, runs_again, a_given_root_has_no_causes, derived_pairs_are_listed,
-          skewed_clocks, skew_makes_no_cycles, little_traffic, all_at_one_time, messages_to_oneself,
-          nothing_causes_nothing)
+          other_names, runs_again, a_given_root_has_no_causes, clients_begin_anew,
+          derived_pairs_are_listed, skewed_clocks, skew_makes_no_cycles, little_traffic,
+          all_at_one_time, messages_to_oneself, nothing_causes_nothing)

@@ -2,8 +2,6 @@
 // Many files become one order: any number of them, whatever may be open at once, damaged or not.
 #include "tests/unit/merge_lines.h"
 
-#include <errno.h>
-
 typedef struct Flow {
     GArray *times; // gint64
     GArray *inputs;
@@ -236,9 +234,9 @@ END_TEST
 START_TEST(observers_are_the_files_unless_they_say_so)
 {
     g_autoptr(Merge) merge = merge_new();
-    MERGE_ADD(merge, "here.txt", "1 M a b -", "2 M a b - obs=there");
+    MERGE_ADD(merge, "here.txt", "1 M a b -", "5 M a b - obs=there");
     merge_with(merge, BB_JOIN_KEYS);
-    MERGE_EXPECT(merge, "1 M a b - obs=here", "2 M a b - obs=there");
+    MERGE_EXPECT(merge, "1 M a b - obs=here", "5 M a b - obs=there");
     ck_assert_str_eq(bb_names_text(merge->names, bb_merger_observer(merge->merger, 0)), "here");
     ck_assert_uint_eq(bb_merger_inputs(merge->merger), 1);
 }
@@ -265,21 +263,32 @@ START_TEST(a_failing_sink_ends_the_run)
 }
 END_TEST
 
-START_TEST(no_room_for_temporary_files)
+START_TEST(no_place_for_temporary_files)
 {
-    g_autoptr(Merge) merge = merge_new();
-    g_auto(Flow) flow = flow_new();
+    g_autofree char *folder = g_strdup("/tmp/bbtrace-test-XXXXXX");
+    g_autofree char *gone = g_strdup("/tmp/bbtrace-test-XXXXXX");
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GError) error = NULL;
-    g_setenv("TMPDIR", merge->scratch->folder, TRUE); // GLib keeps the first answer
-    if (strcmp(g_get_tmp_dir(), merge->scratch->folder) != 0)
-        return; // somebody had asked before
+    g_auto(Flow) flow = flow_new();
+    ck_assert_ptr_nonnull(g_mkdtemp(folder));
+    ck_assert_ptr_nonnull(g_mkdtemp(gone));
+    g_setenv("TMPDIR", gone, TRUE);
+    ck_assert_str_eq(g_get_tmp_dir(), gone); // GLib keeps its first answer
+    ck_assert_int_eq(g_rmdir(gone), 0);
     for (guint i = 0; i < 20; i++) {
-        g_autofree char *name = g_strdup_printf("f%u.txt", i);
-        MERGE_ADD(merge, name, "1 M a b -");
+        char *path = g_strdup_printf("%s/f%u.txt", folder, i);
+        ck_assert(g_file_set_contents(path, "# bbtrace text 1\n1 MSG_SENT a b -\n", -1, NULL));
+        g_ptr_array_add(paths, path);
     }
-    merge->merger = new_merger(merge, 4);
-    ck_assert(bb_merger_run(merge->merger, take, &flow, NULL));
-    ck_assert_uint_eq(flow.times->len, 20);
+    g_ptr_array_add(paths, NULL);
+    const char *const *list = (const char *const *)(gpointer)paths->pdata;
+    g_autoptr(BbMerger) merger = bb_merger_new(&(BbMergerOptions){.open_max = 4}, names, list);
+    ck_assert(!bb_merger_run(merger, take, &flow, &error));
+    ck_assert_ptr_nonnull(strstr(error->message, gone));
+    for (guint i = 0; i < 20; i++)
+        (void)g_unlink(paths->pdata[i]);
+    ck_assert_int_eq(g_rmdir(folder), 0);
 }
 END_TEST
 
@@ -287,4 +296,4 @@ TEST_MAIN("merger", more_files_than_may_be_open, files_are_open_only_while_they_
           a_scan_makes_the_run_right_too, what_prepare_changes_counts,
           a_corrupt_file_costs_its_bad_block, a_file_that_is_none_costs_itself,
           observers_are_the_files_unless_they_say_so, a_failing_sink_ends_the_run,
-          no_room_for_temporary_files)
+          no_place_for_temporary_files)

@@ -159,8 +159,7 @@ START_TEST(keys_do_not_depend_on_tables)
 }
 END_TEST
 
-// ---- the sample
-// -----------------------------------------------------------------------------------
+// ---- the sample --------------------------------------------------------------------------------
 
 static BbSeen seen(guint64 key, guint32 observer, guint32 sender, guint32 receiver)
 {

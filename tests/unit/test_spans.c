@@ -171,7 +171,7 @@ END_TEST
 
 START_TEST(a_message_and_who_got_it)
 {
-    ASSERT_ROWS("MSG 100>150 a b 1 1 - put ? kafka\nMSG 100>140 a c 3 1 - put ? kafka\n",
+    ASSERT_ROWS("MSG 100>140 a c 1 1 - put ? kafka\nMSG 100>150 a b 2 1 - put ? kafka\n",
                 "joined=1", {PRODUCER, 1, 0, "a", 100, 105, .op = "put", .proto = "kafka"},
                 {CONSUMER, 3, 1, "c", 140, 141}, {CONSUMER, 2, 1, "b", 150, 160});
 }

@@ -140,6 +140,42 @@ START_TEST(two_clocks)
 }
 END_TEST
 
+START_TEST(what_clients_get_is_left_out)
+{
+    g_autoptr(Planted) planted = planted_new(1);
+    for (guint i = 0; i < 5; i++) {
+        planted_send_kind(planted, BB_CALL, "A", "B", 100 * i, PLANTED_ROOT);
+        planted_send_kind(planted, BB_RETURN, "B", "A", 100 * i + 50, 2 * i);
+    }
+    bb_traffic_finish(planted->traffic);
+    g_autoptr(BbStreams) streams = bb_streams_new(planted->traffic, 0);
+    g_autofree char *in = text_of(planted, streams->in, streams->n_in);
+    g_autofree char *out = text_of(planted, streams->out, streams->n_out);
+    ck_assert_str_eq(in, "B:5");
+    ck_assert_str_eq(out, "A:5 B:5");
+}
+END_TEST
+
+// So many edges that the rarer ones share a stream, though each has enough messages.
+START_TEST(streams_of_a_node_are_bounded)
+{
+    g_autoptr(Planted) planted = planted_new(1);
+    enum { EDGES = BB_STREAMS_MAX + 100 };
+    for (guint i = 0; i < EDGES; i++) {
+        g_autofree char *name = g_strdup_printf("%04u", i);
+        send_times(planted, name, "B", i % 2 ? 3 : 2, i);
+    }
+    bb_traffic_finish(planted->traffic);
+    g_autoptr(BbStreams) streams = bb_streams_new(planted->traffic, 0);
+    check_streams(planted->traffic, streams->in, streams->n_in, true);
+    ck_assert_uint_le(streams->n_in, BB_STREAMS_MAX + 1);
+    guint frequent = 0;
+    for (guint32 i = 0; i < streams->n_in; i++)
+        frequent += !streams->in[i].pooled && streams->in[i].count == 3;
+    ck_assert_uint_eq(frequent, EDGES / 2); // equals are pooled together
+}
+END_TEST
+
 START_TEST(no_messages_no_streams)
 {
     g_autoptr(Planted) planted = planted_new(1);
@@ -152,4 +188,5 @@ START_TEST(no_messages_no_streams)
 END_TEST
 
 TEST_MAIN("streams", each_edge_is_a_stream, rare_edges_of_a_node_are_one,
-          pooled_messages_are_in_order, streams_into_a_node, two_clocks, no_messages_no_streams)
+          pooled_messages_are_in_order, streams_into_a_node, two_clocks,
+          what_clients_get_is_left_out, streams_of_a_node_are_bounded, no_messages_no_streams)

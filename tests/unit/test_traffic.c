@@ -126,7 +126,7 @@ START_TEST(sightings_of_others_do_not_join)
 {
     g_autoptr(Planted) planted = planted_new(1);
     const BbMessage base = message_of(planted, "A", "B", 10);
-    BbMessage others[5];
+    BbMessage others[4];
     for (guint i = 0; i < G_N_ELEMENTS(others); i++) {
         others[i] = base;
         others[i].at_receiver = true;
@@ -135,15 +135,14 @@ START_TEST(sightings_of_others_do_not_join)
     }
     others[0].sender = bb_names_intern(planted->names, "C");
     others[1].receiver = bb_names_intern(planted->names, "C");
-    others[2].kind = BB_CALL;
-    others[3].id = bb_id_number(2);
-    others[4].id = (BbId){0};
+    others[2].id = bb_id_number(2);
+    others[3].id = (BbId){0};
     BbMessage first = base;
     first.id = bb_id_number(1);
     bb_traffic_push(planted->traffic, &first);
     for (guint i = 0; i < G_N_ELEMENTS(others); i++)
         bb_traffic_push(planted->traffic, &others[i]);
-    expect(planted, "A>B@10 C>B@20 A>C@21 A>B@22 A>B@23 A>B@24");
+    expect(planted, "A>B@10 C>B@20 A>C@21 A>B@22 A>B@23");
 }
 END_TEST
 
@@ -211,6 +210,28 @@ START_TEST(kinds_are_alike_and_counted)
 }
 END_TEST
 
+// Who is asked nothing has nothing to answer, also in the windows to come.
+START_TEST(clients_are_known)
+{
+    g_autoptr(Planted) planted = planted_new(1);
+    planted_send_kind(planted, BB_CALL, "A", "B", 10, PLANTED_ROOT);
+    planted_send_kind(planted, BB_RETURN, "B", "A", 20, 0);
+    planted_send_kind(planted, BB_FREE, "C", "D", 30, PLANTED_ROOT);
+    bb_traffic_finish(planted->traffic);
+    g_autoptr(BbTraffic) next = bb_traffic_new_after(planted->traffic);
+    const BbTraffic *const windows[] = {planted->traffic, next};
+    for (guint i = 0; i < 2; i++) {
+        ck_assert(bb_traffic_is_client(windows[i], bb_names_find(planted->names, "A")));
+        ck_assert(!bb_traffic_is_client(windows[i], bb_names_find(planted->names, "B")));
+        ck_assert(bb_traffic_is_client(windows[i], bb_names_find(planted->names, "C")));
+        ck_assert(!bb_traffic_is_client(windows[i], bb_names_find(planted->names, "D")));
+        ck_assert(bb_traffic_is_client(windows[i], 1000));
+    }
+    bb_traffic_finish(next);
+    ck_assert_uint_eq(next->n_messages, 0);
+}
+END_TEST
+
 START_TEST(nothing_is_nothing)
 {
     g_autoptr(Planted) planted = planted_new(1);
@@ -265,4 +286,4 @@ END_TEST
 TEST_MAIN("traffic", messages_in_order_of_time, edges_in_order_of_names,
           sightings_of_one_message_join, sightings_of_others_do_not_join,
           the_kth_here_is_the_kth_there, arrivals_have_their_own_order, kinds_are_alike_and_counted,
-          nothing_is_nothing, any_order_gives_the_same)
+          clients_are_known, nothing_is_nothing, any_order_gives_the_same)

@@ -1,0 +1,351 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""bbtrace export and its way back by import, filter and anonymize, on whole traces.
+
+  conversions.py BBTRACE SAMPLES TRACES"""
+import collections
+import csv
+import glob
+import hashlib
+import hmac
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+import urllib.parse
+
+BBTRACE, SAMPLES, TRACES = sys.argv[1:4]
+SHOP = os.path.join(SAMPLES, "shop-slowauth.pcap.xz")
+HOSTS = os.path.join(SAMPLES, "shop.hosts")
+FORMS = ("text", "jsonl", "csv", "sqlite")
+TEXT = b"""# bbtrace text 1
+10.000000 CALL_SENT a b 1 op=GET%20/x
+10.010000 RET_SENT b a 1 status=500
+"""
+
+
+def run(*command, data=None, status=0):
+    done = subprocess.run(command, input=data, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                          timeout=200)
+    assert done.returncode == status, (command, done.returncode, done.stdout[-500:], done.stderr.decode())
+    return done.stdout, done.stderr.decode()
+
+
+def lines(text):
+    """The messages of a text trace, without counters."""
+    return [line for line in text.splitlines() if not line.startswith(b"#")]
+
+
+Message = collections.namedtuple("Message", "line kind sender receiver id time keys")
+
+
+def messages(text):
+    found = []
+    for line in lines(text):
+        words = line.decode().split(" ")
+        keys = {k: urllib.parse.unquote(v) for k, v in (word.split("=", 1) for word in words[5:])}
+        found.append(Message(line, words[1].split("_")[0], words[2], words[3], words[4],
+                             int(words[0].split(".")[0]) * 10**9 + int(words[0].split(".")[1].ljust(9, "0")),
+                             keys))
+    return found
+
+
+def calls(found):
+    """Index of each message -> index of the other half of its call."""
+    waiting, other = collections.defaultdict(list), {}
+    for i, message in enumerate(found):
+        if message.kind == "CALL":
+            waiting[message.sender, message.receiver, message.id].append(i)
+        elif message.kind == "RET" and waiting[message.receiver, message.sender, message.id]:
+            j = waiting[message.receiver, message.sender, message.id].pop(0)
+            other[i], other[j] = j, i
+    return other
+
+
+class Case(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = folder.name
+        cls.shop = os.path.join(cls.folder, "shop.bbt")
+        run(BBTRACE, "capture", "-q", "-r", SHOP, "--names", HOSTS, "-w", cls.shop)
+        cls.truth = os.path.join(cls.folder, "truth.bbt")
+        run(BBTRACE, "generate", "-q", "multitier", "-G", "60s", "-w", cls.truth)
+
+    def path(self, name, content=None):
+        path = os.path.join(self.folder, name)
+        if content is not None:
+            with open(path, "wb") as file:
+                file.write(content)
+        return path
+
+
+class RoundTrips(Case):
+    def round_trip(self, trace):
+        text = run(BBTRACE, "cat", trace)[0]
+        self.assertEqual(run(BBTRACE, "export", "--to", "text", trace)[0], text)
+        for form in ("text", "jsonl", "csv"):
+            out, back = self.path("x." + form), self.path("back.bbt")
+            run(BBTRACE, "export", "-t", form, "-o", out, trace)
+            run(BBTRACE, "import", "--from", form, "-w", back, out)
+            again = run(BBTRACE, "cat", back)[0]
+            if form == "csv":  # which has no place for counters
+                self.assertEqual(lines(again), lines(text))
+            else:
+                self.assertEqual(again, text)
+
+    def test_a_capture(self):
+        self.round_trip(self.shop)
+
+    def test_a_trace_with_truth(self):
+        self.round_trip(self.truth)
+
+    def test_shared_traces(self):
+        found = sorted(glob.glob(os.path.join(TRACES, "*.txt.gz")))
+        if not found:
+            self.skipTest(f"nothing in {TRACES}")
+        for trace in found:
+            with self.subTest(trace=trace):
+                bbt = self.path("shared.bbt")
+                run(BBTRACE, "import", "--from", "text", "-w", bbt, trace)
+                self.round_trip(bbt)
+
+    def test_pipes(self):
+        out = run(BBTRACE, "export", "--to", "jsonl", "-", data=TEXT)[0]
+        back = self.path("pipe.bbt")
+        run(BBTRACE, "import", "--from", "jsonl", "-w", back, "-", data=out)
+        self.assertEqual(run(BBTRACE, "cat", back)[0], TEXT)
+
+    def test_packed_input(self):
+        out = self.path("packed.csv")
+        run(BBTRACE, "export", "--to", "csv", "-o", out, self.shop)
+        run("xz", "-f", out)
+        back = self.path("packed.bbt")
+        run(BBTRACE, "import", "--from", "csv", "-w", back, out + ".xz")
+        self.assertEqual(lines(run(BBTRACE, "cat", back)[0]), lines(run(BBTRACE, "cat", self.shop)[0]))
+
+
+class Export(Case):
+    def test_other_programs_read_it(self):
+        text = messages(run(BBTRACE, "cat", self.shop)[0])
+        objects = [json.loads(line) for line in run(BBTRACE, "export", "-t", "jsonl", self.shop)[0].splitlines()]
+        rows = list(csv.DictReader(run(BBTRACE, "export", "-t", "csv", self.shop)[0].decode().splitlines()))
+        found = [o for o in objects if "time_ns" in o]
+        self.assertEqual(len(found), len(text))
+        self.assertEqual(len(rows), len(text))
+        for message, one, row in zip(text, found, rows):
+            self.assertEqual(one["time_ns"], message.time)
+            self.assertEqual((one["from"], one["to"], one["id"]), message[2:5])
+            self.assertEqual(one.get("op"), message.keys.get("op"))
+            self.assertEqual({k: v for k, v in row.items() if v}, {k: str(v) for k, v in one.items()})
+        counters = {o["counter"]: o["value"] for o in objects if "counter" in o}
+        self.assertEqual(counters["calls"], sum(m.kind == "CALL" for m in text))
+
+    def test_sqlite(self):
+        path = self.path("shop.db")
+        run(BBTRACE, "export", "-t", "sqlite", "-o", path, self.shop)
+        text = messages(run(BBTRACE, "cat", self.shop)[0])
+        other = calls(text)
+        database = sqlite3.connect(path)
+        self.addCleanup(database.close)
+
+        def query(sql):
+            return database.execute(sql).fetchall()
+
+        self.assertEqual(query("SELECT count(*) FROM messages"), [(len(text),)])
+        self.assertEqual(query("SELECT call, message FROM messages WHERE call IS NOT NULL ORDER BY 2"),
+                         [(j + 1, i + 1) for i, j in sorted(other.items()) if j < i])
+        pairs = [(i, j) for i, j in other.items() if i < j]
+        latency = sum(text[j].time - text[i].time for i, j in pairs)
+        self.assertEqual(query("SELECT sum(latency_ns), count(\"return\") FROM calls"), [(latency, len(pairs))])
+        self.assertEqual(query("SELECT sum(calls) FROM edges"), query("SELECT count(*) FROM calls"))
+        errors = sum(m.keys.get("status", "0") >= "400" for m in text if m.keys.get("proto") == "http")
+        self.assertEqual(query("SELECT sum(errors) FROM edges WHERE proto = 'http'"), [(errors,)])
+        self.assertEqual(query("SELECT value FROM counters WHERE name = 'calls'"),
+                         [(sum(m.kind == "CALL" for m in text),)])
+
+    def test_the_same_bytes_again(self):
+        for form in FORMS:
+            a, b = self.path("a." + form), self.path("b." + form)
+            for out in (a, b):
+                run(BBTRACE, "export", "-t", form, "-o", out, self.truth)
+            with open(a, "rb") as one, open(b, "rb") as two:
+                self.assertEqual(one.read(), two.read(), form)
+
+    def test_several_traces_are_one_in_order(self):
+        early, late = self.path("early", TEXT), self.path("late", TEXT.replace(b"\n10.", b"\n11."))
+        times = [json.loads(line)["time_ns"] for line in
+                 run(BBTRACE, "export", "-t", "jsonl", late, early)[0].splitlines()]
+        self.assertEqual(times, sorted(times))
+        self.assertEqual(len(times), 4)
+
+    def test_csv_says_what_it_cannot_hold(self):
+        self.assertRegex(run(BBTRACE, "export", "-t", "csv", self.shop)[1], r"csv has no place for the \d+ counters")
+        self.assertEqual(run(BBTRACE, "export", "-t", "csv", self.path("t", TEXT))[1], "")
+
+    def test_files_are_not_lost(self):
+        trace, foreign = self.path("t.txt", TEXT), self.path("foreign", b"mine" * 100)
+        for form in FORMS:
+            run(BBTRACE, "export", "-t", form, "-o", trace, trace, status=2)
+        _, err = run(BBTRACE, "export", "-t", "sqlite", "-o", foreign, trace, status=1)
+        self.assertIn("is there, and is no database", err)
+        with open(trace, "rb") as file, open(foreign, "rb") as other:
+            self.assertEqual((file.read(), other.read()), (TEXT, b"mine" * 100))
+
+    def test_failures_are_told(self):
+        trace = self.path("t.txt", TEXT)
+        for form in FORMS:
+            self.assertIn("/nowhere/x", run(BBTRACE, "export", "-t", form, "-o", "/nowhere/x", trace, status=1)[1])
+            self.assertIn("/nowhere/t", run(BBTRACE, "export", "-t", form, "-o", self.path("o" + form), "/nowhere/t",
+                                            status=1)[1])
+        for form in ("text", "jsonl", "csv"):
+            self.assertIn("space", run(BBTRACE, "export", "-t", form, "-o", "/dev/full", trace, status=1)[1])
+
+    def test_what_is_readable_of_several_is_written(self):
+        trace, bad = self.path("t.txt", TEXT), self.path("bad", b"no trace")
+        out, err = run(BBTRACE, "export", "-t", "jsonl", bad, trace, status=1)
+        self.assertEqual(len(out.splitlines()), 2)
+        self.assertIn(bad, err)
+
+
+class Filter(Case):
+    def keep(self, trace, *options):
+        return lines(run(BBTRACE, "filter", "-q", *options, trace)[0])
+
+    def expect(self, trace, test, *options):
+        """test(call, return): which calls are wanted; a half alone comes with None for the other."""
+        found = messages(run(BBTRACE, "cat", trace)[0])
+        other = calls(found)
+        wanted = []
+        for i, message in enumerate(found):
+            half = found[other[i]] if i in other else None
+            call, back = (half, message) if message.kind == "RET" else (message, half)
+            wanted.append(bool(test(call, back)))
+        with self.subTest(options=options):
+            self.assertTrue(any(wanted))
+            self.assertFalse(all(wanted))
+            self.assertEqual(self.keep(trace, *options), [m.line for m, w in zip(found, wanted) if w])
+            self.assertEqual(self.keep(trace, "--invert", *options),
+                             [m.line for m, w in zip(found, wanted) if not w])
+
+    def test_conditions(self):
+        trace = self.shop
+        some = messages(run(BBTRACE, "cat", trace)[0])
+        middle = (some[0].time + some[-1].time) // 2
+        stamp = f"{middle // 10**9}.{middle % 10**9:09d}"
+        self.expect(trace, lambda c, r: (c or r).time < middle, "--to", stamp)
+        self.expect(trace, lambda c, r: (c or r).time >= middle, "--from", stamp)
+        self.expect(trace, lambda c, r: c and c.receiver == "postgres", "--edge", "*->postgres")
+        self.expect(trace, lambda c, r: c and "app1" in (c.sender, c.receiver), "--node", "app1")
+        self.expect(trace, lambda c, r: c and c.keys["proto"] in ("redis", "http"), "-p", "redis", "-p", "ht*")
+        self.expect(trace, lambda c, r: c and c.keys["op"].startswith("SELECT"), "--op", "SELECT*")
+        self.expect(trace, lambda c, r: c and r and r.time - c.time > 2000000, "--slower-than", "2ms")
+        self.expect(trace, lambda c, r: c and r and r.time - c.time < 2000000, "--faster-than", "2ms")
+        self.expect(trace, lambda c, r: r and r.keys.get("status") == "200", "--status", "200")
+        self.expect(trace, lambda c, r: c and r and c.receiver == "lb" and r.time - c.time > 2000000,
+                    "--edge", "client->lb", "--slower-than", "2ms")
+
+    def test_samples_add_up_to_connections(self):
+        found = messages(run(BBTRACE, "cat", self.shop)[0])
+        kept = set(self.keep(self.shop, "--sample", "1/4"))
+        by_connection = collections.defaultdict(set)
+        for message in found:
+            by_connection[message.keys["conn"]].add(message.line in kept)
+        self.assertTrue(all(len(lots) == 1 for lots in by_connection.values()))
+        share = sum(True in lots for lots in by_connection.values()) / len(by_connection)
+        self.assertTrue(0.15 < share < 0.35, share)
+
+    def test_counters_stay(self):
+        def counters(text):
+            return [line for line in text.splitlines() if line.startswith(b"# counter")]
+        self.assertEqual(counters(run(BBTRACE, "filter", "-q", "--node", "lb", self.shop)[0]),
+                         counters(run(BBTRACE, "cat", self.shop)[0]))
+
+    def test_bbt_and_text_are_the_same(self):
+        out = self.path("kept.bbt")
+        _, err = run(BBTRACE, "filter", "--errors", "-w", out, self.path("t.txt", TEXT))
+        self.assertIn("2 of 2 messages kept", err)
+        self.assertEqual(run(BBTRACE, "cat", out)[0], TEXT)
+
+
+class Anonymize(Case):
+    def test_structure_stays_and_names_go(self):
+        before = messages(run(BBTRACE, "cat", self.shop)[0])
+        text = run(BBTRACE, "anonymize", "-q", "--seed", "5", self.shop)[0]
+        after = messages(text)
+        names = {m.sender for m in before} | {m.receiver for m in before}
+        self.assertEqual(len(before), len(after))
+        renamed = collections.defaultdict(set)
+        for old, new in zip(before, after):
+            self.assertEqual((old.kind, old.time), (new.kind, new.time))
+            for what, x, y in (("node", old.sender, new.sender), ("node", old.receiver, new.receiver),
+                               ("id", old.id, new.id), ("op", old.keys.get("op"), new.keys.get("op")),
+                               ("conn", old.keys["conn"], new.keys["conn"])):
+                renamed[what, x].add(y)
+            for key in ("bytes", "status", "proto", "off", "end"):
+                self.assertEqual(old.keys.get(key), new.keys.get(key))
+        self.assertTrue(all(len(y) == 1 for y in renamed.values()))
+        self.assertEqual(len({(what, *y) for (what, _), y in renamed.items()}), len(renamed))
+        for name in names | {"10.77", "SELECT", "GET"}:
+            self.assertNotIn(name.encode() + b" ", text)
+        mine = hmac.new(b"5", b"node\0postgres", hashlib.sha256).hexdigest()[:12]
+        self.assertEqual(renamed["node", "postgres"], {"n" + mine})
+
+    def test_keys(self):
+        key, short = self.path("key", b"k" * 16), self.path("short", b"k" * 15)
+        trace = self.path("t.txt", TEXT)
+        one = run(BBTRACE, "anonymize", "--key", key, trace)[0]
+        self.assertEqual(one, run(BBTRACE, "anonymize", "-k", key, trace)[0])
+        self.assertNotEqual(run(BBTRACE, "anonymize", trace)[0], run(BBTRACE, "anonymize", trace)[0])
+        self.assertIn("15 bytes", run(BBTRACE, "anonymize", "-k", short, trace, status=1)[1])
+        self.assertIn("/nowhere/key", run(BBTRACE, "anonymize", "-k", "/nowhere/key", trace, status=1)[1])
+        self.assertIn("can be guessed", run(BBTRACE, "anonymize", "-s", "1", trace)[1])
+
+    def test_map_and_shift(self):
+        names = self.path("map.csv")
+        out = run(BBTRACE, "anonymize", "-q", "-s", "1", "--shift=-4s", "-m", names, self.path("t.txt", TEXT))[0]
+        with open(names, encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([(row["kind"], row["name"]) for row in rows],
+                         [("node", "a"), ("node", "b"), ("op", "GET /x")])
+        first = messages(out)[0]
+        self.assertEqual((first.sender, first.receiver, first.keys["op"]), tuple(row["pseudonym"] for row in rows))
+        self.assertEqual(first.time, 6 * 10**9)
+        self.assertEqual(os.stat(names).st_mode & 0o777, 0o600)
+
+
+class Usage(Case):
+    def test_wrong_usage_is_2_and_says_how_to_get_help(self):
+        trace = self.path("t.txt", TEXT)
+        for command in (["export"], ["export", trace], ["export", "--to", "xml", trace], ["export", "--to", "csv"],
+                        ["export", "--to", "sqlite", trace], ["export", "--to", "sqlite", "-o", "-", trace],
+                        ["filter"], ["filter", "--from", "noon", trace], ["filter", "--to", "noon", trace],
+                        ["filter", "--from", "2", "--to", "1", trace], ["filter", "--edge", "a-b", trace],
+                        ["filter", "--sample", "1/0", trace], ["filter", "--sample", "half", trace],
+                        ["filter", "--slower-than", "2", trace], ["filter", "--faster-than", "0", trace],
+                        ["filter", "-w", trace, trace],
+                        ["anonymize"], ["anonymize", trace, trace], ["anonymize", "--seed", "x", trace],
+                        ["anonymize", "--seed", "1", "--key", trace, trace], ["anonymize", "--shift", "1", trace],
+                        ["anonymize", "-m", trace, trace], ["anonymize", "-m", "x", "-w", "x", trace],
+                        ["anonymize", "-m", "-", trace],
+                        ["import", "--from", "text", "--columns", "time=a", "-w", "x", trace],
+                        ["import", "--from", "csv", "--columns", "when=a", "-w", "x", trace]):
+            out, err = run(BBTRACE, *command, status=2)
+            self.assertEqual(out, b"", command)
+            self.assertIn("--help", err, command)
+
+    def test_tables_of_others(self):
+        table = self.path("calls.csv", b"ts;x,src,dst,what,rid\n1500,a,b,request,7\n1600,b,a,reply,7\n1,2\n")
+        out = self.path("calls.bbt")
+        options = ["--from", "csv", "--columns", "time=ts;x:ms,from=src,to=dst,kind=what,id=rid", "-w", out]
+        self.assertRegex(run(BBTRACE, "import", *options, table, status=1)[1], r"calls\.csv:4: the record has not")
+        self.assertIn("1 malformed line was skipped", run(BBTRACE, "import", "--skip-bad-lines", *options, table)[1])
+        self.assertEqual(lines(run(BBTRACE, "cat", out)[0]), [b"1.500000 CALL_SENT a b 7", b"1.600000 RET_SENT b a 7"])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]])

@@ -1,0 +1,361 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Traces of several observers merged into what one observer of everything sees.
+
+  merge.py BBTRACE SHARED          SHARED is the folder of data outside of the project; it may be absent"""
+import collections
+import os
+import pathlib
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BBTRACE, SHARED = sys.argv[1], pathlib.Path(sys.argv[2])
+MULTITIER = SHARED / "multitier"
+HOSTS = ("10", "20", "31", "32", "41", "42", "43")
+HEAD = "# bbtrace text 1\n"
+NETWORK_NS = 40000
+
+Done = collections.namedtuple("Done", "status out err")
+
+
+def run(*command):
+    done = subprocess.run([BBTRACE, *map(str, command)], capture_output=True, text=True, check=False,
+                          timeout=60)
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def good(*command):
+    done = run(*command)
+    assert done.status == 0, (command, done.err)
+    return done
+
+
+def nanoseconds(text):
+    seconds, _, part = text.partition(".")
+    return int(seconds) * 10**9 + int((part + "0" * 9)[:9])
+
+
+def seconds(time_ns):
+    return f"{time_ns // 10**9}.{time_ns % 10**9:09d}"
+
+
+def lines(trace):
+    return [line for line in good("cat", trace).out.splitlines() if not line.startswith("#")]
+
+
+def split(line):
+    """Time, the other fields, keys."""
+    words = line.split()
+    return nanoseconds(words[0]), words[1:5], dict(word.split("=", 1) for word in words[5:])
+
+
+def call_numbers(trace, but=("obs", "recv")):
+    """Messages without observers and arrivals. Ids become the number of their call."""
+    numbers, result = {}, []
+    for line in lines(trace):
+        time_ns, (operation, sender, receiver, name), keys = split(line)
+        if name != "-":
+            name = numbers.setdefault(name, len(numbers))
+        kept = tuple(sorted((k, v) for k, v in keys.items() if k not in but))
+        result.append((time_ns, operation, sender, receiver, name, kept))
+    return result
+
+
+def without_ids(messages):
+    return sorted(m[:4] + m[5:] for m in messages)
+
+
+def pairs_of(messages):
+    """Calls with their returns, without ids."""
+    calls = collections.defaultdict(list)
+    for message in messages:
+        calls[message[4]].append(message[:4] + message[5:])
+    calls.pop("-", None)
+    return sorted(map(tuple, calls.values()))
+
+
+class Merge(unittest.TestCase):
+    maxDiff = 2000
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.at = pathlib.Path(self.folder.name)
+
+    def write(self, name, text):
+        path = self.at / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(HEAD + "".join(f"{line}\n" for line in text), encoding="utf-8")
+        return path
+
+    # ---- captures ---------------------------------------------------------------------------------
+
+    def capture(self, name, file, *words):
+        if not file.exists():
+            self.skipTest(f"{file} is not there: it lies outside of the project")
+        path = self.at / f"{name}.bbt"
+        good("capture", "-q", "-r", file, "-w", path, *words)
+        return path
+
+    def same_calls(self, merged, single):
+        merged, single = call_numbers(merged), call_numbers(single)
+        self.assertEqual(without_ids(merged), without_ids(single))
+        self.assertEqual(pairs_of(merged), pairs_of(single))
+
+    def test_a_capture_and_its_twin_with_every_frame_twice(self):
+        for name in ("multitier-c8", "multitier-c8-slowauth-app2"):
+            once = self.capture("once", MULTITIER / f"{name}.pcap.xz")
+            twice = self.capture("twice", MULTITIER / f"{name}-span2.pcap.xz")
+            done = good("merge", "-w", self.at / "all.bbt", once, twice)
+            self.same_calls(self.at / "all.bbt", once)
+            self.assertRegex(done.err, r"once and twice: [\d,]+ messages seen by both")
+            self.assertNotIn("cannot be known", done.err)
+
+    def test_captures_of_each_host(self):
+        file = MULTITIER / "multitier-c8-slowauth-app2.pcap.xz"
+        whole = self.capture("whole", file)
+        each = [self.capture(f"host{host}", file, f"host 10.77.0.{host}") for host in HOSTS]
+        good("merge", "-w", self.at / "all.bbt", *each)
+        self.same_calls(self.at / "all.bbt", whole)
+        self.assertTrue(all("recv" in split(line)[2] for line in lines(self.at / "all.bbt")))
+
+    def test_captures_of_each_host_with_wrong_clocks(self):
+        file = MULTITIER / "multitier-c8-slowauth-app2.pcap.xz"
+        whole = self.capture("whole", file)
+        clocks = {}
+        random.seed(7)
+        each = []
+        for host in HOSTS:
+            trace = self.capture(f"host{host}", file, f"host 10.77.0.{host}")
+            clocks[host] = (0, 0) if not each else (random.randint(-10**10, 10**10), random.uniform(-5e-5, 5e-5))
+            each.append(self.write(f"skewed/host{host}.txt", self.shift(lines(trace), *clocks[host])))
+        done = good("merge", "-w", self.at / "all.bbt", *each)
+        messages = [split(line) for line in lines(self.at / "all.bbt")]
+        self.assertEqual(len(messages), len(lines(whole)))
+        right = {(m[2]["conn"], m[2]["off"], m[1][0]): m[0] for m in map(split, lines(whole)) if "conn" in m[2]}
+        worst = max(abs(m[0] - right[m[2]["conn"], m[2]["off"], m[1][0]]) for m in messages if "conn" in m[2])
+        self.assertLess(worst, 20000)
+        for host in HOSTS[1:]:
+            said = re.search(rf"clock of host{host}: ([+-][\d.]+) s, ([+-][\d.]+) ppm", done.err)
+            self.assertAlmostEqual(float(said[1]), clocks[host][0] / 1e9, delta=0.003)
+            self.assertAlmostEqual(float(said[2]), clocks[host][1] * 1e6, delta=1)
+
+    @staticmethod
+    def shift(text, offset_ns, drift):
+        start = split(text[0])[0]
+
+        def move(match):
+            time_ns = nanoseconds(match[2])
+            return match[1] + seconds(time_ns + offset_ns + round((time_ns - start) * drift))
+
+        return [re.sub(r"(^| end=)([\d.]+)", move, line) for line in text]
+
+    # ---- generated traces ---------------------------------------------------------------------------
+
+    def split_by_host(self, text, loss=0.0, seed=1):
+        """What the hosts' own observers see. Returns paths, and by place of the line who lost it."""
+        random.seed(seed)
+        seen, lost = collections.defaultdict(list), []
+        for line in text:
+            time_ns, (operation, sender, receiver, name), _ = split(line)
+            rest = " ".join(line.split()[5:])
+            gone = [random.random() < loss for _ in range(2)]
+            lost.append(gone)
+            for node, at, drop in ((sender, time_ns, gone[0]), (receiver, time_ns + NETWORK_NS, gone[1])):
+                if not drop:
+                    seen[node].append((at, f"{seconds(at)} {operation} {sender} {receiver} {name} {rest}"))
+        return [self.write(f"{node}.txt", [line for _, line in sorted(seen[node])])
+                for node in sorted(seen)], lost
+
+    def generated(self, *options):
+        good("generate", "-q", "-s", "3", "-G", "30s", *options, "-w", self.at / "g.bbt", "multitier")
+        return lines(self.at / "g.bbt")
+
+    def expect(self, text, lost, merged):
+        wanted = []
+        for line, (no_sender, no_receiver) in zip(text, lost):
+            time_ns, words, keys = split(line)
+            if no_sender and no_receiver:
+                continue
+            if not no_sender and not no_receiver:
+                keys["recv"] = seconds(time_ns + NETWORK_NS)
+            wanted.append((time_ns + NETWORK_NS * no_sender, words, keys))
+        found = [split(line) for line in lines(merged)]
+        for _, _, keys in found:
+            del keys["obs"]
+        self.assertEqual(sorted(map(repr, found)), sorted(map(repr, wanted)))
+        self.assertEqual([m[0] for m in found], sorted(m[0] for m in found))
+
+    def test_a_generated_trace_in_parts_of_its_hosts(self):
+        text = self.generated()
+        paths, lost = self.split_by_host(text)
+        good("merge", "--clocks=as-is", "-w", self.at / "all.bbt", *paths)
+        self.expect(text, lost, self.at / "all.bbt")
+
+    def test_losses_at_each_side(self):
+        text = self.generated()
+        paths, lost = self.split_by_host(text, loss=0.1)
+        done = good("merge", "--clocks=as-is", "-w", self.at / "all.bbt", *paths)
+        self.expect(text, lost, self.at / "all.bbt")
+        info = good("info", self.at / "all.bbt").out
+        both = sum(not any(gone) for gone in lost)
+        self.assertRegex(info, rf"\b{both} +messages seen by more than one observer")
+        self.assertIn(f"{both:,}", done.err)
+        self.assertRegex(good("cat", self.at / "all.bbt").out, r"merge_pair\.\w+\.\w+\.only_first")
+
+    def test_without_ids_order_joins(self):
+        text = self.generated("--no-ids", "--no-truth")
+        paths, lost = self.split_by_host(text, loss=0.02)
+        good("merge", "--clocks=as-is", "-w", self.at / "all.bbt", *paths)
+        count = len(lines(self.at / "all.bbt"))
+        wanted = sum(not all(gone) for gone in lost)
+        self.assertLess(abs(count - wanted), 0.005 * wanted)
+
+    # ---- many files ---------------------------------------------------------------------------------
+
+    def many(self, count=1000):
+        """Small files, each a second or so of one of ten observers, all overlapping in threes."""
+        paths = []
+        (self.at / "many").mkdir()
+        for i in range(count):
+            start = 10**18 + (i // 10) * 10**9
+            text = [f"{seconds(start + k * 29 * 10**6 + i)} MSG_SENT a{i % 10} b{i % 7} m{i}_{k}"
+                    for k in range(100)]
+            paths.append(self.write(f"many/f{i:04d}.txt", text))
+        return paths
+
+    def test_a_thousand_files(self):
+        paths = self.many()
+        good("merge", "-q", "--clocks=as-is", "-w", self.at / "all.bbt", *paths)
+        found = [split(line) for line in lines(self.at / "all.bbt")]
+        self.assertEqual(len(found), 100000)
+        self.assertEqual([m[0] for m in found], sorted(m[0] for m in found))
+        self.assertEqual(len({m[1][3] for m in found}), 100000)
+        self.assertTrue(all(int(m[2]["obs"][1:]) == int(m[1][3][1:].split("_")[0]) for m in found))
+
+    def test_one_corrupt_file_among_many(self):
+        good("generate", "-q", "-G", "600s", "-w", self.at / "g.bbt", "multitier")
+        paths = self.many(100)
+        whole = len(lines(self.at / "g.bbt"))
+        data = bytearray((self.at / "g.bbt").read_bytes())
+        data[len(data) // 2] ^= 1
+        (self.at / "bad.bbt").write_bytes(data)
+        done = good("merge", "--clocks=as-is", "-w", self.at / "all.bbt", *paths[:50], self.at / "bad.bbt",
+                    *paths[50:])
+        warnings = [line for line in done.err.splitlines() if "warning" in line]
+        self.assertEqual(len(warnings), 1, done.err)
+        self.assertIn(str(self.at / "bad.bbt"), warnings[0])
+        count = len(lines(self.at / "all.bbt"))
+        self.assertLess(count, 10000 + whole)
+        self.assertGreaterEqual(count, 10000 + whole - 8192)
+
+    def test_a_file_that_is_no_trace(self):
+        paths = self.many(20)
+        (self.at / "no.bbt").write_bytes(b"\0\1\2")
+        done = run("merge", "--clocks=as-is", "-w", self.at / "all.bbt", *paths, self.at / "no.bbt",
+                   "/nowhere/at/all")
+        self.assertEqual(done.status, 1)
+        self.assertIn("no.bbt: neither a .bbt nor a text trace", done.err)
+        self.assertIn("/nowhere/at/all", done.err)
+        self.assertEqual(len(lines(self.at / "all.bbt")), 2000)
+
+    def test_killed_and_run_again(self):
+        paths = self.many(300)
+        once, again = self.at / "once.bbt", self.at / "again.bbt"
+        good("merge", "-q", "--clocks=as-is", "-w", once, *paths)
+        for number in (signal.SIGKILL, signal.SIGTERM):
+            with subprocess.Popen([BBTRACE, "merge", "--clocks=as-is", "-w", again, *paths],
+                                  stderr=subprocess.DEVNULL) as child:
+                time.sleep(0.02)
+                child.send_signal(number)
+                self.assertNotEqual(child.wait(60), 2)
+            good("merge", "-q", "--clocks=as-is", "-w", again, *paths)
+            self.assertEqual(once.read_bytes(), again.read_bytes())
+
+    # ---- clocks, names, refusals ----------------------------------------------------------------------
+
+    def test_standard_input(self):
+        path = self.write("a.txt", ["1.0 CALL_SENT a b id1"])
+        command = [BBTRACE, "merge", "--clocks=as-is", "-w", self.at / "all.bbt", "-", path]
+        done = subprocess.run(command, input=HEAD + "1.1 CALL_SENT a b id1\n", text=True, check=False,
+                              capture_output=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        time_ns, _, keys = split(lines(self.at / "all.bbt")[0])
+        self.assertEqual((time_ns, nanoseconds(keys["recv"])), (10**9, 1100000000))
+
+    def test_no_two_way_traffic_is_said(self):
+        a = self.write("a.txt", [f"{i}.0 MSG_SENT x y m{i}" for i in range(1, 50)])
+        b = self.write("b.txt", [f"{i}.1 MSG_SENT x y m{i}" for i in range(1, 50)])
+        c = self.write("c.txt", [f"{i}.1 MSG_SENT u v n{i}" for i in range(1, 50)])
+        done = good("merge", "-q", "-w", self.at / "all.bbt", a, b, c)
+        self.assertRegex(done.err, "the clock of b cannot be known: all messages .* go one way")
+        self.assertRegex(done.err, "the clock of c cannot be known: it has no messages in common")
+
+    def test_report_leaves_times_alone(self):
+        calls = [(i * 10**9, f"id{i}") for i in range(1, 40)]
+        a = self.write("a.txt", [line for t, n in calls for line in
+                                 (f"{seconds(t)} CALL_SENT x y {n}", f"{seconds(t + 2 * 10**6)} RET_SENT y x {n}")])
+        b = self.write("b.txt", [line for t, n in calls for line in
+                                 (f"{seconds(t + 250500000)} CALL_SENT x y {n}",
+                                  f"{seconds(t + 251500000)} RET_SENT y x {n}")])
+        done = good("merge", "--clocks=report", "-w", self.at / "all.bbt", a, b)
+        self.assertRegex(done.err, r"clock of b: \+0\.2500\d\d s")
+        self.assertEqual(split(lines(self.at / "all.bbt")[0])[2]["recv"], seconds(10**9 + 250500000))
+        good("merge", "-w", self.at / "all.bbt", a, b)
+        first, second = (split(line) for line in lines(self.at / "all.bbt")[:2])
+        self.assertAlmostEqual(nanoseconds(first[2]["recv"]) - first[0], 500000, delta=1000)
+        self.assertAlmostEqual(nanoseconds(second[2]["recv"]) - second[0], 500000, delta=1000)
+
+    def test_names(self):
+        hosts = self.at / "hosts"
+        hosts.write_text("10.0.0.1 web1\n10.0.0.2 web2\n10.1.0.0/16 office\n", encoding="utf-8")
+        rules = self.at / "rules"
+        rules.write_text("web: web*\nbalancer: 192.168.0.0/16 vip\n", encoding="utf-8")
+        a = self.write("a.txt", ["1.0 MSG_SENT 10.1.2.3 192.168.0.9 -", "2.0 MSG_SENT vip 10.0.0.1 -",
+                                 "3.0 MSG_SENT 10.0.0.2 other -"])
+        good("merge", "-q", "-w", self.at / "all.bbt", "--names", hosts, "--alias", rules, a)
+        self.assertEqual([tuple(split(line)[1][1:3]) for line in lines(self.at / "all.bbt")],
+                         [("office", "balancer"), ("balancer", "web"), ("web", "other")])
+
+    def test_folders_as_observers(self):
+        paths = [self.write(f"{host}/{i}.txt", [f"{i}.{part} MSG_SENT x y m{i}"])
+                 for i in range(1, 4) for host, part in (("h1", "0"), ("h2", "2"))]
+        good("merge", "-q", "--clocks=as-is", "--observers=folder", "-w", self.at / "all.bbt", *paths)
+        found = [split(line) for line in lines(self.at / "all.bbt")]
+        self.assertEqual([(m[2]["obs"], "recv" in m[2]) for m in found], [("h1", True)] * 3)
+
+    def test_refusals(self):
+        a = self.write("a.txt", ["1.0 MSG_SENT x y -"])
+        bad = self.at / "bad.rules"
+        bad.write_text("x y z\n", encoding="utf-8")
+        out = self.at / "all.bbt"
+        for status, words, options in (
+                (2, "where to?", [a]), (2, "which traces?", ["-w", out]),
+                (2, "would overwrite", ["-w", a, a]), (2, "would overwrite", ["-w", bad, "--alias", bad, a]),
+                (2, "give --clocks=as-is", ["-w", out, "-"]), (2, "only once", ["-w", out, "-", "-"]),
+                (2, "--window takes", ["-w", out, "--window=x", a]),
+                (2, "--window takes", ["-w", out, "--window=2h", a]),
+                (1, f"{bad}:1: ", ["-w", out, "--alias", bad, a]),
+                (1, "/nowhere", ["-w", out, "--names", "/nowhere", a]),
+                (1, "/nowhere/out", ["-w", "/nowhere/out", a])):
+            done = run("merge", *options)
+            self.assertEqual(done.status, status, (options, done.err))
+            self.assertIn(words, done.err)
+        self.assertEqual(a.read_text(encoding="utf-8"), HEAD + "1.0 MSG_SENT x y -\n")
+
+    def test_a_pipe_is_read_once(self):
+        pipe = self.at / "pipe"
+        os.mkfifo(pipe)
+        done = run("merge", "-w", self.at / "all.bbt", pipe)
+        self.assertEqual(done.status, 1)
+        self.assertIn("--clocks=as-is", done.err)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]])

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: any bytes as JSON of this form. See fuzz_spans.h.
+#define FORM "zipkin"
+#include "tests/fuzz/fuzz_spans.h"

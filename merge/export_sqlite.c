@@ -11,9 +11,11 @@
 #include "merge/open_calls.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <sqlite3.h>
 #include <string.h>
+#include <unistd.h>
 
 // "bbtr", in the header of the file (application_id), and where there (SQLite's fileformat2, 1.3).
 #define APPLICATION_ID 0x62627472
@@ -141,11 +143,27 @@ static bool prepare(Writing *writing, const char *sql, sqlite3_stmt **statement)
            SQLITE_OK;
 }
 
+// Makes an empty file beside the one that is to be, under a name that no other has.
+static bool open_part(Writing *writing, GError **error)
+{
+    g_autofree char *part = g_strconcat(writing->path, ".XXXXXX", NULL);
+    int fd = g_mkstemp_full(part, O_RDWR | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        int reason = errno;
+        g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(reason),
+                    "%s: cannot write beside it: %s: free space or rights there, or write to "
+                    "another place",
+                    writing->path, g_strerror(reason));
+        return false;
+    }
+    close(fd);
+    writing->part = g_steal_pointer(&part);
+    return true;
+}
+
 static bool open_database(Writing *writing, GError **error)
 {
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW |
-                SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-    (void)g_unlink(writing->part); // of an earlier run that was killed
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
     return (sqlite3_open_v2(writing->part, &writing->db, flags, NULL) == SQLITE_OK &&
             sqlite3_exec(writing->db, schema, NULL, NULL, NULL) == SQLITE_OK &&
             prepare(writing, "INSERT INTO nodes VALUES (?, ?)", &writing->add_node) &&
@@ -169,13 +187,13 @@ static gpointer sqlite_open(const char *path, const BbNames *names, GError **err
     }
     g_autoptr(Writing) writing = g_new0(Writing, 1);
     writing->path = g_strdup(path);
-    writing->part = g_strconcat(path, ".part", NULL);
     writing->names = names;
     writing->nodes = g_array_new(FALSE, TRUE, sizeof(gint64));
     writing->calls = bb_open_calls_new(BB_OPEN_CALLS_MAX, &numbers);
     for (gsize i = 0; i < MESSAGE_COLUMNS; i++)
         writing->texts[i] = g_string_new(NULL);
-    return open_database(writing, error) ? g_steal_pointer(&writing) : NULL;
+    return open_part(writing, error) && open_database(writing, error) ? g_steal_pointer(&writing)
+                                                                      : NULL;
 }
 
 // ---- values -------------------------------------------------------------------------------------

@@ -165,7 +165,7 @@ class Selection(Case):
     def test_unknown_names_are_told(self):
         found, err = self.patterns("--root", "B")
         self.assertEqual(found, [])
-        self.assertIn("no node matches 'B': near that are a, b, c", err)
+        self.assertIn("no node matches 'B': near that are b, a, c", err)
         self.assertIn("no operation matches 'GTE *'", self.patterns("--op", "GTE *")[1])
 
 

@@ -151,6 +151,34 @@ START_TEST(clipped_times_are_counted)
 }
 END_TEST
 
+// More ids than are kept for when they come again.
+START_TEST(many_ids)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    BbPseudonymOptions options = {KEY("k")};
+    g_autoptr(BbPseudonyms) pseudonyms = bb_pseudonyms_new(&options, names);
+    g_autofree BbId *first = g_new(BbId, 100000);
+    g_autoptr(GHashTable) seen = g_hash_table_new(g_int64_hash, g_int64_equal);
+    for (guint round = 0; round < 2; round++) {
+        for (guint i = 0; i < 100000; i++) {
+            BbMessage message = bb_message_empty();
+            message.id = bb_id_number(i);
+            message.path = bb_id_number(i);
+            bb_pseudonyms_apply(pseudonyms, &message);
+            if (bb_id_equal(message.id, message.path))
+                ck_abort_msg("id and path %u are one", i);
+            if (round == 0) {
+                first[i] = message.id;
+                g_hash_table_add(seen, &first[i].number);
+            } else if (!bb_id_equal(first[i], message.id)) {
+                ck_abort_msg("id %u has two pseudonyms", i);
+            }
+        }
+    }
+    ck_assert_uint_eq(g_hash_table_size(seen), 100000);
+}
+END_TEST
+
 START_TEST(the_map)
 {
     g_autoptr(Scratch) scratch = scratch_new();
@@ -185,4 +213,4 @@ START_TEST(the_map)
 END_TEST
 
 TEST_MAIN("pseudonyms", known_pseudonyms, nothing_is_left, keys_part_names,
-          ports_are_kept_where_wanted, times_move, clipped_times_are_counted, the_map)
+          ports_are_kept_where_wanted, times_move, clipped_times_are_counted, many_ids, the_map)

@@ -413,8 +413,8 @@ static void say_clock(const Job *job, const BbClock *clock)
                "way, which says only that it is at %s %+.6f s against that one",
                name, via, clock->bound_above ? "most" : "least", (double)clock->bound_ns / 1e9);
     else if (clock->state == BB_CLOCK_UNKNOWN)
-        bb_say("warning: the clock of %s cannot be known: it has no messages in common with "
-               "others whose clock is known",
+        bb_say("warning: the clock of %s cannot be known: it has no messages both ways in "
+               "common with others whose clock is known",
                name);
 }
 

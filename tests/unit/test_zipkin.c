@@ -2,7 +2,6 @@
 // JSON of Zipkin as messages: shared spans, endpoints, tags, missing durations; what is odd.
 #include "tests/unit/span_import.h"
 
-#define IDS(id, parent) "{\"traceId\":\"7\",\"id\":\"" id "\",\"parentId\":\"" parent "\","
 #define LOCAL(name) "\"localEndpoint\":{\"serviceName\":\"" name "\"}"
 #define REMOTE(name) "\"remoteEndpoint\":{\"serviceName\":\"" name "\",\"ipv4\":\"192.0.2.9\"}"
 #define WEB                                                                                    \
@@ -28,29 +27,46 @@ START_TEST(wrappings)
 }
 END_TEST
 
+// A span of trace 7.
+#define SPAN(id, rest) "{\"traceId\":\"7\",\"id\":\"" id "\"," rest "}"
+#define OF_S "\"localEndpoint\":{\"serviceName\":\"s\"}"
+#define CLIENT_OF_S "\"kind\":\"CLIENT\"," OF_S
+#define TO_DB "\"remoteEndpoint\":{\"serviceName\":\"db\",\"ipv4\":\"192.0.2.9\"}"
+#define FROM_IP "\"remoteEndpoint\":{\"ipv4\":\"192.0.2.9\",\"port\":80}"
+#define TIMES "\"timestamp\":5,\"duration\":2"
+
 START_TEST(remote_endpoints)
 {
     assert_spans("zipkin",
-                 "[" IDS("1", "") "\"kind\":\"CLIENT\",\"timestamp\":5,\"duration\":2," LOCAL(
-                     "s") "," REMOTE("db") ",\"tags\":{\"peer.service\":\"other\"}}]",
+                 SPAN("1", CLIENT_OF_S "," TIMES "," TO_DB ",\"tags\":{\"peer.service\":\"x\"}"),
                  "CALL 5 s db " ID1 " - ? ? ?\nRET 7R db s " ID1 " - ? ? ?\n");
-    assert_spans("zipkin",
-                 "[" IDS("1", "") "\"kind\":\"SERVER\",\"timestamp\":5,\"duration\":2," LOCAL(
-                     "s") ",\"remoteEndpoint\":{\"ipv4\":\"192.0.2.9\",\"port\":80}}]",
+    assert_spans("zipkin", SPAN("1", "\"kind\":\"SERVER\"," OF_S "," TIMES "," FROM_IP),
                  "CALL 5R 192.0.2.9 s " ID1 " - ? ? ?\nRET 7 s 192.0.2.9 " ID1 " - ? ? ?\n");
-    assert_spans("zipkin",
-                 "[" IDS("1", "") "\"kind\":\"PRODUCER\",\"timestamp\":5,"
-                                  "\"localEndpoint\":{\"ipv6\":\"::2\"}," REMOTE("mq") "}]",
-                 "MSG 5 ::2 mq " ID1 " - ? ? ?\n");
+    assert_spans(
+        "zipkin",
+        SPAN("1", "\"kind\":\"PRODUCER\",\"localEndpoint\":{\"ipv6\":\"::2\"}," TIMES "," TO_DB),
+        "MSG 5 ::2 db " ID1 " - ? ? ?\n");
 }
 END_TEST
 
+static void assert_array(SpanImport *taken, const char *const *spans, const char *text)
+{
+    g_autofree char *joined = g_strjoinv(",", (char **)spans);
+    g_autofree char *json = g_strdup_printf("[%s]", joined);
+    ck_assert_ptr_null(span_import_run(taken, "zipkin", json));
+    ck_assert_str_eq(taken->text->str, text);
+}
+
 START_TEST(children_of_a_shared_span)
 {
-    assert_spans("zipkin",
-                 "[" WEB "," APP "," IDS("2", "1") "\"kind\":\"CLIENT\",\"timestamp\":1020,"
-                                                   "\"duration\":9," LOCAL("app") "," REMOTE(
-                                                       "db") ",\"tags\":{\"error\":\"\"}}]",
+    static const char *const spans[] = {
+        WEB, APP,
+        SPAN("2",
+             "\"parentId\":\"1\",\"kind\":\"CLIENT\",\"timestamp\":1020,\"duration\":9,"
+             "\"localEndpoint\":{\"serviceName\":\"app\"}," TO_DB ",\"tags\":{\"error\":\"\"}"),
+        NULL};
+    g_autoptr(SpanImport) taken = span_import_new();
+    assert_array(taken, spans,
                  "CALL 1000>1010 web app " ID1 " - get / ? http\n"
                  "RET 1080>1090 app web " ID1 " - get / ? http\n"
                  "CALL 1020 app db " ID2 " 0000000000000001 ? ? ?\n"
@@ -60,25 +76,17 @@ END_TEST
 
 START_TEST(odd_spans)
 {
+    static const char *const spans[] = {
+        SPAN("1", CLIENT_OF_S ",\"timestamp\":5," TO_DB),
+        SPAN("2", CLIENT_OF_S ",\"duration\":5," TO_DB),
+        SPAN("3", CLIENT_OF_S ",\"timestamp\":5,\"duration\":-1"),
+        SPAN("4", "\"kind\":\"CLIENT\",\"timestamp\":5,\"localEndpoint\":{}"),
+        SPAN("0", CLIENT_OF_S ",\"timestamp\":5"),
+        SPAN("5", "\"kind\":7,\"timestamp\":5," OF_S ",\"tags\":{\"a\":[],\"b\":null}"),
+        SPAN("6", "\"kind\":\"SERVER\",\"timestamp\":99999999999999999," OF_S),
+        NULL};
     g_autoptr(SpanImport) taken = span_import_new();
-    ck_assert_ptr_null(span_import_run(
-        taken, "zipkin",
-        "[" IDS("1", "") "\"kind\":\"CLIENT\",\"timestamp\":5," LOCAL("s") "," REMOTE("a") "}," IDS("2", "") "\"kind\":\"CLIENT\",\"duration\":5," LOCAL(
-            "s") "," REMOTE("a") "}," IDS("3",
-                                          "") "\"kind\":\"CLIENT\",\"timestamp\":5,\"duration\":-"
-                                              "1," LOCAL("s") "}," IDS("4",
-                                                                       "") "\"kind\":\"CLIENT\","
-                                                                           "\"timestamp\":5,"
-                                                                           "\"localEndpoint\":{}}"
-                                                                           "," IDS("0",
-                                                                                   "") "\"kind\":"
-                                                                                       "\"CLIENT\","
-                                                                                       "\"timestamp"
-                                                                                       "\":"
-                                                                                       "5," LOCAL("s") "}," IDS("5",
-                                                                                                                "") "\"kind\":7,\"timestamp\":5," LOCAL("s") ",\"tags\":{\"a\":[],\"b\":null}}," IDS("6",
-                                                                                                                                                                                                     "") "\"kind\":\"SERVER\",\"timestamp\":99999999999999999," LOCAL("s") "}]"));
-    ck_assert_str_eq(taken->text->str, "CALL 5 s a " ID1 " - ? ? ?\n");
+    assert_array(taken, spans, "CALL 5 s db " ID1 " - ? ? ?\n");
     ck_assert_uint_eq(span_import_counter(taken, "spans"), 7);
     ck_assert_uint_eq(span_import_counter(taken, "spans_without_end"), 1);
     ck_assert_uint_eq(span_import_counter(taken, "spans_no_time"), 2);

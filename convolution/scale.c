@@ -20,7 +20,6 @@
 #define RING 4u      // bins on each side of one that tell what chance is there
 #define GAP 2u       // bins between them and it
 #define DEVIATIONS 5.0
-#define EFFECTS 0.95      // of all effects: so many must come within the longest delay
 #define EXCESS_LEAST 5.0  // pairs
 #define PARTS 5           // quanta in the width of a delay
 #define REACH 4           // longest delays in the longest lag

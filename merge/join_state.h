@@ -17,20 +17,21 @@ typedef struct BbSighting {
     bool at_receiver;
 } BbSighting;
 
-// A message that waits for other sightings.
+// A message that waits for other sightings. What a search by key looks at comes first: it should
+// lie in one line of the processor's cache.
 typedef struct BbHeld {
-    BbMessage message; // of the sighting nearest to the sender, completed by the others
-    char *text;        // its conn and extra
-    gsize room;
+    struct BbHeld *next_same; // in the bucket of its key
     BbSightingKey key;
-    BbSighting seen;                // the first one that came; others behind it
-    BbOpenCall *call;               // of a call with id
-    bool receiver_told;             // recv_ns is of a `_RECV` sighting, or was in the trace
-    bool moved;                     // a return that came before its call, to the call's time
+    BbSighting seen;    // the first one that came; others behind it
+    BbMessage message;  // of the sighting nearest to the sender, completed by the others
+    BbOpenCall *call;   // of a call with id
+    bool receiver_told; // recv_ns is of a `_RECV` sighting, or was in the trace
+    bool moved;         // a return that came before its call, to the call's time
     struct BbHeld *older, *younger; // in order of time
-    struct BbHeld *next_same;       // in the bucket of its key
     struct BbLane *lane;            // NULL where it joins by no order
     struct BbHeld *before, *behind; // in the lane, in order of arrival
+    char *text;                     // conn and extra of message
+    gsize room;
 } BbHeld;
 
 // Messages of one sender, receiver and kind that may join by order.

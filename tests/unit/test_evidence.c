@@ -111,6 +111,30 @@ START_TEST(suspects)
 }
 END_TEST
 
+// Bursts that both streams have: what is as likely the other way round at the same lag is no link.
+// What follows is one, though something else comes before.
+START_TEST(the_mirror_is_of_the_same_lag)
+{
+    g_autoptr(Planted) planted = planted_new(3);
+    for (guint i = 0; i < 400; i++) {
+        gint64 at = EPOCH + (gint64)bb_random_below(&planted->random, 200 * SECOND);
+        planted_send(planted, "A", "B", at, PLANTED_ROOT);
+        planted_send(planted, "B", "C", planted_later(planted, at, 40.0 * MS, 8.0 * MS), 0);
+        planted_send(planted, "B", "C", planted_later(planted, at - 320 * MS, 0, 8.0 * MS), 0);
+    }
+    g_autoptr(Linking) linking = linking_new(planted, 2 * MS, 0, 180);
+    GPtrArray *links = NULL;
+    linking_find(linking, linking_stream(linking, false, "B", "C"), 1, 1e-4, false, &links);
+    ck_assert_uint_eq(links->len, 1);
+    const BbLink *link = g_ptr_array_index(links, 0);
+    double kernel = 0;
+    for (guint32 i = 10; i < 35; i++)
+        kernel += link->kernel[i];
+    ck_assert_double_eq_tol(kernel, 1, 0.15);
+    g_ptr_array_unref(links);
+}
+END_TEST
+
 START_TEST(batches_are_of_one_node)
 {
     g_autoptr(Planted) planted = planted_new(1);
@@ -135,4 +159,4 @@ START_TEST(batches_are_of_one_node)
 END_TEST
 
 TEST_MAIN("evidence", ffts_and_counting_tell_the_same, one_by_one_is_the_same_as_together, suspects,
-          batches_are_of_one_node)
+          the_mirror_is_of_the_same_lag, batches_are_of_one_node)

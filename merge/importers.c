@@ -5,13 +5,8 @@
 #include <string.h>
 
 static const BbImporter *const importers[] = {
-    &bb_importer_text,
-    &bb_importer_received,
-    &bb_importer_jaeger,
-    &bb_importer_zipkin,
-    &bb_importer_otlp,
-    &bb_importer_jsonl,
-    &bb_importer_csv,
+    &bb_importer_text, &bb_importer_received, &bb_importer_jaeger, &bb_importer_zipkin,
+    &bb_importer_otlp, &bb_importer_jsonl,    &bb_importer_csv,
 };
 
 const BbImporter *bb_importer_at(gsize index)

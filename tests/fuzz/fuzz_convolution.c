@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const guint8 *data, gsize size);
 
-enum { HEAD = 8, MESSAGE = 5, NODES = 6, MESSAGES_MAX = 3000, LAGS_MAX = 2000 };
+enum { HEAD = 8, MESSAGE = 5, NODES = 6, MESSAGES_MAX = 500, LAGS_MAX = 500 };
 
 // From 1 ns to beyond all of time; 0 where nothing is given.
 static gint64 length_of(guint8 byte)

@@ -288,10 +288,10 @@ END_TEST
 START_TEST(lags_between_cores_go_to_the_nearer)
 {
     BbLink *link = empty_link();
-    const BbCore cores[] = {{{50, 60}, {0}}, {{10, 20}, {0}}};
+    const BbCore cores[] = {{{50, 60}, {0}}, {{10, 21}, {0}}};
     g_array_append_vals(link->cores, cores, 2);
     const guint wanted[][2] = {{0, 1},  {10, 1}, {19, 1}, {34, 1},
-                               {35, 1}, {36, 0}, {50, 0}, {199, 0}};
+                               {35, 0}, {36, 0}, {50, 0}, {199, 0}};
     for (guint i = 0; i < G_N_ELEMENTS(wanted); i++)
         ck_assert_uint_eq(bb_link_core_of(link, wanted[i][0]), wanted[i][1]);
     bb_link_free(link);

@@ -329,7 +329,8 @@ START_TEST(little_traffic)
         for (guint given = 0; given < 2; given++) {
             g_autoptr(Planted) planted = planted_new(n);
             for (guint i = 0; i < n; i++)
-                planted_send(planted, i % 2 ? "B" : "A", i % 2 ? "C" : "B", EPOCH + i * 10 * MS,
+                planted_send(planted, i % 2 ? "B" : "A", i % 2 ? "C" : "B",
+                             EPOCH + (gint64)bb_random_below(&planted->random, SECOND),
                              PLANTED_ROOT);
             BbConvolutionOptions options = options_of(given ? MS : 0, given ? SECOND : 0);
             g_autoptr(BbPaths) paths = run(planted, &options);

@@ -21,7 +21,7 @@ static const BbCause *causes_of(const BbExplanation *e)
 static void check_explanation(const BbExplanation *e, const Linking *linking)
 {
     const BbCall *messages = linking->planted->traffic->messages;
-    double none = 0;
+
     ck_assert_uint_eq(e->first[0], 0);
     ck_assert_uint_eq(e->first[e->out->count], e->causes->len);
     guint wrong = 0;
@@ -42,7 +42,6 @@ static void check_explanation(const BbExplanation *e, const Linking *linking)
         if (e->spontaneous >= BB_SPONTANEOUS_LEAST)
             sum += e->none[n];
         wrong += sum > 1 + 1e-3;
-        none += e->none[n];
     }
     ck_assert_uint_eq(wrong, 0);
     ck_assert(e->spontaneous >= 0 && e->spontaneous <= 1);

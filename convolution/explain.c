@@ -293,9 +293,15 @@ static void measure_link(const Work *work, const BbLink *link, Delays *delays)
     }
 }
 
+// What was listed stays: neither the share without cause, nor caps, nor which links count change by
+// what the delays are told with.
 static void find_delays(Work *work)
 {
     BbExplanation *result = work->result;
+    double spontaneous = result->spontaneous;
+    g_autofree double *caps = g_new(double, MAX(1, result->links->len));
+    for (guint l = 0; l < result->links->len; l++)
+        caps[l] = ((const BbLink *)g_ptr_array_index(result->links, l))->cap;
     gsize bins = (gsize)result->grid.bins + 1;
     g_autofree double *sums = g_new(double, 3 * bins);
     Delays delays = {sums, sums + bins, sums + 2 * bins};
@@ -315,6 +321,9 @@ static void find_delays(Work *work)
         measure_link(work, link, &delays);
         bb_link_find_cores(link, &result->grid, delays.masses, delays.lags, delays.squares);
     }
+    for (guint l = 0; l < result->links->len; l++)
+        ((BbLink *)g_ptr_array_index(result->links, l))->cap = caps[l];
+    result->spontaneous = spontaneous;
 }
 
 // ---- the whole ---------------------------------------------------------------------------------

@@ -7,16 +7,14 @@
 #include <stdlib.h>
 
 #define MIRROR_WIDTH 8 // from here on the mirror is a fair judge: it has enough pairs
-#define FLOOR 0.02     // of the mean: what is expected at least
 #define PAIRS_LEAST 2  // in a window
-#define EXPECTED_LEAST 0.05
-#define GROW 0.15 // of the peak's density: as far as a peak reaches
+#define AROUND_LEAST 8 // pairs in the bins around a window that tell what chance is there
+#define GROW 0.15      // of the peak's density: as far as a peak reaches
 
 typedef struct {
     const guint32 *counts;
     guint64 *sums, *mirrored; // of the bins before each; mirrored may be NULL
     guint32 bins;
-    double mean;
     const BbPeakTest *test;
 } Search;
 
@@ -34,31 +32,42 @@ static double between(const guint64 *sums, guint32 low, guint32 high)
     return (double)(sums[high] - sums[low]);
 }
 
-// What a window would hold by chance: its share of the bins on both sides of it.
-static double expect(const Search *search, guint32 low, guint32 high, double *noise)
+// Deviations of some pairs above others that fill 1 / share times as many bins:
+// the likelihood ratio of two Poisson means, none of which is known (Li and Ma,
+// Astrophysical Journal 272, 1983, equation 17).
+static double judge(double pairs, double others, double share)
 {
-    guint32 width = high - low, ring = 3 * width + 2;
-    guint32 left = low > ring ? low - ring : 0;
-    guint32 right = MIN(search->bins, high + ring);
-    double around = between(search->sums, left, low) + between(search->sums, high, right);
-    guint32 bins = low - left + right - high;
-    double mean = bins ? around / bins : 0;
-    double expected = width * MAX(mean, FLOOR * search->mean);
-    *noise = bins ? 1 + (double)width / bins : 2;
-    if (search->mirrored && width >= MIRROR_WIDTH) {
-        double mirror = between(search->mirrored, low, high);
-        if (mirror > expected)
-            expected = mirror, *noise = 2;
-    }
-    return MAX(expected, EXPECTED_LEAST);
+    if (pairs <= others * share)
+        return 0;
+    double all = pairs + others, ratio = pairs * log((1 + share) / share * pairs / all);
+    if (others > 0)
+        ratio += others * log((1 + share) * others / all);
+    return sqrt(2 * MAX(0, ratio));
 }
 
-// Deviations by the likelihood ratio of two Poisson means.
-static double judge(double pairs, double expected)
+// What a window would hold by chance: its share of the bins on both sides of
+// it, so many of them that they tell something; or of the mirror. z: deviations
+// of what it holds above that.
+static double expect(const Search *search, guint32 low, guint32 high, double *z)
 {
-    if (pairs <= expected)
-        return 0;
-    return sqrt(2 * (pairs * log(pairs / expected) - (pairs - expected)));
+    guint32 width = high - low, bins = 0;
+    double around = 0, pairs = between(search->sums, low, high);
+    for (guint64 ring = 3 * (guint64)width + 2; around < AROUND_LEAST; ring *= 2) {
+        guint32 left = low > ring ? low - (guint32)ring : 0;
+        guint32 right = (guint32)MIN(search->bins, high + ring);
+        around = between(search->sums, left, low) + between(search->sums, high, right);
+        bins = low - left + right - high;
+        if (bins + width == search->bins)
+            break;
+    }
+    double share = bins ? (double)width / bins : 1, expected = around * share;
+    *z = judge(pairs, around, share);
+    if (search->mirrored && width >= MIRROR_WIDTH) {
+        double mirror = between(search->mirrored, low, high);
+        expected = MAX(expected, mirror);
+        *z = MIN(*z, judge(pairs, mirror, 1));
+    }
+    return expected;
 }
 
 static gint compare_peaks(gconstpointer left, gconstpointer right)
@@ -75,9 +84,9 @@ static double try_window(const Search *search, guint32 low, guint32 width, doubl
     double pairs = between(search->sums, low, low + width);
     if (pairs < PAIRS_LEAST)
         return 0;
-    double noise, expected = expect(search, low, low + width, &noise);
-    *excess = pairs - expected;
-    return judge(pairs, expected) / sqrt(noise * (1 + width * search->test->crowd));
+    double z;
+    *excess = pairs - expect(search, low, low + width, &z);
+    return z / sqrt(1 + width * search->test->crowd);
 }
 
 static GArray *try_windows(const Search *search)
@@ -99,7 +108,7 @@ static GArray *try_windows(const Search *search)
 // Bins on both sides that are dense enough belong to the peak.
 static void grow(const Search *search, BbPeak *peak, const bool *taken)
 {
-    double noise, base = expect(search, peak->low, peak->high, &noise) / (peak->high - peak->low);
+    double z, base = expect(search, peak->low, peak->high, &z) / (peak->high - peak->low);
     double least = GROW * peak->excess / (peak->high - peak->low);
     while (peak->low > 0 && !taken[peak->low - 1] && search->counts[peak->low - 1] - base > least)
         peak->low--;
@@ -142,7 +151,7 @@ GArray *bb_peaks_find(const guint32 *counts, const guint32 *mirror, guint32 bins
 {
     g_autofree guint64 *sums = sum_up(counts, bins);
     g_autofree guint64 *mirrored = mirror ? sum_up(mirror, bins) : NULL;
-    Search search = {counts, sums, mirrored, bins, (double)sums[bins] / MAX(1, bins), test};
+    Search search = {counts, sums, mirrored, bins, test};
     g_autoptr(GArray) found = try_windows(&search);
     return choose(&search, found);
 }
@@ -152,7 +161,7 @@ double bb_peaks_best(const guint32 *counts, const guint32 *mirror, guint32 bins,
 {
     g_autofree guint64 *sums = sum_up(counts, bins);
     g_autofree guint64 *mirrored = mirror ? sum_up(mirror, bins) : NULL;
-    Search search = {counts, sums, mirrored, bins, (double)sums[bins] / MAX(1, bins), test};
+    Search search = {counts, sums, mirrored, bins, test};
     double best = 0, excess;
     for (guint32 width = 1; width <= MAX(1, bins / 8); width *= 2)
         for (guint32 low = 0; low + width <= bins; low += MAX(1, width / 2))

@@ -150,12 +150,14 @@ static void tell(gpointer data, bool verbose)
 {
     const Run *run = data;
     const BbConvolution *convolution = bb_stretches_convolution(run->stretches);
-    if (!verbose)
-        return;
     if (bb_convolution_quantum(convolution) == 0) {
-        bb_say("nothing correlates: no quantum and no longest delay were found");
+        if (run->windows > 0)
+            bb_say("nothing correlates, so every message is a path of its own: no quantum and no "
+                   "longest delay were found; if you know them, give --quantum and --max-delay");
         return;
     }
+    if (!verbose)
+        return;
     g_autoptr(GString) text = g_string_new("quantum ");
     append_scale(text, bb_convolution_quantum(convolution), run->inference->quantum);
     g_string_append(text, ", longest delay ");

@@ -323,7 +323,8 @@ static void print_trust(const Info *info, const BbCounters *counters, bool damag
         "Poor: patterns that look frequent are real, but counts and rare patterns "
         "are not to be relied on.";
     if (info->kinds[BB_CALL] == 0)
-        verdict = "There are no calls in it, so nesting has nothing to work on.";
+        verdict = "There are no calls in it: of such traces, paths are found by bbpaths "
+                  "--algo=convolution.";
     else if (worst < 1)
         verdict = "Good: counts, delays and rare patterns can be relied on.";
     else if (worst < 10)

@@ -272,8 +272,9 @@ static void take_room(Run *run)
     run->senders = bb_senders_new(traffic, run->options.quantum_ns);
     run->arrived = g_new(guint32, n);
     for (guint32 i = 0; i < n; i++)
-        run->arrived[i] = (guint32)bb_signal_quantum(traffic->messages[i].arrived_ns,
-                                                     traffic->start_ns, run->options.quantum_ns);
+        run->arrived[i] =
+            (guint32)bb_signal_quantum(bb_traffic_hold(traffic, traffic->messages[i].arrived_ns),
+                                       traffic->start_ns, run->options.quantum_ns);
     run->v = g_new(guint32, n);
     run->positions = g_new(guint32, n);
     run->w = g_new(guint32, n);

@@ -16,6 +16,7 @@
 #define CALM_BLOCKS 10        // longest lags over which the load is taken as constant
 #define CALM_PARTS 200        // or so many parts of the trace, whichever is longer
 #define CORE 0.15             // of a core's highest bin: as far as the core reaches
+#define CORE_WIDENING 0.02    // of the lag: smoothing before cores are looked for
 #define CORES_MAX 8           // delays of a link
 #define CORE_LEAST 0.03       // of the link's mass: a delay of its own
 #define RISE 2                // times the lowest bin so far: where the slope of a core ends
@@ -93,11 +94,14 @@ void bb_link_sharpen(BbLink *link, const BbLagGrid *grid)
 
 // ---- finding -----------------------------------------------------------------------------------
 
-// How many pairs are there for a reason? Peaks with their tails, above the bins further out.
-static void measure_excess(BbLink *link, const BbLagGrid *grid, const guint32 *counts)
+// Parts of a correlogram.
+enum { FAR, AROUND, WITHIN };
+
+// Marks the peaks with their tails (WITHIN), and the bins further out that tell what chance is
+// there (AROUND).
+static guint8 *mark_parts(const BbLink *link, const BbLagGrid *grid)
 {
-    enum { FAR, AROUND, WITHIN };
-    g_autofree guint8 *part = g_new0(guint8, grid->bins);
+    guint8 *part = g_new0(guint8, grid->bins);
     for (guint i = 0; i < link->peaks->len; i++) {
         const BbPeak *peak = &g_array_index(link->peaks, BbPeak, i);
         guint64 width = peak->high - peak->low;
@@ -108,15 +112,30 @@ static void measure_excess(BbLink *link, const BbLagGrid *grid, const guint32 *c
             else
                 part[bin] = MAX(part[bin], AROUND);
     }
+    return part;
+}
+
+// How many pairs are there for a reason, above those that chance brings to the bins further out;
+// and the kernel of these alone.
+static void measure_peaks(BbLink *link, const BbLagGrid *grid, const guint32 *counts, guint32 n)
+{
+    g_autofree guint8 *part = mark_parts(link, grid);
+    g_autofree double *raw = g_new(double, grid->bins), *smoothed = g_new(double, grid->bins);
     double pairs[3] = {0}, bins[3] = {0};
     for (guint32 bin = 0; bin < grid->bins; bin++) {
+        raw[bin] = counts[bin];
         pairs[part[bin]] += counts[bin];
         bins[part[bin]]++;
     }
-    double chance = bins[AROUND] > 0 ? pairs[AROUND] / bins[AROUND]
-                                     : (bins[FAR] > 0 ? pairs[FAR] / bins[FAR] : 0);
+    guint8 outside = bins[AROUND] > 0 ? AROUND : FAR;
+    double chance = bins[outside] > 0 ? pairs[outside] / bins[outside] : 0;
     link->pairs = pairs[WITHIN];
     link->excess = MAX(0, pairs[WITHIN] - chance * bins[WITHIN]);
+    smooth(grid, raw, BB_LINK_SHARP, smoothed);
+    double least = SHARP_LEAST * link->excess / MAX(1, bins[WITHIN]);
+    for (guint32 bin = 0; bin < grid->bins; bin++)
+        if (part[bin] == WITHIN)
+            link->sharp[bin] = (float)(MAX(smoothed[bin] - chance, least) / n);
 }
 
 // All pairs that neither the load nor the mirror explains, at whatever lag.
@@ -136,26 +155,6 @@ static void first_kernel(BbLink *link, const BbLagGrid *grid, const guint32 *cou
     for (guint32 i = 0; i < grid->bins; i++)
         link->kernel[i] = (float)(MAX(0, pairs[i] - MAX(chance, mirrored[i])) / n);
     find_spans(link, grid);
-}
-
-// The excess of the peaks alone, each above the chance that its own test found.
-static void sharp_kernel(BbLink *link, const BbLagGrid *grid, const guint32 *counts, guint32 n)
-{
-    for (guint i = 0; i < link->peaks->len; i++) {
-        const BbPeak *peak = &g_array_index(link->peaks, BbPeak, i);
-        double pairs = 0, width = peak->high - peak->low;
-        for (guint32 bin = peak->low; bin < peak->high; bin++)
-            pairs += counts[bin];
-        double chance = MAX(0, (pairs - peak->excess) / width);
-        for (guint32 bin = peak->low; bin < peak->high; bin++) {
-            guint32 low = bin > 0 ? bin - 1 : bin, high = MIN(grid->bins, bin + 2);
-            double sum = 0;
-            for (guint32 k = low; k < high; k++)
-                sum += counts[k];
-            double excess = sum / (high - low) - chance;
-            link->sharp[bin] = (float)(MAX(excess, SHARP_LEAST * peak->excess / width) / n);
-        }
-    }
 }
 
 static BbPeakTest make_test(const BbLagGrid *grid, const BbStream *in, const BbStream *out,
@@ -208,9 +207,8 @@ BbLink *bb_link_find(const BbLagGrid *grid, const BbStream *in, const BbStream *
         link->left[m] = 1;
     link->cap = 1;
     link->rate = in->count * (double)grid->quantum_ns / MAX(1, trace_ns);
-    measure_excess(link, grid, counts);
+    measure_peaks(link, grid, counts, in->count);
     link->mass = link->excess;
-    sharp_kernel(link, grid, counts, in->count);
     first_kernel(link, grid, counts, mirror, load.pairs * (double)grid->quantum_ns, in->count);
     return link;
 }
@@ -258,16 +256,34 @@ static void take_slopes(BbSpan core, const double *heights, bool *taken, guint32
     }
 }
 
-static BbMode measure_core(BbSpan span, const double *masses, const double *lags,
-                           const double *squares, double *mass)
+// What chance brings to a bin of a core: the smaller one of the means on its two sides, so that a
+// tail on one of them is not taken for it.
+static double chance_around(BbSpan span, const double *masses, guint32 bins)
 {
+    guint32 width = span.high - span.low;
+    guint32 left = span.low - MIN(span.low, width), right = MIN(bins, span.high + width);
+    double before = 0, after = 0;
+    for (guint32 i = left; i < span.low; i++)
+        before += masses[i] / (span.low - left);
+    for (guint32 i = span.high; i < right; i++)
+        after += masses[i] / (right - span.high);
+    return left < span.low && span.high < right ? MIN(before, after) : 0;
+}
+
+static BbMode measure_core(BbSpan span, const double *masses, const double *lags,
+                           const double *squares, const BbLagGrid *grid, double *mass)
+{
+    double chance = chance_around(span, masses, grid->bins), quantum = (double)grid->quantum_ns;
     double sum = 0, square = 0;
     *mass = 0;
     for (guint32 i = span.low; i < span.high; i++) {
-        *mass += masses[i];
-        sum += lags[i];
-        square += squares[i];
+        double lag = (i + 0.5 - grid->before) * quantum;
+        *mass += masses[i] - chance;
+        sum += lags[i] - chance * lag;
+        square += squares[i] - chance * lag * lag;
     }
+    if (*mass <= 0)
+        return (BbMode){0};
     double mean = sum / *mass;
     return (BbMode){(gint64)llround(mean),
                     (gint64)llround(sqrt(MAX(0, square / *mass - mean * mean)))};
@@ -279,12 +295,9 @@ void bb_link_find_cores(BbLink *link, const BbLagGrid *grid, const double *masse
     g_autofree double *heights = g_new(double, grid->bins);
     g_autofree bool *taken = g_new0(bool, grid->bins);
     double all = 0;
-    for (guint32 i = 0; i < grid->bins; i++) {
-        double before = i > 0 ? masses[i - 1] : 0;
-        double after = i + 1 < grid->bins ? masses[i + 1] : 0;
-        heights[i] = (before + 2 * masses[i] + after) / 4;
+    smooth(grid, masses, CORE_WIDENING, heights);
+    for (guint32 i = 0; i < grid->bins; i++)
         all += masses[i];
-    }
     while (link->cores->len < CORES_MAX) {
         guint32 top = highest(heights, taken, grid->bins);
         if (top == grid->bins)
@@ -297,7 +310,7 @@ void bb_link_find_cores(BbLink *link, const BbLagGrid *grid, const double *masse
                heights[core.span.high] > least)
             core.span.high++;
         take_slopes(core.span, heights, taken, grid->bins);
-        core.mode = measure_core(core.span, masses, lags, squares, &mass);
+        core.mode = measure_core(core.span, masses, lags, squares, grid, &mass);
         if (mass < CORE_LEAST * all && link->cores->len > 0)
             return;
         if (mass > 0)

@@ -51,7 +51,7 @@ void bb_link_free(BbLink *link);
 // How far a kernel is smoothed, as a share of the lag: wide to tell causes, which must not miss the
 // rare delays; sharp to tell delays, which a wide kernel blurs where there is much traffic.
 #define BB_LINK_WIDE 0.1
-#define BB_LINK_SHARP 0.005
+#define BB_LINK_SHARP 0.02
 
 // Learns the kernel from explained[], expected effects at each lag of the n messages of the stream.
 void bb_link_learn(BbLink *link, const BbLagGrid *grid, const double *explained, guint32 n,

@@ -11,7 +11,7 @@
 #define STEP 1.12           // from one bin to the next
 #define BINS_MAX 300u
 #define PAIRS_MAX 400u // of streams: the busiest
-#define STEPS 6e7      // over all pairs: what a sample may cost
+#define STEPS 2e8      // over all pairs: what a sample may cost
 #define SAMPLE_LEAST 1000.0
 #define SAMPLE_MOST 40000.0
 #define SECTIONS \

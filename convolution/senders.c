@@ -19,8 +19,8 @@ BbSenders *bb_senders_new(const BbTraffic *traffic, gint64 quantum_ns)
         const BbCall *message = &traffic->messages[i];
         guint32 at = next[message->caller]++;
         self->messages[at] = i;
-        self->quanta[at] =
-            (guint32)bb_signal_quantum(message->call_ns, traffic->start_ns, quantum_ns);
+        self->quanta[at] = (guint32)bb_signal_quantum(bb_traffic_hold(traffic, message->call_ns),
+                                                      traffic->start_ns, quantum_ns);
     }
     return self;
 }

@@ -92,6 +92,8 @@ static void append_none(GString *out, const BbFacts *facts, bool chains)
     if (chains)
         g_string_append(out, facts->messages > 0 ? "No patterns: no path meets all conditions"
                                                  : "No patterns: the trace has no messages");
+    else if (facts->calls == 0 && facts->messages > 0)
+        g_string_append(out, "No patterns: the trace has no calls (--algo=convolution needs none)");
     else
         g_string_append(out, facts->calls > facts->calls_unreturned
                                  ? "No patterns: no request meets all conditions"

@@ -43,9 +43,12 @@ static int check_scale(BbInference *inference, const char *program)
                                      "it counts messages in: --quantum=10ms");
     int status =
         bb_check_span(program, "--quantum", inference->quantum, "10ms", &figure6->quantum_ns);
-    return status >= 0 ? status
-                       : bb_check_span(program, "--max-delay", inference->max_delay, "2s",
-                                       &figure6->max_delay_ns);
+    if (status < 0)
+        status = bb_check_span(program, "--max-delay", inference->max_delay, "2s",
+                               &figure6->max_delay_ns);
+    if (status < 0 && figure6->max_delay_ns > 0 && figure6->max_delay_ns < figure6->quantum_ns)
+        return bb_say_usage(program, "--max-delay cannot be shorter than --quantum");
+    return status;
 }
 
 static int check(BbInference *inference, const char *program)

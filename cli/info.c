@@ -322,7 +322,9 @@ static void print_trust(const Info *info, const BbCounters *counters, bool damag
     const char *verdict =
         "Poor: patterns that look frequent are real, but counts and rare patterns "
         "are not to be relied on.";
-    if (info->kinds[BB_CALL] == 0)
+    if (info->kinds[BB_CALL] + info->kinds[BB_RETURN] + info->kinds[BB_FREE] == 0)
+        verdict = "There are no messages in it.";
+    else if (info->kinds[BB_CALL] == 0)
         verdict = "There are no calls in it: of such traces, paths are found by bbpaths "
                   "--algo=convolution.";
     else if (worst < 1)

@@ -14,7 +14,7 @@
 #define FALSE_ALARMS 1e-3 // links expected in traffic in which nothing causes anything
 #define FALSE_SHARE 0.05  // of the links that are found: expected to be there by chance
 #define BINS_MAX (1u << 20)
-#define LENGTH_MAX ((gint64)1 << 58) // ns of a quantum or a delay: nine years
+#define LENGTH_MAX ((gint64)1 << 58)  // ns of a quantum or a delay: nine years
 #define QUANTA_MAX ((guint64)1 << 50) // in the trace: of finer ones there would be too many
 #define VETO_ROUNDS 5
 #define CALM_BLOCKS 10 // longest lags over which the load is taken as constant

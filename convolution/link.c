@@ -10,7 +10,7 @@
 
 #define SHARP_LEAST 0.02      // of a peak's mean density: what a bin of it has at least
 #define TRIM 1e-3             // of the kernel's peak: what is less does not count
-#define TRIMS_MAX 160u        // from the least float to any
+#define TRIMS_MAX 160u        // steps of a factor of 2: from the least float to any
 #define CANDIDATES_MAX 1000.0 // of a message, on average: what costs more is trimmed more
 #define CLOSE 4               // parts of the longest lag over which messages crowd
 #define CALM_BLOCKS 10        // longest lags over which the load is taken as constant
@@ -47,21 +47,33 @@ static guint32 count_bins(const BbLink *link, const BbLagGrid *grid, float least
     return bins;
 }
 
-// Spans of what is more than a small part of the peak; of more than that where a message would have
-// too many candidates.
-static void find_spans(BbLink *link, const BbLagGrid *grid)
+// What the kernel must be above to count: a small part of the peak; the first of steps above it
+// that is enough where a message would have too many candidates, or the last that leaves any.
+static float least_density(const BbLink *link, const BbLagGrid *grid)
 {
-    float peak = 0;
+    float peak = 0, steps[TRIMS_MAX + 1];
     for (guint32 i = 0; i < grid->bins; i++)
         peak = MAX(peak, link->kernel[i]);
-    float least = peak * (float)TRIM;
-    for (guint i = 0; i < TRIMS_MAX; i++) {
-        float more = least > 0 ? MIN(2 * least, (least + peak) / 2) : FLT_MIN;
-        if (count_bins(link, grid, least) * link->rate <= CANDIDATES_MAX ||
-            count_bins(link, grid, more) == 0)
-            break;
-        least = more;
+    steps[0] = peak * (float)TRIM;
+    if (count_bins(link, grid, steps[0]) * link->rate <= CANDIDATES_MAX)
+        return steps[0];
+    for (guint i = 0; i < TRIMS_MAX; i++)
+        steps[i + 1] = steps[i] > 0 ? MIN(2 * steps[i], (steps[i] + peak) / 2) : FLT_MIN;
+    guint low = 0, high = TRIMS_MAX;
+    while (low < high) {
+        guint middle = low + (high - low) / 2;
+        if (count_bins(link, grid, steps[middle]) * link->rate <= CANDIDATES_MAX ||
+            count_bins(link, grid, steps[middle + 1]) == 0)
+            high = middle;
+        else
+            low = middle + 1;
     }
+    return steps[low];
+}
+
+static void find_spans(BbLink *link, const BbLagGrid *grid)
+{
+    float least = least_density(link, grid);
     g_array_set_size(link->spans, 0);
     for (guint32 i = 0; i < grid->bins;) {
         if (!(link->kernel[i] > least)) {

@@ -14,12 +14,11 @@
 #define STEPS 2e8      // over all pairs: what a sample may cost
 #define SAMPLE_LEAST 1000.0
 #define SAMPLE_MOST 40000.0
-#define SECTIONS \
-    64u // parts of the trace that make a sample: so many that load that comes and goes evens out
-#define EFFECTS 0.95 // of all effects: so many must come within the longest delay
+#define SECTIONS 64u // parts of the trace in a sample: so that load that comes and goes evens out
 #define RING 4u      // bins on each side of one that tell what chance is there
 #define GAP 2u       // bins between them and it
 #define DEVIATIONS 5.0
+#define EFFECTS 0.95      // of all effects: so many must come within the longest delay
 #define EXCESS_LEAST 5.0  // pairs
 #define PARTS 5           // quanta in the width of a delay
 #define REACH 4           // longest delays in the longest lag
@@ -74,18 +73,24 @@ static GArray *busiest_pairs(const BbStreams *streams)
 
 // ---- lags --------------------------------------------------------------------------------------
 
-// The first message of a stream that is later than some time.
-static guint32 find_after(const BbStream *stream, double ns)
+// The first message of a stream, from one on, that is later than some time: steps that double, then
+// halves, as the other stream may have few messages.
+static guint32 find_after(const BbStream *stream, guint32 from, double ns)
 {
-    guint32 low = 0, high = stream->count;
-    while (low < high) {
-        guint32 middle = low + (high - low) / 2;
-        if ((double)stream->ns[middle] <= ns)
-            low = middle + 1;
-        else
-            high = middle;
+    gsize at = from, step = 1;
+    while (at + step <= stream->count && (double)stream->ns[at + step - 1] <= ns) {
+        at += step;
+        step *= 2;
     }
-    return low;
+    gsize end = MIN(at + step - 1, stream->count);
+    while (at < end) {
+        gsize middle = at + (end - at) / 2;
+        if ((double)stream->ns[middle] <= ns)
+            at = middle + 1;
+        else
+            end = middle;
+    }
+    return (guint32)at;
 }
 
 // Counts the pairs of messages out [first, end) by lag, both ways: after[] where the message out is
@@ -95,18 +100,12 @@ static void count_section(const Search *search, const Pair *pair, guint32 first,
                           double *after, double *before)
 {
     const BbStream *in = pair->in, *out = pair->out;
-    guint32 behind[BINS_MAX + 1], ahead[BINS_MAX + 1], n = search->bins;
-    for (guint32 k = 0; k <= n; k++) {
-        behind[k] = find_after(in, (double)out->ns[first] - search->edges[k]);
-        ahead[k] = find_after(in, (double)out->ns[first] + search->edges[k]);
-    }
+    guint32 behind[BINS_MAX + 1] = {0}, ahead[BINS_MAX + 1] = {0}, n = search->bins;
     for (guint32 i = first; i < end; i++) {
         double now = (double)out->ns[i];
         for (guint32 k = 0; k <= n; k++) {
-            while (behind[k] < in->count && (double)in->ns[behind[k]] <= now - search->edges[k])
-                behind[k]++;
-            while (ahead[k] < in->count && (double)in->ns[ahead[k]] <= now + search->edges[k])
-                ahead[k]++;
+            behind[k] = find_after(in, behind[k], now - search->edges[k]);
+            ahead[k] = find_after(in, ahead[k], now + search->edges[k]);
         }
         for (guint32 k = 0; k < n; k++) {
             after[k] += behind[k] - behind[k + 1];

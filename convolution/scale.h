@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How finely, and how far back, to look for causes: from 1 us to hours, nobody has to know. First
-// from counts of lags in bins that grow with the lag, then from what a part of the trace is
-// explained by.
+// How finely, and how far back, to look for causes: from 1 us to hours, nobody has to know. From
+// counts of lags in bins that grow with the lag.
 #pragma once
 
 #include "convolution/streams.h"

@@ -2,6 +2,8 @@
 // In: messages of any kind, in any order. Out: messages in order of time, and by edge.
 #include "convolution/traffic.h"
 
+#include "data/tally.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -212,11 +214,6 @@ static void take_messages(BbTraffic *traffic)
 
 // ---- edges -------------------------------------------------------------------------------------
 
-static guint64 edge_key(const BbCall *message)
-{
-    return (guint64)message->caller << 32 | message->callee;
-}
-
 static gint compare_edges(gconstpointer left, gconstpointer right, gpointer names)
 {
     const BbEdge *a = left, *b = right;
@@ -229,24 +226,23 @@ static gint compare_edges(gconstpointer left, gconstpointer right, gpointer name
 // Numbers the edges as they appear, then by name.
 static void find_edges(BbTraffic *traffic)
 {
-    g_autoptr(GHashTable) numbers =
-        g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    BbTally numbers; // (caller, callee) -> index into edges + 1
+    bb_tally_init(&numbers);
     g_autoptr(GArray) edges = g_array_new(FALSE, FALSE, sizeof(BbEdge));
     traffic->edge = g_new(guint32, MAX(1, traffic->n_messages));
     for (guint32 i = 0; i < traffic->n_messages; i++) {
         const BbCall *message = &traffic->messages[i];
-        guint64 key = edge_key(message);
-        gpointer number = g_hash_table_lookup(numbers, &key);
-        if (!number) {
+        guint64 *number = bb_tally_at(&numbers, (BbTallyKey){message->caller, message->callee, 0});
+        if (*number == 0) {
             // first: where it was before it was sorted.
             BbEdge edge = {message->caller, message->callee, edges->len, 0};
             g_array_append_val(edges, edge);
-            number = GUINT_TO_POINTER(edges->len);
-            g_hash_table_insert(numbers, g_memdup2(&key, sizeof key), number);
+            *number = edges->len;
         }
-        traffic->edge[i] = GPOINTER_TO_UINT(number) - 1;
+        traffic->edge[i] = (guint32)(*number - 1);
         g_array_index(edges, BbEdge, traffic->edge[i]).count++;
     }
+    bb_tally_clear(&numbers);
     g_array_sort_with_data(edges, compare_edges, (gpointer)traffic->names);
     traffic->n_edges = edges->len;
     traffic->edges = (BbEdge *)(gpointer)g_array_steal(edges, NULL);

@@ -93,7 +93,7 @@ static void infer(const char *path, const BbConvolutionOptions *options, Cost *c
     count_pairs(traffic, options->rare, cost);
     double start = cpu_seconds();
     g_autoptr(BbConvolution) convolution = bb_convolution_new(names, options);
-    g_autoptr(BbPaths) paths = bb_convolution_run(convolution, traffic);
+    bb_paths_free(bb_convolution_run(convolution, traffic));
     cost->infer_s = cpu_seconds() - start;
     cost->quantum_ns = bb_convolution_quantum(convolution);
     cost->max_delay_ns = bb_convolution_max_delay(convolution);

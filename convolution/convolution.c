@@ -13,6 +13,7 @@
 #define MESSAGES_LEAST 2  // of an edge that shows anything, and of a link
 #define FALSE_ALARMS 1e-3 // links expected in traffic in which nothing causes anything
 #define FALSE_SHARE 0.05  // of the links that are found: expected to be there by chance
+#define QUANTA_LEAST 16   // in a longest delay that is given, where the quantum is found
 #define BINS_MAX (1u << 20)
 #define LENGTH_MAX ((gint64)1 << 58)  // ns of a quantum or a delay: nine years
 #define QUANTA_MAX ((guint64)1 << 50) // in the trace: of finer ones there would be too many
@@ -334,6 +335,9 @@ static void find_scale(BbConvolution *convolution, const BbStreams *streams,
         convolution->quantum_ns = scale.quantum_ns;
     if (convolution->max_delay_ns == 0)
         convolution->max_delay_ns = scale.max_delay_ns;
+    if (convolution->options.quantum_ns == 0)
+        convolution->quantum_ns =
+            MIN(convolution->quantum_ns, MAX(1, convolution->max_delay_ns / QUANTA_LEAST));
 }
 
 // ---- the run -----------------------------------------------------------------------------------

@@ -113,7 +113,7 @@ static void limit_uses(const Work *work, BbLink *link, guint32 count)
                 work->use[m] > 0 ? (float)MIN(1, link->left[m] * link->cap / work->use[m]) : 1;
 }
 
-static void learn_link(Work *work, BbLink *link, guint iteration)
+static void learn_link(Work *work, BbLink *link)
 {
     const BbLagGrid *grid = &work->result->grid;
     guint32 count = work->streams->in[link->in].count;
@@ -123,11 +123,30 @@ static void learn_link(Work *work, BbLink *link, guint iteration)
     link->mass = 0;
     for (guint32 i = 0; i < grid->bins; i++)
         link->mass += work->explained[i];
-    limit_uses(work, link, count);
+    // Not to tell delays: at the ends of a burst it would shift them.
+    if (work->widening == BB_LINK_WIDE)
+        limit_uses(work, link, count);
     bb_link_learn(link, grid, work->explained, count, work->widening);
-    double least = MASS_LEAST * MIN(count, work->out->count);
-    if (link->mass < work->options->messages_least || (iteration >= 3 && link->mass < least))
-        link->derived = true;
+}
+
+static void learn_links(Work *work)
+{
+    for (guint l = 0; l < work->result->links->len; l++) {
+        BbLink *link = g_ptr_array_index(work->result->links, l);
+        if (!link->derived)
+            learn_link(work, link);
+    }
+}
+
+// Links that explain next to nothing.
+static void drop_weak(Work *work, guint iteration)
+{
+    for (guint l = 0; l < work->result->links->len; l++) {
+        BbLink *link = g_ptr_array_index(work->result->links, l);
+        double least = MASS_LEAST * MIN(work->streams->in[link->in].count, work->out->count);
+        if (link->mass < work->options->messages_least || (iteration >= 3 && link->mass < least))
+            link->derived = true;
+    }
 }
 
 // The correlograms say how many messages are explained at least; so much is not spontaneous.
@@ -150,11 +169,8 @@ static void learn_spontaneous(Work *work)
 
 static void maximise(Work *work, guint iteration)
 {
-    for (guint l = 0; l < work->result->links->len; l++) {
-        BbLink *link = g_ptr_array_index(work->result->links, l);
-        if (!link->derived)
-            learn_link(work, link, iteration);
-    }
+    learn_links(work);
+    drop_weak(work, iteration);
     learn_spontaneous(work);
 }
 
@@ -306,11 +322,16 @@ static void find_delays(Work *work)
     g_autofree double *sums = g_new(double, 3 * bins);
     Delays delays = {sums, sums + bins, sums + 2 * bins};
     work->widening = BB_LINK_SHARP;
-    for (guint l = 0; l < result->links->len; l++)
-        bb_link_sharpen(g_ptr_array_index(result->links, l), &result->grid);
+    for (guint l = 0; l < result->links->len; l++) {
+        BbLink *link = g_ptr_array_index(result->links, l);
+        bb_link_sharpen(link, &result->grid);
+        for (guint32 m = 0; m < work->streams->in[link->in].count; m++)
+            link->left[m] = 1;
+    }
     for (guint i = 0; i < SHARPENING; i++) {
         expect(work);
-        maximise(work, 0);
+        learn_links(work);
+        learn_spontaneous(work);
     }
     expect(work);
     for (guint l = 0; l < result->links->len; l++) {
@@ -321,8 +342,11 @@ static void find_delays(Work *work)
         measure_link(work, link, &delays);
         bb_link_find_cores(link, &result->grid, delays.masses, delays.lags, delays.squares);
     }
-    for (guint l = 0; l < result->links->len; l++)
-        ((BbLink *)g_ptr_array_index(result->links, l))->cap = caps[l];
+    for (guint l = 0; l < result->links->len; l++) {
+        BbLink *link = g_ptr_array_index(result->links, l);
+        link->cap = caps[l];
+        bb_link_settle(link);
+    }
     result->spontaneous = spontaneous;
 }
 

@@ -127,27 +127,90 @@ static guint8 *mark_parts(const BbLink *link, const BbLagGrid *grid)
     return part;
 }
 
-// How many pairs are there for a reason, above those that chance brings to the bins further out;
-// and the kernel of these alone.
-static void measure_peaks(BbLink *link, const BbLagGrid *grid, const guint32 *counts, guint32 n)
+// What chance brings to bins [low, high): a line between the means of the bins on both sides.
+typedef struct {
+    double first, slope; // of the first bin, and how it changes from one to the next
+} Chance;
+
+// Where nothing is on the left, lags below 0 (the mirror, NULL where there is none) tell.
+// Values of up to `reach` bins on each side count; wanted: which of them, NULL for all. The line
+// only falls: where messages come in bursts chance falls with the lag, but what rises is the tail
+// of a delay.
+static Chance chance_beside(const double *values, BbSpan span, guint32 reach, guint32 bins,
+                            const guint8 *wanted, const guint32 *mirror)
+{
+    double sum[2] = {0}, n[2] = {0};
+    for (guint32 i = span.low - MIN(span.low, reach); i < MIN(bins, span.high + (guint64)reach);
+         i++) {
+        if ((i >= span.low && i < span.high) || (wanted && wanted[i] != AROUND))
+            continue;
+        sum[i >= span.high] += values[i];
+        n[i >= span.high]++;
+    }
+    for (guint32 i = 0; n[0] == 0 && mirror && i < MIN(bins, span.high); i++)
+        sum[0] += (double)mirror[i] / MIN(bins, span.high);
+    if (n[0] == 0 && mirror)
+        n[0] = 1;
+    if (n[0] == 0 || n[1] == 0)
+        return (Chance){n[0] + n[1] > 0 ? (sum[0] + sum[1]) / (n[0] + n[1]) : 0, 0};
+    double before = sum[0] / n[0], after = MIN(before, sum[1] / n[1]);
+    double slope = (after - before) / (span.high - span.low + (n[0] + n[1]) / 2);
+    return (Chance){before + slope * (n[0] / 2 + 0.5), slope};
+}
+
+// The next bins of a part, after span; false at the end.
+static bool next_span(const guint8 *part, guint32 bins, BbSpan *span)
+{
+    for (span->low = span->high; span->low < bins && part[span->low] != WITHIN;)
+        span->low++;
+    for (span->high = span->low; span->high < bins && part[span->high] == WITHIN;)
+        span->high++;
+    return span->low < bins;
+}
+
+// What chance brings to each bin within peaks. A message has one cause: where there are more pairs
+// above that than the n messages out, chance brings so much more to all.
+static double *expect_chance(const BbLagGrid *grid, const double *pairs, const guint8 *part,
+                             const guint32 *mirror, guint32 n)
+{
+    double *chance = g_new0(double, grid->bins), excess = 0, within = 0;
+    for (BbSpan span = {0}; next_span(part, grid->bins, &span);) {
+        Chance line = chance_beside(pairs, span, grid->bins, grid->bins, part, mirror);
+        for (guint32 bin = span.low; bin < span.high; bin++) {
+            chance[bin] = line.first + line.slope * (bin - span.low);
+            excess += pairs[bin] - chance[bin];
+            within++;
+        }
+    }
+    for (guint32 bin = 0; bin < grid->bins && excess > n; bin++)
+        if (part[bin] == WITHIN)
+            chance[bin] += (excess - n) / within;
+    return chance;
+}
+
+// How many pairs are there for a reason, above those that chance brings; and the kernel of these
+// alone.
+static void measure_peaks(BbLink *link, const BbLagGrid *grid, const guint32 *counts,
+                          const guint32 *mirror, const BbStream *in, const BbStream *out)
 {
     g_autofree guint8 *part = mark_parts(link, grid);
     g_autofree double *raw = g_new(double, grid->bins), *smoothed = g_new(double, grid->bins);
-    double pairs[3] = {0}, bins[3] = {0};
-    for (guint32 bin = 0; bin < grid->bins; bin++) {
+    for (guint32 bin = 0; bin < grid->bins; bin++)
         raw[bin] = counts[bin];
-        pairs[part[bin]] += counts[bin];
-        bins[part[bin]]++;
-    }
-    guint8 outside = bins[AROUND] > 0 ? AROUND : FAR;
-    double chance = bins[outside] > 0 ? pairs[outside] / bins[outside] : 0;
-    link->pairs = pairs[WITHIN];
-    link->excess = MAX(0, pairs[WITHIN] - chance * bins[WITHIN]);
     smooth(grid, raw, BB_LINK_SHARP, smoothed);
-    double least = SHARP_LEAST * link->excess / MAX(1, bins[WITHIN]);
+    g_autofree double *chance = expect_chance(grid, raw, part, mirror, out->count);
+    double within = 0;
+    for (guint32 bin = 0; bin < grid->bins; bin++)
+        if (part[bin] == WITHIN) {
+            link->pairs += raw[bin];
+            link->excess += raw[bin] - chance[bin];
+            within++;
+        }
+    link->excess = MAX(0, link->excess);
+    double least = SHARP_LEAST * link->excess / MAX(1, within);
     for (guint32 bin = 0; bin < grid->bins; bin++)
         if (part[bin] == WITHIN)
-            link->sharp[bin] = (float)(MAX(smoothed[bin] - chance, least) / n);
+            link->sharp[bin] = (float)(MAX(smoothed[bin] - chance[bin], least) / in->count);
 }
 
 // All pairs that neither the load nor the mirror explains, at whatever lag.
@@ -219,10 +282,17 @@ BbLink *bb_link_find(const BbLagGrid *grid, const BbStream *in, const BbStream *
         link->left[m] = 1;
     link->cap = 1;
     link->rate = in->count * (double)grid->quantum_ns / MAX(1, trace_ns);
-    measure_peaks(link, grid, counts, in->count);
+    measure_peaks(link, grid, counts, mirror, in, out);
     link->mass = link->excess;
     first_kernel(link, grid, counts, mirror, load.pairs * (double)grid->quantum_ns, in->count);
     return link;
+}
+
+void bb_link_settle(BbLink *link)
+{
+    g_clear_pointer(&link->kernel, g_free);
+    g_clear_pointer(&link->sharp, g_free);
+    g_clear_pointer(&link->left, g_free);
 }
 
 void bb_link_free(BbLink *link)
@@ -268,37 +338,28 @@ static void take_slopes(BbSpan core, const double *heights, bool *taken, guint32
     }
 }
 
-// What chance brings to a bin of a core: the smaller one of the means on its two sides, so that a
-// tail on one of them is not taken for it.
-static double chance_around(BbSpan span, const double *masses, guint32 bins)
-{
-    guint32 width = span.high - span.low;
-    guint32 left = span.low - MIN(span.low, width), right = MIN(bins, span.high + width);
-    double before = 0, after = 0;
-    for (guint32 i = left; i < span.low; i++)
-        before += masses[i] / (span.low - left);
-    for (guint32 i = span.high; i < right; i++)
-        after += masses[i] / (right - span.high);
-    return left < span.low && span.high < right ? MIN(before, after) : 0;
-}
-
 static BbMode measure_core(BbSpan span, const double *masses, const double *lags,
                            const double *squares, const BbLagGrid *grid, double *mass)
 {
-    double chance = chance_around(span, masses, grid->bins), quantum = (double)grid->quantum_ns;
+    Chance line = chance_beside(masses, span, span.high - span.low, grid->bins, NULL, NULL);
+    double quantum = (double)grid->quantum_ns;
     double sum = 0, square = 0;
     *mass = 0;
     for (guint32 i = span.low; i < span.high; i++) {
         double lag = (i + 0.5 - grid->before) * quantum;
+        double chance = line.first + line.slope * (i - span.low);
         *mass += masses[i] - chance;
         sum += lags[i] - chance * lag;
         square += squares[i] - chance * lag * lag;
     }
     if (*mass <= 0)
         return (BbMode){0};
-    double mean = sum / *mass;
-    return (BbMode){(gint64)llround(mean),
-                    (gint64)llround(sqrt(MAX(0, square / *mass - mean * mean)))};
+    // What is little above chance may have its centre and its width anywhere.
+    double first = ((double)span.low - grid->before) * quantum;
+    double width = (span.high - span.low) * quantum;
+    double mean = CLAMP(sum / *mass, first, first + width);
+    double variance = CLAMP(square / *mass - mean * mean, 0, width * width);
+    return (BbMode){(gint64)llround(mean), (gint64)llround(sqrt(variance))};
 }
 
 void bb_link_find_cores(BbLink *link, const BbLagGrid *grid, const double *masses,

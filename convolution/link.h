@@ -57,6 +57,9 @@ void bb_link_free(BbLink *link);
 void bb_link_learn(BbLink *link, const BbLagGrid *grid, const double *explained, guint32 n,
                    double widening);
 
+// All is learned: frees what was learned by, kernel, sharp and left.
+void bb_link_settle(BbLink *link);
+
 // Goes back to the peaks alone, to begin to tell the delays.
 void bb_link_sharpen(BbLink *link, const BbLagGrid *grid);
 

@@ -9,6 +9,7 @@
 
 #define LAG_LEAST_NS 1000.0 // 1 us: what clocks of captures tell apart
 #define STEP 1.12           // from one bin to the next
+#define STEP_MOST 4.0       // where nothing shows at smaller ones
 #define BINS_MAX 300u
 #define PAIRS_MAX 400u // of streams: the busiest
 #define STEPS 2e8      // over all pairs: what a sample may cost
@@ -23,7 +24,7 @@
 #define PARTS 5           // quanta in the width of a delay
 #define REACH 4           // longest delays in the longest lag
 #define FEW 16            // quanta in the longest lag, at least
-#define BINS_OF_GRID 2048 // and at most
+#define BINS_OF_GRID 4096 // and at most
 
 typedef struct {
     const BbStream *in, *out;
@@ -208,12 +209,13 @@ static gint compare_doubles(gconstpointer left, gconstpointer right)
     return a < b ? -1 : a > b;
 }
 
-BbScale bb_scale_guess(const BbStreams *streams, gint64 start_ns, gint64 end_ns)
+// With lags in bins that grow by `step` from one to the next.
+static BbScale guess(const BbStreams *streams, gint64 start_ns, gint64 end_ns, double step)
 {
     Search search = {.ends = g_array_new(FALSE, FALSE, sizeof(double))};
     g_autoptr(GArray) ends = search.ends;
     double longest = ((double)end_ns - (double)start_ns) / 4, edge = LAG_LEAST_NS;
-    for (; edge < longest && search.bins < BINS_MAX; edge *= STEP)
+    for (; edge < longest && search.bins < BINS_MAX; edge *= step)
         search.edges[++search.bins] = edge;
     if (search.bins < 2)
         return (BbScale){0};
@@ -229,4 +231,13 @@ BbScale bb_scale_guess(const BbStreams *streams, gint64 start_ns, gint64 end_ns)
     double max_delay = REACH * end;
     double quantum = CLAMP(search.shortest / PARTS, max_delay / BINS_OF_GRID, max_delay / FEW);
     return (BbScale){(gint64)ceil(quantum), (gint64)ceil(max_delay)};
+}
+
+// Where little is to be seen, wider bins show more.
+BbScale bb_scale_guess(const BbStreams *streams, gint64 start_ns, gint64 end_ns)
+{
+    BbScale scale = {0};
+    for (double step = STEP; scale.quantum_ns == 0 && step < STEP_MOST; step = 1 + 3 * (step - 1))
+        scale = guess(streams, start_ns, end_ns, step);
+    return scale;
 }

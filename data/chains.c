@@ -369,10 +369,8 @@ static bool are_more(const BbChains *chains, guint64 limit)
     return chains->kept > limit || chains->nodes > limit * NODES;
 }
 
-static void make_room(BbChains *chains)
+static void forget_rarest(BbChains *chains)
 {
-    if (chains->limit == 0 || !are_more(chains, chains->limit))
-        return;
     g_autofree Rarity *rarest = list_rarest(chains);
     for (guint32 i = 0; are_more(chains, ((guint64)chains->limit + 1) / 2); i++)
         forget_vertex(chains, rarest[i].vertex);
@@ -381,7 +379,8 @@ static void make_room(BbChains *chains)
 
 void bb_chains_add(BbChains *chains, BbPaths *paths)
 {
-    make_room(chains);
+    if (chains->limit > 0 && are_more(chains, chains->limit))
+        forget_rarest(chains);
     bb_facts_add(&chains->patterns->facts, &paths->facts);
     Walk walk = {.chains = chains,
                  .paths = paths,
@@ -494,8 +493,22 @@ static BbPattern *pattern_of_pair(const BbChains *chains, const Pair *pair)
     return pattern;
 }
 
+// Nodes of the patterns that there are.
+static guint64 count_nodes(const BbChains *chains)
+{
+    guint64 nodes = 0;
+    for (guint32 i = 0; i < chains->vertices->len; i++) {
+        const Vertex *vertex = vertex_at(chains, i);
+        if (vertex && count_ends(vertex) > 0)
+            nodes += vertex->level;
+    }
+    return nodes;
+}
+
 BbPatterns *bb_chains_finish(BbChains *chains)
 {
+    if (chains->limit > 0 && count_nodes(chains) > (guint64)chains->limit * NODES)
+        forget_rarest(chains); // a last window of many long chains
     GPtrArray *patterns = chains->patterns->patterns;
     for (guint32 i = 0; i < chains->vertices->len; i++) {
         const Vertex *vertex = vertex_at(chains, i);

@@ -8,10 +8,11 @@
 
 typedef struct BbChains BbChains;
 
-// names is lent. limit: chains kept, of 16 nodes on average; more than that when a window comes,
-// and the rarest are forgotten, those that go on from them before them, all but half of the limit.
-// 0: no limit. Memory: some 250 bytes a chain, at the end as much for each node of a pattern; 8
-// bytes for each chain that was forgotten, which is a new one when it comes again.
+// names is lent. limit: chains kept, of 16 nodes on average; more than that when a window comes, or
+// patterns of more nodes at the end, and the rarest are forgotten, those that go on from them
+// before them, all but half of the limit. 0: no limit. Memory: some 250 bytes a chain, at the end
+// as much for each node of a pattern; 8 bytes for each chain that was forgotten, which is a new one
+// when it comes again.
 BbChains *bb_chains_new(const BbNames *names, guint limit);
 void bb_chains_free(BbChains *chains);
 

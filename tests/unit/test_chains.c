@@ -426,6 +426,29 @@ START_TEST(long_chains_weigh_more)
 }
 END_TEST
 
+START_TEST(long_patterns_are_bounded_at_the_end)
+{
+    g_auto(Chains) chains = chains_scene();
+    g_autoptr(BbChains) counted = bb_chains_new(chains.scene->names, 60);
+    guint32 parent = SCENE_ROOT;
+    for (guint i = 0; i < 20; i++)
+        parent = chains_message(&chains, parent, i % 2 ? "A" : "C", i % 2 ? "C" : "A", i * MS,
+                                NO_MODE, i < 19 ? 1 : 50);
+    for (guint i = 0; i < 50; i++) { // 50 patterns of 21 nodes: more than 60 times 16
+        g_autofree char *leaf = g_strdup_printf("leaf%u", i);
+        chains_message(&chains, parent, "C", leaf, 20 * MS, NO_MODE, 0);
+    }
+    add(counted, &chains, 0);
+    g_autoptr(BbPatterns) patterns = bb_chains_finish(counted);
+    ck_assert_uint_eq(patterns->forgotten, 40);
+    ck_assert_uint_eq(patterns->forgotten_instances, 40);
+    guint kept = 0;
+    for (guint i = 0; i < patterns->patterns->len; i++)
+        kept += g_ptr_array_index(patterns->patterns, i) != NULL;
+    ck_assert_uint_eq(kept, 10); // and the 20 chains before them
+}
+END_TEST
+
 START_TEST(pairs_beyond_the_limit_are_counted_only)
 {
     g_auto(Chains) chains = chains_scene();
@@ -465,4 +488,5 @@ TEST_MAIN("chains", counts_each_way_to_a_message_without_effect,
           delays_are_those_of_the_chain, windows_have_one_delay_at_slightly_different_places,
           equal_counts_go_by_delay, derived_pairs_follow_the_chains,
           the_rarest_are_forgotten_and_counted, a_chain_stays_as_long_as_one_that_goes_on_from_it,
-          long_chains_weigh_more, pairs_beyond_the_limit_are_counted_only, nothing_is_nothing)
+          long_chains_weigh_more, long_patterns_are_bounded_at_the_end,
+          pairs_beyond_the_limit_are_counted_only, nothing_is_nothing)

@@ -350,6 +350,25 @@ START_TEST(all_at_one_time)
 }
 END_TEST
 
+// Times beyond those that a difference can hold count as the first or the last ones.
+START_TEST(stamps_may_be_any_number)
+{
+    g_autoptr(Fixture) f = fixture_new();
+    f->options.quantum_ns = (gint64)1 << 53;
+    f->options.max_delay_ns = 1;
+    f->options.all_roots = true;
+    f->options.spike = f->options.valley = 0;
+    for (guint i = 0; i < 20; i++) {
+        BbMessage m = message(f, i % 2 ? G_MAXINT64 : G_MININT64 + 1, i % 3 ? "A" : "B", "A");
+        m.recv_ns = i % 4 < 2 ? G_MAXINT64 : G_MININT64 + 1;
+        ck_assert(bb_traffic_push(f->traffic, &m));
+    }
+    bb_traffic_finish(f->traffic);
+    g_autofree char *text = run(f);
+    ck_assert(g_str_has_prefix(text, "A>A"));
+}
+END_TEST
+
 START_TEST(signals_that_do_not_fit)
 {
     g_autoptr(Fixture) f = fixture_new();
@@ -695,5 +714,5 @@ END_TEST
 TEST_MAIN("figure6", two_hops, whole_trace, two_delays_on_an_edge, fan_out, two_roots,
           rpc_has_derived_paths, roots, times_as_the_node_sees_them, overtaking,
           loops_are_cut_by_depth, vertices_are_limited, empty, one_message, all_at_one_time,
-          signals_that_do_not_fit, order_of_messages_does_not_matter, pattern, width_of_a_spike,
-          like_the_slow_twin)
+          stamps_may_be_any_number, signals_that_do_not_fit, order_of_messages_does_not_matter,
+          pattern, width_of_a_spike, like_the_slow_twin)

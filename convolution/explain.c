@@ -61,6 +61,8 @@ static void add_rates(const Work *work, const BbLink *link, double *rate)
         BbSweep sweep = bb_sweep_start(grid, span, &work->streams->in[link->in]);
         for (guint32 n = 0; n < out->count; n++) {
             bb_sweep_to(&sweep, out->ns[n]);
+            if (sweep.first == sweep.end)
+                continue;
             double sum = 0;
             for (guint32 m = sweep.first; m < sweep.end; m++)
                 sum += link->kernel[bb_sweep_bin(&sweep, m)] * link->left[m];
@@ -91,6 +93,8 @@ static void share_out(Work *work, const BbLink *link)
         BbSweep sweep = bb_sweep_start(&work->result->grid, span, &work->streams->in[link->in]);
         for (guint32 n = 0; n < out->count; n++) {
             bb_sweep_to(&sweep, out->ns[n]);
+            if (sweep.first == sweep.end)
+                continue;
             double share = 1 / work->rate[n];
             for (guint32 m = sweep.first; m < sweep.end; m++) {
                 guint32 bin = bb_sweep_bin(&sweep, m);

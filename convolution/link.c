@@ -12,6 +12,7 @@
 #define TRIM 1e-3             // of the kernel's peak: what is less does not count
 #define TRIMS_MAX 160u        // steps of a factor of 2: from the least float to any
 #define CANDIDATES_MAX 1000.0 // of a message, on average: what costs more is trimmed more
+#define BETWEEN_LEAST 1.0     // candidates of a message between two spans that are walked apart
 #define CLOSE 4               // parts of the longest lag over which messages crowd
 #define CALM_BLOCKS 10        // longest lags over which the load is taken as constant
 #define CALM_PARTS 200        // or so many parts of the trace, whichever is longer
@@ -71,6 +72,17 @@ static float least_density(const BbLink *link, const BbLagGrid *grid)
     return steps[low];
 }
 
+// Spans so close that a walk over each costs more than the pairs between them are one.
+static void add_span(BbLink *link, BbSpan span)
+{
+    BbSpan *last =
+        link->spans->len > 0 ? &g_array_index(link->spans, BbSpan, link->spans->len - 1) : NULL;
+    if (last && (span.low - last->high) * link->rate < BETWEEN_LEAST)
+        last->high = span.high;
+    else
+        g_array_append_val(link->spans, span);
+}
+
 static void find_spans(BbLink *link, const BbLagGrid *grid)
 {
     float least = least_density(link, grid);
@@ -84,7 +96,7 @@ static void find_spans(BbLink *link, const BbLagGrid *grid)
         while (i < grid->bins && link->kernel[i] > least)
             i++;
         span.high = i;
-        g_array_append_val(link->spans, span);
+        add_span(link, span);
     }
 }
 

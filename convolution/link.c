@@ -144,30 +144,33 @@ typedef struct {
     double first, slope; // of the first bin, and how it changes from one to the next
 } Chance;
 
-// Where nothing is on the left, lags below 0 (the mirror, NULL where there is none) tell.
-// Values of up to `reach` bins on each side count; wanted: which of them, NULL for all. The line
-// only falls: where messages come in bursts chance falls with the lag, but what rises is the tail
-// of a delay.
-static Chance chance_beside(const double *values, BbSpan span, guint32 reach, guint32 bins,
-                            const guint8 *wanted, const guint32 *mirror)
+// Bins before a span and after it that tell: what they hold, and how many they are.
+typedef struct {
+    double sum[2], n[2];
+} Sides;
+
+// The line only falls: where messages come in bursts chance falls with the lag, but what rises is
+// the tail of a delay.
+static Chance line_between(const Sides *sides, BbSpan span)
 {
-    double sum[2] = {0}, n[2] = {0};
-    for (guint32 i = span.low - MIN(span.low, reach); i < MIN(bins, span.high + (guint64)reach);
-         i++) {
-        if ((i >= span.low && i < span.high) || (wanted && wanted[i] != AROUND))
-            continue;
-        sum[i >= span.high] += values[i];
-        n[i >= span.high]++;
-    }
-    for (guint32 i = 0; n[0] == 0 && mirror && i < MIN(bins, span.high); i++)
-        sum[0] += (double)mirror[i] / MIN(bins, span.high);
-    if (n[0] == 0 && mirror)
-        n[0] = 1;
+    const double *sum = sides->sum, *n = sides->n;
     if (n[0] == 0 || n[1] == 0)
         return (Chance){n[0] + n[1] > 0 ? (sum[0] + sum[1]) / (n[0] + n[1]) : 0, 0};
     double before = sum[0] / n[0], after = MIN(before, sum[1] / n[1]);
     double slope = (after - before) / (span.high - span.low + (n[0] + n[1]) / 2);
     return (Chance){before + slope * (n[0] / 2 + 0.5), slope};
+}
+
+// By as many bins on each side as the span has.
+static Chance chance_beside(const double *values, BbSpan span, guint32 bins)
+{
+    guint32 reach = span.high - span.low;
+    Sides sides = {0};
+    for (guint32 i = span.low - MIN(span.low, reach); i < span.low; i++, sides.n[0]++)
+        sides.sum[0] += values[i];
+    for (guint32 i = span.high; i < MIN(bins, span.high + reach); i++, sides.n[1]++)
+        sides.sum[1] += values[i];
+    return line_between(&sides, span);
 }
 
 // The next bins of a part, after span; false at the end.
@@ -180,14 +183,37 @@ static bool next_span(const guint8 *part, guint32 bins, BbSpan *span)
     return span->low < bins;
 }
 
-// What chance brings to each bin within peaks. A message has one cause: where there are more pairs
-// above that than the n messages out, chance brings so much more to all.
+// Adds the bins of [low, high) that are around peaks to a side.
+static void add_side(const double *pairs, const guint8 *part, BbSpan bins, double *sum, double *n)
+{
+    for (guint32 bin = bins.low; bin < bins.high; bin++)
+        if (part[bin] == AROUND) {
+            *sum += pairs[bin];
+            ++*n;
+        }
+}
+
+// What chance brings to each bin within peaks: by all bins around them, and where there are none
+// before the first one, by lags below 0 (the mirror; NULL where there is none). A message has one
+// cause: where there are more pairs above that than the n messages out, chance brings so much more
+// to all.
 static double *expect_chance(const BbLagGrid *grid, const double *pairs, const guint8 *part,
                              const guint32 *mirror, guint32 n)
 {
     double *chance = g_new0(double, grid->bins), excess = 0, within = 0;
-    for (BbSpan span = {0}; next_span(part, grid->bins, &span);) {
-        Chance line = chance_beside(pairs, span, grid->bins, grid->bins, part, mirror);
+    Sides all = {0}, sides = {0};
+    add_side(pairs, part, (BbSpan){0, grid->bins}, &all.sum[0], &all.n[0]);
+    guint32 before = 0;
+    for (BbSpan span = {0}; next_span(part, grid->bins, &span); before = span.high) {
+        add_side(pairs, part, (BbSpan){before, span.low}, &sides.sum[0], &sides.n[0]);
+        sides.sum[1] = all.sum[0] - sides.sum[0];
+        sides.n[1] = all.n[0] - sides.n[0];
+        Sides told = sides;
+        for (guint32 i = 0; sides.n[0] == 0 && mirror && i < span.high; i++)
+            told.sum[0] += (double)mirror[i] / span.high;
+        if (sides.n[0] == 0 && mirror)
+            told.n[0] = 1;
+        Chance line = line_between(&told, span);
         for (guint32 bin = span.low; bin < span.high; bin++) {
             chance[bin] = line.first + line.slope * (bin - span.low);
             excess += pairs[bin] - chance[bin];
@@ -353,7 +379,7 @@ static void take_slopes(BbSpan core, const double *heights, bool *taken, guint32
 static BbMode measure_core(BbSpan span, const double *masses, const double *lags,
                            const double *squares, const BbLagGrid *grid, double *mass)
 {
-    Chance line = chance_beside(masses, span, span.high - span.low, grid->bins, NULL, NULL);
+    Chance line = chance_beside(masses, span, grid->bins);
     double quantum = (double)grid->quantum_ns;
     double sum = 0, square = 0;
     *mass = 0;

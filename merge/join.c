@@ -106,10 +106,10 @@ void bb_join_free(BbJoin *join)
 
 static char *put_text(char *at, const char **text, gsize size)
 {
-    if (size) {
-        memcpy(at, *text, size);
-        *text = at;
-    }
+    if (size == 0)
+        return at; // which may be NULL
+    memcpy(at, *text, size);
+    *text = at;
     return at + size;
 }
 

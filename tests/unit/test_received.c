@@ -346,7 +346,7 @@ START_TEST(table_of_importers)
         ck_assert(importer->about && importer->begin && importer->read && importer->finish &&
                   importer->end);
         for (const BbImportCount *row = importer->counts; row && row->name; row++)
-            ck_assert_ptr_eq(bb_importer_meaning(row->name), row->meaning);
+            ck_assert_str_eq(bb_importer_meaning(row->name), row->meaning);
     }
     ck_assert_uint_ge(count, 2);
     ck_assert_ptr_nonnull(bb_importer_find("text"));

@@ -49,6 +49,13 @@ static int check(BbInference *inference, const char *program)
     if (inference->skew && !bb_parse_duration(inference->skew, &convolution->skew_ns))
         return bb_say_usage(program, "--skew-window '%s' is no duration like 30ms",
                             inference->skew);
+    if (convolution->quantum_ns > 0 &&
+        MAX(convolution->max_delay_ns, convolution->skew_ns) / BB_CONVOLUTION_LAGS_MAX >=
+            convolution->quantum_ns)
+        return bb_say_usage(program,
+                            "--max-delay and --skew-window go up to %u times --quantum: give a "
+                            "coarser one",
+                            BB_CONVOLUTION_LAGS_MAX);
     if (convolution->max_delay_ns > 0 && convolution->max_delay_ns < convolution->quantum_ns)
         return bb_say_usage(program, "--max-delay cannot be shorter than --quantum");
     if (inference->rare < 1)

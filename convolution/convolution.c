@@ -10,12 +10,11 @@
 
 #include <string.h>
 
-#define MESSAGES_LEAST 2  // of an edge that shows anything, and of a link
-#define FALSE_ALARMS 1e-3 // links expected in traffic in which nothing causes anything
-#define FALSE_SHARE 0.05  // of the links that are found: expected to be there by chance
-#define QUANTA_LEAST 16   // in a longest delay that is given, where the quantum is found
-#define BINS_MAX (1u << 20)
-#define LENGTH_MAX ((gint64)1 << 58)  // ns of a quantum or a delay: nine years
+#define MESSAGES_LEAST 2             // of an edge that shows anything, and of a link
+#define FALSE_ALARMS 1e-3            // links expected in traffic in which nothing causes anything
+#define FALSE_SHARE 0.05             // of the links that are found: expected to be there by chance
+#define QUANTA_LEAST 16              // in a longest delay that is given, where the quantum is found
+#define LENGTH_MAX ((gint64)1 << 58) // ns of a quantum or a delay: nine years
 #define QUANTA_MAX ((guint64)1 << 50) // in the trace: of finer ones there would be too many
 #define VETO_ROUNDS 5
 #define CALM_BLOCKS 10 // longest lags over which the load is taken as constant
@@ -88,8 +87,8 @@ static BbLagGrid make_grid(const BbConvolution *convolution, const BbTraffic *tr
     gint64 quantum = MAX(convolution->quantum_ns, (gint64)(span / QUANTA_MAX) + 1);
     gint64 before = round_up(MIN(convolution->options.skew_ns, LENGTH_MAX), quantum);
     gint64 after = round_up(convolution->max_delay_ns, quantum);
-    before = CLAMP(before, 0, BINS_MAX / 2);
-    after = CLAMP(after, 1, BINS_MAX / 2);
+    before = CLAMP(before, 0, BB_CONVOLUTION_LAGS_MAX);
+    after = CLAMP(after, 1, BB_CONVOLUTION_LAGS_MAX);
     return (BbLagGrid){quantum, (guint32)before, (guint32)(before + after)};
 }
 

@@ -7,6 +7,9 @@
 #include "convolution/traffic.h"
 #include "data/globs.h"
 
+// Quanta in a longest delay, at most; what is beyond is not looked at.
+#define BB_CONVOLUTION_LAGS_MAX (1u << 19)
+
 typedef struct BbConvolutionOptions {
     gint64 quantum_ns;   // mu, the resolution of delays; 0: found from the traffic
     gint64 max_delay_ns; // no message is caused by one that is older; 0: found likewise

@@ -20,7 +20,7 @@ typedef struct BbLink {
     double pairs;   // and with it
     float *kernel;  // by bin: expected effects of one message after so long; 0 at the end
     float *sharp;   // the same, of the peaks alone
-    GArray *spans;  // of BbSpan: where kernel counts
+    GArray *spans;  // of BbSpan: kernel is 0 outside of them
     double mass;    // effects of all messages that are explained by it
     double rate;    // messages in, a bin
     double cap;     // effects that one message has at most

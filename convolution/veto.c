@@ -9,6 +9,7 @@
 
 #define SHARE_LEAST 0.002 // of all roots: a label that is looked at
 #define MESSAGES_LEAST 5
+#define LAG_MOST 2e18       // ns: with times of up to 2^62 within gint64
 #define CLAIMS_MAX 2000000u // the rarest labels claim nothing beyond it
 #define WIDTH 2.0           // deviations around a chain's delay in which its ends are counted
 #define REACH 6.0           // deviations beyond which a claim holds nothing
@@ -134,7 +135,9 @@ static BbStream stream_out(const BbTraffic *traffic, guint32 edge)
 static void count_ends(const BbVeto *veto, guint32 from, guint32 to, Ends *ends)
 {
     BbStream in = stream_in(veto->traffic, from), out = stream_out(veto->traffic, to);
-    gint64 low_ns = (gint64)ends->low_ns, high_ns = (gint64)ends->high_ns;
+    // Held, as sums of hostile delays may be any.
+    gint64 low_ns = (gint64)CLAMP(ends->low_ns, -LAG_MOST, LAG_MOST);
+    gint64 high_ns = (gint64)CLAMP(ends->high_ns, -LAG_MOST, LAG_MOST);
     guint32 first = 0, end = 0;
     guint64 pairs = 0;
     for (guint32 n = 0; n < out.count; n++) {

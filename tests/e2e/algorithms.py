@@ -247,7 +247,7 @@ class Outputs(Case):
         self.assertRegex(out, r"\nMessages with this id are also in i\d+\n")
 
     def test_show_derived(self):
-        """What comes back to x correlates with what x sent, by way of b; it is the last in rank."""
+        """What comes back correlates with what was sent; it is the last in rank."""
         trace = self.path("calls.trace", chain_text(300, returns=True))
         out, _ = run(BBPATHS, "-q", *CONVOLUTION, "--keep-derived", "-f", "json", trace)
         found = json.loads(out)["patterns"]
@@ -255,7 +255,7 @@ class Outputs(Case):
         self.assertTrue(derived)
         self.assertEqual(derived, list(range(len(found) - len(derived) + 1, len(found) + 1)))
         out, _ = run(BBPATHS, "show", *CONVOLUTION, "--keep-derived", str(derived[0]), trace)
-        self.assertRegex(out, r"^Pattern p\d+: x -> a, [\d,]+ messages, derived: other paths explain it\n")
+        self.assertRegex(out, r"^Pattern p\d+: \w -> \w, [\d,]+ messages, derived: other paths explain it\n")
 
     def test_verbose(self):
         _, err = run(BBPATHS, "-q", *CONVOLUTION, "--verbose", "--quantum=1ms", "--max-delay=2s",

@@ -93,8 +93,9 @@ static void check_link(const BbLink *link, const Linking *linking)
         BbSpan span = g_array_index(link->spans, BbSpan, s);
         ck_assert(span.low >= end && span.low < span.high && span.high <= bins);
         ck_assert_double_eq(sum_of(link->kernel, end, span.low), 0);
-        for (guint32 i = span.low; i < span.high; i++)
-            ck_assert_double_gt(link->kernel[i], 0);
+        // In between there may be bins of none: spans that are close are one.
+        ck_assert_double_gt(link->kernel[span.low], 0);
+        ck_assert_double_gt(link->kernel[span.high - 1], 0);
         end = span.high;
     }
     ck_assert_double_eq(sum_of(link->kernel, end, bins + 1), 0);
@@ -183,7 +184,7 @@ START_TEST(learned_kernels)
     ck_assert_double_eq_tol(sum_of(link->kernel, 30, 110), 0.2, 0.01);
     ck_assert_double_gt(link->kernel[10], 0.03); // a longer lag is smoothed more
     ck_assert_double_lt(link->kernel[60], 0.02);
-    ck_assert_uint_eq(link->spans->len, 2);
+    ck_assert_uint_eq(link->spans->len, 1); // so few messages that one walk is cheaper
     bb_link_sharpen(link, &linking->grid);
     check_link(link, linking);
     ck_assert_double_eq_tol(sum_of(link->kernel, 0, 111), sum_of(link->sharp, 0, 111), 1e-4);

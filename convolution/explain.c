@@ -153,21 +153,25 @@ static void drop_weak(Work *work, guint iteration)
     }
 }
 
-// The correlograms say how many messages are explained at least; so much is not spontaneous.
+// The correlograms say how many messages are explained at least; so many are not spontaneous. Where
+// it may well be all of them, it is.
 static void learn_spontaneous(Work *work)
 {
     BbExplanation *result = work->result;
-    double none = 0, explained = 0, pairs = 0, count = work->out->count;
+    double none = 0, explained = 0, pairs = 0, variance = 0, count = work->out->count;
     for (guint l = 0; l < result->links->len; l++) {
         const BbLink *link = g_ptr_array_index(result->links, l);
         if (!link->derived) {
             explained += link->excess;
             pairs += link->pairs;
+            variance += link->noise * link->noise;
         }
     }
     for (guint32 n = 0; n < work->out->count; n++)
         none += result->spontaneous * work->background[n] / work->rate[n];
-    double most = MAX(1 - (explained - sqrt(pairs)) / count, SPONTANEOUS_FLOOR);
+    double most = 1 - (explained - sqrt(pairs)) / count;
+    double least = 1 - (explained + sqrt(variance)) / count;
+    most = MAX(least < BB_SPONTANEOUS_LEAST ? least : most, SPONTANEOUS_FLOOR);
     result->spontaneous = CLAMP(none / count, 1e-6, most);
 }
 

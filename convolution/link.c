@@ -229,7 +229,8 @@ static double *expect_chance(const BbLagGrid *grid, const double *pairs, const g
 // How many pairs are there for a reason, above those that chance brings; and the kernel of these
 // alone.
 static void measure_peaks(BbLink *link, const BbLagGrid *grid, const guint32 *counts,
-                          const guint32 *mirror, const BbStream *in, const BbStream *out)
+                          const guint32 *mirror, const BbStream *in, const BbStream *out,
+                          double crowd)
 {
     g_autofree guint8 *part = mark_parts(link, grid);
     g_autofree double *raw = g_new(double, grid->bins), *smoothed = g_new(double, grid->bins);
@@ -245,6 +246,7 @@ static void measure_peaks(BbLink *link, const BbLagGrid *grid, const guint32 *co
             within++;
         }
     link->excess = MAX(0, link->excess);
+    link->noise = sqrt(link->pairs * (1 + crowd * within));
     double least = SHARP_LEAST * link->excess / MAX(1, within);
     for (guint32 bin = 0; bin < grid->bins; bin++)
         if (part[bin] == WITHIN)
@@ -320,7 +322,7 @@ BbLink *bb_link_find(const BbLagGrid *grid, const BbStream *in, const BbStream *
         link->left[m] = 1;
     link->cap = 1;
     link->rate = in->count * (double)grid->quantum_ns / MAX(1, trace_ns);
-    measure_peaks(link, grid, counts, mirror, in, out);
+    measure_peaks(link, grid, counts, mirror, in, out, test.crowd);
     link->mass = link->excess;
     first_kernel(link, grid, counts, mirror, load.pairs * (double)grid->quantum_ns, in->count);
     return link;

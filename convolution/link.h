@@ -18,6 +18,7 @@ typedef struct BbLink {
     GArray *peaks;  // of BbPeak, by lag: by which it was found
     double excess;  // pairs of the peaks and their tails beyond chance,
     double pairs;   // and with it
+    double noise;   // of excess: standard deviation by chance
     float *kernel;  // by bin: expected effects of one message after so long; 0 at the end
     float *sharp;   // the same, of the peaks alone
     GArray *spans;  // of BbSpan: kernel is 0 outside of them

@@ -15,7 +15,6 @@ typedef struct BbLabel {
     guint32 depth; // 0 of roots
     guint32 count; // messages
     float weight;  // by which the chances of its messages' causes are multiplied
-    bool vetoed;   // weight is less than 1
 } BbLabel;
 
 typedef struct BbLabels {

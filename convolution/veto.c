@@ -323,7 +323,7 @@ bool bb_veto_apply(BbVeto *veto, BbLabels *labels)
         if (allowed[i] < EXCESS) {
             BbLabel *label = bb_label(labels, i);
             label->weight *= (float)pow(allowed[i], PACE);
-            label->vetoed = any = true;
+            any = true;
         }
     return any;
 }

@@ -89,6 +89,12 @@ bool bb_view_write(const BbViewFormat *format, const BbPatterns *patterns, const
     if (options->min_share < 0)
         resolved.min_share = share_of_format(format, patterns, options);
     g_autoptr(BbRanking) ranking = bb_ranking_new(patterns, names, &resolved, format->top);
+    if (options->min_share < 0 && ranking->n_shown == 0 && ranking->rare > 0) {
+        // What nobody asked for may hide noise, but not all there is.
+        resolved.min_share = 0;
+        bb_ranking_free(ranking);
+        ranking = bb_ranking_new(patterns, names, &resolved, format->top);
+    }
     BbView view = {patterns, names, ranking};
     errno = 0;
     if (!format->write(&view, out, error))

@@ -128,26 +128,7 @@ void bb_clocks_write_text(const BbClocks *clocks, const BbNames *names, FILE *ou
 static void json_name(BbJson *json, const char *key, const BbClocks *clocks, const BbNames *names,
                       guint index)
 {
-    bb_json_key(json, key);
-    bb_json_string(json, bb_names_text(names, bb_clocks_at(clocks, index)->name));
-}
-
-static void json_seconds(BbJson *json, const char *key, gint64 ns)
-{
-    bb_json_key(json, key);
-    bb_json_seconds(json, ns);
-}
-
-static void json_share(BbJson *json, const char *key, double value)
-{
-    bb_json_key(json, key);
-    bb_json_share(json, value);
-}
-
-static void json_uint(BbJson *json, const char *key, guint64 value)
-{
-    bb_json_key(json, key);
-    bb_json_uint(json, value);
+    bb_json_put_string(json, key, bb_names_text(names, bb_clocks_at(clocks, index)->name));
 }
 
 static void json_steps(BbJson *json, const BbClock *clock)
@@ -156,8 +137,8 @@ static void json_steps(BbJson *json, const BbClock *clock)
     bb_json_begin_array(json);
     for (guint i = 0; clock->map && i + 1 < bb_clock_map_count(clock->map); i++) {
         bb_json_begin_object(json);
-        json_seconds(json, "time", bb_clock_map_at(clock->map, i)->to_ns);
-        json_seconds(json, "step_s", -bb_clock_map_step_ns(clock->map, i));
+        bb_json_put_seconds(json, "time", bb_clock_map_at(clock->map, i)->to_ns);
+        bb_json_put_seconds(json, "step_s", -bb_clock_map_step_ns(clock->map, i));
         bb_json_end_object(json);
     }
     bb_json_end_array(json);
@@ -172,17 +153,17 @@ static void json_clock(BbJson *json, const BbClocks *clocks, const BbNames *name
     json_name(json, "name", clocks, names, index);
     bb_json_key(json, "state");
     bb_json_string(json, states[clock->state]);
-    json_uint(json, "sightings", clock->sightings);
+    bb_json_put_uint(json, "sightings", clock->sightings);
     if (clock->state == BB_CLOCK_KNOWN || clock->state == BB_CLOCK_BOUND)
         json_name(json, "via", clocks, names, clock->via);
     if (clock->map) {
-        json_seconds(json, "offset_s", clock->offset_ns);
-        json_share(json, "drift_ppm", clock->drift * 1e6);
-        json_share(json, "drift_uncertainty_ppm", clock->drift_error * 1e6);
-        json_seconds(json, "uncertainty_s", (gint64)ceil(clock->error_ns));
+        bb_json_put_seconds(json, "offset_s", clock->offset_ns);
+        bb_json_put_share(json, "drift_ppm", clock->drift * 1e6);
+        bb_json_put_share(json, "drift_uncertainty_ppm", clock->drift_error * 1e6);
+        bb_json_put_seconds(json, "uncertainty_s", (gint64)ceil(clock->error_ns));
         json_steps(json, clock);
     } else if (clock->state == BB_CLOCK_BOUND) {
-        json_seconds(json, clock->bound_above ? "at_most_s" : "at_least_s", clock->bound_ns);
+        bb_json_put_seconds(json, clock->bound_above ? "at_most_s" : "at_least_s", clock->bound_ns);
     }
     bb_json_end_object(json);
 }
@@ -195,18 +176,18 @@ static void json_relation(BbJson *json, const BbClocks *clocks, const BbNames *n
     bb_json_begin_object(json);
     json_name(json, "a", clocks, names, relation->a);
     json_name(json, "b", clocks, names, relation->b);
-    json_uint(json, "messages", relation->matches);
-    json_uint(json, "a_first", fit->points[0]);
-    json_uint(json, "b_first", fit->points[1]);
-    json_uint(json, "unknown_direction", relation->unordered);
-    json_uint(json, "left_out", fit->left_out);
+    bb_json_put_uint(json, "messages", relation->matches);
+    bb_json_put_uint(json, "a_first", fit->points[0]);
+    bb_json_put_uint(json, "b_first", fit->points[1]);
+    bb_json_put_uint(json, "unknown_direction", relation->unordered);
+    bb_json_put_uint(json, "left_out", fit->left_out);
     if (fit->state == BB_CLOCK_FIT_LINES) {
-        json_uint(json, "pieces", bb_clock_map_count(fit->map));
-        json_seconds(json, "gap_s", (gint64)llround(fit->gap_ns));
+        bb_json_put_uint(json, "pieces", bb_clock_map_count(fit->map));
+        bb_json_put_seconds(json, "gap_s", (gint64)llround(fit->gap_ns));
         bb_json_key(json, "used");
         bb_json_bool(json, relation->used);
         if (!relation->used)
-            json_seconds(json, "residual_s", relation->residual_ns);
+            bb_json_put_seconds(json, "residual_s", relation->residual_ns);
     }
     bb_json_end_object(json);
 }
@@ -215,10 +196,10 @@ void bb_clocks_write_json(const BbClocks *clocks, const BbNames *names, FILE *ou
 {
     g_autoptr(BbJson) json = bb_json_new(out);
     bb_json_begin_object(json);
-    json_uint(json, "clocks", 1);
-    json_uint(json, "sightings", bb_clocks_added(clocks));
-    json_uint(json, "sample", bb_clocks_kept(clocks));
-    json_uint(json, "ambiguous", bb_clocks_ambiguous(clocks));
+    bb_json_put_uint(json, "clocks", 1);
+    bb_json_put_uint(json, "sightings", bb_clocks_added(clocks));
+    bb_json_put_uint(json, "sample", bb_clocks_kept(clocks));
+    bb_json_put_uint(json, "ambiguous", bb_clocks_ambiguous(clocks));
     bb_json_key(json, "observers");
     bb_json_begin_array(json);
     for (guint i = 0; i < bb_clocks_count(clocks); i++)

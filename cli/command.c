@@ -2,6 +2,9 @@
 // In: argv, signals, things to say. Out: parsed options, lines on stderr.
 #include "cli/command.h"
 
+#include "data/quantity.h"
+#include "data/stamp.h"
+
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -143,35 +146,9 @@ bool bb_parse_duration(const char *text, gint64 *ns)
     return strcmp(text, "0") == 0 && (*ns = 0, true);
 }
 
-static bool parse_seconds(const char *text, gint64 *time_ns)
-{
-    gint64 unit_ns = 1000000000, seconds = 0, fraction_ns = 0;
-    const char *at = text;
-    for (; g_ascii_isdigit(*at) && seconds < G_MAXINT64 / unit_ns / 10; at++)
-        seconds = 10 * seconds + (*at - '0');
-    if (at == text || (*at != '.' && *at != '\0'))
-        return false;
-    at += *at == '.';
-    for (; g_ascii_isdigit(*at) && unit_ns > 1; at++)
-        fraction_ns += (*at - '0') * (unit_ns /= 10);
-    *time_ns = seconds * 1000000000 + fraction_ns;
-    return *at == '\0';
-}
-
 bool bb_parse_time(const char *text, gint64 *time_ns)
 {
-    g_autoptr(GTimeZone) utc = g_time_zone_new_utc();
-    g_autofree char *stamp = g_strdelimit(g_strdup(text), " ", 'T');
-    g_autoptr(GDateTime) date = NULL;
-    if (parse_seconds(text, time_ns))
-        return true;
-    date = g_date_time_new_from_iso8601(stamp, utc);
-    if (!date || g_date_time_to_unix(date) < 0 ||
-        g_date_time_to_unix(date) >= G_MAXINT64 / 1000000000)
-        return false;
-    *time_ns =
-        g_date_time_to_unix(date) * 1000000000 + (gint64)g_date_time_get_microsecond(date) * 1000;
-    return true;
+    return !bb_stamp_parse(text, BB_STAMP_ANY, time_ns);
 }
 
 // The only variable of the process: a signal handler can reach nothing else.
@@ -225,13 +202,7 @@ void bb_progress_end(BbProgress *progress)
 
 char *bb_number(guint64 value)
 {
-    g_autofree char *digits = g_strdup_printf("%" G_GUINT64_FORMAT, value);
-    gsize length = strlen(digits);
     GString *out = g_string_new(NULL);
-    for (gsize i = 0; i < length; i++) {
-        if (i && (length - i) % 3 == 0)
-            g_string_append_c(out, ',');
-        g_string_append_c(out, digits[i]);
-    }
+    bb_quantity_append_count(out, value);
     return g_string_free(out, FALSE);
 }

@@ -5,6 +5,7 @@
 #include "convolution/evidence.h"
 #include "convolution/forest.h"
 #include "convolution/labels.h"
+#include "convolution/load.h"
 #include "convolution/scale.h"
 #include "convolution/veto.h"
 
@@ -17,9 +18,7 @@
 #define LENGTH_MAX ((gint64)1 << 58) // ns of a quantum or a delay: nine years
 #define QUANTA_MAX ((guint64)1 << 50) // in the trace: of finer ones there would be too many
 #define VETO_ROUNDS 5
-#define CALM_BLOCKS 10 // longest lags over which the load is taken as constant
-#define CALM_PARTS 200 // or so many parts of the trace, whichever is longer
-#define FFT_WORTH 5e6  // ns that FFTs must save: to plan them takes time too
+#define FFT_WORTH 5e6 // ns that FFTs must save: to plan them takes time too
 
 struct BbConvolution {
     BbConvolutionOptions options;
@@ -302,8 +301,7 @@ static BbAssignment *assign(const BbTraffic *traffic, BbExplanation *const *expl
     bb_forest_untangle(assignment);
     g_autoptr(BbLabels) labels = bb_labels_new(traffic->n_messages);
     double span_ns = (double)traffic->end_ns - (double)traffic->start_ns;
-    double calm_ns =
-        MAX((double)CALM_BLOCKS * grid->bins * (double)grid->quantum_ns, span_ns / CALM_PARTS);
+    double calm_ns = bb_load_calm_ns(grid->bins * (double)grid->quantum_ns, span_ns);
     g_autoptr(BbVeto) veto = bb_veto_new(traffic, assignment->cause, calm_ns);
     for (guint round = 0; round < VETO_ROUNDS; round++) {
         bb_labels_give(labels, traffic, assignment->cause);

@@ -13,10 +13,10 @@
 #define SPONTANEOUS_MOST 0.9 // at the beginning
 #define SPONTANEOUS_FLOOR 0.005
 #define CHANCE_LEAST 0.01 // of a cause that is listed
-#define SPARE 0.1       // of an effect a message: how much more than its cap is no reason for more
-#define CALM_BLOCKS 10  // longest lags over which background is averaged, at least
-#define CALM_PARTS 50   // or so many parts of the trace
-#define MASS_LEAST 0.01 // of the smaller stream's messages: a link with less is none
+#define SPARE 0.1        // of an effect a message: how much more than its cap is no reason for more
+#define STEADY_BLOCKS 10 // longest lags over which background is averaged, at least
+#define STEADY_PARTS 50  // or so many parts of the trace
+#define MASS_LEAST 0.01  // of the smaller stream's messages: a link with less is none
 
 typedef struct {
     const BbStreams *streams;
@@ -39,7 +39,7 @@ static void measure_background(Work *work)
     const BbLagGrid *grid = &work->result->grid;
     double quantum = (double)grid->quantum_ns;
     double start = (double)work->options->start_ns, end = (double)work->options->end_ns;
-    double window = MAX(CALM_BLOCKS * quantum * grid->bins, (end - start) / CALM_PARTS);
+    double window = MAX(STEADY_BLOCKS * quantum * grid->bins, (end - start) / STEADY_PARTS);
     guint32 first = 0, last = 0;
     for (guint32 n = 0; n < out->count; n++) {
         double now = (double)out->ns[n];

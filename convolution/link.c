@@ -14,8 +14,6 @@
 #define CANDIDATES_MAX 1000.0 // of a message, on average: what costs more is trimmed more
 #define BETWEEN_LEAST 1.0     // candidates of a message between two spans that are walked apart
 #define CLOSE 4               // parts of the longest lag over which messages crowd
-#define CALM_BLOCKS 10        // longest lags over which the load is taken as constant
-#define CALM_PARTS 200        // or so many parts of the trace, whichever is longer
 #define CORE 0.15             // of a core's highest bin: as far as the core reaches
 #define CORE_WIDENING 0.02    // of the lag: smoothing before cores are looked for
 #define CORES_MAX 8           // delays of a link
@@ -308,8 +306,8 @@ BbLink *bb_link_find(const BbLagGrid *grid, const BbStream *in, const BbStream *
         return NULL;
     double longest_ns = (double)grid->bins * (double)grid->quantum_ns;
     double trace_ns = (double)options->end_ns - (double)options->start_ns;
-    BbLoad load = bb_load_measure(in, out, options->start_ns,
-                                  MAX(CALM_BLOCKS * longest_ns, trace_ns / CALM_PARTS));
+    BbLoad load =
+        bb_load_measure(in, out, options->start_ns, bb_load_calm_ns(longest_ns, trace_ns));
     BbLink *link = g_new0(BbLink, 1);
     link->peaks = g_steal_pointer(&peaks);
     link->spans = g_array_new(FALSE, FALSE, sizeof(BbSpan));

@@ -10,6 +10,14 @@ static double since(const BbStream *stream, guint32 i, gint64 start_ns)
     return (double)((guint64)stream->ns[i] - (guint64)start_ns);
 }
 
+#define CALM_BLOCKS 10 // longest lags
+#define CALM_PARTS 200 // of the trace
+
+double bb_load_calm_ns(double longest_lag_ns, double trace_ns)
+{
+    return MAX(CALM_BLOCKS * longest_lag_ns, trace_ns / CALM_PARTS);
+}
+
 static guint32 count_until(const BbStream *stream, guint32 *next, gint64 start_ns, double until_ns)
 {
     guint32 first = *next;

@@ -12,3 +12,7 @@ typedef struct BbLoad {
 
 // start_ns: of the trace; block_ns: over which the load is taken as constant.
 BbLoad bb_load_measure(const BbStream *in, const BbStream *out, gint64 start_ns, double block_ns);
+
+// Over which the load is taken as constant, in ns: several longest lags, or a small part of the
+// trace, whichever is longer.
+double bb_load_calm_ns(double longest_lag_ns, double trace_ns);

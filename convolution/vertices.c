@@ -74,12 +74,6 @@ static gint by_delay(gconstpointer left, gconstpointer right)
     return a->delay_ns < b->delay_ns ? -1 : a->delay_ns > b->delay_ns;
 }
 
-static gint by_falling_count(gconstpointer left, gconstpointer right)
-{
-    const BbPatternDelay *a = left, *b = right;
-    return a->count != b->count ? (a->count > b->count ? -1 : 1) : by_delay(left, right);
-}
-
 // Adds another delay of the same length; spreads are those of spikes, and weigh by messages.
 static void merge_delay(BbPatternDelay *sum, const BbPatternDelay *other)
 {
@@ -106,27 +100,8 @@ static GArray *merge_delays(const GArray *delays)
         else
             g_array_append_val(merged, *delay);
     }
-    g_array_sort(merged, by_falling_count);
+    g_array_sort(merged, bb_pattern_delay_compare);
     return merged;
-}
-
-// FNV-1a, 64 bits, over the text with its end.
-static guint64 hash_name(guint64 hash, const char *text)
-{
-    do
-        hash = (hash ^ (guint8)*text) * G_GUINT64_CONSTANT(0x100000001b3);
-    while (*text++);
-    return hash;
-}
-
-static guint64 hash_chain(const BbPattern *pattern, const BbNames *names)
-{
-    guint64 hash =
-        hash_name(G_GUINT64_CONSTANT(0xcbf29ce484222325), bb_names_text(names, pattern->client));
-    for (const BbPatternNode *node = pattern->root; node;
-         node = node->calls->len ? g_ptr_array_index(node->calls, 0) : NULL)
-        hash = hash_name(hash, bb_names_text(names, node->node));
-    return hash;
 }
 
 static BbPattern *chain_of(const BbVertices *self, const Vertex *last)
@@ -145,7 +120,7 @@ static BbPattern *chain_of(const BbVertices *self, const Vertex *last)
             BbPattern *pattern = bb_pattern_new(edge->sender, first);
             pattern->count = last->count;
             pattern->right_total = (double)BB_CONFIDENCE_NONE;
-            pattern->shape = hash_chain(pattern, self->traffic->names);
+            pattern->shape = bb_pattern_hash_chain(pattern, self->traffic->names);
             return pattern;
         }
         vertex = &g_array_index(self->all, Vertex, vertex->before);

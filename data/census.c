@@ -13,6 +13,7 @@
 #include "data/critical_path.h"
 #include "data/status.h"
 #include "data/tally.h"
+#include "data/text_hash.h"
 
 typedef struct {
     guint32 pattern;       // index into the patterns
@@ -156,15 +157,6 @@ static char *pattern_text(const BbPattern *pattern, const BbNames *names)
     return g_string_free(text, FALSE);
 }
 
-// FNV-1a, 64 bits.
-static guint64 hash_text(const char *text)
-{
-    guint64 hash = G_GUINT64_CONSTANT(0xcbf29ce484222325);
-    for (; *text; text++)
-        hash = (hash ^ (guint8)*text) * G_GUINT64_CONSTANT(0x100000001b3);
-    return hash;
-}
-
 // Maps each vertex of a tree to that of another one of the same shape.
 static void match_trees(const BbPatternNode *from, const BbPatternNode *to, const BbNames *names,
                         GHashTable *map)
@@ -219,7 +211,7 @@ static BbPattern *pattern_of(const BbCensus *census, const BbPaths *paths,
 static guint32 add_pattern(BbCensus *census, BbPattern *pattern, char *text)
 {
     guint32 index = census->patterns->patterns->len;
-    pattern->shape = hash_text(text);
+    pattern->shape = bb_text_hash(BB_TEXT_HASH_START, text);
     g_ptr_array_add(census->patterns->patterns, pattern);
     g_ptr_array_add(census->texts, text);
     g_hash_table_insert(census->by_text, text, GUINT_TO_POINTER(index));

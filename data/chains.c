@@ -139,14 +139,6 @@ static void add_delay(GArray *delays, gint64 delay_ns, gint64 spread_ns, guint64
     g_array_append_val(delays, delay);
 }
 
-static gint by_falling_count(gconstpointer a, gconstpointer b)
-{
-    const BbPatternDelay *x = a, *y = b;
-    if (x->count != y->count)
-        return x->count > y->count ? -1 : 1;
-    return (x->delay_ns > y->delay_ns) - (x->delay_ns < y->delay_ns);
-}
-
 // ---- counting ----------------------------------------------------------------------------------
 
 static guint32 find_vertex(BbChains *chains, guint32 parent, const BbCall *call)
@@ -407,33 +399,10 @@ void bb_chains_add(BbChains *chains, BbPaths *paths)
 
 // ---- the end -----------------------------------------------------------------------------------
 
-// FNV-1a, 64 bits, of a name and its end.
-static guint64 hash_name(guint64 hash, const char *name)
-{
-    do
-        hash = (hash ^ (guint8)*name) * G_GUINT64_CONSTANT(0x100000001b3);
-    while (*name++);
-    return hash;
-}
-
-// Of the nodes that it passes. derived: a chain of the same nodes is another pattern.
-static guint64 hash_shape(const BbPattern *pattern, const BbNames *names)
-{
-    guint64 hash = G_GUINT64_CONSTANT(0xcbf29ce484222325);
-    hash = hash_name(hash, pattern->derived ? "derived" : "");
-    hash = hash_name(hash, bb_names_text(names, pattern->client));
-    const BbPatternNode *node = pattern->root;
-    while (node) {
-        hash = hash_name(hash, bb_names_text(names, node->node));
-        node = node->calls->len > 0 ? g_ptr_array_index(node->calls, 0) : NULL;
-    }
-    return hash;
-}
-
 static GArray *sorted_delays(const GArray *delays)
 {
     GArray *sorted = g_array_copy((GArray *)delays);
-    g_array_sort(sorted, by_falling_count);
+    g_array_sort(sorted, bb_pattern_delay_compare);
     return sorted;
 }
 
@@ -471,7 +440,7 @@ static BbPattern *pattern_of(const BbChains *chains, const Vertex *end)
     pattern->count = count;
     pattern->right_total =
         end->right < 0 ? end->right : end->right * (double)count / (double)end->leaves;
-    pattern->shape = hash_shape(pattern, chains->names);
+    pattern->shape = bb_pattern_hash_chain(pattern, chains->names);
     return pattern;
 }
 
@@ -489,7 +458,7 @@ static BbPattern *pattern_of_pair(const BbChains *chains, const Pair *pair)
         pattern->count += g_array_index(node->delays, BbPatternDelay, i).count;
     pattern->derived = true;
     pattern->right_total = root->sure_total = node->sure_total = (double)BB_CONFIDENCE_NONE;
-    pattern->shape = hash_shape(pattern, chains->names);
+    pattern->shape = bb_pattern_hash_chain(pattern, chains->names);
     return pattern;
 }
 

@@ -314,3 +314,29 @@ bool bb_json_finish(BbJson *json)
     errno = json->error;
     return json->error == 0;
 }
+
+// ---- keys with their values --------------------------------------------------------------------
+
+void bb_json_put_string(BbJson *json, const char *key, const char *text)
+{
+    bb_json_key(json, key);
+    bb_json_string(json, text);
+}
+
+void bb_json_put_uint(BbJson *json, const char *key, guint64 value)
+{
+    bb_json_key(json, key);
+    bb_json_uint(json, value);
+}
+
+void bb_json_put_seconds(BbJson *json, const char *key, gint64 ns)
+{
+    bb_json_key(json, key);
+    bb_json_seconds(json, ns);
+}
+
+void bb_json_put_share(BbJson *json, const char *key, double value)
+{
+    bb_json_key(json, key);
+    bb_json_share(json, value);
+}

@@ -36,4 +36,10 @@ void bb_json_seconds(BbJson *json, gint64 ns);
 // A share or probability with 4 decimals; null if it is no number.
 void bb_json_share(BbJson *json, double value);
 
+// A key with its value.
+void bb_json_put_string(BbJson *json, const char *key, const char *text);
+void bb_json_put_uint(BbJson *json, const char *key, guint64 value);
+void bb_json_put_seconds(BbJson *json, const char *key, gint64 ns);
+void bb_json_put_share(BbJson *json, const char *key, double value);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbJson, bb_json_free)

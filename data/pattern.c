@@ -2,6 +2,8 @@
 // In: the shape of a pattern, node by node. Out: a tree that owns its statistics.
 #include "data/pattern.h"
 
+#include "data/text_hash.h"
+
 #include <string.h>
 
 BbPatternNode *bb_pattern_node_new(guint32 node, guint32 op)
@@ -113,4 +115,22 @@ static guint node_size(const BbPatternNode *node)
 guint bb_pattern_size(const BbPattern *pattern)
 {
     return node_size(pattern->root);
+}
+
+gint bb_pattern_delay_compare(gconstpointer left, gconstpointer right)
+{
+    const BbPatternDelay *a = left, *b = right;
+    if (a->count != b->count)
+        return a->count > b->count ? -1 : 1;
+    return (a->delay_ns > b->delay_ns) - (a->delay_ns < b->delay_ns);
+}
+
+guint64 bb_pattern_hash_chain(const BbPattern *pattern, const BbNames *names)
+{
+    guint64 hash = bb_text_hash_whole(BB_TEXT_HASH_START, pattern->derived ? "derived" : "");
+    hash = bb_text_hash_whole(hash, bb_names_text(names, pattern->client));
+    for (const BbPatternNode *node = pattern->root; node;
+         node = node->calls->len > 0 ? g_ptr_array_index(node->calls, 0) : NULL)
+        hash = bb_text_hash_whole(hash, bb_names_text(names, node->node));
+    return hash;
 }

@@ -73,6 +73,13 @@ double bb_pattern_sure(const BbPattern *pattern, const BbPatternNode *node);
 // Below it, who caused a call is little better than a toss of a coin.
 #define BB_PATTERN_SURE_LEAST 0.6
 
+// Order of BbPatternDelay: by falling count, then by delay.
+gint bb_pattern_delay_compare(gconstpointer left, gconstpointer right);
+
+// Of a chain, by the nodes it passes: the same on every run. A derived one differs from a causal
+// one.
+guint64 bb_pattern_hash_chain(const BbPattern *pattern, const BbNames *names);
+
 // Calls in the pattern, the root's included.
 guint bb_pattern_size(const BbPattern *pattern);
 

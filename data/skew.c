@@ -3,6 +3,7 @@
 #include "data/skew.h"
 
 #include "data/random.h"
+#include "data/text_hash.h"
 
 #include <math.h>
 
@@ -52,20 +53,13 @@ void bb_skew_set(BbSkew *skew, const char *node, BbSkewClock clock)
     *clock_at(skew, bb_names_intern(skew->names, node)) = (Clock){.clock = clock, .known = true};
 }
 
-// FNV-1a, so that a node has the same clock whenever it is first seen.
-static guint64 hash_name(const char *text)
-{
-    guint64 hash = G_GUINT64_CONSTANT(0xcbf29ce484222325);
-    for (; *text; text++)
-        hash = (hash ^ (guchar)*text) * G_GUINT64_CONSTANT(0x100000001b3);
-    return hash;
-}
-
+// By name, so that a node has the same clock whenever it is first seen.
 static const BbSkewClock *clock_of(BbSkew *skew, guint32 node)
 {
     Clock *clock = clock_at(skew, node);
     if (!clock->known) {
-        BbRandom random = bb_random_start(skew->seed ^ hash_name(bb_names_text(skew->names, node)));
+        BbRandom random = bb_random_start(
+            skew->seed ^ bb_text_hash(BB_TEXT_HASH_START, bb_names_text(skew->names, node)));
         double offset = bb_random_normal(&random) * (double)skew->deviation.offset_ns;
         clock->clock.offset_ns = (gint64)llround(offset);
         clock->clock.drift_ppm = bb_random_normal(&random) * skew->deviation.drift_ppm;

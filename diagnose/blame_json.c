@@ -4,39 +4,27 @@
 
 #include "diagnose/route.h"
 
-static void write_count(BbJson *json, const char *key, guint64 value)
-{
-    bb_json_key(json, key);
-    bb_json_uint(json, value);
-}
-
-static void write_time(BbJson *json, const char *key, gint64 ns)
-{
-    bb_json_key(json, key);
-    bb_json_seconds(json, ns);
-}
-
 static void write_cost(BbJson *json, const BbBlameCost *cost, gint64 latency_ns)
 {
-    write_count(json, "requests", cost->instances);
-    write_count(json, "calls", cost->calls);
-    write_time(json, "critical_total_s", cost->critical_ns);
+    bb_json_put_uint(json, "requests", cost->instances);
+    bb_json_put_uint(json, "calls", cost->calls);
+    bb_json_put_seconds(json, "critical_total_s", cost->critical_ns);
     bb_json_key(json, "share");
     bb_json_share(json, latency_ns > 0 ? (double)cost->critical_ns / (double)latency_ns : 0);
-    write_time(json, "wire_total_s", cost->wire_ns);
-    write_count(json, "calls_off_path", cost->off_path);
-    write_time(json, "slack_total_s", cost->slack_ns);
+    bb_json_put_seconds(json, "wire_total_s", cost->wire_ns);
+    bb_json_put_uint(json, "calls_off_path", cost->off_path);
+    bb_json_put_seconds(json, "slack_total_s", cost->slack_ns);
 }
 
 static void write_self(BbJson *json, const BbStats *self)
 {
     bb_json_key(json, "self_s");
     bb_json_begin_object(json);
-    write_time(json, "mean", bb_stats_mean(self));
-    write_time(json, "stddev", bb_stats_stddev(self));
-    write_time(json, "p50", bb_stats_quantile(self, 0.5));
-    write_time(json, "p90", bb_stats_quantile(self, 0.9));
-    write_time(json, "p99", bb_stats_quantile(self, 0.99));
+    bb_json_put_seconds(json, "mean", bb_stats_mean(self));
+    bb_json_put_seconds(json, "stddev", bb_stats_stddev(self));
+    bb_json_put_seconds(json, "p50", bb_stats_quantile(self, 0.5));
+    bb_json_put_seconds(json, "p90", bb_stats_quantile(self, 0.9));
+    bb_json_put_seconds(json, "p99", bb_stats_quantile(self, 0.99));
     bb_json_end_object(json);
 }
 
@@ -51,7 +39,7 @@ static void write_nodes(BbJson *json, const BbBlameFindings *findings, const BbN
         bb_json_begin_object(json);
         bb_json_key(json, "node");
         bb_json_string(json, bb_names_text(names, node->node));
-        write_count(json, "contexts", node->rows);
+        bb_json_put_uint(json, "contexts", node->rows);
         write_cost(json, &node->cost, findings->latency_ns);
         bb_json_end_object(json);
     }
@@ -87,12 +75,12 @@ static void write_hints(BbJson *json, const BbBlameFindings *findings, const BbN
         bb_json_begin_object(json);
         bb_route_write_call(json, names, hint->node, hint->op);
         bb_route_write_callers(json, "slow_callers", names, hint->slow, hint->n_callers);
-        write_count(json, "slow_calls", hint->slow_calls);
-        write_time(json, "slow_self_s", hint->slow_ns);
+        bb_json_put_uint(json, "slow_calls", hint->slow_calls);
+        bb_json_put_seconds(json, "slow_self_s", hint->slow_ns);
         bb_route_write_callers(json, "fast_callers", names, hint->fast, hint->n_callers);
-        write_count(json, "fast_calls", hint->fast_calls);
-        write_time(json, "fast_self_s", hint->fast_ns);
-        write_time(json, "excess_total_s", hint->excess_ns);
+        bb_json_put_uint(json, "fast_calls", hint->fast_calls);
+        bb_json_put_seconds(json, "fast_self_s", hint->fast_ns);
+        bb_json_put_seconds(json, "excess_total_s", hint->excess_ns);
         bb_json_end_object(json);
     }
     bb_json_end_array(json);
@@ -102,11 +90,11 @@ void bb_blame_write_json(const BbBlameFindings *findings, const BbNames *names, 
 {
     g_autoptr(BbJson) json = bb_json_new(out);
     bb_json_begin_object(json);
-    write_count(json, "bbpaths_blame", 1);
-    write_count(json, "requests", findings->instances);
-    write_time(json, "latency_total_s", findings->latency_ns);
-    write_count(json, "forgotten_contexts", findings->forgotten);
-    write_time(json, "forgotten_total_s", findings->forgotten_ns);
+    bb_json_put_uint(json, "bbpaths_blame", 1);
+    bb_json_put_uint(json, "requests", findings->instances);
+    bb_json_put_seconds(json, "latency_total_s", findings->latency_ns);
+    bb_json_put_uint(json, "forgotten_contexts", findings->forgotten);
+    bb_json_put_seconds(json, "forgotten_total_s", findings->forgotten_ns);
     write_nodes(json, findings, names);
     write_rows(json, findings, names);
     write_hints(json, findings, names);

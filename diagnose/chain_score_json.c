@@ -5,11 +5,11 @@
 
 static void write_scope(BbJson *json, const BbChainScore *score)
 {
-    bb_field_uint(json, "messages", score->messages);
-    bb_field_uint(json, "true_roots", score->true_roots);
+    bb_json_put_uint(json, "messages", score->messages);
+    bb_json_put_uint(json, "true_roots", score->true_roots);
     bb_field_object(json, "left_out");
-    bb_field_uint(json, "without_truth", score->untold - score->circular);
-    bb_field_uint(json, "circular_truth", score->circular);
+    bb_json_put_uint(json, "without_truth", score->untold - score->circular);
+    bb_json_put_uint(json, "circular_truth", score->circular);
     bb_json_end_object(json);
 }
 
@@ -34,12 +34,12 @@ static void write_tier(BbJson *json, const BbTier *tier, const BbFidelity *fidel
 {
     bb_json_newline(json);
     bb_field_object(json, tier->key);
-    bb_field_uint(json, "found", fidelity->found.all);
-    bb_field_uint(json, "found_right", fidelity->found.right);
-    bb_field_share(json, "precision", bb_right_share(fidelity->found));
-    bb_field_uint(json, "true", fidelity->real.all);
-    bb_field_uint(json, "true_found", fidelity->real.right);
-    bb_field_share(json, "recall", bb_right_share(fidelity->real));
+    bb_json_put_uint(json, "found", fidelity->found.all);
+    bb_json_put_uint(json, "found_right", fidelity->found.right);
+    bb_json_put_share(json, "precision", bb_right_share(fidelity->found));
+    bb_json_put_uint(json, "true", fidelity->real.all);
+    bb_json_put_uint(json, "true_found", fidelity->real.right);
+    bb_json_put_share(json, "recall", bb_right_share(fidelity->real));
     bb_json_end_object(json);
 }
 
@@ -63,19 +63,19 @@ static void write_fidelity(BbJson *json, const BbChainScore *score)
 static void write_excess(BbJson *json, const char *key, BbExcess excess)
 {
     bb_field_object(json, key);
-    bb_field_uint(json, "too_many", excess.too_many);
-    bb_field_uint(json, "found", excess.found);
-    bb_field_share(json, "share", bb_right_share((BbRight){excess.too_many, excess.found}));
+    bb_json_put_uint(json, "too_many", excess.too_many);
+    bb_json_put_uint(json, "found", excess.found);
+    bb_json_put_share(json, "share", bb_right_share((BbRight){excess.too_many, excess.found}));
     bb_json_end_object(json);
 }
 
 static void write_delay_error(BbJson *json, const char *key, const BbDelayError *error)
 {
     bb_field_object(json, key);
-    bb_field_seconds(json, "mean_s", error->mean_ns);
-    bb_field_seconds(json, "largest_s", error->largest_ns);
-    bb_field_share(json, "largest", error->largest);
-    bb_field_uint(json, "compared", error->compared);
+    bb_json_put_seconds(json, "mean_s", error->mean_ns);
+    bb_json_put_seconds(json, "largest_s", error->largest_ns);
+    bb_json_put_share(json, "largest", error->largest);
+    bb_json_put_uint(json, "compared", error->compared);
     bb_json_end_object(json);
 }
 
@@ -98,8 +98,8 @@ static void write_pairs(BbJson *json, const BbChainScore *score, const BbNames *
         bb_field_name(json, "from", names, pair->from);
         bb_field_name(json, "via", names, pair->via);
         bb_field_name(json, "to", names, pair->to);
-        bb_field_uint(json, "found", pair->found);
-        bb_field_uint(json, "true", pair->real);
+        bb_json_put_uint(json, "found", pair->found);
+        bb_json_put_uint(json, "true", pair->real);
         write_time(json, "stated_mean_s", pair->stated_mean_ns);
         write_time(json, "true_mean_s", pair->real_mean_ns);
         write_time(json, "p50_s", pair->found_p50_ns);
@@ -118,8 +118,8 @@ static void write_paths(BbJson *json, const BbChainScore *score)
         bb_json_begin_object(json);
         bb_json_key(json, "path");
         bb_json_string(json, path->caption);
-        bb_field_uint(json, "found", path->found);
-        bb_field_uint(json, "true", path->real);
+        bb_json_put_uint(json, "found", path->found);
+        bb_json_put_uint(json, "true", path->real);
         bb_json_end_object(json);
     }
     bb_json_end_array(json);
@@ -129,7 +129,7 @@ void bb_chain_score_write_json(const BbChainScore *score, const BbNames *names, 
 {
     g_autoptr(BbJson) json = bb_json_new(out);
     bb_json_begin_object(json);
-    bb_field_uint(json, "bbpaths_score", 1);
+    bb_json_put_uint(json, "bbpaths_score", 1);
     write_scope(json, score);
     write_causes(json, score);
     write_fidelity(json, score);

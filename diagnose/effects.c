@@ -252,7 +252,6 @@ static void take_findings(BbEffects *effects)
         if (finding->effect == BB_EFFECT_NONE)
             continue;
         BbEffect *effect = bb_effects_at(effects, finding->effect);
-        effect->published = true;
         effect->confidence = finding->confidence;
         if (finding->cause == BB_EFFECT_NONE)
             continue;

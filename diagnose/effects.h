@@ -29,7 +29,6 @@ typedef struct BbEffect {
     guint8 kind;                // BbKind
     guint8 truth;               // BbEffectTruth, once settled
     bool at_receiver;           // seen at the receiver only
-    bool published;             // the inference said something of it
 } BbEffect;
 
 // Memory: 64 bytes a message, 48 more when it is inferred, some 80 for each id; at the peak, with

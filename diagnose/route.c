@@ -22,17 +22,11 @@ void bb_route_append_callers(GString *out, const BbNames *names, const guint32 *
     }
 }
 
-static void write_name(BbJson *json, const char *key, const BbNames *names, guint32 name)
-{
-    bb_json_key(json, key);
-    bb_json_string(json, bb_names_text(names, name));
-}
-
 void bb_route_write_call(BbJson *json, const BbNames *names, guint32 node, guint32 op)
 {
-    write_name(json, "node", names, node);
+    bb_json_put_string(json, "node", bb_names_text(names, node));
     if (op != BB_NAME_NONE) {
-        write_name(json, "op", names, op);
+        bb_json_put_string(json, "op", bb_names_text(names, op));
         return;
     }
     bb_json_key(json, "op");

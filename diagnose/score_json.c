@@ -8,11 +8,11 @@
 
 static void write_scope(BbJson *json, const BbScore *score)
 {
-    bb_field_uint(json, "calls", score->calls);
+    bb_json_put_uint(json, "calls", score->calls);
     bb_field_object(json, "left_out");
-    bb_field_uint(json, "unreturned", score->unreturned);
-    bb_field_uint(json, "without_truth", score->untold - score->circular);
-    bb_field_uint(json, "circular_truth", score->circular);
+    bb_json_put_uint(json, "unreturned", score->unreturned);
+    bb_json_put_uint(json, "without_truth", score->untold - score->circular);
+    bb_json_put_uint(json, "circular_truth", score->circular);
     bb_json_end_object(json);
 }
 
@@ -28,17 +28,17 @@ static void write_links(BbJson *json, const BbScore *score)
     bb_json_newline(json);
     bb_field_right(json, "requests", score->requests);
     bb_field_right(json, "instances", score->instances);
-    bb_field_share(json, "node_steps_mean", score->node_steps);
-    bb_field_share(json, "node_links_mean", score->node_links);
+    bb_json_put_share(json, "node_steps_mean", score->node_steps);
+    bb_json_put_share(json, "node_links_mean", score->node_links);
 }
 
 static void write_errors(BbJson *json, const char *key, const BbErrors *errors)
 {
     bb_field_object(json, key);
-    bb_field_uint(json, "found", errors->found);
-    bb_field_uint(json, "false_positives", errors->false_positives);
-    bb_field_uint(json, "true", errors->real);
-    bb_field_uint(json, "false_negatives", errors->false_negatives);
+    bb_json_put_uint(json, "found", errors->found);
+    bb_json_put_uint(json, "false_positives", errors->false_positives);
+    bb_json_put_uint(json, "true", errors->real);
+    bb_json_put_uint(json, "false_negatives", errors->false_negatives);
     bb_json_end_object(json);
 }
 
@@ -74,7 +74,7 @@ static void write_omitted(BbJson *json, const BbOmitted *omitted)
     for (guint n = 1; n <= omitted[BB_OMITTED_BY_COUNT].n; n++) {
         bb_json_newline(json);
         bb_json_begin_object(json);
-        bb_field_uint(json, "n", n);
+        bb_json_put_uint(json, "n", n);
         write_missing(json, "by_count", omitted[BB_OMITTED_BY_COUNT].missing[n - 1]);
         write_missing(json, "by_latency", omitted[BB_OMITTED_BY_LATENCY].missing[n - 1]);
         bb_json_end_object(json);
@@ -86,9 +86,9 @@ static void write_omitted(BbJson *json, const BbOmitted *omitted)
 static void write_deviation(BbJson *json, const char *key, const BbDeviation *deviation)
 {
     bb_field_object(json, key);
-    bb_field_share(json, "mean", deviation->mean);
-    bb_field_share(json, "largest", deviation->largest);
-    bb_field_uint(json, "compared", deviation->compared);
+    bb_json_put_share(json, "mean", deviation->mean);
+    bb_json_put_share(json, "largest", deviation->largest);
+    bb_json_put_uint(json, "compared", deviation->compared);
     bb_json_end_object(json);
 }
 
@@ -98,9 +98,9 @@ static void write_confidence(BbJson *json, const BbScore *score)
     bb_field_calibration(json, "instance_confidence", &score->instance_confidence);
     bb_json_newline(json);
     bb_field_object(json, "wrong_instances");
-    bb_field_share(json, "stated", score->stated_wrong);
-    bb_field_share(json, "actual", score->actual_wrong);
-    bb_field_share(json, "pattern_gap", score->pattern_gap);
+    bb_json_put_share(json, "stated", score->stated_wrong);
+    bb_json_put_share(json, "actual", score->actual_wrong);
+    bb_json_put_share(json, "pattern_gap", score->pattern_gap);
     bb_json_end_object(json);
 }
 
@@ -129,8 +129,8 @@ static void write_nodes(BbJson *json, const BbScore *score, const BbNames *names
         bb_field_name(json, "node", names, node->node);
         bb_field_right(json, "steps", node->steps);
         bb_field_right(json, "links", node->links);
-        bb_field_seconds(json, "self_mean_s", node->found_self_ns);
-        bb_field_seconds(json, "true_self_mean_s", node->real_self_ns);
+        bb_json_put_seconds(json, "self_mean_s", node->found_self_ns);
+        bb_json_put_seconds(json, "true_self_mean_s", node->real_self_ns);
         bb_json_end_object(json);
     }
     bb_json_end_array(json);
@@ -151,13 +151,13 @@ static void write_pairs(BbJson *json, const BbScore *score)
         bb_json_begin_object(json);
         bb_json_key(json, "pattern");
         bb_json_string(json, score->captions[i]);
-        bb_field_uint(json, "size", pair->size);
-        bb_field_uint(json, "found", pair->found);
-        bb_field_uint(json, "true", pair->real);
-        bb_field_seconds(json, "mean_latency_s", mean(pair->found_ns, pair->found));
-        bb_field_seconds(json, "true_mean_latency_s", mean(pair->real_ns, pair->real));
-        bb_field_share(json, "stated_wrong", 1 - pair->stated_right / found);
-        bb_field_share(json, "actual_wrong", (double)pair->wrong / found);
+        bb_json_put_uint(json, "size", pair->size);
+        bb_json_put_uint(json, "found", pair->found);
+        bb_json_put_uint(json, "true", pair->real);
+        bb_json_put_seconds(json, "mean_latency_s", mean(pair->found_ns, pair->found));
+        bb_json_put_seconds(json, "true_mean_latency_s", mean(pair->real_ns, pair->real));
+        bb_json_put_share(json, "stated_wrong", 1 - pair->stated_right / found);
+        bb_json_put_share(json, "actual_wrong", (double)pair->wrong / found);
         bb_json_end_object(json);
     }
     bb_json_end_array(json);
@@ -167,7 +167,7 @@ void bb_score_write_json(const BbScore *score, const BbNames *names, FILE *out)
 {
     g_autoptr(BbJson) json = bb_json_new(out);
     bb_json_begin_object(json);
-    bb_field_uint(json, "bbpaths_score", 1);
+    bb_json_put_uint(json, "bbpaths_score", 1);
     write_scope(json, score);
     write_links(json, score);
     write_mismatch(json, &score->mismatch);

@@ -5,22 +5,10 @@
 #include "diagnose/route.h"
 #include "diagnose/tail.h"
 
-static void write_count(BbJson *json, const char *key, guint64 value)
-{
-    bb_json_key(json, key);
-    bb_json_uint(json, value);
-}
-
 static void write_time(BbJson *json, const char *key, double ns)
 {
     bb_json_key(json, key);
     bb_json_seconds(json, (gint64)llround(CLAMP(ns, -0x1p62, 0x1p62)));
-}
-
-static void write_share(BbJson *json, const char *key, double share)
-{
-    bb_json_key(json, key);
-    bb_json_share(json, share);
 }
 
 static void write_times(BbJson *json, const char *key, BbTailPair ns)
@@ -36,8 +24,8 @@ static void write_shares(BbJson *json, const char *key, BbTailPair shares)
 {
     bb_json_key(json, key);
     bb_json_begin_object(json);
-    write_share(json, "slow", shares.slow);
-    write_share(json, "others", shares.rest);
+    bb_json_put_share(json, "slow", shares.slow);
+    bb_json_put_share(json, "others", shares.rest);
     bb_json_end_object(json);
 }
 
@@ -65,7 +53,7 @@ static void write_causes(BbJson *json, const BbTailRoot *root, const BbNames *na
         bb_json_string(json, bb_tail_kind_word(cause->kind));
         bb_route_write_call(json, names, cause->node, cause->op);
         bb_route_write_callers(json, "callers", names, cause->callers, cause->n_callers);
-        write_share(json, "share", excess_ns > 0 ? cause->excess_ns / excess_ns : 0);
+        bb_json_put_share(json, "share", excess_ns > 0 ? cause->excess_ns / excess_ns : 0);
         write_time(json, "excess_s", cause->excess_ns);
         write_times(json, "critical_s", cause->ns);
         write_shares(json, "present", cause->present);
@@ -117,7 +105,7 @@ static void write_slowest(BbJson *json, const BbTailRoot *root)
     bb_json_begin_array(json);
     for (guint i = 0; i < MIN(root->slow, BB_TAIL_NAMED); i++) {
         bb_json_begin_object(json);
-        write_count(json, "instance", root->slowest[i].number);
+        bb_json_put_uint(json, "instance", root->slowest[i].number);
         write_time(json, "latency_s", (double)root->slowest[i].latency_ns);
         bb_json_end_object(json);
     }
@@ -132,9 +120,9 @@ static void write_root(BbJson *json, const BbTailRoot *root, const BbNames *name
     bb_json_key(json, "client");
     bb_json_string(json, bb_names_text(names, root->client));
     bb_route_write_call(json, names, root->node, root->op);
-    write_count(json, "requests", root->instances);
-    write_count(json, "slow", root->slow);
-    write_share(json, "sampled", root->sampled);
+    bb_json_put_uint(json, "requests", root->instances);
+    bb_json_put_uint(json, "slow", root->slow);
+    bb_json_put_share(json, "sampled", root->sampled);
     write_time(json, "slow_from_s", (double)root->least_ns);
     write_times(json, "mean_latency_s", root->latency_ns);
     write_shares(json, "under_way", root->open);
@@ -150,11 +138,11 @@ void bb_tail_write_json(const BbTailFindings *findings, const BbNames *names, Bb
 {
     g_autoptr(BbJson) json = bb_json_new(out);
     bb_json_begin_object(json);
-    write_count(json, "bbpaths_tail", 1);
-    write_share(json, "quantile", findings->quantile);
-    write_count(json, "first_calls", findings->roots);
-    write_count(json, "forgotten_first_calls", findings->forgotten);
-    write_count(json, "forgotten_requests", findings->forgotten_instances);
+    bb_json_put_uint(json, "bbpaths_tail", 1);
+    bb_json_put_share(json, "quantile", findings->quantile);
+    bb_json_put_uint(json, "first_calls", findings->roots);
+    bb_json_put_uint(json, "forgotten_first_calls", findings->forgotten);
+    bb_json_put_uint(json, "forgotten_requests", findings->forgotten_instances);
     bb_json_newline(json);
     bb_json_key(json, "compared");
     bb_json_begin_array(json);

@@ -2,6 +2,7 @@
 // In: pairs of stamps of messages. Out: the map from one clock to the other, in pieces.
 #include "merge/clock_fit.h"
 
+#include "data/call.h"
 #include "merge/clock_line.h"
 
 #include <math.h>
@@ -57,14 +58,6 @@ typedef struct Fitting {
 
 // ---- points ------------------------------------------------------------------------------------
 
-static gint64 subtract(gint64 a, gint64 b)
-{
-    gint64 result = 0;
-    if (__builtin_sub_overflow(a, b, &result))
-        return a < b ? G_MININT64 : G_MAXINT64;
-    return result;
-}
-
 static gint64 add(gint64 base_ns, double ns)
 {
     gint64 sum = 0;
@@ -88,11 +81,12 @@ static void take_points(Fitting *f, const BbClockPoint *points, gsize count)
     f->points = g_new(Point, count);
     f->count = count;
     f->base_a_ns = points[0].a_ns;
-    f->base_y_ns = subtract(points[0].b_ns, points[0].a_ns);
+    f->base_y_ns = bb_time_between(points[0].a_ns, points[0].b_ns);
     for (gsize i = 0; i < count; i++) {
-        double y = (double)subtract(subtract(points[i].b_ns, points[i].a_ns), f->base_y_ns);
+        double y =
+            (double)bb_time_between(f->base_y_ns, bb_time_between(points[i].a_ns, points[i].b_ns));
         f->points[i] = (Point){
-            .x = (double)subtract(points[i].a_ns, f->base_a_ns),
+            .x = (double)bb_time_between(f->base_a_ns, points[i].a_ns),
             .y = points[i].a_first ? y : -y,
             .a_ns = points[i].a_ns,
             .side = points[i].a_first ? 0 : 1,
@@ -533,7 +527,7 @@ static void fit_one_way(BbClockFit *fit, const BbClockPoint *points, gsize count
     fit->state = BB_CLOCK_FIT_ONE_WAY;
     fit->a_first = points[0].a_first;
     for (gsize i = 0; i < count; i++) {
-        gint64 off_ns = subtract(points[i].b_ns, points[i].a_ns);
+        gint64 off_ns = bb_time_between(points[i].a_ns, points[i].b_ns);
         bool closer = fit->a_first ? off_ns < fit->bound_ns : off_ns > fit->bound_ns;
         if (i == 0 || closer)
             fit->bound_ns = off_ns;

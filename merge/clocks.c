@@ -2,6 +2,7 @@
 // In: messages of several observers. Out: how each one's clock relates to the first one's.
 #include "merge/clocks.h"
 
+#include "data/call.h"
 #include "merge/clock_matches.h"
 
 #include <math.h>
@@ -270,21 +271,14 @@ static const BbClockPiece *piece_at(const BbClockMap *map, gint64 time_ns)
     return bb_clock_map_at(map, i);
 }
 
-static gint64 difference(gint64 a, gint64 b)
-{
-    gint64 result = 0;
-    if (__builtin_sub_overflow(a, b, &result))
-        return a < b ? G_MININT64 : G_MAXINT64;
-    return result;
-}
-
 static void describe(const BbClocks *clocks, BbClock *clock)
 {
     if (clock->state != BB_CLOCK_KNOWN || clocks->start_ns == BB_TIME_NONE)
         return;
     g_autoptr(BbClockMap) back = bb_clock_map_invert(clock->map);
     const BbClockPiece *piece = piece_at(back, clocks->start_ns);
-    clock->offset_ns = difference(bb_clock_map_apply(back, clocks->start_ns), clocks->start_ns);
+    clock->offset_ns =
+        bb_time_between(clocks->start_ns, bb_clock_map_apply(back, clocks->start_ns));
     clock->drift = piece->drift;
     clock->drift_error = piece->drift_error;
 }
@@ -300,7 +294,7 @@ static void bound(BbClocks *clocks, const BbClockRelation *relation)
         return;
     clock->state = BB_CLOCK_BOUND;
     clock->via = a_known ? relation->a : relation->b;
-    clock->bound_ns = a_known ? relation->fit.bound_ns : difference(0, relation->fit.bound_ns);
+    clock->bound_ns = a_known ? relation->fit.bound_ns : bb_time_between(relation->fit.bound_ns, 0);
     clock->bound_above = a_known == relation->fit.a_first;
 }
 
@@ -314,7 +308,7 @@ static void check(const BbClocks *clocks, BbClockRelation *relation)
     for (guint i = 0; i < bb_clock_map_count(relation->fit.map); i++) {
         gint64 time_ns = bb_clock_map_at(relation->fit.map, i)->anchor_ns;
         gint64 over_b_ns = bb_clock_map_apply(b, bb_clock_map_apply(relation->fit.map, time_ns));
-        gint64 off_ns = difference(over_b_ns, bb_clock_map_apply(a, time_ns));
+        gint64 off_ns = bb_time_between(bb_clock_map_apply(a, time_ns), over_b_ns);
         if (i == 0 || fabs((double)off_ns) > fabs((double)relation->residual_ns))
             relation->residual_ns = off_ns;
     }

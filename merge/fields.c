@@ -58,14 +58,6 @@ const BbField *bb_field_find(const char *name)
     return NULL;
 }
 
-const BbField *bb_field_named(const char *name)
-{
-    for (gsize i = 0; i < G_N_ELEMENTS(fields); i++)
-        if (strcmp(fields[i].column, name) == 0)
-            return &fields[i];
-    return NULL;
-}
-
 // ---- out ----------------------------------------------------------------------------------------
 
 static bool append_time(gint64 time_ns, GString *out)

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "data/message.h"
-#include "merge/stamp.h"
+#include "data/stamp.h"
 
 typedef enum {
     BB_FIELD_TIME,   // nanoseconds since 1970
@@ -24,9 +24,8 @@ typedef struct BbField {
 } BbField;
 
 // In the order of columns.
-const BbField *bb_field_at(gsize index);         // NULL behind the last
-const BbField *bb_field_find(const char *name);  // by name; NULL if there is none
-const BbField *bb_field_named(const char *name); // by column; likewise
+const BbField *bb_field_at(gsize index);        // NULL behind the last
+const BbField *bb_field_find(const char *name); // by name; NULL if there is none
 
 // Appends the text of a message's field, as it is. Returns false, and appends nothing, where the
 // message has none.

@@ -6,6 +6,8 @@
 // host (merge/aliases.h), and only then can they go out in order of time.
 #include "merge/importer.h"
 
+#include "data/text_hash.h"
+
 #include "merge/aliases.h"
 #include "merge/mail_hop.h"
 #include "merge/mailbox.h"
@@ -68,16 +70,6 @@ static void count(const Reading *reading, const char *name)
 
 // ---- reading ----------------------------------------------------------------------------------
 
-// FNV-1a, 64 bits.
-static guint64 hash_text(guint64 hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (guint8)*text) * G_GUINT64_CONSTANT(0x100000001b3);
-    return hash;
-}
-
-#define HASH_START G_GUINT64_CONSTANT(0xcbf29ce484222325)
-
 // The Message-ID without its angle brackets; something else that is unique where there is none.
 static char *path_text(const Reading *reading, const BbMail *mail)
 {
@@ -91,7 +83,8 @@ static char *path_text(const Reading *reading, const BbMail *mail)
         return g_strdup_printf("mail-without-id-%u", reading->paths->len + 1);
     }
     if (strlen(text) > ID_MAX)
-        return g_strdup_printf("%016" G_GINT64_MODIFIER "x", hash_text(HASH_START, text));
+        return g_strdup_printf("%016" G_GINT64_MODIFIER "x",
+                               bb_text_hash(BB_TEXT_HASH_START, text));
     return g_steal_pointer(&text);
 }
 
@@ -176,7 +169,7 @@ static void take_header(Reading *reading, const char *text, const char *path, Ho
     }
     if (header.date == BB_MAIL_DATE_ZONE)
         count(reading, "mail_zones_unknown");
-    hop.text = hash_text(hash_text(HASH_START, path), text);
+    hop.text = bb_text_hash(bb_text_hash(BB_TEXT_HASH_START, path), text);
     hop.said = name_of(reading, &header.said);
     hop.found = name_of(reading, &header.found);
     hop.by = bb_names_intern(reading->hosts, header.by.text);

@@ -30,12 +30,6 @@ static void write_stats(BbJson *json, const char *key, const BbStats *stats)
     bb_json_end_object(json);
 }
 
-static void write_name(BbJson *json, const char *key, const BbNames *names, guint32 name)
-{
-    bb_json_key(json, key);
-    bb_json_string(json, bb_names_text(names, name));
-}
-
 // Null where it is not known.
 static void write_confidence(BbJson *json, const char *key, double value)
 {
@@ -56,7 +50,7 @@ static void write_replicas(BbJson *json, const BbNames *names, const GArray *rep
     for (guint i = 0; i < replicas->len; i++) {
         const BbReplica *replica = &g_array_index(replicas, BbReplica, i);
         bb_json_begin_object(json);
-        write_name(json, "node", names, replica->node);
+        bb_json_put_string(json, "node", bb_names_text(names, replica->node));
         bb_json_key(json, "count");
         bb_json_uint(json, replica->count);
         bb_json_end_object(json);
@@ -68,9 +62,9 @@ static void write_replicas(BbJson *json, const BbNames *names, const GArray *rep
 static void write_what(BbJson *json, const BbNames *names, const BbPattern *pattern,
                        const BbPatternNode *node)
 {
-    write_name(json, "node", names, node->node);
+    bb_json_put_string(json, "node", bb_names_text(names, node->node));
     if (node->op != BB_NAME_NONE) {
-        write_name(json, "op", names, node->op);
+        bb_json_put_string(json, "op", bb_names_text(names, node->op));
     } else {
         bb_json_key(json, "op");
         bb_json_null(json);
@@ -174,7 +168,7 @@ static void write_pattern(BbJson *json, const BbView *view, guint i)
     }
     bb_json_key(json, "root");
     bb_json_begin_object(json);
-    write_name(json, "node", view->names, pattern->client);
+    bb_json_put_string(json, "node", bb_names_text(view->names, pattern->client));
     write_replicas(json, view->names, pattern->clients);
     bb_json_key(json, "calls");
     bb_json_begin_array(json);

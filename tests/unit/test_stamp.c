@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times of foreign records: every unit, every refusal.
-#include "merge/stamp.h"
+#include "data/stamp.h"
 
 #include <string.h>
 

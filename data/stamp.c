@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: a time as text. Out: nanoseconds since 1970.
-#include "merge/stamp.h"
+#include "data/stamp.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 
 #include "capture/context.h"
 #include "capture/flow.h"
-#include "capture/layer.h"
+#include "capture/layers/layer.h"
 
 #define FRAGMENT_BYTES (16u * 1024u * 1024u)
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a protocol decoder is: a line in the table of capture/decoders.c and one file. It is fed the
-// bytes of a dialog in order, takes whole units off their front, and tells the dialog which calls,
-// returns and free messages it saw (capture/dialog.h). It allocates nothing per message.
+// What a protocol decoder is: a line in the table of capture/protocols/decoders.c and one file. It
+// is fed the bytes of a dialog in order, takes whole units off their front, and tells the dialog
+// which calls, returns and free messages it saw (capture/dialog.h). It allocates nothing per
+// message.
 #pragma once
 
 #include "capture/dialog.h"

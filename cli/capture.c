@@ -4,7 +4,7 @@
 #include "cli/command.h"
 
 #include "capture/capture.h"
-#include "capture/source.h"
+#include "capture/sources/source.h"
 #include "data/relay.h"
 #include "data/trace.h"
 

@@ -4,7 +4,7 @@
 // Out: the ratio, packets/s, peak memory.
 //   bench_capture SAMPLE [MEGABYTES] [ROUNDS]
 #include "capture/capture.h"
-#include "capture/source.h"
+#include "capture/sources/source.h"
 #include "data/input.h"
 #include "data/relay.h"
 #include "data/trace.h"

@@ -5,7 +5,7 @@
 // files that took longest are named: time that grows faster than a file does is a finding as well.
 //   cuts [--every N] [--shard I/N] FOLDER|FILE...      skipped (77) where none is there
 #include "capture/capture.h"
-#include "capture/source.h"
+#include "capture/sources/source.h"
 #include "data/trace.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Labels of any bytes. The first byte chooses the kind; a label fits its buffer, has no control
 // bytes and is UTF-8.
-#include "capture/label.h"
+#include "capture/protocols/label.h"
 
 #include <string.h>
 

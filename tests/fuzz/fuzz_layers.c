@@ -2,7 +2,7 @@
 // In: records of one frame each (link type, time, length, how many bytes were cut, the bytes). Out:
 // nothing; every frame must be counted once, and every byte of a payload can be read.
 #include "capture/cursor.h"
-#include "capture/layer.h"
+#include "capture/layers/layer.h"
 #include "tests/unit/layer_run.h"
 
 int LLVMFuzzerTestOneInput(const guint8 *data, gsize size);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: any bytes as a capture file (pcap, pcapng, packed or not). Checks that what comes out is
 // within its bounds, and that there is a sentence about what does not.
-#include "capture/source.h"
+#include "capture/sources/source.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

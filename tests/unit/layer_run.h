@@ -2,7 +2,7 @@
 // Frames through the layers, for the tests of both.
 #pragma once
 
-#include "capture/layer.h"
+#include "capture/layers/layer.h"
 #include "tests/unit/frame.h"
 
 #define ETHERNET 1 // link type

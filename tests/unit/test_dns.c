@@ -2,8 +2,8 @@
 // DNS: which response belongs to which query, over UDP and TCP; names and labels; what is no DNS.
 #include "capture/capture.h"
 #include "capture/decoder.h"
-#include "capture/dns_message.h"
-#include "capture/label.h"
+#include "capture/protocols/dns_message.h"
+#include "capture/protocols/label.h"
 #include "tests/unit/converse.h"
 #include "tests/unit/test.h"
 

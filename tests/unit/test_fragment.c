@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fragments: repetitions, contradictions, limits, time; random ones against a slow twin.
-#include "capture/fragment.h"
+#include "capture/layers/fragment.h"
 #include "tests/unit/test.h"
 
 #define SECOND G_GINT64_CONSTANT(1000000000)

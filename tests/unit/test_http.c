@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // HTTP/1: where messages begin and end, which response belongs to which request, what happens to
 // both where bytes are missing or wrong.
-#include "capture/http_line.h"
 #include "capture/loss.h"
+#include "capture/protocols/http_line.h"
 #include "tests/unit/script.h"
 
 #define SCRIPT(...)              \

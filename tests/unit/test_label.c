@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Labels of HTTP requests and of command words: what stays, what becomes `*`, and the limits.
-#include "capture/label.h"
+#include "capture/protocols/label.h"
 #include "tests/unit/test.h"
 
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 // Labels of SQL statements: verbs, tables, comments, quotes, common table expressions, cut text.
 #include "tests/unit/test.h"
 
-#include "capture/label.h"
+#include "capture/protocols/label.h"
 
 #include <string.h>
 

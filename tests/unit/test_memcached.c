@@ -6,7 +6,7 @@
 
 #include "capture/decoder.h"
 #include "capture/loss.h"
-#include "capture/memcached_line.h"
+#include "capture/protocols/memcached_line.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // pcapng: every block that matters, in both byte orders, every resolution of time, and every way in
 // which a file can make no sense.
-#include "capture/pcapng.h"
+#include "capture/sources/pcapng.h"
 #include "tests/unit/pcapfile.h"
 
 #include <string.h>

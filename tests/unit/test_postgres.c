@@ -6,7 +6,7 @@
 
 #include "capture/decoder.h"
 #include "capture/loss.h"
-#include "capture/postgres_statements.h"
+#include "capture/protocols/postgres_statements.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Capture files: every form gives the same frames, several are one capture, and about each that is
 // none or breaks off there is one sentence, after which the rest is read.
-#include "capture/source.h"
+#include "capture/sources/source.h"
 #include "tests/unit/pack.h"
 #include "tests/unit/pcapfile.h"
 #include "tests/unit/scratch.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Live capture, on interfaces of a network namespace of our own: needs no root, but a kernel that
 // lets users have namespaces. What it does not let us do is said and skipped.
-#include "capture/source.h"
+#include "capture/sources/source.h"
 #include "tests/unit/test.h"
 
 #include <errno.h>

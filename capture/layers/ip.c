@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: IP headers and what may stand between them and the transport. Out: addresses, the length of
+// the payload, the protocol that follows. RFC 791, RFC 8200, RFC 4302 (AH).
+#include "capture/layers/walk.h"
+
+#define MORE_FRAGMENTS 0x2000u
+#define FRAGMENT_OFFSET 0x1fffu
+
+// What is left of walk is a fragment. Goes on with the packet it completes, if it does.
+static BbLayerId reassemble(BbWalk *walk, BbFragment *fragment)
+{
+    fragment->source = walk->packet->source;
+    fragment->target = walk->packet->target;
+    fragment->data = walk->rest.at;
+    fragment->captured = (guint32)walk->rest.left;
+    fragment->length = (guint32)walk->wire;
+    fragment->time_ns = walk->packet->time_ns;
+    BbFragment whole;
+    if (!bb_fragments_push(walk->fragments, fragment, &whole))
+        return BB_LAYER_NONE;
+    walk->rest = bb_cursor(whole.data, whole.captured);
+    walk->wire = whole.length;
+    walk->packet->time_ns = whole.time_ns;
+    return bb_walk_protocol(walk, whole.protocol);
+}
+
+BbLayerId bb_layer_ipv4(BbWalk *walk)
+{
+    BbCursor header, options;
+    if (!bb_walk_take(walk, 20, &header))
+        return BB_LAYER_NONE;
+    guint8 first = bb_cursor_u8(&header);
+    gsize size = (first & 0x0fu) * 4u;
+    if (first >> 4 != 4 || size < 20)
+        return bb_walk_refuse(walk, BB_BAD_FRAME);
+    bb_cursor_skip(&header, 1); // type of service
+    guint16 total = bb_cursor_be16(&header);
+    if (total != 0 && total < size)
+        return bb_walk_refuse(walk, BB_BAD_FRAME);
+    guint16 id = walk->packet->ip_id = bb_cursor_be16(&header);
+    guint16 place = bb_cursor_be16(&header);
+    bb_cursor_skip(&header, 1); // time to live
+    guint8 protocol = bb_cursor_u8(&header);
+    bb_cursor_skip(&header, 2); // checksum
+    walk->packet->source = bb_address_v4(bb_cursor_take(&header, 4));
+    walk->packet->target = bb_address_v4(bb_cursor_take(&header, 4));
+    walk->protocols = bb_layer_ipv4_protocols;
+    // A packet longer than 64 KiB, which the network card is to cut (TSO), has the length 0: it
+    // goes to the end of the frame.
+    if (total != 0)
+        bb_walk_limit(walk, total - 20u);
+    if (!bb_walk_take(walk, size - 20, &options))
+        return BB_LAYER_NONE;
+    if ((place & (MORE_FRAGMENTS | FRAGMENT_OFFSET)) == 0)
+        return bb_walk_protocol(walk, protocol);
+    return reassemble(walk, &(BbFragment){.id = id,
+                                          .protocol = protocol,
+                                          .offset = (place & FRAGMENT_OFFSET) * 8u,
+                                          .more = (place & MORE_FRAGMENTS) != 0});
+}
+
+BbLayerId bb_layer_ipv6(BbWalk *walk)
+{
+    BbCursor header;
+    if (!bb_walk_take(walk, 40, &header))
+        return BB_LAYER_NONE;
+    if (bb_cursor_be32(&header) >> 28 != 6)
+        return bb_walk_refuse(walk, BB_BAD_FRAME);
+    walk->packet->ip_id = 0;
+    guint16 length = bb_cursor_be16(&header);
+    guint8 next = bb_cursor_u8(&header);
+    // Length 0 and hop-by-hop options: a jumbogram (RFC 2675). Without them: as in IPv4, TSO.
+    if (length == 0 && next == 0)
+        return bb_walk_refuse(walk, BB_BAD_FRAME);
+    bb_cursor_skip(&header, 1); // hop limit
+    walk->packet->source = bb_address_v6(bb_cursor_take(&header, 16));
+    walk->packet->target = bb_address_v6(bb_cursor_take(&header, 16));
+    walk->protocols = bb_layer_ipv6_protocols;
+    if (length != 0)
+        bb_walk_limit(walk, length);
+    return bb_walk_protocol(walk, next);
+}
+
+// Hop-by-hop options, routing, destination options: RFC 8200, 4.3 to 4.6.
+BbLayerId bb_layer_extension(BbWalk *walk)
+{
+    BbCursor header, rest;
+    if (!bb_walk_take(walk, 8, &header))
+        return BB_LAYER_NONE;
+    guint8 next = bb_cursor_u8(&header);
+    if (!bb_walk_take(walk, bb_cursor_u8(&header) * 8u, &rest))
+        return BB_LAYER_NONE;
+    return bb_walk_protocol(walk, next);
+}
+
+// RFC 8200, 4.5. A fragment that is a whole packet stands for itself, whatever others have its id
+// (RFC 6946).
+BbLayerId bb_layer_fragment(BbWalk *walk)
+{
+    BbCursor header;
+    if (!bb_walk_take(walk, 8, &header))
+        return BB_LAYER_NONE;
+    guint8 next = bb_cursor_u8(&header);
+    bb_cursor_skip(&header, 1); // reserved
+    guint16 place = bb_cursor_be16(&header);
+    guint32 offset = place & 0xfff8u;
+    bool more = (place & 1) != 0;
+    if (offset == 0 && !more)
+        return bb_walk_protocol(walk, next);
+    return reassemble(
+        walk, &(BbFragment){
+                  .id = bb_cursor_be32(&header), .protocol = next, .offset = offset, .more = more});
+}
+
+// RFC 4302, 2: what follows is not encrypted. The length counts words of 4 bytes less 2.
+BbLayerId bb_layer_authentication(BbWalk *walk)
+{
+    BbCursor header, check;
+    if (!bb_walk_take(walk, 12, &header))
+        return BB_LAYER_NONE;
+    guint8 next = bb_cursor_u8(&header);
+    guint8 words = bb_cursor_u8(&header);
+    if (words < 1)
+        return bb_walk_refuse(walk, BB_BAD_FRAME);
+    if (!bb_walk_take(walk, (words - 1u) * 4u, &check))
+        return BB_LAYER_NONE;
+    return bb_walk_protocol(walk, next);
+}

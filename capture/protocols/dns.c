@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: DNS datagrams, or DNS over TCP with its length prefixes (RFC 7766). Out: queries with their
+// responses, by id and question. Multicast DNS (RFC 6762) is free messages.
+#include "capture/cursor.h"
+#include "capture/decoder.h"
+#include "capture/protocols/dns_message.h"
+#include "capture/protocols/label.h"
+
+#define PREFIX 2u // the length before a message in TCP
+#define WHOLE_MAX \
+    8192u             // of longer TCP messages only the beginning is read, the rest is passed over
+#define HEAD_MAX 512u // holds header and question
+#define RECENT 8u     // queries found by id alone, for responses without question
+#define HASH_BITS 48u
+
+// What a message means to the dialog.
+typedef struct Unit {
+    guint64 key; // id, then the hash of the question
+    guint32 op, status;
+    guint16 type;
+    bool response, has_question, one_way;
+} Unit;
+
+typedef struct Side {
+    BbPart part;
+    Unit unit; // while the rest of its message is being passed over
+    bool passing;
+    bool lost; // looking for the start of a message
+} Side;
+
+typedef struct Dns {
+    Side side[2];
+    guint64 recent[RECENT]; // calls
+    guint32 queries;
+    guint16 transfer_id;
+    bool transfer; // a zone transfer was answered: more messages of it may follow
+    bool good;     // a message was read
+} Dns;
+
+// ---- what a message means -----------------------------------------------------------------------
+
+static guint32 op_of(BbDialog *dialog, const BbDnsMessage *message)
+{
+    static const char opcodes[][8] = {"", "IQUERY", "STATUS", "", "NOTIFY", "UPDATE", "DSO"};
+    char what[BB_DNS_TYPE_TEXT], text[BB_LABEL_MAX + 1];
+    const char *opcode = opcodes[message->opcode];
+    if (!message->has_question)
+        return bb_dialog_label(dialog, opcode, strlen(opcode));
+    if (message->opcode == BB_DNS_QUERY)
+        bb_dns_type_format(message->type, what);
+    else
+        g_strlcpy(what, opcode, sizeof what);
+    return bb_dialog_label(dialog, text, bb_label_dns(text, what, message->name));
+}
+
+static guint32 status_of(BbDialog *dialog, const BbDnsMessage *message)
+{
+    char text[BB_DNS_TYPE_TEXT];
+    bb_dns_rcode_format(message->rcode, text);
+    return bb_dialog_status(dialog, text, strlen(text));
+}
+
+static Unit unit_of(BbDialog *dialog, const BbDnsMessage *message)
+{
+    guint64 hash = message->hash & ((G_GUINT64_CONSTANT(1) << HASH_BITS) - 1);
+    bool named = !message->response || message->multicast;
+    return (Unit){
+        .key = (guint64)message->id << HASH_BITS | MAX(hash, 1),
+        .op = named ? op_of(dialog, message) : BB_NAME_NONE,
+        .status = message->response ? status_of(dialog, message) : BB_NAME_NONE,
+        .type = message->type,
+        .response = message->response,
+        .has_question = message->has_question,
+        // RFC 8490, 5.4: a DSO message with id 0 has no response.
+        .one_way = message->multicast || (message->opcode == BB_DNS_DSO && message->id == 0),
+    };
+}
+
+// ---- pairing ------------------------------------------------------------------------------------
+
+static void take_query(BbDialog *dialog, Dns *dns, const Unit *unit, const BbPart *part)
+{
+    // As a reply to it would find the open query that this one repeats.
+    BbPart reply = *part;
+    reply.direction = bb_direction_other(part->direction);
+    if (!part->is_tcp && bb_dialog_find(dialog, &reply, unit->key)) {
+        bb_dialog_repeated(dialog);
+        return;
+    }
+    dns->recent[dns->queries++ % RECENT] =
+        bb_dialog_call(dialog, part, unit->op, unit->key, unit->type);
+}
+
+static const BbOpenCall *find_by_id(BbDialog *dialog, const Dns *dns, guint64 key)
+{
+    for (guint i = 1; i <= MIN(dns->queries, RECENT); i++) {
+        const BbOpenCall *open = bb_dialog_get(dialog, dns->recent[(dns->queries - i) % RECENT]);
+        if (open && open->key >> HASH_BITS == key >> HASH_BITS)
+            return open;
+    }
+    return NULL;
+}
+
+static void take_response(BbDialog *dialog, Dns *dns, const Unit *unit, const BbPart *part)
+{
+    guint16 id = (guint16)(unit->key >> HASH_BITS);
+    const BbOpenCall *open = unit->has_question ? bb_dialog_find(dialog, part, unit->key)
+                                                : find_by_id(dialog, dns, unit->key);
+    if (open && part->is_tcp) {
+        dns->transfer = open->tag == BB_DNS_TYPE_AXFR || open->tag == BB_DNS_TYPE_IXFR;
+        dns->transfer_id = id;
+    } else if (dns->transfer && dns->transfer_id == id) {
+        return; // RFC 5936, 2.2: the response to AXFR is any number of messages
+    }
+    bb_dialog_return(dialog, open ? open->call : 0, part, unit->status);
+}
+
+static void deliver(BbDialog *dialog, Dns *dns, const Unit *unit, const BbPart *part)
+{
+    dns->good = true;
+    if (unit->one_way)
+        bb_dialog_message(dialog, part, unit->op, unit->status);
+    else if (unit->response)
+        take_response(dialog, dns, unit, part);
+    else
+        take_query(dialog, dns, unit, part);
+}
+
+static void learn(gpointer dialog, const BbAddress *address, const char *name)
+{
+    bb_dialog_learn_name(dialog, address, name);
+}
+
+static void learn_names(BbDialog *dialog, const BbDnsMessage *message, const guint8 *data,
+                        gsize length)
+{
+    bool about_addresses = !message->has_question || message->type == BB_DNS_TYPE_A ||
+                           message->type == BB_DNS_TYPE_AAAA;
+    if (message->response && message->opcode == BB_DNS_QUERY && message->rcode == 0 &&
+        about_addresses)
+        bb_dns_message_addresses(message, data, length, learn, dialog);
+}
+
+// ---- probing ------------------------------------------------------------------------------------
+
+static BbMatch side_of(const BbDnsMessage *message)
+{
+    return message->response ? BB_MATCH_REPLY : BB_MATCH_REQUEST;
+}
+
+// More questions than one nobody asks, but by multicast.
+static bool is_usual(const BbDnsMessage *message)
+{
+    return message->has_question && (message->counts[0] == 1 || message->multicast);
+}
+
+static BbMatch probe_message(const guint8 *data, gsize length)
+{
+    BbDnsMessage message;
+    BbDnsVerdict verdict = bb_dns_message_read(&message, data, length);
+    if (verdict < BB_DNS_CUT)
+        return message.plain_query ? BB_MATCH_MAYBE : BB_MATCH_NO;
+    if (verdict == BB_DNS_EXACT && length > BB_DNS_HEADER)
+        return side_of(&message);
+    return verdict == BB_DNS_EXACT || is_usual(&message) ? BB_MATCH_MAYBE : BB_MATCH_NO;
+}
+
+static BbMatch probe_stream(const guint8 *data, gsize length)
+{
+    BbDnsMessage message;
+    BbCursor c = bb_cursor(data, length);
+    guint16 size = bb_cursor_be16(&c);
+    if (!bb_cursor_ok(&c))
+        return BB_MATCH_MORE;
+    if (size < BB_DNS_HEADER)
+        return BB_MATCH_NO;
+    if (c.left >= size)
+        return probe_message(c.at, size);
+    switch (bb_dns_message_read(&message, c.at, c.left)) {
+    case BB_DNS_SHORT:
+        return BB_MATCH_MORE;
+    case BB_DNS_CUT:
+        return is_usual(&message) ? side_of(&message) : BB_MATCH_MORE;
+    case BB_DNS_EXACT:
+    case BB_DNS_ODD:
+        return is_usual(&message) ? BB_MATCH_MAYBE : BB_MATCH_NO;
+    case BB_DNS_BAD:
+        break;
+    }
+    return BB_MATCH_NO;
+}
+
+static BbMatch probe(const guint8 *data, gsize length)
+{
+    BbMatch datagram = probe_message(data, length), stream = probe_stream(data, length);
+    if (datagram == BB_MATCH_NO || stream > BB_MATCH_MAYBE)
+        return stream;
+    return datagram;
+}
+
+// ---- datagrams ----------------------------------------------------------------------------------
+
+static gssize parse_datagram(BbDialog *dialog, Dns *dns, const BbView *view)
+{
+    BbDnsMessage message;
+    BbPart part = {0};
+    BbDnsVerdict verdict = bb_dns_message_read(&message, view->data, view->length);
+    bool cut = view->missing > 0 && view->length >= BB_DNS_HEADER;
+    bool damaged = verdict == BB_DNS_BAD || (verdict == BB_DNS_SHORT && !cut);
+    if (damaged && !message.plain_query) { // a query with a broken name is refused by its server
+        if (!dns->good)
+            return BB_PARSE_BAD;
+        bb_dialog_resynced(dialog);
+        return (gssize)view->length;
+    }
+    bb_part_add(&part, view, 0, view->length);
+    Unit unit = unit_of(dialog, &message);
+    deliver(dialog, dns, &unit, &part);
+    learn_names(dialog, &message, view->data, view->length);
+    return (gssize)view->length;
+}
+
+// ---- TCP ----------------------------------------------------------------------------------------
+
+static gsize next_packet(const BbView *view, gsize at)
+{
+    guint i = 0;
+    while (i < view->n_marks && view->marks[i].end <= at)
+        i++;
+    return i < view->n_marks ? MIN(view->marks[i].end, view->length) : view->length;
+}
+
+// Passes over bytes up to a packet that begins with a message.
+static gssize find_start(BbDialog *dialog, Side *side, const BbView *view)
+{
+    gsize at = 0;
+    for (; at < view->length; at = next_packet(view, at)) {
+        BbMatch match = probe_stream(view->data + at, view->length - at);
+        if (match == BB_MATCH_MORE && !view->closed)
+            return (gssize)at;
+        if (match == BB_MATCH_REQUEST || match == BB_MATCH_REPLY) {
+            side->lost = false;
+            bb_dialog_resynced(dialog);
+            return (gssize)at;
+        }
+    }
+    return (gssize)at;
+}
+
+static gssize lose_place(const Dns *dns, Side *side, const BbView *view)
+{
+    if (!dns->good)
+        return BB_PARSE_BAD;
+    side->lost = true;
+    return (gssize)next_packet(view, 0);
+}
+
+// Takes as much of a message as is to be read. have: bytes of it that are there.
+static gssize take_message(BbDialog *dialog, Dns *dns, const BbView *view, gsize size, gsize have)
+{
+    Side *side = &dns->side[view->direction];
+    BbDnsMessage message;
+    const guint8 *data = view->data + PREFIX;
+    BbDnsVerdict verdict = bb_dns_message_read(&message, data, have);
+    bool cut = have < size && have >= BB_DNS_HEADER;
+    if (verdict == BB_DNS_BAD || (verdict == BB_DNS_SHORT && !cut))
+        return lose_place(dns, side, view);
+    bb_part_add(&side->part, view, 0, PREFIX + have);
+    side->unit = unit_of(dialog, &message);
+    if (have < size && !view->closed) {
+        side->passing = true;
+        bb_dialog_skip(dialog, view->direction, size - have, &side->part);
+    } else {
+        deliver(dialog, dns, &side->unit, &side->part);
+        learn_names(dialog, &message, data, have);
+        bb_part_reset(&side->part);
+    }
+    return (gssize)(PREFIX + have);
+}
+
+static void end_passing(BbDialog *dialog, Dns *dns, Side *side)
+{
+    if (!side->passing)
+        return;
+    deliver(dialog, dns, &side->unit, &side->part);
+    bb_part_reset(&side->part);
+    side->passing = false;
+}
+
+static gssize parse_stream(BbDialog *dialog, Dns *dns, const BbView *view)
+{
+    Side *side = &dns->side[view->direction];
+    end_passing(dialog, dns, side);
+    if (side->lost) {
+        gssize passed = find_start(dialog, side, view);
+        if (passed > 0 || side->lost)
+            return passed;
+    }
+    if (view->length < PREFIX)
+        return 0;
+    BbCursor c = bb_cursor(view->data, view->length);
+    gsize size = bb_cursor_be16(&c);
+    gsize wanted = size > WHOLE_MAX ? HEAD_MAX : size;
+    if (size < BB_DNS_HEADER)
+        return lose_place(dns, side, view);
+    if (c.left < wanted && !view->closed)
+        return 0;
+    return take_message(dialog, dns, view, size, MIN(wanted, c.left));
+}
+
+// ---- the decoder --------------------------------------------------------------------------------
+
+static gssize parse(BbDialog *dialog, void *state, const BbView *view)
+{
+    return view->datagram ? parse_datagram(dialog, state, view) : parse_stream(dialog, state, view);
+}
+
+static void gap(BbDialog *dialog, void *state, BbDirection direction)
+{
+    Dns *dns = state;
+    end_passing(dialog, dns, &dns->side[direction]);
+    dns->side[direction].lost = true;
+}
+
+static void finish(BbDialog *dialog, void *state)
+{
+    Dns *dns = state;
+    end_passing(dialog, dns, &dns->side[BB_TO_SERVER]);
+    end_passing(dialog, dns, &dns->side[BB_TO_CLIENT]);
+}
+
+const BbDecoder bb_decoder_dns = {
+    .name = "dns",
+    .tcp = true,
+    .udp = true,
+    .ports = {53, 5353, 5355},
+    .state_size = sizeof(Dns),
+    .probe = probe,
+    .parse = parse,
+    .gap = gap,
+    .finish = finish,
+};

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: names of capture files and pipes. Out: their frames, one file after the other as one capture,
+// and a sentence about each file that is none or breaks off.
+#include "capture/sources/savefile.h"
+#include "capture/sources/source_kind.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+// After so many frames that the filter refused the caller gets a chance to look around (signals).
+#define REFUSED_IN_A_ROW 65536
+
+typedef struct {
+    const char *const *files; // lent; the next one to open
+    const char *filter;       // lent, or NULL
+    BbLoss *loss;             // lent
+    GQueue *warnings;         // lent
+    GError *pending;          // why the first file could not be opened, to be told by next()
+    BbSavefile *file;         // the one that is open, or NULL
+    char *name;               // of the last one that was opened or could not be
+    guint64 bytes_total;      // of all files; 0 where one of them is a pipe
+    guint64 bytes_done;       // of the files that are closed
+} FileSource;
+
+// Opens the next file. Afterwards that file is behind us, whether it could be opened or not.
+static bool open_next(FileSource *source, GError **error)
+{
+    const char *path = *source->files++;
+    source->file = bb_savefile_open(path, source->filter, source->loss, source->warnings, error);
+    g_free(source->name);
+    source->name = g_strdup(source->file ? bb_savefile_name(source->file) : path);
+    return source->file != NULL;
+}
+
+static void end_file(FileSource *source)
+{
+    char *damage = bb_savefile_damage(source->file);
+    if (damage) {
+        source->loss->count[BB_SOURCE_CUT]++;
+        g_queue_push_tail(source->warnings, damage);
+    }
+    source->bytes_done += bb_savefile_size(source->file);
+    g_clear_pointer(&source->file, bb_savefile_free);
+}
+
+// Bytes of all the files, 0 where that cannot be known.
+static guint64 total_size(const char *const *files)
+{
+    guint64 total = 0;
+    for (; *files; files++) {
+        struct stat about = {0};
+        if (strcmp(*files, "-") == 0 || stat(*files, &about) < 0 || !S_ISREG(about.st_mode))
+            return 0;
+        total += (guint64)about.st_size;
+    }
+    return total;
+}
+
+// ---- the kind -----------------------------------------------------------------------------------
+
+static bool file_is_meant(const BbSourceOptions *options)
+{
+    return options->files && options->files[0];
+}
+
+static void file_close(gpointer state)
+{
+    FileSource *source = state;
+    bb_savefile_free(source->file);
+    g_clear_error(&source->pending);
+    g_free(source->name);
+    g_free(source);
+}
+
+static gpointer file_open(const BbSourceOptions *options, BbLoss *loss, GQueue *warnings,
+                          GError **error)
+{
+    FileSource *source = g_new0(FileSource, 1);
+    source->files = options->files;
+    source->filter = options->filter;
+    source->loss = loss;
+    source->warnings = warnings;
+    source->bytes_total = total_size(options->files);
+    if (open_next(source, &source->pending))
+        return source;
+    bool is_usage = g_error_matches(source->pending, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE);
+    if (!is_usage && *source->files)
+        return source; // told by the first next(): the other files may be good
+    g_propagate_error(error, g_steal_pointer(&source->pending));
+    file_close(source);
+    return NULL;
+}
+
+static BbSourceStatus file_next(gpointer state, BbFrame *frame, GError **error)
+{
+    FileSource *source = state;
+    guint refused = 0;
+    if (G_UNLIKELY(source->pending)) {
+        g_propagate_error(error, g_steal_pointer(&source->pending));
+        return BB_SOURCE_ERROR;
+    }
+    while (true) {
+        if (G_UNLIKELY(!source->file)) {
+            if (!*source->files)
+                return BB_SOURCE_END;
+            if (!open_next(source, error))
+                return BB_SOURCE_ERROR;
+        }
+        BbSavefileStatus status = bb_savefile_next(source->file, frame);
+        if (G_LIKELY(status == BB_SAVEFILE_FRAME))
+            return BB_SOURCE_FRAME;
+        if (status == BB_SAVEFILE_END)
+            end_file(source);
+        else if (++refused == REFUSED_IN_A_ROW)
+            return BB_SOURCE_IDLE;
+    }
+}
+
+static const char *file_current(gpointer state)
+{
+    const FileSource *source = state;
+    return source->name;
+}
+
+static double file_progress(gpointer state)
+{
+    const FileSource *source = state;
+    if (source->bytes_total == 0)
+        return -1;
+    guint64 done = source->bytes_done + (source->file ? bb_savefile_position(source->file) : 0);
+    return MIN((double)done / (double)source->bytes_total, 1.0);
+}
+
+const BbSourceKind bb_source_file = {
+    .is_meant = file_is_meant,
+    .open = file_open,
+    .next = file_next,
+    .current = file_current,
+    .progress = file_progress,
+    .close = file_close,
+};

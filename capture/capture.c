@@ -27,6 +27,8 @@ BbCapture *bb_capture_new(const BbCaptureOptions *options, BbNames *names, BbNod
 {
     BbCapture *capture = g_new0(BbCapture, 1);
     capture->context = bb_context_new(names, nodes, loss, sink, user);
+    capture->context->decode_as = options->decode_as;
+    capture->context->n_decode_as = options->n_decode_as;
     capture->layers = bb_layers_new(loss, FRAGMENT_BYTES);
     capture->flows =
         bb_flows_new(capture->context, options->max_connections, options->max_held_bytes);

@@ -14,6 +14,8 @@ typedef struct BbCaptureOptions {
     guint max_connections; // connections and UDP address pairs remembered; beyond it the one that
                            // was silent for longest is ended and forgotten
     gsize max_held_bytes;  // bytes waiting for reassembly or for the rest of a header, in total
+    const struct BbDecodeAs *decode_as; // protocols by port (capture/decoder.h); lent
+    guint n_decode_as;
 } BbCaptureOptions;
 
 #define BB_CAPTURE_CONNECTIONS 65536u // 1 to 2 KB each

@@ -13,7 +13,9 @@ typedef struct BbContext {
     BbNames *names; // lent, as are the next two
     BbNodes *nodes;
     BbLoss *loss;
-    bool learn_names; // hosts in DNS answers are told to the nodes
+    bool learn_names;                   // hosts in DNS answers are told to the nodes
+    const struct BbDecodeAs *decode_as; // lent, n_decode_as of them
+    guint n_decode_as;
     struct BbContextInside *inside;
 } BbContext;
 

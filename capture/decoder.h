@@ -11,6 +11,8 @@ typedef enum {
     BB_MATCH_NO,      // certainly not a message of this protocol
     BB_MATCH_MORE,    // cannot be told from so few bytes
     BB_MATCH_MAYBE,   // looks like it, but other protocols can look the same: the port decides
+    BB_MATCH_LIKELY,  // has its structure, some 20 bits of it (lengths that fit, codes that exist):
+                      // the port decides, or that the other side's answer is likely too
     BB_MATCH_REQUEST, // certainly this protocol, sent by the client
     BB_MATCH_REPLY,   // certainly this protocol, sent by the server
 } BbMatch;
@@ -18,13 +20,16 @@ typedef enum {
 #define BB_PARSE_BAD (-1) // parse: these bytes are not this protocol
 
 typedef struct BbDecoder {
-    const char *name; // protocol name of the trace (`proto=`): lower case, static
-    bool tcp, udp;    // transports it runs on
-    guint16 ports[8]; // usual server ports, 0-terminated; they decide only BB_MATCH_MAYBE
-    gsize state_size; // bytes of zeroed state a dialog gets
+    const char *name;  // protocol name of the trace (`proto=`): lower case, static
+    const char *about; // for people: what it reads, and how returns are paired. One line
+    bool tcp, udp;     // transports it runs on
+    guint16 ports[8];  // usual server ports, 0-terminated; they decide only BB_MATCH_MAYBE
+    gsize state_size;  // bytes of zeroed state a dialog gets
 
-    // Looks at the first bytes of a message. Must answer BB_MATCH_NO for random bytes; from text a
-    // person typed to another text protocol it must be told apart or answer MAYBE.
+    // Looks at the first bytes of a message. Must answer BB_MATCH_NO for random bytes; a
+    // certain answer has checked 32 bits or more. Text a person typed to another text protocol must
+    // be told apart, or the answer is MAYBE. NULL: it is never found by its bytes
+    // (bb_dialog_switch_to).
     BbMatch (*probe)(const guint8 *data, gsize length);
 
     // Takes units off the front of view and returns how many bytes (0 = wait for more), or
@@ -51,8 +56,19 @@ typedef struct BbDecoder {
 } BbDecoder;
 
 // All decoders, NULL-terminated, in order of probing; the last resort (turn-taking) is not in it.
+// At most 64 of them.
 extern const BbDecoder *const bb_decoders[];
 extern const BbDecoder bb_decoder_turns;
+
+// The decoder of that name, turn-taking by `turns`; NULL if there is none.
+const BbDecoder *bb_decoder_find(const char *name);
+
+// What people know better: whatever is said at this server port is of this protocol. Turn-taking
+// so asked for is not probed again.
+typedef struct BbDecodeAs {
+    guint16 port;
+    const BbDecoder *decoder;
+} BbDecodeAs;
 
 // A decoder takes over with a reply: what the client has said by now, in state of the turns, is a
 // call.

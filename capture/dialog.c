@@ -81,15 +81,21 @@ static const char *protocol_name(const BbDialog *dialog)
     return dialog->decoder->name;
 }
 
+static guint32 protocol_of(BbDialog *dialog)
+{
+    if (!dialog->proto)
+        dialog->proto = bb_names_intern(dialog->context->names, protocol_name(dialog));
+    return dialog->proto;
+}
+
+// proto: BB_NAME_NONE for the dialog's.
 static void emit(BbDialog *dialog, BbKind kind, const BbPart *part, guint64 call, guint32 op,
-                 guint32 status)
+                 guint32 status, guint32 proto)
 {
     static const BbLossKind counter[] = {
         [BB_CALL] = BB_CALLS, [BB_RETURN] = BB_RETURNS, [BB_FREE] = BB_FREES};
     dialog->context->loss->count[counter[kind]]++;
     guint sender = bb_dialog_side(dialog, part->direction);
-    if (!dialog->proto)
-        dialog->proto = bb_names_intern(dialog->context->names, protocol_name(dialog));
     BbMessage message = bb_message_empty();
     message.kind = kind;
     message.time_ns = part->first_ns;
@@ -99,7 +105,7 @@ static void emit(BbDialog *dialog, BbKind kind, const BbPart *part, guint64 call
     message.receiver = node_of(dialog, !sender);
     message.op = op;
     message.status = status;
-    message.proto = dialog->proto;
+    message.proto = proto ? proto : protocol_of(dialog);
     if (dialog->is_tcp) {
         message.conn = conn_text(dialog);
         message.offset = part->seq;
@@ -114,7 +120,8 @@ static void write_call(BbDialog *dialog, BbOpenEntry *entry)
     if (entry->sent)
         return;
     entry->sent = true;
-    emit(dialog, BB_CALL, &entry->request, entry->open.call, entry->open.op, BB_NAME_NONE);
+    emit(dialog, BB_CALL, &entry->request, entry->open.call, entry->open.op, BB_NAME_NONE,
+         entry->proto);
 }
 
 // ---- open calls -------------------------------------------------------------------------------
@@ -281,14 +288,21 @@ const BbOpenCall *bb_dialog_oldest(BbDialog *dialog, const BbPart *reply)
 
 const BbOpenCall *bb_dialog_find(BbDialog *dialog, const BbPart *reply, guint64 key)
 {
-    for (guint i = 0; i < dialog->n_open; i++) {
+    BbOpenEntry *found = NULL;
+    for (guint i = 0; i < dialog->n_open && !found; i++) {
         BbOpenEntry *entry = &dialog->open[i];
-        if (entry->open.key == key && entry->request.direction != reply->direction) {
-            entry->matched = true;
-            return &entry->open;
-        }
+        if (entry->open.key == key && entry->request.direction != reply->direction)
+            found = entry;
     }
-    return NULL;
+    // A request that was adopted is the first of its dialog.
+    if (!found && dialog->n_open && dialog->open[0].adopted &&
+        dialog->open[0].request.direction != reply->direction &&
+        can_answer(reply, &dialog->open[0].request))
+        found = &dialog->open[0];
+    if (!found)
+        return NULL;
+    found->matched = true;
+    return &found->open;
 }
 
 const BbOpenCall *bb_dialog_get(BbDialog *dialog, guint64 call)
@@ -314,13 +328,13 @@ void bb_dialog_return(BbDialog *dialog, guint64 call, const BbPart *reply, guint
     if (!entry) {
         dialog->forgotten -= dialog->forgotten > 0;
         dialog->context->loss->count[BB_RETURNS_ORPHANED]++;
-        emit(dialog, BB_RETURN, reply, 0, BB_NAME_NONE, status);
+        emit(dialog, BB_RETURN, reply, 0, BB_NAME_NONE, status, BB_NAME_NONE);
         return;
     }
     side->answered = true;
     side->answered_seq = reply->seq + (guint32)reply->bytes;
     write_call(dialog, entry);
-    emit(dialog, BB_RETURN, reply, call, entry->open.op, status);
+    emit(dialog, BB_RETURN, reply, call, entry->open.op, status, entry->proto);
     remove_entry(dialog, (guint)(entry - dialog->open));
 }
 
@@ -340,7 +354,7 @@ void bb_dialog_one_way(BbDialog *dialog, guint64 call, const BbPart *request)
 
 void bb_dialog_message(BbDialog *dialog, const BbPart *part, guint32 op, guint32 status)
 {
-    emit(dialog, BB_FREE, part, 0, op, status);
+    emit(dialog, BB_FREE, part, 0, op, status, BB_NAME_NONE);
 }
 
 void bb_dialog_repeated(BbDialog *dialog)
@@ -390,6 +404,40 @@ guint32 bb_dialog_status(BbDialog *dialog, const char *text, gsize length)
 void bb_dialog_switch(BbDialog *dialog)
 {
     dialog->switching = true;
+}
+
+void bb_dialog_switch_to(BbDialog *dialog, const BbDecoder *decoder)
+{
+    dialog->switching = true;
+    dialog->next = decoder;
+}
+
+void bb_dialog_protocol(BbDialog *dialog, const char *name)
+{
+    dialog->proto = bb_names_intern(dialog->context->names, name);
+}
+
+void bb_dialog_call_protocol(BbDialog *dialog, guint64 call, const char *name)
+{
+    BbOpenEntry *entry = find_call(dialog, call);
+    if (entry && !entry->sent)
+        entry->proto = bb_names_intern(dialog->context->names, name);
+}
+
+guint16 bb_dialog_server_port(const BbDialog *dialog)
+{
+    return dialog->endpoints->port[!dialog->client];
+}
+
+void bb_dialog_count(BbDialog *dialog, BbLossKind kind)
+{
+    dialog->context->loss->count[kind]++;
+}
+
+void bb_dialog_adopt(BbDialog *dialog)
+{
+    for (guint i = 0; i < dialog->n_open; i++)
+        dialog->open[i].adopted = true;
 }
 
 void bb_dialog_resynced(BbDialog *dialog)

@@ -5,10 +5,12 @@
 // which request, so that loss does not shift the pairs.
 #pragma once
 
+#include "capture/loss.h"
 #include "capture/packet.h"
 #include "data/names.h"
 
 typedef struct BbDialog BbDialog;
+struct BbDecoder;
 
 typedef enum { BB_TO_SERVER = 0, BB_TO_CLIENT = 1 } BbDirection;
 
@@ -91,7 +93,8 @@ guint64 bb_dialog_call(BbDialog *dialog, const BbPart *request, guint32 op, guin
 // The open call that a reply in order belongs to: the oldest one it can answer by sequence numbers.
 // Older ones that can no longer be answered are given up (counted). NULL: the reply is an orphan.
 const BbOpenCall *bb_dialog_oldest(BbDialog *dialog, const BbPart *reply);
-// The open call with this key and of the other direction, oldest first; NULL if there is none.
+// The open call with this key and of the other direction, oldest first; NULL if there is none. A
+// request that was read before the protocol was known (then of key 0) answers to any key.
 const BbOpenCall *bb_dialog_find(BbDialog *dialog, const BbPart *reply, guint64 key);
 // The open call of this handle, NULL if it was given up.
 const BbOpenCall *bb_dialog_get(BbDialog *dialog, guint64 call);
@@ -121,6 +124,20 @@ guint32 bb_dialog_status(BbDialog *dialog, const char *text, gsize length);
 // Where messages are really something else from here on (HTTP Upgrade, CONNECT, TLS after
 // SSLRequest): what follows in both directions is probed as if the connection began there.
 void bb_dialog_switch(BbDialog *dialog);
+// The same where it is known what follows: decoder has it, without a probe. Calls that are open
+// stay so, and may be answered there (bb_dialog_find, bb_dialog_oldest).
+void bb_dialog_switch_to(BbDialog *dialog, const struct BbDecoder *decoder);
+
+// Where one decoder reads several protocols: all messages from here on have this name, until the
+// decoder changes. name is static.
+void bb_dialog_protocol(BbDialog *dialog, const char *name);
+// One call and its return only; no effect once the call is written.
+void bb_dialog_call_protocol(BbDialog *dialog, guint64 call, const char *name);
+
+guint16 bb_dialog_server_port(const BbDialog *dialog);
+
+// Counts what the decoder met (capture/loss.h).
+void bb_dialog_count(BbDialog *dialog, BbLossKind kind);
 
 // The decoder found its place again after bytes it could not read: counted.
 void bb_dialog_resynced(BbDialog *dialog);

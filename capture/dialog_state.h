@@ -14,12 +14,15 @@
 #define BB_DIALOG_KEPT_BUFFER 512u     // larger ones, and more marks than these, are given back
 #define BB_DIALOG_KEPT_MARKS 16u       // when they are empty
 #define BB_DIALOG_PROBE (4u * 1024u)   // bytes after which an undecided probe is a no
+#define BB_DIALOG_LIKELY (16u * 1024u) // and those that may wait for the other side's answer
 #define BB_DIALOG_REPROBES 16u         // turns of an unknown protocol that are probed again
 
 typedef struct BbOpenEntry {
     BbOpenCall open;
     BbPart request;
+    guint32 proto;  // name of its protocol; BB_NAME_NONE: the dialog's
     bool sent;      // the call message is written
+    bool adopted;   // read before the protocol was known: its key is not
     bool matched;   // a reply that is being received belongs to it
     bool ambiguous; // no telling which reply is its own: it waits for its last byte only
 } BbOpenEntry;
@@ -44,6 +47,7 @@ typedef struct BbSide {
 struct BbDialog {
     BbContext *context;
     const BbDecoder *decoder; // NULL: not decided
+    const BbDecoder *next;    // what bb_dialog_switch_to asked for
     void *state;
     const BbEndpoints *endpoints;
     BbSide side[2];       // of the first and second endpoint
@@ -54,6 +58,7 @@ struct BbDialog {
     guint32 proto;
     guint16 n_open, open_capacity;
     guint16 turns_probed;
+    guint64 maybe;     // what the first turn looked like: bits by place in bb_decoders
     guint32 forgotten; // calls dropped at the limit whose replies are still to come
     guint8 client;     // side that calls
     guint8 last_spoke; // side that spoke last, plus 1; 0: nobody
@@ -61,6 +66,7 @@ struct BbDialog {
     bool from_start;   // by the handshake: no byte came before those that were seen
     bool is_tcp;
     bool switching; // the decoder asked for bb_dialog_switch
+    bool told;      // the decoder was chosen by people (BbDecodeAs), if only for a while
     bool finished;
 };
 
@@ -77,6 +83,8 @@ static inline guint bb_dialog_side(const BbDialog *dialog, BbDirection direction
 // Gives up (writes and counts) the open calls of side whose reply may have been among bytes of the
 // other direction before seq that were never seen.
 void bb_dialog_give_up_before(BbDialog *dialog, guint side, guint32 seq);
+// The open calls were read before their protocol was known.
+void bb_dialog_adopt(BbDialog *dialog);
 // Gives up all of them.
 void bb_dialog_give_up_all(BbDialog *dialog);
 // The same at the memory limit, where replies to them may still come. Gives their room back.

@@ -17,6 +17,14 @@ BbDialog *bb_dialog_new(BbContext *context, const BbEndpoints *endpoints, bool i
     return dialog;
 }
 
+BbDialog *bb_dialog_new_inner(const BbDialog *outer)
+{
+    BbDialog *dialog = bb_dialog_new(outer->context, outer->endpoints, outer->is_tcp, outer->client,
+                                     outer->client_known);
+    dialog->from_start = outer->from_start;
+    return dialog;
+}
+
 // ---- the decoder ------------------------------------------------------------------------------
 
 static void set_client(BbDialog *dialog, guint client)
@@ -35,11 +43,11 @@ static void set_decoder(BbDialog *dialog, const BbDecoder *decoder)
 }
 
 // Ends what the decoder has under way. What follows is for another one.
-static void drop_decoder(BbDialog *dialog)
+static void end_decoder(BbDialog *dialog, bool give_up_calls)
 {
     if (dialog->decoder && dialog->decoder->finish)
         dialog->decoder->finish(dialog, dialog->state);
-    if (dialog->decoder)
+    if (dialog->decoder && give_up_calls)
         bb_dialog_give_up_all(dialog);
     g_clear_pointer(&dialog->state, g_free);
     dialog->decoder = NULL;
@@ -47,6 +55,16 @@ static void drop_decoder(BbDialog *dialog)
         dialog->side[side].skip = 0;
         dialog->side[side].skip_part = NULL;
     }
+}
+
+static void drop_decoder(BbDialog *dialog)
+{
+    end_decoder(dialog, true);
+}
+
+static bool runs_here(const BbDialog *dialog, const BbDecoder *decoder)
+{
+    return decoder->probe && (dialog->is_tcp ? decoder->tcp : decoder->udp);
 }
 
 static bool has_port(const BbDecoder *decoder, guint16 port)
@@ -73,8 +91,9 @@ static void guess_client(BbDialog *dialog, const BbDecoder *decoder)
 // Whether side answers for the first time, and all that the client said before was seen.
 static bool is_first_answer(const BbDialog *dialog, guint side)
 {
-    return dialog->decoder == &bb_decoder_turns && dialog->from_start && side != dialog->client &&
-           dialog->turns_probed == 1 && !dialog->side[dialog->client].gap_open;
+    return dialog->decoder == &bb_decoder_turns && (dialog->from_start || !dialog->is_tcp) &&
+           side != dialog->client && dialog->turns_probed == 1 &&
+           !dialog->side[dialog->client].gap_open;
 }
 
 // What a reply answers is a request of the reply's protocol, however malformed: it stays open.
@@ -83,6 +102,7 @@ static void adopt_request(BbDialog *dialog, const BbDecoder *decoder)
     dialog->decoder = decoder;
     dialog->proto = BB_NAME_NONE;
     bb_turns_end_request(dialog, dialog->state);
+    bb_dialog_adopt(dialog);
     g_clear_pointer(&dialog->state, g_free);
 }
 
@@ -99,32 +119,87 @@ static bool use_if_certain(BbDialog *dialog, guint side, const BbDecoder *decode
     return true;
 }
 
-// Finds the decoder by the first bytes of side. Returns false when more bytes may decide. force:
-// there will be none, or the other side spoke.
-static bool choose_decoder(BbDialog *dialog, guint side, const BbView *view, bool force)
+// What nobody has to find out: the decoder that another one named, or people did by a port.
+static bool use_if_told(BbDialog *dialog)
+{
+    const BbContext *context = dialog->context;
+    const guint16 *port = dialog->endpoints->port;
+    if (dialog->next) {
+        set_decoder(dialog, g_steal_pointer(&dialog->next));
+        return true;
+    }
+    for (guint i = 0; i < context->n_decode_as && !dialog->told; i++) {
+        const BbDecodeAs *as = &context->decode_as[i];
+        if ((port[0] != as->port && port[1] != as->port) ||
+            !(dialog->is_tcp ? as->decoder->tcp : as->decoder->udp))
+            continue;
+        dialog->told = true;
+        if (as->decoder == &bb_decoder_turns)
+            dialog->turns_probed = BB_DIALOG_REPROBES;
+        if (!dialog->client_known)
+            set_client(dialog, port[0] == as->port ? 1 : 0);
+        set_decoder(dialog, as->decoder);
+        return true;
+    }
+    return false;
+}
+
+// Whether these bytes can be an answer in the protocol of decoder, which a request looked like.
+static bool answers(const BbDecoder *decoder, const guint8 *data, gsize length)
+{
+    BbMatch match = decoder->probe(data, length);
+    return match == BB_MATCH_LIKELY || match == BB_MATCH_REPLY;
+}
+
+// The first decoder in the table that the bytes of both sides look like.
+static const BbDecoder *find_by_answer(const BbDialog *dialog, const BbPiece *answer)
+{
+    for (guint i = 0; answer && bb_decoders[i]; i++)
+        if (dialog->likely >> i & 1 && answers(bb_decoders[i], answer->data, answer->length))
+            return bb_decoders[i];
+    return NULL;
+}
+
+// What the other side says while this one is undecided, or that no more bytes come.
+typedef struct Hearing {
+    bool over;             // no more bytes of this side come before it is decided
+    const BbPiece *answer; // NULL: none
+} Hearing;
+
+// Finds the decoder by the first bytes of side. Returns false when more bytes may decide.
+static bool choose_decoder(BbDialog *dialog, guint side, const BbView *view, Hearing hearing)
 {
     const guint16 *port = dialog->endpoints->port;
-    const BbDecoder *by_port = NULL;
+    const BbDecoder *found = NULL;
     bool undecided = false;
+    if (use_if_told(dialog))
+        return true;
+    dialog->likely = 0;
     for (guint i = 0; bb_decoders[i]; i++) {
         const BbDecoder *decoder = bb_decoders[i];
-        if (dialog->is_tcp ? !decoder->tcp : !decoder->udp)
+        if (!runs_here(dialog, decoder))
             continue;
         BbMatch match = decoder->probe(view->data, view->length);
         // Of two protocols that look the same (`get key`, typed to Redis or sent to memcached) the
         // first in the table that has the port is meant.
-        if (!by_port && use_if_certain(dialog, side, decoder, match))
+        if (!found && use_if_certain(dialog, side, decoder, match))
             return true;
         undecided |= match == BB_MATCH_MORE;
-        if (match == BB_MATCH_MAYBE && !by_port &&
+        if (match == BB_MATCH_LIKELY)
+            dialog->likely |= G_GUINT64_CONSTANT(1) << i;
+        if ((match == BB_MATCH_LIKELY || match == BB_MATCH_MAYBE) && !found &&
             (has_port(decoder, port[0]) || has_port(decoder, port[1])))
-            by_port = decoder;
+            found = decoder;
     }
-    if (undecided && !force && view->length < BB_DIALOG_PROBE)
+    if (!hearing.over && ((undecided && view->length < BB_DIALOG_PROBE) ||
+                          (!found && dialog->likely && view->length < BB_DIALOG_LIKELY)))
         return false;
-    const BbDecoder *decoder = by_port ? by_port : &bb_decoder_turns;
-    guess_client(dialog, decoder);
-    set_decoder(dialog, decoder);
+    if (!found)
+        found = find_by_answer(dialog, hearing.answer);
+    if (!found)
+        found = &bb_decoder_turns;
+    guess_client(dialog, found);
+    set_decoder(dialog, found);
     return true;
 }
 
@@ -137,9 +212,12 @@ static void probe_turn(BbDialog *dialog, guint side, const BbView *view)
     dialog->turns_probed++;
     for (guint i = 0; bb_decoders[i]; i++) {
         const BbDecoder *decoder = bb_decoders[i];
-        if (dialog->is_tcp ? !decoder->tcp : !decoder->udp)
+        if (!runs_here(dialog, decoder))
             continue;
-        if (use_if_certain(dialog, side, decoder, decoder->probe(view->data, view->length)))
+        BbMatch match = decoder->probe(view->data, view->length);
+        bool both =
+            match == BB_MATCH_LIKELY && dialog->likely >> i & 1 && is_first_answer(dialog, side);
+        if (use_if_certain(dialog, side, decoder, both ? BB_MATCH_REPLY : match))
             return;
     }
 }
@@ -176,20 +254,23 @@ static void take_skipped(BbSide *side, BbView *view, BbMark **marks)
     advance(view, marks, count);
 }
 
+// Where it is known what follows, open calls may still be answered.
 static void switch_decoder(BbDialog *dialog)
 {
     dialog->switching = false;
     dialog->turns_probed = 0;
-    drop_decoder(dialog);
+    if (dialog->next)
+        bb_dialog_adopt(dialog);
+    end_decoder(dialog, !dialog->next);
 }
 
 // Lets the decoder take what it can of view; what remains there has to wait for more.
-static void run(BbDialog *dialog, guint number, BbView *view, BbMark **marks, bool force)
+static void run(BbDialog *dialog, guint number, BbView *view, BbMark **marks, Hearing hearing)
 {
     BbSide *side = &dialog->side[number];
+    hearing.over |= view->closed;
     for (;;) {
-        if (!dialog->decoder &&
-            (!view->length || !choose_decoder(dialog, number, view, force || view->closed)))
+        if (!dialog->decoder && (!view->length || !choose_decoder(dialog, number, view, hearing)))
             return;
         view->direction = bb_dialog_direction(dialog, number);
         if (side->skip) {
@@ -270,7 +351,7 @@ static void keep_rest(BbSide *side, const BbView *view, const BbMark *marks)
     side->n_marks = (guint16)view->n_marks;
 }
 
-static void run_buffer(BbDialog *dialog, guint number, bool closed, bool force)
+static void run_buffer(BbDialog *dialog, guint number, bool closed, Hearing hearing)
 {
     BbSide *side = &dialog->side[number];
     BbMark *marks = side->marks;
@@ -282,7 +363,7 @@ static void run_buffer(BbDialog *dialog, guint number, bool closed, bool force)
         .marks = marks,
         .n_marks = side->n_marks,
     };
-    run(dialog, number, &view, &marks, force);
+    run(dialog, number, &view, &marks, hearing);
     keep_rest(side, &view, marks);
 }
 
@@ -322,7 +403,7 @@ static void feed_directly(BbDialog *dialog, guint number, const BbPiece *piece, 
         .n_marks = 1,
     };
     probe_turn(dialog, number, &view);
-    run(dialog, number, &view, &marks, false);
+    run(dialog, number, &view, &marks, (Hearing){0});
     side->seq = view.seq;
     if (view.length && fits(dialog, number, view.length))
         store(side, view.data, view.length, &mark);
@@ -341,14 +422,15 @@ static void feed_datagram(BbDialog *dialog, guint number, const BbPiece *piece, 
         .n_marks = 1,
     };
     probe_turn(dialog, number, &view);
-    run(dialog, number, &view, &marks, true);
+    run(dialog, number, &view, &marks, (Hearing){.over = true});
 }
 
 // The other side answers while no decoder was found yet: what this one has said must do.
-static void hear_out(BbDialog *dialog, guint number)
+// answer: what the other side says, NULL if it is not known.
+static void hear_out(BbDialog *dialog, guint number, const BbPiece *answer)
 {
     if (!dialog->decoder && dialog->side[number].buffered)
-        run_buffer(dialog, number, false, true);
+        run_buffer(dialog, number, false, (Hearing){.over = true, .answer = answer});
 }
 
 void bb_dialog_feed(BbDialog *dialog, guint number, const BbPiece *piece)
@@ -362,12 +444,12 @@ void bb_dialog_feed(BbDialog *dialog, guint number, const BbPiece *piece)
         .ack = piece->ack,
         .has_ack = piece->has_ack,
     };
-    hear_out(dialog, !number);
+    hear_out(dialog, !number, piece);
     if (!dialog->is_tcp) {
         feed_datagram(dialog, number, piece, mark);
     } else if (side->buffered && fits(dialog, number, piece->length) && side->buffered) {
         store(side, piece->data, piece->length, &mark);
-        run_buffer(dialog, number, false, false);
+        run_buffer(dialog, number, false, (Hearing){0});
     } else {
         feed_directly(dialog, number, piece, mark);
     }
@@ -384,7 +466,7 @@ static bool skip_gap(BbDialog *dialog, guint number, guint32 seq, guint32 missin
         side->skip -= missing;
     side->seq = seq + missing;
     if (!side->skip)
-        run_buffer(dialog, number, false, false);
+        run_buffer(dialog, number, false, (Hearing){0});
     return true;
 }
 
@@ -393,9 +475,9 @@ void bb_dialog_gap(BbDialog *dialog, guint number, guint32 seq, guint32 missing)
     BbSide *side = &dialog->side[number];
     if (dialog->finished || skip_gap(dialog, number, seq, missing))
         return;
-    hear_out(dialog, !number);
+    hear_out(dialog, !number, NULL);
     if (side->buffered || side->skip)
-        run_buffer(dialog, number, true, true); // as far as it was seen
+        run_buffer(dialog, number, true, (Hearing){.over = true}); // as far as it was seen
     clear_buffer(side);
     if (skip_gap(dialog, number, seq, missing)) // a message goes on behind them
         return;
@@ -414,7 +496,7 @@ void bb_dialog_close(BbDialog *dialog, guint number)
     if (dialog->finished || side->closed)
         return;
     side->closed = true;
-    run_buffer(dialog, number, true, true);
+    run_buffer(dialog, number, true, (Hearing){.over = true});
     clear_buffer(side);
     if (dialog->side[!number].closed)
         bb_dialog_finish(dialog);
@@ -427,7 +509,7 @@ void bb_dialog_finish(BbDialog *dialog)
     for (guint i = 0; i < 2; i++) {
         guint number = i ? !dialog->client : dialog->client;
         if (!dialog->side[number].closed)
-            run_buffer(dialog, number, true, true);
+            run_buffer(dialog, number, true, (Hearing){.over = true});
         dialog->side[number].closed = true;
         clear_buffer(&dialog->side[number]);
     }

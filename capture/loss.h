@@ -37,6 +37,8 @@
       true)                                                                                        \
     X(BB_DECODER_GAVE_UP, "decoder_gave_up", "streams that turned out to be no such protocol",     \
       true)                                                                                        \
+    X(BB_STREAM_MESSAGES, "stream_messages",                                                       \
+      "messages inside of streaming calls, not written one by one", false)                         \
     X(BB_MESSAGE_LIMIT, "message_limit", "streams whose message headers exceed the limit", true)   \
     X(BB_PENDING_LIMIT, "pending_limit", "open calls forgotten at the limit per connection", true) \
     X(BB_LABEL_LIMIT, "label_limit", "operation labels replaced by * at the limit", true)          \

@@ -331,6 +331,7 @@ static void finish(BbDialog *dialog, void *state)
 
 const BbDecoder bb_decoder_dns = {
     .name = "dns",
+    .about = "DNS (RFC 1035) over UDP and TCP: by id and question",
     .tcp = true,
     .udp = true,
     .ports = {53, 5353, 5355},

@@ -590,6 +590,7 @@ static void finish(BbDialog *dialog, void *state)
 
 const BbDecoder bb_decoder_http = {
     .name = "http",
+    .about = "HTTP/1 (RFC 9112): in order of the requests",
     .tcp = true,
     .ports = {80, 8080, 8000, 3128, 8008, 8888},
     .state_size = sizeof(HttpState),

@@ -527,6 +527,7 @@ static void let_go(BbDialog *dialog, void *state)
 
 const BbDecoder bb_decoder_memcached = {
     .name = "memcached",
+    .about = "memcached, text commands: in order of the commands",
     .tcp = true,
     .ports = {11211},
     .state_size = sizeof(Memcached),

@@ -455,6 +455,7 @@ static void let_go(BbDialog *dialog, void *state)
 
 const BbDecoder bb_decoder_postgres = {
     .name = "postgresql",
+    .about = "PostgreSQL, protocol 3: in order of the requests",
     .tcp = true,
     .ports = {5432, 6432}, // 6432: PgBouncer
     .state_size = sizeof(Postgres),

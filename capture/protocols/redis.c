@@ -170,6 +170,7 @@ static void finish(BbDialog *dialog, void *state)
 
 const BbDecoder bb_decoder_redis = {
     .name = "redis",
+    .about = "Redis, RESP2 and RESP3: in order of the commands",
     .tcp = true,
     .ports = {6379, 26379},
     .state_size = sizeof(BbRedis),

@@ -99,6 +99,7 @@ void bb_turns_end_request(BbDialog *dialog, void *state)
 
 const BbDecoder bb_decoder_turns = {
     .name = "turns", // in the trace: tcp or udp
+    .about = "unknown protocols: whoever answers ends the call",
     .tcp = true,
     .udp = true,
     .state_size = sizeof(Turns),

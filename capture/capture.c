@@ -12,6 +12,7 @@ struct BbCapture {
     BbContext *context;
     BbLayers *layers;
     BbFlows *flows;
+    bool by_vlan, by_vni;
 };
 
 BbCaptureOptions bb_capture_options_default(void)
@@ -29,7 +30,11 @@ BbCapture *bb_capture_new(const BbCaptureOptions *options, BbNames *names, BbNod
     capture->context = bb_context_new(names, nodes, loss, sink, user);
     capture->context->decode_as = options->decode_as;
     capture->context->n_decode_as = options->n_decode_as;
+    capture->context->keylog = options->keylog;
     capture->layers = bb_layers_new(loss, FRAGMENT_BYTES);
+    bb_layers_name_tunnels(capture->layers, options->tunnels, options->n_tunnels);
+    capture->by_vlan = options->by_vlan;
+    capture->by_vni = options->by_vni;
     capture->flows =
         bb_flows_new(capture->context, options->max_connections, options->max_held_bytes);
     return capture;
@@ -59,6 +64,9 @@ bool bb_capture_frame(BbCapture *capture, const BbFrame *frame, GError **error)
     loss->count[BB_SEEN_BYTES] += frame->length;
     if (!bb_layers_decode(capture->layers, frame, &packet))
         return true;
+    if (!capture->by_vlan)
+        packet.vlan = 0;
+    packet.has_vni &= capture->by_vni;
     return bb_capture_packet(capture, &packet, error);
 }
 
@@ -73,6 +81,11 @@ bool bb_capture_finish(BbCapture *capture, GError **error)
     bb_flows_finish(capture->flows);
     bb_layers_finish(capture->layers);
     return bb_context_report(capture->context, error);
+}
+
+const BbNetwork *bb_capture_network(const BbCapture *capture)
+{
+    return capture->context->network;
 }
 
 guint bb_capture_connections(const BbCapture *capture)

@@ -6,6 +6,7 @@
 #include "capture/loss.h"
 #include "capture/nodes.h"
 #include "capture/packet.h"
+#include "data/network.h"
 #include "data/order.h"
 
 typedef struct BbCapture BbCapture;
@@ -16,6 +17,12 @@ typedef struct BbCaptureOptions {
     gsize max_held_bytes;  // bytes waiting for reassembly or for the rest of a header, in total
     const struct BbDecodeAs *decode_as; // protocols by port (capture/decoder.h); lent
     guint n_decode_as;
+    struct BbTlsKeylog *keylog; // secrets of TLS (capture/protocols/tls_keylog.h); lent; or NULL
+    const struct BbTunnelAt *tunnels; // by port (capture/layers/layer.h); lent
+    guint n_tunnels;
+    // Hosts that have an address twice, in several VLANs or overlay networks (VXLAN, GENEVE, key of
+    // GRE), are told apart by them: 10.0.0.1@vlan12, 10.0.0.1@vni5000.
+    bool by_vlan, by_vni;
 } BbCaptureOptions;
 
 #define BB_CAPTURE_CONNECTIONS 65536u // 1 to 2 KB each
@@ -39,6 +46,9 @@ bool bb_capture_packet(BbCapture *capture, const BbPacket *packet, GError **erro
 
 // The capture ends: connections that are still open end with it.
 bool bb_capture_finish(BbCapture *capture, GError **error);
+
+// What TCP told of the network, of connections that are over: all of them after finish. Lent.
+const BbNetwork *bb_capture_network(const BbCapture *capture);
 
 guint bb_capture_connections(const BbCapture *capture); // remembered now
 gsize bb_capture_held_bytes(const BbCapture *capture);

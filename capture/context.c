@@ -32,6 +32,7 @@ BbContext *bb_context_new(BbNames *names, BbNodes *nodes, BbLoss *loss, BbMessag
         .nodes = nodes,
         .loss = loss,
         .inside = g_new0(Inside, 1),
+        .network = bb_network_new(),
     };
     context->inside->sink = sink;
     context->inside->user = user;
@@ -44,6 +45,7 @@ void bb_context_free(BbContext *context)
         return;
     g_clear_error(&context->inside->error);
     g_free(context->inside);
+    bb_network_free(context->network);
     g_free(context);
 }
 

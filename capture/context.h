@@ -5,6 +5,7 @@
 
 #include "capture/loss.h"
 #include "capture/nodes.h"
+#include "data/network.h"
 #include "data/order.h"
 
 #define BB_CONTEXT_LABELS 65536u // different labels; further ones are `*`, counted
@@ -16,6 +17,8 @@ typedef struct BbContext {
     bool learn_names;                   // hosts in DNS answers are told to the nodes
     const struct BbDecodeAs *decode_as; // lent, n_decode_as of them
     guint n_decode_as;
+    struct BbTlsKeylog *keylog; // lent; NULL: nothing is decrypted
+    BbNetwork *network; // what TCP tells of it
     struct BbContextInside *inside;
 } BbContext;
 

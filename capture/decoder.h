@@ -74,8 +74,33 @@ typedef struct BbDecodeAs {
 // call.
 void bb_turns_end_request(BbDialog *dialog, void *state);
 
-extern const BbDecoder bb_decoder_http;
+extern const BbDecoder bb_decoder_afsrx;
+extern const BbDecoder bb_decoder_amqp;
+extern const BbDecoder bb_decoder_cassandra;
+extern const BbDecoder bb_decoder_dcerpc;
+extern const BbDecoder bb_decoder_diameter;
 extern const BbDecoder bb_decoder_dns;
-extern const BbDecoder bb_decoder_postgres;
-extern const BbDecoder bb_decoder_redis;
+extern const BbDecoder bb_decoder_dubbo;
+extern const BbDecoder bb_decoder_http;
+extern const BbDecoder bb_decoder_http2;
+extern const BbDecoder bb_decoder_jsonrpc;
+extern const BbDecoder bb_decoder_kafka;
+extern const BbDecoder bb_decoder_ldap;
 extern const BbDecoder bb_decoder_memcached;
+extern const BbDecoder bb_decoder_memcached_binary;
+extern const BbDecoder bb_decoder_mongodb;
+extern const BbDecoder bb_decoder_mqtt;
+extern const BbDecoder bb_decoder_mysql;
+extern const BbDecoder bb_decoder_nats;
+extern const BbDecoder bb_decoder_ntp;
+extern const BbDecoder bb_decoder_postgres;
+extern const BbDecoder bb_decoder_radius;
+extern const BbDecoder bb_decoder_redis;
+extern const BbDecoder bb_decoder_sip;
+extern const BbDecoder bb_decoder_smb2;
+extern const BbDecoder bb_decoder_smtp;
+extern const BbDecoder bb_decoder_snmp;
+extern const BbDecoder bb_decoder_stomp;
+extern const BbDecoder bb_decoder_tls;
+extern const BbDecoder bb_decoder_websocket;
+extern const BbDecoder bb_decoder_zookeeper;

@@ -39,6 +39,7 @@ void bb_part_add(BbPart *part, const BbView *view, gsize from, gsize to)
             .seq = view->seq + (guint32)from,
             .ack = first->ack,
             .has_ack = first->has_ack,
+            .place = first->place,
             .direction = view->direction,
             .begun = true,
             .is_tcp = !view->datagram,
@@ -52,16 +53,8 @@ void bb_part_add(BbPart *part, const BbView *view, gsize from, gsize to)
 
 static const char *conn_text(BbDialog *dialog)
 {
-    if (!dialog->is_tcp || dialog->conn)
-        return dialog->conn;
-    // The same for every observer, whoever it takes for the client: the lower endpoint first.
-    const BbEndpoints *ends = dialog->endpoints;
-    int order = memcmp(&ends->address[0], &ends->address[1], sizeof ends->address[0]);
-    guint low = order > 0 || (order == 0 && ends->port[0] > ends->port[1]);
-    char a[BB_ADDRESS_TEXT], b[BB_ADDRESS_TEXT];
-    bb_address_format_port(&ends->address[low], ends->port[low], a);
-    bb_address_format_port(&ends->address[!low], ends->port[!low], b);
-    dialog->conn = g_strconcat(a, "-", b, NULL);
+    if (dialog->is_tcp && !dialog->conn)
+        dialog->conn = bb_endpoints_conn(dialog->endpoints);
     return dialog->conn;
 }
 
@@ -69,8 +62,8 @@ static guint32 node_of(BbDialog *dialog, guint side)
 {
     if (!dialog->node[side])
         dialog->node[side] =
-            bb_nodes_name(dialog->context->nodes, &dialog->endpoints->address[side],
-                          dialog->endpoints->port[side], side != dialog->client);
+            bb_endpoints_node(dialog->endpoints, dialog->context->nodes, dialog->context->names,
+                              side, side != dialog->client);
     return dialog->node[side];
 }
 
@@ -101,6 +94,10 @@ static void emit(BbDialog *dialog, BbKind kind, const BbPart *part, guint64 call
     message.time_ns = part->first_ns;
     message.end_ns = MAX(part->last_ns, part->first_ns);
     message.bytes = part->bytes;
+    if (part->place.file) {
+        message.file = part->place.file;
+        message.frame = part->place.frame;
+    }
     message.sender = node_of(dialog, sender);
     message.receiver = node_of(dialog, !sender);
     message.op = op;
@@ -182,11 +179,16 @@ static void make_room(BbDialog *dialog)
     dialog->open = dialog->entries;
 }
 
+static bool is_in_order(const BbOpenEntry *entry)
+{
+    return entry->open.key == 0 || entry->use == BB_KEY_QUEUED;
+}
+
 // Its reply may still come, and is not to be taken for another's.
 static void forget_oldest(BbDialog *dialog)
 {
     dialog->context->loss->count[BB_PENDING_LIMIT]++;
-    dialog->forgotten += dialog->open[0].open.key == 0;
+    dialog->forgotten += is_in_order(&dialog->open[0]);
     give_up(dialog, 0);
 }
 
@@ -225,19 +227,41 @@ static bool answered_in_gap(BbDialog *dialog, const BbPart *request)
     return other->had_gap;
 }
 
-guint64 bb_dialog_open(BbDialog *dialog, const BbPart *request, guint32 op, guint64 key,
-                       guint32 tag)
+// Of a key that is free again only when its call is answered.
+static void give_up_key(BbDialog *dialog, BbDirection direction, guint64 key)
 {
+    for (guint i = 0; i < dialog->n_open;) {
+        const BbOpenEntry *entry = &dialog->open[i];
+        if (entry->open.key == key && entry->request.direction == direction)
+            give_up(dialog, i);
+        else
+            i++;
+    }
+}
+
+guint64 bb_dialog_open_by(BbDialog *dialog, const BbPart *request, guint32 op, guint64 key,
+                          guint32 tag, BbKeyUse use)
+{
+    if (use == BB_KEY_REUSED)
+        give_up_key(dialog, request->direction, key);
+    bool in_order = key == 0 || use == BB_KEY_QUEUED;
     bool ambiguous =
-        key == 0 && (is_ambiguous(dialog, request) || answered_in_gap(dialog, request));
+        in_order && (is_ambiguous(dialog, request) || answered_in_gap(dialog, request));
     guint64 call = bb_context_new_call(dialog->context);
     BbOpenEntry *entry = append_entry(dialog);
     *entry = (BbOpenEntry){
         .open = {.call = call, .key = key, .tag = tag, .op = op},
         .request = *request,
+        .use = (guint8)use,
         .ambiguous = ambiguous,
     };
     return call;
+}
+
+guint64 bb_dialog_open(BbDialog *dialog, const BbPart *request, guint32 op, guint64 key,
+                       guint32 tag)
+{
+    return bb_dialog_open_by(dialog, request, op, key, tag, BB_KEY_UNIQUE);
 }
 
 void bb_dialog_sent(BbDialog *dialog, guint64 call, const BbPart *request)
@@ -286,14 +310,24 @@ const BbOpenCall *bb_dialog_oldest(BbDialog *dialog, const BbPart *reply)
     return NULL;
 }
 
+// Of keys that return: the reply may also be that of another call.
+static bool may_be_answer(const BbDialog *dialog, const BbPart *reply, const BbOpenEntry *entry)
+{
+    bool forgotten = entry->use == BB_KEY_QUEUED && dialog->forgotten;
+    return !forgotten && can_answer(reply, &entry->request);
+}
+
 const BbOpenCall *bb_dialog_find(BbDialog *dialog, const BbPart *reply, guint64 key)
 {
     BbOpenEntry *found = NULL;
     for (guint i = 0; i < dialog->n_open && !found; i++) {
         BbOpenEntry *entry = &dialog->open[i];
-        if (entry->open.key == key && entry->request.direction != reply->direction)
+        if (entry->open.key == key && entry->request.direction != reply->direction &&
+            !entry->ambiguous)
             found = entry;
     }
+    if (found && found->use != BB_KEY_UNIQUE && !may_be_answer(dialog, reply, found))
+        return NULL;
     // A request that was adopted is the first of its dialog.
     if (!found && dialog->n_open && dialog->open[0].adopted &&
         dialog->open[0].request.direction != reply->direction &&
@@ -362,14 +396,24 @@ void bb_dialog_repeated(BbDialog *dialog)
     dialog->context->loss->count[BB_DATAGRAM_REPEATED]++;
 }
 
+// Bytes of the callee are missing before seq, or (of_callee is false) of the caller.
+static bool is_lost_in_gap(BbOpenEntry *entry, bool of_callee, guint32 seq)
+{
+    if (!of_callee) // the same key may have been used again in there
+        return entry->doubted;
+    if (entry->request.has_ack && (gint32)(seq - entry->request.ack) <= 0)
+        return false;
+    entry->doubted = entry->use == BB_KEY_REUSED;
+    return is_in_order(entry);
+}
+
 void bb_dialog_give_up_before(BbDialog *dialog, guint side, guint32 seq)
 {
     dialog->forgotten = 0;
     for (guint i = 0; i < dialog->n_open;) {
-        const BbOpenEntry *entry = &dialog->open[i];
-        bool ours = bb_dialog_side(dialog, entry->request.direction) == side;
-        bool answered_in_gap = !entry->request.has_ack || (gint32)(seq - entry->request.ack) > 0;
-        if (ours && entry->open.key == 0 && answered_in_gap)
+        BbOpenEntry *entry = &dialog->open[i];
+        bool of_callee = bb_dialog_side(dialog, entry->request.direction) == side;
+        if (is_lost_in_gap(entry, of_callee, seq))
             give_up(dialog, i);
         else
             dialog->open[i++].matched = false;
@@ -432,6 +476,11 @@ guint16 bb_dialog_server_port(const BbDialog *dialog)
 void bb_dialog_count(BbDialog *dialog, BbLossKind kind)
 {
     dialog->context->loss->count[kind]++;
+}
+
+struct BbTlsKeylog *bb_dialog_keylog(const BbDialog *dialog)
+{
+    return dialog->context->keylog;
 }
 
 void bb_dialog_adopt(BbDialog *dialog)

@@ -25,6 +25,7 @@ typedef struct BbMark {
     gint64 time_ns;
     guint32 ack;  // acknowledgement number of that packet
     bool has_ack; // false for datagrams and segments without ACK
+    BbPlace place;
 } BbMark;
 
 // Contiguous bytes of one direction that no decoder has taken yet. Lent for one call.
@@ -49,6 +50,7 @@ typedef struct BbPart {
     gint64 first_ns, last_ns; // stamps of the packets with its first and last byte
     guint64 bytes;            // seen so far
     guint32 seq, ack;         // of its first byte
+    BbPlace place;            // likewise
     BbDirection direction;
     bool begun, has_ack, is_tcp;
 } BbPart;
@@ -84,6 +86,17 @@ typedef struct BbOpenCall {
 // where pairs go by order its reply will be an orphan.
 guint64 bb_dialog_open(BbDialog *dialog, const BbPart *request, guint32 op, guint64 key,
                        guint32 tag);
+// The same where a protocol gives its keys out again, so that after a loss a reply could be taken
+// for that of another call of its key.
+typedef enum {
+    BB_KEY_UNIQUE, // not again for long: as bb_dialog_open
+    BB_KEY_REUSED, // free again once it is answered (MQTT's packet ids): an older call that is open
+                   // under it was answered unseen, and is given up
+    BB_KEY_QUEUED, // of many calls that are answered in order (those of a channel of AMQP), so that
+                   // loss is reckoned with as for key 0. Found by bb_dialog_find
+} BbKeyUse;
+guint64 bb_dialog_open_by(BbDialog *dialog, const BbPart *request, guint32 op, guint64 key,
+                          guint32 tag, BbKeyUse use);
 // The request is complete: the call message is written. No effect if the call is gone or written.
 void bb_dialog_sent(BbDialog *dialog, guint64 call, const BbPart *request);
 // Both at once.
@@ -138,6 +151,9 @@ guint16 bb_dialog_server_port(const BbDialog *dialog);
 
 // Counts what the decoder met (capture/loss.h).
 void bb_dialog_count(BbDialog *dialog, BbLossKind kind);
+
+// Secrets of TLS connections, NULL if none are known.
+struct BbTlsKeylog *bb_dialog_keylog(const BbDialog *dialog);
 
 // The decoder found its place again after bytes it could not read: counted.
 void bb_dialog_resynced(BbDialog *dialog);

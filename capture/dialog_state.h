@@ -21,6 +21,8 @@ typedef struct BbOpenEntry {
     BbOpenCall open;
     BbPart request;
     guint32 proto;  // name of its protocol; BB_NAME_NONE: the dialog's
+    guint8 use;     // BbKeyUse
+    bool doubted;   // BB_KEY_REUSED: its reply may have been among missing bytes
     bool sent;      // the call message is written
     bool adopted;   // read before the protocol was known: its key is not
     bool matched;   // a reply that is being received belongs to it
@@ -81,7 +83,8 @@ static inline guint bb_dialog_side(const BbDialog *dialog, BbDirection direction
 }
 
 // Gives up (writes and counts) the open calls of side whose reply may have been among bytes of the
-// other direction before seq that were never seen.
+// other direction before seq that were never seen. So those of the other side
+// whose key may have been used again among them.
 void bb_dialog_give_up_before(BbDialog *dialog, guint side, guint32 seq);
 // The open calls were read before their protocol was known.
 void bb_dialog_adopt(BbDialog *dialog);

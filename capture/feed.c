@@ -22,6 +22,7 @@ BbDialog *bb_dialog_new_inner(const BbDialog *outer)
     BbDialog *dialog = bb_dialog_new(outer->context, outer->endpoints, outer->is_tcp, outer->client,
                                      outer->client_known);
     dialog->from_start = outer->from_start;
+    dialog->told = outer->told; // that was about outer
     return dialog;
 }
 
@@ -443,6 +444,7 @@ void bb_dialog_feed(BbDialog *dialog, guint number, const BbPiece *piece)
         .time_ns = piece->time_ns,
         .ack = piece->ack,
         .has_ack = piece->has_ack,
+        .place = piece->place,
     };
     hear_out(dialog, !number, piece);
     if (!dialog->is_tcp) {
@@ -515,6 +517,11 @@ void bb_dialog_finish(BbDialog *dialog)
     }
     drop_decoder(dialog);
     dialog->finished = true;
+}
+
+guint bb_dialog_client(const BbDialog *dialog)
+{
+    return dialog->client;
 }
 
 guint32 bb_dialog_held(const BbDialog *dialog)

@@ -5,11 +5,7 @@
 
 #include "capture/context.h"
 #include "capture/dialog.h"
-
-typedef struct BbEndpoints {
-    BbAddress address[2];
-    guint16 port[2];
-} BbEndpoints;
+#include "capture/endpoints.h"
 
 // A piece of one direction, in order.
 typedef struct BbPiece {
@@ -20,6 +16,7 @@ typedef struct BbPiece {
     guint32 ack;
     bool has_ack;
     gint64 time_ns;
+    BbPlace place;
 } BbPiece;
 
 // endpoints is lent and must outlive the dialog. client: which of them calls; client_known: whether
@@ -39,6 +36,9 @@ void bb_dialog_close(BbDialog *dialog, guint side);
 // Nothing more comes from either side: what is under way is written as far as it was seen, open
 // calls are given up.
 void bb_dialog_finish(BbDialog *dialog);
+
+// Which of the endpoints calls, as far as it is known.
+guint bb_dialog_client(const BbDialog *dialog);
 
 // Bytes held: of messages not complete, of many open calls, of the decoder.
 guint32 bb_dialog_held(const BbDialog *dialog);

@@ -3,22 +3,13 @@
 // dialog. Bounds on the number of flows and on the bytes they hold back.
 #include "capture/flow.h"
 
+#include "capture/echo.h"
 #include "capture/feed.h"
 #include "capture/tcp.h"
+#include "capture/wire.h"
 
 // Lists by what it costs to forget a flow; each in order of the last packet.
 typedef enum { CLOSED, EMPTY, DATAGRAMS, TALKING, N_LISTS } ListKind;
-
-// The last datagrams of either side, to know those again that the mirror shows twice.
-#define ECHOES 4u
-#define ECHO_NS (2 * G_GINT64_CONSTANT(1000000)) // both sightings lie this close together
-#define ECHO_BYTES 512u                          // of a datagram that are compared
-
-typedef struct Echoes {
-    guint64 hash[2][ECHOES];
-    gint64 time_ns[2][ECHOES];
-    guint8 next[2];
-} Echoes;
 
 typedef struct BbFlow BbFlow;
 struct BbFlow {
@@ -35,10 +26,8 @@ struct BbFlow {
     BbFlow *older, *newer;             // of its list
     guint32 held;                      // bytes held back
     BbFlow *holds_older, *holds_newer; // of the flows that hold bytes, by when they began to
-    union {
-        BbTcp tcp;
-        Echoes echoes; // of a pair of UDP endpoints
-    };
+    BbTcp tcp;                         // only of TCP, as is wire
+    BbWire wire;
 };
 
 typedef struct List {
@@ -54,6 +43,8 @@ struct BbFlows {
     gsize held, max_held;
     List lists[N_LISTS];
     List holders;
+    BbEchoes *echoes;
+    guint bare_edges; // edges of the network that no connection with data was seen of
 };
 
 BbFlows *bb_flows_new(BbContext *context, guint max, gsize max_held)
@@ -67,6 +58,7 @@ BbFlows *bb_flows_new(BbContext *context, guint max, gsize max_held)
     flows->buckets = g_new0(BbFlow *, flows->n_buckets);
     // Not to be guessed by whoever sends the packets; no output depends on it.
     flows->seed = (guint64)g_random_int() << 32 | g_random_int() | 1;
+    flows->echoes = bb_echoes_new(flows->seed);
     return flows;
 }
 
@@ -151,10 +143,16 @@ static bool is_end(const BbFlow *flow, guint end, const BbAddress *address, guin
            bb_address_equal(&flow->endpoints.address[end], address);
 }
 
+static bool is_network(const BbFlow *flow, const BbPacket *packet)
+{
+    return flow->endpoints.vlan == packet->vlan && flow->endpoints.has_vni == packet->has_vni &&
+           (!packet->has_vni || flow->endpoints.vni == packet->vni);
+}
+
 static BbFlow *find(const BbFlows *flows, const BbPacket *packet, guint32 hash, guint *side)
 {
     for (BbFlow *flow = flows->buckets[hash & (flows->n_buckets - 1)]; flow; flow = flow->chain) {
-        if (flow->hash != hash || flow->transport != packet->transport)
+        if (flow->hash != hash || flow->transport != packet->transport || !is_network(flow, packet))
             continue;
         for (*side = 0; *side < 2; ++*side)
             if (is_end(flow, *side, &packet->source, packet->source_port) &&
@@ -183,11 +181,43 @@ static void grow(BbFlows *flows)
 
 static void drain(BbFlows *flows, BbFlow *flow);
 
+// The table of edges, and with it that of nodes, is not to be filled by who sends nothing but SYNs.
+static bool is_reported(BbFlows *flows, const BbFlow *flow)
+{
+    guint count = bb_network_count(flows->context->network);
+    return count < BB_FLOW_EDGES && (flow->dialog || flows->bare_edges < BB_FLOW_BARE_EDGES);
+}
+
+static void report_network(BbFlows *flows, BbFlow *flow)
+{
+    const BbContext *context = flows->context;
+    if (!is_reported(flows, flow)) {
+        flows->loss->count[BB_NETWORK_LIMIT]++;
+        return;
+    }
+    guint client = flow->dialog ? bb_dialog_client(flow->dialog) : flow->client;
+    BbNetworkEdge edge = {
+        .client =
+            bb_endpoints_node(&flow->endpoints, context->nodes, context->names, client, false),
+        .server =
+            bb_endpoints_node(&flow->endpoints, context->nodes, context->names, !client, true),
+        .retransmitted = flow->tcp.retransmitted,
+        .reordered = flow->tcp.reordered,
+    };
+    bb_wire_report(&flow->wire, flow->tcp.reset, &edge);
+    guint before = bb_network_count(context->network);
+    bb_network_add(context->network, &edge);
+    flows->bare_edges += !flow->dialog && bb_network_count(context->network) > before;
+}
+
 static void finish_dialog(BbFlows *flows, BbFlow *flow)
 {
     if (flow->transport == BB_TRANSPORT_TCP) {
         bb_tcp_force(&flow->tcp);
         drain(flows, flow);
+        if (flow->wire.packets)
+            report_network(flows, flow);
+        flow->wire = (BbWire){0};
     }
     g_clear_pointer(&flow->dialog, bb_dialog_free);
 }
@@ -250,6 +280,9 @@ static BbFlow *add(BbFlows *flows, const BbPacket *packet, guint32 hash)
     flow->endpoints = (BbEndpoints){
         .address = {packet->source, packet->target},
         .port = {packet->source_port, packet->target_port},
+        .vlan = packet->vlan,
+        .vni = packet->vni,
+        .has_vni = packet->has_vni,
     };
     flow->list = packet->transport == BB_TRANSPORT_UDP ? DATAGRAMS : EMPTY;
     BbFlow **bucket = &flows->buckets[hash & (flows->n_buckets - 1)];
@@ -287,6 +320,7 @@ static void feed_packet(BbFlows *flows, BbFlow *flow, guint side, const BbPacket
         .has_ack = packet->tcp_flags & BB_TCP_ACK,
         .missing = packet->length - packet->captured,
         .time_ns = packet->time_ns,
+        .place = packet->place,
     };
     bb_dialog_feed(dialog_of(flows, flow, side), side, &piece);
 }
@@ -300,6 +334,7 @@ static void feed_event(BbFlows *flows, BbFlow *flow, const BbTcpEvent *event)
         .ack = event->ack,
         .has_ack = event->has_ack,
         .time_ns = event->time_ns,
+        .place = event->place,
     };
     bb_dialog_feed(dialog_of(flows, flow, event->side), event->side, &piece);
 }
@@ -363,6 +398,7 @@ static void push_tcp(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *p
         return;
     }
     note_handshake(flow, side, packet);
+    bb_wire_push(&flow->wire, side, flow->client, packet);
     if (bb_tcp_push(&flow->tcp, side, packet, flows->loss))
         feed_packet(flows, flow, side, packet);
     if (bb_tcp_waits(&flow->tcp))
@@ -378,41 +414,10 @@ static void push_tcp(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *p
     }
 }
 
-static guint64 hash_datagram(const BbPacket *packet)
-{
-    guint64 hash = mix(packet->ip_id, packet->length), word = 0;
-    gsize most = MIN(packet->captured, ECHO_BYTES);
-    for (gsize at = 0; at < most; at += sizeof word) {
-        memcpy(&word, packet->payload + at, MIN(sizeof word, most - at));
-        hash = mix(hash, word);
-    }
-    return hash;
-}
-
-// Whether the same datagram (by its IP identification and content) passed a moment ago: a mirror of
-// both directions of a port, or of two ports, shows it twice. TCP tells by itself.
-static bool is_echo(Echoes *echoes, guint side, const BbPacket *packet)
-{
-    guint64 hash = hash_datagram(packet);
-    for (guint i = 0; i < ECHOES; i++)
-        if (echoes->hash[side][i] == hash &&
-            ABS(packet->time_ns - echoes->time_ns[side][i]) <= ECHO_NS)
-            return true;
-    guint8 *next = &echoes->next[side];
-    echoes->hash[side][*next] = hash;
-    echoes->time_ns[side][*next] = packet->time_ns;
-    *next = (guint8)((*next + 1) % ECHOES);
-    return false;
-}
-
 static void push_udp(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *packet)
 {
     touch(flows, flow, DATAGRAMS);
-    if (!packet->captured)
-        return;
-    if (is_echo(&flow->echoes, side, packet))
-        flows->loss->count[BB_DATAGRAM_ECHOED]++;
-    else
+    if (packet->captured)
         feed_packet(flows, flow, side, packet);
 }
 
@@ -437,9 +442,13 @@ static void bound_held(BbFlows *flows)
 void bb_flows_push(BbFlows *flows, const BbPacket *packet)
 {
     guint side = 0;
+    bool is_tcp = packet->transport == BB_TRANSPORT_TCP;
+    if (bb_echoes_check(flows->echoes, packet)) {
+        flows->loss->count[is_tcp ? BB_TCP_ECHOED : BB_DATAGRAM_ECHOED]++;
+        return;
+    }
     guint32 hash = hash_packet(flows, packet);
     BbFlow *flow = find(flows, packet, hash, &side);
-    bool is_tcp = packet->transport == BB_TRANSPORT_TCP;
     if (flow && is_tcp &&
         (is_new_connection(flow, side, packet) || outlives_end(flow, side, packet))) {
         remove_flow(flows, flow);
@@ -485,6 +494,7 @@ void bb_flows_free(BbFlows *flows)
     if (!flows)
         return;
     bb_flows_finish(flows);
+    bb_echoes_free(flows->echoes);
     g_free(flows->buckets);
     g_free(flows);
 }

@@ -11,6 +11,11 @@
 #define BB_FLOW_IDLE_NS \
     (60 * G_GINT64_CONSTANT(1000000000)) // closed, empty and UDP flows live so long
 
+// Edges of the network (data/network.h) that are kept, and those among them that no connection with
+// data was seen of; beyond, connections are counted in BB_NETWORK_LIMIT.
+#define BB_FLOW_EDGES 65536u
+#define BB_FLOW_BARE_EDGES 1024u
+
 typedef struct BbFlows BbFlows;
 
 BbFlows *bb_flows_new(BbContext *context, guint max, gsize max_held);

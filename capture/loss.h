@@ -19,12 +19,13 @@
     X(BB_CUT_FRAME, "cut_headers", "frames cut by the snap length inside their headers", true)     \
     X(BB_CUT_PAYLOAD, "cut_payloads", "packets whose payload the snap length cut", true)           \
     X(BB_DEEP_FRAME, "too_deep", "frames with more nested layers than the limit", true)            \
+    X(BB_TUNNELLED, "tunnelled", "tunnel headers passed (GRE, VXLAN, IP in IP, ...)", false)       \
     X(BB_FRAGMENTS, "ip_fragments", "IP fragments", false)                                         \
     X(BB_FRAGMENT_DONE, "ip_reassembled", "IP packets put together from fragments", false)         \
     X(BB_FRAGMENT_LOST, "ip_fragments_lost", "IP packets given up for want of fragments", true)    \
     X(BB_FRAGMENT_BAD, "ip_fragments_bad", "IP fragments that overlap or run too far", true)       \
-    X(BB_TCP_RETRANSMITTED, "tcp_retransmitted", "TCP segments seen again (or mirrored twice)",    \
-      false)                                                                                       \
+    X(BB_TCP_ECHOED, "tcp_mirrored_twice", "TCP packets seen again at once", false)                \
+    X(BB_TCP_RETRANSMITTED, "tcp_retransmitted", "TCP segments sent again", false)                 \
     X(BB_TCP_REORDERED, "tcp_reordered", "TCP segments that came out of order", false)             \
     X(BB_TCP_GAPS, "tcp_gaps", "holes in TCP streams", true)                                       \
     X(BB_TCP_GAP_BYTES, "tcp_gap_bytes", "bytes missing in TCP streams", true)                     \
@@ -37,8 +38,15 @@
       true)                                                                                        \
     X(BB_DECODER_GAVE_UP, "decoder_gave_up", "streams that turned out to be no such protocol",     \
       true)                                                                                        \
+    X(BB_COMPRESSED_STREAMS, "compressed_streams", "streams of which compression hides the calls", \
+      true)                                                                                        \
     X(BB_STREAM_MESSAGES, "stream_messages",                                                       \
       "messages inside of streaming calls, not written one by one", false)                         \
+    X(BB_TLS_KEYS_UNKNOWN, "tls_keys_unknown",                                                     \
+      "TLS connections whose secrets the key log does not have", false)                            \
+    X(BB_TLS_UNDECRYPTED, "tls_undecrypted",                                                       \
+      "TLS connections that could not be decrypted, or not to their end", true)                    \
+    X(BB_KEYLOG_LIMIT, "keylog_limit", "connections of the key log forgotten at the limit", true)  \
     X(BB_MESSAGE_LIMIT, "message_limit", "streams whose message headers exceed the limit", true)   \
     X(BB_PENDING_LIMIT, "pending_limit", "open calls forgotten at the limit per connection", true) \
     X(BB_LABEL_LIMIT, "label_limit", "operation labels replaced by * at the limit", true)          \
@@ -52,6 +60,8 @@
     X(BB_DATAGRAM_ECHOED, "udp_mirrored_twice", "UDP datagrams seen again at once", false)         \
     X(BB_DATAGRAM_REPEATED, "requests_repeated", "retries of a request that was still open",       \
       false)                                                                                       \
+    X(BB_NETWORK_LIMIT, "network_limit",                                                           \
+      "connections whose network facts are left out at the limit", false)                          \
     X(BB_KERNEL_RECEIVED, "kernel_received", "packets that passed the filter in the kernel",       \
       false)                                                                                       \
     X(BB_KERNEL_DROPPED, "kernel_dropped", "packets dropped by the kernel for want of buffer",     \

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: addresses of both ends of a connection, a file of names, names learned. Out: names of nodes.
+// In: addresses of both ends of a connection, the user's names, names learned. Out: names of nodes.
 #include "capture/nodes.h"
-
-#include "capture/hosts.h"
-#include "data/input.h"
-
-#define LINE_BYTES 4096
 
 // What has a name. The seed keeps addresses that were chosen to collide from doing so.
 typedef struct {
@@ -86,7 +81,7 @@ void bb_nodes_free(BbNodes *nodes)
 
 // ---- the user's file ----------------------------------------------------------------------------
 
-static void add_host(BbNodes *nodes, const BbHost *host)
+void bb_nodes_add(BbNodes *nodes, const BbHost *host)
 {
     Key key = key_make(nodes, &host->address, host->prefix, host->port);
     if (find(nodes->file, &key) != BB_NAME_NONE)
@@ -94,66 +89,6 @@ static void add_host(BbNodes *nodes, const BbHost *host)
     insert(nodes->file, &key, bb_names_intern(nodes->names, host->name));
     nodes->has_prefix[host->prefix] = true;
     nodes->has_ports |= host->port != 0;
-}
-
-// Takes a line as fgets gave it, which is of no use where it does not end in a newline.
-static bool load_line(BbNodes *nodes, char *line, bool is_last, char **reason)
-{
-    gsize length = strlen(line);
-    if (length > 0 && line[length - 1] == '\n')
-        line[length - 1] = '\0';
-    else if (!is_last) {
-        *reason = g_strdup_printf("the line holds a NUL byte, or more than %d", LINE_BYTES - 2);
-        return false;
-    }
-    BbHost host;
-    BbHostsStatus status = bb_hosts_parse(line, &host, reason);
-    if (status == BB_HOSTS_ENTRY)
-        add_host(nodes, &host);
-    return status != BB_HOSTS_BAD;
-}
-
-static bool load_lines(BbNodes *nodes, FILE *file, const char *name, GError **error)
-{
-    static const char mark[] = "\xef\xbb\xbf"; // of UTF-8, as some editors write it
-    char line[LINE_BYTES];
-    for (guint number = 1; fgets(line, sizeof line, file); number++) {
-        g_autofree char *reason = NULL;
-        gsize skip = number == 1 && g_str_has_prefix(line, mark) ? sizeof mark - 1 : 0;
-        if (load_line(nodes, line + skip, feof(file), &reason))
-            continue;
-        g_set_error(
-            error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
-            "%s, line %u: %s; a line is an address (10.0.0.2, 10.0.0.2:5432, [2001:db8::2]:80 "
-            "or 10.1.0.0/16), then a name",
-            name, number, reason);
-        return false;
-    }
-    if (ferror(file)) {
-        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_IO, "cannot read %s to its end", name);
-        return false;
-    }
-    return true;
-}
-
-bool bb_nodes_load(BbNodes *nodes, const char *path, GError **error)
-{
-    g_autoptr(BbInput) input = bb_input_open(path, error);
-    if (!input)
-        return false;
-    g_autofree char *name = g_strdup(bb_input_name(input)), *damage = NULL;
-    FILE *file = bb_input_take_file(input, &damage, error);
-    if (!file)
-        return false;
-    (void)g_steal_pointer(&input);
-    bool loaded = load_lines(nodes, file, name, error);
-    fclose(file);
-    if (loaded && damage) {
-        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "%s: a part of the names is missing",
-                    damage);
-        return false;
-    }
-    return loaded;
 }
 
 // ---- names learned ------------------------------------------------------------------------------
@@ -222,7 +157,7 @@ static guint32 find_in_file(const BbNodes *nodes, const BbAddress *address)
         if (!nodes->has_prefix[prefix])
             continue;
         Key key = key_make(nodes, address, prefix, 0);
-        bb_hosts_mask(&key.address, prefix);
+        bb_address_mask(&key.address, prefix);
         name = find(nodes->file, &key);
     }
     return name;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How nodes are named: by the user's file (capture/hosts.h), by names learned from DNS answers, or
-// by their address. The most specific name wins: address and port, address, longest prefix,
-// learned.
+// How nodes are named: by what the user says, by names learned from DNS answers, or by their
+// address. The most specific name wins: address and port, address, longest prefix, learned.
 #pragma once
 
-#include "capture/address.h"
+#include "data/host.h"
 #include "data/names.h"
 
 typedef struct BbNodes BbNodes;
@@ -21,10 +20,9 @@ typedef struct BbNodes BbNodes;
 BbNodes *bb_nodes_new(BbNames *names, bool endpoints);
 void bb_nodes_free(BbNodes *nodes);
 
-// Reads a file of names. Call it before the first bb_nodes_name. Of several names for one thing the
-// first stays, also across files. A malformed line is an error with file, line and reason; the
-// lines before it count.
-bool bb_nodes_load(BbNodes *nodes, const char *path, GError **error);
+// Takes a name from the user. Call it before the first bb_nodes_name. Of several names for one
+// thing the first stays. There is no limit: what the user's files hold is known beforehand.
+void bb_nodes_add(BbNodes *nodes, const BbHost *host);
 
 // Learns that address is called name (from the wire: not trusted). Ignored where it is no host name
 // of at most 253 bytes, or the address is no single host's (loopback, multicast, unspecified). The

@@ -3,7 +3,13 @@
 // in it. Both are lent until the next one is read.
 #pragma once
 
-#include "capture/address.h"
+#include "data/address.h"
+
+// Where a frame stands, to find it again in other programs.
+typedef struct BbPlace {
+    guint32 file;  // name of its file (BbNames); BB_NAME_NONE where it is not kept
+    guint32 frame; // its number there, from 1 on; 0: not known
+} BbPlace;
 
 typedef struct BbFrame {
     gint64 time_ns;
@@ -12,6 +18,7 @@ typedef struct BbFrame {
     guint32 length;    // bytes on the wire; more than captured where snaplen cut
     int link_type;     // LINKTYPE_ or DLT_ of pcap
     guint32 interface; // index among the interfaces of the capture
+    BbPlace place;     // a source gives the number, whoever wants it kept the file
 } BbFrame;
 
 typedef enum { BB_TRANSPORT_TCP = 6, BB_TRANSPORT_UDP = 17 } BbTransport;
@@ -30,7 +37,12 @@ typedef struct BbPacket {
     BbTransport transport;
     guint8 tcp_flags;
     guint32 seq, ack; // TCP only
-    guint16 ip_id;    // identification of the IPv4 header (RFC 6864); 0 for IPv6
+    guint16 window;   // TCP only, as it stands (RFC 7323 may scale it)
+    guint32 vlan;     // of the innermost Ethernet frame: the last two tags, 12 bits each; 0: none
+    guint32 vni;      // network of the innermost overlay (VXLAN, GENEVE, key of GRE)
+    bool has_vni;
+    BbPlace place; // of the frame with its first byte
+    guint16 ip_id; // identification of the IPv4 header (RFC 6864); 0 for IPv6
     const guint8 *payload;
     guint32 captured; // bytes at payload
     guint32 length;   // bytes of payload on the wire; more than captured where snaplen cut

@@ -15,6 +15,7 @@ struct BbSegment {
     gint64 since_ns; // capture time when it began to wait
     guint32 since;   // tcp->packets then
     guint32 seq, ack, captured, length;
+    BbPlace place;
     bool has_ack, fin;
     guint8 data[];
 };
@@ -22,6 +23,12 @@ struct BbSegment {
 static gint32 distance(guint32 from, guint32 to)
 {
     return (gint32)(to - from);
+}
+
+static void note_again(BbTcp *tcp, BbLoss *loss)
+{
+    loss->count[BB_TCP_RETRANSMITTED]++;
+    tcp->retransmitted++;
 }
 
 static void hold(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
@@ -33,13 +40,14 @@ static void hold(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
     if (*at && (*at)->seq == packet->seq && (*at)->length >= packet->length &&
         (*at)->captured >= packet->captured) {
         (*at)->fin = (*at)->fin || packet->tcp_flags & BB_TCP_FIN;
-        loss->count[BB_TCP_RETRANSMITTED]++;
+        note_again(tcp, loss);
         return;
     }
     BbSegment *segment = g_malloc(sizeof *segment + packet->captured);
     *segment = (BbSegment){
         .next = *at,
         .time_ns = packet->time_ns,
+        .place = packet->place,
         .since_ns = tcp->now_ns,
         .since = tcp->packets,
         .seq = packet->seq,
@@ -164,14 +172,16 @@ static void push_other(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *l
     if (stream->closed || !trim(stream, &rest)) {
         bool new_fin = fin && !stream->closed && packet->seq + packet->length == stream->next;
         if (packet->length)
-            loss->count[BB_TCP_RETRANSMITTED]++;
+            note_again(tcp, loss);
         if (!new_fin)
             return;
         rest.seq = stream->next;
         rest.captured = rest.length = 0;
     }
-    if (distance(stream->next, rest.seq) > 0)
+    if (distance(stream->next, rest.seq) > 0) {
         loss->count[BB_TCP_REORDERED]++;
+        tcp->reordered++;
+    }
     hold(tcp, side, &rest, loss);
 }
 
@@ -235,6 +245,7 @@ static void deliver(BbTcp *tcp, guint side, const BbPacket *packet, BbTcpEvent *
         .length = packet->captured,
         .seq = packet->seq,
         .time_ns = packet->time_ns,
+        .place = packet->place,
         .ack = packet->ack,
         .has_ack = packet->tcp_flags & BB_TCP_ACK,
     };
@@ -273,6 +284,7 @@ static BbPacket segment_packet(const BbSegment *segment)
 {
     return (BbPacket){
         .time_ns = segment->time_ns,
+        .place = segment->place,
         .tcp_flags =
             (guint8)((segment->has_ack ? BB_TCP_ACK : 0) | (segment->fin ? BB_TCP_FIN : 0)),
         .seq = segment->seq,
@@ -301,7 +313,7 @@ static bool next_held(BbTcp *tcp, guint side, BbTcpEvent *event, BbLoss *loss)
             return true;
         }
         if (!trim(stream, &packet)) {
-            loss->count[BB_TCP_RETRANSMITTED]++;
+            note_again(tcp, loss);
             continue;
         }
         deliver(tcp, side, &packet, event);

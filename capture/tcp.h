@@ -41,11 +41,12 @@ typedef struct BbStream {
 typedef struct BbTcp {
     BbStream stream[2]; // of the first and second endpoint of the flow
     guint32 packets;
-    gint64 now_ns;     // newest stamp
-    guint8 reset;      // side that reset the connection, plus 1; 0: nobody
-    bool forced;       // nothing more comes: holes are gaps at once
-    BbSegment *lent;   // the held segment delivered last
-    guint32 cut_bytes; // cut by the snap length after what was delivered
+    guint32 retransmitted, reordered; // segments, both directions
+    gint64 now_ns;                    // newest stamp
+    guint8 reset;                     // side that reset the connection, plus 1; 0: nobody
+    bool forced;                      // nothing more comes: holes are gaps at once
+    BbSegment *lent;                  // the held segment delivered last
+    guint32 cut_bytes;                // cut by the snap length after what was delivered
     guint8 cut_side;
 } BbTcp;
 
@@ -58,6 +59,7 @@ typedef struct BbTcpEvent {
     guint32 length;     // DATA: bytes at data; GAP: bytes missing
     guint32 seq;        // of the first byte (missing byte)
     gint64 time_ns;     // DATA
+    BbPlace place;      // DATA
     guint32 ack;        // DATA
     bool has_ack;       // DATA
 } BbTcpEvent;

@@ -30,6 +30,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Words, words_clear)
 typedef struct Job {
     BbNames *names;
     BbCounters *counters;
+    BbNetwork *network;
     BbTraceWriter *writer;
     BbPseudonyms *pseudonyms;
 } Job;
@@ -39,6 +40,7 @@ static void job_clear(Job *job)
     bb_pseudonyms_free(job->pseudonyms);
     bb_trace_writer_free(job->writer);
     bb_counters_free(job->counters);
+    bb_network_free(job->network);
     bb_names_free(job->names);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Job, job_clear)
@@ -129,6 +131,18 @@ static bool write_message(const BbMessage *message, gpointer user, GError **erro
     return bb_trace_writer_push(job->writer, &renamed, error);
 }
 
+static bool write_network(const Job *job, GError **error)
+{
+    g_autoptr(BbNetwork) renamed = bb_network_new();
+    for (guint i = 0; i < bb_network_count(job->network); i++) {
+        BbNetworkEdge edge = *bb_network_at(job->network, i);
+        edge.client = bb_pseudonyms_node(job->pseudonyms, edge.client);
+        edge.server = bb_pseudonyms_node(job->pseudonyms, edge.server);
+        bb_network_add(renamed, &edge);
+    }
+    return bb_trace_writer_network(job->writer, renamed, error);
+}
+
 static bool rename_trace(Job *job, BbTraces *traces, char **paths, const Words *words,
                          GError **error)
 {
@@ -136,7 +150,7 @@ static bool rename_trace(Job *job, BbTraces *traces, char **paths, const Words *
         bb_trace_writer_open(words->out ? words->out : "-",
                              words->out ? BB_TRACE_BBT : BB_TRACE_TEXT, job->names, error);
     return job->writer && bb_traces_read(traces, paths, write_message, job, error) &&
-           bb_trace_writer_finish(job->writer, job->counters, error) &&
+           write_network(job, error) && bb_trace_writer_finish(job->writer, job->counters, error) &&
            (!words->map || bb_pseudonyms_write_map(job->pseudonyms, words->map, error));
 }
 
@@ -164,9 +178,12 @@ static int anonymize(const Words *words, BbPseudonymOptions *options, char **pat
     options->key = key;
     job.names = bb_names_new();
     job.counters = bb_counters_new();
+    job.network = bb_network_new();
     job.pseudonyms = bb_pseudonyms_new(options, job.names);
-    BbTraces traces = {
-        .names = job.names, .counters = job.counters, .skip_bad_lines = words->skip_bad_lines};
+    BbTraces traces = {.names = job.names,
+                       .counters = job.counters,
+                       .network = job.network,
+                       .skip_bad_lines = words->skip_bad_lines};
     if (!rename_trace(&job, &traces, paths, words, &error)) {
         bb_say_error("%s", error->message);
         return BB_EXIT_FAILED;

@@ -4,7 +4,10 @@
 #include "cli/command.h"
 
 #include "capture/capture.h"
+#include "capture/protocols/tls_keylog.h"
 #include "capture/sources/source.h"
+#include "cli/decode_as.h"
+#include "cli/host_names.h"
 #include "data/relay.h"
 #include "data/trace.h"
 
@@ -24,21 +27,27 @@ static const char summary[] =
     "output). FILTER is a pcap-filter(7) expression.";
 
 typedef struct Options {
-    char **files;
-    char *interface, *out, *names_file, *node, *buffer, *held;
+    char **files, **decode, **names_files;
+    char *interface, *out, *names_by, *node, *buffer, *held, *keylog_file;
     int snaplen, max_connections;
     gint64 packets, seconds;
-    gboolean no_promiscuous, names_from_dns, quiet, verbose;
+    gboolean vlan, vni, keep_frames, no_promiscuous, names_from_dns, quiet, verbose;
+    bool by_service;
     char *filter;
     guint64 buffer_bytes, held_bytes;
+    BbDecodings decodings;
 } Options;
 
 static void options_clear(Options *o)
 {
     g_strfreev(o->files);
+    g_strfreev(o->decode);
+    g_free(o->keylog_file);
+    bb_decodings_clear(&o->decodings);
     g_free(o->interface);
     g_free(o->out);
-    g_free(o->names_file);
+    g_free(o->names_by);
+    g_strfreev(o->names_files);
     g_free(o->node);
     g_free(o->buffer);
     g_free(o->held);
@@ -52,7 +61,11 @@ static const char *endangered_file(const Options *o)
     for (char **file = o->files; o->out && file && *file; file++)
         if (bb_is_same_file(*file, o->out))
             return *file;
-    return o->out && o->names_file && bb_is_same_file(o->names_file, o->out) ? o->names_file : NULL;
+    for (char **file = o->names_files; o->out && file && *file; file++)
+        if (bb_is_same_file(*file, o->out))
+            return *file;
+    return o->out && o->keylog_file && bb_is_same_file(o->keylog_file, o->out) ? o->keylog_file
+                                                                               : NULL;
 }
 
 // Returns an exit status, or -1 to go on.
@@ -65,10 +78,22 @@ static int parse_options(Options *o, int argc, char **argv)
         {"write", 'w', 0, G_OPTION_ARG_FILENAME, &o->out, "Write the trace here, as .bbt", "FILE"},
         {"node", 0, 0, G_OPTION_ARG_STRING, &o->node,
          "A node is a host, or each server ip:port by itself (default: host)", "host|endpoint"},
-        {"names", 0, 0, G_OPTION_ARG_FILENAME, &o->names_file,
-         "Names of nodes: hosts(5) lines, also with CIDR or ip:port for the address", "FILE"},
+        {"names", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->names_files, BB_NAMES_ABOUT, "FILE"},
+        {"names-by", 0, 0, G_OPTION_ARG_STRING, &o->names_by, BB_NAMES_BY_ABOUT,
+         "instance|service"},
         {"names-from-dns", 0, 0, G_OPTION_ARG_NONE, &o->names_from_dns,
          "Name hosts by the DNS answers in the capture (files are read twice for it)", NULL},
+        {"keylog", 0, 0, G_OPTION_ARG_FILENAME, &o->keylog_file,
+         "Decrypt TLS 1.2 and 1.3 with the secrets in this file (SSLKEYLOGFILE)", "FILE"},
+        {"decode", 0, 0, G_OPTION_ARG_STRING_ARRAY, &o->decode,
+         "What is said at this server port is of this protocol (bbtrace protocols lists them)",
+         "PORT=PROTOCOL"},
+        {"vlan", 0, 0, G_OPTION_ARG_NONE, &o->vlan,
+         "Tell hosts of one address apart by their VLAN: 10.0.0.1@vlan12", NULL},
+        {"vni", 0, 0, G_OPTION_ARG_NONE, &o->vni,
+         "Likewise by their overlay network (VXLAN, GENEVE, key of GRE): 10.0.0.1@vni5000", NULL},
+        {"keep-frames", 0, 0, G_OPTION_ARG_NONE, &o->keep_frames,
+         "Keep with each message the file and number of its first packet", NULL},
         {"packets", 'c', 0, G_OPTION_ARG_INT64, &o->packets, "Stop after so many packets", "N"},
         {"seconds", 'G', 0, G_OPTION_ARG_INT64, &o->seconds,
          "Stop after so many seconds of capture", "N"},
@@ -100,9 +125,14 @@ static int parse_options(Options *o, int argc, char **argv)
         return bb_say_usage(program, "give either -i INTERFACE or -r FILE");
     if (o->node && strcmp(o->node, "host") != 0 && strcmp(o->node, "endpoint") != 0)
         return bb_say_usage(program, "--node is host or endpoint, not '%s'", o->node);
+    if (!bb_parse_names_by(o->names_by, &o->by_service))
+        return bb_say_usage(program, "--names-by is instance or service, not '%s'", o->names_by);
     if (o->packets < 0 || o->seconds < 0 || o->seconds > SECONDS_MAX)
         return bb_say_usage(program, "-c and -G take a number that is not negative, -G up to %d",
                             SECONDS_MAX);
+    if (o->keep_frames && !o->files)
+        return bb_say_usage(program,
+                            "--keep-frames is for files (-r): an interface keeps no frames");
     if (o->max_connections <= 0)
         return bb_say_usage(program, "--max-connections takes a number from 1 on");
     if (o->snaplen <= 0 || o->snaplen > BB_SOURCE_SNAPLEN)
@@ -112,6 +142,9 @@ static int parse_options(Options *o, int argc, char **argv)
         return bb_say_usage(program, "--buffer '%s' is no size: 64M, for example", o->buffer);
     if (o->held && !bb_parse_size(o->held, &o->held_bytes))
         return bb_say_usage(program, "--max-held '%s' is no size: 64M, for example", o->held);
+    g_autoptr(GError) error = NULL;
+    if (!bb_decodings_parse(&o->decodings, (const char *const *)o->decode, &error))
+        return bb_say_usage(program, "%s", error->message);
     if (endangered_file(o))
         return bb_say_usage(program, "-w would overwrite %s: give another file",
                             endangered_file(o));
@@ -130,8 +163,10 @@ typedef struct Job {
     BbTraceWriter *writer;
     BbOrder *order;
     BbRelay *relay; // order and writer work in its thread
+    BbTlsKeylog *keylog;
     BbCapture *capture;
     BbProgress progress;
+    guint32 file;             // that is read now, for --keep-frames
     gint64 first_ns, last_ns; // stamps seen
     gint64 deadline_us;       // live, -G
     gint64 flushed_us;        // live: when the output was last brought up to date
@@ -141,6 +176,7 @@ typedef struct Job {
 static void job_clear(Job *job)
 {
     bb_capture_free(job->capture);
+    bb_tls_keylog_free(job->keylog);
     bb_relay_free(job->relay);
     bb_order_free(job->order);
     bb_trace_writer_free(job->writer);
@@ -199,6 +235,14 @@ static BbCapture *new_capture(Job *job, BbLoss *loss, BbMessageSink sink, gpoint
     options.max_connections = (guint)job->options->max_connections;
     if (job->options->held)
         options.max_held_bytes = job->options->held_bytes;
+    const BbDecodings *decodings = &job->options->decodings;
+    options.decode_as = (const BbDecodeAs *)(gconstpointer)decodings->protocols->data;
+    options.n_decode_as = decodings->protocols->len;
+    options.tunnels = (const BbTunnelAt *)(gconstpointer)decodings->tunnels->data;
+    options.n_tunnels = decodings->tunnels->len;
+    options.keylog = job->keylog;
+    options.by_vlan = job->options->vlan;
+    options.by_vni = job->options->vni;
     return bb_capture_new(&options, job->names, job->nodes, loss, sink, user);
 }
 
@@ -266,6 +310,17 @@ static void note_time(Job *job, gint64 time_ns)
         job->last_ns = time_ns;
 }
 
+// Only what --keep-frames asks for goes into the trace.
+static void note_file(Job *job, BbFrame *frame)
+{
+    if (!job->options->keep_frames)
+        return;
+    const char *name = bb_source_name(job->source);
+    if (job->file == BB_NAME_NONE || strcmp(bb_names_text(job->names, job->file), name) != 0)
+        job->file = bb_names_intern(job->names, name);
+    frame->place.file = job->file;
+}
+
 // Reads all there is. Returns false when the output failed.
 static bool read_frames(Job *job, GError **error)
 {
@@ -275,6 +330,7 @@ static bool read_frames(Job *job, GError **error)
         BbSourceStatus status = bb_source_next(job->source, &frame, &source_error);
         if (status == BB_SOURCE_FRAME) {
             note_time(job, frame.time_ns);
+            note_file(job, &frame);
             if (!bb_capture_frame(job->capture, &frame, error))
                 return false;
         } else if (status == BB_SOURCE_ERROR) {
@@ -330,7 +386,7 @@ static bool prepare_names(Job *job, GError **error)
 {
     const Options *o = job->options;
     job->nodes = bb_nodes_new(job->names, o->node && strcmp(o->node, "endpoint") == 0);
-    if (o->names_file && !bb_nodes_load(job->nodes, o->names_file, error))
+    if (!bb_load_host_names(job->nodes, o->names_files, o->by_service, o->quiet, error))
         return false;
     if (o->names_from_dns && can_read_twice(o))
         learn_names(job);
@@ -348,6 +404,8 @@ static bool prepare(Job *job, GError **error)
     job->names = bb_names_new();
     job->counters = bb_counters_new();
     job->first_ns = job->last_ns = BB_TIME_NONE;
+    if (o->keylog_file && !(job->keylog = bb_tls_keylog_open(o->keylog_file, error)))
+        return false;
     if (!prepare_names(job, error))
         return false;
     job->source = open_source(job, error);
@@ -374,9 +432,11 @@ static bool finish(Job *job, GError **error)
         return false;
     job->loss.count[BB_MESSAGES_LATE] += bb_order_late(job->order);
     job->loss.count[BB_NAMES_UNLEARNED] = bb_nodes_unlearned(job->nodes);
+    job->loss.count[BB_KEYLOG_LIMIT] = job->keylog ? bb_tls_keylog_forgotten(job->keylog) : 0;
     job->loss.count[BB_NODES_MERGED] = bb_nodes_others(job->nodes);
     bb_loss_publish(&job->loss, job->counters);
-    return bb_trace_writer_finish(job->writer, job->counters, error);
+    return bb_trace_writer_network(job->writer, bb_capture_network(job->capture), error) &&
+           bb_trace_writer_finish(job->writer, job->counters, error);
 }
 
 // Losses; at an interface also what the kernel says of them, were it nothing; all by --verbose.

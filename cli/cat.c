@@ -17,7 +17,13 @@ static int run_cat(int argc, char **argv)
         return status;
     if (argc < 2)
         return bb_say_usage("bbtrace cat", "which trace?");
-    return bb_import_files(bb_importer_find("text"), argv + 1, "-", BB_TRACE_TEXT, skip, NULL);
+    const BbImportJob job = {.importer = bb_importer_find("text"),
+                             .paths = argv + 1,
+                             .out = "-",
+                             .form = BB_TRACE_TEXT,
+                             .skip_bad = skip,
+                             .quiet = true};
+    return bb_import_run(&job);
 }
 
 const BbCommand bb_command_cat = {

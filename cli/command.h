@@ -14,6 +14,7 @@ typedef struct BbCommand {
 
 extern const BbCommand bb_command_capture;
 extern const BbCommand bb_command_cat;
+extern const BbCommand bb_command_protocols;
 extern const BbCommand bb_command_info;
 extern const BbCommand bb_command_import;
 extern const BbCommand bb_command_export;

@@ -11,6 +11,7 @@ typedef struct Job {
     gpointer writing;
     BbNames *names;
     BbCounters *counters;
+    BbNetwork *network;
 } Job;
 
 static void job_clear(Job *job)
@@ -18,6 +19,7 @@ static void job_clear(Job *job)
     if (job->writing)
         job->exporter->free(job->writing);
     bb_counters_free(job->counters);
+    bb_network_free(job->network);
     bb_names_free(job->names);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Job, job_clear)
@@ -41,7 +43,11 @@ static int export_files(const BbExporter *exporter, char **paths, const char *ou
     g_auto(Job) job = {.exporter = exporter};
     job.names = bb_names_new();
     job.counters = bb_counters_new();
-    BbTraces traces = {.names = job.names, .counters = job.counters, .skip_bad_lines = skip_bad};
+    job.network = bb_network_new();
+    BbTraces traces = {.names = job.names,
+                       .counters = job.counters,
+                       .network = job.network,
+                       .skip_bad_lines = skip_bad};
     if (!export_traces(&job, &traces, paths, out, &error)) {
         bb_say_error("%s", error->message);
         return BB_EXIT_FAILED;

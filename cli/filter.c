@@ -34,6 +34,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Words, words_clear)
 typedef struct Job {
     BbNames *names;
     BbCounters *counters;
+    BbNetwork *network;
     BbTraceWriter *writer;
     BbFilter *filter;
 } Job;
@@ -43,6 +44,7 @@ static void job_clear(Job *job)
     bb_filter_free(job->filter);
     bb_trace_writer_free(job->writer);
     bb_counters_free(job->counters);
+    bb_network_free(job->network);
     bb_names_free(job->names);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Job, job_clear)
@@ -119,6 +121,7 @@ static bool filter_traces(Job *job, BbTraces *traces, char **paths, const char *
                                        job->names, error);
     return job->writer && bb_traces_read(traces, paths, filter_message, job->filter, error) &&
            bb_filter_finish(job->filter, error) &&
+           bb_trace_writer_network(job->writer, job->network, error) &&
            bb_trace_writer_finish(job->writer, job->counters, error);
 }
 
@@ -140,8 +143,11 @@ static int filter_files(const Words *words, const BbFilterOptions *options, char
     g_auto(Job) job = {0};
     job.names = bb_names_new();
     job.counters = bb_counters_new();
-    BbTraces traces = {
-        .names = job.names, .counters = job.counters, .skip_bad_lines = words->skip_bad_lines};
+    job.network = bb_network_new();
+    BbTraces traces = {.names = job.names,
+                       .counters = job.counters,
+                       .network = job.network,
+                       .skip_bad_lines = words->skip_bad_lines};
     job.filter = bb_filter_new(options, job.names, write_message, &job);
     if (!filter_traces(&job, &traces, paths, words->out, &error)) {
         bb_say_error("%s", error->message);

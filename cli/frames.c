@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: the calls of a path instance, and their trace once more. Out: connection and offset of each
-// message.
+// In: the calls of a path instance, and their trace once more. Out: connection, offset and capture
+// file of each message.
 #include "cli/frames.h"
 
 #include <stdlib.h>
@@ -13,8 +13,10 @@ typedef struct {
     BbId id;
     guint32 from, to; // of a return only the receiver counts: another node may have answered
     bool is_return;
-    char *conn; // NULL until it was found
+    bool found;
+    char *conn; // NULL if the trace has none
     guint64 offset;
+    guint32 file, number; // of its first packet
 } Frame;
 
 struct BbFrames {
@@ -84,14 +86,14 @@ static guint first_at(const BbFrames *frames, gint64 time_ns)
 
 static bool is_frame(const Frame *frame, const BbMessage *message)
 {
-    return !frame->conn && message->kind == (frame->is_return ? BB_RETURN : BB_CALL) &&
+    return !frame->found && message->kind == (frame->is_return ? BB_RETURN : BB_CALL) &&
            bb_id_equal(frame->id, message->id) && frame->to == message->receiver &&
            (frame->is_return || frame->from == message->sender);
 }
 
 static void take(BbFrames *frames, const BbMessage *message)
 {
-    if (!message->conn)
+    if (!message->conn && message->file == BB_NAME_NONE)
         return;
     for (guint i = first_at(frames, message->time_ns); i < frames->frames->len; i++) {
         Frame *frame = &g_array_index(frames->frames, Frame, i);
@@ -99,7 +101,10 @@ static void take(BbFrames *frames, const BbMessage *message)
             return;
         if (!is_frame(frame, message))
             continue;
+        frame->found = true;
         frame->conn = g_strdup(message->conn);
+        frame->file = message->file;
+        frame->number = message->frame;
         frame->offset = message->offset;
         frame->from = message->sender;
         return;
@@ -132,10 +137,17 @@ static void append_frame(GString *out, const Frame *frame, const BbNames *names,
     bb_timeline_append_name(out, names, frame->from, style);
     g_string_append(out, " -> ");
     bb_timeline_append_name(out, names, frame->to, style);
-    g_string_append(out, "  conn=");
-    bb_caption_append(out, frame->conn, "-");
+    if (frame->conn) {
+        g_string_append(out, "  conn=");
+        bb_caption_append(out, frame->conn, "-");
+    }
     if (frame->offset != BB_OFFSET_NONE)
         g_string_append_printf(out, " off=%" G_GUINT64_FORMAT, frame->offset);
+    if (frame->file != BB_NAME_NONE) {
+        g_string_append(out, "  ");
+        bb_caption_append(out, bb_names_text(names, frame->file), "-");
+        g_string_append_printf(out, " frame %u", frame->number);
+    }
     g_string_append_c(out, '\n');
 }
 
@@ -146,7 +158,7 @@ void bb_frames_append(GString *out, const BbFrames *frames, const BbNames *names
     g_string_append(out, "\nMessages in the capture:\n");
     for (guint i = 0; i < frames->frames->len; i++) {
         const Frame *frame = &g_array_index(frames->frames, Frame, i);
-        if (!frame->conn)
+        if (!frame->found)
             continue;
         append_frame(out, frame, names, g_array_index(frames->frames, Frame, 0).time_ns, style);
         found++;

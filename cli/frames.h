@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the messages of a path instance are in the capture: connection and offset, which a trace
-// has only for programs that look for them.
+// Where the messages of a path instance are in the capture: connection and offset, and where they
+// were kept (bbtrace capture --keep-frames) file and number of the first packet.
 #pragma once
 
 #include "data/path.h"

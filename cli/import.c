@@ -3,20 +3,28 @@
 // trace.
 #include "cli/import.h"
 
+#include "capture/protocols/label.h"
+
 #include <stdio.h>
 #include <string.h>
+
+G_STATIC_ASSERT(BB_LABEL_MAX == BB_IMPORT_LABEL_MAX);
 
 // Messages out of order by less than so many are put in order.
 #define ORDER_WINDOW 1048576u
 
 typedef struct Job {
+    const BbImportJob *wanted;
+    BbProgress progress;
+    const char *path; // that is read
     BbNames *names;
     BbCounters *counters;
+    BbNetwork *network;
     BbTraceWriter *writer;
     BbOrder *order;
     const BbImporter *importer;
     BbImport import;
-    gpointer reading;
+    gpointer reading; // of importer
     guint64 messages;
     bool broken; // the output failed
     bool failed; // an input failed
@@ -29,6 +37,7 @@ static void job_clear(Job *job)
     bb_order_free(job->order);
     bb_trace_writer_free(job->writer);
     bb_counters_free(job->counters);
+    bb_network_free(job->network);
     bb_names_free(job->names);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Job, job_clear)
@@ -38,56 +47,81 @@ static bool write_message(const BbMessage *message, gpointer user, GError **erro
     return bb_trace_writer_push(user, message, error);
 }
 
+static void show_progress(Job *job)
+{
+    if (job->messages % 4096 || !bb_progress_due(&job->progress))
+        return;
+    g_autofree char *messages = bb_number(job->messages);
+    bb_progress_show(&job->progress, "%s  %s messages", job->path, messages);
+}
+
 static bool take_message(const BbMessage *message, gpointer user, GError **error)
 {
     Job *job = user;
     job->messages++;
+    show_progress(job);
     job->broken = !bb_order_push(job->order, message, error);
     return !job->broken;
 }
 
+// The line that tells how far the work is, if there is one, makes room.
 static void warn(const char *sentence)
 {
+    BbProgress line = bb_progress_start(false);
+    line.drawn = line.on;
+    bb_progress_end(&line);
     bb_say("warning: %s", sentence);
 }
 
-static bool job_begin(Job *job, const char *out, BbTraceForm form, GError **error)
+static bool job_begin(Job *job, GError **error)
 {
+    const BbImportJob *wanted = job->wanted;
+    job->importer = wanted->importer;
     job->names = bb_names_new();
     job->counters = bb_counters_new();
-    job->writer = bb_trace_writer_open(out, form, job->names, error);
+    job->network = bb_network_new();
+    job->writer = bb_trace_writer_open(wanted->out, wanted->form, job->names, error);
     if (!job->writer)
         return false;
     job->order = bb_order_new(ORDER_WINDOW, write_message, job->writer);
     job->import.names = job->names;
     job->import.counters = job->counters;
+    job->import.network = job->network;
     job->import.sink = take_message;
     job->import.user = job;
     job->import.warn = warn;
+    job->import.label_http = bb_label_http;
+    job->import.skip_bad = wanted->skip_bad;
+    job->import.settings = wanted->settings;
+    job->progress = bb_progress_start(wanted->quiet);
     job->reading = job->importer->begin(&job->import);
     return true;
 }
 
 // Returns false when the output failed.
-static bool read_inputs(Job *job, char **paths, GError **error)
+static bool read_inputs(Job *job, GError **error)
 {
-    for (char **path = paths; *path; path++) {
+    for (char **path = job->wanted->paths; *path; path++) {
         g_autoptr(GError) failure = NULL;
+        job->path = *path;
         if (job->importer->read(job->reading, *path, &failure))
             continue;
         if (job->broken) {
             g_propagate_error(error, g_steal_pointer(&failure));
             return false;
         }
+        bb_progress_end(&job->progress);
         bb_say_error("%s", failure->message);
         job->failed = true;
     }
+    job->path = "all inputs";
     return job->importer->finish(job->reading, error);
 }
 
 static bool job_finish(Job *job, GError **error)
 {
     if (!bb_order_drain(job->order, error) ||
+        !bb_trace_writer_network(job->writer, job->network, error) ||
         !bb_trace_writer_finish(job->writer, job->counters, error))
         return false;
     if (bb_order_late(job->order))
@@ -112,19 +146,18 @@ static void say_counts(const Job *job)
     }
 }
 
-int bb_import_files(const BbImporter *importer, char **paths, const char *out, BbTraceForm form,
-                    bool skip_bad, const char *const *settings)
+int bb_import_run(const BbImportJob *wanted)
 {
     g_autoptr(GError) error = NULL;
-    g_auto(Job) job = {.importer = importer};
-    job.import.skip_bad = skip_bad;
-    job.import.settings = settings;
-    if (!job_begin(&job, out, form, &error) || !read_inputs(&job, paths, &error) ||
-        !job_finish(&job, &error)) {
+    g_auto(Job) job = {.wanted = wanted};
+    bool good = job_begin(&job, &error) && read_inputs(&job, &error) && job_finish(&job, &error);
+    bb_progress_end(&job.progress);
+    if (!good) {
         bb_say_error("%s", error->message);
         return BB_EXIT_FAILED;
     }
-    say_counts(&job);
+    if (!wanted->quiet)
+        say_counts(&job);
     return job.failed ? BB_EXIT_FAILED : BB_EXIT_DONE;
 }
 
@@ -176,7 +209,7 @@ static int check_settings(const BbImporter *importer, const char *const *setting
 
 static int run_import(int argc, char **argv)
 {
-    gboolean skip = FALSE;
+    gboolean skip = FALSE, quiet = FALSE;
     g_autofree char *from = NULL, *out = NULL, *columns = NULL, *formats = list_formats(true);
     const GOptionEntry entries[] = {
         {"from", 0, 0, G_OPTION_ARG_STRING, &from, "What the input is", "FORMAT"},
@@ -185,6 +218,7 @@ static int run_import(int argc, char **argv)
          "Count malformed lines instead of stopping at them", NULL},
         {"columns", 0, 0, G_OPTION_ARG_STRING, &columns,
          "For csv and jsonl: which column is which field, as time=ts:ms,from=src", "MAP"},
+        {"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet, "No progress and no summary", NULL},
         {NULL, 0, 0, 0, NULL, NULL, NULL},
     };
     int status = BB_EXIT_DONE;
@@ -201,7 +235,14 @@ static int run_import(int argc, char **argv)
     status = check_settings(importer, settings);
     if (status >= 0)
         return status;
-    return bb_import_files(importer, argv + 1, out, BB_TRACE_BBT, skip, settings);
+    const BbImportJob job = {.importer = importer,
+                             .paths = argv + 1,
+                             .out = out,
+                             .form = BB_TRACE_BBT,
+                             .settings = settings,
+                             .skip_bad = skip,
+                             .quiet = quiet};
+    return bb_import_run(&job);
 }
 
 const BbCommand bb_command_import = {

@@ -5,8 +5,16 @@
 #include "cli/command.h"
 #include "merge/importer.h"
 
-// Reads paths (ends with NULL) and writes the trace to out. An input that fails is said, and the
-// others are read nevertheless. settings (as BbImport has them; may be NULL) were checked. Returns
-// an exit status.
-int bb_import_files(const BbImporter *importer, char **paths, const char *out, BbTraceForm form,
-                    bool skip_bad, const char *const *settings);
+typedef struct BbImportJob {
+    const BbImporter *importer;
+    char **paths;                // end with NULL
+    const char *out;             // "-" is standard output
+    BbTraceForm form;            // of out
+    const char *const *settings; // as BbImport has them; were checked; may be NULL
+    bool skip_bad;
+    bool quiet; // no progress, and no summary
+} BbImportJob;
+
+// Reads the paths and writes the trace. An input that fails is said, and the others are read
+// nevertheless. Returns an exit status.
+int bb_import_run(const BbImportJob *job);

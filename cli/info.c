@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // bbtrace info. In: a trace. Out: what is in it, what was lost on the way, and how far to trust it.
 #include "cli/command.h"
+#include "cli/info_network.h"
 
 #include "capture/loss.h"
 #include "data/order.h"
@@ -8,6 +9,7 @@
 #include "data/trace.h"
 #include "merge/importer.h"
 #include "merge/join.h"
+#include "merge/nat.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -288,6 +290,8 @@ static void print_counters(const BbCounters *counters)
         const char *other = bb_importer_meaning(name);
         if (!other)
             other = bb_join_meaning(name);
+        if (!other)
+            other = bb_nat_meaning(name);
         printf("%14s  %s%s\n", number,
                kind < BB_LOSS_COUNT ? bb_loss_meaning(kind) : (other ? other : name),
                kind < BB_LOSS_COUNT && bb_loss_is_loss(kind) ? "  (!)" : "");
@@ -360,6 +364,7 @@ static void print_info(Info *info, BbTraceReader *reader, gboolean all)
         g_autoptr(GPtrArray) rows = sorted(info->edges, info->names);
         print_table("edge", rows, edge_name, info, all);
     }
+    bb_info_print_network(bb_trace_reader_network(reader), info->names, all ? G_MAXUINT : ROWS);
     print_counters(bb_trace_reader_counters(reader));
     print_trust(info, bb_trace_reader_counters(reader), bb_trace_reader_damage(reader));
 }

@@ -2,11 +2,12 @@
 // bbtrace merge. In: traces of several observers. Out: one trace, and on stderr who saw what.
 #include "cli/command.h"
 
-#include "capture/nodes.h"
+#include "cli/host_names.h"
 #include "data/relay.h"
 #include "merge/clocks.h"
 #include "merge/join.h"
 #include "merge/merger.h"
+#include "merge/nat.h"
 #include "merge/node_rules.h"
 #include "merge/overlap.h"
 
@@ -17,22 +18,28 @@
 #define PAIRS_STORED 64u // as counters in the trace
 #define CLOCKS_SHOWN 20u
 #define NAMES_SHOWN 5u
+#define NATS_SHOWN 5u
 
 typedef enum { CLOCKS_CORRECT, CLOCKS_REPORT, CLOCKS_AS_IS } Clocks;
+typedef enum { NAT_HINT, NAT_JOIN, NAT_OFF } Nat;
 
 static const char *const clocks_words[] = {"correct", "report", "as-is", NULL};
 static const char *const join_words[] = {
     [BB_JOIN_KEYS] = "keys", [BB_JOIN_ORDER] = "order", [BB_JOIN_NONE] = "none", NULL};
 
+static const char *const nat_words[] = {
+    [NAT_HINT] = "hint", [NAT_JOIN] = "join", [NAT_OFF] = "off", NULL};
+
 static const char *const observers_words[] = {"file", "folder", NULL};
 
 typedef struct Options {
-    char *out, *clocks_word, *window_word, *join_word, *observers_word;
+    char *out, *clocks_word, *window_word, *join_word, *observers_word, *names_by, *nat_word;
     char **names_files, **alias_files;
     char **paths; // lent
     gboolean skip_bad_lines, quiet;
     Clocks clocks;
-    bool by_folder;
+    Nat nat;
+    bool by_folder, by_service;
     BbJoinOptions join;
 } Options;
 
@@ -43,6 +50,8 @@ static void options_clear(Options *o)
     g_free(o->window_word);
     g_free(o->join_word);
     g_free(o->observers_word);
+    g_free(o->names_by);
+    g_free(o->nat_word);
     g_strfreev(o->names_files);
     g_strfreev(o->alias_files);
 }
@@ -88,8 +97,28 @@ static int check_files(const Options *o)
                                      "file");
     if (!(lost = endangered(o->paths, o->out)) && !(lost = endangered(o->names_files, o->out)))
         lost = endangered(o->alias_files, o->out);
+    if (standard && o->nat == NAT_JOIN)
+        return bb_say_usage(program, "--nat=join reads the traces twice, and standard input (-) "
+                                     "can be read only once: give a file");
     if (lost)
         return bb_say_usage(program, "-w would overwrite %s: give another file", lost);
+    return -1;
+}
+
+// Words that stand for one of a few. Returns an exit status, or -1 to go on.
+static int check_lesser_words(Options *o)
+{
+    const char *program = "bbtrace merge";
+    int observers = find_word(observers_words, o->observers_word);
+    int nat = find_word(nat_words, o->nat_word);
+    if (observers < 0)
+        return bb_say_usage(program, "--observers is file or folder, not '%s'", o->observers_word);
+    if (nat < 0)
+        return bb_say_usage(program, "--nat is hint, join or off, not '%s'", o->nat_word);
+    if (!bb_parse_names_by(o->names_by, &o->by_service))
+        return bb_say_usage(program, "--names-by is instance or service, not '%s'", o->names_by);
+    o->by_folder = observers == 1;
+    o->nat = (Nat)nat;
     return -1;
 }
 
@@ -102,10 +131,9 @@ static int check_words(Options *o)
                             o->clocks_word);
     if (by < 0)
         return bb_say_usage(program, "--join is keys, order or none, not '%s'", o->join_word);
-    int observers = find_word(observers_words, o->observers_word);
-    if (observers < 0)
-        return bb_say_usage(program, "--observers is file or folder, not '%s'", o->observers_word);
-    o->by_folder = observers == 1;
+    int lesser = check_lesser_words(o);
+    if (lesser >= 0)
+        return lesser;
     o->clocks = (Clocks)clocks;
     o->join = (BbJoinOptions){
         .window_ns = BB_JOIN_WINDOW_NS,
@@ -137,11 +165,16 @@ static int parse_options(Options *o, int argc, char **argv)
          "Where a trace does not name its observer: each file is one, or each folder (default: "
          "file)",
          "file|folder"},
-        {"names", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->names_files,
-         "Names of nodes: hosts(5) lines, also with CIDR; may be given again", "FILE"},
+        {"names", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->names_files, BB_NAMES_ABOUT, "FILE"},
+        {"names-by", 0, 0, G_OPTION_ARG_STRING, &o->names_by, BB_NAMES_BY_ABOUT,
+         "instance|service"},
         {"alias", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->alias_files,
          "Nodes with several names: lines \"new: old 10.0.0.0/8 web-*\"; may be given again",
          "FILE"},
+        {"nat", 0, 0, G_OPTION_ARG_STRING, &o->nat_word,
+         "Connections whose addresses or ports were translated between two observers: say which, "
+         "or make one of both sightings, or do not look (default: hint)",
+         "hint|join|off"},
         {"skip-bad-lines", 0, 0, G_OPTION_ARG_NONE, &o->skip_bad_lines,
          "Count malformed lines of a text trace instead of stopping at them", NULL},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &o->quiet, "No progress and no summary", NULL},
@@ -168,6 +201,7 @@ typedef struct Job {
     GArray *called;     // by name: 1 + the node's name, 0 where it was not asked for yet
     BbMerger *merger;
     BbClocks *clocks; // NULL as they are
+    BbNat *nat;       // NULL where not looked for
     BbJoin *join;
     BbTraceWriter *writer;
     BbRelay *relay; // the writer works in its thread
@@ -182,6 +216,7 @@ static void job_clear(Job *job)
     bb_join_free(job->join);
     bb_merger_free(job->merger);
     bb_clocks_free(job->clocks);
+    bb_nat_free(job->nat);
     g_array_unref(job->called);
     bb_node_rules_free(job->rules);
     bb_nodes_free(job->nodes);
@@ -189,12 +224,26 @@ static void job_clear(Job *job)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Job, job_clear)
 
-// The name that --names has for an address, then what --alias makes of it.
+// The name that --names has for an address, or for one with a port as of a server in a capture with
+// --node=endpoint. A name without one stays.
+static guint32 find_host(Job *job, guint32 name)
+{
+    g_autofree char *text = g_strdup(bb_names_text(job->names, name));
+    char *bare = NULL, *port = bb_address_split_port(text, &bare);
+    guint64 number = 0;
+    BbAddress address;
+    if (!bb_address_parse(bare, &address))
+        return name;
+    if (port && !g_ascii_string_to_unsigned(port, 10, 1, G_MAXUINT16, &number, NULL))
+        return name;
+    return bb_nodes_name(job->nodes, &address, (guint16)number, port != NULL);
+}
+
+// Then what --alias makes of it.
 static guint32 find_node(Job *job, guint32 name)
 {
-    BbAddress address;
-    if (job->nodes && bb_address_parse(bb_names_text(job->names, name), &address))
-        name = bb_nodes_name(job->nodes, &address, 0, false);
+    if (job->nodes)
+        name = find_host(job, name);
     return bb_node_rules_apply(job->rules, name);
 }
 
@@ -213,6 +262,8 @@ static void prepare_message(BbMessage *message, guint input, gpointer user)
     Job *job = user;
     message->sender = call_node(job, message->sender);
     message->receiver = call_node(job, message->receiver);
+    if (job->options->nat == NAT_JOIN)
+        (void)bb_nat_apply(job->nat, message); // nothing while they are looked for
 }
 
 static void correct_time(const BbClocks *clocks, guint32 observer, gint64 *time_ns)
@@ -265,6 +316,16 @@ static bool add_to_clocks(const BbMessage *message, guint input, gpointer user, 
     Job *job = user;
     show_progress(job, "reading clocks");
     bb_clocks_add(job->clocks, message);
+    if (job->options->nat == NAT_HINT)
+        bb_nat_add(job->nat, message);
+    return goes_on(error);
+}
+
+static bool add_to_nat(const BbMessage *message, guint input, gpointer user, GError **error)
+{
+    Job *job = user;
+    show_progress(job, "reading connections");
+    bb_nat_add(job->nat, message);
     return goes_on(error);
 }
 
@@ -272,6 +333,8 @@ static bool join_message(const BbMessage *message, guint input, gpointer user, G
 {
     Job *job = user;
     show_progress(job, "merging");
+    if (job->options->nat == NAT_HINT && !job->clocks)
+        bb_nat_add(job->nat, message);
     return goes_on(error) && bb_join_push(job->join, message, input, error);
 }
 
@@ -281,10 +344,9 @@ static bool load_names(Job *job, GError **error)
     job->called = g_array_new(FALSE, TRUE, sizeof(guint32));
     job->rules = bb_node_rules_new(job->names);
     if (o->names_files)
-        job->nodes = bb_nodes_new(job->names, false);
-    for (char **file = o->names_files; file && *file; file++)
-        if (!bb_nodes_load(job->nodes, *file, error))
-            return false;
+        job->nodes = bb_nodes_new(job->names, true);
+    if (!bb_load_host_names(job->nodes, o->names_files, o->by_service, o->quiet, error))
+        return false;
     for (char **file = o->alias_files; file && *file; file++)
         if (!bb_node_rules_load(job->rules, *file, error))
             return false;
@@ -304,11 +366,31 @@ static bool prepare(Job *job, GError **error)
         .user = job,
     };
     job->merger = bb_merger_new(&merger, job->names, (const char *const *)o->paths);
+    if (o->nat != NAT_OFF)
+        job->nat = bb_nat_new(job->names, BB_NAT_CONNECTIONS);
     job->progress = bb_progress_start(o->quiet);
     return true;
 }
 
-// The first reading.
+// A reading before all others, where translated connections are to be joined: clocks are compared
+// by what is one.
+static bool read_nat(Job *job, GError **error)
+{
+    if (job->options->nat != NAT_JOIN)
+        return true;
+    if (!bb_merger_can_repeat(job->merger)) {
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
+                    "--nat=join reads the traces twice, and one of them is a pipe that can be read "
+                    "only once: give files");
+        return false;
+    }
+    if (!bb_merger_scan(job->merger, add_to_nat, job, error))
+        return false;
+    bb_nat_solve(job->nat, job->options->join.window_ns);
+    return true;
+}
+
+// The first reading of clocks.
 static bool read_clocks(Job *job, GError **error)
 {
     if (job->options->clocks == CLOCKS_AS_IS)
@@ -363,6 +445,10 @@ static BbCounters *all_counters(const Job *job)
         if (bb_join_count(job->join, i))
             bb_counters_add(counters, bb_join_count_name(i), bb_join_count(job->join, i));
     g_autoptr(GArray) pairs = bb_overlap_pairs(bb_join_overlap(job->join), job->names);
+    if (job->nat && bb_nat_joined(job->nat))
+        bb_counters_add(counters, BB_NAT_JOINED, bb_nat_joined(job->nat));
+    if (job->nat && bb_nat_forgotten(job->nat))
+        bb_counters_add(counters, BB_NAT_FORGOTTEN, bb_nat_forgotten(job->nat));
     for (guint i = 0; i < MIN(pairs->len, PAIRS_STORED); i++)
         add_pair(job, &g_array_index(pairs, BbOverlapPair, i), counters);
     return counters;
@@ -467,6 +553,46 @@ static void say_names(const Job *job)
     }
 }
 
+static void say_nat_edge(const Job *job, const BbNatEdge *edge)
+{
+    const BbNames *names = job->names;
+    bool join = job->options->nat == NAT_JOIN;
+    guint64 apart = edge->apart, one = edge->connections - apart;
+    g_autofree char *count = bb_number(edge->connections);
+    g_autofree char *stay = bb_number(apart);
+    g_autoptr(GString) text = g_string_new(NULL);
+    if (one && !join)
+        g_string_append(text, "; --nat=join makes one message of both sightings");
+    if (apart)
+        g_string_append_printf(text, "; one observer saw %s of them on both sides: these stay two",
+                               stay);
+    bool alone = edge->connections == 1;
+    bb_say(
+        "%s%s connection%s of '%s' with '%s' (seen by %s) %s the same as of '%s' with '%s' (seen "
+        "by %s), by %s sequence numbers (expected by accident: %.0e)%s",
+        join ? "" : "hint: ", count, alone ? "" : "s", bb_names_text(names, edge->near[0]),
+        bb_names_text(names, edge->near[1]), bb_names_text(names, edge->near_observer),
+        alone ? "is" : "are", bb_names_text(names, edge->far[0]),
+        bb_names_text(names, edge->far[1]), bb_names_text(names, edge->far_observer),
+        alone ? "its" : "their", edge->accidents, text->str);
+}
+
+static void say_nat(const Job *job)
+{
+    if (!job->nat)
+        return;
+    g_autoptr(GArray) edges = bb_nat_edges(job->nat);
+    for (guint i = 0; i < MIN(edges->len, NATS_SHOWN); i++)
+        say_nat_edge(job, &g_array_index(edges, BbNatEdge, i));
+    if (edges->len > NATS_SHOWN)
+        bb_say("and %u more pairs of nodes whose connections are the same as of others",
+               edges->len - NATS_SHOWN);
+    if (bb_nat_forgotten(job->nat))
+        bb_say("warning: there are more than %u connections: translated ones were looked for in a "
+               "sample",
+               BB_NAT_CONNECTIONS);
+}
+
 // Inputs that are damaged or could not be read, said with their names at the end. Returns whether
 // all could be read.
 static bool say_complaints(const Job *job)
@@ -488,17 +614,21 @@ static int work(const Options *options)
     g_autoptr(GError) error = NULL;
     g_auto(Job) job = {.options = options};
     bb_stop_install();
-    if (!prepare(&job, &error) || !read_clocks(&job, &error) || !merge(&job, &error)) {
+    if (!prepare(&job, &error) || !read_nat(&job, &error) || !read_clocks(&job, &error) ||
+        !merge(&job, &error)) {
         bb_progress_end(&job.progress);
         bb_say_error("%s", error->message);
         return BB_EXIT_FAILED;
     }
     bb_progress_end(&job.progress);
+    if (options->nat == NAT_HINT)
+        bb_nat_solve(job.nat, options->join.window_ns);
     say_clocks(&job);
     if (!options->quiet) {
         say_counts(&job);
         say_pairs(&job);
         say_names(&job);
+        say_nat(&job);
     }
     return say_complaints(&job) ? BB_EXIT_DONE : BB_EXIT_FAILED;
 }

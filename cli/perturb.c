@@ -74,7 +74,8 @@ static bool finish(Perturb *perturb, const BbTraceReader *reader, GError **error
     if (perturb->drop)
         bb_counters_add(counters, bb_loss_name(BB_MESSAGES_DROPPED),
                         bb_drop_by_chance(perturb->drop) + bb_drop_by_queue(perturb->drop));
-    return bb_trace_writer_finish(perturb->writer, counters, error);
+    return bb_trace_writer_network(perturb->writer, bb_trace_reader_network(reader), error) &&
+           bb_trace_writer_finish(perturb->writer, counters, error);
 }
 
 static bool copy_trace(Perturb *perturb, const char *path, GError **error)

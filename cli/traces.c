@@ -49,6 +49,7 @@ bool bb_traces_read(BbTraces *traces, char **paths, BbMessageSink sink, gpointer
     BbImport import = {
         .names = traces->names,
         .counters = traces->counters,
+        .network = traces->network,
         .sink = take_message,
         .user = &reading,
         .warn = warn,

@@ -8,6 +8,7 @@
 typedef struct BbTraces {
     BbNames *names;       // lent, as the counters
     BbCounters *counters; // gets those of the traces
+    BbNetwork *network;   // likewise
     bool skip_bad_lines;
     bool failed;      // out: some trace could not be read, or not to its end; that was said
     guint64 messages; // out

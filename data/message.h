@@ -47,6 +47,8 @@ typedef struct BbMessage {
     const char *extra; // keys of a text trace that we do not know, percent-encoded as they came,
                        // NULL if none; lent until the next message is read
     guint32 sender, receiver, op, status, proto, observer; // names; BB_NAME_NONE if not known
+    guint32 file;  // name of the capture file with its first packet; BB_NAME_NONE if not known
+    guint32 frame; // number of that packet in file, from 1 on; 0 if not known
     BbKind kind;
     bool at_receiver; // a sighting at the receiver (`_RECV` of a text trace): time_ns is its clock
 } BbMessage;

@@ -13,6 +13,7 @@ typedef struct Batch {
     gsize text_used;
     bool sync, last;
     BbMessage messages[BATCH_MESSAGES];
+    guint numbers[BATCH_MESSAGES];
     char text[BATCH_TEXT]; // conn and extra of the messages
     char *large;           // of one message that needs more
 } Batch;
@@ -22,6 +23,7 @@ struct BbRelay {
     bool (*sync)(gpointer user, GError **error);
     gpointer user;
     GThread *thread;
+    guint number; // of the message that sink has; of the thread
     GAsyncQueue *full, *empty; // of Batch; what passes through them belongs to who takes it
     Batch *batch;              // being filled
     GMutex lock;
@@ -39,9 +41,11 @@ static void fail(BbRelay *relay, GError *error)
 
 static bool empty_batch(BbRelay *relay, const Batch *batch, GError **error)
 {
-    for (guint i = 0; i < batch->count; i++)
+    for (guint i = 0; i < batch->count; i++) {
+        relay->number = batch->numbers[i];
         if (!relay->sink(&batch->messages[i], relay->user, error))
             return false;
+    }
     return !batch->sync || !relay->sync || relay->sync(relay->user, error);
 }
 
@@ -116,7 +120,7 @@ static char *place_text(char *at, const char **text, gsize size)
     return at + size;
 }
 
-bool bb_relay_push(BbRelay *relay, const BbMessage *message, GError **error)
+bool bb_relay_push_with(BbRelay *relay, const BbMessage *message, guint number, GError **error)
 {
     gsize conn = message->conn ? strlen(message->conn) + 1 : 0;
     gsize extra = message->extra ? strlen(message->extra) + 1 : 0;
@@ -129,6 +133,7 @@ bool bb_relay_push(BbRelay *relay, const BbMessage *message, GError **error)
         at = batch->large = g_malloc(conn + extra);
     else
         batch->text_used += conn + extra;
+    batch->numbers[batch->count] = number;
     BbMessage *copy = &batch->messages[batch->count++];
     *copy = *message;
     at = place_text(at, &copy->conn, conn);
@@ -136,6 +141,16 @@ bool bb_relay_push(BbRelay *relay, const BbMessage *message, GError **error)
     if (batch->large)
         hand_over(relay, false, false);
     return report(relay, error);
+}
+
+bool bb_relay_push(BbRelay *relay, const BbMessage *message, GError **error)
+{
+    return bb_relay_push_with(relay, message, 0, error);
+}
+
+guint bb_relay_number(const BbRelay *relay)
+{
+    return relay->number;
 }
 
 bool bb_relay_sync(BbRelay *relay, GError **error)

@@ -20,6 +20,10 @@ void bb_relay_free(BbRelay *relay);
 // side, which may be one of an earlier message.
 bool bb_relay_push(BbRelay *relay, const BbMessage *message, GError **error);
 
+// The same with a number of the caller's, which sink can ask for while it has the message.
+bool bb_relay_push_with(BbRelay *relay, const BbMessage *message, guint number, GError **error);
+guint bb_relay_number(const BbRelay *relay);
+
 // Hands over what waits, and has sync called after it; does not wait for that.
 bool bb_relay_sync(BbRelay *relay, GError **error);
 

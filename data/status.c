@@ -14,6 +14,7 @@ static const struct {
     {"snmp", 1},      {"oncrpc", 1},      {"smb2", 1},    {"dcerpc", 1},    {"afsrx", 1},
     {"dns", 1},       {"thrift", 1},      {"dubbo", 21},  {"zookeeper", 1}, {"cassandra", 1},
     {"fastcgi", 400}, {"diameter", 3000}, {"jsonrpc", 1},
+    {"mqtt", 1},      {"amqp", 300},
 };
 
 // RFC 1035, 2136, 2845, 6891, 7873: codes other than NOERROR, as dig writes them.
@@ -26,6 +27,23 @@ static const char *const dns_failures[] = {
 // Words that mean a failure whatever comes after them.
 static const char *const failure_words[] = {"error", "client_error", "server_error", "fault",
                                             "exception"};
+
+// Protocols whose statuses are words: what is none of these is a failure. Of the security models of
+// SNMP two reports are how a dialog begins (RFC 3414, 4).
+static const struct {
+    const char *proto;
+    const char *const successes[7];
+} word_rules[] = {
+    {"ldap", {"success", "compareFalse", "compareTrue", "referral", "saslBindInProgress"}},
+    {"smb2",
+     {"PENDING", "NOTIFY_CLEANUP", "NOTIFY_ENUM_DIR", "BUFFER_OVERFLOW", "NO_MORE_FILES",
+      "MORE_PROCESSING_REQUIRED"}},
+    {"radius",
+     {"Access-Accept", "Access-Challenge", "Accounting-Response", "CoA-ACK", "Disconnect-ACK"}},
+    {"snmp", {"notInTimeWindows", "unknownEngineIDs"}},
+    {"dcerpc", {NULL}},
+    {"ntp", {NULL}},
+};
 
 static bool is_word(const char *status, const char *word)
 {
@@ -73,6 +91,25 @@ static bool dns_failed(const char *proto, const char *status)
     return false;
 }
 
+// MS-ERREF, 2.3: the two highest bits are the severity, 3 is an error. Other hexadecimal numbers are
+// codes of failures only.
+static bool hex_failed(const char *proto, const char *status)
+{
+    return strcmp(proto, "smb2") != 0 || g_ascii_strtoull(status, NULL, 16) >> 30 == 3;
+}
+
+static bool words_failed(const char *proto, const char *status)
+{
+    for (gsize i = 0; i < G_N_ELEMENTS(word_rules); i++) {
+        if (strcmp(proto, word_rules[i].proto) != 0)
+            continue;
+        if (g_str_has_prefix(status, "0x"))
+            return hex_failed(proto, status);
+        return !g_strv_contains(word_rules[i].successes, status);
+    }
+    return false;
+}
+
 bool bb_status_is_error(const char *proto, const char *status)
 {
     if (!status || status[0] == '\0' || g_ascii_strcasecmp(status, "ok") == 0)
@@ -88,5 +125,5 @@ bool bb_status_is_error(const char *proto, const char *status)
     for (gsize i = 0; i < G_N_ELEMENTS(failure_words); i++)
         if (is_word(status, failure_words[i]))
             return true;
-    return dns_failed(proto, status);
+    return words_failed(proto, status) || dns_failed(proto, status);
 }

@@ -127,6 +127,7 @@ BbTraceReader *bb_trace_reader_open(const char *path, BbNames *names, GError **e
     reader->input = g_steal_pointer(&input);
     reader->names = names;
     reader->counters = bb_counters_new();
+    reader->network = bb_network_new();
     reader->damage = g_string_new(NULL);
     return reader;
 }
@@ -137,6 +138,7 @@ void bb_trace_reader_free(BbTraceReader *reader)
         return;
     bb_input_free(reader->input);
     bb_counters_free(reader->counters);
+    bb_network_free(reader->network);
     g_string_free(reader->damage, TRUE);
     reader->form->free(reader);
 }
@@ -176,6 +178,11 @@ const char *bb_trace_reader_damage(const BbTraceReader *reader)
 const BbCounters *bb_trace_reader_counters(const BbTraceReader *reader)
 {
     return reader->counters;
+}
+
+const BbNetwork *bb_trace_reader_network(const BbTraceReader *reader)
+{
+    return reader->network;
 }
 
 void bb_trace_reader_add_damage(BbTraceReader *reader, const char *format, ...)
@@ -276,6 +283,11 @@ bool bb_trace_writer_flush(BbTraceWriter *writer, GError **error)
         return true;
     set_write_error(writer, "write", error);
     return false;
+}
+
+bool bb_trace_writer_network(BbTraceWriter *writer, const BbNetwork *network, GError **error)
+{
+    return bb_network_count(network) == 0 || writer->form->network(writer, network, error);
 }
 
 bool bb_trace_writer_finish(BbTraceWriter *writer, const BbCounters *counters, GError **error)

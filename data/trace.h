@@ -5,6 +5,7 @@
 
 #include "data/counters.h"
 #include "data/message.h"
+#include "data/network.h"
 
 typedef enum { BB_TRACE_BBT, BB_TRACE_TEXT } BbTraceForm;
 
@@ -38,6 +39,8 @@ guint64 bb_trace_reader_bad_lines(const BbTraceReader *reader);
 const char *bb_trace_reader_damage(const BbTraceReader *reader);
 // Loss and drop counters that travelled in the file. Lent.
 const BbCounters *bb_trace_reader_counters(const BbTraceReader *reader);
+// What TCP told of the network between the nodes. Lent.
+const BbNetwork *bb_trace_reader_network(const BbTraceReader *reader);
 
 typedef struct BbTraceWriter BbTraceWriter;
 
@@ -49,6 +52,8 @@ BbTraceWriter *bb_trace_writer_open(const char *path, BbTraceForm form, const Bb
 bool bb_trace_writer_push(BbTraceWriter *writer, const BbMessage *message, GError **error);
 // Makes all that was pushed visible to readers of the file (ends a block, flushes a line).
 bool bb_trace_writer_flush(BbTraceWriter *writer, GError **error);
+// Writes what TCP told of the network between the nodes: once, before finish.
+bool bb_trace_writer_network(BbTraceWriter *writer, const BbNetwork *network, GError **error);
 // Writes what remains, the counters (may be NULL) and the end mark, and closes. After it, only
 // free.
 bool bb_trace_writer_finish(BbTraceWriter *writer, const BbCounters *counters, GError **error);

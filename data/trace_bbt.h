@@ -15,6 +15,7 @@
 #define BB_BBT_NAMES BB_BBT_TYPE('N', 'A', 'M', 'E')
 #define BB_BBT_MESSAGES BB_BBT_TYPE('M', 'E', 'S', 'G')
 #define BB_BBT_LOSSES BB_BBT_TYPE('L', 'O', 'S', 'S')
+#define BB_BBT_EDGES BB_BBT_TYPE('E', 'D', 'G', 'E')
 #define BB_BBT_DONE BB_BBT_TYPE('D', 'O', 'N', 'E')
 
 #define BB_BBT_WRITE_MESSAGES 8192u // a block, when written
@@ -50,6 +51,8 @@ typedef enum {
     // Of bytes: texts, each ended by a NUL.
     BB_BBT_CONN_LIST,
     BB_BBT_NAME_LIST, // in a block of names
+    BB_BBT_FRAME,     // of messages
+    BB_BBT_FILE,      // of classes
     BB_BBT_COLUMNS,
 } BbBbtColumnId;
 
@@ -57,12 +60,17 @@ typedef enum {
 
 static inline bool bb_bbt_is_of_messages(guint id)
 {
-    return id >= BB_BBT_TIME && id <= BB_BBT_OFFSET;
+    return (id >= BB_BBT_TIME && id <= BB_BBT_OFFSET) || id == BB_BBT_FRAME;
 }
 
 static inline bool bb_bbt_is_of_classes(guint id)
 {
-    return id >= BB_BBT_KIND && id <= BB_BBT_PARENT_FORM;
+    return (id >= BB_BBT_KIND && id <= BB_BBT_PARENT_FORM) || id == BB_BBT_FILE;
+}
+
+static inline bool bb_bbt_is_of_numbers(guint id)
+{
+    return bb_bbt_is_of_messages(id) || bb_bbt_is_of_classes(id);
 }
 
 // The value of a row without a value, by column.

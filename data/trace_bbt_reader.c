@@ -16,7 +16,7 @@ enum {
 
 // What many messages share, with names of the run.
 typedef struct {
-    guint32 sender, receiver, op, status, proto, observer;
+    guint32 sender, receiver, op, status, proto, observer, file;
     guint32 id_form, path_form, parent_form;
     BbKind kind;
     bool at_receiver;
@@ -128,6 +128,32 @@ static bool take_losses(BbtReader *reader, BbBytes *block)
     return true;
 }
 
+static bool take_edge_name(const BbtReader *reader, guint32 name, guint32 *known)
+{
+    *known = name < reader->names->len ? g_array_index(reader->names, guint32, name) : UNKNOWN;
+    return *known != UNKNOWN;
+}
+
+// Fields that a later version has behind ours are stepped over.
+static bool take_edges(BbtReader *reader, BbBytes *block)
+{
+    guint32 fields = bb_bytes_u32(block);
+    while (block->left > 0) {
+        BbNetworkEdge edge = {0};
+        guint32 client = bb_bytes_u32(block), server = bb_bytes_u32(block);
+        for (guint32 field = 0; field < fields && !block->failed; field++) {
+            guint64 value = bb_bytes_u64(block);
+            if (field < BB_NETWORK_FIELDS)
+                bb_network_set_field(&edge, field, value);
+        }
+        if (block->failed || !take_edge_name(reader, client, &edge.client) ||
+            !take_edge_name(reader, server, &edge.server))
+            return false;
+        bb_network_add(reader->base.network, &edge);
+    }
+    return !block->failed;
+}
+
 static bool take_done(BbtReader *reader, BbBytes *block)
 {
     guint64 total = bb_bytes_u64(block);
@@ -190,6 +216,7 @@ static void take_class(const BbtReader *reader, const guint64 *values, Class *cl
     class->status = take_class_name(reader, values[BB_BBT_STATUS], class);
     class->proto = take_class_name(reader, values[BB_BBT_PROTO], class);
     class->observer = take_class_name(reader, values[BB_BBT_OBSERVER], class);
+    class->file = take_class_name(reader, values[BB_BBT_FILE], class);
     class->id_form = take_form(reader, values[BB_BBT_ID_FORM], class);
     class->path_form = take_form(reader, values[BB_BBT_PATH_FORM], class);
     class->parent_form = take_form(reader, values[BB_BBT_PARENT_FORM], class);
@@ -200,7 +227,9 @@ static void take_classes(BbtReader *reader, gsize count)
     g_array_set_size(reader->classes, (guint)count);
     for (gsize i = 0; i < count; i++) {
         guint64 values[BB_BBT_COLUMNS];
-        for (guint id = BB_BBT_KIND; id <= BB_BBT_PARENT_FORM; id++) {
+        for (guint id = BB_BBT_KIND; id < BB_BBT_COLUMNS; id++) {
+            if (!bb_bbt_is_of_classes(id))
+                continue;
             values[id] = bb_bbt_absent(id);
             if (reader->columns[id].id != 0)
                 bb_bbt_column_unpack(&reader->columns[id], &values[id], 1, values[id]);
@@ -327,6 +356,7 @@ static void next_batch(BbtReader *reader)
     reader->rows_left -= reader->rows;
     for (guint id = BB_BBT_TIME; id <= BB_BBT_OFFSET; id++)
         unpack_column(reader, id);
+    unpack_column(reader, BB_BBT_FRAME);
     check_places(reader);
     make_offsets(reader);
     check_times(reader);
@@ -350,6 +380,8 @@ static bool next_block(BbtReader *reader, GError **error)
         good = take_names(reader, &block);
     else if (type == BB_BBT_LOSSES)
         good = take_losses(reader, &block);
+    else if (type == BB_BBT_EDGES)
+        good = take_edges(reader, &block);
     else if (type == BB_BBT_DONE)
         good = take_done(reader, &block);
     reader->malformed += !good;
@@ -406,6 +438,8 @@ static void assemble(const BbtReader *reader, gsize row, BbMessage *message)
     message->status = class->status;
     message->proto = class->proto;
     message->observer = class->observer;
+    message->file = class->file;
+    message->frame = (guint32)value_at(reader, BB_BBT_FRAME, row);
     message->kind = class->kind;
     message->at_receiver = class->at_receiver;
 }

@@ -11,33 +11,35 @@
 
 // What many messages share, with names of the run.
 typedef struct {
-    guint32 sender, receiver, op, status, proto, observer;
+    guint32 sender, receiver, op, status, proto, observer, file;
     guint32 id_form, path_form, parent_form;
     guint32 kind; // with BB_BBT_AT_RECEIVER
 } Class;
 
 typedef struct {
     BbTraceWriter base;
-    guint64 *columns[BB_BBT_CONN_LIST]; // of BB_BBT_WRITE_MESSAGES each
-    gsize count;                        // messages in the block
-    guint64 written;                    // messages in blocks before it
-    BbBbtKeys *conns;                   // texts, each with its NUL
-    BbBbtKeys *classes;                 // of Class
-    GArray *names;                      // name of the run -> name of the file, 0 for not yet
-    guint32 names_count;                // names of the file
-    guint64 names_text;                 // bytes of these
-    GByteArray *fresh;                  // names that no block has yet
-    guint32 fresh_first;                // the first of these
+    guint64 *columns[BB_BBT_COLUMNS]; // of BB_BBT_WRITE_MESSAGES each, those of numbers
+    gsize count;                      // messages in the block
+    guint64 written;                  // messages in blocks before it
+    BbBbtKeys *conns;                 // texts, each with its NUL
+    BbBbtKeys *classes;               // of Class
+    GArray *names;                    // name of the run -> name of the file, 0 for not yet
+    guint32 names_count;              // names of the file
+    guint64 names_text;               // bytes of these
+    GByteArray *fresh;                // names that no block has yet
+    guint32 fresh_first;              // the first of these
     BbBbtPacker *packer;
     GByteArray *block; // being written
+    GByteArray *edges; // of the network, that no block has yet
     guint64 *next;     // by bb_bbt_stream_of
 } BbtWriter;
 
 static BbTraceWriter *bbt_open(void)
 {
     BbtWriter *writer = g_new0(BbtWriter, 1);
-    for (guint id = BB_BBT_TIME; id < BB_BBT_CONN_LIST; id++)
-        writer->columns[id] = g_new(guint64, BB_BBT_WRITE_MESSAGES);
+    for (guint id = BB_BBT_TIME; id < BB_BBT_COLUMNS; id++)
+        if (bb_bbt_is_of_numbers(id))
+            writer->columns[id] = g_new(guint64, BB_BBT_WRITE_MESSAGES);
     writer->conns = bb_bbt_keys_new(BB_BBT_WRITE_MESSAGES);
     writer->classes = bb_bbt_keys_new(BB_BBT_WRITE_MESSAGES);
     writer->names = g_array_new(FALSE, TRUE, sizeof(guint32));
@@ -46,6 +48,7 @@ static BbTraceWriter *bbt_open(void)
     writer->fresh_first = 1;
     writer->packer = bb_bbt_packer_new(BB_BBT_WRITE_MESSAGES);
     writer->block = g_byte_array_new();
+    writer->edges = g_byte_array_new();
     writer->next = g_new(guint64, 2 * (BB_BBT_WRITE_MESSAGES + 1));
     return &writer->base;
 }
@@ -53,7 +56,7 @@ static BbTraceWriter *bbt_open(void)
 static void bbt_free(BbTraceWriter *base)
 {
     BbtWriter *writer = (BbtWriter *)base;
-    for (guint id = BB_BBT_TIME; id < BB_BBT_CONN_LIST; id++)
+    for (guint id = BB_BBT_TIME; id < BB_BBT_COLUMNS; id++)
         g_free(writer->columns[id]);
     bb_bbt_keys_free(writer->conns);
     bb_bbt_keys_free(writer->classes);
@@ -61,6 +64,7 @@ static void bbt_free(BbTraceWriter *base)
     g_byte_array_unref(writer->fresh);
     bb_bbt_packer_free(writer->packer);
     g_byte_array_unref(writer->block);
+    g_byte_array_unref(writer->edges);
     g_free(writer->next);
     g_free(writer);
 }
@@ -136,12 +140,12 @@ static void append_offsets(BbtWriter *writer)
 
 static void append_columns(BbtWriter *writer)
 {
-    for (guint8 id = BB_BBT_TIME; id < BB_BBT_CONN_LIST; id++) {
+    for (guint8 id = BB_BBT_TIME; id < BB_BBT_COLUMNS; id++) {
         gsize count =
             bb_bbt_is_of_messages(id) ? writer->count : bb_bbt_keys_count(writer->classes);
         if (id == BB_BBT_OFFSET)
             append_offsets(writer);
-        else
+        else if (bb_bbt_is_of_numbers(id))
             bb_bbt_packer_numbers(writer->packer, writer->block, id, writer->columns[id], count,
                                   bb_bbt_absent(id));
     }
@@ -214,17 +218,26 @@ static bool add_name(BbtWriter *writer, guint32 name, GError **error)
     return true;
 }
 
+// The name of the file.
+static bool number_of(BbtWriter *writer, guint32 name, guint32 *number, GError **error)
+{
+    *number = 0;
+    if (name == BB_NAME_NONE)
+        return true;
+    if ((name >= writer->names->len || !g_array_index(writer->names, guint32, name)) &&
+        !add_name(writer, name, error))
+        return false;
+    *number = g_array_index(writer->names, guint32, name);
+    return true;
+}
+
 // Puts the name of the file, plus some, into a column of classes.
 static bool put_name(BbtWriter *writer, BbBbtColumnId id, guint32 class, guint32 name, guint64 plus,
                      GError **error)
 {
-    guint32 number = 0;
-    if (name != BB_NAME_NONE) {
-        if ((name >= writer->names->len || !g_array_index(writer->names, guint32, name)) &&
-            !add_name(writer, name, error))
-            return false;
-        number = g_array_index(writer->names, guint32, name);
-    }
+    guint32 number;
+    if (!number_of(writer, name, &number, error))
+        return false;
     writer->columns[id][class] = number + plus;
     return true;
 }
@@ -247,6 +260,7 @@ static bool put_class(BbtWriter *writer, guint32 at, const Class *class, GError 
            put_name(writer, BB_BBT_STATUS, at, class->status, 0, error) &&
            put_name(writer, BB_BBT_PROTO, at, class->proto, 0, error) &&
            put_name(writer, BB_BBT_OBSERVER, at, class->observer, 0, error) &&
+           put_name(writer, BB_BBT_FILE, at, class->file, 0, error) &&
            put_form(writer, BB_BBT_ID_FORM, at, class->id_form, error) &&
            put_form(writer, BB_BBT_PATH_FORM, at, class->path_form, error) &&
            put_form(writer, BB_BBT_PARENT_FORM, at, class->parent_form, error);
@@ -261,6 +275,7 @@ static bool add_class(BbtWriter *writer, const BbMessage *message, GError **erro
         .status = message->status,
         .proto = message->proto,
         .observer = message->observer,
+        .file = message->file,
         .id_form = message->id.form,
         .path_form = message->path.form,
         .parent_form = message->parent.form,
@@ -305,6 +320,7 @@ static void put_numbers(BbtWriter *writer, const BbMessage *message)
     writer->columns[BB_BBT_PATH_NUMBER][row] = message->path.number;
     writer->columns[BB_BBT_PARENT_NUMBER][row] = message->parent.number;
     writer->columns[BB_BBT_OFFSET][row] = message->offset;
+    writer->columns[BB_BBT_FRAME][row] = message->frame;
 }
 
 static bool bbt_push(BbTraceWriter *base, const BbMessage *message, GError **error)
@@ -320,6 +336,47 @@ static bool bbt_push(BbTraceWriter *base, const BbMessage *message, GError **err
 static bool bbt_flush(BbTraceWriter *base, GError **error)
 {
     return write_messages((BbtWriter *)base, error);
+}
+
+#define EDGES_MAX 16384u // in a block: 2 MiB
+
+// Gives the names of an edge their numbers, and appends it.
+static bool append_edge(BbtWriter *writer, const BbNetworkEdge *edge, GError **error)
+{
+    guint32 nodes[2];
+    if (!number_of(writer, edge->client, &nodes[0], error) ||
+        !number_of(writer, edge->server, &nodes[1], error))
+        return false;
+    bb_bytes_append(writer->edges, nodes[0], 4);
+    bb_bytes_append(writer->edges, nodes[1], 4);
+    for (guint field = 0; field < BB_NETWORK_FIELDS; field++)
+        bb_bytes_append(writer->edges, bb_network_field(edge, field), 8);
+    return true;
+}
+
+static bool write_edges(BbtWriter *writer, GError **error)
+{
+    if (!write_names(writer, error))
+        return false;
+    g_byte_array_set_size(writer->block, 0);
+    bb_bytes_append(writer->block, BB_NETWORK_FIELDS, 4);
+    g_byte_array_append(writer->block, writer->edges->data, writer->edges->len);
+    g_byte_array_set_size(writer->edges, 0);
+    return write_block(writer, BB_BBT_EDGES, error);
+}
+
+static bool bbt_network(BbTraceWriter *base, const BbNetwork *network, GError **error)
+{
+    BbtWriter *writer = (BbtWriter *)base;
+    if (!write_messages(writer, error))
+        return false;
+    for (guint i = 0; i < bb_network_count(network); i++) {
+        if (i && i % EDGES_MAX == 0 && !write_edges(writer, error))
+            return false;
+        if (!append_edge(writer, bb_network_at(network, i), error))
+            return false;
+    }
+    return write_edges(writer, error);
 }
 
 static bool bbt_end(BbTraceWriter *base, const BbCounters *counters, GError **error)
@@ -338,6 +395,7 @@ const BbTraceWriterForm bb_trace_bbt_writer = {
     .begin = bbt_begin,
     .push = bbt_push,
     .flush = bbt_flush,
+    .network = bbt_network,
     .end = bbt_end,
     .free = bbt_free,
 };

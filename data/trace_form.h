@@ -22,6 +22,7 @@ struct BbTraceReader {
     BbInput *input;
     BbNames *names;
     BbCounters *counters;
+    BbNetwork *network;
     guint64 messages, bad_lines;
     bool skip_bad_lines;
     bool ended;      // next() has returned false
@@ -34,6 +35,7 @@ typedef struct BbTraceWriterForm {
     bool (*begin)(BbTraceWriter *writer, GError **error);
     bool (*push)(BbTraceWriter *writer, const BbMessage *message, GError **error);
     bool (*flush)(BbTraceWriter *writer, GError **error); // up to out's buffer
+    bool (*network)(BbTraceWriter *writer, const BbNetwork *network, GError **error);
     bool (*end)(BbTraceWriter *writer, const BbCounters *counters, GError **error);
     void (*free)(BbTraceWriter *writer); // what the form itself holds, and writer
 } BbTraceWriterForm;

@@ -177,6 +177,21 @@ static const char *take_obs(Line *line, char *value)
     return parse_name(line, value, &line->message->observer);
 }
 
+static const char *take_file(Line *line, char *value)
+{
+    return parse_name(line, value, &line->message->file);
+}
+
+static const char *take_frame(Line *line, char *value)
+{
+    guint64 number = 0;
+    const char *reason = parse_number(value, &number);
+    if (!reason && (number == 0 || number > G_MAXUINT32))
+        return "the number of a frame is 1 to 4294967295";
+    line->message->frame = (guint32)number;
+    return reason;
+}
+
 static const char *take_proto(Line *line, char *value)
 {
     return parse_name(line, value, &line->message->proto);
@@ -198,7 +213,8 @@ static const struct {
 } keys[] = {
     {"recv", take_recv},   {"end", take_end},   {"op", take_op},         {"status", take_status},
     {"bytes", take_bytes}, {"conn", take_conn}, {"off", take_off},       {"obs", take_obs},
-    {"proto", take_proto}, {"path", take_path}, {"parent", take_parent},
+    {"proto", take_proto}, {"path", take_path}, {"parent", take_parent}, {"file", take_file},
+    {"frame", take_frame},
 };
 
 // Kept encoded as it came; what should have been encoded is now.
@@ -273,5 +289,35 @@ bool bb_trace_line_counter(const char *line, char **name, guint64 *value)
     if (!number || !bb_counters_is_name(field) || take_field(&rest) || parse_number(number, value))
         return false;
     *name = g_strdup(field);
+    return true;
+}
+
+static bool take_fact(BbNetworkEdge *edge, char *text)
+{
+    guint64 value = 0;
+    char *equals = strchr(text, '=');
+    if (!equals || parse_number(equals + 1, &value))
+        return false;
+    *equals = '\0';
+    for (guint field = 0; field < BB_NETWORK_FIELDS; field++)
+        if (strcmp(text, bb_network_field_name(field)) == 0)
+            bb_network_set_field(edge, field, value);
+    return true;
+}
+
+bool bb_trace_line_network(const char *line, BbNames *names, BbNetworkEdge *edge)
+{
+    if (!g_str_has_prefix(line, "# network "))
+        return false;
+    g_autofree char *copy = g_strdup(line + strlen("# network "));
+    char *rest = copy, *client = take_field(&rest), *server = take_field(&rest);
+    Line parsed = {names, NULL, NULL};
+    *edge = (BbNetworkEdge){0};
+    if (!server || parse_node(&parsed, client, &edge->client) ||
+        parse_node(&parsed, server, &edge->server))
+        return false;
+    for (char *fact = take_field(&rest); fact; fact = take_field(&rest))
+        if (!take_fact(edge, fact))
+            return false;
     return true;
 }

@@ -101,8 +101,11 @@ static void take_comment(TextReader *reader, const char *line)
 {
     g_autofree char *name = NULL;
     guint64 value = 0;
+    BbNetworkEdge edge;
     if (bb_trace_line_counter(line, &name, &value))
         bb_counters_add(reader->base.counters, name, value);
+    else if (bb_trace_line_network(line, reader->base.names, &edge))
+        bb_network_add(reader->base.network, &edge);
 }
 
 static bool is_blank(const char *line)

@@ -138,6 +138,8 @@ static void append_keys(TextWriter *writer, const BbMessage *message)
     append_key_number(line, " off=", message->offset, BB_OFFSET_NONE);
     append_key_name(writer, " obs=", message->observer);
     append_key_name(writer, " proto=", message->proto);
+    append_key_name(writer, " file=", message->file);
+    append_key_number(line, " frame=", message->frame, 0);
     append_key_id(writer, " path=", message->path);
     append_key_id(writer, " parent=", message->parent);
     if (message->extra) {
@@ -161,6 +163,26 @@ static bool text_flush(BbTraceWriter *base, GError **error)
     return true;
 }
 
+// A comment, as counters are: "# network CLIENT SERVER connections=3 ...", zeros left out.
+static bool text_network(BbTraceWriter *base, const BbNetwork *network, GError **error)
+{
+    TextWriter *writer = (TextWriter *)base;
+    for (guint i = 0; i < bb_network_count(network); i++) {
+        const BbNetworkEdge *edge = bb_network_at(network, i);
+        g_string_assign(writer->line, "# network");
+        append_node(writer, edge->client);
+        append_node(writer, edge->server);
+        for (guint field = 0; field < BB_NETWORK_FIELDS; field++) {
+            g_autofree char *key = g_strdup_printf(" %s=", bb_network_field_name(field));
+            append_key_number(writer->line, key, bb_network_field(edge, field), 0);
+        }
+        g_string_append_c(writer->line, '\n');
+        if (!bb_trace_writer_put(base, writer->line->str, writer->line->len, error))
+            return false;
+    }
+    return true;
+}
+
 static bool text_end(BbTraceWriter *base, const BbCounters *counters, GError **error)
 {
     for (guint i = 0; counters && i < bb_counters_count(counters); i++) {
@@ -179,6 +201,7 @@ const BbTraceWriterForm bb_trace_text_writer = {
     .begin = text_begin,
     .push = text_push,
     .flush = text_flush,
+    .network = text_network,
     .end = text_end,
     .free = text_free,
 };

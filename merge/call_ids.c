@@ -8,29 +8,27 @@
 
 #define BUCKETS_FIRST 1024u
 
-// How an observer calls a call.
-typedef struct Alias {
-    struct Alias *next_same;    // in the bucket
-    struct Alias *next_of_call; // of the same call
-    BbOpenCall *call;
+// How an observer calls a call. The first of a call's aliases is the call: it alone has what
+// follows call_ids, and goes last.
+struct BbOpenCall {
+    BbOpenCall *next_same; // in the bucket
+    BbOpenCall *call;      // of which this is an alias
     BbId id;
     guint32 caller, callee, observer, input;
-} Alias;
 
-struct BbOpenCall {
-    Alias *aliases;
-    BbId id;        // in the merged trace; absent until it is needed
-    gint64 time_ns; // of the call
+    BbOpenCall *next_of_call; // another alias of the same call
+    BbId given;               // in the merged trace; absent until it is needed
+    gint64 time_ns;           // of the call
     bool written;
     BbOpenCall *older, *younger; // of those that are written
 };
 
 struct BbCallIds {
-    Alias **buckets;
+    BbOpenCall **buckets;
     guint n_buckets, n_aliases;
     BbOpenCall *oldest, *youngest;
     guint n_written, open_max;
-    guint64 given, forgotten;
+    guint64 n_given, forgotten;
 };
 
 BbCallIds *bb_call_ids_new(guint open_max)
@@ -38,7 +36,7 @@ BbCallIds *bb_call_ids_new(guint open_max)
     BbCallIds *ids = g_new0(BbCallIds, 1);
     ids->open_max = MAX(open_max, 1);
     ids->n_buckets = BUCKETS_FIRST;
-    ids->buckets = g_new0(Alias *, ids->n_buckets);
+    ids->buckets = g_new0(BbOpenCall *, ids->n_buckets);
     return ids;
 }
 
@@ -49,14 +47,14 @@ static guint hash_of(const BbCallIds *ids, BbId id, guint32 caller, guint32 call
     return (guint)(hash >> 32) & (ids->n_buckets - 1);
 }
 
-static guint bucket_of(const BbCallIds *ids, const Alias *alias)
+static BbOpenCall **bucket_of(const BbCallIds *ids, const BbOpenCall *alias)
 {
-    return hash_of(ids, alias->id, alias->caller, alias->callee);
+    return &ids->buckets[hash_of(ids, alias->id, alias->caller, alias->callee)];
 }
 
-static void unlink_alias(BbCallIds *ids, const Alias *alias)
+static void unlink_alias(BbCallIds *ids, const BbOpenCall *alias)
 {
-    Alias **at = &ids->buckets[bucket_of(ids, alias)];
+    BbOpenCall **at = bucket_of(ids, alias);
     while (*at != alias)
         at = &(*at)->next_same;
     *at = alias->next_same;
@@ -65,12 +63,11 @@ static void unlink_alias(BbCallIds *ids, const Alias *alias)
 
 static void free_call(BbCallIds *ids, BbOpenCall *call)
 {
-    for (Alias *alias = call->aliases, *next = NULL; alias; alias = next) {
+    for (BbOpenCall *alias = call, *next = NULL; alias; alias = next) {
         next = alias->next_of_call;
         unlink_alias(ids, alias);
-        g_slice_free(Alias, alias);
+        g_slice_free(BbOpenCall, alias);
     }
-    g_slice_free(BbOpenCall, call);
 }
 
 // Calls that nobody closed go with their aliases: each call has at least one.
@@ -87,21 +84,21 @@ void bb_call_ids_free(BbCallIds *ids)
 
 static void grow(BbCallIds *ids)
 {
-    g_autofree Alias **old = ids->buckets;
+    g_autofree BbOpenCall **old = ids->buckets;
     guint n_old = ids->n_buckets;
     ids->n_buckets *= 2;
-    ids->buckets = g_new0(Alias *, ids->n_buckets);
+    ids->buckets = g_new0(BbOpenCall *, ids->n_buckets);
     for (guint i = 0; i < n_old; i++) {
         // The younger come first in a bucket: moved in reverse, they still do.
-        Alias *turned = NULL;
-        for (Alias *alias = old[i], *next = NULL; alias; alias = next) {
+        BbOpenCall *turned = NULL;
+        for (BbOpenCall *alias = old[i], *next = NULL; alias; alias = next) {
             next = alias->next_same;
             alias->next_same = turned;
             turned = alias;
         }
-        for (Alias *alias = turned, *next = NULL; alias; alias = next) {
+        for (BbOpenCall *alias = turned, *next = NULL; alias; alias = next) {
             next = alias->next_same;
-            Alias **bucket = &ids->buckets[bucket_of(ids, alias)];
+            BbOpenCall **bucket = bucket_of(ids, alias);
             alias->next_same = *bucket;
             *bucket = alias;
         }
@@ -120,39 +117,35 @@ bool bb_call_id_is_made_up(const BbMessage *message)
 BbOpenCall *bb_call_ids_open(BbCallIds *ids, const BbMessage *call, guint input)
 {
     bool made_up = bb_call_id_is_made_up(call);
-    BbOpenCall *open = g_slice_new0(BbOpenCall);
-    Alias *alias = g_slice_new(Alias);
-    *alias = (Alias){
+    BbOpenCall *open = g_slice_new(BbOpenCall);
+    *open = (BbOpenCall){
         .call = open,
         .id = call->id,
         .caller = call->sender,
         .callee = call->receiver,
         .observer = call->observer,
         .input = made_up ? input : ANY_INPUT,
+        .given = made_up ? (BbId){0} : call->id,
+        .time_ns = call->time_ns,
     };
-    open->aliases = alias;
-    open->time_ns = call->time_ns;
-    if (!made_up)
-        open->id = call->id;
-    if (++ids->n_aliases > ids->n_buckets)
+    if (++ids->n_aliases > ids->n_buckets / 4)
         grow(ids);
-    Alias **bucket = &ids->buckets[bucket_of(ids, alias)];
-    alias->next_same = *bucket;
-    *bucket = alias;
+    BbOpenCall **bucket = bucket_of(ids, open);
+    open->next_same = *bucket;
+    *bucket = open;
     return open;
 }
 
 void bb_call_ids_unite(BbCallIds *ids, BbOpenCall *call, BbOpenCall *other)
 {
-    Alias **last = &call->aliases;
-    while (*last)
-        last = &(*last)->next_of_call;
-    *last = other->aliases;
-    for (Alias *alias = *last; alias; alias = alias->next_of_call)
+    BbOpenCall *last = call;
+    while (last->next_of_call)
+        last = last->next_of_call;
+    last->next_of_call = other;
+    for (BbOpenCall *alias = other; alias; alias = alias->next_of_call)
         alias->call = call;
-    if (!bb_id_is_known(call->id))
-        call->id = other->id;
-    g_slice_free(BbOpenCall, other);
+    if (!bb_id_is_known(call->given))
+        call->given = other->given;
 }
 
 static void unlink_call(BbCallIds *ids, BbOpenCall *call)
@@ -164,14 +157,14 @@ static void unlink_call(BbCallIds *ids, BbOpenCall *call)
 
 BbId bb_call_ids_fresh(BbCallIds *ids)
 {
-    return bb_id_number(++ids->given);
+    return bb_id_number(++ids->n_given);
 }
 
 BbId bb_call_ids_of(BbCallIds *ids, BbOpenCall *call)
 {
-    if (!bb_id_is_known(call->id))
-        call->id = bb_call_ids_fresh(ids);
-    return call->id;
+    if (!bb_id_is_known(call->given))
+        call->given = bb_call_ids_fresh(ids);
+    return call->given;
 }
 
 BbId bb_call_ids_write(BbCallIds *ids, BbOpenCall *call, gint64 time_ns)
@@ -202,7 +195,7 @@ bool bb_open_call_is_written(const BbOpenCall *call, gint64 *time_ns)
 
 // How well an alias fits a return: the same input, else another one of the same observer (a trace
 // cut in pieces). 0: not at all.
-static guint fit(const Alias *alias, const BbMessage *answer, bool made_up, guint input)
+static guint fit(const BbOpenCall *alias, const BbMessage *answer, bool made_up, guint input)
 {
     if (!bb_id_equal(alias->id, answer->id) || alias->caller != answer->receiver ||
         alias->callee != answer->sender || made_up == (alias->input == ANY_INPUT))
@@ -213,12 +206,16 @@ static guint fit(const Alias *alias, const BbMessage *answer, bool made_up, guin
     return (near ? 2 : 0) + (alias->call->written ? 2 : 1);
 }
 
+static BbOpenCall *const *bucket_of_answer(const BbCallIds *ids, const BbMessage *answer)
+{
+    return &ids->buckets[hash_of(ids, answer->id, answer->receiver, answer->sender)];
+}
+
 BbOpenCall *bb_call_ids_find(const BbCallIds *ids, const BbMessage *answer, guint input)
 {
     bool made_up = bb_call_id_is_made_up(answer);
-    const Alias *best = NULL;
+    const BbOpenCall *best = NULL, *alias = *bucket_of_answer(ids, answer);
     guint best_fit = 1;
-    const Alias *alias = ids->buckets[hash_of(ids, answer->id, answer->receiver, answer->sender)];
     for (; alias; alias = alias->next_same) {
         guint fits = fit(alias, answer, made_up, input);
         if (fits && fits >= best_fit) { // the younger come first
@@ -227,6 +224,17 @@ BbOpenCall *bb_call_ids_find(const BbCallIds *ids, const BbMessage *answer, guin
         }
     }
     return best ? best->call : NULL;
+}
+
+void bb_call_ids_fetch_call(const BbCallIds *ids, const BbMessage *call)
+{
+    __builtin_prefetch(&ids->buckets[hash_of(ids, call->id, call->sender, call->receiver)]);
+}
+
+void bb_call_ids_fetch_answer(const BbCallIds *ids, const BbMessage *answer, bool again)
+{
+    BbOpenCall *const *bucket = bucket_of_answer(ids, answer);
+    __builtin_prefetch(again ? (const void *)*bucket : bucket);
 }
 
 void bb_call_ids_close(BbCallIds *ids, BbOpenCall *call)

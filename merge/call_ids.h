@@ -9,7 +9,7 @@
 
 #include "data/message.h"
 
-#define BB_CALL_IDS_OPEN 1048576u // about 150 bytes each
+#define BB_CALL_IDS_OPEN 1048576u // about 140 bytes for each observer of each
 
 typedef struct BbCallIds BbCallIds;
 
@@ -38,6 +38,11 @@ bool bb_open_call_is_written(const BbOpenCall *call, gint64 *time_ns);
 // The call that a return answers, as far as its id says it; NULL if there is none. A call that is
 // written goes before one that is not, the older before the younger.
 BbOpenCall *bb_call_ids_find(const BbCallIds *ids, const BbMessage *answer, guint input);
+
+// Fetch into the processor's cache what bb_call_ids_open, or bb_call_ids_find, will look at. The
+// latter has more to fetch a while later.
+void bb_call_ids_fetch_call(const BbCallIds *ids, const BbMessage *call);
+void bb_call_ids_fetch_answer(const BbCallIds *ids, const BbMessage *answer, bool again);
 
 // Its id, for the return; it has one from now on.
 BbId bb_call_ids_of(BbCallIds *ids, BbOpenCall *call);

@@ -7,6 +7,10 @@
 // steps moves both directions the same way, a longer or shorter path moves them against each other.
 // Points far below the others of their direction, which no clock makes (a stamp that went wrong,
 // the repetition of a message taken for its first sending), are left out.
+//
+// Of a stretch of a clock that runs evenly, error_ns and drift_error of its piece hold in 9,999 of
+// 10,000 cases where delays beyond the least are exponential, also with one wrong stamp that is too
+// near the others to be left out.
 #pragma once
 
 #include "merge/clock_map.h"

@@ -10,8 +10,9 @@
 #define GOLDEN 0.6180339887498949
 
 // Slopes whose likelihood is within a factor of exp(14) of the best one's belong to the range that
-// fits. Where delays are exponential, the true slope is outside once in 10,000 times (three
-// parameters: exp(-14) (1 + 14 + 14^2 / 2)); other delays get what reserve there is in it.
+// fits. Where delays are exponential, the true slope is outside once in 10,000 times at most (three
+// parameters: exp(-14) (1 + 14 + 14^2 / 2)); other delays get what reserve there is in it. Of n
+// points with a sum of distances s the likelihood is as s^-n, the mean excess being unknown too.
 #define LIKELY_NATS 14
 
 void bb_clock_sides_init(BbClockSides *sides)
@@ -112,16 +113,15 @@ BbClockLine bb_clock_line_fit(const BbClockSides *sides)
 {
     BbClockLine line = bb_clock_line_best(sides);
     double slope = line.slope;
-    double enough = bb_clock_line_objective(sides, slope) - LIKELY_NATS * line.excess;
-    double low = border(sides, slope, -BB_CLOCK_DRIFT_MAX, enough);
-    double high = border(sides, slope, BB_CLOCK_DRIFT_MAX, enough);
-    if (low <= 0 && high >= 0 && high - low > BB_CLOCK_DRIFT_MAX / 5) {
-        // Too short to tell a drift, and then none is the better guess.
+    double count = line.count[0] + line.count[1];
+    double enough =
+        bb_clock_line_objective(sides, slope) - count * line.excess * expm1(LIKELY_NATS / count);
+    line.slope_low = border(sides, slope, -BB_CLOCK_DRIFT_MAX, enough);
+    line.slope_high = border(sides, slope, BB_CLOCK_DRIFT_MAX, enough);
+    // Too short to tell a drift, and then none is the better guess.
+    if (line.slope_low <= 0 && line.slope_high >= 0 &&
+        line.slope_high - line.slope_low > BB_CLOCK_DRIFT_MAX / 5)
         set_slope(&line, sides, 0);
-        line.slope_error = fmax(high, -low);
-        return line;
-    }
-    line.slope_error = (high - low) / 2;
     return line;
 }
 

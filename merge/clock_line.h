@@ -23,13 +23,13 @@ typedef struct BbClockSides {
 
 typedef struct BbClockLine {
     double slope;
-    double height[2];   // of the two lines, each at its side's mean x
-    double mean_x[2];   // 0 of an empty side
-    double count[2];    // points
-    double excess;      // mean distance of a point from its line
-    double slope_error; // half the width of the range of slopes that are nearly as likely
-    double x, y;        // a point of the line in the middle; only where both sides have points
-    double gap;         // between the two lines; below 0 where no line lies between the points
+    double height[2];             // of the two lines, each at its side's mean x
+    double mean_x[2];             // 0 of an empty side
+    double count[2];              // points
+    double excess;                // mean distance of a point from its line
+    double slope_low, slope_high; // the range of slopes that are nearly as likely
+    double x, y; // a point of the line in the middle; only where both sides have points
+    double gap;  // between the two lines; below 0 where no line lies between the points
 } BbClockLine;
 
 void bb_clock_sides_init(BbClockSides *sides);
@@ -39,8 +39,8 @@ void bb_clock_sides_reset(BbClockSides *sides);
 // At least one side has a point.
 BbClockLine bb_clock_line_fit(const BbClockSides *sides);
 
-// The same for a third of the work, without slope_error, and without the doubt about drifts of
-// short stretches.
+// The same for a third of the work, without a range of slopes, and without the doubt about drifts
+// of short stretches.
 BbClockLine bb_clock_line_best(const BbClockSides *sides);
 
 // What is made as large as can be: the sum of both heights, times their points. (The sum of the

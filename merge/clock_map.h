@@ -11,7 +11,7 @@ typedef struct BbClockPiece {
     gint64 anchor_ns;      // between from_ns and to_ns
     gint64 offset_ns;      // the other clock minus this one at anchor_ns
     double drift;          // by how much that grows in a nanosecond of this clock
-    double drift_error;    // half the width of the range of drifts that fit
+    double drift_error;    // the drift is right give or take this
     double error_ns;       // the other clock's time is as mapped, give or take this
 } BbClockPiece;
 

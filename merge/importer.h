@@ -4,16 +4,24 @@
 
 #include "data/counters.h"
 #include "data/message.h"
+#include "data/network.h"
 #include "data/order.h"
+
+#define BB_IMPORT_LABEL_MAX 96
 
 typedef struct BbImport {
     BbNames *names;                     // lent
     BbCounters *counters;               // what could not be used, by reason; lent
+    BbNetwork *network;                 // what TCP told, where the input has it; lent
     BbMessageSink sink;                 // takes the messages, in any order
     gpointer user;                      // of sink
     void (*warn)(const char *sentence); // told what is damaged or was left out of an input
     bool skip_bad;                      // count malformed lines instead of failing
     const char *const *settings;        // "name=value", ends with NULL; NULL for none; lent
+    // Writes the label of an HTTP request, in which what varies from call to call is `*`: at most
+    // BB_IMPORT_LABEL_MAX bytes and a NUL. Returns its length. NULL: method and path as they are.
+    gsize (*label_http)(char *out, const guint8 *method, gsize method_length, const guint8 *path,
+                        gsize path_length);
 } BbImport;
 
 // A counter of an importer and its sentence for people.
@@ -59,3 +67,6 @@ extern const BbImporter bb_importer_zipkin;
 extern const BbImporter bb_importer_otlp;
 extern const BbImporter bb_importer_jsonl;
 extern const BbImporter bb_importer_csv;
+extern const BbImporter bb_importer_chrome;
+extern const BbImporter bb_importer_zeek;
+extern const BbImporter bb_importer_events;

@@ -6,7 +6,8 @@
 
 static const BbImporter *const importers[] = {
     &bb_importer_text, &bb_importer_received, &bb_importer_jaeger, &bb_importer_zipkin,
-    &bb_importer_otlp, &bb_importer_jsonl,    &bb_importer_csv,
+    &bb_importer_otlp, &bb_importer_jsonl,    &bb_importer_csv,    &bb_importer_chrome,
+    &bb_importer_zeek, &bb_importer_events,
 };
 
 const BbImporter *bb_importer_at(gsize index)

@@ -11,6 +11,11 @@
 
 #define BUCKETS_FIRST 4096u
 #define TEXT_KEEP 256u // a place keeps room for texts up to this size
+// Messages this far from going out are fetched into the processor's cache, closer ones with what
+// they point to, and with what that points to: all of it was last used a window ago.
+#define AHEAD 9u
+#define AHEAD_NEXT 6u
+#define AHEAD_LAST 3u
 
 static const struct {
     const char *name, *meaning;
@@ -95,6 +100,9 @@ void bb_join_free(BbJoin *join)
         next = held->next_same;
         free_place(held);
     }
+    for (guint i = 0; i < BB_JOIN_COMING; i++)
+        if (join->coming[i])
+            free_place(join->coming[i]);
     g_free(join->buckets);
     g_hash_table_destroy(join->lanes);
     g_hash_table_destroy(join->delays);
@@ -144,8 +152,7 @@ static void give_back(BbJoin *join, BbHeld *held)
     join->vacant = held;
 }
 
-// ---- the list and the table
-// -----------------------------------------------------------------------
+// ---- the list and the table ---------------------------------------------------------------------
 
 static void list_insert(BbJoin *join, BbHeld *held)
 {
@@ -211,7 +218,7 @@ static void hold(BbJoin *join, BbHeld *held)
     held->lane = NULL;
     if (goes_by_order(join, held))
         bb_lane_enter(join, held);
-    if (++join->n_held > join->n_buckets)
+    if (++join->n_held > join->n_buckets / 4)
         table_grow(join);
 }
 
@@ -376,10 +383,36 @@ static void count_sightings(BbJoin *join, const BbHeld *held)
     join->count[BB_JOIN_RECEIVER_ONLY] += held->message.at_receiver;
 }
 
+static void fetch_all(const void *what, gsize size)
+{
+    for (gsize i = 0; i < size; i += 64)
+        __builtin_prefetch((const char *)what + i);
+}
+
+static void fetch_next(const BbJoin *join, const BbHeld *held, bool again)
+{
+    __builtin_prefetch(bucket_of(join, &held->key));
+    __builtin_prefetch(held->seen.next);
+    __builtin_prefetch(held->call);
+    if (held->message.kind == BB_RETURN)
+        bb_call_ids_fetch_answer(join->ids, &held->message, again);
+}
+
+// What lies on the way to the last of these was fetched by the calls before.
+static void look_ahead(const BbJoin *join, const BbHeld *held)
+{
+    for (guint i = 0; held && i < AHEAD; i++, held = held->younger)
+        if (i == AHEAD_NEXT || i == AHEAD_LAST)
+            fetch_next(join, held, i == AHEAD_LAST);
+    if (held)
+        fetch_all(held, sizeof *held);
+}
+
 // Hands on the oldest message, or moves it.
 static bool release(BbJoin *join, GError **error)
 {
     BbHeld *held = join->oldest;
+    look_ahead(join, held);
     fold_by_order(join, held);
     if (held->call && held->message.kind != BB_CALL) // observers took it for different kinds
         bb_call_ids_close(join->ids, g_steal_pointer(&held->call));
@@ -399,6 +432,11 @@ static bool release(BbJoin *join, GError **error)
     return ok;
 }
 
+static bool is_call_with_id(const BbMessage *message)
+{
+    return message->kind == BB_CALL && bb_id_is_known(message->id);
+}
+
 static BbHeld *make_held(BbJoin *join, const BbMessage *message, guint input)
 {
     BbHeld *held = take_place(join, message);
@@ -414,17 +452,16 @@ static BbHeld *make_held(BbJoin *join, const BbMessage *message, guint input)
     held->call = NULL;
     held->lane = NULL;
     held->moved = false;
-    if (message->kind == BB_CALL && bb_id_is_known(message->id))
-        held->call = bb_call_ids_open(join->ids, message, input);
     return held;
 }
 
-bool bb_join_push(BbJoin *join, const BbMessage *message, guint input, GError **error)
+// Joins it or lets it wait, and hands on what has waited long enough.
+static bool take(BbJoin *join, BbHeld *held, GError **error)
 {
-    BbHeld *held = make_held(join, message, input);
+    if (is_call_with_id(&held->message))
+        held->call = bb_call_ids_open(join->ids, &held->message, held->seen.input);
     BbHeld *partner = find_partner(join, held);
-    join->count[BB_JOIN_SIGHTINGS]++;
-    join->newest_ns = MAX(join->newest_ns, message->time_ns);
+    join->newest_ns = MAX(join->newest_ns, held->seen.time_ns);
     if (partner)
         fold_by_key(join, partner, held);
     else
@@ -441,8 +478,25 @@ bool bb_join_push(BbJoin *join, const BbMessage *message, guint input, GError **
     return true;
 }
 
+bool bb_join_push(BbJoin *join, const BbMessage *message, guint input, GError **error)
+{
+    BbHeld **slot = &join->coming[join->next_coming], *first = *slot;
+    *slot = make_held(join, message, input);
+    join->next_coming = (join->next_coming + 1) % BB_JOIN_COMING;
+    join->count[BB_JOIN_SIGHTINGS]++;
+    __builtin_prefetch(bucket_of(join, &(*slot)->key));
+    if (is_call_with_id(message))
+        bb_call_ids_fetch_call(join->ids, message);
+    return !first || take(join, first, error);
+}
+
 bool bb_join_finish(BbJoin *join, GError **error)
 {
+    for (guint i = 0; i < BB_JOIN_COMING; i++) {
+        BbHeld *first = g_steal_pointer(&join->coming[(join->next_coming + i) % BB_JOIN_COMING]);
+        if (first && !take(join, first, error))
+            return false;
+    }
     while (join->oldest)
         if (!release(join, error))
             return false;

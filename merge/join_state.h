@@ -8,6 +8,10 @@
 #include "merge/overlap.h"
 #include "merge/sighting.h"
 
+// A sighting waits for so many others before it is joined: the memory that it will need is on its
+// way to the processor meanwhile.
+#define BB_JOIN_COMING 8u
+
 // One sighting of a message.
 typedef struct BbSighting {
     struct BbSighting *next;
@@ -48,6 +52,8 @@ struct BbJoin {
     BbNames *names;
     BbMessageSink sink;
     gpointer user;
+    BbHeld *coming[BB_JOIN_COMING]; // the last ones pushed; a ring from next_coming on
+    guint next_coming;
     BbHeld *oldest, *youngest;
     gsize n_held, n_buckets;
     BbHeld **buckets;   // by key

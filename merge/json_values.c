@@ -6,8 +6,6 @@
 // another kind is refused.
 #include "merge/json_values.h"
 
-#include "data/input.h"
-
 #include <string.h>
 
 #define BUFFER_BYTES ((gsize)64 * 1024)
@@ -26,6 +24,7 @@ struct BbJsonValues {
     guint64 line, value_line; // from 1
     bool good;                // some value or wrapping was
     bool failed;              // nothing follows
+    bool lacks_brackets;      // it ended between values, within what wraps them
     // What is open around the values: '[' or '{' each.
     char wrapping[WRAPPINGS_MAX];
     guint wrappings;
@@ -39,11 +38,8 @@ struct BbJsonValues {
     gsize key_length;
 };
 
-BbJsonValues *bb_json_values_open(const char *path, const char *const *lists, GError **error)
+BbJsonValues *bb_json_values_take(BbInput *input, const char *const *lists)
 {
-    BbInput *input = bb_input_open(path, error);
-    if (!input)
-        return NULL;
     BbJsonValues *values = g_new0(BbJsonValues, 1);
     values->input = input;
     values->lists = lists;
@@ -52,6 +48,12 @@ BbJsonValues *bb_json_values_open(const char *path, const char *const *lists, GE
     values->buffer = g_malloc(BUFFER_BYTES);
     values->line = 1;
     return values;
+}
+
+BbJsonValues *bb_json_values_open(const char *path, const char *const *lists, GError **error)
+{
+    BbInput *input = bb_input_open(path, error);
+    return input ? bb_json_values_take(input, lists) : NULL;
 }
 
 void bb_json_values_free(BbJsonValues *values)
@@ -70,6 +72,11 @@ void bb_json_values_free(BbJsonValues *values)
 const char *bb_json_values_damage(const BbJsonValues *values)
 {
     return values->damage;
+}
+
+bool bb_json_values_lacks_brackets(const BbJsonValues *values)
+{
+    return values->lacks_brackets;
 }
 
 bool bb_json_values_may_go_on(const BbJsonValues *values)
@@ -322,7 +329,9 @@ static Part next_part(BbJsonValues *values, GError **error)
             continue;
         }
         values->value_line = values->line;
-        if (values->wrappings > 0 || values->failure || bb_input_damage(values->input))
+        bool damaged = values->failure || bb_input_damage(values->input);
+        values->lacks_brackets = values->wrappings > 0 && !damaged;
+        if (values->wrappings > 0 || damaged)
             return break_off(values, error);
         values->failed = true;
         return PART_END;

@@ -5,8 +5,9 @@
 // form names, are values of their own.
 #pragma once
 
+#include "data/input.h"
+
 #include <json-glib/json-glib.h>
-#include <stdbool.h>
 
 // Bytes of one value; the tree of it takes some 15 times as much, of hostile ones up to 70 times.
 #define BB_JSON_VALUE_MAX ((gsize)32 << 20)
@@ -18,6 +19,8 @@ typedef struct BbJsonValues BbJsonValues;
 // Opens path; "-" is standard input; .gz, .xz and .zst are unpacked. lists: members of an outermost
 // object whose elements are values; ends with NULL; lent, and outlives the reader.
 BbJsonValues *bb_json_values_open(const char *path, const char *const *lists, GError **error);
+// The same of an input that is open already: takes it over.
+BbJsonValues *bb_json_values_take(BbInput *input, const char *const *lists);
 void bb_json_values_free(BbJsonValues *values);
 
 // The next object or array, lent until the next call. NULL at the end (error not set), or where
@@ -34,5 +37,8 @@ void bb_json_values_refuse(const BbJsonValues *values, const char *why, GError *
 // A sentence on where the input broke off, NULL while it is whole. Lent. An input that breaks off
 // before the end of its first value is an error of next instead.
 const char *bb_json_values_damage(const BbJsonValues *values);
+
+// Whether all that is missing is brackets behind the last value.
+bool bb_json_values_lacks_brackets(const BbJsonValues *values);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbJsonValues, bb_json_values_free)

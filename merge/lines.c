@@ -2,8 +2,6 @@
 // In: the bytes of a file. Out: its lines, and which of them are none.
 #include "merge/lines.h"
 
-#include "data/input.h"
-
 #include <string.h>
 
 #define READ_SIZE ((gsize)64 << 10)
@@ -17,16 +15,19 @@ struct BbLines {
     const char *reason;
 };
 
-BbLines *bb_lines_open(const char *path, GError **error)
+BbLines *bb_lines_take(BbInput *input)
 {
-    g_autoptr(BbInput) input = bb_input_open(path, error);
-    if (!input)
-        return NULL;
     BbLines *lines = g_new0(BbLines, 1);
-    lines->input = g_steal_pointer(&input);
+    lines->input = input;
     lines->room = READ_SIZE;
     lines->buffer = g_malloc(lines->room);
     return lines;
+}
+
+BbLines *bb_lines_open(const char *path, GError **error)
+{
+    BbInput *input = bb_input_open(path, error);
+    return input ? bb_lines_take(input) : NULL;
 }
 
 void bb_lines_free(BbLines *lines)

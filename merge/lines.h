@@ -2,8 +2,7 @@
 // A file of text, line by line, for importers of formats that have lines.
 #pragma once
 
-#include <glib.h>
-#include <stdbool.h>
+#include "data/input.h"
 
 // Bytes of a line, and of a record of several lines.
 #define BB_LINE_MAX ((gsize)1 << 20)
@@ -12,6 +11,8 @@ typedef struct BbLines BbLines;
 
 // Opens path; "-" is standard input; .gz, .xz and .zst are unpacked.
 BbLines *bb_lines_open(const char *path, GError **error);
+// The same of an input that is open already: takes it over.
+BbLines *bb_lines_take(BbInput *input);
 void bb_lines_free(BbLines *lines);
 
 typedef enum {

@@ -196,6 +196,11 @@ static gint64 shift_time(BbPseudonyms *pseudonyms, gint64 time_ns)
     return shift_ns < 0 ? 0 : G_MAXINT64;
 }
 
+guint32 bb_pseudonyms_node(BbPseudonyms *pseudonyms, guint32 name)
+{
+    return rename_text(pseudonyms, KIND_NODE, name);
+}
+
 void bb_pseudonyms_apply(BbPseudonyms *pseudonyms, BbMessage *message)
 {
     message->time_ns = shift_time(pseudonyms, message->time_ns);
@@ -208,6 +213,8 @@ void bb_pseudonyms_apply(BbPseudonyms *pseudonyms, BbMessage *message)
     message->id = rename_id(pseudonyms, KIND_ID, message->id);
     message->parent = rename_id(pseudonyms, KIND_ID, message->parent);
     message->path = rename_id(pseudonyms, KIND_PATH, message->path);
+    message->file = BB_NAME_NONE;
+    message->frame = 0;
     message->extra = NULL;
     if (!message->conn)
         return;

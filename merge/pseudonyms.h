@@ -7,7 +7,8 @@
 //   operation       op- and 12 digits
 //   id, parent      16 digits; path: 16 others
 //   connection      c and 12 digits; with ports kept NODE:PORT-NODE:PORT
-//   other keys      left out, since nobody knows what they hold
+//   file, frame     left out
+//   other keys      likewise, since nobody knows what they hold
 //
 // Protocols, statuses, sizes and positions in a connection stay.
 #pragma once
@@ -29,6 +30,9 @@ void bb_pseudonyms_free(BbPseudonyms *pseudonyms);
 
 // Replaces what is in message; its conn is then lent until the next call.
 void bb_pseudonyms_apply(BbPseudonyms *pseudonyms, BbMessage *message);
+
+// The pseudonym of a node.
+guint32 bb_pseudonyms_node(BbPseudonyms *pseudonyms, guint32 name);
 
 // Times that would be before 1970 or after 2262, and stay at that end.
 guint64 bb_pseudonyms_clipped(const BbPseudonyms *pseudonyms);

@@ -2,8 +2,6 @@
 // In: a file of JSON and what its form does with a value. Out: spans.
 #include "merge/span_reading.h"
 
-#include "merge/json_values.h"
-
 #include <string.h>
 
 gpointer bb_span_reading_begin(const BbImport *import)
@@ -43,57 +41,27 @@ void bb_span_reading_add(BbSpanReading *reading, BbSpan *span)
         (void)bb_spans_add(reading->spans, span, &reading->failure);
 }
 
-// Returns false, with the error set, where reading cannot go on.
-static bool take(BbSpanReading *reading, const BbSpanForm *form, const BbJsonValues *values,
-                 JsonNode *value, GError **error)
-{
-    JsonObject *object = JSON_NODE_HOLDS_OBJECT(value) ? json_node_get_object(value) : NULL;
-    bool good = object && form->take(reading, object);
-    if (reading->failure) {
-        g_propagate_error(error, g_steal_pointer(&reading->failure));
-        return false;
-    }
-    if (good)
-        return true;
-    if (!reading->import->skip_bad) {
-        bb_json_values_refuse(values, form->wanted, error);
-        return false;
-    }
-    bb_counters_add(reading->import->counters, "json_bad_values", 1);
-    return true;
-}
+typedef struct Taking {
+    BbSpanReading *reading;
+    const BbSpanForm *form;
+} Taking;
 
-// What is malformed is skipped where that is wanted and the input itself is whole.
-static bool pass_bad(const BbSpanReading *reading, const BbJsonValues *values)
+static bool take(gpointer user, JsonObject *value, GError **error)
 {
-    if (!reading->import->skip_bad || !bb_json_values_may_go_on(values))
-        return false;
-    bb_counters_add(reading->import->counters, "json_bad_values", 1);
-    return true;
+    const Taking *taking = user;
+    bool good = taking->form->take(taking->reading, value);
+    if (!taking->reading->failure)
+        return good;
+    g_propagate_error(error, g_steal_pointer(&taking->reading->failure));
+    return false;
 }
 
 bool bb_span_reading_read(BbSpanReading *reading, const BbSpanForm *form, const char *path,
                           GError **error)
 {
-    g_autoptr(BbJsonValues) values = bb_json_values_open(path, form->lists, error);
-    if (!values)
-        return false;
-    for (;;) {
-        g_autoptr(GError) failure = NULL;
-        JsonNode *value = bb_json_values_next(values, &failure);
-        if (value) {
-            if (!take(reading, form, values, value, error))
-                return false;
-        } else if (!failure) {
-            break;
-        } else if (!pass_bad(reading, values)) {
-            g_propagate_error(error, g_steal_pointer(&failure));
-            return false;
-        }
-    }
-    if (bb_json_values_damage(values))
-        reading->import->warn(bb_json_values_damage(values));
-    return true;
+    Taking taking = {reading, form};
+    const BbJsonForm json = {.lists = form->lists, .wanted = form->wanted, .take = take};
+    return bb_json_reading_run(reading->import, &json, &taking, path, error);
 }
 
 bool bb_span_reading_finish(gpointer reading, GError **error)

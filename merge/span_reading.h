@@ -2,6 +2,7 @@
 // What the importers of spans share: JSON in, value by value; spans handed on to those that wait.
 #pragma once
 
+#include "merge/json_reading.h"
 #include "merge/span_tags.h"
 #include "merge/spans.h"
 
@@ -20,11 +21,7 @@ typedef struct BbSpanForm {
 } BbSpanForm;
 
 // Rows for BbImporter.counts.
-#define BB_SPAN_READING_COUNTS                              \
-    BB_SPAN_COUNTS,                                         \
-    {                                                       \
-        "json_bad_values", "malformed JSON values: skipped" \
-    }
+#define BB_SPAN_READING_COUNTS BB_SPAN_COUNTS, BB_JSON_READING_COUNTS
 
 // For BbImporter's begin, read, finish and end.
 gpointer bb_span_reading_begin(const BbImport *import);

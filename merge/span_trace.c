@@ -4,6 +4,7 @@
 
 #include "data/status.h"
 #include "merge/span_links.h"
+#include "merge/span_parts.h"
 
 #define NONE BB_SPAN_NONE
 
@@ -190,6 +191,7 @@ static bool give_span(const Trace *trace, guint32 index, GError **error)
 
 bool bb_span_trace_give(const BbImport *import, BbSpan *spans, guint32 span_count, GError **error)
 {
+    span_count = bb_span_parts_join(spans, span_count, import->counters);
     g_autoptr(BbSpanLinks) links = bb_span_links_new(spans, span_count, import->counters);
     const Trace trace = {import, spans, links};
     for (guint32 i = 0; i < span_count; i++)

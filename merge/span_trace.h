@@ -9,6 +9,8 @@
 //   same peer. A span without kind, below one of another service that is not a client's, is a
 //   server's: it got a call from there.
 //
+//   A span that comes in parts is one: see merge/span_parts.h.
+//
 //   A call's id is the client's span, where that is known, else the server's. Its parent is the
 //   nearest call or message above by which its sender was reached; a root has no span above that.
 #pragma once
@@ -17,6 +19,6 @@
 #include "merge/span.h"
 
 // Gives the messages of spans, all of one trace, to import's sink. Fails when the sink does. Kinds
-// that were guessed are changed. Counters: spans_joined and what follows it in BB_SPAN_COUNTS
+// that were guessed are changed. Counters: spans_joined, spans_parts and what follows it in BB_SPAN_COUNTS
 // (merge/spans.h).
 bool bb_span_trace_give(const BbImport *import, BbSpan *spans, guint32 count, GError **error);

@@ -2,6 +2,7 @@
 // In: spans of any traces, in any order. Out: trace by trace, their messages.
 #include "merge/spans.h"
 
+#include "merge/id_key.h"
 #include "merge/span_trace.h"
 
 typedef struct Waiting {
@@ -17,19 +18,6 @@ struct BbSpans {
     guint32 most, count;
 };
 
-static guint hash_id(gconstpointer key)
-{
-    const BbId *id = key;
-    guint64 hash = (id->number ^ (guint64)id->form << 40) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
-    return (guint)(hash >> 32);
-}
-
-static gboolean equal_ids(gconstpointer a, gconstpointer b)
-{
-    const BbId *x = a, *y = b;
-    return bb_id_equal(*x, *y);
-}
-
 static void free_waiting(gpointer data)
 {
     Waiting *waiting = data;
@@ -43,7 +31,7 @@ BbSpans *bb_spans_new(const BbImport *import, guint32 most)
     g_assert(most > 0);
     spans->import = import;
     spans->most = most;
-    spans->traces = g_hash_table_new_full(hash_id, equal_ids, NULL, free_waiting);
+    spans->traces = g_hash_table_new_full(bb_id_key_hash, bb_id_key_equal, NULL, free_waiting);
     g_queue_init(&spans->order);
     return spans;
 }

@@ -24,6 +24,7 @@
         {"spans_kind_guessed",                                                              \
          "spans without kind below another service's, taken for a server's"},               \
         {"spans_again", "spans that tell of a message once more, in the same service"},     \
+        {"spans_parts", "spans that came in several parts: those that another takes in"},   \
         {"spans_duplicate", "spans with the id and kind of another: left out"},             \
         {"spans_unusable", "messages without any time or service: left out"},               \
         {"spans_peer_unknown", "messages whose other end is named by no span and no tag"},  \

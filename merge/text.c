@@ -34,6 +34,7 @@ static bool text_read(gpointer reading, const char *path, GError **error)
         if (!import->sink(&message, import->user, error))
             return false;
     bb_counters_merge(import->counters, bb_trace_reader_counters(reader));
+    bb_network_merge(import->network, bb_trace_reader_network(reader));
     tell_damage(import, reader);
     if (!failure)
         return true;

@@ -28,6 +28,7 @@ typedef struct Assembly {
     guint32 total;     // bytes of the packet; 0 = its last fragment has not come
     guint8 protocol;   // of the fragment at offset 0
     gint64 time_ns;    // of the fragment at offset 0
+    BbPlace place;     // likewise
 } Assembly;
 
 struct BbFragments {
@@ -252,6 +253,7 @@ static void insert(BbFragments *fragments, Assembly *assembly, const BbFragment 
     if (fragment->offset == 0) {
         assembly->protocol = fragment->protocol;
         assembly->time_ns = fragment->time_ns;
+        assembly->place = fragment->place;
     }
 }
 
@@ -278,6 +280,7 @@ static void complete(BbFragments *fragments, Assembly *assembly, const BbFragmen
     whole->more = false;
     whole->protocol = assembly->protocol;
     whole->time_ns = assembly->time_ns;
+    whole->place = assembly->place;
     whole->data = fragments->lent->data;
     whole->captured = fragments->lent->len;
     whole->length = assembly->total;

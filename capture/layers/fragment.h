@@ -3,8 +3,9 @@
 // demands, for IPv4 too). Memory is bounded: the oldest packet in work goes first, counted.
 #pragma once
 
-#include "capture/address.h"
 #include "capture/loss.h"
+#include "capture/packet.h"
+#include "data/address.h"
 
 // By the time of the capture: how long a packet waits for its fragments, and how long one that is
 // complete or refused is remembered, so that repetitions of its fragments begin no new packet.
@@ -24,6 +25,7 @@ typedef struct BbFragment {
     const guint8 *data;
     guint32 captured, length; // a fragment cut by the snap length makes a packet cut there
     gint64 time_ns;
+    BbPlace place;
 } BbFragment;
 
 // loss is lent and must outlive the result. Packets in work hold at most max_bytes, what it takes
@@ -32,7 +34,7 @@ BbFragments *bb_fragments_new(BbLoss *loss, gsize max_bytes);
 void bb_fragments_free(BbFragments *fragments);
 
 // Takes a fragment, which may lie in the packet lent last. Returns true when it completes a packet:
-// *whole is then that packet as one fragment, with protocol and time of the fragment at offset 0
+// *whole is then that packet as one fragment, with protocol, time and place of the fragment at 0
 // and the data lent until the next call. A repetition of a fragment, byte by byte the same, is
 // ignored; a packet whose fragments contradict each other is given up (BB_FRAGMENT_BAD).
 bool bb_fragments_push(BbFragments *fragments, const BbFragment *fragment, BbFragment *whole);

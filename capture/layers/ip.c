@@ -15,12 +15,14 @@ static BbLayerId reassemble(BbWalk *walk, BbFragment *fragment)
     fragment->captured = (guint32)walk->rest.left;
     fragment->length = (guint32)walk->wire;
     fragment->time_ns = walk->packet->time_ns;
+    fragment->place = walk->packet->place;
     BbFragment whole;
     if (!bb_fragments_push(walk->fragments, fragment, &whole))
         return BB_LAYER_NONE;
     walk->rest = bb_cursor(whole.data, whole.captured);
     walk->wire = whole.length;
     walk->packet->time_ns = whole.time_ns;
+    walk->packet->place = whole.place;
     return bb_walk_protocol(walk, whole.protocol);
 }
 
@@ -79,6 +81,19 @@ BbLayerId bb_layer_ipv6(BbWalk *walk)
     if (length != 0)
         bb_walk_limit(walk, length);
     return bb_walk_protocol(walk, next);
+}
+
+// IP in IP of all four kinds: RFC 2003, RFC 4213, RFC 2473.
+BbLayerId bb_layer_inner_ipv4(BbWalk *walk)
+{
+    walk->loss->count[BB_TUNNELLED]++;
+    return BB_LAYER_IPV4;
+}
+
+BbLayerId bb_layer_inner_ipv6(BbWalk *walk)
+{
+    walk->loss->count[BB_TUNNELLED]++;
+    return BB_LAYER_IPV6;
 }
 
 // Hop-by-hop options, routing, destination options: RFC 8200, 4.3 to 4.6.

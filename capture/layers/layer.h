@@ -15,13 +15,26 @@
 #include "capture/loss.h"
 #include "capture/packet.h"
 
-#define BB_LAYER_DEPTH 16 // headers in one frame
+#define BB_LAYER_DEPTH 32 // headers in one frame
 
 typedef struct BbLayers BbLayers;
+
+// What people know better: datagrams to this UDP port are such a tunnel (bb_overlay_exists).
+typedef struct BbTunnelAt {
+    guint16 port;
+    const char *name; // lent
+} BbTunnelAt;
+
+// Whether there is a tunnel over UDP of that name, and the names of all.
+bool bb_overlay_exists(const char *name);
+void bb_overlay_append_names(GString *out);
 
 // loss is lent and must outlive the result. max_fragment_bytes bounds IP reassembly.
 BbLayers *bb_layers_new(BbLoss *loss, gsize max_fragment_bytes);
 void bb_layers_free(BbLayers *layers);
+
+// tunnels is lent and must outlive layers.
+void bb_layers_name_tunnels(BbLayers *layers, const BbTunnelAt *tunnels, guint count);
 
 // Finds the TCP or UDP packet in frame. Returns false when there is none (counted in loss); packet
 // then holds nothing of use. The payload of packet is lent until the next call, or as long as the

@@ -19,7 +19,20 @@ BbLayerId bb_layer_ethernet(BbWalk *walk)
     if (!bb_walk_take(walk, 14, &header))
         return BB_LAYER_NONE;
     bb_cursor_skip(&header, 12); // destination, source
+    walk->packet->vlan = walk->mirrored_vlan;
+    walk->mirrored_vlan = 0;
+    walk->vlan_tags = 0;
     return type_or_length(walk, bb_cursor_be16(&header));
+}
+
+// Of a stack the last two tags count; a tag of 0 has a priority only (IEEE 802.1Q, 9.6).
+static void note_vlan(BbWalk *walk, guint16 id)
+{
+    BbPacket *packet = walk->packet;
+    if (id == 0)
+        return;
+    packet->vlan = walk->vlan_tags ? (packet->vlan << 12 | id) & 0xffffffu : id;
+    walk->vlan_tags++;
 }
 
 BbLayerId bb_layer_vlan(BbWalk *walk)
@@ -27,7 +40,7 @@ BbLayerId bb_layer_vlan(BbWalk *walk)
     BbCursor header;
     if (!bb_walk_take(walk, 4, &header))
         return BB_LAYER_NONE;
-    bb_cursor_skip(&header, 2); // priority, VLAN
+    note_vlan(walk, bb_cursor_be16(&header) & 0xfffu);
     return type_or_length(walk, bb_cursor_be16(&header));
 }
 

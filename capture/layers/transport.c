@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: TCP and UDP headers. Out: the packet with ports, numbers and payload. RFC 9293, RFC 768.
-#include "capture/layers/walk.h"
+#include "capture/layers/overlay.h"
 
 #define TCP_HEADER 20u
 #define UDP_HEADER 8u
@@ -32,6 +32,7 @@ BbLayerId bb_layer_tcp(BbWalk *walk)
     if (size < TCP_HEADER || size - TCP_HEADER > walk->wire)
         return bb_walk_refuse(walk, BB_BAD_FRAME);
     packet->tcp_flags = bb_cursor_u8(&header);
+    packet->window = bb_cursor_be16(&header);
     // No option is read: where the snap length ends among them, the packet is still of use.
     bb_cursor_skip(&walk->rest, MIN(size - TCP_HEADER, walk->rest.left));
     walk->wire -= size - TCP_HEADER;
@@ -50,7 +51,11 @@ BbLayerId bb_layer_udp(BbWalk *walk)
     if (length < UDP_HEADER || length - UDP_HEADER > walk->wire)
         return bb_walk_refuse(walk, BB_BAD_FRAME);
     bb_walk_limit(walk, length - UDP_HEADER); // beyond: options (RFC 9868), padding
+    BbLayerId tunnel = bb_overlay_find(walk, packet->source_port, packet->target_port);
+    if (tunnel != BB_LAYER_NONE)
+        return tunnel;
     packet->seq = packet->ack = 0;
     packet->tcp_flags = 0;
+    packet->window = 0;
     return finish(walk, BB_TRANSPORT_UDP, BB_SEEN_UDP);
 }

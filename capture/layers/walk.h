@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The walk from layer to layer, for capture/layer*.c alone. A layer decoder is a list of refusals
+// The walk from layer to layer, for capture/layers/ alone. A layer decoder is a list of refusals
 // in the order of the bytes, then the fact, then which layer is next.
 #pragma once
 
 #include "capture/cursor.h"
+#include "capture/layers/erspan_clock.h"
 #include "capture/layers/layer.h"
 
 typedef enum {
@@ -21,6 +22,23 @@ typedef enum {
     BB_LAYER_EXTENSION,
     BB_LAYER_FRAGMENT,
     BB_LAYER_AUTHENTICATION,
+    BB_LAYER_MPLS,
+    BB_LAYER_NSH,
+    BB_LAYER_PPPOE,
+    BB_LAYER_PPP,
+    BB_LAYER_WLAN,
+    BB_LAYER_RADIOTAP,
+    BB_LAYER_NFLOG,
+    BB_LAYER_GRE,
+    BB_LAYER_ERSPAN2,
+    BB_LAYER_ERSPAN3,
+    BB_LAYER_INNER_IPV4, // IP in IP
+    BB_LAYER_INNER_IPV6,
+    BB_LAYER_VXLAN,
+    BB_LAYER_GENEVE,
+    BB_LAYER_GTPU,
+    BB_LAYER_TEREDO,
+    BB_LAYER_TZSP,
     BB_LAYER_TCP,
     BB_LAYER_UDP,
     BB_LAYER_COUNT
@@ -33,6 +51,11 @@ typedef struct BbWalk {
     BbLoss *loss;
     BbFragments *fragments;
     const guint8 *protocols; // BbLayerId of each protocol of the IP version passed last
+    BbErspanClocks *clocks;
+    const BbTunnelAt *tunnels; // n_tunnels that people named
+    guint n_tunnels;
+    guint vlan_tags;       // of the Ethernet frame passed last
+    guint16 mirrored_vlan; // of the frame to come, as the mirror says; 0: none
 } BbWalk;
 
 // One per kind of header. Each takes its header off walk and returns the layer that follows.
@@ -48,6 +71,23 @@ BbLayerId bb_layer_ipv6(BbWalk *walk);
 BbLayerId bb_layer_extension(BbWalk *walk);
 BbLayerId bb_layer_fragment(BbWalk *walk);
 BbLayerId bb_layer_authentication(BbWalk *walk);
+BbLayerId bb_layer_mpls(BbWalk *walk);
+BbLayerId bb_layer_nsh(BbWalk *walk);
+BbLayerId bb_layer_pppoe(BbWalk *walk);
+BbLayerId bb_layer_ppp(BbWalk *walk);
+BbLayerId bb_layer_wlan(BbWalk *walk);
+BbLayerId bb_layer_radiotap(BbWalk *walk);
+BbLayerId bb_layer_nflog(BbWalk *walk);
+BbLayerId bb_layer_gre(BbWalk *walk);
+BbLayerId bb_layer_erspan2(BbWalk *walk);
+BbLayerId bb_layer_erspan3(BbWalk *walk);
+BbLayerId bb_layer_inner_ipv4(BbWalk *walk);
+BbLayerId bb_layer_inner_ipv6(BbWalk *walk);
+BbLayerId bb_layer_vxlan(BbWalk *walk);
+BbLayerId bb_layer_geneve(BbWalk *walk);
+BbLayerId bb_layer_gtpu(BbWalk *walk);
+BbLayerId bb_layer_teredo(BbWalk *walk);
+BbLayerId bb_layer_tzsp(BbWalk *walk);
 BbLayerId bb_layer_tcp(BbWalk *walk);
 BbLayerId bb_layer_udp(BbWalk *walk);
 
@@ -57,6 +97,8 @@ extern const guint8 bb_layer_ipv6_protocols[256];
 
 // The layer behind a type of Ethernet; BB_LAYER_NONE, counted, where it is not IP.
 BbLayerId bb_walk_ethertype(BbWalk *walk, guint16 type);
+// The layer behind a next protocol of NSH and VXLAN-GPE (RFC 8300, section 2.2).
+BbLayerId bb_walk_next_protocol(BbWalk *walk, guint8 next);
 
 static inline BbLayerId bb_walk_refuse(BbWalk *walk, BbLossKind why)
 {

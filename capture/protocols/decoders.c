@@ -5,8 +5,33 @@
 #include <string.h>
 
 const BbDecoder *const bb_decoders[] = {
+    &bb_decoder_http2,
+    &bb_decoder_websocket,
+    &bb_decoder_tls,
+    &bb_decoder_amqp,
+    &bb_decoder_dubbo,
+    &bb_decoder_zookeeper,
+    &bb_decoder_mqtt,
+    &bb_decoder_smb2,
+    &bb_decoder_dcerpc,
+    &bb_decoder_ldap,
+    &bb_decoder_snmp,
+    &bb_decoder_diameter,
+    &bb_decoder_sip,
     &bb_decoder_http,  &bb_decoder_dns,       &bb_decoder_postgres,
-    &bb_decoder_redis, &bb_decoder_memcached, NULL,
+    &bb_decoder_mysql,
+    &bb_decoder_mongodb,
+    &bb_decoder_cassandra,
+    &bb_decoder_memcached_binary,
+    &bb_decoder_redis, &bb_decoder_smtp, &bb_decoder_memcached,
+    &bb_decoder_afsrx,
+    &bb_decoder_radius,
+    &bb_decoder_ntp,
+    &bb_decoder_nats,
+    &bb_decoder_stomp,
+    &bb_decoder_jsonrpc,
+    &bb_decoder_kafka,
+    NULL,
 };
 
 const BbDecoder *bb_decoder_find(const char *name)

@@ -3,7 +3,7 @@
 // whether the rest is what it says it is.
 #pragma once
 
-#include "capture/address.h"
+#include "data/address.h"
 
 #define BB_DNS_HEADER 12u
 #define BB_DNS_NAME_TEXT 1024u // 255 bytes on the wire, at most 4 characters each, and a NUL

@@ -243,7 +243,8 @@ static HttpStep not_a_start(HttpReader *r, gsize start)
     if (!side->met)
         return STEP_BAD; // a side that never spoke HTTP does not begin to: an unknown protocol
     // After CONNECT or Upgrade, bytes of the tunnel may overtake the response that opens it.
-    bool tunnel = from_client(r) && side->framing.upgrade && bb_dialog_get(r->dialog, side->call);
+    bool tunnel = from_client(r) && side->framing.upgrade != BB_HTTP_NO_UPGRADE &&
+                  bb_dialog_get(r->dialog, side->call);
     return tunnel ? STEP_WAIT : begin_search(r);
 }
 
@@ -301,7 +302,8 @@ static HttpStep begin_request(HttpReader *r, const HttpLine *line, gsize start)
     count_to(r, r->at);
     HttpTag tag = tag_of(&request);
     side->met = true;
-    side->framing = (BbHttpFraming){.upgrade = tag == TAG_CONNECT};
+    side->framing =
+        (BbHttpFraming){.upgrade = tag == TAG_CONNECT ? BB_HTTP_UPGRADE : BB_HTTP_NO_UPGRADE};
     side->call = bb_dialog_open(r->dialog, &side->part, label_of(r, &request), 0, tag);
     side->phase = HTTP_FIELDS;
     return STEP_ON;
@@ -479,9 +481,33 @@ static HttpStep request_body(HttpReader *r)
 {
     const HttpSide *side = r->side;
     const BbOpenCall *open = bb_dialog_get(r->dialog, side->call);
+    if (side->framing.upgrade == BB_HTTP_UPGRADE_H2C) // its return may come as HTTP/2
+        bb_dialog_call_protocol(r->dialog, side->call, bb_decoder_http.name);
     if (open && open->tag == TAG_CONNECT)
         return message_over(r);
     return framed_body(r, side->framing.expect, false);
+}
+
+// Something else follows. A request that was upgraded to HTTP/2 is answered there, as stream 1 (RFC
+// 7540, 3.2).
+static HttpStep leave(HttpReader *r)
+{
+    HttpSide *side = r->side;
+    BbHttpUpgrade upgrade = side->code == 101 ? side->framing.upgrade : BB_HTTP_UPGRADE;
+    if (upgrade == BB_HTTP_NO_UPGRADE)
+        upgrade = r->http->side[BB_TO_SERVER].framing.upgrade;
+    if (upgrade == BB_HTTP_UPGRADE_H2C) {
+        bb_part_reset(&side->part);
+        side->phase = HTTP_START;
+        bb_dialog_switch_to(r->dialog, &bb_decoder_http2);
+        return STEP_WAIT;
+    }
+    message_over(r);
+    if (upgrade == BB_HTTP_UPGRADE_WEBSOCKET)
+        bb_dialog_switch_to(r->dialog, &bb_decoder_websocket);
+    else
+        bb_dialog_switch(r->dialog);
+    return STEP_WAIT;
 }
 
 static HttpStep reply_body(HttpReader *r)
@@ -492,11 +518,8 @@ static HttpStep reply_body(HttpReader *r)
         return message_over(r);
     HttpTag tag = pair(r->dialog, side);
     guint code = side->code;
-    if (code == 101 || (tag == TAG_CONNECT && code < 300)) {
-        message_over(r);
-        bb_dialog_switch(r->dialog);
-        return STEP_WAIT;
-    }
+    if (code == 101 || (tag == TAG_CONNECT && code < 300))
+        return leave(r);
     if (tag == TAG_HEAD || code == 204 || code == 304)
         return message_over(r);
     return framed_body(r, side->call == 0, true);
@@ -590,7 +613,7 @@ static void finish(BbDialog *dialog, void *state)
 
 const BbDecoder bb_decoder_http = {
     .name = "http",
-    .about = "HTTP/1 (RFC 9112): in order of the requests",
+    .about = "HTTP/1 (RFC 9112), with its upgrades: in order of the requests",
     .tcp = true,
     .ports = {80, 8080, 8000, 3128, 8008, 8888},
     .state_size = sizeof(HttpState),

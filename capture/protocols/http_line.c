@@ -136,6 +136,30 @@ static bool is_word(const guint8 *text, gsize length, const char *word)
     return length == strlen(word) && g_ascii_strncasecmp((const char *)text, word, length) == 0;
 }
 
+static BbHttpUpgrade upgrade_of(const guint8 *text, gsize length)
+{
+    if (is_word(text, length, "h2c"))
+        return BB_HTTP_UPGRADE_H2C;
+    return is_word(text, length, "websocket") ? BB_HTTP_UPGRADE_WEBSOCKET : BB_HTTP_UPGRADE;
+}
+
+// A list; a version may follow a name.
+static void read_upgrade(BbHttpFraming *framing, const guint8 *text, gsize length)
+{
+    for (gsize at = 0; at < length;) {
+        const guint8 *comma = memchr(text + at, ',', length - at);
+        gsize end = comma ? (gsize)(comma - text) : length;
+        while (at < end && is_blank(text[at]))
+            at++;
+        gsize word = at;
+        while (word < end && !is_blank(text[word]) && text[word] != '/')
+            word++;
+        if (word > at && framing->upgrade <= BB_HTTP_UPGRADE)
+            framing->upgrade = upgrade_of(text + at, word - at);
+        at = end + 1;
+    }
+}
+
 static void read_coding(BbHttpFraming *framing, const guint8 *text, gsize length)
 {
     for (gsize at = 0; at < length;) {
@@ -170,7 +194,7 @@ static void read_value(BbHttpFraming *framing, const guint8 *text, gsize length)
         read_coding(framing, text, length);
         break;
     case FIELD_UPGRADE:
-        framing->upgrade = true;
+        read_upgrade(framing, text, length);
         break;
     case FIELD_EXPECT:
         framing->expect |= is_word(text, length, "100-continue");

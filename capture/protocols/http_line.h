@@ -27,15 +27,23 @@ BbMatch bb_http_match_reply(const guint8 *data, gsize length);
 
 typedef enum { BB_HTTP_PLAIN, BB_HTTP_CHUNKED, BB_HTTP_OTHER_CODING } BbHttpCoding;
 
+// RFC 9110, section 7.8.
+typedef enum {
+    BB_HTTP_NO_UPGRADE,
+    BB_HTTP_UPGRADE, // to what has to be found out
+    BB_HTTP_UPGRADE_H2C,
+    BB_HTTP_UPGRADE_WEBSOCKET,
+} BbHttpUpgrade;
+
 // What a header section says about the body. Zero it, then feed the section's lines.
 typedef struct BbHttpFraming {
     guint64 length;      // Content-Length
     BbHttpCoding coding; // the last one of Transfer-Encoding
     guint field;         // field of the line before, for folded lines; 0 = of no interest
     bool has_length;
-    bool bad_length; // no number, too large, or two that differ (section 6.3)
-    bool upgrade;    // an Upgrade field is there
-    bool expect;     // Expect: 100-continue
+    bool bad_length;       // no number, too large, or two that differ (section 6.3)
+    bool expect;           // Expect: 100-continue
+    BbHttpUpgrade upgrade; // the first of Upgrade that is known
 } BbHttpFraming;
 
 // Whether a line that begins with this byte can change the framing. All others need not be fed, but

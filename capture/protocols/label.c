@@ -367,6 +367,24 @@ gsize bb_label_http(char *out, const guint8 *method, gsize method_length, const 
     return label.length;
 }
 
+gsize bb_label_topic(char *out, const char *verb, const guint8 *name, gsize length,
+                     const char *separators)
+{
+    Label label = {.out = out};
+    char separator[2] = {verb[0] ? ' ' : '\0', '\0'};
+    for (; label.length < METHOD_MAX && verb[label.length]; label.length++)
+        out[label.length] = verb[label.length];
+    for (gsize at = 0, end; at <= length && length && !label.full; at = end + 1) {
+        for (end = at; end < length && (!name[end] || !strchr(separators, name[end])); end++)
+            continue;
+        append_segment(&label, separator, name + at, end - at);
+        if (end < length)
+            separator[0] = (char)name[end];
+    }
+    out[label.length] = '\0';
+    return label.length;
+}
+
 gsize bb_label_word(char *out, const guint8 *word, gsize length)
 {
     gsize most = MIN(length, BB_LABEL_MAX);

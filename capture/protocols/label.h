@@ -34,6 +34,12 @@ gsize bb_label_sql(char *out, const guint8 *sql, gsize length);
 // digits or is long, else "A www.example.com".
 gsize bb_label_dns(char *out, const char *type, const char *name);
 
+// A verb and the name of a topic, queue, subject, service: "PUBLISH sensors/*/temperature". The
+// name is cut at any of separators into segments, which vary as those of a path do. Without verb
+// (empty) the name stands alone.
+gsize bb_label_topic(char *out, const char *verb, const guint8 *name, gsize length,
+                     const char *separators);
+
 // A command word in upper case: "GET". It ends at the first byte that is not printable ASCII,
 // blanks included; no such word gives the empty text.
 gsize bb_label_word(char *out, const guint8 *word, gsize length);

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: memcached's text protocol, meta commands included (protocol.txt of memcached). Out: a call
 // for each command that is answered, in order; the command as label, never its keys. The binary
-// protocol (0x80, 0x81) is another one.
+// protocol is another one (memcached_binary.c).
 //
 // One-way: noreply, quit, and quiet meta commands that were not answered. Which those are shows
-// when a later answer comes; until then they wait, at most QUIET_MAX of them.
+// when a later answer comes; until then they wait (memcached_quiet.h).
 //
 // Errors come in spite of noreply. One that is sent before the server had the oldest open command
 // (by TCP's numbers), or that this command cannot have, is a free message. In doubt it is the
 // answer of the oldest: then the real answer becomes an orphan, and the pairs behind it stay right.
 #include "capture/protocols/memcached_line.h"
-
-#define QUIET_MAX 512u // fewer than the calls that a dialog holds open
+#include "capture/protocols/memcached_quiet.h"
 
 typedef enum { STEP_ON, STEP_WAIT, STEP_BAD } Step;
 
@@ -27,22 +26,14 @@ typedef struct Stream {
     BbPart aside; // bytes of no call
 } Stream;
 
-// A quiet command that may be answered or not.
-typedef struct Quiet {
-    guint64 call;
-    BbPart request;
-    guint32 token;
-    guint8 kind;
-} Quiet;
-
 typedef struct Memcached {
     Stream stream[2];
     BbPart request, reply;
     guint64 call;               // of request, while its data is read
     BbMemcachedCommand command; // of request
     BbMemcachedLine line;       // that ends the answer, while its data is read
-    GArray *quiet;              // of Quiet, oldest first; NULL until there is one
-    bool silent_seen;           // noreply was used: errors may come unasked
+    BbMemcachedQuiets quiets;
+    bool silent_seen; // noreply was used: errors may come unasked
     bool watching;
     bool headless; // the beginning of what the server sends is missing
     bool passing;  // the rest of an answer of which the beginning is missing
@@ -84,46 +75,20 @@ static guint32 name(BbDialog *dialog, const char *text)
 
 // ---- quiet commands ---------------------------------------------------------------------------
 
-static guint quiet_count(const Memcached *mc)
-{
-    return mc->quiet ? mc->quiet->len : 0;
-}
-
-static void drop_quiet(Memcached *mc, guint count)
-{
-    if (count && count == quiet_count(mc))
-        g_clear_pointer(&mc->quiet, g_array_unref);
-    else if (count)
-        g_array_remove_range(mc->quiet, 0, count);
-}
-
-static void end_unanswered(BbDialog *dialog, Memcached *mc, guint count)
-{
-    for (guint i = 0; i < count; i++) {
-        const Quiet *quiet = &g_array_index(mc->quiet, Quiet, i);
-        bb_dialog_one_way(dialog, quiet->call, &quiet->request);
-    }
-    drop_quiet(mc, count);
-}
-
 static void add_quiet(BbDialog *dialog, Memcached *mc)
 {
-    if (!mc->quiet)
-        mc->quiet = g_array_new(FALSE, FALSE, sizeof(Quiet));
-    if (mc->quiet->len == QUIET_MAX)
-        end_unanswered(dialog, mc, 1);
-    Quiet quiet = {
+    const BbMemcachedQuiet quiet = {
         .call = mc->call,
         .request = mc->request,
         .token = mc->command.token,
         .kind = (guint8)mc->command.kind,
     };
-    g_array_append_val(mc->quiet, quiet);
+    bb_memcached_quiets_add(&mc->quiets, dialog, &quiet);
 }
 
 // Whether line can be the answer of a quiet command: by token where there are any, else by what a
 // quiet command of that kind does not leave out.
-static bool answers_quiet(const BbMemcachedLine *line, const Quiet *quiet)
+static bool answers_quiet(const BbMemcachedLine *line, const BbMemcachedQuiet *quiet)
 {
     if (line->kind == BB_MEMCACHED_FAILED)
         return true;
@@ -141,17 +106,8 @@ static bool may_answer_quiet(BbDialog *dialog, const Memcached *mc)
     if (mc->line.kind != BB_MEMCACHED_FAILED)
         return true;
     const BbOpenCall *youngest = bb_dialog_youngest(dialog);
-    return bb_dialog_open_calls(dialog) <= quiet_count(mc) ||
+    return bb_dialog_open_calls(dialog) <= bb_memcached_quiets_count(&mc->quiets) ||
            (youngest && youngest->tag == BB_MEMCACHED_META_NOOP);
-}
-
-// Which of the quiet commands is call; their number if none.
-static guint find_quiet(const Memcached *mc, guint64 call)
-{
-    guint i = 0;
-    while (i < quiet_count(mc) && g_array_index(mc->quiet, Quiet, i).call != call)
-        i++;
-    return i;
 }
 
 // ---- pairs ------------------------------------------------------------------------------------
@@ -168,17 +124,13 @@ static guint64 answered_call(BbDialog *dialog, Memcached *mc)
         if (mc->line.value_only && open->tag != BB_MEMCACHED_STORE &&
             open->tag != BB_MEMCACHED_META_SET)
             return 0;
-        guint index = find_quiet(mc, call);
-        if (index == quiet_count(mc))
+        guint index = bb_memcached_quiets_find(&mc->quiets, call);
+        if (index == bb_memcached_quiets_count(&mc->quiets))
             return call;
-        end_unanswered(dialog, mc, index); // forgotten by the dialog
-        const Quiet *quiet = &g_array_index(mc->quiet, Quiet, 0);
-        if (may && answers_quiet(&mc->line, quiet)) {
-            bb_dialog_sent(dialog, call, &quiet->request);
-            drop_quiet(mc, 1);
-            return call;
-        }
-        end_unanswered(dialog, mc, 1);
+        bb_memcached_quiets_end(&mc->quiets, dialog, index); // forgotten by the dialog
+        if (may && answers_quiet(&mc->line, bb_memcached_quiets_oldest(&mc->quiets)))
+            return bb_memcached_quiets_answer(&mc->quiets, dialog);
+        bb_memcached_quiets_end(&mc->quiets, dialog, 1);
     }
 }
 
@@ -511,23 +463,24 @@ static void finish(BbDialog *dialog, void *state)
     if (mc->request.begun)
         end_request(dialog, mc);
     end_reply(dialog, mc, BB_NAME_NONE);
-    end_unanswered(dialog, mc, quiet_count(mc));
+    bb_memcached_quiets_end(&mc->quiets, dialog, bb_memcached_quiets_count(&mc->quiets));
 }
 
 static gsize held(const void *state)
 {
-    return quiet_count(state) * sizeof(Quiet);
+    const Memcached *mc = state;
+    return bb_memcached_quiets_count(&mc->quiets) * sizeof(BbMemcachedQuiet);
 }
 
 static void let_go(BbDialog *dialog, void *state)
 {
     Memcached *mc = state;
-    end_unanswered(dialog, mc, quiet_count(mc));
+    bb_memcached_quiets_end(&mc->quiets, dialog, bb_memcached_quiets_count(&mc->quiets));
 }
 
 const BbDecoder bb_decoder_memcached = {
     .name = "memcached",
-    .about = "memcached, text commands: in order of the commands",
+    .about = "memcached, text and meta commands: in order of the commands",
     .tcp = true,
     .ports = {11211},
     .state_size = sizeof(Memcached),

@@ -5,7 +5,9 @@
 //
 // The session up to the first ReadyForQuery is one call `startup`, passwords included; SSLRequest
 // and GSSENCRequest are calls before it. Notices and parameter reports that come unasked are
-// nothing, notifications are free messages.
+// nothing, notifications are free messages. A replication is answered by its CopyBothResponse: what
+// both sides say then, up to the next ReadyForQuery, is free messages (Streaming Replication
+// Protocol).
 //
 // Gaps: each side knows the sequence number at which the message under way ends, so a gap inside of
 // one does no harm. After any other gap messages are looked for at the start of each packet.
@@ -29,10 +31,11 @@ typedef struct Stream {
     guint32 end_seq; // in_message: sequence number behind it
     guint8 type;     // of the message under way
     bool in_message;
-    bool lost;    // does not know where the next message begins
-    bool known;   // a message was read
-    BbPart *part; // where the bytes of the message under way belong
-    BbPart aside; // bytes of no call: notifications, COPY data, passwords
+    bool lost;        // does not know where the next message begins
+    bool known;       // a message was read
+    BbPart *part;     // where the bytes of the message under way belong
+    BbPart aside;     // bytes of no call: notifications, COPY data, passwords
+    const char *told; // label of the message under way, which is a free one of a replication
 } Stream;
 
 typedef struct Postgres {
@@ -41,6 +44,7 @@ typedef struct Postgres {
     BbPart reply;
     guint32 status, ok;
     guint8 phase;
+    bool streaming;  // a replication
     bool copy_ended; // CopyDone or CopyFail was sent, no ReadyForQuery came since
     bool headless;   // the beginning of what the server sends is missing
     bool passing;    // what it sends up to the next ReadyForQuery answers nothing we know
@@ -76,6 +80,23 @@ static void tell(Reader *reader, const char *name)
 {
     bb_dialog_message(reader->dialog, &reader->stream->aside,
                       bb_dialog_label(reader->dialog, name, strlen(name)), BB_NAME_NONE);
+}
+
+// What a CopyData of a replication is.
+static const char *stream_label(BbCursor body)
+{
+    switch (bb_cursor_u8(&body)) {
+    case 'w':
+        return "XLogData";
+    case 'k':
+        return "PrimaryKeepalive";
+    case 'r':
+        return "StandbyStatusUpdate";
+    case 'h':
+        return "HotStandbyFeedback";
+    default:
+        return "CopyData";
+    }
 }
 
 // ---- the client ------------------------------------------------------------------------------
@@ -120,6 +141,8 @@ static BbPart *client_part(Reader *reader, guint8 type)
 static void begin_client(Reader *reader, guint8 type, BbCursor body, bool whole)
 {
     Postgres *pg = reader->pg;
+    pg->streaming &= type == 'd' || type == 'c';
+    reader->stream->told = pg->streaming && type == 'd' ? stream_label(body) : NULL;
     if (type == PACKET_STARTUP)
         bb_postgres_request_command(&pg->request, reader->dialog, "startup");
     else
@@ -135,6 +158,8 @@ static void end_client(Reader *reader, guint8 type)
     flush(reader);
     if (type == 'X' || type == PACKET_CANCEL)
         tell(reader, type == 'X' ? "Terminate" : "CancelRequest");
+    if (reader->stream->told)
+        tell(reader, reader->stream->told);
     if (apart || !strchr("QFS\1\2", type))
         return;
     if (type == 'S')
@@ -176,7 +201,7 @@ static bool answers_a_call(Reader *reader)
 static BbPart *server_part(Reader *reader, guint8 type)
 {
     Postgres *pg = reader->pg;
-    if (type == 'A' || pg->passing)
+    if (type == 'A' || pg->passing || pg->streaming)
         return &reader->stream->aside;
     if (pg->reply.begun)
         return &pg->reply;
@@ -195,11 +220,23 @@ static void begin_server(Reader *reader, guint8 type, BbCursor body)
     Postgres *pg = reader->pg;
     if (type == 'R')
         pg->phase = PHASE_LOGIN;
+    reader->stream->told = pg->streaming && type == 'd' ? stream_label(body) : NULL;
     if (type != 'E' || pg->status != BB_NAME_NONE)
         return;
     const char *code = bb_postgres_sqlstate(body.at, body.left);
     pg->status = code ? bb_dialog_status(reader->dialog, code, BB_POSTGRES_SQLSTATE)
                       : bb_dialog_status(reader->dialog, "error", 5);
+}
+
+// In a replication: a ReadyForQuery ends it, and answers nothing.
+static void end_streamed(Reader *reader, guint8 type)
+{
+    Postgres *pg = reader->pg;
+    if (type == 'E')
+        bb_dialog_message(reader->dialog, &reader->stream->aside, BB_NAME_NONE, pg->status);
+    pg->status = BB_NAME_NONE;
+    pg->streaming = type != 'Z';
+    pg->copy_ended &= pg->streaming;
 }
 
 static void end_server(Reader *reader, guint8 type)
@@ -210,9 +247,17 @@ static void end_server(Reader *reader, guint8 type)
         tell(reader, "NotificationResponse");
         return;
     }
-    bool refused = type == 'E' && (pg->phase == PHASE_ASKED || pg->phase == PHASE_LOGIN);
-    if (type != 'Z' && !refused)
+    if (reader->stream->told)
+        tell(reader, reader->stream->told);
+    if (pg->streaming) {
+        end_streamed(reader, type);
         return;
+    }
+    bool refused = type == 'E' && (pg->phase == PHASE_ASKED || pg->phase == PHASE_LOGIN);
+    bool streams = type == 'W' && !pg->passing;
+    if (type != 'Z' && !refused && !streams)
+        return;
+    pg->streaming = streams;
     end_reply(reader->dialog, pg, final_status(reader->dialog, pg));
     reader->part = NULL;
     pg->passing = pg->copy_ended = false;
@@ -255,6 +300,8 @@ static gsize left(const Reader *reader)
 // Bytes of a body that are waited for before the message is looked at.
 static gsize wanted(const Reader *reader, guint8 type)
 {
+    if (type == 'd')
+        return reader->pg->streaming ? 1 : 0;
     if (is_client(reader))
         return type && strchr("QPBDC", type) ? BB_POSTGRES_TEXT_MAX : 0;
     return type == 'E' ? 256 : 0;
@@ -443,8 +490,8 @@ static void finish(BbDialog *dialog, void *state)
 
 static gsize held(const void *state)
 {
-    const BbPostgresStatements *statements = ((const Postgres *)state)->request.statements;
-    return statements ? bb_postgres_statements_held(statements) : 0;
+    const BbStatements *statements = ((const Postgres *)state)->request.statements;
+    return statements ? bb_statements_held(statements) : 0;
 }
 
 // Their executions are labelled EXECUTE from now on.

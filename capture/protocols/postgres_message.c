@@ -3,7 +3,7 @@
 #include "capture/protocols/postgres_message.h"
 
 #include "capture/cursor.h"
-#include "capture/protocols/label.h"
+#include "capture/protocols/statements.h"
 
 #define LENGTH_MAX (1u << 30)      // of any message (the server's own limit)
 #define LENGTH_BELIEVED (1u << 24) // of a message that is looked for among unknown bytes
@@ -308,67 +308,12 @@ static BbMatch probe_startup(const guint8 *data, gsize length)
 // Whether the statement of a Query or a Parse begins with a word of SQL. *seen: a word is there.
 static bool begins_with_sql(const guint8 *data, gsize length, bool *seen)
 {
-    static const char *const words[] = {
-        "SELECT",
-        "INSERT",
-        "UPDATE",
-        "DELETE",
-        "WITH",
-        "BEGIN",
-        "COMMIT",
-        "ROLLBACK",
-        "SET",
-        "SHOW",
-        "CREATE",
-        "DROP",
-        "ALTER",
-        "START",
-        "COPY",
-        "TRUNCATE",
-        "EXPLAIN",
-        "DECLARE",
-        "FETCH",
-        "CLOSE",
-        "EXECUTE",
-        "PREPARE",
-        "VALUES",
-        "TABLE",
-        "LISTEN",
-        "UNLISTEN",
-        "NOTIFY",
-        "LOCK",
-        "DEALLOCATE",
-        "DISCARD",
-        "CALL",
-        "DO",
-        "GRANT",
-        "REVOKE",
-        "ANALYZE",
-        "VACUUM",
-        "SAVEPOINT",
-        "RELEASE",
-        "END",
-        "ABORT",
-        "RESET",
-        "REFRESH",
-        "COMMENT",
-        "MERGE",
-        "IDENTIFY_SYSTEM",
-        "START_REPLICATION",
-    };
-    char label[BB_LABEL_MAX + 1];
     gsize from = BB_POSTGRES_HEAD;
     if (data[0] == 'P') { // behind the statement's name
         const guint8 *nul = memchr(data + from, 0, length - from);
         from = nul ? (gsize)(nul - data) + 1 : length;
     }
-    gsize label_length = bb_label_sql(label, data + from, length - from);
-    *seen = label_length > 0 && length - from > label_length;
-    gsize verb = strcspn(label, " ");
-    for (gsize i = 0; i < G_N_ELEMENTS(words); i++)
-        if (strlen(words[i]) == verb && memcmp(words[i], label, verb) == 0)
-            return true;
-    return false;
+    return bb_statement_begins(data + from, length - from, seen);
 }
 
 // What chain says where nothing about it is certain.

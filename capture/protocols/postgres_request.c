@@ -2,12 +2,11 @@
 // In: messages of a PostgreSQL client. Out: the label of the call that they make together.
 #include "capture/protocols/postgres_request.h"
 
-#include "capture/protocols/label.h"
 #include "capture/protocols/postgres_message.h"
 
 void bb_postgres_request_clear(BbPostgresRequest *request)
 {
-    g_clear_pointer(&request->statements, bb_postgres_statements_free);
+    g_clear_pointer(&request->statements, bb_statements_free);
 }
 
 static void name_request(BbPostgresRequest *request, guint32 label, BbPostgresRank rank)
@@ -27,22 +26,6 @@ void bb_postgres_request_command(BbPostgresRequest *request, BbDialog *dialog, c
 
 // ---- statements -------------------------------------------------------------------------------
 
-// A statement that the capture does not have to its end may break off in a word; a label from half
-// a word would be a lie.
-static gsize whole_words(const guint8 *text, gsize length, bool cut)
-{
-    while (cut && length && !strchr(" \t\r\n,;()", text[length - 1]))
-        length--;
-    return length;
-}
-
-static guint32 statement_label(BbDialog *dialog, const guint8 *text, gsize length, bool cut)
-{
-    char out[BB_LABEL_MAX + 1];
-    gsize used = bb_label_sql(out, text, whole_words(text, length, cut));
-    return used ? bb_dialog_label(dialog, out, used) : BB_NAME_NONE;
-}
-
 // Takes a text that ends with NUL, or with the bytes that are there. ended: the NUL is there.
 static const char *take_text(BbCursor *body, gsize *length, bool *ended)
 {
@@ -60,7 +43,7 @@ static void read_query(BbPostgresRequest *request, BbDialog *dialog, BbCursor bo
     gsize length;
     bool ended;
     const char *text = take_text(&body, &length, &ended);
-    guint32 label = statement_label(dialog, (const guint8 *)text, length, cut && !ended);
+    guint32 label = bb_statement_label(dialog, NULL, (const guint8 *)text, length, cut && !ended);
     name_request(request, label, BB_POSTGRES_STATEMENT);
 }
 
@@ -71,7 +54,7 @@ static void read_parse(BbPostgresRequest *request, BbDialog *dialog, BbCursor bo
     bool named, ended;
     const char *name = take_text(&body, &name_length, &named);
     const char *text = take_text(&body, &length, &ended);
-    guint32 label = statement_label(dialog, (const guint8 *)text, length, cut && !ended);
+    guint32 label = bb_statement_label(dialog, NULL, (const guint8 *)text, length, cut && !ended);
     name_request(request, label, BB_POSTGRES_STATEMENT);
     if (!named)
         return;
@@ -80,15 +63,15 @@ static void read_parse(BbPostgresRequest *request, BbDialog *dialog, BbCursor bo
         return;
     }
     if (!request->statements)
-        request->statements = bb_postgres_statements_new();
-    bb_postgres_statements_set(request->statements, name, name_length, label);
+        request->statements = bb_statements_new();
+    bb_statements_set(request->statements, name, name_length, label);
 }
 
 static guint32 find_statement(const BbPostgresRequest *request, const char *name, gsize length)
 {
     if (length == 0)
         return request->unnamed;
-    return request->statements ? bb_postgres_statements_get(request->statements, name, length)
+    return request->statements ? bb_statements_get(request->statements, name, length)
                                : BB_NAME_NONE;
 }
 
@@ -116,7 +99,7 @@ static void read_target(BbPostgresRequest *request, BbDialog *dialog, BbCursor b
     bool ended;
     const char *name = take_text(&body, &length, &ended);
     if (statement && ended && request->statements)
-        bb_postgres_statements_remove(request->statements, name, length);
+        bb_statements_remove(request->statements, name, length);
     bb_postgres_request_command(request, dialog, type == 'D' ? "DESCRIBE" : "CLOSE");
 }
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "capture/cursor.h"
-#include "capture/protocols/postgres_statements.h"
+#include "capture/protocols/statements.h"
 
 // How much a label is worth: the statement's text, a command without one. The first of the best
 // stays.
@@ -21,7 +21,7 @@ typedef struct BbPostgresRequest {
     guint32 label;
     guint32 unnamed; // label of the unnamed statement
     guint8 rank;
-    BbPostgresStatements *statements; // NULL until there are any
+    BbStatements *statements; // NULL until there are any
 } BbPostgresRequest;
 
 void bb_postgres_request_clear(BbPostgresRequest *request);

@@ -66,10 +66,11 @@ static BbMatch probe_array(const guint8 *data, gsize length)
 // What no other text protocol's server says.
 static bool is_redis_text(const guint8 *line, gsize length)
 {
-    static const char *const own[] = {
-        "+PONG\r",     "-NOAUTH ",  "-WRONGPASS ", "-NOPERM ",  "-WRONGTYPE ", "-MOVED ",
-        "-ASK ",       "-LOADING ", "-NOSCRIPT ",  "-BUSYKEY ", "-READONLY ",  "-CLUSTERDOWN ",
-        "-CROSSSLOT ", "-MISCONF ", "-EXECABORT ", "-DENIED ",  "-NOPROTO ",   "-MASTERDOWN "};
+    static const char *const own[] = {"+PONG\r",     "-NOAUTH ",   "-WRONGPASS ", "-NOPERM ",
+                                      "-WRONGTYPE ", "-MOVED ",    "-ASK ",       "-LOADING ",
+                                      "-NOSCRIPT ",  "-BUSYKEY ",  "-READONLY ",  "-CLUSTERDOWN ",
+                                      "-CROSSSLOT ", "-TRYAGAIN ", "-MISCONF ",   "-EXECABORT ",
+                                      "-DENIED ",    "-NOPROTO ",  "-MASTERDOWN "};
     for (gsize i = 0; i < G_N_ELEMENTS(own); i++)
         if (length >= strlen(own[i]) && memcmp(line, own[i], strlen(own[i])) == 0)
             return true;

@@ -263,6 +263,7 @@ BbSavefileStatus bb_savefile_next(BbSavefile *file, BbFrame *frame)
     if (!read_frame(file, frame))
         return BB_SAVEFILE_END;
     file->packets++;
+    frame->place = (BbPlace){.frame = (guint32)MIN(file->packets, G_MAXUINT32)};
     if (G_UNLIKELY(!file->link || frame->link_type != file->link->type))
         switch_link(file, frame->link_type);
     return !file->filter || passes(file->link, frame) ? BB_SAVEFILE_FRAME : BB_SAVEFILE_REFUSED;

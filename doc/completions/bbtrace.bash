@@ -28,12 +28,14 @@ _bbtrace() {
         case $command,$option in
         capture,-i | capture,--interface) words=$(_bbtrace_interfaces) ;;
         capture,--node) words='host endpoint' ;;
-        import,--from) words='text received jaeger zipkin otlp jsonl csv' ;;
+        import,--from) words='text received jaeger zipkin otlp jsonl csv chrome zeek events' ;;
         clocks,-f | clocks,--format) words='text json svg' ;;
         export,-t | export,--to) words='text jsonl csv sqlite' ;;
         merge,--clocks) words='correct report as-is' ;;
         merge,--join) words='keys order none' ;;
         merge,--observers) words='file folder' ;;
+        merge,--nat) words='hint join off' ;;
+        capture,--names-by | merge,--names-by) words='instance service' ;;
         generate,generate)
             if [[ $cur == -* ]]; then
                 words=$(_bbtrace_options "$program" "$command")

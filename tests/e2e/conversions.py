@@ -212,6 +212,120 @@ class Export(Case):
         self.assertIn(bad, err)
 
 
+CHROME = {"traceEvents": [
+    {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "web"}},
+    {"ph": "M", "pid": 2, "name": "process_name", "args": {"name": "db"}},
+    {"ph": "X", "pid": 1, "tid": 1, "ts": 1000, "dur": 100, "name": "GET /"},
+    {"ph": "s", "pid": 1, "tid": 1, "ts": 1010, "id": "0x7", "cat": "rpc"},
+    {"ph": "f", "bp": "e", "pid": 2, "tid": 5, "ts": 1020, "id": "0x7", "cat": "rpc"},
+    {"ph": "X", "pid": 2, "tid": 5, "ts": 1015.5, "dur": 50, "name": "query"},
+]}
+ZEEK_FIELDS = ("#separator \\x09\n#unset_field\t-\n#path\t{}\n#fields\tts\tuid\tid.orig_h\tid.orig_p\t"
+               "id.resp_h\tid.resp_p\t{}\n")
+ZEEK_CONN = ZEEK_FIELDS.format("conn", "proto\tservice\tduration\torig_bytes\tresp_bytes\tconn_state") + """\
+10.000000\tCa1\t10.0.0.1\t1000\t10.0.0.2\t80\ttcp\thttp\t1.5\t100\t2000\tSF
+11.000000\tCb2\t10.0.0.1\t1001\t10.0.0.3\t53\tudp\tdns\t0.25\t30\t60\tSF
+12.000000\tCc3\t10.0.0.1\t1002\t10.0.0.2\t81\ttcp\t-\t-\t-\t-\tS0
+"""
+ZEEK_HTTP = ZEEK_FIELDS.format("http", "method\turi\tstatus_code") + """\
+10.100000\tCa1\t10.0.0.1\t1000\t10.0.0.2\t80\tGET\t/cart/4711?x=1\t200
+10.900000\tCa1\t10.0.0.1\t1000\t10.0.0.2\t80\tPOST\t/pay\t500
+"""
+EVENTS = """% what a client, a web server and a database said
+event(1, client, t1, -, sig, call, 'GET /').
+event(1, client, t1, -, sig, time, 10.0).
+event(2, web, w1, 1, act, time, 10.001).
+event(3, web, w1, -, sig, call, query).
+event(3, web, w1, -, sig, time, 10.002).
+event(4, db, d1, 3, act, time, 10.003).
+event(5, db, d1, -, sig, return, ok).
+event(5, db, d1, -, sig, time, 10.004).
+event(6, web, w1, 5, act, time, 10.005).
+event(7, web, w1, -, sig, return, 200).
+event(7, web, w1, -, sig, time, 10.006).
+event(8, client, t1, 7, act, time, 10.007).
+"""
+ZIPKIN_PARTS = [
+    {"traceId": "7", "id": "1", "kind": "CLIENT", "timestamp": 10, "localEndpoint": {"serviceName": "web"}},
+    {"traceId": "7", "id": "1", "kind": "SERVER", "shared": True, "timestamp": 11,
+     "localEndpoint": {"serviceName": "app"}},
+    {"traceId": "7", "id": "1", "timestamp": 11, "duration": 5, "localEndpoint": {"serviceName": "app"}},
+    {"traceId": "7", "id": "1", "kind": "CLIENT", "duration": 9, "timestamp": 10, "name": "get",
+     "localEndpoint": {"serviceName": "web"}},
+]
+
+
+class Imports(Case):
+    """Small inputs of each foreign form, with all that comes of them."""
+
+    def imported(self, form, *texts):
+        """The trace as text, after a round trip through JSON Lines, and what was said."""
+        inputs = [self.path(f"foreign{i}", text.encode()) for i, text in enumerate(texts)]
+        out, again = self.path("foreign.bbt"), self.path("again.bbt")
+        _, err = run(BBTRACE, "import", "--from", form, "-w", out, *inputs)
+        text = run(BBTRACE, "cat", out)[0]
+        rows = run(BBTRACE, "export", "--to", "jsonl", out)[0]
+        run(BBTRACE, "import", "--from", "jsonl", "-w", again, "-", data=rows)
+        self.assertEqual(run(BBTRACE, "cat", again)[0], text)
+        self.assertEqual(run(BBTRACE, "import", "-q", "--from", form, "-w", again, *inputs), (b"", ""))
+        self.assertEqual(run(BBTRACE, "cat", again)[0], text)
+        return [line.decode() for line in lines(text)], err
+
+    def test_chrome(self):
+        found, err = self.imported("chrome", json.dumps(CHROME))
+        self.assertEqual(found, [
+            "0.001010 CALL_SENT web db 1 recv=0.001020 op=query path=1 parent=-",
+            "0.001065500 RET_SENT db web 1 recv=0.001100 op=query path=1 parent=-"])
+        self.assertIn("(chrome_waited)", err)
+        events = "[\n" + ",\n".join(json.dumps(event) for event in CHROME["traceEvents"]) + ",\n"
+        self.assertEqual(self.imported("chrome", events)[0], found)
+
+    def test_zeek(self):
+        found, err = self.imported("zeek", ZEEK_CONN, ZEEK_HTTP)
+        there, back = "10.0.0.1 10.0.0.2", "10.0.0.2 10.0.0.1"
+        self.assertEqual(found, [
+            f"10.100000 CALL_SENT {there} Ca1.1 op=GET%20/cart/* conn=Ca1 proto=http",
+            f"10.900000 RET_SENT {back} Ca1.1 op=GET%20/cart/* status=200 conn=Ca1 proto=http",
+            f"10.900000 CALL_SENT {there} Ca1.2 op=POST%20/pay conn=Ca1 proto=http",
+            "11.000000 CALL_SENT 10.0.0.1 10.0.0.3 Cb2 op=dns bytes=30 conn=Cb2 proto=udp",
+            "11.250000 RET_SENT 10.0.0.3 10.0.0.1 Cb2 op=dns status=ok bytes=60 conn=Cb2 proto=udp",
+            f"11.500000 RET_SENT {back} Ca1.2 op=POST%20/pay status=500 conn=Ca1 proto=http",
+            f"12.000000 CALL_SENT {there} Cc3 op=tcp/81 conn=Cc3 proto=tcp"])
+        for name in ("zeek_conn_http", "zeek_bounded", "zeek_no_answer"):
+            self.assertIn(f"({name})", err)
+        rows = [dict(zip(log.splitlines()[3].split("\t")[1:], row.split("\t")))
+                for log in (ZEEK_HTTP, ZEEK_CONN) for row in log.splitlines()[4:]]
+        text = "".join(json.dumps({k: v for k, v in row.items() if v != "-"}) + "\n" for row in rows)
+        self.assertEqual(self.imported("zeek", text)[0], found)
+
+    def test_events(self):
+        found, err = self.imported("events", EVENTS)
+        self.assertEqual(found, [
+            "10.000000 CALL_SENT client web 1 recv=10.001000 op=GET%20/ path=1 parent=-",
+            "10.002000 CALL_SENT web db 3 recv=10.003000 op=query path=1 parent=1",
+            "10.004000 RET_SENT db web 3 recv=10.005000 op=query status=ok path=1 parent=1",
+            "10.006000 RET_SENT web client 1 recv=10.007000 op=GET%20/ status=200 path=1 parent=-"])
+        self.assertRegex(err, r"4  pairs of events .*\(events_joined\)")
+
+    def test_zipkin_in_parts(self):
+        found, err = self.imported("zipkin", json.dumps(ZIPKIN_PARTS))
+        ids = "0000000000000001"
+        keys = "path=0000000000000007 parent=-"
+        self.assertEqual(found, [f"0.000010 CALL_SENT web app {ids} recv=0.000011 op=get {keys}",
+                                 f"0.000016 RET_SENT app web {ids} recv=0.000019 op=get {keys}"])
+        self.assertRegex(err, r" 2  spans .*\(spans_parts\)")
+
+    def test_keys_of_others_are_kept_from_text_to_text(self):
+        line = b"1.000000 CALL_SENT a b 1 op=x foo=b%20r z=1"
+        trace, out = self.path("keys.txt", b"# bbtrace text 1\n" + line + b"\n"), self.path("keys.bbt")
+        for command in (["cat"], ["export", "--to", "text"], ["filter", "-q", "--node", "a"]):
+            self.assertEqual(lines(run(BBTRACE, *command, trace)[0]), [line])
+        rows = run(BBTRACE, "export", "--to", "jsonl", trace)[0]
+        self.assertEqual(json.loads(rows)["extra"], "foo=b%20r z=1")
+        run(BBTRACE, "import", "--from", "text", "-w", out, trace)
+        self.assertEqual(lines(run(BBTRACE, "cat", out)[0]), [b"1.000000 CALL_SENT a b 1 op=x"])
+
+
 class Filter(Case):
     def keep(self, trace, *options):
         return lines(run(BBTRACE, "filter", "-q", *options, trace)[0])

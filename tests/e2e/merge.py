@@ -4,6 +4,7 @@
 
   merge.py BBTRACE SHARED          SHARED is the folder of data outside of the project; it may be absent"""
 import collections
+import json
 import os
 import pathlib
 import random
@@ -18,6 +19,8 @@ import unittest
 BBTRACE, SHARED = sys.argv[1], pathlib.Path(sys.argv[2])
 MULTITIER = SHARED / "multitier"
 HOSTS = ("10", "20", "31", "32", "41", "42", "43")
+TWINS = ("multitier-c8", "multitier-c8-slowauth-app2")  # these were also recorded with every frame twice
+RUNS = (*TWINS, "multitier-c8-sat")
 HEAD = "# bbtrace text 1\n"
 NETWORK_NS = 40000
 
@@ -121,22 +124,30 @@ class Merge(unittest.TestCase):
         self.assertEqual(len(found), len(wanted))
 
     def test_a_capture_and_its_twin_with_every_frame_twice(self):
-        for name in ("multitier-c8", "multitier-c8-slowauth-app2"):
-            once = self.capture("once", MULTITIER / f"{name}.pcap.xz")
-            twice = self.capture("twice", MULTITIER / f"{name}-span2.pcap.xz")
-            done = good("merge", "--clocks=as-is", "-w", self.at / "all.bbt", once, twice)
-            self.same_calls(self.at / "all.bbt", once)
-            self.assertRegex(done.err, r"once and twice: [\d,]+ messages seen by both")
-            good("merge", "-w", self.at / "all.bbt", once, twice)
-            self.assertEqual(len(lines(self.at / "all.bbt")), len(lines(once)))
+        for name in TWINS:
+            with self.subTest(name):
+                once = self.capture("once", MULTITIER / f"{name}.pcap.xz")
+                twice = self.capture("twice", MULTITIER / f"{name}-span2.pcap.xz")
+                done = good("merge", "--clocks=as-is", "-w", self.at / "all.bbt", once, twice)
+                self.same_calls(self.at / "all.bbt", once)
+                self.assertRegex(done.err, r"once and twice: [\d,]+ messages seen by both")
+                good("merge", "-w", self.at / "all.bbt", once, twice)
+                self.assertEqual(len(lines(self.at / "all.bbt")), len(lines(once)))
+                good("merge", "-w", self.at / "all.bbt", twice)
+                self.assertEqual(self.without_times(self.at / "all.bbt"), self.without_times(once))
+
+    def without_times(self, trace):
+        return sorted((m[1:4], [k for k in m[5] if k[0] != "end"]) for m in call_numbers(trace))
 
     def test_captures_of_each_host(self):
-        file = MULTITIER / "multitier-c8-slowauth-app2.pcap.xz"
-        whole = self.capture("whole", file)
-        each = [self.capture(f"host{host}", file, f"host 10.77.0.{host}") for host in HOSTS]
-        good("merge", "-w", self.at / "all.bbt", *each)
-        self.same_calls(self.at / "all.bbt", whole)
-        self.assertTrue(all("recv" in split(line)[2] for line in lines(self.at / "all.bbt")))
+        for name in RUNS:
+            with self.subTest(name):
+                file = MULTITIER / f"{name}.pcap.xz"
+                whole = self.capture("whole", file)
+                each = [self.capture(f"host{host}", file, f"host 10.77.0.{host}") for host in HOSTS]
+                good("merge", "-w", self.at / "all.bbt", *each)
+                self.same_calls(self.at / "all.bbt", whole)
+                self.assertTrue(all("recv" in split(line)[2] for line in lines(self.at / "all.bbt")))
 
     def test_captures_of_each_host_with_wrong_clocks(self):
         file = MULTITIER / "multitier-c8-slowauth-app2.pcap.xz"
@@ -335,6 +346,98 @@ class Merge(unittest.TestCase):
         self.assertEqual([tuple(split(line)[1][1:3]) for line in lines(self.at / "all.bbt")],
                          [("office", "balancer"), ("balancer", "web"), ("web", "other")])
 
+    # ---- names of Kubernetes, translated connections ---------------------------------------------------
+
+    def kubernetes(self):
+        """A pod of a deployment with two addresses, its service, one that is over, something else."""
+        def entry(kind, name, **rest):
+            metadata = {"name": name, "namespace": "shop", **rest.pop("metadata", {})}
+            return {"apiVersion": "v1", "kind": kind, "metadata": metadata, **rest}
+
+        owned = {"labels": {"pod-template-hash": "5d8f"},
+                 "ownerReferences": [{"kind": "ReplicaSet", "name": "cart-5d8f", "controller": True}]}
+        items = [entry("Pod", "cart-5d8f-x2", metadata=owned,
+                       status={"podIP": "10.1.0.5", "podIPs": [{"ip": "10.1.0.5"}, {"ip": "fd00::5"}]}),
+                 entry("Service", "cart", spec={"clusterIPs": ["10.96.0.7"]}),
+                 entry("Pod", "once", status={"phase": "Succeeded", "podIP": "10.1.0.5"}),
+                 entry("Secret", "s")]
+        path = self.at / "cluster.json"
+        path.write_text(json.dumps({"apiVersion": "v1", "items": items, "kind": "List"}, indent=4), encoding="utf-8")
+        return path
+
+    def test_names_of_kubernetes(self):
+        a = self.write("a.txt", ["1.0 MSG_SENT 10.1.0.5 10.96.0.7 -", "2.0 MSG_SENT fd00::5 10.96.0.7:80 -",
+                                 "3.0 MSG_SENT x 10.1.0.6 -"])
+        names, out = self.kubernetes(), self.at / "all.bbt"
+        for by, pod in (("instance", "shop/cart-5d8f-x2"), ("service", "shop/cart")):
+            done = good("merge", "--names", names, "--names-by", by, "-w", out, a)
+            self.assertEqual([tuple(split(line)[1][1:3]) for line in lines(out)],
+                             [(pod, "shop/cart"), (pod, "shop/cart:80"), ("x", "10.1.0.6")])
+            self.assertIn(f"{names}: 3 names; entries that name no address: 2", done.err)
+
+    def translated(self, clock_ns=0):
+        """Calls of two clients through a balancer's address to two servers, seen at both sides of it; and
+        a connection past it. Returns the paths, and of each call its ends and times at both sides."""
+        random.seed(5)
+        sides, calls = ([], []), []
+        for number in range(40):
+            client, server = f"10.0.0.{1 + number % 2}", f"10.9.0.{7 + number % 2}"
+            conns = [f"{client}:{40000 + number}-192.0.2.1:80", f"10.9.0.1:{50000 + number}-{server}:8080"]
+            ends = [(client, "192.0.2.1"), ("10.9.0.1", server)]
+            positions = [random.randrange(2**22, 2**32 - 2**16) for _ in range(2)]
+            start = 10**18 + number * 3 * 10**7
+            for call in range(3):
+                begin = start + call * 10**7
+                times = [(begin, begin + 40000), (begin + 2 * 10**6, begin + 2 * 10**6 - 40000)]
+                calls.append((client, server, *times))
+                for kind, (at_client, at_server), position, turn in zip(("CALL", "RET"), times, positions, (1, -1)):
+                    for side, time_ns in enumerate((at_client, at_server + clock_ns)):
+                        sender, receiver = ends[side][::turn]
+                        sides[side].append((time_ns, f"{seconds(time_ns)} {kind}_SENT {sender} {receiver} "
+                                            f"{3 * number + call + 1 + 500 * side} end={seconds(time_ns)} "
+                                            f"bytes=90 conn={conns[side]} off={position} proto=http"))
+                positions = [position + random.randrange(50, 500) for position in positions]
+        past = random.randrange(2**22, 2**31)
+        for i in range(5):
+            sides[0].append((10**18 + i, f"{seconds(10**18 + i)} MSG_SENT 10.0.0.1 10.0.0.2 - conn=p-q off={past + i}"))
+        return [self.write(f"{name}.txt", [line for _, line in sorted(side)])
+                for name, side in zip(("outside", "inside"), sides)], calls
+
+    def test_a_balancer_is_hinted_at(self):
+        (outside, inside), calls = self.translated()
+        done = good("merge", "-w", self.at / "all.bbt", outside, inside)
+        self.assertEqual(len(lines(self.at / "all.bbt")), 4 * len(calls) + 5)
+        self.assertRegex(done.err, r"hint: 20 connections of '10\.0\.0\.1' with '192\.0\.2\.1' \(seen by outside\) are "
+                         r"the same as of '10\.9\.0\.1' with '10\.9\.0\.7' \(seen by inside\), by their sequence "
+                         r"numbers \(expected by accident: \de-\d\d\); --nat=join makes one message of both")
+        self.assertEqual(len(re.findall(r"hint: \d+ connections", done.err)), 2)
+        self.assertNotIn("hint", good("merge", "--nat=off", "-w", self.at / "all.bbt", outside, inside).err)
+
+    def test_a_balancer_is_joined(self):
+        """Also where nothing else tells how far the clocks are apart."""
+        for clock_ns in (0, 7 * 10**9):
+            (outside, inside), calls = self.translated(clock_ns)
+            done = good("merge", "--nat=join", "-w", self.at / "all.bbt", outside, inside)
+            self.assertIn("20 connections of '10.0.0.2' with '192.0.2.1'", done.err)
+            self.assertNotIn("hint: 20", done.err)
+            found = [split(line) for line in lines(self.at / "all.bbt")]
+            found = [message for message in found if message[2]["conn"] != "p-q"]
+            wanted = sorted([(call[0], "CALL_SENT", client, server, call[1]) for client, server, call, _ in calls] +
+                            [(reply[1], "RET_SENT", server, client, reply[0]) for client, server, _, reply in calls])
+            self.assertEqual(len(found), len(wanted))
+            for (time_ns, words, keys), (sent, operation, sender, receiver, arrived) in zip(found, wanted):
+                self.assertEqual(words[:3], [operation, sender, receiver])
+                self.assertLess(abs(time_ns - sent), 1000 if clock_ns else 1)
+                self.assertLess(abs(nanoseconds(keys["recv"]) - arrived), 1000 if clock_ns else 1)
+            self.assertIn("connections joined with one that was translated", good("info", self.at / "all.bbt").out)
+
+    def test_one_observer_of_both_sides(self):
+        (outside, inside), calls = self.translated()
+        both = self.write("both.txt", sorted(lines(outside) + lines(inside), key=lambda line: split(line)[0]))
+        done = good("merge", "--nat=join", "-w", self.at / "all.bbt", both)
+        self.assertEqual(len(lines(self.at / "all.bbt")), 4 * len(calls) + 5)
+        self.assertIn("one observer saw 20 of them on both sides: these stay two", done.err)
+
     def test_folders_as_observers(self):
         paths = [self.write(f"{host}/{i}.txt", [f"{i}.{part} MSG_SENT x y m{i}"])
                  for i in range(1, 4) for host, part in (("h1", "0"), ("h2", "2"))]
@@ -353,6 +456,10 @@ class Merge(unittest.TestCase):
                 (2, "give --clocks=as-is", ["-w", out, "-"]), (2, "only once", ["-w", out, "-", "-"]),
                 (2, "--window takes", ["-w", out, "--window=x", a]),
                 (2, "--window takes", ["-w", out, "--window=2h", a]),
+                (2, "--nat is hint, join or off, not 'x'", ["-w", out, "--nat=x", a]),
+                (2, "--names-by is instance or service, not 'x'", ["-w", out, "--names-by=x", a]),
+                (2, "--nat=join reads", ["-w", out, "--nat=join", "--clocks=as-is", "-"]),
+                (1, f"{bad}, line 1: \"x\" is no IP address", ["-w", out, "--names", bad, a]),
                 (1, f"{bad}:1: ", ["-w", out, "--alias", bad, a]),
                 (1, "/nowhere", ["-w", out, "--names", "/nowhere", a]),
                 (1, "/nowhere/out", ["-w", "/nowhere/out", a])):
@@ -367,6 +474,9 @@ class Merge(unittest.TestCase):
         done = run("merge", "-w", self.at / "all.bbt", pipe)
         self.assertEqual(done.status, 1)
         self.assertIn("--clocks=as-is", done.err)
+        done = run("merge", "--clocks=as-is", "--nat=join", "-w", self.at / "all.bbt", pipe)
+        self.assertEqual(done.status, 1)
+        self.assertIn("--nat=join", done.err)
 
 
 if __name__ == "__main__":

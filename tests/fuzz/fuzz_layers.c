@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const guint8 *data, gsize size);
 
 #define RECORD 6u // bytes before each frame
 
-static const int links[] = {1, 113, 276, 0, 108, 101, 228, 229, 147};
+static const int links[] = {1, 113, 276, 0, 108, 101, 228, 229, 147, 9, 50, 51, 105, 127, 239};
 
 // The bytes in memory of their own, so that the sanitizer sees a read past them.
 static void run_frame(BbLayers *layers, BbFrame frame)

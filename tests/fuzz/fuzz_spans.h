@@ -35,7 +35,8 @@ static void warn(const char *sentence)
 static void check(const Taken *taken, const BbCounters *counters)
 {
     static const char *const reasons[] = {"spans_no_id",    "spans_duplicate", "spans_again",
-                                          "spans_internal", "spans_joined",    "spans_unusable"};
+                                          "spans_internal", "spans_joined",    "spans_unusable",
+                                          "spans_parts"};
     guint64 sum = taken->calls + taken->others;
     for (gsize i = 0; i < G_N_ELEMENTS(reasons); i++)
         sum += bb_counters_get(counters, reasons[i]);

@@ -165,7 +165,8 @@ VALUES = [("bbpaths", None, "--algo"), ("bbpaths", None, "--explain"), ("bbpaths
           ("bbpaths", None, "--format"), ("bbpaths", None, "--sort"), ("bbpaths", None, "--latency"),
           ("bbtrace", "capture", "--node"), ("bbtrace", "import", "--from"), ("bbtrace", "export", "--to"),
           ("bbtrace", "merge", "--clocks"), ("bbtrace", "merge", "--join"),
-          ("bbtrace", "merge", "--observers")]
+          ("bbtrace", "merge", "--observers"), ("bbtrace", "merge", "--nat"),
+          ("bbtrace", "merge", "--names-by"), ("bbtrace", "capture", "--names-by")]
 
 
 def try_value(name, command, option, value):

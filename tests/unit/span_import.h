@@ -93,9 +93,10 @@ static inline void span_import_free(SpanImport *taken)
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SpanImport, span_import_free)
 
-// Reads json as one file and finishes. Returns the error's text, NULL without; lent until the next
-// call.
-static inline const char *span_import_run(SpanImport *taken, const char *form, const char *json)
+// Reads texts (end with NULL), each as a file, and finishes. Returns the error's text, NULL
+// without; lent until the next call.
+static inline const char *span_import_all(SpanImport *taken, const char *form,
+                                          const char *const *texts)
 {
     static char sentence[512];
     g_autoptr(Scratch) scratch = scratch_new();
@@ -103,13 +104,27 @@ static inline const char *span_import_run(SpanImport *taken, const char *form, c
     const BbImporter *importer = bb_importer_find(form);
     ck_assert_ptr_nonnull(importer);
     gpointer reading = importer->begin(&taken->import);
-    const char *path = scratch_file(scratch, "spans", json, strlen(json));
-    bool good = importer->read(reading, path, &error) && importer->finish(reading, &error);
+    const char *path = NULL;
+    bool good = true;
+    for (guint i = 0; good && texts[i]; i++) {
+        g_autofree char *name = g_strdup_printf("input%u", i);
+        path = scratch_file(scratch, name, texts[i], strlen(texts[i]));
+        good = importer->read(reading, path, &error);
+    }
+    good = good && importer->finish(reading, &error);
     ck_assert_int_eq(good, error == NULL);
     importer->end(reading);
     if (error)
-        g_strlcpy(sentence, error->message + strlen(path), sizeof sentence);
+        g_strlcpy(sentence,
+                  error->message + (g_str_has_prefix(error->message, path) ? strlen(path) : 0),
+                  sizeof sentence);
     return error ? sentence : NULL;
+}
+
+static inline const char *span_import_run(SpanImport *taken, const char *form, const char *text)
+{
+    const char *const texts[] = {text, NULL};
+    return span_import_all(taken, form, texts);
 }
 
 static inline guint64 span_import_counter(const SpanImport *taken, const char *name)

@@ -216,6 +216,22 @@ START_TEST(steps_are_found)
 }
 END_TEST
 
+// Messages that are on their way at the step have a stamp of the old time and one of the new.
+START_TEST(a_step_is_not_cut_in_two)
+{
+    BbRandom random = bb_random_start(test_seed("a_step_is_not_cut_in_two"));
+    for (guint i = 0; i < 8; i++) {
+        World w = plain;
+        w.least_ns[0] = w.least_ns[1] =
+            (i & 4 ? 100000 : 8000) * US; // ten are on their way, or one
+        w.step_ns = (i & 2 ? -3000 : 3000) * US;
+        w.a_steps = i & 1;
+        w.step_at_s = 15 + 30 * bb_random_unit(&random);
+        check_step(&w, &random, 30 * US);
+    }
+}
+END_TEST
+
 START_TEST(slewing_is_followed)
 {
     // 500 ppm for 20 s, as ntpd does: 10 ms. Each side of the kink is a line of its own.
@@ -269,10 +285,12 @@ START_TEST(wrong_stamps_are_left_out)
 {
     BbRandom random = bb_random_start(test_seed("wrong_stamps_are_left_out"));
     static const double wrong[] = {-0.2 * S, 0.2 * S, -1000 * US, 1000 * US, -40 * US, 40 * US};
-    for (guint i = 0; i < G_N_ELEMENTS(wrong); i++) {
+    for (guint i = 0; i < 2 * G_N_ELEMENTS(wrong); i++) {
         World w = plain;
         w.wrong = 0.0005;
-        w.wrong_ns = wrong[i];
+        w.wrong_ns = wrong[i / 2];
+        if (i & 1) // the uncertainty is the range of slopes, and no gap
+            w.least_ns[0] = w.least_ns[1] = 0;
         check(&w, &random, 25 * US, 1e-6);
     }
 }
@@ -303,5 +321,6 @@ START_TEST(one_way_is_a_bound)
 END_TEST
 
 TEST_MAIN("clock_fit", a_minute_is_enough, unequal_paths_are_covered, loss_costs_little,
-          one_direction_may_be_rare, few_points_are_no_trap, steps_are_found, slewing_is_followed,
-          a_longer_path_is_no_step, wrong_stamps_are_left_out, one_way_is_a_bound)
+          one_direction_may_be_rare, few_points_are_no_trap, steps_are_found,
+          a_step_is_not_cut_in_two, slewing_is_followed, a_longer_path_is_no_step,
+          wrong_stamps_are_left_out, one_way_is_a_bound)

@@ -188,7 +188,8 @@ START_TEST(mirrored_twice_counts_once)
                                            "RET 1 tcp ok 6\n"
                                            "CALL 2 tcp - 4\n"
                                            "RET 2 tcp ok 6\n");
-    ck_assert_uint_eq(converse_loss(tcp, BB_TCP_RETRANSMITTED), 4);
+    ck_assert_uint_eq(converse_loss(tcp, BB_TCP_ECHOED), 4);
+    ck_assert_uint_eq(converse_loss(tcp, BB_TCP_RETRANSMITTED), 0);
     g_autoptr(Converse) udp = converse_udp(9999);
     talk_mirrored(udp);
     ck_assert_str_eq(converse_result(udp), "CALL 1 udp - 4\n"

@@ -179,8 +179,8 @@ START_TEST(the_least_missed_goes_first)
     talk(&crowd, 7); // of 2
     ck_assert_str_eq(crowd.gone->str, "10.0.0.4 10.0.0.2 ");
     ck_assert_uint_eq(crowd.loss.count[BB_EVICTED_CONNECTIONS], 0);
-    send(&crowd, 5, BB_TRANSPORT_TCP, BB_TCP_ACK, "\x01hello");
-    send(&crowd, 1, BB_TRANSPORT_TCP, BB_TCP_ACK, "\x01hello");
+    send(&crowd, 5, BB_TRANSPORT_TCP, BB_TCP_ACK, "\x01world");
+    send(&crowd, 1, BB_TRANSPORT_TCP, BB_TCP_ACK, "\x01world");
     talk(&crowd, 8); // of 6, the one longest silent
     ck_assert_str_eq(crowd.gone->str, "10.0.0.4 10.0.0.2 10.0.0.6 ");
     ck_assert_uint_eq(crowd.loss.count[BB_EVICTED_CONNECTIONS], 1);

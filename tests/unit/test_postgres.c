@@ -6,7 +6,7 @@
 
 #include "capture/decoder.h"
 #include "capture/loss.h"
-#include "capture/protocols/postgres_statements.h"
+#include "capture/protocols/statements.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -686,30 +686,30 @@ END_TEST
 
 START_TEST(statements_have_a_limit)
 {
-    BbPostgresStatements *s = bb_postgres_statements_new();
-    for (guint i = 0; i < BB_POSTGRES_STATEMENTS + 10; i++) {
+    BbStatements *s = bb_statements_new();
+    for (guint i = 0; i < BB_STATEMENTS + 10; i++) {
         g_autofree char *name = g_strdup_printf("s%u", i);
-        bb_postgres_statements_set(s, name, strlen(name), i + 1);
+        bb_statements_set(s, name, strlen(name), i + 1);
         if (i == 5) // used again: the youngest now
-            bb_postgres_statements_set(s, "s0", 2, 7777);
+            bb_statements_set(s, "s0", 2, 7777);
     }
-    ck_assert_uint_eq(bb_postgres_statements_count(s), BB_POSTGRES_STATEMENTS);
-    ck_assert_uint_eq(bb_postgres_statements_get(s, "s1", 2), BB_NAME_NONE); // evicted
-    ck_assert_uint_eq(bb_postgres_statements_get(s, "s5", 2), BB_NAME_NONE);
-    ck_assert_uint_eq(bb_postgres_statements_get(s, "s100", 4), 101);
-    ck_assert_uint_eq(bb_postgres_statements_get(s, "s100x", 4), 101);
-    ck_assert_uint_eq(bb_postgres_statements_get(s, "nope", 4), BB_NAME_NONE);
-    bb_postgres_statements_remove(s, "s100", 4);
-    bb_postgres_statements_remove(s, "s100", 4);
-    ck_assert_uint_eq(bb_postgres_statements_get(s, "s100", 4), BB_NAME_NONE);
-    ck_assert_uint_eq(bb_postgres_statements_count(s), BB_POSTGRES_STATEMENTS - 1);
+    ck_assert_uint_eq(bb_statements_count(s), BB_STATEMENTS);
+    ck_assert_uint_eq(bb_statements_get(s, "s1", 2), BB_NAME_NONE); // evicted
+    ck_assert_uint_eq(bb_statements_get(s, "s5", 2), BB_NAME_NONE);
+    ck_assert_uint_eq(bb_statements_get(s, "s100", 4), 101);
+    ck_assert_uint_eq(bb_statements_get(s, "s100x", 4), 101);
+    ck_assert_uint_eq(bb_statements_get(s, "nope", 4), BB_NAME_NONE);
+    bb_statements_remove(s, "s100", 4);
+    bb_statements_remove(s, "s100", 4);
+    ck_assert_uint_eq(bb_statements_get(s, "s100", 4), BB_NAME_NONE);
+    ck_assert_uint_eq(bb_statements_count(s), BB_STATEMENTS - 1);
     // The server cuts names after 63 bytes.
     g_autofree char *longer = g_strnfill(100, 'n');
-    bb_postgres_statements_set(s, longer, 100, 5);
-    ck_assert_uint_eq(bb_postgres_statements_get(s, longer, 63), 5);
-    ck_assert_uint_eq(bb_postgres_statements_get(s, longer, 62), BB_NAME_NONE);
-    bb_postgres_statements_free(s);
-    bb_postgres_statements_free(NULL);
+    bb_statements_set(s, longer, 100, 5);
+    ck_assert_uint_eq(bb_statements_get(s, longer, 63), 5);
+    ck_assert_uint_eq(bb_statements_get(s, longer, 62), BB_NAME_NONE);
+    bb_statements_free(s);
+    bb_statements_free(NULL);
 }
 END_TEST
 

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: packets. Out: which of them are second sightings.
+#include "capture/echo.h"
+
+#include <string.h>
+
+#define COMPARED_BYTES 512u // of a datagram
+#define COMPARED_TCP 32u    // of a segment, whose numbers tell nearly all
+
+typedef struct Seen {
+    guint64 hash;
+    gint64 time_ns;
+} Seen;
+
+struct BbEchoes {
+    guint64 seed;
+    Seen seen[BB_ECHO_PACKETS]; // by hash: a newer one takes the place of an older one
+};
+
+BbEchoes *bb_echoes_new(guint64 seed)
+{
+    BbEchoes *echoes = g_new0(BbEchoes, 1);
+    echoes->seed = seed;
+    return echoes;
+}
+
+void bb_echoes_free(BbEchoes *echoes)
+{
+    g_free(echoes);
+}
+
+static guint64 mix(guint64 hash, guint64 value)
+{
+    hash = (hash ^ value) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
+static guint64 mix_bytes(guint64 hash, const guint8 *bytes, gsize size)
+{
+    for (gsize at = 0; at < size; at += sizeof(guint64)) {
+        guint64 word = 0;
+        memcpy(&word, bytes + at, MIN(sizeof word, size - at));
+        hash = mix(hash, word);
+    }
+    return hash;
+}
+
+static guint64 hash_packet(guint64 seed, const BbPacket *packet)
+{
+    bool is_tcp = packet->transport == BB_TRANSPORT_TCP;
+    guint64 ports = (guint64)packet->source_port << 48 | (guint64)packet->target_port << 32;
+    guint64 hash = mix(seed, ports | (guint64)packet->ip_id << 16 | packet->tcp_flags);
+    hash = mix_bytes(hash, packet->source.bytes, sizeof packet->source.bytes);
+    hash = mix_bytes(hash, packet->target.bytes, sizeof packet->target.bytes);
+    hash = mix(hash, (guint64)packet->seq << 32 | packet->ack);
+    hash = mix(hash, (guint64)packet->window << 32 | packet->length);
+    gsize most = MIN(packet->captured, is_tcp ? COMPARED_TCP : COMPARED_BYTES);
+    return mix_bytes(hash, packet->payload, most);
+}
+
+bool bb_echoes_check(BbEchoes *echoes, const BbPacket *packet)
+{
+    guint64 hash = hash_packet(echoes->seed, packet);
+    Seen *seen = &echoes->seen[hash % BB_ECHO_PACKETS];
+    gint64 limit_ns = packet->ip_id ? BB_ECHO_NS : BB_ECHO_UNNAMED_NS;
+    if (seen->hash == hash && packet->time_ns <= seen->time_ns + limit_ns &&
+        packet->time_ns >= seen->time_ns - limit_ns)
+        return true;
+    *seen = (Seen){hash, packet->time_ns};
+    return false;
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packets that a mirror shows twice: one of both directions of a port, or of two ports, or before
+// and after a router. Both sightings have the same addresses, the same IP identification and the
+// same content; time to live, VLAN and MAC addresses may differ. What a host sends again has
+// another identification, or comes much later.
+#pragma once
+
+#include "capture/packet.h"
+
+#define BB_ECHO_NS (2 * G_GINT64_CONSTANT(1000000)) // both sightings lie this close together
+// The same without an identification (IPv6; 0 in packets that are not to be fragmented).
+#define BB_ECHO_UNNAMED_NS (200 * G_GINT64_CONSTANT(1000))
+#define BB_ECHO_PACKETS 16384u // that are remembered: 256 KiB
+
+typedef struct BbEchoes BbEchoes;
+
+BbEchoes *bb_echoes_new(guint64 seed);
+void bb_echoes_free(BbEchoes *echoes);
+
+// Whether packet was seen a moment ago; else it is remembered.
+bool bb_echoes_check(BbEchoes *echoes, const BbPacket *packet);

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: addresses and ports. Out: the texts that stand for them in a trace.
+#include "capture/endpoints.h"
+
+// "@vlan12", of a stack "@vlan12.34"; "@vni5000".
+static void append_network(GString *out, const BbEndpoints *ends)
+{
+    if (ends->vlan >> 12)
+        g_string_append_printf(out, "@vlan%u.%u", ends->vlan >> 12, ends->vlan & 0xfffu);
+    else if (ends->vlan)
+        g_string_append_printf(out, "@vlan%u", ends->vlan);
+    if (ends->has_vni)
+        g_string_append_printf(out, "@vni%u", ends->vni);
+}
+
+guint32 bb_endpoints_node(const BbEndpoints *ends, BbNodes *nodes, BbNames *names, guint end,
+                          bool is_server)
+{
+    guint32 name = bb_nodes_name(nodes, &ends->address[end], ends->port[end], is_server);
+    if (!ends->vlan && !ends->has_vni)
+        return name;
+    g_autoptr(GString) text = g_string_new(bb_names_text(names, name));
+    append_network(text, ends);
+    return bb_names_intern(names, text->str);
+}
+
+char *bb_endpoints_conn(const BbEndpoints *ends)
+{
+    int order = memcmp(&ends->address[0], &ends->address[1], sizeof ends->address[0]);
+    guint low = order > 0 || (order == 0 && ends->port[0] > ends->port[1]);
+    char a[BB_ADDRESS_TEXT], b[BB_ADDRESS_TEXT];
+    bb_address_format_port(&ends->address[low], ends->port[low], a);
+    bb_address_format_port(&ends->address[!low], ends->port[!low], b);
+    GString *text = g_string_new(a);
+    g_string_append_printf(text, "-%s", b);
+    append_network(text, ends);
+    return g_string_free(text, FALSE);
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two ends of a connection or of a UDP conversation, and how a trace calls them.
+#pragma once
+
+#include "capture/nodes.h"
+
+typedef struct BbEndpoints {
+    BbAddress address[2];
+    guint16 port[2];
+    guint32 vlan, vni; // that both are in (capture/packet.h), where these tell hosts apart
+    bool has_vni;
+} BbEndpoints;
+
+// The node of an end: its name, and its network where that tells hosts apart (10.0.0.1@vlan12).
+guint32 bb_endpoints_node(const BbEndpoints *endpoints, BbNodes *nodes, BbNames *names, guint end,
+                          bool is_server);
+
+// The text of the connection, the same for every observer, whoever it takes for the client.
+char *bb_endpoints_conn(const BbEndpoints *endpoints);

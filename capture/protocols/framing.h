@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// TCP streams whose messages say their own length: cuts them into frames, passes over bodies,
+// finds its place again after a gap. A decoder tells how long a frame is and what it means.
+#pragma once
+
+#include "capture/decoder.h"
+
+#define BB_FRAME_MAX (1u << 30) // bytes of a frame; longer ones are bad
+
+typedef enum {
+    BB_FRAME_BAD,  // no frame of this protocol
+    BB_FRAME_MORE, // too few bytes to tell
+    BB_FRAME_OK,
+} BbFrameVerdict;
+
+typedef struct BbFrameSize {
+    gsize length; // of the whole
+    gsize wanted; // of its first bytes those that begin() is to see
+} BbFrameSize;
+
+typedef struct BbFraming {
+    // How long is the frame that begins at data?
+    BbFrameVerdict (*measure)(const void *state, BbDirection direction, const guint8 *data,
+                              gsize length, BbFrameSize *frame);
+    // Whether a frame begins at data, which follows after bytes that were lost: strict.
+    BbMatch (*probe)(const guint8 *data, gsize length);
+    // The same where it takes to know the dialog, which ids are open. NULL: probe tells.
+    BbMatch (*find)(BbDialog *dialog, const void *state, const BbView *view, gsize at);
+    // A frame began. seen: its first bytes, fewer than wanted only where the rest is lost.
+    void (*begin)(BbDialog *dialog, void *state, const guint8 *data, gsize seen,
+                  const BbPart *part);
+    // It is over. part: as far as it was seen.
+    void (*end)(BbDialog *dialog, void *state, const BbPart *part);
+} BbFraming;
+
+typedef struct BbFrameSide {
+    BbPart part;
+    guint32 end_seq; // under_way: sequence number behind the frame
+    guint32 passed;  // bytes passed over where a frame was looked for
+    bool under_way;
+    bool lost; // looking for the start of a frame
+    bool good; // a frame was read
+} BbFrameSide;
+
+// In the decoder's state.
+typedef struct BbFrames {
+    BbFrameSide side[2];
+} BbFrames;
+
+// The decoder's parse, gap and finish. state is the decoder's, frames inside of it.
+gssize bb_frames_parse(BbFrames *frames, const BbFraming *framing, BbDialog *dialog, void *state,
+                       const BbView *view);
+void bb_frames_gap(BbFrames *frames, const BbFraming *framing, BbDialog *dialog, void *state,
+                   BbDirection direction);
+void bb_frames_finish(BbFrames *frames, const BbFraming *framing, BbDialog *dialog, void *state);

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: LDAP (RFC 4511) over TCP, CLDAP (MS-ADTS, 6.3.3) over UDP. Out: operations with their final
+// responses, by messageID. What a search finds belongs to its return; so do intermediate responses.
+//
+// StartTLS hands the connection on. A SASL bind may agree on a security layer: what follows is
+// wrapped, with a length of its own in front (RFC 4422, 3.7) and no SEQUENCE. Where it is signed
+// only, messages lie in it in the clear: then the wrapping is passed over like another frame. Of
+// what is encrypted only the turns are known (hidden.h).
+#include "capture/protocols/ber.h"
+#include "capture/protocols/framing.h"
+#include "capture/protocols/gather.h"
+#include "capture/protocols/hidden.h"
+#include "capture/protocols/label.h"
+#include "capture/protocols/ldap_message.h"
+#include "capture/protocols/ldap_wrap.h"
+
+#include <string.h>
+
+enum { TAG_PLAIN, TAG_SASL, TAG_START_TLS };
+
+typedef enum { KIND_MESSAGE, KIND_WRAPPING, KIND_HIDDEN } Kind;
+
+typedef struct Ldap {
+    BbFrames frames;
+    BbLdapMessage message[2]; // under way
+    BbLdapWrap wrap[2];
+    Kind kind[2];
+    guint64 call; // that message[BB_TO_SERVER] opened
+    BbGather found;
+    guint64 hidden; // encrypted call that waits for its answer
+    bool sasl;      // a SASL bind succeeded: a security layer may follow
+    bool read;      // datagrams: one was
+} Ldap;
+
+// ---- what a message means ---------------------------------------------------------------------
+
+static guint32 label_of(BbDialog *dialog, const BbLdapMessage *message)
+{
+    char text[BB_LABEL_MAX + 1];
+    return bb_dialog_label(dialog, text, bb_ldap_message_label(message, text));
+}
+
+static guint32 status_of(BbDialog *dialog, const BbLdapMessage *message)
+{
+    char number[16];
+    if (!message->has_result)
+        return BB_NAME_NONE;
+    const char *name = bb_ldap_result_name(message->result);
+    if (!name) {
+        g_snprintf(number, sizeof number, "%u", message->result);
+        name = number;
+    }
+    return bb_dialog_status(dialog, name, strlen(name));
+}
+
+static bool is_one_way(const BbLdapMessage *message)
+{
+    return message->operation == BB_LDAP_UNBIND || message->operation == BB_LDAP_ABANDON;
+}
+
+// As a reply to it would find the open request that this one repeats: datagrams are sent again.
+static bool is_repeated(BbDialog *dialog, const BbPart *part, guint64 key)
+{
+    BbPart reply = *part;
+    reply.direction = bb_direction_other(part->direction);
+    return !part->is_tcp && bb_dialog_find(dialog, &reply, key);
+}
+
+static guint64 begin_request(BbDialog *dialog, const BbLdapMessage *message, const BbPart *part)
+{
+    guint32 tag = message->start_tls ? TAG_START_TLS : message->sasl ? TAG_SASL : TAG_PLAIN;
+    if (is_one_way(message))
+        return 0;
+    if (is_repeated(dialog, part, message->id)) {
+        bb_dialog_repeated(dialog);
+        return 0;
+    }
+    return bb_dialog_open(dialog, part, label_of(dialog, message), message->id, tag);
+}
+
+static void end_request(BbDialog *dialog, Ldap *ldap, const BbLdapMessage *message,
+                        const BbPart *part)
+{
+    if (is_one_way(message))
+        bb_dialog_message(dialog, part, label_of(dialog, message), BB_NAME_NONE);
+    else
+        bb_dialog_sent(dialog, ldap->call, part);
+}
+
+static void end_response(BbDialog *dialog, Ldap *ldap, const BbLdapMessage *message,
+                         const BbPart *part)
+{
+    if (message->id == 0) { // RFC 4511, 4.4: unsolicited, as the notice of disconnection
+        bb_dialog_message(dialog, part, label_of(dialog, message), status_of(dialog, message));
+        return;
+    }
+    if (!message->final) {
+        bb_gather_add(&ldap->found, dialog, message->id, part);
+        return;
+    }
+    BbPart whole = bb_gather_take(&ldap->found, message->id, part);
+    const BbOpenCall *open = bb_dialog_find(dialog, part, message->id);
+    bool success = message->has_result && message->result == 0;
+    guint32 tag = open ? open->tag : TAG_PLAIN;
+    bb_dialog_return(dialog, open ? open->call : 0, &whole, status_of(dialog, message));
+    ldap->sasl |= success && tag == TAG_SASL;
+    if (success && tag == TAG_START_TLS)
+        bb_dialog_switch(dialog);
+}
+
+// ---- frames -----------------------------------------------------------------------------------
+
+static BbFrameVerdict measure_message(BbDirection direction, const guint8 *data, gsize length,
+                                      BbFrameSize *frame)
+{
+    gsize total;
+    if (!bb_ldap_message_length(data, length, &total))
+        return BB_FRAME_BAD;
+    *frame = (BbFrameSize){.length = total, .wanted = BB_LDAP_WANTED};
+    if (!total)
+        return BB_FRAME_MORE;
+    BbLdapMessage message;
+    gsize there = MIN(length, total);
+    switch (bb_ldap_message_read(&message, data, there, total - there)) {
+    case BB_LDAP_BAD:
+        return BB_FRAME_BAD;
+    case BB_LDAP_CUT:
+        return BB_FRAME_MORE;
+    default:
+        return message.request == (direction == BB_TO_SERVER) ? BB_FRAME_OK : BB_FRAME_BAD;
+    }
+}
+
+static BbFrameVerdict measure(const void *state, BbDirection direction, const guint8 *data,
+                              gsize length, BbFrameSize *frame)
+{
+    const Ldap *ldap = state;
+    const BbLdapWrap *wrap = &ldap->wrap[direction];
+    if (!ldap->sasl || (data[0] == BB_BER_SEQUENCE && !bb_ldap_wrap_ended(wrap)))
+        return measure_message(direction, data, length, frame);
+    gsize size;
+    BbLdapWrap next = *wrap;
+    switch (bb_ldap_wrap_read(&next, data, length, &size)) {
+    case BB_LDAP_BAD:
+        return BB_FRAME_BAD;
+    case BB_LDAP_CUT:
+        return BB_FRAME_MORE;
+    default:
+        *frame = (BbFrameSize){.length = size, .wanted = BB_LDAP_WRAP_WANTED};
+        return BB_FRAME_OK;
+    }
+}
+
+static void begin(BbDialog *dialog, void *state, const guint8 *data, gsize seen, const BbPart *part)
+{
+    Ldap *ldap = state;
+    BbLdapWrap *wrap = &ldap->wrap[part->direction];
+    BbLdapMessage *message = &ldap->message[part->direction];
+    Kind *kind = &ldap->kind[part->direction];
+    *kind = KIND_MESSAGE;
+    if (ldap->sasl && (data[0] != BB_BER_SEQUENCE || bb_ldap_wrap_ended(wrap))) {
+        gsize size;
+        (void)bb_ldap_wrap_read(wrap, data, seen, &size);
+        *kind = wrap->sealed ? KIND_HIDDEN : KIND_WRAPPING;
+        return;
+    }
+    (void)bb_ldap_message_read(message, data, seen, BB_LDAP_MESSAGE_MAX);
+    bb_ldap_wrap_pass(wrap, message->length);
+    if (message->request)
+        ldap->call = begin_request(dialog, message, part);
+}
+
+static void end(BbDialog *dialog, void *state, const BbPart *part)
+{
+    Ldap *ldap = state;
+    const BbLdapMessage *message = &ldap->message[part->direction];
+    if (ldap->kind[part->direction] == KIND_HIDDEN)
+        bb_hidden_take(&ldap->hidden, dialog, part);
+    if (ldap->kind[part->direction] != KIND_MESSAGE)
+        return;
+    if (message->request)
+        end_request(dialog, ldap, message, part);
+    else
+        end_response(dialog, ldap, message, part);
+}
+
+static BbMatch find(BbDialog *dialog, const void *state, const BbView *view, gsize at)
+{
+    const Ldap *ldap = state;
+    gsize size;
+    BbLdapWrap wrap = {0};
+    if (!ldap->sasl || view->data[at] != 0)
+        return bb_ldap_probe(view->data + at, view->length - at);
+    switch (bb_ldap_wrap_read(&wrap, view->data + at, view->length - at, &size)) {
+    case BB_LDAP_BAD:
+        return BB_MATCH_NO;
+    case BB_LDAP_CUT:
+        return BB_MATCH_MORE;
+    default:
+        return BB_MATCH_LIKELY;
+    }
+}
+
+static const BbFraming framing = {
+    .measure = measure, .probe = bb_ldap_probe, .find = find, .begin = begin, .end = end};
+
+// ---- the decoder ------------------------------------------------------------------------------
+
+// One message of a datagram; CLDAP answers have two, an entry and the end.
+static gssize parse_datagram(BbDialog *dialog, Ldap *ldap, const BbView *view)
+{
+    BbPart part = {0};
+    BbLdapMessage message;
+    BbLdapVerdict verdict = bb_ldap_message_read(&message, view->data, view->length, view->missing);
+    if (verdict != BB_LDAP_READ) {
+        if (!ldap->read)
+            return BB_PARSE_BAD;
+        bb_dialog_resynced(dialog);
+        return (gssize)view->length;
+    }
+    ldap->read = true;
+    gsize taken = MIN(message.length, view->length);
+    bb_part_add(&part, view, 0, taken);
+    begin(dialog, ldap, view->data, taken, &part);
+    end(dialog, ldap, &part);
+    return (gssize)taken;
+}
+
+static gssize parse(BbDialog *dialog, void *state, const BbView *view)
+{
+    Ldap *ldap = state;
+    if (view->datagram)
+        return parse_datagram(dialog, ldap, view);
+    if (ldap->frames.side[view->direction].lost)
+        ldap->wrap[view->direction] = (BbLdapWrap){0};
+    return bb_frames_parse(&ldap->frames, &framing, dialog, ldap, view);
+}
+
+static void gap(BbDialog *dialog, void *state, BbDirection direction)
+{
+    Ldap *ldap = state;
+    bb_frames_gap(&ldap->frames, &framing, dialog, ldap, direction);
+    bb_hidden_gap(&ldap->hidden, dialog, direction);
+}
+
+// Searches whose end was not seen are answered as far as they were.
+static void finish(BbDialog *dialog, void *state)
+{
+    Ldap *ldap = state;
+    BbGathered found;
+    bb_frames_finish(&ldap->frames, &framing, dialog, ldap);
+    while (bb_gather_pop(&ldap->found, &found)) {
+        const BbOpenCall *open = bb_dialog_find(dialog, &found.part, found.key);
+        bb_dialog_return(dialog, open ? open->call : 0, &found.part, BB_NAME_NONE);
+    }
+}
+
+const BbDecoder bb_decoder_ldap = {
+    .name = "ldap",
+    .about = "LDAP v3 and CLDAP: by messageID",
+    .tcp = true,
+    .udp = true,
+    .ports = {389, 3268},
+    .state_size = sizeof(Ldap),
+    .probe = bb_ldap_probe,
+    .parse = parse,
+    .gap = gap,
+    .finish = finish,
+};

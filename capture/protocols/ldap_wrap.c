@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: bytes behind a SASL bind. Out: where messages begin and end in them, or that they are sealed.
+#include "capture/protocols/ldap_wrap.h"
+
+#include "capture/cursor.h"
+#include "capture/protocols/ber.h"
+
+#define PREFIX 4u // the length
+#define TOKEN 16u // both kinds
+#define BUFFER_MAX 0xffffffu
+#define KERBEROS 0x0504u
+#define KERBEROS_SEALED 0x02u
+#define FILLER 0xffu
+#define NTLM_VERSION 1u
+#define CHECKSUM_MAX 64u
+
+// Of a token, and where the first message is to begin; 0: it is sealed.
+static gsize token_length(BbLdapWrap *wrap, BbCursor c)
+{
+    guint16 id = bb_cursor_be16(&c);
+    guint8 flags = bb_cursor_u8(&c), filler = bb_cursor_u8(&c);
+    guint16 checksum = bb_cursor_be16(&c), rotated = bb_cursor_be16(&c);
+    if (id == KERBEROS && filler == FILLER) {
+        if (flags & KERBEROS_SEALED || checksum > CHECKSUM_MAX)
+            return 0;
+        wrap->trailer = rotated == 0 ? checksum : 0; // else it was moved to the front
+        return TOKEN + (rotated == 0 ? 0 : checksum);
+    }
+    return id == NTLM_VERSION << 8 && flags == 0 && filler == 0 ? TOKEN : 0;
+}
+
+BbLdapVerdict bb_ldap_wrap_read(BbLdapWrap *wrap, const guint8 *data, gsize length, gsize *size)
+{
+    BbCursor c = bb_cursor(data, length);
+    *size = wrap->trailer;
+    if (bb_ldap_wrap_ended(wrap)) {
+        *wrap = (BbLdapWrap){0};
+        return BB_LDAP_READ;
+    }
+    gsize total = bb_cursor_be32(&c);
+    if (!bb_cursor_ok(&c))
+        return length && data[0] != 0 ? BB_LDAP_BAD : BB_LDAP_CUT;
+    if (total <= TOKEN || total > BUFFER_MAX)
+        return BB_LDAP_BAD;
+    if (c.left < MIN(total, BB_LDAP_WRAP_WANTED - PREFIX))
+        return BB_LDAP_CUT;
+    *wrap = (BbLdapWrap){0};
+    gsize token = token_length(wrap, c);
+    bool clear =
+        token && token + wrap->trailer < total && token < c.left && c.at[token] == BB_BER_SEQUENCE;
+    if (clear)
+        wrap->inside = total - token - wrap->trailer;
+    else
+        *wrap = (BbLdapWrap){.sealed = true};
+    *size = PREFIX + (clear ? token : total);
+    return BB_LDAP_READ;
+}
+
+void bb_ldap_wrap_pass(BbLdapWrap *wrap, gsize size)
+{
+    wrap->inside -= MIN(size, wrap->inside);
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a SASL security layer wraps LDAP (RFC 4422, 3.7): a length, a token, messages, sometimes a
+// checksum behind them. Tokens are those of Kerberos (RFC 4121, 4.2.6.2) and NTLM
+// (MS-NLMP, 2.2.2.9).
+#pragma once
+
+#include "capture/protocols/ldap_message.h"
+
+#define BB_LDAP_WRAP_WANTED 40u
+
+typedef struct BbLdapWrap {
+    gsize inside;  // bytes of messages in the clear that are left
+    gsize trailer; // and of the checksum behind them
+    bool sealed;   // the newest one is encrypted
+} BbLdapWrap;
+
+// All messages of a wrapped buffer were read; its checksum follows.
+static inline bool bb_ldap_wrap_ended(const BbLdapWrap *wrap)
+{
+    return wrap->inside == 0 && wrap->trailer > 0;
+}
+
+// Reads what stands before messages in the clear, or all of what is encrypted, or the checksum
+// behind: size bytes.
+BbLdapVerdict bb_ldap_wrap_read(BbLdapWrap *wrap, const guint8 *data, gsize length, gsize *size);
+// A message of size bytes was read inside.
+void bb_ldap_wrap_pass(BbLdapWrap *wrap, gsize size);

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: RADIUS (RFC 2865, 2866, 5176) over UDP. Out: requests with their responses, by identifier.
+// The identifier is one byte, used anew all the time: a request with the authenticator of the open
+// one repeats it, another one takes its place.
+#include "capture/cursor.h"
+#include "capture/decoder.h"
+
+#include <string.h>
+
+#define HEAD 20u
+#define LENGTH_MAX 4096u // RFC 2865, 3
+#define AUTHENTICATOR 16u
+
+typedef struct Code {
+    const char *name;
+    bool request, response;
+} Code;
+
+// RFC 3575, 2.1, and the packet type codes that IANA keeps.
+static const Code codes[] = {
+    [1] = {"Access-Request", true, false},
+    [2] = {"Access-Accept", false, true},
+    [3] = {"Access-Reject", false, true},
+    [4] = {"Accounting-Request", true, false},
+    [5] = {"Accounting-Response", false, true},
+    [11] = {"Access-Challenge", false, true},
+    [12] = {"Status-Server", true, false},
+    [40] = {"Disconnect-Request", true, false},
+    [41] = {"Disconnect-ACK", false, true},
+    [42] = {"Disconnect-NAK", false, true},
+    [43] = {"CoA-Request", true, false},
+    [44] = {"CoA-ACK", false, true},
+    [45] = {"CoA-NAK", false, true},
+    [52] = {"Protocol-Error", false, true}, // RFC 7930
+};
+
+typedef struct Packet {
+    const Code *code;
+    guint8 id;
+    guint32 authenticator; // hash
+} Packet;
+
+typedef struct Radius {
+    bool read; // a packet was
+} Radius;
+
+static guint32 hash_of(const guint8 *bytes, gsize length)
+{
+    guint32 hash = 2166136261u;
+    for (gsize i = 0; i < length; i++)
+        hash = (hash ^ bytes[i]) * 16777619u;
+    return hash;
+}
+
+// RFC 2865, 5: type, length, value, up to the end.
+static bool read_attributes(BbCursor c, bool whole)
+{
+    while (c.left) {
+        guint8 type = bb_cursor_u8(&c), length = bb_cursor_u8(&c);
+        if (bb_cursor_ok(&c) && (type == 0 || length < 2))
+            return false;
+        bb_cursor_skip(&c, bb_cursor_ok(&c) ? length - 2u : 0);
+        if (!bb_cursor_ok(&c))
+            return !whole;
+    }
+    return true;
+}
+
+static bool read_packet(Packet *packet, const guint8 *data, gsize length, gsize missing)
+{
+    BbCursor c = bb_cursor(data, length);
+    guint8 code = bb_cursor_u8(&c), id = bb_cursor_u8(&c);
+    guint16 size = bb_cursor_be16(&c);
+    const guint8 *authenticator = bb_cursor_take(&c, AUTHENTICATOR);
+    if (!authenticator || code >= G_N_ELEMENTS(codes) || !codes[code].name || size < HEAD ||
+        size > LENGTH_MAX || size > length + missing)
+        return false;
+    *packet = (Packet){
+        .code = &codes[code],
+        .id = id,
+        .authenticator = hash_of(authenticator, AUTHENTICATOR),
+    };
+    bool whole = size <= length; // what is longer is padding
+    return read_attributes(bb_cursor(data + HEAD, MIN(size, length) - HEAD), whole);
+}
+
+static BbMatch probe(const guint8 *data, gsize length)
+{
+    Packet packet;
+    BbCursor c = bb_cursor(data, length);
+    bb_cursor_skip(&c, 2);
+    bool exact = bb_cursor_be16(&c) == length;
+    return exact && read_packet(&packet, data, length, 0) ? BB_MATCH_LIKELY : BB_MATCH_NO;
+}
+
+static void take_request(BbDialog *dialog, const Packet *packet, const BbPart *part)
+{
+    BbPart reply = *part; // as a reply would find the open request
+    reply.direction = bb_direction_other(part->direction);
+    const BbOpenCall *open = bb_dialog_find(dialog, &reply, packet->id + 1u);
+    if (open && open->tag == packet->authenticator) {
+        bb_dialog_repeated(dialog);
+        return;
+    }
+    if (open)
+        bb_dialog_one_way(dialog, open->call, part); // given up
+    guint32 label = bb_dialog_label(dialog, packet->code->name, strlen(packet->code->name));
+    bb_dialog_call(dialog, part, label, packet->id + 1u, packet->authenticator);
+}
+
+static gssize parse(BbDialog *dialog, void *state, const BbView *view)
+{
+    Radius *radius = state;
+    BbPart part = {0};
+    Packet packet;
+    if (!view->length)
+        return 0;
+    if (!read_packet(&packet, view->data, view->length, view->missing)) {
+        if (!radius->read)
+            return BB_PARSE_BAD;
+        bb_dialog_resynced(dialog);
+        return (gssize)view->length;
+    }
+    radius->read = true;
+    bb_part_add(&part, view, 0, view->length);
+    if (packet.code->request) {
+        take_request(dialog, &packet, &part);
+    } else {
+        const BbOpenCall *open = bb_dialog_find(dialog, &part, packet.id + 1u);
+        bb_dialog_return(dialog, open ? open->call : 0, &part,
+                         bb_dialog_status(dialog, packet.code->name, strlen(packet.code->name)));
+    }
+    return (gssize)view->length;
+}
+
+const BbDecoder bb_decoder_radius = {
+    .name = "radius",
+    .about = "RADIUS over UDP: by identifier",
+    .udp = true,
+    .ports = {1812, 1813, 3799, 1645, 1646},
+    .state_size = sizeof(Radius),
+    .probe = probe,
+    .parse = parse,
+};

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: SIP (RFC 3261) over UDP and TCP. Out: a call for each transaction (Call-ID, CSeq, branch),
+// ended by its final response; retransmissions are the same call, ACK is free, provisional
+// responses are no messages. Either side may ask.
+#include "capture/protocols/label.h"
+#include "capture/protocols/sip_message.h"
+
+#include <string.h>
+
+// Transactions that are over, by the last bits of their key: what is sent of them again is known.
+#define OVER 64u
+#define CODE_FINAL 200u
+
+typedef struct Side {
+    BbPart part;
+    guint64 transaction; // of the message under way
+    guint32 op;          // request
+    guint code;          // response
+    gsize scanned;       // bytes of a head that were searched for its end
+    bool one_way;
+    bool passing; // its body is being skipped
+    bool lost;    // does not know where the next message begins
+    bool known;   // a message was read
+} Side;
+
+typedef struct Sip {
+    Side side[2];
+    guint64 over[OVER];
+} Sip;
+
+// ---- what a message means -----------------------------------------------------------------------
+
+static void take_request(BbDialog *dialog, Sip *sip, const Side *side)
+{
+    guint64 key = side->transaction;
+    // As a reply to it would find the open request that this one repeats.
+    BbPart reply = side->part;
+    reply.direction = bb_direction_other(reply.direction);
+    if (key && (sip->over[key % OVER] == key || bb_dialog_find(dialog, &reply, key)))
+        bb_dialog_repeated(dialog);
+    else
+        bb_dialog_call(dialog, &side->part, side->op, MAX(key, 1), 0);
+}
+
+static void take_response(BbDialog *dialog, Sip *sip, const Side *side)
+{
+    guint code = side->code;
+    guint64 key = side->transaction;
+    char text[] = {(char)('0' + code / 100), (char)('0' + code / 10 % 10), (char)('0' + code % 10)};
+    if (code < CODE_FINAL)
+        return;
+    const BbOpenCall *open = key ? bb_dialog_find(dialog, &side->part, key) : NULL;
+    if (!open && key && sip->over[key % OVER] == key) {
+        bb_dialog_repeated(dialog);
+        return;
+    }
+    if (key)
+        sip->over[key % OVER] = key;
+    bb_dialog_return(dialog, open ? open->call : 0, &side->part,
+                     bb_dialog_status(dialog, text, sizeof text));
+}
+
+static void end_message(BbDialog *dialog, Sip *sip, Side *side)
+{
+    if (side->code)
+        take_response(dialog, sip, side);
+    else if (side->one_way)
+        bb_dialog_message(dialog, &side->part, side->op, BB_NAME_NONE);
+    else
+        take_request(dialog, sip, side);
+    bb_part_reset(&side->part);
+    side->passing = false;
+}
+
+static void read_head(BbDialog *dialog, Side *side, const BbSipMessage *message)
+{
+    char label[BB_LABEL_MAX + 1];
+    side->transaction = message->transaction;
+    side->code = message->code;
+    side->known = true;
+    if (message->code)
+        return;
+    gsize length = bb_label_word(label, message->method, message->method_length);
+    side->op = bb_dialog_label(dialog, label, length);
+    side->one_way = strcmp(label, "ACK") == 0;
+}
+
+// ---- datagrams ----------------------------------------------------------------------------------
+
+// Keep-alives (RFC 5626, 3.5) and what else is said between the same ports is passed over.
+static gssize parse_datagram(BbDialog *dialog, Sip *sip, const BbView *view)
+{
+    Side *side = &sip->side[view->direction];
+    BbSipMessage message;
+    BbMatch match = bb_sip_match(view->data, view->length);
+    if (match != BB_MATCH_REQUEST && match != BB_MATCH_REPLY)
+        return sip->side[0].known || sip->side[1].known ? (gssize)view->length : BB_PARSE_BAD;
+    gsize head = bb_sip_head(view->data, view->length, 0);
+    bb_sip_message(&message, view->data, head ? head : view->length);
+    bb_part_add(&side->part, view, 0, view->length);
+    read_head(dialog, side, &message);
+    end_message(dialog, sip, side);
+    return (gssize)view->length;
+}
+
+// ---- TCP ----------------------------------------------------------------------------------------
+
+static gssize find_start(BbDialog *dialog, Side *side, const BbView *view)
+{
+    gsize at = 0;
+    for (; at < view->length; at = bb_view_next_packet(view, at)) {
+        BbMatch match = bb_sip_match(view->data + at, view->length - at);
+        if (match == BB_MATCH_MORE && !view->closed)
+            break;
+        side->lost = match != BB_MATCH_REQUEST && match != BB_MATCH_REPLY;
+        if (!side->lost) {
+            bb_dialog_resynced(dialog);
+            break;
+        }
+    }
+    return (gssize)at;
+}
+
+static gssize lose_place(const Sip *sip, Side *side, const BbView *view)
+{
+    if (!sip->side[0].known && !sip->side[1].known)
+        return BB_PARSE_BAD;
+    side->lost = true;
+    side->scanned = 0;
+    return (gssize)bb_view_next_packet(view, 0);
+}
+
+static gssize take_message(BbDialog *dialog, Sip *sip, const BbView *view, gsize head)
+{
+    Side *side = &sip->side[view->direction];
+    BbSipMessage message;
+    bb_sip_message(&message, view->data, head);
+    guint64 whole = head + message.length; // RFC 3261, 20.14: over TCP it must be there
+    gsize have = (gsize)MIN(whole, view->length);
+    bb_part_add(&side->part, view, 0, have);
+    read_head(dialog, side, &message);
+    side->scanned = 0;
+    if (have == whole) {
+        end_message(dialog, sip, side);
+    } else {
+        side->passing = true;
+        bb_dialog_skip(dialog, view->direction, whole - have, &side->part);
+    }
+    return (gssize)have;
+}
+
+static gssize parse_stream(BbDialog *dialog, Sip *sip, const BbView *view)
+{
+    Side *side = &sip->side[view->direction];
+    if (side->passing)
+        end_message(dialog, sip, side);
+    if (side->lost) {
+        gssize passed = find_start(dialog, side, view);
+        if (passed > 0 || side->lost)
+            return passed;
+    }
+    gsize blank = 0;
+    while (blank < view->length && (view->data[blank] == '\r' || view->data[blank] == '\n'))
+        blank++; // keep-alive
+    if (blank || !view->length)
+        return (gssize)blank;
+    gsize head = bb_sip_head(view->data, view->length, side->scanned);
+    if (!head && !view->closed && side->scanned >= BB_SIP_LINE_MAX) {
+        side->scanned = view->length;
+        return 0;
+    }
+    BbMatch match = bb_sip_match(view->data, view->length);
+    if (match == BB_MATCH_NO || (match == BB_MATCH_MORE && (head || view->closed)))
+        return lose_place(sip, side, view);
+    if (!head && !view->closed) {
+        side->scanned = view->length;
+        return 0;
+    }
+    return take_message(dialog, sip, view, head ? head : view->length);
+}
+
+// ---- the decoder --------------------------------------------------------------------------------
+
+static gssize parse(BbDialog *dialog, void *state, const BbView *view)
+{
+    return view->datagram ? parse_datagram(dialog, state, view) : parse_stream(dialog, state, view);
+}
+
+static void gap(BbDialog *dialog, void *state, BbDirection direction)
+{
+    Sip *sip = state;
+    Side *side = &sip->side[direction];
+    if (side->passing)
+        end_message(dialog, sip, side);
+    side->lost = true;
+    side->scanned = 0;
+}
+
+static void finish(BbDialog *dialog, void *state)
+{
+    Sip *sip = state;
+    for (guint direction = 0; direction < 2; direction++)
+        if (sip->side[direction].passing)
+            end_message(dialog, sip, &sip->side[direction]);
+}
+
+const BbDecoder bb_decoder_sip = {
+    .name = "sip",
+    .about = "SIP (RFC 3261) over UDP and TCP: by Call-ID, CSeq and branch",
+    .tcp = true,
+    .udp = true,
+    .ports = {5060, 5061},
+    .state_size = sizeof(Sip),
+    .probe = bb_sip_match,
+    .parse = parse,
+    .gap = gap,
+    .finish = finish,
+};

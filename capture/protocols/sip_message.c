@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: the head of a SIP message (RFC 3261, section 7). Out: method or status code, transaction,
+// length of the body.
+#include "capture/protocols/sip_message.h"
+
+#include <string.h>
+
+#define BODY_MAX (G_GUINT64_CONSTANT(1) << 32)
+
+typedef struct Text {
+    const guint8 *at;
+    gsize length;
+} Text;
+
+typedef struct Fields {
+    Text via, call_id, sequence, method; // the last two are those of CSeq
+} Fields;
+
+static bool is_blank(guint8 c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static Text trim(Text t)
+{
+    while (t.length && is_blank(t.at[0])) {
+        t.at++;
+        t.length--;
+    }
+    while (t.length && (is_blank(t.at[t.length - 1]) || t.at[t.length - 1] == '\r'))
+        t.length--;
+    return t;
+}
+
+// The bytes before the first of `stop`, or all.
+static Text before(Text t, const char *stop)
+{
+    for (gsize i = 0; i < t.length; i++)
+        if (strchr(stop, t.at[i]) && t.at[i])
+            return (Text){t.at, i};
+    return t;
+}
+
+static Text after(Text t, gsize count)
+{
+    return count < t.length ? (Text){t.at + count, t.length - count} : (Text){t.at, 0};
+}
+
+static bool is_word(Text t, const char *word)
+{
+    return t.length == strlen(word) && g_ascii_strncasecmp((const char *)t.at, word, t.length) == 0;
+}
+
+// ---- start lines --------------------------------------------------------------------------------
+
+static BbMatch match_reply(const guint8 *data, gsize length)
+{
+    static const char pattern[] = "SIP/2.0 ddd ";
+    for (gsize i = 0; i < MIN(length, sizeof pattern - 1); i++)
+        if (pattern[i] == 'd' ? !g_ascii_isdigit(data[i]) : data[i] != (guint8)pattern[i])
+            return BB_MATCH_NO;
+    if (length < sizeof pattern - 1)
+        return BB_MATCH_MORE;
+    return data[8] >= '1' && data[8] <= '6' ? BB_MATCH_REPLY : BB_MATCH_NO;
+}
+
+static gsize method_length(const guint8 *data, gsize length)
+{
+    gsize n = 0;
+    while (n < length && n <= BB_SIP_METHOD_MAX && g_ascii_isupper(data[n]))
+        n++;
+    return n;
+}
+
+// A method, an address, and the version at the end of the line.
+static BbMatch match_request(const guint8 *data, gsize length)
+{
+    static const char version[] = " SIP/2.0";
+    gsize method = method_length(data, length), most = MIN(length, BB_SIP_LINE_MAX);
+    if (method == length && method <= BB_SIP_METHOD_MAX)
+        return BB_MATCH_MORE;
+    if (method == 0 || method > BB_SIP_METHOD_MAX || data[method] != ' ')
+        return BB_MATCH_NO;
+    const guint8 *newline = memchr(data, '\n', most);
+    gsize line = newline ? (gsize)(newline - data) : most;
+    for (gsize i = method; i < line; i++)
+        if (data[i] < 0x20 && !(data[i] == '\r' && i + 1 == line))
+            return BB_MATCH_NO;
+    if (!newline)
+        return length < BB_SIP_LINE_MAX ? BB_MATCH_MORE : BB_MATCH_NO;
+    line -= data[line - 1] == '\r';
+    gsize tail = sizeof version - 1;
+    bool ends = line > method + 1 + tail && memcmp(data + line - tail, version, tail) == 0;
+    return ends ? BB_MATCH_REQUEST : BB_MATCH_NO;
+}
+
+BbMatch bb_sip_match(const guint8 *data, gsize length)
+{
+    BbMatch match = match_reply(data, length);
+    return match == BB_MATCH_NO ? match_request(data, length) : match;
+}
+
+// ---- header fields ------------------------------------------------------------------------------
+
+gsize bb_sip_head(const guint8 *data, gsize length, gsize from)
+{
+    gsize at = from > 3 ? from - 3 : 0; // an end that was half there
+    while (at < length) {
+        const guint8 *newline = memchr(data + at, '\n', length - at);
+        if (!newline)
+            return 0;
+        at = (gsize)(newline - data) + 1;
+        gsize next = at;
+        if (next < length && data[next] == '\r')
+            next++;
+        if (next < length && data[next] == '\n')
+            return next + 1;
+    }
+    return 0;
+}
+
+static void read_length(BbSipMessage *message, Text value)
+{
+    message->length = 0;
+    message->has_length = value.length > 0;
+    for (gsize i = 0; i < value.length; i++) {
+        if (!g_ascii_isdigit(value.at[i]) || message->length > BODY_MAX) {
+            message->has_length = false;
+            return;
+        }
+        message->length = message->length * 10 + (value.at[i] - '0');
+    }
+}
+
+// RFC 3261, 7.3.3: some fields have a short form of one letter.
+static void read_field(BbSipMessage *message, Fields *fields, Text line)
+{
+    Text name = before(line, ":");
+    Text value = trim(after(line, name.length + 1));
+    name = trim(name);
+    if (!fields->via.at && (is_word(name, "Via") || is_word(name, "v"))) {
+        fields->via = before(value, ","); // the topmost
+    } else if (!fields->call_id.at && (is_word(name, "Call-ID") || is_word(name, "i"))) {
+        fields->call_id = value;
+    } else if (!fields->sequence.at && is_word(name, "CSeq")) {
+        fields->sequence = before(value, " \t");
+        fields->method = trim(after(value, fields->sequence.length));
+    } else if (is_word(name, "Content-Length") || is_word(name, "l")) {
+        read_length(message, value);
+    }
+}
+
+static Text branch_of(Text via)
+{
+    for (Text rest = via; rest.length;) {
+        Text parameter = before(rest, ";");
+        rest = after(rest, parameter.length + 1);
+        parameter = trim(parameter);
+        if (is_word(trim(before(parameter, "=")), "branch"))
+            return trim(after(parameter, before(parameter, "=").length + 1));
+    }
+    return (Text){0};
+}
+
+static guint64 hash_text(guint64 hash, Text t)
+{
+    for (gsize i = 0; i < t.length; i++)
+        hash = (hash ^ t.at[i]) * G_GUINT64_CONSTANT(0x100000001b3); // FNV-1a
+    return (hash ^ 0x100) * G_GUINT64_CONSTANT(0x100000001b3);
+}
+
+// RFC 3261, 17.1.3: branch and method tell a transaction. Older clients have no unique branch: the
+// identity of the call and the sequence number are taken in.
+static guint64 transaction_of(const Fields *fields)
+{
+    guint64 hash = G_GUINT64_CONSTANT(0xcbf29ce484222325);
+    if (!fields->call_id.at || !fields->method.length)
+        return 0;
+    hash = hash_text(hash, fields->call_id);
+    hash = hash_text(hash, fields->sequence);
+    hash = hash_text(hash, fields->method);
+    hash = hash_text(hash, branch_of(fields->via));
+    return MAX(hash, 1);
+}
+
+void bb_sip_message(BbSipMessage *message, const guint8 *head, gsize length)
+{
+    Fields fields = {0};
+    *message = (BbSipMessage){0};
+    if (head[0] == 'S' && bb_sip_match(head, length) == BB_MATCH_REPLY) {
+        message->code = (head[8] - '0') * 100u + (head[9] - '0') * 10u + (head[10] - '0');
+    } else {
+        message->method = head;
+        message->method_length = method_length(head, length);
+    }
+    Text rest = {head, length};
+    while (rest.length) {
+        Text line = before(rest, "\n");
+        bool whole = line.length < rest.length;
+        if (line.at != head && whole)
+            read_field(message, &fields, line);
+        rest = after(rest, line.length + 1);
+    }
+    message->transaction = transaction_of(&fields);
+}

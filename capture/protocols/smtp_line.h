@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Single lines of SMTP (RFC 5321) and LMTP (RFC 2033): commands, replies.
+#pragma once
+
+#include "capture/decoder.h"
+
+#define BB_SMTP_LINE_MAX 4096u // bytes in which a line must show what it is (RFC 5321, 4.5.3.1)
+
+#define BB_SMTP_REPLY_HEAD 4u  // bytes that show a reply
+
+typedef enum {
+    BB_SMTP_NONE, // no known verb
+    BB_SMTP_OTHER,
+    BB_SMTP_HELLO,
+    BB_SMTP_LMTP_HELLO,
+    BB_SMTP_MAIL,
+    BB_SMTP_RCPT,
+    BB_SMTP_DATA,
+    BB_SMTP_CHUNK, // BDAT (RFC 3030): the bytes follow
+    BB_SMTP_AUTH,
+    BB_SMTP_RESET,
+    BB_SMTP_TLS,
+} BbSmtpVerb;
+
+typedef struct BbSmtpCommand {
+    BbSmtpVerb verb;
+    const char *name; // of the verb, upper case; NULL for none
+    guint64 chunk;    // BDAT: bytes that follow the line
+    bool last;        // BDAT: and no more of them
+} BbSmtpCommand;
+
+// The command that begins with these bytes, of which the line's end may be missing.
+BbSmtpCommand bb_smtp_command(const guint8 *line, gsize length);
+
+// Code of the reply that begins with these bytes (BB_SMTP_REPLY_HEAD of them), 0 if it is none. more: a
+// line of the same reply follows.
+guint bb_smtp_reply(const guint8 *line, gsize length, bool *more);
+
+BbMatch bb_smtp_probe(const guint8 *data, gsize length);

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: SNMP v1, v2c, v3 over UDP. Out: requests and informs with the response or report that answers
+// them, by request-id, in v3 by msgID; traps are free messages. Of encrypted ones the label is `?`:
+// what asks for a report is a request (RFC 3412, 6.4).
+#include "capture/protocols/snmp_message.h"
+
+#include <string.h>
+
+typedef struct Snmp {
+    bool read; // a message was
+} Snmp;
+
+static guint32 label_of(BbDialog *dialog, const BbSnmpMessage *message)
+{
+    const char *name = bb_snmp_pdu_name(message->pdu);
+    return bb_dialog_label(dialog, name, strlen(name));
+}
+
+static guint32 status_of(BbDialog *dialog, const BbSnmpMessage *message)
+{
+    char number[16];
+    const char *name = bb_snmp_error_name(message->error);
+    if (message->pdu == BB_SNMP_HIDDEN)
+        return BB_NAME_NONE;
+    if (message->pdu == BB_SNMP_REPORT)
+        name = message->statistic ? message->statistic : "Report";
+    if (!name) {
+        g_snprintf(number, sizeof number, "%u", message->error);
+        name = number;
+    }
+    return bb_dialog_status(dialog, name, strlen(name));
+}
+
+static bool is_trap(const BbSnmpMessage *message)
+{
+    return message->pdu == BB_SNMP_TRAP || message->pdu == BB_SNMP_TRAP_V1;
+}
+
+static bool is_answer(const BbSnmpMessage *message)
+{
+    return message->pdu == BB_SNMP_RESPONSE || message->pdu == BB_SNMP_REPORT ||
+           (message->pdu == BB_SNMP_HIDDEN && !message->reportable);
+}
+
+static void take_request(BbDialog *dialog, const BbSnmpMessage *message, const BbPart *part)
+{
+    BbPart reply = *part; // as a reply would find the open request
+    reply.direction = bb_direction_other(part->direction);
+    if (bb_dialog_find(dialog, &reply, message->key))
+        bb_dialog_repeated(dialog);
+    else
+        bb_dialog_call(dialog, part, label_of(dialog, message), message->key, 0);
+}
+
+static void take_message(BbDialog *dialog, const BbSnmpMessage *message, const BbPart *part)
+{
+    if (is_trap(message)) {
+        bb_dialog_message(dialog, part, label_of(dialog, message), BB_NAME_NONE);
+        return;
+    }
+    if (!is_answer(message)) {
+        take_request(dialog, message, part);
+        return;
+    }
+    const BbOpenCall *open = bb_dialog_find(dialog, part, message->key);
+    if (!open && message->pdu == BB_SNMP_HIDDEN) // a trap as well as an orphan
+        bb_dialog_message(dialog, part, label_of(dialog, message), BB_NAME_NONE);
+    else
+        bb_dialog_return(dialog, open ? open->call : 0, part, status_of(dialog, message));
+}
+
+static gssize parse(BbDialog *dialog, void *state, const BbView *view)
+{
+    Snmp *snmp = state;
+    BbPart part = {0};
+    BbSnmpMessage message;
+    if (!view->length)
+        return 0;
+    if (bb_snmp_message_read(&message, view->data, view->length, view->missing) != BB_SNMP_READ) {
+        if (!snmp->read)
+            return BB_PARSE_BAD;
+        bb_dialog_resynced(dialog);
+        return (gssize)view->length;
+    }
+    snmp->read = true;
+    bb_part_add(&part, view, 0, view->length);
+    take_message(dialog, &message, &part);
+    return (gssize)view->length;
+}
+
+const BbDecoder bb_decoder_snmp = {
+    .name = "snmp",
+    .about = "SNMP v1, v2c, v3: by request-id or msgID",
+    .udp = true,
+    .ports = {161, 162},
+    .state_size = sizeof(Snmp),
+    .probe = bb_snmp_probe,
+    .parse = parse,
+};

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: encrypted records of a TLS connection, and its keys. Out: their content, in a dialog of its
+// own.
+#include "capture/protocols/tls_inner.h"
+
+#include "capture/cursor.h"
+#include "capture/feed.h"
+
+#define RECORD_LEAST 22u // bytes of the smallest record: head, tag, type
+#define PLACES 32u       // ends of records that are remembered, to translate acknowledgements
+#define FIRST_TRIES 16u  // numbers that the first record may have where its number is not known
+
+#define KEY_UPDATE 24u // RFC 8446, 4.6.3
+
+// Where a record ended, in the connection and in its content.
+typedef struct Place {
+    guint32 outer, inner;
+} Place;
+
+typedef struct Way {
+    BbTlsKey *key;
+    guint64 number;  // of the record that comes next
+    guint32 next;    // sequence number where it begins, if none is missing
+    guint32 content; // sequence number of the content that comes next
+    Place places[PLACES];
+    guint32 n_places; // put there by now
+    bool begun;       // number and next are known
+} Way;
+
+struct BbTlsInner {
+    BbDialog *dialog;
+    Way way[2];
+    bool is_1_3;
+};
+
+// A record that was opened.
+typedef struct Opened {
+    gsize length;
+    guint64 lost; // records that are missing before it
+    guint8 type;
+    guint8 text[BB_TLS_BODY_MAX];
+} Opened;
+
+// ---- keys ---------------------------------------------------------------------------------------
+
+static bool make_keys(BbTlsInner *inner, BbTlsKeylog *keylog, const BbTlsAgreed *agreed)
+{
+    static const BbTlsSecretKind kinds[] = {
+        [BB_TO_SERVER] = BB_TLS_SECRET_CLIENT, [BB_TO_CLIENT] = BB_TLS_SECRET_SERVER};
+    for (guint direction = 0; direction < 2; direction++) {
+        const BbTlsSecret *secret = bb_tls_keylog_find(
+            keylog, agreed->client_random, inner->is_1_3 ? kinds[direction] : BB_TLS_SECRET_MASTER);
+        BbTlsKey **key = &inner->way[direction].key;
+        if (!secret)
+            return false;
+        *key = inner->is_1_3
+                   ? bb_tls_key_new_1_3(agreed->suite, secret)
+                   : bb_tls_key_new_1_2(agreed->suite, secret, agreed->client_random,
+                                        agreed->server_random, direction, agreed->encrypt_then_mac);
+        if (!*key)
+            return false;
+    }
+    return true;
+}
+
+BbTlsInner *bb_tls_inner_new(const BbDialog *outer, BbTlsKeylog *keylog, guint16 version,
+                             const BbTlsAgreed *agreed)
+{
+    BbTlsInner *inner = g_new0(BbTlsInner, 1);
+    inner->is_1_3 = version == BB_TLS_1_3;
+    if (!make_keys(inner, keylog, agreed)) {
+        bb_tls_inner_free(inner);
+        return NULL;
+    }
+    inner->dialog = bb_dialog_new_inner(outer);
+    return inner;
+}
+
+void bb_tls_inner_free(BbTlsInner *inner)
+{
+    if (!inner)
+        return;
+    bb_dialog_free(inner->dialog);
+    bb_tls_key_free(inner->way[BB_TO_SERVER].key);
+    bb_tls_key_free(inner->way[BB_TO_CLIENT].key);
+    g_free(inner);
+}
+
+// ---- sequence numbers ---------------------------------------------------------------------------
+
+static void begin(Way *way, guint32 seq)
+{
+    way->begun = true;
+    way->next = way->content = seq;
+    way->places[0] = (Place){seq, seq};
+    way->n_places = 1;
+}
+
+void bb_tls_inner_begin(BbTlsInner *inner, BbDirection direction, guint32 seq)
+{
+    begin(&inner->way[direction], seq);
+}
+
+// The content of way that an acknowledgement by the other side covers. False where that is too
+// long ago, or nothing was said yet.
+static bool translate_ack(const Way *way, guint32 ack, guint32 *content)
+{
+    for (guint32 i = 1; i <= MIN(way->n_places, PLACES); i++) {
+        const Place *place = &way->places[(way->n_places - i) % PLACES];
+        *content = place->inner;
+        if ((gint32)(ack - place->outer) >= 0)
+            return true;
+    }
+    return false;
+}
+
+// ---- records ------------------------------------------------------------------------------------
+
+// Bytes of the connection that are missing before the record at seq.
+static guint32 missing_before(const Way *way, guint32 seq)
+{
+    return way->begun && (gint32)(seq - way->next) > 0 ? seq - way->next : 0;
+}
+
+static gsize tries_for(const Way *way, guint32 missing)
+{
+    return way->begun ? MIN(missing / RECORD_LEAST + 1, BB_TLS_INNER_TRIES) : FIRST_TRIES;
+}
+
+static bool open_record(const Way *way, const BbTlsHead *head, const guint8 *body, gsize tries,
+                        Opened *opened)
+{
+    gssize length = -1;
+    for (opened->lost = 0; opened->lost < tries; opened->lost++) {
+        length = bb_tls_key_open(way->key, way->number + opened->lost, head, body, opened->text,
+                                 &opened->type);
+        if (length >= 0)
+            break;
+    }
+    opened->length = (gsize)MAX(length, 0);
+    return length >= 0;
+}
+
+static guint side_of(const BbDialog *outer, BbDirection direction)
+{
+    guint client = bb_dialog_client(outer);
+    return direction == BB_TO_SERVER ? client : !client;
+}
+
+// What the missing records held; exactly where their number tells how much was not content.
+static void tell_gap(BbTlsInner *inner, Way *way, guint side, guint32 missing, guint64 lost)
+{
+    guint64 overhead = lost * bb_tls_key_overhead(way->key);
+    if (!missing || overhead >= missing)
+        return;
+    guint32 content = missing - (guint32)overhead;
+    bb_dialog_gap(inner->dialog, side, way->content, content);
+    way->content += content;
+}
+
+// The content, with the stamps of the packets in which it came.
+static void feed(BbTlsInner *inner, Way *way, guint side, const BbView *view, const Opened *opened)
+{
+    const Way *other = &inner->way[bb_direction_other(view->direction)];
+    gsize before = BB_TLS_HEAD + bb_tls_key_prefix(way->key), from = 0;
+    for (guint i = 0; i < view->n_marks && from < opened->length; i++) {
+        const BbMark *mark = &view->marks[i];
+        gsize to = mark->end > before ? MIN(mark->end - before, opened->length) : 0;
+        if (to <= from)
+            continue;
+        BbPiece piece = {
+            .data = opened->text + from,
+            .length = (guint32)(to - from),
+            .seq = way->content,
+            .time_ns = mark->time_ns,
+            .place = mark->place,
+        };
+        piece.has_ack = mark->has_ack && translate_ack(other, mark->ack, &piece.ack);
+        bb_dialog_feed(inner->dialog, side, &piece);
+        way->content += piece.length;
+        from = to;
+    }
+}
+
+static BbTlsInnerVerdict take_handshake(const BbTlsInner *inner, Way *way, guint8 message)
+{
+    if (inner->is_1_3 && message == KEY_UPDATE) {
+        way->number = 0;
+        return bb_tls_key_update(way->key) ? BB_TLS_INNER_OPENED : BB_TLS_INNER_CLOSED;
+    }
+    bool hello = message == BB_TLS_CLIENT_HELLO || message == BB_TLS_SERVER_HELLO;
+    return !inner->is_1_3 && hello ? BB_TLS_INNER_REKEYED : BB_TLS_INNER_OPENED;
+}
+
+static BbTlsInnerVerdict take_content(BbTlsInner *inner, Way *way, guint side, const BbView *view,
+                                      const Opened *opened, guint8 alert[2])
+{
+    if (opened->type == BB_TLS_DATA) {
+        feed(inner, way, side, view, opened);
+    } else if (opened->type == BB_TLS_ALERT && opened->length == 2) {
+        memcpy(alert, opened->text, 2);
+        return BB_TLS_INNER_ALERT;
+    } else if (opened->type == BB_TLS_HANDSHAKE && opened->length) {
+        return take_handshake(inner, way, opened->text[0]);
+    }
+    return BB_TLS_INNER_OPENED;
+}
+
+BbTlsInnerVerdict bb_tls_inner_take(BbTlsInner *inner, const BbDialog *outer, const BbView *view,
+                                    const BbTlsHead *head, guint8 alert[2])
+{
+    Way *way = &inner->way[view->direction];
+    guint side = side_of(outer, view->direction);
+    guint32 missing = missing_before(way, view->seq);
+    Opened opened;
+    if (!open_record(way, head, view->data + BB_TLS_HEAD, tries_for(way, missing), &opened))
+        return way->begun ? BB_TLS_INNER_CLOSED : BB_TLS_INNER_EARLIER;
+    if (!way->begun)
+        begin(way, view->seq);
+    tell_gap(inner, way, side, missing, opened.lost);
+    way->number += opened.lost + 1;
+    way->next = view->seq + BB_TLS_HEAD + head->length;
+    BbTlsInnerVerdict verdict = take_content(inner, way, side, view, &opened, alert);
+    way->places[way->n_places++ % PLACES] = (Place){way->next, way->content};
+    return verdict;
+}
+
+void bb_tls_inner_close(BbTlsInner *inner, const BbDialog *outer, BbDirection direction)
+{
+    bb_dialog_close(inner->dialog, side_of(outer, direction));
+}
+
+gsize bb_tls_inner_held(const BbTlsInner *inner)
+{
+    return bb_dialog_held(inner->dialog);
+}
+
+void bb_tls_inner_let_go(BbTlsInner *inner)
+{
+    bb_dialog_drop_held(inner->dialog);
+}

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: the bytes of a ZooKeeper client connection (ZooKeeper 3.4 to 3.9, zookeeper.jute). Out:
+// requests with their responses by xid; watch events are free messages of the server.
+#include "capture/cursor.h"
+#include "capture/protocols/framing.h"
+#include "capture/protocols/label.h"
+#include "capture/protocols/meaning.h"
+
+#define SIZE 4u // the field before each message
+#define FRONT 256u
+#define BODY_MAX (64u << 20) // jute.maxbuffer is 1 MiB by default
+#define PASSWORD 16u
+#define REQUEST_HEAD 8u
+#define RESPONSE_HEAD 16u
+#define KEY_CONNECT (G_GUINT64_CONSTANT(1) << 33)
+
+// xids that are no counters.
+enum { XID_EVENT = -1, XID_PING = -2, XID_AUTH = -4, XID_WATCHES = -8 };
+enum { OP_PING = 11, OP_CLOSE = -11 };
+
+typedef struct Zookeeper {
+    BbFrames frames;
+    BbMeaning meaning[2];
+    guint32 ok;
+} Zookeeper;
+
+typedef struct Operation {
+    gint16 code;
+    bool has_path; // first of its fields
+    const char *name;
+} Operation;
+
+static const Operation operations[] = {
+    {1, true, "create"},
+    {2, true, "delete"},
+    {3, true, "exists"},
+    {4, true, "getData"},
+    {5, true, "setData"},
+    {6, true, "getACL"},
+    {7, true, "setACL"},
+    {8, true, "getChildren"},
+    {9, true, "sync"},
+    {OP_PING, false, "ping"},
+    {12, true, "getChildren2"},
+    {13, true, "check"},
+    {14, false, "multi"},
+    {15, true, "create2"},
+    {16, false, "reconfig"},
+    {17, true, "checkWatches"},
+    {18, true, "removeWatches"},
+    {19, true, "createContainer"},
+    {20, true, "deleteContainer"},
+    {21, true, "createTTL"},
+    {22, false, "multiRead"},
+    {100, false, "auth"},
+    {101, false, "setWatches"},
+    {102, false, "sasl"},
+    {103, true, "getEphemerals"},
+    {104, true, "getAllChildrenNumber"},
+    {105, false, "setWatches2"},
+    {106, true, "addWatch"},
+    {107, false, "whoAmI"},
+    {OP_CLOSE, false, "closeSession"},
+};
+
+static const Operation *find_operation(gint32 code)
+{
+    for (gsize i = 0; i < G_N_ELEMENTS(operations); i++)
+        if (operations[i].code == code)
+            return &operations[i];
+    return NULL;
+}
+
+// ---- what messages look like --------------------------------------------------------------------
+
+// ConnectRequest and ConnectResponse both begin with protocol version 0 and hold a password;
+// `before` is how many bytes precede its length. 3.4 and later append whether reads are enough.
+static bool is_connect_record(const guint8 *data, gsize size, gsize there, gsize before)
+{
+    BbCursor c = bb_cursor(data, there);
+    gsize whole = before + 4 + PASSWORD;
+    guint32 version = bb_cursor_be32(&c);
+    bb_cursor_skip(&c, before - 4);
+    guint32 password = bb_cursor_be32(&c);
+    return (size == whole || size == whole + 1) && bb_cursor_ok(&c) && version == 0 &&
+           password == PASSWORD;
+}
+
+static bool is_connect_request(const guint8 *data, gsize size, gsize there)
+{
+    return is_connect_record(data, size, there, 24);
+}
+
+static bool is_connect_response(const guint8 *data, gsize size, gsize there)
+{
+    return is_connect_record(data, size, there, 16);
+}
+
+static gint32 read_int(BbCursor *c)
+{
+    return (gint32)bb_cursor_be32(c);
+}
+
+typedef struct Request {
+    gint32 xid;
+    const Operation *operation;
+    const guint8 *path; // lent; NULL: none, or it is cut
+    gsize path_length;
+} Request;
+
+// size: of the whole message, of which `there` bytes are there.
+static bool read_request(const guint8 *data, gsize size, gsize there, Request *request)
+{
+    BbCursor c = bb_cursor(data, there);
+    *request = (Request){.xid = read_int(&c)};
+    request->operation = find_operation(read_int(&c));
+    if (!bb_cursor_ok(&c) || !request->operation || request->xid == XID_EVENT)
+        return false;
+    bool special = request->xid < 0 && request->xid >= XID_WATCHES;
+    if (special && request->operation->has_path)
+        return false;
+    if (!request->operation->has_path)
+        return true;
+    gsize length = bb_cursor_be32(&c);
+    if (!bb_cursor_ok(&c))
+        return size > there;
+    if (length > size - REQUEST_HEAD - 4)
+        return false;
+    request->path = bb_cursor_take(&c, MIN(length, c.left));
+    request->path_length = request->path ? MIN(length, there - REQUEST_HEAD - 4) : 0;
+    return request->path_length == 0 || request->path[0] == '/';
+}
+
+typedef struct Response {
+    gint32 xid, error;
+    BbCursor body;
+} Response;
+
+// KeeperException.Code: none is below -127.
+static bool read_response(const guint8 *data, gsize there, Response *response)
+{
+    BbCursor c = bb_cursor(data, there);
+    response->xid = read_int(&c);
+    (void)bb_cursor_be64(&c); // zxid
+    response->error = read_int(&c);
+    response->body = c;
+    return bb_cursor_ok(&c) && response->error <= 0 && response->error > -128;
+}
+
+// ---- what they mean -----------------------------------------------------------------------------
+
+static guint64 key_of(gint32 xid)
+{
+    return G_GUINT64_CONSTANT(1) << 32 | (guint32)xid;
+}
+
+static guint32 name(BbDialog *dialog, const char *text)
+{
+    return bb_dialog_label(dialog, text, strlen(text));
+}
+
+static guint32 path_label(BbDialog *dialog, const char *verb, const guint8 *path, gsize length)
+{
+    char text[BB_LABEL_MAX + 1];
+    if (!path)
+        return name(dialog, verb);
+    return bb_dialog_label(dialog, text, bb_label_topic(text, verb, path, length, "/"));
+}
+
+static guint32 status_of(BbDialog *dialog, Zookeeper *zk, gint32 error)
+{
+    char text[16];
+    if (error)
+        return bb_dialog_status(dialog, text,
+                                (gsize)g_snprintf(text, sizeof text, "%d", (gint)error));
+    if (!zk->ok)
+        zk->ok = bb_dialog_status(dialog, "ok", 2);
+    return zk->ok;
+}
+
+static BbMeaning request_meaning(BbDialog *dialog, const guint8 *data, gsize size, gsize there)
+{
+    Request request;
+    if (is_connect_request(data, size, there))
+        return (BbMeaning){.means = BB_MEANS_CALL,
+                           .use = BB_KEY_QUEUED,
+                           .op = name(dialog, "connect"),
+                           .key = KEY_CONNECT};
+    if (!read_request(data, size, there, &request))
+        return (BbMeaning){0};
+    return (BbMeaning){
+        .means = BB_MEANS_CALL,
+        .use = request.xid < 0 && request.xid >= XID_WATCHES ? BB_KEY_QUEUED : BB_KEY_REUSED,
+        .op = path_label(dialog, request.operation->name, request.path, request.path_length),
+        .key = key_of(request.xid)};
+}
+
+// WatcherEvent: type, state of the session, path.
+static BbMeaning event_meaning(BbDialog *dialog, BbCursor c)
+{
+    static const char *const types[] = {"event",           "nodeCreated",         "nodeDeleted",
+                                        "nodeDataChanged", "nodeChildrenChanged", "dataWatchRemoved",
+                                        "childWatchRemoved"};
+    gint32 type = read_int(&c);
+    (void)read_int(&c);
+    gsize length = bb_cursor_be32(&c);
+    const guint8 *path = length ? bb_cursor_take(&c, length) : NULL;
+    bool known = type > 0 && type < (gint32)G_N_ELEMENTS(types);
+    return (BbMeaning){.means = BB_MEANS_FREE,
+                       .op = path_label(dialog, types[known ? type : 0], path, length)};
+}
+
+// A session that cannot be had again is told by a timeout of 0.
+static BbMeaning connect_answer(BbDialog *dialog, Zookeeper *zk, BbCursor c)
+{
+    (void)bb_cursor_be32(&c);
+    bool refused = bb_cursor_be32(&c) == 0;
+    return (BbMeaning){.means = BB_MEANS_RETURN,
+                       .status = refused ? bb_dialog_status(dialog, "error", 5)
+                                         : status_of(dialog, zk, 0),
+                       .key = KEY_CONNECT};
+}
+
+static BbMeaning response_meaning(BbDialog *dialog, Zookeeper *zk, const guint8 *data, gsize size,
+                                  gsize there)
+{
+    Response response;
+    if (is_connect_response(data, size, there))
+        return connect_answer(dialog, zk, bb_cursor(data, there));
+    bool whole = read_response(data, there, &response);
+    if (!whole && there < SIZE)
+        return (BbMeaning){0};
+    if (whole && response.xid == XID_EVENT)
+        return event_meaning(dialog, response.body);
+    return (BbMeaning){.means = BB_MEANS_RETURN,
+                       .status = whole ? status_of(dialog, zk, response.error) : BB_NAME_NONE,
+                       .key = key_of(response.xid)};
+}
+
+// ---- frames -------------------------------------------------------------------------------------
+
+static bool is_message(BbDirection direction, const guint8 *data, gsize size, gsize there)
+{
+    Request request;
+    Response response;
+    if (direction == BB_TO_SERVER)
+        return is_connect_request(data, size, there) || read_request(data, size, there, &request);
+    return is_connect_response(data, size, there) || read_response(data, there, &response);
+}
+
+static BbFrameVerdict measure(const void *state, BbDirection direction, const guint8 *data,
+                              gsize length, BbFrameSize *frame)
+{
+    BbCursor c = bb_cursor(data, length);
+    gsize size = bb_cursor_be32(&c);
+    if (!bb_cursor_ok(&c))
+        return BB_FRAME_MORE;
+    if (size > BODY_MAX || size < (direction == BB_TO_SERVER ? REQUEST_HEAD : RESPONSE_HEAD))
+        return BB_FRAME_BAD;
+    frame->length = SIZE + size;
+    frame->wanted = SIZE + FRONT;
+    bool there = c.left >= MIN(size, FRONT);
+    return there && !is_message(direction, c.at, size, MIN(size, c.left)) ? BB_FRAME_BAD
+                                                                         : BB_FRAME_OK;
+}
+
+static void begin(BbDialog *dialog, void *state, const guint8 *data, gsize seen, const BbPart *part)
+{
+    Zookeeper *zk = state;
+    BbMeaning *meaning = &zk->meaning[part->direction];
+    BbCursor c = bb_cursor(data, seen);
+    gsize size = bb_cursor_be32(&c);
+    *meaning = part->direction == BB_TO_SERVER
+                   ? request_meaning(dialog, c.at, size, MIN(size, c.left))
+                   : response_meaning(dialog, zk, c.at, size, MIN(size, c.left));
+    bb_meaning_begin(meaning, dialog, part);
+}
+
+static void end(BbDialog *dialog, void *state, const BbPart *part)
+{
+    Zookeeper *zk = state;
+    bb_meaning_end(&zk->meaning[part->direction], dialog, part);
+}
+
+// ---- the probe ----------------------------------------------------------------------------------
+
+// A path that begins with '/' and fits, or one of the xids that are no counters.
+static bool is_certain_request(const guint8 *data, gsize size, gsize there)
+{
+    Request request;
+    if (is_connect_request(data, size, there))
+        return true;
+    if (there < MIN(size, REQUEST_HEAD + 5) || !read_request(data, size, there, &request))
+        return false;
+    bool ping = request.xid == XID_PING && request.operation->code == OP_PING && size == 8;
+    return ping || request.path_length > 0;
+}
+
+static BbMatch probe_response(const guint8 *data, gsize size, gsize there)
+{
+    Response response;
+    if (size != there)
+        return BB_MATCH_NO;
+    if (is_connect_response(data, size, there))
+        return BB_MATCH_REPLY;
+    if (!read_response(data, there, &response))
+        return BB_MATCH_NO;
+    bool special = response.xid == XID_PING || response.xid == XID_EVENT;
+    bool good = special && response.error == 0 && (size == 16 || size > 28);
+    return good ? BB_MATCH_REPLY : BB_MATCH_LIKELY;
+}
+
+static BbMatch probe(const guint8 *data, gsize length)
+{
+    BbCursor c = bb_cursor(data, length);
+    gsize size = bb_cursor_be32(&c);
+    Request request;
+    if (!bb_cursor_ok(&c))
+        return length && data[0] ? BB_MATCH_NO : BB_MATCH_MORE;
+    if (size < REQUEST_HEAD || size > BODY_MAX)
+        return BB_MATCH_NO;
+    gsize there = MIN(size, c.left);
+    if (there < MIN(size, RESPONSE_HEAD + 1))
+        return BB_MATCH_MORE;
+    if (is_certain_request(c.at, size, there))
+        return BB_MATCH_REQUEST;
+    if (size == c.left && read_request(c.at, size, there, &request))
+        return BB_MATCH_LIKELY;
+    return size < RESPONSE_HEAD ? BB_MATCH_NO : probe_response(c.at, size, c.left);
+}
+
+static BbMatch find(BbDialog *dialog, const void *state, const BbView *view, gsize at)
+{
+    BbCursor c = bb_cursor(view->data + at, view->length - at);
+    gsize size = bb_cursor_be32(&c);
+    BbPart part = {.direction = BB_TO_CLIENT};
+    Response response;
+    if (view->direction == BB_TO_SERVER)
+        return probe(view->data + at, view->length - at);
+    if (c.left < RESPONSE_HEAD)
+        return BB_MATCH_MORE;
+    if (size < RESPONSE_HEAD || size > BODY_MAX || !read_response(c.at, c.left, &response))
+        return BB_MATCH_NO;
+    bool good = response.xid == XID_EVENT || bb_dialog_find(dialog, &part, key_of(response.xid));
+    return good ? BB_MATCH_LIKELY : BB_MATCH_NO;
+}
+
+static const BbFraming framing = {
+    .measure = measure,
+    .probe = probe,
+    .find = find,
+    .begin = begin,
+    .end = end,
+};
+
+// ---- the decoder --------------------------------------------------------------------------------
+
+static gssize parse(BbDialog *dialog, void *state, const BbView *view)
+{
+    return bb_frames_parse(&((Zookeeper *)state)->frames, &framing, dialog, state, view);
+}
+
+static void gap(BbDialog *dialog, void *state, BbDirection direction)
+{
+    bb_frames_gap(&((Zookeeper *)state)->frames, &framing, dialog, state, direction);
+}
+
+static void finish(BbDialog *dialog, void *state)
+{
+    bb_frames_finish(&((Zookeeper *)state)->frames, &framing, dialog, state);
+}
+
+const BbDecoder bb_decoder_zookeeper = {
+    .name = "zookeeper",
+    .about = "ZooKeeper clients: by xid",
+    .tcp = true,
+    .ports = {2181},
+    .state_size = sizeof(Zookeeper),
+    .probe = probe,
+    .parse = parse,
+    .gap = gap,
+    .finish = finish,
+};

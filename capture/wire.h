@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What TCP tells of the network under one connection: how long the handshake took, resets, closed
+// windows. What was sent again or out of order, reassembly knows (capture/tcp.h).
+#pragma once
+
+#include "capture/packet.h"
+#include "data/network.h"
+
+typedef struct BbWire {
+    gint64 syn_ns, answer_ns; // of the handshake's first two packets
+    guint32 to_server_ns, to_client_ns;
+    guint32 packets;
+    guint32 repeated_syns, zero_windows;
+    bool has_syn, has_answer, has_to_server, has_to_client;
+    bool refused; // the SYN was answered by a reset
+    bool window_shut[2];
+} BbWire;
+
+// Takes a packet that side (0 or 1) sent. client: the side that calls, as far as it is known.
+void bb_wire_push(BbWire *wire, guint side, guint client, const BbPacket *packet);
+
+// Adds what was seen to an edge whose nodes are set.
+void bb_wire_report(const BbWire *wire, bool reset, BbNetworkEdge *edge);

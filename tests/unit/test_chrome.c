@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chrome trace events as messages: flows, operations, slices; what returns, what caused what;
+// forms.
+#include "merge/chrome_slices.h"
+#include "tests/unit/span_import.h"
+
+// Events of process p, thread t, at ts.
+#define EVENT(ph, p, t, ts, rest) \
+    "{\"ph\":\"" ph "\",\"pid\":" #p ",\"tid\":" #t ",\"ts\":" #ts rest "}"
+#define X(p, t, ts, dur, name) EVENT("X", p, t, ts, ",\"dur\":" #dur ",\"name\":\"" name "\"")
+#define FLOW(ph, p, t, ts, id) EVENT(ph, p, t, ts, ",\"id\":" #id ",\"cat\":\"c\",\"bp\":\"e\"")
+#define ASYNC(ph, p, t, ts, id) EVENT(ph, p, t, ts, ",\"id\":\"" #id "\",\"cat\":\"c\"")
+#define NAME(p, name) \
+    "{\"ph\":\"M\",\"pid\":" #p ",\"name\":\"process_name\",\"args\":{\"name\":\"" name "\"}}"
+#define NAMES NAME(1, "web") "," NAME(2, "app") "," NAME(3, "db")
+
+static void assert_chrome(SpanImport *taken, const char *events, const char *wanted)
+{
+    g_autofree char *json = g_strdup_printf("[%s]", events);
+    ck_assert_ptr_null(span_import_run(taken, "chrome", json));
+    ck_assert_str_eq(taken->text->str, wanted);
+    ck_assert_str_eq(taken->warnings->str, "");
+}
+
+static void assert_counter(const SpanImport *taken, const char *name, guint64 wanted)
+{
+    ck_assert_msg(span_import_counter(taken, name) == wanted, "%s is %" G_GUINT64_FORMAT, name,
+                  span_import_counter(taken, name));
+}
+
+// ---- forms ------------------------------------------------------------------------------------
+
+#define CALL_EVENTS                                                       \
+    NAMES "," X(1, 1, 10, 90, "get") "," FLOW("s", 1, 1, 20, 7) "," FLOW( \
+        "t", 2, 1, 30, 7) "," FLOW("f", 1, 1, 80, 7) "," X(2, 1, 25, 50, "serve")
+
+static const char call[] =
+    "CALL 20>30 web app 1 1 - serve ? ?\nRET 75>80 app web 1 1 - serve ? ?\n";
+
+START_TEST(forms)
+{
+    static const char *const texts[] = {
+        "[" CALL_EVENTS "]",
+        "[" CALL_EVENTS,
+        "[" CALL_EVENTS ",\n",
+        "{\"traceEvents\":[" CALL_EVENTS "],\"displayTimeUnit\":\"ms\",\"otherData\":{\"a\":[]}}",
+        "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[" CALL_EVENTS "]}",
+        "{\"traceEvents\":[" CALL_EVENTS ",",
+    };
+    for (gsize i = 0; i < G_N_ELEMENTS(texts); i++)
+        assert_spans("chrome", texts[i], call);
+    assert_spans("chrome", "[]", "");
+    assert_spans("chrome", "[", "");
+    assert_spans("chrome", "{\"traceEvents\":[]}", "");
+}
+END_TEST
+
+START_TEST(what_is_cut_is_said)
+{
+    g_autoptr(SpanImport) taken = span_import_new();
+    ck_assert_ptr_null(span_import_run(taken, "chrome", "[" CALL_EVENTS ",{\"ph\":\"X\""));
+    ck_assert_str_eq(taken->text->str, call);
+    ck_assert(strstr(taken->warnings->str, "ends in the value that begins in line 1"));
+}
+END_TEST
+
+START_TEST(other_forms_are_refused)
+{
+    static const char *const texts[] = {"{}", "[5]", "[{\"traceId\":\"1\"}]",
+                                        "{\"data\":[{\"traceID\":\"1\",\"spans\":[]}]}",
+                                        "{\"resourceSpans\":[]}"};
+    for (gsize i = 0; i < G_N_ELEMENTS(texts); i++) {
+        g_autoptr(SpanImport) taken = span_import_new();
+        const char *error = span_import_run(taken, "chrome", texts[i]);
+        ck_assert_ptr_nonnull(error);
+        ck_assert(g_str_has_prefix(error, ":1: no"));
+        ck_assert_str_eq(taken->text->str, "");
+    }
+    g_autoptr(SpanImport) taken = span_import_new();
+    taken->import.skip_bad = true;
+    assert_chrome(taken, "{}," CALL_EVENTS, call);
+    assert_counter(taken, "json_bad_values", 1);
+}
+END_TEST
+
+// What came before the damage is a trace, too.
+START_TEST(what_is_before_an_error_is_given)
+{
+    g_autoptr(SpanImport) taken = span_import_new();
+    const char *error = span_import_run(taken, "chrome", "[" CALL_EVENTS ",\n;]");
+    ck_assert_ptr_nonnull(error);
+    ck_assert(g_str_has_prefix(error, ":2: not JSON"));
+    ck_assert_str_eq(taken->text->str, call);
+}
+END_TEST
+
+START_TEST(sinks_may_fail)
+{
+    for (guint left = 0; left < 2; left++) {
+        g_autoptr(SpanImport) taken = span_import_new();
+        taken->left = left;
+        ck_assert_str_eq(span_import_run(taken, "chrome", "[" CALL_EVENTS "]"), "full");
+    }
+}
+END_TEST
+
+// ---- flows ------------------------------------------------------------------------------------
+
+// Through two processes and back, in one flow.
+START_TEST(returns_over_the_same_flow)
+{
+    g_autoptr(SpanImport) taken = span_import_new();
+    assert_chrome(
+        taken,
+        NAMES "," X(2, 1, 15, 100, "serve") "," FLOW("s", 1, 1, 10, 1) "," FLOW(
+            "t", 2, 1, 20, 1) "," FLOW("t", 3, 1, 30, 1) "," FLOW("t", 2, 1, 40,
+                                                                  1) "," FLOW("f", 1, 1, 50, 1),
+        "CALL 10>20 web app 1 ? ? serve ? ?\nRET 40>50 app web 1 ? ? serve ? ?\n"
+        "CALL 20>30 app db 2 ? 1 ? ? ?\nRET 30>40 db app 2 ? 1 ? ? ?\n");
+    assert_counter(taken, "chrome_returns", 2);
+    assert_counter(taken, "chrome_parent_unknown", 1); // web has no slice that sent
+}
+END_TEST
+
+// The answer is a flow of its own, back to the thread that asked. What came after belongs to
+// nobody.
+START_TEST(returns_over_another_flow)
+{
+    g_autoptr(SpanImport) taken = span_import_new();
+    assert_chrome(
+        taken,
+        NAMES
+        "," X(1, 1, 0, 100, "get") "," X(2, 1, 20, 30, "serve") "," FLOW("s", 1, 1, 10, 1) "," FLOW(
+            "f", 2, 1, 20, 1) "," FLOW("s", 2, 1, 50, 2) "," FLOW("f", 1, 1, 60,
+                                                                  2) "," FLOW("s", 1, 1, 70,
+                                                                              3) "," FLOW("f", 3, 1,
+                                                                                          80, 3),
+        "CALL 10>20 web app 1 1 - serve ? ?\nRET 50>60 app web 1 1 - serve ? ?\n"
+        "MSG 70>80 web db 2 2 - ? ? ?\n");
+    assert_counter(taken, "chrome_returns", 1);
+}
+END_TEST
+
+// A slice that waits makes a call; one that ends before does not.
+START_TEST(slices_that_wait)
+{
+    g_autoptr(SpanImport) taken = span_import_new();
+    assert_chrome(
+        taken,
+        NAMES
+        "," X(1, 1, 0, 100, "get") "," X(2, 1, 20, 30, "serve") "," FLOW("s", 1, 1, 10, 1) "," FLOW(
+            "f", 2, 1, 20, 1) "," X(3, 1, 30, 60, "later") "," FLOW("s", 2, 1, 25,
+                                                                    2) "," FLOW("f", 3, 1, 30, 2),
+        "CALL 10>20 web app 1 1 - serve ? ?\nRET 50>100 app web 1 1 - serve ? ?\n"
+        "MSG 25>30 app db 2 1 1 later ? ?\n");
+    assert_counter(taken, "chrome_waited", 1);
+}
+END_TEST
+
+// One that called twice: when each answer came is not known.
+START_TEST(slices_that_call_twice)
+{
+    g_autoptr(SpanImport) taken = span_import_new();
+    assert_chrome(
+        taken,
+        NAMES "," X(1, 1, 0, 100, "get") "," X(2, 1, 20, 10, "a") "," X(3, 1, 50, 10, "b") "," FLOW(
+            "s", 1, 1, 10, 1) "," FLOW("f", 2, 1, 20, 1) "," FLOW("s", 1, 1, 40,
+                                                                  2) "," FLOW("f", 3, 1, 50, 2),
+        "CALL 10>20 web app 1 1 - a ? ?\nRET 30 app web 1 1 - a ? ?\n"
+        "CALL 40>50 web db 2 2 - b ? ?\nRET 60 db web 2 2 - b ? ?\n");
+}
+END_TEST
+
+// Without bp an end is of the next slice; with it of the one around. A slice may be a step itself.
+START_TEST(binding)
+{
+    g_autoptr(SpanImport) taken = span_import_new();
+    assert_chrome(taken,
+                  NAMES "," X(2, 1, 0, 20, "old") "," X(2, 1, 30, 10, "next") "," EVENT(
+                      "s", 1, 1, 5, ",\"id\":1") "," EVENT("f", 2, 1, 10, ",\"id\":1"),
+                  "MSG 5>10 web app 1 ? ? next ? ?\n");
+    g_autoptr(SpanImport) bound = span_import_new();
+    assert_chrome(
+        bound,
+        NAMES
+        "," EVENT("X", 1, 1, 5, ",\"dur\":9,\"bind_id\":\"0x1\",\"flow_out\":true") "," EVENT("X", 2, 1, 10, ",\"dur\":90,\"name\":\"b\",\"bind_id\":\"0x1\",\"flow_in\":true,\"flow_out\":true") "," EVENT(
+            "X", 3, 1, 15,
+            ",\"dur\":90,\"bind_id\":\"0x1\",\"flow_in\":true") "," EVENT("X", 3, 1, 500,
+                                                                          ",\"dur\":9,\"bind_id\":"
+                                                                          "\"0x2\"") "," EVENT("X",
+                                                                                               3, 1,
+                                                                                               600,
+                                                                                               ",\""
+                                                                                               "flo"
+                                                                                               "w_"
+                                                                                               "out"
+                                                                                               "\":"
+                                                                                               "tru"
+                                                                                               "e"),
+        "MSG 5>10 web app 1 1 - b ? ?\nMSG 10>15 app db 2 1 1 ? ? ?\n");
+    assert_counter(bound, "chrome_no_end", 1);
+}
+END_TEST
+
+// The cause is what led last to the slice, or to one around it; also from another thread.
+START_TEST(causes)
+{
+    g_autoptr(SpanImport) taken = span_import_new();
+    assert_chrome(
+        taken,
+        NAMES
+        "," X(2, 1, 0, 1000, "loop") "," X(2, 1, 105, 50, "work") "," X(1, 1, 0, 9, "a") "," X(1, 1, 90, 9, "b") "," FLOW(
+            "s", 1, 1, 5,
+            1) "," FLOW("f", 2, 1, 10,
+                        1) "," FLOW("s", 1, 1, 95,
+                                    2) "," FLOW("f", 2, 1, 100,
+                                                2) "," FLOW("s", 2, 1, 110,
+                                                            3) "," FLOW("f", 2, 2, 115,
+                                                                        3) "," X(2, 2, 112, 50,
+                                                                                 "pool") "," FLOW("s",
+                                                                                                  2,
+                                                                                                  2,
+                                                                                                  120,
+                                                                                                  4) "," FLOW("f",
+                                                                                                              3,
+                                                                                                              1,
+                                                                                                              130,
+                                                                                                              4),
+        "MSG 5>10 web app 1 1 - loop ? ?\nMSG 95>100 web app 2 2 - loop ? ?\n"
+        "MSG 120>130 app db 3 2 2 ? ? ?\n");
+    assert_counter(taken, "chrome_inside", 1);
+}
+END_TEST
+
+START_TEST(flows_of_one_id)
+{
+    g_autoptr(SpanImport) taken = span_import_new();
+    assert_chrome(
+        taken,
+        NAMES
+        "," FLOW("s", 1, 1, 1, 1) "," FLOW("f", 2, 1, 2, 1) "," FLOW("s", 1, 1, 3, 1) "," FLOW("f", 3, 1, 4, 1) "," EVENT("s", 1, 1, 5, ",\"id\":1,\"cat\":\"d\"") "," EVENT(
+            "s", 1, 1, 6,
+            ",\"id2\":{\"local\":1},\"cat\":\"c\"") "," EVENT("f", 2, 1, 7,
+                                                              ",\"id2\":{\"local\":1},\"cat\":"
+                                                              "\"c\"") "," EVENT("s", 1, 1, 8,
+                                                                                 ",\"id2\":{"
+                                                                                 "\"global\":9},"
+                                                                                 "\"cat\":"
+                                                                                 "\"c\"") "," EVENT("f",
+                                                                                                    2,
+                                                                                                    1,
+                                                                                                    9,
+                                                                                                    ",\"id2\":{"
+                                                                                                    "\"global\":\"9\"}"
+                                                                                                    ",\"cat\":\"c\"") "," EVENT("s",
+                                                                                                                                1,
+                                                                                                                                1,
+                                                                                                                                10,
+                                                                                                                                ",\"id\":5,\"name\":\"x\"") "," EVENT("f",
+                                                                                                                                                                      2,
+                                                                                                                                                                      1,
+                                                                                                                                                                      11,
+                                                                                                                                                                      ",\"id\":5,\"name\":\"y\"") "," EVENT("s",
+                                                                                                                                                                                                            1,
+                                                                                                                                                                                                            1,
+                                                                                                                                                                                                            12,
+                                                                                                                                                                                                            ""),
+        "MSG 1>2 web app 1 ? ? ? ? ?\nMSG 3>4 web db 2 ? ? ? ? ?\nMSG 8>9 web app 3 ? ? ? ? ?\n");
+    assert_counter(taken, "chrome_flows_alone", 5);
+    assert_counter(taken, "chrome_no_id", 1);
+}
+END_TEST
+
+// ---- operations -------------------------------------------------------------------------------
+
+START_TEST(operations)
+{
+    g_autoptr(SpanImport) taken = span_import_new();
+    assert_chrome(
+        taken,
+        NAMES "," ASYNC("b", 1, 1, 10, 1) "," ASYNC("b", 2, 1, 20, 1) "," ASYNC(
+            "e", 2, 1, 30,
+            1) "," ASYNC("e", 1, 1, 40,
+                         1) "," ASYNC("S", 1, 1, 50,
+                                      2) "," ASYNC("T", 2, 1, 60,
+                                                   2) "," ASYNC("F", 2, 1, 70,
+                                                                2) "," ASYNC("b", 1, 1, 80, 1),
+        "CALL 10>20 web app 1 ? ? ? ? ?\nRET 30>40 app web 1 ? ? ? ? ?\n"
+        "MSG 50>60 web app 2 ? ? ? ? ?\n");
+    assert_counter(taken, "chrome_inside", 2);
+    assert_counter(taken, "chrome_flows_alone", 1);
+}
+END_TEST
+
+// ---- slices -----------------------------------------------------------------------------------
+
+START_TEST(begins_and_ends)
+{
+    g_autoptr(BbCounters) counters = bb_counters_new();
+    g_autoptr(BbChromeSlices) slices = bb_chrome_slices_new(counters);
+    bb_chrome_slices_end(slices, 1, 5); // nothing began
+    bb_chrome_slices_begin(slices, 1, 11, 10);
+    bb_chrome_slices_end(slices, 1, 30);
+    bb_chrome_slices_end(slices, 1, 40);
+    bb_chrome_slices_begin(slices, 1, 12, 20); // in another order than in time
+    bb_chrome_slices_add(slices, 1, 13, 22, 24);
+    bb_chrome_slices_begin(slices, 2, 14, 7); // never ends
+    bb_chrome_slices_finish(slices);
+    ck_assert_uint_eq(bb_counters_get(counters, "chrome_no_begin"), 1);
+    ck_assert_uint_eq(bb_counters_get(counters, "chrome_no_end"), 1);
+    static const struct {
+        guint32 thread;
+        gint64 time_ns;
+        guint32 at, after; // names; 0 for none
+    } wanted[] = {{1, 9, 0, 11},  {1, 10, 11, 11}, {1, 21, 12, 13}, {1, 22, 13, 13},
+                  {1, 24, 13, 0}, {1, 25, 12, 0},  {1, 30, 12, 0},  {1, 31, 11, 0},
+                  {1, 40, 11, 0}, {1, 41, 0, 0},   {2, 6, 0, 14},   {2, 99999, 14, 0},
+                  {0, 10, 0, 0},  {3, 10, 0, 0}};
+    for (gsize i = 0; i < G_N_ELEMENTS(wanted); i++) {
+        guint32 at = bb_chrome_slices_at(slices, wanted[i].thread, wanted[i].time_ns);
+        guint32 after = bb_chrome_slices_after(slices, wanted[i].thread, wanted[i].time_ns);
+        ck_assert_uint_eq(at == BB_CHROME_NONE ? 0 : bb_chrome_slice(slices, at)->name,
+                          wanted[i].at);
+        ck_assert_uint_eq(after == BB_CHROME_NONE ? 0 : bb_chrome_slice(slices, after)->name,
+                          wanted[i].after);
+    }
+}
+END_TEST
+
+START_TEST(deep_slices_are_left_out)
+{
+    g_autoptr(BbCounters) counters = bb_counters_new();
+    g_autoptr(BbChromeSlices) slices = bb_chrome_slices_new(counters);
+    for (guint32 i = 0; i < BB_CHROME_DEPTH_MAX + 3; i++)
+        bb_chrome_slices_add(slices, 1, i + 1, i, 10000 - i);
+    bb_chrome_slices_finish(slices);
+    ck_assert_uint_eq(bb_counters_get(counters, "chrome_deep"), 3);
+    guint32 at = bb_chrome_slices_at(slices, 1, 5000), depth = 0;
+    ck_assert_uint_eq(bb_chrome_slice(slices, at)->name, BB_CHROME_DEPTH_MAX);
+    for (; at != BB_CHROME_NONE; at = bb_chrome_slice(slices, at)->above)
+        depth++;
+    ck_assert_uint_eq(depth, BB_CHROME_DEPTH_MAX);
+}
+END_TEST
+
+// ---- the rest ---------------------------------------------------------------------------------
+
+// Processes of one name have their numbers behind it; numbers and texts are one.
+START_TEST(names)
+{
+    g_autoptr(SpanImport) taken = span_import_new();
+    assert_chrome(taken,
+                  NAME(1, "tab") "," NAME(2, "tab") "," FLOW("s", 1, 1, 1, 1) "," FLOW(
+                      "t", 2, 1, 2, 1) "," EVENT("f", "x", 1, 3, ",\"id\":1,\"cat\":\"c\""),
+                  "MSG 1>2 tab:1 tab:2 1 ? ? ? ? ?\nMSG 2>3 tab:2 process:x 2 ? 1 ? ? ?\n");
+}
+END_TEST
+
+START_TEST(events_of_no_use)
+{
+    g_autoptr(SpanImport) taken = span_import_new();
+    g_autofree char *x = g_strnfill(300, 'x');
+    g_autofree char *events = g_strdup_printf(
+        "{\"ph\":\"i\",\"ts\":1},{\"ph\":\"XX\",\"ts\":1},{\"ph\":\"X\",\"ts\":1},"
+        "{\"ph\":\"X\",\"pid\":1},{\"ph\":\"X\",\"pid\":1,\"ts\":-1},"
+        "{\"ph\":\"X\",\"pid\":1,\"ts\":-0.5},{\"ph\":\"X\",\"pid\":1,\"ts\":1e300},"
+        "{\"ph\":\"X\",\"pid\":1,\"ts\":9300000000000000},{\"ph\":\"M\",\"pid\":1},"
+        "{\"ph\":\"X\",\"pid\":1,\"ts\":0.5,\"dur\":-1,\"name\":\"%s\"}",
+        x);
+    assert_chrome(taken, events, "");
+    assert_counter(taken, "chrome_events", 10);
+    assert_counter(taken, "chrome_other", 2);
+    assert_counter(taken, "chrome_no_process", 1);
+    assert_counter(taken, "chrome_no_time", 5);
+    assert_counter(taken, "chrome_no_end", 1);
+    assert_counter(taken, "chrome_names_cut", 1);
+}
+END_TEST
+
+// Each file is a trace of its own, but no id is given twice.
+START_TEST(several_files)
+{
+    g_autoptr(SpanImport) taken = span_import_new();
+    static const char *const texts[] = {
+        "[" NAMES "," FLOW("s", 1, 1, 0, 1) "," FLOW("f", 2, 1, 2, 1) "]",
+        "[" FLOW("f", 2, 1, 2, 1) "," FLOW("s", 1, 1, 1.5, 1) "]", NULL};
+    ck_assert_ptr_null(span_import_all(taken, "chrome", texts));
+    ck_assert_str_eq(taken->text->str, "MSG 0>2 web app 1 ? ? ? ? ?\n"
+                                       "MSG 1>2 process:1 process:2 2 ? ? ? ? ?\n");
+}
+END_TEST
+
+TEST_MAIN("chrome", forms, what_is_cut_is_said, other_forms_are_refused,
+          what_is_before_an_error_is_given, sinks_may_fail, returns_over_the_same_flow,
+          returns_over_another_flow, slices_that_wait, slices_that_call_twice, binding, causes,
+          flows_of_one_id, operations, begins_and_ends, deep_slices_are_left_out, names,
+          events_of_no_use, several_files)

@@ -1,0 +1,682 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tunnels: what is inside is found, with its VLAN and overlay network; each refusal; each sample
+// cut at every byte and damaged; the clock of a mirroring switch.
+#include "capture/layers/overlay.h"
+#include "data/random.h"
+#include "tests/unit/layer_run.h"
+#include "tests/unit/test.h"
+
+#define PPP 9
+#define PPP_ETHER 51
+#define WLAN 105
+#define WLAN_RADIO 127
+#define NFLOG 239
+
+#define PAYLOAD 40u
+#define MS G_GINT64_CONSTANT(1000000)
+
+// ---- frames, from the inside out ----------------------------------------------------------------
+
+static Frame *inner(void)
+{
+    Frame *frame = frame_payload(PAYLOAD);
+    frame_tcp(frame, BB_TCP_ACK, 0);
+    frame_ipv4(frame, 6);
+    return frame;
+}
+
+static Frame *inner6(void)
+{
+    Frame *frame = frame_payload(PAYLOAD);
+    frame_tcp(frame, BB_TCP_ACK, 0);
+    frame_ipv6(frame, 6);
+    return frame;
+}
+
+static Frame *inner_ethernet(void)
+{
+    Frame *frame = inner();
+    frame_ethernet(frame, 0x0800);
+    return frame;
+}
+
+static Frame *inner_vlan(guint16 id)
+{
+    Frame *frame = inner();
+    FRAME_PUT(frame, FRAME_16(id), FRAME_16(0x0800));
+    frame_ethernet(frame, 0x8100);
+    return frame;
+}
+
+// Outer IPv4 from 192.0.2.1 to 192.0.2.2.
+static Frame *outer(Frame *frame, guint8 protocol)
+{
+    guint total = frame->len + 20;
+    FRAME_PUT(frame, 0x45, 0, FRAME_16(total), 0, 1, 0, 0, 64, protocol, 0, 0, 192, 0, 2, 1, 192, 0,
+              2, 2);
+    frame_ethernet(frame, 0x0800);
+    return frame;
+}
+
+static Frame *outer_udp_from(Frame *frame, guint16 from, guint16 to)
+{
+    guint length = frame->len + 8;
+    FRAME_PUT(frame, FRAME_16(from), FRAME_16(to), FRAME_16(length), 0, 0);
+    return outer(frame, 17);
+}
+
+static Frame *outer_udp(Frame *frame, guint16 port)
+{
+    return outer_udp_from(frame, 54321, port);
+}
+
+static Frame *outer_gre(Frame *frame, guint16 flags, guint16 type)
+{
+    FRAME_PUT(frame, FRAME_16(flags), FRAME_16(type));
+    return outer(frame, 47);
+}
+
+static Frame *mpls(void)
+{
+    Frame *frame = inner();
+    FRAME_PUT(frame, FRAME_32(0x00064140)); // label 100, bottom of the stack
+    FRAME_PUT(frame, FRAME_32(0x000c8040)); // label 200
+    frame_ethernet(frame, 0x8847);
+    return frame;
+}
+
+static Frame *pseudowire(bool control_word)
+{
+    Frame *frame = inner_ethernet(); // whose first nibble is 0 as a control word's
+    if (control_word)
+        FRAME_PUT(frame, 0, 0, 0, 1);
+    else
+        frame->data[0] = 0x20;
+    FRAME_PUT(frame, FRAME_32(0x00064140));
+    frame_ethernet(frame, 0x8848);
+    return frame;
+}
+
+static Frame *pseudowire_with_control(void)
+{
+    return pseudowire(true);
+}
+
+static Frame *pseudowire_without_control(void)
+{
+    return pseudowire(false);
+}
+
+static Frame *mpls6(void)
+{
+    Frame *frame = inner6();
+    FRAME_PUT(frame, FRAME_32(0x00002140)); // explicit null would do as well
+    frame_ethernet(frame, 0x8847);
+    return frame;
+}
+
+static void put_pppoe(Frame *frame)
+{
+    guint length = frame->len;
+    FRAME_PUT(frame, 0x11, 0, FRAME_16(7), FRAME_16(length));
+}
+
+static Frame *pppoe(void)
+{
+    Frame *frame = inner();
+    FRAME_PUT(frame, FRAME_16(0x0021));
+    put_pppoe(frame);
+    frame_ethernet(frame, 0x8864);
+    return frame;
+}
+
+static Frame *pppoe6(void)
+{
+    Frame *frame = inner6();
+    FRAME_PUT(frame, 0x57); // the first byte of the protocol left out
+    put_pppoe(frame);
+    return frame;
+}
+
+static Frame *ppp(void)
+{
+    Frame *frame = inner();
+    FRAME_PUT(frame, 0xff, 0x03, FRAME_16(0x0021));
+    return frame;
+}
+
+static Frame *nsh(void)
+{
+    Frame *frame = inner_ethernet();
+    for (guint i = 0; i < 4; i++)
+        FRAME_PUT(frame, FRAME_32(i));
+    FRAME_PUT(frame, FRAME_16(0x0fc6), 1, 3, FRAME_32(0x00002aff));
+    frame_ethernet(frame, 0x894f);
+    return frame;
+}
+
+static Frame *ip_in_ip(void)
+{
+    return outer(inner(), 4);
+}
+
+static Frame *ip6_in_ip(void)
+{
+    return outer(inner6(), 41);
+}
+
+static Frame *ip_in_ip6(void)
+{
+    Frame *frame = inner();
+    frame_ipv6(frame, 4);
+    frame_ethernet(frame, 0x86dd);
+    return frame;
+}
+
+static Frame *ip6_in_ip6(void)
+{
+    Frame *frame = inner6();
+    frame_ipv6(frame, 41);
+    frame_ethernet(frame, 0x86dd);
+    return frame;
+}
+
+static Frame *gre(void)
+{
+    return outer_gre(inner(), 0, 0x0800);
+}
+
+static Frame *gre_all(void)
+{
+    Frame *frame = inner_vlan(77);
+    FRAME_PUT(frame, FRAME_32(9));    // sequence
+    FRAME_PUT(frame, FRAME_32(5000)); // key
+    FRAME_PUT(frame, FRAME_32(0));    // checksum
+    return outer_gre(frame, 0xb000, 0x6558);
+}
+
+static Frame *gre_over_ip6(void)
+{
+    Frame *frame = inner6();
+    FRAME_PUT(frame, FRAME_16(0), FRAME_16(0x86dd));
+    frame_ipv6(frame, 47);
+    frame_ethernet(frame, 0x86dd);
+    return frame;
+}
+
+static Frame *pptp(void)
+{
+    Frame *frame = inner();
+    FRAME_PUT(frame, 0xff, 0x03, 0x21);
+    guint length = frame->len;
+    FRAME_PUT(frame, FRAME_32(4)); // acknowledgement
+    FRAME_PUT(frame, FRAME_32(5)); // sequence
+    FRAME_PUT(frame, FRAME_16(length), FRAME_16(1));
+    return outer_gre(frame, 0x3081, 0x880b);
+}
+
+static Frame *erspan1(void)
+{
+    return outer_gre(inner_ethernet(), 0, 0x88be);
+}
+
+static Frame *erspan2(void)
+{
+    Frame *frame = inner_ethernet();
+    FRAME_PUT(frame, FRAME_16(0x1000 | 321), FRAME_16(0x0005), FRAME_32(7));
+    FRAME_PUT(frame, FRAME_32(1)); // sequence
+    return outer_gre(frame, 0x1000, 0x88be);
+}
+
+static Frame *erspan3_of(guint32 stamp, guint16 flags, Frame *frame)
+{
+    if (flags & 1)
+        FRAME_PUT(frame, FRAME_32(0x0c000001), FRAME_32(1700000000));
+    FRAME_PUT(frame, FRAME_16(0x2000 | 12), FRAME_16(0x0005), FRAME_32(stamp), FRAME_16(0),
+              FRAME_16(flags));
+    FRAME_PUT(frame, FRAME_32(1));
+    return outer_gre(frame, 0x1000, 0x22eb);
+}
+
+static Frame *erspan3(void)
+{
+    return erspan3_of(1, 0, inner_vlan(34)); // its own tag wins
+}
+
+static Frame *erspan3_subheader(void)
+{
+    return erspan3_of(1, 5, inner_ethernet());
+}
+
+static Frame *erspan3_ip(void)
+{
+    return erspan3_of(1, 2u << 10, inner());
+}
+
+static Frame *vxlan(void)
+{
+    Frame *frame = inner_ethernet();
+    FRAME_PUT(frame, FRAME_32(0x08000000), FRAME_32(5000u << 8));
+    return outer_udp(frame, 4789);
+}
+
+static Frame *vxlan_gpe(void)
+{
+    Frame *frame = inner6();
+    FRAME_PUT(frame, FRAME_32(0x0c000002), FRAME_32(5000u << 8));
+    return outer_udp(frame, 4790);
+}
+
+static Frame *geneve(void)
+{
+    Frame *frame = inner_ethernet();
+    FRAME_PUT(frame, FRAME_32(0x01020304), FRAME_32(0x05060708)); // options
+    FRAME_PUT(frame, 0x02, 0, FRAME_16(0x6558), FRAME_32(5000u << 8));
+    return outer_udp(frame, 6081);
+}
+
+static Frame *geneve_ip(void)
+{
+    Frame *frame = inner();
+    FRAME_PUT(frame, 0x00, 0, FRAME_16(0x0800), FRAME_32(5000u << 8));
+    return outer_udp(frame, 6081);
+}
+
+static Frame *gtpu_of(Frame *frame, guint8 flags)
+{
+    guint length = frame->len;
+    FRAME_PUT(frame, (guint8)(0x30 | flags), 0xff, FRAME_16(length), FRAME_32(1));
+    return outer_udp_from(frame, 2152, 40000);
+}
+
+static Frame *gtpu(void)
+{
+    return gtpu_of(inner(), 0);
+}
+
+static Frame *gtpu_extended(void)
+{
+    Frame *frame = inner6();
+    FRAME_PUT(frame, 1, 1, 2, 0);                // the last extension
+    FRAME_PUT(frame, 2, 1, 2, 3, 4, 5, 6, 0x85); // PDU session container comes next
+    FRAME_PUT(frame, FRAME_16(1), 0, 0xc0);
+    return gtpu_of(frame, 4);
+}
+
+static Frame *teredo(void)
+{
+    return outer_udp(inner6(), 3544);
+}
+
+static Frame *teredo_indications(void)
+{
+    Frame *frame = inner6();
+    FRAME_PUT(frame, 0, 0, 1, 2, 3, 4, 5, 6);                               // origin
+    FRAME_PUT(frame, 0, 1, 1, 2, 'c', 'v', 'v', 1, 2, 3, 4, 5, 6, 7, 8, 0); // proof
+    return outer_udp_from(frame, 3544, 50000);
+}
+
+static Frame *tzsp(void)
+{
+    Frame *frame = inner_ethernet();
+    FRAME_PUT(frame, 1, 0, FRAME_16(1), 10, 1, 99, 0, 1); // a tag of one byte, padding, end
+    return outer_udp(frame, 37008);
+}
+
+static Frame *gre_in_udp(void)
+{
+    Frame *frame = inner();
+    FRAME_PUT(frame, FRAME_16(0), FRAME_16(0x0800));
+    return outer_udp(frame, 4754);
+}
+
+static Frame *mpls_in_udp(void)
+{
+    Frame *frame = inner();
+    FRAME_PUT(frame, FRAME_32(0x00064140));
+    return outer_udp(frame, 6635);
+}
+
+static void put_wlan(Frame *frame, guint8 subtype, guint8 flags)
+{
+    frame_snap(frame, 0, 0x0800);
+    if (subtype & 8)
+        FRAME_PUT(frame, 0, 0);
+    if ((flags & 3) == 3)
+        FRAME_PUT(frame, 6, 6, 6, 6, 6, 6);
+    FRAME_PUT(frame, (guint8)(subtype << 4 | 2 << 2), flags, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2,
+              2, 3, 3, 3, 3, 3, 3, 0, 0);
+}
+
+static Frame *wlan(void)
+{
+    Frame *frame = inner();
+    put_wlan(frame, 0, 1);
+    return frame;
+}
+
+static Frame *wlan_radio(void)
+{
+    Frame *frame = inner();
+    put_wlan(frame, 8, 3);
+    FRAME_PUT(frame, 0, 0, 12, 0, 0, 0, 0, 0, 1, 2, 3, 4);
+    return frame;
+}
+
+static Frame *wlan_in_gre(void)
+{
+    Frame *frame = inner();
+    put_wlan(frame, 8, 2);
+    return outer_gre(frame, 0, 0x8200);
+}
+
+static Frame *nflog_of(bool big_endian)
+{
+    Frame *frame = inner();
+    guint16 size = (guint16)(frame->len + 4);
+    guint8 high = (guint8)(size >> 8), low = (guint8)size;
+    if (big_endian)
+        FRAME_PUT(frame, 0, 5, 0, 10, 'x', 0, 0, 0, high, low, 0, 9);
+    else
+        FRAME_PUT(frame, 5, 0, 10, 0, 'x', 0, 0, 0, low, high, 9, 0);
+    FRAME_PUT(frame, 2, 0, 0, 42);
+    return frame;
+}
+
+static Frame *nflog(void)
+{
+    return nflog_of(false);
+}
+
+static Frame *nflog_swapped(void)
+{
+    return nflog_of(true);
+}
+
+static Frame *three_deep(void)
+{
+    Frame *frame = vxlan();
+    FRAME_PUT(frame, FRAME_32(0x08000000), FRAME_32(6000u << 8));
+    frame = outer_udp(frame, 8472);
+    return outer_gre(frame, 0, 0x6558);
+}
+
+typedef struct Sample {
+    const char *name;
+    int link_type;
+    Frame *(*build)(void);
+    bool v6;
+    guint32 vlan;
+    gint64 vni; // -1: none
+} Sample;
+
+static const Sample samples[] = {
+    {"mpls", ETHERNET, mpls, false, 0, -1},
+    {"mpls6", ETHERNET, mpls6, true, 0, -1},
+    {"pseudowire with control word", ETHERNET, pseudowire_with_control, false, 0, -1},
+    {"pseudowire without", ETHERNET, pseudowire_without_control, false, 0, -1},
+    {"pppoe", ETHERNET, pppoe, false, 0, -1},
+    {"pppoe6", PPP_ETHER, pppoe6, true, 0, -1},
+    {"ppp", PPP, ppp, false, 0, -1},
+    {"nsh", ETHERNET, nsh, false, 0, -1},
+    {"ip in ip", ETHERNET, ip_in_ip, false, 0, -1},
+    {"ip6 in ip", ETHERNET, ip6_in_ip, true, 0, -1},
+    {"ip in ip6", ETHERNET, ip_in_ip6, false, 0, -1},
+    {"ip6 in ip6", ETHERNET, ip6_in_ip6, true, 0, -1},
+    {"gre", ETHERNET, gre, false, 0, -1},
+    {"gre with all fields", ETHERNET, gre_all, false, 77, 5000},
+    {"gre over ip6", ETHERNET, gre_over_ip6, true, 0, -1},
+    {"pptp", ETHERNET, pptp, false, 0, -1},
+    {"erspan I", ETHERNET, erspan1, false, 0, -1},
+    {"erspan II", ETHERNET, erspan2, false, 321, -1},
+    {"erspan III", ETHERNET, erspan3, false, 34, -1},
+    {"erspan III with subheader", ETHERNET, erspan3_subheader, false, 12, -1},
+    {"erspan III of IP", ETHERNET, erspan3_ip, false, 0, -1},
+    {"vxlan", ETHERNET, vxlan, false, 0, 5000},
+    {"vxlan-gpe", ETHERNET, vxlan_gpe, true, 0, 5000},
+    {"geneve", ETHERNET, geneve, false, 0, 5000},
+    {"geneve of IP", ETHERNET, geneve_ip, false, 0, 5000},
+    {"gtpu", ETHERNET, gtpu, false, 0, -1},
+    {"gtpu with extensions", ETHERNET, gtpu_extended, true, 0, -1},
+    {"teredo", ETHERNET, teredo, true, 0, -1},
+    {"teredo with indications", ETHERNET, teredo_indications, true, 0, -1},
+    {"tzsp", ETHERNET, tzsp, false, 0, -1},
+    {"gre in udp", ETHERNET, gre_in_udp, false, 0, -1},
+    {"mpls in udp", ETHERNET, mpls_in_udp, false, 0, -1},
+    {"wlan", WLAN, wlan, false, 0, -1},
+    {"wlan with radiotap", WLAN_RADIO, wlan_radio, false, 0, -1},
+    {"wlan in gre", ETHERNET, wlan_in_gre, false, 0, -1},
+    {"nflog", NFLOG, nflog, false, 0, -1},
+    {"nflog of another byte order", NFLOG, nflog_swapped, false, 0, -1},
+    {"three deep", ETHERNET, three_deep, false, 0, 5000},
+};
+
+static bool is_inner(const Sample *sample, const BbPacket *packet)
+{
+    char source[BB_ADDRESS_TEXT];
+    bb_address_format_port(&packet->source, packet->source_port, source);
+    return g_str_equal(source, sample->v6 ? "[2001:db8::1]:40000" : "10.0.0.1:40000");
+}
+
+START_TEST(what_is_inside)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(samples); i++) {
+        const Sample *sample = &samples[i];
+        g_autoptr(GByteArray) frame = sample->build();
+        Run run;
+        run_init(&run);
+        ck_assert_msg(decode(&run, sample->link_type, frame), "%s", sample->name);
+        ck_assert_msg(is_inner(sample, &run.packet), "%s", sample->name);
+        ck_assert_uint_eq(run.packet.length, PAYLOAD);
+        ck_assert_msg(run.packet.vlan == sample->vlan, "%s: %u", sample->name, run.packet.vlan);
+        ck_assert_int_eq(run.packet.has_vni ? (gint64)run.packet.vni : -1, sample->vni);
+        ck_assert_uint_eq(outcomes(&run.loss), 1);
+        run_clear(&run);
+    }
+}
+END_TEST
+
+// Cut by the snap length: counted once, and never taken for the packet of another host; a datagram
+// whose tunnel is cut off is one of the outer hosts.
+START_TEST(cut_at_every_byte)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(samples); i++) {
+        const Sample *sample = &samples[i];
+        g_autoptr(GByteArray) frame = sample->build();
+        for (guint32 captured = 0; captured < frame->len; captured++) {
+            Run run;
+            const guint8 *copy;
+            run_init(&run);
+            bool found = decode_at(&run, sample->link_type, frame->data, captured, frame->len,
+                                   NOW_NS, &copy);
+            ck_assert_msg(outcomes(&run.loss) == 1, "%s, %u bytes", sample->name, captured);
+            if (found && run.packet.transport == BB_TRANSPORT_TCP)
+                ck_assert(is_inner(sample, &run.packet));
+            ck_assert(!found || run.packet.captured <= captured);
+            g_free((gpointer)copy);
+            run_clear(&run);
+        }
+    }
+}
+END_TEST
+
+START_TEST(damaged_at_random)
+{
+    BbRandom random = bb_random_start(test_seed("damaged_at_random"));
+    for (guint round = 0; round < 20000; round++) {
+        const Sample *sample = &samples[round % G_N_ELEMENTS(samples)];
+        g_autoptr(GByteArray) frame = sample->build();
+        for (guint i = 0; i < 3; i++)
+            frame->data[bb_random_below(&random, frame->len)] =
+                (guint8)bb_random_below(&random, 256);
+        Run run;
+        run_init(&run);
+        decode(&run, sample->link_type, frame);
+        ck_assert_uint_eq(outcomes(&run.loss), 1);
+        run_clear(&run);
+    }
+}
+END_TEST
+
+static void expect_refused(int link_type, Frame *frame, BbLossKind why)
+{
+    Run run;
+    run_init(&run);
+    ck_assert(!decode(&run, link_type, frame));
+    ck_assert_msg(run.loss.count[why] == 1, "not counted as %s", bb_loss_name(why));
+    ck_assert_uint_eq(outcomes(&run.loss), 1);
+    run_clear(&run);
+    g_byte_array_unref(frame);
+}
+
+#define ETH 14u
+#define IP 34u
+#define UDP 42u
+
+START_TEST(refusals)
+{
+    Frame *deep = inner();
+    for (guint i = 0; i < 40; i++)
+        FRAME_PUT(deep, FRAME_32(0x00064040));
+    frame_ethernet(deep, 0x8847);
+    expect_refused(ETHERNET, deep, BB_DEEP_FRAME);
+    expect_refused(ETHERNET, frame_patched(mpls(), ETH + 8, 0x10), BB_SKIP_NOT_IP); // channel
+    expect_refused(ETHERNET, frame_patched(pppoe(), ETH, 0x12), BB_BAD_FRAME);
+    expect_refused(ETHERNET, frame_patched(pppoe(), ETH + 1, 9), BB_SKIP_NOT_IP); // discovery
+    expect_refused(ETHERNET, frame_patched(pppoe(), ETH + 4, 0xff), BB_BAD_FRAME);
+    expect_refused(ETHERNET, frame_patched(pppoe(), ETH + 6, 0xc0), BB_SKIP_NOT_IP); // LCP
+    expect_refused(ETHERNET, frame_patched(nsh(), ETH + 1, 0xc1), BB_BAD_FRAME);
+    expect_refused(ETHERNET, frame_patched(nsh(), ETH + 3, 9), BB_SKIP_NOT_IP);
+    expect_refused(ETHERNET, frame_patched(gre(), IP, 0x40), BB_SKIP_PROTOCOL); // routing
+    expect_refused(ETHERNET, frame_patched(gre(), IP + 1, 0x02), BB_SKIP_PROTOCOL);
+    expect_refused(ETHERNET, frame_patched(gre(), IP + 3, 0x06), BB_SKIP_NOT_IP); // ARP
+    expect_refused(ETHERNET, frame_patched(erspan2(), IP + 8, 0x20), BB_BAD_FRAME);
+    expect_refused(ETHERNET, frame_patched(erspan3(), IP + 8, 0x10), BB_BAD_FRAME);
+    expect_refused(ETHERNET, frame_patched(erspan3(), IP + 18, 0x04), BB_SKIP_NOT_IP);
+    expect_refused(ETHERNET, frame_patched(gtpu(), UDP + 2, 0xff), BB_BAD_FRAME);
+    expect_refused(ETHERNET, frame_patched(gtpu_extended(), UDP + 12, 0), BB_BAD_FRAME);
+    expect_refused(NFLOG, frame_patched(nflog(), 1, 1), BB_BAD_FRAME);
+    expect_refused(NFLOG, frame_patched(nflog(), 0, 7), BB_SKIP_NOT_IP);
+    expect_refused(NFLOG, frame_patched(nflog(), 4, 3), BB_BAD_FRAME);
+    expect_refused(WLAN, frame_patched(wlan(), 0, 0x48), BB_SKIP_NOT_IP); // no data
+    expect_refused(WLAN, frame_patched(wlan(), 0, 0x80), BB_SKIP_NOT_IP); // beacon
+    expect_refused(WLAN, frame_patched(wlan(), 1, 0x41), BB_SKIP_NOT_IP); // encrypted
+    expect_refused(WLAN, frame_patched(wlan(), 0, 0x09), BB_BAD_FRAME);   // version
+    expect_refused(WLAN_RADIO, frame_patched(wlan_radio(), 2, 3), BB_BAD_FRAME);
+    expect_refused(WLAN_RADIO, frame_patched(wlan_radio(), 12 + 30, 0x80), BB_SKIP_NOT_IP);
+}
+END_TEST
+
+// A datagram to the port of a tunnel that makes no sense as one stays a datagram.
+static void expect_datagram(Frame *frame, guint16 port)
+{
+    Run run;
+    run_init(&run);
+    ck_assert(decode(&run, ETHERNET, frame));
+    ck_assert_uint_eq(run.packet.target_port, port);
+    ck_assert_int_eq(run.packet.transport, BB_TRANSPORT_UDP);
+    ck_assert_uint_eq(run.loss.count[BB_TUNNELLED], 0);
+    run_clear(&run);
+    g_byte_array_unref(frame);
+}
+
+START_TEST(look_alikes)
+{
+    expect_datagram(frame_patched(vxlan(), UDP, 0), 4789);
+    expect_datagram(frame_patched(vxlan(), UDP + 7, 1), 4789);
+    expect_datagram(frame_patched(vxlan_gpe(), UDP + 3, 9), 4790);
+    expect_datagram(frame_patched(geneve(), UDP, 0x42), 6081);
+    expect_datagram(frame_patched(geneve(), UDP + 7, 1), 6081);
+    expect_datagram(frame_patched(gtpu(), UDP + 1, 1), 40000); // an echo
+    expect_datagram(frame_patched(gtpu(), UDP, 0x20), 40000);
+    expect_datagram(frame_patched(teredo(), UDP, 0x40), 3544);
+    expect_datagram(frame_patched(teredo(), UDP + 4, 0xff), 3544);
+    expect_datagram(frame_patched(tzsp(), UDP, 2), 37008);
+    expect_datagram(frame_patched(gre_in_udp(), UDP, 0x40), 4754);
+}
+END_TEST
+
+START_TEST(ports_that_people_name)
+{
+    static const BbTunnelAt tunnels[] = {{9999, "vxlan"}, {4789, "geneve"}};
+    Run run;
+    run_init(&run);
+    bb_layers_name_tunnels(run.layers, tunnels, G_N_ELEMENTS(tunnels));
+    g_autoptr(GByteArray) moved = vxlan(), taken = vxlan();
+    moved->data[IP + 2] = 9999 >> 8;
+    moved->data[IP + 3] = (guint8)9999;
+    ck_assert(decode(&run, ETHERNET, moved));
+    ck_assert_int_eq(run.packet.transport, BB_TRANSPORT_TCP);
+    ck_assert(decode(&run, ETHERNET, taken)); // is no GENEVE
+    ck_assert_int_eq(run.packet.transport, BB_TRANSPORT_UDP);
+    ck_assert(bb_overlay_exists("teredo"));
+    ck_assert(!bb_overlay_exists("http"));
+    run_clear(&run);
+}
+END_TEST
+
+// ---- the switch's clock -------------------------------------------------------------------------
+
+static const guint8 exporter[4] = {192, 0, 2, 1};
+
+static gint64 read_clock(BbErspanClocks *clocks, guint granularity, guint32 stamp,
+                         gint64 arrival_ns)
+{
+    BbAddress address = bb_address_v4(exporter);
+    return bb_erspan_clock_read(clocks, &address, 5, granularity, stamp, arrival_ns);
+}
+
+// The sniffer's stamps come up to 300 us late, a drift of 20 ppm on top; the counter turns over.
+START_TEST(jitter_of_the_way_is_taken_out)
+{
+    BbRandom random = bb_random_start(test_seed("jitter_of_the_way"));
+    BbErspanClocks *clocks = bb_erspan_clocks_new();
+    gint64 begin_ns = G_GINT64_CONSTANT(1700000000) * 1000000000, worst_ns = 0;
+    guint64 counter = 0xfffff000u;
+    for (guint i = 0; i < 20000; i++) {
+        gint64 sent_ns = begin_ns + (gint64)i * MS;
+        guint64 ticks = counter + (guint64)((double)(i * MS) * (1 + 20e-6) / 100);
+        gint64 late_ns = (gint64)bb_random_below(&random, 300) * 1000;
+        gint64 read_ns = read_clock(clocks, 1, (guint32)ticks, sent_ns + late_ns);
+        ck_assert_int_le(read_ns, sent_ns + late_ns);
+        if (i >= 1000)
+            worst_ns = MAX(worst_ns, ABS(read_ns - sent_ns));
+    }
+    ck_assert_int_le(worst_ns, 60000); // two windows of drift, and the promptest frame's lateness
+    bb_erspan_clocks_free(clocks);
+}
+END_TEST
+
+START_TEST(clocks_that_are_not_finer)
+{
+    BbErspanClocks *clocks = bb_erspan_clocks_new();
+    ck_assert_int_eq(read_clock(clocks, 0, 77, 5 * MS), 5 * MS);
+    ck_assert_int_eq(read_clock(clocks, 3, 77, 5 * MS), 5 * MS);
+    ck_assert_int_eq(read_clock(clocks, 2, 1000, 6 * MS), 6 * MS); // sets the offset
+    ck_assert_int_eq(read_clock(clocks, 2, 1000 + 1000 * 1000, 8 * MS), 7 * MS);
+    ck_assert_int_eq(read_clock(clocks, 2, 500000000, 9 * MS), 9 * MS);   // was set: a new offset
+    ck_assert_int_eq(read_clock(clocks, 2, 0, 10 * MS + 1), 10 * MS + 1); // nanoseconds: finer
+    ck_assert_int_eq(read_clock(clocks, 2, 0, 20 * MS), 20 * MS);
+    bb_erspan_clocks_free(clocks);
+}
+END_TEST
+
+START_TEST(more_sessions_than_clocks)
+{
+    BbErspanClocks *clocks = bb_erspan_clocks_new();
+    BbAddress address = bb_address_v4(exporter);
+    for (guint round = 0; round < 2; round++)
+        for (guint16 session = 0; session < 2 * BB_ERSPAN_SESSIONS; session++) {
+            gint64 arrival_ns = (round ? 20 : 10) * MS;
+            gint64 read_ns =
+                bb_erspan_clock_read(clocks, &address, session, 2, round ? 5000000 : 0, arrival_ns);
+            bool kept = session < BB_ERSPAN_SESSIONS;
+            ck_assert_int_eq(read_ns, arrival_ns - (round && kept ? 5 * MS : 0));
+        }
+    bb_erspan_clocks_free(clocks);
+}
+END_TEST
+
+TEST_MAIN("tunnels", what_is_inside, cut_at_every_byte, damaged_at_random, refusals, look_alikes,
+          ports_that_people_name, jitter_of_the_way_is_taken_out, clocks_that_are_not_finer,
+          more_sessions_than_clocks)

@@ -18,7 +18,7 @@ typedef struct BbContext {
     const struct BbDecodeAs *decode_as; // lent, n_decode_as of them
     guint n_decode_as;
     struct BbTlsKeylog *keylog; // lent; NULL: nothing is decrypted
-    BbNetwork *network; // what TCP tells of it
+    BbNetwork *network;         // what TCP tells of it
     struct BbContextInside *inside;
 } BbContext;
 

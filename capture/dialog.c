@@ -396,15 +396,19 @@ void bb_dialog_repeated(BbDialog *dialog)
     dialog->context->loss->count[BB_DATAGRAM_REPEATED]++;
 }
 
-// Bytes of the callee are missing before seq, or (of_callee is false) of the caller.
-static bool is_lost_in_gap(BbOpenEntry *entry, bool of_callee, guint32 seq)
+// Bytes of the callee are missing before seq, or (of_callee is false) of the caller. A key that may
+// be used again is lost where the reply may be among the former and the next call of its key among
+// the latter, whichever of both is known first.
+static bool is_lost_in_gap(const BbDialog *dialog, BbOpenEntry *entry, bool of_callee, guint32 seq)
 {
-    if (!of_callee) // the same key may have been used again in there
+    const BbSide *caller = &dialog->side[bb_dialog_side(dialog, entry->request.direction)];
+    if (!of_callee)
         return entry->doubted;
     if (entry->request.has_ack && (gint32)(seq - entry->request.ack) <= 0)
         return false;
     entry->doubted = entry->use == BB_KEY_REUSED;
-    return is_in_order(entry);
+    bool reused = caller->had_gap && (gint32)(caller->gap_end - entry->request.seq) > 0;
+    return is_in_order(entry) || (entry->doubted && reused);
 }
 
 void bb_dialog_give_up_before(BbDialog *dialog, guint side, guint32 seq)
@@ -413,7 +417,7 @@ void bb_dialog_give_up_before(BbDialog *dialog, guint side, guint32 seq)
     for (guint i = 0; i < dialog->n_open;) {
         BbOpenEntry *entry = &dialog->open[i];
         bool of_callee = bb_dialog_side(dialog, entry->request.direction) == side;
-        if (is_lost_in_gap(entry, of_callee, seq))
+        if (is_lost_in_gap(dialog, entry, of_callee, seq))
             give_up(dialog, i);
         else
             dialog->open[i++].matched = false;

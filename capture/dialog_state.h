@@ -61,6 +61,7 @@ struct BbDialog {
     guint16 n_open, open_capacity;
     guint16 turns_probed;
     guint64 likely;    // what the first turn looked like: bits by place in bb_decoders
+    guint64 refused;   // decoders that gave up, likewise
     guint32 forgotten; // calls dropped at the limit whose replies are still to come
     guint8 client;     // side that calls
     guint8 last_spoke; // side that spoke last, plus 1; 0: nobody

@@ -120,8 +120,18 @@ static bool use_if_certain(BbDialog *dialog, guint side, const BbDecoder *decode
     return true;
 }
 
+// Of the decoders with that one's name (the forms of a protocol), the one that these bytes fit.
+static const BbDecoder *form_of(const BbDialog *dialog, const BbDecoder *told, const BbView *view)
+{
+    for (guint i = 0; bb_decoders[i]; i++)
+        if (runs_here(dialog, bb_decoders[i]) && strcmp(bb_decoders[i]->name, told->name) == 0 &&
+            bb_decoders[i]->probe(view->data, view->length) > BB_MATCH_MORE)
+            return bb_decoders[i];
+    return told;
+}
+
 // What nobody has to find out: the decoder that another one named, or people did by a port.
-static bool use_if_told(BbDialog *dialog)
+static bool use_if_told(BbDialog *dialog, const BbView *view)
 {
     const BbContext *context = dialog->context;
     const guint16 *port = dialog->endpoints->port;
@@ -139,7 +149,7 @@ static bool use_if_told(BbDialog *dialog)
             dialog->turns_probed = BB_DIALOG_REPROBES;
         if (!dialog->client_known)
             set_client(dialog, port[0] == as->port ? 1 : 0);
-        set_decoder(dialog, as->decoder);
+        set_decoder(dialog, form_of(dialog, as->decoder, view));
         return true;
     }
     return false;
@@ -173,12 +183,12 @@ static bool choose_decoder(BbDialog *dialog, guint side, const BbView *view, Hea
     const guint16 *port = dialog->endpoints->port;
     const BbDecoder *found = NULL;
     bool undecided = false;
-    if (use_if_told(dialog))
+    if (use_if_told(dialog, view))
         return true;
     dialog->likely = 0;
     for (guint i = 0; bb_decoders[i]; i++) {
         const BbDecoder *decoder = bb_decoders[i];
-        if (!runs_here(dialog, decoder))
+        if (!runs_here(dialog, decoder) || dialog->refused >> i & 1)
             continue;
         BbMatch match = decoder->probe(view->data, view->length);
         // Of two protocols that look the same (`get key`, typed to Redis or sent to memcached) the
@@ -223,11 +233,14 @@ static void probe_turn(BbDialog *dialog, guint side, const BbView *view)
     }
 }
 
+// The decoder was wrong: the bytes it did not take are for another one.
 static void give_up_decoder(BbDialog *dialog)
 {
     dialog->context->loss->count[BB_DECODER_GAVE_UP]++;
+    for (guint i = 0; bb_decoders[i]; i++)
+        if (bb_decoders[i] == dialog->decoder)
+            dialog->refused |= G_GUINT64_CONSTANT(1) << i;
     drop_decoder(dialog);
-    set_decoder(dialog, &bb_decoder_turns);
 }
 
 // ---- views ------------------------------------------------------------------------------------
@@ -485,6 +498,8 @@ void bb_dialog_gap(BbDialog *dialog, guint number, guint32 seq, guint32 missing)
         return;
     side->skip = 0;
     side->seq = seq + missing;
+    if (dialog->next) // the one that another named, before it saw a byte
+        set_decoder(dialog, g_steal_pointer(&dialog->next));
     if (dialog->decoder)
         lose_place(dialog, number);
     side->gap_open = side->had_gap = true;
@@ -508,8 +523,9 @@ void bb_dialog_finish(BbDialog *dialog)
 {
     if (dialog->finished)
         return;
+    guint first = dialog->client; // which may turn out to be the server by what is left to read
     for (guint i = 0; i < 2; i++) {
-        guint number = i ? !dialog->client : dialog->client;
+        guint number = i ? !first : first;
         if (!dialog->side[number].closed)
             run_buffer(dialog, number, true, (Hearing){.over = true});
         dialog->side[number].closed = true;

@@ -335,6 +335,8 @@ static bool read_all(Run *run, GError **error)
         show_progress(run);
     }
     run->algorithm->end(run->inferring);
+    if (run->use->network)
+        bb_network_merge(run->use->network, bb_trace_reader_network(run->reader));
     bb_progress_end(&run->progress);
     bb_say_trace_damage(run->reader);
     if (failure)

@@ -76,6 +76,7 @@ typedef struct BbInferenceUse {
     bool (*paths)(BbPaths *paths, gpointer user, GError **error);
     gpointer user;
     BbCounting *counting; // counts the instances before `paths` gets them; lent
+    BbNetwork *network;   // gets what the trace tells of the network; lent; NULL: not wanted
 } BbInferenceUse;
 
 // Reads the trace and infers. Says damage of the trace on stderr. names is filled.

@@ -204,14 +204,15 @@ typedef struct Job {
     BbNat *nat;       // NULL where not looked for
     BbJoin *join;
     BbTraceWriter *writer;
-    BbRelay *relay; // the writer works in its thread
+    BbRelay *incoming, *outgoing; // in their threads work the join, and the writer
     guint64 written;
     BbProgress progress;
 } Job;
 
 static void job_clear(Job *job)
 {
-    bb_relay_free(job->relay);
+    bb_relay_free(job->incoming);
+    bb_relay_free(job->outgoing);
     bb_trace_writer_free(job->writer);
     bb_join_free(job->join);
     bb_merger_free(job->merger);
@@ -286,11 +287,17 @@ static bool write_message(const BbMessage *message, gpointer user, GError **erro
     return bb_trace_writer_push(user, message, error);
 }
 
-static bool relay_message(const BbMessage *message, gpointer user, GError **error)
+static bool pass_on(const BbMessage *message, gpointer user, GError **error)
 {
     Job *job = user;
     job->written++;
-    return bb_relay_push(job->relay, message, error);
+    return bb_relay_push(job->outgoing, message, error);
+}
+
+static bool join_message(const BbMessage *message, gpointer user, GError **error)
+{
+    Job *job = user;
+    return bb_join_push(job->join, message, bb_relay_number(job->incoming), error);
 }
 
 static void show_progress(Job *job, const char *what)
@@ -329,13 +336,13 @@ static bool add_to_nat(const BbMessage *message, guint input, gpointer user, GEr
     return goes_on(error);
 }
 
-static bool join_message(const BbMessage *message, guint input, gpointer user, GError **error)
+static bool take_in(const BbMessage *message, guint input, gpointer user, GError **error)
 {
     Job *job = user;
     show_progress(job, "merging");
     if (job->options->nat == NAT_HINT && !job->clocks)
         bb_nat_add(job->nat, message);
-    return goes_on(error) && bb_join_push(job->join, message, input, error);
+    return goes_on(error) && bb_relay_push_with(job->incoming, message, input, error);
 }
 
 static bool load_names(Job *job, GError **error)
@@ -460,10 +467,12 @@ static bool merge(Job *job, GError **error)
     job->writer = bb_trace_writer_open(o->out, BB_TRACE_BBT, job->names, error);
     if (!job->writer)
         return false;
-    job->relay = bb_relay_new(write_message, NULL, job->writer);
-    job->join = bb_join_new(&o->join, job->names, relay_message, job);
-    if (!bb_merger_run(job->merger, join_message, job, error) ||
-        !bb_join_finish(job->join, error) || !bb_relay_finish(job->relay, error))
+    job->outgoing = bb_relay_new(write_message, NULL, job->writer);
+    job->join = bb_join_new(&o->join, job->names, pass_on, job);
+    job->incoming = bb_relay_new(join_message, NULL, job);
+    if (!bb_merger_run(job->merger, take_in, job, error) ||
+        !bb_relay_finish(job->incoming, error) || !bb_join_finish(job->join, error) ||
+        !bb_relay_finish(job->outgoing, error))
         return false;
     g_autoptr(BbCounters) counters = all_counters(job);
     return bb_trace_writer_finish(job->writer, counters, error);

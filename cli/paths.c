@@ -219,12 +219,15 @@ typedef struct {
     const Work *work;
     const BbNames *names;
     const BbPatterns *patterns;
+    const BbNetwork *network;
 } Results;
 
 static bool write_patterns(const Results *results, FILE *out, GError **error)
 {
     const Options *o = results->options;
-    return bb_view_write(o->format, results->patterns, results->names, &o->view, out, error);
+    BbViewOptions view = o->view;
+    view.network = results->network;
+    return bb_view_write(o->format, results->patterns, results->names, &view, out, error);
 }
 
 static bool write_instances(const Results *results, FILE *out, GError **error)
@@ -282,10 +285,12 @@ static int infer(const Options *o)
         .instances = o->instances ? bb_instances_new(names) : NULL,
         .phases = o->phases ? bb_phases_new(o->inference.census.last_byte) : NULL,
     };
-    BbInferenceUse use = {.paths = take_paths, .user = &work, .counting = work.counting};
+    g_autoptr(BbNetwork) network = bb_network_new();
+    BbInferenceUse use = {
+        .paths = take_paths, .user = &work, .counting = work.counting, .network = network};
     if (bb_inference_run(&o->inference, o->trace, names, &use, &error)) {
         g_autoptr(BbPatterns) patterns = bb_counting_finish(work.counting);
-        Results results = {o, &work, names, patterns};
+        Results results = {o, &work, names, patterns, network};
         if (write_results(&results, &error))
             return BB_EXIT_DONE;
     }

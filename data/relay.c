@@ -23,7 +23,7 @@ struct BbRelay {
     bool (*sync)(gpointer user, GError **error);
     gpointer user;
     GThread *thread;
-    guint number; // of the message that sink has; of the thread
+    guint number;              // of the message that sink has; of the thread
     GAsyncQueue *full, *empty; // of Batch; what passes through them belongs to who takes it
     Batch *batch;              // being filled
     GMutex lock;

@@ -42,6 +42,10 @@ static const struct {
      {"Access-Accept", "Access-Challenge", "Accounting-Response", "CoA-ACK", "Disconnect-ACK"}},
     {"snmp", {"notInTimeWindows", "unknownEngineIDs"}},
     {"dcerpc", {NULL}},
+    {"cassandra", {NULL}},
+    {"mongodb", {NULL}},
+    {"grpc", {NULL}},
+    {"http2", {NULL}},
     {"ntp", {NULL}},
 };
 

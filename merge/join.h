@@ -63,7 +63,8 @@ BbJoin *bb_join_new(const BbJoinOptions *options, BbNames *names, BbMessageSink 
                     gpointer user);
 void bb_join_free(BbJoin *join);
 
-// Takes a sighting, nearly in order of time, with its observer, of this input.
+// Takes a sighting, nearly in order of time, with its observer, of this input. A failure of the
+// sink comes back from this push or a later one, or from finish.
 bool bb_join_push(BbJoin *join, const BbMessage *message, guint input, GError **error);
 // Hands on what waits.
 bool bb_join_finish(BbJoin *join, GError **error);

@@ -2,25 +2,21 @@
 // In: rules, and names of nodes. Out: the names that these nodes are to have.
 #include "merge/node_rules.h"
 
+#include "data/address.h"
 #include "data/glob.h"
 #include "data/input.h"
 #include "data/percent.h"
 
-#include <arpa/inet.h>
 #include <string.h>
 
 #define FILE_MAX ((gsize)16 << 20)
 
-typedef struct Address {
-    int family; // AF_INET, AF_INET6
-    guint8 bytes[16];
-} Address;
-
 typedef struct Rule {
     guint32 node;
-    char *pattern;   // NULL for a prefix
-    Address address; // of a prefix, or of a pattern that is an address (family 0: it is none)
-    guint bits;
+    char *pattern; // NULL for a prefix
+    bool is_address;
+    BbAddress address; // of a prefix, or of a pattern that is an address
+    guint bits;        // of 128
 } Rule;
 
 struct BbNodeRules {
@@ -56,24 +52,16 @@ void bb_node_rules_free(BbNodeRules *rules)
 
 // ---- reading ------------------------------------------------------------------------------------
 
-static bool parse_address(const char *text, Address *address)
-{
-    *address = (Address){.family = strchr(text, ':') ? AF_INET6 : AF_INET};
-    if (inet_pton(address->family, text, address->bytes) == 1)
-        return true;
-    address->family = 0;
-    return false;
-}
-
 static bool parse_prefix(const char *text, const char *slash, Rule *rule)
 {
     g_autofree char *address = g_strndup(text, (gsize)(slash - text));
+    guint base = strchr(address, ':') ? 0 : 96;
     guint64 bits = 0;
-    if (!parse_address(address, &rule->address) ||
-        !g_ascii_string_to_unsigned(slash + 1, 10, 0, rule->address.family == AF_INET ? 32 : 128,
-                                    &bits, NULL))
+    if (!bb_address_parse(address, &rule->address) ||
+        !g_ascii_string_to_unsigned(slash + 1, 10, 0, 128 - base, &bits, NULL))
         return false;
-    rule->bits = (guint)bits;
+    rule->bits = base + (guint)bits;
+    bb_address_mask(&rule->address, rule->bits);
     return true;
 }
 
@@ -94,7 +82,7 @@ static char *add_rule(BbNodeRules *rules, guint32 node, char *word)
         const char *reason = bb_percent_decode(word);
         if (reason)
             return g_strdup(reason);
-        (void)parse_address(word, &rule.address);
+        rule.is_address = bb_address_parse(word, &rule.address);
         rule.pattern = g_strdup(word);
     }
     g_array_append_val(rules->rules, rule);
@@ -176,32 +164,34 @@ bool bb_node_rules_load(BbNodeRules *rules, const char *path, GError **error)
 
 // ---- asking -------------------------------------------------------------------------------------
 
-static bool lies_in(const Address *address, const Rule *rule)
+// IPv4 addresses are in the IPv4 part (96 bits and more) only: ::/0 is not meant to hold them.
+static bool lies_in(const BbAddress *address, const Rule *rule)
 {
-    guint whole = rule->bits / 8, rest = rule->bits % 8;
-    if (address->family != rule->address.family ||
-        memcmp(address->bytes, rule->address.bytes, whole) != 0)
+    BbAddress masked = *address;
+    if (rule->bits < 96 && bb_address_is_v4(address))
         return false;
-    return !rest || (address->bytes[whole] ^ rule->address.bytes[whole]) >> (8 - rest) == 0;
+    bb_address_mask(&masked, rule->bits);
+    return bb_address_equal(&masked, &rule->address);
 }
 
-static bool fits(const Rule *rule, const char *text, const Address *address)
+// address is NULL where text is none.
+static bool fits(const Rule *rule, const char *text, const BbAddress *address)
 {
     if (!rule->pattern)
-        return address->family && lies_in(address, rule);
-    if (rule->address.family && address->family == rule->address.family)
-        return memcmp(rule->address.bytes, address->bytes, sizeof address->bytes) == 0;
+        return address && lies_in(address, rule);
+    if (rule->is_address && address)
+        return bb_address_equal(address, &rule->address);
     return bb_glob_match(rule->pattern, text);
 }
 
 static guint32 find_node(const BbNodeRules *rules, guint32 name)
 {
     const char *text = bb_names_text(rules->names, name);
-    Address address;
-    (void)parse_address(text, &address);
+    BbAddress parsed;
+    const BbAddress *address = bb_address_parse(text, &parsed) ? &parsed : NULL;
     for (guint i = 0; i < rules->rules->len; i++) {
         const Rule *rule = &g_array_index(rules->rules, Rule, i);
-        if (fits(rule, text, &address))
+        if (fits(rule, text, address))
             return rule->node;
     }
     return name;

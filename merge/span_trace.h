@@ -18,7 +18,7 @@
 #include "merge/importer.h"
 #include "merge/span.h"
 
-// Gives the messages of spans, all of one trace, to import's sink. Fails when the sink does. Kinds
-// that were guessed are changed. Counters: spans_joined, spans_parts and what follows it in BB_SPAN_COUNTS
-// (merge/spans.h).
+// Gives the messages of spans, all of one trace, to import's sink. Fails when the sink does. Spans
+// are changed: parts joined, kinds guessed. Counters: spans_joined and what follows it in
+// BB_SPAN_COUNTS (merge/spans.h).
 bool bb_span_trace_give(const BbImport *import, BbSpan *spans, guint32 count, GError **error);

@@ -24,6 +24,7 @@ static bool draw_pattern(Agraph_t *graph, const BbView *view, guint i)
     g_autoptr(GString) plain = g_string_new(NULL);
     g_autoptr(GString) escaped = g_string_new(NULL);
     BbDrawing drawing = {.names = view->names,
+                         .network = view->network,
                          .pattern = view->ranking->shown[i],
                          .ranking = view->ranking,
                          .plain = plain,

@@ -6,6 +6,7 @@
 #include "data/caption.h"
 #include "data/quantity.h"
 #include "viz/chain.h"
+#include "viz/network_note.h"
 #include "viz/ranking.h"
 #include "viz/summary.h"
 
@@ -43,6 +44,7 @@ static void label_edge(BbDrawing *drawing, Agedge_t *edge, const BbPatternNode *
         bb_drawing_set(edge, "style", "dashed");
     else
         g_string_truncate(text, before);
+    bb_network_note_append_trouble(text, drawing->network, drawing->caller, node->node);
     bb_drawing_set_plain(drawing, edge, "label");
 }
 
@@ -61,6 +63,7 @@ static void explain_edge(BbDrawing *drawing, Agedge_t *edge, const BbPatternNode
         g_string_append(text, ", spread ");
         bb_quantity_append_duration(text, bb_chain_delay(node, i)->spread_ns);
     }
+    bb_network_note_append(text, drawing->network, drawing->caller, node->node);
     bb_drawing_set_plain(drawing, edge, "edgetooltip");
     bb_drawing_set_plain(drawing, edge, "labeltooltip");
 }
@@ -137,6 +140,7 @@ bool bb_drawing_chain(BbDrawing *drawing, Agnode_t *client)
     const BbPatternNode *node = drawing->pattern->root;
     drawing->heaviest = bb_chain_slowest(drawing->pattern);
     title_pattern(drawing);
+    drawing->caller = drawing->pattern->client;
     for (Agnode_t *from = client; node; node = bb_chain_next(node)) {
         Agnode_t *drawn = bb_drawing_new_node(drawing);
         if (!drawn || !draw_edge(drawing, from, drawn, node))
@@ -147,6 +151,7 @@ bool bb_drawing_chain(BbDrawing *drawing, Agnode_t *client)
         bb_drawing_set(drawn, "margin", "0.1,0.05");
         bb_drawing_fill(drawn, share_of(drawing, bb_chain_next(node)));
         from = drawn;
+        drawing->caller = node->node;
     }
     return true;
 }

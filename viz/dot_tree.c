@@ -4,6 +4,7 @@
 
 #include "data/caption.h"
 #include "data/quantity.h"
+#include "viz/network_note.h"
 #include "viz/ranking.h"
 #include "viz/summary.h"
 
@@ -115,10 +116,12 @@ static Agedge_t *new_edge(BbDrawing *drawing, Agnode_t *from, Agnode_t *to,
         g_string_append_printf(drawing->plain, "\n%s", toss->str);
         bb_drawing_set(edge, "style", "dashed");
     }
+    bb_network_note_append_trouble(drawing->plain, drawing->network, drawing->caller, node->node);
     bb_drawing_set_plain(drawing, edge, "label");
     bool first = node == drawing->pattern->root;
     g_string_assign(drawing->plain, first ? "latency: " : "delay: ");
     bb_drawing_append_quantiles(drawing->plain, first ? node->latency : node->call_delay);
+    bb_network_note_append(drawing->plain, drawing->network, drawing->caller, node->node);
     bb_drawing_set_plain(drawing, edge, "edgetooltip");
     bb_drawing_set_plain(drawing, edge, "labeltooltip");
     return edge;
@@ -151,6 +154,7 @@ static bool draw_calls(BbDrawing *drawing, Agnode_t *drawn, const BbPatternNode 
         gint64 delay = bb_stats_mean(call->call_delay);
         g_string_assign(drawing->plain, delay < 0 ? "" : "+");
         bb_quantity_append_duration(drawing->plain, delay);
+        drawing->caller = node->node;
         if (!draw_node(drawing, drawn, call))
             return false;
     }
@@ -180,5 +184,6 @@ bool bb_drawing_tree(BbDrawing *drawing, Agnode_t *client)
     g_string_append(drawing->plain, " x  ");
     bb_quantity_append_duration(drawing->plain, bb_pattern_total_latency(pattern));
     g_string_append(drawing->plain, " total");
+    drawing->caller = pattern->client;
     return draw_node(drawing, client, pattern->root);
 }

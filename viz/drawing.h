@@ -14,6 +14,8 @@ typedef struct BbDrawing {
     const BbNames *names;
     const BbPattern *pattern;
     const BbRanking *ranking;
+    const BbNetwork *network;      // NULL: nothing is known of it
+    guint32 caller;                // of the edge that is drawn
     const BbPatternNode *heaviest; // drawn boldest; NULL if none is
     GString *plain, *escaped;      // scratch
     guint rank, nodes;

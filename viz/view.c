@@ -95,7 +95,7 @@ bool bb_view_write(const BbViewFormat *format, const BbPatterns *patterns, const
         bb_ranking_free(ranking);
         ranking = bb_ranking_new(patterns, names, &resolved, format->top);
     }
-    BbView view = {patterns, names, ranking};
+    BbView view = {patterns, names, ranking, options->network};
     errno = 0;
     if (!format->write(&view, out, error))
         return false;

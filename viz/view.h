@@ -4,6 +4,7 @@
 #pragma once
 
 #include "data/census.h"
+#include "data/network.h"
 
 #include <stdio.h>
 
@@ -35,6 +36,7 @@ typedef struct BbViewOptions {
     guint64 min_count; // patterns with fewer instances (paths) are left out
     double min_share;  // so are those with a smaller share, 0 to 1, of all instances (paths), or
                        // BB_SHARE_OF_FORMAT. Changes no rank: what is left out has its own
+    const BbNetwork *network; // what is known of it, for pictures; lent; NULL: nothing
 } BbViewOptions;
 
 #define BB_VIEW_OPTIONS_DEFAULT \
@@ -46,6 +48,7 @@ typedef struct BbView {
     const BbPatterns *patterns;
     const BbNames *names;
     const BbRanking *ranking; // which patterns, in which order, and what was left out
+    const BbNetwork *network; // NULL: nothing is known
 } BbView;
 
 // One format: a row of the table that --help and file endings go by.

@@ -214,7 +214,7 @@ static BbFrameVerdict look_at_segment(const Cassandra *cassandra, const guint8 *
     unit->size.length = unit->size.wanted = segment->head;
     if (segment->plain) {
         unit->size.length += segment->length + BB_CASSANDRA_TRAILER;
-        unit->size.wanted += MIN(segment->length, SEGMENT_READ);
+        unit->size.wanted = MIN(unit->size.length, segment->head + SEGMENT_READ);
     }
     return BB_FRAME_OK;
 }
@@ -250,14 +250,17 @@ static BbFrameVerdict measure(const void *state, BbDirection direction, const gu
     return verdict;
 }
 
-// The messages of a compressed segment; each is written at once.
+// The messages of a compressed segment; each is written at once, with the bytes seen by then.
 static void read_packed(BbDialog *dialog, Cassandra *cassandra, const Unit *unit, BbCursor packed,
                         const BbPart *part)
 {
     Side *side = &cassandra->side[part->direction];
+    BbPart seen = *part;
+    seen.bytes = unit->segment.head + packed.left;
     guint8 plain[SEGMENT_READ];
     gsize room = MIN(sizeof plain, unit->segment.plain);
-    BbCursor c = bb_cursor(plain, bb_unpack_lz4(plain, room, packed.at, packed.left));
+    BbCursor c = bb_cursor(
+        plain, bb_unpack_lz4(plain, room, packed.at, MIN(packed.left, unit->segment.length)));
     gsize left = unit->segment.plain;
     if (side->rest) { // the segment is a part of one message
         side->rest -= MIN(side->rest, (guint32)left);
@@ -274,8 +277,8 @@ static void read_packed(BbDialog *dialog, Cassandra *cassandra, const Unit *unit
             return;
         gsize total = BB_CASSANDRA_HEAD + (gsize)head.length, there = MIN(total, c.left);
         begin_message(dialog, cassandra, &head,
-                      bb_cursor(c.at + BB_CASSANDRA_HEAD, there - BB_CASSANDRA_HEAD), part);
-        end_message(dialog, cassandra, part);
+                      bb_cursor(c.at + BB_CASSANDRA_HEAD, there - BB_CASSANDRA_HEAD), &seen);
+        end_message(dialog, cassandra, &seen);
         side->rest = total > left ? (guint32)(total - left) : 0;
         left -= MIN(total, left);
         bb_cursor_skip(&c, there);

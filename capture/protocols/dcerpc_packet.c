@@ -170,9 +170,10 @@ BbDcerpcVerdict bb_dcerpc_packet_read(BbDcerpcPacket *packet, const guint8 *data
     guint8 type = bb_cursor_u8(&reader.c), flags = bb_cursor_u8(&reader.c);
     guint8 integers = bb_cursor_u8(&reader.c), floats = bb_cursor_u8(&reader.c);
     guint16 reserved = bb_cursor_be16(&reader.c);
-    // What is missing reads as 0, which is no version.
+    // What is missing reads as 0, which is no version. Nobody speaks EBCDIC, whose bit a STARTUP of
+    // Cassandra has there.
     if ((length > 0 && version != VERSION) || minor > 1 || floats > 3 || reserved ||
-        (integers & ~(LITTLE | 1u)) || type >= G_N_ELEMENTS(types) || !types[type].connection)
+        (integers & ~LITTLE) || type >= G_N_ELEMENTS(types) || !types[type].connection)
         return BB_DCERPC_BAD;
     reader.little = integers & LITTLE;
     gsize total = take16(&reader), authentication = take16(&reader);

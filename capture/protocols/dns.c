@@ -154,13 +154,21 @@ static bool is_usual(const BbDnsMessage *message)
     return message->has_question && (message->counts[0] == 1 || message->multicast);
 }
 
+// Asks for a type of those that IANA has given out, apart from a few at the end of the range: small
+// numbers in a row make no question.
+static bool asks(const BbDnsMessage *message)
+{
+    guint16 type = message->type;
+    return message->has_question && ((type >= 1 && type <= 65) || (type >= 249 && type <= 258));
+}
+
 static BbMatch probe_message(const guint8 *data, gsize length)
 {
     BbDnsMessage message;
     BbDnsVerdict verdict = bb_dns_message_read(&message, data, length);
     if (verdict < BB_DNS_CUT)
         return message.plain_query ? BB_MATCH_MAYBE : BB_MATCH_NO;
-    if (verdict == BB_DNS_EXACT && length > BB_DNS_HEADER)
+    if (verdict == BB_DNS_EXACT && asks(&message))
         return side_of(&message);
     return verdict == BB_DNS_EXACT || is_usual(&message) ? BB_MATCH_MAYBE : BB_MATCH_NO;
 }
@@ -180,7 +188,7 @@ static BbMatch probe_stream(const guint8 *data, gsize length)
     case BB_DNS_SHORT:
         return BB_MATCH_MORE;
     case BB_DNS_CUT:
-        return is_usual(&message) ? side_of(&message) : BB_MATCH_MORE;
+        return is_usual(&message) && asks(&message) ? side_of(&message) : BB_MATCH_MORE;
     case BB_DNS_EXACT:
     case BB_DNS_ODD:
         return is_usual(&message) ? BB_MATCH_MAYBE : BB_MATCH_NO;

@@ -138,16 +138,17 @@ static guint32 most_stream(const Http2 *http2)
     return last ? last + STREAMS_AHEAD : BB_HTTP2_STREAM_LIKELY;
 }
 
-// No frame where one should be.
+// No frame where one should be: none begins with this byte.
 static Step lose_place(Reader *r)
 {
     Side *side = r->side;
-    bool began = r->http2->whole && side->phase == PHASE_START && !side->gapped;
-    if (began || (!r->http2->whole && side->frames < FEW_FRAMES && side->phase != PHASE_START))
+    bool first = side->phase == PHASE_START;
+    if (r->http2->whole ? first && !side->gapped : !first && side->frames < FEW_FRAMES)
         return STEP_BAD;
     lose_fields(side);
     side->phase = PHASE_LOST;
-    side->searched = 0;
+    side->searched = 1;
+    r->at++;
     return STEP_ON;
 }
 
@@ -162,7 +163,7 @@ static Here frame_here(const Reader *r, gsize at, bool packet)
     BbMatch wrong = from_client(r) ? BB_MATCH_REPLY : BB_MATCH_REQUEST;
     if (chain.broken || chain.sender == wrong)
         return HERE_NOT;
-    bool known = chain.sender != BB_MATCH_NO && chain.sender != wrong;
+    bool known = chain.sender != BB_MATCH_NO;
     if (chain.heads > 1 || (packet && chain.heads && (chain.exact || known)))
         return HERE;
     return view->closed ? HERE_NOT : HERE_PERHAPS;
@@ -225,8 +226,7 @@ static Step start(Reader *r)
     BbHttp2Frame frame = bb_http2_frame(data);
     bool first = frame.type == BB_HTTP2_SETTINGS && !(frame.flags & BB_HTTP2_ACK) &&
                  bb_http2_frame_valid(&frame) && !from_client(r) && !side->gapped;
-    bool packet = r->at == 0 || bb_view_next_packet(r->view, r->at - 1) == r->at;
-    if (!first && frame_here(r, r->at, packet) == HERE_NOT)
+    if (!first && frame_here(r, r->at, true) == HERE_NOT)
         return lose_place(r);
     if (first) {
         side->hpack = bb_http2_hpack_new(true);
@@ -329,10 +329,10 @@ static Step read_head(Reader *r)
         return STEP_WAIT;
     BbHttp2Frame frame = bb_http2_frame(head);
     bool odd = frame.type >= BB_HTTP2_TYPES && frame.length > BB_HTTP2_FRAME_USUAL;
-    if (odd || !bb_http2_frame_valid(&frame) || !fits_block(side, &frame)) {
+    if (!fits_block(side, &frame))
         end_part(r->dialog, r->http2, r->view->direction);
+    if (odd || !bb_http2_frame_valid(&frame))
         return lose_place(r);
-    }
     guint there = wanted(r, &frame), prefix = bb_http2_frame_prefix(&frame);
     if (left_of(r) < BB_HTTP2_HEAD + there)
         return STEP_WAIT;
@@ -409,8 +409,7 @@ static void end_frame(Reader *r)
     Side *side = r->side;
     side->phase = PHASE_HEAD;
     if (side->in_block) {
-        const BbHttp2Frame *frame = &side->frame;
-        if (frame->flags & BB_HTTP2_END_HEADERS)
+        if (side->frame.flags & BB_HTTP2_END_HEADERS)
             end_block(r->dialog, r->http2, r->view->direction);
         return;
     }

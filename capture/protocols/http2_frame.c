@@ -106,7 +106,7 @@ static bool settings_likely(BbHttp2Chain *chain, BbCursor c)
 // RFC 7541, 6.3: size updates may stand before the first field.
 static void skip_size_updates(BbCursor *c)
 {
-    while (c->left && (*c->at & 0xe0) == 0x20) {
+    while (bb_cursor_ok(c) && c->left && (*c->at & 0xe0) == 0x20) {
         bool more = (bb_cursor_u8(c) & 0x1f) == 0x1f;
         while (more && c->left)
             more = bb_cursor_u8(c) & 0x80;
@@ -131,26 +131,31 @@ static BbMatch sender_of_block(BbCursor c)
     return index < 8 ? BB_MATCH_REQUEST : BB_MATCH_REPLY;
 }
 
-static bool block_likely(BbHttp2Chain *chain, const BbHttp2Frame *frame, BbCursor payload)
+// Section 6.1. payload holds what is there of it.
+static bool padding_fits(const BbHttp2Frame *frame, BbCursor payload)
 {
-    guint prefix = bb_http2_frame_prefix(frame);
-    if (frame->flags & BB_HTTP2_PADDED && payload.left && payload.at[0] > frame->length - prefix)
-        return false;
-    bb_cursor_skip(&payload, prefix);
+    return !(frame->flags & BB_HTTP2_PADDED) || payload.left == 0 ||
+           payload.at[0] <= frame->length - bb_http2_frame_prefix(frame);
+}
+
+static void note_sender(BbHttp2Chain *chain, const BbHttp2Frame *frame, BbCursor payload)
+{
+    bb_cursor_skip(&payload, bb_http2_frame_prefix(frame));
     BbMatch sender =
         frame->type == BB_HTTP2_PUSH_PROMISE ? BB_MATCH_REPLY : sender_of_block(payload);
     if (sender != BB_MATCH_NO)
         chain->sender = sender;
-    return true;
 }
 
-// payload holds what is there of it.
 static bool payload_likely(BbHttp2Chain *chain, const BbHttp2Frame *frame, BbCursor payload)
 {
     switch (frame->type) {
     case BB_HTTP2_HEADERS:
     case BB_HTTP2_PUSH_PROMISE:
-        return block_likely(chain, frame, payload);
+        note_sender(chain, frame, payload);
+        return padding_fits(frame, payload);
+    case BB_HTTP2_DATA:
+        return padding_fits(frame, payload);
     case BB_HTTP2_SETTINGS:
         return frame->flags & BB_HTTP2_ACK || settings_likely(chain, payload);
     case BB_HTTP2_WINDOW_UPDATE:

@@ -11,6 +11,8 @@
 #define REQUEST_SEEN 1024u // of its front: client and transactional id, topic
 #define RESPONSE_SEEN 512u
 #define CLIENT_MAX 256u
+#define HEAD_SEEN 32u       // what a probe waits for to find a head
+#define REQUEST_PROBED 512u // and a topic
 #define BODY_MAX (256u << 20) // brokers refuse requests of 100 MiB by default
 #define KEY_SASL 1u           // correlation ids are above: a raw SASL token has none
 
@@ -162,6 +164,14 @@ static BbMatch probe_response(gsize size, gsize there)
     return size >= 6 && size == there ? BB_MATCH_MAYBE : BB_MATCH_NO;
 }
 
+// Whether a request that is known begins there, by as much as there is.
+static bool is_api(const guint8 *data, gsize there)
+{
+    BbCursor c = bb_cursor(data, there);
+    guint16 key = bb_cursor_be16(&c), version = bb_cursor_be16(&c);
+    return !bb_cursor_ok(&c) || bb_kafka_is_known(key, version);
+}
+
 // Several requests may have been sent at once: what follows the first looks like one, too.
 static bool is_next_request(const guint8 *data, gsize length)
 {
@@ -171,19 +181,35 @@ static bool is_next_request(const guint8 *data, gsize length)
     return size >= REQUEST_MIN && size <= BODY_MAX && is_request(c.at, MIN(size, c.left), &request);
 }
 
+// The first response to a producer looks like a request of one, but for what its body says.
+static bool has_good_topics(const BbKafkaRequest *request)
+{
+    BbKafkaDetail detail = bb_kafka_detail(request);
+    bool named = request->api->topic && request->version <= request->api->max &&
+                 (request->api->by_id < 0 || request->version < request->api->by_id);
+    if (!named || (!detail.has_topics && request->key != BB_KAFKA_PRODUCE))
+        return true;
+    for (gsize i = 0; i < detail.topic_length; i++)
+        if (!g_ascii_isalnum(detail.topic[i]) && !strchr("._-", detail.topic[i]))
+            return false;
+    return detail.topic_length > 0;
+}
+
 static BbMatch probe_request(const guint8 *data, gsize size, gsize there)
 {
     BbKafkaRequest request;
     if (size < REQUEST_MIN || size > BODY_MAX)
         return BB_MATCH_NO;
     if (!is_request(data, MIN(size, there), &request))
-        return there < MIN(size, REQUEST_MIN + 2 + CLIENT_MAX) && there < 12 ? BB_MATCH_MORE
-                                                                             : BB_MATCH_NO;
-    bool cut = size > there && there >= 64;
-    bool good = size == there || (size < there && is_next_request(data + size, there - size));
+        return there < MIN(size, HEAD_SEEN) && is_api(data, there) ? BB_MATCH_MORE : BB_MATCH_NO;
+    if (there < MIN(size, REQUEST_PROBED))
+        return BB_MATCH_MORE;
+    if (!has_good_topics(&request))
+        return BB_MATCH_NO;
+    bool good = size >= there || is_next_request(data + size, there - size);
     if (request.client_length < 3)
-        return good ? BB_MATCH_LIKELY : BB_MATCH_NO;
-    return good || cut ? BB_MATCH_REQUEST : BB_MATCH_LIKELY;
+        return good && size <= there ? BB_MATCH_LIKELY : BB_MATCH_NO;
+    return good ? BB_MATCH_REQUEST : BB_MATCH_LIKELY;
 }
 
 static BbMatch probe(const guint8 *data, gsize length)

@@ -138,6 +138,12 @@ static const guint8 *read_string(BbCursor *c, bool compact, gsize *length)
 
 // ---- requests -----------------------------------------------------------------------------------
 
+bool bb_kafka_is_known(guint16 key, guint16 version)
+{
+    return key < G_N_ELEMENTS(apis) && apis[key].name &&
+           version <= apis[key].max + BB_KAFKA_NEWER;
+}
+
 bool bb_kafka_request(const guint8 *data, gsize length, BbKafkaRequest *request)
 {
     BbCursor c = bb_cursor(data, length);
@@ -145,11 +151,9 @@ bool bb_kafka_request(const guint8 *data, gsize length, BbKafkaRequest *request)
     request->key = bb_cursor_be16(&c);
     request->version = bb_cursor_be16(&c);
     request->correlation = bb_cursor_be32(&c);
-    if (!bb_cursor_ok(&c) || request->key >= G_N_ELEMENTS(apis) || !apis[request->key].name)
+    if (!bb_cursor_ok(&c) || !bb_kafka_is_known(request->key, request->version))
         return false;
     request->api = &apis[request->key];
-    if (request->version > request->api->max + BB_KAFKA_NEWER)
-        return false;
     // ControlledShutdown v0 has no client id.
     gint16 client = request->key == 7 && request->version == 0 ? -1 : (gint16)bb_cursor_be16(&c);
     if (client < -1)

@@ -43,6 +43,8 @@ typedef struct BbKafkaDetail {
     gint32 wait_ms;  // Fetch: how long the broker may wait for data
 } BbKafkaDetail;
 
+// Whether there is such a request, or may be soon.
+bool bb_kafka_is_known(guint16 key, guint16 version);
 // Reads what follows the size. False: no request that we know (or cut).
 bool bb_kafka_request(const guint8 *data, gsize length, BbKafkaRequest *request);
 // What its body says; of a cut body as much as is there.

@@ -371,13 +371,17 @@ gsize bb_label_topic(char *out, const char *verb, const guint8 *name, gsize leng
                      const char *separators)
 {
     Label label = {.out = out};
+    bool unknown = length == 1 && name[0] == '?';
     char separator[2] = {verb[0] ? ' ' : '\0', '\0'};
     for (; label.length < METHOD_MAX && verb[label.length]; label.length++)
         out[label.length] = verb[label.length];
     for (gsize at = 0, end; at <= length && length && !label.full; at = end + 1) {
         for (end = at; end < length && (!name[end] || !strchr(separators, name[end])); end++)
             continue;
-        append_segment(&label, separator, name + at, end - at);
+        if (unknown)
+            label_append(&label, separator, "?", 1);
+        else
+            append_segment(&label, separator, name + at, end - at);
         if (end < length)
             separator[0] = (char)name[end];
     }

@@ -36,7 +36,7 @@ gsize bb_label_dns(char *out, const char *type, const char *name);
 
 // A verb and the name of a topic, queue, subject, service: "PUBLISH sensors/*/temperature". The
 // name is cut at any of separators into segments, which vary as those of a path do. Without verb
-// (empty) the name stands alone.
+// (empty) the name stands alone. The name "?" (not known) stays.
 gsize bb_label_topic(char *out, const char *verb, const guint8 *name, gsize length,
                      const char *separators);
 

@@ -139,8 +139,7 @@ static BbFrameVerdict measure(const void *state, BbDirection direction, const gu
     if (!ldap->sasl || (data[0] == BB_BER_SEQUENCE && !bb_ldap_wrap_ended(wrap)))
         return measure_message(direction, data, length, frame);
     gsize size;
-    BbLdapWrap next = *wrap;
-    switch (bb_ldap_wrap_read(&next, data, length, &size)) {
+    switch (bb_ldap_wrap_read(wrap, data, length, &size)) {
     case BB_LDAP_BAD:
         return BB_FRAME_BAD;
     case BB_LDAP_CUT:
@@ -159,8 +158,7 @@ static void begin(BbDialog *dialog, void *state, const guint8 *data, gsize seen,
     Kind *kind = &ldap->kind[part->direction];
     *kind = KIND_MESSAGE;
     if (ldap->sasl && (data[0] != BB_BER_SEQUENCE || bb_ldap_wrap_ended(wrap))) {
-        gsize size;
-        (void)bb_ldap_wrap_read(wrap, data, seen, &size);
+        bb_ldap_wrap_begin(wrap, data, seen);
         *kind = wrap->sealed ? KIND_HIDDEN : KIND_WRAPPING;
         return;
     }

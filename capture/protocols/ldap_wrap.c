@@ -29,14 +29,13 @@ static gsize token_length(BbLdapWrap *wrap, BbCursor c)
     return id == NTLM_VERSION << 8 && flags == 0 && filler == 0 ? TOKEN : 0;
 }
 
-BbLdapVerdict bb_ldap_wrap_read(BbLdapWrap *wrap, const guint8 *data, gsize length, gsize *size)
+BbLdapVerdict bb_ldap_wrap_read(const BbLdapWrap *wrap, const guint8 *data, gsize length,
+                                gsize *size)
 {
     BbCursor c = bb_cursor(data, length);
     *size = wrap->trailer;
-    if (bb_ldap_wrap_ended(wrap)) {
-        *wrap = (BbLdapWrap){0};
+    if (bb_ldap_wrap_ended(wrap))
         return BB_LDAP_READ;
-    }
     gsize total = bb_cursor_be32(&c);
     if (!bb_cursor_ok(&c))
         return length && data[0] != 0 ? BB_LDAP_BAD : BB_LDAP_CUT;
@@ -44,16 +43,28 @@ BbLdapVerdict bb_ldap_wrap_read(BbLdapWrap *wrap, const guint8 *data, gsize leng
         return BB_LDAP_BAD;
     if (c.left < MIN(total, BB_LDAP_WRAP_WANTED - PREFIX))
         return BB_LDAP_CUT;
-    *wrap = (BbLdapWrap){0};
-    gsize token = token_length(wrap, c);
+    BbLdapWrap next = {0};
+    gsize token = token_length(&next, c);
     bool clear =
-        token && token + wrap->trailer < total && token < c.left && c.at[token] == BB_BER_SEQUENCE;
-    if (clear)
+        token && token + next.trailer < total && token < c.left && c.at[token] == BB_BER_SEQUENCE;
+    *size = PREFIX + (clear ? token : total);
+    return BB_LDAP_READ;
+}
+
+void bb_ldap_wrap_begin(BbLdapWrap *wrap, const guint8 *data, gsize length)
+{
+    BbCursor c = bb_cursor(data, length);
+    bool ended = bb_ldap_wrap_ended(wrap);
+    *wrap = (BbLdapWrap){0};
+    if (ended)
+        return;
+    gsize total = bb_cursor_be32(&c);
+    gsize token = token_length(wrap, c);
+    // What stands before messages in the clear ends with its token.
+    if (token && length == PREFIX + token && token + wrap->trailer < total)
         wrap->inside = total - token - wrap->trailer;
     else
         *wrap = (BbLdapWrap){.sealed = true};
-    *size = PREFIX + (clear ? token : total);
-    return BB_LDAP_READ;
 }
 
 void bb_ldap_wrap_pass(BbLdapWrap *wrap, gsize size)

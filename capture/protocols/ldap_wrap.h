@@ -20,8 +20,11 @@ static inline bool bb_ldap_wrap_ended(const BbLdapWrap *wrap)
     return wrap->inside == 0 && wrap->trailer > 0;
 }
 
-// Reads what stands before messages in the clear, or all of what is encrypted, or the checksum
-// behind: size bytes.
-BbLdapVerdict bb_ldap_wrap_read(BbLdapWrap *wrap, const guint8 *data, gsize length, gsize *size);
+// What comes next where no message does: what stands before messages in the clear, all of what is
+// encrypted, or the checksum behind. Its size in bytes.
+BbLdapVerdict bb_ldap_wrap_read(const BbLdapWrap *wrap, const guint8 *data, gsize length,
+                                gsize *size);
+// It begins. length: of it, at most BB_LDAP_WRAP_WANTED.
+void bb_ldap_wrap_begin(BbLdapWrap *wrap, const guint8 *data, gsize length);
 // A message of size bytes was read inside.
 void bb_ldap_wrap_pass(BbLdapWrap *wrap, gsize size);

@@ -8,6 +8,8 @@
 #define PROPERTIES_SEEN 64u // of a PUBLISH: the alias of its topic is looked for among them
 #define FRONT 512u          // of packets with a list of topics or reasons
 #define CHAIN 8u            // packets that a probe looks at
+#define CUT_MAX 64u         // bytes of a body that it waits for
+#define CERTAIN 20u         // bits found right that make it likely
 
 typedef struct Head {
     guint8 type, flags;
@@ -136,7 +138,8 @@ static BbCursor take_properties(BbCursor *c)
     if (read_length(c, &length) != BB_FRAME_OK)
         c->broken = true;
     length = MIN(length, c->left);
-    return bb_cursor(bb_cursor_take(c, length), length);
+    const guint8 *at = bb_cursor_take(c, length);
+    return bb_cursor(at, at ? length : 0);
 }
 
 // Section 2.2.2: identifiers of properties and what their values are made of.
@@ -194,8 +197,10 @@ static void read_filter(BbCursor *c, guint8 version, BbMqttPacket *packet)
 static guint8 worst_code(BbCursor codes)
 {
     guint8 worst = 0;
-    while (codes.left && worst < 0x80)
-        worst = MAX(worst, bb_cursor_u8(&codes));
+    while (codes.left && bb_cursor_ok(&codes)) {
+        guint8 code = bb_cursor_u8(&codes);
+        worst = MAX(worst, code);
+    }
     return worst;
 }
 
@@ -304,6 +309,20 @@ static guint weigh(const guint8 *data, gsize length, const Head *head)
     }
 }
 
+// The first packet is not all there: whether it is worth to wait for more of it.
+static BbMatch probe_cut(const guint8 *data, gsize length, const Head *head)
+{
+    gsize wanted;
+    BbCursor c = bb_cursor(data, length);
+    if (head->type != BB_MQTT_PUBLISH)
+        return head->body <= CUT_MAX ? BB_MATCH_MORE : BB_MATCH_NO;
+    if (measure_publish(head, c, 0, &wanted) == BB_FRAME_BAD)
+        return BB_MATCH_NO;
+    bb_cursor_skip(&c, head->size);
+    gsize topic = bb_cursor_be16(&c);
+    return is_printable(c.at, MIN(topic, c.left)) ? BB_MATCH_MORE : BB_MATCH_NO;
+}
+
 BbMatch bb_mqtt_probe(const guint8 *data, gsize length)
 {
     guint bits = 0;
@@ -318,14 +337,17 @@ BbMatch bb_mqtt_probe(const guint8 *data, gsize length)
         if (head.type == BB_MQTT_CONNECT)
             return probe_connect(data + at, length - at, head.size);
         guint weight = weigh(data + at, length - at, &head);
-        if (weight == 0)
+        bool cut = length - at - head.size < head.body;
+        if (weight == 0 && cut && at == 0)
+            return probe_cut(data, length, &head);
+        if (weight == 0 && !cut)
             return BB_MATCH_NO;
         bits += weight;
-        if (length - at - head.size < head.body)
-            return BB_MATCH_MAYBE;
+        if (cut)
+            return bits >= CERTAIN ? BB_MATCH_LIKELY : BB_MATCH_MAYBE;
         at += head.size + head.body;
     }
     if (!length)
         return BB_MATCH_MORE;
-    return bits >= 20 ? BB_MATCH_LIKELY : BB_MATCH_MAYBE;
+    return bits >= CERTAIN ? BB_MATCH_LIKELY : BB_MATCH_MAYBE;
 }

@@ -51,7 +51,8 @@ typedef struct Mysql {
     BbMysqlLayout layout;
     BbStatements *statements; // NULL until there are any
     guint8 phase;
-    bool streaming; // a binary log
+    guint8 sequence; // of the server's last packet
+    bool streaming;  // a binary log
 } Mysql;
 
 // ---- names --------------------------------------------------------------------------------------
@@ -201,62 +202,6 @@ static void end_request(BbDialog *dialog, Mysql *mysql)
 
 // ---- replies ------------------------------------------------------------------------------------
 
-static Role begin_free(BbDialog *dialog, Mysql *mysql, const char *label, BbCursor front)
-{
-    guint8 first = front.left ? front.at[0] : 0;
-    guint16 error = first == BB_MYSQL_ERROR ? bb_mysql_error_code(front) : 0;
-    mysql->label = label ? name(dialog, label) : BB_NAME_NONE;
-    mysql->status = error ? error_status(dialog, error) : BB_NAME_NONE;
-    return ROLE_FREE;
-}
-
-static Role begin_greeting(BbDialog *dialog, Mysql *mysql, BbCursor front)
-{
-    BbMysqlGreeting greeting;
-    mysql->capabilities = G_MAXUINT32;
-    if (bb_mysql_greeting_read(&greeting, front))
-        mysql->capabilities = greeting.capabilities;
-    mysql->phase = PHASE_GREETED;
-    return begin_free(dialog, mysql, "greeting", front);
-}
-
-// The first packet of a reply. False: it is of none, the rest of one that was not seen.
-static bool begin_reply(BbDialog *dialog, Mysql *mysql, BbMysqlHead head, const BbPart *part)
-{
-    const BbOpenCall *open = bb_dialog_oldest(dialog, part);
-    bool login = mysql->phase == PHASE_GREETED || (open && open->tag & TAG_LOGIN);
-    if (head.sequence != 1 && !login && !(open && open->tag & TAG_LONG))
-        return false;
-    mysql->answered = open ? open->call : 0;
-    bb_mysql_reply_begin(&mysql->answer, open ? bb_mysql_command((guint8)open->tag) : NULL);
-    if (login)
-        mysql->answer.shape = BB_MYSQL_LOGIN;
-    return true;
-}
-
-static Role begin_server(BbDialog *dialog, Mysql *mysql, BbCursor front, BbMysqlHead head,
-                         const BbPart *part)
-{
-    guint8 first = front.left ? front.at[0] : 0;
-    if (mysql->streaming) {
-        mysql->streaming = first == BB_MYSQL_OK;
-        return begin_free(dialog, mysql, "BINLOG", front);
-    }
-    if (head.sequence == 0 && mysql->phase == PHASE_START)
-        return begin_greeting(dialog, mysql, front);
-    if (head.sequence == 0 && first == BB_MYSQL_ERROR && !mysql->reply.begun) // then it closes
-        return begin_free(dialog, mysql, NULL, front);
-    if (mysql->phase == PHASE_START)
-        mysql->phase = PHASE_COMMANDS;
-    if (!mysql->reply.begun && !begin_reply(dialog, mysql, head, part)) {
-        if (first == BB_MYSQL_EOF && head.length == 5)
-            mysql->layout.known = mysql->layout.eof = true;
-        return ROLE_NOTHING;
-    }
-    bb_mysql_reply_read(&mysql->answer, &mysql->layout, front, head.length);
-    return ROLE_REPLY;
-}
-
 static void keep_statement(Mysql *mysql)
 {
     const BbMysqlReply *answer = &mysql->answer;
@@ -298,6 +243,65 @@ static void end_reply(BbDialog *dialog, Mysql *mysql)
         end_login(dialog, mysql);
     bb_mysql_reply_begin(answer, NULL);
     mysql->answered = 0;
+}
+
+static Role begin_free(BbDialog *dialog, Mysql *mysql, const char *label, BbCursor front)
+{
+    guint8 first = front.left ? front.at[0] : 0;
+    guint16 error = first == BB_MYSQL_ERROR ? bb_mysql_error_code(front) : 0;
+    mysql->label = label ? name(dialog, label) : BB_NAME_NONE;
+    mysql->status = error ? error_status(dialog, error) : BB_NAME_NONE;
+    return ROLE_FREE;
+}
+
+static Role begin_greeting(BbDialog *dialog, Mysql *mysql, BbCursor front)
+{
+    BbMysqlGreeting greeting;
+    mysql->capabilities = G_MAXUINT32;
+    if (bb_mysql_greeting_read(&greeting, front))
+        mysql->capabilities = greeting.capabilities;
+    mysql->phase = PHASE_GREETED;
+    return begin_free(dialog, mysql, "greeting", front);
+}
+
+// The first packet of a reply. False: it is of none, the rest of one that was not seen.
+static bool begin_reply(BbDialog *dialog, Mysql *mysql, BbMysqlHead head, const BbPart *part)
+{
+    const BbOpenCall *open = bb_dialog_oldest(dialog, part);
+    bool login = mysql->phase == PHASE_GREETED || (open && open->tag & TAG_LOGIN);
+    if (head.sequence != 1 && !login && !(open && open->tag & TAG_LONG))
+        return false;
+    mysql->answered = open ? open->call : 0;
+    bb_mysql_reply_begin(&mysql->answer, open ? bb_mysql_command((guint8)open->tag) : NULL);
+    if (login)
+        mysql->answer.shape = BB_MYSQL_LOGIN;
+    return true;
+}
+
+// before: number of the packet before.
+static Role begin_server(BbDialog *dialog, Mysql *mysql, BbCursor front, BbMysqlHead head,
+                         guint8 before, const BbPart *part)
+{
+    guint8 first = front.left ? front.at[0] : 0;
+    if (mysql->streaming) {
+        mysql->streaming = first == BB_MYSQL_OK;
+        return begin_free(dialog, mysql, "BINLOG", front);
+    }
+    if (head.sequence == 0 && mysql->phase == PHASE_START)
+        return begin_greeting(dialog, mysql, front);
+    if (head.sequence == 0 && first == BB_MYSQL_ERROR && !mysql->reply.begun) // then it closes
+        return begin_free(dialog, mysql, NULL, front);
+    if (mysql->phase == PHASE_START)
+        mysql->phase = PHASE_COMMANDS;
+    if (head.sequence == 1 && before != 0) // another reply, whatever was missing of the last one
+        end_reply(dialog, mysql);
+    if (!mysql->reply.begun && !begin_reply(dialog, mysql, head, part)) {
+        if (first == BB_MYSQL_EOF && head.length == 5)
+            mysql->layout.known = mysql->layout.eof = true;
+        return ROLE_NOTHING;
+    }
+    bb_mysql_reply_read(&mysql->answer, &mysql->layout, front, head.length);
+    return ROLE_REPLY;
 }
 
 // ---- packets ------------------------------------------------------------------------------------
@@ -364,9 +368,21 @@ static BbFrameVerdict measure(const void *state, BbDirection direction, const gu
         way->more || rows || !head.length ? 0 : wanted(mysql, direction, head, payload.at[0]);
     *frame = (BbFrameSize){
         .length = rows ? rows : BB_MYSQL_HEAD + head.length,
-        .wanted = BB_MYSQL_HEAD + MIN(front, (gsize)head.length) + (rows > 0),
+        .wanted = rows ? rows : BB_MYSQL_HEAD + MIN(front, (gsize)head.length),
     };
     return BB_FRAME_OK;
+}
+
+// Number of the last one of the packets whose heads are there.
+static guint8 last_sequence(BbCursor c)
+{
+    guint8 sequence = 0;
+    while (c.left >= BB_MYSQL_HEAD) {
+        BbMysqlHead head = bb_mysql_head(bb_cursor_take(&c, BB_MYSQL_HEAD));
+        sequence = head.sequence;
+        bb_cursor_skip(&c, MIN((gsize)head.length, c.left));
+    }
+    return sequence;
 }
 
 static void begin(BbDialog *dialog, void *state, const guint8 *data, gsize seen, const BbPart *part)
@@ -374,13 +390,17 @@ static void begin(BbDialog *dialog, void *state, const guint8 *data, gsize seen,
     Mysql *mysql = state;
     Way *way = &mysql->way[part->direction];
     BbMysqlHead head = bb_mysql_head(data);
-    BbCursor front = bb_cursor(data + BB_MYSQL_HEAD, seen - BB_MYSQL_HEAD);
+    BbCursor front = bb_cursor(data + BB_MYSQL_HEAD, MIN(seen - BB_MYSQL_HEAD, (gsize)head.length));
+    guint8 before = mysql->sequence;
     bool goes_on = way->more;
     way->more = head.length == BB_MYSQL_FULL;
+    if (part->direction == BB_TO_CLIENT)
+        mysql->sequence = last_sequence(bb_cursor(data, seen));
     if (goes_on)
         return;
-    way->role = part->direction == BB_TO_SERVER ? begin_client(dialog, mysql, front, head, part)
-                                                : begin_server(dialog, mysql, front, head, part);
+    way->role = part->direction == BB_TO_SERVER
+                    ? begin_client(dialog, mysql, front, head, part)
+                    : begin_server(dialog, mysql, front, head, before, part);
 }
 
 static void end(BbDialog *dialog, void *state, const BbPart *part)

@@ -15,8 +15,7 @@ BbMysqlHead bb_mysql_head(const guint8 *head)
     };
 }
 
-// A number of 1, 3, 4 or 9 bytes. NULL (0xfb) and what is no number break the cursor.
-static guint64 take_number(BbCursor *c)
+guint64 bb_mysql_number(BbCursor *c)
 {
     guint8 first = bb_cursor_u8(c);
     if (first < 0xfb)
@@ -111,7 +110,7 @@ static void skip_value(BbCursor *c, guint8 type)
         bb_cursor_skip(c, bb_cursor_u8(c));
         break;
     default: // texts
-        bb_cursor_skip(c, take_number(c));
+        bb_cursor_skip(c, bb_mysql_number(c));
         break;
     }
 }
@@ -131,7 +130,7 @@ static void skip_attributes(BbCursor *c, guint64 count)
     for (guint i = 0; i < count; i++) {
         types[i] = bb_cursor_u8(c);
         bb_cursor_skip(c, 1); // whether it is unsigned
-        bb_cursor_skip(c, take_number(c));
+        bb_cursor_skip(c, bb_mysql_number(c));
     }
     for (guint i = 0; i < count && bb_cursor_ok(c); i++)
         if (!(nulls[i / 8] >> i % 8 & 1))
@@ -143,7 +142,7 @@ BbCursor bb_mysql_query_text(BbCursor payload, bool attributes)
     BbCursor text = payload, c;
     bb_cursor_skip(&text, 1);
     c = text;
-    guint64 count = take_number(&c), sets = take_number(&c);
+    guint64 count = bb_mysql_number(&c), sets = bb_mysql_number(&c);
     // No text begins with a control byte like these counts, so they show by themselves.
     bool seen = text.left > 1 && text.at[0] < '\t' && sets == 1;
     if (!seen && !(attributes && sets == 1))
@@ -160,8 +159,8 @@ guint16 bb_mysql_status_flags(BbCursor payload, guint32 length)
     if (first == BB_MYSQL_EOF && length == 5) { // warnings, status
         bb_cursor_skip(&payload, 2);
     } else { // rows, last id, status, warnings
-        (void)take_number(&payload);
-        (void)take_number(&payload);
+        (void)bb_mysql_number(&payload);
+        (void)bb_mysql_number(&payload);
     }
     guint16 flags = bb_cursor_le16(&payload);
     return bb_cursor_ok(&payload) ? flags : 0;
@@ -179,7 +178,7 @@ guint16 bb_mysql_error_code(BbCursor payload)
 guint64 bb_mysql_column_count(BbCursor payload, bool optional, bool *with_definitions)
 {
     BbCursor plain = payload;
-    guint64 columns = take_number(&plain);
+    guint64 columns = bb_mysql_number(&plain);
     *with_definitions = true;
     if (bb_cursor_ok(&plain) && plain.left == 0)
         return columns;
@@ -188,7 +187,7 @@ guint64 bb_mysql_column_count(BbCursor payload, bool optional, bool *with_defini
         return columns;
     }
     *with_definitions = bb_cursor_u8(&payload) != 0;
-    columns = take_number(&payload);
+    columns = bb_mysql_number(&payload);
     return bb_cursor_ok(&payload) && payload.left == 0 ? columns : 0;
 }
 

@@ -24,6 +24,7 @@
 // Flags of a server's status.
 #define BB_MYSQL_MORE_RESULTS 0x0008u
 #define BB_MYSQL_CURSOR 0x0040u
+#define BB_MYSQL_STATE_CHANGED 0x4000u
 
 // First bytes of a server's payload.
 enum {
@@ -41,6 +42,9 @@ typedef struct BbMysqlHead {
 
 // head: BB_MYSQL_HEAD bytes.
 BbMysqlHead bb_mysql_head(const guint8 *head);
+
+// Takes a number of 1, 3, 4 or 9 bytes. NULL (0xfb) and what is no number break the cursor.
+guint64 bb_mysql_number(BbCursor *c);
 
 // ---- commands ---------------------------------------------------------------------------------
 

@@ -120,11 +120,17 @@ BbMatch bb_mysql_probe_client(const guint8 *data, gsize length)
 static BbMatch probe_greeting(const First *first)
 {
     BbMysqlGreeting greeting;
+    BbCursor c = first->payload;
     if (first->head.length < GREETING_LEAST || first->head.length > GREETING_MOST)
         return BB_MATCH_NO;
     if (bb_mysql_greeting_read(&greeting, first->payload))
         return BB_MATCH_REPLY;
-    return first->whole || first->payload.at[0] != 10 ? BB_MATCH_NO : BB_MATCH_MORE;
+    if (first->whole || bb_cursor_u8(&c) != 10)
+        return BB_MATCH_NO;
+    for (gsize i = 0; i < c.left && c.at[i]; i++) // the version
+        if (!is_name_byte(c.at[i]) || (i < 2 && !g_ascii_isdigit(c.at[0])))
+            return BB_MATCH_NO;
+    return BB_MATCH_MORE;
 }
 
 // Codes are 1000 and above; before the login no SQLSTATE stands between them and their text.
@@ -161,6 +167,18 @@ static BbMatch probe_definition(const First *first)
     return bb_mysql_is_definition(rest) ? BB_MATCH_LIKELY : BB_MATCH_NO;
 }
 
+// What may stand behind the flags and warnings of an OK packet: a text, or texts with their
+// lengths.
+static bool ends_as_ok(BbCursor rest, guint16 flags)
+{
+    guint texts = flags & BB_MYSQL_STATE_CHANGED ? 2 : 1;
+    if (holds(rest.at, 0, rest.left, is_name_byte))
+        return true;
+    for (guint i = 0; i < texts; i++)
+        bb_cursor_skip(&rest, (gsize)bb_mysql_number(&rest));
+    return bb_cursor_ok(&rest) && rest.left == 0;
+}
+
 static BbMatch probe_ok(const First *first)
 {
     BbCursor c = first->payload;
@@ -173,9 +191,15 @@ static BbMatch probe_ok(const First *first)
             probe_definition(first) == BB_MATCH_LIKELY)
             return BB_MATCH_LIKELY;
     }
-    bool plain = first->head.length >= 7 && !first->rest.left;
-    guint16 flags = bb_mysql_status_flags(first->payload, first->head.length);
-    return plain && (flags & 0x0003) && flags < 0x8000 ? BB_MATCH_LIKELY : BB_MATCH_MAYBE;
+    c = first->payload;
+    bb_cursor_skip(&c, 1);
+    (void)bb_mysql_number(&c);
+    (void)bb_mysql_number(&c);
+    guint16 flags = bb_cursor_le16(&c);
+    bb_cursor_skip(&c, 2);
+    if (!bb_cursor_ok(&c) || first->rest.left || flags >= 0x8000 || !ends_as_ok(c, flags))
+        return BB_MATCH_NO;
+    return flags & 0x0003 ? BB_MATCH_LIKELY : BB_MATCH_MAYBE;
 }
 
 static BbMatch probe_answer(const First *first)

@@ -43,6 +43,7 @@ static void read_columns(BbMysqlReply *reply, const BbMysqlLayout *layout, BbCur
 {
     bool with_definitions;
     reply->columns = bb_mysql_column_count(payload, layout->optional_metadata, &with_definitions);
+    reply->over = reply->columns == 0; // whatever it is, no set of rows
     if (!with_definitions)
         reply->columns = 0;
     reply->stage = reply->columns ? STAGE_COLUMNS : STAGE_BEHIND;

@@ -9,6 +9,11 @@
 #define POLL_MAX 17 // exponents of seconds (RFC 5905, 7.2); ntpd's clients ask from 2^-4 s
 #define POLL_MIN (-8)
 #define PRECISION_MIN (-40)
+#define CONTROL_DATA 468u // bytes (RFC 1305, B.1)
+#define CONTROL_RESPONSE 0x80u
+#define CONTROL_OPCODE 0x1fu
+#define DIGEST_MIN 16u
+#define DIGEST_MAX 32u // with padding
 
 enum { SYMMETRIC = 1, PASSIVE, CLIENT, SERVER, BROADCAST, CONTROL, PRIVATE };
 
@@ -52,6 +57,35 @@ static bool read_time_packet(Packet *packet, BbCursor *c)
     return c->left % 4 == 0;
 }
 
+// RFC 1305, appendix B: data of `count` bytes, then padding and a digest. A request has no status,
+// and is neither an error nor one of several.
+static bool read_control(BbCursor *c)
+{
+    guint8 operation = bb_cursor_u8(c);
+    bb_cursor_skip(c, 2); // sequence
+    guint16 status = bb_cursor_be16(c);
+    bb_cursor_skip(c, 2); // association
+    guint16 offset = bb_cursor_be16(c), count = bb_cursor_be16(c);
+    bool response = operation & CONTROL_RESPONSE;
+    if (!bb_cursor_ok(c) || count > CONTROL_DATA || count > c->left)
+        return false;
+    gsize behind = c->left - count;
+    return (response || (operation <= CONTROL_OPCODE && !status && !offset)) &&
+           (behind <= 3 || (behind >= DIGEST_MIN && behind <= DIGEST_MAX));
+}
+
+// ntpd's ntp_request.h: items of a size behind 8 bytes of head. Some requests are padded.
+static bool read_private(BbCursor *c)
+{
+    bb_cursor_skip(c, 1); // sequence
+    guint8 implementation = bb_cursor_u8(c);
+    bb_cursor_skip(c, 1); // request
+    guint16 error = bb_cursor_be16(c), size = bb_cursor_be16(c);
+    guint16 items = error & 0xfff;
+    return bb_cursor_ok(c) && implementation <= 3 && implementation != 1 && error >> 12 <= 7 &&
+           size <= 0xfff && (items == 0) == (size == 0) && (gsize)items * size <= c->left;
+}
+
 static bool read_packet(Packet *packet, const guint8 *data, gsize length)
 {
     BbCursor c = bb_cursor(data, length);
@@ -60,9 +94,9 @@ static bool read_packet(Packet *packet, const guint8 *data, gsize length)
     *packet = (Packet){.mode = first & 7};
     if (version < 1 || version > 4 || packet->mode < SYMMETRIC)
         return false;
-    if (packet->mode >= CONTROL)
-        return length >= 8;
-    return read_time_packet(packet, &c);
+    if (packet->mode == CONTROL)
+        return read_control(&c);
+    return packet->mode == PRIVATE ? read_private(&c) : read_time_packet(packet, &c);
 }
 
 // The port tells: too many other things look like it.
@@ -71,7 +105,8 @@ static BbMatch probe(const guint8 *data, gsize length)
     Packet packet;
     if (!read_packet(&packet, data, length))
         return BB_MATCH_NO;
-    return packet.mode >= CONTROL || packet.mode < CLIENT ? BB_MATCH_MAYBE : BB_MATCH_LIKELY;
+    bool usual = packet.mode == CLIENT || packet.mode == SERVER;
+    return usual ? BB_MATCH_LIKELY : BB_MATCH_MAYBE;
 }
 
 static guint32 label_of(BbDialog *dialog, const Packet *packet)

@@ -313,7 +313,8 @@ static void end_change_cipher(Tls *tls, Side *side)
 {
     if (!tls->version || side->ciphered)
         return;
-    side->ciphered = side->ciphered_known = true;
+    side->ciphered = true;
+    side->ciphered_known = tls->version != BB_TLS_1_3; // there it means nothing (RFC 8446, D.4)
     side->ciphered_from = side->record.seq + BB_TLS_HEAD + side->head.length;
 }
 

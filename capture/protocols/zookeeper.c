@@ -310,6 +310,16 @@ static BbMatch probe_response(const guint8 *data, gsize size, gsize there)
     return good ? BB_MATCH_REPLY : BB_MATCH_LIKELY;
 }
 
+// Of a message that is not all there.
+static bool may_be_message(const guint8 *data, gsize size, gsize there)
+{
+    Request request;
+    Response response;
+    bool connect = size >= 36 && size <= 45 && memcmp(data, "\0\0\0", 4) == 0;
+    return connect || read_request(data, size, there, &request) ||
+           (size >= RESPONSE_HEAD && read_response(data, there, &response));
+}
+
 static BbMatch probe(const guint8 *data, gsize length)
 {
     BbCursor c = bb_cursor(data, length);
@@ -324,6 +334,8 @@ static BbMatch probe(const guint8 *data, gsize length)
         return BB_MATCH_MORE;
     if (is_certain_request(c.at, size, there))
         return BB_MATCH_REQUEST;
+    if (c.left < size && size <= FRONT && may_be_message(c.at, size, there))
+        return BB_MATCH_MORE;
     if (size == c.left && read_request(c.at, size, there, &request))
         return BB_MATCH_LIKELY;
     return size < RESPONSE_HEAD ? BB_MATCH_NO : probe_response(c.at, size, c.left);

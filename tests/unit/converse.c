@@ -3,6 +3,7 @@
 #include "tests/unit/converse.h"
 
 #include "capture/capture.h"
+#include "capture/protocols/tls_keylog.h"
 
 #define MS (G_GINT64_CONSTANT(1000000))
 #define START_NS (G_GINT64_CONSTANT(1000000000) * 1000)
@@ -29,11 +30,13 @@ static bool keep(const BbMessage *message, gpointer user, GError **error)
     return true;
 }
 
-static Converse *converse_new(guint16 server_port, bool udp, gsize max_held_bytes)
+static Converse *converse_new(guint16 server_port, bool udp, gsize max_held_bytes,
+                              BbTlsKeylog *keylog)
 {
     Converse *c = g_new0(Converse, 1);
     BbCaptureOptions options = bb_capture_options_default();
     options.max_held_bytes = max_held_bytes;
+    options.keylog = keylog;
     c->names = bb_names_new();
     c->nodes = bb_nodes_new(c->names, false);
     c->capture = bb_capture_new(&options, c->names, c->nodes, &c->loss, keep, c);
@@ -85,12 +88,12 @@ void converse_mirror_twice(Converse *c)
 
 Converse *converse_tcp_midstream(guint16 server_port)
 {
-    return converse_new(server_port, false, BB_CAPTURE_HELD_BYTES);
+    return converse_new(server_port, false, BB_CAPTURE_HELD_BYTES, NULL);
 }
 
 Converse *converse_udp(guint16 server_port)
 {
-    return converse_new(server_port, true, BB_CAPTURE_HELD_BYTES);
+    return converse_new(server_port, true, BB_CAPTURE_HELD_BYTES, NULL);
 }
 
 Converse *converse_tcp(guint16 server_port)
@@ -98,14 +101,28 @@ Converse *converse_tcp(guint16 server_port)
     return converse_tcp_held(server_port, BB_CAPTURE_HELD_BYTES);
 }
 
-Converse *converse_tcp_held(guint16 server_port, gsize max_held_bytes)
+static Converse *shake_hands(Converse *c)
 {
-    Converse *c = converse_new(server_port, false, max_held_bytes);
     c->now_ns = START_NS - 3 * MS;
     send_packet(c, BB_TO_SERVER, BB_TCP_SYN, NULL, 0, true);
     send_packet(c, BB_TO_CLIENT, BB_TCP_SYN | BB_TCP_ACK, NULL, 0, true);
     send_packet(c, BB_TO_SERVER, BB_TCP_ACK, NULL, 0, true);
     return c;
+}
+
+Converse *converse_tcp_held(guint16 server_port, gsize max_held_bytes)
+{
+    return shake_hands(converse_new(server_port, false, max_held_bytes, NULL));
+}
+
+Converse *converse_tcp_keylog(guint16 server_port, BbTlsKeylog *keylog)
+{
+    return shake_hands(converse_new(server_port, false, BB_CAPTURE_HELD_BYTES, keylog));
+}
+
+void converse_wait(Converse *c, guint ms)
+{
+    c->now_ns += ms * MS;
 }
 
 void converse_segment_size(Converse *c, gsize bytes)

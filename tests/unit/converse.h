@@ -16,6 +16,13 @@ Converse *converse_tcp_midstream(guint16 server_port);
 // TCP where the capture may hold only so many bytes.
 Converse *converse_tcp_held(guint16 server_port, gsize max_held_bytes);
 
+// TCP, with the secrets of TLS connections, which are lent.
+struct BbTlsKeylog;
+Converse *converse_tcp_keylog(guint16 server_port, struct BbTlsKeylog *keylog);
+
+// Nobody says anything for so long.
+void converse_wait(Converse *converse, guint ms);
+
 // From now on TCP segments hold at most this many bytes (default 1460). Tests run every script
 // whole and with 1 byte a segment: the result must be the same but for times.
 void converse_segment_size(Converse *converse, gsize bytes);

@@ -43,7 +43,8 @@ static inline void octets_patch_le(Octets *out, guint at, guint64 value, guint b
 }
 
 // Reads up to `end` (0: all): pairs of hex digits, 'text', ( ... ) with its BER length in front,
-// [ ... ] with a length of four bytes, most significant first, *N: N times the byte before.
+// [ ... ] with a length of four bytes, most significant first, *N: N times the byte before
+// (and no digit behind N).
 static inline const char *octets_read(Octets *out, const char *at, char end)
 {
     while (*at && *at != end) {
@@ -63,6 +64,7 @@ static inline const char *octets_read(Octets *out, const char *at, char end)
         } else if (*at == '*') {
             char *after;
             guint64 times = g_ascii_strtoull(at + 1, &after, 10);
+            g_assert(!g_ascii_isxdigit(*after) && times <= 1000000);
             guint8 last = out->data[out->len - 1];
             for (guint64 i = 1; i < times; i++)
                 octets_put(out, &last, 1);

@@ -14,10 +14,18 @@
     "{\"ph\":\"M\",\"pid\":" #p ",\"name\":\"process_name\",\"args\":{\"name\":\"" name "\"}}"
 #define NAMES NAME(1, "web") "," NAME(2, "app") "," NAME(3, "db")
 
-static void assert_chrome(SpanImport *taken, const char *events, const char *wanted)
+// What comes of events, which end with NULL.
+static G_GNUC_NULL_TERMINATED void assert_chrome(SpanImport *taken, const char *wanted,
+                                                 const char *event, ...)
 {
-    g_autofree char *json = g_strdup_printf("[%s]", events);
-    ck_assert_ptr_null(span_import_run(taken, "chrome", json));
+    g_autoptr(GString) json = g_string_new("[");
+    va_list events;
+    va_start(events, event);
+    for (; event; event = va_arg(events, const char *))
+        g_string_append_printf(json, "%s%s", json->len > 1 ? "," : "", event);
+    va_end(events);
+    g_string_append_c(json, ']');
+    ck_assert_ptr_null(span_import_run(taken, "chrome", json->str));
     ck_assert_str_eq(taken->text->str, wanted);
     ck_assert_str_eq(taken->warnings->str, "");
 }
@@ -78,7 +86,7 @@ START_TEST(other_forms_are_refused)
     }
     g_autoptr(SpanImport) taken = span_import_new();
     taken->import.skip_bad = true;
-    assert_chrome(taken, "{}," CALL_EVENTS, call);
+    assert_chrome(taken, call, "{}", CALL_EVENTS, NULL);
     assert_counter(taken, "json_bad_values", 1);
 }
 END_TEST
@@ -110,13 +118,11 @@ END_TEST
 START_TEST(returns_over_the_same_flow)
 {
     g_autoptr(SpanImport) taken = span_import_new();
-    assert_chrome(
-        taken,
-        NAMES "," X(2, 1, 15, 100, "serve") "," FLOW("s", 1, 1, 10, 1) "," FLOW(
-            "t", 2, 1, 20, 1) "," FLOW("t", 3, 1, 30, 1) "," FLOW("t", 2, 1, 40,
-                                                                  1) "," FLOW("f", 1, 1, 50, 1),
-        "CALL 10>20 web app 1 ? ? serve ? ?\nRET 40>50 app web 1 ? ? serve ? ?\n"
-        "CALL 20>30 app db 2 ? 1 ? ? ?\nRET 30>40 db app 2 ? 1 ? ? ?\n");
+    assert_chrome(taken,
+                  "CALL 10>20 web app 1 ? ? serve ? ?\nRET 40>50 app web 1 ? ? serve ? ?\n"
+                  "CALL 20>30 app db 2 ? 1 ? ? ?\nRET 30>40 db app 2 ? 1 ? ? ?\n",
+                  NAMES, X(2, 1, 15, 100, "serve"), FLOW("s", 1, 1, 10, 1), FLOW("t", 2, 1, 20, 1),
+                  FLOW("t", 3, 1, 30, 1), FLOW("t", 2, 1, 40, 1), FLOW("f", 1, 1, 50, 1), NULL);
     assert_counter(taken, "chrome_returns", 2);
     assert_counter(taken, "chrome_parent_unknown", 1); // web has no slice that sent
 }
@@ -127,16 +133,12 @@ END_TEST
 START_TEST(returns_over_another_flow)
 {
     g_autoptr(SpanImport) taken = span_import_new();
-    assert_chrome(
-        taken,
-        NAMES
-        "," X(1, 1, 0, 100, "get") "," X(2, 1, 20, 30, "serve") "," FLOW("s", 1, 1, 10, 1) "," FLOW(
-            "f", 2, 1, 20, 1) "," FLOW("s", 2, 1, 50, 2) "," FLOW("f", 1, 1, 60,
-                                                                  2) "," FLOW("s", 1, 1, 70,
-                                                                              3) "," FLOW("f", 3, 1,
-                                                                                          80, 3),
-        "CALL 10>20 web app 1 1 - serve ? ?\nRET 50>60 app web 1 1 - serve ? ?\n"
-        "MSG 70>80 web db 2 2 - ? ? ?\n");
+    assert_chrome(taken,
+                  "CALL 10>20 web app 1 1 - serve ? ?\nRET 50>60 app web 1 1 - serve ? ?\n"
+                  "MSG 70>80 web db 2 2 - ? ? ?\n",
+                  NAMES, X(1, 1, 0, 100, "get"), X(2, 1, 20, 30, "serve"), FLOW("s", 1, 1, 10, 1),
+                  FLOW("f", 2, 1, 20, 1), FLOW("s", 2, 1, 50, 2), FLOW("f", 1, 1, 60, 2),
+                  FLOW("s", 1, 1, 70, 3), FLOW("f", 3, 1, 80, 3), NULL);
     assert_counter(taken, "chrome_returns", 1);
 }
 END_TEST
@@ -145,14 +147,12 @@ END_TEST
 START_TEST(slices_that_wait)
 {
     g_autoptr(SpanImport) taken = span_import_new();
-    assert_chrome(
-        taken,
-        NAMES
-        "," X(1, 1, 0, 100, "get") "," X(2, 1, 20, 30, "serve") "," FLOW("s", 1, 1, 10, 1) "," FLOW(
-            "f", 2, 1, 20, 1) "," X(3, 1, 30, 60, "later") "," FLOW("s", 2, 1, 25,
-                                                                    2) "," FLOW("f", 3, 1, 30, 2),
-        "CALL 10>20 web app 1 1 - serve ? ?\nRET 50>100 app web 1 1 - serve ? ?\n"
-        "MSG 25>30 app db 2 1 1 later ? ?\n");
+    assert_chrome(taken,
+                  "CALL 10>20 web app 1 1 - serve ? ?\nRET 50>100 app web 1 1 - serve ? ?\n"
+                  "MSG 25>30 app db 2 1 1 later ? ?\n",
+                  NAMES, X(1, 1, 0, 100, "get"), X(2, 1, 20, 30, "serve"), FLOW("s", 1, 1, 10, 1),
+                  FLOW("f", 2, 1, 20, 1), X(3, 1, 30, 60, "later"), FLOW("s", 2, 1, 25, 2),
+                  FLOW("f", 3, 1, 30, 2), NULL);
     assert_counter(taken, "chrome_waited", 1);
 }
 END_TEST
@@ -161,13 +161,12 @@ END_TEST
 START_TEST(slices_that_call_twice)
 {
     g_autoptr(SpanImport) taken = span_import_new();
-    assert_chrome(
-        taken,
-        NAMES "," X(1, 1, 0, 100, "get") "," X(2, 1, 20, 10, "a") "," X(3, 1, 50, 10, "b") "," FLOW(
-            "s", 1, 1, 10, 1) "," FLOW("f", 2, 1, 20, 1) "," FLOW("s", 1, 1, 40,
-                                                                  2) "," FLOW("f", 3, 1, 50, 2),
-        "CALL 10>20 web app 1 1 - a ? ?\nRET 30 app web 1 1 - a ? ?\n"
-        "CALL 40>50 web db 2 2 - b ? ?\nRET 60 db web 2 2 - b ? ?\n");
+    assert_chrome(taken,
+                  "CALL 10>20 web app 1 1 - a ? ?\nRET 30 app web 1 1 - a ? ?\n"
+                  "CALL 40>50 web db 2 2 - b ? ?\nRET 60 db web 2 2 - b ? ?\n",
+                  NAMES, X(1, 1, 0, 100, "get"), X(2, 1, 20, 10, "a"), X(3, 1, 50, 10, "b"),
+                  FLOW("s", 1, 1, 10, 1), FLOW("f", 2, 1, 20, 1), FLOW("s", 1, 1, 40, 2),
+                  FLOW("f", 3, 1, 50, 2), NULL);
 }
 END_TEST
 
@@ -175,29 +174,28 @@ END_TEST
 START_TEST(binding)
 {
     g_autoptr(SpanImport) taken = span_import_new();
-    assert_chrome(taken,
-                  NAMES "," X(2, 1, 0, 20, "old") "," X(2, 1, 30, 10, "next") "," EVENT(
-                      "s", 1, 1, 5, ",\"id\":1") "," EVENT("f", 2, 1, 10, ",\"id\":1"),
-                  "MSG 5>10 web app 1 ? ? next ? ?\n");
+    assert_chrome(taken, "MSG 5>10 web app 1 ? ? next ? ?\n", NAMES, X(2, 1, 0, 20, "old"),
+                  X(2, 1, 30, 10, "next"), EVENT("s", 1, 1, 5, ",\"id\":1"),
+                  EVENT("f", 2, 1, 10, ",\"id\":1"), NULL);
     g_autoptr(SpanImport) bound = span_import_new();
     assert_chrome(
-        bound,
-        NAMES
-        "," EVENT("X", 1, 1, 5, ",\"dur\":9,\"bind_id\":\"0x1\",\"flow_out\":true") "," EVENT("X", 2, 1, 10, ",\"dur\":90,\"name\":\"b\",\"bind_id\":\"0x1\",\"flow_in\":true,\"flow_out\":true") "," EVENT(
-            "X", 3, 1, 15,
-            ",\"dur\":90,\"bind_id\":\"0x1\",\"flow_in\":true") "," EVENT("X", 3, 1, 500,
-                                                                          ",\"dur\":9,\"bind_id\":"
-                                                                          "\"0x2\"") "," EVENT("X",
-                                                                                               3, 1,
-                                                                                               600,
-                                                                                               ",\""
-                                                                                               "flo"
-                                                                                               "w_"
-                                                                                               "out"
-                                                                                               "\":"
-                                                                                               "tru"
-                                                                                               "e"),
-        "MSG 5>10 web app 1 1 - b ? ?\nMSG 10>15 app db 2 1 1 ? ? ?\n");
+        bound, "MSG 5>10 web app 1 1 - b ? ?\nMSG 10>15 app db 2 1 1 ? ? ?\n", NAMES,
+        EVENT("X", 1, 1, 5, ",\"dur\":9,\"bind_id\":\"0x1\",\"flow_out\":true"),
+        EVENT("X", 2, 1, 10,
+              ",\"dur\":90,\"name\":\"b\",\"bind_id\":\"0x1\",\"flow_in\":true,\"flow_out\":true"),
+        EVENT("X", 3, 1, 15, ",\"dur\":90,\"bind_id\":\"0x1\",\"flow_in\":true"),
+        EVENT("X", 3, 1, 500,
+              ",\"dur\":9,\"bind_id\":"
+              "\"0x2\""),
+        EVENT("X", 3, 1, 600,
+              ",\""
+              "flo"
+              "w_"
+              "out"
+              "\":"
+              "tru"
+              "e"),
+        NULL);
     assert_counter(bound, "chrome_no_end", 1);
 }
 END_TEST
@@ -206,28 +204,14 @@ END_TEST
 START_TEST(causes)
 {
     g_autoptr(SpanImport) taken = span_import_new();
-    assert_chrome(
-        taken,
-        NAMES
-        "," X(2, 1, 0, 1000, "loop") "," X(2, 1, 105, 50, "work") "," X(1, 1, 0, 9, "a") "," X(1, 1, 90, 9, "b") "," FLOW(
-            "s", 1, 1, 5,
-            1) "," FLOW("f", 2, 1, 10,
-                        1) "," FLOW("s", 1, 1, 95,
-                                    2) "," FLOW("f", 2, 1, 100,
-                                                2) "," FLOW("s", 2, 1, 110,
-                                                            3) "," FLOW("f", 2, 2, 115,
-                                                                        3) "," X(2, 2, 112, 50,
-                                                                                 "pool") "," FLOW("s",
-                                                                                                  2,
-                                                                                                  2,
-                                                                                                  120,
-                                                                                                  4) "," FLOW("f",
-                                                                                                              3,
-                                                                                                              1,
-                                                                                                              130,
-                                                                                                              4),
-        "MSG 5>10 web app 1 1 - loop ? ?\nMSG 95>100 web app 2 2 - loop ? ?\n"
-        "MSG 120>130 app db 3 2 2 ? ? ?\n");
+    assert_chrome(taken,
+                  "MSG 5>10 web app 1 1 - loop ? ?\nMSG 95>100 web app 2 2 - loop ? ?\n"
+                  "MSG 120>130 app db 3 2 2 ? ? ?\n",
+                  NAMES, X(2, 1, 0, 1000, "loop"), X(2, 1, 105, 50, "work"), X(1, 1, 0, 9, "a"),
+                  X(1, 1, 90, 9, "b"), FLOW("s", 1, 1, 5, 1), FLOW("f", 2, 1, 10, 1),
+                  FLOW("s", 1, 1, 95, 2), FLOW("f", 2, 1, 100, 2), FLOW("s", 2, 1, 110, 3),
+                  FLOW("f", 2, 2, 115, 3), X(2, 2, 112, 50, "pool"), FLOW("s", 2, 2, 120, 4),
+                  FLOW("f", 3, 1, 130, 4), NULL);
     assert_counter(taken, "chrome_inside", 1);
 }
 END_TEST
@@ -237,35 +221,24 @@ START_TEST(flows_of_one_id)
     g_autoptr(SpanImport) taken = span_import_new();
     assert_chrome(
         taken,
-        NAMES
-        "," FLOW("s", 1, 1, 1, 1) "," FLOW("f", 2, 1, 2, 1) "," FLOW("s", 1, 1, 3, 1) "," FLOW("f", 3, 1, 4, 1) "," EVENT("s", 1, 1, 5, ",\"id\":1,\"cat\":\"d\"") "," EVENT(
-            "s", 1, 1, 6,
-            ",\"id2\":{\"local\":1},\"cat\":\"c\"") "," EVENT("f", 2, 1, 7,
-                                                              ",\"id2\":{\"local\":1},\"cat\":"
-                                                              "\"c\"") "," EVENT("s", 1, 1, 8,
-                                                                                 ",\"id2\":{"
-                                                                                 "\"global\":9},"
-                                                                                 "\"cat\":"
-                                                                                 "\"c\"") "," EVENT("f",
-                                                                                                    2,
-                                                                                                    1,
-                                                                                                    9,
-                                                                                                    ",\"id2\":{"
-                                                                                                    "\"global\":\"9\"}"
-                                                                                                    ",\"cat\":\"c\"") "," EVENT("s",
-                                                                                                                                1,
-                                                                                                                                1,
-                                                                                                                                10,
-                                                                                                                                ",\"id\":5,\"name\":\"x\"") "," EVENT("f",
-                                                                                                                                                                      2,
-                                                                                                                                                                      1,
-                                                                                                                                                                      11,
-                                                                                                                                                                      ",\"id\":5,\"name\":\"y\"") "," EVENT("s",
-                                                                                                                                                                                                            1,
-                                                                                                                                                                                                            1,
-                                                                                                                                                                                                            12,
-                                                                                                                                                                                                            ""),
-        "MSG 1>2 web app 1 ? ? ? ? ?\nMSG 3>4 web db 2 ? ? ? ? ?\nMSG 8>9 web app 3 ? ? ? ? ?\n");
+        "MSG 1>2 web app 1 ? ? ? ? ?\nMSG 3>4 web db 2 ? ? ? ? ?\nMSG 8>9 web app 3 ? ? ? ? ?\n",
+        NAMES, FLOW("s", 1, 1, 1, 1), FLOW("f", 2, 1, 2, 1), FLOW("s", 1, 1, 3, 1),
+        FLOW("f", 3, 1, 4, 1), EVENT("s", 1, 1, 5, ",\"id\":1,\"cat\":\"d\""),
+        EVENT("s", 1, 1, 6, ",\"id2\":{\"local\":1},\"cat\":\"c\""),
+        EVENT("f", 2, 1, 7,
+              ",\"id2\":{\"local\":1},\"cat\":"
+              "\"c\""),
+        EVENT("s", 1, 1, 8,
+              ",\"id2\":{"
+              "\"global\":9},"
+              "\"cat\":"
+              "\"c\""),
+        EVENT("f", 2, 1, 9,
+              ",\"id2\":{"
+              "\"global\":\"9\"}"
+              ",\"cat\":\"c\""),
+        EVENT("s", 1, 1, 10, ",\"id\":5,\"name\":\"x\""),
+        EVENT("f", 2, 1, 11, ",\"id\":5,\"name\":\"y\""), EVENT("s", 1, 1, 12, ""), NULL);
     assert_counter(taken, "chrome_flows_alone", 5);
     assert_counter(taken, "chrome_no_id", 1);
 }
@@ -276,17 +249,12 @@ END_TEST
 START_TEST(operations)
 {
     g_autoptr(SpanImport) taken = span_import_new();
-    assert_chrome(
-        taken,
-        NAMES "," ASYNC("b", 1, 1, 10, 1) "," ASYNC("b", 2, 1, 20, 1) "," ASYNC(
-            "e", 2, 1, 30,
-            1) "," ASYNC("e", 1, 1, 40,
-                         1) "," ASYNC("S", 1, 1, 50,
-                                      2) "," ASYNC("T", 2, 1, 60,
-                                                   2) "," ASYNC("F", 2, 1, 70,
-                                                                2) "," ASYNC("b", 1, 1, 80, 1),
-        "CALL 10>20 web app 1 ? ? ? ? ?\nRET 30>40 app web 1 ? ? ? ? ?\n"
-        "MSG 50>60 web app 2 ? ? ? ? ?\n");
+    assert_chrome(taken,
+                  "CALL 10>20 web app 1 ? ? ? ? ?\nRET 30>40 app web 1 ? ? ? ? ?\n"
+                  "MSG 50>60 web app 2 ? ? ? ? ?\n",
+                  NAMES, ASYNC("b", 1, 1, 10, 1), ASYNC("b", 2, 1, 20, 1), ASYNC("e", 2, 1, 30, 1),
+                  ASYNC("e", 1, 1, 40, 1), ASYNC("S", 1, 1, 50, 2), ASYNC("T", 2, 1, 60, 2),
+                  ASYNC("F", 2, 1, 70, 2), ASYNC("b", 1, 1, 80, 1), NULL);
     assert_counter(taken, "chrome_inside", 2);
     assert_counter(taken, "chrome_flows_alone", 1);
 }
@@ -349,10 +317,9 @@ END_TEST
 START_TEST(names)
 {
     g_autoptr(SpanImport) taken = span_import_new();
-    assert_chrome(taken,
-                  NAME(1, "tab") "," NAME(2, "tab") "," FLOW("s", 1, 1, 1, 1) "," FLOW(
-                      "t", 2, 1, 2, 1) "," EVENT("f", "x", 1, 3, ",\"id\":1,\"cat\":\"c\""),
-                  "MSG 1>2 tab:1 tab:2 1 ? ? ? ? ?\nMSG 2>3 tab:2 process:x 2 ? 1 ? ? ?\n");
+    assert_chrome(taken, "MSG 1>2 tab:1 tab:2 1 ? ? ? ? ?\nMSG 2>3 tab:2 process:x 2 ? 1 ? ? ?\n",
+                  NAME(1, "tab"), NAME(2, "tab"), FLOW("s", 1, 1, 1, 1), FLOW("t", 2, 1, 2, 1),
+                  EVENT("f", "x", 1, 3, ",\"id\":1,\"cat\":\"c\""), NULL);
 }
 END_TEST
 
@@ -367,7 +334,7 @@ START_TEST(events_of_no_use)
         "{\"ph\":\"X\",\"pid\":1,\"ts\":9300000000000000},{\"ph\":\"M\",\"pid\":1},"
         "{\"ph\":\"X\",\"pid\":1,\"ts\":0.5,\"dur\":-1,\"name\":\"%s\"}",
         x);
-    assert_chrome(taken, events, "");
+    assert_chrome(taken, "", events, NULL);
     assert_counter(taken, "chrome_events", 10);
     assert_counter(taken, "chrome_other", 2);
     assert_counter(taken, "chrome_no_process", 1);

@@ -36,12 +36,16 @@ static void read_clear(Read *read)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Read, read_clear)
 
+// A ' stands for a ", so that JSON can be read here.
 static Read read_bytes(const void *bytes, gsize size, bool by_service)
 {
+    g_autofree char *copy = g_memdup2(bytes, size);
+    for (gsize i = 0; i < size; i++)
+        copy[i] = copy[i] == '\'' ? '"' : copy[i];
     g_autoptr(Scratch) scratch = scratch_new();
     g_autoptr(GError) error = NULL;
     const BbHostNamesOptions options = {.by_service = by_service};
-    const char *path = scratch_file(scratch, "names", bytes, size);
+    const char *path = scratch_file(scratch, "names", copy, size);
     Read read = {.out = g_string_new(NULL)};
     bool good = bb_host_names_read(path, &options, take, read.out, &read.counts, &error);
     ck_assert(good == !error);
@@ -260,40 +264,48 @@ END_TEST
 
 // ---- Kubernetes ---------------------------------------------------------------------------------
 
-#define META(name) "\"metadata\":{\"name\":\"" name "\",\"namespace\":\"shop\"}"
-#define OWNED(name, kind, owner)                                                               \
-    "\"metadata\":{\"name\":\"" name "\",\"namespace\":\"shop\",\"labels\":{"                  \
-    "\"pod-template-hash\":\"5d8f\"},\"ownerReferences\":[{\"kind\":\"Node\",\"name\":\"x\"}," \
-    "{\"kind\":\"" kind "\",\"name\":\"" owner "\",\"controller\":true}]}"
-#define OBJECT(kind, rest) "{\"apiVersion\":\"v1\",\"kind\":\"" kind "\"," rest "}"
-#define LIST(items) "{\"apiVersion\":\"v1\",\"items\":[" items "],\"kind\":\"List\"}"
-#define AT(address) "\"spec\":{},\"status\":{\"podIP\":\"" address "\"}"
+#define BEGIN(kind, name) \
+    "{'apiVersion':'v1','kind':'" kind "','metadata':{'namespace':'shop','name':'" name "'"
+#define OWNER(kind, name)                                                       \
+    ",'labels':{'pod-template-hash':'5d8f'},'ownerReferences':[{'kind':'Node'," \
+    "'name':'x'},{'kind':'" kind "','name':'" name "','controller':true}]"
+#define AT(address) "},'spec':{},'status':{'podIP':'" address "'}}"
+#define LIST "{'apiVersion':'v1','items':["
+#define END "],'kind':'List'}"
 
-#define PODS                                                                                      \
-    OBJECT("Pod", OWNED("cart-5d8f-x2", "ReplicaSet",                                             \
-                        "cart-5d8f") ",\"spec\":{},\"status\":{"                                  \
-                                     "\"phase\":\"Running\",\"podIP\":\"10.1.0.5\",\"podIPs\":[{" \
-                                     "\"ip\":\"10.1.0.5\"},"                                      \
-                                     "{\"ip\":\"fd00::5\"}],\"hostIP\":\"192.168.0.1\"}")         \
-    "," OBJECT("Pod", OWNED("db-0", "StatefulSet", "db") "," AT("10.1.0.6")) "," OBJECT(          \
-        "Pod", OWNED("sync-28391820-z", "Job", "sync-28391820") "," AT(                           \
-                   "10.1.0.7")) "," OBJECT("Pod", META("bare") "," AT("10.1.0.8"))
+#define CART_STATUS                                                                      \
+    "},'spec':{},'status':{'phase':'Running','podIP':'10.1.0.5','hostIP':'192.168.0.1'," \
+    "'podIPs':[{'ip':'10.1.0.5'},{'ip':'fd00::5'}]}}"
+#define CART_POD BEGIN("Pod", "cart-5d8f-x2") OWNER("ReplicaSet", "cart-5d8f") CART_STATUS
+#define DB_POD BEGIN("Pod", "db-0") OWNER("StatefulSet", "db") AT("10.1.0.6")
+#define SYNC_POD BEGIN("Pod", "sync-28391820-z") OWNER("Job", "sync-28391820") AT("10.1.0.7")
+#define BARE_POD BEGIN("Pod", "bare") AT("10.1.0.8")
+
+static const char four_pods[] = CART_POD "," DB_POD "," SYNC_POD "," BARE_POD;
+
+static void expect_list(const char *first, const char *second, bool by_service, guint64 nothing,
+                        const char *wanted)
+{
+    g_autofree char *text =
+        g_strconcat(LIST, first, *first && *second ? "," : "", second, END, NULL);
+    expect_by(text, by_service, nothing, wanted);
+}
 
 START_TEST(pods)
 {
-    expect(LIST(PODS), 0,
-           "10.1.0.5 shop/cart-5d8f-x2\nfd00::5 shop/cart-5d8f-x2\n10.1.0.6 shop/db-0\n"
-           "10.1.0.7 shop/sync-28391820-z\n10.1.0.8 shop/bare");
-    expect_by(LIST(PODS), true, 0,
-              "10.1.0.5 shop/cart\nfd00::5 shop/cart\n10.1.0.6 shop/db\n10.1.0.7 shop/sync\n"
-              "10.1.0.8 shop/bare");
-    expect("\n" OBJECT("Pod", META("one") "," AT("10.1.0.8")), 0, "10.1.0.8 shop/one");
+    expect_list(four_pods, "", false, 0,
+                "10.1.0.5 shop/cart-5d8f-x2\nfd00::5 shop/cart-5d8f-x2\n10.1.0.6 shop/db-0\n"
+                "10.1.0.7 shop/sync-28391820-z\n10.1.0.8 shop/bare");
+    expect_list(four_pods, "", true, 0,
+                "10.1.0.5 shop/cart\nfd00::5 shop/cart\n10.1.0.6 shop/db\n10.1.0.7 shop/sync\n"
+                "10.1.0.8 shop/bare");
+    expect("\n" BEGIN("Pod", "one") AT("10.1.0.8"), 0, "10.1.0.8 shop/one");
     // A name that does not end in what is to be cut off stays.
-    expect_by(OBJECT("Pod", OWNED("x", "ReplicaSet", "5d8f") "," AT("10.1.0.1")), true, 0,
+    expect_by(BEGIN("Pod", "x") OWNER("ReplicaSet", "5d8f") AT("10.1.0.1"), true, 0,
               "10.1.0.1 shop/5d8f");
-    expect_by(OBJECT("Pod", OWNED("x", "Job", "job-7") "," AT("10.1.0.1")), true, 0,
+    expect_by(BEGIN("Pod", "x") OWNER("Job", "job-7") AT("10.1.0.1"), true, 0,
               "10.1.0.1 shop/job-7");
-    expect_by(OBJECT("Pod", OWNED("x", "DaemonSet", "log-5d8f") "," AT("10.1.0.1")), true, 0,
+    expect_by(BEGIN("Pod", "x") OWNER("DaemonSet", "log-5d8f") AT("10.1.0.1"), true, 0,
               "10.1.0.1 shop/log-5d8f");
 }
 END_TEST
@@ -301,120 +313,111 @@ END_TEST
 // It has the host's address, which is the node's; its ports are its own.
 START_TEST(pods_in_the_network_of_their_host)
 {
-    const char *host = OBJECT(
-        "Pod", META("proxy") ",\"spec\":{\"hostNetwork\":true,\"containers\":[{"
-                             "\"ports\":[{\"containerPort\":9100},{\"containerPort\":70000}]},{}]},"
-                             "\"status\":{\"podIP\":\"192.168.0.1\",\"hostIP\":\"192.168.0.1\"}");
-    expect(host, 0, "192.168.0.1:9100 shop/proxy");
-    expect(OBJECT("Pod", META("quiet") ",\"spec\":{\"hostNetwork\":true},"
-                                       "\"status\":{\"podIP\":\"192.168.0.1\"}"),
-           1, "");
-    expect(OBJECT("Pod",
-                  META("web") ",\"spec\":{\"containers\":[{\"ports\":[{\"containerPort\":80,"
-                              "\"hostPort\":8080},{\"containerPort\":81}]}]},"
-                              "\"status\":{\"podIP\":\"10.1.0.9\",\"hostIP\":\"192.168.0.1\"}"),
-           0, "10.1.0.9 shop/web\n192.168.0.1:8080 shop/web");
+    static const char proxy[] = BEGIN(
+        "Pod",
+        "proxy") "},'spec':{'hostNetwork':true,'containers':[{'ports':[{'containerPort':9100},"
+                 "{'containerPort':70000}]},{}]},"
+                 "'status':{'podIP':'192.168.0.1','hostIP':'192.168.0.1'}}";
+    static const char quiet[] =
+        BEGIN("Pod", "quiet") "},'spec':{'hostNetwork':true},'status':{'podIP':'192.168.0.1'}}";
+    static const char web[] = BEGIN(
+        "Pod",
+        "web") "},'spec':{'containers':[{'ports':[{'containerPort':80,'hostPort':8080},"
+               "{'containerPort':81}]}]},'status':{'podIP':'10.1.0.9','hostIP':'192.168.0.1'}}";
+    expect(proxy, 0, "192.168.0.1:9100 shop/proxy");
+    expect(quiet, 1, "");
+    expect(web, 0, "10.1.0.9 shop/web\n192.168.0.1:8080 shop/web");
 }
 END_TEST
 
 START_TEST(pods_that_name_nothing)
 {
-    expect(LIST(OBJECT(
-               "Pod",
-               META(
-                   "done") ",\"status\":{\"phase\":\"Succeeded\","
-                           "\"podIP\":\"10.1.0.1\"}") "," OBJECT("Pod", META("gone") ",\"status\":{"
-                                                                                     "\"phase\":"
-                                                                                     "\"Failed\","
-                                                                                     "\"podIP\":"
-                                                                                     "\"10.1.0."
-                                                                                     "2\"}") "," OBJECT("Pod", META("new") ",\"status\":{\"phase\":\"Pending\"}") "," OBJECT("Pod", "\"metadata\":{},\"status\":{\"podIP\":\"10.1.0.3\"}") "," OBJECT("Pod", META("odd") ",\"status\":{\"podIP\":\"10.1.0\",\"podIPs\":7}") "," OBJECT("ConfigMap", META("other"))),
-           6, "");
+    static const char *const nothing[] = {
+        BEGIN("Pod", "done") "},'status':{'phase':'Succeeded','podIP':'10.1.0.1'}}",
+        BEGIN("Pod", "gone") "},'status':{'phase':'Failed','podIP':'10.1.0.2'}}",
+        BEGIN("Pod", "new") "},'status':{'phase':'Pending'}}",
+        BEGIN("Pod", "") "},'status':{'podIP':'10.1.0.3'}}",
+        BEGIN("Pod", "odd") "},'status':{'podIP':'10.1.0','podIPs':7}}",
+        BEGIN("ConfigMap", "other") "}}",
+    };
+    for (gsize i = 0; i < G_N_ELEMENTS(nothing); i++)
+        expect_list(nothing[i], "", false, 1, "");
 }
 END_TEST
 
 START_TEST(services)
 {
-    expect(
-        LIST(OBJECT(
-            "Service",
-            META("cart") ",\"spec\":{\"clusterIP\":\"10.96.0.7\","
-                         "\"clusterIPs\":[\"10.96.0.7\",\"fd00:1::7\"],\"externalIPs\":[\"192.0.2."
-                         "7\"]},"
-                         "\"status\":{\"loadBalancer\":{\"ingress\":[{\"ip\":\"203.0.113.7\"},"
-                         "{\"hostname\":\"lb.example\"}]}}") "," OBJECT("Service",
-                                                                        META("old") ",\"spec\":{"
-                                                                                    "\"clusterIP\":"
-                                                                                    "\"10.96.0."
-                                                                                    "8\"}") "," OBJECT("Service",
-                                                                                                       META(
-                                                                                                           "headless") ",\"spec\":{\"clusterIP\":\"None\","
-                                                                                                                       "\"clusterIPs\":[\"None\"]}")),
-        1,
-        "10.96.0.7 shop/cart\nfd00:1::7 shop/cart\n192.0.2.7 shop/cart\n203.0.113.7 shop/cart\n"
-        "10.96.0.8 shop/old");
+    static const char cart[] =
+        BEGIN("Service",
+              "cart") "},'spec':{'clusterIP':'10.96.0.7','clusterIPs':['10.96.0.7','fd00:1::7'],"
+                      "'externalIPs':['192.0.2.7']},'status':{'loadBalancer':{'ingress':["
+                      "{'ip':'203.0.113.7'},{'hostname':'lb.example'}]}}}";
+    expect(cart, 0,
+           "10.96.0.7 shop/cart\nfd00:1::7 shop/cart\n192.0.2.7 shop/cart\n203.0.113.7 shop/cart");
+    expect_list(BEGIN("Service", "old") "},'spec':{'clusterIP':'10.96.0.8'}}",
+                BEGIN("Service", "headless") "},'spec':{'clusterIPs':['None']}}", false, 1,
+                "10.96.0.8 shop/old");
 }
 END_TEST
 
-#define TARGET(pod) "\"targetRef\":{\"kind\":\"Pod\",\"name\":\"" pod "\",\"namespace\":\"shop\"}"
-#define ENDPOINTS                                                                                  \
-    OBJECT(                                                                                        \
-        "Endpoints",                                                                               \
-        META(                                                                                      \
-            "cart-svc") ",\"subsets\":[{\"addresses\":["                                           \
-                        "{\"ip\":\"10.1.0.5\"," TARGET("cart-5d8f-x2") "},{\"ip\":\"10.1.0."       \
-                                                                       "99\"," TARGET(             \
-                                                                           "y") "},"               \
-                                                                                "{\"ip\":\"192."   \
-                                                                                "168.9.9\"}],"     \
-                                                                                "\"ports\":[{"     \
-                                                                                "\"port\":8080},{" \
-                                                                                "\"port\":0}]}]")
+#define TARGET(pod) "'targetRef':{'kind':'Pod','name':'" pod "','namespace':'shop'}"
+
+static const char endpoints_of_cart[] =
+    BEGIN("Endpoints", "cart-svc") "},'subsets':[{'addresses':[{'ip':'10.1.0.5'," TARGET(
+        "cart-5d8f-x2") "},"
+                        "{'ip':'10.1.0.99'," TARGET("y") "},{'ip':'192.168.9.9'}],"
+                                                         "'ports':[{'port':8080},{'port':0}]}]}";
 
 // What pods say counts, before and after; what is outside of the cluster has its ports only.
 START_TEST(endpoints)
 {
-    expect(
-        LIST(ENDPOINTS "," PODS), 0,
-        "192.168.9.9:8080 shop/cart-svc\n10.1.0.5 shop/cart-5d8f-x2\nfd00::5 shop/cart-5d8f-x2\n"
-        "10.1.0.6 shop/db-0\n10.1.0.7 shop/sync-28391820-z\n10.1.0.8 shop/bare\n10.1.0.99 shop/y");
-    expect_by(LIST(PODS "," ENDPOINTS), true, 0,
-              "10.1.0.5 shop/cart\nfd00::5 shop/cart\n10.1.0.6 shop/db\n10.1.0.7 shop/sync\n"
-              "10.1.0.8 shop/bare\n192.168.9.9:8080 shop/cart-svc\n10.1.0.99 shop/cart-svc");
+    expect_list(endpoints_of_cart, four_pods, false, 0,
+                "192.168.9.9:8080 shop/cart-svc\n10.1.0.5 shop/cart-5d8f-x2\n"
+                "fd00::5 shop/cart-5d8f-x2\n10.1.0.6 shop/db-0\n10.1.0.7 shop/sync-28391820-z\n"
+                "10.1.0.8 shop/bare\n10.1.0.99 shop/y");
+    expect_list(four_pods, endpoints_of_cart, true, 0,
+                "10.1.0.5 shop/cart\nfd00::5 shop/cart\n10.1.0.6 shop/db\n10.1.0.7 shop/sync\n"
+                "10.1.0.8 shop/bare\n192.168.9.9:8080 shop/cart-svc\n10.1.0.99 shop/cart-svc");
     // The address of a pod in the network of its host is not the pod's.
-    expect(LIST(OBJECT("Pod", META("x") ",\"spec\":{\"hostNetwork\":true},"
-                                        "\"status\":{\"podIP\":\"10.1.0.99\"}") "," ENDPOINTS),
-           1, "192.168.9.9:8080 shop/cart-svc\n10.1.0.5 shop/cart-5d8f-x2");
-    expect(OBJECT("EndpointSlice",
-                  "\"metadata\":{\"name\":\"cart-z7\",\"namespace\":\"shop\","
-                  "\"labels\":{\"kubernetes.io/service-name\":\"cart\"}},\"ports\":[{\"port\":80}],"
-                  "\"endpoints\":[{\"addresses\":[\"10.1.0.3\"]," TARGET(
-                      "y") "},"
-                           "{\"addresses\":[\"10.2.0.3\",\"nope\"]},{}]"),
-           0, "10.2.0.3:80 shop/cart\n10.1.0.3 shop/y");
+    expect_list(BEGIN("Pod", "x") "},'spec':{'hostNetwork':true},'status':{'podIP':'10.1.0.99'}}",
+                endpoints_of_cart, false, 1,
+                "192.168.9.9:8080 shop/cart-svc\n10.1.0.5 shop/cart-5d8f-x2");
+}
+END_TEST
+
+START_TEST(endpoint_slices)
+{
+    static const char slice[] =
+        BEGIN("EndpointSlice",
+              "cart-z7") ",'labels':{'kubernetes.io/service-name':'cart'}},'ports':[{'port':80}],"
+                         "'endpoints':[{'addresses':['10.1.0.3']," TARGET(
+                             "y") "},"
+                                  "{'addresses':['10.2.0.3','nope']},{}]}";
+    expect(slice, 0, "10.2.0.3:80 shop/cart\n10.1.0.3 shop/y");
 }
 END_TEST
 
 START_TEST(nodes)
 {
-    expect(OBJECT("Node", "\"metadata\":{\"name\":\"worker1\"},\"status\":{\"addresses\":["
-                          "{\"type\":\"InternalIP\",\"address\":\"192.168.0.1\"},"
-                          "{\"type\":\"Hostname\",\"address\":\"10.0.0.1\"},"
-                          "{\"type\":\"ExternalIP\",\"address\":\"203.0.113.1\"}]}"),
-           0, "192.168.0.1 worker1\n203.0.113.1 worker1");
+    static const char node[] =
+        "{'apiVersion':'v1','kind':'Node','metadata':{'name':'worker1'},'status':{'addresses':["
+        "{'type':'InternalIP','address':'192.168.0.1'},"
+        "{'type':'Hostname','address':'10.0.0.1'},"
+        "{'type':'ExternalIP','address':'203.0.113.1'}]}}";
+    expect(node, 0, "192.168.0.1 worker1\n203.0.113.1 worker1");
 }
 END_TEST
 
 // ---- Docker -------------------------------------------------------------------------------------
 
-#define CONTAINER                                                                                 \
-    "[{\"Id\":\"0123\",\"Name\":\"/shop-web-1\",\"Config\":{\"Labels\":{"                         \
-    "\"com.docker.compose.service\":\"web\"}},\"NetworkSettings\":{\"IPAddress\":\"172.17.0.9\"," \
-    "\"Ports\":{\"80/tcp\":[{\"HostIp\":\"0.0.0.0\",\"HostPort\":\"8080\"},"                      \
-    "{\"HostIp\":\"192.0.2.1\",\"HostPort\":\"8081\"},{\"HostIp\":\"::\",\"HostPort\":\"8080\"}," \
-    "{\"HostIp\":\"192.0.2.1\",\"HostPort\":\"x\"}],\"443/tcp\":null},\"Networks\":{"             \
-    "\"front\":{\"IPAddress\":\"172.18.0.2\",\"GlobalIPv6Address\":\"fd00::2\"},"                 \
-    "\"back\":{\"IPAddress\":\"172.19.0.2\",\"GlobalIPv6Address\":\"\"}}}}"
+#define CONTAINER                                                                               \
+    "[{'Id':'0123','Name':'/shop-web-1','Config':{'Labels':{'com.docker.compose.service':"      \
+    "'web'}},'NetworkSettings':{'IPAddress':'172.17.0.9','Ports':{'80/tcp':["                   \
+    "{'HostIp':'0.0.0.0','HostPort':'8080'},{'HostIp':'192.0.2.1','HostPort':'8081'},"          \
+    "{'HostIp':'::','HostPort':'8080'},{'HostIp':'192.0.2.1','HostPort':'x'}],'443/tcp':null}," \
+    "'Networks':{'front':{'IPAddress':'172.18.0.2','GlobalIPv6Address':'fd00::2'},"             \
+    "'back':{'IPAddress':'172.19.0.2','GlobalIPv6Address':''}}}}"
+#define NETWORKS(networks) "'NetworkSettings':{'Networks':{" networks "}}}"
 
 START_TEST(containers)
 {
@@ -424,18 +427,15 @@ START_TEST(containers)
     expect_by(CONTAINER "]", true, 0,
               "172.18.0.2 web\nfd00::2 web\n172.19.0.2 web\n192.0.2.1:8081 web");
     expect_by(
-        "[{\"Name\":\"/t.1\",\"Config\":{\"Labels\":{\"com.docker.swarm.service.name\":\"shop_t\""
-        "}},\"NetworkSettings\":{\"Networks\":{\"n\":{\"IPAddress\":\"10.0.1.2\"}}}}]",
+        "[{'Name':'/t.1','Config':{'Labels':{'com.docker.swarm.service.name':'shop_t'}}," NETWORKS(
+            "'n':{'IPAddress':'10.0.1.2'}") "]",
         true, 0, "10.0.1.2 shop_t");
     // Old ones have the address of the only network here.
-    expect("{\"Name\":\"/old\",\"NetworkSettings\":{\"IPAddress\":\"172.17.0.2\"}}", 0,
-           "172.17.0.2 old");
-    // In the network of the host, stopped, without a name.
-    expect(
-        "[{\"Name\":\"/host\",\"NetworkSettings\":{\"Networks\":{\"host\":{\"IPAddress\":\"\"}}}},"
-        "{\"Name\":\"/\",\"NetworkSettings\":{\"IPAddress\":\"172.17.0.3\"}},"
-        "{\"Id\":\"77\",\"NetworkSettings\":{\"IPAddress\":\"172.17.0.4\"}}]",
-        2, "172.17.0.4 77");
+    expect("{'Name':'/old','NetworkSettings':{'IPAddress':'172.17.0.2'}}", 0, "172.17.0.2 old");
+    // In the network of the host; without any name; without a name of its own.
+    expect("[{'Name':'/host'," NETWORKS("'host':{'IPAddress':''}") "]", 1, "");
+    expect("[{'Name':'/','NetworkSettings':{'IPAddress':'172.17.0.3'}}]", 1, "");
+    expect("[{'Id':'77','NetworkSettings':{'IPAddress':'172.17.0.4'}}]", 0, "172.17.0.4 77");
 }
 END_TEST
 
@@ -443,19 +443,19 @@ END_TEST
 
 START_TEST(catalogues)
 {
-    const char *service =
-        "[{\"Node\":\"n1\",\"Address\":\"10.0.0.1\",\"TaggedAddresses\":{\"lan\":\"10.0.0.1\","
-        "\"wan\":\"198.51.100.1\"},\"ServiceID\":\"web-1\",\"ServiceName\":\"web\","
-        "\"ServiceAddress\":\"\",\"ServicePort\":8000},"
-        "{\"Node\":\"n2\",\"Address\":\"10.0.0.2\",\"ServiceID\":\"web-2\",\"ServiceName\":\"web\","
-        "\"ServiceAddress\":\"172.16.0.2\",\"ServicePort\":8000},"
-        "{\"Node\":\"n3\",\"Address\":\"db.example\",\"ServiceName\":\"db\",\"ServicePort\":0}]";
-    expect(
-        service, 1,
-        "10.0.0.1:8000 n1/web-1\n10.0.0.1 n1\n198.51.100.1 n1\n172.16.0.2 n2/web-2\n10.0.0.2 n2");
+    static const char service[] =
+        "[{'Node':'n1','Address':'10.0.0.1','TaggedAddresses':{'lan':'10.0.0.1',"
+        "'wan':'198.51.100.1'},'ServiceID':'web-1','ServiceName':'web','ServiceAddress':'',"
+        "'ServicePort':8000},"
+        "{'Node':'n2','Address':'10.0.0.2','ServiceID':'web-2','ServiceName':'web',"
+        "'ServiceAddress':'172.16.0.2','ServicePort':8000},"
+        "{'Node':'n3','Address':'db.example','ServiceName':'db','ServicePort':0}]";
+    expect(service, 1,
+           "10.0.0.1:8000 n1/web-1\n10.0.0.1 n1\n198.51.100.1 n1\n172.16.0.2 n2/web-2\n"
+           "10.0.0.2 n2");
     expect_by(service, true, 1,
               "10.0.0.1:8000 web\n10.0.0.1 n1\n198.51.100.1 n1\n172.16.0.2 web\n10.0.0.2 n2");
-    expect("[{\"ID\":\"40e4\",\"Node\":\"foobar\",\"Address\":\"192.168.10.10\",\"Meta\":{}}]", 0,
+    expect("[{'ID':'40e4','Node':'foobar','Address':'192.168.10.10','Meta':{}}]", 0,
            "192.168.10.10 foobar");
 }
 END_TEST
@@ -466,8 +466,8 @@ START_TEST(json_that_names_nothing)
 {
     expect("[]", 0, "");
     expect("[ ]\n", 0, "");
-    expect(LIST(""), 0, "");
-    expect("\xef\xbb\xbf  \n" OBJECT("Secret", "\"a\":1"), 1, "");
+    expect(LIST END, 0, "");
+    expect("\xef\xbb\xbf  \n" BEGIN("Secret", "s") "}}", 1, "");
 }
 END_TEST
 
@@ -475,24 +475,24 @@ START_TEST(json_that_is_no_names)
 {
     const char *none = "FILE:1: this is no file of names: JSON with names is that of kubectl get";
     expect_refused("{}", "", none);
-    expect_refused("{\"kind\":\"Pod\"}", "", none);
-    expect_refused("{\"kind\":7,\"apiVersion\":\"v1\"}", "", none);
-    expect_refused("{\"Node\":\"n\",\"Address\":\"\"}", "", none);
+    expect_refused("{'kind':'Pod'}", "", none);
+    expect_refused("{'kind':7,'apiVersion':'v1'}", "", none);
+    expect_refused("{'Node':'n','Address':''}", "", none);
     expect_refused("[[[1]]]", "", none);
-    expect_refused("[{\"NetworkSettings\":[]}]", "", none);
-    expect_refused("[\"x\"]", "", "FILE:1: not JSON: an object is expected here");
-    expect_refused(CONTAINER ",\n{\"x\":1}]",
+    expect_refused("[{'NetworkSettings':[]}]", "", none);
+    expect_refused("['x']", "", "FILE:1: not JSON: an object is expected here");
+    expect_refused(CONTAINER ",\n{'x':1}]",
                    "172.18.0.2 shop-web-1\nfd00::2 shop-web-1\n172.19.0.2 shop-web-1\n"
                    "192.0.2.1:8081 shop-web-1",
                    "FILE:2: this is no file of names");
-    expect_refused("{\"a\":}", "", "FILE:1: not JSON: ");
-    expect_refused("{\"apiVersion\":", "", "FILE:1: ends in its first value");
+    expect_refused("{'a':}", "", "FILE:1: not JSON: ");
+    expect_refused("{'apiVersion':", "", "FILE:1: ends in its first value");
 }
 END_TEST
 
 START_TEST(json_that_is_cut)
 {
-    g_auto(Read) cut = read_bytes(CONTAINER ",{\"Name\":\"/two", sizeof CONTAINER + 13, false);
+    g_auto(Read) cut = read_bytes(CONTAINER ",{'Name':'/two", sizeof CONTAINER + 13, false);
     ck_assert_ptr_nonnull(strstr(cut.error, "FILE ends in the value that begins in line 1"));
     ck_assert_ptr_nonnull(strstr(cut.error, ": a part of the names is missing"));
     ck_assert_uint_eq(cut.counts.names, 4);
@@ -504,22 +504,24 @@ START_TEST(every_form_cut_at_every_byte)
 {
     static const char *const wholes[] = {
         "10.0.0.1 a\n[2001:db8::2]:80 b\n10.0.0.0/8 c\n",
-        "$ORIGIN x.\na 300 IN A 10.0.0.1\n  TXT ( \"a\"\n)\n1.0.0.10.in-addr.arpa. PTR b.\n",
-        LIST(PODS "," ENDPOINTS),
+        "$ORIGIN x.\na 300 IN A 10.0.0.1\n  TXT ( 'a'\n)\n1.0.0.10.in-addr.arpa. PTR b.\n",
+        LIST BEGIN("Pod", "cart-5d8f-x2") OWNER("ReplicaSet", "cart-5d8f") AT("10.1.0.5") END,
         CONTAINER "]",
     };
-    for (gsize i = 0; i < G_N_ELEMENTS(wholes); i++)
-        for (gsize size = 0; size <= strlen(wholes[i]); size += 1 + (i > 1) * 6) {
-            g_auto(Read) whole = read_bytes(wholes[i], strlen(wholes[i]), true);
+    for (gsize i = 0; i < G_N_ELEMENTS(wholes); i++) {
+        g_auto(Read) whole = read_bytes(wholes[i], strlen(wholes[i]), true);
+        for (gsize size = 0; size <= strlen(wholes[i]); size++) {
             g_auto(Read) cut = read_bytes(wholes[i], size, true);
             ck_assert_uint_le(cut.counts.names, whole.counts.names);
             ck_assert(i < 2 || size == 0 || size == strlen(wholes[i]) || cut.error);
         }
+    }
 }
 END_TEST
 
 TEST_MAIN("host_names", lines_as_people_write_them, malformed_lines, lines_of_odd_bytes,
           files_that_cannot_be_read, answers_as_dig_prints_them, zones, answers_as_host_prints_them,
           malformed_records, pods, pods_in_the_network_of_their_host, pods_that_name_nothing,
-          services, endpoints, nodes, containers, catalogues, json_that_names_nothing,
-          json_that_is_no_names, json_that_is_cut, every_form_cut_at_every_byte)
+          services, endpoints, endpoint_slices, nodes, containers, catalogues,
+          json_that_names_nothing, json_that_is_no_names, json_that_is_cut,
+          every_form_cut_at_every_byte)

@@ -878,7 +878,13 @@ START_TEST(fields)
     ck_assert_int_eq(framing_of("Transfer-Encoding: chunked, gzip").coding, BB_HTTP_OTHER_CODING);
     ck_assert_int_eq(framing_of("Transfer-Encoding: chunkedx").coding, BB_HTTP_OTHER_CODING);
     ck_assert_int_eq(framing_of("Transfer-Encoding: ,").coding, BB_HTTP_PLAIN);
-    ck_assert(framing_of("upgrade: websocket").upgrade);
+    ck_assert_int_eq(framing_of("upgrade: WebSocket").upgrade, BB_HTTP_UPGRADE_WEBSOCKET);
+    ck_assert_int_eq(framing_of("Upgrade: TLS/1.0 , h2c").upgrade, BB_HTTP_UPGRADE_H2C);
+    ck_assert_int_eq(framing_of("Upgrade: h2c,websocket").upgrade, BB_HTTP_UPGRADE_H2C);
+    ck_assert_int_eq(framing_of("Upgrade: websocket/13").upgrade, BB_HTTP_UPGRADE_WEBSOCKET);
+    ck_assert_int_eq(framing_of("Upgrade: h2").upgrade, BB_HTTP_UPGRADE);
+    ck_assert_int_eq(framing_of("Upgrade: h2cx").upgrade, BB_HTTP_UPGRADE);
+    ck_assert_int_eq(framing_of("Upgrade: ,").upgrade, BB_HTTP_NO_UPGRADE);
     ck_assert(framing_of("Expect: 100-continue").expect);
     ck_assert(!framing_of("Expect: 200-ok").expect);
     ck_assert(!framing_of("").has_length);

@@ -317,8 +317,29 @@ START_TEST(a_failing_sink_ends_the_join)
     message.id = bb_id_number(1);
     message.time_ns = 100;
     ck_assert(bb_join_push(join, &message, 0, &error));
-    message.time_ns = 200;
-    ck_assert(!bb_join_push(join, &message, 0, &error));
+    bool going_on = true;
+    for (guint i = 0; i < 20 && going_on; i++) {
+        message.time_ns += 100;
+        going_on = bb_join_push(join, &message, 0, &error);
+    }
+    ck_assert(!going_on);
+    ck_assert_str_eq(error->message, "full");
+}
+END_TEST
+
+START_TEST(a_sink_that_fails_late_ends_the_join)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(GError) error = NULL;
+    g_autoptr(BbJoin) join =
+        bb_join_new(&(BbJoinOptions){.window_ns = 10, .held_max = 10}, names, refuse, NULL);
+    BbMessage message = bb_message_empty();
+    message.sender = message.receiver = bb_names_intern(names, "a");
+    for (guint i = 0; i < 2; i++) {
+        message.time_ns += 100;
+        ck_assert(bb_join_push(join, &message, 0, &error));
+    }
+    ck_assert(!bb_join_finish(join, &error));
     ck_assert_str_eq(error->message, "full");
 }
 END_TEST
@@ -333,4 +354,4 @@ TEST_MAIN("join", two_sightings_are_one_message_with_both_times,
           disorder_within_the_window_is_put_right, where_room_is_short_the_oldest_goes_early,
           identical_times_keep_the_order_of_the_inputs, the_decoded_sighting_counts,
           names_that_differ_are_a_hint, pieces_of_one_trace_keep_their_calls,
-          a_failing_sink_ends_the_join)
+          a_failing_sink_ends_the_join, a_sink_that_fails_late_ends_the_join)

@@ -29,7 +29,7 @@ START_TEST(bind_search_unbind)
     step(s, END_UP, octets(""));
     step(s, END_DOWN, octets(""));
     steps_check(s, "CALL 1 ldap bind simple 20\nRET 1 ldap ok 14\n"
-                   "CALL 2 ldap search sub 41\nRET 2 ldap ok 86\n"
+                   "CALL 2 ldap search sub 40\nRET 2 ldap ok 84\n"
                    "MSG > ldap unbind 7\n");
     ck_assert_uint_eq(steps_count(s, BB_CALLS_UNRETURNED), 0);
 }
@@ -54,8 +54,8 @@ START_TEST(operations)
     down(s, "30(02(07)78(0a(5f)04()04()))");
     up(s, "30(02(08)60(02(03)04()a3(04('EXTERNAL')))a0(30(04('1.2'))))"); // with controls
     down(s, BOUND("08", "0e"));
-    steps_check(s, "CALL 1 ldap modify 28\nRET 1 ldap insufficientAccessRights 16\n"
-                   "CALL 2 ldap add 24\nRET 2 ldap entryAlreadyExists 14\n"
+    steps_check(s, "CALL 1 ldap modify 30\nRET 1 ldap insufficientAccessRights 16\n"
+                   "CALL 2 ldap add 25\nRET 2 ldap entryAlreadyExists 14\n"
                    "CALL 3 ldap delete 11\nRET 3 ldap noSuchObject 14\n"
                    "CALL 4 ldap modifyDN 22\nRET 4 ldap referral 14\n"
                    "CALL 5 ldap compare 21\nRET 5 ldap compareTrue 14\n"
@@ -69,11 +69,12 @@ START_TEST(several_at_a_time)
 {
     g_autoptr(Steps) s = steps_new(389);
     up(s, SEARCH("01") SEARCH("02") SEARCH("0100") "30(02(04)50(02))");
-    down(s,
-         ENTRY("02") ENTRY("01") DONE("0100", "20") ENTRY("02") DONE("02", "00") DONE("01", "04"));
-    steps_check(s, "CALL 1 ldap search sub 41\nCALL 2 ldap search sub 41\n"
-                   "CALL 3 ldap search sub 42\nMSG > ldap abandon 8\n"
-                   "RET 2 ldap ok 60\nRET 1 ldap sizeLimitExceeded 37\n"
+    down(s, ENTRY("02"));
+    down(s, ENTRY("01"));
+    down(s, DONE("0100", "20") ENTRY("02") DONE("02", "00") DONE("01", "04"));
+    steps_check(s, "CALL 1 ldap search sub 40\nCALL 2 ldap search sub 40\n"
+                   "CALL 3 ldap search sub 41\nMSG > ldap abandon 8\n"
+                   "RET 2 ldap ok 66\nRET 1 ldap sizeLimitExceeded 40\n"
                    "RET 3 ldap noSuchObject 15\n");
 }
 END_TEST
@@ -99,7 +100,7 @@ START_TEST(disconnection)
     up(s, SEARCH("01"));
     down(s, "30(02(00)78(0a(34)04()04()8a('1.3.6.1.4.1.1466.20036')))");
     step(s, END_DOWN, octets(""));
-    steps_check(s, "CALL 1 ldap search sub 41\nMSG < ldap extendedResponse 38\n");
+    steps_check(s, "CALL 1 ldap search sub 40\nMSG < ldap extendedResponse 38\n");
     ck_assert_uint_eq(steps_count(s, BB_CALLS_UNRETURNED), 1);
 }
 END_TEST
@@ -117,10 +118,10 @@ START_TEST(signed_messages)
     up(s, SEARCH("05")); // no layer after all
     down(s, DONE("05", "00"));
     steps_check(s, "CALL 1 ldap bind GSS-SPNEGO 33\nRET 1 ldap ok 14\n"
-                   "CALL 2 ldap search sub 41\nRET 2 ldap ok 37\n"
-                   "CALL 3 ldap search sub 41\nCALL 4 ldap search sub 41\n"
+                   "CALL 2 ldap search sub 40\nRET 2 ldap ok 40\n"
+                   "CALL 3 ldap search sub 40\nCALL 4 ldap search sub 40\n"
                    "RET 3 ldap ok 14\nRET 4 ldap operationsError 14\n"
-                   "CALL 5 ldap search sub 41\nRET 5 ldap ok 14\n");
+                   "CALL 5 ldap search sub 40\nRET 5 ldap ok 14\n");
     ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 0);
 }
 END_TEST
@@ -155,7 +156,7 @@ START_TEST(lost_messages)
     up(s, SEARCH("04"));
     down(s, DONE("04", "20"));
     steps_check(s, "CALL 1 ldap bind simple 20\nRET 1 ldap ok 14\nRET - ldap ok 14\n"
-                   "CALL 2 ldap search sub 41\nCALL 3 ldap search sub 41\n"
+                   "CALL 2 ldap search sub 40\nCALL 3 ldap search sub 40\n"
                    "RET 3 ldap noSuchObject 14\n");
     ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 2);
 }
@@ -175,7 +176,7 @@ START_TEST(lost_middle)
     step(s, LOSE_DOWN, octets("00*4000"));
     step(s, SAY_DOWN, octets_join(tail, octets(DONE("02", "00"))));
     g_autofree char *expected =
-        g_strdup_printf("CALL 1 ldap search sub 41\nRET 1 ldap ok %u\n", all->len - 4000 + 14);
+        g_strdup_printf("CALL 1 ldap search sub 40\nRET 1 ldap ok %u\n", all->len - 4000 + 14);
     steps_check(s, expected);
     ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 0);
 }
@@ -186,7 +187,7 @@ START_TEST(cut_off)
     g_autoptr(Steps) s = steps_new(389);
     up(s, SEARCH("01"));
     down(s, ENTRY("01") ENTRY("01"));
-    steps_check(s, "CALL 1 ldap search sub 41\nRET 1 ldap - 46\n");
+    steps_check(s, "CALL 1 ldap search sub 40\nRET 1 ldap - 52\n");
 }
 END_TEST
 
@@ -197,7 +198,7 @@ START_TEST(joined_midstream)
     down(s, ENTRY("07") DONE("07", "00"));
     up(s, SEARCH("08"));
     down(s, DONE("08", "00"));
-    steps_check(s, "RET - ldap ok 37\nCALL 1 ldap search sub 41\nRET 1 ldap ok 14\n");
+    steps_check(s, "RET - ldap ok 40\nCALL 1 ldap search sub 40\nRET 1 ldap ok 14\n");
 }
 END_TEST
 
@@ -211,8 +212,8 @@ START_TEST(damage)
     up(s, SEARCH("02"));
     down(s, DONE("02", "00"));
     g_autoptr(Converse) c = steps_play(s, 1460);
-    ck_assert_str_eq(converse_result(c), "CALL 1 ldap search sub 41\nRET 1 ldap ok 14\n"
-                                         "CALL 2 ldap search sub 41\nRET 2 ldap ok 14\n");
+    ck_assert_str_eq(converse_result(c), "CALL 1 ldap search sub 40\nRET 1 ldap ok 14\n"
+                                         "CALL 2 ldap search sub 40\nRET 2 ldap ok 14\n");
     ck_assert_uint_eq(converse_loss(c, BB_DECODER_LOST), 1);
     g_autoptr(Steps) other = steps_new(389);
     up(other, SEARCH("01"));
@@ -238,7 +239,7 @@ START_TEST(too_many_searches)
         }
     g_autoptr(Converse) c = steps_play(s, 1460);
     ck_assert(strstr(converse_result(c), "RET 1 ldap ok 14\n")); // its entry was let go
-    ck_assert(strstr(converse_result(c), "RET 20 ldap ok 37\n"));
+    ck_assert(strstr(converse_result(c), "RET 20 ldap ok 40\n"));
     ck_assert_uint_eq(converse_loss(c, BB_PENDING_LIMIT), 4);
     ck_assert_uint_eq(converse_loss(c, BB_RETURNS), 20);
 }
@@ -254,8 +255,8 @@ START_TEST(cldap)
     up(s, "ff*40");
     up(s, SEARCH("02"));
     down(s, DONE("02", "35"));
-    steps_check(s, "CALL 1 ldap search sub 41\nRET 1 ldap ok 37\n"
-                   "CALL 2 ldap search sub 41\nRET 2 ldap unwillingToPerform 14\n");
+    steps_check(s, "CALL 1 ldap search sub 40\nRET 1 ldap ok 40\n"
+                   "CALL 2 ldap search sub 40\nRET 2 ldap unwillingToPerform 14\n");
     ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 1);
     ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 1);
 }
@@ -281,7 +282,7 @@ START_TEST(probes)
     for (gsize length = 0; length <= whole->len; length++) {
         g_autofree guint8 *copy = g_memdup2(whole->data, length);
         BbMatch match = d->probe(copy ? copy : (const guint8 *)"", length);
-        ck_assert_int_eq(match, length < 23 ? BB_MATCH_MORE : BB_MATCH_REQUEST);
+        ck_assert_int_eq(match, length < 25 ? BB_MATCH_MORE : BB_MATCH_REQUEST);
     }
     check_refusals(d);
 }
@@ -291,19 +292,21 @@ START_TEST(wrapping)
 {
     BbLdapWrap wrap = {0};
     gsize size;
-    g_autoptr(Octets) clear = octets(SIGNED_BEHIND("30(02(01)42())"));
-    ck_assert_int_eq(bb_ldap_wrap_read(&wrap, clear->data, clear->len, &size), BB_LDAP_READ);
+    g_autoptr(Octets) more = octets(SIGNED_BEHIND("30(02(01)42())"));
+    ck_assert_int_eq(bb_ldap_wrap_read(&wrap, more->data, more->len, &size), BB_LDAP_READ);
     ck_assert_uint_eq(size, 20);
+    bb_ldap_wrap_begin(&wrap, more->data, size);
     ck_assert_uint_eq(wrap.inside, 7);
     bb_ldap_wrap_pass(&wrap, 7);
     ck_assert(bb_ldap_wrap_ended(&wrap));
-    ck_assert_int_eq(bb_ldap_wrap_read(&wrap, clear->data + 27, 12, &size), BB_LDAP_READ);
+    ck_assert_int_eq(bb_ldap_wrap_read(&wrap, more->data + 27, 12, &size), BB_LDAP_READ);
     ck_assert_uint_eq(size, 12);
-    ck_assert(!bb_ldap_wrap_ended(&wrap));
-    ck_assert_int_eq(bb_ldap_wrap_read(&wrap, (const guint8 *)"\0\0\0\5abcde", 9, &size),
-                     BB_LDAP_BAD);
-    ck_assert_int_eq(bb_ldap_wrap_read(&wrap, clear->data, 10, &size), BB_LDAP_CUT);
-    ck_assert_int_eq(bb_ldap_wrap_read(&wrap, (const guint8 *)"\xff\0", 2, &size), BB_LDAP_BAD);
+    bb_ldap_wrap_begin(&wrap, more->data + 27, 12);
+    ck_assert(!bb_ldap_wrap_ended(&wrap) && !wrap.sealed);
+    const guint8 *small = (const guint8 *)"\0\0\0\5abcde", *big = (const guint8 *)"\xff\0";
+    ck_assert_int_eq(bb_ldap_wrap_read(&wrap, small, 9, &size), BB_LDAP_BAD);
+    ck_assert_int_eq(bb_ldap_wrap_read(&wrap, more->data, 30, &size), BB_LDAP_CUT);
+    ck_assert_int_eq(bb_ldap_wrap_read(&wrap, big, 2, &size), BB_LDAP_BAD);
 }
 END_TEST
 

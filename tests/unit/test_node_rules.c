@@ -54,6 +54,7 @@ START_TEST(addresses_are_compared_as_such)
     ck_assert_str_eq(apply(rules, names, "fe80::1"), "six");
     ck_assert_str_eq(apply(rules, names, "1.2.3.4"), "four");
     ck_assert_str_eq(apply(rules, names, "1.2.3.4.5"), "1.2.3.4.5");
+    ck_assert_str_eq(apply(rules, names, "::ffff:1.2.3.4"), "four"); // the same address
 }
 END_TEST
 
@@ -67,6 +68,9 @@ START_TEST(malformed_lines_are_refused_with_their_place)
         {": b\n", ":1: \":\" is not a node's new name"},
         {"web: a%2\n", ":1: "},
         {"w%00: a\n", ":1: "},
+        {"web: 10.0.0.0/\n", ":1: \"10.0.0.0/\" is no prefix"},
+        {"web: 10.0.0.0/-1\n", ":1: \"10.0.0.0/-1\" is no prefix"},
+        {"web: 2001:db8::/129\n", ":1: \"2001:db8::/129\" is no prefix"},
     };
     for (gsize i = 0; i < G_N_ELEMENTS(bad); i++) {
         g_autoptr(BbNames) names = bb_names_new();

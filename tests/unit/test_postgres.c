@@ -794,19 +794,85 @@ static void replication(Converse *c, GByteArray *b)
     log_in(c);
     query(c, "START_REPLICATION SLOT \"s\" LOGICAL 0/0");
     put_message(b, 'W', "\0\0\0", 3);
-    say(c, down, b);
     put_message(b, 'd', "k12345678", 9);
     say(c, down, b);
     put_message(b, 'd', "r12345678", 9);
+    put_message(b, 'd', "h12345678", 9);
     say(c, up, b);
-    put_message(b, 'd', "k12345678", 9);
+    put_message(b, 'd', "wabcdefgh", 9);
+    put_message(b, 'd', "wijklmnop", 9);
+    put_message(b, 'd', "?", 1);
     say(c, down, b);
+    put_message(b, 'c', "", 0);
+    say(c, up, b);
+    put_message(b, 'c', "", 0);
+    put_text(b, 'C', "START_STREAMING");
+    put_ready(b, 'I');
+    say(c, down, b);
+    query(c, "SELECT a FROM b");
+    answer(c, "SELECT 0");
 }
 
-START_TEST(copy_both_ways)
+// What answers START_REPLICATION is the CopyBothResponse; the log comes in free messages.
+START_TEST(replication_is_free_messages)
 {
     expect(replication, LOGIN "CALL 2 postgresql START_REPLICATION 44\n"
-                              "RET 2 postgresql - 36\n");
+                              "RET 2 postgresql ok 8\n"
+                              "MSG < postgresql PrimaryKeepalive 14\n"
+                              "MSG > postgresql StandbyStatusUpdate 14\n"
+                              "MSG > postgresql HotStandbyFeedback 14\n"
+                              "MSG < postgresql XLogData 14\n"
+                              "MSG < postgresql XLogData 14\n"
+                              "MSG < postgresql CopyData 6\n"
+                              "CALL 3 postgresql SELECT b 21\n"
+                              "RET 3 postgresql ok 20\n");
+}
+END_TEST
+
+static void broken_replication(Converse *c, GByteArray *b)
+{
+    log_in(c);
+    query(c, "START_REPLICATION 0/0");
+    put_message(b, 'W', "\0\0\0", 3);
+    put_message(b, 'd', "wabcdefgh", 9);
+    put_error(b, "58P01");
+    say(c, down, b);
+    query(c, "SELECT a FROM b"); // the end of the stream was not seen
+    answer(c, "SELECT 0");
+}
+
+START_TEST(replication_can_break)
+{
+    expect(broken_replication, LOGIN "CALL 2 postgresql START_REPLICATION 27\n"
+                                     "RET 2 postgresql ok 8\n"
+                                     "MSG < postgresql XLogData 14\n"
+                                     "MSG < postgresql - 31\n"
+                                     "CALL 3 postgresql SELECT b 21\n"
+                                     "RET 3 postgresql ok 20\n");
+}
+END_TEST
+
+static void lost_in_replication(Converse *c, GByteArray *b)
+{
+    log_in(c);
+    query(c, "START_REPLICATION 0/0");
+    put_message(b, 'W', "\0\0\0", 3);
+    put_message(b, 'd', "wabcdefgh", 9);
+    say(c, down, b);
+    converse_lose(c, down, 100);
+    put_message(b, 'd', "wijklmnop", 9);
+    say(c, down, b);
+    put_message(b, 'd', "r12345678", 9);
+    say(c, up, b);
+}
+
+START_TEST(gap_in_a_replication)
+{
+    expect(lost_in_replication, LOGIN "CALL 2 postgresql START_REPLICATION 27\n"
+                                      "RET 2 postgresql ok 8\n"
+                                      "MSG < postgresql XLogData 14\n"
+                                      "MSG < postgresql XLogData 14\n"
+                                      "MSG > postgresql StandbyStatusUpdate 14\n");
 }
 END_TEST
 
@@ -1257,8 +1323,9 @@ TEST_MAIN("postgres", a_session, times_are_of_first_and_last_bytes, login_can_be
           queries_without_a_table, long_messages, prepared_statements_have_labels,
           unnamed_statement, a_batch_is_one_call, flush_does_not_end_a_call, syncs_pair_in_order,
           request_without_sync_is_kept, statements_have_a_limit, copy_is_one_call,
-          copy_by_extended_query, copy_both_ways, shutdown_answers_the_open_call,
-          shutdown_is_free_when_idle, joined_in_the_middle, joined_before_an_answer, lost_request,
-          lost_reply, lost_replies_do_not_shift, gap_in_a_reply, gap_in_a_long_row, gap_in_a_query,
+          copy_by_extended_query, replication_is_free_messages, replication_can_break,
+          gap_in_a_replication, shutdown_answers_the_open_call, shutdown_is_free_when_idle,
+          joined_in_the_middle, joined_before_an_answer, lost_request, lost_reply,
+          lost_replies_do_not_shift, gap_in_a_reply, gap_in_a_long_row, gap_in_a_query,
           gap_in_a_batch, no_postgres_after_all, damage_in_the_middle, startup_packets_are_checked,
           probe_requests, probe_replies, probe_others, probe_random_bytes)

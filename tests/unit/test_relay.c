@@ -8,6 +8,7 @@
 
 typedef struct Arrived {
     const BbNames *names;
+    BbRelay *relay; // asked for numbers, where it is set
     guint64 count, syncs, fail_at;
     gsize longest;
 } Arrived;
@@ -20,6 +21,8 @@ static bool arrive(const BbMessage *message, gpointer user, GError **error)
         return false;
     }
     g_assert_cmpint(message->time_ns, ==, (gint64)arrived->count);
+    if (arrived->relay)
+        g_assert_cmpuint(bb_relay_number(arrived->relay), ==, arrived->count % 7);
     if (message->conn)
         arrived->longest = MAX(arrived->longest, strlen(message->conn));
     if (message->op) {
@@ -60,6 +63,20 @@ START_TEST(all_arrive_in_order)
 }
 END_TEST
 
+START_TEST(numbers_come_along)
+{
+    Arrived arrived = {0};
+    g_autoptr(BbRelay) relay = arrived.relay = bb_relay_new(arrive, NULL, &arrived);
+    for (gint64 i = 0; i < MANY; i++) {
+        BbMessage message = bb_message_empty();
+        message.time_ns = i;
+        ck_assert(bb_relay_push_with(relay, &message, (guint)(i % 7), NULL));
+    }
+    ck_assert(bb_relay_finish(relay, NULL));
+    ck_assert_uint_eq(arrived.count, MANY);
+}
+END_TEST
+
 START_TEST(errors_come_back)
 {
     Arrived arrived = {.fail_at = 100};
@@ -79,4 +96,4 @@ START_TEST(errors_come_back)
 }
 END_TEST
 
-TEST_MAIN("relay", all_arrive_in_order, errors_come_back)
+TEST_MAIN("relay", all_arrive_in_order, numbers_come_along, errors_come_back)

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// The choice of a protocol: random bytes are none, at any port; what both sides say counts; what
+// people say by a port counts more.
+#include "capture/capture.h"
+#include "capture/decoder.h"
+#include "data/random.h"
+#include "tests/unit/converse.h"
+#include "tests/unit/test.h"
+
+#include <string.h>
+
+#define STREAMS 10000u
+#define TURNS 6u
+#define TURN_BYTES 300u
+
+// ---- random bytes
+// ---------------------------------------------------------------------------------
+
+typedef enum { NOISE, SMALL_NUMBERS, LETTERS, LENGTH_FIRST, KINDS } Kind;
+
+static void fill(guint8 *bytes, gsize size, Kind kind, BbRandom *random)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .-\n";
+    for (gsize i = 0; i < size; i++) {
+        guint64 bits = bb_random_bits(random) >> 32;
+        bytes[i] = kind == SMALL_NUMBERS ? (guint8)(bits % 2 ? 0 : bits >> 8 & 0x1f)
+                   : kind == LETTERS     ? (guint8)letters[bits % (sizeof letters - 1)]
+                                         : (guint8)bits;
+    }
+    if (kind == LENGTH_FIRST && size >= 4) { // of four bytes, either order, itself included or not
+        guint32 length = (guint32)(size - bb_random_below(random, 2) * 4);
+        length = bb_random_below(random, 2) ? GUINT32_TO_BE(length) : GUINT32_TO_LE(length);
+        memcpy(bytes, &length, sizeof length);
+    }
+}
+
+// The first message that has a protocol, NULL if none has.
+static char *find_known(const char *result)
+{
+    g_auto(GStrv) lines = g_strsplit(result, "\n", -1);
+    for (char **line = lines; *line && **line; line++) {
+        g_auto(GStrv) words = g_strsplit(*line, " ", -1);
+        if (!g_str_equal(words[2], "tcp") && !g_str_equal(words[2], "udp"))
+            return g_strdup(*line);
+    }
+    return NULL;
+}
+
+static char *converse_randomly(guint16 port, Kind kind, BbRandom *random)
+{
+    guint8 bytes[TURN_BYTES];
+    bool udp = bb_random_below(random, 4) == 0;
+    g_autoptr(Converse) c = udp                          ? converse_udp(port)
+                            : bb_random_below(random, 2) ? converse_tcp(port)
+                                                         : converse_tcp_midstream(port);
+    for (guint turn = 0; turn < TURNS; turn++) {
+        gsize size = 1 + bb_random_below(random, TURN_BYTES);
+        fill(bytes, size, kind, random);
+        converse_say(c, bb_random_below(random, 2) ? BB_TO_SERVER : BB_TO_CLIENT, bytes, size);
+    }
+    return find_known(converse_result(c));
+}
+
+// What holds mostly zeros and small numbers may happen to be a short message of some protocol.
+#define SMALL_ONES_IN 200u
+
+START_TEST(random_streams_have_no_protocol)
+{
+    BbRandom random = bb_random_start(test_seed("random_streams"));
+    guint small_ones = 0;
+    for (guint i = 0; i < STREAMS; i++) {
+        Kind kind = (Kind)(i % KINDS);
+        g_autofree char *known = converse_randomly(9999, kind, &random);
+        ck_assert_msg(!known || kind == SMALL_NUMBERS, "kind %d: %s", (int)kind, known);
+        small_ones += known != NULL;
+        if (known && g_getenv("BB_TEST_SHOW"))
+            g_printerr("%s\n", known);
+    }
+    ck_assert_uint_le(small_ones, STREAMS / KINDS / SMALL_ONES_IN);
+}
+END_TEST
+
+START_TEST(nor_at_a_port_of_one)
+{
+    BbRandom random = bb_random_start(test_seed("at_a_port_of_one"));
+    for (guint i = 0; bb_decoders[i]; i++)
+        for (guint k = 0; k < 20 && bb_decoders[i]->ports[0]; k++) {
+            guint16 port = bb_decoders[i]->ports[0];
+            g_autofree char *known = converse_randomly(port, NOISE, &random);
+            ck_assert_msg(!known, "port %u: %s", port, known);
+        }
+}
+END_TEST
+
+// ---- the table
+// ------------------------------------------------------------------------------------
+
+START_TEST(the_table)
+{
+    guint count = 0;
+    for (; bb_decoders[count]; count++) {
+        const BbDecoder *decoder = bb_decoders[count];
+        ck_assert_ptr_nonnull(decoder->about);
+        ck_assert_msg(strchr(decoder->about, '\n') == NULL, "%s", decoder->name);
+        ck_assert_str_eq(bb_decoder_find(decoder->name)->name, decoder->name);
+        ck_assert_msg(!decoder->probe || decoder->tcp || decoder->udp, "%s", decoder->name);
+        ck_assert_msg(!decoder->held == !decoder->let_go, "%s", decoder->name);
+        ck_assert(decoder->parse != NULL);
+    }
+    ck_assert_uint_le(count, 64);
+    ck_assert_ptr_eq(bb_decoder_find("turns"), &bb_decoder_turns);
+    ck_assert_ptr_null(bb_decoder_find("gopher"));
+}
+END_TEST
+
+// ---- what people say
+// --------------------------------------------------------------------------------
+
+typedef struct Heard {
+    BbNames *names;
+    GString *text;
+} Heard;
+
+static bool hear(const BbMessage *message, gpointer user, GError **error)
+{
+    Heard *heard = user;
+    g_string_append_printf(heard->text, "%d %s %s\n", (int)message->kind,
+                           bb_names_text(heard->names, message->proto),
+                           message->op ? bb_names_text(heard->names, message->op) : "-");
+    return true;
+}
+
+static void say(BbCapture *capture, BbTransport transport, bool up, const char *text, gint64 ms)
+{
+    static const guint8 a[4] = {10, 0, 0, 1}, b[4] = {10, 0, 0, 2};
+
+    BbPacket packet = {
+        .time_ns = ms * 1000000,
+        .source = bb_address_v4(up ? a : b),
+        .target = bb_address_v4(up ? b : a),
+        .source_port = up ? 40000 : 7777,
+        .target_port = up ? 7777 : 40000,
+        .transport = transport,
+        .tcp_flags = BB_TCP_ACK,
+        .seq = up ? 1 : 1001,
+        .ack = up ? 1001 : 1000,
+        .ip_id = (guint16)ms,
+        .payload = (const guint8 *)text,
+        .captured = (guint32)strlen(text),
+        .length = (guint32)strlen(text),
+    };
+    ck_assert(bb_capture_packet(capture, &packet, NULL));
+}
+
+// The same exchange at port 7777, where the decoder of that name is said to be.
+static char *exchange_as(const char *decoder, const char *request, const char *reply)
+{
+    BbLoss loss = {0};
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbNodes) nodes = bb_nodes_new(names, false);
+    Heard heard = {names, g_string_new(NULL)};
+    BbDecodeAs as = {.port = 7777, .decoder = decoder ? bb_decoder_find(decoder) : NULL};
+    BbCaptureOptions options = bb_capture_options_default();
+    options.decode_as = &as;
+    options.n_decode_as = decoder != NULL;
+    g_autoptr(BbCapture) capture = bb_capture_new(&options, names, nodes, &loss, hear, &heard);
+    say(capture, BB_TRANSPORT_TCP, true, request, 1);
+    say(capture, BB_TRANSPORT_TCP, false, reply, 2);
+    ck_assert(bb_capture_finish(capture, NULL));
+    return g_string_free(heard.text, FALSE);
+}
+
+START_TEST(told_by_the_port)
+{
+    g_autofree char *unknown = exchange_as(NULL, "hello\r\n", "world\r\n");
+    ck_assert_str_eq(unknown, "0 tcp -\n1 tcp -\n");
+    g_autofree char *memcached = exchange_as("memcached", "get k\r\n", "END\r\n");
+    ck_assert_str_eq(memcached, "0 memcached GET\n1 memcached GET\n");
+    g_autofree char *redis = exchange_as("redis", "ping\r\n", "+PONG\r\n");
+    ck_assert_str_eq(redis, "0 redis PING\n1 redis PING\n");
+    g_autofree char *turns =
+        exchange_as("turns", "GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n");
+    ck_assert_str_eq(turns, "0 tcp -\n1 tcp -\n");
+}
+END_TEST
+
+// It turns out to be something else: content decides after all.
+START_TEST(told_wrongly)
+{
+    g_autofree char *http = exchange_as("postgresql", "GET / HTTP/1.1\r\n\r\n",
+                                        "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    ck_assert_msg(strstr(http, "http GET /"), "%s", http);
+}
+END_TEST
+
+TEST_MAIN("choice", random_streams_have_no_protocol, nor_at_a_port_of_one, the_table,
+          told_by_the_port, told_wrongly)

@@ -1,0 +1,923 @@
+// SPDX-License-Identifier: Apache-2.0
+// MySQL and MariaDB: sessions, sets of rows, prepared statements, local files, compression, loss.
+// Every conversation runs whole and in small segments.
+#include "capture/loss.h"
+#include "capture/protocols/mysql_packet.h"
+#include "tests/unit/octets.h"
+
+#include <stdio.h>
+
+#define PORT 3306
+#define EOF_PACKET "fe 0000 0200"
+#define OK_PACKET "00 00 00 0200 0000"
+#define DEFINITION "03 'def' 00 00 00 01 'a' 00 0c 3f00 0b000000 03 0000 00 0000"
+#define NO_SUCH_TABLE "ff 7a04 '#42S02no such table'"
+
+// ---- packets ------------------------------------------------------------------------------------
+
+// One packet: head and payload.
+static Octets *packet(guint8 sequence, const char *payload)
+{
+    g_autoptr(Octets) body = octets(payload);
+    Octets *out = g_byte_array_new();
+    octets_le(out, body->len, 3);
+    octets_le(out, sequence, 1);
+    octets_put(out, body->data, body->len);
+    return out;
+}
+
+static void ask(Steps *s, const char *payload)
+{
+    step(s, SAY_UP, packet(0, payload));
+}
+
+static void ask_on(Steps *s, guint8 sequence, const char *payload)
+{
+    step(s, SAY_UP, packet(sequence, payload));
+}
+
+// What a server answers: packets from number `from` on, NULL at the end.
+static Octets *answers(guint8 from, const char *const *payloads)
+{
+    Octets *out = g_byte_array_new();
+    for (guint i = 0; payloads[i]; i++)
+        octets_join(out, packet((guint8)(from + i), payloads[i]));
+    return out;
+}
+#define ANSWER(steps, from, ...) \
+    step(steps, SAY_DOWN, answers(from, (const char *const[]){__VA_ARGS__, NULL}))
+
+static Octets *greeting(guint32 capabilities)
+{
+    g_autoptr(Octets) body = octets("0a '8.0.30' 00 01000000 'abcdefgh' 00");
+    octets_le(body, capabilities & 0xffff, 2);
+    octets_join(body, octets("21 0200"));
+    octets_le(body, capabilities >> 16, 2);
+    octets_join(body, octets("15 00*10 'ijklmnopqrst' 00 'mysql_native_password' 00"));
+    Octets *out = g_byte_array_new();
+    octets_le(out, body->len, 3);
+    octets_le(out, 0, 1);
+    return octets_join(out, g_steal_pointer(&body));
+}
+
+static Octets *response(guint32 capabilities)
+{
+    g_autoptr(Octets) body = g_byte_array_new();
+    octets_le(body, capabilities, 4);
+    octets_join(body, octets("00000001 21 00*23 'root' 00 00"));
+    Octets *out = g_byte_array_new();
+    octets_le(out, body->len, 3);
+    octets_le(out, 1, 1);
+    return octets_join(out, g_steal_pointer(&body));
+}
+
+// Flags of the login: the old layout with EOF packets, and the new one.
+#define OLD (BB_MYSQL_PROTOCOL_41 | 0x8000u)
+#define NEW (OLD | BB_MYSQL_DEPRECATE_EOF)
+
+static Steps *session(guint32 capabilities)
+{
+    Steps *s = steps_new(PORT);
+    step(s, SAY_DOWN,
+         greeting(NEW | BB_MYSQL_SSL | BB_MYSQL_COMPRESS | BB_MYSQL_QUERY_ATTRIBUTES |
+                  BB_MYSQL_OPTIONAL_METADATA));
+    step(s, SAY_UP, response(capabilities));
+    ANSWER(s, 2, OK_PACKET);
+    return s;
+}
+#define LOGIN "MSG < mysql greeting 78\nCALL 1 mysql login 42\nRET 1 mysql ok 11\n"
+
+// ---- sessions -----------------------------------------------------------------------------------
+
+START_TEST(a_session)
+{
+    g_autoptr(Steps) s = session(OLD);
+    ask(s, "03 'SELECT a FROM users WHERE id = 17'");
+    ANSWER(s, 1, "01", DEFINITION, EOF_PACKET, "01 '7'", "01 '8'", EOF_PACKET);
+    ask(s, "0e");
+    ANSWER(s, 1, OK_PACKET);
+    ask(s, "03 'UPDATE nothing SET a = 1'");
+    ANSWER(s, 1, NO_SUCH_TABLE);
+    ask(s, "01");
+    step(s, END_UP, octets(""));
+    steps_check(s, LOGIN "CALL 2 mysql SELECT users 38\n"
+                         "RET 2 mysql ok 62\n"
+                         "CALL 3 mysql PING 5\n"
+                         "RET 3 mysql ok 11\n"
+                         "CALL 4 mysql UPDATE nothing 29\n"
+                         "RET 4 mysql 1146 26\n"
+                         "MSG > mysql QUIT 5\n");
+    ck_assert_uint_eq(steps_count(s, BB_CALLS_UNRETURNED), 0);
+    ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 0);
+}
+END_TEST
+
+START_TEST(times_are_of_first_and_last_bytes)
+{
+    g_autoptr(Steps) s = session(OLD);
+    ask(s, "03 'SELECT a FROM t'");
+    ANSWER(s, 1, "01", DEFINITION, EOF_PACKET, "01 '7'");
+    ANSWER(s, 5, "01 '8'");
+    ANSWER(s, 6, EOF_PACKET);
+    g_autoptr(Converse) c = steps_play(s, 1460);
+    ck_assert_int_eq(converse_last_ms(c, 3), 3);
+    ck_assert_int_eq(converse_first_ms(c, 4), 4);
+    ck_assert_int_eq(converse_last_ms(c, 4), 6);
+}
+END_TEST
+
+START_TEST(login_in_rounds)
+{
+    g_autoptr(Steps) s = steps_new(PORT);
+    step(s, SAY_DOWN, greeting(NEW));
+    step(s, SAY_UP, response(NEW));
+    ANSWER(s, 2, "fe 'caching_sha2_password' 00 'abcdefghijklmnopqrst' 00");
+    ask_on(s, 3, "'0123456789abcdef'");
+    ANSWER(s, 4, "01 04");
+    ask_on(s, 5, "'secret' 00");
+    ANSWER(s, 6, OK_PACKET);
+    ask(s, "0e");
+    ANSWER(s, 1, OK_PACKET);
+    steps_check(s, "MSG < mysql greeting 78\n"
+                   "CALL 1 mysql login 42\n"
+                   "RET 1 mysql ok 65\n"
+                   "CALL 2 mysql PING 5\n"
+                   "RET 2 mysql ok 11\n");
+}
+END_TEST
+
+START_TEST(login_refused)
+{
+    g_autoptr(Steps) s = steps_new(PORT);
+    step(s, SAY_DOWN, greeting(OLD));
+    step(s, SAY_UP, response(OLD));
+    ANSWER(s, 2, "ff 1504 '#28000Access denied'");
+    step(s, END_DOWN, octets(""));
+    steps_check(s, "MSG < mysql greeting 78\nCALL 1 mysql login 42\nRET 1 mysql 1045 26\n");
+
+    g_autoptr(Steps) host = steps_new(PORT);
+    step(host, SAY_DOWN, packet(0, "ff 6a04 'Host is not allowed to connect'"));
+    steps_check(host, "MSG < mysql greeting 37\n");
+}
+END_TEST
+
+// A server may say by itself why it closes the connection.
+START_TEST(timeout_is_free)
+{
+    g_autoptr(Steps) s = session(OLD);
+    step(s, SAY_DOWN, packet(0, "ff c70f '#HY000client was idle'"));
+    steps_check(s, LOGIN "MSG < mysql - 28\n");
+}
+END_TEST
+
+START_TEST(change_of_user)
+{
+    g_autoptr(Steps) s = session(OLD);
+    ask(s, "11 'bob' 00 00 00 21 00");
+    ANSWER(s, 1, "fe 'mysql_native_password' 00 'abcdefghijklmnopqrst' 00");
+    ask_on(s, 2, "'01234567890123456789'");
+    ANSWER(s, 3, "ff 1504 '#28000Access denied'");
+    ask(s, "1f");
+    ANSWER(s, 1, OK_PACKET);
+    steps_check(s, LOGIN "CALL 2 mysql CHANGE_USER 13\n"
+                         "RET 2 mysql 1045 74\n"
+                         "CALL 3 mysql RESET_CONNECTION 5\n"
+                         "RET 3 mysql ok 11\n");
+}
+END_TEST
+
+// ---- encryption, compression --------------------------------------------------------------------
+
+START_TEST(encryption_is_handed_on)
+{
+    g_autoptr(Steps) s = steps_new(PORT);
+    step(s, SAY_DOWN, greeting(NEW | BB_MYSQL_SSL));
+    step(s, SAY_UP, packet(1, "008a0000 00000001 21 00*23"));
+    up(s, "'GET /inside HTTP/1.1' 0d0a 0d0a");
+    down(s, "'HTTP/1.1 204 No' 0d0a 0d0a");
+    steps_check(s, "MSG < mysql greeting 78\n"
+                   "MSG > mysql SSLRequest 36\n"
+                   "CALL 1 http GET /inside 24\n"
+                   "RET 1 http 204 19\n");
+}
+END_TEST
+
+// What was agreed on begins behind the login.
+START_TEST(compression_is_refused)
+{
+    g_autoptr(Steps) s = session(OLD | BB_MYSQL_COMPRESS);
+    up(s, "05 00 00 00 00 00 00 01 00 00 00 0e");
+    down(s, "0b 00 00 01 00 00 00 07 00 00 01 00 00 00 02 00 00 00");
+    steps_check(s, LOGIN "CALL 2 tcp - 12\nRET 2 tcp ok 18\n");
+    ck_assert_uint_eq(steps_count(s, BB_COMPRESSED_STREAMS), 1);
+
+    g_autoptr(Steps) plain = session(OLD);
+    ask(plain, "0e");
+    ANSWER(plain, 1, OK_PACKET);
+    ck_assert_uint_eq(steps_count(plain, BB_COMPRESSED_STREAMS), 0);
+}
+END_TEST
+
+// ---- answers ------------------------------------------------------------------------------------
+
+START_TEST(rows_in_the_new_layout)
+{
+    g_autoptr(Steps) s = session(NEW);
+    ask(s, "03 'SELECT a FROM t'");
+    ANSWER(s, 1, "01", DEFINITION, "01 '7'", "01 '8'", "fe 00 00 0200 0000");
+    ask(s, "03 'SELECT a FROM empty'");
+    ANSWER(s, 1, "01", DEFINITION, "fe 00 00 0200 0000");
+    ask(s, "03 'SELECT a FROM broken'");
+    ANSWER(s, 1, "01", DEFINITION, "01 '7'", "ff 2505 '#70100was killed'");
+    steps_check(s, LOGIN "CALL 2 mysql SELECT t 20\n"
+                         "RET 2 mysql ok 55\n"
+                         "CALL 3 mysql SELECT empty 24\n"
+                         "RET 3 mysql ok 43\n"
+                         "CALL 4 mysql SELECT broken 25\n"
+                         "RET 4 mysql 1317 61\n");
+}
+END_TEST
+
+// Status 0x0008: another result follows.
+START_TEST(several_results)
+{
+    g_autoptr(Steps) s = session(OLD);
+    ask(s, "03 'SELECT 1; UPDATE t SET a = 1; SELECT 2'");
+    ANSWER(s, 1, "01", DEFINITION, EOF_PACKET, "01 '7'", "fe 0000 0a00", "00 01 00 0a00 0000");
+    ANSWER(s, 7, "01", DEFINITION, EOF_PACKET, "01 '7'", EOF_PACKET);
+    ask(s, "03 'CALL p()'");
+    ANSWER(s, 1, "01", DEFINITION, EOF_PACKET, "fe 0000 0a00", OK_PACKET);
+    steps_check(s, LOGIN "CALL 2 mysql SELECT 43\n"
+                         "RET 2 mysql ok 123\n"
+                         "CALL 3 mysql CALL p 13\n"
+                         "RET 3 mysql ok 61\n");
+}
+END_TEST
+
+// Columns without definitions: MariaDB's byte stands behind their number, MySQL's before it.
+START_TEST(definitions_left_out)
+{
+    g_autoptr(Steps) maria = session(NEW);
+    ask(maria, "03 'SELECT a, b FROM t'");
+    ANSWER(maria, 1, "02 00", "01 '7' 01 '8'", "fe 00 00 0200 0000");
+    ask(maria, "03 'SELECT a FROM t'");
+    ANSWER(maria, 1, "01 01", DEFINITION, "01 '7'", "fe 00 00 0200 0000");
+    steps_check(maria, LOGIN "CALL 2 mysql SELECT t 23\n"
+                             "RET 2 mysql ok 25\n"
+                             "CALL 3 mysql SELECT t 20\n"
+                             "RET 3 mysql ok 50\n");
+
+    g_autoptr(Steps) mysql = session(NEW | BB_MYSQL_OPTIONAL_METADATA);
+    ask(mysql, "03 'SELECT a, b FROM t'");
+    ANSWER(mysql, 1, "00 02", "01 '7' 01 '8'", "fe 00 00 0200 0000");
+    ask(mysql, "03 'SELECT a FROM t'");
+    ANSWER(mysql, 1, "01 01", DEFINITION, "01 '7'", "fe 00 00 0200 0000");
+    steps_check(mysql, LOGIN "CALL 2 mysql SELECT t 23\n"
+                             "RET 2 mysql ok 25\n"
+                             "CALL 3 mysql SELECT t 20\n"
+                             "RET 3 mysql ok 50\n");
+}
+END_TEST
+
+START_TEST(a_local_file)
+{
+    g_autoptr(Steps) s = session(OLD);
+    ask(s, "03 'LOAD DATA LOCAL INFILE 0 INTO TABLE t'");
+    ANSWER(s, 1, "fb '/tmp/x'");
+    ask_on(s, 2, "'1,2,3,4,5,6' 0a");
+    ask_on(s, 3, "'7,8' 0a");
+    ask_on(s, 4, "");
+    ANSWER(s, 5, OK_PACKET);
+    ask(s, "0e");
+    ANSWER(s, 1, OK_PACKET);
+    steps_check(s, LOGIN "CALL 2 mysql LOAD t 42\n"
+                         "RET 2 mysql ok 22\n"
+                         "CALL 3 mysql PING 5\n"
+                         "RET 3 mysql ok 11\n");
+}
+END_TEST
+
+// A report of progress (MariaDB) looks like an error.
+START_TEST(progress_is_no_error)
+{
+    g_autoptr(Steps) s = session(OLD);
+    ask(s, "03 'ALTER TABLE t ADD b int'");
+    ANSWER(s, 1, "ff ffff 01 01 02 e80300 05 'stage'", "ff ffff 01 02 02 e80300 05 'stage'",
+           OK_PACKET);
+    steps_check(s, LOGIN "CALL 2 mysql ALTER TABLE t 28\nRET 2 mysql ok 49\n");
+}
+END_TEST
+
+START_TEST(every_command)
+{
+    static const struct {
+        const char *request, *label;
+        const char *answer[4];
+    } commands[] = {
+        {"02 'db'", "INIT_DB", {OK_PACKET}},
+        {"04 't' 00 00", "FIELD_LIST", {DEFINITION "fb", EOF_PACKET}},
+        {"05 'db'", "CREATE_DB", {OK_PACKET}},
+        {"06 'db'", "DROP_DB", {NO_SUCH_TABLE}},
+        {"07 01", "REFRESH", {OK_PACKET}},
+        {"09", "STATISTICS", {"'Uptime: 1'"}},
+        {"0a", "PROCESS_INFO", {"01", DEFINITION, EOF_PACKET, EOF_PACKET}},
+        {"0c 01000000", "PROCESS_KILL", {OK_PACKET}},
+        {"0d", "DEBUG", {EOF_PACKET}},
+        {"1a 01000000", "STMT_RESET", {OK_PACKET}},
+        {"1b 0000", "SET_OPTION", {EOF_PACKET}},
+        {"15 01000000 00 00 00 0000 00000000 00000000", "REGISTER_SLAVE", {OK_PACKET}},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(commands); i++) {
+        g_autoptr(Steps) s = session(OLD);
+        ask(s, commands[i].request);
+        const char *const *answer = commands[i].answer;
+        const char *const packets[] = {answer[0], answer[1], answer[2], answer[3], NULL};
+        step(s, SAY_DOWN, answers(1, packets));
+        ask(s, "0e");
+        ANSWER(s, 1, OK_PACKET);
+        g_autoptr(Converse) c = steps_play(s, 1460);
+        g_autofree char *call = g_strdup_printf("\nCALL 2 mysql %s ", commands[i].label);
+        ck_assert_msg(strstr(converse_result(c), call), "%s", converse_result(c));
+        ck_assert_msg(g_str_has_suffix(converse_result(c), "\nRET 3 mysql ok 11\n"), "%s",
+                      converse_result(c));
+    }
+}
+END_TEST
+
+// ---- prepared statements ------------------------------------------------------------------------
+
+START_TEST(prepared_in_the_old_layout)
+{
+    g_autoptr(Steps) s = session(OLD);
+    ask(s, "16 'SELECT a FROM users WHERE id = ?'");
+    ANSWER(s, 1, "00 07000000 0100 0100 00 0000", DEFINITION, EOF_PACKET, DEFINITION, EOF_PACKET);
+    ask(s, "17 07000000 00 01000000 00 01 0300 05000000");
+    ANSWER(s, 1, "01", DEFINITION, EOF_PACKET, "00 00 01000000", EOF_PACKET);
+    ask(s, "19 07000000");
+    ask(s, "17 07000000 00 01000000");
+    ANSWER(s, 1, "ff db04 '#HY000Unknown prepared statement'");
+    steps_check(s, LOGIN "CALL 2 mysql PREPARE SELECT users 37\n"
+                         "RET 2 mysql ok 88\n"
+                         "CALL 3 mysql SELECT users 22\n"
+                         "RET 3 mysql ok 60\n"
+                         "MSG > mysql STMT_CLOSE 9\n"
+                         "CALL 4 mysql EXECUTE ? 14\n"
+                         "RET 4 mysql 1243 39\n");
+}
+END_TEST
+
+START_TEST(prepared_in_the_new_layout)
+{
+    g_autoptr(Steps) s = session(NEW);
+    ask(s, "16 'SELECT a FROM users WHERE id = ?'");
+    ANSWER(s, 1, "00 07000000 0100 0100 00 0000", DEFINITION, DEFINITION);
+    ask(s, "16 'DELETE FROM users'");
+    ANSWER(s, 1, "00 08000000 0000 0000 00 0000");
+    ask(s, "16 'INSERT INTO users VALUES (?)'");
+    ANSWER(s, 1, "00 09000000 0000 0100 00 0000", DEFINITION);
+    ask(s, "16 'nonsense'");
+    ANSWER(s, 1, "ff 2804 '#42000syntax'");
+    ask(s, "18 09000000 0000 'long data'");
+    ask(s, "17 09000000 00 01000000 00 01 fc00");
+    ANSWER(s, 1, OK_PACKET);
+    ask(s, "17 08000000 00 01000000");
+    ANSWER(s, 1, OK_PACKET);
+    steps_check(s, LOGIN "CALL 2 mysql PREPARE SELECT users 37\n"
+                         "RET 2 mysql ok 70\n"
+                         "CALL 3 mysql PREPARE DELETE users 22\n"
+                         "RET 3 mysql ok 16\n"
+                         "CALL 4 mysql PREPARE INSERT users 33\n"
+                         "RET 4 mysql ok 43\n"
+                         "CALL 5 mysql PREPARE NONSENSE 13\n"
+                         "RET 5 mysql 1064 19\n"
+                         "MSG > mysql STMT_SEND_LONG_DATA 20\n"
+                         "CALL 6 mysql INSERT users 18\n"
+                         "RET 6 mysql ok 11\n"
+                         "CALL 7 mysql DELETE users 14\n"
+                         "RET 7 mysql ok 11\n");
+}
+END_TEST
+
+// Without definitions (CLIENT_OPTIONAL_RESULTSET_METADATA) the first packet is all.
+START_TEST(prepared_without_definitions)
+{
+    g_autoptr(Steps) s = session(NEW | BB_MYSQL_OPTIONAL_METADATA);
+    ask(s, "16 'SELECT a FROM users WHERE id = ?'");
+    ANSWER(s, 1, "00 07000000 0100 0100 00 0000 00");
+    ask(s, "0e");
+    ANSWER(s, 1, OK_PACKET);
+    steps_check(s, LOGIN "CALL 2 mysql PREPARE SELECT users 37\n"
+                         "RET 2 mysql ok 17\n"
+                         "CALL 3 mysql PING 5\n"
+                         "RET 3 mysql ok 11\n");
+}
+END_TEST
+
+// A cursor: the rows come with STMT_FETCH.
+START_TEST(cursors)
+{
+    g_autoptr(Steps) s = session(OLD);
+    ask(s, "16 'SELECT a FROM users'");
+    ANSWER(s, 1, "00 07000000 0100 0000 00 0000", DEFINITION, EOF_PACKET);
+    ask(s, "17 07000000 01 01000000");
+    ANSWER(s, 1, "01", DEFINITION, "fe 0000 4200");
+    ask(s, "1c 07000000 02000000");
+    ANSWER(s, 1, "00 00 01000000", "00 00 02000000", "fe 0000 4200");
+    ask(s, "1c 07000000 02000000");
+    ANSWER(s, 1, "00 00 03000000", "fe 0000 8200");
+    steps_check(s, LOGIN "CALL 2 mysql PREPARE SELECT users 24\n"
+                         "RET 2 mysql ok 52\n"
+                         "CALL 3 mysql SELECT users 14\n"
+                         "RET 3 mysql ok 41\n"
+                         "CALL 4 mysql STMT_FETCH 13\n"
+                         "RET 4 mysql ok 29\n"
+                         "CALL 5 mysql STMT_FETCH 13\n"
+                         "RET 5 mysql ok 19\n");
+}
+END_TEST
+
+// MariaDB's clients send before they have the answers; -1 is the statement prepared last.
+START_TEST(pipelined)
+{
+    g_autoptr(Steps) s = session(NEW);
+    Octets *all = packet(0, "16 'SELECT a FROM users WHERE id = ?'");
+    octets_join(all, packet(0, "17 ffffffff 00 01000000 00 01 0300 05000000"));
+    octets_join(all, packet(0, "19 ffffffff"));
+    octets_join(all, packet(0, "03 'SELECT a FROM t'"));
+    step(s, SAY_UP, all);
+    ANSWER(s, 1, "00 07000000 0100 0100 00 0000", DEFINITION, DEFINITION);
+    ANSWER(s, 1, "01", DEFINITION, "00 00 01000000", "fe 00 00 0200 0000");
+    ANSWER(s, 1, NO_SUCH_TABLE);
+    steps_check(s, LOGIN "CALL 2 mysql PREPARE SELECT users 37\n"
+                         "CALL 3 mysql SELECT users 22\n"
+                         "MSG > mysql STMT_CLOSE 9\n"
+                         "CALL 4 mysql SELECT t 20\n"
+                         "RET 2 mysql ok 70\n"
+                         "RET 3 mysql ok 53\n"
+                         "RET 4 mysql 1146 26\n");
+}
+END_TEST
+
+START_TEST(bulk_execution)
+{
+    g_autoptr(Steps) s = session(NEW);
+    ask(s, "16 'INSERT INTO users VALUES (?)'");
+    ANSWER(s, 1, "00 09000000 0000 0100 00 0000", DEFINITION);
+    ask(s, "fa 09000000 8000 0300 00 05000000 00 06000000");
+    ANSWER(s, 1, OK_PACKET);
+    ask(s, "fa ffffffff 8000 0300 00 05000000");
+    ANSWER(s, 1, OK_PACKET);
+    steps_check(s, LOGIN "CALL 2 mysql PREPARE INSERT users 33\n"
+                         "RET 2 mysql ok 43\n"
+                         "CALL 3 mysql INSERT users 23\n"
+                         "RET 3 mysql ok 11\n"
+                         "CALL 4 mysql INSERT users 18\n"
+                         "RET 4 mysql ok 11\n");
+}
+END_TEST
+
+// The memory of statements is let go of at the limit of the capture.
+START_TEST(statements_can_be_let_go)
+{
+    g_autoptr(Steps) s = session(NEW);
+    ask(s, "16 'DELETE FROM users'");
+    ANSWER(s, 1, "00 08000000 0000 0000 00 0000");
+    ask(s, "17 08000000 00 01000000");
+    ANSWER(s, 1, OK_PACKET);
+    g_autoptr(Converse) c = converse_tcp_held(PORT, 64);
+    for (guint i = 0; i < s->steps->len; i++) {
+        const Step *one = &g_array_index(s->steps, Step, i);
+        converse_say(c, one->kind == SAY_UP ? BB_TO_SERVER : BB_TO_CLIENT, one->bytes->data,
+                     one->bytes->len);
+    }
+    ck_assert(strstr(converse_result(c), "CALL 3 mysql EXECUTE ? 14\nRET 3 mysql ok 11\n"));
+    ck_assert_uint_gt(converse_loss(c, BB_TCP_BUFFER_LIMIT), 0);
+}
+END_TEST
+
+// ---- query attributes ---------------------------------------------------------------------------
+
+START_TEST(query_attributes)
+{
+    g_autoptr(Steps) s = session(NEW | BB_MYSQL_QUERY_ATTRIBUTES);
+    ask(s, "03 00 01 'SELECT a FROM none'");
+    ANSWER(s, 1, OK_PACKET);
+    // Two attributes: a text, a NULL.
+    ask(s, "03 02 01 02 01 fe00 01 'k' 0600 01 'n' 05 'value' 'SELECT a FROM two'");
+    ANSWER(s, 1, OK_PACKET);
+    // Every type with a length of its own: 13 of them.
+    ask(s, "03 0d 01 0000 01 0100 00 0200 00 0300 00 0400 00 0500 00 0700 00 0800 00 0900 00 0a00 "
+           "00 0b00 00 0c00 00 0d00 00 f600 00"
+           "11 2222 33333333 44444444 5555555555555555 04 77777777 8888888888888888 99999999 00 "
+           "08 bb*8 01 cc dddd 03 'num' 'SELECT a FROM types'");
+    ANSWER(s, 1, OK_PACKET);
+    // More than there is: the verb is not known.
+    ask(s, "03 02 01 00 01 fe00 01 'k' fe00 01 'n' fd ffff7f 'value'");
+    ANSWER(s, 1, OK_PACKET);
+    steps_check(s, LOGIN "CALL 2 mysql SELECT none 25\n"
+                         "RET 2 mysql ok 11\n"
+                         "CALL 3 mysql SELECT two 40\n"
+                         "RET 3 mysql ok 11\n"
+                         "CALL 4 mysql SELECT types 122\n"
+                         "RET 4 mysql ok 11\n"
+                         "CALL 5 mysql QUERY 26\n"
+                         "RET 5 mysql ok 11\n");
+}
+END_TEST
+
+// ---- streams ------------------------------------------------------------------------------------
+
+START_TEST(a_binary_log)
+{
+    g_autoptr(Steps) s = session(OLD);
+    ask(s, "12 04000000 0000 02000000 'log.1'");
+    ANSWER(s, 1, "00 'event 1 and its head'");
+    ANSWER(s, 2, "00 'event 2 and its head'");
+    ask(s, "ef 0400000000000000 'log.1'");
+    ANSWER(s, 3, "00 'event 3 and its head'", EOF_PACKET);
+    ask(s, "0e");
+    ANSWER(s, 1, OK_PACKET);
+    steps_check(s, LOGIN "CALL 2 mysql BINLOG_DUMP 20\n"
+                         "RET 2 mysql ok 25\n"
+                         "MSG < mysql BINLOG 25\n"
+                         "MSG > mysql SEMI_SYNC_ACK 18\n"
+                         "MSG < mysql BINLOG 25\n"
+                         "MSG < mysql BINLOG 9\n"
+                         "CALL 3 mysql PING 5\n"
+                         "RET 3 mysql ok 11\n");
+}
+END_TEST
+
+// ---- large packets ------------------------------------------------------------------------------
+
+// A payload of 0xffffff bytes goes on in the next packet.
+static Octets *large(guint8 sequence, const char *front, gsize rest)
+{
+    g_autoptr(Octets) start = octets(front);
+    Octets *out = g_byte_array_new();
+    gsize length = start->len + rest;
+    for (gsize at = 0;; sequence++) {
+        gsize piece = MIN(length - at, BB_MYSQL_FULL);
+        octets_le(out, piece, 3);
+        octets_le(out, sequence, 1);
+        gsize before = at < start->len ? start->len : 0;
+        octets_put(out, start->data, before);
+        guint end = out->len;
+        g_byte_array_set_size(out, end + (guint)(piece - before));
+        memset(out->data + end, 'x', piece - before);
+        at += piece;
+        if (piece < BB_MYSQL_FULL)
+            return out;
+    }
+}
+
+START_TEST(packets_of_16_megabytes)
+{
+    g_autoptr(Steps) s = session(OLD);
+    step(s, SAY_UP, large(0, "03 'INSERT INTO t VALUES (\"'", BB_MYSQL_FULL));
+    ANSWER(s, 2, OK_PACKET);
+    ask(s, "03 'SELECT a FROM t'");
+    Octets *rows = answers(1, (const char *const[]){"01", DEFINITION, EOF_PACKET, NULL});
+    octets_join(rows, large(4, "fd 000001", BB_MYSQL_FULL));
+    octets_join(rows, packet(6, EOF_PACKET));
+    step(s, SAY_DOWN, rows);
+    ask(s, "0e");
+    ANSWER(s, 1, OK_PACKET);
+    g_autoptr(Converse) c = steps_play(s, 60000);
+    ck_assert_str_eq(converse_result(c), LOGIN "CALL 2 mysql INSERT t 16777247\n"
+                                               "RET 2 mysql ok 11\n"
+                                               "CALL 3 mysql SELECT t 20\n"
+                                               "RET 3 mysql ok 16777277\n"
+                                               "CALL 4 mysql PING 5\n"
+                                               "RET 4 mysql ok 11\n");
+}
+END_TEST
+
+// A statement longer than what is looked at; one that is cut in a word has no half of it.
+START_TEST(long_statements)
+{
+    g_autoptr(Steps) s = session(OLD);
+    step(s, SAY_UP, large(0, "03 'INSERT INTO logs VALUES (\"'", 200000));
+    ANSWER(s, 1, OK_PACKET);
+    g_autofree char *cut = g_strdup_printf("03 'SELECT a FROM customers'");
+    Octets *half = packet(0, cut);
+    g_byte_array_set_size(half, half->len - 5);
+    step(s, SAY_UP, half);
+    step(s, END_UP, octets(""));
+    steps_check(s, LOGIN "CALL 2 mysql INSERT logs 200031\n"
+                         "RET 2 mysql ok 11\n"
+                         "CALL 3 mysql SELECT 23\n");
+}
+END_TEST
+
+// ---- joined in the middle -----------------------------------------------------------------------
+
+START_TEST(joined_before_a_command)
+{
+    g_autoptr(Steps) s = steps_new(PORT);
+    s->midstream = true;
+    ask(s, "03 'SELECT a FROM users'");
+    ANSWER(s, 1, "01", DEFINITION, EOF_PACKET, "01 '7'", EOF_PACKET);
+    ask(s, "16 'SELECT a FROM users WHERE id = ?'");
+    ANSWER(s, 1, "00 07000000 0100 0100 00 0000", DEFINITION, EOF_PACKET, DEFINITION, EOF_PACKET);
+    ask(s, "17 05000000 00 01000000");
+    ANSWER(s, 1, OK_PACKET);
+    steps_check(s, "CALL 1 mysql SELECT users 24\n"
+                   "RET 1 mysql ok 56\n"
+                   "CALL 2 mysql PREPARE SELECT users 37\n"
+                   "RET 2 mysql ok 88\n"
+                   "CALL 3 mysql EXECUTE ? 14\n"
+                   "RET 3 mysql ok 11\n");
+}
+END_TEST
+
+// The layout is not known yet: the EOF behind the last definition comes as no surprise.
+START_TEST(joined_before_a_prepare)
+{
+    g_autoptr(Steps) s = steps_new(PORT);
+    s->midstream = true;
+    ask(s, "16 'DELETE FROM users WHERE id = ?'");
+    ANSWER(s, 1, "00 07000000 0000 0100 00 0000", DEFINITION, EOF_PACKET);
+    ask(s, "17 07000000 00 01000000");
+    ANSWER(s, 1, OK_PACKET);
+    ask(s, "16 'DELETE FROM users WHERE id = ?'");
+    ANSWER(s, 1, "00 08000000 0000 0100 00 0000", DEFINITION, EOF_PACKET);
+    steps_check(s, "CALL 1 mysql PREPARE DELETE users 35\n"
+                   "RET 1 mysql ok 43\n"
+                   "CALL 2 mysql DELETE users 14\n"
+                   "RET 2 mysql ok 11\n"
+                   "CALL 3 mysql PREPARE DELETE users 35\n"
+                   "RET 3 mysql ok 52\n");
+}
+END_TEST
+
+START_TEST(joined_at_the_login)
+{
+    g_autoptr(Steps) s = steps_new(PORT);
+    s->midstream = true;
+    step(s, SAY_UP, response(NEW));
+    ANSWER(s, 2, OK_PACKET);
+    ask(s, "16 'DELETE FROM users WHERE id = ?'");
+    ANSWER(s, 1, "00 07000000 0000 0100 00 0000", DEFINITION);
+    ask(s, "0e");
+    ANSWER(s, 1, OK_PACKET);
+    steps_check(s, "CALL 1 mysql login 42\n"
+                   "RET 1 mysql ok 11\n"
+                   "CALL 2 mysql PREPARE DELETE users 35\n"
+                   "RET 2 mysql ok 43\n"
+                   "CALL 3 mysql PING 5\n"
+                   "RET 3 mysql ok 11\n");
+}
+END_TEST
+
+// On another port both sides together tell.
+START_TEST(found_on_another_port)
+{
+    g_autoptr(Steps) s = steps_new(4711);
+    s->midstream = true;
+    ask(s, "03 'SELECT a FROM users'");
+    ANSWER(s, 1, "01", DEFINITION, EOF_PACKET, "01 '7'", EOF_PACKET);
+    g_autoptr(Converse) c = steps_play(s, 1460);
+    ck_assert_str_eq(converse_result(c), "CALL 1 mysql SELECT users 24\nRET 1 mysql ok 56\n");
+}
+END_TEST
+
+// ---- loss ---------------------------------------------------------------------------------------
+
+static void lose(Steps *s, StepKind kind, Octets *bytes)
+{
+    step(s, kind, bytes);
+}
+
+START_TEST(lost_request)
+{
+    g_autoptr(Steps) s = session(OLD);
+    lose(s, LOSE_UP, packet(0, "03 'SELECT a FROM lost'"));
+    ANSWER(s, 1, "01", DEFINITION, EOF_PACKET, "01 '7'", EOF_PACKET);
+    ask(s, "03 'SELECT a FROM seen'");
+    ANSWER(s, 1, OK_PACKET);
+    ask(s, "03 'SELECT a FROM next'");
+    ANSWER(s, 1, NO_SUCH_TABLE);
+    steps_check(s, LOGIN "RET - mysql ok 56\n"
+                         "CALL 2 mysql SELECT seen 23\n"
+                         "RET 2 mysql ok 11\n"
+                         "CALL 3 mysql SELECT next 23\n"
+                         "RET 3 mysql 1146 26\n");
+    ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 1);
+}
+END_TEST
+
+START_TEST(lost_reply)
+{
+    g_autoptr(Steps) s = session(OLD);
+    ask(s, "03 'SELECT a FROM t'");
+    lose(s, LOSE_DOWN,
+         answers(1, (const char *const[]){"01", DEFINITION, EOF_PACKET, EOF_PACKET, NULL}));
+    ask(s, "0e");
+    ANSWER(s, 1, OK_PACKET);
+    ask(s, "03 'SELECT a FROM next'");
+    ANSWER(s, 1, NO_SUCH_TABLE);
+    steps_check(s, LOGIN "CALL 2 mysql SELECT t 20\n"
+                         "CALL 3 mysql PING 5\n"
+                         "RET 3 mysql ok 11\n"
+                         "CALL 4 mysql SELECT next 23\n"
+                         "RET 4 mysql 1146 26\n");
+    ck_assert_uint_eq(steps_count(s, BB_CALLS_UNRETURNED), 1);
+}
+END_TEST
+
+START_TEST(lost_exchange)
+{
+    g_autoptr(Steps) s = session(OLD);
+    lose(s, LOSE_UP, packet(0, "03 'SELECT a FROM lost'"));
+    lose(s, LOSE_DOWN, answers(1, (const char *const[]){NO_SUCH_TABLE, NULL}));
+    ask(s, "03 'SELECT a FROM seen'");
+    ANSWER(s, 1, OK_PACKET);
+    steps_check(s, LOGIN "CALL 2 mysql SELECT seen 23\nRET 2 mysql ok 11\n");
+}
+END_TEST
+
+// A text that nobody knows to be one (STATISTICS), as an orphan and on its own.
+START_TEST(lost_request_of_text)
+{
+    g_autoptr(Steps) s = session(OLD);
+    lose(s, LOSE_UP, packet(0, "09"));
+    ANSWER(s, 1, "'Uptime: 113  Threads: 7'");
+    ask(s, "0e");
+    ANSWER(s, 1, OK_PACKET);
+    steps_check(s, LOGIN "RET - mysql ok 27\n"
+                         "CALL 2 mysql PING 5\n"
+                         "RET 2 mysql ok 11\n");
+}
+END_TEST
+
+// Packet number 1 begins another reply, also where the last one seems not to be over; but numbers
+// go round after 255.
+START_TEST(sequence_numbers)
+{
+    g_autoptr(Steps) s = session(OLD);
+    ask(s, "03 'SELECT a FROM torn'");
+    ANSWER(s, 1, "01", DEFINITION, EOF_PACKET, "01 '7'");
+    ask(s, "0e");
+    ANSWER(s, 1, OK_PACKET);
+    ask(s, "03 'SELECT a FROM t'");
+    Octets *rows = answers(1, (const char *const[]){"01", DEFINITION, EOF_PACKET, NULL});
+    for (guint i = 4; i < 260; i++)
+        octets_join(rows, packet((guint8)i, "01 '7'"));
+    step(s, SAY_DOWN, octets_join(rows, packet(4, EOF_PACKET)));
+    steps_check(s, LOGIN "CALL 2 mysql SELECT torn 23\n"
+                         "RET 2 mysql - 47\n"
+                         "CALL 3 mysql PING 5\n"
+                         "RET 3 mysql ok 11\n"
+                         "CALL 4 mysql SELECT t 20\n"
+                         "RET 4 mysql ok 1586\n");
+}
+END_TEST
+
+// The rest of the rows is passed over; the return stands with what was seen.
+START_TEST(lost_rows)
+{
+    g_autoptr(Steps) s = session(OLD);
+    ask(s, "03 'SELECT a FROM t'");
+    ANSWER(s, 1, "01", DEFINITION, EOF_PACKET, "01 '7'");
+    lose(s, LOSE_DOWN, answers(5, (const char *const[]){"01 '7'", "01 '8'", NULL}));
+    ANSWER(s, 7, "01 '9'", EOF_PACKET);
+    ask(s, "0e");
+    ANSWER(s, 1, OK_PACKET);
+    steps_check(s, LOGIN "CALL 2 mysql SELECT t 20\n"
+                         "RET 2 mysql - 47\n"
+                         "CALL 3 mysql PING 5\n"
+                         "RET 3 mysql ok 11\n");
+}
+END_TEST
+
+START_TEST(lost_inside_of_a_row)
+{
+    g_autoptr(Steps) s = session(OLD);
+    ask(s, "03 'SELECT a FROM t'");
+    ANSWER(s, 1, "01", DEFINITION, EOF_PACKET);
+    Octets *row = large(4, "fc 0010", 4096);
+    Octets *seen = g_byte_array_new(), *lost = g_byte_array_new(), *rest = g_byte_array_new();
+    octets_put(seen, row->data, 100);
+    octets_put(lost, row->data + 100, 1000);
+    octets_put(rest, row->data + 1100, row->len - 1100);
+    g_byte_array_unref(row);
+    step(s, SAY_DOWN, seen);
+    lose(s, LOSE_DOWN, lost);
+    step(s, SAY_DOWN, rest);
+    ANSWER(s, 5, EOF_PACKET);
+    ask(s, "0e");
+    ANSWER(s, 1, OK_PACKET);
+    steps_check(s, LOGIN "CALL 2 mysql SELECT t 20\n"
+                         "RET 2 mysql ok 3153\n"
+                         "CALL 3 mysql PING 5\n"
+                         "RET 3 mysql ok 11\n");
+    ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 0);
+}
+END_TEST
+
+// A number of columns that is not followed by them: the place is lost, and found again.
+START_TEST(damage_in_the_middle)
+{
+    g_autoptr(Steps) s = session(OLD);
+    ask(s, "03 'SELECT a FROM t'");
+    ANSWER(s, 1, "01", "'no definition at all'");
+    ask(s, "0e");
+    ANSWER(s, 1, OK_PACKET);
+    ask(s, "55 'no command'");
+    ask(s, "0e");
+    ANSWER(s, 1, OK_PACKET);
+    steps_check(s, LOGIN "CALL 2 mysql SELECT t 20\n"
+                         "RET 2 mysql - 5\n"
+                         "CALL 3 mysql PING 5\n"
+                         "RET 3 mysql ok 11\n"
+                         "CALL 4 mysql PING 5\n"
+                         "RET 4 mysql ok 11\n");
+    ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 2);
+}
+END_TEST
+
+// ---- the probe ----------------------------------------------------------------------------------
+
+static BbMatch probe_packet(guint8 sequence, const char *payload)
+{
+    g_autoptr(Octets) bytes = packet(sequence, payload);
+    return bb_decoder_mysql.probe(bytes->data, bytes->len);
+}
+
+START_TEST(probe_logins)
+{
+    g_autoptr(Octets) hello = greeting(NEW), answer = response(NEW);
+    ck_assert_int_eq(bb_decoder_mysql.probe(hello->data, hello->len), BB_MATCH_REPLY);
+    ck_assert_int_eq(bb_decoder_mysql.probe(hello->data, 20), BB_MATCH_MORE);
+    ck_assert_int_eq(bb_decoder_mysql.probe(answer->data, answer->len), BB_MATCH_REQUEST);
+    ck_assert_int_eq(bb_decoder_mysql.probe(answer->data, 20), BB_MATCH_MORE);
+    hello->data[4] = 9; // an old protocol
+    ck_assert_int_eq(bb_decoder_mysql.probe(hello->data, hello->len), BB_MATCH_NO);
+    answer->data[20] = 1; // one of the zeros
+    ck_assert_int_eq(bb_decoder_mysql.probe(answer->data, answer->len), BB_MATCH_NO);
+    ck_assert_int_eq(probe_packet(0, "ff 6a04 'Host is not allowed'"), BB_MATCH_LIKELY);
+}
+END_TEST
+
+START_TEST(probe_commands)
+{
+    static const char *const commands[] = {
+        "01",
+        "02 'db'",
+        "03 'SELECT 1'",
+        "03 00 01 'SELECT 1'",
+        "0e",
+        "16 'DELETE FROM t'",
+        "17 01000000 00 01000000",
+        "19 01000000",
+    };
+    static const char *const others[] = {
+        "00",       "01 00",
+        "0b",       "20",
+        "02 01 02", "03 'hello there'",
+        "19 01",    "17 01000000 00 00000000",
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(commands); i++)
+        ck_assert_msg(probe_packet(0, commands[i]) == BB_MATCH_LIKELY, "%s", commands[i]);
+    for (guint i = 0; i < G_N_ELEMENTS(others); i++)
+        ck_assert_msg(probe_packet(0, others[i]) == BB_MATCH_NO, "%s", others[i]);
+    ck_assert_int_eq(probe_packet(5, "0e"), BB_MATCH_NO);
+    g_autoptr(Octets) two = octets_join(packet(0, "0e"), packet(0, "0e"));
+    ck_assert_int_eq(bb_decoder_mysql.probe(two->data, two->len), BB_MATCH_LIKELY);
+    g_autoptr(Octets) mixed = octets_join(packet(0, "0e"), packet(1, "0e"));
+    ck_assert_int_eq(bb_decoder_mysql.probe(mixed->data, mixed->len), BB_MATCH_NO);
+}
+END_TEST
+
+START_TEST(probe_answers)
+{
+    ck_assert_int_eq(probe_packet(1, OK_PACKET), BB_MATCH_LIKELY);
+    ck_assert_int_eq(probe_packet(1, NO_SUCH_TABLE), BB_MATCH_LIKELY);
+    ck_assert_int_eq(probe_packet(1, "ff 7a04 'no state'"), BB_MATCH_NO);
+    ck_assert_int_eq(probe_packet(1, "01"), BB_MATCH_MORE);
+    g_autoptr(Octets) rows = octets_join(packet(1, "01"), packet(2, DEFINITION));
+    ck_assert_int_eq(bb_decoder_mysql.probe(rows->data, rows->len), BB_MATCH_LIKELY);
+    g_autoptr(Octets) other = octets_join(packet(1, "01"), packet(2, "'twenty bytes and a few'"));
+    ck_assert_int_eq(bb_decoder_mysql.probe(other->data, other->len), BB_MATCH_NO);
+}
+END_TEST
+
+START_TEST(probe_others)
+{
+    check_refusals(&bb_decoder_mysql);
+    ck_assert_int_eq(probe_octets(&bb_decoder_mysql, "00 00 00 00"), BB_MATCH_NO);
+}
+END_TEST
+
+TEST_MAIN("mysql", a_session, times_are_of_first_and_last_bytes, login_in_rounds, login_refused,
+          timeout_is_free, change_of_user, encryption_is_handed_on, compression_is_refused,
+          rows_in_the_new_layout, several_results, definitions_left_out, a_local_file,
+          progress_is_no_error, every_command, prepared_in_the_old_layout,
+          prepared_in_the_new_layout, prepared_without_definitions, cursors, pipelined,
+          bulk_execution, statements_can_be_let_go, query_attributes, a_binary_log,
+          packets_of_16_megabytes, long_statements, joined_before_a_command,
+          joined_before_a_prepare, joined_at_the_login, found_on_another_port, lost_request,
+          lost_reply, lost_exchange, lost_request_of_text, sequence_numbers, lost_rows,
+          lost_inside_of_a_row, damage_in_the_middle, probe_logins, probe_commands, probe_answers,
+          probe_others)

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// RADIUS: identifiers that are used anew, repetitions, codes, damage.
+#include "tests/unit/octets.h"
+
+// A packet with this authenticator byte and attributes.
+static Octets *packet(guint code, guint id, guint8 authenticator, const char *attributes)
+{
+    Octets *out = g_byte_array_new();
+    g_autoptr(Octets) rest = octets(attributes);
+    octets_be(out, code, 1);
+    octets_be(out, id, 1);
+    octets_be(out, 20 + rest->len, 2);
+    for (guint i = 0; i < 16; i++)
+        octets_be(out, authenticator, 1);
+    octets_put(out, rest->data, rest->len);
+    return out;
+}
+
+#define USER "01 05 'bob' 02 12 00*16"
+
+static void ask(Steps *s, guint code, guint id, guint8 authenticator)
+{
+    step(s, SAY_UP, packet(code, id, authenticator, USER));
+}
+
+static void answer(Steps *s, guint code, guint id)
+{
+    step(s, SAY_DOWN, packet(code, id, 99, "12 04 'no'"));
+}
+
+START_TEST(codes)
+{
+    static const struct {
+        guint request, response;
+        const char *call, *status;
+    } pairs[] = {
+        {1, 2, "Access-Request", "Access-Accept"},
+        {1, 3, "Access-Request", "Access-Reject"},
+        {1, 11, "Access-Request", "Access-Challenge"},
+        {4, 5, "Accounting-Request", "Accounting-Response"},
+        {12, 2, "Status-Server", "Access-Accept"},
+        {40, 41, "Disconnect-Request", "Disconnect-ACK"},
+        {40, 42, "Disconnect-Request", "Disconnect-NAK"},
+        {43, 44, "CoA-Request", "CoA-ACK"},
+        {43, 45, "CoA-Request", "CoA-NAK"},
+        {1, 52, "Access-Request", "Protocol-Error"},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(pairs); i++) {
+        g_autoptr(Steps) s = steps_udp(1812);
+        ask(s, pairs[i].request, 0, 1);
+        answer(s, pairs[i].response, 0);
+        g_autofree char *expected = g_strdup_printf("CALL 1 radius %s 43\nRET 1 radius %s 24\n",
+                                                    pairs[i].call, pairs[i].status);
+        steps_check(s, expected);
+    }
+}
+END_TEST
+
+START_TEST(identifiers)
+{
+    g_autoptr(Steps) s = steps_udp(1813);
+    ask(s, 4, 1, 1);
+    ask(s, 4, 255, 2);
+    ask(s, 4, 1, 1); // again
+    answer(s, 5, 255);
+    answer(s, 5, 1);
+    answer(s, 5, 1);
+    ask(s, 4, 1, 1); // the open one was answered: this is another
+    steps_check(s, "CALL 1 radius Accounting-Request 43\nCALL 2 radius Accounting-Request 43\n"
+                   "RET 2 radius Accounting-Response 24\nRET 1 radius Accounting-Response 24\n"
+                   "RET - radius Accounting-Response 24\nCALL 3 radius Accounting-Request 43\n");
+    ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 1);
+}
+END_TEST
+
+// Another request under the same identifier: nobody answers the first any more.
+START_TEST(used_anew)
+{
+    g_autoptr(Steps) s = steps_udp(1812);
+    ask(s, 1, 7, 1);
+    ask(s, 1, 7, 2);
+    answer(s, 2, 7);
+    steps_check(s, "CALL 1 radius Access-Request 43\nCALL 2 radius Access-Request 43\n"
+                   "RET 2 radius Access-Accept 24\n");
+    ck_assert_uint_eq(steps_count(s, BB_CALLS_UNRETURNED), 1);
+}
+END_TEST
+
+START_TEST(other_ports)
+{
+    g_autoptr(Steps) s = steps_udp(50000); // found by both sides
+    ask(s, 1, 7, 1);
+    answer(s, 2, 7);
+    ask(s, 1, 8, 2);
+    g_autoptr(Converse) c = steps_play(s, 1460);
+    ck_assert_ptr_nonnull(strstr(converse_result(c), "CALL 2 radius Access-Request 43\n"));
+}
+END_TEST
+
+START_TEST(damage)
+{
+    g_autoptr(Steps) s = steps_udp(1812);
+    ask(s, 1, 7, 1);
+    down(s, "02 07 0018 00*16 12 09 'no'"); // an attribute beyond the end
+    down(s, "63 07 0014 00*16");
+    down(s, "02 07 0013 00*16");
+    answer(s, 3, 7);
+    steps_check(s, "CALL 1 radius Access-Request 43\nRET 1 radius Access-Reject 24\n");
+    ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 3);
+    g_autoptr(Steps) other = steps_udp(1812);
+    up(other, "'something else'");
+    steps_check(other, "MSG > udp - 14\n");
+}
+END_TEST
+
+START_TEST(probes)
+{
+    const BbDecoder *d = &bb_decoder_radius;
+    ck_assert_int_eq(probe_octets(d, "01 07 0014 00*16"), BB_MATCH_LIKELY);
+    ck_assert_int_eq(probe_octets(d, "02 07 0018 00*16 12 04 'no'"), BB_MATCH_LIKELY);
+    ck_assert_int_eq(probe_octets(d, "02 07 0014 00*16 12 04 'no'"), BB_MATCH_NO);
+    ck_assert_int_eq(probe_octets(d, "02 07 0018 00*16 00 04 'no'"), BB_MATCH_NO);
+    ck_assert_int_eq(probe_octets(d, "02 07 0018 00*16 12 01 'no'"), BB_MATCH_NO);
+    ck_assert_int_eq(probe_octets(d, "06 07 0014 00*16"), BB_MATCH_NO);
+    check_refusals(d);
+}
+END_TEST
+
+TEST_MAIN("radius", codes, identifiers, used_anew, other_ports, damage, probes)

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+// SMB2 and SMB3: MessageIds, compounds, interim responses, encryption, compression, loss.
+#include "capture/protocols/smb2_message.h"
+#include "tests/unit/octets.h"
+
+enum { NEGOTIATE = 0, TREE_CONNECT = 3, CREATE = 5, CLOSE = 6, READ = 8, WRITE = 9, IOCTL = 11 };
+enum { CANCEL = 12, CHANGE_NOTIFY = 15, OPLOCK_BREAK = 18 };
+enum { RESPONSE = 1, ASYNC = 2 };
+#define PENDING 0x00000103u
+
+// ---- messages -----------------------------------------------------------------------------------
+
+// A header with a body of so many bytes; next: offset of the one behind it in a compound.
+static Octets *message(guint command, guint64 id, guint flags, guint32 status, guint32 next,
+                       gsize body)
+{
+    Octets *out = octets("fe 'SMB'");
+    g_autofree guint8 *zeros = g_malloc0(body + 16);
+    octets_le(out, 64, 2);
+    octets_le(out, 1, 2);
+    octets_le(out, status, 4);
+    octets_le(out, command, 2);
+    octets_le(out, 1, 2);
+    octets_le(out, flags, 4);
+    octets_le(out, next, 4);
+    octets_le(out, id, 8);
+    octets_le(out, 0x0102030405060708, 8);
+    octets_le(out, 77, 8);
+    octets_put(out, zeros, 16);
+    octets_put(out, zeros, body);
+    return out;
+}
+
+// In a frame of its own. Takes inside.
+static Octets *framed(Octets *inside)
+{
+    Octets *out = g_byte_array_new();
+    octets_be(out, inside->len, 4);
+    return octets_join(out, inside);
+}
+
+static void ask(Steps *s, guint command, guint64 id, gsize body)
+{
+    step(s, SAY_UP, framed(message(command, id, 0, 0, 0, body)));
+}
+
+static void answer(Steps *s, guint command, guint64 id, guint32 status, gsize body)
+{
+    step(s, SAY_DOWN, framed(message(command, id, RESPONSE, status, 0, body)));
+}
+
+// ---- conversations ------------------------------------------------------------------------------
+
+START_TEST(by_message_id)
+{
+    g_autoptr(Steps) s = steps_new(10445);
+    ask(s, NEGOTIATE, 0, 36);
+    answer(s, NEGOTIATE, 0, 0, 64);
+    ask(s, CREATE, 1, 56);
+    ask(s, TREE_CONNECT, 2, 8);
+    answer(s, TREE_CONNECT, 2, 0xc00000cc, 9);
+    answer(s, CREATE, 1, 0xc0000034, 9);
+    answer(s, CLOSE, 9, 0xc0001234, 9);
+    steps_check(s, "CALL 1 smb2 NEGOTIATE 104\nRET 1 smb2 ok 132\n"
+                   "CALL 2 smb2 CREATE 124\nCALL 3 smb2 TREE_CONNECT 76\n"
+                   "RET 3 smb2 BAD_NETWORK_NAME 77\nRET 2 smb2 OBJECT_NAME_NOT_FOUND 77\n"
+                   "RET - smb2 0xC0001234 77\n");
+}
+END_TEST
+
+START_TEST(compounds)
+{
+    g_autoptr(Steps) s = steps_new(445);
+    Octets *all = octets_join(message(CREATE, 3, 0, 0, 120, 56), message(READ, 4, 4, 0, 72, 8));
+    step(s, SAY_UP, framed(octets_join(all, message(CLOSE, 5, 4, 0, 0, 24))));
+    all = octets_join(message(CREATE, 3, RESPONSE, 0, 72, 8),
+                      message(READ, 4, RESPONSE, 0xc0000011, 72, 8));
+    step(s, SAY_DOWN, framed(octets_join(all, message(CLOSE, 5, RESPONSE, 0, 0, 60))));
+    steps_check(s, "CALL 1 smb2 CREATE 124\nCALL 2 smb2 READ 72\nCALL 3 smb2 CLOSE 88\n"
+                   "RET 1 smb2 ok 76\nRET 2 smb2 END_OF_FILE 72\nRET 3 smb2 ok 124\n");
+}
+END_TEST
+
+START_TEST(interim_responses_and_one_way)
+{
+    g_autoptr(Steps) s = steps_new(445);
+    ask(s, CHANGE_NOTIFY, 6, 32);
+    step(s, SAY_DOWN, framed(message(CHANGE_NOTIFY, 6, RESPONSE | ASYNC, PENDING, 0, 9)));
+    step(s, SAY_DOWN, framed(message(OPLOCK_BREAK, G_MAXUINT64, RESPONSE, 0, 0, 24)));
+    ask(s, OPLOCK_BREAK, 7, 24);
+    answer(s, OPLOCK_BREAK, 7, 0, 24);
+    step(s, SAY_UP, framed(message(CANCEL, 6, ASYNC, 0, 0, 4)));
+    step(s, SAY_DOWN, framed(message(CHANGE_NOTIFY, 6, RESPONSE | ASYNC, 0xc0000120, 0, 9)));
+    step(s, SAY_DOWN, octets("85000000")); // keepalive
+    steps_check(s, "CALL 1 smb2 CHANGE_NOTIFY 100\nMSG < smb2 OPLOCK_BREAK 92\n"
+                   "CALL 2 smb2 OPLOCK_BREAK 92\nRET 2 smb2 ok 92\nMSG > smb2 CANCEL 72\n"
+                   "RET 1 smb2 CANCELLED 77\n");
+}
+END_TEST
+
+START_TEST(controls)
+{
+    g_autoptr(Steps) s = steps_new(445);
+    Octets *known = message(IOCTL, 1, 0, 0, 0, 56), *unknown = message(IOCTL, 2, 0, 0, 0, 56);
+    octets_patch_le(known, 64, 57, 2);
+    octets_patch_le(known, 68, 0x0011c017, 4);
+    octets_patch_le(unknown, 64, 57, 2);
+    octets_patch_le(unknown, 68, 0x12345678, 4);
+    step(s, SAY_UP, framed(known));
+    step(s, SAY_UP, framed(unknown));
+    answer(s, IOCTL, 2, 0xc0000010, 9);
+    answer(s, IOCTL, 1, 0x80000005, 48);
+    steps_check(s, "CALL 1 smb2 IOCTL PIPE_TRANSCEIVE 124\nCALL 2 smb2 IOCTL 124\n"
+                   "RET 2 smb2 INVALID_DEVICE_REQUEST 77\nRET 1 smb2 BUFFER_OVERFLOW 116\n");
+}
+END_TEST
+
+#define SMB1_NEGOTIATE_REQUEST "[ff 'SMB' 72 00000000 18 0128 00*20 00 0c00 02 'NT LM 0.12' 00]"
+#define SMB1_NEGOTIATE_REPLY "[ff 'SMB' 72 00000000 98 0128 00*20 11 00*20]"
+
+START_TEST(negotiation_by_smb1)
+{
+    g_autoptr(Steps) s = steps_new(445);
+    up(s, SMB1_NEGOTIATE_REQUEST);
+    answer(s, NEGOTIATE, 0, 0, 64);
+    ask(s, NEGOTIATE, 1, 36);
+    answer(s, NEGOTIATE, 1, 0, 64);
+    steps_check(s, "CALL 1 smb2 NEGOTIATE 51\nRET 1 smb2 ok 132\n"
+                   "CALL 2 smb2 NEGOTIATE 104\nRET 2 smb2 ok 132\n");
+}
+END_TEST
+
+// Both agree on SMB1: what follows is none of ours.
+START_TEST(smb1_only)
+{
+    g_autoptr(Steps) s = steps_new(445);
+    up(s, SMB1_NEGOTIATE_REQUEST);
+    down(s, SMB1_NEGOTIATE_REPLY);
+    up(s, "[ff 'SMB' 73 00000000 18 0128 00*30]");
+    down(s, "[ff 'SMB' 73 00000000 98 0128 00*30]");
+    g_autoptr(Converse) c = steps_play(s, 1460);
+    ck_assert(g_str_has_prefix(converse_result(c), "CALL 1 smb2 NEGOTIATE 51\nRET 1 smb2 ok 57\n"));
+    ck_assert_ptr_null(strstr(converse_result(c), "CALL 2 smb2"));
+}
+END_TEST
+
+START_TEST(netbios_sessions)
+{
+    g_autoptr(Steps) s = steps_new(139);
+    up(s, "81000044 20 41*32 00 20 42*32 00");
+    down(s, "82000000");
+    ask(s, NEGOTIATE, 0, 36);
+    answer(s, NEGOTIATE, 0, 0, 64);
+    steps_check(s, "CALL 1 smb2 NEGOTIATE 104\nRET 1 smb2 ok 132\n");
+}
+END_TEST
+
+// ---- what is hidden -----------------------------------------------------------------------------
+
+#define ENCRYPTED "[fd 'SMB' 01*16 02*16 74000000 0000 0100 0000000000000007 ee*116]"
+
+START_TEST(encryption)
+{
+    g_autoptr(Steps) s = steps_new(445);
+    ask(s, NEGOTIATE, 0, 36);
+    answer(s, NEGOTIATE, 0, 0, 64);
+    up(s, ENCRYPTED);
+    down(s, ENCRYPTED);
+    up(s, ENCRYPTED ENCRYPTED);
+    down(s, ENCRYPTED);
+    down(s, ENCRYPTED);
+    steps_check(s, "CALL 1 smb2 NEGOTIATE 104\nRET 1 smb2 ok 132\n"
+                   "CALL 2 smb2 ? 172\nRET 2 smb2 - 172\n"
+                   "CALL 3 smb2 ? 172\nMSG > smb2 ? 172\nRET 3 smb2 - 172\nMSG < smb2 ? 172\n");
+}
+END_TEST
+
+// Its answer may be among what is missing: the next one is not taken for it.
+START_TEST(encryption_with_loss)
+{
+    g_autoptr(Steps) s = steps_new(445);
+    ask(s, NEGOTIATE, 0, 36);
+    answer(s, NEGOTIATE, 0, 0, 64);
+    up(s, ENCRYPTED);
+    step(s, LOSE_DOWN, octets(ENCRYPTED));
+    down(s, ENCRYPTED);
+    up(s, ENCRYPTED);
+    down(s, ENCRYPTED);
+    steps_check(s, "CALL 1 smb2 NEGOTIATE 104\nRET 1 smb2 ok 132\n"
+                   "CALL 2 smb2 ? 172\nMSG < smb2 ? 172\nCALL 3 smb2 ? 172\nRET 3 smb2 - 172\n");
+}
+END_TEST
+
+// Windows leaves the header in the clear; a chained payload has none to see.
+START_TEST(compression)
+{
+    g_autoptr(Steps) s = steps_new(445);
+    ask(s, READ, 5, 48);
+    Octets *inside = octets("fc 'SMB' 00100000 0200 0000 50000000");
+    inside = octets_join(inside, message(READ, 5, RESPONSE, 0, 0, 16));
+    step(s, SAY_DOWN, framed(octets_join(inside, octets("cc*200"))));
+    up(s, "[fc 'SMB' 00100000 0200 0100 00000000 dd*100]");
+    down(s, "[fc 'SMB' 00100000 0200 0000 00000000 dd*100]");
+    steps_check(s,
+                "CALL 1 smb2 READ 116\nRET 1 smb2 ok 300\nCALL 2 smb2 ? 120\nRET 2 smb2 - 120\n");
+}
+END_TEST
+
+// ---- loss ---------------------------------------------------------------------------------------
+
+START_TEST(large_bodies_are_passed_over)
+{
+    g_autoptr(Steps) s = steps_new(445);
+    ask(s, WRITE, 5, 1000000);
+    answer(s, WRITE, 5, 0, 16);
+    g_autoptr(Converse) c = steps_play(s, 1460);
+    ck_assert_str_eq(converse_result(c), "CALL 1 smb2 WRITE 1000068\nRET 1 smb2 ok 84\n");
+    ck_assert_uint_eq(converse_loss(c, BB_MESSAGE_LIMIT), 0);
+}
+END_TEST
+
+START_TEST(lost_middle)
+{
+    g_autoptr(Steps) s = steps_new(445);
+    ask(s, READ, 5, 48);
+    ask(s, READ, 6, 48);
+    Octets *all = framed(message(READ, 5, RESPONSE, 0, 0, 6000));
+    Octets *tail = g_byte_array_new();
+    octets_put(tail, all->data + 4000, all->len - 4000);
+    g_byte_array_set_size(all, 1000);
+    step(s, SAY_DOWN, all);
+    step(s, LOSE_DOWN, octets("00*3000"));
+    step(s, SAY_DOWN, tail);
+    answer(s, READ, 6, 0, 100);
+    steps_check(s, "CALL 1 smb2 READ 116\nCALL 2 smb2 READ 116\nRET 1 smb2 ok 3068\n"
+                   "RET 2 smb2 ok 168\n");
+    ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 0);
+}
+END_TEST
+
+START_TEST(lost_messages)
+{
+    g_autoptr(Steps) s = steps_new(445);
+    ask(s, READ, 5, 48);
+    answer(s, READ, 5, 0, 48);
+    step(s, LOSE_UP, framed(message(READ, 6, 0, 0, 0, 48)));
+    answer(s, READ, 6, 0, 48);
+    ask(s, READ, 7, 48);
+    step(s, LOSE_DOWN, framed(message(READ, 7, RESPONSE, 0, 0, 48)));
+    ask(s, READ, 8, 48);
+    answer(s, READ, 8, 0xc0000128, 9);
+    steps_check(s, "CALL 1 smb2 READ 116\nRET 1 smb2 ok 116\nRET - smb2 ok 116\n"
+                   "CALL 2 smb2 READ 116\nCALL 3 smb2 READ 116\nRET 3 smb2 FILE_CLOSED 77\n");
+    ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 2);
+}
+END_TEST
+
+// The gap is inside of a compound: what is left of it is passed over up to the next frame.
+START_TEST(lost_end_of_a_compound)
+{
+    g_autoptr(Steps) s = steps_new(445);
+    Octets *all =
+        framed(octets_join(message(CREATE, 3, 0, 0, 264, 200), message(CLOSE, 4, 0, 0, 0, 24)));
+    g_byte_array_set_size(all, 200);
+    step(s, SAY_UP, all);
+    step(s, LOSE_UP, octets("00*100"));
+    step(s, SAY_UP, octets("00*56"));
+    ask(s, READ, 5, 48);
+    answer(s, READ, 5, 0, 48);
+    steps_check(s, "CALL 1 smb2 CREATE 200\nCALL 2 smb2 READ 116\nRET 2 smb2 ok 116\n");
+    ck_assert_uint_eq(steps_count(s, BB_CALLS_UNRETURNED), 1);
+}
+END_TEST
+
+START_TEST(joined_midstream)
+{
+    g_autoptr(Steps) s = steps_new(40445);
+    s->midstream = true;
+    step(s, SAY_DOWN, octets("00*400")); // the end of something
+    ask(s, READ, 5, 48);
+    answer(s, READ, 5, 0, 48);
+    g_autoptr(Converse) c = steps_play(s, 1460);
+    ck_assert_ptr_nonnull(strstr(converse_result(c), "smb2 READ 116\nRET"));
+}
+END_TEST
+
+START_TEST(damage)
+{
+    g_autoptr(Steps) s = steps_new(445);
+    ask(s, READ, 5, 48);
+    Octets *bad = framed(message(READ, 5, RESPONSE, 0, 9, 48)); // the next one inside of this one
+    step(s, SAY_DOWN, bad);
+    answer(s, READ, 5, 0, 48);
+    steps_check(s, "CALL 1 smb2 READ 116\nRET 1 smb2 ok 116\n");
+    g_autoptr(Steps) other = steps_new(445);
+    up(other, "00000100 'no file server'");
+    ck_assert_uint_eq(steps_count(other, BB_FREES), 1);
+}
+END_TEST
+
+START_TEST(probes)
+{
+    const BbDecoder *d = &bb_decoder_smb2;
+    g_autoptr(Octets) request = framed(message(READ, 5, 0, 0, 0, 48));
+    for (gsize length = 0; length <= request->len; length++) {
+        g_autofree guint8 *copy = g_memdup2(request->data, length);
+        BbMatch match = d->probe(copy ? copy : (const guint8 *)"", length);
+        ck_assert_int_eq(match, length < 68 ? BB_MATCH_MORE : BB_MATCH_REQUEST);
+    }
+    g_autoptr(Octets) reply = framed(message(READ, 5, RESPONSE, 0, 0, 48));
+    ck_assert_int_eq(d->probe(reply->data, reply->len), BB_MATCH_REPLY);
+    octets_patch_le(reply, 16, 20, 2); // a command that there is not
+    ck_assert_int_eq(d->probe(reply->data, reply->len), BB_MATCH_NO);
+    ck_assert_int_eq(probe_octets(d, SMB1_NEGOTIATE_REQUEST), BB_MATCH_REQUEST);
+    ck_assert_int_eq(probe_octets(d, SMB1_NEGOTIATE_REPLY), BB_MATCH_REPLY);
+    ck_assert_int_eq(probe_octets(d, "[ff 'SMB' 73 00000000 18 0128 00*30]"), BB_MATCH_NO);
+    ck_assert_int_eq(probe_octets(d, ENCRYPTED), BB_MATCH_LIKELY);
+    ck_assert_int_eq(probe_octets(d, "81000044 20 41*32 00"), BB_MATCH_MAYBE);
+    ck_assert_int_eq(probe_octets(d, "85000000"), BB_MATCH_NO);
+    check_refusals(d);
+}
+END_TEST
+
+START_TEST(statuses)
+{
+    char out[40];
+    ck_assert_uint_eq(bb_smb2_status_format(0, out, sizeof out), 2);
+    ck_assert_str_eq(out, "ok");
+    bb_smb2_status_format(0xc0000022, out, sizeof out);
+    ck_assert_str_eq(out, "ACCESS_DENIED");
+    ck_assert_uint_eq(bb_smb2_status_format(0xc000fffe, out, sizeof out), 10);
+    ck_assert_str_eq(out, "0xC000FFFE");
+}
+END_TEST
+
+TEST_MAIN("smb2", by_message_id, compounds, interim_responses_and_one_way, controls,
+          negotiation_by_smb1, smb1_only, netbios_sessions, encryption, encryption_with_loss,
+          compression, large_bodies_are_passed_over, lost_middle, lost_messages,
+          lost_end_of_a_compound, joined_midstream, damage, probes, statuses)

@@ -222,13 +222,24 @@ static BbMatch probe(const guint8 *data, gsize length)
     return request == BB_MATCH_NO ? probe_response(size, c.left) : request;
 }
 
+// A long body must not be waited for, in which there may be another request.
+static BbMatch find_request(const guint8 *data, gsize size, gsize there)
+{
+    BbKafkaRequest request;
+    if (there < HEAD_SEEN && there < size && is_api(data, there))
+        return BB_MATCH_MORE;
+    bool good = size >= REQUEST_MIN && size <= BODY_MAX &&
+                is_request(data, MIN(size, there), &request) && request.client_length > 0;
+    return good ? BB_MATCH_LIKELY : BB_MATCH_NO;
+}
+
 // A request has a known head; a response answers an open call.
 static BbMatch find(BbDialog *dialog, const void *state, const BbView *view, gsize at)
 {
     BbCursor c = bb_cursor(view->data + at, view->length - at);
     gsize size = bb_cursor_be32(&c);
     if (view->direction == BB_TO_SERVER)
-        return probe_request(c.at, size, c.left);
+        return find_request(c.at, size, c.left);
     BbPart part = {.direction = BB_TO_CLIENT};
     guint64 key = key_of(bb_cursor_be32(&c));
     if (!bb_cursor_ok(&c))

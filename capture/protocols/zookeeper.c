@@ -303,7 +303,7 @@ static BbMatch probe_response(const guint8 *data, gsize size, gsize there)
         return BB_MATCH_NO;
     if (is_connect_response(data, size, there))
         return BB_MATCH_REPLY;
-    if (!read_response(data, there, &response))
+    if (!read_response(data, there, &response) || response.xid == 0)
         return BB_MATCH_NO;
     bool special = response.xid == XID_PING || response.xid == XID_EVENT;
     bool good = special && response.error == 0 && (size == 16 || size > 28);
@@ -320,6 +320,14 @@ static bool may_be_message(const guint8 *data, gsize size, gsize there)
            (size >= RESPONSE_HEAD && read_response(data, there, &response));
 }
 
+// Of the shortest messages only a ping is looked for (others have such lengths, too).
+static bool may_begin(const guint8 *data, gsize size, gsize there)
+{
+    BbCursor c = bb_cursor(data, there);
+    gint32 xid = read_int(&c);
+    return size > REQUEST_HEAD || !bb_cursor_ok(&c) || xid == XID_PING;
+}
+
 static BbMatch probe(const guint8 *data, gsize length)
 {
     BbCursor c = bb_cursor(data, length);
@@ -331,7 +339,7 @@ static BbMatch probe(const guint8 *data, gsize length)
         return BB_MATCH_NO;
     gsize there = MIN(size, c.left);
     if (there < MIN(size, RESPONSE_HEAD + 1))
-        return BB_MATCH_MORE;
+        return may_begin(c.at, size, there) ? BB_MATCH_MORE : BB_MATCH_NO;
     if (is_certain_request(c.at, size, there))
         return BB_MATCH_REQUEST;
     if (c.left < size && size <= FRONT && may_be_message(c.at, size, there))

@@ -300,19 +300,24 @@ START_TEST(probes)
         BbMatch match;
     } cases[] = {
         {VERSIONS, BB_MATCH_REQUEST},
-        {"[0012 0000 00000001 0003 'cl']", BB_MATCH_NO},          // the id does not fit
-        {"[0012 0000 00000001 0003 63 01 63]", BB_MATCH_NO},      // nor is this text
+        {"[0012 0000 00000001 0003 'cl'] 00", BB_MATCH_NO},       // the id does not fit
+        {"[0012 0000 00000001 0003 63 01 63] 00", BB_MATCH_NO},   // nor is this text
         {"[0012 0000 00000001 ffff]", BB_MATCH_LIKELY},           // no id
-        {"[0012 00ff 00000001" CLIENT "]", BB_MATCH_NO},          // version
-        {"[00ff 0000 00000001" CLIENT "]", BB_MATCH_NO},          // request
+        {"[0012 00ff 00000001" CLIENT "] 00", BB_MATCH_NO},       // version
+        {"[00ff 0000 00000001" CLIENT "] 00", BB_MATCH_NO},       // request
+        {PRODUCED("00000001", "0000"), BB_MATCH_MAYBE},           // looks like a Produce v1
         {VERSIONS VERSIONS, BB_MATCH_REQUEST},
         {VERSIONS "01", BB_MATCH_LIKELY},
-        {"00000400 0000 0003 00000001" CLIENT "00*80", BB_MATCH_REQUEST}, // cut
+        {"00000400 0000 0003 00000001" CLIENT "ffff 0001 00000064 00000001" ORDERS "00*600",
+         BB_MATCH_REQUEST}, // cut
+        {"00000400 0000 0003 00000001" CLIENT "ffff 0001", BB_MATCH_MORE},
+        {"00000400 0000 0003 00000001" CLIENT "ffff 0001 00000064 00000001 0003 'a b' 00*600",
+         BB_MATCH_NO}, // no name of a topic
         {"0000", BB_MATCH_MORE},
         {"0100", BB_MATCH_NO},
         {"0000000d 0012", BB_MATCH_MORE},
         {"[00000001 0000]", BB_MATCH_MAYBE}, // a response
-        {"[0000 0000 00000001 0000]", BB_MATCH_LIKELY},
+        {"[0003 0000 00000001 0000 00000000]", BB_MATCH_LIKELY},
         {"7fffffff 0000 0000", BB_MATCH_NO},
         {"0000002d 00*12 00002710 00*8 00000010 00*17", BB_MATCH_LIKELY}, // ZooKeeper's: asked first
     };

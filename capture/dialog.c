@@ -493,6 +493,17 @@ void bb_dialog_adopt(BbDialog *dialog)
         dialog->open[i].adopted = true;
 }
 
+void bb_dialog_pass_over(BbDialog *dialog, const BbView *view, gsize count)
+{
+    guint number = bb_dialog_side(dialog, view->direction);
+    BbSide *side = &dialog->side[number];
+    if (!count || view->datagram)
+        return;
+    side->gap_open = side->had_gap = true;
+    side->gap_end = view->seq + (guint32)count;
+    bb_dialog_give_up_before(dialog, !number, side->gap_end);
+}
+
 void bb_dialog_resynced(BbDialog *dialog)
 {
     dialog->context->loss->count[BB_DECODER_LOST]++;

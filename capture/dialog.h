@@ -155,6 +155,10 @@ void bb_dialog_count(BbDialog *dialog, BbLossKind kind);
 // Secrets of TLS connections, NULL if none are known.
 struct BbTlsKeylog *bb_dialog_keylog(const BbDialog *dialog);
 
+// The first `count` bytes of view are passed over unread, where the decoder has lost its place: what
+// they may have asked or answered is reckoned with as if they were missing.
+void bb_dialog_pass_over(BbDialog *dialog, const BbView *view, gsize count);
+
 // The decoder found its place again after bytes it could not read: counted.
 void bb_dialog_resynced(BbDialog *dialog);
 

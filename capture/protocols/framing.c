@@ -30,6 +30,7 @@ static gssize find_start(BbFrameSide *side, const BbFraming *framing, BbDialog *
         }
         at = bb_view_next_packet(view, at);
     }
+    bb_dialog_pass_over(dialog, view, at);
     side->passed += (guint32)at;
     if (side->lost && !side->good && side->passed > MISFIT_MAX)
         return BB_PARSE_BAD;
@@ -37,13 +38,14 @@ static gssize find_start(BbFrameSide *side, const BbFraming *framing, BbDialog *
 }
 
 // Where the other side makes sense, this one may have been joined in the middle.
-static gssize lose_place(BbFrames *frames, BbFrameSide *side, const BbView *view)
+static gssize lose_place(BbFrames *frames, BbFrameSide *side, BbDialog *dialog, const BbView *view)
 {
     if (!frames->side[BB_TO_SERVER].good && !frames->side[BB_TO_CLIENT].good)
         return BB_PARSE_BAD;
     gsize next = bb_view_next_packet(view, 0);
     side->lost = true;
     side->passed += (guint32)next;
+    bb_dialog_pass_over(dialog, view, next);
     return (gssize)next;
 }
 
@@ -72,7 +74,7 @@ static gssize read_frame(BbFrames *frames, const BbFraming *framing, BbDialog *d
     if (verdict == BB_FRAME_MORE)
         return view->closed ? (gssize)view->length : 0;
     if (verdict == BB_FRAME_BAD || frame.length == 0 || frame.length > BB_FRAME_MAX)
-        return lose_place(frames, side, view);
+        return lose_place(frames, side, dialog, view);
     if (view->length < MIN(frame.wanted, frame.length) && !view->closed)
         return 0;
     return take_frame(side, framing, dialog, state, view, &frame);

@@ -9,6 +9,7 @@
 #define POLL_MAX 17 // exponents of seconds (RFC 5905, 7.2); ntpd's clients ask from 2^-4 s
 #define POLL_MIN (-8)
 #define PRECISION_MIN (-40)
+#define PRECISION_NONE 32 // chrony's clients do not tell theirs
 #define CONTROL_DATA 468u // bytes (RFC 1305, B.1)
 #define CONTROL_RESPONSE 0x80u
 #define CONTROL_OPCODE 0x1fu
@@ -50,7 +51,7 @@ static bool read_time_packet(Packet *packet, BbCursor *c)
     packet->receive = bb_cursor_be64(c);
     packet->transmit = bb_cursor_be64(c);
     if (!bb_cursor_ok(c) || packet->stratum > 16 || poll > POLL_MAX || poll < POLL_MIN ||
-        precision > 0 || precision < PRECISION_MIN || delay >> 24)
+        (precision > 0 && precision != PRECISION_NONE) || precision < PRECISION_MIN || delay >> 24)
         return false;
     read_kiss(packet, id);
     // Behind the head come extensions and a digest, all of whole words (RFC 7822).

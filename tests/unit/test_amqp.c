@@ -14,7 +14,7 @@
 #define GET METHOD("0001", "003c0046", "0000" ORDERS "01")                        // 22
 #define PUBLISH(channel, exchange, key) METHOD(channel, "003c0028", "0000" exchange key "00")
 #define LOGIN                                                                   \
-    "CALL 1 amqp connection.start 43\nRET 1 amqp ok 33\n"                       \
+    "CALL 1 amqp connection.start 38\nRET 1 amqp ok 33\n"                       \
     "CALL 2 amqp connection.tune 20\nRET 2 amqp ok 20\n"                        \
     "CALL 3 amqp connection.open 16\nRET 3 amqp ok 13\n"                        \
     "CALL 4 amqp channel.open 13\nRET 4 amqp ok 16\n"
@@ -103,7 +103,7 @@ START_TEST(publish_and_acknowledge)
     up(s, BODY("0001", "'abcd'"));
     up(s, BODY("0001", "'ef'"));
     down(s, METHOD("0001", "003c0050", "0000000000000001 00"));
-    steps_check(s, LOGIN "MSG > amqp publish orders 66\nMSG < amqp ack 21\n");
+    steps_check(s, LOGIN "MSG > amqp publish orders 67\nMSG < amqp ack 21\n");
     g_autoptr(Converse) c = steps_play(s, 1460);
     (void)converse_result(c);
     ck_assert_int_eq(converse_last_ms(c, 8) - converse_first_ms(c, 8), 2); // with its bodies
@@ -120,9 +120,9 @@ START_TEST(routing_keys)
     up(s, PUBLISH("0001", "00", "1d 'amq.rabbitmq.reply-to.g1h2AAA'") EMPTY);
     down(s, METHOD("0001", "003c003c", "02 'c1' 0000000000000001 00 04 'logs' 03 'a.b'") EMPTY);
     down(s, METHOD("0001", "003c0032", "0138 08 'NO_ROUTE' 00 04 'none'") EMPTY);
-    steps_check(s, LOGIN "MSG > amqp publish logs/app.*.fail 55\nMSG > amqp publish logs 42\n"
-                         "MSG > amqp publish amq.gen-* 68\n"
-                         "MSG > amqp publish amq.rabbitmq.reply-to.* 67\n"
+    steps_check(s, LOGIN "MSG > amqp publish logs/app.*.fail 56\nMSG > amqp publish logs 43\n"
+                         "MSG > amqp publish amq.gen-* 69\n"
+                         "MSG > amqp publish amq.rabbitmq.reply-to.* 68\n"
                          "MSG < amqp deliver logs/a.b 55\nMSG < amqp return none 51\n");
 }
 END_TEST
@@ -136,7 +136,7 @@ START_TEST(interleaved)
     up(s, CONTENT_HEAD("0001", "0000000000000003") BODY("0001", "'1'"));
     up(s, BODY("0002", "'22'") "08 0000 00000000 ce" DECLARE BODY("0001", "'11'"));
     down(s, DECLARED);
-    steps_check(s, LOGIN "MSG > amqp publish a 57\nMSG > amqp publish b 48\n"
+    steps_check(s, LOGIN "MSG > amqp publish a 59\nMSG > amqp publish b 50\n"
                          "CALL 5 amqp queue.declare orders 26\nRET 5 amqp ok 27\n");
 }
 END_TEST
@@ -164,7 +164,7 @@ START_TEST(large_bodies_are_passed_over)
     up(s, DECLARE);
     down(s, DECLARED);
     g_autoptr(Converse) c = steps_play(s, 1460);
-    ck_assert_str_eq(converse_result(c), LOGIN "MSG > amqp publish orders 150060\n"
+    ck_assert_str_eq(converse_result(c), LOGIN "MSG > amqp publish orders 150061\n"
                                                "CALL 5 amqp queue.declare orders 26\n"
                                                "RET 5 amqp ok 27\n");
     ck_assert_uint_eq(converse_loss(c, BB_MESSAGE_LIMIT), 0);
@@ -180,7 +180,7 @@ START_TEST(contents_have_a_limit)
         up(s, publish);
     }
     g_autoptr(Converse) c = steps_play(s, 1460);
-    ck_assert_ptr_nonnull(strstr(converse_result(c), "MSG > amqp publish a 17\n"));
+    ck_assert_ptr_nonnull(strstr(converse_result(c), "MSG > amqp publish a 18\n"));
     ck_assert_uint_eq(converse_loss(c, BB_PENDING_LIMIT), 1);
     ck_assert_uint_eq(converse_loss(c, BB_FREES), 9);
 }
@@ -225,7 +225,7 @@ START_TEST(closed_by_the_server)
     up(s, PUBLISH("0001", "04 'none'", "01 'a'") CONTENT_HEAD("0001", "0000000000000000"));
     down(s, METHOD("0001", "00140028", "0194 09 'NOT_FOUND' 003c0028"));
     up(s, METHOD("0001", "00140029", ""));
-    steps_check(s, LOGIN "MSG > amqp publish none/a 43\nCALL 5 amqp channel.close 28\n"
+    steps_check(s, LOGIN "MSG > amqp publish none/a 44\nCALL 5 amqp channel.close 28\n"
                          "RET 5 amqp 404 12\n");
 }
 END_TEST
@@ -272,7 +272,7 @@ START_TEST(lost_middle)
     up(s, "00*1000 ce");
     up(s, DECLARE);
     down(s, DECLARED);
-    steps_check(s, LOGIN "MSG > amqp publish orders 2052\nCALL 5 amqp queue.declare orders 26\n"
+    steps_check(s, LOGIN "MSG > amqp publish orders 2053\nCALL 5 amqp queue.declare orders 26\n"
                          "RET 5 amqp ok 27\n");
     ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 0);
     g_autoptr(Steps) t = connected();
@@ -282,7 +282,7 @@ START_TEST(lost_middle)
     up(t, DECLARE);
     down(t, DECLARED);
     g_autoptr(Converse) c = steps_play(t, 1460);
-    ck_assert_str_eq(converse_result(c), LOGIN "MSG > amqp publish orders 22\n"
+    ck_assert_str_eq(converse_result(c), LOGIN "MSG > amqp publish orders 23\n"
                                                "CALL 5 amqp queue.declare orders 26\n"
                                                "RET 5 amqp ok 27\n");
     ck_assert_uint_eq(converse_loss(c, BB_DECODER_LOST), 1);

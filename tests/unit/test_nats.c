@@ -1,3 +1,233 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/unit/test.h"
-TEST_MAIN("nats", NULL)
+// NATS: requests and replies by inbox on both sides' connections, what is free, TLS, loss.
+#include "capture/decoder.h"
+#include "capture/loss.h"
+#include "tests/unit/octets.h"
+#include "tests/unit/script.h"
+
+// On a port that is not known for NATS: the content must do.
+#define SCRIPT(...)                           \
+    &(const Script)                           \
+    {                                         \
+        .steps = {__VA_ARGS__}, .port = 40001 \
+    }
+#define MIDSTREAM(...)                                          \
+    &(const Script)                                             \
+    {                                                           \
+        .steps = {__VA_ARGS__}, .port = 4222, .midstream = true \
+    }
+
+#define INFO "INFO {\"server_id\":\"N1\"} \r\n"             // 26 bytes
+#define CONNECT "CONNECT {\"verbose\":false}\r\nPING\r\n" // 27 + 6
+#define LOGIN                                                       \
+    "MSG < nats INFO 26\nMSG > nats CONNECT 27\nCALL 1 nats PING 6\n" \
+    "RET 1 nats ok 6\n"
+#define BEGIN "<" INFO, ">" CONNECT, "<PONG\r\n"
+
+START_TEST(requester)
+{
+    check(SCRIPT(BEGIN, ">SUB _INBOX.abc.* 1\r\n", ">PUB svc.add _INBOX.abc.1 5\r\n1 + 2\r\n",
+                 "<MSG _INBOX.abc.1 1 1\r\n3\r\n"),
+          LOGIN "MSG > nats SUB _INBOX.* 20\nCALL 2 nats PUB svc.add 35\nRET 2 nats ok 27\n");
+}
+END_TEST
+
+START_TEST(responder)
+{
+    check(SCRIPT(BEGIN, ">SUB svc.add workers 7\r\n", "<MSG svc.add 7 _INBOX.abc.1 5\r\n1 + 2\r\n",
+                 ">PUB _INBOX.abc.1 1\r\n3\r\nUNSUB 7\r\n"),
+          LOGIN "MSG > nats SUB svc.add 23\nCALL 2 nats MSG svc.add 37\nRET 2 nats ok 25\n"
+                "MSG > nats UNSUB 9\n");
+}
+END_TEST
+
+// One connection may be both, with the same inbox.
+START_TEST(both)
+{
+    check(SCRIPT(BEGIN, ">PUB svc _INBOX.1 0\r\n\r\n", "<MSG svc 1 _INBOX.1 0\r\n\r\n",
+                 ">PUB _INBOX.1 1\r\nx\r\n", "<MSG _INBOX.1 2 1\r\nx\r\n"),
+          LOGIN "CALL 2 nats PUB svc 23\nCALL 3 nats MSG svc 25\nRET 3 nats ok 21\n"
+                "RET 2 nats ok 23\n");
+}
+END_TEST
+
+START_TEST(out_of_order)
+{
+    check(SCRIPT(BEGIN, ">PUB a _INBOX.1 0\r\n\r\nPUB b _INBOX.2 0\r\n\r\n",
+                 "<MSG _INBOX.2 1 0\r\n\r\nMSG _INBOX.1 1 0\r\n\r\n"),
+          LOGIN "CALL 2 nats PUB a 21\nCALL 3 nats PUB b 21\nRET 3 nats ok 22\nRET 2 nats ok 22\n");
+}
+END_TEST
+
+// The first reply answers; there may be more.
+START_TEST(many_replies)
+{
+    check(SCRIPT(BEGIN, ">PUB who _INBOX.1 0\r\n\r\n", "<MSG _INBOX.1 1 1\r\na\r\n",
+                 "<MSG _INBOX.1 1 1\r\nb\r\n"),
+          LOGIN "CALL 2 nats PUB who 23\nRET 2 nats ok 23\nMSG < nats MSG _INBOX.* 23\n");
+}
+END_TEST
+
+START_TEST(headers_and_no_responders)
+{
+    check(SCRIPT(BEGIN, ">HPUB svc _INBOX.1 12 14\r\nNATS/1.0\r\n\r\nhi\r\n",
+                 "<HMSG _INBOX.1 1 16 16\r\nNATS/1.0 503\r\n\r\n\r\n",
+                 ">HPUB svc _INBOX.2 12 12\r\nNATS/1.0\r\n\r\n\r\n",
+                 "<HMSG _INBOX.2 1 16 18\r\nNATS/1.0\r\nA:b\r\n\r\n\r\n\r\n"),
+          LOGIN "CALL 2 nats PUB svc 42\nRET 2 nats 503 42\nCALL 3 nats PUB svc 40\n"
+                "RET 3 nats ok 44\n");
+}
+END_TEST
+
+START_TEST(other_publishes_are_free)
+{
+    check(SCRIPT(BEGIN, ">PUB orders.4711.new 2\r\nhi\r\n", ">pub\torders.new\t0\r\n\r\n",
+                 "<MSG orders.new 1 2\r\nhi\r\n",
+                 ">PUB $JS.API.CONSUMER.MSG.NEXT.S.C _INBOX.1 0\r\n\r\n",
+                 "<HMSG _INBOX.1 1 16 16\r\nNATS/1.0 404\r\n\r\n\r\n"),
+          LOGIN "MSG > nats PUB orders.*.new 28\nMSG > nats PUB orders.new 20\n"
+                "MSG < nats MSG orders.new 24\nMSG > nats PUB $JS.API.CONSUMER.MSG.NEXT.S.C 49\n"
+                "MSG < nats MSG _INBOX.* 42\n");
+}
+END_TEST
+
+START_TEST(what_the_server_says)
+{
+    check(SCRIPT("<" INFO, ">CONNECT {\"verbose\":true}\r\n", "<+OK\r\n", ">PUB a 0\r\n\r\n",
+                 "<+OK\r\n", "<PING\r\n", ">PONG\r\n", "<-ERR 'Slow Consumer'\r\n"),
+          "MSG < nats INFO 26\nMSG > nats CONNECT 26\nMSG > nats PUB a 11\nCALL 1 nats PING 6\n"
+          "RET 1 nats ok 6\nMSG < nats -ERR 22\n");
+}
+END_TEST
+
+START_TEST(pings_in_order)
+{
+    check(SCRIPT(BEGIN, ">PING\r\nPING\r\n", "<PONG\r\n", "<PONG\r\n"),
+          LOGIN "CALL 2 nats PING 6\nCALL 3 nats PING 6\nRET 2 nats ok 6\nRET 3 nats ok 6\n");
+}
+END_TEST
+
+START_TEST(tls_after_info)
+{
+    check(SCRIPT("<" INFO, ">\x16\x03\x01\x01\x01hello", "<\x15\x03\x03\x01\x02(F"),
+          "MSG < nats INFO 26\nCALL 1 tcp - 10\nRET 1 tcp ok 7\n");
+}
+END_TEST
+
+START_TEST(long_payloads_are_passed_over)
+{
+    g_autoptr(Steps) s = steps_new(7777);
+    down(s, "'INFO {\"server_id\":\"N1\"} ' 0d0a");
+    up(s, "'PUB a 150000' 0d0a 'x' *150000 0d0a 'PING' 0d0a");
+    g_autoptr(Converse) c = steps_play(s, 1460);
+    ck_assert_str_eq(converse_result(c),
+                     "MSG < nats INFO 26\nMSG > nats PUB a 150016\nCALL 1 nats PING 6\n");
+    ck_assert_uint_eq(converse_loss(c, BB_MESSAGE_LIMIT), 0);
+}
+END_TEST
+
+// ---- joined in the middle, loss -----------------------------------------------------------------
+
+START_TEST(joined_in_the_middle)
+{
+    check(MIDSTREAM("<MSG a.b 1 2\r\nhi\r\n", ">PING\r\n", "<PONG\r\n"),
+          "MSG < nats MSG a.b 17\nCALL 1 nats PING 6\nRET 1 nats ok 6\n");
+    check(MIDSTREAM("<half of a payload\r\nMSG a.b 1 2\r\nhi\r\n", ">PUB a.b _INBOX.1 2\r\nhi\r\n",
+                    "<MSG _INBOX.1 1 0\r\n\r\n"),
+          "MSG < tcp - 37\nCALL 1 nats PUB a.b 25\nRET 1 nats ok 22\n");
+}
+END_TEST
+
+START_TEST(lost_request_and_reply)
+{
+    check(SCRIPT(BEGIN, ")PUB a _INBOX.1 0\r\n\r\n", "<MSG _INBOX.1 1 0\r\n\r\n",
+                 ">PUB b _INBOX.2 0\r\n\r\n", "(MSG _INBOX.2 1 0\r\n\r\n",
+                 ">PUB c _INBOX.3 0\r\n\r\n", "<MSG _INBOX.3 1 0\r\n\r\n"),
+          LOGIN "MSG < nats MSG _INBOX.* 22\nCALL 2 nats PUB b 21\nCALL 3 nats PUB c 21\n"
+                "RET 3 nats ok 22\n");
+}
+END_TEST
+
+START_TEST(lost_pong_does_not_shift)
+{
+    const Script *script = SCRIPT(BEGIN, ">PING\r\n", "(PONG\r\n", ">PING\r\n", "<PONG\r\n");
+    check(script, LOGIN "CALL 2 nats PING 6\nCALL 3 nats PING 6\nRET 3 nats ok 6\n");
+}
+END_TEST
+
+START_TEST(lost_middle)
+{
+    check(SCRIPT(BEGIN, ">PUB a _INBOX.1 12\r\nabcd", ")efgh", ">ijkl\r\n",
+                 "<MSG _INBOX.1 1 0\r\n\r\n"),
+          LOGIN "CALL 2 nats PUB a 30\nRET 2 nats ok 22\n");
+    check(SCRIPT(BEGIN, ">PUB a _INBOX.1 12\r\nabcd", ")efghijkl\r\nPUB b 1\r\nx\r\n",
+                 "<MSG _INBOX.1 1 0\r\n\r\n", ">PUB seen 0\r\n\r\n"),
+          LOGIN "CALL 2 nats PUB a 24\nRET 2 nats ok 22\nMSG > nats PUB seen 14\n");
+}
+END_TEST
+
+// ---- what is no NATS ----------------------------------------------------------------------------
+
+START_TEST(damage)
+{
+    static const char *const lines[] = {
+        "PUB a\r\n",           "PUB a b c d\r\n",       "PUB a b c d e f g\r\n", "PUB a x\r\n",
+        "PUB a 99999999999999999999\r\n", "HPUB a 9 3\r\n", "BLOB a 1\r\n",      "PING x\r\n",
+        "PUB a 1\r\nxyz\r\n",  "MSG a 1 1\r\nx\r\n", // not for a client to say
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(lines); i++) {
+        g_autofree char *line = g_strconcat(">", lines[i], NULL);
+        check(SCRIPT(BEGIN, line, ">PUB b 1\r\nx\r\n"), LOGIN "MSG > nats PUB b 12\n");
+    }
+}
+END_TEST
+
+START_TEST(lines_have_a_limit)
+{
+    g_autoptr(Steps) s = steps_new(4222);
+    down(s, "'INFO {\"server_id\":\"N1\"} ' 0d0a");
+    up(s, "'PUB a 0' 0d0a0d0a");
+    up(s, "'PUB a' *5000");
+    up(s, "'PUB b 0' 0d0a0d0a");
+    g_autoptr(Converse) c = steps_play(s, 1460);
+    ck_assert_str_eq(converse_result(c),
+                     "MSG < nats INFO 26\nMSG > nats PUB a 11\nMSG > nats PUB b 11\n");
+    ck_assert_uint_eq(converse_loss(c, BB_DECODER_LOST), 1);
+}
+END_TEST
+
+START_TEST(probes)
+{
+    static const struct {
+        const char *bytes;
+        BbMatch match;
+    } cases[] = {
+        {"'INFO {\"server_id\":\"x\"}' 0d0a", BB_MATCH_REPLY},
+        {"'INFO {\"a\":1}' 0d0a", BB_MATCH_MAYBE},
+        {"'INFO all' 0d0a", BB_MATCH_NO}, // Redis
+        {"'INFO' 0d0a", BB_MATCH_NO},
+        {"'INFO {\"server'", BB_MATCH_MORE},
+        {"'CONNECT {\"verbose\":true}' 0d0a", BB_MATCH_REQUEST},
+        {"'CONNECT {}' 0d0a", BB_MATCH_MAYBE},
+        {"'CONNECT example.com:443 HTTP/1.1' 0d0a", BB_MATCH_NO},
+        {"'PUB a 1' 0d0a 'x' 0d0a", BB_MATCH_REQUEST},
+        {"'PUB a 1' 0d0a 'xyz'", BB_MATCH_NO},
+        {"'PUB a 9' 0d0a 'x'", BB_MATCH_LIKELY},
+        {"'MSG a 1 1' 0d0a 'x' 0d0a", BB_MATCH_REPLY},
+        {"'PING' 0d0a", BB_MATCH_MAYBE},
+        {"'SUB a 1' 0d0a", BB_MATCH_MAYBE},
+        {"'PU'", BB_MATCH_MORE},
+        {"'PUBLISH a 1' 0d0a", BB_MATCH_NO},
+        {"", BB_MATCH_MORE},
+    };
+    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++)
+        ck_assert_msg(probe_octets(&bb_decoder_nats, cases[i].bytes) == cases[i].match, "%s",
+                      cases[i].bytes);
+    check_refusals(&bb_decoder_nats);
+}
+END_TEST
+
+TEST_MAIN("nats", requester, responder, both, out_of_order, many_replies, headers_and_no_responders,
+          other_publishes_are_free, what_the_server_says, pings_in_order, tls_after_info,
+          long_payloads_are_passed_over, joined_in_the_middle, lost_request_and_reply,
+          lost_pong_does_not_shift, lost_middle, damage, lines_have_a_limit, probes)

@@ -128,6 +128,12 @@ START_TEST(probes)
     ck_assert_int_eq(probe(packet(BROADCAST, 2, "\0\0\0\0", 0, 0, 501)), BB_MATCH_MAYBE);
     ck_assert_int_eq(probe(packet(CLIENT, 17, "\0\0\0\0", 0, 0, 501)), BB_MATCH_NO);
     ck_assert_int_eq(probe(packet(0, 2, "\0\0\0\0", 0, 0, 501)), BB_MATCH_NO);
+    Octets *minimal = packet(CLIENT, 0, "\0\0\0\0", 0, 0, 501);
+    minimal->data[3] = 0x20; // as chrony sends
+    ck_assert_int_eq(probe(minimal), BB_MATCH_LIKELY);
+    Octets *coarse = packet(CLIENT, 0, "\0\0\0\0", 0, 0, 501);
+    coarse->data[3] = 0x21;
+    ck_assert_int_eq(probe(coarse), BB_MATCH_NO);
     Octets *digest = packet(CLIENT, 0, "\0\0\0\0", 0, 0, 501);
     ck_assert_int_eq(probe(octets_join(digest, octets("00000001 aa*16"))), BB_MATCH_LIKELY);
     digest = packet(CLIENT, 0, "\0\0\0\0", 0, 0, 501);

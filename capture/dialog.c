@@ -239,14 +239,25 @@ static void give_up_key(BbDialog *dialog, BbDirection direction, guint64 key)
     }
 }
 
+static bool is_open(const BbDialog *dialog, BbDirection direction, guint64 key)
+{
+    for (guint i = 0; i < dialog->n_open; i++)
+        if (dialog->open[i].open.key == key && dialog->open[i].request.direction == direction)
+            return true;
+    return false;
+}
+
 guint64 bb_dialog_open_by(BbDialog *dialog, const BbPart *request, guint32 op, guint64 key,
                           guint32 tag, BbKeyUse use)
 {
     if (use == BB_KEY_REUSED)
         give_up_key(dialog, request->direction, key);
+    if (use == BB_KEY_QUEUED && !dialog->pipelined)
+        dialog->pipelined = is_open(dialog, request->direction, key);
     bool in_order = key == 0 || use == BB_KEY_QUEUED;
-    bool ambiguous =
-        in_order && (is_ambiguous(dialog, request) || answered_in_gap(dialog, request));
+    bool pipelined = key == 0 || dialog->pipelined;
+    bool ambiguous = in_order && ((pipelined && is_ambiguous(dialog, request)) ||
+                                  answered_in_gap(dialog, request));
     guint64 call = bb_context_new_call(dialog->context);
     BbOpenEntry *entry = append_entry(dialog);
     *entry = (BbOpenEntry){

@@ -71,6 +71,7 @@ struct BbDialog {
     bool switching; // the decoder asked for bb_dialog_switch
     bool told;      // the decoder was chosen by people (BbDecodeAs), if only for a while
     bool finished;
+    bool pipelined; // two calls of one key that are answered in order were open at once
 };
 
 static inline BbDirection bb_dialog_direction(const BbDialog *dialog, guint side)

@@ -9,6 +9,8 @@ const BbDecoder *const bb_decoders[] = {
     &bb_decoder_websocket,
     &bb_decoder_tls,
     &bb_decoder_amqp,
+    &bb_decoder_giop,
+    &bb_decoder_oncrpc,
     &bb_decoder_dubbo,
     &bb_decoder_zookeeper,
     &bb_decoder_mqtt,

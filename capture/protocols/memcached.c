@@ -406,6 +406,7 @@ static Step find_start(Reader *reader)
             return STEP_ON;
         }
         reader->at = bb_view_next_packet(reader->view, reader->at);
+        bb_dialog_pass_over(reader->dialog, reader->view, reader->at);
     }
     return STEP_WAIT;
 }

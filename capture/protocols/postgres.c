@@ -417,6 +417,7 @@ static Step find_message(Reader *reader)
         if (!chain.broken && !reader->view->closed && left(reader) < BB_POSTGRES_TEXT_MAX)
             return STEP_WAIT;
         reader->at = reader->from = bb_view_next_packet(reader->view, reader->at);
+        bb_dialog_pass_over(reader->dialog, reader->view, reader->at);
     }
     return STEP_WAIT;
 }

@@ -10,6 +10,8 @@
 #define HEAD 20u
 #define LENGTH_MAX 4096u // RFC 2865, 3
 #define AUTHENTICATOR 16u
+#define MESSAGE_AUTHENTICATOR 80u // RFC 3579
+#define CERTAIN 2u                // attributes of fixed length that tell it from anything else
 
 typedef struct Code {
     const char *name;
@@ -38,6 +40,7 @@ typedef struct Packet {
     const Code *code;
     guint8 id;
     guint32 authenticator; // hash
+    guint fixed;           // attributes of a length that nothing else would have
 } Packet;
 
 typedef struct Radius {
@@ -52,13 +55,26 @@ static guint32 hash_of(const guint8 *bytes, gsize length)
     return hash;
 }
 
-// RFC 2865, 5: type, length, value, up to the end.
-static bool read_attributes(BbCursor c, bool whole)
+// Numbers and addresses (RFC 2865, 2866, 2869) are of 4 bytes, Message-Authenticator of 16.
+static bool has_fixed_length(guint8 type, guint8 length)
 {
+    static const guint8 words[] = {4,  5,  6,  7,  8,  9,  10, 12, 13, 14, 15, 16,
+                                   23, 27, 28, 29, 37, 38, 40, 41, 42, 43, 45, 46,
+                                   47, 48, 49, 51, 52, 53, 55, 61, 62, 76};
+    if (type == MESSAGE_AUTHENTICATOR)
+        return length == 2 + 16;
+    return length == 2 + 4 && memchr(words, type, sizeof words);
+}
+
+// RFC 2865, 5: type, length, value, up to the end. fixed: those that can have only this length.
+static bool read_attributes(BbCursor c, bool whole, guint *fixed)
+{
+    *fixed = 0;
     while (c.left) {
         guint8 type = bb_cursor_u8(&c), length = bb_cursor_u8(&c);
         if (bb_cursor_ok(&c) && (type == 0 || length < 2))
             return false;
+        *fixed += bb_cursor_ok(&c) && has_fixed_length(type, length);
         bb_cursor_skip(&c, bb_cursor_ok(&c) ? length - 2u : 0);
         if (!bb_cursor_ok(&c))
             return !whole;
@@ -81,7 +97,7 @@ static bool read_packet(Packet *packet, const guint8 *data, gsize length, gsize 
         .authenticator = hash_of(authenticator, AUTHENTICATOR),
     };
     bool whole = size <= length; // what is longer is padding
-    return read_attributes(bb_cursor(data + HEAD, MIN(size, length) - HEAD), whole);
+    return read_attributes(bb_cursor(data + HEAD, MIN(size, length) - HEAD), whole, &packet->fixed);
 }
 
 static BbMatch probe(const guint8 *data, gsize length)
@@ -90,7 +106,11 @@ static BbMatch probe(const guint8 *data, gsize length)
     BbCursor c = bb_cursor(data, length);
     bb_cursor_skip(&c, 2);
     bool exact = bb_cursor_be16(&c) == length;
-    return exact && read_packet(&packet, data, length, 0) ? BB_MATCH_LIKELY : BB_MATCH_NO;
+    if (!exact || !read_packet(&packet, data, length, 0))
+        return BB_MATCH_NO;
+    if (packet.fixed < CERTAIN)
+        return BB_MATCH_LIKELY;
+    return packet.code->request ? BB_MATCH_REQUEST : BB_MATCH_REPLY;
 }
 
 static void take_request(BbDialog *dialog, const Packet *packet, const BbPart *part)

@@ -40,6 +40,7 @@ static gssize find_start(BbDialog *dialog, BbRedis *redis, const BbView *view)
 {
     gsize at = 0;
     for (; at < view->length; at = next_start(view, at)) {
+        bb_dialog_pass_over(dialog, view, at);
         BbMatch match = bb_redis_probe(view->data + at, view->length - at);
         if (!may_begin(redis, view, at, match))
             continue;
@@ -49,6 +50,7 @@ static gssize find_start(BbDialog *dialog, BbRedis *redis, const BbView *view)
         bb_dialog_resynced(dialog);
         return (gssize)at;
     }
+    bb_dialog_pass_over(dialog, view, at);
     return (gssize)at;
 }
 
@@ -98,6 +100,7 @@ static gssize lose_place(BbDialog *dialog, BbRedis *redis, const BbView *view, g
     bb_part_add(part, view, from, reply ? next : at);
     end_early(dialog, redis, view->direction);
     redis->lost[view->direction] = true;
+    bb_dialog_pass_over(dialog, view, next);
     return (gssize)next;
 }
 

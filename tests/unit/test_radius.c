@@ -118,6 +118,12 @@ START_TEST(probes)
     const BbDecoder *d = &bb_decoder_radius;
     ck_assert_int_eq(probe_octets(d, "01 07 0014 00*16"), BB_MATCH_LIKELY);
     ck_assert_int_eq(probe_octets(d, "02 07 0018 00*16 12 04 'no'"), BB_MATCH_LIKELY);
+    ck_assert_int_eq(probe_octets(d, "01 07 0020 00*16 04 06 7f000001 05 06 00000001"),
+                     BB_MATCH_REQUEST);
+    ck_assert_int_eq(probe_octets(d, "02 07 002c 00*16 06 06 00000002 50 12 00*16"),
+                     BB_MATCH_REPLY);
+    ck_assert_int_eq(probe_octets(d, "02 07 0020 00*16 01 06 00000002 02 06 00000002"),
+                     BB_MATCH_LIKELY);
     ck_assert_int_eq(probe_octets(d, "02 07 0014 00*16 12 04 'no'"), BB_MATCH_NO);
     ck_assert_int_eq(probe_octets(d, "02 07 0018 00*16 00 04 'no'"), BB_MATCH_NO);
     ck_assert_int_eq(probe_octets(d, "02 07 0018 00*16 12 01 'no'"), BB_MATCH_NO);

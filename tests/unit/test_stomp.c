@@ -3,9 +3,9 @@
 #include "capture/loss.h"
 #include "tests/unit/octets.h"
 
-#define CONNECT "'CONNECT' 0a 'accept-version:1.2' 0a 'host:h' 0a0a 00" // 35 bytes
+#define CONNECT "'CONNECT' 0a 'accept-version:1.2' 0a 'host:h' 0a0a 00" // 36 bytes
 #define CONNECTED "'CONNECTED' 0a 'version:1.2' 0a0a 00"                // 24
-#define LOGIN "CALL 1 stomp CONNECT 35\nRET 1 stomp ok 24\n"
+#define LOGIN "CALL 1 stomp CONNECT 36\nRET 1 stomp ok 24\n"
 #define SEND(more) "'SEND' 0a 'destination:/queue/orders' 0a" more
 
 static Steps *connected(void)

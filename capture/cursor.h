@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cursor over bytes from outside. Reading past the end sets a sticky flag and gives zeros, so a
-// decoder reads its fields in order and asks once whether they were all there.
+// A cursor over bytes from outside. Reading past the end sets a sticky flag, gives zeros and leaves
+// nothing, so a decoder reads its fields in order and asks once whether they were all there.
 #pragma once
 
 #include <glib.h>
@@ -28,6 +28,7 @@ static inline const guint8 *bb_cursor_take(BbCursor *c, gsize size)
 {
     if (c->broken || size > c->left) {
         c->broken = true;
+        c->left = 0; // who takes as long as there is something ends
         return NULL;
     }
     const guint8 *at = c->at;

@@ -387,6 +387,8 @@ static void lose_place(BbDialog *dialog, guint number)
         dialog->decoder->gap(dialog, dialog->state, bb_dialog_direction(dialog, number));
     else
         give_up_decoder(dialog);
+    if (dialog->switching) // what the gap ended was the message after which another takes over
+        switch_decoder(dialog);
 }
 
 // A message head that outgrows the buffer is given up like a gap.

@@ -28,10 +28,10 @@ typedef struct Content {
 } Content;
 
 typedef struct Side {
-    BbMeaning meaning;          // of the method under way
-    Content content[CONTENTS];  // oldest first
-    guint16 channel;            // of the frame under way
-    bool in_content;            // it is one of several
+    BbMeaning meaning;         // of the method under way
+    Content content[CONTENTS]; // oldest first
+    guint16 channel;           // of the frame under way
+    bool in_content;           // it is one of several
 } Side;
 
 typedef struct Amqp {

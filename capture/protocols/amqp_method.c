@@ -10,11 +10,18 @@
 #define SHORT_MAX 255u // AMQP 0-9-1, section 4.2.5.3: a short string
 #define METHOD_HEAD 4u
 
-#define CALL(class_id, id, reply, sender, no_wait, name, arguments) \
-    {class_id, id, reply, BB_AMQP_CALL, BB_AMQP_##sender, no_wait, name, arguments}
-#define REPLY(class_id, id, sender) {class_id, id, id, BB_AMQP_REPLY, BB_AMQP_##sender, 0, "", ""}
-#define FREE(class_id, id, sender, name) \
-    {class_id, id, 0, BB_AMQP_FREE, BB_AMQP_##sender, 0, name, ""}
+#define CALL(class_id, id, reply, sender, no_wait, name, arguments)                   \
+    {                                                                                 \
+        class_id, id, reply, BB_AMQP_CALL, BB_AMQP_##sender, no_wait, name, arguments \
+    }
+#define REPLY(class_id, id, sender)                                  \
+    {                                                                \
+        class_id, id, id, BB_AMQP_REPLY, BB_AMQP_##sender, 0, "", "" \
+    }
+#define FREE(class_id, id, sender, name)                             \
+    {                                                                \
+        class_id, id, 0, BB_AMQP_FREE, BB_AMQP_##sender, 0, name, "" \
+    }
 
 // Arguments up to the last one of interest, a letter each: h 16 bits, l 64 bits, s a short string,
 // n one that names what the method is about, x exchange, k routing key, b bits.

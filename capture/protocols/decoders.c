@@ -11,6 +11,8 @@ const BbDecoder *const bb_decoders[] = {
     &bb_decoder_amqp,
     &bb_decoder_giop,
     &bb_decoder_oncrpc,
+    &bb_decoder_rmi,
+    &bb_decoder_thrift,
     &bb_decoder_dubbo,
     &bb_decoder_zookeeper,
     &bb_decoder_mqtt,

@@ -32,9 +32,9 @@ typedef struct Jsonrpc {
 static guint32 label_of(BbDialog *dialog, const BbJsonrpcMessage *message)
 {
     char text[BB_LABEL_MAX + 1];
-    return bb_dialog_label(dialog, text,
-                           bb_label_topic(text, "", (const guint8 *)message->method,
-                                          message->method_length, "./"));
+    return bb_dialog_label(
+        dialog, text,
+        bb_label_topic(text, "", (const guint8 *)message->method, message->method_length, "./"));
 }
 
 static guint32 status_of(BbDialog *dialog, Jsonrpc *rpc, const BbJsonrpcMessage *message)
@@ -58,8 +58,7 @@ static void deliver(BbDialog *dialog, Jsonrpc *rpc, const BbJsonrpcMessage *mess
     } else if (message->method_length) {
         bb_dialog_message(dialog, part, label_of(dialog, message), BB_NAME_NONE);
     } else {
-        const BbOpenCall *open =
-            message->id ? bb_dialog_find(dialog, part, message->id) : NULL;
+        const BbOpenCall *open = message->id ? bb_dialog_find(dialog, part, message->id) : NULL;
         bb_dialog_return(dialog, open ? open->call : 0, part, status_of(dialog, rpc, message));
     }
 }

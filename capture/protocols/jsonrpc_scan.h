@@ -32,11 +32,11 @@ typedef struct BbJsonrpcScan {
     guint64 hash;    // of the text under way
     char text[BB_JSONRPC_METHOD_MAX];
     guint text_length;
-    guint header;      // bytes of a header (Content-Length, as in LSP), 0: not in one
-    guint8 line_ends;  // in a header: that came last
+    guint header;     // bytes of a header (Content-Length, as in LSP), 0: not in one
+    guint8 line_ends; // in a header: that came last
     guint8 depth;
-    guint8 base;       // depth of messages: 1 in a batch
-    guint8 member;     // which one of the message is being read
+    guint8 base;        // depth of messages: 1 in a batch
+    guint8 member;      // which one of the message is being read
     guint8 error_depth; // depth inside of the error, 0: not there
     bool in_string, escaped, is_key, is_value, in_scalar;
 } BbJsonrpcScan;

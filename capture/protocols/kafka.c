@@ -11,8 +11,8 @@
 #define REQUEST_SEEN 1024u // of its front: client and transactional id, topic
 #define RESPONSE_SEEN 512u
 #define CLIENT_MAX 256u
-#define HEAD_SEEN 32u       // what a probe waits for to find a head
-#define REQUEST_PROBED 512u // and a topic
+#define HEAD_SEEN 32u         // what a probe waits for to find a head
+#define REQUEST_PROBED 512u   // and a topic
 #define BODY_MAX (256u << 20) // brokers refuse requests of 100 MiB by default
 #define KEY_SASL 1u           // correlation ids are above: a raw SASL token has none
 
@@ -131,7 +131,8 @@ static BbFrameVerdict measure(const void *state, BbDirection direction, const gu
     frame->length = SIZE + size;
     frame->wanted = SIZE + (client ? REQUEST_SEEN : RESPONSE_SEEN);
     bool whole = c.left >= MIN(size, REQUEST_SEEN);
-    bool good = !client || kafka->raw_sasl || !whole || is_request(c.at, MIN(size, c.left), &request);
+    bool good =
+        !client || kafka->raw_sasl || !whole || is_request(c.at, MIN(size, c.left), &request);
     return good ? BB_FRAME_OK : BB_FRAME_BAD;
 }
 
@@ -144,9 +145,8 @@ static void begin(BbDialog *dialog, void *state, const guint8 *data, gsize seen,
     *meaning = (BbMeaning){0};
     if (!bb_cursor_ok(&body))
         return;
-    *meaning = part->direction == BB_TO_SERVER
-                   ? request_meaning(dialog, kafka, body.at, body.left)
-                   : response_meaning(dialog, kafka, body, part);
+    *meaning = part->direction == BB_TO_SERVER ? request_meaning(dialog, kafka, body.at, body.left)
+                                               : response_meaning(dialog, kafka, body, part);
     bb_meaning_begin(meaning, dialog, part);
 }
 

@@ -5,8 +5,8 @@
 #define NO_ERROR BB_KAFKA_NO_ERROR
 
 // What precedes the array of topics, a letter a field, with digits for its first version (and,
-// behind '-', its last): s string, w i32 of which the wait is read, i i32, l i64, h i16 (of Produce:
-// acks), b i8.
+// behind '-', its last): s string, w i32 of which the wait is read, i i32, l i64, h i16 (of
+// Produce: acks), b i8.
 static const BbKafkaApi apis[] = {
     [0] = {"Produce", "s3hi", 13, 9, 13, NO_ERROR},
     [1] = {"Fetch", "i0-14wii3b4i7i7", 18, 12, 13, 7},
@@ -140,8 +140,7 @@ static const guint8 *read_string(BbCursor *c, bool compact, gsize *length)
 
 bool bb_kafka_is_known(guint16 key, guint16 version)
 {
-    return key < G_N_ELEMENTS(apis) && apis[key].name &&
-           version <= apis[key].max + BB_KAFKA_NEWER;
+    return key < G_N_ELEMENTS(apis) && apis[key].name && version <= apis[key].max + BB_KAFKA_NEWER;
 }
 
 bool bb_kafka_request(const guint8 *data, gsize length, BbKafkaRequest *request)
@@ -213,8 +212,8 @@ static void read_topic(BbCursor *c, const BbKafkaRequest *request, bool compact,
     if (request->key == 3 && request->version >= 10)
         bb_cursor_skip(c, 16);
     detail->topic = read_string(c, compact, &detail->topic_length);
-    if (!bb_cursor_ok(c) || !detail->topic_length)
-        detail->topic = NULL;
+    if (!detail->topic)
+        detail->topic_length = 0;
 }
 
 BbKafkaDetail bb_kafka_detail(const BbKafkaRequest *request)
@@ -229,9 +228,9 @@ BbKafkaDetail bb_kafka_detail(const BbKafkaRequest *request)
         if (has_field(&at, request->version))
             read_field(&c, kind, compact, &detail);
     }
+    if (!bb_cursor_ok(&c)) // cut: what it does not say is not known
+        return (BbKafkaDetail){.acks = 1};
     read_topic(&c, request, compact, &detail);
-    if (!bb_cursor_ok(&request->body))
-        detail = (BbKafkaDetail){.acks = 1};
     return detail;
 }
 

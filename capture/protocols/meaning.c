@@ -5,8 +5,8 @@
 void bb_meaning_begin(BbMeaning *meaning, BbDialog *dialog, const BbPart *part)
 {
     if (meaning->means == BB_MEANS_CALL)
-        meaning->call = bb_dialog_open_by(dialog, part, meaning->op, meaning->key, meaning->tag,
-                                          meaning->use);
+        meaning->call =
+            bb_dialog_open_by(dialog, part, meaning->op, meaning->key, meaning->tag, meaning->use);
 }
 
 static void answer(const BbMeaning *meaning, BbDialog *dialog, const BbPart *part)

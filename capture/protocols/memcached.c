@@ -454,6 +454,7 @@ static void gap(BbDialog *dialog, void *state, BbDirection direction)
         return;
     }
     mc->headless = true;
+    mc->passing = false; // the end of what is passed over may be among the missing
     end_reply(dialog, mc, BB_NAME_NONE);
     stream->part = &stream->aside;
 }

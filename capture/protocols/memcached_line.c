@@ -355,10 +355,14 @@ BbMatch bb_memcached_probe(const guint8 *data, gsize length)
         return BB_MATCH_NO;
     line--;
     BbMemcachedCommand command = bb_memcached_command(data, line, false);
+    if (command.known && command.valid && is_meta(command.kind))
+        return BB_MATCH_LIKELY;
     if (command.known && command.valid)
         return command.shared ? BB_MATCH_MAYBE : BB_MATCH_REQUEST;
     BbMemcachedLine reply = bb_memcached_line(data, line);
     if (command.known || reply.kind == BB_MEMCACHED_UNKNOWN)
         return BB_MATCH_NO;
-    return reply.own ? BB_MATCH_REPLY : BB_MATCH_MAYBE;
+    if (reply.own)
+        return BB_MATCH_REPLY;
+    return reply.kind == BB_MEMCACHED_META ? BB_MATCH_LIKELY : BB_MATCH_MAYBE;
 }

@@ -18,10 +18,10 @@ typedef struct Mqtt {
 
 // Acknowledgements that end a call, by type; its type takes the place of the key's upper half.
 static const guint8 answered[] = {
-    [BB_MQTT_CONNACK] = BB_MQTT_CONNECT,   [BB_MQTT_PUBACK] = BB_MQTT_PUBLISH,
-    [BB_MQTT_PUBREC] = BB_MQTT_PUBLISH,    [BB_MQTT_PUBCOMP] = BB_MQTT_PUBREL,
-    [BB_MQTT_SUBACK] = BB_MQTT_SUBSCRIBE,  [BB_MQTT_UNSUBACK] = BB_MQTT_UNSUBSCRIBE,
-    [BB_MQTT_PINGRESP] = BB_MQTT_PINGREQ,  [BB_MQTT_AUTH] = 0,
+    [BB_MQTT_CONNACK] = BB_MQTT_CONNECT,  [BB_MQTT_PUBACK] = BB_MQTT_PUBLISH,
+    [BB_MQTT_PUBREC] = BB_MQTT_PUBLISH,   [BB_MQTT_PUBCOMP] = BB_MQTT_PUBREL,
+    [BB_MQTT_SUBACK] = BB_MQTT_SUBSCRIBE, [BB_MQTT_UNSUBACK] = BB_MQTT_UNSUBSCRIBE,
+    [BB_MQTT_PINGRESP] = BB_MQTT_PINGREQ, [BB_MQTT_AUTH] = 0,
 };
 
 static const char *const verbs[] = {

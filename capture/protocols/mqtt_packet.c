@@ -4,7 +4,7 @@
 
 #include "capture/cursor.h"
 
-#define TOPIC_MAX 8192u    // longer topics are nobody's
+#define TOPIC_MAX 8192u     // longer topics are nobody's
 #define PROPERTIES_SEEN 64u // of a PUBLISH: the alias of its topic is looked for among them
 #define FRONT 512u          // of packets with a list of topics or reasons
 #define CHAIN 8u            // packets that a probe looks at
@@ -146,9 +146,9 @@ static BbCursor take_properties(BbCursor *c)
 static bool skip_property(BbCursor *c, guint8 id)
 {
     static const guint8 sizes[] = {
-        [0x01] = 1, [0x02] = 4, [0x11] = 4, [0x13] = 2, [0x17] = 1, [0x18] = 4, [0x19] = 1,
-        [0x21] = 2, [0x22] = 2, [0x24] = 1, [0x25] = 1, [0x27] = 4, [0x28] = 1, [0x29] = 1,
-        [0x2a] = 1,
+        [0x01] = 1, [0x02] = 4, [0x11] = 4, [0x13] = 2, [0x17] = 1,
+        [0x18] = 4, [0x19] = 1, [0x21] = 2, [0x22] = 2, [0x24] = 1,
+        [0x25] = 1, [0x27] = 4, [0x28] = 1, [0x29] = 1, [0x2a] = 1,
     };
     gsize number;
     if (id == 0x0b)
@@ -227,8 +227,8 @@ bool bb_mqtt_read(const guint8 *data, gsize length, guint8 version, BbMqttPacket
     if (read_head(data, length, &head) != BB_FRAME_OK)
         return false;
     BbCursor c = bb_cursor(data + head.size, MIN(head.body, length - head.size));
-    *packet = (BbMqttPacket){
-        .type = head.type, .qos = head.flags >> 1 & 3, .duplicate = head.flags >> 3};
+    *packet =
+        (BbMqttPacket){.type = head.type, .qos = head.flags >> 1 & 3, .duplicate = head.flags >> 3};
     switch (head.type) {
     case BB_MQTT_CONNECT:
         read_connect(&c, packet);

@@ -90,8 +90,9 @@ static BbMeaning message_meaning(BbDialog *dialog, Nats *nats, const BbNatsLine 
 
 static BbMeaning tell(BbDialog *dialog, const char *name, guint32 status)
 {
-    return (BbMeaning){
-        .means = BB_MEANS_FREE, .op = bb_dialog_label(dialog, name, strlen(name)), .status = status};
+    return (BbMeaning){.means = BB_MEANS_FREE,
+                       .op = bb_dialog_label(dialog, name, strlen(name)),
+                       .status = status};
 }
 
 static BbMeaning meaning_of(BbDialog *dialog, Nats *nats, const BbNatsLine *line,
@@ -134,8 +135,7 @@ static BbFrameVerdict measure(const void *state, BbDirection direction, const gu
     if (verdict != BB_FRAME_OK)
         return verdict;
     gsize whole = line.length + (line.has_payload ? line.payload + 2 : 0);
-    *frame =
-        (BbFrameSize){.length = whole, .wanted = line.length + MIN(line.head, STATUS_SEEN)};
+    *frame = (BbFrameSize){.length = whole, .wanted = line.length + MIN(line.head, STATUS_SEEN)};
     bool ends = !line.has_payload || length < whole || memcmp(data + whole - 2, "\r\n", 2) == 0;
     return ends && bb_nats_may_say(direction, line.verb) ? BB_FRAME_OK : BB_FRAME_BAD;
 }

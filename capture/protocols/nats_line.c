@@ -4,16 +4,16 @@
 
 #include <string.h>
 
-#define LINE_MAX_SHORT 4096u          // the server's limit by default
-#define LINE_MAX_JSON (32u * 1024u)   // INFO of a large cluster, CONNECT with a token
-#define PAYLOAD_MAX (64u << 20)       // the largest that can be configured
+#define LINE_MAX_SHORT 4096u        // the server's limit by default
+#define LINE_MAX_JSON (32u * 1024u) // INFO of a large cluster, CONNECT with a token
+#define PAYLOAD_MAX (64u << 20)     // the largest that can be configured
 #define WORDS 5u
 
 typedef struct Verb {
     const char *word;
     BbNatsVerb verb;
     bool from_client, from_server;
-    bool rest; // what follows is not words
+    bool rest;         // what follows is not words
     guint least, most; // words that follow
 } Verb;
 

@@ -21,7 +21,7 @@ typedef enum {
 
 typedef struct BbNatsLine {
     BbNatsVerb verb;
-    gsize length;                 // with its end
+    gsize length;                  // with its end
     const guint8 *subject, *reply; // lent; NULL: none
     gsize subject_length, reply_length;
     bool has_payload;    // `payload` bytes and CR LF follow

@@ -472,6 +472,7 @@ static void gap(BbDialog *dialog, void *state, BbDirection direction)
         return;
     }
     pg->headless = true;
+    pg->passing = false; // the end of what is passed over may be among the missing
     end_reply(dialog, pg, pg->status);
     stream->part = &stream->aside;
 }

@@ -39,9 +39,9 @@ static guint64 key_of(const BbStompText *receipt)
 static guint32 label_of(BbDialog *dialog, const BbStompHead *head)
 {
     char text[BB_LABEL_MAX + 1];
-    return bb_dialog_label(dialog, text,
-                           bb_label_topic(text, head->command, head->destination.at,
-                                          head->destination.length, "/."));
+    return bb_dialog_label(
+        dialog, text,
+        bb_label_topic(text, head->command, head->destination.at, head->destination.length, "/."));
 }
 
 static guint32 status_of(BbDialog *dialog, Stomp *stomp, bool good)

@@ -8,9 +8,9 @@
 #include "capture/decoder.h"
 #include "capture/protocols/label.h"
 
-#define BB_THRIFT_NAME_MAX 128u  // bytes of a method's name
-#define BB_THRIFT_HEAD_MAX 160u  // bytes of a message that hold its head and first field
-#define BB_THRIFT_DEPTH 32u      // structures and containers inside of each other; deeper is bad
+#define BB_THRIFT_NAME_MAX 128u // bytes of a method's name
+#define BB_THRIFT_HEAD_MAX 160u // bytes of a message that hold its head and first field
+#define BB_THRIFT_DEPTH 32u     // structures and containers inside of each other; deeper is bad
 #define BB_THRIFT_FRAME_MAX (64u << 20)
 
 typedef enum { BB_THRIFT_BAD, BB_THRIFT_MORE, BB_THRIFT_OK } BbThriftVerdict;
@@ -30,7 +30,7 @@ typedef struct BbThriftHead {
     guint32 seqid;
     const guint8 *name; // in the bytes that were read
     gsize name_length;
-    gsize length;       // of the head
+    gsize length; // of the head
 } BbThriftHead;
 
 // Reads the head of a message, without a frame.
@@ -43,8 +43,8 @@ BbThriftVerdict bb_thrift_result_read(const BbThriftHead *head, const guint8 *da
 // ---- the walk -------------------------------------------------------------------------------
 
 typedef struct BbThriftLevel {
-    guint64 left;    // of a container: values; 0 for a structure
-    guint8 type[2];  // of them; those of a map take turns
+    guint64 left;   // of a container: values; 0 for a structure
+    guint8 type[2]; // of them; those of a map take turns
     guint8 turn;
     bool container;
 } BbThriftLevel;

@@ -6,9 +6,10 @@
 #include "capture/cursor.h"
 #include "capture/feed.h"
 
-#define RECORD_LEAST 22u // bytes of the smallest record: head, tag, type
-#define PLACES 32u       // ends of records that are remembered, to translate acknowledgements
-#define FIRST_TRIES 16u  // numbers that the first record may have where its number is not known
+#define RECORD_LEAST 22u  // bytes of the smallest record: head, tag, type
+#define PLACES 32u        // ends of records that are remembered, to translate acknowledgements
+#define OVERHEAD_MOST 96u // and at most so many are no content: head, IV, MAC, padding
+#define FIRST_TRIES 16u   // numbers that the first record may have where its number is not known
 
 #define KEY_UPDATE 24u // RFC 8446, 4.6.3
 
@@ -101,15 +102,24 @@ void bb_tls_inner_begin(BbTlsInner *inner, BbDirection direction, guint32 seq)
     begin(&inner->way[direction], seq);
 }
 
+// How far the content's sequence numbers go on over so many bytes of the connection that were not
+// (or not yet) opened: not zero, so that what was said before and after can be told apart, and less
+// than the content of a record of which only the end is missing.
+static guint32 step_over(guint32 bytes)
+{
+    return bytes ? MAX(bytes, OVERHEAD_MOST + 1) - OVERHEAD_MOST : 0;
+}
+
 // The content of way that an acknowledgement by the other side covers. False where that is too
 // long ago, or nothing was said yet.
 static bool translate_ack(const Way *way, guint32 ack, guint32 *content)
 {
     for (guint32 i = 1; i <= MIN(way->n_places, PLACES); i++) {
         const Place *place = &way->places[(way->n_places - i) % PLACES];
-        *content = place->inner;
-        if ((gint32)(ack - place->outer) >= 0)
-            return true;
+        if ((gint32)(ack - place->outer) < 0)
+            continue;
+        *content = place->inner + (i == 1 ? step_over(ack - place->outer) : 0);
+        return true;
     }
     return false;
 }
@@ -147,15 +157,16 @@ static guint side_of(const BbDialog *outer, BbDirection direction)
     return direction == BB_TO_SERVER ? client : !client;
 }
 
-// What the missing records held; exactly where their number tells how much was not content.
+// What the missing records held; exactly where their number tells how much was not content. TLS
+// 1.2's first record is the end of the handshake.
 static void tell_gap(BbTlsInner *inner, Way *way, guint side, guint32 missing, guint64 lost)
 {
     guint64 overhead = lost * bb_tls_key_overhead(way->key);
-    if (!missing || overhead >= missing)
-        return;
-    guint32 content = missing - (guint32)overhead;
-    bb_dialog_gap(inner->dialog, side, way->content, content);
-    way->content += content;
+    bool finished_only = !inner->is_1_3 && way->number == 0 && lost <= 1;
+    guint32 content = missing > overhead ? missing - (guint32)overhead : 0;
+    way->content += step_over(missing);
+    if (content && !finished_only)
+        bb_dialog_gap(inner->dialog, side, way->content - content, content);
 }
 
 // The content, with the stamps of the packets in which it came.

@@ -198,8 +198,12 @@ static BbMeaning request_meaning(BbDialog *dialog, const guint8 *data, gsize siz
 // WatcherEvent: type, state of the session, path.
 static BbMeaning event_meaning(BbDialog *dialog, BbCursor c)
 {
-    static const char *const types[] = {"event",           "nodeCreated",         "nodeDeleted",
-                                        "nodeDataChanged", "nodeChildrenChanged", "dataWatchRemoved",
+    static const char *const types[] = {"event",
+                                        "nodeCreated",
+                                        "nodeDeleted",
+                                        "nodeDataChanged",
+                                        "nodeChildrenChanged",
+                                        "dataWatchRemoved",
                                         "childWatchRemoved"};
     gint32 type = read_int(&c);
     (void)read_int(&c);
@@ -261,7 +265,7 @@ static BbFrameVerdict measure(const void *state, BbDirection direction, const gu
     frame->wanted = SIZE + FRONT;
     bool there = c.left >= MIN(size, FRONT);
     return there && !is_message(direction, c.at, size, MIN(size, c.left)) ? BB_FRAME_BAD
-                                                                         : BB_FRAME_OK;
+                                                                          : BB_FRAME_OK;
 }
 
 static void begin(BbDialog *dialog, void *state, const guint8 *data, gsize seen, const BbPart *part)

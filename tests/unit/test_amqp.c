@@ -9,14 +9,14 @@
 #define CONTENT_HEAD(channel, size) "02" channel "[003c 0000" size "0000] ce"
 #define BODY(channel, bytes) "03" channel "[" bytes "] ce"
 #define ORDERS "06 'orders'"
-#define DECLARE METHOD("0001", "0032000a", "0000" ORDERS "02 00000000")          // 25 bytes
-#define DECLARED METHOD("0001", "0032000b", ORDERS "00000000 00000000")           // 27
-#define GET METHOD("0001", "003c0046", "0000" ORDERS "01")                        // 22
+#define DECLARE METHOD("0001", "0032000a", "0000" ORDERS "02 00000000") // 25 bytes
+#define DECLARED METHOD("0001", "0032000b", ORDERS "00000000 00000000") // 27
+#define GET METHOD("0001", "003c0046", "0000" ORDERS "01")              // 22
 #define PUBLISH(channel, exchange, key) METHOD(channel, "003c0028", "0000" exchange key "00")
-#define LOGIN                                                                   \
-    "CALL 1 amqp connection.start 38\nRET 1 amqp ok 33\n"                       \
-    "CALL 2 amqp connection.tune 20\nRET 2 amqp ok 20\n"                        \
-    "CALL 3 amqp connection.open 16\nRET 3 amqp ok 13\n"                        \
+#define LOGIN                                             \
+    "CALL 1 amqp connection.start 38\nRET 1 amqp ok 33\n" \
+    "CALL 2 amqp connection.tune 20\nRET 2 amqp ok 20\n"  \
+    "CALL 3 amqp connection.open 16\nRET 3 amqp ok 13\n"  \
     "CALL 4 amqp channel.open 13\nRET 4 amqp ok 16\n"
 
 static Steps *connected(void)

@@ -62,34 +62,40 @@ static char *converse_randomly(guint16 port, Kind kind, BbRandom *random)
     return find_known(converse_result(c));
 }
 
-// What holds mostly zeros and small numbers may happen to be a short message of some protocol.
-#define SMALL_ONES_IN 200u
+// Mostly zeros and small numbers, or a length that fits, may happen to be a message of some
+// protocol.
+#define LIKENESS_IN 40u
 
 START_TEST(random_streams_have_no_protocol)
 {
     BbRandom random = bb_random_start(test_seed("random_streams"));
-    guint small_ones = 0;
+    guint likenesses = 0;
     for (guint i = 0; i < STREAMS; i++) {
         Kind kind = (Kind)(i % KINDS);
         g_autofree char *known = converse_randomly(9999, kind, &random);
-        ck_assert_msg(!known || kind == SMALL_NUMBERS, "kind %d: %s", (int)kind, known);
-        small_ones += known != NULL;
+        ck_assert_msg(!known || kind == SMALL_NUMBERS || kind == LENGTH_FIRST, "kind %d: %s",
+                      (int)kind, known);
+        likenesses += known != NULL;
         if (known && g_getenv("BB_TEST_SHOW"))
             g_printerr("%s\n", known);
     }
-    ck_assert_uint_le(small_ones, STREAMS / KINDS / SMALL_ONES_IN);
+    ck_assert_uint_le(likenesses, STREAMS / KINDS / LIKENESS_IN);
 }
 END_TEST
+
+// Where the port decides, a message of two bytes of signature may happen once in a long while.
+#define MISTAKEN_MOST 2u
 
 START_TEST(nor_at_a_port_of_one)
 {
     BbRandom random = bb_random_start(test_seed("at_a_port_of_one"));
+    guint mistaken = 0;
     for (guint i = 0; bb_decoders[i]; i++)
         for (guint k = 0; k < 20 && bb_decoders[i]->ports[0]; k++) {
-            guint16 port = bb_decoders[i]->ports[0];
-            g_autofree char *known = converse_randomly(port, NOISE, &random);
-            ck_assert_msg(!known, "port %u: %s", port, known);
+            g_autofree char *known = converse_randomly(bb_decoders[i]->ports[0], NOISE, &random);
+            mistaken += known != NULL;
         }
+    ck_assert_uint_le(mistaken, MISTAKEN_MOST);
 }
 END_TEST
 

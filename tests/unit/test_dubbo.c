@@ -136,9 +136,9 @@ START_TEST(probes)
         {"dabb", BB_MATCH_MORE},
         {"da", BB_MATCH_MORE},
         {"dabc c2 00", BB_MATCH_NO},
-        {"dabb c2 01 0000000000000001 [4e]", BB_MATCH_NO},         // a status in a request
-        {"dabb 02 15 0000000000000001 [4e]", BB_MATCH_NO},         // no such status
-        {"dabb c0 00 0000000000000001 [4e]", BB_MATCH_NO},         // no serialization
+        {"dabb c2 01 0000000000000001 [4e]", BB_MATCH_NO},        // a status in a request
+        {"dabb 02 15 0000000000000001 [4e]", BB_MATCH_NO},        // no such status
+        {"dabb c0 00 0000000000000001 [4e]", BB_MATCH_NO},        // no serialization
         {"dabb c2 00 0000000000000001 7fffffff 4e", BB_MATCH_NO}, // too long
     };
     for (gsize i = 0; i < G_N_ELEMENTS(cases); i++)

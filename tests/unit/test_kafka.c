@@ -9,8 +9,9 @@
 #define LOGIN "CALL 1 kafka ApiVersions 17\nRET 1 kafka ok 14\n"
 #define ORDERS "0006 'orders'"
 // Produce v3, one batch of a few bytes.
-#define PRODUCE(id, acks, topic) \
-    "[0000 0003" id CLIENT "ffff" acks "00000064 00000001" topic "00000001 00000000 00000002 6868]"
+#define PRODUCE(id, acks, topic)                                                               \
+    "[0000 0003" id CLIENT "ffff" acks "00000064 00000001" topic "00000001 00000000 00000002 " \
+                                                                 "6868]"
 #define PRODUCED(id, code) "[" id "00000001" ORDERS "00000001 00000000" code "0000000000000009]"
 
 static Steps *connected(void)
@@ -108,8 +109,8 @@ START_TEST(older_versions)
     down(s, "[00000002 00000001" ORDERS "00000001 00000000 0007 0000000000000009]");
     up(s, "[0001 0000 00000003" CLIENT "ffffffff 00000000 00000001 00000001" ORDERS "00000000]");
     down(s, "[00000003 00000001" ORDERS "00000001 00000000 0001]");
-    up(s, "[0008 0002 00000004" CLIENT
-          "0001 'g' 00000001 0001 'm' 0000000000000000 00000001" ORDERS "00000000]");
+    up(s, "[0008 0002 00000004" CLIENT "0001 'g' 00000001 0001 'm' 0000000000000000 00000001" ORDERS
+          "00000000]");
     down(s, "[00000004 00000000]");
     up(s, "[0003 0001 00000005" CLIENT "ffffffff]"); // all topics
     down(s, "[00000005 00000000]");
@@ -300,12 +301,12 @@ START_TEST(probes)
         BbMatch match;
     } cases[] = {
         {VERSIONS, BB_MATCH_REQUEST},
-        {"[0012 0000 00000001 0003 'cl'] 00", BB_MATCH_NO},       // the id does not fit
-        {"[0012 0000 00000001 0003 63 01 63] 00", BB_MATCH_NO},   // nor is this text
-        {"[0012 0000 00000001 ffff]", BB_MATCH_LIKELY},           // no id
-        {"[0012 00ff 00000001" CLIENT "] 00", BB_MATCH_NO},       // version
-        {"[00ff 0000 00000001" CLIENT "] 00", BB_MATCH_NO},       // request
-        {PRODUCED("00000001", "0000"), BB_MATCH_MAYBE},           // looks like a Produce v1
+        {"[0012 0000 00000001 0003 'cl'] 00", BB_MATCH_NO},     // the id does not fit
+        {"[0012 0000 00000001 0003 63 01 63] 00", BB_MATCH_NO}, // nor is this text
+        {"[0012 0000 00000001 ffff]", BB_MATCH_LIKELY},         // no id
+        {"[0012 00ff 00000001" CLIENT "] 00", BB_MATCH_NO},     // version
+        {"[00ff 0000 00000001" CLIENT "] 00", BB_MATCH_NO},     // request
+        {PRODUCED("00000001", "0000"), BB_MATCH_MAYBE},         // looks like a Produce v1
         {VERSIONS VERSIONS, BB_MATCH_REQUEST},
         {VERSIONS "01", BB_MATCH_LIKELY},
         {"00000400 0000 0003 00000001" CLIENT "ffff 0001 00000064 00000001" ORDERS "00*600",

@@ -220,6 +220,35 @@ START_TEST(words)
 }
 END_TEST
 
+static void check_topic(const char *verb, const char *name, const char *expected)
+{
+    char out[BB_LABEL_MAX + 1];
+    g_autofree guint8 *exact = g_memdup2(name, strlen(name));
+    ck_assert_uint_eq(bb_label_topic(out, verb, exact, strlen(name), "./"), strlen(expected));
+    ck_assert_str_eq(out, expected);
+}
+
+START_TEST(topics)
+{
+    check_topic("PUB", "orders.new", "PUB orders.new");
+    check_topic("PUB", "/app/dev-4711/state.json", "PUB /app/*/state.json");
+    check_topic("PUB", "a.b/", "PUB a.b/");
+    check_topic("PUB", "", "PUB");
+    check_topic("", "org.demo.Service", "org.demo.Service");
+    check_topic("", "", "");
+    check_topic("Fetch", "?", "Fetch ?");
+    check_topic("Fetch", "a?", "Fetch *");
+    check_topic("PUB", "a\n.b", "PUB *.b");
+    g_autofree char *many = g_strnfill(60, 'x');
+    memcpy(many + 30, ".", 1);
+    g_autofree char *twice = g_strconcat(many, ".", many, NULL);
+    char out[BB_LABEL_MAX + 1];
+    ck_assert_uint_le(bb_label_topic(out, "PUB", (const guint8 *)twice, strlen(twice), "."),
+                      BB_LABEL_MAX);
+    ck_assert(g_str_has_suffix(out, ".*"));
+}
+END_TEST
+
 TEST_MAIN("label", routes_stay, values_vary, parts_of_values_stay, parameters_are_dropped,
           forms_of_targets, escapes, quick_way_is_the_long_way, long_paths_are_cut,
-          long_methods_are_cut, words)
+          long_methods_are_cut, words, topics)

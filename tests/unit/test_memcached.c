@@ -417,6 +417,17 @@ START_TEST(meta_commands)
 }
 END_TEST
 
+// Both sides together tell, on any port.
+START_TEST(meta_commands_elsewhere)
+{
+    g_autoptr(Converse) c = converse_tcp(4711);
+    ask(c, "mg a v\r\n", "VA 2\r\nhi\r\n");
+    ask(c, "md a\r\n", "NF\r\n");
+    ck_assert_str_eq(converse_result(c), "CALL 1 memcached MG 8\nRET 1 memcached ok 10\n"
+                                         "CALL 2 memcached MD 6\nRET 2 memcached NF 4\n");
+}
+END_TEST
+
 static void quiet_by_token(Converse *c)
 {
     converse_text(c, up, "mg a v q O1\r\n");
@@ -749,13 +760,13 @@ START_TEST(probe_lines)
         {"stats\r\n", BB_MATCH_MAYBE},
         {"version\r\n", BB_MATCH_MAYBE},
         {"quit\r\n", BB_MATCH_MAYBE},
-        {"mg key v\r\n", BB_MATCH_MAYBE},
+        {"mg key v\r\n", BB_MATCH_LIKELY},
         {"VALUE k 0 5\r\nhello\r\n", BB_MATCH_REPLY},
         {"STORED\r\n", BB_MATCH_REPLY},
         {"CLIENT_ERROR x\r\n", BB_MATCH_REPLY},
         {"STAT pid 5\r\n", BB_MATCH_REPLY},
         {"END\r\n", BB_MATCH_MAYBE},
-        {"VA 5\r\n", BB_MATCH_MAYBE},
+        {"VA 5\r\n", BB_MATCH_LIKELY},
         {"17\r\n", BB_MATCH_MAYBE},
         {"GET key\r\n", BB_MATCH_NO},
         {"set k v\r\n", BB_MATCH_NO}, // Redis, typed
@@ -803,9 +814,9 @@ END_TEST
 TEST_MAIN("memcached", values, stores, other_commands, watch_lines_are_free, errors,
           pipelines_pair_in_order, times_are_of_first_and_last_bytes, large_values_and_lines,
           noreply_is_one_way, quiet_errors_do_not_shift, errors_of_values_are_not_of_gets,
-          errors_in_doubt_do_not_shift, meta_commands, quiet_commands_pair_by_token,
-          quiet_commands_pair_by_kind, errors_of_quiet_commands, quiet_commands_have_a_limit,
-          lost_request, lost_reply, gap_in_a_reply, gap_in_a_value, gap_behind_a_value,
-          gap_in_a_line, joined_before_an_answer, what_is_under_way_is_kept, typed_to_redis,
-          no_memcached_after_all, damage_in_the_middle, lines_of_the_client, probe_lines,
-          probe_random_bytes)
+          errors_in_doubt_do_not_shift, meta_commands, meta_commands_elsewhere,
+          quiet_commands_pair_by_token, quiet_commands_pair_by_kind, errors_of_quiet_commands,
+          quiet_commands_have_a_limit, lost_request, lost_reply, gap_in_a_reply, gap_in_a_value,
+          gap_behind_a_value, gap_in_a_line, joined_before_an_answer, what_is_under_way_is_kept,
+          typed_to_redis, no_memcached_after_all, damage_in_the_middle, lines_of_the_client,
+          probe_lines, probe_random_bytes)

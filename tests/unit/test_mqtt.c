@@ -165,7 +165,8 @@ START_TEST(authentication_in_turns)
     down(s, "f0 02 18 00");
     up(s, "f0 02 18 00");
     down(s, CONNACK_5);
-    steps_check(s, "CALL 1 mqtt CONNECT 17\nMSG < mqtt AUTH 4\nMSG > mqtt AUTH 4\nRET 1 mqtt ok 5\n");
+    steps_check(s,
+                "CALL 1 mqtt CONNECT 17\nMSG < mqtt AUTH 4\nMSG > mqtt AUTH 4\nRET 1 mqtt ok 5\n");
 }
 END_TEST
 
@@ -363,7 +364,7 @@ START_TEST(probes)
         {"30 0c 000a 'some/topic'", BB_MATCH_LIKELY},
         {"30 7f 000a 'some/topic' 00*9", BB_MATCH_LIKELY}, // cut
         {"30 7f 0004 'some' 00*9", BB_MATCH_MAYBE},
-        {"30 0c 000a 'some' 0001 'pic'", BB_MATCH_NO},    // no text
+        {"30 0c 000a 'some' 0001 'pic'", BB_MATCH_NO}, // no text
         {"40 02 0001", BB_MATCH_MAYBE},
         {"40 02 0001 40 02 0002", BB_MATCH_LIKELY},
         {"40 02 0001 41", BB_MATCH_NO},

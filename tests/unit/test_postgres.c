@@ -981,6 +981,38 @@ START_TEST(lost_request)
 }
 END_TEST
 
+// Of two answers in a row the end is missing, and of the second one the request, too.
+static void lost_ends(Converse *c, GByteArray *b)
+{
+    log_in(c);
+    query(c, "SELECT a FROM one");
+    put_error(b, "42P01");
+    say(c, down, b);
+    converse_lose(c, down, 6);
+    converse_lose(c, up, 24);
+    put_error(b, "57014");
+    say(c, down, b);
+    converse_lose(c, down, 6);
+    query(c, "SELECT a FROM two");
+    put_rows(b);
+    say(c, down, b);
+    query(c, "SELECT a FROM three");
+    put_error(b, "42P01");
+    put_ready(b, 'I');
+    say(c, down, b);
+}
+
+START_TEST(lost_ends_do_not_shift)
+{
+    expect(lost_ends, LOGIN "CALL 2 postgresql SELECT one 23\n"
+                            "RET 2 postgresql 42P01 31\n"
+                            "CALL 3 postgresql SELECT two 23\n"
+                            "RET 3 postgresql ok 62\n"
+                            "CALL 4 postgresql SELECT three 25\n"
+                            "RET 4 postgresql 42P01 37\n");
+}
+END_TEST
+
 static void lost_answer(Converse *c, GByteArray *b)
 {
     log_in(c);
@@ -1325,7 +1357,7 @@ TEST_MAIN("postgres", a_session, times_are_of_first_and_last_bytes, login_can_be
           request_without_sync_is_kept, statements_have_a_limit, copy_is_one_call,
           copy_by_extended_query, replication_is_free_messages, replication_can_break,
           gap_in_a_replication, shutdown_answers_the_open_call, shutdown_is_free_when_idle,
-          joined_in_the_middle, joined_before_an_answer, lost_request, lost_reply,
-          lost_replies_do_not_shift, gap_in_a_reply, gap_in_a_long_row, gap_in_a_query,
+          joined_in_the_middle, joined_before_an_answer, lost_request, lost_ends_do_not_shift,
+          lost_reply, lost_replies_do_not_shift, gap_in_a_reply, gap_in_a_long_row, gap_in_a_query,
           gap_in_a_batch, no_postgres_after_all, damage_in_the_middle, startup_packets_are_checked,
           probe_requests, probe_replies, probe_others, probe_random_bytes)

@@ -170,6 +170,19 @@ START_TEST(errors)
 }
 END_TEST
 
+// Redis Cluster: the status says where to ask; the client asks there, on another connection.
+START_TEST(cluster_redirects)
+{
+    check(SCRIPT(">" GET GET "*1\r\n$6\r\nASKING\r\n" GET,
+                 "<-MOVED 3999 127.0.0.1:6381\r\n-ASK 3999 127.0.0.1:6381\r\n+OK\r\n"
+                 "-TRYAGAIN Multiple keys request during rehashing of slot\r\n"),
+          "CALL 1 redis GET 22\nCALL 2 redis GET 22\nCALL 3 redis ASKING 16\n"
+          "CALL 4 redis GET 22\n"
+          "RET 1 redis -MOVED 28\nRET 2 redis -ASK 26\nRET 3 redis ok 5\n"
+          "RET 4 redis -TRYAGAIN 58\n");
+}
+END_TEST
+
 // A line that is longer than a line is waited for.
 START_TEST(long_lines)
 {
@@ -578,10 +591,10 @@ START_TEST(prefixes)
 END_TEST
 
 TEST_MAIN("redis", commands_in_order, pipelined, inline_commands, inline_needs_the_port, labels,
-          many_words, empty_arrays_are_ignored, every_type_of_reply, errors, long_lines, depth,
-          big_values_are_skipped, gap_in_a_value_does_no_harm, impossible_lengths,
-          impossible_replies, client_reply, reset_ends_silence, pubsub_resp2, unsubscribe_all,
-          pushes_resp3, subscribe_refused, transaction, monitor, replication, diskless_replication,
-          old_sync_and_refused, lost_request, lost_reply, gap_inside_of_messages,
-          found_again_inside_of_a_packet, cut_off, joined_in_the_middle, probes,
-          random_bytes_are_not_redis, prefixes)
+          many_words, empty_arrays_are_ignored, every_type_of_reply, errors, cluster_redirects,
+          long_lines, depth, big_values_are_skipped, gap_in_a_value_does_no_harm,
+          impossible_lengths, impossible_replies, client_reply, reset_ends_silence, pubsub_resp2,
+          unsubscribe_all, pushes_resp3, subscribe_refused, transaction, monitor, replication,
+          diskless_replication, old_sync_and_refused, lost_request, lost_reply,
+          gap_inside_of_messages, found_again_inside_of_a_packet, cut_off, joined_in_the_middle,
+          probes, random_bytes_are_not_redis, prefixes)

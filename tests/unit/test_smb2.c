@@ -144,6 +144,22 @@ START_TEST(smb1_only)
 }
 END_TEST
 
+// A gap ends the message after which others take over, and another one follows at once.
+START_TEST(smb1_in_gaps)
+{
+    g_autoptr(Steps) s = steps_new(445);
+    up(s, SMB1_NEGOTIATE_REQUEST);
+    Octets *begun = octets(SMB1_NEGOTIATE_REPLY "00*200");
+    octets_patch_be(begun, 0, 300, 4);
+    step(s, SAY_DOWN, begun);
+    step(s, LOSE_DOWN, octets("00*500"));
+    down(s, "'one'");
+    step(s, LOSE_DOWN, octets("00*500"));
+    down(s, "'two'");
+    steps_check(s, "CALL 1 smb2 NEGOTIATE 51\nRET 1 smb2 ok 257\nMSG < tcp - 3\nMSG < tcp - 3\n");
+}
+END_TEST
+
 START_TEST(netbios_sessions)
 {
     g_autoptr(Steps) s = steps_new(139);
@@ -334,6 +350,6 @@ START_TEST(statuses)
 END_TEST
 
 TEST_MAIN("smb2", by_message_id, compounds, interim_responses_and_one_way, controls,
-          negotiation_by_smb1, smb1_only, netbios_sessions, encryption, encryption_with_loss,
-          compression, large_bodies_are_passed_over, lost_middle, lost_messages,
-          lost_end_of_a_compound, joined_midstream, damage, probes, statuses)
+          negotiation_by_smb1, smb1_only, smb1_in_gaps, netbios_sessions, encryption,
+          encryption_with_loss, compression, large_bodies_are_passed_over, lost_middle,
+          lost_messages, lost_end_of_a_compound, joined_midstream, damage, probes, statuses)

@@ -43,6 +43,8 @@ static const Case failures[] = {
     {"diameter", "5012"},
     {"diameter", "3002"},
     {"ldap", "49"},
+    {"mqtt", "128"},
+    {"amqp", "312"},
     {"thrift", "exception"},
     {"dcerpc", "fault"},
     {"dcerpc", "op_rng_error"},

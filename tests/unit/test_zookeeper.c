@@ -185,7 +185,7 @@ START_TEST(probes)
         {"0000002d 00*24 00000011 00*17", BB_MATCH_NO}, // a password of 17 bytes
         {"[fffffffe 0000000b]", BB_MATCH_REQUEST},
         {"[00000001 00000004 ['/a'] 00]", BB_MATCH_REQUEST},
-        {"[00000001 00000004 ['a'] 00]", BB_MATCH_NO},       // no path
+        {"[00000001 00000004 ['a'] 00]", BB_MATCH_NO},         // no path
         {"[00000001 00000004 000000ff '/a' 00]", BB_MATCH_NO}, // does not fit
         {"[00000001 0000000e 00000001 00 ffffffff]", BB_MATCH_LIKELY},
         {ANSWER("fffffffe", OK), BB_MATCH_REPLY},

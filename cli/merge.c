@@ -475,7 +475,10 @@ static bool merge(Job *job, GError **error)
         !bb_relay_finish(job->outgoing, error))
         return false;
     g_autoptr(BbCounters) counters = all_counters(job);
-    return bb_trace_writer_finish(job->writer, counters, error);
+    g_autoptr(BbNetwork) network = bb_network_new();
+    bb_merger_tell_network(job->merger, network);
+    return bb_trace_writer_network(job->writer, network, error) &&
+           bb_trace_writer_finish(job->writer, counters, error);
 }
 
 // ---- the report ---------------------------------------------------------------------------------

@@ -13,8 +13,7 @@ static const struct {
     {"grpc", 1},      {"ldap", 1},        {"kafka", 1},   {"mysql", 1},     {"mongodb", 1},
     {"snmp", 1},      {"oncrpc", 1},      {"smb2", 1},    {"dcerpc", 1},    {"afsrx", 1},
     {"dns", 1},       {"thrift", 1},      {"dubbo", 21},  {"zookeeper", 1}, {"cassandra", 1},
-    {"fastcgi", 400}, {"diameter", 3000}, {"jsonrpc", 1},
-    {"mqtt", 1},      {"amqp", 300},
+    {"fastcgi", 400}, {"diameter", 3000}, {"jsonrpc", 1}, {"mqtt", 1},      {"amqp", 300},
 };
 
 // RFC 1035, 2136, 2845, 6891, 7873: codes other than NOERROR, as dig writes them.
@@ -95,8 +94,8 @@ static bool dns_failed(const char *proto, const char *status)
     return false;
 }
 
-// MS-ERREF, 2.3: the two highest bits are the severity, 3 is an error. Other hexadecimal numbers are
-// codes of failures only.
+// MS-ERREF, 2.3: the two highest bits are the severity, 3 is an error. Other hexadecimal numbers
+// are codes of failures only.
 static bool hex_failed(const char *proto, const char *status)
 {
     return strcmp(proto, "smb2") != 0 || g_ascii_strtoull(status, NULL, 16) >> 30 == 3;
@@ -120,6 +119,8 @@ bool bb_status_is_error(const char *proto, const char *status)
         return false;
     if (!proto)
         proto = "";
+    if (strcmp(proto, "tls") == 0)
+        return true; // an alert in place of an answer
     if (is_sqlstate(proto, status))
         return sqlstate_failed(status);
     if (is_number(status))

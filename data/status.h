@@ -13,5 +13,6 @@
 //   dns       a response code other than NOERROR, RCODE17 and the like too
 //   words     for ldap, smb2, radius, snmp, dcerpc, ntp any but a few (referral, Access-Challenge,
 //             warnings such as NO_MORE_FILES)
+//   tls       any alert
 //   SQLSTATE  five of 0-9 A-Z, in a class other than 00, 01 and 02 (success, warning, no data)
 bool bb_status_is_error(const char *proto, const char *status);

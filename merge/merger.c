@@ -47,6 +47,8 @@ struct BbMerger {
     GPtrArray *complaints; // of char*, by input; NULL where there is none
     GByteArray *failed;    // by input
     BbCounters *counters;
+    GPtrArray *networks;        // of BbNetwork, one for each observer
+    GHashTable *network_places; // observer -> 1 + place in it
     guint64 messages, late;
     gint64 newest_ns;
     guint done;
@@ -115,6 +117,37 @@ static bool source_open(Source *source, gsize window)
     return source->stream;
 }
 
+static BbNetwork *network_of(BbMerger *merger, guint32 observer)
+{
+    gpointer key = GUINT_TO_POINTER(observer);
+    guint place = GPOINTER_TO_UINT(g_hash_table_lookup(merger->network_places, key));
+    if (!place) {
+        g_ptr_array_add(merger->networks, bb_network_new());
+        place = merger->networks->len;
+        g_hash_table_insert(merger->network_places, key, GUINT_TO_POINTER(place));
+    }
+    return g_ptr_array_index(merger->networks, place - 1);
+}
+
+// The two ends of an edge are named as those of a message between them.
+static void note_network(const Source *source, const BbNetwork *told)
+{
+    const BbMergerOptions *options = &source->merger->options;
+    for (guint i = 0; i < bb_network_count(told); i++) {
+        BbNetworkEdge edge = *bb_network_at(told, i);
+        BbMessage message = bb_message_empty();
+        message.time_ns = source->least_ns == G_MAXINT64 ? 0 : source->least_ns;
+        message.sender = edge.client;
+        message.receiver = edge.server;
+        message.observer = source->observer;
+        if (options->prepare)
+            options->prepare(&message, source->input, options->user);
+        edge.client = message.sender;
+        edge.server = message.receiver;
+        bb_network_add(network_of(source->merger, source->observer), &edge);
+    }
+}
+
 static void note_end(Source *source)
 {
     BbMerger *merger = source->merger;
@@ -129,6 +162,7 @@ static void note_end(Source *source)
         complain(source, text, false);
     }
     bb_counters_merge(merger->counters, bb_trace_reader_counters(reader));
+    note_network(source, bb_trace_reader_network(reader));
     source->scanned = true;
     source->in_order = bb_stream_in_order(source->stream) && !source->mixed;
     merger->done++;
@@ -416,6 +450,8 @@ BbMerger *bb_merger_new(const BbMergerOptions *options, BbNames *names, const ch
     merger->complaints = g_ptr_array_new_with_free_func(g_free);
     merger->failed = g_byte_array_new();
     merger->counters = bb_counters_new();
+    merger->networks = g_ptr_array_new_with_free_func((GDestroyNotify)bb_network_free);
+    merger->network_places = g_hash_table_new(NULL, NULL);
     g_autoptr(GPtrArray) observers = bb_observers_name(paths, options->by_folder);
     for (guint i = 0; paths[i]; i++) {
         Source *source = g_new0(Source, 1);
@@ -441,6 +477,8 @@ void bb_merger_free(BbMerger *merger)
     g_ptr_array_unref(merger->complaints);
     g_byte_array_unref(merger->failed);
     bb_counters_free(merger->counters);
+    g_ptr_array_unref(merger->networks);
+    g_hash_table_unref(merger->network_places);
     g_free(merger);
 }
 
@@ -456,6 +494,8 @@ static void begin_run(BbMerger *merger)
     g_ptr_array_set_size(merger->complaints, (gint)count);
     g_byte_array_set_size(merger->failed, count);
     memset(merger->failed->data, 0, count);
+    g_ptr_array_set_size(merger->networks, 0);
+    g_hash_table_remove_all(merger->network_places);
     bb_counters_free(merger->counters);
     merger->counters = bb_counters_new();
     merger->messages = merger->late = 0;
@@ -550,6 +590,15 @@ guint bb_merger_inputs_done(const BbMerger *merger)
 guint64 bb_merger_late(const BbMerger *merger)
 {
     return merger->late;
+}
+
+void bb_merger_tell_network(const BbMerger *merger, BbNetwork *network)
+{
+    for (guint i = 0; i < merger->networks->len; i++) {
+        const BbNetwork *told = g_ptr_array_index(merger->networks, i);
+        for (guint k = 0; k < bb_network_count(told); k++)
+            bb_network_better(network, bb_network_at(told, k));
+    }
 }
 
 const BbCounters *bb_merger_counters(const BbMerger *merger)

@@ -9,6 +9,7 @@
 
 #include "data/counters.h"
 #include "data/message.h"
+#include "data/network.h"
 
 #define BB_MERGER_WAITING 262144u
 #define BB_MERGER_OPEN 192u // files open at once, if not told otherwise
@@ -61,5 +62,8 @@ guint bb_merger_inputs_done(const BbMerger *merger);
 guint64 bb_merger_late(const BbMerger *merger);
 // Loss and drop counters of all inputs. Lent.
 const BbCounters *bb_merger_counters(const BbMerger *merger);
+// What TCP told of the network, nodes named as prepare names them: the files of one observer add
+// up, of several observers the one that saw more packets of an edge is believed. Added to network.
+void bb_merger_tell_network(const BbMerger *merger, BbNetwork *network);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbMerger, bb_merger_free)

@@ -353,46 +353,42 @@ static void end(BbDialog *dialog, void *state, const BbPart *part)
     side->starts = false;
 }
 
-static const BbFraming framing = {
-    .measure = measure,
-    .probe = bb_cassandra_probe,
-    .begin = begin,
-    .end = end,
-};
-
-// ---- the decoder --------------------------------------------------------------------------------
-
 // What a direction had under way is over.
-static void end_early(BbDialog *dialog, Cassandra *cassandra, BbDirection direction)
+static void lose(BbDialog *dialog, void *state, BbDirection direction)
 {
+    Cassandra *cassandra = state;
     Side *side = &cassandra->side[direction];
     if (side->message.begun)
         end_message(dialog, cassandra, &side->message);
     *side = (Side){.segmented = side->segmented};
 }
 
+static const BbFraming framing = {
+    .measure = measure,
+    .probe = bb_cassandra_probe,
+    .begin = begin,
+    .end = end,
+    .lose = lose,
+};
+
+// ---- the decoder --------------------------------------------------------------------------------
+
 static gssize parse(BbDialog *dialog, void *state, const BbView *view)
 {
-    Cassandra *cassandra = state;
-    gssize taken = bb_frames_parse(&cassandra->frames, &framing, dialog, state, view);
-    if (cassandra->frames.side[view->direction].lost)
-        end_early(dialog, cassandra, view->direction);
-    return taken;
+    return bb_frames_parse(&((Cassandra *)state)->frames, &framing, dialog, state, view);
 }
 
 static void gap(BbDialog *dialog, void *state, BbDirection direction)
 {
-    Cassandra *cassandra = state;
-    bb_frames_gap(&cassandra->frames, &framing, dialog, state, direction);
-    end_early(dialog, cassandra, direction);
+    bb_frames_gap(&((Cassandra *)state)->frames, &framing, dialog, state, direction);
 }
 
 static void finish(BbDialog *dialog, void *state)
 {
     Cassandra *cassandra = state;
     bb_frames_finish(&cassandra->frames, &framing, dialog, state);
-    end_early(dialog, cassandra, BB_TO_SERVER);
-    end_early(dialog, cassandra, BB_TO_CLIENT);
+    lose(dialog, state, BB_TO_SERVER);
+    lose(dialog, state, BB_TO_CLIENT);
     g_clear_pointer(&cassandra->statements, bb_statements_free);
 }
 

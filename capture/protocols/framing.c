@@ -37,13 +37,23 @@ static gssize find_start(BbFrameSide *side, const BbFraming *framing, BbDialog *
     return (gssize)at;
 }
 
-// Where the other side makes sense, this one may have been joined in the middle.
-static gssize lose_place(BbFrames *frames, BbFrameSide *side, BbDialog *dialog, const BbView *view)
+static void lose(BbFrameSide *side, const BbFraming *framing, BbDialog *dialog, void *state,
+                 BbDirection direction)
 {
+    side->lost = true;
+    if (framing->lose)
+        framing->lose(dialog, state, direction);
+}
+
+// Where the other side makes sense, this one may have been joined in the middle.
+static gssize lose_place(BbFrames *frames, const BbFraming *framing, BbDialog *dialog, void *state,
+                         const BbView *view)
+{
+    BbFrameSide *side = &frames->side[view->direction];
     if (!frames->side[BB_TO_SERVER].good && !frames->side[BB_TO_CLIENT].good)
         return BB_PARSE_BAD;
     gsize next = bb_view_next_packet(view, 0);
-    side->lost = true;
+    lose(side, framing, dialog, state, view->direction);
     side->passed += (guint32)next;
     bb_dialog_pass_over(dialog, view, next);
     return (gssize)next;
@@ -74,7 +84,7 @@ static gssize read_frame(BbFrames *frames, const BbFraming *framing, BbDialog *d
     if (verdict == BB_FRAME_MORE)
         return view->closed ? (gssize)view->length : 0;
     if (verdict == BB_FRAME_BAD || frame.length == 0 || frame.length > BB_FRAME_MAX)
-        return lose_place(frames, side, dialog, view);
+        return lose_place(frames, framing, dialog, state, view);
     if (view->length < MIN(frame.wanted, frame.length) && !view->closed)
         return 0;
     return take_frame(side, framing, dialog, state, view, &frame);
@@ -104,7 +114,7 @@ void bb_frames_gap(BbFrames *frames, const BbFraming *framing, BbDialog *dialog,
                    BbDirection direction)
 {
     end_frame(&frames->side[direction], framing, dialog, state);
-    frames->side[direction].lost = true;
+    lose(&frames->side[direction], framing, dialog, state, direction);
 }
 
 void bb_frames_finish(BbFrames *frames, const BbFraming *framing, BbDialog *dialog, void *state)

@@ -31,6 +31,9 @@ typedef struct BbFraming {
                   const BbPart *part);
     // It is over. part: as far as it was seen.
     void (*end)(BbDialog *dialog, void *state, const BbPart *part);
+    // The place is lost, by a gap or by bytes that make no sense: what goes over several frames
+    // ends with what was seen. NULL: nothing does.
+    void (*lose)(BbDialog *dialog, void *state, BbDirection direction);
 } BbFraming;
 
 typedef struct BbFrameSide {

@@ -260,11 +260,18 @@ static void end(BbDialog *dialog, void *state, const BbPart *part)
         end_reply(dialog, binary);
 }
 
+static void lose(BbDialog *dialog, void *state, BbDirection direction)
+{
+    if (direction == BB_TO_CLIENT)
+        end_reply(dialog, state);
+}
+
 static const BbFraming framing = {
     .measure = measure,
     .probe = probe,
     .begin = begin,
     .end = end,
+    .lose = lose,
 };
 
 // ---- the decoder --------------------------------------------------------------------------------
@@ -276,10 +283,7 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
 
 static void gap(BbDialog *dialog, void *state, BbDirection direction)
 {
-    Binary *binary = state;
-    bb_frames_gap(&binary->frames, &framing, dialog, state, direction);
-    if (direction == BB_TO_CLIENT)
-        end_reply(dialog, binary);
+    bb_frames_gap(&((Binary *)state)->frames, &framing, dialog, state, direction);
 }
 
 static void finish(BbDialog *dialog, void *state)

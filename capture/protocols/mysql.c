@@ -429,6 +429,17 @@ static void end(BbDialog *dialog, void *state, const BbPart *part)
     }
 }
 
+// What a direction had under way is over.
+static void lose(BbDialog *dialog, void *state, BbDirection direction)
+{
+    Mysql *mysql = state;
+    mysql->way[direction] = (Way){0};
+    if (direction == BB_TO_SERVER)
+        end_request(dialog, mysql);
+    else
+        end_reply(dialog, mysql);
+}
+
 // A plain OK without flags is a start only where somebody waits for it.
 static BbMatch find(BbDialog *dialog, const void *state, const BbView *view, gsize at)
 {
@@ -446,19 +457,10 @@ static const BbFraming framing = {
     .find = find,
     .begin = begin,
     .end = end,
+    .lose = lose,
 };
 
 // ---- the decoder --------------------------------------------------------------------------------
-
-// What a direction had under way is over: bytes are missing, or make no sense.
-static void end_early(BbDialog *dialog, Mysql *mysql, BbDirection direction)
-{
-    mysql->way[direction] = (Way){0};
-    if (direction == BB_TO_SERVER)
-        end_request(dialog, mysql);
-    else
-        end_reply(dialog, mysql);
-}
 
 static gssize parse(BbDialog *dialog, void *state, const BbView *view)
 {
@@ -470,25 +472,21 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
         bb_dialog_switch(dialog); // the SSLRequest was not seen
         return 0;
     }
-    gssize taken = bb_frames_parse(&mysql->frames, &framing, dialog, state, view);
-    if (mysql->frames.side[direction].lost)
-        end_early(dialog, mysql, direction);
-    return taken;
+    return bb_frames_parse(&mysql->frames, &framing, dialog, state, view);
 }
 
 static void gap(BbDialog *dialog, void *state, BbDirection direction)
 {
     Mysql *mysql = state;
     bb_frames_gap(&mysql->frames, &framing, dialog, state, direction);
-    end_early(dialog, mysql, direction);
 }
 
 static void finish(BbDialog *dialog, void *state)
 {
     Mysql *mysql = state;
     bb_frames_finish(&mysql->frames, &framing, dialog, state);
-    end_early(dialog, mysql, BB_TO_SERVER);
-    end_early(dialog, mysql, BB_TO_CLIENT);
+    lose(dialog, state, BB_TO_SERVER);
+    lose(dialog, state, BB_TO_CLIENT);
     g_clear_pointer(&mysql->statements, bb_statements_free);
 }
 

@@ -318,8 +318,7 @@ static const char *result_name(const Program *program, guint32 version, guint32 
     else if (word == 0)
         return "ok";
     else if (program->result == RESULT_NFS)
-        name = bb_rpc_nfs_error(program->number == 100003 ? version : MIN(version + 3, 4), word,
-                                number);
+        name = bb_rpc_nfs_error(program->number == BB_RPC_CALLBACK_40 ? 4 : version, word, number);
     else if (program->result == RESULT_MOUNT && version == 3)
         name = mount_error(word);
     else if (program->result == RESULT_NSM)

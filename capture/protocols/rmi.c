@@ -4,7 +4,8 @@
 // distributed garbage collection as free messages. The opening of a connection is a call `connect`.
 //
 // A serialized stream does not say where it ends. The protocol has no pipelining: a call goes on
-// until the server speaks, a return until the client does.
+// until the server speaks, a return until the client does; where what was said in between was not
+// seen, acknowledgement numbers tell of it.
 #include "capture/cursor.h"
 #include "capture/decoder.h"
 #include "capture/protocols/label.h"
@@ -318,6 +319,16 @@ static gssize find_start(BbDialog *dialog, Side *side, const BbView *view)
     return (gssize)at;
 }
 
+// Where in view the body under way ends: a packet that acknowledges more than the first of the
+// message did was sent after the other side had spoken.
+static gsize body_end(const Side *side, const BbView *view)
+{
+    for (guint i = 0; i < view->n_marks && side->part.has_ack; i++)
+        if (view->marks[i].has_ack && (gint32)(view->marks[i].ack - side->part.ack) > 0)
+            return i ? MIN(view->marks[i - 1].end, view->length) : 0;
+    return view->length;
+}
+
 static gssize lose_place(Rmi *rmi, Side *side, const BbView *view)
 {
     if (!rmi->good)
@@ -335,8 +346,11 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
         return 0;
     end_message(dialog, rmi, bb_direction_other(view->direction));
     if (side->body) {
-        bb_part_add(&side->part, view, 0, view->length);
-        return (gssize)view->length;
+        gsize end = body_end(side, view);
+        bb_part_add(&side->part, view, 0, end);
+        if (end)
+            return (gssize)end;
+        end_message(dialog, rmi, view->direction);
     }
     if (side->lost) {
         gssize passed = find_start(dialog, side, view);
@@ -356,6 +370,7 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
 static void gap(BbDialog *dialog, void *state, BbDirection direction)
 {
     Rmi *rmi = state;
+    end_message(dialog, rmi, bb_direction_other(direction));
     end_message(dialog, rmi, direction);
     rmi->side[direction].lost = true;
     rmi->side[BB_TO_SERVER].phase = rmi->side[BB_TO_CLIENT].phase = PHASE_MESSAGES;

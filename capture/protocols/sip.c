@@ -181,6 +181,15 @@ static gssize parse_stream(BbDialog *dialog, Sip *sip, const BbView *view)
 
 // ---- the decoder --------------------------------------------------------------------------------
 
+// A keep-alive may come first.
+static BbMatch probe(const guint8 *data, gsize length)
+{
+    gsize blank = 0;
+    while (blank < length && (data[blank] == '\r' || data[blank] == '\n'))
+        blank++;
+    return bb_sip_match(data + blank, length - blank);
+}
+
 static gssize parse(BbDialog *dialog, void *state, const BbView *view)
 {
     return view->datagram ? parse_datagram(dialog, state, view) : parse_stream(dialog, state, view);
@@ -211,7 +220,7 @@ const BbDecoder bb_decoder_sip = {
     .udp = true,
     .ports = {5060, 5061},
     .state_size = sizeof(Sip),
-    .probe = bb_sip_match,
+    .probe = probe,
     .parse = parse,
     .gap = gap,
     .finish = finish,

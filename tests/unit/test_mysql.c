@@ -824,7 +824,9 @@ START_TEST(damage_in_the_middle)
     ANSWER(s, 1, "01", "'no definition at all'");
     ask(s, "0e");
     ANSWER(s, 1, OK_PACKET);
-    ask(s, "55 'no command'");
+    ask(s, "55 'no command'"); // but perhaps it is answered
+    ask(s, "0e");
+    ANSWER(s, 1, OK_PACKET);
     ask(s, "0e");
     ANSWER(s, 1, OK_PACKET);
     steps_check(s, LOGIN "CALL 2 mysql SELECT t 20\n"
@@ -832,7 +834,9 @@ START_TEST(damage_in_the_middle)
                          "CALL 3 mysql PING 5\n"
                          "RET 3 mysql ok 11\n"
                          "CALL 4 mysql PING 5\n"
-                         "RET 4 mysql ok 11\n");
+                         "RET - mysql ok 11\n"
+                         "CALL 5 mysql PING 5\n"
+                         "RET 5 mysql ok 11\n");
     ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 2);
 }
 END_TEST

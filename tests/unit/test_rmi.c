@@ -10,7 +10,7 @@
 #define CALL(operation, hash) "50 aced0005 77 22 " OBJECT " " operation " " hash " 74 0004 'name'"
 #define LOOKUP CALL("00000002", REGISTRY)
 #define RETURN(type, more) "51 aced0005 77 0f " type " 00*14 " more
-#define DGC_ACK "54 00*14"
+#define DGC_ACK "54 00*14 "
 
 // Opens the connection: 7 bytes, and 10 in answer.
 static Steps *opened(void)

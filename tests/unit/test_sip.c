@@ -185,6 +185,18 @@ START_TEST(bodies_and_keep_alives)
 }
 END_TEST
 
+// Before anything else was said.
+START_TEST(keep_alive_first)
+{
+    g_autoptr(Steps) s = steps_new(40001);
+    up(s, "0d0a0d0a");
+    request(s, SAY_UP, "OPTIONS", "a", 1);
+    down(s, "0d0a");
+    response(s, SAY_DOWN, 200, "OPTIONS", "a", 1);
+    check(s, "CALL 1 sip OPTIONS\nRET 1 sip 200\n");
+}
+END_TEST
+
 START_TEST(datagrams_between)
 {
     g_autoptr(Steps) s = steps_udp(5060);
@@ -286,7 +298,8 @@ START_TEST(probe)
         {"'invite sip:x SIP/2.0' 0d0a", BB_MATCH_NO},
         {"'INVITE sip:' 00 'x SIP/2.0' 0d0a", BB_MATCH_NO},
         {"'ABCDEFGHIJKLMNOPQRSTUVWXYZ'", BB_MATCH_NO},
-        {"0d0a0d0a", BB_MATCH_NO},
+        {"0d0a0d0a", BB_MATCH_MORE},
+        {"0d0a0d0a 'BYE sip:x SIP/2.0' 0d0a", BB_MATCH_REQUEST},
     };
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
         ck_assert_msg(probe_octets(&bb_decoder_sip, cases[i].bytes) == cases[i].match, "%s: %d",
@@ -296,5 +309,5 @@ START_TEST(probe)
 END_TEST
 
 TEST_MAIN("sip", a_call, out_of_order, cancel, retransmissions, keys, lengths,
-          bodies_and_keep_alives, datagrams_between, long_head, lost, lost_in_a_body, midstream,
-          bytes_that_are_no_message, probe)
+          bodies_and_keep_alives, keep_alive_first, datagrams_between, long_head, lost,
+          lost_in_a_body, midstream, bytes_that_are_no_message, probe)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SMB2 and SMB3: MessageIds, compounds, interim responses, encryption, compression, loss.
+#include "capture/dialog_state.h"
 #include "capture/protocols/smb2_message.h"
 #include "tests/unit/octets.h"
 
@@ -144,19 +145,37 @@ START_TEST(smb1_only)
 }
 END_TEST
 
-// A gap ends the message after which others take over, and another one follows at once.
+static bool ignore(const BbMessage *one, gpointer user, GError **error)
+{
+    return true;
+}
+
+// A gap ends the message after which others take over; before they see a byte, another one comes.
 START_TEST(smb1_in_gaps)
 {
-    g_autoptr(Steps) s = steps_new(445);
-    up(s, SMB1_NEGOTIATE_REQUEST);
-    Octets *begun = octets(SMB1_NEGOTIATE_REPLY "00*200");
-    octets_patch_be(begun, 0, 300, 4);
-    step(s, SAY_DOWN, begun);
-    step(s, LOSE_DOWN, octets("00*500"));
-    down(s, "'one'");
-    step(s, LOSE_DOWN, octets("00*500"));
-    down(s, "'two'");
-    steps_check(s, "CALL 1 smb2 NEGOTIATE 51\nRET 1 smb2 ok 257\nMSG < tcp - 3\nMSG < tcp - 3\n");
+    static const guint8 address[4] = {10, 0, 0, 1};
+    BbLoss loss = {0};
+    BbEndpoints ends = {.address = {bb_address_v4(address), bb_address_v4(address)},
+                        .port = {40000, 445}};
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbNodes) nodes = bb_nodes_new(names, false);
+    g_autoptr(BbContext) context = bb_context_new(names, nodes, &loss, ignore, NULL);
+    g_autoptr(Octets) asked = octets(SMB1_NEGOTIATE_REQUEST);
+    g_autoptr(Octets) reply = octets(SMB1_NEGOTIATE_REPLY);
+    octets_patch_be(reply, 0, 300, 4); // the end of it is missing, and more
+    BbPiece pieces[] = {
+        {.data = asked->data, .length = asked->len, .seq = 1, .ack = 1, .has_ack = true},
+        {.data = reply->data, .length = reply->len, .seq = 1, .ack = 1000, .has_ack = true},
+    };
+    BbDialog *dialog = bb_dialog_new(context, &ends, true, 0, true);
+    for (guint side = 0; side < 2; side++)
+        bb_dialog_feed(dialog, side, &pieces[side]);
+    bb_dialog_gap(dialog, 1, 1 + reply->len, 500);
+    ck_assert_ptr_null(dialog->decoder); // its turn is over: the next bytes choose
+    bb_dialog_gap(dialog, 1, 501 + reply->len, 500);
+    bb_dialog_free(dialog);
+    ck_assert_uint_eq(loss.count[BB_CALLS], 1);
+    ck_assert_uint_eq(loss.count[BB_RETURNS], 1);
 }
 END_TEST
 

@@ -17,6 +17,8 @@ static const Case failures[] = {
     {"sip", "486"},
     {"", "500"},
     {"smtp", "550"},
+    {"tls", "handshake_failure"},
+    {"tls", "close_notify"},
     {"redis", "-ERR"},
     {"redis", "-MOVED 1"},
     {"redis", "-NOSCRIPT"},

@@ -49,6 +49,16 @@ void bb_part_add(BbPart *part, const BbView *view, gsize from, gsize to)
     part->bytes += to - from;
 }
 
+void bb_part_join(BbPart *part, const BbPart *piece)
+{
+    if (!part->begun) {
+        *part = *piece;
+        return;
+    }
+    part->last_ns = piece->last_ns;
+    part->bytes += piece->bytes;
+}
+
 // ---- messages ---------------------------------------------------------------------------------
 
 static const char *conn_text(BbDialog *dialog)

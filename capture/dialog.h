@@ -57,6 +57,8 @@ typedef struct BbPart {
 
 // Adds bytes [from, to) of view. The first byte added is the message's first byte.
 void bb_part_add(BbPart *part, const BbView *view, gsize from, gsize to);
+// Adds a part that follows it, or is the first.
+void bb_part_join(BbPart *part, const BbPart *piece);
 static inline void bb_part_reset(BbPart *part)
 {
     *part = (BbPart){0};
@@ -156,8 +158,8 @@ void bb_dialog_count(BbDialog *dialog, BbLossKind kind);
 // Secrets of TLS connections, NULL if none are known.
 struct BbTlsKeylog *bb_dialog_keylog(const BbDialog *dialog);
 
-// The first `count` bytes of view are passed over unread, where the decoder has lost its place: what
-// they may have asked or answered is reckoned with as if they were missing.
+// The first `count` bytes of view are passed over unread, where the decoder has lost its place:
+// what they may have asked or answered is reckoned with as if they were missing.
 void bb_dialog_pass_over(BbDialog *dialog, const BbView *view, gsize count);
 
 // The decoder found its place again after bytes it could not read: counted.

@@ -41,6 +41,7 @@ static const struct {
      {"Access-Accept", "Access-Challenge", "Accounting-Response", "CoA-ACK", "Disconnect-ACK"}},
     {"snmp", {"notInTimeWindows", "unknownEngineIDs"}},
     {"dcerpc", {NULL}},
+    {"fastcgi", {NULL}},
     {"cassandra", {NULL}},
     {"mongodb", {NULL}},
     {"grpc", {NULL}},

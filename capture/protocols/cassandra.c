@@ -326,16 +326,6 @@ static void begin(BbDialog *dialog, void *state, const guint8 *data, gsize seen,
     side->trailer = side->in_segment == 0;
 }
 
-static void join(BbPart *whole, const BbPart *piece)
-{
-    if (!whole->begun) {
-        *whole = *piece;
-        return;
-    }
-    whole->last_ns = piece->last_ns;
-    whole->bytes += piece->bytes;
-}
-
 static void end(BbDialog *dialog, void *state, const BbPart *part)
 {
     Cassandra *cassandra = state;
@@ -343,7 +333,7 @@ static void end(BbDialog *dialog, void *state, const BbPart *part)
     if (side->kind != UNIT_MESSAGE && side->kind != UNIT_REST)
         return;
     if (side->kind == UNIT_MESSAGE || side->message.begun)
-        join(&side->message, part);
+        bb_part_join(&side->message, part);
     if (side->rest || !side->message.begun)
         return;
     end_message(dialog, cassandra, &side->message);

@@ -192,16 +192,6 @@ static void settle_quiet(BbDialog *dialog, Binary *binary, guint64 call)
         (void)bb_memcached_quiets_answer(&binary->quiets, dialog);
 }
 
-static void join(BbPart *whole, const BbPart *piece)
-{
-    if (!whole->begun) {
-        *whole = *piece;
-        return;
-    }
-    whole->last_ns = piece->last_ns;
-    whole->bytes += piece->bytes;
-}
-
 static void end_reply(BbDialog *dialog, Binary *binary)
 {
     const Head *head = &binary->head[BB_TO_CLIENT];
@@ -255,7 +245,7 @@ static void end(BbDialog *dialog, void *state, const BbPart *part)
         end_request(dialog, binary, part);
         return;
     }
-    join(&binary->reply, part);
+    bb_part_join(&binary->reply, part);
     if (head->opcode != OPCODE_STAT || head->status != 0 || head->body == 0)
         end_reply(dialog, binary);
 }

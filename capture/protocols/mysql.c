@@ -70,16 +70,6 @@ static guint32 error_status(BbDialog *dialog, guint16 code)
     return bb_dialog_status(dialog, text, (gsize)g_snprintf(text, sizeof text, "%u", code));
 }
 
-static void join(BbPart *whole, const BbPart *piece)
-{
-    if (!whole->begun) {
-        *whole = *piece;
-        return;
-    }
-    whole->last_ns = piece->last_ns;
-    whole->bytes += piece->bytes;
-}
-
 // ---- requests -----------------------------------------------------------------------------------
 
 static guint32 executed_label(BbDialog *dialog, const Mysql *mysql, BbCursor payload)
@@ -415,14 +405,14 @@ static void end(BbDialog *dialog, void *state, const BbPart *part)
         break;
     case ROLE_SSL:
     case ROLE_REQUEST:
-        join(&mysql->request, part);
+        bb_part_join(&mysql->request, part);
         if (!way->more)
             end_request(dialog, mysql);
         if (way->role == ROLE_SSL)
             bb_dialog_switch(dialog);
         break;
     case ROLE_REPLY:
-        join(&mysql->reply, part);
+        bb_part_join(&mysql->reply, part);
         if (mysql->answer.over && !way->more)
             end_reply(dialog, mysql);
         break;

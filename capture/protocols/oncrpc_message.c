@@ -77,11 +77,13 @@ static const Program *find_program(guint32 number, guint32 version)
 // The word of that number in a list; NULL if there is none.
 static const char *word_at(const char *words, guint32 number, gsize *length)
 {
-    for (; number && words; number--) {
+    for (; number; number--) {
         words = strchr(words, ' ');
-        words += words != NULL;
+        if (!words)
+            return NULL;
+        words++;
     }
-    if (!words || *words == '-')
+    if (*words == '-')
         return NULL;
     *length = strcspn(words, " ");
     return words;

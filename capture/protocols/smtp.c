@@ -158,6 +158,7 @@ static gssize find_command(BbDialog *dialog, Client *client, const BbView *view)
         gsize line = newline ? (gsize)(newline - view->data) + 1 : view->length;
         at = MIN(line, bb_view_next_packet(view, at));
     }
+    bb_dialog_pass_over(dialog, view, at);
     return (gssize)at;
 }
 
@@ -305,6 +306,7 @@ static gssize find_reply(BbDialog *dialog, Server *server, const BbView *view)
             break;
         }
     }
+    bb_dialog_pass_over(dialog, view, at);
     return (gssize)at;
 }
 
@@ -314,7 +316,9 @@ static gssize not_a_reply(BbDialog *dialog, Smtp *smtp, const BbView *view)
         return BB_PARSE_BAD;
     end_reply_early(dialog, smtp);
     smtp->server.lost = true;
-    return (gssize)bb_view_next_packet(view, 0);
+    gsize next = bb_view_next_packet(view, 0);
+    bb_dialog_pass_over(dialog, view, next);
+    return (gssize)next;
 }
 
 static gssize parse_server(BbDialog *dialog, Smtp *smtp, const BbView *view)

@@ -6,7 +6,7 @@
 
 #define BB_SMTP_LINE_MAX 4096u // bytes in which a line must show what it is (RFC 5321, 4.5.3.1)
 
-#define BB_SMTP_REPLY_HEAD 4u  // bytes that show a reply
+#define BB_SMTP_REPLY_HEAD 4u // bytes that show a reply
 
 typedef enum {
     BB_SMTP_NONE, // no known verb
@@ -32,8 +32,8 @@ typedef struct BbSmtpCommand {
 // The command that begins with these bytes, of which the line's end may be missing.
 BbSmtpCommand bb_smtp_command(const guint8 *line, gsize length);
 
-// Code of the reply that begins with these bytes (BB_SMTP_REPLY_HEAD of them), 0 if it is none. more: a
-// line of the same reply follows.
+// Code of the reply that begins with these bytes (at least BB_SMTP_REPLY_HEAD), 0 if it is none.
+// more: a line of the same reply follows.
 guint bb_smtp_reply(const guint8 *line, gsize length, bool *more);
 
 BbMatch bb_smtp_probe(const guint8 *data, gsize length);

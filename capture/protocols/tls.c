@@ -50,6 +50,7 @@ typedef struct Side {
     bool passing;  // the rest of the record is being skipped
     bool lost;     // does not know where the next record begins
     bool known;    // a record was read
+    bool closed;   // no more bytes follow, or bytes are missing
     bool ciphered; // what this side sends is encrypted
     bool finished; // client: the encrypted handshake is over
 } Side;
@@ -396,7 +397,9 @@ static gssize lose_place(BbDialog *dialog, Tls *tls, const BbView *view)
         return BB_PARSE_BAD;
     bb_tls_turns_gap(dialog, &tls->turns, view->direction);
     side->lost = true;
-    return (gssize)bb_view_next_packet(view, 0);
+    gsize next = bb_view_next_packet(view, 0);
+    bb_dialog_pass_over(dialog, view, next);
+    return (gssize)next;
 }
 
 // The skip is over, or no more bytes come for now: the record goes on behind a gap.
@@ -414,6 +417,9 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
     Tls *tls = state;
     Side *side = &tls->side[view->direction];
     BbTlsHead head;
+    side->closed = view->closed;
+    if (view->closed && !tls->side[bb_direction_other(view->direction)].closed)
+        bb_tls_turns_leave(&tls->turns, view->direction);
     if (side->passing) {
         if (goes_on(dialog, side, view))
             return 0;
@@ -423,6 +429,7 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
         bool found;
         gsize passed = bb_tls_search(view, &found);
         side->lost = !found;
+        bb_dialog_pass_over(dialog, view, passed);
         if (found)
             bb_dialog_resynced(dialog);
         if (passed > 0 || !found)

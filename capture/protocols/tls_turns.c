@@ -129,6 +129,7 @@ static void take_held(BbDialog *dialog, BbTlsTurns *turns, BbDirection direction
 void bb_tls_turns_add(BbDialog *dialog, BbTlsTurns *turns, const BbPart *record, guint16 length)
 {
     BbDirection direction = record->direction;
+    turns->left[direction] = false;
     if (is_ticket(dialog, turns, record, length))
         return;
     if (length == turns->alert_length && !turns->held[direction].begun) {

@@ -2,7 +2,7 @@
 // What is said inside of TLS where it cannot be read: records, by turns. What the client says until
 // the server answers is a call, what the server says then is its return; what a server says
 // unasked, or a second and more after its answer, is free messages, and so is what a client says
-// before it leaves.
+// before it closes.
 //
 // TLS 1.3 hides which records are no application data. Those of the length of an alert at the end,
 // and those before a server's first answer that look like session tickets, are taken for that.
@@ -31,7 +31,7 @@ typedef struct BbTlsTurns {
 void bb_tls_turns_add(BbDialog *dialog, BbTlsTurns *turns, const BbPart *record, guint16 length);
 // What the turn under way has of that direction was no application data.
 void bb_tls_turns_forget(BbTlsTurns *turns, BbDirection direction);
-// That side has sent a close_notify.
+// That side has closed, before the other did.
 void bb_tls_turns_leave(BbTlsTurns *turns, BbDirection direction);
 void bb_tls_turns_gap(BbDialog *dialog, BbTlsTurns *turns, BbDirection direction);
 void bb_tls_turns_finish(BbDialog *dialog, BbTlsTurns *turns);

@@ -4,8 +4,8 @@ import os
 import subprocess
 
 
-def run(bbtrace, path):
-    done = subprocess.run([bbtrace, "capture", "-q", "-r", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+def run(bbtrace, path, *options):
+    done = subprocess.run([bbtrace, "capture", "-q", "-r", path, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{path}: status {done.returncode}: {done.stderr.decode(errors='replace')}")
     return done.stdout.decode(errors="replace")

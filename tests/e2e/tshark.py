@@ -35,12 +35,14 @@ def kind_of(message):
         protocol = "http2"
     if protocol == "tls" and not label:  # records after the handshake, and handshakes without a name
         return None
+    if protocol == "mysql" and label == "login":  # tshark counts commands
+        return None
     if protocol == "redis" and what == "MSG" and label in REDIS_UNASKED or label in ENCRYPTION and what == "RET":
         return None
     if protocol == "websocket" and what == "MSG":
         return "websocket messages" if label in ("text", "binary") else None
-    # A free message with a status is a reply: those of multicast DNS.
-    if what == "MSG" and protocol not in ("http", "dns", "postgresql", "redis"):
+    # A free message with a status is a reply: those of multicast DNS, a mail server's banner.
+    if what == "MSG" and protocol not in ("http", "dns", "postgresql", "redis", "smtp"):
         return None
     return f"{protocol} {'replies' if what == 'RET' or what == 'MSG' and 'status' in message else 'requests'}"
 
@@ -86,7 +88,8 @@ def main():
                     lines.append("\t".join((name, kind, *map(str, counts), known[2] if known else "")))
                 elif counts[0]:
                     same += 1
-    print("\n".join(lines if "--lines" in sys.argv else bad))
+    for line in lines if "--lines" in sys.argv else bad:
+        print(line)
     print(f"{same} counts are equal, {explained} differ for a known reason, {len(bad)} for none")
     return 1 if bad else 0
 

@@ -9,32 +9,53 @@ import subprocess
 # are missing or out of order, before it tells of the message.
 IN_ORDER, NO_BODY = ["-o", "tcp.reassemble_out_of_order:TRUE"], ["-o", "http.desegment_body:FALSE"]
 OPTIONS = {
+    "ndpi/ajp.pcap": ["-d", "tcp.port==8010,ajp13"],
+    "ndpi/mongodb.pcap": ["-d", "tcp.port==27017,mongo", "-d", "tcp.port==30000,mongo"],
     "ndpi/soap.pcap": [*IN_ORDER, *NO_BODY],
-    "suricata/http2-keywords.pcap": ["-d", "tcp.port==10042,http2"],
-    "suricata/http2-long-frame.pcap": ["-d", "tcp.port==9999,http2"],
+    "suricata/http2-compression-bug.pcap": ["-d", "tcp.port==443,http2"],
+    "suricata/http2-keywords.pcap": ["-d", "tcp.port==3000,http2"],
+    "suricata/http2-long-frame.pcap": ["-d", "tcp.port==8443,http2"],
     "zeek/http/concurrent-range-requests.pcap": IN_ORDER,
     "zeek/http/content-range-gap-skip.pcap": NO_BODY,
     "zeek/http/entity_gap.pcap": NO_BODY,
     "zeek/http/http-single-conn-22.pcap": ["-d", "tcp.port==22,http"],
+    "zeek/tunnels/gtp1_gn_normal_incl_fragmentation.pcap": NO_BODY,
     "zeek/redis/django-cloud.pcapng": ["-d", "tcp.port==10625,resp"],
+    # data/samples/protocols: servers were at odd ports.
+    "amqp.pcap": ["-d", "tcp.port==25673,amqp"],
+    "grpc.pcap": ["-d", "tcp.port==28191,http2"],
+    "http2.pcap": ["-d", "tcp.port==28180,http2", "-d", "tcp.port==28181,http"],
+    "ldap.pcap": ["-d", "tcp.port==10389,ldap"],
+    "memcached_binary.pcap": ["-d", "tcp.port==21211,memcache"],
+    "mqtt.pcap": ["-d", "tcp.port==21883,mqtt"],
+    "mysql.pcap": ["-d", "tcp.port==13306,mysql"],
+    "postgresql_replication.pcap": ["-d", "tcp.port==15432,pgsql"],
+    "radius.pcap": ["-d", "udp.port==11812,radius", "-d", "udp.port==11813,radius"],
+    "rmi.pcap": ["-d", "tcp.port==41099,rmi", "-d", "tcp.port==41100,rmi"],
+    "sip.pcap": ["-d", "udp.port==15060,sip", "-d", "tcp.port==15060,sip"],
+    "smb2.pcap": ["-d", "tcp.port==10445,nbss"],
+    "smtp.pcap": ["-d", "tcp.port==12525,smtp", "-d", "tcp.port==12526,smtp", "-d", "tcp.port==12527,smtp"],
+    "thrift.pcap": [word for port in range(42001, 42005) for word in ("-d", f"tcp.port=={port},thrift")],
+    "tls.pcap": ["-d", "tcp.port==18443,tls"],
+    "websocket.pcap": ["-d", "tcp.port==28286,http"],
 }
 
 FIELDS = """frame.protocols tcp.dstport tcp.srcport tcp.stream udp.stream http.request.method
     http.response.code dns.flags.response pgsql.type resp.array.length resp.fragment
     http2.headers.method http2.headers.status websocket.opcode tls.handshake.type mysql.command
-    mysql.packet_number mongo.request_id mongo.response_to cql.direction kafka.correlation_id amqp.method.class
+    mysql.packet_number mongo.response_to cql.direction kafka.correlation_id amqp.method.class
     amqp.method.method mqtt.msgtype mqtt.qos rpc.xid rpc.msgtyp thrift.mtype ldap.protocolOp
     smb2.flags.response smb2.cmd smb2.nt_status dcerpc.pkt_type ajp13.code fcgi.type
     ajp13.method smtp.req.command smtp.response.code sip.Method sip.Status-Code sip.Call-ID
-    sip.CSeq.seq sip.CSeq.method sip.Via.branch tls.handshake.extensions_server_name radius.code
-    diameter.flags.request snmp.data ntp.flags.mode rmi.outputstream.message
+    sip.CSeq.seq sip.CSeq.method tls.handshake.extensions_server_name radius.code radius.dup
+    diameter.flags.request snmp.data ntp.flags.mode rmi.magic rmi.outputstream.message
     rmi.inputstream.message giop.type rx.type rx.seq rx.callnumber rx.cid rx.flags.client_init
-    memcache.command memcache.response memcache.magic""".split()
+    memcache.command memcache.magic""".split()
 
 # Values that pair a request's kind with its reply's: field, requests, replies.
 BY_VALUE = {
     "websocket": ("websocket.opcode", {"9"}, {"10"}),
-    "mqtt": ("mqtt.msgtype", {"1", "8", "10", "12"}, {"2", "9", "11", "13", "4", "5"}),
+    "mqtt": ("mqtt.msgtype", {"1", "6", "8", "10", "12"}, {"2", "4", "5", "7", "9", "11", "13"}),
     "thrift": ("thrift.mtype", {"1"}, {"2", "3"}),
     # Bind, search, modify, add, delete, rename, compare, extended; of a search only what ends it.
     "ldap": ("ldap.protocolOp", {"0", "3", "6", "8", "10", "12", "14", "23"},
@@ -43,11 +64,11 @@ BY_VALUE = {
     "dcerpc": ("dcerpc.pkt_type", {"0", "11", "14"}, {"2", "3", "12", "13", "15"}),
     "fastcgi": ("fcgi.type", {"1"}, {"3"}),
     "ajp": ("ajp13.code", {"10"}, {"5", "9"}),  # and the requests, which have a method
+    "giop": ("giop.type", {"0", "3"}, {"1", "4"}),  # but for MIOP, which has no replies
     "radius": ("radius.code", {"1", "4", "12", "40", "43"}, {"2", "3", "5", "11", "41", "42", "44", "45"}),
     "diameter": ("diameter.flags.request", {"1"}, {"0"}),
     "snmp": ("snmp.data", {"0", "1", "3", "5", "6"}, {"2", "8"}),
     "ntp": ("ntp.flags.mode", {"3"}, {"4"}),
-    "giop": ("giop.type", {"0", "3"}, {"1", "4"}),
     "cassandra": ("cql.direction", {"0"}, {"8"}),
     "rmi": ("rmi.outputstream.message", {"80", "82"}, set()),
     "dns": ("dns.flags.response", {"0"}, {"1"}),
@@ -67,6 +88,8 @@ STATUS_PENDING = str(0x103)
 SMB2_CANCEL, SMB2_BREAK = {"12"}, {"18"}
 MYSQL_ONE_WAY = {"1", "24", "25"}  # QUIT, STMT_SEND_LONG_DATA, STMT_CLOSE
 
+MONGODB_NONE = {"0", str(0xffffffff)}  # responseTo of a request
+
 
 def plain(value):
     """Numbers as tshark's versions write them: 0x01, True, 1."""
@@ -81,7 +104,7 @@ def to_server(frame):
 
 def transport(protocols):
     """tcp or udp where that is what the frame carries innermost."""
-    layers = protocols.split(":")
+    layers = [layer for layer in protocols.split(":") if not layer.startswith("ipv6.")]
     last = max((i for i, layer in enumerate(layers) if layer in ("ip", "ipv6")), default=None)
     if last is None or last + 1 == len(layers) or layers[last + 1] not in ("tcp", "udp"):
         return None
@@ -95,12 +118,16 @@ def add_text_protocols(counts, frame):
     counts["http2 requests"] += len(frame["http2.headers.method"])
     counts["http2 replies"] += sum(code[0] != "1" for code in frame["http2.headers.status"])
     counts["smtp requests"] += len(frame["smtp.req.command"])
-    counts["smtp replies"] += len(frame["smtp.response.code"])
-    counts["memcached requests"] += len(frame["memcache.command"]) + frame["memcache.magic"].count("128")
-    counts["memcached replies"] += len(frame["memcache.response"]) + frame["memcache.magic"].count("129")
+    # What asks for the rest of a command is none of its own.
+    counts["smtp replies"] += sum(code not in ("334", "354") for code in frame["smtp.response.code"])
+    counts["memcached requests"] += frame["memcache.magic"].count("128")
+    counts["memcached replies"] += frame["memcache.magic"].count("129")
     counts["ajp requests"] += len(frame["ajp13.method"])
-    counts["rmi replies"] += sum(kind in ("81", "83") for kind in frame["rmi.inputstream.message"])
+    counts["websocket messages"] += sum(kind in ("1", "2") for kind in frame["websocket.opcode"])
+    counts["rmi requests"] += len(frame["rmi.magic"])
+    counts["rmi replies"] += sum(kind in ("78", "81", "83") for kind in frame["rmi.inputstream.message"])
     if to_server(frame):
+        counts["memcached requests"] += len(frame["memcache.command"])
         # Fragments are inline commands.
         counts["redis requests"] += len(frame["resp.array.length"]) + len(frame["resp.fragment"])
 
@@ -110,8 +137,9 @@ def add_databases(counts, frame):
     counts["postgresql requests"] += sum(kind in PGSQL_REQUESTS for kind in kinds)
     counts["postgresql replies"] += kinds.count("Ready for query")
     counts["mysql requests"] += sum(command not in MYSQL_ONE_WAY for command in frame["mysql.command"])
-    counts["mongodb requests"] += frame["mongo.response_to"].count("0")
-    counts["mongodb replies"] += sum(answered != "0" for answered in frame["mongo.response_to"])
+    replies = sum(answered not in MONGODB_NONE for answered in frame["mongo.response_to"])
+    counts["mongodb replies"] += replies
+    counts["mongodb requests"] += len(frame["mongo.response_to"]) - replies
 
 
 def add_queues(counts, frame):
@@ -141,11 +169,10 @@ def add_calls_by_number(counts, frame, seen):
             "type", "seq", "callnumber", "cid", "flags.client_init"))):
         if kind == "1" and seq == "1" or kind == "4" and client == "0":
             add_once(counts, seen, "afsrx requests" if client == "1" else "afsrx replies", number, cid)
-    number = [tuple(frame[f"sip.{name}"][:1]) for name in ("Call-ID", "CSeq.seq", "CSeq.method", "Via.branch")]
-    if any(method != "ACK" for method in frame["sip.Method"]):
-        add_once(counts, seen, "sip requests", *number)
-    if any(int(code) >= 200 for code in frame["sip.Status-Code"]):
-        add_once(counts, seen, "sip replies", *number)
+    answers = any(int(code) >= 200 for code in frame["sip.Status-Code"])
+    for number in zip(*(frame[f"sip.{name}"] for name in ("Call-ID", "CSeq.seq", "CSeq.method"))):
+        if answers or frame["sip.Method"] and number[2] != "ACK":
+            add_once(counts, seen, "sip replies" if answers else "sip requests", number)
     # A handshake has a label of its own where the client names the server.
     if frame["tls.handshake.extensions_server_name"]:
         add_once(counts, seen, "tls requests", stream)
@@ -180,6 +207,8 @@ def count(folder, name):
         if carried:
             counts[f"{carried} packets"] += 1
         for protocol, (field, requests, replies) in BY_VALUE.items():
+            if protocol == "giop" and "miop" in protocols or protocol == "radius" and frame["radius.dup"]:
+                continue
             counts[f"{protocol} requests"] += sum(value in requests for value in frame[field])
             counts[f"{protocol} replies"] += sum(value in replies for value in frame[field])
         add_text_protocols(counts, frame)

@@ -262,6 +262,7 @@ START_TEST(labels)
 {
     check_label(CALL("01", NFS3("15")), "nfs.COMMIT");
     check_label(CALL("01", NFS3("16")), "nfs.22");
+    check_label(CALL("01", NFS3("29")), "nfs.41");
     check_label(CALL("01", "000186a3 00000002 00000011"), "nfs.STATFS");
     check_label(CALL("01", "000186a3 00000005 00000001"), "100003.1");
     check_label(CALL("01", "000186a0 00000004 00000003"), "rpcbind.GETADDR");

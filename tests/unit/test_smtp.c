@@ -308,7 +308,21 @@ START_TEST(chunk_sizes)
 }
 END_TEST
 
+// Random bytes are of no protocol.
+START_TEST(random_bytes)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(446);
+    for (guint i = 0; i < 20000; i++) {
+        guint8 bytes[64];
+        for (gsize k = 0; k < sizeof bytes; k++)
+            bytes[k] = (guint8)g_rand_int(rand);
+        BbMatch match = bb_decoder_smtp.probe(bytes, sizeof bytes);
+        ck_assert_msg(match == BB_MATCH_NO, "round %u: %d", i, match);
+    }
+}
+END_TEST
+
 TEST_MAIN("smtp", session, pipelined, ends_of_mail, refused, mail_cut_off, chunks, authentication,
           lmtp, starttls, goodbyes_nobody_asked_for, labels, long_lines, midstream, lost_command,
           lost_reply, lost_permission, lost_mail, lost_chunk, cut_command, others_on_the_port,
-          replies_that_are_none, probe, chunk_sizes)
+          replies_that_are_none, probe, random_bytes, chunk_sizes)

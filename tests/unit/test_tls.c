@@ -251,22 +251,23 @@ START_TEST(server_speaks_first)
 }
 END_TEST
 
-// What the client says before it leaves is no call; without goodbye it is one that failed.
+// What the client says before it closes is no call; where the server closes it is one that failed.
 START_TEST(last_words)
 {
-    for (guint leaves = 0; leaves < 2; leaves++) {
+    enum { NOTIFIES, CLOSES, IS_CLOSED };
+    for (guint way = NOTIFIES; way <= IS_CLOSED; way++) {
         g_autoptr(Steps) s = on_port(40001);
         shake_hands_1_2(s, "www.example.com");
         step(s, SAY_UP, data(10));
         step(s, SAY_DOWN, data(20));
         step(s, SAY_UP, data(30));
-        if (leaves)
+        if (way == NOTIFIES)
             step(s, SAY_UP, record(ALERT, zeros(26)));
-        step(s, END_UP, zeros(0));
+        step(s, way == CLOSES ? END_UP : END_DOWN, zeros(0));
         check_text(s,
                    "CALL 1 tls www.example.com %u\nRET 1 tls ok %u\nCALL 2 tls - 15\n"
                    "RET 2 tls ok 25\n%s 35\n",
-                   HELLO_SIZE, ANSWER_1_2, leaves ? "MSG > tls -" : "CALL 3 tls -");
+                   HELLO_SIZE, ANSWER_1_2, way == IS_CLOSED ? "CALL 3 tls -" : "MSG > tls -");
     }
 }
 END_TEST
@@ -428,7 +429,7 @@ START_TEST(bytes_that_are_no_record)
 }
 END_TEST
 
-START_TEST(probe)
+START_TEST(probe, random_bytes)
 {
     static const struct {
         const char *bytes;
@@ -476,6 +477,20 @@ START_TEST(probe)
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
         ck_assert_msg(probe_octets(&bb_decoder_tls, cases[i].bytes) == cases[i].match, "%s: %d",
                       cases[i].bytes, probe_octets(&bb_decoder_tls, cases[i].bytes));
+}
+END_TEST
+
+// Random bytes are of no protocol.
+START_TEST(random_bytes)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(446);
+    for (guint i = 0; i < 20000; i++) {
+        guint8 bytes[64];
+        for (gsize k = 0; k < sizeof bytes; k++)
+            bytes[k] = (guint8)g_rand_int(rand);
+        BbMatch match = bb_decoder_tls.probe(bytes, sizeof bytes);
+        ck_assert_msg(match == BB_MATCH_NO, "round %u: %d", i, match);
+    }
 }
 END_TEST
 

@@ -167,8 +167,21 @@ static void end(BbDialog *dialog, void *state, const BbPart *part)
         end_to_client(dialog, state, part);
 }
 
+static void lose(BbDialog *dialog, void *state, BbDirection direction)
+{
+    if (direction == BB_TO_CLIENT)
+        end_reply(dialog, state);
+    else
+        end_request(dialog, state);
+}
+
 static const BbFraming framing = {
-    .measure = measure, .probe = bb_ajp_match, .begin = begin, .end = end};
+    .measure = measure,
+    .probe = bb_ajp_match,
+    .begin = begin,
+    .end = end,
+    .lose = lose,
+};
 
 // ---- the decoder --------------------------------------------------------------------------------
 
@@ -179,12 +192,7 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
 
 static void gap(BbDialog *dialog, void *state, BbDirection direction)
 {
-    Ajp *ajp = state;
-    bb_frames_gap(&ajp->frames, &framing, dialog, ajp, direction);
-    if (direction == BB_TO_CLIENT)
-        end_reply(dialog, ajp);
-    else
-        end_request(dialog, ajp);
+    bb_frames_gap(&((Ajp *)state)->frames, &framing, dialog, state, direction);
 }
 
 static void finish(BbDialog *dialog, void *state)

@@ -54,7 +54,8 @@ static void end_line(BbCgiHead *head)
     }
     const guint8 *colon = length ? memchr(line, ':', length) : NULL;
     gsize name = colon ? (gsize)(colon - line) : 0;
-    if (first && !is_field_name(line, name))
+    bool cut = !colon && length == BB_CGI_LINE && is_field_name(line, length);
+    if (first && !cut && !is_field_name(line, name))
         head->raw = head->done = true;
     if (!colon || head->code)
         return;

@@ -294,8 +294,26 @@ static void end(BbDialog *dialog, void *state, const BbPart *part)
         end_output(dialog, fastcgi, &fastcgi->request[at], record, part);
 }
 
+// What is missing may be of any request under way.
+static void lose(BbDialog *dialog, void *state, BbDirection direction)
+{
+    Fastcgi *fastcgi = state;
+    for (guint i = 0; i < REQUESTS; i++) {
+        if (direction == BB_TO_SERVER)
+            fastcgi->request[i].params.broken = true;
+        else
+            bb_cgi_head_lose(&fastcgi->request[i].head);
+    }
+}
+
 static const BbFraming framing = {
-    .measure = measure, .probe = bb_fastcgi_match, .find = find, .begin = begin, .end = end};
+    .measure = measure,
+    .probe = bb_fastcgi_match,
+    .find = find,
+    .begin = begin,
+    .end = end,
+    .lose = lose,
+};
 
 // ---- the decoder --------------------------------------------------------------------------------
 
@@ -304,17 +322,9 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
     return bb_frames_parse(&((Fastcgi *)state)->frames, &framing, dialog, state, view);
 }
 
-// What is missing may be of any request under way.
 static void gap(BbDialog *dialog, void *state, BbDirection direction)
 {
-    Fastcgi *fastcgi = state;
-    bb_frames_gap(&fastcgi->frames, &framing, dialog, fastcgi, direction);
-    for (guint i = 0; i < REQUESTS; i++) {
-        if (direction == BB_TO_SERVER)
-            fastcgi->request[i].params.broken = true;
-        else
-            bb_cgi_head_lose(&fastcgi->request[i].head);
-    }
+    bb_frames_gap(&((Fastcgi *)state)->frames, &framing, dialog, state, direction);
 }
 
 static void finish(BbDialog *dialog, void *state)

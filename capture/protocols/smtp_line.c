@@ -115,10 +115,8 @@ static BbMatch match_command(const guint8 *line, gsize length, bool whole)
 {
     static const char *const sure[] = {"EHLO ", "LHLO ", "HELO ", "MAIL FROM:", "RCPT TO:"};
     for (gsize i = 0; i < G_N_ELEMENTS(sure); i++)
-        if (begins(line, length, sure[i]))
-            return whole && length > strlen(sure[i]) ? BB_MATCH_REQUEST
-                   : whole                           ? BB_MATCH_MAYBE
-                                                     : BB_MATCH_MORE;
+        if (begins(line, length, sure[i]) && (!whole || length > strlen(sure[i])))
+            return whole ? BB_MATCH_REQUEST : BB_MATCH_MORE;
     if (whole)
         return bb_smtp_command(line, length).name ? BB_MATCH_MAYBE : BB_MATCH_NO;
     for (gsize i = 0; i < G_N_ELEMENTS(verbs); i++)

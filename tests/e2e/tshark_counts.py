@@ -43,7 +43,7 @@ OPTIONS = {
 FIELDS = """frame.protocols tcp.dstport tcp.srcport tcp.stream udp.stream http.request.method
     http.response.code dns.flags.response pgsql.type resp.array.length resp.fragment
     http2.headers.method http2.headers.status websocket.opcode tls.handshake.type mysql.command
-    mysql.packet_number mongo.response_to cql.direction kafka.correlation_id amqp.method.class
+    mongo.response_to cql.direction kafka.correlation_id amqp.method.class
     amqp.method.method mqtt.msgtype mqtt.qos rpc.xid rpc.msgtyp thrift.mtype ldap.protocolOp
     smb2.flags.response smb2.cmd smb2.nt_status dcerpc.pkt_type ajp13.code fcgi.type
     ajp13.method smtp.req.command smtp.response.code sip.Method sip.Status-Code sip.Call-ID

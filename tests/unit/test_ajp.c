@@ -93,8 +93,8 @@ START_TEST(requests_in_turn)
     step(s, SAY_UP, forward(GET, "/none"));
     step(s, SAY_DOWN, octets_join(headers(404), octets(END_RESPONSE)));
     steps_check(s, "CALL 1 ajp CPING 5\nRET 1 ajp ok 5\n"
-                   "CALL 2 ajp GET /shop/* 71\nRET 2 ajp 200 49\n"
-                   "CALL 3 ajp GET /none 68\nRET 3 ajp 404 37\n");
+                   "CALL 2 ajp GET /shop/* 71\nRET 2 ajp 200 51\n"
+                   "CALL 3 ajp GET /none 68\nRET 3 ajp 404 39\n");
     ck_assert_uint_eq(steps_count(s, BB_CALLS_UNRETURNED), 0);
 }
 END_TEST
@@ -110,8 +110,8 @@ START_TEST(bodies)
     up(s, "1234 0000");
     step(s, SAY_DOWN, octets_join(headers(500), octets(CHUNK CHUNK END_RESPONSE)));
     exchange(s, "/");
-    steps_check(s, "CALL 1 ajp POST /up 603\nRET 1 ajp 500 61\n"
-                   "CALL 2 ajp GET / 64\nRET 2 ajp 200 49\n");
+    steps_check(s, "CALL 1 ajp POST /up 603\nRET 1 ajp 500 63\n"
+                   "CALL 2 ajp GET / 64\nRET 2 ajp 200 51\n");
 }
 END_TEST
 
@@ -124,9 +124,9 @@ START_TEST(methods)
     step(s, SAY_DOWN, octets_join(headers(200), octets(END_RESPONSE)));
     step(s, SAY_UP, forward(27, "/c"));
     step(s, SAY_DOWN, octets_join(headers(200), octets(END_RESPONSE)));
-    steps_check(s, "CALL 1 ajp PATCH /a 106\nRET 1 ajp 204 37\n"
-                   "CALL 2 ajp VERSION-CONTROL /b 65\nRET 2 ajp 200 37\n"
-                   "CALL 3 ajp MKACTIVITY /c 65\nRET 3 ajp 200 37\n");
+    steps_check(s, "CALL 1 ajp PATCH /a 107\nRET 1 ajp 204 39\n"
+                   "CALL 2 ajp VERSION-CONTROL /b 65\nRET 2 ajp 200 39\n"
+                   "CALL 3 ajp MKACTIVITY /c 65\nRET 3 ajp 200 39\n");
 }
 END_TEST
 
@@ -145,7 +145,7 @@ START_TEST(mixed_replies)
     g_autoptr(Steps) s = steps_new(8009);
     up(s, CPING);
     step(s, SAY_DOWN, octets_join(headers(200), octets(END_RESPONSE)));
-    steps_check(s, "CALL 1 ajp CPING 5\nRET - ajp 200 37\n");
+    steps_check(s, "CALL 1 ajp CPING 5\nRET - ajp 200 39\n");
 }
 END_TEST
 
@@ -157,7 +157,7 @@ START_TEST(large_chunk)
     step(s, SAY_DOWN, octets_join(headers(200), octets("'AB' 2004 03 2000 'page'")));
     step(s, LOSE_DOWN, octets("00*4096"));
     down(s, "00*4093" END_RESPONSE);
-    steps_check(s, "CALL 1 ajp GET / 64\nRET 1 ajp 200 4141\n");
+    steps_check(s, "CALL 1 ajp GET / 64\nRET 1 ajp 200 4143\n");
 }
 END_TEST
 
@@ -167,7 +167,7 @@ START_TEST(joined_in_the_middle)
     s->midstream = true;
     down(s, CHUNK END_RESPONSE);
     exchange(s, "/next");
-    steps_check(s, "CALL 1 ajp GET /next 68\nRET 1 ajp 200 49\n");
+    steps_check(s, "CALL 1 ajp GET /next 68\nRET 1 ajp 200 51\n");
 }
 END_TEST
 
@@ -178,14 +178,14 @@ START_TEST(losses)
         const char *expected;
     } cases[] = {
         {{LOSE_UP, SAY_DOWN},
-         "CALL 1 ajp GET /one 67\nRET 1 ajp 200 49\nRET - ajp 200 49\n"
-         "CALL 2 ajp GET /three 69\nRET 2 ajp 200 49\n"},
+         "CALL 1 ajp GET /one 67\nRET 1 ajp 200 51\nRET - ajp 200 51\n"
+         "CALL 2 ajp GET /three 69\nRET 2 ajp 200 51\n"},
         {{SAY_UP, LOSE_DOWN},
-         "CALL 1 ajp GET /one 67\nRET 1 ajp 200 49\nCALL 2 ajp GET /two 67\n"
-         "CALL 3 ajp GET /three 69\nRET 3 ajp 200 49\n"},
+         "CALL 1 ajp GET /one 67\nRET 1 ajp 200 51\nCALL 2 ajp GET /two 67\n"
+         "CALL 3 ajp GET /three 69\nRET 3 ajp 200 51\n"},
         {{LOSE_UP, LOSE_DOWN},
-         "CALL 1 ajp GET /one 67\nRET 1 ajp 200 49\n"
-         "CALL 2 ajp GET /three 69\nRET 2 ajp 200 49\n"},
+         "CALL 1 ajp GET /one 67\nRET 1 ajp 200 51\n"
+         "CALL 2 ajp GET /three 69\nRET 2 ajp 200 51\n"},
     };
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(Steps) s = steps_new(8009);
@@ -208,8 +208,8 @@ START_TEST(lost_middle)
     step(s, LOSE_DOWN, octets(CHUNK));
     down(s, CHUNK END_RESPONSE);
     exchange(s, "/two");
-    steps_check(s, "CALL 1 ajp GET /one 67\nRET 1 ajp 200 31\n"
-                   "CALL 2 ajp GET /two 67\nRET 2 ajp 200 49\n");
+    steps_check(s, "CALL 1 ajp GET /one 67\nRET 1 ajp 200 33\n"
+                   "CALL 2 ajp GET /two 67\nRET 2 ajp 200 51\n");
 }
 END_TEST
 

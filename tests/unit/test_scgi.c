@@ -58,7 +58,7 @@ START_TEST(long_head)
     octets_put(block, ",content", 8);
     octets_join(out, block);
     g_autofree char *expected =
-        g_strdup_printf("CALL 1 scgi PUT ? %u\nRET 1 scgi 200 27\n", out->len);
+        g_strdup_printf("CALL 1 scgi PUT ? %u\nRET 1 scgi 200 29\n", out->len);
     g_autoptr(Steps) s = steps_new(4000);
     step(s, SAY_UP, out);
     cgi_end(s, CGI_OK);

@@ -282,6 +282,8 @@ START_TEST(probe)
         {"MAIL FROM:<a>\r\n", BB_MATCH_REQUEST},
         {"QUIT\r\n", BB_MATCH_MAYBE},
         {"QUITE\r\n", BB_MATCH_NO},
+        {"\n", BB_MATCH_NO},
+        {"EH\r\n", BB_MATCH_NO},
         {"GET / HTTP/1.1\r\n", BB_MATCH_NO},
         {"PING\r\n", BB_MATCH_NO},
         {"EHLO \x01\r\n", BB_MATCH_NO},

@@ -429,7 +429,7 @@ START_TEST(bytes_that_are_no_record)
 }
 END_TEST
 
-START_TEST(probe, random_bytes)
+START_TEST(probe)
 {
     static const struct {
         const char *bytes;
@@ -500,4 +500,4 @@ TEST_MAIN("tls", handshake_and_turns_1_2, handshake_and_turns_1_3, finished_by_s
           alert_of_a_number_without_name, alert_of_the_client, server_speaks_first, last_words,
           pushes, one_way_stream, midstream_by_port, midstream_by_both_sides, hole_in_a_record,
           hole_with_heads, lost_server_hello, lost_client_hello, answered_in_clear,
-          bytes_that_are_no_record, probe)
+          bytes_that_are_no_record, probe, random_bytes)

@@ -58,14 +58,14 @@ START_TEST(labels)
     octets_patch_le(out, 1, out->len - 4, 2);
     step(s, SAY_UP, out);
     cgi_end(s, CGI_OK);
-    steps_check(s, "CALL 1 uwsgi ? /app 42\nRET 1 uwsgi 200 27\n");
+    steps_check(s, "CALL 1 uwsgi ? /app 42\nRET 1 uwsgi 200 29\n");
     g_autoptr(Steps) t = steps_new(3031);
     out = octets("00 0000 00");
     put_pair(out, "REQUEST_METHOD", "GET");
     octets_patch_le(out, 1, out->len - 4, 2);
     step(t, SAY_UP, out);
     cgi_end(t, CGI_OK);
-    steps_check(t, "CALL 1 uwsgi GET ? 25\nRET 1 uwsgi 200 27\n");
+    steps_check(t, "CALL 1 uwsgi GET ? 25\nRET 1 uwsgi 200 29\n");
 }
 END_TEST
 

@@ -95,8 +95,8 @@ typedef enum {
     BB_KEY_REUSED, // free again once it is answered (MQTT's packet ids): an older call that is open
                    // under it was answered unseen, and is given up
     BB_KEY_QUEUED, // of many calls that are answered in order (those of a channel of AMQP), so that
-                   // loss is reckoned with as for key 0; but that a lost request may be waiting only
-                   // where two were seen to wait at once. Found by bb_dialog_find
+                   // loss is reckoned with as for key 0; but that a lost request may be waiting
+                   // only where two were seen to wait at once. Found by bb_dialog_find
 } BbKeyUse;
 guint64 bb_dialog_open_by(BbDialog *dialog, const BbPart *request, guint32 op, guint64 key,
                           guint32 tag, BbKeyUse use);

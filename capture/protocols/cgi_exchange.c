@@ -16,8 +16,7 @@ static void end_reply(BbCgiExchange *exchange, BbDialog *dialog)
         return;
     if (exchange->answers == exchange->call) // answered before it was complete
         end_request(exchange, dialog);
-    if (exchange->head.seen && !exchange->head.done && !exchange->head.code)
-        exchange->head.raw = exchange->head.done = true; // it ended without a header section
+    bb_cgi_head_end(&exchange->head);
     bb_dialog_return(dialog, exchange->answers, &exchange->reply,
                      bb_cgi_head_status(&exchange->head, dialog));
     bb_part_reset(&exchange->reply);
@@ -34,7 +33,7 @@ static gssize take_head(BbCgiExchange *exchange, const BbCgiForm *form, BbDialog
     BbCgiVars vars = {0};
     gsize seen = MIN(view->length, head);
     end_reply(exchange, dialog);
-    bb_dialog_skip(dialog, BB_TO_CLIENT, 0, NULL);
+    bb_dialog_skip(dialog, BB_TO_CLIENT, 0, NULL); // not the next reply as well
     form->read(&vars, view->data, seen);
     bb_part_reset(&exchange->request);
     bb_part_add(&exchange->request, view, 0, seen);

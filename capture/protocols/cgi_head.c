@@ -87,6 +87,13 @@ void bb_cgi_head_lose(BbCgiHead *head)
     head->done = true;
 }
 
+void bb_cgi_head_end(BbCgiHead *head)
+{
+    if (head->done || !head->seen)
+        return;
+    head->raw = head->done = true;
+}
+
 guint32 bb_cgi_head_status(const BbCgiHead *head, BbDialog *dialog)
 {
     guint code = head->code;

@@ -22,6 +22,8 @@ typedef struct BbCgiHead {
 void bb_cgi_head_feed(BbCgiHead *head, const guint8 *data, gsize length);
 // Bytes are missing here.
 void bb_cgi_head_lose(BbCgiHead *head);
+// The reply is over: what has no end of a header section had none.
+void bb_cgi_head_end(BbCgiHead *head);
 // HTTP's number: of the Status field or status line, else 302 where it names another place, else
 // 200; "ok" of a reply without header section; BB_NAME_NONE where it was not seen.
 guint32 bb_cgi_head_status(const BbCgiHead *head, BbDialog *dialog);

@@ -276,6 +276,7 @@ static void end_output(BbDialog *dialog, Fastcgi *fastcgi, Request *request,
     if (record->type != BB_FASTCGI_END_REQUEST)
         return;
     end_call(dialog, request);
+    bb_cgi_head_end(&request->head);
     end_reply(dialog, request, status_of(dialog, request, fastcgi->ended[0], fastcgi->ended[1]));
     *request = (Request){0};
 }

@@ -168,6 +168,21 @@ START_TEST(refusals_and_ends)
 }
 END_TEST
 
+// A reply may end before its header section does.
+START_TEST(headless_replies)
+{
+    static const char *const replies[][2] = {{"A: b\r\n.", "ok"}, {"Status: 404\n", "404"}};
+    for (guint i = 0; i < G_N_ELEMENTS(replies); i++) {
+        g_autoptr(Steps) s = steps_new(9000);
+        up_ask(s, 1, "GET", "/", "");
+        down_answer(s, 1, replies[i][0]);
+        g_autofree char *expected = g_strdup_printf(
+            "CALL 1 fastcgi GET / 112\nRET 1 fastcgi %s %u\n", replies[i][1], 40u + 8 * i);
+        steps_check(s, expected);
+    }
+}
+END_TEST
+
 // Section 5.4: the request is over, but still answered.
 START_TEST(aborted)
 {
@@ -345,5 +360,5 @@ START_TEST(not_this_protocol)
 END_TEST
 
 TEST_MAIN("fastcgi", requests_in_turn, many_at_a_time, parameters_in_pieces, refusals_and_ends,
-          aborted, management, too_many_at_a_time, large_bodies, joined_in_the_middle, losses,
-          lost_parameters, probes, not_this_protocol)
+          headless_replies, aborted, management, too_many_at_a_time, large_bodies,
+          joined_in_the_middle, losses, lost_parameters, probes, not_this_protocol)

@@ -11,7 +11,7 @@
 // Produce v3, one batch of a few bytes.
 #define PRODUCE(id, acks, topic)                                                               \
     "[0000 0003" id CLIENT "ffff" acks "00000064 00000001" topic "00000001 00000000 00000002 " \
-                                                                 "6868]"
+    "6868]"
 #define PRODUCED(id, code) "[" id "00000001" ORDERS "00000001 00000000" code "0000000000000009]"
 
 static Steps *connected(void)

@@ -90,18 +90,19 @@ START_TEST(zipkin)
     g_autoptr(SpanImport) taken = span_import_new();
     ck_assert_ptr_null(span_import_run(
         taken, "zipkin",
-        "[" PART("\"kind\":\"CLIENT\",\"timestamp\":10," WEB) "," PART("\"kind\":\"SERVER\","
-                                                                       "\"shared\":true,"
-                                                                       "\"timestamp\":11," APP) "," PART(
-            "\"timestamp\":11,\"duration\":5,\"tags\":{\"error\":\"x\"}," APP) "," PART("\"kind\":"
-                                                                                        "\"CLIENT\""
-                                                                                        ",\"timesta"
-                                                                                        "mp\":10,"
-                                                                                        "\"duration"
-                                                                                        "\":9,"
-                                                                                        "\"name\":"
-                                                                                        "\"get\""
-                                                                                        "," WEB) "]"));
+        "[" PART("\"kind\":\"CLIENT\",\"timestamp\":10," WEB) "," PART(
+            "\"kind\":\"SERVER\","
+            "\"shared\":true,"
+            "\"timestamp\":11," APP) "," PART("\"timestamp\":11,\"duration\":5,\"tags\":{\"error\":"
+                                              "\"x\"}," APP) "," PART("\"kind\":"
+                                                                      "\"CLIENT\""
+                                                                      ",\"timesta"
+                                                                      "mp\":10,"
+                                                                      "\"duration"
+                                                                      "\":9,"
+                                                                      "\"name\":"
+                                                                      "\"get\""
+                                                                      "," WEB) "]"));
     ck_assert_str_eq(taken->text->str,
                      "CALL 10>11 web app 0000000000000001 0000000000000007 - get ? ?\n"
                      "RET 16>19 app web 0000000000000001 0000000000000007 - get error ?\n");

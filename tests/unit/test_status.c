@@ -49,6 +49,7 @@ static const Case failures[] = {
     {"amqp", "312"},
     {"thrift", "exception"},
     {"dcerpc", "fault"},
+    {"fastcgi", "OVERLOADED"},
     {"dcerpc", "op_rng_error"},
     {"dcerpc", "0x000006D9"},
     {"ldap", "noSuchObject"},

@@ -533,6 +533,9 @@ void bb_dialog_finish(BbDialog *dialog)
         dialog->side[number].closed = true;
         clear_buffer(&dialog->side[number]);
     }
+    // A decoder that was named but saw no byte: the calls it was to answer are given up as its own.
+    if (!dialog->decoder && dialog->n_open)
+        set_decoder(dialog, dialog->next ? dialog->next : &bb_decoder_turns);
     drop_decoder(dialog);
     dialog->finished = true;
 }

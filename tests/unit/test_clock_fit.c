@@ -71,10 +71,15 @@ static GArray *simulate(const World *w, BbRandom *random)
     return points;
 }
 
+static BbClockFit fit_points(const GArray *points)
+{
+    return bb_clock_fit((const BbClockPoint *)(gconstpointer)points->data, points->len);
+}
+
 static BbClockFit fit(const World *w, BbRandom *random)
 {
     g_autoptr(GArray) points = simulate(w, random);
-    return bb_clock_fit(&g_array_index(points, BbClockPoint, 0), points->len);
+    return fit_points(points);
 }
 
 // Largest error of the map over the time of the world, apart from near_s around the step.
@@ -167,7 +172,7 @@ START_TEST(few_points_are_no_trap)
         World w = plain;
         w.seconds = 0.01 + bb_random_unit(&random) * 0.2;
         g_autoptr(GArray) points = simulate(&w, &random);
-        g_auto(BbClockFit) f = bb_clock_fit(&g_array_index(points, BbClockPoint, 0), points->len);
+        g_auto(BbClockFit) f = fit_points(points);
         if (f.state != BB_CLOCK_FIT_LINES)
             continue;
         ck_assert_uint_eq(bb_clock_map_count(f.map), 1);

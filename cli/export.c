@@ -34,6 +34,7 @@ static bool export_traces(Job *job, BbTraces *traces, char **paths, const char *
 {
     job->writing = job->exporter->open(out, job->names, error);
     return job->writing && bb_traces_read(traces, paths, write_message, job, error) &&
+           (!job->exporter->network || job->exporter->network(job->writing, job->network, error)) &&
            job->exporter->finish(job->writing, job->counters, error);
 }
 

@@ -14,6 +14,11 @@ static bool text_push(gpointer writing, const BbMessage *message, GError **error
     return bb_trace_writer_push(writing, message, error);
 }
 
+static bool text_network(gpointer writing, const BbNetwork *network, GError **error)
+{
+    return bb_trace_writer_network(writing, network, error);
+}
+
 static bool text_finish(gpointer writing, const BbCounters *counters, GError **error)
 {
     return bb_trace_writer_finish(writing, counters, error);
@@ -29,6 +34,7 @@ const BbExporter bb_exporter_text = {
     .about = "a trace in text form (bbtrace-text(5))",
     .open = text_open,
     .push = text_push,
+    .network = text_network,
     .finish = text_finish,
     .free = text_free,
 };

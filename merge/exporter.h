@@ -4,6 +4,7 @@
 
 #include "data/counters.h"
 #include "data/message.h"
+#include "data/network.h"
 
 typedef struct BbExporter {
     const char *name;      // of --to
@@ -15,6 +16,8 @@ typedef struct BbExporter {
     gpointer (*open)(const char *path, const BbNames *names, GError **error);
     // Messages come in order of time.
     bool (*push)(gpointer writing, const BbMessage *message, GError **error);
+    // Writes what TCP told of the network; NULL where the form has no place for it.
+    bool (*network)(gpointer writing, const BbNetwork *network, GError **error);
     // Writes the counters and what remains. After it, or any failure, only free.
     bool (*finish)(gpointer writing, const BbCounters *counters, GError **error);
     void (*free)(gpointer writing);

@@ -71,9 +71,9 @@ static GArray *simulate(const World *w, BbRandom *random)
     return points;
 }
 
-static BbClockFit fit_points(const GArray *points)
+static BbClockFit fit_points(GArray *points)
 {
-    return bb_clock_fit((const BbClockPoint *)(gconstpointer)points->data, points->len);
+    return bb_clock_fit((BbClockPoint *)(gpointer)points->data, points->len);
 }
 
 static BbClockFit fit(const World *w, BbRandom *random)

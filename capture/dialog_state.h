@@ -65,6 +65,7 @@ struct BbDialog {
     guint32 forgotten; // calls dropped at the limit whose replies are still to come
     guint8 client;     // side that calls
     guint8 last_spoke; // side that spoke last, plus 1; 0: nobody
+    guint8 pieces;     // taken so far; 2 stands for more
     bool client_known; // by the handshake or by content
     bool from_start;   // by the handshake: no byte came before those that were seen
     bool is_tcp;

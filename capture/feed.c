@@ -89,12 +89,13 @@ static void guess_client(BbDialog *dialog, const BbDecoder *decoder)
         set_client(dialog, port[0] < 32768 ? 1 : 0);
 }
 
-// Whether side answers for the first time, and all that the client said before was seen.
+// Whether side answers for the first time, and all that the client said before was seen: of
+// datagrams one, since of several nobody knows which is answered.
 static bool is_first_answer(const BbDialog *dialog, guint side)
 {
-    return dialog->decoder == &bb_decoder_turns && (dialog->from_start || !dialog->is_tcp) &&
-           side != dialog->client && dialog->turns_probed == 1 &&
-           !dialog->side[dialog->client].gap_open;
+    bool alone = dialog->is_tcp ? dialog->from_start : dialog->pieces == 1;
+    return dialog->decoder == &bb_decoder_turns && alone && side != dialog->client &&
+           dialog->turns_probed == 1 && !dialog->side[dialog->client].gap_open;
 }
 
 // What a reply answers is a request of the reply's protocol, however malformed: it stays open.
@@ -471,6 +472,7 @@ void bb_dialog_feed(BbDialog *dialog, guint number, const BbPiece *piece)
         feed_directly(dialog, number, piece, mark);
     }
     dialog->last_spoke = (guint8)(number + 1);
+    dialog->pieces += dialog->pieces < 2;
 }
 
 // Whether the missing bytes are skipped anyway.

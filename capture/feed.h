@@ -23,9 +23,9 @@ typedef struct BbPiece {
 // that is certain (a handshake was seen).
 BbDialog *bb_dialog_new(BbContext *context, const BbEndpoints *endpoints, bool is_tcp, guint client,
                         bool client_known);
-// For what is said inside of outer (decrypted, unwrapped) by the same endpoints; a decoder that
-// unwraps keeps it in its state, feeds it with pieces of outer's sequence numbers and stamps,
-// counts bb_dialog_held to its own and frees it at its finish.
+// For what is said inside of outer (decrypted, unwrapped) by the same endpoints. A decoder that
+// unwraps keeps it in its state, feeds it with pieces that have the stamps of outer and sequence
+// numbers that count what is inside, counts bb_dialog_held to its own and frees it at its finish.
 BbDialog *bb_dialog_new_inner(const BbDialog *outer);
 // Finishes (below) what is not finished.
 void bb_dialog_free(BbDialog *dialog);

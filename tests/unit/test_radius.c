@@ -132,4 +132,25 @@ START_TEST(probes)
 }
 END_TEST
 
-TEST_MAIN("radius", codes, identifiers, used_anew, other_ports, damage, probes)
+// At a port that says nothing both sides together tell; of several requests before the first answer
+// nobody knows which one that answers, and the conversation goes by turns.
+START_TEST(odd_port)
+{
+    g_autoptr(Steps) one = steps_udp(9999);
+    ask(one, 1, 7, 1);
+    answer(one, 2, 7);
+    ask(one, 1, 8, 2);
+    answer(one, 2, 8);
+    steps_check(one, "CALL 1 radius - 43\nRET 1 radius Access-Accept 24\n"
+                     "CALL 2 radius Access-Request 43\nRET 2 radius Access-Accept 24\n");
+    g_autoptr(Steps) two = steps_udp(9999);
+    ask(two, 1, 7, 1);
+    ask(two, 1, 8, 2);
+    answer(two, 2, 7);
+    answer(two, 2, 8);
+    g_autoptr(Converse) c = steps_play(two, 1460);
+    ck_assert_str_eq(converse_result(c), "MSG > udp - 43\nCALL 1 udp - 43\nRET 1 udp ok 48\n");
+}
+END_TEST
+
+TEST_MAIN("radius", codes, identifiers, used_anew, other_ports, damage, probes, odd_port)

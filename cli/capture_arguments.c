@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options of bbtrace capture. In: argv. Out: a struct, or words on what is wrong.
+#include "cli/capture_arguments.h"
+
+#include "capture/capture.h"
+#include "capture/sources/source.h"
+#include "cli/host_names.h"
+
+#include <string.h>
+
+#define SECONDS_MAX 1000000000 // of -G: 30 years
+
+static const char summary[] =
+    "Reads packets from an interface (-i) or from capture files (-r: pcap or pcapng, also .gz .xz\n"
+    ".zst, - for standard input; several files in a row are one capture), finds the calls, "
+    "returns\n"
+    "and other messages in them, and writes a trace (-w: .bbt; without it the text trace on "
+    "standard\n"
+    "output). FILTER is a pcap-filter(7) expression.";
+
+void bb_capture_arguments_clear(BbCaptureArguments *o)
+{
+    g_strfreev(o->files);
+    g_strfreev(o->decode);
+    g_free(o->keylog_file);
+    bb_decodings_clear(&o->decodings);
+    g_free(o->interface);
+    g_free(o->out);
+    g_free(o->names_by);
+    g_strfreev(o->names_files);
+    g_free(o->node);
+    g_free(o->buffer);
+    g_free(o->held);
+    g_free(o->filter);
+}
+
+// The file that is to be read and would be overwritten.
+static const char *endangered_file(const BbCaptureArguments *o)
+{
+    for (char **file = o->files; o->out && file && *file; file++)
+        if (bb_is_same_file(*file, o->out))
+            return *file;
+    for (char **file = o->names_files; o->out && file && *file; file++)
+        if (bb_is_same_file(*file, o->out))
+            return *file;
+    return o->out && o->keylog_file && bb_is_same_file(o->keylog_file, o->out) ? o->keylog_file
+                                                                               : NULL;
+}
+
+static const char program[] = "bbtrace capture";
+
+// Checks below return an exit status, or -1 to go on.
+static int check_input(const BbCaptureArguments *o)
+{
+    if (!o->files == !o->interface)
+        return bb_say_usage(program, "give either -i INTERFACE or -r FILE");
+    if (o->keep_frames && !o->files)
+        return bb_say_usage(program,
+                            "--keep-frames is for files (-r): an interface keeps no frames");
+    if (endangered_file(o))
+        return bb_say_usage(program, "-w would overwrite %s: give another file",
+                            endangered_file(o));
+    return -1;
+}
+
+static int check_names(BbCaptureArguments *o)
+{
+    g_autoptr(GError) error = NULL;
+    if (o->node && strcmp(o->node, "host") != 0 && strcmp(o->node, "endpoint") != 0)
+        return bb_say_usage(program, "--node is host or endpoint, not '%s'", o->node);
+    if (!bb_parse_names_by(o->names_by, &o->by_service))
+        return bb_say_usage(program, "--names-by is instance or service, not '%s'", o->names_by);
+    if (!bb_decodings_parse(&o->decodings, (const char *const *)o->decode, &error))
+        return bb_say_usage(program, "%s", error->message);
+    return -1;
+}
+
+static int check_limits(BbCaptureArguments *o)
+{
+    if (o->packets < 0 || o->seconds < 0 || o->seconds > SECONDS_MAX)
+        return bb_say_usage(program, "-c and -G take a number that is not negative, -G up to %d",
+                            SECONDS_MAX);
+    if (o->max_connections <= 0)
+        return bb_say_usage(program, "--max-connections takes a number from 1 on");
+    if (o->snaplen <= 0 || o->snaplen > BB_SOURCE_SNAPLEN)
+        return bb_say_usage(program, "-s takes a number from 1 to %d", BB_SOURCE_SNAPLEN);
+    if (o->buffer && (!bb_parse_size(o->buffer, &o->buffer_bytes) || !o->buffer_bytes ||
+                      o->buffer_bytes > G_MAXINT))
+        return bb_say_usage(program, "--buffer '%s' is no size: 64M, for example", o->buffer);
+    if (o->held && !bb_parse_size(o->held, &o->held_bytes))
+        return bb_say_usage(program, "--max-held '%s' is no size: 64M, for example", o->held);
+    return -1;
+}
+
+// What is left on the command line is the filter.
+static int take_filter(BbCaptureArguments *o, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strchr(argv[i], '.') && g_file_test(argv[i], G_FILE_TEST_IS_REGULAR))
+            return bb_say_usage(program, "'%s' is a file, no filter: give -r before each file",
+                                argv[i]);
+    o->filter = argc > 1 ? g_strjoinv(" ", argv + 1) : NULL;
+    return -1;
+}
+
+int bb_capture_arguments_parse(BbCaptureArguments *o, int argc, char **argv)
+{
+    o->snaplen = BB_SOURCE_SNAPLEN;
+    o->max_connections = (int)BB_CAPTURE_CONNECTIONS;
+    const GOptionEntry entries[] = {
+        {"read", 'r', 0, G_OPTION_ARG_FILENAME_ARRAY, &o->files,
+         "Read this capture file; may be given again", "FILE"},
+        {"interface", 'i', 0, G_OPTION_ARG_STRING, &o->interface, "Read from this interface", "IF"},
+        {"write", 'w', 0, G_OPTION_ARG_FILENAME, &o->out, "Write the trace here, as .bbt", "FILE"},
+        {"node", 0, 0, G_OPTION_ARG_STRING, &o->node,
+         "A node is a host, or each server ip:port by itself (default: host)", "host|endpoint"},
+        {"names", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->names_files, BB_NAMES_ABOUT, "FILE"},
+        {"names-by", 0, 0, G_OPTION_ARG_STRING, &o->names_by, BB_NAMES_BY_ABOUT,
+         "instance|service"},
+        {"names-from-dns", 0, 0, G_OPTION_ARG_NONE, &o->names_from_dns,
+         "Name hosts by the DNS answers in the capture (files are read twice for it)", NULL},
+        {"keylog", 0, 0, G_OPTION_ARG_FILENAME, &o->keylog_file,
+         "Decrypt TLS 1.2 and 1.3 with the secrets in this file (SSLKEYLOGFILE)", "FILE"},
+        {"decode", 0, 0, G_OPTION_ARG_STRING_ARRAY, &o->decode,
+         "What is said at this server port is of this protocol (bbtrace protocols lists them)",
+         "PORT=PROTOCOL"},
+        {"vlan", 0, 0, G_OPTION_ARG_NONE, &o->vlan,
+         "Tell hosts of one address apart by their VLAN: 10.0.0.1@vlan12", NULL},
+        {"vni", 0, 0, G_OPTION_ARG_NONE, &o->vni,
+         "Likewise by their overlay network (VXLAN, GENEVE, key of GRE): 10.0.0.1@vni5000", NULL},
+        {"keep-frames", 0, 0, G_OPTION_ARG_NONE, &o->keep_frames,
+         "Keep with each message the file and number of its first packet", NULL},
+        {"packets", 'c', 0, G_OPTION_ARG_INT64, &o->packets, "Stop after so many packets", "N"},
+        {"seconds", 'G', 0, G_OPTION_ARG_INT64, &o->seconds,
+         "Stop after so many seconds of capture", "N"},
+        {"snaplen", 's', 0, G_OPTION_ARG_INT, &o->snaplen,
+         "Live: bytes kept of a packet (default: 262144)", "N"},
+        {"buffer", 'B', 0, G_OPTION_ARG_STRING, &o->buffer,
+         "Live: the kernel's buffer (default: 64M)", "SIZE"},
+        {"no-promiscuous", 'p', 0, G_OPTION_ARG_NONE, &o->no_promiscuous,
+         "Live: only packets that are for this host", NULL},
+        {"max-connections", 0, 0, G_OPTION_ARG_INT, &o->max_connections,
+         "Connections remembered at once (default: 65536)", "N"},
+        {"max-held", 0, 0, G_OPTION_ARG_STRING, &o->held,
+         "Bytes that may wait for reassembly (default: 64M)", "SIZE"},
+        {"quiet", 'q', 0, G_OPTION_ARG_NONE, &o->quiet, "No progress and no summary", NULL},
+        {"verbose", 'v', 0, G_OPTION_ARG_NONE, &o->verbose, "All counters in the summary", NULL},
+        {NULL, 0, 0, 0, NULL, NULL, NULL},
+    };
+    int status = BB_EXIT_DONE;
+    if (!bb_options_parse(program, "[FILTER]", summary, NULL, entries, &argc, &argv, &status))
+        return status;
+    status = take_filter(o, argc, argv);
+    if (status < 0)
+        status = check_input(o);
+    if (status < 0)
+        status = check_names(o);
+    return status < 0 ? check_limits(o) : status;
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was asked of bbtrace capture, as one plain struct.
+#pragma once
+
+#include "cli/command.h"
+#include "cli/decode_as.h"
+
+typedef struct BbCaptureArguments {
+    char **files, **decode, **names_files;
+    char *interface, *out, *names_by, *node, *buffer, *held, *keylog_file;
+    int snaplen, max_connections;
+    gint64 packets, seconds;
+    gboolean vlan, vni, keep_frames, no_promiscuous, names_from_dns, quiet, verbose;
+    bool by_service;
+    char *filter;
+    guint64 buffer_bytes, held_bytes;
+    BbDecodings decodings;
+} BbCaptureArguments;
+
+// Fills in what nobody asked for, and parses argv. Returns an exit status where the command is over
+// (help was printed, or wrong usage was said), or -1 to go on. Clear it in any case.
+int bb_capture_arguments_parse(BbCaptureArguments *arguments, int argc, char **argv);
+void bb_capture_arguments_clear(BbCaptureArguments *arguments);
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(BbCaptureArguments, bb_capture_arguments_clear)

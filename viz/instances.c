@@ -4,9 +4,9 @@
 
 #include "data/json.h"
 #include "data/percent.h"
-#include "viz/call_ids.h"
 #include "viz/ranking.h"
 #include "viz/spool.h"
+#include "viz/unique_ids.h"
 
 #include <errno.h>
 
@@ -18,7 +18,7 @@ typedef struct {
 
 typedef struct {
     gint64 call_ns, return_ns;
-    BbId id; // bb_call_ids_absent where the trace has none
+    BbId id; // bb_unique_ids_absent where the trace has none
     guint32 caller, callee;
     guint32 parent; // place in the instance; BB_CALL_NO_PARENT
     float confidence;
@@ -34,7 +34,7 @@ struct BbInstances {
 // The writing at the end.
 typedef struct {
     const BbNames *names;
-    BbCallIds *ids;
+    BbUniqueIds *ids;
     BbJson *json;
     GArray *lines; // of Line: the current instance
     GArray *uses;  // of guint64: of their ids
@@ -91,7 +91,7 @@ static void fill_lines(GArray *lines, const BbPaths *paths, const BbInstance *in
         g_array_index(lines, Line, k) =
             (Line){.call_ns = call->call_ns,
                    .return_ns = call->return_ns,
-                   .id = has_id(call) ? call->id : bb_call_ids_absent(absent[index]),
+                   .id = has_id(call) ? call->id : bb_unique_ids_absent(absent[index]),
                    .caller = call->caller,
                    .callee = call->callee,
                    .parent = parent == BB_CALL_NO_PARENT ? parent : place[parent],
@@ -120,8 +120,8 @@ bool bb_instances_add(BbInstances *instances, const BbPaths *paths, GError **err
 static void write_id(Writing *writing, const char *key, guint32 place)
 {
     g_string_truncate(writing->text, 0);
-    bb_call_ids_append(writing->ids, g_array_index(writing->lines, Line, place).id,
-                       g_array_index(writing->uses, guint64, place), writing->text);
+    bb_unique_ids_append(writing->ids, g_array_index(writing->lines, Line, place).id,
+                         g_array_index(writing->uses, guint64, place), writing->text);
     bb_json_key(writing->json, key);
     if (g_utf8_validate(writing->text->str, (gssize)writing->text->len, NULL)) {
         bb_json_string(writing->json, writing->text->str);
@@ -137,7 +137,7 @@ static void write_call(Writing *writing, guint32 place)
 {
     BbJson *json = writing->json;
     const Line *line = &g_array_index(writing->lines, Line, place);
-    g_array_index(writing->uses, guint64, place) = bb_call_ids_use(writing->ids, line->id);
+    g_array_index(writing->uses, guint64, place) = bb_unique_ids_use(writing->ids, line->id);
     bb_json_begin_object(json);
     write_id(writing, "id", place);
     bb_json_key(json, "from");
@@ -211,7 +211,7 @@ bool bb_instances_write(BbInstances *instances, const BbPatterns *patterns,
                         const BbViewOptions *options, FILE *out, GError **error)
 {
     g_autoptr(BbRanking) ranking = bb_ranking_new(patterns, instances->names, options, BB_TOP_ALL);
-    g_autoptr(BbCallIds) ids = bb_call_ids_new(instances->names, instances->n_absent);
+    g_autoptr(BbUniqueIds) ids = bb_unique_ids_new(instances->names, instances->n_absent);
     g_autoptr(BbJson) json = bb_json_new(out);
     g_autoptr(GArray) uses = g_array_new(FALSE, FALSE, sizeof(guint64));
     g_autoptr(GString) text = g_string_new(NULL);

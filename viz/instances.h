@@ -21,7 +21,7 @@ bool bb_instances_add(BbInstances *instances, const BbPaths *paths, GError **err
 // rank that bb_view_write gives with the same options. BB_TOP_OF_FORMAT is all, BB_SHARE_OF_FORMAT
 // too. Instances without pattern (the root never returned, unless by convolution, or the pattern
 // was forgotten) have "pattern": null, and are left out as soon as options choose. Memory:
-// viz/call_ids.h. After it, only free.
+// viz/unique_ids.h. After it, only free.
 bool bb_instances_write(BbInstances *instances, const BbPatterns *patterns,
                         const BbViewOptions *options, FILE *out, GError **error);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: calls whose ids repeat or are absent. Out: one text for each that no other has.
-#include "viz/call_ids.h"
+#include "viz/unique_ids.h"
 
 #include "data/tally.h"
 #include "viz/id_set.h"
 
-struct BbCallIds {
+struct BbUniqueIds {
     const BbNames *names;
     BbIdSet *taken;   // ids of the trace, and texts `id~k` that it might have as ids as well
     BbIdSet *again;   // those used twice: with convolution all of a trace of calls and returns
@@ -29,9 +29,9 @@ static BbId find_numbered(const BbNames *names, const char *stem, guint64 number
     return (BbId){.form = BB_ID_STEM + name, .number = number};
 }
 
-BbCallIds *bb_call_ids_new(const BbNames *names, guint64 n_absent)
+BbUniqueIds *bb_unique_ids_new(const BbNames *names, guint64 n_absent)
 {
-    BbCallIds *ids = g_new0(BbCallIds, 1);
+    BbUniqueIds *ids = g_new0(BbUniqueIds, 1);
     ids->names = names;
     ids->n_absent = n_absent;
     ids->taken = bb_id_set_new();
@@ -42,7 +42,7 @@ BbCallIds *bb_call_ids_new(const BbNames *names, guint64 n_absent)
     return ids;
 }
 
-void bb_call_ids_free(BbCallIds *ids)
+void bb_unique_ids_free(BbUniqueIds *ids)
 {
     if (!ids)
         return;
@@ -54,14 +54,14 @@ void bb_call_ids_free(BbCallIds *ids)
 }
 
 // Whether id is the text `#N` of a call without id.
-static bool is_reserved(const BbCallIds *ids, BbId id)
+static bool is_reserved(const BbUniqueIds *ids, BbId id)
 {
     return !is_absent(ids->hash_stem) && id.form == ids->hash_stem.form && id.number >= 1 &&
            id.number <= ids->n_absent;
 }
 
 // Takes `id~k` if nobody has that text.
-static bool take_repeated(BbCallIds *ids, BbId id, guint64 k)
+static bool take_repeated(BbUniqueIds *ids, BbId id, guint64 k)
 {
     g_string_truncate(ids->text, 0);
     bb_id_append(ids->text, ids->names, id);
@@ -70,7 +70,7 @@ static bool take_repeated(BbCallIds *ids, BbId id, guint64 k)
     return is_absent(repeated) || bb_id_set_add(ids->taken, repeated);
 }
 
-guint64 bb_call_ids_use(BbCallIds *ids, BbId id)
+guint64 bb_unique_ids_use(BbUniqueIds *ids, BbId id)
 {
     if (is_absent(id))
         return 1;
@@ -86,7 +86,7 @@ guint64 bb_call_ids_use(BbCallIds *ids, BbId id)
     return *uses + 2;
 }
 
-void bb_call_ids_append(const BbCallIds *ids, BbId id, guint64 use, GString *out)
+void bb_unique_ids_append(const BbUniqueIds *ids, BbId id, guint64 use, GString *out)
 {
     g_return_if_fail(use > 0);
     if (is_absent(id)) {

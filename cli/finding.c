@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: argv of a command that tells findings. Out: its options, and the paths of the trace.
+#include "cli/finding.h"
+
+#include <string.h>
+
+static const char description[] =
+    "bbpaths(1) tells more. Exit status: 0 done, 1 failed, 2 wrong usage.\n";
+
+void bb_finding_init(BbFinding *finding)
+{
+    *finding = (BbFinding){.names = bb_names_new()};
+    bb_inference_init(&finding->inference);
+}
+
+void bb_finding_clear(BbFinding *finding)
+{
+    bb_inference_clear(&finding->inference);
+    g_free(finding->format);
+    g_free(finding->top_text);
+    bb_names_free(finding->names);
+}
+
+static int check(BbFinding *finding, const BbFindingAbout *about, int argc, char **argv)
+{
+    if (argc != 2)
+        return bb_say_usage(about->program, argc < 2 ? "which trace?" : "one trace at a time");
+    finding->trace = argv[1];
+    finding->json = finding->format && strcmp(finding->format, "json") == 0;
+    finding->top = about->top;
+    if (finding->format && !finding->json && strcmp(finding->format, "text") != 0)
+        return bb_say_usage(about->program, "--format takes: text, json");
+    if (finding->top_text && !bb_parse_top(finding->top_text, &finding->top))
+        return bb_say_usage(about->program, "--top takes a number or 'all', not '%s'",
+                            finding->top_text);
+    if (finding->inference.merge_replicas)
+        return bb_say_usage(about->program, "--merge-replicas is for patterns: %s",
+                            about->no_replicas);
+    return bb_inference_check_calls(&finding->inference, about->program);
+}
+
+// own and inference's, after those that all findings have. The caller frees the array.
+static GOptionEntry *join_entries(BbFinding *finding, const BbFindingAbout *about,
+                                  const GOptionEntry *own)
+{
+    const GOptionEntry common[] = {
+        {"format", 'f', 0, G_OPTION_ARG_STRING, &finding->format, about->format_about, "FORMAT"},
+        {"top", 'n', 0, G_OPTION_ARG_STRING, &finding->top_text, about->top_about, "N|all"},
+    };
+    g_autoptr(GArray) entries = g_array_new(TRUE, FALSE, sizeof(GOptionEntry));
+    g_array_append_vals(entries, common, G_N_ELEMENTS(common));
+    for (; own->long_name; own++)
+        g_array_append_val(entries, *own);
+    return bb_inference_join((const GOptionEntry *)(gconstpointer)entries->data,
+                             &finding->inference);
+}
+
+int bb_finding_parse(BbFinding *finding, const BbFindingAbout *about, const GOptionEntry *own,
+                     int argc, char **argv)
+{
+    int status = BB_EXIT_DONE;
+    g_autofree GOptionEntry *entries = join_entries(finding, about, own);
+    bool go_on = bb_options_parse(about->program, "TRACE", about->summary, description, entries,
+                                  &argc, &argv, &status);
+    return go_on ? check(finding, about, argc, argv) : status;
+}
+
+int bb_finding_run(BbFinding *finding, const BbInferenceUse *use)
+{
+    g_autoptr(GError) error = NULL;
+    if (bb_inference_run(&finding->inference, finding->trace, finding->names, use, &error))
+        return -1;
+    bb_say_error("%s", error->message);
+    return BB_EXIT_FAILED;
+}

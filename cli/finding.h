@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the commands that tell findings of a trace (blame, tail) have in common: their options and
+// their run.
+#pragma once
+
+#include "cli/inference.h"
+
+// What is different: constants of a command.
+typedef struct BbFindingAbout {
+    const char *program, *summary;
+    const char *format_about, *top_about; // of --format and --top
+    const char *no_replicas;              // why there is no --merge-replicas
+    guint top;                            // unless --top says otherwise
+} BbFindingAbout;
+
+typedef struct BbFinding {
+    BbInference inference;
+    char *format, *top_text; // as given
+    bool json;
+    guint top;
+    const char *trace;
+    BbNames *names;
+} BbFinding;
+
+void bb_finding_init(BbFinding *finding);
+void bb_finding_clear(BbFinding *finding);
+
+// Parses argv; own are the command's further options (terminated). Returns an exit status where the
+// command is over, or -1 to go on.
+int bb_finding_parse(BbFinding *finding, const BbFindingAbout *about, const GOptionEntry *own,
+                     int argc, char **argv);
+
+// Reads the trace, for use. Returns an exit status where that failed, or -1 to go on and print.
+int bb_finding_run(BbFinding *finding, const BbInferenceUse *use);

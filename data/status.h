@@ -11,8 +11,8 @@
 //   numbers   400 and above (HTTP, SIP, SMTP, FastCGI ...); for grpc, ldap, kafka, mysql and the
 //             like any but 0; for diameter 3000 and above
 //   dns       a response code other than NOERROR, RCODE17 and the like too
-//   words     for ldap, smb2, radius, snmp, dcerpc, ntp any but a few (referral, Access-Challenge,
-//             warnings such as NO_MORE_FILES)
+//   words     for ldap, smb2, radius, snmp, dcerpc, ntp, oncrpc, giop any but a few (referral,
+//             Access-Challenge, warnings such as NO_MORE_FILES, LOCATION_FORWARD)
 //   tls       any alert
 //   SQLSTATE  five of 0-9 A-Z, in a class other than 00, 01 and 02 (success, warning, no data)
 bool bb_status_is_error(const char *proto, const char *status);

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: frames. Out: messages. Layers, then flows.
+// In: frames. Out: messages. Intake, then flows.
 #include "capture/capture.h"
 
 #include "capture/context.h"
 #include "capture/flow.h"
-#include "capture/layers/layer.h"
-
-#define FRAGMENT_BYTES (16u * 1024u * 1024u)
+#include "capture/intake.h"
 
 struct BbCapture {
     BbContext *context;
-    BbLayers *layers;
+    BbIntake *intake;
     BbFlows *flows;
-    bool by_vlan, by_vni;
 };
 
 BbCaptureOptions bb_capture_options_default(void)
@@ -31,10 +28,7 @@ BbCapture *bb_capture_new(const BbCaptureOptions *options, BbNames *names, BbNod
     capture->context->decode_as = options->decode_as;
     capture->context->n_decode_as = options->n_decode_as;
     capture->context->keylog = options->keylog;
-    capture->layers = bb_layers_new(loss, FRAGMENT_BYTES);
-    bb_layers_name_tunnels(capture->layers, options->tunnels, options->n_tunnels);
-    capture->by_vlan = options->by_vlan;
-    capture->by_vni = options->by_vni;
+    capture->intake = bb_intake_new(options, loss);
     capture->flows =
         bb_flows_new(capture->context, options->max_connections, options->max_held_bytes);
     return capture;
@@ -46,7 +40,7 @@ void bb_capture_free(BbCapture *capture)
         return;
     bb_context_discard(capture->context);
     bb_flows_free(capture->flows);
-    bb_layers_free(capture->layers);
+    bb_intake_free(capture->intake);
     bb_context_free(capture->context);
     g_free(capture);
 }
@@ -59,27 +53,21 @@ void bb_capture_learn_names(BbCapture *capture, bool learn)
 bool bb_capture_frame(BbCapture *capture, const BbFrame *frame, GError **error)
 {
     BbPacket packet;
-    BbLoss *loss = capture->context->loss;
-    loss->count[BB_SEEN_FRAMES]++;
-    loss->count[BB_SEEN_BYTES] += frame->length;
-    if (!bb_layers_decode(capture->layers, frame, &packet))
-        return true;
-    if (!capture->by_vlan)
-        packet.vlan = 0;
-    packet.has_vni &= capture->by_vni;
-    return bb_capture_packet(capture, &packet, error);
+    return !bb_intake_frame(capture->intake, frame, &packet) ||
+           bb_capture_packet(capture, &packet, error);
 }
 
 bool bb_capture_packet(BbCapture *capture, const BbPacket *packet, GError **error)
 {
-    bb_flows_push(capture->flows, packet);
+    if (bb_intake_is_new(capture->intake, packet))
+        bb_flows_push(capture->flows, packet);
     return bb_context_report(capture->context, error);
 }
 
 bool bb_capture_finish(BbCapture *capture, GError **error)
 {
     bb_flows_finish(capture->flows);
-    bb_layers_finish(capture->layers);
+    bb_intake_finish(capture->intake);
     return bb_context_report(capture->context, error);
 }
 

@@ -2,7 +2,12 @@
 // In: labels to name, calls to number, messages. Out: names, ids, the messages at the sink.
 #include "capture/context.h"
 
+#include "capture/kept.h"
+#include "capture/tape.h"
+
 #include <string.h>
+
+#define LEARNED_TEXT 1024u
 
 // Labels repeat: the last ones are found again without the table of names.
 #define RECENT_LABELS 256u
@@ -14,13 +19,26 @@ typedef struct RecentLabel {
     char text[RECENT_TEXT];
 } RecentLabel;
 
+// Numbers that stand for something, and are used again.
+typedef struct BbSlots {
+    GArray *free; // of guint32
+    guint32 most; // in use or free
+} BbSlots;
+
 typedef struct BbContextInside {
     BbMessageSink sink;
     gpointer user;
-    GError *error;  // first one of the sink
-    guint64 calls;  // handed out
-    guint32 labels; // new names made by decoders
+    GError *error;      // first one of the sink
+    guint64 calls;      // handles given out
+    guint bare_edges;   // that no connection with data was seen of
+    guint32 labels;     // new names made by decoders
+    guint32 kept_names; // how many names there were after the last of these
+    guint32 other;      // label of those that are too many; NONE: not needed yet
     RecentLabel recent[RECENT_LABELS];
+    BbTape *tape;
+    const BbKept *kept;
+    guint shard;
+    BbSlots calls_open, nodes_known; // with a tape: numbers that stand for them
 } Inside;
 
 BbContext *bb_context_new(BbNames *names, BbNodes *nodes, BbLoss *loss, BbMessageSink sink,
@@ -39,35 +57,148 @@ BbContext *bb_context_new(BbNames *names, BbNodes *nodes, BbLoss *loss, BbMessag
     return context;
 }
 
+BbContext *bb_context_new_shard(BbNames *names, BbLoss *loss, BbTape *tape, const BbKept *kept,
+                                guint shard)
+{
+    BbContext *context = bb_context_new(names, NULL, loss, NULL, NULL);
+    Inside *inside = context->inside;
+    inside->tape = tape;
+    inside->kept = kept;
+    inside->shard = shard;
+    inside->calls_open.free = g_array_new(FALSE, FALSE, sizeof(guint32));
+    inside->nodes_known.free = g_array_new(FALSE, FALSE, sizeof(guint32));
+    return context;
+}
+
 void bb_context_free(BbContext *context)
 {
     if (!context)
         return;
-    g_clear_error(&context->inside->error);
-    g_free(context->inside);
+    Inside *inside = context->inside;
+    g_clear_error(&inside->error);
+    g_clear_pointer(&inside->calls_open.free, g_array_unref);
+    g_clear_pointer(&inside->nodes_known.free, g_array_unref);
+    g_free(inside);
     bb_network_free(context->network);
     g_free(context);
 }
 
-guint64 bb_context_new_call(BbContext *context)
+void bb_context_set_tape(BbContext *context, BbTape *tape)
 {
-    return ++context->inside->calls;
+    context->inside->tape = tape;
+}
+
+// ---- calls and nodes ----------------------------------------------------------------------------
+
+// A number from 1 on that is not in use.
+static guint32 take_slot(BbSlots *slots)
+{
+    if (!slots->free->len)
+        return ++slots->most;
+    guint32 slot = g_array_index(slots->free, guint32, slots->free->len - 1);
+    g_array_set_size(slots->free, slots->free->len - 1);
+    return slot;
+}
+
+guint64 bb_context_new_call(BbContext *context, guint64 *id)
+{
+    Inside *inside = context->inside;
+    inside->calls++;
+    *id = inside->calls;
+    if (inside->tape) {
+        guint32 slot = take_slot(&inside->calls_open);
+        (void)bb_tape_add(inside->tape, BB_NOTE_CALL, inside->shard, slot, 0);
+        *id = slot;
+    }
+    return inside->calls;
+}
+
+void bb_context_end_call(BbContext *context, guint64 id)
+{
+    guint32 slot = (guint32)id;
+    if (context->inside->tape)
+        g_array_append_val(context->inside->calls_open.free, slot);
+}
+
+guint32 bb_context_node(BbContext *context, const BbEndpoints *endpoints, guint end, bool is_server)
+{
+    Inside *inside = context->inside;
+    if (!inside->tape)
+        return bb_endpoints_node(endpoints, context->nodes, context->names, end, is_server);
+    guint32 slot = take_slot(&inside->nodes_known);
+    BbNoteNode *note =
+        bb_tape_add(inside->tape, BB_NOTE_NODE, inside->shard, slot, sizeof(BbNoteNode));
+    *note = (BbNoteNode){.endpoints = *endpoints, .end = (guint8)end, .is_server = is_server};
+    return slot;
+}
+
+void bb_context_end_node(BbContext *context, guint32 node)
+{
+    if (context->inside->tape && node)
+        g_array_append_val(context->inside->nodes_known.free, node);
+}
+
+// ---- names --------------------------------------------------------------------------------------
+
+// Interns text; whoever plays the tape is told of names that are new.
+static guint32 intern(BbContext *context, const char *text, gsize length, BbNoteKind kind)
+{
+    Inside *inside = context->inside;
+    guint32 before = bb_names_count(context->names);
+    guint32 name = bb_names_intern_len(context->names, text, length);
+    if (inside->tape && bb_names_count(context->names) > before)
+        (void)bb_tape_add(inside->tape, kind, inside->shard, name, 0);
+    return name;
+}
+
+guint32 bb_context_protocol(BbContext *context, const char *text)
+{
+    return intern(context, text, strlen(text), BB_NOTE_NAME);
+}
+
+guint32 bb_context_other(BbContext *context)
+{
+    if (!context->inside->other)
+        context->inside->other = intern(context, "*", 1, BB_NOTE_OTHER);
+    return context->inside->other;
+}
+
+guint32 bb_context_kept_names(const BbContext *context)
+{
+    const Inside *inside = context->inside;
+    return inside->labels == BB_CONTEXT_LABELS ? inside->kept_names : 0;
+}
+
+// Of a shard. Until it is known which labels are kept, whoever plays the tape decides.
+static guint32 shard_label(BbContext *context, const char *text, gsize length)
+{
+    const BbKept *kept = context->inside->kept;
+    if (!length || !bb_kept_is_told(kept))
+        return intern(context, text, length, BB_NOTE_LABEL);
+    g_autofree char *copy = g_strndup(text, length);
+    guint32 name = bb_names_find(context->names, copy);
+    if (name != BB_NAME_NONE)
+        return name;
+    return bb_kept_has(kept, copy) ? intern(context, text, length, BB_NOTE_LABEL)
+                                   : bb_context_other(context);
 }
 
 static guint32 intern_label(BbContext *context, const char *text, gsize length)
 {
-    if (context->inside->labels < BB_CONTEXT_LABELS) {
-        guint32 before = bb_names_count(context->names);
-        guint32 name = bb_names_intern_len(context->names, text, length);
-        context->inside->labels += bb_names_count(context->names) - before;
-        return name;
+    Inside *inside = context->inside;
+    if (inside->tape)
+        return shard_label(context, text, length);
+    if (inside->labels == BB_CONTEXT_LABELS) {
+        g_autofree char *copy = g_strndup(text, length);
+        guint32 name = bb_names_find(context->names, copy);
+        bool is_kept = !length || (name != BB_NAME_NONE && name < inside->kept_names);
+        return is_kept ? name : bb_context_other(context);
     }
-    g_autofree char *copy = g_strndup(text, length);
-    guint32 name = bb_names_find(context->names, copy);
-    if (name != BB_NAME_NONE || !length)
-        return name;
-    context->loss->count[BB_LABEL_LIMIT]++;
-    return bb_names_intern(context->names, "*");
+    guint32 before = bb_names_count(context->names);
+    guint32 name = intern(context, text, length, BB_NOTE_LABEL);
+    inside->labels += bb_names_count(context->names) - before;
+    inside->kept_names = bb_names_count(context->names);
+    return name;
 }
 
 // Two labels that fall together only cost a look into the table.
@@ -85,13 +216,63 @@ guint32 bb_context_label(BbContext *context, const char *text, gsize length)
         return intern_label(context, text, length);
     RecentLabel *recent = recent_label(context->inside, text, length);
     if (recent->length != length || memcmp(recent->text, text, length) != 0) {
-        guint64 replaced = context->loss->count[BB_LABEL_LIMIT];
         recent->name = intern_label(context, text, length);
-        // A label that the limit replaced is counted each time.
-        recent->length = replaced == context->loss->count[BB_LABEL_LIMIT] ? (guint8)length : 0;
+        recent->length = (guint8)length;
         memcpy(recent->text, text, length);
     }
     return recent->name;
+}
+
+// ---- what was found -----------------------------------------------------------------------------
+
+// The table of edges, and with it that of nodes, is not to be filled by who sends nothing but SYNs.
+void bb_context_edge(BbContext *context, const BbEndpoints *endpoints, guint client, bool has_data,
+                     BbNetworkEdge *edge)
+{
+    Inside *inside = context->inside;
+    if (inside->tape) {
+        BbNoteEdge *note =
+            bb_tape_add(inside->tape, BB_NOTE_EDGE, inside->shard, 0, sizeof(BbNoteEdge));
+        *note = (BbNoteEdge){*endpoints, *edge, (guint8)client, has_data};
+        return;
+    }
+    guint before = bb_network_count(context->network);
+    if (before >= BB_CONTEXT_EDGES || (!has_data && inside->bare_edges >= BB_CONTEXT_BARE_EDGES)) {
+        context->loss->count[BB_NETWORK_LIMIT]++;
+        return;
+    }
+    edge->client = bb_context_node(context, endpoints, client, false);
+    edge->server = bb_context_node(context, endpoints, !client, true);
+    bb_network_add(context->network, edge);
+    inside->bare_edges += !has_data && bb_network_count(context->network) > before;
+}
+
+void bb_context_learn(BbContext *context, const BbAddress *address, const char *name)
+{
+    const Inside *inside = context->inside;
+    if (!context->learn_names)
+        return;
+    if (!inside->tape) {
+        bb_nodes_learn(context->nodes, address, name);
+        return;
+    }
+    gsize length = strlen(name);
+    if (length > LEARNED_TEXT) // no host name has so many
+        return;
+    char *note =
+        bb_tape_add(inside->tape, BB_NOTE_LEARNED, inside->shard, 0, sizeof *address + length + 1);
+    memcpy(note, address, sizeof *address);
+    memcpy(note + sizeof *address, name, length + 1);
+}
+
+static void write_note(const Inside *inside, const BbMessage *message)
+{
+    gsize conn = message->conn ? strlen(message->conn) + 1 : 0;
+    char *note =
+        bb_tape_add(inside->tape, BB_NOTE_MESSAGE, inside->shard, 0, sizeof *message + conn);
+    memcpy(note, message, sizeof *message);
+    if (conn)
+        memcpy(note + sizeof *message, message->conn, conn);
 }
 
 static bool discard(const BbMessage *message, gpointer user, GError **error)
@@ -104,9 +285,21 @@ void bb_context_discard(BbContext *context)
     context->inside->sink = discard;
 }
 
+// A label counts where it is given, not again where a return repeats it.
+static bool is_unlabelled(const Inside *inside, const BbMessage *message)
+{
+    guint32 label = message->kind == BB_RETURN ? message->status : message->op;
+    return inside->other && label == inside->other;
+}
+
 void bb_context_emit(BbContext *context, const BbMessage *message)
 {
     Inside *inside = context->inside;
+    if (inside->tape) {
+        write_note(inside, message);
+        return;
+    }
+    context->loss->count[BB_LABEL_LIMIT] += is_unlabelled(inside, message);
     if (!inside->error)
         inside->sink(message, inside->user, &inside->error);
 }

@@ -1,35 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
 // What all dialogs of a capture share: the tables that name things, the counters, the call ids, and
 // the way out for messages. Inside of capture/ only.
+//
+// A context with a tape (capture/tape.h) belongs to a shard: nodes, ids and names are its own, and
+// what they are in the trace is found out by who plays the tape.
 #pragma once
 
+#include "capture/endpoints.h"
 #include "capture/loss.h"
-#include "capture/nodes.h"
 #include "data/network.h"
 #include "data/order.h"
 
 #define BB_CONTEXT_LABELS 65536u // different labels; further ones are `*`, counted
 
+// Edges of the network (data/network.h) that are kept, and those among them that no connection with
+// data was seen of; beyond, connections are counted in BB_NETWORK_LIMIT.
+#define BB_CONTEXT_EDGES 65536u
+#define BB_CONTEXT_BARE_EDGES 1024u
+
+struct BbKept;
+struct BbTape;
+
 typedef struct BbContext {
     BbNames *names; // lent, as are the next two
-    BbNodes *nodes;
+    BbNodes *nodes; // NULL with a tape
     BbLoss *loss;
     bool learn_names;                   // hosts in DNS answers are told to the nodes
     const struct BbDecodeAs *decode_as; // lent, n_decode_as of them
     guint n_decode_as;
     struct BbTlsKeylog *keylog; // lent; NULL: nothing is decrypted
-    BbNetwork *network;         // what TCP tells of it
+    BbNetwork *network;         // what TCP tells of it; nothing with a tape
     struct BbContextInside *inside;
 } BbContext;
 
 BbContext *bb_context_new(BbNames *names, BbNodes *nodes, BbLoss *loss, BbMessageSink sink,
                           gpointer user);
+// Of shard number `shard`, with names of its own. tape and kept (capture/kept.h) are lent.
+BbContext *bb_context_new_shard(BbNames *names, BbLoss *loss, struct BbTape *tape,
+                                const struct BbKept *kept, guint shard);
 void bb_context_free(BbContext *context);
+// From now on it goes to that tape.
+void bb_context_set_tape(BbContext *context, struct BbTape *tape);
 
-// An id that no call of this capture had.
-guint64 bb_context_new_call(BbContext *context);
-// Interns text among the labels.
+// A handle that no call of this context had, and (into id) what messages have as its id. The id is
+// given back when no more messages of the call come.
+guint64 bb_context_new_call(BbContext *context, guint64 *id);
+void bb_context_end_call(BbContext *context, guint64 id);
+
+// What messages have as the node of that end: its name, but with a tape. Given back when no more
+// messages have it; NONE is nothing to give back.
+guint32 bb_context_node(BbContext *context, const BbEndpoints *endpoints, guint end,
+                        bool is_server);
+void bb_context_end_node(BbContext *context, guint32 node);
+
+// Interns text among the labels, or as the name of a protocol.
 guint32 bb_context_label(BbContext *context, const char *text, gsize length);
+guint32 bb_context_protocol(BbContext *context, const char *text);
+// The label of those that are too many.
+guint32 bb_context_other(BbContext *context);
+// Where labels are as many as they may be: how many names there were then. Among those alone are
+// further labels taken. 0: they are not.
+guint32 bb_context_kept_names(const BbContext *context);
+
+// Adds to what is known of the edge between two nodes (edge->client and server are filled in).
+// has_data: some was seen of the connection.
+void bb_context_edge(BbContext *context, const BbEndpoints *endpoints, guint client, bool has_data,
+                     BbNetworkEdge *edge);
+// A host has this name, where learn_names asks for it.
+void bb_context_learn(BbContext *context, const BbAddress *address, const char *name);
 
 // Hands a message to the sink. Nothing reaches the sink after its first error.
 void bb_context_emit(BbContext *context, const BbMessage *message);

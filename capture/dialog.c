@@ -72,9 +72,16 @@ static guint32 node_of(BbDialog *dialog, guint side)
 {
     if (!dialog->node[side])
         dialog->node[side] =
-            bb_endpoints_node(dialog->endpoints, dialog->context->nodes, dialog->context->names,
-                              side, side != dialog->client);
+            bb_context_node(dialog->context, dialog->endpoints, side, side != dialog->client);
     return dialog->node[side];
+}
+
+void bb_dialog_end_nodes(BbDialog *dialog)
+{
+    for (guint side = 0; side < 2; side++) {
+        bb_context_end_node(dialog->context, dialog->node[side]);
+        dialog->node[side] = BB_NAME_NONE;
+    }
 }
 
 static const char *protocol_name(const BbDialog *dialog)
@@ -87,12 +94,12 @@ static const char *protocol_name(const BbDialog *dialog)
 static guint32 protocol_of(BbDialog *dialog)
 {
     if (!dialog->proto)
-        dialog->proto = bb_names_intern(dialog->context->names, protocol_name(dialog));
+        dialog->proto = bb_context_protocol(dialog->context, protocol_name(dialog));
     return dialog->proto;
 }
 
 // proto: BB_NAME_NONE for the dialog's.
-static void emit(BbDialog *dialog, BbKind kind, const BbPart *part, guint64 call, guint32 op,
+static void emit(BbDialog *dialog, BbKind kind, const BbPart *part, guint64 id, guint32 op,
                  guint32 status, guint32 proto)
 {
     static const BbLossKind counter[] = {
@@ -117,8 +124,8 @@ static void emit(BbDialog *dialog, BbKind kind, const BbPart *part, guint64 call
         message.conn = conn_text(dialog);
         message.offset = part->seq;
     }
-    if (call)
-        message.id = bb_id_number(call);
+    if (id)
+        message.id = bb_id_number(id);
     bb_context_emit(dialog->context, &message);
 }
 
@@ -127,8 +134,7 @@ static void write_call(BbDialog *dialog, BbOpenEntry *entry)
     if (entry->sent)
         return;
     entry->sent = true;
-    emit(dialog, BB_CALL, &entry->request, entry->open.call, entry->open.op, BB_NAME_NONE,
-         entry->proto);
+    emit(dialog, BB_CALL, &entry->request, entry->id, entry->open.op, BB_NAME_NONE, entry->proto);
 }
 
 // ---- open calls -------------------------------------------------------------------------------
@@ -142,6 +148,7 @@ static void free_room(BbDialog *dialog)
 
 static void remove_entry(BbDialog *dialog, guint index)
 {
+    bb_context_end_call(dialog->context, dialog->open[index].id);
     dialog->n_open--;
     if (!dialog->n_open && dialog->open_capacity > BB_DIALOG_KEPT_CALLS) {
         free_room(dialog);
@@ -180,8 +187,8 @@ static void make_room(BbDialog *dialog)
     gsize before = (gsize)(dialog->open - dialog->entries);
     if (dialog->n_open + before < dialog->open_capacity)
         return;
-    if (before < dialog->open_capacity / 2u || !dialog->entries) {
-        dialog->open_capacity = (guint16)MAX(2, dialog->open_capacity * 2);
+    if (before < (dialog->open_capacity + 1u) / 2 || !dialog->entries) {
+        dialog->open_capacity = (guint16)MAX(1, dialog->open_capacity * 2);
         dialog->entries = g_renew(BbOpenEntry, dialog->entries, dialog->open_capacity);
         dialog->open = dialog->entries + before;
     }
@@ -268,10 +275,11 @@ guint64 bb_dialog_open_by(BbDialog *dialog, const BbPart *request, guint32 op, g
     bool pipelined = key == 0 || dialog->pipelined;
     bool ambiguous = in_order && ((pipelined && is_ambiguous(dialog, request)) ||
                                   answered_in_gap(dialog, request));
-    guint64 call = bb_context_new_call(dialog->context);
+    guint64 id, call = bb_context_new_call(dialog->context, &id);
     BbOpenEntry *entry = append_entry(dialog);
     *entry = (BbOpenEntry){
         .open = {.call = call, .key = key, .tag = tag, .op = op},
+        .id = id,
         .request = *request,
         .use = (guint8)use,
         .ambiguous = ambiguous,
@@ -325,7 +333,6 @@ const BbOpenCall *bb_dialog_oldest(BbDialog *dialog, const BbPart *reply)
             continue;
         if (!can_answer(reply, &entry->request))
             return NULL; // and no younger call can be answered by it
-        entry->matched = true;
         return &entry->open;
     }
     return NULL;
@@ -356,7 +363,6 @@ const BbOpenCall *bb_dialog_find(BbDialog *dialog, const BbPart *reply, guint64 
         found = &dialog->open[0];
     if (!found)
         return NULL;
-    found->matched = true;
     return &found->open;
 }
 
@@ -389,7 +395,7 @@ void bb_dialog_return(BbDialog *dialog, guint64 call, const BbPart *reply, guint
     side->answered = true;
     side->answered_seq = reply->seq + (guint32)reply->bytes;
     write_call(dialog, entry);
-    emit(dialog, BB_RETURN, reply, call, entry->open.op, status, entry->proto);
+    emit(dialog, BB_RETURN, reply, entry->id, entry->open.op, status, entry->proto);
     remove_entry(dialog, (guint)(entry - dialog->open));
 }
 
@@ -441,7 +447,7 @@ void bb_dialog_give_up_before(BbDialog *dialog, guint side, guint32 seq)
         if (is_lost_in_gap(dialog, entry, of_callee, seq))
             give_up(dialog, i);
         else
-            dialog->open[i++].matched = false;
+            i++;
     }
 }
 
@@ -483,14 +489,14 @@ void bb_dialog_switch_to(BbDialog *dialog, const BbDecoder *decoder)
 
 void bb_dialog_protocol(BbDialog *dialog, const char *name)
 {
-    dialog->proto = bb_names_intern(dialog->context->names, name);
+    dialog->proto = bb_context_protocol(dialog->context, name);
 }
 
 void bb_dialog_call_protocol(BbDialog *dialog, guint64 call, const char *name)
 {
     BbOpenEntry *entry = find_call(dialog, call);
     if (entry && !entry->sent)
-        entry->proto = bb_names_intern(dialog->context->names, name);
+        entry->proto = bb_context_protocol(dialog->context, name);
 }
 
 guint16 bb_dialog_server_port(const BbDialog *dialog)
@@ -532,8 +538,7 @@ void bb_dialog_resynced(BbDialog *dialog)
 
 void bb_dialog_learn_name(BbDialog *dialog, const BbAddress *address, const char *name)
 {
-    if (dialog->context->learn_names)
-        bb_nodes_learn(dialog->context->nodes, address, name);
+    bb_context_learn(dialog->context, address, name);
 }
 
 void bb_dialog_skip(BbDialog *dialog, BbDirection direction, guint64 count, BbPart *part)

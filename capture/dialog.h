@@ -77,7 +77,7 @@ void bb_dialog_skip(BbDialog *dialog, BbDirection direction, guint64 count, BbPa
 
 // An open call as the decoder may look at it. Lent until the next bb_dialog_ function.
 typedef struct BbOpenCall {
-    guint64 call; // handle: the id it has in the trace, never 0
+    guint64 call; // handle, never 0; later calls have higher ones
     guint64 key;  // the decoder's own (protocol id); 0 if order is all there is
     guint32 tag;  // the decoder's own (method, command)
     guint32 op;

@@ -19,14 +19,14 @@
 
 typedef struct BbOpenEntry {
     BbOpenCall open;
+    guint64 id; // that its messages have
     BbPart request;
-    guint32 proto;  // name of its protocol; BB_NAME_NONE: the dialog's
-    guint8 use;     // BbKeyUse
-    bool doubted;   // BB_KEY_REUSED: its reply may have been among missing bytes
-    bool sent;      // the call message is written
-    bool adopted;   // read before the protocol was known: its key is not
-    bool matched;   // a reply that is being received belongs to it
-    bool ambiguous; // no telling which reply is its own: it waits for its last byte only
+    guint32 proto;      // name of its protocol; BB_NAME_NONE: the dialog's
+    guint8 use;         // BbKeyUse
+    bool doubted : 1;   // BB_KEY_REUSED: its reply may have been among missing bytes
+    bool sent : 1;      // the call message is written
+    bool adopted : 1;   // read before the protocol was known: its key is not
+    bool ambiguous : 1; // no telling which reply is its own: it waits for its last byte only
 } BbOpenEntry;
 
 typedef struct BbSide {
@@ -36,12 +36,11 @@ typedef struct BbSide {
     guint16 n_marks, marks_capacity;
     bool closed;
     bool had_gap;
-    guint32 gap_end; // had_gap: sequence number behind the last missing bytes
     bool gap_open;   // bytes were missing: requests among them may still be waiting for replies
     bool answered;   // this side has answered a call; the answer ended before answered_seq
+    guint32 gap_end; // had_gap: sequence number behind the last missing bytes
     guint32 answered_seq;
     guint32 seq;  // of the first byte in the buffer, or of the next to come
-    BbMark last;  // stamp and acknowledgement of the newest bytes
     guint64 skip; // bytes to come that belong to skip_part
     BbPart *skip_part;
 } BbSide;
@@ -56,7 +55,7 @@ struct BbDialog {
     BbOpenEntry *entries; // room for open_capacity
     BbOpenEntry *open;    // n_open of them, oldest first, so with rising handles
     char *conn;           // for the trace; made with the first message
-    guint32 node[2];      // names of the endpoints' nodes; 0 = not asked yet
+    guint32 node[2];      // of the endpoints (bb_context_node); 0 = not asked yet
     guint32 proto;
     guint16 n_open, open_capacity;
     guint16 turns_probed;
@@ -66,6 +65,8 @@ struct BbDialog {
     guint8 client;     // side that calls
     guint8 last_spoke; // side that spoke last, plus 1; 0: nobody
     guint8 pieces;     // taken so far; 2 stands for more
+    guint8 answering;  // side, plus 1, whose first bytes wait in its buffer, since more of them may
+                       // tell what the other one's are; 0: none
     bool client_known; // by the handshake or by content
     bool from_start;   // by the handshake: no byte came before those that were seen
     bool is_tcp;
@@ -85,6 +86,8 @@ static inline guint bb_dialog_side(const BbDialog *dialog, BbDirection direction
     return direction == BB_TO_SERVER ? dialog->client : !dialog->client;
 }
 
+// Who calls is not who it was thought to be: nodes have to be asked for anew.
+void bb_dialog_end_nodes(BbDialog *dialog);
 // Gives up (writes and counts) the open calls of side whose reply may have been among bytes of the
 // other direction before seq that were never seen. So those of the other side
 // whose key may have been used again among them.

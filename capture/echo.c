@@ -6,22 +6,25 @@
 
 #define COMPARED_BYTES 512u // of a datagram
 #define COMPARED_TCP 32u    // of a segment, whose numbers tell nearly all
+// Not random: it decides which packets are forgotten when there are many, and so what is counted.
+#define SEED G_GUINT64_CONSTANT(0xd1b54a32d192ed03)
 
 typedef struct Seen {
     guint64 hash;
     gint64 time_ns;
 } Seen;
 
+// By hash: a newer one takes the place of the oldest. A set is a line of the processor's cache.
+#define WAYS 4u
+#define SETS (BB_ECHO_PACKETS / WAYS)
+
 struct BbEchoes {
-    guint64 seed;
-    Seen seen[BB_ECHO_PACKETS]; // by hash: a newer one takes the place of an older one
+    Seen seen[SETS][WAYS]; // the newest first
 };
 
-BbEchoes *bb_echoes_new(guint64 seed)
+BbEchoes *bb_echoes_new(void)
 {
-    BbEchoes *echoes = g_new0(BbEchoes, 1);
-    echoes->seed = seed;
-    return echoes;
+    return g_new0(BbEchoes, 1);
 }
 
 void bb_echoes_free(BbEchoes *echoes)
@@ -45,11 +48,11 @@ static guint64 mix_bytes(guint64 hash, const guint8 *bytes, gsize size)
     return hash;
 }
 
-static guint64 hash_packet(guint64 seed, const BbPacket *packet)
+static guint64 hash_packet(const BbPacket *packet)
 {
     bool is_tcp = packet->transport == BB_TRANSPORT_TCP;
     guint64 ports = (guint64)packet->source_port << 48 | (guint64)packet->target_port << 32;
-    guint64 hash = mix(seed, ports | (guint64)packet->ip_id << 16 | packet->tcp_flags);
+    guint64 hash = mix(SEED, ports | (guint64)packet->ip_id << 16 | packet->tcp_flags);
     hash = mix_bytes(hash, packet->source.bytes, sizeof packet->source.bytes);
     hash = mix_bytes(hash, packet->target.bytes, sizeof packet->target.bytes);
     hash = mix(hash, (guint64)packet->seq << 32 | packet->ack);
@@ -60,12 +63,14 @@ static guint64 hash_packet(guint64 seed, const BbPacket *packet)
 
 bool bb_echoes_check(BbEchoes *echoes, const BbPacket *packet)
 {
-    guint64 hash = hash_packet(echoes->seed, packet);
-    Seen *seen = &echoes->seen[hash % BB_ECHO_PACKETS];
+    guint64 hash = hash_packet(packet);
+    Seen *seen = echoes->seen[hash % SETS];
     gint64 limit_ns = packet->ip_id ? BB_ECHO_NS : BB_ECHO_UNNAMED_NS;
-    if (seen->hash == hash && packet->time_ns <= seen->time_ns + limit_ns &&
-        packet->time_ns >= seen->time_ns - limit_ns)
-        return true;
-    *seen = (Seen){hash, packet->time_ns};
+    for (guint i = 0; i < WAYS; i++)
+        if (seen[i].hash == hash && packet->time_ns <= seen[i].time_ns + limit_ns &&
+            packet->time_ns >= seen[i].time_ns - limit_ns)
+            return true;
+    memmove(seen + 1, seen, (WAYS - 1) * sizeof *seen);
+    seen[0] = (Seen){hash, packet->time_ns};
     return false;
 }

@@ -10,11 +10,11 @@
 #define BB_ECHO_NS (2 * G_GINT64_CONSTANT(1000000)) // both sightings lie this close together
 // The same without an identification (IPv6; 0 in packets that are not to be fragmented).
 #define BB_ECHO_UNNAMED_NS (200 * G_GINT64_CONSTANT(1000))
-#define BB_ECHO_PACKETS 16384u // that are remembered: 256 KiB
+#define BB_ECHO_PACKETS 4096u // that are remembered: 64 KiB, so that they stay near the processor
 
 typedef struct BbEchoes BbEchoes;
 
-BbEchoes *bb_echoes_new(guint64 seed);
+BbEchoes *bb_echoes_new(void);
 void bb_echoes_free(BbEchoes *echoes);
 
 // Whether packet was seen a moment ago; else it is remembered.

@@ -34,5 +34,7 @@ char *bb_endpoints_conn(const BbEndpoints *ends)
     GString *text = g_string_new(a);
     g_string_append_printf(text, "-%s", b);
     append_network(text, ends);
-    return g_string_free(text, FALSE);
+    char *exact = g_strndup(text->str, text->len); // there are very many
+    g_string_free(text, TRUE);
+    return exact;
 }

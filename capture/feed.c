@@ -26,12 +26,17 @@ BbDialog *bb_dialog_new_inner(const BbDialog *outer)
     return dialog;
 }
 
+void bb_dialog_expect(BbDialog *dialog, const BbDecoder *decoder)
+{
+    dialog->next = decoder;
+}
+
 // ---- the decoder ------------------------------------------------------------------------------
 
 static void set_client(BbDialog *dialog, guint client)
 {
     if (dialog->client != client)
-        dialog->node[0] = dialog->node[1] = BB_NAME_NONE;
+        bb_dialog_end_nodes(dialog);
     dialog->client = (guint8)client;
     dialog->client_known = true;
 }
@@ -156,26 +161,34 @@ static bool use_if_told(BbDialog *dialog, const BbView *view)
     return false;
 }
 
-// Whether these bytes can be an answer in the protocol of decoder, which a request looked like.
-static bool answers(const BbDecoder *decoder, const guint8 *data, gsize length)
-{
-    BbMatch match = decoder->probe(data, length);
-    return match == BB_MATCH_LIKELY || match == BB_MATCH_REPLY;
-}
+// The first bytes of what the other side says while this one is undecided.
+typedef struct Answer {
+    const guint8 *data;
+    gsize length;
+} Answer;
 
-// The first decoder in the table that the bytes of both sides look like.
-static const BbDecoder *find_by_answer(const BbDialog *dialog, const BbPiece *answer)
+// The first decoder in the table that the bytes of both sides look like. more: whether there is
+// none yet, but more of the answer may tell.
+static const BbDecoder *find_by_answer(const BbDialog *dialog, const Answer *answer, bool *more)
 {
-    for (guint i = 0; answer && bb_decoders[i]; i++)
-        if (dialog->likely >> i & 1 && answers(bb_decoders[i], answer->data, answer->length))
+    *more = false;
+    for (guint i = 0; answer && bb_decoders[i]; i++) {
+        if (!(dialog->likely >> i & 1))
+            continue;
+        BbMatch match = bb_decoders[i]->probe(answer->data, answer->length);
+        if (match == BB_MATCH_LIKELY || match == BB_MATCH_REPLY) {
+            *more = false;
             return bb_decoders[i];
+        }
+        *more |= match == BB_MATCH_MORE;
+    }
     return NULL;
 }
 
 // What the other side says while this one is undecided, or that no more bytes come.
 typedef struct Hearing {
-    bool over;             // no more bytes of this side come before it is decided
-    const BbPiece *answer; // NULL: none
+    bool over;            // no more bytes of this side come before it is decided
+    const Answer *answer; // NULL: none
 } Hearing;
 
 // Finds the decoder by the first bytes of side. Returns false when more bytes may decide.
@@ -183,7 +196,7 @@ static bool choose_decoder(BbDialog *dialog, guint side, const BbView *view, Hea
 {
     const guint16 *port = dialog->endpoints->port;
     const BbDecoder *found = NULL;
-    bool undecided = false;
+    bool undecided = false, more;
     if (use_if_told(dialog, view))
         return true;
     dialog->likely = 0;
@@ -207,7 +220,7 @@ static bool choose_decoder(BbDialog *dialog, guint side, const BbView *view, Hea
                           (!found && dialog->likely && view->length < BB_DIALOG_LIKELY)))
         return false;
     if (!found)
-        found = find_by_answer(dialog, hearing.answer);
+        found = find_by_answer(dialog, hearing.answer, &more);
     if (!found)
         found = &bb_decoder_turns;
     guess_client(dialog, found);
@@ -215,9 +228,12 @@ static bool choose_decoder(BbDialog *dialog, guint side, const BbView *view, Hea
     return true;
 }
 
-// An unknown protocol, or one joined in the middle, is looked at again when a turn begins.
+// An unknown protocol, or one joined in the middle, is looked at again when a turn begins: what is
+// likely at its port must do, as at first.
 static void probe_turn(BbDialog *dialog, guint side, const BbView *view)
 {
+    const guint16 *port = dialog->endpoints->port;
+    const BbDecoder *found = NULL;
     if (dialog->decoder != &bb_decoder_turns || dialog->last_spoke == side + 1 ||
         dialog->turns_probed >= BB_DIALOG_REPROBES)
         return;
@@ -227,11 +243,19 @@ static void probe_turn(BbDialog *dialog, guint side, const BbView *view)
         if (!runs_here(dialog, decoder))
             continue;
         BbMatch match = decoder->probe(view->data, view->length);
-        bool both =
-            match == BB_MATCH_LIKELY && dialog->likely >> i & 1 && is_first_answer(dialog, side);
+        bool likely = match == BB_MATCH_LIKELY;
+        bool both = likely && dialog->likely >> i & 1 && is_first_answer(dialog, side);
         if (use_if_certain(dialog, side, decoder, both ? BB_MATCH_REPLY : match))
             return;
+        if (!found && likely && !(dialog->refused >> i & 1) &&
+            (has_port(decoder, port[0]) || has_port(decoder, port[1])))
+            found = decoder;
     }
+    if (!found)
+        return;
+    drop_decoder(dialog);
+    guess_client(dialog, found);
+    set_decoder(dialog, found);
 }
 
 // The decoder was wrong: the bytes it did not take are for another one.
@@ -444,15 +468,65 @@ static void feed_datagram(BbDialog *dialog, guint number, const BbPiece *piece, 
 
 // The other side answers while no decoder was found yet: what this one has said must do.
 // answer: what the other side says, NULL if it is not known.
-static void hear_out(BbDialog *dialog, guint number, const BbPiece *answer)
+static void hear_out(BbDialog *dialog, guint number, const Answer *answer)
 {
     if (!dialog->decoder && dialog->side[number].buffered)
         run_buffer(dialog, number, false, (Hearing){.over = true, .answer = answer});
 }
 
-void bb_dialog_feed(BbDialog *dialog, guint number, const BbPiece *piece)
+// The answer that was kept must do, too.
+static void hear_answer(BbDialog *dialog)
+{
+    if (!dialog->answering)
+        return;
+    guint number = dialog->answering - 1u;
+    BbSide *side = &dialog->side[number];
+    Answer answer = {side->buffer, side->buffered};
+    dialog->answering = 0;
+    hear_out(dialog, !number, &answer);
+    BbView view = {.data = side->buffer, .length = side->buffered, .seq = side->seq};
+    probe_turn(dialog, number, &view);
+    run_buffer(dialog, number, false, (Hearing){0});
+    dialog->last_spoke = (guint8)(number + 1);
+}
+
+// Keeps the beginning of an answer as long as more of it may tell the protocol. Returns whether
+// piece was kept.
+static bool keep_answer(BbDialog *dialog, guint number, const BbPiece *piece, const BbMark *mark)
 {
     BbSide *side = &dialog->side[number];
+    bool waits = dialog->is_tcp && !dialog->decoder && dialog->side[!number].buffered;
+    bool more;
+    if (!waits || dialog->answering == !number + 1u || side->skip ||
+        side->buffered + piece->length > BB_DIALOG_PROBE)
+        return false;
+    if (!dialog->answering) {
+        Answer answer = {piece->data, piece->length};
+        if (side->buffered || find_by_answer(dialog, &answer, &more) || !more)
+            return false;
+        side->seq = piece->seq;
+    }
+    dialog->answering = (guint8)(number + 1);
+    store(side, piece->data, piece->length, mark);
+    Answer answer = {side->buffer, side->buffered};
+    if (find_by_answer(dialog, &answer, &more) || !more)
+        hear_answer(dialog);
+    return true;
+}
+
+static void feed_stream(BbDialog *dialog, guint number, const BbPiece *piece, BbMark mark)
+{
+    BbSide *side = &dialog->side[number];
+    if (side->buffered && fits(dialog, number, piece->length) && side->buffered) {
+        store(side, piece->data, piece->length, &mark);
+        run_buffer(dialog, number, false, (Hearing){0});
+    } else {
+        feed_directly(dialog, number, piece, mark);
+    }
+}
+
+void bb_dialog_feed(BbDialog *dialog, guint number, const BbPiece *piece)
+{
     if (dialog->finished || !piece->length)
         return;
     BbMark mark = {
@@ -462,15 +536,14 @@ void bb_dialog_feed(BbDialog *dialog, guint number, const BbPiece *piece)
         .has_ack = piece->has_ack,
         .place = piece->place,
     };
-    hear_out(dialog, !number, piece);
-    if (!dialog->is_tcp) {
+    if (keep_answer(dialog, number, piece, &mark))
+        return;
+    hear_answer(dialog);
+    hear_out(dialog, !number, &(Answer){piece->data, piece->length});
+    if (dialog->is_tcp)
+        feed_stream(dialog, number, piece, mark);
+    else
         feed_datagram(dialog, number, piece, mark);
-    } else if (side->buffered && fits(dialog, number, piece->length) && side->buffered) {
-        store(side, piece->data, piece->length, &mark);
-        run_buffer(dialog, number, false, (Hearing){0});
-    } else {
-        feed_directly(dialog, number, piece, mark);
-    }
     dialog->last_spoke = (guint8)(number + 1);
     dialog->pieces += dialog->pieces < 2;
 }
@@ -494,6 +567,7 @@ void bb_dialog_gap(BbDialog *dialog, guint number, guint32 seq, guint32 missing)
     BbSide *side = &dialog->side[number];
     if (dialog->finished || skip_gap(dialog, number, seq, missing))
         return;
+    hear_answer(dialog);
     hear_out(dialog, !number, NULL);
     if (side->buffered || side->skip)
         run_buffer(dialog, number, true, (Hearing){.over = true}); // as far as it was seen
@@ -511,12 +585,21 @@ void bb_dialog_gap(BbDialog *dialog, guint number, guint32 seq, guint32 missing)
     bb_dialog_give_up_before(dialog, !number, seq + missing);
 }
 
+// What the decoder waits for is taken to be among them.
+void bb_dialog_lose(BbDialog *dialog, guint number)
+{
+    const BbSide *side = &dialog->side[number];
+    guint64 missing = side->skip == BB_SKIP_REST ? 0 : MIN(side->skip, G_MAXINT32);
+    bb_dialog_gap(dialog, number, side->seq + side->buffered, (guint32)missing);
+}
+
 void bb_dialog_close(BbDialog *dialog, guint number)
 {
     BbSide *side = &dialog->side[number];
     if (dialog->finished || side->closed)
         return;
     side->closed = true;
+    hear_answer(dialog);
     run_buffer(dialog, number, true, (Hearing){.over = true});
     clear_buffer(side);
     if (dialog->side[!number].closed)
@@ -527,6 +610,7 @@ void bb_dialog_finish(BbDialog *dialog)
 {
     if (dialog->finished)
         return;
+    hear_answer(dialog);
     guint first = dialog->client; // which may turn out to be the server by what is left to read
     for (guint i = 0; i < 2; i++) {
         guint number = i ? !first : first;
@@ -584,6 +668,7 @@ void bb_dialog_free(BbDialog *dialog)
     if (!dialog)
         return;
     bb_dialog_finish(dialog);
+    bb_dialog_end_nodes(dialog);
     g_free(dialog->entries);
     g_free(dialog->conn);
     g_free(dialog);

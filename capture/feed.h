@@ -27,11 +27,15 @@ BbDialog *bb_dialog_new(BbContext *context, const BbEndpoints *endpoints, bool i
 // unwraps keeps it in its state, feeds it with pieces that have the stamps of outer and sequence
 // numbers that count what is inside, counts bb_dialog_held to its own and frees it at its finish.
 BbDialog *bb_dialog_new_inner(const BbDialog *outer);
+// What is said in dialog, of which nothing was fed yet, is of this protocol.
+void bb_dialog_expect(BbDialog *dialog, const struct BbDecoder *decoder);
 // Finishes (below) what is not finished.
 void bb_dialog_free(BbDialog *dialog);
 
 void bb_dialog_feed(BbDialog *dialog, guint side, const BbPiece *piece);
 void bb_dialog_gap(BbDialog *dialog, guint side, guint32 seq, guint32 missing);
+// The same where nobody knows how many bytes, or whether any.
+void bb_dialog_lose(BbDialog *dialog, guint side);
 void bb_dialog_close(BbDialog *dialog, guint side);
 // Nothing more comes from either side: what is under way is written as far as it was seen, open
 // calls are given up.

@@ -3,7 +3,6 @@
 // dialog. Bounds on the number of flows and on the bytes they hold back.
 #include "capture/flow.h"
 
-#include "capture/echo.h"
 #include "capture/feed.h"
 #include "capture/tcp.h"
 #include "capture/wire.h"
@@ -22,6 +21,7 @@ struct BbFlow {
     bool client_known;
     BbEndpoints endpoints; // [0]: who sent the first packet
     gint64 last_ns;
+    guint64 number;                    // of its last packet
     BbDialog *dialog;                  // NULL: no data yet, or closed
     BbFlow *older, *newer;             // of its list
     guint32 held;                      // bytes held back
@@ -43,8 +43,6 @@ struct BbFlows {
     gsize held, max_held;
     List lists[N_LISTS];
     List holders;
-    BbEchoes *echoes;
-    guint bare_edges; // edges of the network that no connection with data was seen of
 };
 
 BbFlows *bb_flows_new(BbContext *context, guint max, gsize max_held)
@@ -58,7 +56,6 @@ BbFlows *bb_flows_new(BbContext *context, guint max, gsize max_held)
     flows->buckets = g_new0(BbFlow *, flows->n_buckets);
     // Not to be guessed by whoever sends the packets; no output depends on it.
     flows->seed = (guint64)g_random_int() << 32 | g_random_int() | 1;
-    flows->echoes = bb_echoes_new(flows->seed);
     return flows;
 }
 
@@ -181,33 +178,15 @@ static void grow(BbFlows *flows)
 
 static void drain(BbFlows *flows, BbFlow *flow);
 
-// The table of edges, and with it that of nodes, is not to be filled by who sends nothing but SYNs.
-static bool is_reported(BbFlows *flows, const BbFlow *flow)
+static void report_network(BbFlows *flows, const BbFlow *flow)
 {
-    guint count = bb_network_count(flows->context->network);
-    return count < BB_FLOW_EDGES && (flow->dialog || flows->bare_edges < BB_FLOW_BARE_EDGES);
-}
-
-static void report_network(BbFlows *flows, BbFlow *flow)
-{
-    const BbContext *context = flows->context;
-    if (!is_reported(flows, flow)) {
-        flows->loss->count[BB_NETWORK_LIMIT]++;
-        return;
-    }
     guint client = flow->dialog ? bb_dialog_client(flow->dialog) : flow->client;
     BbNetworkEdge edge = {
-        .client =
-            bb_endpoints_node(&flow->endpoints, context->nodes, context->names, client, false),
-        .server =
-            bb_endpoints_node(&flow->endpoints, context->nodes, context->names, !client, true),
         .retransmitted = flow->tcp.retransmitted,
         .reordered = flow->tcp.reordered,
     };
     bb_wire_report(&flow->wire, flow->tcp.reset, &edge);
-    guint before = bb_network_count(context->network);
-    bb_network_add(context->network, &edge);
-    flows->bare_edges += !flow->dialog && bb_network_count(context->network) > before;
+    bb_context_edge(flows->context, &flow->endpoints, client, flow->dialog, &edge);
 }
 
 static void finish_dialog(BbFlows *flows, BbFlow *flow)
@@ -443,10 +422,6 @@ void bb_flows_push(BbFlows *flows, const BbPacket *packet)
 {
     guint side = 0;
     bool is_tcp = packet->transport == BB_TRANSPORT_TCP;
-    if (bb_echoes_check(flows->echoes, packet)) {
-        flows->loss->count[is_tcp ? BB_TCP_ECHOED : BB_DATAGRAM_ECHOED]++;
-        return;
-    }
     guint32 hash = hash_packet(flows, packet);
     BbFlow *flow = find(flows, packet, hash, &side);
     if (flow && is_tcp &&
@@ -463,6 +438,7 @@ void bb_flows_push(BbFlows *flows, const BbPacket *packet)
         side = 0;
     }
     flow->last_ns = packet->time_ns;
+    flow->number = packet->number;
     if (is_tcp)
         push_tcp(flows, flow, side, packet);
     else
@@ -472,11 +448,32 @@ void bb_flows_push(BbFlows *flows, const BbPacket *packet)
         bound_held(flows);
 }
 
+// ---- the end
+// --------------------------------------------------------------------------------------
+
+static ListKind first_list(const BbFlows *flows)
+{
+    ListKind kind = CLOSED;
+    while (kind < N_LISTS && !flows->lists[kind].oldest)
+        kind++;
+    return kind;
+}
+
+guint64 bb_flows_rank(const BbFlows *flows)
+{
+    ListKind kind = first_list(flows);
+    return kind == N_LISTS ? G_MAXUINT64 : (guint64)kind << 60 | flows->lists[kind].oldest->number;
+}
+
+void bb_flows_end_first(BbFlows *flows)
+{
+    remove_flow(flows, flows->lists[first_list(flows)].oldest);
+}
+
 void bb_flows_finish(BbFlows *flows)
 {
-    for (ListKind kind = CLOSED; kind < N_LISTS; kind++)
-        while (flows->lists[kind].oldest)
-            remove_flow(flows, flows->lists[kind].oldest);
+    while (flows->count)
+        bb_flows_end_first(flows);
 }
 
 guint bb_flows_count(const BbFlows *flows)
@@ -494,7 +491,6 @@ void bb_flows_free(BbFlows *flows)
     if (!flows)
         return;
     bb_flows_finish(flows);
-    bb_echoes_free(flows->echoes);
     g_free(flows->buckets);
     g_free(flows);
 }

@@ -11,11 +11,6 @@
 #define BB_FLOW_IDLE_NS \
     (60 * G_GINT64_CONSTANT(1000000000)) // closed, empty and UDP flows live so long
 
-// Edges of the network (data/network.h) that are kept, and those among them that no connection with
-// data was seen of; beyond, connections are counted in BB_NETWORK_LIMIT.
-#define BB_FLOW_EDGES 65536u
-#define BB_FLOW_BARE_EDGES 1024u
-
 typedef struct BbFlows BbFlows;
 
 BbFlows *bb_flows_new(BbContext *context, guint max, gsize max_held);
@@ -23,8 +18,13 @@ void bb_flows_free(BbFlows *flows);
 
 // Takes a packet to its flow, made when new.
 void bb_flows_push(BbFlows *flows, const BbPacket *packet);
-// Ends all flows, in the order in which they were last heard.
+// Ends all flows: closed ones, those without data, UDP, the others; each in the order in which they
+// were last heard.
 void bb_flows_finish(BbFlows *flows);
+// The same one by one, so that several tables can be ended in one order: that with the lowest rank
+// is next (which tells by BbPacket's number who was heard last). G_MAXUINT64: no flow is left.
+guint64 bb_flows_rank(const BbFlows *flows);
+void bb_flows_end_first(BbFlows *flows); // there is one
 
 guint bb_flows_count(const BbFlows *flows);
 gsize bb_flows_held(const BbFlows *flows);

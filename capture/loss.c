@@ -36,6 +36,12 @@ BbLossKind bb_loss_find(const char *name)
     return kind;
 }
 
+void bb_loss_add(BbLoss *sum, const BbLoss *loss)
+{
+    for (guint kind = 0; kind < BB_LOSS_COUNT; kind++)
+        sum->count[kind] += loss->count[kind];
+}
+
 void bb_loss_publish(const BbLoss *loss, BbCounters *counters)
 {
     for (guint kind = 0; kind < BB_LOSS_COUNT; kind++)

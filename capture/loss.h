@@ -67,8 +67,15 @@
     X(BB_KERNEL_DROPPED, "kernel_dropped", "packets dropped by the kernel for want of buffer",     \
       true)                                                                                        \
     X(BB_INTERFACE_DROPPED, "interface_dropped", "packets dropped by the interface", true)         \
+    X(BB_INTERFACE_OUTAGES, "interface_outages", "times an interface was down or gone", true)      \
+    X(BB_CLOCK_SET_BACK, "clock_set_back",                                                         \
+      "times the stamps of an interface stepped back by more than a second", true)                 \
+    X(BB_FRAMES_CROSSED, "frames_crossed", "frames given after later ones of another interface",   \
+      false)                                                                                       \
     X(BB_SOURCE_CUT, "input_cut", "capture files that break off", true)                            \
     X(BB_MESSAGES_LATE, "messages_late", "messages written out of order", false)                   \
+    X(BB_MESSAGES_UNWRITTEN, "messages_unwritten",                                                 \
+      "messages lost because the trace could not be written", true)                                \
     X(BB_MESSAGES_DROPPED, "messages_dropped", "messages that bbtrace drop left out", true)
 
 typedef enum {
@@ -88,6 +95,9 @@ const char *bb_loss_name(BbLossKind kind);
 const char *bb_loss_meaning(BbLossKind kind);
 bool bb_loss_is_loss(BbLossKind kind);
 BbLossKind bb_loss_find(const char *name);
+
+// Adds the counts of loss to sum.
+void bb_loss_add(BbLoss *sum, const BbLoss *loss);
 
 // Adds all that are not zero to counters.
 void bb_loss_publish(const BbLoss *loss, BbCounters *counters);

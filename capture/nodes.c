@@ -2,6 +2,8 @@
 // In: addresses of both ends of a connection, the user's names, names learned. Out: names of nodes.
 #include "capture/nodes.h"
 
+#include "data/id_hash.h"
+
 // What has a name. The seed keeps addresses that were chosen to collide from doing so.
 typedef struct {
     BbAddress address;
@@ -64,7 +66,7 @@ BbNodes *bb_nodes_new(BbNames *names, bool endpoints)
     nodes->file = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
     nodes->learned = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
     nodes->hosts = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
-    nodes->with_ports = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    nodes->with_ports = g_hash_table_new_full(bb_pair_key_hash, g_int64_equal, g_free, NULL);
     return nodes;
 }
 

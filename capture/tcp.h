@@ -42,11 +42,11 @@ typedef struct BbTcp {
     BbStream stream[2]; // of the first and second endpoint of the flow
     guint32 packets;
     guint32 retransmitted, reordered; // segments, both directions
+    guint32 cut_bytes;                // cut by the snap length after what was delivered
     gint64 now_ns;                    // newest stamp
     guint8 reset;                     // side that reset the connection, plus 1; 0: nobody
     bool forced;                      // nothing more comes: holes are gaps at once
     BbSegment *lent;                  // the held segment delivered last
-    guint32 cut_bytes;                // cut by the snap length after what was delivered
     guint8 cut_side;
 } BbTcp;
 

@@ -27,24 +27,6 @@ static void words_clear(Words *words)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Words, words_clear)
 
-typedef struct Job {
-    BbNames *names;
-    BbCounters *counters;
-    BbNetwork *network;
-    BbTraceWriter *writer;
-    BbPseudonyms *pseudonyms;
-} Job;
-
-static void job_clear(Job *job)
-{
-    bb_pseudonyms_free(job->pseudonyms);
-    bb_trace_writer_free(job->writer);
-    bb_counters_free(job->counters);
-    bb_network_free(job->network);
-    bb_names_free(job->names);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Job, job_clear)
-
 // ---- options ------------------------------------------------------------------------------------
 
 static bool read_key_file(const char *path, char **key, gsize *size, GError **error)
@@ -123,34 +105,45 @@ static int check_words(const Words *words, char **paths, BbPseudonymOptions *opt
 
 // ---- work ---------------------------------------------------------------------------------------
 
+typedef struct Job {
+    BbTraces traces;
+    BbPseudonyms *pseudonyms;
+} Job;
+
+static void job_clear(Job *job)
+{
+    bb_pseudonyms_free(job->pseudonyms);
+    bb_traces_clear(&job->traces);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Job, job_clear)
+
 static bool write_message(const BbMessage *message, gpointer user, GError **error)
 {
-    const Job *job = user;
+    Job *job = user;
     BbMessage renamed = *message;
     bb_pseudonyms_apply(job->pseudonyms, &renamed);
-    return bb_trace_writer_push(job->writer, &renamed, error);
+    return bb_traces_write(&renamed, &job->traces, error);
 }
 
-static bool write_network(const Job *job, GError **error)
+static void rename_network(Job *job)
 {
-    g_autoptr(BbNetwork) renamed = bb_network_new();
-    for (guint i = 0; i < bb_network_count(job->network); i++) {
-        BbNetworkEdge edge = *bb_network_at(job->network, i);
+    BbNetwork *renamed = bb_network_new();
+    for (guint i = 0; i < bb_network_count(job->traces.network); i++) {
+        BbNetworkEdge edge = *bb_network_at(job->traces.network, i);
         edge.client = bb_pseudonyms_node(job->pseudonyms, edge.client);
         edge.server = bb_pseudonyms_node(job->pseudonyms, edge.server);
         bb_network_add(renamed, &edge);
     }
-    return bb_trace_writer_network(job->writer, renamed, error);
+    bb_network_free(job->traces.network);
+    job->traces.network = renamed;
 }
 
-static bool rename_trace(Job *job, BbTraces *traces, char **paths, const Words *words,
-                         GError **error)
+static bool rename_trace(Job *job, char **paths, const Words *words, GError **error)
 {
-    job->writer =
-        bb_trace_writer_open(words->out ? words->out : "-",
-                             words->out ? BB_TRACE_BBT : BB_TRACE_TEXT, job->names, error);
-    return job->writer && bb_traces_read(traces, paths, write_message, job, error) &&
-           write_network(job, error) && bb_trace_writer_finish(job->writer, job->counters, error) &&
+    if (!bb_traces_read(&job->traces, paths, write_message, job, error))
+        return false;
+    rename_network(job);
+    return bb_traces_finish(&job->traces, error) &&
            (!words->map || bb_pseudonyms_write_map(job->pseudonyms, words->map, error));
 }
 
@@ -176,20 +169,15 @@ static int anonymize(const Words *words, BbPseudonymOptions *options, char **pat
         return BB_EXIT_FAILED;
     }
     options->key = key;
-    job.names = bb_names_new();
-    job.counters = bb_counters_new();
-    job.network = bb_network_new();
-    job.pseudonyms = bb_pseudonyms_new(options, job.names);
-    BbTraces traces = {.names = job.names,
-                       .counters = job.counters,
-                       .network = job.network,
-                       .skip_bad_lines = words->skip_bad_lines};
-    if (!rename_trace(&job, &traces, paths, words, &error)) {
+    bb_traces_init(&job.traces, words->skip_bad_lines);
+    bb_traces_write_to(&job.traces, words->out);
+    job.pseudonyms = bb_pseudonyms_new(options, job.traces.names);
+    if (!rename_trace(&job, paths, words, &error)) {
         bb_say_error("%s", error->message);
         return BB_EXIT_FAILED;
     }
     say_rest(&job, words);
-    return traces.failed ? BB_EXIT_FAILED : BB_EXIT_DONE;
+    return job.traces.failed ? BB_EXIT_FAILED : BB_EXIT_DONE;
 }
 
 static int run_anonymize(int argc, char **argv)

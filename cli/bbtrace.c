@@ -7,10 +7,10 @@
 #include <string.h>
 
 static const BbCommand *const commands[] = {
-    &bb_command_capture,   &bb_command_cat,      &bb_command_info,   &bb_command_import,
-    &bb_command_export,    &bb_command_merge,    &bb_command_filter, &bb_command_anonymize,
-    &bb_command_clocks,    &bb_command_generate, &bb_command_skew,   &bb_command_drop,
-    &bb_command_protocols,
+    &bb_command_capture, &bb_command_cat,      &bb_command_info,   &bb_command_import,
+    &bb_command_export,  &bb_command_merge,    &bb_command_filter, &bb_command_anonymize,
+    &bb_command_clocks,  &bb_command_generate, &bb_command_skew,   &bb_command_drop,
+    &bb_command_snap,    &bb_command_doctor,   &bb_command_mirror, &bb_command_protocols,
 };
 
 static void print_help(void)

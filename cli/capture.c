@@ -1,14 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // bbtrace capture. In: frames of files or an interface. Out: a message trace, and on stderr what
 // was seen and what was lost.
+#include "cli/capture_confine.h"
 #include "cli/capture_output.h"
+#include "cli/capture_recorder.h"
+#include "cli/capture_status.h"
 
-#include "capture/capture.h"
 #include "capture/protocols/tls_keylog.h"
+#include "capture/shards.h"
 #include "capture/sources/source.h"
 #include "cli/host_names.h"
 
 #include <string.h>
+
+// How often files of a series learn what was counted.
+#define TELL_NS G_GINT64_CONSTANT(1000000000)
+#define TELL_FRAMES 65536u
+// Live: how often the clock is looked at while packets come.
+#define LOOK_NS G_GINT64_CONSTANT(100000000)
+
+// Marks (capture/shards.h): several may be set.
+#define MARK_TOTALS 1u
+#define MARK_SYNC 2u
+#define MARK_STATUS 4u
 
 typedef struct Job {
     const BbCaptureArguments *options;
@@ -17,22 +31,32 @@ typedef struct Job {
     BbLoss loss;
     BbCounters *counters;
     BbSource *source;
-    BbCaptureOutput *output;
+    BbCaptureOutput *output;     // or, where a flight recorder was asked for,
+    BbCaptureRecorder *recorder; // that
+    BbCaptureStatus *status;
     BbTlsKeylog *keylog;
-    BbCapture *capture;
+    BbShards *shards;
     BbProgress progress;
     guint32 file;             // that is read now, for --keep-frames
+    char *file_name;          // its name
     gint64 first_ns, last_ns; // stamps seen
     gint64 deadline_us;       // live, -G
     gint64 flushed_us;        // live: when the output was last brought up to date
-    bool failed;              // something was said; the rest goes on
+    gint64 flushed_ns;        // the same, by stamps
+    gint64 told_ns;           // when a series last learnt what was counted
+    guint64 told_frames;
+    gint64 looked_ns; // live: the stamp when the clock was last looked at
+    bool failed;      // something was said; the rest goes on
 } Job;
 
 static void job_clear(Job *job)
 {
-    bb_capture_free(job->capture);
+    g_free(job->file_name);
+    bb_shards_free(job->shards);
     bb_tls_keylog_free(job->keylog);
+    bb_capture_status_free(job->status);
     bb_capture_output_free(job->output);
+    bb_capture_recorder_free(job->recorder);
     bb_source_free(job->source);
     bb_nodes_free(job->nodes);
     bb_counters_free(job->counters);
@@ -50,7 +74,9 @@ static BbSource *open_source(Job *job, GError **error)
     const BbCaptureArguments *o = job->options;
     BbSourceOptions options = bb_source_options_default();
     options.files = (const char *const *)o->files;
-    options.interface = o->interface;
+    options.interfaces = (const char *const *)o->interfaces;
+    options.stamp_type = o->stamp_type;
+    options.reopen = o->unconfined; // else it takes a right that was given up
     options.filter = o->filter;
     options.snaplen = o->snaplen;
     options.promiscuous = !o->no_promiscuous;
@@ -59,7 +85,7 @@ static BbSource *open_source(Job *job, GError **error)
     return bb_source_open(&options, &job->loss, error);
 }
 
-static BbCapture *new_capture(Job *job, BbLoss *loss, BbMessageSink sink, gpointer user)
+static BbCaptureOptions capture_options(const Job *job)
 {
     BbCaptureOptions options = bb_capture_options_default();
     options.max_connections = (guint)job->options->max_connections;
@@ -73,14 +99,22 @@ static BbCapture *new_capture(Job *job, BbLoss *loss, BbMessageSink sink, gpoint
     options.keylog = job->keylog;
     options.by_vlan = job->options->vlan;
     options.by_vni = job->options->vni;
-    return bb_capture_new(&options, job->names, job->nodes, loss, sink, user);
+    return options;
+}
+
+// Before anything else is said.
+static void clear_screen(Job *job)
+{
+    bb_progress_end(&job->progress);
+    if (job->status)
+        bb_capture_status_clear(job->status);
 }
 
 static void say_warnings(Job *job)
 {
     for (char *warning = bb_source_take_warning(job->source); warning;
          warning = bb_source_take_warning(job->source)) {
-        bb_progress_end(&job->progress);
+        clear_screen(job);
         bb_say("warning: %s", warning);
         g_free(warning);
     }
@@ -88,7 +122,7 @@ static void say_warnings(Job *job)
 
 static void fail(Job *job, GError *error)
 {
-    bb_progress_end(&job->progress);
+    clear_screen(job);
     bb_say_error("%s", error->message);
     g_error_free(error);
     job->failed = true;
@@ -99,6 +133,7 @@ static void show_progress(Job *job)
     if (!bb_progress_due(&job->progress))
         return;
     double share = bb_source_progress(job->source);
+    bb_shards_count(job->shards);
     g_autofree char *frames = bb_number(job->loss.count[BB_SEEN_FRAMES]);
     g_autofree char *calls = bb_number(job->loss.count[BB_CALLS]);
     g_autofree char *percent =
@@ -107,14 +142,106 @@ static void show_progress(Job *job)
                      percent, frames, calls);
 }
 
-// Live output is never more than a second behind.
-static bool keep_up_to_date(Job *job, GError **error)
+static void show_status(Job *job)
 {
-    gint64 now_us = g_get_monotonic_time();
-    if (!job->options->interface || now_us - job->flushed_us < G_USEC_PER_SEC)
+    bb_shards_count(job->shards);
+    bb_capture_status_show(job->status, &job->loss);
+}
+
+// In the thread that gives messages to the output.
+static bool play_mark(guint mark, const BbLoss *loss, const BbNetwork *network, gpointer user,
+                      GError **error)
+{
+    const Job *job = user;
+    if (mark & MARK_STATUS)
+        bb_capture_status_beat(job->status, loss);
+    if (mark & MARK_TOTALS) {
+        BbCounters *counters = bb_counters_new();
+        bb_loss_publish(loss, counters);
+        bb_capture_output_tell(job->output, counters, network);
+    }
+    return !(mark & MARK_SYNC) || bb_capture_output_sync(job->output, error);
+}
+
+// Likewise.
+static bool take_message(const BbMessage *message, gpointer user, GError **error)
+{
+    const Job *job = user;
+    bb_capture_status_push(job->status, message);
+    return job->recorder ? bb_capture_recorder_push(message, job->recorder, error)
+                         : bb_capture_output_push(message, job->output, error);
+}
+
+// Totals are told to a series only.
+static bool put_mark(Job *job, guint mark, gint64 time_ns, GError **error)
+{
+    if (bb_capture_output_is_series(job->output)) {
+        mark |= MARK_TOTALS;
+        job->told_ns = time_ns;
+        job->told_frames = job->loss.count[BB_SEEN_FRAMES];
+        bb_source_update_loss(job->source);
+    }
+    return bb_shards_mark(job->shards, mark, error);
+}
+
+// Whether so much time has passed by stamps. A clock that was set back begins anew.
+static bool has_passed(gint64 *since_ns, gint64 time_ns, gint64 least_ns)
+{
+    if (*since_ns == BB_TIME_NONE || time_ns < *since_ns)
+        *since_ns = time_ns;
+    return time_ns - *since_ns >= least_ns;
+}
+
+static bool bring_up_to_date(Job *job, gint64 time_ns, GError **error)
+{
+    job->flushed_us = g_get_monotonic_time();
+    job->flushed_ns = time_ns;
+    return put_mark(job, MARK_SYNC, time_ns, error);
+}
+
+// Ends an interval of the status where that is due.
+static bool follow_status(Job *job, gint64 time_ns, GError **error)
+{
+    if (!bb_capture_status_due(job->status, time_ns))
         return true;
-    job->flushed_us = now_us;
-    return bb_capture_output_sync(job->output, error);
+    bb_source_update_loss(job->source);
+    bb_capture_status_mark(job->status, bb_shards_connections(job->shards),
+                           bb_shards_held_bytes(job->shards));
+    return bb_shards_mark(job->shards, MARK_STATUS, error);
+}
+
+// After a frame: by its stamp, so that what is made of files is the same each time.
+static bool follow_stamps(Job *job, gint64 time_ns, GError **error)
+{
+    if (!job->options->interfaces && !follow_status(job, time_ns, error))
+        return false;
+    if (job->recorder) {
+        bb_capture_recorder_frame(job->recorder, time_ns);
+        return true;
+    }
+    gint64 every_ns = job->options->rotation.flush_ns;
+    if (every_ns && has_passed(&job->flushed_ns, time_ns, every_ns))
+        return bring_up_to_date(job, time_ns, error);
+    if (bb_capture_output_is_series(job->output) &&
+        (has_passed(&job->told_ns, time_ns, TELL_NS) ||
+         job->loss.count[BB_SEEN_FRAMES] - job->told_frames >= TELL_FRAMES))
+        return put_mark(job, MARK_TOTALS, time_ns, error);
+    return true;
+}
+
+// Live: by the clock, where no frame comes.
+static bool follow_clock(Job *job, GError **error)
+{
+    if (job->options->interfaces && !follow_status(job, BB_TIME_NONE, error))
+        return false;
+    if (job->recorder) {
+        bb_capture_recorder_idle(job->recorder);
+        return true;
+    }
+    gint64 every_us = job->options->rotation.flush_ns / 1000;
+    if (!job->options->interfaces || g_get_monotonic_time() - job->flushed_us < every_us)
+        return true;
+    return bring_up_to_date(job, job->flushed_ns, error);
 }
 
 static bool is_over(const Job *job)
@@ -126,7 +253,7 @@ static bool is_over(const Job *job)
         return true;
     if (!o->seconds)
         return false;
-    if (o->interface)
+    if (o->interfaces)
         return g_get_monotonic_time() >= job->deadline_us;
     return job->first_ns != BB_TIME_NONE &&
            (job->last_ns - job->first_ns) / 1000000000 >= o->seconds;
@@ -146,9 +273,21 @@ static void note_file(Job *job, BbFrame *frame)
     if (!job->options->keep_frames)
         return;
     const char *name = bb_source_name(job->source);
-    if (job->file == BB_NAME_NONE || strcmp(bb_names_text(job->names, job->file), name) != 0)
-        job->file = bb_names_intern(job->names, name);
+    if (g_strcmp0(job->file_name, name) != 0) {
+        g_free(job->file_name);
+        job->file_name = g_strdup(name);
+        job->file = bb_shards_file(job->shards, name);
+    }
     frame->place.file = job->file;
+}
+
+// Live: packets may trickle so that it is never idle, and many are long in coming.
+static bool is_time_to_look(Job *job, const BbFrame *frame)
+{
+    if (!job->options->interfaces || !has_passed(&job->looked_ns, frame->time_ns, LOOK_NS))
+        return false;
+    job->looked_ns = frame->time_ns;
+    return true;
 }
 
 // Reads all there is. Returns false when the output failed.
@@ -161,21 +300,23 @@ static bool read_frames(Job *job, GError **error)
         if (status == BB_SOURCE_FRAME) {
             note_time(job, frame.time_ns);
             note_file(job, &frame);
-            if (!bb_capture_frame(job->capture, &frame, error))
+            if (!bb_shards_frame(job->shards, &frame, error) ||
+                !follow_stamps(job, frame.time_ns, error))
                 return false;
         } else if (status == BB_SOURCE_ERROR) {
             fail(job, g_steal_pointer(&source_error));
         } else if (status == BB_SOURCE_END) {
             break;
         }
-        if (status == BB_SOURCE_FRAME && turn % 1024)
+        if (status == BB_SOURCE_FRAME && turn % 1024 && !is_time_to_look(job, &frame))
             continue;
         show_progress(job);
+        show_status(job);
         say_warnings(job);
-        if (!keep_up_to_date(job, error))
+        if (!follow_clock(job, error))
             return false;
     }
-    bb_source_update_loss(job->source);
+    bb_source_end(job->source);
     say_warnings(job);
     return true;
 }
@@ -195,7 +336,9 @@ static void learn_names(Job *job)
     BbLoss ignored = {0};
     BbFrame frame;
     BbSourceStatus status;
-    g_autoptr(BbCapture) capture = new_capture(job, &ignored, drop_message, NULL);
+    const BbCaptureOptions options = capture_options(job);
+    g_autoptr(BbCapture) capture =
+        bb_capture_new(&options, job->names, job->nodes, &ignored, drop_message, NULL);
     bb_capture_learn_names(capture, true);
     g_autoptr(BbSource) source = open_source(job, NULL);
     if (!source)
@@ -226,40 +369,146 @@ static bool prepare_names(Job *job, GError **error)
 
 // ---- beginning and end -------------------------------------------------------------------------
 
+// What was counted so far, for a snapshot.
+static void give_totals(gpointer user, BbCounters *counters, const BbNetwork **network)
+{
+    Job *job = user;
+    bb_source_update_loss(job->source);
+    bb_loss_publish(&job->loss, counters);
+    *network = job->shards ? bb_shards_network(job->shards) : NULL;
+}
+
+static void clear_for_words(gpointer user)
+{
+    clear_screen(user);
+}
+
+static BbCaptureRecorder *open_recorder(Job *job, GError **error)
+{
+    const BbCaptureArguments *o = job->options;
+    const BbCaptureRecorderSetup setup = {.options = &o->recorder,
+                                          .folder = o->out,
+                                          .names = job->names,
+                                          .live = o->interfaces != NULL,
+                                          .quiet = o->quiet,
+                                          .totals = give_totals,
+                                          .clear = clear_for_words,
+                                          .user = job};
+    return bb_capture_recorder_open(&setup, error);
+}
+
+static bool open_status(Job *job, GError **error)
+{
+    const BbCaptureArguments *o = job->options;
+    const BbCaptureStatusSetup setup = {.source =
+                                            o->interfaces ? bb_source_name(job->source) : "files",
+                                        .stats = o->stats,
+                                        .names = job->names,
+                                        .live = o->interfaces != NULL,
+                                        .screen = !o->quiet && o->out};
+    job->status = bb_capture_status_open(&setup, error);
+    return job->status;
+}
+
+// The last interval: what the end of the capture has counted.
+static void finish_status(Job *job)
+{
+    clear_screen(job);
+    bb_capture_status_mark(job->status, bb_shards_connections(job->shards),
+                           bb_shards_held_bytes(job->shards));
+    job->failed |= !bb_capture_status_finish(job->status, &job->loss);
+}
+
+static void start_shards(Job *job)
+{
+    const BbCaptureArguments *o = job->options;
+    const BbCaptureOptions options = capture_options(job);
+    bool learn = o->names_from_dns && !can_read_twice(o);
+    const BbShardsOutput output = {take_message, play_mark, job};
+    guint threads = job->recorder ? 1 : (guint)o->threads; // a recorder is of one
+    job->shards =
+        bb_shards_new(&options, threads, learn, job->names, job->nodes, &job->loss, output);
+}
+
+// Interfaces take rights to open; what strangers wrote is read without them.
+static bool open_input(Job *job, GError **error)
+{
+    const BbCaptureArguments *o = job->options;
+    if (o->interfaces && !(job->source = open_source(job, error)))
+        return false;
+    if (!bb_capture_confine(o, job->source, error))
+        return false;
+    if (o->keylog_file && !(job->keylog = bb_tls_keylog_open(o->keylog_file, error)))
+        return false;
+    return prepare_names(job, error) && (job->source || (job->source = open_source(job, error)));
+}
+
 static bool prepare(Job *job, GError **error)
 {
     const BbCaptureArguments *o = job->options;
     job->names = bb_names_new();
     job->counters = bb_counters_new();
-    job->first_ns = job->last_ns = BB_TIME_NONE;
-    if (o->keylog_file && !(job->keylog = bb_tls_keylog_open(o->keylog_file, error)))
+    job->first_ns = job->last_ns = job->flushed_ns = job->told_ns = job->looked_ns = BB_TIME_NONE;
+    if (!open_input(job, error))
         return false;
-    if (!prepare_names(job, error))
+    if (o->recorder.size)
+        job->recorder = open_recorder(job, error);
+    else
+        job->output = bb_capture_output_open(o, bb_source_stamps(job->source), job->names, error);
+    if (!job->output && !job->recorder)
         return false;
-    job->source = open_source(job, error);
-    if (!job->source)
+    if (!open_status(job, error))
         return false;
-    job->output = bb_capture_output_open(o, job->names, error);
-    if (!job->output)
-        return false;
-    job->capture = new_capture(job, &job->loss, bb_capture_output_push, job->output);
-    bb_capture_learn_names(job->capture, o->names_from_dns && !can_read_twice(o));
-    job->progress = bb_progress_start(o->quiet || !o->out);
+    start_shards(job);
+    job->progress = bb_progress_start(o->quiet || !o->out || o->interfaces);
     job->deadline_us = g_get_monotonic_time() + o->seconds * G_USEC_PER_SEC;
     return true;
 }
 
-static bool finish(Job *job, GError **error)
+// What was counted aside.
+static void count_rest(Job *job)
 {
-    if (!bb_capture_finish(job->capture, error) || !bb_capture_output_drain(job->output, error))
-        return false;
-    job->loss.count[BB_MESSAGES_LATE] += bb_capture_output_late(job->output);
+    if (job->output)
+        job->loss.count[BB_MESSAGES_LATE] += bb_capture_output_late(job->output);
     job->loss.count[BB_NAMES_UNLEARNED] = bb_nodes_unlearned(job->nodes);
     job->loss.count[BB_KEYLOG_LIMIT] = job->keylog ? bb_tls_keylog_forgotten(job->keylog) : 0;
     job->loss.count[BB_NODES_MERGED] = bb_nodes_others(job->nodes);
+}
+
+// Writing has failed: what is whole is ended in order, where that is possible.
+static void salvage(Job *job)
+{
+    GError *error = NULL;
+    g_autoptr(BbCounters) counters = bb_counters_new();
+    const guint64 *count = job->loss.count;
+    guint64 found = count[BB_CALLS] + count[BB_RETURNS] + count[BB_FREES];
+    job->loss.count[BB_MESSAGES_UNWRITTEN] = bb_capture_output_unwritten(job->output, found);
+    bb_loss_publish(&job->loss, counters);
+    if (!bb_capture_output_salvage(job->output, counters, &error))
+        fail(job, error);
+}
+
+static bool finish_recorder(Job *job, GError **error)
+{
+    bool whole = bb_shards_finish(job->shards, error);
+    count_rest(job);
+    job->failed |= !bb_capture_recorder_finish(job->recorder); // it has said why
+    return whole;
+}
+
+static bool finish(Job *job, GError **error)
+{
+    if (job->recorder)
+        return finish_recorder(job, error);
+    bool whole = bb_shards_finish(job->shards, error);
+    whole = bb_capture_output_drain(job->output, whole ? error : NULL) && whole;
+    count_rest(job);
     bb_loss_publish(&job->loss, job->counters);
-    return bb_capture_output_finish(job->output, bb_capture_network(job->capture), job->counters,
-                                    error);
+    if (whole &&
+        bb_capture_output_finish(job->output, bb_shards_network(job->shards), job->counters, error))
+        return true;
+    salvage(job);
+    return false;
 }
 
 // Losses; at an interface also what the kernel says of them, were it nothing; all by --verbose.
@@ -267,7 +516,7 @@ static bool is_told(const Job *job, BbLossKind kind)
 {
     bool kernel =
         kind == BB_KERNEL_RECEIVED || kind == BB_KERNEL_DROPPED || kind == BB_INTERFACE_DROPPED;
-    if (job->options->interface && kernel)
+    if (job->options->interfaces && kernel)
         return true;
     return job->loss.count[kind] && (bb_loss_is_loss(kind) || job->options->verbose);
 }
@@ -289,6 +538,32 @@ static void say_summary(const Job *job)
         g_autofree char *number = bb_number(count[kind]);
         bb_say("%12s  %s (%s)", number, bb_loss_meaning(kind), bb_loss_name(kind));
     }
+    guint64 waits = bb_shards_waits(job->shards);
+    if (waits && job->options->verbose)
+        bb_say("%12" G_GUINT64_FORMAT "  times reading waited for decoding", waits);
+}
+
+static void say_files(const Job *job)
+{
+    if (job->recorder && !job->options->quiet)
+        bb_capture_recorder_say(job->recorder);
+    if (!job->output)
+        return;
+    const BbTraceFiles *files = bb_capture_output_files(job->output);
+    guint early = bb_trace_files_early(files), undeleted = bb_trace_files_undeleted(files);
+    if (!bb_trace_files_is_series(files))
+        return;
+    if (!job->options->quiet)
+        bb_say("%u files, %u of them deleted by the ring", bb_trace_files_made(files),
+               bb_trace_files_deleted(files));
+    if (early)
+        bb_say("warning: the disk was full, and %u files of the ring were deleted early: make the "
+               "ring smaller, or room on the disk",
+               early);
+    if (undeleted)
+        bb_say("warning: %u files of the ring could not be deleted: give rights to their folder, "
+               "and delete them",
+               undeleted);
 }
 
 // What was read is written, even where reading or writing went wrong half way.
@@ -306,9 +581,10 @@ static int work(const BbCaptureArguments *options)
         fail(&job, g_steal_pointer(&error));
     if (!finish(&job, &error) && wrote) // else it is the same failure
         fail(&job, g_steal_pointer(&error));
-    bb_progress_end(&job.progress);
+    finish_status(&job);
     if (!options->quiet)
         say_summary(&job);
+    say_files(&job);
     return job.failed ? BB_EXIT_FAILED : BB_EXIT_DONE;
 }
 

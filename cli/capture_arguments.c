@@ -2,9 +2,10 @@
 // Options of bbtrace capture. In: argv. Out: a struct, or words on what is wrong.
 #include "cli/capture_arguments.h"
 
-#include "capture/capture.h"
+#include "capture/shards.h"
 #include "capture/sources/source.h"
 #include "cli/host_names.h"
+#include "cli/stats_files.h"
 
 #include <string.h>
 
@@ -23,8 +24,12 @@ void bb_capture_arguments_clear(BbCaptureArguments *o)
     g_strfreev(o->files);
     g_strfreev(o->decode);
     g_free(o->keylog_file);
+    g_free(o->user);
     bb_decodings_clear(&o->decodings);
-    g_free(o->interface);
+    bb_rotation_clear(&o->rotation);
+    bb_recorder_options_clear(&o->recorder);
+    g_strfreev(o->interfaces);
+    g_free(o->stamp_type);
     g_free(o->out);
     g_free(o->names_by);
     g_strfreev(o->names_files);
@@ -32,6 +37,7 @@ void bb_capture_arguments_clear(BbCaptureArguments *o)
     g_free(o->buffer);
     g_free(o->held);
     g_free(o->filter);
+    g_free(o->stats);
 }
 
 // The file that is to be read and would be overwritten.
@@ -52,7 +58,7 @@ static const char program[] = "bbtrace capture";
 // Checks below return an exit status, or -1 to go on.
 static int check_input(const BbCaptureArguments *o)
 {
-    if (!o->files == !o->interface)
+    if (!o->files == !o->interfaces)
         return bb_say_usage(program, "give either -i INTERFACE or -r FILE");
     if (o->keep_frames && !o->files)
         return bb_say_usage(program,
@@ -60,6 +66,37 @@ static int check_input(const BbCaptureArguments *o)
     if (endangered_file(o))
         return bb_say_usage(program, "-w would overwrite %s: give another file",
                             endangered_file(o));
+    return -1;
+}
+
+// Statistics are appended, or replace a file: to none that is read or written otherwise.
+static bool is_used(const BbCaptureArguments *o, const char *path)
+{
+    bool used = (o->out && (strcmp(o->out, path) == 0 || bb_is_same_file(o->out, path))) ||
+                (o->keylog_file && bb_is_same_file(o->keylog_file, path));
+    for (char **file = o->files; file && *file; file++)
+        used |= bb_is_same_file(*file, path);
+    for (char **file = o->names_files; file && *file; file++)
+        used |= bb_is_same_file(*file, path);
+    return used;
+}
+
+static int check_stats(const BbCaptureArguments *o)
+{
+    if (!o->stats)
+        return -1;
+    g_autofree char *metrics = bb_stats_files_metrics_path(o->stats);
+    g_autofree char *name = g_path_get_basename(metrics);
+    if (strcmp(o->stats, "-") == 0 || *o->stats == '\0' || g_str_has_suffix(o->stats, "/"))
+        return bb_say_usage(program, "--stats takes the name of a file, not '%s'", o->stats);
+    if (strcmp(o->stats, metrics) == 0 || strcmp(name, ".prom") == 0)
+        return bb_say_usage(program,
+                            "--stats %s: its OpenMetrics file needs a name of its own: "
+                            "give a name such as capture.jsonl",
+                            o->stats);
+    if (is_used(o, o->stats) || is_used(o, metrics))
+        return bb_say_usage(program, "--stats would change %s: give another file",
+                            is_used(o, metrics) ? metrics : o->stats);
     return -1;
 }
 
@@ -82,6 +119,8 @@ static int check_limits(BbCaptureArguments *o)
                             SECONDS_MAX);
     if (o->max_connections <= 0)
         return bb_say_usage(program, "--max-connections takes a number from 1 on");
+    if (o->threads < 1 || o->threads > (int)BB_SHARDS_MOST)
+        return bb_say_usage(program, "--threads takes a number from 1 to %u", BB_SHARDS_MOST);
     if (o->snaplen <= 0 || o->snaplen > BB_SOURCE_SNAPLEN)
         return bb_say_usage(program, "-s takes a number from 1 to %d", BB_SOURCE_SNAPLEN);
     if (o->buffer && (!bb_parse_size(o->buffer, &o->buffer_bytes) || !o->buffer_bytes ||
@@ -90,6 +129,18 @@ static int check_limits(BbCaptureArguments *o)
     if (o->held && !bb_parse_size(o->held, &o->held_bytes))
         return bb_say_usage(program, "--max-held '%s' is no size: 64M, for example", o->held);
     return -1;
+}
+
+// A recorder writes no trace but its snapshots.
+static int check_recorder(BbCaptureArguments *o)
+{
+    const BbRotation *r = &o->rotation;
+    int status = bb_recorder_options_parse(&o->recorder, program, o->out);
+    if (status < 0 && o->recorder.size &&
+        (r->size_word || r->time_word || r->ring_word || r->flush_word || r->sync_word))
+        return bb_say_usage(program, "--flight-recorder keeps its ring itself: leave out "
+                                     "--rotate-size, --rotate-time, --ring, --flush and --sync");
+    return status;
 }
 
 // What is left on the command line is the filter.
@@ -107,11 +158,40 @@ int bb_capture_arguments_parse(BbCaptureArguments *o, int argc, char **argv)
 {
     o->snaplen = BB_SOURCE_SNAPLEN;
     o->max_connections = (int)BB_CAPTURE_CONNECTIONS;
+    o->threads = (int)CLAMP(g_get_num_processors() - 1, 1, BB_SHARDS_MOST); // one writes
     const GOptionEntry entries[] = {
         {"read", 'r', 0, G_OPTION_ARG_FILENAME_ARRAY, &o->files,
          "Read this capture file; may be given again", "FILE"},
-        {"interface", 'i', 0, G_OPTION_ARG_STRING, &o->interface, "Read from this interface", "IF"},
+        {"interface", 'i', 0, G_OPTION_ARG_STRING_ARRAY, &o->interfaces,
+         "Read from this interface; may be given again: both legs of a tap", "IF"},
         {"write", 'w', 0, G_OPTION_ARG_FILENAME, &o->out, "Write the trace here, as .bbt", "FILE"},
+        {"rotate-size", 0, 0, G_OPTION_ARG_STRING, &o->rotation.size_word,
+         "Begin another file when one has about this size: FILE_20260131T120000Z_00001.bbt",
+         "SIZE"},
+        {"rotate-time", 0, 0, G_OPTION_ARG_STRING, &o->rotation.time_word,
+         "Likewise at each multiple of this time since 1970: 1h is at full hours", "DURATION"},
+        {"ring", 0, 0, G_OPTION_ARG_STRING, &o->rotation.ring_word,
+         "Keep so many files, or so many bytes of files (10G): the oldest are deleted", "N|SIZE"},
+        {"flush", 0, 0, G_OPTION_ARG_STRING, &o->rotation.flush_word,
+         "Write out what is known this often (default: live 1s, of files at the end)", "DURATION"},
+        {"sync", 0, 0, G_OPTION_ARG_STRING, &o->rotation.sync_word,
+         "Wait for the disk: when a file is complete, or at each flush, too (default: live file, "
+         "of "
+         "files never)",
+         "never|file|flush"},
+        {"flight-recorder", 0, 0, G_OPTION_ARG_STRING, &o->recorder.size_word,
+         "Record into a ring of this size, in the folder that -w names", "SIZE"},
+        {"trigger", 0, 0, G_OPTION_ARG_STRING_ARRAY, &o->recorder.triggers,
+         "Take a snapshot of the ring when this comes up; may be given again", "CONDITION"},
+        {"snap-after", 0, 0, G_OPTION_ARG_STRING, &o->recorder.after_word,
+         "Time that a snapshot goes on after its cause (default: 5s)", "DURATION"},
+        {"snap-pause", 0, 0, G_OPTION_ARG_STRING, &o->recorder.pause_word,
+         "No other snapshot for the same trigger for so long (default: 10min)", "DURATION"},
+        {"snap-keep", 0, 0, G_OPTION_ARG_STRING, &o->recorder.keep_word,
+         "Keep so many snapshots, or bytes of them (2G); the oldest are deleted (default: 32)",
+         "N|SIZE"},
+        {"socket", 0, 0, G_OPTION_ARG_FILENAME, &o->recorder.socket,
+         "Control socket for bbtrace snap (default: control.sock in the folder)", "PATH"},
         {"node", 0, 0, G_OPTION_ARG_STRING, &o->node,
          "A node is a host, or each server ip:port by itself (default: host)", "host|endpoint"},
         {"names", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->names_files, BB_NAMES_ABOUT, "FILE"},
@@ -137,12 +217,23 @@ int bb_capture_arguments_parse(BbCaptureArguments *o, int argc, char **argv)
          "Live: bytes kept of a packet (default: 262144)", "N"},
         {"buffer", 'B', 0, G_OPTION_ARG_STRING, &o->buffer,
          "Live: the kernel's buffer (default: 64M)", "SIZE"},
+        {"time-stamp-type", 0, 0, G_OPTION_ARG_STRING, &o->stamp_type,
+         "Live: who makes the time stamps, see pcap-tstamp(7) (default: host)", "TYPE"},
         {"no-promiscuous", 'p', 0, G_OPTION_ARG_NONE, &o->no_promiscuous,
          "Live: only packets that are for this host", NULL},
         {"max-connections", 0, 0, G_OPTION_ARG_INT, &o->max_connections,
          "Connections remembered at once (default: 65536)", "N"},
         {"max-held", 0, 0, G_OPTION_ARG_STRING, &o->held,
          "Bytes that may wait for reassembly (default: 64M)", "SIZE"},
+        {"threads", 0, 0, G_OPTION_ARG_INT, &o->threads,
+         "Threads that decode, 1 to 8 (default: processors less one); the trace is the same", "N"},
+        {"stats", 0, 0, G_OPTION_ARG_FILENAME, &o->stats,
+         "Append a line of JSON a second to FILE, and replace an OpenMetrics file beside it",
+         "FILE"},
+        {"user", 'Z', 0, G_OPTION_ARG_STRING, &o->user,
+         "Become this user once interfaces are open (default: who said sudo)", "USER"},
+        {"unconfined", 0, 0, G_OPTION_ARG_NONE, &o->unconfined,
+         "Keep all rights and system calls: for debuggers", NULL},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &o->quiet, "No progress and no summary", NULL},
         {"verbose", 'v', 0, G_OPTION_ARG_NONE, &o->verbose, "All counters in the summary", NULL},
         {NULL, 0, 0, 0, NULL, NULL, NULL},
@@ -153,6 +244,12 @@ int bb_capture_arguments_parse(BbCaptureArguments *o, int argc, char **argv)
     status = take_filter(o, argc, argv);
     if (status < 0)
         status = check_input(o);
+    if (status < 0)
+        status = check_recorder(o);
+    if (status < 0)
+        status = check_stats(o);
+    if (status < 0)
+        status = bb_rotation_parse(&o->rotation, program, o->out, o->interfaces != NULL);
     if (status < 0)
         status = check_names(o);
     return status < 0 ? check_limits(o) : status;

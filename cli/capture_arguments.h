@@ -4,17 +4,21 @@
 
 #include "cli/command.h"
 #include "cli/decode_as.h"
+#include "cli/recorder_options.h"
+#include "cli/rotation.h"
 
 typedef struct BbCaptureArguments {
-    char **files, **decode, **names_files;
-    char *interface, *out, *names_by, *node, *buffer, *held, *keylog_file;
-    int snaplen, max_connections;
+    char **files, **interfaces, **decode, **names_files;
+    char *stamp_type, *out, *names_by, *node, *buffer, *held, *keylog_file, *stats, *user;
+    int snaplen, max_connections, threads;
     gint64 packets, seconds;
-    gboolean vlan, vni, keep_frames, no_promiscuous, names_from_dns, quiet, verbose;
+    gboolean vlan, vni, keep_frames, no_promiscuous, names_from_dns, quiet, verbose, unconfined;
     bool by_service;
     char *filter;
     guint64 buffer_bytes, held_bytes;
     BbDecodings decodings;
+    BbRotation rotation;
+    BbRecorderOptions recorder;
 } BbCaptureArguments;
 
 // Fills in what nobody asked for, and parses argv. Returns an exit status where the command is over

@@ -8,21 +8,60 @@
 // Messages that wait to be put in order of time (data/order.h).
 #define ORDER_WINDOW 65536u
 
+// What was counted before a message.
+typedef struct Totals {
+    guint64 pushed; // messages before it
+    BbCounters *counters;
+    BbNetwork *network;
+} Totals;
+
 struct BbCaptureOutput {
-    BbRelay *relay; // order and writer work in its thread
+    BbRelay *relay; // order and files work in its thread
     BbOrder *order;
-    BbTraceWriter *writer;
+    BbTraceFiles *files;
+    bool live;
+    guint64 pushed;
+    GAsyncQueue *totals; // of Totals, for the thread
+
+    // Of the thread.
+    guint64 received;
+    Totals *next; // the first of totals
 };
+
+static void totals_free(gpointer data)
+{
+    Totals *totals = data;
+    if (!totals)
+        return;
+    bb_counters_free(totals->counters);
+    bb_network_free(totals->network);
+    g_free(totals);
+}
 
 static bool write_message(const BbMessage *message, gpointer user, GError **error)
 {
     const BbCaptureOutput *output = user;
-    return bb_trace_writer_push(output->writer, message, error);
+    return bb_trace_files_push(output->files, message, error);
+}
+
+// Passes on what was counted before the message that was received last.
+static void take_totals(BbCaptureOutput *output)
+{
+    while (output->next || (output->next = g_async_queue_try_pop(output->totals))) {
+        Totals *totals = output->next;
+        if (totals->pushed >= output->received)
+            return;
+        bb_trace_files_tell(output->files, g_steal_pointer(&totals->counters),
+                            g_steal_pointer(&totals->network));
+        g_clear_pointer(&output->next, totals_free);
+    }
 }
 
 static bool order_message(const BbMessage *message, gpointer user, GError **error)
 {
-    const BbCaptureOutput *output = user;
+    BbCaptureOutput *output = user;
+    output->received++;
+    take_totals(output);
     return bb_order_push(output->order, message, error);
 }
 
@@ -30,19 +69,40 @@ static bool order_message(const BbMessage *message, gpointer user, GError **erro
 static bool bring_up_to_date(gpointer user, GError **error)
 {
     const BbCaptureOutput *output = user;
-    return bb_order_drain(output->order, error) && bb_trace_writer_flush(output->writer, error);
+    gint64 now_ns = output->live ? g_get_real_time() * 1000 : BB_TIME_NONE;
+    return bb_order_drain(output->order, error) &&
+           bb_trace_files_flush(output->files, now_ns, error);
 }
 
-BbCaptureOutput *bb_capture_output_open(const BbCaptureArguments *arguments, const BbNames *names,
-                                        GError **error)
+// Of packets that are read again, files of an earlier run would be double.
+static bool check_earlier(const BbCaptureArguments *arguments, GError **error)
 {
-    const char *path = arguments->out ? arguments->out : "-";
-    BbTraceForm form = arguments->out ? BB_TRACE_BBT : BB_TRACE_TEXT;
-    BbTraceWriter *writer = bb_trace_writer_open(path, form, names, error);
-    if (!writer)
+    g_autofree char *earlier = arguments->interfaces ? NULL : bb_trace_files_find(arguments->out);
+    if (!earlier)
+        return true;
+    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_EXIST,
+                "%s: files of an earlier run are there, and both together would have messages "
+                "twice: delete them, or give another -w",
+                earlier);
+    return false;
+}
+
+BbCaptureOutput *bb_capture_output_open(const BbCaptureArguments *arguments, const char *note,
+                                        const BbNames *names, GError **error)
+{
+    BbTraceFilesOptions options = bb_rotation_options(&arguments->rotation, arguments->out);
+    options.note = note;
+    BbTraceFiles *files = bb_trace_files_open(&options, names, error);
+    if (!files)
         return NULL;
+    if (bb_trace_files_is_series(files) && !check_earlier(arguments, error)) {
+        bb_trace_files_free(files);
+        return NULL;
+    }
     BbCaptureOutput *output = g_new0(BbCaptureOutput, 1);
-    output->writer = writer;
+    output->files = files;
+    output->live = arguments->interfaces;
+    output->totals = g_async_queue_new_full(totals_free);
     output->order = bb_order_new(ORDER_WINDOW, write_message, output);
     output->relay = bb_relay_new(order_message, bring_up_to_date, output);
     return output;
@@ -54,14 +114,30 @@ void bb_capture_output_free(BbCaptureOutput *output)
         return;
     bb_relay_free(output->relay);
     bb_order_free(output->order);
-    bb_trace_writer_free(output->writer);
+    bb_trace_files_free(output->files);
+    totals_free(output->next);
+    g_async_queue_unref(output->totals);
     g_free(output);
 }
 
 bool bb_capture_output_push(const BbMessage *message, gpointer user, GError **error)
 {
-    const BbCaptureOutput *output = user;
+    BbCaptureOutput *output = user;
+    output->pushed++;
     return bb_relay_push(output->relay, message, error);
+}
+
+bool bb_capture_output_is_series(const BbCaptureOutput *output)
+{
+    return bb_trace_files_is_series(output->files);
+}
+
+void bb_capture_output_tell(BbCaptureOutput *output, BbCounters *counters, const BbNetwork *network)
+{
+    Totals *totals = g_new(Totals, 1);
+    *totals = (Totals){output->pushed, counters, bb_network_new()};
+    bb_network_merge(totals->network, network);
+    g_async_queue_push(output->totals, totals);
 }
 
 bool bb_capture_output_sync(BbCaptureOutput *output, GError **error)
@@ -82,6 +158,20 @@ guint64 bb_capture_output_late(const BbCaptureOutput *output)
 bool bb_capture_output_finish(BbCaptureOutput *output, const BbNetwork *network,
                               const BbCounters *counters, GError **error)
 {
-    return bb_trace_writer_network(output->writer, network, error) &&
-           bb_trace_writer_finish(output->writer, counters, error);
+    return bb_trace_files_finish(output->files, counters, network, error);
+}
+
+bool bb_capture_output_salvage(BbCaptureOutput *output, const BbCounters *counters, GError **error)
+{
+    return bb_trace_files_salvage(output->files, counters, error);
+}
+
+guint64 bb_capture_output_unwritten(const BbCaptureOutput *output, guint64 found)
+{
+    return MAX(output->pushed, found) - bb_trace_files_kept(output->files);
+}
+
+const BbTraceFiles *bb_capture_output_files(const BbCaptureOutput *output)
+{
+    return output->files;
 }

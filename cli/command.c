@@ -164,11 +164,55 @@ void bb_stop_install(void)
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    (void)signal(SIGXFSZ, SIG_IGN); // a limit on file sizes is a failure to write
 }
 
 bool bb_stop_requested(void)
 {
     return stop;
+}
+
+// But for the wish for a snapshot, of the same kind.
+static volatile sig_atomic_t snap;
+
+static void on_snap(int number)
+{
+    snap = 1;
+}
+
+void bb_snap_install(void)
+{
+    struct sigaction action = {.sa_handler = on_snap, .sa_flags = SA_RESTART};
+    sigaction(SIGUSR2, &action, NULL);
+}
+
+bool bb_snap_requested(void)
+{
+    bool asked = snap;
+    if (asked)
+        snap = 0;
+    return asked;
+}
+
+static volatile sig_atomic_t wanted;
+
+static void on_report(int number)
+{
+    wanted = 1;
+}
+
+void bb_report_install(void)
+{
+    struct sigaction action = {.sa_handler = on_report, .sa_flags = SA_RESTART};
+    sigaction(SIGUSR1, &action, NULL);
+}
+
+bool bb_report_requested(void)
+{
+    bool asked = wanted;
+    if (asked)
+        wanted = 0;
+    return asked;
 }
 
 BbProgress bb_progress_start(bool quiet)

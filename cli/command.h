@@ -14,6 +14,8 @@ typedef struct BbCommand {
 
 extern const BbCommand bb_command_capture;
 extern const BbCommand bb_command_cat;
+extern const BbCommand bb_command_doctor;
+extern const BbCommand bb_command_mirror;
 extern const BbCommand bb_command_protocols;
 extern const BbCommand bb_command_info;
 extern const BbCommand bb_command_import;
@@ -24,6 +26,7 @@ extern const BbCommand bb_command_merge;
 extern const BbCommand bb_command_clocks;
 extern const BbCommand bb_command_generate;
 extern const BbCommand bb_command_skew;
+extern const BbCommand bb_command_snap;
 extern const BbCommand bb_command_drop;
 extern const BbCommand bb_command_blame;
 extern const BbCommand bb_command_score;
@@ -70,6 +73,13 @@ bool bb_parse_time(const char *text, gint64 *time_ns);
 // SIGINT and SIGTERM ask for an end instead of making one. A second one kills.
 void bb_stop_install(void);
 bool bb_stop_requested(void);
+
+// From install on, SIGUSR2 asks for a snapshot. Requested says whether it came since the last time.
+void bb_snap_install(void);
+bool bb_snap_requested(void);
+// Likewise SIGUSR1 for words on how the work goes.
+void bb_report_install(void);
+bool bb_report_requested(void);
 
 // A line that says how far long work is, redrawn on a terminal at most five times a second; nothing
 // where stderr is no terminal.

@@ -9,18 +9,14 @@
 typedef struct Job {
     const BbExporter *exporter;
     gpointer writing;
-    BbNames *names;
-    BbCounters *counters;
-    BbNetwork *network;
+    BbTraces traces;
 } Job;
 
 static void job_clear(Job *job)
 {
     if (job->writing)
         job->exporter->free(job->writing);
-    bb_counters_free(job->counters);
-    bb_network_free(job->network);
-    bb_names_free(job->names);
+    bb_traces_clear(&job->traces);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Job, job_clear)
 
@@ -30,33 +26,43 @@ static bool write_message(const BbMessage *message, gpointer user, GError **erro
     return job->exporter->push(job->writing, message, error);
 }
 
-static bool export_traces(Job *job, BbTraces *traces, char **paths, const char *out, GError **error)
+static bool export_traces(Job *job, char **paths, const char *out, GError **error)
 {
-    job->writing = job->exporter->open(out, job->names, error);
-    return job->writing && bb_traces_read(traces, paths, write_message, job, error) &&
-           (!job->exporter->network || job->exporter->network(job->writing, job->network, error)) &&
-           job->exporter->finish(job->writing, job->counters, error);
+    const BbExporter *exporter = job->exporter;
+    job->writing = exporter->open(out, job->traces.names, error);
+    return job->writing && bb_traces_read(&job->traces, paths, write_message, job, error) &&
+           (!exporter->network || exporter->network(job->writing, job->traces.network, error)) &&
+           exporter->finish(job->writing, job->traces.counters, error);
+}
+
+// What the form has no place for.
+static void say_left_out(const Job *job)
+{
+    const BbExporter *exporter = job->exporter;
+    guint counters = exporter->without_counters ? bb_counters_count(job->traces.counters) : 0;
+    guint edges = exporter->network ? 0 : bb_network_count(job->traces.network);
+    if (counters + edges == 0)
+        return;
+    g_autoptr(GString) text = g_string_new(NULL);
+    if (counters)
+        g_string_append_printf(text, "the %u counters of the trace", counters);
+    if (edges)
+        g_string_append_printf(text, "%sthe facts on the network of %u edge%s",
+                               counters ? " and " : "", edges, edges == 1 ? "" : "s");
+    bb_say("warning: %s has no place for %s", exporter->name, text->str);
 }
 
 static int export_files(const BbExporter *exporter, char **paths, const char *out, bool skip_bad)
 {
     g_autoptr(GError) error = NULL;
     g_auto(Job) job = {.exporter = exporter};
-    job.names = bb_names_new();
-    job.counters = bb_counters_new();
-    job.network = bb_network_new();
-    BbTraces traces = {.names = job.names,
-                       .counters = job.counters,
-                       .network = job.network,
-                       .skip_bad_lines = skip_bad};
-    if (!export_traces(&job, &traces, paths, out, &error)) {
+    bb_traces_init(&job.traces, skip_bad);
+    if (!export_traces(&job, paths, out, &error)) {
         bb_say_error("%s", error->message);
         return BB_EXIT_FAILED;
     }
-    if (exporter->without_counters && bb_counters_count(job.counters) > 0)
-        bb_say("warning: %s has no place for the %u counters of the trace", exporter->name,
-               bb_counters_count(job.counters));
-    return traces.failed ? BB_EXIT_FAILED : BB_EXIT_DONE;
+    say_left_out(&job);
+    return job.traces.failed ? BB_EXIT_FAILED : BB_EXIT_DONE;
 }
 
 // The forms as a list of words, or (lines) as a table for --help.

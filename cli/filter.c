@@ -31,24 +31,6 @@ static void words_clear(Words *words)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Words, words_clear)
 
-typedef struct Job {
-    BbNames *names;
-    BbCounters *counters;
-    BbNetwork *network;
-    BbTraceWriter *writer;
-    BbFilter *filter;
-} Job;
-
-static void job_clear(Job *job)
-{
-    bb_filter_free(job->filter);
-    bb_trace_writer_free(job->writer);
-    bb_counters_free(job->counters);
-    bb_network_free(job->network);
-    bb_names_free(job->names);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Job, job_clear)
-
 // ---- options ------------------------------------------------------------------------------------
 
 // "1/N" or "N".
@@ -105,34 +87,19 @@ static int read_words(const Words *words, BbFilterOptions *options)
 
 // ---- work ---------------------------------------------------------------------------------------
 
-static bool write_message(const BbMessage *message, gpointer user, GError **error)
-{
-    return bb_trace_writer_push(((Job *)user)->writer, message, error);
-}
-
 static bool filter_message(const BbMessage *message, gpointer user, GError **error)
 {
     return bb_filter_push(user, message, error);
 }
 
-static bool filter_traces(Job *job, BbTraces *traces, char **paths, const char *out, GError **error)
+static void say_counts(const BbFilter *filter, const BbTraces *traces, bool quiet)
 {
-    job->writer = bb_trace_writer_open(out ? out : "-", out ? BB_TRACE_BBT : BB_TRACE_TEXT,
-                                       job->names, error);
-    return job->writer && bb_traces_read(traces, paths, filter_message, job->filter, error) &&
-           bb_filter_finish(job->filter, error) &&
-           bb_trace_writer_network(job->writer, job->network, error) &&
-           bb_trace_writer_finish(job->writer, job->counters, error);
-}
-
-static void say_counts(const Job *job, const BbTraces *traces, bool quiet)
-{
-    g_autofree char *kept = bb_number(bb_filter_kept(job->filter));
+    g_autofree char *kept = bb_number(bb_filter_kept(filter));
     g_autofree char *all = bb_number(traces->messages);
-    if (bb_filter_hurried(job->filter))
+    if (bb_filter_hurried(filter))
         bb_say("warning: %" G_GUINT64_FORMAT " calls were open for too long, and count as calls "
                "without return",
-               bb_filter_hurried(job->filter));
+               bb_filter_hurried(filter));
     if (!quiet)
         bb_say("%s of %s messages kept", kept, all);
 }
@@ -140,20 +107,16 @@ static void say_counts(const Job *job, const BbTraces *traces, bool quiet)
 static int filter_files(const Words *words, const BbFilterOptions *options, char **paths)
 {
     g_autoptr(GError) error = NULL;
-    g_auto(Job) job = {0};
-    job.names = bb_names_new();
-    job.counters = bb_counters_new();
-    job.network = bb_network_new();
-    BbTraces traces = {.names = job.names,
-                       .counters = job.counters,
-                       .network = job.network,
-                       .skip_bad_lines = words->skip_bad_lines};
-    job.filter = bb_filter_new(options, job.names, write_message, &job);
-    if (!filter_traces(&job, &traces, paths, words->out, &error)) {
+    g_auto(BbTraces) traces;
+    bb_traces_init(&traces, words->skip_bad_lines);
+    bb_traces_write_to(&traces, words->out);
+    g_autoptr(BbFilter) filter = bb_filter_new(options, traces.names, bb_traces_write, &traces);
+    if (!bb_traces_read(&traces, paths, filter_message, filter, &error) ||
+        !bb_filter_finish(filter, &error) || !bb_traces_finish(&traces, &error)) {
         bb_say_error("%s", error->message);
         return BB_EXIT_FAILED;
     }
-    say_counts(&job, &traces, words->quiet);
+    say_counts(filter, &traces, words->quiet);
     return traces.failed ? BB_EXIT_FAILED : BB_EXIT_DONE;
 }
 

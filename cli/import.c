@@ -20,6 +20,7 @@ typedef struct Job {
     BbNames *names;
     BbCounters *counters;
     BbNetwork *network;
+    GPtrArray *notes; // of char *
     BbTraceWriter *writer;
     BbOrder *order;
     const BbImporter *importer;
@@ -38,6 +39,7 @@ static void job_clear(Job *job)
     bb_trace_writer_free(job->writer);
     bb_counters_free(job->counters);
     bb_network_free(job->network);
+    g_ptr_array_unref(job->notes);
     bb_names_free(job->names);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Job, job_clear)
@@ -80,6 +82,7 @@ static bool job_begin(Job *job, GError **error)
     job->names = bb_names_new();
     job->counters = bb_counters_new();
     job->network = bb_network_new();
+    job->notes = g_ptr_array_new_with_free_func(g_free);
     job->writer = bb_trace_writer_open(wanted->out, wanted->form, job->names, error);
     if (!job->writer)
         return false;
@@ -87,6 +90,7 @@ static bool job_begin(Job *job, GError **error)
     job->import.names = job->names;
     job->import.counters = job->counters;
     job->import.network = job->network;
+    job->import.notes = job->notes;
     job->import.sink = take_message;
     job->import.user = job;
     job->import.warn = warn;
@@ -118,10 +122,18 @@ static bool read_inputs(Job *job, GError **error)
     return job->importer->finish(job->reading, error);
 }
 
+static bool write_notes(Job *job, GError **error)
+{
+    for (guint i = 0; i < job->notes->len; i++)
+        if (!bb_trace_writer_note(job->writer, g_ptr_array_index(job->notes, i), error))
+            return false;
+    return true;
+}
+
 static bool job_finish(Job *job, GError **error)
 {
     if (!bb_order_drain(job->order, error) ||
-        !bb_trace_writer_network(job->writer, job->network, error) ||
+        !bb_trace_writer_network(job->writer, job->network, error) || !write_notes(job, error) ||
         !bb_trace_writer_finish(job->writer, job->counters, error))
         return false;
     if (bb_order_late(job->order))

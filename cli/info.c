@@ -4,6 +4,7 @@
 #include "cli/info_network.h"
 
 #include "capture/loss.h"
+#include "data/id_hash.h"
 #include "data/order.h"
 #include "data/status.h"
 #include "data/trace.h"
@@ -52,8 +53,7 @@ static gboolean edge_equal(gconstpointer a, gconstpointer b)
 static guint open_hash(gconstpointer key)
 {
     const OpenKey *open = key;
-    guint64 h = (open->id.number ^ open->id.form) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
-    return (guint)(h >> 32) ^ open->caller * 0x85ebca6bu ^ open->callee;
+    return (guint)(bb_id_hash(open->id) >> 32) ^ open->caller * 0x85ebca6bu ^ open->callee;
 }
 
 static gboolean open_equal(gconstpointer a, gconstpointer b)
@@ -343,9 +343,23 @@ static void print_trust(const Info *info, const BbCounters *counters, bool damag
            damaged ? " The file itself is damaged or cut: see the warning." : "");
 }
 
+// As people may see them on a terminal: no control bytes.
+static void print_notes(const BbTraceReader *reader)
+{
+    for (guint i = 0; i < bb_trace_reader_notes(reader); i++) {
+        g_autofree char *text = g_utf8_make_valid(bb_trace_reader_note(reader, i), -1);
+        for (char *c = text; *c; c++)
+            if (g_ascii_iscntrl(*c))
+                *c = '?';
+        printf("%s%s\n", i ? "" : "\n", text);
+    }
+}
+
 static void print_info(Info *info, BbTraceReader *reader, gboolean all)
 {
-    printf("%-12s%s\n", "form", bb_trace_reader_form(reader) == BB_TRACE_BBT ? ".bbt" : "text");
+    static const char *const forms[] = {
+        [BB_TRACE_BBT] = ".bbt", [BB_TRACE_TEXT] = "text", [BB_TRACE_RING] = "ring"};
+    printf("%-12s%s\n", "form", forms[bb_trace_reader_form(reader)]);
     g_autofree char *messages = bb_number(bb_trace_reader_messages(reader));
     printf("%-12s%12s\n", "messages", messages);
     print_kinds(info);
@@ -364,6 +378,7 @@ static void print_info(Info *info, BbTraceReader *reader, gboolean all)
         g_autoptr(GPtrArray) rows = sorted(info->edges, info->names);
         print_table("edge", rows, edge_name, info, all);
     }
+    print_notes(reader);
     bb_info_print_network(bb_trace_reader_network(reader), info->names, all ? G_MAXUINT : ROWS);
     print_counters(bb_trace_reader_counters(reader));
     print_trust(info, bb_trace_reader_counters(reader), bb_trace_reader_damage(reader));

@@ -1,11 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: paths of traces. Out: their messages, in order of time.
+// In: paths of traces. Out: their messages, in order of time; a trace of what became of them.
 #include "cli/traces.h"
 
 #include "merge/importer.h"
 
-// Messages out of order by less than so many are put in order.
-#define ORDER_WINDOW 1048576u
+void bb_traces_init(BbTraces *traces, bool skip_bad_lines)
+{
+    *traces = (BbTraces){.skip_bad_lines = skip_bad_lines};
+    traces->names = bb_names_new();
+    traces->counters = bb_counters_new();
+    traces->network = bb_network_new();
+}
+
+void bb_traces_clear(BbTraces *traces)
+{
+    bb_trace_writer_free(traces->writer);
+    bb_counters_free(traces->counters);
+    bb_network_free(traces->network);
+    bb_names_free(traces->names);
+}
+
+// ---- writing ------------------------------------------------------------------------------------
+
+void bb_traces_write_to(BbTraces *traces, const char *out)
+{
+    traces->out = out;
+    traces->writes = true;
+}
+
+// Opens what is to be written, if it is not open.
+static bool open_writer(BbTraces *traces, GError **error)
+{
+    const char *out = traces->out;
+    if (traces->writes && !traces->writer)
+        traces->writer = bb_trace_writer_open(out ? out : "-", out ? BB_TRACE_BBT : BB_TRACE_TEXT,
+                                              traces->names, error);
+    return !traces->writes || traces->writer;
+}
+
+bool bb_traces_write(const BbMessage *message, gpointer traces, GError **error)
+{
+    return bb_trace_writer_push(((BbTraces *)traces)->writer, message, error);
+}
+
+bool bb_traces_finish(BbTraces *traces, GError **error)
+{
+    if (!traces->writer && traces->failed)
+        return true;
+    return open_writer(traces, error) &&
+           bb_trace_writer_network(traces->writer, traces->network, error) &&
+           bb_trace_writer_finish(traces->writer, traces->counters, error);
+}
+
+// ---- reading ------------------------------------------------------------------------------------
 
 typedef struct Reading {
     BbTraces *traces;
@@ -16,8 +63,13 @@ typedef struct Reading {
 static bool take_message(const BbMessage *message, gpointer user, GError **error)
 {
     Reading *reading = user;
-    reading->traces->messages++;
-    reading->broken = !bb_order_push(reading->order, message, error);
+    BbTraces *traces = reading->traces;
+    BbMessage changed = *message;
+    traces->messages++;
+    if (traces->change)
+        traces->change(&changed, traces->user);
+    reading->broken =
+        !open_writer(traces, error) || !bb_order_push(reading->order, &changed, error);
     return !reading->broken;
 }
 
@@ -44,7 +96,7 @@ static bool read_path(Reading *reading, gpointer text, const char *path, GError 
 bool bb_traces_read(BbTraces *traces, char **paths, BbMessageSink sink, gpointer user,
                     GError **error)
 {
-    g_autoptr(BbOrder) order = bb_order_new(ORDER_WINDOW, sink, user);
+    g_autoptr(BbOrder) order = bb_order_new(BB_TRACES_WINDOW, sink, user);
     Reading reading = {.traces = traces, .order = order};
     BbImport import = {
         .names = traces->names,
@@ -65,7 +117,7 @@ bool bb_traces_read(BbTraces *traces, char **paths, BbMessageSink sink, gpointer
     if (bb_order_late(order))
         bb_say("warning: %" G_GUINT64_FORMAT " messages are more than %u messages out of order and "
                "were written late",
-               bb_order_late(order), ORDER_WINDOW);
+               bb_order_late(order), BB_TRACES_WINDOW);
     return true;
 }
 
@@ -75,8 +127,15 @@ int bb_traces_check(const char *program, char **paths, const char *out, const ch
         return bb_say_usage(program, "which trace?");
     for (; *paths; paths++) {
         if ((out && bb_is_same_file(*paths, out)) || (other && bb_is_same_file(*paths, other)))
-            return bb_say_usage(program, "%s would be overwritten: give another file to write",
+            return bb_say_usage(program, "this would overwrite %s: give another file to write",
                                 *paths);
     }
     return -1;
+}
+
+int bb_traces_check_one(const char *program, char **paths, const char *out)
+{
+    if (*paths && paths[1])
+        return bb_say_usage(program, "one trace at a time");
+    return bb_traces_check(program, paths, out, NULL);
 }

@@ -2,6 +2,8 @@
 // In: vertices, each after the one it follows. Out: patterns that are chains.
 #include "convolution/vertices.h"
 
+#include "data/id_hash.h"
+
 typedef struct {
     guint32 before, edge;
     guint64 count;
@@ -26,7 +28,7 @@ BbVertices *bb_vertices_new(const BbTraffic *traffic)
     self->traffic = traffic;
     self->all = g_array_new(FALSE, FALSE, sizeof(Vertex));
     g_array_set_clear_func(self->all, clear_vertex);
-    self->known = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    self->known = g_hash_table_new_full(bb_pair_key_hash, g_int64_equal, g_free, NULL);
     return self;
 }
 
@@ -41,8 +43,7 @@ void bb_vertices_free(BbVertices *self)
 
 static guint32 find_or_add(BbVertices *self, guint32 before, guint32 edge)
 {
-    // An odd factor keeps keys apart, and mixes the halves that g_int64_hash only puts together.
-    guint64 key = ((guint64)before << 32 | edge) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
+    guint64 key = (guint64)before << 32 | edge;
     gpointer known = g_hash_table_lookup(self->known, &key);
     if (known)
         return GPOINTER_TO_UINT(known) - 1;

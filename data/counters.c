@@ -96,3 +96,15 @@ void bb_counters_merge(BbCounters *counters, const BbCounters *other)
     for (guint i = 0; i < count; i++)
         bb_counters_add(counters, bb_counters_name(other, i), bb_counters_value(other, i));
 }
+
+BbCounters *bb_counters_since(const BbCounters *now, const BbCounters *then)
+{
+    BbCounters *grown = bb_counters_new();
+    for (guint i = 0; now && i < bb_counters_count(now); i++) {
+        const char *name = bb_counters_name(now, i);
+        guint64 value = bb_counters_value(now, i), before = then ? bb_counters_get(then, name) : 0;
+        if (value > before)
+            bb_counters_add(grown, name, value - before);
+    }
+    return grown;
+}

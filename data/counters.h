@@ -28,4 +28,8 @@ guint64 bb_counters_value(const BbCounters *counters, guint index);
 // Adds every counter of other.
 void bb_counters_merge(BbCounters *counters, const BbCounters *other);
 
+// What was counted between two moments of one run: those of now, less those of then, without what
+// has not grown. NULL stands for no counter. The result is yours.
+BbCounters *bb_counters_since(const BbCounters *now, const BbCounters *then);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbCounters, bb_counters_free)

@@ -2,6 +2,8 @@
 // In: what was seen of the TCP between two nodes. Out: the same for each edge.
 #include "data/network.h"
 
+#include "data/id_hash.h"
+
 #include <stddef.h>
 
 struct BbNetwork {
@@ -55,7 +57,7 @@ BbNetwork *bb_network_new(void)
 {
     BbNetwork *network = g_new(BbNetwork, 1);
     network->edges = g_array_new(FALSE, FALSE, sizeof(BbNetworkEdge));
-    network->table = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    network->table = g_hash_table_new_full(bb_pair_key_hash, g_int64_equal, g_free, NULL);
     return network;
 }
 
@@ -127,6 +129,57 @@ void bb_network_merge(BbNetwork *network, const BbNetwork *other)
 {
     for (guint i = 0; i < bb_network_count(other); i++)
         bb_network_add(network, bb_network_at(other, i));
+}
+
+static void take_from(guint64 *value, guint64 before)
+{
+    *value -= MIN(*value, before);
+}
+
+static void take_trip(BbRoundTrip *trip, const BbRoundTrip *before)
+{
+    take_from(&trip->count, before->count);
+    take_from(&trip->sum_ns, before->sum_ns);
+    if (!trip->count)
+        *trip = (BbRoundTrip){0};
+}
+
+static void take_edge(BbNetworkEdge *edge, const BbNetworkEdge *before)
+{
+    take_from(&edge->connections, before->connections);
+    take_from(&edge->refused, before->refused);
+    take_from(&edge->unanswered, before->unanswered);
+    take_from(&edge->resets, before->resets);
+    take_from(&edge->packets, before->packets);
+    take_from(&edge->retransmitted, before->retransmitted);
+    take_from(&edge->reordered, before->reordered);
+    take_from(&edge->zero_windows, before->zero_windows);
+    take_trip(&edge->to_server, &before->to_server);
+    take_trip(&edge->to_client, &before->to_client);
+}
+
+static bool is_nothing(const BbNetworkEdge *edge)
+{
+    for (guint field = 0; field < BB_NETWORK_FIELDS; field++)
+        if (bb_network_field(edge, field))
+            return false;
+    return true;
+}
+
+BbNetwork *bb_network_since(const BbNetwork *now, const BbNetwork *then)
+{
+    BbNetwork *grown = bb_network_new();
+    for (guint i = 0; now && i < bb_network_count(now); i++) {
+        BbNetworkEdge edge = *bb_network_at(now, i);
+        const BbNetworkEdge *before = NULL;
+        if (then)
+            before = bb_network_find(then, edge.client, edge.server);
+        if (before)
+            take_edge(&edge, before);
+        if (!before || !is_nothing(&edge))
+            bb_network_add(grown, &edge);
+    }
+    return grown;
 }
 
 void bb_network_better(BbNetwork *network, const BbNetworkEdge *edge)

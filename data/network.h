@@ -40,6 +40,11 @@ void bb_network_better(BbNetwork *network, const BbNetworkEdge *edge);
 // Adds every edge of other.
 void bb_network_merge(BbNetwork *network, const BbNetwork *other);
 
+// What became known between two moments of one run: of each edge, now less then, without edges of
+// which nothing did. The least and most of round trips are those of now: of parts of a run that are
+// added up, they are right again. NULL stands for no edge. The result is yours.
+BbNetwork *bb_network_since(const BbNetwork *now, const BbNetwork *then);
+
 // The edge of those two nodes, NULL if there is none. Lent until the next is added.
 const BbNetworkEdge *bb_network_find(const BbNetwork *network, guint32 client, guint32 server);
 // In the order of first mention; index < bb_network_count(). Lent likewise.

@@ -21,3 +21,18 @@ static inline guint64 bb_text_hash_whole(guint64 hash, const char *text)
 {
     return bb_text_hash(hash, text) * BB_TEXT_HASH_PRIME;
 }
+
+// Goes on from hash with bytes, which may be any.
+static inline guint64 bb_text_hash_bytes(guint64 hash, const guint8 *bytes, gsize size)
+{
+    for (gsize i = 0; i < size; i++)
+        hash = (hash ^ bytes[i]) * BB_TEXT_HASH_PRIME;
+    return hash;
+}
+
+// Of bytes alone, in 32 bits.
+static inline guint32 bb_text_hash_short(const guint8 *bytes, gsize size)
+{
+    guint64 hash = bb_text_hash_bytes(BB_TEXT_HASH_START, bytes, size);
+    return (guint32)(hash ^ hash >> 32);
+}

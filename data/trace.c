@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: a path. Out: the reader or writer of the form that its content, or its caller, asks for.
+// In: a path. Out: the reader of the form that its content asks for.
 #include "data/trace.h"
 
 #include "data/trace_form.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #define PEEK_SIZE 64
-#define OUT_BUFFER (256 * 1024)
 
 G_DEFINE_QUARK(bb - trace - error - quark, bb_trace_error)
 
@@ -106,6 +102,9 @@ static const BbTraceReaderForm *tell_form(const char *name, const char *head, gs
 {
     if (memcmp(head, BB_TRACE_BBT_MAGIC, MIN(size, BB_TRACE_BBT_MAGIC_SIZE)) == 0)
         return &bb_trace_bbt_reader;
+    if (size >= BB_TRACE_RING_MAGIC_SIZE &&
+        memcmp(head, BB_TRACE_RING_MAGIC, BB_TRACE_RING_MAGIC_SIZE) == 0)
+        return &bb_trace_ring_reader;
     if (is_text_head(head, size))
         return &bb_trace_text_reader;
     refuse(name, head, size, error);
@@ -128,6 +127,7 @@ BbTraceReader *bb_trace_reader_open(const char *path, BbNames *names, GError **e
     reader->names = names;
     reader->counters = bb_counters_new();
     reader->network = bb_network_new();
+    reader->notes = g_ptr_array_new_with_free_func(g_free);
     reader->damage = g_string_new(NULL);
     return reader;
 }
@@ -139,6 +139,7 @@ void bb_trace_reader_free(BbTraceReader *reader)
     bb_input_free(reader->input);
     bb_counters_free(reader->counters);
     bb_network_free(reader->network);
+    g_ptr_array_unref(reader->notes);
     g_string_free(reader->damage, TRUE);
     reader->form->free(reader);
 }
@@ -185,6 +186,23 @@ const BbNetwork *bb_trace_reader_network(const BbTraceReader *reader)
     return reader->network;
 }
 
+guint bb_trace_reader_notes(const BbTraceReader *reader)
+{
+    return reader->notes->len;
+}
+
+const char *bb_trace_reader_note(const BbTraceReader *reader, guint index)
+{
+    g_assert(index < reader->notes->len);
+    return g_ptr_array_index(reader->notes, index);
+}
+
+void bb_trace_reader_add_note(BbTraceReader *reader, const char *text)
+{
+    if (reader->notes->len < BB_TRACE_NOTES)
+        g_ptr_array_add(reader->notes, g_strndup(text, BB_TRACE_NOTE_SIZE));
+}
+
 void bb_trace_reader_add_damage(BbTraceReader *reader, const char *format, ...)
 {
     if (reader->damage->len == 0)
@@ -195,107 +213,4 @@ void bb_trace_reader_add_damage(BbTraceReader *reader, const char *format, ...)
     va_start(args, format);
     g_string_append_vprintf(reader->damage, format, args);
     va_end(args);
-}
-
-static void set_write_error(const BbTraceWriter *writer, const char *what, GError **error)
-{
-    int reason = errno;
-    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(reason),
-                "%s: cannot %s: %s (after %" G_GUINT64_FORMAT " messages): free space or rights "
-                "there, or write to another place",
-                writer->path, what, g_strerror(reason), writer->messages);
-}
-
-// Standard output is duplicated, so that finish can close it and see every failure.
-static FILE *open_out(const char *path)
-{
-    bool standard = strcmp(path, "-") == 0;
-    int fd = standard ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-                      : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    FILE *out = fd < 0 ? NULL : fdopen(fd, "wb");
-    if (out)
-        setvbuf(out, NULL, _IOFBF, OUT_BUFFER);
-    else if (fd >= 0)
-        close(fd);
-    return out;
-}
-
-BbTraceWriter *bb_trace_writer_open(const char *path, BbTraceForm form, const BbNames *names,
-                                    GError **error)
-{
-    const BbTraceWriterForm *kind =
-        form == BB_TRACE_BBT ? &bb_trace_bbt_writer : &bb_trace_text_writer;
-    g_autoptr(BbTraceWriter) writer = kind->open();
-    writer->form = kind;
-    writer->names = names;
-    writer->path = g_strdup(strcmp(path, "-") == 0 ? "standard output" : path);
-    writer->out = open_out(path);
-    if (!writer->out) {
-        set_write_error(writer, "open it to write", error);
-        return NULL;
-    }
-    return kind->begin(writer, error) ? g_steal_pointer(&writer) : NULL;
-}
-
-void bb_trace_writer_free(BbTraceWriter *writer)
-{
-    if (!writer)
-        return;
-    if (writer->out)
-        (void)fclose(writer->out);
-    g_free(writer->path);
-    writer->form->free(writer);
-}
-
-bool bb_trace_writer_put(BbTraceWriter *writer, gconstpointer bytes, gsize size, GError **error)
-{
-    if (fwrite(bytes, 1, size, writer->out) == size)
-        return true;
-    set_write_error(writer, "write", error);
-    return false;
-}
-
-static bool is_time(gint64 time_ns)
-{
-    return time_ns >= 0 || time_ns == BB_TIME_NONE;
-}
-
-bool bb_trace_writer_push(BbTraceWriter *writer, const BbMessage *message, GError **error)
-{
-    if (message->time_ns < 0 || !is_time(message->recv_ns) || !is_time(message->end_ns)) {
-        g_set_error(error, BB_TRACE_ERROR, BB_TRACE_ERROR_MESSAGE,
-                    "%s: message %" G_GUINT64_FORMAT " has a time before 1970, which no trace "
-                    "can hold: set the clock of its source right, or shift it",
-                    writer->path, writer->messages + 1);
-        return false;
-    }
-    if (!writer->form->push(writer, message, error))
-        return false;
-    writer->messages++;
-    return true;
-}
-
-bool bb_trace_writer_flush(BbTraceWriter *writer, GError **error)
-{
-    if (!writer->form->flush(writer, error))
-        return false;
-    if (fflush(writer->out) == 0)
-        return true;
-    set_write_error(writer, "write", error);
-    return false;
-}
-
-bool bb_trace_writer_network(BbTraceWriter *writer, const BbNetwork *network, GError **error)
-{
-    return bb_network_count(network) == 0 || writer->form->network(writer, network, error);
-}
-
-bool bb_trace_writer_finish(BbTraceWriter *writer, const BbCounters *counters, GError **error)
-{
-    if (!writer->form->end(writer, counters, error))
-        return false;
-    if (fclose(g_steal_pointer(&writer->out)) == 0)
-        return true;
-    set_write_error(writer, "write", error);
-    return false;
 }

@@ -16,6 +16,7 @@
 #define BB_BBT_MESSAGES BB_BBT_TYPE('M', 'E', 'S', 'G')
 #define BB_BBT_LOSSES BB_BBT_TYPE('L', 'O', 'S', 'S')
 #define BB_BBT_EDGES BB_BBT_TYPE('E', 'D', 'G', 'E')
+#define BB_BBT_NOTES BB_BBT_TYPE('N', 'O', 'T', 'E')
 #define BB_BBT_DONE BB_BBT_TYPE('D', 'O', 'N', 'E')
 
 #define BB_BBT_WRITE_MESSAGES 8192u // a block, when written

@@ -154,6 +154,18 @@ static bool take_edges(BbtReader *reader, BbBytes *block)
     return !block->failed;
 }
 
+static bool take_notes(BbtReader *reader, BbBytes *block)
+{
+    while (block->left > 0) {
+        gsize length = 0;
+        const char *text = bb_bytes_text(block, &length);
+        if (!text)
+            return false;
+        bb_trace_reader_add_note(&reader->base, text);
+    }
+    return true;
+}
+
 static bool take_done(BbtReader *reader, BbBytes *block)
 {
     guint64 total = bb_bytes_u64(block);
@@ -382,6 +394,8 @@ static bool next_block(BbtReader *reader, GError **error)
         good = take_losses(reader, &block);
     else if (type == BB_BBT_EDGES)
         good = take_edges(reader, &block);
+    else if (type == BB_BBT_NOTES)
+        good = take_notes(reader, &block);
     else if (type == BB_BBT_DONE)
         good = take_done(reader, &block);
     reader->malformed += !good;

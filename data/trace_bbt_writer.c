@@ -76,7 +76,8 @@ static bool bbt_begin(BbTraceWriter *base, GError **error)
     bb_bytes_append(head, BB_BBT_VERSION, 2);
     bb_bytes_append(head, BB_BBT_HEAD_SIZE, 2);
     bb_bytes_append(head, bb_crc32c(0, head->data, head->len), 4);
-    return bb_trace_writer_put(base, head->data, head->len, error);
+    bb_trace_writer_put(base, head->data, head->len);
+    return bb_trace_writer_part(base, 0, error);
 }
 
 // ---- blocks -------------------------------------------------------------------------------------
@@ -90,8 +91,9 @@ static bool write_block(BbtWriter *writer, guint32 type, GError **error)
     bb_bytes_append(head, block->len, 4);
     bb_bytes_append(head, bb_crc32c(0, block->data, block->len), 4);
     bb_bytes_append(head, bb_crc32c(0, head->data, head->len), 4);
-    return bb_trace_writer_put(&writer->base, head->data, head->len, error) &&
-           bb_trace_writer_put(&writer->base, block->data, block->len, error);
+    bb_trace_writer_put(&writer->base, head->data, head->len);
+    bb_trace_writer_put(&writer->base, block->data, block->len);
+    return bb_trace_writer_part(&writer->base, writer->written, error);
 }
 
 static bool write_names(BbtWriter *writer, GError **error)
@@ -194,7 +196,7 @@ static bool refuse_message(const BbtWriter *writer, const char *why, GError **er
     g_set_error(error, BB_TRACE_ERROR, BB_TRACE_ERROR_MESSAGE,
                 "%s: message %" G_GUINT64_FORMAT " has %s, which a .bbt cannot hold: write a text "
                 "trace instead",
-                writer->base.path, writer->base.messages + 1, why);
+                bb_output_name(writer->base.out), writer->base.messages + 1, why);
     return false;
 }
 
@@ -338,6 +340,15 @@ static bool bbt_flush(BbTraceWriter *base, GError **error)
     return write_messages((BbtWriter *)base, error);
 }
 
+// A message takes 10 to 16 bytes, texts half of theirs.
+static gsize bbt_waiting(const BbTraceWriter *base)
+{
+    const BbtWriter *writer = (const BbtWriter *)base;
+    gsize conns = 0;
+    (void)bb_bbt_keys_bytes(writer->conns, &conns);
+    return writer->count * 16 + (conns + writer->fresh->len) / 2;
+}
+
 #define EDGES_MAX 16384u // in a block: 2 MiB
 
 // Gives the names of an edge their numbers, and appends it.
@@ -379,6 +390,16 @@ static bool bbt_network(BbTraceWriter *base, const BbNetwork *network, GError **
     return write_edges(writer, error);
 }
 
+static bool bbt_note(BbTraceWriter *base, const char *text, GError **error)
+{
+    BbtWriter *writer = (BbtWriter *)base;
+    if (!write_messages(writer, error))
+        return false;
+    g_byte_array_set_size(writer->block, 0);
+    g_byte_array_append(writer->block, (const guint8 *)text, (guint)strlen(text) + 1);
+    return write_block(writer, BB_BBT_NOTES, error);
+}
+
 static bool bbt_end(BbTraceWriter *base, const BbCounters *counters, GError **error)
 {
     BbtWriter *writer = (BbtWriter *)base;
@@ -389,13 +410,25 @@ static bool bbt_end(BbTraceWriter *base, const BbCounters *counters, GError **er
     return write_block(writer, BB_BBT_DONE, error);
 }
 
+static void bbt_forget(BbTraceWriter *base, guint64 messages)
+{
+    BbtWriter *writer = (BbtWriter *)base;
+    writer->count = 0;
+    writer->written = messages;
+    g_byte_array_set_size(writer->fresh, 0);
+    g_byte_array_set_size(writer->edges, 0);
+}
+
 const BbTraceWriterForm bb_trace_bbt_writer = {
     .form = BB_TRACE_BBT,
     .open = bbt_open,
     .begin = bbt_begin,
     .push = bbt_push,
     .flush = bbt_flush,
+    .waiting = bbt_waiting,
     .network = bbt_network,
+    .note = bbt_note,
     .end = bbt_end,
+    .forget = bbt_forget,
     .free = bbt_free,
 };

@@ -3,9 +3,8 @@
 #pragma once
 
 #include "data/input.h"
+#include "data/output.h"
 #include "data/trace.h"
-
-#include <stdio.h>
 
 typedef struct BbTraceReaderForm {
     BbTraceForm form;
@@ -23,6 +22,7 @@ struct BbTraceReader {
     BbNames *names;
     BbCounters *counters;
     BbNetwork *network;
+    GPtrArray *notes; // of char *
     guint64 messages, bad_lines;
     bool skip_bad_lines;
     bool ended;      // next() has returned false
@@ -34,21 +34,26 @@ typedef struct BbTraceWriterForm {
     BbTraceWriter *(*open)(void);
     bool (*begin)(BbTraceWriter *writer, GError **error);
     bool (*push)(BbTraceWriter *writer, const BbMessage *message, GError **error);
-    bool (*flush)(BbTraceWriter *writer, GError **error); // up to out's buffer
+    bool (*flush)(BbTraceWriter *writer, GError **error); // makes a whole part of what waits
+    gsize (*waiting)(const BbTraceWriter *writer);        // bytes that this takes, about
     bool (*network)(BbTraceWriter *writer, const BbNetwork *network, GError **error);
-    bool (*end)(BbTraceWriter *writer, const BbCounters *counters, GError **error);
+    bool (*note)(BbTraceWriter *writer, const char *text, GError **error);
+    bool (*end)(BbTraceWriter *writer, const BbCounters *counters, GError **error); // after flush
+    void (*forget)(BbTraceWriter *writer, guint64 messages); // all but the first so many; then end
     void (*free)(BbTraceWriter *writer); // what the form itself holds, and writer
 } BbTraceWriterForm;
 
 struct BbTraceWriter {
     const BbTraceWriterForm *form;
-    char *path; // for messages
-    FILE *out;
+    BbOutput *out;
     const BbNames *names;
-    guint64 messages;
+    BbTraceSync sync;
+    guint64 messages; // pushed
+    guint64 whole;    // of them, in whole parts
+    guint64 kept;     // of them, in the file
 };
 
-extern const BbTraceReaderForm bb_trace_bbt_reader, bb_trace_text_reader;
+extern const BbTraceReaderForm bb_trace_bbt_reader, bb_trace_text_reader, bb_trace_ring_reader;
 extern const BbTraceWriterForm bb_trace_bbt_writer, bb_trace_text_writer;
 
 // First line of a text trace, and the first bytes of a .bbt.
@@ -57,9 +62,19 @@ extern const BbTraceWriterForm bb_trace_bbt_writer, bb_trace_text_writer;
     "\x89"                 \
     "BBT\r\n\x1a\n"
 #define BB_TRACE_BBT_MAGIC_SIZE 8
+// And those of a flight recorder's ring.
+#define BB_TRACE_RING_MAGIC \
+    "\x89"                  \
+    "BBR\r\n\x1a\n"
+#define BB_TRACE_RING_MAGIC_SIZE 8
 
 // Adds a part to the sentence on what is missing.
 void bb_trace_reader_add_damage(BbTraceReader *reader, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
-// Writes bytes to out; sets the error when that fails.
-bool bb_trace_writer_put(BbTraceWriter *writer, gconstpointer bytes, gsize size, GError **error);
+// Takes a note, unless there are too many.
+void bb_trace_reader_add_note(BbTraceReader *reader, const char *text);
+
+// Puts bytes into the part that is being put together.
+void bb_trace_writer_put(BbTraceWriter *writer, gconstpointer bytes, gsize size);
+// The part is whole; with it, messages of the file are. Fails where it cannot be written.
+bool bb_trace_writer_part(BbTraceWriter *writer, guint64 messages, GError **error);

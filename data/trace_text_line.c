@@ -35,7 +35,10 @@ static char *take_field(char **rest)
     return end > start ? start : NULL;
 }
 
-static const char *parse_number(const char *text, guint64 *number)
+#define TOO_LARGE "a number is too large (at most 18446744073709551614)"
+
+// All of 64 bits: sums stop at the largest number.
+static const char *parse_sum(const char *text, guint64 *sum)
 {
     guint64 value = 0;
     if (!*text)
@@ -44,11 +47,23 @@ static const char *parse_number(const char *text, guint64 *number)
         if (!g_ascii_isdigit(*text))
             return "a number has other characters than decimal digits";
         if (__builtin_mul_overflow(value, 10u, &value) ||
-            __builtin_add_overflow(value, (guint64)(*text - '0'), &value) || value == G_MAXUINT64)
-            return "a number is too large (at most 18446744073709551614)";
+            __builtin_add_overflow(value, (guint64)(*text - '0'), &value))
+            return TOO_LARGE;
     }
-    *number = value;
+    *sum = value;
     return NULL;
+}
+
+// The largest of 64 bits means that there is none.
+static const char *parse_number(const char *text, guint64 *number)
+{
+    guint64 value = 0;
+    const char *reason = parse_sum(text, &value);
+    if (!reason && value == G_MAXUINT64)
+        return TOO_LARGE;
+    if (!reason)
+        *number = value;
+    return reason;
 }
 
 // Up to nine decimals after the point, as nanoseconds.
@@ -286,17 +301,27 @@ bool bb_trace_line_counter(const char *line, char **name, guint64 *value)
     g_autofree char *copy = g_strdup(line + strlen("# counter "));
     char *rest = copy;
     const char *field = take_field(&rest), *number = take_field(&rest);
-    if (!number || !bb_counters_is_name(field) || take_field(&rest) || parse_number(number, value))
+    if (!number || !bb_counters_is_name(field) || take_field(&rest) || parse_sum(number, value))
         return false;
     *name = g_strdup(field);
     return true;
+}
+
+char *bb_trace_line_note(const char *line)
+{
+    if (!g_str_has_prefix(line, "# note "))
+        return NULL;
+    char *text = g_strdup(line + strlen("# note "));
+    if (!*text || bb_percent_decode(text))
+        g_clear_pointer(&text, g_free);
+    return text;
 }
 
 static bool take_fact(BbNetworkEdge *edge, char *text)
 {
     guint64 value = 0;
     char *equals = strchr(text, '=');
-    if (!equals || parse_number(equals + 1, &value))
+    if (!equals || parse_sum(equals + 1, &value))
         return false;
     *equals = '\0';
     for (guint field = 0; field < BB_NETWORK_FIELDS; field++)

@@ -13,6 +13,9 @@ const char *bb_trace_line_parse(char *line, BbNames *names, GString *extra, BbMe
 // Reads `# counter NAME VALUE`. Returns false for any other line.
 bool bb_trace_line_counter(const char *line, char **name, guint64 *value);
 
+// Reads `# note SENTENCE`: the sentence, decoded, is the caller's. NULL for any other line.
+char *bb_trace_line_note(const char *line);
+
 // Reads `# network CLIENT SERVER connections=3 ...`; facts that we do not know are passed over.
 // Returns false for any other line.
 bool bb_trace_line_network(const char *line, BbNames *names, BbNetworkEdge *edge);

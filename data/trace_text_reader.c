@@ -99,11 +99,13 @@ static LineFound take_line(TextReader *reader, char **line, gsize *size, GError 
 
 static void take_comment(TextReader *reader, const char *line)
 {
-    g_autofree char *name = NULL;
+    g_autofree char *name = NULL, *note = bb_trace_line_note(line);
     guint64 value = 0;
     BbNetworkEdge edge;
     if (bb_trace_line_counter(line, &name, &value))
         bb_counters_add(reader->base.counters, name, value);
+    else if (note)
+        bb_trace_reader_add_note(&reader->base, note);
     else if (bb_trace_line_network(line, reader->base.names, &edge))
         bb_network_add(reader->base.network, &edge);
 }

@@ -28,8 +28,8 @@ static void text_free(BbTraceWriter *base)
 
 static bool text_begin(BbTraceWriter *base, GError **error)
 {
-    return bb_trace_writer_put(base, BB_TRACE_TEXT_HEAD "\n", strlen(BB_TRACE_TEXT_HEAD "\n"),
-                               error);
+    bb_trace_writer_put(base, BB_TRACE_TEXT_HEAD "\n", strlen(BB_TRACE_TEXT_HEAD "\n"));
+    return bb_trace_writer_part(base, 0, error);
 }
 
 // Decimal digits of value, at least width of them.
@@ -155,12 +155,18 @@ static bool text_push(BbTraceWriter *base, const BbMessage *message, GError **er
     append_fields(writer, message);
     append_keys(writer, message);
     g_string_append_c(writer->line, '\n');
-    return bb_trace_writer_put(base, writer->line->str, writer->line->len, error);
+    bb_trace_writer_put(base, writer->line->str, writer->line->len);
+    return bb_trace_writer_part(base, base->messages + 1, error);
 }
 
 static bool text_flush(BbTraceWriter *base, GError **error)
 {
     return true;
+}
+
+static gsize text_waiting(const BbTraceWriter *base)
+{
+    return 0; // lines are whole at once
 }
 
 // A comment, as counters are: "# network CLIENT SERVER connections=3 ...", zeros left out.
@@ -177,10 +183,26 @@ static bool text_network(BbTraceWriter *base, const BbNetwork *network, GError *
             append_key_number(writer->line, key, bb_network_field(edge, field), 0);
         }
         g_string_append_c(writer->line, '\n');
-        if (!bb_trace_writer_put(base, writer->line->str, writer->line->len, error))
+        bb_trace_writer_put(base, writer->line->str, writer->line->len);
+        if (!bb_trace_writer_part(base, base->messages, error))
             return false;
     }
     return true;
+}
+
+// A comment too: "# note SENTENCE", where what is no letter of a line is percent-encoded.
+static bool text_note(BbTraceWriter *base, const char *text, GError **error)
+{
+    TextWriter *writer = (TextWriter *)base;
+    g_auto(GStrv) words = g_strsplit(text, " ", -1);
+    g_string_assign(writer->line, "# note");
+    for (char **word = words; *word; word++) {
+        g_string_append_c(writer->line, ' ');
+        bb_percent_append(writer->line, *word, "%");
+    }
+    g_string_append_c(writer->line, '\n');
+    bb_trace_writer_put(base, writer->line->str, writer->line->len);
+    return bb_trace_writer_part(base, base->messages, error);
 }
 
 static bool text_end(BbTraceWriter *base, const BbCounters *counters, GError **error)
@@ -189,10 +211,14 @@ static bool text_end(BbTraceWriter *base, const BbCounters *counters, GError **e
         g_autofree char *line =
             g_strdup_printf("# counter %s %" G_GUINT64_FORMAT "\n", bb_counters_name(counters, i),
                             bb_counters_value(counters, i));
-        if (!bb_trace_writer_put(base, line, strlen(line), error))
-            return false;
+        bb_trace_writer_put(base, line, strlen(line));
     }
-    return true;
+    return bb_trace_writer_part(base, base->messages, error);
+}
+
+static void text_forget(BbTraceWriter *base, guint64 messages)
+{
+    base->messages = messages;
 }
 
 const BbTraceWriterForm bb_trace_text_writer = {
@@ -201,7 +227,10 @@ const BbTraceWriterForm bb_trace_text_writer = {
     .begin = text_begin,
     .push = text_push,
     .flush = text_flush,
+    .waiting = text_waiting,
     .network = text_network,
+    .note = text_note,
     .end = text_end,
+    .forget = text_forget,
     .free = text_free,
 };

@@ -2,6 +2,7 @@
 // In: the messages of a trace, and windows of an inference. Out: both causes of each message.
 #include "diagnose/effects.h"
 
+#include "data/id_hash.h"
 #include "diagnose/causes.h"
 #include "diagnose/forest.h"
 
@@ -14,24 +15,12 @@ typedef struct {
     float confidence;
 } Finding;
 
-static guint id_hash(gconstpointer key)
-{
-    const BbId *id = key;
-    guint64 hash = (id->number ^ (guint64)id->form << 48) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
-    return (guint)(hash >> 32);
-}
-
-static gboolean id_equal(gconstpointer a, gconstpointer b)
-{
-    return bb_id_equal(*(const BbId *)a, *(const BbId *)b);
-}
-
 BbEffects *bb_effects_new(void)
 {
     BbEffects *effects = g_new0(BbEffects, 1);
     effects->effects = g_array_new(FALSE, FALSE, sizeof(BbEffect));
     effects->findings = g_array_new(FALSE, FALSE, sizeof(Finding));
-    effects->numbers = g_hash_table_new_full(id_hash, id_equal, g_free, NULL);
+    effects->numbers = g_hash_table_new_full(bb_id_key_hash, bb_id_key_equal, g_free, NULL);
     return effects;
 }
 

@@ -4,27 +4,16 @@
 
 #include <stdlib.h>
 
+#include "data/id_hash.h"
 #include "diagnose/forest.h"
 
 #define NO_REQUEST G_MAXUINT32
-
-static guint id_hash(gconstpointer key)
-{
-    const BbId *id = key;
-    guint64 hash = (id->number ^ (guint64)id->form << 48) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
-    return (guint)(hash >> 32);
-}
-
-static gboolean id_equal(gconstpointer a, gconstpointer b)
-{
-    return bb_id_equal(*(const BbId *)a, *(const BbId *)b);
-}
 
 BbLinks *bb_links_new(void)
 {
     BbLinks *links = g_new0(BbLinks, 1);
     links->links = g_array_new(FALSE, FALSE, sizeof(BbLink));
-    links->paths = g_hash_table_new_full(id_hash, id_equal, g_free, NULL);
+    links->paths = g_hash_table_new_full(bb_id_key_hash, bb_id_key_equal, g_free, NULL);
     return links;
 }
 

@@ -2,11 +2,12 @@
 // In: windows of an inference, and the truth. Out: how right links, requests and nodes are.
 #include "diagnose/score.h"
 
+#include "data/id_hash.h"
+#include "diagnose/score_parts.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "diagnose/score_parts.h"
 
 struct BbScoring {
     const BbNames *names;
@@ -72,7 +73,8 @@ static BbScoreEdge *edge_of(BbScore *score, GHashTable *places, const BbCall *ca
 
 static void judge_links(BbScore *score, const BbTrial *trial)
 {
-    g_autoptr(GHashTable) places = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    g_autoptr(GHashTable) places =
+        g_hash_table_new_full(bb_pair_key_hash, g_int64_equal, g_free, NULL);
     BbRight *const kinds[] = {
         [BB_LINK_ROOT] = &score->roots,
         [BB_LINK_CHILD] = &score->children,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "data/caption.h"
+#include "data/id_hash.h"
 #include "diagnose/score_parts.h"
 
 #define CAPTION_BYTES 1000 // of a pattern's caption; after that it ends in dots
@@ -206,7 +207,8 @@ static void describe_pairs(BbScore *score, const BbTrial *trial)
 
 void bb_score_patterns(BbScore *score, const BbTrial *trial)
 {
-    g_autoptr(GHashTable) places = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    g_autoptr(GHashTable) places =
+        g_hash_table_new_full(bb_pair_key_hash, g_int64_equal, g_free, NULL);
     Pairing pairing = {score->pairs, places, trial};
     count_instances(score, &pairing);
     const BbPatternPair *pairs = (const BbPatternPair *)(const void *)score->pairs->data;

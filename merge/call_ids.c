@@ -2,6 +2,7 @@
 // In: ids of calls and returns as the observers have them. Out: ids of the merged trace.
 #include "merge/call_ids.h"
 
+#include "data/id_hash.h"
 #include "merge/sighting.h"
 
 #include <string.h>
@@ -42,7 +43,7 @@ BbCallIds *bb_call_ids_new(guint open_max)
 
 static guint hash_of(const BbCallIds *ids, BbId id, guint32 caller, guint32 callee)
 {
-    guint64 hash = (id.number ^ (guint64)id.form << 40) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
+    guint64 hash = bb_id_hash(id);
     hash = (hash ^ caller ^ (guint64)callee << 32) * G_GUINT64_CONSTANT(0xd6e8feb86659fd93);
     return (guint)(hash >> 32) & (ids->n_buckets - 1);
 }

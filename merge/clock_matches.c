@@ -2,6 +2,8 @@
 // In: sightings, sorted by key. Out: what each two observers have in common.
 #include "merge/clock_matches.h"
 
+#include "data/id_hash.h"
+
 // An observer is at a node that has an end of this share of what it sees.
 #define PLACE_SHARE 0.98
 
@@ -117,7 +119,8 @@ static void count_end(GHashTable *ends, guint observer, guint32 node)
 
 guint32 *bb_clock_places(const BbSeen *seen, gsize count, guint observers)
 {
-    g_autoptr(GHashTable) ends = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    g_autoptr(GHashTable) ends =
+        g_hash_table_new_full(bb_pair_key_hash, g_int64_equal, g_free, NULL);
     g_autofree gsize *total = g_new0(gsize, observers);
     g_autofree guint *found = g_new0(guint, observers);
     guint32 *place = g_new0(guint32, observers);

@@ -2,8 +2,8 @@
 // In: the events of a log. Out: which act got which sig, and what message led to each of them.
 //
 // A log may be damaged or hostile: each step is linear, and nothing calls itself.
+#include "data/id_hash.h"
 #include "merge/event_state.h"
-#include "merge/id_key.h"
 
 BbEventKind bb_event_kind(const BbEvent *event)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: messages. Out: JSON Lines, an object a message with the columns of merge/fields.h; counters
-// as objects {"counter": NAME, "value": N} at the end.
+// In: messages. Out: JSON Lines, an object a message with the columns of merge/fields.h; at the end
+// the facts on the network as objects {"network": "tcp", "client": NAME, "server": NAME, ...}, and
+// counters as objects {"counter": NAME, "value": N}.
 //
 // JSON has no text that is not UTF-8: it goes by KEY_hex, its bytes as hexadecimal digits.
 #include "merge/exporter.h"
@@ -65,7 +66,7 @@ static void put_field(Writing *writing, const BbField *field)
     if (field->form == BB_FIELD_TIME) {
         bb_json_key(writing->json, field->column);
         bb_json_int(writing->json, g_ascii_strtoll(writing->text->str, NULL, 10));
-    } else if (field->form == BB_FIELD_NUMBER) {
+    } else if (bb_field_is_number(field)) {
         bb_json_key(writing->json, field->column);
         bb_json_uint(writing->json, g_ascii_strtoull(writing->text->str, NULL, 10));
     } else {
@@ -84,6 +85,33 @@ static bool jsonl_push(gpointer data, const BbMessage *message, GError **error)
             put_field(writing, field);
     }
     bb_json_end_object(writing->json);
+    return !ferror(bb_outfile_stream(writing->file)) || bb_outfile_fail(writing->file, error);
+}
+
+static void put_node(Writing *writing, const char *key, guint32 name)
+{
+    if (name == BB_NAME_NONE)
+        return;
+    g_string_assign(writing->text, bb_names_text(writing->names, name));
+    put_text(writing, key);
+}
+
+// Facts that are 0 are left out, as in a text trace.
+static bool jsonl_network(gpointer data, const BbNetwork *network, GError **error)
+{
+    Writing *writing = data;
+    for (guint i = 0; i < bb_network_count(network); i++) {
+        const BbNetworkEdge *edge = bb_network_at(network, i);
+        bb_json_begin_object(writing->json);
+        bb_json_put_string(writing->json, "network", "tcp");
+        put_node(writing, "client", edge->client);
+        put_node(writing, "server", edge->server);
+        for (guint field = 0; field < BB_NETWORK_FIELDS; field++)
+            if (bb_network_field(edge, field))
+                bb_json_put_uint(writing->json, bb_network_field_name(field),
+                                 bb_network_field(edge, field));
+        bb_json_end_object(writing->json);
+    }
     return !ferror(bb_outfile_stream(writing->file)) || bb_outfile_fail(writing->file, error);
 }
 
@@ -107,6 +135,7 @@ const BbExporter bb_exporter_jsonl = {
     .about = "JSON Lines, an object a message",
     .open = jsonl_open,
     .push = jsonl_push,
+    .network = jsonl_network,
     .finish = jsonl_finish,
     .free = jsonl_free,
 };

@@ -16,7 +16,8 @@ typedef struct BbExporter {
     gpointer (*open)(const char *path, const BbNames *names, GError **error);
     // Messages come in order of time.
     bool (*push)(gpointer writing, const BbMessage *message, GError **error);
-    // Writes what TCP told of the network; NULL where the form has no place for it.
+    // Writes what TCP told of the network, once, before finish; NULL where the form has no place
+    // for it.
     bool (*network)(gpointer writing, const BbNetwork *network, GError **error);
     // Writes the counters and what remains. After it, or any failure, only free.
     bool (*finish)(gpointer writing, const BbCounters *counters, GError **error);

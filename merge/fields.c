@@ -26,6 +26,8 @@ static const BbField fields[] = {
     FIELD("off", "off", NUMBER, offset),
     FIELD("obs", "obs", NAME, observer),
     FIELD("proto", "proto", NAME, proto),
+    FIELD("file", "file", NAME, file),
+    FIELD("frame", "frame", FRAME, frame),
     FIELD("path", "path", ID, path),
     FIELD("parent", "parent", ID, parent),
     {"extra", "extra", BB_FIELD_TEXT, G_STRUCT_OFFSET(BbMessage, extra), .write_only = true},
@@ -58,6 +60,12 @@ const BbField *bb_field_find(const char *name)
     return NULL;
 }
 
+bool bb_field_is_number(const BbField *field)
+{
+    return field->form == BB_FIELD_TIME || field->form == BB_FIELD_NUMBER ||
+           field->form == BB_FIELD_FRAME;
+}
+
 // ---- out ----------------------------------------------------------------------------------------
 
 static bool append_time(gint64 time_ns, GString *out)
@@ -74,6 +82,13 @@ static bool append_number(guint64 number, GString *out)
     if (number != G_MAXUINT64)
         g_string_append_printf(out, "%" G_GUINT64_FORMAT, number);
     return number != G_MAXUINT64;
+}
+
+static bool append_frame(guint32 frame, GString *out)
+{
+    if (frame)
+        g_string_append_printf(out, "%" G_GUINT32_FORMAT, frame);
+    return frame != 0;
 }
 
 static bool append_text(const char *text, GString *out)
@@ -103,6 +118,8 @@ bool bb_field_append(const BbField *field, const BbMessage *message, const BbNam
         return append_time(*(const gint64 *)member, out);
     case BB_FIELD_NUMBER:
         return append_number(*(const guint64 *)member, out);
+    case BB_FIELD_FRAME:
+        return append_frame(*(const guint32 *)member, out);
     case BB_FIELD_NAME:
         return append_text(bb_names_text(names, *(const guint32 *)member), out);
     case BB_FIELD_ID:
@@ -130,6 +147,15 @@ static const char *take_number(const char *text, guint64 *number)
             return "a number is too large (at most 18446744073709551614)";
     }
     *number = value;
+    return NULL;
+}
+
+static const char *take_frame(const char *text, guint32 *frame)
+{
+    guint64 number = 0;
+    if (!g_ascii_string_to_unsigned(text, 10, 1, G_MAXUINT32, &number, NULL))
+        return "the number of a frame is 1 to 4294967295";
+    *frame = (guint32)number;
     return NULL;
 }
 
@@ -166,6 +192,8 @@ const char *bb_field_take(const BbField *field, const char *text, BbStampUnit un
         return bb_stamp_parse(text, unit, member);
     case BB_FIELD_NUMBER:
         return take_number(text, member);
+    case BB_FIELD_FRAME:
+        return take_frame(text, member);
     case BB_FIELD_NAME:
         *(guint32 *)member = bb_names_intern(names, text);
         return NULL;

@@ -8,6 +8,7 @@
 typedef enum {
     BB_FIELD_TIME,   // nanoseconds since 1970
     BB_FIELD_NUMBER, // of bytes, below 2^64 - 1
+    BB_FIELD_FRAME,  // of a packet, 1 to 2^32 - 1
     BB_FIELD_NAME,   // any text
     BB_FIELD_ID,     // a call or a path
     BB_FIELD_KIND,   // call, return or message
@@ -26,6 +27,9 @@ typedef struct BbField {
 // In the order of columns.
 const BbField *bb_field_at(gsize index);        // NULL behind the last
 const BbField *bb_field_find(const char *name); // by name; NULL if there is none
+
+// Whether the text of such a field is a whole number.
+bool bb_field_is_number(const BbField *field);
 
 // Appends the text of a message's field, as it is. Returns false, and appends nothing, where the
 // message has none.

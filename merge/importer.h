@@ -10,11 +10,12 @@
 #define BB_IMPORT_LABEL_MAX 96
 
 typedef struct BbImport {
-    BbNames *names;                     // lent
-    BbCounters *counters;               // what could not be used, by reason; lent
-    BbNetwork *network;                 // what TCP told, where the input has it; lent
-    BbMessageSink sink;                 // takes the messages, in any order
-    gpointer user;                      // of sink
+    BbNames *names;       // lent
+    BbCounters *counters; // what could not be used, by reason; lent
+    BbNetwork *network;   // what TCP told, where the input has it; lent
+    GPtrArray *notes;     // of char *: sentences on how a trace came about; lent; NULL: not wanted
+    BbMessageSink sink;   // takes the messages, in any order
+    gpointer user;        // of sink
     void (*warn)(const char *sentence); // told what is damaged or was left out of an input
     bool skip_bad;                      // count malformed lines instead of failing
     const char *const *settings;        // "name=value", ends with NULL; NULL for none; lent

@@ -68,6 +68,30 @@ struct BbJoin {
     guint64 count[BB_JOIN_COUNTS];
 };
 
+// ---- join_held.c: places for messages, the list in order of time, the table by key
+
+// A place with a copy of message and its texts; what else it holds is to be set.
+BbHeld *bb_held_take(BbJoin *join, const BbMessage *message);
+void bb_held_give_back(BbJoin *join, BbHeld *held);
+void bb_held_free(BbHeld *held);
+// Into the list and out of it, where a time changes.
+void bb_held_insert(BbJoin *join, BbHeld *held);
+void bb_held_remove(BbJoin *join, const BbHeld *held);
+// Into the list, the table and the lane, and out of all of them.
+void bb_held_enter(BbJoin *join, BbHeld *held);
+void bb_held_leave(BbJoin *join, BbHeld *held);
+static inline BbHeld **bb_held_bucket(const BbJoin *join, const BbSightingKey *key)
+{
+    return &join->buckets[key->lo & (join->n_buckets - 1)];
+}
+
+// ---- join_settle.c
+
+// Gives a return the id of its call, and moves it where it precedes that one. Returns false where
+// it has moved behind its call, and waits there.
+bool bb_held_settle_return(BbJoin *join, BbHeld *held);
+void bb_held_settle_other(BbJoin *join, BbHeld *held);
+
 // ---- join_fold.c
 
 // Makes one message of a and b, in a. b keeps nothing of worth.

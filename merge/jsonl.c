@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: JSON Lines as merge/export_jsonl.c writes them, or others with such keys. Out: messages and
-// counters.
+// In: JSON Lines as merge/export_jsonl.c writes them, or others with such keys. Out: messages,
+// counters and facts on the network.
 #include "merge/importer.h"
 
 #include "merge/bad_lines.h"
@@ -79,22 +79,77 @@ static const char *take_member(const Reading *reading, const BbJsonMember *membe
                                   message);
 }
 
-// A counter has the keys `counter` and `value`. Returns whether the line is one.
-static bool take_counter(const Reading *reading, const char **reason)
+// Whether the line is about something else than a message: its first key says so, unless that is a
+// field by the user's map.
+static bool is_about(const Reading *reading, const char *what)
+{
+    BbColumn column;
+    const BbJsonMember *first = (const BbJsonMember *)(const void *)reading->members->data;
+    return reading->members->len > 0 && strcmp(first->key, what) == 0 &&
+           !bb_columns_find(reading->columns, what, &column);
+}
+
+// A counter has the keys `counter` and `value`.
+static const char *take_counter(const Reading *reading)
 {
     const BbJsonMember *members = (const BbJsonMember *)(const void *)reading->members->data;
     guint64 value = 0;
-    *reason = NULL;
-    if (reading->members->len == 0 || strcmp(members[0].key, "counter") != 0)
-        return false;
     if (reading->members->len != 2 || strcmp(members[1].key, "value") != 0 ||
         members[0].kind != BB_JSON_STRING || members[1].kind != BB_JSON_NUMBER ||
         !bb_counters_is_name(members[0].text) ||
         !g_ascii_string_to_unsigned(members[1].text, 10, 0, G_MAXUINT64, &value, NULL))
-        *reason = "a counter is not {\"counter\": NAME, \"value\": N}";
-    else
-        bb_counters_add(reading->import->counters, members[0].text, value);
+        return "a counter is not {\"counter\": NAME, \"value\": N}";
+    bb_counters_add(reading->import->counters, members[0].text, value);
+    return NULL;
+}
+
+// One of the two nodes of an edge. Returns whether the member is of it.
+static bool take_node(const Reading *reading, const BbJsonMember *member, const char *key,
+                      guint32 *name, const char **reason)
+{
+    bool starts = g_str_has_prefix(member->key, key);
+    bool hex = starts && strcmp(member->key + strlen(key), "_hex") == 0;
+    if (!hex && strcmp(member->key, key) != 0)
+        return false;
+    if (member->kind != BB_JSON_STRING)
+        *reason = "a node of the network is no text";
+    else if (hex)
+        *reason = decode_hex(member->text);
+    if (!*reason)
+        *name = bb_names_intern(reading->import->names, member->text);
     return true;
+}
+
+// Facts that we do not know are passed over, as in a text trace.
+static const char *take_fact(const BbJsonMember *member, BbNetworkEdge *edge)
+{
+    guint64 value = 0;
+    for (guint field = 0; field < BB_NETWORK_FIELDS; field++) {
+        if (strcmp(member->key, bb_network_field_name(field)) != 0)
+            continue;
+        if (member->kind != BB_JSON_NUMBER ||
+            !g_ascii_string_to_unsigned(member->text, 10, 0, G_MAXUINT64, &value, NULL))
+            return "a fact on the network is no whole number";
+        bb_network_set_field(edge, field, value);
+    }
+    return NULL;
+}
+
+static const char *take_edge(const Reading *reading)
+{
+    const BbJsonMember *members = (const BbJsonMember *)(const void *)reading->members->data;
+    BbNetworkEdge edge = {0};
+    const char *reason = NULL;
+    if (members[0].kind != BB_JSON_STRING || strcmp(members[0].text, "tcp") != 0)
+        return "facts on the network are not {\"network\": \"tcp\", ...}";
+    for (guint i = 1; i < reading->members->len && !reason; i++) {
+        if (!take_node(reading, &members[i], "client", &edge.client, &reason) &&
+            !take_node(reading, &members[i], "server", &edge.server, &reason))
+            reason = take_fact(&members[i], &edge);
+    }
+    if (!reason)
+        bb_network_add(reading->import->network, &edge);
+    return reason;
 }
 
 static const char *take_message(const Reading *reading, BbMessage *message)
@@ -114,10 +169,15 @@ static bool take_line(const Reading *reading, char *line, const char **reason, G
 {
     BbMessage message;
     *reason = bb_json_line_parse(line, reading->members);
-    if (*reason || take_counter(reading, reason))
+    if (*reason)
         return true;
-    *reason = take_message(reading, &message);
-    return *reason || reading->import->sink(&message, reading->import->user, error);
+    if (is_about(reading, "counter"))
+        *reason = take_counter(reading);
+    else if (is_about(reading, "network"))
+        *reason = take_edge(reading);
+    else if (!(*reason = take_message(reading, &message)))
+        return reading->import->sink(&message, reading->import->user, error);
+    return true;
 }
 
 static bool jsonl_read(gpointer data, const char *path, GError **error)

@@ -2,6 +2,8 @@
 // In: paths of traces. Out: names of observers, all different.
 #include "merge/observers.h"
 
+#include "data/trace_files.h"
+
 #include <string.h>
 
 static const char *const endings[] = {".gz", ".xz", ".zst", ".bbt", ".txt", ".text", ".trace"};
@@ -85,30 +87,50 @@ static GPtrArray *name_all(const char *const *paths)
     return result;
 }
 
-static GPtrArray *name_folders(const char *const *paths)
+// What files of one series share: their path without time, number and endings. NULL for others.
+static char *series_of(const char *path)
 {
-    g_autoptr(GPtrArray) folders = g_ptr_array_new_with_free_func(g_free); // each once
-    g_autoptr(GArray) places = g_array_new(FALSE, FALSE, sizeof(guint));
-    for (; *paths; paths++) {
-        char *folder = g_path_get_dirname(*paths);
-        guint place = 0;
-        if (g_ptr_array_find_with_equal_func(folders, folder, g_str_equal, &place)) {
-            g_free(folder);
-        } else {
-            place = folders->len;
-            g_ptr_array_add(folders, folder);
-        }
-        g_array_append_val(places, place);
-    }
-    g_ptr_array_add(folders, NULL);
-    g_autoptr(GPtrArray) names = name_all((const char *const *)(gpointer)folders->pdata);
-    GPtrArray *result = g_ptr_array_new_with_free_func(g_free);
-    for (guint i = 0; i < places->len; i++)
-        g_ptr_array_add(result, g_strdup(names->pdata[g_array_index(places, guint, i)]));
-    return result;
+    char *name = strip_endings(path);
+    gsize stem = bb_trace_files_stem(name);
+    bool series = name[stem] && stem && name[stem - 1] != '/';
+    name[stem] = '\0';
+    if (!series)
+        g_clear_pointer(&name, g_free);
+    return name;
+}
+
+// What files of one observer share; the files themselves are told apart even if one is given twice.
+static char *group_of(const char *path, bool by_folder, bool *shared)
+{
+    char *group = by_folder ? g_path_get_dirname(path) : series_of(path);
+    *shared = group;
+    return group ? group : g_strdup(path);
 }
 
 GPtrArray *bb_observers_name(const char *const *paths, bool by_folder)
 {
-    return by_folder ? name_folders(paths) : name_all(paths);
+    g_autoptr(GPtrArray) groups = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GHashTable) known = g_hash_table_new(g_str_hash, g_str_equal); // -> 1 + place
+    g_autoptr(GArray) places = g_array_new(FALSE, FALSE, sizeof(guint));
+    for (; *paths; paths++) {
+        bool shared;
+        char *group = group_of(*paths, by_folder, &shared);
+        guint place = shared ? GPOINTER_TO_UINT(g_hash_table_lookup(known, group)) : 0;
+        if (place) {
+            g_free(group);
+        } else {
+            g_ptr_array_add(groups, group);
+            place = groups->len;
+            if (shared)
+                g_hash_table_insert(known, group, GUINT_TO_POINTER(place));
+        }
+        place--;
+        g_array_append_val(places, place);
+    }
+    g_ptr_array_add(groups, NULL);
+    g_autoptr(GPtrArray) names = name_all((const char *const *)(gpointer)groups->pdata);
+    GPtrArray *result = g_ptr_array_new_with_free_func(g_free);
+    for (guint i = 0; i < places->len; i++)
+        g_ptr_array_add(result, g_strdup(names->pdata[g_array_index(places, guint, i)]));
+    return result;
 }

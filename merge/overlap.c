@@ -2,6 +2,8 @@
 // In: who saw which messages. Out: for each two observers, how much both saw.
 #include "merge/overlap.h"
 
+#include "data/id_hash.h"
+
 #include <string.h>
 
 #define RECENT 1024u // rows found again without the table; a power of two
@@ -145,7 +147,7 @@ static int most_first(gconstpointer a, gconstpointer b, gpointer data)
 GArray *bb_overlap_pairs(const BbOverlap *overlap, const BbNames *names)
 {
     g_autoptr(GHashTable) pairs =
-        g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+        g_hash_table_new_full(bb_pair_key_hash, g_int64_equal, g_free, g_free);
     GArray *result = g_array_new(FALSE, FALSE, sizeof(BbOverlapPair));
     GHashTableIter iter;
     gpointer item = NULL;

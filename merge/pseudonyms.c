@@ -2,6 +2,7 @@
 // In: messages, a key. Out: the same messages under other names.
 #include "merge/pseudonyms.h"
 
+#include "data/id_hash.h"
 #include "merge/csv_text.h"
 
 #include <errno.h>
@@ -165,8 +166,7 @@ static guint32 rename_text(BbPseudonyms *pseudonyms, Kind kind, guint32 name)
 // Its id is absent, which no id that is asked for is, or that of some other.
 static Recent *recent_of(const BbPseudonyms *pseudonyms, Kind kind, BbId id)
 {
-    guint64 hash = (id.number + id.form) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
-    return &pseudonyms->recent[kind == KIND_PATH][hash >> (64 - RECENT_BITS)];
+    return &pseudonyms->recent[kind == KIND_PATH][bb_id_hash(id) >> (64 - RECENT_BITS)];
 }
 
 static BbId rename_id(BbPseudonyms *pseudonyms, Kind kind, BbId id)

@@ -45,6 +45,7 @@ static const struct {
     {"db.system", NULL},
     {"db.system.name", NULL},
     {"db.type", NULL},
+    {"messaging.protocol", NULL},
     {"messaging.system", NULL},
     {"dns.question.name", "dns"},
     {"http.request.method", "http"},
@@ -57,28 +58,43 @@ static const struct {
     {"component", NULL},
 };
 
-// Names that proto= has, and what others call them.
+// Names that proto= has, but for tcp and udp, which are what is below.
+static const char *const protos[] = {
+    "http",  "http2",     "grpc",    "websocket", "tls",     "dns",      "postgresql", "mysql",
+    "redis", "memcached", "mongodb", "cassandra", "kafka",   "amqp",     "mqtt",       "nats",
+    "stomp", "oncrpc",    "thrift",  "ldap",      "smb2",    "dcerpc",   "fastcgi",    "ajp",
+    "uwsgi", "scgi",      "smtp",    "sip",       "radius",  "diameter", "snmp",       "ntp",
+    "rmi",   "giop",      "dubbo",   "zookeeper", "jsonrpc", "afsrx",
+};
+
+// What others call them: values of OpenTelemetry's db.system, messaging.system and rpc.system, and
+// of OpenTracing's component. A product that is spoken to in the protocol of another has that
+// one's; those that are spoken to in several (activemq, servicebus, jms) are none.
 static const struct {
     const char *name, *proto;
-} protos[] = {
-    {"http", NULL},        {"http2", NULL},
-    {"grpc", NULL},        {"websocket", NULL},
-    {"dns", NULL},         {"postgresql", NULL},
-    {"mysql", NULL},       {"redis", NULL},
-    {"memcached", NULL},   {"mongodb", NULL},
-    {"cassandra", NULL},   {"kafka", NULL},
-    {"amqp", NULL},        {"mqtt", NULL},
-    {"nats", NULL},        {"stomp", NULL},
-    {"oncrpc", NULL},      {"thrift", NULL},
-    {"ldap", NULL},        {"smtp", NULL},
-    {"sip", NULL},         {"rmi", NULL},
-    {"dubbo", NULL},       {"zookeeper", NULL},
-    {"jsonrpc", NULL},     {"fastcgi", NULL},
-    {"uwsgi", NULL},       {"net/http", "http"},
-    {"java_rmi", "rmi"},   {"apache_dubbo", "dubbo"},
-    {"onc_rpc", "oncrpc"}, {"mariadb", "mysql"},
-    {"mongo", "mongodb"},  {"postgres", "postgresql"},
-    {"rabbitmq", "amqp"},  {"memcache", "memcached"},
+} aliases[] = {
+    {"apache_dubbo", "dubbo"},
+    {"aws.redshift", "postgresql"},
+    {"cockroachdb", "postgresql"},
+    {"corba", "giop"},
+    {"edb", "postgresql"},
+    {"iiop", "giop"},
+    {"java-kafka", "kafka"},
+    {"java-redis", "redis"},
+    {"java_rmi", "rmi"},
+    {"ldaps", "ldap"},
+    {"mariadb", "mysql"},
+    {"memcache", "memcached"},
+    {"mongo", "mongodb"},
+    {"net/http", "http"},
+    {"nfs", "oncrpc"},
+    {"onc_rpc", "oncrpc"},
+    {"postgres", "postgresql"},
+    {"rabbitmq", "amqp"},
+    {"redshift", "postgresql"},
+    {"smb", "smb2"},
+    {"ws", "websocket"},
+    {"wss", "websocket"},
 };
 
 static const char *const version_keys[] = {"network.protocol.version", "http.flavor",
@@ -139,8 +155,11 @@ const char *bb_span_tags_kind(const BbSpanTags *tags)
 static const char *find_proto(const char *text)
 {
     for (gsize i = 0; i < G_N_ELEMENTS(protos); i++)
-        if (g_ascii_strcasecmp(text, protos[i].name) == 0)
-            return protos[i].proto ? protos[i].proto : protos[i].name;
+        if (g_ascii_strcasecmp(text, protos[i]) == 0)
+            return protos[i];
+    for (gsize i = 0; i < G_N_ELEMENTS(aliases); i++)
+        if (g_ascii_strcasecmp(text, aliases[i].name) == 0)
+            return aliases[i].proto;
     return NULL;
 }
 

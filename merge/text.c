@@ -35,6 +35,8 @@ static bool text_read(gpointer reading, const char *path, GError **error)
             return false;
     bb_counters_merge(import->counters, bb_trace_reader_counters(reader));
     bb_network_merge(import->network, bb_trace_reader_network(reader));
+    for (guint i = 0; import->notes && i < bb_trace_reader_notes(reader); i++)
+        g_ptr_array_add(import->notes, g_strdup(bb_trace_reader_note(reader, i)));
     tell_damage(import, reader);
     if (!failure)
         return true;

@@ -8,8 +8,8 @@
 
 #include "data/stamp.h"
 #include "merge/bad_lines.h"
-#include "merge/id_key.h"
 #include "merge/span.h"
+#include "merge/zeek_connection.h"
 #include "merge/zeek_log.h"
 
 #include <string.h>
@@ -18,54 +18,23 @@
 #define WAITING_MAX (1u << 22)
 #define DURATION_MAX_S 1e9
 
-typedef struct Request {
-    gint64 time_ns;
-    guint64 depth;
-    guint32 op, status; // names
-} Request;
-
-typedef struct Connection {
-    BbId uid;
-    guint32 caller, callee, proto, op, status; // names
-    gint64 time_ns, end_ns;                    // BB_TIME_NONE if not known
-    guint64 bytes, answer_bytes;
-    bool told;     // by a row of conn.log
-    bool answered; // the callee took part
-    GArray *requests;
-} Connection;
-
 typedef struct Reading {
     const BbImport *import;
-    GPtrArray *waiting; // of Connection, owned, in the order of their first rows
-    GHashTable *by_uid; // of those
-    GString *text;      // a uid
-    guint32 rows;       // that wait
+    BbZeekWaiting *waiting;
 } Reading;
-
-static void connection_free(gpointer data)
-{
-    Connection *connection = data;
-    if (connection->requests)
-        g_array_unref(connection->requests);
-    g_free(connection);
-}
 
 static gpointer zeek_begin(const BbImport *import)
 {
     Reading *reading = g_new0(Reading, 1);
     reading->import = import;
-    reading->waiting = g_ptr_array_new_with_free_func(connection_free);
-    reading->by_uid = g_hash_table_new(bb_id_key_hash, bb_id_key_equal);
-    reading->text = g_string_new(NULL);
+    reading->waiting = bb_zeek_waiting_new(WAITING_MAX);
     return reading;
 }
 
 static void zeek_end(gpointer data)
 {
     Reading *reading = data;
-    g_hash_table_unref(reading->by_uid);
-    g_ptr_array_unref(reading->waiting);
-    g_string_free(reading->text, TRUE);
+    bb_zeek_waiting_free(reading->waiting);
     g_free(reading);
 }
 
@@ -74,123 +43,18 @@ static void count(const Reading *reading, const char *name)
     bb_counters_add(reading->import->counters, name, 1);
 }
 
-// ---- messages ---------------------------------------------------------------------------------
-
-static bool give(const Reading *reading, const BbMessage *message, GError **error)
-{
-    return reading->import->sink(message, reading->import->user, error);
-}
-
-// What calls and returns of a connection have in common.
-static BbMessage message_of(Reading *reading, const Connection *connection)
-{
-    BbMessage message = bb_message_empty();
-    g_string_truncate(reading->text, 0);
-    bb_id_append(reading->text, reading->import->names, connection->uid);
-    message.kind = BB_CALL;
-    message.sender = connection->caller;
-    message.receiver = connection->callee;
-    message.conn = reading->text->str;
-    return message;
-}
-
-static void turn_round(BbMessage *message)
-{
-    guint32 sender = message->sender;
-    message->kind = BB_RETURN;
-    message->sender = message->receiver;
-    message->receiver = sender;
-}
-
-static bool give_connection(Reading *reading, const Connection *connection, GError **error)
-{
-    BbMessage message = message_of(reading, connection);
-    message.id = connection->uid;
-    message.time_ns = connection->time_ns;
-    message.bytes = connection->bytes;
-    message.op = connection->op;
-    message.proto = connection->proto;
-    if (!give(reading, &message, error))
-        return false;
-    if (!connection->answered || connection->end_ns == BB_TIME_NONE) {
-        count(reading, connection->answered ? "zeek_no_duration" : "zeek_no_answer");
-        return true;
-    }
-    turn_round(&message);
-    message.time_ns = connection->end_ns;
-    message.bytes = connection->answer_bytes;
-    message.status = connection->status;
-    return give(reading, &message, error);
-}
-
-static gint compare_requests(gconstpointer a, gconstpointer b)
-{
-    const Request *x = a, *y = b;
-    if (x->time_ns != y->time_ns)
-        return x->time_ns < y->time_ns ? -1 : 1;
-    return x->depth < y->depth ? -1 : x->depth > y->depth;
-}
-
-// The latest that the answer of a request can have come; BB_TIME_NONE if not known.
-static gint64 bound_of(const Connection *connection, guint index)
-{
-    const GArray *requests = connection->requests;
-    gint64 time_ns = g_array_index(requests, Request, index).time_ns;
-    if (index + 1 < requests->len)
-        return g_array_index(requests, Request, index + 1).time_ns;
-    return connection->told && connection->end_ns >= time_ns ? connection->end_ns : BB_TIME_NONE;
-}
-
-static bool give_request(Reading *reading, const Connection *connection, guint index,
-                         GError **error)
-{
-    const Request *request = &g_array_index(connection->requests, Request, index);
-    gint64 end_ns = bound_of(connection, index);
-    BbMessage message = message_of(reading, connection);
-    g_autofree char *id = g_strdup_printf("%s.%u", message.conn, index + 1);
-    message.id = bb_id_parse(reading->import->names, id);
-    message.time_ns = request->time_ns;
-    message.op = request->op;
-    message.proto = bb_names_intern(reading->import->names, "http");
-    if (!give(reading, &message, error))
-        return false;
-    if (request->status == BB_NAME_NONE || end_ns == BB_TIME_NONE) {
-        count(reading, request->status == BB_NAME_NONE ? "zeek_no_answer" : "zeek_no_end");
-        return true;
-    }
-    count(reading, "zeek_bounded");
-    turn_round(&message);
-    message.time_ns = end_ns;
-    message.status = request->status;
-    return give(reading, &message, error);
-}
-
-static bool give_waiting(Reading *reading, const Connection *connection, GError **error)
-{
-    if (!connection->requests)
-        return give_connection(reading, connection, error);
-    if (connection->told)
-        count(reading, "zeek_conn_http");
-    g_array_sort(connection->requests, compare_requests);
-    for (guint i = 0; i < connection->requests->len; i++)
-        if (!give_request(reading, connection, i, error))
-            return false;
-    return true;
-}
-
 static bool zeek_finish(gpointer data, GError **error)
 {
-    Reading *reading = data;
-    for (guint i = 0; i < reading->waiting->len; i++)
-        if (!give_waiting(reading, reading->waiting->pdata[i], error))
-            return false;
-    return true;
+    const Reading *reading = data;
+    return bb_zeek_waiting_give(reading->waiting, reading->import, error);
 }
 
 // ---- rows -------------------------------------------------------------------------------------
 
 static guint32 name_of(const Reading *reading, const char *text)
 {
+    if (text && strlen(text) > BB_SPAN_NAME_MAX)
+        count(reading, "zeek_names_cut");
     return bb_span_name(reading->import->names, text);
 }
 
@@ -232,7 +96,7 @@ static const struct {
 };
 
 // Returns false where nobody is known to have asked.
-static bool take_state(const Reading *reading, const char *state, Connection *connection)
+static bool take_state(const Reading *reading, const char *state, BbZeekConnection *connection)
 {
     connection->answered = true;
     for (gsize i = 0; state && i < G_N_ELEMENTS(states); i++) {
@@ -257,7 +121,7 @@ static guint32 label_of(const Reading *reading, const BbZeekRow *row)
 
 // The part that both logs have. Returns what is wrong with it.
 static const char *take_common(const Reading *reading, const BbZeekRow *row, gint64 *time_ns,
-                               Connection *connection)
+                               BbZeekConnection *connection)
 {
     const char *uid = row->fields[BB_ZEEK_UID];
     if (!row->fields[BB_ZEEK_TS] || !uid || !row->fields[BB_ZEEK_ORIG_HOST] ||
@@ -272,25 +136,17 @@ static const char *take_common(const Reading *reading, const BbZeekRow *row, gin
     return bb_stamp_parse(row->fields[BB_ZEEK_TS], BB_STAMP_ANY, time_ns);
 }
 
-// The connection that waits under that uid, made when new; NULL where too many rows wait.
-static Connection *wait_for(Reading *reading, const Connection *like)
+// The connection to which a row more belongs; NULL where too many rows wait.
+static BbZeekConnection *wait_for(Reading *reading, const BbZeekConnection *like)
 {
-    Connection *connection = g_hash_table_lookup(reading->by_uid, &like->uid);
-    if (reading->rows == WAITING_MAX) {
+    BbZeekConnection *connection = bb_zeek_waiting_add(reading->waiting, like);
+    if (!connection)
         count(reading, "zeek_left_out");
-        return NULL;
-    }
-    reading->rows++;
-    if (connection)
-        return connection;
-    connection = g_memdup2(like, sizeof *like);
-    g_ptr_array_add(reading->waiting, connection);
-    g_hash_table_insert(reading->by_uid, &connection->uid, connection);
     return connection;
 }
 
-static const char *take_conn(const Reading *reading, const BbZeekRow *row, Connection *connection,
-                             bool *asked)
+static const char *take_conn(const Reading *reading, const BbZeekRow *row,
+                             BbZeekConnection *connection, bool *asked)
 {
     const char *reason = take_common(reading, row, &connection->time_ns, connection);
     if (!reason)
@@ -313,7 +169,7 @@ static bool has_http(const BbZeekRow *row)
 }
 
 // Takes over all but the requests, which came before.
-static void fill(Connection *connection, const Connection *told)
+static void fill(BbZeekConnection *connection, const BbZeekConnection *told)
 {
     GArray *requests = connection->requests;
     *connection = *told;
@@ -323,7 +179,7 @@ static void fill(Connection *connection, const Connection *told)
 // Sets *reason where the row is none. Returns false when the sink fails.
 static bool add_conn(Reading *reading, const BbZeekRow *row, const char **reason, GError **error)
 {
-    Connection told = {0};
+    BbZeekConnection told = {0};
     bool asked = true;
     *reason = take_conn(reading, row, &told, &asked);
     if (*reason)
@@ -333,9 +189,9 @@ static bool add_conn(Reading *reading, const BbZeekRow *row, const char **reason
         count(reading, "zeek_only_answers");
         return true;
     }
-    Connection *waiting = g_hash_table_lookup(reading->by_uid, &told.uid);
+    BbZeekConnection *waiting = bb_zeek_waiting_find(reading->waiting, told.uid);
     if (waiting ? waiting->told : !has_http(row)) // told twice, where logs are
-        return give_connection(reading, &told, error);
+        return bb_zeek_connection_give(&told, reading->import, error);
     waiting = wait_for(reading, &told);
     if (waiting)
         fill(waiting, &told);
@@ -358,8 +214,8 @@ static guint32 request_label(const Reading *reading, const char *method, const c
 }
 
 // The sizes in http.log are those of bodies, not of messages.
-static const char *take_request(const Reading *reading, const BbZeekRow *row, Request *request,
-                                Connection *connection)
+static const char *take_request(const Reading *reading, const BbZeekRow *row,
+                                BbZeekRequest *request, BbZeekConnection *connection)
 {
     const char *reason = take_common(reading, row, &request->time_ns, connection);
     return reason ? reason : take_number(row->fields[BB_ZEEK_DEPTH], &request->depth);
@@ -367,8 +223,8 @@ static const char *take_request(const Reading *reading, const BbZeekRow *row, Re
 
 static const char *add_request(Reading *reading, const BbZeekRow *row)
 {
-    Request request = {0};
-    Connection connection = {0};
+    BbZeekRequest request = {0};
+    BbZeekConnection connection = {0};
     const char *method = row->fields[BB_ZEEK_METHOD];
     const char *reason = take_request(reading, row, &request, &connection);
     if (reason)
@@ -378,13 +234,13 @@ static const char *add_request(Reading *reading, const BbZeekRow *row)
         count(reading, "zeek_no_request");
         return NULL;
     }
-    Connection *waiting = wait_for(reading, &connection);
+    BbZeekConnection *waiting = wait_for(reading, &connection);
     if (!waiting)
         return NULL;
     request.op = request_label(reading, method, row->fields[BB_ZEEK_URI]);
     request.status = name_of(reading, row->fields[BB_ZEEK_STATUS]);
     if (!waiting->requests)
-        waiting->requests = g_array_new(FALSE, FALSE, sizeof(Request));
+        waiting->requests = g_array_new(FALSE, FALSE, sizeof(BbZeekRequest));
     g_array_append_val(waiting->requests, request);
     return NULL;
 }
@@ -431,6 +287,7 @@ static const BbImportCount counts[] = {
     {"zeek_no_end", "requests that nothing bounds the answer of: no return"},
     {"zeek_no_request", "answers of HTTP whose request is not told: left out"},
     {"zeek_only_answers", "connections of which only the answering side was seen: left out"},
+    {"zeek_names_cut", "names of more than 255 bytes: cut"},
     {"zeek_left_out", "rows beyond the 4194304 that wait for other logs: left out"},
     {NULL, NULL},
 };

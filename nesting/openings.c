@@ -2,14 +2,16 @@
 // In: keys of calls. Out: what is under way with that key.
 #include "nesting/openings.h"
 
+#include "data/id_hash.h"
+
 #include <string.h>
 
 static gsize hash(const BbOpeningKey *key)
 {
-    guint64 mixed = key->id.number * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
+    guint64 mixed = bb_id_hash(key->id);
     mixed ^= (mixed >> 29) + (((guint64)key->caller << 32) | key->callee);
     mixed *= G_GUINT64_CONSTANT(0xbf58476d1ce4e5b9);
-    mixed ^= (mixed >> 32) + key->id.form;
+    mixed ^= mixed >> 32;
     mixed *= G_GUINT64_CONSTANT(0x94d049bb133111eb);
     return (gsize)(mixed ^ (mixed >> 31));
 }

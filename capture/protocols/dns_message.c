@@ -4,12 +4,11 @@
 #include "capture/protocols/dns_message.h"
 
 #include "capture/cursor.h"
+#include "data/text_hash.h"
 
 #define POINTERS 64u   // compression pointers followed in one name
 #define NAME_WIRE 255u // RFC 1035, 2.3.4
 #define QUESTIONS 64u  // of a multicast query
-#define HASH_SEED G_GUINT64_CONSTANT(0xcbf29ce484222325) // FNV-1a
-#define HASH_PRIME G_GUINT64_CONSTANT(0x100000001b3)
 
 enum { TYPE_NB = 32, TYPE_NBSTAT = 33, TYPE_OPT = 41 }; // the first two: RFC 1002
 enum { FLAG_RESPONSE = 0x8000, FLAG_AA = 0x0400, FLAG_TC = 0x0200 };
@@ -35,7 +34,7 @@ typedef struct NameText {
 
 static guint64 hash_byte(guint64 hash, guint8 byte)
 {
-    return (hash ^ byte) * HASH_PRIME;
+    return (hash ^ byte) * BB_TEXT_HASH_PRIME;
 }
 
 static void append_byte(NameText *name, guint8 byte)
@@ -137,7 +136,7 @@ static bool is_netbios(const char *name, guint16 type)
 
 static bool take_question(Reader *r, BbDnsMessage *message)
 {
-    NameText name = {.text = message->name, .hash = HASH_SEED};
+    NameText name = {.text = message->name, .hash = BB_TEXT_HASH_START};
     if (!take_name(r, &name))
         return false;
     name.text[name.used] = '\0';

@@ -4,8 +4,8 @@
 #include "capture/protocols/http_line.h"
 #include "capture/protocols/label.h"
 
-#define PREFIX 64u  // bytes of an unfinished start line that are looked at again when more come
-#define CACHED 120u // bytes of method and path whose label is remembered
+#define PREFIX 64u // bytes of an unfinished start line that are looked at again when more come
+#define CACHED 48u // bytes of method and path whose label is remembered
 
 typedef enum { TAG_OTHER, TAG_HEAD, TAG_CONNECT } HttpTag;
 
@@ -23,16 +23,14 @@ typedef enum {
 typedef struct HttpSide {
     BbPart part;
     BbHttpFraming framing;
-    guint64 call;  // client: the request's; server: the one being answered, 0 for an orphan
-    gsize scanned; // bytes of an unfinished line that are searched, and counted in part
-    gsize looked;  // bytes of an undecided start line that are searched but not counted
-    HttpPhase phase;
-    guint code;   // server: status code
-    bool met;     // a start line was seen
-    bool in_line; // the rest of a header line without interest is being dropped
-    bool paired;  // server: call is decided
-    guint8 method_length;
-    guint8 method[BB_HTTP_METHOD_MAX]; // client: of an unfinished request line
+    guint64 call;    // client: the request's; server: the one being answered, 0 for an orphan
+    guint32 scanned; // bytes of an unfinished line that are searched, and counted in part
+    guint32 looked;  // bytes of an undecided start line that are searched but not counted
+    guint16 code;    // server: status code
+    guint8 phase;    // HttpPhase
+    bool met;        // a start line was seen
+    bool in_line;    // the rest of a header line without interest is being dropped
+    bool paired;     // server: call is decided
 } HttpSide;
 
 typedef struct HttpState {
@@ -40,8 +38,10 @@ typedef struct HttpState {
     guint status_code; // the last one, and its name
     guint32 status;
     guint32 op; // label of the cached bytes
-    guint cached_length;
+    guint8 cached_length;
     guint8 cached[CACHED];
+    guint8 method_length;
+    guint8 method[BB_HTTP_METHOD_MAX]; // of an unfinished request line
 } HttpState;
 
 // One call of parse.
@@ -148,10 +148,10 @@ static void end_start_line(BbDialog *dialog, HttpState *http, BbDirection direct
         side->paired = false;
         if (side->code)
             end_reply(dialog, http);
-    } else if (side->method_length) {
+    } else if (http->method_length) {
         gsize length =
-            bb_label_http(text, side->method, side->method_length, (const guint8 *)"*", 1);
-        bool head = side->method_length == 4 && memcmp(side->method, "HEAD", 4) == 0;
+            bb_label_http(text, http->method, http->method_length, (const guint8 *)"*", 1);
+        bool head = http->method_length == 4 && memcmp(http->method, "HEAD", 4) == 0;
         bb_dialog_call(dialog, &side->part, bb_dialog_label(dialog, text, length), 0,
                        head ? TAG_HEAD : TAG_OTHER);
     }
@@ -258,11 +258,13 @@ static HttpStep wait_for_start(HttpReader *r, gsize before)
     BbMatch match = match_start(r, PREFIX);
     if (match == BB_MATCH_NO)
         return not_a_start(r, r->at);
-    side->code = match == BB_MATCH_REPLY ? bb_http_status_line(data, 13) : 0;
+    side->code = match == BB_MATCH_REPLY ? (guint16)bb_http_status_line(data, 13) : 0;
     gsize most = MIN(left_of(r), BB_HTTP_METHOD_MAX + 1);
-    const guint8 *blank = memchr(data, ' ', most);
-    side->method_length = blank ? (guint8)(blank - data) : 0;
-    memcpy(side->method, data, side->method_length);
+    const guint8 *blank = from_client(r) ? memchr(data, ' ', most) : NULL;
+    if (from_client(r))
+        r->http->method_length = blank ? (guint8)(blank - data) : 0;
+    if (blank)
+        memcpy(r->http->method, data, r->http->method_length);
     return STEP_WAIT;
 }
 
@@ -288,7 +290,7 @@ static guint32 label_of(HttpReader *r, const BbHttpRequestLine *request)
     gsize text_length = bb_label_http(text, request->method, request->method_length,
                                       request->target, request->target_length);
     http->op = bb_dialog_label(r->dialog, text, text_length);
-    http->cached_length = length <= CACHED ? (guint)length : 0;
+    http->cached_length = length <= CACHED ? (guint8)length : 0;
     memcpy(http->cached, request->method, http->cached_length);
     return http->op;
 }

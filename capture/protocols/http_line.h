@@ -37,13 +37,13 @@ typedef enum {
 
 // What a header section says about the body. Zero it, then feed the section's lines.
 typedef struct BbHttpFraming {
-    guint64 length;      // Content-Length
-    BbHttpCoding coding; // the last one of Transfer-Encoding
-    guint field;         // field of the line before, for folded lines; 0 = of no interest
+    guint64 length; // Content-Length
     bool has_length;
-    bool bad_length;       // no number, too large, or two that differ (section 6.3)
-    bool expect;           // Expect: 100-continue
-    BbHttpUpgrade upgrade; // the first of Upgrade that is known
+    bool bad_length; // no number, too large, or two that differ (section 6.3)
+    bool expect;     // Expect: 100-continue
+    guint8 coding;   // BbHttpCoding: the last one of Transfer-Encoding
+    guint8 field;    // field of the line before, for folded lines; 0 = of no interest
+    guint8 upgrade;  // BbHttpUpgrade: the first of Upgrade that is known
 } BbHttpFraming;
 
 // Whether a line that begins with this byte can change the framing. All others need not be fed, but

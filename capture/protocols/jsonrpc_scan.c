@@ -2,11 +2,11 @@
 // In: bytes of JSON texts. Out: where messages begin and end, and what their members are.
 #include "capture/protocols/jsonrpc_scan.h"
 
+#include "data/text_hash.h"
+
 #include <string.h>
 
 #define HEADER_MAX 512u
-#define HASH_START G_GUINT64_CONSTANT(0xcbf29ce484222325) // FNV-1a
-#define HASH_PRIME G_GUINT64_CONSTANT(0x100000001b3)
 
 typedef enum {
     MEMBER_OTHER,
@@ -42,13 +42,13 @@ static Member member_of(const BbJsonrpcScan *scan)
 
 static void begin_text(BbJsonrpcScan *scan)
 {
-    scan->hash = HASH_START;
+    scan->hash = BB_TEXT_HASH_START;
     scan->text_length = 0;
 }
 
 static void add_text(BbJsonrpcScan *scan, guint8 byte)
 {
-    scan->hash = (scan->hash ^ byte) * HASH_PRIME;
+    scan->hash = (scan->hash ^ byte) * BB_TEXT_HASH_PRIME;
     if (scan->text_length < sizeof scan->text)
         scan->text[scan->text_length] = (char)byte;
     scan->text_length++;
@@ -70,7 +70,7 @@ static void end_value(BbJsonrpcScan *scan, bool quoted)
         return;
     switch ((Member)scan->member) {
     case MEMBER_ID:
-        message->id = null ? 0 : MAX((scan->hash ^ quoted) * HASH_PRIME, 1);
+        message->id = null ? 0 : MAX((scan->hash ^ quoted) * BB_TEXT_HASH_PRIME, 1);
         break;
     case MEMBER_METHOD:
         memcpy(message->method, scan->text, length);

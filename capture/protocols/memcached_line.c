@@ -2,6 +2,8 @@
 // In: lines of memcached's text protocol. Out: what they say, without keys and values.
 #include "capture/protocols/memcached_line.h"
 
+#include "data/text_hash.h"
+
 #define ARGUMENTS 24u // arguments of a line that are looked at
 #define ANY_NUMBER 255u
 #define GET_BELIEVED 300u // bytes of a get line without an end that suffice to know it
@@ -66,12 +68,10 @@ static bool read_length(const Word *word, guint32 *length)
     return value <= BB_MEMCACHED_DATA_MAX;
 }
 
-// FNV-1a, never 0.
+// Never 0.
 static guint32 hash(const guint8 *text, gsize length)
 {
-    guint32 value = 2166136261u;
-    for (gsize i = 0; i < length; i++)
-        value = (value ^ text[i]) * 16777619u;
+    guint32 value = bb_text_hash_short(text, length);
     return value ? value : 1;
 }
 

@@ -202,6 +202,18 @@ static BbMatch probe_ok(const First *first)
     return flags & 0x0003 ? BB_MATCH_LIKELY : BB_MATCH_MAYBE;
 }
 
+// A column definition that no number of columns precedes, whole: COM_FIELD_LIST is answered so.
+static BbMatch probe_field(const First *first)
+{
+    if (first->payload.left >= 4 && !bb_mysql_is_definition(first->payload))
+        return BB_MATCH_NO;
+    if (first->head.length > GREETING_MOST)
+        return BB_MATCH_NO;
+    if (!first->whole)
+        return BB_MATCH_MORE;
+    return BB_MATCH_LIKELY;
+}
+
 static BbMatch probe_answer(const First *first)
 {
     bool with_definitions;
@@ -215,6 +227,10 @@ static BbMatch probe_answer(const First *first)
     case BB_MYSQL_EOF:
         return first->whole && first->head.length >= 5 && !first->rest.left ? BB_MATCH_MAYBE
                                                                             : BB_MATCH_NO;
+    case 3: // "def": of a list of fields
+        if (first->head.length >= 20)
+            return probe_field(first);
+        G_GNUC_FALLTHROUGH;
     default:
         if (first->head.length > 4)
             return BB_MATCH_NO;

@@ -8,6 +8,7 @@
 #include "capture/protocols/label.h"
 #include "capture/protocols/meaning.h"
 #include "capture/protocols/nats_line.h"
+#include "data/text_hash.h"
 
 #define STATUS_SEEN 16u // of headers
 #define KEY_PING 1u
@@ -19,13 +20,9 @@ typedef struct Nats {
     guint32 ok;
 } Nats;
 
-// FNV-1a.
 static guint64 key_of(const guint8 *subject, gsize length)
 {
-    guint64 hash = G_GUINT64_CONSTANT(0xcbf29ce484222325);
-    for (gsize i = 0; i < length; i++)
-        hash = (hash ^ subject[i]) * G_GUINT64_CONSTANT(0x100000001b3);
-    return MAX(hash, KEY_PING + 1);
+    return MAX(bb_text_hash_bytes(BB_TEXT_HASH_START, subject, length), KEY_PING + 1);
 }
 
 // ---- labels and states --------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 // one repeats it, another one takes its place.
 #include "capture/cursor.h"
 #include "capture/decoder.h"
+#include "data/text_hash.h"
 
 #include <string.h>
 
@@ -47,14 +48,6 @@ typedef struct Radius {
     bool read; // a packet was
 } Radius;
 
-static guint32 hash_of(const guint8 *bytes, gsize length)
-{
-    guint32 hash = 2166136261u;
-    for (gsize i = 0; i < length; i++)
-        hash = (hash ^ bytes[i]) * 16777619u;
-    return hash;
-}
-
 // Numbers and addresses (RFC 2865, 2866, 2869) are of 4 bytes, Message-Authenticator of 16.
 static bool has_fixed_length(guint8 type, guint8 length)
 {
@@ -94,7 +87,7 @@ static bool read_packet(Packet *packet, const guint8 *data, gsize length, gsize 
     *packet = (Packet){
         .code = &codes[code],
         .id = id,
-        .authenticator = hash_of(authenticator, AUTHENTICATOR),
+        .authenticator = bb_text_hash_short(authenticator, AUTHENTICATOR),
     };
     bool whole = size <= length; // what is longer is padding
     return read_attributes(bb_cursor(data + HEAD, MIN(size, length) - HEAD), whole, &packet->fixed);

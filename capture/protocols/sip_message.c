@@ -3,6 +3,8 @@
 // length of the body.
 #include "capture/protocols/sip_message.h"
 
+#include "data/text_hash.h"
+
 #include <string.h>
 
 #define BODY_MAX (G_GUINT64_CONSTANT(1) << 32)
@@ -32,13 +34,19 @@ static Text trim(Text t)
     return t;
 }
 
-// The bytes before the first of `stop`, or all.
-static Text before(Text t, const char *stop)
+// The bytes before the first `stop`, or all.
+static Text before(Text t, char stop)
 {
-    for (gsize i = 0; i < t.length; i++)
-        if (strchr(stop, t.at[i]) && t.at[i])
-            return (Text){t.at, i};
-    return t;
+    const guint8 *found = t.length ? memchr(t.at, stop, t.length) : NULL;
+    return found ? (Text){t.at, (gsize)(found - t.at)} : t;
+}
+
+static Text before_blank(Text t)
+{
+    gsize length = 0;
+    while (length < t.length && !is_blank(t.at[length]))
+        length++;
+    return (Text){t.at, length};
 }
 
 static Text after(Text t, gsize count)
@@ -135,15 +143,15 @@ static void read_length(BbSipMessage *message, Text value)
 // RFC 3261, 7.3.3: some fields have a short form of one letter.
 static void read_field(BbSipMessage *message, Fields *fields, Text line)
 {
-    Text name = before(line, ":");
+    Text name = before(line, ':');
     Text value = trim(after(line, name.length + 1));
     name = trim(name);
     if (!fields->via.at && (is_word(name, "Via") || is_word(name, "v"))) {
-        fields->via = before(value, ","); // the topmost
+        fields->via = before(value, ','); // the topmost
     } else if (!fields->call_id.at && (is_word(name, "Call-ID") || is_word(name, "i"))) {
         fields->call_id = value;
     } else if (!fields->sequence.at && is_word(name, "CSeq")) {
-        fields->sequence = before(value, " \t");
+        fields->sequence = before_blank(value);
         fields->method = trim(after(value, fields->sequence.length));
     } else if (is_word(name, "Content-Length") || is_word(name, "l")) {
         read_length(message, value);
@@ -153,27 +161,25 @@ static void read_field(BbSipMessage *message, Fields *fields, Text line)
 static Text branch_of(Text via)
 {
     for (Text rest = via; rest.length;) {
-        Text parameter = before(rest, ";");
+        Text parameter = before(rest, ';');
         rest = after(rest, parameter.length + 1);
         parameter = trim(parameter);
-        if (is_word(trim(before(parameter, "=")), "branch"))
-            return trim(after(parameter, before(parameter, "=").length + 1));
+        if (is_word(trim(before(parameter, '=')), "branch"))
+            return trim(after(parameter, before(parameter, '=').length + 1));
     }
     return (Text){0};
 }
 
 static guint64 hash_text(guint64 hash, Text t)
 {
-    for (gsize i = 0; i < t.length; i++)
-        hash = (hash ^ t.at[i]) * G_GUINT64_CONSTANT(0x100000001b3); // FNV-1a
-    return (hash ^ 0x100) * G_GUINT64_CONSTANT(0x100000001b3);
+    return (bb_text_hash_bytes(hash, t.at, t.length) ^ 0x100) * BB_TEXT_HASH_PRIME;
 }
 
 // RFC 3261, 17.1.3: branch and method tell a transaction. Older clients have no unique branch: the
 // identity of the call and the sequence number are taken in.
 static guint64 transaction_of(const Fields *fields)
 {
-    guint64 hash = G_GUINT64_CONSTANT(0xcbf29ce484222325);
+    guint64 hash = BB_TEXT_HASH_START;
     if (!fields->call_id.at || !fields->method.length)
         return 0;
     hash = hash_text(hash, fields->call_id);
@@ -195,7 +201,7 @@ void bb_sip_message(BbSipMessage *message, const guint8 *head, gsize length)
     }
     Text rest = {head, length};
     while (rest.length) {
-        Text line = before(rest, "\n");
+        Text line = before(rest, '\n');
         bool whole = line.length < rest.length;
         if (line.at != head && whole)
             read_field(message, &fields, line);

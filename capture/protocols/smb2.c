@@ -3,11 +3,12 @@
 // responses, by MessageId, the parts of a compound one by one. An interim response (STATUS_PENDING)
 // ends no call; CANCEL and breaks of oplocks are free messages.
 //
-// Of encrypted messages only their turns are known (hidden.h).
+// Of encrypted messages only their turns are known (hidden.h). Calls of DCE/RPC inside of named
+// pipes are written, too (smb2_pipe.h).
 #include "capture/protocols/framing.h"
 #include "capture/protocols/hidden.h"
 #include "capture/protocols/label.h"
-#include "capture/protocols/smb2_message.h"
+#include "capture/protocols/smb2_pipe.h"
 
 #include <string.h>
 
@@ -17,6 +18,8 @@ typedef struct Smb2 {
     gsize rest[2];            // bytes of the frame behind it: more of a compound
     guint64 call;             // that message[BB_TO_SERVER] opened
     guint64 hidden;           // encrypted call that waits for its answer
+    BbSmb2Pipes *pipes;       // NULL: there never was one
+    const BbView *view;       // what parse reads
 } Smb2;
 
 // ---- what a message means ---------------------------------------------------------------------
@@ -44,12 +47,51 @@ static bool is_one_way(const BbSmb2Message *message)
     return message->command == BB_SMB2_CANCEL || message->id >= BB_HIDDEN_KEY - 1;
 }
 
-static void begin_request(BbDialog *dialog, Smb2 *smb2, const BbSmb2Message *message,
+// The pipe that a request is about; 0: none.
+static guint32 pipe_of(BbDialog *dialog, Smb2 *smb2, const BbSmb2Message *message,
+                       const guint8 *data, gsize seen)
+{
+    guint32 number = 0;
+    if (smb2->pipes && message->has_file)
+        number = bb_smb2_pipes_find(smb2->pipes, message->file);
+    if (number || !message->has_file || !message->data_length || message->data >= seen ||
+        !bb_smb2_pipe_fits(data + message->data, seen - message->data, message->data_length))
+        return number;
+    if (!smb2->pipes)
+        smb2->pipes = g_new0(BbSmb2Pipes, 1);
+    return bb_smb2_pipes_open(smb2->pipes, dialog, message->file);
+}
+
+static void feed_pipe(BbDialog *dialog, Smb2 *smb2, const BbSmb2Message *message, guint32 number)
+{
+    if (number && message->data_length)
+        bb_smb2_pipes_feed(smb2->pipes, dialog, number, smb2->view, message->data,
+                           message->data + message->data_length);
+}
+
+static void begin_request(BbDialog *dialog, Smb2 *smb2, const guint8 *data, gsize seen,
                           const BbPart *part)
 {
+    const BbSmb2Message *message = &smb2->message[BB_TO_SERVER];
     smb2->call = 0;
-    if (!is_one_way(message))
-        smb2->call = bb_dialog_open(dialog, part, label_of(dialog, message), key_of(message), 0);
+    if (is_one_way(message))
+        return;
+    guint32 number = pipe_of(dialog, smb2, message, data, seen);
+    smb2->call = bb_dialog_open(dialog, part, label_of(dialog, message), key_of(message), number);
+    if (part->bytes == message->length) // so that it is written before what is in it
+        bb_dialog_sent(dialog, smb2->call, part);
+    feed_pipe(dialog, smb2, message, number);
+    if (message->command == BB_SMB2_CLOSE && smb2->pipes)
+        bb_smb2_pipes_close(smb2->pipes, number);
+}
+
+static void begin_response(BbDialog *dialog, Smb2 *smb2, const BbPart *part)
+{
+    const BbSmb2Message *message = &smb2->message[BB_TO_CLIENT];
+    if (!smb2->pipes || !message->data_length)
+        return;
+    const BbOpenCall *open = bb_dialog_find(dialog, part, key_of(message));
+    feed_pipe(dialog, smb2, message, open ? open->tag : 0);
 }
 
 static void end_response(BbDialog *dialog, const BbSmb2Message *message, const BbPart *part)
@@ -61,6 +103,30 @@ static void end_response(BbDialog *dialog, const BbSmb2Message *message, const B
 }
 
 // ---- frames -----------------------------------------------------------------------------------
+
+// Bytes of the message that say all. Those of files are none of them.
+static gsize wanted_of(const Smb2 *smb2, const BbSmb2Message *message, const guint8 *data,
+                       gsize length)
+{
+    gsize end = message->data + message->data_length;
+    bool carries =
+        message->kind == BB_SMB2_PLAIN &&
+        (message->command == BB_SMB2_IOCTL ||
+         message->command == (message->response ? BB_SMB2_READ_FILE : BB_SMB2_WRITE_FILE));
+    if (!carries || end > BB_SMB2_PIPE_MESSAGE)
+        return carries && length < BB_SMB2_BODY ? BB_SMB2_BODY : BB_SMB2_WANTED;
+    if (!message->data_length)
+        return BB_SMB2_BODY;
+    if (message->response)
+        return smb2->pipes ? end : BB_SMB2_BODY;
+    if (smb2->pipes && bb_smb2_pipes_find(smb2->pipes, message->file))
+        return end;
+    if (length < message->data + BB_SMB2_PIPE_LOOK)
+        return message->data + BB_SMB2_PIPE_LOOK;
+    return bb_smb2_pipe_fits(data + message->data, length - message->data, message->data_length)
+               ? end
+               : BB_SMB2_WANTED;
+}
 
 static BbFrameVerdict measure(const void *state, BbDirection direction, const guint8 *data,
                               gsize length, BbFrameSize *frame)
@@ -78,7 +144,8 @@ static BbFrameVerdict measure(const void *state, BbDirection direction, const gu
     bool seen = message.kind != BB_SMB2_NOTHING && message.kind != BB_SMB2_HIDDEN;
     if ((seen && message.response != (direction == BB_TO_CLIENT)) || message.kind == BB_SMB2_SMB1)
         return BB_FRAME_BAD;
-    *frame = (BbFrameSize){.length = message.length, .wanted = BB_SMB2_WANTED};
+    *frame =
+        (BbFrameSize){.length = message.length, .wanted = wanted_of(smb2, &message, data, length)};
     return BB_FRAME_OK;
 }
 
@@ -90,7 +157,9 @@ static void begin(BbDialog *dialog, void *state, const guint8 *data, gsize seen,
     smb2->rest[part->direction] = message->frame - message->length;
     bool named = message->kind == BB_SMB2_PLAIN || message->kind == BB_SMB2_NEGOTIATE;
     if (named && part->direction == BB_TO_SERVER)
-        begin_request(dialog, smb2, message, part);
+        begin_request(dialog, smb2, data, seen, part);
+    else if (named)
+        begin_response(dialog, smb2, part);
 }
 
 static void end(BbDialog *dialog, void *state, const BbPart *part)
@@ -121,6 +190,7 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
     Smb2 *smb2 = state;
     if (smb2->frames.side[view->direction].lost)
         smb2->rest[view->direction] = 0;
+    smb2->view = view;
     return bb_frames_parse(&smb2->frames, &framing, dialog, smb2, view);
 }
 
@@ -129,6 +199,8 @@ static void gap(BbDialog *dialog, void *state, BbDirection direction)
     Smb2 *smb2 = state;
     bb_frames_gap(&smb2->frames, &framing, dialog, smb2, direction);
     smb2->rest[direction] = 0;
+    if (smb2->pipes)
+        bb_smb2_pipes_gap(smb2->pipes, dialog, direction);
     bb_hidden_gap(&smb2->hidden, dialog, direction);
 }
 
@@ -136,11 +208,27 @@ static void finish(BbDialog *dialog, void *state)
 {
     Smb2 *smb2 = state;
     bb_frames_finish(&smb2->frames, &framing, dialog, smb2);
+    if (smb2->pipes)
+        bb_smb2_pipes_clear(smb2->pipes);
+    g_clear_pointer(&smb2->pipes, g_free);
+}
+
+static gsize held(const void *state)
+{
+    const Smb2 *smb2 = state;
+    return smb2->pipes ? bb_smb2_pipes_held(smb2->pipes) : 0;
+}
+
+static void let_go(BbDialog *dialog, void *state)
+{
+    Smb2 *smb2 = state;
+    if (smb2->pipes)
+        bb_smb2_pipes_clear(smb2->pipes);
 }
 
 const BbDecoder bb_decoder_smb2 = {
     .name = "smb2",
-    .about = "SMB2 and SMB3: by MessageId",
+    .about = "SMB2 and SMB3: by MessageId; DCE/RPC in named pipes, too",
     .tcp = true,
     .ports = {445, 139},
     .state_size = sizeof(Smb2),
@@ -148,4 +236,6 @@ const BbDecoder bb_decoder_smb2 = {
     .parse = parse,
     .gap = gap,
     .finish = finish,
+    .held = held,
+    .let_go = let_go,
 };

@@ -18,10 +18,10 @@ enum { SESSION_MESSAGE = 0x00, SESSION_REQUEST = 0x81, SESSION_KEEPALIVE = 0x85 
 #define SMB1_REPLY 0x80u
 #define FLAG_RESPONSE 0x1u
 #define FLAG_ASYNC 0x2u
-#define COMMAND_IOCTL 0x0bu
 #define IOCTL_REQUEST 57u // its StructureSize
-#define TRANSFORM 52u     // MS-SMB2, 2.2.41
-#define COMPRESSION 16u   // MS-SMB2, 2.2.42.1
+#define PIPE_TRANSCEIVE 0x0011c017u
+#define TRANSFORM 52u   // MS-SMB2, 2.2.41
+#define COMPRESSION 16u // MS-SMB2, 2.2.42.1
 #define COMPRESSION_CHAINED 0x1u
 
 static const char *const commands[] = {
@@ -46,7 +46,7 @@ static const struct {
     {0x000980c8, "SET_ZERO_DATA"},
     {0x0011400c, "PIPE_PEEK"},
     {0x00110018, "PIPE_WAIT"},
-    {0x0011c017, "PIPE_TRANSCEIVE"},
+    {PIPE_TRANSCEIVE, "PIPE_TRANSCEIVE"},
     {0x00140078, "SRV_REQUEST_RESUME_KEY"},
     {0x001401fc, "QUERY_NETWORK_INTERFACE_INFO"},
     {0x00140204, "VALIDATE_NEGOTIATE_INFO"},
@@ -61,7 +61,7 @@ gsize bb_smb2_message_label(const BbSmb2Message *message, char *out)
     if (message->kind == BB_SMB2_HIDDEN)
         return g_strlcpy(out, "?", BB_LABEL_MAX + 1);
     const char *detail = NULL;
-    for (gsize i = 0; message->command == COMMAND_IOCTL && i < G_N_ELEMENTS(controls); i++)
+    for (gsize i = 0; message->command == BB_SMB2_IOCTL && i < G_N_ELEMENTS(controls); i++)
         if (controls[i].code == message->control)
             detail = controls[i].name;
     return (gsize)g_snprintf(out, BB_LABEL_MAX + 1, "%s%s%s", commands[message->command],
@@ -69,6 +69,67 @@ gsize bb_smb2_message_label(const BbSmb2Message *message, char *out)
 }
 
 // ---- headers ----------------------------------------------------------------------------------
+
+static void take_file(BbSmb2Message *message, BbCursor *c)
+{
+    const guint8 *file = bb_cursor_take(c, BB_SMB2_FILE);
+    message->has_file = file;
+    if (file)
+        memcpy(message->file, file, BB_SMB2_FILE);
+}
+
+static void set_data(BbSmb2Message *message, const BbCursor *c, guint32 at, guint32 length)
+{
+    if (!bb_cursor_ok(c) || at < BB_SMB2_HEADER || at > message->length ||
+        length > message->length - at)
+        return;
+    message->data = at;
+    message->data_length = length;
+}
+
+// MS-SMB2, 2.2.31 and 2.2.32. c: after StructureSize.
+static void read_ioctl(BbSmb2Message *message, BbCursor c)
+{
+    bb_cursor_skip(&c, 2);
+    guint32 control = bb_cursor_le32(&c);
+    if (!bb_cursor_ok(&c))
+        return;
+    message->control = control;
+    take_file(message, &c);
+    guint32 at = bb_cursor_le32(&c), length = bb_cursor_le32(&c);
+    if (message->response) {
+        at = bb_cursor_le32(&c);
+        length = bb_cursor_le32(&c);
+    }
+    if (control == PIPE_TRANSCEIVE)
+        set_data(message, &c, at, length);
+}
+
+// c: behind the header. Each body begins with its StructureSize.
+static void read_body(BbSmb2Message *message, BbCursor c)
+{
+    guint16 size = bb_cursor_le16(&c);
+    if (message->command == BB_SMB2_IOCTL && size == (message->response ? 49 : IOCTL_REQUEST)) {
+        read_ioctl(message, c);
+    } else if (message->command == BB_SMB2_CLOSE && !message->response && size == 24) {
+        bb_cursor_skip(&c, 6);
+        take_file(message, &c);
+    } else if (message->command == BB_SMB2_READ_FILE && !message->response && size == 49) {
+        bb_cursor_skip(&c, 14);
+        take_file(message, &c);
+    } else if (message->command == BB_SMB2_READ_FILE && message->response && size == 17) {
+        guint8 at = bb_cursor_u8(&c);
+        bb_cursor_skip(&c, 1);
+        guint32 length = bb_cursor_le32(&c);
+        set_data(message, &c, at, length);
+    } else if (message->command == BB_SMB2_WRITE_FILE && !message->response && size == 49) {
+        guint16 at = bb_cursor_le16(&c);
+        guint32 length = bb_cursor_le32(&c);
+        bb_cursor_skip(&c, 8);
+        take_file(message, &c);
+        set_data(message, &c, at, length);
+    }
+}
 
 // MS-SMB2, 2.2.1. size: bytes of the message and those that follow in its frame.
 static BbSmb2Verdict read_header(BbSmb2Message *message, BbCursor c, gsize size)
@@ -93,12 +154,7 @@ static BbSmb2Verdict read_header(BbSmb2Message *message, BbCursor c, gsize size)
     message->status = message->response ? status : 0;
     message->id = high << 32 | low;
     message->length = next ? next : size;
-    if (command == COMMAND_IOCTL && !message->response) {
-        guint16 request = bb_cursor_le16(&c);
-        bb_cursor_skip(&c, 2);
-        guint32 control = bb_cursor_le32(&c);
-        message->control = bb_cursor_ok(&c) && request == IOCTL_REQUEST ? control : 0;
-    }
+    read_body(message, c);
     return BB_SMB2_READ;
 }
 
@@ -129,6 +185,7 @@ static BbSmb2Verdict read_compressed(BbSmb2Message *message, BbCursor c, gsize s
         return BB_SMB2_BAD;
     BbSmb2Verdict verdict = read_header(message, c, size - COMPRESSION);
     message->length = size;
+    message->data_length = 0; // it is compressed
     return verdict;
 }
 
@@ -180,6 +237,7 @@ BbSmb2Verdict bb_smb2_message_read(BbSmb2Message *message, const guint8 *data, g
         return BB_SMB2_BAD;
     BbSmb2Verdict verdict = read_kind(message, (guint8)(magic >> 24), c, rest);
     message->length += framing;
+    message->data += message->data_length ? framing : 0;
     message->frame = framing + rest;
     return verdict;
 }

@@ -6,7 +6,9 @@
 
 #define BB_SMB2_FRAMING 4u // NetBIOS session header: type, length
 #define BB_SMB2_HEADER 64u
-#define BB_SMB2_WANTED (BB_SMB2_FRAMING + 16u + BB_SMB2_HEADER + 8u) // compressed, with a code
+#define BB_SMB2_FILE 16u                                              // bytes of a FileId
+#define BB_SMB2_WANTED (BB_SMB2_FRAMING + 16u + BB_SMB2_HEADER + 16u) // compressed; with a FileId
+#define BB_SMB2_BODY (BB_SMB2_FRAMING + BB_SMB2_HEADER + 56u) // longest body before file's data
 
 typedef enum {
     BB_SMB2_NOTHING,   // keepalive, NetBIOS session set-up
@@ -17,8 +19,12 @@ typedef enum {
 } BbSmb2Kind;
 
 enum {
-    BB_SMB2_OPLOCK_BREAK = 0x12,
+    BB_SMB2_CLOSE = 0x06,
+    BB_SMB2_READ_FILE = 0x08,
+    BB_SMB2_WRITE_FILE = 0x09,
+    BB_SMB2_IOCTL = 0x0b,
     BB_SMB2_CANCEL = 0x0c,
+    BB_SMB2_OPLOCK_BREAK = 0x12,
 };
 
 #define BB_SMB2_STATUS_PENDING 0x00000103u
@@ -32,6 +38,11 @@ typedef struct BbSmb2Message {
     guint32 control; // IOCTL request: its code
     guint16 command;
     bool response, async;
+    // CLOSE, READ, WRITE, IOCTL: as far as their bodies are there.
+    bool has_file;
+    guint8 file[BB_SMB2_FILE]; // has_file: of a request
+    gsize data, data_length;   // of READ responses, WRITE requests, PIPE_TRANSCEIVE: where, from
+                               // the message's begin (framing included), and how much; else 0
 } BbSmb2Message;
 
 typedef enum { BB_SMB2_BAD, BB_SMB2_SHORT, BB_SMB2_READ } BbSmb2Verdict;

@@ -3,6 +3,7 @@
 #include "capture/protocols/statements.h"
 
 #include "capture/protocols/label.h"
+#include "data/text_hash.h"
 
 #include <string.h>
 
@@ -29,14 +30,10 @@ struct BbStatements {
     guint next;                       // place of the next one
 };
 
-// FNV-1a.
 static guint hash_id(gconstpointer key)
 {
     const Id *id = key;
-    guint32 value = 2166136261u;
-    for (guint i = 0; i < id->length; i++)
-        value = (value ^ id->bytes[i]) * 16777619u;
-    return value;
+    return bb_text_hash_short(id->bytes, id->length);
 }
 
 static gboolean same_id(gconstpointer a, gconstpointer b)

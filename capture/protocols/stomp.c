@@ -7,6 +7,7 @@
 #include "capture/protocols/label.h"
 #include "capture/protocols/meaning.h"
 #include "capture/protocols/stomp_head.h"
+#include "data/text_hash.h"
 
 #include <string.h>
 
@@ -25,12 +26,9 @@ typedef struct Stomp {
     guint32 ok, error;
 } Stomp;
 
-// FNV-1a.
 static guint64 key_of(const BbStompText *receipt)
 {
-    guint64 hash = G_GUINT64_CONSTANT(0xcbf29ce484222325);
-    for (gsize i = 0; i < receipt->length; i++)
-        hash = (hash ^ receipt->at[i]) * G_GUINT64_CONSTANT(0x100000001b3);
+    guint64 hash = bb_text_hash_bytes(BB_TEXT_HASH_START, receipt->at, receipt->length);
     return MAX(hash, KEY_CONNECT + 1);
 }
 

@@ -6,6 +6,8 @@
 #include "capture/cursor.h"
 #include "capture/feed.h"
 
+#include <openssl/crypto.h>
+
 #define RECORD_LEAST 22u  // bytes of the smallest record: head, tag, type
 #define PLACES 32u        // ends of records that are remembered, to translate acknowledgements
 #define OVERHEAD_MOST 96u // and at most so many are no content: head, IV, MAC, padding
@@ -49,15 +51,16 @@ static bool make_keys(BbTlsInner *inner, BbTlsKeylog *keylog, const BbTlsAgreed 
     static const BbTlsSecretKind kinds[] = {
         [BB_TO_SERVER] = BB_TLS_SECRET_CLIENT, [BB_TO_CLIENT] = BB_TLS_SECRET_SERVER};
     for (guint direction = 0; direction < 2; direction++) {
-        const BbTlsSecret *secret = bb_tls_keylog_find(
-            keylog, agreed->client_random, inner->is_1_3 ? kinds[direction] : BB_TLS_SECRET_MASTER);
+        BbTlsSecret secret;
         BbTlsKey **key = &inner->way[direction].key;
-        if (!secret)
+        if (!bb_tls_keylog_find(keylog, agreed->client_random,
+                                inner->is_1_3 ? kinds[direction] : BB_TLS_SECRET_MASTER, &secret))
             return false;
         *key = inner->is_1_3
-                   ? bb_tls_key_new_1_3(agreed->suite, secret)
-                   : bb_tls_key_new_1_2(agreed->suite, secret, agreed->client_random,
+                   ? bb_tls_key_new_1_3(agreed->suite, &secret)
+                   : bb_tls_key_new_1_2(agreed->suite, &secret, agreed->client_random,
                                         agreed->server_random, direction, agreed->encrypt_then_mac);
+        OPENSSL_cleanse(&secret, sizeof secret);
         if (!*key)
             return false;
     }

@@ -19,6 +19,7 @@ typedef struct Entry {
 } Entry;
 
 struct BbTlsKeylog {
+    GMutex lock; // of all that follows, in bb_tls_keylog_find
     int file;
     goffset read;        // bytes of the file
     GHashTable *entries; // random -> Entry
@@ -172,6 +173,7 @@ BbTlsKeylog *bb_tls_keylog_open(const char *path, GError **error)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC);
     BbTlsKeylog *keylog = g_new0(BbTlsKeylog, 1);
+    g_mutex_init(&keylog->lock);
     keylog->file = file;
     keylog->entries = g_hash_table_new_full(hash_random, equal_random, NULL, entry_free);
     keylog->order = g_queue_new();
@@ -192,25 +194,32 @@ void bb_tls_keylog_free(BbTlsKeylog *keylog)
         close(keylog->file);
     g_queue_free(keylog->order);
     g_hash_table_unref(keylog->entries);
+    g_mutex_clear(&keylog->lock);
     OPENSSL_cleanse(keylog, sizeof *keylog);
     g_free(keylog);
 }
 
-static const BbTlsSecret *find(const BbTlsKeylog *keylog, const guint8 *random,
-                               BbTlsSecretKind kind)
+static bool find(const BbTlsKeylog *keylog, const guint8 *random, BbTlsSecretKind kind,
+                 BbTlsSecret *secret)
 {
     const Entry *entry = g_hash_table_lookup(keylog->entries, random);
-    return entry && entry->secret[kind].length ? &entry->secret[kind] : NULL;
+    if (!entry || !entry->secret[kind].length)
+        return false;
+    *secret = entry->secret[kind];
+    return true;
 }
 
-const BbTlsSecret *bb_tls_keylog_find(BbTlsKeylog *keylog, const guint8 *random,
-                                      BbTlsSecretKind kind)
+bool bb_tls_keylog_find(BbTlsKeylog *keylog, const guint8 *random, BbTlsSecretKind kind,
+                        BbTlsSecret *secret)
 {
-    const BbTlsSecret *secret = find(keylog, random, kind);
-    if (secret)
-        return secret;
-    (void)read_on(keylog);
-    return find(keylog, random, kind);
+    g_mutex_lock(&keylog->lock);
+    bool found = find(keylog, random, kind, secret);
+    if (!found) {
+        (void)read_on(keylog);
+        found = find(keylog, random, kind, secret);
+    }
+    g_mutex_unlock(&keylog->lock);
+    return found;
 }
 
 guint64 bb_tls_keylog_forgotten(const BbTlsKeylog *keylog)

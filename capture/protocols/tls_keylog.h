@@ -31,10 +31,10 @@ typedef struct BbTlsKeylog BbTlsKeylog;
 BbTlsKeylog *bb_tls_keylog_open(const char *path, GError **error);
 void bb_tls_keylog_free(BbTlsKeylog *keylog);
 
-// The secret of the connection with this client random (32 bytes), NULL if the file does not have
-// it by now. Lent until the next bb_tls_keylog_ function.
-const BbTlsSecret *bb_tls_keylog_find(BbTlsKeylog *keylog, const guint8 *random,
-                                      BbTlsSecretKind kind);
+// Finds the secret of the connection with this client random (32 bytes). Returns false if the file
+// does not have it by now. Several threads may ask. secret is for the caller to wipe.
+bool bb_tls_keylog_find(BbTlsKeylog *keylog, const guint8 *random, BbTlsSecretKind kind,
+                        BbTlsSecret *secret);
 
 guint64 bb_tls_keylog_forgotten(const BbTlsKeylog *keylog); // connections, at the limit
 guint64 bb_tls_keylog_odd(const BbTlsKeylog *keylog);       // lines that are no secrets

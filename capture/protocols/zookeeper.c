@@ -16,7 +16,19 @@
 
 // xids that are no counters.
 enum { XID_EVENT = -1, XID_PING = -2, XID_AUTH = -4, XID_WATCHES = -8 };
-enum { OP_PING = 11, OP_CLOSE = -11 };
+enum {
+    OP_CLOSE = -11,
+    OP_PING = 11,
+    OP_MULTI = 14,
+    OP_MULTI_READ = 22,
+    OP_AUTH = 100,
+    OP_SET_WATCHES = 101,
+    OP_SASL = 102,
+    OP_SET_WATCHES_2 = 105,
+    OP_WHO_AM_I = 107,
+};
+// KeeperException.Code: those of the system, and below these those of calls.
+enum { ERROR_SYSTEM_LAST = -14, ERROR_API = -100 };
 
 typedef struct Zookeeper {
     BbFrames frames;
@@ -43,7 +55,7 @@ static const Operation operations[] = {
     {OP_PING, false, "ping"},
     {12, true, "getChildren2"},
     {13, true, "check"},
-    {14, false, "multi"},
+    {OP_MULTI, false, "multi"},
     {15, true, "create2"},
     {16, false, "reconfig"},
     {17, true, "checkWatches"},
@@ -51,15 +63,15 @@ static const Operation operations[] = {
     {19, true, "createContainer"},
     {20, true, "deleteContainer"},
     {21, true, "createTTL"},
-    {22, false, "multiRead"},
-    {100, false, "auth"},
-    {101, false, "setWatches"},
-    {102, false, "sasl"},
+    {OP_MULTI_READ, false, "multiRead"},
+    {OP_AUTH, false, "auth"},
+    {OP_SET_WATCHES, false, "setWatches"},
+    {OP_SASL, false, "sasl"},
     {103, true, "getEphemerals"},
     {104, true, "getAllChildrenNumber"},
-    {105, false, "setWatches2"},
+    {OP_SET_WATCHES_2, false, "setWatches2"},
     {106, true, "addWatch"},
-    {107, false, "whoAmI"},
+    {OP_WHO_AM_I, false, "whoAmI"},
     {OP_CLOSE, false, "closeSession"},
 };
 
@@ -288,16 +300,87 @@ static void end(BbDialog *dialog, void *state, const BbPart *part)
 
 // ---- the probe ----------------------------------------------------------------------------------
 
+// Clients count from 1 on, or from the time of day; what is no count has an xid of its own.
+static bool has_own_xid(const Request *request)
+{
+    switch (request->operation->code) {
+    case OP_PING:
+        return request->xid == XID_PING;
+    case OP_AUTH:
+        return request->xid == XID_AUTH;
+    case OP_SET_WATCHES:
+    case OP_SET_WATCHES_2:
+        return request->xid == XID_WATCHES;
+    default:
+        return request->xid > 0;
+    }
+}
+
+// Whether what follows the head of an operation without a path can be its fields. body: behind it.
+static bool fits_fields(const Request *request, gsize size, BbCursor body)
+{
+    gsize rest = size - REQUEST_HEAD;
+    switch (request->operation->code) {
+    case OP_PING:
+    case OP_CLOSE:
+    case OP_WHO_AM_I:
+        return rest == 0;
+    case OP_MULTI:
+    case OP_MULTI_READ: { // operations, each behind its code, whether it is the last, and -1
+        gint32 code = read_int(&body);
+        guint8 done = bb_cursor_u8(&body);
+        gint32 error = read_int(&body);
+        return bb_cursor_ok(&body) && done <= 1 && error == -1 &&
+               (done ? code == -1 : find_operation(code) != NULL);
+    }
+    case OP_SASL: { // one buffer
+        gint32 length = read_int(&body);
+        return bb_cursor_ok(&body) && length >= -1 && (gsize)MAX(length, 0) + 4 == rest;
+    }
+    default: // at least three of the fields have lengths
+        return rest >= 12;
+    }
+}
+
+// What may be a request at first sight: strict, as other protocols have lengths and small numbers,
+// too.
+static bool is_likely_request(const guint8 *data, gsize size, gsize there)
+{
+    Request request;
+    BbCursor c = bb_cursor(data, there);
+    bb_cursor_skip(&c, REQUEST_HEAD);
+    if (!read_request(data, size, there, &request) || !has_own_xid(&request))
+        return false;
+    return request.operation->has_path ? request.path_length > 0 : fits_fields(&request, size, c);
+}
+
+// Likewise a response, of which only the head is fixed. Every session begins with a transaction:
+// after it zxids are above 0. An error comes alone.
+static bool is_likely_response(const guint8 *data, gsize size, gsize there)
+{
+    Response response;
+    BbCursor c = bb_cursor(data, there);
+    bb_cursor_skip(&c, 4);
+    gint64 zxid = (gint64)bb_cursor_be64(&c);
+    if (!read_response(data, there, &response))
+        return false;
+    bool special = response.xid == XID_PING || response.xid == XID_AUTH ||
+                   response.xid == XID_WATCHES || response.xid == XID_EVENT;
+    bool known = response.error >= ERROR_SYSTEM_LAST || response.error <= ERROR_API;
+    return known && (zxid > 0 || (special && zxid >= -1)) && (special || response.xid > 0) &&
+           (response.error == 0 || size == RESPONSE_HEAD);
+}
+
 // A path that begins with '/' and fits, or one of the xids that are no counters.
 static bool is_certain_request(const guint8 *data, gsize size, gsize there)
 {
     Request request;
     if (is_connect_request(data, size, there))
         return true;
-    if (there < MIN(size, REQUEST_HEAD + 5) || !read_request(data, size, there, &request))
+    if (there < MIN(size, REQUEST_HEAD + 5) || !is_likely_request(data, size, there) ||
+        !read_request(data, size, there, &request))
         return false;
-    bool ping = request.xid == XID_PING && request.operation->code == OP_PING && size == 8;
-    return ping || request.path_length > 0;
+    return request.operation->code == OP_PING || request.path_length > 0;
 }
 
 static BbMatch probe_response(const guint8 *data, gsize size, gsize there)
@@ -307,7 +390,7 @@ static BbMatch probe_response(const guint8 *data, gsize size, gsize there)
         return BB_MATCH_NO;
     if (is_connect_response(data, size, there))
         return BB_MATCH_REPLY;
-    if (!read_response(data, there, &response) || response.xid == 0)
+    if (!is_likely_response(data, size, there) || !read_response(data, there, &response))
         return BB_MATCH_NO;
     bool special = response.xid == XID_PING || response.xid == XID_EVENT;
     bool good = special && response.error == 0 && (size == 16 || size > 28);
@@ -318,10 +401,9 @@ static BbMatch probe_response(const guint8 *data, gsize size, gsize there)
 static bool may_be_message(const guint8 *data, gsize size, gsize there)
 {
     Request request;
-    Response response;
     bool connect = size >= 36 && size <= 45 && memcmp(data, "\0\0\0", 4) == 0;
     return connect || read_request(data, size, there, &request) ||
-           (size >= RESPONSE_HEAD && read_response(data, there, &response));
+           (size >= RESPONSE_HEAD && is_likely_response(data, size, there));
 }
 
 // Of the shortest messages only a ping is looked for (others have such lengths, too).
@@ -336,7 +418,6 @@ static BbMatch probe(const guint8 *data, gsize length)
 {
     BbCursor c = bb_cursor(data, length);
     gsize size = bb_cursor_be32(&c);
-    Request request;
     if (!bb_cursor_ok(&c))
         return length && data[0] ? BB_MATCH_NO : BB_MATCH_MORE;
     if (size < REQUEST_HEAD || size > BODY_MAX)
@@ -348,7 +429,7 @@ static BbMatch probe(const guint8 *data, gsize length)
         return BB_MATCH_REQUEST;
     if (c.left < size && size <= FRONT && may_be_message(c.at, size, there))
         return BB_MATCH_MORE;
-    if (size == c.left && read_request(c.at, size, there, &request))
+    if (size == c.left && is_likely_request(c.at, size, there))
         return BB_MATCH_LIKELY;
     return size < RESPONSE_HEAD ? BB_MATCH_NO : probe_response(c.at, size, c.left);
 }

@@ -60,6 +60,22 @@ void bb_source_update_loss(BbSource *source)
         source->kind->update_loss(source->state);
 }
 
+void bb_source_end(BbSource *source)
+{
+    if (source->kind->end)
+        source->kind->end(source->state);
+}
+
+guint bb_source_descriptors(const BbSource *source, int *fds, guint max)
+{
+    return source->kind->descriptors ? source->kind->descriptors(source->state, fds, max) : 0;
+}
+
+const char *bb_source_stamps(const BbSource *source)
+{
+    return source->kind->stamps ? source->kind->stamps(source->state) : NULL;
+}
+
 const char *bb_source_name(const BbSource *source)
 {
     return source->kind->current(source->state);

@@ -18,27 +18,37 @@ typedef enum {
 
 typedef struct BbSourceOptions {
     const char *const *files; // -r, NULL-terminated, lent while the source lives; or NULL
-    const char *interface;    // -i, or NULL
-    const char *filter;       // pcap-filter(7) expression, or NULL
-    int snaplen;              // bytes a packet, live
-    int buffer_bytes;         // ring of the kernel, live
+    // -i, NULL-terminated, likewise lent; or NULL. Several are read at once, in the order of their
+    // stamps as far as a short wait allows (capture/sources/heads.h).
+    const char *const *interfaces;
+    const char *filter;     // pcap-filter(7) expression, lent, or NULL
+    const char *stamp_type; // live: as pcap-tstamp(7) names it, lent; NULL: host
+    int snaplen;            // bytes a packet, live
+    int buffer_bytes;       // ring of the kernel, live, for each interface
     bool promiscuous;
+    // Live: an interface that was removed is waited for, and opened again when one of its name is
+    // there. That takes rights, and system calls (socket(2)): not for a confined process. Without
+    // it such an interface is over, and the last one is the end.
+    bool reopen;
 } BbSourceOptions;
 
 #define BB_SOURCE_SNAPLEN 262144
 #define BB_SOURCE_BUFFER (64 * 1024 * 1024)
+#define BB_SOURCE_INTERFACES 64u // at once, at most
 
 BbSourceOptions bb_source_options_default(void);
 
-// Opens an interface, or the first of the files. Fails where nothing could be read at all: no such
-// interface, no permission, a filter that does not compile (G_OPTION_ERROR), the only file there is
-// cannot be read. loss is lent.
+// Opens all interfaces, or the first of the files. Fails where nothing could be read at all: no
+// such interface, no permission, a filter that does not compile (G_OPTION_ERROR), the only file
+// there is cannot be read. loss is lent.
 BbSource *bb_source_open(const BbSourceOptions *options, BbLoss *loss, GError **error);
 void bb_source_free(BbSource *source);
 
 // A file that cannot be opened or is no capture is an error (BB_SOURCE_ERROR) that names it; the
 // next call goes on with the file after it, so that nothing good is lost. A file that breaks off
 // gives what it holds, a warning (see below) and the next file.
+// An interface that goes down goes on when it is up again; one that is removed does not end the
+// others: both are warnings, and counted (BB_INTERFACE_OUTAGES).
 BbSourceStatus bb_source_next(BbSource *source, BbFrame *frame, GError **error);
 
 // A warning to print (file that breaks off, link type unknown, ...), yours to free, or NULL.
@@ -47,8 +57,20 @@ char *bb_source_take_warning(BbSource *source);
 // Live: brings the kernel's counters in loss up to date; call it as often as you like.
 // BB_KERNEL_RECEIVED counts packets that passed the filter, those that were then dropped
 // (BB_KERNEL_DROPPED) included: frames given = received - dropped - waiting in the ring. On the
-// loopback interface the kernel counts each packet twice (out and in), and one is given.
+// loopback interface the kernel counts each packet twice (out and in), and one is given. Counts of
+// several interfaces are summed.
 void bb_source_update_loss(BbSource *source);
+
+// No more is read: likewise, and of several interfaces each that dropped packets gives a warning.
+void bb_source_end(BbSource *source);
+
+// Live: the packet sockets, to which nothing is ever written. Returns how many there are, of which
+// at most max were put into fds. With reopen there may be others later.
+guint bb_source_descriptors(const BbSource *source, int *fds, guint max);
+
+// Live: what makes the time stamps of the interfaces, and how fine they are, in a sentence for the
+// trace. NULL for files. Lent.
+const char *bb_source_stamps(const BbSource *source);
 
 // What is read now, for messages and progress: a file name or "interface eth1". Lent.
 const char *bb_source_name(const BbSource *source);

@@ -13,7 +13,10 @@ typedef struct BbSourceKind {
     gpointer (*open)(const BbSourceOptions *options, BbLoss *loss, GQueue *warnings,
                      GError **error);
     BbSourceStatus (*next)(gpointer state, BbFrame *frame, GError **error);
-    void (*update_loss)(gpointer state); // may be NULL
+    void (*update_loss)(gpointer state); // may be NULL, as the next three
+    void (*end)(gpointer state);
+    guint (*descriptors)(gpointer state, int *fds, guint max);
+    const char *(*stamps)(gpointer state);
     const char *(*current)(gpointer state);
     double (*progress)(gpointer state);
     void (*close)(gpointer state);

@@ -1,230 +1,376 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: a network interface, through libpcap and its ring shared with the kernel (TPACKET_V3). Out:
-// frames as they come, and what the kernel dropped.
+// In: network interfaces. Out: their frames in the order of their stamps, what the kernel dropped,
+// and sentences on interfaces that go away and come back.
+#include "capture/sources/heads.h"
 #include "capture/sources/source_kind.h"
+#include "capture/sources/tap.h"
 
-#include <net/if.h>
 #include <poll.h>
 #include <string.h>
 
-// How long next() waits, and how long the kernel may hold back a block that is not full.
-#define POLL_MS 100
+#define POLL_MS BB_TAP_BLOCK_MS // how long next() waits
 
-// Intervals after a failure in which the kernel's last block, not full, may still come.
-#define GRACE 3
+#define LOOK_US G_USEC_PER_SEC // how often interfaces are looked after, and opened again
 
-// Frames after which libpcap's counters are read, long before their 32 bits wrap.
-#define FRAMES_A_READING (1u << 24)
+#define STEPS_SAID 3u // warnings on a clock, of one interface; further steps are only counted
 
 typedef struct {
-    pcap_t *pcap; // NULL after it failed
-    char *name;   // "interface eth1"
-    BbLoss *loss; // lent
-    gint64 unit_ns;
-    int link_type;
-    char *failure;         // libpcap's words, NULL while all is well
-    guint grace;           // intervals to wait after it
-    guint32 given;         // frames since the counters were read
-    struct pcap_stat last; // as read before; libpcap's counters are 32 bits and wrap
+    const char *interface; // lent
+    char *name;            // "interface eth1"
+    BbTap *tap;            // NULL while there is none
+    BbFrame head;          // its frame at hand
+    BbTapState state;      // as said
+    BbLoss loss;           // what the kernel counted
+    guint steps;
+    bool over; // and never opened again
+} Leg;
+
+typedef struct {
+    BbSourceOptions options;
+    BbLoss *loss;     // lent
+    GQueue *warnings; // lent
+    char *name;
+    char *stamps;
+    Leg *legs;
+    guint count;
+    BbHeads *heads;
+    gint64 looked_us; // when interfaces were looked after
 } LiveSource;
 
-// ---- opening ------------------------------------------------------------------------------------
-
-static char *list_interfaces(void)
+static void warn(const LiveSource *source, char *text)
 {
-    g_autoptr(GString) text = g_string_new(NULL);
-    struct if_nameindex *all = if_nameindex();
-    for (struct if_nameindex *each = all; each && each->if_index != 0; each++)
-        g_string_append_printf(text, "%s%s", text->len ? ", " : "", each->if_name);
-    if (all)
-        if_freenameindex(all);
-    return g_string_free(g_steal_pointer(&text), FALSE);
+    g_queue_push_tail(source->warnings, text);
 }
 
-static void explain_failure(pcap_t *pcap, const char *interface, int status, GError **error)
-{
-    bool is_any = strcmp(interface, "any") == 0;
-    const char *text = pcap_geterr(pcap);
-    if (!text || !*text)
-        text = pcap_statustostr(status);
-    if (status == PCAP_ERROR_NO_SUCH_DEVICE || (!is_any && if_nametoindex(interface) == 0)) {
-        g_autofree char *list = list_interfaces();
-        g_set_error(
-            error, G_FILE_ERROR, G_FILE_ERROR_NODEV,
-            "there is no interface %s to capture on; there are: %s, and any for all of them",
-            interface, list);
-    } else if (status == PCAP_ERROR_PERM_DENIED || status == PCAP_ERROR_PROMISC_PERM_DENIED) {
-        g_set_error(
-            error, G_FILE_ERROR, G_FILE_ERROR_PERM,
-            "no permission to capture on interface %s (it takes CAP_NET_RAW): run with sudo, "
-            "or allow it once with setcap cap_net_raw+ep PROGRAM",
-            interface);
-    } else if (status == PCAP_ERROR_IFACE_NOT_UP) {
-        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_IO, "interface %s is down: ip link set %s up",
-                    interface, interface);
-    } else {
-        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_IO,
-                    "cannot capture on interface %s: %s; see ip link show %s", interface, text,
-                    interface);
-    }
-}
-
-// No immediate mode: it would make libpcap use TPACKET_V2, a slot of snaplen bytes a packet.
-static int configure(pcap_t *pcap, const BbSourceOptions *options)
-{
-    pcap_set_snaplen(pcap, CLAMP(options->snaplen, 64, BB_SOURCE_SNAPLEN));
-    pcap_set_promisc(pcap, options->promiscuous && strcmp(options->interface, "any") != 0);
-    pcap_set_buffer_size(pcap, options->buffer_bytes);
-    pcap_set_timeout(pcap, POLL_MS);
-    (void)pcap_set_tstamp_precision(pcap, PCAP_TSTAMP_PRECISION_NANO); // else microseconds
-    return pcap_activate(pcap);
-}
-
-static pcap_t *open_interface(const BbSourceOptions *options, GQueue *warnings, GError **error)
-{
-    char reason[PCAP_ERRBUF_SIZE] = "";
-    pcap_t *pcap = pcap_create(options->interface, reason);
-    if (!pcap) {
-        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NODEV, "cannot capture on interface %s: %s",
-                    options->interface, reason);
-        return NULL;
-    }
-    int status = configure(pcap, options);
-    if (status < 0) {
-        explain_failure(pcap, options->interface, status, error);
-        pcap_close(pcap);
-        return NULL;
-    }
-    if (status > 0)
-        g_queue_push_tail(
-            warnings,
-            g_strdup_printf("interface %s: %s", options->interface,
-                            status == PCAP_WARNING ? pcap_geterr(pcap) : pcap_statustostr(status)));
-    return pcap;
-}
-
-static bool set_filter(const LiveSource *source, const char *filter, GError **error)
-{
-    struct bpf_program program = {0};
-    if (!bb_source_compile(source->pcap, source->name, filter, &program, error))
-        return false;
-    int status = pcap_setfilter(source->pcap, &program);
-    pcap_freecode(&program);
-    if (status != 0)
-        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_IO,
-                    "%s: the filter \"%s\" cannot be installed: %s", source->name, filter,
-                    pcap_geterr(source->pcap));
-    return status == 0;
-}
-
-// A read with a timeout does not return while nothing comes: we poll, and read without waiting.
-static bool set_nonblocking(const LiveSource *source, GError **error)
-{
-    char reason[PCAP_ERRBUF_SIZE] = "";
-    if (pcap_setnonblock(source->pcap, 1, reason) == 0)
-        return true;
-    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_IO, "%s cannot be read without waiting: %s",
-                source->name, reason);
-    return false;
-}
-
-// ---- the kind -----------------------------------------------------------------------------------
+// ---- opening and closing ------------------------------------------------------------------------
 
 static bool live_is_meant(const BbSourceOptions *options)
 {
-    return options->interface != NULL;
+    return options->interfaces && options->interfaces[0];
+}
+
+// An interface that is read twice would give each frame twice.
+static bool check_interfaces(const char *const *interfaces, GError **error)
+{
+    guint count = g_strv_length((char **)interfaces);
+    const char *twice = NULL;
+    for (guint i = 1; i < count && !twice; i++)
+        if (strcmp(interfaces[i], "any") == 0 || strcmp(interfaces[0], "any") == 0)
+            twice = interfaces[i];
+        else if (g_strv_contains(interfaces + i, interfaces[i - 1]))
+            twice = interfaces[i - 1];
+    if (!twice && count <= BB_SOURCE_INTERFACES)
+        return true;
+    if (twice)
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                    "with interface %s some frames would be read twice: give each interface once, "
+                    "and any alone",
+                    twice);
+    else
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                    "%u interfaces are too many: at most %u can be read at once", count,
+                    BB_SOURCE_INTERFACES);
+    return false;
 }
 
 static void live_close(gpointer state)
 {
     LiveSource *source = state;
-    if (source->pcap)
-        pcap_close(source->pcap);
-    g_free(source->failure);
+    for (guint i = 0; i < source->count; i++) {
+        bb_tap_free(source->legs[i].tap);
+        g_free(source->legs[i].name);
+    }
+    bb_heads_free(source->heads);
+    g_free(source->legs);
+    g_free(source->stamps);
     g_free(source->name);
     g_free(source);
+}
+
+// "interface eth1: ...; interface eth2: ..."
+static char *join_stamps(const LiveSource *source)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (guint i = 0; i < source->count; i++)
+        g_string_append_printf(text, "%s%s: %s", i ? "; " : "", source->legs[i].name,
+                               bb_tap_stamps(source->legs[i].tap));
+    return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
 static gpointer live_open(const BbSourceOptions *options, BbLoss *loss, GQueue *warnings,
                           GError **error)
 {
-    pcap_t *pcap = open_interface(options, warnings, error);
-    if (!pcap)
+    if (!check_interfaces(options->interfaces, error))
         return NULL;
     LiveSource *source = g_new0(LiveSource, 1);
-    source->pcap = pcap;
-    source->name = g_strdup_printf("interface %s", options->interface);
+    source->options = *options;
     source->loss = loss;
-    source->link_type = pcap_datalink(pcap);
-    bool nano = pcap_get_tstamp_precision(pcap) == PCAP_TSTAMP_PRECISION_NANO;
-    source->unit_ns = nano ? 1 : 1000;
-    if (!set_nonblocking(source, error) ||
-        (options->filter && !set_filter(source, options->filter, error))) {
-        live_close(source);
-        return NULL;
+    source->warnings = warnings;
+    source->count = g_strv_length((char **)options->interfaces);
+    source->legs = g_new0(Leg, source->count);
+    source->heads = bb_heads_new(source->count);
+    source->looked_us = g_get_monotonic_time();
+    g_autofree char *names = g_strjoinv(", ", (char **)options->interfaces);
+    source->name = g_strdup_printf("interface%s %s", source->count > 1 ? "s" : "", names);
+    for (guint i = 0; i < source->count; i++) {
+        Leg *leg = &source->legs[i];
+        leg->interface = options->interfaces[i];
+        leg->name = g_strdup_printf("interface %s", leg->interface);
+        leg->tap = bb_tap_open(options, leg->interface, warnings, error);
+        if (!leg->tap) {
+            live_close(source);
+            return NULL;
+        }
     }
-    bb_source_check_link(source->link_type, source->name, warnings);
+    source->stamps = join_stamps(source);
     return source;
+}
+
+// ---- counting -----------------------------------------------------------------------------------
+
+static void count_leg(const LiveSource *source, Leg *leg)
+{
+    BbLoss more = {0};
+    if (!leg->tap)
+        return;
+    bb_tap_count(leg->tap, &more);
+    bb_loss_add(&leg->loss, &more);
+    bb_loss_add(source->loss, &more);
 }
 
 static void live_update_loss(gpointer state)
 {
     LiveSource *source = state;
-    struct pcap_stat now = {0};
-    if (!source->pcap || pcap_stats(source->pcap, &now) != 0)
-        return;
-    guint64 *count = source->loss->count;
-    count[BB_KERNEL_RECEIVED] += (guint32)(now.ps_recv - source->last.ps_recv);
-    count[BB_KERNEL_DROPPED] += (guint32)(now.ps_drop - source->last.ps_drop);
-    count[BB_INTERFACE_DROPPED] += (guint32)(now.ps_ifdrop - source->last.ps_ifdrop);
-    source->last = now;
-    source->given = 0;
+    for (guint i = 0; i < source->count; i++)
+        count_leg(source, &source->legs[i]);
 }
 
-static int read_now(LiveSource *source, struct pcap_pkthdr **header, const guint8 **data)
+static void live_end(gpointer state)
 {
-    int status = pcap_next_ex(source->pcap, header, data);
-    if (status >= 0)
-        return status;
-    if (!source->failure) {
-        source->failure = g_strdup(pcap_geterr(source->pcap));
-        source->grace = GRACE;
+    LiveSource *source = state;
+    live_update_loss(source);
+    for (guint i = 0; i < source->count && source->count > 1; i++) {
+        const Leg *leg = &source->legs[i];
+        guint64 kernel = leg->loss.count[BB_KERNEL_DROPPED];
+        guint64 adapter = leg->loss.count[BB_INTERFACE_DROPPED];
+        if (kernel || adapter)
+            warn(source, g_strdup_printf("%s: %" G_GUINT64_FORMAT
+                                         " packets were dropped by the kernel for want of buffer, "
+                                         "%" G_GUINT64_FORMAT " by the interface",
+                                         leg->name, kernel, adapter));
     }
-    return 0;
 }
 
-// Whether something came. After a failure the descriptor has no more to tell: only time passes.
-static bool wait_for_more(const LiveSource *source)
+// ---- interfaces that go and come ----------------------------------------------------------------
+
+static guint count_open(const LiveSource *source)
 {
-    int fd = source->failure ? -1 : pcap_get_selectable_fd(source->pcap);
-    struct pollfd wait = {.fd = fd, .events = POLLIN};
-    return poll(&wait, 1, POLL_MS) > 0;
+    guint n = 0;
+    for (guint i = 0; i < source->count; i++)
+        n += source->legs[i].tap != NULL;
+    return n;
+}
+
+// Down is said once, and up again. failed: its socket has an error to tell, as it does once when
+// the interface goes down.
+static void look_after(LiveSource *source, Leg *leg, bool failed)
+{
+    BbTapState state = bb_tap_state(leg->tap);
+    if (state != BB_TAP_UP && state != BB_TAP_DOWN)
+        return; // nobody knows; or gone, which reading will tell
+    if (state == BB_TAP_UP && leg->state == BB_TAP_UP && failed) {
+        source->loss->count[BB_INTERFACE_OUTAGES]++;
+        warn(source, g_strdup_printf("%s was down for a moment", leg->name));
+    } else if (state == BB_TAP_DOWN && leg->state == BB_TAP_UP) {
+        source->loss->count[BB_INTERFACE_OUTAGES]++;
+        warn(source, g_strdup_printf("%s is down: nothing comes until it is up again (ip link set "
+                                     "%s up)",
+                                     leg->name, leg->interface));
+    } else if (state == BB_TAP_UP && leg->state == BB_TAP_DOWN) {
+        warn(source, g_strdup_printf("%s is up again", leg->name));
+    }
+    leg->state = state;
+}
+
+// What cannot be waited for is over: rights that are gone do not come back.
+static void open_again(LiveSource *source, guint index)
+{
+    Leg *leg = &source->legs[index];
+    g_autoptr(GError) error = NULL;
+    GQueue unsaid = G_QUEUE_INIT;
+    leg->tap = bb_tap_open(&source->options, leg->interface, &unsaid, &error);
+    g_queue_clear_full(&unsaid, g_free);
+    if (leg->tap) {
+        leg->state = BB_TAP_UP;
+        bb_heads_join(source->heads, index);
+        warn(source, g_strdup_printf("%s is back", leg->name));
+    } else if (g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_PERM)) {
+        leg->over = true;
+        warn(source, g_strdup(error->message));
+    }
+}
+
+static void look_after_all(LiveSource *source, gint64 now_us)
+{
+    if (now_us - source->looked_us < LOOK_US)
+        return;
+    source->looked_us = now_us;
+    for (guint i = 0; i < source->count; i++) {
+        Leg *leg = &source->legs[i];
+        if (leg->tap)
+            look_after(source, leg, false);
+        else if (!leg->over)
+            open_again(source, i);
+    }
+}
+
+// Returns false with an error where it was the last one, and nothing is waited for.
+static bool lose_leg(LiveSource *source, guint index, GError **error)
+{
+    Leg *leg = &source->legs[index];
+    g_autofree char *failure = g_strdup(bb_tap_failure(leg->tap));
+    count_leg(source, leg);
+    g_clear_pointer(&leg->tap, bb_tap_free);
+    bb_heads_leave(source->heads, index);
+    leg->over = !source->options.reopen;
+    if (leg->state != BB_TAP_DOWN) // else it was counted
+        source->loss->count[BB_INTERFACE_OUTAGES]++;
+    leg->state = BB_TAP_REMOVED;
+    if (!leg->over || count_open(source)) {
+        warn(source, g_strdup_printf("%s: %s; %s", leg->name, failure,
+                                     leg->over ? "what came before is kept, the others go on"
+                                               : "it is waited for"));
+        return true;
+    }
+    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_IO,
+                "%s: %s; what came before is kept, capture again when it is back", leg->name,
+                failure);
+    return false;
+}
+
+static bool is_over(const LiveSource *source)
+{
+    for (guint i = 0; i < source->count; i++)
+        if (source->legs[i].tap || !source->legs[i].over)
+            return false;
+    return true;
+}
+
+// ---- frames -------------------------------------------------------------------------------------
+
+static void take_step(const LiveSource *source, Leg *leg, gint64 step_ns)
+{
+    source->loss->count[BB_CLOCK_SET_BACK]++;
+    if (leg->steps++ < STEPS_SAID)
+        warn(source,
+             g_strdup_printf("%s: its time stamps stepped back by %.3f s: the clock was "
+                             "set; times before and after do not compare%s",
+                             leg->name, (double)step_ns / 1e9,
+                             leg->steps == STEPS_SAID ? "; further steps are only counted" : ""));
+}
+
+// Reads the interfaces whose frame matters now. Returns false where the last one is lost.
+static bool read_heads(LiveSource *source, BbHeadsNow now, GError **error)
+{
+    for (guint i = 0; i < source->count; i++) {
+        Leg *leg = &source->legs[i];
+        if (!bb_heads_wants(source->heads, i, now))
+            continue;
+        BbTapStatus status = bb_tap_next(leg->tap, &leg->head);
+        if (G_LIKELY(status == BB_TAP_FRAME)) {
+            gint64 step_ns = bb_heads_put(source->heads, i, leg->head.time_ns, now);
+            leg->head.interface = i;
+            if (G_UNLIKELY(step_ns))
+                take_step(source, leg, step_ns);
+            if (G_UNLIKELY(bb_tap_count_is_due(leg->tap)))
+                count_leg(source, leg);
+        } else if (status == BB_TAP_EMPTY) {
+            bb_heads_none(source->heads, i, now);
+        } else if (!lose_leg(source, i, error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool give_head(const LiveSource *source, BbHeadsNow now, BbFrame *frame)
+{
+    bool crossed = false;
+    int index = bb_heads_take(source->heads, now, &crossed);
+    if (index < 0)
+        return false;
+    source->loss->count[BB_FRAMES_CROSSED] += crossed;
+    *frame = source->legs[index].head;
+    return true;
+}
+
+// Whether something came, or has waited long enough. An interface that has an error to tell is
+// looked after at once.
+static bool wait_for_more(LiveSource *source, BbHeadsNow now)
+{
+    struct pollfd waits[BB_SOURCE_INTERFACES];
+    for (guint i = 0; i < source->count; i++) {
+        const Leg *leg = &source->legs[i];
+        bool wanted = leg->tap && bb_heads_wants(source->heads, i, now);
+        waits[i] =
+            (struct pollfd){.fd = wanted ? bb_tap_descriptor(leg->tap) : -1, .events = POLLIN};
+    }
+    gint64 rest_ns = bb_heads_wait(source->heads, now);
+    int rest_ms = rest_ns == G_MAXINT64 ? POLL_MS : (int)MIN(rest_ns / 1000000 + 1, POLL_MS);
+    int ready = poll(waits, source->count, rest_ms);
+    for (guint i = 0; ready > 0 && i < source->count; i++)
+        if (waits[i].revents & (POLLERR | POLLHUP))
+            look_after(source, &source->legs[i], true);
+    return ready > 0 || (ready == 0 && rest_ns != G_MAXINT64);
+}
+
+static BbHeadsNow tell_time(const LiveSource *source)
+{
+    if (source->count == 1)
+        return (BbHeadsNow){0};
+    return (BbHeadsNow){g_get_real_time() * 1000, g_get_monotonic_time()};
 }
 
 static BbSourceStatus live_next(gpointer state, BbFrame *frame, GError **error)
 {
     LiveSource *source = state;
-    if (!source->pcap)
-        return BB_SOURCE_END;
-    struct pcap_pkthdr *header = NULL;
-    const guint8 *data = NULL;
-    int status = read_now(source, &header, &data);
-    if (status == 0 && wait_for_more(source))
-        status = read_now(source, &header, &data);
-    if (status == 1) {
-        if (++source->given == FRAMES_A_READING)
-            live_update_loss(source);
-        bb_source_fill(frame, header, data, source->unit_ns, source->link_type);
+    BbHeadsNow now = tell_time(source);
+    look_after_all(source, now.steady_us);
+    if (!read_heads(source, now, error))
+        return BB_SOURCE_ERROR;
+    if (G_LIKELY(give_head(source, now, frame)))
         return BB_SOURCE_FRAME;
+    if (is_over(source))
+        return BB_SOURCE_END;
+    look_after_all(source, g_get_monotonic_time());
+    if (wait_for_more(source, now)) {
+        now = tell_time(source);
+        if (!read_heads(source, now, error))
+            return BB_SOURCE_ERROR;
+        if (give_head(source, now, frame))
+            return BB_SOURCE_FRAME;
     }
-    if (!source->failure || source->grace-- > 0)
-        return BB_SOURCE_IDLE;
-    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_IO,
-                "%s: %s; what came before is kept, capture again when it is back", source->name,
-                source->failure);
-    live_update_loss(source);
-    g_clear_pointer(&source->pcap, pcap_close);
-    return BB_SOURCE_ERROR;
+    return BB_SOURCE_IDLE;
+}
+
+// ---- questions ----------------------------------------------------------------------------------
+
+static guint live_descriptors(gpointer state, int *fds, guint max)
+{
+    const LiveSource *source = state;
+    guint count = 0;
+    for (guint i = 0; i < source->count; i++) {
+        int fd = source->legs[i].tap ? bb_tap_descriptor(source->legs[i].tap) : -1;
+        if (fd >= 0 && count++ < max)
+            fds[count - 1] = fd;
+    }
+    return count;
+}
+
+static const char *live_stamps(gpointer state)
+{
+    const LiveSource *source = state;
+    return source->stamps;
 }
 
 static const char *live_current(gpointer state)
@@ -243,6 +389,9 @@ const BbSourceKind bb_source_live = {
     .open = live_open,
     .next = live_next,
     .update_loss = live_update_loss,
+    .end = live_end,
+    .descriptors = live_descriptors,
+    .stamps = live_stamps,
     .current = live_current,
     .progress = live_progress,
     .close = live_close,

@@ -26,8 +26,10 @@ _bbtrace() {
             sed -n -e 's/^  \([a-z][a-z]*\)  .*/\1/p' -e 's/^  \(--[a-z]*\).*/\1/p')
     else
         case $command,$option in
-        capture,-i | capture,--interface) words=$(_bbtrace_interfaces) ;;
+        capture,-i | capture,--interface | doctor,-i | doctor,--interface) words=$(_bbtrace_interfaces) ;;
         capture,--node) words='host endpoint' ;;
+        capture,--time-stamp-type) words='host host_lowprec host_hiprec adapter adapter_unsynced' ;;
+        capture,--sync) words='never file flush' ;;
         import,--from) words='text received jaeger zipkin otlp jsonl csv chrome zeek events' ;;
         clocks,-f | clocks,--format) words='text json svg' ;;
         export,-t | export,--to) words='text jsonl csv sqlite' ;;
@@ -36,6 +38,14 @@ _bbtrace() {
         merge,--observers) words='file folder' ;;
         merge,--nat) words='hint join off' ;;
         capture,--names-by | merge,--names-by) words='instance service' ;;
+        mirror,--from | mirror,--to) words=$(_bbtrace_interfaces | sed '$d') ;;
+        mirror,-d | mirror,--direction) words='ingress egress both' ;;
+        mirror,--vendor) words='arista aws azure cisco-ios cisco-nxos juniper linux ovs' ;;
+        mirror,--classifier) words='auto matchall u32' ;;
+        mirror,mirror)
+            words='add del show plan'
+            [[ $cur != -* ]] || words=$(_bbtrace_options "$program" "$command")
+            ;;
         generate,generate)
             if [[ $cur == -* ]]; then
                 words=$(_bbtrace_options "$program" "$command")

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: a capture of the shop (data/samples). Makes a large capture file of it and reads that with a
-// bare pcap_next_ex loop and with all of bbtrace capture, in turns, each in a process of its own.
-// Out: the ratio, packets/s, peak memory.
-//   bench_capture SAMPLE [MEGABYTES] [ROUNDS]
-#include "capture/capture.h"
+// bare pcap_next_ex loop and with all of bbtrace capture by each number of threads, in turns, each
+// in a process of its own. Out: seconds, by the clock and of CPU, and their ratios to bare,
+// packets/s, peak memory.
+//   bench_capture [--threads N,N,...] SAMPLE [MEGABYTES] [ROUNDS]
+// 0 threads: without shards (capture/capture.h). Default: 0,1,2.
+#include "capture/shards.h"
 #include "capture/sources/source.h"
 #include "data/input.h"
 #include "data/relay.h"
@@ -17,9 +19,10 @@
 #include <unistd.h>
 
 #define MAX_ROUNDS 15
+#define MAX_PROGRAMS 10
 
 typedef struct Result {
-    double seconds;
+    double seconds, cpu;
     guint64 packets, messages;
     glong peak_kib;
 } Result;
@@ -118,7 +121,7 @@ static char *make_large_file(const char *sample_path, gsize megabytes)
 
 // ---- the two programs ---------------------------------------------------------------------------
 
-static void run_bare(const char *path, Result *result)
+static void run_bare(const char *path, guint threads, Result *result)
 {
     char message[PCAP_ERRBUF_SIZE];
     struct pcap_pkthdr *header;
@@ -145,35 +148,58 @@ static bool relay_message(const BbMessage *message, gpointer user, GError **erro
     return bb_relay_push(user, message, error);
 }
 
+static void read_alone(BbSource *source, BbNames *names, BbLoss *loss, BbRelay *relay)
+{
+    BbFrame frame;
+    BbCaptureOptions options = bb_capture_options_default();
+    g_autoptr(BbNodes) nodes = bb_nodes_new(names, false);
+    g_autoptr(BbCapture) capture =
+        bb_capture_new(&options, names, nodes, loss, relay_message, relay);
+    while (bb_source_next(source, &frame, NULL) == BB_SOURCE_FRAME)
+        (void)bb_capture_frame(capture, &frame, NULL);
+    (void)bb_capture_finish(capture, NULL);
+}
+
+static void read_shards(BbSource *source, BbNames *names, BbLoss *loss, BbRelay *relay,
+                        guint threads)
+{
+    BbFrame frame;
+    BbCaptureOptions options = bb_capture_options_default();
+    g_autoptr(BbNodes) nodes = bb_nodes_new(names, false);
+    g_autoptr(BbShards) shards =
+        bb_shards_new(&options, threads, false, names, nodes, loss,
+                      (BbShardsOutput){.sink = relay_message, .user = relay});
+    while (bb_source_next(source, &frame, NULL) == BB_SOURCE_FRAME)
+        (void)bb_shards_frame(shards, &frame, NULL);
+    (void)bb_shards_finish(shards, NULL);
+}
+
 // As bbtrace capture does it: order and writer in a thread of their own.
-static void run_capture(const char *path, Result *result)
+static void run_capture(const char *path, guint threads, Result *result)
 {
     BbLoss loss = {0};
-    BbFrame frame;
     const char *files[] = {path, NULL};
     BbSourceOptions source_options = bb_source_options_default();
-    BbCaptureOptions options = bb_capture_options_default();
     source_options.files = files;
     g_autofree char *out = g_strconcat(path, ".bbt", NULL);
     g_autoptr(BbNames) names = bb_names_new();
-    g_autoptr(BbNodes) nodes = bb_nodes_new(names, false);
     g_autoptr(BbSource) source = bb_source_open(&source_options, &loss, NULL);
     g_autoptr(BbTraceWriter) writer = bb_trace_writer_open(out, BB_TRACE_BBT, names, NULL);
     g_autoptr(BbOrder) order = bb_order_new(65536, write_message, writer);
     g_autoptr(BbRelay) relay = bb_relay_new(order_message, NULL, order);
-    g_autoptr(BbCapture) capture =
-        bb_capture_new(&options, names, nodes, &loss, relay_message, relay);
-    while (bb_source_next(source, &frame, NULL) == BB_SOURCE_FRAME)
-        (void)bb_capture_frame(capture, &frame, NULL);
-    (void)(bb_capture_finish(capture, NULL) && bb_relay_finish(relay, NULL) &&
-           bb_order_drain(order, NULL) && bb_trace_writer_finish(writer, NULL, NULL));
+    if (threads)
+        read_shards(source, names, &loss, relay, threads);
+    else
+        read_alone(source, names, &loss, relay);
+    (void)(bb_relay_finish(relay, NULL) && bb_order_drain(order, NULL) &&
+           bb_trace_writer_finish(writer, NULL, NULL));
     result->packets = loss.count[BB_SEEN_FRAMES];
     result->messages = loss.count[BB_CALLS] + loss.count[BB_RETURNS] + loss.count[BB_FREES];
     unlink(out);
 }
 
 // In a process of its own, so that each has its own peak of memory.
-static Result measure(void (*run)(const char *, Result *), const char *path)
+static Result measure(void (*run)(const char *, guint, Result *), const char *path, guint threads)
 {
     int ends[2];
     Result result = {0};
@@ -182,7 +208,7 @@ static Result measure(void (*run)(const char *, Result *), const char *path)
     pid_t child = fork();
     if (child == 0) {
         gint64 start_us = g_get_monotonic_time();
-        run(path, &result);
+        run(path, threads, &result);
         result.seconds = (double)(g_get_monotonic_time() - start_us) / 1e6;
         _exit(write(ends[1], &result, sizeof result) == (gssize)sizeof result ? 0 : 1);
     }
@@ -191,6 +217,8 @@ static Result measure(void (*run)(const char *, Result *), const char *path)
         wait4(child, NULL, 0, &usage) != child)
         abort();
     result.peak_kib = usage.ru_maxrss;
+    result.cpu = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                 (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
     close(ends[0]);
     close(ends[1]);
     return result;
@@ -208,31 +236,70 @@ static double median(double *values, guint count)
     return values[count / 2];
 }
 
+typedef struct Program {
+    guint threads;
+    double seconds[MAX_ROUNDS], cpu[MAX_ROUNDS], ratio[MAX_ROUNDS], cpu_ratio[MAX_ROUNDS];
+    Result last;
+} Program;
+
+static void note(Program *program, guint round, Result result, const Result *bare)
+{
+    program->last = result;
+    program->seconds[round] = result.seconds;
+    program->cpu[round] = result.cpu;
+    program->ratio[round] = result.seconds / bare->seconds;
+    program->cpu_ratio[round] = result.cpu / bare->cpu;
+}
+
+static void print_program(const char *name, Program *program, guint rounds)
+{
+    double seconds = median(program->seconds, rounds);
+    printf("%-10s %8.3f s %6.2f x   CPU %8.3f s %6.2f x %7.2f M packets/s %8ld KiB\n", name,
+           seconds, median(program->ratio, rounds), median(program->cpu, rounds),
+           median(program->cpu_ratio, rounds), (double)program->last.packets / seconds / 1e6,
+           program->last.peak_kib);
+}
+
+static guint parse_threads(const char *text, Program *programs)
+{
+    guint count = 0;
+    g_auto(GStrv) numbers = g_strsplit(text, ",", -1);
+    for (; numbers[count] && count < MAX_PROGRAMS; count++)
+        programs[count].threads = (guint)atoi(numbers[count]);
+    return count;
+}
+
 int main(int argc, char **argv)
 {
+    static Program bare, programs[MAX_PROGRAMS];
+    const char *threads = "0,1,2";
+    if (argc > 2 && strcmp(argv[1], "--threads") == 0) {
+        threads = argv[2];
+        argv += 2;
+        argc -= 2;
+    }
     if (argc < 2) {
-        fputs("usage: bench_capture SAMPLE [MEGABYTES] [ROUNDS]\n", stderr);
+        fputs("usage: bench_capture [--threads N,N,...] SAMPLE [MEGABYTES] [ROUNDS]\n", stderr);
         return 2;
     }
+    guint count = parse_threads(threads, programs);
     gsize megabytes = argc > 2 ? (gsize)atoi(argv[2]) : 1024;
     guint rounds = CLAMP(argc > 3 ? (guint)atoi(argv[3]) : 5, 1, MAX_ROUNDS);
     g_autofree char *path = make_large_file(argv[1], megabytes);
-    double bare_s[MAX_ROUNDS], capture_s[MAX_ROUNDS], ratio[MAX_ROUNDS];
-    Result bare = measure(run_bare, path), capture = {0}; // also warms the cache
+    (void)measure(run_bare, path, 0); // warms the cache
     for (guint i = 0; i < rounds; i++) {
-        bare = measure(run_bare, path);
-        capture = measure(run_capture, path);
-        bare_s[i] = bare.seconds;
-        capture_s[i] = capture.seconds;
-        ratio[i] = capture.seconds / bare.seconds;
+        Result alone = measure(run_bare, path, 0);
+        note(&bare, i, alone, &alone);
+        for (guint k = 0; k < count; k++)
+            note(&programs[k], i, measure(run_capture, path, programs[k].threads), &alone);
     }
     unlink(path);
-    double seconds = median(capture_s, rounds);
-    printf("packets               %12" G_GUINT64_FORMAT "\n", capture.packets);
-    printf("messages              %12" G_GUINT64_FORMAT "\n", capture.messages);
-    printf("bare pcap_next_ex     %12.3f s  %ld KiB\n", median(bare_s, rounds), bare.peak_kib);
-    printf("bbtrace capture       %12.3f s  %ld KiB\n", seconds, capture.peak_kib);
-    printf("million packets/s     %12.2f\n", (double)capture.packets / seconds / 1e6);
-    printf("ratio to bare         %12.2f  (median of %u)\n", median(ratio, rounds), rounds);
+    printf("%" G_GUINT64_FORMAT " packets, %" G_GUINT64_FORMAT " messages; medians of %u\n",
+           bare.last.packets, programs[0].last.messages, rounds);
+    print_program("bare", &bare, rounds);
+    for (guint k = 0; k < count; k++) {
+        g_autofree char *name = g_strdup_printf("threads %u", programs[k].threads);
+        print_program(name, &programs[k], rounds);
+    }
     return EXIT_SUCCESS;
 }

@@ -4,6 +4,7 @@
 // capture sees it: clients on connections of about ten requests, pooled connections behind,
 // exponential times of work, TCP sequence numbers as offsets.
 #include "data/order.h"
+#include "data/recorder.h"
 #include "data/trace.h"
 
 #include <fcntl.h>
@@ -258,6 +259,37 @@ static void measure(const Traffic *traffic, const char *path, BbTraceForm form, 
     (void)unlink(path);
 }
 
+// A ring as large as the messages' half, so that it goes round.
+static void measure_ring(const Traffic *traffic, const char *path, guint64 count)
+{
+    GError *error = NULL;
+    double n = (double)count;
+    guint64 size = MAX(count * 20, BB_RECORDER_SIZE_MIN);
+    g_autoptr(BbRecorder) recorder = bb_recorder_open(path, size, traffic->names, &error);
+    if (error)
+        fail(error);
+    double begin = seconds();
+    for (guint64 i = 0; i < count; i++) {
+        BbMessage message = traffic_at(traffic, i);
+        bb_recorder_push(recorder, &message);
+    }
+    double write_s = seconds() - begin;
+    begin = seconds();
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbTraceReader) reader = bb_trace_reader_open(path, names, &error);
+    BbMessage message;
+    while (reader && bb_trace_reader_next(reader, &message, &error))
+        continue;
+    if (error)
+        fail(error);
+    double kept = (double)bb_trace_reader_messages(reader);
+    printf("ring  %9" G_GUINT64_FORMAT " messages: write %6.2f M/s, read in order %6.2f M/s, "
+           "%6.2f bytes a message\n",
+           count, n / write_s / 1e6, kept / (seconds() - begin) / 1e6,
+           (double)bb_recorder_size(recorder) / kept);
+    (void)unlink(path);
+}
+
 static bool count_message(const BbMessage *message, gpointer user, GError **error)
 {
     *(guint64 *)user += (guint64)message->time_ns;
@@ -291,6 +323,7 @@ int main(int argc, char **argv)
     traffic_init(&traffic);
     measure(&traffic, path, BB_TRACE_BBT, count);
     measure(&traffic, path, BB_TRACE_TEXT, MAX(count / 10, 1));
+    measure_ring(&traffic, path, count);
     measure_order(&traffic, MAX(count / 4, 1));
     traffic_clear(&traffic);
     return EXIT_SUCCESS;

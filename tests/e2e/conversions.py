@@ -39,6 +39,8 @@ def lines(text):
     return [line for line in text.splitlines() if not line.startswith(b"#")]
 
 
+COPIES = (["filter"], ["anonymize", "--seed", "1"], ["skew", "-n", "a=1ms"], ["drop", "--rate", "0"])
+NONE_DROPPED = b"# counter messages_dropped 0\n"
 Message = collections.namedtuple("Message", "line kind sender receiver id time keys")
 
 
@@ -93,16 +95,22 @@ class RoundTrips(Case):
             run(BBTRACE, "export", "-t", form, "-o", out, trace)
             run(BBTRACE, "import", "--from", form, "-w", back, out)
             again = run(BBTRACE, "cat", back)[0]
-            if form == "csv":  # which has no place for counters
+            if form == "csv":  # which has no place for counters and facts on the network
                 self.assertEqual(lines(again), lines(text))
-            elif form == "jsonl":  # nor this one for facts on the network
-                self.assertEqual(again, b"".join(line for line in text.splitlines(True)
-                                                 if not line.startswith(b"# network ")))
             else:
                 self.assertEqual(again, text)
 
     def test_a_capture(self):
         self.round_trip(self.shop)
+
+    def test_a_capture_with_frames(self):
+        frames = self.path("frames.bbt")
+        run(BBTRACE, "capture", "-q", "--keep-frames", "-r", SHOP, "-w", frames)
+        text = run(BBTRACE, "cat", frames)[0]
+        self.assertIn(b" frame=", text)
+        self.assertIn(b"\n# network ", text)
+        self.assertIn(b"\n# counter ", text)
+        self.round_trip(frames)
 
     def test_a_trace_with_truth(self):
         self.round_trip(self.truth)
@@ -170,6 +178,11 @@ class Export(Case):
         self.assertEqual(query("SELECT sum(errors) FROM edges WHERE proto = 'http'"), [(errors,)])
         self.assertEqual(query("SELECT value FROM counters WHERE name = 'calls'"),
                          [(sum(m.kind == "CALL" for m in text),)])
+        cat = run(BBTRACE, "cat", self.shop)[0].decode()
+        facts = [line.split(" ")[2:] for line in cat.splitlines() if line.startswith("# network ")]
+        packets = [(a, b, int(dict(key.split("=") for key in keys)["packets"])) for a, b, *keys in facts]
+        self.assertEqual(query("SELECT c.name, s.name, packets FROM network n JOIN nodes c ON c.node = n.client "
+                               "JOIN nodes s ON s.node = n.server ORDER BY n.rowid"), packets)
 
     def test_the_same_bytes_again(self):
         for form in FORMS:
@@ -187,7 +200,13 @@ class Export(Case):
         self.assertEqual(len(times), 4)
 
     def test_csv_says_what_it_cannot_hold(self):
-        self.assertRegex(run(BBTRACE, "export", "-t", "csv", self.shop)[1], r"csv has no place for the \d+ counters")
+        self.assertRegex(run(BBTRACE, "export", "-t", "csv", self.shop)[1],
+                         r"csv has no place for the \d+ counters of the trace and the facts on the network of \d+ edges\n")
+        facts = self.path("facts", TEXT + b"# network a b packets=1\n")
+        self.assertRegex(run(BBTRACE, "export", "-t", "csv", facts)[1],
+                         r"csv has no place for the facts on the network of 1 edge\n$")
+        for form in FORMS[:2]:
+            self.assertEqual(run(BBTRACE, "export", "-t", form, facts)[1], "")
         self.assertEqual(run(BBTRACE, "export", "-t", "csv", self.path("t", TEXT))[1], "")
 
     def test_files_are_not_lost(self):
@@ -198,6 +217,25 @@ class Export(Case):
         self.assertIn("is there, and is no database", err)
         with open(trace, "rb") as file, open(foreign, "rb") as other:
             self.assertEqual((file.read(), other.read()), (TEXT, b"mine" * 100))
+
+    def test_nothing_is_replaced_where_nothing_can_be_read(self):
+        for command in COPIES:
+            out = self.path("there.bbt", b"mine")
+            self.assertIn("/nowhere/t", run(BBTRACE, *command, "-w", out, "/nowhere/t", status=1)[1])
+            with open(out, "rb") as file:
+                self.assertEqual(file.read(), b"mine", command)
+            run(BBTRACE, *command, "-q", "-w", out, self.path("none", TEXT[:17]))  # no message is no failure
+            self.assertEqual(run(BBTRACE, "cat", out)[0].replace(NONE_DROPPED, b""), TEXT[:17])
+
+    def test_what_is_told_besides_messages_goes_along(self):
+        facts = b"# network a b connections=2 packets=9\n# counter lost 3\n"
+        trace = self.path("facts", TEXT + facts)
+        for command in COPIES + (["export", "--to", "text"], ["cat"]):
+            out = run(BBTRACE, *command, trace)[0]
+            if command[0] == "anonymize":
+                caller, callee = messages(out)[0][2:4]
+                out = out.replace(caller.encode(), b"a").replace(callee.encode(), b"b")
+            self.assertTrue(out.replace(NONE_DROPPED, b"").endswith(facts), (command, out))
 
     def test_failures_are_told(self):
         trace = self.path("t.txt", TEXT)

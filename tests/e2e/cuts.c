@@ -7,6 +7,7 @@
 #include "capture/capture.h"
 #include "capture/sources/source.h"
 #include "data/trace.h"
+#include "tests/e2e/capture_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,22 +156,6 @@ static guint cut_file(const char *path, guint every)
     return done;
 }
 
-static void collect(const char *path, GPtrArray *files)
-{
-    g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
-    for (const char *name = dir ? g_dir_read_name(dir) : NULL; name; name = g_dir_read_name(dir)) {
-        g_autofree char *child = g_build_filename(path, name, NULL);
-        collect(child, files);
-    }
-    if (!dir && g_file_test(path, G_FILE_TEST_IS_REGULAR))
-        g_ptr_array_add(files, g_strdup(path));
-}
-
-static gint by_name(gconstpointer a, gconstpointer b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 typedef struct Cost {
     const char *path;
     guint cuts;
@@ -214,7 +199,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[i], "--every") == 0 && i + 1 < argc)
             every = (guint)g_ascii_strtoull(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--shard") != 0)
-            collect(argv[i], files);
+            capture_files_collect(argv[i], NULL, files);
         else if (i + 1 < argc && sscanf(argv[++i], "%u/%u", &shard, &shards) != 2)
             return 2;
     }
@@ -226,7 +211,7 @@ int main(int argc, char **argv)
         puts("skipped: there are no captures");
         return 77;
     }
-    g_ptr_array_sort(files, by_name);
+    capture_files_sort(files);
     g_autoptr(GArray) costs = g_array_new(FALSE, FALSE, sizeof(Cost));
     for (guint i = shard; i < files->len; i += shards) {
         Cost cost = measure(g_ptr_array_index(files, i), every);

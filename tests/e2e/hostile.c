@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Floods, each in a process of its own, through capture/ and on to a trace: memory has a bound
 // whatever comes, the counters tell what was given up, and it ends.
-//   hostile [SCENARIO...]
-#include "capture/capture.h"
+//   hostile [--threads N] [SCENARIO...]
+#include "capture/shards.h"
 #include "data/order.h"
 #include "data/trace.h"
 
@@ -33,7 +33,7 @@
 #define SCALED_DOWN 50u
 
 typedef struct Flood {
-    BbCapture *capture;
+    BbShards *shards;
     BbNames *names;
     BbNodes *nodes;
     BbOrder *order;
@@ -67,7 +67,7 @@ static void push(Flood *flood, BbPacket packet, const void *payload, gsize lengt
     packet.time_ns = flood->now_ns;
     packet.payload = payload;
     packet.captured = packet.length = (guint32)length;
-    g_assert(bb_capture_packet(flood->capture, &packet, NULL));
+    g_assert(bb_shards_packet(flood->shards, &packet, NULL));
 }
 
 // A client of the server 192.0.2.1.
@@ -143,7 +143,7 @@ static void syn_flood(Flood *flood, guint n)
         c.packet.source_port = (guint16)any(flood);
         say_syn(&c);
     }
-    g_assert(bb_capture_connections(flood->capture) <= BB_CAPTURE_CONNECTIONS);
+    g_assert(bb_shards_connections(flood->shards) <= BB_CAPTURE_CONNECTIONS);
 }
 
 // Each waits for the rest of a start line of 3 KB.
@@ -156,7 +156,7 @@ static void half_headers(Flood *flood, guint n)
         say_text(&c, "GET /");
         say_text(&c, path);
     }
-    g_assert(bb_capture_held_bytes(flood->capture) <= BB_CAPTURE_HELD_BYTES);
+    g_assert(bb_shards_held_bytes(flood->shards) <= BB_CAPTURE_HELD_BYTES);
 }
 
 // Each says something that nobody answers, and stays open.
@@ -268,7 +268,7 @@ static void many_holes(Flood *flood, guint n)
         for (guint k = 0; k < 8; k++)
             say(&c, data, sizeof data);
     }
-    g_assert(bb_capture_held_bytes(flood->capture) <= BB_CAPTURE_HELD_BYTES);
+    g_assert(bb_shards_held_bytes(flood->shards) <= BB_CAPTURE_HELD_BYTES);
 }
 
 // ---- endless messages ---------------------------------------------------------------------------
@@ -387,7 +387,7 @@ static void fragment(Flood *flood, guint32 id, guint offset, guint length)
     flood->packets++;
     flood->now_ns += 1000;
     frame.time_ns = flood->now_ns;
-    g_assert(bb_capture_frame(flood->capture, &frame, NULL));
+    g_assert(bb_shards_frame(flood->shards, &frame, NULL));
 }
 
 static void fragments(Flood *flood, guint n)
@@ -446,7 +446,7 @@ static bool order_message(const BbMessage *message, gpointer user, GError **erro
     return bb_order_push(user, message, error);
 }
 
-static void flood_begin(Flood *flood)
+static void flood_begin(Flood *flood, guint threads)
 {
     BbCaptureOptions options = bb_capture_options_default();
     *flood = (Flood){.now_ns = G_GINT64_CONSTANT(1000000000000), .random = 1};
@@ -454,20 +454,19 @@ static void flood_begin(Flood *flood)
     flood->nodes = bb_nodes_new(flood->names, true);
     flood->writer = bb_trace_writer_open("/dev/null", BB_TRACE_TEXT, flood->names, NULL);
     flood->order = bb_order_new(ORDER_WINDOW, write_message, flood->writer);
-    flood->capture = bb_capture_new(&options, flood->names, flood->nodes, &flood->loss,
-                                    order_message, flood->order);
-    bb_capture_learn_names(flood->capture, true);
+    flood->shards = bb_shards_new(&options, threads, true, flood->names, flood->nodes, &flood->loss,
+                                  (BbShardsOutput){.sink = order_message, .user = flood->order});
 }
 
 static void flood_end(Flood *flood)
 {
-    g_assert(bb_capture_finish(flood->capture, NULL));
+    g_assert(bb_shards_finish(flood->shards, NULL));
     g_assert(bb_order_drain(flood->order, NULL));
-    g_assert(bb_capture_held_bytes(flood->capture) == 0);
+    g_assert(bb_shards_held_bytes(flood->shards) == 0);
     const guint64 *count = flood->loss.count;
     g_assert(count[BB_RETURNS] + count[BB_CALLS_UNRETURNED] ==
              count[BB_CALLS] + count[BB_RETURNS_ORPHANED]);
-    bb_capture_free(flood->capture);
+    bb_shards_free(flood->shards);
     bb_order_free(flood->order);
     bb_trace_writer_free(flood->writer);
     bb_nodes_free(flood->nodes);
@@ -483,11 +482,11 @@ static guint peak_kb(void)
     return line ? (guint)g_ascii_strtoull(line + 6, NULL, 10) : 0;
 }
 
-static bool run_here(const Scenario *scenario)
+static bool run_here(const Scenario *scenario, guint threads)
 {
     Flood flood;
     guint down = SANITIZED ? SCALED_DOWN : 1;
-    flood_begin(&flood);
+    flood_begin(&flood, threads);
     scenario->run(&flood, MAX(scenario->n / down, 1));
     flood_end(&flood);
     struct rusage used;
@@ -504,13 +503,13 @@ static bool run_here(const Scenario *scenario)
     return good;
 }
 
-static bool run_apart(const Scenario *scenario)
+static bool run_apart(const Scenario *scenario, guint threads)
 {
     int status = 0;
     pid_t pid = fork();
     g_assert(pid >= 0);
     if (pid == 0)
-        exit(run_here(scenario) ? EXIT_SUCCESS : EXIT_FAILURE);
+        exit(run_here(scenario, threads) ? EXIT_SUCCESS : EXIT_FAILURE);
     g_assert(waitpid(pid, &status, 0) == pid);
     if (WIFSIGNALED(status))
         printf("%-20s ended by signal %d\n", scenario->name, WTERMSIG(status));
@@ -525,8 +524,13 @@ static bool is_wanted(const char *name, char **wanted)
 int main(int argc, char **argv)
 {
     bool good = argc > 0;
+    guint threads = 1;
+    if (argc > 2 && strcmp(argv[1], "--threads") == 0) {
+        threads = (guint)atoi(argv[2]);
+        argv += 2;
+    }
     for (gsize i = 0; i < G_N_ELEMENTS(scenarios); i++)
         if (is_wanted(scenarios[i].name, argv + 1))
-            good = run_apart(&scenarios[i]) && good;
+            good = run_apart(&scenarios[i], threads) && good;
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -75,13 +75,15 @@ def check_trace(bbtrace, folder):
         out = subprocess.run([bbtrace, "info", trace], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
         assert out.stderr == b"", out.stderr
         assert b"packets that passed the filter in the kernel" in out.stdout, out.stdout
+        assert b"interface lo: time stamps of the host clock (host), in nanoseconds" in out.stdout, out.stdout
 
 
 def check_text_comes_at_once(bbtrace):
     job = start(bbtrace, "capture", "-i", "lo", stdout=subprocess.PIPE)
     ask(1)
-    lines = [job.stdout.readline() for _ in range(3)]  # blocks for ever where nothing is flushed
-    assert lines[0] == b"# bbtrace text 1\n" and b"CALL_SENT" in lines[1] and b"RET_SENT" in lines[2], lines
+    lines = [job.stdout.readline() for _ in range(4)]  # blocks for ever where nothing is flushed
+    assert lines[0] == b"# bbtrace text 1\n" and lines[1].startswith(b"# note interface"), lines
+    assert b"CALL_SENT" in lines[2] and b"RET_SENT" in lines[3], lines
     finish(job, signal.SIGINT)
 
 

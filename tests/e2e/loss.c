@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Captures with packets taken out at random: no pair may join two different requests, and most
-// pairs of which nothing is missing survive. The clean run of the same capture is the truth.
+// pairs of which nothing is missing survive, of each protocol; likewise those whose reply is cut
+// behind its first packet. The clean run of the same capture is the truth.
 //   loss [-v] FOLDER|FILE...        skipped (77) where none is there
 #include "capture/capture.h"
 #include "capture/endpoints.h"
 #include "capture/layers/layer.h"
 #include "capture/sources/source.h"
 #include "data/random.h"
+#include "tests/e2e/capture_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +16,7 @@
 
 #define FRAMES_MOST 20000u // of a file
 #define SEEDS 4u
+#define MANY 20u // pairs of a protocol of which the share must be as that of all
 
 static const struct {
     double rate, survive;
@@ -84,7 +87,7 @@ typedef struct Pair {
     char *call, *reply; // where each message begins: connection, offset or time
     char *conn;
     char *proto;
-    gint64 from_ns, to_ns;
+    gint64 from_ns, reply_ns, to_ns; // begin, begin of the reply, its end
 } Pair;
 
 typedef struct Seen {
@@ -128,6 +131,7 @@ static bool see(const BbMessage *message, gpointer user, GError **error)
         if (!g_hash_table_steal_extended(seen->open, id, NULL, &pair))
             return true;
         ((Pair *)pair)->reply = place_of(seen, message);
+        ((Pair *)pair)->reply_ns = message->time_ns;
         ((Pair *)pair)->to_ns = MAX(message->time_ns, message->end_ns);
         g_hash_table_replace(seen->pairs, ((Pair *)pair)->call, pair);
     }
@@ -165,20 +169,27 @@ static Seen watch(const Film *film, const bool *kept)
 
 typedef struct Tally {
     guint64 whole, survived, wrong;
+    guint64 cut, kept; // only packets behind the first one of the reply are missing
 } Tally;
 
-// Whether a packet is missing of the pair's connection between its first and last byte; of a
-// datagram, any packet that is no TCP connection's of its own.
-static bool is_damaged(const Film *film, const bool *kept, const Pair *pair)
+typedef enum { WHOLE, CUT, DAMAGED } Damage;
+
+// Whether packets are missing of the pair's connection between its first and last byte, and where;
+// of a datagram, any packet that is no TCP connection's of its own.
+static Damage damage_of(const Film *film, const bool *kept, const Pair *pair)
 {
+    Damage damage = WHOLE;
     for (guint i = 0; i < film->frames->len; i++) {
         const Held *held = &g_array_index(film->frames, Held, i);
-        if (!kept[i] && held->frame.time_ns >= pair->from_ns &&
-            held->frame.time_ns <= pair->to_ns &&
-            (!held->conn || !pair->conn || strcmp(held->conn, pair->conn) == 0))
-            return true;
+        gint64 time_ns = held->frame.time_ns;
+        if (kept[i] || time_ns < pair->from_ns || time_ns > pair->to_ns ||
+            (held->conn && pair->conn && strcmp(held->conn, pair->conn) != 0))
+            continue;
+        if (!held->conn || !pair->conn || time_ns <= pair->reply_ns)
+            return DAMAGED;
+        damage = CUT;
     }
-    return false;
+    return damage;
 }
 
 static Tally *tally_of(GHashTable *tallies, const char *proto)
@@ -225,14 +236,18 @@ static void compare(const Film *film, const bool *kept, const Seen *clean, GHash
     g_hash_table_iter_init(&iter, clean->pairs);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
         const Pair *pair = value, *left = g_hash_table_lookup(now.pairs, pair->call);
-        if (is_damaged(film, kept, pair))
+        Damage damage = damage_of(film, kept, pair);
+        if (damage == DAMAGED)
             continue;
         Tally *tally = tally_of(tallies, pair->proto);
-        tally->whole++;
         bool same = left && strcmp(left->reply, pair->reply) == 0;
-        tally->survived += same;
+        tally->whole += damage == WHOLE;
+        tally->survived += same && damage == WHOLE;
+        tally->cut += damage == CUT;
+        tally->kept += same && damage == CUT;
         if (verbose && !same && !g_str_equal(pair->proto, "tcp"))
-            printf("%s: %s: %s is gone\n", path, pair->proto, pair->call);
+            printf("%s: %s: %s%s is gone\n", path, pair->proto, pair->call,
+                   damage == CUT ? ", its reply cut," : "");
     }
     seen_clear(&now);
 }
@@ -251,24 +266,7 @@ static void run_film(const Film *film, GHashTable *const *tallies, const char *p
     seen_clear(&clean);
 }
 
-// ---- files
-// ----------------------------------------------------------------------------------------
-
-static void collect(const char *path, GPtrArray *files)
-{
-    g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
-    for (const char *name = dir ? g_dir_read_name(dir) : NULL; name; name = g_dir_read_name(dir)) {
-        g_autofree char *child = g_build_filename(path, name, NULL);
-        collect(child, files);
-    }
-    if (!dir && strstr(path, ".pcap") && g_file_test(path, G_FILE_TEST_IS_REGULAR))
-        g_ptr_array_add(files, g_strdup(path));
-}
-
-static gint by_name(gconstpointer a, gconstpointer b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
+// ---- the report ---------------------------------------------------------------------------------
 
 static gint by_text(gconstpointer a, gconstpointer b)
 {
@@ -286,12 +284,15 @@ static bool report(GHashTable *tallies, guint level)
         const Tally *tally = g_hash_table_lookup(tallies, each->data);
         double share = tally->whole ? (double)tally->survived / (double)tally->whole : 1;
         printf("  %-12s %8" G_GUINT64_FORMAT " whole pairs, %6.2f %% survive, %" G_GUINT64_FORMAT
-               " wrong\n",
-               (const char *)each->data, tally->whole, 100 * share, tally->wrong);
+               " wrong; of %" G_GUINT64_FORMAT " with a cut reply %" G_GUINT64_FORMAT "\n",
+               (const char *)each->data, tally->whole, 100 * share, tally->wrong, tally->cut,
+               tally->kept);
         all.whole += tally->whole;
         all.survived += tally->survived;
         all.wrong += tally->wrong;
-        good &= tally->wrong == 0;
+        double kept = tally->cut ? (double)tally->kept / (double)tally->cut : 1;
+        good &= tally->wrong == 0 && (tally->whole < MANY || share >= levels[level].survive) &&
+                (tally->cut < MANY || kept >= levels[level].survive);
     }
     g_list_free(protocols);
     double share = all.whole ? (double)all.survived / (double)all.whole : 1;
@@ -305,12 +306,12 @@ int main(int argc, char **argv)
     bool verbose = argc > 1 && strcmp(argv[1], "-v") == 0, good = true;
     g_autoptr(GPtrArray) files = g_ptr_array_new_with_free_func(g_free);
     for (int i = 1 + verbose; i < argc; i++)
-        collect(argv[i], files);
+        capture_files_collect(argv[i], ".pcap", files);
     if (!files->len) {
         puts("no captures there");
         return 77;
     }
-    g_ptr_array_sort(files, by_name);
+    capture_files_sort(files);
     GHashTable *tallies[G_N_ELEMENTS(levels)];
     for (guint level = 0; level < G_N_ELEMENTS(levels); level++)
         tallies[level] = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);

@@ -30,8 +30,9 @@ int LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
     for (guint turn = 0; turn < 2; turn++) {
         for (guint i = 0; i < 2; i++)
             for (guint kind = 0; kind < BB_TLS_SECRETS; kind++) {
-                const BbTlsSecret *secret = bb_tls_keylog_find(log, randoms[i], kind);
-                g_assert(!secret || (secret->length && secret->length <= BB_TLS_SECRET_MAX));
+                BbTlsSecret secret = {0};
+                if (bb_tls_keylog_find(log, randoms[i], kind, &secret))
+                    g_assert(secret.length && secret.length <= BB_TLS_SECRET_MAX);
             }
         if (turn == 0)
             add(file, data + size / 2, size - size / 2);

@@ -166,13 +166,17 @@ VALUES = [("bbpaths", None, "--algo"), ("bbpaths", None, "--explain"), ("bbpaths
           ("bbtrace", "capture", "--node"), ("bbtrace", "import", "--from"), ("bbtrace", "export", "--to"),
           ("bbtrace", "merge", "--clocks"), ("bbtrace", "merge", "--join"),
           ("bbtrace", "merge", "--observers"), ("bbtrace", "merge", "--nat"),
-          ("bbtrace", "merge", "--names-by"), ("bbtrace", "capture", "--names-by")]
+          ("bbtrace", "merge", "--names-by"), ("bbtrace", "capture", "--names-by"),
+          ("bbtrace", "mirror", "--direction"), ("bbtrace", "mirror", "--vendor"),
+          ("bbtrace", "mirror", "--classifier"),
+          ("bbtrace", "capture", "--sync")]
 
 
 def try_value(name, command, option, value):
-    rest = {"capture": ["-r", NOWHERE], "import": ["-w", "/dev/null", NOWHERE],
+    rest = {"capture": ["-r", NOWHERE, "-w", "/dev/null"], "import": ["-w", "/dev/null", NOWHERE],
             "export": ["-o", "/dev/null", NOWHERE],
-            "merge": ["-w", "/dev/null", NOWHERE]}.get(command, [NOWHERE])
+            "merge": ["-w", "/dev/null", NOWHERE],
+            "mirror": ["plan" if option == "--vendor" else "add", "--from=x", "--to=x"]}.get(command, [NOWHERE])
     if option == "--explain":
         rest = ["--algo=convolution", "--quantum=10ms"] + rest
     return run(PROGRAM[name], *([command] if command else []), option, value, *rest)

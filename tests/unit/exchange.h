@@ -15,6 +15,8 @@ static inline void export_path(const char *form, const char *path, const Message
     ck_assert_msg(writing, "%s", error ? error->message : "");
     for (guint i = 0; i < all->messages->len; i++)
         ck_assert(exporter->push(writing, message_at(all, i), &error));
+    if (exporter->network)
+        ck_assert(exporter->network(writing, all->network, &error));
     ck_assert_msg(exporter->finish(writing, all->counters, &error), "%s",
                   error ? error->message : "");
     exporter->free(writing);
@@ -51,6 +53,7 @@ static inline Messages *import_path(const char *form, const char *path, const ch
     const char *const settings[] = {columns, NULL};
     BbImport import = {.names = all->names,
                        .counters = all->counters,
+                       .network = all->network,
                        .sink = keep_message,
                        .user = all,
                        .warn = ignore_warning,

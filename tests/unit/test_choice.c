@@ -16,23 +16,28 @@
 // ---- random bytes
 // ---------------------------------------------------------------------------------
 
-typedef enum { NOISE, SMALL_NUMBERS, LETTERS, LENGTH_FIRST, KINDS } Kind;
+typedef enum { NOISE, SMALL_NUMBERS, LETTERS, LENGTH_FIRST, SPARSE_FRAMES, KINDS } Kind;
 
 static void fill(guint8 *bytes, gsize size, Kind kind, BbRandom *random)
 {
     static const char letters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .-\n";
+    bool sparse = kind == SPARSE_FRAMES;
     for (gsize i = 0; i < size; i++) {
         guint64 bits = bb_random_bits(random) >> 32;
         bytes[i] = kind == SMALL_NUMBERS ? (guint8)(bits % 2 ? 0 : bits >> 8 & 0x1f)
+                   : sparse              ? (guint8)(bits % 4 ? 0 : bits >> 8)
                    : kind == LETTERS     ? (guint8)letters[bits % (sizeof letters - 1)]
                                          : (guint8)bits;
     }
-    if (kind == LENGTH_FIRST && size >= 4) { // of four bytes, either order, itself included or not
+    if ((kind == LENGTH_FIRST || sparse) &&
+        size >= 4) { // of four bytes, either order, itself included or not
         guint32 length = (guint32)(size - bb_random_below(random, 2) * 4);
         length = bb_random_below(random, 2) ? GUINT32_TO_BE(length) : GUINT32_TO_LE(length);
         memcpy(bytes, &length, sizeof length);
     }
+    if (sparse && size >= 8) // what each message of a protocol begins with
+        memcpy(bytes + 4, "\xffXYZ", 4);
 }
 
 // The first message that has a protocol, NULL if none has.
@@ -96,6 +101,30 @@ START_TEST(nor_at_a_port_of_one)
             mistaken += known != NULL;
         }
     ck_assert_uint_le(mistaken, MISTAKEN_MOST);
+}
+END_TEST
+
+// SMB1 where SMB2 is at home: frames with a length, few numbers, many zeros.
+#define SMB1(command, flags, body) \
+    "\xff"                         \
+    "SMB" command "\0\0\0\0" flags "\1\x28\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xfe\xff\0\0\x40\0" body
+
+START_TEST(smb1_has_no_name)
+{
+    static const char request[] = "\0\0\0\x23" SMB1("\x2b", "\x18", "\0\0\0");
+    static const char reply[] = "\0\0\0\x25" SMB1("\x2b", "\x98", "\1\1\0\0\0");
+    static const guint16 ports[] = {445, 139, 2181, 9999};
+    for (guint i = 0; i < 2 * G_N_ELEMENTS(ports); i++) {
+        g_autoptr(Converse) c =
+            i % 2 ? converse_tcp(ports[i / 2]) : converse_tcp_midstream(ports[i / 2]);
+        for (guint turn = 0; turn < 3; turn++) {
+            converse_say(c, BB_TO_SERVER, request, sizeof request - 1);
+            converse_say(c, BB_TO_CLIENT, reply, sizeof reply - 1);
+        }
+        ck_assert_str_eq(converse_result(c), "CALL 1 tcp - 39\nRET 1 tcp ok 41\n"
+                                             "CALL 2 tcp - 39\nRET 2 tcp ok 41\n"
+                                             "CALL 3 tcp - 39\nRET 3 tcp ok 41\n");
+    }
 }
 END_TEST
 
@@ -200,5 +229,5 @@ START_TEST(told_wrongly)
 }
 END_TEST
 
-TEST_MAIN("choice", random_streams_have_no_protocol, nor_at_a_port_of_one, the_table,
-          told_by_the_port, told_wrongly)
+TEST_MAIN("choice", random_streams_have_no_protocol, nor_at_a_port_of_one, smb1_has_no_name,
+          the_table, told_by_the_port, told_wrongly)

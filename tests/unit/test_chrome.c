@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chrome trace events as messages: flows, operations, slices; what returns, what caused what;
 // forms.
-#include "merge/chrome_slices.h"
+#include "merge/chrome_trace.h"
+#include "merge/json_values.h"
 #include "tests/unit/span_import.h"
 
 // Events of process p, thread t, at ts.
@@ -311,6 +312,145 @@ START_TEST(deep_slices_are_left_out)
 }
 END_TEST
 
+// ---- limits -----------------------------------------------------------------------------------
+
+static void take_events(BbChromeTrace *trace, const char *list)
+{
+    g_autoptr(JsonNode) root = json_from_string(list, NULL);
+    ck_assert_ptr_nonnull(root);
+    JsonArray *events = json_node_get_array(root);
+    for (guint i = 0; i < json_array_get_length(events); i++)
+        ck_assert(bb_chrome_trace_take(trace, json_array_get_object_element(events, i), NULL));
+}
+
+// Slices, steps and processes count together; what needs no place is still taken.
+START_TEST(events_beyond_the_limit_are_left_out)
+{
+    g_autoptr(SpanImport) taken = span_import_new();
+    g_auto(BbChromeTrace) trace;
+    bb_chrome_trace_init(&trace, &taken->import);
+    take_events(&trace, "[" NAME(1, "web") "," NAME(2, "app") "," X(1, 1, 1, 2, "a") "," FLOW(
+                            "s", 1, 1, 2, 1) "]");
+    ck_assert_uint_eq(trace.kept, 4);
+    trace.kept = BB_CHROME_EVENTS_MAX - 3;
+    take_events(&trace, "[" NAME(1, "web") "," NAME(3, "db") "," X(1, 1, 3, 2, "b") "]");
+    ck_assert_uint_eq(trace.kept, BB_CHROME_EVENTS_MAX - 1);
+    assert_counter(taken, "chrome_left_out", 0);
+    take_events(&trace, "[" FLOW("t", 2, 1, 4, 1) "]");
+    assert_counter(taken, "chrome_left_out", 0);
+    take_events(&trace, "[" FLOW("f", 3, 1, 5, 1) "," X(1, 1, 6, 1, "c") "," NAME(4, "x") "]");
+    ck_assert_uint_eq(trace.kept, BB_CHROME_EVENTS_MAX);
+    ck_assert_uint_eq(trace.steps->len, 2);
+    ck_assert_uint_eq(trace.processes->len, 3);
+    assert_counter(taken, "chrome_left_out", 3);
+    assert_counter(taken, "chrome_events", 11);
+}
+END_TEST
+
+// A flow's id of any length is one; of long ones a digest is kept.
+START_TEST(long_texts)
+{
+    g_autofree char *x = g_strnfill(100000, 'x');
+    static const char format[] = "{\"ph\":\"%s\",\"pid\":%d,\"tid\":\"%s\",\"ts\":%d,\"id\":"
+                                 "\"%s%d\",\"cat\":\"%s\"},";
+    g_autoptr(GString) events = g_string_new("[" NAMES ",");
+    for (int id = 1; id <= 2; id++) {
+        g_string_append_printf(events, format, "s", 1, x, id, x, id, x);
+        g_string_append_printf(events, format, "f", 2, x, id + 5, x, id, x);
+    }
+    g_autoptr(SpanImport) taken = span_import_new();
+    g_auto(BbChromeTrace) trace;
+    ck_assert_ptr_null(span_import_run(taken, "chrome", events->str));
+    ck_assert_str_eq(taken->text->str,
+                     "MSG 1>6 web app 1 ? ? ? ? ?\nMSG 2>7 web app 2 ? ? ? ? ?\n");
+    bb_chrome_trace_init(&trace, &taken->import);
+    events->str[events->len - 1] = ']';
+    take_events(&trace, events->str);
+    GHashTableIter iter;
+    gpointer key = NULL;
+    g_hash_table_iter_init(&iter, trace.indices);
+    ck_assert_uint_eq(g_hash_table_size(trace.indices), 3 + 2 + 2); // processes, threads, flows
+    while (g_hash_table_iter_next(&iter, &key, NULL))
+        ck_assert_uint_le(strlen(key), BB_CHROME_KEY_MAX);
+}
+END_TEST
+
+// Processes are kept apart by all of their number, and named by what a name has room for.
+START_TEST(long_numbers_of_processes)
+{
+    g_autofree char *x = g_strnfill(BB_CHROME_KEY_MAX - 1, 'x');
+    static const char format[] = "{\"ph\":\"%s\",\"pid\":\"%s%s\",\"tid\":1,\"ts\":%d,\"id\":1}";
+    g_autoptr(GString) events = g_string_new("[");
+    g_string_append_printf(events, format, "s", x, "\xc3\xa4", 1);
+    g_string_append_c(events, ',');
+    g_string_append_printf(events, format, "f", x, "\xc3\xa5", 2);
+    g_string_append_c(events, ']');
+    g_autoptr(SpanImport) taken = span_import_new();
+    ck_assert_ptr_null(span_import_run(taken, "chrome", events->str));
+    g_autofree char *node = g_strndup(x, 255 - strlen("process:"));
+    g_autofree char *wanted =
+        g_strdup_printf("MSG 1>2 process:%s process:%s 1 ? ? ? ? ?\n", node, node);
+    ck_assert_str_eq(taken->text->str, wanted);
+    assert_counter(taken, "chrome_names_cut", 2);
+}
+END_TEST
+
+// 255 bytes are whole, one more is cut before the character that does not fit.
+START_TEST(long_names_are_cut)
+{
+    g_autofree char *x = g_strnfill(254, 'x');
+    static const char *const ends[][2] = {{"", ""}, {"y", "y"}, {"\xc3\xa4", ""}, {"yz", "y"}};
+    for (gsize i = 0; i < G_N_ELEMENTS(ends); i++) {
+        g_autofree char *event = g_strdup_printf(
+            "{\"ph\":\"X\",\"pid\":2,\"tid\":1,\"ts\":2,\"dur\":2,\"name\":\"%s%s\"}", x,
+            ends[i][0]);
+        g_autofree char *wanted =
+            g_strdup_printf("MSG 1>2 web app 1 ? ? %s%s ? ?\n", x, ends[i][1]);
+        g_autoptr(SpanImport) taken = span_import_new();
+        assert_chrome(taken, wanted, NAMES, FLOW("s", 1, 1, 1, 1), FLOW("f", 2, 1, 2, 1), event,
+                      NULL);
+        assert_counter(taken, "chrome_names_cut", i >= 2);
+    }
+}
+END_TEST
+
+// Arguments may be as deep as JSON is read, and no deeper.
+START_TEST(deep_arguments)
+{
+    for (guint depth = 190; depth <= 210; depth += 20) {
+        g_autofree char *open = g_strnfill(depth, '['), *shut = g_strnfill(depth, ']');
+        g_autofree char *json =
+            g_strdup_printf("[" CALL_EVENTS ",{\"ph\":\"i\",\"args\":%s%s}]", open, shut);
+        g_autoptr(SpanImport) taken = span_import_new();
+        const char *error = span_import_run(taken, "chrome", json);
+        ck_assert_msg(!error == (depth < BB_JSON_NESTING_MAX), "%s", error);
+        ck_assert_str_eq(taken->text->str, call);
+    }
+}
+END_TEST
+
+START_TEST(many_threads_and_open_slices)
+{
+    g_autoptr(BbCounters) counters = bb_counters_new();
+    g_autoptr(BbChromeSlices) slices = bb_chrome_slices_new(counters);
+    const guint32 threads = 100000;
+    for (guint32 i = 0; i < threads; i++) // each with one that never ends
+        bb_chrome_slices_begin(slices, i, 1 + i, i);
+    for (guint32 i = 0; i < threads; i++) // and one thread with as many
+        bb_chrome_slices_begin(slices, threads, 1, i);
+    for (guint32 i = 0; i < threads; i++)
+        bb_chrome_slices_end(slices, threads, threads + i);
+    bb_chrome_slices_finish(slices);
+    ck_assert_uint_eq(bb_counters_get(counters, "chrome_no_end"), threads);
+    ck_assert_uint_eq(bb_counters_get(counters, "chrome_no_begin"), 0);
+    ck_assert_uint_eq(bb_counters_get(counters, "chrome_deep"), threads - BB_CHROME_DEPTH_MAX);
+    for (guint32 i = 0; i < threads; i += 9999) {
+        guint32 at = bb_chrome_slices_at(slices, i, G_MAXINT64 - 1);
+        ck_assert_uint_eq(bb_chrome_slice(slices, at)->name, 1 + i);
+    }
+}
+END_TEST
+
 // ---- the rest ---------------------------------------------------------------------------------
 
 // Processes of one name have their numbers behind it; numbers and texts are one.
@@ -360,5 +500,7 @@ END_TEST
 TEST_MAIN("chrome", forms, what_is_cut_is_said, other_forms_are_refused,
           what_is_before_an_error_is_given, sinks_may_fail, returns_over_the_same_flow,
           returns_over_another_flow, slices_that_wait, slices_that_call_twice, binding, causes,
-          flows_of_one_id, operations, begins_and_ends, deep_slices_are_left_out, names,
-          events_of_no_use, several_files)
+          flows_of_one_id, operations, begins_and_ends, deep_slices_are_left_out,
+          events_beyond_the_limit_are_left_out, long_texts, long_numbers_of_processes,
+          long_names_are_cut, deep_arguments, many_threads_and_open_slices, names, events_of_no_use,
+          several_files)

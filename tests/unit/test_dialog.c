@@ -133,6 +133,57 @@ START_TEST(malformed_request_is_known_by_its_reply)
 }
 END_TEST
 
+#define QUERY "\x14\0\0\0\x03SELECT a FROM shops"
+#define DONE "\x07\0\0\x01\0\0\0\x02\0\0\0"
+
+// Both sides together tell the protocol, in whatever pieces the answer comes. It may never be
+// whole, or be another's.
+START_TEST(known_by_question_and_answer)
+{
+    for (gsize segment = 1; segment <= 30; segment++) {
+        g_autoptr(Converse) c = converse_tcp_midstream(9999), torn = converse_tcp_midstream(9999);
+        converse_segment_size(c, segment);
+        converse_say(c, up, QUERY, sizeof QUERY - 1);
+        converse_say(c, down, DONE, sizeof DONE - 1);
+        converse_say(c, up, QUERY, sizeof QUERY - 1);
+        converse_say(c, down, DONE, sizeof DONE - 1);
+        ck_assert_str_eq(converse_result(c), "CALL 1 mysql SELECT shops 24\nRET 1 mysql ok 11\n"
+                                             "CALL 2 mysql SELECT shops 24\nRET 2 mysql ok 11\n");
+        converse_say(torn, up, QUERY, sizeof QUERY - 1);
+        converse_segment_size(torn, segment);
+        converse_say(torn, down, DONE, 6);
+        converse_say(torn, up, "what?", 5);
+        converse_say(torn, down, "HTTP/1.1 204 No Content\r\n\r\n", 27);
+        ck_assert_ptr_nonnull(strstr(converse_result(torn), "CALL 1 tcp - 24\nRET 1 tcp ok 6\n"));
+    }
+}
+END_TEST
+
+START_TEST(likely_question_and_certain_answer_of_another)
+{
+    g_autoptr(Converse) c = converse_tcp(9999);
+    converse_say(c, up, QUERY, sizeof QUERY - 1);
+    converse_segment_size(c, 3);
+    converse_text(c, down, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+    converse_segment_size(c, 100);
+    converse_text(c, up, "GET / HTTP/1.1\r\n\r\n");
+    ck_assert_ptr_nonnull(strstr(converse_result(c), "http GET / 18\n"));
+}
+END_TEST
+
+// Many turns of an unknown protocol do not hide what is likely at its port.
+START_TEST(likely_at_its_port_in_a_later_turn)
+{
+    g_autoptr(Converse) c = converse_tcp(3306);
+    converse_text(c, up, "\xee\xee what");
+    converse_text(c, down, "\xff");
+    converse_say(c, up, QUERY, sizeof QUERY - 1);
+    converse_say(c, down, DONE, sizeof DONE - 1);
+    ck_assert_str_eq(converse_result(c), "CALL 1 tcp - 7\nRET 1 tcp ok 1\n"
+                                         "CALL 2 mysql SELECT shops 24\nRET 2 mysql ok 11\n");
+}
+END_TEST
+
 // Where its beginning was not seen, it is none.
 START_TEST(tail_of_a_request_is_not_known_by_its_reply)
 {
@@ -203,4 +254,6 @@ END_TEST
 TEST_MAIN("dialog", mirrored_twice_counts_once, a_deep_pipeline_keeps_its_pairs, turns_are_calls,
           greeting_is_free, one_way_is_free, unanswered_call_is_kept, lost_reply_does_not_shift,
           lost_request_leaves_an_orphan, midstream_is_joined,
-          malformed_request_is_known_by_its_reply, tail_of_a_request_is_not_known_by_its_reply)
+          malformed_request_is_known_by_its_reply, known_by_question_and_answer,
+          likely_question_and_certain_answer_of_another, likely_at_its_port_in_a_later_turn,
+          tail_of_a_request_is_not_known_by_its_reply)

@@ -23,11 +23,19 @@ static Messages *full_message(void)
         .status = bb_names_intern(all->names, "\xff<"),
         .proto = bb_names_intern(all->names, "http"),
         .observer = bb_names_intern(all->names, "\xc3\xa4"),
+        .file = bb_names_intern(all->names, "in one.pcap"),
+        .frame = G_MAXUINT32,
         .kind = BB_CALL,
         .at_receiver = true,
     };
     messages_keep(all, message);
     bb_counters_add(all->counters, "tcp.gaps", G_MAXUINT64);
+    bb_network_add(all->network, &(BbNetworkEdge){.client = message.sender,
+                                                  .server = message.status,
+                                                  .connections = 3,
+                                                  .packets = G_MAXUINT64,
+                                                  .to_client = {1, 2, 2, 2}});
+    bb_network_add(all->network, &(BbNetworkEdge){.server = message.receiver});
     return all;
 }
 
@@ -57,17 +65,23 @@ START_TEST(json_lines)
                   "\"op\": \"say \\\"hi\\\", you\\n\\\\\", \"status_hex\": \"ff3c\", "
                   "\"bytes\": 18446744073709551614, \"conn\": \"1.2.3.4:5-6.7.8.9:80\", "
                   "\"off\": 0, \"obs\": \"\xc3\xa4\", \"proto\": \"http\", "
+                  "\"file\": \"in one.pcap\", \"frame\": 4294967295, "
                   "\"path\": \"00000000deadbeef\", \"parent\": \"-\", "
                   "\"extra\": \"k=v%20w x=y\"}\n"
+                  "{\"network\": \"tcp\", \"client\": \"node A\", \"server_hex\": \"ff3c\", "
+                  "\"connections\": 3, \"packets\": 18446744073709551615, \"to_client\": 1, "
+                  "\"to_client_sum_ns\": 2, \"to_client_least_ns\": 2, "
+                  "\"to_client_most_ns\": 2}\n"
+                  "{\"network\": \"tcp\", \"server\": \"-\"}\n"
                   "{\"counter\": \"tcp.gaps\", \"value\": 18446744073709551615}\n");
     assert_export("jsonl", empty_message(), "{\"time_ns\": 0, \"kind\": \"message\"}\n");
     assert_export("jsonl", messages_new(), "");
 }
 END_TEST
 
-#define HEADER                                                                                    \
-    "time_ns,kind,seen,from,to,id,recv_ns,end_ns,op,status,bytes,conn,off,obs,proto,path,parent," \
-    "extra\r\n"
+#define HEADER                                                                                   \
+    "time_ns,kind,seen,from,to,id,recv_ns,end_ns,op,status,bytes,conn,off,obs,proto,file,frame," \
+    "path,parent,extra\r\n"
 
 START_TEST(csv)
 {
@@ -75,8 +89,8 @@ START_TEST(csv)
                   HEADER "1047680084482205123,call,receiver,node A,-,id37,1047680084482300000,"
                          "9223372036854775807,\"say \"\"hi\"\", you\n\\\",\xff<,"
                          "18446744073709551614,1.2.3.4:5-6.7.8.9:80,0,\xc3\xa4,http,"
-                         "00000000deadbeef,-,k=v%20w x=y\r\n");
-    assert_export("csv", empty_message(), HEADER "0,message,,,,,,,,,,,,,,,,\r\n");
+                         "in one.pcap,4294967295,00000000deadbeef,-,k=v%20w x=y\r\n");
+    assert_export("csv", empty_message(), HEADER "0,message,,,,,,,,,,,,,,,,,,\r\n");
     assert_export("csv", messages_new(), HEADER);
 }
 END_TEST
@@ -87,7 +101,7 @@ START_TEST(text_is_the_text_trace)
 }
 END_TEST
 
-static void assert_round_trip(const char *form, const Messages *all, bool counters)
+static void assert_round_trip(const char *form, const Messages *all, bool all_told)
 {
     g_autoptr(Scratch) scratch = scratch_new();
     const char *path = scratch_path(scratch, "out");
@@ -96,9 +110,10 @@ static void assert_round_trip(const char *form, const Messages *all, bool counte
     check_same(all, again, false);
     for (guint i = 0; i < bb_counters_count(all->counters); i++)
         ck_assert_uint_eq(bb_counters_get(again->counters, bb_counters_name(all->counters, i)),
-                          counters ? bb_counters_value(all->counters, i) : 0);
-    if (!counters)
+                          all_told ? bb_counters_value(all->counters, i) : 0);
+    if (!all_told)
         return;
+    check_same_network(all, again);
     g_autofree char *before = export_text("text", all), *after = export_text("text", again);
     ck_assert_str_eq(before, after);
 }
@@ -108,11 +123,56 @@ START_TEST(nothing_is_lost_between)
     guint32 seed = test_seed("export");
     g_autoptr(Messages) random = random_messages(seed, 3000);
     g_autoptr(Messages) empty = empty_message();
+    random_network(random, seed, 300);
+    ck_assert_uint_gt(bb_network_count(random->network), 20);
     assert_round_trip("jsonl", random, true);
     assert_round_trip("csv", random, false);
     empty->messages->len = 0;
     assert_round_trip("jsonl", empty, true);
     assert_round_trip("csv", empty, false);
+}
+END_TEST
+
+static char *read_facts(const char *lines, const char *columns)
+{
+    g_autofree char *text = g_strconcat(lines, "{\"time_ns\": 1, \"from\": \"a\"}\n", NULL);
+    return import_as_text("jsonl", text, columns, false);
+}
+
+static void assert_facts(const char *lines, const char *columns, const char *wanted)
+{
+    g_autofree char *text = read_facts(lines, columns);
+    ck_assert_msg(strstr(text, wanted), "%s: %s", lines, text);
+}
+
+START_TEST(facts_of_others)
+{
+    // what a later version has is passed over, what is no fact is an error
+    assert_facts("{\"network\": \"tcp\", \"server\": \"b\", \"tomorrow\": \"x\", \"packets\": 2, "
+                 "\"client\": \"a\"}\n",
+                 NULL, "MSG_SENT a - -\n# network a b packets=2\n");
+    assert_facts("{\"network\": \"udp\"}\n", NULL, "in:1: facts on the network are not");
+    assert_facts("{\"network\": 7}\n", NULL, "in:1: facts on the network are not");
+    assert_facts("{\"network\": \"tcp\", \"packets\": \"2\"}\n", NULL, "no whole number");
+    assert_facts("{\"network\": \"tcp\", \"packets\": -2}\n", NULL, "no whole number");
+    assert_facts("{\"network\": \"tcp\", \"client\": 2}\n", NULL,
+                 "a node of the network is no text");
+    assert_facts("{\"network\": \"tcp\", \"client_hex\": \"f\"}\n", NULL, "hexadecimal");
+    // keys that the user maps are fields
+    assert_facts("{\"network\": \"n\", \"time_ns\": 0}\n", "columns=from=network",
+                 "MSG_SENT n - -\n");
+    assert_facts("{\"counter\": \"n\", \"time_ns\": 0}\n", "columns=from=counter",
+                 "MSG_SENT n - -\n");
+}
+END_TEST
+
+START_TEST(frames_are_numbers_from_1)
+{
+    assert_facts("{\"time_ns\": 0, \"frame\": 0}\n", NULL,
+                 "the number of a frame is 1 to 4294967295");
+    assert_facts("{\"time_ns\": 0, \"frame\": 4294967296}\n", NULL, "the number of a frame is");
+    assert_facts("{\"time_ns\": 0, \"frame\": 4294967295, \"file\": \"x\"}\n", NULL,
+                 "file=x frame=4294967295\n");
 }
 END_TEST
 
@@ -155,4 +215,4 @@ START_TEST(the_table)
 END_TEST
 
 TEST_MAIN("export", json_lines, csv, text_is_the_text_trace, nothing_is_lost_between,
-          what_cannot_be_written_is_told, the_table)
+          facts_of_others, frames_are_numbers_from_1, what_cannot_be_written_is_told, the_table)

@@ -42,6 +42,9 @@ static Messages *some_calls(void)
                      "1.001600 RET_SENT b a 1 status=500 proto=http\n"
                      "1.002000 MSG_SENT a c -\n"
                      "1.003000 RET_SENT b a 9 status=200 proto=http\n"
+                     "# network a b connections=2 packets=9 to_server=1 to_server_sum_ns=7 "
+                     "to_server_least_ns=7 to_server_most_ns=18446744073709551615\n"
+                     "# network - d refused=1\n"
                      "# counter tcp_gaps 3\n# counter huge 18446744073709551614\n");
 }
 
@@ -51,7 +54,12 @@ START_TEST(tables_and_views)
     g_autoptr(Messages) all = some_calls();
     const char *path = scratch_path(scratch, "x.db");
     export_path("sqlite", path, all);
-    assert_query(path, "SELECT * FROM nodes", "1|a\n2|b\n3|c\n");
+    assert_query(path, "SELECT * FROM nodes", "1|a\n2|b\n3|c\n4|d\n");
+    assert_query(path, "SELECT * FROM network",
+                 "1|2|2|0|0|0|9|0|0|0|1|7|7|18446744073709551615|0|0|0|0\n"
+                 "|4|0|1|0|0|0|0|0|0|0|0|0|0|0|0|0|0\n");
+    assert_query(path, "SELECT typeof(to_server_sum_ns), typeof(to_server_most_ns) FROM network",
+                 "integer|text\ninteger|integer\n");
     assert_query(path, "SELECT * FROM counters", "tcp_gaps|3\nhuge|18446744073709551614\n");
     assert_query(
         path,
@@ -66,7 +74,7 @@ START_TEST(tables_and_views)
                  "1|4|2000000|a|b|GET|200|0|5|7|p|-\n3|||a|b|GET||0||||\n"
                  "5|6|100000|a|b|PUT|500|1||||\n");
     assert_query(path, "SELECT * FROM edges", "a|b|http|3|2|1|1050000.0|2000000\n");
-    assert_query(path, "PRAGMA user_version", "1\n");
+    assert_query(path, "PRAGMA user_version", "2\n");
     assert_query(path, "PRAGMA integrity_check", "ok\n");
     assert_query(path, "PRAGMA foreign_key_check", "");
 }
@@ -75,17 +83,31 @@ END_TEST
 START_TEST(values_of_every_kind)
 {
     g_autoptr(Scratch) scratch = scratch_new();
-    g_autoptr(Messages) all =
-        read_text("# bbtrace text 1\n1.0 MSG_SENT a%FF - - op=%C3%A4%22 bytes=18446744073709551614 "
-                  "off=9223372036854775807 k=v end=9223372036.854775807\n");
+    g_autoptr(Messages) all = read_text(
+        "# bbtrace text 1\n1.0 MSG_SENT a%FF - - op=%C3%A4%22 bytes=18446744073709551614 "
+        "off=9223372036854775807 k=v end=9223372036.854775807 file=x%20y frame=4294967295\n");
     const char *path = scratch_path(scratch, "x.db");
     export_path("sqlite", path, all);
     assert_query(path, "SELECT typeof(name), hex(name) FROM nodes", "blob|61FF\n");
     assert_query(path,
                  "SELECT receiver, op, typeof(op), bytes, typeof(bytes), off, typeof(off), extra, "
-                 "end_ns, recv_ns IS NULL FROM messages",
+                 "end_ns, recv_ns IS NULL, file, frame, typeof(frame) FROM messages",
                  "|\xc3\xa4\"|text|18446744073709551614|text|9223372036854775807|integer|k=v|"
-                 "9223372036854775807|1\n");
+                 "9223372036854775807|1|x y|4294967295|integer\n");
+}
+END_TEST
+
+// The columns of the table are the facts by their names.
+START_TEST(network_has_all_facts)
+{
+    g_autoptr(Scratch) scratch = scratch_new();
+    g_autoptr(Messages) all = some_calls();
+    g_autoptr(GString) wanted = g_string_new("client\nserver\n");
+    const char *path = scratch_path(scratch, "x.db");
+    export_path("sqlite", path, all);
+    for (guint field = 0; field < BB_NETWORK_FIELDS; field++)
+        g_string_append_printf(wanted, "%s\n", bb_network_field_name(field));
+    assert_query(path, "SELECT name FROM pragma_table_info('network')", wanted->str);
 }
 END_TEST
 
@@ -158,5 +180,5 @@ START_TEST(only_our_own_files_are_replaced)
 }
 END_TEST
 
-TEST_MAIN("export_sqlite", tables_and_views, values_of_every_kind, random_messages_are_all_there,
-          only_our_own_files_are_replaced)
+TEST_MAIN("export_sqlite", tables_and_views, values_of_every_kind, network_has_all_facts,
+          random_messages_are_all_there, only_our_own_files_are_replaced)

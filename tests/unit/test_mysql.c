@@ -670,6 +670,24 @@ START_TEST(joined_at_the_login)
 }
 END_TEST
 
+// A client's completion asks for many lists of fields: they are answered by definitions, which no
+// number of columns precedes.
+START_TEST(joined_before_lists_of_fields)
+{
+    for (guint port = 0; port < 2; port++) {
+        g_autoptr(Steps) s = steps_new(port ? 4711 : PORT);
+        s->midstream = true;
+        ask(s, "04 'users' 00");
+        ANSWER(s, 1, DEFINITION, DEFINITION, EOF_PACKET);
+        ask(s, "04 'shops' 00 '%'");
+        ANSWER(s, 1, DEFINITION, EOF_PACKET);
+        g_autoptr(Converse) c = steps_play(s, port ? 1460 : 1);
+        ck_assert_str_eq(converse_result(c), "CALL 1 mysql FIELD_LIST 11\nRET 1 mysql ok 63\n"
+                                             "CALL 2 mysql FIELD_LIST 12\nRET 2 mysql ok 36\n");
+    }
+}
+END_TEST
+
 // On another port both sides together tell.
 START_TEST(found_on_another_port)
 {
@@ -921,7 +939,7 @@ TEST_MAIN("mysql", a_session, times_are_of_first_and_last_bytes, login_in_rounds
           prepared_in_the_new_layout, prepared_without_definitions, cursors, pipelined,
           bulk_execution, statements_can_be_let_go, query_attributes, a_binary_log,
           packets_of_16_megabytes, long_statements, joined_before_a_command,
-          joined_before_a_prepare, joined_at_the_login, found_on_another_port, lost_request,
-          lost_reply, lost_exchange, lost_request_of_text, sequence_numbers, lost_rows,
-          lost_inside_of_a_row, damage_in_the_middle, probe_logins, probe_commands, probe_answers,
-          probe_others)
+          joined_before_a_prepare, joined_at_the_login, joined_before_lists_of_fields,
+          found_on_another_port, lost_request, lost_reply, lost_exchange, lost_request_of_text,
+          sequence_numbers, lost_rows, lost_inside_of_a_row, damage_in_the_middle, probe_logins,
+          probe_commands, probe_answers, probe_others)

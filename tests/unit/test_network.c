@@ -68,7 +68,8 @@ static void write_trace(const char *path, BbTraceForm form)
     guint32 a = bb_names_intern(names, "a b"), b = bb_names_intern(names, "b=%");
     BbNetworkEdge first = every_field(a, b);
     bb_network_add(network, &first);
-    bb_network_add(network, &(BbNetworkEdge){.client = b, .server = a, .refused = 7});
+    bb_network_add(
+        network, &(BbNetworkEdge){.client = b, .server = a, .refused = 7, .packets = G_MAXUINT64});
     g_autoptr(BbTraceWriter) writer = bb_trace_writer_open(path, form, names, NULL);
     BbMessage message = bb_message_empty();
     message.time_ns = 5;
@@ -106,6 +107,7 @@ static void check_trace(const char *path)
         ck_assert_uint_eq(bb_network_field(edge, field),
                           field * G_GUINT64_CONSTANT(0x100000001) + 1);
     ck_assert_uint_eq(bb_network_find(network, b, a)->refused, 7);
+    ck_assert_uint_eq(bb_network_find(network, b, a)->packets, G_MAXUINT64);
 }
 
 START_TEST(both_forms_of_a_trace)
@@ -266,7 +268,7 @@ static BbPacket packet_at(gint64 time_ns)
 
 START_TEST(seen_twice)
 {
-    BbEchoes *echoes = bb_echoes_new(7);
+    BbEchoes *echoes = bb_echoes_new();
     BbPacket first = packet_at(10 * MS), again = packet_at(12 * MS), late = packet_at(15 * MS);
     ck_assert(!bb_echoes_check(echoes, &first));
     ck_assert(bb_echoes_check(echoes, &again));
@@ -289,7 +291,7 @@ END_TEST
 // Without an identification only what comes at once is the same packet.
 START_TEST(echoes_without_identification)
 {
-    BbEchoes *echoes = bb_echoes_new(7);
+    BbEchoes *echoes = bb_echoes_new();
     BbPacket packet = packet_at(10 * MS);
     packet.ip_id = 0;
     ck_assert(!bb_echoes_check(echoes, &packet));

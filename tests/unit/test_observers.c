@@ -46,5 +46,17 @@ START_TEST(folders_as_observers)
 }
 END_TEST
 
+START_TEST(files_of_a_series_are_one_observer)
+{
+    expect(false,
+           LIST("a/t_20261122T200403Z_00001.bbt", "a/t_20261122T200503Z_00002.bbt.zst", "u.bbt",
+                "b/t_20261122T200403Z_00001.bbt", "b/t_20261122T200503Z_00002.bbt"),
+           LIST("a/t", "a/t", "u", "b/t", "b/t"));
+    expect(false, LIST("t_20261122T200403Z_00001.bbt", "t.bbt"), LIST("t", "t#2"));
+    expect(false, LIST("x/_20261122T200403Z_00001.bbt", "t_1.bbt", "t_2.bbt"),
+           LIST("_20261122T200403Z_00001", "t_1", "t_2"));
+}
+END_TEST
+
 TEST_MAIN("observers", files_without_folders_and_endings, folders_tell_them_apart, one_file_twice,
-          folders_as_observers)
+          folders_as_observers, files_of_a_series_are_one_observer)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SMB2 and SMB3: MessageIds, compounds, interim responses, encryption, compression, loss.
 #include "capture/dialog_state.h"
-#include "capture/protocols/smb2_message.h"
+#include "capture/protocols/smb2_pipe.h"
 #include "tests/unit/octets.h"
 
 enum { NEGOTIATE = 0, TREE_CONNECT = 3, CREATE = 5, CLOSE = 6, READ = 8, WRITE = 9, IOCTL = 11 };
@@ -241,6 +241,192 @@ START_TEST(compression)
 }
 END_TEST
 
+// ---- named pipes --------------------------------------------------------------------------------
+
+#define NDR "045d888a eb1c c911 9fe8 08002b104860 0200 0000"
+#define SRVSVC "c84f324b 7016 d301 1278 5a47bf6ee188 0300 0000"
+#define BIND \
+    "05000b03 10000000 4800 0000 01000000 d016 d016 00000000 01 000000 0000 01 00" SRVSVC NDR
+#define BIND_ACK                                                                                 \
+    "05000c03 10000000 3c00 0000 01000000 d016 d016 01000000 0400 '135' 00 0000 01 000000 0000 " \
+    "0000" NDR
+#define SHARES(id, flags) "050000" flags "10000000 2800 0000" id "000000 10000000 0000 0f00 aa*16"
+#define SHARES_REPLY(id) "05000203 10000000 6400 0000" id "000000 4c000000 0000 00 00 bb*76"
+enum { PIPE = 0x11, FILE_A = 0x22, TRANSCEIVE = 0x0011c017 };
+#define OVERFLOW 0x80000005
+
+// Zeros, at whose begin is StructureSize, with a FileId at `at`, and data behind.
+static Octets *body(guint16 size, gsize length, guint at, guint8 file, const char *data)
+{
+    g_autofree guint8 *zeros = g_malloc0(length);
+    g_autoptr(Octets) tail = octets(data);
+    Octets *out = g_byte_array_new();
+    octets_put(out, zeros, length);
+    octets_patch_le(out, 0, size, 2);
+    if (file)
+        octets_patch_le(out, at, file, 1);
+    octets_put(out, tail->data, tail->len);
+    return out;
+}
+
+static Octets *with(guint command, guint64 id, guint flags, guint32 status, Octets *inside)
+{
+    return octets_join(message(command, id, flags, status, 0, 0), inside);
+}
+
+static void write_file(Steps *s, guint64 id, guint8 file, const char *data)
+{
+    Octets *inside = body(49, 48, 16, file, data);
+    octets_patch_le(inside, 2, 112, 2);
+    octets_patch_le(inside, 4, inside->len - 48, 4);
+    step(s, SAY_UP, framed(with(WRITE, id, 0, 0, inside)));
+}
+
+static void read_file(Steps *s, guint64 id, guint8 file)
+{
+    step(s, SAY_UP, framed(with(READ, id, 0, 0, body(49, 49, 16, file, ""))));
+}
+
+static Octets *read_reply(guint64 id, guint32 status, const char *data)
+{
+    Octets *inside = body(17, 16, 0, 0, data);
+    octets_patch_le(inside, 2, 80, 1);
+    octets_patch_le(inside, 4, inside->len - 16, 4);
+    return framed(with(READ, id, RESPONSE, status, inside));
+}
+
+static void transceive(Steps *s, guint64 id, guint8 file, const char *data)
+{
+    Octets *inside = body(57, 56, 8, file, data);
+    octets_patch_le(inside, 4, TRANSCEIVE, 4);
+    octets_patch_le(inside, 24, 120, 4);
+    octets_patch_le(inside, 28, inside->len - 56, 4);
+    step(s, SAY_UP, framed(with(IOCTL, id, 0, 0, inside)));
+}
+
+static Octets *transceive_reply(guint64 id, guint32 status, const char *data)
+{
+    Octets *inside = body(49, 48, 8, 0xee, data);
+    octets_patch_le(inside, 4, TRANSCEIVE, 4);
+    octets_patch_le(inside, 32, 112, 4);
+    octets_patch_le(inside, 36, inside->len - 48, 4);
+    return framed(with(IOCTL, id, RESPONSE, status, inside));
+}
+
+static void bind_pipe(Steps *s)
+{
+    write_file(s, 1, PIPE, BIND);
+    answer(s, WRITE, 1, 0, 17);
+    read_file(s, 2, PIPE);
+    step(s, SAY_DOWN, read_reply(2, 0, BIND_ACK));
+}
+
+#define BOUND                                                                 \
+    "CALL 1 smb2 WRITE 188\nCALL 2 dcerpc bind srvsvc 72\nRET 1 smb2 ok 85\n" \
+    "CALL 3 smb2 READ 117\nRET 2 dcerpc ok 60\nRET 3 smb2 ok 144\n"
+
+static gint by_text(gconstpointer a, gconstpointer b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static char *sorted_lines(const char *text)
+{
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    qsort(lines, g_strv_length(lines), sizeof *lines, by_text);
+    return g_strjoinv("\n", lines);
+}
+
+// In small segments what is inside begins later than what carries it: the order is another one.
+static void check_inside(const Steps *s, const char *expected)
+{
+    static const gsize segments[] = {1, 2, 7, 64};
+    g_autoptr(Converse) whole = steps_play(s, 1460);
+    g_autofree char *lines = sorted_lines(expected);
+    ck_assert_str_eq(converse_result(whole), expected);
+    for (guint i = 0; i < G_N_ELEMENTS(segments); i++) {
+        g_autoptr(Converse) c = steps_play(s, segments[i]);
+        g_autofree char *found = sorted_lines(converse_result(c));
+        ck_assert_str_eq(found, lines);
+    }
+}
+
+// By writes and reads, and both in one; a reply that does not fit goes on in a read.
+START_TEST(calls_in_a_pipe)
+{
+    g_autoptr(Steps) s = steps_new(445);
+    bind_pipe(s);
+    transceive(s, 3, PIPE, SHARES("02", "03"));
+    step(s, SAY_DOWN, framed(message(IOCTL, 3, RESPONSE | ASYNC, PENDING, 0, 9)));
+    step(s, SAY_DOWN, transceive_reply(3, 0, SHARES_REPLY("02")));
+    transceive(s, 4, PIPE, SHARES("03", "03"));
+    step(s, SAY_DOWN, transceive_reply(4, OVERFLOW, "05000203 10000000 6400 0000 03000000 bb*34"));
+    read_file(s, 5, PIPE);
+    step(s, SAY_DOWN, read_reply(5, 0, "bb*50"));
+    check_inside(s, BOUND "CALL 4 smb2 IOCTL PIPE_TRANSCEIVE 164\nCALL 5 dcerpc srvsvc.15 40\n"
+                          "RET 5 dcerpc ok 100\nRET 4 smb2 ok 216\n"
+                          "CALL 6 smb2 IOCTL PIPE_TRANSCEIVE 164\nCALL 7 dcerpc srvsvc.15 40\n"
+                          "RET 6 smb2 BUFFER_OVERFLOW 166\nRET 7 dcerpc ok 100\n"
+                          "CALL 8 smb2 READ 117\nRET 8 smb2 ok 134\n");
+}
+END_TEST
+
+// Files are none, also where one is open; what a file holds is not looked at.
+START_TEST(files_besides_a_pipe)
+{
+    g_autoptr(Steps) s = steps_new(445);
+    write_file(s, 9, FILE_A, "0500000310 00*50");
+    answer(s, WRITE, 9, 0, 17);
+    bind_pipe(s);
+    read_file(s, 6, FILE_A);
+    step(s, SAY_DOWN, read_reply(6, 0, BIND_ACK));
+    step(s, SAY_UP, framed(with(CLOSE, 7, 0, 0, body(24, 24, 8, PIPE, ""))));
+    read_file(s, 8, PIPE);
+    step(s, SAY_DOWN, read_reply(8, 0, BIND_ACK));
+    check_inside(s, "CALL 1 smb2 WRITE 171\nRET 1 smb2 ok 85\nCALL 2 smb2 WRITE 188\n"
+                    "CALL 3 dcerpc bind srvsvc 72\nRET 2 smb2 ok 85\nCALL 4 smb2 READ 117\n"
+                    "RET 3 dcerpc ok 60\nRET 4 smb2 ok 144\nCALL 5 smb2 READ 117\n"
+                    "RET 5 smb2 ok 144\nCALL 6 smb2 CLOSE 92\nCALL 7 smb2 READ 117\n"
+                    "RET 7 smb2 ok 144\n");
+}
+END_TEST
+
+// Each pipe has call ids of its own; at the limit the oldest is forgotten.
+START_TEST(many_pipes)
+{
+    g_autoptr(Steps) s = steps_new(445);
+    for (guint i = 0; i < BB_SMB2_PIPES + 1; i++)
+        write_file(s, i + 1, (guint8)(i + 1), BIND);
+    for (guint i = 0; i < BB_SMB2_PIPES + 1; i++)
+        read_file(s, 100 + i, (guint8)(i + 1));
+    for (guint i = BB_SMB2_PIPES + 1; i-- > 0;)
+        step(s, SAY_DOWN, read_reply(100 + i, 0, BIND_ACK));
+    g_autoptr(Converse) c = steps_play(s, 1460);
+    guint answered = 0;
+    for (const char *at = converse_result(c); (at = strstr(at, "dcerpc ok 60")); at++)
+        answered++;
+    ck_assert_uint_eq(answered, BB_SMB2_PIPES);
+    ck_assert_ptr_null(strstr(converse_result(c), "RET - dcerpc"));
+}
+END_TEST
+
+// A lost reply costs its own call; a lost bind costs the name.
+START_TEST(pipes_with_loss)
+{
+    g_autoptr(Steps) s = steps_new(445);
+    step(s, SAY_DOWN, read_reply(1, 0, BIND_ACK));
+    transceive(s, 3, PIPE, SHARES("02", "03"));
+    step(s, LOSE_DOWN, transceive_reply(3, 0, SHARES_REPLY("02")));
+    transceive(s, 4, PIPE, SHARES("03", "03"));
+    step(s, SAY_DOWN, transceive_reply(4, 0, SHARES_REPLY("03")));
+    s->midstream = true;
+    check_inside(s, "RET - smb2 ok 144\n"
+                    "CALL 1 smb2 IOCTL PIPE_TRANSCEIVE 164\nCALL 2 dcerpc ?.15 40\n"
+                    "CALL 3 smb2 IOCTL PIPE_TRANSCEIVE 164\nCALL 4 dcerpc ?.15 40\n"
+                    "RET 4 dcerpc ok 100\nRET 3 smb2 ok 216\n");
+}
+END_TEST
+
 // ---- loss ---------------------------------------------------------------------------------------
 
 START_TEST(large_bodies_are_passed_over)
@@ -370,5 +556,6 @@ END_TEST
 
 TEST_MAIN("smb2", by_message_id, compounds, interim_responses_and_one_way, controls,
           negotiation_by_smb1, smb1_only, smb1_in_gaps, netbios_sessions, encryption,
-          encryption_with_loss, compression, large_bodies_are_passed_over, lost_middle,
-          lost_messages, lost_end_of_a_compound, joined_midstream, damage, probes, statuses)
+          encryption_with_loss, compression, calls_in_a_pipe, files_besides_a_pipe, many_pipes,
+          pipes_with_loss, large_bodies_are_passed_over, lost_middle, lost_messages,
+          lost_end_of_a_compound, joined_midstream, damage, probes, statuses)

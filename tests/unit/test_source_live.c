@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #define TAP "tap7"
+#define TAP_OTHER "tap8"
 #define ETHERNET 1
 #define ETHERTYPE_OURS 0x88b5 // for local experiments (IEEE 802): nobody else sends it
 #define FILTER_OURS "ether proto 0x88b5"
@@ -63,34 +64,54 @@ static bool set_up(const char *interface, bool up)
 
 // A tap interface that lives as long as the descriptor; what is written to it is received on it.
 // Returns -1 after saying why it was skipped.
-static int tap_new(void)
+static int tap_named(const char *name)
 {
-    if (!enter_namespace())
-        return -1;
     struct ifreq request = {.ifr_flags = IFF_TAP | IFF_NO_PI};
-    g_strlcpy(request.ifr_name, TAP, IFNAMSIZ);
+    g_strlcpy(request.ifr_name, name, IFNAMSIZ);
     int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
-    if (fd < 0 || ioctl(fd, TUNSETIFF, &request) < 0 || !set_up(TAP, true)) {
+    if (fd < 0 || ioctl(fd, TUNSETIFF, &request) < 0 || !set_up(name, true)) {
         skip("no tap interface");
         return -1;
     }
     return fd;
 }
 
-static void tap_send(int fd, guint count)
+static int tap_new(void)
 {
-    guint8 frame[FRAME_BYTES] = {2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5};
-    for (guint i = 0; i < count; i++) {
-        frame[14] = (guint8)(i >> 8);
-        frame[15] = (guint8)i;
-        ck_assert_int_eq(write(fd, frame, sizeof frame), sizeof frame);
-    }
+    return enter_namespace() ? tap_named(TAP) : -1;
 }
 
+// Two of them: the legs of one line.
+static bool taps_new(int taps[2])
+{
+    taps[0] = tap_new();
+    taps[1] = taps[0] < 0 ? -1 : tap_named(TAP_OTHER);
+    return taps[1] >= 0;
+}
+
+static void tap_send_numbered(int fd, guint number)
+{
+    guint8 frame[FRAME_BYTES] = {2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5};
+    frame[14] = (guint8)(number >> 8);
+    frame[15] = (guint8)number;
+    ck_assert_int_eq(write(fd, frame, sizeof frame), sizeof frame);
+}
+
+static void tap_send(int fd, guint count)
+{
+    for (guint i = 0; i < count; i++)
+        tap_send_numbered(fd, i);
+}
+
+static const char *const both[] = {TAP, TAP_OTHER, NULL};
+
+// interfaces: kept until the next call.
 static BbSourceOptions live_options(const char *interface)
 {
+    static const char *interfaces[2];
+    interfaces[0] = interface;
     BbSourceOptions options = bb_source_options_default();
-    options.interface = interface;
+    options.interfaces = interfaces;
     options.filter = FILTER_OURS;
     options.buffer_bytes = 2 * 1024 * 1024;
     return options;
@@ -375,7 +396,8 @@ START_TEST(no_permission)
     ck_assert_ptr_nonnull(strstr(text, "CAP_NET_RAW"));
     ck_assert_ptr_nonnull(strstr(text, "sudo"));
     ck_assert_ptr_nonnull(strstr(text, "setcap cap_net_raw"));
-    options.interface = "eth99";
+    const char *const missing[] = {"eth99", NULL};
+    options.interfaces = missing;
     g_autofree char *none = open_error(&options);
     ck_assert_ptr_nonnull(strstr(none, "there is no interface eth99"));
 }
@@ -394,7 +416,278 @@ START_TEST(a_bad_filter)
 }
 END_TEST
 
+// ---- two interfaces -----------------------------------------------------------------------------
+
+static BbSource *open_both(BbLoss *loss, bool reopen)
+{
+    BbSourceOptions options = live_options(TAP);
+    options.interfaces = both;
+    options.reopen = reopen;
+    return open_live(&options, loss);
+}
+
+// Goes on until a warning with these words comes, at most 20 s; frames of the other interface are
+// sent meanwhile. Returns how many frames came.
+static guint wait_for_warning(BbSource *source, const char *words, int other, guint *sent)
+{
+    gint64 begin_us = g_get_monotonic_time();
+    guint frames = 0;
+    while (true) {
+        BbFrame frame;
+        BbSourceStatus status = bb_source_next(source, &frame, NULL);
+        ck_assert(status == BB_SOURCE_FRAME || status == BB_SOURCE_IDLE);
+        frames += status == BB_SOURCE_FRAME;
+        g_autofree char *warning = bb_source_take_warning(source);
+        if (warning && strstr(warning, words))
+            return frames;
+        ck_assert_msg(!warning, "%s", warning);
+        ck_assert_msg(g_get_monotonic_time() - begin_us < 20 * G_USEC_PER_SEC, "no '%s'", words);
+        if (other >= 0 && *sent < 1000 && status == BB_SOURCE_IDLE)
+            tap_send_numbered(other, (*sent)++);
+    }
+}
+
+// What two interfaces get by turns comes in that order, whole, and accounted for.
+START_TEST(two_interfaces_in_order)
+{
+    int taps[2];
+    if (!taps_new(taps))
+        return;
+    BbLoss loss = {0};
+    g_autoptr(BbSource) source = open_both(&loss, false);
+    ck_assert_str_eq(bb_source_name(source), "interfaces " TAP ", " TAP_OTHER);
+    int fds[2];
+    ck_assert_uint_eq(bb_source_descriptors(source, fds, 2), 2);
+    ck_assert_int_ne(fds[0], fds[1]);
+    ck_assert_uint_eq(bb_source_descriptors(source, fds, 1), 2);
+    for (guint i = 0; i < 600; i++)
+        tap_send_numbered(taps[(i / 3) % 2], i);
+    gint64 last_ns = 0;
+    for (guint i = 0; i < 600; i++) {
+        BbFrame frame;
+        ck_assert_int_eq(next_patiently(source, &frame, NULL), BB_SOURCE_FRAME);
+        ck_assert_uint_eq(frame.data[14] * 256u + frame.data[15], i);
+        ck_assert_uint_eq(frame.interface, (i / 3) % 2);
+        ck_assert_int_ge(frame.time_ns, last_ns);
+        last_ns = frame.time_ns;
+    }
+    ck_assert_uint_eq(count_frames(source), 0);
+    bb_source_end(source);
+    ck_assert_uint_eq(loss.count[BB_KERNEL_RECEIVED], 600);
+    ck_assert_uint_eq(loss.count[BB_KERNEL_DROPPED], 0);
+    ck_assert_uint_eq(loss.count[BB_FRAMES_CROSSED], 0);
+    ck_assert_ptr_null(bb_source_take_warning(source));
+    close(taps[0]);
+    close(taps[1]);
+}
+END_TEST
+
+// Nothing on one leg: the other one's frames come all the same, and soon.
+START_TEST(an_idle_leg)
+{
+    int taps[2];
+    if (!taps_new(taps))
+        return;
+    BbLoss loss = {0};
+    g_autoptr(BbSource) source = open_both(&loss, false);
+    gint64 begin_us = g_get_monotonic_time();
+    tap_send(taps[1], 300);
+    ck_assert_uint_eq(count_frames(source), 300);
+    ck_assert_int_lt(g_get_monotonic_time() - begin_us, 5 * G_USEC_PER_SEC);
+    close(taps[0]);
+    close(taps[1]);
+}
+END_TEST
+
+// Sums of both, and at the end the name of the one that dropped.
+START_TEST(drops_of_two_add_up)
+{
+    int taps[2];
+    if (!taps_new(taps))
+        return;
+    BbLoss loss = {0};
+    g_autoptr(BbSource) source = open_both(&loss, false);
+    tap_send(taps[0], 100);
+    tap_send(taps[1], 10000);
+    guint frames = count_frames(source);
+    bb_source_end(source);
+    ck_assert_uint_gt(loss.count[BB_KERNEL_DROPPED], 100);
+    ck_assert_uint_eq(loss.count[BB_KERNEL_RECEIVED], 10100);
+    ck_assert_uint_eq(frames + loss.count[BB_KERNEL_DROPPED], 10100);
+    g_autofree char *warning = bb_source_take_warning(source);
+    g_autofree char *wanted =
+        g_strdup_printf("interface " TAP_OTHER ": %" G_GUINT64_FORMAT " packets were dropped by "
+                        "the kernel for want of buffer, 0 by the interface",
+                        loss.count[BB_KERNEL_DROPPED]);
+    ck_assert_pstr_eq(warning, wanted);
+    ck_assert_ptr_null(bb_source_take_warning(source));
+    close(taps[0]);
+    close(taps[1]);
+}
+END_TEST
+
+// One leg is down for a while: said twice, counted once, nothing lost of the other one.
+START_TEST(one_of_two_down_and_up)
+{
+    int taps[2];
+    if (!taps_new(taps))
+        return;
+    BbLoss loss = {0};
+    g_autoptr(BbSource) source = open_both(&loss, false);
+    guint sent = 0, frames = 0;
+    ck_assert(set_up(TAP, false));
+    frames += wait_for_warning(source, "interface " TAP " is down", taps[1], &sent);
+    ck_assert_uint_eq(loss.count[BB_INTERFACE_OUTAGES], 1);
+    ck_assert(set_up(TAP, true));
+    frames += wait_for_warning(source, "interface " TAP " is up again", taps[1], &sent);
+    tap_send(taps[0], 50);
+    frames += count_frames(source);
+    bb_source_end(source);
+    ck_assert_uint_eq(frames, sent + 50);
+    ck_assert_uint_eq(loss.count[BB_KERNEL_RECEIVED], sent + 50);
+    ck_assert_uint_eq(loss.count[BB_INTERFACE_OUTAGES], 1);
+    close(taps[0]);
+    close(taps[1]);
+}
+END_TEST
+
+// One leg is removed: a warning; the other goes on. With it the capture ends.
+START_TEST(one_of_two_is_removed)
+{
+    int taps[2];
+    if (!taps_new(taps))
+        return;
+    BbLoss loss = {0};
+    g_autoptr(BbSource) source = open_both(&loss, false);
+    guint sent = 0;
+    tap_send(taps[0], 3);
+    close(taps[0]);
+    guint frames = wait_for_warning(source, "the others go on", taps[1], &sent);
+    tap_send(taps[1], 20);
+    frames += count_frames(source);
+    ck_assert_uint_eq(frames, 3 + sent + 20);
+    ck_assert_uint_eq(loss.count[BB_INTERFACE_OUTAGES], 1);
+    int fds[2];
+    ck_assert_uint_eq(bb_source_descriptors(source, fds, 2), 1);
+    close(taps[1]);
+    g_autoptr(GError) error = NULL;
+    BbFrame frame;
+    ck_assert_int_eq(next_patiently(source, &frame, &error), BB_SOURCE_ERROR);
+    ck_assert_msg(g_str_has_prefix(error->message, "interface " TAP_OTHER ": "), "%s",
+                  error->message);
+    ck_assert_int_eq(bb_source_next(source, &frame, NULL), BB_SOURCE_END);
+    bb_source_end(source);
+    ck_assert_uint_eq(loss.count[BB_KERNEL_RECEIVED], 3 + sent + 20);
+}
+END_TEST
+
+// Removed while it is down: the kernel tells no second error, and yet we notice.
+START_TEST(down_and_then_removed)
+{
+    int tap = tap_new();
+    if (tap < 0)
+        return;
+    BbLoss loss = {0};
+    BbSourceOptions options = live_options(TAP);
+    g_autoptr(BbSource) source = open_live(&options, &loss);
+    guint none = 0;
+    ck_assert(set_up(TAP, false));
+    wait_for_warning(source, "is down", -1, &none);
+    close(tap);
+    BbFrame frame;
+    g_autoptr(GError) error = NULL;
+    ck_assert_int_eq(next_patiently(source, &frame, &error), BB_SOURCE_ERROR);
+    ck_assert_uint_eq(loss.count[BB_INTERFACE_OUTAGES], 1);
+}
+END_TEST
+
+// Removed and made anew: taken up again where that is wanted, by one interface and by one of two.
+START_TEST(removed_and_back)
+{
+    int taps[2];
+    if (!taps_new(taps))
+        return;
+    for (guint legs = 1; legs <= 2; legs++) {
+        BbLoss loss = {0};
+        BbSourceOptions options = live_options(TAP);
+        options.reopen = true;
+        if (legs == 2)
+            options.interfaces = both;
+        g_autoptr(BbSource) source = open_live(&options, &loss);
+        int other = legs == 2 ? taps[1] : -1;
+        guint sent = 0;
+        tap_send(taps[0], 7);
+        close(taps[0]);
+        guint frames = wait_for_warning(source, "it is waited for", other, &sent);
+        taps[0] = tap_named(TAP);
+        frames += wait_for_warning(source, "interface " TAP " is back", other, &sent);
+        tap_send(taps[0], 9);
+        frames += count_frames(source);
+        bb_source_end(source);
+        ck_assert_uint_eq(frames, 7 + 9 + sent);
+        ck_assert_uint_eq(loss.count[BB_KERNEL_RECEIVED], 7 + 9 + sent);
+        ck_assert_uint_eq(loss.count[BB_INTERFACE_OUTAGES], 1);
+    }
+    close(taps[0]);
+    close(taps[1]);
+}
+END_TEST
+
+START_TEST(interfaces_given_twice)
+{
+    static const struct {
+        const char *interfaces[4], *words;
+    } cases[] = {{{"lo", "lo"}, "with interface lo some frames"},
+                 {{"lo", "eth99", "lo"}, "with interface lo some frames"},
+                 {{"lo", "any"}, "with interface any some frames"},
+                 {{"any", "lo"}, "some frames would be read twice"}};
+    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+        BbSourceOptions options = live_options("lo");
+        options.interfaces = cases[i].interfaces;
+        g_autofree char *text = open_error(&options);
+        ck_assert_msg(strstr(text, cases[i].words) != NULL, "%s", text);
+    }
+    const char *many[BB_SOURCE_INTERFACES + 2] = {NULL};
+    char names[BB_SOURCE_INTERFACES + 1][8];
+    for (guint i = 0; i <= BB_SOURCE_INTERFACES; i++) {
+        g_snprintf(names[i], sizeof names[i], "e%u", i);
+        many[i] = names[i];
+    }
+    BbSourceOptions options = live_options("lo");
+    options.interfaces = many;
+    g_autofree char *text = open_error(&options);
+    ck_assert_msg(g_str_has_prefix(text, "65 interfaces are too many"), "%s", text);
+}
+END_TEST
+
+START_TEST(who_makes_the_stamps)
+{
+    int tap = tap_new();
+    if (tap < 0)
+        return;
+    BbLoss loss = {0};
+    BbSourceOptions options = live_options(TAP);
+    for (guint i = 0; i < 2; i++) {
+        options.stamp_type = i ? "host" : NULL;
+        g_autoptr(BbSource) source = open_live(&options, &loss);
+        ck_assert_str_eq(bb_source_stamps(source), "interface " TAP ": time stamps of the host "
+                                                   "clock (host), in nanoseconds");
+    }
+    options.stamp_type = "sundial";
+    g_autofree char *text = open_error(&options);
+    ck_assert_msg(g_str_has_prefix(text, "interface " TAP " makes no time stamps of type sundial; "
+                                         "those it makes: host"),
+                  "%s", text);
+    options.stamp_type = "adapter_unsynced"; // which a tap has not
+    g_autofree char *adapter = open_error(&options);
+    ck_assert_ptr_nonnull(strstr(adapter, "no time stamps of type adapter_unsynced"));
+    close(tap);
+}
+END_TEST
+
 TEST_MAIN("source_live", frames_come_as_they_were, nothing_comes, a_signal_ends_the_wait,
           drops_add_up, the_filter_is_in_the_kernel, the_interface_vanishes, down_and_up_again,
           loopback, any_interface, no_such_interface, an_interface_that_is_down, no_permission,
-          a_bad_filter)
+          a_bad_filter, two_interfaces_in_order, an_idle_leg, drops_of_two_add_up,
+          one_of_two_down_and_up, one_of_two_is_removed, down_and_then_removed, removed_and_back,
+          interfaces_given_twice, who_makes_the_stamps)

@@ -93,10 +93,39 @@ START_TEST(protocols)
         {"{\"component\":\"net/http\"}", "http"},
         {"{\"dns.question.name\":\"a\"}", "dns"},
         {"{\"component\":\"mylib\"}", ""},
+        {"{\"db.system\":\"cockroachdb\"}", "postgresql"},
+        {"{\"db.system.name\":\"aws.redshift\"}", "postgresql"},
+        {"{\"db.system\":\"h2\"}", ""},
+        {"{\"messaging.system\":\"activemq\"}", ""},
+        {"{\"messaging.system\":\"activemq\",\"messaging.protocol\":\"STOMP\"}", "stomp"},
+        {"{\"messaging.protocol\":\"MQTT\",\"messaging.system\":\"rabbitmq\"}", "mqtt"},
+        {"{\"rpc.system\":\"onc_rpc\"}", "oncrpc"},
+        {"{\"rpc.system.name\":\"dubbo\"}", "dubbo"},
+        {"{\"rpc.system\":\"connect_rpc\",\"http.request.method\":\"POST\"}", "http"},
+        {"{\"network.protocol.name\":\"WSS\"}", "websocket"},
+        {"{\"network.protocol.name\":\"tcp\"}", ""},
     };
     for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autofree char *wanted = g_strconcat("  ", cases[i].proto, NULL);
         assert_tags(BB_SPAN_CLIENT, cases[i].json, wanted);
+    }
+}
+END_TEST
+
+// Each name that a text trace can have (bbtrace-text(5)) is known, in any case of letters.
+START_TEST(all_protocols)
+{
+    static const char names[] = "http http2 grpc websocket tls dns postgresql mysql redis "
+                                "memcached mongodb cassandra kafka "
+                                "amqp mqtt nats stomp oncrpc thrift ldap smb2 dcerpc fastcgi ajp "
+                                "uwsgi scgi smtp sip radius "
+                                "diameter snmp ntp rmi giop dubbo zookeeper jsonrpc afsrx";
+    g_auto(GStrv) list = g_strsplit(names, " ", -1);
+    for (char **name = list; *name; name++) {
+        g_autofree char *upper = g_ascii_strup(*name, -1);
+        g_autofree char *json = g_strdup_printf("{\"network.protocol.name\":\"%s\"}", upper);
+        g_autofree char *wanted = g_strconcat("  ", *name, NULL);
+        assert_tags(BB_SPAN_CLIENT, json, wanted);
     }
 }
 END_TEST
@@ -133,5 +162,5 @@ START_TEST(the_kind_is_a_tag)
 }
 END_TEST
 
-TEST_MAIN("span_tags", peers, peers_are_hosts, a_known_peer_stays, protocols, outcomes,
-          the_kind_is_a_tag)
+TEST_MAIN("span_tags", peers, peers_are_hosts, a_known_peer_stays, protocols, all_protocols,
+          outcomes, the_kind_is_a_tag)

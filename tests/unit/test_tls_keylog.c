@@ -23,6 +23,7 @@ static void append(const char *path, const char *text)
 
 START_TEST(lines)
 {
+    BbTlsSecret secret;
     g_autoptr(Scratch) scratch = scratch_new();
     static const char text[] = "# comment\n\n"
                                "CLIENT_RANDOM " ZEROS " a1a2a3\r\n"
@@ -33,22 +34,22 @@ START_TEST(lines)
     g_autoptr(BbTlsKeylog) log =
         bb_tls_keylog_open(scratch_file(scratch, "log", text, strlen(text)), NULL);
     ck_assert_ptr_nonnull(log);
-    const BbTlsSecret *secret = bb_tls_keylog_find(log, zeros, BB_TLS_SECRET_MASTER);
-    ck_assert_ptr_nonnull(secret);
-    ck_assert_uint_eq(secret->length, 3);
-    ck_assert_mem_eq(secret->bytes, "\xa1\xa2\xa3", 3);
-    secret = bb_tls_keylog_find(log, zeros, BB_TLS_SECRET_CLIENT);
-    ck_assert_uint_eq(secret->length, 2);
-    ck_assert_mem_eq(secret->bytes, "\xb1\xb2", 2);
-    secret = bb_tls_keylog_find(log, zeros, BB_TLS_SECRET_SERVER);
-    ck_assert_uint_eq(secret->length, 1);
-    ck_assert_ptr_null(bb_tls_keylog_find(log, ones, BB_TLS_SECRET_MASTER));
+    ck_assert(bb_tls_keylog_find(log, zeros, BB_TLS_SECRET_MASTER, &secret));
+    ck_assert_uint_eq(secret.length, 3);
+    ck_assert_mem_eq(secret.bytes, "\xa1\xa2\xa3", 3);
+    ck_assert(bb_tls_keylog_find(log, zeros, BB_TLS_SECRET_CLIENT, &secret));
+    ck_assert_uint_eq(secret.length, 2);
+    ck_assert_mem_eq(secret.bytes, "\xb1\xb2", 2);
+    ck_assert(bb_tls_keylog_find(log, zeros, BB_TLS_SECRET_SERVER, &secret));
+    ck_assert_uint_eq(secret.length, 1);
+    ck_assert(!bb_tls_keylog_find(log, ones, BB_TLS_SECRET_MASTER, &secret));
     ck_assert_uint_eq(bb_tls_keylog_odd(log), 0);
 }
 END_TEST
 
 START_TEST(odd_lines)
 {
+    BbTlsSecret secret;
     static const char *const odd[] = {
         "CLIENT_RANDOM\n",
         "CLIENT_RANDOM 00 aa\n",
@@ -69,8 +70,8 @@ START_TEST(odd_lines)
         g_autofree char *text = g_strconcat(odd[i], "CLIENT_RANDOM " ONES " bb\n", NULL);
         g_autoptr(BbTlsKeylog) log =
             bb_tls_keylog_open(scratch_file(scratch, "log", text, strlen(text)), NULL);
-        ck_assert_ptr_null(bb_tls_keylog_find(log, zeros, BB_TLS_SECRET_MASTER));
-        ck_assert_ptr_nonnull(bb_tls_keylog_find(log, ones, BB_TLS_SECRET_MASTER));
+        ck_assert(!bb_tls_keylog_find(log, zeros, BB_TLS_SECRET_MASTER, &secret));
+        ck_assert(bb_tls_keylog_find(log, ones, BB_TLS_SECRET_MASTER, &secret));
         ck_assert_msg(bb_tls_keylog_odd(log) == 1, "%s", odd[i]);
     }
 }
@@ -78,16 +79,19 @@ END_TEST
 
 START_TEST(growing)
 {
+    BbTlsSecret secret;
     g_autoptr(Scratch) scratch = scratch_new();
     const char *path = scratch_file(scratch, "log", "", 0);
     g_autoptr(BbTlsKeylog) log = bb_tls_keylog_open(path, NULL);
-    ck_assert_ptr_null(bb_tls_keylog_find(log, zeros, BB_TLS_SECRET_MASTER));
+    ck_assert(!bb_tls_keylog_find(log, zeros, BB_TLS_SECRET_MASTER, &secret));
     append(path, "CLIENT_RANDOM " ZEROS " a1");
-    ck_assert_ptr_null(bb_tls_keylog_find(log, zeros, BB_TLS_SECRET_MASTER)); // half a line
+    ck_assert(!bb_tls_keylog_find(log, zeros, BB_TLS_SECRET_MASTER, &secret)); // half a line
     append(path, "a2\nCLIENT_RANDOM ");
-    ck_assert_uint_eq(bb_tls_keylog_find(log, zeros, BB_TLS_SECRET_MASTER)->length, 2);
+    ck_assert(bb_tls_keylog_find(log, zeros, BB_TLS_SECRET_MASTER, &secret));
+    ck_assert_uint_eq(secret.length, 2);
     append(path, ONES " 01\n");
-    ck_assert_uint_eq(bb_tls_keylog_find(log, ones, BB_TLS_SECRET_MASTER)->length, 1);
+    ck_assert(bb_tls_keylog_find(log, ones, BB_TLS_SECRET_MASTER, &secret));
+    ck_assert_uint_eq(secret.length, 1);
     ck_assert_uint_eq(bb_tls_keylog_odd(log), 0);
 }
 END_TEST
@@ -95,6 +99,7 @@ END_TEST
 // A file that was emptied and is written again.
 START_TEST(begun_again)
 {
+    BbTlsSecret secret;
     g_autoptr(Scratch) scratch = scratch_new();
     static const char first[] = "CLIENT_RANDOM " ZEROS " a1\nCLIENT_RANDOM " ZEROS;
     const char *path = scratch_file(scratch, "log", first, strlen(first));
@@ -102,14 +107,15 @@ START_TEST(begun_again)
     FILE *file = fopen(path, "w"); // the same file, shorter
     fputs("CLIENT_RANDOM " ONES " 01\n", file);
     fclose(file);
-    ck_assert_ptr_nonnull(bb_tls_keylog_find(log, ones, BB_TLS_SECRET_MASTER));
-    ck_assert_ptr_nonnull(bb_tls_keylog_find(log, zeros, BB_TLS_SECRET_MASTER));
+    ck_assert(bb_tls_keylog_find(log, ones, BB_TLS_SECRET_MASTER, &secret));
+    ck_assert(bb_tls_keylog_find(log, zeros, BB_TLS_SECRET_MASTER, &secret));
     ck_assert_uint_eq(bb_tls_keylog_odd(log), 0);
 }
 END_TEST
 
 START_TEST(limit)
 {
+    BbTlsSecret secret;
     g_autoptr(Scratch) scratch = scratch_new();
     g_autoptr(GString) text = g_string_new(NULL);
     for (guint i = 0; i <= BB_TLS_KEYLOG_CONNECTIONS; i++)
@@ -118,12 +124,12 @@ START_TEST(limit)
         bb_tls_keylog_open(scratch_file(scratch, "log", text->str, text->len), NULL);
     ck_assert_uint_eq(bb_tls_keylog_forgotten(log), 1);
     guint8 random[32] = {0};
-    ck_assert_ptr_null(bb_tls_keylog_find(log, random, BB_TLS_SECRET_MASTER));
+    ck_assert(!bb_tls_keylog_find(log, random, BB_TLS_SECRET_MASTER, &secret));
     random[3] = 1;
-    ck_assert_ptr_nonnull(bb_tls_keylog_find(log, random, BB_TLS_SECRET_MASTER));
+    ck_assert(bb_tls_keylog_find(log, random, BB_TLS_SECRET_MASTER, &secret));
     random[1] = 1;
     random[3] = 0;
-    ck_assert_ptr_nonnull(bb_tls_keylog_find(log, random, BB_TLS_SECRET_MASTER));
+    ck_assert(bb_tls_keylog_find(log, random, BB_TLS_SECRET_MASTER, &secret));
 }
 END_TEST
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Logs of Zeek as messages: both forms, states, HTTP in place of its connections, rows that are
 // none.
+#include "merge/lines.h"
+#include "merge/zeek_connection.h"
 #include "tests/unit/span_import.h"
 
 #define HEAD(path, fields)                                                          \
@@ -264,6 +266,78 @@ START_TEST(rows_that_are_none)
 }
 END_TEST
 
+// ---- limits -----------------------------------------------------------------------------------
+
+static BbZeekConnection connection_of(const SpanImport *taken, const char *uid)
+{
+    return (BbZeekConnection){.uid = bb_id_parse(taken->names, uid),
+                              .caller = bb_names_intern(taken->names, "a"),
+                              .callee = bb_names_intern(taken->names, "b"),
+                              .time_ns = 1000000,
+                              .end_ns = 2000000,
+                              .bytes = BB_BYTES_NONE,
+                              .answer_bytes = BB_BYTES_NONE,
+                              .answered = true};
+}
+
+// Rows wait, not connections; those beyond are refused, and what waits is as it was.
+START_TEST(rows_that_wait)
+{
+    g_autoptr(SpanImport) taken = zeek_new();
+    g_autoptr(BbZeekWaiting) waiting = bb_zeek_waiting_new(3);
+    BbZeekConnection first = connection_of(taken, "C1"), second = connection_of(taken, "C2");
+    BbZeekConnection *kept = bb_zeek_waiting_add(waiting, &first);
+    ck_assert_ptr_nonnull(kept);
+    ck_assert_ptr_eq(bb_zeek_waiting_add(waiting, &first), kept);
+    ck_assert_ptr_null(bb_zeek_waiting_find(waiting, second.uid));
+    ck_assert_ptr_nonnull(bb_zeek_waiting_add(waiting, &second));
+    ck_assert_ptr_null(bb_zeek_waiting_add(waiting, &first));
+    BbZeekConnection third = connection_of(taken, "C3");
+    ck_assert_ptr_null(bb_zeek_waiting_add(waiting, &third));
+    ck_assert_ptr_null(bb_zeek_waiting_find(waiting, third.uid));
+    ck_assert(bb_zeek_waiting_give(waiting, &taken->import, NULL));
+    ck_assert_str_eq(taken->text->str, "CALL 1 a b C1 ? ? ? ? C1\nRET 2 b a C1 ? ? ? ? C1\n"
+                                       "CALL 1 a b C2 ? ? ? ? C2\nRET 2 b a C2 ? ? ? ? C2\n");
+}
+END_TEST
+
+// A uid of 64 bytes is taken, names are cut at 255, a line may have a MiB.
+START_TEST(sizes)
+{
+    g_autofree char *uid = g_strnfill(64, 'C'), *name = g_strnfill(256, 'n');
+    g_autofree char *row =
+        g_strdup_printf("0.001\t%s\t%s\t1\t%s\t2\ttcp\tx\t-\t-\t-\tS0\n", uid, name + 1, name);
+    g_autofree char *log = g_strconcat(CONN, row, NULL);
+    g_autofree char *wanted =
+        g_strdup_printf("CALL 1 %s %s %s x ? tcp ? %s\n", name + 1, name + 1, uid, uid);
+    g_autoptr(SpanImport) taken = zeek_new();
+    ck_assert_ptr_null(span_import_run(taken, "zeek", log));
+    ck_assert_str_eq(taken->text->str, wanted);
+    assert_counter(taken, "zeek_names_cut", 1);
+}
+END_TEST
+
+START_TEST(long_lines)
+{
+    const gsize rest = strlen("0.010\tC1\t10.0.0.1\t1000\t10.0.0.2\t80\t-\tGET\t-\t\t-");
+    for (gsize over = 0; over < 2; over++) {
+        g_autofree char *uri = g_strnfill(BB_LINE_MAX - rest + over, 'u');
+        g_autofree char *log =
+            g_strdup_printf(HTTP "0.010\tC1\t10.0.0.1\t1000\t10.0.0.2\t80\t-\tGET\t-\t%s\t-\n" ROW(
+                                20, "C2", "-\tGET\t-\t/\t-"),
+                            uri);
+        g_autoptr(SpanImport) taken = zeek_new();
+        taken->import.skip_bad = true;
+        ck_assert_ptr_null(span_import_run(taken, "zeek", log));
+        ck_assert_uint_eq(strstr(taken->text->str, " C1.1 GET uuuu") == NULL, over);
+        ck_assert_ptr_nonnull(strstr(taken->text->str, " C2.1 GET / "));
+        ck_assert_uint_eq(strstr(taken->warnings->str, "1 malformed line was skipped") != NULL,
+                          over);
+        assert_counter(taken, "zeek_names_cut", 1 - over);
+    }
+}
+END_TEST
+
 START_TEST(sinks_may_fail)
 {
     static const char *const texts[] = {CONN ROW(10, "C1", "tcp\tssl\t0.005\t3\t4\tSF"), REQUESTS};
@@ -277,4 +351,5 @@ START_TEST(sinks_may_fail)
 END_TEST
 
 TEST_MAIN("zeek", connections, states, requests_stand_for_their_connection, requests_that_are_none,
-          labels, json, separators, logs_that_are_none, rows_that_are_none, sinks_may_fail)
+          labels, json, separators, logs_that_are_none, rows_that_are_none, rows_that_wait, sizes,
+          long_lines, sinks_may_fail)

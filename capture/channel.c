@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: things, in one thread. Out: the same, in another. POSIX locks, not GLib's: thread checkers
+// see these.
+#include "capture/channel.h"
+
+#include <pthread.h>
+
+struct BbChannel {
+    pthread_mutex_t lock;
+    pthread_cond_t filled;
+    guint most, first, count;
+    gpointer things[];
+};
+
+BbChannel *bb_channel_new(guint most)
+{
+    BbChannel *channel = g_malloc0(sizeof *channel + most * sizeof channel->things[0]);
+    channel->most = most;
+    pthread_mutex_init(&channel->lock, NULL);
+    pthread_cond_init(&channel->filled, NULL);
+    return channel;
+}
+
+void bb_channel_free(BbChannel *channel)
+{
+    if (!channel)
+        return;
+    pthread_cond_destroy(&channel->filled);
+    pthread_mutex_destroy(&channel->lock);
+    g_free(channel);
+}
+
+void bb_channel_put(BbChannel *channel, gpointer thing)
+{
+    pthread_mutex_lock(&channel->lock);
+    g_assert(channel->count < channel->most);
+    channel->things[(channel->first + channel->count++) % channel->most] = thing;
+    pthread_cond_signal(&channel->filled);
+    pthread_mutex_unlock(&channel->lock);
+}
+
+static gpointer take_first(BbChannel *channel)
+{
+    gpointer thing = channel->things[channel->first];
+    channel->first = (channel->first + 1) % channel->most;
+    channel->count--;
+    return thing;
+}
+
+gpointer bb_channel_take(BbChannel *channel, bool *waited)
+{
+    pthread_mutex_lock(&channel->lock);
+    if (waited)
+        *waited = !channel->count;
+    while (!channel->count)
+        pthread_cond_wait(&channel->filled, &channel->lock);
+    gpointer thing = take_first(channel);
+    pthread_mutex_unlock(&channel->lock);
+    return thing;
+}
+
+gpointer bb_channel_try(BbChannel *channel)
+{
+    pthread_mutex_lock(&channel->lock);
+    gpointer thing = channel->count ? take_first(channel) : NULL;
+    pthread_mutex_unlock(&channel->lock);
+    return thing;
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: frames. Out: the packets in them, each once.
+#include "capture/intake.h"
+
+#include "capture/echo.h"
+#include "capture/layers/layer.h"
+
+#define FRAGMENT_BYTES (16u * 1024u * 1024u)
+
+struct BbIntake {
+    BbLoss *loss;
+    BbLayers *layers;
+    BbEchoes *echoes;
+    bool by_vlan, by_vni;
+};
+
+BbIntake *bb_intake_new(const BbCaptureOptions *options, BbLoss *loss)
+{
+    BbIntake *intake = g_new0(BbIntake, 1);
+    intake->loss = loss;
+    intake->layers = bb_layers_new(loss, FRAGMENT_BYTES);
+    bb_layers_name_tunnels(intake->layers, options->tunnels, options->n_tunnels);
+    intake->echoes = bb_echoes_new();
+    intake->by_vlan = options->by_vlan;
+    intake->by_vni = options->by_vni;
+    return intake;
+}
+
+void bb_intake_free(BbIntake *intake)
+{
+    if (!intake)
+        return;
+    bb_layers_free(intake->layers);
+    bb_echoes_free(intake->echoes);
+    g_free(intake);
+}
+
+bool bb_intake_frame(BbIntake *intake, const BbFrame *frame, BbPacket *packet)
+{
+    intake->loss->count[BB_SEEN_FRAMES]++;
+    intake->loss->count[BB_SEEN_BYTES] += frame->length;
+    if (!bb_layers_decode(intake->layers, frame, packet))
+        return false;
+    if (!intake->by_vlan)
+        packet->vlan = 0;
+    packet->has_vni &= intake->by_vni;
+    packet->number = 0;
+    return true;
+}
+
+bool bb_intake_is_new(BbIntake *intake, const BbPacket *packet)
+{
+    if (!bb_echoes_check(intake->echoes, packet))
+        return true;
+    bool is_tcp = packet->transport == BB_TRANSPORT_TCP;
+    intake->loss->count[is_tcp ? BB_TCP_ECHOED : BB_DATAGRAM_ECHOED]++;
+    return false;
+}
+
+void bb_intake_finish(BbIntake *intake)
+{
+    bb_layers_finish(intake->layers);
+}

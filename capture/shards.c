@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: frames. Out: messages, found by several threads, in the order of one.
+#include "capture/shards.h"
+
+#include "capture/intake.h"
+#include "capture/lane.h"
+#include "capture/scribe.h"
+
+// Of the hash that finds the shard. Not random: the output must not depend on it.
+#define SEED G_GUINT64_CONSTANT(0x8cb92ba72f3d8dd7)
+
+struct BbShards {
+    BbLoss *loss;
+    BbIntake *intake;
+    BbShardsOutput output;
+    BbContext *out;  // what the trace has
+    guint64 packets; // seen
+    guint n_shards, n_lanes;
+    BbFlows *flows[BB_SHARDS_MOST];
+    bool finished;
+    // The rest only where several threads decode.
+    BbContext *contexts[BB_SHARDS_MOST]; // of each shard
+    BbNames *names[BB_SHARDS_MOST];
+    BbLane *lanes[BB_SHARDS_MOST];
+    BbNames *files;
+    BbKept *kept;
+    BbScribe *scribe;
+    GThread *thread; // of the scribe
+    BbRound *round;  // being filled
+    BbChannel *read; // rounds that can be filled
+    guint64 waits;
+    BbLoss out_loss;    // of out
+    BbLoss counted;     // what of other threads loss has
+    GError *error;      // of the sink; set before failed
+    gint failed, ended; // atomic: nothing more is wanted
+};
+
+// ---- shards
+// ---------------------------------------------------------------------------------------
+
+static guint count_shards(const BbCaptureOptions *options)
+{
+    gsize most = MIN(options->max_connections / BB_SHARD_CONNECTIONS,
+                     options->max_held_bytes / BB_SHARD_HELD_BYTES);
+    return (guint)CLAMP(most, 1, BB_SHARDS_MOST);
+}
+
+static guint64 mix(guint64 hash, guint64 value)
+{
+    hash = (hash ^ value) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
+static guint64 hash_end(const BbAddress *address, guint16 port)
+{
+    guint64 halves[2];
+    memcpy(halves, address->bytes, sizeof halves);
+    return mix(mix(mix(SEED, halves[0]), halves[1]), port);
+}
+
+// The same for both directions.
+static guint shard_of(const BbShards *shards, const BbPacket *packet)
+{
+    guint64 both = hash_end(&packet->source, packet->source_port) ^
+                   hash_end(&packet->target, packet->target_port);
+    return (guint)((mix(SEED, both) >> 32) % shards->n_shards);
+}
+
+static void set_options(BbContext *context, const BbCaptureOptions *options, bool learn)
+{
+    context->decode_as = options->decode_as;
+    context->n_decode_as = options->n_decode_as;
+    context->keylog = options->keylog;
+    context->learn_names = learn;
+}
+
+static void start_lanes(BbShards *shards);
+
+BbShards *bb_shards_new(const BbCaptureOptions *options, guint threads, bool learn, BbNames *names,
+                        BbNodes *nodes, BbLoss *loss, BbShardsOutput output)
+{
+    BbShards *shards = g_new0(BbShards, 1);
+    guint n_shards = shards->n_shards = count_shards(options);
+    shards->n_lanes = CLAMP(threads, 1, n_shards);
+    shards->loss = loss;
+    shards->output = output;
+    shards->intake = bb_intake_new(options, loss);
+    bool alone = shards->n_lanes == 1;
+    shards->out =
+        bb_context_new(names, nodes, alone ? loss : &shards->out_loss, output.sink, output.user);
+    set_options(shards->out, options, learn);
+    for (guint i = 0; i < shards->n_lanes && !alone; i++)
+        shards->lanes[i] = bb_lane_new(i, shards->n_lanes);
+    shards->kept = bb_kept_new();
+    for (guint i = 0; i < n_shards; i++) {
+        BbContext *context = shards->out;
+        if (!alone) {
+            BbLane *lane = shards->lanes[i % shards->n_lanes];
+            shards->names[i] = bb_names_new();
+            context = shards->contexts[i] = bb_context_new_shard(
+                shards->names[i], bb_lane_loss(lane), bb_lane_tape(lane), shards->kept, i);
+            set_options(context, options, learn);
+        }
+        shards->flows[i] = bb_flows_new(context, options->max_connections / n_shards,
+                                        options->max_held_bytes / n_shards);
+    }
+    if (!alone)
+        start_lanes(shards);
+    return shards;
+}
+
+// ---- threads
+// --------------------------------------------------------------------------------------
+
+static void fail(BbShards *shards, GError *error)
+{
+    shards->error = error;
+    g_atomic_int_set(&shards->failed, 1);
+    g_atomic_int_set(&shards->ended, 1);
+}
+
+static bool play_mark(BbShards *shards, guint mark, const BbLoss *loss, GError **error)
+{
+    const BbShardsOutput *output = &shards->output;
+    return output->mark(mark, loss, shards->out->network, output->user, error);
+}
+
+static gpointer run_scribe(gpointer data)
+{
+    BbShards *shards = data;
+    BbTape *tapes[BB_SHARDS_MOST];
+    for (guint i = 0; i < shards->n_lanes; i++)
+        tapes[i] = bb_lane_tape(shards->lanes[i]);
+    for (BbScribeRound round = {0}; !round.last;) {
+        GError *error = NULL;
+        round = bb_scribe_play(shards->scribe, tapes, shards->n_lanes, &shards->ended);
+        if (g_atomic_int_get(&shards->ended))
+            continue;
+        bb_loss_add(&round.loss, &shards->out_loss);
+        if (!bb_context_report(shards->out, &error) ||
+            (round.mark && !play_mark(shards, round.mark, &round.loss, &error)))
+            fail(shards, error);
+    }
+    return NULL;
+}
+
+static void start_lanes(BbShards *shards)
+{
+    shards->files = bb_names_new();
+    shards->scribe = bb_scribe_new(shards->out, shards->kept, shards->files,
+                                   (const BbNames *const *)shards->names, shards->n_shards);
+    shards->read = bb_channel_new(BB_ROUNDS);
+    for (guint i = 1; i < BB_ROUNDS; i++)
+        bb_channel_put(shards->read, g_new0(BbRound, 1));
+    shards->round = g_new0(BbRound, 1);
+    for (guint i = 0; i < shards->n_lanes; i++)
+        bb_lane_start(shards->lanes[i], shards->flows, shards->n_shards, shards->read);
+    shards->thread = g_thread_new("scribe", run_scribe, shards);
+}
+
+static bool report(BbShards *shards, GError **error)
+{
+    if (!shards->thread && !shards->error)
+        return bb_context_report(shards->out, error);
+    if (G_LIKELY(!g_atomic_int_get(&shards->failed)))
+        return true;
+    g_propagate_error(error, g_error_copy(shards->error));
+    return false;
+}
+
+static void hand_over(BbShards *shards)
+{
+    BbRound *round = g_steal_pointer(&shards->round);
+    bool waited;
+    g_atomic_int_set(&round->readers, (gint)shards->n_lanes);
+    for (guint i = 0; i < shards->n_lanes; i++)
+        bb_lane_put(shards->lanes[i], round);
+    shards->round = bb_channel_take(shards->read, &waited);
+    shards->waits += waited;
+    bb_round_clear(shards->round);
+}
+
+// ---- frames
+// ---------------------------------------------------------------------------------------
+
+guint32 bb_shards_file(BbShards *shards, const char *name)
+{
+    return bb_names_intern(shards->files ? shards->files : shards->out->names, name);
+}
+
+// packet gets its number.
+static bool push(BbShards *shards, BbPacket *packet, GError **error)
+{
+    if (!bb_intake_is_new(shards->intake, packet))
+        return true;
+    packet->number = ++shards->packets;
+    guint shard = shard_of(shards, packet);
+    if (!shards->thread) {
+        bb_flows_push(shards->flows[shard], packet);
+    } else {
+        if (bb_round_is_full(shards->round, packet))
+            hand_over(shards);
+        bb_round_add(shards->round, packet, shard);
+    }
+    return report(shards, error);
+}
+
+bool bb_shards_packet(BbShards *shards, const BbPacket *packet, GError **error)
+{
+    BbPacket numbered = *packet;
+    return push(shards, &numbered, error);
+}
+
+bool bb_shards_frame(BbShards *shards, const BbFrame *frame, GError **error)
+{
+    BbPacket packet;
+    return !bb_intake_frame(shards->intake, frame, &packet) || push(shards, &packet, error);
+}
+
+bool bb_shards_mark(BbShards *shards, guint mark, GError **error)
+{
+    if (!shards->thread)
+        return play_mark(shards, mark, shards->loss, error);
+    BbLoss *own = &shards->round->loss;
+    for (guint kind = 0; kind < BB_LOSS_COUNT; kind++)
+        own->count[kind] = shards->loss->count[kind] - shards->counted.count[kind];
+    shards->round->mark = mark;
+    hand_over(shards);
+    return report(shards, error);
+}
+
+// ---- the end
+// --------------------------------------------------------------------------------------
+
+// Flows of all shards, in the order in which one table of flows would end them.
+static void end_flows(BbShards *shards)
+{
+    for (;;) {
+        guint first = 0;
+        guint64 rank = G_MAXUINT64;
+        for (guint i = 0; i < shards->n_shards; i++) {
+            guint64 here = bb_flows_rank(shards->flows[i]);
+            if (here < rank) {
+                rank = here;
+                first = i;
+            }
+        }
+        if (rank == G_MAXUINT64)
+            return;
+        if (shards->thread)
+            bb_tape_at(bb_lane_tape(shards->lanes[0]), ++shards->packets);
+        bb_flows_end_first(shards->flows[first]);
+    }
+}
+
+// The threads that decode end; their shards go on, on the tape of the first, in this one.
+static void join_lanes(BbShards *shards)
+{
+    shards->round->last = true;
+    hand_over(shards);
+    for (guint i = 0; i < shards->n_lanes; i++)
+        bb_lane_join(shards->lanes[i]);
+    for (guint i = 0; i < shards->n_shards; i++)
+        bb_context_set_tape(shards->contexts[i], bb_lane_tape(shards->lanes[0]));
+    for (guint i = 1; i < shards->n_lanes; i++)
+        bb_tape_end(bb_lane_tape(shards->lanes[i]));
+}
+
+static void finish(BbShards *shards)
+{
+    if (shards->finished)
+        return;
+    shards->finished = true;
+    if (shards->thread)
+        join_lanes(shards);
+    end_flows(shards);
+    bb_intake_finish(shards->intake);
+    if (shards->thread) {
+        bb_tape_end(bb_lane_tape(shards->lanes[0]));
+        g_thread_join(g_steal_pointer(&shards->thread));
+    }
+    bb_shards_count(shards);
+}
+
+bool bb_shards_finish(BbShards *shards, GError **error)
+{
+    finish(shards);
+    return report(shards, error);
+}
+
+void bb_shards_free(BbShards *shards)
+{
+    if (!shards)
+        return;
+    if (!shards->thread)
+        bb_context_discard(shards->out);
+    g_atomic_int_set(&shards->ended, 1);
+    finish(shards);
+    for (guint i = 0; i < shards->n_shards; i++) {
+        bb_flows_free(shards->flows[i]);
+        bb_context_free(shards->contexts[i]);
+        bb_names_free(shards->names[i]);
+        bb_lane_free(shards->lanes[i]);
+    }
+    for (BbRound *round = shards->round; round; round = bb_channel_try(shards->read)) {
+        bb_round_clear(round);
+        g_free(round);
+    }
+    bb_channel_free(shards->read);
+    bb_scribe_free(shards->scribe);
+    bb_kept_free(shards->kept);
+    bb_names_free(shards->files);
+    bb_intake_free(shards->intake);
+    bb_context_free(shards->out);
+    g_clear_error(&shards->error);
+    g_free(shards);
+}
+
+// ---- what is known
+// --------------------------------------------------------------------------------
+
+const BbNetwork *bb_shards_network(const BbShards *shards)
+{
+    return shards->out->network;
+}
+
+void bb_shards_count(BbShards *shards)
+{
+    BbLoss sum = {0};
+    if (shards->n_lanes == 1)
+        return;
+    for (guint i = 0; i < shards->n_lanes; i++) {
+        BbLaneState state = bb_lane_state(shards->lanes[i]);
+        bb_loss_add(&sum, &state.loss);
+    }
+    if (!shards->thread) // else it is the scribe's
+        bb_loss_add(&sum, &shards->out_loss);
+    for (guint kind = 0; kind < BB_LOSS_COUNT; kind++)
+        shards->loss->count[kind] += sum.count[kind] - shards->counted.count[kind];
+    shards->counted = sum;
+}
+
+guint bb_shards_connections(const BbShards *shards)
+{
+    guint count = 0;
+    for (guint i = 0; i < shards->n_shards && shards->n_lanes == 1; i++)
+        count += bb_flows_count(shards->flows[i]);
+    for (guint i = 0; i < shards->n_lanes && shards->n_lanes > 1; i++)
+        count += bb_lane_state(shards->lanes[i]).connections;
+    return count;
+}
+
+gsize bb_shards_held_bytes(const BbShards *shards)
+{
+    gsize held = 0;
+    for (guint i = 0; i < shards->n_shards && shards->n_lanes == 1; i++)
+        held += bb_flows_held(shards->flows[i]);
+    for (guint i = 0; i < shards->n_lanes && shards->n_lanes > 1; i++)
+        held += bb_lane_state(shards->lanes[i]).held;
+    return held;
+}
+
+guint64 bb_shards_waits(const BbShards *shards)
+{
+    return shards->waits;
+}

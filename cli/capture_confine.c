@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: what was asked of bbtrace capture. Out: a process that can do that, and little else.
+#include "cli/capture_confine.h"
+
+#include "cli/confine.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define SILENT_MAX 64 // packet sockets to which nothing can be written
+
+static void add(GPtrArray *paths, const char *path)
+{
+    if (path && strcmp(path, "-") != 0)
+        g_ptr_array_add(paths, (gpointer)path);
+}
+
+static void add_all(GPtrArray *paths, char *const *all)
+{
+    for (; all && *all; all++)
+        add(paths, *all);
+}
+
+// Who says sudo wants the rights to capture, and files of their own.
+static const char *find_user(const BbCaptureArguments *arguments)
+{
+    if (arguments->user || !arguments->interfaces || geteuid() != 0)
+        return arguments->user;
+    return g_getenv("SUDO_USER");
+}
+
+bool bb_capture_confine(const BbCaptureArguments *arguments, const BbSource *source, GError **error)
+{
+    if (arguments->unconfined)
+        return true;
+    g_autoptr(GPtrArray) reads = g_ptr_array_new();
+    g_autoptr(GPtrArray) writes = g_ptr_array_new();
+    g_autoptr(GString) done = g_string_new(NULL);
+    int silent[SILENT_MAX];
+    add_all(reads, arguments->files);
+    add_all(reads, arguments->names_files);
+    add(reads, arguments->keylog_file);
+    add(writes, arguments->out);
+    add(writes, arguments->recorder.socket);
+    add(writes, arguments->stats);
+    g_ptr_array_add(reads, NULL);
+    g_ptr_array_add(writes, NULL);
+    const BbConfinement confinement = {
+        .user = find_user(arguments),
+        .keep_file_rights = !arguments->interfaces,
+        .reads = (const char *const *)reads->pdata,
+        .writes = (const char *const *)writes->pdata,
+        .silent = silent,
+        .n_silent = source ? MIN(bb_source_descriptors(source, silent, SILENT_MAX), SILENT_MAX) : 0,
+        .listens = arguments->recorder.size > 0,
+    };
+    if (!bb_confine(&confinement, done, error))
+        return false;
+    if (arguments->verbose && !arguments->quiet)
+        bb_say("confined: %s", done->str);
+    return true;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gives up what reading packets does not need, before the first byte of a stranger is decoded: the
+// user's rights (setuid(2)), capabilities(7), system calls (seccomp(2)), files (landlock(7)).
+//
+// Rights belong to threads: call it before the first thread is made, after whatever takes rights
+// has been opened.
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+
+#define BB_CONFINE_PATHS 1024u // of reads and of writes: beyond it files are not confined
+
+typedef struct BbConfinement {
+    const char *user;         // to become; NULL: stay
+    bool keep_file_rights;    // root goes on to read and write the files of others
+    const char *const *reads; // files and folders that will be read, NULL-terminated; or NULL
+    // Likewise files that will be written, made, replaced or removed, each with others beside it in
+    // its folder; or folders.
+    const char *const *writes;
+    const int *silent; // descriptors of packet sockets: nothing is ever written to them
+    guint n_silent;
+    bool listens; // a Unix socket will be opened for commands
+} BbConfinement;
+
+// Returns false with an error where there is no such user, or rights cannot be given up. What this
+// kernel has not (Landlock, seccomp) is left out; done gets in words what was done.
+bool bb_confine(const BbConfinement *confinement, GString *done, GError **error);
+
+// ---- the steps ---------------------------------------------------------------------------------
+
+// Becomes the user, with its groups.
+bool bb_confine_user(const char *name, GError **error);
+// Gives up all capabilities for good; keep_file_rights leaves those of files.
+bool bb_confine_capabilities(bool keep_file_rights, GError **error);
+// Returns the version of Landlock that is in force, 0 where there is none.
+int bb_confine_files(const BbConfinement *confinement);
+// Whether the list of system calls is in force. What nobody needs is not there (ENOSYS); what
+// somebody would need who had taken over the program (programs, sockets, other processes, sending a
+// packet) kills it.
+bool bb_confine_calls(const BbConfinement *confinement);

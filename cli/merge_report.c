@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: what a merge found. Out: sentences on standard error, counters of the trace.
+#include "cli/merge_report.h"
+
+#include "cli/command.h"
+#include "merge/overlap.h"
+
+#define PAIRS_SHOWN 20u
+#define PAIRS_STORED 64u // as counters in the trace
+#define CLOCKS_SHOWN 20u
+#define NAMES_SHOWN 5u
+#define NATS_SHOWN 5u
+
+// ---- counters -----------------------------------------------------------------------------------
+
+// An observer's name as a part of a counter's.
+static void append_observer(GString *text, const char *name)
+{
+    g_string_append_c(text, '.');
+    for (; *name; name++)
+        g_string_append_c(text, g_ascii_isalnum(*name) ? g_ascii_tolower(*name) : '_');
+}
+
+static void add_pair(const BbMergeFindings *found, const BbOverlapPair *pair, BbCounters *counters)
+{
+    const struct {
+        const char *what;
+        guint64 value;
+    } rows[] = {
+        {".both", pair->both}, {".only_first", pair->only_a}, {".only_second", pair->only_b}};
+    g_autoptr(GString) text = g_string_new("merge_pair");
+    append_observer(text, bb_names_text(found->names, pair->a));
+    append_observer(text, bb_names_text(found->names, pair->b));
+    gsize stem = text->len;
+    for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_string_truncate(text, stem);
+        g_string_append(text, rows[i].what);
+        bb_counters_add(counters, text->str, rows[i].value);
+    }
+}
+
+// Damage and loss of the inputs, and what the merge itself counted.
+BbCounters *bb_merge_counters(const BbMergeFindings *found)
+{
+    BbCounters *counters = bb_counters_new();
+    bb_counters_merge(counters, bb_merger_counters(found->merger));
+    for (guint i = 0; i < BB_JOIN_COUNTS; i++)
+        if (bb_join_count(found->join, i))
+            bb_counters_add(counters, bb_join_count_name(i), bb_join_count(found->join, i));
+    g_autoptr(GArray) pairs = bb_overlap_pairs(bb_join_overlap(found->join), found->names);
+    if (found->nat && bb_nat_joined(found->nat))
+        bb_counters_add(counters, BB_NAT_JOINED, bb_nat_joined(found->nat));
+    if (found->nat && bb_nat_forgotten(found->nat))
+        bb_counters_add(counters, BB_NAT_FORGOTTEN, bb_nat_forgotten(found->nat));
+    for (guint i = 0; i < MIN(pairs->len, PAIRS_STORED); i++)
+        add_pair(found, &g_array_index(pairs, BbOverlapPair, i), counters);
+    return counters;
+}
+
+// ---- sentences ----------------------------------------------------------------------------------
+
+static void say_counts(const BbMergeFindings *found)
+{
+    g_autofree char *read = bb_number(bb_merger_messages(found->merger));
+    g_autofree char *written = bb_number(found->written);
+    bb_say("%s messages of %u traces: %s messages", read, bb_merger_inputs(found->merger), written);
+    for (guint i = BB_JOIN_JOINED; i < BB_JOIN_COUNTS; i++) {
+        g_autofree char *number = bb_number(bb_join_count(found->join, i));
+        if (bb_join_count(found->join, i))
+            bb_say("%12s  %s (%s)", number, bb_join_count_meaning(i), bb_join_count_name(i));
+    }
+}
+
+static void say_clock(const BbMergeFindings *found, const BbClock *clock)
+{
+    const char *name = bb_names_text(found->names, clock->name);
+    const char *via =
+        clock->state == BB_CLOCK_BOUND
+            ? bb_names_text(found->names, bb_clocks_at(found->clocks, clock->via)->name)
+            : "";
+    guint steps = clock->map ? bb_clock_map_count(clock->map) - 1 : 0;
+    if (clock->state == BB_CLOCK_KNOWN)
+        bb_say("clock of %s: %+.6f s, %+.3f ppm, to within %.6f s%s", name,
+               (double)clock->offset_ns / 1e9, clock->drift * 1e6, clock->error_ns / 1e9,
+               steps ? "; it steps" : "");
+    else if (clock->state == BB_CLOCK_BOUND)
+        bb_say("warning: the clock of %s cannot be known: all messages seen by it and by %s go one "
+               "way, which says only that it is at %s %+.6f s against that one",
+               name, via, clock->bound_above ? "most" : "least", (double)clock->bound_ns / 1e9);
+    else if (clock->state == BB_CLOCK_UNKNOWN)
+        bb_say("warning: the clock of %s cannot be known: it has no messages both ways in "
+               "common with others whose clock is known",
+               name);
+}
+
+// What cannot be known is said in any case.
+void bb_merge_say_clocks(const BbMergeFindings *found)
+{
+    guint count = found->clocks ? bb_clocks_count(found->clocks) : 0, unknown = 0;
+    for (guint i = 0; i < count; i++) {
+        const BbClock *clock = bb_clocks_at(found->clocks, i);
+        bool known = clock->state == BB_CLOCK_KNOWN || clock->state == BB_CLOCK_REFERENCE;
+        unknown += !known;
+        if (i < CLOCKS_SHOWN && !(known && found->options->quiet))
+            say_clock(found, clock);
+    }
+    if (count > CLOCKS_SHOWN)
+        bb_say("and %u more clocks; %u of all %u cannot be known", count - CLOCKS_SHOWN, unknown,
+               count);
+}
+
+static void say_pairs(const BbMergeFindings *found)
+{
+    const BbOverlap *overlap = bb_join_overlap(found->join);
+    g_autoptr(GArray) pairs = bb_overlap_pairs(overlap, found->names);
+    for (guint i = 0; i < MIN(pairs->len, PAIRS_SHOWN); i++) {
+        const BbOverlapPair *pair = &g_array_index(pairs, BbOverlapPair, i);
+        const char *a = bb_names_text(found->names, pair->a),
+                   *b = bb_names_text(found->names, pair->b);
+        g_autofree char *both = bb_number(pair->both), *only_a = bb_number(pair->only_a);
+        g_autofree char *only_b = bb_number(pair->only_b);
+        bb_say("%s and %s: %s messages seen by both, %.6f to %.6f s apart; where both see, %s only "
+               "by %s, %s only by %s",
+               a, b, both, (double)pair->least_ns / 1e9, (double)pair->most_ns / 1e9, only_a, a,
+               only_b, b);
+    }
+    if (pairs->len > PAIRS_SHOWN)
+        bb_say("and %u more pairs of observers", pairs->len - PAIRS_SHOWN);
+    if (bb_overlap_left_out(overlap))
+        bb_say("warning: not all edges could be counted by observer, there are more than %u",
+               BB_OVERLAP_ROWS);
+}
+
+static void say_names(const BbMergeFindings *found)
+{
+    g_autoptr(GArray) names = bb_join_names(found->join);
+    for (guint i = 0; i < MIN(names->len, NAMES_SHOWN); i++) {
+        const BbJoinNames *apart = &g_array_index(names, BbJoinNames, i);
+        g_autofree char *count = bb_number(apart->count);
+        bb_say(
+            "hint: '%s' and '%s' seem to be one host (%s messages): --alias can give it one name",
+            bb_names_text(found->names, apart->name), bb_names_text(found->names, apart->other),
+            count);
+    }
+}
+
+static void say_nat_edge(const BbMergeFindings *found, const BbNatEdge *edge)
+{
+    const BbNames *names = found->names;
+    bool join = found->options->nat == BB_MERGE_NAT_JOIN;
+    guint64 apart = edge->apart, one = edge->connections - apart;
+    g_autofree char *count = bb_number(edge->connections);
+    g_autofree char *stay = bb_number(apart);
+    g_autoptr(GString) text = g_string_new(NULL);
+    if (one && !join)
+        g_string_append(text, "; --nat=join makes one message of both sightings");
+    if (apart)
+        g_string_append_printf(text, "; one observer saw %s of them on both sides: these stay two",
+                               stay);
+    bool alone = edge->connections == 1;
+    bb_say(
+        "%s%s connection%s of '%s' with '%s' (seen by %s) %s the same as of '%s' with '%s' (seen "
+        "by %s), by %s sequence numbers (expected by accident: %.0e)%s",
+        join ? "" : "hint: ", count, alone ? "" : "s", bb_names_text(names, edge->near[0]),
+        bb_names_text(names, edge->near[1]), bb_names_text(names, edge->near_observer),
+        alone ? "is" : "are", bb_names_text(names, edge->far[0]),
+        bb_names_text(names, edge->far[1]), bb_names_text(names, edge->far_observer),
+        alone ? "its" : "their", edge->accidents, text->str);
+}
+
+static void say_nat(const BbMergeFindings *found)
+{
+    if (!found->nat)
+        return;
+    g_autoptr(GArray) edges = bb_nat_edges(found->nat);
+    for (guint i = 0; i < MIN(edges->len, NATS_SHOWN); i++)
+        say_nat_edge(found, &g_array_index(edges, BbNatEdge, i));
+    if (edges->len > NATS_SHOWN)
+        bb_say("and %u more pairs of nodes whose connections are the same as of others",
+               edges->len - NATS_SHOWN);
+    if (bb_nat_forgotten(found->nat))
+        bb_say("warning: there are more than %u connections: translated ones were looked for in a "
+               "sample",
+               BB_NAT_CONNECTIONS);
+}
+
+// Inputs that are damaged or could not be read, said with their names at the end. Returns whether
+// all could be read.
+bool bb_merge_say_complaints(const BbMergeFindings *found)
+{
+    bool whole = true, failed = false;
+    const char *complaint = NULL;
+    for (guint i = 0; (complaint = bb_merger_complaint(found->merger, i, &failed)); i++) {
+        whole &= !failed;
+        if (failed)
+            bb_say_error("%s", complaint);
+        else
+            bb_say("warning: %s", complaint);
+    }
+    return whole;
+}
+
+void bb_merge_say_summary(const BbMergeFindings *found)
+{
+    say_counts(found);
+    say_pairs(found);
+    say_names(found);
+    say_nat(found);
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: one file of a merger, or a temporary one. Out: its messages, and what is wrong with it.
+#include "merge/merger_state.h"
+
+#include <string.h>
+
+#define WINDOW_MIN 256u
+#define WINDOW_MAX 65536u
+
+void bb_merger_source_close(BbMergerSource *source)
+{
+    g_clear_pointer(&source->stream, bb_stream_free);
+    g_clear_pointer(&source->spill, bb_spill_free);
+    source->head = NULL;
+}
+
+void bb_merger_source_free(gpointer data)
+{
+    BbMergerSource *source = data;
+    bb_merger_source_close(source);
+    g_free(source->path);
+    g_free(source);
+}
+
+static void complain(const BbMergerSource *source, const char *sentence, bool failed)
+{
+    BbMerger *merger = source->merger;
+    char **slot = (char **)&merger->complaints->pdata[source->input];
+    char *both = *slot ? g_strconcat(*slot, "; ", sentence, NULL) : g_strdup(sentence);
+    g_free(*slot);
+    *slot = both;
+    merger->failed->data[source->input] |= failed;
+}
+
+void bb_merger_source_prepare(BbMessage *message, gpointer user)
+{
+    BbMergerSource *source = user;
+    const BbMergerOptions *options = &source->merger->options;
+    if (message->observer == BB_NAME_NONE)
+        message->observer = source->observer;
+    if (source->seen == BB_NAME_NONE)
+        source->seen = message->observer;
+    source->mixed |= source->seen != message->observer;
+    source->least_ns = MIN(source->least_ns, message->time_ns);
+    if (options->prepare)
+        options->prepare(message, source->input, options->user);
+}
+
+gsize bb_merger_source_window(const BbMerger *merger)
+{
+    guint open = MIN(merger->sources->len, merger->options.open_max);
+    return CLAMP(BB_MERGER_WAITING / MAX(open, 1), WINDOW_MIN, WINDOW_MAX);
+}
+
+// Returns false where the file cannot be read, which was noted.
+bool bb_merger_source_open(BbMergerSource *source, gsize window)
+{
+    BbMerger *merger = source->merger;
+    g_autoptr(GError) error = NULL;
+    if (source->stream || source->spill)
+        return true;
+    source->stream =
+        bb_stream_open(source->path, merger->names, window, merger->options.skip_bad_lines, &error);
+    if (source->stream)
+        bb_stream_prepare_by(source->stream, bb_merger_source_prepare, source);
+    else
+        complain(source, error->message, true);
+    return source->stream;
+}
+
+static BbNetwork *network_of(BbMerger *merger, guint32 observer)
+{
+    gpointer key = GUINT_TO_POINTER(observer);
+    guint place = GPOINTER_TO_UINT(g_hash_table_lookup(merger->network_places, key));
+    if (!place) {
+        g_ptr_array_add(merger->networks, bb_network_new());
+        place = merger->networks->len;
+        g_hash_table_insert(merger->network_places, key, GUINT_TO_POINTER(place));
+    }
+    return g_ptr_array_index(merger->networks, place - 1);
+}
+
+// The two ends of an edge are named as those of a message between them.
+static void note_network(const BbMergerSource *source, const BbNetwork *told)
+{
+    const BbMergerOptions *options = &source->merger->options;
+    for (guint i = 0; i < bb_network_count(told); i++) {
+        BbNetworkEdge edge = *bb_network_at(told, i);
+        BbMessage message = bb_message_empty();
+        message.time_ns = source->least_ns == G_MAXINT64 ? 0 : source->least_ns;
+        message.sender = edge.client;
+        message.receiver = edge.server;
+        message.observer = source->observer;
+        if (options->prepare)
+            options->prepare(&message, source->input, options->user);
+        edge.client = message.sender;
+        edge.server = message.receiver;
+        bb_network_add(network_of(source->merger, source->observer), &edge);
+    }
+}
+
+static void note_end(BbMergerSource *source)
+{
+    BbMerger *merger = source->merger;
+    const BbTraceReader *reader = bb_stream_reader(source->stream);
+    guint64 bad = bb_trace_reader_bad_lines(reader);
+    if (bb_trace_reader_damage(reader))
+        complain(source, bb_trace_reader_damage(reader), false);
+    if (bad) {
+        g_autofree char *text =
+            g_strdup_printf("%s: %" G_GUINT64_FORMAT " malformed line%s skipped", source->path, bad,
+                            bad == 1 ? " was" : "s were");
+        complain(source, text, false);
+    }
+    bb_counters_merge(merger->counters, bb_trace_reader_counters(reader));
+    note_network(source, bb_trace_reader_network(reader));
+    source->scanned = true;
+    source->in_order = bb_stream_in_order(source->stream) && !source->mixed;
+    merger->done++;
+}
+
+// Takes the next message as head. At the end the source is closed and head is NULL. Returns false
+// when a temporary file fails; of an input that is a complaint, and its end.
+bool bb_merger_source_advance(BbMergerSource *source, GError **error)
+{
+    g_autoptr(GError) failure = NULL;
+    source->head_input = source->input;
+    if (source->spill)
+        source->head = bb_spill_next(source->spill, &source->head_input, &failure);
+    else
+        source->head = bb_stream_next(source->stream, &failure);
+    if (source->head)
+        return true;
+    if (source->spill && failure) {
+        g_propagate_error(error, g_steal_pointer(&failure));
+        return false;
+    }
+    if (failure)
+        complain(source, failure->message, true);
+    if (source->stream)
+        note_end(source);
+    else
+        source->merger->n_open_spills--;
+    bb_merger_source_close(source);
+    return true;
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: a path, statements. Out: a database under that path once it is whole.
+#include "merge/sqlite_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define APPLICATION_ID_OFFSET 68 // in the header of the file (SQLite's fileformat2, 1.3)
+
+struct BbSqliteFile {
+    char *path, *part; // the file, and its name while it is written
+    sqlite3 *db;
+    GPtrArray *statements; // of sqlite3_stmt
+    bool done;
+};
+
+static void finalize(gpointer statement)
+{
+    (void)sqlite3_finalize(statement);
+}
+
+void bb_sqlite_file_free(BbSqliteFile *file)
+{
+    if (!file)
+        return;
+    g_ptr_array_unref(file->statements);
+    sqlite3_close(file->db);
+    if (!file->done && file->part)
+        (void)g_unlink(file->part);
+    g_free(file->path);
+    g_free(file->part);
+    g_free(file);
+}
+
+bool bb_sqlite_file_fail(const BbSqliteFile *file, gint64 messages, GError **error)
+{
+    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
+                "%s: cannot write: %s (after %" G_GINT64_FORMAT
+                " messages): free space or rights there, or write to another place",
+                file->path, sqlite3_errmsg(file->db), messages);
+    return false;
+}
+
+// ---- the file -----------------------------------------------------------------------------------
+
+// Whether path may be replaced: it is not there, is empty, or was written by us.
+static bool is_ours(const char *path)
+{
+    guint8 head[APPLICATION_ID_OFFSET + 4] = {0};
+    GStatBuf found;
+    if (g_stat(path, &found) != 0)
+        return true; // what is wrong with it is told when it is opened
+    if (!S_ISREG(found.st_mode))
+        return false;
+    FILE *file = fopen(path, "rbe");
+    gsize size = file ? fread(head, 1, sizeof head, file) : 0;
+    guint32 id = 0;
+    if (file)
+        (void)fclose(file);
+    for (gsize i = 0; i < 4; i++)
+        id = id << 8 | head[APPLICATION_ID_OFFSET + i];
+    return found.st_size == 0 || (size == sizeof head && memcmp(head, "SQLite format 3", 16) == 0 &&
+                                  id == BB_SQLITE_FILE_ID);
+}
+
+// Makes an empty file beside the one that is to be, under a name that no other has.
+static bool open_part(BbSqliteFile *file, GError **error)
+{
+    g_autofree char *part = g_strconcat(file->path, ".XXXXXX", NULL);
+    int fd = g_mkstemp_full(part, O_RDWR | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        int reason = errno;
+        g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(reason),
+                    "%s: cannot write beside it: %s: free space or rights there, or write to "
+                    "another place",
+                    file->path, g_strerror(reason));
+        return false;
+    }
+    close(fd);
+    file->part = g_steal_pointer(&part);
+    return true;
+}
+
+BbSqliteFile *bb_sqlite_file_open(const char *path, const char *schema, GError **error)
+{
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
+    if (!is_ours(path)) {
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_EXIST,
+                    "%s: is there, and is no database that `bbtrace export` made: remove it, or "
+                    "write to another file",
+                    path);
+        return NULL;
+    }
+    g_autoptr(BbSqliteFile) file = g_new0(BbSqliteFile, 1);
+    file->path = g_strdup(path);
+    file->statements = g_ptr_array_new_with_free_func(finalize);
+    if (!open_part(file, error))
+        return NULL;
+    if (sqlite3_open_v2(file->part, &file->db, flags, NULL) != SQLITE_OK ||
+        sqlite3_exec(file->db, schema, NULL, NULL, NULL) != SQLITE_OK) {
+        (void)bb_sqlite_file_fail(file, 0, error);
+        return NULL;
+    }
+    return g_steal_pointer(&file);
+}
+
+sqlite3_stmt *bb_sqlite_file_prepare(BbSqliteFile *file, const char *sql)
+{
+    sqlite3_stmt *statement = NULL;
+    if (sqlite3_prepare_v3(file->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL) !=
+        SQLITE_OK)
+        return NULL;
+    g_ptr_array_add(file->statements, statement);
+    return statement;
+}
+
+bool bb_sqlite_file_close(BbSqliteFile *file, const char *sql, gint64 messages, GError **error)
+{
+    if (sqlite3_exec(file->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        return bb_sqlite_file_fail(file, messages, error);
+    g_ptr_array_set_size(file->statements, 0);
+    if (sqlite3_close(g_steal_pointer(&file->db)) != SQLITE_OK ||
+        g_rename(file->part, file->path) != 0) {
+        int reason = errno;
+        g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(reason),
+                    "%s: cannot rename %s to it: %s: free rights there, or write to another place",
+                    file->path, file->part, g_strerror(reason));
+        return false;
+    }
+    file->done = true;
+    return true;
+}
+
+// ---- values -------------------------------------------------------------------------------------
+
+int bb_sqlite_bind_text(sqlite3_stmt *statement, int column, const char *text, gsize length)
+{
+    return g_utf8_validate(text, (gssize)length, NULL)
+               ? sqlite3_bind_text64(statement, column, text, length, SQLITE_STATIC, SQLITE_UTF8)
+               : sqlite3_bind_blob64(statement, column, text, length, SQLITE_STATIC);
+}
+
+int bb_sqlite_bind_digits(sqlite3_stmt *statement, int column, const char *digits, gsize length)
+{
+    gint64 value = 0;
+    return g_ascii_string_to_signed(digits, 10, G_MININT64, G_MAXINT64, &value, NULL)
+               ? sqlite3_bind_int64(statement, column, value)
+               : bb_sqlite_bind_text(statement, column, digits, length);
+}
+
+int bb_sqlite_bind_count(sqlite3_stmt *statement, int column, guint64 count)
+{
+    if (count <= G_MAXINT64)
+        return sqlite3_bind_int64(statement, column, (gint64)count);
+    g_autofree char *digits = g_strdup_printf("%" G_GUINT64_FORMAT, count);
+    return sqlite3_bind_text(statement, column, digits, -1, SQLITE_TRANSIENT);
+}
+
+bool bb_sqlite_run(sqlite3_stmt *statement)
+{
+    bool good = sqlite3_step(statement) == SQLITE_DONE;
+    return sqlite3_reset(statement) == SQLITE_OK && good;
+}

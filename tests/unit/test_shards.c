@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shards: the same messages, in the same order and with the same ids and names, whatever the number
+// of threads, and the same as those of the slow twin, which has no shards.
+#include "capture/shards.h"
+#include "tests/unit/crowd.h"
+
+#define PACKETS 30000u
+
+typedef struct Told {
+    BbNames *names;
+    BbNodes *nodes;
+    BbLoss loss;
+    GString *text;
+    guint64 count, fail_at, marks, unlabelled;
+    bool keep; // text
+} Told;
+
+static void told_begin(Told *told, bool endpoints)
+{
+    *told = (Told){.names = bb_names_new(), .text = g_string_new(NULL), .keep = true};
+    told->nodes = bb_nodes_new(told->names, endpoints);
+}
+
+static void told_end(Told *told)
+{
+    bb_nodes_free(told->nodes);
+    bb_names_free(told->names);
+    g_string_free(told->text, TRUE);
+}
+
+static bool tell(const BbMessage *m, gpointer user, GError **error)
+{
+    Told *told = user;
+    const BbNames *names = told->names;
+    if (told->fail_at && ++told->count == told->fail_at) {
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOSPC, "the disk is full");
+        return false;
+    }
+    told->unlabelled += m->op && strcmp(bb_names_text(names, m->op), "*") == 0;
+    if (!told->keep)
+        return true;
+    g_string_append_printf(
+        told->text,
+        "%d %" G_GINT64_FORMAT " %" G_GINT64_FORMAT " %" G_GUINT64_FORMAT " %s %s %s %s %s ",
+        m->kind, m->time_ns, m->end_ns, m->bytes, bb_names_text(names, m->sender),
+        bb_names_text(names, m->receiver), bb_names_text(names, m->op),
+        bb_names_text(names, m->status), bb_names_text(names, m->proto));
+    bb_id_append(told->text, names, m->id);
+    g_string_append_printf(told->text, " %s %" G_GUINT64_FORMAT " %s:%u\n", m->conn ? m->conn : "-",
+                           m->offset, bb_names_text(names, m->file), m->frame);
+    return true;
+}
+
+// Counters and facts on the network.
+static void tell_rest(Told *told, const BbLoss *loss, const BbNetwork *network)
+{
+    for (guint kind = 0; kind < BB_LOSS_COUNT; kind++)
+        g_string_append_printf(told->text, "%s %" G_GUINT64_FORMAT "\n",
+                               bb_loss_name((BbLossKind)kind), loss->count[kind]);
+    for (guint i = 0; i < bb_network_count(network); i++) {
+        const BbNetworkEdge *edge = bb_network_at(network, i);
+        g_string_append_printf(told->text, "%s %s", bb_names_text(told->names, edge->client),
+                               bb_names_text(told->names, edge->server));
+        for (guint field = 0; field < BB_NETWORK_FIELDS; field++)
+            g_string_append_printf(told->text, " %" G_GUINT64_FORMAT,
+                                   bb_network_field(edge, field));
+        g_string_append_c(told->text, '\n');
+    }
+    g_string_append_printf(told->text, "learned %" G_GUINT64_FORMAT "\n",
+                           bb_nodes_learned(told->nodes));
+}
+
+static bool note_mark(guint mark, const BbLoss *loss, const BbNetwork *network, gpointer user,
+                      GError **error)
+{
+    Told *told = user;
+    told->marks++;
+    g_string_append_printf(told->text, "mark %u\n", mark);
+    tell_rest(told, loss, network);
+    return true;
+}
+
+typedef struct Plan {
+    guint32 seed;
+    guint packets, labels, max_connections;
+    bool learn, endpoints, brief;
+    guint mark_every;
+    guint16 port;
+} Plan;
+
+static BbCaptureOptions options_of(const Plan *plan)
+{
+    BbCaptureOptions options = bb_capture_options_default();
+    if (plan->max_connections)
+        options.max_connections = plan->max_connections;
+    return options;
+}
+
+static void run_shards(Told *told, const Plan *plan, guint threads)
+{
+    Crowd crowd;
+    BbCaptureOptions options = options_of(plan);
+    told_begin(told, plan->endpoints);
+    told->keep = !plan->brief;
+    g_autoptr(BbShards) shards =
+        bb_shards_new(&options, threads, plan->learn, told->names, told->nodes, &told->loss,
+                      (BbShardsOutput){tell, note_mark, told});
+    guint32 file = bb_shards_file(shards, "a.pcap");
+    crowd_begin(&crowd, plan->seed, plan->port);
+    crowd.labels = plan->labels;
+    for (guint i = 0; i < plan->packets; i++) {
+        BbPacket packet = *crowd_packet(&crowd);
+        packet.place = (BbPlace){file, i + 1};
+        ck_assert(bb_shards_packet(shards, &packet, NULL));
+        if (plan->mark_every && i % plan->mark_every == 0)
+            ck_assert(bb_shards_mark(shards, i + 1, NULL));
+        if (i % 5000 == 0)
+            bb_shards_count(shards);
+    }
+    crowd_end(&crowd);
+    ck_assert(bb_shards_finish(shards, NULL));
+    ck_assert_uint_eq(bb_shards_connections(shards), 0);
+    ck_assert_uint_eq(bb_shards_held_bytes(shards), 0);
+    tell_rest(told, &told->loss, bb_shards_network(shards));
+}
+
+static void run_twin(Told *told, const Plan *plan)
+{
+    Crowd crowd;
+    BbCaptureOptions options = options_of(plan);
+    told_begin(told, plan->endpoints);
+    g_autoptr(BbCapture) capture =
+        bb_capture_new(&options, told->names, told->nodes, &told->loss, tell, told);
+    bb_capture_learn_names(capture, plan->learn);
+    guint32 file = bb_names_intern(told->names, "a.pcap");
+    crowd_begin(&crowd, plan->seed, plan->port);
+    crowd.labels = plan->labels;
+    for (guint i = 0; i < plan->packets; i++) {
+        BbPacket packet = *crowd_packet(&crowd);
+        packet.place = (BbPlace){file, i + 1};
+        ck_assert(bb_capture_packet(capture, &packet, NULL));
+    }
+    crowd_end(&crowd);
+    ck_assert(bb_capture_finish(capture, NULL));
+    tell_rest(told, &told->loss, bb_capture_network(capture));
+}
+
+static void check_same(const Told *one, const Told *other, guint threads)
+{
+    const char *a = one->text->str, *b = other->text->str;
+    for (guint line = 1;; line++) {
+        gsize length = strcspn(a, "\n"), other_length = strcspn(b, "\n");
+        ck_assert_msg(length == other_length && memcmp(a, b, length) == 0,
+                      "%u threads, line %u:\n%.*s\n%.*s", threads, line, (int)length, a,
+                      (int)other_length, b);
+        if (!a[length])
+            return;
+        a += length + 1;
+        b += length + 1;
+    }
+}
+
+static const guint threads[] = {2, 3, 100};
+
+START_TEST(threads_make_no_difference)
+{
+    for (guint kind = 0; kind < 4; kind++) {
+        Plan plan = {
+            .seed = test_seed("shards"),
+            .packets = PACKETS,
+            .labels = 1000,
+            .learn = kind & 1,
+            .endpoints = kind >> 1 & 1,
+        };
+        Told twin, one;
+        run_twin(&twin, &plan);
+        run_shards(&one, &plan, 1);
+        ck_assert_uint_gt(one.loss.count[BB_RETURNS], 3000);
+        ck_assert_uint_gt(one.loss.count[BB_TCP_ECHOED], 100);
+        ck_assert_uint_gt(one.loss.count[BB_CALLS_UNRETURNED], 100);
+        check_same(&twin, &one, 1);
+        for (guint i = 0; i < G_N_ELEMENTS(threads); i++) {
+            Told more;
+            run_shards(&more, &plan, threads[i]);
+            check_same(&one, &more, threads[i]);
+            told_end(&more);
+        }
+        told_end(&one);
+        told_end(&twin);
+    }
+}
+END_TEST
+
+// Beyond the limit of connections the twin forgets others, but threads still make no difference.
+START_TEST(limits_are_by_shard)
+{
+    static const guint most[] = {10, 2048, 5000};
+    for (guint limit = 0; limit < G_N_ELEMENTS(most); limit++) {
+        Plan plan = {.seed = test_seed("shards"),
+                     .packets = PACKETS,
+                     .labels = 10,
+                     .max_connections = most[limit]};
+        Told one;
+        run_shards(&one, &plan, 1);
+        ck_assert_int_eq(one.loss.count[BB_EVICTED_CONNECTIONS] > 0, most[limit] == 10);
+        for (guint i = 0; i < G_N_ELEMENTS(threads); i++) {
+            Told more;
+            run_shards(&more, &plan, threads[i]);
+            check_same(&one, &more, threads[i]);
+            told_end(&more);
+        }
+        told_end(&one);
+    }
+}
+END_TEST
+
+// More labels than are kept: which ones become `*` does not depend on threads either.
+START_TEST(labels_beyond_the_limit)
+{
+    Plan plan = {.seed = test_seed("shards"), .packets = 250000, .labels = 1000000, .port = 80};
+    Told twin, one, more;
+    run_twin(&twin, &plan);
+    run_shards(&one, &plan, 1);
+    run_shards(&more, &plan, 3);
+    ck_assert_uint_gt(one.loss.count[BB_LABEL_LIMIT], 1000);
+    ck_assert_uint_ge(one.unlabelled, one.loss.count[BB_LABEL_LIMIT]);
+    check_same(&twin, &one, 1);
+    check_same(&one, &more, 3);
+    told_end(&twin);
+    told_end(&one);
+    told_end(&more);
+}
+END_TEST
+
+START_TEST(marks_come_in_their_place)
+{
+    Plan plan = {.seed = test_seed("shards"), .packets = 20000, .labels = 10, .mark_every = 777};
+    Told one;
+    run_shards(&one, &plan, 1);
+    ck_assert_uint_eq(one.marks, 26);
+    for (guint i = 0; i < G_N_ELEMENTS(threads); i++) {
+        Told more;
+        run_shards(&more, &plan, threads[i]);
+        check_same(&one, &more, threads[i]);
+        told_end(&more);
+    }
+    told_end(&one);
+}
+END_TEST
+
+// The sink fails: the reader hears of it, nothing more reaches the sink, and everything ends.
+START_TEST(errors_come_back)
+{
+    for (guint n = 1; n <= 4; n++) {
+        Crowd crowd;
+        Told told;
+        g_autoptr(GError) error = NULL;
+        BbCaptureOptions options = bb_capture_options_default();
+        told_begin(&told, false);
+        told.fail_at = 1000;
+        BbShards *shards = bb_shards_new(&options, n, false, told.names, told.nodes, &told.loss,
+                                         (BbShardsOutput){tell, note_mark, &told});
+        crowd_begin(&crowd, 1, 0);
+        guint packets = 0;
+        while (bb_shards_packet(shards, crowd_packet(&crowd), &error))
+            ck_assert_uint_lt(++packets, 1000000);
+        ck_assert_str_eq(error->message, "the disk is full");
+        (void)bb_shards_finish(shards, NULL);
+        bb_shards_free(shards);
+        ck_assert_uint_eq(told.count, 1000);
+        crowd_end(&crowd);
+        told_end(&told);
+    }
+}
+END_TEST
+
+// Freed half way, without finish: what is open is not told, threads end.
+START_TEST(freed_half_way)
+{
+    for (guint n = 1; n <= 4; n++) {
+        Crowd crowd;
+        Told told;
+        BbCaptureOptions options = bb_capture_options_default();
+        told_begin(&told, false);
+        BbShards *shards = bb_shards_new(&options, n, false, told.names, told.nodes, &told.loss,
+                                         (BbShardsOutput){tell, NULL, &told});
+        crowd_begin(&crowd, n, 0);
+        for (guint i = 0; i < 5000 * (n - 1); i++)
+            ck_assert(bb_shards_packet(shards, crowd_packet(&crowd), NULL));
+        bb_shards_free(shards);
+        crowd_end(&crowd);
+        told_end(&told);
+    }
+}
+END_TEST
+
+// A payload that no round has room for.
+START_TEST(large_payloads)
+{
+    g_autofree guint8 *bytes = g_malloc0(3u << 20);
+    for (guint n = 1; n <= 2; n++) {
+        Told told;
+        BbCaptureOptions options = bb_capture_options_default();
+        told_begin(&told, false);
+        g_autoptr(BbShards) shards = bb_shards_new(&options, n, false, told.names, told.nodes,
+                                                   &told.loss, (BbShardsOutput){tell, NULL, &told});
+        for (guint i = 0; i < 20; i++) {
+            guint32 length = i % 3 ? 100000 * i : 3u << 20;
+            BbPacket packet = {
+                .time_ns = i * G_GINT64_CONSTANT(1000000000),
+                .source = bb_address_v4((const guint8[]){10, 0, 0, 1}),
+                .target = bb_address_v4((const guint8[]){10, 0, 0, 2}),
+                .source_port = (guint16)(1000 + i),
+                .target_port = 9999,
+                .transport = BB_TRANSPORT_UDP,
+                .payload = bytes,
+                .captured = length,
+                .length = length,
+            };
+            ck_assert(bb_shards_packet(shards, &packet, NULL));
+        }
+        ck_assert(bb_shards_finish(shards, NULL));
+        ck_assert_uint_eq(told.loss.count[BB_FREES] + told.loss.count[BB_CALLS], 20);
+        told_end(&told);
+    }
+}
+END_TEST
+
+TEST_MAIN("shards", threads_make_no_difference, limits_are_by_shard, labels_beyond_the_limit,
+          marks_come_in_their_place, errors_come_back, freed_half_way, large_payloads)

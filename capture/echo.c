@@ -61,8 +61,18 @@ static guint64 hash_packet(const BbPacket *packet)
     return mix_bytes(hash, packet->payload, most);
 }
 
+// Those of a host that lacks a segment are alike, too: what tells the sightings of one from them is
+// the identification alone.
+static bool is_unnamed_ack(const BbPacket *packet)
+{
+    return packet->transport == BB_TRANSPORT_TCP && !packet->ip_id && packet->length == 0 &&
+           !(packet->tcp_flags & (BB_TCP_SYN | BB_TCP_FIN | BB_TCP_RST));
+}
+
 bool bb_echoes_check(BbEchoes *echoes, const BbPacket *packet)
 {
+    if (is_unnamed_ack(packet))
+        return false;
     guint64 hash = hash_packet(packet);
     Seen *seen = echoes->seen[hash % SETS];
     gint64 limit_ns = packet->ip_id ? BB_ECHO_NS : BB_ECHO_UNNAMED_NS;

@@ -2,7 +2,8 @@
 // Packets that a mirror shows twice: one of both directions of a port, or of two ports, or before
 // and after a router. Both sightings have the same addresses, the same IP identification and the
 // same content; time to live, VLAN and MAC addresses may differ. What a host sends again has
-// another identification, or comes much later.
+// another identification, or comes much later. Acknowledgements without data and identification are
+// never taken for second sightings: a host sends the same again within microseconds.
 #pragma once
 
 #include "capture/packet.h"

@@ -335,8 +335,7 @@ static void run(BbDialog *dialog, guint number, BbView *view, BbMark **marks, He
     }
 }
 
-// ---- the buffer of a side
-// ------------------------------------------------------------------------
+// ---- the buffer of a side -----------------------------------------------------------------------
 
 static void clear_buffer(BbSide *side)
 {

@@ -448,8 +448,7 @@ void bb_flows_push(BbFlows *flows, const BbPacket *packet)
         bound_held(flows);
 }
 
-// ---- the end
-// --------------------------------------------------------------------------------------
+// ---- the end ------------------------------------------------------------------------------------
 
 static ListKind first_list(const BbFlows *flows)
 {

@@ -35,8 +35,7 @@ struct BbShards {
     gint failed, ended; // atomic: nothing more is wanted
 };
 
-// ---- shards
-// ---------------------------------------------------------------------------------------
+// ---- shards -------------------------------------------------------------------------------------
 
 static guint count_shards(const BbCaptureOptions *options)
 {
@@ -109,8 +108,7 @@ BbShards *bb_shards_new(const BbCaptureOptions *options, guint threads, bool lea
     return shards;
 }
 
-// ---- threads
-// --------------------------------------------------------------------------------------
+// ---- threads ------------------------------------------------------------------------------------
 
 static void fail(BbShards *shards, GError *error)
 {
@@ -180,8 +178,7 @@ static void hand_over(BbShards *shards)
     bb_round_clear(shards->round);
 }
 
-// ---- frames
-// ---------------------------------------------------------------------------------------
+// ---- frames -------------------------------------------------------------------------------------
 
 guint32 bb_shards_file(BbShards *shards, const char *name)
 {
@@ -229,8 +226,7 @@ bool bb_shards_mark(BbShards *shards, guint mark, GError **error)
     return report(shards, error);
 }
 
-// ---- the end
-// --------------------------------------------------------------------------------------
+// ---- the end ------------------------------------------------------------------------------------
 
 // Flows of all shards, in the order in which one table of flows would end them.
 static void end_flows(BbShards *shards)
@@ -316,8 +312,7 @@ void bb_shards_free(BbShards *shards)
     g_free(shards);
 }
 
-// ---- what is known
-// --------------------------------------------------------------------------------
+// ---- what is known ------------------------------------------------------------------------------
 
 const BbNetwork *bb_shards_network(const BbShards *shards)
 {

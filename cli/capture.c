@@ -18,11 +18,19 @@
 #define TELL_FRAMES 65536u
 // Live: how often the clock is looked at while packets come.
 #define LOOK_NS G_GINT64_CONSTANT(100000000)
+// Stamps in the past after which the clock was set back.
+#define BACK_FRAMES 64u
 
 // Marks (capture/shards.h): several may be set.
 #define MARK_TOTALS 1u
 #define MARK_SYNC 2u
 #define MARK_STATUS 4u
+
+// A moment by stamps.
+typedef struct Since {
+    gint64 ns;
+    guint back; // stamps before it that came after it
+} Since;
 
 typedef struct Job {
     const BbCaptureArguments *options;
@@ -42,11 +50,11 @@ typedef struct Job {
     gint64 first_ns, last_ns; // stamps seen
     gint64 deadline_us;       // live, -G
     gint64 flushed_us;        // live: when the output was last brought up to date
-    gint64 flushed_ns;        // the same, by stamps
-    gint64 told_ns;           // when a series last learnt what was counted
+    Since flushed;            // the same, by stamps
+    Since told;               // when a series last learnt what was counted
     guint64 told_frames;
-    gint64 looked_ns; // live: the stamp when the clock was last looked at
-    bool failed;      // something was said; the rest goes on
+    Since looked; // live: when the clock was last looked at
+    bool failed;  // something was said; the rest goes on
 } Job;
 
 static void job_clear(Job *job)
@@ -177,25 +185,26 @@ static bool put_mark(Job *job, guint mark, gint64 time_ns, GError **error)
 {
     if (bb_capture_output_is_series(job->output)) {
         mark |= MARK_TOTALS;
-        job->told_ns = time_ns;
+        job->told = (Since){time_ns, 0};
         job->told_frames = job->loss.count[BB_SEEN_FRAMES];
         bb_source_update_loss(job->source);
     }
     return bb_shards_mark(job->shards, mark, error);
 }
 
-// Whether so much time has passed by stamps. A clock that was set back begins anew.
-static bool has_passed(gint64 *since_ns, gint64 time_ns, gint64 least_ns)
+// Whether so much time has passed by stamps. A clock that was set back begins anew, but not each
+// time where two clocks alternate.
+static bool has_passed(Since *since, gint64 time_ns, gint64 least_ns)
 {
-    if (*since_ns == BB_TIME_NONE || time_ns < *since_ns)
-        *since_ns = time_ns;
-    return time_ns - *since_ns >= least_ns;
+    if (since->ns == BB_TIME_NONE || (time_ns < since->ns && ++since->back > BACK_FRAMES))
+        *since = (Since){time_ns, 0};
+    return time_ns - since->ns >= least_ns;
 }
 
 static bool bring_up_to_date(Job *job, gint64 time_ns, GError **error)
 {
     job->flushed_us = g_get_monotonic_time();
-    job->flushed_ns = time_ns;
+    job->flushed = (Since){time_ns, 0};
     return put_mark(job, MARK_SYNC, time_ns, error);
 }
 
@@ -220,10 +229,10 @@ static bool follow_stamps(Job *job, gint64 time_ns, GError **error)
         return true;
     }
     gint64 every_ns = job->options->rotation.flush_ns;
-    if (every_ns && has_passed(&job->flushed_ns, time_ns, every_ns))
+    if (every_ns && has_passed(&job->flushed, time_ns, every_ns))
         return bring_up_to_date(job, time_ns, error);
     if (bb_capture_output_is_series(job->output) &&
-        (has_passed(&job->told_ns, time_ns, TELL_NS) ||
+        (has_passed(&job->told, time_ns, TELL_NS) ||
          job->loss.count[BB_SEEN_FRAMES] - job->told_frames >= TELL_FRAMES))
         return put_mark(job, MARK_TOTALS, time_ns, error);
     return true;
@@ -241,7 +250,7 @@ static bool follow_clock(Job *job, GError **error)
     gint64 every_us = job->options->rotation.flush_ns / 1000;
     if (!job->options->interfaces || g_get_monotonic_time() - job->flushed_us < every_us)
         return true;
-    return bring_up_to_date(job, job->flushed_ns, error);
+    return bring_up_to_date(job, job->flushed.ns, error);
 }
 
 static bool is_over(const Job *job)
@@ -284,9 +293,9 @@ static void note_file(Job *job, BbFrame *frame)
 // Live: packets may trickle so that it is never idle, and many are long in coming.
 static bool is_time_to_look(Job *job, const BbFrame *frame)
 {
-    if (!job->options->interfaces || !has_passed(&job->looked_ns, frame->time_ns, LOOK_NS))
+    if (!job->options->interfaces || !has_passed(&job->looked, frame->time_ns, LOOK_NS))
         return false;
-    job->looked_ns = frame->time_ns;
+    job->looked = (Since){frame->time_ns, 0};
     return true;
 }
 
@@ -340,9 +349,13 @@ static void learn_names(Job *job)
     g_autoptr(BbCapture) capture =
         bb_capture_new(&options, job->names, job->nodes, &ignored, drop_message, NULL);
     bb_capture_learn_names(capture, true);
-    g_autoptr(BbSource) source = open_source(job, NULL);
-    if (!source)
-        return; // the reading proper will say why
+    g_autoptr(GError) failure = NULL;
+    g_autoptr(BbSource) source = open_source(job, &failure);
+    if (!source) {
+        if (job->source) // else the reading proper will say why
+            bb_say("warning: no names from DNS: %s", failure->message);
+        return;
+    }
     do {
         g_autoptr(GError) error = NULL; // likewise
         status = bb_source_next(source, &frame, &error);
@@ -430,15 +443,16 @@ static void start_shards(Job *job)
         bb_shards_new(&options, threads, learn, job->names, job->nodes, &job->loss, output);
 }
 
-// Interfaces take rights to open; what strangers wrote is read without them.
+// Interfaces and secrets take rights to open, and a filter may have names that the DNS is asked
+// for; what strangers wrote is read without rights.
 static bool open_input(Job *job, GError **error)
 {
     const BbCaptureArguments *o = job->options;
-    if (o->interfaces && !(job->source = open_source(job, error)))
-        return false;
-    if (!bb_capture_confine(o, job->source, error))
+    if ((o->interfaces || o->filter) && !(job->source = open_source(job, error)))
         return false;
     if (o->keylog_file && !(job->keylog = bb_tls_keylog_open(o->keylog_file, error)))
+        return false;
+    if (!bb_capture_confine(o, job->source, error))
         return false;
     return prepare_names(job, error) && (job->source || (job->source = open_source(job, error)));
 }
@@ -448,7 +462,8 @@ static bool prepare(Job *job, GError **error)
     const BbCaptureArguments *o = job->options;
     job->names = bb_names_new();
     job->counters = bb_counters_new();
-    job->first_ns = job->last_ns = job->flushed_ns = job->told_ns = job->looked_ns = BB_TIME_NONE;
+    job->first_ns = job->last_ns = BB_TIME_NONE;
+    job->flushed = job->told = job->looked = (Since){BB_TIME_NONE, 0};
     if (!open_input(job, error))
         return false;
     if (o->recorder.size)

@@ -5,7 +5,6 @@
 #include "cli/confine.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #define SILENT_MAX 64 // packet sockets to which nothing can be written
 
@@ -24,9 +23,7 @@ static void add_all(GPtrArray *paths, char *const *all)
 // Who says sudo wants the rights to capture, and files of their own.
 static const char *find_user(const BbCaptureArguments *arguments)
 {
-    if (arguments->user || !arguments->interfaces || geteuid() != 0)
-        return arguments->user;
-    return g_getenv("SUDO_USER");
+    return arguments->user || !arguments->interfaces ? arguments->user : bb_confine_find_user();
 }
 
 bool bb_capture_confine(const BbCaptureArguments *arguments, const BbSource *source, GError **error)
@@ -52,6 +49,7 @@ bool bb_capture_confine(const BbCaptureArguments *arguments, const BbSource *sou
         .writes = (const char *const *)writes->pdata,
         .silent = silent,
         .n_silent = source ? MIN(bb_source_descriptors(source, silent, SILENT_MAX), SILENT_MAX) : 0,
+        .resolves = !arguments->interfaces && arguments->filter, // of a file of another link type
         .listens = arguments->recorder.size > 0,
     };
     if (!bb_confine(&confinement, done, error))

@@ -5,7 +5,7 @@
 #include "capture/sources/source.h"
 #include "cli/capture_arguments.h"
 
-// source is open where packets come from interfaces, and NULL where they come from files. Says what
-// was done if that was asked for (-v). Returns false with an error where rights cannot be given up.
+// source is what is open already, of interfaces always, or NULL. Says what was done if that was
+// asked for (-v). Returns false with an error where rights cannot be given up.
 bool bb_capture_confine(const BbCaptureArguments *arguments, const BbSource *source,
                         GError **error);

@@ -44,12 +44,12 @@ static bool write_message(const BbMessage *message, gpointer user, GError **erro
     return bb_trace_files_push(output->files, message, error);
 }
 
-// Passes on what was counted before the message that was received last.
-static void take_totals(BbCaptureOutput *output)
+// Passes on what was counted before so many messages had been pushed.
+static void take_totals(BbCaptureOutput *output, guint64 pushed)
 {
     while (output->next || (output->next = g_async_queue_try_pop(output->totals))) {
         Totals *totals = output->next;
-        if (totals->pushed >= output->received)
+        if (totals->pushed >= pushed)
             return;
         bb_trace_files_tell(output->files, g_steal_pointer(&totals->counters),
                             g_steal_pointer(&totals->network));
@@ -61,17 +61,19 @@ static bool order_message(const BbMessage *message, gpointer user, GError **erro
 {
     BbCaptureOutput *output = user;
     output->received++;
-    take_totals(output);
+    take_totals(output, output->received);
     return bb_order_push(output->order, message, error);
 }
 
 // What is known by now is shown, even if something older may still come.
 static bool bring_up_to_date(gpointer user, GError **error)
 {
-    const BbCaptureOutput *output = user;
+    BbCaptureOutput *output = user;
     gint64 now_ns = output->live ? g_get_real_time() * 1000 : BB_TIME_NONE;
-    return bb_order_drain(output->order, error) &&
-           bb_trace_files_flush(output->files, now_ns, error);
+    if (!bb_order_drain(output->order, error))
+        return false;
+    take_totals(output, output->received + 1); // or they would pile up until a message comes
+    return bb_trace_files_flush(output->files, now_ns, error);
 }
 
 // Of packets that are read again, files of an earlier run would be double.

@@ -3,6 +3,7 @@
 #include "cli/capture_recorder.h"
 
 #include "cli/control.h"
+#include "cli/snapshots_kept.h"
 #include "data/message.h"
 #include "data/recorder.h"
 #include "diagnose/trigger.h"
@@ -98,6 +99,7 @@ BbCaptureRecorder *bb_capture_recorder_open(const BbCaptureRecorderSetup *setup,
         bb_recorder_open(recorder->ring, setup->options->size, setup->names, error);
     if (!recorder->recorder)
         return NULL;
+    bb_snapshots_clean(recorder->folder);
     g_autofree char *socket = bb_recorder_socket_path(setup->folder);
     recorder->control =
         bb_control_open(setup->options->socket ? setup->options->socket : socket, error);
@@ -238,7 +240,7 @@ void bb_capture_recorder_say(const BbCaptureRecorder *recorder)
         guint64 count;
         const char *what;
     } lines[] = {
-        {left_out, "messages not recorded: their texts are larger than a sub-buffer"},
+        {left_out, "messages not recorded: before 1970, or with a text of more than 4 KiB"},
         {counts.late, "returns that came too late for a trigger's window"},
         {counts.forgotten, "open calls that the triggers forgot beyond their limit"},
         {counts.unwatched, "nodes beyond those that are watched for silence"},

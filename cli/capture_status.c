@@ -10,6 +10,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+// Stamps in the past after which the clock was set back: two clocks may alternate.
+#define BACK_FRAMES 64u
 #define INTERVAL_NS G_GINT64_CONSTANT(1000000000)
 #define TEXT_EDGES 10u
 #define SCREEN_EDGES 5u
@@ -28,6 +30,7 @@ struct BbCaptureStatus {
     GAsyncQueue *moments; // of Moment
 
     // Of the thread that reads.
+    guint back;              // stamps before begun_ns
     gint64 begun_ns, now_ns; // of the interval: monotonic clock, or stamps
     bool terminal;
     guint drawn; // lines on the screen
@@ -85,8 +88,11 @@ bool bb_capture_status_due(BbCaptureStatus *status, gint64 time_ns)
     if (!status->setup.live && !status->files)
         return false;
     status->now_ns = status->setup.live ? g_get_monotonic_time() * 1000 : time_ns;
-    if (status->begun_ns == BB_TIME_NONE || status->now_ns < status->begun_ns)
+    bool is_back = status->now_ns < status->begun_ns && ++status->back > BACK_FRAMES;
+    if (status->begun_ns == BB_TIME_NONE || is_back) {
         status->begun_ns = status->now_ns;
+        status->back = 0;
+    }
     return status->now_ns - status->begun_ns >= INTERVAL_NS;
 }
 

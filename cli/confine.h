@@ -15,13 +15,18 @@ typedef struct BbConfinement {
     const char *user;         // to become; NULL: stay
     bool keep_file_rights;    // root goes on to read and write the files of others
     const char *const *reads; // files and folders that will be read, NULL-terminated; or NULL
-    // Likewise files that will be written, made, replaced or removed, each with others beside it in
-    // its folder; or folders.
+    // Likewise files that will be written, made, replaced or removed, each with whatever is in its
+    // folder and below it (the nearest folder that is there); or folders. Of a device, that alone.
     const char *const *writes;
     const int *silent; // descriptors of packet sockets: nothing is ever written to them
     guint n_silent;
-    bool listens; // a Unix socket will be opened for commands
+    bool listens;  // a Unix socket will be opened for commands
+    bool resolves; // names of hosts and services will be looked up, in files alone: asking others
+                   // fails instead of killing
 } BbConfinement;
+
+// Who has said sudo(8), if this is root and there is such a user; NULL otherwise. Lent.
+const char *bb_confine_find_user(void);
 
 // Returns false with an error where there is no such user, or rights cannot be given up. What this
 // kernel has not (Landlock, seccomp) is left out; done gets in words what was done.

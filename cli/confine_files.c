@@ -44,13 +44,27 @@ static void allow(int rules, const char *path, guint64 rights)
     (void)close(rule.parent_fd);
 }
 
-// A file that is written may be made anew beside itself.
+// The folder that path is in, or the nearest above it that is there.
+static char *find_folder(const char *path)
+{
+    g_autofree char *whole = g_canonicalize_filename(path, NULL);
+    char *folder = g_path_get_dirname(whole);
+    while (!g_file_test(folder, G_FILE_TEST_IS_DIR) && strcmp(folder, "/") != 0) {
+        char *above = g_path_get_dirname(folder);
+        g_free(folder);
+        folder = above;
+    }
+    return folder;
+}
+
+// A file that is written may be made anew beside itself; a device or a pipe is there.
 static void allow_write(int rules, const char *path, guint64 all)
 {
     guint64 rights = (WRITE | MAKE) & all;
-    g_autofree char *folder = g_path_get_dirname(path);
-    if (!g_file_test(path, G_FILE_TEST_IS_DIR))
+    if (!g_file_test(path, G_FILE_TEST_EXISTS) || g_file_test(path, G_FILE_TEST_IS_REGULAR)) {
+        g_autofree char *folder = find_folder(path);
         allow(rules, folder, rights);
+    }
     allow(rules, path, rights);
 }
 
@@ -83,6 +97,8 @@ int bb_confine_files(const BbConfinement *confinement)
     if (rules < 0)
         return 0;
     allow_libraries(rules);
+    if (confinement->resolves)
+        allow(rules, "/etc", READ);
     for (guint i = 0; i < count(confinement->reads); i++)
         allow(rules, confinement->reads[i], READ);
     for (guint i = 0; i < count(confinement->writes); i++)

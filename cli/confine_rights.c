@@ -20,6 +20,12 @@ static bool fail(GError **error, const char *what, const char *name)
     return false;
 }
 
+const char *bb_confine_find_user(void)
+{
+    const char *name = geteuid() == 0 ? g_getenv("SUDO_USER") : NULL;
+    return name && getpwnam(name) ? name : NULL;
+}
+
 bool bb_confine_user(const char *name, GError **error)
 {
     errno = 0;

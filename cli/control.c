@@ -4,9 +4,11 @@
 #include "cli/control.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -30,8 +32,12 @@ typedef struct {
 } Slip;
 
 struct BbControl {
-    char *path;
+    char *path, *lock_path;
+    int lock; // who holds it has the path
     int listener, wake;
+    bool bound;
+    dev_t device; // of the socket, if bound
+    ino_t inode;
     GThread *thread;
     GAsyncQueue *requests, *answers; // of Slip
     gint asked;                      // atomic: requests may be there
@@ -47,11 +53,13 @@ struct BbControl {
 static char *printable(const char *text)
 {
     g_autofree char *cut = g_strndup(text, REASON_MAX);
-    char *valid = g_utf8_make_valid(cut, -1);
-    for (char *c = valid; *c; c++)
-        if (g_ascii_iscntrl(*c))
-            *c = '?';
-    return valid;
+    g_autofree char *valid = g_utf8_make_valid(cut, -1);
+    GString *out = g_string_new(NULL);
+    for (const char *c = valid; *c; c = g_utf8_next_char(c)) {
+        gunichar letter = g_utf8_get_char(c);
+        g_string_append_unichar(out, g_unichar_iscntrl(letter) ? '?' : letter);
+    }
+    return g_string_free(out, FALSE);
 }
 
 bool bb_control_parse(const char *line, char **reason)
@@ -233,7 +241,54 @@ static bool fail(const char *path, const char *what, const char *remedy, int rea
     return false;
 }
 
-// A socket of a capture that is gone; that it is gone is the caller's to know.
+static bool is_at(const char *path, dev_t device, ino_t inode)
+{
+    struct stat info;
+    return lstat(path, &info) == 0 && info.st_dev == device && info.st_ino == inode;
+}
+
+// Locks PATH.lock, an empty file: whether somebody answers cannot be asked, as a capture that is
+// confined may not connect. One that was removed meanwhile by its former holder is made anew.
+static bool take_lock(BbControl *control, GError **error)
+{
+    struct stat info;
+    control->lock_path = g_strconcat(control->path, ".lock", NULL);
+    for (;;) {
+        int fd =
+            open(control->lock_path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+        if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > 0) {
+            int reason = fd < 0 ? errno : 0;
+            if (fd >= 0)
+                close(fd);
+            return fail(control->lock_path, "cannot use it as a lock of the control socket",
+                        "give another --socket, or change the rights there", reason, error);
+        }
+        if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+            int reason = errno;
+            close(fd);
+            return fail(control->path, "another capture listens there", "give another --socket",
+                        reason, error);
+        }
+        control->lock = fd;
+        if (is_at(control->lock_path, info.st_dev, info.st_ino))
+            return true;
+        close(fd);
+        control->lock = -1;
+    }
+}
+
+// The lock goes last, while it is held.
+static void leave_path(BbControl *control)
+{
+    if (control->bound && is_at(control->path, control->device, control->inode))
+        (void)unlink(control->path);
+    if (control->lock < 0)
+        return;
+    (void)unlink(control->lock_path);
+    close(control->lock);
+}
+
+// A socket of a capture that is gone, as the lock is ours.
 static bool remove_former(const char *path, GError **error)
 {
     struct stat info;
@@ -246,6 +301,18 @@ static bool remove_former(const char *path, GError **error)
            fail(path, "cannot remove the former socket", "remove it", errno, error);
 }
 
+static bool bind_to(BbControl *control, const struct sockaddr_un *address)
+{
+    struct stat info;
+    if (bind(control->listener, (const struct sockaddr *)address, sizeof *address) != 0 ||
+        lstat(control->path, &info) != 0)
+        return false;
+    control->device = info.st_dev;
+    control->inode = info.st_ino;
+    control->bound = true;
+    return true;
+}
+
 static bool start_listening(BbControl *control, GError **error)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -253,13 +320,13 @@ static bool start_listening(BbControl *control, GError **error)
         sizeof address.sun_path)
         return fail(control->path, "too long for the path of a socket", "give a shorter --socket",
                     0, error);
-    if (!remove_former(control->path, error))
+    if (!take_lock(control, error) || !remove_former(control->path, error))
         return false;
     control->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     // The mode that the file will have: there is no moment with another one.
     if (control->listener < 0 || fchmod(control->listener, 0600) != 0 ||
-        bind(control->listener, (struct sockaddr *)&address, sizeof address) != 0 ||
-        chmod(control->path, 0600) != 0 || listen(control->listener, (int)BB_CONTROL_CLIENTS) != 0)
+        !bind_to(control, &address) || chmod(control->path, 0600) != 0 ||
+        listen(control->listener, (int)BB_CONTROL_CLIENTS) != 0)
         return fail(control->path, "cannot make the control socket",
                     "give another --socket, or change the rights there", errno, error);
     return true;
@@ -269,7 +336,7 @@ BbControl *bb_control_open(const char *path, GError **error)
 {
     BbControl *control = g_new0(BbControl, 1);
     control->path = g_strdup(path);
-    control->listener = -1;
+    control->listener = control->lock = -1;
     control->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     control->requests = g_async_queue_new_full(slip_free);
     control->answers = g_async_queue_new_full(slip_free);
@@ -291,8 +358,8 @@ void bb_control_free(BbControl *control)
         g_atomic_int_set(&control->over, 1);
         wake(control);
         g_thread_join(control->thread);
-        (void)unlink(control->path);
     }
+    leave_path(control);
     if (control->listener >= 0)
         close(control->listener);
     if (control->wake >= 0)
@@ -300,6 +367,7 @@ void bb_control_free(BbControl *control)
     g_async_queue_unref(control->requests);
     g_async_queue_unref(control->answers);
     g_free(control->path);
+    g_free(control->lock_path);
     g_free(control);
 }
 

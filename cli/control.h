@@ -17,7 +17,8 @@ typedef struct BbControl BbControl;
 #define BB_CONTROL_LINE 256u
 #define BB_CONTROL_PATIENCE_US (5 * G_USEC_PER_SEC)
 
-// Replaces a socket that is there; fails where something else is.
+// Replaces a socket that is there; fails where something else is, or another capture listens: that
+// is known by a lock of the file PATH.lock, which is there as long as the socket is.
 BbControl *bb_control_open(const char *path, GError **error);
 // Waits for the thread; clients that still wait are told, and the socket is removed.
 void bb_control_free(BbControl *control);

@@ -206,8 +206,10 @@ static bool confine(const Options *o, const BbSource *source, GError **error)
     int silent[SILENT_MAX];
     g_autoptr(GString) done = g_string_new(NULL);
     const BbConfinement confinement = {
+        .user = o->interfaces ? bb_confine_find_user() : NULL,
         .keep_file_rights = !o->interfaces,
         .reads = (const char *const *)o->files,
+        .resolves = !o->interfaces && o->filter,
         .silent = silent,
         .n_silent = MIN(bb_source_descriptors(source, silent, SILENT_MAX), SILENT_MAX),
     };

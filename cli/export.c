@@ -8,7 +8,8 @@
 
 typedef struct Job {
     const BbExporter *exporter;
-    gpointer writing;
+    const char *out;
+    gpointer writing; // from the first message on
     BbTraces traces;
 } Job;
 
@@ -20,19 +21,39 @@ static void job_clear(Job *job)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Job, job_clear)
 
-static bool write_message(const BbMessage *message, gpointer user, GError **error)
+static bool open_output(Job *job, GError **error)
 {
-    const Job *job = user;
-    return job->exporter->push(job->writing, message, error);
+    if (!job->writing)
+        job->writing = job->exporter->open(job->out, job->traces.names, error);
+    return job->writing != NULL;
 }
 
-static bool export_traces(Job *job, char **paths, const char *out, GError **error)
+static bool write_message(const BbMessage *message, gpointer user, GError **error)
+{
+    Job *job = user;
+    return open_output(job, error) && job->exporter->push(job->writing, message, error);
+}
+
+static bool write_notes(const Job *job, GError **error)
+{
+    const GPtrArray *notes = job->traces.notes;
+    for (guint i = 0; job->exporter->note && i < notes->len; i++)
+        if (!job->exporter->note(job->writing, notes->pdata[i], error))
+            return false;
+    return true;
+}
+
+// Where nothing could be read for failures, what is there stays.
+static bool export_traces(Job *job, char **paths, GError **error)
 {
     const BbExporter *exporter = job->exporter;
-    job->writing = exporter->open(out, job->traces.names, error);
-    return job->writing && bb_traces_read(&job->traces, paths, write_message, job, error) &&
+    if (!bb_traces_read(&job->traces, paths, write_message, job, error))
+        return false;
+    if (!job->writing && job->traces.failed)
+        return true;
+    return open_output(job, error) &&
            (!exporter->network || exporter->network(job->writing, job->traces.network, error)) &&
-           exporter->finish(job->writing, job->traces.counters, error);
+           write_notes(job, error) && exporter->finish(job->writing, job->traces.counters, error);
 }
 
 // What the form has no place for.
@@ -41,7 +62,8 @@ static void say_left_out(const Job *job)
     const BbExporter *exporter = job->exporter;
     guint counters = exporter->without_counters ? bb_counters_count(job->traces.counters) : 0;
     guint edges = exporter->network ? 0 : bb_network_count(job->traces.network);
-    if (counters + edges == 0)
+    guint notes = exporter->note ? 0 : job->traces.notes->len;
+    if (counters + edges + notes == 0)
         return;
     g_autoptr(GString) text = g_string_new(NULL);
     if (counters)
@@ -49,19 +71,23 @@ static void say_left_out(const Job *job)
     if (edges)
         g_string_append_printf(text, "%sthe facts on the network of %u edge%s",
                                counters ? " and " : "", edges, edges == 1 ? "" : "s");
+    if (notes)
+        g_string_append_printf(text, "%s%u note%s", counters + edges ? " and " : "", notes,
+                               notes == 1 ? "" : "s");
     bb_say("warning: %s has no place for %s", exporter->name, text->str);
 }
 
 static int export_files(const BbExporter *exporter, char **paths, const char *out, bool skip_bad)
 {
     g_autoptr(GError) error = NULL;
-    g_auto(Job) job = {.exporter = exporter};
+    g_auto(Job) job = {.exporter = exporter, .out = out};
     bb_traces_init(&job.traces, skip_bad);
-    if (!export_traces(&job, paths, out, &error)) {
+    if (!export_traces(&job, paths, &error)) {
         bb_say_error("%s", error->message);
         return BB_EXIT_FAILED;
     }
-    say_left_out(&job);
+    if (job.writing)
+        say_left_out(&job);
     return job.traces.failed ? BB_EXIT_FAILED : BB_EXIT_DONE;
 }
 

@@ -20,8 +20,8 @@ typedef struct Job {
     BbNames *names;
     BbCounters *counters;
     BbNetwork *network;
-    GPtrArray *notes; // of char *
-    BbTraceWriter *writer;
+    GPtrArray *notes;      // of char *
+    BbTraceWriter *writer; // from the first message on
     BbOrder *order;
     const BbImporter *importer;
     BbImport import;
@@ -44,9 +44,17 @@ static void job_clear(Job *job)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Job, job_clear)
 
+static bool open_writer(Job *job, GError **error)
+{
+    if (!job->writer)
+        job->writer = bb_trace_writer_open(job->wanted->out, job->wanted->form, job->names, error);
+    return job->writer != NULL;
+}
+
 static bool write_message(const BbMessage *message, gpointer user, GError **error)
 {
-    return bb_trace_writer_push(user, message, error);
+    const Job *job = user;
+    return bb_trace_writer_push(job->writer, message, error);
 }
 
 static void show_progress(Job *job)
@@ -62,7 +70,7 @@ static bool take_message(const BbMessage *message, gpointer user, GError **error
     Job *job = user;
     job->messages++;
     show_progress(job);
-    job->broken = !bb_order_push(job->order, message, error);
+    job->broken = !open_writer(job, error) || !bb_order_push(job->order, message, error);
     return !job->broken;
 }
 
@@ -75,7 +83,7 @@ static void warn(const char *sentence)
     bb_say("warning: %s", sentence);
 }
 
-static bool job_begin(Job *job, GError **error)
+static void job_begin(Job *job)
 {
     const BbImportJob *wanted = job->wanted;
     job->importer = wanted->importer;
@@ -83,10 +91,7 @@ static bool job_begin(Job *job, GError **error)
     job->counters = bb_counters_new();
     job->network = bb_network_new();
     job->notes = g_ptr_array_new_with_free_func(g_free);
-    job->writer = bb_trace_writer_open(wanted->out, wanted->form, job->names, error);
-    if (!job->writer)
-        return false;
-    job->order = bb_order_new(ORDER_WINDOW, write_message, job->writer);
+    job->order = bb_order_new(ORDER_WINDOW, write_message, job);
     job->import.names = job->names;
     job->import.counters = job->counters;
     job->import.network = job->network;
@@ -99,7 +104,6 @@ static bool job_begin(Job *job, GError **error)
     job->import.settings = wanted->settings;
     job->progress = bb_progress_start(wanted->quiet);
     job->reading = job->importer->begin(&job->import);
-    return true;
 }
 
 // Returns false when the output failed.
@@ -130,9 +134,12 @@ static bool write_notes(Job *job, GError **error)
     return true;
 }
 
+// Where nothing could be read for failures, what is there stays.
 static bool job_finish(Job *job, GError **error)
 {
-    if (!bb_order_drain(job->order, error) ||
+    if (!job->writer && job->failed)
+        return true;
+    if (!open_writer(job, error) || !bb_order_drain(job->order, error) ||
         !bb_trace_writer_network(job->writer, job->network, error) || !write_notes(job, error) ||
         !bb_trace_writer_finish(job->writer, job->counters, error))
         return false;
@@ -162,7 +169,8 @@ int bb_import_run(const BbImportJob *wanted)
 {
     g_autoptr(GError) error = NULL;
     g_auto(Job) job = {.wanted = wanted};
-    bool good = job_begin(&job, &error) && read_inputs(&job, &error) && job_finish(&job, &error);
+    job_begin(&job);
+    bool good = read_inputs(&job, &error) && job_finish(&job, &error);
     bb_progress_end(&job.progress);
     if (!good) {
         bb_say_error("%s", error->message);

@@ -83,8 +83,7 @@ static void info_clear(Info *info)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Info, info_clear)
 
-// ---- counting
-// ------------------------------------------------------------------------------------
+// ---- counting -----------------------------------------------------------------------------------
 
 // A return belongs to the edge of its call.
 static Edge *edge_of(Info *info, const BbMessage *m)
@@ -166,8 +165,7 @@ static bool read_trace(Info *info, BbTraceReader *reader, GError **error)
     return !failure;
 }
 
-// ---- telling
-// ---------------------------------------------------------------------------------------
+// ---- telling ------------------------------------------------------------------------------------
 
 static void print_time(const char *what, gint64 time_ns)
 {
@@ -298,8 +296,7 @@ static void print_counters(const BbCounters *counters)
     }
 }
 
-// ---- trust
-// -------------------------------------------------------------------------------------------
+// ---- trust --------------------------------------------------------------------------------------
 
 static double share(guint64 part, guint64 whole)
 {

@@ -18,7 +18,7 @@ typedef struct Job {
     BbClocks *clocks; // NULL as they are
     BbNat *nat;       // NULL where not looked for
     BbJoin *join;
-    BbTraceWriter *writer;
+    BbTraceWriter *writer;        // from the first message on
     BbRelay *incoming, *outgoing; // in their threads work the join, and the writer
     guint64 written;
     BbProgress progress;
@@ -103,7 +103,8 @@ static void prepare_and_correct(BbMessage *message, guint input, gpointer user)
 
 static bool write_message(const BbMessage *message, gpointer user, GError **error)
 {
-    return bb_trace_writer_push(user, message, error);
+    const Job *job = user;
+    return bb_trace_writer_push(job->writer, message, error);
 }
 
 static bool pass_on(const BbMessage *message, gpointer user, GError **error)
@@ -155,13 +156,21 @@ static bool add_to_nat(const BbMessage *message, guint input, gpointer user, GEr
     return goes_on(error);
 }
 
+static bool open_writer(Job *job, GError **error)
+{
+    if (!job->writer)
+        job->writer = bb_trace_writer_open(job->options->out, BB_TRACE_BBT, job->names, error);
+    return job->writer != NULL;
+}
+
 static bool take_in(const BbMessage *message, guint input, gpointer user, GError **error)
 {
     Job *job = user;
     show_progress(job, "merging");
     if (job->options->nat == BB_MERGE_NAT_HINT && !job->clocks)
         bb_nat_add(job->nat, message);
-    return goes_on(error) && bb_relay_push_with(job->incoming, message, input, error);
+    return goes_on(error) && open_writer(job, error) &&
+           bb_relay_push_with(job->incoming, message, input, error);
 }
 
 // ---- readings -----------------------------------------------------------------------------------
@@ -251,24 +260,43 @@ static BbMergeFindings findings_of(const Job *job)
     };
 }
 
+// Then the output is not opened: what is there stays.
+static bool read_nothing_for_failures(const Job *job)
+{
+    bool failed = false, any = false;
+    for (guint i = 0; bb_merger_complaint(job->merger, i, &failed); i++)
+        any |= failed;
+    return any && !job->writer;
+}
+
+static bool write_notes(const Job *job, GError **error)
+{
+    const GPtrArray *notes = bb_merger_notes(job->merger);
+    for (guint i = 0; i < notes->len; i++)
+        if (!bb_trace_writer_note(job->writer, notes->pdata[i], error))
+            return false;
+    return true;
+}
+
 static bool merge(Job *job, GError **error)
 {
     const BbMergeOptions *o = job->options;
-    job->writer = bb_trace_writer_open(o->out, BB_TRACE_BBT, job->names, error);
-    if (!job->writer)
-        return false;
-    job->outgoing = bb_relay_new(write_message, NULL, job->writer);
+    job->outgoing = bb_relay_new(write_message, NULL, job);
     job->join = bb_join_new(&o->join, job->names, pass_on, job);
     job->incoming = bb_relay_new(join_message, NULL, job);
     if (!bb_merger_run(job->merger, take_in, job, error) ||
         !bb_relay_finish(job->incoming, error) || !bb_join_finish(job->join, error) ||
         !bb_relay_finish(job->outgoing, error))
         return false;
+    if (read_nothing_for_failures(job))
+        return true;
+    if (!open_writer(job, error))
+        return false;
     const BbMergeFindings found = findings_of(job);
     g_autoptr(BbCounters) counters = bb_merge_counters(&found);
     g_autoptr(BbNetwork) network = bb_network_new();
     bb_merger_tell_network(job->merger, network);
-    return bb_trace_writer_network(job->writer, network, error) &&
+    return bb_trace_writer_network(job->writer, network, error) && write_notes(job, error) &&
            bb_trace_writer_finish(job->writer, counters, error);
 }
 

@@ -104,9 +104,11 @@ static int run_add(const BbMirrorOptions *options)
 
 // ---- del ---------------------------------------------------------------------------------------
 
-static bool select_target(const BbMirrorOptions *options, BbMirrorSelection *selection,
-                          GError **error)
+// *address is what the selection lends; free it after it.
+static bool select_target(const BbMirrorOptions *options, char **address,
+                          BbMirrorSelection *selection, GError **error)
 {
+    static const char *const names[] = {"--to", "--to-gre", "--to-erspan", "--to-vxlan"};
     const char *const said[] = {options->to, options->to_gre, options->to_erspan,
                                 options->to_vxlan};
     selection->any_target = true;
@@ -122,16 +124,21 @@ static bool select_target(const BbMirrorOptions *options, BbMirrorSelection *sel
         selection->target = (BbMirrorTarget)i;
         selection->to = said[i];
     }
-    return true;
+    if (selection->any_target || selection->target == BB_MIRROR_TO_INTERFACE)
+        return true;
+    bool is_ipv6 = false;
+    selection->to = *address =
+        bb_mirror_parse_address(names[selection->target], selection->to, &is_ipv6, error);
+    return *address != NULL;
 }
 
-// names is what the selection lends; free it after it.
-static bool select_mirrors(const BbMirrorOptions *options, char ***names,
+// *names and *address are what the selection lends; free them after it.
+static bool select_mirrors(const BbMirrorOptions *options, char ***names, char **address,
                            BbMirrorSelection *selection, GError **error)
 {
     *names = bb_mirror_split((const char *const *)options->from, error);
     if (!*names || !bb_mirror_parse_direction(options->direction, &selection->direction, error) ||
-        !select_target(options, selection, error))
+        !select_target(options, address, selection, error))
         return false;
     selection->from = (*names)[0] ? (const char *const *)*names : NULL;
     bool says_which = selection->from || options->direction || !selection->any_target;
@@ -145,9 +152,10 @@ static bool select_mirrors(const BbMirrorOptions *options, char ***names,
 static int run_del(const BbMirrorOptions *options)
 {
     g_auto(GStrv) names = NULL;
+    g_autofree char *address = NULL;
     BbMirrorSelection selection = {0};
     g_autoptr(GError) error = NULL;
-    if (!select_mirrors(options, &names, &selection, &error))
+    if (!select_mirrors(options, &names, &address, &selection, &error))
         return say(error);
     g_autoptr(BbHost) host = bb_mirror_read_host(&error);
     if (!host)

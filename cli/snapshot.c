@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#define PARTS_MAX 1000u // names that are tried
+
 static bool write_network(const BbSnapshot *snapshot, BbTraceWriter *writer, BbNames *names,
                           GError **error)
 {
@@ -52,16 +54,35 @@ static bool put_in_place(const char *part, const char *out, GError **error)
     return false;
 }
 
+// A file of its own beside out: FILE.part, or with a number where one is there. What is there may
+// be the ring, or a link to something else: it is not touched.
+static BbTraceWriter *open_part(const char *out, const BbNames *names, char **part, GError **error)
+{
+    const BbTraceWriterOptions options = {.form = BB_TRACE_BBT, .output.fresh = true};
+    for (guint i = 1;; i++) {
+        g_autoptr(GError) failure = NULL;
+        *part = i == 1 ? g_strconcat(out, ".part", NULL) : g_strdup_printf("%s.%u.part", out, i);
+        BbTraceWriter *writer = bb_trace_writer_open_with(*part, &options, names, &failure);
+        if (writer)
+            return writer;
+        g_clear_pointer(part, g_free);
+        if (i < PARTS_MAX && g_error_matches(failure, G_FILE_ERROR, G_FILE_ERROR_EXIST))
+            continue;
+        g_propagate_error(error, g_steal_pointer(&failure));
+        return NULL;
+    }
+}
+
 bool bb_snapshot_write(const BbSnapshot *snapshot, guint64 *messages, char **damage, GError **error)
 {
-    g_autofree char *part = g_strconcat(snapshot->out, ".part", NULL);
+    g_autofree char *part = NULL;
     g_autoptr(BbNames) names = bb_names_new();
     *messages = 0;
     *damage = NULL;
     g_autoptr(BbTraceReader) reader = bb_trace_reader_open(snapshot->ring, names, error);
     if (!reader)
         return false;
-    BbTraceWriter *writer = bb_trace_writer_open(part, BB_TRACE_BBT, names, error);
+    BbTraceWriter *writer = open_part(snapshot->out, names, &part, error);
     if (!writer)
         return false;
     bool good = copy(snapshot, reader, writer, names, error);

@@ -4,11 +4,8 @@
 #include "cli/snapshots.h"
 
 #include "cli/snapshot.h"
+#include "cli/snapshots_kept.h"
 #include "data/quantity.h"
-
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define SLUG_MAX 48u
 #define TICKETS_MAX 64u // of one snapshot
@@ -25,10 +22,12 @@ typedef struct {
     gint64 fired_ns;
     char *what;
     GArray *tickets;
+    bool in_work; // one is with the thread, or its result is not yet taken: the next one waits
 } Cause;
 
 typedef struct {
     bool last;
+    guint cause;
     char *path, *what;
     GPtrArray *notes; // ends with NULL
     BbCounters *counters;
@@ -61,71 +60,6 @@ static void work_free(gpointer data)
     g_free(work);
 }
 
-typedef struct {
-    char *path;
-    gint64 written_ns;
-    guint64 size;
-} Kept;
-
-static void kept_clear(gpointer data)
-{
-    g_free(((Kept *)data)->path);
-}
-
-static gint by_age(gconstpointer a, gconstpointer b)
-{
-    const Kept *x = a, *y = b;
-    if (x->written_ns != y->written_ns)
-        return x->written_ns < y->written_ns ? -1 : 1;
-    return strcmp(x->path, y->path);
-}
-
-static bool is_snapshot(const char *name)
-{
-    return g_str_has_prefix(name, "snap-") && g_str_has_suffix(name, ".bbt");
-}
-
-static GArray *list_kept(const char *folder)
-{
-    GArray *list = g_array_new(FALSE, FALSE, sizeof(Kept));
-    g_array_set_clear_func(list, kept_clear);
-    g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
-    for (const char *name = NULL; dir && (name = g_dir_read_name(dir));) {
-        struct stat info;
-        g_autofree char *path = g_build_filename(folder, name, NULL);
-        if (!is_snapshot(name) || lstat(path, &info) != 0 || !S_ISREG(info.st_mode))
-            continue;
-        const Kept kept = {g_steal_pointer(&path),
-                           (gint64)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec,
-                           (guint64)info.st_size};
-        g_array_append_val(list, kept);
-    }
-    g_array_sort(list, by_age);
-    return list;
-}
-
-// Deletes the oldest ones beyond the limit, never the one that was just written.
-static void keep_limit(BbSnapshots *snapshots, const char *newest)
-{
-    const BbRecorderOptions *o = snapshots->setup.options;
-    g_autoptr(GArray) list = list_kept(snapshots->setup.folder);
-    guint64 bytes = 0, files = list->len;
-    for (guint i = 0; i < list->len; i++)
-        bytes += g_array_index(list, Kept, i).size;
-    for (guint i = 0; i < list->len; i++) {
-        const Kept *kept = &g_array_index(list, Kept, i);
-        bool over =
-            (o->keep_files && files > o->keep_files) || (o->keep_bytes && bytes > o->keep_bytes);
-        if (!over)
-            return;
-        if (strcmp(kept->path, newest) == 0 || unlink(kept->path) != 0)
-            continue;
-        files--;
-        bytes -= kept->size;
-        g_atomic_int_inc(&snapshots->deleted);
-    }
-}
-
 static void do_work(BbSnapshots *snapshots, Work *work)
 {
     g_autoptr(GError) error = NULL;
@@ -137,9 +71,12 @@ static void do_work(BbSnapshots *snapshots, Work *work)
                                  .network_names = snapshots->setup.names};
     BbSnapshotResult *result = g_new0(BbSnapshotResult, 1);
     if (bb_snapshot_write(&snapshot, &result->messages, &result->damage, &error))
-        keep_limit(snapshots, work->path);
+        g_atomic_int_add(
+            &snapshots->deleted,
+            (gint)bb_snapshots_keep(snapshots->setup.folder, snapshots->setup.options, work->path));
     else
         result->error = g_strdup(error->message);
+    result->cause = work->cause;
     result->path = g_steal_pointer(&work->path);
     result->what = g_steal_pointer(&work->what);
     result->tickets = g_steal_pointer(&work->tickets);
@@ -318,7 +255,8 @@ static GPtrArray *make_notes(const BbSnapshots *snapshots, const Cause *cause)
         g_string_append_printf(note, ": %s", cause->what);
     g_string_append(note, ", at ");
     bb_quantity_append_time(note, cause->fired_ns);
-    gint64 after_ns = MAX(snapshots->now_ns - cause->fired_ns, 0);
+    gint64 after_ns =
+        snapshots->now_ns != BB_TIME_NONE ? MAX(snapshots->now_ns - cause->fired_ns, 0) : 0;
     g_string_append(note, "; the trace goes on for ");
     bb_quantity_append_duration(note, MIN(after_ns, snapshots->setup.options->after_ns));
     g_ptr_array_add(notes, g_string_free(note, FALSE));
@@ -332,10 +270,12 @@ static GPtrArray *make_notes(const BbSnapshots *snapshots, const Cause *cause)
     return notes;
 }
 
-static void take(BbSnapshots *snapshots, Cause *cause)
+static void take(BbSnapshots *snapshots, guint number)
 {
+    Cause *cause = g_ptr_array_index(snapshots->causes, number);
     Work *work = g_new0(Work, 1);
     const BbNetwork *network = NULL;
+    work->cause = number;
     work->path = new_path(snapshots, cause);
     work->notes = make_notes(snapshots, cause);
     work->what = g_strdup_printf("%s%s%s", cause->text, cause->what ? ": " : "",
@@ -352,6 +292,7 @@ static void take(BbSnapshots *snapshots, Cause *cause)
     cause->suppressed_before = cause->suppressed;
     snapshots->taken++;
     if (snapshots->thread) {
+        cause->in_work = true;
         g_async_queue_push(snapshots->work, work);
         return;
     }
@@ -365,18 +306,18 @@ void bb_snapshots_tick(BbSnapshots *snapshots, gint64 now_ns)
     snapshots->now_ns = now_ns;
     for (guint i = 0; i < snapshots->causes->len; i++) {
         Cause *cause = g_ptr_array_index(snapshots->causes, i);
-        if (cause->waits &&
+        if (cause->waits && !cause->in_work &&
             (now_ns - cause->fired_ns >= after_ns || now_ns < cause->fired_ns - BACK_NS))
-            take(snapshots, cause);
+            take(snapshots, i);
     }
 }
 
 void bb_snapshots_finish(BbSnapshots *snapshots)
 {
     for (guint i = 0; i < snapshots->causes->len; i++) {
-        Cause *cause = g_ptr_array_index(snapshots->causes, i);
+        const Cause *cause = g_ptr_array_index(snapshots->causes, i);
         if (cause->waits)
-            take(snapshots, cause);
+            take(snapshots, i);
     }
     join(snapshots);
 }
@@ -384,8 +325,10 @@ void bb_snapshots_finish(BbSnapshots *snapshots)
 BbSnapshotResult *bb_snapshots_next(BbSnapshots *snapshots)
 {
     BbSnapshotResult *result = g_async_queue_try_pop(snapshots->results);
-    if (result)
-        g_hash_table_remove(snapshots->paths, result->path);
+    if (!result)
+        return NULL;
+    g_hash_table_remove(snapshots->paths, result->path);
+    ((Cause *)g_ptr_array_index(snapshots->causes, result->cause))->in_work = false;
     return result;
 }
 

@@ -4,8 +4,9 @@
 // caller waits, so that what is in them is the same each time.
 //
 // Each cause has at most one snapshot that waits for its time: what asks for another joins it, or,
-// of a trigger, is counted as suppressed; also for a pause after one was taken. So at most as many
-// wait as there are causes.
+// of a trigger, is counted as suppressed; also for a pause after one was taken. It waits, too,
+// until the one before it of its cause is written and its result taken. So there are at most two
+// for each cause, one that waits and one that is written.
 #pragma once
 
 #include "cli/recorder_options.h"
@@ -45,6 +46,7 @@ void bb_snapshots_finish(BbSnapshots *snapshots);
 
 // What became of one, in the order in which they were written.
 typedef struct BbSnapshotResult {
+    guint cause;
     char *path, *what;
     guint64 messages;
     char *damage, *error; // NULL: none

@@ -339,12 +339,12 @@ static bool replace_metrics(const BbStatsFiles *files, const GString *text, GErr
     int file = openat(files->folder, files->temporary,
                       O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
     bool whole = file >= 0 && write_all(file, text);
-    if (!whole)
+    if (file >= 0 && close(file) != 0) // says what a server of files could not keep
+        whole = false;
+    if (!whole) {
         set_error(error, files->metrics_path, "cannot write");
-    if (file >= 0)
-        close(file);
-    if (!whole)
         return false;
+    }
     if (renameat(files->folder, files->temporary, files->folder, files->metrics) == 0)
         return true;
     set_error(error, files->metrics_path, "cannot replace");

@@ -10,6 +10,7 @@ void bb_traces_init(BbTraces *traces, bool skip_bad_lines)
     traces->names = bb_names_new();
     traces->counters = bb_counters_new();
     traces->network = bb_network_new();
+    traces->notes = g_ptr_array_new_with_free_func(g_free);
 }
 
 void bb_traces_clear(BbTraces *traces)
@@ -17,6 +18,7 @@ void bb_traces_clear(BbTraces *traces)
     bb_trace_writer_free(traces->writer);
     bb_counters_free(traces->counters);
     bb_network_free(traces->network);
+    g_ptr_array_unref(traces->notes);
     bb_names_free(traces->names);
 }
 
@@ -102,6 +104,7 @@ bool bb_traces_read(BbTraces *traces, char **paths, BbMessageSink sink, gpointer
         .names = traces->names,
         .counters = traces->counters,
         .network = traces->network,
+        .notes = traces->notes,
         .sink = take_message,
         .user = &reading,
         .warn = warn,

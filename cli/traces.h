@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the commands share that make something of traces: traces in, their messages in order of time
-// out, and what the traces tell besides: counters, facts on the network.
+// out, and what the traces tell besides: counters, facts on the network, notes.
 #pragma once
 
 #include "cli/command.h"
@@ -13,6 +13,7 @@ typedef struct BbTraces {
     BbNames *names;
     BbCounters *counters; // of all traces
     BbNetwork *network;   // likewise
+    GPtrArray *notes;     // of char *, likewise
     bool skip_bad_lines;
     bool failed;      // some trace could not be read, or not to its end; that was said
     guint64 messages; // read so far

@@ -33,7 +33,7 @@ struct BbRecorder {
     Shape shape;
     guint32 place;         // of the sub-buffer that is written
     guint64 sequence, run; // of it
-    guint32 used;          // bytes of it, committed
+    guint32 used;          // bytes of it, committed; 0 before the first one of the run
     guint32 seed;          // of its checksums
     gint64 before_ns;      // time of the message before, in it
     guint64 epoch;         // counts whatever makes known names and connections unknown
@@ -41,6 +41,7 @@ struct BbRecorder {
     GArray *known;         // of Known, by name
     BbBbtKeys *conns;      // in it
     GByteArray *records;   // of one message, with the names that are new
+    bool too_long;         // it has a name that is too long; then there are names only
     guint64 messages, left_out;
 };
 
@@ -121,8 +122,13 @@ static guint32 number_of(BbRecorder *recorder, guint32 name)
         g_array_set_size(recorder->known, name + 1);
     Known *known = &g_array_index(recorder->known, Known, name);
     if (known->epoch != recorder->epoch) {
+        const char *text = bb_names_text(recorder->names, name);
+        if (strnlen(text, BB_RING_TEXT_MAX + 1) > BB_RING_TEXT_MAX) {
+            recorder->too_long = true;
+            return 0;
+        }
         *known = (Known){recorder->epoch, ++recorder->names_count};
-        append_text(recorder, BB_RING_NAME, bb_names_text(recorder->names, name));
+        append_text(recorder, BB_RING_NAME, text);
     }
     return known->number;
 }
@@ -150,6 +156,7 @@ static void append_message(BbRecorder *recorder, const BbMessage *message)
     BbRingMessage record = {.message = *message, .before_ns = recorder->before_ns};
     BbMessage *m = &record.message;
     g_byte_array_set_size(recorder->records, 0);
+    recorder->too_long = false;
     m->sender = number_of(recorder, m->sender);
     m->receiver = number_of(recorder, m->receiver);
     m->op = number_of(recorder, m->op);
@@ -161,47 +168,50 @@ static void append_message(BbRecorder *recorder, const BbMessage *message)
     m->path = id_of(recorder, m->path);
     m->parent = id_of(recorder, m->parent);
     record.conn = conn_of(recorder, message->conn);
+    if (recorder->too_long)
+        return;
     gsize begin = begin_record(recorder->records);
     bb_ring_message_append(recorder->records, &record);
     bb_ring_record_end(recorder->records, begin, BB_RING_MESSAGE, recorder->seed);
 }
+
+// A sub-buffer has room for any message with its texts.
+G_STATIC_ASSERT(11 * (BB_RING_TEXT_MAX + BB_RING_RECORD_HEAD) + 256 <
+                BB_RING_SUB_MIN - BB_RING_SUB_HEAD);
 
 static bool fits(const BbRecorder *recorder)
 {
     return recorder->records->len <= recorder->shape.sub_size - recorder->used;
 }
 
-// Texts too large for any sub-buffer: looked at first, so that no message makes large copies.
-static bool is_recordable(const BbRecorder *recorder, const BbMessage *message)
+// Whether its times and its connection can be recorded.
+static bool is_recordable(const BbMessage *message)
 {
     return message->time_ns >= 0 && (message->recv_ns >= 0 || message->recv_ns == BB_TIME_NONE) &&
            (message->end_ns >= 0 || message->end_ns == BB_TIME_NONE) &&
-           (!message->conn ||
-            strnlen(message->conn, recorder->shape.sub_size) < recorder->shape.sub_size);
+           (!message->conn || strnlen(message->conn, BB_RING_TEXT_MAX + 1) <= BB_RING_TEXT_MAX);
 }
 
 void bb_recorder_push(BbRecorder *recorder, const BbMessage *message)
 {
-    if (!is_recordable(recorder, message)) {
+    if (!is_recordable(message)) {
         recorder->left_out++;
         return;
     }
+    if (recorder->used == 0)
+        begin_sub(recorder);
     append_message(recorder, message);
     if (!fits(recorder)) {
-        if (recorder->used > BB_RING_SUB_HEAD)
-            begin_sub(recorder);
-        else
-            forget_known(recorder);
+        begin_sub(recorder);
         append_message(recorder, message);
-    }
-    if (!fits(recorder)) {
-        forget_known(recorder); // nothing is in the sub-buffer yet
-        recorder->left_out++;
-        return;
     }
     const GByteArray *records = recorder->records;
     memcpy(sub_at(recorder) + recorder->used, records->data, records->len);
     commit(recorder, recorder->used + records->len);
+    if (recorder->too_long) {
+        recorder->left_out++;
+        return;
+    }
     recorder->before_ns = message->time_ns;
     recorder->messages++;
 }
@@ -222,6 +232,8 @@ static bool fail(const char *path, const char *what, const char *remedy, int rea
     return false;
 }
 
+static const char save_it[] = "save it with `bbtrace snap --recover` and remove it";
+
 static void write_head(BbRecorder *recorder)
 {
     guint8 *at = recorder->map;
@@ -236,6 +248,30 @@ static void write_head(BbRecorder *recorder)
     memcpy(at, head->data, head->len);
 }
 
+// Goes on behind the last run. Heads of newer sub-buffers may be lost: so many numbers are left out
+// that none of their records has the seed of a new one.
+static bool go_on(BbRecorder *recorder, const char *path, GError **error)
+{
+    g_autoptr(BbRecorderReader) reader =
+        bb_recorder_reader_open(fcntl(recorder->fd, F_DUPFD_CLOEXEC, 0), path, error);
+    if (!reader)
+        return false;
+    BbRecorderEnd end = bb_recorder_reader_end(reader);
+    recorder->sequence = end.sequence + recorder->shape.count;
+    if (end.sequence == 0)
+        return true;
+    guint64 behind = end.place - BB_RING_PAGE;
+    if (end.size != recorder->shape.sub_size || behind % end.size != 0 ||
+        behind / end.size >= recorder->shape.count)
+        return fail(path, "a ring of another size is there, with a damaged head", save_it, 0,
+                    error);
+    if (end.sequence > G_MAXINT64 || end.run > G_MAXINT64)
+        return fail(path, "a ring whose numbers are used up is there", save_it, 0, error);
+    recorder->run = end.run;
+    recorder->place = (guint32)(behind / end.size);
+    return true;
+}
+
 // Where a former run ended. A file that is empty, or was never begun, is a new ring.
 static bool take_former(BbRecorder *recorder, const char *path, guint64 found, GError **error)
 {
@@ -246,7 +282,7 @@ static bool take_former(BbRecorder *recorder, const char *path, guint64 found, G
     if (pread(recorder->fd, head, sizeof head, 0) < 0)
         return fail(path, "cannot read it", "choose another place", errno, error);
     if (memcmp(head, nothing, sizeof head) == 0 && found <= file_size(recorder->shape))
-        return true;
+        return go_on(recorder, path, error); // the head may be lost
     if (memcmp(head, BB_RING_MAGIC, BB_RING_MAGIC_SIZE) != 0)
         return fail(path, "a file of another kind is there", "choose another place", 0, error);
     BbBytes bytes = {.at = head + BB_RING_MAGIC_SIZE, .left = sizeof head - BB_RING_MAGIC_SIZE};
@@ -258,19 +294,11 @@ static bool take_former(BbRecorder *recorder, const char *path, guint64 found, G
         return fail(path, "a ring of another size or version is there",
                     "give its size, or save it with `bbtrace snap --recover` and remove it", 0,
                     error);
-    g_autoptr(BbRecorderReader) reader =
-        bb_recorder_reader_open(fcntl(recorder->fd, F_DUPFD_CLOEXEC, 0), path, error);
-    if (!reader)
-        return false;
-    BbRecorderEnd end = bb_recorder_reader_end(reader);
-    recorder->run = end.run;
-    recorder->sequence = end.sequence;
-    if (end.sequence)
-        recorder->place = (guint32)((end.place - BB_RING_PAGE) / recorder->shape.sub_size);
-    return true;
+    return go_on(recorder, path, error);
 }
 
-// All of the file is set aside at once: a full disk shows here, and not as SIGBUS later.
+// All of the file is set aside at once: a full disk shows here, and not as SIGBUS later, where the
+// file system writes in place.
 static bool map_file(BbRecorder *recorder, const char *path, GError **error)
 {
     static const char remedy[] =
@@ -291,13 +319,13 @@ static bool open_file(BbRecorder *recorder, const char *path, GError **error)
 {
     struct stat info;
     recorder->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (recorder->fd < 0 || fstat(recorder->fd, &info) != 0)
+    if (recorder->fd < 0)
         return fail(path, "cannot open it", "choose another place, or change its rights", errno,
                     error);
-    if (!S_ISREG(info.st_mode))
-        return fail(path, "no plain file", "choose another place", 0, error);
     if (flock(recorder->fd, LOCK_EX | LOCK_NB) != 0)
         return fail(path, "another capture records there", "choose another place", errno, error);
+    if (fstat(recorder->fd, &info) != 0 || !S_ISREG(info.st_mode)) // its size only once it is ours
+        return fail(path, "no plain file", "choose another place", 0, error);
     return take_former(recorder, path, (guint64)info.st_size, error) &&
            map_file(recorder, path, error);
 }
@@ -315,7 +343,6 @@ BbRecorder *bb_recorder_open(const char *path, guint64 size, const BbNames *name
     if (!open_file(recorder, path, error))
         return NULL;
     recorder->run++;
-    begin_sub(recorder);
     return g_steal_pointer(&recorder);
 }
 

@@ -16,14 +16,19 @@ typedef struct BbRecorder BbRecorder;
 #define BB_RECORDER_SIZE_MAX ((guint64)1 << 40)
 
 // Makes the ring, of about size bytes, all of which are set aside on the disk at once, or goes on
-// in the ring of a former run: what it holds stays until its place is needed. names are lent. Fails
-// where the file is no ring, or one of another size, or is in use, or where space or rights lack.
+// in the ring of a former run: what it holds stays until its place is needed, and nothing of it is
+// lost before the first message. names are lent. Fails where the file is no ring, or one of another
+// size, or is in use, or where space or rights lack.
+//
+// A write to the map has no other way to fail than SIGBUS, which ends the process: where somebody
+// cuts the file short, where the disk is broken, and where a file system that writes elsewhere
+// (copy-on-write, as Btrfs, or a snapshot beneath) is full.
 BbRecorder *bb_recorder_open(const char *path, guint64 size, const BbNames *names, GError **error);
 void bb_recorder_free(BbRecorder *recorder);
 
 // Records a message, which is safe when this returns. A message that no trace can hold (a time
-// before 1970) or with texts larger than a sub-buffer is left out and counted. The key extra is not
-// kept.
+// before 1970), or with a name or connection of more than 4 KiB, is left out and counted. The key
+// extra is not kept.
 void bb_recorder_push(BbRecorder *recorder, const BbMessage *message);
 
 guint64 bb_recorder_messages(const BbRecorder *recorder); // pushed and recorded
@@ -56,9 +61,10 @@ typedef struct BbRecorderFindings {
 BbRecorderFindings bb_recorder_reader_findings(const BbRecorderReader *reader);
 
 // Number of the last run in the file, of its last sub-buffer, and the place of that one in the
-// file; all 0 in a ring where nothing was recorded.
+// file and its size; all 0 in a ring where nothing was recorded.
 typedef struct BbRecorderEnd {
     guint64 run, sequence, place;
+    guint32 size;
 } BbRecorderEnd;
 BbRecorderEnd bb_recorder_reader_end(const BbRecorderReader *reader);
 

@@ -54,6 +54,10 @@ static inline bool bb_ring_sub_read(const guint8 *at, BbRingSub *sub)
            sub->size % BB_RING_PAGE == 0;
 }
 
+// Bytes of a name or a connection at most: so no ring has one text copied at great length, and a
+// message with all of its texts fits into the smallest sub-buffer.
+#define BB_RING_TEXT_MAX ((gsize)4 << 10)
+
 // A record: u32 checksum, u32 size (all of it) and type, then its content. The checksum is that of
 // the sub-buffer's sequence number and of all behind the checksum, so that a record of a former lap
 // is none.

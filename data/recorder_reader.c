@@ -132,6 +132,15 @@ static bool find_by_shape(BbRecorderReader *reader, guint32 size, guint32 count,
     return true;
 }
 
+// The next page from place on that has been written to, of a file with holes.
+static guint64 skip_hole(const BbRecorderReader *reader, guint64 place)
+{
+    off_t data = lseek(reader->fd, (off_t)place, SEEK_DATA);
+    if (data < 0)
+        return errno == ENXIO ? reader->file_size : place;
+    return MAX(place, (guint64)data - (guint64)data % BB_RING_PAGE);
+}
+
 static bool find_by_heads(BbRecorderReader *reader, GError **error)
 {
     for (guint64 place = BB_RING_PAGE; place < reader->file_size;) {
@@ -142,6 +151,8 @@ static bool find_by_heads(BbRecorderReader *reader, GError **error)
         if (state == SUB_GOOD)
             add_sub(reader, place, &sub);
         place += state == SUB_GOOD ? sub.size : BB_RING_PAGE;
+        if (state == SUB_NONE)
+            place = skip_hole(reader, place);
     }
     return true;
 }
@@ -165,7 +176,8 @@ static bool find_subs(BbRecorderReader *reader, GError **error)
     g_array_sort(reader->subs, by_sequence);
     if (reader->subs->len > 0) {
         const Found *last = &g_array_index(reader->subs, Found, reader->subs->len - 1);
-        reader->end = (BbRecorderEnd){last->sub.run, last->sub.sequence, last->place};
+        reader->end =
+            (BbRecorderEnd){last->sub.run, last->sub.sequence, last->place, last->sub.size};
     }
     return true;
 }
@@ -188,7 +200,7 @@ BbRecorderReader *bb_recorder_reader_open(int fd, const char *name, GError **err
         (void)fail(reader, "a ring is read from a plain file only", "copy it to one", 0, error);
         return NULL;
     }
-    reader->file_size = (guint64)info.st_size;
+    reader->file_size = MIN((guint64)info.st_size, BB_RING_PAGE + BB_RECORDER_SIZE_MAX);
     return find_subs(reader, error) ? g_steal_pointer(&reader) : NULL;
 }
 
@@ -285,7 +297,8 @@ static bool take_record(BbRecorderReader *reader, guint *type, BbBytes *content)
 
 static bool take_name(BbRecorderReader *reader, BbNames *names, const BbBytes *content)
 {
-    if (content->left == 0 || memchr(content->at, 0, content->left))
+    if (content->left == 0 || content->left > BB_RING_TEXT_MAX ||
+        memchr(content->at, 0, content->left))
         return false;
     guint32 name = bb_names_intern_len(names, (const char *)content->at, content->left);
     g_array_append_val(reader->names, name);
@@ -294,7 +307,7 @@ static bool take_name(BbRecorderReader *reader, BbNames *names, const BbBytes *c
 
 static bool take_conn(BbRecorderReader *reader, const BbBytes *content)
 {
-    if (memchr(content->at, 0, content->left))
+    if (content->left > BB_RING_TEXT_MAX || memchr(content->at, 0, content->left))
         return false;
     g_ptr_array_add(reader->conns, g_strndup((const char *)content->at, content->left));
     return true;

@@ -176,20 +176,16 @@ static void take_slice(BbChromeTrace *trace, JsonObject *event, char phase, cons
 
 // Flow events are of one flow where category, name and id are the same; those of an asynchronous
 // operation where category and id are.
-static void take_step(BbChromeTrace *trace, JsonObject *event, char phase, const Place *place)
+static void take_step(BbChromeTrace *trace, JsonObject *event, char phase, const char *id,
+                      const Place *place)
 {
     static const char begins[] = "sbS", ends[] = "feF";
     bool flow = strchr("stf", phase) != NULL;
-    g_autofree char *id = find_id(event, place->pid);
     const char *category = bb_member_text(event, "cat"), *name = bb_member_text(event, "name");
     const char *scope = bb_member_text(event, "scope");
     BbChromeStepKind kind = strchr(begins, phase) ? BB_CHROME_BEGIN
                             : strchr(ends, phase) ? BB_CHROME_END
                                                   : BB_CHROME_STEP;
-    if (!id) {
-        count(trace, "chrome_no_id");
-        return;
-    }
     char *key = g_strjoin("\x1f", flow ? "flow" : "async", category ? category : "",
                           flow && name ? name : "", scope ? scope : "", id, NULL);
     bool encloses = g_strcmp0(bb_member_text(event, "bp"), "e") == 0;
@@ -199,8 +195,13 @@ static void take_step(BbChromeTrace *trace, JsonObject *event, char phase, const
 static void take_metadata(BbChromeTrace *trace, JsonObject *event, const char *pid)
 {
     const char *name = bb_member_text(bb_member_object(event, "args"), "name");
-    if (name && g_strcmp0(bb_member_text(event, "name"), "process_name") == 0)
-        bb_chrome_trace_process(trace, process_of(trace, pid))->name = name_of(trace, name);
+    if (!name || g_strcmp0(bb_member_text(event, "name"), "process_name") != 0)
+        return;
+    BbChromeProcess *process = bb_chrome_trace_process(trace, process_of(trace, pid));
+    guint32 before = process->name;
+    process->name = name_of(trace, name);
+    if (before && before != process->name)
+        trace->kept++; // the name before stays in memory
 }
 
 // An event that can be of use, of a process that is told.
@@ -211,13 +212,19 @@ static void take_phase(BbChromeTrace *trace, JsonObject *event, char phase, cons
         count(trace, "chrome_no_time");
         return;
     }
+    bool is_slice = strchr("XBE", phase) != NULL;
+    g_autofree char *id = is_slice ? NULL : find_id(event, pid);
+    if (!is_slice && !id) {
+        count(trace, "chrome_no_id"); // before anything of it is kept
+        return;
+    }
     place.process = process_of(trace, pid);
     place.thread = thread_of(trace, event, pid);
     place.name = name_of(trace, bb_member_text(event, "name"));
-    if (strchr("XBE", phase))
+    if (is_slice)
         take_slice(trace, event, phase, &place);
     else
-        take_step(trace, event, phase, &place);
+        take_step(trace, event, phase, id, &place);
 }
 
 bool bb_chrome_trace_take(gpointer user, JsonObject *event, GError **error)

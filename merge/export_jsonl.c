@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: messages. Out: JSON Lines, an object a message with the columns of merge/fields.h; at the end
-// the facts on the network as objects {"network": "tcp", "client": NAME, "server": NAME, ...}, and
-// counters as objects {"counter": NAME, "value": N}.
+// the facts on the network as objects {"network": "tcp", "client": NAME, "server": NAME, ...},
+// notes as objects {"note": TEXT}, and counters as objects {"counter": NAME, "value": N}.
 //
 // JSON has no text that is not UTF-8: it goes by KEY_hex, its bytes as hexadecimal digits.
 #include "merge/exporter.h"
@@ -115,6 +115,16 @@ static bool jsonl_network(gpointer data, const BbNetwork *network, GError **erro
     return !ferror(bb_outfile_stream(writing->file)) || bb_outfile_fail(writing->file, error);
 }
 
+static bool jsonl_note(gpointer data, const char *text, GError **error)
+{
+    Writing *writing = data;
+    g_string_assign(writing->text, text);
+    bb_json_begin_object(writing->json);
+    put_text(writing, "note");
+    bb_json_end_object(writing->json);
+    return !ferror(bb_outfile_stream(writing->file)) || bb_outfile_fail(writing->file, error);
+}
+
 static bool jsonl_finish(gpointer data, const BbCounters *counters, GError **error)
 {
     Writing *writing = data;
@@ -136,6 +146,7 @@ const BbExporter bb_exporter_jsonl = {
     .open = jsonl_open,
     .push = jsonl_push,
     .network = jsonl_network,
+    .note = jsonl_note,
     .finish = jsonl_finish,
     .free = jsonl_free,
 };

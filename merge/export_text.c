@@ -19,6 +19,11 @@ static bool text_network(gpointer writing, const BbNetwork *network, GError **er
     return bb_trace_writer_network(writing, network, error);
 }
 
+static bool text_note(gpointer writing, const char *text, GError **error)
+{
+    return bb_trace_writer_note(writing, text, error);
+}
+
 static bool text_finish(gpointer writing, const BbCounters *counters, GError **error)
 {
     return bb_trace_writer_finish(writing, counters, error);
@@ -35,6 +40,7 @@ const BbExporter bb_exporter_text = {
     .open = text_open,
     .push = text_push,
     .network = text_network,
+    .note = text_note,
     .finish = text_finish,
     .free = text_free,
 };

@@ -19,6 +19,9 @@ typedef struct BbExporter {
     // Writes what TCP told of the network, once, before finish; NULL where the form has no place
     // for it.
     bool (*network)(gpointer writing, const BbNetwork *network, GError **error);
+    // Writes a sentence on how the trace came about, before finish; NULL where the form has no
+    // place for it.
+    bool (*note)(gpointer writing, const char *text, GError **error);
     // Writes the counters and what remains. After it, or any failure, only free.
     bool (*finish)(gpointer writing, const BbCounters *counters, GError **error);
     void (*free)(gpointer writing);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define BUCKETS_FIRST 4096u
+#define SCAN 256u // messages of a bucket looked at, the last ones that came, for one that joins
 // Messages this far from going out are fetched into the processor's cache, closer ones with what
 // they point to, and with what that points to: all of it was last used a window ago.
 #define AHEAD 9u
@@ -31,6 +32,7 @@ static const struct {
                             "sightings joined that observers took for different kinds"},
     [BB_JOIN_EARLY] = {"merge_early", "messages that could not wait for other sightings"},
     [BB_JOIN_LATE] = {"merge_late", "messages written out of order"},
+    [BB_JOIN_CUT] = {"merge_search_cut", "sightings with too many others of one id to look at all"},
     [BB_JOIN_MOVED] = {"merge_returns_moved", "returns moved to the time of their call"},
     [BB_JOIN_PRECEDES] = {"merge_returns_before", "returns that precede their call"},
     [BB_JOIN_FORGOTTEN] = {"merge_calls_forgotten", "open calls forgotten at the limit"},
@@ -109,13 +111,18 @@ static bool joins_all(const BbHeld *held, const BbSighting *seen, const BbSighti
 }
 
 // The message nearest in time of which held is another sighting.
-static BbHeld *find_partner(const BbJoin *join, const BbHeld *held)
+static BbHeld *find_partner(BbJoin *join, const BbHeld *held)
 {
     BbHeld *best = NULL;
     gint64 best_ns = join->options.window_ns;
+    guint left = SCAN;
     if (join->options.by == BB_JOIN_NONE || held->key.by == BB_SIGHTING_BY_ORDER)
         return NULL;
     for (BbHeld *other = *bb_held_bucket(join, &held->key); other; other = other->next_same) {
+        if (left-- == 0) {
+            join->count[BB_JOIN_CUT]++;
+            break;
+        }
         gint64 apart_ns = ABS(other->message.time_ns - held->message.time_ns);
         if (apart_ns > best_ns || !joins_all(other, &held->seen, &held->key))
             continue;
@@ -137,15 +144,22 @@ static void fold_by_key(BbJoin *join, BbHeld *partner, BbHeld *held)
     bb_held_give_back(join, held);
 }
 
-// Of what the oldest of its lane waited for, all has come.
-static void fold_by_order(BbJoin *join, BbHeld *held)
+// Of what the oldest of its lane waited for, all has come. Returns false where that made it a later
+// message, which waits.
+static bool fold_by_order(BbJoin *join, BbHeld *held)
 {
+    gint64 before_ns = held->message.time_ns;
     for (BbHeld *other = bb_lane_match(join, held); other; other = bb_lane_match(join, held)) {
         join->count[BB_JOIN_BY_ORDER]++;
         bb_held_leave(join, other);
         bb_held_fold(join, held, other);
         bb_held_give_back(join, other);
     }
+    if (held->message.time_ns == before_ns)
+        return true;
+    bb_held_remove(join, held);
+    bb_held_insert(join, held);
+    return join->oldest == held;
 }
 
 // ---- the way out --------------------------------------------------------------------------------
@@ -194,7 +208,8 @@ static bool release(BbJoin *join, GError **error)
 {
     BbHeld *held = join->oldest;
     look_ahead(join, held);
-    fold_by_order(join, held);
+    if (!fold_by_order(join, held))
+        return true;
     if (held->call && held->message.kind != BB_CALL) // observers took it for different kinds
         bb_call_ids_close(join->ids, g_steal_pointer(&held->call));
     if (held->message.kind == BB_RETURN && !bb_held_settle_return(join, held)) {

@@ -42,6 +42,7 @@ typedef enum {
     BB_JOIN_OTHER_KIND,    // joins of sightings that are of different kinds; the decoded one counts
     BB_JOIN_EARLY,         // messages that did not wait for the window, for want of room
     BB_JOIN_LATE,          // messages written after a later one
+    BB_JOIN_CUT,           // sightings of which only the last others of their key were looked at
     BB_JOIN_MOVED,         // returns moved to the time of their call
     BB_JOIN_PRECEDES,      // returns that still precede their call
     BB_JOIN_FORGOTTEN,     // calls whose return may have got another id (BB_CALL_IDS_OPEN)

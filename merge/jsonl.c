@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: JSON Lines as merge/export_jsonl.c writes them, or others with such keys. Out: messages,
-// counters and facts on the network.
+// counters, notes and facts on the network.
 #include "merge/importer.h"
 
+#include "data/trace.h"
 #include "merge/bad_lines.h"
 #include "merge/columns.h"
 #include "merge/json_line.h"
@@ -103,6 +104,28 @@ static const char *take_counter(const Reading *reading)
     return NULL;
 }
 
+// A note is alone in its line, else that is a message with a field of this name. As many are kept
+// as of a trace of our own.
+static bool is_note(const Reading *reading)
+{
+    return reading->members->len == 1 &&
+           (is_about(reading, "note") || is_about(reading, "note_hex"));
+}
+
+static const char *take_note(const Reading *reading)
+{
+    const BbJsonMember *member = (const BbJsonMember *)(const void *)reading->members->data;
+    GPtrArray *notes = reading->import->notes;
+    const char *reason = NULL;
+    if (member->kind != BB_JSON_STRING)
+        return "a note is not {\"note\": TEXT}";
+    if (strcmp(member->key, "note_hex") == 0)
+        reason = decode_hex(member->text);
+    if (!reason && notes && notes->len < BB_TRACE_NOTES)
+        g_ptr_array_add(notes, g_strndup(member->text, BB_TRACE_NOTE_SIZE));
+    return reason;
+}
+
 // One of the two nodes of an edge. Returns whether the member is of it.
 static bool take_node(const Reading *reading, const BbJsonMember *member, const char *key,
                       guint32 *name, const char **reason)
@@ -175,6 +198,8 @@ static bool take_line(const Reading *reading, char *line, const char **reason, G
         *reason = take_counter(reading);
     else if (is_about(reading, "network"))
         *reason = take_edge(reading);
+    else if (is_note(reading))
+        *reason = take_note(reading);
     else if (!(*reason = take_message(reading, &message)))
         return reading->import->sink(&message, reading->import->user, error);
     return true;

@@ -123,6 +123,7 @@ BbMerger *bb_merger_new(const BbMergerOptions *options, BbNames *names, const ch
     merger->complaints = g_ptr_array_new_with_free_func(g_free);
     merger->failed = g_byte_array_new();
     merger->counters = bb_counters_new();
+    merger->notes = g_ptr_array_new_with_free_func(g_free);
     merger->networks = g_ptr_array_new_with_free_func((GDestroyNotify)bb_network_free);
     merger->network_places = g_hash_table_new(NULL, NULL);
     g_autoptr(GPtrArray) observers = bb_observers_name(paths, options->by_folder);
@@ -150,6 +151,7 @@ void bb_merger_free(BbMerger *merger)
     g_ptr_array_unref(merger->complaints);
     g_byte_array_unref(merger->failed);
     bb_counters_free(merger->counters);
+    g_ptr_array_unref(merger->notes);
     g_ptr_array_unref(merger->networks);
     g_hash_table_unref(merger->network_places);
     g_free(merger);
@@ -170,7 +172,9 @@ static void begin_run(BbMerger *merger)
     g_ptr_array_set_size(merger->networks, 0);
     g_hash_table_remove_all(merger->network_places);
     bb_counters_free(merger->counters);
+    g_ptr_array_unref(merger->notes);
     merger->counters = bb_counters_new();
+    merger->notes = g_ptr_array_new_with_free_func(g_free);
     merger->messages = merger->late = 0;
     merger->n_open_spills = merger->done = 0;
     merger->newest_ns = G_MININT64;
@@ -273,6 +277,11 @@ void bb_merger_tell_network(const BbMerger *merger, BbNetwork *network)
         for (guint k = 0; k < bb_network_count(told); k++)
             bb_network_better(network, bb_network_at(told, k));
     }
+}
+
+const GPtrArray *bb_merger_notes(const BbMerger *merger)
+{
+    return merger->notes;
 }
 
 const BbCounters *bb_merger_counters(const BbMerger *merger)

@@ -62,6 +62,8 @@ guint bb_merger_inputs_done(const BbMerger *merger);
 guint64 bb_merger_late(const BbMerger *merger);
 // Loss and drop counters of all inputs. Lent.
 const BbCounters *bb_merger_counters(const BbMerger *merger);
+// Notes of all inputs (char *), each once, at most BB_TRACE_NOTES. Lent.
+const GPtrArray *bb_merger_notes(const BbMerger *merger);
 // What TCP told of the network, nodes named as prepare names them: the files of one observer add
 // up, of several observers the one that saw more packets of an edge is believed. Added to network.
 void bb_merger_tell_network(const BbMerger *merger, BbNetwork *network);

@@ -99,6 +99,17 @@ static void note_network(const BbMergerSource *source, const BbNetwork *told)
     }
 }
 
+// The pieces of one capture say the same.
+static void take_notes(BbMerger *merger, const BbTraceReader *reader)
+{
+    for (guint i = 0; i < bb_trace_reader_notes(reader); i++) {
+        const char *text = bb_trace_reader_note(reader, i);
+        if (merger->notes->len < BB_TRACE_NOTES &&
+            !g_ptr_array_find_with_equal_func(merger->notes, text, g_str_equal, NULL))
+            g_ptr_array_add(merger->notes, g_strdup(text));
+    }
+}
+
 static void note_end(BbMergerSource *source)
 {
     BbMerger *merger = source->merger;
@@ -113,6 +124,7 @@ static void note_end(BbMergerSource *source)
         complain(source, text, false);
     }
     bb_counters_merge(merger->counters, bb_trace_reader_counters(reader));
+    take_notes(merger, reader);
     note_network(source, bb_trace_reader_network(reader));
     source->scanned = true;
     source->in_order = bb_stream_in_order(source->stream) && !source->mixed;

@@ -38,6 +38,7 @@ struct BbMerger {
     GPtrArray *complaints; // of char*, by input; NULL where there is none
     GByteArray *failed;    // by input
     BbCounters *counters;
+    GPtrArray *notes;           // of char *, each once
     GPtrArray *networks;        // of BbNetwork, one for each observer
     GHashTable *network_places; // observer -> 1 + place in it
     guint64 messages, late;

@@ -83,11 +83,22 @@ static guint fill_one(BbHoles *holes, guint index, guint32 begin, guint32 end)
     return index + 1;
 }
 
+static void believe(BbHoles *holes, guint32 ack)
+{
+    holes->acked = holes->has_acked ? higher(holes->acked, ack) : ack;
+    holes->has_acked = true;
+    if (holes->waiting && is_acked(holes, holes->waiting_end)) {
+        holes->unseen += holes->waiting;
+        holes->waiting = 0;
+    }
+}
+
 static void begin_at(BbHoles *holes, guint32 seq)
 {
     holes->started = true;
     holes->odd = 0;
     holes->begin = holes->top = seq;
+    holes->has_claim = false;
 }
 
 // Whether the segment belongs where the stream is. Else it is ignored, or the stream begins anew.
@@ -122,6 +133,10 @@ void bb_holes_data(BbHoles *holes, guint32 seq, guint32 length)
     }
     for (guint i = 0; i < holes->count && distance(seq, top) > 0;)
         i = fill_one(holes, i, seq, end);
+    if (holes->has_claim && distance(holes->claim, holes->top) >= 0) {
+        holes->has_claim = false;
+        believe(holes, holes->claim);
+    }
 }
 
 void bb_holes_ack(BbHoles *holes, guint32 ack)
@@ -131,12 +146,14 @@ void bb_holes_ack(BbHoles *holes, guint32 ack)
     gint32 ahead = distance(holes->top, ack);
     if (ahead > BB_HOLES_FAR || ahead <= -WINDOW)
         return;
-    holes->acked = holes->has_acked ? higher(holes->acked, ack) : ack;
-    holes->has_acked = true;
-    if (holes->waiting && is_acked(holes, holes->waiting_end)) {
-        holes->unseen += holes->waiting;
-        holes->waiting = 0;
+    if (ahead <= 0) {
+        believe(holes, ack);
+        return;
     }
+    if (holes->has_claim)
+        believe(holes, lower(holes->claim, ack)); // both say so
+    holes->claim = holes->has_claim ? higher(holes->claim, ack) : ack;
+    holes->has_claim = true;
 }
 
 void bb_holes_syn(BbHoles *holes, guint32 seq)

@@ -5,7 +5,8 @@
 //
 // The count is exact while no more than BB_HOLES holes are open at once; of more, the lowest is
 // counted as never seen when it is acknowledged, also where it is filled later. What comes before
-// the first byte seen is no hole.
+// the first byte seen is no hole. An acknowledgement beyond the last byte seen is believed up to
+// where another one confirms it, or when a byte is seen there: a single one may be damaged.
 #pragma once
 
 #include <glib.h>
@@ -27,8 +28,9 @@ typedef struct BbHoles {
     guint32 begin; // first byte seen
     guint32 isn;
     guint odd;
+    guint32 claim; // the highest acknowledgement beyond top, which nothing confirms yet
     guint32 waiting, waiting_end; // bytes of holes given up, not acknowledged yet
-    bool started, has_acked, has_isn;
+    bool started, has_acked, has_isn, has_claim;
     guint64 seen, unseen; // bytes, the former each once
 } BbHoles;
 

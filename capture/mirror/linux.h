@@ -39,7 +39,7 @@ typedef struct BbMirrorSelection {
     BbMirrorDirection direction;
     bool any_target;
     BbMirrorTarget target;
-    const char *to; // interface or address
+    const char *to; // interface, or address in its usual form
 } BbMirrorSelection;
 
 // What removes them: filters that are ours, qdiscs that are ours and hold nothing else, tunnels

@@ -137,7 +137,8 @@ static bool gets_copies(const char *name, const BbMirrorSelection *selection, co
 }
 
 // A tunnel goes with its last mirror; one that never got any (what made it was killed) goes when
-// all of them are meant.
+// all of them are meant. Killed between the making and the alias, it leaves a device that is
+// nobody's: `ip link del` by hand.
 static void delete_tunnel(BbMirrorPlan *plan, const BbHostInterface *interface,
                           const BbMirrorSelection *selection, const BbHost *host)
 {

@@ -95,8 +95,7 @@ char **bb_mirror_split(const char *const *lists, GError **error)
     return (char **)g_ptr_array_free(g_steal_pointer(&names), FALSE);
 }
 
-// The address in its usual form, which no shell or switch takes for anything else.
-static char *parse_address(const char *option, const char *word, bool *is_ipv6, GError **error)
+char *bb_mirror_parse_address(const char *option, const char *word, bool *is_ipv6, GError **error)
 {
     g_autoptr(GInetAddress) address = g_inet_address_new_from_string(word);
     if (!address || g_inet_address_get_is_any(address) || g_inet_address_get_is_loopback(address)) {
@@ -126,7 +125,7 @@ static bool read_target(BbMirror *mirror, const BbMirrorWords *words, GError **e
     }
     const char *word = said[mirror->target], *option = options[mirror->target];
     if (mirror->target != BB_MIRROR_TO_INTERFACE)
-        mirror->to = parse_address(option, word, &mirror->is_ipv6, error);
+        mirror->to = bb_mirror_parse_address(option, word, &mirror->is_ipv6, error);
     else if (check_name(option, word, error))
         mirror->to = g_strdup(word);
     return mirror->to != NULL;
@@ -142,7 +141,7 @@ static bool read_local(BbMirror *mirror, const char *word, GError **error)
                             "--local is where a tunnel comes from: with --to there is none");
         return false;
     }
-    mirror->local = parse_address("--local", word, &is_ipv6, error);
+    mirror->local = bb_mirror_parse_address("--local", word, &is_ipv6, error);
     if (!mirror->local)
         return false;
     if (is_ipv6 == mirror->is_ipv6 && strcmp(mirror->local, mirror->to) != 0)

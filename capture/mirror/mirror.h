@@ -57,5 +57,9 @@ char **bb_mirror_split(const char *const *lists, GError **error);
 // The same for one word of --direction; NULL means both.
 bool bb_mirror_parse_direction(const char *word, BbMirrorDirection *direction, GError **error);
 
+// The address of another host in its usual form, which no shell or switch takes for anything else:
+// yours; NULL with a G_OPTION_ERROR that names the option at a word that is none.
+char *bb_mirror_parse_address(const char *option, const char *word, bool *is_ipv6, GError **error);
+
 const char *bb_mirror_direction_name(BbMirrorDirection direction);
 const char *bb_mirror_target_name(BbMirrorTarget target); // "gre", ..., "interface"

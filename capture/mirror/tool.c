@@ -46,7 +46,8 @@ static char *complaint(GBytes *err)
 {
     gsize length = 0;
     const char *text = g_bytes_get_data(err, &length);
-    g_autofree char *whole = g_strndup(length ? text : "no reason given", MIN(length, 4096) + 15);
+    g_autofree char *whole =
+        length ? g_strndup(text, MIN(length, 4096)) : g_strdup("no reason given");
     const char *line = whole;
     for (guint i = 0; i < 2; i++)
         if (g_str_has_prefix(line, i ? "RTNETLINK answers: " : "Error: "))

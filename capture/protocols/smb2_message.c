@@ -70,12 +70,16 @@ gsize bb_smb2_message_label(const BbSmb2Message *message, char *out)
 
 // ---- headers ----------------------------------------------------------------------------------
 
+// All ones stand for the file of the operation before in a compound (MS-SMB2 3.3.5.2.7.2): they
+// name none.
 static void take_file(BbSmb2Message *message, BbCursor *c)
 {
     const guint8 *file = bb_cursor_take(c, BB_SMB2_FILE);
-    message->has_file = file;
-    if (file)
-        memcpy(message->file, file, BB_SMB2_FILE);
+    if (!file)
+        return;
+    memcpy(message->file, file, BB_SMB2_FILE);
+    for (guint i = 0; i < BB_SMB2_FILE; i++)
+        message->has_file |= file[i] != 0xff;
 }
 
 static void set_data(BbSmb2Message *message, const BbCursor *c, guint32 at, guint32 length)

@@ -38,8 +38,7 @@ struct BbPcapng {
     bool has_section, big_endian;
 };
 
-// ---- fields
-// ---------------------------------------------------------------------------------------
+// ---- fields -------------------------------------------------------------------------------------
 
 static guint16 u16(const BbPcapng *p, BbCursor *c)
 {
@@ -80,8 +79,7 @@ static bool bad(BbPcapng *p, const char *reason)
     return false;
 }
 
-// ---- time
-// -----------------------------------------------------------------------------------------
+// ---- time ---------------------------------------------------------------------------------------
 
 // 4.2, if_tsresol: a power of ten or, with the highest bit, of two. 0 where it fits in no 64 bits.
 static guint64 ticks_of(guint8 resolution)
@@ -122,8 +120,7 @@ static gint64 time_of(const Interface *interface, guint64 ticks)
            fraction_ns(ticks % interface->ticks_per_second, interface->ticks_per_second);
 }
 
-// ---- blocks
-// ---------------------------------------------------------------------------------------
+// ---- blocks -------------------------------------------------------------------------------------
 
 // A section header decides the byte order, that of its own length too.
 static bool read_section_order(BbPcapng *p, const guint8 magic[4])
@@ -266,8 +263,7 @@ static bool take_packet(BbPcapng *p, guint32 type, BbCursor *c, BbFrame *frame)
     return true;
 }
 
-// ---- the contract
-// -----------------------------------------------------------------------------------
+// ---- the contract -------------------------------------------------------------------------------
 
 // Reads blocks until one gives a frame or, with frame NULL, an interface.
 static BbPcapngStatus walk(BbPcapng *p, BbFrame *frame)

@@ -24,12 +24,13 @@ static void say(BbCapture *capture, guint number, bool up, guint8 flags, guint32
                 const char *text)
 {
     static gint64 time_ns = G_GINT64_CONSTANT(1700000000) * 1000000000;
+    time_ns += 1000;
     guint host = number / PORTS;
     guint8 client[4] = {10, 0, (guint8)(host >> 8), (guint8)host};
     guint8 server[4] = {10, 1, 0, (guint8)(1 + number % SERVERS)};
     guint16 port = (guint16)(10000 + number % PORTS);
     BbPacket packet = {
-        .time_ns = time_ns += 1000,
+        .time_ns = time_ns,
         .source = bb_address_v4(up ? client : server),
         .target = bb_address_v4(up ? server : client),
         .source_port = up ? port : 80,

@@ -79,6 +79,7 @@ def check_same():
     """Confined or not, the trace is the same: nothing that is needed was given up."""
     keys = SAMPLES / "protocols" / "tls.keys"
     for sample, more in (("shop.pcap.xz", ["--names", str(SAMPLES / "shop.hosts"), "--names-from-dns"]),
+                         ("shop.pcap.xz", ["port http"]), ("shop.pcap.xz", ["--names-from-dns", "host 10.77.0.20"]),
                          ("protocols/tls.pcap", ["--keylog", str(keys)])):
         for threads in "1", "3":
             command = ["-r", str(SAMPLES / sample), "--threads", threads, *more]

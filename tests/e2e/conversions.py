@@ -39,6 +39,7 @@ def lines(text):
     return [line for line in text.splitlines() if not line.startswith(b"#")]
 
 
+NOTED = TEXT + b"# note fired by SIGUSR2\n"
 COPIES = (["filter"], ["anonymize", "--seed", "1"], ["skew", "-n", "a=1ms"], ["drop", "--rate", "0"])
 NONE_DROPPED = b"# counter messages_dropped 0\n"
 Message = collections.namedtuple("Message", "line kind sender receiver id time keys")
@@ -65,6 +66,24 @@ def calls(found):
             j = waiting[message.receiver, message.sender, message.id].pop(0)
             other[i], other[j] = j, i
     return other
+
+
+class Notes(unittest.TestCase):
+    def test_notes_come_back_or_are_said_to_be_left_out(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, back, merged = (os.path.join(folder, name) for name in ("x.jsonl", "x.bbt", "m.bbt"))
+            note = b"# note fired by SIGUSR2\n"
+            self.assertIn(note, run(BBTRACE, "export", "--to", "text", "-", data=NOTED)[0])
+            self.assertEqual(run(BBTRACE, "export", "--to", "jsonl", "-o", path, "-", data=NOTED), (b"", ""))
+            with open(path, encoding="utf-8") as file:
+                self.assertIn('{"note": "fired by SIGUSR2"}\n', file.read())
+            run(BBTRACE, "import", "-q", "--from", "jsonl", "-w", back, path)
+            self.assertIn(note, run(BBTRACE, "cat", back)[0])
+            run(BBTRACE, "merge", "-q", "-w", merged, back, back)
+            self.assertEqual(run(BBTRACE, "cat", merged)[0].count(note), 1)
+            for form in ("csv", "sqlite"):
+                _, err = run(BBTRACE, "export", "--to", form, "-o", os.path.join(folder, form), back)
+                self.assertIn("has no place for 1 note\n", err)
 
 
 class Case(unittest.TestCase):

@@ -22,8 +22,7 @@ static const struct {
     double rate, survive;
 } levels[] = {{0.01, 0.97}, {0.05, 0.85}};
 
-// ---- a capture in memory
-// --------------------------------------------------------------------------
+// ---- a capture in memory ------------------------------------------------------------------------
 
 typedef struct Held {
     BbFrame frame;
@@ -80,8 +79,7 @@ static bool film_read(Film *film, const char *path)
     return film->frames->len > 0;
 }
 
-// ---- its pairs
-// ------------------------------------------------------------------------------------
+// ---- its pairs ----------------------------------------------------------------------------------
 
 typedef struct Pair {
     char *call, *reply; // where each message begins: connection, offset or time
@@ -164,8 +162,7 @@ static Seen watch(const Film *film, const bool *kept)
     return seen;
 }
 
-// ---- what is left of them
-// ---------------------------------------------------------------------------
+// ---- what is left of them -----------------------------------------------------------------------
 
 typedef struct Tally {
     guint64 whole, survived, wrong;

@@ -354,6 +354,7 @@ class Mirror(unittest.TestCase):
         self.refuses("del", "which mirrors?", status=2)
         self.refuses("del --all --from va", "which mirrors?", status=2)
         self.refuses("del --to vc --to-gre 10.9.0.2", "only one of", status=2)
+        self.refuses("del --to-gre 10.9.0", "--to-gre: '10.9.0' is no IPv4 or IPv6 address", status=2)
         self.does("del --from vb", "nothing to remove")
         self.does("del --from va --to vu", "nothing to remove")
         self.assertEqual(self.copies(), {"received": 10, "sent": 7})

@@ -102,6 +102,25 @@ class Errors(Programs):
             self.assertIn("/nowhere/at/all", err)
             self.assertIn("error", err)
 
+    def test_where_nothing_can_be_read_the_output_stays(self):
+        good = self.path("good", b"what was there")
+        for words in (["export", "--to", "jsonl", "-o", good], ["export", "--to", "csv", "-o", good],
+                      ["merge", "-w", good], ["import", "--from", "text", "-w", good]):
+            run(BBTRACE, *words, "/nowhere/at/all", status=1)
+            with open(good, "rb") as file:
+                self.assertEqual(file.read(), b"what was there", words)
+        some, base = self.trace(), self.path("good.db")
+        run(BBTRACE, "export", "--to", "sqlite", "-o", base, some)
+        with open(base, "rb") as file:
+            rows = file.read()
+        run(BBTRACE, "export", "--to", "sqlite", "-o", base, "/nowhere/at/all", status=1)
+        with open(base, "rb") as file:
+            self.assertEqual(file.read(), rows)
+        for words in (["export", "--to", "csv", "-o", good], ["merge", "-w", good]):
+            run(BBTRACE, *words, "/nowhere/at/all", some, status=1)
+            with open(good, "rb") as file:
+                self.assertNotEqual(file.read(), b"what was there", words)
+
     def test_a_capture_given_as_a_trace_names_the_remedy(self):
         with lzma.open(SHOP) as file:
             pcap = self.path("x.pcap", file.read(100000))

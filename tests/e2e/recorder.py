@@ -257,6 +257,57 @@ def check_refusals(bbtrace, data, folder):
     assert "is it running" in done.stderr, done.stderr
 
 
+def check_socket_is_of_one(bbtrace, data, folder):
+    path = f"{folder}/one.sock"
+    command = [bbtrace, "capture", "-q", "--flight-recorder", "1M", "--socket", path]
+    job = subprocess.Popen([*command, "-r", "-", "-w", f"{folder}/first"], stdin=subprocess.PIPE)
+    job.stdin.write(data[:10000])
+    job.stdin.flush()
+    wait_for(lambda: answers(path))
+    before = os.stat(path).st_ino
+    done = run(*command, "-r", f"{folder}/in.pcap", "-w", f"{folder}/second", status=1)
+    assert "another capture listens there" in done.stderr, done.stderr
+    assert os.stat(path).st_ino == before and answers(path)
+    os.unlink(path)  # what is there now is somebody else's
+    with open(path, "w", encoding="ascii") as file:
+        file.write("mine")
+    job.communicate(data[10000:20000])
+    assert job.returncode == 0
+    with open(path, encoding="ascii") as file:
+        assert file.read() == "mine"
+    assert not os.path.exists(path + ".lock")
+    os.unlink(path)
+    replay(bbtrace, data[:20000], f"{folder}/second", "--flight-recorder", "1M", "--socket", path)
+
+
+def check_files_of_others(bbtrace, data, folder):
+    """What only looks like a snapshot stays; what a killed recorder left half written does not."""
+    place, stale = f"{folder}/others", "snap-20200101T000000.000Z-x"
+    os.mkdir(place)
+    names = ["snap-holiday.bbt", "snap-20200101T000000Z-x.bbt", "snap-holiday.bbt.part", f"{stale}.txt"]
+    for name in [*names, f"{stale}.bbt", f"{stale}.bbt.part", f"{stale}.bbt.2.part"]:
+        with open(f"{place}/{name}", "w", encoding="ascii") as file:
+            file.write("mine")
+    err = replay(bbtrace, data, place, "--flight-recorder", "1M", "--snap-keep", "1", "--snap-after", "1s",
+                 "--trigger", "latency(10.77.0.32) mean > 40ms over 1s")
+    assert "1 snapshots taken, 0 suppressed, 1 deleted beyond the limit" in err, err
+    found = [name for name in os.listdir(place) if name != "ring.bbr"]
+    new = [name for name in found if name.startswith("snap-2026")]
+    assert len(new) == 1 and sorted(found) == sorted(names + new), found
+
+
+def check_recover_spares_the_ring(bbtrace, expected, folder):
+    ring, out, link = f"{folder}/x.part", f"{folder}/x", f"{folder}/y.part"
+    os.rename(f"{folder}/fr/ring.bbr", ring)
+    os.symlink(ring, link)
+    for path in (out, f"{folder}/y"):
+        run(bbtrace, "snap", "--recover", ring, "-w", path)
+        assert lines(bbtrace, path) == expected
+        assert lines(bbtrace, ring) == expected
+    assert os.path.islink(link)
+    os.rename(ring, f"{folder}/fr/ring.bbr")
+
+
 # ---- live ---------------------------------------------------------------------------------------
 
 
@@ -367,7 +418,10 @@ def main():
         shop = file.read()
     with tempfile.TemporaryDirectory() as folder:
         expected = check_ring_is_a_trace(bbtrace, slow, folder)
+        check_recover_spares_the_ring(bbtrace, expected, folder)
         check_slow_node_fires_once(bbtrace, slow, folder)
+        check_socket_is_of_one(bbtrace, slow, folder)
+        check_files_of_others(bbtrace, slow, folder)
         check_suppression(bbtrace, shop, folder)
         check_kills(bbtrace, slow, expected, folder)
         check_refusals(bbtrace, slow, folder)

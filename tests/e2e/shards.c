@@ -65,9 +65,9 @@ static void told_end(Told *told, const BbNetwork *network)
     g_ptr_array_sort(told->lines, capture_files_compare);
 }
 
-static BbSource *open_file(const char *path, BbLoss *loss)
+// files: one, and NULL; lent while the source lives.
+static BbSource *open_file(const char *const *files, BbLoss *loss)
 {
-    const char *files[] = {path, NULL};
     BbSourceOptions options = bb_source_options_default();
     options.files = files;
     return bb_source_open(&options, loss, NULL);
@@ -79,7 +79,8 @@ static bool read_file(Told *told, const char *path, guint threads)
     BbFrame frame;
     BbSourceStatus status;
     BbCaptureOptions options = bb_capture_options_default();
-    g_autoptr(BbSource) source = open_file(path, &told->loss);
+    const char *const files[] = {path, NULL};
+    g_autoptr(BbSource) source = open_file(files, &told->loss);
     if (!source)
         return false;
     BbCapture *twin = NULL;

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
     if (!reason)
         return 0;
     g_assert(good && *reason && g_utf8_validate(reason, -1, NULL));
-    for (const char *c = reason; *c; c++)
-        g_assert(!g_ascii_iscntrl(*c));
+    for (const char *c = reason; *c; c = g_utf8_next_char(c))
+        g_assert(!g_unichar_iscntrl(g_utf8_get_char(c)));
     return 0;
 }

@@ -323,6 +323,20 @@ static void take_events(BbChromeTrace *trace, const char *list)
         ck_assert(bb_chrome_trace_take(trace, json_array_get_object_element(events, i), NULL));
 }
 
+START_TEST(what_is_left_out_leaves_nothing_behind)
+{
+    g_autoptr(SpanImport) taken = span_import_new();
+    g_auto(BbChromeTrace) trace;
+    bb_chrome_trace_init(&trace, &taken->import);
+    take_events(&trace, "[{\"ph\": \"s\", \"pid\": 1, \"tid\": 2, \"ts\": 3, \"name\": \"n\"}]");
+    assert_counter(taken, "chrome_no_id", 1);
+    ck_assert_uint_eq(trace.threads, 0);
+    ck_assert_uint_eq(trace.processes->len, 0);
+    take_events(&trace, "[" NAME(1, "a") "," NAME(1, "b") "," NAME(1, "b") "," NAME(1, "c") "]");
+    ck_assert_uint_eq(trace.kept, 3); // the process, and two names that it had before
+}
+END_TEST
+
 // Slices, steps and processes count together; what needs no place is still taken.
 START_TEST(events_beyond_the_limit_are_left_out)
 {
@@ -501,6 +515,6 @@ TEST_MAIN("chrome", forms, what_is_cut_is_said, other_forms_are_refused,
           what_is_before_an_error_is_given, sinks_may_fail, returns_over_the_same_flow,
           returns_over_another_flow, slices_that_wait, slices_that_call_twice, binding, causes,
           flows_of_one_id, operations, begins_and_ends, deep_slices_are_left_out,
-          events_beyond_the_limit_are_left_out, long_texts, long_numbers_of_processes,
-          long_names_are_cut, deep_arguments, many_threads_and_open_slices, names, events_of_no_use,
-          several_files)
+          what_is_left_out_leaves_nothing_behind, events_beyond_the_limit_are_left_out, long_texts,
+          long_numbers_of_processes, long_names_are_cut, deep_arguments,
+          many_threads_and_open_slices, names, events_of_no_use, several_files)

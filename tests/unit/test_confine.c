@@ -36,6 +36,11 @@ static bool has_seccomp(void)
     return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
 }
 
+static gpointer take_nothing(gpointer data)
+{
+    return data;
+}
+
 // Writing goes where it may; asking for what is not listed does no harm.
 static int work_on(gpointer data)
 {
@@ -49,6 +54,9 @@ static int work_on(gpointer data)
         return 2;
     if (syscall(SYS_getpriority, 0, 0) != -1 || errno != ENOSYS)
         return 3;
+    if (fork() != -1 || errno != ENOSYS || kill(getppid(), SIGURG) != -1)
+        return 4;
+    g_thread_join(g_thread_new("one", take_nothing, NULL));
     g_autofree char *memory = g_malloc(1 << 24);
     memory[1 << 20] = 1;
     return 0;
@@ -102,6 +110,9 @@ START_TEST(calls)
         {order, SYS_write, {fds[0], (long)(gsize) "x", 1}},
         {order, SYS_write, {fds[2], (long)(gsize) "x", 1}},
         {order, SYS_sendto, {fds[2], (long)(gsize) "x", 1}},
+        {order, SYS_write, {fds[2] | 1L << 32, (long)(gsize) "x", 1}}, // the same for the kernel
+        {order, SYS_dup, {fds[0], 0, 0}},
+        {order, SYS_fcntl, {fds[2], F_DUPFD, 0}},
         {order, SYS_sendmsg, {fds[3], 0, 0}},
     };
     for (guint i = 0; i < G_N_ELEMENTS(forbidden); i++)
@@ -113,13 +124,14 @@ END_TEST
 // ---- files -------------------------------------------------------------------------------------
 
 typedef struct {
-    const char *readable, *hidden, *out, *beside;
+    const char *readable, *hidden, *out, *beside, *later;
 } Paths;
 
 static int use_files(gpointer data)
 {
     const Paths *p = data;
-    const char *reads[] = {p->readable, "/there/is/none", NULL}, *writes[] = {p->out, NULL};
+    const char *reads[] = {p->readable, "/there/is/none", NULL},
+               *writes[] = {p->out, p->later, "/dev/null", NULL};
     BbConfinement confinement = {.reads = reads, .writes = writes};
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     if (bb_confine_files(&confinement) == 0)
@@ -137,6 +149,10 @@ static int use_files(gpointer data)
     if (g_file_set_contents(p->hidden, "x", 1, NULL) ||
         open("/etc/passwd", O_RDONLY | O_CLOEXEC) >= 0)
         return 6;
+    if (g_mkdir_with_parents(p->later, 0700) != 0 || g_rmdir(p->later) != 0)
+        return 7;
+    if (open("/dev/null", O_WRONLY | O_CLOEXEC) < 0 || open("/dev/zero", O_RDONLY | O_CLOEXEC) >= 0)
+        return 8;
     return 0;
 }
 
@@ -145,7 +161,8 @@ START_TEST(files)
     g_autoptr(Scratch) in = scratch_new();
     g_autoptr(Scratch) out = scratch_new();
     Paths paths = {scratch_file(in, "readable", "x", 1), scratch_file(in, "hidden", "x", 1),
-                   scratch_path(out, "trace.bbt"), scratch_path(out, "trace-2.bbt")};
+                   scratch_path(out, "trace.bbt"), scratch_path(out, "trace-2.bbt"),
+                   scratch_path(out, "later/deep/")};
     int status = in_child(use_files, &paths);
     if (status == 77)
         g_printerr("files: this kernel has no Landlock: skipped\n");

@@ -225,8 +225,7 @@ START_TEST(a_chain_as_deep_as_may_be)
 }
 END_TEST
 
-// ---- the slow twin: walks back nanosecond by nanosecond
-// ------------------------------------------
+// ---- the slow twin: walks back nanosecond by nanosecond -----------------------------------------
 
 #define CALLS_MOST 24
 

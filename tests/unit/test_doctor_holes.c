@@ -53,6 +53,7 @@ START_TEST(the_end_counts_when_it_was_acknowledged)
     BbHoles holes = {0};
     bb_holes_data(&holes, 0xfffffff0u, 10);
     bb_holes_ack(&holes, 20); // past the end of the numbers
+    bb_holes_ack(&holes, 20);
     bb_holes_settle(&holes);
     ck_assert_uint_eq(holes.unseen, 26);
 }
@@ -69,8 +70,38 @@ START_TEST(acknowledgements_from_elsewhere_are_not_believed)
     ck_assert_uint_eq(holes.unseen, 0);
     bb_holes_data(&holes, 0, 10);
     bb_holes_ack(&holes, 10 + BB_HOLES_FAR);
+    bb_holes_ack(&holes, 10 + BB_HOLES_FAR);
     bb_holes_settle(&holes);
     ck_assert_uint_eq(holes.unseen, BB_HOLES_FAR);
+}
+END_TEST
+
+START_TEST(one_acknowledgement_ahead_is_not_believed)
+{
+    BbHoles holes = {0};
+    bb_holes_data(&holes, 0, 10);
+    bb_holes_ack(&holes, 9000000); // damaged
+    bb_holes_ack(&holes, 10);
+    bb_holes_data(&holes, 10, 10);
+    bb_holes_ack(&holes, 20);
+    bb_holes_settle(&holes);
+    ck_assert_uint_eq(holes.unseen, 0);
+    bb_holes_data(&holes, 0, 10);
+    bb_holes_ack(&holes, 9000000);
+    bb_holes_ack(&holes, 30); // both say so much
+    bb_holes_settle(&holes);
+    ck_assert_uint_eq(holes.unseen, 20);
+}
+END_TEST
+
+START_TEST(what_is_seen_there_confirms_an_acknowledgement)
+{
+    BbHoles holes = {0};
+    bb_holes_data(&holes, 0, 10);
+    bb_holes_ack(&holes, 30);
+    bb_holes_data(&holes, 20, 10);
+    bb_holes_settle(&holes);
+    ck_assert_uint_eq(holes.unseen, 10);
 }
 END_TEST
 
@@ -157,8 +188,8 @@ END_TEST
 
 typedef struct Twin {
     bool seen[TWIN_BYTES];
-    guint begin, top, acked;
-    bool has_acked;
+    guint acks[TWIN_BYTES]; // how many of this number
+    guint begin, top;
 } Twin;
 
 static guint twin_holes(const Twin *twin)
@@ -176,12 +207,25 @@ static void twin_data(Twin *twin, guint seq, guint length)
     twin->top = MAX(twin->top, seq + length);
 }
 
+// The highest number that a byte seen there or another acknowledgement confirms.
+static guint twin_acked(const Twin *twin)
+{
+    guint acks = 0;
+    for (guint i = TWIN_BYTES - 1; i > 0; i--) {
+        acks += twin->acks[i];
+        if (twin->acks[i] && (i <= twin->top || acks > 1))
+            return i;
+    }
+    return 0;
+}
+
 static void twin_count(const Twin *twin, guint64 *seen, guint64 *unseen)
 {
+    guint acked = twin_acked(twin);
     *seen = *unseen = 0;
     for (guint i = twin->begin; i < TWIN_BYTES; i++) {
         *seen += twin->seen[i];
-        *unseen += !twin->seen[i] && twin->has_acked && i < twin->acked;
+        *unseen += !twin->seen[i] && i < acked;
     }
 }
 
@@ -202,8 +246,7 @@ static bool run_against_twin(GRand *rand, guint32 isn)
         if (i % 2) // mostly near the end
             seq = MIN(twin->top + ahead, TWIN_BYTES - 201);
         if (g_rand_boolean(rand)) {
-            twin->acked = twin->has_acked ? MAX(twin->acked, seq) : seq;
-            twin->has_acked = true;
+            twin->acks[seq]++;
             bb_holes_ack(&holes, isn + seq);
         }
         twin_data(twin, seq, length);
@@ -232,6 +275,8 @@ END_TEST
 
 TEST_MAIN("doctor_holes", nothing_is_missing, only_what_was_acknowledged_is_missing,
           what_comes_later_is_not_missing, the_end_counts_when_it_was_acknowledged,
-          acknowledgements_from_elsewhere_are_not_believed, a_new_connection_begins_anew,
-          a_late_syn_is_no_new_connection, a_stray_segment_is_ignored_but_a_move_is_followed,
-          many_holes_are_all_counted, holes_that_nobody_acknowledged_are_no_loss, the_twin_agrees)
+          acknowledgements_from_elsewhere_are_not_believed,
+          one_acknowledgement_ahead_is_not_believed, what_is_seen_there_confirms_an_acknowledgement,
+          a_new_connection_begins_anew, a_late_syn_is_no_new_connection,
+          a_stray_segment_is_ignored_but_a_move_is_followed, many_holes_are_all_counted,
+          holes_that_nobody_acknowledged_are_no_loss, the_twin_agrees)

@@ -121,8 +121,7 @@ static void close_connection(Scene *scene)
     say(scene, CLIENT, BB_TCP_ACK, "");
 }
 
-// ---- ports used again
-// -----------------------------------------------------------------------------
+// ---- ports used again ---------------------------------------------------------------------------
 
 // The end of the first connection was not seen; wherever the second one's numbers begin.
 START_TEST(ports_are_used_again)
@@ -211,8 +210,7 @@ START_TEST(simultaneous_open)
 }
 END_TEST
 
-// ---- after the end
-// --------------------------------------------------------------------------------
+// ---- after the end ------------------------------------------------------------------------------
 
 static void talk_and_close(Scene *scene)
 {
@@ -319,8 +317,7 @@ START_TEST(tails_open_nothing)
 }
 END_TEST
 
-// ---- silence
-// --------------------------------------------------------------------------------------
+// ---- silence ------------------------------------------------------------------------------------
 
 // Closed, empty and UDP flows go when another comes a minute later; those that talk stay.
 START_TEST(idle_flows_expire)
@@ -350,8 +347,7 @@ START_TEST(idle_flows_expire)
 }
 END_TEST
 
-// ---- bytes held
-// -----------------------------------------------------------------------------------
+// ---- bytes held ---------------------------------------------------------------------------------
 
 // Of two connections that wait for a missing piece, the one that waits longer gives up.
 START_TEST(who_waits_longest_gives_up_first)

@@ -124,6 +124,37 @@ START_TEST(without_keys_order_and_time_decide)
 }
 END_TEST
 
+// The receiver's clock is behind: the message goes out when it was sent.
+START_TEST(what_order_makes_later_waits)
+{
+    g_autoptr(Merge) merge = merge_new();
+    MERGE_ADD(merge, "a.txt", "1.2 M x y -", "1.3 M c s -", "1.4 M x y -");
+    MERGE_ADD(merge, "b.txt", "1 rM c s -");
+    merge_with(merge, BB_JOIN_KEYS);
+    MERGE_EXPECT(merge, "1.2 M x y - obs=a", "1.3 M c s - recv=1 obs=a", "1.4 M x y - obs=a");
+    ck_assert_uint_eq(bb_join_count(merge->join, BB_JOIN_BY_ORDER), 1);
+    ck_assert_uint_eq(bb_join_count(merge->join, BB_JOIN_LATE), 0);
+}
+END_TEST
+
+// All of one id: of another observer, too far back to be looked at.
+START_TEST(a_constant_id_costs_little)
+{
+    static const char *const others[] = {"1.99 M c s id7", NULL};
+    g_autoptr(Merge) merge = merge_new();
+    g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+    for (guint i = 0; i < 1000; i++)
+        g_ptr_array_add(lines, g_strdup_printf("1.%03u M c s id7", i));
+    g_ptr_array_add(lines, NULL);
+    merge_add(merge, "a.txt", (const char *const *)(gpointer)lines->pdata);
+    merge_add(merge, "b.txt", others);
+    merge_with(merge, BB_JOIN_KEYS);
+    ck_assert_uint_eq(merge->lines->len, 1000); // the one at 1.99, and no other
+    ck_assert_uint_eq(bb_join_count(merge->join, BB_JOIN_BY_ID), 1);
+    ck_assert_uint_gt(bb_join_count(merge->join, BB_JOIN_CUT), 700);
+}
+END_TEST
+
 // 10 ms apart and every 4 ms one: the delay between the observers is learned where it is clear.
 START_TEST(a_usual_delay_tells_dense_messages_apart)
 {
@@ -348,7 +379,8 @@ TEST_MAIN("join", two_sightings_are_one_message_with_both_times,
           a_mirror_between_gives_neither_time, what_one_side_lost_passes,
           made_up_ids_of_two_observers_never_meet, ids_from_the_wire_join_and_stay,
           an_id_used_again_is_another_message, received_lines_join_sent_lines_of_one_trace,
-          without_keys_order_and_time_decide, a_usual_delay_tells_dense_messages_apart,
+          without_keys_order_and_time_decide, what_order_makes_later_waits,
+          a_constant_id_costs_little, a_usual_delay_tells_dense_messages_apart,
           order_joins_what_has_other_keys_where_asked, nothing_joins_where_told,
           sightings_beyond_the_window_are_two_messages, a_reply_moves_behind_its_call_where_it_may,
           disorder_within_the_window_is_put_right, where_room_is_short_the_oldest_goes_early,

@@ -138,6 +138,19 @@ START_TEST(what_is_no_description)
 }
 END_TEST
 
+START_TEST(addresses)
+{
+    bool is_ipv6 = false;
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = bb_mirror_parse_address("--to-gre", "2001:DB8::00:1", &is_ipv6, &error);
+    ck_assert_str_eq(text, "2001:db8::1");
+    ck_assert(is_ipv6);
+    ck_assert_ptr_null(bb_mirror_parse_address("--to-gre", "10.0.0", &is_ipv6, &error));
+    ck_assert(g_error_matches(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE));
+    ck_assert_ptr_nonnull(strstr(error->message, "--to-gre"));
+}
+END_TEST
+
 START_TEST(to_itself)
 {
     static const char *const from[] = {"eth0", "eth1", NULL};
@@ -289,4 +302,5 @@ START_TEST(names_of_clouds)
 END_TEST
 
 TEST_MAIN("mirror", a_description, what_nobody_said, names, too_many_interfaces,
-          what_is_no_description, to_itself, golden, all_vendors_are_tested, names_of_clouds)
+          what_is_no_description, addresses, to_itself, golden, all_vendors_are_tested,
+          names_of_clouds)

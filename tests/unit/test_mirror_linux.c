@@ -175,7 +175,7 @@ static bool reads(const char *text, gsize length)
 {
     g_autoptr(BbHost) host = usual_host();
     g_autoptr(GError) error = NULL;
-    g_autofree char *route = bb_host_parse_route(text, length);
+    g_free(bb_host_parse_route(text, length));
     bool good =
         bb_host_add_links(host, text, length, NULL) && bb_host_add_qdiscs(host, text, length, NULL);
     bool fine = bb_host_add_filters(host, "eth0", BB_MIRROR_INGRESS, text, length, &error);

@@ -242,8 +242,7 @@ START_TEST(windows_that_close)
 }
 END_TEST
 
-// ---- packets seen twice
-// ---------------------------------------------------------------------------
+// ---- packets seen twice -------------------------------------------------------------------------
 
 static BbPacket packet_at(gint64 time_ns)
 {
@@ -303,8 +302,25 @@ START_TEST(echoes_without_identification)
 }
 END_TEST
 
-// ---- words
-// ----------------------------------------------------------------------------------------
+// A receiver that lacks a segment says so again and again: nothing else tells these apart.
+START_TEST(acknowledgements_are_echoes_by_identification_alone)
+{
+    BbEchoes *echoes = bb_echoes_new();
+    BbPacket packet = packet_at(10 * MS);
+    packet.captured = packet.length = 0;
+    ck_assert(!bb_echoes_check(echoes, &packet));
+    ck_assert(bb_echoes_check(echoes, &packet));
+    packet.ip_id = 0;
+    ck_assert(!bb_echoes_check(echoes, &packet));
+    ck_assert(!bb_echoes_check(echoes, &packet));
+    packet.tcp_flags |= BB_TCP_FIN;
+    ck_assert(!bb_echoes_check(echoes, &packet));
+    ck_assert(bb_echoes_check(echoes, &packet));
+    bb_echoes_free(echoes);
+}
+END_TEST
+
+// ---- words --------------------------------------------------------------------------------------
 
 START_TEST(in_words)
 {
@@ -333,4 +349,5 @@ END_TEST
 
 TEST_MAIN("network", edges_add_up, the_better_observer_is_believed, both_forms_of_a_trace,
           cut_at_every_byte, lines_that_are_comments, handshake, a_repeated_syn_measures_nothing,
-          not_opened, windows_that_close, seen_twice, echoes_without_identification, in_words)
+          not_opened, windows_that_close, seen_twice, echoes_without_identification,
+          acknowledgements_are_echoes_by_identification_alone, in_words)

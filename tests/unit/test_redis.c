@@ -307,8 +307,7 @@ START_TEST(impossible_replies)
 }
 END_TEST
 
-// ---- who is not answered
-// --------------------------------------------------------------------------
+// ---- who is not answered ------------------------------------------------------------------------
 
 START_TEST(client_reply)
 {
@@ -333,8 +332,7 @@ START_TEST(reset_ends_silence)
 }
 END_TEST
 
-// ---- what nobody asked for
-// --------------------------------------------------------------------------
+// ---- what nobody asked for ----------------------------------------------------------------------
 
 #define TOPIC2(word, rest) "*3\r\n$" word "\r\n$1\r\na\r\n" rest "\r\n"
 #define CONFIRM TOPIC2("9\r\nsubscribe", ":1")    // 30 bytes
@@ -411,8 +409,7 @@ START_TEST(monitor)
 }
 END_TEST
 
-// ---- replication
-// ----------------------------------------------------------------------------------
+// ---- replication --------------------------------------------------------------------------------
 
 #define PSYNC "*3\r\n$5\r\nPSYNC\r\n$1\r\n?\r\n$2\r\n-1\r\n"   // 30
 #define ACK "*3\r\n$8\r\nREPLCONF\r\n$3\r\nACK\r\n$1\r\n0\r\n" // 34
@@ -451,8 +448,7 @@ START_TEST(old_sync_and_refused)
 }
 END_TEST
 
-// ---- what is missing
-// ------------------------------------------------------------------------------
+// ---- what is missing ----------------------------------------------------------------------------
 
 START_TEST(lost_request)
 {
@@ -526,8 +522,7 @@ START_TEST(joined_in_the_middle)
 }
 END_TEST
 
-// ---- probing
-// --------------------------------------------------------------------------------------
+// ---- probing ------------------------------------------------------------------------------------
 
 static BbMatch probe(const char *text)
 {

@@ -391,6 +391,25 @@ START_TEST(files_besides_a_pipe)
 }
 END_TEST
 
+// It stands for the file of the operation before, of any compound.
+START_TEST(a_file_id_of_all_ones_is_no_pipe)
+{
+    g_autoptr(Steps) s = steps_new(445);
+    bind_pipe(s);
+    for (guint id = 6; id < 8; id++) {
+        Octets *inside = body(49, 48, 16, 0, id == 6 ? BIND : SHARES("02", "03"));
+        octets_patch_le(inside, 2, 112, 2);
+        octets_patch_le(inside, 4, inside->len - 48, 4);
+        octets_patch_le(inside, 16, G_MAXUINT64, 8);
+        octets_patch_le(inside, 24, G_MAXUINT64, 8);
+        step(s, SAY_UP, framed(with(WRITE, id, 0, 0, inside)));
+        answer(s, WRITE, id, 0, 17);
+    }
+    check_inside(s, BOUND "CALL 4 smb2 WRITE 188\nRET 4 smb2 ok 85\n"
+                          "CALL 5 smb2 WRITE 156\nRET 5 smb2 ok 85\n");
+}
+END_TEST
+
 // Each pipe has call ids of its own; at the limit the oldest is forgotten.
 START_TEST(many_pipes)
 {
@@ -556,6 +575,7 @@ END_TEST
 
 TEST_MAIN("smb2", by_message_id, compounds, interim_responses_and_one_way, controls,
           negotiation_by_smb1, smb1_only, smb1_in_gaps, netbios_sessions, encryption,
-          encryption_with_loss, compression, calls_in_a_pipe, files_besides_a_pipe, many_pipes,
-          pipes_with_loss, large_bodies_are_passed_over, lost_middle, lost_messages,
-          lost_end_of_a_compound, joined_midstream, damage, probes, statuses)
+          encryption_with_loss, compression, calls_in_a_pipe, files_besides_a_pipe,
+          a_file_id_of_all_ones_is_no_pipe, many_pipes, pipes_with_loss,
+          large_bodies_are_passed_over, lost_middle, lost_messages, lost_end_of_a_compound,
+          joined_midstream, damage, probes, statuses)

@@ -306,8 +306,7 @@ START_TEST(a_filter_that_refuses_all_lets_the_caller_in)
 }
 END_TEST
 
-// ---- files that are none
-// --------------------------------------------------------------------------
+// ---- files that are none ------------------------------------------------------------------------
 
 START_TEST(strangers_are_told_apart)
 {
@@ -415,8 +414,7 @@ START_TEST(a_link_type_nobody_knows)
 }
 END_TEST
 
-// ---- files that break off
-// -------------------------------------------------------------------------
+// ---- files that break off -----------------------------------------------------------------------
 
 // Cut at every byte: whole packets come out, and the cut is told, named and counted.
 START_TEST(cut_anywhere)

@@ -39,6 +39,7 @@ typedef struct BbContextInside {
     const BbKept *kept;
     guint shard;
     BbSlots calls_open, nodes_known; // with a tape: numbers that stand for them
+    GHashTable *protocols;           // likewise: text -> number, apart from labels
 } Inside;
 
 BbContext *bb_context_new(BbNames *names, BbNodes *nodes, BbLoss *loss, BbMessageSink sink,
@@ -67,6 +68,7 @@ BbContext *bb_context_new_shard(BbNames *names, BbLoss *loss, BbTape *tape, cons
     inside->shard = shard;
     inside->calls_open.free = g_array_new(FALSE, FALSE, sizeof(guint32));
     inside->nodes_known.free = g_array_new(FALSE, FALSE, sizeof(guint32));
+    inside->protocols = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     return context;
 }
 
@@ -78,6 +80,7 @@ void bb_context_free(BbContext *context)
     g_clear_error(&inside->error);
     g_clear_pointer(&inside->calls_open.free, g_array_unref);
     g_clear_pointer(&inside->nodes_known.free, g_array_unref);
+    g_clear_pointer(&inside->protocols, g_hash_table_unref);
     g_free(inside);
     bb_network_free(context->network);
     g_free(context);
@@ -140,27 +143,36 @@ void bb_context_end_node(BbContext *context, guint32 node)
 
 // ---- names --------------------------------------------------------------------------------------
 
-// Interns text; whoever plays the tape is told of names that are new.
-static guint32 intern(BbContext *context, const char *text, gsize length, BbNoteKind kind)
+// Of a shard: whoever plays the tape is told of texts that are new.
+static guint32 shard_protocol(BbContext *context, const char *text)
 {
-    Inside *inside = context->inside;
-    guint32 before = bb_names_count(context->names);
-    guint32 name = bb_names_intern_len(context->names, text, length);
-    if (inside->tape && bb_names_count(context->names) > before)
-        (void)bb_tape_add(inside->tape, kind, inside->shard, name, 0);
-    return name;
+    const Inside *inside = context->inside;
+    guint32 number = GPOINTER_TO_UINT(g_hash_table_lookup(inside->protocols, text));
+    if (number)
+        return number;
+    gsize size = strlen(text) + 1;
+    number = 1 + g_hash_table_size(inside->protocols);
+    g_hash_table_insert(inside->protocols, g_strdup(text), GUINT_TO_POINTER(number));
+    memcpy(bb_tape_add(inside->tape, BB_NOTE_PROTOCOL, inside->shard, number, size), text, size);
+    return number;
 }
 
 guint32 bb_context_protocol(BbContext *context, const char *text)
 {
-    return intern(context, text, strlen(text), BB_NOTE_NAME);
+    return context->inside->tape ? shard_protocol(context, text)
+                                 : bb_names_intern(context->names, text);
 }
 
 guint32 bb_context_other(BbContext *context)
 {
-    if (!context->inside->other)
-        context->inside->other = intern(context, "*", 1, BB_NOTE_OTHER);
-    return context->inside->other;
+    Inside *inside = context->inside;
+    if (!inside->other && inside->tape) {
+        inside->other = BB_TAPE_OTHER;
+        (void)bb_tape_add(inside->tape, BB_NOTE_OTHER, inside->shard, 0, 0);
+    } else if (!inside->other) {
+        inside->other = bb_names_intern(context->names, "*");
+    }
+    return inside->other;
 }
 
 guint32 bb_context_kept_names(const BbContext *context)
@@ -169,18 +181,28 @@ guint32 bb_context_kept_names(const BbContext *context)
     return inside->labels == BB_CONTEXT_LABELS ? inside->kept_names : 0;
 }
 
+// Interns a label of a shard; whoever plays the tape is told of those that are new.
+static guint32 tell_label(BbContext *context, const char *text, gsize length)
+{
+    const Inside *inside = context->inside;
+    guint32 before = bb_names_count(context->names);
+    guint32 name = bb_names_intern_len(context->names, text, length);
+    if (bb_names_count(context->names) > before)
+        (void)bb_tape_add(inside->tape, BB_NOTE_LABEL, inside->shard, name, 0);
+    return name;
+}
+
 // Of a shard. Until it is known which labels are kept, whoever plays the tape decides.
 static guint32 shard_label(BbContext *context, const char *text, gsize length)
 {
     const BbKept *kept = context->inside->kept;
     if (!length || !bb_kept_is_told(kept))
-        return intern(context, text, length, BB_NOTE_LABEL);
+        return tell_label(context, text, length);
     g_autofree char *copy = g_strndup(text, length);
     guint32 name = bb_names_find(context->names, copy);
     if (name != BB_NAME_NONE)
         return name;
-    return bb_kept_has(kept, copy) ? intern(context, text, length, BB_NOTE_LABEL)
-                                   : bb_context_other(context);
+    return bb_kept_has(kept, copy) ? tell_label(context, text, length) : bb_context_other(context);
 }
 
 static guint32 intern_label(BbContext *context, const char *text, gsize length)
@@ -195,7 +217,7 @@ static guint32 intern_label(BbContext *context, const char *text, gsize length)
         return is_kept ? name : bb_context_other(context);
     }
     guint32 before = bb_names_count(context->names);
-    guint32 name = intern(context, text, length, BB_NOTE_LABEL);
+    guint32 name = bb_names_intern_len(context->names, text, length);
     inside->labels += bb_names_count(context->names) - before;
     inside->kept_names = bb_names_count(context->names);
     return name;

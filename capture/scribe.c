@@ -6,9 +6,10 @@
 
 typedef struct Shard {
     const BbNames *names;
-    GArray *known; // of guint32: by the shard's name, that of out
-    GArray *nodes; // of guint32: by the shard's number, the name in out
-    GArray *calls; // of guint64: likewise, the id
+    GArray *known;     // of guint32: by the shard's name of a label, that of out
+    GArray *protocols; // of guint32: by the shard's number, the name in out
+    GArray *nodes;     // of guint32: by the shard's number, the name in out
+    GArray *calls;     // of guint64: likewise, the id
 } Shard;
 
 // A tape being read.
@@ -41,6 +42,7 @@ BbScribe *bb_scribe_new(BbContext *out, BbKept *kept, const BbNames *files,
         Shard *shard = &scribe->shards[i];
         shard->names = names[i];
         shard->known = g_array_new(FALSE, TRUE, sizeof(guint32));
+        shard->protocols = g_array_new(FALSE, TRUE, sizeof(guint32));
         shard->nodes = g_array_new(FALSE, TRUE, sizeof(guint32));
         shard->calls = g_array_new(FALSE, TRUE, sizeof(guint64));
         g_array_set_size(shard->known, 1); // BB_NAME_NONE
@@ -54,6 +56,7 @@ void bb_scribe_free(BbScribe *scribe)
         return;
     for (guint i = 0; i < scribe->n_shards; i++) {
         g_array_unref(scribe->shards[i].known);
+        g_array_unref(scribe->shards[i].protocols);
         g_array_unref(scribe->shards[i].nodes);
         g_array_unref(scribe->shards[i].calls);
     }
@@ -63,9 +66,10 @@ void bb_scribe_free(BbScribe *scribe)
 
 // ---- notes --------------------------------------------------------------------------------------
 
-static guint32 name_of(const Shard *shard, guint32 name)
+static guint32 name_of(const BbScribe *scribe, const Shard *shard, guint32 name)
 {
-    return g_array_index(shard->known, guint32, name);
+    return name == BB_TAPE_OTHER ? bb_context_other(scribe->out)
+                                 : g_array_index(shard->known, guint32, name);
 }
 
 // The place of number in array, which grows to hold it.
@@ -88,13 +92,22 @@ static void play_node(BbScribe *scribe, Shard *shard, const BbNote *note)
         bb_context_node(scribe->out, &node->endpoints, node->end, node->is_server);
 }
 
-// A shard's names come in their order.
-static void play_name(BbScribe *scribe, Shard *shard, const BbNote *note)
+static void play_other(BbScribe *scribe, Shard *shard, const BbNote *note)
+{
+    (void)bb_context_other(scribe->out);
+}
+
+static void play_protocol(BbScribe *scribe, Shard *shard, const BbNote *note)
+{
+    *(guint32 *)place(shard->protocols, note->value) =
+        bb_context_protocol(scribe->out, bb_note_rest(note));
+}
+
+// A shard's labels come in the order of their names.
+static void play_label(BbScribe *scribe, Shard *shard, const BbNote *note)
 {
     const char *text = bb_names_text(shard->names, note->value);
-    guint32 name = note->kind == BB_NOTE_LABEL  ? bb_context_label(scribe->out, text, strlen(text))
-                   : note->kind == BB_NOTE_NAME ? bb_context_protocol(scribe->out, text)
-                                                : bb_context_other(scribe->out);
+    guint32 name = bb_context_label(scribe->out, text, strlen(text));
     g_assert(note->value == shard->known->len);
     g_array_append_val(shard->known, name);
     guint32 kept = bb_context_kept_names(scribe->out);
@@ -120,9 +133,9 @@ static void play_message(BbScribe *scribe, Shard *shard, const BbNote *note)
         message.conn = (const char *)bb_note_rest(note) + sizeof message;
     message.sender = g_array_index(shard->nodes, guint32, message.sender);
     message.receiver = g_array_index(shard->nodes, guint32, message.receiver);
-    message.op = name_of(shard, message.op);
-    message.status = name_of(shard, message.status);
-    message.proto = name_of(shard, message.proto);
+    message.op = name_of(scribe, shard, message.op);
+    message.status = name_of(scribe, shard, message.status);
+    message.proto = g_array_index(shard->protocols, guint32, message.proto);
     message.file = file_of(scribe, message.file);
     if (bb_id_is_known(message.id))
         message.id = bb_id_number(g_array_index(shard->calls, guint64, message.id.number));
@@ -144,9 +157,10 @@ static void play_learned(BbScribe *scribe, Shard *shard, const BbNote *note)
 }
 
 static void (*const players[])(BbScribe *, Shard *, const BbNote *) = {
-    [BB_NOTE_CALL] = play_call, [BB_NOTE_NODE] = play_node,       [BB_NOTE_LABEL] = play_name,
-    [BB_NOTE_NAME] = play_name, [BB_NOTE_OTHER] = play_name,      [BB_NOTE_MESSAGE] = play_message,
-    [BB_NOTE_EDGE] = play_edge, [BB_NOTE_LEARNED] = play_learned,
+    [BB_NOTE_CALL] = play_call,         [BB_NOTE_NODE] = play_node,
+    [BB_NOTE_LABEL] = play_label,       [BB_NOTE_OTHER] = play_other,
+    [BB_NOTE_PROTOCOL] = play_protocol, [BB_NOTE_MESSAGE] = play_message,
+    [BB_NOTE_EDGE] = play_edge,         [BB_NOTE_LEARNED] = play_learned,
 };
 
 // ---- order --------------------------------------------------------------------------------------

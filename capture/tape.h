@@ -10,15 +10,18 @@
 #include "data/network.h"
 
 typedef enum {
-    BB_NOTE_CALL,    // value: an id that stands for a new call from here on
-    BB_NOTE_NODE,    // value: a number that stands for a node from here on; BbNoteNode
-    BB_NOTE_LABEL,   // value: the shard's next name, a label
-    BB_NOTE_NAME,    // value: the shard's next name, of a protocol
-    BB_NOTE_OTHER,   // value: the shard's next name, the label of those that are too many
-    BB_NOTE_MESSAGE, // a BbMessage of such ids, nodes and names, and the text of its conn
-    BB_NOTE_EDGE,    // BbNoteEdge
-    BB_NOTE_LEARNED, // BbAddress, and the text of its name
+    BB_NOTE_CALL,     // value: an id that stands for a new call from here on
+    BB_NOTE_NODE,     // value: a number that stands for a node from here on; BbNoteNode
+    BB_NOTE_LABEL,    // value: the shard's next name, of a label
+    BB_NOTE_OTHER,    // the label of those that are too many is needed from here on
+    BB_NOTE_PROTOCOL, // value: a number that stands for a protocol from here on; its name
+    BB_NOTE_MESSAGE,  // a BbMessage of such ids, nodes, names and protocols, and the text of its
+                      // conn
+    BB_NOTE_EDGE,     // BbNoteEdge
+    BB_NOTE_LEARNED,  // BbAddress, and the text of its name
 } BbNoteKind;
+
+#define BB_TAPE_OTHER G_MAXUINT32 // as a name: the label of those that are too many
 
 typedef struct BbNote {
     guint64 packet; // that it was found at

@@ -232,6 +232,112 @@ START_TEST(labels_beyond_the_limit)
 }
 END_TEST
 
+// ---- names that are labels and protocols alike --------------------------------------------------
+
+#define SPEAKERS 64u // connections of each kind: every shard has some
+
+typedef struct Speech {
+    BbShards *shards; // or
+    BbCapture *twin;
+    gint64 now_ns;
+    guint32 seq[2][SPEAKERS];
+} Speech;
+
+// The client of a connection says text to a server port.
+static void say(Speech *speech, guint16 port, guint number, const char *text)
+{
+    guint32 *seq = &speech->seq[port == 6379][number];
+    gsize length = strlen(text);
+    BbPacket packet = {
+        .time_ns = speech->now_ns += 1000,
+        .source = bb_address_v4((const guint8[]){10, 0, 0, 1}),
+        .target = bb_address_v4((const guint8[]){10, 0, 0, 2}),
+        .source_port = (guint16)(40000 + number),
+        .target_port = port,
+        .transport = BB_TRANSPORT_TCP,
+        .tcp_flags = BB_TCP_ACK,
+        .seq = *seq,
+        .window = 1000,
+        .ip_id = (guint16)(speech->now_ns / 1000),
+        .payload = (const guint8 *)text,
+        .captured = (guint32)length,
+        .length = (guint32)length,
+    };
+    *seq += (guint32)length;
+    if (speech->shards)
+        ck_assert(bb_shards_packet(speech->shards, &packet, NULL));
+    else
+        ck_assert(bb_capture_packet(speech->twin, &packet, NULL));
+}
+
+static void call_all(Speech *speech, const char *method)
+{
+    g_autofree char *text =
+        g_strdup_printf("{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":[],\"id\":7}\n", method);
+    for (guint i = 0; i < SPEAKERS; i++)
+        say(speech, 9000, i, text);
+}
+
+// `*` and more labels than are kept; then a protocol that was not seen before, and a label of its
+// name; then both again.
+static void say_all(Speech *speech)
+{
+    call_all(speech, "*");
+    for (guint i = 0; i < 80000; i += 10) {
+        g_autoptr(GString) text = g_string_new(NULL);
+        for (guint k = i; k < i + 10; k++) // letters: a label may leave out numbers
+            g_string_append_printf(
+                text, "{\"jsonrpc\":\"2.0\",\"method\":\"m%c%c%c%c\",\"id\":%u}\n",
+                'a' + k / 17576 % 26, 'a' + k / 676 % 26, 'a' + k / 26 % 26, 'a' + k % 26, k);
+        say(speech, 9000, i / 10 % SPEAKERS, text->str);
+    }
+    for (guint turn = 0; turn < 2; turn++) {
+        for (guint i = 0; i < SPEAKERS; i++)
+            say(speech, 6379, i, "*1\r\n$4\r\nPING\r\n");
+        call_all(speech, "redis");
+        call_all(speech, "*");
+    }
+}
+
+static void tell_speech(Told *told, guint n_threads)
+{
+    BbCaptureOptions options = bb_capture_options_default();
+    Speech speech = {.now_ns = G_GINT64_CONSTANT(1000000000000)};
+    told_begin(told, false);
+    if (n_threads)
+        speech.shards = bb_shards_new(&options, n_threads, false, told->names, told->nodes,
+                                      &told->loss, (BbShardsOutput){tell, note_mark, told});
+    else
+        speech.twin = bb_capture_new(&options, told->names, told->nodes, &told->loss, tell, told);
+    say_all(&speech);
+    ck_assert(n_threads ? bb_shards_finish(speech.shards, NULL)
+                        : bb_capture_finish(speech.twin, NULL));
+    tell_rest(told, &told->loss,
+              n_threads ? bb_shards_network(speech.shards) : bb_capture_network(speech.twin));
+    bb_shards_free(speech.shards);
+    bb_capture_free(speech.twin);
+}
+
+START_TEST(labels_and_protocols_are_apart)
+{
+    Told twin, one;
+    tell_speech(&twin, 0);
+    tell_speech(&one, 1);
+    ck_assert_uint_gt(one.loss.count[BB_LABEL_LIMIT], 10000);
+    ck_assert_ptr_nonnull(strstr(one.text->str, " redis "));
+    ck_assert_ptr_nonnull(strstr(one.text->str, " jsonrpc "));
+    check_same(&twin, &one, 1);
+    for (guint i = 0; i < G_N_ELEMENTS(threads); i++) {
+        Told more;
+        tell_speech(&more, threads[i]);
+        check_same(&one, &more, threads[i]);
+        told_end(&more);
+    }
+    told_end(&one);
+    told_end(&twin);
+}
+END_TEST
+
 START_TEST(marks_come_in_their_place)
 {
     Plan plan = {.seed = test_seed("shards"), .packets = 20000, .labels = 10, .mark_every = 777};
@@ -327,4 +433,5 @@ START_TEST(large_payloads)
 END_TEST
 
 TEST_MAIN("shards", threads_make_no_difference, limits_are_by_shard, labels_beyond_the_limit,
-          marks_come_in_their_place, errors_come_back, freed_half_way, large_payloads)
+          labels_and_protocols_are_apart, marks_come_in_their_place, errors_come_back,
+          freed_half_way, large_payloads)

@@ -2,6 +2,8 @@
 // In: packets. Out: which of them are second sightings.
 #include "capture/echo.h"
 
+#include "data/mix.h"
+
 #include <string.h>
 
 #define COMPARED_BYTES 512u // of a datagram
@@ -32,33 +34,17 @@ void bb_echoes_free(BbEchoes *echoes)
     g_free(echoes);
 }
 
-static guint64 mix(guint64 hash, guint64 value)
-{
-    hash = (hash ^ value) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
-}
-
-static guint64 mix_bytes(guint64 hash, const guint8 *bytes, gsize size)
-{
-    for (gsize at = 0; at < size; at += sizeof(guint64)) {
-        guint64 word = 0;
-        memcpy(&word, bytes + at, MIN(sizeof word, size - at));
-        hash = mix(hash, word);
-    }
-    return hash;
-}
-
 static guint64 hash_packet(const BbPacket *packet)
 {
     bool is_tcp = packet->transport == BB_TRANSPORT_TCP;
     guint64 ports = (guint64)packet->source_port << 48 | (guint64)packet->target_port << 32;
-    guint64 hash = mix(SEED, ports | (guint64)packet->ip_id << 16 | packet->tcp_flags);
-    hash = mix_bytes(hash, packet->source.bytes, sizeof packet->source.bytes);
-    hash = mix_bytes(hash, packet->target.bytes, sizeof packet->target.bytes);
-    hash = mix(hash, (guint64)packet->seq << 32 | packet->ack);
-    hash = mix(hash, (guint64)packet->window << 32 | packet->length);
+    guint64 hash = bb_mix(SEED, ports | (guint64)packet->ip_id << 16 | packet->tcp_flags);
+    hash = bb_mix_bytes(hash, packet->source.bytes, sizeof packet->source.bytes);
+    hash = bb_mix_bytes(hash, packet->target.bytes, sizeof packet->target.bytes);
+    hash = bb_mix(hash, (guint64)packet->seq << 32 | packet->ack);
+    hash = bb_mix(hash, (guint64)packet->window << 32 | packet->length);
     gsize most = MIN(packet->captured, is_tcp ? COMPARED_TCP : COMPARED_BYTES);
-    return mix_bytes(hash, packet->payload, most);
+    return bb_mix_bytes(hash, packet->payload, most);
 }
 
 // Those of a host that lacks a segment are alike, too: what tells the sightings of one from them is

@@ -6,6 +6,7 @@
 #include "capture/feed.h"
 #include "capture/tcp.h"
 #include "capture/wire.h"
+#include "data/mix.h"
 
 // Lists by what it costs to forget a flow; each in order of the last packet.
 typedef enum { CLOSED, EMPTY, DATAGRAMS, TALKING, N_LISTS } ListKind;
@@ -117,21 +118,13 @@ static void account(BbFlows *flows, BbFlow *flow)
 
 // ---- the life of a flow -------------------------------------------------------------------------
 
-static guint64 mix(guint64 h, guint64 value)
-{
-    h = (h ^ value) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
-    return h ^ h >> 29;
-}
-
 // The same for both directions.
 static guint32 hash_packet(const BbFlows *flows, const BbPacket *packet)
 {
-    guint64 a[2], b[2];
-    memcpy(a, packet->source.bytes, sizeof a);
-    memcpy(b, packet->target.bytes, sizeof b);
-    guint64 source = mix(mix(mix(flows->seed, a[0]), a[1]), packet->source_port);
-    guint64 target = mix(mix(mix(flows->seed, b[0]), b[1]), packet->target_port);
-    return (guint32)(mix(source ^ target, packet->transport) >> 32);
+    guint64 source = bb_mix_bytes(flows->seed, packet->source.bytes, sizeof packet->source.bytes);
+    guint64 target = bb_mix_bytes(flows->seed, packet->target.bytes, sizeof packet->target.bytes);
+    guint64 both = bb_mix(source, packet->source_port) ^ bb_mix(target, packet->target_port);
+    return (guint32)(bb_mix(both, packet->transport) >> 32);
 }
 
 static bool is_end(const BbFlow *flow, guint end, const BbAddress *address, guint16 port)

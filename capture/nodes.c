@@ -3,6 +3,7 @@
 #include "capture/nodes.h"
 
 #include "data/id_hash.h"
+#include "data/mix.h"
 
 // What has a name. The seed keeps addresses that were chosen to collide from doing so.
 typedef struct {
@@ -28,13 +29,8 @@ struct BbNodes {
 static guint key_hash(gconstpointer data)
 {
     const Key *key = data;
-    guint64 halves[2], hash = ((guint64)key->seed << 32) | ((guint32)key->port << 8) | key->prefix;
-    memcpy(halves, key->address.bytes, sizeof halves);
-    for (gsize i = 0; i < G_N_ELEMENTS(halves); i++) {
-        hash = (hash ^ halves[i]) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15); // 2^64 / golden ratio
-        hash ^= hash >> 32;
-    }
-    return (guint)hash;
+    guint64 hash = ((guint64)key->seed << 32) | ((guint32)key->port << 8) | key->prefix;
+    return (guint)(bb_mix_bytes(hash, key->address.bytes, sizeof key->address.bytes) >> 32);
 }
 
 static gboolean key_equal(gconstpointer a, gconstpointer b)

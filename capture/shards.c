@@ -5,6 +5,7 @@
 #include "capture/intake.h"
 #include "capture/lane.h"
 #include "capture/scribe.h"
+#include "data/mix.h"
 
 // Of the hash that finds the shard. Not random: the output must not depend on it.
 #define SEED G_GUINT64_CONSTANT(0x8cb92ba72f3d8dd7)
@@ -44,17 +45,9 @@ static guint count_shards(const BbCaptureOptions *options)
     return (guint)CLAMP(most, 1, BB_SHARDS_MOST);
 }
 
-static guint64 mix(guint64 hash, guint64 value)
-{
-    hash = (hash ^ value) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
-}
-
 static guint64 hash_end(const BbAddress *address, guint16 port)
 {
-    guint64 halves[2];
-    memcpy(halves, address->bytes, sizeof halves);
-    return mix(mix(mix(SEED, halves[0]), halves[1]), port);
+    return bb_mix(bb_mix_bytes(SEED, address->bytes, sizeof address->bytes), port);
 }
 
 // The same for both directions.
@@ -62,7 +55,7 @@ static guint shard_of(const BbShards *shards, const BbPacket *packet)
 {
     guint64 both = hash_end(&packet->source, packet->source_port) ^
                    hash_end(&packet->target, packet->target_port);
-    return (guint)((mix(SEED, both) >> 32) % shards->n_shards);
+    return (guint)((bb_mix(SEED, both) >> 32) % shards->n_shards);
 }
 
 static void set_options(BbContext *context, const BbCaptureOptions *options, bool learn)

@@ -4,6 +4,8 @@
 // dear.
 #include "data/trace_bbt_keys.h"
 
+#include "data/mix.h"
+
 #include <string.h>
 
 typedef struct {
@@ -42,23 +44,10 @@ void bb_bbt_keys_free(BbBbtKeys *keys)
     g_free(keys);
 }
 
-static guint64 mix(guint64 hash, guint64 word)
-{
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15u; // odd, near 2^64 over the golden ratio
-    return hash ^ hash >> 32;
-}
-
-// Eight bytes a step. Only the order of probes depends on it, never the output.
+// Only the order of probes depends on it, never the output.
 static guint32 hash_of(const guint8 *key, gsize size)
 {
-    guint64 hash = size, word = 0;
-    for (; size >= sizeof word; key += sizeof word, size -= sizeof word) {
-        memcpy(&word, key, sizeof word);
-        hash = mix(hash, word);
-    }
-    word = 0;
-    memcpy(&word, key, size);
-    return (guint32)mix(hash, word);
+    return (guint32)(bb_mix_bytes(size, key, size) >> 32);
 }
 
 guint32 bb_bbt_keys_add(BbBbtKeys *keys, gconstpointer key, gsize size)

@@ -2,6 +2,8 @@
 // In: packets. Out: the conversations they belong to.
 #include "capture/doctor/talks.h"
 
+#include "data/mix.h"
+
 struct BbTalks {
     GHashTable *by_key;
     GPtrArray *talks; // owned
@@ -36,13 +38,7 @@ static Key key_of(const BbTalks *talks, const BbPacket *packet)
 
 static guint hash_key(gconstpointer of)
 {
-    guint64 words[sizeof(Key) / sizeof(guint64)], hash = 0;
-    memcpy(words, of, sizeof words);
-    for (gsize i = 0; i < G_N_ELEMENTS(words); i++) {
-        hash = (hash ^ words[i]) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
-        hash ^= hash >> 29;
-    }
-    return (guint)(hash >> 32);
+    return (guint)(bb_mix_bytes(0, of, sizeof(Key)) >> 32);
 }
 
 static gboolean equal_keys(gconstpointer a, gconstpointer b)

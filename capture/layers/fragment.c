@@ -2,6 +2,8 @@
 // In: IP fragments in any order, repeated, damaged. Out: the packets they make.
 #include "capture/layers/fragment.h"
 
+#include "data/mix.h"
+
 #define PAYLOAD_MAX 65535u // an IP packet has no longer one (RFC 791, RFC 8200 section 4.5)
 
 // Compared and hashed as bytes: no padding.
@@ -39,17 +41,9 @@ struct BbFragments {
     GByteArray *lent;
 };
 
-// FNV-1a over 64-bit words with a last mixing: addresses of one network differ in few bits.
 static guint key_hash(gconstpointer data)
 {
-    guint64 words[sizeof(Key) / sizeof(guint64)];
-    memcpy(words, data, sizeof words);
-    guint64 hash = G_GUINT64_CONSTANT(0xcbf29ce484222325);
-    for (gsize i = 0; i < G_N_ELEMENTS(words); i++) {
-        hash = (hash ^ words[i]) * G_GUINT64_CONSTANT(0x100000001b3);
-        hash ^= hash >> 32;
-    }
-    return (guint)hash;
+    return (guint)(bb_mix_bytes(0, data, sizeof(Key)) >> 32);
 }
 
 static gboolean key_equal(gconstpointer a, gconstpointer b)

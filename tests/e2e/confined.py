@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-from live_legs import Tap, finish, set_up, start, talk
+from namespace import Tap, enter, finish, start, talk
 
 BBTRACE, SAMPLES = sys.argv[1], pathlib.Path(sys.argv[2])
 SECCOMP_FILTER = "2"  # proc(5)
@@ -96,17 +96,6 @@ def check_users(folder):
 
 
 def main():
-    if os.environ.get("BB_IN_NAMESPACE") is None:
-        inside = ["unshare", "--user", "--map-root-user", "--net", sys.executable, *sys.argv]
-        environment = dict(os.environ, BB_IN_NAMESPACE="1")
-        if subprocess.run(inside[:4] + ["true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
-            print("skipped: no user and network namespaces here")
-            return 77
-        return subprocess.run(inside, env=environment, check=False).returncode
-    if not os.path.exists("/dev/net/tun"):
-        print("skipped: no /dev/net/tun here")
-        return 77
-    set_up("lo")
     with tempfile.TemporaryDirectory() as folder:
         gone = check_live(folder)
         check_same()
@@ -116,4 +105,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    enter(main, taps=True)

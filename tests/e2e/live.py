@@ -3,12 +3,8 @@
 """Capture from an interface as a user does it: in a network namespace of its own, a server on lo.
 
   live.py BBTRACE        skipped (77) where the kernel gives no such namespace"""
-import fcntl
 import http.server
-import os
 import signal
-import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -16,13 +12,7 @@ import threading
 import time
 import urllib.request
 
-SIOCSIFFLAGS, IFF_UP, IFF_RUNNING = 0x8914, 1, 64
-
-
-def bring_up_lo():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        request = struct.pack("16sH14s", b"lo", IFF_UP | IFF_RUNNING, b"")
-        fcntl.ioctl(any_socket, SIOCSIFFLAGS, request)
+from namespace import enter, finish, start
 
 
 class Quiet(http.server.BaseHTTPRequestHandler):
@@ -46,20 +36,6 @@ def serve():
 def ask(count):
     for number in range(count):
         urllib.request.urlopen(f"http://127.0.0.1:8080/item/{number}").read()
-
-
-def start(*command, **options):
-    job = subprocess.Popen(command, stderr=subprocess.PIPE, **options)
-    time.sleep(1)  # until it listens
-    return job
-
-
-def finish(job, sent):
-    if sent:
-        job.send_signal(sent)
-    err = job.stderr.read().decode()
-    assert job.wait(timeout=20) == 0, err
-    return err
 
 
 def check_trace(bbtrace, folder):
@@ -97,11 +73,7 @@ def check_limits(bbtrace):
 
 
 def main():
-    if len(sys.argv) == 2:
-        done = subprocess.run(["unshare", "-rn", sys.executable, *sys.argv, "inside"], check=False)
-        return done.returncode
     bbtrace = sys.argv[1]
-    bring_up_lo()
     serve()
     with tempfile.TemporaryDirectory() as folder:
         check_trace(bbtrace, folder)
@@ -112,7 +84,4 @@ def main():
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 2 and subprocess.run(["unshare", "-rn", "true"], check=False).returncode:
-        print("skipped: the kernel gives no user and network namespace")
-        sys.exit(77)
-    sys.exit(main())
+    enter(main)

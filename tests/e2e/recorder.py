@@ -20,6 +20,7 @@ import threading
 import time
 
 import live
+import namespace
 
 SECOND = 10**9
 HEAD = 24  # of a pcap
@@ -400,7 +401,7 @@ def check_abuse(bbtrace, folder):
 
 
 def inside(bbtrace):
-    live.bring_up_lo()
+    namespace.set_up("lo")
     live.serve()
     with tempfile.TemporaryDirectory() as folder:
         check_live(bbtrace, folder)

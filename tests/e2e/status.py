@@ -18,6 +18,7 @@ import time
 import unittest
 
 import live
+import namespace
 
 BBTRACE, SAMPLES = sys.argv[1], sys.argv[2]
 SHOP = f"{SAMPLES}/shop.pcap.xz"
@@ -233,7 +234,7 @@ class Live(unittest.TestCase):
         self.folder = folder.name
 
     def start(self, *options):
-        job = live.start(BBTRACE, "capture", "-i", "lo", "-w", "/dev/null", *options, "tcp", "port", "8080")
+        job = namespace.start(BBTRACE, "capture", "-i", "lo", "-w", "/dev/null", *options, "tcp", "port", "8080")
         self.addCleanup(job.stderr.close)
         return job
 
@@ -244,7 +245,7 @@ class Live(unittest.TestCase):
             live.ask(20)
             time.sleep(1)
             Metrics(read(f"{self.folder}/a.prom"))  # whole at any time
-        words = live.finish(job, signal.SIGINT)
+        words = namespace.finish(job, signal.SIGINT)
         lines = json_lines(stats)
         check_sums(self, words, lines, Metrics(read(f"{self.folder}/a.prom")))
         self.assertEqual(sum(line["calls"] for line in lines), 60)
@@ -260,7 +261,7 @@ class Live(unittest.TestCase):
         time.sleep(1.5)
         job.send_signal(signal.SIGUSR1)
         time.sleep(0.5)
-        words = live.finish(job, signal.SIGTERM)
+        words = namespace.finish(job, signal.SIGTERM)
         self.assertRegex(words, r"status: .*lo: [\d,]+ packets/s, [\d,]+ messages/s, [\d,]+ calls/s over ")
         self.assertRegex(words, r"status: \d+ packets, 10 calls, 10 returns, 0 free messages so far; 0 dropped")
         self.assertRegex(words, r"status: \d+ connections remembered, \d+ bytes held, \d+ MiB of memory")
@@ -276,7 +277,7 @@ class Live(unittest.TestCase):
             time.sleep(0.04)
         said = job.stderr.read()
         os.set_blocking(job.stderr.fileno(), True)
-        live.finish(job, signal.SIGINT)
+        namespace.finish(job, signal.SIGINT)
         self.assertIn(b"status: ", said or b"")
 
     def test_a_terminal_shows_a_screen(self):
@@ -318,6 +319,6 @@ if __name__ == "__main__":
     if not INSIDE and subprocess.run(["unshare", "-rn", "true"], check=False).returncode == 0:
         sys.exit(subprocess.run(["unshare", "-rn", sys.executable, *sys.argv, "inside"], check=False).returncode)
     if INSIDE:
-        live.bring_up_lo()
+        namespace.set_up("lo")
         live.serve()
     unittest.main(argv=sys.argv[:1])

@@ -17,6 +17,7 @@ BbCaptureOptions bb_capture_options_default(void)
     return (BbCaptureOptions){
         .max_connections = BB_CAPTURE_CONNECTIONS,
         .max_held_bytes = BB_CAPTURE_HELD_BYTES,
+        .translation = BB_TRANSLATION_JOIN,
     };
 }
 
@@ -50,18 +51,23 @@ void bb_capture_learn_names(BbCapture *capture, bool learn)
     capture->context->learn_names = learn;
 }
 
-bool bb_capture_frame(BbCapture *capture, const BbFrame *frame, GError **error)
-{
-    BbPacket packet;
-    return !bb_intake_frame(capture->intake, frame, &packet) ||
-           bb_capture_packet(capture, &packet, error);
-}
-
-bool bb_capture_packet(BbCapture *capture, const BbPacket *packet, GError **error)
+static bool push(BbCapture *capture, BbPacket *packet, GError **error)
 {
     if (bb_intake_is_new(capture->intake, packet))
         bb_flows_push(capture->flows, packet);
     return bb_context_report(capture->context, error);
+}
+
+bool bb_capture_frame(BbCapture *capture, const BbFrame *frame, GError **error)
+{
+    BbPacket packet;
+    return !bb_intake_frame(capture->intake, frame, &packet) || push(capture, &packet, error);
+}
+
+bool bb_capture_packet(BbCapture *capture, const BbPacket *packet, GError **error)
+{
+    BbPacket own = *packet;
+    return push(capture, &own, error);
 }
 
 bool bb_capture_finish(BbCapture *capture, GError **error)
@@ -74,6 +80,11 @@ bool bb_capture_finish(BbCapture *capture, GError **error)
 const BbNetwork *bb_capture_network(const BbCapture *capture)
 {
     return capture->context->network;
+}
+
+const BbTranslations *bb_capture_translations(const BbCapture *capture)
+{
+    return bb_intake_translations(capture->intake);
 }
 
 guint bb_capture_connections(const BbCapture *capture)

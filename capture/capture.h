@@ -6,6 +6,7 @@
 #include "capture/loss.h"
 #include "capture/nodes.h"
 #include "capture/packet.h"
+#include "capture/translation.h"
 #include "data/network.h"
 #include "data/order.h"
 
@@ -23,6 +24,8 @@ typedef struct BbCaptureOptions {
     // Hosts that have an address twice, in several VLANs or overlay networks (VXLAN, GENEVE, key of
     // GRE), are told apart by them: 10.0.0.1@vlan12, 10.0.0.1@vni5000.
     bool by_vlan, by_vni;
+    BbTranslationMode translation; // connections that are seen on several sides of a NAT
+    struct BbFollow *follow; // packets of others are left out (capture/follow.h); lent; or NULL
 } BbCaptureOptions;
 
 #define BB_CAPTURE_CONNECTIONS 65536u // 1 to 2 KB each
@@ -49,6 +52,9 @@ bool bb_capture_finish(BbCapture *capture, GError **error);
 
 // What TCP told of the network, of connections that are over: all of them after finish. Lent.
 const BbNetwork *bb_capture_network(const BbCapture *capture);
+
+// What was found of NATs. Lent.
+const BbTranslations *bb_capture_translations(const BbCapture *capture);
 
 guint bb_capture_connections(const BbCapture *capture); // remembered now
 gsize bb_capture_held_bytes(const BbCapture *capture);

@@ -4,6 +4,7 @@
 #include "capture/channel.h"
 
 #include <pthread.h>
+#include <time.h>
 
 struct BbChannel {
     pthread_mutex_t lock;
@@ -55,6 +56,25 @@ gpointer bb_channel_take(BbChannel *channel, bool *waited)
     while (!channel->count)
         pthread_cond_wait(&channel->filled, &channel->lock);
     gpointer thing = take_first(channel);
+    pthread_mutex_unlock(&channel->lock);
+    return thing;
+}
+
+// By the clock of the day: where that is set, it waits for another time once.
+static struct timespec after(gint64 us)
+{
+    gint64 end_us = g_get_real_time() + us;
+    return (struct timespec){.tv_sec = end_us / G_USEC_PER_SEC,
+                             .tv_nsec = end_us % G_USEC_PER_SEC * 1000};
+}
+
+gpointer bb_channel_take_for(BbChannel *channel, gint64 most_us)
+{
+    struct timespec end = after(most_us);
+    pthread_mutex_lock(&channel->lock);
+    for (int late = 0; !channel->count && !late;)
+        late = pthread_cond_timedwait(&channel->filled, &channel->lock, &end);
+    gpointer thing = channel->count ? take_first(channel) : NULL;
     pthread_mutex_unlock(&channel->lock);
     return thing;
 }

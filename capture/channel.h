@@ -15,5 +15,7 @@ void bb_channel_free(BbChannel *channel); // not what is in it
 void bb_channel_put(BbChannel *channel, gpointer thing);
 // Waits until there is one. waited (may be NULL): whether it had to.
 gpointer bb_channel_take(BbChannel *channel, bool *waited);
+// The same for so long at most: NULL where there is none then.
+gpointer bb_channel_take_for(BbChannel *channel, gint64 most_us);
 // NULL where there is none.
 gpointer bb_channel_try(BbChannel *channel);

@@ -4,6 +4,7 @@
 
 #include "capture/kept.h"
 #include "capture/tape.h"
+#include "data/mix.h"
 
 #include <string.h>
 
@@ -226,10 +227,7 @@ static guint32 intern_label(BbContext *context, const char *text, gsize length)
 // Two labels that fall together only cost a look into the table.
 static RecentLabel *recent_label(Inside *inside, const char *text, gsize length)
 {
-    guint32 hash = (guint32)length * 0x9e3779b1u;
-    for (gsize i = 0; i < length; i++)
-        hash = (hash ^ (guint8)text[i]) * 0x01000193u;
-    return &inside->recent[hash >> 24];
+    return &inside->recent[bb_mix_bytes(length, text, length) >> 56];
 }
 
 guint32 bb_context_label(BbContext *context, const char *text, gsize length)
@@ -261,10 +259,12 @@ void bb_context_edge(BbContext *context, const BbEndpoints *endpoints, guint cli
     guint before = bb_network_count(context->network);
     if (before >= BB_CONTEXT_EDGES || (!has_data && inside->bare_edges >= BB_CONTEXT_BARE_EDGES)) {
         context->loss->count[BB_NETWORK_LIMIT]++;
+        bb_endpoints_end(endpoints, context->nodes);
         return;
     }
     edge->client = bb_context_node(context, endpoints, client, false);
     edge->server = bb_context_node(context, endpoints, !client, true);
+    bb_endpoints_end(endpoints, context->nodes); // TCP alone has edges, once each
     bb_network_add(context->network, edge);
     inside->bare_edges += !has_data && bb_network_count(context->network) > before;
 }

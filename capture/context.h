@@ -29,6 +29,7 @@ typedef struct BbContext {
     const struct BbDecodeAs *decode_as; // lent, n_decode_as of them
     guint n_decode_as;
     struct BbTlsKeylog *keylog; // lent; NULL: nothing is decrypted
+    struct BbSkips *skips;      // told what is passed over (capture/skips.h); lent, or NULL
     BbNetwork *network;         // what TCP tells of it; nothing with a tape
     struct BbContextInside *inside;
 } BbContext;

@@ -48,7 +48,7 @@ gsize bb_view_next_packet(const BbView *view, gsize at);
 // A message being received, in the decoder's state: zero it, then add bytes.
 typedef struct BbPart {
     gint64 first_ns, last_ns; // stamps of the packets with its first and last byte
-    guint64 bytes;            // seen so far
+    guint64 bytes;            // seen so far, and those skipped of which only the number was seen
     guint32 seq, ack;         // of its first byte
     BbPlace place;            // likewise
     BbDirection direction;

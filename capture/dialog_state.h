@@ -73,6 +73,7 @@ struct BbDialog {
     bool switching; // the decoder asked for bb_dialog_switch
     bool told;      // the decoder was chosen by people (BbDecodeAs), if only for a while
     bool finished;
+    bool inner;     // bb_dialog_new_inner: its sequence numbers are its own
     bool pipelined; // two calls of one key that are answered in order were open at once
 };
 

@@ -34,17 +34,18 @@ void bb_echoes_free(BbEchoes *echoes)
     g_free(echoes);
 }
 
+// Three hashes that do not wait for each other, and one of them.
 static guint64 hash_packet(const BbPacket *packet)
 {
     bool is_tcp = packet->transport == BB_TRANSPORT_TCP;
     guint64 ports = (guint64)packet->source_port << 48 | (guint64)packet->target_port << 32;
-    guint64 hash = bb_mix(SEED, ports | (guint64)packet->ip_id << 16 | packet->tcp_flags);
-    hash = bb_mix_bytes(hash, packet->source.bytes, sizeof packet->source.bytes);
-    hash = bb_mix_bytes(hash, packet->target.bytes, sizeof packet->target.bytes);
-    hash = bb_mix(hash, (guint64)packet->seq << 32 | packet->ack);
-    hash = bb_mix(hash, (guint64)packet->window << 32 | packet->length);
+    guint64 numbers = bb_mix(SEED, ports | (guint64)packet->ip_id << 16 | packet->tcp_flags);
+    numbers = bb_mix(numbers, (guint64)packet->seq << 32 | packet->ack);
+    numbers = bb_mix(numbers, (guint64)packet->window << 32 | packet->length);
+    guint64 ends = bb_mix_bytes(SEED, packet->source.bytes, sizeof packet->source.bytes);
+    ends = bb_mix_bytes(ends, packet->target.bytes, sizeof packet->target.bytes);
     gsize most = MIN(packet->captured, is_tcp ? COMPARED_TCP : COMPARED_BYTES);
-    return bb_mix_bytes(hash, packet->payload, most);
+    return bb_mix(bb_mix(numbers, ends), bb_mix_bytes(SEED, packet->payload, most));
 }
 
 // Those of a host that lacks a segment are alike, too: what tells the sightings of one from them is

@@ -2,6 +2,8 @@
 // In: addresses and ports. Out: the texts that stand for them in a trace.
 #include "capture/endpoints.h"
 
+#include "capture/processes/socket.h"
+
 // "@vlan12", of a stack "@vlan12.34"; "@vni5000".
 static void append_network(GString *out, const BbEndpoints *ends)
 {
@@ -13,15 +15,37 @@ static void append_network(GString *out, const BbEndpoints *ends)
         g_string_append_printf(out, "@vni%u", ends->vni);
 }
 
+static BbSocketKey socket_key(const BbEndpoints *ends, guint end)
+{
+    return (BbSocketKey){.local = ends->address[end],
+                         .peer = ends->address[!end],
+                         .port = ends->port[end],
+                         .peer_port = ends->port[!end],
+                         .protocol = ends->transport};
+}
+
 guint32 bb_endpoints_node(const BbEndpoints *ends, BbNodes *nodes, BbNames *names, guint end,
                           bool is_server)
 {
+    BbSocketKey key = socket_key(ends, end);
+    guint32 process =
+        ends->transport ? bb_nodes_name_process(nodes, &key, is_server) : BB_NAME_NONE;
+    if (process != BB_NAME_NONE)
+        return process;
     guint32 name = bb_nodes_name(nodes, &ends->address[end], ends->port[end], is_server);
     if (!ends->vlan && !ends->has_vni)
         return name;
     g_autoptr(GString) text = g_string_new(bb_names_text(names, name));
     append_network(text, ends);
     return bb_names_intern(names, text->str);
+}
+
+void bb_endpoints_end(const BbEndpoints *ends, BbNodes *nodes)
+{
+    for (guint end = 0; end < 2 && ends->transport; end++) {
+        BbSocketKey key = socket_key(ends, end);
+        bb_nodes_end_process(nodes, &key);
+    }
 }
 
 char *bb_endpoints_conn(const BbEndpoints *ends)

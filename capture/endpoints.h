@@ -9,11 +9,16 @@ typedef struct BbEndpoints {
     guint16 port[2];
     guint32 vlan, vni; // that both are in (capture/packet.h), where these tell hosts apart
     bool has_vni;
+    guint8 transport; // BbTransport; 0: not told, no process is looked for
 } BbEndpoints;
 
-// The node of an end: its name, and its network where that tells hosts apart (10.0.0.1@vlan12).
+// The node of an end: its process, of this host; or its name, and its network where that tells
+// hosts apart (10.0.0.1@vlan12).
 guint32 bb_endpoints_node(const BbEndpoints *endpoints, BbNodes *nodes, BbNames *names, guint end,
                           bool is_server);
+
+// The connection is over: what was decided about its ends may be forgotten.
+void bb_endpoints_end(const BbEndpoints *endpoints, BbNodes *nodes);
 
 // The text of the connection, the same for every observer, whoever it takes for the client.
 char *bb_endpoints_conn(const BbEndpoints *endpoints);

@@ -4,6 +4,7 @@
 #include "capture/feed.h"
 
 #include "capture/dialog_state.h"
+#include "capture/skips.h"
 
 BbDialog *bb_dialog_new(BbContext *context, const BbEndpoints *endpoints, bool is_tcp, guint client,
                         bool client_known)
@@ -23,6 +24,7 @@ BbDialog *bb_dialog_new_inner(const BbDialog *outer)
                                      outer->client_known);
     dialog->from_start = outer->from_start;
     dialog->told = outer->told; // that was about outer
+    dialog->inner = true;
     return dialog;
 }
 
@@ -303,6 +305,14 @@ static void switch_decoder(BbDialog *dialog)
     end_decoder(dialog, !dialog->next);
 }
 
+// For who copies packets (capture/skips.h).
+static void tell_skip(const BbDialog *dialog, guint number, const BbView *view)
+{
+    if (dialog->context->skips && dialog->is_tcp && !dialog->inner)
+        bb_skips_tell(dialog->context->skips, dialog->endpoints, number, view->seq,
+                      dialog->side[number].skip);
+}
+
 // Lets the decoder take what it can of view; what remains there has to wait for more.
 static void run(BbDialog *dialog, guint number, BbView *view, BbMark **marks, Hearing hearing)
 {
@@ -325,6 +335,8 @@ static void run(BbDialog *dialog, guint number, BbView *view, BbMark **marks, He
         }
         gsize count = MIN((gsize)MAX(taken, 0), view->length);
         advance(view, marks, count);
+        if (G_UNLIKELY(side->skip >= view->length + BB_SKIPS_LEAST))
+            tell_skip(dialog, number, view);
         if (dialog->switching) {
             switch_decoder(dialog);
             continue;
@@ -545,6 +557,14 @@ void bb_dialog_feed(BbDialog *dialog, guint number, const BbPiece *piece)
         feed_datagram(dialog, number, piece, mark);
     dialog->last_spoke = (guint8)(number + 1);
     dialog->pieces += dialog->pieces < 2;
+}
+
+void bb_dialog_cut(BbDialog *dialog, guint number, guint32 seq, guint32 missing)
+{
+    BbSide *side = &dialog->side[number];
+    if (!dialog->finished && side->skip >= missing && side->skip_part)
+        side->skip_part->bytes += missing;
+    bb_dialog_gap(dialog, number, seq, missing);
 }
 
 // Whether the missing bytes are skipped anyway.

@@ -34,7 +34,10 @@ void bb_dialog_free(BbDialog *dialog);
 
 void bb_dialog_feed(BbDialog *dialog, guint side, const BbPiece *piece);
 void bb_dialog_gap(BbDialog *dialog, guint side, guint32 seq, guint32 missing);
-// The same where nobody knows how many bytes, or whether any.
+// The same where they were seen to be sent, but not what they are (cut by a snap length): what is
+// skipped of them counts to its message.
+void bb_dialog_cut(BbDialog *dialog, guint side, guint32 seq, guint32 missing);
+// As bb_dialog_gap where nobody knows how many bytes, or whether any.
 void bb_dialog_lose(BbDialog *dialog, guint side);
 void bb_dialog_close(BbDialog *dialog, guint side);
 // Nothing more comes from either side: what is under way is written as far as it was seen, open

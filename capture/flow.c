@@ -4,6 +4,7 @@
 #include "capture/flow.h"
 
 #include "capture/feed.h"
+#include "capture/shed.h"
 #include "capture/tcp.h"
 #include "capture/wire.h"
 #include "data/mix.h"
@@ -26,6 +27,7 @@ struct BbFlow {
     BbDialog *dialog;                  // NULL: no data yet, or closed
     BbFlow *older, *newer;             // of its list
     guint32 held;                      // bytes held back
+    BbEndpoints *real;                 // ends, where a NAT hides one; else NULL
     BbFlow *holds_older, *holds_newer; // of the flows that hold bytes, by when they began to
     BbTcp tcp;                         // only of TCP, as is wire
     BbWire wire;
@@ -171,6 +173,11 @@ static void grow(BbFlows *flows)
 
 static void drain(BbFlows *flows, BbFlow *flow);
 
+static const BbEndpoints *ends_of(const BbFlow *flow)
+{
+    return flow->real ? flow->real : &flow->endpoints;
+}
+
 static void report_network(BbFlows *flows, const BbFlow *flow)
 {
     guint client = flow->dialog ? bb_dialog_client(flow->dialog) : flow->client;
@@ -179,7 +186,7 @@ static void report_network(BbFlows *flows, const BbFlow *flow)
         .reordered = flow->tcp.reordered,
     };
     bb_wire_report(&flow->wire, flow->tcp.reset, &edge);
-    bb_context_edge(flows->context, &flow->endpoints, client, flow->dialog, &edge);
+    bb_context_edge(flows->context, ends_of(flow), client, flow->dialog, &edge);
 }
 
 static void finish_dialog(BbFlows *flows, BbFlow *flow)
@@ -206,6 +213,7 @@ static void remove_flow(BbFlows *flows, BbFlow *flow)
         at = &(*at)->chain;
     *at = flow->chain;
     flows->count--;
+    g_free(flow->real);
     g_free(flow);
 }
 
@@ -255,6 +263,7 @@ static BbFlow *add(BbFlows *flows, const BbPacket *packet, guint32 hash)
         .vlan = packet->vlan,
         .vni = packet->vni,
         .has_vni = packet->has_vni,
+        .transport = (guint8)packet->transport,
     };
     flow->list = packet->transport == BB_TRANSPORT_UDP ? DATAGRAMS : EMPTY;
     BbFlow **bucket = &flows->buckets[hash & (flows->n_buckets - 1)];
@@ -274,7 +283,7 @@ static BbDialog *dialog_of(BbFlows *flows, BbFlow *flow, guint side)
         if (!flow->client_known)
             flow->client = (guint8)side;
         flow->dialog =
-            bb_dialog_new(flows->context, &flow->endpoints, flow->transport == BB_TRANSPORT_TCP,
+            bb_dialog_new(flows->context, ends_of(flow), flow->transport == BB_TRANSPORT_TCP,
                           flow->client, flow->client_known);
         if (flow->transport == BB_TRANSPORT_TCP && !flow->tcp.stream[side].from_syn)
             flows->loss->count[BB_TCP_MIDSTREAM]++;
@@ -317,6 +326,8 @@ static void drain(BbFlows *flows, BbFlow *flow)
     while (bb_tcp_next(&flow->tcp, &event, flows->loss)) {
         if (event.kind == BB_TCP_DATA)
             feed_event(flows, flow, &event);
+        else if (event.kind == BB_TCP_GAP && event.cut)
+            bb_dialog_cut(dialog_of(flows, flow, event.side), event.side, event.seq, event.length);
         else if (event.kind == BB_TCP_GAP)
             bb_dialog_gap(dialog_of(flows, flow, event.side), event.side, event.seq, event.length);
         else if (flow->dialog)
@@ -411,12 +422,37 @@ static void bound_held(BbFlows *flows)
     }
 }
 
+// Which end a NAT hides is known before the first data is.
+static void note_hidden(BbFlow *flow, guint side, const BbPacket *packet)
+{
+    guint end = packet->translated == BB_TRANSLATED_SOURCE ? side : !side;
+    if (flow->dialog)
+        return;
+    if (!flow->real)
+        flow->real = g_memdup2(&flow->endpoints, sizeof flow->endpoints);
+    flow->real->address[end] = packet->hidden;
+    flow->real->port[end] = packet->hidden_port;
+}
+
+// What a handshake told of it is told of the connection that it is the second sighting of.
+static void forget_twin(BbFlows *flows, BbFlow *flow)
+{
+    if (!flow || flow->dialog)
+        return;
+    flow->wire = (BbWire){0};
+    remove_flow(flows, flow);
+}
+
 void bb_flows_push(BbFlows *flows, const BbPacket *packet)
 {
     guint side = 0;
     bool is_tcp = packet->transport == BB_TRANSPORT_TCP;
     guint32 hash = hash_packet(flows, packet);
     BbFlow *flow = find(flows, packet, hash, &side);
+    if (G_UNLIKELY(packet->translated == BB_TRANSLATED_TWIN)) {
+        forget_twin(flows, flow);
+        return;
+    }
     if (flow && is_tcp &&
         (is_new_connection(flow, side, packet) || outlives_end(flow, side, packet))) {
         remove_flow(flows, flow);
@@ -432,6 +468,8 @@ void bb_flows_push(BbFlows *flows, const BbPacket *packet)
     }
     flow->last_ns = packet->time_ns;
     flow->number = packet->number;
+    if (G_UNLIKELY(packet->translated))
+        note_hidden(flow, side, packet);
     if (is_tcp)
         push_tcp(flows, flow, side, packet);
     else
@@ -466,6 +504,38 @@ void bb_flows_finish(BbFlows *flows)
 {
     while (flows->count)
         bb_flows_end_first(flows);
+}
+
+// ---- shedding -----------------------------------------------------------------------------------
+
+static bool is_shed(const BbFlow *flow, guint parts)
+{
+    const BbEndpoints *ends = &flow->endpoints;
+    return bb_shed_part(&ends->address[0], ends->port[0], &ends->address[1], ends->port[1]) < parts;
+}
+
+// What waited for a hole to be filled may only have come out of order.
+static void shed_flow(BbFlows *flows, BbFlow *flow)
+{
+    guint64 *count = flows->loss->count;
+    guint64 calls = count[BB_CALLS_UNRETURNED], gaps = count[BB_TCP_GAPS];
+    guint64 bytes = count[BB_TCP_GAP_BYTES];
+    count[BB_SHED_CONNECTIONS] += flow->dialog != NULL;
+    remove_flow(flows, flow);
+    count[BB_SHED_CALLS] += count[BB_CALLS_UNRETURNED] - calls;
+    count[BB_CALLS_UNRETURNED] = calls;
+    count[BB_TCP_GAPS] = gaps;
+    count[BB_TCP_GAP_BYTES] = bytes;
+}
+
+void bb_flows_shed(BbFlows *flows, guint parts)
+{
+    for (ListKind kind = CLOSED; kind < N_LISTS; kind++)
+        for (BbFlow *flow = flows->lists[kind].oldest, *newer; flow; flow = newer) {
+            newer = flow->newer;
+            if (is_shed(flow, parts))
+                shed_flow(flows, flow);
+        }
 }
 
 guint bb_flows_count(const BbFlows *flows)

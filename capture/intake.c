@@ -3,6 +3,7 @@
 #include "capture/intake.h"
 
 #include "capture/echo.h"
+#include "capture/follow.h"
 #include "capture/layers/layer.h"
 
 #define FRAGMENT_BYTES (16u * 1024u * 1024u)
@@ -10,7 +11,9 @@
 struct BbIntake {
     BbLoss *loss;
     BbLayers *layers;
+    BbTranslations *translations;
     BbEchoes *echoes;
+    BbFollow *follow; // or NULL
     bool by_vlan, by_vni;
 };
 
@@ -20,9 +23,11 @@ BbIntake *bb_intake_new(const BbCaptureOptions *options, BbLoss *loss)
     intake->loss = loss;
     intake->layers = bb_layers_new(loss, FRAGMENT_BYTES);
     bb_layers_name_tunnels(intake->layers, options->tunnels, options->n_tunnels);
+    intake->translations = bb_translations_new(options->translation, loss);
     intake->echoes = bb_echoes_new();
     intake->by_vlan = options->by_vlan;
     intake->by_vni = options->by_vni;
+    intake->follow = options->follow;
     return intake;
 }
 
@@ -31,6 +36,7 @@ void bb_intake_free(BbIntake *intake)
     if (!intake)
         return;
     bb_layers_free(intake->layers);
+    bb_translations_free(intake->translations);
     bb_echoes_free(intake->echoes);
     g_free(intake);
 }
@@ -45,16 +51,32 @@ bool bb_intake_frame(BbIntake *intake, const BbFrame *frame, BbPacket *packet)
         packet->vlan = 0;
     packet->has_vni &= intake->by_vni;
     packet->number = 0;
+    packet->translated = BB_TRANSLATED_NOT;
     return true;
 }
 
-bool bb_intake_is_new(BbIntake *intake, const BbPacket *packet)
+// Whether it is followed goes by addresses as they are on the wire, as the kernel's filter does.
+// What comes after the sides of a NAT sees one connection for all of them: with the addresses of
+// its last leg, and `hidden` where these do not tell who its client is.
+bool bb_intake_is_new(BbIntake *intake, BbPacket *packet)
 {
-    if (!bb_echoes_check(intake->echoes, packet))
+    if (intake->follow && !bb_follow_take(intake->follow, packet))
+        return false;
+    bool taken = bb_translations_check(intake->translations, packet);
+    packet->options = NULL; // lent for so long only
+    packet->options_size = 0;
+    if (!taken)
+        return false;
+    if (packet->translated == BB_TRANSLATED_TWIN || !bb_echoes_check(intake->echoes, packet))
         return true;
     bool is_tcp = packet->transport == BB_TRANSPORT_TCP;
     intake->loss->count[is_tcp ? BB_TCP_ECHOED : BB_DATAGRAM_ECHOED]++;
     return false;
+}
+
+const BbTranslations *bb_intake_translations(const BbIntake *intake)
+{
+    return intake->translations;
 }
 
 void bb_intake_finish(BbIntake *intake)

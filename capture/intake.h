@@ -3,6 +3,7 @@
 #pragma once
 
 #include "capture/capture.h"
+#include "capture/translation.h"
 
 typedef struct BbIntake BbIntake;
 
@@ -12,8 +13,11 @@ void bb_intake_free(BbIntake *intake);
 
 // Finds the packet in frame (capture/layers/layer.h). Returns false where there is none.
 bool bb_intake_frame(BbIntake *intake, const BbFrame *frame, BbPacket *packet);
-// Whether packet is no second sighting; counted otherwise.
-bool bb_intake_is_new(BbIntake *intake, const BbPacket *packet);
+// Whether packet is no second sighting, and belongs to what is followed where that was asked for;
+// counted otherwise.
+bool bb_intake_is_new(BbIntake *intake, BbPacket *packet);
+// Connections on several sides of a NAT; lent.
+const BbTranslations *bb_intake_translations(const BbIntake *intake);
 // No frame comes any more: packets that still want fragments are counted as lost.
 void bb_intake_finish(BbIntake *intake);
 

@@ -59,8 +59,18 @@ static void note_state(BbLane *lane)
     pthread_mutex_unlock(&lane->lock);
 }
 
+static void shed(BbLane *lane, const BbRound *round)
+{
+    for (guint shard = lane->number; shard < lane->n_flows; shard += lane->step) {
+        bb_tape_at(lane->tape, round->number + shard);
+        bb_flows_shed(lane->flows[shard], round->shed);
+    }
+}
+
 static void decode(BbLane *lane, const BbRound *round)
 {
+    if (round->shed)
+        shed(lane, round);
     for (guint i = 0; i < round->count; i++) {
         guint shard = round->shard[i];
         if (shard % lane->step != lane->number)

@@ -25,6 +25,15 @@
     X(BB_FRAGMENT_LOST, "ip_fragments_lost", "IP packets given up for want of fragments", true)    \
     X(BB_FRAGMENT_BAD, "ip_fragments_bad", "IP fragments that overlap or run too far", true)       \
     X(BB_TCP_ECHOED, "tcp_mirrored_twice", "TCP packets seen again at once", false)                \
+    X(BB_NAT_JOINED, "nat_joined", "connections seen on both sides of a NAT, joined to one",       \
+      false)                                                                                       \
+    X(BB_NAT_PACKETS, "nat_packets", "packets of theirs left out, as seen twice", false)           \
+    X(BB_NAT_SEEN_TWICE, "nat_seen_twice",                                                         \
+      "connections seen on both sides of a NAT, and counted twice", false)                         \
+    X(BB_NAT_PARTED, "nat_parted",                                                                 \
+      "joined connections of which the server's side was not seen any more", true)                 \
+    X(BB_NAT_LIMIT, "nat_limit",                                                                   \
+      "connections that might have been joined with others, but for the limit", true)              \
     X(BB_TCP_RETRANSMITTED, "tcp_retransmitted", "TCP segments sent again", false)                 \
     X(BB_TCP_REORDERED, "tcp_reordered", "TCP segments that came out of order", false)             \
     X(BB_TCP_GAPS, "tcp_gaps", "holes in TCP streams", true)                                       \
@@ -52,6 +61,13 @@
     X(BB_LABEL_LIMIT, "label_limit", "operation labels replaced by * at the limit", true)          \
     X(BB_NAMES_UNLEARNED, "names_unlearned", "names in DNS answers ignored at the limit", false)   \
     X(BB_NODES_MERGED, "nodes_merged", "connections whose host is called * at the limit", true)    \
+    X(BB_NOT_FOLLOWED, "not_followed", "packets of nobody who is followed, left out", false)       \
+    X(BB_FOLLOW_LIMIT, "follow_limit", "packets to hosts that are not followed at the limit",      \
+      true)                                                                                        \
+    X(BB_PROCESSES_UNKNOWN, "processes_unknown",                                                   \
+      "connection ends at this host whose process was not found", false)                           \
+    X(BB_PROCESSES_INFERRED, "processes_inferred",                                                 \
+      "clients named after the only process seen to call the same server", false)                  \
     X(BB_CALLS, "calls", "calls", false)                                                           \
     X(BB_RETURNS, "returns", "returns", false)                                                     \
     X(BB_FREES, "free_messages", "free messages", false)                                           \
@@ -72,6 +88,16 @@
       "times the stamps of an interface stepped back by more than a second", true)                 \
     X(BB_FRAMES_CROSSED, "frames_crossed", "frames given after later ones of another interface",   \
       false)                                                                                       \
+    X(BB_SHED_RAISES, "shed_raised", "times less was kept, for want of speed", false)              \
+    X(BB_SHED_TRIMMING_MS, "shed_trimming_ms",                                                     \
+      "milliseconds in which payload that decoders pass over was not copied", false)               \
+    X(BB_SHED_FLOWS_MS, "shed_flows_ms", "milliseconds in which some flows were not kept", true)   \
+    X(BB_SHED_TRIMMED, "shed_trimmed_packets", "packets of which payload was not copied", false)   \
+    X(BB_SHED_TRIMMED_BYTES, "shed_trimmed_bytes", "bytes of payload that were not copied", false) \
+    X(BB_SHED_PACKETS, "shed_packets", "packets of flows that were not kept", true)                \
+    X(BB_SHED_CONNECTIONS, "shed_connections", "conversations broken off or not begun, about",     \
+      true)                                                                                        \
+    X(BB_SHED_CALLS, "shed_calls", "calls whose return was not waited for, of those", true)        \
     X(BB_SOURCE_CUT, "input_cut", "capture files that break off", true)                            \
     X(BB_MESSAGES_LATE, "messages_late", "messages written out of order", false)                   \
     X(BB_MESSAGES_UNWRITTEN, "messages_unwritten",                                                 \

@@ -2,6 +2,7 @@
 // In: addresses of both ends of a connection, the user's names, names learned. Out: names of nodes.
 #include "capture/nodes.h"
 
+#include "capture/processes/processes.h"
 #include "data/id_hash.h"
 #include "data/mix.h"
 
@@ -23,6 +24,7 @@ struct BbNodes {
     GHashTable *learned;    // Key of an address -> name
     GHashTable *hosts;      // Key of an address -> name it goes by
     GHashTable *with_ports; // host name << 16 | port -> name
+    BbProcesses *processes; // lent; or NULL
     guint64 unlearned, others;
 };
 
@@ -214,16 +216,43 @@ static guint32 name_with_port(BbNodes *nodes, const BbAddress *address, guint32 
     return name;
 }
 
+static guint32 find_with_port(const BbNodes *nodes, const BbAddress *address, guint16 port)
+{
+    if (!nodes->has_ports || port == 0)
+        return BB_NAME_NONE;
+    Key key = key_make(nodes, address, 128, port);
+    return find(nodes->file, &key);
+}
+
 guint32 bb_nodes_name(BbNodes *nodes, const BbAddress *address, guint16 port, bool server)
 {
-    if (nodes->has_ports && port != 0) {
-        Key key = key_make(nodes, address, 128, port);
-        guint32 name = find(nodes->file, &key);
-        if (name != BB_NAME_NONE)
-            return name;
-    }
+    guint32 name = find_with_port(nodes, address, port);
+    if (name != BB_NAME_NONE)
+        return name;
     guint32 host = host_name(nodes, address);
     return nodes->endpoints && server ? name_with_port(nodes, address, host, port) : host;
+}
+
+// ---- processes ----------------------------------------------------------------------------------
+
+void bb_nodes_set_processes(BbNodes *nodes, BbProcesses *processes)
+{
+    nodes->processes = processes;
+}
+
+guint32 bb_nodes_name_process(BbNodes *nodes, const BbSocketKey *key, bool server)
+{
+    char name[BB_PROCESSES_NAME];
+    if (!nodes->processes || find_with_port(nodes, &key->local, key->port) != BB_NAME_NONE ||
+        !bb_processes_name(nodes->processes, key, server, name))
+        return BB_NAME_NONE;
+    return bb_names_intern(nodes->names, name);
+}
+
+void bb_nodes_end_process(BbNodes *nodes, const BbSocketKey *key)
+{
+    if (nodes->processes)
+        bb_processes_end(nodes->processes, key);
 }
 
 guint64 bb_nodes_learned(const BbNodes *nodes)

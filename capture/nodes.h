@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How nodes are named: by what the user says, by names learned from DNS answers, or by their
-// address. The most specific name wins: address and port, address, longest prefix, learned.
+// How nodes are named: by what the user says, by the process that owns the socket, by names learned
+// from DNS answers, or by their address. The most specific name wins: the user's for address and
+// port, the process, the user's for the address, for the longest prefix, the learned one, the
+// address.
 #pragma once
 
 #include "data/host.h"
@@ -28,6 +30,16 @@ void bb_nodes_add(BbNodes *nodes, const BbHost *host);
 // of at most 253 bytes, or the address is no single host's (loopback, multicast, unspecified). The
 // first name learned stays; nodes named before keep their name.
 void bb_nodes_learn(BbNodes *nodes, const BbAddress *address, const char *name);
+
+// From now on ends of connections at this host are named by who owns them. processes is lent.
+struct BbProcesses;
+void bb_nodes_set_processes(BbNodes *nodes, struct BbProcesses *processes);
+// The name by process of the end key->local of a connection; NONE where the user has named that
+// address with its port, or no process is known.
+struct BbSocketKey;
+guint32 bb_nodes_name_process(BbNodes *nodes, const struct BbSocketKey *key, bool server);
+// The connection is over.
+void bb_nodes_end_process(BbNodes *nodes, const struct BbSocketKey *key);
 
 // Forgets which node goes by which name, but not the names learned: what was named before it was
 // learned can be named anew. For input that is read a second time.

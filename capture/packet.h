@@ -30,6 +30,15 @@ typedef enum { BB_TRANSPORT_TCP = 6, BB_TRANSPORT_UDP = 17 } BbTransport;
 #define BB_TCP_ACK 0x10u
 #define BB_TCP_URG 0x20u
 
+// What is known of a packet of a connection that was seen on several sides of a NAT
+// (capture/translation.h).
+typedef enum {
+    BB_TRANSLATED_NOT,
+    BB_TRANSLATED_SOURCE, // who sent it is really `hidden`
+    BB_TRANSLATED_TARGET, // to whom it goes, likewise
+    BB_TRANSLATED_TWIN,   // what was seen of its connection so far is of another one: forget it
+} BbTranslated;
+
 typedef struct BbPacket {
     gint64 time_ns;
     BbAddress source, target;
@@ -44,6 +53,13 @@ typedef struct BbPacket {
     BbPlace place;  // of the frame with its first byte
     guint64 number; // among the packets of a capture, from 1 on; 0 where nobody counts them
     guint16 ip_id;  // identification of the IPv4 header (RFC 6864); 0 for IPv6
+    // Of capture/translation.h: a BbTranslated, and the end that it speaks of.
+    guint8 translated;
+    guint16 hidden_port;
+    BbAddress hidden;
+    // Of the TCP header, as far as captured; the intake alone has them.
+    guint8 options_size;
+    const guint8 *options;
     const guint8 *payload;
     guint32 captured; // bytes at payload
     guint32 length;   // bytes of payload on the wire; more than captured where snaplen cut

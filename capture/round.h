@@ -16,10 +16,12 @@ typedef struct BbRound {
     guint count;
     gint readers; // atomic: threads that have not read it yet
     bool last;
-    guint mark;    // behind the last packet (capture/shards.h); 0: none
-    BbLoss loss;   // where there is one: what was counted before its packets went here
-    gsize used;    // of bytes
-    guint8 *large; // payload of one packet that needs more, alone in its round
+    guint mark;     // behind the last packet (capture/shards.h); 0: none
+    BbLoss loss;    // where there is one: what was counted before its packets went here
+    guint shed;     // parts of the flows (capture/shed.h) that end before its packets; 0: none
+    guint64 number; // those ends are at: of shard 0, the others follow
+    gsize used;     // of bytes
+    guint8 *large;  // payload of one packet that needs more, alone in its round
     BbPacket packets[BB_ROUND_PACKETS];
     guint8 shard[BB_ROUND_PACKETS]; // of each packet
     guint8 bytes[BB_ROUND_BYTES];
@@ -31,6 +33,7 @@ static inline void bb_round_clear(BbRound *round)
     round->used = 0;
     round->last = false;
     round->mark = 0;
+    round->shed = 0;
     g_clear_pointer(&round->large, g_free);
 }
 

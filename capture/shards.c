@@ -5,10 +5,14 @@
 #include "capture/intake.h"
 #include "capture/lane.h"
 #include "capture/scribe.h"
+#include "capture/shed.h"
+#include "capture/skips.h"
 #include "data/mix.h"
 
 // Of the hash that finds the shard. Not random: the output must not depend on it.
 #define SEED G_GUINT64_CONSTANT(0x8cb92ba72f3d8dd7)
+// How long reading waits for other threads before it asks whether to go on so.
+#define PATIENCE_US 5000
 
 struct BbShards {
     BbLoss *loss;
@@ -18,6 +22,7 @@ struct BbShards {
     guint64 packets; // seen
     guint n_shards, n_lanes;
     BbFlows *flows[BB_SHARDS_MOST];
+    guint shed; // parts of the flows that are left out (capture/shed.h)
     bool finished;
     // The rest only where several threads decode.
     BbContext *contexts[BB_SHARDS_MOST]; // of each shard
@@ -29,7 +34,11 @@ struct BbShards {
     GThread *thread; // of the scribe
     BbRound *round;  // being filled
     BbChannel *read; // rounds that can be filled
+    BbRound *spare;  // one of these
+    BbSkips *skips;
+    bool trims; // what skips say
     guint64 waits;
+    gint64 waited_us;
     BbLoss out_loss;    // of out
     BbLoss counted;     // what of other threads loss has
     GError *error;      // of the sink; set before failed
@@ -84,6 +93,7 @@ BbShards *bb_shards_new(const BbCaptureOptions *options, guint threads, bool lea
     for (guint i = 0; i < shards->n_lanes && !alone; i++)
         shards->lanes[i] = bb_lane_new(i, shards->n_lanes);
     shards->kept = bb_kept_new();
+    shards->skips = alone || !output.look ? NULL : bb_skips_new();
     for (guint i = 0; i < n_shards; i++) {
         BbContext *context = shards->out;
         if (!alone) {
@@ -92,6 +102,7 @@ BbShards *bb_shards_new(const BbCaptureOptions *options, guint threads, bool lea
             context = shards->contexts[i] = bb_context_new_shard(
                 shards->names[i], bb_lane_loss(lane), bb_lane_tape(lane), shards->kept, i);
             set_options(context, options, learn);
+            context->skips = shards->skips;
         }
         shards->flows[i] = bb_flows_new(context, options->max_connections / n_shards,
                                         options->max_held_bytes / n_shards);
@@ -135,6 +146,15 @@ static gpointer run_scribe(gpointer data)
     return NULL;
 }
 
+// It begins with numbers for what ends there, one a shard.
+static void begin_round(BbShards *shards, BbRound *round)
+{
+    bb_round_clear(round);
+    round->number = shards->packets + 1;
+    shards->packets += shards->n_shards;
+    shards->round = round;
+}
+
 static void start_lanes(BbShards *shards)
 {
     shards->files = bb_names_new();
@@ -143,7 +163,7 @@ static void start_lanes(BbShards *shards)
     shards->read = bb_channel_new(BB_ROUNDS);
     for (guint i = 1; i < BB_ROUNDS; i++)
         bb_channel_put(shards->read, g_new0(BbRound, 1));
-    shards->round = g_new0(BbRound, 1);
+    begin_round(shards, g_new0(BbRound, 1));
     for (guint i = 0; i < shards->n_lanes; i++)
         bb_lane_start(shards->lanes[i], shards->flows, shards->n_shards, shards->read);
     shards->thread = g_thread_new("scribe", run_scribe, shards);
@@ -159,16 +179,117 @@ static bool report(BbShards *shards, GError **error)
     return false;
 }
 
+// Whether another round is free; waits for it for so long.
+static bool find_spare(BbShards *shards, gint64 most_us)
+{
+    if (!shards->spare)
+        shards->spare = bb_channel_try(shards->read);
+    if (shards->spare || !most_us)
+        return shards->spare;
+    gint64 since_us = g_get_monotonic_time();
+    shards->spare = bb_channel_take_for(shards->read, most_us);
+    shards->waited_us += g_get_monotonic_time() - since_us;
+    return shards->spare;
+}
+
 static void hand_over(BbShards *shards)
 {
     BbRound *round = g_steal_pointer(&shards->round);
-    bool waited;
     g_atomic_int_set(&round->readers, (gint)shards->n_lanes);
     for (guint i = 0; i < shards->n_lanes; i++)
         bb_lane_put(shards->lanes[i], round);
-    shards->round = bb_channel_take(shards->read, &waited);
-    shards->waits += waited;
-    bb_round_clear(shards->round);
+    shards->waits += !find_spare(shards, 0);
+    while (!find_spare(shards, G_USEC_PER_SEC))
+        continue;
+    begin_round(shards, g_steal_pointer(&shards->spare));
+}
+
+// ---- shedding -----------------------------------------------------------------------------------
+
+static bool is_shed(const BbShards *shards, const BbPacket *packet)
+{
+    return bb_shed_part(&packet->source, packet->source_port, &packet->target,
+                        packet->target_port) < shards->shed;
+}
+
+// A SYN would have begun a conversation.
+static void count_shed(BbShards *shards, const BbPacket *packet)
+{
+    bool opens = (packet->tcp_flags & (BB_TCP_SYN | BB_TCP_ACK)) == BB_TCP_SYN;
+    shards->loss->count[BB_SHED_PACKETS]++;
+    shards->loss->count[BB_SHED_CONNECTIONS] += opens;
+}
+
+// Nobody has the round yet: it is as if its packets had come after the decision.
+static void thin(BbShards *shards)
+{
+    BbRound *round = shards->round;
+    guint kept = 0;
+    gsize used = 0;
+    for (guint i = 0; i < round->count; i++) {
+        BbPacket *packet = &round->packets[i];
+        if (is_shed(shards, packet)) {
+            count_shed(shards, packet);
+            continue;
+        }
+        if (packet->captured && !round->large) {
+            memmove(&round->bytes[used], packet->payload, packet->captured);
+            packet->payload = &round->bytes[used];
+            used += packet->captured;
+        }
+        round->shard[kept] = round->shard[i];
+        round->packets[kept++] = *packet;
+    }
+    if (!kept)
+        g_clear_pointer(&round->large, g_free);
+    round->count = kept;
+    round->used = used;
+}
+
+void bb_shards_shed(BbShards *shards, guint level)
+{
+    guint before = shards->shed;
+    shards->trims = shards->skips && level >= BB_SHED_TRIMS;
+    shards->shed = bb_shed_parts(level);
+    if (shards->shed <= before)
+        return; // flows that are kept again are joined where they are
+    if (!shards->thread) {
+        for (guint i = 0; i < shards->n_shards; i++)
+            bb_flows_shed(shards->flows[i], shards->shed);
+        return;
+    }
+    if (shards->round->count && find_spare(shards, 0))
+        hand_over(shards);
+    thin(shards);
+    shards->round->shed = MAX(shards->round->shed, shards->shed);
+}
+
+bool bb_shards_is_ready(BbShards *shards)
+{
+    return !shards->thread || find_spare(shards, 0);
+}
+
+// Makes room for packet, which may be left out meanwhile.
+static void make_room(BbShards *shards, const BbPacket *packet)
+{
+    const BbShardsOutput *output = &shards->output;
+    if (output->look && !find_spare(shards, 0)) {
+        shards->waits++;
+        while (bb_round_is_full(shards->round, packet) && !find_spare(shards, PATIENCE_US))
+            bb_shards_shed(shards, output->look(bb_shards_waited(shards), output->user));
+    }
+    if (bb_round_is_full(shards->round, packet))
+        hand_over(shards);
+}
+
+static void trim(BbShards *shards, BbPacket *packet)
+{
+    if (packet->transport != BB_TRANSPORT_TCP || packet->captured <= BB_SKIPS_KEPT ||
+        !bb_skips_cover(shards->skips, packet))
+        return;
+    shards->loss->count[BB_SHED_TRIMMED]++;
+    shards->loss->count[BB_SHED_TRIMMED_BYTES] += packet->captured - BB_SKIPS_KEPT;
+    packet->captured = BB_SKIPS_KEPT;
 }
 
 // ---- frames -------------------------------------------------------------------------------------
@@ -178,19 +299,35 @@ guint32 bb_shards_file(BbShards *shards, const char *name)
     return bb_names_intern(shards->files ? shards->files : shards->out->names, name);
 }
 
+static void put(BbShards *shards, BbPacket *packet)
+{
+    if (G_UNLIKELY(shards->trims))
+        trim(shards, packet);
+    if (bb_round_is_full(shards->round, packet)) {
+        make_room(shards, packet);
+        if (is_shed(shards, packet)) {
+            count_shed(shards, packet);
+            return;
+        }
+    }
+    packet->number = ++shards->packets;
+    bb_round_add(shards->round, packet, shard_of(shards, packet));
+}
+
 // packet gets its number.
 static bool push(BbShards *shards, BbPacket *packet, GError **error)
 {
     if (!bb_intake_is_new(shards->intake, packet))
         return true;
-    packet->number = ++shards->packets;
-    guint shard = shard_of(shards, packet);
+    if (G_UNLIKELY(shards->shed) && is_shed(shards, packet)) {
+        count_shed(shards, packet);
+        return report(shards, error);
+    }
     if (!shards->thread) {
-        bb_flows_push(shards->flows[shard], packet);
+        packet->number = ++shards->packets;
+        bb_flows_push(shards->flows[shard_of(shards, packet)], packet);
     } else {
-        if (bb_round_is_full(shards->round, packet))
-            hand_over(shards);
-        bb_round_add(shards->round, packet, shard);
+        put(shards, packet);
     }
     return report(shards, error);
 }
@@ -291,11 +428,14 @@ void bb_shards_free(BbShards *shards)
         bb_names_free(shards->names[i]);
         bb_lane_free(shards->lanes[i]);
     }
+    if (shards->spare)
+        bb_channel_put(shards->read, shards->spare);
     for (BbRound *round = shards->round; round; round = bb_channel_try(shards->read)) {
         bb_round_clear(round);
         g_free(round);
     }
     bb_channel_free(shards->read);
+    bb_skips_free(shards->skips);
     bb_scribe_free(shards->scribe);
     bb_kept_free(shards->kept);
     bb_names_free(shards->files);
@@ -310,6 +450,11 @@ void bb_shards_free(BbShards *shards)
 const BbNetwork *bb_shards_network(const BbShards *shards)
 {
     return shards->out->network;
+}
+
+const BbTranslations *bb_shards_translations(const BbShards *shards)
+{
+    return bb_intake_translations(shards->intake);
 }
 
 void bb_shards_count(BbShards *shards)
@@ -351,4 +496,9 @@ gsize bb_shards_held_bytes(const BbShards *shards)
 guint64 bb_shards_waits(const BbShards *shards)
 {
     return shards->waits;
+}
+
+gint64 bb_shards_waited(const BbShards *shards)
+{
+    return shards->waited_us * 1000;
 }

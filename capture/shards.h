@@ -25,6 +25,10 @@ typedef struct BbShardsOutput {
     bool (*mark)(guint mark, const BbLoss *loss, const BbNetwork *network, gpointer user,
                  GError **error);
     gpointer user;
+    // Live: asked every few milliseconds while reading waits for other threads, with the time that
+    // it has waited so far in all. Returns what bb_shards_shed gets. NULL: it waits as long as it
+    // takes.
+    guint (*look)(gint64 waited_ns, gpointer user);
 } BbShardsOutput;
 
 // threads: that decode, 1 or more; more than there are shards are not used. names, nodes and loss
@@ -46,16 +50,26 @@ bool bb_shards_packet(BbShards *shards, const BbPacket *packet, GError **error);
 // wait for that. mark: the caller's, not 0.
 bool bb_shards_mark(BbShards *shards, guint mark, GError **error);
 
+// From this packet on so much is left out: a level (capture/shed.h). Where reading waits for other
+// threads, packets that these have not got yet are thinned, too.
+void bb_shards_shed(BbShards *shards, guint level);
+// Whether bb_shards_mark would not wait.
+bool bb_shards_is_ready(BbShards *shards);
+
 // The capture ends: connections that are still open end with it, all messages go to the sink.
 bool bb_shards_finish(BbShards *shards, GError **error);
 
 // As bb_capture_network.
 const BbNetwork *bb_shards_network(const BbShards *shards);
 
+// What was found of NATs; of the thread that reads. Lent.
+const BbTranslations *bb_shards_translations(const BbShards *shards);
+
 // Brings loss up to date with what other threads have counted by now; after finish it is complete.
 void bb_shards_count(BbShards *shards);
 guint bb_shards_connections(const BbShards *shards); // remembered now, or a moment ago
 gsize bb_shards_held_bytes(const BbShards *shards);
 guint64 bb_shards_waits(const BbShards *shards); // times that frames had to wait for other threads
+gint64 bb_shards_waited(const BbShards *shards); // how long, in all, in ns
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbShards, bb_shards_free)

@@ -140,14 +140,13 @@ static bool reset_is_credible(const BbStream *stream, const BbPacket *packet)
     return !stream->started || ABS(distance(stream->next, packet->seq)) < (1 << 20);
 }
 
-// The common case: the bytes that come next, whole, with nothing before or behind them to be dealt
-// with.
+// The common case: the bytes that come next, with nothing before or behind them to be dealt with
+// but what was cut off them.
 static bool is_plain_next(const BbTcp *tcp, guint side, const BbPacket *packet)
 {
     const BbStream *stream = &tcp->stream[side];
     return stream->started && packet->seq == stream->next && !stream->held && !stream->closed &&
-           packet->captured == packet->length && packet->length &&
-           !(packet->tcp_flags & (BB_TCP_SYN | BB_TCP_FIN | BB_TCP_RST)) &&
+           packet->captured && !(packet->tcp_flags & (BB_TCP_SYN | BB_TCP_FIN | BB_TCP_RST)) &&
            follows_its_cause(tcp, side, packet->tcp_flags & BB_TCP_ACK, packet->ack);
 }
 
@@ -205,8 +204,10 @@ bool bb_tcp_push(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
         push_other(tcp, side, packet, loss);
         return false;
     }
-    stream->next += packet->length;
+    stream->next += packet->captured;
     stream->spoke = true;
+    tcp->cut_bytes = packet->length - packet->captured;
+    tcp->cut_side = (guint8)side;
     return true;
 }
 
@@ -230,7 +231,9 @@ static BbTcpEvent cut_event(BbTcp *tcp)
 {
     guint32 bytes = tcp->cut_bytes;
     tcp->cut_bytes = 0;
-    return gap_event(tcp, tcp->cut_side, bytes);
+    BbTcpEvent event = gap_event(tcp, tcp->cut_side, bytes);
+    event.cut = true;
+    return event;
 }
 
 // Bytes in order become an event; what the snap length cut behind them, and a FIN, are left for the

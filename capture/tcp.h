@@ -61,12 +61,14 @@ typedef struct BbTcpEvent {
     gint64 time_ns;     // DATA
     BbPlace place;      // DATA
     guint32 ack;        // DATA
+    bool cut;           // GAP: the bytes were sent, but cut off by the snap length
     bool has_ack;       // DATA
 } BbTcpEvent;
 
 // Takes a packet that side (0 or 1) sent. Returns true when its payload is just what comes next and
 // nothing of that side waits: it counts as delivered, and the caller has it. Whatever was returned,
-// bb_tcp_next tells then what else there is to deliver, until it returns false.
+// bb_tcp_next tells then what else there is to deliver (what the snap length cut), until it returns
+// false.
 bool bb_tcp_push(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss);
 bool bb_tcp_next(BbTcp *tcp, BbTcpEvent *event, BbLoss *loss);
 

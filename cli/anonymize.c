@@ -2,19 +2,15 @@
 // bbtrace anonymize. In: a trace. Out: the same under other names.
 #include "cli/traces.h"
 
-#include "merge/pseudonyms.h"
+#include "cli/pseudonym_key.h"
 
 #include <string.h>
-#include <sys/random.h>
 
 #define PROGRAM "bbtrace anonymize"
-#define KEY_BYTES 32
-#define KEY_LEAST 16        // bytes; fewer can be tried out
-#define KEY_MOST (1u << 20) // bytes; more is no key but another file
 
 typedef struct Words {
-    char *out, *key, *seed, *map, *shift;
-    gboolean keep_ports, skip_bad_lines, quiet;
+    char *out, *key, *seed, *map, *shift, *labels;
+    gboolean keep_ports, keep_prefixes, skip_bad_lines, quiet;
 } Words;
 
 static void words_clear(Words *words)
@@ -24,43 +20,20 @@ static void words_clear(Words *words)
     g_free(words->seed);
     g_free(words->map);
     g_free(words->shift);
+    g_free(words->labels);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Words, words_clear)
 
 // ---- options ------------------------------------------------------------------------------------
 
-static bool read_key_file(const char *path, char **key, gsize *size, GError **error)
-{
-    if (!g_file_get_contents(path, key, size, error)) {
-        g_prefix_error(error, "--key: ");
-        return false;
-    }
-    if (*size >= KEY_LEAST && *size <= KEY_MOST)
-        return true;
-    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
-                "%s: a key of %" G_GSIZE_FORMAT " bytes: make one with `head -c 32 /dev/urandom "
-                "> FILE` (from %u bytes to 1 MiB are taken)",
-                path, *size, KEY_LEAST);
-    return false;
-}
-
 // A key of the user's, or one that nobody will ever know.
 static bool make_key(const Words *words, char **key, gsize *size, GError **error)
 {
-    if (words->key)
-        return read_key_file(words->key, key, size, error);
-    if (words->seed) {
-        *key = g_strdup(words->seed);
-        *size = strlen(words->seed);
-        return true;
-    }
-    *key = g_malloc(KEY_BYTES);
-    *size = KEY_BYTES;
-    if (getrandom(*key, KEY_BYTES, 0) == KEY_BYTES)
-        return true;
-    g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
-                        "the system has no random numbers: give --key FILE");
-    return false;
+    if (!words->seed)
+        return bb_pseudonym_key_read(words->key, key, size, error);
+    *key = g_strdup(words->seed);
+    *size = strlen(words->seed);
+    return true;
 }
 
 // "30s", "-2h".
@@ -99,7 +72,10 @@ static int check_words(const Words *words, char **paths, BbPseudonymOptions *opt
         return bb_say_usage(PROGRAM, "-w and --map are one file");
     if (words->map && !words->out && g_str_equal(words->map, "-"))
         return bb_say_usage(PROGRAM, "--map and the trace would both go to standard output");
+    if (words->labels && !bb_labels_parse(words->labels, &options->labels))
+        return bb_say_usage(PROGRAM, "--labels is keep, hash or off, not '%s'", words->labels);
     options->keep_ports = words->keep_ports;
+    options->keep_prefixes = words->keep_prefixes;
     return -1;
 }
 
@@ -108,11 +84,14 @@ static int check_words(const Words *words, char **paths, BbPseudonymOptions *opt
 typedef struct Job {
     BbTraces traces;
     BbPseudonyms *pseudonyms;
+    char *note;
+    guint dropped; // notes
 } Job;
 
 static void job_clear(Job *job)
 {
     bb_pseudonyms_free(job->pseudonyms);
+    g_free(job->note);
     bb_traces_clear(&job->traces);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Job, job_clear)
@@ -128,14 +107,16 @@ static bool write_message(const BbMessage *message, gpointer user, GError **erro
 static void rename_network(Job *job)
 {
     BbNetwork *renamed = bb_network_new();
-    for (guint i = 0; i < bb_network_count(job->traces.network); i++) {
-        BbNetworkEdge edge = *bb_network_at(job->traces.network, i);
-        edge.client = bb_pseudonyms_node(job->pseudonyms, edge.client);
-        edge.server = bb_pseudonyms_node(job->pseudonyms, edge.server);
-        bb_network_add(renamed, &edge);
-    }
+    bb_pseudonyms_network(job->pseudonyms, job->traces.network, renamed);
     bb_network_free(job->traces.network);
     job->traces.network = renamed;
+}
+
+// What people or programs wrote may hold any name.
+static void drop_notes(Job *job)
+{
+    job->dropped = job->traces.notes->len;
+    g_ptr_array_set_size(job->traces.notes, 0);
 }
 
 static bool rename_trace(Job *job, char **paths, const Words *words, GError **error)
@@ -143,6 +124,7 @@ static bool rename_trace(Job *job, char **paths, const Words *words, GError **er
     if (!bb_traces_read(&job->traces, paths, write_message, job, error))
         return false;
     rename_network(job);
+    drop_notes(job);
     return bb_traces_finish(&job->traces, error) &&
            (!words->map || bb_pseudonyms_write_map(job->pseudonyms, words->map, error));
 }
@@ -150,10 +132,11 @@ static bool rename_trace(Job *job, char **paths, const Words *words, GError **er
 static void say_rest(const Job *job, const Words *words)
 {
     guint64 clipped = bb_pseudonyms_clipped(job->pseudonyms);
+    g_autofree char *times = bb_counted(clipped, "time"), *notes = bb_counted(job->dropped, "note");
     if (clipped)
-        bb_say("warning: %" G_GUINT64_FORMAT " times would be before 1970 or after 2262, and stay "
-               "at that end",
-               clipped);
+        bb_say("warning: %s set to 1970 or 2262, and would be beyond", times);
+    if (job->dropped)
+        bb_say("warning: %s left out, since names may stand there", notes);
     if (words->seed && !words->quiet)
         bb_say("a seed can be guessed, and names be tried out with it: give --key to keep names "
                "secret");
@@ -163,8 +146,9 @@ static int anonymize(const Words *words, BbPseudonymOptions *options, char **pat
 {
     g_autoptr(GError) error = NULL;
     g_auto(Job) job = {0};
-    g_autofree char *key = NULL;
+    char *key = NULL;
     if (!make_key(words, &key, &options->key_size, &error)) {
+        g_free(key);
         bb_say_error("%s", error->message);
         return BB_EXIT_FAILED;
     }
@@ -172,6 +156,8 @@ static int anonymize(const Words *words, BbPseudonymOptions *options, char **pat
     bb_traces_init(&job.traces, words->skip_bad_lines);
     bb_traces_write_to(&job.traces, words->out);
     job.pseudonyms = bb_pseudonyms_new(options, job.traces.names);
+    bb_pseudonym_key_free(key, options->key_size);
+    job.traces.note = job.note = bb_pseudonyms_note(options);
     if (!rename_trace(&job, paths, words, &error)) {
         bb_say_error("%s", error->message);
         return BB_EXIT_FAILED;
@@ -186,12 +172,15 @@ static int run_anonymize(int argc, char **argv)
     const GOptionEntry entries[] = {
         {"write", 'w', 0, G_OPTION_ARG_FILENAME, &words.out,
          "Write the trace here, as .bbt (default: as text on standard output)", "FILE"},
-        {"key", 'k', 0, G_OPTION_ARG_FILENAME, &words.key,
-         "Pseudonyms depend on what is in this file (default: random bytes)", "FILE"},
+        {"key", 'k', 0, G_OPTION_ARG_FILENAME, &words.key, BB_KEY_ABOUT, "FILE"},
         {"seed", 's', 0, G_OPTION_ARG_STRING, &words.seed,
          "Pseudonyms depend on this number, which anybody can try", "N"},
-        {"keep-ports", 0, 0, G_OPTION_ARG_NONE, &words.keep_ports,
-         "Keep the ports of nodes and connections", NULL},
+        {"labels", 0, 0, G_OPTION_ARG_STRING, &words.labels,
+         "Labels of operations stay, get pseudonyms or are left out (default: hash)",
+         "keep|hash|off"},
+        {"keep-ports", 0, 0, G_OPTION_ARG_NONE, &words.keep_ports, BB_KEEP_PORTS_ABOUT, NULL},
+        {"keep-prefixes", 0, 0, G_OPTION_ARG_NONE, &words.keep_prefixes, BB_KEEP_PREFIXES_ABOUT,
+         NULL},
         {"map", 'm', 0, G_OPTION_ARG_FILENAME, &words.map,
          "Write here which node and operation became which, as CSV", "FILE"},
         {"shift", 0, 0, G_OPTION_ARG_STRING, &words.shift,

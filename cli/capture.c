@@ -2,8 +2,12 @@
 // bbtrace capture. In: frames of files or an interface. Out: a message trace, and on stderr what
 // was seen and what was lost.
 #include "cli/capture_confine.h"
+#include "cli/capture_follow.h"
+#include "cli/capture_nat.h"
 #include "cli/capture_output.h"
+#include "cli/capture_processes.h"
 #include "cli/capture_recorder.h"
+#include "cli/capture_shed.h"
 #include "cli/capture_status.h"
 
 #include "capture/protocols/tls_keylog.h"
@@ -18,6 +22,8 @@
 #define TELL_FRAMES 65536u
 // Live: how often the clock is looked at while packets come.
 #define LOOK_NS G_GINT64_CONSTANT(100000000)
+// How often it is looked at whether all can be kept.
+#define LOOK_FRAMES 64u
 // Stamps in the past after which the clock was set back.
 #define BACK_FRAMES 64u
 
@@ -25,6 +31,7 @@
 #define MARK_TOTALS 1u
 #define MARK_SYNC 2u
 #define MARK_STATUS 4u
+#define MARK_NOTES 8u
 
 // A moment by stamps.
 typedef struct Since {
@@ -43,11 +50,19 @@ typedef struct Job {
     BbCaptureRecorder *recorder; // that
     BbCaptureStatus *status;
     BbTlsKeylog *keylog;
+    BbDisguise *disguise;    // NULL: all is told as it is
+    BbCaptureFollow *follow; // NULL: all is read
+    bool follow_limited;     // and that was said
+    BbProcesses *processes;  // NULL: nodes go without
+    char *processes_note;
+    const char *notes[4]; // of the trace; lent, NULL at the end
     BbShards *shards;
+    BbCaptureShed *shed; // NULL: nothing is left out
     BbProgress progress;
     guint32 file;             // that is read now, for --keep-frames
     char *file_name;          // its name
     gint64 first_ns, last_ns; // stamps seen
+    gint64 read_ns;           // live: stamp of the frame at hand
     gint64 deadline_us;       // live, -G
     gint64 flushed_us;        // live: when the output was last brought up to date
     Since flushed;            // the same, by stamps
@@ -61,12 +76,17 @@ static void job_clear(Job *job)
 {
     g_free(job->file_name);
     bb_shards_free(job->shards);
+    bb_capture_shed_free(job->shed);
     bb_tls_keylog_free(job->keylog);
     bb_capture_status_free(job->status);
     bb_capture_output_free(job->output);
     bb_capture_recorder_free(job->recorder);
+    bb_disguise_free(job->disguise);
+    bb_capture_follow_free(job->follow);
     bb_source_free(job->source);
     bb_nodes_free(job->nodes);
+    bb_processes_free(job->processes);
+    g_free(job->processes_note);
     bb_counters_free(job->counters);
     bb_names_free(job->names);
 }
@@ -107,6 +127,8 @@ static BbCaptureOptions capture_options(const Job *job)
     options.keylog = job->keylog;
     options.by_vlan = job->options->vlan;
     options.by_vni = job->options->vni;
+    options.translation = job->options->nat;
+    options.follow = job->follow ? bb_capture_follow_set(job->follow) : NULL;
     return options;
 }
 
@@ -125,6 +147,31 @@ static void say_warnings(Job *job)
         clear_screen(job);
         bb_say("warning: %s", warning);
         g_free(warning);
+    }
+    char *of_names = job->processes ? bb_processes_take_warning(job->processes) : NULL;
+    if (of_names) {
+        clear_screen(job);
+        bb_say("warning: %s", of_names);
+        g_free(of_names);
+    }
+}
+
+// What shedding has to say; the trace of a flight recorder has it in its counters.
+static void say_shedding(Job *job)
+{
+    while (job->shed) {
+        g_autofree char *warning = bb_capture_shed_take_warning(job->shed);
+        char *note = bb_capture_shed_take_note(job->shed);
+        if (!warning && !note)
+            return;
+        if (warning && !job->options->quiet) {
+            clear_screen(job);
+            bb_say("warning: %s", warning);
+        }
+        if (note && job->output)
+            bb_capture_output_note(job->output, note);
+        else
+            g_free(note);
     }
 }
 
@@ -156,6 +203,19 @@ static void show_status(Job *job)
     bb_capture_status_show(job->status, &job->loss);
 }
 
+// Under the names that the trace has.
+static const BbNetwork *dress_network(const Job *job, const BbNetwork *network)
+{
+    return job->disguise ? bb_disguise_network(job->disguise, network) : network;
+}
+
+static void put_notes(const Job *job)
+{
+    g_autoptr(GPtrArray) notes = bb_capture_follow_take(job->follow);
+    for (guint i = 0; i < notes->len; i++)
+        bb_capture_output_keep_note(job->output, g_strdup(notes->pdata[i]));
+}
+
 // In the thread that gives messages to the output.
 static bool play_mark(guint mark, const BbLoss *loss, const BbNetwork *network, gpointer user,
                       GError **error)
@@ -163,21 +223,59 @@ static bool play_mark(guint mark, const BbLoss *loss, const BbNetwork *network, 
     const Job *job = user;
     if (mark & MARK_STATUS)
         bb_capture_status_beat(job->status, loss);
+    if (mark & MARK_NOTES)
+        put_notes(job);
     if (mark & MARK_TOTALS) {
         BbCounters *counters = bb_counters_new();
         bb_loss_publish(loss, counters);
-        bb_capture_output_tell(job->output, counters, network);
+        bb_capture_output_tell(job->output, counters, dress_network(job, network));
     }
     return !(mark & MARK_SYNC) || bb_capture_output_sync(job->output, error);
 }
 
-// Likewise.
+// seen is the same for triggers.
+static bool tell_message(const Job *job, const BbMessage *message, const BbMessage *seen,
+                         GError **error)
+{
+    bb_capture_status_push(job->status, message);
+    if (!job->recorder)
+        return bb_capture_output_push(message, job->output, error);
+    bb_capture_recorder_push(job->recorder, message, seen);
+    return true;
+}
+
+// Likewise in that thread.
 static bool take_message(const BbMessage *message, gpointer user, GError **error)
 {
     const Job *job = user;
-    bb_capture_status_push(job->status, message);
-    return job->recorder ? bb_capture_recorder_push(message, job->recorder, error)
-                         : bb_capture_output_push(message, job->output, error);
+    if (!job->disguise)
+        return tell_message(job, message, message, error);
+    BbMessage told = *message, seen = *message;
+    bb_disguise_trim(job->disguise, &seen);
+    bb_disguise_apply(job->disguise, &told);
+    return tell_message(job, &told, &seen, error);
+}
+
+// While the thread that reads waits for others, it asks how much to leave out.
+static guint look_while_waiting(gint64 waited_ns, gpointer user)
+{
+    const Job *job = user;
+    return bb_capture_shed_look(job->shed, job->read_ns, waited_ns);
+}
+
+// A mark can wait, a full ring cannot.
+static bool may_mark(Job *job)
+{
+    return !job->shed || bb_shards_is_ready(job->shards);
+}
+
+// time_ns: of the frame at hand, BB_TIME_NONE without one.
+static void look_at_pressure(Job *job, gint64 time_ns)
+{
+    job->read_ns = time_ns;
+    if (job->shed && bb_capture_shed_is_due(job->shed))
+        bb_shards_shed(job->shards,
+                       bb_capture_shed_look(job->shed, time_ns, bb_shards_waited(job->shards)));
 }
 
 // Totals are told to a series only.
@@ -203,6 +301,8 @@ static bool has_passed(Since *since, gint64 time_ns, gint64 least_ns)
 
 static bool bring_up_to_date(Job *job, gint64 time_ns, GError **error)
 {
+    if (!may_mark(job))
+        return true;
     job->flushed_us = g_get_monotonic_time();
     job->flushed = (Since){time_ns, 0};
     return put_mark(job, MARK_SYNC, time_ns, error);
@@ -211,7 +311,7 @@ static bool bring_up_to_date(Job *job, gint64 time_ns, GError **error)
 // Ends an interval of the status where that is due.
 static bool follow_status(Job *job, gint64 time_ns, GError **error)
 {
-    if (!bb_capture_status_due(job->status, time_ns))
+    if (!bb_capture_status_due(job->status, time_ns) || !may_mark(job))
         return true;
     bb_source_update_loss(job->source);
     bb_capture_status_mark(job->status, bb_shards_connections(job->shards),
@@ -233,7 +333,8 @@ static bool follow_stamps(Job *job, gint64 time_ns, GError **error)
         return bring_up_to_date(job, time_ns, error);
     if (bb_capture_output_is_series(job->output) &&
         (has_passed(&job->told, time_ns, TELL_NS) ||
-         job->loss.count[BB_SEEN_FRAMES] - job->told_frames >= TELL_FRAMES))
+         job->loss.count[BB_SEEN_FRAMES] - job->told_frames >= TELL_FRAMES) &&
+        may_mark(job))
         return put_mark(job, MARK_TOTALS, time_ns, error);
     return true;
 }
@@ -299,17 +400,41 @@ static bool is_time_to_look(Job *job, const BbFrame *frame)
     return true;
 }
 
+// Hosts that have joined are told to the kernel, and to the trace.
+static bool follow_hosts(Job *job, GError **error)
+{
+    if (!job->follow)
+        return true;
+    bb_capture_follow_narrow(job->follow, job->source);
+    if (!job->follow_limited && job->loss.count[BB_FOLLOW_LIMIT]) {
+        job->follow_limited = true;
+        clear_screen(job);
+        bb_say("warning: more than %u hosts would have to be followed: calls to further ones are "
+               "kept, and nothing else of them; leave some out by --follow-not, or take fewer "
+               "--hops",
+               BB_FOLLOW_NODES);
+    }
+    if (!job->output || !bb_capture_follow_has_news(job->follow))
+        return true;
+    bb_capture_follow_publish(job->follow);
+    return bb_shards_mark(job->shards, MARK_NOTES, error);
+}
+
 // Reads all there is. Returns false when the output failed.
 static bool read_frames(Job *job, GError **error)
 {
     BbFrame frame;
+    if (!follow_hosts(job, error))
+        return false;
     for (guint64 turn = 0; !is_over(job); turn++) {
         g_autoptr(GError) source_error = NULL;
         BbSourceStatus status = bb_source_next(job->source, &frame, &source_error);
         if (status == BB_SOURCE_FRAME) {
             note_time(job, frame.time_ns);
             note_file(job, &frame);
-            if (!bb_shards_frame(job->shards, &frame, error) ||
+            if (turn % LOOK_FRAMES == 0)
+                look_at_pressure(job, frame.time_ns);
+            if (!bb_shards_frame(job->shards, &frame, error) || !follow_hosts(job, error) ||
                 !follow_stamps(job, frame.time_ns, error))
                 return false;
         } else if (status == BB_SOURCE_ERROR) {
@@ -319,10 +444,12 @@ static bool read_frames(Job *job, GError **error)
         }
         if (status == BB_SOURCE_FRAME && turn % 1024 && !is_time_to_look(job, &frame))
             continue;
+        look_at_pressure(job, status == BB_SOURCE_FRAME ? frame.time_ns : BB_TIME_NONE);
         show_progress(job);
         show_status(job);
         say_warnings(job);
-        if (!follow_clock(job, error))
+        say_shedding(job);
+        if (!follow_clock(job, error) || !follow_hosts(job, error))
             return false;
     }
     bb_source_end(job->source);
@@ -371,6 +498,7 @@ static bool prepare_names(Job *job, GError **error)
 {
     const BbCaptureArguments *o = job->options;
     job->nodes = bb_nodes_new(job->names, o->node && strcmp(o->node, "endpoint") == 0);
+    bb_nodes_set_processes(job->nodes, job->processes);
     if (!bb_load_host_names(job->nodes, o->names_files, o->by_service, o->quiet, error))
         return false;
     if (o->names_from_dns && can_read_twice(o))
@@ -388,7 +516,14 @@ static void give_totals(gpointer user, BbCounters *counters, const BbNetwork **n
     Job *job = user;
     bb_source_update_loss(job->source);
     bb_loss_publish(&job->loss, counters);
-    *network = job->shards ? bb_shards_network(job->shards) : NULL;
+    *network = job->shards ? dress_network(job, bb_shards_network(job->shards)) : NULL;
+}
+
+static void give_notes(gpointer user, GPtrArray *notes)
+{
+    const Job *job = user;
+    if (job->follow)
+        bb_capture_follow_notes(job->follow, notes);
 }
 
 static void clear_for_words(gpointer user)
@@ -402,9 +537,11 @@ static BbCaptureRecorder *open_recorder(Job *job, GError **error)
     const BbCaptureRecorderSetup setup = {.options = &o->recorder,
                                           .folder = o->out,
                                           .names = job->names,
+                                          .disguise = job->disguise,
                                           .live = o->interfaces != NULL,
                                           .quiet = o->quiet,
                                           .totals = give_totals,
+                                          .notes = give_notes,
                                           .clear = clear_for_words,
                                           .user = job};
     return bb_capture_recorder_open(&setup, error);
@@ -432,15 +569,32 @@ static void finish_status(Job *job)
     job->failed |= !bb_capture_status_finish(job->status, &job->loss);
 }
 
+static guint count_threads(const Job *job)
+{
+    return job->recorder ? 1 : (guint)job->options->threads; // a recorder is of one
+}
+
+static BbCaptureShed *open_shed(Job *job)
+{
+    const char *type = job->options->stamp_type;
+    const BbCaptureShedSetup setup = {.source = job->source,
+                                      .loss = &job->loss,
+                                      .can_trim = count_threads(job) > 1,
+                                      .host_clock = !type || strcmp(type, "host") == 0};
+    return bb_capture_shed_new(&setup);
+}
+
 static void start_shards(Job *job)
 {
     const BbCaptureArguments *o = job->options;
     const BbCaptureOptions options = capture_options(job);
     bool learn = o->names_from_dns && !can_read_twice(o);
-    const BbShardsOutput output = {take_message, play_mark, job};
-    guint threads = job->recorder ? 1 : (guint)o->threads; // a recorder is of one
-    job->shards =
-        bb_shards_new(&options, threads, learn, job->names, job->nodes, &job->loss, output);
+    if (o->interfaces && !o->no_shed)
+        job->shed = open_shed(job);
+    const BbShardsOutput output = {take_message, play_mark, job,
+                                   job->shed ? look_while_waiting : NULL};
+    job->shards = bb_shards_new(&options, count_threads(job), learn, job->names, job->nodes,
+                                &job->loss, output);
 }
 
 // Interfaces and secrets take rights to open, and a filter may have names that the DNS is asked
@@ -448,13 +602,46 @@ static void start_shards(Job *job)
 static bool open_input(Job *job, GError **error)
 {
     const BbCaptureArguments *o = job->options;
+    int sockets = -1; // who looks at them never has anything else open
+    if (o->processes && (sockets = bb_capture_processes_start(o, error)) < 0)
+        return false;
     if ((o->interfaces || o->filter) && !(job->source = open_source(job, error)))
         return false;
     if (o->keylog_file && !(job->keylog = bb_tls_keylog_open(o->keylog_file, error)))
         return false;
+    if (o->disguise.worn && !(job->disguise = bb_disguise_open(&o->disguise, job->names, error)))
+        return false;
     if (!bb_capture_confine(o, job->source, error))
         return false;
+    if (o->processes)
+        job->processes = bb_capture_processes_open(sockets);
     return prepare_names(job, error) && (job->source || (job->source = open_source(job, error)));
+}
+
+// Who makes the stamps is told with the names of interfaces.
+static void collect_notes(Job *job)
+{
+    const char *stamps = bb_source_stamps(job->source);
+    guint count = 0;
+    if (stamps && (!job->disguise || bb_disguise_takes_notes(job->disguise)))
+        job->notes[count++] = stamps;
+    if (job->processes && (!job->disguise || bb_disguise_takes_notes(job->disguise)))
+        job->notes[count++] = job->processes_note = bb_capture_processes_note();
+    if (job->disguise)
+        job->notes[count++] = bb_disguise_note(job->disguise);
+}
+
+static void start_following(Job *job)
+{
+    const BbCaptureArguments *o = job->options;
+    const BbCaptureFollowSetup setup = {
+        .choice = &o->follow,
+        .tunnels = (const BbTunnelAt *)(gconstpointer)o->decodings.tunnels->data,
+        .n_tunnels = o->decodings.tunnels->len,
+        .no_names = job->disguise && !bb_disguise_takes_notes(job->disguise),
+    };
+    if (o->follow.entrances)
+        job->follow = bb_capture_follow_new(&setup, &job->loss);
 }
 
 static bool prepare(Job *job, GError **error)
@@ -466,10 +653,12 @@ static bool prepare(Job *job, GError **error)
     job->flushed = job->told = job->looked = (Since){BB_TIME_NONE, 0};
     if (!open_input(job, error))
         return false;
+    collect_notes(job);
+    start_following(job);
     if (o->recorder.size)
         job->recorder = open_recorder(job, error);
     else
-        job->output = bb_capture_output_open(o, bb_source_stamps(job->source), job->names, error);
+        job->output = bb_capture_output_open(o, job->notes, job->names, error);
     if (!job->output && !job->recorder)
         return false;
     if (!open_status(job, error))
@@ -488,6 +677,10 @@ static void count_rest(Job *job)
     job->loss.count[BB_NAMES_UNLEARNED] = bb_nodes_unlearned(job->nodes);
     job->loss.count[BB_KEYLOG_LIMIT] = job->keylog ? bb_tls_keylog_forgotten(job->keylog) : 0;
     job->loss.count[BB_NODES_MERGED] = bb_nodes_others(job->nodes);
+    if (job->processes) {
+        job->loss.count[BB_PROCESSES_UNKNOWN] = bb_processes_unknown(job->processes);
+        job->loss.count[BB_PROCESSES_INFERRED] = bb_processes_inferred(job->processes);
+    }
 }
 
 // Writing has failed: what is whole is ended in order, where that is possible.
@@ -511,6 +704,15 @@ static bool finish_recorder(Job *job, GError **error)
     return whole;
 }
 
+static void put_nat_notes(const Job *job)
+{
+    g_autoptr(GPtrArray) notes = g_ptr_array_new_with_free_func(g_free);
+    if (!job->disguise || bb_disguise_takes_notes(job->disguise))
+        bb_capture_nat_notes(bb_shards_translations(job->shards), job->options->nat, notes);
+    for (guint i = 0; i < notes->len; i++)
+        bb_capture_output_keep_note(job->output, g_strdup(notes->pdata[i]));
+}
+
 static bool finish(Job *job, GError **error)
 {
     if (job->recorder)
@@ -519,8 +721,13 @@ static bool finish(Job *job, GError **error)
     whole = bb_capture_output_drain(job->output, whole ? error : NULL) && whole;
     count_rest(job);
     bb_loss_publish(&job->loss, job->counters);
+    put_nat_notes(job);
+    char *rest = job->follow ? bb_capture_follow_rest(job->follow) : NULL;
+    if (rest)
+        bb_capture_output_keep_note(job->output, rest);
     if (whole &&
-        bb_capture_output_finish(job->output, bb_shards_network(job->shards), job->counters, error))
+        bb_capture_output_finish(job->output, dress_network(job, bb_shards_network(job->shards)),
+                                 job->counters, error))
         return true;
     salvage(job);
     return false;
@@ -531,7 +738,8 @@ static bool is_told(const Job *job, BbLossKind kind)
 {
     bool kernel =
         kind == BB_KERNEL_RECEIVED || kind == BB_KERNEL_DROPPED || kind == BB_INTERFACE_DROPPED;
-    if (job->options->interfaces && kernel)
+    if ((job->options->interfaces && kernel) || (job->follow && kind == BB_NOT_FOLLOWED) ||
+        (job->processes && (kind == BB_PROCESSES_UNKNOWN || kind == BB_PROCESSES_INFERRED)))
         return true;
     return job->loss.count[kind] && (bb_loss_is_loss(kind) || job->options->verbose);
 }
@@ -539,23 +747,35 @@ static bool is_told(const Job *job, BbLossKind kind)
 static void say_summary(const Job *job)
 {
     const guint64 *count = job->loss.count;
-    g_autofree char *frames = bb_number(count[BB_SEEN_FRAMES]);
-    g_autofree char *calls = bb_number(count[BB_CALLS]);
-    g_autofree char *returns = bb_number(count[BB_RETURNS]);
-    g_autofree char *frees = bb_number(count[BB_FREES]);
+    g_autofree char *frames = bb_counted(count[BB_SEEN_FRAMES], "packet");
+    g_autofree char *calls = bb_counted(count[BB_CALLS], "call");
+    g_autofree char *returns = bb_counted(count[BB_RETURNS], "return");
+    g_autofree char *frees = bb_counted(count[BB_FREES], "free message");
     double seconds =
         job->first_ns == BB_TIME_NONE ? 0 : (double)(job->last_ns - job->first_ns) / 1e9;
-    bb_say("%s packets in %.3f s: %s calls, %s returns, %s free messages", frames, seconds, calls,
-           returns, frees);
+    bb_say("%s in %.3f s: %s, %s, %s", frames, seconds, calls, returns, frees);
+    if (job->follow) {
+        g_autofree char *hosts = bb_number(bb_follow_count(bb_capture_follow_set(job->follow)));
+        bb_say("%12s  hosts followed", hosts);
+    }
+    bb_capture_nat_say(bb_shards_translations(job->shards), job->options->nat, &job->loss);
     for (guint kind = 0; kind < BB_LOSS_COUNT; kind++) {
         if (!is_told(job, kind))
             continue;
         g_autofree char *number = bb_number(count[kind]);
         bb_say("%12s  %s (%s)", number, bb_loss_meaning(kind), bb_loss_name(kind));
     }
+    if (count[BB_SHED_PACKETS])
+        bb_say("whole flows were left out since packets came too fast: give a narrower FILTER or "
+               "--follow, more --threads, or a larger -B");
     guint64 waits = bb_shards_waits(job->shards);
     if (waits && job->options->verbose)
         bb_say("%12" G_GUINT64_FORMAT "  times reading waited for decoding", waits);
+    gint64 waited_us = 0;
+    guint64 asked = job->processes ? bb_processes_waits(job->processes, &waited_us) : 0;
+    if (asked && job->options->verbose)
+        bb_say("%12" G_GUINT64_FORMAT "  times naming waited for a look at sockets, %.3f s in all",
+               asked, (double)waited_us / 1e6);
 }
 
 static void say_files(const Job *job)
@@ -568,17 +788,18 @@ static void say_files(const Job *job)
     guint early = bb_trace_files_early(files), undeleted = bb_trace_files_undeleted(files);
     if (!bb_trace_files_is_series(files))
         return;
+    g_autofree char *made = bb_counted(bb_trace_files_made(files), "file");
+    g_autofree char *forced = bb_counted(early, "file"), *left = bb_counted(undeleted, "file");
     if (!job->options->quiet)
-        bb_say("%u files, %u of them deleted by the ring", bb_trace_files_made(files),
-               bb_trace_files_deleted(files));
+        bb_say("%s, %u of them deleted by the ring", made, bb_trace_files_deleted(files));
     if (early)
-        bb_say("warning: the disk was full, and %u files of the ring were deleted early: make the "
-               "ring smaller, or room on the disk",
-               early);
+        bb_say("warning: the disk was full, and the ring deleted %s early: make the ring smaller, "
+               "or room on the disk",
+               forced);
     if (undeleted)
-        bb_say("warning: %u files of the ring could not be deleted: give rights to their folder, "
-               "and delete them",
-               undeleted);
+        bb_say("warning: the ring could not delete %s: give rights to the folder, and delete what "
+               "is too old",
+               left);
 }
 
 // What was read is written, even where reading or writing went wrong half way.
@@ -592,6 +813,9 @@ static int work(const BbCaptureArguments *options)
     }
     bb_stop_install();
     bool wrote = read_frames(&job, &error);
+    if (job.shed)
+        bb_capture_shed_finish(job.shed);
+    say_shedding(&job);
     if (!wrote)
         fail(&job, g_steal_pointer(&error));
     if (!finish(&job, &error) && wrote) // else it is the same failure

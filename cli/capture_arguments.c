@@ -4,6 +4,7 @@
 
 #include "capture/shards.h"
 #include "capture/sources/source.h"
+#include "cli/capture_nat.h"
 #include "cli/host_names.h"
 #include "cli/stats_files.h"
 
@@ -28,10 +29,13 @@ void bb_capture_arguments_clear(BbCaptureArguments *o)
     bb_decodings_clear(&o->decodings);
     bb_rotation_clear(&o->rotation);
     bb_recorder_options_clear(&o->recorder);
+    bb_disguise_options_clear(&o->disguise);
+    bb_follow_choice_clear(&o->follow);
     g_strfreev(o->interfaces);
     g_free(o->stamp_type);
     g_free(o->out);
     g_free(o->names_by);
+    g_free(o->nat_word);
     g_strfreev(o->names_files);
     g_free(o->node);
     g_free(o->buffer);
@@ -49,6 +53,8 @@ static const char *endangered_file(const BbCaptureArguments *o)
     for (char **file = o->names_files; o->out && file && *file; file++)
         if (bb_is_same_file(*file, o->out))
             return *file;
+    if (o->out && o->disguise.key_file && bb_is_same_file(o->disguise.key_file, o->out))
+        return o->disguise.key_file;
     return o->out && o->keylog_file && bb_is_same_file(o->keylog_file, o->out) ? o->keylog_file
                                                                                : NULL;
 }
@@ -63,17 +69,28 @@ static int check_input(const BbCaptureArguments *o)
     if (o->keep_frames && !o->files)
         return bb_say_usage(program,
                             "--keep-frames is for files (-r): an interface keeps no frames");
+    if (o->processes && !o->interfaces)
+        return bb_say_usage(program, "--processes is for interfaces (-i): a file has no processes");
     if (endangered_file(o))
         return bb_say_usage(program, "-w would overwrite %s: give another file",
                             endangered_file(o));
     return -1;
 }
 
+static int check_disguise(BbCaptureArguments *o)
+{
+    if (o->disguise.anonymize && o->keep_frames)
+        return bb_say_usage(program, "--keep-frames tells names of files, which --anonymize leaves "
+                                     "out: give one of them");
+    return bb_disguise_options_parse(&o->disguise, program);
+}
+
 // Statistics are appended, or replace a file: to none that is read or written otherwise.
 static bool is_used(const BbCaptureArguments *o, const char *path)
 {
     bool used = (o->out && (strcmp(o->out, path) == 0 || bb_is_same_file(o->out, path))) ||
-                (o->keylog_file && bb_is_same_file(o->keylog_file, path));
+                (o->keylog_file && bb_is_same_file(o->keylog_file, path)) ||
+                (o->disguise.key_file && bb_is_same_file(o->disguise.key_file, path));
     for (char **file = o->files; file && *file; file++)
         used |= bb_is_same_file(*file, path);
     for (char **file = o->names_files; file && *file; file++)
@@ -107,6 +124,8 @@ static int check_names(BbCaptureArguments *o)
         return bb_say_usage(program, "--node is host or endpoint, not '%s'", o->node);
     if (!bb_parse_names_by(o->names_by, &o->by_service))
         return bb_say_usage(program, "--names-by is instance or service, not '%s'", o->names_by);
+    if (!bb_capture_nat_parse(o->nat_word, &o->nat))
+        return bb_say_usage(program, "--nat is join, hint or off, not '%s'", o->nat_word);
     if (!bb_decodings_parse(&o->decodings, (const char *const *)o->decode, &error))
         return bb_say_usage(program, "%s", error->message);
     return -1;
@@ -157,6 +176,7 @@ static int take_filter(BbCaptureArguments *o, int argc, char **argv)
 int bb_capture_arguments_parse(BbCaptureArguments *o, int argc, char **argv)
 {
     o->snaplen = BB_SOURCE_SNAPLEN;
+    o->follow.hops = BB_FOLLOW_HOPS_NONE;
     o->max_connections = (int)BB_CAPTURE_CONNECTIONS;
     o->threads = (int)CLAMP(g_get_num_processors() - 1, 1, BB_SHARDS_MOST); // one writes
     const GOptionEntry entries[] = {
@@ -192,6 +212,13 @@ int bb_capture_arguments_parse(BbCaptureArguments *o, int argc, char **argv)
          "N|SIZE"},
         {"socket", 0, 0, G_OPTION_ARG_FILENAME, &o->recorder.socket,
          "Control socket for bbtrace snap (default: control.sock in the folder)", "PATH"},
+        {"follow", 0, 0, G_OPTION_ARG_STRING_ARRAY, &o->follow.entrances,
+         "Only what belongs to this entrance, and to whom it calls, hop by hop; may be given again",
+         "ADDR[:PORT]"},
+        {"hops", 0, 0, G_OPTION_ARG_INT, &o->follow.hops,
+         "Calls in a row that --follow goes (default: 8)", "N"},
+        {"follow-not", 0, 0, G_OPTION_ARG_STRING_ARRAY, &o->follow.others,
+         "Keep the calls to it, but do not follow it; may be given again", "[ADDR][:PORT]"},
         {"node", 0, 0, G_OPTION_ARG_STRING, &o->node,
          "A node is a host, or each server ip:port by itself (default: host)", "host|endpoint"},
         {"names", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->names_files, BB_NAMES_ABOUT, "FILE"},
@@ -199,6 +226,8 @@ int bb_capture_arguments_parse(BbCaptureArguments *o, int argc, char **argv)
          "instance|service"},
         {"names-from-dns", 0, 0, G_OPTION_ARG_NONE, &o->names_from_dns,
          "Name hosts by the DNS answers in the capture (files are read twice for it)", NULL},
+        {"processes", 0, 0, G_OPTION_ARG_NONE, &o->processes,
+         "Live: name this host's ends of connections by systemd unit, container or program", NULL},
         {"keylog", 0, 0, G_OPTION_ARG_FILENAME, &o->keylog_file,
          "Decrypt TLS 1.2 and 1.3 with the secrets in this file (SSLKEYLOGFILE)", "FILE"},
         {"decode", 0, 0, G_OPTION_ARG_STRING_ARRAY, &o->decode,
@@ -208,8 +237,24 @@ int bb_capture_arguments_parse(BbCaptureArguments *o, int argc, char **argv)
          "Tell hosts of one address apart by their VLAN: 10.0.0.1@vlan12", NULL},
         {"vni", 0, 0, G_OPTION_ARG_NONE, &o->vni,
          "Likewise by their overlay network (VXLAN, GENEVE, key of GRE): 10.0.0.1@vni5000", NULL},
+        {"nat", 0, 0, G_OPTION_ARG_STRING, &o->nat_word,
+         "Connections that are seen on both sides of a NAT or balancer: make them one, say which, "
+         "or do not look (default: join)",
+         "join|hint|off"},
         {"keep-frames", 0, 0, G_OPTION_ARG_NONE, &o->keep_frames,
          "Keep with each message the file and number of its first packet", NULL},
+        {"labels", 0, 0, G_OPTION_ARG_STRING, &o->disguise.labels_word,
+         "Labels of operations stay, get pseudonyms or are left out (default: keep, with "
+         "--anonymize "
+         "hash)",
+         "keep|hash|off"},
+        {"anonymize", 0, 0, G_OPTION_ARG_NONE, &o->disguise.anonymize,
+         "Other names for nodes, operations, ids and connections, as bbtrace anonymize gives",
+         NULL},
+        {"key", 'k', 0, G_OPTION_ARG_FILENAME, &o->disguise.key_file, BB_KEY_ABOUT, "FILE"},
+        {"keep-ports", 0, 0, G_OPTION_ARG_NONE, &o->disguise.keep_ports, BB_KEEP_PORTS_ABOUT, NULL},
+        {"keep-prefixes", 0, 0, G_OPTION_ARG_NONE, &o->disguise.keep_prefixes,
+         BB_KEEP_PREFIXES_ABOUT, NULL},
         {"packets", 'c', 0, G_OPTION_ARG_INT64, &o->packets, "Stop after so many packets", "N"},
         {"seconds", 'G', 0, G_OPTION_ARG_INT64, &o->seconds,
          "Stop after so many seconds of capture", "N"},
@@ -227,6 +272,9 @@ int bb_capture_arguments_parse(BbCaptureArguments *o, int argc, char **argv)
          "Bytes that may wait for reassembly (default: 64M)", "SIZE"},
         {"threads", 0, 0, G_OPTION_ARG_INT, &o->threads,
          "Threads that decode, 1 to 8 (default: processors less one); the trace is the same", "N"},
+        {"no-shed", 0, 0, G_OPTION_ARG_NONE, &o->no_shed,
+         "Live: where decoding cannot keep up, let the kernel drop packets, not us whole flows",
+         NULL},
         {"stats", 0, 0, G_OPTION_ARG_FILENAME, &o->stats,
          "Append a line of JSON a second to FILE, and replace an OpenMetrics file beside it",
          "FILE"},
@@ -252,5 +300,9 @@ int bb_capture_arguments_parse(BbCaptureArguments *o, int argc, char **argv)
         status = bb_rotation_parse(&o->rotation, program, o->out, o->interfaces != NULL);
     if (status < 0)
         status = check_names(o);
+    if (status < 0)
+        status = check_disguise(o);
+    if (status < 0)
+        status = bb_follow_choice_parse(&o->follow, program);
     return status < 0 ? check_limits(o) : status;
 }

@@ -3,6 +3,7 @@
 #include "cli/capture_confine.h"
 
 #include "cli/confine.h"
+#include "cli/stats_files.h"
 
 #include <string.h>
 
@@ -21,7 +22,7 @@ static void add_all(GPtrArray *paths, char *const *all)
 }
 
 // Who says sudo wants the rights to capture, and files of their own.
-static const char *find_user(const BbCaptureArguments *arguments)
+const char *bb_capture_confine_user(const BbCaptureArguments *arguments)
 {
     return arguments->user || !arguments->interfaces ? arguments->user : bb_confine_find_user();
 }
@@ -40,10 +41,17 @@ bool bb_capture_confine(const BbCaptureArguments *arguments, const BbSource *sou
     add(writes, arguments->out);
     add(writes, arguments->recorder.socket);
     add(writes, arguments->stats);
+    g_autofree char *metrics =
+        arguments->stats ? bb_stats_files_metrics_path(arguments->stats) : NULL;
+    add(writes, metrics); // where the first is a pipe
+    g_autofree char *secrets = arguments->keylog_file && arguments->interfaces
+                                   ? g_path_get_dirname(arguments->keylog_file)
+                                   : NULL;
+    add(reads, secrets); // another file may take the place of a key log
     g_ptr_array_add(reads, NULL);
     g_ptr_array_add(writes, NULL);
     const BbConfinement confinement = {
-        .user = find_user(arguments),
+        .user = bb_capture_confine_user(arguments),
         .keep_file_rights = !arguments->interfaces,
         .reads = (const char *const *)reads->pdata,
         .writes = (const char *const *)writes->pdata,

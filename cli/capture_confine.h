@@ -5,6 +5,9 @@
 #include "capture/sources/source.h"
 #include "cli/capture_arguments.h"
 
+// The user to become: who was asked for, or who says sudo; NULL: stay. Lent.
+const char *bb_capture_confine_user(const BbCaptureArguments *arguments);
+
 // source is what is open already, of interfaces always, or NULL. Says what was done if that was
 // asked for (-v). Returns false with an error where rights cannot be given up.
 bool bb_capture_confine(const BbCaptureArguments *arguments, const BbSource *source,

@@ -8,11 +8,12 @@
 // Messages that wait to be put in order of time (data/order.h).
 #define ORDER_WINDOW 65536u
 
-// What was counted before a message.
+// What was counted before a message, or is to be noted.
 typedef struct Totals {
     guint64 pushed; // messages before it
     BbCounters *counters;
     BbNetwork *network;
+    char *note; // or NULL; then the others are there
 } Totals;
 
 struct BbCaptureOutput {
@@ -22,6 +23,7 @@ struct BbCaptureOutput {
     bool live;
     guint64 pushed;
     GAsyncQueue *totals; // of Totals, for the thread
+    GAsyncQueue *notes;  // of char *, likewise
 
     // Of the thread.
     guint64 received;
@@ -35,6 +37,7 @@ static void totals_free(gpointer data)
         return;
     bb_counters_free(totals->counters);
     bb_network_free(totals->network);
+    g_free(totals->note);
     g_free(totals);
 }
 
@@ -44,25 +47,37 @@ static bool write_message(const BbMessage *message, gpointer user, GError **erro
     return bb_trace_files_push(output->files, message, error);
 }
 
-// Passes on what was counted before so many messages had been pushed.
-static void take_totals(BbCaptureOutput *output, guint64 pushed)
+// Passes on what was counted and noted before so many messages had been pushed.
+static bool take_totals(BbCaptureOutput *output, guint64 pushed, GError **error)
 {
     while (output->next || (output->next = g_async_queue_try_pop(output->totals))) {
         Totals *totals = output->next;
         if (totals->pushed >= pushed)
-            return;
-        bb_trace_files_tell(output->files, g_steal_pointer(&totals->counters),
-                            g_steal_pointer(&totals->network));
+            return true;
+        if (!totals->note)
+            bb_trace_files_tell(output->files, g_steal_pointer(&totals->counters),
+                                g_steal_pointer(&totals->network));
+        else if (!bb_trace_files_keep_note(output->files, totals->note, error))
+            return false;
         g_clear_pointer(&output->next, totals_free);
     }
+    return true;
 }
 
 static bool order_message(const BbMessage *message, gpointer user, GError **error)
 {
     BbCaptureOutput *output = user;
     output->received++;
-    take_totals(output, output->received);
-    return bb_order_push(output->order, message, error);
+    return take_totals(output, output->received, error) &&
+           bb_order_push(output->order, message, error);
+}
+
+static bool write_notes(BbCaptureOutput *output, GError **error)
+{
+    bool good = true;
+    for (char *note; good && (note = g_async_queue_try_pop(output->notes)); g_free(note))
+        good = bb_trace_files_note(output->files, note, error);
+    return good;
 }
 
 // What is known by now is shown, even if something older may still come.
@@ -72,7 +87,10 @@ static bool bring_up_to_date(gpointer user, GError **error)
     gint64 now_ns = output->live ? g_get_real_time() * 1000 : BB_TIME_NONE;
     if (!bb_order_drain(output->order, error))
         return false;
-    take_totals(output, output->received + 1); // or they would pile up until a message comes
+    if (!take_totals(output, output->received + 1, error)) // or they would pile up
+        return false;
+    if (bb_trace_files_is_open(output->files) && !write_notes(output, error))
+        return false;
     return bb_trace_files_flush(output->files, now_ns, error);
 }
 
@@ -89,11 +107,12 @@ static bool check_earlier(const BbCaptureArguments *arguments, GError **error)
     return false;
 }
 
-BbCaptureOutput *bb_capture_output_open(const BbCaptureArguments *arguments, const char *note,
-                                        const BbNames *names, GError **error)
+BbCaptureOutput *bb_capture_output_open(const BbCaptureArguments *arguments,
+                                        const char *const *notes, const BbNames *names,
+                                        GError **error)
 {
     BbTraceFilesOptions options = bb_rotation_options(&arguments->rotation, arguments->out);
-    options.note = note;
+    options.notes = notes;
     BbTraceFiles *files = bb_trace_files_open(&options, names, error);
     if (!files)
         return NULL;
@@ -105,6 +124,7 @@ BbCaptureOutput *bb_capture_output_open(const BbCaptureArguments *arguments, con
     output->files = files;
     output->live = arguments->interfaces;
     output->totals = g_async_queue_new_full(totals_free);
+    output->notes = g_async_queue_new_full(g_free);
     output->order = bb_order_new(ORDER_WINDOW, write_message, output);
     output->relay = bb_relay_new(order_message, bring_up_to_date, output);
     return output;
@@ -119,6 +139,7 @@ void bb_capture_output_free(BbCaptureOutput *output)
     bb_trace_files_free(output->files);
     totals_free(output->next);
     g_async_queue_unref(output->totals);
+    g_async_queue_unref(output->notes);
     g_free(output);
 }
 
@@ -137,14 +158,26 @@ bool bb_capture_output_is_series(const BbCaptureOutput *output)
 void bb_capture_output_tell(BbCaptureOutput *output, BbCounters *counters, const BbNetwork *network)
 {
     Totals *totals = g_new(Totals, 1);
-    *totals = (Totals){output->pushed, counters, bb_network_new()};
+    *totals = (Totals){.pushed = output->pushed, .counters = counters, .network = bb_network_new()};
     bb_network_merge(totals->network, network);
+    g_async_queue_push(output->totals, totals);
+}
+
+void bb_capture_output_keep_note(BbCaptureOutput *output, char *text)
+{
+    Totals *totals = g_new(Totals, 1);
+    *totals = (Totals){.pushed = output->pushed, .note = text};
     g_async_queue_push(output->totals, totals);
 }
 
 bool bb_capture_output_sync(BbCaptureOutput *output, GError **error)
 {
     return bb_relay_sync(output->relay, error);
+}
+
+void bb_capture_output_note(BbCaptureOutput *output, char *text)
+{
+    g_async_queue_push(output->notes, text);
 }
 
 bool bb_capture_output_drain(BbCaptureOutput *output, GError **error)
@@ -160,7 +193,8 @@ guint64 bb_capture_output_late(const BbCaptureOutput *output)
 bool bb_capture_output_finish(BbCaptureOutput *output, const BbNetwork *network,
                               const BbCounters *counters, GError **error)
 {
-    return bb_trace_files_finish(output->files, counters, network, error);
+    return take_totals(output, G_MAXUINT64, error) && write_notes(output, error) &&
+           bb_trace_files_finish(output->files, counters, network, error);
 }
 
 bool bb_capture_output_salvage(BbCaptureOutput *output, const BbCounters *counters, GError **error)

@@ -8,10 +8,11 @@
 
 typedef struct BbCaptureOutput BbCaptureOutput;
 
-// Opens what -w names, or standard output. note is a sentence for the trace, or NULL. It and names
-// are lent.
-BbCaptureOutput *bb_capture_output_open(const BbCaptureArguments *arguments, const char *note,
-                                        const BbNames *names, GError **error);
+// Opens what -w names, or standard output. notes are sentences for the trace, NULL at the end. They
+// and names are lent.
+BbCaptureOutput *bb_capture_output_open(const BbCaptureArguments *arguments,
+                                        const char *const *notes, const BbNames *names,
+                                        GError **error);
 void bb_capture_output_free(BbCaptureOutput *output);
 
 // A BbMessageSink (data/order.h); user is the output.
@@ -26,6 +27,13 @@ bool bb_capture_output_is_series(const BbCaptureOutput *output);
 // keep their place among the messages, so that files do not depend on which thread is faster.
 void bb_capture_output_tell(BbCaptureOutput *output, BbCounters *counters,
                             const BbNetwork *network);
+
+// A sentence for the trace, taken over, by whichever thread: the file that is being written when
+// the output is next brought up to date, or ends, has it.
+void bb_capture_output_note(BbCaptureOutput *output, char *text);
+
+// A sentence for this file and all later ones, taken over, that keeps its place likewise.
+void bb_capture_output_keep_note(BbCaptureOutput *output, char *text);
 
 // No message comes after this: all are written and in place. Returns with the first failure.
 bool bb_capture_output_drain(BbCaptureOutput *output, GError **error);

@@ -51,14 +51,24 @@ static bool make_folder(const char *folder, GError **error)
     return false;
 }
 
+// What triggers say goes into snapshots, and is said by who reads them.
+static guint32 show_name(gpointer user, guint32 name, bool is_op)
+{
+    return bb_disguise_name(user, name, is_op);
+}
+
 static bool add_triggers(BbCaptureRecorder *recorder, GError **error)
 {
     for (char **text = recorder->setup.options->triggers; text && *text; text++)
         if (!bb_triggers_add(recorder->triggers, *text, error))
             return false;
-    for (guint i = 0; i < bb_triggers_count(recorder->triggers); i++)
-        (void)bb_snapshots_add(recorder->snapshots, bb_triggers_rule(recorder->triggers, i)->text,
-                               true);
+    for (guint i = 0; i < bb_triggers_count(recorder->triggers); i++) {
+        g_autofree char *plain = g_strdup_printf("trigger %u", i + 1);
+        const char *text = bb_triggers_rule(recorder->triggers, i)->text;
+        (void)bb_snapshots_add(recorder->snapshots, recorder->setup.disguise ? plain : text, true);
+    }
+    if (recorder->setup.disguise)
+        bb_triggers_show(recorder->triggers, show_name, recorder->setup.disguise);
     recorder->signal = bb_snapshots_add(recorder->snapshots, "SIGUSR2", false);
     recorder->command = bb_snapshots_add(recorder->snapshots, "bbtrace snap", false);
     return true;
@@ -72,7 +82,10 @@ static void start_snapshots(BbCaptureRecorder *recorder)
                                         .options = setup->options,
                                         .names = setup->names,
                                         .in_thread = setup->live,
+                                        .note = setup->disguise ? bb_disguise_note(setup->disguise)
+                                                                : NULL,
                                         .totals = setup->totals,
+                                        .notes = setup->notes,
                                         .user = setup->user};
     recorder->snapshots = bb_snapshots_new(&snapshots);
 }
@@ -93,7 +106,8 @@ BbCaptureRecorder *bb_capture_recorder_open(const BbCaptureRecorderSetup *setup,
     recorder->folder = g_strdup(setup->folder);
     recorder->ring = bb_recorder_ring_path(setup->folder);
     recorder->now_ns = recorder->frame_ns = BB_TIME_NONE;
-    if (!make_folder(setup->folder, error))
+    if (!make_folder(setup->folder, error) ||
+        !bb_disguise_claim_ring(setup->disguise, recorder->ring, error))
         return NULL;
     recorder->recorder =
         bb_recorder_open(recorder->ring, setup->options->size, setup->names, error);
@@ -138,7 +152,8 @@ static void take_requests(BbCaptureRecorder *recorder)
     if (G_UNLIKELY(bb_snap_requested()))
         (void)bb_snapshots_fire(recorder->snapshots, recorder->signal, moment(recorder), NULL, 0);
     while (G_UNLIKELY(bb_control_next(recorder->control, &ticket, &reason))) {
-        if (!bb_snapshots_fire(recorder->snapshots, recorder->command, moment(recorder), reason,
+        const char *told = recorder->setup.disguise ? NULL : reason; // names may be in it
+        if (!bb_snapshots_fire(recorder->snapshots, recorder->command, moment(recorder), told,
                                ticket))
             bb_control_answer(recorder->control, ticket,
                               "error too many requests: try again later");
@@ -158,13 +173,13 @@ static void say_results(BbCaptureRecorder *recorder)
 {
     for (BbSnapshotResult *result = bb_snapshots_next(recorder->snapshots); result;
          result = bb_snapshots_next(recorder->snapshots)) {
-        g_autofree char *messages = bb_number(result->messages);
+        g_autofree char *messages = bb_counted(result->messages, "message");
         answer(recorder, result);
         recorder->setup.clear(recorder->setup.user);
         if (result->error)
             bb_say_error("snapshot for %s: %s", result->what, result->error);
         else if (!recorder->setup.quiet)
-            bb_say("snapshot %s: %s messages: %s", result->path, messages, result->what);
+            bb_say("snapshot %s: %s: %s", result->path, messages, result->what);
         if (result->damage)
             bb_say("warning: %s", result->damage);
         recorder->failed |= result->error != NULL;
@@ -174,15 +189,14 @@ static void say_results(BbCaptureRecorder *recorder)
 
 // ---- the flow -----------------------------------------------------------------------------------
 
-bool bb_capture_recorder_push(const BbMessage *message, gpointer user, GError **error)
+void bb_capture_recorder_push(BbCaptureRecorder *recorder, const BbMessage *message,
+                              const BbMessage *seen)
 {
-    BbCaptureRecorder *recorder = user;
     bb_recorder_push(recorder->recorder, message);
     if (bb_triggers_count(recorder->triggers) > 0) {
-        bb_triggers_push(recorder->triggers, message);
+        bb_triggers_push(recorder->triggers, seen);
         take_firings(recorder);
     }
-    return true;
 }
 
 static void go_on(BbCaptureRecorder *recorder, gint64 now_ns)
@@ -229,13 +243,13 @@ bool bb_capture_recorder_finish(BbCaptureRecorder *recorder)
 
 void bb_capture_recorder_say(const BbCaptureRecorder *recorder)
 {
-    g_autofree char *messages = bb_number(bb_recorder_messages(recorder->recorder));
+    g_autofree char *messages = bb_counted(bb_recorder_messages(recorder->recorder), "message");
+    g_autofree char *taken = bb_counted(bb_snapshots_taken(recorder->snapshots), "snapshot");
     g_autofree char *suppressed = bb_number(bb_snapshots_suppressed(recorder->snapshots));
     guint64 left_out = bb_recorder_left_out(recorder->recorder);
     BbTriggersCounts counts = bb_triggers_counts(recorder->triggers);
-    bb_say("%s messages recorded; %u snapshots taken, %s suppressed, %u deleted beyond the limit",
-           messages, bb_snapshots_taken(recorder->snapshots), suppressed,
-           bb_snapshots_deleted(recorder->snapshots));
+    bb_say("%s recorded; %s taken, %s suppressed, %u deleted beyond the limit", messages, taken,
+           suppressed, bb_snapshots_deleted(recorder->snapshots));
     const struct {
         guint64 count;
         const char *what;

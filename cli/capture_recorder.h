@@ -4,6 +4,7 @@
 // (cli/control.h). It is used by one thread.
 #pragma once
 
+#include "cli/disguise.h"
 #include "cli/recorder_options.h"
 #include "cli/snapshots.h"
 
@@ -13,9 +14,12 @@ typedef struct BbCaptureRecorderSetup {
     const BbRecorderOptions *options; // lent
     const char *folder;               // made where it is not there
     const BbNames *names;             // lent
-    bool live;                        // time goes on while nothing comes; snapshots do not hold up
+    BbDisguise *disguise; // lent; NULL: none. Then no snapshot tells of what triggers were asked,
+                          // and the ring must not be one of a run that told more
+    bool live;            // time goes on while nothing comes; snapshots do not hold up
     bool quiet;
     void (*totals)(gpointer user, BbCounters *counters, const BbNetwork **network); // snapshots.h
+    void (*notes)(gpointer user, GPtrArray *notes);                                 // likewise
     void (*clear)(gpointer user); // before something is said while it runs
     gpointer user;
 } BbCaptureRecorderSetup;
@@ -23,8 +27,10 @@ typedef struct BbCaptureRecorderSetup {
 BbCaptureRecorder *bb_capture_recorder_open(const BbCaptureRecorderSetup *setup, GError **error);
 void bb_capture_recorder_free(BbCaptureRecorder *recorder);
 
-// A BbMessageSink (data/order.h); user is the recorder. The message is safe when it returns.
-bool bb_capture_recorder_push(const BbMessage *message, gpointer user, GError **error);
+// Records a message, which is safe when this returns. seen is the same for triggers, which match
+// names as they are without disguise.
+void bb_capture_recorder_push(BbCaptureRecorder *recorder, const BbMessage *message,
+                              const BbMessage *seen);
 
 // After each frame, with its stamp: time goes on, requests are looked at. Cheap.
 void bb_capture_recorder_frame(BbCaptureRecorder *recorder, gint64 time_ns);

@@ -38,7 +38,7 @@ struct BbCaptureStatus {
     // Of the thread of messages.
     BbPulse *pulse; // NULL where nobody wants it
     BbLoss before;
-    guint64 stats_lost;
+    guint64 stats_lost, stats_unread; // of these, because nobody reads the pipe
 
     GMutex lock; // of the rest
     BbStatusReport report;
@@ -154,6 +154,7 @@ void bb_capture_status_beat(BbCaptureStatus *status, const BbLoss *loss)
     BbStatusReport report = make_report(status, loss);
     if (status->files && !bb_stats_files_write(status->files, &report, &error))
         report.stats_lost = ++status->stats_lost;
+    status->stats_unread += g_error_matches(error, BB_STATS_ERROR, BB_STATS_ERROR_UNREAD);
     g_mutex_lock(&status->lock);
     if (error && status->stats_lost == 1)
         status->warning = g_strdup(error->message);
@@ -256,9 +257,14 @@ bool bb_capture_status_finish(BbCaptureStatus *status, const BbLoss *loss)
     if (status->files)
         bb_capture_status_beat(status, loss);
     say_warning(status);
-    if (status->stats_lost)
-        bb_say_error("%s: %" G_GUINT64_FORMAT " lines or files of statistics were not written: "
+    guint64 lost = status->stats_lost - status->stats_unread;
+    if (status->stats_unread)
+        bb_say("warning: %s: %" G_GUINT64_FORMAT " line%s of statistics had no reader",
+               status->setup.stats, status->stats_unread, status->stats_unread == 1 ? "" : "s");
+    if (lost)
+        bb_say_error("%s: %" G_GUINT64_FORMAT " line%s or file%s of statistics %s not written: "
                      "free space or rights there",
-                     status->setup.stats, status->stats_lost);
-    return status->stats_lost == 0;
+                     status->setup.stats, lost, lost == 1 ? "" : "s", lost == 1 ? "" : "s",
+                     lost == 1 ? "was" : "were");
+    return lost == 0;
 }

@@ -250,3 +250,10 @@ char *bb_number(guint64 value)
     bb_quantity_append_count(out, value);
     return g_string_free(out, FALSE);
 }
+
+char *bb_counted(guint64 count, const char *noun)
+{
+    GString *out = g_string_new(NULL);
+    bb_quantity_append_counted(out, count, noun);
+    return g_string_free(out, FALSE);
+}

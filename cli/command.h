@@ -94,3 +94,5 @@ void bb_progress_end(BbProgress *progress); // clears the line
 
 // 1234567 as "1,234,567". The result is yours.
 char *bb_number(guint64 value);
+// With its noun: "1 snapshot", "2,345 snapshots". Likewise.
+char *bb_counted(guint64 count, const char *noun);

@@ -107,6 +107,7 @@ static const int allowed[] = {
     SCMP_SYS(rt_sigreturn),
     SCMP_SYS(sigaltstack),
     SCMP_SYS(rt_sigpending),
+    SCMP_SYS(rt_sigtimedwait),
     SCMP_SYS(getpid),
     SCMP_SYS(getppid),
     SCMP_SYS(gettid),

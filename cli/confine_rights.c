@@ -59,17 +59,13 @@ static void drop_bounds(guint64 kept)
             (void)prctl(PR_CAPBSET_DROP, each, 0, 0, 0);
 }
 
-bool bb_confine_capabilities(bool keep_file_rights, GError **error)
+bool bb_confine_capabilities_to(guint64 wanted, GError **error)
 {
-    guint64 kept = 0;
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct sets[2] = {0};
     if (syscall(SYS_capget, &head, sets) != 0)
         return fail(error, "reading capabilities", NULL);
-    if (keep_file_rights)
-        kept = (G_GUINT64_CONSTANT(1) << CAP_DAC_OVERRIDE | G_GUINT64_CONSTANT(1)
-                                                                << CAP_DAC_READ_SEARCH) &
-               (sets[0].permitted | (guint64)sets[1].permitted << 32);
+    guint64 kept = wanted & (sets[0].permitted | (guint64)sets[1].permitted << 32);
     drop_bounds(kept);
     (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); // absent before Linux 4.3
     for (guint i = 0; i < 2; i++) {
@@ -77,4 +73,11 @@ bool bb_confine_capabilities(bool keep_file_rights, GError **error)
         sets[i].inheritable = 0;
     }
     return syscall(SYS_capset, &head, sets) == 0 || fail(error, "capabilities", NULL);
+}
+
+bool bb_confine_capabilities(bool keep_file_rights, GError **error)
+{
+    guint64 of_files = G_GUINT64_CONSTANT(1) << CAP_DAC_OVERRIDE | G_GUINT64_CONSTANT(1)
+                                                                       << CAP_DAC_READ_SEARCH;
+    return bb_confine_capabilities_to(keep_file_rights ? of_files : 0, error);
 }

@@ -88,11 +88,12 @@ static bool find_peak(const Drop *drop, const char *path, BbDropOptions *options
 static void say_losses(const Drop *drop, const BbDropOptions *options)
 {
     guint64 chance = bb_drop_by_chance(drop->drop), queue = bb_drop_by_queue(drop->drop);
-    g_autofree char *lost = bb_number(chance + queue), *all = bb_number(drop->traces.messages);
+    g_autofree char *lost = bb_number(chance + queue),
+                    *all = bb_counted(drop->traces.messages, "message");
     double share = drop->traces.messages
                        ? 100.0 * (double)(chance + queue) / (double)drop->traces.messages
                        : 0;
-    bb_say("%s of %s messages dropped (%.3f %%)", lost, all, share);
+    bb_say("%s of %s dropped (%.3f %%)", lost, all, share);
     if (options->peak > 0)
         bb_say("%" G_GUINT64_FORMAT " of them by a queue of %u at a peak rate of %.1f messages/s",
                queue, options->queue, options->peak);

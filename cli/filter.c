@@ -95,13 +95,12 @@ static bool filter_message(const BbMessage *message, gpointer user, GError **err
 static void say_counts(const BbFilter *filter, const BbTraces *traces, bool quiet)
 {
     g_autofree char *kept = bb_number(bb_filter_kept(filter));
-    g_autofree char *all = bb_number(traces->messages);
+    g_autofree char *all = bb_counted(traces->messages, "message");
+    g_autofree char *hurried = bb_counted(bb_filter_hurried(filter), "call");
     if (bb_filter_hurried(filter))
-        bb_say("warning: %" G_GUINT64_FORMAT " calls were open for too long, and count as calls "
-               "without return",
-               bb_filter_hurried(filter));
+        bb_say("warning: %s open for too long: counted as without return", hurried);
     if (!quiet)
-        bb_say("%s of %s messages kept", kept, all);
+        bb_say("%s of %s kept", kept, all);
 }
 
 static int filter_files(const Words *words, const BbFilterOptions *options, char **paths)

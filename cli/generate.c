@@ -120,8 +120,8 @@ static bool write_message(const BbMessage *message, gpointer user, GError **erro
 
 static void say_summary(const Output *output)
 {
-    g_autofree char *number = bb_number(output->messages);
-    bb_say("%s messages in %.3f s", number, (double)(output->last_ns - output->first_ns) / 1e9);
+    g_autofree char *number = bb_counted(output->messages, "message");
+    bb_say("%s in %.3f s", number, (double)(output->last_ns - output->first_ns) / 1e9);
 }
 
 static bool write_trace(const BbScenario *scenario, const BbScenarioOptions *options,

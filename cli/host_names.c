@@ -23,9 +23,10 @@ bool bb_load_host_names(BbNodes *nodes, char **files, bool by_service, bool quie
         BbHostNamesCounts counts;
         if (!bb_host_names_read(*file, &options, take_host, nodes, &counts, error))
             return false;
-        g_autofree char *names = bb_number(counts.names), *nothing = bb_number(counts.nothing);
+        g_autofree char *names = bb_counted(counts.names, "name"),
+                        *nothing = bb_number(counts.nothing);
         if (counts.nothing && !quiet)
-            bb_say("%s: %s names; entries that name no address: %s", *file, names, nothing);
+            bb_say("%s: %s; entries that name no address: %s", *file, names, nothing);
     }
     return true;
 }

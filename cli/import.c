@@ -143,10 +143,10 @@ static bool job_finish(Job *job, GError **error)
         !bb_trace_writer_network(job->writer, job->network, error) || !write_notes(job, error) ||
         !bb_trace_writer_finish(job->writer, job->counters, error))
         return false;
+    g_autofree char *late = bb_counted(bb_order_late(job->order), "message");
     if (bb_order_late(job->order))
-        bb_say("warning: %" G_GUINT64_FORMAT " messages are more than %u messages out of order and "
-               "were written late",
-               bb_order_late(job->order), ORDER_WINDOW);
+        bb_say("warning: %s written late: out of order by more than %u messages", late,
+               ORDER_WINDOW);
     return true;
 }
 
@@ -154,9 +154,9 @@ static bool job_finish(Job *job, GError **error)
 static void say_counts(const Job *job)
 {
     const BbImportCount *count = job->importer->counts;
-    g_autofree char *messages = bb_number(job->messages);
+    g_autofree char *messages = bb_counted(job->messages, "message");
     if (count)
-        bb_say("%s messages", messages);
+        bb_say("%s", messages);
     for (; count && count->name; count++) {
         guint64 value = bb_counters_get(job->counters, count->name);
         g_autofree char *number = bb_number(value);

@@ -188,10 +188,10 @@ static void tell(gpointer data, bool verbose)
 {
     const Run *run = data;
     const BbFigure6Limits *limits = &run->limits;
-    g_autofree char *deep = bb_number(limits->deep), *lost = bb_number(limits->vertices);
+    g_autofree char *deep = bb_counted(limits->deep, "path"), *lost = bb_number(limits->vertices);
     tell_roots(run);
     if (limits->deep > 0)
-        bb_say("warning: %s paths were not followed further: --max-depth is %u", deep,
+        bb_say("warning: %s not followed further: --max-depth is %u", deep,
                run->options->depth_max);
     if (limits->vertices > 0)
         bb_say("warning: %s vertices were not made or not followed: --max-vertices is %u, memory "

@@ -303,6 +303,13 @@ static double share(guint64 part, guint64 whole)
     return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
+// Packets of flows that were left out, of all that were read.
+static double shed_share(const BbCounters *counters)
+{
+    return share(bb_counters_get(counters, bb_loss_name(BB_SHED_PACKETS)),
+                 bb_counters_get(counters, bb_loss_name(BB_SEEN_FRAMES)));
+}
+
 // Packets that the capture should have seen and did not, of all.
 static double lost_share(const BbCounters *counters)
 {
@@ -319,7 +326,8 @@ static void print_trust(const Info *info, const BbCounters *counters, bool damag
     guint64 unmatched = info->unreturned + info->orphans;
     double missing = share(unmatched, info->kinds[BB_CALL] + info->orphans);
     double lost = lost_share(counters);
-    double worst = MAX(missing, lost);
+    double shed = shed_share(counters);
+    double worst = MAX(MAX(missing, lost), shed);
     const char *verdict =
         "Poor: patterns that look frequent are real, but counts and rare patterns "
         "are not to be relied on.";
@@ -338,6 +346,10 @@ static void print_trust(const Info *info, const BbCounters *counters, bool damag
            " returns without call); %.2f %% of the packets are known to be lost.\n%s%s\n",
            missing, info->unreturned, info->orphans, lost, verdict,
            damaged ? " The file itself is damaged or cut: see the warning." : "");
+    if (shed > 0)
+        printf("%.2f %% of the packets were left out with their whole conversations, for want of "
+               "speed: calls are low by that share, and their pairs are right.\n",
+               shed);
 }
 
 // As people may see them on a terminal: no control bytes.

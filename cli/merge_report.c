@@ -61,9 +61,10 @@ BbCounters *bb_merge_counters(const BbMergeFindings *found)
 
 static void say_counts(const BbMergeFindings *found)
 {
-    g_autofree char *read = bb_number(bb_merger_messages(found->merger));
-    g_autofree char *written = bb_number(found->written);
-    bb_say("%s messages of %u traces: %s messages", read, bb_merger_inputs(found->merger), written);
+    g_autofree char *read = bb_counted(bb_merger_messages(found->merger), "message");
+    g_autofree char *inputs = bb_counted(bb_merger_inputs(found->merger), "trace");
+    g_autofree char *written = bb_counted(found->written, "message");
+    bb_say("%s of %s: %s", read, inputs, written);
     for (guint i = BB_JOIN_JOINED; i < BB_JOIN_COUNTS; i++) {
         g_autofree char *number = bb_number(bb_join_count(found->join, i));
         if (bb_join_count(found->join, i))

@@ -107,10 +107,9 @@ static void say_clocks(const Skew *skew)
         if (clock.offset_ns != 0 || clock.drift_ppm != 0)
             bb_say("%s: %+.6f s, %+.3f ppm", node, (double)clock.offset_ns / 1e9, clock.drift_ppm);
     }
+    g_autofree char *clipped = bb_counted(bb_skew_clipped(skew->skew), "time");
     if (bb_skew_clipped(skew->skew))
-        bb_say("warning: %" G_GUINT64_FORMAT " times would be before 1970 or after 2262, and stay "
-               "at that end",
-               bb_skew_clipped(skew->skew));
+        bb_say("warning: %s set to 1970 or 2262, and would be beyond", clipped);
 }
 
 static void change_times(BbMessage *message, gpointer user)

@@ -128,11 +128,11 @@ static int recover(const Snap *snap)
         bb_say_error("%s", error->message);
         return BB_EXIT_FAILED;
     }
-    g_autofree char *number = bb_number(messages);
+    g_autofree char *number = bb_counted(messages, "message");
     if (damage)
         bb_say("warning: %s", damage);
     if (!snap->quiet)
-        bb_say("%s messages", number);
+        bb_say("%s", number);
     return BB_EXIT_DONE;
 }
 

@@ -19,10 +19,13 @@ typedef struct BbSnapshotsSetup {
     const char *ring;
     const BbRecorderOptions *options; // after, pause, keep; lent
     const BbNames *names;             // of the network; lent
+    const char *note;                 // of each; lent; or NULL
     bool in_thread;
     // Asked in the caller's thread when a snapshot is due: what was counted so far, and what TCP
     // told of the network (lent, may be NULL).
     void (*totals)(gpointer user, BbCounters *counters, const BbNetwork **network);
+    // Likewise notes of each snapshot are added (of char *, taken over); or NULL.
+    void (*notes)(gpointer user, GPtrArray *notes);
     gpointer user;
 } BbSnapshotsSetup;
 

@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +18,9 @@ struct BbStatsFiles {
     const BbNames *names;
     char *path, *metrics_path; // for words
     char *metrics, *temporary; // names within folder
-    int json, folder;          // descriptors
+    int json, folder;          // descriptors; json -1: of a pipe that nobody reads
+    bool pipe;
+    GString *rest; // of a line of which a pipe took only the begin
 };
 
 void bb_stats_files_free(BbStatsFiles *files)
@@ -31,6 +35,8 @@ void bb_stats_files_free(BbStatsFiles *files)
     g_free(files->metrics_path);
     g_free(files->metrics);
     g_free(files->temporary);
+    if (files->rest)
+        g_string_free(files->rest, TRUE);
     g_free(files);
 }
 
@@ -46,12 +52,24 @@ char *bb_stats_files_metrics_path(const char *path)
     return g_strdup_printf("%.*s.prom", (int)length, path);
 }
 
+GQuark bb_stats_error_quark(void)
+{
+    return g_quark_from_static_string("bb-stats-error-quark");
+}
+
 static void set_error(GError **error, const char *path, const char *what)
 {
     int number = errno;
     g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(number),
                 "%s: %s: %s: free space or rights there, or give another --stats", path, what,
                 g_strerror(number));
+}
+
+// The end of a named pipe (fifo(7)) is there only while somebody reads; nobody is waited for.
+static int open_json(const BbStatsFiles *files)
+{
+    int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | (files->pipe ? O_NONBLOCK : 0);
+    return open(files->path, flags, 0666);
 }
 
 BbStatsFiles *bb_stats_files_open(const char *path, const BbNames *names, GError **error)
@@ -64,8 +82,11 @@ BbStatsFiles *bb_stats_files_open(const char *path, const BbNames *names, GError
     files->temporary = g_strconcat(files->metrics, ".tmp", NULL);
     g_autofree char *folder = g_path_get_dirname(path);
     files->folder = -1;
-    files->json = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-    if (files->json >= 0)
+    files->rest = g_string_new(NULL);
+    struct stat status;
+    files->pipe = stat(path, &status) == 0 && S_ISFIFO(status.st_mode);
+    files->json = open_json(files);
+    if (files->json >= 0 || (files->pipe && errno == ENXIO))
         files->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (files->folder >= 0)
         return g_steal_pointer(&files);
@@ -321,6 +342,64 @@ static bool write_all(int file, const GString *text)
     return true;
 }
 
+// write(2) without the signal that a pipe without reader sends: it would end the process.
+static ssize_t write_unbroken(int file, const GString *text)
+{
+    const struct timespec now = {0};
+    sigset_t pipe, before, waiting;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    sigpending(&waiting);
+    (void)pthread_sigmask(SIG_BLOCK, &pipe, &before);
+    ssize_t wrote = write(file, text->str, text->len);
+    int reason = errno;
+    if (wrote < 0 && reason == EPIPE && !sigismember(&waiting, SIGPIPE))
+        (void)sigtimedwait(&pipe, NULL, &now);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = reason;
+    return wrote;
+}
+
+// Writes of rest what the pipe takes now. Returns whether that was all.
+static bool push_rest(BbStatsFiles *files)
+{
+    while (files->rest->len > 0) {
+        ssize_t wrote = write_unbroken(files->json, files->rest);
+        if (wrote > 0)
+            g_string_erase(files->rest, 0, wrote);
+        else if (wrote == 0 || errno != EINTR)
+            return false;
+    }
+    return true;
+}
+
+// A line that a pipe has begun to take is given to it whole, be it with the next ones. Where its
+// reader has gone, or takes nothing more, lines are lost until that changes.
+static bool write_to_pipe(BbStatsFiles *files, const GString *text, GError **error)
+{
+    if (files->json < 0)
+        files->json = open_json(files);
+    bool ready = files->json >= 0 && push_rest(files);
+    gsize before = text->len;
+    if (ready) {
+        g_string_append_len(files->rest, text->str, (gssize)text->len);
+        if (push_rest(files) || (errno == EAGAIN && files->rest->len < before))
+            return true;
+    }
+    int reason = errno;
+    if (reason == EPIPE && files->json >= 0) {
+        close(files->json);
+        files->json = -1;
+    }
+    if (ready || reason == EPIPE)
+        g_string_truncate(files->rest, 0);
+    g_set_error(error, BB_STATS_ERROR, BB_STATS_ERROR_UNREAD,
+                "%s: nobody reads this pipe, or not fast enough: lines of statistics are lost "
+                "until somebody does",
+                files->path);
+    return false;
+}
+
 // A line that found no room for its end is taken away again.
 static bool write_line(const BbStatsFiles *files, const GString *text, GError **error)
 {
@@ -357,6 +436,15 @@ bool bb_stats_files_write(BbStatsFiles *files, const BbStatusReport *report, GEr
     g_autoptr(GString) metrics = g_string_new(NULL);
     bb_stats_files_append_json(report, files->names, line);
     bb_stats_files_append_metrics(report, files->names, metrics);
-    bool wrote = write_line(files, line, error);
-    return replace_metrics(files, metrics, wrote ? error : NULL) && wrote;
+    GError *unwritten = NULL, *unplaced = NULL;
+    bool wrote =
+        files->pipe ? write_to_pipe(files, line, &unwritten) : write_line(files, line, &unwritten);
+    bool placed = replace_metrics(files, metrics, &unplaced);
+    if (!wrote && (placed || !files->pipe)) // whose error says more
+        g_propagate_error(error, g_steal_pointer(&unwritten));
+    else if (!placed)
+        g_propagate_error(error, g_steal_pointer(&unplaced));
+    g_clear_error(&unwritten);
+    g_clear_error(&unplaced);
+    return wrote && placed;
 }

@@ -23,6 +23,11 @@ void bb_stats_files_free(BbStatsFiles *files);
 char *bb_stats_files_metrics_path(const char *path);
 
 // Writes both. Returns false with an error where one was not written; what is there stays whole.
+// FILE may be a named pipe: nobody is waited for, and lines that nobody reads are lost
+// (BB_STATS_ERROR_UNREAD); who begins to read gets whole lines from then on.
+#define BB_STATS_ERROR bb_stats_error_quark()
+GQuark bb_stats_error_quark(void);
+enum { BB_STATS_ERROR_UNREAD };
 bool bb_stats_files_write(BbStatsFiles *files, const BbStatusReport *report, GError **error);
 
 // The texts alone.

@@ -53,6 +53,11 @@ static void append_losses(const BbStatusReport *report, GString *out)
     bb_quantity_append_count(out, count[BB_KERNEL_DROPPED]);
     g_string_append(out, " by kernel, ");
     bb_quantity_append_counted(out, count[BB_TCP_GAPS], "gap");
+    if (!count[BB_SHED_PACKETS])
+        return;
+    g_string_append(out, ", ");
+    bb_quantity_append_count(out, count[BB_SHED_PACKETS]);
+    g_string_append(out, report->now.count[BB_SHED_FLOWS_MS] ? " shed (now)" : " shed");
 }
 
 static void append_state(const BbStatusReport *report, GString *out)

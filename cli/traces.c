@@ -34,10 +34,21 @@ void bb_traces_write_to(BbTraces *traces, const char *out)
 static bool open_writer(BbTraces *traces, GError **error)
 {
     const char *out = traces->out;
-    if (traces->writes && !traces->writer)
-        traces->writer = bb_trace_writer_open(out ? out : "-", out ? BB_TRACE_BBT : BB_TRACE_TEXT,
-                                              traces->names, error);
-    return !traces->writes || traces->writer;
+    if (!traces->writes || traces->writer)
+        return true;
+    traces->writer = bb_trace_writer_open(out ? out : "-", out ? BB_TRACE_BBT : BB_TRACE_TEXT,
+                                          traces->names, error);
+    return traces->writer &&
+           (!traces->note || bb_trace_writer_note(traces->writer, traces->note, error));
+}
+
+// Those of the traces that were read.
+static bool write_notes(BbTraces *traces, GError **error)
+{
+    for (guint i = 0; i < traces->notes->len; i++)
+        if (!bb_trace_writer_note(traces->writer, traces->notes->pdata[i], error))
+            return false;
+    return true;
 }
 
 bool bb_traces_write(const BbMessage *message, gpointer traces, GError **error)
@@ -51,6 +62,7 @@ bool bb_traces_finish(BbTraces *traces, GError **error)
         return true;
     return open_writer(traces, error) &&
            bb_trace_writer_network(traces->writer, traces->network, error) &&
+           write_notes(traces, error) &&
            bb_trace_writer_finish(traces->writer, traces->counters, error);
 }
 
@@ -117,10 +129,10 @@ bool bb_traces_read(BbTraces *traces, char **paths, BbMessageSink sink, gpointer
     bb_importer_text.end(text);
     if (!good || !bb_order_drain(order, error))
         return false;
+    g_autofree char *late = bb_counted(bb_order_late(order), "message");
     if (bb_order_late(order))
-        bb_say("warning: %" G_GUINT64_FORMAT " messages are more than %u messages out of order and "
-               "were written late",
-               bb_order_late(order), BB_TRACES_WINDOW);
+        bb_say("warning: %s written late: out of order by more than %u messages", late,
+               BB_TRACES_WINDOW);
     return true;
 }
 

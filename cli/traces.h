@@ -24,7 +24,8 @@ typedef struct BbTraces {
     gpointer user; // of change
 
     // Of bb_traces_write.
-    const char *out; // NULL for standard output; lent
+    const char *out;  // NULL for standard output; lent
+    const char *note; // of the command, that the trace begins with; lent; or NULL
     bool writes;
     BbTraceWriter *writer;
 } BbTraces;

@@ -27,10 +27,17 @@ const char *bb_output_name(const BbOutput *output)
     return output->path ? output->path : "standard output";
 }
 
+static bool is_room(int reason)
+{
+    return reason == ENOSPC || reason == EDQUOT;
+}
+
+// A quota that is used up is a full disk to its user; GLib has no code for it.
 static bool fail(const char *name, const char *what, GError **error)
 {
     int reason = errno;
-    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(reason),
+    GFileError code = is_room(reason) ? G_FILE_ERROR_NOSPC : g_file_error_from_errno(reason);
+    g_set_error(error, G_FILE_ERROR, (gint)code,
                 "%s: cannot %s: %s: free space or rights there, or write to another place", name,
                 what, g_strerror(reason));
     return false;
@@ -90,7 +97,7 @@ static bool reserve(BbOutput *output, gsize size)
         failed = fallocate(output->fd, FALLOC_FL_KEEP_SIZE, (off_t)output->written,
                            (off_t)(size + output->reserve));
     while (failed && errno == EINTR);
-    if (failed && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
+    if (failed && (is_room(errno) || errno == EFBIG))
         return false;
     if (failed)
         output->reserve = 0;
@@ -131,8 +138,7 @@ bool bb_output_flush(BbOutput *output, GError **error)
     (void)make_room(output, size, false);
     while (!reserve(output, size) || !append(output, output->buffer->data, size)) {
         int reason = errno;
-        bool lacking = reason == ENOSPC || reason == EDQUOT;
-        if (lacking && make_room(output, size, true))
+        if (is_room(reason) && make_room(output, size, true))
             continue;
         errno = reason;
         return fail(bb_output_name(output), "write", error);

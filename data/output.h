@@ -21,6 +21,8 @@ typedef struct BbOutputOptions {
 } BbOutputOptions;
 
 // "-" is standard output. options may be NULL. A file that is there is replaced, unless fresh.
+// Where a function fails for want of room, on the disk or in a quota, its error is
+// G_FILE_ERROR_NOSPC.
 BbOutput *bb_output_open(const char *path, const BbOutputOptions *options, GError **error);
 void bb_output_free(BbOutput *output); // what is not written yet is lost
 

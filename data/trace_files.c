@@ -3,8 +3,10 @@
 #include "data/trace_files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define ENDING ".bbt"
@@ -16,8 +18,8 @@
 // A file of the ring that is complete.
 typedef struct Made {
     char *path;
-    dev_t device;
-    ino_t inode;
+    struct statx status; // once it is complete; of the one in the making, when it was opened
+    bool complete;
     guint64 bytes;
 } Made;
 
@@ -34,7 +36,8 @@ struct BbTraceFiles {
     guint64 ring_bytes;      // of these
     BbCounters *told, *used; // totals that were told last, and those that files have
     BbNetwork *told_network, *used_network;
-    guint64 kept; // messages of files before this one
+    GPtrArray *notes; // of char *: given while it runs, for the files to come
+    guint64 kept;     // messages of files before this one
     guint number, made, deleted, early, undeleted;
 };
 
@@ -104,21 +107,40 @@ static void made_free(gpointer data)
     g_free(data);
 }
 
-static bool is_still_ours(const Made *made)
+static bool look_at(const char *path, struct statx *status)
 {
-    GStatBuf status;
-    return g_lstat(made->path, &status) == 0 && status.st_dev == made->device &&
-           status.st_ino == made->inode;
+    return statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, status) == 0;
+}
+
+static bool is_same_time(const struct statx_timestamp *a, const struct statx_timestamp *b)
+{
+    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+// A file that was deleted leaves its inode to the next one that somebody makes: when it was made
+// tells them apart, or where the file system does not keep that, its size and last change. While it
+// is being written nobody else can have its inode.
+static bool is_still_ours(const Made *made, struct statx *now)
+{
+    const struct statx *then = &made->status;
+    if (!look_at(made->path, now) || now->stx_ino != then->stx_ino ||
+        now->stx_dev_major != then->stx_dev_major || now->stx_dev_minor != then->stx_dev_minor)
+        return false;
+    if (now->stx_mask & then->stx_mask & STATX_BTIME)
+        return is_same_time(&now->stx_btime, &then->stx_btime);
+    return !made->complete ||
+           (now->stx_size == then->stx_size && is_same_time(&now->stx_mtime, &then->stx_mtime));
 }
 
 // Returns whether there was one.
 static bool delete_oldest(BbTraceFiles *files)
 {
+    struct statx now;
     Made *oldest = g_queue_pop_head(files->ring);
     if (!oldest)
         return false;
     files->ring_bytes -= oldest->bytes;
-    if (!is_still_ours(oldest)) {
+    if (!is_still_ours(oldest, &now)) {
         // Somebody has moved it away: it is theirs now.
     } else if (g_unlink(oldest->path) == 0) {
         files->deleted++;
@@ -155,9 +177,8 @@ static bool make_room(gpointer user, gsize bytes, bool lacking)
 
 static void remember_file(BbTraceFiles *files, char *path)
 {
-    GStatBuf status = {0};
-    (void)g_lstat(path, &status);
-    files->now = (Made){.path = path, .device = status.st_dev, .inode = status.st_ino};
+    files->now = (Made){.path = path};
+    (void)look_at(path, &files->now.status);
 }
 
 static bool is_full(const GError *error)
@@ -209,10 +230,15 @@ static void set_time(BbTraceFiles *files, gint64 time_ns)
         length && files->from_ns <= G_MAXINT64 - length ? files->from_ns + length : G_MAXINT64;
 }
 
-static bool write_note(BbTraceFiles *files, GError **error)
+static bool write_notes(BbTraceFiles *files, GError **error)
 {
-    const char *note = files->options.note;
-    return !note || bb_trace_writer_note(files->writer, note, error);
+    for (const char *const *note = files->options.notes; note && *note; note++)
+        if (!bb_trace_writer_note(files->writer, *note, error))
+            return false;
+    for (guint i = 0; i < files->notes->len; i++)
+        if (!bb_trace_writer_note(files->writer, files->notes->pdata[i], error))
+            return false;
+    return true;
 }
 
 // The first bytes are written at once, and room for the last ones is set aside.
@@ -226,9 +252,10 @@ static bool begin_file(BbTraceFiles *files, gint64 time_ns, GError **error)
         return false;
     files->made++;
     set_time(files, time_ns);
-    if (write_note(files, error) && bb_trace_writer_flush(files->writer, error))
+    if (write_notes(files, error) && bb_trace_writer_flush(files->writer, error))
         return true;
-    if (is_still_ours(&files->now) && g_unlink(files->now.path) == 0)
+    struct statx now;
+    if (is_still_ours(&files->now, &now) && g_unlink(files->now.path) == 0)
         files->made--;
     g_clear_pointer(&files->writer, bb_trace_writer_free);
     return false;
@@ -246,6 +273,10 @@ static void use_told(BbTraceFiles *files)
 
 static void note_complete(BbTraceFiles *files)
 {
+    struct statx now;
+    if (files->series && is_still_ours(&files->now, &now))
+        files->now.status = now;
+    files->now.complete = true;
     files->kept += bb_trace_writer_kept(files->writer);
     files->now.bytes = bb_trace_writer_size(files->writer);
     g_clear_pointer(&files->writer, bb_trace_writer_free);
@@ -300,13 +331,14 @@ BbTraceFiles *bb_trace_files_open(const BbTraceFilesOptions *options, const BbNa
     files->options = *options;
     files->names = names;
     files->ring = g_queue_new();
+    files->notes = g_ptr_array_new_with_free_func(g_free);
     files->last_ns = 0;
     files->series = options->file_bytes || options->file_ns;
     g_return_val_if_fail(files->series || !has_ring(files), NULL);
     if (files->series)
         return check_folder(options->path, error) ? g_steal_pointer(&files) : NULL;
     files->writer = open_file(files, options->path, false, error);
-    return files->writer && write_note(files, error) ? g_steal_pointer(&files) : NULL;
+    return files->writer && write_notes(files, error) ? g_steal_pointer(&files) : NULL;
 }
 
 void bb_trace_files_free(BbTraceFiles *files)
@@ -316,6 +348,7 @@ void bb_trace_files_free(BbTraceFiles *files)
     bb_trace_writer_free(files->writer);
     made_clear(&files->now);
     g_queue_free_full(files->ring, made_free);
+    g_ptr_array_unref(files->notes);
     bb_counters_free(files->told);
     bb_counters_free(files->used);
     bb_network_free(files->told_network);
@@ -369,6 +402,13 @@ bool bb_trace_files_push(BbTraceFiles *files, const BbMessage *message, GError *
     return bb_trace_writer_push(files->writer, message, error);
 }
 
+bool bb_trace_files_keep_note(BbTraceFiles *files, const char *text, GError **error)
+{
+    if (files->series && files->notes->len < BB_TRACE_NOTES)
+        g_ptr_array_add(files->notes, g_strdup(text));
+    return !files->writer || bb_trace_writer_note(files->writer, text, error);
+}
+
 bool bb_trace_files_flush(BbTraceFiles *files, gint64 now_ns, GError **error)
 {
     if (!files->writer)
@@ -376,6 +416,17 @@ bool bb_trace_files_flush(BbTraceFiles *files, gint64 now_ns, GError **error)
     if (files->series && now_ns != BB_TIME_NONE && now_ns >= files->end_ns)
         return complete_file(files, error);
     return bb_trace_writer_flush(files->writer, error);
+}
+
+bool bb_trace_files_is_open(const BbTraceFiles *files)
+{
+    return files->writer;
+}
+
+bool bb_trace_files_note(BbTraceFiles *files, const char *text, GError **error)
+{
+    return (files->writer || begin_file(files, files->last_ns, error)) &&
+           bb_trace_writer_note(files->writer, text, error);
 }
 
 void bb_trace_files_tell(BbTraceFiles *files, BbCounters *counters, BbNetwork *network)

@@ -24,9 +24,10 @@ typedef struct BbTraceFilesOptions {
     guint64
         file_bytes; // a file ends at about this size; what belongs to its end comes on top. 0: none
     gint64 file_ns; // a file ends where time reaches a multiple of this since 1970; 0: nowhere
-    guint ring_files;   // kept, the one in the making included; 0: all
-    guint64 ring_bytes; // of all files kept together, likewise
-    const char *note;   // each file begins with (bb_trace_writer_note), lent; or NULL
+    guint ring_files;         // kept, the one in the making included; 0: all
+    guint64 ring_bytes;       // of all files kept together, likewise
+    const char *const *notes; // each file begins with these (bb_trace_writer_note), NULL at the
+                              // end, lent while it is open; or NULL
 } BbTraceFilesOptions;
 
 typedef struct BbTraceFiles BbTraceFiles;
@@ -41,6 +42,13 @@ bool bb_trace_files_is_series(const BbTraceFiles *files);
 // Writes a message, nearly in order of time. One that is earlier than its file begins does not go
 // back to an older file; where many in a row are, the clock was set back, and a new file begins.
 bool bb_trace_files_push(BbTraceFiles *files, const BbMessage *message, GError **error);
+// Whether a file is open: of a series, not before the first message and between two files.
+bool bb_trace_files_is_open(const BbTraceFiles *files);
+// Writes a sentence on how the trace came about into that file, or begins one for it.
+bool bb_trace_files_note(BbTraceFiles *files, const char *text, GError **error);
+// Writes a note into this file, and into each that begins after it; of these at most
+// BB_TRACE_NOTES are kept.
+bool bb_trace_files_keep_note(BbTraceFiles *files, const char *text, GError **error);
 // Makes what was pushed visible to readers. A file whose time is over at now_ns is completed;
 // BB_TIME_NONE: the messages alone are the clock.
 bool bb_trace_files_flush(BbTraceFiles *files, gint64 now_ns, GError **error);

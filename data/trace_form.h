@@ -51,6 +51,7 @@ struct BbTraceWriter {
     guint64 messages; // pushed
     guint64 whole;    // of them, in whole parts
     guint64 kept;     // of them, in the file
+    bool ended;       // the end was put; it is in the file where all is flushed
 };
 
 extern const BbTraceReaderForm bb_trace_bbt_reader, bb_trace_text_reader, bb_trace_ring_reader;

@@ -119,16 +119,19 @@ static bool close_out(BbTraceWriter *writer, GError **error)
 
 bool bb_trace_writer_finish(BbTraceWriter *writer, const BbCounters *counters, GError **error)
 {
-    if (!writer->form->flush(writer, error) || !writer->form->end(writer, counters, error) ||
-        !close_out(writer, error))
+    if (!writer->form->flush(writer, error) || !writer->form->end(writer, counters, error))
         return false;
-    writer->kept = writer->messages;
-    return true;
+    writer->ended = true;
+    bool closed = close_out(writer, error);
+    if (bb_output_is_flushed(writer->out))
+        writer->kept = writer->messages;
+    return closed;
 }
 
 bool bb_trace_writer_salvage(BbTraceWriter *writer, const BbCounters *counters, GError **error)
 {
-    if (!bb_output_cut_back(writer->out))
+    bool whole = writer->ended && bb_output_is_flushed(writer->out); // but for the disk's word
+    if (whole || !bb_output_cut_back(writer->out))
         return true;
     writer->form->forget(writer, writer->kept);
     if (bb_output_size(writer->out) == 0 && !writer->form->begin(writer, error))

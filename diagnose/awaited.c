@@ -9,6 +9,7 @@ struct BbAwaited {
     guint limit;
     GHashTable *calls; // of BbAwaitedCall, -> itself
     GQueue order;      // of the same, by arrival
+    GSequence *starts; // of those watched, by start
     BbPool pool;
     guint64 forgotten;
 };
@@ -32,6 +33,7 @@ BbAwaited *bb_awaited_new(guint limit)
     awaited->limit = limit;
     awaited->calls = g_hash_table_new(call_hash, call_equal);
     g_queue_init(&awaited->order);
+    awaited->starts = g_sequence_new(NULL);
     bb_pool_init(&awaited->pool, sizeof(BbAwaitedCall));
     return awaited;
 }
@@ -41,12 +43,15 @@ void bb_awaited_free(BbAwaited *awaited)
     if (!awaited)
         return;
     g_hash_table_destroy(awaited->calls);
+    g_sequence_free(awaited->starts);
     bb_pool_clear(&awaited->pool);
     g_free(awaited);
 }
 
 static void forget(BbAwaited *awaited, BbAwaitedCall *call)
 {
+    if (call->watched)
+        g_sequence_remove(call->watched);
     g_queue_unlink(&awaited->order, &call->link);
     g_hash_table_remove(awaited->calls, call);
     bb_pool_give(&awaited->pool, call);
@@ -93,14 +98,40 @@ bool bb_awaited_take(BbAwaited *awaited, const BbMessage *message, BbAwaitedCall
     return true;
 }
 
-BbAwaitedCall *bb_awaited_first(const BbAwaited *awaited)
+static gint by_start(gconstpointer a, gconstpointer b, gpointer user)
 {
-    return awaited->order.head ? awaited->order.head->data : NULL;
+    const BbAwaitedCall *x = a, *y = b;
+    return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+}
+
+// What is asked for comes before all that started then.
+static gint not_before(gconstpointer a, gconstpointer b, gpointer user)
+{
+    const BbAwaitedCall *x = a, *y = b, *asked = user;
+    if (x == asked)
+        return x->time_ns > y->time_ns ? 1 : -1;
+    return y->time_ns > x->time_ns ? -1 : 1;
+}
+
+static BbAwaitedCall *call_at(GSequenceIter *place)
+{
+    return g_sequence_iter_is_end(place) ? NULL : g_sequence_get(place);
+}
+
+void bb_awaited_watch(BbAwaited *awaited, BbAwaitedCall *call)
+{
+    call->watched = g_sequence_insert_sorted(awaited->starts, call, by_start, NULL);
+}
+
+BbAwaitedCall *bb_awaited_since(const BbAwaited *awaited, gint64 from_ns)
+{
+    BbAwaitedCall asked = {.time_ns = from_ns};
+    return call_at(g_sequence_search(awaited->starts, &asked, not_before, &asked));
 }
 
 BbAwaitedCall *bb_awaited_next(const BbAwaitedCall *call)
 {
-    return call->link.next ? call->link.next->data : NULL;
+    return call_at(g_sequence_iter_next(call->watched));
 }
 
 guint bb_awaited_count(const BbAwaited *awaited)

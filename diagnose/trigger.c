@@ -19,8 +19,9 @@ typedef struct {
     BbTriggerRule *rule;
     BbTriggerWindow *window; // of latency and errors
     gint64 step_ns;
-    gint64 slice; // that time is in
-    bool high;    // the condition of the window was true when last looked at
+    gint64 slice;     // that time is in
+    gint64 looked_ns; // of open: calls that started before it were looked at
+    bool high;        // the condition of the window was true when last looked at
 } Trigger;
 
 // What is known of a name: bits by rule.
@@ -36,13 +37,16 @@ struct BbTriggers {
     const BbNames *names;
     Trigger triggers[BB_TRIGGERS];
     guint count;
-    guint16 calls, errors, silences; // rules of a kind, as bits; errors are of calls, too
+    guint16 calls, errors, silences; // rules of a kind, as bits; errors are of calls, too, as are
+    guint16 opens;
     gint64 now_ns;
     GArray *known;   // of Known, by name
     GArray *nodes;   // names of watched nodes
     BbAwaited *open; // calls that some rule is about
     GQueue firings;  // of BbTriggerFiring
     BbTriggersCounts counts;
+    BbTriggersShow show; // NULL: names are said as they are
+    gpointer show_user;
 };
 
 BbTriggers *bb_triggers_new(const BbNames *names)
@@ -103,6 +107,9 @@ bool bb_triggers_add(BbTriggers *triggers, const char *text, GError **error)
         triggers->calls |= bit;
     if (rule->kind == BB_TRIGGER_ERRORS)
         triggers->errors |= bit;
+    if (rule->kind == BB_TRIGGER_OPEN)
+        triggers->opens |= bit;
+    trigger->looked_ns = G_MININT64;
     return true;
 }
 
@@ -115,6 +122,12 @@ const BbTriggerRule *bb_triggers_rule(const BbTriggers *triggers, guint index)
 {
     g_assert(index < triggers->count);
     return triggers->triggers[index].rule;
+}
+
+void bb_triggers_show(BbTriggers *triggers, BbTriggersShow show, gpointer user)
+{
+    triggers->show = show;
+    triggers->show_user = user;
 }
 
 BbTriggersCounts bb_triggers_counts(const BbTriggers *triggers)
@@ -168,9 +181,10 @@ static void note_sender(BbTriggers *triggers, guint32 node, gint64 time_ns)
 // ---- firing -------------------------------------------------------------------------------------
 
 // Names come from the network: what cannot be printed becomes '?'.
-static void append_name(GString *out, const BbNames *names, guint32 name)
+static void append_name(GString *out, const BbTriggers *triggers, guint32 name, bool is_op)
 {
-    g_autofree char *cut = g_strndup(bb_names_text(names, name), NAME_SHOWN);
+    guint32 shown = triggers->show ? triggers->show(triggers->show_user, name, is_op) : name;
+    g_autofree char *cut = g_strndup(bb_names_text(triggers->names, shown), NAME_SHOWN);
     g_autofree char *text = g_utf8_make_valid(cut, -1);
     for (const char *c = text; *c; c = g_utf8_next_char(c)) {
         gunichar letter = g_utf8_get_char(c);
@@ -251,29 +265,31 @@ static void look_at_window(BbTriggers *triggers, Trigger *trigger, gint64 end)
     bb_stats_free(sum.latency);
 }
 
+// In order of start: what was looked at before is not looked at again.
 static void look_at_open(BbTriggers *triggers, Trigger *trigger, gint64 time_ns)
 {
     guint16 bit = (guint16)(1u << (trigger - triggers->triggers));
+    gint64 end_ns = time_ns - trigger->rule->limit_ns;
     const BbAwaitedCall *oldest = NULL;
     guint count = 0;
-    for (BbAwaitedCall *call = bb_awaited_first(triggers->open); call;
-         call = bb_awaited_next(call)) {
-        if (!(call->matches & bit) || call->fired & bit ||
-            time_ns - call->time_ns <= trigger->rule->limit_ns)
+    for (BbAwaitedCall *call = bb_awaited_since(triggers->open, trigger->looked_ns);
+         call && call->time_ns < end_ns; call = bb_awaited_next(call)) {
+        if (!(call->matches & bit) || call->fired & bit)
             continue;
         call->fired |= bit;
         count++;
-        if (!oldest || call->time_ns < oldest->time_ns)
+        if (!oldest)
             oldest = call;
     }
+    trigger->looked_ns = MAX(trigger->looked_ns, end_ns);
     if (!oldest)
         return;
     GString *what = g_string_new("open for ");
     bb_quantity_append_duration(what, time_ns - oldest->time_ns);
     g_string_append(what, ": ");
-    append_name(what, triggers->names, oldest->op);
+    append_name(what, triggers, oldest->op, true);
     g_string_append(what, " at ");
-    append_name(what, triggers->names, oldest->callee);
+    append_name(what, triggers, oldest->callee, false);
     if (count > 1)
         g_string_append_printf(what, ", and %u more", count - 1);
     fire(triggers, trigger, time_ns, what);
@@ -302,7 +318,7 @@ static void look_at_nodes(BbTriggers *triggers, Trigger *trigger, gint64 time_ns
     GString *what = g_string_new("silent for ");
     bb_quantity_append_duration(what, time_ns - since_ns);
     g_string_append(what, ": ");
-    append_name(what, triggers->names, node);
+    append_name(what, triggers, node, false);
     if (count > 1)
         g_string_append_printf(what, ", and %u more", count - 1);
     fire(triggers, trigger, time_ns, what);
@@ -346,6 +362,7 @@ static void begin_again(BbTriggers *triggers)
     for (guint i = 0; i < triggers->count; i++) {
         Trigger *trigger = &triggers->triggers[i];
         trigger->high = false;
+        trigger->looked_ns = G_MININT64;
         if (!trigger->window)
             continue;
         bb_trigger_window_free(trigger->window);
@@ -374,7 +391,13 @@ static void take_call(BbTriggers *triggers, const BbMessage *m)
     matches &= triggers->calls;
     if (!matches || !bb_id_is_known(m->id))
         return;
-    bb_awaited_add(triggers->open, m)->matches = matches;
+    BbAwaitedCall *call = bb_awaited_add(triggers->open, m);
+    call->matches = matches;
+    if (!(matches & triggers->opens))
+        return;
+    bb_awaited_watch(triggers->open, call);
+    for (guint i = 0; i < triggers->count; i++) // it may come late
+        triggers->triggers[i].looked_ns = MIN(triggers->triggers[i].looked_ns, m->time_ns);
 }
 
 static void count_return(BbTriggers *triggers, const BbMessage *m, guint16 matches,

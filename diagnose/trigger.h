@@ -34,6 +34,10 @@ bool bb_triggers_add(BbTriggers *triggers, const char *text, GError **error);
 guint bb_triggers_count(const BbTriggers *triggers);
 const BbTriggerRule *bb_triggers_rule(const BbTriggers *triggers, guint index);
 
+// What firings say in place of a name: of an operation, or of a node. Without it, the name itself.
+typedef guint32 (*BbTriggersShow)(gpointer user, guint32 name, bool is_op);
+void bb_triggers_show(BbTriggers *triggers, BbTriggersShow show, gpointer user);
+
 // Takes a message, nearly in order of time. Calls and returns are those of one id between a caller
 // and a callee; second sightings do not count. A return counts at its own time, where the window
 // still reaches back to it (others are counted as late).

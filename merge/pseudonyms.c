@@ -4,6 +4,7 @@
 
 #include "data/id_hash.h"
 #include "merge/csv_text.h"
+#include "merge/pseudonym_address.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +13,9 @@
 #include <unistd.h>
 
 // What a name is of: equal texts of two kinds have nothing in common afterwards.
-typedef enum { KIND_NODE, KIND_OP, KIND_ID, KIND_PATH, KIND_CONN, KIND_COUNT } Kind;
+typedef enum { KIND_NODE, KIND_OP, KIND_ID, KIND_PATH, KIND_CONN, KIND_ADDRESS, KIND_COUNT } Kind;
 
-static const char *const kind_words[KIND_COUNT] = {"node", "op", "id", "path", "conn"};
+static const char *const kind_words[KIND_COUNT] = {"node", "op", "id", "path", "conn", "address"};
 
 // Ids come again soon: a call and its return have the same, and paths have several calls. What was
 // last renamed is kept, in the place that the id hashes to.
@@ -105,6 +106,31 @@ static gsize host_length(const char *text, gsize length)
     return sole ? at - 1 : length;
 }
 
+// An address becomes an address: one that is all of the name, or stands before a VLAN or the like,
+// or before a port. Returns false where there is none. bracketed: a port follows.
+static bool append_address(const BbPseudonyms *pseudonyms, GString *out, const char *text,
+                           gsize length, bool bracketed)
+{
+    GHmac *keyed = pseudonyms->keyed[KIND_ADDRESS];
+    const char *host = text, *at = NULL;
+    gsize size = host_length(text, length), begin = out->len;
+    if (size < length && size > 2 && host[0] == '[' && host[size - 1] == ']') {
+        host++;
+        size -= 2;
+    }
+    if ((at = memchr(host, '@', size)))
+        size = (gsize)(at - host);
+    if (!bb_pseudonym_address_append(keyed, host, size, out))
+        return false;
+    if (size < length)
+        append_short(pseudonyms, out, KIND_NODE, "@n", text, length);
+    if (bracketed && memchr(host, ':', size)) {
+        g_string_insert_c(out, (gssize)begin, '[');
+        g_string_append_c(out, ']');
+    }
+    return true;
+}
+
 // A node with or without port. Brackets of an IPv6 address with a port are none of its name.
 static void append_node(const BbPseudonyms *pseudonyms, GString *out, const char *text,
                         gsize length)
@@ -116,7 +142,9 @@ static void append_node(const BbPseudonyms *pseudonyms, GString *out, const char
         text++;
         host -= 2;
     }
-    append_short(pseudonyms, out, KIND_NODE, "n", text, host);
+    if (!pseudonyms->options.keep_prefixes ||
+        !append_address(pseudonyms, out, text, host, port_length > 0))
+        append_short(pseudonyms, out, KIND_NODE, "n", text, host);
     g_string_append_len(out, port, (gssize)port_length);
 }
 
@@ -198,18 +226,32 @@ static gint64 shift_time(BbPseudonyms *pseudonyms, gint64 time_ns)
 
 guint32 bb_pseudonyms_node(BbPseudonyms *pseudonyms, guint32 name)
 {
-    return rename_text(pseudonyms, KIND_NODE, name);
+    return pseudonyms->options.only_labels ? name : rename_text(pseudonyms, KIND_NODE, name);
+}
+
+guint32 bb_pseudonyms_op(BbPseudonyms *pseudonyms, guint32 name)
+{
+    switch (pseudonyms->options.labels) {
+    case BB_LABELS_KEEP:
+        return name;
+    case BB_LABELS_OFF:
+        return BB_NAME_NONE;
+    default:
+        return rename_text(pseudonyms, KIND_OP, name);
+    }
 }
 
 void bb_pseudonyms_apply(BbPseudonyms *pseudonyms, BbMessage *message)
 {
+    message->op = bb_pseudonyms_op(pseudonyms, message->op);
+    if (pseudonyms->options.only_labels)
+        return;
     message->time_ns = shift_time(pseudonyms, message->time_ns);
     message->recv_ns = shift_time(pseudonyms, message->recv_ns);
     message->end_ns = shift_time(pseudonyms, message->end_ns);
     message->sender = rename_text(pseudonyms, KIND_NODE, message->sender);
     message->receiver = rename_text(pseudonyms, KIND_NODE, message->receiver);
     message->observer = rename_text(pseudonyms, KIND_NODE, message->observer);
-    message->op = rename_text(pseudonyms, KIND_OP, message->op);
     message->id = rename_id(pseudonyms, KIND_ID, message->id);
     message->parent = rename_id(pseudonyms, KIND_ID, message->parent);
     message->path = rename_id(pseudonyms, KIND_PATH, message->path);
@@ -221,6 +263,37 @@ void bb_pseudonyms_apply(BbPseudonyms *pseudonyms, BbMessage *message)
     g_string_truncate(pseudonyms->conn, 0);
     append_conn(pseudonyms, pseudonyms->conn, message->conn);
     message->conn = pseudonyms->conn->str;
+}
+
+void bb_pseudonyms_network(BbPseudonyms *pseudonyms, const BbNetwork *network, BbNetwork *renamed)
+{
+    for (guint i = 0; i < bb_network_count(network); i++) {
+        BbNetworkEdge edge = *bb_network_at(network, i);
+        edge.client = bb_pseudonyms_node(pseudonyms, edge.client);
+        edge.server = bb_pseudonyms_node(pseudonyms, edge.server);
+        bb_network_add(renamed, &edge);
+    }
+}
+
+char *bb_pseudonyms_note(const BbPseudonymOptions *options)
+{
+    static const char *const alone[] = {
+        [BB_LABELS_HASH] = "labels of operations are hashed with a key",
+        [BB_LABELS_KEEP] = "",
+        [BB_LABELS_OFF] = "labels of operations were left out",
+    };
+    if (options->only_labels)
+        return g_strdup(alone[options->labels]);
+    GString *note = g_string_new("anonymized: names of nodes, ");
+    g_string_append(note, options->labels == BB_LABELS_HASH ? "operations, " : "");
+    g_string_append(note, "ids and connections are pseudonyms");
+    if (options->labels == BB_LABELS_KEEP)
+        g_string_append(note, "; labels of operations are kept");
+    if (options->labels == BB_LABELS_OFF)
+        g_string_append_printf(note, "; %s", alone[BB_LABELS_OFF]);
+    g_string_append(note, options->keep_ports ? "; ports are kept" : "");
+    g_string_append(note, options->keep_prefixes ? "; common prefixes of addresses are kept" : "");
+    return g_string_free(note, FALSE);
 }
 
 guint64 bb_pseudonyms_clipped(const BbPseudonyms *pseudonyms)

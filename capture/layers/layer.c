@@ -95,6 +95,12 @@ const guint8 bb_layer_ipv6_protocols[256] = {
     [137] = BB_LAYER_MPLS,
 };
 
+bool bb_layers_may_carry(bool ipv6, guint8 protocol)
+{
+    guint8 layer = (ipv6 ? bb_layer_ipv6_protocols : bb_layer_ipv4_protocols)[protocol];
+    return layer != BB_LAYER_NONE && layer != BB_LAYER_TCP && layer != BB_LAYER_UDP;
+}
+
 BbLayers *bb_layers_new(BbLoss *loss, gsize max_fragment_bytes)
 {
     BbLayers *layers = g_new0(BbLayers, 1);

@@ -29,6 +29,12 @@ typedef struct BbTunnelAt {
 bool bb_overlay_exists(const char *name);
 void bb_overlay_append_names(GString *out);
 
+// For filters that look at less than the layers do: the UDP ports that tell a tunnel without being
+// named, of which at most max are put into ports, and how many there are; and whether what is
+// behind a protocol of IP may be another packet, or more headers.
+guint bb_overlay_ports(guint16 *ports, guint max);
+bool bb_layers_may_carry(bool ipv6, guint8 protocol);
+
 // loss is lent and must outlive the result. max_fragment_bytes bounds IP reassembly.
 BbLayers *bb_layers_new(BbLoss *loss, gsize max_fragment_bytes);
 void bb_layers_free(BbLayers *layers);

@@ -270,6 +270,16 @@ void bb_overlay_append_names(GString *out)
         g_string_append_printf(out, "%s%s", i ? ", " : "", overlays[i].name);
 }
 
+guint bb_overlay_ports(guint16 *ports, guint max)
+{
+    guint count = 0;
+    for (guint i = 0; i < G_N_ELEMENTS(overlays); i++)
+        for (guint k = 0; k < G_N_ELEMENTS(overlays[i].ports) && overlays[i].ports[k]; k++)
+            if (count++ < max)
+                ports[count - 1] = overlays[i].ports[k];
+    return count;
+}
+
 static BbLayerId enter(BbWalk *walk, const Overlay *overlay)
 {
     walk->loss->count[BB_TUNNELLED] += overlay->layer != BB_LAYER_GRE; // which counts itself

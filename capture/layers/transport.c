@@ -33,8 +33,9 @@ BbLayerId bb_layer_tcp(BbWalk *walk)
         return bb_walk_refuse(walk, BB_BAD_FRAME);
     packet->tcp_flags = bb_cursor_u8(&header);
     packet->window = bb_cursor_be16(&header);
-    // No option is read: where the snap length ends among them, the packet is still of use.
-    bb_cursor_skip(&walk->rest, MIN(size - TCP_HEADER, walk->rest.left));
+    // Where the snap length ends among the options, the packet is still of use.
+    packet->options_size = (guint8)MIN(size - TCP_HEADER, walk->rest.left);
+    packet->options = bb_cursor_take(&walk->rest, packet->options_size);
     walk->wire -= size - TCP_HEADER;
     return finish(walk, BB_TRANSPORT_TCP, BB_SEEN_TCP);
 }

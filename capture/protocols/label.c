@@ -253,11 +253,11 @@ static SegmentKind segment_kind(const guint8 *raw, gsize length)
     return letters == 0 ? SEGMENT_NUMBER : SEGMENT_OTHER;
 }
 
-// Appends both or, where they do not fit, a last `*` with the separator. Two bytes stay in reserve
-// for that until the label is full.
+// Appends both or, where they do not fit, a last `*` with the separator, which is one byte or none.
+// Two bytes stay in reserve for that until the label is full.
 static void label_append(Label *label, const char *separator, const char *text, gsize length)
 {
-    gsize before = strlen(separator);
+    gsize before = separator[0] != '\0';
     if (label->full)
         return;
     if (label->length + before + length > BB_LABEL_MAX - 2) {

@@ -23,21 +23,21 @@ typedef struct Words {
     bool clean; // no control bytes among them
 } Words;
 
-static Words split(const guint8 *line, gsize length)
+static void split(const guint8 *line, gsize length, Words *words)
 {
-    Words words = {.clean = true};
+    words->count = 0;
+    words->clean = true;
     for (gsize i = 0; i < length;) {
         gsize start = i;
         for (; i < length && line[i] != ' '; i++)
-            words.clean &= line[i] > ' ' && line[i] != 0x7f;
+            words->clean &= line[i] > ' ' && line[i] != 0x7f;
         if (i > start) {
-            if (words.count < ARGUMENTS)
-                words.word[words.count] = (Word){.text = line + start, .length = i - start};
-            words.count++;
+            if (words->count < ARGUMENTS)
+                words->word[words->count] = (Word){.text = line + start, .length = i - start};
+            words->count++;
         }
         i += i < length;
     }
-    return words;
 }
 
 static bool word_is(const Word *word, const char *text)
@@ -189,7 +189,8 @@ static bool is_meta(BbMemcachedKind kind)
 
 BbMemcachedCommand bb_memcached_command(const guint8 *line, gsize length, bool cut)
 {
-    Words words = split(line, length);
+    Words words;
+    split(line, length, &words);
     BbMemcachedCommand command = {.label = "*"};
     const Form *form = words.count && length ? find_form(&words.word[0]) : NULL;
     if (!form)
@@ -284,7 +285,8 @@ static const Answer *find_answer(const Word *word)
 
 BbMemcachedLine bb_memcached_line(const guint8 *line, gsize length)
 {
-    Words words = split(line, length);
+    Words words;
+    split(line, length, &words);
     BbMemcachedLine result = {.kind = BB_MEMCACHED_UNKNOWN};
     if (!words.count || words.word[0].text != line)
         return result;
@@ -339,7 +341,9 @@ static BbMatch probe_open_line(const guint8 *data, gsize length)
     if (command.valid && command.kind == BB_MEMCACHED_RETRIEVE && text > GET_BELIEVED)
         return BB_MATCH_REQUEST;
     Word first = {.text = data, .length = (gsize)(space - data)};
-    bool reply = find_answer(&first) && split(data, text).clean;
+    Words words;
+    split(data, text, &words);
+    bool reply = find_answer(&first) && words.clean;
     return (command.valid || reply) && text < BB_MEMCACHED_LINE_MAX ? BB_MATCH_MORE : BB_MATCH_NO;
 }
 

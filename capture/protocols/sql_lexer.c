@@ -186,7 +186,9 @@ BbSqlToken bb_sql_bracketed(BbSqlLexer *lexer)
 
 bool bb_sql_is_word(const BbSqlToken *token, const char *word)
 {
-    return token->kind == BB_SQL_WORD && token->length == strlen(word) &&
+    if (token->kind != BB_SQL_WORD || !token->length || ((token->text[0] ^ word[0]) & ~0x20))
+        return false; // nearly always
+    return token->length == strlen(word) &&
            g_ascii_strncasecmp((const char *)token->text, word, token->length) == 0;
 }
 

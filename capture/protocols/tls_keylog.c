@@ -12,6 +12,7 @@
 #define RANDOM 32u
 #define LINE_MAX_SIZE 512u // the longest label, a random and a secret are shorter
 #define CHUNK 65536u
+#define MARK 64u // bytes by which a file is known again
 
 typedef struct Entry {
     guint8 random[RANDOM];
@@ -21,7 +22,10 @@ typedef struct Entry {
 struct BbTlsKeylog {
     GMutex lock; // of all that follows, in bb_tls_keylog_find
     int file;
-    goffset read;        // bytes of the file
+    char *path;
+    goffset read;      // bytes of the file
+    guint8 last[MARK]; // of these, up to so many
+    gsize last_length;
     GHashTable *entries; // random -> Entry
     GQueue *order;       // of Entry, oldest first
     gsize begun;         // bytes of a line whose end is not there yet
@@ -147,26 +151,75 @@ static void take_bytes(BbTlsKeylog *keylog, const char *bytes, gsize length)
 
 // ---- the file -----------------------------------------------------------------------------------
 
-// Reads what was added. One that became shorter was begun again.
-static bool read_on(BbTlsKeylog *keylog)
+static void begin_again(BbTlsKeylog *keylog)
+{
+    keylog->read = 0;
+    keylog->begun = 0;
+    keylog->too_long = false;
+    keylog->last_length = 0;
+}
+
+// Another file may have the name by now; the rest of the one before is read first.
+static bool take_successor(BbTlsKeylog *keylog)
+{
+    struct stat named, open_now;
+    if (stat(keylog->path, &named) != 0 || fstat(keylog->file, &open_now) != 0 ||
+        (named.st_dev == open_now.st_dev && named.st_ino == open_now.st_ino))
+        return false;
+    int file = open(keylog->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0)
+        return false;
+    close(keylog->file);
+    keylog->file = file;
+    begin_again(keylog);
+    return true;
+}
+
+// Whether what stands before the place that was read up to is what was read.
+static bool is_continued(const BbTlsKeylog *keylog)
+{
+    guint8 found[MARK];
+    gssize length = pread(keylog->file, found, keylog->last_length,
+                          keylog->read - (goffset)keylog->last_length);
+    bool same = length == (gssize)keylog->last_length &&
+                memcmp(found, keylog->last, keylog->last_length) == 0;
+    OPENSSL_cleanse(found, sizeof found);
+    return same;
+}
+
+static void remember_last(BbTlsKeylog *keylog)
+{
+    gsize wanted = (gsize)MIN(keylog->read, (goffset)MARK);
+    gssize length = pread(keylog->file, keylog->last, wanted, keylog->read - (goffset)wanted);
+    keylog->last_length = length == (gssize)wanted ? wanted : 0;
+}
+
+// Reads what was added. A file that became shorter, or another before its end, was begun again.
+static bool read_added(BbTlsKeylog *keylog)
 {
     struct stat now;
-    if (fstat(keylog->file, &now) != 0 || now.st_size == keylog->read)
+    if (fstat(keylog->file, &now) != 0)
         return true;
-    if (now.st_size < keylog->read) {
-        keylog->read = 0;
-        keylog->begun = 0;
-        keylog->too_long = false;
-    }
+    if (now.st_size < keylog->read || !is_continued(keylog))
+        begin_again(keylog);
+    if (now.st_size == keylog->read)
+        return true;
     char *chunk = g_malloc(CHUNK);
     gssize length;
     while ((length = pread(keylog->file, chunk, CHUNK, keylog->read)) > 0) {
         take_bytes(keylog, chunk, (gsize)length);
         keylog->read += length;
     }
+    remember_last(keylog);
     OPENSSL_cleanse(chunk, CHUNK);
     g_free(chunk);
     return length == 0;
+}
+
+static bool read_on(BbTlsKeylog *keylog)
+{
+    bool good = read_added(keylog);
+    return take_successor(keylog) ? read_added(keylog) : good;
 }
 
 BbTlsKeylog *bb_tls_keylog_open(const char *path, GError **error)
@@ -175,6 +228,7 @@ BbTlsKeylog *bb_tls_keylog_open(const char *path, GError **error)
     BbTlsKeylog *keylog = g_new0(BbTlsKeylog, 1);
     g_mutex_init(&keylog->lock);
     keylog->file = file;
+    keylog->path = g_strdup(path);
     keylog->entries = g_hash_table_new_full(hash_random, equal_random, NULL, entry_free);
     keylog->order = g_queue_new();
     if (file >= 0 && read_on(keylog))
@@ -195,6 +249,7 @@ void bb_tls_keylog_free(BbTlsKeylog *keylog)
     g_queue_free(keylog->order);
     g_hash_table_unref(keylog->entries);
     g_mutex_clear(&keylog->lock);
+    g_free(keylog->path);
     OPENSSL_cleanse(keylog, sizeof *keylog);
     g_free(keylog);
 }

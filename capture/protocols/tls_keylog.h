@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A key log: the secrets of TLS connections, as clients and servers write them on request
 // (SSLKEYLOGFILE: one line a secret, "LABEL client-random secret" in hex). The file may grow while
-// it is read: it is looked at again when a connection is asked for that it does not have yet.
+// it is read, be begun anew, or be replaced by another of its name: it is looked at again when a
+// connection is asked for that it does not have yet. What was known stays known.
 //
 // At most BB_TLS_KEYLOG_CONNECTIONS are remembered, the latest of the file; the others are counted.
 // Secrets are wiped when they are forgotten.

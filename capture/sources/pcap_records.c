@@ -6,6 +6,7 @@
 #include "capture/sources/source.h"
 
 #define BUFFER_BYTES ((gsize)512 * 1024)
+#define READ_BYTES ((gsize)128 * 1024) // at once: what was read is still in the cache when decoded
 #define RECORD_HEAD 16u
 
 struct BbPcapRecords {
@@ -105,8 +106,8 @@ static bool make_ready(BbPcapRecords *records, gsize wanted, bool *ended)
     records->at = 0;
     while (records->left < wanted) {
         g_autoptr(GError) error = NULL;
-        gssize got = bb_input_some(records->input, records->buffer + records->left,
-                                   BUFFER_BYTES - records->left, &error);
+        gsize most = MIN(MAX(READ_BYTES, wanted - records->left), BUFFER_BYTES - records->left);
+        gssize got = bb_input_some(records->input, records->buffer + records->left, most, &error);
         if (got < 0)
             records->reason = g_strdup(error->message);
         *ended = got == 0;

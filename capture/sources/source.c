@@ -60,6 +60,13 @@ void bb_source_update_loss(BbSource *source)
         source->kind->update_loss(source->state);
 }
 
+void bb_source_narrow(BbSource *source, const BbAddress *addresses, guint count,
+                      const BbTunnelAt *tunnels, guint n_tunnels)
+{
+    if (source->kind->narrow)
+        source->kind->narrow(source->state, addresses, count, tunnels, n_tunnels);
+}
+
 void bb_source_end(BbSource *source)
 {
     if (source->kind->end)

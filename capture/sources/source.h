@@ -3,8 +3,7 @@
 // are one capture) and interfaces, through libpcap.
 #pragma once
 
-#include "capture/loss.h"
-#include "capture/packet.h"
+#include "capture/layers/layer.h"
 
 typedef struct BbSource BbSource;
 
@@ -60,6 +59,16 @@ char *bb_source_take_warning(BbSource *source);
 // loopback interface the kernel counts each packet twice (out and in), and one is given. Counts of
 // several interfaces are summed.
 void bb_source_update_loss(BbSource *source);
+
+// Live: from now on the kernel lets only those frames through that may have a packet from or to one
+// of the addresses in them, perhaps in a tunnel, and that pass the filter of the options; for files
+// nothing changes. It lets too much through (capture/sources/sieve.h; and what it has let through
+// before still comes), never too little, and loses nothing while the one takes the other's place.
+// Where an interface is not of Ethernet, or the addresses are too many for the kernel, the filter
+// of the options alone holds there, with a warning, once. addresses may go afterwards; tunnels (as
+// of bb_layers_name_tunnels) are lent while the source lives.
+void bb_source_narrow(BbSource *source, const BbAddress *addresses, guint count,
+                      const BbTunnelAt *tunnels, guint n_tunnels);
 
 // No more is read: likewise, and of several interfaces each that dropped packets gives a warning.
 void bb_source_end(BbSource *source);

@@ -13,7 +13,9 @@ typedef struct BbSourceKind {
     gpointer (*open)(const BbSourceOptions *options, BbLoss *loss, GQueue *warnings,
                      GError **error);
     BbSourceStatus (*next)(gpointer state, BbFrame *frame, GError **error);
-    void (*update_loss)(gpointer state); // may be NULL, as the next three
+    void (*update_loss)(gpointer state); // may be NULL, as the next four
+    void (*narrow)(gpointer state, const BbAddress *addresses, guint count,
+                   const BbTunnelAt *tunnels, guint n_tunnels);
     void (*end)(gpointer state);
     guint (*descriptors)(gpointer state, int *fds, guint max);
     const char *(*stamps)(gpointer state);

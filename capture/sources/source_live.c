@@ -23,6 +23,7 @@ typedef struct {
     BbLoss loss;           // what the kernel counted
     guint steps;
     bool over; // and never opened again
+    bool wide; // the kernel cannot narrow what it lets through
 } Leg;
 
 typedef struct {
@@ -34,7 +35,10 @@ typedef struct {
     Leg *legs;
     guint count;
     BbHeads *heads;
-    gint64 looked_us; // when interfaces were looked after
+    gint64 looked_us;          // when interfaces were looked after
+    GArray *addresses;         // of BbAddress: of bb_source_narrow; NULL where that was not asked
+    const BbTunnelAt *tunnels; // likewise; lent
+    guint n_tunnels;
 } LiveSource;
 
 static void warn(const LiveSource *source, char *text)
@@ -81,6 +85,7 @@ static void live_close(gpointer state)
         g_free(source->legs[i].name);
     }
     bb_heads_free(source->heads);
+    g_clear_pointer(&source->addresses, g_array_unref);
     g_free(source->legs);
     g_free(source->stamps);
     g_free(source->name);
@@ -161,6 +166,36 @@ static void live_end(gpointer state)
     }
 }
 
+// ---- narrowing ----------------------------------------------------------------------------------
+
+static void narrow_leg(LiveSource *source, Leg *leg)
+{
+    g_autoptr(GError) error = NULL;
+    if (!source->addresses || !leg->tap || leg->wide)
+        return;
+    if (bb_tap_narrow(leg->tap, (const BbAddress *)(gconstpointer)source->addresses->data,
+                      source->addresses->len, source->tunnels, source->n_tunnels, &error))
+        return;
+    leg->wide = true;
+    warn(source, g_strdup_printf("%s: the kernel cannot pick out what is followed (hosts: %u): %s; "
+                                 "it hands over all that passes FILTER, of which the rest is left "
+                                 "out here: that takes more of the processor",
+                                 leg->name, source->addresses->len, error->message));
+}
+
+static void live_narrow(gpointer state, const BbAddress *addresses, guint count,
+                        const BbTunnelAt *tunnels, guint n_tunnels)
+{
+    LiveSource *source = state;
+    g_clear_pointer(&source->addresses, g_array_unref);
+    source->addresses = g_array_new(FALSE, FALSE, sizeof(BbAddress));
+    g_array_append_vals(source->addresses, addresses, count);
+    source->tunnels = tunnels;
+    source->n_tunnels = n_tunnels;
+    for (guint i = 0; i < source->count; i++)
+        narrow_leg(source, &source->legs[i]);
+}
+
 // ---- interfaces that go and come ----------------------------------------------------------------
 
 static guint count_open(const LiveSource *source)
@@ -201,6 +236,7 @@ static void open_again(LiveSource *source, guint index)
     leg->tap = bb_tap_open(&source->options, leg->interface, &unsaid, &error);
     g_queue_clear_full(&unsaid, g_free);
     if (leg->tap) {
+        narrow_leg(source, leg);
         leg->state = BB_TAP_UP;
         bb_heads_join(source->heads, index);
         warn(source, g_strdup_printf("%s is back", leg->name));
@@ -389,6 +425,7 @@ const BbSourceKind bb_source_live = {
     .open = live_open,
     .next = live_next,
     .update_loss = live_update_loss,
+    .narrow = live_narrow,
     .end = live_end,
     .descriptors = live_descriptors,
     .stamps = live_stamps,

@@ -3,12 +3,15 @@
 // interface is still there.
 #include "capture/sources/tap.h"
 
+#include "capture/sources/sieve.h"
 #include "capture/sources/source_kind.h"
 
 #include <errno.h>
+#include <linux/filter.h>
 #include <net/if.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 
 // After a failure, time in which the kernel's last block, not full, may still come.
 #define GRACE_US (3 * BB_TAP_BLOCK_MS * G_GINT64_CONSTANT(1000))
@@ -25,8 +28,9 @@ struct BbTap {
     char *stamps;
     char *failure; // NULL while all is well
     gint64 failed_us;
-    guint32 given;         // frames since the counters were read
-    struct pcap_stat last; // as read before; libpcap's counters are 32 bits and wrap
+    guint32 given;             // frames since the counters were read
+    struct bpf_program filter; // of the options, as the kernel has it; may be empty
+    struct pcap_stat last;     // as read before; libpcap's counters are 32 bits and wrap
 };
 
 // ---- opening ------------------------------------------------------------------------------------
@@ -135,13 +139,11 @@ static pcap_t *open_interface(const BbSourceOptions *options, const char *interf
     return pcap;
 }
 
-static bool set_filter(const BbTap *tap, const char *filter, GError **error)
+static bool set_filter(BbTap *tap, const char *filter, GError **error)
 {
-    struct bpf_program program = {0};
-    if (!bb_source_compile(tap->pcap, tap->name, filter, &program, error))
+    if (!bb_source_compile(tap->pcap, tap->name, filter, &tap->filter, error))
         return false;
-    int status = pcap_setfilter(tap->pcap, &program);
-    pcap_freecode(&program);
+    int status = pcap_setfilter(tap->pcap, &tap->filter);
     if (status != 0)
         g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_IO,
                     "%s: the filter \"%s\" cannot be installed: %s", tap->name, filter,
@@ -201,6 +203,7 @@ void bb_tap_free(BbTap *tap)
     if (!tap)
         return;
     pcap_close(tap->pcap);
+    pcap_freecode(&tap->filter);
     g_free(tap->stamps);
     g_free(tap->failure);
     g_free(tap->name);
@@ -261,6 +264,55 @@ int bb_tap_descriptor(const BbTap *tap)
 {
     return tap->failure ? -1 : pcap_get_selectable_fd(tap->pcap);
 }
+
+// ---- narrowing ----------------------------------------------------------------------------------
+
+// Not by pcap_setfilter: it lets nothing through for a moment, so that nothing of the old filter
+// comes after it, and what comes then is lost and counted by nobody. The kernel itself puts one
+// program in place of the other at once, and programs for Ethernet need none of libpcap's mending.
+static bool attach(const BbTap *tap, const struct bpf_program *program)
+{
+    const struct sock_fprog code = {.len = (unsigned short)program->bf_len,
+                                    .filter = (struct sock_filter *)(gpointer)program->bf_insns};
+    return setsockopt(pcap_fileno(tap->pcap), SOL_SOCKET, SO_ATTACH_FILTER, &code, sizeof code) ==
+           0;
+}
+
+static void widen(const BbTap *tap)
+{
+    int none = 0;
+    if (!tap->filter.bf_len || !attach(tap, &tap->filter)) // which libpcap would then do itself
+        (void)setsockopt(pcap_fileno(tap->pcap), SOL_SOCKET, SO_DETACH_FILTER, &none, sizeof none);
+}
+
+G_STATIC_ASSERT(sizeof(struct bpf_insn) == sizeof(struct sock_filter));
+
+bool bb_tap_narrow(BbTap *tap, const BbAddress *addresses, guint count, const BbTunnelAt *tunnels,
+                   guint n_tunnels, GError **error)
+{
+    const BbSieve sieve = {.addresses = addresses,
+                           .n_addresses = count,
+                           .tunnels = tunnels,
+                           .n_tunnels = n_tunnels,
+                           .then = &tap->filter,
+                           .snaplen = (guint)pcap_snapshot(tap->pcap)};
+    struct bpf_program program = {0};
+    const char *reason = NULL;
+    if (tap->link_type != DLT_EN10MB)
+        reason = "the interface is not of Ethernet";
+    else if (!bb_sieve_build(&sieve, &program))
+        reason = "they are too many";
+    else if (!attach(tap, &program))
+        reason = g_strerror(errno);
+    g_free(program.bf_insns);
+    if (!reason)
+        return true;
+    widen(tap);
+    g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_FAILED, reason);
+    return false;
+}
+
+// ---- counting -----------------------------------------------------------------------------------
 
 // What the interface counts starts again where it was made anew, or where nobody may read it any
 // more: no packet was dropped by that.

@@ -40,6 +40,10 @@ int bb_tap_descriptor(const BbTap *tap);
 void bb_tap_count(BbTap *tap, BbLoss *loss);
 // Whether that should be done now, long before counters of 32 bits wrap.
 bool bb_tap_count_is_due(const BbTap *tap);
+// Has the kernel let through no more than bb_source_narrow says. Returns false, with the reason in
+// error, where it cannot: then it lets through what passes the filter of the options.
+bool bb_tap_narrow(BbTap *tap, const BbAddress *addresses, guint count, const BbTunnelAt *tunnels,
+                   guint n_tunnels, GError **error);
 // What makes the time stamps: "time stamps of the host clock (host), in nanoseconds". Lent.
 const char *bb_tap_stamps(const BbTap *tap);
 

@@ -28,6 +28,7 @@ _bbtrace() {
         case $command,$option in
         capture,-i | capture,--interface | doctor,-i | doctor,--interface) words=$(_bbtrace_interfaces) ;;
         capture,--node) words='host endpoint' ;;
+        capture,--labels | anonymize,--labels) words='keep hash off' ;;
         capture,--time-stamp-type) words='host host_lowprec host_hiprec adapter adapter_unsynced' ;;
         capture,--sync) words='never file flush' ;;
         import,--from) words='text received jaeger zipkin otlp jsonl csv chrome zeek events' ;;
@@ -36,7 +37,7 @@ _bbtrace() {
         merge,--clocks) words='correct report as-is' ;;
         merge,--join) words='keys order none' ;;
         merge,--observers) words='file folder' ;;
-        merge,--nat) words='hint join off' ;;
+        capture,--nat | merge,--nat) words='hint join off' ;;
         capture,--names-by | merge,--names-by) words='instance service' ;;
         mirror,--from | mirror,--to) words=$(_bbtrace_interfaces | sed '$d') ;;
         mirror,-d | mirror,--direction) words='ingress egress both' ;;

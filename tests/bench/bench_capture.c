@@ -3,13 +3,15 @@
 // bare pcap_next_ex loop and with all of bbtrace capture by each number of threads, in turns, each
 // in a process of its own. Out: seconds, by the clock and of CPU, and their ratios to bare,
 // packets/s, peak memory.
-//   bench_capture [--threads N,N,...] SAMPLE [MEGABYTES] [ROUNDS]
-// 0 threads: without shards (capture/capture.h). Default: 0,1,2.
+//   bench_capture [--threads N,N,... | --levels N] SAMPLE [MEGABYTES] [ROUNDS]
+// 0 threads: without shards (capture/capture.h). Default: 0,1,2. --levels: N threads, at each level
+// of shedding (capture/shed.h), with what each costs of the first.
 #include "capture/shards.h"
+#include "capture/shed.h"
 #include "capture/sources/source.h"
-#include "data/input.h"
 #include "data/relay.h"
 #include "data/trace.h"
+#include "tests/bench/repeat.h"
 
 #include <pcap/pcap.h>
 #include <stdio.h>
@@ -19,7 +21,7 @@
 #include <unistd.h>
 
 #define MAX_ROUNDS 15
-#define MAX_PROGRAMS 10
+#define MAX_PROGRAMS 10 // all levels, and one
 
 typedef struct Result {
     double seconds, cpu;
@@ -29,84 +31,24 @@ typedef struct Result {
 
 // ---- the large file ---------------------------------------------------------------------------
 
-static guint32 get32(const guint8 *p)
+static void write_copy(const Repeat *sample, guint32 copy, FILE *out)
 {
-    return (guint32)p[0] << 24 | (guint32)p[1] << 16 | (guint32)p[2] << 8 | p[3];
-}
-
-static void put32(guint8 *p, guint32 value)
-{
-    for (guint i = 0; i < 4; i++)
-        p[i] = (guint8)(value >> (24 - 8 * i));
-}
-
-static void shift_port(guint8 *p, guint32 copy)
-{
-    guint32 port = (guint32)p[0] << 8 | p[1];
-    if (port < 32768)
-        return; // a server's
-    port = 32768 + (port - 32768 + copy * 41) % 28000;
-    p[0] = (guint8)(port >> 8);
-    p[1] = (guint8)port;
-}
-
-// Copy number `copy` of a frame is of other connections: client ports and sequence numbers move.
-static void move_connection(guint8 *frame, guint32 length, guint32 copy)
-{
-    if (length < 54 || frame[12] != 8 || frame[13] != 0 || frame[14] != 0x45 || frame[23] != 6)
-        return;
-    shift_port(frame + 34, copy);
-    shift_port(frame + 36, copy);
-    put32(frame + 38, get32(frame + 38) + copy * 0x01000193u);
-    if (frame[47] & 0x10)
-        put32(frame + 42, get32(frame + 42) + copy * 0x01000193u);
-}
-
-typedef struct Sample {
-    GByteArray *bytes; // pcap records, nanoseconds
-    guint8 header[24];
-    gint64 span_ns;
-} Sample;
-
-static guint32 host32(const guint8 *p)
-{
-    guint32 value;
-    memcpy(&value, p, sizeof value);
-    return value;
-}
-
-static bool load_sample(const char *path, Sample *sample, GError **error)
-{
-    guint8 buffer[65536];
-    g_autoptr(BbInput) input = bb_input_open(path, error);
-    if (!input || bb_input_read(input, sample->header, sizeof sample->header, error) !=
-                      (gssize)sizeof sample->header)
-        return false;
-    sample->bytes = g_byte_array_new();
-    gssize got;
-    while ((got = bb_input_read(input, buffer, sizeof buffer, error)) > 0)
-        g_byte_array_append(sample->bytes, buffer, (guint)got);
-    return got == 0;
-}
-
-static void write_copy(const Sample *sample, guint32 copy, FILE *out)
-{
-    g_autofree guint8 *bytes = g_memdup2(sample->bytes->data, sample->bytes->len);
-    for (gsize at = 0; at + 16 <= sample->bytes->len;) {
-        guint32 seconds = host32(bytes + at) + copy * 5; // copies follow each other in time
-        guint32 captured = host32(bytes + at + 8);
-        memcpy(bytes + at, &seconds, sizeof seconds);
-        move_connection(bytes + at + 16, captured, copy);
-        at += 16 + captured;
+    gsize at = 0, size = sample->bytes->len;
+    guint32 captured = 0;
+    g_autofree guint8 *bytes = g_memdup2(sample->bytes->data, size);
+    for (guint8 *record; (record = repeat_next(bytes, size, &at, &captured));) {
+        guint32 seconds = repeat_host32(record) + copy * 5; // copies follow each other in time
+        memcpy(record, &seconds, sizeof seconds);
+        repeat_move(record + 16, captured, copy);
     }
-    fwrite(bytes, 1, sample->bytes->len, out);
+    fwrite(bytes, 1, size, out);
 }
 
 static char *make_large_file(const char *sample_path, gsize megabytes)
 {
-    Sample sample = {0};
+    Repeat sample = {0};
     g_autoptr(GError) error = NULL;
-    if (!load_sample(sample_path, &sample, &error))
+    if (!repeat_load(sample_path, &sample, &error))
         g_error("%s: %s", sample_path, error ? error->message : "too short");
     char *path = g_build_filename(g_get_tmp_dir(), "bench_capture.XXXXXX", NULL);
     FILE *out = fdopen(g_mkstemp(path), "w");
@@ -121,7 +63,7 @@ static char *make_large_file(const char *sample_path, gsize megabytes)
 
 // ---- the two programs ---------------------------------------------------------------------------
 
-static void run_bare(const char *path, guint threads, Result *result)
+static void run_bare(const char *path, guint threads, guint level, Result *result)
 {
     char message[PCAP_ERRBUF_SIZE];
     struct pcap_pkthdr *header;
@@ -160,22 +102,40 @@ static void read_alone(BbSource *source, BbNames *names, BbLoss *loss, BbRelay *
     (void)bb_capture_finish(capture, NULL);
 }
 
+// Reading waits as long as it takes; but who asks is told which bytes are passed over.
+typedef struct Way {
+    BbRelay *relay;
+    guint level;
+} Way;
+
+static guint keep_level(gint64 waited_ns, gpointer user)
+{
+    return ((const Way *)user)->level;
+}
+
+static bool pass_message(const BbMessage *message, gpointer user, GError **error)
+{
+    return bb_relay_push(((const Way *)user)->relay, message, error);
+}
+
 static void read_shards(BbSource *source, BbNames *names, BbLoss *loss, BbRelay *relay,
-                        guint threads)
+                        guint threads, guint level)
 {
     BbFrame frame;
+    Way way = {relay, level};
     BbCaptureOptions options = bb_capture_options_default();
     g_autoptr(BbNodes) nodes = bb_nodes_new(names, false);
     g_autoptr(BbShards) shards =
         bb_shards_new(&options, threads, false, names, nodes, loss,
-                      (BbShardsOutput){.sink = relay_message, .user = relay});
+                      (BbShardsOutput){pass_message, NULL, &way, level ? keep_level : NULL});
+    bb_shards_shed(shards, level);
     while (bb_source_next(source, &frame, NULL) == BB_SOURCE_FRAME)
         (void)bb_shards_frame(shards, &frame, NULL);
     (void)bb_shards_finish(shards, NULL);
 }
 
 // As bbtrace capture does it: order and writer in a thread of their own.
-static void run_capture(const char *path, guint threads, Result *result)
+static void run_capture(const char *path, guint threads, guint level, Result *result)
 {
     BbLoss loss = {0};
     const char *files[] = {path, NULL};
@@ -188,7 +148,7 @@ static void run_capture(const char *path, guint threads, Result *result)
     g_autoptr(BbOrder) order = bb_order_new(65536, write_message, writer);
     g_autoptr(BbRelay) relay = bb_relay_new(order_message, NULL, order);
     if (threads)
-        read_shards(source, names, &loss, relay, threads);
+        read_shards(source, names, &loss, relay, threads, level);
     else
         read_alone(source, names, &loss, relay);
     (void)(bb_relay_finish(relay, NULL) && bb_order_drain(order, NULL) &&
@@ -199,7 +159,8 @@ static void run_capture(const char *path, guint threads, Result *result)
 }
 
 // In a process of its own, so that each has its own peak of memory.
-static Result measure(void (*run)(const char *, guint, Result *), const char *path, guint threads)
+static Result measure(void (*run)(const char *, guint, guint, Result *), const char *path,
+                      guint threads, guint level)
 {
     int ends[2];
     Result result = {0};
@@ -208,7 +169,7 @@ static Result measure(void (*run)(const char *, guint, Result *), const char *pa
     pid_t child = fork();
     if (child == 0) {
         gint64 start_us = g_get_monotonic_time();
-        run(path, threads, &result);
+        run(path, threads, level, &result);
         result.seconds = (double)(g_get_monotonic_time() - start_us) / 1e6;
         _exit(write(ends[1], &result, sizeof result) == (gssize)sizeof result ? 0 : 1);
     }
@@ -237,7 +198,7 @@ static double median(double *values, guint count)
 }
 
 typedef struct Program {
-    guint threads;
+    guint threads, level;
     double seconds[MAX_ROUNDS], cpu[MAX_ROUNDS], ratio[MAX_ROUNDS], cpu_ratio[MAX_ROUNDS];
     Result last;
 } Program;
@@ -269,37 +230,55 @@ static guint parse_threads(const char *text, Program *programs)
     return count;
 }
 
+// The first one, at each level.
+static guint add_levels(Program *programs)
+{
+    for (guint level = 0; level <= BB_SHED_MOST; level++)
+        programs[level] = (Program){.threads = programs[0].threads, .level = level};
+    return BB_SHED_MOST + 1;
+}
+
 int main(int argc, char **argv)
 {
     static Program bare, programs[MAX_PROGRAMS];
     const char *threads = "0,1,2";
-    if (argc > 2 && strcmp(argv[1], "--threads") == 0) {
+    bool levels = argc > 2 && strcmp(argv[1], "--levels") == 0;
+    if (levels || (argc > 2 && strcmp(argv[1], "--threads") == 0)) {
         threads = argv[2];
         argv += 2;
         argc -= 2;
     }
     if (argc < 2) {
-        fputs("usage: bench_capture [--threads N,N,...] SAMPLE [MEGABYTES] [ROUNDS]\n", stderr);
+        fputs("usage: bench_capture [--threads N,N,... | --levels N] SAMPLE [MEGABYTES] [ROUNDS]\n",
+              stderr);
         return 2;
     }
     guint count = parse_threads(threads, programs);
+    if (levels)
+        count = add_levels(programs);
     gsize megabytes = argc > 2 ? (gsize)atoi(argv[2]) : 1024;
     guint rounds = CLAMP(argc > 3 ? (guint)atoi(argv[3]) : 5, 1, MAX_ROUNDS);
     g_autofree char *path = make_large_file(argv[1], megabytes);
-    (void)measure(run_bare, path, 0); // warms the cache
+    (void)measure(run_bare, path, 0, 0); // warms the cache
     for (guint i = 0; i < rounds; i++) {
-        Result alone = measure(run_bare, path, 0);
+        Result alone = measure(run_bare, path, 0, 0);
         note(&bare, i, alone, &alone);
         for (guint k = 0; k < count; k++)
-            note(&programs[k], i, measure(run_capture, path, programs[k].threads), &alone);
+            note(&programs[k], i,
+                 measure(run_capture, path, programs[k].threads, programs[k].level), &alone);
     }
     unlink(path);
     printf("%" G_GUINT64_FORMAT " packets, %" G_GUINT64_FORMAT " messages; medians of %u\n",
            bare.last.packets, programs[0].last.messages, rounds);
     print_program("bare", &bare, rounds);
     for (guint k = 0; k < count; k++) {
-        g_autofree char *name = g_strdup_printf("threads %u", programs[k].threads);
+        g_autofree char *name = levels ? g_strdup_printf("level %u", programs[k].level)
+                                       : g_strdup_printf("threads %u", programs[k].threads);
         print_program(name, &programs[k], rounds);
+        if (levels)
+            printf("%10s CPU %.2f of level 0, %" G_GUINT64_FORMAT " messages\n", "",
+                   median(programs[k].cpu, rounds) / median(programs[0].cpu, rounds),
+                   programs[k].last.messages);
     }
     return EXIT_SUCCESS;
 }

@@ -326,7 +326,7 @@ class Figure6(Case):
 
     def test_limits_are_told(self):
         _, err = run(BBPATHS, "-q", *FIGURE6, "--max-depth=1", self.trace)
-        self.assertRegex(err, r"warning: [\d,]+ paths were not followed further: --max-depth is 1")
+        self.assertRegex(err, r"warning: [\d,]+ paths? not followed further: --max-depth is 1")
         _, err = run(BBPATHS, "-q", *FIGURE6, "--max-vertices=1", self.trace)
         self.assertRegex(err, r"warning: [\d,]+ vertices were not made or not followed: --max-vertices is 1,")
 

@@ -42,6 +42,7 @@ def lines(text):
 NOTED = TEXT + b"# note fired by SIGUSR2\n"
 COPIES = (["filter"], ["anonymize", "--seed", "1"], ["skew", "-n", "a=1ms"], ["drop", "--rate", "0"])
 NONE_DROPPED = b"# counter messages_dropped 0\n"
+ANONYMIZED = b"anonymized: names of nodes, operations, ids and connections are pseudonyms"
 Message = collections.namedtuple("Message", "line kind sender receiver id time keys")
 
 
@@ -84,6 +85,18 @@ class Notes(unittest.TestCase):
             for form in ("csv", "sqlite"):
                 _, err = run(BBTRACE, "export", "--to", form, "-o", os.path.join(folder, form), back)
                 self.assertIn("has no place for 1 note\n", err)
+
+
+    def test_copies_keep_notes_and_anonymize_drops_them(self):
+        noted = NOTED.replace(b"# note fired by SIGUSR2\n", b"# note fired by SIGUSR2\n# note of web-7\n")
+        for command in COPIES:
+            out, err = run(BBTRACE, *command, "-", data=noted)
+            notes = [line for line in out.splitlines() if line.startswith(b"# note ")]
+            if command[0] == "anonymize":
+                self.assertEqual(notes, [b"# note " + ANONYMIZED])
+                self.assertIn("2 notes left out", err)
+            else:
+                self.assertEqual(notes, [b"# note fired by SIGUSR2", b"# note of web-7"], command)
 
 
 class Case(unittest.TestCase):
@@ -244,7 +257,8 @@ class Export(Case):
             with open(out, "rb") as file:
                 self.assertEqual(file.read(), b"mine", command)
             run(BBTRACE, *command, "-q", "-w", out, self.path("none", TEXT[:17]))  # no message is no failure
-            self.assertEqual(run(BBTRACE, "cat", out)[0].replace(NONE_DROPPED, b""), TEXT[:17])
+            left = run(BBTRACE, "cat", out)[0].replace(NONE_DROPPED, b"").replace(b"# note " + ANONYMIZED + b"\n", b"")
+            self.assertEqual(left, TEXT[:17])
 
     def test_what_is_told_besides_messages_goes_along(self):
         facts = b"# network a b connections=2 packets=9\n# counter lost 3\n"

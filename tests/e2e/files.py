@@ -390,7 +390,7 @@ class FullDisk(Files):
     def test_a_ring_that_does_not_fit_gets_smaller(self):
         self.leave(50000)
         err = capture("-r", self.pcap, "-w", f"{self.disk}/t.bbt", "--ring", "1G", "--rotate-size", "10K")
-        self.assertRegex(err, r"warning: the disk was full, and \d+ files of the ring were deleted early")
+        self.assertRegex(err, r"warning: the disk was full, and the ring deleted \d+ files? early")
         files = self.out()
         self.assertEqual([checked(file) for file in files], [""] * len(files))
         self.assertEqual(lines(files[-1])[0][-1].split()[4], "25000")

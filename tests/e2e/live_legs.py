@@ -78,6 +78,50 @@ def check_removed(bbtrace, folder):
     assert "3 calls, 2 returns" in err and "tapb: The interface disappeared" in err, err
 
 
+def told(*command):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=True)
+
+
+def check_removed_alone(bbtrace, folder):
+    """The only interface is removed, and made again at once: the capture ends and says so; what came before is kept."""
+    trace, stats = f"{folder}/alone.bbt", f"{folder}/alone.jsonl"
+    leg = Tap("tapa")
+    job = start(bbtrace, "capture", "-i", "tapa", "--stats", stats, "-w", trace, "udp")
+    talk((leg, leg), range(1, 21))
+    time.sleep(0.5)
+    leg.close()
+    leg = Tap("tapa")
+    talk((leg, leg), range(21, 31))
+    err = job.stderr.read().decode()
+    assert job.wait(timeout=20) == 1, err
+    assert "tapa: The interface disappeared; what came before is kept, capture again when it is back" in err, err
+    assert "20 calls, 20 returns" in err and count(err, "interface_outages") == 1, err
+    kept = told(bbtrace, "cat", trace)
+    assert sum(not line.startswith("#") for line in kept.stdout.splitlines()) == 40 and not kept.stderr, kept
+    with open(stats, encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file]
+    assert sum(line["calls"] for line in lines) == 20 and lines[-1]["totals"]["interface_outages"] == 1, lines
+    leg.close()
+
+
+def check_waited_for(bbtrace, folder):
+    """Unconfined it is waited for, and nothing of what comes then is lost."""
+    leg = Tap("tapa")
+    job = start(bbtrace, "capture", "-i", "tapa", "--unconfined", "-w", f"{folder}/waited.bbt", "udp")
+    for turn in range(2):
+        talk((leg, leg), range(1 + 20 * turn, 21 + 20 * turn))
+        time.sleep(0.5)
+        if turn == 0:
+            leg.close()
+            time.sleep(1.2)
+            leg = Tap("tapa")
+            time.sleep(2)
+    err = finish(job, signal.SIGINT)
+    assert "40 calls, 40 returns" in err and count(err, "interface_outages") == 1, err
+    assert err.count("it is waited for") == err.count("tapa is back") == 1, err
+    leg.close()
+
+
 def check_doctor(bbtrace):
     legs = [Tap("tapa"), Tap("tapb")]
     job = subprocess.Popen([bbtrace, "doctor", "-i", "tapa", "-i", "tapb", "-G", "2", "--json"], stdout=subprocess.PIPE)
@@ -102,6 +146,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         check_two_legs(bbtrace, folder)
         check_removed(bbtrace, folder)
+        check_removed_alone(bbtrace, folder)
+        check_waited_for(bbtrace, folder)
     check_doctor(bbtrace)
     check_refusals(bbtrace)
     print("two legs: fine")

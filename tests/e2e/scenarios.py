@@ -193,7 +193,7 @@ class Skew(Files):
         self.assertIn("no node 'C'", run(BBTRACE, "skew", "-n", "C=1ms", trace)[1])
         early = self.path("early.txt", "# bbtrace text 1\n10.0 MSG_SENT A B -\n")
         out, err = run(BBTRACE, "skew", "-n", "A=-11s", early)
-        self.assertIn("1 times would be before 1970", err)
+        self.assertIn("1 time set to 1970", err)
         self.assertEqual(messages(out)[0][0], 0)
         for arguments, words in ((["-n", "B=1ms"], "which trace"), ([trace], "which clocks"),
                                  (["-n", "B", trace], "not 'B'"), (["-n", "B=5", trace], "not 'B=5'"),

@@ -5,6 +5,7 @@
   status.py BBTRACE SAMPLES      what needs an interface is skipped where there is no namespace"""
 import fcntl
 import json
+import lzma
 import os
 import pty
 import re
@@ -40,6 +41,21 @@ def json_lines(path):
     text = read(path).decode()
     assert text == "" or text.endswith("\n"), text[-200:]
     return [json.loads(line) for line in text.splitlines()]
+
+
+def seconds(pcap):
+    """A capture in pieces of about a second, cut behind each half; the first one with its head."""
+    pieces, begin, at = [], 0, 24
+    stamps = struct.Struct("<IIII")
+    first = stamps.unpack_from(pcap, at)
+    while at < len(pcap):
+        second, part, size, _ = stamps.unpack_from(pcap, at)
+        since = second - first[0] + (part - first[1]) / 1e9  # its stamps are nanoseconds
+        if since > 0.5 + len(pieces):
+            pieces.append(pcap[begin:at])
+            begin = at
+        at += 16 + size
+    return pieces + [pcap[begin:]]
 
 
 def summary(words):
@@ -212,6 +228,67 @@ class OfFiles(unittest.TestCase):
         self.assertFalse(os.path.exists(out))
         self.assertIn("takes the name of a file", run(BBTRACE, "capture", "-r", SHOP, "--stats", "-", status=2))
         self.assertIn("cannot open", self.capture("none/a.jsonl", status=1))
+
+    def test_a_pipe_whose_reader_goes_away_costs_its_lines_only(self):
+        pipe = self.path("s.jsonl")
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        job, feed = self.feed("--stats", pipe)
+        with lzma.open(SHOP) as file:
+            parts = seconds(file.read())
+        feed.write(b"".join(parts[:2]))
+        feed.flush()
+        first, before = self.await_line(reader), read(self.path("s.prom"))
+        os.close(reader)
+        feed.write(parts[2])
+        feed.flush()
+        end = time.monotonic() + 20
+        while read(self.path("s.prom")) == before:  # until another second is over
+            self.assertIsNone(job.poll())
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)  # another comes
+        feed.write(b"".join(parts[3:]))
+        feed.close()
+        words = job.stderr.read().decode()
+        self.assertEqual(job.wait(60), 0, words)
+        last = b"".join(iter(lambda: os.read(reader, 1 << 16), b""))
+        os.close(reader)
+        lines = [json.loads(line) for line in (first + last).splitlines()]
+        self.assertGreater(len(lines), 1)
+        self.assertRegex(words, r"warning: .*nobody reads this pipe")
+        lost = int(re.search(r"warning: .*: (\d+) lines? of statistics had no reader", words)[1])
+        total = len(json_lines(self.whole()))
+        self.assertEqual(lost + len(lines), total)
+        self.assertEqual(summary(words)[1], 4423)
+
+    def test_a_pipe_without_reader_is_not_waited_for(self):
+        os.mkfifo(self.path("s.jsonl"))
+        words = self.capture("s.jsonl")
+        self.assertRegex(words, r"\d lines of statistics had no reader")
+        self.assertEqual(Metrics(read(self.path("s.prom"))).value("bbtrace_calls_total"), 4423)
+
+    def feed(self, *options):
+        job = subprocess.Popen([BBTRACE, "capture", "-r", "-", "-w", "/dev/null", "--threads", "1", *options], stdin=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+        for end in job.stdin.close, job.stderr.close:
+            self.addCleanup(end)
+        return job, job.stdin
+
+    def await_line(self, reader):
+        found, end = b"", time.monotonic() + 20
+        while not found.endswith(b"\n"):
+            self.assertLess(time.monotonic(), end)
+            try:
+                found += os.read(reader, 1 << 16)
+            except BlockingIOError:
+                pass
+            time.sleep(0.01)
+        return found
+
+    def whole(self):
+        self.capture("whole.jsonl")
+        return self.path("whole.jsonl")
 
     def test_a_full_disk_costs_statistics_only(self):
         words = run(BBTRACE, "capture", "-r", SHOP, "-w", self.path("t.bbt"), "--stats", self.full(), status=1)

@@ -3,6 +3,7 @@
 #include "tests/unit/test.h"
 
 #include "capture/protocols/label.h"
+#include "capture/protocols/sql_lexer.h"
 
 #include <string.h>
 
@@ -284,5 +285,36 @@ START_TEST(limits)
 }
 END_TEST
 
+// The slow twin: no look at the first letter alone.
+static bool is_word_slowly(const BbSqlToken *token, const char *word)
+{
+    g_autofree char *text = g_strndup((const char *)token->text, token->length);
+    return token->kind == BB_SQL_WORD && g_ascii_strcasecmp(text, word) == 0;
+}
+
+START_TEST(words_whatever_their_case)
+{
+    static const char *const words[] = {"FROM", "from", "Form", "A", "_rowid", "@x", "INTO"};
+    static const char letters[] = "fFrRoOmMaA_@x\x46\x40`";
+    g_autoptr(GRand) random = g_rand_new_with_seed(test_seed("label_sql"));
+    guint found = 0;
+    for (guint round = 0; round < 200000; round++) {
+        guint8 text[4];
+        BbSqlToken token = {
+            .kind = g_rand_boolean(random) ? BB_SQL_WORD : BB_SQL_QUOTED,
+            .text = text,
+            .length = (gsize)g_rand_int_range(random, 0, 5),
+        };
+        for (guint i = 0; i < sizeof text; i++)
+            text[i] = (guint8)letters[g_rand_int_range(random, 0, sizeof letters - 1)];
+        const char *word = words[g_rand_int_range(random, 0, G_N_ELEMENTS(words))];
+        ck_assert_int_eq(bb_sql_is_word(&token, word), is_word_slowly(&token, word));
+        found += bb_sql_is_word(&token, word);
+    }
+    ck_assert_uint_gt(found, 100);
+}
+END_TEST
+
 TEST_MAIN("label_sql", tables_of_select, other_verbs, objects, common_table_expressions, names,
-          comments, odd_text, cut_at_every_byte, long_names_are_cut_between_letters, limits)
+          comments, odd_text, cut_at_every_byte, long_names_are_cut_between_letters, limits,
+          words_whatever_their_case)

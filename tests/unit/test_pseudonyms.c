@@ -2,8 +2,11 @@
 // Pseudonyms: nothing of the old names is left, equal names stay equal, ports and times as asked.
 #include "merge/pseudonyms.h"
 
+#include "data/random.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/traces.h"
+
+#include <arpa/inet.h>
 
 static const char trace[] =
     "# bbtrace text 1\n"
@@ -120,6 +123,151 @@ START_TEST(ports_are_kept_where_wanted)
 }
 END_TEST
 
+// What stands where the node stood.
+static char *node_of(const char *node, BbPseudonymOptions options)
+{
+    g_autofree char *text = g_strdup_printf("# bbtrace text 1\n1.0 MSG_SENT %s x -\n", node);
+    g_autofree char *found = rename_text(text, options);
+    g_auto(GStrv) words = g_strsplit(found, " ", -1);
+    return g_strdup(words[5]);
+}
+
+#define PREFIXES                        \
+    (BbPseudonymOptions)                \
+    {                                   \
+        KEY("k"), .keep_prefixes = true \
+    }
+
+START_TEST(known_addresses)
+{
+    // Bit for bit with HMAC-SHA-256 under "k" of "address\0", 4 or 6, n and n bits, by another
+    // program
+    static const char *const pairs[][2] = {{"10.0.0.1", "34.165.6.212"},
+                                           {"10.0.0.2", "34.165.6.215"},
+                                           {"fe80::1", "6064:fbf7:8535:1b0a:30dd:ceeb:a853:cf10"},
+                                           {"::", "a59d:8b6b:348b:df7f:1bdb:6a22:3f03:62d6"}};
+    for (guint i = 0; i < G_N_ELEMENTS(pairs); i++) {
+        g_autofree char *found = node_of(pairs[i][0], PREFIXES);
+        ck_assert_str_eq(found, pairs[i][1]);
+    }
+}
+END_TEST
+
+static guint common_bits(const guint8 *a, const guint8 *b, guint bits)
+{
+    guint n = 0;
+    while (n < bits && ((a[n / 8] ^ b[n / 8]) >> (7 - n % 8) & 1) == 0)
+        n++;
+    return n;
+}
+
+// Two addresses have as much in common afterwards as before: no more, no less.
+static void check_family(int family, guint bits, BbRandom *random)
+{
+    guint8 plain[2][16], found[2][16];
+    char text[2][INET6_ADDRSTRLEN];
+    for (guint round = 0; round < 200; round++) {
+        for (guint i = 0; i < 16; i++)
+            plain[0][i] = plain[1][i] = (guint8)bb_random_bits(random);
+        guint differ = (guint)(bb_random_bits(random) % bits);
+        plain[1][differ / 8] ^= (guint8)(0x80u >> (differ % 8));
+        for (guint i = differ / 8 + 1; i < 16; i++)
+            plain[1][i] = (guint8)bb_random_bits(random);
+        for (guint i = 0; i < 2; i++) {
+            g_autofree char *renamed =
+                node_of(inet_ntop(family, plain[i], text[i], sizeof text[i]), PREFIXES);
+            ck_assert_msg(inet_pton(family, renamed, found[i]) == 1, "%s", renamed);
+        }
+        ck_assert_uint_eq(common_bits(plain[0], plain[1], bits), differ);
+        ck_assert_uint_eq(common_bits(found[0], found[1], bits), differ);
+    }
+}
+
+START_TEST(prefixes_are_kept_where_wanted)
+{
+    BbRandom random = bb_random_start(test_seed("pseudonyms"));
+    check_family(AF_INET, 32, &random);
+    check_family(AF_INET6, 128, &random);
+}
+END_TEST
+
+// In names that are more than an address.
+START_TEST(addresses_in_names)
+{
+    static const char *const shapes[][2] = {{"10.0.0.1@vlan12", "A@n"},
+                                            {"10.0.0.1:80", "A@n"},
+                                            {"[fe80::1]:80", "B@n"},
+                                            {"fe80::1@vni5", "B@n"},
+                                            {"10.0.0.1.example", "n"},
+                                            {"10.0.0.256", "n"},
+                                            {"web:80", "n"},
+                                            {"[10.0.0.1]", "n"},
+                                            {"@x", "n"}};
+    g_autofree char *v4 = node_of("10.0.0.1", PREFIXES), *v6 = node_of("fe80::1", PREFIXES);
+    g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    for (guint i = 0; i < G_N_ELEMENTS(shapes); i++) {
+        char *found = node_of(shapes[i][0], PREFIXES);
+        g_autoptr(GString) shape = g_string_new(found);
+        ck_assert(g_hash_table_add(seen, found)); // each another
+        if (g_str_has_prefix(shape->str, v4))
+            g_string_prepend_c(g_string_erase(shape, 0, (gssize)strlen(v4)), 'A');
+        else if (g_str_has_prefix(shape->str, v6))
+            g_string_prepend_c(g_string_erase(shape, 0, (gssize)strlen(v6)), 'B');
+        ck_assert_uint_eq(shape->len, strlen(shapes[i][1]) + 12);
+        g_string_truncate(shape, shape->len - 12);
+        ck_assert_str_eq(shape->str, shapes[i][1]);
+    }
+    BbPseudonymOptions ports = PREFIXES;
+    ports.keep_ports = true;
+    g_autofree char *with4 = node_of("10.0.0.1:80", ports), *with6 = node_of("[fe80::1]:80", ports);
+    g_autofree char *want4 = g_strconcat(v4, ":80", NULL), *want6 = g_strdup_printf("[%s]:80", v6);
+    ck_assert_str_eq(with4, want4);
+    ck_assert_str_eq(with6, want6);
+}
+END_TEST
+
+START_TEST(labels_as_wanted)
+{
+    g_autofree char *kept =
+        rename_text(trace, (BbPseudonymOptions){KEY("k"), .labels = BB_LABELS_KEEP});
+    g_autofree char *off =
+        rename_text(trace, (BbPseudonymOptions){KEY("k"), .labels = BB_LABELS_OFF});
+    g_autofree char *all = rename_text(trace, (BbPseudonymOptions){KEY("k")});
+    g_autofree char *only = rename_text(trace, (BbPseudonymOptions){KEY("k"), .only_labels = true});
+    g_autoptr(GString) hashed = g_string_new(all), without = g_string_new(all);
+    (void)g_string_replace(hashed, "op=op-582a1ad2f63c", "op=SELECT%20secret", 1);
+    (void)g_string_replace(without, "op=op-582a1ad2f63c ", "", 1);
+    ck_assert_str_eq(kept, hashed->str);
+    ck_assert_str_eq(off, without->str);
+    ck_assert_ptr_nonnull(strstr(only, " op=op-582a1ad2f63c "));
+    ck_assert_ptr_nonnull(strstr(only, " secretweb db.secret:5432 secret17 "));
+    ck_assert_ptr_nonnull(strstr(only, " conn=10.0.0.1:99-10.0.0.2:5432 "));
+}
+END_TEST
+
+START_TEST(notes_say_what_was_done)
+{
+    const struct {
+        BbPseudonymOptions options;
+        const char *note;
+    } cases[] = {
+        {{0}, "anonymized: names of nodes, operations, ids and connections are pseudonyms"},
+        {{.labels = BB_LABELS_KEEP, .keep_ports = true},
+         "anonymized: names of nodes, ids and connections are pseudonyms; labels of operations are "
+         "kept; ports are kept"},
+        {{.labels = BB_LABELS_OFF, .keep_prefixes = true},
+         "anonymized: names of nodes, ids and connections are pseudonyms; labels of operations "
+         "were left out; common prefixes of addresses are kept"},
+        {{.only_labels = true}, "labels of operations are hashed with a key"},
+        {{.only_labels = true, .labels = BB_LABELS_OFF}, "labels of operations were left out"},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *note = bb_pseudonyms_note(&cases[i].options);
+        ck_assert_str_eq(note, cases[i].note);
+    }
+}
+END_TEST
+
 START_TEST(times_move)
 {
     static const char text[] = "# bbtrace text 1\n5.0 MSG_SENT a b - recv=6.0 end=7.0\n";
@@ -213,4 +361,6 @@ START_TEST(the_map)
 END_TEST
 
 TEST_MAIN("pseudonyms", known_pseudonyms, nothing_is_left, keys_part_names,
-          ports_are_kept_where_wanted, times_move, clipped_times_are_counted, many_ids, the_map)
+          ports_are_kept_where_wanted, known_addresses, prefixes_are_kept_where_wanted,
+          addresses_in_names, labels_as_wanted, notes_say_what_was_done, times_move,
+          clipped_times_are_counted, many_ids, the_map)

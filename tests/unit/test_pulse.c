@@ -287,14 +287,15 @@ START_TEST(what_waits_is_in_order_of_arrival)
     for (guint i = 1; i <= 3; i++) {
         m.id = bb_id_number(i);
         m.time_ns = i;
-        (void)bb_awaited_add(awaited, &m);
+        bb_awaited_watch(awaited, bb_awaited_add(awaited, &m));
     }
     m.id = bb_id_number(2);
     m.time_ns = 4;
-    (void)bb_awaited_add(awaited, &m); // again: comes last, and pushes nothing out
+    bb_awaited_watch(awaited,
+                     bb_awaited_add(awaited, &m)); // again: comes last, and pushes nothing out
     ck_assert_uint_eq(bb_awaited_count(awaited), 2);
     ck_assert_uint_eq(bb_awaited_forgotten(awaited), 1);
-    const BbAwaitedCall *first = bb_awaited_first(awaited);
+    const BbAwaitedCall *first = bb_awaited_since(awaited, G_MININT64);
     ck_assert_int_eq(first->time_ns, 3);
     ck_assert_int_eq(bb_awaited_next(first)->time_ns, 4);
     ck_assert_ptr_null(bb_awaited_next(bb_awaited_next(first)));
@@ -302,7 +303,7 @@ START_TEST(what_waits_is_in_order_of_arrival)
     ck_assert(bb_awaited_take(awaited, &m, &call) && call.time_ns == 4);
     ck_assert(!bb_awaited_take(awaited, &m, &call));
     bb_awaited_clear(awaited);
-    ck_assert_ptr_null(bb_awaited_first(awaited));
+    ck_assert_ptr_null(bb_awaited_since(awaited, G_MININT64));
     ck_assert_uint_eq(bb_awaited_forgotten(awaited), 1);
 }
 END_TEST

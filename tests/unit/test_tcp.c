@@ -86,7 +86,7 @@ static void push(Wire *wire, guint side, BbPacket packet, gint64 time_ns)
             .kind = BB_TCP_DATA,
             .side = side,
             .data = copy,
-            .length = packet.length,
+            .length = packet.captured,
             .seq = packet.seq,
         };
         check_event(wire, &event);
@@ -470,7 +470,7 @@ START_TEST(nonsense_is_delivered_in_order)
             Place *at = &place[side];
             if (bb_tcp_push(&tcp, side, &packet, &loss)) {
                 ck_assert(!at->known || packet.seq == at->next);
-                *at = (Place){.known = true, .next = packet.seq + packet.length};
+                *at = (Place){.known = true, .next = packet.seq + packet.captured};
             }
             check_places(&tcp, place, &loss);
             ck_assert(!bb_tcp_waits(&tcp) || bb_tcp_held(&tcp));

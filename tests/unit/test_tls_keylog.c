@@ -113,6 +113,47 @@ START_TEST(begun_again)
 }
 END_TEST
 
+// One that was emptied and is longer by now than it was.
+START_TEST(begun_again_and_longer)
+{
+    BbTlsSecret secret;
+    g_autoptr(Scratch) scratch = scratch_new();
+    static const char first[] = "CLIENT_RANDOM " ZEROS " a1\n";
+    const char *path = scratch_file(scratch, "log", first, strlen(first));
+    g_autoptr(BbTlsKeylog) log = bb_tls_keylog_open(path, NULL);
+    FILE *file = fopen(path, "w");
+    fputs("CLIENT_RANDOM " ONES " 01\n# a line that makes it longer than it was before\n", file);
+    fclose(file);
+    ck_assert(bb_tls_keylog_find(log, ones, BB_TLS_SECRET_MASTER, &secret));
+    ck_assert(bb_tls_keylog_find(log, zeros, BB_TLS_SECRET_MASTER, &secret));
+    ck_assert_uint_eq(bb_tls_keylog_odd(log), 0);
+}
+END_TEST
+
+// Another file of that name, which may be of the same length.
+START_TEST(replaced)
+{
+    BbTlsSecret secret;
+    g_autoptr(Scratch) scratch = scratch_new();
+    static const char first[] = "CLIENT_RANDOM " ZEROS " a1\n";
+    static const char second[] = "CLIENT_RANDOM " ONES " 01\n";
+    const char *path = scratch_file(scratch, "log", first, strlen(first));
+    const char *aside = scratch_path(scratch, "log.1");
+    g_autoptr(BbTlsKeylog) log = bb_tls_keylog_open(path, NULL);
+    ck_assert_int_eq(g_rename(path, aside), 0);
+    ck_assert(!bb_tls_keylog_find(log, ones, BB_TLS_SECRET_MASTER, &secret)); // there is none
+    ck_assert(g_file_set_contents(path, second, -1, NULL));
+    ck_assert(bb_tls_keylog_find(log, ones, BB_TLS_SECRET_MASTER, &secret));
+    ck_assert(bb_tls_keylog_find(log, zeros, BB_TLS_SECRET_MASTER, &secret));
+    append(path, "CLIENT_RANDOM " ONES " 0203\n");
+    ck_assert(bb_tls_keylog_find(log, ones, BB_TLS_SECRET_MASTER, &secret));
+    append(path, "CLIENT_TRAFFIC_SECRET_0 " ONES " 0203\n");
+    ck_assert(bb_tls_keylog_find(log, ones, BB_TLS_SECRET_CLIENT, &secret));
+    ck_assert_uint_eq(secret.length, 2);
+    ck_assert_uint_eq(bb_tls_keylog_odd(log), 0);
+}
+END_TEST
+
 START_TEST(limit)
 {
     BbTlsSecret secret;
@@ -145,4 +186,5 @@ START_TEST(no_file)
 }
 END_TEST
 
-TEST_MAIN("tls_keylog", lines, odd_lines, growing, begun_again, limit, no_file)
+TEST_MAIN("tls_keylog", lines, odd_lines, growing, begun_again, begun_again_and_longer, replaced,
+          limit, no_file)

@@ -430,6 +430,37 @@ START_TEST(ring_deletes_only_its_own)
 }
 END_TEST
 
+// A file of the ring that somebody deleted, whose inode went to a file of theirs under its name.
+START_TEST(ring_knows_its_file_from_one_with_its_inode)
+{
+    g_autoptr(Scratch) scratch = scratch_new();
+    g_autoptr(Messages) all = steady(6000, S / 1000);
+    g_auto(Run) run = {0};
+    GStatBuf before, after;
+    const char *path = scratch_path(scratch, "t.bbt");
+    open_run(&run, all, &(BbTraceFilesOptions){.path = path, .file_ns = S, .ring_files = 2});
+    for (guint i = 0; i < 1500; i++)
+        ck_assert(bb_trace_files_push(run.files, message_at(all, i), &run.error));
+    const char *first = scratch_path(scratch, "t_20261122T200403Z_00001.bbt");
+    ck_assert_int_eq(g_stat(first, &before), 0);
+    ck_assert_int_eq(g_unlink(first), 0);
+    FILE *file = fopen(first, "w");
+    ck_assert_ptr_nonnull(file);
+    (void)fputs("foreign", file);
+    (void)fclose(file);
+    ck_assert_int_eq(g_stat(first, &after), 0);
+    for (guint i = 1500; i < 6000; i++)
+        ck_assert(bb_trace_files_push(run.files, message_at(all, i), &run.error));
+    end(&run, all);
+    g_autofree char *foreign = NULL;
+    ck_assert(g_file_get_contents(first, &foreign, NULL, NULL));
+    ck_assert_str_eq(foreign, "foreign");
+    if (before.st_ino != after.st_ino)
+        g_message("this file system gives no inode again at once: not tried");
+    empty(scratch);
+}
+END_TEST
+
 START_TEST(find_knows_its_series)
 {
     g_autoptr(Scratch) scratch = scratch_new();
@@ -568,7 +599,7 @@ START_TEST(each_file_has_the_note)
         open_run(&run, all,
                  &(BbTraceFilesOptions){.path = scratch_path(scratch, "t.bbt"),
                                         .file_ns = series ? S : 0,
-                                        .note = "by the host clock"});
+                                        .notes = (const char *const[]){"by the host clock", NULL}});
         ck_assert(push_all(&run, all, NULL, 1));
         g_autoptr(GPtrArray) paths = list(scratch->folder);
         ck_assert_uint_eq(paths->len, series ? 4 : 1);
@@ -589,6 +620,7 @@ END_TEST
 TEST_MAIN("trace_files", names_tell_time_and_number, all_files_together_are_the_trace,
           random_messages_are_cut_anywhere, sizes_are_about_what_was_wanted,
           a_clock_that_is_set_back_begins_a_file, a_quiet_file_ends_by_the_clock, ring_of_files,
-          ring_of_bytes_is_never_larger, ring_deletes_only_its_own, find_knows_its_series,
-          no_folder, a_full_disk_keeps_what_is_whole, what_is_flushed_is_there,
+          ring_of_bytes_is_never_larger, ring_deletes_only_its_own,
+          ring_knows_its_file_from_one_with_its_inode, find_knows_its_series, no_folder,
+          a_full_disk_keeps_what_is_whole, what_is_flushed_is_there,
           a_file_is_valid_from_the_first_message_on, each_file_has_the_note)

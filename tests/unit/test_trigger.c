@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define MS ((gint64)1000000)
 #define S ((gint64)1000000000)
@@ -511,6 +512,63 @@ START_TEST(open_calls_and_silences_fire_once_each)
 }
 END_TEST
 
+// Processor time of looks at open calls, of which so many have fired already.
+static double time_of_looks(guint open)
+{
+    Bench bench = bench_new("open(*) > 100ms");
+    for (guint i = 0; i < open; i++)
+        say(&bench, BB_CALL, i, i, "");
+    wait_until(&bench, S);
+    g_string_truncate(bench.fired, 0);
+    clock_t begin = clock();
+    for (gint64 at = 0; at < 4000; at++)
+        wait_until(&bench, S + at * 10 * MS);
+    double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+    ck_assert_str_eq(bench.fired->str, "");
+    bench_clear(&bench);
+    return seconds;
+}
+
+START_TEST(a_look_does_not_cost_what_was_looked_at_before)
+{
+    double few = time_of_looks(10), many = time_of_looks(BB_TRIGGERS_OPEN);
+    ck_assert_msg(many < 20 * few + 0.02, "%.3f s, %.3f s", few, many);
+}
+END_TEST
+
+// A call may be told long after it began.
+START_TEST(open_calls_that_are_told_late)
+{
+    Bench bench = bench_new("open(*) > 2s");
+    say(&bench, BB_CALL, 1, 0, "");
+    wait_until(&bench, 5 * S);
+    say(&bench, BB_CALL, 2, S, "");
+    say(&bench, BB_CALL, 3, -S, "");
+    wait_until(&bench, 6 * S);
+    wait_until(&bench, 9 * S);
+    ck_assert_str_eq(bench.fired->str,
+                     "5.000 open for 5.00 s: SELECT * at db?\xef\xbf\xbd;"
+                     "6.000 open for 7.00 s: SELECT * at db?\xef\xbf\xbd, and 1 more;");
+    bench_clear(&bench);
+}
+END_TEST
+
+static guint32 show_other(gpointer user, guint32 name, bool is_op)
+{
+    return bb_names_intern(user, is_op ? "an-op" : "a-node");
+}
+
+START_TEST(names_are_shown_as_wanted)
+{
+    Bench bench = bench_new("open(*) > 2s");
+    bb_triggers_show(bench.triggers, show_other, bench.names);
+    say(&bench, BB_CALL, 1, 0, "");
+    wait_until(&bench, 3 * S);
+    ck_assert_str_eq(bench.fired->str, "3.000 open for 3.00 s: an-op at a-node;");
+    bench_clear(&bench);
+}
+END_TEST
+
 START_TEST(a_clock_that_is_set_back_begins_anew)
 {
     Bench bench = bench_new("open(*) > 2s");
@@ -555,4 +613,5 @@ END_TEST
 TEST_MAIN("trigger", texts_say_what_they_mean, wrong_texts_are_refused_at_their_place,
           fires_as_one_who_keeps_everything, a_bad_time_fires_once_and_says_its_figure,
           few_calls_do_not_count, open_calls_and_silences_fire_once_each,
-          a_clock_that_is_set_back_begins_anew, memory_is_bounded)
+          a_look_does_not_cost_what_was_looked_at_before, open_calls_that_are_told_late,
+          names_are_shown_as_wanted, a_clock_that_is_set_back_begins_anew, memory_is_bounded)

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: a set of hosts that grows. Out: filters for the kernel, notes for the trace.
+#include "cli/capture_follow.h"
+
+#include "data/quantity.h"
+#include "data/trace.h"
+
+#define NARROW_US 10000 // between two filters
+
+struct BbCaptureFollow {
+    BbFollow *set;
+    BbCaptureFollowSetup setup;
+    guint narrowed;     // hosts that the kernel knows of
+    gint64 narrowed_us; // since when
+    guint told;         // hosts that have notes
+    GAsyncQueue *notes; // of GPtrArray, of char *
+};
+
+static void free_notes(gpointer notes)
+{
+    g_ptr_array_unref(notes);
+}
+
+BbCaptureFollow *bb_capture_follow_new(const BbCaptureFollowSetup *setup, BbLoss *loss)
+{
+    const BbFollowChoice *choice = setup->choice;
+    const BbFollowOptions options = {
+        .entrances = (const BbFollowEnd *)(gconstpointer)choice->entrance_ends->data,
+        .n_entrances = choice->entrance_ends->len,
+        .shared = (const BbFollowEnd *)(gconstpointer)choice->other_ends->data,
+        .n_shared = choice->other_ends->len,
+        .hops = (guint)choice->hops,
+    };
+    BbCaptureFollow *follow = g_new0(BbCaptureFollow, 1);
+    follow->set = bb_follow_new(&options, loss);
+    follow->setup = *setup;
+    follow->setup.choice = NULL;
+    follow->notes = g_async_queue_new_full(free_notes);
+    return follow;
+}
+
+void bb_capture_follow_free(BbCaptureFollow *follow)
+{
+    if (!follow)
+        return;
+    bb_follow_free(follow->set);
+    g_async_queue_unref(follow->notes);
+    g_free(follow);
+}
+
+BbFollow *bb_capture_follow_set(BbCaptureFollow *follow)
+{
+    return follow->set;
+}
+
+// ---- the kernel ---------------------------------------------------------------------------------
+
+void bb_capture_follow_narrow(BbCaptureFollow *follow, BbSource *source)
+{
+    guint count = bb_follow_count(follow->set);
+    if (G_LIKELY(count == follow->narrowed))
+        return;
+    gint64 now_us = g_get_monotonic_time();
+    if (follow->narrowed && now_us - follow->narrowed_us < NARROW_US)
+        return;
+    g_autofree BbAddress *addresses = g_new(BbAddress, count);
+    for (guint i = 0; i < count; i++)
+        addresses[i] = bb_follow_at(follow->set, i)->address;
+    bb_source_narrow(source, addresses, count, follow->setup.tunnels, follow->setup.n_tunnels);
+    follow->narrowed = count;
+    follow->narrowed_us = now_us;
+}
+
+// ---- notes --------------------------------------------------------------------------------------
+
+static char *make_note(const BbFollowNode *node)
+{
+    char address[BB_ADDRESS_TEXT], caller[BB_ADDRESS_TEXT];
+    if (node->hop == 0 && node->port)
+        bb_address_format_port(&node->address, node->port, address);
+    else
+        bb_address_format(&node->address, address);
+    if (node->hop == 0)
+        return g_strdup_printf("followed %s from the beginning", address);
+    bb_address_format(&node->caller, caller);
+    GString *note = g_string_new(NULL);
+    g_string_append_printf(note, "followed %s (hop %u, called by %s at port %u) since ", address,
+                           node->hop, caller, node->port);
+    bb_quantity_append_time(note, node->since_ns);
+    return g_string_free(note, FALSE);
+}
+
+// Of how many hosts each has a note.
+static guint count_told(const BbCaptureFollow *follow)
+{
+    return follow->setup.no_names ? 0 : MIN(bb_follow_count(follow->set), BB_CAPTURE_FOLLOW_NOTES);
+}
+
+static void add_notes(const BbCaptureFollow *follow, guint first, GPtrArray *notes)
+{
+    for (guint i = first; i < count_told(follow); i++)
+        g_ptr_array_add(notes, make_note(bb_follow_at(follow->set, i)));
+}
+
+bool bb_capture_follow_has_news(const BbCaptureFollow *follow)
+{
+    return follow->told < count_told(follow);
+}
+
+void bb_capture_follow_publish(BbCaptureFollow *follow)
+{
+    GPtrArray *notes = g_ptr_array_new_with_free_func(g_free);
+    add_notes(follow, follow->told, notes);
+    follow->told = count_told(follow);
+    g_async_queue_push(follow->notes, notes);
+}
+
+GPtrArray *bb_capture_follow_take(BbCaptureFollow *follow)
+{
+    return g_async_queue_pop(follow->notes);
+}
+
+char *bb_capture_follow_rest(const BbCaptureFollow *follow)
+{
+    guint count = bb_follow_count(follow->set), i = count_told(follow);
+    if (i == count)
+        return NULL;
+    GString *note = g_string_new(NULL);
+    g_string_append_printf(note, "followed %u%s host%s", count - i, i ? " more" : "",
+                           count - i == 1 ? "" : "s");
+    const char *before = ": ";
+    for (; i < count && !follow->setup.no_names; i++, before = ", ") {
+        const BbFollowNode *node = bb_follow_at(follow->set, i);
+        char address[BB_ADDRESS_TEXT];
+        bb_address_format(&node->address, address);
+        if (note->len + BB_ADDRESS_TEXT + 32 > BB_TRACE_NOTE_SIZE)
+            break;
+        g_string_append_printf(note, "%s%s (hop %u)", before, address, node->hop);
+    }
+    if (i < count && !follow->setup.no_names)
+        g_string_append(note, ", ...");
+    return g_string_free(note, FALSE);
+}
+
+void bb_capture_follow_notes(const BbCaptureFollow *follow, GPtrArray *notes)
+{
+    char *rest = bb_capture_follow_rest(follow);
+    add_notes(follow, 0, notes);
+    if (rest)
+        g_ptr_array_add(notes, rest);
+}

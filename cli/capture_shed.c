@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: clocks, counters of the kernel, stamps of packets. Out: how much a capture leaves out, and
+// sentences on that.
+#include "cli/capture_shed.h"
+
+#include "data/message.h"
+#include "data/quantity.h"
+
+#define LOOK_NS G_GINT64_CONSTANT(5000000)
+#define COUNT_NS G_GINT64_CONSTANT(50000000) // how often the kernel is asked: a system call or two
+// Of another clock, or of one that was set.
+#define LAG_MOST_NS (60 * G_GINT64_CONSTANT(1000000000))
+
+#define WARNINGS 3u // periods that are said; further ones are only counted
+
+// While flows are left out.
+typedef struct Period {
+    gint64 from_ns, to_ns; // of the host's clock; from_ns is BB_TIME_NONE where there is none
+    guint most;            // parts left out, at most
+    guint count;           // periods that it stands for
+} Period;
+
+struct BbCaptureShed {
+    BbCaptureShedSetup setup;
+    BbShed *policy;
+    gint64 looked_ns, counted_ns; // monotonic
+    Period now, rest;             // rest: those without a sentence of their own
+    guint periods;
+    GQueue notes, warnings;
+};
+
+BbCaptureShed *bb_capture_shed_new(const BbCaptureShedSetup *setup)
+{
+    BbCaptureShed *shed = g_new0(BbCaptureShed, 1);
+    shed->setup = *setup;
+    shed->policy = bb_shed_new(setup->can_trim);
+    shed->now.from_ns = shed->rest.from_ns = BB_TIME_NONE;
+    g_queue_init(&shed->notes);
+    g_queue_init(&shed->warnings);
+    return shed;
+}
+
+void bb_capture_shed_free(BbCaptureShed *shed)
+{
+    if (!shed)
+        return;
+    bb_shed_free(shed->policy);
+    g_queue_clear_full(&shed->notes, g_free);
+    g_queue_clear_full(&shed->warnings, g_free);
+    g_free(shed);
+}
+
+bool bb_capture_shed_is_due(const BbCaptureShed *shed)
+{
+    return g_get_monotonic_time() * 1000 - shed->looked_ns >= LOOK_NS;
+}
+
+// ---- periods ------------------------------------------------------------------------------------
+
+static void put_down(BbCaptureShed *shed, const Period *period)
+{
+    GString *note = g_string_new("shed: from ");
+    bb_quantity_append_time(note, period->from_ns);
+    g_string_append(note, " to ");
+    bb_quantity_append_time(note, period->to_ns);
+    if (period->count > 1)
+        g_string_append_printf(note, ", %u times,", period->count);
+    g_string_append_printf(note,
+                           " up to %u of %u flows were not kept, since packets came faster than "
+                           "they could be decoded",
+                           period->most, BB_SHED_PARTS);
+    g_queue_push_tail(&shed->notes, g_string_free(note, FALSE));
+}
+
+static void end_period(BbCaptureShed *shed)
+{
+    Period *rest = &shed->rest;
+    shed->now.to_ns = g_get_real_time() * 1000;
+    if (shed->periods <= BB_CAPTURE_SHED_NOTES) {
+        put_down(shed, &shed->now);
+    } else {
+        if (rest->from_ns == BB_TIME_NONE)
+            rest->from_ns = shed->now.from_ns;
+        rest->to_ns = shed->now.to_ns;
+        rest->most = MAX(rest->most, shed->now.most);
+        rest->count++;
+    }
+    shed->now.from_ns = BB_TIME_NONE;
+    if (shed->periods <= WARNINGS)
+        g_queue_push_tail(&shed->warnings, g_strdup("all flows are kept again"));
+}
+
+static void follow_period(BbCaptureShed *shed, guint parts)
+{
+    if (parts && shed->now.from_ns == BB_TIME_NONE) {
+        shed->now = (Period){.from_ns = g_get_real_time() * 1000, .count = 1};
+        if (++shed->periods <= WARNINGS)
+            g_queue_push_tail(
+                &shed->warnings,
+                g_strdup_printf("packets come faster than they can be decoded: whole flows are "
+                                "left out until that is over, and counted; a FILTER, --follow, "
+                                "more --threads or a larger -B would help%s",
+                                shed->periods == WARNINGS ? "; further times are only counted"
+                                                          : ""));
+    }
+    shed->now.most = MAX(shed->now.most, parts);
+    if (!parts && shed->now.from_ns != BB_TIME_NONE)
+        end_period(shed);
+}
+
+// ---- looking ------------------------------------------------------------------------------------
+
+static gint64 lag_of(const BbCaptureShed *shed, gint64 time_ns)
+{
+    gint64 lag_ns = g_get_real_time() * 1000 - time_ns;
+    bool known = shed->setup.host_clock && time_ns != BB_TIME_NONE;
+    return known && lag_ns >= 0 && lag_ns <= LAG_MOST_NS ? lag_ns : BB_SHED_LAG_UNKNOWN;
+}
+
+static void count_time(BbCaptureShed *shed)
+{
+    guint64 *count = shed->setup.loss->count;
+    gint64 flows_ns = 0;
+    for (guint level = BB_SHED_TRIMS + 1; level <= BB_SHED_MOST; level++)
+        flows_ns += bb_shed_spent(shed->policy, level);
+    gint64 trimming_ns = flows_ns + bb_shed_spent(shed->policy, BB_SHED_TRIMS);
+    count[BB_SHED_RAISES] = bb_shed_raises(shed->policy);
+    count[BB_SHED_FLOWS_MS] = (guint64)(flows_ns / 1000000);
+    count[BB_SHED_TRIMMING_MS] = shed->setup.can_trim ? (guint64)(trimming_ns / 1000000) : 0;
+}
+
+guint bb_capture_shed_look(BbCaptureShed *shed, gint64 time_ns, gint64 waited_ns)
+{
+    gint64 now_ns = g_get_monotonic_time() * 1000;
+    shed->looked_ns = now_ns;
+    if (now_ns - shed->counted_ns >= COUNT_NS) {
+        bb_source_update_loss(shed->setup.source);
+        shed->counted_ns = now_ns;
+    }
+    const BbShedSigns signs = {.dropped = shed->setup.loss->count[BB_KERNEL_DROPPED],
+                               .waited_ns = waited_ns,
+                               .lag_ns = lag_of(shed, time_ns)};
+    guint level = bb_shed_look(shed->policy, now_ns, &signs);
+    count_time(shed);
+    follow_period(shed, bb_shed_parts(level));
+    return level;
+}
+
+void bb_capture_shed_finish(BbCaptureShed *shed)
+{
+    if (shed->now.from_ns != BB_TIME_NONE)
+        end_period(shed);
+    if (shed->rest.from_ns != BB_TIME_NONE)
+        put_down(shed, &shed->rest);
+}
+
+char *bb_capture_shed_take_note(BbCaptureShed *shed)
+{
+    return g_queue_pop_head(&shed->notes);
+}
+
+char *bb_capture_shed_take_warning(BbCaptureShed *shed)
+{
+    return g_queue_pop_head(&shed->warnings);
+}

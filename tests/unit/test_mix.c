@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hash of bytes is that of their words, the last one filled up with zeros, and reads no byte
+// beyond them.
+#include "data/mix.h"
+#include "tests/unit/test.h"
+
+#define LONGEST 80u
+
+// The slow twin: word by word, byte by byte.
+static guint64 mix_slowly(guint64 hash, const guint8 *bytes, gsize size)
+{
+    for (gsize at = 0; at < size; at += 8) {
+        guint64 word = 0;
+        for (gsize i = at; i < MIN(at + 8, size); i++)
+            word |= (guint64)bytes[i] << 8 * (i - at);
+        hash = bb_mix(hash, word);
+    }
+    return hash;
+}
+
+START_TEST(every_length)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(test_seed("mix"));
+    for (guint round = 0; round < 50; round++) {
+        for (gsize size = 0; size <= LONGEST; size++) {
+            guint64 seed = (guint64)g_rand_int(random) << 32 | g_rand_int(random);
+            g_autofree guint8 *bytes = g_malloc(MAX(size, 1)); // so that a sanitizer sees its end
+            for (gsize i = 0; i < size; i++)
+                bytes[i] = (guint8)g_rand_int(random);
+            ck_assert_uint_eq(bb_mix_bytes(seed, bytes, size), mix_slowly(seed, bytes, size));
+        }
+    }
+}
+END_TEST
+
+TEST_MAIN("mix", every_length)

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// When less is kept, and when all is again: pressure that lasts, that comes back each time, that
+// never was; and which flows are left out.
+#include "capture/shed.h"
+#include "tests/unit/test.h"
+
+#define MS G_GINT64_CONSTANT(1000000)
+#define S (1000 * MS)
+
+// A capture that can take a share of what comes, and its policy.
+typedef struct World {
+    BbShed *shed;
+    gint64 now_ns;
+    BbShedSigns signs;
+    guint most;    // level seen
+    guint changes; // of the level
+} World;
+
+static void world_begin(World *world, bool can_trim)
+{
+    *world = (World){.shed = bb_shed_new(can_trim), .now_ns = 77 * S};
+    world->signs.lag_ns = 5 * MS;
+    (void)bb_shed_look(world->shed, world->now_ns, &world->signs);
+}
+
+static void look(World *world)
+{
+    guint before = bb_shed_level(world->shed);
+    guint level = bb_shed_look(world->shed, world->now_ns, &world->signs);
+    ck_assert_uint_eq(level, bb_shed_level(world->shed));
+    ck_assert_uint_le(level, BB_SHED_MOST);
+    world->changes += level != before;
+    world->most = MAX(world->most, level);
+}
+
+static void go_on(World *world, gint64 ns)
+{
+    for (gint64 end_ns = world->now_ns + ns; world->now_ns < end_ns;) {
+        world->now_ns += 10 * MS;
+        look(world);
+    }
+}
+
+static void drop(World *world, gint64 ns)
+{
+    for (gint64 end_ns = world->now_ns + ns; world->now_ns < end_ns;) {
+        world->signs.dropped += 3;
+        go_on(world, 10 * MS);
+    }
+}
+
+static void wait_for_others(World *world, gint64 ns, gint64 share)
+{
+    for (gint64 end_ns = world->now_ns + ns; world->now_ns < end_ns;) {
+        world->signs.waited_ns += 10 * MS * share / 100;
+        go_on(world, 10 * MS);
+    }
+}
+
+START_TEST(nothing_is_left_out_in_peace)
+{
+    World world;
+    world_begin(&world, true);
+    go_on(&world, 60 * S);
+    wait_for_others(&world, 10 * S, 30);
+    world.signs.lag_ns = 230 * MS; // what the kernel and several interfaces hold back
+    go_on(&world, 10 * S);
+    world.signs.lag_ns = BB_SHED_LAG_UNKNOWN;
+    go_on(&world, 10 * S);
+    ck_assert_uint_eq(world.most, 0);
+    ck_assert_uint_eq(bb_shed_raises(world.shed), 0);
+    ck_assert_int_eq(bb_shed_spent(world.shed, 0), world.now_ns - 77 * S);
+    bb_shed_free(world.shed);
+}
+END_TEST
+
+// A level each window, up to the last.
+START_TEST(drops_raise_it_fast)
+{
+    for (guint can_trim = 0; can_trim < 2; can_trim++) {
+        World world;
+        world_begin(&world, can_trim);
+        drop(&world, 110 * MS);
+        ck_assert_uint_eq(world.most, can_trim ? 1 : 2);
+        drop(&world, 100 * MS);
+        ck_assert_uint_eq(world.most, can_trim ? 2 : 3);
+        drop(&world, 2 * S);
+        ck_assert_uint_eq(bb_shed_level(world.shed), BB_SHED_MOST);
+        ck_assert_uint_eq(bb_shed_parts(BB_SHED_MOST), BB_SHED_PARTS - 1);
+        bb_shed_free(world.shed);
+    }
+}
+END_TEST
+
+// What is only slow is trimmed for, no more.
+START_TEST(strain_trims)
+{
+    World world;
+    world_begin(&world, true);
+    wait_for_others(&world, 5 * S, 60);
+    ck_assert_uint_eq(world.most, BB_SHED_TRIMS);
+    wait_for_others(&world, 5 * S, 30); // neither strain nor calm
+    ck_assert_uint_eq(bb_shed_level(world.shed), BB_SHED_TRIMS);
+    go_on(&world, BB_SHED_CALM_NS + 200 * MS);
+    ck_assert_uint_eq(bb_shed_level(world.shed), 0);
+    bb_shed_free(world.shed);
+    world_begin(&world, false);
+    wait_for_others(&world, 5 * S, 60);
+    ck_assert_uint_eq(world.most, 0);
+    bb_shed_free(world.shed);
+}
+END_TEST
+
+START_TEST(who_only_waits_is_pressed)
+{
+    World world;
+    world_begin(&world, true);
+    world.signs.lag_ns = BB_SHED_LAG_UNKNOWN;
+    wait_for_others(&world, 350 * MS, 100);
+    ck_assert_uint_ge(bb_shed_level(world.shed), 3);
+    bb_shed_free(world.shed);
+}
+END_TEST
+
+// The ring fills: packets are read older and older. It empties: they are old still, but less.
+START_TEST(lag_counts_while_it_grows)
+{
+    World world;
+    world_begin(&world, false);
+    for (guint i = 0; i < 60; i++) {
+        world.signs.lag_ns = i * 10 * MS;
+        go_on(&world, 10 * MS);
+    }
+    guint level = bb_shed_level(world.shed);
+    ck_assert_uint_ge(level, 2);
+    for (guint i = 60; i > 0; i--) {
+        world.signs.lag_ns = i * 10 * MS;
+        go_on(&world, 10 * MS);
+    }
+    ck_assert_uint_le(bb_shed_level(world.shed), level + 1);
+    bb_shed_free(world.shed);
+}
+END_TEST
+
+START_TEST(calm_lowers_it_slowly_to_nothing)
+{
+    World world;
+    world_begin(&world, true);
+    drop(&world, 3 * S);
+    world.changes = 0;
+    go_on(&world, BB_SHED_CALM_NS - 200 * MS);
+    ck_assert_uint_eq(world.changes, 0);
+    go_on(&world, 400 * MS);
+    ck_assert_uint_eq(bb_shed_level(world.shed), BB_SHED_MOST - 1);
+    go_on(&world, BB_SHED_MOST * (BB_SHED_CALM_NS + BB_SHED_WINDOW_NS));
+    ck_assert_uint_eq(bb_shed_level(world.shed), 0);
+    ck_assert_uint_eq(world.changes, BB_SHED_MOST);
+    gint64 spent_ns = 0;
+    for (guint level = 0; level <= BB_SHED_MOST; level++)
+        spent_ns += bb_shed_spent(world.shed, level);
+    ck_assert_int_eq(spent_ns, world.now_ns - 77 * S);
+    bb_shed_free(world.shed);
+}
+END_TEST
+
+// What comes is too much for level 3, and level 4 keeps up: it is tried less and less often whether
+// it still is. Afterwards it is found soon that it is not.
+START_TEST(it_swings_less_and_less)
+{
+    World world;
+    guint changes[2];
+    world_begin(&world, true);
+    for (guint half = 0; half < 2; half++) {
+        world.changes = 0;
+        for (guint i = 0; i < 12000; i++) { // two minutes
+            world.signs.dropped += bb_shed_level(world.shed) < 4;
+            go_on(&world, 10 * MS);
+        }
+        changes[half] = world.changes;
+        ck_assert_uint_le(world.most, 5);
+        ck_assert_uint_ge(bb_shed_level(world.shed), 3);
+    }
+    ck_assert_uint_lt(changes[0], 24);
+    ck_assert_uint_le(changes[1], 12); // at most once in BB_SHED_CALM_MOST_NS, there and back
+    go_on(&world, 90 * S);
+    ck_assert_uint_eq(bb_shed_level(world.shed), 0);
+    drop(&world, 500 * MS); // and the next time it begins with little patience again
+    go_on(&world, 5 * (BB_SHED_CALM_NS + BB_SHED_WINDOW_NS) + BB_SHED_CALM_NS);
+    ck_assert_uint_eq(bb_shed_level(world.shed), 0);
+    bb_shed_free(world.shed);
+}
+END_TEST
+
+// Whatever the signs are: levels go up by one, or from 0 to the first, and down by one.
+START_TEST(any_signs)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("shed"));
+    for (guint round = 0; round < 50; round++) {
+        g_autoptr(BbShed) shed = bb_shed_new(round % 2);
+        BbShedSigns signs = {0};
+        gint64 now_ns = 0;
+        for (guint i = 0, before = 0; i < 3000; i++) {
+            now_ns += g_rand_int_range(rand, 0, 40) * MS;
+            signs.dropped += g_rand_int_range(rand, 0, 10) == 0;
+            signs.waited_ns += g_rand_int_range(rand, 0, 40) * MS;
+            signs.lag_ns = g_rand_int_range(rand, 0, 2) ? BB_SHED_LAG_UNKNOWN
+                                                        : g_rand_int_range(rand, 0, 900) * MS;
+            guint level = bb_shed_look(shed, now_ns, &signs);
+            guint first = round % 2 ? 1 : 2;
+            ck_assert(level == before || level == MAX(before + 1, first) ||
+                      level == (before > first ? before - 1 : 0));
+            before = level;
+        }
+    }
+}
+END_TEST
+
+static BbAddress host(guint number)
+{
+    return bb_address_v4((const guint8[]){10, 0, (guint8)(number >> 8), (guint8)number});
+}
+
+START_TEST(a_flow_is_of_one_part)
+{
+    guint count[BB_SHED_PARTS] = {0};
+    for (guint client = 0; client < 40; client++)
+        for (guint16 port = 40000; port < 40200; port++) {
+            BbAddress one = host(client), other = host(1000);
+            guint part = bb_shed_part(&one, port, &other, 443);
+            ck_assert_uint_lt(part, BB_SHED_PARTS);
+            ck_assert_uint_eq(part, bb_shed_part(&other, 443, &one, port));
+            count[part]++;
+        }
+    for (guint part = 0; part < BB_SHED_PARTS; part++) // 1000 each
+        ck_assert(count[part] > 800 && count[part] < 1200);
+}
+END_TEST
+
+TEST_MAIN("shed", nothing_is_left_out_in_peace, drops_raise_it_fast, strain_trims,
+          who_only_waits_is_pressed, lag_counts_while_it_grows, calm_lowers_it_slowly_to_nothing,
+          it_swings_less_and_less, any_signs, a_flow_is_of_one_part)

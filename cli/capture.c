@@ -569,17 +569,12 @@ static void finish_status(Job *job)
     job->failed |= !bb_capture_status_finish(job->status, &job->loss);
 }
 
-static guint count_threads(const Job *job)
-{
-    return job->recorder ? 1 : (guint)job->options->threads; // a recorder is of one
-}
-
 static BbCaptureShed *open_shed(Job *job)
 {
     const char *type = job->options->stamp_type;
     const BbCaptureShedSetup setup = {.source = job->source,
                                       .loss = &job->loss,
-                                      .can_trim = count_threads(job) > 1,
+                                      .can_trim = job->options->threads > 1,
                                       .host_clock = !type || strcmp(type, "host") == 0};
     return bb_capture_shed_new(&setup);
 }
@@ -593,7 +588,7 @@ static void start_shards(Job *job)
         job->shed = open_shed(job);
     const BbShardsOutput output = {take_message, play_mark, job,
                                    job->shed ? look_while_waiting : NULL};
-    job->shards = bb_shards_new(&options, count_threads(job), learn, job->names, job->nodes,
+    job->shards = bb_shards_new(&options, (guint)o->threads, learn, job->names, job->nodes,
                                 &job->loss, output);
 }
 

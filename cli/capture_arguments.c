@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define SECONDS_MAX 1000000000 // of -G: 30 years
+#define THREADS_UNSAID G_MININT
 
 static const char summary[] =
     "Reads packets from an interface (-i) or from capture files (-r: pcap or pcapng, also .gz .xz\n"
@@ -138,8 +139,14 @@ static int check_limits(BbCaptureArguments *o)
                             SECONDS_MAX);
     if (o->max_connections <= 0)
         return bb_say_usage(program, "--max-connections takes a number from 1 on");
+    if (o->threads == THREADS_UNSAID) // one reads and writes; a recorder is of one
+        o->threads =
+            o->recorder.size ? 1 : (int)CLAMP(g_get_num_processors() - 1, 1, BB_SHARDS_MOST);
     if (o->threads < 1 || o->threads > (int)BB_SHARDS_MOST)
         return bb_say_usage(program, "--threads takes a number from 1 to %u", BB_SHARDS_MOST);
+    if (o->threads > 1 && o->recorder.size)
+        return bb_say_usage(program,
+                            "--flight-recorder decodes in one thread: leave out --threads");
     if (o->snaplen <= 0 || o->snaplen > BB_SOURCE_SNAPLEN)
         return bb_say_usage(program, "-s takes a number from 1 to %d", BB_SOURCE_SNAPLEN);
     if (o->buffer && (!bb_parse_size(o->buffer, &o->buffer_bytes) || !o->buffer_bytes ||
@@ -178,7 +185,7 @@ int bb_capture_arguments_parse(BbCaptureArguments *o, int argc, char **argv)
     o->snaplen = BB_SOURCE_SNAPLEN;
     o->follow.hops = BB_FOLLOW_HOPS_NONE;
     o->max_connections = (int)BB_CAPTURE_CONNECTIONS;
-    o->threads = (int)CLAMP(g_get_num_processors() - 1, 1, BB_SHARDS_MOST); // one writes
+    o->threads = THREADS_UNSAID;
     const GOptionEntry entries[] = {
         {"read", 'r', 0, G_OPTION_ARG_FILENAME_ARRAY, &o->files,
          "Read this capture file; may be given again", "FILE"},

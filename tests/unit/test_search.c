@@ -237,7 +237,8 @@ static Scene scene_of_one(guint32 seed, guint32 n_parents)
     scene.site->n_child_types = 2;
     scene.site->span = 3000;
     for (guint32 p = 0; p < n_parents; p++)
-        scene.site->parents[p] = (BbSiteParent){.s = 20 * p, .e = 200 + 30 * p};
+        scene.site->parents[p] =
+            (BbSiteParent){.s = 180 * p / MAX(n_parents, 9), .e = 200 + 30 * p};
     scene.site->children[0] = (BbSiteChild){.s = 190, .e = 195, .type = 1};
     site_find_candidates(scene.site, 0);
     scene.search = bb_search_new(scene.site, scene.model, seed);
@@ -304,6 +305,37 @@ START_TEST(draws_are_fair)
             ck_assert_double_le(fabs(seen[p] - want[p] * DRAWS),
                                 5 * sqrt(want[p] * (1 - want[p]) * DRAWS) + 2);
     }
+}
+END_TEST
+
+// Where some of many candidates are looked at by chance, no place is looked at more often than
+// others.
+START_TEST(draws_from_many_are_fair)
+{
+    enum { N = 24, DRAWS = 20000, ROUNDS = 6 };
+    guint32 seed = test_seed("search draws from many");
+    double lone = 0, lone_wanted = 0;
+    for (guint round = 0; round < ROUNDS; round++) {
+        g_auto(Scene) scene = scene_of_one(seed + round, N);
+        double want[N + 1], share = 0;
+        guint32 final = round % 2 ? BB_SITE_NONE : 2 * round;
+        float sampled = 0;
+        guint seen[N + 1] = {0};
+        plain_shares(&scene, 2.5, want);
+        for (guint i = 0; i < DRAWS; i++) {
+            bb_search_sweep(scene.search, 2.5);
+            seen[MIN(scene.site->parent[0], N)]++;
+        }
+        for (guint i = 0; i < DRAWS; i++)
+            bb_search_sample(scene.search, 2.5, &final, &sampled);
+        for (guint p = 0; p <= N; p++)
+            ck_assert_double_eq_tol(seen[p] / (double)DRAWS, want[p], 0.02);
+        share = (double)sampled / DRAWS;
+        ck_assert_double_eq_tol(share, want[MIN(final, N)], 0.02);
+        lone += seen[N] / (double)DRAWS;
+        lone_wanted += want[N];
+    }
+    ck_assert_double_eq_tol(lone / lone_wanted, 1, 0.1);
 }
 END_TEST
 
@@ -374,4 +406,5 @@ END_TEST
 
 TEST_MAIN("search", gains_are_what_they_say, gains_with_order, gains_with_order_and_late_children,
           finds_the_truth, begins_one_by_one, same_seed_same_result, shares_are_probabilities,
-          draws_are_fair, shares_of_many, doubtful_ones, hundreds_of_children)
+          draws_are_fair, draws_from_many_are_fair, shares_of_many, doubtful_ones,
+          hundreds_of_children)

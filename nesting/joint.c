@@ -154,10 +154,11 @@ static BbModel *learn_model(const BbJoint *joint, BbSite *site, const BbOnset *o
 }
 
 // Where the most likely whole has a link that is not likely by itself, it is right about half the
-// time all the same: there are few others to choose from.
-static float confidence_of(double share)
+// time all the same, if there are few others to choose from.
+static float confidence_of(const BbSite *site, guint32 x, double share)
 {
-    return (float)(share < 0.5 ? 0.44 + 0.12 * share : share);
+    bool few = site->first[x + 1] - site->first[x] <= CROWDED;
+    return (float)(share < 0.5 && few ? 0.44 + 0.12 * share : share);
 }
 
 // Says of each child how sure its place in the site's assignment is; the last sweep looked at all.
@@ -174,7 +175,7 @@ static void find_shares(BbSite *site, BbSearch *search, const guint32 *parent, f
     for (guint k = 0; k < samples; k++)
         bb_search_sample(search, HEAT, parent, share);
     for (guint32 i = 0; i < n; i++)
-        share[doubtful[i]] = confidence_of((double)share[doubtful[i]] / samples);
+        share[doubtful[i]] = confidence_of(site, doubtful[i], (double)share[doubtful[i]] / samples);
 }
 
 static void publish(BbSite *site, BbSearch *search, BbPaths *paths)

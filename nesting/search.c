@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#define TRIED 12u      // candidates looked at by a random change
+#define TRIED 12u      // other places of a child looked at by a random change
 #define FEW 2u         // candidates that are all looked at closely
 #define HOPELESS 20    // a candidate whose gap is less likely than that (log) is not
 #define NEIGHBOURS 2u  // of one child among many, on either side, that it may change places with
@@ -39,6 +39,7 @@ typedef struct {
     double temperature;
     double weight;  // of all changes, staying included
     guint32 n;      // candidates
+    double each;    // other places for each that is looked at, but for the target
     double nearest; // log likelihood ratio of the best change looked at
     guint32 target; // the share of changes that lead to this parent is asked for
     double share;
@@ -352,34 +353,61 @@ static void consider_candidate(BbSearch *search, Look *look, guint32 x, guint32 
         consider_tails(search, look, x, to, before);
 }
 
-// Puts the parent whose share is asked for in front; returns how many stand there then.
-static guint32 keep_target(const Look *look, guint32 *list, guint32 n)
+// Where a child has many candidates, a random change looks at TRIED of the n places where it is
+// not: its candidates, and none. Each is as likely to be looked at; but the one whose share is
+// asked for always is.
+static bool looks_at_some(const Look *look, guint32 n)
+{
+    return look->temperature > 0 && n > TRIED;
+}
+
+// Whether having no parent is looked at, for a child that has one. Were it always, children would
+// leave their parents more often than they come back, and the model would learn that they have
+// none.
+static bool may_leave(BbSearch *search, const Look *look, guint32 x)
+{
+    const BbSite *site = search->site;
+    guint32 n = site->first[x + 1] - site->first[x];
+    if (!looks_at_some(look, n) || look->target == BB_SITE_NONE)
+        return true;
+    guint32 kept = look->target != NO_TARGET && look->target != site->parent[x];
+    return bb_random_below(&search->random, n - kept) < TRIED - kept;
+}
+
+// Puts a parent in front, if it is there; returns how many stand there then.
+static guint32 put_first(guint32 *list, guint32 n, guint32 parent)
 {
     for (guint32 i = 0; i < n; i++) {
-        if (list[i] == look->target) {
+        if (list[i] == parent) {
             list[i] = list[0];
-            list[0] = look->target;
+            list[0] = parent;
             return 1;
         }
     }
     return 0;
 }
 
-// Candidates of x in list; some by chance where there are too many for a random change.
-static guint32 candidates_of(BbSearch *search, const Look *look, guint32 x, guint32 *list)
+// Candidates of x in list; some by chance where there are too many for a random change. leaves:
+// having no parent is looked at as well.
+static guint32 candidates_of(BbSearch *search, Look *look, guint32 x, bool leaves, guint32 *list)
 {
     const BbSite *site = search->site;
-    guint32 n = site->first[x + 1] - site->first[x];
+    guint32 n = site->first[x + 1] - site->first[x], from = site->parent[x];
     memcpy(list, site->list + site->first[x], n * sizeof *list);
-    if (look->temperature <= 0 || n <= TRIED)
+    if (!looks_at_some(look, n))
         return n;
-    guint32 first = keep_target(look, list, n);
-    for (guint32 i = first; i < TRIED; i++) {
-        guint32 j = i + (guint32)bb_random_below(&search->random, n - i), other = list[j];
+    guint32 rest = n - put_first(list, n, from), tried = leaves ? TRIED - 1 : TRIED;
+    if (rest < n)
+        list[0] = list[rest];
+    guint32 first = put_first(list, rest, look->target);
+    for (guint32 i = first; i < tried; i++) {
+        guint32 j = i + (guint32)bb_random_below(&search->random, rest - i), other = list[j];
         list[j] = list[i];
         list[i] = other;
     }
-    return TRIED;
+    guint32 kept = first + (look->target == BB_SITE_NONE && leaves);
+    look->each = (double)(n - kept) / (TRIED - kept);
+    return tried;
 }
 
 // How well x's gap suits a parent, with the children that the parent has before x.
@@ -417,6 +445,7 @@ static void look_at(BbSearch *search, Look *look, guint32 x)
     const BbSite *site = search->site;
     guint32 from = site->parent[x], list[BB_SITE_CANDIDATES];
     double lone = bb_model_lone(search->model, site->children[x].type), loss = -lone;
+    bool leaves = false;
     Trial rest;
     rest.n = 0;
     if (from != BB_SITE_NONE) {
@@ -428,11 +457,14 @@ static void look_at(BbSearch *search, Look *look, guint32 x)
         }
         double order =
             is_big(search, from) ? 0 : order_gain(search, from, &rest, BB_SITE_NONE, NULL);
-        consider(search, look, (Change){LEAVE, BB_SITE_NONE, 0, loss + lone + order});
-        if (!is_big(search, from))
-            consider_pairs(search, look, x, &rest);
+        leaves = may_leave(search, look, x);
+        if (leaves) {
+            consider(search, look, (Change){LEAVE, BB_SITE_NONE, 0, loss + lone + order});
+            if (!is_big(search, from))
+                consider_pairs(search, look, x, &rest);
+        }
     }
-    guint32 n = candidates_of(search, look, x, list);
+    guint32 n = candidates_of(search, look, x, leaves, list);
     look->n = n;
     double hopeless = (from == BB_SITE_NONE ? lone : gap_with(search, x, from)) - HOPELESS;
     for (guint32 i = 0; i < n; i++)
@@ -485,6 +517,7 @@ static Look look_start(double temperature)
 {
     return (Look){.temperature = temperature,
                   .weight = 1,
+                  .each = 1,
                   .nearest = -G_MAXDOUBLE,
                   .target = NO_TARGET,
                   .best = {.way = STAY, .delta = temperature <= 0 ? 1e-9 : 0}};
@@ -553,10 +586,12 @@ void bb_search_sample(BbSearch *search, double temperature, const guint32 *final
     for (guint32 i = 0; i < search->n_list; i++) {
         guint32 x = search->list[i];
         Look look = look_start(temperature);
+        bool is_there = search->site->parent[x] == final[x];
         look.target = final[x];
-        look.share = search->site->parent[x] == final[x] ? 1 : 0;
+        look.share = is_there ? 1 : 0;
         look_at(search, &look, x);
-        share[x] += (float)(look.share / look.weight);
+        double known = look.share + (is_there ? 0 : 1); // staying, or going to the target
+        share[x] += (float)(look.share / (known + look.each * (look.weight - known)));
         carry_out(search, x, &look.best);
     }
 }

@@ -37,6 +37,33 @@ static void smooth(const BbLagGrid *grid, const double *values, double widening,
     }
 }
 
+// The sum of the values before an end between two bins, by sums[] before each.
+static double sum_before(const double *sums, guint32 bins, double end)
+{
+    guint32 whole = MIN((guint32)end, bins - 1);
+    return sums[whole] + (end - whole) * (sums[whole + 1] - sums[whole]);
+}
+
+// The same without moving what is smoothed. A value counts in more boxes above it than below, as
+// boxes grow; each round of learning would move the mean by the growth of a box's variance, were
+// boxes not as much further out. Their ends lie between bins: boxes that grow by whole bins do so
+// in steps, and what is near one is moved.
+static void smooth_in_place(const BbLagGrid *grid, const double *values, double widening,
+                            double *out)
+{
+    g_autofree double *sums = g_new(double, (gsize)grid->bins + 1);
+    sums[0] = 0;
+    for (guint32 i = 0; i < grid->bins; i++)
+        sums[i + 1] = sums[i] + values[i];
+    for (guint32 i = 0; i < grid->bins; i++) {
+        double lag = i + 0.5 - grid->before, half = 1.5 + widening * fabs(lag);
+        double centre = i + 0.5 + copysign(2.0 / 3 * widening * half, lag);
+        double low = MAX(0, centre - half), high = MIN(grid->bins, centre + half);
+        out[i] =
+            (sum_before(sums, grid->bins, high) - sum_before(sums, grid->bins, low)) / (high - low);
+    }
+}
+
 // Bins of the kernel above some density, in all.
 static guint32 count_bins(const BbLink *link, const BbLagGrid *grid, float least)
 {
@@ -102,7 +129,10 @@ void bb_link_learn(BbLink *link, const BbLagGrid *grid, const double *explained,
                    double widening)
 {
     g_autofree double *smoothed = g_new(double, grid->bins);
-    smooth(grid, explained, widening, smoothed);
+    if (widening == BB_LINK_WIDE)
+        smooth(grid, explained, widening, smoothed);
+    else
+        smooth_in_place(grid, explained, widening, smoothed);
     for (guint32 i = 0; i < grid->bins; i++)
         link->kernel[i] = (float)(smoothed[i] / n);
     find_spans(link, grid);
@@ -224,6 +254,16 @@ static double *expect_chance(const BbLagGrid *grid, const double *pairs, const g
     return chance;
 }
 
+// A correlogram counts by the quanta of both messages: pairs of bin i have lags of i - 1 to i + 1
+// quanta. As many in bins of lags from i to i + 1.
+static double *bins_of_lags(const double *pairs, guint32 bins)
+{
+    double *lags = g_new(double, bins);
+    for (guint32 i = 0; i < bins; i++)
+        lags[i] = i + 1 < bins ? (pairs[i] + pairs[i + 1]) / 2 : pairs[i];
+    return lags;
+}
+
 // How many pairs are there for a reason, above those that chance brings; and the kernel of these
 // alone.
 static void measure_peaks(BbLink *link, const BbLagGrid *grid, const guint32 *counts,
@@ -234,7 +274,8 @@ static void measure_peaks(BbLink *link, const BbLagGrid *grid, const guint32 *co
     g_autofree double *raw = g_new(double, grid->bins), *smoothed = g_new(double, grid->bins);
     for (guint32 bin = 0; bin < grid->bins; bin++)
         raw[bin] = counts[bin];
-    smooth(grid, raw, BB_LINK_SHARP, smoothed);
+    g_autofree double *lags = bins_of_lags(raw, grid->bins);
+    smooth_in_place(grid, lags, BB_LINK_SHARP, smoothed);
     g_autofree double *chance = expect_chance(grid, raw, part, mirror, out->count);
     double within = 0;
     for (guint32 bin = 0; bin < grid->bins; bin++)

@@ -28,6 +28,8 @@
 
 typedef struct {
     const BbStream *in, *out;
+    double end;  // where its effects end, in ns; 0: none show
+    bool peaked; // some bin stands out from those around it
 } Pair;
 
 typedef struct {
@@ -35,7 +37,6 @@ typedef struct {
     guint32 bins;
     guint32 sample;  // messages of a stream out
     double shortest; // deviation of the narrowest delay; 0: none was found
-    GArray *ends;    // of double: where the delay of each pair ends
 } Search;
 
 // ---- pairs -------------------------------------------------------------------------------------
@@ -62,7 +63,7 @@ static GArray *busiest_pairs(const BbStreams *streams)
     for (guint32 f = 0; f < streams->n_out; f++) {
         guint32 in, n_in = bb_streams_into(streams, streams->out[f].node, &in);
         for (guint32 e = in; e < in + n_in; e++) {
-            Pair pair = {&streams->in[e], &streams->out[f]};
+            Pair pair = {&streams->in[e], &streams->out[f], 0, false};
             if (size_of(&pair) >= EXCESS_LEAST)
                 g_array_append_val(pairs, pair);
         }
@@ -176,8 +177,10 @@ static guint32 end_of_effects(const Search *search, const double *after, const d
     return 0;
 }
 
-// The first delay of a pair: others are more likely derived.
-static void look_at(Search *search, const Pair *pair, gint64 start_ns)
+// The first delay of a pair: others are more likely derived. A delay that spreads over as many bins
+// as tell what chance is there stands out from none, but reaches as far as there are more effects
+// after than before.
+static void look_at(Search *search, Pair *pair, gint64 start_ns)
 {
     double after[BINS_MAX] = {0}, before[BINS_MAX] = {0};
     count_lags(search, pair, after, before);
@@ -185,7 +188,10 @@ static void look_at(Search *search, const Pair *pair, gint64 start_ns)
     guint32 first = 0, end;
     while (first < search->bins && !stands_out(search, after, before, first, load.crowd))
         first++;
-    if (first == search->bins)
+    pair->peaked = first < search->bins;
+    end = end_of_effects(search, after, before, load.crowd);
+    pair->end = search->edges[end];
+    if (!pair->peaked)
         return;
     double mass = 0, moment = 0, square = 0;
     for (end = first; end < search->bins && stands_out(search, after, before, end, load.crowd);
@@ -199,8 +205,29 @@ static void look_at(Search *search, const Pair *pair, gint64 start_ns)
     double width = search->edges[end] - search->edges[first], mean = moment / mass;
     double deviation = sqrt(MAX(square / mass - mean * mean, width * width / 12));
     search->shortest = search->shortest > 0 ? MIN(search->shortest, deviation) : deviation;
-    end = MAX(end, end_of_effects(search, after, before, load.crowd));
-    g_array_append_val(search->ends, search->edges[end]);
+    pair->end = MAX(pair->end, search->edges[end]);
+}
+
+static bool has_peak(const GArray *pairs, const BbStream *out)
+{
+    for (guint i = 0; i < pairs->len; i++) {
+        const Pair *pair = &g_array_index(pairs, Pair, i);
+        if (pair->out == out && pair->peaked)
+            return true;
+    }
+    return false;
+}
+
+// A message has one cause: where one delay stands out, what else comes before a stream is derived.
+static GArray *list_ends(const GArray *pairs)
+{
+    GArray *ends = g_array_new(FALSE, FALSE, sizeof(double));
+    for (guint i = 0; i < pairs->len; i++) {
+        const Pair *pair = &g_array_index(pairs, Pair, i);
+        if (pair->end > 0 && (pair->peaked || !has_peak(pairs, pair->out)))
+            g_array_append_val(ends, pair->end);
+    }
+    return ends;
 }
 
 static gint compare_doubles(gconstpointer left, gconstpointer right)
@@ -212,8 +239,7 @@ static gint compare_doubles(gconstpointer left, gconstpointer right)
 // With lags in bins that grow by `step` from one to the next.
 static BbScale guess(const BbStreams *streams, gint64 start_ns, gint64 end_ns, double step)
 {
-    Search search = {.ends = g_array_new(FALSE, FALSE, sizeof(double))};
-    g_autoptr(GArray) ends = search.ends;
+    Search search = {0};
     double longest = ((double)end_ns - (double)start_ns) / 4, edge = LAG_LEAST_NS;
     for (; edge < longest && search.bins < BINS_MAX; edge *= step)
         search.edges[++search.bins] = edge;
@@ -224,8 +250,9 @@ static BbScale guess(const BbStreams *streams, gint64 start_ns, gint64 end_ns, d
         (guint32)CLAMP(STEPS / (4.0 * search.bins * MAX(1, pairs->len)), SAMPLE_LEAST, SAMPLE_MOST);
     for (guint i = 0; i < pairs->len; i++)
         look_at(&search, &g_array_index(pairs, Pair, i), start_ns);
-    if (ends->len == 0)
+    if (search.shortest <= 0)
         return (BbScale){0};
+    g_autoptr(GArray) ends = list_ends(pairs);
     g_array_sort(ends, compare_doubles);
     double end = g_array_index(ends, double, ends->len - 1 - ends->len / 20);
     double max_delay = REACH * end;

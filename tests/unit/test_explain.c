@@ -328,6 +328,25 @@ START_TEST(delays_within_half_a_quantum)
 }
 END_TEST
 
+// Several messages are under way at once: what the delays are learned from must not be half a
+// quantum off, nor smoothing move it, as little brings it back.
+START_TEST(delays_under_load)
+{
+    double sum = 0;
+    for (guint64 seed = 0; seed < 4; seed++) {
+        g_autoptr(Planted) planted = planted_new(seed);
+        for (guint i = 0; i < 20000; i++)
+            plant_pair(planted, "A", "C", 200 * SECOND, 90.0 * MS, 10.0 * MS);
+        g_autoptr(Linking) linking = linking_new(planted, 2 * MS, 0, 150);
+        g_autoptr(BbExplanation) e = linking_explain(linking, "B", "C");
+        const BbLink *link = g_ptr_array_index(e->links, 0);
+        ck_assert_uint_ge(link->cores->len, 1);
+        sum += (double)g_array_index(link->cores, BbCore, 0).mode.delay_ns;
+    }
+    ck_assert_double_eq_tol(sum / 4, 90.0 * MS, 0.25 * MS);
+}
+END_TEST
+
 START_TEST(two_delays_of_a_link)
 {
     g_autoptr(Planted) planted = planted_new(8);
@@ -376,4 +395,5 @@ END_TEST
 TEST_MAIN("explain", sparse_pairs_are_sure, chances_are_conserved, chances_hold,
           two_causes_as_likely_as_each_other, share_without_cause, noise_has_no_cause,
           effects_a_message_has, derived_links_are_dropped, real_links_are_kept,
-          delays_within_half_a_quantum, two_delays_of_a_link, who_explains_has_delays)
+          delays_within_half_a_quantum, delays_under_load, two_delays_of_a_link,
+          who_explains_has_delays)

@@ -113,5 +113,26 @@ START_TEST(long_traces_are_sampled)
 }
 END_TEST
 
+// C sends on what it holds at every half second: as many effects in a bin as in those around it.
+START_TEST(delay_that_stands_out_from_nothing)
+{
+    for (guint64 seed = 0; seed < 8; seed++) {
+        g_autoptr(Planted) planted = planted_new(seed);
+        for (guint i = 0; i < 1000; i++) {
+            gint64 at = EPOCH + (gint64)bb_random_below(&planted->random, 500 * SECOND);
+            guint32 cause = planted_send(planted, "A", "B", at, PLANTED_ROOT);
+            at = planted_later(planted, at, 20.0 * MS, 4.0 * MS);
+            cause = planted_send(planted, "B", "C", at, cause);
+            planted_send(planted, "C", "D", at - at % (500 * MS) + 505 * MS, cause);
+        }
+        BbScale scale = guess(planted);
+        ck_assert_int_gt(scale.quantum_ns, 0);
+        ck_assert_int_le(scale.quantum_ns, 4 * MS);
+        ck_assert_int_ge(scale.max_delay_ns, 505 * MS);
+        ck_assert_int_le(scale.max_delay_ns, 8 * SECOND);
+    }
+}
+END_TEST
+
 TEST_MAIN("scale", delays_of_any_length, two_delays_far_apart, noise_shows_nothing,
-          little_shows_nothing, long_traces_are_sampled)
+          little_shows_nothing, long_traces_are_sampled, delay_that_stands_out_from_nothing)

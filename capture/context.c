@@ -92,6 +92,11 @@ void bb_context_set_tape(BbContext *context, BbTape *tape)
     context->inside->tape = tape;
 }
 
+guint64 bb_context_packet(const BbContext *context)
+{
+    return bb_tape_packet(context->inside->tape);
+}
+
 // ---- calls and nodes ----------------------------------------------------------------------------
 
 // A number from 1 on that is not in use.

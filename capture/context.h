@@ -42,6 +42,7 @@ BbContext *bb_context_new_shard(BbNames *names, BbLoss *loss, struct BbTape *tap
 void bb_context_free(BbContext *context);
 // From now on it goes to that tape.
 void bb_context_set_tape(BbContext *context, struct BbTape *tape);
+guint64 bb_context_packet(const BbContext *context); // number of the packet that is decoded on it
 
 // A handle that no call of this context had, and (into id) what messages have as its id. The id is
 // given back when no more messages of the call come.

@@ -540,10 +540,3 @@ void bb_dialog_learn_name(BbDialog *dialog, const BbAddress *address, const char
 {
     bb_context_learn(dialog->context, address, name);
 }
-
-void bb_dialog_skip(BbDialog *dialog, BbDirection direction, guint64 count, BbPart *part)
-{
-    BbSide *side = &dialog->side[bb_dialog_side(dialog, direction)];
-    side->skip = count;
-    side->skip_part = part;
-}

@@ -24,12 +24,18 @@ static BbSocketKey socket_key(const BbEndpoints *ends, guint end)
                          .protocol = ends->transport};
 }
 
+// Addresses of a VLAN or a virtual network that tell hosts apart are not those of this host.
+static bool asks_process(const BbEndpoints *ends)
+{
+    return ends->transport && !ends->vlan && !ends->has_vni;
+}
+
 guint32 bb_endpoints_node(const BbEndpoints *ends, BbNodes *nodes, BbNames *names, guint end,
                           bool is_server)
 {
     BbSocketKey key = socket_key(ends, end);
     guint32 process =
-        ends->transport ? bb_nodes_name_process(nodes, &key, is_server) : BB_NAME_NONE;
+        asks_process(ends) ? bb_nodes_name_process(nodes, &key, is_server) : BB_NAME_NONE;
     if (process != BB_NAME_NONE)
         return process;
     guint32 name = bb_nodes_name(nodes, &ends->address[end], ends->port[end], is_server);
@@ -42,7 +48,7 @@ guint32 bb_endpoints_node(const BbEndpoints *ends, BbNodes *nodes, BbNames *name
 
 void bb_endpoints_end(const BbEndpoints *ends, BbNodes *nodes)
 {
-    for (guint end = 0; end < 2 && ends->transport; end++) {
+    for (guint end = 0; end < 2 && asks_process(ends); end++) {
         BbSocketKey key = socket_key(ends, end);
         bb_nodes_end_process(nodes, &key);
     }

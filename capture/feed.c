@@ -50,6 +50,24 @@ static void set_decoder(BbDialog *dialog, const BbDecoder *decoder)
     dialog->state = g_malloc0(decoder->state_size);
 }
 
+// For who copies packets (capture/skips.h).
+static void tell_skip(const BbDialog *dialog, guint number, guint32 seq, guint64 count)
+{
+    const BbContext *context = dialog->context;
+    if (!context->skips || !dialog->is_tcp || dialog->inner || count == BB_SKIP_REST)
+        return;
+    const BbSkipped skipped = {seq, count, bb_context_packet(context)};
+    bb_skips_tell(context->skips, dialog->endpoints, number, &skipped);
+}
+
+static void end_skip(BbDialog *dialog, guint number)
+{
+    BbSide *side = &dialog->side[number];
+    if (side->skip)
+        tell_skip(dialog, number, 0, 0);
+    side->skip = 0;
+}
+
 // Ends what the decoder has under way. What follows is for another one.
 static void end_decoder(BbDialog *dialog, bool give_up_calls)
 {
@@ -60,7 +78,7 @@ static void end_decoder(BbDialog *dialog, bool give_up_calls)
     g_clear_pointer(&dialog->state, g_free);
     dialog->decoder = NULL;
     for (guint side = 0; side < 2; side++) {
-        dialog->side[side].skip = 0;
+        end_skip(dialog, side);
         dialog->side[side].skip_part = NULL;
     }
 }
@@ -305,14 +323,6 @@ static void switch_decoder(BbDialog *dialog)
     end_decoder(dialog, !dialog->next);
 }
 
-// For who copies packets (capture/skips.h).
-static void tell_skip(const BbDialog *dialog, guint number, const BbView *view)
-{
-    if (dialog->context->skips && dialog->is_tcp && !dialog->inner)
-        bb_skips_tell(dialog->context->skips, dialog->endpoints, number, view->seq,
-                      dialog->side[number].skip);
-}
-
 // Lets the decoder take what it can of view; what remains there has to wait for more.
 static void run(BbDialog *dialog, guint number, BbView *view, BbMark **marks, Hearing hearing)
 {
@@ -326,7 +336,7 @@ static void run(BbDialog *dialog, guint number, BbView *view, BbMark **marks, He
             take_skipped(side, view, marks);
             if (side->skip && !view->closed)
                 return;
-            side->skip = 0;
+            end_skip(dialog, number);
         }
         gssize taken = dialog->decoder->parse(dialog, dialog->state, view);
         if (taken == BB_PARSE_BAD && dialog->decoder != &bb_decoder_turns) {
@@ -336,7 +346,7 @@ static void run(BbDialog *dialog, guint number, BbView *view, BbMark **marks, He
         gsize count = MIN((gsize)MAX(taken, 0), view->length);
         advance(view, marks, count);
         if (G_UNLIKELY(side->skip >= view->length + BB_SKIPS_LEAST))
-            tell_skip(dialog, number, view);
+            tell_skip(dialog, number, view->seq, side->skip);
         if (dialog->switching) {
             switch_decoder(dialog);
             continue;
@@ -559,6 +569,16 @@ void bb_dialog_feed(BbDialog *dialog, guint number, const BbPiece *piece)
     dialog->pieces += dialog->pieces < 2;
 }
 
+// In dialog.h.
+void bb_dialog_skip(BbDialog *dialog, BbDirection direction, guint64 count, BbPart *part)
+{
+    guint number = bb_dialog_side(dialog, direction);
+    if (!count)
+        end_skip(dialog, number);
+    dialog->side[number].skip = count;
+    dialog->side[number].skip_part = part;
+}
+
 void bb_dialog_cut(BbDialog *dialog, guint number, guint32 seq, guint32 missing)
 {
     BbSide *side = &dialog->side[number];
@@ -593,7 +613,7 @@ void bb_dialog_gap(BbDialog *dialog, guint number, guint32 seq, guint32 missing)
     clear_buffer(side);
     if (skip_gap(dialog, number, seq, missing)) // a message goes on behind them
         return;
-    side->skip = 0;
+    end_skip(dialog, number);
     side->seq = seq + missing;
     if (dialog->next) // the one that another named, before it saw a byte
         set_decoder(dialog, g_steal_pointer(&dialog->next));

@@ -8,11 +8,15 @@
 //  - or the client is followed;
 //  - or the server is followed and no entrance: calls of others, too, or what it does for them
 //    would look as if nobody had asked for it.
-// A host that a followed one calls is followed itself, but
+// A host that a followed one calls is followed itself, from a packet of the caller's own on: its
+// SYN or data. Datagrams may go to a network's broadcast address, or to nobody: whom they call is
+// followed from the first packet that it sends, whatever that is. So what others send to followed
+// hosts makes nobody followed, and of a direction that is not seen nobody is either. Not followed
+// is a host
 //  - at the last hop, where the calls to it are kept and nothing else of it;
 //  - where it is shared by all: a name server (port 53, 853), a clock (123), a collector of logs
 //    (514), or what the options name; the calls to it are kept;
-//  - of multicast and broadcast, which are no hosts;
+//  - of multicast and of 255.255.255.255, which are no hosts;
 //  - beyond BB_FOLLOW_NODES.
 //
 // Who is the client: a handshake says it (RFC 9293, section 3.5). Else the end that is known for a
@@ -22,14 +26,14 @@
 // packet of TCP without handshake and data decides nothing. Addresses alone count, not the VLAN
 // and the overlay network that they are in.
 //
-// Memory: about 100 bytes for each host that is followed and each server that is known.
+// Memory: about 250 bytes for each host that is followed and each server that is known.
 #pragma once
 
 #include "capture/loss.h"
 #include "capture/packet.h"
 
-#define BB_FOLLOW_NODES 4096u    // followed at most; further ones are counted (BB_FOLLOW_LIMIT)
-#define BB_FOLLOW_SERVERS 65536u // known at most; of further ones their ports decide each time
+#define BB_FOLLOW_NODES 4096u    // followed at most; calls to others are counted (BB_FOLLOW_LIMIT)
+#define BB_FOLLOW_SERVERS 65536u // known; the one longest unheard of goes (BB_FOLLOW_FORGOTTEN)
 #define BB_FOLLOW_HOPS 8u        // if nobody says otherwise
 #define BB_FOLLOW_HOPS_MOST 64u
 
@@ -69,5 +73,10 @@ bool bb_follow_take(BbFollow *follow, const BbPacket *packet);
 // several times. Lent until the next packet.
 guint bb_follow_count(const BbFollow *follow);
 const BbFollowNode *bb_follow_at(const BbFollow *follow, guint index);
+
+// Addresses of the set, and of those that datagrams went to and that join when they send. Never
+// shrinks; lent until the next packet.
+guint bb_follow_address_count(const BbFollow *follow);
+const BbAddress *bb_follow_addresses(const BbFollow *follow);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbFollow, bb_follow_free)

@@ -31,7 +31,7 @@
     X(BB_NAT_SEEN_TWICE, "nat_seen_twice",                                                         \
       "connections seen on both sides of a NAT, and counted twice", false)                         \
     X(BB_NAT_PARTED, "nat_parted",                                                                 \
-      "joined connections of which the server's side was not seen any more", true)                 \
+      "joined connections that became several again before they ended", true)                      \
     X(BB_NAT_LIMIT, "nat_limit",                                                                   \
       "connections that might have been joined with others, but for the limit", true)              \
     X(BB_TCP_RETRANSMITTED, "tcp_retransmitted", "TCP segments sent again", false)                 \
@@ -64,6 +64,8 @@
     X(BB_NOT_FOLLOWED, "not_followed", "packets of nobody who is followed, left out", false)       \
     X(BB_FOLLOW_LIMIT, "follow_limit", "packets to hosts that are not followed at the limit",      \
       true)                                                                                        \
+    X(BB_FOLLOW_FORGOTTEN, "follow_forgotten", "servers that following forgot at the limit",       \
+      false)                                                                                       \
     X(BB_PROCESSES_UNKNOWN, "processes_unknown",                                                   \
       "connection ends at this host whose process was not found", false)                           \
     X(BB_PROCESSES_INFERRED, "processes_inferred",                                                 \
@@ -82,6 +84,7 @@
       false)                                                                                       \
     X(BB_KERNEL_DROPPED, "kernel_dropped", "packets dropped by the kernel for want of buffer",     \
       true)                                                                                        \
+    X(BB_KERNEL_UNREAD, "kernel_unread", "packets left unread in the kernel's buffer", true)       \
     X(BB_INTERFACE_DROPPED, "interface_dropped", "packets dropped by the interface", true)         \
     X(BB_INTERFACE_OUTAGES, "interface_outages", "times an interface was down or gone", true)      \
     X(BB_CLOCK_SET_BACK, "clock_set_back",                                                         \

@@ -246,7 +246,11 @@ guint32 bb_nodes_name_process(BbNodes *nodes, const BbSocketKey *key, bool serve
     if (!nodes->processes || find_with_port(nodes, &key->local, key->port) != BB_NAME_NONE ||
         !bb_processes_name(nodes->processes, key, server, name))
         return BB_NAME_NONE;
-    return bb_names_intern(nodes->names, name);
+    if (!nodes->endpoints || !server)
+        return bb_names_intern(nodes->names, name);
+    char with_port[BB_PROCESSES_NAME + sizeof ":65535"];
+    (void)g_snprintf(with_port, sizeof with_port, "%s:%u", name, key->port);
+    return bb_names_intern(nodes->names, with_port);
 }
 
 void bb_nodes_end_process(BbNodes *nodes, const BbSocketKey *key)

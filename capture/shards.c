@@ -35,6 +35,7 @@ struct BbShards {
     BbRound *round;  // being filled
     BbChannel *read; // rounds that can be filled
     BbRound *spare;  // one of these
+    guint marks;     // that go with the next round
     BbSkips *skips;
     bool trims; // what skips say
     guint64 waits;
@@ -192,9 +193,20 @@ static bool find_spare(BbShards *shards, gint64 most_us)
     return shards->spare;
 }
 
+// With what is counted by now.
+static void put_mark(BbShards *shards, BbRound *round)
+{
+    for (guint kind = 0; kind < BB_LOSS_COUNT; kind++)
+        round->loss.count[kind] = shards->loss->count[kind] - shards->counted.count[kind];
+    round->mark = shards->marks;
+    shards->marks = 0;
+}
+
 static void hand_over(BbShards *shards)
 {
     BbRound *round = g_steal_pointer(&shards->round);
+    if (shards->marks)
+        put_mark(shards, round);
     g_atomic_int_set(&round->readers, (gint)shards->n_lanes);
     for (guint i = 0; i < shards->n_lanes; i++)
         bb_lane_put(shards->lanes[i], round);
@@ -249,8 +261,11 @@ static void thin(BbShards *shards)
 void bb_shards_shed(BbShards *shards, guint level)
 {
     guint before = shards->shed;
+    bool trimmed = shards->trims;
     shards->trims = shards->skips && level >= BB_SHED_TRIMS;
     shards->shed = bb_shed_parts(level);
+    if (shards->trims && (!trimmed || shards->shed < before))
+        bb_skips_forget(shards->skips, shards->packets);
     if (shards->shed <= before)
         return; // flows that are kept again are joined where they are
     if (!shards->thread) {
@@ -262,11 +277,6 @@ void bb_shards_shed(BbShards *shards, guint level)
         hand_over(shards);
     thin(shards);
     shards->round->shed = MAX(shards->round->shed, shards->shed);
-}
-
-bool bb_shards_is_ready(BbShards *shards)
-{
-    return !shards->thread || find_spare(shards, 0);
 }
 
 // Makes room for packet, which may be left out meanwhile.
@@ -282,14 +292,15 @@ static void make_room(BbShards *shards, const BbPacket *packet)
         hand_over(shards);
 }
 
-static void trim(BbShards *shards, BbPacket *packet)
+// Returns how many bytes need not be copied.
+static guint32 trim(BbShards *shards, BbPacket *packet)
 {
     if (packet->transport != BB_TRANSPORT_TCP || packet->captured <= BB_SKIPS_KEPT ||
         !bb_skips_cover(shards->skips, packet))
-        return;
-    shards->loss->count[BB_SHED_TRIMMED]++;
-    shards->loss->count[BB_SHED_TRIMMED_BYTES] += packet->captured - BB_SKIPS_KEPT;
+        return 0;
+    guint32 trimmed = packet->captured - BB_SKIPS_KEPT;
     packet->captured = BB_SKIPS_KEPT;
+    return trimmed;
 }
 
 // ---- frames -------------------------------------------------------------------------------------
@@ -301,8 +312,7 @@ guint32 bb_shards_file(BbShards *shards, const char *name)
 
 static void put(BbShards *shards, BbPacket *packet)
 {
-    if (G_UNLIKELY(shards->trims))
-        trim(shards, packet);
+    guint32 trimmed = G_UNLIKELY(shards->trims) ? trim(shards, packet) : 0;
     if (bb_round_is_full(shards->round, packet)) {
         make_room(shards, packet);
         if (is_shed(shards, packet)) {
@@ -311,6 +321,10 @@ static void put(BbShards *shards, BbPacket *packet)
         }
     }
     packet->number = ++shards->packets;
+    if (shards->skips && packet->transport == BB_TRANSPORT_TCP && packet->tcp_flags & BB_TCP_SYN)
+        bb_skips_begin(shards->skips, packet);
+    shards->loss->count[BB_SHED_TRIMMED] += trimmed > 0;
+    shards->loss->count[BB_SHED_TRIMMED_BYTES] += trimmed;
     bb_round_add(shards->round, packet, shard_of(shards, packet));
 }
 
@@ -348,12 +362,22 @@ bool bb_shards_mark(BbShards *shards, guint mark, GError **error)
 {
     if (!shards->thread)
         return play_mark(shards, mark, shards->loss, error);
-    BbLoss *own = &shards->round->loss;
-    for (guint kind = 0; kind < BB_LOSS_COUNT; kind++)
-        own->count[kind] = shards->loss->count[kind] - shards->counted.count[kind];
-    shards->round->mark = mark;
+    shards->marks |= mark;
     hand_over(shards);
     return report(shards, error);
+}
+
+bool bb_shards_mark_soon(BbShards *shards, guint mark, GError **error)
+{
+    if (!shards->thread || find_spare(shards, 0))
+        return bb_shards_mark(shards, mark, error);
+    shards->marks |= mark;
+    return report(shards, error);
+}
+
+guint bb_shards_marks(const BbShards *shards)
+{
+    return shards->marks;
 }
 
 // ---- the end ------------------------------------------------------------------------------------

@@ -50,11 +50,15 @@ bool bb_shards_packet(BbShards *shards, const BbPacket *packet, GError **error);
 // wait for that. mark: the caller's, not 0.
 bool bb_shards_mark(BbShards *shards, guint mark, GError **error);
 
+// The same without waiting: where other threads are behind, its place is where packets go to them
+// next, or the end. Several that come together by then are one, with the bits of all.
+bool bb_shards_mark_soon(BbShards *shards, guint mark, GError **error);
+// The bits that wait for that.
+guint bb_shards_marks(const BbShards *shards);
+
 // From this packet on so much is left out: a level (capture/shed.h). Where reading waits for other
 // threads, packets that these have not got yet are thinned, too.
 void bb_shards_shed(BbShards *shards, guint level);
-// Whether bb_shards_mark would not wait.
-bool bb_shards_is_ready(BbShards *shards);
 
 // The capture ends: connections that are still open end with it, all messages go to the sink.
 bool bb_shards_finish(BbShards *shards, GError **error);

@@ -10,7 +10,8 @@
 // A level is raised after BB_SHED_WINDOW_NS of pressure, and lowered after some calm: the first
 // time BB_SHED_CALM_NS, twice as long after each time that was too early (up to
 // BB_SHED_CALM_MOST_NS), half as long after each that was not. What is neither pressure nor calm
-// leaves it as it is.
+// leaves it as it is; but where flows are left out, a lower level is tried then, too, each
+// BB_SHED_CALM_MOST_NS.
 #pragma once
 
 #include "data/address.h"
@@ -31,7 +32,8 @@
 
 // What tells that packets come faster than they are read or decoded.
 typedef struct BbShedSigns {
-    guint64 dropped;  // packets by the kernel, since the beginning
+    guint64 received; // packets by the kernel, since the beginning, with those
+    guint64 dropped;  // that it dropped
     gint64 waited_ns; // that reading waited for the threads that decode, since the beginning
     gint64 lag_ns;    // age of the packet read last, or BB_SHED_LAG_UNKNOWN
 } BbShedSigns;

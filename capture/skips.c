@@ -9,13 +9,26 @@
 #define PLACES 4096u
 #define SEED G_GUINT64_CONSTANT(0x6a09e667f3bcc909)
 
-// One word a place, so that it is whole: 27 bits of the hash, 5 of how many bytes (a power of two
-// that is not less), 32 of the sequence number behind them. 0: free.
-struct BbSkips {
-    _Atomic guint64 places[PLACES];
-};
+// Who finds it taken goes without: nobody waits.
+typedef struct Place {
+    atomic_flag taken;
+    guint32 end; // the sequence number behind the bytes
+    guint32 count;
+    guint64 hash;   // of the direction; 0: free
+    guint64 packet; // by which it was told
+} Place;
 
-#define TAG_MASK (G_GUINT64_CONSTANT(0xffffffff) << 32 & ~(31 * (G_GUINT64_CONSTANT(1) << 32)))
+// Of the thread that reads alone: by which packet a connection began last. What another one in the
+// same place had is a bound for those that were forgotten.
+typedef struct Birth {
+    guint64 hash, packet, others;
+} Birth;
+
+struct BbSkips {
+    Place places[PLACES];
+    Birth births[PLACES];
+    guint64 since; // what was told by packets up to this one is too old
+};
 
 BbSkips *bb_skips_new(void)
 {
@@ -36,34 +49,86 @@ static guint64 hash_of(const BbAddress *source, guint16 source_port, const BbAdd
     return hash | G_GUINT64_CONSTANT(1) << 63;
 }
 
-static _Atomic guint64 *place_of(BbSkips *skips, guint64 hash)
+static guint index_of(guint64 hash)
 {
-    return &skips->places[bb_mix(hash, 0) >> 32 & (PLACES - 1)];
+    return bb_mix(hash, 0) >> 32 & (PLACES - 1);
 }
 
-void bb_skips_tell(BbSkips *skips, const BbEndpoints *endpoints, guint sender, guint32 seq,
-                   guint64 count)
+static bool take(Place *place)
+{
+    return !atomic_flag_test_and_set_explicit(&place->taken, memory_order_acquire);
+}
+
+static void give_back(Place *place)
+{
+    atomic_flag_clear_explicit(&place->taken, memory_order_release);
+}
+
+void bb_skips_tell(BbSkips *skips, const BbEndpoints *endpoints, guint sender,
+                   const BbSkipped *skipped)
 {
     guint64 hash = hash_of(&endpoints->address[sender], endpoints->port[sender],
                            &endpoints->address[!sender], endpoints->port[!sender]);
-    guint32 told = (guint32)MIN(count, BB_SKIPS_MOST);
-    guint64 bits = g_bit_storage(told - 1);
-    atomic_store_explicit(place_of(skips, hash), (hash & TAG_MASK) | bits << 32 | (seq + told),
-                          memory_order_relaxed);
+    guint32 told = (guint32)MIN(skipped->count, BB_SKIPS_MOST);
+    Place *place = &skips->places[index_of(hash)];
+    if (!take(place))
+        return;
+    if (told) {
+        place->hash = hash;
+        place->end = skipped->seq + told;
+        place->count = told;
+        place->packet = skipped->packet;
+    } else if (place->hash == hash) {
+        place->hash = 0;
+    }
+    give_back(place);
+}
+
+// Told by a packet of the same connection, and lately.
+static bool is_of_now(const BbSkips *skips, guint64 hash, guint64 told_by)
+{
+    const Birth *birth = &skips->births[index_of(hash)];
+    return told_by > skips->since &&
+           told_by > (birth->hash == hash ? birth->packet : birth->others);
 }
 
 bool bb_skips_cover(BbSkips *skips, const BbPacket *packet)
 {
     guint64 hash =
         hash_of(&packet->source, packet->source_port, &packet->target, packet->target_port);
-    _Atomic guint64 *place = place_of(skips, hash);
-    guint64 word = atomic_load_explicit(place, memory_order_relaxed);
-    if (!word || (word ^ hash) & TAG_MASK)
+    Place *place = &skips->places[index_of(hash)];
+    bool covers = false;
+    if (packet->tcp_flags & BB_TCP_SYN || !take(place))
         return false;
-    if (packet->tcp_flags & BB_TCP_SYN) {
-        atomic_store_explicit(place, 0, memory_order_relaxed);
-        return false;
+    if (place->hash == hash) {
+        guint32 rest = place->end - packet->seq; // bytes from here to behind them
+        covers =
+            rest >= packet->length && rest <= place->count && is_of_now(skips, hash, place->packet);
+        if ((gint32)rest <= 0) // past them: so late they are not to count when numbers come round
+            place->hash = 0;
     }
-    guint32 rest = (guint32)word - packet->seq; // bytes from here to behind them
-    return rest >= packet->length && rest <= 1u << (word >> 32 & 31);
+    give_back(place);
+    return covers;
+}
+
+static void begin(BbSkips *skips, guint64 hash, guint64 packet)
+{
+    Birth *birth = &skips->births[index_of(hash)];
+    if (birth->hash && birth->hash != hash)
+        birth->others = birth->packet;
+    birth->hash = hash;
+    birth->packet = packet;
+}
+
+void bb_skips_begin(BbSkips *skips, const BbPacket *packet)
+{
+    const BbAddress *source = &packet->source, *target = &packet->target;
+    guint16 from = packet->source_port, to = packet->target_port;
+    begin(skips, hash_of(source, from, target, to), packet->number);
+    begin(skips, hash_of(target, to, source, from), packet->number);
+}
+
+void bb_skips_forget(BbSkips *skips, guint64 packet)
+{
+    skips->since = packet;
 }

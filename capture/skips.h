@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which bytes of TCP streams decoders will pass over (the rest of a large body): told by those who
-// decode, asked by the thread that reads, without locks. It forgets what shares a place with
-// something newer, and what is old may be wrong by chance: bytes that are not copied for its sake
-// are missing bytes of known number, with which no pair goes wrong. Inside of capture/ only.
+// decode, asked by the thread that reads; nobody waits for the other. Told may be later than asked,
+// by as much as decoding is behind reading, so it says which packet it is by: what is of a
+// connection before that with the same ends is no more. Only bytes whose end is known are told: a
+// decoder that would change its mind on the rest of a stream has none. Inside of capture/ only.
 #pragma once
 
 #include "capture/endpoints.h"
@@ -19,10 +20,23 @@ typedef struct BbSkips BbSkips;
 BbSkips *bb_skips_new(void);
 void bb_skips_free(BbSkips *skips);
 
-// count bytes from sequence number seq on, sent by that end, are passed over.
-void bb_skips_tell(BbSkips *skips, const BbEndpoints *endpoints, guint sender, guint32 seq,
-                   guint64 count);
-// Whether all the payload of a TCP packet is. A SYN says that all is new.
+// Bytes that a decoder passes over, from seq on. count 0: none, whatever was told before.
+typedef struct BbSkipped {
+    guint32 seq;
+    guint64 count;
+    guint64 packet; // number of the packet that is being decoded
+} BbSkipped;
+
+// Of any thread: sent by that end.
+void bb_skips_tell(BbSkips *skips, const BbEndpoints *endpoints, guint sender,
+                   const BbSkipped *skipped);
+
+// The rest is for the thread that reads. Whether all the payload of a TCP packet is passed over.
 bool bb_skips_cover(BbSkips *skips, const BbPacket *packet);
+// A packet with SYN: all is new between its ends, whatever earlier packets still lead to. To be
+// called for each, also while nobody asks.
+void bb_skips_begin(BbSkips *skips, const BbPacket *packet);
+// What packets up to that number lead to is no more: nobody has asked for a while.
+void bb_skips_forget(BbSkips *skips, guint64 packet);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbSkips, bb_skips_free)

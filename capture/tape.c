@@ -42,6 +42,11 @@ void bb_tape_at(BbTape *tape, guint64 packet)
     tape->packet = packet;
 }
 
+guint64 bb_tape_packet(const BbTape *tape)
+{
+    return tape->packet;
+}
+
 static void next_reel(BbTape *tape)
 {
     bb_channel_put(tape->full, g_steal_pointer(&tape->reel));

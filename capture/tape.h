@@ -61,6 +61,7 @@ void bb_tape_free(BbTape *tape);
 
 // Later notes are of this packet.
 void bb_tape_at(BbTape *tape, guint64 packet);
+guint64 bb_tape_packet(const BbTape *tape); // that number
 
 // Appends a note with room for what belongs to it (8 bytes aligned, to be filled in at once).
 gpointer bb_tape_add(BbTape *tape, BbNoteKind kind, guint shard, guint32 value, gsize size);

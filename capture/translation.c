@@ -14,6 +14,9 @@ BbLeg bb_leg_of(const BbPacket *packet, bool client)
     leg.address[client] = packet->target;
     leg.port[!client] = packet->source_port;
     leg.port[client] = packet->target_port;
+    leg.vlan = packet->vlan;
+    leg.has_vni = packet->has_vni;
+    leg.vni = packet->has_vni ? packet->vni : 0;
     return leg;
 }
 
@@ -23,11 +26,16 @@ bool bb_leg_is_end(const BbLeg *leg, guint end, const BbLeg *other, guint other_
            bb_address_equal(&leg->address[end], &other->address[other_end]);
 }
 
+bool bb_leg_is_network(const BbLeg *leg, const BbLeg *other)
+{
+    return leg->vlan == other->vlan && leg->has_vni == other->has_vni && leg->vni == other->vni;
+}
+
 // The same for both directions.
 static guint leg_hash(gconstpointer data)
 {
     const BbLeg *leg = data;
-    guint64 both = 0;
+    guint64 both = bb_mix(leg->has_vni, (guint64)leg->vlan << 32 | leg->vni);
     for (guint end = 0; end < 2; end++)
         both += bb_mix(bb_mix_bytes(1, leg->address[end].bytes, sizeof leg->address[end].bytes),
                        leg->port[end]);
@@ -37,29 +45,33 @@ static guint leg_hash(gconstpointer data)
 static gboolean leg_equal(gconstpointer a, gconstpointer b)
 {
     const BbLeg *leg = a, *other = b;
-    return (bb_leg_is_end(leg, 0, other, 0) && bb_leg_is_end(leg, 1, other, 1)) ||
-           (bb_leg_is_end(leg, 0, other, 1) && bb_leg_is_end(leg, 1, other, 0));
+    return bb_leg_is_network(leg, other) &&
+           ((bb_leg_is_end(leg, 0, other, 0) && bb_leg_is_end(leg, 1, other, 1)) ||
+            (bb_leg_is_end(leg, 0, other, 1) && bb_leg_is_end(leg, 1, other, 0)));
 }
 
 // ---- joined connections -------------------------------------------------------------------------
 
 static void list_remove(BbTranslations *t, BbLink *link)
 {
-    *(link->older ? &link->older->newer : &t->oldest) = link->newer;
-    *(link->newer ? &link->newer->older : &t->newest) = link->older;
+    BbLinkList *list = &t->lists[link->in_ended];
+    *(link->older ? &link->older->newer : &list->oldest) = link->newer;
+    *(link->newer ? &link->newer->older : &list->newest) = link->older;
     link->older = link->newer = NULL;
-}
-
-static void list_append(BbTranslations *t, BbLink *link)
-{
-    link->older = t->newest;
-    *(t->newest ? &t->newest->newer : &t->oldest) = link;
-    t->newest = link;
 }
 
 static bool has_ended(const BbLink *link)
 {
     return link->reset || (link->fins[0] && link->fins[1]);
+}
+
+static void list_append(BbTranslations *t, BbLink *link)
+{
+    link->in_ended = has_ended(link);
+    BbLinkList *list = &t->lists[link->in_ended];
+    link->older = list->newest;
+    *(list->newest ? &list->newest->newer : &list->oldest) = link;
+    list->newest = link;
 }
 
 void bb_link_release(BbLink *link)
@@ -85,53 +97,70 @@ static void part(BbTranslations *t, BbLink *link)
     bb_link_release(link);
 }
 
+// Its ports are used again.
+static void supersede(BbTranslations *t, BbLink *link)
+{
+    t->loss->count[BB_NAT_PARTED] += !has_ended(link);
+    part(t, link);
+}
+
 static void make_room(BbTranslations *t, gint64 now_ns)
 {
-    while (t->oldest && has_ended(t->oldest) &&
-           now_ns - t->oldest->last_ns >= BB_TRANSLATION_ENDED_NS)
-        part(t, t->oldest);
+    const BbLinkList *live = &t->lists[false], *ended = &t->lists[true];
+    while (ended->oldest && now_ns - ended->oldest->last_ns >= BB_TRANSLATION_ENDED_NS)
+        part(t, ended->oldest);
     if (t->joined < BB_TRANSLATION_CONNECTIONS)
         return;
-    t->loss->count[BB_NAT_LIMIT] += !has_ended(t->oldest);
-    part(t, t->oldest);
+    t->loss->count[BB_NAT_LIMIT] += !ended->oldest;
+    part(t, ended->oldest ? ended->oldest : live->oldest);
 }
 
 static void add_known(BbTranslations *t, BbLeg *leg)
 {
     const BbLeg *former = g_hash_table_lookup(t->known, leg);
     if (former)
-        part(t, former->link);
+        supersede(t, former->link);
     g_hash_table_add(t->known, leg);
+}
+
+// Of clients the address outside is what counts.
+static bool is_same_pair(const BbTranslationPair *pair, const BbTranslationPair *other, guint end)
+{
+    return bb_address_equal(&pair->after, &other->after) &&
+           (end == BB_TRANSLATION_CLIENTS ||
+            (pair->before_port == other->before_port && pair->after_port == other->after_port &&
+             bb_address_equal(&pair->before, &other->before)));
 }
 
 // Counts what `end` of a leg is called on the next one.
 static void note_pair(BbTranslations *t, const BbLeg *leg, guint end)
 {
     BbTranslationPair pair = {.before = leg[0].address[end], .after = leg[1].address[end]};
-    if (end) {
+    if (end == BB_TRANSLATION_SERVICES) {
         pair.before_port = leg[0].port[end];
         pair.after_port = leg[1].port[end];
     }
     if (bb_address_equal(&pair.before, &pair.after) && pair.before_port == pair.after_port)
         return;
+    BbPairTable *table = &t->tables[end];
     guint i = 0;
-    while (i < t->n_pairs && !(t->pairs[i].before_port == pair.before_port &&
-                               t->pairs[i].after_port == pair.after_port &&
-                               bb_address_equal(&t->pairs[i].before, &pair.before) &&
-                               bb_address_equal(&t->pairs[i].after, &pair.after)))
+    while (i < table->count && !is_same_pair(&table->pairs[i], &pair, end))
         i++;
     if (i == BB_TRANSLATION_PAIRS)
         return;
-    if (i == t->n_pairs)
-        t->pairs[t->n_pairs++] = pair;
-    t->pairs[i].connections++;
+    if (i == table->count)
+        table->pairs[table->count++] = pair;
+    BbTranslationPair *known = &table->pairs[i];
+    known->connections++;
+    known->others |= !bb_address_equal(&known->before, &pair.before);
 }
 
 bool bb_link_join(BbTranslations *t, BbLink *link, guint index)
 {
     bool joins = t->mode == BB_TRANSLATION_JOIN;
-    note_pair(t, &link->legs[index], 0);
-    note_pair(t, &link->legs[index], 1);
+    t->found = true;
+    note_pair(t, &link->legs[index], BB_TRANSLATION_CLIENTS);
+    note_pair(t, &link->legs[index], BB_TRANSLATION_SERVICES);
     if (index + 2 == link->n_legs)
         t->loss->count[joins ? BB_NAT_JOINED : BB_NAT_SEEN_TWICE]++;
     if (!joins)
@@ -190,7 +219,7 @@ static bool follow(BbTranslations *t, const BbLeg *leg, BbPacket *packet)
     bool client = bb_leg_is_end(leg, 0, &sent, 0);
     link->last_ns = MAX(link->last_ns, packet->time_ns);
     note_end(link, packet, client);
-    if (t->newest != link) {
+    if (t->lists[has_ended(link)].newest != link) {
         list_remove(t, link);
         list_append(t, link);
     }
@@ -207,11 +236,18 @@ static bool follow(BbTranslations *t, const BbLeg *leg, BbPacket *packet)
     return false;
 }
 
-// The ports are used again.
-static bool is_other(const BbLink *link, const BbPacket *packet)
+// Whether the packet is of another connection with the same ends: its SYN, which may be forged or
+// late, so that nothing is parted yet; or the answer to that.
+static bool is_other(BbLink *link, const BbPacket *packet)
 {
-    return (packet->tcp_flags & (BB_TCP_SYN | BB_TCP_ACK | BB_TCP_RST)) == BB_TCP_SYN &&
-           packet->seq != link->isn;
+    guint8 flags = packet->tcp_flags & (BB_TCP_SYN | BB_TCP_ACK | BB_TCP_RST);
+    if (flags == (BB_TCP_SYN | BB_TCP_ACK))
+        return link->asked && packet->ack - 1 == link->asked_isn;
+    if (flags != BB_TCP_SYN || packet->seq == link->isn)
+        return false;
+    link->asked = true;
+    link->asked_isn = packet->seq;
+    return true;
 }
 
 bool bb_translations_check(BbTranslations *t, BbPacket *packet)
@@ -225,8 +261,8 @@ bool bb_translations_check(BbTranslations *t, BbPacket *packet)
         const BbLeg *leg = g_hash_table_lookup(t->known, &sought);
         if (leg && !is_other(leg->link, packet))
             return follow(t, leg, packet);
-        if (leg)
-            part(t, leg->link);
+        if (leg && (packet->tcp_flags & BB_TCP_ACK || has_ended(leg->link)))
+            supersede(t, leg->link);
     }
     if (is_syn && bb_handshake_push(t, packet)) {
         packet->translated = BB_TRANSLATED_TWIN;
@@ -258,10 +294,11 @@ void bb_translations_free(BbTranslations *t)
     for (guint i = 0; t->syns && i < BB_TRANSLATION_SYNS; i++)
         if (t->syns[i].link && !t->syns[i].link->known)
             g_free(t->syns[i].link);
-    for (BbLink *link = t->oldest, *next; link; link = next) {
-        next = link->newer;
-        g_free(link);
-    }
+    for (guint list = 0; list < G_N_ELEMENTS(t->lists); list++)
+        for (BbLink *link = t->lists[list].oldest, *next; link; link = next) {
+            next = link->newer;
+            g_free(link);
+        }
     g_clear_pointer(&t->known, g_hash_table_unref);
     g_free(t->buckets);
     g_free(t->syns);
@@ -273,13 +310,14 @@ guint bb_translations_joined(const BbTranslations *t)
     return t->joined;
 }
 
-guint bb_translations_pairs(const BbTranslations *t)
+guint bb_translations_pairs(const BbTranslations *t, BbTranslationEnd end)
 {
-    return t->n_pairs;
+    return t->tables[end].count;
 }
 
-const BbTranslationPair *bb_translations_pair(const BbTranslations *t, guint index)
+const BbTranslationPair *bb_translations_pair(const BbTranslations *t, BbTranslationEnd end,
+                                              guint index)
 {
-    g_return_val_if_fail(index < t->n_pairs, NULL);
-    return &t->pairs[index];
+    g_return_val_if_fail(index < t->tables[end].count, NULL);
+    return &t->tables[end].pairs[index];
 }

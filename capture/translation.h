@@ -35,18 +35,19 @@
 #define BB_TRANSLATION_ISN 65536u
 #define BB_TRANSLATION_LEGS 4u // of a connection; one with more stays several
 // SYNs remembered, of 96 bytes; beyond it the oldest is forgotten (BB_NAT_LIMIT where it might
-// still have been joined).
+// still have been joined: another leg has it, or others were joined before).
 #define BB_TRANSLATION_SYNS 8192u
 // Joined connections, of 400 bytes. One that has ended is remembered for so long, for its last
-// packets; beyond the limit the one that was silent for longest becomes two again (BB_NAT_LIMIT
-// where it had not ended).
+// packets; beyond the limit the one that was silent for longest is forgotten, of those that have
+// ended where there are any; else it becomes two again (BB_NAT_LIMIT).
 #define BB_TRANSLATION_CONNECTIONS 65536u
 #define BB_TRANSLATION_ENDED_NS (60 * G_GINT64_CONSTANT(1000000000))
 // A last leg that shows nothing while so many segments with data came on others, for so long, is
-// not mirrored any more: the connection becomes several again (BB_NAT_PARTED).
+// not mirrored any more: the connection becomes several again (BB_NAT_PARTED). So does one whose
+// ports are used again before it was seen to end: a SYN with another number is answered.
 #define BB_TRANSLATION_MISSED 16u
 #define BB_TRANSLATION_MISSED_NS G_GINT64_CONSTANT(1000000000)
-#define BB_TRANSLATION_PAIRS 64u // of addresses, told to people
+#define BB_TRANSLATION_PAIRS 64u // of addresses, told to people; of services, and of clients
 
 typedef enum {
     BB_TRANSLATION_OFF,
@@ -64,17 +65,21 @@ void bb_translations_free(BbTranslations *translations);
 // is then set (capture/packet.h). Otherwise it is a second sighting, counted.
 bool bb_translations_check(BbTranslations *translations, BbPacket *packet);
 
-// What is called otherwise behind a box: a service, with its port, or a client, whose ports differ
-// by connection (0).
+typedef enum { BB_TRANSLATION_CLIENTS, BB_TRANSLATION_SERVICES } BbTranslationEnd;
+
+// What is called otherwise behind a box: a service, with its port; or clients, whose ports differ
+// by connection (0), one pair for all that have an address there in common.
 typedef struct BbTranslationPair {
-    BbAddress before, after;
+    BbAddress before, after; // before: of the first client
     guint16 before_port, after_port;
+    bool others; // further clients are called so, too
     guint64 connections;
 } BbTranslationPair;
 
 // In the order in which they were found: index < count, BB_TRANSLATION_PAIRS at most. Lent.
-guint bb_translations_pairs(const BbTranslations *translations);
-const BbTranslationPair *bb_translations_pair(const BbTranslations *translations, guint index);
+guint bb_translations_pairs(const BbTranslations *translations, BbTranslationEnd end);
+const BbTranslationPair *bb_translations_pair(const BbTranslations *translations,
+                                              BbTranslationEnd end, guint index);
 guint bb_translations_joined(const BbTranslations *translations); // remembered now
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbTranslations, bb_translations_free)

@@ -51,10 +51,11 @@ static BbSyn **bucket_of(const BbTranslations *t, guint32 isn)
     return &t->buckets[(bb_mix(t->seed, isn) >> 32) % SYNS];
 }
 
-static BbSyn *find_syn(const BbTranslations *t, guint32 isn)
+// In the network of leg.
+static BbSyn *find_syn(const BbTranslations *t, const BbLeg *leg, guint32 isn)
 {
     BbSyn *syn = *bucket_of(t, isn);
-    while (syn && syn->isn != isn)
+    while (syn && !(syn->isn == isn && bb_leg_is_network(&syn->leg, leg)))
         syn = syn->chain;
     return syn;
 }
@@ -70,17 +71,18 @@ static void spend(BbSyn *syn)
     }
 }
 
-// Whether another leg, or the answer on one, may still come.
-static bool is_awaited(const BbSyn *syn, gint64 now_ns)
+// Whether another leg, or the answer on one, is to be expected: not of scans where no NAT is.
+static bool is_awaited(const BbTranslations *t, const BbSyn *syn, gint64 now_ns)
 {
-    return !syn->spent && (syn->link || (!syn->answered && is_near(syn->leg.time_ns, now_ns)));
+    return !syn->spent &&
+           (syn->link || (t->found && !syn->answered && is_near(syn->leg.time_ns, now_ns)));
 }
 
 static void drop_oldest(BbTranslations *t, BbSyn *syn, gint64 now_ns)
 {
     if (!syn->used)
         return;
-    t->loss->count[BB_NAT_LIMIT] += is_awaited(syn, now_ns);
+    t->loss->count[BB_NAT_LIMIT] += is_awaited(t, syn, now_ns);
     spend(syn);
     BbSyn **at = bucket_of(t, syn->isn);
     while (*at != syn)
@@ -149,7 +151,7 @@ static void push_syn(BbTranslations *t, const BbPacket *packet)
 {
     BbLeg leg = bb_leg_of(packet, true);
     leg.form = form_of(packet);
-    BbSyn *syn = find_syn(t, packet->seq);
+    BbSyn *syn = find_syn(t, &leg, packet->seq);
     guint index;
     if (!syn) {
         add_syn(t, &leg, packet->seq);
@@ -181,7 +183,7 @@ static bool takes_answer(const BbLink *link, guint index, const BbPacket *packet
 static bool push_answer(BbTranslations *t, const BbPacket *packet)
 {
     BbLeg leg = bb_leg_of(packet, false);
-    BbSyn *syn = find_syn(t, packet->ack - 1);
+    BbSyn *syn = find_syn(t, &leg, packet->ack - 1);
     guint index;
     if (!syn || syn->spent || !find_leg(syn, &leg, &index))
         return false;

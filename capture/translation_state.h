@@ -12,7 +12,9 @@ typedef struct BbSyn BbSyn;
 typedef struct BbLeg {
     BbAddress address[2];
     guint16 port[2];
-    guint64 form; // of its last SYN: what a box leaves alone
+    bool has_vni;
+    guint32 vlan, vni; // as the packet has them; vni: 0 without has_vni
+    guint64 form;      // of its last SYN: what a box leaves alone
     gint64 time_ns;
     BbLink *link;
 } BbLeg;
@@ -29,6 +31,11 @@ struct BbLink {
     bool known; // it is joined, and in the table
     // Then:
     bool reset, fins[2]; // it has ended
+    bool in_ended;       // the list that it is in
+    // A SYN with this number came on one of its legs, before it had ended: its ports are used again
+    // where that is answered.
+    bool asked;
+    guint32 asked_isn;
     gint64 last_ns;
     guint missed;     // segments with data that were dropped since the last leg showed anything,
     gint64 missed_ns; // the first of them
@@ -46,6 +53,17 @@ struct BbSyn {
     bool spent; // it proves nothing (any more)
 };
 
+// By their last packets.
+typedef struct BbLinkList {
+    BbLink *oldest, *newest;
+} BbLinkList;
+
+// Of one kind, in the order in which they were found.
+typedef struct BbPairTable {
+    guint count;
+    BbTranslationPair pairs[BB_TRANSLATION_PAIRS];
+} BbPairTable;
+
 struct BbTranslations {
     BbTranslationMode mode;
     BbLoss *loss;
@@ -54,16 +72,17 @@ struct BbTranslations {
     guint next;      // the oldest of it
     BbSyn **buckets; // as many, by ISN
 
-    GHashTable *known;       // legs, as connections whatever the direction
-    BbLink *oldest, *newest; // by their last packets
+    GHashTable *known;   // legs, as connections whatever the direction
+    BbLinkList lists[2]; // live; ended
     guint joined;
-    guint n_pairs;
-    BbTranslationPair pairs[BB_TRANSLATION_PAIRS];
+    bool found; // connections on several legs: there is a NAT, and second legs are to be expected
+    BbPairTable tables[2]; // BbTranslationEnd
 };
 
 // The leg that packet is on. client: who sent it is the client.
 BbLeg bb_leg_of(const BbPacket *packet, bool client);
 bool bb_leg_is_end(const BbLeg *leg, guint end, const BbLeg *other, guint other_end);
+bool bb_leg_is_network(const BbLeg *leg, const BbLeg *other);
 
 // A packet with SYN that is of no joined connection. Returns whether it has shown that the leg it
 // is on is joined with others.

@@ -36,6 +36,8 @@ static const BbCommand *find(const char *name)
 
 int main(int argc, char **argv)
 {
+    if (!bb_hold_standard_files())
+        return BB_EXIT_FAILED;
     setlocale(LC_CTYPE, "");
     const char *name = argc > 1 ? argv[1] : NULL;
     if (!name)

@@ -24,6 +24,8 @@
 #define LOOK_NS G_GINT64_CONSTANT(100000000)
 // How often it is looked at whether all can be kept.
 #define LOOK_FRAMES 64u
+// How long what was received is read when it is to end.
+#define REST_US G_USEC_PER_SEC
 // Stamps in the past after which the clock was set back.
 #define BACK_FRAMES 64u
 
@@ -32,6 +34,7 @@
 #define MARK_SYNC 2u
 #define MARK_STATUS 4u
 #define MARK_NOTES 8u
+#define MARK_NAT_NOTES 16u
 
 // A moment by stamps.
 typedef struct Since {
@@ -53,7 +56,8 @@ typedef struct Job {
     BbDisguise *disguise;    // NULL: all is told as it is
     BbCaptureFollow *follow; // NULL: all is read
     bool follow_limited;     // and that was said
-    BbProcesses *processes;  // NULL: nodes go without
+    BbCaptureNat *nat;
+    BbProcesses *processes; // NULL: nodes go without
     char *processes_note;
     const char *notes[4]; // of the trace; lent, NULL at the end
     BbShards *shards;
@@ -83,6 +87,7 @@ static void job_clear(Job *job)
     bb_capture_recorder_free(job->recorder);
     bb_disguise_free(job->disguise);
     bb_capture_follow_free(job->follow);
+    bb_capture_nat_free(job->nat);
     bb_source_free(job->source);
     bb_nodes_free(job->nodes);
     bb_processes_free(job->processes);
@@ -209,9 +214,9 @@ static const BbNetwork *dress_network(const Job *job, const BbNetwork *network)
     return job->disguise ? bb_disguise_network(job->disguise, network) : network;
 }
 
-static void put_notes(const Job *job)
+static void put_notes(const Job *job, GPtrArray *taken)
 {
-    g_autoptr(GPtrArray) notes = bb_capture_follow_take(job->follow);
+    g_autoptr(GPtrArray) notes = taken;
     for (guint i = 0; i < notes->len; i++)
         bb_capture_output_keep_note(job->output, g_strdup(notes->pdata[i]));
 }
@@ -224,7 +229,9 @@ static bool play_mark(guint mark, const BbLoss *loss, const BbNetwork *network, 
     if (mark & MARK_STATUS)
         bb_capture_status_beat(job->status, loss);
     if (mark & MARK_NOTES)
-        put_notes(job);
+        put_notes(job, bb_capture_follow_take(job->follow));
+    if (mark & MARK_NAT_NOTES)
+        put_notes(job, bb_capture_nat_take(job->nat));
     if (mark & MARK_TOTALS) {
         BbCounters *counters = bb_counters_new();
         bb_loss_publish(loss, counters);
@@ -264,9 +271,10 @@ static guint look_while_waiting(gint64 waited_ns, gpointer user)
 }
 
 // A mark can wait, a full ring cannot.
-static bool may_mark(Job *job)
+static bool mark_soon(Job *job, guint mark, GError **error)
 {
-    return !job->shed || bb_shards_is_ready(job->shards);
+    return job->shed ? bb_shards_mark_soon(job->shards, mark, error)
+                     : bb_shards_mark(job->shards, mark, error);
 }
 
 // time_ns: of the frame at hand, BB_TIME_NONE without one.
@@ -279,15 +287,15 @@ static void look_at_pressure(Job *job, gint64 time_ns)
 }
 
 // Totals are told to a series only.
-static bool put_mark(Job *job, guint mark, gint64 time_ns, GError **error)
+static bool put_mark(Job *job, guint marks, gint64 time_ns, GError **error)
 {
     if (bb_capture_output_is_series(job->output)) {
-        mark |= MARK_TOTALS;
+        marks |= MARK_TOTALS;
         job->told = (Since){time_ns, 0};
         job->told_frames = job->loss.count[BB_SEEN_FRAMES];
         bb_source_update_loss(job->source);
     }
-    return bb_shards_mark(job->shards, mark, error);
+    return mark_soon(job, marks, error);
 }
 
 // Whether so much time has passed by stamps. A clock that was set back begins anew, but not each
@@ -301,8 +309,6 @@ static bool has_passed(Since *since, gint64 time_ns, gint64 least_ns)
 
 static bool bring_up_to_date(Job *job, gint64 time_ns, GError **error)
 {
-    if (!may_mark(job))
-        return true;
     job->flushed_us = g_get_monotonic_time();
     job->flushed = (Since){time_ns, 0};
     return put_mark(job, MARK_SYNC, time_ns, error);
@@ -311,12 +317,12 @@ static bool bring_up_to_date(Job *job, gint64 time_ns, GError **error)
 // Ends an interval of the status where that is due.
 static bool follow_status(Job *job, gint64 time_ns, GError **error)
 {
-    if (!bb_capture_status_due(job->status, time_ns) || !may_mark(job))
+    if (!bb_capture_status_due(job->status, time_ns) || bb_shards_marks(job->shards) & MARK_STATUS)
         return true;
     bb_source_update_loss(job->source);
     bb_capture_status_mark(job->status, bb_shards_connections(job->shards),
                            bb_shards_held_bytes(job->shards));
-    return bb_shards_mark(job->shards, MARK_STATUS, error);
+    return mark_soon(job, MARK_STATUS, error);
 }
 
 // After a frame: by its stamp, so that what is made of files is the same each time.
@@ -333,8 +339,7 @@ static bool follow_stamps(Job *job, gint64 time_ns, GError **error)
         return bring_up_to_date(job, time_ns, error);
     if (bb_capture_output_is_series(job->output) &&
         (has_passed(&job->told, time_ns, TELL_NS) ||
-         job->loss.count[BB_SEEN_FRAMES] - job->told_frames >= TELL_FRAMES) &&
-        may_mark(job))
+         job->loss.count[BB_SEEN_FRAMES] - job->told_frames >= TELL_FRAMES))
         return put_mark(job, MARK_TOTALS, time_ns, error);
     return true;
 }
@@ -420,6 +425,60 @@ static bool follow_hosts(Job *job, GError **error)
     return bb_shards_mark(job->shards, MARK_NOTES, error);
 }
 
+// Likewise services and clients that were found behind a NAT.
+static bool tell_nat(Job *job, GError **error)
+{
+    const BbTranslations *found = bb_shards_translations(job->shards);
+    if (!job->output || !bb_capture_nat_has_news(job->nat, found))
+        return true;
+    bb_capture_nat_publish(job->nat, found);
+    return bb_shards_mark(job->shards, MARK_NAT_NOTES, error);
+}
+
+static bool take_frame(Job *job, BbFrame *frame, bool looks, GError **error)
+{
+    note_time(job, frame->time_ns);
+    note_file(job, frame);
+    if (looks)
+        look_at_pressure(job, frame->time_ns);
+    return bb_shards_frame(job->shards, frame, error) && follow_hosts(job, error) &&
+           tell_nat(job, error) && follow_stamps(job, frame->time_ns, error);
+}
+
+// The kernel counts there what is sent and what comes, and one of them is read (source.h).
+static bool counts_twice(const Job *job)
+{
+    for (char **name = job->options->interfaces; *name; name++)
+        if (strcmp(*name, "lo") == 0 || strcmp(*name, "any") == 0)
+            return true;
+    return false;
+}
+
+// Live: what was received before the capture was to end is read, too, as far as that is soon done.
+static bool read_rest(Job *job, GError **error)
+{
+    guint64 *count = job->loss.count;
+    gint64 until_us = g_get_monotonic_time() + REST_US;
+    BbFrame frame;
+    if (!job->options->interfaces || job->options->packets)
+        return true;
+    bb_source_update_loss(job->source);
+    guint64 received = count[BB_KERNEL_RECEIVED] - count[BB_KERNEL_DROPPED];
+    for (guint64 turn = 0; count[BB_SEEN_FRAMES] < received; turn++) {
+        g_autoptr(GError) ignored = NULL; // it ends anyway
+        if (turn % LOOK_FRAMES == 0 && g_get_monotonic_time() >= until_us) {
+            if (!counts_twice(job))
+                count[BB_KERNEL_UNREAD] = received - count[BB_SEEN_FRAMES];
+            return true;
+        }
+        if (bb_source_next(job->source, &frame, &ignored) != BB_SOURCE_FRAME)
+            return true;
+        if (!take_frame(job, &frame, turn % LOOK_FRAMES == 0, error))
+            return false;
+    }
+    return true;
+}
+
 // Reads all there is. Returns false when the output failed.
 static bool read_frames(Job *job, GError **error)
 {
@@ -430,12 +489,7 @@ static bool read_frames(Job *job, GError **error)
         g_autoptr(GError) source_error = NULL;
         BbSourceStatus status = bb_source_next(job->source, &frame, &source_error);
         if (status == BB_SOURCE_FRAME) {
-            note_time(job, frame.time_ns);
-            note_file(job, &frame);
-            if (turn % LOOK_FRAMES == 0)
-                look_at_pressure(job, frame.time_ns);
-            if (!bb_shards_frame(job->shards, &frame, error) || !follow_hosts(job, error) ||
-                !follow_stamps(job, frame.time_ns, error))
+            if (!take_frame(job, &frame, turn % LOOK_FRAMES == 0, error))
                 return false;
         } else if (status == BB_SOURCE_ERROR) {
             fail(job, g_steal_pointer(&source_error));
@@ -452,9 +506,10 @@ static bool read_frames(Job *job, GError **error)
         if (!follow_clock(job, error) || !follow_hosts(job, error))
             return false;
     }
+    bool whole = read_rest(job, error);
     bb_source_end(job->source);
     say_warnings(job);
-    return true;
+    return whole;
 }
 
 // ---- names from DNS: files are read once for the names alone -----------------------------------
@@ -522,6 +577,8 @@ static void give_totals(gpointer user, BbCounters *counters, const BbNetwork **n
 static void give_notes(gpointer user, GPtrArray *notes)
 {
     const Job *job = user;
+    for (const char *const *note = job->notes; *note; note++)
+        g_ptr_array_add(notes, g_strdup(*note));
     if (job->follow)
         bb_capture_follow_notes(job->follow, notes);
 }
@@ -629,11 +686,13 @@ static void collect_notes(Job *job)
 static void start_following(Job *job)
 {
     const BbCaptureArguments *o = job->options;
+    bool no_names = job->disguise && !bb_disguise_takes_notes(job->disguise);
+    job->nat = bb_capture_nat_new(o->nat, no_names);
     const BbCaptureFollowSetup setup = {
         .choice = &o->follow,
         .tunnels = (const BbTunnelAt *)(gconstpointer)o->decodings.tunnels->data,
         .n_tunnels = o->decodings.tunnels->len,
-        .no_names = job->disguise && !bb_disguise_takes_notes(job->disguise),
+        .no_names = no_names,
     };
     if (o->follow.entrances)
         job->follow = bb_capture_follow_new(&setup, &job->loss);
@@ -699,15 +758,6 @@ static bool finish_recorder(Job *job, GError **error)
     return whole;
 }
 
-static void put_nat_notes(const Job *job)
-{
-    g_autoptr(GPtrArray) notes = g_ptr_array_new_with_free_func(g_free);
-    if (!job->disguise || bb_disguise_takes_notes(job->disguise))
-        bb_capture_nat_notes(bb_shards_translations(job->shards), job->options->nat, notes);
-    for (guint i = 0; i < notes->len; i++)
-        bb_capture_output_keep_note(job->output, g_strdup(notes->pdata[i]));
-}
-
 static bool finish(Job *job, GError **error)
 {
     if (job->recorder)
@@ -716,7 +766,9 @@ static bool finish(Job *job, GError **error)
     whole = bb_capture_output_drain(job->output, whole ? error : NULL) && whole;
     count_rest(job);
     bb_loss_publish(&job->loss, job->counters);
-    put_nat_notes(job);
+    char *of_nat = bb_capture_nat_rest(job->nat, bb_shards_translations(job->shards));
+    if (of_nat)
+        bb_capture_output_keep_note(job->output, of_nat);
     char *rest = job->follow ? bb_capture_follow_rest(job->follow) : NULL;
     if (rest)
         bb_capture_output_keep_note(job->output, rest);

@@ -10,7 +10,7 @@
 struct BbCaptureFollow {
     BbFollow *set;
     BbCaptureFollowSetup setup;
-    guint narrowed;     // hosts that the kernel knows of
+    guint narrowed;     // addresses that the kernel knows of
     gint64 narrowed_us; // since when
     guint told;         // hosts that have notes
     GAsyncQueue *notes; // of GPtrArray, of char *
@@ -57,16 +57,14 @@ BbFollow *bb_capture_follow_set(BbCaptureFollow *follow)
 
 void bb_capture_follow_narrow(BbCaptureFollow *follow, BbSource *source)
 {
-    guint count = bb_follow_count(follow->set);
+    guint count = bb_follow_address_count(follow->set);
     if (G_LIKELY(count == follow->narrowed))
         return;
     gint64 now_us = g_get_monotonic_time();
     if (follow->narrowed && now_us - follow->narrowed_us < NARROW_US)
         return;
-    g_autofree BbAddress *addresses = g_new(BbAddress, count);
-    for (guint i = 0; i < count; i++)
-        addresses[i] = bb_follow_at(follow->set, i)->address;
-    bb_source_narrow(source, addresses, count, follow->setup.tunnels, follow->setup.n_tunnels);
+    bb_source_narrow(source, bb_follow_addresses(follow->set), count, follow->setup.tunnels,
+                     follow->setup.n_tunnels);
     follow->narrowed = count;
     follow->narrowed_us = now_us;
 }
@@ -123,13 +121,13 @@ GPtrArray *bb_capture_follow_take(BbCaptureFollow *follow)
 char *bb_capture_follow_rest(const BbCaptureFollow *follow)
 {
     guint count = bb_follow_count(follow->set), i = count_told(follow);
-    if (i == count)
+    if (i == count || follow->setup.no_names)
         return NULL;
     GString *note = g_string_new(NULL);
     g_string_append_printf(note, "followed %u%s host%s", count - i, i ? " more" : "",
                            count - i == 1 ? "" : "s");
     const char *before = ": ";
-    for (; i < count && !follow->setup.no_names; i++, before = ", ") {
+    for (; i < count; i++, before = ", ") {
         const BbFollowNode *node = bb_follow_at(follow->set, i);
         char address[BB_ADDRESS_TEXT];
         bb_address_format(&node->address, address);
@@ -137,7 +135,7 @@ char *bb_capture_follow_rest(const BbCaptureFollow *follow)
             break;
         g_string_append_printf(note, "%s%s (hop %u)", before, address, node->hop);
     }
-    if (i < count && !follow->setup.no_names)
+    if (i < count)
         g_string_append(note, ", ...");
     return g_string_free(note, FALSE);
 }

@@ -17,7 +17,7 @@ typedef struct BbCaptureFollowSetup {
     const BbFollowChoice *choice; // lent while bb_capture_follow_new runs
     const BbTunnelAt *tunnels;    // that people named; lent
     guint n_tunnels;
-    bool no_names; // notes tell no addresses
+    bool no_names; // no notes: they tell addresses
 } BbCaptureFollowSetup;
 
 // loss is lent.

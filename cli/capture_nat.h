@@ -5,14 +5,28 @@
 
 #include "capture/translation.h"
 
-#define BB_CAPTURE_NAT_NOTES 8u // of pairs of addresses; one more counts the others
+// Of services and of clients that have a note or a line of their own; one more counts the others.
+#define BB_CAPTURE_NAT_SERVICES 8u
+#define BB_CAPTURE_NAT_CLIENTS 2u
+
+typedef struct BbCaptureNat BbCaptureNat;
 
 // Reads the word of --nat, NULL for the default. Returns false where it is none.
 bool bb_capture_nat_parse(const char *word, BbTranslationMode *mode);
 
-// Adds sentences, char * to be freed: what is called what behind a NAT, and how often.
-void bb_capture_nat_notes(const BbTranslations *translations, BbTranslationMode mode,
-                          GPtrArray *notes);
-// Says the same, and how much was joined.
+// no_names: notes would tell addresses, and there are none.
+BbCaptureNat *bb_capture_nat_new(BbTranslationMode mode, bool no_names);
+void bb_capture_nat_free(BbCaptureNat *nat);
+
+// Whether services or clients were found of which notes have not told, as far as there are notes
+// for them; then publish sets them aside, for one call of take, which another thread may make.
+bool bb_capture_nat_has_news(const BbCaptureNat *nat, const BbTranslations *translations);
+void bb_capture_nat_publish(BbCaptureNat *nat, const BbTranslations *translations);
+GPtrArray *bb_capture_nat_take(BbCaptureNat *nat); // of char *; yours
+// A note on those that have none of their own, yours to free; NULL where there are none.
+char *bb_capture_nat_rest(const BbCaptureNat *nat, const BbTranslations *translations);
+
+// Says what is called what behind a NAT, services first, most connections first; and how much was
+// joined.
 void bb_capture_nat_say(const BbTranslations *translations, BbTranslationMode mode,
                         const BbLoss *loss);

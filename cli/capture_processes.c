@@ -11,13 +11,16 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/netlink.h>
+#include <pwd.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define FIRST_LOOK_US (2 * G_USEC_PER_SEC)
 #define OWN_FD 3
+#define NOBODY "nobody"
 
 // ---- the other process --------------------------------------------------------------------------
 
@@ -32,24 +35,37 @@ static void ignore_signals(void)
 // Nothing of the parent's stays open, so that nobody waits for this process to close it.
 static bool keep_only(int fd)
 {
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, OWN_FD + 1); // it may be one of those that are replaced
     int nothing = open("/dev/null", O_RDWR);
-    if (nothing < 0 || dup2(nothing, 0) < 0 || dup2(nothing, 1) < 0 || dup2(nothing, 2) < 0)
-        return false;
-    if (fd != OWN_FD && dup2(fd, OWN_FD) < 0)
+    if (own < 0 || nothing < 0 || dup2(nothing, 0) < 0 || dup2(nothing, 1) < 0 ||
+        dup2(nothing, 2) < 0 || dup2(own, OWN_FD) < 0)
         return false;
     closefrom(OWN_FD + 1);
     return true;
 }
 
-// What is left are the rights to look into other processes.
-static bool give_up_rights(const char *user)
+// Who it becomes: where root names nobody else, the user who owns nothing. NULL: it stays.
+static const char *find_user(const BbCaptureArguments *arguments)
+{
+    const char *user = bb_capture_confine_user(arguments);
+    bool keeps = prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) == 0;
+    if (user || geteuid() != 0 || !keeps)
+        return user;
+    const struct passwd *nobody = getpwnam(NOBODY);
+    return nobody && nobody->pw_uid != 0 ? NOBODY : NULL;
+}
+
+// What is left are the rights to look into other processes. A user namespace may have no other
+// users: then it stays who it is, unless one was asked for.
+static bool give_up_rights(const BbCaptureArguments *arguments, GError **error)
 {
     const guint64 kept = G_GUINT64_CONSTANT(1) << CAP_SYS_PTRACE | G_GUINT64_CONSTANT(1)
                                                                        << CAP_DAC_READ_SEARCH;
-    (void)prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
-    if (user && !bb_confine_user(user, NULL))
+    const char *asked = bb_capture_confine_user(arguments), *user = find_user(arguments);
+    bb_confine_bounds(kept);
+    if (user && !bb_confine_user(user, asked ? error : NULL) && asked)
         return false;
-    if (!bb_confine_capabilities_to(kept, NULL))
+    if (!bb_confine_capabilities_to(kept, error))
         return false;
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -62,23 +78,35 @@ static bool die_with(pid_t parent)
     return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 && getppid() == parent;
 }
 
+// Tells the parent that all is well, by an empty text; or why not. Returns whether it is.
+static bool report(int fd, const char *text)
+{
+    (void)send(fd, text, strlen(text) + 1, MSG_NOSIGNAL);
+    return !*text;
+}
+
 // Landlock would keep it from looking into other processes (landlock(7), ptrace restrictions).
 static void watch(int fd, const BbCaptureArguments *arguments, pid_t parent)
 {
-    const BbConfinement confinement = {0};
+    g_autoptr(GError) error = NULL;
     (void)prctl(PR_SET_NAME, "bbtrace-sockets", 0, 0, 0);
     ignore_signals();
-    if (!keep_only(fd))
+    if (!keep_only(fd)) {
+        (void)report(fd, "/dev/null cannot be opened");
         return;
+    }
     int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-    if (!arguments->unconfined && !give_up_rights(bb_capture_confine_user(arguments)))
+    if (!arguments->unconfined && !give_up_rights(arguments, &error)) {
+        (void)report(OWN_FD, error ? error->message : "rights cannot be given up");
         return;
+    }
     if (!die_with(parent))
         return;
     if (!arguments->unconfined)
-        (void)bb_confine_calls(&confinement);
-    bb_watch_run(OWN_FD, proc, netlink);
+        (void)bb_confine_calls_to_reading();
+    if (report(OWN_FD, ""))
+        bb_watch_run(OWN_FD, proc, netlink);
 }
 
 // ---- this process -------------------------------------------------------------------------------
@@ -105,6 +133,20 @@ static bool divide(const int fds[2], const BbCaptureArguments *arguments, GError
     _exit(0);
 }
 
+// What the other process reports (see report).
+static bool is_well(int fd, GError **error)
+{
+    char text[512];
+    gssize size = recv(fd, text, sizeof text - 1, 0);
+    text[MAX(size, 0)] = '\0';
+    if (size == 1 && !text[0])
+        return true;
+    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
+                "--processes: the process that looks at sockets: %s: capture without it",
+                text[0] ? text : "it has ended");
+    return false;
+}
+
 int bb_capture_processes_start(const BbCaptureArguments *arguments, GError **error)
 {
     int fds[2];
@@ -114,7 +156,7 @@ int bb_capture_processes_start(const BbCaptureArguments *arguments, GError **err
     }
     bool made = divide(fds, arguments, error);
     (void)close(fds[1]);
-    if (made)
+    if (made && is_well(fds[0], error))
         return fds[0];
     (void)close(fds[0]);
     return -1;

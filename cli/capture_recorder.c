@@ -57,6 +57,17 @@ static guint32 show_name(gpointer user, guint32 name, bool is_op)
     return bb_disguise_name(user, name, is_op);
 }
 
+// Of silent, patterns are of nodes in any case.
+static void warn_of_labels(const BbCaptureRecorder *recorder, const BbTriggerRule *rule)
+{
+    const BbDisguise *disguise = recorder->setup.disguise;
+    if (disguise && !bb_disguise_has_labels(disguise) && rule->kind != BB_TRIGGER_SILENT &&
+        !bb_globs_match(rule->globs, ""))
+        bb_say("warning: with --labels=off triggers match nodes alone: '%s' fires only where a "
+               "node that is called has such a name",
+               rule->text);
+}
+
 static bool add_triggers(BbCaptureRecorder *recorder, GError **error)
 {
     for (char **text = recorder->setup.options->triggers; text && *text; text++)
@@ -64,8 +75,10 @@ static bool add_triggers(BbCaptureRecorder *recorder, GError **error)
             return false;
     for (guint i = 0; i < bb_triggers_count(recorder->triggers); i++) {
         g_autofree char *plain = g_strdup_printf("trigger %u", i + 1);
-        const char *text = bb_triggers_rule(recorder->triggers, i)->text;
-        (void)bb_snapshots_add(recorder->snapshots, recorder->setup.disguise ? plain : text, true);
+        const BbTriggerRule *rule = bb_triggers_rule(recorder->triggers, i);
+        (void)bb_snapshots_add(recorder->snapshots, recorder->setup.disguise ? plain : rule->text,
+                               true);
+        warn_of_labels(recorder, rule);
     }
     if (recorder->setup.disguise)
         bb_triggers_show(recorder->triggers, show_name, recorder->setup.disguise);
@@ -82,8 +95,6 @@ static void start_snapshots(BbCaptureRecorder *recorder)
                                         .options = setup->options,
                                         .names = setup->names,
                                         .in_thread = setup->live,
-                                        .note = setup->disguise ? bb_disguise_note(setup->disguise)
-                                                                : NULL,
                                         .totals = setup->totals,
                                         .notes = setup->notes,
                                         .user = setup->user};

@@ -3,12 +3,15 @@
 // sentences on that.
 #include "cli/capture_shed.h"
 
+#include "data/call.h"
 #include "data/message.h"
 #include "data/quantity.h"
 
 #define LOOK_NS G_GINT64_CONSTANT(5000000)
 #define COUNT_NS G_GINT64_CONSTANT(50000000) // how often the kernel is asked: a system call or two
 // Of another clock, or of one that was set.
+#define STEP_NS G_GINT64_CONSTANT(5000000)      // of the one clock against the other: it was set
+#define STEPPED_NS G_GINT64_CONSTANT(300000000) // after which stamps are of the clock as set
 #define LAG_MOST_NS (60 * G_GINT64_CONSTANT(1000000000))
 
 #define WARNINGS 3u // periods that are said; further ones are only counted
@@ -24,6 +27,8 @@ struct BbCaptureShed {
     BbCaptureShedSetup setup;
     BbShed *policy;
     gint64 looked_ns, counted_ns; // monotonic
+    gint64 ahead_ns;              // the host's clock of the monotonic one, when it was looked at
+    gint64 stepped_ns;            // monotonic: when that changed
     Period now, rest;             // rest: those without a sentence of their own
     guint periods;
     GQueue notes, warnings;
@@ -34,6 +39,8 @@ BbCaptureShed *bb_capture_shed_new(const BbCaptureShedSetup *setup)
     BbCaptureShed *shed = g_new0(BbCaptureShed, 1);
     shed->setup = *setup;
     shed->policy = bb_shed_new(setup->can_trim);
+    shed->ahead_ns = (g_get_real_time() - g_get_monotonic_time()) * 1000;
+    shed->stepped_ns = -STEPPED_NS;
     shed->now.from_ns = shed->rest.from_ns = BB_TIME_NONE;
     g_queue_init(&shed->notes);
     g_queue_init(&shed->warnings);
@@ -67,7 +74,7 @@ static void put_down(BbCaptureShed *shed, const Period *period)
         g_string_append_printf(note, ", %u times,", period->count);
     g_string_append_printf(note,
                            " up to %u of %u flows were not kept, since packets came faster than "
-                           "they could be decoded",
+                           "they could be decoded or written",
                            period->most, BB_SHED_PARTS);
     g_queue_push_tail(&shed->notes, g_string_free(note, FALSE));
 }
@@ -86,8 +93,6 @@ static void end_period(BbCaptureShed *shed)
         rest->count++;
     }
     shed->now.from_ns = BB_TIME_NONE;
-    if (shed->periods <= WARNINGS)
-        g_queue_push_tail(&shed->warnings, g_strdup("all flows are kept again"));
 }
 
 static void follow_period(BbCaptureShed *shed, guint parts)
@@ -97,24 +102,35 @@ static void follow_period(BbCaptureShed *shed, guint parts)
         if (++shed->periods <= WARNINGS)
             g_queue_push_tail(
                 &shed->warnings,
-                g_strdup_printf("packets come faster than they can be decoded: whole flows are "
-                                "left out until that is over, and counted; a FILTER, --follow, "
-                                "more --threads or a larger -B would help%s",
-                                shed->periods == WARNINGS ? "; further times are only counted"
-                                                          : ""));
+                g_strdup_printf(
+                    "packets come faster than they can be decoded or written: whole flows are "
+                    "left out until that is over, and counted; a FILTER, --follow, "
+                    "more --threads or a larger -B would help%s",
+                    shed->periods == WARNINGS ? "; further times are only counted" : ""));
     }
     shed->now.most = MAX(shed->now.most, parts);
-    if (!parts && shed->now.from_ns != BB_TIME_NONE)
-        end_period(shed);
+    if (parts || shed->now.from_ns == BB_TIME_NONE)
+        return;
+    end_period(shed);
+    if (shed->periods <= WARNINGS)
+        g_queue_push_tail(&shed->warnings, g_strdup("all flows are kept again"));
 }
 
 // ---- looking ------------------------------------------------------------------------------------
 
-static gint64 lag_of(const BbCaptureShed *shed, gint64 time_ns)
+// A clock that was set forward makes packets look old.
+static gint64 lag_of(BbCaptureShed *shed, gint64 now_ns, gint64 time_ns)
 {
-    gint64 lag_ns = g_get_real_time() * 1000 - time_ns;
-    bool known = shed->setup.host_clock && time_ns != BB_TIME_NONE;
-    return known && lag_ns >= 0 && lag_ns <= LAG_MOST_NS ? lag_ns : BB_SHED_LAG_UNKNOWN;
+    gint64 real_ns = g_get_real_time() * 1000;
+    gint64 ahead_ns = real_ns - now_ns;
+    if (ABS(ahead_ns - shed->ahead_ns) > STEP_NS)
+        shed->stepped_ns = now_ns;
+    shed->ahead_ns = ahead_ns;
+    if (!shed->setup.host_clock || time_ns == BB_TIME_NONE ||
+        now_ns - shed->stepped_ns < STEPPED_NS)
+        return BB_SHED_LAG_UNKNOWN;
+    gint64 lag_ns = bb_time_between(time_ns, real_ns);
+    return lag_ns >= 0 && lag_ns <= LAG_MOST_NS ? lag_ns : BB_SHED_LAG_UNKNOWN;
 }
 
 static void count_time(BbCaptureShed *shed)
@@ -137,9 +153,11 @@ guint bb_capture_shed_look(BbCaptureShed *shed, gint64 time_ns, gint64 waited_ns
         bb_source_update_loss(shed->setup.source);
         shed->counted_ns = now_ns;
     }
-    const BbShedSigns signs = {.dropped = shed->setup.loss->count[BB_KERNEL_DROPPED],
+    const guint64 *count = shed->setup.loss->count;
+    const BbShedSigns signs = {.received = count[BB_KERNEL_RECEIVED],
+                               .dropped = count[BB_KERNEL_DROPPED],
                                .waited_ns = waited_ns,
-                               .lag_ns = lag_of(shed, time_ns)};
+                               .lag_ns = lag_of(shed, g_get_monotonic_time() * 1000, time_ns)};
     guint level = bb_shed_look(shed->policy, now_ns, &signs);
     count_time(shed);
     follow_period(shed, bb_shed_parts(level));

@@ -33,6 +33,11 @@ extern const BbCommand bb_command_score;
 extern const BbCommand bb_command_show;
 extern const BbCommand bb_command_tail;
 
+// First thing in main: a standard descriptor that is closed would be that of the next file or
+// socket to be opened, which then got words and traces. /dev/null takes its place, open the wrong
+// way round, so that reading or writing there fails as before. Returns false where there is none.
+bool bb_hold_standard_files(void);
+
 // Parses options off argv. Returns false when the command is over, with *status: help was printed
 // (done), or something was wrong (usage), which was said on stderr. description goes below the
 // options in --help.

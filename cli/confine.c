@@ -29,6 +29,7 @@ static void say(GString *done, const char *format, ...)
 
 bool bb_confine(const BbConfinement *confinement, GString *done, GError **error)
 {
+    bb_confine_bounds(bb_confine_wanted(confinement->keep_file_rights));
     if (confinement->user) {
         if (!bb_confine_user(confinement->user, error))
             return false;

@@ -36,6 +36,11 @@ bool bb_confine(const BbConfinement *confinement, GString *done, GError **error)
 
 // Becomes the user, with its groups.
 bool bb_confine_user(const char *name, GError **error);
+// Drops all but those whose bits are set in kept from the bounding set. Takes CAP_SETPCAP, which
+// becoming a user takes away: call it before; without it nothing is dropped.
+void bb_confine_bounds(guint64 kept);
+// The capabilities that a program keeps, as bits.
+guint64 bb_confine_wanted(bool keep_file_rights);
 // Gives up all capabilities for good; keep_file_rights leaves those of files.
 bool bb_confine_capabilities(bool keep_file_rights, GError **error);
 // Likewise all but those whose bits are set in wanted, as far as they are there.
@@ -46,3 +51,7 @@ int bb_confine_files(const BbConfinement *confinement);
 // somebody would need who had taken over the program (programs, sockets, other processes, sending a
 // packet) kills it.
 bool bb_confine_calls(const BbConfinement *confinement);
+// The far shorter list of who only reads files and talks over sockets that are open: files are
+// opened for reading alone, memory is not made executable, nothing is sent to an address. All else
+// is not there (ENOSYS).
+bool bb_confine_calls_to_reading(void);

@@ -51,8 +51,8 @@ bool bb_confine_user(const char *name, GError **error)
     return true;
 }
 
-// The bounding set, from which programs that are run get theirs. Without CAP_SETPCAP it stays.
-static void drop_bounds(guint64 kept)
+// From it programs that are run get theirs.
+void bb_confine_bounds(guint64 kept)
 {
     for (int each = 0; prctl(PR_CAPBSET_READ, each, 0, 0, 0) >= 0; each++)
         if (each >= 64 || !(kept & G_GUINT64_CONSTANT(1) << each))
@@ -66,7 +66,7 @@ bool bb_confine_capabilities_to(guint64 wanted, GError **error)
     if (syscall(SYS_capget, &head, sets) != 0)
         return fail(error, "reading capabilities", NULL);
     guint64 kept = wanted & (sets[0].permitted | (guint64)sets[1].permitted << 32);
-    drop_bounds(kept);
+    bb_confine_bounds(kept);
     (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); // absent before Linux 4.3
     for (guint i = 0; i < 2; i++) {
         sets[i].effective = sets[i].permitted = (guint32)(kept >> 32 * i);
@@ -75,9 +75,14 @@ bool bb_confine_capabilities_to(guint64 wanted, GError **error)
     return syscall(SYS_capset, &head, sets) == 0 || fail(error, "capabilities", NULL);
 }
 
-bool bb_confine_capabilities(bool keep_file_rights, GError **error)
+guint64 bb_confine_wanted(bool keep_file_rights)
 {
     guint64 of_files = G_GUINT64_CONSTANT(1) << CAP_DAC_OVERRIDE | G_GUINT64_CONSTANT(1)
                                                                        << CAP_DAC_READ_SEARCH;
-    return bb_confine_capabilities_to(keep_file_rights ? of_files : 0, error);
+    return keep_file_rights ? of_files : 0;
+}
+
+bool bb_confine_capabilities(bool keep_file_rights, GError **error)
+{
+    return bb_confine_capabilities_to(bb_confine_wanted(keep_file_rights), error);
 }

@@ -6,12 +6,17 @@
 
 #include <errno.h>
 #include <glib/gstdio.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MARKER_MAX 4096 // bytes read of one
 
 struct BbDisguise {
     BbPseudonymOptions options; // without key
     BbPseudonyms *pseudonyms;
     BbNetwork *network;
     char *note;
+    char *marker; // of a ring: the note, and where names depend on the key, what tells that key
 };
 
 // ---- options ------------------------------------------------------------------------------------
@@ -35,6 +40,93 @@ int bb_disguise_options_parse(BbDisguiseOptions *o, const char *program)
     return -1;
 }
 
+// ---- rings --------------------------------------------------------------------------------------
+
+// What stands beside a ring. Other keys have other digests, of which none tells its key.
+static char *make_marker(const char *note, const BbPseudonymOptions *options)
+{
+    static const char constant[] = "ring of a flight recorder";
+    if (options->only_labels && options->labels == BB_LABELS_OFF)
+        return g_strdup_printf("%s\n", note);
+    g_autofree char *digest =
+        g_compute_hmac_for_data(G_CHECKSUM_SHA256, options->key, options->key_size,
+                                (const guchar *)constant, sizeof constant);
+    return g_strdup_printf("%s\nkey %s\n", note, digest);
+}
+
+// What stands beside this one; NULL for nothing.
+static char *read_marker(const char *path)
+{
+    char text[MARKER_MAX];
+    FILE *file = g_file_test(path, G_FILE_TEST_IS_REGULAR) ? fopen(path, "re") : NULL;
+    if (!file)
+        return NULL;
+    gsize size = fread(text, 1, sizeof text, file);
+    (void)fclose(file);
+    return g_strndup(text, size);
+}
+
+// Length of its first line.
+static gsize note_length(const char *marker)
+{
+    return strcspn(marker, "\n");
+}
+
+static char *marker_path(const char *ring)
+{
+    return g_strconcat(ring, ".names", NULL);
+}
+
+char *bb_disguise_ring_note(const char *ring)
+{
+    g_autofree char *path = marker_path(ring), *marker = read_marker(path);
+    gsize length = marker ? note_length(marker) : 0;
+    return length && g_utf8_validate(marker, (gssize)length, NULL) ? g_strndup(marker, length)
+                                                                   : NULL;
+}
+
+static bool forget_disguise(const char *marker, GError **error)
+{
+    if (g_unlink(marker) == 0 || errno == ENOENT)
+        return true;
+    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno),
+                "%s: cannot delete it: %s: give rights to its folder", marker, g_strerror(errno));
+    return false;
+}
+
+static void refuse_ring(const char *ring, bool other_key, GError **error)
+{
+    if (other_key)
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_EXIST,
+                    "%s: a former run recorded there under another key, and each name would be "
+                    "there twice: give all runs one --key (each run without it makes a key of its "
+                    "own), delete it, or give another -w",
+                    ring);
+    else
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_EXIST,
+                    "%s: a former run recorded there with other --anonymize or --labels, and its "
+                    "names would come along: delete it, or give another -w",
+                    ring);
+}
+
+bool bb_disguise_claim_ring(const BbDisguise *disguise, const char *ring, GError **error)
+{
+    g_autofree char *path = marker_path(ring);
+    if (!disguise)
+        return forget_disguise(path, error);
+    if (!g_file_test(ring, G_FILE_TEST_EXISTS))
+        return g_file_set_contents(path, disguise->marker, -1, error);
+    g_autofree char *former = read_marker(path);
+    if (g_strcmp0(former, disguise->marker) == 0)
+        return true;
+    gsize length = strlen(disguise->note);
+    refuse_ring(ring,
+                former && note_length(former) == length &&
+                    strncmp(former, disguise->note, length) == 0,
+                error);
+    return false;
+}
+
 // ---- use ----------------------------------------------------------------------------------------
 
 BbDisguise *bb_disguise_open(const BbDisguiseOptions *o, BbNames *names, GError **error)
@@ -54,6 +146,7 @@ BbDisguise *bb_disguise_open(const BbDisguiseOptions *o, BbNames *names, GError 
     disguise->options = options;
     disguise->options.key = NULL;
     disguise->note = bb_pseudonyms_note(&options);
+    disguise->marker = make_marker(disguise->note, &options);
     bb_pseudonym_key_free(key, options.key_size);
     return disguise;
 }
@@ -65,6 +158,7 @@ void bb_disguise_free(BbDisguise *disguise)
     bb_pseudonyms_free(disguise->pseudonyms);
     bb_network_free(disguise->network);
     g_free(disguise->note);
+    g_free(disguise->marker);
     g_free(disguise);
 }
 
@@ -103,30 +197,7 @@ const char *bb_disguise_note(const BbDisguise *disguise)
     return disguise->note;
 }
 
-// ---- rings --------------------------------------------------------------------------------------
-
-static bool forget_disguise(const char *marker, GError **error)
+bool bb_disguise_has_labels(const BbDisguise *disguise)
 {
-    if (g_unlink(marker) == 0 || errno == ENOENT)
-        return true;
-    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno),
-                "%s: cannot delete it: %s: give rights to its folder", marker, g_strerror(errno));
-    return false;
-}
-
-bool bb_disguise_claim_ring(const BbDisguise *disguise, const char *ring, GError **error)
-{
-    g_autofree char *marker = g_strconcat(ring, ".names", NULL), *former = NULL;
-    if (!disguise)
-        return forget_disguise(marker, error);
-    (void)g_file_get_contents(marker, &former, NULL, NULL);
-    if (!g_file_test(ring, G_FILE_TEST_EXISTS))
-        return g_file_set_contents(marker, disguise->note, -1, error);
-    if (g_strcmp0(former, disguise->note) == 0)
-        return true;
-    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_EXIST,
-                "%s: a former run recorded there with other --anonymize or --labels, and its names "
-                "would come along: delete it, or give another -w",
-                ring);
-    return false;
+    return disguise->options.labels != BB_LABELS_OFF;
 }

@@ -39,9 +39,15 @@ bool bb_disguise_takes_notes(const BbDisguise *disguise);
 // The note on what was done: a sentence that is the same each time. Lent.
 const char *bb_disguise_note(const BbDisguise *disguise);
 
+// Whether messages have labels of operations at all.
+bool bb_disguise_has_labels(const BbDisguise *disguise);
+
 // A ring of a flight recorder goes on where a former run has ended: fails where messages of one are
-// in it that told more than this disguise (NULL: none, which goes on in any). A file beside the
-// ring remembers.
+// in it that told more than this disguise (NULL: none, which goes on in any), or have pseudonyms
+// under another key. A file beside the ring remembers the note, and a digest of a constant under
+// the key.
 bool bb_disguise_claim_ring(const BbDisguise *disguise, const char *ring, GError **error);
+// The note that it has; NULL where there is none. The result is yours.
+char *bb_disguise_ring_note(const char *ring);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbDisguise, bb_disguise_free)

@@ -314,6 +314,7 @@ static double shed_share(const BbCounters *counters)
 static double lost_share(const BbCounters *counters)
 {
     guint64 dropped = bb_counters_get(counters, bb_loss_name(BB_KERNEL_DROPPED)) +
+                      bb_counters_get(counters, bb_loss_name(BB_KERNEL_UNREAD)) +
                       bb_counters_get(counters, bb_loss_name(BB_INTERFACE_DROPPED));
     guint64 gaps = bb_counters_get(counters, bb_loss_name(BB_TCP_GAPS));
     guint64 frames = bb_counters_get(counters, bb_loss_name(BB_SEEN_FRAMES));
@@ -336,7 +337,7 @@ static void print_trust(const Info *info, const BbCounters *counters, bool damag
     else if (info->kinds[BB_CALL] == 0)
         verdict = "There are no calls in it: of such traces, paths are found by bbpaths "
                   "--algo=convolution.";
-    else if (worst < 1)
+    else if (worst < 1 && shed == 0)
         verdict = "Good: counts, delays and rare patterns can be relied on.";
     else if (worst < 10)
         verdict = "Usable: patterns and delays hold; counts are low by about that share, and rare "
@@ -348,7 +349,9 @@ static void print_trust(const Info *info, const BbCounters *counters, bool damag
            damaged ? " The file itself is damaged or cut: see the warning." : "");
     if (shed > 0)
         printf("%.2f %% of the packets were left out with their whole conversations, for want of "
-               "speed: calls are low by that share, and their pairs are right.\n",
+               "speed: a flow that was left out lacks its calls, however many, and the pairs of "
+               "the others "
+               "are right.\n",
                shed);
 }
 

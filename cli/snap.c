@@ -2,6 +2,7 @@
 // bbtrace snap. In: a flight recorder that runs, or the ring of one that is gone. Out: a snapshot.
 #include "cli/command.h"
 
+#include "cli/disguise.h"
 #include "cli/recorder_options.h"
 #include "cli/snapshot.h"
 
@@ -120,7 +121,8 @@ static int recover(const Snap *snap)
     g_autofree char *ring = g_file_test(snap->recover, G_FILE_TEST_IS_DIR)
                                 ? bb_recorder_ring_path(snap->recover)
                                 : g_strdup(snap->recover);
-    const char *const notes[] = {"what was left in the ring of a flight recorder", NULL};
+    g_autofree char *disguise = bb_disguise_ring_note(ring);
+    const char *const notes[] = {"what was left in the ring of a flight recorder", disguise, NULL};
     const BbSnapshot snapshot = {.ring = ring, .out = snap->out, .notes = notes};
     if (bb_is_same_file(ring, snap->out))
         return bb_say_usage(program, "-w would overwrite %s: give another file", ring);

@@ -266,8 +266,6 @@ static GPtrArray *make_notes(const BbSnapshots *snapshots, const Cause *cause)
                                                " more firings of this cause were suppressed "
                                                "before this snapshot",
                                                before));
-    if (snapshots->setup.note)
-        g_ptr_array_add(notes, g_strdup(snapshots->setup.note));
     if (snapshots->setup.notes)
         snapshots->setup.notes(snapshots->setup.user, notes);
     g_ptr_array_add(notes, NULL);

@@ -19,7 +19,6 @@ typedef struct BbSnapshotsSetup {
     const char *ring;
     const BbRecorderOptions *options; // after, pause, keep; lent
     const BbNames *names;             // of the network; lent
-    const char *note;                 // of each; lent; or NULL
     bool in_thread;
     // Asked in the caller's thread when a snapshot is due: what was counted so far, and what TCP
     // told of the network (lent, may be NULL).

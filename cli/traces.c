@@ -18,7 +18,7 @@ void bb_traces_clear(BbTraces *traces)
     bb_trace_writer_free(traces->writer);
     bb_counters_free(traces->counters);
     bb_network_free(traces->network);
-    g_ptr_array_unref(traces->notes);
+    g_clear_pointer(&traces->notes, g_ptr_array_unref);
     bb_names_free(traces->names);
 }
 

@@ -37,6 +37,7 @@ struct BbTraceFiles {
     BbCounters *told, *used; // totals that were told last, and those that files have
     BbNetwork *told_network, *used_network;
     GPtrArray *notes; // of char *: given while it runs, for the files to come
+    bool due;         // no file has the last of them
     guint64 kept;     // messages of files before this one
     guint number, made, deleted, early, undeleted;
 };
@@ -252,8 +253,10 @@ static bool begin_file(BbTraceFiles *files, gint64 time_ns, GError **error)
         return false;
     files->made++;
     set_time(files, time_ns);
-    if (write_notes(files, error) && bb_trace_writer_flush(files->writer, error))
+    if (write_notes(files, error) && bb_trace_writer_flush(files->writer, error)) {
+        files->due = false;
         return true;
+    }
     struct statx now;
     if (is_still_ours(&files->now, &now) && g_unlink(files->now.path) == 0)
         files->made--;
@@ -404,8 +407,10 @@ bool bb_trace_files_push(BbTraceFiles *files, const BbMessage *message, GError *
 
 bool bb_trace_files_keep_note(BbTraceFiles *files, const char *text, GError **error)
 {
-    if (files->series && files->notes->len < BB_TRACE_NOTES)
+    if (files->series && files->notes->len < BB_TRACE_NOTES) {
         g_ptr_array_add(files->notes, g_strdup(text));
+        files->due |= !files->writer;
+    }
     return !files->writer || bb_trace_writer_note(files->writer, text, error);
 }
 
@@ -448,7 +453,7 @@ static bool is_left(const BbTraceFiles *files, const BbCounters *counters, const
 bool bb_trace_files_finish(BbTraceFiles *files, const BbCounters *counters,
                            const BbNetwork *network, GError **error)
 {
-    if (!files->writer && files->made && !is_left(files, counters, network))
+    if (!files->writer && files->made && !files->due && !is_left(files, counters, network))
         return true;
     if (!files->writer && !begin_file(files, files->last_ns, error))
         return false;

@@ -47,7 +47,7 @@ bool bb_trace_files_is_open(const BbTraceFiles *files);
 // Writes a sentence on how the trace came about into that file, or begins one for it.
 bool bb_trace_files_note(BbTraceFiles *files, const char *text, GError **error);
 // Writes a note into this file, and into each that begins after it; of these at most
-// BB_TRACE_NOTES are kept.
+// BB_TRACE_NOTES are kept. Where no file is open and none begins any more, finish begins one.
 bool bb_trace_files_keep_note(BbTraceFiles *files, const char *text, GError **error);
 // Makes what was pushed visible to readers. A file whose time is over at now_ns is completed;
 // BB_TIME_NONE: the messages alone are the clock.

@@ -23,10 +23,17 @@ enum {
 #define BIT(state) (1u << (state))
 #define TCP_STATES                                                                          \
     (BIT(ESTABLISHED) | BIT(SYN_SENT) | BIT(FIN_WAIT1) | BIT(FIN_WAIT2) | BIT(CLOSE_WAIT) | \
-     BIT(LAST_ACK) | BIT(LISTEN))
-#define UDP_STATES (BIT(ESTABLISHED) | BIT(CLOSE))
+     BIT(LAST_ACK))
 
-void bb_diag_request(guint8 family, guint8 protocol, guint32 number, guint8 out[BB_DIAG_REQUEST])
+static guint32 states_of(guint8 protocol, bool waiting)
+{
+    if (protocol == BB_SOCKET_TCP)
+        return waiting ? BIT(LISTEN) : TCP_STATES;
+    return waiting ? BIT(CLOSE) : BIT(ESTABLISHED);
+}
+
+void bb_diag_request(guint8 family, guint8 protocol, bool waiting, guint32 number,
+                     guint8 out[BB_DIAG_REQUEST])
 {
     struct {
         struct nlmsghdr head;
@@ -38,7 +45,7 @@ void bb_diag_request(guint8 family, guint8 protocol, guint32 number, guint8 out[
                  .nlmsg_seq = number},
         .request = {.sdiag_family = family,
                     .sdiag_protocol = protocol,
-                    .idiag_states = protocol == BB_SOCKET_TCP ? TCP_STATES : UDP_STATES},
+                    .idiag_states = states_of(protocol, waiting)},
     };
     G_STATIC_ASSERT(sizeof message == BB_DIAG_REQUEST);
     memcpy(out, &message, sizeof message);

@@ -12,9 +12,10 @@ typedef enum {
 
 #define BB_DIAG_REQUEST 72u // bytes of a request
 
-// Writes the request for all sockets of that family (AF_INET, AF_INET6) and protocol into out. Of
-// TCP those that listen or have a peer: none that have only to be forgotten.
-void bb_diag_request(guint8 family, guint8 protocol, guint32 number, guint8 out[BB_DIAG_REQUEST]);
+// Writes the request for the sockets of that family (AF_INET, AF_INET6) and protocol that wait for
+// anybody, or those that have a peer, into out. None that have only to be forgotten.
+void bb_diag_request(guint8 family, guint8 protocol, bool waiting, guint32 number,
+                     guint8 out[BB_DIAG_REQUEST]);
 
 // Reads one datagram of the answer to request `number`; appends BbSocket, up to max of them in all.
 // Whatever the bytes are. Messages of other requests are passed over.

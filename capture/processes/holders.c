@@ -14,15 +14,25 @@
 
 typedef struct Socket {
     char *name; // g_ref_string; NULL: not found
+    int pid;    // of who holds it, if there is a name, and when that began
+    guint64 start;
     guint tries;
     bool asked;
+    bool waits;   // for anybody
+    bool listens; // and is of TCP
 } Socket;
+
+typedef struct Process {
+    int pid;
+    guint64 start; // ticks after the start of the system
+} Process;
 
 struct BbHolders {
     int proc; // lent
     BbOwner self;
     GHashTable *sockets; // inode (guint64) -> Socket
     GHashTable *wanted;  // Sockets of it: inode -> Socket
+    GHashTable *starts;  // process -> Process.start, as seen last
     int recent[RECENT];  // processes, the last one first; 0: none
     guint hidden;
     bool refused; // a process of this search could not be looked into
@@ -66,6 +76,7 @@ BbHolders *bb_holders_new(int proc)
     holders->self = owner_of(proc, getpid());
     holders->sockets = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, socket_free);
     holders->wanted = g_hash_table_new(g_int64_hash, g_int64_equal);
+    holders->starts = g_hash_table_new(NULL, NULL);
     return holders;
 }
 
@@ -74,20 +85,23 @@ void bb_holders_free(BbHolders *holders)
     if (!holders)
         return;
     g_hash_table_destroy(holders->wanted);
+    g_hash_table_destroy(holders->starts);
     g_hash_table_destroy(holders->sockets);
     g_free(holders);
 }
 
-const char *bb_holders_find(BbHolders *holders, guint64 inode)
+const char *bb_holders_find(BbHolders *holders, guint64 inode, const BbSocketKey *key)
 {
     Socket *socket = g_hash_table_lookup(holders->sockets, &inode);
     if (!socket) {
         if (g_hash_table_size(holders->wanted) >= BB_HOLDERS_WANTED)
             return NULL;
-        guint64 *key = g_memdup2(&inode, sizeof inode);
+        guint64 *number = g_memdup2(&inode, sizeof inode);
         socket = g_new0(Socket, 1);
-        g_hash_table_insert(holders->sockets, key, socket);
-        g_hash_table_insert(holders->wanted, key, socket);
+        socket->waits = bb_socket_key_is_bound(key);
+        socket->listens = socket->waits && key->protocol == BB_SOCKET_TCP;
+        g_hash_table_insert(holders->sockets, number, socket);
+        g_hash_table_insert(holders->wanted, number, socket);
     }
     socket->asked = true;
     return socket->name;
@@ -100,6 +114,24 @@ bool bb_holders_is_due(const BbHolders *holders)
 
 // ---- one process --------------------------------------------------------------------------------
 
+// Field 22 of /proc/PID/stat; G_MAXUINT64 where it is gone. The name before may hold anything.
+static guint64 start_of(int proc, int pid)
+{
+    gsize length = 0;
+    g_autofree char *text = read_text(proc, pid, "stat", &length);
+    const char *at = text ? g_strrstr_len(text, (gssize)length, ") ") : NULL;
+    const char *end = at ? text + length : NULL;
+    for (guint field = 2; at && field < 22; field++) {
+        at = memchr(at, ' ', (gsize)(end - at));
+        at = at ? at + 1 : NULL;
+    }
+    guint64 start = 0;
+    bool is_there = at && at < end && g_ascii_isdigit(*at);
+    for (; is_there && at < end && g_ascii_isdigit(*at); at++)
+        start = start * 10 + (guint64)(*at - '0');
+    return is_there ? start : G_MAXUINT64;
+}
+
 // The name of a process, a g_ref_string; NULL where it is gone.
 static char *name_of(const BbHolders *holders, int pid)
 {
@@ -111,7 +143,7 @@ static char *name_of(const BbHolders *holders, int pid)
     g_autofree char *comm = read_text(holders->proc, pid, "comm", &length);
     if (!comm || length == 0)
         return NULL;
-    bb_owner_clean(comm, comm[length - 1] == '\n' ? length - 1 : length, name);
+    bb_owner_clean_program(comm, comm[length - 1] == '\n' ? length - 1 : length, name);
     return g_ref_string_new(name);
 }
 
@@ -137,30 +169,40 @@ static guint64 inode_of(int folder, const char *name)
     return g_ascii_strtoull(text + 8, NULL, 10);
 }
 
-static void look_into(BbHolders *holders, int pid, DIR *folder)
+static void take(Socket *socket, char *name, const Process *process)
+{
+    g_clear_pointer(&socket->name, g_ref_string_release);
+    socket->name = g_ref_string_acquire(name);
+    socket->pid = process->pid;
+    socket->start = process->start;
+}
+
+// in_order: all that are older have been looked at. Else who listens is not taken: it might be one
+// that has inherited the socket.
+static void look_into(BbHolders *holders, Process process, DIR *folder, bool in_order)
 {
     char *name = NULL;
     for (const struct dirent *entry; (entry = readdir(folder));) {
         guint64 inode =
             g_ascii_isdigit(entry->d_name[0]) ? inode_of(dirfd(folder), entry->d_name) : 0;
         Socket *socket = inode ? g_hash_table_lookup(holders->wanted, &inode) : NULL;
-        if (!socket)
+        if (!socket || (socket->listens && !in_order))
             continue;
-        if (!name && !(name = name_of(holders, pid)))
+        if (!name && !(name = name_of(holders, process.pid)))
             break;
-        socket->name = g_ref_string_acquire(name);
+        take(socket, name, &process);
         (void)g_hash_table_remove(holders->wanted, &inode);
     }
     if (!name)
         return;
     g_ref_string_release(name);
-    remember(holders, pid);
+    remember(holders, process.pid);
 }
 
-static void look_at(BbHolders *holders, int pid)
+static void look_at(BbHolders *holders, Process process, bool in_order)
 {
     char path[32];
-    (void)g_snprintf(path, sizeof path, "%d/fd", pid);
+    (void)g_snprintf(path, sizeof path, "%d/fd", process.pid);
     int fd = openat(holders->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *folder = fd < 0 ? NULL : fdopendir(fd);
     if (!folder) {
@@ -169,7 +211,7 @@ static void look_at(BbHolders *holders, int pid)
             (void)close(fd);
         return;
     }
-    look_into(holders, pid, folder);
+    look_into(holders, process, folder, in_order);
     (void)closedir(folder);
 }
 
@@ -199,17 +241,80 @@ GArray *bb_holders_list_processes(int proc)
     return pids;
 }
 
+// The first process of all comes last, see search_all.
+static int compare_ages(gconstpointer a, gconstpointer b)
+{
+    const Process *x = a, *y = b;
+    if ((x->pid == 1) != (y->pid == 1))
+        return x->pid == 1 ? 1 : -1;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return x->pid - y->pid;
+}
+
+// All that are there, by age. When they began is read once of each.
+static GArray *list_by_age(BbHolders *holders)
+{
+    g_autoptr(GArray) pids = bb_holders_list_processes(holders->proc);
+    GArray *processes = g_array_sized_new(FALSE, FALSE, sizeof(Process), pids->len);
+    GHashTable *starts = g_hash_table_new(NULL, NULL);
+    for (guint i = 0; i < pids->len; i++) {
+        Process process = {.pid = g_array_index(pids, int, i)};
+        gpointer pid = GINT_TO_POINTER(process.pid), known;
+        process.start = g_hash_table_lookup_extended(holders->starts, pid, NULL, &known)
+                            ? GPOINTER_TO_SIZE(known)
+                            : start_of(holders->proc, process.pid);
+        g_hash_table_insert(starts, pid, GSIZE_TO_POINTER((gsize)process.start));
+        g_array_append_val(processes, process);
+    }
+    g_hash_table_destroy(holders->starts);
+    holders->starts = starts;
+    g_array_sort(processes, compare_ages);
+    return processes;
+}
+
 // Of several that hold a socket the oldest has made it, and the others inherited; but for the first
 // process of all, which opens sockets for services: it comes last.
 static void search_all(BbHolders *holders)
 {
-    g_autoptr(GArray) pids = bb_holders_list_processes(holders->proc);
+    g_autoptr(GArray) processes = list_by_age(holders);
     holders->refused = false;
-    for (guint i = 0; i < pids->len && bb_holders_is_due(holders); i++)
-        if (g_array_index(pids, int, i) != 1)
-            look_at(holders, g_array_index(pids, int, i));
-    if (bb_holders_is_due(holders))
-        look_at(holders, 1);
+    for (guint i = 0; i < processes->len && bb_holders_is_due(holders); i++)
+        look_at(holders, g_array_index(processes, Process, i), true);
+}
+
+// ---- who was found ------------------------------------------------------------------------------
+
+// Whether somebody else may hold it by now, or go by another name.
+static bool is_doubtful(const BbHolders *holders, const Socket *socket)
+{
+    if (!socket->name || socket->pid == 1 || start_of(holders->proc, socket->pid) != socket->start)
+        return true;
+    char *name = name_of(holders, socket->pid);
+    bool same = name && strcmp(name, socket->name) == 0;
+    if (name)
+        g_ref_string_release(name);
+    return !same;
+}
+
+// What is not found again keeps its name. Processes may have gone, and others have their numbers.
+void bb_holders_review(BbHolders *holders)
+{
+    GHashTable *wanted = holders->wanted;
+    GHashTableIter iter;
+    gpointer key, value;
+    holders->wanted = g_hash_table_new(g_int64_hash, g_int64_equal);
+    g_hash_table_iter_init(&iter, holders->sockets);
+    while (g_hash_table_iter_next(&iter, &key, &value))
+        if (((Socket *)value)->waits && !g_hash_table_contains(wanted, key) &&
+            is_doubtful(holders, value))
+            g_hash_table_insert(holders->wanted, key, value);
+    if (bb_holders_is_due(holders)) {
+        g_hash_table_remove_all(holders->starts);
+        search_all(holders);
+    }
+    g_hash_table_destroy(holders->wanted);
+    holders->wanted = wanted;
 }
 
 // Those that were not found. A socket shows in the list a moment before its descriptor does.
@@ -231,8 +336,10 @@ bool bb_holders_search(BbHolders *holders, bool thorough)
 {
     int recent[RECENT];
     memcpy(recent, holders->recent, sizeof recent);
-    for (guint i = 0; i < RECENT && recent[i] && bb_holders_is_due(holders); i++)
-        look_at(holders, recent[i]);
+    for (guint i = 0; i < RECENT && recent[i] && bb_holders_is_due(holders); i++) {
+        gpointer start = g_hash_table_lookup(holders->starts, GINT_TO_POINTER(recent[i]));
+        look_at(holders, (Process){recent[i], GPOINTER_TO_SIZE(start)}, false);
+    }
     if (thorough && bb_holders_is_due(holders)) {
         search_all(holders);
         give_up(holders);

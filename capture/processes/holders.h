@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which process holds a socket: inode -> the name of its unit, container or program, by the
 // descriptors in /proc/PID/fd (proc_pid_fd(5)). Looks where something was found before, then at all
-// processes, the oldest first. For a process that shares its unit or container with this one these
-// tell nothing apart: it goes by its program.
+// processes, the one that began first first. For a process that shares its unit or container with
+// this one these tell nothing apart: it goes by its program.
 #pragma once
 
 #include "capture/processes/owner.h"
+#include "capture/processes/socket.h"
 
 typedef struct BbHolders BbHolders;
 
@@ -17,14 +18,17 @@ typedef struct BbHolders BbHolders;
 BbHolders *bb_holders_new(int proc);
 void bb_holders_free(BbHolders *holders);
 
-// The name of who holds the socket; NULL where that is not known: then it is wanted from now on.
-// Lent until the next forget.
-const char *bb_holders_find(BbHolders *holders, guint64 inode);
+// The name of who holds the socket of key; NULL where that is not known: then it is wanted from now
+// on. Lent until the next review or forget.
+const char *bb_holders_find(BbHolders *holders, guint64 inode, const BbSocketKey *key);
 // Whether a search could find something.
 bool bb_holders_is_due(const BbHolders *holders);
 // Looks for those that are wanted: where something was found before; with thorough everywhere.
 // Returns whether some are still wanted.
 bool bb_holders_search(BbHolders *holders, bool thorough);
+// Looks again at who holds sockets that wait: those that the first process of all had, those that
+// nobody seemed to have, those whose process has ended or goes by another name.
+void bb_holders_review(BbHolders *holders);
 // Forgets what nobody asked for since the last time.
 void bb_holders_forget(BbHolders *holders);
 

@@ -38,8 +38,9 @@ struct BbLook {
     BbLookSink sink;
     gpointer user;
     guint32 number; // of the last request
+    guint64 seed;   // of all keys
     gint64 now_us;
-    Phase plain, wide, beyond, thorough;
+    Phase plain, wide, beyond, thorough, review;
     gint64 aside_us;   // of the processor, in this look, for all but plain
     GArray *here;      // of BbSocket
     GPtrArray *spaces; // of Space: other namespaces
@@ -51,6 +52,7 @@ struct BbLook {
     BbHolders *holders;
     guint hidden; // as told
     bool blind;   // likewise
+    bool full;    // likewise
 };
 
 static const struct {
@@ -85,6 +87,7 @@ BbLook *bb_look_new(int proc, int netlink, BbLookSink sink, gpointer user)
     look->netlink = netlink;
     look->sink = sink;
     look->user = user;
+    look->seed = bb_socket_seed();
     look->here = g_array_new(FALSE, FALSE, sizeof(BbSocket));
     look->spaces = g_ptr_array_new_with_free_func(space_free);
     look->addresses = g_array_new(FALSE, FALSE, sizeof(BbAddress));
@@ -165,14 +168,15 @@ static bool read_list(BbLook *look, const char *process, guint each, GArray *soc
     g_autoptr(GByteArray) text = read_file(look->proc, path);
     if (text)
         bb_proc_net_sockets((const char *)text->data, text->len, lists[each].protocol, sockets,
-                            BB_LOOK_SOCKETS);
+                            sockets->len + BB_LOOK_SOCKETS);
     return text;
 }
 
-static bool ask(BbLook *look, guint each)
+// Appends up to max sockets in all.
+static bool ask(BbLook *look, guint each, bool waiting, guint max)
 {
     guint8 request[BB_DIAG_REQUEST];
-    bb_diag_request(lists[each].family, lists[each].protocol, ++look->number, request);
+    bb_diag_request(lists[each].family, lists[each].protocol, waiting, ++look->number, request);
     if (send(look->netlink, request, sizeof request, 0) != (gssize)sizeof request)
         return false;
     g_autofree guint8 *bytes = g_malloc(DATAGRAM);
@@ -180,29 +184,54 @@ static bool ask(BbLook *look, guint each)
         gssize size = recv(look->netlink, bytes, DATAGRAM, 0);
         if (size <= 0)
             return false;
-        BbDiagStatus status = bb_diag_read(bytes, (gsize)size, look->number, lists[each].protocol,
-                                           look->here, BB_LOOK_SOCKETS);
+        BbDiagStatus status =
+            bb_diag_read(bytes, (gsize)size, look->number, lists[each].protocol, look->here, max);
         if (status != BB_DIAG_MORE)
             return status == BB_DIAG_DONE;
     }
     return false;
 }
 
+static void tell_full(BbLook *look)
+{
+    if (!look->full)
+        look->sink(&(BbRecord){.kind = BB_RECORD_FULL, .number = BB_LOOK_SOCKETS}, look->user);
+    look->full = true;
+}
+
+static void seed_all(const BbLook *look, GArray *sockets)
+{
+    for (guint i = 0; i < sockets->len; i++)
+        g_array_index(sockets, BbSocket, i).key.seed = look->seed;
+}
+
+// Those that wait come first, and have places of their own: that many connections do not hide them.
 // Where netlink fails once it is left alone.
-static void list_here(BbLook *look)
+static bool ask_all(BbLook *look, bool waiting)
 {
     bool seen = false;
-    g_array_set_size(look->here, 0);
+    guint max = look->here->len + BB_LOOK_SOCKETS;
     for (guint each = 0; each < G_N_ELEMENTS(lists) && look->netlink >= 0; each++)
-        if (ask(look, each))
+        if (ask(look, each, waiting, max))
             seen = true;
         else if (lists[each].family == AF_INET) // there may be no IPv6
             look->netlink = -1;
+    if (look->here->len >= max)
+        tell_full(look);
+    return seen;
+}
+
+static void list_here(BbLook *look)
+{
+    g_array_set_size(look->here, 0);
+    bool seen = ask_all(look, true);
+    seen |= ask_all(look, false);
     if (look->netlink < 0) {
         g_array_set_size(look->here, 0);
         for (guint each = 0; each < G_N_ELEMENTS(lists); each++)
             seen |= read_list(look, "self", each, look->here);
     }
+    seed_all(look, look->here);
     if (!seen && !look->blind)
         look->sink(&(BbRecord){.kind = BB_RECORD_BLIND}, look->user);
     look->blind = !seen;
@@ -228,7 +257,8 @@ static void tell_addresses(BbLook *look, BbRecordKind kind)
     for (guint i = 0; i < look->addresses->len; i++) {
         BbSocketKey key = {.local = g_array_index(look->addresses, BbAddress, i),
                            .port = kind == BB_RECORD_HERE ? 1 : 2};
-        if (g_hash_table_contains(look->known, &key))
+        if (g_hash_table_contains(look->known, &key) ||
+            g_hash_table_size(look->known) >= BB_LOOK_KNOWN)
             continue;
         g_hash_table_add(look->known, g_memdup2(&key, sizeof key));
         look->sink(&(BbRecord){.kind = kind, .key.local = key.local}, look->user);
@@ -269,6 +299,7 @@ static void read_space(BbLook *look, Space *space)
     tell_addresses(look, BB_RECORD_BEYOND);
     for (guint each = 0; each < G_N_ELEMENTS(lists); each++)
         (void)read_list(look, process, each, sockets);
+    seed_all(look, sockets);
     g_array_set_size(space->sockets, 0);
     for (guint i = 0; i < sockets->len; i++)
         take_beyond(look, &g_array_index(sockets, BbSocket, i), space->sockets);
@@ -378,7 +409,7 @@ static void go_through(BbLook *look, const GArray *sockets, bool tell)
         const BbSocket *socket = &g_array_index(sockets, BbSocket, i);
         if (!socket->inode || is_accepted(look, &socket->key))
             continue;
-        const char *name = bb_holders_find(look->holders, socket->inode);
+        const char *name = bb_holders_find(look->holders, socket->inode, &socket->key);
         if (name && tell)
             tell_socket(look, &socket->key, name);
     }
@@ -429,6 +460,11 @@ static void tell_all(BbLook *look)
         (void)bb_holders_search(look->holders, thorough);
         if (thorough)
             look->aside_us += end(&look->thorough, look->now_us, BB_LOOK_SEARCH_SHARE, 0, 0);
+    }
+    if (begin(&look->review, look->now_us)) {
+        bb_holders_review(look->holders);
+        look->aside_us +=
+            end(&look->review, look->now_us, BB_LOOK_REVIEW_SHARE, BB_LOOK_REVIEW_US, 0);
     }
     go_through_all(look, bound, true);
 }

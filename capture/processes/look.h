@@ -7,8 +7,9 @@
 // What takes time is paid for: after a look that took t of the processor the next comes no sooner
 // than BB_LOOK_SHARE t later (asked for, a third of that), and so for the list of namespaces and
 // for reading one of them, each by itself; for the search of all processes it is
-// BB_LOOK_SEARCH_SHARE. So it takes at most 5 / BB_LOOK_SHARE + 1 / BB_LOOK_SEARCH_SHARE of a
-// processor in the long run, and 1 / BB_LOOK_SHARE where nothing new comes.
+// BB_LOOK_SEARCH_SHARE, for looking again at who holds what waits BB_LOOK_REVIEW_SHARE. So it takes
+// at most 5 / BB_LOOK_SHARE + 1 / BB_LOOK_SEARCH_SHARE + 1 / BB_LOOK_REVIEW_SHARE of a processor in
+// the long run, and 1 / BB_LOOK_SHARE + 1 / BB_LOOK_REVIEW_SHARE where nothing new comes.
 #pragma once
 
 #include "capture/processes/record.h"
@@ -17,14 +18,17 @@ typedef struct BbLook BbLook;
 
 #define BB_LOOK_SHARE 33
 #define BB_LOOK_SEARCH_SHARE 10
-#define BB_LOOK_LEAST_US 20000   // between two looks
-#define BB_LOOK_NUDGED_US 2000   // between two looks that are asked for
-#define BB_LOOK_WIDE_US 1000000  // between two lists of namespaces, two looks into one
-#define BB_LOOK_KEPT_US 10000000 // a socket that is gone is known for so long
-#define BB_LOOK_SOCKETS 65536u   // of a look; further ones are not seen
-#define BB_LOOK_BEYOND 4096u     // likewise of another namespace
-#define BB_LOOK_NAMESPACES 256u  // likewise, others than this one
-#define BB_LOOK_ADDRESSES 64u    // of a namespace
+#define BB_LOOK_REVIEW_SHARE 100
+#define BB_LOOK_LEAST_US 20000    // between two looks
+#define BB_LOOK_NUDGED_US 2000    // between two looks that are asked for
+#define BB_LOOK_WIDE_US 1000000   // between two lists of namespaces, two looks into one
+#define BB_LOOK_REVIEW_US 3000000 // between two reviews of who waits
+#define BB_LOOK_KEPT_US 10000000  // a socket that is gone is known for so long
+#define BB_LOOK_SOCKETS 65536u  // of a look that wait, and that are connected; others are not seen
+#define BB_LOOK_BEYOND 4096u    // likewise of another namespace
+#define BB_LOOK_NAMESPACES 256u // likewise, others than this one
+#define BB_LOOK_KNOWN 8192u     // addresses that are told, in all; they are never forgotten
+#define BB_LOOK_ADDRESSES 64u   // of a namespace
 
 typedef void (*BbLookSink)(const BbRecord *record, gpointer user);
 

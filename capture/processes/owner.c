@@ -6,6 +6,7 @@
 
 #define ID_DIGITS 64u
 #define ID_SHOWN 12u
+#define PROGRAM "+comm" // behind names of programs that look like others
 
 typedef struct Part {
     const char *at;
@@ -56,6 +57,23 @@ void bb_owner_clean(const char *text, gsize length, char out[BB_OWNER_NAME])
     const char *bad;
     while (!g_utf8_validate(out, -1, &bad))
         out[bad - out] = '_';
+}
+
+// Twelve digits, as of a container.
+static bool is_id(const char *name)
+{
+    for (gsize i = 0; i < ID_SHOWN; i++)
+        if (!g_ascii_isdigit(name[i]) && !(name[i] >= 'a' && name[i] <= 'f'))
+            return false;
+    return name[ID_SHOWN] == '\0';
+}
+
+void bb_owner_clean_program(const char *text, gsize length, char out[BB_OWNER_NAME])
+{
+    bb_owner_clean(text, MIN(length, BB_OWNER_NAME - sizeof PROGRAM), out);
+    if (g_str_has_suffix(out, ".service") || g_str_has_suffix(out, ".scope") ||
+        g_str_has_suffix(out, ".slice") || is_id(out))
+        (void)g_strlcat(out, PROGRAM, BB_OWNER_NAME);
 }
 
 static BbOwner make(BbOwnerKind kind, Part name)

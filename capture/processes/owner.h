@@ -29,3 +29,6 @@ bool bb_owner_equal(const BbOwner *a, const BbOwner *b);
 // programs (_ - . : @ + and bytes of UTF-8); anything else becomes `_`. `\x2d` of systemd is what
 // it stands for (systemd.unit(5)). An empty name is `_`.
 void bb_owner_clean(const char *text, gsize length, char out[BB_OWNER_NAME]);
+// Likewise of a program, which may call itself what it likes: where that looks like a unit or the
+// id of a container, `+comm` comes behind.
+void bb_owner_clean_program(const char *text, gsize length, char out[BB_OWNER_NAME]);

@@ -17,6 +17,7 @@ struct BbProcesses {
     GMutex lock;
     GCond news;
     BbProcessTable *table;
+    guint64 seed;        // of decided
     GHashTable *decided; // BbSocketKey of TCP -> its name, lent by table; "": none
     guint looks;         // that were told to their end
     guint32 nudges, answered;
@@ -24,7 +25,7 @@ struct BbProcesses {
     gint64 credit_us, earned_us; // time that may be waited, and since when it counts
     guint64 unknown, inferred, waits;
     gint64 waited_us;
-    bool said_hidden;
+    bool said_hidden, said_full;
     GQueue warnings;
 };
 
@@ -54,6 +55,13 @@ static void take_record(BbProcesses *processes, const BbRecord *record)
     case BB_RECORD_BLIND:
         warn(processes, g_strdup("--processes: the kernel does not list its sockets (sock_diag, "
                                  "/proc/net): nodes go by address; mount /proc"));
+        break;
+    case BB_RECORD_FULL:
+        if (!processes->said_full)
+            warn(processes, g_strdup_printf("--processes: this host has more than %u sockets: "
+                                            "the ends of some go by address",
+                                            record->number));
+        processes->said_full = true;
         break;
     default:
         bb_process_table_apply(processes->table, record);
@@ -103,6 +111,7 @@ BbProcesses *bb_processes_new(int fd, const char *host)
     g_cond_init(&processes->news);
     g_queue_init(&processes->warnings);
     processes->table = bb_process_table_new();
+    processes->seed = bb_socket_seed();
     processes->decided =
         g_hash_table_new_full(bb_socket_key_hash, bb_socket_key_equal, g_free, NULL);
     processes->earned_us = g_get_monotonic_time();
@@ -167,6 +176,7 @@ static bool wait_for_look(BbProcesses *processes)
     if (send(processes->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
         return false;
     processes->waits++;
+    processes->credit_us = 0; // of others, who come while the lock is open
     while (!processes->over && (gint32)(processes->answered - nudge) < 0)
         if (!g_cond_wait_until(&processes->news, &processes->lock, began_us + BB_PROCESSES_WAIT_US))
             break;
@@ -190,7 +200,8 @@ static const char *find(BbProcesses *processes, const BbSocketKey *key, bool is_
 // What is decided stays until the connection is over; of UDP nobody says when that is.
 static const char *decide(BbProcesses *processes, const BbSocketKey *key, bool is_server)
 {
-    const char *name = g_hash_table_lookup(processes->decided, key);
+    const BbSocketKey seeded = bb_socket_key_seeded(key, processes->seed);
+    const char *name = g_hash_table_lookup(processes->decided, &seeded);
     if (name)
         return *name ? name : NULL;
     name = find(processes, key, is_server);
@@ -201,7 +212,7 @@ static const char *decide(BbProcesses *processes, const BbSocketKey *key, bool i
     processes->unknown += !name;
     if (key->protocol == BB_SOCKET_TCP &&
         g_hash_table_size(processes->decided) < BB_PROCESSES_DECIDED)
-        g_hash_table_insert(processes->decided, g_memdup2(key, sizeof *key),
+        g_hash_table_insert(processes->decided, g_memdup2(&seeded, sizeof seeded),
                             (gpointer)(name ? name : ""));
     return name;
 }
@@ -221,8 +232,9 @@ bool bb_processes_name(BbProcesses *processes, const BbSocketKey *key, bool is_s
 
 void bb_processes_end(BbProcesses *processes, const BbSocketKey *key)
 {
+    const BbSocketKey seeded = bb_socket_key_seeded(key, processes->seed);
     g_mutex_lock(&processes->lock);
-    (void)g_hash_table_remove(processes->decided, key);
+    (void)g_hash_table_remove(processes->decided, &seeded);
     g_mutex_unlock(&processes->lock);
 }
 

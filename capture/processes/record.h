@@ -14,6 +14,7 @@ typedef enum {
     BB_RECORD_LOOKED, // all of a look was told; number: nudges that had come before it
     BB_RECORD_HIDDEN, // number: sockets whose process could not be found for want of rights
     BB_RECORD_BLIND,  // the kernel does not list its sockets; a look was in vain
+    BB_RECORD_FULL,   // there are more sockets than number: the others are not seen
     BB_RECORD_KINDS,
 } BbRecordKind;
 

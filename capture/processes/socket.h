@@ -8,6 +8,7 @@
 // What a socket is found by. Compared as bytes: nothing in it is left unset. A socket that waits
 // for anybody (that listens, or of UDP is not connected) has no peer: address :: and port 0.
 typedef struct BbSocketKey {
+    guint64 seed; // of the table that it is looked for in: random, the same for all its keys
     BbAddress local, peer; // IPv4 as IPv4-mapped; local ::, ::ffff:0.0.0.0: any address
     guint16 port, peer_port;
     guint8 protocol; // of IP: 6 TCP, 17 UDP
@@ -30,7 +31,8 @@ static inline bool bb_socket_key_is_bound(const BbSocketKey *key)
 // Of the same socket's place, for any peer.
 static inline BbSocketKey bb_socket_key_bound(const BbSocketKey *key)
 {
-    return (BbSocketKey){.local = key->local, .port = key->port, .protocol = key->protocol};
+    return (BbSocketKey){
+        .seed = key->seed, .local = key->local, .port = key->port, .protocol = key->protocol};
 }
 
 // :: or 0.0.0.0.
@@ -47,8 +49,20 @@ static inline bool bb_address_is_loopback(const BbAddress *address)
     return bb_address_is_v4(address) ? address->bytes[12] == 127 : bb_address_equal(address, &v6);
 }
 
-// For GHashTable. What is in the tables is the kernel's choice of ports, at most 65,536 or so of
-// one peer: no seed.
+// A seed for a table: peers are chosen by strangers.
+static inline guint64 bb_socket_seed(void)
+{
+    return (guint64)g_random_int() << 32 | g_random_int();
+}
+
+static inline BbSocketKey bb_socket_key_seeded(const BbSocketKey *key, guint64 seed)
+{
+    BbSocketKey seeded = *key;
+    seeded.seed = seed;
+    return seeded;
+}
+
+// For GHashTable. The seed is its first word.
 static inline guint bb_socket_key_hash(gconstpointer data)
 {
     return (guint)(bb_mix_bytes(0, data, sizeof(BbSocketKey)) >> 32);

@@ -9,6 +9,7 @@ typedef struct Callers {
 } Callers;
 
 struct BbProcessTable {
+    guint64 seed;          // of all keys
     GHashTable *sockets;   // BbSocketKey -> name, of names
     GHashTable *addresses; // BbAddress -> whether it is of this network namespace
     GHashTable *names;     // text -> itself
@@ -28,6 +29,7 @@ static gboolean address_equal(gconstpointer a, gconstpointer b)
 BbProcessTable *bb_process_table_new(void)
 {
     BbProcessTable *table = g_new0(BbProcessTable, 1);
+    table->seed = bb_socket_seed();
     table->sockets = g_hash_table_new_full(bb_socket_key_hash, bb_socket_key_equal, g_free, NULL);
     table->addresses = g_hash_table_new_full(address_hash, address_equal, g_free, NULL);
     table->names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -58,7 +60,10 @@ static const char *intern(BbProcessTable *table, const char *text)
 
 static BbSocketKey server_of(const BbSocketKey *key)
 {
-    return (BbSocketKey){.peer = key->peer, .peer_port = key->peer_port, .protocol = key->protocol};
+    return (BbSocketKey){.seed = key->seed,
+                         .peer = key->peer,
+                         .peer_port = key->peer_port,
+                         .protocol = key->protocol};
 }
 
 static void add_caller(BbProcessTable *table, const BbSocketKey *key, const char *name)
@@ -79,13 +84,13 @@ static void add_caller(BbProcessTable *table, const BbSocketKey *key, const char
 
 static void add_socket(BbProcessTable *table, const BbRecord *record)
 {
-    bool is_known = g_hash_table_contains(table->sockets, &record->key);
+    const BbSocketKey key = bb_socket_key_seeded(&record->key, table->seed);
+    bool is_known = g_hash_table_contains(table->sockets, &key);
     const char *name = intern(table, record->name);
     if (name && (is_known || g_hash_table_size(table->sockets) < BB_PROCESS_TABLE_SOCKETS))
-        g_hash_table_replace(table->sockets, g_memdup2(&record->key, sizeof record->key),
-                             (gpointer)name);
-    if (name && !bb_socket_key_is_bound(&record->key))
-        add_caller(table, &record->key, name);
+        g_hash_table_replace(table->sockets, g_memdup2(&key, sizeof key), (gpointer)name);
+    if (name && !bb_socket_key_is_bound(&key))
+        add_caller(table, &key, name);
 }
 
 // An address that is here and beyond is here.
@@ -102,6 +107,12 @@ static void add_address(BbProcessTable *table, const BbAddress *address, bool is
                          GINT_TO_POINTER(is_here));
 }
 
+static void remove_socket(BbProcessTable *table, const BbSocketKey *key)
+{
+    const BbSocketKey seeded = bb_socket_key_seeded(key, table->seed);
+    (void)g_hash_table_remove(table->sockets, &seeded);
+}
+
 void bb_process_table_apply(BbProcessTable *table, const BbRecord *record)
 {
     switch (record->kind) {
@@ -109,7 +120,7 @@ void bb_process_table_apply(BbProcessTable *table, const BbRecord *record)
         add_socket(table, record);
         break;
     case BB_RECORD_GONE:
-        (void)g_hash_table_remove(table->sockets, &record->key);
+        remove_socket(table, &record->key);
         break;
     case BB_RECORD_HERE:
     case BB_RECORD_BEYOND:
@@ -152,15 +163,17 @@ static const char *find_bound(const BbProcessTable *table, const BbSocketKey *ke
 const char *bb_process_table_find(const BbProcessTable *table, const BbSocketKey *key,
                                   bool is_server)
 {
-    const char *name = is_server ? find_bound(table, key) : NULL;
+    const BbSocketKey seeded = bb_socket_key_seeded(key, table->seed);
+    const char *name = is_server ? find_bound(table, &seeded) : NULL;
     if (!name)
-        name = g_hash_table_lookup(table->sockets, key);
-    return name || is_server ? name : find_bound(table, key);
+        name = g_hash_table_lookup(table->sockets, &seeded);
+    return name || is_server ? name : find_bound(table, &seeded);
 }
 
 const char *bb_process_table_infer(const BbProcessTable *table, const BbSocketKey *key)
 {
-    BbSocketKey server = server_of(key);
+    const BbSocketKey seeded = bb_socket_key_seeded(key, table->seed);
+    BbSocketKey server = server_of(&seeded);
     const Callers *callers = g_hash_table_lookup(table->servers, &server);
     return callers && callers->calls >= BB_PROCESS_TABLE_CALLS ? callers->name : NULL;
 }

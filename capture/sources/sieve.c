@@ -15,6 +15,8 @@
 #define LOAD_WORD (BPF_LD | BPF_W | BPF_IND)
 #define LOAD_HALF (BPF_LD | BPF_H | BPF_IND)
 #define LOAD_BYTE (BPF_LD | BPF_B | BPF_IND)
+#define STORE (BPF_ST)
+#define LOAD_STORED (BPF_LD | BPF_MEM)
 #define SET_X (BPF_LDX | BPF_W | BPF_IMM)
 #define IF_EQUAL (BPF_JMP | BPF_JEQ | BPF_K)
 #define IF_SET (BPF_JMP | BPF_JSET | BPF_K)
@@ -98,20 +100,25 @@ static void find_ipv4(Assembler *as, const BbSieve *sieve, guint at)
     }
 }
 
-// Likewise by the last four bytes, and the second four: what hosts and networks differ in.
+// Likewise by the last four bytes, and the second four: what hosts and networks differ in. They are
+// stored: a load from a frame becomes several instructions in the kernel, which count there.
 static void find_ipv6(Assembler *as, const BbSieve *sieve, guint at)
 {
     const BbAddress *found[IPV6_A_LIST];
     guint count = 0;
+    for (guint slot = 0; slot < 2; slot++) {
+        emit(as, LOAD_WORD, 0, 0, at + (slot ? 4 : 12));
+        emit(as, STORE, 0, 0, slot);
+    }
     for (guint i = 0; i <= sieve->n_addresses; i++) {
         bool more = i < sieve->n_addresses;
         if (more && !bb_address_is_v4(&sieve->addresses[i]))
             found[count++] = &sieve->addresses[i];
         if (count == IPV6_A_LIST || (!more && count)) {
             for (guint k = 0; k < count; k++) {
-                emit(as, LOAD_WORD, 0, 0, at + 12);
+                emit(as, LOAD_STORED, 0, 0, 0);
                 emit(as, IF_EQUAL, 0, 2, word_of(found[k], 12));
-                emit(as, LOAD_WORD, 0, 0, at + 4);
+                emit(as, LOAD_STORED, 0, 0, 1);
                 emit(as, IF_EQUAL, (count - k - 1) * 4 + 1, 0, word_of(found[k], 4));
             }
             end_list(as, TO_PASS);

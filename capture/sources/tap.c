@@ -287,6 +287,11 @@ static void widen(const BbTap *tap)
 
 G_STATIC_ASSERT(sizeof(struct bpf_insn) == sizeof(struct sock_filter));
 
+// socket(7): what a socket may take beside its buffers. The old filter and the new one count.
+#define OPTMEM                                                                                    \
+    "net.core.optmem_max is too small for the filter (Linux before 6.8: 20480; 131072 is enough " \
+    "for any): raise it by sysctl and start again"
+
 bool bb_tap_narrow(BbTap *tap, const BbAddress *addresses, guint count, const BbTunnelAt *tunnels,
                    guint n_tunnels, GError **error)
 {
@@ -303,7 +308,7 @@ bool bb_tap_narrow(BbTap *tap, const BbAddress *addresses, guint count, const Bb
     else if (!bb_sieve_build(&sieve, &program))
         reason = "they are too many";
     else if (!attach(tap, &program))
-        reason = g_strerror(errno);
+        reason = errno == ENOMEM ? OPTMEM : g_strerror(errno);
     g_free(program.bf_insns);
     if (!reason)
         return true;

@@ -173,7 +173,7 @@ def check_traces(folder):
     assert snapshots and all(one and one == whole[:len(one)] for one in snapshots), snapshots
     (pathlib.Path(folder) / "key").write_bytes(bytes(range(32)))
     text = capture("-q", "--follow", LB + ":80", "--anonymize", "--key", f"{folder}/key")[0]
-    assert "# note followed 6 hosts\n" in text and "10.77." not in text, text[:500]
+    assert "# note followed" not in text and "10.77." not in text, text[:500]
 
 
 def check_many(folder):
@@ -181,9 +181,9 @@ def check_many(folder):
     with open(f"{folder}/many.pcap", "wb") as file:
         file.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 101))
         for i in range(4200):
-            udp = struct.pack(">HHHH", 40000, 8125, 9, 0) + b"x"
-            ip = struct.pack(">BBHHHBBH4B4B", 0x45, 0, 29, i, 0, 64, 17, 0, 10, 0, 0, 1, 10, 1, i >> 8, i & 255)
-            file.write(struct.pack("<IIII", 1700000000 + i, 0, 29, 29) + ip + udp)
+            tcp = struct.pack(">HHIIBBHHH", 40000, 8125, 1000 * i, 0, 5 << 4, SYN, 1000, 0, 0)
+            ip = struct.pack(">BBHHHBBH4B4B", 0x45, 0, 40, i, 0, 64, 6, 0, 10, 0, 0, 1, 10, 1, i >> 8, i & 255)
+            file.write(struct.pack("<IIII", 1700000000 + i, 0, 40, 40) + ip + tcp)
     text, err = run("capture", "-r", f"{folder}/many.pcap", "--follow", "10.0.0.1")
     notes = [line for line in text.splitlines() if line.startswith("# note")]
     assert len(notes) == 49 and notes[47].startswith("# note followed 10.1.0.46 (hop 1"), notes

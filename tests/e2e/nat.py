@@ -178,8 +178,8 @@ class Nat(unittest.TestCase):
         through = [packet for packet in first if len(legs_of(*packet.ends)) > 1]
         self.assertEqual(value["nat_joined"], len(through))
         alone = capture(self.shop, "-v")[1]
-        again = re.search(r"(\d+)  TCP segments sent again", alone)
-        self.assertEqual(value.get("tcp_retransmitted", 0), int(again[1]) if again else 0)
+        again = re.search(r"([\d,]+)  TCP segments sent again", alone)
+        self.assertEqual(value.get("tcp_retransmitted", 0), int(again[1].replace(",", "")) if again else 0)
         opened = {frozenset(packet.ends) for packet in first}
         sides = sum(len(legs_of(*(packet.ends[::-1] if packet.ends[0][1] in SERVERS else packet.ends))) - 1
                     for packet in self.packets if frozenset(packet.ends) in opened)
@@ -188,7 +188,21 @@ class Nat(unittest.TestCase):
 
     def test_anonymized(self):
         self.double(100)
-        self.assertNotIn("192.0.2", capture(self.doubled, "--anonymize", "--labels=off")[0])
+        found = capture(self.doubled, "--anonymize", "--labels=off")[0]
+        self.assertNotIn("192.0.2", found)
+        self.assertEqual(len(messages(found)), len(messages(capture(self.doubled)[0])))
+        self.assertGreater(len(messages(found)), 1000)
+
+    def test_series(self):
+        """Each file of a series knows what was found before its end, not the last one alone."""
+        self.double(1)
+        path = f"{self.folder.name}/series.bbt"
+        subprocess.run([BBTRACE, "capture", "-q", "-r", self.doubled, "-w", path, "--rotate-time=10s"], check=True)
+        files = sorted(pathlib.Path(self.folder.name).glob("series_*.bbt"))
+        self.assertGreater(len(files), 2)
+        told = [subprocess.run([BBTRACE, "info", file], capture_output=True, check=True).stdout.decode() for file in files]
+        for each in told:
+            self.assertIn("behind a NAT: seen twice, counted once", each)
 
     def test_usage(self):
         self.double(1)

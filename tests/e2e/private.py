@@ -63,6 +63,15 @@ class Anonymize(Case):
             self.assertIn(b"# note anonymized: names of nodes, ", text)
             self.assert_free_of(text, SECRETS if "--labels=keep" not in options else SECRETS[:1])
 
+    def test_of_who_is_followed(self):
+        follow = ["--follow", "10.77.0.20:80"]
+        self.capture("plain.bbt", *follow)
+        self.assertIn(b"# note followed 10.77.", run("cat", self.path("plain.bbt"))[0])
+        run("anonymize", "-k", self.path("key"), "-w", self.path("after.bbt"), self.path("plain.bbt"))
+        self.capture("at_once.bbt", "--anonymize", "--key", self.path("key"), *follow)
+        self.assertEqual(read(self.path("at_once.bbt")), read(self.path("after.bbt")))
+        self.assertNotIn(b"followed", run("cat", self.path("at_once.bbt"))[0].replace(b"not_followed", b""))
+
     def test_without_key_no_two_are_the_same(self):
         self.capture("a.bbt", "--anonymize")
         self.capture("b.bbt", "--anonymize")
@@ -139,8 +148,15 @@ class Recorder(Case):
                             .replace(self.folder.encode(), b""), SECRETS)
 
     def test_without_labels_triggers_see_nodes_only(self):
-        self.assertIn("0 snapshots", run("capture", "-r", SHOP, "--names", HOSTS, "-w", self.path("rec"),
-                                         "--flight-recorder", "4M", "--trigger", self.TRIGGERS[2], "--labels=off")[1])
+        silent, every = "silent(postgres) > 1h", "open(*) > 1h"
+        triggers = [word for each in (self.TRIGGERS[2], silent, every) for word in ("--trigger", each)]
+        err = run("capture", "-r", SHOP, "--names", HOSTS, "-w", self.path("rec"), "--flight-recorder", "4M", *triggers,
+                  "--labels=off")[1]
+        self.assertIn("0 snapshots", err)
+        self.assertEqual(re.findall(r"warning: with --labels=off triggers match nodes alone: '(.*?)'", err),
+                         [self.TRIGGERS[2]])
+        self.assertNotIn("warning", run("capture", "-r", SHOP, "-w", self.path("hashed"), "--flight-recorder", "4M",
+                                        *triggers, "--labels=hash")[1])
         text = run("cat", self.path("rec/ring.bbr"))[0]
         self.assert_free_of(text, [rb" op="])
         self.assertIsNotNone(re.search(rb" postgres ", text))
@@ -151,10 +167,48 @@ class Recorder(Case):
         self.assertIn("delete it", self.record("--labels=off", status=1))
         os.unlink(self.path("rec/ring.bbr"))
         self.record("--anonymize")
-        self.record("--anonymize")  # goes on, be it under another key
-        self.assertIn("delete it", self.record("--labels=hash", status=1))
+        self.assertIn("with other --anonymize or --labels", self.record("--labels=hash", status=1))
         self.record()
         self.assertIn("delete it", self.record("--anonymize", status=1))
+
+    def test_a_ring_goes_on_under_its_key_alone(self):
+        with open(self.path("other"), "wb") as file:
+            file.write(b"fedcba9876543210")
+        hosts = lambda: set(re.findall(rb"CALL_SENT (\S+ \S+)", run("cat", self.path("rec/ring.bbr"))[0]))
+        for options in ["--anonymize"], ["--labels=hash"]:
+            self.record(*options, "-k", self.path("key"))
+            before = hosts()
+            self.record(*options, "-k", self.path("key"))
+            self.assertEqual(hosts(), before)
+            for key in ["-k", self.path("other")], []:
+                err = self.record(*options, *key, status=1)
+                self.assertIn("ring.bbr: a former run recorded there under another key", err)
+                self.assertIn("give all runs one --key", err)
+            self.assertEqual(hosts(), before)
+            os.unlink(self.path("rec/ring.bbr"))
+            self.record(*options)  # with a key that nobody knows
+            self.assertIn("each run without it makes a key of its own", self.record(*options, status=1))
+            os.unlink(self.path("rec/ring.bbr"))
+        self.record("--labels=off")
+        self.record("--labels=off")  # has no key
+
+    def recovered(self):
+        run("snap", "--recover", self.path("rec"), "-w", self.path("out.bbt"))
+        return re.findall(r"^# note (.*)", run("cat", self.path("out.bbt"))[0].decode(), re.M)
+
+    def test_a_ring_that_is_recovered_says_what_was_done_to_it(self):
+        self.record("--anonymize", "-k", self.path("key"))
+        done = "anonymized: names of nodes, "
+        notes = self.recovered()
+        self.assertEqual(len(notes), 2)
+        self.assertTrue(notes[1].startswith(done), notes)
+        for marker in b"", b"\nkey", b"\xff\xfe\n", b"x" * 100000:
+            with open(self.path("rec/ring.bbr.names"), "wb") as file:
+                file.write(marker)
+            self.assertFalse([note for note in self.recovered() if note.startswith(done)])
+        os.unlink(self.path("rec/ring.bbr.names"))
+        os.mkfifo(self.path("rec/ring.bbr.names"))
+        self.assertEqual(len(self.recovered()), 1)
 
 
 class Usage(Case):

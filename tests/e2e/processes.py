@@ -8,6 +8,7 @@ import http.client
 import http.server
 import os
 import pathlib
+import pwd
 import re
 import shutil
 import signal
@@ -188,13 +189,26 @@ def rights(pid):
     return {line.split(":\t")[0]: line.split(":\t")[1] for line in status.splitlines() if ":\t" in line}
 
 
+def looker_uid():
+    """Nobody, where this namespace has such a user."""
+    try:
+        uid = pwd.getpwnam("nobody").pw_uid
+    except KeyError:
+        return os.getuid()
+    ranges = [[int(word) for word in line.split()] for line in pathlib.Path("/proc/self/uid_map").read_text().splitlines()]
+    return uid if any(inside <= uid < inside + count for inside, _, count in ranges) else os.getuid()
+
+
 def check_rights(folder):
     """The other process may look into processes, and has nothing open but what it looks with."""
     job = start(BBTRACE, "capture", "-i", "lo", "--processes", "-w", f"{folder}/r.bbt")
     looker, = children(job.pid)
     have = rights(looker)
     assert int(have["CapEff"], 16) & ~(1 << 19 | 1 << 2) == 0, have  # CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH
-    assert have["NoNewPrivs"] == "1", have
+    assert int(have["CapPrm"], 16) == int(have["CapEff"], 16) == int(have["CapBnd"], 16), have
+    assert have["NoNewPrivs"] == "1" and have["Seccomp"] == "2", have
+    assert set(have["Uid"].split()) == {str(looker_uid())}, have
+    assert rights(job.pid)["CapBnd"].strip("0") == "", "the capture's own bounding set"
     open_files = [os.readlink(f"/proc/{looker}/fd/{fd}") for fd in os.listdir(f"/proc/{looker}/fd")]
     kinds = [re.sub(r":\[\d+\]", "", file) for file in open_files]
     packets = pathlib.Path("/proc/net/packet").read_text()

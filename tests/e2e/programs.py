@@ -202,6 +202,52 @@ class Errors(Programs):
         self.assertGreater(len(run(BBTRACE, "cat", trace)[0]), 100000)
 
 
+class Closed(Programs):
+    """Standard descriptors that are closed: the next file that is opened must not take their place."""
+
+    def run_closed(self, closed, *command):
+        job = os.fork()
+        if job == 0:
+            for each in range(3):
+                os.dup2(os.open(os.devnull, os.O_RDWR), each)
+            for each in closed:
+                os.close(each)
+            os.execv(command[0], command)
+        return os.waitstatus_to_exitcode(os.waitpid(job, 0)[1])
+
+    def test_what_is_said_goes_into_no_file(self):
+        with lzma.open(SHOP) as file:
+            cut = self.path("cut.pcap", file.read(500001))  # which is warned of
+        want, got, lines = self.path("want.bbt"), self.path("got.bbt"), self.path("l.jsonl")
+        run(BBTRACE, "capture", "-r", cut, "-w", want)
+        with open(want, "rb") as file:
+            want = file.read()
+        for closed in (0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2):
+            self.assertEqual(self.run_closed(closed, BBTRACE, "capture", "-r", cut, "-w", got, "--stats", lines), 0)
+            with open(got, "rb") as file:
+                self.assertEqual(file.read(), want, closed)
+            with open(lines, encoding="ascii") as file:
+                self.assertTrue([json.loads(line) for line in file], closed)
+            os.unlink(got)
+            os.unlink(lines)
+
+    def test_no_other_program_writes_there_either(self):
+        text, out = self.path("t.txt", TEXT.encode()), self.path("t.json")
+        run(BBPATHS, "-f", "json", "-o", out, text)
+        with open(out, "rb") as file:
+            want = file.read()
+        for closed in (1,), (2,), (0, 1, 2):
+            self.assertEqual(self.run_closed(closed, BBPATHS, "-f", "json", "-o", out, text), 0)
+            with open(out, "rb") as file:
+                self.assertEqual(file.read(), want, closed)
+
+    def test_output_that_is_closed_is_a_failure(self):
+        text = self.path("t.txt", TEXT.encode())
+        self.assertEqual(self.run_closed((1,), BBTRACE, "cat", text), 1)
+        self.assertEqual(self.run_closed((1,), BBPATHS, "-f", "json", text), 1)
+        self.assertEqual(self.run_closed((0,), BBTRACE, "cat", "-"), 1)
+
+
 class Capture(Programs):
     def test_truncated_capture_gives_what_it_holds(self):
         with lzma.open(SHOP) as file:

@@ -391,8 +391,11 @@ def check_live(bbtrace, folder):
     job.kill()
     job.wait()
     assert len(lines(bbtrace, f"{place}/ring.bbr")) == 60
-    job = start(bbtrace, place)  # over the socket that was left
+    job = start(bbtrace, place, "--processes")  # over the socket that was left
     live.ask(1)
+    path = run(bbtrace, "snap", place).stdout.strip()
+    notes = re.findall(r"^# note (.*)", run(bbtrace, "cat", path).stdout, re.M)
+    assert len(notes) == 3 and "time stamps of the " in notes[1] and "are named by unit" in notes[2], notes
     err = stop(job)
     assert "2 messages recorded" in err, err
 

@@ -9,6 +9,7 @@
 #include <pwd.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -92,6 +93,44 @@ static void close_four(const int fds[4])
     for (guint i = 0; i < 4; i++)
         ck_assert_int_eq(close(fds[i]), 0);
 }
+
+// Files can be read, and what is open can be talked over; nothing can be written or run.
+static int read_only(gpointer data)
+{
+    const int *fds = data; // of a pair of sockets
+    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (!bb_confine_calls_to_reading())
+        return 1;
+    static const int writing[] = {O_WRONLY, O_RDWR, O_WRONLY | O_CREAT, O_RDONLY | O_TRUNC,
+                                  O_RDONLY | O_CREAT};
+    for (gsize i = 0; i < G_N_ELEMENTS(writing); i++)
+        if (openat(AT_FDCWD, "/dev/null", writing[i], 0600) >= 0 || errno != ENOSYS)
+            return 2;
+    char byte;
+    int fd = openat(AT_FDCWD, "/dev/zero", O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || read(fd, &byte, 1) != 1)
+        return 3;
+    if (send(fds[0], "x", 1, 0) != 1 || recv(fds[1], &byte, 1, 0) != 1)
+        return 4;
+    if (write(fds[0], "x", 1) != -1 || pwrite(fds[0], "x", 1, 0) != -1 || unlink("x") != -1 ||
+        fork() != -1 || kill(getpid(), SIGURG) != -1 || socket(AF_UNIX, SOCK_STREAM, 0) != -1)
+        return 5;
+    return mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED
+               ? 0
+               : 6;
+}
+
+START_TEST(calls_to_reading)
+{
+    int fds[2];
+    if (!has_seccomp())
+        return;
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
+    ck_assert_int_eq(in_child(read_only, fds), 0);
+    ck_assert_int_eq(close(fds[0]), 0);
+    ck_assert_int_eq(close(fds[1]), 0);
+}
+END_TEST
 
 START_TEST(calls)
 {
@@ -252,4 +291,4 @@ START_TEST(user)
 }
 END_TEST
 
-TEST_MAIN("confine", calls, files, many_paths, capabilities, user)
+TEST_MAIN("confine", calls, calls_to_reading, files, many_paths, capabilities, user)

@@ -120,6 +120,7 @@ START_TEST(other_ports_of_an_entrance_are_not_it)
     scene_end(&scene);
     scene_begin(&scene, 8, "10.0.0.20", NULL);
     ck_assert(syn(&scene, "10.9.0.1:2000", "10.0.0.20:3000"));
+    ck_assert(synack(&scene, "10.0.0.20:3000", "10.9.0.1:2000"));
     ck_assert(data(&scene, "10.0.0.20:3000", "10.9.0.1:2000"));
     check_set(&scene, "10.0.0.20");
     scene_end(&scene);
@@ -144,12 +145,37 @@ START_TEST(calls_are_followed_at_their_first_packet)
 }
 END_TEST
 
-START_TEST(one_direction_is_enough)
+START_TEST(the_direction_of_the_caller_is_enough)
 {
     Scene scene;
     scene_begin(&scene, 8, "10.0.0.20:443", NULL);
-    ck_assert(synack(&scene, "10.0.0.31:50000", "10.0.0.20:40000")); // of a call by the entrance
+    ck_assert(data(&scene, "10.0.0.20:40000", "10.0.0.31:8000"));
     check_set(&scene, "10.0.0.20 10.0.0.31/1");
+    scene_end(&scene);
+}
+END_TEST
+
+// Whoever sends something to a followed host must not get into the set by that.
+START_TEST(strangers_make_nobody_followed)
+{
+    Scene scene;
+    scene_begin(&scene, 8, "10.0.0.20:443", NULL);
+    (void)synack(&scene, "203.0.113.7:80", "10.0.0.20:50000");
+    (void)synack(&scene, "203.0.113.8:80", "10.0.0.20:443");
+    (void)data(&scene, "203.0.113.9:80", "10.0.0.20:50001");
+    (void)datagram(&scene, "203.0.113.10:80", "10.0.0.20:50000");
+    check_set(&scene, "10.0.0.20");
+    ck_assert(data(&scene, "203.0.113.8:80", "10.0.0.20:443")); // who said before that it serves
+    ck_assert(data(&scene, "10.0.0.20:443", "203.0.113.8:80"));
+    check_set(&scene, "10.0.0.20");
+    for (guint i = 0; i < BB_FOLLOW_NODES; i++) {
+        g_autofree char *from = g_strdup_printf("198.18.%u.%u:80", i >> 8, i & 255);
+        (void)synack(&scene, from, "10.0.0.20:443");
+        (void)datagram(&scene, from, "10.0.0.20:50000");
+    }
+    ck_assert(syn(&scene, "10.0.0.20:40000", "10.0.0.31:8000"));
+    check_set(&scene, "10.0.0.20 10.0.0.31/1");
+    ck_assert_uint_eq(scene.loss.count[BB_FOLLOW_LIMIT], 0);
     scene_end(&scene);
 }
 END_TEST
@@ -162,6 +188,8 @@ START_TEST(joined_in_the_middle)
     ck_assert(give(&scene, BB_TRANSPORT_TCP, "10.0.0.20:40000", "10.0.0.30:8000", BB_TCP_RST, 0));
     check_set(&scene, "10.0.0.20"); // what carries nothing may be the end of something old
     ck_assert(data(&scene, "10.0.0.31:8000", "10.0.0.20:40000")); // the answer first
+    check_set(&scene, "10.0.0.20");
+    ck_assert(data(&scene, "10.0.0.20:40000", "10.0.0.31:8000"));
     check_set(&scene, "10.0.0.20 10.0.0.31/1");
     ck_assert(data(&scene, "10.0.0.31:9000", "10.9.0.1:40000")); // whom 10.0.0.31 serves
     check_set(&scene, "10.0.0.20 10.0.0.31/1");
@@ -169,7 +197,8 @@ START_TEST(joined_in_the_middle)
     check_set(&scene, "10.0.0.20 10.0.0.31/1");
     ck_assert(data(&scene, "10.0.0.31:50001", "10.0.0.42:50000"));
     check_set(&scene, "10.0.0.20 10.0.0.31/1 10.0.0.42/2");
-    ck_assert(syn(&scene, "10.9.0.2:1024", "10.0.0.31:60000")); // a handshake knows better
+    ck_assert(syn(&scene, "10.9.0.2:1024", "10.0.0.31:60000"));
+    ck_assert(synack(&scene, "10.0.0.31:60000", "10.9.0.2:1024")); // a handshake knows better
     ck_assert(data(&scene, "10.0.0.31:60000", "10.9.0.2:1024"));
     ck_assert(data(&scene, "10.0.0.31:60000", "10.9.0.3:1024")); // and tells of the next one
     check_set(&scene, "10.0.0.20 10.0.0.31/1 10.0.0.42/2");
@@ -191,6 +220,41 @@ START_TEST(datagrams)
     ck_assert(datagram(&scene, "10.0.0.20:40000", "255.255.255.255:1900"));
     ck_assert(!datagram(&scene, "10.9.0.9:40000", "239.255.255.250:1900"));
     check_set(&scene, "10.0.0.20 10.0.0.31/1");
+    scene_end(&scene);
+}
+END_TEST
+
+// An address that only gets datagrams may be that of a network's broadcast.
+START_TEST(whom_datagrams_go_to_is_followed_when_it_sends)
+{
+    Scene scene;
+    scene_begin(&scene, 8, "10.0.0.20:443", NULL);
+    ck_assert(datagram(&scene, "10.0.0.20:40000", "10.0.0.255:6666"));
+    ck_assert(!datagram(&scene, "10.0.0.99:40000", "10.0.0.255:6666"));
+    ck_assert(datagram(&scene, "10.0.0.20:40000", "10.0.0.31:8125"));
+    ck_assert(datagram(&scene, "10.0.0.20:40000", "10.0.0.32:8125"));
+    check_set(&scene, "10.0.0.20");
+    ck_assert_uint_eq(bb_follow_address_count(scene.follow), 4); // which the kernel lets through
+    ck_assert(syn(&scene, "10.0.0.31:50000", "10.0.0.41:5432")); // its first packet: a call
+    check_set(&scene, "10.0.0.20 10.0.0.31/1 10.0.0.41/2");
+    ck_assert_int_eq(bb_follow_at(scene.follow, 1)->since_ns, scene.now_ns);
+    ck_assert_uint_eq(bb_follow_at(scene.follow, 1)->port, 8125);
+    ck_assert(syn(&scene, "10.0.0.20:40000", "10.0.0.32:8000")); // nobody calls a network by TCP
+    check_set(&scene, "10.0.0.20 10.0.0.31/1 10.0.0.41/2 10.0.0.32/1");
+    ck_assert_uint_eq(bb_follow_address_count(scene.follow), 5);
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(a_shorter_way_to_who_has_not_sent)
+{
+    Scene scene;
+    scene_begin(&scene, 3, "10.0.0.20:443", NULL);
+    ck_assert(syn(&scene, "10.0.0.20:40000", "10.0.0.31:8000"));
+    ck_assert(datagram(&scene, "10.0.0.31:40000", "10.0.0.41:8125"));
+    ck_assert(datagram(&scene, "10.0.0.20:40000", "10.0.0.41:8125"));
+    ck_assert(datagram(&scene, "10.0.0.41:8125", "10.0.0.20:40000"));
+    check_set(&scene, "10.0.0.20 10.0.0.31/1 10.0.0.41/1");
     scene_end(&scene);
 }
 END_TEST
@@ -283,6 +347,8 @@ START_TEST(too_many_hosts)
     for (guint i = 0; i < BB_FOLLOW_NODES + 9; i++) {
         g_autofree char *to = g_strdup_printf("10.1.%u.%u:80", i >> 8, i & 255);
         ck_assert(syn(&scene, "10.0.0.20:40000", to));
+        ck_assert(synack(&scene, to, "10.0.0.20:40000")); // is no further call to it
+        ck_assert(data(&scene, to, "10.0.0.20:40000"));
     }
     ck_assert_uint_eq(bb_follow_count(scene.follow), BB_FOLLOW_NODES);
     ck_assert_uint_eq(scene.loss.count[BB_FOLLOW_LIMIT], 10);
@@ -290,18 +356,70 @@ START_TEST(too_many_hosts)
 }
 END_TEST
 
-// Ports of a followed host that somebody tries in turn fill the table of servers, and no more.
+START_TEST(too_many_who_have_not_sent)
+{
+    Scene scene;
+    scene_begin(&scene, 8, "10.0.0.20:443", NULL);
+    for (guint i = 0; i < BB_FOLLOW_NODES + 9; i++) {
+        g_autofree char *to = g_strdup_printf("10.1.%u.%u:80", i >> 8, i & 255);
+        ck_assert(datagram(&scene, "10.0.0.20:40000", to));
+        if (i % 2)
+            ck_assert(datagram(&scene, to, "10.0.0.20:40000"));
+    }
+    ck_assert_uint_eq(bb_follow_count(scene.follow), 1 + (BB_FOLLOW_NODES - 1) / 2);
+    ck_assert_uint_eq(bb_follow_address_count(scene.follow), BB_FOLLOW_NODES);
+    ck_assert_uint_eq(scene.loss.count[BB_FOLLOW_LIMIT], 10);
+    scene_end(&scene);
+}
+END_TEST
+
+// 10.0.0.31 serves at a port that is higher than the one of its client.
+static void check_high_port(Scene *scene)
+{
+    ck_assert(data(scene, "10.5.5.5:41000", "10.0.0.31:50051"));
+    ck_assert(data(scene, "10.0.0.31:50051", "10.5.5.5:41000"));
+    ck_assert(!syn(scene, "10.5.5.5:41001", "10.7.7.7:8080"));
+    check_set(scene, "10.0.0.20 10.0.0.31/1");
+}
+
+// SYNs of a scan teach nothing.
+START_TEST(a_scan_leaves_room_for_servers)
+{
+    Scene scene;
+    scene_begin(&scene, 8, "10.0.0.20:443", NULL);
+    for (guint i = 0; i < BB_FOLLOW_SERVERS; i++) {
+        g_autofree char *to = g_strdup_printf("10.0.0.20:%u", i);
+        (void)syn(&scene, "10.9.9.9:55555", to);
+    }
+    ck_assert(syn(&scene, "10.0.0.20:40000", "10.0.0.31:50051"));
+    ck_assert(synack(&scene, "10.0.0.31:50051", "10.0.0.20:40000"));
+    check_high_port(&scene);
+    ck_assert_uint_eq(scene.loss.count[BB_FOLLOW_FORGOTTEN], 0);
+    scene_end(&scene);
+}
+END_TEST
+
+// Datagrams to all ports do; who serves meanwhile stays, and so does the entrance.
 START_TEST(too_many_servers)
 {
     Scene scene;
-    scene_begin(&scene, 8, "10.0.0.20", NULL);
-    for (guint i = 0; i < BB_FOLLOW_SERVERS + 1000; i++) {
-        g_autofree char *from = g_strdup_printf("10.9.%u.1:50000", i >> 16);
-        g_autofree char *to = g_strdup_printf("10.0.0.20:%u", 1 + i % 65535);
-        ck_assert(syn(&scene, from, to));
+    scene_begin(&scene, 8, "10.0.0.20:50443", NULL);
+    ck_assert(syn(&scene, "10.0.0.20:40000", "10.0.0.31:50051"));
+    for (guint i = 0; i < 2 * BB_FOLLOW_SERVERS; i++) {
+        g_autofree char *to =
+            g_strdup_printf("10.0.0.%u:%u", i < BB_FOLLOW_SERVERS ? 31 : 32, i % 65536);
+        if (i == BB_FOLLOW_SERVERS)
+            ck_assert(syn(&scene, "10.0.0.20:40000", "10.0.0.32:8000"));
+        if (i % 1000 == 0)
+            ck_assert(data(&scene, "10.0.0.31:50051", "10.0.0.20:40000"));
+        ck_assert(datagram(&scene, "10.9.0.1:50000", to));
     }
-    ck_assert(syn(&scene, "10.0.0.20:1", "10.0.0.31:2"));
-    check_set(&scene, "10.0.0.20 10.0.0.31/1");
+    ck_assert_uint_ge(scene.loss.count[BB_FOLLOW_FORGOTTEN], BB_FOLLOW_SERVERS);
+    ck_assert(data(&scene, "10.0.0.31:50051", "10.5.5.5:41000"));
+    ck_assert(data(&scene, "10.0.0.20:50443", "10.5.5.5:41000"));
+    check_set(&scene, "10.0.0.20 10.0.0.31/1 10.0.0.32/1");
+    ck_assert(data(&scene, "10.0.0.31:777", "10.5.5.5:500")); // forgotten: by the ports
+    check_set(&scene, "10.0.0.20 10.0.0.31/1 10.0.0.32/1 10.5.5.5/2");
     scene_end(&scene);
 }
 END_TEST
@@ -373,6 +491,9 @@ START_TEST(random_calls)
 END_TEST
 
 TEST_MAIN("follow", entrance_does_not_pull_in_its_clients, other_ports_of_an_entrance_are_not_it,
-          calls_are_followed_at_their_first_packet, one_direction_is_enough, joined_in_the_middle,
-          datagrams, what_all_share_is_not_followed, the_last_hop_is_only_called,
-          a_shorter_way_counts, a_circle_ends, ipv6, too_many_hosts, too_many_servers, random_calls)
+          calls_are_followed_at_their_first_packet, the_direction_of_the_caller_is_enough,
+          strangers_make_nobody_followed, joined_in_the_middle, datagrams,
+          whom_datagrams_go_to_is_followed_when_it_sends, a_shorter_way_to_who_has_not_sent,
+          what_all_share_is_not_followed, the_last_hop_is_only_called, a_shorter_way_counts,
+          a_circle_ends, ipv6, too_many_hosts, too_many_who_have_not_sent,
+          a_scan_leaves_room_for_servers, too_many_servers, random_calls)

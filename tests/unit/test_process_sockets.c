@@ -220,12 +220,12 @@ START_TEST(datagrams_cut_anywhere)
 }
 END_TEST
 
-static GArray *ask_kernel(guint8 family, guint8 protocol)
+static GArray *ask_kernel(guint8 family, guint8 protocol, bool waiting)
 {
     guint8 request[BB_DIAG_REQUEST], bytes[32768];
     g_autoptr(GArray) sockets = new_sockets();
     int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG);
-    bb_diag_request(family, protocol, 11, request);
+    bb_diag_request(family, protocol, waiting, 11, request);
     BbDiagStatus status = BB_DIAG_FAILED;
     if (fd >= 0 && send(fd, request, sizeof request, 0) == (gssize)sizeof request)
         do {
@@ -272,11 +272,13 @@ static void check_twins(int family, int type, guint8 protocol, const char *path)
     }
     struct stat about;
     ck_assert_int_eq(fstat(fd, &about), 0);
-    g_autoptr(GArray) asked = ask_kernel((guint8)family, protocol);
+    g_autoptr(GArray) asked = ask_kernel((guint8)family, protocol, true);
+    g_autoptr(GArray) others = ask_kernel((guint8)family, protocol, false);
     g_autoptr(GArray) read = read_kernel(path, protocol);
     if (asked && read->len) {
         const BbSocket *a = find_inode(asked, about.st_ino), *b = find_inode(read, about.st_ino);
         ck_assert(a && b);
+        ck_assert(!others || !find_inode(others, about.st_ino)); // of those with a peer
         ck_assert_msg(memcmp(&a->key, &b->key, sizeof a->key) == 0, "%s", text_of(a));
         ck_assert(bb_socket_key_is_bound(&a->key) && bb_address_is_loopback(&a->key.local));
     } else {

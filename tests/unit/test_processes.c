@@ -236,6 +236,39 @@ START_TEST(ends_are_named_by_process)
 }
 END_TEST
 
+START_TEST(ends_of_other_networks_are_not_of_this_host)
+{
+    Stage stage = stage_new();
+    tell_first(&stage);
+    BbEndpoints ends = {.address = {at("10.0.0.9"), at("10.0.0.1")},
+                        .port = {5, 80},
+                        .vlan = 12,
+                        .transport = BB_TRANSPORT_TCP};
+    guint32 name = bb_endpoints_node(&ends, stage.nodes, stage.names, 1, true);
+    ck_assert_str_eq(bb_names_text(stage.names, name), "10.0.0.1@vlan12");
+    ends.vlan = 0;
+    ends.has_vni = true;
+    name = bb_endpoints_node(&ends, stage.nodes, stage.names, 1, true);
+    ck_assert_str_eq(bb_names_text(stage.names, name), "10.0.0.1@vni0");
+    ck_assert_uint_eq(bb_processes_unknown(stage.processes), 0);
+    stage_free(&stage);
+}
+END_TEST
+
+START_TEST(servers_have_ports_where_these_are_asked_for)
+{
+    Stage stage = stage_new();
+    tell_first(&stage);
+    BbNodes *nodes = stage.nodes;
+    stage.nodes = bb_nodes_new(stage.names, true);
+    bb_nodes_set_processes(stage.nodes, stage.processes);
+    ck_assert_str_eq(node(&stage, "10.0.0.1", 40000, "10.0.0.1", 80, 1), "web1/nginx.service:80");
+    ck_assert_str_eq(node(&stage, "10.0.0.1", 40000, "10.0.0.1", 80, 0), "web1/curl");
+    bb_nodes_free(nodes);
+    stage_free(&stage);
+}
+END_TEST
+
 START_TEST(clients_that_are_gone_are_inferred_and_counted)
 {
     Stage stage = stage_new();
@@ -395,6 +428,7 @@ TEST_MAIN("processes", records_come_back, records_that_are_none,
           servers_are_who_waits_and_clients_who_is_connected, who_alone_calls_a_server_is_inferred,
           the_table_has_an_end, ends_are_named_by_process,
           clients_that_are_gone_are_inferred_and_counted,
+          ends_of_other_networks_are_not_of_this_host, servers_have_ports_where_these_are_asked_for,
           what_the_user_says_of_address_and_port_wins, a_connection_keeps_its_name_to_its_end,
           an_answer_is_waited_for_a_while, an_answer_comes_in_time, an_end_is_a_warning,
           what_is_no_record_ends_it, want_of_rights_is_said_once)

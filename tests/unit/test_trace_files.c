@@ -617,10 +617,55 @@ START_TEST(each_file_has_the_note)
 }
 END_TEST
 
+static guint files_with_note(const char *folder, const char *note)
+{
+    g_autoptr(GPtrArray) paths = list(folder);
+    guint found = 0;
+    for (guint i = 0; i < paths->len; i++) {
+        BbMessage message;
+        g_autoptr(Messages) read = messages_new();
+        g_autoptr(BbTraceReader) reader =
+            bb_trace_reader_open(paths->pdata[i], read->names, &read->error);
+        while (bb_trace_reader_next(reader, &message, &read->error))
+            continue;
+        ck_assert(!read->error && !bb_trace_reader_damage(reader));
+        for (guint n = 0; n < bb_trace_reader_notes(reader); n++)
+            found += g_str_equal(bb_trace_reader_note(reader, n), note);
+    }
+    return found;
+}
+
+// A note that comes between two files: the next one has it; where there is none, the end makes it.
+START_TEST(a_note_between_files_is_kept)
+{
+    g_autoptr(Scratch) scratch = scratch_new();
+    g_autoptr(Messages) all = steady(2, S);
+    for (guint notes = 0; notes < 3; notes++) { // none, in the end, before another file
+        g_auto(Run) run = {0};
+        open_run(&run, all,
+                 &(BbTraceFilesOptions){.path = scratch_path(scratch, "t.bbt"), .file_ns = S});
+        bb_trace_files_tell(run.files, counters_at(2), network_at(all, 2));
+        ck_assert(bb_trace_files_push(run.files, message_at(all, 0), &run.error));
+        ck_assert(bb_trace_files_flush(run.files, G_MAXINT64 - 1, &run.error));
+        ck_assert(!bb_trace_files_is_open(run.files));
+        ck_assert(!notes || bb_trace_files_keep_note(run.files, "between", &run.error));
+        if (notes == 2) {
+            ck_assert(bb_trace_files_push(run.files, message_at(all, 1), &run.error));
+            ck_assert(bb_trace_files_flush(run.files, G_MAXINT64 - 1, &run.error));
+        }
+        end(&run, all);
+        ck_assert_uint_eq(bb_trace_files_made(run.files), notes ? 2 : 1);
+        ck_assert_uint_eq(files_with_note(scratch->folder, "between"), notes ? 1 : 0);
+        empty(scratch);
+    }
+}
+END_TEST
+
 TEST_MAIN("trace_files", names_tell_time_and_number, all_files_together_are_the_trace,
           random_messages_are_cut_anywhere, sizes_are_about_what_was_wanted,
           a_clock_that_is_set_back_begins_a_file, a_quiet_file_ends_by_the_clock, ring_of_files,
           ring_of_bytes_is_never_larger, ring_deletes_only_its_own,
           ring_knows_its_file_from_one_with_its_inode, find_knows_its_series, no_folder,
           a_full_disk_keeps_what_is_whole, what_is_flushed_is_there,
-          a_file_is_valid_from_the_first_message_on, each_file_has_the_note)
+          a_file_is_valid_from_the_first_message_on, each_file_has_the_note,
+          a_note_between_files_is_kept)

@@ -35,6 +35,7 @@ typedef struct Scene {
     guint16 mss, window; // of the next packets with SYN
     guint32 stamp;
     guint16 ip_id;
+    guint32 vlan, vni; // of all that comes; vni: 0 for none
 } Scene;
 
 static bool tell(const BbMessage *message, gpointer user, GError **error)
@@ -122,6 +123,9 @@ static void put(Scene *scene, const Leg *leg, guint from, guint8 flags, guint32 
         .ack = flags & ACK ? scene->isn[!from] + ack : 0,
         .window = scene->window,
         .ip_id = scene->ip_id,
+        .vlan = scene->vlan,
+        .vni = scene->vni,
+        .has_vni = scene->vni != 0,
         .payload = (const guint8 *)text,
         .captured = (guint32)strlen(text),
         .length = (guint32)strlen(text),
@@ -243,18 +247,48 @@ START_TEST(pairs_are_told)
     begin(&scene, BB_TRANSLATION_JOIN);
     talk(&scene, both, 2, MS);
     const BbTranslations *found = bb_capture_translations(scene.capture);
-    ck_assert_uint_eq(bb_translations_pairs(found), 2);
+    ck_assert_uint_eq(bb_translations_pairs(found, BB_TRANSLATION_SERVICES), 1);
+    ck_assert_uint_eq(bb_translations_pairs(found, BB_TRANSLATION_CLIENTS), 1);
     char text[BB_ADDRESS_TEXT];
-    const BbTranslationPair *pair = bb_translations_pair(found, 1);
+    const BbTranslationPair *pair = bb_translations_pair(found, BB_TRANSLATION_SERVICES, 0);
     bb_address_format_port(&pair->before, pair->before_port, text);
     ck_assert_str_eq(text, "192.0.2.9:443");
     bb_address_format_port(&pair->after, pair->after_port, text);
     ck_assert_str_eq(text, "10.1.0.4:8080");
     ck_assert_uint_eq(pair->connections, 1);
-    pair = bb_translations_pair(found, 0);
+    pair = bb_translations_pair(found, BB_TRANSLATION_CLIENTS, 0);
     bb_address_format(&pair->after, text);
     ck_assert_str_eq(text, "198.51.100.1");
     ck_assert_uint_eq(pair->before_port + pair->after_port, 0);
+    clear(&scene);
+}
+END_TEST
+
+// More clients than pairs behind one address, before a second service comes.
+START_TEST(clients_crowd_no_service_out)
+{
+    Scene scene;
+    char client[16];
+    begin(&scene, BB_TRANSLATION_JOIN);
+    const guint count = BB_TRANSLATION_PAIRS + 10;
+    for (guint i = 0; i <= count; i++) {
+        Leg legs[] = {both[0], both[1]};
+        g_snprintf(client, sizeof client, "10.0.1.%u", i);
+        legs[0].end[CLIENT].address = client;
+        legs[1].end[CLIENT].port = (guint16)(1025 + i);
+        if (i == count)
+            legs[1].end[SERVER].address = "10.1.0.5";
+        scene.isn[CLIENT]++;
+        talk(&scene, legs, 2, MS);
+    }
+    const BbTranslations *found = bb_capture_translations(scene.capture);
+    ck_assert_uint_eq(bb_translations_pairs(found, BB_TRANSLATION_SERVICES), 2);
+    ck_assert_uint_eq(bb_translations_pairs(found, BB_TRANSLATION_CLIENTS), 1);
+    ck_assert_uint_eq(bb_translations_pair(found, BB_TRANSLATION_SERVICES, 0)->connections, count);
+    ck_assert_uint_eq(bb_translations_pair(found, BB_TRANSLATION_SERVICES, 1)->connections, 1);
+    const BbTranslationPair *clients = bb_translations_pair(found, BB_TRANSLATION_CLIENTS, 0);
+    ck_assert_uint_eq(clients->connections, count + 1);
+    ck_assert(clients->others);
     clear(&scene);
 }
 END_TEST
@@ -264,7 +298,9 @@ START_TEST(a_hint_leaves_them_two)
     Scene scene;
     begin(&scene, BB_TRANSLATION_HINT);
     talk(&scene, dnat, 2, MS);
-    ck_assert_uint_eq(bb_translations_pairs(bb_capture_translations(scene.capture)), 1);
+    const BbTranslations *found = bb_capture_translations(scene.capture);
+    ck_assert_uint_eq(bb_translations_pairs(found, BB_TRANSLATION_SERVICES), 1);
+    ck_assert_uint_eq(bb_translations_pairs(found, BB_TRANSLATION_CLIENTS), 0);
     finish(&scene, "call 10.0.0.1>10.1.0.4; call 10.0.0.1>192.0.2.9; ret 10.1.0.4>10.0.0.1; "
                    "ret 192.0.2.9>10.0.0.1; ");
     ck_assert_uint_eq(COUNT(&scene, BB_NAT_SEEN_TWICE), 1);
@@ -272,7 +308,8 @@ START_TEST(a_hint_leaves_them_two)
     clear(&scene);
     begin(&scene, BB_TRANSLATION_OFF);
     talk(&scene, dnat, 2, MS);
-    ck_assert_uint_eq(bb_translations_pairs(bb_capture_translations(scene.capture)), 0);
+    found = bb_capture_translations(scene.capture);
+    ck_assert_uint_eq(bb_translations_pairs(found, BB_TRANSLATION_SERVICES), 0);
     ck_assert_uint_eq(COUNT(&scene, BB_NAT_SEEN_TWICE), 0);
     end(&scene, "call 10.0.0.1>10.1.0.4; call 10.0.0.1>192.0.2.9; ret 10.1.0.4>10.0.0.1; "
                 "ret 192.0.2.9>10.0.0.1; ");
@@ -551,8 +588,139 @@ START_TEST(what_has_ended_is_forgotten)
 }
 END_TEST
 
-TEST_MAIN("translation", two_legs_are_one_connection, pairs_are_told, a_hint_leaves_them_two,
-          handshakes_may_be_repeated, what_is_sent_again_is_counted_once, echoes_of_legs_are_none,
-          others_stay_two, numbers_that_are_not_random_join_nothing,
+// A connection that says nothing for long, as of a pool: what ended after it goes before it.
+START_TEST(silent_ones_outlive_ended_ones)
+{
+    Scene scene;
+    char client[16];
+    begin(&scene, BB_TRANSLATION_JOIN);
+    const BbTranslations *found = bb_capture_translations(scene.capture);
+    shake(&scene, dnat, 2, 0);
+    const gint64 rest_ns[] = {BB_TRANSLATION_ENDED_NS, 0};
+    for (guint turn = 0; turn < G_N_ELEMENTS(rest_ns); turn++) {
+        guint count = turn ? BB_TRANSLATION_CONNECTIONS + 10 : 10;
+        scene.isn[CLIENT] = 1000000 * (turn + 1);
+        for (guint i = 1; i <= count; i++) {
+            scene.isn[CLIENT]++;
+            Leg legs[] = {numbered(&dnat[0], i, client), numbered(&dnat[1], i, client)};
+            scene.now_ns -= 3 * MS; // all within a second
+            pass(&scene, legs, 2, 0, CLIENT, SYN, 0, 0, "");
+            pass(&scene, legs, 2, 0, SERVER, SYN | ACK, 0, 1, "");
+            pass(&scene, legs, 2, 0, CLIENT, RST, 1, 1, "");
+            scene.now_ns += 1000;
+        }
+        scene.now_ns += rest_ns[turn];
+        ck_assert_uint_eq(bb_translations_joined(found),
+                          MIN(count + 1, BB_TRANSLATION_CONNECTIONS));
+        if (turn)
+            break;
+        scene.isn[CLIENT]++;
+        const Leg legs[] = {numbered(&dnat[0], 0, client), numbered(&dnat[1], 0, client)};
+        shake(&scene, legs, 2, 0);
+        pass(&scene, legs, 2, 0, CLIENT, RST, 1, 1, "");
+        ck_assert_uint_eq(bb_translations_joined(found), 2); // all others have ended
+    }
+    ck_assert_uint_eq(COUNT(&scene, BB_NAT_LIMIT), 0);
+    scene.isn[CLIENT] = 0x12345678;
+    guint64 left_out = COUNT(&scene, BB_NAT_PACKETS);
+    call(&scene, dnat, 2, 0, 0);
+    ck_assert_uint_eq(COUNT(&scene, BB_NAT_PACKETS), left_out + 2); // it is one still
+    end(&scene, ONE);
+}
+END_TEST
+
+// Two networks with the same addresses, ports and numbers, told apart by VLAN or VNI.
+static void check_networks(Scene *scene, guint32 *network)
+{
+    begin(scene, BB_TRANSLATION_JOIN);
+    const BbTranslations *found = bb_capture_translations(scene->capture);
+    *network = 10;
+    shake(scene, dnat, 2, MS);
+    *network = 20; // open when the capture began
+    call(scene, &dnat[0], 1, MS, 0);
+    ck_assert_uint_eq(COUNT(scene, BB_NAT_PACKETS), 2);
+    scene->isn[CLIENT] += 1000000;
+    shake(scene, &dnat[0], 1, MS);
+    call(scene, &dnat[0], 1, MS, 0);
+    ck_assert_uint_eq(bb_translations_joined(found), 1);
+    *network = 30;
+    scene->isn[CLIENT] -= 1000000;
+    talk(scene, dnat, 2, MS);
+    *network = 10;
+    call(scene, dnat, 2, MS, 0);
+    ck_assert_uint_eq(COUNT(scene, BB_NAT_JOINED), 2);
+    ck_assert_uint_eq(COUNT(scene, BB_NAT_PARTED), 0);
+    ck_assert(bb_capture_finish(scene->capture, NULL));
+    ck_assert_uint_eq(COUNT(scene, BB_CALLS), 4);
+    ck_assert_uint_eq(COUNT(scene, BB_RETURNS), 4);
+    clear(scene);
+}
+
+START_TEST(networks_are_apart)
+{
+    Scene scene;
+    check_networks(&scene, &scene.vlan);
+    check_networks(&scene, &scene.vni);
+}
+END_TEST
+
+static void put_syns(Scene *scene, guint32 first, guint count)
+{
+    char client[16];
+    for (guint i = 0; i < count; i++) {
+        scene->isn[CLIENT] = first + i;
+        const Leg leg = numbered(&dnat[0], i, client);
+        put(scene, &leg, CLIENT, SYN, 0, 0, "");
+    }
+}
+
+// A scan where no NAT is loses nothing.
+START_TEST(limits_count_what_was_to_be_expected)
+{
+    Scene scene;
+    begin(&scene, BB_TRANSLATION_JOIN);
+    put_syns(&scene, 1000000, 2 * BB_TRANSLATION_SYNS);
+    ck_assert_uint_eq(COUNT(&scene, BB_NAT_LIMIT), 0);
+    pass(&scene, three, 3, 0, CLIENT, SYN, 1000000, 0, ""); // two legs are known
+    put_syns(&scene, 100000000, BB_TRANSLATION_SYNS + 10);
+    ck_assert_uint_eq(COUNT(&scene, BB_NAT_LIMIT), 1);
+    scene.isn[CLIENT] = 0x12345678;
+    shake(&scene, both, 2, MS);
+    put_syns(&scene, 200000000, BB_TRANSLATION_SYNS + 1 + 10); // from here on they count
+    ck_assert_uint_gt(COUNT(&scene, BB_NAT_LIMIT), 10);
+    end(&scene, "");
+}
+END_TEST
+
+START_TEST(stray_syns_part_nothing)
+{
+    Scene scene;
+    begin(&scene, BB_TRANSLATION_JOIN);
+    const BbTranslations *found = bb_capture_translations(scene.capture);
+    shake(&scene, both, 2, MS);
+    call(&scene, both, 2, MS, 0);
+    scene.isn[CLIENT] += 1000000;
+    put(&scene, &both[0], CLIENT, SYN, 0, 0, "");
+    scene.isn[CLIENT] -= 1000000;
+    put(&scene, &both[1], SERVER, SYN | ACK, 0, 1, ""); // of the old one, once more
+    call(&scene, both, 2, MS, 1);
+    ck_assert_uint_eq(bb_translations_joined(found), 1);
+    ck_assert_uint_eq(COUNT(&scene, BB_NAT_PARTED), 0);
+    // One that is answered is a new connection, though the old one was not seen to end.
+    scene.isn[CLIENT] += 3000000;
+    scene.isn[SERVER] += 5000000;
+    talk(&scene, both, 2, MS);
+    ck_assert_uint_eq(bb_translations_joined(found), 1);
+    ck_assert_uint_eq(COUNT(&scene, BB_NAT_JOINED), 2);
+    ck_assert_uint_eq(COUNT(&scene, BB_NAT_PARTED), 1);
+    end(&scene, ONE ONE ONE);
+}
+END_TEST
+
+TEST_MAIN("translation", two_legs_are_one_connection, pairs_are_told, clients_crowd_no_service_out,
+          a_hint_leaves_them_two, handshakes_may_be_repeated, what_is_sent_again_is_counted_once,
+          echoes_of_legs_are_none, others_stay_two, numbers_that_are_not_random_join_nothing,
           a_connection_is_not_joined_with_itself, ports_are_used_again, open_ones_stay_two,
-          a_leg_that_is_gone_parts_them, tables_have_limits, what_has_ended_is_forgotten)
+          a_leg_that_is_gone_parts_them, tables_have_limits, what_has_ended_is_forgotten,
+          silent_ones_outlive_ended_ones, networks_are_apart, limits_count_what_was_to_be_expected,
+          stray_syns_part_nothing)

@@ -153,9 +153,10 @@ void bb_proc_net_if_inet6(const char *text, gsize length, GArray *addresses, gui
     Line rest = lines_of(text, length), line;
     while (next_line(&rest, &line)) {
         Line field = take_field(&line);
-        BbAddress address = {0};
-        for (guint i = 0; i < sizeof address.bytes; i++)
-            address.bytes[i] = (guint8)take_hex(&field, 2);
+        guint32 words[4];
+        for (guint i = 0; i < G_N_ELEMENTS(words); i++)
+            words[i] = GUINT32_TO_BE(take_hex(&field, 8));
+        BbAddress address = bb_address_v6((const guint8 *)words);
         if (!field.broken && field.at == field.end)
             add_address(addresses, &address, max);
     }

@@ -9,6 +9,19 @@
 #include <glib.h>
 #include <stdbool.h>
 
+// The sanitizers look into their own process, by calls that are forbidden here: with them system
+// calls stay as they are.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define BB_IS_SANITIZED true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define BB_IS_SANITIZED true
+#endif
+#endif
+#ifndef BB_IS_SANITIZED
+#define BB_IS_SANITIZED false
+#endif
+
 #define BB_CONFINE_PATHS 1024u // of reads and of writes: beyond it files are not confined
 
 typedef struct BbConfinement {

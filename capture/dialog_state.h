@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside of a dialog, shared by dialog.c (open calls, messages) and feed.c (bytes to the decoder).
+// Inside of a dialog, shared by dialog.c (open calls, messages), feed.c (bytes to the
+// decoder) and choice.c (which decoder).
 #pragma once
 
 #include "capture/context.h"
@@ -86,6 +87,9 @@ static inline guint bb_dialog_side(const BbDialog *dialog, BbDirection direction
 {
     return direction == BB_TO_SERVER ? dialog->client : !dialog->client;
 }
+
+// Ends what the decoder has under way. What follows is for another one.
+void bb_dialog_end_decoder(BbDialog *dialog, bool give_up_calls);
 
 // Who calls is not who it was thought to be: nodes have to be asked for anew.
 void bb_dialog_end_nodes(BbDialog *dialog);

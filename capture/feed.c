@@ -3,7 +3,7 @@
 // them.
 #include "capture/feed.h"
 
-#include "capture/dialog_state.h"
+#include "capture/choice.h"
 #include "capture/skips.h"
 
 BbDialog *bb_dialog_new(BbContext *context, const BbEndpoints *endpoints, bool is_tcp, guint client,
@@ -35,21 +35,6 @@ void bb_dialog_expect(BbDialog *dialog, const BbDecoder *decoder)
 
 // ---- the decoder ------------------------------------------------------------------------------
 
-static void set_client(BbDialog *dialog, guint client)
-{
-    if (dialog->client != client)
-        bb_dialog_end_nodes(dialog);
-    dialog->client = (guint8)client;
-    dialog->client_known = true;
-}
-
-static void set_decoder(BbDialog *dialog, const BbDecoder *decoder)
-{
-    dialog->decoder = decoder;
-    dialog->proto = BB_NAME_NONE;
-    dialog->state = g_malloc0(decoder->state_size);
-}
-
 // For who copies packets (capture/skips.h).
 static void tell_skip(const BbDialog *dialog, guint number, guint32 seq, guint64 count)
 {
@@ -68,8 +53,7 @@ static void end_skip(BbDialog *dialog, guint number)
     side->skip = 0;
 }
 
-// Ends what the decoder has under way. What follows is for another one.
-static void end_decoder(BbDialog *dialog, bool give_up_calls)
+void bb_dialog_end_decoder(BbDialog *dialog, bool give_up_calls)
 {
     if (dialog->decoder && dialog->decoder->finish)
         dialog->decoder->finish(dialog, dialog->state);
@@ -81,211 +65,6 @@ static void end_decoder(BbDialog *dialog, bool give_up_calls)
         end_skip(dialog, side);
         dialog->side[side].skip_part = NULL;
     }
-}
-
-static void drop_decoder(BbDialog *dialog)
-{
-    end_decoder(dialog, true);
-}
-
-static bool runs_here(const BbDialog *dialog, const BbDecoder *decoder)
-{
-    return decoder->probe && (dialog->is_tcp ? decoder->tcp : decoder->udp);
-}
-
-static bool has_port(const BbDecoder *decoder, guint16 port)
-{
-    for (guint i = 0; i < G_N_ELEMENTS(decoder->ports) && decoder->ports[i]; i++)
-        if (decoder->ports[i] == port)
-            return true;
-    return false;
-}
-
-// Without a handshake the usual port of a protocol, else a port below the ephemeral ones, tells the
-// server; else whoever spoke first is the client.
-static void guess_client(BbDialog *dialog, const BbDecoder *decoder)
-{
-    const guint16 *port = dialog->endpoints->port;
-    if (dialog->client_known)
-        return;
-    if (has_port(decoder, port[0]) != has_port(decoder, port[1]))
-        set_client(dialog, has_port(decoder, port[0]) ? 1 : 0);
-    else if ((port[0] < 32768) != (port[1] < 32768))
-        set_client(dialog, port[0] < 32768 ? 1 : 0);
-}
-
-// Whether side answers for the first time, and all that the client said before was seen: of
-// datagrams one, since of several nobody knows which is answered.
-static bool is_first_answer(const BbDialog *dialog, guint side)
-{
-    bool alone = dialog->is_tcp ? dialog->from_start : dialog->pieces == 1;
-    return dialog->decoder == &bb_decoder_turns && alone && side != dialog->client &&
-           dialog->turns_probed == 1 && !dialog->side[dialog->client].gap_open;
-}
-
-// What a reply answers is a request of the reply's protocol, however malformed: it stays open.
-static void adopt_request(BbDialog *dialog, const BbDecoder *decoder)
-{
-    dialog->decoder = decoder;
-    dialog->proto = BB_NAME_NONE;
-    bb_turns_end_request(dialog, dialog->state);
-    bb_dialog_adopt(dialog);
-    g_clear_pointer(&dialog->state, g_free);
-}
-
-static bool use_if_certain(BbDialog *dialog, guint side, const BbDecoder *decoder, BbMatch match)
-{
-    if (match != BB_MATCH_REQUEST && match != BB_MATCH_REPLY)
-        return false;
-    if (match == BB_MATCH_REPLY && is_first_answer(dialog, side))
-        adopt_request(dialog, decoder);
-    else
-        drop_decoder(dialog);
-    set_client(dialog, match == BB_MATCH_REQUEST ? side : !side);
-    set_decoder(dialog, decoder);
-    return true;
-}
-
-// Of the decoders with that one's name (the forms of a protocol), the one that these bytes fit.
-static const BbDecoder *form_of(const BbDialog *dialog, const BbDecoder *told, const BbView *view)
-{
-    for (guint i = 0; bb_decoders[i]; i++)
-        if (runs_here(dialog, bb_decoders[i]) && strcmp(bb_decoders[i]->name, told->name) == 0 &&
-            bb_decoders[i]->probe(view->data, view->length) > BB_MATCH_MORE)
-            return bb_decoders[i];
-    return told;
-}
-
-// What nobody has to find out: the decoder that another one named, or people did by a port.
-static bool use_if_told(BbDialog *dialog, const BbView *view)
-{
-    const BbContext *context = dialog->context;
-    const guint16 *port = dialog->endpoints->port;
-    if (dialog->next) {
-        set_decoder(dialog, g_steal_pointer(&dialog->next));
-        return true;
-    }
-    for (guint i = 0; i < context->n_decode_as && !dialog->told; i++) {
-        const BbDecodeAs *as = &context->decode_as[i];
-        if ((port[0] != as->port && port[1] != as->port) ||
-            !(dialog->is_tcp ? as->decoder->tcp : as->decoder->udp))
-            continue;
-        dialog->told = true;
-        if (as->decoder == &bb_decoder_turns)
-            dialog->turns_probed = BB_DIALOG_REPROBES;
-        if (!dialog->client_known)
-            set_client(dialog, port[0] == as->port ? 1 : 0);
-        set_decoder(dialog, form_of(dialog, as->decoder, view));
-        return true;
-    }
-    return false;
-}
-
-// The first bytes of what the other side says while this one is undecided.
-typedef struct Answer {
-    const guint8 *data;
-    gsize length;
-} Answer;
-
-// The first decoder in the table that the bytes of both sides look like. more: whether there is
-// none yet, but more of the answer may tell.
-static const BbDecoder *find_by_answer(const BbDialog *dialog, const Answer *answer, bool *more)
-{
-    *more = false;
-    for (guint i = 0; answer && bb_decoders[i]; i++) {
-        if (!(dialog->likely >> i & 1))
-            continue;
-        BbMatch match = bb_decoders[i]->probe(answer->data, answer->length);
-        if (match == BB_MATCH_LIKELY || match == BB_MATCH_REPLY) {
-            *more = false;
-            return bb_decoders[i];
-        }
-        *more |= match == BB_MATCH_MORE;
-    }
-    return NULL;
-}
-
-// What the other side says while this one is undecided, or that no more bytes come.
-typedef struct Hearing {
-    bool over;            // no more bytes of this side come before it is decided
-    const Answer *answer; // NULL: none
-} Hearing;
-
-// Finds the decoder by the first bytes of side. Returns false when more bytes may decide.
-static bool choose_decoder(BbDialog *dialog, guint side, const BbView *view, Hearing hearing)
-{
-    const guint16 *port = dialog->endpoints->port;
-    const BbDecoder *found = NULL;
-    bool undecided = false, more;
-    if (use_if_told(dialog, view))
-        return true;
-    dialog->likely = 0;
-    for (guint i = 0; bb_decoders[i]; i++) {
-        const BbDecoder *decoder = bb_decoders[i];
-        if (!runs_here(dialog, decoder) || dialog->refused >> i & 1)
-            continue;
-        BbMatch match = decoder->probe(view->data, view->length);
-        // Of two protocols that look the same (`get key`, typed to Redis or sent to memcached) the
-        // first in the table that has the port is meant.
-        if (!found && use_if_certain(dialog, side, decoder, match))
-            return true;
-        undecided |= match == BB_MATCH_MORE;
-        if (match == BB_MATCH_LIKELY)
-            dialog->likely |= G_GUINT64_CONSTANT(1) << i;
-        if ((match == BB_MATCH_LIKELY || match == BB_MATCH_MAYBE) && !found &&
-            (has_port(decoder, port[0]) || has_port(decoder, port[1])))
-            found = decoder;
-    }
-    if (!hearing.over && ((undecided && view->length < BB_DIALOG_PROBE) ||
-                          (!found && dialog->likely && view->length < BB_DIALOG_LIKELY)))
-        return false;
-    if (!found)
-        found = find_by_answer(dialog, hearing.answer, &more);
-    if (!found)
-        found = &bb_decoder_turns;
-    guess_client(dialog, found);
-    set_decoder(dialog, found);
-    return true;
-}
-
-// An unknown protocol, or one joined in the middle, is looked at again when a turn begins: what is
-// likely at its port must do, as at first.
-static void probe_turn(BbDialog *dialog, guint side, const BbView *view)
-{
-    const guint16 *port = dialog->endpoints->port;
-    const BbDecoder *found = NULL;
-    if (dialog->decoder != &bb_decoder_turns || dialog->last_spoke == side + 1 ||
-        dialog->turns_probed >= BB_DIALOG_REPROBES)
-        return;
-    dialog->turns_probed++;
-    for (guint i = 0; bb_decoders[i]; i++) {
-        const BbDecoder *decoder = bb_decoders[i];
-        if (!runs_here(dialog, decoder))
-            continue;
-        BbMatch match = decoder->probe(view->data, view->length);
-        bool likely = match == BB_MATCH_LIKELY;
-        bool both = likely && dialog->likely >> i & 1 && is_first_answer(dialog, side);
-        if (use_if_certain(dialog, side, decoder, both ? BB_MATCH_REPLY : match))
-            return;
-        if (!found && likely && !(dialog->refused >> i & 1) &&
-            (has_port(decoder, port[0]) || has_port(decoder, port[1])))
-            found = decoder;
-    }
-    if (!found)
-        return;
-    drop_decoder(dialog);
-    guess_client(dialog, found);
-    set_decoder(dialog, found);
-}
-
-// The decoder was wrong: the bytes it did not take are for another one.
-static void give_up_decoder(BbDialog *dialog)
-{
-    dialog->context->loss->count[BB_DECODER_GAVE_UP]++;
-    for (guint i = 0; bb_decoders[i]; i++)
-        if (bb_decoders[i] == dialog->decoder)
-            dialog->refused |= G_GUINT64_CONSTANT(1) << i;
-    drop_decoder(dialog);
 }
 
 // ---- views ------------------------------------------------------------------------------------
@@ -320,16 +99,17 @@ static void switch_decoder(BbDialog *dialog)
     dialog->turns_probed = 0;
     if (dialog->next)
         bb_dialog_adopt(dialog);
-    end_decoder(dialog, !dialog->next);
+    bb_dialog_end_decoder(dialog, !dialog->next);
 }
 
 // Lets the decoder take what it can of view; what remains there has to wait for more.
-static void run(BbDialog *dialog, guint number, BbView *view, BbMark **marks, Hearing hearing)
+static void run(BbDialog *dialog, guint number, BbView *view, BbMark **marks, BbHearing hearing)
 {
     BbSide *side = &dialog->side[number];
     hearing.over |= view->closed;
     for (;;) {
-        if (!dialog->decoder && (!view->length || !choose_decoder(dialog, number, view, hearing)))
+        if (!dialog->decoder &&
+            (!view->length || !bb_dialog_choose_decoder(dialog, number, view, hearing)))
             return;
         view->direction = bb_dialog_direction(dialog, number);
         if (side->skip) {
@@ -340,7 +120,7 @@ static void run(BbDialog *dialog, guint number, BbView *view, BbMark **marks, He
         }
         gssize taken = dialog->decoder->parse(dialog, dialog->state, view);
         if (taken == BB_PARSE_BAD && dialog->decoder != &bb_decoder_turns) {
-            give_up_decoder(dialog);
+            bb_dialog_give_up_decoder(dialog);
             continue;
         }
         gsize count = MIN((gsize)MAX(taken, 0), view->length);
@@ -411,7 +191,7 @@ static void keep_rest(BbSide *side, const BbView *view, const BbMark *marks)
     side->n_marks = (guint16)view->n_marks;
 }
 
-static void run_buffer(BbDialog *dialog, guint number, bool closed, Hearing hearing)
+static void run_buffer(BbDialog *dialog, guint number, bool closed, BbHearing hearing)
 {
     BbSide *side = &dialog->side[number];
     BbMark *marks = side->marks;
@@ -432,7 +212,7 @@ static void lose_place(BbDialog *dialog, guint number)
     if (dialog->decoder->gap)
         dialog->decoder->gap(dialog, dialog->state, bb_dialog_direction(dialog, number));
     else
-        give_up_decoder(dialog);
+        bb_dialog_give_up_decoder(dialog);
     if (dialog->switching) // what the gap ended was the message after which another takes over
         switch_decoder(dialog);
 }
@@ -464,8 +244,8 @@ static void feed_directly(BbDialog *dialog, guint number, const BbPiece *piece, 
         .marks = &mark,
         .n_marks = 1,
     };
-    probe_turn(dialog, number, &view);
-    run(dialog, number, &view, &marks, (Hearing){0});
+    bb_dialog_probe_turn(dialog, number, &view);
+    run(dialog, number, &view, &marks, (BbHearing){0});
     side->seq = view.seq;
     if (view.length && fits(dialog, number, view.length))
         store(side, view.data, view.length, &mark);
@@ -483,16 +263,16 @@ static void feed_datagram(BbDialog *dialog, guint number, const BbPiece *piece, 
         .marks = &mark,
         .n_marks = 1,
     };
-    probe_turn(dialog, number, &view);
-    run(dialog, number, &view, &marks, (Hearing){.over = true});
+    bb_dialog_probe_turn(dialog, number, &view);
+    run(dialog, number, &view, &marks, (BbHearing){.over = true});
 }
 
 // The other side answers while no decoder was found yet: what this one has said must do.
 // answer: what the other side says, NULL if it is not known.
-static void hear_out(BbDialog *dialog, guint number, const Answer *answer)
+static void hear_out(BbDialog *dialog, guint number, const BbAnswer *answer)
 {
     if (!dialog->decoder && dialog->side[number].buffered)
-        run_buffer(dialog, number, false, (Hearing){.over = true, .answer = answer});
+        run_buffer(dialog, number, false, (BbHearing){.over = true, .answer = answer});
 }
 
 // The answer that was kept must do, too.
@@ -502,12 +282,12 @@ static void hear_answer(BbDialog *dialog)
         return;
     guint number = dialog->answering - 1u;
     BbSide *side = &dialog->side[number];
-    Answer answer = {side->buffer, side->buffered};
+    BbAnswer answer = {side->buffer, side->buffered};
     dialog->answering = 0;
     hear_out(dialog, !number, &answer);
     BbView view = {.data = side->buffer, .length = side->buffered, .seq = side->seq};
-    probe_turn(dialog, number, &view);
-    run_buffer(dialog, number, false, (Hearing){0});
+    bb_dialog_probe_turn(dialog, number, &view);
+    run_buffer(dialog, number, false, (BbHearing){0});
     dialog->last_spoke = (guint8)(number + 1);
 }
 
@@ -522,15 +302,15 @@ static bool keep_answer(BbDialog *dialog, guint number, const BbPiece *piece, co
         side->buffered + piece->length > BB_DIALOG_PROBE)
         return false;
     if (!dialog->answering) {
-        Answer answer = {piece->data, piece->length};
-        if (side->buffered || find_by_answer(dialog, &answer, &more) || !more)
+        BbAnswer answer = {piece->data, piece->length};
+        if (side->buffered || bb_dialog_find_by_answer(dialog, &answer, &more) || !more)
             return false;
         side->seq = piece->seq;
     }
     dialog->answering = (guint8)(number + 1);
     store(side, piece->data, piece->length, mark);
-    Answer answer = {side->buffer, side->buffered};
-    if (find_by_answer(dialog, &answer, &more) || !more)
+    BbAnswer answer = {side->buffer, side->buffered};
+    if (bb_dialog_find_by_answer(dialog, &answer, &more) || !more)
         hear_answer(dialog);
     return true;
 }
@@ -540,7 +320,7 @@ static void feed_stream(BbDialog *dialog, guint number, const BbPiece *piece, Bb
     BbSide *side = &dialog->side[number];
     if (side->buffered && fits(dialog, number, piece->length) && side->buffered) {
         store(side, piece->data, piece->length, &mark);
-        run_buffer(dialog, number, false, (Hearing){0});
+        run_buffer(dialog, number, false, (BbHearing){0});
     } else {
         feed_directly(dialog, number, piece, mark);
     }
@@ -560,7 +340,7 @@ void bb_dialog_feed(BbDialog *dialog, guint number, const BbPiece *piece)
     if (keep_answer(dialog, number, piece, &mark))
         return;
     hear_answer(dialog);
-    hear_out(dialog, !number, &(Answer){piece->data, piece->length});
+    hear_out(dialog, !number, &(BbAnswer){piece->data, piece->length});
     if (dialog->is_tcp)
         feed_stream(dialog, number, piece, mark);
     else
@@ -597,7 +377,7 @@ static bool skip_gap(BbDialog *dialog, guint number, guint32 seq, guint32 missin
         side->skip -= missing;
     side->seq = seq + missing;
     if (!side->skip)
-        run_buffer(dialog, number, false, (Hearing){0});
+        run_buffer(dialog, number, false, (BbHearing){0});
     return true;
 }
 
@@ -609,14 +389,14 @@ void bb_dialog_gap(BbDialog *dialog, guint number, guint32 seq, guint32 missing)
     hear_answer(dialog);
     hear_out(dialog, !number, NULL);
     if (side->buffered || side->skip)
-        run_buffer(dialog, number, true, (Hearing){.over = true}); // as far as it was seen
+        run_buffer(dialog, number, true, (BbHearing){.over = true}); // as far as it was seen
     clear_buffer(side);
     if (skip_gap(dialog, number, seq, missing)) // a message goes on behind them
         return;
     end_skip(dialog, number);
     side->seq = seq + missing;
     if (dialog->next) // the one that another named, before it saw a byte
-        set_decoder(dialog, g_steal_pointer(&dialog->next));
+        bb_dialog_set_decoder(dialog, g_steal_pointer(&dialog->next));
     if (dialog->decoder)
         lose_place(dialog, number);
     side->gap_open = side->had_gap = true;
@@ -639,7 +419,7 @@ void bb_dialog_close(BbDialog *dialog, guint number)
         return;
     side->closed = true;
     hear_answer(dialog);
-    run_buffer(dialog, number, true, (Hearing){.over = true});
+    run_buffer(dialog, number, true, (BbHearing){.over = true});
     clear_buffer(side);
     if (dialog->side[!number].closed)
         bb_dialog_finish(dialog);
@@ -654,14 +434,14 @@ void bb_dialog_finish(BbDialog *dialog)
     for (guint i = 0; i < 2; i++) {
         guint number = i ? !first : first;
         if (!dialog->side[number].closed)
-            run_buffer(dialog, number, true, (Hearing){.over = true});
+            run_buffer(dialog, number, true, (BbHearing){.over = true});
         dialog->side[number].closed = true;
         clear_buffer(&dialog->side[number]);
     }
     // A decoder that was named but saw no byte: the calls it was to answer are given up as its own.
     if (!dialog->decoder && dialog->n_open)
-        set_decoder(dialog, dialog->next ? dialog->next : &bb_decoder_turns);
-    drop_decoder(dialog);
+        bb_dialog_set_decoder(dialog, dialog->next ? dialog->next : &bb_decoder_turns);
+    bb_dialog_end_decoder(dialog, true);
     dialog->finished = true;
 }
 

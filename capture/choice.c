@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: the first bytes of each side of a dialog, ports, what people said. Out: its decoder, and
+// which side calls.
+#include "capture/choice.h"
+
+static void set_client(BbDialog *dialog, guint client)
+{
+    if (dialog->client != client)
+        bb_dialog_end_nodes(dialog);
+    dialog->client = (guint8)client;
+    dialog->client_known = true;
+}
+
+void bb_dialog_set_decoder(BbDialog *dialog, const BbDecoder *decoder)
+{
+    dialog->decoder = decoder;
+    dialog->proto = BB_NAME_NONE;
+    dialog->state = g_malloc0(decoder->state_size);
+}
+
+static bool runs_here(const BbDialog *dialog, const BbDecoder *decoder)
+{
+    return decoder->probe && (dialog->is_tcp ? decoder->tcp : decoder->udp);
+}
+
+static bool has_port(const BbDecoder *decoder, guint16 port)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(decoder->ports) && decoder->ports[i]; i++)
+        if (decoder->ports[i] == port)
+            return true;
+    return false;
+}
+
+// Without a handshake the usual port of a protocol, else a port below the ephemeral ones, tells the
+// server; else whoever spoke first is the client.
+static void guess_client(BbDialog *dialog, const BbDecoder *decoder)
+{
+    const guint16 *port = dialog->endpoints->port;
+    if (dialog->client_known)
+        return;
+    if (has_port(decoder, port[0]) != has_port(decoder, port[1]))
+        set_client(dialog, has_port(decoder, port[0]) ? 1 : 0);
+    else if ((port[0] < 32768) != (port[1] < 32768))
+        set_client(dialog, port[0] < 32768 ? 1 : 0);
+}
+
+// Whether side answers for the first time, and all that the client said before was seen: of
+// datagrams one, since of several nobody knows which is answered.
+static bool is_first_answer(const BbDialog *dialog, guint side)
+{
+    bool alone = dialog->is_tcp ? dialog->from_start : dialog->pieces == 1;
+    return dialog->decoder == &bb_decoder_turns && alone && side != dialog->client &&
+           dialog->turns_probed == 1 && !dialog->side[dialog->client].gap_open;
+}
+
+// What a reply answers is a request of the reply's protocol, however malformed: it stays open.
+static void adopt_request(BbDialog *dialog, const BbDecoder *decoder)
+{
+    dialog->decoder = decoder;
+    dialog->proto = BB_NAME_NONE;
+    bb_turns_end_request(dialog, dialog->state);
+    bb_dialog_adopt(dialog);
+    g_clear_pointer(&dialog->state, g_free);
+}
+
+static bool use_if_certain(BbDialog *dialog, guint side, const BbDecoder *decoder, BbMatch match)
+{
+    if (match != BB_MATCH_REQUEST && match != BB_MATCH_REPLY)
+        return false;
+    if (match == BB_MATCH_REPLY && is_first_answer(dialog, side))
+        adopt_request(dialog, decoder);
+    else
+        bb_dialog_end_decoder(dialog, true);
+    set_client(dialog, match == BB_MATCH_REQUEST ? side : !side);
+    bb_dialog_set_decoder(dialog, decoder);
+    return true;
+}
+
+// Of the decoders with that one's name (the forms of a protocol), the one that these bytes fit.
+static const BbDecoder *form_of(const BbDialog *dialog, const BbDecoder *told, const BbView *view)
+{
+    for (guint i = 0; bb_decoders[i]; i++)
+        if (runs_here(dialog, bb_decoders[i]) && strcmp(bb_decoders[i]->name, told->name) == 0 &&
+            bb_decoders[i]->probe(view->data, view->length) > BB_MATCH_MORE)
+            return bb_decoders[i];
+    return told;
+}
+
+// What nobody has to find out: the decoder that another one named, or people did by a port.
+static bool use_if_told(BbDialog *dialog, const BbView *view)
+{
+    const BbContext *context = dialog->context;
+    const guint16 *port = dialog->endpoints->port;
+    if (dialog->next) {
+        bb_dialog_set_decoder(dialog, g_steal_pointer(&dialog->next));
+        return true;
+    }
+    for (guint i = 0; i < context->n_decode_as && !dialog->told; i++) {
+        const BbDecodeAs *as = &context->decode_as[i];
+        if ((port[0] != as->port && port[1] != as->port) ||
+            !(dialog->is_tcp ? as->decoder->tcp : as->decoder->udp))
+            continue;
+        dialog->told = true;
+        if (as->decoder == &bb_decoder_turns)
+            dialog->turns_probed = BB_DIALOG_REPROBES;
+        if (!dialog->client_known)
+            set_client(dialog, port[0] == as->port ? 1 : 0);
+        bb_dialog_set_decoder(dialog, form_of(dialog, as->decoder, view));
+        return true;
+    }
+    return false;
+}
+
+const BbDecoder *bb_dialog_find_by_answer(const BbDialog *dialog, const BbAnswer *answer,
+                                          bool *more)
+{
+    *more = false;
+    for (guint i = 0; answer && bb_decoders[i]; i++) {
+        if (!(dialog->likely >> i & 1))
+            continue;
+        BbMatch match = bb_decoders[i]->probe(answer->data, answer->length);
+        if (match == BB_MATCH_LIKELY || match == BB_MATCH_REPLY) {
+            *more = false;
+            return bb_decoders[i];
+        }
+        *more |= match == BB_MATCH_MORE;
+    }
+    return NULL;
+}
+
+bool bb_dialog_choose_decoder(BbDialog *dialog, guint side, const BbView *view, BbHearing hearing)
+{
+    const guint16 *port = dialog->endpoints->port;
+    const BbDecoder *found = NULL;
+    bool undecided = false, more;
+    if (use_if_told(dialog, view))
+        return true;
+    dialog->likely = 0;
+    for (guint i = 0; bb_decoders[i]; i++) {
+        const BbDecoder *decoder = bb_decoders[i];
+        if (!runs_here(dialog, decoder) || dialog->refused >> i & 1)
+            continue;
+        BbMatch match = decoder->probe(view->data, view->length);
+        // Of two protocols that look the same (`get key`, typed to Redis or sent to memcached) the
+        // first in the table that has the port is meant.
+        if (!found && use_if_certain(dialog, side, decoder, match))
+            return true;
+        undecided |= match == BB_MATCH_MORE;
+        if (match == BB_MATCH_LIKELY)
+            dialog->likely |= G_GUINT64_CONSTANT(1) << i;
+        if ((match == BB_MATCH_LIKELY || match == BB_MATCH_MAYBE) && !found &&
+            (has_port(decoder, port[0]) || has_port(decoder, port[1])))
+            found = decoder;
+    }
+    if (!hearing.over && ((undecided && view->length < BB_DIALOG_PROBE) ||
+                          (!found && dialog->likely && view->length < BB_DIALOG_LIKELY)))
+        return false;
+    if (!found)
+        found = bb_dialog_find_by_answer(dialog, hearing.answer, &more);
+    if (!found)
+        found = &bb_decoder_turns;
+    guess_client(dialog, found);
+    bb_dialog_set_decoder(dialog, found);
+    return true;
+}
+
+void bb_dialog_probe_turn(BbDialog *dialog, guint side, const BbView *view)
+{
+    const guint16 *port = dialog->endpoints->port;
+    const BbDecoder *found = NULL;
+    if (dialog->decoder != &bb_decoder_turns || dialog->last_spoke == side + 1 ||
+        dialog->turns_probed >= BB_DIALOG_REPROBES)
+        return;
+    dialog->turns_probed++;
+    for (guint i = 0; bb_decoders[i]; i++) {
+        const BbDecoder *decoder = bb_decoders[i];
+        if (!runs_here(dialog, decoder))
+            continue;
+        BbMatch match = decoder->probe(view->data, view->length);
+        bool likely = match == BB_MATCH_LIKELY;
+        bool both = likely && dialog->likely >> i & 1 && is_first_answer(dialog, side);
+        if (use_if_certain(dialog, side, decoder, both ? BB_MATCH_REPLY : match))
+            return;
+        if (!found && likely && !(dialog->refused >> i & 1) &&
+            (has_port(decoder, port[0]) || has_port(decoder, port[1])))
+            found = decoder;
+    }
+    if (!found)
+        return;
+    bb_dialog_end_decoder(dialog, true);
+    guess_client(dialog, found);
+    bb_dialog_set_decoder(dialog, found);
+}
+
+void bb_dialog_give_up_decoder(BbDialog *dialog)
+{
+    dialog->context->loss->count[BB_DECODER_GAVE_UP]++;
+    for (guint i = 0; bb_decoders[i]; i++)
+        if (bb_decoders[i] == dialog->decoder)
+            dialog->refused |= G_GUINT64_CONSTANT(1) << i;
+    bb_dialog_end_decoder(dialog, true);
+}

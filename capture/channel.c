@@ -48,11 +48,9 @@ static gpointer take_first(BbChannel *channel)
     return thing;
 }
 
-gpointer bb_channel_take(BbChannel *channel, bool *waited)
+gpointer bb_channel_take(BbChannel *channel)
 {
     pthread_mutex_lock(&channel->lock);
-    if (waited)
-        *waited = !channel->count;
     while (!channel->count)
         pthread_cond_wait(&channel->filled, &channel->lock);
     gpointer thing = take_first(channel);

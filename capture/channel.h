@@ -13,8 +13,8 @@ BbChannel *bb_channel_new(guint most);
 void bb_channel_free(BbChannel *channel); // not what is in it
 
 void bb_channel_put(BbChannel *channel, gpointer thing);
-// Waits until there is one. waited (may be NULL): whether it had to.
-gpointer bb_channel_take(BbChannel *channel, bool *waited);
+// Waits until there is one.
+gpointer bb_channel_take(BbChannel *channel);
 // The same for so long at most: NULL where there is none then.
 gpointer bb_channel_take_for(BbChannel *channel, gint64 most_us);
 // NULL where there is none.

@@ -93,7 +93,7 @@ static gpointer run(gpointer data)
 {
     BbLane *lane = data;
     for (bool last = false; !last;) {
-        BbRound *round = bb_channel_take(lane->rounds, NULL);
+        BbRound *round = bb_channel_take(lane->rounds);
         decode(lane, round);
         note_state(lane);
         end_round(lane, round);

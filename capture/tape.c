@@ -50,7 +50,7 @@ guint64 bb_tape_packet(const BbTape *tape)
 static void next_reel(BbTape *tape)
 {
     bb_channel_put(tape->full, g_steal_pointer(&tape->reel));
-    tape->reel = bb_channel_take(tape->empty, NULL);
+    tape->reel = bb_channel_take(tape->empty);
     tape->reel->used = 0;
     tape->reel->ends_round = tape->reel->last = false;
     tape->reel->mark = 0;
@@ -91,7 +91,7 @@ void bb_tape_end(BbTape *tape)
 
 BbReel *bb_tape_take(BbTape *tape)
 {
-    return bb_channel_take(tape->full, NULL);
+    return bb_channel_take(tape->full);
 }
 
 void bb_tape_give_back(BbTape *tape, BbReel *reel)

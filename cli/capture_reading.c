@@ -190,7 +190,7 @@ static bool take_frame(BbCaptureJob *job, BbFrame *frame, bool looks, GError **e
     if (looks)
         look_at_pressure(job, frame->time_ns);
     return bb_shards_frame(job->shards, frame, error) && follow_hosts(job, error) &&
-           tell_nat(job, error) && follow_stamps(job, frame->time_ns, error);
+           (!looks || tell_nat(job, error)) && follow_stamps(job, frame->time_ns, error);
 }
 
 // The kernel counts there what is sent and what comes, and one of them is read (source.h).
@@ -257,5 +257,5 @@ bool bb_capture_job_read(BbCaptureJob *job, GError **error)
     bool whole = read_rest(job, error);
     bb_source_end(job->source);
     bb_capture_job_say_warnings(job);
-    return whole;
+    return whole && tell_nat(job, error);
 }

@@ -120,6 +120,7 @@ void bb_capture_status_mark(BbCaptureStatus *status, guint64 connections, guint6
                        .held_bytes = held_bytes,
                        .memory_bytes = memory_of(status)};
     status->begun_ns = status->now_ns;
+    status->back = 0;
     g_async_queue_push(status->moments, moment);
 }
 

@@ -3,6 +3,8 @@
 // answers to the clients.
 #include "cli/control.h"
 
+#include "data/caption.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -50,18 +52,6 @@ struct BbControl {
 
 // ---- commands -----------------------------------------------------------------------------------
 
-static char *printable(const char *text)
-{
-    g_autofree char *cut = g_strndup(text, REASON_MAX);
-    g_autofree char *valid = g_utf8_make_valid(cut, -1);
-    GString *out = g_string_new(NULL);
-    for (const char *c = valid; *c; c = g_utf8_next_char(c)) {
-        gunichar letter = g_utf8_get_char(c);
-        g_string_append_unichar(out, g_unichar_iscntrl(letter) ? '?' : letter);
-    }
-    return g_string_free(out, FALSE);
-}
-
 bool bb_control_parse(const char *line, char **reason)
 {
     *reason = NULL;
@@ -70,7 +60,11 @@ bool bb_control_parse(const char *line, char **reason)
     if (!g_str_has_prefix(line, "snap "))
         return false;
     g_autofree char *rest = g_strstrip(g_strdup(line + strlen("snap ")));
-    *reason = *rest ? printable(rest) : NULL;
+    if (*rest == '\0')
+        return true;
+    GString *said = g_string_new(NULL);
+    bb_caption_append_plain(said, rest, REASON_MAX);
+    *reason = g_string_free(said, FALSE);
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include "cli/info_network.h"
 
 #include "capture/loss.h"
+#include "data/caption.h"
 #include "data/id_hash.h"
 #include "data/order.h"
 #include "data/status.h"
@@ -232,14 +233,12 @@ static void print_table(const char *title, GPtrArray *rows, char *(*name)(Info *
         printf("(%u more: --all)\n", rows->len - shown);
 }
 
-// A name as people may see it on a terminal: no control bytes.
+// A name as people may see it on a terminal.
 static char *printable(Info *info, guint32 name)
 {
-    char *text = g_utf8_make_valid(bb_names_text(info->names, name), -1);
-    for (char *c = text; *c; c++)
-        if (g_ascii_iscntrl(*c))
-            *c = '?';
-    return text;
+    GString *text = g_string_new(NULL);
+    bb_caption_append_plain(text, bb_names_text(info->names, name), G_MAXSIZE);
+    return g_string_free(text, FALSE);
 }
 
 static char *edge_name(Info *info, const Edge *edge)
@@ -355,15 +354,13 @@ static void print_trust(const Info *info, const BbCounters *counters, bool damag
                shed);
 }
 
-// As people may see them on a terminal: no control bytes.
+// As people may see them on a terminal.
 static void print_notes(const BbTraceReader *reader)
 {
     for (guint i = 0; i < bb_trace_reader_notes(reader); i++) {
-        g_autofree char *text = g_utf8_make_valid(bb_trace_reader_note(reader, i), -1);
-        for (char *c = text; *c; c++)
-            if (g_ascii_iscntrl(*c))
-                *c = '?';
-        printf("%s%s\n", i ? "" : "\n", text);
+        g_autoptr(GString) text = g_string_new(NULL);
+        bb_caption_append_plain(text, bb_trace_reader_note(reader, i), G_MAXSIZE);
+        printf("%s%s\n", i ? "" : "\n", text->str);
     }
 }
 

@@ -2,6 +2,7 @@
 // In: figures of a running capture. Out: lines for people.
 #include "cli/status_report.h"
 
+#include "data/caption.h"
 #include "data/quantity.h"
 
 #define NAME_SHOWN 120u // bytes of a name
@@ -25,12 +26,7 @@ static void append_size(GString *out, guint64 bytes)
 
 static void append_name(GString *out, const BbNames *names, guint32 name)
 {
-    g_autofree char *cut = g_strndup(bb_names_text(names, name), NAME_SHOWN);
-    g_autofree char *text = g_utf8_make_valid(cut, -1);
-    for (const char *c = text; *c; c = g_utf8_next_char(c)) {
-        gunichar letter = g_utf8_get_char(c);
-        g_string_append_unichar(out, g_unichar_isprint(letter) ? letter : '?');
-    }
+    bb_caption_append_plain(out, bb_names_text(names, name), NAME_SHOWN);
 }
 
 static void append_rates(const BbStatusReport *report, GString *out)

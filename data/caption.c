@@ -36,6 +36,15 @@ void bb_caption_append(GString *out, const char *text, const char *empty)
     }
 }
 
+void bb_caption_append_plain(GString *out, const char *text, gsize most)
+{
+    g_autofree char *valid = g_utf8_make_valid(text, (gssize)strnlen(text, most));
+    for (const char *c = valid; *c; c = g_utf8_next_char(c)) {
+        gunichar letter = g_utf8_get_char(c);
+        g_string_append_unichar(out, prints(letter) ? letter : '?');
+    }
+}
+
 static guint columns(gunichar c)
 {
     if (g_unichar_iszerowidth(c))

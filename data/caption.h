@@ -9,6 +9,10 @@
 // Appends text; an empty one as `empty`.
 void bb_caption_append(GString *out, const char *text, const char *empty);
 
+// Appends at most `most` bytes of text, for a line on a terminal: what is not UTF-8 becomes U+FFFD,
+// what does not print '?'.
+void bb_caption_append_plain(GString *out, const char *text, gsize most);
+
 // Columns that a terminal with a fixed-width font gives to text (UTF-8).
 guint bb_caption_width(const char *text);
 

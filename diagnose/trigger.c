@@ -2,6 +2,7 @@
 // In: messages, and how time goes on. Out: which trigger fires when, and the figure that made it.
 #include "diagnose/trigger.h"
 
+#include "data/caption.h"
 #include "data/quantity.h"
 #include "data/status.h"
 #include "diagnose/awaited.h"
@@ -184,12 +185,7 @@ static void note_sender(BbTriggers *triggers, guint32 node, gint64 time_ns)
 static void append_name(GString *out, const BbTriggers *triggers, guint32 name, bool is_op)
 {
     guint32 shown = triggers->show ? triggers->show(triggers->show_user, name, is_op) : name;
-    g_autofree char *cut = g_strndup(bb_names_text(triggers->names, shown), NAME_SHOWN);
-    g_autofree char *text = g_utf8_make_valid(cut, -1);
-    for (const char *c = text; *c; c = g_utf8_next_char(c)) {
-        gunichar letter = g_utf8_get_char(c);
-        g_string_append_unichar(out, g_unichar_iscntrl(letter) ? '?' : letter);
-    }
+    bb_caption_append_plain(out, bb_names_text(triggers->names, shown), NAME_SHOWN);
 }
 
 static void fire(BbTriggers *triggers, const Trigger *trigger, gint64 time_ns, GString *what)

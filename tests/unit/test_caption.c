@@ -92,4 +92,30 @@ START_TEST(wrapped_any)
 }
 END_TEST
 
-TEST_MAIN("caption", shown_text, widths, elided, wrapped, wrapped_any)
+// C0, C1 (U+009B begins a sequence for terminals), bidirectional overrides; bytes that are no
+// UTF-8.
+START_TEST(plain)
+{
+    static const struct {
+        const char *text;
+        gsize most;
+        const char *shown;
+    } cases[] = {
+        {"web1", G_MAXSIZE, "web1"},
+        {"a\033[31mb\n", G_MAXSIZE, "a?[31mb?"},
+        {"a\302\23331mb", G_MAXSIZE, "a?31mb"},
+        {"a\342\200\256b", G_MAXSIZE, "a?b"},
+        {"a\377b", G_MAXSIZE, "a\357\277\275b"},
+        {"abcdef", 3, "abc"},
+        {"ab\303\244", 3, "ab\357\277\275"},
+        {"", G_MAXSIZE, ""},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(GString) out = g_string_new(NULL);
+        bb_caption_append_plain(out, cases[i].text, cases[i].most);
+        ck_assert_str_eq(out->str, cases[i].shown);
+    }
+}
+END_TEST
+
+TEST_MAIN("caption", shown_text, plain, widths, elided, wrapped, wrapped_any)

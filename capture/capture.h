@@ -26,6 +26,9 @@ typedef struct BbCaptureOptions {
     bool by_vlan, by_vni;
     BbTranslationMode translation; // connections that are seen on several sides of a NAT
     struct BbFollow *follow; // packets of others are left out (capture/follow.h); lent; or NULL
+    // A connection that goes on tells of the network this often, by the stamps of its packets, on
+    // the edge as it is known then; 0: only at its end, when most is known of it.
+    gint64 network_ns;
 } BbCaptureOptions;
 
 #define BB_CAPTURE_CONNECTIONS 65536u // 1 to 2 KB each
@@ -50,7 +53,8 @@ bool bb_capture_packet(BbCapture *capture, const BbPacket *packet, GError **erro
 // The capture ends: connections that are still open end with it.
 bool bb_capture_finish(BbCapture *capture, GError **error);
 
-// What TCP told of the network, of connections that are over: all of them after finish. Lent.
+// What TCP told of the network, of connections that are over (see also network_ns): all of them
+// after finish. Lent.
 const BbNetwork *bb_capture_network(const BbCapture *capture);
 
 // What was found of NATs. Lent.

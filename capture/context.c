@@ -252,24 +252,26 @@ guint32 bb_context_label(BbContext *context, const char *text, gsize length)
 
 // The table of edges, and with it that of nodes, is not to be filled by who sends nothing but SYNs.
 void bb_context_edge(BbContext *context, const BbEndpoints *endpoints, guint client, bool has_data,
-                     BbNetworkEdge *edge)
+                     bool is_over, BbNetworkEdge *edge)
 {
     Inside *inside = context->inside;
     if (inside->tape) {
         BbNoteEdge *note =
             bb_tape_add(inside->tape, BB_NOTE_EDGE, inside->shard, 0, sizeof(BbNoteEdge));
-        *note = (BbNoteEdge){*endpoints, *edge, (guint8)client, has_data};
+        *note = (BbNoteEdge){*endpoints, *edge, (guint8)client, has_data, is_over};
         return;
     }
     guint before = bb_network_count(context->network);
     if (before >= BB_CONTEXT_EDGES || (!has_data && inside->bare_edges >= BB_CONTEXT_BARE_EDGES)) {
-        context->loss->count[BB_NETWORK_LIMIT]++;
-        bb_endpoints_end(endpoints, context->nodes);
+        context->loss->count[BB_NETWORK_LIMIT] += is_over;
+        if (is_over)
+            bb_endpoints_end(endpoints, context->nodes);
         return;
     }
     edge->client = bb_context_node(context, endpoints, client, false);
     edge->server = bb_context_node(context, endpoints, !client, true);
-    bb_endpoints_end(endpoints, context->nodes); // TCP alone has edges, once each
+    if (is_over)
+        bb_endpoints_end(endpoints, context->nodes); // TCP alone has edges, once each at its end
     bb_network_add(context->network, edge);
     inside->bare_edges += !has_data && bb_network_count(context->network) > before;
 }

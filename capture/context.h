@@ -25,6 +25,7 @@ typedef struct BbContext {
     BbNames *names; // lent, as are the next two
     BbNodes *nodes; // NULL with a tape
     BbLoss *loss;
+    gint64 network_ns;                  // see BbCaptureOptions
     bool learn_names;                   // hosts in DNS answers are told to the nodes
     const struct BbDecodeAs *decode_as; // lent, n_decode_as of them
     guint n_decode_as;
@@ -65,9 +66,9 @@ guint32 bb_context_other(BbContext *context);
 guint32 bb_context_kept_names(const BbContext *context);
 
 // Adds to what is known of the edge between two nodes (edge->client and server are filled in).
-// has_data: some was seen of the connection.
+// has_data: some was seen of the connection; is_over: nothing more comes of it.
 void bb_context_edge(BbContext *context, const BbEndpoints *endpoints, guint client, bool has_data,
-                     BbNetworkEdge *edge);
+                     bool is_over, BbNetworkEdge *edge);
 // A host has this name, where learn_names asks for it.
 void bb_context_learn(BbContext *context, const BbAddress *address, const char *name);
 

@@ -77,13 +77,3 @@ static inline guint32 bb_cursor_le32(BbCursor *c)
     const guint8 *p = bb_cursor_take(c, 4);
     return p ? (guint32)p[3] << 24 | (guint32)p[2] << 16 | (guint32)p[1] << 8 | p[0] : 0;
 }
-
-// Host order, for headers that the capturing host wrote in its own order (DLT_NULL).
-static inline guint32 bb_cursor_host32(BbCursor *c)
-{
-    const guint8 *p = bb_cursor_take(c, 4);
-    guint32 value = 0;
-    if (p)
-        memcpy(&value, p, sizeof value);
-    return value;
-}

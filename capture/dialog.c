@@ -487,21 +487,11 @@ void bb_dialog_switch_to(BbDialog *dialog, const BbDecoder *decoder)
     dialog->next = decoder;
 }
 
-void bb_dialog_protocol(BbDialog *dialog, const char *name)
-{
-    dialog->proto = bb_context_protocol(dialog->context, name);
-}
-
 void bb_dialog_call_protocol(BbDialog *dialog, guint64 call, const char *name)
 {
     BbOpenEntry *entry = find_call(dialog, call);
     if (entry && !entry->sent)
         entry->proto = bb_context_protocol(dialog->context, name);
-}
-
-guint16 bb_dialog_server_port(const BbDialog *dialog)
-{
-    return dialog->endpoints->port[!dialog->client];
 }
 
 void bb_dialog_count(BbDialog *dialog, BbLossKind kind)

@@ -144,13 +144,9 @@ void bb_dialog_switch(BbDialog *dialog);
 // stay so, and may be answered there (bb_dialog_find, bb_dialog_oldest).
 void bb_dialog_switch_to(BbDialog *dialog, const struct BbDecoder *decoder);
 
-// Where one decoder reads several protocols: all messages from here on have this name, until the
-// decoder changes. name is static.
-void bb_dialog_protocol(BbDialog *dialog, const char *name);
-// One call and its return only; no effect once the call is written.
+// Where one decoder reads several protocols: this call and its return have this name, which is
+// static; no effect once the call is written.
 void bb_dialog_call_protocol(BbDialog *dialog, guint64 call, const char *name);
-
-guint16 bb_dialog_server_port(const BbDialog *dialog);
 
 // Counts what the decoder met (capture/loss.h).
 void bb_dialog_count(BbDialog *dialog, BbLossKind kind);

@@ -4,6 +4,24 @@
 
 #include "capture/processes/socket.h"
 
+BbEndpoints bb_endpoints_of(const BbPacket *packet)
+{
+    BbEndpoints ends = {
+        .address = {packet->source, packet->target},
+        .port = {packet->source_port, packet->target_port},
+        .vlan = packet->vlan,
+        .vni = packet->vni,
+        .has_vni = packet->has_vni,
+        .transport = (guint8)packet->transport,
+    };
+    bool is_source = packet->translated == BB_TRANSLATED_SOURCE;
+    if (is_source || packet->translated == BB_TRANSLATED_TARGET) {
+        ends.address[!is_source] = packet->hidden;
+        ends.port[!is_source] = packet->hidden_port;
+    }
+    return ends;
+}
+
 // "@vlan12", of a stack "@vlan12.34"; "@vni5000".
 static void append_network(GString *out, const BbEndpoints *ends)
 {
@@ -46,6 +64,22 @@ guint32 bb_endpoints_node(const BbEndpoints *ends, BbNodes *nodes, BbNames *name
     return bb_names_intern(names, text->str);
 }
 
+guint32 bb_endpoints_find(const BbEndpoints *ends, const BbNodes *nodes, const BbNames *names,
+                          guint end, bool is_server)
+{
+    BbSocketKey key = socket_key(ends, end);
+    guint32 process =
+        asks_process(ends) ? bb_nodes_find_process(nodes, &key, is_server) : BB_NAME_NONE;
+    if (process != BB_NAME_NONE)
+        return process;
+    guint32 name = bb_nodes_find(nodes, &ends->address[end], ends->port[end], is_server);
+    if ((!ends->vlan && !ends->has_vni) || name == BB_NAME_NONE)
+        return name;
+    g_autoptr(GString) text = g_string_new(bb_names_text(names, name));
+    append_network(text, ends);
+    return bb_names_find(names, text->str);
+}
+
 void bb_endpoints_end(const BbEndpoints *ends, BbNodes *nodes)
 {
     for (guint end = 0; end < 2 && asks_process(ends); end++) {
@@ -58,13 +92,14 @@ char *bb_endpoints_conn(const BbEndpoints *ends)
 {
     int order = memcmp(&ends->address[0], &ends->address[1], sizeof ends->address[0]);
     guint low = order > 0 || (order == 0 && ends->port[0] > ends->port[1]);
-    char a[BB_ADDRESS_TEXT], b[BB_ADDRESS_TEXT];
-    bb_address_format_port(&ends->address[low], ends->port[low], a);
-    bb_address_format_port(&ends->address[!low], ends->port[!low], b);
-    GString *text = g_string_new(a);
-    g_string_append_printf(text, "-%s", b);
+    char end[BB_ADDRESS_TEXT];
+    g_autoptr(GString) text = g_string_sized_new(2 * BB_ADDRESS_TEXT);
+    for (guint i = 0; i < 2; i++) {
+        gsize size = bb_address_format_port(&ends->address[low ^ i], ends->port[low ^ i], end);
+        if (i)
+            g_string_append_c(text, '-');
+        g_string_append_len(text, end, (gssize)size);
+    }
     append_network(text, ends);
-    char *exact = g_strndup(text->str, text->len); // there are very many
-    g_string_free(text, TRUE);
-    return exact;
+    return g_strndup(text->str, text->len); // there are very many
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "capture/nodes.h"
+#include "capture/packet.h"
 
 typedef struct BbEndpoints {
     BbAddress address[2];
@@ -12,10 +13,17 @@ typedef struct BbEndpoints {
     guint8 transport; // BbTransport; 0: not told, no process is looked for
 } BbEndpoints;
 
+// Those of a packet, from who sends it; of one that went through a NAT with what is hidden behind.
+BbEndpoints bb_endpoints_of(const BbPacket *packet);
+
 // The node of an end: its process, of this host; or its name, and its network where that tells
 // hosts apart (10.0.0.1@vlan12).
 guint32 bb_endpoints_node(const BbEndpoints *endpoints, BbNodes *nodes, BbNames *names, guint end,
                           bool is_server);
+
+// The node of an end as far as it has been named; NONE where it has not.
+guint32 bb_endpoints_find(const BbEndpoints *endpoints, const BbNodes *nodes, const BbNames *names,
+                          guint end, bool is_server);
 
 // The connection is over: what was decided about its ends may be forgotten.
 void bb_endpoints_end(const BbEndpoints *endpoints, BbNodes *nodes);

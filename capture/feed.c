@@ -275,11 +275,8 @@ static void hear_out(BbDialog *dialog, guint number, const BbAnswer *answer)
         run_buffer(dialog, number, false, (BbHearing){.over = true, .answer = answer});
 }
 
-// The answer that was kept must do, too.
-static void hear_answer(BbDialog *dialog)
+static void hear_kept_answer(BbDialog *dialog)
 {
-    if (!dialog->answering)
-        return;
     guint number = dialog->answering - 1u;
     BbSide *side = &dialog->side[number];
     BbAnswer answer = {side->buffer, side->buffered};
@@ -289,6 +286,13 @@ static void hear_answer(BbDialog *dialog)
     bb_dialog_probe_turn(dialog, number, &view);
     run_buffer(dialog, number, false, (BbHearing){0});
     dialog->last_spoke = (guint8)(number + 1);
+}
+
+// The answer that was kept must do, too.
+static inline void hear_answer(BbDialog *dialog)
+{
+    if (dialog->answering)
+        hear_kept_answer(dialog);
 }
 
 // Keeps the beginning of an answer as long as more of it may tell the protocol. Returns whether

@@ -31,6 +31,7 @@ struct BbFlow {
     BbFlow *holds_older, *holds_newer; // of the flows that hold bytes, by when they began to
     BbTcp tcp;                         // only of TCP, as is wire
     BbWire wire;
+    gint64 told_ns; // when it last told of the network
 };
 
 typedef struct List {
@@ -58,7 +59,7 @@ BbFlows *bb_flows_new(BbContext *context, guint max, gsize max_held)
     flows->n_buckets = 1024;
     flows->buckets = g_new0(BbFlow *, flows->n_buckets);
     // Not to be guessed by whoever sends the packets; no output depends on it.
-    flows->seed = (guint64)g_random_int() << 32 | g_random_int() | 1;
+    flows->seed = bb_mix_seed() | 1;
     return flows;
 }
 
@@ -123,9 +124,8 @@ static void account(BbFlows *flows, BbFlow *flow)
 // The same for both directions.
 static guint32 hash_packet(const BbFlows *flows, const BbPacket *packet)
 {
-    guint64 source = bb_mix_bytes(flows->seed, packet->source.bytes, sizeof packet->source.bytes);
-    guint64 target = bb_mix_bytes(flows->seed, packet->target.bytes, sizeof packet->target.bytes);
-    guint64 both = bb_mix(source, packet->source_port) ^ bb_mix(target, packet->target_port);
+    guint64 both = bb_mix_ends(flows->seed, &packet->source, packet->source_port, &packet->target,
+                               packet->target_port);
     return (guint32)(bb_mix(both, packet->transport) >> 32);
 }
 
@@ -178,15 +178,33 @@ static const BbEndpoints *ends_of(const BbFlow *flow)
     return flow->real ? flow->real : &flow->endpoints;
 }
 
-static void report_network(BbFlows *flows, const BbFlow *flow)
+static BbNetworkEdge take_order(BbTcp *tcp)
+{
+    BbNetworkEdge edge = {.retransmitted = tcp->retransmitted, .reordered = tcp->reordered};
+    tcp->retransmitted = tcp->reordered = 0;
+    return edge;
+}
+
+static void report_network(BbFlows *flows, BbFlow *flow)
 {
     guint client = flow->dialog ? bb_dialog_client(flow->dialog) : flow->client;
-    BbNetworkEdge edge = {
-        .retransmitted = flow->tcp.retransmitted,
-        .reordered = flow->tcp.reordered,
-    };
+    BbNetworkEdge edge = take_order(&flow->tcp);
     bb_wire_report(&flow->wire, flow->tcp.reset, &edge);
-    bb_context_edge(flows->context, ends_of(flow), client, flow->dialog, &edge);
+    bb_context_edge(flows->context, ends_of(flow), client, flow->dialog, true, &edge);
+}
+
+// Of a connection that goes on, where somebody wants to know before it ends. One that is silent has
+// little to tell until it speaks again.
+static void tell_network(BbFlows *flows, BbFlow *flow, gint64 time_ns)
+{
+    gint64 every_ns = flows->context->network_ns;
+    if (!every_ns || !flow->dialog || ABS(time_ns - flow->told_ns) < every_ns)
+        return;
+    flow->told_ns = time_ns;
+    BbNetworkEdge edge = take_order(&flow->tcp);
+    bb_wire_tell(&flow->wire, &edge);
+    bb_context_edge(flows->context, ends_of(flow), bb_dialog_client(flow->dialog), true, false,
+                    &edge);
 }
 
 static void finish_dialog(BbFlows *flows, BbFlow *flow)
@@ -194,7 +212,7 @@ static void finish_dialog(BbFlows *flows, BbFlow *flow)
     if (flow->transport == BB_TRANSPORT_TCP) {
         bb_tcp_force(&flow->tcp);
         drain(flows, flow);
-        if (flow->wire.packets)
+        if (flow->wire.packets || flow->wire.told)
             report_network(flows, flow);
         flow->wire = (BbWire){0};
     }
@@ -265,6 +283,7 @@ static BbFlow *add(BbFlows *flows, const BbPacket *packet, guint32 hash)
         .has_vni = packet->has_vni,
         .transport = (guint8)packet->transport,
     };
+    flow->told_ns = packet->time_ns;
     flow->list = packet->transport == BB_TRANSPORT_UDP ? DATAGRAMS : EMPTY;
     BbFlow **bucket = &flows->buckets[hash & (flows->n_buckets - 1)];
     flow->chain = *bucket;
@@ -394,6 +413,7 @@ static void push_tcp(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *p
         touch(flows, flow, CLOSED);
     } else {
         touch(flows, flow, flow->dialog ? TALKING : EMPTY);
+        tell_network(flows, flow, packet->time_ns);
     }
 }
 
@@ -508,10 +528,11 @@ void bb_flows_finish(BbFlows *flows)
 
 // ---- shedding -----------------------------------------------------------------------------------
 
-static bool is_shed(const BbFlow *flow, guint parts)
+static bool is_shed(const BbFlow *flow, const BbShedding *shedding)
 {
     const BbEndpoints *ends = &flow->endpoints;
-    return bb_shed_part(&ends->address[0], ends->port[0], &ends->address[1], ends->port[1]) < parts;
+    return bb_shedding_takes(shedding, &ends->address[0], ends->port[0], &ends->address[1],
+                             ends->port[1]);
 }
 
 // What waited for a hole to be filled may only have come out of order.
@@ -528,12 +549,12 @@ static void shed_flow(BbFlows *flows, BbFlow *flow)
     count[BB_TCP_GAP_BYTES] = bytes;
 }
 
-void bb_flows_shed(BbFlows *flows, guint parts)
+void bb_flows_shed(BbFlows *flows, const BbShedding *shedding)
 {
     for (ListKind kind = CLOSED; kind < N_LISTS; kind++)
         for (BbFlow *flow = flows->lists[kind].oldest, *newer; flow; flow = newer) {
             newer = flow->newer;
-            if (is_shed(flow, parts))
+            if (is_shed(flow, shedding))
                 shed_flow(flows, flow);
         }
 }

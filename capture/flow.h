@@ -26,9 +26,10 @@ void bb_flows_finish(BbFlows *flows);
 guint64 bb_flows_rank(const BbFlows *flows);
 void bb_flows_end_first(BbFlows *flows); // there is one
 
-// Ends the flows of these parts and those below (capture/shed.h), in the same order: they are left
-// out from here on. What they had under way is counted as shed, not as missing.
-void bb_flows_shed(BbFlows *flows, guint parts);
+// Ends the flows that are left out from here on (capture/shed.h), in the same order. What they had
+// under way is counted as shed, not as missing.
+struct BbShedding;
+void bb_flows_shed(BbFlows *flows, const struct BbShedding *shedding);
 
 guint bb_flows_count(const BbFlows *flows);
 gsize bb_flows_held(const BbFlows *flows);

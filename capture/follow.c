@@ -33,6 +33,8 @@ struct BbFollow {
     guint64 seed; // no output depends on it
     guint hops;
     guint silent;        // hosts that are
+    guint unmet;         // entrances that no packet was of
+    guint entrances;     // the first of nodes
     GArray *nodes;       // of BbFollowNode
     GArray *addresses;   // of BbAddress: of nodes, and of silent hosts
     GArray *shared;      // of BbFollowEnd
@@ -48,8 +50,7 @@ static const guint16 shared_ports[] = {53, 123, 514, 853};
 static guint hash_key(gconstpointer key)
 {
     const Key *k = key;
-    guint64 hash = bb_mix_bytes(k->seed, k->address.bytes, sizeof k->address.bytes);
-    return (guint)(bb_mix(hash, k->port) >> 32);
+    return (guint)(bb_mix_end(k->seed, &k->address, k->port) >> 32);
 }
 
 static gboolean is_same_key(gconstpointer a, gconstpointer b)
@@ -130,6 +131,19 @@ static bool is_named(const BbFollow *follow, const BbFollowEnd *end)
     return false;
 }
 
+// A packet at that port of an entrance, or (0) from it.
+static void meet(BbFollow *follow, const BbAddress *address, guint16 port)
+{
+    for (guint i = 0; i < follow->entrances; i++) {
+        BbFollowNode *node = &g_array_index(follow->nodes, BbFollowNode, i);
+        if (node->met || (node->port && node->port != port) ||
+            !bb_address_equal(&node->address, address))
+            continue;
+        node->met = true;
+        follow->unmet--;
+    }
+}
+
 static void add_entrance(BbFollow *follow, const BbFollowEnd *end)
 {
     const BbFollowNode node = {.address = end->address, .port = end->port, .since_ns = G_MININT64};
@@ -152,7 +166,7 @@ BbFollow *bb_follow_new(const BbFollowOptions *options, BbLoss *loss)
 {
     BbFollow *follow = g_new0(BbFollow, 1);
     follow->loss = loss;
-    follow->seed = (guint64)g_random_int() << 32 | g_random_int();
+    follow->seed = bb_mix_seed();
     follow->hops = options->hops;
     follow->nodes = g_array_new(FALSE, FALSE, sizeof(BbFollowNode));
     follow->addresses = g_array_new(FALSE, FALSE, sizeof(BbAddress));
@@ -164,6 +178,7 @@ BbFollow *bb_follow_new(const BbFollowOptions *options, BbLoss *loss)
         g_array_append_vals(follow->shared, options->shared, options->n_shared);
     for (guint i = 0; i < options->n_entrances; i++)
         add_entrance(follow, &options->entrances[i]);
+    follow->entrances = follow->unmet = follow->nodes->len;
     return follow;
 }
 
@@ -219,17 +234,6 @@ static bool tells_client(const BbPacket *packet)
 
 // ---- growing ------------------------------------------------------------------------------------
 
-// RFC 5771, RFC 919, RFC 4291: groups, this network's broadcast, and no address at all. That of
-// another network looks like a host, but never sends.
-static bool is_host(const BbAddress *address)
-{
-    static const BbAddress none;
-    const guint8 *bytes = address->bytes;
-    if (bb_address_is_v4(address))
-        return bytes[12] != 0 && bytes[12] < 224;
-    return bytes[0] != 0xff && !bb_address_equal(address, &none);
-}
-
 static bool is_shared(const BbFollow *follow, const BbAddress *address, guint16 port)
 {
     for (guint i = 0; i < G_N_ELEMENTS(shared_ports); i++)
@@ -275,7 +279,8 @@ static void shorten(BbFollow *follow, Host *host, guint hop)
         g_array_index(follow->nodes, BbFollowNode, host->index).hop = hop;
 }
 
-// A followed host calls somebody: this packet is its own.
+// A followed host calls somebody: this packet is its own. The broadcast address of a network looks
+// like a host, but never sends.
 static void join(BbFollow *follow, const Host *client, Host *server, const BbPacket *packet)
 {
     bool is_tcp = packet->transport == BB_TRANSPORT_TCP;
@@ -286,7 +291,7 @@ static void join(BbFollow *follow, const Host *client, Host *server, const BbPac
                                .hop = client->node.hop + 1};
     if (server && server->node.hop <= node.hop && !(server->silent && is_tcp))
         return;
-    if (node.hop >= follow->hops || !is_host(&node.address) ||
+    if (node.hop >= follow->hops || !bb_address_is_host(&node.address) ||
         is_shared(follow, &node.address, node.port))
         return;
     if (!server) {
@@ -334,7 +339,12 @@ static bool take(BbFollow *follow, const BbPacket *packet)
     const Host *client = forth ? source : target;
     const Host *server = forth ? target : source;
     guint16 port = forth ? packet->target_port : packet->source_port;
-    bool kept = client || server->node.hop > 0 || is_entrance(follow, server, port);
+    bool entered = (!client || follow->unmet) && is_entrance(follow, server, port);
+    bool kept = client || entered || server->node.hop > 0;
+    if (G_UNLIKELY(follow->unmet && entered))
+        meet(follow, &server->node.address, port);
+    if (G_UNLIKELY(follow->unmet && client))
+        meet(follow, &client->node.address, 0);
     if (!tells_client(packet))
         return kept;
     if (is_lesson(packet, kept, source, forth))
@@ -350,6 +360,11 @@ bool bb_follow_take(BbFollow *follow, const BbPacket *packet)
     if (!kept)
         follow->loss->count[BB_NOT_FOLLOWED]++;
     return kept;
+}
+
+guint bb_follow_unmet(const BbFollow *follow)
+{
+    return follow->unmet;
 }
 
 guint bb_follow_count(const BbFollow *follow)

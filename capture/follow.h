@@ -58,6 +58,7 @@ typedef struct BbFollowNode {
     guint16 port;     // of an entrance: that alone, 0: any; of others: at which it was called first
     BbAddress caller; // not of entrances
     gint64 since_ns;  // likewise
+    bool met;         // of an entrance: it was called, or calls (where no port was given)
 } BbFollowNode;
 
 typedef struct BbFollow BbFollow;
@@ -73,6 +74,9 @@ bool bb_follow_take(BbFollow *follow, const BbPacket *packet);
 // several times. Lent until the next packet.
 guint bb_follow_count(const BbFollow *follow);
 const BbFollowNode *bb_follow_at(const BbFollow *follow, guint index);
+
+// How many entrances no packet was of: nobody called them, or they are called otherwise on the wire.
+guint bb_follow_unmet(const BbFollow *follow);
 
 // Addresses of the set, and of those that datagrams went to and that join when they send. Never
 // shrinks; lent until the next packet.

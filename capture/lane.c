@@ -59,17 +59,20 @@ static void note_state(BbLane *lane)
     pthread_mutex_unlock(&lane->lock);
 }
 
+// In the order of one thread.
 static void shed(BbLane *lane, const BbRound *round)
 {
-    for (guint shard = lane->number; shard < lane->n_flows; shard += lane->step) {
-        bb_tape_at(lane->tape, round->number + shard);
-        bb_flows_shed(lane->flows[shard], round->shed);
-    }
+    guint64 number = round->number;
+    for (guint i = 0; i < round->n_sheddings; i++, number += lane->n_flows)
+        for (guint shard = lane->number; shard < lane->n_flows; shard += lane->step) {
+            bb_tape_at(lane->tape, number + shard);
+            bb_flows_shed(lane->flows[shard], &round->sheddings[i]);
+        }
 }
 
 static void decode(BbLane *lane, const BbRound *round)
 {
-    if (round->shed)
+    if (round->n_sheddings)
         shed(lane, round);
     for (guint i = 0; i < round->count; i++) {
         guint shard = round->shard[i];

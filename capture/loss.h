@@ -88,10 +88,14 @@
     X(BB_INTERFACE_DROPPED, "interface_dropped", "packets dropped by the interface", true)         \
     X(BB_INTERFACE_OUTAGES, "interface_outages", "times an interface was down or gone", true)      \
     X(BB_CLOCK_SET_BACK, "clock_set_back",                                                         \
-      "times the stamps of an interface stepped back by more than a second", true)                 \
+      "times the stamps of packets stepped back by more than a second", true)                 \
     X(BB_FRAMES_CROSSED, "frames_crossed", "frames given after later ones of another interface",   \
       false)                                                                                       \
     X(BB_SHED_RAISES, "shed_raised", "times less was kept, for want of speed", false)              \
+    X(BB_SHED_TURNS, "shed_turned",                                                                \
+      "times other flows were not kept in place of some, as that had not helped", false)           \
+    X(BB_SHED_VAIN, "shed_in_vain", "times flows were kept again, as leaving out none helped",     \
+      false)                                                                                       \
     X(BB_SHED_TRIMMING_MS, "shed_trimming_ms",                                                     \
       "milliseconds in which payload that decoders pass over was not copied", false)               \
     X(BB_SHED_FLOWS_MS, "shed_flows_ms", "milliseconds in which some flows were not kept", true)   \

@@ -110,17 +110,10 @@ static char *host_name_of(const char *text)
     return bb_address_parse(name, &posed) ? NULL : g_steal_pointer(&name);
 }
 
-// Whether address is that of a host others reach: not 0/8, 127/8, 224/4 and above, ::, ::1,
-// ff00::/8.
+// Whether others reach the host that the address is of.
 static bool is_a_hosts(const BbAddress *address)
 {
-    static const BbAddress v6_none = {0}, v6_loopback = {.bytes = {[15] = 1}};
-    if (bb_address_is_v4(address)) {
-        guint8 first = address->bytes[12];
-        return first != 0 && first != 127 && first < 224;
-    }
-    return address->bytes[0] != 0xff && !bb_address_equal(address, &v6_none) &&
-           !bb_address_equal(address, &v6_loopback);
+    return bb_address_is_host(address) && !bb_address_is_loopback(address);
 }
 
 void bb_nodes_learn(BbNodes *nodes, const BbAddress *address, const char *text)
@@ -233,6 +226,19 @@ guint32 bb_nodes_name(BbNodes *nodes, const BbAddress *address, guint16 port, bo
     return nodes->endpoints && server ? name_with_port(nodes, address, host, port) : host;
 }
 
+guint32 bb_nodes_find(const BbNodes *nodes, const BbAddress *address, guint16 port, bool server)
+{
+    guint32 name = find_with_port(nodes, address, port);
+    if (name != BB_NAME_NONE)
+        return name;
+    Key key = key_make(nodes, address, 128, 0);
+    guint32 host = find(nodes->hosts, &key);
+    gint64 with_port = ((gint64)host << 16) | port;
+    return nodes->endpoints && server
+               ? GPOINTER_TO_UINT(g_hash_table_lookup(nodes->with_ports, &with_port))
+               : host;
+}
+
 // ---- processes ----------------------------------------------------------------------------------
 
 void bb_nodes_set_processes(BbNodes *nodes, BbProcesses *processes)
@@ -251,6 +257,18 @@ guint32 bb_nodes_name_process(BbNodes *nodes, const BbSocketKey *key, bool serve
     char with_port[BB_PROCESSES_NAME + sizeof ":65535"];
     (void)g_snprintf(with_port, sizeof with_port, "%s:%u", name, key->port);
     return bb_names_intern(nodes->names, with_port);
+}
+
+guint32 bb_nodes_find_process(const BbNodes *nodes, const BbSocketKey *key, bool server)
+{
+    char name[BB_PROCESSES_NAME], with_port[BB_PROCESSES_NAME + sizeof ":65535"];
+    if (!nodes->processes || find_with_port(nodes, &key->local, key->port) != BB_NAME_NONE ||
+        !bb_processes_find(nodes->processes, key, server, name))
+        return BB_NAME_NONE;
+    if (!nodes->endpoints || !server)
+        return bb_names_find(nodes->names, name);
+    (void)g_snprintf(with_port, sizeof with_port, "%s:%u", name, key->port);
+    return bb_names_find(nodes->names, with_port);
 }
 
 void bb_nodes_end_process(BbNodes *nodes, const BbSocketKey *key)

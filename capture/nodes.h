@@ -49,6 +49,11 @@ void bb_nodes_begin_again(BbNodes *nodes);
 // asked once a connection.
 guint32 bb_nodes_name(BbNodes *nodes, const BbAddress *address, guint16 port, bool server);
 
+// The name that it goes by already, and that of a process; NONE where it has none yet. Nothing is
+// asked for, and nothing decided.
+guint32 bb_nodes_find(const BbNodes *nodes, const BbAddress *address, guint16 port, bool server);
+guint32 bb_nodes_find_process(const BbNodes *nodes, const struct BbSocketKey *key, bool server);
+
 guint64 bb_nodes_learned(const BbNodes *nodes);   // names learned
 guint64 bb_nodes_unlearned(const BbNodes *nodes); // names ignored at the limit
 guint64 bb_nodes_others(const BbNodes *nodes);    // answers that were BB_NODES_OTHER

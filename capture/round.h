@@ -5,25 +5,32 @@
 
 #include "capture/loss.h"
 #include "capture/packet.h"
+#include "capture/shed.h"
 
 #include <string.h>
 
 #define BB_ROUND_PACKETS 8192u
 #define BB_ROUND_BYTES (2048u * 1024u) // of their payloads
+#define BB_ROUND_SHEDDINGS 4u
 #define BB_ROUNDS 4u // in all: one being filled, the others being read or waiting for it
 
 typedef struct BbRound {
     guint count;
     gint readers; // atomic: threads that have not read it yet
     bool last;
-    guint mark;     // behind the last packet (capture/shards.h); 0: none
-    BbLoss loss;    // where there is one: what was counted before its packets went here
-    guint shed;     // parts of the flows (capture/shed.h) that end before its packets; 0: none
-    guint64 number; // those ends are at: of shard 0, the others follow
-    gsize used;     // of bytes
-    guint8 *large;  // payload of one packet that needs more, alone in its round
+    guint mark;  // behind the last packet (capture/shards.h); 0: none
+    BbLoss loss; // where there is one: what was counted before its packets went here
+    // What is left out from before its packets on, one after the other, and at which number the
+    // flows of it end: the first in shard 0, then in the others; then those of the second.
+    BbShedding sheddings[BB_ROUND_SHEDDINGS];
+    guint n_sheddings;
+    guint64 number;
+    guint64 trimmed_packets, trimmed_bytes; // of its packets
+    gsize used;                             // of bytes
+    guint8 *large; // payload of one packet that needs more, alone in its round
     BbPacket packets[BB_ROUND_PACKETS];
-    guint8 shard[BB_ROUND_PACKETS]; // of each packet
+    guint8 shard[BB_ROUND_PACKETS];    // of each packet
+    guint32 trimmed[BB_ROUND_PACKETS]; // bytes of it that are not here, as decoders pass them over
     guint8 bytes[BB_ROUND_BYTES];
 } BbRound;
 
@@ -33,7 +40,8 @@ static inline void bb_round_clear(BbRound *round)
     round->used = 0;
     round->last = false;
     round->mark = 0;
-    round->shed = 0;
+    round->n_sheddings = 0;
+    round->trimmed_packets = round->trimmed_bytes = 0;
     g_clear_pointer(&round->large, g_free);
 }
 
@@ -44,10 +52,14 @@ static inline bool bb_round_is_full(const BbRound *round, const BbPacket *packet
            (round->count && round->used + packet->captured > BB_ROUND_BYTES);
 }
 
-static inline void bb_round_add(BbRound *round, const BbPacket *packet, guint shard)
+static inline void bb_round_add(BbRound *round, const BbPacket *packet, guint shard,
+                                guint32 trimmed)
 {
     BbPacket *copy = &round->packets[round->count];
     *copy = *packet;
+    round->trimmed[round->count] = trimmed;
+    round->trimmed_packets += trimmed > 0;
+    round->trimmed_bytes += trimmed;
     round->shard[round->count++] = (guint8)shard;
     if (!packet->captured)
         return;

@@ -146,7 +146,8 @@ static void play_edge(BbScribe *scribe, Shard *shard, const BbNote *note)
 {
     BbNoteEdge edge;
     memcpy(&edge, bb_note_rest(note), sizeof edge);
-    bb_context_edge(scribe->out, &edge.endpoints, edge.client, edge.has_data, &edge.edge);
+    bb_context_edge(scribe->out, &edge.endpoints, edge.client, edge.has_data, edge.is_over,
+                    &edge.edge);
 }
 
 static void play_learned(BbScribe *scribe, Shard *shard, const BbNote *note)

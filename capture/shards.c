@@ -5,7 +5,6 @@
 #include "capture/intake.h"
 #include "capture/lane.h"
 #include "capture/scribe.h"
-#include "capture/shed.h"
 #include "capture/skips.h"
 #include "data/mix.h"
 
@@ -22,7 +21,7 @@ struct BbShards {
     guint64 packets; // seen
     guint n_shards, n_lanes;
     BbFlows *flows[BB_SHARDS_MOST];
-    guint shed; // parts of the flows that are left out (capture/shed.h)
+    BbShedding shedding; // what is left out
     bool finished;
     // The rest only where several threads decode.
     BbContext *contexts[BB_SHARDS_MOST]; // of each shard
@@ -55,16 +54,11 @@ static guint count_shards(const BbCaptureOptions *options)
     return (guint)CLAMP(most, 1, BB_SHARDS_MOST);
 }
 
-static guint64 hash_end(const BbAddress *address, guint16 port)
-{
-    return bb_mix(bb_mix_bytes(SEED, address->bytes, sizeof address->bytes), port);
-}
-
 // The same for both directions.
 static guint shard_of(const BbShards *shards, const BbPacket *packet)
 {
-    guint64 both = hash_end(&packet->source, packet->source_port) ^
-                   hash_end(&packet->target, packet->target_port);
+    guint64 both = bb_mix_ends(SEED, &packet->source, packet->source_port, &packet->target,
+                               packet->target_port);
     return (guint)((bb_mix(SEED, both) >> 32) % shards->n_shards);
 }
 
@@ -73,6 +67,7 @@ static void set_options(BbContext *context, const BbCaptureOptions *options, boo
     context->decode_as = options->decode_as;
     context->n_decode_as = options->n_decode_as;
     context->keylog = options->keylog;
+    context->network_ns = options->network_ns;
     context->learn_names = learn;
 }
 
@@ -147,12 +142,12 @@ static gpointer run_scribe(gpointer data)
     return NULL;
 }
 
-// It begins with numbers for what ends there, one a shard.
+// It begins with numbers for what ends there, one a shard and choice.
 static void begin_round(BbShards *shards, BbRound *round)
 {
     bb_round_clear(round);
     round->number = shards->packets + 1;
-    shards->packets += shards->n_shards;
+    shards->packets += shards->n_shards * BB_ROUND_SHEDDINGS;
     shards->round = round;
 }
 
@@ -205,6 +200,8 @@ static void put_mark(BbShards *shards, BbRound *round)
 static void hand_over(BbShards *shards)
 {
     BbRound *round = g_steal_pointer(&shards->round);
+    shards->loss->count[BB_SHED_TRIMMED] += round->trimmed_packets;
+    shards->loss->count[BB_SHED_TRIMMED_BYTES] += round->trimmed_bytes;
     if (shards->marks)
         put_mark(shards, round);
     g_atomic_int_set(&round->readers, (gint)shards->n_lanes);
@@ -220,8 +217,8 @@ static void hand_over(BbShards *shards)
 
 static bool is_shed(const BbShards *shards, const BbPacket *packet)
 {
-    return bb_shed_part(&packet->source, packet->source_port, &packet->target,
-                        packet->target_port) < shards->shed;
+    return bb_shedding_takes(&shards->shedding, &packet->source, packet->source_port,
+                             &packet->target, packet->target_port);
 }
 
 // A SYN would have begun a conversation.
@@ -230,6 +227,8 @@ static void count_shed(BbShards *shards, const BbPacket *packet)
     bool opens = (packet->tcp_flags & (BB_TCP_SYN | BB_TCP_ACK)) == BB_TCP_SYN;
     shards->loss->count[BB_SHED_PACKETS]++;
     shards->loss->count[BB_SHED_CONNECTIONS] += opens;
+    if (shards->output.left_out && packet->length)
+        shards->output.left_out(packet, shards->output.user);
 }
 
 // Nobody has the round yet: it is as if its packets had come after the decision.
@@ -242,6 +241,8 @@ static void thin(BbShards *shards)
         BbPacket *packet = &round->packets[i];
         if (is_shed(shards, packet)) {
             count_shed(shards, packet);
+            round->trimmed_packets -= round->trimmed[i] > 0;
+            round->trimmed_bytes -= round->trimmed[i];
             continue;
         }
         if (packet->captured && !round->large) {
@@ -250,6 +251,7 @@ static void thin(BbShards *shards)
             used += packet->captured;
         }
         round->shard[kept] = round->shard[i];
+        round->trimmed[kept] = round->trimmed[i];
         round->packets[kept++] = *packet;
     }
     if (!kept)
@@ -258,25 +260,51 @@ static void thin(BbShards *shards)
     round->used = used;
 }
 
-void bb_shards_shed(BbShards *shards, guint level)
+// What is left out from the round at hand on.
+static void put_shedding(BbShards *shards, const BbShedding *shedding)
 {
-    guint before = shards->shed;
-    bool trimmed = shards->trims;
-    shards->trims = shards->skips && level >= BB_SHED_TRIMS;
-    shards->shed = bb_shed_parts(level);
-    if (shards->trims && (!trimmed || shards->shed < before))
-        bb_skips_forget(shards->skips, shards->packets);
-    if (shards->shed <= before)
-        return; // flows that are kept again are joined where they are
-    if (!shards->thread) {
-        for (guint i = 0; i < shards->n_shards; i++)
-            bb_flows_shed(shards->flows[i], shards->shed);
-        return;
-    }
-    if (shards->round->count && find_spare(shards, 0))
+    BbRound *round = shards->round;
+    BbShedding *last = round->n_sheddings ? &round->sheddings[round->n_sheddings - 1] : NULL;
+    if (last && bb_shedding_covers(shedding, last))
+        *last = *shedding;
+    else
+        round->sheddings[round->n_sheddings++] = *shedding;
+}
+
+// From the next packet on: what others have not got yet is thinned where they cannot get it now.
+static void shed_in_lanes(BbShards *shards)
+{
+    const BbRound *round = shards->round;
+    bool begun = round->count || round->n_sheddings;
+    if ((begun && find_spare(shards, 0)) || round->n_sheddings == BB_ROUND_SHEDDINGS)
         hand_over(shards);
     thin(shards);
-    shards->round->shed = MAX(shards->round->shed, shards->shed);
+    put_shedding(shards, &shards->shedding);
+}
+
+void bb_shards_shed(BbShards *shards, const BbShedding *shedding)
+{
+    const BbShedding before = shards->shedding;
+    bool trimmed = shards->trims;
+    shards->trims = shards->skips && shedding->trims;
+    shards->shedding = *shedding;
+    if (shards->trims && (!trimmed || !bb_shedding_covers(shedding, &before)))
+        bb_skips_forget(shards->skips, shards->packets);
+    if (bb_shedding_covers(&before, shedding))
+        return; // flows that are kept again are joined where they are
+    if (shards->thread) {
+        shed_in_lanes(shards);
+        return;
+    }
+    for (guint i = 0; i < shards->n_shards; i++)
+        bb_flows_shed(shards->flows[i], shedding);
+}
+
+static void ask(BbShards *shards)
+{
+    const BbShardsOutput *output = &shards->output;
+    const BbShedding shedding = output->look(bb_shards_waited(shards), output->user);
+    bb_shards_shed(shards, &shedding);
 }
 
 // Makes room for packet, which may be left out meanwhile.
@@ -286,7 +314,7 @@ static void make_room(BbShards *shards, const BbPacket *packet)
     if (output->look && !find_spare(shards, 0)) {
         shards->waits++;
         while (bb_round_is_full(shards->round, packet) && !find_spare(shards, PATIENCE_US))
-            bb_shards_shed(shards, output->look(bb_shards_waited(shards), output->user));
+            ask(shards);
     }
     if (bb_round_is_full(shards->round, packet))
         hand_over(shards);
@@ -323,9 +351,7 @@ static void put(BbShards *shards, BbPacket *packet)
     packet->number = ++shards->packets;
     if (shards->skips && packet->transport == BB_TRANSPORT_TCP && packet->tcp_flags & BB_TCP_SYN)
         bb_skips_begin(shards->skips, packet);
-    shards->loss->count[BB_SHED_TRIMMED] += trimmed > 0;
-    shards->loss->count[BB_SHED_TRIMMED_BYTES] += trimmed;
-    bb_round_add(shards->round, packet, shard_of(shards, packet));
+    bb_round_add(shards->round, packet, shard_of(shards, packet), trimmed);
 }
 
 // packet gets its number.
@@ -333,7 +359,7 @@ static bool push(BbShards *shards, BbPacket *packet, GError **error)
 {
     if (!bb_intake_is_new(shards->intake, packet))
         return true;
-    if (G_UNLIKELY(shards->shed) && is_shed(shards, packet)) {
+    if (G_UNLIKELY(shards->shedding.parts) && is_shed(shards, packet)) {
         count_shed(shards, packet);
         return report(shards, error);
     }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "capture/capture.h"
+#include "capture/shed.h"
 
 #define BB_SHARDS_MOST 8u
 // A shard is not to have less than that of the limits: there are fewer shards where they are low.
@@ -28,7 +29,9 @@ typedef struct BbShardsOutput {
     // Live: asked every few milliseconds while reading waits for other threads, with the time that
     // it has waited so far in all. Returns what bb_shards_shed gets. NULL: it waits as long as it
     // takes.
-    guint (*look)(gint64 waited_ns, gpointer user);
+    BbShedding (*look)(gint64 waited_ns, gpointer user);
+    // Told of each packet with payload that is left out, in the thread that reads; or NULL.
+    void (*left_out)(const BbPacket *packet, gpointer user);
 } BbShardsOutput;
 
 // threads: that decode, 1 or more; more than there are shards are not used. names, nodes and loss
@@ -56,9 +59,10 @@ bool bb_shards_mark_soon(BbShards *shards, guint mark, GError **error);
 // The bits that wait for that.
 guint bb_shards_marks(const BbShards *shards);
 
-// From this packet on so much is left out: a level (capture/shed.h). Where reading waits for other
-// threads, packets that these have not got yet are thinned, too.
-void bb_shards_shed(BbShards *shards, guint level);
+// From this packet on so much is left out. Where reading waits for other threads, packets that
+// these have not got yet are thinned, too. BB_SHED_TRIMMED counts packets that went to them only,
+// so that each packet is counted as trimmed or as shed, or as neither.
+void bb_shards_shed(BbShards *shards, const BbShedding *shedding);
 
 // The capture ends: connections that are still open end with it, all messages go to the sink.
 bool bb_shards_finish(BbShards *shards, GError **error);

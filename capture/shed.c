@@ -12,11 +12,15 @@
 #define DROPS_MOST 7
 #define DROPS_ONE_IN 1000
 
+// What is read must grow by one part in so many of what could be.
+#define GAIN_ONE_IN 4
+
 #define NEVER G_MININT64
+#define PAUSE_NS (10 * BB_SHED_WINDOW_NS) // without a look
 
 typedef struct Window {
     gint64 begun_ns;
-    guint64 received, dropped; // as of its beginning
+    guint64 received, dropped, read; // as of its beginning
     gint64 waited_ns;
     gint64 lag_ns; // the least that was seen in it, or BB_SHED_LAG_UNKNOWN
 } Window;
@@ -24,8 +28,23 @@ typedef struct Window {
 // Strained: decoding is slower than reading by now, but nothing need be lost yet.
 typedef enum { CALM, NEITHER, STRAINED, PRESSED } Mood;
 
+// Whether leaving out more helps.
+typedef struct Trial {
+    bool runs;
+    guint base, turned; // level and first part before
+    double rate;        // packets read a second with that, under pressure
+    guint turns;        // parts that have had theirs
+    gint64 from_ns;     // since when it is looked at; NEVER: not yet
+    guint64 read;       // as of then
+} Trial;
+
 struct BbShed {
-    guint level, first; // first: above 0
+    guint level, first;    // first: above 0
+    guint64 seed, periods; // periods: times that flows began to be left out
+    BbShedding now;
+    Trial trial;
+    gint64 vain_ns; // until when no more is tried
+    guint64 turns, vain;
     Window window;
     gint64 before_lag_ns; // of the window before
     bool before_dropped;  // likewise
@@ -38,9 +57,11 @@ struct BbShed {
     gint64 spent_ns[BB_SHED_MOST + 1];
 };
 
-BbShed *bb_shed_new(bool can_trim)
+BbShed *bb_shed_new(bool can_trim, guint64 seed)
 {
     BbShed *shed = g_new0(BbShed, 1);
+    shed->seed = seed;
+    shed->vain_ns = NEVER;
     shed->first = can_trim ? BB_SHED_TRIMS : BB_SHED_TRIMS + 1;
     shed->looked_ns = shed->calm_since_ns = shed->lowered_ns = NEVER;
     shed->calm_ns = BB_SHED_CALM_NS;
@@ -60,6 +81,7 @@ static void begin_window(BbShed *shed, gint64 now_ns, const BbShedSigns *signs)
     shed->window = (Window){.begun_ns = now_ns,
                             .received = signs->received,
                             .dropped = signs->dropped,
+                            .read = signs->read,
                             .waited_ns = signs->waited_ns,
                             .lag_ns = BB_SHED_LAG_UNKNOWN};
 }
@@ -96,10 +118,22 @@ static Mood judge(const BbShed *shed, gint64 length_ns, const BbShedSigns *signs
                                                                                           : NEITHER;
 }
 
+static void set_level(BbShed *shed, guint level)
+{
+    shed->now.parts = (guint8)bb_shed_parts(level);
+    shed->now.trims = level >= BB_SHED_TRIMS;
+    shed->level = level;
+}
+
 static void raise_level(BbShed *shed, gint64 now_ns)
 {
     bool too_early = shed->lowered_ns != NEVER && now_ns - shed->lowered_ns <= 2 * shed->calm_ns;
-    shed->level = MAX(shed->level + 1, shed->first);
+    bool kept_all = !shed->now.parts;
+    set_level(shed, MAX(shed->level + 1, shed->first));
+    if (kept_all && shed->now.parts && (!too_early || !shed->periods)) {
+        shed->now.seed = bb_mix(shed->seed, ++shed->periods);
+        shed->now.first = 0;
+    }
     shed->raises++;
     if (too_early)
         shed->calm_ns = MIN(2 * shed->calm_ns, BB_SHED_CALM_MOST_NS);
@@ -114,8 +148,91 @@ static void lower_level(BbShed *shed, gint64 now_ns)
     }
     if (shed->lowered_ns != NEVER) // the time before was not too early
         shed->calm_ns = MAX(shed->calm_ns / 2, BB_SHED_CALM_NS);
-    shed->level = shed->level > shed->first ? shed->level - 1 : 0;
+    set_level(shed, shed->level > shed->first ? shed->level - 1 : 0);
     shed->calm_since_ns = shed->lowered_ns = shed->changed_ns = now_ns;
+}
+
+// ---- whether it helps ---------------------------------------------------------------------------
+
+static void begin_trial(BbShed *shed, double rate)
+{
+    shed->trial = (Trial){.runs = true,
+                          .base = shed->level,
+                          .turned = shed->now.first,
+                          .rate = rate,
+                          .from_ns = NEVER};
+}
+
+// Decoding takes as much longer as less of it is kept.
+static bool has_helped(const BbShed *shed, guint64 read, double rate)
+{
+    double before = BB_SHED_PARTS - bb_shed_parts(shed->trial.base);
+    double now = BB_SHED_PARTS - shed->now.parts;
+    return read > 0 && rate >= shed->trial.rate * (1 + (before / now - 1) / GAIN_ONE_IN);
+}
+
+static void give_up(BbShed *shed, gint64 now_ns)
+{
+    set_level(shed, shed->trial.base);
+    shed->now.first = (guint8)shed->trial.turned;
+    shed->vain_ns = now_ns + BB_SHED_CALM_MOST_NS;
+    shed->changed_ns = now_ns;
+    shed->trial.runs = false;
+    shed->vain++;
+}
+
+static void turn(BbShed *shed, gint64 now_ns)
+{
+    Trial *trial = &shed->trial;
+    trial->turns += shed->now.parts;
+    trial->from_ns = NEVER;
+    if (trial->turns >= BB_SHED_PARTS) {
+        give_up(shed, now_ns);
+        return;
+    }
+    shed->now.first = (guint8)((shed->now.first + shed->now.parts) % BB_SHED_PARTS);
+    shed->turns++;
+}
+
+// All that is on trial is left out, and there is pressure.
+static void judge_trial(BbShed *shed, gint64 now_ns, const BbShedSigns *signs)
+{
+    Trial *trial = &shed->trial;
+    if (trial->from_ns == NEVER) { // what was read until now was in part before
+        trial->from_ns = now_ns;
+        trial->read = signs->read;
+        return;
+    }
+    gint64 length_ns = now_ns - trial->from_ns;
+    guint64 read = signs->read - trial->read;
+    double rate = (double)read * 1e9 / (double)length_ns;
+    if (length_ns < BB_SHED_TRIAL_NS)
+        return;
+    if (has_helped(shed, read, rate))
+        begin_trial(shed, rate);
+    else
+        turn(shed, now_ns);
+}
+
+static void press(BbShed *shed, gint64 now_ns, const BbShedSigns *signs)
+{
+    const Window *window = &shed->window;
+    double rate = (double)(signs->read - window->read) * 1e9 / (double)(now_ns - window->begun_ns);
+    if (shed->level < BB_SHED_TRIMS && shed->first == BB_SHED_TRIMS) {
+        raise_level(shed, now_ns);
+        return;
+    }
+    if (now_ns < shed->vain_ns)
+        return;
+    if (!shed->trial.runs)
+        begin_trial(shed, rate);
+    guint most = MIN(bb_shed_parts(shed->trial.base) + BB_SHED_TRIAL_PARTS, BB_SHED_PARTS - 1);
+    if (shed->now.parts < most) {
+        shed->trial.rate = MIN(shed->trial.rate, rate); // it may have become slow just now
+        raise_level(shed, now_ns);
+    } else if (shed->level > shed->trial.base) {
+        judge_trial(shed, now_ns, signs);
+    }
 }
 
 static void end_window(BbShed *shed, gint64 now_ns, const BbShedSigns *signs)
@@ -127,14 +244,24 @@ static void end_window(BbShed *shed, gint64 now_ns, const BbShedSigns *signs)
         shed->calm_since_ns = shed->window.begun_ns;
     if (mood == PRESSED)
         shed->changed_ns = now_ns;
+    else
+        shed->trial.runs = false; // it has helped
     bool stays = shed->level > BB_SHED_TRIMS && now_ns - shed->changed_ns >= BB_SHED_CALM_MOST_NS;
-    if (mood == PRESSED && shed->level < BB_SHED_MOST)
-        raise_level(shed, now_ns);
+    if (mood == PRESSED)
+        press(shed, now_ns, signs);
     else if (mood == STRAINED && shed->level == 0 && shed->first == BB_SHED_TRIMS)
         raise_level(shed, now_ns);
     else if (stays || (mood == CALM && now_ns - shed->calm_since_ns >= shed->calm_ns))
         lower_level(shed, now_ns);
     begin_window(shed, now_ns, signs);
+}
+
+// Who was stopped (SIGSTOP, a host that slept) has not been too slow: what waits meanwhile is read
+// fast, and whether that is so the next windows tell. Drops count as ever.
+static void forget_lag(BbShed *shed, const BbShedSigns *signs)
+{
+    shed->window.lag_ns = shed->before_lag_ns = BB_SHED_LAG_UNKNOWN;
+    shed->window.waited_ns = signs->waited_ns;
 }
 
 guint bb_shed_look(BbShed *shed, gint64 now_ns, const BbShedSigns *signs)
@@ -146,6 +273,8 @@ guint bb_shed_look(BbShed *shed, gint64 now_ns, const BbShedSigns *signs)
     } else {
         shed->spent_ns[shed->level] += now_ns - shed->looked_ns;
     }
+    if (shed->looked_ns != NEVER && now_ns - shed->looked_ns >= PAUSE_NS)
+        forget_lag(shed, signs);
     shed->looked_ns = now_ns;
     if (signs->lag_ns != BB_SHED_LAG_UNKNOWN &&
         (window->lag_ns == BB_SHED_LAG_UNKNOWN || signs->lag_ns < window->lag_ns))
@@ -158,6 +287,21 @@ guint bb_shed_look(BbShed *shed, gint64 now_ns, const BbShedSigns *signs)
 guint bb_shed_level(const BbShed *shed)
 {
     return shed->level;
+}
+
+BbShedding bb_shed_now(const BbShed *shed)
+{
+    return shed->now;
+}
+
+guint64 bb_shed_turns(const BbShed *shed)
+{
+    return shed->turns;
+}
+
+guint64 bb_shed_vain(const BbShed *shed)
+{
+    return shed->vain;
 }
 
 guint64 bb_shed_raises(const BbShed *shed)

@@ -4,14 +4,23 @@
 //
 // Level 0 leaves out nothing. Level 1 trims: payload that a decoder has said it will pass over
 // (capture/skips.h) is not copied; no message is lost by it. Level 2 and above keep only some of
-// the flows, one of BB_SHED_PARTS less with each level, whole conversations always: a flow is of
-// one part for good. The last level keeps one part: what comes then is still true, if thin.
+// the flows, one of BB_SHED_PARTS less with each level, whole conversations always. The last level
+// keeps one part: what comes then is still true, if thin. Which flows make a part is of a seed:
+// another one each time that flows begin to be left out, but for a swing that was too early, so
+// that it is not always the same ones, and nobody can choose ports that stay.
 //
 // A level is raised after BB_SHED_WINDOW_NS of pressure, and lowered after some calm: the first
 // time BB_SHED_CALM_NS, twice as long after each time that was too early (up to
 // BB_SHED_CALM_MOST_NS), half as long after each that was not. What is neither pressure nor calm
 // leaves it as it is; but where flows are left out, a lower level is tried then, too, each
 // BB_SHED_CALM_MOST_NS.
+//
+// After each BB_SHED_TRIAL_PARTS parts more under pressure that does not end it is looked for
+// BB_SHED_TRIAL_NS whether that helps: packets are to be read faster than before, by a quarter at
+// least of what that much less to decode promises. If not, as many other parts are left out in
+// place of these (one heavy flow may be all the load), until each part has had its turn; if none
+// helps (what is slow is a disk, or the reading itself), only what helped last is left out for
+// BB_SHED_CALM_MOST_NS, be it nothing, whatever the pressure.
 #pragma once
 
 #include "data/address.h"
@@ -25,6 +34,8 @@
 #define BB_SHED_WINDOW_NS (100 * G_GINT64_CONSTANT(1000000))
 #define BB_SHED_CALM_NS (1500 * G_GINT64_CONSTANT(1000000))
 #define BB_SHED_CALM_MOST_NS (24 * G_GINT64_CONSTANT(1000000000))
+#define BB_SHED_TRIAL_PARTS 3u
+#define BB_SHED_TRIAL_NS (500 * G_GINT64_CONSTANT(1000000))
 // Older packets than these, by their stamps when they are read, and the kernel's ring is filling:
 // above what the kernel (100 ms) and the order of several interfaces (120 ms) hold back.
 #define BB_SHED_LAG_NS (350 * G_GINT64_CONSTANT(1000000))
@@ -34,22 +45,35 @@
 typedef struct BbShedSigns {
     guint64 received; // packets by the kernel, since the beginning, with those
     guint64 dropped;  // that it dropped
+    guint64 read;     // that were read, likewise
     gint64 waited_ns; // that reading waited for the threads that decode, since the beginning
     gint64 lag_ns;    // age of the packet read last, or BB_SHED_LAG_UNKNOWN
 } BbShedSigns;
 
+// What is left out: of the BB_SHED_PARTS that seed makes of the flows so many, from `first` on,
+// behind the last of which comes the first.
+typedef struct BbShedding {
+    bool trims;
+    guint8 parts, first;
+    guint64 seed;
+} BbShedding;
+
 typedef struct BbShed BbShed;
 
-// can_trim: whether level 1 would save anything; else it is passed over.
-BbShed *bb_shed_new(bool can_trim);
+// can_trim: whether level 1 would save anything; else it is passed over. All seeds come of this
+// one.
+BbShed *bb_shed_new(bool can_trim, guint64 seed);
 void bb_shed_free(BbShed *shed);
 
 // now_ns: of a clock that never steps. Returns the level from now on. Ask it several times a
 // window; the first time only begins one.
 guint bb_shed_look(BbShed *shed, gint64 now_ns, const BbShedSigns *signs);
 guint bb_shed_level(const BbShed *shed);
+BbShedding bb_shed_now(const BbShed *shed); // what that is; with no parts seed is that of the last
 
 guint64 bb_shed_raises(const BbShed *shed); // times a level was raised
+guint64 bb_shed_turns(const BbShed *shed);  // times other parts were left out in place of some
+guint64 bb_shed_vain(const BbShed *shed);   // times parts were kept again as nothing helped
 // Time spent at this level, up to the last look.
 gint64 bb_shed_spent(const BbShed *shed, guint level);
 
@@ -59,19 +83,29 @@ static inline guint bb_shed_parts(guint level)
     return level > BB_SHED_TRIMS ? level - BB_SHED_TRIMS : 0;
 }
 
-static inline guint64 bb_shed_hash_end(const BbAddress *address, guint16 port)
+// The part of a flow, from 0 on; the same for both directions.
+static inline guint bb_shed_part(guint64 seed, const BbAddress *one, guint16 one_port,
+                                 const BbAddress *other, guint16 other_port)
 {
-    const guint64 seed = G_GUINT64_CONSTANT(0x2f6e2b1a7d4c9e35); // not that of shards
-    return bb_mix(bb_mix_bytes(seed, address->bytes, sizeof address->bytes), port);
+    guint64 both = bb_mix_ends(seed, one, one_port, other, other_port);
+    return (guint)((bb_mix(both, seed) >> 32) % BB_SHED_PARTS);
 }
 
-// The part of a flow, from 0 on; the same for both directions. Those below bb_shed_parts are left
-// out.
-static inline guint bb_shed_part(const BbAddress *one, guint16 one_port, const BbAddress *other,
-                                 guint16 other_port)
+// Whether a flow is left out.
+static inline bool bb_shedding_takes(const BbShedding *shedding, const BbAddress *one,
+                                     guint16 one_port, const BbAddress *other, guint16 other_port)
 {
-    guint64 both = bb_shed_hash_end(one, one_port) ^ bb_shed_hash_end(other, other_port);
-    return (guint)((bb_mix(both, 0) >> 32) % BB_SHED_PARTS);
+    if (!shedding->parts)
+        return false;
+    guint part = bb_shed_part(shedding->seed, one, one_port, other, other_port);
+    return (part + BB_SHED_PARTS - shedding->first) % BB_SHED_PARTS < shedding->parts;
+}
+
+// Whether all flows that `less` leaves out are left out, as far as parts tell.
+static inline bool bb_shedding_covers(const BbShedding *shedding, const BbShedding *less)
+{
+    return !less->parts || (shedding->seed == less->seed && shedding->first == less->first &&
+                            shedding->parts >= less->parts);
 }
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbShed, bb_shed_free)

@@ -40,7 +40,7 @@ typedef struct BbNoteEdge {
     BbEndpoints endpoints;
     BbNetworkEdge edge;
     guint8 client;
-    bool has_data;
+    bool has_data, is_over;
 } BbNoteEdge;
 
 #define BB_REEL_BYTES (128u * 1024u)

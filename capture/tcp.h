@@ -4,10 +4,10 @@
 //
 // Order between the directions: a segment is delivered only after the bytes that it acknowledges,
 // so that a request is read before its reply even where the mirror swapped the packets.
-// A hole is waited for: BB_TCP_PATIENCE_ACKED when the receiver has acknowledged it (then it is
-// missing in the capture only), BB_TCP_PATIENCE otherwise (a retransmission may come). Then it is
-// reported as a gap. A hole larger than BB_TCP_IN_FLIGHT is believed only when acknowledged: else
-// one damaged segment would take the stream to a place where it is not. Per direction at most
+// A hole is waited for: BB_TCP_PATIENCE_ACKED_NS when the receiver has acknowledged it (then it is
+// missing in the capture only), BB_TCP_PATIENCE_NS otherwise (a retransmission may come). Then it
+// is reported as a gap. A hole larger than BB_TCP_IN_FLIGHT is believed only when acknowledged:
+// else one damaged segment would take the stream to a place where it is not. Per direction at most
 // BB_TCP_HELD_BYTES in BB_TCP_HELD_SEGMENTS wait.
 #pragma once
 

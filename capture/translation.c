@@ -35,11 +35,9 @@ bool bb_leg_is_network(const BbLeg *leg, const BbLeg *other)
 static guint leg_hash(gconstpointer data)
 {
     const BbLeg *leg = data;
-    guint64 both = bb_mix(leg->has_vni, (guint64)leg->vlan << 32 | leg->vni);
-    for (guint end = 0; end < 2; end++)
-        both += bb_mix(bb_mix_bytes(1, leg->address[end].bytes, sizeof leg->address[end].bytes),
-                       leg->port[end]);
-    return (guint)(bb_mix(1, both) >> 32);
+    guint64 network = bb_mix(leg->has_vni, (guint64)leg->vlan << 32 | leg->vni);
+    guint64 ends = bb_mix_ends(1, &leg->address[0], leg->port[0], &leg->address[1], leg->port[1]);
+    return (guint)(bb_mix(network, ends) >> 32);
 }
 
 static gboolean leg_equal(gconstpointer a, gconstpointer b)
@@ -280,7 +278,7 @@ BbTranslations *bb_translations_new(BbTranslationMode mode, BbLoss *loss)
     t->loss = loss;
     if (mode == BB_TRANSLATION_OFF)
         return t;
-    t->seed = (guint64)g_random_int() << 32 | g_random_int();
+    t->seed = bb_mix_seed();
     t->syns = g_new0(BbSyn, BB_TRANSLATION_SYNS);
     t->buckets = g_new0(BbSyn *, BB_TRANSLATION_SYNS);
     t->known = g_hash_table_new(leg_hash, leg_equal);

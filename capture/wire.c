@@ -53,17 +53,27 @@ void bb_wire_push(BbWire *wire, guint side, guint client, const BbPacket *packet
     wire->window_shut[side] = is_shut;
 }
 
-void bb_wire_report(const BbWire *wire, bool reset, BbNetworkEdge *edge)
+void bb_wire_report(BbWire *wire, bool reset, BbNetworkEdge *edge)
 {
-    edge->connections++;
-    edge->packets += wire->packets;
-    edge->retransmitted += wire->repeated_syns;
-    edge->zero_windows += wire->zero_windows;
+    bb_wire_tell(wire, edge);
     edge->refused += wire->refused;
     edge->unanswered += wire->has_syn && !wire->has_answer && !wire->refused;
     edge->resets += reset && !wire->refused;
-    if (wire->has_to_server)
+}
+
+void bb_wire_tell(BbWire *wire, BbNetworkEdge *edge)
+{
+    edge->connections += !wire->told;
+    edge->packets += wire->packets;
+    edge->retransmitted += wire->repeated_syns - wire->told_syns;
+    edge->zero_windows += wire->zero_windows;
+    if (wire->has_to_server && !wire->told_to_server)
         bb_round_trip_note(&edge->to_server, wire->to_server_ns);
-    if (wire->has_to_client)
+    if (wire->has_to_client && !wire->told_to_client)
         bb_round_trip_note(&edge->to_client, wire->to_client_ns);
+    wire->told = true;
+    wire->packets = wire->zero_windows = 0;
+    wire->told_syns = wire->repeated_syns;
+    wire->told_to_server |= wire->has_to_server;
+    wire->told_to_client |= wire->has_to_client;
 }

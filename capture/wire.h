@@ -14,10 +14,14 @@ typedef struct BbWire {
     bool has_syn, has_answer, has_to_server, has_to_client;
     bool refused; // the SYN was answered by a reset
     bool window_shut[2];
+    bool told, told_to_server, told_to_client; // what the edge has by now, beside
+    guint32 told_syns;                         // so many of repeated_syns
 } BbWire;
 
 // Takes a packet that side (0 or 1) sent. client: the side that calls, as far as it is known.
 void bb_wire_push(BbWire *wire, guint side, guint client, const BbPacket *packet);
 
-// Adds what was seen to an edge whose nodes are set.
-void bb_wire_report(const BbWire *wire, bool reset, BbNetworkEdge *edge);
+// Adds what was seen to an edge whose nodes are set: what it has not by bb_wire_tell.
+void bb_wire_report(BbWire *wire, bool reset, BbNetworkEdge *edge);
+// The same while the connection goes on, as often as one likes. How it ended is told at the end.
+void bb_wire_tell(BbWire *wire, BbNetworkEdge *edge);

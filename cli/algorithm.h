@@ -25,6 +25,8 @@ typedef struct BbAlgorithm {
     BbPaths *(*next)(gpointer run, GError **error);
     guint64 (*late)(gpointer run); // messages that came after their window
 
+    const BbRoles *(*roles)(gpointer run); // lent; NULL where there are none. May be NULL
+
     // Patterns of path instances. All NULL in those that find patterns only.
     gpointer (*count_new)(const BbInference *inference, const BbNames *names);
     void (*count_free)(gpointer counts); // may be NULL there

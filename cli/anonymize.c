@@ -63,6 +63,10 @@ static int check_words(const Words *words, char **paths, BbPseudonymOptions *opt
         return bb_say_usage(PROGRAM, "one trace at a time: with the same --key names are the same");
     if (words->key && words->seed)
         return bb_say_usage(PROGRAM, "--key and --seed are two keys: give one");
+    if (words->key && ((words->out && bb_is_same_file(words->key, words->out)) ||
+                       (words->map && bb_is_same_file(words->key, words->map))))
+        return bb_say_usage(PROGRAM, "this would overwrite the key %s: give another file to write",
+                            words->key);
     if (words->seed && !is_number(words->seed))
         return bb_say_usage(PROGRAM, "--seed takes a number, not '%s'", words->seed);
     if (words->shift && !parse_shift(words->shift, &options->shift_ns))

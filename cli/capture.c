@@ -4,9 +4,13 @@
 #include "cli/capture_confine.h"
 #include "cli/capture_job.h"
 
+#include "capture/endpoints.h"
 #include "cli/host_names.h"
 
 #include <string.h>
+
+// How often connections tell of the network where the trace is in several files.
+#define NETWORK_NS G_GINT64_CONSTANT(1000000000)
 
 static void job_clear(BbCaptureJob *job)
 {
@@ -15,11 +19,13 @@ static void job_clear(BbCaptureJob *job)
     bb_capture_shed_free(job->shed);
     bb_tls_keylog_free(job->keylog);
     bb_capture_status_free(job->status);
+    bb_capture_place_free(job->place);
     bb_capture_output_free(job->output);
     bb_capture_recorder_free(job->recorder);
     bb_disguise_free(job->disguise);
     bb_capture_follow_free(job->follow);
     bb_capture_nat_free(job->nat);
+    g_clear_pointer(&job->handed, g_async_queue_unref);
     bb_source_free(job->source);
     bb_nodes_free(job->nodes);
     bb_processes_free(job->processes);
@@ -45,6 +51,8 @@ static BbSource *open_source(BbCaptureJob *job, GError **error)
     options.filter = o->filter;
     options.snaplen = o->snaplen;
     options.promiscuous = !o->no_promiscuous;
+    options.tunnels = (const BbTunnelAt *)(gconstpointer)o->decodings.tunnels->data;
+    options.n_tunnels = o->decodings.tunnels->len;
     if (o->buffer)
         options.buffer_bytes = (int)o->buffer_bytes;
     return bb_source_open(&options, &job->loss, error);
@@ -66,6 +74,8 @@ static BbCaptureOptions capture_options(const BbCaptureJob *job)
     options.by_vni = job->options->vni;
     options.translation = job->options->nat;
     options.follow = job->follow ? bb_capture_follow_set(job->follow) : NULL;
+    if (job->recorder || (job->output && bb_capture_output_is_series(job->output)))
+        options.network_ns = NETWORK_NS; // each file has what was seen in its time
     return options;
 }
 
@@ -75,13 +85,6 @@ static const BbNetwork *dress_network(const BbCaptureJob *job, const BbNetwork *
     return job->disguise ? bb_disguise_network(job->disguise, network) : network;
 }
 
-static void put_notes(const BbCaptureJob *job, GPtrArray *taken)
-{
-    g_autoptr(GPtrArray) notes = taken;
-    for (guint i = 0; i < notes->len; i++)
-        bb_capture_output_keep_note(job->output, g_strdup(notes->pdata[i]));
-}
-
 // In the thread that gives messages to the output.
 static bool play_mark(guint mark, const BbLoss *loss, const BbNetwork *network, gpointer user,
                       GError **error)
@@ -89,10 +92,8 @@ static bool play_mark(guint mark, const BbLoss *loss, const BbNetwork *network, 
     const BbCaptureJob *job = user;
     if (mark & BB_MARK_STATUS)
         bb_capture_status_beat(job->status, loss);
-    if (mark & BB_MARK_NOTES)
-        put_notes(job, bb_capture_follow_take(job->follow));
-    if (mark & BB_MARK_NAT_NOTES)
-        put_notes(job, bb_capture_nat_take(job->nat));
+    if (mark & BB_MARK_NOTE)
+        bb_capture_output_keep_note(job->output, g_async_queue_pop(job->handed));
     if (mark & BB_MARK_TOTALS) {
         BbCounters *counters = bb_counters_new();
         bb_loss_publish(loss, counters);
@@ -101,34 +102,40 @@ static bool play_mark(guint mark, const BbLoss *loss, const BbNetwork *network, 
     return !(mark & BB_MARK_SYNC) || bb_capture_output_sync(job->output, error);
 }
 
-// seen is the same for triggers.
-static bool tell_message(const BbCaptureJob *job, const BbMessage *message, const BbMessage *seen,
-                         GError **error)
-{
-    bb_capture_status_push(job->status, message);
-    if (!job->recorder)
-        return bb_capture_output_push(message, job->output, error);
-    bb_capture_recorder_push(job->recorder, message, seen);
-    return true;
-}
-
 // Likewise in that thread.
 static bool take_message(const BbMessage *message, gpointer user, GError **error)
 {
     const BbCaptureJob *job = user;
-    if (!job->disguise)
-        return tell_message(job, message, message, error);
-    BbMessage told = *message, seen = *message;
-    bb_disguise_trim(job->disguise, &seen);
-    bb_disguise_apply(job->disguise, &told);
-    return tell_message(job, &told, &seen, error);
+    const BbMessage *told = message;
+    BbMessage disguised;
+    if (job->disguise) {
+        disguised = *message;
+        bb_disguise_apply(job->disguise, &disguised);
+        told = &disguised;
+    }
+    bb_capture_status_push(job->status, told);
+    if (!job->recorder)
+        return bb_capture_output_push(told, job->output, error);
+    bb_capture_recorder_push(job->recorder, told, message);
+    return true;
 }
 
 // While the thread that reads waits for others, it asks how much to leave out.
-static guint look_while_waiting(gint64 waited_ns, gpointer user)
+static BbShedding look_while_waiting(gint64 waited_ns, gpointer user)
 {
     const BbCaptureJob *job = user;
     return bb_capture_shed_look(job->shed, job->read_ns, waited_ns);
+}
+
+// Who sends what is left out is not silent. Nobody knows whether it is a server.
+static void hear(const BbPacket *packet, gpointer user)
+{
+    const BbCaptureJob *job = user;
+    const BbEndpoints ends = bb_endpoints_of(packet);
+    for (guint is_server = 0; is_server < 2; is_server++)
+        bb_capture_recorder_hear(job->recorder,
+                                 bb_endpoints_find(&ends, job->nodes, job->names, 0, is_server),
+                                 packet->time_ns);
 }
 
 // ---- names from DNS: files are read once for the names alone -----------------------------------
@@ -200,6 +207,10 @@ static void give_notes(gpointer user, GPtrArray *notes)
         g_ptr_array_add(notes, g_strdup(*note));
     if (job->follow)
         bb_capture_follow_notes(job->follow, notes);
+    if (job->shards)
+        bb_capture_nat_notes(job->nat, bb_shards_translations(job->shards), notes);
+    if (job->shed)
+        bb_capture_shed_notes(job->shed, notes);
 }
 
 static void clear_for_words(gpointer user)
@@ -262,10 +273,20 @@ static void start_shards(BbCaptureJob *job)
     bool learn = o->names_from_dns && !can_read_twice(o);
     if (o->interfaces && !o->no_shed)
         job->shed = open_shed(job);
+    bool listens = job->recorder && bb_capture_recorder_listens(job->recorder);
     const BbShardsOutput output = {take_message, play_mark, job,
-                                   job->shed ? look_while_waiting : NULL};
+                                   job->shed ? look_while_waiting : NULL, listens ? hear : NULL};
     job->shards = bb_shards_new(&options, (guint)o->threads, learn, job->names, job->nodes,
                                 &job->loss, output);
+}
+
+// What is read of files is written sooner than anybody removes it.
+static void watch_place(BbCaptureJob *job)
+{
+    const BbCaptureArguments *o = job->options;
+    g_autofree char *ring = job->recorder ? bb_recorder_ring_path(o->out) : NULL;
+    if (o->interfaces && o->out && (ring || !bb_capture_output_is_series(job->output)))
+        job->place = bb_capture_place_new(ring ? ring : o->out);
 }
 
 // Interfaces and secrets take rights to open, and a filter may have names that the DNS is asked
@@ -307,14 +328,8 @@ static void start_following(BbCaptureJob *job)
     const BbCaptureArguments *o = job->options;
     bool no_names = job->disguise && !bb_disguise_takes_notes(job->disguise);
     job->nat = bb_capture_nat_new(o->nat, no_names);
-    const BbCaptureFollowSetup setup = {
-        .choice = &o->follow,
-        .tunnels = (const BbTunnelAt *)(gconstpointer)o->decodings.tunnels->data,
-        .n_tunnels = o->decodings.tunnels->len,
-        .no_names = no_names,
-    };
     if (o->follow.entrances)
-        job->follow = bb_capture_follow_new(&setup, &job->loss);
+        job->follow = bb_capture_follow_new(&o->follow, no_names, &job->loss);
 }
 
 static bool prepare(BbCaptureJob *job, GError **error)
@@ -322,8 +337,9 @@ static bool prepare(BbCaptureJob *job, GError **error)
     const BbCaptureArguments *o = job->options;
     job->names = bb_names_new();
     job->counters = bb_counters_new();
+    job->handed = g_async_queue_new_full(g_free);
     job->first_ns = job->last_ns = BB_TIME_NONE;
-    job->flushed = job->told = job->looked = (BbSince){BB_TIME_NONE, 0};
+    job->flushed = job->told = job->looked = bb_since(BB_TIME_NONE);
     if (!open_input(job, error))
         return false;
     collect_notes(job);
@@ -334,6 +350,7 @@ static bool prepare(BbCaptureJob *job, GError **error)
         job->output = bb_capture_output_open(o, job->notes, job->names, error);
     if (!job->output && !job->recorder)
         return false;
+    watch_place(job);
     if (!open_status(job, error))
         return false;
     start_shards(job);
@@ -351,13 +368,15 @@ static void count_rest(BbCaptureJob *job)
     job->loss.count[BB_KEYLOG_LIMIT] = job->keylog ? bb_tls_keylog_forgotten(job->keylog) : 0;
     job->loss.count[BB_NODES_MERGED] = bb_nodes_others(job->nodes);
     if (job->processes) {
-        job->loss.count[BB_PROCESSES_UNKNOWN] = bb_processes_unknown(job->processes);
-        job->loss.count[BB_PROCESSES_INFERRED] = bb_processes_inferred(job->processes);
+        const BbProcessesCounts counts = bb_processes_counts(job->processes);
+        job->loss.count[BB_PROCESSES_UNKNOWN] = counts.unknown;
+        job->loss.count[BB_PROCESSES_INFERRED] = counts.inferred;
     }
 }
 
-// Writing has failed: what is whole is ended in order, where that is possible.
-static void salvage(BbCaptureJob *job)
+// Writing has failed: what is whole is ended in order, where that is possible. why: what will be
+// said of it; where it fails for the same reason again, that is not said twice.
+static void salvage(BbCaptureJob *job, const GError *why)
 {
     GError *error = NULL;
     g_autoptr(BbCounters) counters = bb_counters_new();
@@ -365,7 +384,11 @@ static void salvage(BbCaptureJob *job)
     guint64 found = count[BB_CALLS] + count[BB_RETURNS] + count[BB_FREES];
     job->loss.count[BB_MESSAGES_UNWRITTEN] = bb_capture_output_unwritten(job->output, found);
     bb_loss_publish(&job->loss, counters);
-    if (!bb_capture_output_salvage(job->output, counters, &error))
+    if (bb_capture_output_salvage(job->output, counters, &error))
+        return;
+    if (why && strcmp(why->message, error->message) == 0)
+        g_error_free(error);
+    else
         bb_capture_job_fail(job, error);
 }
 
@@ -395,7 +418,7 @@ static bool finish(BbCaptureJob *job, GError **error)
         bb_capture_output_finish(job->output, dress_network(job, bb_shards_network(job->shards)),
                                  job->counters, error))
         return true;
-    salvage(job);
+    salvage(job, *error);
     return false;
 }
 
@@ -405,10 +428,12 @@ static int work(const BbCaptureArguments *options)
     g_autoptr(GError) error = NULL;
     g_auto(BbCaptureJob) job = {.options = options};
     if (!prepare(&job, &error)) {
-        bb_say_error("%s", error->message);
+        g_autofree char *remedy = bb_capture_confine_remedy(options, error);
+        bb_say_error("%s%s", error->message, remedy ? remedy : "");
         return BB_EXIT_FAILED;
     }
     bb_stop_install();
+    bb_snap_install(); // without a recorder it is answered, too
     bool wrote = bb_capture_job_read(&job, &error);
     if (job.shed)
         bb_capture_shed_finish(job.shed);
@@ -418,6 +443,11 @@ static int work(const BbCaptureArguments *options)
     if (!finish(&job, &error) && wrote) // else it is the same failure
         bb_capture_job_fail(&job, g_steal_pointer(&error));
     finish_status(&job);
+    if (bb_capture_place_is_lost(job.place)) {
+        bb_say_error("%s was removed while it was written: what was captured is lost",
+                     options->out);
+        job.failed = true;
+    }
     if (!options->quiet)
         bb_capture_job_say_summary(&job);
     bb_capture_job_say_files(&job);

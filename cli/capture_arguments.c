@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define SECONDS_MAX 1000000000 // of -G: 30 years
+#define SNAPLEN_UNSAID G_MININT
 #define THREADS_UNSAID G_MININT
 
 static const char summary[] =
@@ -75,6 +76,25 @@ static int check_input(const BbCaptureArguments *o)
     if (endangered_file(o))
         return bb_say_usage(program, "-w would overwrite %s: give another file",
                             endangered_file(o));
+    return -1;
+}
+
+// What a file has behind it: how its packets were captured.
+static int check_live(BbCaptureArguments *o)
+{
+    const struct {
+        bool said;
+        const char *option;
+    } live[] = {{o->snaplen != SNAPLEN_UNSAID, "-s"},
+                {o->buffer, "-B"},
+                {o->stamp_type, "--time-stamp-type"},
+                {o->no_promiscuous, "-p"},
+                {o->no_shed, "--no-shed"}};
+    for (gsize i = 0; o->files && i < G_N_ELEMENTS(live); i++)
+        if (live[i].said)
+            return bb_say_usage(program, "%s is for interfaces (-i): leave it out", live[i].option);
+    if (o->snaplen == SNAPLEN_UNSAID)
+        o->snaplen = BB_SOURCE_SNAPLEN;
     return -1;
 }
 
@@ -147,8 +167,9 @@ static int check_limits(BbCaptureArguments *o)
     if (o->threads > 1 && o->recorder.size)
         return bb_say_usage(program,
                             "--flight-recorder decodes in one thread: leave out --threads");
-    if (o->snaplen <= 0 || o->snaplen > BB_SOURCE_SNAPLEN)
-        return bb_say_usage(program, "-s takes a number from 1 to %d", BB_SOURCE_SNAPLEN);
+    if (o->snaplen < BB_SOURCE_SNAPLEN_LEAST || o->snaplen > BB_SOURCE_SNAPLEN)
+        return bb_say_usage(program, "-s takes a number from %d to %d", BB_SOURCE_SNAPLEN_LEAST,
+                            BB_SOURCE_SNAPLEN);
     if (o->buffer && (!bb_parse_size(o->buffer, &o->buffer_bytes) || !o->buffer_bytes ||
                       o->buffer_bytes > G_MAXINT))
         return bb_say_usage(program, "--buffer '%s' is no size: 64M, for example", o->buffer);
@@ -180,125 +201,119 @@ static int take_filter(BbCaptureArguments *o, int argc, char **argv)
     return -1;
 }
 
-int bb_capture_arguments_parse(BbCaptureArguments *o, int argc, char **argv)
+// What --help says, and where an option goes: at an offset, until there is something to go into.
+#define INTO(field) GSIZE_TO_POINTER(G_STRUCT_OFFSET(BbCaptureArguments, field))
+static const GOptionEntry table[] = {
+    {"read", 'r', 0, G_OPTION_ARG_FILENAME_ARRAY, INTO(files),
+     "Read this capture file; may be given again", "FILE"},
+    {"interface", 'i', 0, G_OPTION_ARG_STRING_ARRAY, INTO(interfaces),
+     "Read from this interface; may be given again: both legs of a tap", "IF"},
+    {"write", 'w', 0, G_OPTION_ARG_FILENAME, INTO(out), "Write the trace here, as .bbt", "FILE"},
+    {"rotate-size", 0, 0, G_OPTION_ARG_STRING, INTO(rotation.size_word),
+     "Begin another file when one has about this size: FILE_20260131T120000Z_00001.bbt", "SIZE"},
+    {"rotate-time", 0, 0, G_OPTION_ARG_STRING, INTO(rotation.time_word),
+     "Likewise at each multiple of this time since 1970: 1h is at full hours", "DURATION"},
+    {"ring", 0, 0, G_OPTION_ARG_STRING, INTO(rotation.ring_word),
+     "Keep so many files, or so many bytes of files (10G): the oldest are deleted", "N|SIZE"},
+    {"flush", 0, 0, G_OPTION_ARG_STRING, INTO(rotation.flush_word),
+     "Write out what is known this often (default: live 1s, of files at the end)", "DURATION"},
+    {"sync", 0, 0, G_OPTION_ARG_STRING, INTO(rotation.sync_word),
+     "Wait for the disk: when a file is complete, or at each flush, too (default: live file, "
+     "of "
+     "files never)",
+     "never|file|flush"},
+    {"flight-recorder", 0, 0, G_OPTION_ARG_STRING, INTO(recorder.size_word),
+     "Record into a ring of this size, in the folder that -w names", "SIZE"},
+    {"trigger", 0, 0, G_OPTION_ARG_STRING_ARRAY, INTO(recorder.triggers),
+     "Take a snapshot of the ring when this comes up; may be given again", "CONDITION"},
+    {"snap-after", 0, 0, G_OPTION_ARG_STRING, INTO(recorder.after_word),
+     "Time that a snapshot goes on after its cause (default: 5s)", "DURATION"},
+    {"snap-pause", 0, 0, G_OPTION_ARG_STRING, INTO(recorder.pause_word),
+     "No other snapshot for the same trigger for so long (default: 10min)", "DURATION"},
+    {"snap-keep", 0, 0, G_OPTION_ARG_STRING, INTO(recorder.keep_word),
+     "Keep so many snapshots, or bytes of them (2G); the oldest are deleted (default: 32)",
+     "N|SIZE"},
+    {"socket", 0, 0, G_OPTION_ARG_FILENAME, INTO(recorder.socket),
+     "Control socket for bbtrace snap (default: control.sock in the folder)", "PATH"},
+    {"follow", 0, 0, G_OPTION_ARG_STRING_ARRAY, INTO(follow.entrances),
+     "Only what belongs to this entrance, and to whom it calls, hop by hop; may be given again",
+     "ADDR[:PORT]"},
+    {"hops", 0, 0, G_OPTION_ARG_INT, INTO(follow.hops),
+     "Calls in a row that --follow goes (default: 8)", "N"},
+    {"follow-not", 0, 0, G_OPTION_ARG_STRING_ARRAY, INTO(follow.others),
+     "Keep the calls to it, but do not follow it; may be given again", "[ADDR][:PORT]"},
+    {"node", 0, 0, G_OPTION_ARG_STRING, INTO(node),
+     "A node is a host, or each server ip:port by itself (default: host)", "host|endpoint"},
+    {"names", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, INTO(names_files), BB_NAMES_ABOUT, "FILE"},
+    {"names-by", 0, 0, G_OPTION_ARG_STRING, INTO(names_by), BB_NAMES_BY_ABOUT, "instance|service"},
+    {"names-from-dns", 0, 0, G_OPTION_ARG_NONE, INTO(names_from_dns),
+     "Name hosts by the DNS answers in the capture (files are read twice for it)", NULL},
+    {"processes", 0, 0, G_OPTION_ARG_NONE, INTO(processes),
+     "Live: name this host's ends of connections by systemd unit, container or program", NULL},
+    {"keylog", 0, 0, G_OPTION_ARG_FILENAME, INTO(keylog_file),
+     "Decrypt TLS 1.2 and 1.3 with the secrets in this file (SSLKEYLOGFILE)", "FILE"},
+    {"decode", 0, 0, G_OPTION_ARG_STRING_ARRAY, INTO(decode),
+     "What is said at this server port is of this protocol (bbtrace protocols lists them)",
+     "PORT=PROTOCOL"},
+    {"vlan", 0, 0, G_OPTION_ARG_NONE, INTO(vlan),
+     "Tell hosts of one address apart by their VLAN: 10.0.0.1@vlan12", NULL},
+    {"vni", 0, 0, G_OPTION_ARG_NONE, INTO(vni),
+     "Likewise by their overlay network (VXLAN, GENEVE, key of GRE): 10.0.0.1@vni5000", NULL},
+    {"nat", 0, 0, G_OPTION_ARG_STRING, INTO(nat_word),
+     "Connections that are seen on both sides of a NAT or balancer: make them one, say which, "
+     "or do not look (default: join)",
+     "join|hint|off"},
+    {"keep-frames", 0, 0, G_OPTION_ARG_NONE, INTO(keep_frames),
+     "Keep with each message the file and number of its first packet", NULL},
+    {"labels", 0, 0, G_OPTION_ARG_STRING, INTO(disguise.labels_word),
+     "Labels of operations stay, get pseudonyms or are left out (default: keep, with "
+     "--anonymize "
+     "hash)",
+     "keep|hash|off"},
+    {"anonymize", 0, 0, G_OPTION_ARG_NONE, INTO(disguise.anonymize),
+     "Other names for nodes, operations, ids and connections, as bbtrace anonymize gives", NULL},
+    {"key", 'k', 0, G_OPTION_ARG_FILENAME, INTO(disguise.key_file), BB_KEY_ABOUT, "FILE"},
+    {"keep-ports", 0, 0, G_OPTION_ARG_NONE, INTO(disguise.keep_ports), BB_KEEP_PORTS_ABOUT, NULL},
+    {"keep-prefixes", 0, 0, G_OPTION_ARG_NONE, INTO(disguise.keep_prefixes), BB_KEEP_PREFIXES_ABOUT,
+     NULL},
+    {"packets", 'c', 0, G_OPTION_ARG_INT64, INTO(packets), "Stop after so many packets", "N"},
+    {"seconds", 'G', 0, G_OPTION_ARG_INT64, INTO(seconds), "Stop after so many seconds of capture",
+     "N"},
+    {"snaplen", 's', 0, G_OPTION_ARG_INT, INTO(snaplen),
+     "Live: bytes kept of a packet (default: 262144)", "N"},
+    {"buffer", 'B', 0, G_OPTION_ARG_STRING, INTO(buffer),
+     "Live: the kernel's buffer (default: 64M)", "SIZE"},
+    {"time-stamp-type", 0, 0, G_OPTION_ARG_STRING, INTO(stamp_type),
+     "Live: who makes the time stamps, see pcap-tstamp(7) (default: host)", "TYPE"},
+    {"no-promiscuous", 'p', 0, G_OPTION_ARG_NONE, INTO(no_promiscuous),
+     "Live: only packets that are for this host", NULL},
+    {"max-connections", 0, 0, G_OPTION_ARG_INT, INTO(max_connections),
+     "Connections remembered at once (default: 65536)", "N"},
+    {"max-held", 0, 0, G_OPTION_ARG_STRING, INTO(held),
+     "Bytes that may wait for reassembly (default: 64M)", "SIZE"},
+    {"threads", 0, 0, G_OPTION_ARG_INT, INTO(threads),
+     "Threads that decode, 1 to 8 (default: processors less one); the trace is the same", "N"},
+    {"no-shed", 0, 0, G_OPTION_ARG_NONE, INTO(no_shed),
+     "Live: where decoding cannot keep up, let the kernel drop packets, not us whole flows", NULL},
+    {"stats", 0, 0, G_OPTION_ARG_FILENAME, INTO(stats),
+     "Append a line of JSON a second to FILE, and replace an OpenMetrics file beside it", "FILE"},
+    {"user", 'Z', 0, G_OPTION_ARG_STRING, INTO(user),
+     "Become this user once interfaces are open (default: who said sudo)", "USER"},
+    {"unconfined", 0, 0, G_OPTION_ARG_NONE, INTO(unconfined),
+     "Keep all rights and system calls: for debuggers", NULL},
+    {"quiet", 'q', 0, G_OPTION_ARG_NONE, INTO(quiet), "No progress and no summary", NULL},
+    {"verbose", 'v', 0, G_OPTION_ARG_NONE, INTO(verbose), "All counters in the summary", NULL},
+    {NULL, 0, 0, 0, NULL, NULL, NULL},
+};
+
+// In this order: what is said first is what is wrong first.
+static int check_all(BbCaptureArguments *o, int argc, char **argv)
 {
-    o->snaplen = BB_SOURCE_SNAPLEN;
-    o->follow.hops = BB_FOLLOW_HOPS_NONE;
-    o->max_connections = (int)BB_CAPTURE_CONNECTIONS;
-    o->threads = THREADS_UNSAID;
-    const GOptionEntry entries[] = {
-        {"read", 'r', 0, G_OPTION_ARG_FILENAME_ARRAY, &o->files,
-         "Read this capture file; may be given again", "FILE"},
-        {"interface", 'i', 0, G_OPTION_ARG_STRING_ARRAY, &o->interfaces,
-         "Read from this interface; may be given again: both legs of a tap", "IF"},
-        {"write", 'w', 0, G_OPTION_ARG_FILENAME, &o->out, "Write the trace here, as .bbt", "FILE"},
-        {"rotate-size", 0, 0, G_OPTION_ARG_STRING, &o->rotation.size_word,
-         "Begin another file when one has about this size: FILE_20260131T120000Z_00001.bbt",
-         "SIZE"},
-        {"rotate-time", 0, 0, G_OPTION_ARG_STRING, &o->rotation.time_word,
-         "Likewise at each multiple of this time since 1970: 1h is at full hours", "DURATION"},
-        {"ring", 0, 0, G_OPTION_ARG_STRING, &o->rotation.ring_word,
-         "Keep so many files, or so many bytes of files (10G): the oldest are deleted", "N|SIZE"},
-        {"flush", 0, 0, G_OPTION_ARG_STRING, &o->rotation.flush_word,
-         "Write out what is known this often (default: live 1s, of files at the end)", "DURATION"},
-        {"sync", 0, 0, G_OPTION_ARG_STRING, &o->rotation.sync_word,
-         "Wait for the disk: when a file is complete, or at each flush, too (default: live file, "
-         "of "
-         "files never)",
-         "never|file|flush"},
-        {"flight-recorder", 0, 0, G_OPTION_ARG_STRING, &o->recorder.size_word,
-         "Record into a ring of this size, in the folder that -w names", "SIZE"},
-        {"trigger", 0, 0, G_OPTION_ARG_STRING_ARRAY, &o->recorder.triggers,
-         "Take a snapshot of the ring when this comes up; may be given again", "CONDITION"},
-        {"snap-after", 0, 0, G_OPTION_ARG_STRING, &o->recorder.after_word,
-         "Time that a snapshot goes on after its cause (default: 5s)", "DURATION"},
-        {"snap-pause", 0, 0, G_OPTION_ARG_STRING, &o->recorder.pause_word,
-         "No other snapshot for the same trigger for so long (default: 10min)", "DURATION"},
-        {"snap-keep", 0, 0, G_OPTION_ARG_STRING, &o->recorder.keep_word,
-         "Keep so many snapshots, or bytes of them (2G); the oldest are deleted (default: 32)",
-         "N|SIZE"},
-        {"socket", 0, 0, G_OPTION_ARG_FILENAME, &o->recorder.socket,
-         "Control socket for bbtrace snap (default: control.sock in the folder)", "PATH"},
-        {"follow", 0, 0, G_OPTION_ARG_STRING_ARRAY, &o->follow.entrances,
-         "Only what belongs to this entrance, and to whom it calls, hop by hop; may be given again",
-         "ADDR[:PORT]"},
-        {"hops", 0, 0, G_OPTION_ARG_INT, &o->follow.hops,
-         "Calls in a row that --follow goes (default: 8)", "N"},
-        {"follow-not", 0, 0, G_OPTION_ARG_STRING_ARRAY, &o->follow.others,
-         "Keep the calls to it, but do not follow it; may be given again", "[ADDR][:PORT]"},
-        {"node", 0, 0, G_OPTION_ARG_STRING, &o->node,
-         "A node is a host, or each server ip:port by itself (default: host)", "host|endpoint"},
-        {"names", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->names_files, BB_NAMES_ABOUT, "FILE"},
-        {"names-by", 0, 0, G_OPTION_ARG_STRING, &o->names_by, BB_NAMES_BY_ABOUT,
-         "instance|service"},
-        {"names-from-dns", 0, 0, G_OPTION_ARG_NONE, &o->names_from_dns,
-         "Name hosts by the DNS answers in the capture (files are read twice for it)", NULL},
-        {"processes", 0, 0, G_OPTION_ARG_NONE, &o->processes,
-         "Live: name this host's ends of connections by systemd unit, container or program", NULL},
-        {"keylog", 0, 0, G_OPTION_ARG_FILENAME, &o->keylog_file,
-         "Decrypt TLS 1.2 and 1.3 with the secrets in this file (SSLKEYLOGFILE)", "FILE"},
-        {"decode", 0, 0, G_OPTION_ARG_STRING_ARRAY, &o->decode,
-         "What is said at this server port is of this protocol (bbtrace protocols lists them)",
-         "PORT=PROTOCOL"},
-        {"vlan", 0, 0, G_OPTION_ARG_NONE, &o->vlan,
-         "Tell hosts of one address apart by their VLAN: 10.0.0.1@vlan12", NULL},
-        {"vni", 0, 0, G_OPTION_ARG_NONE, &o->vni,
-         "Likewise by their overlay network (VXLAN, GENEVE, key of GRE): 10.0.0.1@vni5000", NULL},
-        {"nat", 0, 0, G_OPTION_ARG_STRING, &o->nat_word,
-         "Connections that are seen on both sides of a NAT or balancer: make them one, say which, "
-         "or do not look (default: join)",
-         "join|hint|off"},
-        {"keep-frames", 0, 0, G_OPTION_ARG_NONE, &o->keep_frames,
-         "Keep with each message the file and number of its first packet", NULL},
-        {"labels", 0, 0, G_OPTION_ARG_STRING, &o->disguise.labels_word,
-         "Labels of operations stay, get pseudonyms or are left out (default: keep, with "
-         "--anonymize "
-         "hash)",
-         "keep|hash|off"},
-        {"anonymize", 0, 0, G_OPTION_ARG_NONE, &o->disguise.anonymize,
-         "Other names for nodes, operations, ids and connections, as bbtrace anonymize gives",
-         NULL},
-        {"key", 'k', 0, G_OPTION_ARG_FILENAME, &o->disguise.key_file, BB_KEY_ABOUT, "FILE"},
-        {"keep-ports", 0, 0, G_OPTION_ARG_NONE, &o->disguise.keep_ports, BB_KEEP_PORTS_ABOUT, NULL},
-        {"keep-prefixes", 0, 0, G_OPTION_ARG_NONE, &o->disguise.keep_prefixes,
-         BB_KEEP_PREFIXES_ABOUT, NULL},
-        {"packets", 'c', 0, G_OPTION_ARG_INT64, &o->packets, "Stop after so many packets", "N"},
-        {"seconds", 'G', 0, G_OPTION_ARG_INT64, &o->seconds,
-         "Stop after so many seconds of capture", "N"},
-        {"snaplen", 's', 0, G_OPTION_ARG_INT, &o->snaplen,
-         "Live: bytes kept of a packet (default: 262144)", "N"},
-        {"buffer", 'B', 0, G_OPTION_ARG_STRING, &o->buffer,
-         "Live: the kernel's buffer (default: 64M)", "SIZE"},
-        {"time-stamp-type", 0, 0, G_OPTION_ARG_STRING, &o->stamp_type,
-         "Live: who makes the time stamps, see pcap-tstamp(7) (default: host)", "TYPE"},
-        {"no-promiscuous", 'p', 0, G_OPTION_ARG_NONE, &o->no_promiscuous,
-         "Live: only packets that are for this host", NULL},
-        {"max-connections", 0, 0, G_OPTION_ARG_INT, &o->max_connections,
-         "Connections remembered at once (default: 65536)", "N"},
-        {"max-held", 0, 0, G_OPTION_ARG_STRING, &o->held,
-         "Bytes that may wait for reassembly (default: 64M)", "SIZE"},
-        {"threads", 0, 0, G_OPTION_ARG_INT, &o->threads,
-         "Threads that decode, 1 to 8 (default: processors less one); the trace is the same", "N"},
-        {"no-shed", 0, 0, G_OPTION_ARG_NONE, &o->no_shed,
-         "Live: where decoding cannot keep up, let the kernel drop packets, not us whole flows",
-         NULL},
-        {"stats", 0, 0, G_OPTION_ARG_FILENAME, &o->stats,
-         "Append a line of JSON a second to FILE, and replace an OpenMetrics file beside it",
-         "FILE"},
-        {"user", 'Z', 0, G_OPTION_ARG_STRING, &o->user,
-         "Become this user once interfaces are open (default: who said sudo)", "USER"},
-        {"unconfined", 0, 0, G_OPTION_ARG_NONE, &o->unconfined,
-         "Keep all rights and system calls: for debuggers", NULL},
-        {"quiet", 'q', 0, G_OPTION_ARG_NONE, &o->quiet, "No progress and no summary", NULL},
-        {"verbose", 'v', 0, G_OPTION_ARG_NONE, &o->verbose, "All counters in the summary", NULL},
-        {NULL, 0, 0, 0, NULL, NULL, NULL},
-    };
-    int status = BB_EXIT_DONE;
-    if (!bb_options_parse(program, "[FILTER]", summary, NULL, entries, &argc, &argv, &status))
-        return status;
-    status = take_filter(o, argc, argv);
+    int status = take_filter(o, argc, argv);
     if (status < 0)
         status = check_input(o);
+    if (status < 0)
+        status = check_live(o);
     if (status < 0)
         status = check_recorder(o);
     if (status < 0)
@@ -312,4 +327,21 @@ int bb_capture_arguments_parse(BbCaptureArguments *o, int argc, char **argv)
     if (status < 0)
         status = bb_follow_choice_parse(&o->follow, program);
     return status < 0 ? check_limits(o) : status;
+}
+
+int bb_capture_arguments_parse(BbCaptureArguments *o, int argc, char **argv)
+{
+    GOptionEntry entries[G_N_ELEMENTS(table)];
+    int status = BB_EXIT_DONE;
+    o->snaplen = SNAPLEN_UNSAID;
+    o->follow.hops = BB_FOLLOW_HOPS_NONE;
+    o->max_connections = (int)BB_CAPTURE_CONNECTIONS;
+    o->threads = THREADS_UNSAID;
+    for (gsize i = 0; i < G_N_ELEMENTS(table); i++) {
+        entries[i] = table[i];
+        entries[i].arg_data = (char *)o + GPOINTER_TO_SIZE(table[i].arg_data);
+    }
+    if (!bb_options_parse(program, "[FILTER]", summary, NULL, entries, &argc, &argv, &status))
+        return status;
+    return check_all(o, argc, argv);
 }

@@ -6,6 +6,7 @@
 #include "cli/stats_files.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define SILENT_MAX 64 // packet sockets to which nothing can be written
 
@@ -25,6 +26,22 @@ static void add_all(GPtrArray *paths, char *const *all)
 const char *bb_capture_confine_user(const BbCaptureArguments *arguments)
 {
     return arguments->user || !arguments->interfaces ? arguments->user : bb_confine_find_user();
+}
+
+char *bb_capture_confine_remedy(const BbCaptureArguments *arguments, const GError *error)
+{
+    bool of_files = g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_ACCES);
+    if (!of_files || !arguments->interfaces || arguments->unconfined)
+        return NULL;
+    if (geteuid() == 0)
+        return g_strdup("; root's rights over the files of others were given up: -Z OWNER becomes "
+                        "the owner of that place");
+    const char *user = arguments->user ? arguments->user : g_getenv("SUDO_USER");
+    return user ? g_strdup_printf(
+                      "; the capture is by user %s now: give -Z OWNER, the owner of that "
+                      "place",
+                      user)
+                : NULL;
 }
 
 bool bb_capture_confine(const BbCaptureArguments *arguments, const BbSource *source, GError **error)

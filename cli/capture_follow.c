@@ -2,6 +2,7 @@
 // In: a set of hosts that grows. Out: filters for the kernel, notes for the trace.
 #include "cli/capture_follow.h"
 
+#include "cli/command.h"
 #include "data/quantity.h"
 #include "data/trace.h"
 
@@ -9,21 +10,14 @@
 
 struct BbCaptureFollow {
     BbFollow *set;
-    BbCaptureFollowSetup setup;
+    bool no_names;
     guint narrowed;     // addresses that the kernel knows of
     gint64 narrowed_us; // since when
     guint told;         // hosts that have notes
-    GAsyncQueue *notes; // of GPtrArray, of char *
 };
 
-static void free_notes(gpointer notes)
+BbCaptureFollow *bb_capture_follow_new(const BbFollowChoice *choice, bool no_names, BbLoss *loss)
 {
-    g_ptr_array_unref(notes);
-}
-
-BbCaptureFollow *bb_capture_follow_new(const BbCaptureFollowSetup *setup, BbLoss *loss)
-{
-    const BbFollowChoice *choice = setup->choice;
     const BbFollowOptions options = {
         .entrances = (const BbFollowEnd *)(gconstpointer)choice->entrance_ends->data,
         .n_entrances = choice->entrance_ends->len,
@@ -33,9 +27,7 @@ BbCaptureFollow *bb_capture_follow_new(const BbCaptureFollowSetup *setup, BbLoss
     };
     BbCaptureFollow *follow = g_new0(BbCaptureFollow, 1);
     follow->set = bb_follow_new(&options, loss);
-    follow->setup = *setup;
-    follow->setup.choice = NULL;
-    follow->notes = g_async_queue_new_full(free_notes);
+    follow->no_names = no_names;
     return follow;
 }
 
@@ -44,7 +36,6 @@ void bb_capture_follow_free(BbCaptureFollow *follow)
     if (!follow)
         return;
     bb_follow_free(follow->set);
-    g_async_queue_unref(follow->notes);
     g_free(follow);
 }
 
@@ -63,8 +54,7 @@ void bb_capture_follow_narrow(BbCaptureFollow *follow, BbSource *source)
     gint64 now_us = g_get_monotonic_time();
     if (follow->narrowed && now_us - follow->narrowed_us < NARROW_US)
         return;
-    bb_source_narrow(source, bb_follow_addresses(follow->set), count, follow->setup.tunnels,
-                     follow->setup.n_tunnels);
+    bb_source_narrow(source, bb_follow_addresses(follow->set), count);
     follow->narrowed = count;
     follow->narrowed_us = now_us;
 }
@@ -91,37 +81,20 @@ static char *make_note(const BbFollowNode *node)
 // Of how many hosts each has a note.
 static guint count_told(const BbCaptureFollow *follow)
 {
-    return follow->setup.no_names ? 0 : MIN(bb_follow_count(follow->set), BB_CAPTURE_FOLLOW_NOTES);
+    return follow->no_names ? 0 : MIN(bb_follow_count(follow->set), BB_CAPTURE_FOLLOW_NOTES);
 }
 
-static void add_notes(const BbCaptureFollow *follow, guint first, GPtrArray *notes)
+char *bb_capture_follow_next(BbCaptureFollow *follow)
 {
-    for (guint i = first; i < count_told(follow); i++)
-        g_ptr_array_add(notes, make_note(bb_follow_at(follow->set, i)));
-}
-
-bool bb_capture_follow_has_news(const BbCaptureFollow *follow)
-{
-    return follow->told < count_told(follow);
-}
-
-void bb_capture_follow_publish(BbCaptureFollow *follow)
-{
-    GPtrArray *notes = g_ptr_array_new_with_free_func(g_free);
-    add_notes(follow, follow->told, notes);
-    follow->told = count_told(follow);
-    g_async_queue_push(follow->notes, notes);
-}
-
-GPtrArray *bb_capture_follow_take(BbCaptureFollow *follow)
-{
-    return g_async_queue_pop(follow->notes);
+    if (G_LIKELY(follow->told == count_told(follow)))
+        return NULL;
+    return make_note(bb_follow_at(follow->set, follow->told++));
 }
 
 char *bb_capture_follow_rest(const BbCaptureFollow *follow)
 {
     guint count = bb_follow_count(follow->set), i = count_told(follow);
-    if (i == count || follow->setup.no_names)
+    if (i == count || follow->no_names)
         return NULL;
     GString *note = g_string_new(NULL);
     g_string_append_printf(note, "followed %u%s host%s", count - i, i ? " more" : "",
@@ -143,7 +116,39 @@ char *bb_capture_follow_rest(const BbCaptureFollow *follow)
 void bb_capture_follow_notes(const BbCaptureFollow *follow, GPtrArray *notes)
 {
     char *rest = bb_capture_follow_rest(follow);
-    add_notes(follow, 0, notes);
+    for (guint i = 0; i < count_told(follow); i++)
+        g_ptr_array_add(notes, make_note(bb_follow_at(follow->set, i)));
     if (rest)
         g_ptr_array_add(notes, rest);
+}
+
+// ---- the end ------------------------------------------------------------------------------------
+
+#define UNMET_SAID 8u
+
+static void say_unmet(const BbFollowNode *entrance)
+{
+    char address[BB_ADDRESS_TEXT];
+    if (entrance->port)
+        bb_address_format_port(&entrance->address, entrance->port, address);
+    else
+        bb_address_format(&entrance->address, address);
+    bb_say("warning: no packet of %s was seen, which was to be followed: give the address that it "
+           "has on the wire",
+           address);
+}
+
+void bb_capture_follow_say(const BbCaptureFollow *follow)
+{
+    guint count = bb_follow_count(follow->set);
+    g_autofree char *number = bb_number(count);
+    bb_say("%12s  host%s followed", number, count == 1 ? "" : "s");
+    guint unmet = MIN(bb_follow_unmet(follow->set), UNMET_SAID);
+    for (guint i = 0; unmet; i++) {
+        const BbFollowNode *node = bb_follow_at(follow->set, i);
+        if (node->met)
+            continue;
+        say_unmet(node);
+        unmet--;
+    }
 }

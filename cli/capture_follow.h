@@ -13,15 +13,8 @@
 
 typedef struct BbCaptureFollow BbCaptureFollow;
 
-typedef struct BbCaptureFollowSetup {
-    const BbFollowChoice *choice; // lent while bb_capture_follow_new runs
-    const BbTunnelAt *tunnels;    // that people named; lent
-    guint n_tunnels;
-    bool no_names; // no notes: they tell addresses
-} BbCaptureFollowSetup;
-
-// loss is lent.
-BbCaptureFollow *bb_capture_follow_new(const BbCaptureFollowSetup *setup, BbLoss *loss);
+// loss is lent. no_names: notes would tell addresses, and there are none.
+BbCaptureFollow *bb_capture_follow_new(const BbFollowChoice *choice, bool no_names, BbLoss *loss);
 void bb_capture_follow_free(BbCaptureFollow *follow);
 // The set, for BbCaptureOptions. Lent.
 BbFollow *bb_capture_follow_set(BbCaptureFollow *follow);
@@ -30,15 +23,16 @@ BbFollow *bb_capture_follow_set(BbCaptureFollow *follow);
 // second. Cheap where nothing is new.
 void bb_capture_follow_narrow(BbCaptureFollow *follow, BbSource *source);
 
-// Whether hosts joined of which notes have not told, as far as there are notes for them; then
-// publish sets them aside, for one call of take, which another thread may make.
-bool bb_capture_follow_has_news(const BbCaptureFollow *follow);
-void bb_capture_follow_publish(BbCaptureFollow *follow);
-GPtrArray *bb_capture_follow_take(BbCaptureFollow *follow); // of char *; yours
+// A note on a host that has joined and has none yet, as far as there are notes for hosts; yours to
+// free, NULL where there is nothing new.
+char *bb_capture_follow_next(BbCaptureFollow *follow);
 
 // A note on those that have none of their own, yours to free; NULL where there are none.
 char *bb_capture_follow_rest(const BbCaptureFollow *follow);
 // All notes as of now, at the end of notes (of char *, which it frees).
 void bb_capture_follow_notes(const BbCaptureFollow *follow, GPtrArray *notes);
+
+// At the end, to people: how many are followed, and which entrances no packet was of.
+void bb_capture_follow_say(const BbCaptureFollow *follow);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbCaptureFollow, bb_capture_follow_free)

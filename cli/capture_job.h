@@ -7,10 +7,12 @@
 #include "cli/capture_follow.h"
 #include "cli/capture_nat.h"
 #include "cli/capture_output.h"
+#include "cli/capture_place.h"
 #include "cli/capture_processes.h"
 #include "cli/capture_recorder.h"
 #include "cli/capture_shed.h"
 #include "cli/capture_status.h"
+#include "cli/since.h"
 
 #include "capture/protocols/tls_keylog.h"
 #include "capture/shards.h"
@@ -20,14 +22,7 @@
 #define BB_MARK_TOTALS 1u
 #define BB_MARK_SYNC 2u
 #define BB_MARK_STATUS 4u
-#define BB_MARK_NOTES 8u
-#define BB_MARK_NAT_NOTES 16u
-
-// A moment by stamps.
-typedef struct BbSince {
-    gint64 ns;
-    guint back; // stamps before it that came after it
-} BbSince;
+#define BB_MARK_NOTE 8u // one of those that were handed over
 
 typedef struct BbCaptureJob {
     const BbCaptureArguments *options;
@@ -39,6 +34,7 @@ typedef struct BbCaptureJob {
     BbCaptureOutput *output;     // or, where a flight recorder was asked for,
     BbCaptureRecorder *recorder; // that
     BbCaptureStatus *status;
+    BbCapturePlace *place; // live: of the trace or the ring; NULL: of a series, of no file
     BbTlsKeylog *keylog;
     BbDisguise *disguise;    // NULL: all is told as it is
     BbCaptureFollow *follow; // NULL: all is read
@@ -47,6 +43,7 @@ typedef struct BbCaptureJob {
     BbProcesses *processes; // NULL: nodes go without
     char *processes_note;
     const char *notes[4]; // of the trace; lent, NULL at the end
+    GAsyncQueue *handed;  // of char *: further ones, from who reads to who writes
     BbShards *shards;
     BbCaptureShed *shed; // NULL: nothing is left out
     BbProgress progress;

@@ -63,29 +63,19 @@ static char *format_rest(const BbTranslations *translations)
 struct BbCaptureNat {
     BbTranslationMode mode;
     bool no_names;
-    guint told[2];      // BbTranslationEnd: pairs that have notes
-    GAsyncQueue *notes; // of GPtrArray, of char *
+    guint told[2]; // BbTranslationEnd: pairs that have notes
 };
-
-static void free_notes(gpointer notes)
-{
-    g_ptr_array_unref(notes);
-}
 
 BbCaptureNat *bb_capture_nat_new(BbTranslationMode mode, bool no_names)
 {
     BbCaptureNat *nat = g_new0(BbCaptureNat, 1);
     nat->mode = mode;
     nat->no_names = no_names;
-    nat->notes = g_async_queue_new_full(free_notes);
     return nat;
 }
 
 void bb_capture_nat_free(BbCaptureNat *nat)
 {
-    if (!nat)
-        return;
-    g_async_queue_unref(nat->notes);
     g_free(nat);
 }
 
@@ -94,32 +84,35 @@ static guint count_told(const BbTranslations *translations, guint end)
     return MIN(bb_translations_pairs(translations, (BbTranslationEnd)end), told_most[end]);
 }
 
-bool bb_capture_nat_has_news(const BbCaptureNat *nat, const BbTranslations *translations)
+static char *make_note(const BbCaptureNat *nat, const BbTranslations *translations, guint end,
+                       guint index)
 {
-    return !nat->no_names && (nat->told[0] < count_told(translations, 0) ||
-                              nat->told[1] < count_told(translations, 1));
+    return format_pair(bb_translations_pair(translations, (BbTranslationEnd)end, index),
+                       outcomes[nat->mode]);
 }
 
-void bb_capture_nat_publish(BbCaptureNat *nat, const BbTranslations *translations)
+char *bb_capture_nat_next(BbCaptureNat *nat, const BbTranslations *translations)
 {
-    GPtrArray *notes = g_ptr_array_new_with_free_func(g_free);
-    const char *outcome = outcomes[nat->mode];
-    for (guint end = G_N_ELEMENTS(nat->told); end-- > 0;)
-        for (guint *i = &nat->told[end]; *i < count_told(translations, end); ++*i)
-            g_ptr_array_add(
-                notes, format_pair(bb_translations_pair(translations, (BbTranslationEnd)end, *i),
-                                   outcome));
-    g_async_queue_push(nat->notes, notes);
-}
-
-GPtrArray *bb_capture_nat_take(BbCaptureNat *nat)
-{
-    return g_async_queue_pop(nat->notes);
+    for (guint end = G_N_ELEMENTS(nat->told); !nat->no_names && end-- > 0;)
+        if (nat->told[end] < count_told(translations, end))
+            return make_note(nat, translations, end, nat->told[end]++);
+    return NULL;
 }
 
 char *bb_capture_nat_rest(const BbCaptureNat *nat, const BbTranslations *translations)
 {
     return nat->no_names ? NULL : format_rest(translations);
+}
+
+void bb_capture_nat_notes(const BbCaptureNat *nat, const BbTranslations *translations,
+                          GPtrArray *notes)
+{
+    char *rest = bb_capture_nat_rest(nat, translations);
+    for (guint end = G_N_ELEMENTS(nat->told); !nat->no_names && end-- > 0;)
+        for (guint i = 0; i < count_told(translations, end); i++)
+            g_ptr_array_add(notes, make_note(nat, translations, end, i));
+    if (rest)
+        g_ptr_array_add(notes, rest);
 }
 
 // ---- on standard error --------------------------------------------------------------------------

@@ -18,11 +18,12 @@ bool bb_capture_nat_parse(const char *word, BbTranslationMode *mode);
 BbCaptureNat *bb_capture_nat_new(BbTranslationMode mode, bool no_names);
 void bb_capture_nat_free(BbCaptureNat *nat);
 
-// Whether services or clients were found of which notes have not told, as far as there are notes
-// for them; then publish sets them aside, for one call of take, which another thread may make.
-bool bb_capture_nat_has_news(const BbCaptureNat *nat, const BbTranslations *translations);
-void bb_capture_nat_publish(BbCaptureNat *nat, const BbTranslations *translations);
-GPtrArray *bb_capture_nat_take(BbCaptureNat *nat); // of char *; yours
+// A note on a service or client that was found and has none yet, as far as there are notes for
+// them, services first; yours to free, NULL where there is nothing new.
+char *bb_capture_nat_next(BbCaptureNat *nat, const BbTranslations *translations);
+// Adds all of these to notes (of char *), and that on the rest: for a trace of its own.
+void bb_capture_nat_notes(const BbCaptureNat *nat, const BbTranslations *translations,
+                          GPtrArray *notes);
 // A note on those that have none of their own, yours to free; NULL where there are none.
 char *bb_capture_nat_rest(const BbCaptureNat *nat, const BbTranslations *translations);
 

@@ -2,11 +2,15 @@
 // In: messages as the capture finds them. Out: a trace in order of time.
 #include "cli/capture_output.h"
 
+#include "data/call.h"
 #include "data/order.h"
 #include "data/relay.h"
 
 // Messages that wait to be put in order of time (data/order.h).
 #define ORDER_WINDOW 65536u
+
+// Messages later than others by more are of a clock that was set back.
+#define LATE_NS G_GINT64_CONSTANT(1000000000)
 
 // What was counted before a message, or is to be noted.
 typedef struct Totals {
@@ -27,7 +31,10 @@ struct BbCaptureOutput {
 
     // Of the thread.
     guint64 received;
-    Totals *next; // the first of totals
+    Totals *next;      // the first of totals
+    gint64 message_ns; // time of the message received last
+    guint64 heard;     // of received, when that was last compared
+    gint64 ahead_ns;   // of the clock of the stamps to one that nobody sets, at least
 };
 
 static void totals_free(gpointer data)
@@ -68,6 +75,7 @@ static bool order_message(const BbMessage *message, gpointer user, GError **erro
 {
     BbCaptureOutput *output = user;
     output->received++;
+    output->message_ns = message->time_ns;
     return take_totals(output, output->received, error) &&
            bb_order_push(output->order, message, error);
 }
@@ -80,11 +88,26 @@ static bool write_notes(BbCaptureOutput *output, GError **error)
     return good;
 }
 
+// Live: what time it is by the clock that makes the stamps, which may be an adapter's own. Messages
+// come late, so that who came soonest tells it best; much later is a clock that was set back.
+static gint64 time_by_stamps(BbCaptureOutput *output)
+{
+    gint64 clock_ns = g_get_monotonic_time() * 1000;
+    if (!output->live || !output->received)
+        return BB_TIME_NONE;
+    gint64 ahead_ns = bb_time_between(clock_ns, output->message_ns);
+    if (output->heard != output->received &&
+        (!output->heard || ahead_ns > output->ahead_ns || ahead_ns < output->ahead_ns - LATE_NS))
+        output->ahead_ns = ahead_ns;
+    output->heard = output->received;
+    return output->ahead_ns <= G_MAXINT64 - clock_ns ? clock_ns + output->ahead_ns : G_MAXINT64;
+}
+
 // What is known by now is shown, even if something older may still come.
 static bool bring_up_to_date(gpointer user, GError **error)
 {
     BbCaptureOutput *output = user;
-    gint64 now_ns = output->live ? g_get_real_time() * 1000 : BB_TIME_NONE;
+    gint64 now_ns = time_by_stamps(output);
     if (!bb_order_drain(output->order, error))
         return false;
     if (!take_totals(output, output->received + 1, error)) // or they would pile up

@@ -65,7 +65,7 @@ static bool give_up_rights(const BbCaptureArguments *arguments, GError **error)
     bb_confine_bounds(kept);
     if (user && !bb_confine_user(user, asked ? error : NULL) && asked)
         return false;
-    if (!bb_confine_capabilities_to(kept, error))
+    if (!bb_confine_capabilities(kept, error))
         return false;
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

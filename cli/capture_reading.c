@@ -14,8 +14,6 @@
 #define LOOK_FRAMES 64u
 // How long what was received is read when it is to end.
 #define REST_US G_USEC_PER_SEC
-// Stamps in the past after which the clock was set back.
-#define BACK_FRAMES 64u
 
 // A mark can wait, a full ring cannot.
 static bool mark_soon(BbCaptureJob *job, guint mark, GError **error)
@@ -28,9 +26,11 @@ static bool mark_soon(BbCaptureJob *job, guint mark, GError **error)
 static void look_at_pressure(BbCaptureJob *job, gint64 time_ns)
 {
     job->read_ns = time_ns;
-    if (job->shed && bb_capture_shed_is_due(job->shed))
-        bb_shards_shed(job->shards,
-                       bb_capture_shed_look(job->shed, time_ns, bb_shards_waited(job->shards)));
+    if (!job->shed || !bb_capture_shed_is_due(job->shed))
+        return;
+    const BbShedding shedding =
+        bb_capture_shed_look(job->shed, time_ns, bb_shards_waited(job->shards));
+    bb_shards_shed(job->shards, &shedding);
 }
 
 // Totals are told to a series only.
@@ -38,26 +38,17 @@ static bool put_mark(BbCaptureJob *job, guint marks, gint64 time_ns, GError **er
 {
     if (bb_capture_output_is_series(job->output)) {
         marks |= BB_MARK_TOTALS;
-        job->told = (BbSince){time_ns, 0};
+        job->told = bb_since(time_ns);
         job->told_frames = job->loss.count[BB_SEEN_FRAMES];
         bb_source_update_loss(job->source);
     }
     return mark_soon(job, marks, error);
 }
 
-// Whether so much time has passed by stamps. A clock that was set back begins anew, but not each
-// time where two clocks alternate.
-static bool has_passed(BbSince *since, gint64 time_ns, gint64 least_ns)
-{
-    if (since->ns == BB_TIME_NONE || (time_ns < since->ns && ++since->back > BACK_FRAMES))
-        *since = (BbSince){time_ns, 0};
-    return time_ns - since->ns >= least_ns;
-}
-
 static bool bring_up_to_date(BbCaptureJob *job, gint64 time_ns, GError **error)
 {
     job->flushed_us = g_get_monotonic_time();
-    job->flushed = (BbSince){time_ns, 0};
+    job->flushed = bb_since(time_ns);
     return put_mark(job, BB_MARK_SYNC, time_ns, error);
 }
 
@@ -83,10 +74,10 @@ static bool follow_stamps(BbCaptureJob *job, gint64 time_ns, GError **error)
         return true;
     }
     gint64 every_ns = job->options->rotation.flush_ns;
-    if (every_ns && has_passed(&job->flushed, time_ns, every_ns))
+    if (every_ns && bb_since_passed(&job->flushed, time_ns, every_ns))
         return bring_up_to_date(job, time_ns, error);
     if (bb_capture_output_is_series(job->output) &&
-        (has_passed(&job->told, time_ns, TELL_NS) ||
+        (bb_since_passed(&job->told, time_ns, TELL_NS) ||
          job->loss.count[BB_SEEN_FRAMES] - job->told_frames >= TELL_FRAMES))
         return put_mark(job, BB_MARK_TOTALS, time_ns, error);
     return true;
@@ -147,10 +138,17 @@ static void note_file(BbCaptureJob *job, BbFrame *frame)
 // Live: packets may trickle so that it is never idle, and many are long in coming.
 static bool is_time_to_look(BbCaptureJob *job, const BbFrame *frame)
 {
-    if (!job->options->interfaces || !has_passed(&job->looked, frame->time_ns, LOOK_NS))
+    if (!job->options->interfaces || !bb_since_passed(&job->looked, frame->time_ns, LOOK_NS))
         return false;
-    job->looked = (BbSince){frame->time_ns, 0};
+    job->looked = bb_since(frame->time_ns);
     return true;
+}
+
+// A note, taken over, for the trace from here on.
+static bool hand_over(BbCaptureJob *job, char *note, GError **error)
+{
+    g_async_queue_push(job->handed, note);
+    return bb_shards_mark(job->shards, BB_MARK_NOTE, error);
 }
 
 // Hosts that have joined are told to the kernel, and to the trace.
@@ -167,20 +165,20 @@ static bool follow_hosts(BbCaptureJob *job, GError **error)
                "--hops",
                BB_FOLLOW_NODES);
     }
-    if (!job->output || !bb_capture_follow_has_news(job->follow))
-        return true;
-    bb_capture_follow_publish(job->follow);
-    return bb_shards_mark(job->shards, BB_MARK_NOTES, error);
+    for (char *note; job->output && (note = bb_capture_follow_next(job->follow));)
+        if (!hand_over(job, note, error))
+            return false;
+    return true;
 }
 
 // Likewise services and clients that were found behind a NAT.
 static bool tell_nat(BbCaptureJob *job, GError **error)
 {
     const BbTranslations *found = bb_shards_translations(job->shards);
-    if (!job->output || !bb_capture_nat_has_news(job->nat, found))
-        return true;
-    bb_capture_nat_publish(job->nat, found);
-    return bb_shards_mark(job->shards, BB_MARK_NAT_NOTES, error);
+    for (char *note; job->output && (note = bb_capture_nat_next(job->nat, found));)
+        if (!hand_over(job, note, error))
+            return false;
+    return true;
 }
 
 static bool take_frame(BbCaptureJob *job, BbFrame *frame, bool looks, GError **error)

@@ -204,10 +204,23 @@ void bb_capture_recorder_push(BbCaptureRecorder *recorder, const BbMessage *mess
                               const BbMessage *seen)
 {
     bb_recorder_push(recorder->recorder, message);
-    if (bb_triggers_count(recorder->triggers) > 0) {
-        bb_triggers_push(recorder->triggers, seen);
-        take_firings(recorder);
-    }
+    if (bb_triggers_count(recorder->triggers) == 0)
+        return;
+    BbMessage kept = *seen;
+    if (recorder->setup.disguise)
+        bb_disguise_trim(recorder->setup.disguise, &kept);
+    bb_triggers_push(recorder->triggers, &kept);
+    take_firings(recorder);
+}
+
+bool bb_capture_recorder_listens(const BbCaptureRecorder *recorder)
+{
+    return bb_triggers_have_silence(recorder->triggers);
+}
+
+void bb_capture_recorder_hear(BbCaptureRecorder *recorder, guint32 node, gint64 time_ns)
+{
+    bb_triggers_hear(recorder->triggers, node, time_ns);
 }
 
 static void go_on(BbCaptureRecorder *recorder, gint64 now_ns)

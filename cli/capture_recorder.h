@@ -27,10 +27,14 @@ typedef struct BbCaptureRecorderSetup {
 BbCaptureRecorder *bb_capture_recorder_open(const BbCaptureRecorderSetup *setup, GError **error);
 void bb_capture_recorder_free(BbCaptureRecorder *recorder);
 
-// Records a message, which is safe when this returns. seen is the same for triggers, which match
-// names as they are without disguise.
+// Records a message, which is safe when this returns. seen is the same without disguise: triggers
+// match names as they are, of labels only those that are kept at all.
 void bb_capture_recorder_push(BbCaptureRecorder *recorder, const BbMessage *message,
                               const BbMessage *seen);
+
+// Whether it matters who sends what is left out; and that a node did, at a time.
+bool bb_capture_recorder_listens(const BbCaptureRecorder *recorder);
+void bb_capture_recorder_hear(BbCaptureRecorder *recorder, guint32 node, gint64 time_ns);
 
 // After each frame, with its stamp: time goes on, requests are looked at. Cheap.
 void bb_capture_recorder_frame(BbCaptureRecorder *recorder, gint64 time_ns);

@@ -20,6 +20,7 @@
 typedef struct Period {
     gint64 from_ns, to_ns; // of the host's clock; from_ns is BB_TIME_NONE where there is none
     guint most;            // parts left out, at most
+    guint64 seed;          // that chose them; where it is several periods, of the last one
     guint count;           // periods that it stands for
 } Period;
 
@@ -31,18 +32,27 @@ struct BbCaptureShed {
     gint64 stepped_ns;            // monotonic: when that changed
     Period now, rest;             // rest: those without a sentence of their own
     guint periods;
-    GQueue notes, warnings;
+    GPtrArray *notes; // of char *: all
+    guint taken;      // of these
+    bool vain;        // nothing helped, and that was said
+    GQueue warnings;
 };
+
+// Nobody can know beforehand which flows will stay.
+static guint64 any_seed(void)
+{
+    return (guint64)g_random_int() << 32 | g_random_int();
+}
 
 BbCaptureShed *bb_capture_shed_new(const BbCaptureShedSetup *setup)
 {
     BbCaptureShed *shed = g_new0(BbCaptureShed, 1);
     shed->setup = *setup;
-    shed->policy = bb_shed_new(setup->can_trim);
+    shed->policy = bb_shed_new(setup->can_trim, any_seed());
     shed->ahead_ns = (g_get_real_time() - g_get_monotonic_time()) * 1000;
     shed->stepped_ns = -STEPPED_NS;
     shed->now.from_ns = shed->rest.from_ns = BB_TIME_NONE;
-    g_queue_init(&shed->notes);
+    shed->notes = g_ptr_array_new_with_free_func(g_free);
     g_queue_init(&shed->warnings);
     return shed;
 }
@@ -52,7 +62,7 @@ void bb_capture_shed_free(BbCaptureShed *shed)
     if (!shed)
         return;
     bb_shed_free(shed->policy);
-    g_queue_clear_full(&shed->notes, g_free);
+    g_ptr_array_unref(shed->notes);
     g_queue_clear_full(&shed->warnings, g_free);
     g_free(shed);
 }
@@ -64,7 +74,7 @@ bool bb_capture_shed_is_due(const BbCaptureShed *shed)
 
 // ---- periods ------------------------------------------------------------------------------------
 
-static void put_down(BbCaptureShed *shed, const Period *period)
+static char *make_note(const Period *period)
 {
     GString *note = g_string_new("shed: from ");
     bb_quantity_append_time(note, period->from_ns);
@@ -74,9 +84,10 @@ static void put_down(BbCaptureShed *shed, const Period *period)
         g_string_append_printf(note, ", %u times,", period->count);
     g_string_append_printf(note,
                            " up to %u of %u flows were not kept, since packets came faster than "
-                           "they could be decoded or written",
-                           period->most, BB_SHED_PARTS);
-    g_queue_push_tail(&shed->notes, g_string_free(note, FALSE));
+                           "they could be decoded or written (%sseed %016" G_GINT64_MODIFIER "x)",
+                           period->most, BB_SHED_PARTS, period->count > 1 ? "last " : "",
+                           period->seed);
+    return g_string_free(note, FALSE);
 }
 
 static void end_period(BbCaptureShed *shed)
@@ -84,19 +95,21 @@ static void end_period(BbCaptureShed *shed)
     Period *rest = &shed->rest;
     shed->now.to_ns = g_get_real_time() * 1000;
     if (shed->periods <= BB_CAPTURE_SHED_NOTES) {
-        put_down(shed, &shed->now);
+        g_ptr_array_add(shed->notes, make_note(&shed->now));
     } else {
         if (rest->from_ns == BB_TIME_NONE)
             rest->from_ns = shed->now.from_ns;
         rest->to_ns = shed->now.to_ns;
         rest->most = MAX(rest->most, shed->now.most);
+        rest->seed = shed->now.seed;
         rest->count++;
     }
     shed->now.from_ns = BB_TIME_NONE;
 }
 
-static void follow_period(BbCaptureShed *shed, guint parts)
+static void follow_period(BbCaptureShed *shed, const BbShedding *shedding)
 {
+    guint parts = shedding->parts;
     if (parts && shed->now.from_ns == BB_TIME_NONE) {
         shed->now = (Period){.from_ns = g_get_real_time() * 1000, .count = 1};
         if (++shed->periods <= WARNINGS)
@@ -109,11 +122,25 @@ static void follow_period(BbCaptureShed *shed, guint parts)
                     shed->periods == WARNINGS ? "; further times are only counted" : ""));
     }
     shed->now.most = MAX(shed->now.most, parts);
+    shed->now.seed = shedding->seed;
     if (parts || shed->now.from_ns == BB_TIME_NONE)
         return;
     end_period(shed);
     if (shed->periods <= WARNINGS)
         g_queue_push_tail(&shed->warnings, g_strdup("all flows are kept again"));
+}
+
+static void warn_in_vain(BbCaptureShed *shed)
+{
+    if (shed->vain || !bb_shed_vain(shed->policy))
+        return;
+    shed->vain = true;
+    g_queue_push_tail(&shed->warnings,
+                      g_strdup_printf("leaving flows out does not help, whichever they are: they "
+                                      "are kept for %u s at a time, and the kernel drops packets "
+                                      "as they come; the disk may be too slow, or the processor "
+                                      "busy with something else",
+                                      (guint)(BB_SHED_CALM_MOST_NS / 1000000000)));
 }
 
 // ---- looking ------------------------------------------------------------------------------------
@@ -141,11 +168,13 @@ static void count_time(BbCaptureShed *shed)
         flows_ns += bb_shed_spent(shed->policy, level);
     gint64 trimming_ns = flows_ns + bb_shed_spent(shed->policy, BB_SHED_TRIMS);
     count[BB_SHED_RAISES] = bb_shed_raises(shed->policy);
+    count[BB_SHED_TURNS] = bb_shed_turns(shed->policy);
+    count[BB_SHED_VAIN] = bb_shed_vain(shed->policy);
     count[BB_SHED_FLOWS_MS] = (guint64)(flows_ns / 1000000);
     count[BB_SHED_TRIMMING_MS] = shed->setup.can_trim ? (guint64)(trimming_ns / 1000000) : 0;
 }
 
-guint bb_capture_shed_look(BbCaptureShed *shed, gint64 time_ns, gint64 waited_ns)
+BbShedding bb_capture_shed_look(BbCaptureShed *shed, gint64 time_ns, gint64 waited_ns)
 {
     gint64 now_ns = g_get_monotonic_time() * 1000;
     shed->looked_ns = now_ns;
@@ -156,12 +185,15 @@ guint bb_capture_shed_look(BbCaptureShed *shed, gint64 time_ns, gint64 waited_ns
     const guint64 *count = shed->setup.loss->count;
     const BbShedSigns signs = {.received = count[BB_KERNEL_RECEIVED],
                                .dropped = count[BB_KERNEL_DROPPED],
+                               .read = count[BB_SEEN_FRAMES],
                                .waited_ns = waited_ns,
                                .lag_ns = lag_of(shed, g_get_monotonic_time() * 1000, time_ns)};
-    guint level = bb_shed_look(shed->policy, now_ns, &signs);
+    (void)bb_shed_look(shed->policy, now_ns, &signs);
+    const BbShedding shedding = bb_shed_now(shed->policy);
     count_time(shed);
-    follow_period(shed, bb_shed_parts(level));
-    return level;
+    follow_period(shed, &shedding);
+    warn_in_vain(shed);
+    return shedding;
 }
 
 void bb_capture_shed_finish(BbCaptureShed *shed)
@@ -169,12 +201,27 @@ void bb_capture_shed_finish(BbCaptureShed *shed)
     if (shed->now.from_ns != BB_TIME_NONE)
         end_period(shed);
     if (shed->rest.from_ns != BB_TIME_NONE)
-        put_down(shed, &shed->rest);
+        g_ptr_array_add(shed->notes, make_note(&shed->rest));
 }
 
 char *bb_capture_shed_take_note(BbCaptureShed *shed)
 {
-    return g_queue_pop_head(&shed->notes);
+    return shed->taken < shed->notes->len ? g_strdup(shed->notes->pdata[shed->taken++]) : NULL;
+}
+
+void bb_capture_shed_notes(const BbCaptureShed *shed, GPtrArray *notes)
+{
+    for (guint i = 0; i < shed->notes->len; i++)
+        g_ptr_array_add(notes, g_strdup(shed->notes->pdata[i]));
+    const Period *const periods[] = {&shed->rest, &shed->now};
+    for (guint i = 0; i < G_N_ELEMENTS(periods); i++) {
+        Period period = *periods[i];
+        if (period.from_ns == BB_TIME_NONE)
+            continue;
+        if (periods[i] == &shed->now)
+            period.to_ns = g_get_real_time() * 1000;
+        g_ptr_array_add(notes, make_note(&period));
+    }
 }
 
 char *bb_capture_shed_take_warning(BbCaptureShed *shed)

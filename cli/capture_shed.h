@@ -24,15 +24,17 @@ void bb_capture_shed_free(BbCaptureShed *shed);
 
 // Whether so much time has passed that it should be looked at again.
 bool bb_capture_shed_is_due(const BbCaptureShed *shed);
-// Returns the level from now on. time_ns: stamp of the packet at hand, BB_TIME_NONE without one;
-// waited_ns: as of BbShedSigns.
-guint bb_capture_shed_look(BbCaptureShed *shed, gint64 time_ns, gint64 waited_ns);
+// Returns what is left out from now on. time_ns: stamp of the packet at hand, BB_TIME_NONE without
+// one; waited_ns: as of BbShedSigns.
+BbShedding bb_capture_shed_look(BbCaptureShed *shed, gint64 time_ns, gint64 waited_ns);
 // The capture ends, and with it a period.
 void bb_capture_shed_finish(BbCaptureShed *shed);
 
 // A sentence for the trace on a period that is over, yours to free, or NULL.
 char *bb_capture_shed_take_note(BbCaptureShed *shed);
-// A warning to print, likewise.
+// Adds the sentences on all periods up to now (of char *): for a trace that begins with what was.
+void bb_capture_shed_notes(const BbCaptureShed *shed, GPtrArray *notes);
+// A warning to print, yours to free, or NULL.
 char *bb_capture_shed_take_warning(BbCaptureShed *shed);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbCaptureShed, bb_capture_shed_free)

@@ -3,6 +3,7 @@
 #include "cli/capture_status.h"
 
 #include "cli/command.h"
+#include "cli/since.h"
 #include "cli/stats_files.h"
 
 #include <fcntl.h>
@@ -10,8 +11,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-// Stamps in the past after which the clock was set back: two clocks may alternate.
-#define BACK_FRAMES 64u
 #define INTERVAL_NS G_GINT64_CONSTANT(1000000000)
 #define TEXT_EDGES 10u
 #define SCREEN_EDGES 5u
@@ -30,8 +29,8 @@ struct BbCaptureStatus {
     GAsyncQueue *moments; // of Moment
 
     // Of the thread that reads.
-    guint back;              // stamps before begun_ns
-    gint64 begun_ns, now_ns; // of the interval: monotonic clock, or stamps
+    BbSince begun; // the interval: monotonic clock, or stamps
+    gint64 now_ns; // likewise
     bool terminal;
     guint drawn; // lines on the screen
 
@@ -54,7 +53,8 @@ BbCaptureStatus *bb_capture_status_open(const BbCaptureStatusSetup *setup, GErro
     g_mutex_init(&status->lock);
     status->setup = *setup;
     status->moments = g_async_queue_new_full(g_free);
-    status->begun_ns = status->now_ns = status->report.time_ns = BB_TIME_NONE;
+    status->now_ns = status->report.time_ns = BB_TIME_NONE;
+    status->begun = bb_since(BB_TIME_NONE);
     status->terminal = setup->screen && isatty(STDERR_FILENO);
     status->statm = setup->live ? open("/proc/self/statm", O_RDONLY | O_CLOEXEC) : -1;
     if (setup->live || setup->stats)
@@ -88,12 +88,7 @@ bool bb_capture_status_due(BbCaptureStatus *status, gint64 time_ns)
     if (!status->setup.live && !status->files)
         return false;
     status->now_ns = status->setup.live ? g_get_monotonic_time() * 1000 : time_ns;
-    bool is_back = status->now_ns < status->begun_ns && ++status->back > BACK_FRAMES;
-    if (status->begun_ns == BB_TIME_NONE || is_back) {
-        status->begun_ns = status->now_ns;
-        status->back = 0;
-    }
-    return status->now_ns - status->begun_ns >= INTERVAL_NS;
+    return bb_since_passed(&status->begun, status->now_ns, INTERVAL_NS);
 }
 
 // proc(5): the second number of statm is resident pages.
@@ -115,12 +110,11 @@ void bb_capture_status_mark(BbCaptureStatus *status, guint64 connections, guint6
     if (live)
         (void)bb_capture_status_due(status, BB_TIME_NONE);
     *moment = (Moment){.time_ns = live ? g_get_real_time() * 1000 : status->now_ns,
-                       .interval_ns = status->now_ns - status->begun_ns,
+                       .interval_ns = status->now_ns - status->begun.ns,
                        .connections = connections,
                        .held_bytes = held_bytes,
                        .memory_bytes = memory_of(status)};
-    status->begun_ns = status->now_ns;
-    status->back = 0;
+    status->begun = bb_since(status->now_ns);
     g_async_queue_push(status->moments, moment);
 }
 

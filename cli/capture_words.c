@@ -10,8 +10,26 @@ void bb_capture_job_clear_screen(BbCaptureJob *job)
         bb_capture_status_clear(job->status);
 }
 
+// Who has one asks it itself.
+static void answer_snap(BbCaptureJob *job)
+{
+    if (job->recorder || !bb_snap_requested())
+        return;
+    bb_capture_job_clear_screen(job);
+    bb_say("warning: SIGUSR2 asks for a snapshot, and there is none without --flight-recorder: the "
+           "capture goes on");
+}
+
 void bb_capture_job_say_warnings(BbCaptureJob *job)
 {
+    answer_snap(job);
+    if (bb_capture_place_look(job->place)) {
+        bb_capture_job_clear_screen(job);
+        bb_say(
+            "warning: %s was removed, or another file put in its place: what is captured is lost; "
+            "begin anew",
+            job->options->out);
+    }
     for (char *warning = bb_source_take_warning(job->source); warning;
          warning = bb_source_take_warning(job->source)) {
         bb_capture_job_clear_screen(job);
@@ -96,10 +114,8 @@ void bb_capture_job_say_summary(const BbCaptureJob *job)
     double seconds =
         job->first_ns == BB_TIME_NONE ? 0 : (double)(job->last_ns - job->first_ns) / 1e9;
     bb_say("%s in %.3f s: %s, %s, %s", frames, seconds, calls, returns, frees);
-    if (job->follow) {
-        g_autofree char *hosts = bb_number(bb_follow_count(bb_capture_follow_set(job->follow)));
-        bb_say("%12s  hosts followed", hosts);
-    }
+    if (job->follow)
+        bb_capture_follow_say(job->follow);
     bb_capture_nat_say(bb_shards_translations(job->shards), job->options->nat, &job->loss);
     for (guint kind = 0; kind < BB_LOSS_COUNT; kind++) {
         if (!is_told(job, kind))
@@ -113,11 +129,12 @@ void bb_capture_job_say_summary(const BbCaptureJob *job)
     guint64 waits = bb_shards_waits(job->shards);
     if (waits && job->options->verbose)
         bb_say("%12" G_GUINT64_FORMAT "  times reading waited for decoding", waits);
-    gint64 waited_us = 0;
-    guint64 asked = job->processes ? bb_processes_waits(job->processes, &waited_us) : 0;
-    if (asked && job->options->verbose)
+    BbProcessesCounts naming = {0};
+    if (job->processes)
+        naming = bb_processes_counts(job->processes);
+    if (naming.waits && job->options->verbose)
         bb_say("%12" G_GUINT64_FORMAT "  times naming waited for a look at sockets, %.3f s in all",
-               asked, (double)waited_us / 1e6);
+               naming.waits, (double)naming.waited_us / 1e6);
 }
 
 void bb_capture_job_say_files(const BbCaptureJob *job)

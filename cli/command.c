@@ -23,6 +23,21 @@ bool bb_hold_standard_files(void)
     return true;
 }
 
+// The option that got an empty name for a file, NULL where none did.
+static const char *find_nameless(const GOptionEntry *entry)
+{
+    for (; entry->long_name; entry++) {
+        bool one = entry->arg == G_OPTION_ARG_FILENAME;
+        char **names = entry->arg == G_OPTION_ARG_FILENAME_ARRAY ? *(char ***)entry->arg_data
+                       : one                                     ? entry->arg_data
+                                                                 : NULL;
+        for (; names && *names; names = one ? NULL : names + 1)
+            if (**names == '\0')
+                return entry->long_name;
+    }
+    return NULL;
+}
+
 bool bb_options_parse(const char *program, const char *arguments, const char *summary,
                       const char *description, const GOptionEntry *entries, int *argc, char ***argv,
                       int *status)
@@ -42,10 +57,14 @@ bool bb_options_parse(const char *program, const char *arguments, const char *su
         *status = BB_EXIT_DONE;
         return false;
     }
-    if (g_option_context_parse(context, argc, argv, &error))
-        return true;
-    *status = bb_say_usage(program, "%s", error->message);
-    return false;
+    if (!g_option_context_parse(context, argc, argv, &error)) {
+        *status = bb_say_usage(program, "%s", error->message);
+        return false;
+    }
+    const char *nameless = find_nameless(entries);
+    if (nameless)
+        *status = bb_say_usage(program, "--%s takes the name of a file, not ''", nameless);
+    return !nameless;
 }
 
 static void say(const char *prefix, const char *format, va_list args)
@@ -161,6 +180,19 @@ bool bb_parse_time(const char *text, gint64 *time_ns)
     return !bb_stamp_parse(text, BB_STAMP_ANY, time_ns);
 }
 
+void bb_say_early(const char *option, const char *text, gint64 first_ns)
+{
+    gint64 time_ns, least_ns = 365 * 86400 * (gint64)1000000000;
+    if (!text || first_ns == BB_TIME_NONE || bb_stamp_parse(text, BB_STAMP_S, &time_ns) ||
+        time_ns >= first_ns || first_ns - time_ns < least_ns)
+        return;
+    g_autoptr(GString) first = g_string_new(NULL);
+    bb_quantity_append_time(first, first_ns);
+    bb_say("warning: %s %s is that many seconds after 1970, long before the trace begins (%s): a "
+           "date has days and months, as 2026-11-20",
+           option, text, first->str);
+}
+
 // The only variable of the process: a signal handler can reach nothing else.
 static volatile sig_atomic_t stop;
 
@@ -172,8 +204,14 @@ static void on_signal(int number)
 void bb_stop_install(void)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction hangup = {0};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    // Ignored it stays, as nohup(1) has it. The kernel and a shell may both send one.
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) {
+        action.sa_flags = 0;
+        sigaction(SIGHUP, &action, NULL);
+    }
     (void)signal(SIGXFSZ, SIG_IGN); // a limit on file sizes is a failure to write
 }
 

@@ -75,7 +75,12 @@ bool bb_parse_duration(const char *text, gint64 *ns);
 // where it names no zone. Returns false if it is none.
 bool bb_parse_time(const char *text, gint64 *time_ns);
 
-// SIGINT and SIGTERM ask for an end instead of making one. A second one kills.
+// Warns of a time (NULL: none was given) that is a plain number of seconds, more than a year before
+// a trace begins: a year is easily taken for a date.
+void bb_say_early(const char *option, const char *text, gint64 first_ns);
+
+// SIGINT, SIGTERM, and SIGHUP where it is not ignored, ask for an end instead of making one. A second
+// SIGINT or SIGTERM kills.
 void bb_stop_install(void);
 bool bb_stop_requested(void);
 

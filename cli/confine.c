@@ -17,13 +17,14 @@ static void say(GString *done, const char *format, ...)
 
 bool bb_confine(const BbConfinement *confinement, GString *done, GError **error)
 {
-    bb_confine_bounds(bb_confine_wanted(confinement->keep_file_rights));
+    guint64 kept = bb_confine_wanted(confinement->keep_file_rights);
+    bb_confine_bounds(kept);
     if (confinement->user) {
         if (!bb_confine_user(confinement->user, error))
             return false;
         say(done, "user %s", confinement->user);
     }
-    if (!bb_confine_capabilities(confinement->keep_file_rights, error))
+    if (!bb_confine_capabilities(kept, error))
         return false;
     say(done, confinement->keep_file_rights ? "capabilities of files only" : "no capabilities");
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)

@@ -54,10 +54,8 @@ bool bb_confine_user(const char *name, GError **error);
 void bb_confine_bounds(guint64 kept);
 // The capabilities that a program keeps, as bits.
 guint64 bb_confine_wanted(bool keep_file_rights);
-// Gives up all capabilities for good; keep_file_rights leaves those of files.
-bool bb_confine_capabilities(bool keep_file_rights, GError **error);
-// Likewise all but those whose bits are set in wanted, as far as they are there.
-bool bb_confine_capabilities_to(guint64 wanted, GError **error);
+// Gives up for good all capabilities but those whose bits are set in wanted.
+bool bb_confine_capabilities(guint64 wanted, GError **error);
 // Returns the version of Landlock that is in force, 0 where there is none.
 int bb_confine_files(const BbConfinement *confinement);
 // Whether the list of system calls is in force. What nobody needs is not there (ENOSYS); what

@@ -30,6 +30,9 @@ bool bb_confine_user(const char *name, GError **error)
 {
     errno = 0;
     const struct passwd *user = getpwnam(name);
+    guint64 number = 0;
+    if (!user && g_ascii_string_to_unsigned(name, 10, 0, G_MAXUINT32 - 1, &number, NULL))
+        user = getpwuid((uid_t)number);
     if (!user) {
         g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
                     "there is no user '%s' on this host: -Z takes one of getent passwd", name);
@@ -44,7 +47,7 @@ bool bb_confine_user(const char *name, GError **error)
     }
     uid_t uid = user->pw_uid;
     gid_t gid = user->pw_gid;
-    if (initgroups(name, gid) != 0)
+    if (initgroups(user->pw_name, gid) != 0)
         return fail(error, "groups of", name);
     if (setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
         return fail(error, "becoming", name);
@@ -59,7 +62,7 @@ void bb_confine_bounds(guint64 kept)
             (void)prctl(PR_CAPBSET_DROP, each, 0, 0, 0);
 }
 
-bool bb_confine_capabilities_to(guint64 wanted, GError **error)
+bool bb_confine_capabilities(guint64 wanted, GError **error)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct sets[2] = {0};
@@ -80,9 +83,4 @@ guint64 bb_confine_wanted(bool keep_file_rights)
     guint64 of_files = G_GUINT64_CONSTANT(1) << CAP_DAC_OVERRIDE | G_GUINT64_CONSTANT(1)
                                                                        << CAP_DAC_READ_SEARCH;
     return keep_file_rights ? of_files : 0;
-}
-
-bool bb_confine_capabilities(bool keep_file_rights, GError **error)
-{
-    return bb_confine_capabilities_to(bb_confine_wanted(keep_file_rights), error);
 }

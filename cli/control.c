@@ -258,7 +258,7 @@ static bool take_lock(BbControl *control, GError **error)
                         "give another --socket, or change the rights there", reason, error);
         }
         if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-            int reason = errno;
+            int reason = errno == EWOULDBLOCK ? 0 : errno;
             close(fd);
             return fail(control->path, "another capture listens there", "give another --socket",
                         reason, error);

@@ -84,7 +84,7 @@ typedef struct Visit {
     BbDoctor *doctor;
     BbSource *source;
     BbProgress progress;
-    gint64 deadline_us;
+    gint64 deadline_us, watched_ns;
     gint64 first_ns, last_ns; // stamps of the first frame and of the latest one
     bool any, failed;
 } Visit;
@@ -151,6 +151,17 @@ static void show_progress(Visit *visit)
         bb_progress_show(&visit->progress, "%s  %s frames", bb_source_name(visit->source), frames);
 }
 
+// For SIGUSR1.
+static void say_how_far(Visit *visit)
+{
+    if (!bb_report_requested())
+        return;
+    g_autofree char *frames =
+        bb_counted(bb_doctor_loss(visit->doctor)->count[BB_SEEN_FRAMES], "frame");
+    bb_progress_end(&visit->progress);
+    bb_say("%s: %s so far", bb_source_name(visit->source), frames);
+}
+
 static void look(Visit *visit)
 {
     BbFrame frame;
@@ -169,6 +180,7 @@ static void look(Visit *visit)
         if (status == BB_SOURCE_FRAME && turn % 1024)
             continue;
         show_progress(visit);
+        say_how_far(visit);
         say_warnings(visit);
     }
     bb_source_end(visit->source);
@@ -193,7 +205,7 @@ static int report(const Visit *visit, const GArray *findings)
     if (o->json)
         bb_doctor_print_json(visit->doctor, findings, input);
     else
-        bb_doctor_print_text(visit->doctor, findings, input);
+        bb_doctor_print_text(visit->doctor, findings, input, visit->watched_ns);
     bool refused = o->strict && bb_doctor_verdict(visit->doctor) != BB_VERDICT_HEALTHY;
     return bb_end_stdout(visit->failed || refused ? BB_EXIT_FAILED : BB_EXIT_DONE);
 }
@@ -232,9 +244,14 @@ static int work(const Options *options)
         return BB_EXIT_FAILED;
     }
     bb_stop_install();
+    bb_report_install();
     visit.progress = bb_progress_start(options->quiet);
     visit.deadline_us = g_get_monotonic_time() + options->seconds * G_USEC_PER_SEC;
+    gint64 begun_us = g_get_monotonic_time();
     look(&visit);
+    if (options->interfaces)
+        visit.watched_ns =
+            (g_get_monotonic_time() - begun_us) / 1000000 * 1000000000; // whole seconds
     return report(&visit, bb_doctor_finish(visit.doctor));
 }
 

@@ -71,11 +71,11 @@ static void print_finding(const BbFinding *finding)
     print_wrapped("remedy", finding->remedy);
 }
 
-static void append_seen(GString *out, const BbDoctorSummary *seen)
+static void append_seen(GString *out, const BbDoctorSummary *seen, gint64 watched_ns)
 {
     bb_quantity_append_counted(out, seen->frames, "frame");
     g_string_append(out, " in ");
-    bb_quantity_append_duration(out, seen->last_ns - seen->first_ns);
+    bb_quantity_append_duration(out, seen->frames ? seen->last_ns - seen->first_ns : watched_ns);
     g_string_append(out, ": ");
     bb_quantity_append_counted(out, seen->talks, "conversation");
     g_string_append(out, ", ");
@@ -91,11 +91,12 @@ static void append_seen(GString *out, const BbDoctorSummary *seen)
     }
 }
 
-void bb_doctor_print_text(const BbDoctor *doctor, const GArray *findings, const char *input)
+void bb_doctor_print_text(const BbDoctor *doctor, const GArray *findings, const char *input,
+                          gint64 watched_ns)
 {
     g_autoptr(GString) seen = g_string_new(NULL);
     BbDoctorSummary summary = bb_doctor_summary(doctor);
-    append_seen(seen, &summary);
+    append_seen(seen, &summary, watched_ns);
     printf("%s: the mirror is %s: %s\n", input, bb_verdict_name(bb_doctor_verdict(doctor)),
            seen->str);
     for (guint i = 0; i < findings->len; i++)

@@ -4,6 +4,7 @@
 
 #include "capture/loss.h"
 #include "data/drop.h"
+#include "data/node_set.h"
 
 #include <string.h>
 
@@ -15,6 +16,7 @@ typedef struct Drop {
     gint64 seed;
     gboolean quiet;
     BbTraces traces;
+    BbNodeSet *seen; // nodes of all messages
     BbDrop *drop;
 } Drop;
 
@@ -23,6 +25,7 @@ static void drop_clear(Drop *drop)
     g_free(drop->out);
     g_strfreev(drop->nodes);
     bb_drop_free(drop->drop);
+    bb_node_set_free(drop->seen);
     bb_traces_clear(&drop->traces);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Drop, drop_clear)
@@ -102,6 +105,8 @@ static void say_losses(const Drop *drop, const BbDropOptions *options)
 static bool keep_message(const BbMessage *message, gpointer user, GError **error)
 {
     Drop *drop = user;
+    bb_node_set_add(drop->seen, message->sender);
+    bb_node_set_add(drop->seen, message->receiver);
     return bb_drop_loses(drop->drop, message) || bb_traces_write(message, &drop->traces, error);
 }
 
@@ -114,6 +119,15 @@ static bool lose_messages(Drop *drop, char **paths, GError **error)
     return bb_traces_finish(&drop->traces, error);
 }
 
+static void say_misses(const Drop *drop)
+{
+    for (char **node = drop->nodes; node && *node; node++) {
+        g_autofree char *miss = bb_node_set_miss(drop->seen, *node);
+        if (miss)
+            bb_say("warning: %s", miss);
+    }
+}
+
 static int drop_trace(Drop *drop, char **paths, BbDropOptions *options, gboolean burst)
 {
     g_autoptr(GError) error = NULL;
@@ -122,12 +136,14 @@ static int drop_trace(Drop *drop, char **paths, BbDropOptions *options, gboolean
         return BB_EXIT_FAILED;
     }
     drop->drop = bb_drop_new(options);
+    drop->seen = bb_node_set_new(drop->traces.names);
     for (char **node = drop->nodes; node && *node; node++)
         bb_drop_node(drop->drop, bb_names_intern(drop->traces.names, *node));
     if (!lose_messages(drop, paths, &error)) {
         bb_say_error("%s", error->message);
         return BB_EXIT_FAILED;
     }
+    say_misses(drop);
     if (drop->traces.failed)
         return BB_EXIT_FAILED;
     if (!drop->quiet)

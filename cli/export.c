@@ -67,7 +67,9 @@ static void say_left_out(const Job *job)
         return;
     g_autoptr(GString) text = g_string_new(NULL);
     if (counters)
-        g_string_append_printf(text, "the %u counters of the trace", counters);
+        g_string_append_printf(
+            text, counters == 1 ? "the %u counter of the trace" : "the %u counters of the trace",
+            counters);
     if (edges)
         g_string_append_printf(text, "%sthe facts on the network of %u edge%s",
                                counters ? " and " : "", edges, edges == 1 ? "" : "s");

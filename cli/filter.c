@@ -2,6 +2,7 @@
 // bbtrace filter. In: traces. Out: one trace with the messages that are wanted.
 #include "cli/traces.h"
 
+#include "data/node_set.h"
 #include "merge/filter.h"
 
 #include <string.h>
@@ -87,9 +88,32 @@ static int read_words(const Words *words, BbFilterOptions *options)
 
 // ---- work ---------------------------------------------------------------------------------------
 
+typedef struct {
+    BbFilter *filter;
+    BbNodeSet *nodes; // of all messages
+    gint64 first_ns;  // of them; BB_TIME_NONE
+} Work;
+
 static bool filter_message(const BbMessage *message, gpointer user, GError **error)
 {
-    return bb_filter_push(user, message, error);
+    Work *work = user;
+    bb_node_set_add(work->nodes, message->sender);
+    bb_node_set_add(work->nodes, message->receiver);
+    if (work->first_ns == BB_TIME_NONE)
+        work->first_ns = message->time_ns;
+    return bb_filter_push(work->filter, message, error);
+}
+
+// What may not have been meant.
+static void say_misses(const Words *words, const Work *work)
+{
+    bb_say_early("--from", words->from, work->first_ns);
+    bb_say_early("--to", words->to, work->first_ns);
+    for (char **node = words->nodes; node && *node; node++) {
+        g_autofree char *miss = bb_node_set_miss(work->nodes, *node);
+        if (miss)
+            bb_say("warning: %s", miss);
+    }
 }
 
 static void say_counts(const BbFilter *filter, const BbTraces *traces, bool quiet)
@@ -110,11 +134,14 @@ static int filter_files(const Words *words, const BbFilterOptions *options, char
     bb_traces_init(&traces, words->skip_bad_lines);
     bb_traces_write_to(&traces, words->out);
     g_autoptr(BbFilter) filter = bb_filter_new(options, traces.names, bb_traces_write, &traces);
-    if (!bb_traces_read(&traces, paths, filter_message, filter, &error) ||
+    g_autoptr(BbNodeSet) nodes = bb_node_set_new(traces.names);
+    Work work = {filter, nodes, BB_TIME_NONE};
+    if (!bb_traces_read(&traces, paths, filter_message, &work, &error) ||
         !bb_filter_finish(filter, &error) || !bb_traces_finish(&traces, &error)) {
         bb_say_error("%s", error->message);
         return BB_EXIT_FAILED;
     }
+    say_misses(words, &work);
     say_counts(filter, &traces, words->quiet);
     return traces.failed ? BB_EXIT_FAILED : BB_EXIT_DONE;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define SUFFIX ".scn"
+#define UNSAID G_MININT64 // of --messages: as the scenario says
 
 typedef struct Generate {
     char *out, *duration;
@@ -164,15 +165,18 @@ static int check_options(const Generate *generate, BbScenarioOptions *options)
     *options = (BbScenarioOptions){
         .seed = (guint64)generate->seed,
         .duration_ns = BB_TIME_NONE,
-        .messages = (guint64)generate->messages,
+        .messages = generate->messages == UNSAID ? 0 : (guint64)generate->messages,
         .without_ids = generate->without_ids,
         .without_truth = generate->without_truth,
     };
-    if (generate->messages < 0)
+    if (generate->seed < 0)
+        return bb_say_usage("bbtrace generate", "--seed takes a number that is not negative");
+    if (generate->messages != UNSAID && generate->messages < 1)
         return bb_say_usage("bbtrace generate", "--messages takes a number above 0");
-    if (generate->duration && !bb_scenario_parse_time(generate->duration, &options->duration_ns))
+    if (generate->duration && (!bb_scenario_parse_time(generate->duration, &options->duration_ns) ||
+                               options->duration_ns <= 0))
         return bb_say_usage("bbtrace generate",
-                            "--duration takes a time such as 500s or 2h, not "
+                            "--duration takes a time above 0, such as 500s or 2h, not "
                             "'%s'",
                             generate->duration);
     return -1;
@@ -180,7 +184,7 @@ static int check_options(const Generate *generate, BbScenarioOptions *options)
 
 static int run_generate(int argc, char **argv)
 {
-    g_auto(Generate) generate = {.seed = 1};
+    g_auto(Generate) generate = {.seed = 1, .messages = UNSAID};
     const GOptionEntry entries[] = {
         {"write", 'w', 0, G_OPTION_ARG_FILENAME, &generate.out,
          "Write the trace here, as .bbt (default: as text on standard output)", "FILE"},

@@ -126,21 +126,14 @@ static bool read_inputs(Job *job, GError **error)
     return job->importer->finish(job->reading, error);
 }
 
-static bool write_notes(Job *job, GError **error)
-{
-    for (guint i = 0; i < job->notes->len; i++)
-        if (!bb_trace_writer_note(job->writer, g_ptr_array_index(job->notes, i), error))
-            return false;
-    return true;
-}
-
 // Where nothing could be read for failures, what is there stays.
 static bool job_finish(Job *job, GError **error)
 {
     if (!job->writer && job->failed)
         return true;
     if (!open_writer(job, error) || !bb_order_drain(job->order, error) ||
-        !bb_trace_writer_network(job->writer, job->network, error) || !write_notes(job, error) ||
+        !bb_trace_writer_network(job->writer, job->network, error) ||
+        !bb_trace_writer_notes(job->writer, job->notes, error) ||
         !bb_trace_writer_finish(job->writer, job->counters, error))
         return false;
     g_autofree char *late = bb_counted(bb_order_late(job->order), "message");

@@ -2,12 +2,17 @@
 // In: options and the name of a trace. Out: the path instances in it, window after window.
 #include "cli/algorithm.h"
 
+#include "data/caption.h"
 #include "data/node_set.h"
+#include "data/quantity.h"
 
 #include <string.h>
 
 #define THREADS_MAX 1024
-#define STEPS_MAX 100 // in a window: so many times a call is inferred
+#define THREADS_UNSAID G_MININT // as many as there are processors
+#define ABSENT_SHOWN 3u         // nodes of a file of roles
+#define CUT_LEAST 0.01          // of the calls have their return in another window: worth a warning
+#define STEPS_MAX 100           // in a window: so many times a call is inferred
 
 void bb_inference_init(BbInference *inference)
 {
@@ -18,6 +23,7 @@ void bb_inference_init(BbInference *inference)
         .nesting = nesting,
         .convolution = convolution,
         .figure6 = figure6,
+        .threads = THREADS_UNSAID,
         .selection = BB_SELECTION_ALL,
         .census = {.algorithm = "nesting", .limit = BB_CENSUS_LIMIT},
         .overlap = nesting.overlap_penalty,
@@ -230,8 +236,10 @@ int bb_inference_check(BbInference *inference, const char *program)
     inference->algorithm = bb_algorithm_find(inference->algo, inference->explain, program, &status);
     if (!inference->algorithm)
         return status;
-    if (inference->threads < 0 || inference->threads > THREADS_MAX)
-        return bb_say_usage(program, "--threads takes a number up to %d", THREADS_MAX);
+    if (inference->threads == THREADS_UNSAID)
+        inference->threads = 0;
+    else if (inference->threads < 1 || inference->threads > THREADS_MAX)
+        return bb_say_usage(program, "--threads takes a number from 1 to %d", THREADS_MAX);
     status = check_nodes(program, "--root", inference->root, &inference->roots);
     if (status < 0)
         status = check_nodes(program, "--through", inference->through, &inference->throughs);
@@ -263,6 +271,9 @@ typedef struct {
     BbNodeSet *nodes; // of all messages; NULL where nobody asked for one
     BbProgress progress;
     const char *trace;
+    gint64 first_ns; // of the messages read; BB_TIME_NONE
+    BbFacts facts;
+    guint64 longer; // calls that last longer than windows overlap
 } Run;
 
 static void run_clear(Run *run)
@@ -284,6 +295,24 @@ static void show_progress(Run *run)
     bb_progress_show(&run->progress, "%s  %s messages", run->trace, count);
 }
 
+// By how much windows of time overlap; 0 of others.
+static gint64 overlap_of(const BbInference *inference)
+{
+    const BbWindowOptions *windows = &inference->windows;
+    gint64 step_ns = windows->step_ns ? windows->step_ns : windows->length_ns / 4 * 3;
+    return windows->length_ns - step_ns;
+}
+
+static void note_window(Run *run, const BbPaths *paths)
+{
+    gint64 overlap_ns = overlap_of(run->inference);
+    bb_facts_add(&run->facts, &paths->facts);
+    for (guint32 i = 0; run->inference->windows.length_ns > 0 && i < paths->n_calls; i++)
+        run->longer +=
+            bb_call_is_returned(&paths->calls[i]) &&
+            bb_time_between(paths->calls[i].call_ns, paths->calls[i].return_ns) > overlap_ns;
+}
+
 // Hands on the window that is due, if one is.
 static bool publish(Run *run, GError **error)
 {
@@ -294,6 +323,7 @@ static bool publish(Run *run, GError **error)
         g_propagate_prefixed_error(error, failure, "%s: ", run->trace);
     if (!paths)
         return !failure;
+    note_window(run, paths);
     bb_selection_apply(run->selection, paths);
     if (use->counting)
         bb_counting_add(use->counting, paths);
@@ -313,8 +343,10 @@ static bool publish_patterns(Run *run, GError **error)
     return patterns;
 }
 
-static void note_nodes(Run *run, const BbMessage *message)
+static void note_message(Run *run, const BbMessage *message)
 {
+    if (run->first_ns == BB_TIME_NONE || message->time_ns < run->first_ns)
+        run->first_ns = message->time_ns;
     if (!run->nodes)
         return;
     bb_node_set_add(run->nodes, message->sender);
@@ -328,7 +360,7 @@ static bool read_all(Run *run, GError **error)
     while (bb_trace_reader_next(run->reader, &message, &failure)) {
         if (run->use->message)
             run->use->message(&message, run->use->user);
-        note_nodes(run, &message);
+        note_message(run, &message);
         while (!run->algorithm->push(run->inferring, &message))
             if (!publish(run, error))
                 return false;
@@ -355,6 +387,47 @@ static void say_misses(const Run *run, const BbGlobs *globs)
     }
 }
 
+// The words of a file of roles that match no node.
+static void say_absent(const Run *run)
+{
+    const BbRoles *roles =
+        run->algorithm->roles && run->nodes ? run->algorithm->roles(run->inferring) : NULL;
+    const char *pattern = NULL;
+    guint absent = 0, all = 0;
+    g_autoptr(GString) names = g_string_new(NULL);
+    for (; roles && (pattern = bb_roles_pattern(roles, all)); all++) {
+        g_autofree char *miss = bb_node_set_miss(run->nodes, pattern);
+        if (!miss)
+            continue;
+        absent++;
+        if (absent > ABSENT_SHOWN)
+            continue;
+        g_string_append(names, absent > 1 ? ", " : " ");
+        bb_caption_append(names, pattern, "");
+    }
+    if (absent > 0)
+        bb_say("warning: %s: %u of its %u nodes match%s none of the trace:%s%s",
+               run->inference->roles, absent, all, absent == 1 ? "es" : "", names->str,
+               absent > ABSENT_SHOWN ? ", ..." : "");
+}
+
+// A path longer than the overlap of two windows may have a part in each.
+static void say_cut(const Run *run)
+{
+    const BbFacts *facts = &run->facts;
+    guint64 cut = run->longer + MIN(facts->calls_unreturned, facts->returns_orphaned);
+    if (run->inference->windows.length_ns == 0 || cut == 0 ||
+        (double)cut < CUT_LEAST * (double)facts->calls)
+        return;
+    g_autoptr(GString) text = g_string_new("warning: ");
+    bb_quantity_append_share(text, MIN((double)cut / (double)facts->calls, 1));
+    g_string_append(text, " of the calls last longer than the ");
+    bb_quantity_append_duration(text, overlap_of(run->inference));
+    g_string_append(text, " by which windows overlap, and their paths may be cut: give a longer "
+                          "--window, some four times the longest path");
+    bb_say("%s", text->str);
+}
+
 static void say_end(const Run *run)
 {
     guint64 late = run->algorithm->late(run->inferring);
@@ -365,8 +438,12 @@ static void say_end(const Run *run)
             "warning: %s message%s came when the window %s belong%s to was over: put the trace in "
             "order, or give a longer --window",
             count, late == 1 ? "" : "s", late == 1 ? "it" : "they", late == 1 ? "s" : "");
+    say_cut(run);
+    bb_say_early("--from", run->inference->from, run->first_ns);
+    bb_say_early("--to", run->inference->to, run->first_ns);
     say_misses(run, run->inference->roots);
     say_misses(run, run->inference->throughs);
+    say_absent(run);
     if (hint)
         bb_say("%s", hint);
     if (run->algorithm->tell)
@@ -376,8 +453,12 @@ static void say_end(const Run *run)
 bool bb_inference_run(const BbInference *inference, const char *trace, BbNames *names,
                       const BbInferenceUse *use, GError **error)
 {
-    g_auto(Run) run = {
-        .inference = inference, .algorithm = inference->algorithm, .use = use, .trace = trace};
+    g_auto(Run) run = {.inference = inference,
+                       .algorithm = inference->algorithm,
+                       .use = use,
+                       .trace = trace,
+                       .first_ns = BB_TIME_NONE,
+                       .facts = BB_FACTS_EMPTY};
     run.reader = bb_trace_reader_open(trace, names, error);
     if (!run.reader)
         return false;
@@ -386,7 +467,7 @@ bool bb_inference_run(const BbInference *inference, const char *trace, BbNames *
     if (!run.inferring)
         return false;
     run.selection = bb_selection_new(&inference->selection, names);
-    if (inference->roots || inference->throughs)
+    if (inference->roots || inference->throughs || inference->roles)
         run.nodes = bb_node_set_new(names);
     run.progress = bb_progress_start(inference->quiet);
     if (!read_all(&run, error))

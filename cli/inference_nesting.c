@@ -151,6 +151,11 @@ static guint64 late(gpointer run)
     return bb_windows_late(((Run *)run)->windows);
 }
 
+static const BbRoles *roles_of(gpointer run)
+{
+    return ((Run *)run)->roles;
+}
+
 // ---- patterns ----------------------------------------------------------------------------------
 
 static gpointer count_new(const BbInference *inference, const BbNames *names)
@@ -188,6 +193,7 @@ const BbAlgorithm bb_algorithm_nesting = {
     .end = end,
     .next = next,
     .late = late,
+    .roles = roles_of,
     .count_new = count_new,
     .count_free = count_free,
     .count_add = count_add,

@@ -2,6 +2,7 @@
 // bbtrace info. In: a trace. Out: what is in it, what was lost on the way, and how far to trust it.
 #include "cli/command.h"
 #include "cli/info_network.h"
+#include "cli/info_trust.h"
 
 #include "capture/loss.h"
 #include "data/caption.h"
@@ -17,7 +18,8 @@
 #include <string.h>
 
 #define ORDER_WINDOW 1048576u
-#define ROWS 20u // of a table, unless --all
+#define NAME_MOST 48u // columns of a name
+#define ROWS 20u      // of a table, unless --all
 
 typedef struct Edge {
     guint32 sender, receiver, proto;
@@ -238,6 +240,7 @@ static char *printable(Info *info, guint32 name)
 {
     GString *text = g_string_new(NULL);
     bb_caption_append_plain(text, bb_names_text(info->names, name), G_MAXSIZE);
+    bb_caption_elide(text, NAME_MOST);
     return g_string_free(text, FALSE);
 }
 
@@ -295,64 +298,7 @@ static void print_counters(const BbCounters *counters)
     }
 }
 
-// ---- trust --------------------------------------------------------------------------------------
-
-static double share(guint64 part, guint64 whole)
-{
-    return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
-// Packets of flows that were left out, of all that were read.
-static double shed_share(const BbCounters *counters)
-{
-    return share(bb_counters_get(counters, bb_loss_name(BB_SHED_PACKETS)),
-                 bb_counters_get(counters, bb_loss_name(BB_SEEN_FRAMES)));
-}
-
-// Packets that the capture should have seen and did not, of all.
-static double lost_share(const BbCounters *counters)
-{
-    guint64 dropped = bb_counters_get(counters, bb_loss_name(BB_KERNEL_DROPPED)) +
-                      bb_counters_get(counters, bb_loss_name(BB_KERNEL_UNREAD)) +
-                      bb_counters_get(counters, bb_loss_name(BB_INTERFACE_DROPPED));
-    guint64 gaps = bb_counters_get(counters, bb_loss_name(BB_TCP_GAPS));
-    guint64 frames = bb_counters_get(counters, bb_loss_name(BB_SEEN_FRAMES));
-    return share(MAX(dropped, gaps), frames + MAX(dropped, gaps));
-}
-
-// The paper (section 7.5.5): unaffected by losses below 1 %, usable below 10 %.
-static void print_trust(const Info *info, const BbCounters *counters, bool damaged)
-{
-    guint64 unmatched = info->unreturned + info->orphans;
-    double missing = share(unmatched, info->kinds[BB_CALL] + info->orphans);
-    double lost = lost_share(counters);
-    double shed = shed_share(counters);
-    double worst = MAX(MAX(missing, lost), shed);
-    const char *verdict =
-        "Poor: patterns that look frequent are real, but counts and rare patterns "
-        "are not to be relied on.";
-    if (info->kinds[BB_CALL] + info->kinds[BB_RETURN] + info->kinds[BB_FREE] == 0)
-        verdict = "There are no messages in it.";
-    else if (info->kinds[BB_CALL] == 0)
-        verdict = "There are no calls in it: of such traces, paths are found by bbpaths "
-                  "--algo=convolution.";
-    else if (worst < 1 && shed == 0)
-        verdict = "Good: counts, delays and rare patterns can be relied on.";
-    else if (worst < 10)
-        verdict = "Usable: patterns and delays hold; counts are low by about that share, and rare "
-                  "patterns may be fragments of others.";
-    printf("\nHow far to trust it: %.2f %% of the calls lack their other half (%" G_GUINT64_FORMAT
-           " without return, %" G_GUINT64_FORMAT
-           " returns without call); %.2f %% of the packets are known to be lost.\n%s%s\n",
-           missing, info->unreturned, info->orphans, lost, verdict,
-           damaged ? " The file itself is damaged or cut: see the warning." : "");
-    if (shed > 0)
-        printf("%.2f %% of the packets were left out with their whole conversations, for want of "
-               "speed: a flow that was left out lacks its calls, however many, and the pairs of "
-               "the others "
-               "are right.\n",
-               shed);
-}
+// ---- the rest -----------------------------------------------------------------------------------
 
 // As people may see them on a terminal.
 static void print_notes(const BbTraceReader *reader)
@@ -390,7 +336,14 @@ static void print_info(Info *info, BbTraceReader *reader, gboolean all)
     print_notes(reader);
     bb_info_print_network(bb_trace_reader_network(reader), info->names, all ? G_MAXUINT : ROWS);
     print_counters(bb_trace_reader_counters(reader));
-    print_trust(info, bb_trace_reader_counters(reader), bb_trace_reader_damage(reader));
+    const BbInfoMatched matched = {
+        .messages = info->kinds[BB_CALL] + info->kinds[BB_RETURN] + info->kinds[BB_FREE],
+        .calls = info->kinds[BB_CALL],
+        .unreturned = info->unreturned,
+        .orphans = info->orphans,
+        .damaged = bb_trace_reader_damage(reader) != NULL,
+    };
+    bb_info_print_trust(&matched, bb_trace_reader_counters(reader));
 }
 
 static int run(int argc, char **argv)

@@ -269,15 +269,6 @@ static bool read_nothing_for_failures(const Job *job)
     return any && !job->writer;
 }
 
-static bool write_notes(const Job *job, GError **error)
-{
-    const GPtrArray *notes = bb_merger_notes(job->merger);
-    for (guint i = 0; i < notes->len; i++)
-        if (!bb_trace_writer_note(job->writer, notes->pdata[i], error))
-            return false;
-    return true;
-}
-
 static bool merge(Job *job, GError **error)
 {
     const BbMergeOptions *o = job->options;
@@ -296,7 +287,8 @@ static bool merge(Job *job, GError **error)
     g_autoptr(BbCounters) counters = bb_merge_counters(&found);
     g_autoptr(BbNetwork) network = bb_network_new();
     bb_merger_tell_network(job->merger, network);
-    return bb_trace_writer_network(job->writer, network, error) && write_notes(job, error) &&
+    return bb_trace_writer_network(job->writer, network, error) &&
+           bb_trace_writer_notes(job->writer, bb_merger_notes(job->merger), error) &&
            bb_trace_writer_finish(job->writer, counters, error);
 }
 

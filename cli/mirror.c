@@ -141,11 +141,13 @@ static bool select_mirrors(const BbMirrorOptions *options, char ***names, char *
         !select_target(options, address, selection, error))
         return false;
     selection->from = (*names)[0] ? (const char *const *)*names : NULL;
+    selection->gone = options->gone;
     bool says_which = selection->from || options->direction || !selection->any_target;
-    if (says_which != (bool)options->all)
+    if (says_which != (bool)options->all || (selection->gone && !options->all))
         return true;
     g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                        "which mirrors? Either --all, or --from IF, --direction, --to IF ...");
+                        "which mirrors? Either --all, or --from IF, --direction, --to IF ..., or "
+                        "--gone");
     return false;
 }
 
@@ -229,7 +231,7 @@ static int run_plan(const BbMirrorOptions *options)
 static const BbMirrorVerb verbs[] = {
     {"add", "from direction to to-gre to-erspan to-vxlan local id classifier dry-run quiet",
      run_add},
-    {"del", "from direction to to-gre to-erspan to-vxlan all dry-run quiet", run_del},
+    {"del", "from direction to to-gre to-erspan to-vxlan all gone dry-run quiet", run_del},
     {"show", "quiet", run_show},
     {"plan", "from direction to to-gre to-erspan to-vxlan local id session vendor", run_plan},
     {NULL, NULL, NULL},

@@ -12,7 +12,7 @@ static const char summary[] =
     "Sets up port mirrors on this host, with tc(8) and ip(8); removes and shows those that it set\n"
     "up, and no others; prints the commands for switches and clouds.\n\n"
     "  add   Copy what --from receives or sends to an interface or a collector\n"
-    "  del   Remove mirrors: --all, or those of --from, --direction and --to\n"
+    "  del   Remove mirrors: --all, or those of --from, --direction, --to and --gone\n"
     "  show  The mirrors there are, with what they copied\n"
     "  plan  The commands for --vendor, from the same description";
 
@@ -79,6 +79,8 @@ const BbMirrorVerb *bb_mirror_options_parse(BbMirrorOptions *options, const BbMi
         {"classifier", 0, 0, G_OPTION_ARG_STRING, &options->classifier,
          "add: kind of filter (default: auto)", "auto|matchall|u32"},
         {"all", 'a', 0, G_OPTION_ARG_NONE, &options->all, "del: all mirrors of ours", NULL},
+        {"gone", 0, 0, G_OPTION_ARG_NONE, &options->gone,
+         "del: of those, only mirrors into an interface that is gone", NULL},
         {"dry-run", 'n', 0, G_OPTION_ARG_NONE, &options->dry_run,
          "add, del: print the commands, run none that changes anything", NULL},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet, "Only errors", NULL},

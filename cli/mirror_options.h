@@ -12,7 +12,7 @@ typedef struct BbMirrorOptions {
     char **from;
     char *direction, *to, *to_gre, *to_erspan, *to_vxlan, *local, *id, *session;
     char *vendor, *classifier;
-    gboolean dry_run, all, quiet;
+    gboolean dry_run, all, gone, quiet;
 } BbMirrorOptions;
 
 typedef struct BbMirrorVerb {

@@ -4,6 +4,7 @@
 #include "cli/paths.h"
 
 #include "cli/inference.h"
+#include "data/output.h"
 #include "viz/instances.h"
 #include "viz/phases.h"
 #include "viz/view.h"
@@ -87,7 +88,7 @@ static bool is_stdout(const char *path)
     return !path || strcmp(path, "-") == 0;
 }
 
-// No output goes where another one does, or over the trace.
+// No output goes where another one does, or over the trace or the roles.
 static int check_outputs(const Options *o)
 {
     const struct {
@@ -99,6 +100,11 @@ static int check_outputs(const Options *o)
         if (path && bb_is_same_file(path, o->trace))
             return bb_say_usage(
                 program, "%s would be overwritten: give another file for the output", o->trace);
+        if (path && o->inference.roles && bb_is_same_file(path, o->inference.roles))
+            return bb_say_usage(program,
+                                "%s has the roles and would be overwritten: give another "
+                                "file for the output",
+                                o->inference.roles);
         for (gsize j = 0; j < i && path; j++)
             if (outputs[j].path &&
                 (strcmp(path, outputs[j].path) == 0 || bb_is_same_file(path, outputs[j].path)))
@@ -147,6 +153,17 @@ static int check_view(Options *o)
     return -1;
 }
 
+// There is not one trace; a command may stand behind options.
+static int refuse_arguments(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        for (gsize k = 0; bb_paths_commands[k]; k++)
+            if (strcmp(argv[i], bb_paths_commands[k]->name) == 0)
+                return bb_say_usage(program, "a command comes before its options: bbpaths %s ...",
+                                    argv[i]);
+    return bb_say_usage(program, argc < 2 ? "which trace?" : "one trace at a time");
+}
+
 // Returns an exit status, or -1 to go on.
 static int parse_options(Options *o, int argc, char **argv)
 {
@@ -184,7 +201,7 @@ static int parse_options(Options *o, int argc, char **argv)
         return BB_EXIT_DONE;
     }
     if (argc != 2)
-        return bb_say_usage(program, argc < 2 ? "which trace?" : "one trace at a time");
+        return refuse_arguments(argc, argv);
     o->trace = argv[1];
     status = bb_inference_check(&o->inference, program);
     return status >= 0 ? status : check_view(o);
@@ -226,8 +243,15 @@ static bool write_patterns(const Results *results, FILE *out, GError **error)
 {
     const Options *o = results->options;
     BbViewOptions view = o->view;
+    double shrunk = 1;
     view.network = results->network;
-    return bb_view_write(o->format, results->patterns, results->names, &view, out, error);
+    view.shrunk = &shrunk;
+    bool written = bb_view_write(o->format, results->patterns, results->names, &view, out, error);
+    if (shrunk < 1)
+        bb_say("warning: the picture is too large for %s and drawn at %.0f %% of its size: use "
+               "--format svg, or show fewer patterns (--top)",
+               o->format->name, 100 * shrunk);
+    return written;
 }
 
 static bool write_instances(const Results *results, FILE *out, GError **error)
@@ -244,11 +268,9 @@ static bool write_phases(const Results *results, FILE *out, GError **error)
 
 static bool fail_to_write(const char *path, GError **error)
 {
-    g_set_error(
-        error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno),
-        "%s: cannot write: %s: check the name, free space or rights there, or write to another "
-        "place",
-        path, g_strerror(errno));
+    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno),
+                "%s: cannot write: %s: %s, or write to another place", path, g_strerror(errno),
+                bb_output_remedy(errno));
     return false;
 }
 

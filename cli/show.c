@@ -358,13 +358,16 @@ static bool append_instance(GString *out, const Show *show, const BbPatterns *pa
     append_also(out, show);
     g_string_append_c(out, '\n');
     bb_timeline_append(out, found->timeline, show->names, &show->style);
+    bool sure = bb_timeline_shows_sure(found->timeline);
     if (bb_inference_has_calls(&show->inference))
         g_string_append_printf(out,
                                "\n* is waited for (critical path). %s worked itself, %s waited for "
-                               "a call. sure: of the parent.\n",
-                               show->style.ascii ? "#" : "█", show->style.ascii ? "-" : "░");
+                               "a call.%s\n",
+                               show->style.ascii ? "#" : "█", show->style.ascii ? "-" : "░",
+                               sure ? " sure: of the parent." : "");
     else
-        g_string_append(out, "\nstart: when the message was sent. sure: of its cause.\n");
+        g_string_append_printf(out, "\nstart: when the message was sent.%s\n",
+                               sure ? " sure: of its cause." : "");
     return true;
 }
 

@@ -101,9 +101,12 @@ static int ask(const Snap *snap, const char *path)
         snap->reason ? g_strdup_printf("snap %s\n", snap->reason) : g_strdup("snap\n");
     int fd = connect_to(path);
     if (fd < 0) {
-        bb_say_error("%s: cannot reach a capture there: %s: is it running, with --flight-recorder? "
-                     "The ring of one that is gone is read by `bbtrace snap --recover`",
-                     path, g_strerror(errno));
+        int reason = errno;
+        bb_say_error("%s: cannot reach a capture there: %s: %s", path, g_strerror(reason),
+                     reason == EACCES || reason == EPERM
+                         ? "ask as the user of that capture, or as root"
+                         : "is it running, with --flight-recorder? The ring of one that is gone is "
+                           "read by `bbtrace snap --recover`");
         return BB_EXIT_FAILED;
     }
     g_autofree char *answer = send_all(fd, command) ? receive_line(fd) : NULL;

@@ -301,10 +301,25 @@ static void append_edge_latencies(GString *out, const BbPulseBeat *beat, const B
     }
 }
 
+// Times in seconds, the unit of OpenMetrics for them.
+static void append_time(GString *out, const char *name, guint64 ms)
+{
+    g_autofree char *seconds =
+        g_strdup_printf("%.*s_seconds", (int)(strlen(name) - strlen("_ms")), name);
+    g_autofree char *help = g_strdup_printf("time: see %s of --stats", name);
+    append_family(out, seconds, "counter", help);
+    g_string_append_printf(out, "bbtrace_%s_total ", seconds);
+    append_seconds(out, (gint64)ms * 1000000);
+}
+
 static void append_counters(GString *out, const BbLoss *total)
 {
     for (guint kind = 0; kind < BB_LOSS_COUNT; kind++) {
         const char *name = bb_loss_name(kind);
+        if (g_str_has_suffix(name, "_ms")) {
+            append_time(out, name, total->count[kind]);
+            continue;
+        }
         append_family(out, name, "counter", bb_loss_meaning(kind));
         g_string_append_printf(out, "bbtrace_%s_total %" G_GUINT64_FORMAT "\n", name,
                                total->count[kind]);
@@ -400,10 +415,31 @@ static bool write_to_pipe(BbStatsFiles *files, const GString *text, GError **err
     return false;
 }
 
+// A file that was moved away or removed, as by logrotate(8), is left to whoever did so.
+static bool follow_name(BbStatsFiles *files, GError **error)
+{
+    struct stat ours, named;
+    if (fstat(files->json, &ours) != 0 || !S_ISREG(ours.st_mode))
+        return true;
+    bool there = stat(files->path, &named) == 0;
+    if (there ? named.st_dev == ours.st_dev && named.st_ino == ours.st_ino : errno != ENOENT)
+        return true;
+    int json = open_json(files);
+    if (json < 0) {
+        set_error(error, files->path, "cannot open again");
+        return false;
+    }
+    close(files->json);
+    files->json = json;
+    return true;
+}
+
 // A line that found no room for its end is taken away again.
-static bool write_line(const BbStatsFiles *files, const GString *text, GError **error)
+static bool write_line(BbStatsFiles *files, const GString *text, GError **error)
 {
     struct stat before;
+    if (!follow_name(files, error))
+        return false;
     bool regular = fstat(files->json, &before) == 0 && S_ISREG(before.st_mode);
     if (write_all(files->json, text))
         return true;
@@ -422,6 +458,7 @@ static bool replace_metrics(const BbStatsFiles *files, const GString *text, GErr
         whole = false;
     if (!whole) {
         set_error(error, files->metrics_path, "cannot write");
+        (void)unlinkat(files->folder, files->temporary, 0);
         return false;
     }
     if (renameat(files->folder, files->temporary, files->folder, files->metrics) == 0)

@@ -41,6 +41,33 @@ static void append_rates(const BbStatusReport *report, GString *out)
     g_string_append(out, " calls/s");
 }
 
+// For a line of which a narrow terminal shows no more than the begin: what matters most.
+static void append_short_rates(const BbStatusReport *report, GString *out)
+{
+    bb_status_report_append_rate(report, report->now.count[BB_SEEN_FRAMES], out);
+    g_string_append(out, " packets/s, ");
+    bb_status_report_append_rate(report, report->now.count[BB_CALLS], out);
+    g_string_append(out, " calls/s");
+}
+
+static void append_shed(const BbStatusReport *report, GString *out)
+{
+    if (!report->total.count[BB_SHED_PACKETS])
+        return;
+    g_string_append(out, ", ");
+    bb_quantity_append_count(out, report->total.count[BB_SHED_PACKETS]);
+    g_string_append(out, report->now.count[BB_SHED_FLOWS_MS] ? " shed (now)" : " shed");
+}
+
+static void append_drops(const BbStatusReport *report, GString *out)
+{
+    const guint64 *count = report->total.count;
+    bb_quantity_append_count(out, count[BB_INTERFACE_DROPPED] + count[BB_KERNEL_DROPPED]);
+    g_string_append(out, " dropped, ");
+    bb_quantity_append_counted(out, count[BB_TCP_GAPS], "gap");
+    append_shed(report, out);
+}
+
 static void append_losses(const BbStatusReport *report, GString *out)
 {
     const guint64 *count = report->total.count;
@@ -49,11 +76,7 @@ static void append_losses(const BbStatusReport *report, GString *out)
     bb_quantity_append_count(out, count[BB_KERNEL_DROPPED]);
     g_string_append(out, " by kernel, ");
     bb_quantity_append_counted(out, count[BB_TCP_GAPS], "gap");
-    if (!count[BB_SHED_PACKETS])
-        return;
-    g_string_append(out, ", ");
-    bb_quantity_append_count(out, count[BB_SHED_PACKETS]);
-    g_string_append(out, report->now.count[BB_SHED_FLOWS_MS] ? " shed (now)" : " shed");
+    append_shed(report, out);
 }
 
 static void append_state(const BbStatusReport *report, GString *out)
@@ -69,9 +92,9 @@ static void append_state(const BbStatusReport *report, GString *out)
 void bb_status_report_append_line(const BbStatusReport *report, const char *source, GString *out)
 {
     g_string_append_printf(out, "%s: ", source);
-    append_rates(report, out);
+    append_drops(report, out);
     g_string_append(out, ", ");
-    append_losses(report, out);
+    append_short_rates(report, out);
     append_state(report, out);
 }
 

@@ -42,15 +42,6 @@ static bool open_writer(BbTraces *traces, GError **error)
            (!traces->note || bb_trace_writer_note(traces->writer, traces->note, error));
 }
 
-// Those of the traces that were read.
-static bool write_notes(BbTraces *traces, GError **error)
-{
-    for (guint i = 0; i < traces->notes->len; i++)
-        if (!bb_trace_writer_note(traces->writer, traces->notes->pdata[i], error))
-            return false;
-    return true;
-}
-
 bool bb_traces_write(const BbMessage *message, gpointer traces, GError **error)
 {
     return bb_trace_writer_push(((BbTraces *)traces)->writer, message, error);
@@ -62,7 +53,7 @@ bool bb_traces_finish(BbTraces *traces, GError **error)
         return true;
     return open_writer(traces, error) &&
            bb_trace_writer_network(traces->writer, traces->network, error) &&
-           write_notes(traces, error) &&
+           bb_trace_writer_notes(traces->writer, traces->notes, error) &&
            bb_trace_writer_finish(traces->writer, traces->counters, error);
 }
 

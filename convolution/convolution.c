@@ -14,6 +14,7 @@
 #define MESSAGES_LEAST 2             // of an edge that shows anything, and of a link
 #define FALSE_ALARMS 1e-3            // links expected in traffic in which nothing causes anything
 #define FALSE_SHARE 0.05             // of the links that are found: expected to be there by chance
+#define BINS_LEAST 64                // of lags: fewer do not tell what chance brings
 #define QUANTA_LEAST 16              // in a longest delay that is given, where the quantum is found
 #define LENGTH_MAX ((gint64)1 << 58) // ns of a quantum or a delay: nine years
 #define QUANTA_MAX ((guint64)1 << 50) // in the trace: of finer ones there would be too many
@@ -88,7 +89,9 @@ static BbLagGrid make_grid(const BbConvolution *convolution, const BbTraffic *tr
     gint64 after = round_up(convolution->max_delay_ns, quantum);
     before = CLAMP(before, 0, BB_CONVOLUTION_LAGS_MAX);
     after = CLAMP(after, 1, BB_CONVOLUTION_LAGS_MAX);
-    return (BbLagGrid){quantum, (guint32)before, (guint32)(before + after)};
+    guint32 bins = (guint32)(before + after), beyond = BINS_LEAST - MIN(BINS_LEAST, bins);
+    beyond = (guint32)MIN(beyond, LENGTH_MAX / quantum);
+    return (BbLagGrid){quantum, (guint32)before, bins + beyond, beyond};
 }
 
 // ---- explaining, by several threads ------------------------------------------------------------

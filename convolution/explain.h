@@ -5,7 +5,7 @@
 // so that what merely correlates (derived paths) gives way to what explains best.
 #pragma once
 
-#include "convolution/link.h"
+#include "convolution/fit.h"
 
 // One possible cause of a message.
 typedef struct BbCause {
@@ -23,9 +23,6 @@ typedef struct BbExplanation {
     float *none;        // by effect: probability that it has no cause
     double spontaneous; // share of the messages that have none
 } BbExplanation;
-
-// Below it, messages without cause are taken for an error of the model: all have one.
-#define BB_SPONTANEOUS_LEAST 0.1
 
 // Explains the messages of a stream. links: what was found between the streams in and it
 // (convolution/evidence.h), of BbLink, by stream in; taken. The caller frees the result. Time: some

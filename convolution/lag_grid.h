@@ -9,6 +9,7 @@ typedef struct BbLagGrid {
     gint64 quantum_ns;
     guint32 before; // bins of negative lag: effects stamped earlier than their cause
     guint32 bins;   // all of them
+    guint32 beyond; // the last of them: delays that are too long; they only tell what chance brings
 } BbLagGrid;
 
 // Bins [low, high).

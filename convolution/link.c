@@ -110,6 +110,8 @@ static void add_span(BbLink *link, BbSpan span)
 
 static void find_spans(BbLink *link, const BbLagGrid *grid)
 {
+    for (guint32 i = grid->bins - grid->beyond; i < grid->bins; i++)
+        link->kernel[i] = 0;
     float least = least_density(link, grid);
     g_array_set_size(link->spans, 0);
     for (guint32 i = 0; i < grid->bins;) {
@@ -316,7 +318,7 @@ static BbPeakTest make_test(const BbLagGrid *grid, const BbStream *in, const BbS
 {
     double quantum_ns = (double)grid->quantum_ns;
     BbLoad load = bb_load_measure(in, out, options->start_ns, grid->bins * quantum_ns / CLOSE);
-    return (BbPeakTest){0, options->messages_least, load.crowd * quantum_ns};
+    return (BbPeakTest){0, options->messages_least, load.crowd * quantum_ns, grid->beyond};
 }
 
 // Windows in which a peak could have been found: not more than pairs to begin one at, each of so

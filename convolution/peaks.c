@@ -15,6 +15,7 @@ typedef struct {
     const guint32 *counts;
     guint64 *sums, *mirrored; // of the bins before each; mirrored may be NULL
     guint32 bins;
+    guint32 end; // of the bins that peaks lie in
     const BbPeakTest *test;
 } Search;
 
@@ -94,7 +95,7 @@ static GArray *try_windows(const Search *search)
     GArray *found = g_array_new(FALSE, FALSE, sizeof(BbPeak));
     for (guint32 width = 1; width <= MAX(1, search->bins / 8); width *= 2) {
         guint32 step = MAX(1, width / 2);
-        for (guint32 low = 0; low + width <= search->bins; low += step) {
+        for (guint32 low = 0; low + width <= search->end; low += step) {
             BbPeak peak = {low, low + width, 0, 0};
             peak.z = try_window(search, low, width, &peak.excess);
             if (peak.z > search->test->z_least)
@@ -112,7 +113,7 @@ static void grow(const Search *search, BbPeak *peak, const bool *taken)
     double least = GROW * peak->excess / (peak->high - peak->low);
     while (peak->low > 0 && !taken[peak->low - 1] && search->counts[peak->low - 1] - base > least)
         peak->low--;
-    while (peak->high < search->bins && !taken[peak->high] &&
+    while (peak->high < search->end && !taken[peak->high] &&
            search->counts[peak->high] - base > least)
         peak->high++;
     peak->excess = between(search->sums, peak->low, peak->high) - base * (peak->high - peak->low);
@@ -151,7 +152,7 @@ GArray *bb_peaks_find(const guint32 *counts, const guint32 *mirror, guint32 bins
 {
     g_autofree guint64 *sums = sum_up(counts, bins);
     g_autofree guint64 *mirrored = mirror ? sum_up(mirror, bins) : NULL;
-    Search search = {counts, sums, mirrored, bins, test};
+    Search search = {counts, sums, mirrored, bins, bins - test->beyond, test};
     g_autoptr(GArray) found = try_windows(&search);
     return choose(&search, found);
 }
@@ -161,10 +162,10 @@ double bb_peaks_best(const guint32 *counts, const guint32 *mirror, guint32 bins,
 {
     g_autofree guint64 *sums = sum_up(counts, bins);
     g_autofree guint64 *mirrored = mirror ? sum_up(mirror, bins) : NULL;
-    Search search = {counts, sums, mirrored, bins, test};
+    Search search = {counts, sums, mirrored, bins, bins - test->beyond, test};
     double best = 0, excess;
     for (guint32 width = 1; width <= MAX(1, bins / 8); width *= 2)
-        for (guint32 low = 0; low + width <= bins; low += MAX(1, width / 2))
+        for (guint32 low = 0; low + width <= search.end; low += MAX(1, width / 2))
             best = MAX(best, try_window(&search, low, width, &excess));
     return best;
 }

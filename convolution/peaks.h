@@ -18,6 +18,7 @@ typedef struct BbPeakTest {
     double crowd;        // messages of both streams that come in a bin while there are pairs: pairs
                          // that share a message come together, so the variance of a window of w
                          // bins is 1 + w crowd times that of Poisson
+    guint32 beyond;      // the last bins: no peak is there, they only tell what is expected
 } BbPeakTest;
 
 // counts: pairs at each lag. mirror: pairs at the same lags the other way round, which no cause

@@ -15,6 +15,8 @@
 #include "data/tally.h"
 #include "data/text_hash.h"
 
+#define AHEAD 24 // calls
+
 typedef struct {
     guint32 pattern;       // index into the patterns
     BbPatternNode **nodes; // of the pattern, in order of the instances' calls
@@ -317,6 +319,8 @@ static void count_instance(BbCensus *census, const BbPaths *paths, BbInstance *i
         count_call(census, paths, order[k], node);
         node->critical_total_ns = add_time(node->critical_total_ns, (guint64)critical[k].self_ns);
         right = right < 0 || confidence < 0 ? (double)BB_CONFIDENCE_NONE : right * confidence;
+        if (right > 0 && paths->whole)
+            right *= (double)paths->whole[order[k]];
     }
     pattern->right_total = add_confidence(pattern->right_total, right);
 }
@@ -381,12 +385,25 @@ static void make_room(BbCensus *census)
         forget_rarest(census);
 }
 
+// The calls that so many further on will be looked at, before they are needed: they may lie apart.
+static void fetch(const BbPaths *paths, const BbInstance *instance)
+{
+    gsize from = (gsize)instance->first + AHEAD, to = MIN(from + instance->count, paths->n_calls);
+    for (gsize k = from; k < to; k++) {
+        const BbCall *call = &paths->calls[paths->order[k]];
+        __builtin_prefetch(call);
+        __builtin_prefetch(&call->caller);
+    }
+}
+
 void bb_census_add(BbCensus *census, BbPaths *paths)
 {
     make_room(census);
     bb_facts_add(&census->patterns->facts, &paths->facts);
-    for (guint32 i = 0; i < paths->n_instances; i++)
+    for (guint32 i = 0; i < paths->n_instances; i++) {
+        fetch(paths, &paths->instances[i]);
         count_instance(census, paths, &paths->instances[i]);
+    }
 }
 
 bool bb_census_is_kept(const BbCensus *census, guint32 pattern)

@@ -101,7 +101,7 @@ static void sort_kids(Kid *kids, guint32 count)
 // Finds the parents' places; then places[p].kids_end is where the kids of p begin.
 static void find_parents(BbCriticalPath *path, const BbPaths *paths, const BbInstance *instance)
 {
-    guint32 above[BB_PATHS_DEPTH_MAX + 1] = {0}; // the latest place of each level
+    guint32 above[BB_PATHS_DEPTH_MAX + 1]; // the latest place of each level down to this one
     const guint32 *order = paths->order + instance->first;
     Place *places = &g_array_index(path->places, Place, 0);
     for (guint32 p = 0; p < instance->count; p++) {

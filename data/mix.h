@@ -3,8 +3,7 @@
 // one network differ in few bits), and enemies only as far as the seed is unknown to them.
 #pragma once
 
-#include <glib.h>
-#include <string.h>
+#include "data/address.h"
 
 // The factor is odd, and near 2^64 over the golden ratio. The high bits are the good ones.
 static inline guint64 bb_mix(guint64 hash, guint64 word)
@@ -38,4 +37,23 @@ static inline guint64 bb_mix_bytes(guint64 hash, gconstpointer bytes, gsize size
         for (gsize i = 0; i < left; i++)
             word |= (guint64)at[i] << 8 * i;
     return bb_mix(hash, word);
+}
+
+// One end of a connection.
+static inline guint64 bb_mix_end(guint64 hash, const BbAddress *address, guint16 port)
+{
+    return bb_mix(bb_mix_bytes(hash, address->bytes, sizeof address->bytes), port);
+}
+
+// Both of them: the same for both directions.
+static inline guint64 bb_mix_ends(guint64 hash, const BbAddress *one, guint16 one_port,
+                                  const BbAddress *other, guint16 other_port)
+{
+    return bb_mix_end(hash, one, one_port) ^ bb_mix_end(hash, other, other_port);
+}
+
+// Not to be guessed by whoever sends the packets: no output may depend on it.
+static inline guint64 bb_mix_seed(void)
+{
+    return (guint64)g_random_int() << 32 | g_random_int();
 }

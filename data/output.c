@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,6 +28,11 @@ const char *bb_output_name(const BbOutput *output)
     return output->path ? output->path : "standard output";
 }
 
+const char *bb_output_remedy(int reason)
+{
+    return reason == ENOENT ? "make the folder, which is not there" : "free space or rights there";
+}
+
 static bool is_room(int reason)
 {
     return reason == ENOSPC || reason == EDQUOT;
@@ -37,9 +43,8 @@ static bool fail(const char *name, const char *what, GError **error)
 {
     int reason = errno;
     GFileError code = is_room(reason) ? G_FILE_ERROR_NOSPC : g_file_error_from_errno(reason);
-    g_set_error(error, G_FILE_ERROR, (gint)code,
-                "%s: cannot %s: %s: free space or rights there, or write to another place", name,
-                what, g_strerror(reason));
+    g_set_error(error, G_FILE_ERROR, (gint)code, "%s: cannot %s: %s: %s, or write to another place",
+                name, what, g_strerror(reason), bb_output_remedy(reason));
     return false;
 }
 
@@ -48,7 +53,23 @@ static int open_path(const char *path, bool fresh)
 {
     if (!path)
         return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
-    return open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (fresh ? O_EXCL : O_TRUNC), 0666);
+    return open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (fresh ? O_EXCL : 0), 0666);
+}
+
+// A file that is there is emptied, unless another program like this one writes it now; where the
+// file system knows no locks, nobody can tell.
+static bool take(const BbOutput *output, GError **error)
+{
+    if (!output->regular)
+        return true;
+    if (flock(output->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_AGAIN,
+                    "%s: another run of bbtrace or bbpaths writes this file now: end it, or write "
+                    "to another place",
+                    output->path);
+        return false;
+    }
+    return ftruncate(output->fd, 0) == 0 || fail(output->path, "empty it", error);
 }
 
 BbOutput *bb_output_open(const char *path, const BbOutputOptions *options, GError **error)
@@ -65,6 +86,8 @@ BbOutput *bb_output_open(const char *path, const BbOutputOptions *options, GErro
         return NULL;
     }
     output->regular = output->path && S_ISREG(status.st_mode);
+    if (!take(output, error))
+        return NULL;
     output->reserve = output->regular ? output->options.reserve : 0;
     return g_steal_pointer(&output);
 }

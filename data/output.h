@@ -12,7 +12,7 @@ typedef struct BbOutput BbOutput;
 
 typedef struct BbOutputOptions {
     bool fresh;    // refuse a file that is there already (G_FILE_ERROR_EXIST)
-    gsize reserve; // bytes behind the end of the file that are set aside for bb_output_end; where
+    gsize reserve; // bytes behind the end of the file that are set aside for its last ones; where
                    // the file system cannot do that, they are not
     // Called before bytes are written, if set; lacking says that they found no room on the disk.
     // Returns whether there is more room now, and the write is tried again.
@@ -28,6 +28,10 @@ void bb_output_free(BbOutput *output); // what is not written yet is lost
 
 // For messages: the path, or "standard output". Lent.
 const char *bb_output_name(const BbOutput *output);
+
+// What to do where a file cannot be opened or written for this reason (errno), besides writing to
+// another place: "free space or rights there". Static.
+const char *bb_output_remedy(int reason);
 
 // Appends to the part that is being put together.
 void bb_output_put(BbOutput *output, gconstpointer bytes, gsize size);

@@ -17,6 +17,7 @@ void bb_paths_free(BbPaths *paths)
     g_free(paths->calls);
     g_free(paths->parent);
     g_free(paths->confidence);
+    g_free(paths->whole);
     g_free(paths->level);
     g_free(paths->shape);
     g_free(paths->self_ns);
@@ -62,6 +63,8 @@ static guint32 *compact_calls(BbPaths *paths, const guint8 *gone)
         paths->calls[kept] = paths->calls[i];
         paths->parent[kept] = paths->parent[i];
         paths->confidence[kept] = paths->confidence[i];
+        if (paths->whole)
+            paths->whole[kept] = paths->whole[i];
         paths->level[kept] = paths->level[i];
         if (paths->shape)
             paths->shape[kept] = paths->shape[i];

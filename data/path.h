@@ -47,6 +47,8 @@ typedef struct BbPaths {
     BbCall *calls;     // all calls with or without return, in order of call_ns
     guint32 *parent;   // index of the parent, BB_CALL_NO_PARENT for roots
     float *confidence; // of the choice of parent; BB_CONFIDENCE_NONE where not estimated
+    float *whole;      // probability that a call lacks none of those it made, if those it is given
+                       // are its own; NULL where not estimated
     guint16 *level;    // 1 for roots
     guint32 *shape;    // equal for equal subtrees of a window; equal in two windows of a run only
                        // for equal subtrees. Meaningless without return

@@ -48,7 +48,7 @@ typedef struct BbPattern {
     BbPatternNode *root; // the root's call, seen at its callee
     guint64 count;       // instances; of convolution: paths that end here
     bool derived;        // convolution: not causal, explained by other paths
-    double right_total;  // expected number of instances without a wrong link, by the confidences;
+    double right_total;  // expected number of instances without a wrong or a lacking link;
                          // BB_CONFIDENCE_NONE where there are none
     guint64 shape;       // hash of the shape, the same on every run
 } BbPattern;
@@ -65,8 +65,8 @@ void bb_replicas_sort(GArray *replicas, const BbNames *names); // replicas may b
 gint64 bb_pattern_total_latency(const BbPattern *pattern);
 gint64 bb_pattern_mean_latency(const BbPattern *pattern);
 
-// Expected share of the instances that have a wrong link, and of the calls of a node that have the
-// right parent; less than 0 where no confidences are known.
+// Expected share of the instances that have a wrong link or lack one, and of the calls of a node
+// that have the right parent; less than 0 where no confidences are known.
 double bb_pattern_wrong(const BbPattern *pattern);
 double bb_pattern_sure(const BbPattern *pattern, const BbPatternNode *node);
 

@@ -323,11 +323,16 @@ static bool open_file(BbRecorder *recorder, const char *path, GError **error)
         return fail(path, "cannot open it", "choose another place, or change its rights", errno,
                     error);
     if (flock(recorder->fd, LOCK_EX | LOCK_NB) != 0)
-        return fail(path, "another capture records there", "choose another place", errno, error);
+        return fail(path, "another capture records there", "choose another place",
+                    errno == EWOULDBLOCK ? 0 : errno, error);
     if (fstat(recorder->fd, &info) != 0 || !S_ISREG(info.st_mode)) // its size only once it is ours
         return fail(path, "no plain file", "choose another place", 0, error);
-    return take_former(recorder, path, (guint64)info.st_size, error) &&
-           map_file(recorder, path, error);
+    if (take_former(recorder, path, (guint64)info.st_size, error) &&
+        map_file(recorder, path, error))
+        return true;
+    if (info.st_size == 0) // nothing was in it; while it is locked, nobody else begins it
+        (void)unlink(path);
+    return false;
 }
 
 BbRecorder *bb_recorder_open(const char *path, guint64 size, const BbNames *names, GError **error)

@@ -62,6 +62,11 @@ bool bb_roles_is_role(const BbRoles *roles, guint32 name)
     return false;
 }
 
+const char *bb_roles_pattern(const BbRoles *roles, guint index)
+{
+    return index < roles->rules->len ? g_array_index(roles->rules, Rule, index).nodes : NULL;
+}
+
 static guint32 *role_at(BbRoles *roles, guint32 node)
 {
     guint32 unknown = UNKNOWN;

@@ -33,6 +33,9 @@ guint32 bb_roles_of(BbRoles *roles, guint32 node);
 // Whether this is the name of a role with several nodes, or of a file. A node may have it too.
 bool bb_roles_is_role(const BbRoles *roles, guint32 name);
 
+// What a file said of nodes, in its order: names and patterns; NULL after the last. Lent.
+const char *bb_roles_pattern(const BbRoles *roles, guint index);
+
 // Roles with several nodes, or that a file named.
 guint bb_roles_count(const BbRoles *roles);
 

@@ -62,13 +62,38 @@ static const char *parse_number(const char *text, gint64 unit_ns, gint64 *time_n
     return NULL;
 }
 
+// What people write, and our own views, as what ISO 8601 has: " UTC" and a small z become Z, a date
+// without time of day is its midnight, a time of day may lack its seconds.
+static void complete_iso(const char *text, char stamp[ISO_MAX])
+{
+    g_strlcpy(stamp, text, ISO_MAX);
+    gsize length = strlen(stamp), day = strlen("2026-11-20"), minute = strlen("2026-11-20T08:54");
+    if (length > 0 && stamp[length - 1] == 'z')
+        stamp[length - 1] = 'Z';
+    if (g_str_has_suffix(stamp, " UTC"))
+        g_strlcpy(stamp + length - strlen(" UTC"), "Z", strlen(" UTC"));
+    length = strlen(stamp);
+    if (length == day && stamp[4] == '-' && stamp[7] == '-')
+        g_strlcat(stamp, "T00:00:00", ISO_MAX);
+    if (length < minute || stamp[4] != '-' || stamp[minute - 3] != ':' ||
+        (stamp[minute] && !strchr("Z+-", stamp[minute])))
+        return;
+    g_autofree char *zone = g_strdup(stamp + minute);
+    stamp[minute] = '\0';
+    g_strlcat(stamp, ":00", ISO_MAX);
+    g_strlcat(stamp, zone, ISO_MAX);
+}
+
 // GLib's dates have microseconds only: decimals of the second are taken out, and added after.
 static const char *parse_iso(const char *text, gint64 *time_ns)
 {
     char stamp[ISO_MAX];
     gint64 fraction_ns = 0, seconds = 0;
-    if (strlen(text) >= sizeof stamp)
+    char complete[ISO_MAX];
+    if (strlen(text) + strlen(":00") >= sizeof stamp)
         return "a time is longer than any of ISO 8601";
+    complete_iso(text, complete);
+    text = complete;
     gsize whole = strcspn(text, ".,");
     memcpy(stamp, text, whole);
     stamp[whole] = '\0';

@@ -11,7 +11,8 @@ typedef enum {
     BB_STAMP_MS,
     BB_STAMP_US,
     BB_STAMP_NS,
-    BB_STAMP_ISO, // ISO 8601: date, time of day, zone; UTC where it names none
+    BB_STAMP_ISO, // ISO 8601: date, time of day, zone; UTC where it names none. Also as our views
+                  // write it ("2026-11-20 08:54:30.385 UTC"), without seconds, or a date alone
 } BbStampUnit;
 
 // "s", "ms", "us", "ns", "iso". Returns false for any other word.

@@ -31,6 +31,12 @@ static const Foreign foreigns[] = {
      "BBT",
      4, "a .bbt whose first bytes were changed on the way, as by a transfer as text",
      "get %s again, as a binary file"},
+    {"SQLite format 3", 16, "a SQLite database",
+     "`bbtrace export --to sqlite` writes such ones, but none are read: give the trace that %s was "
+     "made from"},
+    {"time,", 5, "CSV", "`bbtrace import --from csv -w TRACE.bbt %s` reads it"},
+    {"time_", 5, "CSV", "`bbtrace import --from csv -w TRACE.bbt %s` reads it"},
+    {"{\"time", 6, "JSON Lines", "`bbtrace import --from jsonl -w TRACE.bbt %s` reads messages"},
     {"{", 1, "JSON", IMPORT_REMEDY},
     {"[", 1, "JSON", IMPORT_REMEDY},
 };

@@ -86,6 +86,8 @@ bool bb_trace_writer_pack(BbTraceWriter *writer, GError **error);
 bool bb_trace_writer_network(BbTraceWriter *writer, const BbNetwork *network, GError **error);
 // Writes a sentence on how the trace came about; what is too long is cut.
 bool bb_trace_writer_note(BbTraceWriter *writer, const char *text, GError **error);
+// Likewise all of them; of char *.
+bool bb_trace_writer_notes(BbTraceWriter *writer, const GPtrArray *notes, GError **error);
 // Writes what remains, the counters (may be NULL) and the end mark, and closes. After it, only
 // free.
 bool bb_trace_writer_finish(BbTraceWriter *writer, const BbCounters *counters, GError **error);

@@ -14,9 +14,11 @@ typedef struct {
     guint32 at, size; // of its bytes
 } Slot;
 
+#define FIRST_SLOTS 256u // most blocks have few keys, and a small table stays near the processor
+
 struct BbBbtKeys {
     Slot *slots;
-    gsize mask; // slots - 1, a power of two
+    gsize mask; // slots - 1, a power of two; half of them are free at least
     gsize most;
     guint32 count;
     GByteArray *bytes;
@@ -25,11 +27,8 @@ struct BbBbtKeys {
 BbBbtKeys *bb_bbt_keys_new(gsize most)
 {
     BbBbtKeys *keys = g_new0(BbBbtKeys, 1);
-    gsize slots = 1;
-    while (slots < 2 * most)
-        slots *= 2;
-    keys->slots = g_new0(Slot, slots);
-    keys->mask = slots - 1;
+    keys->slots = g_new0(Slot, FIRST_SLOTS);
+    keys->mask = FIRST_SLOTS - 1;
     keys->most = most;
     keys->bytes = g_byte_array_new();
     return keys;
@@ -50,6 +49,23 @@ static guint32 hash_of(const guint8 *key, gsize size)
     return (guint32)(bb_mix_bytes(size, key, size) >> 32);
 }
 
+static void grow(BbBbtKeys *keys)
+{
+    gsize mask = keys->mask * 2 + 1;
+    Slot *slots = g_new0(Slot, mask + 1);
+    for (gsize i = 0; i <= keys->mask; i++) {
+        if (!keys->slots[i].taken)
+            continue;
+        gsize at = keys->slots[i].hash & mask;
+        while (slots[at].taken)
+            at = (at + 1) & mask;
+        slots[at] = keys->slots[i];
+    }
+    g_free(keys->slots);
+    keys->slots = slots;
+    keys->mask = mask;
+}
+
 guint32 bb_bbt_keys_add(BbBbtKeys *keys, gconstpointer key, gsize size)
 {
     guint32 hash = hash_of(key, size);
@@ -63,6 +79,8 @@ guint32 bb_bbt_keys_add(BbBbtKeys *keys, gconstpointer key, gsize size)
     g_assert(keys->count < keys->most);
     keys->slots[at] = (Slot){hash, ++keys->count, keys->bytes->len, (guint32)size};
     g_byte_array_append(keys->bytes, key, (guint)size);
+    if (2 * keys->count > keys->mask)
+        grow(keys);
     return keys->count - 1;
 }
 

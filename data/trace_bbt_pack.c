@@ -52,6 +52,12 @@ void bb_bbt_packer_free(BbBbtPacker *packer)
     g_free(packer);
 }
 
+static bool are_all(const guint64 *values, gsize count, guint64 value)
+{
+    return count == 0 ||
+           (values[0] == value && memcmp(values, values + 1, (count - 1) * sizeof *values) == 0);
+}
+
 static Range range_of(const guint64 *values, gsize count, guint64 absent)
 {
     Range range = {.min = G_MAXINT64, .max = G_MININT64};
@@ -162,6 +168,14 @@ static void compute_packed(guint64 *packed, const guint64 *values, gsize count,
     }
 }
 
+// The bytes of one place. Bytes may alias anything: restrict lets the compiler take many at a time.
+static void cut_plane(guint8 *restrict bytes, const guint64 *restrict numbers, gsize count,
+                      guint plane)
+{
+    for (gsize i = 0; i < count; i++)
+        bytes[i] = (guint8)(numbers[i] >> 8 * plane);
+}
+
 static void append_column(BbBbtPacker *packer, GByteArray *out, const BbBbtColumn *column,
                           const guint64 *values, gsize count, guint64 absent)
 {
@@ -169,8 +183,7 @@ static void append_column(BbBbtPacker *packer, GByteArray *out, const BbBbtColum
     if (column->width > 0)
         compute_packed(packer->packed, values, count, column, absent);
     for (guint plane = 0; plane < column->width; plane++) {
-        for (gsize i = 0; i < count; i++)
-            packer->plane[i] = (guint8)(packer->packed[i] >> 8 * plane);
+        cut_plane(packer->plane, packer->packed, count, plane);
         append_plane(packer, out, count, &packer->rest[column->id][plane]);
     }
     end_column(out, begin);
@@ -195,6 +208,8 @@ static void choose_delta(BbBbtColumn *column, Range range, const guint64 *values
 void bb_bbt_packer_numbers(BbBbtPacker *packer, GByteArray *out, guint8 id, const guint64 *values,
                            gsize count, guint64 absent)
 {
+    if (are_all(values, count, absent))
+        return;
     BbBbtColumn column = {.id = id};
     Range range = range_of(values, count, absent);
     if (!range.any)

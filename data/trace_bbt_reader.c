@@ -411,13 +411,16 @@ static void note_end(BbtReader *reader)
     bool more = reader->done && bb_bbt_blocks_more(reader->blocks);
     if (reader->done && !more && !unpacking && damaged + skipped + reader->lost == 0)
         return;
-    bb_trace_reader_add_damage(base, "%" G_GUINT64_FORMAT " messages recovered", base->messages);
+    bb_trace_reader_add_damage(base, "%" G_GUINT64_FORMAT " message%s recovered", base->messages,
+                               base->messages == 1 ? "" : "s");
     if (reader->lost > 0)
         bb_trace_reader_add_damage(base, "%" G_GUINT64_FORMAT " known to be lost", reader->lost);
     if (damaged > 0)
-        bb_trace_reader_add_damage(base, "%" G_GUINT64_FORMAT " damaged blocks skipped", damaged);
+        bb_trace_reader_add_damage(base, "%" G_GUINT64_FORMAT " damaged block%s skipped", damaged,
+                                   damaged == 1 ? "" : "s");
     if (skipped > 0)
-        bb_trace_reader_add_damage(base, "%" G_GUINT64_FORMAT " bytes skipped", skipped);
+        bb_trace_reader_add_damage(base, "%" G_GUINT64_FORMAT " byte%s skipped", skipped,
+                                   skipped == 1 ? "" : "s");
     if (bb_bbt_blocks_met_another(reader->blocks))
         bb_trace_reader_add_damage(base, "another trace follows in the same file and is not read");
     else if (!reader->done)

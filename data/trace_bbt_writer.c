@@ -113,7 +113,7 @@ static bool write_names(BbtWriter *writer, GError **error)
 static void expect_offsets(BbtWriter *writer)
 {
     guint64 *const *columns = writer->columns;
-    memset(writer->next, 0, 2 * (BB_BBT_WRITE_MESSAGES + 1) * sizeof(guint64));
+    memset(writer->next, 0, 2 * (bb_bbt_keys_count(writer->conns) + 1) * sizeof(guint64));
     for (gsize i = 0; i < writer->count; i++) {
         guint64 class = columns[BB_BBT_CLASS][i], offset = columns[BB_BBT_OFFSET][i];
         guint64 *next = &writer->next[bb_bbt_stream_of(columns[BB_BBT_CONN][i],

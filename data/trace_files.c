@@ -14,8 +14,9 @@
 #define RESERVE ((gsize)16 << 10)                // counters and end mark, several times over
 #define BEHIND_MAX 1024u                         // messages in a row before their file's time
 #define NAMES_TRIED 100000u
+#define LATE_NS (G_GINT64_CONSTANT(500) * 1000 * 1000) // what messages may be behind the clock
 
-// A file of the ring that is complete.
+// A file that was made, or is being made.
 typedef struct Made {
     char *path;
     struct statx status; // once it is complete; of the one in the making, when it was opened
@@ -30,13 +31,14 @@ struct BbTraceFiles {
     BbTraceWriter *writer;  // NULL between two files of a series
     Made now;               // the file that it writes
     gint64 from_ns, end_ns; // time of that file; end_ns G_MAXINT64 where time does not end it
+    gint64 closed_ns;       // the end of a file that the clock has ended, G_MININT64 after the next
     guint behind;
     gint64 last_ns;          // time of the message last pushed
     GQueue *ring;            // of Made, the oldest first
     guint64 ring_bytes;      // of these
     BbCounters *told, *used; // totals that were told last, and those that files have
     BbNetwork *told_network, *used_network;
-    GPtrArray *notes; // of char *: given while it runs, for the files to come
+    GPtrArray *notes; // of char *: of each file to come
     bool due;         // no file has the last of them
     guint64 kept;     // messages of files before this one
     guint number, made, deleted, early, undeleted;
@@ -231,20 +233,10 @@ static void set_time(BbTraceFiles *files, gint64 time_ns)
         length && files->from_ns <= G_MAXINT64 - length ? files->from_ns + length : G_MAXINT64;
 }
 
-static bool write_notes(BbTraceFiles *files, GError **error)
-{
-    for (const char *const *note = files->options.notes; note && *note; note++)
-        if (!bb_trace_writer_note(files->writer, *note, error))
-            return false;
-    for (guint i = 0; i < files->notes->len; i++)
-        if (!bb_trace_writer_note(files->writer, files->notes->pdata[i], error))
-            return false;
-    return true;
-}
-
 // The first bytes are written at once, and room for the last ones is set aside.
 static bool begin_file(BbTraceFiles *files, gint64 time_ns, GError **error)
 {
+    time_ns = MAX(time_ns, files->closed_ns); // what comes late belongs to the file of now
     guint limit = files->options.ring_files;
     while (limit && files->ring->length >= limit && delete_oldest(files))
         continue;
@@ -253,7 +245,9 @@ static bool begin_file(BbTraceFiles *files, gint64 time_ns, GError **error)
         return false;
     files->made++;
     set_time(files, time_ns);
-    if (write_notes(files, error) && bb_trace_writer_flush(files->writer, error)) {
+    files->closed_ns = G_MININT64;
+    if (bb_trace_writer_notes(files->writer, files->notes, error) &&
+        bb_trace_writer_flush(files->writer, error)) {
         files->due = false;
         return true;
     }
@@ -333,15 +327,19 @@ BbTraceFiles *bb_trace_files_open(const BbTraceFilesOptions *options, const BbNa
     g_autoptr(BbTraceFiles) files = g_new0(BbTraceFiles, 1);
     files->options = *options;
     files->names = names;
+    files->closed_ns = G_MININT64;
     files->ring = g_queue_new();
     files->notes = g_ptr_array_new_with_free_func(g_free);
-    files->last_ns = 0;
+    for (const char *const *note = options->notes; note && *note; note++)
+        g_ptr_array_add(files->notes, g_strdup(*note));
     files->series = options->file_bytes || options->file_ns;
     g_return_val_if_fail(files->series || !has_ring(files), NULL);
     if (files->series)
         return check_folder(options->path, error) ? g_steal_pointer(&files) : NULL;
     files->writer = open_file(files, options->path, false, error);
-    return files->writer && write_notes(files, error) ? g_steal_pointer(&files) : NULL;
+    if (!files->writer || !bb_trace_writer_notes(files->writer, files->notes, error))
+        return NULL;
+    return g_steal_pointer(&files);
 }
 
 void bb_trace_files_free(BbTraceFiles *files)
@@ -418,8 +416,10 @@ bool bb_trace_files_flush(BbTraceFiles *files, gint64 now_ns, GError **error)
 {
     if (!files->writer)
         return true;
-    if (files->series && now_ns != BB_TIME_NONE && now_ns >= files->end_ns)
+    if (files->series && now_ns != BB_TIME_NONE && now_ns - LATE_NS >= files->end_ns) {
+        files->closed_ns = files->end_ns;
         return complete_file(files, error);
+    }
     return bb_trace_writer_flush(files->writer, error);
 }
 

@@ -27,7 +27,7 @@ typedef struct BbTraceFilesOptions {
     guint ring_files;         // kept, the one in the making included; 0: all
     guint64 ring_bytes;       // of all files kept together, likewise
     const char *const *notes; // each file begins with these (bb_trace_writer_note), NULL at the
-                              // end, lent while it is open; or NULL
+                              // end; or NULL
 } BbTraceFilesOptions;
 
 typedef struct BbTraceFiles BbTraceFiles;
@@ -49,7 +49,8 @@ bool bb_trace_files_note(BbTraceFiles *files, const char *text, GError **error);
 // Writes a note into this file, and into each that begins after it; of these at most
 // BB_TRACE_NOTES are kept. Where no file is open and none begins any more, finish begins one.
 bool bb_trace_files_keep_note(BbTraceFiles *files, const char *text, GError **error);
-// Makes what was pushed visible to readers. A file whose time is over at now_ns is completed;
+// Makes what was pushed visible to readers. A file whose time is over at now_ns for half a second,
+// in which messages may still come, is completed; one that comes even later goes into the next.
 // BB_TIME_NONE: the messages alone are the clock.
 bool bb_trace_files_flush(BbTraceFiles *files, gint64 now_ns, GError **error);
 // Totals of the run up to now, taken over (NULL: nothing new): a file that is completed has what

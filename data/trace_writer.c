@@ -112,6 +112,14 @@ bool bb_trace_writer_note(BbTraceWriter *writer, const char *text, GError **erro
     return !*cut || writer->form->note(writer, cut, error);
 }
 
+bool bb_trace_writer_notes(BbTraceWriter *writer, const GPtrArray *notes, GError **error)
+{
+    for (guint i = 0; i < notes->len; i++)
+        if (!bb_trace_writer_note(writer, notes->pdata[i], error))
+            return false;
+    return true;
+}
+
 static bool close_out(BbTraceWriter *writer, GError **error)
 {
     return bb_output_close(writer->out, writer->sync != BB_TRACE_SYNC_NEVER, error);

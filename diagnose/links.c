@@ -45,7 +45,8 @@ static guint32 request_of(BbLinks *links, BbId path)
     return number - 1;
 }
 
-static void add_link(BbLinks *links, const BbCall *call, float confidence, BbTruthFact fact)
+static void add_link(BbLinks *links, const BbCall *call, float confidence, float whole,
+                     BbTruthFact fact)
 {
     BbLink link = {
         .call = *call,
@@ -54,6 +55,7 @@ static void add_link(BbLinks *links, const BbCall *call, float confidence, BbTru
         .found = BB_CALL_NO_PARENT,
         .real = BB_CALL_NO_PARENT,
         .confidence = confidence,
+        .whole = whole,
         .truth = BB_LINK_LOST,
     };
     if (!bb_id_is_known(fact.parent))
@@ -72,7 +74,8 @@ void bb_links_add(BbLinks *links, const BbPaths *paths, BbTruth *truth)
         place[i] = BB_CALL_NO_PARENT;
         if (bb_call_is_returned(&paths->calls[i])) {
             place[i] = links->links->len;
-            add_link(links, &paths->calls[i], paths->confidence[i], fact);
+            add_link(links, &paths->calls[i], paths->confidence[i],
+                     paths->whole ? paths->whole[i] : 1, fact);
         } else {
             links->unreturned++;
         }

@@ -20,6 +20,7 @@ typedef struct BbLink {
     guint32 found;    // index of the inferred parent, BB_CALL_NO_PARENT for none
     guint32 real;     // of the true parent; BB_CALL_NO_PARENT unless BB_LINK_CHILD
     float confidence; // that found is right; BB_CONFIDENCE_NONE if not stated
+    float whole;      // that it lacks no call of its own, if those it has are
     BbLinkTruth truth;
     bool right; // once settled: found is what it should be
 } BbLink;

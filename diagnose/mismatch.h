@@ -13,7 +13,7 @@ typedef struct BbPatternPair {
     guint32 size;             // calls in an instance
     guint32 example;          // root of an instance, among the links,
     bool example_found;       // as it was found; else a true one
-    guint64 wrong;            // found instances with a wrong link
+    guint64 wrong;            // found instances with a wrong link or without one that they had
     double stated_right;      // expected number without, by the confidences; NAN if not stated
 } BbPatternPair;
 

@@ -4,20 +4,30 @@
 
 #include "data/caption.h"
 
+#define NAME_MOST 48 // columns of a name
+
+static void append_name(GString *out, const BbNames *names, guint32 name)
+{
+    g_autoptr(GString) caption = g_string_new(NULL);
+    bb_caption_append(caption, bb_names_text(names, name), "?");
+    bb_caption_elide(caption, NAME_MOST);
+    g_string_append_len(out, caption->str, (gssize)caption->len);
+}
+
 void bb_route_append_call(GString *out, const BbNames *names, guint32 node, guint32 op)
 {
-    bb_caption_append(out, bb_names_text(names, node), "?");
+    append_name(out, names, node);
     if (op == BB_NAME_NONE)
         return;
     g_string_append_c(out, ' ');
-    bb_caption_append(out, bb_names_text(names, op), "?");
+    append_name(out, names, op);
 }
 
 void bb_route_append_callers(GString *out, const BbNames *names, const guint32 *callers,
                              guint count)
 {
     for (guint i = count; i-- > 0;) {
-        bb_caption_append(out, bb_names_text(names, callers[i]), "?");
+        append_name(out, names, callers[i]);
         g_string_append(out, i > 0 ? " -> " : "");
     }
 }

@@ -5,6 +5,8 @@
 #include "data/json.h"
 #include "data/names.h"
 
+// In text, names longer than 48 columns have dots in their middle.
+
 // "auth GET"; only the node where there is no operation.
 void bb_route_append_call(GString *out, const BbNames *names, guint32 node, guint32 op);
 

@@ -67,10 +67,12 @@ typedef struct BbScore {
     BbDeviation pattern_latency; // of patterns on both sides, mean latency
     BbDeviation node_self;       // of nodes
 
-    // Confidence. An instance's is the product of those of its links, the root's included; it is
-    // right when none of its links is wrong.
+    // Confidence. An instance's is the product of those of its links, the root's included, and of
+    // how likely no call of it lacks another; it is right when it has all its calls, by the right
+    // links.
     BbCalibration link_confidence, instance_confidence;
-    double stated_wrong, actual_wrong; // share of instances with a wrong link; NAN if not stated
+    double stated_wrong, actual_wrong; // share of instances with a wrong link, or that lack one;
+                                       // NAN if not stated
     double pattern_gap; // mean over instances of how far both are apart in their pattern
 } BbScore;
 

@@ -45,8 +45,8 @@ static void add_latency(gint64 *sum_ns, const BbTrial *trial, guint32 root)
 
 // ---- instances ----------------------------------------------------------------------------------
 
-// Of the found trees below each call: whether every link in it is right, and the product of their
-// confidences (NAN where one is not stated).
+// Of the found trees below each call: whether every link in it is right, and how likely that is and
+// that none lacks (NAN where one is not stated).
 typedef struct {
     bool *right;
     double *sure;
@@ -60,7 +60,8 @@ static Trees judge_trees(const BbTrial *trial)
         guint32 call = found->order[k];
         const BbLink *link = bb_links_at(trial->links, call);
         trees.right[call] = link->right;
-        trees.sure[call] = link->confidence >= 0 ? fmin((double)link->confidence, 1) : NAN;
+        trees.sure[call] =
+            link->confidence >= 0 ? fmin((double)link->confidence, 1) * (double)link->whole : NAN;
         for (guint32 at = found->start[call]; at < found->start[call + 1]; at++) {
             trees.right[call] = trees.right[call] && trees.right[found->kids[at]];
             trees.sure[call] *= trees.sure[found->kids[at]];
@@ -77,10 +78,10 @@ static void count_found(BbScore *score, Pairing *pairing, const Trees *trees, gu
     score->instances.all++;
     score->instances.right += whole;
     double sure = trees->sure[root];
-    bb_calibration_add(&score->instance_confidence, sure >= 0 ? sure : -1, right);
+    bb_calibration_add(&score->instance_confidence, sure >= 0 ? sure : -1, whole);
     BbPatternPair *pair = pair_of(pairing, trial->found, root);
     pair->found++;
-    pair->wrong += !right;
+    pair->wrong += !whole;
     pair->stated_right += sure;
     add_latency(&pair->found_ns, trial, root);
 }

@@ -133,7 +133,7 @@ static BbTailCause *add_cause(const Comparison *c, BbTailRoot *root, guint32 con
                          .present = contrast->present,
                          .calls = contrast->calls,
                          .excess_ns = ns.slow - ns.rest};
-    if (kind >= BB_TAIL_GAP && fabs(cause.excess_ns) < SHARE_LEAST * excess_ns)
+    if (kind >= BB_TAIL_GAP && fabs(cause.excess_ns) <= SHARE_LEAST * excess_ns)
         return NULL;
     cause.callers = callers_of(c, context, &cause.n_callers);
     g_array_append_val(root->causes, cause);

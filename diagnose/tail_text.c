@@ -97,6 +97,10 @@ static void write_causes(const BbTailRoot *root, const BbNames *names, FILE *out
                                         "others", "times: slow", "others", "what",   NULL};
     g_autoptr(BbSheet) sheet = bb_sheet_new(heads);
     guint shown = MIN(root->causes->len, CAUSES_MOST);
+    if (shown == 0) {
+        fputs("  no part of them takes longer\n", out);
+        return;
+    }
     for (guint i = 0; i < shown; i++)
         put_cause(sheet, &g_array_index(root->causes, BbTailCause, i), gain(root->latency_ns),
                   names);

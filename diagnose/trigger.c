@@ -427,6 +427,23 @@ static void take_return(BbTriggers *triggers, const BbMessage *m)
     count_return(triggers, m, matches & triggers->calls, latency_ns);
 }
 
+// Whom no message has come of is not watched.
+void bb_triggers_hear(BbTriggers *triggers, guint32 node, gint64 time_ns)
+{
+    if (node >= triggers->known->len || time_ns < 0)
+        return;
+    Known *known = &g_array_index(triggers->known, Known, node);
+    if (!known->watched)
+        return;
+    known->last_ns = MAX(known->last_ns, time_ns);
+    known->quiet = 0;
+}
+
+bool bb_triggers_have_silence(const BbTriggers *triggers)
+{
+    return triggers->silences;
+}
+
 void bb_triggers_push(BbTriggers *triggers, const BbMessage *message)
 {
     if (message->at_receiver || message->time_ns < 0)

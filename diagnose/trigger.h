@@ -42,6 +42,10 @@ void bb_triggers_show(BbTriggers *triggers, BbTriggersShow show, gpointer user);
 // and a callee; second sightings do not count. A return counts at its own time, where the window
 // still reaches back to it (others are counted as late).
 void bb_triggers_push(BbTriggers *triggers, const BbMessage *message);
+// That node has sent something of which there is no message, as it was left out: it is not silent.
+void bb_triggers_hear(BbTriggers *triggers, guint32 node, gint64 time_ns);
+// Whether some rule is about that.
+bool bb_triggers_have_silence(const BbTriggers *triggers);
 // Time has come to now_ns, even without a message.
 void bb_triggers_tick(BbTriggers *triggers, gint64 now_ns);
 

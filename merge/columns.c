@@ -6,7 +6,7 @@
 
 struct BbColumns {
     GHashTable *by_name; // name of a column, owned -> BbColumn, owned
-    GHashTable *mapped;  // set of BbField that the map has
+    GHashTable *mapped;  // BbField that the map has -> name of its column, owned
 };
 
 static void add(BbColumns *columns, const char *name, const BbField *field, BbStampUnit unit)
@@ -53,7 +53,7 @@ static char *add_mapping(BbColumns *columns, const char *mapping)
     if (!*column || g_hash_table_contains(columns->by_name, column))
         return g_strdup_printf("'%s' names no column, or one that stands for another field",
                                mapping);
-    if (!g_hash_table_add(columns->mapped, (gpointer)field))
+    if (!g_hash_table_insert(columns->mapped, (gpointer)field, g_strdup(column)))
         return g_strdup_printf("'%s' stands twice", name);
     add(columns, column, field, unit);
     return NULL;
@@ -83,7 +83,7 @@ BbColumns *bb_columns_new(const char *map, char **problem)
 {
     g_autoptr(BbColumns) columns = g_new0(BbColumns, 1);
     columns->by_name = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    columns->mapped = g_hash_table_new(NULL, NULL);
+    columns->mapped = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     g_auto(GStrv) mappings = g_strsplit(map ? map : "", ",", -1); // none for an empty map
     for (char **mapping = mappings; *mapping; mapping++) {
         char *wrong = add_mapping(columns, *mapping);
@@ -112,6 +112,11 @@ void bb_columns_free(BbColumns *columns)
     g_hash_table_destroy(columns->by_name);
     g_hash_table_destroy(columns->mapped);
     g_free(columns);
+}
+
+const char *bb_columns_mapped(const BbColumns *columns, const BbField *field)
+{
+    return g_hash_table_lookup(columns->mapped, field);
 }
 
 bool bb_columns_find(const BbColumns *columns, const char *name, BbColumn *column)

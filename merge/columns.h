@@ -25,6 +25,9 @@ void bb_columns_free(BbColumns *columns);
 // BbImporter.check of who reads that setting.
 char *bb_columns_check(const BbImport *import);
 
+// The column that the map names for a field, NULL where it names none. Lent.
+const char *bb_columns_mapped(const BbColumns *columns, const BbField *field);
+
 // Returns false for a column of no use.
 bool bb_columns_find(const BbColumns *columns, const char *name, BbColumn *column);
 

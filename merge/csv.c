@@ -83,8 +83,14 @@ static bool read_header(Reading *reading, BbCsv *csv, bool *empty, GError **erro
         return refuse_header(csv, bb_csv_reason(csv), error);
     take_header(reading);
     for (gsize i = 0; i < G_N_ELEMENTS(needed); i++) {
-        g_autofree char *reason = g_strdup_printf("no column is the field `%s`", needed[i]);
-        if (!has_field(reading, bb_field_find(needed[i])))
+        const BbField *field = bb_field_find(needed[i]);
+        const char *mapped = bb_columns_mapped(reading->columns, field);
+        g_autofree char *reason =
+            mapped ? g_strdup_printf("there is no column `%s`, which is to be the field `%s`%s",
+                                     mapped, needed[i],
+                                     strchr(mapped, ':') ? " (units are s, ms, us, ns, iso)" : "")
+                   : g_strdup_printf("no column is the field `%s`", needed[i]);
+        if (!has_field(reading, field))
             return refuse_header(csv, reason, error);
     }
     return true;

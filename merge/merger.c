@@ -104,8 +104,10 @@ static void survey(BbMerger *merger)
 
 static bool is_once(const char *path)
 {
-    bool there = g_file_test(path, G_FILE_TEST_EXISTS);
-    return strcmp(path, "-") == 0 || (there && !g_file_test(path, G_FILE_TEST_IS_REGULAR));
+    // What is no trace, as a folder, is refused when it is opened.
+    bool read_again = !g_file_test(path, G_FILE_TEST_EXISTS) ||
+                      g_file_test(path, G_FILE_TEST_IS_REGULAR | G_FILE_TEST_IS_DIR);
+    return strcmp(path, "-") == 0 || !read_again;
 }
 
 BbMerger *bb_merger_new(const BbMergerOptions *options, BbNames *names, const char *const *paths)

@@ -2,6 +2,8 @@
 // In: bytes. Out: a file, or why there is none.
 #include "merge/outfile.h"
 
+#include "data/output.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -18,8 +20,8 @@ bool bb_outfile_fail(const BbOutfile *file, GError **error)
 {
     int reason = errno;
     g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(reason),
-                "%s: cannot write: %s: free space or rights there, or write to another place",
-                file->name, g_strerror(reason));
+                "%s: cannot write: %s: %s, or write to another place", file->name,
+                g_strerror(reason), bb_output_remedy(reason));
     return false;
 }
 
@@ -31,8 +33,10 @@ static FILE *open_stream(const char *path)
     FILE *stream = fd < 0 ? NULL : fdopen(fd, "wb");
     if (stream)
         setvbuf(stream, NULL, _IOFBF, BUFFER_BYTES);
-    else if (fd >= 0)
+    else if (fd >= 0) {
         close(fd);
+        errno = EBADF; // it is there, but not to be written
+    }
     return stream;
 }
 

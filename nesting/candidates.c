@@ -7,10 +7,13 @@
 // candidate. So a node costs its parents, its children and its candidates, and a sort.
 #include "nesting/candidates.h"
 
+#include "data/large.h"
 #include "nesting/knots.h"
 #include "nesting/timesort.h"
 
 #define END G_MAXUINT32
+#define AHEAD 64
+#define MOVES 8 // of an insertion, in the mean; beyond, a sort by radix costs less
 
 // The calls of each node: list[start[n] .. start[n + 1]), in order of index.
 typedef struct {
@@ -49,7 +52,7 @@ static void open_groups(Groups *groups, guint32 n_names)
 {
     for (gsize n = 2; n <= (gsize)n_names + 1; n++)
         groups->start[n] += groups->start[n - 1];
-    groups->list = g_new(guint32, groups->start[n_names + 1]);
+    groups->list = bb_large_new(guint32, groups->start[n_names + 1]);
 }
 
 static void group(BbCandidates *candidates, guint32 n_calls)
@@ -93,12 +96,12 @@ static void make_room(BbCandidates *candidates)
         parents = MAX(parents, size_of(&candidates->to, n));
         children = MAX(children, size_of(&candidates->by, n));
     }
-    candidates->timed = g_new(BbTimed, MAX(parents, children));
+    candidates->timed = bb_large_new(BbTimed, MAX(parents, children));
     candidates->scratch = g_new(BbTimed, MAX(parents, children));
-    candidates->parents = g_new(BbParent, parents);
-    candidates->spans = g_new(Span, parents + 1);
+    candidates->parents = bb_large_new(BbParent, parents);
+    candidates->spans = bb_large_new(Span, parents + 1);
     candidates->list = g_new(guint32, parents);
-    candidates->children = g_new(BbChild, children);
+    candidates->children = bb_large_new(BbChild, children);
 }
 
 BbCandidates *bb_candidates_new(const BbCall *calls, guint32 n_calls, guint32 n_names,
@@ -134,39 +137,99 @@ void bb_candidates_free(BbCandidates *candidates)
     g_free(candidates);
 }
 
+// Calls of a node lie apart: those of soon are fetched before they are needed.
+static inline void fetch(const BbCandidates *candidates, const guint32 *members, guint32 i,
+                         guint32 count)
+{
+    if (i + AHEAD >= count)
+        return;
+    const BbCall *call = &candidates->calls[members[i + AHEAD]];
+    __builtin_prefetch(call);
+    __builtin_prefetch(&call->caller);
+}
+
+static BbParent parent_of(const BbCandidates *candidates, guint32 index)
+{
+    const BbCall *call = &candidates->calls[index];
+    return (BbParent){call->arrived_ns, call->replied_ns, index, call->caller};
+}
+
+static BbChild child_of(const BbCandidates *candidates, guint32 index)
+{
+    const BbCall *call = &candidates->calls[index];
+    return (BbChild){call->call_ns, MAX(call->call_ns, call->return_ns), index, call->callee};
+}
+
+static void sort_parents(BbCandidates *candidates)
+{
+    BbParent *parents = candidates->parents;
+    guint32 count = candidates->n_parents;
+    for (guint32 i = 0; i < count; i++)
+        candidates->timed[i] = (BbTimed){parents[i].arrived_ns, parents[i].call};
+    bb_timesort(candidates->timed, candidates->scratch, count);
+    for (guint32 i = 0; i < count; i++)
+        parents[i] = parent_of(candidates, candidates->timed[i].index);
+}
+
+// Members are in order of call_ns, which where clocks agree is that of arrival.
 static void load_parents(BbCandidates *candidates, guint32 node)
 {
     const guint32 *members = candidates->to.list + candidates->to.start[node];
     guint32 count = candidates->n_parents = size_of(&candidates->to, node);
-    for (guint32 i = 0; i < count; i++)
-        candidates->timed[i] = (BbTimed){candidates->calls[members[i]].arrived_ns, members[i]};
-    bb_timesort(candidates->timed, candidates->scratch, count);
+    BbParent *parents = candidates->parents;
+    bool in_order = true;
     for (guint32 i = 0; i < count; i++) {
-        guint32 index = candidates->timed[i].index;
-        const BbCall *call = &candidates->calls[index];
-        candidates->parents[i] =
-            (BbParent){call->arrived_ns, call->replied_ns, index, call->caller};
-        candidates->spans[i].from_ns = bb_time_between(candidates->window_ns, call->arrived_ns);
-        candidates->spans[i].to_ns = bb_time_between(-candidates->window_ns, call->replied_ns);
+        fetch(candidates, members, i, count);
+        parents[i] = parent_of(candidates, members[i]);
+        in_order = in_order && (i == 0 || parents[i - 1].arrived_ns <= parents[i].arrived_ns);
+    }
+    if (!in_order)
+        sort_parents(candidates);
+    for (guint32 i = 0; i < count; i++) {
+        candidates->spans[i].from_ns =
+            bb_time_between(candidates->window_ns, parents[i].arrived_ns);
+        candidates->spans[i].to_ns = bb_time_between(-candidates->window_ns, parents[i].replied_ns);
     }
 }
 
-// The list of members is in order of call_ns, so a stable sort by the end leaves ties that way.
+// Sorts by insertion, ties as they were; gives up, with some of it done, where that takes long.
+static bool settle_children(BbChild *children, guint32 count)
+{
+    guint64 moves = 0;
+    for (guint32 i = 1; i < count && moves <= (guint64)MOVES * count; i++) {
+        BbChild child = children[i];
+        guint32 at = i;
+        for (; at > 0 && children[at - 1].end_ns > child.end_ns; at--)
+            children[at] = children[at - 1];
+        children[at] = child;
+        moves += i - at;
+    }
+    return moves <= (guint64)MOVES * count;
+}
+
+static void sort_children(BbCandidates *candidates)
+{
+    BbChild *children = candidates->children;
+    guint32 count = candidates->n_children;
+    for (guint32 i = 0; i < count; i++)
+        candidates->timed[i] = (BbTimed){children[i].end_ns, children[i].call};
+    bb_timesort(candidates->timed, candidates->scratch, count);
+    for (guint32 i = 0; i < count; i++)
+        children[i] = child_of(candidates, candidates->timed[i].index);
+}
+
+// Members are in order of call_ns, so a stable sort by the end leaves ties that way; where few
+// calls are open at once, that is nearly the order of the ends.
 static void load_children(BbCandidates *candidates, guint32 node)
 {
     const guint32 *members = candidates->by.list + candidates->by.start[node];
     guint32 count = candidates->n_children = size_of(&candidates->by, node);
     for (guint32 i = 0; i < count; i++) {
-        const BbCall *call = &candidates->calls[members[i]];
-        candidates->timed[i] = (BbTimed){MAX(call->call_ns, call->return_ns), members[i]};
+        fetch(candidates, members, i, count);
+        candidates->children[i] = child_of(candidates, members[i]);
     }
-    bb_timesort(candidates->timed, candidates->scratch, count);
-    for (guint32 i = 0; i < count; i++) {
-        guint32 index = candidates->timed[i].index;
-        const BbCall *call = &candidates->calls[index];
-        candidates->children[i] =
-            (BbChild){call->call_ns, candidates->timed[i].time_ns, index, call->callee};
-    }
+    if (!settle_children(candidates->children, count))
+        sort_children(candidates);
 }
 
 bool bb_candidates_go(BbCandidates *candidates, guint32 node)

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "data/large.h"
 #include "data/tally.h"
 #include "nesting/scoreboard.h"
 
@@ -155,13 +156,13 @@ static void make_room(BbChoice *choice, guint32 n_parents, guint32 n_children)
     if (n_parents > choice->parents_room) {
         g_free(choice->given);
         g_free(choice->scores);
-        choice->given = g_new(Given, n_parents);
+        choice->given = bb_large_new(Given, n_parents);
         choice->scores = g_new(double, n_parents);
         choice->parents_room = n_parents;
     }
     if (n_children > choice->children_room) {
         g_free(choice->links);
-        choice->links = g_new(Link, n_children);
+        choice->links = bb_large_new(Link, n_children);
         choice->children_room = n_children;
     }
     for (guint32 p = 0; p < n_parents; p++)

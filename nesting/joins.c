@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: calls and their parents. Out: which place each has among its tree's calls to the same node.
+// In: calls and their parents. Out: which place each has among its tree's calls to the same node,
+// and when the one before it was answered.
 #include "nesting/joins.h"
 
 #include <stdlib.h>
@@ -54,7 +55,7 @@ static guint32 end_of_tree(const Visit *visits, guint32 n, guint32 from)
 }
 
 // The calls to one node, by tree.
-static bool name_places(const Visit *visits, guint32 n, guint8 *place)
+static bool name_places(const Visit *visits, guint32 n, guint8 *place, gint64 *ready_ns)
 {
     guint32 shared = 0;
     for (guint32 i = 0, j; i < n; i = j) {
@@ -65,21 +66,26 @@ static bool name_places(const Visit *visits, guint32 n, guint8 *place)
         return false;
     for (guint32 i = 0, j; i < n; i = j) {
         j = end_of_tree(visits, n, i);
-        for (guint32 k = i; k < j; k++)
+        for (guint32 k = i; k < j; k++) {
             place[visits[k].call] = (guint8)(j - i == 1 ? 4 : MIN(j - k, 3));
+            if (k > i)
+                ready_ns[visits[k].call] = visits[k - 1].at;
+        }
     }
     return true;
 }
 
-guint8 *bb_joins_find(const BbPaths *paths)
+guint8 *bb_joins_find(const BbPaths *paths, gint64 **ready_ns)
 {
     g_autofree guint8 *place = g_new0(guint8, paths->n_calls);
+    g_autofree gint64 *ready = g_new(gint64, paths->n_calls);
     g_autofree guint32 *root = find_roots(paths);
     g_autofree Visit *visits = g_new(Visit, paths->n_calls);
     guint32 n = 0;
     bool any = false;
     for (guint32 i = 0; i < paths->n_calls; i++) {
         const BbCall *call = &paths->calls[i];
+        ready[i] = G_MININT64;
         if (bb_call_is_returned(call))
             visits[n++] = (Visit){call->callee, root[i], i, call->replied_ns};
     }
@@ -88,7 +94,8 @@ guint8 *bb_joins_find(const BbPaths *paths)
     for (guint32 i = 0, j; i < n; i = j) {
         for (j = i; j < n && visits[j].node == visits[i].node; j++)
             ;
-        any |= name_places(visits + i, j - i, place);
+        any |= name_places(visits + i, j - i, place, ready);
     }
+    *ready_ns = any ? g_steal_pointer(&ready) : NULL;
     return any ? g_steal_pointer(&place) : NULL;
 }

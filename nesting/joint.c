@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "nesting/joins.h"
+#include "nesting/lacking.h"
 #include "nesting/search.h"
 #include "nesting/sites.h"
 
@@ -161,9 +162,12 @@ static float confidence_of(const BbSite *site, guint32 x, double share)
     return (float)(share < 0.5 && few ? 0.44 + 0.12 * share : share);
 }
 
-// Says of each child how sure its place in the site's assignment is; the last sweep looked at all.
-static void find_shares(BbSite *site, BbSearch *search, const guint32 *parent, float *share)
+// Says of each child how sure its place in the site's assignment is, and of each parent that it has
+// all its children; the last sweep looked at all.
+static void find_shares(BbSite *site, BbSearch *search, const guint32 *parent, float *share,
+                        float *whole)
 {
+    g_autoptr(BbLacking) lacking = bb_lacking_new(site, parent);
     guint32 n;
     for (guint32 x = 0; x < site->n_children; x++)
         share[x] = (float)(1 / (1 + exp((double)bb_search_nearest(search, x) / HEAT)));
@@ -172,10 +176,13 @@ static void find_shares(BbSite *site, BbSearch *search, const guint32 *parent, f
     for (guint32 i = 0; i < n; i++)
         share[doubtful[i]] = 0;
     guint samples = is_crowded(site) ? SHARES / 2 : SHARES;
-    for (guint k = 0; k < samples; k++)
+    for (guint k = 0; k < samples; k++) {
         bb_search_sample(search, HEAT, parent, share);
+        bb_lacking_observe(lacking, doubtful, n);
+    }
     for (guint32 i = 0; i < n; i++)
         share[doubtful[i]] = confidence_of(site, doubtful[i], (double)share[doubtful[i]] / samples);
+    bb_lacking_finish(lacking, share, whole);
 }
 
 static void publish(BbSite *site, BbSearch *search, BbPaths *paths)
@@ -183,8 +190,11 @@ static void publish(BbSite *site, BbSearch *search, BbPaths *paths)
     bb_search_all(search);
     bb_search_sweep(search, 0);
     g_autofree guint32 *parent = g_memdup2(site->parent, site->n_children * sizeof *parent);
-    g_autofree float *share = g_new(float, site->n_children);
-    find_shares(site, search, parent, share);
+    g_autofree float *share = g_new(float, site->n_children),
+                     *whole = g_new(float, site->n_parents);
+    find_shares(site, search, parent, share, whole);
+    for (guint32 p = 0; p < site->n_parents; p++)
+        paths->whole[site->parents[p].call] = whole[p];
     for (guint32 x = 0; x < site->n_children; x++) {
         guint32 call = site->children[x].call;
         paths->confidence[call] = share[x];
@@ -313,12 +323,13 @@ void bb_joint_run(BbJoint *joint, BbPaths *paths)
     for (guint32 n = 0; n < n_names; n++)
         known[n] = -G_MAXDOUBLE;
     for (guint32 i = 0; i < paths->n_calls; i++)
-        paths->confidence[i] = 1;
-    bb_sites_rewind(sites, NULL);
+        paths->confidence[i] = paths->whole[i] = 1;
+    bb_sites_rewind(sites, NULL, NULL);
     solve_all(joint, sites, paths, known, &paths->facts.children, &paths->facts.candidates);
-    g_autofree guint8 *place = bb_joins_find(paths);
+    g_autofree gint64 *ready_ns = NULL;
+    g_autofree guint8 *place = bb_joins_find(paths, &ready_ns);
     if (!place)
         return;
-    bb_sites_rewind(sites, place);
+    bb_sites_rewind(sites, place, ready_ns);
     solve_all(joint, sites, paths, known, &children, &candidates);
 }

@@ -9,9 +9,13 @@
 // it is kept, and given to the next call of its key if that one sees no other return.
 #include "nesting/matcher.h"
 
+#include "data/large.h"
+#include "nesting/backlog.h"
 #include "nesting/openings.h"
 
 #define NONE BB_OPENING_NONE
+#define FEW_CALLS (1u << 14)
+#define MANY_CALLS (1u << 21) // of a window as it is by default
 
 // Sightings a call has. A message with both of its times counts as seen at both ends.
 enum {
@@ -43,15 +47,10 @@ struct BbMatcher {
     bool two_sided; // second sightings may come
 };
 
-BbMatcher *bb_matcher_new(guint32 capacity, bool two_sided)
+BbMatcher *bb_matcher_new(bool two_sided)
 {
     BbMatcher *matcher = g_new0(BbMatcher, 1);
     matcher->two_sided = two_sided;
-    matcher->capacity = capacity;
-    matcher->calls = g_new(BbCall, capacity);
-    matcher->sides = g_new(guint8, capacity);
-    matcher->next = g_new(guint32, capacity);
-    matcher->back = two_sided ? g_new(guint32, capacity) : NULL;
     matcher->early = g_array_new(FALSE, FALSE, sizeof(BbCall));
     matcher->early_sides = g_byte_array_new();
     bb_openings_init(&matcher->openings);
@@ -132,16 +131,15 @@ static void join_return(BbCall *call, const BbCall *early)
         call->return_ns = early->return_ns;
 }
 
-static BbCall blank(const BbOpeningKey *key)
+// Field by field: compilers build a whole struct aside and copy it, which takes longer.
+static void make_blank(BbCall *call, const BbOpeningKey *key)
 {
-    return (BbCall){.call_ns = BB_TIME_NONE,
-                    .arrived_ns = BB_TIME_NONE,
-                    .replied_ns = BB_TIME_NONE,
-                    .return_ns = BB_TIME_NONE,
-                    .return_end_ns = BB_TIME_NONE,
-                    .id = key->id,
-                    .caller = key->caller,
-                    .callee = key->callee};
+    call->call_ns = call->arrived_ns = BB_TIME_NONE;
+    call->replied_ns = call->return_ns = call->return_end_ns = BB_TIME_NONE;
+    call->id = key->id;
+    call->caller = key->caller;
+    call->callee = key->callee;
+    call->op = call->status = call->proto = BB_NAME_NONE;
 }
 
 static void link_call(BbMatcher *matcher, BbOpening *entry, guint32 call)
@@ -226,14 +224,29 @@ static void forget_answered(BbMatcher *matcher, BbOpening *entry)
         unlink_call(matcher, entry, entry->first);
 }
 
+// Room for many costs nothing until it is used; but what moves is mapped anew, in small pages.
+static void grow(BbMatcher *matcher)
+{
+    gsize capacity = matcher->capacity < FEW_CALLS ? FEW_CALLS : MANY_CALLS;
+    capacity = MAX(capacity, 2 * (gsize)matcher->capacity);
+    matcher->capacity = (guint32)MIN(capacity, G_MAXUINT32);
+    matcher->calls = g_renew(BbCall, matcher->calls, matcher->capacity);
+    bb_large_advise(matcher->calls, matcher->capacity, sizeof(BbCall));
+    matcher->sides = g_renew(guint8, matcher->sides, matcher->capacity);
+    matcher->next = g_renew(guint32, matcher->next, matcher->capacity);
+    if (matcher->two_sided)
+        matcher->back = g_renew(guint32, matcher->back, matcher->capacity);
+}
+
 static void open_call(BbMatcher *matcher, BbOpening *entry, const BbSighting *sighting,
                       guint8 sides)
 {
     if (matcher->two_sided)
         forget_answered(matcher, entry);
-    g_assert(matcher->count < matcher->capacity);
+    if (matcher->count == matcher->capacity)
+        grow(matcher);
     guint32 call = matcher->count++;
-    matcher->calls[call] = blank(&entry->key);
+    make_blank(&matcher->calls[call], &entry->key);
     fill_call(&matcher->calls[call], sighting);
     matcher->sides[call] = sides;
     link_call(matcher, entry, call);
@@ -278,7 +291,8 @@ static void settle_early(BbMatcher *matcher, BbOpening *entry, guint32 call)
 static guint32 add_early(BbMatcher *matcher, const BbOpeningKey *key, const BbSighting *sighting,
                          guint8 sides)
 {
-    BbCall early = blank(key);
+    BbCall early;
+    make_blank(&early, key);
     fill_return(&early, sighting);
     g_array_append_val(matcher->early, early);
     g_byte_array_append(matcher->early_sides, &sides, 1);
@@ -333,6 +347,45 @@ void bb_matcher_feed(BbMatcher *matcher, const BbSighting *sighting)
         feed_call(matcher, &key, sighting);
 }
 
+static BbSighting call_of(const BbCall *call)
+{
+    return (BbSighting){.time_ns = call->call_ns,
+                        .recv_ns = call->arrived_ns,
+                        .end_ns = BB_TIME_NONE,
+                        .id_number = call->id.number,
+                        .id_form = call->id.form,
+                        .caller = call->caller,
+                        .callee = call->callee,
+                        .op = call->op,
+                        .proto = call->proto & ((1u << 30) - 1)};
+}
+
+static BbSighting return_of(const BbCall *call)
+{
+    BbSighting sighting = call_of(call);
+    sighting.time_ns = call->replied_ns;
+    sighting.recv_ns = call->return_ns;
+    sighting.end_ns = call->return_end_ns;
+    sighting.status = call->status;
+    sighting.is_return = true;
+    return sighting;
+}
+
+void bb_matcher_turn_back(const BbMatcher *matcher, BbBacklog *to)
+{
+    for (guint32 i = 0; i < matcher->count; i++) {
+        BbSighting call = call_of(&matcher->calls[i]), answer = return_of(&matcher->calls[i]);
+        bb_backlog_push(to, &call);
+        if (is_answered(matcher, i))
+            bb_backlog_push(to, &answer);
+    }
+    for (guint i = 0; i < matcher->early->len; i++) {
+        BbSighting answer = return_of(&g_array_index(matcher->early, BbCall, i));
+        if (matcher->early_sides->data[i] != 0)
+            bb_backlog_push(to, &answer);
+    }
+}
+
 static void adopt_early(BbMatcher *matcher)
 {
     for (gsize i = 0; i <= matcher->openings.mask; i++) {
@@ -381,7 +434,7 @@ BbCall *bb_matcher_finish(BbMatcher *matcher, guint32 *count, guint64 *orphans)
     fill_times((BbCall *)(gpointer)matcher->early->data, matcher->early->len);
     *count = matcher->count;
     *orphans = matcher->orphans;
-    return g_steal_pointer(&matcher->calls);
+    return g_renew(BbCall, g_steal_pointer(&matcher->calls), matcher->count);
 }
 
 const BbCall *bb_matcher_orphans(const BbMatcher *matcher, guint32 *count)

@@ -7,14 +7,18 @@
 #include "data/call.h"
 
 typedef struct BbMatcher BbMatcher;
+typedef struct BbBacklog BbBacklog;
 
-// capacity: no more call sightings than this will be fed. two_sided: some sightings are
-// at_receiver, so that a message may come twice.
-BbMatcher *bb_matcher_new(guint32 capacity, bool two_sided);
+// two_sided: some sightings are at_receiver, so that a message may come twice.
+BbMatcher *bb_matcher_new(bool two_sided);
 void bb_matcher_free(BbMatcher *matcher);
 
 // Takes the next sighting. Of sightings at the same time the calls come first.
 void bb_matcher_feed(BbMatcher *matcher, const BbSighting *sighting);
+
+// Hands out what was fed, in no order of time, for another matcher; a return has the labels of its
+// call. Only where two_sided is false. After it, only free.
+void bb_matcher_turn_back(const BbMatcher *matcher, BbBacklog *to);
 
 // Ends the feed: gives returns that were stamped before their call to it, fills times that were
 // seen once only. Returns the calls in order of their feed; the caller frees. *orphans says how
@@ -22,7 +26,7 @@ void bb_matcher_feed(BbMatcher *matcher, const BbSighting *sighting);
 BbCall *bb_matcher_finish(BbMatcher *matcher, guint32 *count, guint64 *orphans);
 
 // After finish: the returns without call, as calls without call times, in order of their feed.
-// Lent. Memory: 81 bytes for each return that found no open call, so no more than the feed takes.
+// Lent. Memory: 81 bytes for each return that found no open call.
 const BbCall *bb_matcher_orphans(const BbMatcher *matcher, guint32 *count);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbMatcher, bb_matcher_free)

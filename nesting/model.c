@@ -9,13 +9,14 @@
 #include <math.h>
 #include <string.h>
 
-enum { FROM_START, FROM_LATEST, FROM_EVENT, REFERENCES };
+enum { FROM_START, FROM_LATEST, FROM_EVENT, FROM_CALL, REFERENCES };
 
 #define ORDERS 3u
 #define COUNT_MAX 8u
 
 // What a gap is measured from: when, and which kind of event (0: the parent's arrival; then
-// returns by type of child, then calls by type of child; last the parent's own return).
+// returns by type of child, then calls by type of child; then that all is there, at a join; last
+// the parent's own return).
 typedef struct {
     gint64 at;
     guint what;
@@ -35,6 +36,7 @@ typedef struct {
 
 struct BbModel {
     const BbGapScale *scale;
+    bool is_join;
     guint np, nc, n_what; // types of parents, of children; of events
     Slot **slots;         // [(p * nc + c) * ORDERS + order], NULL where never seen
     Slot **ends;          // [p]
@@ -57,7 +59,8 @@ BbModel *bb_model_new(const BbSite *site, const BbGapScale *scale)
     model->scale = scale;
     model->np = site->n_parent_types;
     model->nc = site->n_child_types;
-    model->n_what = 2 * model->nc + 2;
+    model->n_what = 2 * model->nc + 3;
+    model->is_join = site->is_join;
     model->slots = g_new0(Slot *, model->np * model->nc * ORDERS);
     model->ends = g_new0(Slot *, model->np);
     model->n = g_new0(double, model->np);
@@ -139,12 +142,15 @@ static guint slot_index(const BbModel *model, guint p, guint c, guint order)
 // ---- events ------------------------------------------------------------------------------------
 
 // The latest of the parent's arrival and the returns, up to time `at`, of the kids before the n-th.
-// A call made after its parent's return (write-behind) counts from that.
+// A call made after its parent's return (write-behind) counts from that. At a join, all being
+// there is such an event.
 static inline Event latest_return(const BbModel *model, const BbSite *site,
                                   const BbSiteParent *parent, const guint32 *kids, guint32 n,
                                   gint64 at)
 {
     Event event = {parent->s, 0};
+    if (model->is_join && at >= parent->ready && parent->ready > parent->s)
+        event = (Event){parent->ready, model->n_what - 2};
     for (guint32 j = 0; j < n; j++) {
         const BbSiteChild *y = &site->children[kids[j]];
         if (y->e <= at && y->e >= event.at)
@@ -162,6 +168,13 @@ static inline Event latest_event(const BbModel *model, const BbSite *site, Event
         return latest;
     const BbSiteChild *y = &site->children[kids[n - 1]];
     return y->s >= latest.at ? (Event){y->s, 1u + model->nc + y->type} : latest;
+}
+
+static inline Event latest_call(const BbModel *model, const BbSite *site,
+                                const BbSiteParent *parent, const guint32 *kids, guint32 n,
+                                gint64 at)
+{
+    return latest_event(model, site, latest_return(model, site, parent, NULL, 0, at), kids, n);
 }
 
 // ---- scoring -----------------------------------------------------------------------------------
@@ -205,7 +218,9 @@ static inline Gap kid_gap(const BbModel *model, const BbSite *site, const BbSite
     guint number = slot_index(model, 0, x->type, order);
     const Slot *slot = model->slots[slot_index(model, parent->type, x->type, order)];
     Event from = {parent->s, 0};
-    if (G_UNLIKELY(x->s > parent->e) || (slot && slot->reference != FROM_START))
+    if (slot && slot->reference == FROM_CALL)
+        from = latest_call(model, site, parent, kids, i, x->s);
+    else if (G_UNLIKELY(x->s > parent->e) || (slot && slot->reference != FROM_START))
         from = latest_return(model, site, parent, kids, i, x->s);
     if (slot && slot->reference == FROM_EVENT)
         from = latest_event(model, site, from, kids, i);
@@ -371,9 +386,14 @@ static void learn_gaps(BbModel *model, const BbSite *site, guint32 index, double
         Event event = latest_event(model, site, latest, kids->at + from, i - from);
         slot->n += weight;
         slot->late += x->e > parent->e ? weight : 0;
+        add_sample(model, slot, FROM_EVENT, event, x->s, weight);
+        if (model->is_join) {
+            event = latest_call(model, site, parent, kids->at + from, i - from, x->s);
+            add_sample(model, slot, FROM_CALL, event, x->s, weight);
+            continue;
+        }
         add_sample(model, slot, FROM_START, x->s > parent->e ? latest : start, x->s, weight);
         add_sample(model, slot, FROM_LATEST, latest, x->s, weight);
-        add_sample(model, slot, FROM_EVENT, event, x->s, weight);
     }
     guint32 near = MIN(kids->n, BB_MODEL_NEAR);
     const guint32 *last = near > 0 ? kids->at + (kids->n - near) : NULL;
@@ -401,7 +421,7 @@ static double events_of(const BbModel *model, guint reference, bool is_end)
 {
     if (reference == FROM_START)
         return is_end ? 2 : 1;
-    return reference == FROM_LATEST ? 1 + model->nc : 1 + 2 * model->nc;
+    return (model->is_join ? 2 : 1) + (reference == FROM_EVENT ? 2 : 1) * model->nc;
 }
 
 static void choose_reference(BbModel *model, Slot *slot, bool is_end)
@@ -409,7 +429,9 @@ static void choose_reference(BbModel *model, Slot *slot, bool is_end)
     slot->on_time = (float)log((slot->n - slot->late + 0.5) / (slot->n + 0.5));
     slot->overdue = (float)log((slot->late + 0.05) / (slot->n + 0.5));
     double best = -G_MAXDOUBLE, rare = 0.1;
-    for (guint r = 0; r < (is_end ? FROM_EVENT : REFERENCES); r++) {
+    bool join = model->is_join && !is_end;
+    guint first = join ? FROM_EVENT : FROM_START;
+    for (guint r = first; r <= (join ? FROM_CALL : is_end ? FROM_LATEST : FROM_EVENT); r++) {
         double sum = 0, spread = slot->n + rare * events_of(model, r, is_end);
         for (guint w = 0; w < model->n_what; w++) {
             BbDensity *density = slot->density[r][w];

@@ -9,6 +9,10 @@
 //   latest   from the latest of the arrival and the returns of earlier siblings: calls in sequence
 //   event    likewise, but calls of siblings are events too: bursts
 // The end of a parent is a slot too (models latest and start).
+// What a join does begins when all is there, whichever call brought the last of it: that is an
+// event like an arrival, and the model is one of
+//   event    as above
+//   call     likewise, but returns are no events: a burst in which a call may be back early
 #pragma once
 
 #include "nesting/density.h"

@@ -3,6 +3,7 @@
 // steps.
 #include "nesting/nesting.h"
 
+#include "data/large.h"
 #include "nesting/candidates.h"
 #include "nesting/choice.h"
 #include "nesting/joint.h"
@@ -56,12 +57,14 @@ static void choose_as_in_the_paper(const BbNesting *nesting, BbPaths *paths)
 
 static void find_parents(BbNesting *nesting, BbPaths *paths)
 {
-    paths->parent = g_new(guint32, paths->n_calls);
-    paths->confidence = g_new(float, paths->n_calls);
+    paths->parent = bb_large_new(guint32, paths->n_calls);
+    paths->confidence = bb_large_new(float, paths->n_calls);
     for (guint32 i = 0; i < paths->n_calls; i++) {
         paths->parent[i] = BB_CALL_NO_PARENT;
         paths->confidence[i] = BB_CONFIDENCE_NONE;
     }
+    if (nesting->joint)
+        paths->whole = bb_large_new(float, paths->n_calls);
     if (nesting->joint)
         bb_joint_run(nesting->joint, paths);
     else

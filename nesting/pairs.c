@@ -2,51 +2,34 @@
 // In: messages in any order. Out: calls with their returns, in order of time.
 #include "nesting/pairs.h"
 
-#include <sys/mman.h>
-
+#include "data/large.h"
+#include "nesting/backlog.h"
 #include "nesting/forwarding.h"
-#include "nesting/matcher.h"
 #include "nesting/timesort.h"
 
-#define CHUNK_BITS 14u
-#define CHUNK (1u << CHUNK_BITS)
-#define CHUNK_SIZE (CHUNK * sizeof(BbSighting))
 #define COUNT_MAX (G_MAXUINT32 - 1)
 
+// Sightings that come in order and once are matched as they come, but for the returns of the latest
+// instant, as calls of that instant go first. The first one that comes otherwise turns it all back,
+// and all are kept until the end.
 struct BbPairs {
     const BbNames *names;
-    GPtrArray *chunks; // of BbSighting[CHUNK]; NULL where it was matched already
-    guint32 count;     // sightings
-    guint32 n_calls;   // of them
+    BbMatcher *matcher; // NULL once they came otherwise,
+    GArray *returns;    // of BbSighting, at latest_ns; empty then
+    BbBacklog *backlog; // NULL before that
+    guint32 count;      // sightings
+    gint64 latest_ns;   // of them
     guint64 messages, free_messages;
     gint64 start_ns, end_ns; // of all messages
-    gint64 latest_ns;        // time of the last sighting
     GArray *known;           // of BbCall: with their returns, from bb_pairs_push_call
-    bool unordered, two_sided;
 };
-
-// Chunks are the better part of the stage's memory. They come from the system and not from the
-// heap, so that each goes back to it once it was read, while the calls grow.
-static BbSighting *chunk_new(void)
-{
-    void *chunk =
-        mmap(NULL, CHUNK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (chunk == MAP_FAILED)
-        g_error("no memory for %zu messages more", (gsize)CHUNK);
-    return chunk;
-}
-
-static void chunk_free(gpointer chunk)
-{
-    if (chunk)
-        munmap(chunk, CHUNK_SIZE);
-}
 
 BbPairs *bb_pairs_new(const BbNames *names)
 {
     BbPairs *pairs = g_new0(BbPairs, 1);
     pairs->names = names;
-    pairs->chunks = g_ptr_array_new_with_free_func(chunk_free);
+    pairs->matcher = bb_matcher_new(false);
+    pairs->returns = g_array_new(FALSE, FALSE, sizeof(BbSighting));
     pairs->start_ns = pairs->end_ns = BB_TIME_NONE;
     pairs->latest_ns = G_MININT64;
     pairs->known = g_array_new(FALSE, FALSE, sizeof(BbCall));
@@ -57,15 +40,11 @@ void bb_pairs_free(BbPairs *pairs)
 {
     if (!pairs)
         return;
-    g_ptr_array_unref(pairs->chunks);
+    bb_matcher_free(pairs->matcher);
+    g_array_unref(pairs->returns);
+    bb_backlog_free(pairs->backlog);
     g_array_unref(pairs->known);
     g_free(pairs);
-}
-
-static BbSighting *sighting_at(const BbPairs *pairs, guint32 index)
-{
-    BbSighting *chunk = g_ptr_array_index(pairs->chunks, index >> CHUNK_BITS);
-    return &chunk[index & (CHUNK - 1)];
 }
 
 static void note_times(BbPairs *pairs, const BbMessage *message)
@@ -76,34 +55,60 @@ static void note_times(BbPairs *pairs, const BbMessage *message)
     pairs->end_ns = MAX(pairs->end_ns, message->time_ns);
 }
 
-static BbSighting sighting_of(const BbMessage *message)
+// Field by field: compilers build a whole struct aside and copy it, which takes longer.
+static void fill_sighting(BbSighting *sighting, const BbMessage *message)
 {
     bool is_return = message->kind == BB_RETURN;
-    return (BbSighting){.time_ns = message->time_ns,
-                        .recv_ns = message->at_receiver ? BB_TIME_NONE : message->recv_ns,
-                        .end_ns = message->end_ns,
-                        .id_number = message->id.number,
-                        .id_form = message->id.form,
-                        .caller = is_return ? message->receiver : message->sender,
-                        .callee = is_return ? message->sender : message->receiver,
-                        .op = message->op,
-                        .status = message->status,
-                        .proto = message->proto & ((1u << 30) - 1),
-                        .is_return = is_return,
-                        .at_receiver = message->at_receiver};
+    sighting->time_ns = message->time_ns;
+    sighting->recv_ns = message->at_receiver ? BB_TIME_NONE : message->recv_ns;
+    sighting->end_ns = message->end_ns;
+    sighting->id_number = message->id.number;
+    sighting->id_form = message->id.form;
+    sighting->caller = is_return ? message->receiver : message->sender;
+    sighting->callee = is_return ? message->sender : message->receiver;
+    sighting->op = message->op;
+    sighting->status = message->status;
+    sighting->proto = message->proto & ((1u << 30) - 1);
+    sighting->is_return = is_return;
+    sighting->at_receiver = message->at_receiver;
 }
 
-static inline void push_sighting(BbPairs *pairs, BbSighting value)
+static void feed_returns(BbPairs *pairs)
 {
-    if ((pairs->count & (CHUNK - 1)) == 0)
-        g_ptr_array_add(pairs->chunks, chunk_new());
-    BbSighting *sighting = sighting_at(pairs, pairs->count++);
-    *sighting = value;
-    pairs->n_calls += !sighting->is_return;
-    pairs->two_sided |= sighting->at_receiver;
+    for (guint i = 0; i < pairs->returns->len; i++)
+        bb_matcher_feed(pairs->matcher, &g_array_index(pairs->returns, BbSighting, i));
+    g_array_set_size(pairs->returns, 0);
+}
+
+static void turn_back(BbPairs *pairs)
+{
+    feed_returns(pairs);
+    pairs->backlog = bb_backlog_new();
+    bb_matcher_turn_back(pairs->matcher, pairs->backlog);
+    g_clear_pointer(&pairs->matcher, bb_matcher_free);
+}
+
+static void match(BbPairs *pairs, const BbSighting *sighting)
+{
     gint64 time_ns = bb_sighting_time(sighting);
-    pairs->unordered |= time_ns < pairs->latest_ns;
+    if (time_ns > pairs->latest_ns && pairs->returns->len > 0)
+        feed_returns(pairs);
     pairs->latest_ns = time_ns;
+    if (sighting->is_return)
+        g_array_append_val(pairs->returns, *sighting);
+    else
+        bb_matcher_feed(pairs->matcher, sighting);
+}
+
+static void push_sighting(BbPairs *pairs, const BbSighting *sighting)
+{
+    pairs->count++;
+    if (pairs->matcher && (sighting->at_receiver || bb_sighting_time(sighting) < pairs->latest_ns))
+        turn_back(pairs);
+    if (pairs->matcher)
+        match(pairs, sighting);
+    else
+        bb_backlog_push(pairs->backlog, sighting);
 }
 
 bool bb_pairs_push(BbPairs *pairs, const BbMessage *message)
@@ -116,7 +121,9 @@ bool bb_pairs_push(BbPairs *pairs, const BbMessage *message)
         pairs->free_messages++;
         return true;
     }
-    push_sighting(pairs, sighting_of(message));
+    BbSighting sighting;
+    fill_sighting(&sighting, message);
+    push_sighting(pairs, &sighting);
     return true;
 }
 
@@ -149,12 +156,18 @@ static BbSighting return_of(const BbCall *call)
     return sighting;
 }
 
+static void push_call(BbPairs *pairs, const BbCall *call)
+{
+    BbSighting sighting = call_of(call);
+    push_sighting(pairs, &sighting);
+}
+
 void bb_pairs_push_call(BbPairs *pairs, const BbCall *call)
 {
     if (bb_call_is_returned(call))
         g_array_append_val(pairs->known, *call);
     else
-        push_sighting(pairs, call_of(call));
+        push_call(pairs, call);
 }
 
 guint64 bb_pairs_held(const BbPairs *pairs)
@@ -165,51 +178,6 @@ guint64 bb_pairs_held(const BbPairs *pairs)
 guint64 bb_pairs_messages(const BbPairs *pairs)
 {
     return pairs->messages;
-}
-
-// The sightings in order of time, NULL if they came in order. The caller frees.
-static BbTimed *order_of(const BbPairs *pairs)
-{
-    if (!pairs->unordered)
-        return NULL;
-    BbTimed *order = g_new(BbTimed, pairs->count);
-    for (guint32 i = 0; i < pairs->count; i++)
-        order[i] = (BbTimed){bb_sighting_time(sighting_at(pairs, i)), i};
-    g_autofree BbTimed *scratch = g_new(BbTimed, pairs->count);
-    bb_timesort(order, scratch, pairs->count);
-    return order;
-}
-
-static const BbSighting *nth(const BbPairs *pairs, const BbTimed *order, guint32 n)
-{
-    return sighting_at(pairs, order ? order[n].index : n);
-}
-
-// Feeds the sightings [from, to), all at one time: calls, then returns.
-static void feed_together(const BbPairs *pairs, const BbTimed *order, guint32 from, guint32 to,
-                          BbMatcher *matcher)
-{
-    for (guint32 i = from; i < to; i++)
-        if (!nth(pairs, order, i)->is_return)
-            bb_matcher_feed(matcher, nth(pairs, order, i));
-    for (guint32 i = from; i < to; i++)
-        if (nth(pairs, order, i)->is_return)
-            bb_matcher_feed(matcher, nth(pairs, order, i));
-}
-
-static void feed_all(BbPairs *pairs, const BbTimed *order, BbMatcher *matcher)
-{
-    guint32 from = 0, freed = 0;
-    while (from < pairs->count) {
-        gint64 time_ns = bb_sighting_time(nth(pairs, order, from));
-        guint32 to = from + 1;
-        while (to < pairs->count && bb_sighting_time(nth(pairs, order, to)) == time_ns)
-            to++;
-        feed_together(pairs, order, from, to, matcher);
-        from = to;
-        for (; !order && freed < from >> CHUNK_BITS; freed++) // read for the last time
-            g_clear_pointer(&g_ptr_array_index(pairs->chunks, freed), chunk_free);
-    }
 }
 
 // Moves calls to where order says, in place: each cycle of the permutation once round.
@@ -239,10 +207,10 @@ static void sort_calls(BbCall *calls, guint32 count)
         in_order++;
     if (in_order >= count)
         return;
-    g_autofree BbTimed *order = g_new(BbTimed, count);
+    g_autofree BbTimed *order = bb_large_new(BbTimed, count);
     for (guint32 i = 0; i < count; i++)
         order[i] = (BbTimed){calls[i].call_ns, i};
-    g_autofree BbTimed *scratch = g_new(BbTimed, count);
+    g_autofree BbTimed *scratch = bb_large_new(BbTimed, count);
     bb_timesort(order, scratch, count);
     permute(calls, order, count);
 }
@@ -274,8 +242,9 @@ static void unpair_known(BbPairs *pairs)
 {
     for (guint i = 0; i < pairs->known->len; i++) {
         const BbCall *call = &g_array_index(pairs->known, BbCall, i);
-        push_sighting(pairs, call_of(call));
-        push_sighting(pairs, return_of(call));
+        BbSighting answer = return_of(call);
+        push_call(pairs, call);
+        push_sighting(pairs, &answer);
     }
     g_array_set_size(pairs->known, 0);
 }
@@ -288,14 +257,25 @@ static void join_forwarded(const BbMatcher *matcher, BbPaths *paths)
                                                 &paths->facts.returns_orphaned);
 }
 
+// Ends the matching, or does it now.
+static BbMatcher *match_all(BbPairs *pairs)
+{
+    if (pairs->matcher) {
+        feed_returns(pairs);
+        return g_steal_pointer(&pairs->matcher);
+    }
+    bool two_sided = bb_backlog_is_two_sided(pairs->backlog);
+    if (two_sided)
+        unpair_known(pairs);
+    BbMatcher *matcher = bb_matcher_new(two_sided);
+    bb_backlog_feed(pairs->backlog, matcher);
+    g_clear_pointer(&pairs->backlog, bb_backlog_free);
+    return matcher;
+}
+
 void bb_pairs_finish(BbPairs *pairs, BbPaths *paths)
 {
-    if (pairs->two_sided)
-        unpair_known(pairs);
-    g_autoptr(BbMatcher) matcher = bb_matcher_new(pairs->n_calls, pairs->two_sided);
-    g_autofree BbTimed *order = order_of(pairs);
-    feed_all(pairs, order, matcher);
-    g_ptr_array_set_size(pairs->chunks, 0);
+    g_autoptr(BbMatcher) matcher = match_all(pairs);
     paths->calls = bb_matcher_finish(matcher, &paths->n_calls, &paths->facts.returns_orphaned);
     sort_calls(paths->calls, paths->n_calls);
     merge_known(pairs, paths);
@@ -306,6 +286,6 @@ void bb_pairs_finish(BbPairs *pairs, BbPaths *paths)
     paths->facts.free_messages = pairs->free_messages;
     paths->facts.start_ns = pairs->start_ns;
     paths->facts.end_ns = pairs->end_ns;
-    pairs->count = pairs->n_calls = 0;
+    pairs->count = 0;
     g_array_set_size(pairs->known, 0);
 }

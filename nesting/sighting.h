@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pairing needs of a message that is a call or a return, in 56 bytes: there is one of these
-// for each message of the trace.
+// What pairing needs of a message that is a call or a return, in 56 bytes: where messages come out
+// of order, or twice, there is one of these for each.
 #pragma once
 
 #include "data/message.h"

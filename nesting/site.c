@@ -12,10 +12,13 @@ BbSite *bb_site_new(guint32 n_parents, guint32 n_children)
     site->parents = g_new0(BbSiteParent, n_parents);
     site->children = g_new0(BbSiteChild, n_children);
     site->first = g_new0(guint32, (gsize)n_children + 1);
+    site->kept = g_new(float, n_children);
     site->parent = g_new(guint32, n_children);
     site->kids = g_new0(BbKids, n_parents);
-    for (guint32 x = 0; x < n_children; x++)
+    for (guint32 x = 0; x < n_children; x++) {
         site->parent[x] = BB_SITE_NONE;
+        site->kept[x] = 1;
+    }
     return site;
 }
 
@@ -27,6 +30,7 @@ void bb_site_free(BbSite *site)
         g_free(site->kids[p].at);
     g_free(site->kids);
     g_free(site->parent);
+    g_free(site->kept);
     g_free(site->list);
     g_free(site->first);
     g_free(site->children);
@@ -75,6 +79,7 @@ BbSite *bb_site_sample(const BbSite *site, guint32 n_parents, guint n_stretches)
     sample->n_parent_types = site->n_parent_types;
     sample->n_child_types = site->n_child_types;
     sample->number = site->number;
+    sample->is_join = site->is_join;
     sample->span = MAX(1, site->span * parents / site->n_parents);
     sample->list = g_new(guint32, candidates + 1);
     for (guint32 p = 0; p < site->n_parents; p++)

@@ -16,6 +16,7 @@
 
 typedef struct BbSiteParent {
     gint64 s, e;  // arrival of the call, departure of the return
+    gint64 ready; // of a join: when all that it may wait for was there; s, if that is no later
     guint32 call; // index into the calls
     guint16 type; // caller and operation
 } BbSiteParent;
@@ -39,9 +40,12 @@ typedef struct BbSite {
     guint n_parent_types, n_child_types;
     guint32 *first; // candidates of child x: list[first[x] .. first[x + 1]), ascending
     guint32 *list;
-    double span;    // of the trace, in quanta
+    float *kept; // of children: expected share of the true parents that are among the candidates, 1
+                 // where none of those the child had was left out
+    double span; // of the trace, in quanta
     guint32 number; // among the sites of a trace: fixes the random choices made for it
     guint32 team;   // its first node, of replicas; the node
+    bool is_join;   // ready counts
 
     // The assignment.
     guint32 *parent; // of children; BB_SITE_NONE

@@ -5,6 +5,7 @@
 #include "data/tally.h"
 #include "nesting/timesort.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,7 @@ struct BbSites {
     BbRoles *roles;
     const BbGapScale *scale;
     const guint8 *place; // NULL: callers tell parents apart
+    const gint64 *ready_ns;
     BbCandidates *candidates;
     guint32 *nodes, *team; // nodes in order of their team; team of nodes[i]: equal for replicas
     guint32 next;          // in nodes
@@ -148,10 +150,11 @@ void bb_sites_free(BbSites *sites)
     g_free(sites);
 }
 
-void bb_sites_rewind(BbSites *sites, const guint8 *place)
+void bb_sites_rewind(BbSites *sites, const guint8 *place, const gint64 *ready_ns)
 {
     bb_candidates_free(sites->candidates);
     sites->place = place;
+    sites->ready_ns = ready_ns;
     sites->n_sites = 0;
     sites->next = 0;
     sites->candidates =
@@ -241,6 +244,13 @@ static gint64 window_of(const BbSites *sites)
     return MIN(MAX(sites->window_ns, 0) / sites->quantum_ns, sites->period / 4);
 }
 
+// When all that a call of a join may wait for was there, on its node's clock.
+static gint64 ready_of(const BbSites *sites, guint32 call, gint64 arrival, gint64 shift)
+{
+    gint64 ready_ns = sites->ready_ns ? sites->ready_ns[call] : G_MININT64;
+    return ready_ns == G_MININT64 ? arrival : MAX(arrival, quanta(sites, ready_ns) + shift);
+}
+
 // With a skew window whatever comes from another node (calls that arrive, returns of children)
 // counts as that much earlier. Gaps stay gaps: what they are longer by is learned with them.
 static void load_parents(const BbSites *sites, BbSite *site, const Crew *crew)
@@ -258,7 +268,9 @@ static void load_parents(const BbSites *sites, BbSite *site, const Crew *crew)
                g_array_index(crew->members, Member, m + 1).first_parent <= i)
             m++;
         gint64 shift = g_array_index(crew->members, Member, m).shift;
-        site->parents[i] = (BbSiteParent){.s = quanta(sites, parents[i].arrived_ns) + shift - early,
+        gint64 s = quanta(sites, parents[i].arrived_ns) + shift - early;
+        site->parents[i] = (BbSiteParent){.s = s,
+                                          .ready = ready_of(sites, parents[i].call, s, shift),
                                           .e = quanta(sites, parents[i].replied_ns) + shift,
                                           .call = parents[i].call,
                                           .type = number[i]};
@@ -332,9 +344,22 @@ static int by_index(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// Puts the likeliest candidates of a child first in list, and these in order.
-static void prune(const BbSites *sites, const BbSite *site, const BbOnset *onset, guint32 child,
-                  guint32 *list, guint32 n, GArray *suitors)
+// Share of the suitors' likelihood that the kept ones have; the best stand first.
+static double kept_of(const Suitor *suitor, guint32 n)
+{
+    double all = 0, kept = 0;
+    for (guint32 i = 0; i < n; i++) {
+        all += exp(suitor[i].suits - suitor[0].suits);
+        if (i + 1 == BB_SITE_CANDIDATES)
+            kept = all;
+    }
+    return kept / all;
+}
+
+// Puts the likeliest candidates of a child first in list, and these in order. Returns their share
+// of the likelihood.
+static double prune(const BbSites *sites, const BbSite *site, const BbOnset *onset, guint32 child,
+                    guint32 *list, guint32 n, GArray *suitors)
 {
     g_array_set_size(suitors, n);
     Suitor *suitor = &g_array_index(suitors, Suitor, 0);
@@ -346,6 +371,7 @@ static void prune(const BbSites *sites, const BbSite *site, const BbOnset *onset
     for (guint32 i = 0; i < BB_SITE_CANDIDATES; i++)
         list[i] = suitor[i].parent;
     qsort(list, BB_SITE_CANDIDATES, sizeof *list, by_index);
+    return kept_of(suitor, n);
 }
 
 static void note_mean(const BbSite *site, BbOnset *onset, guint32 child, const guint32 *list,
@@ -365,15 +391,16 @@ typedef struct {
 } Found;
 
 // The candidates of child x, the likeliest where there are many.
-static void note(const BbSites *sites, const BbSite *site, BbOnset *onset, Found *found, guint32 x,
+static void note(const BbSites *sites, BbSite *site, BbOnset *onset, Found *found, guint32 x,
                  guint32 *list, guint32 n)
 {
+    double looked_at = n > LOOKED_AT_MOST ? (double)LOOKED_AT_MOST / n : 1;
     if (n > LOOKED_AT_MOST) { // the latest arrivals
         list += n - LOOKED_AT_MOST;
         n = LOOKED_AT_MOST;
     }
     if (n > BB_SITE_CANDIDATES)
-        prune(sites, site, onset, x, list, n, found->suitors);
+        site->kept[x] = (float)(looked_at * prune(sites, site, onset, x, list, n, found->suitors));
     found->start[x] = found->all->len;
     found->size[x] = MIN(n, BB_SITE_CANDIDATES);
     g_array_append_vals(found->all, list, found->size[x]);
@@ -509,6 +536,7 @@ BbSite *bb_sites_next(BbSites *sites, BbOnset **onset, guint64 *children, guint6
     BbSite *site = bb_site_new(parents->len, kids->len);
     site->number = sites->n_sites++;
     site->team = crew.team;
+    site->is_join = sites->place != NULL;
     load_parents(sites, site, &crew);
     load_children(sites, site, &crew);
     site->span = MAX(1, (double)sites->period / 4 * members->len);

@@ -19,8 +19,8 @@ void bb_sites_free(BbSites *sites);
 
 // Back to before the first site. place: of each call, 0 or what tells it from others of its node,
 // whoever made them (joins.h); NULL: calls are told apart by caller. With places only sites that
-// have some come.
-void bb_sites_rewind(BbSites *sites, const guint8 *place);
+// have some come, and ready_ns says when all that a call may wait for was there.
+void bb_sites_rewind(BbSites *sites, const guint8 *place, const gint64 *ready_ns);
 
 // The next site with what is known of it before any assignment, NULL after the last. Both are the
 // caller's. Adds to the numbers of children with candidates, and of candidates.

@@ -62,8 +62,12 @@ static const char legend_of_trees[] =
     "to entry; dashed = little better than guessed.\\l";
 static const char legend_of_chains[] =
     "Edge: messages of all paths that begin alike @ what the node took before it sent them, by "
-    "falling number; bold = slowest, dashed = little better than guessed.\\lNode: the deeper its "
-    "colour, the more of the pattern's time passes there.\\l";
+    "falling number; bold = slowest, dashed = little better than guessed.\\lA delay is learned "
+    "from "
+    "all messages of both edges, the rare ones of a node together: it is theirs, and need not add "
+    "up "
+    "to the pattern's time.\\lNode: the deeper its colour, the more of the pattern's time passes "
+    "there.\\l";
 static const char legend_of_derived[] =
     "Dashed frame: no causal path; derived from other paths.\\l";
 

@@ -53,14 +53,19 @@ void bb_network_note_append_trouble(GString *out, const BbNetwork *network, guin
     if (!edge)
         return;
     double again = share(edge->retransmitted, edge->packets);
-    double lost = share(failed(edge), edge->connections);
+    double reset = share(edge->resets, edge->connections);
+    double closed = share(edge->refused + edge->unanswered, edge->connections);
     if (again >= TROUBLE) {
         g_string_append(out, "\nsent again ");
         bb_quantity_append_share(out, again);
     }
-    if (lost >= TROUBLE) {
+    if (reset >= TROUBLE) {
         g_string_append(out, "\nreset ");
-        bb_quantity_append_share(out, lost);
+        bb_quantity_append_share(out, reset);
+    }
+    if (closed >= TROUBLE) {
+        g_string_append(out, "\nnot opened ");
+        bb_quantity_append_share(out, closed);
     }
     if (edge->zero_windows) {
         g_string_append_c(out, '\n');

@@ -3,9 +3,16 @@
 #include "viz/render.h"
 
 #include "viz/dot.h"
+#include "viz/ranking.h"
 
 #include <graphviz/gvc.h>
+#include <math.h>
 #include <string.h>
+
+#define PIXELS_MOST 32767.0 // pixels on a side that cairo draws
+#define PNG_DPI 96.0
+#define POINTS_AN_INCH 72.0
+#define MARGIN 16.0 // points around a picture, and to be safe
 
 static bool fail(GError **error, const char *what, const char *format)
 {
@@ -29,13 +36,29 @@ static void reset_date(char *data, gsize length)
     }
 }
 
+// Graphviz shrinks what is too large for it, too, but says so in its own words.
+static void shrink(Agraph_t *graph, double *shrunk)
+{
+    boxf box = GD_bb(graph);
+    double side = fmax(box.UR.x - box.LL.x, box.UR.y - box.LL.y) + MARGIN;
+    double pixels = side * PNG_DPI / POINTS_AN_INCH;
+    if (pixels <= PIXELS_MOST)
+        return;
+    GD_drawing(graph)->dpi = PNG_DPI * PIXELS_MOST / pixels;
+    if (shrunk)
+        *shrunk = PIXELS_MOST / pixels;
+}
+
 // Into memory first: Graphviz ends the program when its own writing to a FILE fails.
-static bool draw(GVC_t *context, Agraph_t *graph, const char *format, FILE *out, GError **error)
+static bool draw(GVC_t *context, Agraph_t *graph, const char *format, FILE *out, double *shrunk,
+                 GError **error)
 {
     char *data = NULL;
     unsigned int length = 0;
     if (gvLayout(context, graph, "dot") != 0)
         return fail(error, "lay the patterns out", format);
+    if (strcmp(format, "png") == 0)
+        shrink(graph, shrunk);
     bool drawn = gvRenderData(context, graph, format, &data, &length) == 0 && data;
     if (drawn) {
         reset_date(data, length);
@@ -56,7 +79,8 @@ static bool render(const BbView *view, const char *format, FILE *out, GError **e
         return false;
     agseterr(AGMAX); // no words on stderr: the error is ours to tell
     GVC_t *context = gvContext();
-    bool drawn = draw(context, bb_dot_graph(dot), format, out, error);
+    bool drawn =
+        draw(context, bb_dot_graph(dot), format, out, view->ranking->options.shrunk, error);
     // The context stays: the pango plugin of Graphviz 2.43 keeps a pointer to the name of the last
     // font, which the context owns, and compares with it in the next picture.
     return drawn;

@@ -89,14 +89,17 @@ static const Words *words_of(const BbRanking *ranking)
 // Facts are of all of the trace, patterns of the requests that were asked for.
 static void append_none(GString *out, const BbFacts *facts, bool chains)
 {
-    if (chains)
-        g_string_append(out, facts->messages > 0 ? "No patterns: no path meets all conditions"
-                                                 : "No patterns: the trace has no messages");
-    else if (facts->calls == 0 && facts->messages > 0)
+    if (facts->messages == 0 && facts->calls == 0)
+        g_string_append(out, "No patterns: the trace has no messages");
+    else if (chains)
+        g_string_append(out, "No patterns: no path meets all conditions");
+    else if (facts->calls == 0)
         g_string_append(out, "No patterns: the trace has no calls (--algo=convolution needs none)");
     else
         g_string_append(out, facts->calls > facts->calls_unreturned
                                  ? "No patterns: no request meets all conditions"
+                             : facts->returns_orphaned > 0
+                                 ? "No patterns: no return was matched with its call"
                                  : "No patterns: no call of the trace has a return");
 }
 

@@ -196,7 +196,9 @@ const BbTableForm bb_table_chains = {
         "messages: of all paths that begin like this one, up to there. delay: what the node before "
         "took until it sent the\nmessage; with the number of messages and the standard deviation "
         "of "
-        "each of its delays, the most frequent first.\n*, and the bar: where the time of the "
+        "each of its delays, the most frequent first.\nA delay is learned from all messages of "
+        "both edges, the rare ones of a node together (--rare): it is\ntheirs, and need not add up "
+        "to the time of this pattern.\n*, and the bar: where the time of the "
         "pattern "
         "goes.\n",
 };

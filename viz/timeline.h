@@ -28,6 +28,9 @@ BbTimeline *bb_timeline_of_pattern(const BbPattern *pattern);
 
 void bb_timeline_free(BbTimeline *timeline);
 
+// Whether some call is less than sure, so that there is a column that says so.
+bool bb_timeline_shows_sure(const BbTimeline *timeline);
+
 void bb_timeline_append(GString *out, const BbTimeline *timeline, const BbNames *names,
                         const BbTimelineStyle *style);
 

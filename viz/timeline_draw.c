@@ -134,6 +134,19 @@ static void put_figures(Drawing *drawing, const BbTimelineRow *row)
     end_cell(drawing, WAITED);
 }
 
+static bool is_doubtful(const BbTimelineRow *row)
+{
+    return row->sure >= 0 && row->sure < SURE_FROM;
+}
+
+bool bb_timeline_shows_sure(const BbTimeline *timeline)
+{
+    for (guint i = 0; i < timeline->rows->len; i++)
+        if (is_doubtful(&g_array_index(timeline->rows, BbTimelineRow, i)))
+            return true;
+    return false;
+}
+
 static void put_notes(Drawing *drawing, const BbTimelineRow *row)
 {
     GString *cell = drawing->cell;
@@ -146,7 +159,7 @@ static void put_notes(Drawing *drawing, const BbTimelineRow *row)
         g_string_append(cell, "no return");
     }
     end_cell(drawing, STATUS);
-    if (row->sure >= 0 && row->sure < SURE_FROM)
+    if (is_doubtful(row))
         g_string_append_printf(cell, "0.%02d", (int)(100 * row->sure)); // never rounded up
     end_cell(drawing, SURE);
     g_autoptr(GString) id = g_string_new(NULL);

@@ -113,15 +113,16 @@ static void judge_steps(const State *state, GArray *findings)
     BbFinding *found = bb_findings_judge(
         findings,
         (BbFinding){.name = "clock_back",
-                    .title = "the clock of the capture was set back, or files are out of order",
+                    .title = "the clock of the capture was set back, or files overlap",
                     .unit = "frames before which it happened",
                     .part = state->steps,
                     .whole = state->frames,
                     .sure = BB_SURE_LIKELY,
                     .meaning = "Times before and after do not compare: messages stand in the wrong "
                                "order, latencies across the step are wrong.",
-                    .remedy = "Let ntpd or chronyd slew the clock of this host, not step it; give "
-                              "files (-r) in the order in which they were captured."},
+                    .remedy =
+                        "Let ntpd or chronyd slew the clock of this host, not step it; make a "
+                        "trace of each place, and one of all with bbtrace merge."},
         &step_level);
     if (!found)
         return;

@@ -22,9 +22,8 @@ static bool is_judged(const BbTalk *talk)
     const BbTalkSide *a = &talk->side[0], *b = &talk->side[1];
     if (talk->transport == BB_TRANSPORT_TCP)
         return a->acks + b->acks >= PACKETS_MIN;
-    bool to_many = talk->address[1].bytes[0] == 0xff ||
-                   (bb_address_is_v4(&talk->address[1]) && talk->address[1].bytes[12] >= 0xe0);
-    return !to_many && (is_answered(talk->port[0]) || is_answered(talk->port[1])) &&
+    return !bb_address_is_group(&talk->address[1]) &&
+           (is_answered(talk->port[0]) || is_answered(talk->port[1])) &&
            a->packets + b->packets >= PACKETS_MIN;
 }
 

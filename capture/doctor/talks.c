@@ -51,8 +51,7 @@ BbTalks *bb_talks_new(void)
     BbTalks *talks = g_new0(BbTalks, 1);
     talks->by_key = g_hash_table_new_full(hash_key, equal_keys, g_free, NULL);
     talks->talks = g_ptr_array_new_with_free_func(g_free);
-    // Not to be guessed by whoever sends the packets; no output depends on it.
-    talks->seed = (guint64)g_random_int() << 32 | g_random_int();
+    talks->seed = bb_mix_seed();
     return talks;
 }
 

@@ -110,13 +110,14 @@ static char *free_device(const BbHost *host)
     }
 }
 
-// The words that carry the id: key of GRE and ERSPAN (version 1, which is type II), VNI.
+// The words that carry the id: key of GRE and ERSPAN (version 1, which is type II), VNI. The index
+// of ERSPAN tells ports of a switch apart; ip(8) takes none of 0.
 static char *id_words(const BbMirror *mirror)
 {
     if (mirror->target == BB_MIRROR_TO_VXLAN)
         return g_strdup_printf(" id %u dstport %u", mirror->id, BB_MIRROR_PORT);
     if (mirror->target == BB_MIRROR_TO_ERSPAN)
-        return g_strdup_printf(" seq key %u erspan_ver 1 erspan 0", mirror->id);
+        return g_strdup_printf(" seq key %u erspan_ver 1 erspan 1", mirror->id);
     return mirror->has_id ? g_strdup_printf(" key %u", mirror->id) : g_strdup("");
 }
 
@@ -190,6 +191,19 @@ static bool exists(const Place *place, BbMirrorDirection direction)
     return false;
 }
 
+// Mirrors of ours that lead nowhere any more would only pile up.
+static void remove_gone(BbMirrorPlan *plan, const Place *place, BbMirrorDirection direction)
+{
+    for (guint i = 0; i < place->host->filters->len; i++) {
+        const BbHostFilter *filter = place->host->filters->pdata[i];
+        if (!stands(filter, place, direction) || !bb_mirror_is_gone(filter, place->host))
+            continue;
+        bb_mirror_plan_filter_del(plan, filter, place->host);
+        bb_mirror_plan_note(plan, "the mirror of %s %s into an interface that is gone is removed",
+                            place->interface, bb_mirror_direction_name(direction));
+    }
+}
+
 // The first preference that nobody uses at this interface; 0 where all are taken. The kernel shows
 // u32 filters of one preference in both directions of a clsact qdisc, so none is used in both.
 static guint free_pref(Place *place)
@@ -239,6 +253,7 @@ static bool add_filter(BbMirrorPlan *plan, Place *place, BbMirrorDirection direc
                             place->to);
         return true;
     }
+    remove_gone(plan, place, direction);
     guint pref = free_pref(place);
     if (!pref) {
         g_set_error(error, G_IO_ERROR, G_IO_ERROR_NO_SPACE,
@@ -287,10 +302,29 @@ static bool refuse_qdisc(const char *interface, GError **error)
     return false;
 }
 
+// Frames that a bridge forwards never pass its own device, only its ports (tc(8)).
+static void note_bridge(BbMirrorPlan *plan, const Place *place)
+{
+    g_autoptr(GString) ports = g_string_new(NULL);
+    for (guint i = 0; i < place->host->interfaces->len; i++) {
+        const BbHostInterface *port = place->host->interfaces->pdata[i];
+        if (g_strcmp0(port->master, place->interface) == 0)
+            g_string_append_printf(ports, "%s%s", ports->len ? "," : "", port->name);
+    }
+    bb_mirror_plan_note(
+        plan,
+        "warning: %s is a bridge: what it forwards between its ports is not copied, "
+        "only what this host itself sends and receives there: mirror its ports "
+        "(--from %s)",
+        place->interface, ports->len ? ports->str : "PORT,PORT: it has none yet");
+}
+
 static bool plan_interface(BbMirrorPlan *plan, const BbMirror *mirror, Place *place, GError **error)
 {
     const BbHostInterface *interface = bb_host_find(place->host, place->interface);
     place->qdisc_is_ours = owns_qdisc(place->host, place->interface);
+    if (interface && g_strcmp0(interface->kind, "bridge") == 0)
+        note_bridge(plan, place);
     if (!interface || interface->qdisc == BB_QDISC_NONE)
         add_qdisc(plan, place);
     else if (interface->qdisc == BB_QDISC_INGRESS && (mirror->direction & BB_MIRROR_EGRESS))

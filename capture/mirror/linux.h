@@ -20,6 +20,11 @@ typedef enum { BB_CLASSIFIER_AUTO, BB_CLASSIFIER_MATCHALL, BB_CLASSIFIER_U32 } B
 
 bool bb_mirror_owns_filter(const BbHostFilter *filter);
 bool bb_mirror_owns_tunnel(const BbHostInterface *interface);
+// Whether it is ours and copies to an interface that is no more: made again under the same name, it
+// is another one for the kernel, and gets nothing.
+bool bb_mirror_is_gone(const BbHostFilter *filter, const BbHost *host);
+// Adds to the plan what removes that filter of ours.
+void bb_mirror_plan_filter_del(BbMirrorPlan *plan, const BbHostFilter *filter, const BbHost *host);
 // "vxlan 10.0.0.1 id 7" of a tunnel that is ours; yours to free.
 char *bb_mirror_describe_tunnel(const BbHostInterface *interface);
 
@@ -28,7 +33,8 @@ char *bb_mirror_describe_tunnel(const BbHostInterface *interface);
 bool bb_mirror_check_linux(const BbMirror *mirror, const BbHost *host, const char *underlay,
                            GError **error);
 
-// What adds to the host that which is not there yet; no command where all is. Auto means matchall,
+// What adds to the host that which is not there yet, and removes what stands there for it to an
+// interface that is gone; no command where all is. Auto means matchall,
 // and u32 where the kernel has none. An empty host makes the commands for any.
 BbMirrorPlan *bb_mirror_plan_linux(const BbMirror *mirror, const BbHost *host,
                                    BbMirrorClassifier classifier, GError **error);
@@ -40,6 +46,7 @@ typedef struct BbMirrorSelection {
     bool any_target;
     BbMirrorTarget target;
     const char *to; // interface, or address in its usual form
+    bool gone;      // only those whose copies go to an interface that is no more
 } BbMirrorSelection;
 
 // What removes them: filters that are ours, qdiscs that are ours and hold nothing else, tunnels

@@ -60,10 +60,16 @@ static bool is_target(const char *to, const BbMirrorSelection *selection, const 
     return interface && goes_into(interface, selection);
 }
 
+bool bb_mirror_is_gone(const BbHostFilter *filter, const BbHost *host)
+{
+    return bb_mirror_owns_filter(filter) && (!filter->to || !bb_host_find(host, filter->to));
+}
+
 static bool is_selected(const BbHostFilter *filter, const BbMirrorSelection *selection,
                         const BbHost *host)
 {
-    return bb_mirror_owns_filter(filter) && (filter->direction & selection->direction) &&
+    return bb_mirror_owns_filter(filter) && (!selection->gone || bb_mirror_is_gone(filter, host)) &&
+           (filter->direction & selection->direction) &&
            (!selection->from || g_strv_contains(selection->from, filter->interface)) &&
            is_target(filter->to, selection, host);
 }
@@ -75,7 +81,7 @@ static bool is_beside(const BbHostFilter *one, const BbHostFilter *other)
 }
 
 // A preference of ours goes as a whole, unless somebody has put a filter of u32 beside ours.
-static void delete_filter(BbMirrorPlan *plan, const BbHostFilter *filter, const BbHost *host)
+void bb_mirror_plan_filter_del(BbMirrorPlan *plan, const BbHostFilter *filter, const BbHost *host)
 {
     const char *towards = bb_mirror_direction_name(filter->direction);
     bool is_alone = true;
@@ -142,8 +148,9 @@ static bool gets_copies(const char *name, const BbMirrorSelection *selection, co
 static void delete_tunnel(BbMirrorPlan *plan, const BbHostInterface *interface,
                           const BbMirrorSelection *selection, const BbHost *host)
 {
-    bool is_meant = gets_copies(interface->name, selection, host, false) ||
-                    (!selection->from && is_target(interface->name, selection, host));
+    bool is_meant =
+        gets_copies(interface->name, selection, host, false) ||
+        (!selection->from && !selection->gone && is_target(interface->name, selection, host));
     if (bb_mirror_owns_tunnel(interface) && is_meant &&
         !gets_copies(interface->name, selection, host, true))
         bb_mirror_plan_add(plan, "ip link del dev %s", interface->name);
@@ -154,7 +161,7 @@ BbMirrorPlan *bb_mirror_plan_linux_del(const BbMirrorSelection *selection, const
     BbMirrorPlan *plan = bb_mirror_plan_new();
     for (guint i = 0; i < host->filters->len; i++)
         if (is_selected(host->filters->pdata[i], selection, host))
-            delete_filter(plan, host->filters->pdata[i], host);
+            bb_mirror_plan_filter_del(plan, host->filters->pdata[i], host);
     for (guint i = 0; i < host->interfaces->len; i++) {
         const BbHostInterface *interface = host->interfaces->pdata[i];
         delete_qdisc(plan, interface->name, selection, host);

@@ -84,10 +84,13 @@ static void set_error(const char *const *argv, const char *why, const char *reme
 {
     g_autoptr(GString) line = g_string_new(NULL);
     bb_mirror_append_command(line, argv);
-    if (lacks_rights(why))
+    const char *before = remedy ? "; if the kernel lacks it: " : "";
+    if (lacks_rights(why)) {
+        before = ": ";
         remedy = "a mirror needs CAP_NET_ADMIN: run it as root (sudo)";
-    g_set_error(error, G_IO_ERROR, G_IO_ERROR_FAILED, "`%s` failed: %s%s%s", line->str, why,
-                remedy ? "; if the kernel lacks it: " : "", remedy ? remedy : "");
+    }
+    g_set_error(error, G_IO_ERROR, G_IO_ERROR_FAILED, "`%s` failed: %s%s%s", line->str, why, before,
+                remedy ? remedy : "");
 }
 
 // ---- what the host has -------------------------------------------------------------------------

@@ -34,7 +34,7 @@ struct BbHolders {
     GHashTable *wanted;  // Sockets of it: inode -> Socket
     GHashTable *starts;  // process -> Process.start, as seen last
     int recent[RECENT];  // processes, the last one first; 0: none
-    guint hidden;
+    bool hidden;
     bool refused; // a process of this search could not be looked into
 };
 
@@ -327,7 +327,7 @@ static void give_up(BbHolders *holders)
         Socket *socket = value;
         if (++socket->tries < BB_HOLDERS_TRIES)
             continue;
-        holders->hidden += holders->refused;
+        holders->hidden |= holders->refused;
         g_hash_table_iter_remove(&iter);
     }
 }
@@ -363,7 +363,7 @@ void bb_holders_forget(BbHolders *holders)
     (void)g_hash_table_foreach_remove(holders->sockets, is_unasked, holders);
 }
 
-guint bb_holders_hidden(const BbHolders *holders)
+bool bb_holders_hidden(const BbHolders *holders)
 {
     return holders->hidden;
 }

@@ -35,7 +35,7 @@ void bb_holders_forget(BbHolders *holders);
 // The processes of /proc, as GArray of int in rising order; the caller's.
 GArray *bb_holders_list_processes(int proc);
 
-// Sockets that were not found while some processes could not be looked into, in all.
-guint bb_holders_hidden(const BbHolders *holders);
+// Whether sockets were not found while some processes could not be looked into.
+bool bb_holders_hidden(const BbHolders *holders);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbHolders, bb_holders_free)

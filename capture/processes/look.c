@@ -50,9 +50,7 @@ struct BbLook {
     GHashTable *told;  // BbSocketKey -> Told
     GHashTable *known; // BbSocketKey (local address, port: 1 here, 2 beyond) that were told
     BbHolders *holders;
-    guint hidden; // as told
-    bool blind;   // likewise
-    bool full;    // likewise
+    bool hidden, blind, full; // that was told
 };
 
 static const struct {
@@ -87,7 +85,7 @@ BbLook *bb_look_new(int proc, int netlink, BbLookSink sink, gpointer user)
     look->netlink = netlink;
     look->sink = sink;
     look->user = user;
-    look->seed = bb_socket_seed();
+    look->seed = bb_mix_seed();
     look->here = g_array_new(FALSE, FALSE, sizeof(BbSocket));
     look->spaces = g_ptr_array_new_with_free_func(space_free);
     look->addresses = g_array_new(FALSE, FALSE, sizeof(BbAddress));
@@ -195,7 +193,7 @@ static bool ask(BbLook *look, guint each, bool waiting, guint max)
 static void tell_full(BbLook *look)
 {
     if (!look->full)
-        look->sink(&(BbRecord){.kind = BB_RECORD_FULL, .number = BB_LOOK_SOCKETS}, look->user);
+        look->sink(&(BbRecord){.kind = BB_RECORD_FULL}, look->user);
     look->full = true;
 }
 
@@ -374,17 +372,7 @@ static void list_spaces(BbLook *look)
 // Connections that a listening socket has accepted go by that one.
 static bool is_accepted(const BbLook *look, const BbSocketKey *key)
 {
-    static const BbAddress any_v6 = {0}, any_v4 = {.bytes = {[10] = 0xff, [11] = 0xff}};
-    if (bb_socket_key_is_bound(key))
-        return false;
-    BbSocketKey bound = bb_socket_key_bound(key);
-    if (g_hash_table_contains(look->bound, &bound))
-        return true;
-    bound.local = any_v4;
-    if (bb_address_is_v4(&key->local) && g_hash_table_contains(look->bound, &bound))
-        return true;
-    bound.local = any_v6;
-    return g_hash_table_contains(look->bound, &bound);
+    return !bb_socket_key_is_bound(key) && bb_socket_find_bound(look->bound, key, true);
 }
 
 static void tell_socket(BbLook *look, const BbSocketKey *key, const char *name)
@@ -481,17 +469,36 @@ static gboolean is_over(gpointer key, gpointer value, gpointer user)
 
 static void tell_hidden(BbLook *look)
 {
-    guint hidden = bb_holders_hidden(look->holders);
-    if (hidden == look->hidden)
+    if (!look->hidden && bb_holders_hidden(look->holders))
+        look->sink(&(BbRecord){.kind = BB_RECORD_HIDDEN}, look->user);
+    look->hidden = bb_holders_hidden(look->holders);
+}
+
+// A virtual address that moves to another host. Of more than are listed nobody knows.
+static void tell_left(BbLook *look)
+{
+    GHashTableIter iter;
+    gpointer known;
+    if (look->addresses->len == 0 || look->addresses->len >= BB_LOOK_ADDRESSES)
         return;
-    look->hidden = hidden;
-    look->sink(&(BbRecord){.kind = BB_RECORD_HIDDEN, .number = hidden}, look->user);
+    g_hash_table_iter_init(&iter, look->known);
+    while (g_hash_table_iter_next(&iter, &known, NULL)) {
+        const BbSocketKey *key = known;
+        bool listed = key->port != 1;
+        for (guint i = 0; i < look->addresses->len && !listed; i++)
+            listed = bb_address_equal(&key->local, &g_array_index(look->addresses, BbAddress, i));
+        if (listed)
+            continue;
+        look->sink(&(BbRecord){.kind = BB_RECORD_LEFT, .key.local = key->local}, look->user);
+        g_hash_table_iter_remove(&iter);
+    }
 }
 
 static void look_wide(BbLook *look)
 {
     list_addresses(look, "self");
     tell_addresses(look, BB_RECORD_HERE);
+    tell_left(look);
     list_spaces(look);
 }
 

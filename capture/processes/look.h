@@ -27,7 +27,7 @@ typedef struct BbLook BbLook;
 #define BB_LOOK_SOCKETS 65536u  // of a look that wait, and that are connected; others are not seen
 #define BB_LOOK_BEYOND 4096u    // likewise of another namespace
 #define BB_LOOK_NAMESPACES 256u // likewise, others than this one
-#define BB_LOOK_KNOWN 8192u     // addresses that are told, in all; they are never forgotten
+#define BB_LOOK_KNOWN 8192u     // addresses that are told, in all; those beyond are never forgotten
 #define BB_LOOK_ADDRESSES 64u   // of a namespace
 
 typedef void (*BbLookSink)(const BbRecord *record, gpointer user);

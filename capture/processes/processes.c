@@ -2,6 +2,8 @@
 // In: records from the process that looks at sockets; ends of connections. Out: their names.
 #include "capture/processes/processes.h"
 
+#include "capture/processes/look.h"
+
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -23,8 +25,7 @@ struct BbProcesses {
     guint32 nudges, answered;
     bool over, closing;
     gint64 credit_us, earned_us; // time that may be waited, and since when it counts
-    guint64 unknown, inferred, waits;
-    gint64 waited_us;
+    BbProcessesCounts counts;
     bool said_hidden, said_full;
     GQueue warnings;
 };
@@ -60,7 +61,7 @@ static void take_record(BbProcesses *processes, const BbRecord *record)
         if (!processes->said_full)
             warn(processes, g_strdup_printf("--processes: this host has more than %u sockets: "
                                             "the ends of some go by address",
-                                            record->number));
+                                            BB_LOOK_SOCKETS));
         processes->said_full = true;
         break;
     default:
@@ -111,7 +112,7 @@ BbProcesses *bb_processes_new(int fd, const char *host)
     g_cond_init(&processes->news);
     g_queue_init(&processes->warnings);
     processes->table = bb_process_table_new();
-    processes->seed = bb_socket_seed();
+    processes->seed = bb_mix_seed();
     processes->decided =
         g_hash_table_new_full(bb_socket_key_hash, bb_socket_key_equal, g_free, NULL);
     processes->earned_us = g_get_monotonic_time();
@@ -175,13 +176,13 @@ static bool wait_for_look(BbProcesses *processes)
     guint32 nudge = ++processes->nudges;
     if (send(processes->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
         return false;
-    processes->waits++;
+    processes->counts.waits++;
     processes->credit_us = 0; // of others, who come while the lock is open
     while (!processes->over && (gint32)(processes->answered - nudge) < 0)
         if (!g_cond_wait_until(&processes->news, &processes->lock, began_us + BB_PROCESSES_WAIT_US))
             break;
     gint64 now_us = g_get_monotonic_time();
-    processes->waited_us += now_us - began_us;
+    processes->counts.waited_us += now_us - began_us;
     processes->credit_us = BB_PROCESSES_WAIT_US - (now_us - began_us);
     processes->earned_us = now_us;
     return (gint32)(processes->answered - nudge) >= 0;
@@ -207,9 +208,9 @@ static const char *decide(BbProcesses *processes, const BbSocketKey *key, bool i
     name = find(processes, key, is_server);
     if (!name && !is_server) {
         name = bb_process_table_infer(processes->table, key);
-        processes->inferred += name != NULL;
+        processes->counts.inferred += name != NULL;
     }
-    processes->unknown += !name;
+    processes->counts.unknown += !name;
     if (key->protocol == BB_SOCKET_TCP &&
         g_hash_table_size(processes->decided) < BB_PROCESSES_DECIDED)
         g_hash_table_insert(processes->decided, g_memdup2(&seeded, sizeof seeded),
@@ -230,6 +231,19 @@ bool bb_processes_name(BbProcesses *processes, const BbSocketKey *key, bool is_s
     return found;
 }
 
+bool bb_processes_find(BbProcesses *processes, const BbSocketKey *key, bool is_server,
+                       char name[BB_PROCESSES_NAME])
+{
+    g_mutex_lock(&processes->lock);
+    const char *found = bb_process_table_is_local(processes->table, &key->local)
+                            ? bb_process_table_find(processes->table, key, is_server)
+                            : NULL;
+    if (found)
+        (void)g_snprintf(name, BB_PROCESSES_NAME, "%s/%s", processes->host, found);
+    g_mutex_unlock(&processes->lock);
+    return found;
+}
+
 void bb_processes_end(BbProcesses *processes, const BbSocketKey *key)
 {
     const BbSocketKey seeded = bb_socket_key_seeded(key, processes->seed);
@@ -238,29 +252,12 @@ void bb_processes_end(BbProcesses *processes, const BbSocketKey *key)
     g_mutex_unlock(&processes->lock);
 }
 
-guint64 bb_processes_unknown(BbProcesses *processes)
+BbProcessesCounts bb_processes_counts(BbProcesses *processes)
 {
     g_mutex_lock(&processes->lock);
-    guint64 unknown = processes->unknown;
+    BbProcessesCounts counts = processes->counts;
     g_mutex_unlock(&processes->lock);
-    return unknown;
-}
-
-guint64 bb_processes_inferred(BbProcesses *processes)
-{
-    g_mutex_lock(&processes->lock);
-    guint64 inferred = processes->inferred;
-    g_mutex_unlock(&processes->lock);
-    return inferred;
-}
-
-guint64 bb_processes_waits(BbProcesses *processes, gint64 *waited_us)
-{
-    g_mutex_lock(&processes->lock);
-    guint64 waits = processes->waits;
-    *waited_us = processes->waited_us;
-    g_mutex_unlock(&processes->lock);
-    return waits;
+    return counts;
 }
 
 char *bb_processes_take_warning(BbProcesses *processes)

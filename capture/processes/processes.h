@@ -11,6 +11,15 @@
 
 typedef struct BbProcesses BbProcesses;
 
+typedef struct BbProcessesCounts {
+    guint64 unknown; // ends of this host without a process
+    // Clients among those named that were gone too soon, but called a server that one alone calls
+    // (bb_process_table_infer).
+    guint64 inferred;
+    guint64 waits;    // for a look
+    gint64 waited_us; // in all
+} BbProcessesCounts;
+
 #define BB_PROCESSES_NAME 200u // bytes of a name, NUL included
 #define BB_PROCESSES_DECIDED 65536u
 
@@ -34,14 +43,13 @@ bool bb_processes_wait(BbProcesses *processes, gint64 at_most_us);
 // connection, which then stays without until bb_processes_end, as it keeps the name that it got.
 bool bb_processes_name(BbProcesses *processes, const BbSocketKey *key, bool is_server,
                        char name[BB_PROCESSES_NAME]);
+// The same as far as it is known now, of a connection that nothing is decided about.
+bool bb_processes_find(BbProcesses *processes, const BbSocketKey *key, bool is_server,
+                       char name[BB_PROCESSES_NAME]);
 // The connection is over.
 void bb_processes_end(BbProcesses *processes, const BbSocketKey *key);
 
-guint64 bb_processes_unknown(BbProcesses *processes); // ends of this host without a process
-// Clients among those named that were gone too soon, but called a server that one alone calls
-// (bb_process_table_infer).
-guint64 bb_processes_inferred(BbProcesses *processes);
-guint64 bb_processes_waits(BbProcesses *processes, gint64 *waited_us); // in all
+BbProcessesCounts bb_processes_counts(BbProcesses *processes);
 
 // A warning to print, yours to free, or NULL: the other process has ended, or may not see all.
 char *bb_processes_take_warning(BbProcesses *processes);

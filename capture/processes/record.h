@@ -12,9 +12,10 @@ typedef enum {
     BB_RECORD_SOCKET, // the socket of key belongs to name
     BB_RECORD_GONE,   // that was known and has not been there for a while
     BB_RECORD_LOOKED, // all of a look was told; number: nudges that had come before it
-    BB_RECORD_HIDDEN, // number: sockets whose process could not be found for want of rights
+    BB_RECORD_HIDDEN, // there are sockets whose process could not be found for want of rights
     BB_RECORD_BLIND,  // the kernel does not list its sockets; a look was in vain
-    BB_RECORD_FULL,   // there are more sockets than number: the others are not seen
+    BB_RECORD_FULL,   // there are more than BB_LOOK_SOCKETS: the others are not seen
+    BB_RECORD_LEFT,   // key.local was told by HERE, and is no longer an address of this namespace
     BB_RECORD_KINDS,
 } BbRecordKind;
 
@@ -25,7 +26,7 @@ typedef enum {
 typedef struct BbRecord {
     BbRecordKind kind;
     BbSocketKey key;
-    guint32 number;
+    guint32 number;                // of LOOKED
     char name[BB_RECORD_NAME + 1]; // of SOCKET: not empty
 } BbRecord;
 

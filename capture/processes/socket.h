@@ -35,26 +35,6 @@ static inline BbSocketKey bb_socket_key_bound(const BbSocketKey *key)
         .seed = key->seed, .local = key->local, .port = key->port, .protocol = key->protocol};
 }
 
-// :: or 0.0.0.0.
-static inline bool bb_address_is_any(const BbAddress *address)
-{
-    static const BbAddress v6 = {0}, v4 = {.bytes = {[10] = 0xff, [11] = 0xff}};
-    return bb_address_equal(address, &v6) || bb_address_equal(address, &v4);
-}
-
-// 127/8 or ::1.
-static inline bool bb_address_is_loopback(const BbAddress *address)
-{
-    static const BbAddress v6 = {.bytes = {[15] = 1}};
-    return bb_address_is_v4(address) ? address->bytes[12] == 127 : bb_address_equal(address, &v6);
-}
-
-// A seed for a table: peers are chosen by strangers.
-static inline guint64 bb_socket_seed(void)
-{
-    return (guint64)g_random_int() << 32 | g_random_int();
-}
-
 static inline BbSocketKey bb_socket_key_seeded(const BbSocketKey *key, guint64 seed)
 {
     BbSocketKey seeded = *key;
@@ -71,4 +51,21 @@ static inline guint bb_socket_key_hash(gconstpointer data)
 static inline gboolean bb_socket_key_equal(gconstpointer a, gconstpointer b)
 {
     return memcmp(a, b, sizeof(BbSocketKey)) == 0;
+}
+
+// What a table by such keys has for who waits at the local address and port of key; anywhere: else
+// for who waits at 0.0.0.0, or at ::, which takes IPv4 too (ipv6(7)). NULL where nobody does.
+static inline gpointer bb_socket_find_bound(GHashTable *table, const BbSocketKey *key,
+                                            bool anywhere)
+{
+    BbSocketKey bound = bb_socket_key_bound(key);
+    gpointer found = g_hash_table_lookup(table, &bound);
+    if (!anywhere)
+        return found;
+    if (!found && bb_address_is_v4(&key->local)) {
+        bound.local = bb_address_any_v4;
+        found = g_hash_table_lookup(table, &bound);
+    }
+    bound.local = bb_address_any_v6;
+    return found ? found : g_hash_table_lookup(table, &bound);
 }

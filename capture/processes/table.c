@@ -29,7 +29,7 @@ static gboolean address_equal(gconstpointer a, gconstpointer b)
 BbProcessTable *bb_process_table_new(void)
 {
     BbProcessTable *table = g_new0(BbProcessTable, 1);
-    table->seed = bb_socket_seed();
+    table->seed = bb_mix_seed();
     table->sockets = g_hash_table_new_full(bb_socket_key_hash, bb_socket_key_equal, g_free, NULL);
     table->addresses = g_hash_table_new_full(address_hash, address_equal, g_free, NULL);
     table->names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -107,6 +107,13 @@ static void add_address(BbProcessTable *table, const BbAddress *address, bool is
                          GINT_TO_POINTER(is_here));
 }
 
+// Of another namespace it stays, where it was of that alone.
+static void remove_address(BbProcessTable *table, const BbAddress *address)
+{
+    if (GPOINTER_TO_INT(g_hash_table_lookup(table->addresses, address)))
+        (void)g_hash_table_remove(table->addresses, address);
+}
+
 static void remove_socket(BbProcessTable *table, const BbSocketKey *key)
 {
     const BbSocketKey seeded = bb_socket_key_seeded(key, table->seed);
@@ -126,6 +133,9 @@ void bb_process_table_apply(BbProcessTable *table, const BbRecord *record)
     case BB_RECORD_BEYOND:
         add_address(table, &record->key.local, record->kind == BB_RECORD_HERE);
         break;
+    case BB_RECORD_LEFT:
+        remove_address(table, &record->key.local);
+        break;
     default:
         break;
     }
@@ -144,20 +154,9 @@ bool bb_process_table_is_local(const BbProcessTable *table, const BbAddress *add
     return bb_address_is_loopback(address) || g_hash_table_contains(table->addresses, address);
 }
 
-// Who waits at the address and port; at 0.0.0.0; at ::, which takes IPv4 too (ipv6(7)).
 static const char *find_bound(const BbProcessTable *table, const BbSocketKey *key)
 {
-    static const BbAddress any_v6 = {0}, any_v4 = {.bytes = {[10] = 0xff, [11] = 0xff}};
-    BbSocketKey bound = bb_socket_key_bound(key);
-    const char *name = g_hash_table_lookup(table->sockets, &bound);
-    if (name || !is_here(table, &key->local))
-        return name;
-    if (bb_address_is_v4(&key->local)) {
-        bound.local = any_v4;
-        name = g_hash_table_lookup(table->sockets, &bound);
-    }
-    bound.local = any_v6;
-    return name ? name : g_hash_table_lookup(table->sockets, &bound);
+    return bb_socket_find_bound(table->sockets, key, is_here(table, &key->local));
 }
 
 const char *bb_process_table_find(const BbProcessTable *table, const BbSocketKey *key,

@@ -131,9 +131,20 @@ static void read_length(BbHttpFraming *framing, const guint8 *text, gsize length
     }
 }
 
+// Whether text begins with word, which is of lower case, in whatever case.
+static inline bool begins_with(const guint8 *text, const char *word, gsize length)
+{
+    for (gsize i = 0; i < length; i++) {
+        guint8 lower = text[i] >= 'A' && text[i] <= 'Z' ? text[i] | 0x20 : text[i];
+        if (lower != (guint8)word[i])
+            return false;
+    }
+    return true;
+}
+
 static bool is_word(const guint8 *text, gsize length, const char *word)
 {
-    return length == strlen(word) && g_ascii_strncasecmp((const char *)text, word, length) == 0;
+    return length == strlen(word) && begins_with(text, word, length);
 }
 
 static BbHttpUpgrade upgrade_of(const guint8 *text, gsize length)
@@ -219,8 +230,7 @@ static guint field_of(const guint8 *line, gsize length, gsize *value)
     for (guint field = FIELD_LENGTH; field < G_N_ELEMENTS(names); field++) {
         gsize at = names[field].length;
         if (length <= at || (line[0] | 0x20) != (guint8)names[field].name[0] ||
-            (line[at] != ':' && !is_blank(line[at])) ||
-            g_ascii_strncasecmp((const char *)line, names[field].name, at) != 0)
+            (line[at] != ':' && !is_blank(line[at])) || !begins_with(line, names[field].name, at))
             continue;
         while (at < length && is_blank(line[at])) // forbidden before the colon, yet seen
             at++;

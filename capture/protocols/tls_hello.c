@@ -7,7 +7,6 @@
 enum {
     EXTENSION_NAME = 0,
     EXTENSION_ENCRYPT_THEN_MAC = 22, // RFC 7366
-    EXTENSION_EARLY_DATA = 42,
     EXTENSION_VERSIONS = 43,
 };
 
@@ -57,8 +56,6 @@ static void read_extension(BbTlsHello *hello, guint16 type, BbCursor body, bool 
         read_name(hello, body);
     else if (type == EXTENSION_ENCRYPT_THEN_MAC)
         hello->encrypt_then_mac = true;
-    else if (type == EXTENSION_EARLY_DATA)
-        hello->early_data = true;
     else if (type == EXTENSION_VERSIONS && server && body.left == 2)
         hello->version = bb_cursor_be16(&body);
 }

@@ -17,7 +17,6 @@ typedef struct BbTlsHello {
     guint16 suite;   // server: cipher suite
     guint32 size;    // of the message with its head
     bool retry;      // server: a HelloRetryRequest
-    bool early_data; // client: 0-RTT data follows
     bool encrypt_then_mac;
     const guint8 *name; // client: the server's name, in the bytes read; NULL: none
     gsize name_length;

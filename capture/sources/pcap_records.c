@@ -95,13 +95,8 @@ void bb_pcap_records_free(BbPcapRecords *records)
     g_free(records);
 }
 
-// Makes at least `wanted` bytes ready. Returns false when there are fewer; *ended says whether the
-// file simply ended, else the reason is set.
-static bool make_ready(BbPcapRecords *records, gsize wanted, bool *ended)
+static bool read_more(BbPcapRecords *records, gsize wanted, bool *ended)
 {
-    *ended = false;
-    if (G_LIKELY(records->left >= wanted))
-        return true;
     memmove(records->buffer, records->buffer + records->at, records->left);
     records->at = 0;
     while (records->left < wanted) {
@@ -118,6 +113,13 @@ static bool make_ready(BbPcapRecords *records, gsize wanted, bool *ended)
     return true;
 }
 
+// Makes at least `wanted` bytes ready. Returns false when there are fewer; *ended says whether the
+// file simply ended, else the reason is set.
+static inline bool make_ready(BbPcapRecords *records, gsize wanted, bool *ended)
+{
+    return G_LIKELY(records->left >= wanted) || read_more(records, wanted, ended);
+}
+
 static BbPcapStatus end(BbPcapRecords *records, bool ended)
 {
     if (ended && records->left == 0 && !bb_input_damage(records->input))
@@ -130,16 +132,22 @@ static BbPcapStatus end(BbPcapRecords *records, bool ended)
     return BB_PCAP_BAD;
 }
 
+// The four numbers before a frame.
+static inline void read_numbers(const guint8 *head, bool big_endian, guint32 numbers[4])
+{
+    BbCursor c = bb_cursor(head, RECORD_HEAD);
+    for (guint i = 0; i < 4; i++)
+        numbers[i] = big_endian ? bb_cursor_be32(&c) : bb_cursor_le32(&c);
+}
+
 BbPcapStatus bb_pcap_records_next(BbPcapRecords *records, BbFrame *frame)
 {
     bool ended = false;
     if (!make_ready(records, RECORD_HEAD, &ended))
         return end(records, ended);
-    BbCursor c = bb_cursor(records->buffer + records->at, RECORD_HEAD);
-    guint32 seconds = read32(&c, records->big_endian);
-    guint32 fraction = read32(&c, records->big_endian);
-    guint32 captured = read32(&c, records->big_endian);
-    guint32 length = read32(&c, records->big_endian);
+    guint32 numbers[4]; // seconds, fraction of one, bytes captured, bytes on the wire
+    read_numbers(records->buffer + records->at, records->big_endian, numbers);
+    guint32 captured = numbers[2];
     if (captured > BB_SOURCE_SNAPLEN) {
         records->reason =
             g_strdup_printf("it claims to hold %u bytes, more than any packet", captured);
@@ -148,10 +156,10 @@ BbPcapStatus bb_pcap_records_next(BbPcapRecords *records, BbFrame *frame)
     if (!make_ready(records, RECORD_HEAD + captured, &ended))
         return end(records, ended);
     *frame = (BbFrame){
-        .time_ns = (gint64)seconds * 1000000000 + (gint64)fraction * records->unit_ns,
+        .time_ns = (gint64)numbers[0] * 1000000000 + (gint64)numbers[1] * records->unit_ns,
         .data = records->buffer + records->at + RECORD_HEAD,
         .captured = captured,
-        .length = MAX(length, captured),
+        .length = MAX(numbers[3], captured),
         .link_type = records->link,
     };
     records->at += RECORD_HEAD + captured;

@@ -60,11 +60,10 @@ void bb_source_update_loss(BbSource *source)
         source->kind->update_loss(source->state);
 }
 
-void bb_source_narrow(BbSource *source, const BbAddress *addresses, guint count,
-                      const BbTunnelAt *tunnels, guint n_tunnels)
+void bb_source_narrow(BbSource *source, const BbAddress *addresses, guint count)
 {
     if (source->kind->narrow)
-        source->kind->narrow(source->state, addresses, count, tunnels, n_tunnels);
+        source->kind->narrow(source->state, addresses, count);
 }
 
 void bb_source_end(BbSource *source)

@@ -25,6 +25,8 @@ typedef struct BbSourceOptions {
     int snaplen;            // bytes a packet, live
     int buffer_bytes;       // ring of the kernel, live, for each interface
     bool promiscuous;
+    const BbTunnelAt *tunnels; // as of bb_layers_name_tunnels: for bb_source_narrow
+    guint n_tunnels;
     // Live: an interface that was removed is waited for, and opened again when one of its name is
     // there. That takes rights, and system calls (socket(2)): not for a confined process. Without
     // it such an interface is over, and the last one is the end.
@@ -32,6 +34,7 @@ typedef struct BbSourceOptions {
 } BbSourceOptions;
 
 #define BB_SOURCE_SNAPLEN 262144
+#define BB_SOURCE_SNAPLEN_LEAST 64 // live; fewer hold no header of TCP
 #define BB_SOURCE_BUFFER (64 * 1024 * 1024)
 #define BB_SOURCE_INTERFACES 64u // at once, at most
 
@@ -65,10 +68,8 @@ void bb_source_update_loss(BbSource *source);
 // nothing changes. It lets too much through (capture/sources/sieve.h; and what it has let through
 // before still comes), never too little, and loses nothing while the one takes the other's place.
 // Where an interface is not of Ethernet, or the addresses are too many for the kernel, the filter
-// of the options alone holds there, with a warning, once. addresses may go afterwards; tunnels (as
-// of bb_layers_name_tunnels) are lent while the source lives.
-void bb_source_narrow(BbSource *source, const BbAddress *addresses, guint count,
-                      const BbTunnelAt *tunnels, guint n_tunnels);
+// of the options alone holds there, with a warning, once. addresses may go afterwards.
+void bb_source_narrow(BbSource *source, const BbAddress *addresses, guint count);
 
 // No more is read: likewise, and of several interfaces each that dropped packets gives a warning.
 void bb_source_end(BbSource *source);

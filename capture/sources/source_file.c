@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: names of capture files and pipes. Out: their frames, one file after the other as one capture,
 // and a sentence about each file that is none or breaks off.
+#include "capture/sources/file_order.h"
 #include "capture/sources/savefile.h"
 #include "capture/sources/source_kind.h"
 
@@ -9,23 +10,28 @@
 
 // After so many frames that the filter refused the caller gets a chance to look around (signals).
 #define REFUSED_IN_A_ROW 65536
+#define STEP_NS 1000000000u // back: that is no disorder, but another time
+#define STEPS_SAID 3        // further ones are only counted
 
 typedef struct {
-    const char *const *files; // lent; the next one to open
-    const char *filter;       // lent, or NULL
-    BbLoss *loss;             // lent
-    GQueue *warnings;         // lent
-    GError *pending;          // why the first file could not be opened, to be told by next()
-    BbSavefile *file;         // the one that is open, or NULL
-    char *name;               // of the last one that was opened or could not be
-    guint64 bytes_total;      // of all files; 0 where one of them is a pipe
-    guint64 bytes_done;       // of the files that are closed
+    const char **files;  // in the order of reading; the names are lent
+    const char **next;   // to open
+    const char *filter;  // lent, or NULL
+    BbLoss *loss;        // lent
+    GQueue *warnings;    // lent
+    GError *pending;     // why the first file could not be opened, to be told by next()
+    BbSavefile *file;    // the one that is open, or NULL
+    char *name;          // of the last one that was opened or could not be
+    guint64 bytes_total; // of all files; 0 where one of them is a pipe
+    guint64 bytes_done;  // of the files that are closed
+    gint64 newest_ns;    // time of the last frame
+    guint steps;         // back in time
 } FileSource;
 
 // Opens the next file. Afterwards that file is behind us, whether it could be opened or not.
 static bool open_next(FileSource *source, GError **error)
 {
-    const char *path = *source->files++;
+    const char *path = *source->next++;
     source->file = bb_savefile_open(path, source->filter, source->loss, source->warnings, error);
     g_free(source->name);
     source->name = g_strdup(source->file ? bb_savefile_name(source->file) : path);
@@ -44,7 +50,7 @@ static void end_file(FileSource *source)
 }
 
 // Bytes of all the files, 0 where that cannot be known.
-static guint64 total_size(const char *const *files)
+static guint64 total_size(const char **files)
 {
     guint64 total = 0;
     for (; *files; files++) {
@@ -54,6 +60,29 @@ static guint64 total_size(const char *const *files)
         total += (guint64)about.st_size;
     }
     return total;
+}
+
+// The times of a capture go on, but for some disorder; these do not.
+static void take_step(FileSource *source, gint64 time_ns)
+{
+    source->loss->count[BB_CLOCK_SET_BACK]++;
+    if (source->steps++ < STEPS_SAID)
+        g_queue_push_tail(
+            source->warnings,
+            g_strdup_printf(
+                "%s: time stamps step back by %.3f s: the clock was set, or captures of "
+                "several places overlap, which bbtrace capture makes a trace of each, "
+                "and bbtrace merge one of these%s",
+                source->name, ((double)source->newest_ns - (double)time_ns) / 1e9,
+                source->steps == STEPS_SAID ? "; further steps are only counted" : ""));
+}
+
+static void look_at_time(FileSource *source, gint64 time_ns)
+{
+    bool back = time_ns < source->newest_ns;
+    if (G_UNLIKELY(back && (guint64)source->newest_ns - (guint64)time_ns > STEP_NS))
+        take_step(source, time_ns);
+    source->newest_ns = time_ns;
 }
 
 // ---- the kind -----------------------------------------------------------------------------------
@@ -69,6 +98,7 @@ static void file_close(gpointer state)
     bb_savefile_free(source->file);
     g_clear_error(&source->pending);
     g_free(source->name);
+    g_free(source->files);
     g_free(source);
 }
 
@@ -76,15 +106,15 @@ static gpointer file_open(const BbSourceOptions *options, BbLoss *loss, GQueue *
                           GError **error)
 {
     FileSource *source = g_new0(FileSource, 1);
-    source->files = options->files;
+    source->files = source->next = bb_file_order(options->files, warnings);
     source->filter = options->filter;
     source->loss = loss;
     source->warnings = warnings;
-    source->bytes_total = total_size(options->files);
+    source->bytes_total = total_size(source->files);
     if (open_next(source, &source->pending))
         return source;
     bool is_usage = g_error_matches(source->pending, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE);
-    if (!is_usage && *source->files)
+    if (!is_usage && *source->next)
         return source; // told by the first next(): the other files may be good
     g_propagate_error(error, g_steal_pointer(&source->pending));
     file_close(source);
@@ -101,14 +131,16 @@ static BbSourceStatus file_next(gpointer state, BbFrame *frame, GError **error)
     }
     while (true) {
         if (G_UNLIKELY(!source->file)) {
-            if (!*source->files)
+            if (!*source->next)
                 return BB_SOURCE_END;
             if (!open_next(source, error))
                 return BB_SOURCE_ERROR;
         }
         BbSavefileStatus status = bb_savefile_next(source->file, frame);
-        if (G_LIKELY(status == BB_SAVEFILE_FRAME))
+        if (G_LIKELY(status == BB_SAVEFILE_FRAME)) {
+            look_at_time(source, frame->time_ns);
             return BB_SOURCE_FRAME;
+        }
         if (status == BB_SAVEFILE_END)
             end_file(source);
         else if (++refused == REFUSED_IN_A_ROW)

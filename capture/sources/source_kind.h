@@ -14,8 +14,7 @@ typedef struct BbSourceKind {
                      GError **error);
     BbSourceStatus (*next)(gpointer state, BbFrame *frame, GError **error);
     void (*update_loss)(gpointer state); // may be NULL, as the next four
-    void (*narrow)(gpointer state, const BbAddress *addresses, guint count,
-                   const BbTunnelAt *tunnels, guint n_tunnels);
+    void (*narrow)(gpointer state, const BbAddress *addresses, guint count);
     void (*end)(gpointer state);
     guint (*descriptors)(gpointer state, int *fds, guint max);
     const char *(*stamps)(gpointer state);

@@ -18,6 +18,7 @@ typedef struct {
     const char *interface; // lent
     char *name;            // "interface eth1"
     BbTap *tap;            // NULL while there is none
+    BbTap *dead;           // gone for good: its descriptor keeps its number (see lose_leg)
     BbFrame head;          // its frame at hand
     BbTapState state;      // as said
     BbLoss loss;           // what the kernel counted
@@ -35,15 +36,20 @@ typedef struct {
     Leg *legs;
     guint count;
     BbHeads *heads;
-    gint64 looked_us;          // when interfaces were looked after
-    GArray *addresses;         // of BbAddress: of bb_source_narrow; NULL where that was not asked
-    const BbTunnelAt *tunnels; // likewise; lent
-    guint n_tunnels;
+    gint64 looked_us;  // when interfaces were looked after
+    GArray *addresses; // of BbAddress: of bb_source_narrow; NULL where that was not asked
 } LiveSource;
 
 static void warn(const LiveSource *source, char *text)
 {
     g_queue_push_tail(source->warnings, text);
+}
+
+static char *say_deaf(const Leg *leg)
+{
+    return g_strdup_printf("%s has no carrier: nothing comes until it has one (a cable, and an "
+                           "other end that is up)",
+                           leg->name);
 }
 
 // ---- opening and closing ------------------------------------------------------------------------
@@ -82,6 +88,7 @@ static void live_close(gpointer state)
     LiveSource *source = state;
     for (guint i = 0; i < source->count; i++) {
         bb_tap_free(source->legs[i].tap);
+        bb_tap_free(source->legs[i].dead);
         g_free(source->legs[i].name);
     }
     bb_heads_free(source->heads);
@@ -125,6 +132,10 @@ static gpointer live_open(const BbSourceOptions *options, BbLoss *loss, GQueue *
         if (!leg->tap) {
             live_close(source);
             return NULL;
+        }
+        if (bb_tap_state(leg->tap) == BB_TAP_DEAF) {
+            leg->state = BB_TAP_DEAF;
+            warn(source, say_deaf(leg));
         }
     }
     source->stamps = join_stamps(source);
@@ -173,8 +184,7 @@ static void narrow_leg(LiveSource *source, Leg *leg)
     g_autoptr(GError) error = NULL;
     if (!source->addresses || !leg->tap || leg->wide)
         return;
-    if (bb_tap_narrow(leg->tap, (const BbAddress *)(gconstpointer)source->addresses->data,
-                      source->addresses->len, source->tunnels, source->n_tunnels, &error))
+    if (bb_tap_narrow(leg->tap, &source->options, source->addresses, &error))
         return;
     leg->wide = true;
     warn(source, g_strdup_printf("%s: the kernel cannot pick out what is followed (hosts: %u): %s; "
@@ -183,15 +193,12 @@ static void narrow_leg(LiveSource *source, Leg *leg)
                                  leg->name, source->addresses->len, error->message));
 }
 
-static void live_narrow(gpointer state, const BbAddress *addresses, guint count,
-                        const BbTunnelAt *tunnels, guint n_tunnels)
+static void live_narrow(gpointer state, const BbAddress *addresses, guint count)
 {
     LiveSource *source = state;
     g_clear_pointer(&source->addresses, g_array_unref);
     source->addresses = g_array_new(FALSE, FALSE, sizeof(BbAddress));
     g_array_append_vals(source->addresses, addresses, count);
-    source->tunnels = tunnels;
-    source->n_tunnels = n_tunnels;
     for (guint i = 0; i < source->count; i++)
         narrow_leg(source, &source->legs[i]);
 }
@@ -206,23 +213,31 @@ static guint count_open(const LiveSource *source)
     return n;
 }
 
-// Down is said once, and up again. failed: its socket has an error to tell, as it does once when
-// the interface goes down.
+static char *say_silent(const Leg *leg, BbTapState state)
+{
+    if (state == BB_TAP_DEAF)
+        return say_deaf(leg);
+    return g_strdup_printf("%s is down: nothing comes until it is up again (ip link set %s up)",
+                           leg->name, leg->interface);
+}
+
+// Down is said once, and up again; likewise a carrier that is lost. failed: its socket has an error
+// to tell, as it does once when the interface goes down.
 static void look_after(LiveSource *source, Leg *leg, bool failed)
 {
     BbTapState state = bb_tap_state(leg->tap);
-    if (state != BB_TAP_UP && state != BB_TAP_DOWN)
+    if (state == BB_TAP_REMOVED || state == BB_TAP_UNKNOWN)
         return; // nobody knows; or gone, which reading will tell
     if (state == BB_TAP_UP && leg->state == BB_TAP_UP && failed) {
         source->loss->count[BB_INTERFACE_OUTAGES]++;
         warn(source, g_strdup_printf("%s was down for a moment", leg->name));
-    } else if (state == BB_TAP_DOWN && leg->state == BB_TAP_UP) {
-        source->loss->count[BB_INTERFACE_OUTAGES]++;
-        warn(source, g_strdup_printf("%s is down: nothing comes until it is up again (ip link set "
-                                     "%s up)",
-                                     leg->name, leg->interface));
-    } else if (state == BB_TAP_UP && leg->state == BB_TAP_DOWN) {
-        warn(source, g_strdup_printf("%s is up again", leg->name));
+    } else if (state != BB_TAP_UP && state != leg->state) {
+        source->loss->count[BB_INTERFACE_OUTAGES] += leg->state == BB_TAP_UP;
+        warn(source, say_silent(leg, state));
+    } else if (state == BB_TAP_UP && leg->state != BB_TAP_UP) {
+        warn(source,
+             g_strdup_printf(leg->state == BB_TAP_DEAF ? "%s has a carrier" : "%s is up again",
+                             leg->name));
     }
     leg->state = state;
 }
@@ -260,16 +275,20 @@ static void look_after_all(LiveSource *source, gint64 now_us)
     }
 }
 
-// Returns false with an error where it was the last one, and nothing is waited for.
+// Returns false with an error where it was the last one, and nothing is waited for. A tap that is
+// not opened again stays until the end: a confined process may not write to the numbers of its
+// packet sockets (cli/confine.h), and the next file to be opened would get one that was closed.
 static bool lose_leg(LiveSource *source, guint index, GError **error)
 {
     Leg *leg = &source->legs[index];
     g_autofree char *failure = g_strdup(bb_tap_failure(leg->tap));
     count_leg(source, leg);
+    leg->over = !source->options.reopen;
+    if (leg->over)
+        leg->dead = g_steal_pointer(&leg->tap);
     g_clear_pointer(&leg->tap, bb_tap_free);
     bb_heads_leave(source->heads, index);
-    leg->over = !source->options.reopen;
-    if (leg->state != BB_TAP_DOWN) // else it was counted
+    if (leg->state == BB_TAP_UP) // else it was counted, or never heard anything
         source->loss->count[BB_INTERFACE_OUTAGES]++;
     leg->state = BB_TAP_REMOVED;
     if (!leg->over || count_open(source)) {

@@ -105,7 +105,7 @@ static bool set_stamp_type(pcap_t *pcap, const char *interface, const char *type
 // No immediate mode: it would make libpcap use TPACKET_V2, a slot of snaplen bytes a packet.
 static int configure(pcap_t *pcap, const BbSourceOptions *options, const char *interface)
 {
-    pcap_set_snaplen(pcap, CLAMP(options->snaplen, 64, BB_SOURCE_SNAPLEN));
+    pcap_set_snaplen(pcap, CLAMP(options->snaplen, BB_SOURCE_SNAPLEN_LEAST, BB_SOURCE_SNAPLEN));
     pcap_set_promisc(pcap, options->promiscuous && strcmp(interface, "any") != 0);
     pcap_set_buffer_size(pcap, options->buffer_bytes);
     pcap_set_timeout(pcap, BB_TAP_BLOCK_MS);
@@ -248,7 +248,9 @@ BbTapState bb_tap_state(BbTap *tap)
         return BB_TAP_UNKNOWN;
     int fd = pcap_fileno(tap->pcap);
     if (ioctl(fd, SIOCGIFNAME, &request) == 0 && ioctl(fd, SIOCGIFFLAGS, &request) == 0)
-        return request.ifr_flags & IFF_UP ? BB_TAP_UP : BB_TAP_DOWN;
+        return !(request.ifr_flags & IFF_UP)     ? BB_TAP_DOWN
+               : request.ifr_flags & IFF_RUNNING ? BB_TAP_UP
+                                                 : BB_TAP_DEAF;
     if (errno != ENODEV && errno != ENXIO)
         return BB_TAP_UNKNOWN;
     fail(tap, "The interface disappeared");
@@ -292,13 +294,13 @@ G_STATIC_ASSERT(sizeof(struct bpf_insn) == sizeof(struct sock_filter));
     "net.core.optmem_max is too small for the filter (Linux before 6.8: 20480; 131072 is enough " \
     "for any): raise it by sysctl and start again"
 
-bool bb_tap_narrow(BbTap *tap, const BbAddress *addresses, guint count, const BbTunnelAt *tunnels,
-                   guint n_tunnels, GError **error)
+bool bb_tap_narrow(BbTap *tap, const BbSourceOptions *options, const GArray *addresses,
+                   GError **error)
 {
-    const BbSieve sieve = {.addresses = addresses,
-                           .n_addresses = count,
-                           .tunnels = tunnels,
-                           .n_tunnels = n_tunnels,
+    const BbSieve sieve = {.addresses = (const BbAddress *)(gconstpointer)addresses->data,
+                           .n_addresses = addresses->len,
+                           .tunnels = options->tunnels,
+                           .n_tunnels = options->n_tunnels,
                            .then = &tap->filter,
                            .snaplen = (guint)pcap_snapshot(tap->pcap)};
     struct bpf_program program = {0};

@@ -19,6 +19,7 @@ typedef enum {
 typedef enum {
     BB_TAP_UP,
     BB_TAP_DOWN,    // its socket goes on when it is up again
+    BB_TAP_DEAF,    // up without carrier: no cable, or the other end is down; likewise
     BB_TAP_REMOVED, // its socket is dead: bb_tap_next gives what is left, then BB_TAP_GONE
     BB_TAP_UNKNOWN, // all interfaces at once, or nobody may ask
 } BbTapState;
@@ -40,10 +41,10 @@ int bb_tap_descriptor(const BbTap *tap);
 void bb_tap_count(BbTap *tap, BbLoss *loss);
 // Whether that should be done now, long before counters of 32 bits wrap.
 bool bb_tap_count_is_due(const BbTap *tap);
-// Has the kernel let through no more than bb_source_narrow says. Returns false, with the reason in
-// error, where it cannot: then it lets through what passes the filter of the options.
-bool bb_tap_narrow(BbTap *tap, const BbAddress *addresses, guint count, const BbTunnelAt *tunnels,
-                   guint n_tunnels, GError **error);
+// Has the kernel let through no more than bb_source_narrow says, of BbAddress. Returns false, with
+// the reason in error, where it cannot: then it lets through what passes the filter of the options.
+bool bb_tap_narrow(BbTap *tap, const BbSourceOptions *options, const GArray *addresses,
+                   GError **error);
 // What makes the time stamps: "time stamps of the host clock (host), in nanoseconds". Lent.
 const char *bb_tap_stamps(const BbTap *tap);
 

@@ -108,9 +108,14 @@ typedef struct Way {
     guint level;
 } Way;
 
-static guint keep_level(gint64 waited_ns, gpointer user)
+static BbShedding shedding_of(guint level)
 {
-    return ((const Way *)user)->level;
+    return (BbShedding){.trims = level >= BB_SHED_TRIMS, .parts = (guint8)bb_shed_parts(level)};
+}
+
+static BbShedding keep_level(gint64 waited_ns, gpointer user)
+{
+    return shedding_of(((const Way *)user)->level);
 }
 
 static bool pass_message(const BbMessage *message, gpointer user, GError **error)
@@ -128,7 +133,8 @@ static void read_shards(BbSource *source, BbNames *names, BbLoss *loss, BbRelay 
     g_autoptr(BbShards) shards =
         bb_shards_new(&options, threads, false, names, nodes, loss,
                       (BbShardsOutput){pass_message, NULL, &way, level ? keep_level : NULL});
-    bb_shards_shed(shards, level);
+    const BbShedding shedding = shedding_of(level);
+    bb_shards_shed(shards, &shedding);
     while (bb_source_next(source, &frame, NULL) == BB_SOURCE_FRAME)
         (void)bb_shards_frame(shards, &frame, NULL);
     (void)bb_shards_finish(shards, NULL);

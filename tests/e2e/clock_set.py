@@ -94,7 +94,8 @@ class OfPipes(Case):
                               stderr=subprocess.PIPE, check=False, timeout=UNTIL_S)
         err = done.stderr.decode()
         self.assertEqual(done.returncode, 0, err)
-        self.assertNotIn("warning", err)
+        self.assertEqual(err.count("warning"), err.count(" time stamps step back by "), err)
+        self.assertEqual(err.count("warning"), 3, err)
         return err
 
     def test_a_file_has_all_messages(self):
@@ -185,10 +186,11 @@ class Live(Case):
         with open(self.clock, "r+b" if os.path.exists(self.clock) else "w+b") as file:
             file.write(struct.pack("=q", int(seconds * SECOND)))
 
-    def start(self, *options):
-        environment = dict(os.environ, LD_PRELOAD=SET_CLOCK, BB_CLOCK=self.clock)
+    def start(self, *options, adapter=0):
+        environment = dict(os.environ, LD_PRELOAD=SET_CLOCK, BB_CLOCK=self.clock, BB_ADAPTER=str(adapter))
         job = namespace.start(BBTRACE, "capture", "-i", "lo", *options, env=environment)
         self.addCleanup(job.stderr.close)
+        self.addCleanup(job.kill)
         return job
 
     def ask(self, count=20):
@@ -220,7 +222,7 @@ class Live(Case):
         self.ask(600)  # more than are taken for late ones
         self.finish(job)
         files = self.series("t")
-        self.assertTrue(3 < len(files) < 20, files)
+        self.assertTrue(2 < len(files) < 20, files)  # with the first: a day ahead, and 20 years back
         self.assertEqual(len(self.lines(*files)), 2 * self.asked)
         years = [int(re.search(r"_(\d{4})", os.path.basename(file))[1]) for file in files]
         self.assertTrue(years[-1] < years[0] - 18, files)
@@ -229,6 +231,30 @@ class Live(Case):
         self.assertEqual(sum(line["calls"] for line in lines), self.asked)
         took = time.monotonic() - began
         self.assertTrue(took / 3 < len(lines) < took + 3, (took, len(lines)))  # by a clock that nobody sets
+
+    def test_files_by_the_clock_of_the_adapter(self):
+        """Hours ahead of that of the host, or behind: files end by the clock that stamps are of."""
+        for name, adapter in (("even", 0), ("behind", -5 * HOUR), ("ahead", 5 * HOUR)):
+            with self.subTest(name):
+                self.asked = 0
+                job = self.start("-w", self.path(f"{name}.bbt"), "--rotate-time", "4s", "--flush", "50ms",
+                                 "tcp", "port", "8080", adapter=adapter)
+                time.sleep((2.5 - time.time()) % 4)  # the middle of a file and its end
+                self.ask()
+                self.ask()
+                self.assertEqual(len(self.series(name)), 1)
+                recorder.wait_for(lambda: not self.unfinished(name))  # though nothing comes any more
+                self.assertTrue(time.time() % 4 < 2, time.time())
+                self.ask()
+                err = namespace.finish(job, signal.SIGINT)
+                self.assertIn(f"{self.asked} calls, {self.asked} returns", err)
+                files = self.series(name)
+                self.assertEqual(len(files), 2)
+                self.assertEqual(len(self.lines(*files)), 2 * self.asked)
+
+    def unfinished(self, name):
+        told = [recorder.run(BBTRACE, "info", path) for path in self.series(name)]
+        return any("no end mark" in each.stdout + each.stderr for each in told)
 
     def test_recorder(self):
         place = self.path("fr")

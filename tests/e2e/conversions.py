@@ -98,6 +98,19 @@ class Notes(unittest.TestCase):
             else:
                 self.assertEqual(notes, [b"# note fired by SIGUSR2", b"# note of web-7"], command)
 
+    def test_anonymize_spares_its_key(self):
+        with tempfile.TemporaryDirectory() as folder:
+            key, out = os.path.join(folder, "key"), os.path.join(folder, "out.bbt")
+            with open(key, "wb") as file:
+                file.write(b"k" * 32)
+            for words in (["-w", key], ["-w", out, "-m", key]):
+                done = subprocess.run([BBTRACE, "anonymize", "-k", key, *words, "-"], input=NOTED,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(b"would overwrite the key", done.stderr)
+                with open(key, "rb") as file:
+                    self.assertEqual(file.read(), b"k" * 32)
+
 
 class Case(unittest.TestCase):
     @classmethod

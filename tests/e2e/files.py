@@ -158,6 +158,22 @@ class Series(Files):
         self.assertGreater(self.check_same("--rotate-size", "4K"), 5)
         self.assertGreater(self.check_same("--rotate-size", "10K", "--rotate-time", "2s", "--sync", "flush"), 2)
 
+    def test_facts_on_the_network_are_in_the_file_of_their_time(self):
+        """One connection from the first file to the last."""
+        data, whole, packets = HEAD + b"".join(frames(1500, 5000000)), self.path("whole.bbt"), 0
+        capture("-q", "-r", "-", "-w", whole, data=data)
+        for threads in "1", "3":
+            os.mkdir(self.path(threads))
+            capture("-q", "-r", "-", "--threads", threads, "--rotate-time", "2s", "--flush", "500ms",
+                    "-w", self.path(f"{threads}/t.bbt"), data=data)
+            files = self.series(f"{threads}/t")
+            self.assertEqual(len(files), 9)
+            self.assertEqual(lines(*files), lines(whole))
+            told = [sum(edge["packets"] for edge in lines(file)[2].values()) for file in files]
+            self.assertTrue(all(100 <= count <= 600 for count in told[1:]), told)  # 400, up to a second late
+            packets += sum(told)
+        self.assertEqual(packets, 2 * 3003)
+
     def test_the_same_each_time_and_never_over_an_earlier_run(self):
         contents = []
         for name in ("a", "b"):

@@ -145,6 +145,11 @@ def check_words():
     assert re.search(r" 6  hosts followed\n", summary), summary
     assert re.search(r" 478  packets .*\(not_followed\)", summary), summary
     assert "# counter not_followed 478" in capture("-q", "--follow", LB + ":80")[0]
+    assert "no packet of" not in summary, summary
+    text, summary = capture("--follow", "10.77.99.9:80", "--follow", "10.77.99.8")
+    assert not list(lines(text)), text
+    for unmet in ("10.77.99.9:80", "10.77.99.8"):
+        assert f"warning: no packet of {unmet} was seen" in summary, summary
     for words in (["--hops", 3], ["--follow-not", ":53"], ["--follow", "lb"], ["--follow", "10.0.0.1:0"],
                   ["--follow", ":80"], ["--follow", LB, "--hops", 0], ["--follow", LB, "--hops", 65],
                   ["--follow", LB, "--follow-not", "x"]):

@@ -60,7 +60,8 @@ def check_removed(bbtrace, folder):
     """A process that gave up its rights does not take up an interface that was removed: it goes on without it,
     and ends with the last one."""
     legs = [Tap("tapa"), Tap("tapb")]
-    job = start(bbtrace, "capture", "-i", "tapa", "-i", "tapb", "-w", f"{folder}/removed.bbt", "udp")
+    job = start(bbtrace, "capture", "-i", "tapa", "-i", "tapb", "--stats", f"{folder}/removed.jsonl",
+                "-w", f"{folder}/removed.bbt", "udp")  # of statistics a file is made each second
     for up in (False, True):  # takes no right
         set_up("tapa", up)
         time.sleep(1.5)

@@ -204,6 +204,21 @@ class Nat(unittest.TestCase):
         for each in told:
             self.assertIn("behind a NAT: seen twice, counted once", each)
 
+    def test_snapshots(self):
+        """A snapshot of a flight recorder knows what was found before it; without names it does not tell."""
+        self.double(1)
+        for name, options, expected in (("plain", [], True), ("hidden", ["--anonymize"], False)):
+            folder = pathlib.Path(self.folder.name) / name
+            subprocess.run([BBTRACE, "capture", "-q", "-r", self.doubled, "-w", folder, "--flight-recorder", "4M",
+                            "--trigger", "latency(*) max > 1us over 2s", *options], check=True)
+            told = [subprocess.run([BBTRACE, "info", file], capture_output=True, check=True).stdout.decode()
+                    for file in sorted(folder.glob("snap-*.bbt"))]
+            self.assertGreater(len(told), 0)
+            for each in told:
+                self.assertEqual("192.0.2.41:6380 is 10.77.0.41:6379 behind a NAT: seen twice, counted once" in each,
+                                 expected, each)
+                self.assertEqual("behind a NAT:" in each, expected)
+
     def test_usage(self):
         self.double(1)
         done = subprocess.run([BBTRACE, "capture", "-r", self.shop, "--nat=yes"], capture_output=True, check=False)

@@ -91,10 +91,10 @@ class Anonymize(Case):
         self.assertGreater(len(told), 3)
         for path in told:
             self.assert_free_of(run("cat", path)[0], SECRETS)
-        edges = [re.findall(rb"\n# network \S+ \S+ (.*)", b"".join(run("cat", path)[0] for path in paths))
-                 for paths in (plain, told)]
-        self.assertEqual(sum(int(each.split(b"connections=")[1].split()[0]) for each in edges[0]),
-                         sum(int(each.split(b"connections=")[1].split()[0]) for each in edges[1]))
+        counts = [re.findall(rb"\n# network .* connections=(\d+)", b"".join(run("cat", path)[0] for path in paths))
+                  for paths in (plain, told)]
+        self.assertGreater(sum(map(int, counts[0])), 0)
+        self.assertEqual(sum(map(int, counts[0])), sum(map(int, counts[1])))
 
     def test_status_and_statistics_have_no_names(self):
         self.capture("t.bbt", "--anonymize", "--stats", self.path("s.json"))

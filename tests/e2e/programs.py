@@ -56,6 +56,11 @@ class Programs(unittest.TestCase):
 
 
 class Usage(Programs):
+    def test_what_only_an_interface_has(self):
+        for words in (["-s", "100"], ["-B", "1M"], ["--time-stamp-type", "host"], ["-p"], ["--no-shed"]):
+            _, err = run(BBTRACE, "capture", "-r", SHOP, *words, status=2)
+            self.assertIn(f"{words[0]} is for interfaces (-i)", err)
+
     def test_wrong_usage_is_2_and_says_how_to_get_help(self):
         for command in ([BBTRACE], [BBTRACE, "frobnicate"], [BBTRACE, "capture"], [BBTRACE, "info"],
                         [BBTRACE, "capture", "-i", "a", "-r", "b"], [BBTRACE, "cat"],
@@ -408,6 +413,19 @@ class Traces(Programs):
         for pattern in (r"messages +5", r"calls +2", r"returns +2", r"free +1", r"nodes +4", r"a -> b  http +1",
                         r"span +1\.0000", r"How far to trust it"):
             self.assertRegex(text, pattern)
+
+    def test_info_verdict(self):
+        lines = "".join(f"1.{i:04}0 CALL_SENT a b id{i}\n1.{i:04}5 RET_SENT b a id{i}\n" for i in range(500))
+        for counters, verdict in (({}, "Good"), ({"frames": 10000, "bad_frames": 50}, "Good"),
+                                  ({"frames": 10000, "bad_frames": 200}, "Usable"),
+                                  ({"frames": 10000, "bad_frames": 2000}, "Poor"),
+                                  ({"frames": 10000, "kernel_dropped": 200}, "Usable"),
+                                  ({"interface_outages": 1}, "Usable.*\n.*down or gone 1 time:"),
+                                  ({"clock_set_back": 2}, "Usable.*\n.*stepped back 2 times:"),
+                                  ({"messages_unwritten": 3500}, "Poor.*\n77.78 % of the messages")):
+            said = "".join(f"# counter {name} {value}\n" for name, value in counters.items())
+            trace = self.path("t.txt", ("# bbtrace text 1\n" + said + lines).encode())
+            self.assertRegex(run(BBTRACE, "info", trace)[0].decode(), verdict)
 
     def test_info_of_a_capture_tells_of_loss(self):
         with lzma.open(SHOP) as file:

@@ -34,14 +34,14 @@ def segment(source, target, ports, numbers, flags, payload):
 class Talk:
     """A connection with calls of HTTP. The size of each answer tells whose it is."""
 
-    def __init__(self, tap, number):
-        self.tap, self.port, self.calls = tap, 10000 + number, number * 1000
+    def __init__(self, tap, number, client="10.8.0.1"):
+        self.tap, self.port, self.calls, self.client = tap, 10000 + number, number * 1000, client
         self.seq = [number * 7919, number * 104729]
         self.send(0, SYN, b"")
         self.send(1, SYN | ACK, b"")
 
     def send(self, side, flags, payload):
-        hosts, ports = ("10.8.0.1", "10.8.0.2"), (self.port, 80)
+        hosts, ports = (self.client, "10.8.0.2"), (self.port, 80)
         if side:
             hosts, ports = hosts[::-1], ports[::-1]
         numbers = (self.seq[side] & 0xffffffff, self.seq[1 - side] & 0xffffffff)
@@ -136,7 +136,7 @@ def check_stopped(bbtrace, folder):
     assert "whole flows are left out until that is over" in err, err
     assert "give a narrower FILTER" in err, err
     told = info_of(bbtrace, trace)
-    assert re.search(r"shed: from .* to .* up to [1-7] of 8 flows were not kept", told), told
+    assert re.search(r"shed: from .* to .* up to [1-7] of 8 flows were not kept.*\(seed [0-9a-f]{16}\)", told), told
     assert "packets of flows that were not kept  (!)" in told and "% of the packets were left out" in told, told
     good, rest = check_pairs(trace_of(bbtrace, trace))
     assert good > 1000, (good, rest, err)
@@ -192,6 +192,35 @@ def check_stuck(bbtrace):
 STUCK_SECONDS = 5
 
 
+def check_not_silent(bbtrace, folder):
+    """Who is left out is not silent to a flight recorder; who is, is. The snapshot tells what was left out."""
+    tap, place = Tap("tapd"), f"{folder}/recorder"
+    job = start(bbtrace, "capture", "-v", "-i", "tapd", "-B", "1M", "--flight-recorder", "4M", "-w", place,
+                "--snap-after", "0", "--trigger", "silent(10.8.1.*) > 1.3s", "tcp")
+    talks = [Talk(tap, each, f"10.8.1.{each}") for each in range(64)]
+    talk_for(talks, 0.3)
+    job.send_signal(signal.SIGSTOP)
+    talk_for(talks, 0.7)
+    job.send_signal(signal.SIGCONT)
+    for _ in range(30):  # flows are left out for 1.5 s and more
+        talk_for(talks, 0.01)
+        time.sleep(0.09)
+    assert not [name for name in os.listdir(place) if name.startswith("snap-")]
+    talks.pop(5)
+    end = time.monotonic() + 10
+    while not [name for name in os.listdir(place) if name.endswith(".bbt")]:
+        assert time.monotonic() < end
+        talk_for(talks, 0.01)
+        time.sleep(0.09)
+    err = finish(job, signal.SIGINT)
+    assert count(err, "shed_packets") > 0, err
+    name, = (name for name in os.listdir(place) if name.endswith(".bbt"))
+    told = info_of(bbtrace, f"{place}/{name}")
+    assert re.search(r"fired by silent\(10\.8\.1\.\*\) > 1\.3s: silent for .*: 10\.8\.1\.5, at", told), told
+    assert re.search(r"shed: from .* of 8 flows were not kept", told), told
+    tap.close()
+
+
 def check_turned_off(bbtrace, folder):
     tap, trace = Tap("tapc"), f"{folder}/off.bbt"
     job = start(bbtrace, "capture", "-v", "-i", "tapc", "-B", "1M", "--no-shed", "-w", trace, "tcp")
@@ -231,6 +260,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         check_stopped(bbtrace, folder)
         check_turned_off(bbtrace, folder)
+        check_not_silent(bbtrace, folder)
     check_stuck(bbtrace)
     print("shedding: fine")
     return 0

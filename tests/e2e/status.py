@@ -138,6 +138,8 @@ def check_sums(test, words, lines, metrics):
     for key, wanted in ("frames", packets), ("calls", calls), ("returns", returns):
         test.assertEqual(lines[-1]["totals"][key], wanted)
         test.assertEqual(metrics.value(f"bbtrace_{key}_total"), wanted)
+    test.assertIn(("bbtrace_shed_flows_seconds_total", ()), metrics.samples)
+    test.assertEqual([name for name, _ in metrics.samples if "_ms_" in name], [])
 
 
 class OfFiles(unittest.TestCase):
@@ -358,14 +360,16 @@ class Live(unittest.TestCase):
         self.assertIn(b"status: ", said or b"")
 
     def test_a_terminal_shows_a_screen(self):
-        for rows, columns, wanted in (24, 100, True), (5, 30, False):
+        for rows, columns, wanted in (24, 80, True), (24, 100, True), (5, 30, False):
             text = self.on_terminal(rows, columns)
-            self.assertRegex(text, r"packets/s, ")
+            self.assertRegex(text, r"interface lo: \d+ dropped, ")
+            if columns >= 80:
+                self.assertRegex(text, r"0 gaps, [\d.]+ packets/s, [\d.]+ calls/s, \d+ connections?, ")
             self.assertEqual(re.search(r"calls/s  mean .*127\.0\.0\.1 -> 127\.0\.0\.1 \(http\)", text) is not None, wanted)
             if not wanted:
                 self.assertNotIn("\033[1A", text)
             for line in re.split(r"\r|\n|\033\[J", re.sub(r"\033\[\dA", "\r", text)):
-                if "packets/s" in line:
+                if " dropped, " in line:
                     self.assertLess(len(line), columns)
 
     def on_terminal(self, rows, columns):

@@ -23,7 +23,7 @@ typedef struct {
 } BruteEvent;
 
 typedef struct {
-    BbDensity *density[3][BRUTE_WHAT];
+    BbDensity *density[4][BRUTE_WHAT];
     float normal[BRUTE_WHAT][BB_GAP_BINS];
     double n, late; // samples, and those that outlast their parent
     guint reference;
@@ -66,14 +66,16 @@ static inline BruteEvent brute_reference(const Brute *brute, guint reference, gu
     bool late = at > parent->e;
     if (reference == 0 && !late)
         return latest;
+    if (site->is_join && parent->ready > parent->s && parent->ready <= at)
+        latest = (BruteEvent){parent->ready, 2 * nc + 1};
     for (guint32 i = 0; i < n; i++) {
         const BbSiteChild *y = &site->children[kids[i]];
-        if (y->e <= at)
+        if (y->e <= at && reference != 3)
             brute_later(&latest, y->e, 1 + y->type);
     }
     if (late)
-        brute_later(&latest, parent->e, 2 * nc + 1);
-    for (guint32 i = 0; i < n && reference == 2; i++) {
+        brute_later(&latest, parent->e, 2 * nc + 2);
+    for (guint32 i = 0; i < n && reference >= 2; i++) {
         const BbSiteChild *y = &site->children[kids[i]];
         brute_later(&latest, y->s, 1 + nc + y->type);
     }
@@ -106,7 +108,7 @@ static inline void brute_gather(Brute *brute, guint32 p, const guint32 *kids, gu
         BruteSlot *slot = &brute->slots[parent->type][brute_slot_of(brute, kids, i)];
         slot->n += brute->weight;
         slot->late += site->children[kids[i]].e > parent->e ? brute->weight : 0;
-        for (guint r = 0; r < 3; r++)
+        for (guint r = 0; r < 4; r++)
             brute_sample(brute, slot, r, brute_reference(brute, r, p, kids, i, at), at);
     }
     BruteSlot *end = &brute->slots[parent->type][site->n_child_types * BRUTE_ORDERS];
@@ -118,16 +120,18 @@ static inline void brute_gather(Brute *brute, guint32 p, const guint32 *kids, gu
 // Events that a slot may count from by a reference model.
 static inline double brute_events(const Brute *brute, guint reference, bool is_end)
 {
-    guint nc = brute->site->n_child_types;
+    guint nc = brute->site->n_child_types, arrivals = brute->site->is_join ? 2 : 1;
     if (reference == 0)
         return is_end ? 2 : 1;
-    return reference == 1 ? 1 + nc : 1 + 2 * nc;
+    return reference == 2 ? arrivals + 2 * nc : arrivals + nc;
 }
 
 static inline void brute_choose(Brute *brute, BruteSlot *slot, bool is_end)
 {
     double best = -G_MAXDOUBLE;
-    for (guint r = 0; r < (is_end ? 2u : 3u); r++) {
+    bool bursts = brute->site->is_join && !is_end; // of a join: only those models
+    guint end = is_end ? 2 : bursts ? 4 : 3;
+    for (guint r = bursts ? 2 : 0; r < end; r++) {
         double sum = 0;
         for (guint w = 0; w < BRUTE_WHAT; w++) {
             BbDensity *density = slot->density[r][w];
@@ -225,7 +229,7 @@ static inline void brute_free(Brute *brute)
 {
     for (guint p = 0; p < BRUTE_TYPES; p++) {
         for (guint s = 0; s < G_N_ELEMENTS(brute->slots[p]); s++)
-            for (guint r = 0; r < 3; r++)
+            for (guint r = 0; r < 4; r++)
                 for (guint w = 0; w < BRUTE_WHAT; w++)
                     g_free(brute->slots[p][s].density[r][w]);
         bb_copula_free(brute->copula[p]);

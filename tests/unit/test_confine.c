@@ -237,7 +237,7 @@ static char *status_of(const char *key)
 static int drop_capabilities(gpointer data)
 {
     static const char *const sets[] = {"CapInh:", "CapPrm:", "CapEff:", "CapAmb:"};
-    if (!bb_confine_capabilities(false, NULL))
+    if (!bb_confine_capabilities(bb_confine_wanted(false), NULL))
         return 1;
     for (guint i = 0; i < G_N_ELEMENTS(sets); i++) {
         g_autofree char *line = status_of(sets[i]);
@@ -250,7 +250,7 @@ static int drop_capabilities(gpointer data)
 // CAP_DAC_OVERRIDE is 1, CAP_DAC_READ_SEARCH 2 (capabilities(7)).
 static int keep_files(gpointer data)
 {
-    if (!bb_confine_capabilities(true, NULL))
+    if (!bb_confine_capabilities(bb_confine_wanted(true), NULL))
         return 1;
     g_autofree char *line = status_of("CapEff:");
     return line && g_str_has_suffix(line, geteuid() == 0 ? "6" : "0") ? 0 : 2;

@@ -323,6 +323,37 @@ END_TEST
 
 // ---- little, and nothing -----------------------------------------------------------------------
 
+// Few coarse quanta: lags beyond the longest delay tell what chance brings, and nothing else.
+START_TEST(longest_delay_holds)
+{
+    const gint64 longest_ms[] = {30, 80};
+    for (guint i = 0; i < G_N_ELEMENTS(longest_ms); i++) {
+        g_autoptr(Planted) planted = planted_new(5);
+        for (guint k = 0; k < 400; k++) {
+            gint64 at = EPOCH + (gint64)bb_random_below(&planted->random, 100 * SECOND);
+            guint32 cause = planted_send(planted, "A", "B", at, PLANTED_ROOT);
+            planted_send(planted, "B", "C", planted_later(planted, at, 55.0 * MS, 2.0 * MS), cause);
+        }
+        BbConvolutionOptions options = options_of(10 * MS, longest_ms[i] * MS);
+        g_autoptr(BbPaths) paths = run(planted, &options);
+        check_paths(paths);
+        guint caused = 0, late = 0;
+        for (guint32 k = 0; k < paths->n_calls; k++) {
+            if (paths->parent[k] == BB_CALL_NO_PARENT)
+                continue;
+            caused++;
+            late += paths->calls[k].call_ns - paths->calls[paths->parent[k]].arrived_ns >
+                    longest_ms[i] * MS;
+        }
+        ck_assert_uint_eq(late, 0);
+        if (longest_ms[i] < 50)
+            ck_assert_uint_eq(caused, 0);
+        else
+            ck_assert_uint_ge(caused, 380);
+    }
+}
+END_TEST
+
 START_TEST(little_traffic)
 {
     for (guint n = 0; n < 8; n++)
@@ -401,5 +432,5 @@ END_TEST
 
 TEST_MAIN("convolution", a_shop, as_many_threads_as_you_like, names_in_any_order_of_numbers,
           other_names, runs_again, a_given_root_has_no_causes, clients_begin_anew,
-          derived_pairs_are_listed, skewed_clocks, skew_makes_no_cycles, little_traffic,
-          all_at_one_time, messages_to_oneself, nothing_causes_nothing)
+          derived_pairs_are_listed, skewed_clocks, skew_makes_no_cycles, longest_delay_holds,
+          little_traffic, all_at_one_time, messages_to_oneself, nothing_causes_nothing)

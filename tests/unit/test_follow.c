@@ -88,8 +88,7 @@ static void check_set(const Scene *scene, const char *words)
     ck_assert_str_eq(text->str, words);
 }
 
-// ---- whom
-// -----------------------------------------------------------------------------------------
+// ---- whom ---------------------------------------------------------------------------------------
 
 START_TEST(entrance_does_not_pull_in_its_clients)
 {
@@ -490,10 +489,34 @@ START_TEST(random_calls)
 }
 END_TEST
 
-TEST_MAIN("follow", entrance_does_not_pull_in_its_clients, other_ports_of_an_entrance_are_not_it,
-          calls_are_followed_at_their_first_packet, the_direction_of_the_caller_is_enough,
-          strangers_make_nobody_followed, joined_in_the_middle, datagrams,
-          whom_datagrams_go_to_is_followed_when_it_sends, a_shorter_way_to_who_has_not_sent,
-          what_all_share_is_not_followed, the_last_hop_is_only_called, a_shorter_way_counts,
-          a_circle_ends, ipv6, too_many_hosts, too_many_who_have_not_sent,
-          a_scan_leaves_room_for_servers, too_many_servers, random_calls)
+static guint unmet_after(const char *entrance, const char *from, const char *to)
+{
+    Scene scene;
+    scene_begin(&scene, 8, entrance, NULL);
+    ck_assert_uint_eq(bb_follow_unmet(scene.follow), 1);
+    syn(&scene, from, to);
+    guint unmet = bb_follow_unmet(scene.follow);
+    ck_assert_int_eq(bb_follow_at(scene.follow, 0)->met, unmet == 0);
+    scene_end(&scene);
+    return unmet;
+}
+
+START_TEST(entrances_that_nobody_meets)
+{
+    ck_assert_uint_eq(unmet_after("10.0.0.20:443", "10.9.0.1:50000", "10.0.0.20:443"), 0);
+    ck_assert_uint_eq(unmet_after("10.0.0.20:443", "10.9.0.1:50000", "10.0.0.20:80"), 1);
+    ck_assert_uint_eq(unmet_after("10.0.0.20:443", "10.0.0.20:50000", "10.0.0.30:443"), 1);
+    ck_assert_uint_eq(unmet_after("10.0.0.20:0", "10.9.0.1:50000", "10.0.0.20:80"), 0);
+    ck_assert_uint_eq(unmet_after("10.0.0.20:0", "10.0.0.20:50000", "10.0.0.30:443"), 0);
+    ck_assert_uint_eq(unmet_after("10.0.0.20:0", "10.9.0.1:50000", "10.0.0.30:443"), 1);
+}
+END_TEST
+
+TEST_MAIN("follow", entrances_that_nobody_meets, entrance_does_not_pull_in_its_clients,
+          other_ports_of_an_entrance_are_not_it, calls_are_followed_at_their_first_packet,
+          the_direction_of_the_caller_is_enough, strangers_make_nobody_followed,
+          joined_in_the_middle, datagrams, whom_datagrams_go_to_is_followed_when_it_sends,
+          a_shorter_way_to_who_has_not_sent, what_all_share_is_not_followed,
+          the_last_hop_is_only_called, a_shorter_way_counts, a_circle_ends, ipv6, too_many_hosts,
+          too_many_who_have_not_sent, a_scan_leaves_room_for_servers, too_many_servers,
+          random_calls)

@@ -41,17 +41,22 @@ static bool same_visit(const BbPaths *paths, guint32 a, guint32 b)
            root_of(paths, a) == root_of(paths, b);
 }
 
-// How many of its tree's calls to the same node there are, and how many of them return later.
-static guint32 company(const BbPaths *paths, guint32 call, guint32 *later)
+// How many of its tree's calls to the same node there are, how many of them return later, and when
+// the latest of the others does.
+static guint32 company(const BbPaths *paths, guint32 call, guint32 *later, gint64 *ready_ns)
 {
     guint32 n = 0;
     *later = 0;
+    *ready_ns = G_MININT64;
     for (guint32 i = 0; i < paths->n_calls; i++) {
         if (!same_visit(paths, call, i))
             continue;
         gint64 mine = paths->calls[call].replied_ns, other = paths->calls[i].replied_ns;
         n++;
-        *later += other > mine || (other == mine && i > call);
+        bool is_later = other > mine || (other == mine && i > call);
+        *later += is_later;
+        if (!is_later && i != call)
+            *ready_ns = MAX(*ready_ns, other);
     }
     return n;
 }
@@ -59,21 +64,23 @@ static guint32 company(const BbPaths *paths, guint32 call, guint32 *later)
 static bool is_join(const BbPaths *paths, guint32 node)
 {
     guint32 n = 0, shared = 0, later;
+    gint64 ready_ns;
     for (guint32 i = 0; i < paths->n_calls; i++) {
         if (!bb_call_is_returned(&paths->calls[i]) || paths->calls[i].callee != node)
             continue;
         n++;
-        shared += company(paths, i, &later) > 1;
+        shared += company(paths, i, &later, &ready_ns) > 1;
     }
     return n > 0 && shared >= 0.2 * n;
 }
 
-static guint8 plain_place(const BbPaths *paths, guint32 call)
+static guint8 plain_place(const BbPaths *paths, guint32 call, gint64 *ready_ns)
 {
     guint32 later;
+    *ready_ns = G_MININT64;
     if (!bb_call_is_returned(&paths->calls[call]) || !is_join(paths, paths->calls[call].callee))
         return 0;
-    return company(paths, call, &later) == 1 ? 4 : (guint8)MIN(1 + later, 3);
+    return company(paths, call, &later, ready_ns) == 1 ? 4 : (guint8)MIN(1 + later, 3);
 }
 
 START_TEST(like_asking_all)
@@ -83,14 +90,18 @@ START_TEST(like_asking_all)
     for (guint round = 0; round < 120; round++) {
         guint32 n = (guint32)g_rand_int_range(rand, 0, 40);
         g_autoptr(BbPaths) paths = random_forest(rand, n);
-        g_autofree guint8 *place = bb_joins_find(paths);
+        g_autofree gint64 *ready_ns = NULL;
+        g_autofree guint8 *place = bb_joins_find(paths, &ready_ns);
         bool any = false;
         for (guint32 i = 0; i < n; i++) {
-            guint8 want = plain_place(paths, i);
+            gint64 ready;
+            guint8 want = plain_place(paths, i, &ready);
             any |= want != 0;
             ck_assert_uint_eq(place ? place[i] : 0, want);
+            ck_assert_int_eq(ready_ns ? ready_ns[i] : G_MININT64, ready);
         }
         ck_assert((place != NULL) == any);
+        ck_assert((ready_ns != NULL) == any);
         with += any;
         without += !any;
     }
@@ -112,7 +123,8 @@ START_TEST(deep_chain)
         paths->calls[i].callee = 1 + i % 2;
         paths->calls[i].return_ns = paths->calls[i].replied_ns = i;
     }
-    g_autofree guint8 *place = bb_joins_find(paths);
+    g_autofree gint64 *ready_ns = NULL;
+    g_autofree guint8 *place = bb_joins_find(paths, &ready_ns);
     ck_assert_ptr_nonnull(place);
     ck_assert_uint_eq(place[N - 1], 1);
     ck_assert_uint_eq(place[N - 2], 1);

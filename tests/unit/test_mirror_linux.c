@@ -325,6 +325,36 @@ START_TEST(preferences)
 }
 END_TEST
 
+// Interfaces that were removed and made again get no copies of the old mirrors.
+START_TEST(mirrors_that_lead_nowhere)
+{
+    g_autoptr(BbHost) host = usual_host();
+    g_autofree char *notes = NULL;
+    add_qdisc(host, "eth0", "clsact");
+    add_filter(host, "eth0", BB_MIRROR_INGRESS, 37, "*", MARK "71");
+    add_filter(host, "eth0", BB_MIRROR_EGRESS, 38, "eth9", MARK "71");
+    add_filter(host, "eth0", BB_MIRROR_INGRESS, 39, "*", NULL); // not ours
+    g_autoptr(BbMirror) mirror = mirror_of("eth0", "eth1", "ingress");
+    g_autofree char *text = plan_text(mirror, host, BB_CLASSIFIER_U32, &notes);
+    ck_assert_str_eq(text, "tc filter del dev eth0 ingress protocol all pref 37\n" ADD(
+                               "eth0", "ingress", "40", U32, "eth1", "71"));
+    ck_assert_str_eq(notes, "the mirror of eth0 ingress into an interface that is gone is removed");
+    BbMirrorSelection gone = {.direction = BB_MIRROR_BOTH, .any_target = true, .gone = true};
+    check_removal(&gone, host, "tc filter del dev eth0 ingress protocol all pref 37\n");
+}
+END_TEST
+
+START_TEST(a_bridge_is_warned_of)
+{
+    g_autoptr(BbHost) host = usual_host();
+    g_autofree char *notes = NULL;
+    g_autoptr(BbMirror) mirror = mirror_of("br0", "eth9", "ingress");
+    g_autofree char *text = plan_text(mirror, host, BB_CLASSIFIER_U32, &notes);
+    ck_assert(g_str_has_prefix(notes, "warning: br0 is a bridge: what it forwards"));
+    ck_assert_msg(strstr(notes, "(--from vp,eth2)") != NULL, "%s", notes);
+}
+END_TEST
+
 START_TEST(tunnels)
 {
     g_autoptr(BbHost) host =
@@ -549,6 +579,7 @@ END_TEST
 
 TEST_MAIN("mirror_linux", what_a_host_has, a_filter_of_matchall, hostile_text, routes,
           with_and_without_matchall, undoing, what_is_there_is_used, a_qdisc_stays_ours,
-          preferences, tunnels, refusals, only_what_is_ours, the_qdisc_goes_with_the_last,
-          an_empty_preference_of_others, a_shared_preference, selections, tunnels_go, loops,
-          loops_through_mirrors, checks, lines_for_a_shell)
+          preferences, mirrors_that_lead_nowhere, a_bridge_is_warned_of, tunnels, refusals,
+          only_what_is_ours, the_qdisc_goes_with_the_last, an_empty_preference_of_others,
+          a_shared_preference, selections, tunnels_go, loops, loops_through_mirrors, checks,
+          lines_for_a_shell)

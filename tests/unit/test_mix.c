@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hash of bytes is that of their words, the last one filled up with zeros, and reads no byte
-// beyond them.
+// beyond them; that of a connection is the same for both directions.
 #include "data/mix.h"
 #include "tests/unit/test.h"
 
@@ -33,4 +33,22 @@ START_TEST(every_length)
 }
 END_TEST
 
-TEST_MAIN("mix", every_length)
+START_TEST(both_directions)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(test_seed("mix"));
+    for (guint round = 0; round < 1000; round++) {
+        BbAddress one, other;
+        for (guint i = 0; i < sizeof one.bytes; i++) {
+            one.bytes[i] = (guint8)g_rand_int(random);
+            other.bytes[i] = (guint8)g_rand_int(random);
+        }
+        guint16 one_port = (guint16)g_rand_int(random), other_port = one_port ^ 1;
+        guint64 ends = bb_mix_ends(round, &one, one_port, &other, other_port);
+        ck_assert_uint_eq(ends, bb_mix_ends(round, &other, other_port, &one, one_port));
+        ck_assert_uint_ne(ends, bb_mix_ends(round, &one, other_port, &other, one_port));
+        ck_assert_uint_ne(ends, bb_mix_ends(round + 1, &one, one_port, &other, other_port));
+    }
+}
+END_TEST
+
+TEST_MAIN("mix", every_length, both_directions)

@@ -46,7 +46,12 @@ static BbSite *random_site(GRand *rand)
                        .parent_len = span,
                        .child_len = span / 10,
                        .window = g_rand_boolean(rand) ? span / 4 : 0};
-    return site_random(rand, &scale);
+    BbSite *site = site_random(rand, &scale);
+    site->is_join = g_rand_int_range(rand, 0, 3) == 0;
+    for (guint32 p = 0; p < site->n_parents; p++)
+        site->parents[p].ready =
+            site->parents[p].s + MAX(0, g_rand_int_range(rand, -span / 4, span / 4));
+    return site;
 }
 
 // Learns from some assignments; the site keeps the last one.

@@ -176,7 +176,7 @@ static void see(BbWire *wire, guint side, guint8 flags, gint64 ms, guint16 windo
     bb_wire_push(wire, side, 0, &packet);
 }
 
-static BbNetworkEdge report(const BbWire *wire, bool reset)
+static BbNetworkEdge report(BbWire *wire, bool reset)
 {
     BbNetworkEdge edge = {0};
     bb_wire_report(wire, reset, &edge);
@@ -239,6 +239,33 @@ START_TEST(windows_that_close)
         see(&wire, 0, BB_TCP_ACK, i, 100);
     }
     ck_assert_uint_eq(report(&wire, false).zero_windows, 2);
+}
+END_TEST
+
+// Told whenever one likes, the facts are the same together, each once.
+START_TEST(told_while_it_goes_on)
+{
+    static const struct {
+        guint side;
+        guint8 flags;
+        guint16 window;
+    } packets[] = {{0, BB_TCP_SYN, 1}, {1, BB_TCP_SYN | BB_TCP_ACK, 1},
+                   {0, BB_TCP_ACK, 1}, {1, BB_TCP_ACK, 0},
+                   {0, BB_TCP_SYN, 1}, {1, BB_TCP_ACK, 3},
+                   {1, BB_TCP_ACK, 0}, {0, BB_TCP_RST, 0}};
+    for (guint mask = 0; mask < 1u << G_N_ELEMENTS(packets); mask++) {
+        BbWire wire = {0}, whole = {0};
+        BbNetworkEdge edge = {0}, want = {0};
+        for (guint i = 0; i < G_N_ELEMENTS(packets); i++) {
+            see(&wire, packets[i].side, packets[i].flags, 10 * i, packets[i].window);
+            see(&whole, packets[i].side, packets[i].flags, 10 * i, packets[i].window);
+            if (mask >> i & 1)
+                bb_wire_tell(&wire, &edge);
+        }
+        bb_wire_report(&wire, true, &edge);
+        bb_wire_report(&whole, true, &want);
+        ck_assert_mem_eq(&edge, &want, sizeof edge);
+    }
 }
 END_TEST
 
@@ -343,11 +370,18 @@ START_TEST(in_words)
         &(BbNetworkEdge){
             .client = 1, .server = 2, .retransmitted = 20, .zero_windows = 1, .refused = 1});
     bb_network_note_append_trouble(text, network, 1, 2);
-    ck_assert_str_eq(text->str, "x\nsent again 2.0 %\nreset 1.0 %\n1 full window");
+    ck_assert_str_eq(text->str, "x\nsent again 2.0 %\nnot opened 1.0 %\n1 full window");
+    g_string_assign(text, "x");
+    bb_network_add(network,
+                   &(BbNetworkEdge){
+                       .client = 3, .server = 4, .connections = 10, .resets = 2, .unanswered = 3});
+    bb_network_note_append_trouble(text, network, 3, 4);
+    ck_assert_str_eq(text->str, "x\nreset 20 %\nnot opened 30 %");
 }
 END_TEST
 
 TEST_MAIN("network", edges_add_up, the_better_observer_is_believed, both_forms_of_a_trace,
           cut_at_every_byte, lines_that_are_comments, handshake, a_repeated_syn_measures_nothing,
-          not_opened, windows_that_close, seen_twice, echoes_without_identification,
-          acknowledgements_are_echoes_by_identification_alone, in_words)
+          not_opened, windows_that_close, told_while_it_goes_on, seen_twice,
+          echoes_without_identification, acknowledgements_are_echoes_by_identification_alone,
+          in_words)

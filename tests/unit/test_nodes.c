@@ -247,7 +247,38 @@ START_TEST(ports_have_a_limit)
 }
 END_TEST
 
-TEST_MAIN("nodes", an_address_is_its_name, servers_have_ports_where_asked, the_most_specific_wins,
-          families_are_apart, the_first_name_stays, learned_names, learned_too_late,
-          learned_in_time_when_read_again, hostile_names_are_not_learned, learning_has_a_limit,
-          naming_has_a_limit, ports_have_a_limit)
+static guint32 find(const BbNodes *nodes, const char *text, guint16 port, bool server)
+{
+    BbAddress address = at(text);
+    return bb_nodes_find(nodes, &address, port, server);
+}
+
+// Only what has been named, and nothing is named by it.
+START_TEST(found_if_named)
+{
+    for (guint endpoints = 0; endpoints < 2; endpoints++) {
+        g_autoptr(BbNames) names = bb_names_new();
+        g_autoptr(BbNodes) nodes = bb_nodes_new(names, endpoints);
+        load(nodes, "10.0.0.2:5432 orders-db\n10.0.0.0/120 net\n");
+        guint32 count = bb_names_count(names);
+        ck_assert_uint_eq(find(nodes, "10.0.0.1", 80, true), BB_NAME_NONE);
+        ck_assert_uint_eq(find(nodes, "10.0.0.1", 80, false), BB_NAME_NONE);
+        ck_assert_uint_eq(bb_names_count(names), count);
+        BbAddress address = at("10.9.0.1");
+        guint32 server = bb_nodes_name(nodes, &address, 80, true);
+        guint32 client = bb_nodes_name(nodes, &address, 40000, false);
+        ck_assert(endpoints == (server != client));
+        count = bb_names_count(names);
+        ck_assert_uint_eq(find(nodes, "10.9.0.1", 80, true), server);
+        ck_assert_uint_eq(find(nodes, "10.9.0.1", 80, false), client);
+        ck_assert_uint_eq(find(nodes, "10.9.0.1", 81, true), endpoints ? BB_NAME_NONE : server);
+        ck_assert_str_eq(bb_names_text(names, find(nodes, "10.0.0.2", 5432, true)), "orders-db");
+        ck_assert_uint_eq(bb_names_count(names), count);
+    }
+}
+END_TEST
+
+TEST_MAIN("nodes", an_address_is_its_name, found_if_named, servers_have_ports_where_asked,
+          the_most_specific_wins, families_are_apart, the_first_name_stays, learned_names,
+          learned_too_late, learned_in_time_when_read_again, hostile_names_are_not_learned,
+          learning_has_a_limit, naming_has_a_limit, ports_have_a_limit)

@@ -388,6 +388,71 @@ START_TEST(shuffled_is_the_same)
 }
 END_TEST
 
+// A call or a return at a time of its own, some with both ends, ids, labels, a status, a last byte.
+static BbMessage any_message(GRand *rand, BbNames *names, guint32 place)
+{
+    BbMessage message = bb_message_empty();
+    guint32 caller = 1 + (guint32)g_rand_int_range(rand, 0, 2);
+    guint32 callee = 3 + (guint32)g_rand_int_range(rand, 0, 2);
+    message.kind = g_rand_boolean(rand) ? BB_CALL : BB_RETURN;
+    message.sender = message.kind == BB_CALL ? caller : callee;
+    message.receiver = message.kind == BB_CALL ? callee : caller;
+    message.time_ns = (gint64)place * 1000;
+    if (g_rand_boolean(rand))
+        message.id = bb_id_number((guint64)g_rand_int_range(rand, 0, 8));
+    if (message.kind == BB_CALL)
+        message.op = bb_names_intern(names, g_rand_boolean(rand) ? "get" : "put");
+    else
+        message.status = bb_names_intern(names, g_rand_boolean(rand) ? "200" : "500");
+    if (g_rand_boolean(rand))
+        message.end_ns = message.time_ns + 10;
+    if (g_rand_boolean(rand))
+        message.recv_ns = message.time_ns + g_rand_int_range(rand, 0, 3) * 100;
+    return message;
+}
+
+static void check_same(const BbPaths *a, const BbPaths *b)
+{
+    ck_assert_uint_eq(a->n_calls, b->n_calls);
+    ck_assert_uint_eq(a->facts.calls_unreturned, b->facts.calls_unreturned);
+    ck_assert_uint_eq(a->facts.returns_orphaned, b->facts.returns_orphaned);
+    for (guint32 i = 0; i < a->n_calls; i++) {
+        const BbCall *x = &a->calls[i], *y = &b->calls[i];
+        ck_assert(same_times(x, y));
+        ck_assert_int_eq(x->arrived_ns, y->arrived_ns);
+        ck_assert_int_eq(x->return_ns, y->return_ns);
+        ck_assert_int_eq(x->return_end_ns, y->return_end_ns);
+        ck_assert_uint_eq(x->op, y->op);
+        ck_assert_uint_eq(x->status, y->status);
+    }
+}
+
+// What came in order was matched already when the first message of all comes, at any place: the
+// same as if it had come first.
+START_TEST(late_one_is_the_same)
+{
+    enum { MESSAGES = 60 };
+    for (guint32 seed = 1; seed <= 300; seed++) {
+        g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
+        g_autoptr(BbNames) names = bb_names_new();
+        BbMessage messages[MESSAGES];
+        for (guint32 i = 0; i < MESSAGES; i++)
+            messages[i] = any_message(rand, names, i);
+        g_autoptr(BbPairs) straight = bb_pairs_new(names), late = bb_pairs_new(names);
+        guint32 place = (guint32)g_rand_int_range(rand, 1, MESSAGES);
+        for (guint32 i = 0; i < MESSAGES; i++) {
+            guint32 turned = i < place ? i + 1 : i == place ? 0 : i;
+            bb_pairs_push(straight, &messages[i]);
+            bb_pairs_push(late, &messages[turned]);
+        }
+        g_autoptr(BbPaths) expected = bb_paths_new(), paths = bb_paths_new();
+        bb_pairs_finish(straight, expected);
+        bb_pairs_finish(late, paths);
+        check_same(paths, expected);
+    }
+}
+END_TEST
+
 TEST_MAIN("pairs", by_id, label_on_the_return, ids_are_of_a_pair_of_nodes, without_ids_the_earliest,
           repeated_open_id_the_earliest, id_used_again, any_order, equal_times,
           return_before_its_call, return_before_its_call_without_id,
@@ -396,4 +461,4 @@ TEST_MAIN("pairs", by_id, label_on_the_return, ids_are_of_a_pair_of_nodes, witho
           second_sightings_of_skewed_clocks, early_return_seen_twice, early_return_completed_later,
           second_sightings_without_ids, late_second_sighting_is_a_new_call,
           many_answered_calls_without_id, many_calls_under_way, free_messages_only_count,
-          self_calls, nothing, shuffled_is_the_same)
+          self_calls, nothing, shuffled_is_the_same, late_one_is_the_same)

@@ -71,6 +71,28 @@ START_TEST(planted_peaks_are_found)
 }
 END_TEST
 
+// What is beyond the longest delay is no peak, however high.
+START_TEST(no_peaks_beyond)
+{
+    BbRandom random = bb_random_start(6);
+    guint32 counts[BINS];
+    fill_noise(&random, counts, BINS, 4);
+    counts[30] += 60;
+    for (guint32 i = 98; i < 104; i++)
+        counts[i] += 60;
+    BbPeakTest test = test_of(5, 5);
+    test.beyond = BINS - 100;
+    g_autoptr(GArray) peaks = bb_peaks_find(counts, NULL, BINS, &test);
+    check_peaks(peaks, BINS - test.beyond, &test);
+    ck_assert_uint_eq(peaks->len, 2);
+    ck_assert_uint_eq(peak_at(peaks, 1)->high, 100);
+    test.beyond = BINS - 20;
+    ck_assert_double_lt(bb_peaks_best(counts, NULL, BINS, &test), 5);
+    test.beyond = 0;
+    ck_assert_double_gt(bb_peaks_best(counts, NULL, BINS, &test), 15);
+}
+END_TEST
+
 START_TEST(two_peaks_are_two)
 {
     BbRandom random = bb_random_start(2);
@@ -259,6 +281,6 @@ START_TEST(crowds_make_few_peaks)
 }
 END_TEST
 
-TEST_MAIN("peaks", planted_peaks_are_found, two_peaks_are_two, small_excess_is_no_peak,
-          small_correlograms, the_mirror_explains_bursts, rates_and_deviations, windows_tried,
-          chance_makes_few_peaks, crowds_make_few_peaks)
+TEST_MAIN("peaks", planted_peaks_are_found, no_peaks_beyond, two_peaks_are_two,
+          small_excess_is_no_peak, small_correlograms, the_mirror_explains_bursts,
+          rates_and_deviations, windows_tried, chance_makes_few_peaks, crowds_make_few_peaks)

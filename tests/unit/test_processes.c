@@ -3,9 +3,12 @@
 // waited for. The test plays the process that looks.
 #include "capture/endpoints.h"
 #include "capture/packet.h"
+#include "capture/processes/look.h"
 #include "capture/processes/processes.h"
 #include "tests/unit/test.h"
 
+#include <fcntl.h>
+#include <glib/gstdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -229,9 +232,9 @@ START_TEST(ends_are_named_by_process)
     ck_assert_str_eq(node(&stage, "10.0.0.1", 40000, "10.0.0.1", 80, 0), "web1/curl");
     ck_assert_str_eq(node(&stage, "10.0.0.1", 40000, "10.0.0.1", 80, 1), "web1/nginx.service");
     ck_assert_str_eq(node(&stage, "10.0.0.7", 40000, "10.0.0.1", 80, 0), "10.0.0.7");
-    ck_assert_uint_eq(bb_processes_unknown(stage.processes), 0);
+    ck_assert_uint_eq(bb_processes_counts(stage.processes).unknown, 0);
     ck_assert_str_eq(node(&stage, "10.0.0.1", 40001, "10.0.0.7", 80, 0), "10.0.0.1");
-    ck_assert_uint_eq(bb_processes_unknown(stage.processes), 1);
+    ck_assert_uint_eq(bb_processes_counts(stage.processes).unknown, 1);
     stage_free(&stage);
 }
 END_TEST
@@ -250,7 +253,7 @@ START_TEST(ends_of_other_networks_are_not_of_this_host)
     ends.has_vni = true;
     name = bb_endpoints_node(&ends, stage.nodes, stage.names, 1, true);
     ck_assert_str_eq(bb_names_text(stage.names, name), "10.0.0.1@vni0");
-    ck_assert_uint_eq(bb_processes_unknown(stage.processes), 0);
+    ck_assert_uint_eq(bb_processes_counts(stage.processes).unknown, 0);
     stage_free(&stage);
 }
 END_TEST
@@ -281,8 +284,8 @@ START_TEST(clients_that_are_gone_are_inferred_and_counted)
     while (!(warning = bb_processes_take_warning(stage.processes)))
         g_usleep(1000);
     ck_assert_str_eq(node(&stage, "10.0.0.1", 40009, "10.0.0.1", 80, 0), "web1/curl");
-    ck_assert_uint_eq(bb_processes_inferred(stage.processes), 1);
-    ck_assert_uint_eq(bb_processes_unknown(stage.processes), 0);
+    ck_assert_uint_eq(bb_processes_counts(stage.processes).inferred, 1);
+    ck_assert_uint_eq(bb_processes_counts(stage.processes).unknown, 0);
     stage_free(&stage);
 }
 END_TEST
@@ -317,7 +320,7 @@ START_TEST(a_connection_keeps_its_name_to_its_end)
         ck_assert_str_eq(node(&stage, "10.0.0.1", 40001, "10.0.0.7", 80, 0), "10.0.0.1");
         g_usleep(1000);
     }
-    ck_assert_uint_eq(bb_processes_unknown(stage.processes), 1);
+    ck_assert_uint_eq(bb_processes_counts(stage.processes).unknown, 1);
     bb_endpoints_end(&ends, stage.nodes);
     ck_assert_str_eq(node(&stage, "10.0.0.1", 40001, "10.0.0.7", 80, 0), "web1/late");
     stage_free(&stage);
@@ -330,12 +333,11 @@ START_TEST(an_answer_is_waited_for_a_while)
     Stage stage = stage_new();
     tell_first(&stage);
     g_usleep(2 * BB_PROCESSES_WAIT_US * 100 / BB_PROCESSES_WAIT_PERCENT);
-    gint64 waited_us = 0;
     for (guint16 port = 1; port <= 50; port++)
         ck_assert_str_eq(node(&stage, "10.0.0.1", port, "10.0.0.7", 80, 0), "10.0.0.1");
-    ck_assert_uint_ge(bb_processes_waits(stage.processes, &waited_us), 1);
-    ck_assert_uint_le(bb_processes_waits(stage.processes, &waited_us), 3);
-    ck_assert_int_ge(waited_us, BB_PROCESSES_WAIT_US / 2);
+    ck_assert_uint_ge(bb_processes_counts(stage.processes).waits, 1);
+    ck_assert_uint_le(bb_processes_counts(stage.processes).waits, 3);
+    ck_assert_int_ge(bb_processes_counts(stage.processes).waited_us, BB_PROCESSES_WAIT_US / 2);
     char nudge[16];
     ck_assert_int_eq(recv(stage.fd, nudge, sizeof nudge, MSG_DONTWAIT), 1);
     stage_free(&stage);
@@ -394,8 +396,7 @@ START_TEST(an_end_is_a_warning)
     expect_warning(&stage, "has ended");
     ck_assert_str_eq(node(&stage, "10.0.0.1", 40000, "10.0.0.1", 80, 0), "web1/curl");
     ck_assert_str_eq(node(&stage, "10.0.0.1", 1, "10.0.0.7", 80, 0), "10.0.0.1");
-    gint64 waited_us = 0;
-    ck_assert_uint_eq(bb_processes_waits(stage.processes, &waited_us), 0);
+    ck_assert_uint_eq(bb_processes_counts(stage.processes).waits, 0);
     stage_free(&stage);
 }
 END_TEST
@@ -413,9 +414,8 @@ END_TEST
 START_TEST(want_of_rights_is_said_once)
 {
     Stage stage = stage_new();
-    const BbRecord records[] = {{.kind = BB_RECORD_HIDDEN, .number = 3},
-                                {.kind = BB_RECORD_HIDDEN, .number = 4},
-                                {.kind = BB_RECORD_LOOKED}};
+    const BbRecord records[] = {
+        {.kind = BB_RECORD_HIDDEN}, {.kind = BB_RECORD_HIDDEN}, {.kind = BB_RECORD_LOOKED}};
     tell(&stage, records, 3);
     ck_assert(bb_processes_wait(stage.processes, 10 * G_USEC_PER_SEC));
     expect_warning(&stage, "CAP_SYS_PTRACE");
@@ -424,7 +424,79 @@ START_TEST(want_of_rights_is_said_once)
 }
 END_TEST
 
-TEST_MAIN("processes", records_come_back, records_that_are_none,
+// ---- addresses that come and go -----------------------------------------------------------------
+
+typedef struct Place {
+    char *root, *trie;
+    BbLook *look;
+    BbProcessTable *table;
+    gint64 now_us;
+    guint told; // records on addresses
+} Place;
+
+static void take_record(const BbRecord *record, gpointer user)
+{
+    Place *place = user;
+    place->told += record->kind == BB_RECORD_HERE || record->kind == BB_RECORD_LEFT;
+    bb_process_table_apply(place->table, record);
+}
+
+// What /proc/net/fib_trie says from now on: those addresses, 10.0.0.N up to count, and a look.
+static void look_at(Place *place, guint count)
+{
+    g_autoptr(GString) text = g_string_new("Local:\n");
+    for (guint i = 1; i <= count; i++)
+        g_string_append_printf(text, "     |-- 10.0.0.%u\n        /32 host LOCAL\n", i);
+    ck_assert(g_file_set_contents(place->trie, text->str, -1, NULL));
+    bb_look_run(place->look, place->now_us += 3600 * (gint64)G_USEC_PER_SEC);
+}
+
+static bool has(const Place *place, const char *address)
+{
+    const BbAddress wanted = at(address);
+    return bb_process_table_is_local(place->table, &wanted);
+}
+
+START_TEST(addresses_come_and_go)
+{
+    Place place = {.root = g_dir_make_tmp("processes-XXXXXX", NULL),
+                   .table = bb_process_table_new()};
+    g_autofree char *self = g_build_filename(place.root, "self", NULL);
+    g_autofree char *net = g_build_filename(self, "net", NULL);
+    place.trie = g_build_filename(net, "fib_trie", NULL);
+    ck_assert_int_eq(g_mkdir_with_parents(net, 0700), 0);
+    int proc = open(place.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    place.look = bb_look_new(proc, -1, take_record, &place);
+    const BbRecord beyond = {.kind = BB_RECORD_BEYOND, .key.local = at("10.0.0.99")};
+    bb_process_table_apply(place.table, &beyond);
+    look_at(&place, 3);
+    ck_assert(has(&place, "10.0.0.1") && has(&place, "10.0.0.3") && !has(&place, "10.0.0.4"));
+    look_at(&place, 3);
+    ck_assert_uint_eq(place.told, 3);
+    look_at(&place, 2); // one moves to another host
+    ck_assert(has(&place, "10.0.0.2") && !has(&place, "10.0.0.3"));
+    look_at(&place, 2);
+    ck_assert_uint_eq(place.told, 4);
+    look_at(&place, 4); // and comes back
+    ck_assert(has(&place, "10.0.0.3") && has(&place, "10.0.0.4"));
+    look_at(&place, BB_LOOK_ADDRESSES + 1); // more than are listed: nobody knows
+    look_at(&place, 0);                     // it could not be read
+    ck_assert(has(&place, "10.0.0.1") && has(&place, "10.0.0.99"));
+    look_at(&place, 1);
+    ck_assert(has(&place, "10.0.0.1") && !has(&place, "10.0.0.2") && has(&place, "10.0.0.99"));
+    bb_look_free(place.look);
+    (void)close(proc);
+    (void)g_unlink(place.trie);
+    (void)g_rmdir(net);
+    (void)g_rmdir(self);
+    (void)g_rmdir(place.root);
+    bb_process_table_free(place.table);
+    g_free(place.trie);
+    g_free(place.root);
+}
+END_TEST
+
+TEST_MAIN("processes", addresses_come_and_go, records_come_back, records_that_are_none,
           servers_are_who_waits_and_clients_who_is_connected, who_alone_calls_a_server_is_inferred,
           the_table_has_an_end, ends_are_named_by_process,
           clients_that_are_gone_are_inferred_and_counted,

@@ -152,12 +152,12 @@ START_TEST(confidence_of_links_and_instances)
     const BbCalibration *instances = &score->instance_confidence;
     ck_assert_uint_eq(instances->bins[4].count, 1); // 1 * 0.8 * 0.5
     ck_assert_uint_eq(instances->bins[4].right, 0);
-    ck_assert_uint_eq(instances->bins[9].right, 1); // 1 * 0.9
-    ck_assert_uint_eq(instances->bins[10].right,
-                      1); // A->B alone lacks a call, but has no wrong one
+    ck_assert_uint_eq(instances->bins[9].right, 1);  // 1 * 0.9
+    ck_assert_uint_eq(instances->bins[10].count, 1); // A->B alone: no wrong link, but it
+    ck_assert_uint_eq(instances->bins[10].right, 0); // lacks a call
     ck_assert_double_eq_tol(score->stated_wrong, (0.6 + 0 + 0.1) / 3, 1e-6);
-    ck_assert_double_eq_tol(score->actual_wrong, 1 / 3.0, 1e-12);
-    ck_assert_double_eq_tol(score->pattern_gap, (0.4 + 0 + 0.1) / 3, 1e-6);
+    ck_assert_double_eq_tol(score->actual_wrong, 2 / 3.0, 1e-12);
+    ck_assert_double_eq_tol(score->pattern_gap, (0.4 + 1 + 0.1) / 3, 1e-6);
 }
 END_TEST
 

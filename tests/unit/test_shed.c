@@ -7,6 +7,8 @@
 #define MS G_GINT64_CONSTANT(1000000)
 #define S (1000 * MS)
 
+#define SEED 7
+
 // A capture that can take a share of what comes, and its policy.
 typedef struct World {
     BbShed *shed;
@@ -18,7 +20,7 @@ typedef struct World {
 
 static void world_begin(World *world, bool can_trim)
 {
-    *world = (World){.shed = bb_shed_new(can_trim), .now_ns = 77 * S};
+    *world = (World){.shed = bb_shed_new(can_trim, SEED), .now_ns = 77 * S};
     world->signs.lag_ns = 5 * MS;
     (void)bb_shed_look(world->shed, world->now_ns, &world->signs);
 }
@@ -41,10 +43,15 @@ static void go_on(World *world, gint64 ns)
     }
 }
 
+#define TAKEN 1000u // packets in 10 ms
+
+// More than can be taken, of which the more is read the less of it is kept.
 static void drop(World *world, gint64 ns)
 {
     for (gint64 end_ns = world->now_ns + ns; world->now_ns < end_ns;) {
         world->signs.dropped += 3;
+        world->signs.read +=
+            TAKEN * BB_SHED_PARTS / (BB_SHED_PARTS - bb_shed_now(world->shed).parts);
         go_on(world, 10 * MS);
     }
 }
@@ -74,7 +81,7 @@ START_TEST(nothing_is_left_out_in_peace)
 }
 END_TEST
 
-// A level each window, up to the last.
+// A level each window, up to the last, with a look each three whether it helps.
 START_TEST(drops_raise_it_fast)
 {
     for (guint can_trim = 0; can_trim < 2; can_trim++) {
@@ -84,7 +91,9 @@ START_TEST(drops_raise_it_fast)
         ck_assert_uint_eq(world.most, can_trim ? 1 : 2);
         drop(&world, 100 * MS);
         ck_assert_uint_eq(world.most, can_trim ? 2 : 3);
-        drop(&world, 2 * S);
+        drop(&world, 4 * S);
+        ck_assert_uint_eq(bb_shed_vain(world.shed), 0);
+        ck_assert_uint_eq(bb_shed_turns(world.shed), 0);
         ck_assert_uint_eq(bb_shed_level(world.shed), BB_SHED_MOST);
         ck_assert_uint_eq(bb_shed_parts(BB_SHED_MOST), BB_SHED_PARTS - 1);
         bb_shed_free(world.shed);
@@ -142,11 +151,29 @@ START_TEST(lag_counts_while_it_grows)
 }
 END_TEST
 
+// Stopped for a while it only has to catch up, be it slowly; one that is behind as much without
+// having been stopped is too slow.
+START_TEST(a_pause_is_no_pressure)
+{
+    for (guint stopped = 0; stopped < 2; stopped++) {
+        World world;
+        world_begin(&world, false);
+        go_on(&world, 2 * S);
+        if (stopped)
+            world.now_ns += 4 * S;
+        for (world.signs.lag_ns = 4 * S; world.signs.lag_ns > 5 * MS; world.signs.lag_ns -= 2 * MS)
+            go_on(&world, 10 * MS);
+        ck_assert_int_eq(world.most == 0, stopped);
+    }
+}
+END_TEST
+
 START_TEST(calm_lowers_it_slowly_to_nothing)
 {
     World world;
     world_begin(&world, true);
-    drop(&world, 3 * S);
+    drop(&world, 5 * S);
+    ck_assert_uint_eq(bb_shed_level(world.shed), BB_SHED_MOST);
     world.changes = 0;
     go_on(&world, BB_SHED_CALM_NS - 200 * MS);
     ck_assert_uint_eq(world.changes, 0);
@@ -174,6 +201,7 @@ START_TEST(it_swings_less_and_less)
         world.changes = 0;
         for (guint i = 0; i < 12000; i++) { // two minutes
             world.signs.dropped += bb_shed_level(world.shed) < 4;
+            world.signs.read += TAKEN * (1 + bb_shed_level(world.shed)); // it helps
             go_on(&world, 10 * MS);
         }
         changes[half] = world.changes;
@@ -191,25 +219,35 @@ START_TEST(it_swings_less_and_less)
 }
 END_TEST
 
-// Whatever the signs are: levels go up by one, or from 0 to the first, and down by one.
+// Whatever the signs are: levels go up by one, or from 0 to the first, and down by one, or by as
+// many as were tried in vain.
 START_TEST(any_signs)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("shed"));
     for (guint round = 0; round < 50; round++) {
-        g_autoptr(BbShed) shed = bb_shed_new(round % 2);
+        g_autoptr(BbShed) shed = bb_shed_new(round % 2, round);
         BbShedSigns signs = {0};
         gint64 now_ns = 0;
+        guint64 vain = 0;
         for (guint i = 0, before = 0; i < 3000; i++) {
             now_ns += g_rand_int_range(rand, 0, 40) * MS;
             signs.dropped += g_rand_int_range(rand, 0, 10) == 0;
+            signs.read += (guint)g_rand_int_range(rand, 0, 100);
             signs.waited_ns += g_rand_int_range(rand, 0, 40) * MS;
             signs.lag_ns = g_rand_int_range(rand, 0, 2) ? BB_SHED_LAG_UNKNOWN
                                                         : g_rand_int_range(rand, 0, 900) * MS;
             guint level = bb_shed_look(shed, now_ns, &signs);
             guint first = round % 2 ? 1 : 2;
-            ck_assert(level == before || level == MAX(before + 1, first) ||
+            bool gave_up = bb_shed_vain(shed) > vain && level < before;
+            ck_assert(level == before || level == MAX(before + 1, first) || gave_up ||
                       level == (before > first ? before - 1 : 0));
+            ck_assert(!gave_up || before - level <= BB_SHED_TRIAL_PARTS + 1);
+            BbShedding now = bb_shed_now(shed);
+            ck_assert_uint_eq(now.parts, bb_shed_parts(level));
+            ck_assert_uint_lt(now.first, BB_SHED_PARTS);
+            ck_assert(now.trims == (level >= BB_SHED_TRIMS));
             before = level;
+            vain = bb_shed_vain(shed);
         }
     }
 }
@@ -220,22 +258,156 @@ static BbAddress host(guint number)
     return bb_address_v4((const guint8[]){10, 0, (guint8)(number >> 8), (guint8)number});
 }
 
+// A heavy flow is of this part; all others together are nothing.
+static void flood(World *world, gint64 ns, guint part)
+{
+    for (gint64 end_ns = world->now_ns + ns; world->now_ns < end_ns;) {
+        BbShedding now = bb_shed_now(world->shed);
+        bool gone = (part + BB_SHED_PARTS - now.first) % BB_SHED_PARTS < now.parts;
+        world->signs.read += gone ? 2 * TAKEN : TAKEN;
+        world->signs.dropped += gone ? 0 : TAKEN;
+        go_on(world, 10 * MS);
+    }
+}
+
+// It is found wherever it is, soon, and by leaving out no more than is tried at once.
+START_TEST(one_flow_is_all_the_load)
+{
+    for (guint part = 0; part < BB_SHED_PARTS; part++) {
+        World world;
+        world_begin(&world, part % 2);
+        flood(&world, 2400 * MS, part);
+        ck_assert_uint_eq(bb_shed_vain(world.shed), 0);
+        ck_assert_uint_eq(bb_shed_turns(world.shed), part / BB_SHED_TRIAL_PARTS);
+        ck_assert_uint_le(bb_shed_parts(world.most), BB_SHED_TRIAL_PARTS);
+        guint64 dropped = world.signs.dropped;
+        flood(&world, 20 * S, part); // now and then it is tried without
+        ck_assert_uint_lt(world.signs.dropped - dropped, 2000 * TAKEN / 8);
+        bb_shed_free(world.shed);
+    }
+}
+END_TEST
+
+// A disk that takes nothing, or not more: the flows are kept, but for a short trial now and then.
+START_TEST(nothing_helps)
+{
+    for (guint rate = 0; rate < 2; rate++)
+        for (guint can_trim = 0; can_trim < 2; can_trim++) {
+            World world;
+            world_begin(&world, can_trim);
+            for (guint i = 0; i < 6000; i++) {
+                world.signs.dropped += 100;
+                world.signs.read += rate * TAKEN;
+                go_on(&world, 10 * MS);
+            }
+            ck_assert_uint_eq(bb_shed_level(world.shed), can_trim ? BB_SHED_TRIMS : 0);
+            ck_assert_uint_eq(bb_shed_vain(world.shed), 3); // a minute
+            ck_assert_uint_eq(bb_shed_turns(world.shed), 3 * 2);
+            ck_assert_uint_eq(bb_shed_parts(world.most), BB_SHED_TRIAL_PARTS);
+            gint64 spent_ns = 0;
+            for (guint level = BB_SHED_TRIMS + 1; level <= BB_SHED_MOST; level++)
+                spent_ns += bb_shed_spent(world.shed, level);
+            ck_assert_int_lt(spent_ns, 3 * 3 * S);
+            bb_shed_free(world.shed);
+        }
+}
+END_TEST
+
+// What helped stays, where more does not.
+START_TEST(more_does_not_help)
+{
+    World world;
+    world_begin(&world, true);
+    for (guint i = 0; i < 1000; i++) {
+        guint parts = MIN(bb_shed_now(world.shed).parts, BB_SHED_TRIAL_PARTS);
+        world.signs.dropped += 100;
+        world.signs.read += TAKEN * BB_SHED_PARTS / (BB_SHED_PARTS - parts);
+        go_on(&world, 10 * MS);
+    }
+    ck_assert_uint_eq(bb_shed_vain(world.shed), 1);
+    ck_assert_uint_eq(bb_shed_now(world.shed).parts, BB_SHED_TRIAL_PARTS);
+    ck_assert_uint_eq(bb_shed_now(world.shed).first, 0);
+    bb_shed_free(world.shed);
+}
+END_TEST
+
+// Other flows each time, of the seed alone.
+START_TEST(each_time_has_its_seed)
+{
+    guint64 seeds[2][3];
+    for (guint run = 0; run < 2; run++) {
+        World world;
+        world_begin(&world, false);
+        for (guint i = 0; i < 3; i++) {
+            drop(&world, 300 * MS);
+            seeds[run][i] = bb_shed_now(world.shed).seed;
+            go_on(&world, 60 * S);
+            ck_assert_uint_eq(bb_shed_level(world.shed), 0);
+        }
+        bb_shed_free(world.shed);
+    }
+    ck_assert_mem_eq(seeds[0], seeds[1], sizeof seeds[0]);
+    ck_assert(seeds[0][0] != seeds[0][1] && seeds[0][1] != seeds[0][2]);
+    g_autoptr(BbShed) other = bb_shed_new(false, SEED + 1);
+    BbShedSigns signs = {.lag_ns = BB_SHED_LAG_UNKNOWN};
+    for (guint i = 0; i < 12; i++, signs.dropped += 100)
+        (void)bb_shed_look(other, i * 100 * MS, &signs);
+    ck_assert_uint_gt(bb_shed_now(other).parts, 0);
+    ck_assert(bb_shed_now(other).seed != seeds[0][0]);
+}
+END_TEST
+
 START_TEST(a_flow_is_of_one_part)
 {
-    guint count[BB_SHED_PARTS] = {0};
+    guint count[BB_SHED_PARTS] = {0}, same = 0;
     for (guint client = 0; client < 40; client++)
         for (guint16 port = 40000; port < 40200; port++) {
             BbAddress one = host(client), other = host(1000);
-            guint part = bb_shed_part(&one, port, &other, 443);
+            guint part = bb_shed_part(SEED, &one, port, &other, 443);
             ck_assert_uint_lt(part, BB_SHED_PARTS);
-            ck_assert_uint_eq(part, bb_shed_part(&other, 443, &one, port));
+            ck_assert_uint_eq(part, bb_shed_part(SEED, &other, 443, &one, port));
             count[part]++;
+            same += part == bb_shed_part(SEED + 1, &one, port, &other, 443);
         }
+    ck_assert(same > 800 && same < 1200);
     for (guint part = 0; part < BB_SHED_PARTS; part++) // 1000 each
         ck_assert(count[part] > 800 && count[part] < 1200);
 }
 END_TEST
 
+// Parts go round.
+START_TEST(which_flows_are_taken)
+{
+    BbAddress one = host(1), other = host(2);
+    for (guint16 port = 40000; port < 40100; port++)
+        for (guint8 first = 0; first < BB_SHED_PARTS; first++)
+            for (guint8 parts = 0; parts < BB_SHED_PARTS; parts++) {
+                const BbShedding shedding = {.parts = parts, .first = first, .seed = SEED};
+                guint part = bb_shed_part(SEED, &one, port, &other, 80);
+                bool in = false;
+                for (guint i = 0; i < parts; i++)
+                    in |= part == (first + i) % BB_SHED_PARTS;
+                ck_assert(in == bb_shedding_takes(&shedding, &one, port, &other, 80));
+                ck_assert(in == bb_shedding_takes(&shedding, &other, 80, &one, port));
+            }
+}
+END_TEST
+
+START_TEST(what_covers_what)
+{
+    const BbShedding none = {.seed = 1}, some = {.parts = 3, .first = 1, .seed = 1};
+    const BbShedding more = {.parts = 4, .first = 1, .seed = 1};
+    const BbShedding turned = {.parts = 4, .first = 4, .seed = 1};
+    const BbShedding others = {.parts = 4, .first = 1, .seed = 2};
+    ck_assert(bb_shedding_covers(&none, &none) && bb_shedding_covers(&some, &none));
+    ck_assert(bb_shedding_covers(&more, &some) && bb_shedding_covers(&others, &none));
+    ck_assert(!bb_shedding_covers(&some, &more) && !bb_shedding_covers(&none, &some));
+    ck_assert(!bb_shedding_covers(&turned, &some) && !bb_shedding_covers(&others, &some));
+}
+END_TEST
+
 TEST_MAIN("shed", nothing_is_left_out_in_peace, drops_raise_it_fast, strain_trims,
-          who_only_waits_is_pressed, lag_counts_while_it_grows, calm_lowers_it_slowly_to_nothing,
-          it_swings_less_and_less, any_signs, a_flow_is_of_one_part)
+          who_only_waits_is_pressed, lag_counts_while_it_grows, a_pause_is_no_pressure,
+          calm_lowers_it_slowly_to_nothing, it_swings_less_and_less, any_signs,
+          one_flow_is_all_the_load, nothing_helps, more_does_not_help, each_time_has_its_seed,
+          a_flow_is_of_one_part, which_flows_are_taken, what_covers_what)

@@ -192,6 +192,71 @@ START_TEST(several_files_are_one_capture)
 }
 END_TEST
 
+static const char *save_one(Scratch *scratch, const char *name, guint16 port, gint64 time_ns)
+{
+    g_autoptr(PcapFile) file = pcapfile_new(true, LINK_ETHERNET);
+    guint8 frame[FRAME_BYTES];
+    udp_frame(frame, port);
+    pcapfile_add(file, time_ns, frame, FRAME_BYTES, FRAME_BYTES);
+    return save(scratch, name, file);
+}
+
+#define SECOND_NS G_GINT64_CONSTANT(1000000000)
+
+// As a shell sorts the files of a ring: 0, 1, 10, 11, 2. What is none stays behind its neighbour.
+START_TEST(files_by_their_packets)
+{
+    g_autoptr(Scratch) scratch = scratch_new();
+    static const guint16 given[] = {0, 1, 10, 11, 2};
+    const char *files[7] = {0};
+    for (guint i = 0; i < 5; i++) {
+        g_autofree char *name = g_strdup_printf("ring%u", given[i]);
+        files[i < 3 ? i : i + 1] =
+            save_one(scratch, name, given[i], START_NS + given[i] * SECOND_NS);
+    }
+    files[3] = scratch_path(scratch, "none"); // behind ring10
+    g_autoptr(Gathered) all = gather(NULL, files);
+    ck_assert_str_eq(all->ports->str, "0 1 2 10 11 ");
+    ASSERT_HOLDS(all->errors, "none");
+    g_autofree char *said = g_strdup_printf("%s before %s", files[5], files[2]);
+    ASSERT_HOLDS(all->warnings, said);
+    ck_assert_uint_eq(all->loss.count[BB_CLOCK_SET_BACK], 0);
+}
+END_TEST
+
+START_TEST(a_file_given_twice)
+{
+    g_autoptr(Scratch) scratch = scratch_new();
+    g_autoptr(PcapFile) file = capture_of(PCAPFILE_NANO, 3, 1);
+    const char *path = save(scratch, "one", file), *link = scratch_path(scratch, "link");
+    ck_assert_int_eq(symlink(path, link), 0);
+    g_autoptr(Gathered) all = gather(NULL, (const char *const[]){path, link, NULL});
+    ck_assert_str_eq(all->ports->str, "1 2 3 ");
+    ASSERT_HOLDS(all->warnings, "link is given twice, and read once");
+}
+END_TEST
+
+// Captures of two places at one time, and a clock that was set: every step is counted.
+START_TEST(steps_back_in_time)
+{
+    g_autoptr(Scratch) scratch = scratch_new();
+    g_autoptr(PcapFile) file = pcapfile_new(true, LINK_ETHERNET);
+    guint8 frame[FRAME_BYTES];
+    for (guint i = 0; i < 10; i++) { // 0 5 3.5 9 8 13 12: up to a second is disorder
+        udp_frame(frame, (guint16)i);
+        gint64 at = i * SECOND_NS * 2 + (i % 2) * SECOND_NS * 3 - (i == 2) * SECOND_NS / 2;
+        pcapfile_add(file, START_NS + at, frame, FRAME_BYTES, FRAME_BYTES);
+    }
+    const char *first = save(scratch, "first", file);
+    const char *other = save_one(scratch, "other", 100, START_NS + SECOND_NS);
+    g_autoptr(Gathered) all = gather(NULL, (const char *const[]){first, other, NULL});
+    ck_assert_str_eq(all->ports->str, "0 1 2 3 4 5 6 7 8 9 100 ");
+    ck_assert_uint_eq(all->loss.count[BB_CLOCK_SET_BACK], 2);
+    ASSERT_HOLDS(all->warnings, "first: time stamps step back by 1.500 s");
+    ASSERT_HOLDS(all->warnings, "other: time stamps step back by 20.000 s");
+}
+END_TEST
+
 START_TEST(standard_input_and_named_pipes)
 {
     g_autoptr(Scratch) scratch = scratch_new();
@@ -368,12 +433,11 @@ START_TEST(good_files_among_bad_ones)
 {
     g_autoptr(Scratch) scratch = scratch_new();
     g_autoptr(PcapFile) file = capture_of(PCAPFILE_NG, 2, 1);
-    const char *good = save(scratch, "good", file);
     const char *const files[] = {scratch_path(scratch, "missing"),
-                                 good,
+                                 save(scratch, "good", file),
                                  scratch_file(scratch, "text", "hello, world\n", 13),
                                  scratch->folder,
-                                 good,
+                                 save(scratch, "also_good", file),
                                  NULL};
     g_autoptr(Gathered) all = gather(NULL, files);
     ck_assert_str_eq(all->ports->str, "1 2 1 2 ");
@@ -405,8 +469,8 @@ START_TEST(a_link_type_nobody_knows)
     guint8 frame[FRAME_BYTES] = {0};
     pcapfile_add(file, START_NS, frame, FRAME_BYTES, FRAME_BYTES);
     pcapfile_add(file, START_NS, frame, FRAME_BYTES, FRAME_BYTES);
-    const char *path = save(scratch, "user0", file);
-    g_autoptr(Gathered) all = gather(NULL, (const char *const[]){path, path, NULL});
+    const char *one = save(scratch, "user0", file), *other = save(scratch, "user0b", file);
+    g_autoptr(Gathered) all = gather(NULL, (const char *const[]){one, other, NULL});
     ck_assert_uint_eq(all->frames, 4);
     g_auto(GStrv) warnings = g_strsplit(all->warnings->str, "\n", -1);
     ck_assert_uint_eq(g_strv_length(warnings), 3); // once a file, and the end
@@ -454,8 +518,9 @@ START_TEST(cut_inside_the_packing)
         pack_append(packed, (PackForm)pack, file->bytes->data, half);
         guint first = packed->len;
         pack_append(packed, (PackForm)pack, file->bytes->data + half, file->bytes->len - half);
-        const char *path = scratch_file(scratch, "cut", packed->data, first + 20);
-        g_autoptr(Gathered) all = gather(NULL, (const char *const[]){path, path, NULL});
+        const char *one = scratch_file(scratch, "cut", packed->data, first + 20);
+        const char *other = scratch_file(scratch, "cut2", packed->data, first + 20);
+        g_autoptr(Gathered) all = gather(NULL, (const char *const[]){one, other, NULL});
         ck_assert_uint_ge(all->frames, 2000);
         ck_assert_uint_lt(all->frames, 4000);
         ck_assert_uint_eq(all->loss.count[BB_SOURCE_CUT], 2);
@@ -625,7 +690,8 @@ START_TEST(a_filter_that_does_not_compile_for_pcapng)
 END_TEST
 
 TEST_MAIN("source", every_form_packed_or_not, a_frame_is_what_the_file_says,
-          several_files_are_one_capture, standard_input_and_named_pipes, no_packets_are_no_failure,
+          several_files_are_one_capture, files_by_their_packets, a_file_given_twice,
+          steps_back_in_time, standard_input_and_named_pipes, no_packets_are_no_failure,
           a_file_has_no_kernel_counters, a_filter_is_compiled_for_each_file,
           a_filter_that_does_not_compile, a_filter_that_fits_not_all_files,
           a_filter_that_refuses_all_lets_the_caller_in, strangers_are_told_apart, packed_strangers,

@@ -187,7 +187,7 @@ static void check_nonsense(const char *type, GByteArray *content)
     g_autoptr(GByteArray) taken = content;
     g_autoptr(Messages) got = read_with(type, taken);
     ck_assert_uint_eq(got->messages->len, 1);
-    check_says(got, "1 messages recovered; 1 damaged blocks skipped");
+    check_says(got, "1 message recovered; 1 damaged block skipped");
 }
 
 static GByteArray *one_column(guint rows, guint classes, guint id, guint transform, guint width,
@@ -277,8 +277,8 @@ static void check_lost_rows(guint id, guint transform, guint64 base, const char 
     put_block(file, "MESG", 0, block);
     put_done(file, 3);
     g_autoptr(Messages) got = read_array(file);
-    g_autofree char *says =
-        g_strdup_printf("%u messages recovered; %u known to be lost", 3 - count, count);
+    g_autofree char *says = g_strdup_printf("%u message%s recovered; %u known to be lost",
+                                            3 - count, count == 2 ? "" : "s", count);
     check_says(got, says);
     ck_assert_uint_eq(got->messages->len, 3 - count);
 }
@@ -330,7 +330,8 @@ START_TEST(cut_at_every_byte)
         g_autoptr(Messages) got = read_bytes(bytes, cut);
         check_says(got, "no end mark");
         ck_assert(is_part(all, got));
-        g_autofree char *says = g_strdup_printf(" %u messages recovered", got->messages->len);
+        g_autofree char *says = g_strdup_printf(" %u message%s recovered", got->messages->len,
+                                                got->messages->len == 1 ? "" : "s");
         check_says(got, says);
         ck_assert_uint_ge(got->messages->len, before); // more bytes, no fewer messages
         ck_assert_uint_le(got->messages->len, before + 3);
@@ -389,7 +390,7 @@ START_TEST(a_lost_block_of_messages)
         bytes[at] ^= 0x10;
         g_autoptr(Messages) got = read_bytes(bytes, size);
         check_says(got, "90 messages recovered; 10 known to be lost");
-        check_says(got, i == 0 ? "1 damaged blocks" : "bytes skipped");
+        check_says(got, i == 0 ? "1 damaged block" : " skipped");
         ck_assert(is_part(all, got));
         bytes[at] ^= 0x10;
     }
@@ -415,7 +416,7 @@ START_TEST(a_lost_block_of_names)
     ck_assert_uint_eq(blocks->len, 4);
     bytes[g_array_index(blocks, gsize, 2) + BLOCK_HEAD + 30] ^= 1; // of "op 2"
     g_autoptr(Messages) got = read_bytes(bytes, size);
-    check_says(got, "35 messages recovered; 5 known to be lost; 1 damaged blocks skipped");
+    check_says(got, "35 messages recovered; 5 known to be lost; 1 damaged block skipped");
     ck_assert(is_part(all, got));
 }
 END_TEST
@@ -436,7 +437,8 @@ START_TEST(what_is_no_block)
         g_autoptr(Messages) got = read_array(file);
         check_same(all, got, true);
         g_autofree char *says =
-            g_strdup_printf("30 messages recovered; %" G_GSIZE_FORMAT " bytes skipped", stray);
+            g_strdup_printf("30 messages recovered; %" G_GSIZE_FORMAT " byte%s skipped", stray,
+                            stray == 1 ? "" : "s");
         check_says(got, says);
         ck_assert_ptr_null(strstr(got->damage, "no end mark"));
     }
@@ -452,7 +454,7 @@ START_TEST(unknown_flags)
     put_block(file, "MESG", 1, block);
     put_done(file, 1);
     g_autoptr(Messages) got = read_array(file);
-    check_says(got, "0 messages recovered; 1 known to be lost; 1 damaged blocks skipped");
+    check_says(got, "0 messages recovered; 1 known to be lost; 1 damaged block skipped");
 }
 END_TEST
 

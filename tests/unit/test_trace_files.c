@@ -316,6 +316,32 @@ START_TEST(a_clock_that_is_set_back_begins_a_file)
 }
 END_TEST
 
+// Messages that come when the clock has ended their file do not begin one of their own.
+START_TEST(late_messages_go_into_the_next_file)
+{
+    static const guint want[] = {7, 10, 13};
+    g_autoptr(Scratch) scratch = scratch_new();
+    g_autoptr(Messages) all = steady(30, S / 10); // from 43.0 s of a minute to 45.9 s
+    g_auto(Run) run = {0};
+    open_run(&run, all,
+             &(BbTraceFilesOptions){.path = scratch_path(scratch, "t.bbt"), .file_ns = S});
+    for (guint i = 0; i < 30; i++) {
+        if (i == 7 || i == 17)
+            ck_assert(bb_trace_files_flush(run.files, (1795377845 + i / 10) * S, &run.error));
+        ck_assert(bb_trace_files_push(run.files, &g_array_index(all->messages, BbMessage, i),
+                                      &run.error));
+    }
+    ck_assert(bb_trace_files_finish(run.files, NULL, NULL, &run.error));
+    g_autoptr(GPtrArray) paths = list(scratch->folder);
+    ck_assert_uint_eq(paths->len, G_N_ELEMENTS(want));
+    for (guint i = 0; i < paths->len; i++) {
+        g_autoptr(Messages) one = read_path(paths->pdata[i], false);
+        ck_assert_uint_eq(one->messages->len, want[i]);
+    }
+    empty(scratch);
+}
+END_TEST
+
 START_TEST(a_quiet_file_ends_by_the_clock)
 {
     g_autoptr(Scratch) scratch = scratch_new();
@@ -330,7 +356,9 @@ START_TEST(a_quiet_file_ends_by_the_clock)
     g_autoptr(Messages) open = read_path(paths->pdata[0], false);
     ck_assert_uint_eq(open->messages->len, 10);
     ck_assert_ptr_nonnull(strstr(open->damage, "no end mark"));
-    ck_assert(bb_trace_files_flush(run.files, 1795377850 * S, &run.error));
+    ck_assert(bb_trace_files_flush(run.files, 1795377850 * S + S / 4, &run.error));
+    ck_assert(bb_trace_files_is_open(run.files)); // something may be on its way
+    ck_assert(bb_trace_files_flush(run.files, 1795377850 * S + S / 2, &run.error));
     g_autoptr(Messages) done = read_path(paths->pdata[0], false);
     check_same(all, done, false);
     ck_assert_ptr_null(done->damage);
@@ -663,9 +691,9 @@ END_TEST
 
 TEST_MAIN("trace_files", names_tell_time_and_number, all_files_together_are_the_trace,
           random_messages_are_cut_anywhere, sizes_are_about_what_was_wanted,
-          a_clock_that_is_set_back_begins_a_file, a_quiet_file_ends_by_the_clock, ring_of_files,
-          ring_of_bytes_is_never_larger, ring_deletes_only_its_own,
-          ring_knows_its_file_from_one_with_its_inode, find_knows_its_series, no_folder,
-          a_full_disk_keeps_what_is_whole, what_is_flushed_is_there,
-          a_file_is_valid_from_the_first_message_on, each_file_has_the_note,
-          a_note_between_files_is_kept)
+          a_clock_that_is_set_back_begins_a_file, late_messages_go_into_the_next_file,
+          a_quiet_file_ends_by_the_clock, ring_of_files, ring_of_bytes_is_never_larger,
+          ring_deletes_only_its_own, ring_knows_its_file_from_one_with_its_inode,
+          find_knows_its_series, no_folder, a_full_disk_keeps_what_is_whole,
+          what_is_flushed_is_there, a_file_is_valid_from_the_first_message_on,
+          each_file_has_the_note, a_note_between_files_is_kept)

@@ -487,6 +487,34 @@ START_TEST(few_calls_do_not_count)
 }
 END_TEST
 
+// What is left out is heard of, but of those alone whom messages came of.
+START_TEST(who_is_heard_is_not_silent)
+{
+    Bench bench = bench_new("silent(*) > 2s");
+    ck_assert(bb_triggers_have_silence(bench.triggers));
+    guint32 unknown = bb_names_intern(bench.names, "nobody");
+    say(&bench, BB_RETURN, 1, 0, "ok");
+    guint32 db = bb_names_find(bench.names, "db\x01\xff");
+    for (gint64 at = 0; at < 100; at++) {
+        wait_until(&bench, at * 100 * MS);
+        bb_triggers_hear(bench.triggers, db, START + at * 100 * MS + MS);
+        bb_triggers_hear(bench.triggers, db, START - S);
+        bb_triggers_hear(bench.triggers, unknown, START + at * 100 * MS);
+        bb_triggers_hear(bench.triggers, unknown + 1000, START);
+    }
+    ck_assert_str_eq(bench.fired->str, "");
+    wait_until(&bench, 20 * S);
+    ck_assert_str_eq(bench.fired->str, "20.000 silent for 10.1 s: db?\xef\xbf\xbd;");
+    bb_triggers_hear(bench.triggers, db, START + 20 * S); // it may fall silent again
+    wait_until(&bench, 30 * S);
+    ck_assert_ptr_nonnull(strstr(bench.fired->str, ";30.000 silent for 10.0 s: "));
+    bench_clear(&bench);
+    Bench other = bench_new("latency(*) max > 2s over 4s");
+    ck_assert(!bb_triggers_have_silence(other.triggers));
+    bench_clear(&other);
+}
+END_TEST
+
 START_TEST(open_calls_and_silences_fire_once_each)
 {
     Bench open = bench_new("open(db*) > 2s"), silent = bench_new("silent(db*) > 2s");
@@ -612,6 +640,7 @@ END_TEST
 
 TEST_MAIN("trigger", texts_say_what_they_mean, wrong_texts_are_refused_at_their_place,
           fires_as_one_who_keeps_everything, a_bad_time_fires_once_and_says_its_figure,
-          few_calls_do_not_count, open_calls_and_silences_fire_once_each,
-          a_look_does_not_cost_what_was_looked_at_before, open_calls_that_are_told_late,
-          names_are_shown_as_wanted, a_clock_that_is_set_back_begins_anew, memory_is_bounded)
+          few_calls_do_not_count, who_is_heard_is_not_silent,
+          open_calls_and_silences_fire_once_each, a_look_does_not_cost_what_was_looked_at_before,
+          open_calls_that_are_told_late, names_are_shown_as_wanted,
+          a_clock_that_is_set_back_begins_anew, memory_is_bounded)

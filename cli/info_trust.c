@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: what a trace holds, and what was lost for it. Out: how far to trust it.
+#include "cli/info_trust.h"
+
+#include "capture/loss.h"
+#include "cli/command.h"
+
+#include <stdio.h>
+
+// Percentages of what is lost, each of its own whole.
+typedef struct {
+    double halves;    // calls without return, returns without call
+    double packets;   // not seen, or not understood
+    double shed;      // packets of flows that were left out
+    double unwritten; // messages
+} Lost;
+
+static double share(guint64 part, guint64 whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static guint64 counted(const BbCounters *counters, BbLossKind kind)
+{
+    return bb_counters_get(counters, bb_loss_name(kind));
+}
+
+static guint64 sum_of(const BbCounters *counters, const BbLossKind *kinds, guint n)
+{
+    guint64 sum = 0;
+    for (guint i = 0; i < n; i++)
+        sum += counted(counters, kinds[i]);
+    return sum;
+}
+
+// Packets that the capture should have seen and did not, or could make nothing of.
+static double packets_lost(const BbCounters *counters)
+{
+    static const BbLossKind unseen[] = {BB_KERNEL_DROPPED, BB_KERNEL_UNREAD, BB_INTERFACE_DROPPED};
+    static const BbLossKind unread[] = {BB_SKIP_LINK,  BB_BAD_FRAME,     BB_CUT_FRAME,
+                                        BB_DEEP_FRAME, BB_FRAGMENT_LOST, BB_FRAGMENT_BAD};
+    guint64 dropped = sum_of(counters, unseen, G_N_ELEMENTS(unseen));
+    guint64 missing = MAX(dropped, counted(counters, BB_TCP_GAPS));
+    guint64 odd = sum_of(counters, unread, G_N_ELEMENTS(unread));
+    return share(missing + odd, counted(counters, BB_SEEN_FRAMES) + missing);
+}
+
+static Lost lost_of(const BbInfoMatched *matched, const BbCounters *counters)
+{
+    guint64 unwritten = counted(counters, BB_MESSAGES_UNWRITTEN);
+    return (Lost){
+        .halves = share(matched->unreturned + matched->orphans, matched->calls + matched->orphans),
+        .packets = packets_lost(counters),
+        .shed = share(counted(counters, BB_SHED_PACKETS), counted(counters, BB_SEEN_FRAMES)),
+        .unwritten = share(unwritten, matched->messages + unwritten),
+    };
+}
+
+// The paper (section 7.5.5): unaffected by losses below 1 %, usable below 10 %.
+static const char *verdict_on(const BbInfoMatched *matched, const Lost *lost, bool broken)
+{
+    double worst = MAX(MAX(lost->halves, lost->packets), MAX(lost->shed, lost->unwritten));
+    if (matched->messages == 0)
+        return "There are no messages in it.";
+    if (matched->calls == 0)
+        return "There are no calls in it: of such traces, paths are found by bbpaths "
+               "--algo=convolution.";
+    if (worst >= 10)
+        return "Poor: patterns that look frequent are real, but counts and rare patterns are not "
+               "to be relied on.";
+    if (worst >= 1 || lost->shed > 0)
+        return "Usable: patterns and delays hold; counts are low by about that share, and rare "
+               "patterns may be fragments of others.";
+    if (broken)
+        return "Usable: what is there can be relied on, but it is not all in one piece.";
+    return "Good: counts, delays and rare patterns can be relied on.";
+}
+
+static void print_lost(const Lost *lost)
+{
+    if (lost->unwritten > 0)
+        printf("%.2f %% of the messages could not be written: the disk was full, or a limit or the "
+               "rights were in the way.\n",
+               lost->unwritten);
+    if (lost->shed > 0)
+        printf("%.2f %% of the packets were left out with their whole conversations, for want of "
+               "speed: a flow that was left out lacks its calls, however many, and the pairs of "
+               "the others are right.\n",
+               lost->shed);
+}
+
+// No share tells how much these cost.
+static void print_breaks(guint64 outages, guint64 steps)
+{
+    g_autofree char *away = bb_counted(outages, "time"), *back = bb_counted(steps, "time");
+    if (outages)
+        printf("An interface was down or gone %s: what was said then is missing.\n", away);
+    if (steps)
+        printf("The times of the packets stepped back %s: times before and after do not compare, "
+               "and calls between are lost.\n",
+               back);
+}
+
+void bb_info_print_trust(const BbInfoMatched *matched, const BbCounters *counters)
+{
+    Lost lost = lost_of(matched, counters);
+    guint64 outages = counted(counters, BB_INTERFACE_OUTAGES);
+    guint64 steps = counted(counters, BB_CLOCK_SET_BACK);
+    printf("\nHow far to trust it: %.2f %% of the calls lack their other half (%" G_GUINT64_FORMAT
+           " without return, %" G_GUINT64_FORMAT
+           " returns without call); %.2f %% of the packets are known to be lost or could not be "
+           "read.\n%s%s\n",
+           lost.halves, matched->unreturned, matched->orphans, lost.packets,
+           verdict_on(matched, &lost, outages || steps),
+           matched->damaged ? " The file itself is damaged or cut: see the warning." : "");
+    print_lost(&lost);
+    print_breaks(outages, steps);
+}

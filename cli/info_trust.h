@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far a trace is to be trusted, in sentences: the last part of bbtrace info.
+#pragma once
+
+#include "data/counters.h"
+
+typedef struct {
+    guint64 messages, calls; // messages: calls, returns and free ones
+    guint64 unreturned;      // calls without return
+    guint64 orphans;         // returns without call
+    bool damaged;            // the file itself
+} BbInfoMatched;
+
+// Prints a verdict, and what it rests on.
+void bb_info_print_trust(const BbInfoMatched *matched, const BbCounters *counters);

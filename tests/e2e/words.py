@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What both programs say where something cannot be as it was asked for: names that are nowhere, windows that
+cut, times that were not meant, files of other kinds; and how sure patterns say they are where nobody can know.
+
+  words.py BBTRACE BBPATHS"""
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BBTRACE, BBPATHS = map(os.path.abspath, sys.argv[1:3])
+START = 1795164688  # 2026-11-20 08:51:28 UTC
+
+
+def requests(count, every=0.2, took=0.1, nodes=("c", "A", "B"), depth=1):
+    """Requests one after the other: c -> A -> B, each with its ids and its truth."""
+    lines = []
+    for i in range(count):
+        at, names = START + every * i, (*nodes[:2], *(f"{nodes[2]}{k}" if k else nodes[2] for k in range(depth)))
+        for k in range(len(names) - 1):
+            begin, end = at + 0.01 * took * k, at + took - 0.01 * took * k
+            parent = f"r{i}.{k - 1}" if k else "-"
+            lines.append((begin, f"CALL_SENT {names[k]} {names[k + 1]} r{i}.{k} op=x path={i} parent={parent}"))
+            lines.append((end, f"RET_SENT {names[k + 1]} {names[k]} r{i}.{k} path={i}"))
+    return lines
+
+
+def burst(count):
+    """All requests are open at once, and each makes one call at a time that says nothing."""
+    chance, lines = random.Random(1), []
+    for i in range(count):
+        begin = START + chance.random()
+        end, call = begin + 2 + chance.random(), begin + chance.random()
+        lines += [(begin, f"CALL_SENT c A p{i} op=x path={i} parent=-"), (end, f"RET_SENT A c p{i} path={i}"),
+                  (call, f"CALL_SENT A B q{i} op=y path={i} parent=p{i}"),
+                  (call + 0.5 * chance.random(), f"RET_SENT B A q{i} path={i}")]
+    return lines
+
+
+class Words(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.trace = self.write("shop.txt", requests(60))
+
+    def write(self, name, lines):
+        path = self.folder / name
+        path.write_text("# bbtrace text 1\n" + "".join(f"{at:.6f} {line}\n" for at, line in sorted(lines)))
+        return path
+
+    def run_one(self, status, *words, **more):
+        done = subprocess.run([str(word) for word in words], capture_output=True, text=True, cwd=self.folder, **more)
+        self.assertEqual(done.returncode, status, (words, done.stderr))
+        return done
+
+    def says(self, status, wanted, *words):
+        said = self.run_one(status, *words).stderr
+        self.assertIn(wanted, said)
+        return said
+
+    def test_patterns_that_lack_their_call_are_not_sure(self):
+        trace = self.write("burst.txt", burst(1500))
+        found = json.loads(self.run_one(0, BBPATHS, "-q", "-f", "json", trace).stdout)
+        for pattern in found["patterns"]:
+            if pattern["count"] >= 100:
+                self.assertGreater(pattern["wrong_share"], 0.3, pattern)
+        score = json.loads(self.run_one(0, BBPATHS, "score", "-q", "-f", "json", trace).stdout)["wrong_instances"]
+        self.assertGreater(score["actual"], 0.99)
+        self.assertGreater(score["stated"], 0.6)
+
+    def test_nothing_to_choose_is_sure(self):
+        found = json.loads(self.run_one(0, BBPATHS, "-q", "-f", "json", self.trace).stdout)
+        self.assertEqual([pattern["count"] for pattern in found["patterns"]], [60])
+        self.assertLess(found["patterns"][0]["wrong_share"], 0.01)
+
+    def test_short_windows(self):
+        said = self.says(0, "by which windows overlap", BBPATHS, "-q", "-f", "text", "--window", "60ms", self.trace)
+        self.assertIn("100 % of the calls last longer than the 15.0 ms", said)
+        none = self.run_one(0, BBPATHS, "-q", "-f", "text", "--window", "1ns", self.trace)
+        self.assertIn("No patterns: no return was matched with its call", none.stdout)
+        self.assertNotIn("warning", self.run_one(0, BBPATHS, "-q", "-f", "text", "--window", "5s", self.trace).stderr)
+
+    def test_no_messages(self):
+        empty = self.write("empty.txt", [])
+        self.assertIn("No patterns: the trace has no messages",
+                      self.run_one(0, BBPATHS, "-q", "-f", "text", empty).stdout)
+
+    def test_tail_of_equals(self):
+        text = self.run_one(0, BBPATHS, "tail", "-q", self.trace).stdout
+        self.assertIn("no part of them takes longer", text)
+        self.assertNotIn("own work", text)
+
+    def test_commands_come_first(self):
+        for words in (("--slower-than", "1s", "blame"), ("--algo", "nesting", "show", "p1"), ("-q", "tail")):
+            command = next(word for word in words if word in ("blame", "show", "tail"))
+            self.says(2, f"a command comes before its options: bbpaths {command} ...", BBPATHS, *words, self.trace)
+
+    def test_own_exports(self):
+        for form, wanted in (("csv", "import --from csv"), ("jsonl", "import --from jsonl"),
+                             ("sqlite", "SQLite database")):
+            self.run_one(0, BBTRACE, "export", "-t", form, "-o", f"x.{form}", self.trace)
+            self.says(1, wanted, BBTRACE, "info", f"x.{form}")
+            self.says(1, wanted, BBPATHS, f"x.{form}")
+        self.run_one(0, BBTRACE, "import", "--from", "csv", "-w", "back.bbt", "x.csv")
+
+    def test_merge_of_a_folder(self):
+        self.says(1, "is a directory", BBTRACE, "merge", "-w", "m.bbt", self.folder)
+
+    def test_times_as_they_are_printed(self):
+        for begin in ("2026-11-20 08:51:34.385 UTC", "2026-11-20T08:51:34.385z", "2026-11-20T08:51:34.385"):
+            kept = self.run_one(0, BBTRACE, "filter", "--from", begin, self.trace).stdout
+            self.assertEqual(kept.count("CALL_SENT c A"), 28, begin)
+        for begin in ("2026-11-20", "2026-11-20T08:51"):
+            kept = self.run_one(0, BBTRACE, "filter", "--from", begin, self.trace)
+            self.assertEqual(kept.stdout.count("CALL_SENT c A"), 60, begin)
+            self.assertNotIn("warning", kept.stderr)
+        self.says(0, "--from 2026 is that many seconds after 1970", BBTRACE, "filter", "--from", "2026", self.trace)
+        self.says(0, "--from 2026 is that many seconds after 1970", BBPATHS, "-q", "-f", "text", "--from", "2026",
+                  self.trace)
+
+    def test_columns_that_are_not_there(self):
+        self.run_one(0, BBTRACE, "export", "-t", "csv", "-o", "x.csv", self.trace)
+        columns = "from=from,to=to"
+        self.says(1, "no column `nosuch`, which is to be the field `time`", BBTRACE, "import", "--from", "csv",
+                  "--columns", f"time=nosuch,{columns}", "-w", "o.bbt", "x.csv")
+        self.says(1, "no column `time_ns:weeks`, which is to be the field `time` (units are s, ms, us, ns, iso)", BBTRACE,
+                  "import", "--from", "csv", "--columns", f"time=time_ns:weeks,{columns}", "-w", "o.bbt", "x.csv")
+
+    def test_roles_are_not_overwritten(self):
+        roles = self.folder / "roles"
+        roles.write_text("both A B\nnone nosuch other*\n")
+        for words in (("-o", "roles", "-f", "text"), ("--instances", "roles", "-o", "o.json")):
+            self.says(2, "has the roles and would be overwritten", BBPATHS, "--roles", "roles", *words, self.trace)
+        self.assertTrue(roles.read_text().startswith("both"))
+        self.says(0, "2 of its 4 nodes match none of the trace: nosuch, other*", BBPATHS, "-q", "-f", "text", "--roles",
+                  "roles", self.trace)
+
+    def test_nodes_that_are_not_there(self):
+        self.says(0, "no node matches 'ngnix'", BBTRACE, "filter", "-n", "ngnix", self.trace)
+        self.says(0, "no node matches 'nosuch'", BBTRACE, "drop", "-r", "5%", "-n", "nosuch", self.trace)
+        for command in (["filter", "-n", "A"], ["drop", "-r", "5%", "-n", "A"]):
+            self.assertNotIn("warning", self.run_one(0, BBTRACE, *command, self.trace).stderr)
+
+    def test_names_of_files(self):
+        for words in ([BBTRACE, "filter", "-w", "/nonexist/x.bbt", self.trace],
+                      [BBTRACE, "export", "-t", "csv", "-o", "/nonexist/x.csv", self.trace],
+                      [BBPATHS, "-q", "-o", "/nonexist/x.svg", self.trace]):
+            self.says(1, "make the folder, which is not there", *words)
+        self.says(2, "--write takes the name of a file, not ''", BBTRACE, "filter", "-w", "", self.trace)
+        self.says(2, "--output takes the name of a file, not ''", BBPATHS, "-o", "", self.trace)
+        closed = self.run_one(1, "sh", "-c", f"'{BBTRACE}' export -t csv '{self.trace}' >&-").stderr
+        self.assertIn("Bad file descriptor", closed)
+
+    def test_numbers(self):
+        self.says(2, "--threads takes a number from 1", BBPATHS, "--threads", "0", self.trace)
+        self.run_one(0, BBPATHS, "-q", "-f", "text", "--threads", "1", self.trace)
+        for words in (["-s", "-1"], ["-c", "0"], ["-G", "0"]):
+            self.run_one(2, BBTRACE, "generate", *words, "pipeline")
+
+    def test_long_names(self):
+        trace = self.write("long.txt", requests(40, nodes=("c", "A" * 300, "B" * 300)))
+        for words in ([BBPATHS, "blame", "-q"], [BBPATHS, "tail", "-q"], [BBTRACE, "info"]):
+            text = self.run_one(0, *words, trace).stdout
+            self.assertIn("AAA...AAA", text)
+            self.assertNotIn("A" * 60, text)
+
+    def test_pictures_that_are_too_large(self):
+        lines = []
+        for i in range(450):  # each with an operation of its own
+            lines += [(at, line.replace("op=x", f"op=x{i}")) for at, line in requests(1)]
+        lines = [(at + 0.2 * (k // 4), line.replace("r0.", f"r{k // 4}.").replace("path=0", f"path={k // 4}"))
+                 for k, (at, line) in enumerate(lines)]
+        trace = self.write("many.txt", lines)
+        said = self.says(0, "too large for png and drawn at", BBPATHS, "-q", "-n", "all", "-o", "o.png", trace)
+        self.assertNotIn("cairo", said)
+        self.assertEqual((self.folder / "o.png").read_bytes()[1:4], b"PNG")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=1)

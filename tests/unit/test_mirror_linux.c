@@ -350,6 +350,7 @@ START_TEST(a_bridge_is_warned_of)
     g_autofree char *notes = NULL;
     g_autoptr(BbMirror) mirror = mirror_of("br0", "eth9", "ingress");
     g_autofree char *text = plan_text(mirror, host, BB_CLASSIFIER_U32, &notes);
+    ck_assert(g_str_has_prefix(text, "tc qdisc add dev br0 clsact\n")); // it is made all the same
     ck_assert(g_str_has_prefix(notes, "warning: br0 is a bridge: what it forwards"));
     ck_assert_msg(strstr(notes, "(--from vp,eth2)") != NULL, "%s", notes);
 }

@@ -164,6 +164,7 @@ START_TEST(a_pause_is_no_pressure)
         for (world.signs.lag_ns = 4 * S; world.signs.lag_ns > 5 * MS; world.signs.lag_ns -= 2 * MS)
             go_on(&world, 10 * MS);
         ck_assert_int_eq(world.most == 0, stopped);
+        bb_shed_free(world.shed);
     }
 }
 END_TEST

@@ -79,8 +79,8 @@ bool bb_parse_time(const char *text, gint64 *time_ns);
 // a trace begins: a year is easily taken for a date.
 void bb_say_early(const char *option, const char *text, gint64 first_ns);
 
-// SIGINT, SIGTERM, and SIGHUP where it is not ignored, ask for an end instead of making one. A second
-// SIGINT or SIGTERM kills.
+// SIGINT, SIGTERM, and SIGHUP where it is not ignored, ask for an end instead of making one. A
+// second SIGINT or SIGTERM kills.
 void bb_stop_install(void);
 bool bb_stop_requested(void);
 

@@ -75,7 +75,8 @@ bool bb_follow_take(BbFollow *follow, const BbPacket *packet);
 guint bb_follow_count(const BbFollow *follow);
 const BbFollowNode *bb_follow_at(const BbFollow *follow, guint index);
 
-// How many entrances no packet was of: nobody called them, or they are called otherwise on the wire.
+// How many entrances no packet was of: nobody called them, or they are called otherwise on the
+// wire.
 guint bb_follow_unmet(const BbFollow *follow);
 
 // Addresses of the set, and of those that datagrams went to and that join when they send. Never

@@ -88,7 +88,7 @@
     X(BB_INTERFACE_DROPPED, "interface_dropped", "packets dropped by the interface", true)         \
     X(BB_INTERFACE_OUTAGES, "interface_outages", "times an interface was down or gone", true)      \
     X(BB_CLOCK_SET_BACK, "clock_set_back",                                                         \
-      "times the stamps of packets stepped back by more than a second", true)                 \
+      "times the stamps of packets stepped back by more than a second", true)                      \
     X(BB_FRAMES_CROSSED, "frames_crossed", "frames given after later ones of another interface",   \
       false)                                                                                       \
     X(BB_SHED_RAISES, "shed_raised", "times less was kept, for want of speed", false)              \

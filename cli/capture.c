@@ -75,7 +75,7 @@ static BbCaptureOptions capture_options(const BbCaptureJob *job)
     options.translation = job->options->nat;
     options.follow = job->follow ? bb_capture_follow_set(job->follow) : NULL;
     if (job->recorder || (job->output && bb_capture_output_is_series(job->output)))
-        options.network_ns = NETWORK_NS; // each file has what was seen in its time
+        options.network_ns = NETWORK_NS; // each file has what was seen in its time (of files: with --flush)
     return options;
 }
 

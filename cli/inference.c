@@ -411,20 +411,28 @@ static void say_absent(const Run *run)
                absent > ABSENT_SHOWN ? ", ..." : "");
 }
 
-// A path longer than the overlap of two windows may have a part in each.
+// A path longer than the overlap of two windows may have a part in each. Of a call that lacks its
+// other half nobody knows whether that was lost or stands in another window; where others last so
+// long, it is taken for the latter.
 static void say_cut(const Run *run)
 {
     const BbFacts *facts = &run->facts;
-    guint64 cut = run->longer + MIN(facts->calls_unreturned, facts->returns_orphaned);
-    if (run->inference->windows.length_ns == 0 || cut == 0 ||
-        (double)cut < CUT_LEAST * (double)facts->calls)
+    guint64 halves = MIN(facts->calls_unreturned, facts->returns_orphaned);
+    double least = CUT_LEAST * (double)facts->calls;
+    bool is_long = run->longer && (double)run->longer >= least;
+    guint64 cut = halves + (is_long ? run->longer : 0);
+    if (run->inference->windows.length_ns == 0 || cut == 0 || (double)cut < least)
         return;
     g_autoptr(GString) text = g_string_new("warning: ");
     bb_quantity_append_share(text, MIN((double)cut / (double)facts->calls, 1));
-    g_string_append(text, " of the calls last longer than the ");
+    g_string_append(text, is_long ? " of the calls last longer than the "
+                                  : " of the calls and as many returns lack their other half: "
+                                    "messages were lost, or calls last longer than the ");
     bb_quantity_append_duration(text, overlap_of(run->inference));
-    g_string_append(text, " by which windows overlap, and their paths may be cut: give a longer "
-                          "--window, some four times the longest path");
+    g_string_append(text, " by which windows overlap");
+    g_string_append(text, is_long ? ", and their paths may be cut: give a longer --window, some "
+                                    "four times the longest path"
+                                  : "; with a longer --window the latter come together");
     bb_say("%s", text->str);
 }
 

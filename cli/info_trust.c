@@ -111,7 +111,7 @@ void bb_info_print_trust(const BbInfoMatched *matched, const BbCounters *counter
            " returns without call); %.2f %% of the packets are known to be lost or could not be "
            "read.\n%s%s\n",
            lost.halves, matched->unreturned, matched->orphans, lost.packets,
-           verdict_on(matched, &lost, outages || steps),
+           verdict_on(matched, &lost, outages || steps || matched->damaged),
            matched->damaged ? " The file itself is damaged or cut: see the warning." : "");
     print_lost(&lost);
     print_breaks(outages, steps);

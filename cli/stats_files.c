@@ -415,31 +415,28 @@ static bool write_to_pipe(BbStatsFiles *files, const GString *text, GError **err
     return false;
 }
 
-// A file that was moved away or removed, as by logrotate(8), is left to whoever did so.
-static bool follow_name(BbStatsFiles *files, GError **error)
+// A file that was moved away or removed, as by logrotate(8), is left to whoever did so. Where no
+// new one can be made, lines go on into the old one.
+static void follow_name(BbStatsFiles *files)
 {
     struct stat ours, named;
     if (fstat(files->json, &ours) != 0 || !S_ISREG(ours.st_mode))
-        return true;
+        return;
     bool there = stat(files->path, &named) == 0;
     if (there ? named.st_dev == ours.st_dev && named.st_ino == ours.st_ino : errno != ENOENT)
-        return true;
+        return;
     int json = open_json(files);
-    if (json < 0) {
-        set_error(error, files->path, "cannot open again");
-        return false;
-    }
+    if (json < 0)
+        return;
     close(files->json);
     files->json = json;
-    return true;
 }
 
 // A line that found no room for its end is taken away again.
 static bool write_line(BbStatsFiles *files, const GString *text, GError **error)
 {
     struct stat before;
-    if (!follow_name(files, error))
-        return false;
+    follow_name(files);
     bool regular = fstat(files->json, &before) == 0 && S_ISREG(before.st_mode);
     if (write_all(files->json, text))
         return true;

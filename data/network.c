@@ -184,8 +184,9 @@ BbNetwork *bb_network_since(const BbNetwork *now, const BbNetwork *then)
 
 void bb_network_better(BbNetwork *network, const BbNetworkEdge *edge)
 {
+    bool is_new = !bb_network_find(network, edge->client, edge->server);
     BbNetworkEdge *known = edge_of(network, edge->client, edge->server);
-    if (edge->packets > known->packets || !known->connections)
+    if (is_new || edge->packets > known->packets)
         *known = *edge;
 }
 

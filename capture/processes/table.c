@@ -11,7 +11,7 @@ typedef struct Callers {
 struct BbProcessTable {
     guint64 seed;          // of all keys
     GHashTable *sockets;   // BbSocketKey -> name, of names
-    GHashTable *addresses; // BbAddress -> whether it is of this network namespace
+    GHashTable *addresses; // BbAddress -> where it is: HERE, BEYOND, or both
     GHashTable *names;     // text -> itself
     GHashTable *servers;   // BbSocketKey with a peer only -> Callers
 };
@@ -93,25 +93,28 @@ static void add_socket(BbProcessTable *table, const BbRecord *record)
         add_caller(table, &key, name);
 }
 
-// An address that is here and beyond is here.
-static void add_address(BbProcessTable *table, const BbAddress *address, bool is_here)
+// Where an address is; it may be in both.
+enum { HERE = 1, BEYOND = 2 };
+
+static guint place_of(const BbProcessTable *table, const BbAddress *address)
 {
-    gpointer known;
-    if (g_hash_table_lookup_extended(table->addresses, address, NULL, &known)) {
-        if (!is_here || GPOINTER_TO_INT(known))
-            return;
-    } else if (g_hash_table_size(table->addresses) >= BB_PROCESS_TABLE_ADDRESSES) {
-        return;
-    }
-    g_hash_table_replace(table->addresses, g_memdup2(address, sizeof *address),
-                         GINT_TO_POINTER(is_here));
+    return GPOINTER_TO_UINT(g_hash_table_lookup(table->addresses, address));
 }
 
-// Of another namespace it stays, where it was of that alone.
-static void remove_address(BbProcessTable *table, const BbAddress *address)
+static void set_place(BbProcessTable *table, const BbAddress *address, guint place)
 {
-    if (GPOINTER_TO_INT(g_hash_table_lookup(table->addresses, address)))
+    if (place)
+        g_hash_table_replace(table->addresses, g_memdup2(address, sizeof *address),
+                             GUINT_TO_POINTER(place));
+    else
         (void)g_hash_table_remove(table->addresses, address);
+}
+
+static void add_address(BbProcessTable *table, const BbAddress *address, guint place)
+{
+    guint known = place_of(table, address);
+    if (known || g_hash_table_size(table->addresses) < BB_PROCESS_TABLE_ADDRESSES)
+        set_place(table, address, known | place);
 }
 
 static void remove_socket(BbProcessTable *table, const BbSocketKey *key)
@@ -131,10 +134,10 @@ void bb_process_table_apply(BbProcessTable *table, const BbRecord *record)
         break;
     case BB_RECORD_HERE:
     case BB_RECORD_BEYOND:
-        add_address(table, &record->key.local, record->kind == BB_RECORD_HERE);
+        add_address(table, &record->key.local, record->kind == BB_RECORD_HERE ? HERE : BEYOND);
         break;
     case BB_RECORD_LEFT:
-        remove_address(table, &record->key.local);
+        set_place(table, &record->key.local, place_of(table, &record->key.local) & ~(guint)HERE);
         break;
     default:
         break;
@@ -145,8 +148,7 @@ void bb_process_table_apply(BbProcessTable *table, const BbRecord *record)
 
 static bool is_here(const BbProcessTable *table, const BbAddress *address)
 {
-    return bb_address_is_loopback(address) ||
-           GPOINTER_TO_INT(g_hash_table_lookup(table->addresses, address));
+    return bb_address_is_loopback(address) || (place_of(table, address) & HERE);
 }
 
 bool bb_process_table_is_local(const BbProcessTable *table, const BbAddress *address)

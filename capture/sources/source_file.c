@@ -70,9 +70,9 @@ static void take_step(FileSource *source, gint64 time_ns)
         g_queue_push_tail(
             source->warnings,
             g_strdup_printf(
-                "%s: time stamps step back by %.3f s: the clock was set, or captures of "
-                "several places overlap, which bbtrace capture makes a trace of each, "
-                "and bbtrace merge one of these%s",
+                "%s: time stamps step back by %.3f s: the clock was set, or captures "
+                "overlap: make a trace of each with bbtrace capture, then one of these with "
+                "bbtrace merge%s",
                 source->name, ((double)source->newest_ns - (double)time_ns) / 1e9,
                 source->steps == STEPS_SAID ? "; further steps are only counted" : ""));
 }

@@ -86,6 +86,15 @@ class Words(unittest.TestCase):
         self.assertIn("No patterns: no return was matched with its call", none.stdout)
         self.assertNotIn("warning", self.run_one(0, BBPATHS, "-q", "-f", "text", "--window", "5s", self.trace).stderr)
 
+    def test_losses_are_not_cuts(self):
+        text = self.write("lossy.txt", [])
+        with open(self.trace, encoding="utf-8") as file:
+            lines = [line for number, line in enumerate(file) if number < 5 or number % 7]
+        with open(text, "w", encoding="utf-8") as file:
+            file.writelines(lines)
+        said = self.run_one(0, BBPATHS, "-q", "-f", "text", "--window", "5s", text).stderr
+        self.assertIn("lack their other half: messages were lost, or calls last longer than the 1.25 s", said)
+
     def test_no_messages(self):
         empty = self.write("empty.txt", [])
         self.assertIn("No patterns: the trace has no messages",

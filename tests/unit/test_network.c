@@ -48,6 +48,13 @@ START_TEST(the_better_observer_is_believed)
     bb_network_better(network, &many);
     bb_network_better(network, &few);
     ck_assert_uint_eq(bb_network_find(network, 1, 2)->connections, 4);
+
+    // Of a connection that began before: no connections, and packets all the same.
+    BbNetworkEdge more = {.client = 1, .server = 3, .packets = 105};
+    BbNetworkEdge less = {.client = 1, .server = 3, .packets = 8, .reordered = 8};
+    bb_network_better(network, &more);
+    bb_network_better(network, &less);
+    ck_assert_uint_eq(bb_network_find(network, 1, 3)->packets, 105);
 }
 END_TEST
 

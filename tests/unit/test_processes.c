@@ -484,6 +484,12 @@ START_TEST(addresses_come_and_go)
     ck_assert(has(&place, "10.0.0.1") && has(&place, "10.0.0.99"));
     look_at(&place, 1);
     ck_assert(has(&place, "10.0.0.1") && !has(&place, "10.0.0.2") && has(&place, "10.0.0.99"));
+    const BbRecord shared = {.kind = BB_RECORD_BEYOND, .key.local = at("10.0.0.1")};
+    bb_process_table_apply(place.table, &shared);
+    look_at(&place, 2); // an empty list would be one that could not be read
+    bb_process_table_apply(place.table,
+                           &(BbRecord){.kind = BB_RECORD_LEFT, .key.local = at("10.0.0.1")});
+    ck_assert(has(&place, "10.0.0.1"));
     bb_look_free(place.look);
     (void)close(proc);
     (void)g_unlink(place.trie);

@@ -12,6 +12,8 @@
 #define SEED G_GUINT64_CONSTANT(0x8cb92ba72f3d8dd7)
 // How long reading waits for other threads before it asks whether to go on so.
 #define PATIENCE_US 5000
+// The longest wait at once. What seems longer is of a process that was stopped.
+#define WAIT_US G_USEC_PER_SEC
 
 struct BbShards {
     BbLoss *loss;
@@ -184,7 +186,7 @@ static bool find_spare(BbShards *shards, gint64 most_us)
         return shards->spare;
     gint64 since_us = g_get_monotonic_time();
     shards->spare = bb_channel_take_for(shards->read, most_us);
-    shards->waited_us += g_get_monotonic_time() - since_us;
+    shards->waited_us += MIN(g_get_monotonic_time() - since_us, WAIT_US);
     return shards->spare;
 }
 
@@ -197,6 +199,7 @@ static void put_mark(BbShards *shards, BbRound *round)
     shards->marks = 0;
 }
 
+// May wait for as long as other threads take: who must not looks for a spare round before.
 static void hand_over(BbShards *shards)
 {
     BbRound *round = g_steal_pointer(&shards->round);
@@ -208,7 +211,7 @@ static void hand_over(BbShards *shards)
     for (guint i = 0; i < shards->n_lanes; i++)
         bb_lane_put(shards->lanes[i], round);
     shards->waits += !find_spare(shards, 0);
-    while (!find_spare(shards, G_USEC_PER_SEC))
+    while (!find_spare(shards, WAIT_US))
         continue;
     begin_round(shards, g_steal_pointer(&shards->spare));
 }
@@ -260,32 +263,48 @@ static void thin(BbShards *shards)
     round->used = used;
 }
 
-// What is left out from the round at hand on.
-static void put_shedding(BbShards *shards, const BbShedding *shedding)
+// Where it goes in the round; NULL: there is no room.
+static BbShedding *place_of(BbRound *round, const BbShedding *shedding)
 {
-    BbRound *round = shards->round;
     BbShedding *last = round->n_sheddings ? &round->sheddings[round->n_sheddings - 1] : NULL;
     if (last && bb_shedding_covers(shedding, last))
-        *last = *shedding;
-    else
-        round->sheddings[round->n_sheddings++] = *shedding;
+        return last;
+    return round->n_sheddings < BB_ROUND_SHEDDINGS ? last ? last + 1 : round->sheddings : NULL;
+}
+
+// What is left out from the round at hand on.
+static void put_shedding(BbRound *round, const BbShedding *shedding)
+{
+    BbShedding *place = place_of(round, shedding);
+    *place = *shedding;
+    round->n_sheddings = (guint)(place - round->sheddings) + 1;
 }
 
 // From the next packet on: what others have not got yet is thinned where they cannot get it now.
 static void shed_in_lanes(BbShards *shards)
 {
-    const BbRound *round = shards->round;
+    BbRound *round = shards->round;
     bool begun = round->count || round->n_sheddings;
-    if ((begun && find_spare(shards, 0)) || round->n_sheddings == BB_ROUND_SHEDDINGS)
+    if ((begun && find_spare(shards, 0)) || !place_of(round, &shards->shedding))
         hand_over(shards);
     thin(shards);
-    put_shedding(shards, &shards->shedding);
+    put_shedding(shards->round, &shards->shedding);
+}
+
+// Live, who reads does not wait for room: it asks again soon.
+static bool is_too_soon(BbShards *shards, const BbShedding *shedding)
+{
+    return shards->thread && shards->output.look &&
+           !bb_shedding_covers(&shards->shedding, shedding) && !place_of(shards->round, shedding) &&
+           !find_spare(shards, 0);
 }
 
 void bb_shards_shed(BbShards *shards, const BbShedding *shedding)
 {
     const BbShedding before = shards->shedding;
     bool trimmed = shards->trims;
+    if (is_too_soon(shards, shedding))
+        return;
     shards->trims = shards->skips && shedding->trims;
     shards->shedding = *shedding;
     if (shards->trims && (!trimmed || !bb_shedding_covers(shedding, &before)))

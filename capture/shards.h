@@ -60,8 +60,10 @@ bool bb_shards_mark_soon(BbShards *shards, guint mark, GError **error);
 guint bb_shards_marks(const BbShards *shards);
 
 // From this packet on so much is left out. Where reading waits for other threads, packets that
-// these have not got yet are thinned, too. BB_SHED_TRIMMED counts packets that went to them only,
-// so that each packet is counted as trimmed or as shed, or as neither.
+// these have not got yet are thinned, too; with output's look, it may be left as it was where they
+// have not heard of the last few changes: look, or the caller, says it again. BB_SHED_TRIMMED
+// counts packets that went to them only, so that each packet is counted as trimmed or as shed, or
+// as neither.
 void bb_shards_shed(BbShards *shards, const BbShedding *shedding);
 
 // The capture ends: connections that are still open end with it, all messages go to the sink.

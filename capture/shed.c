@@ -16,7 +16,7 @@
 #define GAIN_ONE_IN 4
 
 #define NEVER G_MININT64
-#define PAUSE_NS (10 * BB_SHED_WINDOW_NS) // without a look
+#define PAUSE_NS (10 * BB_SHED_WINDOW_NS) // without a look, nor waiting for the threads that decode
 
 typedef struct Window {
     gint64 begun_ns;
@@ -34,13 +34,16 @@ typedef struct Trial {
     guint base, turned; // level and first part before
     double rate;        // packets read a second with that, under pressure
     guint turns;        // parts that have had theirs
-    gint64 from_ns;     // since when it is looked at; NEVER: not yet
-    guint64 read;       // as of then
+    gint64 from_ns;     // when what is left out was changed last
+    gint64 pressed_ns;  // windows of pressure since then,
+    guint64 read;       // and what was read in them
 } Trial;
 
 struct BbShed {
-    guint level, first;    // first: above 0
-    guint64 seed, periods; // periods: times that flows began to be left out
+    guint level, first; // first: above 0
+    BbShedDraw draw;
+    gpointer user;
+    bool drawn; // there is a seed
     BbShedding now;
     Trial trial;
     gint64 vain_ns; // until when no more is tried
@@ -49,6 +52,7 @@ struct BbShed {
     gint64 before_lag_ns; // of the window before
     bool before_dropped;  // likewise
     gint64 looked_ns;     // NEVER: not yet
+    gint64 waited_ns;     // as of then
     gint64 calm_since_ns; // NEVER: it is not calm
     gint64 calm_ns;       // that is waited for
     gint64 changed_ns;    // when there was pressure, or a level was lowered, last
@@ -57,10 +61,11 @@ struct BbShed {
     gint64 spent_ns[BB_SHED_MOST + 1];
 };
 
-BbShed *bb_shed_new(bool can_trim, guint64 seed)
+BbShed *bb_shed_new(bool can_trim, BbShedDraw draw, gpointer user)
 {
     BbShed *shed = g_new0(BbShed, 1);
-    shed->seed = seed;
+    shed->draw = draw;
+    shed->user = user;
     shed->vain_ns = NEVER;
     shed->first = can_trim ? BB_SHED_TRIMS : BB_SHED_TRIMS + 1;
     shed->looked_ns = shed->calm_since_ns = shed->lowered_ns = NEVER;
@@ -130,9 +135,10 @@ static void raise_level(BbShed *shed, gint64 now_ns)
     bool too_early = shed->lowered_ns != NEVER && now_ns - shed->lowered_ns <= 2 * shed->calm_ns;
     bool kept_all = !shed->now.parts;
     set_level(shed, MAX(shed->level + 1, shed->first));
-    if (kept_all && shed->now.parts && (!too_early || !shed->periods)) {
-        shed->now.seed = bb_mix(shed->seed, ++shed->periods);
+    if (kept_all && shed->now.parts && (!too_early || !shed->drawn)) {
+        shed->now.seed = shed->draw(shed->user);
         shed->now.first = 0;
+        shed->drawn = true;
     }
     shed->raises++;
     if (too_early)
@@ -142,6 +148,7 @@ static void raise_level(BbShed *shed, gint64 now_ns)
 
 static void lower_level(BbShed *shed, gint64 now_ns)
 {
+    shed->trial.runs = false; // it has helped
     if (shed->level == 0) {
         shed->calm_ns = BB_SHED_CALM_NS;
         return;
@@ -154,13 +161,13 @@ static void lower_level(BbShed *shed, gint64 now_ns)
 
 // ---- whether it helps ---------------------------------------------------------------------------
 
-static void begin_trial(BbShed *shed, double rate)
+static void begin_trial(BbShed *shed, gint64 now_ns, double rate)
 {
     shed->trial = (Trial){.runs = true,
                           .base = shed->level,
                           .turned = shed->now.first,
                           .rate = rate,
-                          .from_ns = NEVER};
+                          .from_ns = now_ns};
 }
 
 // Decoding takes as much longer as less of it is kept.
@@ -185,7 +192,9 @@ static void turn(BbShed *shed, gint64 now_ns)
 {
     Trial *trial = &shed->trial;
     trial->turns += shed->now.parts;
-    trial->from_ns = NEVER;
+    trial->from_ns = now_ns;
+    trial->pressed_ns = 0;
+    trial->read = 0;
     if (trial->turns >= BB_SHED_PARTS) {
         give_up(shed, now_ns);
         return;
@@ -194,22 +203,20 @@ static void turn(BbShed *shed, gint64 now_ns)
     shed->turns++;
 }
 
-// All that is on trial is left out, and there is pressure.
+// All that is on trial is left out, and there is pressure: windows without it tell how much came,
+// not how fast it can be read.
 static void judge_trial(BbShed *shed, gint64 now_ns, const BbShedSigns *signs)
 {
     Trial *trial = &shed->trial;
-    if (trial->from_ns == NEVER) { // what was read until now was in part before
-        trial->from_ns = now_ns;
-        trial->read = signs->read;
+    if (shed->window.begun_ns < trial->from_ns + BB_SHED_WINDOW_NS) // in part it is of before
         return;
-    }
-    gint64 length_ns = now_ns - trial->from_ns;
-    guint64 read = signs->read - trial->read;
-    double rate = (double)read * 1e9 / (double)length_ns;
-    if (length_ns < BB_SHED_TRIAL_NS)
+    trial->pressed_ns += now_ns - shed->window.begun_ns;
+    trial->read += signs->read - shed->window.read;
+    if (trial->pressed_ns < BB_SHED_TRIAL_NS)
         return;
-    if (has_helped(shed, read, rate))
-        begin_trial(shed, rate);
+    double rate = (double)trial->read * 1e9 / (double)trial->pressed_ns;
+    if (has_helped(shed, trial->read, rate))
+        begin_trial(shed, now_ns, rate);
     else
         turn(shed, now_ns);
 }
@@ -225,10 +232,11 @@ static void press(BbShed *shed, gint64 now_ns, const BbShedSigns *signs)
     if (now_ns < shed->vain_ns)
         return;
     if (!shed->trial.runs)
-        begin_trial(shed, rate);
+        begin_trial(shed, now_ns, rate);
     guint most = MIN(bb_shed_parts(shed->trial.base) + BB_SHED_TRIAL_PARTS, BB_SHED_PARTS - 1);
     if (shed->now.parts < most) {
         shed->trial.rate = MIN(shed->trial.rate, rate); // it may have become slow just now
+        shed->trial.from_ns = now_ns;
         raise_level(shed, now_ns);
     } else if (shed->level > shed->trial.base) {
         judge_trial(shed, now_ns, signs);
@@ -244,8 +252,6 @@ static void end_window(BbShed *shed, gint64 now_ns, const BbShedSigns *signs)
         shed->calm_since_ns = shed->window.begun_ns;
     if (mood == PRESSED)
         shed->changed_ns = now_ns;
-    else
-        shed->trial.runs = false; // it has helped
     bool stays = shed->level > BB_SHED_TRIMS && now_ns - shed->changed_ns >= BB_SHED_CALM_MOST_NS;
     if (mood == PRESSED)
         press(shed, now_ns, signs);
@@ -273,9 +279,11 @@ guint bb_shed_look(BbShed *shed, gint64 now_ns, const BbShedSigns *signs)
     } else {
         shed->spent_ns[shed->level] += now_ns - shed->looked_ns;
     }
-    if (shed->looked_ns != NEVER && now_ns - shed->looked_ns >= PAUSE_NS)
+    gint64 waited_ns = signs->waited_ns - shed->waited_ns;
+    if (shed->looked_ns != NEVER && now_ns - shed->looked_ns - waited_ns >= PAUSE_NS)
         forget_lag(shed, signs);
     shed->looked_ns = now_ns;
+    shed->waited_ns = signs->waited_ns;
     if (signs->lag_ns != BB_SHED_LAG_UNKNOWN &&
         (window->lag_ns == BB_SHED_LAG_UNKNOWN || signs->lag_ns < window->lag_ns))
         window->lag_ns = signs->lag_ns;

@@ -6,8 +6,8 @@
 // (capture/skips.h) is not copied; no message is lost by it. Level 2 and above keep only some of
 // the flows, one of BB_SHED_PARTS less with each level, whole conversations always. The last level
 // keeps one part: what comes then is still true, if thin. Which flows make a part is of a seed:
-// another one each time that flows begin to be left out, but for a swing that was too early, so
-// that it is not always the same ones, and nobody can choose ports that stay.
+// another one is drawn each time that flows begin to be left out, but for a swing that was too
+// early, so that it is not always the same ones, and nobody can choose ports that stay.
 //
 // A level is raised after BB_SHED_WINDOW_NS of pressure, and lowered after some calm: the first
 // time BB_SHED_CALM_NS, twice as long after each time that was too early (up to
@@ -16,11 +16,12 @@
 // BB_SHED_CALM_MOST_NS.
 //
 // After each BB_SHED_TRIAL_PARTS parts more under pressure that does not end it is looked for
-// BB_SHED_TRIAL_NS whether that helps: packets are to be read faster than before, by a quarter at
-// least of what that much less to decode promises. If not, as many other parts are left out in
-// place of these (one heavy flow may be all the load), until each part has had its turn; if none
-// helps (what is slow is a disk, or the reading itself), only what helped last is left out for
-// BB_SHED_CALM_MOST_NS, be it nothing, whatever the pressure.
+// BB_SHED_TRIAL_NS of pressure whether that helps: packets are to be read faster than before, by a
+// quarter at least of what that much less to decode promises. If not, as many other parts are left
+// out in place of these (one heavy flow may be all the load), until each part has had its turn; if
+// none helps (what is slow is a disk, or the reading itself), only what helped last is left out for
+// BB_SHED_CALM_MOST_NS, be it nothing, whatever the pressure. Pressure that comes in bursts is one
+// as long as there is no calm between them for which a level is lowered.
 #pragma once
 
 #include "data/address.h"
@@ -60,9 +61,11 @@ typedef struct BbShedding {
 
 typedef struct BbShed BbShed;
 
-// can_trim: whether level 1 would save anything; else it is passed over. All seeds come of this
-// one.
-BbShed *bb_shed_new(bool can_trim, guint64 seed);
+// Gives a seed: from none of those that were given can another be told, but in tests.
+typedef guint64 (*BbShedDraw)(gpointer user);
+
+// can_trim: whether level 1 would save anything; else it is passed over.
+BbShed *bb_shed_new(bool can_trim, BbShedDraw draw, gpointer user);
 void bb_shed_free(BbShed *shed);
 
 // now_ns: of a clock that never steps. Returns the level from now on. Ask it several times a

@@ -75,7 +75,8 @@ static BbCaptureOptions capture_options(const BbCaptureJob *job)
     options.translation = job->options->nat;
     options.follow = job->follow ? bb_capture_follow_set(job->follow) : NULL;
     if (job->recorder || (job->output && bb_capture_output_is_series(job->output)))
-        options.network_ns = NETWORK_NS; // each file has what was seen in its time (of files: with --flush)
+        options.network_ns =
+            NETWORK_NS; // each file has what was seen in its time (of files: with --flush)
     return options;
 }
 
@@ -83,6 +84,17 @@ static BbCaptureOptions capture_options(const BbCaptureJob *job)
 static const BbNetwork *dress_network(const BbCaptureJob *job, const BbNetwork *network)
 {
     return job->disguise ? bb_disguise_network(job->disguise, network) : network;
+}
+
+// Live, one mark may be for several lots (bb_shards_mark_soon), or its own has been taken.
+static void keep_notes(const BbCaptureJob *job)
+{
+    do {
+        char **notes = g_async_queue_try_pop(job->handed);
+        for (char **note = notes; note && *note; note++)
+            bb_capture_output_keep_note(job->output, *note);
+        g_free(notes);
+    } while (job->shed && g_async_queue_length(job->handed) > 0);
 }
 
 // In the thread that gives messages to the output.
@@ -93,7 +105,7 @@ static bool play_mark(guint mark, const BbLoss *loss, const BbNetwork *network, 
     if (mark & BB_MARK_STATUS)
         bb_capture_status_beat(job->status, loss);
     if (mark & BB_MARK_NOTE)
-        bb_capture_output_keep_note(job->output, g_async_queue_pop(job->handed));
+        keep_notes(job);
     if (mark & BB_MARK_TOTALS) {
         BbCounters *counters = bb_counters_new();
         bb_loss_publish(loss, counters);
@@ -337,7 +349,7 @@ static bool prepare(BbCaptureJob *job, GError **error)
     const BbCaptureArguments *o = job->options;
     job->names = bb_names_new();
     job->counters = bb_counters_new();
-    job->handed = g_async_queue_new_full(g_free);
+    job->handed = g_async_queue_new_full((GDestroyNotify)g_strfreev);
     job->first_ns = job->last_ns = BB_TIME_NONE;
     job->flushed = job->told = job->looked = bb_since(BB_TIME_NONE);
     if (!open_input(job, error))

@@ -22,7 +22,7 @@
 #define BB_MARK_TOTALS 1u
 #define BB_MARK_SYNC 2u
 #define BB_MARK_STATUS 4u
-#define BB_MARK_NOTE 8u // one of those that were handed over
+#define BB_MARK_NOTE 8u // some of those that were handed over
 
 typedef struct BbCaptureJob {
     const BbCaptureArguments *options;
@@ -43,7 +43,7 @@ typedef struct BbCaptureJob {
     BbProcesses *processes; // NULL: nodes go without
     char *processes_note;
     const char *notes[4]; // of the trace; lent, NULL at the end
-    GAsyncQueue *handed;  // of char *: further ones, from who reads to who writes
+    GAsyncQueue *handed;  // of char **: further ones, from who reads to who writes
     BbShards *shards;
     BbCaptureShed *shed; // NULL: nothing is left out
     BbProgress progress;

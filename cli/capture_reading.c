@@ -144,11 +144,22 @@ static bool is_time_to_look(BbCaptureJob *job, const BbFrame *frame)
     return true;
 }
 
-// A note, taken over, for the trace from here on.
-static bool hand_over(BbCaptureJob *job, char *note, GError **error)
+// notes: NULL before the first one, which is taken over as all are.
+static void add_note(GPtrArray **notes, char *note)
 {
-    g_async_queue_push(job->handed, note);
-    return bb_shards_mark(job->shards, BB_MARK_NOTE, error);
+    if (!*notes)
+        *notes = g_ptr_array_new();
+    g_ptr_array_add(*notes, note);
+}
+
+// Those, taken over, for the trace from here on.
+static bool hand_over(BbCaptureJob *job, GPtrArray *notes, GError **error)
+{
+    if (!notes)
+        return true;
+    g_ptr_array_add(notes, NULL);
+    g_async_queue_push(job->handed, g_ptr_array_free(notes, FALSE));
+    return mark_soon(job, BB_MARK_NOTE, error);
 }
 
 // Hosts that have joined are told to the kernel, and to the trace.
@@ -165,20 +176,20 @@ static bool follow_hosts(BbCaptureJob *job, GError **error)
                "--hops",
                BB_FOLLOW_NODES);
     }
+    GPtrArray *notes = NULL;
     for (char *note; job->output && (note = bb_capture_follow_next(job->follow));)
-        if (!hand_over(job, note, error))
-            return false;
-    return true;
+        add_note(&notes, note);
+    return hand_over(job, notes, error);
 }
 
 // Likewise services and clients that were found behind a NAT.
 static bool tell_nat(BbCaptureJob *job, GError **error)
 {
     const BbTranslations *found = bb_shards_translations(job->shards);
+    GPtrArray *notes = NULL;
     for (char *note; job->output && (note = bb_capture_nat_next(job->nat, found));)
-        if (!hand_over(job, note, error))
-            return false;
-    return true;
+        add_note(&notes, note);
+    return hand_over(job, notes, error);
 }
 
 static bool take_frame(BbCaptureJob *job, BbFrame *frame, bool looks, GError **error)

@@ -9,9 +9,9 @@
 
 #define LOOK_NS G_GINT64_CONSTANT(5000000)
 #define COUNT_NS G_GINT64_CONSTANT(50000000) // how often the kernel is asked: a system call or two
-// Of another clock, or of one that was set.
-#define STEP_NS G_GINT64_CONSTANT(5000000)      // of the one clock against the other: it was set
+#define STEP_NS G_GINT64_CONSTANT(5000000)   // of the one clock against the other: it was set
 #define STEPPED_NS G_GINT64_CONSTANT(300000000) // after which stamps are of the clock as set
+// Of another clock, or of one that was set.
 #define LAG_MOST_NS (60 * G_GINT64_CONSTANT(1000000000))
 
 #define WARNINGS 3u // periods that are said; further ones are only counted
@@ -39,16 +39,16 @@ struct BbCaptureShed {
 };
 
 // Nobody can know beforehand which flows will stay.
-static guint64 any_seed(void)
+static guint64 draw(gpointer user)
 {
-    return (guint64)g_random_int() << 32 | g_random_int();
+    return bb_mix_seed();
 }
 
 BbCaptureShed *bb_capture_shed_new(const BbCaptureShedSetup *setup)
 {
     BbCaptureShed *shed = g_new0(BbCaptureShed, 1);
     shed->setup = *setup;
-    shed->policy = bb_shed_new(setup->can_trim, any_seed());
+    shed->policy = bb_shed_new(setup->can_trim, draw, NULL);
     shed->ahead_ns = (g_get_real_time() - g_get_monotonic_time()) * 1000;
     shed->stepped_ns = -STEPPED_NS;
     shed->now.from_ns = shed->rest.from_ns = BB_TIME_NONE;

@@ -99,7 +99,7 @@ static bool filter_message(const BbMessage *message, gpointer user, GError **err
     Work *work = user;
     bb_node_set_add(work->nodes, message->sender);
     bb_node_set_add(work->nodes, message->receiver);
-    if (work->first_ns == BB_TIME_NONE)
+    if (work->first_ns == BB_TIME_NONE || message->time_ns < work->first_ns)
         work->first_ns = message->time_ns;
     return bb_filter_push(work->filter, message, error);
 }

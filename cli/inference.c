@@ -273,7 +273,8 @@ typedef struct {
     const char *trace;
     gint64 first_ns; // of the messages read; BB_TIME_NONE
     BbFacts facts;
-    guint64 longer; // calls that last longer than windows overlap
+    guint n_windows; // that have an overlap in time
+    guint64 longer;  // calls that last longer than windows overlap
 } Run;
 
 static void run_clear(Run *run)
@@ -307,6 +308,7 @@ static void note_window(Run *run, const BbPaths *paths)
 {
     gint64 overlap_ns = overlap_of(run->inference);
     bb_facts_add(&run->facts, &paths->facts);
+    run->n_windows += run->inference->windows.length_ns > 0;
     for (guint32 i = 0; run->inference->windows.length_ns > 0 && i < paths->n_calls; i++)
         run->longer +=
             bb_call_is_returned(&paths->calls[i]) &&
@@ -396,8 +398,7 @@ static void say_absent(const Run *run)
     guint absent = 0, all = 0;
     g_autoptr(GString) names = g_string_new(NULL);
     for (; roles && (pattern = bb_roles_pattern(roles, all)); all++) {
-        g_autofree char *miss = bb_node_set_miss(run->nodes, pattern);
-        if (!miss)
+        if (bb_node_set_matches(run->nodes, pattern))
             continue;
         absent++;
         if (absent > ABSENT_SHOWN)
@@ -421,7 +422,7 @@ static void say_cut(const Run *run)
     double least = CUT_LEAST * (double)facts->calls;
     bool is_long = run->longer && (double)run->longer >= least;
     guint64 cut = halves + (is_long ? run->longer : 0);
-    if (run->inference->windows.length_ns == 0 || cut == 0 || (double)cut < least)
+    if (run->n_windows < 2 || cut == 0 || (double)cut < least)
         return;
     g_autoptr(GString) text = g_string_new("warning: ");
     bb_quantity_append_share(text, MIN((double)cut / (double)facts->calls, 1));

@@ -5,8 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-#define DOUBTFUL 1.2 // gain in log likelihood for each message explained: as little is no proof
-#define REFITTING 2  // rounds in which the others may take over what a doubtful link explains
+#define DOUBTFUL 1.2   // gain in log likelihood for each message explained: as little is no proof
+#define TRIES_MOST 32u // of a stream: each takes some rounds over all links of it
+#define KEPT_ENOUGH 4u // in a row, from the weakest on: the others are worth more
+#define REFITTING 2    // rounds in which the others may take over what a doubtful link explains
 
 // ---- by what a link gains ----------------------------------------------------------------------
 
@@ -145,9 +147,13 @@ void bb_derived_drop(BbFit *fit)
         counting += !link->derived;
     }
     bb_fit_expect(fit);
-    for (guint l; counting > 1 && (l = find_doubtful(fit, sure)) < n; sure[l] = G_MAXDOUBLE) {
+    guint tries = 0, kept = 0; // in a row
+    for (guint l; counting > 1 && tries < TRIES_MOST && kept < KEPT_ENOUGH &&
+                  (l = find_doubtful(fit, sure)) < n;
+         tries++, sure[l] = G_MAXDOUBLE) {
         BbLink *link = g_ptr_array_index(fit->links, l);
         try_without(fit, link);
         counting -= link->derived;
+        kept = link->derived ? 0 : kept + 1;
     }
 }

@@ -6,5 +6,6 @@
 #include "convolution/fit.h"
 
 // Marks derived links of a fit that has had some rounds, and whose rates are those of what it
-// learned; so they are afterwards. Doubtful links cost a few rounds more each.
+// learned; so they are afterwards. Doubtful links cost a few rounds more
+// each, and there is a limit to how many are tried: the weakest.
 void bb_derived_drop(BbFit *fit);

@@ -323,8 +323,9 @@ static BbPeakTest make_test(const BbLagGrid *grid, const BbStream *in, const BbS
 
 // Windows in which a peak could have been found: not more than pairs to begin one at, each of so
 // many widths.
-static double count_tries(const guint32 *counts, guint32 bins)
+static double count_tries(const guint32 *counts, const BbLagGrid *grid)
 {
+    guint32 bins = grid->bins - grid->beyond; // no peak is looked for further on
     double pairs = 0;
     for (guint32 i = 0; i < bins; i++)
         pairs += counts[i];
@@ -336,14 +337,14 @@ double bb_link_chance(const BbLagGrid *grid, const BbStream *in, const BbStream 
 {
     BbPeakTest test = make_test(grid, in, out, options);
     double best = bb_peaks_best(counts, mirror, grid->bins, &test);
-    return MIN(1, count_tries(counts, grid->bins) * bb_peaks_rate(best));
+    return MIN(1, count_tries(counts, grid) * bb_peaks_rate(best));
 }
 
 BbLink *bb_link_find(const BbLagGrid *grid, const BbStream *in, const BbStream *out,
                      const guint32 *counts, const guint32 *mirror, const BbLinkOptions *options)
 {
     BbPeakTest test = make_test(grid, in, out, options);
-    test.z_least = bb_peaks_deviations(options->chance / count_tries(counts, grid->bins));
+    test.z_least = bb_peaks_deviations(options->chance / count_tries(counts, grid));
     g_autoptr(GArray) peaks = bb_peaks_find(counts, mirror, grid->bins, &test);
     if (peaks->len == 0)
         return NULL;

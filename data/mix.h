@@ -52,7 +52,7 @@ static inline guint64 bb_mix_ends(guint64 hash, const BbAddress *one, guint16 on
     return bb_mix_end(hash, one, one_port) ^ bb_mix_end(hash, other, other_port);
 }
 
-// Not to be guessed by whoever sends the packets: no output may depend on it.
+// Not to be guessed by whoever sends the packets. Of output only which flows are shed is of one.
 static inline guint64 bb_mix_seed(void)
 {
     return (guint64)g_random_int() << 32 | g_random_int();

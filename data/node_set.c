@@ -104,7 +104,7 @@ static GArray *list_names(const BbNodeSet *set, const char *pattern, guint most)
 
 // ---- the sentence ------------------------------------------------------------------------------
 
-static bool matches_some(const BbNodeSet *set, const char *pattern)
+bool bb_node_set_matches(const BbNodeSet *set, const char *pattern)
 {
     for (guint32 node = 1; node < set->is_node->len; node++)
         if (set->is_node->data[node] && bb_glob_match(pattern, bb_names_text(set->names, node)))
@@ -122,7 +122,7 @@ static void append_names(GString *out, const GArray *names, guint most)
 
 char *bb_node_set_miss(const BbNodeSet *set, const char *pattern)
 {
-    if (matches_some(set, pattern))
+    if (bb_node_set_matches(set, pattern))
         return NULL;
     guint near_most = (guint)MAX(1, strnlen(pattern, DISTANCE_MAX) / 3);
     g_autoptr(GArray) near = list_names(set, pattern, near_most);

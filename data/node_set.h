@@ -12,6 +12,9 @@ void bb_node_set_free(BbNodeSet *set);
 
 void bb_node_set_add(BbNodeSet *set, guint32 node);
 
+// Whether a node matches a pattern (data/glob.h).
+bool bb_node_set_matches(const BbNodeSet *set, const char *pattern);
+
 // Where no node matches a pattern (data/glob.h), a sentence that says so, with the nodes whose
 // names are near, or else those there are; NULL where one matches. The caller frees.
 char *bb_node_set_miss(const BbNodeSet *set, const char *pattern);

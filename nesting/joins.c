@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: calls and their parents. Out: which place each has among its tree's calls to the same node,
-// and when the one before it was answered.
+// and, where the node waits for all of them, when the one before it was answered.
 #include "nesting/joins.h"
 
 #include <stdlib.h>
 
 #define SHARED_LEAST 0.2 // of a join's calls are not alone in their tree
+#define LAST_LEAST 0.9   // of what a node makes that waits is made by the last of these
+#define AGAINST 2        // calls made by others are assumed: a few calls show nothing
 
 typedef struct {
     guint32 node, root, call;
@@ -75,6 +77,30 @@ static bool name_places(const Visit *visits, guint32 n, guint8 *place, gint64 *r
     return true;
 }
 
+// A node that waits makes its calls when all of a tree's calls to it are there, in the one that
+// returns last. Where others make calls as well each acts for itself, and none is ready later than
+// it arrives.
+static void forget_fan_outs(const BbPaths *paths, const guint8 *place, gint64 *ready_ns)
+{
+    guint32 n_nodes = 0;
+    for (guint32 i = 0; i < paths->n_calls; i++)
+        n_nodes = MAX(n_nodes, paths->calls[i].callee + 1);
+    g_autofree guint32 *made = g_new0(guint32, n_nodes), *by_last = g_new0(guint32, n_nodes);
+    for (guint32 i = 0; i < paths->n_calls; i++) {
+        guint32 parent = paths->parent[i];
+        if (parent == BB_CALL_NO_PARENT || place[parent] == 0 || place[parent] == 4)
+            continue;
+        guint32 node = paths->calls[parent].callee;
+        made[node]++;
+        by_last[node] += place[parent] == 1 && paths->calls[i].call_ns >= ready_ns[parent];
+    }
+    for (guint32 i = 0; i < paths->n_calls; i++) {
+        guint32 node = paths->calls[i].callee;
+        if (by_last[node] < LAST_LEAST * (made[node] + AGAINST))
+            ready_ns[i] = G_MININT64;
+    }
+}
+
 guint8 *bb_joins_find(const BbPaths *paths, gint64 **ready_ns)
 {
     g_autofree guint8 *place = g_new0(guint8, paths->n_calls);
@@ -96,6 +122,8 @@ guint8 *bb_joins_find(const BbPaths *paths, gint64 **ready_ns)
             ;
         any |= name_places(visits + i, j - i, place, ready);
     }
+    if (any)
+        forget_fan_outs(paths, place, ready);
     *ready_ns = any ? g_steal_pointer(&ready) : NULL;
     return any ? g_steal_pointer(&place) : NULL;
 }

@@ -225,12 +225,26 @@ static void forget_answered(BbMatcher *matcher, BbOpening *entry)
 }
 
 // Room for many costs nothing until it is used; but what moves is mapped anew, in small pages.
+// Where that much cannot be had (RLIMIT_AS, vm.overcommit_memory=2) it grows as it must.
+static BbCall *reserve(BbMatcher *matcher)
+{
+    BbCall *calls = NULL;
+    if (matcher->capacity >= FEW_CALLS && matcher->capacity < MANY_CALLS)
+        calls = g_try_renew(BbCall, matcher->calls, MANY_CALLS);
+    if (calls)
+        matcher->capacity = MANY_CALLS;
+    return calls;
+}
+
 static void grow(BbMatcher *matcher)
 {
-    gsize capacity = matcher->capacity < FEW_CALLS ? FEW_CALLS : MANY_CALLS;
-    capacity = MAX(capacity, 2 * (gsize)matcher->capacity);
-    matcher->capacity = (guint32)MIN(capacity, G_MAXUINT32);
-    matcher->calls = g_renew(BbCall, matcher->calls, matcher->capacity);
+    BbCall *calls = reserve(matcher);
+    if (!calls) {
+        gsize capacity = MAX(FEW_CALLS, 2 * (gsize)matcher->capacity);
+        matcher->capacity = (guint32)MIN(capacity, G_MAXUINT32);
+        calls = g_renew(BbCall, matcher->calls, matcher->capacity);
+    }
+    matcher->calls = calls;
     bb_large_advise(matcher->calls, matcher->capacity, sizeof(BbCall));
     matcher->sides = g_renew(guint8, matcher->sides, matcher->capacity);
     matcher->next = g_renew(guint32, matcher->next, matcher->capacity);

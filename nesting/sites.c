@@ -269,6 +269,7 @@ static void load_parents(const BbSites *sites, BbSite *site, const Crew *crew)
             m++;
         gint64 shift = g_array_index(crew->members, Member, m).shift;
         gint64 s = quanta(sites, parents[i].arrived_ns) + shift - early;
+        site->is_join |= sites->ready_ns && sites->ready_ns[parents[i].call] != G_MININT64;
         site->parents[i] = (BbSiteParent){.s = s,
                                           .ready = ready_of(sites, parents[i].call, s, shift),
                                           .e = quanta(sites, parents[i].replied_ns) + shift,
@@ -536,7 +537,6 @@ BbSite *bb_sites_next(BbSites *sites, BbOnset **onset, guint64 *children, guint6
     BbSite *site = bb_site_new(parents->len, kids->len);
     site->number = sites->n_sites++;
     site->team = crew.team;
-    site->is_join = sites->place != NULL;
     load_parents(sites, site, &crew);
     load_children(sites, site, &crew);
     site->span = MAX(1, (double)sites->period / 4 * members->len);

@@ -312,6 +312,42 @@ START_TEST(the_same_choices_for_all)
 }
 END_TEST
 
+#define CHOICES 20u // more than fit into a round
+
+// Others each time while nothing comes out.
+static BbShedding look_for_others(gint64 waited_ns, gpointer user)
+{
+    Told *told = user;
+    if (++told->looks >= CHOICES)
+        g_atomic_int_set(&told->stuck, 0);
+    return change_to(told->looks);
+}
+
+// Who reads asks on, wherever the others are.
+START_TEST(many_choices_while_others_are_stuck)
+{
+    for (guint threads = 2; threads < 4; threads++) {
+        Crowd crowd;
+        Told told;
+        told_begin(&told);
+        told.stuck = 1;
+        BbCaptureOptions options = bb_capture_options_default();
+        g_autoptr(BbShards) shards =
+            bb_shards_new(&options, threads, false, told.names, told.nodes, &told.loss,
+                          (BbShardsOutput){.sink = tell, .user = &told, .look = look_for_others});
+        crowd_begin(&crowd, test_seed("shards_shed"), 0);
+        while (told.looks < CHOICES)
+            ck_assert(bb_shards_packet(shards, crowd_packet(&crowd), NULL));
+        crowd_end(&crowd);
+        ck_assert(bb_shards_finish(shards, NULL));
+        ck_assert_uint_gt(told.loss.count[BB_SHED_PACKETS], 1000);
+        ck_assert_uint_gt(told.lines->len, 1000);
+        g_clear_pointer(&shards, bb_shards_free);
+        told_end(&told);
+    }
+}
+END_TEST
+
 // ---- trimming -----------------------------------------------------------------------------------
 
 #define BODY 1000000u
@@ -596,5 +632,5 @@ START_TEST(a_packet_counts_once)
 END_TEST
 
 TEST_MAIN("shards_shed", as_if_it_had_not_come, for_a_while, while_others_are_stuck,
-          the_same_choices_for_all, trimming_loses_nothing, no_skip_outlives_its_connection,
-          a_skip_is_taken_back, a_packet_counts_once)
+          the_same_choices_for_all, many_choices_while_others_are_stuck, trimming_loses_nothing,
+          no_skip_outlives_its_connection, a_skip_is_taken_back, a_packet_counts_once)

@@ -9,6 +9,13 @@
 
 #define SEED 7
 
+// As many as were drawn, from there on.
+static guint64 draw(gpointer user)
+{
+    guint64 *seed = user;
+    return ++*seed;
+}
+
 // A capture that can take a share of what comes, and its policy.
 typedef struct World {
     BbShed *shed;
@@ -16,11 +23,13 @@ typedef struct World {
     BbShedSigns signs;
     guint most;    // level seen
     guint changes; // of the level
+    guint64 seed;
 } World;
 
 static void world_begin(World *world, bool can_trim)
 {
-    *world = (World){.shed = bb_shed_new(can_trim, SEED), .now_ns = 77 * S};
+    *world = (World){.now_ns = 77 * S, .seed = SEED};
+    world->shed = bb_shed_new(can_trim, draw, &world->seed);
     world->signs.lag_ns = 5 * MS;
     (void)bb_shed_look(world->shed, world->now_ns, &world->signs);
 }
@@ -169,6 +178,22 @@ START_TEST(a_pause_is_no_pressure)
 }
 END_TEST
 
+// Who waits for others in one go, for longer than a pause, was not stopped.
+START_TEST(a_long_wait_is_no_pause)
+{
+    for (guint waits = 0; waits < 2; waits++) {
+        World world;
+        world_begin(&world, true);
+        go_on(&world, 2 * S);
+        world.now_ns += 4 * S;
+        world.signs.waited_ns += waits * 4 * S;
+        look(&world);
+        ck_assert_uint_eq(world.most, waits);
+        bb_shed_free(world.shed);
+    }
+}
+END_TEST
+
 START_TEST(calm_lowers_it_slowly_to_nothing)
 {
     World world;
@@ -226,7 +251,8 @@ START_TEST(any_signs)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("shed"));
     for (guint round = 0; round < 50; round++) {
-        g_autoptr(BbShed) shed = bb_shed_new(round % 2, round);
+        guint64 seed = round;
+        g_autoptr(BbShed) shed = bb_shed_new(round % 2, draw, &seed);
         BbShedSigns signs = {0};
         gint64 now_ns = 0;
         guint64 vain = 0;
@@ -314,6 +340,53 @@ START_TEST(nothing_helps)
 }
 END_TEST
 
+// One window of `every` is too much: it is read as before, or faster by what is left out.
+static void burst(World *world, guint every, bool helps)
+{
+    guint rest = BB_SHED_PARTS - bb_shed_now(world->shed).parts;
+    for (guint i = 0; i < 10; i++) {
+        world->signs.dropped += 10;
+        world->signs.read += helps ? TAKEN * BB_SHED_PARTS / rest : TAKEN;
+        go_on(world, 10 * MS);
+    }
+    for (guint i = 10; i < every * 10; i++) { // few come
+        world->signs.read += i % 3 ? TAKEN / 2 : 2 * TAKEN;
+        go_on(world, 10 * MS);
+    }
+}
+
+// Likewise where it comes in bursts: no window without pressure makes it look like help.
+START_TEST(nothing_helps_against_bursts)
+{
+    static const guint every[] = {2, 3, 4, 5, 9, 14};
+    for (guint i = 0; i < G_N_ELEMENTS(every) * 2; i++) {
+        World world;
+        world_begin(&world, i % 2);
+        for (gint64 end_ns = world.now_ns + 120 * S; world.now_ns < end_ns;)
+            burst(&world, every[i / 2], false);
+        ck_assert_uint_eq(bb_shed_parts(world.most), BB_SHED_TRIAL_PARTS);
+        ck_assert_uint_ge(bb_shed_vain(world.shed), 2);
+        ck_assert_uint_ge(bb_shed_turns(world.shed), 2 * bb_shed_vain(world.shed));
+        bb_shed_free(world.shed);
+    }
+}
+END_TEST
+
+START_TEST(more_helps_against_bursts)
+{
+    static const guint every[] = {2, 3, 9};
+    for (guint i = 0; i < G_N_ELEMENTS(every); i++) {
+        World world;
+        world_begin(&world, true);
+        for (guint times = 0; times < 60; times++)
+            burst(&world, every[i], true);
+        ck_assert_uint_eq(bb_shed_vain(world.shed) + bb_shed_turns(world.shed), 0);
+        ck_assert_uint_eq(bb_shed_level(world.shed), BB_SHED_MOST);
+        bb_shed_free(world.shed);
+    }
+}
+END_TEST
+
 // What helped stays, where more does not.
 START_TEST(more_does_not_help)
 {
@@ -332,29 +405,26 @@ START_TEST(more_does_not_help)
 }
 END_TEST
 
-// Other flows each time, of the seed alone.
+// Other flows each time, of what was drawn alone; but for a swing.
 START_TEST(each_time_has_its_seed)
 {
-    guint64 seeds[2][3];
-    for (guint run = 0; run < 2; run++) {
-        World world;
-        world_begin(&world, false);
-        for (guint i = 0; i < 3; i++) {
-            drop(&world, 300 * MS);
-            seeds[run][i] = bb_shed_now(world.shed).seed;
-            go_on(&world, 60 * S);
-            ck_assert_uint_eq(bb_shed_level(world.shed), 0);
-        }
-        bb_shed_free(world.shed);
+    World world;
+    world_begin(&world, false);
+    for (guint time = 1; time <= 3; time++) {
+        ck_assert_uint_eq(world.seed, SEED + time - 1); // none is drawn before it is needed
+        drop(&world, 300 * MS);
+        ck_assert_uint_gt(bb_shed_now(world.shed).parts, 0);
+        ck_assert_uint_eq(bb_shed_now(world.shed).seed, SEED + time);
+        go_on(&world, 60 * S);
+        ck_assert_uint_eq(bb_shed_level(world.shed), 0);
     }
-    ck_assert_mem_eq(seeds[0], seeds[1], sizeof seeds[0]);
-    ck_assert(seeds[0][0] != seeds[0][1] && seeds[0][1] != seeds[0][2]);
-    g_autoptr(BbShed) other = bb_shed_new(false, SEED + 1);
-    BbShedSigns signs = {.lag_ns = BB_SHED_LAG_UNKNOWN};
-    for (guint i = 0; i < 12; i++, signs.dropped += 100)
-        (void)bb_shed_look(other, i * 100 * MS, &signs);
-    ck_assert_uint_gt(bb_shed_now(other).parts, 0);
-    ck_assert(bb_shed_now(other).seed != seeds[0][0]);
+    drop(&world, 110 * MS);
+    while (bb_shed_level(world.shed))
+        go_on(&world, 10 * MS);
+    drop(&world, 300 * MS);
+    ck_assert_uint_gt(bb_shed_now(world.shed).parts, 0);
+    ck_assert_uint_eq(bb_shed_now(world.shed).seed, SEED + 4);
+    bb_shed_free(world.shed);
 }
 END_TEST
 
@@ -409,6 +479,7 @@ END_TEST
 
 TEST_MAIN("shed", nothing_is_left_out_in_peace, drops_raise_it_fast, strain_trims,
           who_only_waits_is_pressed, lag_counts_while_it_grows, a_pause_is_no_pressure,
-          calm_lowers_it_slowly_to_nothing, it_swings_less_and_less, any_signs,
-          one_flow_is_all_the_load, nothing_helps, more_does_not_help, each_time_has_its_seed,
+          a_long_wait_is_no_pause, calm_lowers_it_slowly_to_nothing, it_swings_less_and_less,
+          any_signs, one_flow_is_all_the_load, nothing_helps, nothing_helps_against_bursts,
+          more_helps_against_bursts, more_does_not_help, each_time_has_its_seed,
           a_flow_is_of_one_part, which_flows_are_taken, what_covers_what)

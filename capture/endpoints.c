@@ -4,9 +4,9 @@
 
 #include "capture/processes/socket.h"
 
-BbEndpoints bb_endpoints_of(const BbPacket *packet)
+BbEndpoints bb_endpoints_on_wire(const BbPacket *packet)
 {
-    BbEndpoints ends = {
+    return (BbEndpoints){
         .address = {packet->source, packet->target},
         .port = {packet->source_port, packet->target_port},
         .vlan = packet->vlan,
@@ -14,6 +14,11 @@ BbEndpoints bb_endpoints_of(const BbPacket *packet)
         .has_vni = packet->has_vni,
         .transport = (guint8)packet->transport,
     };
+}
+
+BbEndpoints bb_endpoints_of(const BbPacket *packet)
+{
+    BbEndpoints ends = bb_endpoints_on_wire(packet);
     bool is_source = packet->translated == BB_TRANSLATED_SOURCE;
     if (is_source || packet->translated == BB_TRANSLATED_TARGET) {
         ends.address[!is_source] = packet->hidden;

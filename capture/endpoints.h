@@ -13,7 +13,9 @@ typedef struct BbEndpoints {
     guint8 transport; // BbTransport; 0: not told, no process is looked for
 } BbEndpoints;
 
-// Those of a packet, from who sends it; of one that went through a NAT with what is hidden behind.
+// Those that a packet shows, from who sends it.
+BbEndpoints bb_endpoints_on_wire(const BbPacket *packet);
+// The same; of one that went through a NAT with what is hidden behind.
 BbEndpoints bb_endpoints_of(const BbPacket *packet);
 
 // The node of an end: its process, of this host; or its name, and its network where that tells

@@ -275,14 +275,7 @@ static BbFlow *add(BbFlows *flows, const BbPacket *packet, guint32 hash)
     BbFlow *flow = g_new0(BbFlow, 1);
     flow->hash = hash;
     flow->transport = packet->transport;
-    flow->endpoints = (BbEndpoints){
-        .address = {packet->source, packet->target},
-        .port = {packet->source_port, packet->target_port},
-        .vlan = packet->vlan,
-        .vni = packet->vni,
-        .has_vni = packet->has_vni,
-        .transport = (guint8)packet->transport,
-    };
+    flow->endpoints = bb_endpoints_on_wire(packet);
     flow->told_ns = packet->time_ns;
     flow->list = packet->transport == BB_TRANSPORT_UDP ? DATAGRAMS : EMPTY;
     BbFlow **bucket = &flows->buckets[hash & (flows->n_buckets - 1)];

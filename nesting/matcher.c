@@ -361,40 +361,17 @@ void bb_matcher_feed(BbMatcher *matcher, const BbSighting *sighting)
         feed_call(matcher, &key, sighting);
 }
 
-static BbSighting call_of(const BbCall *call)
-{
-    return (BbSighting){.time_ns = call->call_ns,
-                        .recv_ns = call->arrived_ns,
-                        .end_ns = BB_TIME_NONE,
-                        .id_number = call->id.number,
-                        .id_form = call->id.form,
-                        .caller = call->caller,
-                        .callee = call->callee,
-                        .op = call->op,
-                        .proto = call->proto & ((1u << 30) - 1)};
-}
-
-static BbSighting return_of(const BbCall *call)
-{
-    BbSighting sighting = call_of(call);
-    sighting.time_ns = call->replied_ns;
-    sighting.recv_ns = call->return_ns;
-    sighting.end_ns = call->return_end_ns;
-    sighting.status = call->status;
-    sighting.is_return = true;
-    return sighting;
-}
-
 void bb_matcher_turn_back(const BbMatcher *matcher, BbBacklog *to)
 {
     for (guint32 i = 0; i < matcher->count; i++) {
-        BbSighting call = call_of(&matcher->calls[i]), answer = return_of(&matcher->calls[i]);
+        BbSighting call = bb_sighting_of_call(&matcher->calls[i]),
+                   answer = bb_sighting_of_return(&matcher->calls[i]);
         bb_backlog_push(to, &call);
         if (is_answered(matcher, i))
             bb_backlog_push(to, &answer);
     }
     for (guint i = 0; i < matcher->early->len; i++) {
-        BbSighting answer = return_of(&g_array_index(matcher->early, BbCall, i));
+        BbSighting answer = bb_sighting_of_return(&g_array_index(matcher->early, BbCall, i));
         if (matcher->early_sides->data[i] != 0)
             bb_backlog_push(to, &answer);
     }

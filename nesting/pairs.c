@@ -127,38 +127,9 @@ bool bb_pairs_push(BbPairs *pairs, const BbMessage *message)
     return true;
 }
 
-static gint64 unless_equal(gint64 time_ns, gint64 other_ns)
-{
-    return time_ns == other_ns ? BB_TIME_NONE : time_ns;
-}
-
-static BbSighting call_of(const BbCall *call)
-{
-    return (BbSighting){.time_ns = call->call_ns,
-                        .recv_ns = unless_equal(call->arrived_ns, call->call_ns),
-                        .end_ns = BB_TIME_NONE,
-                        .id_number = call->id.number,
-                        .id_form = call->id.form,
-                        .caller = call->caller,
-                        .callee = call->callee,
-                        .op = call->op,
-                        .proto = call->proto & ((1u << 30) - 1)};
-}
-
-static BbSighting return_of(const BbCall *call)
-{
-    BbSighting sighting = call_of(call);
-    sighting.time_ns = call->replied_ns;
-    sighting.recv_ns = unless_equal(call->return_ns, call->replied_ns);
-    sighting.end_ns = call->return_end_ns;
-    sighting.status = call->status;
-    sighting.is_return = true;
-    return sighting;
-}
-
 static void push_call(BbPairs *pairs, const BbCall *call)
 {
-    BbSighting sighting = call_of(call);
+    BbSighting sighting = bb_sighting_of_call(call);
     push_sighting(pairs, &sighting);
 }
 
@@ -242,7 +213,7 @@ static void unpair_known(BbPairs *pairs)
 {
     for (guint i = 0; i < pairs->known->len; i++) {
         const BbCall *call = &g_array_index(pairs->known, BbCall, i);
-        BbSighting answer = return_of(call);
+        BbSighting answer = bb_sighting_of_return(call);
         push_call(pairs, call);
         push_sighting(pairs, &answer);
     }

@@ -3,6 +3,7 @@
 // of order, or twice, there is one of these for each.
 #pragma once
 
+#include "data/call.h"
 #include "data/message.h"
 
 typedef struct BbSighting {
@@ -23,3 +24,7 @@ static inline gint64 bb_sighting_time(const BbSighting *sighting)
         return sighting->recv_ns;
     return sighting->time_ns;
 }
+
+// A call, and the return that it has, as seen on one side; labels are of both.
+BbSighting bb_sighting_of_call(const BbCall *call);
+BbSighting bb_sighting_of_return(const BbCall *call);

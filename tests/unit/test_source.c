@@ -1,123 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Capture files: every form gives the same frames, several are one capture, and about each that is
-// none or breaks off there is one sentence, after which the rest is read.
-#include "capture/sources/source.h"
+// Capture files: every form gives the same frames, and about each that is none or breaks off there
+// is one sentence, after which the rest is read.
 #include "tests/unit/pack.h"
-#include "tests/unit/pcapfile.h"
-#include "tests/unit/scratch.h"
+#include "tests/unit/source_scene.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define START_NS G_GINT64_CONSTANT(1700000000123456789)
-#define LINK_ETHERNET 1
-#define LINK_RAW 101
-#define DLT_RAW_HERE 12  // what libpcap makes of LINK_RAW on Linux
-#define LINK_UNKNOWN 147 // LINKTYPE_USER0
-
-// An Ethernet frame with an IPv4 UDP packet to port in it.
-#define FRAME_BYTES 60
-static void udp_frame(guint8 frame[FRAME_BYTES], guint16 port)
-{
-    static const guint8 head[] = {2, 0, 0,    0, 0, 2,  2,  0, 0, 0, 0,    1,
-                                  8, 0, 0x45, 0, 0, 46, 0,  0, 0, 0, 64,   17,
-                                  0, 0, 10,   0, 0, 1,  10, 0, 0, 2, 0x9c, 0x40};
-    memset(frame, 0, FRAME_BYTES);
-    memcpy(frame, head, sizeof head);
-    frame[36] = (guint8)(port >> 8);
-    frame[37] = (guint8)port;
-    frame[39] = 26; // UDP length
-}
-
-// count packets, a microsecond and a nanosecond apart, to ports first, first + 1, ...
-static PcapFile *capture_of(PcapFileForm form, guint count, guint16 first)
-{
-    PcapFile *file = pcapfile_new_form(form, LINK_ETHERNET);
-    for (guint i = 0; i < count; i++) {
-        guint8 frame[FRAME_BYTES];
-        udp_frame(frame, (guint16)(first + i));
-        pcapfile_add(file, START_NS + i * G_GINT64_CONSTANT(1001), frame, FRAME_BYTES, 1500);
-    }
-    return file;
-}
-
-// What a source gave: ports of its frames, errors and warnings, one a line.
-typedef struct {
-    GString *ports, *errors, *warnings;
-    guint frames, idle;
-    BbLoss loss;
-} Gathered;
-
-static Gathered *gather(const char *filter, const char *const *files)
-{
-    Gathered *all = g_new0(Gathered, 1);
-    all->ports = g_string_new(NULL);
-    all->errors = g_string_new(NULL);
-    all->warnings = g_string_new(NULL);
-    BbSourceOptions options = bb_source_options_default();
-    options.files = files;
-    options.filter = filter;
-    g_autoptr(GError) error = NULL;
-    g_autoptr(BbSource) source = bb_source_open(&options, &all->loss, &error);
-    if (!source) {
-        g_string_printf(all->errors, "open: %s\n", error->message);
-        return all;
-    }
-    BbFrame frame;
-    BbSourceStatus status;
-    while ((status = bb_source_next(source, &frame, &error)) != BB_SOURCE_END) {
-        for (char *text; (text = bb_source_take_warning(source)); g_free(text))
-            g_string_append_printf(all->warnings, "%s\n", text);
-        if (status == BB_SOURCE_ERROR) {
-            g_string_append_printf(all->errors, "%s\n", error->message);
-            g_clear_error(&error);
-        } else if (status == BB_SOURCE_IDLE) {
-            all->idle++;
-        } else if (all->frames++ < 100) {
-            g_string_append_printf(all->ports, "%d ", frame.data[36] << 8 | frame.data[37]);
-        }
-    }
-    for (char *text; (text = bb_source_take_warning(source)); g_free(text))
-        g_string_append_printf(all->warnings, "%s\n", text);
-    ck_assert_int_eq(bb_source_next(source, &frame, &error), BB_SOURCE_END);
-    return all;
-}
-
-static void gathered_free(Gathered *all)
-{
-    g_string_free(all->ports, TRUE);
-    g_string_free(all->errors, TRUE);
-    g_string_free(all->warnings, TRUE);
-    g_free(all);
-}
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(Gathered, gathered_free)
-
-static Gathered *gather_one(const char *path)
-{
-    return gather(NULL, (const char *const[]){path, NULL});
-}
-
-#define ASSERT_HOLDS(text, part) \
-    ck_assert_msg(strstr((text)->str, (part)) != NULL, "%s", (text)->str)
-
-static const char *save(Scratch *scratch, const char *name, const PcapFile *file)
-{
-    const char *path = scratch_path(scratch, name);
-    pcapfile_save(file, path);
-    return path;
-}
-
-static BbSource *open_source(const char *const *files, BbLoss *loss)
-{
-    BbSourceOptions options = bb_source_options_default();
-    options.files = files;
-    g_autoptr(GError) error = NULL;
-    BbSource *source = bb_source_open(&options, loss, &error);
-    ck_assert_msg(source != NULL, "%s", error ? error->message : "no reason");
-    return source;
-}
 
 // ---- good files ---------------------------------------------------------------------------------
 
@@ -160,100 +49,6 @@ START_TEST(a_frame_is_what_the_file_says)
         udp_frame(wanted, 7001);
         ck_assert_mem_eq(frame.data, wanted, FRAME_BYTES);
     }
-}
-END_TEST
-
-START_TEST(several_files_are_one_capture)
-{
-    g_autoptr(Scratch) scratch = scratch_new();
-    g_autoptr(PcapFile) micro = capture_of(PCAPFILE_MICRO, 2, 1);
-    g_autoptr(PcapFile) none = pcapfile_new(true, LINK_ETHERNET);
-    g_autoptr(PcapFile) raw = pcapfile_new(true, LINK_RAW);
-    guint8 frame[FRAME_BYTES];
-    udp_frame(frame, 3);
-    pcapfile_add(raw, START_NS, frame, FRAME_BYTES, FRAME_BYTES);
-    const char *const files[] = {save(scratch, "1", micro), save(scratch, "2", none),
-                                 save(scratch, "3", raw), NULL};
-    g_autoptr(Gathered) all = gather(NULL, files);
-    ck_assert_str_eq(all->ports->str, "1 2 3 ");
-    ck_assert_str_eq(all->errors->str, "");
-    ck_assert_str_eq(all->warnings->str, "");
-
-    BbLoss loss = {0};
-    g_autoptr(BbSource) source = open_source(files, &loss);
-    BbFrame got;
-    ck_assert_double_eq_tol(bb_source_progress(source), 176.0 / 300.0, 1e-9);
-    for (int i = 0; i < 3; i++)
-        ck_assert_int_eq(bb_source_next(source, &got, NULL), BB_SOURCE_FRAME);
-    ck_assert_str_eq(bb_source_name(source), files[2]);
-    ck_assert_int_eq(got.link_type, DLT_RAW_HERE);
-    ck_assert_int_eq(bb_source_next(source, &got, NULL), BB_SOURCE_END);
-    ck_assert_double_eq(bb_source_progress(source), 1.0);
-}
-END_TEST
-
-static const char *save_one(Scratch *scratch, const char *name, guint16 port, gint64 time_ns)
-{
-    g_autoptr(PcapFile) file = pcapfile_new(true, LINK_ETHERNET);
-    guint8 frame[FRAME_BYTES];
-    udp_frame(frame, port);
-    pcapfile_add(file, time_ns, frame, FRAME_BYTES, FRAME_BYTES);
-    return save(scratch, name, file);
-}
-
-#define SECOND_NS G_GINT64_CONSTANT(1000000000)
-
-// As a shell sorts the files of a ring: 0, 1, 10, 11, 2. What is none stays behind its neighbour.
-START_TEST(files_by_their_packets)
-{
-    g_autoptr(Scratch) scratch = scratch_new();
-    static const guint16 given[] = {0, 1, 10, 11, 2};
-    const char *files[7] = {0};
-    for (guint i = 0; i < 5; i++) {
-        g_autofree char *name = g_strdup_printf("ring%u", given[i]);
-        files[i < 3 ? i : i + 1] =
-            save_one(scratch, name, given[i], START_NS + given[i] * SECOND_NS);
-    }
-    files[3] = scratch_path(scratch, "none"); // behind ring10
-    g_autoptr(Gathered) all = gather(NULL, files);
-    ck_assert_str_eq(all->ports->str, "0 1 2 10 11 ");
-    ASSERT_HOLDS(all->errors, "none");
-    g_autofree char *said = g_strdup_printf("%s before %s", files[5], files[2]);
-    ASSERT_HOLDS(all->warnings, said);
-    ck_assert_uint_eq(all->loss.count[BB_CLOCK_SET_BACK], 0);
-}
-END_TEST
-
-START_TEST(a_file_given_twice)
-{
-    g_autoptr(Scratch) scratch = scratch_new();
-    g_autoptr(PcapFile) file = capture_of(PCAPFILE_NANO, 3, 1);
-    const char *path = save(scratch, "one", file), *link = scratch_path(scratch, "link");
-    ck_assert_int_eq(symlink(path, link), 0);
-    g_autoptr(Gathered) all = gather(NULL, (const char *const[]){path, link, NULL});
-    ck_assert_str_eq(all->ports->str, "1 2 3 ");
-    ASSERT_HOLDS(all->warnings, "link is given twice, and read once");
-}
-END_TEST
-
-// Captures of two places at one time, and a clock that was set: every step is counted.
-START_TEST(steps_back_in_time)
-{
-    g_autoptr(Scratch) scratch = scratch_new();
-    g_autoptr(PcapFile) file = pcapfile_new(true, LINK_ETHERNET);
-    guint8 frame[FRAME_BYTES];
-    for (guint i = 0; i < 10; i++) { // 0 5 3.5 9 8 13 12: up to a second is disorder
-        udp_frame(frame, (guint16)i);
-        gint64 at = i * SECOND_NS * 2 + (i % 2) * SECOND_NS * 3 - (i == 2) * SECOND_NS / 2;
-        pcapfile_add(file, START_NS + at, frame, FRAME_BYTES, FRAME_BYTES);
-    }
-    const char *first = save(scratch, "first", file);
-    const char *other = save_one(scratch, "other", 100, START_NS + SECOND_NS);
-    g_autoptr(Gathered) all = gather(NULL, (const char *const[]){first, other, NULL});
-    ck_assert_str_eq(all->ports->str, "0 1 2 3 4 5 6 7 8 9 100 ");
-    ck_assert_uint_eq(all->loss.count[BB_CLOCK_SET_BACK], 2);
-    ASSERT_HOLDS(all->warnings, "first: time stamps step back by 1.500 s");
-    ASSERT_HOLDS(all->warnings, "other: time stamps step back by 20.000 s");
 }
 END_TEST
 
@@ -429,31 +224,6 @@ START_TEST(packed_strangers)
 }
 END_TEST
 
-START_TEST(good_files_among_bad_ones)
-{
-    g_autoptr(Scratch) scratch = scratch_new();
-    g_autoptr(PcapFile) file = capture_of(PCAPFILE_NG, 2, 1);
-    const char *const files[] = {scratch_path(scratch, "missing"),
-                                 save(scratch, "good", file),
-                                 scratch_file(scratch, "text", "hello, world\n", 13),
-                                 scratch->folder,
-                                 save(scratch, "also_good", file),
-                                 NULL};
-    g_autoptr(Gathered) all = gather(NULL, files);
-    ck_assert_str_eq(all->ports->str, "1 2 1 2 ");
-    g_auto(GStrv) errors = g_strsplit(all->errors->str, "\n", -1);
-    ck_assert_uint_eq(g_strv_length(errors), 4);
-    ck_assert_ptr_nonnull(strstr(errors[0], "missing"));
-    ck_assert_ptr_nonnull(strstr(errors[0], "check the name"));
-    ck_assert_ptr_nonnull(strstr(errors[1], "text is a text file"));
-    ck_assert_ptr_nonnull(strstr(errors[2], "is a directory"));
-
-    BbLoss loss = {0};
-    g_autoptr(BbSource) source = open_source(files, &loss);
-    ck_assert_str_eq(bb_source_name(source), files[0]);
-}
-END_TEST
-
 START_TEST(the_only_file_fails_at_once)
 {
     g_autoptr(Scratch) scratch = scratch_new();
@@ -527,19 +297,6 @@ START_TEST(cut_inside_the_packing)
         g_autofree char *wanted = g_strdup_printf("data breaks off at byte %u", first + 20);
         ASSERT_HOLDS(all->warnings, wanted);
     }
-}
-END_TEST
-
-START_TEST(a_cut_file_is_not_the_last)
-{
-    g_autoptr(Scratch) scratch = scratch_new();
-    g_autoptr(PcapFile) file = capture_of(PCAPFILE_NANO, 3, 1);
-    const char *cut = scratch_file(scratch, "cut", file->bytes->data, file->bytes->len - 5);
-    const char *const files[] = {cut, save(scratch, "whole", file), NULL};
-    g_autoptr(Gathered) all = gather(NULL, files);
-    ck_assert_str_eq(all->ports->str, "1 2 1 2 3 ");
-    ASSERT_HOLDS(all->warnings, "cut breaks off in packet 3");
-    ck_assert_str_eq(all->errors->str, "");
 }
 END_TEST
 
@@ -690,12 +447,10 @@ START_TEST(a_filter_that_does_not_compile_for_pcapng)
 END_TEST
 
 TEST_MAIN("source", every_form_packed_or_not, a_frame_is_what_the_file_says,
-          several_files_are_one_capture, files_by_their_packets, a_file_given_twice,
-          steps_back_in_time, standard_input_and_named_pipes, no_packets_are_no_failure,
-          a_file_has_no_kernel_counters, a_filter_is_compiled_for_each_file,
-          a_filter_that_does_not_compile, a_filter_that_fits_not_all_files,
-          a_filter_that_refuses_all_lets_the_caller_in, strangers_are_told_apart, packed_strangers,
-          good_files_among_bad_ones, the_only_file_fails_at_once, a_link_type_nobody_knows,
-          cut_anywhere, cut_inside_the_packing, a_cut_file_is_not_the_last, a_cut_behind_a_filter,
+          standard_input_and_named_pipes, no_packets_are_no_failure, a_file_has_no_kernel_counters,
+          a_filter_is_compiled_for_each_file, a_filter_that_does_not_compile,
+          a_filter_that_fits_not_all_files, a_filter_that_refuses_all_lets_the_caller_in,
+          strangers_are_told_apart, packed_strangers, the_only_file_fails_at_once,
+          a_link_type_nobody_knows, cut_anywhere, cut_inside_the_packing, a_cut_behind_a_filter,
           lengths_that_lie, captured_is_bounded, times_at_the_edges, times_beyond_all,
           two_link_types_in_one_file, a_filter_that_does_not_compile_for_pcapng)

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several capture files are one capture, in the order of their packets, whatever is wrong with
+// some.
+#include "tests/unit/source_scene.h"
+
+#include <unistd.h>
+
+static const char *save_one(Scratch *scratch, const char *name, guint16 port, gint64 time_ns)
+{
+    g_autoptr(PcapFile) file = pcapfile_new(true, LINK_ETHERNET);
+    guint8 frame[FRAME_BYTES];
+    udp_frame(frame, port);
+    pcapfile_add(file, time_ns, frame, FRAME_BYTES, FRAME_BYTES);
+    return save(scratch, name, file);
+}
+
+#define SECOND_NS G_GINT64_CONSTANT(1000000000)
+
+START_TEST(several_files_are_one_capture)
+{
+    g_autoptr(Scratch) scratch = scratch_new();
+    g_autoptr(PcapFile) micro = capture_of(PCAPFILE_MICRO, 2, 1);
+    g_autoptr(PcapFile) none = pcapfile_new(true, LINK_ETHERNET);
+    g_autoptr(PcapFile) raw = pcapfile_new(true, LINK_RAW);
+    guint8 frame[FRAME_BYTES];
+    udp_frame(frame, 3);
+    pcapfile_add(raw, START_NS, frame, FRAME_BYTES, FRAME_BYTES);
+    const char *const files[] = {save(scratch, "1", micro), save(scratch, "2", none),
+                                 save(scratch, "3", raw), NULL};
+    g_autoptr(Gathered) all = gather(NULL, files);
+    ck_assert_str_eq(all->ports->str, "1 2 3 ");
+    ck_assert_str_eq(all->errors->str, "");
+    ck_assert_str_eq(all->warnings->str, "");
+
+    BbLoss loss = {0};
+    g_autoptr(BbSource) source = open_source(files, &loss);
+    BbFrame got;
+    ck_assert_double_eq_tol(bb_source_progress(source), 176.0 / 300.0, 1e-9);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(bb_source_next(source, &got, NULL), BB_SOURCE_FRAME);
+    ck_assert_str_eq(bb_source_name(source), files[2]);
+    ck_assert_int_eq(got.link_type, DLT_RAW_HERE);
+    ck_assert_int_eq(bb_source_next(source, &got, NULL), BB_SOURCE_END);
+    ck_assert_double_eq(bb_source_progress(source), 1.0);
+}
+END_TEST
+
+// As a shell sorts the files of a ring: 0, 1, 10, 11, 2. What is none stays behind its neighbour.
+START_TEST(files_by_their_packets)
+{
+    g_autoptr(Scratch) scratch = scratch_new();
+    static const guint16 given[] = {0, 1, 10, 11, 2};
+    const char *files[7] = {0};
+    for (guint i = 0; i < 5; i++) {
+        g_autofree char *name = g_strdup_printf("ring%u", given[i]);
+        files[i < 3 ? i : i + 1] =
+            save_one(scratch, name, given[i], START_NS + given[i] * SECOND_NS);
+    }
+    files[3] = scratch_path(scratch, "none"); // behind ring10
+    g_autoptr(Gathered) all = gather(NULL, files);
+    ck_assert_str_eq(all->ports->str, "0 1 2 10 11 ");
+    ASSERT_HOLDS(all->errors, "none");
+    g_autofree char *said = g_strdup_printf("%s before %s", files[5], files[2]);
+    ASSERT_HOLDS(all->warnings, said);
+    ck_assert_uint_eq(all->loss.count[BB_CLOCK_SET_BACK], 0);
+}
+END_TEST
+
+START_TEST(a_file_given_twice)
+{
+    g_autoptr(Scratch) scratch = scratch_new();
+    g_autoptr(PcapFile) file = capture_of(PCAPFILE_NANO, 3, 1);
+    const char *path = save(scratch, "one", file), *link = scratch_path(scratch, "link");
+    ck_assert_int_eq(symlink(path, link), 0);
+    g_autoptr(Gathered) all = gather(NULL, (const char *const[]){path, link, NULL});
+    ck_assert_str_eq(all->ports->str, "1 2 3 ");
+    ASSERT_HOLDS(all->warnings, "link is given twice, and read once");
+}
+END_TEST
+
+// Captures of two places at one time, and a clock that was set: every step is counted.
+START_TEST(steps_back_in_time)
+{
+    g_autoptr(Scratch) scratch = scratch_new();
+    g_autoptr(PcapFile) file = pcapfile_new(true, LINK_ETHERNET);
+    guint8 frame[FRAME_BYTES];
+    for (guint i = 0; i < 10; i++) { // 0 5 3.5 9 8 13 12: up to a second is disorder
+        udp_frame(frame, (guint16)i);
+        gint64 at = i * SECOND_NS * 2 + (i % 2) * SECOND_NS * 3 - (i == 2) * SECOND_NS / 2;
+        pcapfile_add(file, START_NS + at, frame, FRAME_BYTES, FRAME_BYTES);
+    }
+    const char *first = save(scratch, "first", file);
+    const char *other = save_one(scratch, "other", 100, START_NS + SECOND_NS);
+    g_autoptr(Gathered) all = gather(NULL, (const char *const[]){first, other, NULL});
+    ck_assert_str_eq(all->ports->str, "0 1 2 3 4 5 6 7 8 9 100 ");
+    ck_assert_uint_eq(all->loss.count[BB_CLOCK_SET_BACK], 2);
+    ASSERT_HOLDS(all->warnings, "first: time stamps step back by 1.500 s");
+    ASSERT_HOLDS(all->warnings, "other: time stamps step back by 20.000 s");
+}
+END_TEST
+
+START_TEST(good_files_among_bad_ones)
+{
+    g_autoptr(Scratch) scratch = scratch_new();
+    g_autoptr(PcapFile) file = capture_of(PCAPFILE_NG, 2, 1);
+    const char *const files[] = {scratch_path(scratch, "missing"),
+                                 save(scratch, "good", file),
+                                 scratch_file(scratch, "text", "hello, world\n", 13),
+                                 scratch->folder,
+                                 save(scratch, "also_good", file),
+                                 NULL};
+    g_autoptr(Gathered) all = gather(NULL, files);
+    ck_assert_str_eq(all->ports->str, "1 2 1 2 ");
+    g_auto(GStrv) errors = g_strsplit(all->errors->str, "\n", -1);
+    ck_assert_uint_eq(g_strv_length(errors), 4);
+    ck_assert_ptr_nonnull(strstr(errors[0], "missing"));
+    ck_assert_ptr_nonnull(strstr(errors[0], "check the name"));
+    ck_assert_ptr_nonnull(strstr(errors[1], "text is a text file"));
+    ck_assert_ptr_nonnull(strstr(errors[2], "is a directory"));
+
+    BbLoss loss = {0};
+    g_autoptr(BbSource) source = open_source(files, &loss);
+    ck_assert_str_eq(bb_source_name(source), files[0]);
+}
+END_TEST
+
+START_TEST(a_cut_file_is_not_the_last)
+{
+    g_autoptr(Scratch) scratch = scratch_new();
+    g_autoptr(PcapFile) file = capture_of(PCAPFILE_NANO, 3, 1);
+    const char *cut = scratch_file(scratch, "cut", file->bytes->data, file->bytes->len - 5);
+    const char *const files[] = {cut, save(scratch, "whole", file), NULL};
+    g_autoptr(Gathered) all = gather(NULL, files);
+    ck_assert_str_eq(all->ports->str, "1 2 1 2 3 ");
+    ASSERT_HOLDS(all->warnings, "cut breaks off in packet 3");
+    ck_assert_str_eq(all->errors->str, "");
+}
+END_TEST
+
+TEST_MAIN("source_several", several_files_are_one_capture, files_by_their_packets,
+          a_file_given_twice, steps_back_in_time, good_files_among_bad_ones,
+          a_cut_file_is_not_the_last)

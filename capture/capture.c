@@ -26,10 +26,7 @@ BbCapture *bb_capture_new(const BbCaptureOptions *options, BbNames *names, BbNod
 {
     BbCapture *capture = g_new0(BbCapture, 1);
     capture->context = bb_context_new(names, nodes, loss, sink, user);
-    capture->context->decode_as = options->decode_as;
-    capture->context->n_decode_as = options->n_decode_as;
-    capture->context->keylog = options->keylog;
-    capture->context->network_ns = options->network_ns;
+    bb_context_set_options(capture->context, options);
     capture->intake = bb_intake_new(options, loss);
     capture->flows =
         bb_flows_new(capture->context, options->max_connections, options->max_held_bytes);

@@ -2,6 +2,7 @@
 // In: labels to name, calls to number, messages. Out: names, ids, the messages at the sink.
 #include "capture/context.h"
 
+#include "capture/capture.h"
 #include "capture/kept.h"
 #include "capture/tape.h"
 #include "data/mix.h"
@@ -71,6 +72,14 @@ BbContext *bb_context_new_shard(BbNames *names, BbLoss *loss, BbTape *tape, cons
     inside->nodes_known.free = g_array_new(FALSE, FALSE, sizeof(guint32));
     inside->protocols = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     return context;
+}
+
+void bb_context_set_options(BbContext *context, const BbCaptureOptions *options)
+{
+    context->decode_as = options->decode_as;
+    context->n_decode_as = options->n_decode_as;
+    context->keylog = options->keylog;
+    context->network_ns = options->network_ns;
 }
 
 void bb_context_free(BbContext *context)

@@ -18,6 +18,7 @@
 #define BB_CONTEXT_EDGES 65536u
 #define BB_CONTEXT_BARE_EDGES 1024u
 
+struct BbCaptureOptions;
 struct BbKept;
 struct BbTape;
 
@@ -41,6 +42,8 @@ BbContext *bb_context_new(BbNames *names, BbNodes *nodes, BbLoss *loss, BbMessag
 BbContext *bb_context_new_shard(BbNames *names, BbLoss *loss, struct BbTape *tape,
                                 const struct BbKept *kept, guint shard);
 void bb_context_free(BbContext *context);
+// Takes those of a capture that dialogs ask for.
+void bb_context_set_options(BbContext *context, const struct BbCaptureOptions *options);
 // From now on it goes to that tape.
 void bb_context_set_tape(BbContext *context, struct BbTape *tape);
 guint64 bb_context_packet(const BbContext *context); // number of the packet that is decoded on it

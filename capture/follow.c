@@ -343,7 +343,7 @@ static bool take(BbFollow *follow, const BbPacket *packet)
     bool kept = client || entered || server->node.hop > 0;
     if (G_UNLIKELY(follow->unmet && entered))
         meet(follow, &server->node.address, port);
-    if (G_UNLIKELY(follow->unmet && client))
+    if (G_UNLIKELY(follow->unmet && client && client->node.hop == 0))
         meet(follow, &client->node.address, 0);
     if (!tells_client(packet))
         return kept;

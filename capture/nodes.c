@@ -246,29 +246,39 @@ void bb_nodes_set_processes(BbNodes *nodes, BbProcesses *processes)
     nodes->processes = processes;
 }
 
+#define PROCESS_TEXT (BB_PROCESSES_NAME + sizeof ":65535")
+typedef bool (*AskProcess)(BbProcesses *, const BbSocketKey *, bool, char name[BB_PROCESSES_NAME]);
+
+// What a node of that process is called; false where it is none, or has a name of its own.
+static bool process_text(const BbNodes *nodes, const BbSocketKey *key, bool server, AskProcess ask,
+                         char text[PROCESS_TEXT])
+{
+    if (!nodes->processes || find_with_port(nodes, &key->local, key->port) != BB_NAME_NONE ||
+        !ask(nodes->processes, key, server, text))
+        return false;
+    gsize length = strlen(text);
+    if (nodes->endpoints && server)
+        (void)g_snprintf(text + length, PROCESS_TEXT - length, ":%u", key->port);
+    return true;
+}
+
 guint32 bb_nodes_name_process(BbNodes *nodes, const BbSocketKey *key, bool server)
 {
-    char name[BB_PROCESSES_NAME];
-    if (!nodes->processes || find_with_port(nodes, &key->local, key->port) != BB_NAME_NONE ||
-        !bb_processes_name(nodes->processes, key, server, name))
-        return BB_NAME_NONE;
-    if (!nodes->endpoints || !server)
-        return bb_names_intern(nodes->names, name);
-    char with_port[BB_PROCESSES_NAME + sizeof ":65535"];
-    (void)g_snprintf(with_port, sizeof with_port, "%s:%u", name, key->port);
-    return bb_names_intern(nodes->names, with_port);
+    char text[PROCESS_TEXT];
+    bool named = process_text(nodes, key, server, bb_processes_name, text);
+    return named ? bb_names_intern(nodes->names, text) : BB_NAME_NONE;
 }
 
 guint32 bb_nodes_find_process(const BbNodes *nodes, const BbSocketKey *key, bool server)
 {
-    char name[BB_PROCESSES_NAME], with_port[BB_PROCESSES_NAME + sizeof ":65535"];
-    if (!nodes->processes || find_with_port(nodes, &key->local, key->port) != BB_NAME_NONE ||
-        !bb_processes_find(nodes->processes, key, server, name))
-        return BB_NAME_NONE;
-    if (!nodes->endpoints || !server)
-        return bb_names_find(nodes->names, name);
-    (void)g_snprintf(with_port, sizeof with_port, "%s:%u", name, key->port);
-    return bb_names_find(nodes->names, with_port);
+    char text[PROCESS_TEXT];
+    bool named = process_text(nodes, key, server, bb_processes_find, text);
+    return named ? bb_names_find(nodes->names, text) : BB_NAME_NONE;
+}
+
+bool bb_nodes_tell_roles(const BbNodes *nodes)
+{
+    return nodes->endpoints || nodes->processes;
 }
 
 void bb_nodes_end_process(BbNodes *nodes, const BbSocketKey *key)

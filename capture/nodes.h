@@ -53,6 +53,8 @@ guint32 bb_nodes_name(BbNodes *nodes, const BbAddress *address, guint16 port, bo
 // asked for, and nothing decided.
 guint32 bb_nodes_find(const BbNodes *nodes, const BbAddress *address, guint16 port, bool server);
 guint32 bb_nodes_find_process(const BbNodes *nodes, const struct BbSocketKey *key, bool server);
+// Whether one that serves may have another name than as a client.
+bool bb_nodes_tell_roles(const BbNodes *nodes);
 
 guint64 bb_nodes_learned(const BbNodes *nodes);   // names learned
 guint64 bb_nodes_unlearned(const BbNodes *nodes); // names ignored at the limit

@@ -64,15 +64,6 @@ static guint shard_of(const BbShards *shards, const BbPacket *packet)
     return (guint)((bb_mix(SEED, both) >> 32) % shards->n_shards);
 }
 
-static void set_options(BbContext *context, const BbCaptureOptions *options, bool learn)
-{
-    context->decode_as = options->decode_as;
-    context->n_decode_as = options->n_decode_as;
-    context->keylog = options->keylog;
-    context->network_ns = options->network_ns;
-    context->learn_names = learn;
-}
-
 static void start_lanes(BbShards *shards);
 
 BbShards *bb_shards_new(const BbCaptureOptions *options, guint threads, bool learn, BbNames *names,
@@ -87,7 +78,8 @@ BbShards *bb_shards_new(const BbCaptureOptions *options, guint threads, bool lea
     bool alone = shards->n_lanes == 1;
     shards->out =
         bb_context_new(names, nodes, alone ? loss : &shards->out_loss, output.sink, output.user);
-    set_options(shards->out, options, learn);
+    bb_context_set_options(shards->out, options);
+    shards->out->learn_names = learn;
     for (guint i = 0; i < shards->n_lanes && !alone; i++)
         shards->lanes[i] = bb_lane_new(i, shards->n_lanes);
     shards->kept = bb_kept_new();
@@ -99,7 +91,8 @@ BbShards *bb_shards_new(const BbCaptureOptions *options, guint threads, bool lea
             shards->names[i] = bb_names_new();
             context = shards->contexts[i] = bb_context_new_shard(
                 shards->names[i], bb_lane_loss(lane), bb_lane_tape(lane), shards->kept, i);
-            set_options(context, options, learn);
+            bb_context_set_options(context, options);
+            context->learn_names = learn;
             context->skips = shards->skips;
         }
         shards->flows[i] = bb_flows_new(context, options->max_connections / n_shards,

@@ -270,7 +270,7 @@ static void forget_lag(BbShed *shed, const BbShedSigns *signs)
     shed->window.waited_ns = signs->waited_ns;
 }
 
-guint bb_shed_look(BbShed *shed, gint64 now_ns, const BbShedSigns *signs)
+void bb_shed_look(BbShed *shed, gint64 now_ns, const BbShedSigns *signs)
 {
     Window *window = &shed->window;
     if (shed->looked_ns == NEVER) {
@@ -289,7 +289,6 @@ guint bb_shed_look(BbShed *shed, gint64 now_ns, const BbShedSigns *signs)
         window->lag_ns = signs->lag_ns;
     if (now_ns - window->begun_ns >= BB_SHED_WINDOW_NS)
         end_window(shed, now_ns, signs);
-    return shed->level;
 }
 
 guint bb_shed_level(const BbShed *shed)

@@ -68,9 +68,9 @@ typedef guint64 (*BbShedDraw)(gpointer user);
 BbShed *bb_shed_new(bool can_trim, BbShedDraw draw, gpointer user);
 void bb_shed_free(BbShed *shed);
 
-// now_ns: of a clock that never steps. Returns the level from now on. Ask it several times a
-// window; the first time only begins one.
-guint bb_shed_look(BbShed *shed, gint64 now_ns, const BbShedSigns *signs);
+// now_ns: of a clock that never steps. Sets the level from now on. Ask it several times a window;
+// the first time only begins one.
+void bb_shed_look(BbShed *shed, gint64 now_ns, const BbShedSigns *signs);
 guint bb_shed_level(const BbShed *shed);
 BbShedding bb_shed_now(const BbShed *shed); // what that is; with no parts seed is that of the last
 

@@ -144,7 +144,8 @@ static void hear(const BbPacket *packet, gpointer user)
 {
     const BbCaptureJob *job = user;
     const BbEndpoints ends = bb_endpoints_of(packet);
-    for (guint is_server = 0; is_server < 2; is_server++)
+    guint roles = bb_nodes_tell_roles(job->nodes) ? 2 : 1;
+    for (guint is_server = 0; is_server < roles; is_server++)
         bb_capture_recorder_hear(job->recorder,
                                  bb_endpoints_find(&ends, job->nodes, job->names, 0, is_server),
                                  packet->time_ns);

@@ -70,7 +70,7 @@ bool bb_capture_job_read(BbCaptureJob *job, GError **error);
 // Before anything else is said.
 void bb_capture_job_clear_screen(BbCaptureJob *job);
 void bb_capture_job_say_warnings(BbCaptureJob *job);
-// What shedding has to say; the trace of a flight recorder has it in its counters.
+// What shedding has to say; snapshots of a flight recorder have its notes, too.
 void bb_capture_job_say_shedding(BbCaptureJob *job);
 // Says the error, and frees it; the capture ends as failed.
 void bb_capture_job_fail(BbCaptureJob *job, GError *error);

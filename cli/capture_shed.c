@@ -188,7 +188,7 @@ BbShedding bb_capture_shed_look(BbCaptureShed *shed, gint64 time_ns, gint64 wait
                                .read = count[BB_SEEN_FRAMES],
                                .waited_ns = waited_ns,
                                .lag_ns = lag_of(shed, g_get_monotonic_time() * 1000, time_ns)};
-    (void)bb_shed_look(shed->policy, now_ns, &signs);
+    bb_shed_look(shed->policy, now_ns, &signs);
     const BbShedding shedding = bb_shed_now(shed->policy);
     count_time(shed);
     follow_period(shed, &shedding);
@@ -202,6 +202,7 @@ void bb_capture_shed_finish(BbCaptureShed *shed)
         end_period(shed);
     if (shed->rest.from_ns != BB_TIME_NONE)
         g_ptr_array_add(shed->notes, make_note(&shed->rest));
+    shed->rest.from_ns = BB_TIME_NONE;
 }
 
 char *bb_capture_shed_take_note(BbCaptureShed *shed)

@@ -2,7 +2,6 @@
 // What a capture says to people: warnings, progress, the status, and the summary at its end.
 #include "cli/capture_job.h"
 
-// Before anything else is said.
 void bb_capture_job_clear_screen(BbCaptureJob *job)
 {
     bb_progress_end(&job->progress);
@@ -44,22 +43,19 @@ void bb_capture_job_say_warnings(BbCaptureJob *job)
     }
 }
 
-// What shedding has to say; the trace of a flight recorder has it in its counters.
 void bb_capture_job_say_shedding(BbCaptureJob *job)
 {
     while (job->shed) {
         g_autofree char *warning = bb_capture_shed_take_warning(job->shed);
-        char *note = bb_capture_shed_take_note(job->shed);
+        g_autofree char *note = job->output ? bb_capture_shed_take_note(job->shed) : NULL;
         if (!warning && !note)
             return;
         if (warning && !job->options->quiet) {
             bb_capture_job_clear_screen(job);
             bb_say("warning: %s", warning);
         }
-        if (note && job->output)
-            bb_capture_output_note(job->output, note);
-        else
-            g_free(note);
+        if (note)
+            bb_capture_output_note(job->output, g_steal_pointer(&note));
     }
 }
 

@@ -16,7 +16,7 @@ typedef struct Drop {
     gint64 seed;
     gboolean quiet;
     BbTraces traces;
-    BbNodeSet *seen; // nodes of all messages
+    BbNodeSet *seen; // nodes of all messages, where some are named
     BbDrop *drop;
 } Drop;
 
@@ -105,8 +105,10 @@ static void say_losses(const Drop *drop, const BbDropOptions *options)
 static bool keep_message(const BbMessage *message, gpointer user, GError **error)
 {
     Drop *drop = user;
-    bb_node_set_add(drop->seen, message->sender);
-    bb_node_set_add(drop->seen, message->receiver);
+    if (drop->seen) {
+        bb_node_set_add(drop->seen, message->sender);
+        bb_node_set_add(drop->seen, message->receiver);
+    }
     return bb_drop_loses(drop->drop, message) || bb_traces_write(message, &drop->traces, error);
 }
 
@@ -136,7 +138,8 @@ static int drop_trace(Drop *drop, char **paths, BbDropOptions *options, gboolean
         return BB_EXIT_FAILED;
     }
     drop->drop = bb_drop_new(options);
-    drop->seen = bb_node_set_new(drop->traces.names);
+    if (drop->nodes)
+        drop->seen = bb_node_set_new(drop->traces.names);
     for (char **node = drop->nodes; node && *node; node++)
         bb_drop_node(drop->drop, bb_names_intern(drop->traces.names, *node));
     if (!lose_messages(drop, paths, &error)) {

@@ -90,15 +90,17 @@ static int read_words(const Words *words, BbFilterOptions *options)
 
 typedef struct {
     BbFilter *filter;
-    BbNodeSet *nodes; // of all messages
+    BbNodeSet *nodes; // of all messages, where some are named
     gint64 first_ns;  // of them; BB_TIME_NONE
 } Work;
 
 static bool filter_message(const BbMessage *message, gpointer user, GError **error)
 {
     Work *work = user;
-    bb_node_set_add(work->nodes, message->sender);
-    bb_node_set_add(work->nodes, message->receiver);
+    if (work->nodes) {
+        bb_node_set_add(work->nodes, message->sender);
+        bb_node_set_add(work->nodes, message->receiver);
+    }
     if (work->first_ns == BB_TIME_NONE || message->time_ns < work->first_ns)
         work->first_ns = message->time_ns;
     return bb_filter_push(work->filter, message, error);
@@ -134,7 +136,7 @@ static int filter_files(const Words *words, const BbFilterOptions *options, char
     bb_traces_init(&traces, words->skip_bad_lines);
     bb_traces_write_to(&traces, words->out);
     g_autoptr(BbFilter) filter = bb_filter_new(options, traces.names, bb_traces_write, &traces);
-    g_autoptr(BbNodeSet) nodes = bb_node_set_new(traces.names);
+    g_autoptr(BbNodeSet) nodes = words->nodes ? bb_node_set_new(traces.names) : NULL;
     Work work = {filter, nodes, BB_TIME_NONE};
     if (!bb_traces_read(&traces, paths, filter_message, &work, &error) ||
         !bb_filter_finish(filter, &error) || !bb_traces_finish(&traces, &error)) {

@@ -299,9 +299,7 @@ static void show_progress(Run *run)
 // By how much windows of time overlap; 0 of others.
 static gint64 overlap_of(const BbInference *inference)
 {
-    const BbWindowOptions *windows = &inference->windows;
-    gint64 step_ns = windows->step_ns ? windows->step_ns : windows->length_ns / 4 * 3;
-    return windows->length_ns - step_ns;
+    return inference->windows.length_ns - bb_window_step(&inference->windows);
 }
 
 static void note_window(Run *run, const BbPaths *paths)

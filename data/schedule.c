@@ -7,8 +7,7 @@ void bb_schedule_init(BbSchedule *schedule, const BbWindowOptions *options, guin
     *schedule = (BbSchedule){.options = *options, .start_ns = BB_SCHEDULE_ANY};
     if (options->messages == 0)
         schedule->options.messages = messages;
-    if (options->step_ns <= 0 || options->step_ns > options->length_ns)
-        schedule->options.step_ns = options->length_ns - options->length_ns / 4;
+    schedule->options.step_ns = bb_window_step(options);
 }
 
 bool bb_schedule_goes_by_time(const BbSchedule *schedule)

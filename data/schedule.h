@@ -22,6 +22,13 @@ typedef struct BbWindowOptions {
     bool whole;       // one window, however long the trace
 } BbWindowOptions;
 
+// Of windows of time, by which each begins after the one before it.
+static inline gint64 bb_window_step(const BbWindowOptions *options)
+{
+    bool told = options->step_ns > 0 && options->step_ns <= options->length_ns;
+    return told ? options->step_ns : options->length_ns - options->length_ns / 4;
+}
+
 typedef struct BbSchedule {
     BbWindowOptions options;
     gint64 start_ns;   // of the current window: what began before was published; BB_SCHEDULE_ANY

@@ -159,6 +159,12 @@ static Known *known_of(BbTriggers *triggers, guint32 name)
     return known;
 }
 
+static void end_silence(Known *known, gint64 time_ns)
+{
+    known->last_ns = MAX(known->last_ns, time_ns);
+    known->quiet = 0;
+}
+
 static void note_sender(BbTriggers *triggers, guint32 node, gint64 time_ns)
 {
     Known *known = known_of(triggers, node);
@@ -175,8 +181,7 @@ static void note_sender(BbTriggers *triggers, guint32 node, gint64 time_ns)
         known->watched = wanted;
         known->last_ns = time_ns;
     }
-    known->last_ns = MAX(known->last_ns, time_ns);
-    known->quiet = 0;
+    end_silence(known, time_ns);
 }
 
 // ---- firing -------------------------------------------------------------------------------------
@@ -433,10 +438,8 @@ void bb_triggers_hear(BbTriggers *triggers, guint32 node, gint64 time_ns)
     if (node >= triggers->known->len || time_ns < 0)
         return;
     Known *known = &g_array_index(triggers->known, Known, node);
-    if (!known->watched)
-        return;
-    known->last_ns = MAX(known->last_ns, time_ns);
-    known->quiet = 0;
+    if (known->watched)
+        end_silence(known, time_ns);
 }
 
 bool bb_triggers_have_silence(const BbTriggers *triggers)

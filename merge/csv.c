@@ -84,14 +84,15 @@ static bool read_header(Reading *reading, BbCsv *csv, bool *empty, GError **erro
     take_header(reading);
     for (gsize i = 0; i < G_N_ELEMENTS(needed); i++) {
         const BbField *field = bb_field_find(needed[i]);
+        if (has_field(reading, field))
+            continue;
         const char *mapped = bb_columns_mapped(reading->columns, field);
         g_autofree char *reason =
             mapped ? g_strdup_printf("there is no column `%s`, which is to be the field `%s`%s",
                                      mapped, needed[i],
                                      strchr(mapped, ':') ? " (units are s, ms, us, ns, iso)" : "")
                    : g_strdup_printf("no column is the field `%s`", needed[i]);
-        if (!has_field(reading, field))
-            return refuse_header(csv, reason, error);
+        return refuse_header(csv, reason, error);
     }
     return true;
 }

@@ -63,12 +63,12 @@ static void find_parents(BbNesting *nesting, BbPaths *paths)
         paths->parent[i] = BB_CALL_NO_PARENT;
         paths->confidence[i] = BB_CONFIDENCE_NONE;
     }
-    if (nesting->joint)
-        paths->whole = bb_large_new(float, paths->n_calls);
-    if (nesting->joint)
-        bb_joint_run(nesting->joint, paths);
-    else
+    if (!nesting->joint) {
         choose_as_in_the_paper(nesting, paths);
+        return;
+    }
+    paths->whole = bb_large_new(float, paths->n_calls);
+    bb_joint_run(nesting->joint, paths);
 }
 
 // In the first window that has calls; kept from then on.

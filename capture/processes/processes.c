@@ -218,30 +218,36 @@ static const char *decide(BbProcesses *processes, const BbSocketKey *key, bool i
     return name;
 }
 
-bool bb_processes_name(BbProcesses *processes, const BbSocketKey *key, bool is_server,
-                       char name[BB_PROCESSES_NAME])
+typedef const char *(*FindProcess)(BbProcesses *, const BbSocketKey *, bool is_server);
+
+static const char *look_up(BbProcesses *processes, const BbSocketKey *key, bool is_server)
+{
+    return bb_process_table_find(processes->table, key, is_server);
+}
+
+static bool name_of(BbProcesses *processes, const BbSocketKey *key, bool is_server, FindProcess ask,
+                    char name[BB_PROCESSES_NAME])
 {
     const char *found = NULL;
     g_mutex_lock(&processes->lock);
     if (bb_process_table_is_local(processes->table, &key->local))
-        found = decide(processes, key, is_server);
+        found = ask(processes, key, is_server);
     if (found)
         (void)g_snprintf(name, BB_PROCESSES_NAME, "%s/%s", processes->host, found);
     g_mutex_unlock(&processes->lock);
     return found;
 }
 
+bool bb_processes_name(BbProcesses *processes, const BbSocketKey *key, bool is_server,
+                       char name[BB_PROCESSES_NAME])
+{
+    return name_of(processes, key, is_server, decide, name);
+}
+
 bool bb_processes_find(BbProcesses *processes, const BbSocketKey *key, bool is_server,
                        char name[BB_PROCESSES_NAME])
 {
-    g_mutex_lock(&processes->lock);
-    const char *found = bb_process_table_is_local(processes->table, &key->local)
-                            ? bb_process_table_find(processes->table, key, is_server)
-                            : NULL;
-    if (found)
-        (void)g_snprintf(name, BB_PROCESSES_NAME, "%s/%s", processes->host, found);
-    g_mutex_unlock(&processes->lock);
-    return found;
+    return name_of(processes, key, is_server, look_up, name);
 }
 
 void bb_processes_end(BbProcesses *processes, const BbSocketKey *key)

@@ -2,6 +2,7 @@
 // In: names of capture files and pipes. Out: their frames, one file after the other as one capture,
 // and a sentence about each file that is none or breaks off.
 #include "capture/sources/file_order.h"
+#include "capture/sources/heads.h"
 #include "capture/sources/savefile.h"
 #include "capture/sources/source_kind.h"
 
@@ -10,8 +11,6 @@
 
 // After so many frames that the filter refused the caller gets a chance to look around (signals).
 #define REFUSED_IN_A_ROW 65536
-#define STEP_NS 1000000000u // back: that is no disorder, but another time
-#define STEPS_SAID 3        // further ones are only counted
 
 typedef struct {
     const char **files;  // in the order of reading; the names are lent
@@ -66,7 +65,7 @@ static guint64 total_size(const char **files)
 static void take_step(FileSource *source, gint64 time_ns)
 {
     source->loss->count[BB_CLOCK_SET_BACK]++;
-    if (source->steps++ < STEPS_SAID)
+    if (source->steps++ < BB_SOURCE_STEPS_SAID)
         g_queue_push_tail(
             source->warnings,
             g_strdup_printf(
@@ -74,13 +73,13 @@ static void take_step(FileSource *source, gint64 time_ns)
                 "overlap: make a trace of each with bbtrace capture, then one of these with "
                 "bbtrace merge%s",
                 source->name, ((double)source->newest_ns - (double)time_ns) / 1e9,
-                source->steps == STEPS_SAID ? "; further steps are only counted" : ""));
+                source->steps == BB_SOURCE_STEPS_SAID ? "; further steps are only counted" : ""));
 }
 
 static void look_at_time(FileSource *source, gint64 time_ns)
 {
     bool back = time_ns < source->newest_ns;
-    if (G_UNLIKELY(back && (guint64)source->newest_ns - (guint64)time_ns > STEP_NS))
+    if (G_UNLIKELY(back && (guint64)source->newest_ns - (guint64)time_ns > BB_HEADS_STEP_NS))
         take_step(source, time_ns);
     source->newest_ns = time_ns;
 }

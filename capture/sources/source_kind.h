@@ -33,6 +33,9 @@ bool bb_source_compile(pcap_t *pcap, const char *name, const char *expression,
 // Appends a warning where no layer decoder knows the link type.
 void bb_source_check_link(int link_type, const char *name, GQueue *warnings);
 
+// Warnings on a clock that was set, of one source; further steps are only counted.
+#define BB_SOURCE_STEPS_SAID 3u
+
 // The last second that fits in nanoseconds, with room for a fraction that is any 32 bits.
 #define BB_SOURCE_SECONDS_MAX G_GINT64_CONSTANT(9223000000)
 

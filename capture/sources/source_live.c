@@ -12,8 +12,6 @@
 
 #define LOOK_US G_USEC_PER_SEC // how often interfaces are looked after, and opened again
 
-#define STEPS_SAID 3u // warnings on a clock, of one interface; further steps are only counted
-
 typedef struct {
     const char *interface; // lent
     char *name;            // "interface eth1"
@@ -316,12 +314,13 @@ static bool is_over(const LiveSource *source)
 static void take_step(const LiveSource *source, Leg *leg, gint64 step_ns)
 {
     source->loss->count[BB_CLOCK_SET_BACK]++;
-    if (leg->steps++ < STEPS_SAID)
+    if (leg->steps++ < BB_SOURCE_STEPS_SAID)
         warn(source,
              g_strdup_printf("%s: its time stamps stepped back by %.3f s: the clock was "
                              "set; times before and after do not compare%s",
                              leg->name, (double)step_ns / 1e9,
-                             leg->steps == STEPS_SAID ? "; further steps are only counted" : ""));
+                             leg->steps == BB_SOURCE_STEPS_SAID ? "; further steps are only counted"
+                                                                : ""));
 }
 
 // Reads the interfaces whose frame matters now. Returns false where the last one is lost.

@@ -31,14 +31,14 @@ static void world_begin(World *world, bool can_trim)
     *world = (World){.now_ns = 77 * S, .seed = SEED};
     world->shed = bb_shed_new(can_trim, draw, &world->seed);
     world->signs.lag_ns = 5 * MS;
-    (void)bb_shed_look(world->shed, world->now_ns, &world->signs);
+    bb_shed_look(world->shed, world->now_ns, &world->signs);
 }
 
 static void look(World *world)
 {
     guint before = bb_shed_level(world->shed);
-    guint level = bb_shed_look(world->shed, world->now_ns, &world->signs);
-    ck_assert_uint_eq(level, bb_shed_level(world->shed));
+    bb_shed_look(world->shed, world->now_ns, &world->signs);
+    guint level = bb_shed_level(world->shed);
     ck_assert_uint_le(level, BB_SHED_MOST);
     world->changes += level != before;
     world->most = MAX(world->most, level);
@@ -263,7 +263,8 @@ START_TEST(any_signs)
             signs.waited_ns += g_rand_int_range(rand, 0, 40) * MS;
             signs.lag_ns = g_rand_int_range(rand, 0, 2) ? BB_SHED_LAG_UNKNOWN
                                                         : g_rand_int_range(rand, 0, 900) * MS;
-            guint level = bb_shed_look(shed, now_ns, &signs);
+            bb_shed_look(shed, now_ns, &signs);
+            guint level = bb_shed_level(shed);
             guint first = round % 2 ? 1 : 2;
             bool gave_up = bb_shed_vain(shed) > vain && level < before;
             ck_assert(level == before || level == MAX(before + 1, first) || gave_up ||

@@ -139,10 +139,44 @@ static pcap_t *open_interface(const BbSourceOptions *options, const char *interf
     return pcap;
 }
 
+G_STATIC_ASSERT(sizeof(struct bpf_insn) == sizeof(struct sock_filter));
+
+static bool attach(const BbTap *tap, const struct bpf_program *program)
+{
+    const struct sock_fprog code = {.len = (unsigned short)program->bf_len,
+                                    .filter = (struct sock_filter *)(gpointer)program->bf_insns};
+    return setsockopt(pcap_fileno(tap->pcap), SOL_SOCKET, SO_ATTACH_FILTER, &code, sizeof code) ==
+           0;
+}
+
+// What came between the opening of the interface and its filter was not asked for, but the kernel
+// counted it: it is taken out of the ring, so that what is given is what was counted. A block that
+// is not full comes by the kernel's clock, loopback's frames that libpcap leaves out do not come.
+static void drain(BbTap *tap)
+{
+    struct bpf_insn nothing = BPF_STMT(BPF_RET | BPF_K, 0);
+    const struct bpf_program program = {.bf_len = 1, .bf_insns = &nothing};
+    struct pcap_pkthdr *header = NULL;
+    const guint8 *data = NULL;
+    gint64 until_us = g_get_monotonic_time() + GRACE_US;
+    if (!attach(tap, &program) || pcap_stats(tap->pcap, &tap->last) != 0)
+        return;
+    guint waiting = tap->last.ps_recv - tap->last.ps_drop;
+    while (waiting > 0 && g_get_monotonic_time() < until_us) {
+        int status = pcap_next_ex(tap->pcap, &header, &data);
+        waiting -= status == 1;
+        if (status < 0)
+            return; // bb_tap_state will tell
+        if (status == 0)
+            g_usleep(G_TIME_SPAN_MILLISECOND);
+    }
+}
+
 static bool set_filter(BbTap *tap, const char *filter, GError **error)
 {
     if (!bb_source_compile(tap->pcap, tap->name, filter, &tap->filter, error))
         return false;
+    drain(tap);
     int status = pcap_setfilter(tap->pcap, &tap->filter);
     if (status != 0)
         g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_IO,
@@ -269,17 +303,6 @@ int bb_tap_descriptor(const BbTap *tap)
 
 // ---- narrowing ----------------------------------------------------------------------------------
 
-// Not by pcap_setfilter: it lets nothing through for a moment, so that nothing of the old filter
-// comes after it, and what comes then is lost and counted by nobody. The kernel itself puts one
-// program in place of the other at once, and programs for Ethernet need none of libpcap's mending.
-static bool attach(const BbTap *tap, const struct bpf_program *program)
-{
-    const struct sock_fprog code = {.len = (unsigned short)program->bf_len,
-                                    .filter = (struct sock_filter *)(gpointer)program->bf_insns};
-    return setsockopt(pcap_fileno(tap->pcap), SOL_SOCKET, SO_ATTACH_FILTER, &code, sizeof code) ==
-           0;
-}
-
 static void widen(const BbTap *tap)
 {
     int none = 0;
@@ -287,13 +310,14 @@ static void widen(const BbTap *tap)
         (void)setsockopt(pcap_fileno(tap->pcap), SOL_SOCKET, SO_DETACH_FILTER, &none, sizeof none);
 }
 
-G_STATIC_ASSERT(sizeof(struct bpf_insn) == sizeof(struct sock_filter));
-
 // socket(7): what a socket may take beside its buffers. The old filter and the new one count.
 #define OPTMEM                                                                                    \
     "net.core.optmem_max is too small for the filter (Linux before 6.8: 20480; 131072 is enough " \
     "for any): raise it by sysctl and start again"
 
+// Not by pcap_setfilter: it lets nothing through for a moment, so that nothing of the old filter
+// comes after it, and what comes then is lost and counted by nobody. The kernel itself puts one
+// program in place of the other at once, and programs for Ethernet need none of libpcap's mending.
 bool bb_tap_narrow(BbTap *tap, const BbSourceOptions *options, const GArray *addresses,
                    GError **error)
 {

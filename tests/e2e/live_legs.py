@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from namespace import Tap, datagram, dns, enter, finish, set_up, start, talk
@@ -79,6 +80,28 @@ def check_removed(bbtrace, folder):
     assert "3 calls, 2 returns" in err and "tapb: The interface disappeared" in err, err
 
 
+def check_busy_start(bbtrace, folder):
+    """What comes between the opening of an interface and its filter is neither read nor counted."""
+    leg, over = Tap("tapa"), threading.Event()
+
+    def flood():
+        while not over.is_set():
+            leg.send(datagram("10.9.0.3", "10.9.0.4", (1, 9), b"not asked for"))
+
+    sender = threading.Thread(target=flood, daemon=True)
+    sender.start()
+    for _ in range(4):
+        job = start(bbtrace, "capture", "-v", "-i", "tapa", "-w", f"{folder}/busy.bbt", "udp", "port", "53")
+        talk((leg, leg), range(1, 21))
+        time.sleep(0.5)
+        err = finish(job, signal.SIGINT)
+        assert count(err, "frames") == count(err, "kernel_received") == 40, err
+        assert "20 calls, 20 returns" in err and count(err, "kernel_unread") is None, err
+    over.set()
+    sender.join()
+    leg.close()
+
+
 def told(*command):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=True)
 
@@ -146,6 +169,7 @@ def main():
     bbtrace = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder:
         check_two_legs(bbtrace, folder)
+        check_busy_start(bbtrace, folder)
         check_removed(bbtrace, folder)
         check_removed_alone(bbtrace, folder)
         check_waited_for(bbtrace, folder)

@@ -76,9 +76,18 @@ def talk(legs, numbers):
         legs[1].send(datagram("10.9.0.2", "10.9.0.1", (53, 40000 + number), dns(number, True)))
 
 
+def count_listeners():
+    with open("/proc/net/packet", encoding="ascii") as table:
+        return len(table.readlines())
+
+
 def start(*command, **options):
+    """A capture that listens: its socket is there, and after a second so are its filter and its confinement."""
+    before, until = count_listeners(), time.monotonic() + 20
     job = subprocess.Popen(command, stderr=subprocess.PIPE, **options)
-    time.sleep(1)  # until it listens
+    while count_listeners() <= before and job.poll() is None and time.monotonic() < until:
+        time.sleep(0.02)
+    time.sleep(1)
     return job
 
 

@@ -115,7 +115,7 @@ def check_forbidden(folder):
         talk([tap, tap], range(20))
         time.sleep(0.7)
         make_call(job.pid, number)
-        assert job.wait(timeout=20) == -signal.SIGSYS, (name, job.returncode, job.stderr.read())
+        assert job.wait(timeout=60) == -signal.SIGSYS, (name, job.returncode, job.stderr.read())
         job.stderr.close()
         kept = subprocess.run([BBTRACE, "cat", trace], capture_output=True, text=True, check=True).stdout
         assert sum(not line.startswith("#") for line in kept.splitlines()) == 40, (name, kept)
@@ -136,7 +136,7 @@ def check_sends_nothing(folder):
         if command[0] == "capture":
             finish(job, signal.SIGINT)
         else:
-            job.communicate(timeout=20)
+            job.communicate(timeout=60)
         assert sent_by(tap, "bb3") == before, (command, "something was sent")
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as ours:  # the counter counts
         ours.bind(("bb3", 0))

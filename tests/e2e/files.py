@@ -246,7 +246,7 @@ class Killed(Files):
 
     def kill(self, job):
         job.send_signal(signal.SIGKILL)
-        job.wait(timeout=20)
+        job.wait(timeout=60)
         job.stderr.close()
         try:
             job.stdin.close()
@@ -465,7 +465,7 @@ class Live(Files):
         job.send_signal(signal.SIGTERM)
         err = job.stderr.read().decode()
         job.stderr.close()
-        self.assertEqual(job.wait(timeout=20), 0, err)
+        self.assertEqual(job.wait(timeout=60), 0, err)
         files = self.series("t")
         self.assertGreaterEqual(len(files), 2)
         self.assertEqual([checked(file) for file in files], [""] * len(files))
@@ -478,7 +478,7 @@ class Live(Files):
         self.ask(20)
         self.wait_for(lambda: blocks(self.path("t.bbt"))[0] == 40)
         job.send_signal(signal.SIGKILL)
-        job.wait(timeout=20)
+        job.wait(timeout=60)
         job.stderr.close()
         self.assertEqual(len(lines(self.path("t.bbt"))[0]), 40)
         self.assertIn("no end mark", checked(self.path("t.bbt")))

@@ -74,7 +74,7 @@ def check_removed(bbtrace, folder):
     time.sleep(1)
     legs[1].close()
     err = job.stderr.read().decode()
-    assert job.wait(timeout=20) == 1, err
+    assert job.wait(timeout=60) == 1, err
     assert "tapa: The interface disappeared" in err and "the others go on" in err, err
     assert "tapa is down" in err and "tapa is up again" in err, err
     assert "3 calls, 2 returns" in err and "tapb: The interface disappeared" in err, err
@@ -117,7 +117,7 @@ def check_removed_alone(bbtrace, folder):
     leg = Tap("tapa")
     talk((leg, leg), range(21, 31))
     err = job.stderr.read().decode()
-    assert job.wait(timeout=20) == 1, err
+    assert job.wait(timeout=60) == 1, err
     assert "tapa: The interface disappeared; what came before is kept, capture again when it is back" in err, err
     assert "20 calls, 20 returns" in err and count(err, "interface_outages") == 1, err
     kept = told(bbtrace, "cat", trace)

@@ -212,7 +212,7 @@ class Mirror(unittest.TestCase):
                                     "ether", "proto", hex(OURS)], stderr=subprocess.PIPE, text=True)
             time.sleep(1)  # until it listens
             send_both_ways()
-            err = job.communicate(timeout=20)[1]
+            err = job.communicate(timeout=60)[1]
             self.assertIn("17 packets", err)
 
     # ---- tunnels -------------------------------------------------------------------------------

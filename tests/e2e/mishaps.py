@@ -15,10 +15,9 @@ import struct
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
-from namespace import Tap, enter, start, talk
+from namespace import Tap, enter, kill_late, start, talk
 
 BBTRACE = sys.argv[1]
 TUNSETCARRIER, SIOCGIFFLAGS, IFF_RUNNING = 0x400454e2, 0x8913, 0x40
@@ -76,11 +75,10 @@ def wait_for(path):
 
 def ended(job, status):
     """What it said; its standard error is closed when it ends."""
-    timer = threading.Timer(20, job.kill)
-    timer.start()
+    timer = kill_late(job)
     err = job.heard + job.stderr.read().decode()
     timer.cancel()
-    assert job.wait(timeout=20) == status, (job.returncode, err)
+    assert job.wait(timeout=60) == status, (job.returncode, err)
     return err
 
 
@@ -114,7 +112,7 @@ def check_doctor(tap):
     talk([tap, tap], range(5))
     time.sleep(0.5)
     job.send_signal(signal.SIGUSR1)
-    said, err = job.communicate(timeout=20)
+    said, err = job.communicate(timeout=60)
     assert job.returncode == 0 and b"mis0: 10 frames so far" in err, err
     carrier(tap, False)
     done = subprocess.run([BBTRACE, "doctor", "-i", "mis0", "-G", "2", "udp"], capture_output=True, text=True, check=True)

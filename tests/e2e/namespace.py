@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of live captures share: a network namespace of their own, interfaces in it, frames, the capture."""
 import fcntl
+import glob
 import os
 import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 
 SIOCSIFFLAGS, IFF_UP, IFF_RUNNING = 0x8914, 1, 64
@@ -91,9 +93,26 @@ def start(*command, **options):
     return job
 
 
+def kill_late(job):
+    """Returns a timer that kills it after a minute (a disk may take long to write what is to be on it), and says
+    where in the kernel its threads waited."""
+    def kill():
+        for task in glob.glob(f"/proc/{job.pid}/task/*"):
+            for name in ("comm", "wchan"):
+                with open(f"{task}/{name}", encoding="ascii") as file:
+                    print("late:", file.read().strip(), file=sys.stderr)
+        job.kill()
+
+    timer = threading.Timer(60, kill)
+    timer.start()
+    return timer
+
+
 def finish(job, sent):
     if sent:
         job.send_signal(sent)
+    timer = kill_late(job)
     err = job.stderr.read().decode()
-    assert job.wait(timeout=20) == 0, err
+    timer.cancel()
+    assert job.wait(timeout=60) == 0, err
     return err

@@ -372,7 +372,7 @@ def stop(job):
     time.sleep(0.5)  # until the kernel has handed over what was sent
     job.send_signal(signal.SIGINT)
     err = job.stderr.read()
-    assert job.wait(timeout=20) == 0, err
+    assert job.wait(timeout=60) == 0, err
     return err
 
 

@@ -126,7 +126,7 @@ def check_stopped(bbtrace, folder):
         talk_for(talks, 0.01)
         time.sleep(0.09)
     job.send_signal(signal.SIGINT)
-    assert job.wait(timeout=20) == 0
+    assert job.wait(timeout=60) == 0
     collector.join()
     err = b"".join(lines).decode()
     check_sums(err)
@@ -177,7 +177,7 @@ def check_stuck(bbtrace):
         talk_for(talks, 0.02)
         time.sleep(0.2)
     job.send_signal(signal.SIGINT)
-    assert job.wait(timeout=20) == 0
+    assert job.wait(timeout=60) == 0
     collector.join()
     reader.join()
     err, = errors

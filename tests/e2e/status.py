@@ -381,7 +381,7 @@ class Live(unittest.TestCase):
             live.ask(10)
             time.sleep(0.4)
         job.send_signal(signal.SIGINT)
-        self.assertEqual(job.wait(timeout=20), 0)
+        self.assertEqual(job.wait(timeout=60), 0)
         os.close(theirs)
         os.set_blocking(ours, False)
         text = b""

@@ -114,8 +114,9 @@ static Mood judge(const BbShed *shed, gint64 length_ns, const BbShedSigns *signs
     const Window *window = &shed->window;
     gint64 waited_ns = signs->waited_ns - window->waited_ns;
     bool lags = window->lag_ns >= BB_SHED_LAG_NS; // unknown is the least of all numbers
-    if (drops(shed, signs) || waited_ns >= length_ns / 8 * WAITED_PRESSED ||
-        is_falling_behind(shed))
+    bool fills = signs->room <= BB_SHED_ROOM;
+    if (drops(shed, signs) ||
+        (fills && (waited_ns >= length_ns / 8 * WAITED_PRESSED || is_falling_behind(shed))))
         return PRESSED;
     if (lags || waited_ns >= length_ns / 8 * WAITED_STRAINED)
         return STRAINED;

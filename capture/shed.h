@@ -9,8 +9,8 @@
 // another one is drawn each time that flows begin to be left out, but for a swing that was too
 // early, so that it is not always the same ones, and nobody can choose ports that stay.
 //
-// A level is raised after BB_SHED_WINDOW_NS of pressure, and lowered after some calm: the first
-// time BB_SHED_CALM_NS, twice as long after each time that was too early (up to
+// A level is raised after BB_SHED_WINDOW_NS of pressure (the kernel drops packets; or they grow old
+// or reading waits, while its ring fills), and lowered after some calm: the first time BB_SHED_CALM_NS, twice as long after each time that was too early (up to
 // BB_SHED_CALM_MOST_NS), half as long after each that was not. What is neither pressure nor calm
 // leaves it as it is; but where flows are left out, a lower level is tried then, too, each
 // BB_SHED_CALM_MOST_NS.
@@ -41,6 +41,9 @@
 // above what the kernel (100 ms) and the order of several interfaces (120 ms) hold back.
 #define BB_SHED_LAG_NS (350 * G_GINT64_CONSTANT(1000000))
 #define BB_SHED_LAG_UNKNOWN G_MININT64
+// With more of the kernel's ring free, old packets and waiting are no pressure: a disk or a
+// processor that was busy for a moment costs nothing, and what overloads fills it soon.
+#define BB_SHED_ROOM 0.75
 
 // What tells that packets come faster than they are read or decoded.
 typedef struct BbShedSigns {
@@ -49,6 +52,7 @@ typedef struct BbShedSigns {
     guint64 read;     // that were read, likewise
     gint64 waited_ns; // that reading waited for the threads that decode, since the beginning
     gint64 lag_ns;    // age of the packet read last, or BB_SHED_LAG_UNKNOWN
+    double room;      // share of the kernel's ring that is free, at least; 0: nobody knows
 } BbShedSigns;
 
 // What is left out: of the BB_SHED_PARTS that seed makes of the flows so many, from `first` on,

@@ -271,11 +271,13 @@ static void finish_status(BbCaptureJob *job)
 
 static BbCaptureShed *open_shed(BbCaptureJob *job)
 {
-    const char *type = job->options->stamp_type;
-    const BbCaptureShedSetup setup = {.source = job->source,
-                                      .loss = &job->loss,
-                                      .can_trim = job->options->threads > 1,
-                                      .host_clock = !type || strcmp(type, "host") == 0};
+    const BbCaptureArguments *o = job->options;
+    const BbCaptureShedSetup setup = {
+        .source = job->source,
+        .loss = &job->loss,
+        .can_trim = o->threads > 1,
+        .host_clock = !o->stamp_type || strcmp(o->stamp_type, "host") == 0,
+        .ring_bytes = o->buffer ? (int)o->buffer_bytes : BB_SOURCE_BUFFER};
     return bb_capture_shed_new(&setup);
 }
 

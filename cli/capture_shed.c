@@ -14,6 +14,12 @@
 // Of another clock, or of one that was set.
 #define LAG_MOST_NS (60 * G_GINT64_CONSTANT(1000000000))
 
+// How libpcap has the kernel's ring (TPACKET_V3): in blocks, of which one is closed each so long if
+// there is any packet in it; and what comes before a packet in a block, at most.
+#define BLOCK_BYTES 262144.0
+#define BLOCK_NS 100e6
+#define HEAD_BYTES 128.0
+
 #define WARNINGS 3u // periods that are said; further ones are only counted
 
 // While flows are left out.
@@ -28,6 +34,7 @@ struct BbCaptureShed {
     BbCaptureShedSetup setup;
     BbShed *policy;
     gint64 looked_ns, counted_ns; // monotonic
+    guint64 waiting;              // packets in the kernel's rings when they were counted
     gint64 ahead_ns;              // the host's clock of the monotonic one, when it was looked at
     gint64 stepped_ns;            // monotonic: when that changed
     Period now, rest;             // rest: those without a sentence of their own
@@ -160,6 +167,29 @@ static gint64 lag_of(BbCaptureShed *shed, gint64 now_ns, gint64 time_ns)
     return lag_ns >= 0 && lag_ns <= LAG_MOST_NS ? lag_ns : BB_SHED_LAG_UNKNOWN;
 }
 
+static void count_waiting(BbCaptureShed *shed)
+{
+    const guint64 *count = shed->setup.loss->count;
+    bb_source_update_loss(shed->setup.source);
+    guint64 gone = count[BB_KERNEL_DROPPED] + count[BB_SEEN_FRAMES];
+    shed->waiting = count[BB_KERNEL_RECEIVED] - MIN(count[BB_KERNEL_RECEIVED], gone);
+}
+
+// As if all that waits were of one interface. Blocks can be closed before they are full, and where
+// nobody knows how many were, nobody knows what is free.
+static double room_of(const BbCaptureShed *shed, gint64 lag_ns)
+{
+    const guint64 *count = shed->setup.loss->count;
+    if (lag_ns == BB_SHED_LAG_UNKNOWN)
+        return 0;
+    double mean = count[BB_SEEN_FRAMES]
+                      ? (double)count[BB_SEEN_BYTES] / (double)count[BB_SEEN_FRAMES]
+                      : BLOCK_BYTES;
+    double packets = (double)shed->waiting * (mean + HEAD_BYTES);
+    double blocks = (double)lag_ns / BLOCK_NS * BLOCK_BYTES;
+    return 1 - MIN(MAX(packets, blocks) / shed->setup.ring_bytes, 1);
+}
+
 static void count_time(BbCaptureShed *shed)
 {
     guint64 *count = shed->setup.loss->count;
@@ -179,15 +209,17 @@ BbShedding bb_capture_shed_look(BbCaptureShed *shed, gint64 time_ns, gint64 wait
     gint64 now_ns = g_get_monotonic_time() * 1000;
     shed->looked_ns = now_ns;
     if (now_ns - shed->counted_ns >= COUNT_NS) {
-        bb_source_update_loss(shed->setup.source);
+        count_waiting(shed);
         shed->counted_ns = now_ns;
     }
     const guint64 *count = shed->setup.loss->count;
+    gint64 lag_ns = lag_of(shed, g_get_monotonic_time() * 1000, time_ns);
     const BbShedSigns signs = {.received = count[BB_KERNEL_RECEIVED],
                                .dropped = count[BB_KERNEL_DROPPED],
                                .read = count[BB_SEEN_FRAMES],
                                .waited_ns = waited_ns,
-                               .lag_ns = lag_of(shed, g_get_monotonic_time() * 1000, time_ns)};
+                               .lag_ns = lag_ns,
+                               .room = room_of(shed, lag_ns)};
     bb_shed_look(shed->policy, now_ns, &signs);
     const BbShedding shedding = bb_shed_now(shed->policy);
     count_time(shed);

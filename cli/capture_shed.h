@@ -17,6 +17,7 @@ typedef struct BbCaptureShedSetup {
     BbLoss *loss;
     bool can_trim;   // packets are copied to threads
     bool host_clock; // stamps are of this host's clock, and tell how old packets are
+    int ring_bytes;  // of the kernel's ring of an interface
 } BbCaptureShedSetup;
 
 BbCaptureShed *bb_capture_shed_new(const BbCaptureShedSetup *setup);

@@ -140,6 +140,29 @@ START_TEST(who_only_waits_is_pressed)
 }
 END_TEST
 
+// A stall while there is room in the ring costs nothing; drops count as ever.
+START_TEST(room_is_time)
+{
+    World world;
+    world_begin(&world, false);
+    world.signs.room = 0.8;
+    for (guint i = 0; i < 300; i++) {
+        world.signs.lag_ns = i * 10 * MS;
+        wait_for_others(&world, 10 * MS, 100);
+    }
+    ck_assert_uint_eq(world.most, 0);
+    world.signs.room = 0.7;
+    wait_for_others(&world, 210 * MS, 100);
+    ck_assert_uint_gt(bb_shed_level(world.shed), 0);
+    bb_shed_free(world.shed);
+    world_begin(&world, false);
+    world.signs.room = 1;
+    drop(&world, 210 * MS);
+    ck_assert_uint_gt(bb_shed_level(world.shed), 0);
+    bb_shed_free(world.shed);
+}
+END_TEST
+
 // The ring fills: packets are read older and older. It empties: they are old still, but less.
 START_TEST(lag_counts_while_it_grows)
 {
@@ -479,8 +502,8 @@ START_TEST(what_covers_what)
 END_TEST
 
 TEST_MAIN("shed", nothing_is_left_out_in_peace, drops_raise_it_fast, strain_trims,
-          who_only_waits_is_pressed, lag_counts_while_it_grows, a_pause_is_no_pressure,
-          a_long_wait_is_no_pause, calm_lowers_it_slowly_to_nothing, it_swings_less_and_less,
-          any_signs, one_flow_is_all_the_load, nothing_helps, nothing_helps_against_bursts,
-          more_helps_against_bursts, more_does_not_help, each_time_has_its_seed,
-          a_flow_is_of_one_part, which_flows_are_taken, what_covers_what)
+          who_only_waits_is_pressed, lag_counts_while_it_grows, room_is_time,
+          a_pause_is_no_pressure, a_long_wait_is_no_pause, calm_lowers_it_slowly_to_nothing,
+          it_swings_less_and_less, any_signs, one_flow_is_all_the_load, nothing_helps,
+          nothing_helps_against_bursts, more_helps_against_bursts, more_does_not_help,
+          each_time_has_its_seed, a_flow_is_of_one_part, which_flows_are_taken, what_covers_what)

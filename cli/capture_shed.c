@@ -171,7 +171,7 @@ static void count_waiting(BbCaptureShed *shed)
 {
     const guint64 *count = shed->setup.loss->count;
     bb_source_update_loss(shed->setup.source);
-    guint64 gone = count[BB_KERNEL_DROPPED] + count[BB_SEEN_FRAMES];
+    guint64 gone = count[BB_KERNEL_DROPPED] + count[BB_SEEN_FRAMES] * shed->setup.copies;
     shed->waiting = count[BB_KERNEL_RECEIVED] - MIN(count[BB_KERNEL_RECEIVED], gone);
 }
 

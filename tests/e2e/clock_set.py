@@ -271,8 +271,7 @@ class Live(Case):
         self.ask()
         recorder.wait_for(lambda: any("SIGUSR2" in name for name in recorder.snapshots(place)))
         self.go_through()
-        path = recorder.run(BBTRACE, "snap", place).stdout.strip()
-        self.assertEqual(len(self.lines(path)), 2 * self.asked)
+        recorder.wait_for(lambda: len(self.lines(recorder.run(BBTRACE, "snap", place).stdout.strip())) == 2 * self.asked)
         err = self.finish(job)
         self.assertEqual(len(self.lines(f"{place}/ring.bbr")), 2 * self.asked)
         self.assertLessEqual(len([name for name in recorder.snapshots(place) if "silent" in name or "open" in name]),

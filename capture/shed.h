@@ -10,10 +10,10 @@
 // early, so that it is not always the same ones, and nobody can choose ports that stay.
 //
 // A level is raised after BB_SHED_WINDOW_NS of pressure (the kernel drops packets; or they grow old
-// or reading waits, while its ring fills), and lowered after some calm: the first time BB_SHED_CALM_NS, twice as long after each time that was too early (up to
-// BB_SHED_CALM_MOST_NS), half as long after each that was not. What is neither pressure nor calm
-// leaves it as it is; but where flows are left out, a lower level is tried then, too, each
-// BB_SHED_CALM_MOST_NS.
+// or reading waits, while its ring fills), and lowered after some calm: the first time
+// BB_SHED_CALM_NS, twice as long after each time that was too early (up to BB_SHED_CALM_MOST_NS),
+// half as long after each that was not. What is neither pressure nor calm leaves it as it is; but
+// where flows are left out, a lower level is tried then, too, each BB_SHED_CALM_MOST_NS.
 //
 // After each BB_SHED_TRIAL_PARTS parts more under pressure that does not end it is looked for
 // BB_SHED_TRIAL_NS of pressure whether that helps: packets are to be read faster than before, by a

@@ -159,7 +159,7 @@ class SlowReader(threading.Thread):
         self.text = self.pipe.read()
 
 
-def check_stuck(bbtrace, buffer, sheds):
+def check_stuck(bbtrace, buffer, load, sheds):
     """Nobody takes the text that it writes: threads that decode wait, and so does reading. What comes meanwhile waits
     in a large buffer; of a smaller one it leaves out what it can, then goes on, and comes to keep all again."""
     tap = Tap("tapb")
@@ -170,7 +170,9 @@ def check_stuck(bbtrace, buffer, sheds):
     collector = threading.Thread(target=lambda: errors.append(job.stderr.read().decode()))
     collector.start()
     talks = [Talk(tap, each) for each in range(64)]
-    talk_for(talks, STUCK_SECONDS)
+    for _ in range(10 * STUCK_SECONDS):
+        talk_for(talks, load / 10)
+        time.sleep((1 - load) / 10)
     reader.go.set()
     time.sleep(1)
     for _ in range(5):
@@ -264,8 +266,8 @@ def main():
         check_stopped(bbtrace, folder)
         check_turned_off(bbtrace, folder)
         check_not_silent(bbtrace, folder)
-    check_stuck(bbtrace, "16M", True)
-    check_stuck(bbtrace, "256M", False)
+    check_stuck(bbtrace, "16M", 1, True)
+    check_stuck(bbtrace, "256M", 0.2, False)
     print("shedding: fine")
     return 0
 

@@ -4,14 +4,17 @@
 
 #include "data/message.h"
 
+// What the search for parents reads lies together.
 typedef struct BbCall {
-    gint64 call_ns;       // call, first byte, caller's clock
-    gint64 arrived_ns;    // call, first byte, callee's clock; = call_ns with one sighting
-    gint64 replied_ns;    // return, first byte, callee's clock; BB_TIME_NONE without return
-    gint64 return_ns;     // return, first byte, caller's clock; = replied_ns with one sighting
+    gint64 call_ns;         // call, first byte, caller's clock
+    gint64 return_ns;       // return, first byte, caller's clock; = replied_ns with one sighting
+    guint32 caller, callee; // names, as op, status and proto
+    gint64 arrived_ns;      // call, first byte, callee's clock; = call_ns with one sighting
+    gint64 replied_ns;      // return, first byte, callee's clock; BB_TIME_NONE without return
+    guint32 op, status;
     gint64 return_end_ns; // return, last byte; BB_TIME_NONE if not known
     BbId id;              // of the trace; absent where the trace has none
-    guint32 caller, callee, op, status, proto; // names
+    guint32 proto;
 } BbCall;
 
 static inline bool bb_call_is_returned(const BbCall *call)

@@ -306,6 +306,10 @@ static void count_instance(BbCensus *census, const BbPaths *paths, BbInstance *i
         return;
     const Form *form = form_of(census, paths, instance);
     BbPattern *pattern = g_ptr_array_index(census->patterns->patterns, form->pattern);
+    for (guint32 k = 0; k < instance->count; k++) {
+        bb_stats_fetch(form->nodes[k]->call_delay);
+        bb_stats_fetch(form->nodes[k]->latency);
+    }
     const BbCritical *critical = bb_critical_path_find(census->critical, paths, instance);
     double right = 1;
     guint32 client = paths->calls[order[0]].caller;
@@ -392,7 +396,7 @@ static void fetch(const BbPaths *paths, const BbInstance *instance)
     for (gsize k = from; k < to; k++) {
         const BbCall *call = &paths->calls[paths->order[k]];
         __builtin_prefetch(call);
-        __builtin_prefetch(&call->caller);
+        __builtin_prefetch(&call->status);
     }
 }
 

@@ -210,6 +210,14 @@ void bb_stats_push(BbStats *stats, gint64 value_ns)
     }
 }
 
+void bb_stats_fetch(const BbStats *stats)
+{
+    if (stats->count <= BB_STATS_EXACT)
+        return;
+    __builtin_prefetch(&stats->many->moments);
+    __builtin_prefetch(&stats->many->bucket);
+}
+
 void bb_stats_merge(BbStats *stats, const BbStats *other)
 {
     if (other->count <= BB_STATS_EXACT) {

@@ -19,6 +19,10 @@ BbStats *bb_stats_new(void);
 void bb_stats_free(BbStats *stats);
 
 void bb_stats_push(BbStats *stats, gint64 value_ns);
+
+// Says that a value will be pushed soon: where there are many, what that takes lies apart.
+void bb_stats_fetch(const BbStats *stats);
+
 void bb_stats_merge(BbStats *stats, const BbStats *other);
 
 guint64 bb_stats_count(const BbStats *stats);

@@ -20,12 +20,6 @@ typedef struct {
     guint32 *start, *list;
 } Groups;
 
-// A parent in the sweep's list: how long it is open, the window included.
-typedef struct {
-    gint64 from_ns, to_ns;
-    guint32 next; // index, END after the last
-} Span;
-
 struct BbCandidates {
     const BbCall *calls;
     guint32 n_names;
@@ -37,7 +31,7 @@ struct BbCandidates {
     guint32 node; // the current one is node - 1
     BbTimed *timed, *scratch;
     BbParent *parents;
-    Span *spans; // of parents; spans[n_parents] holds the head of the list
+    guint32 *next; // of parents: the sweep's list, END after the last; next[n_parents] is its head
     BbChild *children;
     guint32 n_parents, n_children;
 
@@ -55,17 +49,29 @@ static void open_groups(Groups *groups, guint32 n_names)
     groups->list = bb_large_new(guint32, groups->start[n_names + 1]);
 }
 
-static void group(BbCandidates *candidates, guint32 n_calls)
+// How many calls with return each caller made of each callee. The caller frees.
+static BbTallyEntry *count_edges(const BbCall *calls, guint32 n_calls, gsize *count)
+{
+    BbTally edges;
+    bb_tally_init(&edges);
+    for (guint32 i = 0; i < n_calls; i++)
+        if (bb_call_is_returned(&calls[i]))
+            ++*bb_tally_at(&edges, (BbTallyKey){calls[i].caller, calls[i].callee, 0});
+    BbTallyEntry *entries = bb_tally_entries(&edges, count);
+    bb_tally_clear(&edges);
+    return entries;
+}
+
+static void group(BbCandidates *candidates, guint32 n_calls, const BbTallyEntry *edges,
+                  gsize n_edges)
 {
     const BbCall *calls = candidates->calls;
     Groups *to = &candidates->to, *by = &candidates->by;
     to->start = g_new0(guint32, (gsize)candidates->n_names + 2);
     by->start = g_new0(guint32, (gsize)candidates->n_names + 2);
-    for (guint32 i = 0; i < n_calls; i++) {
-        if (!bb_call_is_returned(&calls[i]))
-            continue;
-        to->start[calls[i].callee + 2]++;
-        by->start[calls[i].caller + 2]++;
+    for (gsize i = 0; i < n_edges; i++) {
+        by->start[edges[i].key.a + 2] += (guint32)edges[i].count;
+        to->start[edges[i].key.b + 2] += (guint32)edges[i].count;
     }
     open_groups(to, candidates->n_names);
     open_groups(by, candidates->n_names);
@@ -99,7 +105,7 @@ static void make_room(BbCandidates *candidates)
     candidates->timed = bb_large_new(BbTimed, MAX(parents, children));
     candidates->scratch = g_new(BbTimed, MAX(parents, children));
     candidates->parents = bb_large_new(BbParent, parents);
-    candidates->spans = bb_large_new(Span, parents + 1);
+    candidates->next = bb_large_new(guint32, parents + 1);
     candidates->list = g_new(guint32, parents);
     candidates->children = bb_large_new(BbChild, children);
 }
@@ -111,8 +117,10 @@ BbCandidates *bb_candidates_new(const BbCall *calls, guint32 n_calls, guint32 n_
     candidates->calls = calls;
     candidates->n_names = n_names;
     candidates->window_ns = MAX(skew_window_ns, 0);
-    group(candidates, n_calls);
-    candidates->knotted = bb_knots_find(calls, n_calls, n_names);
+    gsize n_edges;
+    g_autofree BbTallyEntry *edges = count_edges(calls, n_calls, &n_edges);
+    group(candidates, n_calls, edges, n_edges);
+    candidates->knotted = bb_knots_find(edges, n_edges, n_names);
     for (guint32 n = 0; n < n_names; n++)
         candidates->any_knotted |= candidates->knotted[n];
     make_room(candidates);
@@ -131,7 +139,7 @@ void bb_candidates_free(BbCandidates *candidates)
     g_free(candidates->timed);
     g_free(candidates->scratch);
     g_free(candidates->parents);
-    g_free(candidates->spans);
+    g_free(candidates->next);
     g_free(candidates->list);
     g_free(candidates->children);
     g_free(candidates);
@@ -145,7 +153,7 @@ static inline void fetch(const BbCandidates *candidates, const guint32 *members,
         return;
     const BbCall *call = &candidates->calls[members[i + AHEAD]];
     __builtin_prefetch(call);
-    __builtin_prefetch(&call->caller);
+    __builtin_prefetch(&call->replied_ns);
 }
 
 static BbParent parent_of(const BbCandidates *candidates, guint32 index)
@@ -185,11 +193,6 @@ static void load_parents(BbCandidates *candidates, guint32 node)
     }
     if (!in_order)
         sort_parents(candidates);
-    for (guint32 i = 0; i < count; i++) {
-        candidates->spans[i].from_ns =
-            bb_time_between(candidates->window_ns, parents[i].arrived_ns);
-        candidates->spans[i].to_ns = bb_time_between(-candidates->window_ns, parents[i].replied_ns);
-    }
 }
 
 // Sorts by insertion, ties as they were; gives up, with some of it done, where that takes long.
@@ -273,9 +276,9 @@ void bb_candidates_rewind(BbCandidates *candidates)
     candidates->n_list = 0;
     guint32 n = candidates->n_parents; // > 0
     for (guint32 i = 0; i < n; i++)
-        candidates->spans[i].next = i + 1;
-    candidates->spans[n - 1].next = END;
-    candidates->spans[n].next = 0;
+        candidates->next[i] = i + 1;
+    candidates->next[n - 1] = END;
+    candidates->next[n] = 0;
 }
 
 static bool is_knotted(const BbCandidates *candidates, const BbCall *call)
@@ -315,16 +318,17 @@ bool bb_candidates_next_child(BbCandidates *candidates)
     if (candidates->child == candidates->n_children)
         return false;
     const BbChild *child = &candidates->children[candidates->child++];
-    Span *spans = candidates->spans, *previous = &spans[candidates->n_parents];
-    guint32 count = 0;
-    for (guint32 p = previous->next; p != END && spans[p].from_ns <= child->call_ns;
-         p = spans[p].next) {
-        if (spans[p].to_ns < child->end_ns) {
-            previous->next = spans[p].next;
+    const BbParent *parents = candidates->parents;
+    gint64 latest_ns = bb_time_between(-candidates->window_ns, child->call_ns);
+    gint64 earliest_ns = bb_time_between(candidates->window_ns, child->end_ns);
+    guint32 *next = candidates->next, previous = candidates->n_parents, count = 0;
+    for (guint32 p = next[previous]; p != END && parents[p].arrived_ns <= latest_ns; p = next[p]) {
+        if (parents[p].replied_ns < earliest_ns) {
+            next[previous] = next[p];
             continue;
         }
         candidates->list[count++] = p;
-        previous = &spans[p];
+        previous = p;
     }
     candidates->n_list = count;
     if (candidates->any_knotted && is_knotted(candidates, &candidates->calls[child->call]))

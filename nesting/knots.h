@@ -2,8 +2,8 @@
 // Which nodes can be part of a circle of calls: A calls B, B calls A, or A calls itself.
 #pragma once
 
-#include "data/call.h"
+#include "data/tally.h"
 
-// Returns an array of bool, one a name below n_names: the node stands on a circle of the graph of
-// who calls whom, or between two circles. Calls without return do not count. The caller frees.
-bool *bb_knots_find(const BbCall *calls, guint32 n_calls, guint32 n_names);
+// edges: who calls whom, a and b of the key. Returns an array of bool, one a name below n_names:
+// the node stands on a circle of their graph, or between two circles. The caller frees.
+bool *bb_knots_find(const BbTallyEntry *edges, gsize n_edges, guint32 n_names);

@@ -34,12 +34,21 @@ enum {
 // Answered calls without id that may wait for second sightings of a pair of nodes; the oldest goes.
 #define ANSWERED_MAX 64
 
+// What a message says of a call.
+typedef struct {
+    guint32 op, proto;
+} Labels;
+
 struct BbMatcher {
     BbCall *calls;
-    guint8 *sides; // of calls
-    guint32 *next; // of calls: the chain of their key,
-    guint32 *back; // and back; NULL unless two_sided, where others than the first may leave it
+    guint8 *sides;   // of calls
+    Labels *answers; // of calls: of their returns, where these are not all as their calls' are;
+                     // NULL before, and where two_sided
+    guint32 *next;   // of calls: the chain of their key,
+    guint32 *back;   // and back; NULL unless two_sided, where others than the first may leave it
     guint32 count, capacity;
+    guint32 returned; // calls; where two_sided only counted at the end,
+    bool in_order;    // calls, by call_ns; likewise
     BbOpenings openings;
     GArray *early;           // of BbCall: returns without call so far, with no call times
     GByteArray *early_sides; // 0 once it has one
@@ -51,6 +60,7 @@ BbMatcher *bb_matcher_new(bool two_sided)
 {
     BbMatcher *matcher = g_new0(BbMatcher, 1);
     matcher->two_sided = two_sided;
+    matcher->in_order = true;
     matcher->early = g_array_new(FALSE, FALSE, sizeof(BbCall));
     matcher->early_sides = g_byte_array_new();
     bb_openings_init(&matcher->openings);
@@ -63,6 +73,7 @@ void bb_matcher_free(BbMatcher *matcher)
         return;
     g_free(matcher->calls);
     g_free(matcher->sides);
+    g_free(matcher->answers);
     g_free(matcher->next);
     g_free(matcher->back);
     g_array_unref(matcher->early);
@@ -81,15 +92,33 @@ static guint8 sides_of(const BbMatcher *matcher, const BbSighting *sighting)
     return sent;
 }
 
-static void fill_labels(BbCall *call, const BbSighting *sighting)
+static void fill_labels(BbCall *call, guint32 op, guint32 proto)
 {
-    call->op = call->op ? call->op : sighting->op;
-    call->proto = call->proto ? call->proto : sighting->proto;
+    call->op = call->op ? call->op : op;
+    call->proto = call->proto ? call->proto : proto;
+}
+
+static gint64 known(gint64 time_ns, gint64 otherwise_ns)
+{
+    return time_ns != BB_TIME_NONE ? time_ns : otherwise_ns;
+}
+
+// What was seen at one end only is taken for both.
+static void fill_call_times(BbCall *call)
+{
+    call->call_ns = known(call->call_ns, call->arrived_ns);
+    call->arrived_ns = known(call->arrived_ns, call->call_ns);
+}
+
+static void fill_return_times(BbCall *call)
+{
+    call->return_ns = known(call->return_ns, call->replied_ns);
+    call->replied_ns = known(call->replied_ns, call->return_ns);
 }
 
 static void fill_call(BbCall *call, const BbSighting *sighting)
 {
-    fill_labels(call, sighting);
+    fill_labels(call, sighting->op, sighting->proto);
     if (sighting->at_receiver) {
         call->arrived_ns = sighting->time_ns;
         return;
@@ -102,7 +131,6 @@ static void fill_call(BbCall *call, const BbSighting *sighting)
 // The last byte is told by the clock of replied_ns: the sender's end, or the only one.
 static void fill_return(BbCall *call, const BbSighting *sighting)
 {
-    fill_labels(call, sighting);
     call->status = call->status ? call->status : sighting->status;
     if (sighting->at_receiver) {
         call->return_ns = sighting->time_ns;
@@ -118,8 +146,7 @@ static void fill_return(BbCall *call, const BbSighting *sighting)
 
 static void join_return(BbCall *call, const BbCall *early)
 {
-    call->op = call->op ? call->op : early->op;
-    call->proto = call->proto ? call->proto : early->proto;
+    fill_labels(call, early->op, early->proto);
     call->status = call->status ? call->status : early->status;
     if (early->replied_ns != BB_TIME_NONE) {
         call->replied_ns = early->replied_ns;
@@ -152,7 +179,7 @@ static void link_call(BbMatcher *matcher, BbOpening *entry, guint32 call)
     else
         matcher->next[entry->last] = call;
     entry->last = call;
-    for (guint way = 0; way < BB_OPENING_WAYS; way++)
+    for (guint way = 0; matcher->two_sided && way < BB_OPENING_WAYS; way++)
         if (entry->lacking[way] == NONE)
             entry->lacking[way] = call;
 }
@@ -170,7 +197,7 @@ static void unlink_call(BbMatcher *matcher, BbOpening *entry, guint32 call)
         entry->last = previous;
     else if (matcher->back)
         matcher->back[next] = previous;
-    for (guint way = 0; way < BB_OPENING_WAYS; way++)
+    for (guint way = 0; matcher->two_sided && way < BB_OPENING_WAYS; way++)
         if (entry->lacking[way] == call)
             entry->lacking[way] = next;
 }
@@ -189,11 +216,14 @@ static bool may_join(const BbMatcher *matcher, guint32 index, guint8 sides, gint
     return answered_ns == BB_TIME_NONE || bb_time_between(answered_ns, time_ns) <= JOIN_MAX_NS;
 }
 
-// The first call of the chain with none of sides. A call that may not be joined now never may: it
+// The first call of the chain with none of sides. Where all is seen at once that is its first: who
+// has its return is in no chain. Else a call that may not be joined now never may: it
 // only gains sides, and the feed is in order of time. So each search goes on where the last ended.
 static guint32 find_lacking(const BbMatcher *matcher, BbOpening *entry, guint8 sides,
                             gint64 time_ns)
 {
+    if (!matcher->two_sided)
+        return entry->first;
     bool is_return = (sides & RETURN_SIDES) != 0;
     guint32 *call = &entry->lacking[is_return ? 2 + sides / RETURN_SENT : sides - CALL_SENT];
     while (*call != NONE && !may_join(matcher, *call, sides, time_ns))
@@ -248,6 +278,8 @@ static void grow(BbMatcher *matcher)
     bb_large_advise(matcher->calls, matcher->capacity, sizeof(BbCall));
     matcher->sides = g_renew(guint8, matcher->sides, matcher->capacity);
     matcher->next = g_renew(guint32, matcher->next, matcher->capacity);
+    if (matcher->answers)
+        matcher->answers = g_renew(Labels, matcher->answers, matcher->capacity);
     if (matcher->two_sided)
         matcher->back = g_renew(guint32, matcher->back, matcher->capacity);
 }
@@ -262,6 +294,10 @@ static void open_call(BbMatcher *matcher, BbOpening *entry, const BbSighting *si
     guint32 call = matcher->count++;
     make_blank(&matcher->calls[call], &entry->key);
     fill_call(&matcher->calls[call], sighting);
+    if (!matcher->two_sided)
+        fill_call_times(&matcher->calls[call]);
+    if (call > 0 && matcher->calls[call - 1].call_ns > matcher->calls[call].call_ns)
+        matcher->in_order = false;
     matcher->sides[call] = sides;
     link_call(matcher, entry, call);
     if (entry->early != NONE && entry->early_call == NONE)
@@ -307,6 +343,7 @@ static guint32 add_early(BbMatcher *matcher, const BbOpeningKey *key, const BbSi
 {
     BbCall early;
     make_blank(&early, key);
+    fill_labels(&early, sighting->op, sighting->proto);
     fill_return(&early, sighting);
     g_array_append_val(matcher->early, early);
     g_byte_array_append(matcher->early_sides, &sides, 1);
@@ -324,13 +361,36 @@ static void keep_early(BbMatcher *matcher, const BbOpeningKey *key, const BbSigh
     BbOpening *entry = bb_openings_add(&matcher->openings, key);
     if (entry->early != NONE && entry->early_call == NONE &&
         (matcher->early_sides->data[entry->early] & sides) == 0) {
-        fill_return(&g_array_index(matcher->early, BbCall, entry->early), sighting);
+        BbCall *early = &g_array_index(matcher->early, BbCall, entry->early);
+        fill_labels(early, sighting->op, sighting->proto);
+        fill_return(early, sighting);
         matcher->early_sides->data[entry->early] |= sides;
         matcher->orphans--; // the second sighting of one return
         return;
     }
     entry->early = add_early(matcher, key, sighting, sides);
     entry->early_call = NONE;
+}
+
+// A first return whose labels are not its call's: from now on both are known.
+static void part_labels(BbMatcher *matcher)
+{
+    matcher->answers = g_new(Labels, matcher->capacity);
+    for (guint32 i = 0; i < matcher->count; i++)
+        matcher->answers[i] = (Labels){matcher->calls[i].op, matcher->calls[i].proto};
+}
+
+// Where calls may yet be turned back a return keeps its labels for itself, as it may come to
+// another call.
+static void take_labels(BbMatcher *matcher, guint32 index, const BbSighting *sighting)
+{
+    BbCall *call = &matcher->calls[index];
+    if (matcher->two_sided)
+        fill_labels(call, sighting->op, sighting->proto);
+    else if (!matcher->answers && (call->op != sighting->op || call->proto != sighting->proto))
+        part_labels(matcher);
+    if (matcher->answers)
+        matcher->answers[index] = (Labels){sighting->op, sighting->proto};
 }
 
 static void feed_return(BbMatcher *matcher, const BbOpeningKey *key, const BbSighting *sighting)
@@ -344,7 +404,11 @@ static void feed_return(BbMatcher *matcher, const BbOpeningKey *key, const BbSig
         keep_early(matcher, key, sighting, sides);
         return;
     }
+    take_labels(matcher, call, sighting);
     fill_return(&matcher->calls[call], sighting);
+    if (!matcher->two_sided)
+        fill_return_times(&matcher->calls[call]);
+    matcher->returned += bb_call_is_returned(&matcher->calls[call]);
     matcher->sides[call] |= sides;
     settle_early(matcher, entry, call);
     unlink_if_complete(matcher, entry, call);
@@ -364,11 +428,17 @@ void bb_matcher_feed(BbMatcher *matcher, const BbSighting *sighting)
 void bb_matcher_turn_back(const BbMatcher *matcher, BbBacklog *to)
 {
     for (guint32 i = 0; i < matcher->count; i++) {
-        BbSighting call = bb_sighting_of_call(&matcher->calls[i]),
-                   answer = bb_sighting_of_return(&matcher->calls[i]);
+        BbCall answered = matcher->calls[i];
+        BbSighting call = bb_sighting_of_call(&answered);
         bb_backlog_push(to, &call);
-        if (is_answered(matcher, i))
-            bb_backlog_push(to, &answer);
+        if (!is_answered(matcher, i))
+            continue;
+        if (matcher->answers) {
+            answered.op = matcher->answers[i].op;
+            answered.proto = matcher->answers[i].proto;
+        }
+        BbSighting answer = bb_sighting_of_return(&answered);
+        bb_backlog_push(to, &answer);
     }
     for (guint i = 0; i < matcher->early->len; i++) {
         BbSighting answer = bb_sighting_of_return(&g_array_index(matcher->early, BbCall, i));
@@ -383,8 +453,10 @@ static void adopt_early(BbMatcher *matcher)
         const BbOpening *entry = &matcher->openings.slots[i];
         if (entry->early == NONE || entry->early_call == NONE)
             continue;
-        join_return(&matcher->calls[entry->early_call],
-                    &g_array_index(matcher->early, BbCall, entry->early));
+        BbCall *call = &matcher->calls[entry->early_call];
+        join_return(call, &g_array_index(matcher->early, BbCall, entry->early));
+        fill_return_times(call);
+        matcher->returned += bb_call_is_returned(call);
         matcher->early_sides->data[entry->early] = 0;
         matcher->orphans--;
     }
@@ -401,31 +473,48 @@ static void compact_early(BbMatcher *matcher)
     g_array_set_size(matcher->early, kept);
 }
 
-static gint64 known(gint64 time_ns, gint64 otherwise_ns)
+static void fill_times(BbCall *call)
 {
-    return time_ns != BB_TIME_NONE ? time_ns : otherwise_ns;
+    fill_call_times(call);
+    fill_return_times(call);
 }
 
-static void fill_times(BbCall *calls, guint32 count)
+// Where a second sighting may have come for any of them only now.
+static void fill_all_times(BbMatcher *matcher)
 {
-    for (guint32 i = 0; i < count; i++) {
-        BbCall *call = &calls[i];
-        call->call_ns = known(call->call_ns, call->arrived_ns);
-        call->arrived_ns = known(call->arrived_ns, call->call_ns);
-        call->return_ns = known(call->return_ns, call->replied_ns);
-        call->replied_ns = known(call->replied_ns, call->return_ns);
+    matcher->in_order = true;
+    matcher->returned = 0;
+    for (guint32 i = 0; i < matcher->count; i++) {
+        BbCall *call = &matcher->calls[i];
+        fill_times(call);
+        matcher->in_order = matcher->in_order && (i == 0 || call[-1].call_ns <= call->call_ns);
+        matcher->returned += bb_call_is_returned(call);
     }
 }
 
-BbCall *bb_matcher_finish(BbMatcher *matcher, guint32 *count, guint64 *orphans)
+static void join_labels(BbMatcher *matcher)
 {
+    for (guint32 i = 0; matcher->answers && i < matcher->count; i++)
+        if (is_answered(matcher, i))
+            fill_labels(&matcher->calls[i], matcher->answers[i].op, matcher->answers[i].proto);
+}
+
+BbMatches bb_matcher_finish(BbMatcher *matcher)
+{
+    join_labels(matcher);
     adopt_early(matcher);
     compact_early(matcher);
-    fill_times(matcher->calls, matcher->count);
-    fill_times((BbCall *)(gpointer)matcher->early->data, matcher->early->len);
-    *count = matcher->count;
-    *orphans = matcher->orphans;
-    return g_renew(BbCall, g_steal_pointer(&matcher->calls), matcher->count);
+    if (matcher->two_sided)
+        fill_all_times(matcher);
+    for (guint i = 0; i < matcher->early->len; i++)
+        fill_times(&g_array_index(matcher->early, BbCall, i));
+    return (BbMatches){
+        .calls = g_renew(BbCall, g_steal_pointer(&matcher->calls), matcher->count),
+        .count = matcher->count,
+        .unreturned = matcher->count - matcher->returned,
+        .in_order = matcher->in_order,
+        .orphans = matcher->orphans,
+    };
 }
 
 const BbCall *bb_matcher_orphans(const BbMatcher *matcher, guint32 *count)

@@ -16,14 +16,20 @@ void bb_matcher_free(BbMatcher *matcher);
 // Takes the next sighting. Of sightings at the same time the calls come first.
 void bb_matcher_feed(BbMatcher *matcher, const BbSighting *sighting);
 
-// Hands out what was fed, in no order of time, for another matcher; a return has the labels of its
-// call. Only where two_sided is false. After it, only free.
+// Hands out what was fed, in no order of time, for another matcher. Only where two_sided is false.
+// After it, only free.
 void bb_matcher_turn_back(const BbMatcher *matcher, BbBacklog *to);
 
+typedef struct BbMatches {
+    BbCall *calls; // in order of their feed; the caller frees
+    guint32 count, unreturned;
+    bool in_order;   // the calls are in order of call_ns
+    guint64 orphans; // returns without call
+} BbMatches;
+
 // Ends the feed: gives returns that were stamped before their call to it, fills times that were
-// seen once only. Returns the calls in order of their feed; the caller frees. *orphans says how
-// many returns have no call.
-BbCall *bb_matcher_finish(BbMatcher *matcher, guint32 *count, guint64 *orphans);
+// seen once only.
+BbMatches bb_matcher_finish(BbMatcher *matcher);
 
 // After finish: the returns without call, as calls without call times, in order of their feed.
 // Lent. Memory: 81 bytes for each return that found no open call.

@@ -14,8 +14,9 @@
 // and all are kept until the end.
 struct BbPairs {
     const BbNames *names;
-    BbMatcher *matcher; // NULL once they came otherwise,
-    GArray *returns;    // of BbSighting, at latest_ns; empty then
+    BbMatcher *matcher;  // NULL once they came otherwise,
+    BbSighting *returns; // at latest_ns; none then
+    guint32 n_returns, returns_room;
     BbBacklog *backlog; // NULL before that
     guint32 count;      // sightings
     gint64 latest_ns;   // of them
@@ -29,7 +30,6 @@ BbPairs *bb_pairs_new(const BbNames *names)
     BbPairs *pairs = g_new0(BbPairs, 1);
     pairs->names = names;
     pairs->matcher = bb_matcher_new(false);
-    pairs->returns = g_array_new(FALSE, FALSE, sizeof(BbSighting));
     pairs->start_ns = pairs->end_ns = BB_TIME_NONE;
     pairs->latest_ns = G_MININT64;
     pairs->known = g_array_new(FALSE, FALSE, sizeof(BbCall));
@@ -41,7 +41,7 @@ void bb_pairs_free(BbPairs *pairs)
     if (!pairs)
         return;
     bb_matcher_free(pairs->matcher);
-    g_array_unref(pairs->returns);
+    g_free(pairs->returns);
     bb_backlog_free(pairs->backlog);
     g_array_unref(pairs->known);
     g_free(pairs);
@@ -75,9 +75,18 @@ static void fill_sighting(BbSighting *sighting, const BbMessage *message)
 
 static void feed_returns(BbPairs *pairs)
 {
-    for (guint i = 0; i < pairs->returns->len; i++)
-        bb_matcher_feed(pairs->matcher, &g_array_index(pairs->returns, BbSighting, i));
-    g_array_set_size(pairs->returns, 0);
+    for (guint i = 0; i < pairs->n_returns; i++)
+        bb_matcher_feed(pairs->matcher, &pairs->returns[i]);
+    pairs->n_returns = 0;
+}
+
+static void keep_return(BbPairs *pairs, const BbSighting *sighting)
+{
+    if (pairs->n_returns == pairs->returns_room) {
+        pairs->returns_room = MAX(16, 2 * pairs->returns_room);
+        pairs->returns = g_renew(BbSighting, pairs->returns, pairs->returns_room);
+    }
+    pairs->returns[pairs->n_returns++] = *sighting;
 }
 
 static void turn_back(BbPairs *pairs)
@@ -91,11 +100,11 @@ static void turn_back(BbPairs *pairs)
 static void match(BbPairs *pairs, const BbSighting *sighting)
 {
     gint64 time_ns = bb_sighting_time(sighting);
-    if (time_ns > pairs->latest_ns && pairs->returns->len > 0)
+    if (time_ns > pairs->latest_ns)
         feed_returns(pairs);
     pairs->latest_ns = time_ns;
     if (sighting->is_return)
-        g_array_append_val(pairs->returns, *sighting);
+        keep_return(pairs, sighting);
     else
         bb_matcher_feed(pairs->matcher, sighting);
 }
@@ -173,11 +182,6 @@ static void permute(BbCall *calls, BbTimed *order, guint32 count)
 
 static void sort_calls(BbCall *calls, guint32 count)
 {
-    guint32 in_order = 1;
-    while (in_order < count && calls[in_order - 1].call_ns <= calls[in_order].call_ns)
-        in_order++;
-    if (in_order >= count)
-        return;
     g_autofree BbTimed *order = bb_large_new(BbTimed, count);
     for (guint32 i = 0; i < count; i++)
         order[i] = (BbTimed){calls[i].call_ns, i};
@@ -220,12 +224,15 @@ static void unpair_known(BbPairs *pairs)
     g_array_set_size(pairs->known, 0);
 }
 
+// Returns that no call waits for may end chains of those that have none.
 static void join_forwarded(const BbMatcher *matcher, BbPaths *paths)
 {
     guint32 n_orphans;
     const BbCall *orphans = bb_matcher_orphans(matcher, &n_orphans);
     paths->facts.forwarded = bb_forwarding_join(paths->calls, paths->n_calls, orphans, n_orphans,
                                                 &paths->facts.returns_orphaned);
+    if (paths->facts.forwarded > 0)
+        paths->facts.calls_unreturned = count_unreturned(paths);
 }
 
 // Ends the matching, or does it now.
@@ -247,12 +254,16 @@ static BbMatcher *match_all(BbPairs *pairs)
 void bb_pairs_finish(BbPairs *pairs, BbPaths *paths)
 {
     g_autoptr(BbMatcher) matcher = match_all(pairs);
-    paths->calls = bb_matcher_finish(matcher, &paths->n_calls, &paths->facts.returns_orphaned);
-    sort_calls(paths->calls, paths->n_calls);
+    BbMatches matches = bb_matcher_finish(matcher);
+    if (!matches.in_order)
+        sort_calls(matches.calls, matches.count);
+    paths->calls = matches.calls;
+    paths->n_calls = matches.count;
+    paths->facts.calls_unreturned = matches.unreturned;
+    paths->facts.returns_orphaned = matches.orphans;
     merge_known(pairs, paths);
     join_forwarded(matcher, paths);
     paths->facts.calls = paths->n_calls;
-    paths->facts.calls_unreturned = count_unreturned(paths);
     paths->facts.messages = pairs->messages;
     paths->facts.free_messages = pairs->free_messages;
     paths->facts.start_ns = pairs->start_ns;

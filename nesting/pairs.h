@@ -12,9 +12,10 @@ BbPairs *bb_pairs_new(const BbNames *names);
 void bb_pairs_free(BbPairs *pairs);
 
 // Takes a message; nothing of it is kept by reference. Free messages are only counted. Memory: 85
-// bytes a call while messages come in order of time and are seen once; else 56 bytes a call or
-// return until bb_pairs_finish, which turns them into 80 bytes a call. Returns false, and takes
-// nothing, when 2^32 - 2 calls and returns are there already.
+// bytes a call while messages come in order of time and are seen once (93 where returns have other
+// labels than their calls); else 56 bytes a call or return until bb_pairs_finish, which turns them
+// into 80 bytes a call. Returns false, and takes nothing, when 2^32 - 2 calls and returns are there
+// already.
 bool bb_pairs_push(BbPairs *pairs, const BbMessage *message);
 
 // Joins calls and returns, and puts the calls (in order of call_ns; ties as they were pushed) and

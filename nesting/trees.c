@@ -145,7 +145,7 @@ static void find_shapes(BbPaths *paths, const Kids *all, BbShapes *shapes, bool 
         guint32 index = order[i];
         if (i + AHEAD < paths->n_calls) {
             __builtin_prefetch(&paths->calls[order[i + AHEAD]].return_ns);
-            __builtin_prefetch(&paths->calls[order[i + AHEAD]].callee);
+            __builtin_prefetch(&paths->calls[order[i + AHEAD]].op);
         }
         const BbCall *call = &paths->calls[index];
         guint32 *kids = all->kids + all->start[index];

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,6 +37,20 @@ static double bare_pass(const BbMessage *messages, gsize count)
     return cpu_seconds() - start;
 }
 
+// What the kernel did for this process: CPU seconds, and pages that it mapped.
+typedef struct {
+    double seconds;
+    glong pages;
+} Kernel;
+
+static Kernel kernel_now(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (Kernel){(double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6,
+                    usage.ru_minflt};
+}
+
 static void reset_peak(void)
 {
     FILE *file = fopen("/proc/self/clear_refs", "w");
@@ -60,6 +75,7 @@ static void measure(gsize count, double per_second, bool shuffled)
     reset_peak();
     BbNestingOptions options = bb_nesting_options_default();
     options.assign = BB_ASSIGN_PAPER;
+    Kernel before = kernel_now();
     double start = cpu_seconds();
     g_autoptr(BbPairs) pairs = bb_pairs_new(names);
     for (gsize i = 0; i < count; i++)
@@ -72,11 +88,14 @@ static void measure(gsize count, double per_second, bool shuffled)
     bb_census_add(census, paths);
     g_autoptr(BbPatterns) patterns = bb_census_finish(census);
     double seconds = cpu_seconds() - start;
+    Kernel after = kernel_now();
     double peak_kb = status_kb("VmHWM:") - before_kb;
-    printf("%9zu messages %-9s parallelism %7.3f  %6.3f s (push %5.3f)  %5.2f M messages/s"
+    printf("%9zu messages %-9s parallelism %7.3f  %6.3f s (push %5.3f, kernel "
+           "%5.3f, %5ld pages)  %5.2f M messages/s"
            "  %5.1f bytes/message at peak  %5.1f times a bare pass  %u patterns\n",
            count, shuffled ? "shuffled," : "in order,",
            (double)paths->facts.candidates / (double)MAX(paths->facts.children, 1), seconds, pushed,
+           after.seconds - before.seconds, after.pages - before.pages,
            (double)count / seconds / 1e6, peak_kb * 1024 / (double)count, seconds / bare,
            patterns->patterns->len);
 }

@@ -216,24 +216,21 @@ START_TEST(search_is_bounded)
     g_autoptr(GArray) calls = g_array_new(FALSE, FALSE, sizeof(BbCall));
     g_autoptr(GArray) orphans = g_array_new(FALSE, FALSE, sizeof(BbCall));
     for (guint i = 0; i < 4000; i++) {
-        BbCall call = {i, i, BB_TIME_NONE, BB_TIME_NONE, BB_TIME_NONE, {0, BB_ID_ABSENT}, 0, 0, 0,
-                       0, 0};
-        call.caller = 1 + i % 40;
-        call.callee = 1 + i * 7 % 41 % 40;
+        BbCall call = {.call_ns = i,
+                       .arrived_ns = i,
+                       .replied_ns = BB_TIME_NONE,
+                       .return_ns = BB_TIME_NONE,
+                       .return_end_ns = BB_TIME_NONE,
+                       .caller = 1 + i % 40,
+                       .callee = 1 + i * 7 % 41 % 40};
         g_array_append_val(calls, call);
-        BbCall orphan = {BB_TIME_NONE,
-                         BB_TIME_NONE,
-                         20000 + i,
-                         20000 + i,
-                         BB_TIME_NONE,
-                         {0, BB_ID_ABSENT},
-                         0,
-                         0,
-                         0,
-                         0,
-                         0};
-        orphan.caller = 1 + i % 40;
-        orphan.callee = 99;
+        BbCall orphan = {.call_ns = BB_TIME_NONE,
+                         .arrived_ns = BB_TIME_NONE,
+                         .replied_ns = 20000 + i,
+                         .return_ns = 20000 + i,
+                         .return_end_ns = BB_TIME_NONE,
+                         .caller = 1 + i % 40,
+                         .callee = 99};
         g_array_append_val(orphans, orphan);
     }
     gint64 start = g_get_monotonic_time();
@@ -322,7 +319,13 @@ END_TEST
 
 START_TEST(nothing_without_orphans)
 {
-    BbCall call = {1, 1, BB_TIME_NONE, BB_TIME_NONE, BB_TIME_NONE, {0, 0}, 1, 2, 0, 0, 0};
+    BbCall call = {.call_ns = 1,
+                   .arrived_ns = 1,
+                   .replied_ns = BB_TIME_NONE,
+                   .return_ns = BB_TIME_NONE,
+                   .return_end_ns = BB_TIME_NONE,
+                   .caller = 1,
+                   .callee = 2};
     guint64 left = 7;
     ck_assert_uint_eq(bb_forwarding_join(&call, 1, NULL, 0, &left), 0);
     ck_assert_uint_eq(left, 0);

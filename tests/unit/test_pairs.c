@@ -400,9 +400,11 @@ static BbMessage any_message(GRand *rand, BbNames *names, guint32 place)
     message.time_ns = (gint64)place * 1000;
     if (g_rand_boolean(rand))
         message.id = bb_id_number((guint64)g_rand_int_range(rand, 0, 8));
-    if (message.kind == BB_CALL)
+    if (g_rand_boolean(rand))
         message.op = bb_names_intern(names, g_rand_boolean(rand) ? "get" : "put");
-    else
+    if (g_rand_boolean(rand))
+        message.proto = bb_names_intern(names, g_rand_boolean(rand) ? "http" : "dns");
+    if (message.kind == BB_RETURN)
         message.status = bb_names_intern(names, g_rand_boolean(rand) ? "200" : "500");
     if (g_rand_boolean(rand))
         message.end_ns = message.time_ns + 10;
@@ -423,9 +425,30 @@ static void check_same(const BbPaths *a, const BbPaths *b)
         ck_assert_int_eq(x->return_ns, y->return_ns);
         ck_assert_int_eq(x->return_end_ns, y->return_end_ns);
         ck_assert_uint_eq(x->op, y->op);
+        ck_assert_uint_eq(x->proto, y->proto);
         ck_assert_uint_eq(x->status, y->status);
     }
 }
+
+// A call that comes late takes the return of a later one, and nothing else of it; nor does the
+// later one keep what that return said.
+START_TEST(late_call_takes_a_return)
+{
+    g_autoptr(BbPaths) paths =
+        pair(LINES("C A B - 2", "R B A - 3 op=put status=500", "R B A - 4", "C A B - 1"));
+    check_call(paths, 0, 1, 1, 3, 3);
+    ck_assert_uint_ne(paths->calls[0].op, BB_NAME_NONE);
+    ck_assert_uint_ne(paths->calls[0].status, BB_NAME_NONE);
+    check_call(paths, 1, 2, 2, 4, 4);
+    ck_assert_uint_eq(paths->calls[1].op, BB_NAME_NONE);
+    ck_assert_uint_eq(paths->calls[1].status, BB_NAME_NONE);
+    g_autoptr(BbPaths) other = pair(LINES("C A B - 2 op=get", "R B A - 3", "C A B - 1"));
+    check_call(other, 0, 1, 1, 3, 3);
+    ck_assert_uint_eq(other->calls[0].op, BB_NAME_NONE);
+    check_call(other, 1, 2, 2, -1, -1);
+    ck_assert_uint_ne(other->calls[1].op, BB_NAME_NONE);
+}
+END_TEST
 
 // What came in order was matched already when the first message of all comes, at any place: the
 // same as if it had come first.
@@ -461,4 +484,4 @@ TEST_MAIN("pairs", by_id, label_on_the_return, ids_are_of_a_pair_of_nodes, witho
           second_sightings_of_skewed_clocks, early_return_seen_twice, early_return_completed_later,
           second_sightings_without_ids, late_second_sighting_is_a_new_call,
           many_answered_calls_without_id, many_calls_under_way, free_messages_only_count,
-          self_calls, nothing, shuffled_is_the_same, late_one_is_the_same)
+          self_calls, nothing, shuffled_is_the_same, late_call_takes_a_return, late_one_is_the_same)

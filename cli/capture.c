@@ -269,12 +269,6 @@ static void finish_status(BbCaptureJob *job)
     job->failed |= !bb_capture_status_finish(job->status, &job->loss);
 }
 
-// Alone: there the kernel counts what is sent and what comes.
-static bool is_loopback(char *const *interfaces)
-{
-    return strcmp(interfaces[0], "lo") == 0 && !interfaces[1];
-}
-
 static BbCaptureShed *open_shed(BbCaptureJob *job)
 {
     const BbCaptureArguments *o = job->options;
@@ -283,8 +277,7 @@ static BbCaptureShed *open_shed(BbCaptureJob *job)
         .loss = &job->loss,
         .can_trim = o->threads > 1,
         .host_clock = !o->stamp_type || strcmp(o->stamp_type, "host") == 0,
-        .ring_bytes = o->buffer ? (int)o->buffer_bytes : BB_SOURCE_BUFFER,
-        .copies = is_loopback(o->interfaces) ? 2 : 1};
+        .ring_bytes = o->buffer ? (int)o->buffer_bytes : BB_SOURCE_BUFFER};
     return bb_capture_shed_new(&setup);
 }
 

@@ -50,7 +50,7 @@ typedef struct BbCaptureJob {
     guint32 file;             // that is read now, for --keep-frames
     char *file_name;          // its name
     gint64 first_ns, last_ns; // stamps seen
-    gint64 read_ns;           // live: nothing waits that came before, by the stamps
+    gint64 read_ns;           // live: what waits came later, but for what is held back
     gint64 deadline_us;       // live, -G
     gint64 flushed_us;        // live: when the output was last brought up to date
     BbSince flushed;          // the same, by stamps

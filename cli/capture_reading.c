@@ -22,7 +22,7 @@ static bool mark_soon(BbCaptureJob *job, guint mark, GError **error)
                      : bb_shards_mark(job->shards, mark, error);
 }
 
-// time_ns: of the frame at hand, BB_TIME_NONE without one: nothing waits that came before now.
+// time_ns: of the frame at hand, BB_TIME_NONE without one: then next to nothing waits.
 static void look_at_pressure(BbCaptureJob *job, gint64 time_ns)
 {
     job->read_ns = time_ns == BB_TIME_NONE ? g_get_real_time() * 1000 : time_ns;

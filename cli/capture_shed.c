@@ -34,7 +34,10 @@ struct BbCaptureShed {
     BbCaptureShedSetup setup;
     BbShed *policy;
     gint64 looked_ns, counted_ns; // monotonic
-    guint64 waiting;              // packets in the kernel's rings when they were counted
+    guint64 frames, bytes;        // read by then
+    gint64 never_read;            // packets that were counted and will not be
+    gint64 waiting;               // in the kernel's rings when they were counted
+    double mean, room;            // bytes of a packet; as of BbShedSigns
     gint64 ahead_ns;              // the host's clock of the monotonic one, when it was looked at
     gint64 stepped_ns;            // monotonic: when that changed
     Period now, rest;             // rest: those without a sentence of their own
@@ -167,27 +170,39 @@ static gint64 lag_of(BbCaptureShed *shed, gint64 now_ns, gint64 time_ns)
     return lag_ns >= 0 && lag_ns <= LAG_MOST_NS ? lag_ns : BB_SHED_LAG_UNKNOWN;
 }
 
-static void count_waiting(BbCaptureShed *shed)
+// Where nothing waits the difference is what the kernel counts twice (loopback), and what was lost
+// with an interface.
+static void count_waiting(BbCaptureShed *shed, bool idle)
 {
     const guint64 *count = shed->setup.loss->count;
+    guint64 frames = count[BB_SEEN_FRAMES] - shed->frames,
+            bytes = count[BB_SEEN_BYTES] - shed->bytes;
     bb_source_update_loss(shed->setup.source);
-    guint64 gone = count[BB_KERNEL_DROPPED] + count[BB_SEEN_FRAMES] * shed->setup.copies;
-    shed->waiting = count[BB_KERNEL_RECEIVED] - MIN(count[BB_KERNEL_RECEIVED], gone);
+    gint64 unread =
+        (gint64)(count[BB_KERNEL_RECEIVED] - count[BB_KERNEL_DROPPED] - count[BB_SEEN_FRAMES]);
+    if (idle)
+        shed->never_read = unread;
+    shed->waiting = unread - shed->never_read;
+    if (frames)
+        shed->mean = (double)bytes / (double)frames;
+    shed->frames = count[BB_SEEN_FRAMES];
+    shed->bytes = count[BB_SEEN_BYTES];
 }
 
-// As if all that waits were of one interface. Blocks can be closed before they are full, and where
-// nobody knows how many were, nobody knows what is free.
-static double room_of(const BbCaptureShed *shed, gint64 lag_ns)
+// As if all that waits were of one interface, and as large as what was read last. Blocks can be
+// closed before they are full, and where the stamps do not tell how many were, nobody knows what
+// is free.
+static double room_of(BbCaptureShed *shed, gint64 time_ns, gint64 lag_ns)
 {
-    const guint64 *count = shed->setup.loss->count;
-    if (lag_ns == BB_SHED_LAG_UNKNOWN)
+    if (!shed->setup.host_clock)
         return 0;
-    double mean = count[BB_SEEN_FRAMES]
-                      ? (double)count[BB_SEEN_BYTES] / (double)count[BB_SEEN_FRAMES]
-                      : BLOCK_BYTES;
-    double packets = (double)shed->waiting * (mean + HEAD_BYTES);
+    if (time_ns == BB_TIME_NONE) // nothing waits
+        return shed->room = 1;
+    if (lag_ns == BB_SHED_LAG_UNKNOWN) // the clock was set
+        return shed->room;
+    double packets = (double)MAX(shed->waiting, 0) * (shed->mean + HEAD_BYTES);
     double blocks = (double)lag_ns / BLOCK_NS * BLOCK_BYTES;
-    return 1 - MIN(MAX(packets, blocks) / shed->setup.ring_bytes, 1);
+    return shed->room = 1 - MIN(MAX(packets, blocks) / shed->setup.ring_bytes, 1);
 }
 
 static void count_time(BbCaptureShed *shed)
@@ -209,7 +224,7 @@ BbShedding bb_capture_shed_look(BbCaptureShed *shed, gint64 time_ns, gint64 wait
     gint64 now_ns = g_get_monotonic_time() * 1000;
     shed->looked_ns = now_ns;
     if (now_ns - shed->counted_ns >= COUNT_NS) {
-        count_waiting(shed);
+        count_waiting(shed, time_ns == BB_TIME_NONE);
         shed->counted_ns = now_ns;
     }
     const guint64 *count = shed->setup.loss->count;
@@ -219,7 +234,7 @@ BbShedding bb_capture_shed_look(BbCaptureShed *shed, gint64 time_ns, gint64 wait
                                .read = count[BB_SEEN_FRAMES],
                                .waited_ns = waited_ns,
                                .lag_ns = lag_ns,
-                               .room = room_of(shed, lag_ns)};
+                               .room = room_of(shed, time_ns, lag_ns)};
     bb_shed_look(shed->policy, now_ns, &signs);
     const BbShedding shedding = bb_shed_now(shed->policy);
     count_time(shed);

@@ -18,7 +18,6 @@ typedef struct BbCaptureShedSetup {
     bool can_trim;   // packets are copied to threads
     bool host_clock; // stamps are of this host's clock, and tell how old packets are
     int ring_bytes;  // of the kernel's ring of an interface
-    guint copies;    // of a packet that is read once, in what the kernel counts: 2 on loopback
 } BbCaptureShedSetup;
 
 BbCaptureShed *bb_capture_shed_new(const BbCaptureShedSetup *setup);

@@ -16,7 +16,7 @@ struct BbPairs {
     const BbNames *names;
     BbMatcher *matcher;  // NULL once they came otherwise,
     BbSighting *returns; // at latest_ns; none then
-    guint32 n_returns, returns_room;
+    gsize n_returns, returns_room;
     BbBacklog *backlog; // NULL before that
     guint32 count;      // sightings
     gint64 latest_ns;   // of them
@@ -75,7 +75,7 @@ static void fill_sighting(BbSighting *sighting, const BbMessage *message)
 
 static void feed_returns(BbPairs *pairs)
 {
-    for (guint i = 0; i < pairs->n_returns; i++)
+    for (gsize i = 0; i < pairs->n_returns; i++)
         bb_matcher_feed(pairs->matcher, &pairs->returns[i]);
     pairs->n_returns = 0;
 }
@@ -231,7 +231,7 @@ static void join_forwarded(const BbMatcher *matcher, BbPaths *paths)
     const BbCall *orphans = bb_matcher_orphans(matcher, &n_orphans);
     paths->facts.forwarded = bb_forwarding_join(paths->calls, paths->n_calls, orphans, n_orphans,
                                                 &paths->facts.returns_orphaned);
-    if (paths->facts.forwarded > 0)
+    if (n_orphans > 0)
         paths->facts.calls_unreturned = count_unreturned(paths);
 }
 

@@ -151,7 +151,8 @@ static bool attach(const BbTap *tap, const struct bpf_program *program)
 
 // What came between the opening of the interface and its filter was not asked for, but the kernel
 // counted it: it is taken out of the ring, so that what is given is what was counted. A block that
-// is not full comes by the kernel's clock, loopback's frames that libpcap leaves out do not come.
+// is not full comes by the kernel's clock; what libpcap leaves out of loopback does not come, and
+// is waited for as long. All that is before the capture begins, on this interface.
 static void drain(BbTap *tap)
 {
     struct bpf_insn nothing = BPF_STMT(BPF_RET | BPF_K, 0);
@@ -159,14 +160,17 @@ static void drain(BbTap *tap)
     struct pcap_pkthdr *header = NULL;
     const guint8 *data = NULL;
     gint64 until_us = g_get_monotonic_time() + GRACE_US;
-    if (!attach(tap, &program) || pcap_stats(tap->pcap, &tap->last) != 0)
+    if (!attach(tap, &program))
+        return;
+    g_usleep(G_TIME_SPAN_MILLISECOND); // what another processor had at hand is counted by then
+    if (pcap_stats(tap->pcap, &tap->last) != 0)
         return;
     guint waiting = tap->last.ps_recv - tap->last.ps_drop;
     while (waiting > 0 && g_get_monotonic_time() < until_us) {
         int status = pcap_next_ex(tap->pcap, &header, &data);
         waiting -= status == 1;
         if (status < 0)
-            return; // bb_tap_state will tell
+            return; // the filter will not be taken either, and libpcap says why
         if (status == 0)
             g_usleep(G_TIME_SPAN_MILLISECOND);
     }

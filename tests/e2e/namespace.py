@@ -97,11 +97,15 @@ def kill_late(job):
     """Returns a timer that kills it after a minute (a disk may take long to write what is to be on it), and says
     where in the kernel its threads waited."""
     def kill():
-        for task in glob.glob(f"/proc/{job.pid}/task/*"):
-            for name in ("comm", "wchan"):
-                with open(f"{task}/{name}", encoding="ascii") as file:
-                    print("late:", file.read().strip(), file=sys.stderr)
-        job.kill()
+        try:
+            for task in glob.glob(f"/proc/{job.pid}/task/*"):
+                for name in ("comm", "wchan"):
+                    with open(f"{task}/{name}", encoding="ascii") as file:
+                        print("late:", file.read().strip(), file=sys.stderr)
+        except OSError:  # a thread that ended just now
+            pass
+        finally:
+            job.kill()
 
     timer = threading.Timer(60, kill)
     timer.start()

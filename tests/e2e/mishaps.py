@@ -90,7 +90,7 @@ def finish(job, sent):
 def check_signals(tap, folder):
     """SIGHUP ends in order, be there two of them, and does not where it was ignored; SIGUSR2 is answered."""
     trace = f"{folder}/signals.bbt"
-    job = begin("-w", trace)
+    job = begin("-w", trace, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))  # nohup(1) or not
     talk([tap, tap], range(20))
     time.sleep(0.5)
     job.send_signal(signal.SIGUSR2)

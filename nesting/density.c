@@ -10,8 +10,10 @@
 #include <string.h>
 
 #define LEVELS 6u
-#define FEW 2.0 // samples within a kernel: fewer, and a wider one takes its place
-#define REACH (2u + 2 + 4 + 8 + 16 + 32) // bins to which the widest kernel carries a sample
+#define FEW 2.0     // samples within a kernel: fewer, and a wider one takes its place
+#define COUNTS 0.01 // of the mass in a bin: a sample that has less is not worth leaving out
+#define LEAST 1e-6  // samples: what is less than that is none, and rounding
+#define REACH (2u << (LEVELS - 1)) // bins to which the widest kernel carries a sample, and one
 
 BbDensity *bb_density_new(void)
 {
@@ -55,20 +57,29 @@ static void smooth(const float *in, float *out, gint n, gint step)
 
 static const gint steps[LEVELS] = {0, 1, 2, 4, 8, 16};
 
-// What a sample gives the bins around it at each level: kernel[level][REACH + distance].
-static void find_kernels(float kernel[LEVELS][2 * REACH + 1])
+typedef float Kernel[2 * REACH + 1];
+
+// What a sample gives the bins around it at each level: [level][REACH + distance].
+static Kernel *kernels(void)
 {
-    float sample[2 * REACH + 1] = {0};
-    sample[REACH] = 1;
-    for (guint level = 0; level < LEVELS; level++)
-        smooth(level == 0 ? sample : kernel[level - 1], kernel[level], 2 * REACH + 1, steps[level]);
+    static Kernel kernel[LEVELS];
+    static gsize made;
+    if (g_once_init_enter(&made)) {
+        Kernel sample = {0};
+        sample[REACH] = 1;
+        for (guint l = 0; l < LEVELS; l++)
+            smooth(l == 0 ? sample : kernel[l - 1], kernel[l], 2 * REACH + 1, steps[l]);
+        g_once_init_leave(&made, 1);
+    }
+    return kernel;
 }
 
-// What a sample gives its own bin, by way of the mirrors at the ends too.
-static float own(const float *kernel, guint bin)
+// What a sample in one bin gives another, by way of the mirrors at the ends too.
+static float given(const float *kernel, guint from, guint to)
 {
-    guint low = 2 * bin + 1, high = 2 * (BB_GAP_BINS - 1 - bin) + 1;
-    return kernel[REACH] + (low <= REACH ? kernel[REACH + low] : 0) +
+    guint apart = from > to ? from - to : to - from;
+    guint low = from + to + 1, high = 2 * BB_GAP_BINS - 1 - from - to;
+    return (apart <= REACH ? kernel[REACH + apart] : 0) + (low <= REACH ? kernel[REACH + low] : 0) +
            (high <= REACH ? kernel[REACH + high] : 0);
 }
 
@@ -81,7 +92,7 @@ static double leave_one_out(const BbDensity *density, const float *smoothed, gui
         float count = density->count[from + i];
         if (count <= 0)
             continue;
-        double left = MAX(smoothed[i] - own(kernel, from + i), 0) / others;
+        double left = MAX(smoothed[i] - given(kernel, from + i, from + i), 0) / others;
         double mass = (1 - BB_DENSITY_FLOOR) * left + BB_DENSITY_FLOOR / BB_GAP_BINS;
         sum += (double)count * ((double)logf((float)mass) - (double)scale->log_width[from + i]);
     }
@@ -103,10 +114,10 @@ void bb_density_fit(BbDensity *density, const BbGapScale *scale)
 {
     density->loo = 0;
     memcpy(density->log, scale->floor_log, sizeof density->log);
+    memset(density->few, 0, sizeof density->few);
     if (density->n <= 0)
         return;
-    float kernel[LEVELS][2 * REACH + 1];
-    find_kernels(kernel);
+    Kernel *kernel = kernels();
     guint from = density->first > REACH ? density->first - REACH : 0;
     guint to = MIN(density->last + REACH + 1, BB_GAP_BINS), n = to - from, best = 0;
     float level[LEVELS][BB_GAP_BINS];
@@ -123,12 +134,55 @@ void bb_density_fit(BbDensity *density, const BbGapScale *scale)
         guint l = best;
         while (l + 1 < LEVELS && (double)level[l][i] < FEW * (double)kernel[l][REACH])
             l++;
+        density->few[from + i] = (guint8)(1 + l);
         level[best][i] = level[l][i];
         sum += (double)level[l][i];
     }
-    for (guint i = 0; i < n; i++)
-        level[best][i] *= (float)(density->n / sum);
+    density->scaled = (float)(density->n / sum);
+    for (guint i = 0; i < n; i++) {
+        if (COUNTS * (double)level[best][i] > (double)kernel[density->few[from + i] - 1][REACH])
+            density->few[from + i] = 0;
+        level[best][i] *= density->scaled;
+    }
     write_logs(density, level[best], from, n, scale);
+}
+
+// What the samples give a bin at a level.
+static double given_by_all(const BbDensity *density, guint level, guint bin)
+{
+    const float *kernel = kernels()[level];
+    guint reach = 2u << level, from = MAX(density->first, bin > reach ? bin - reach : 0);
+    double sum = 0;
+    for (guint b = from; b <= MIN(density->last, bin + reach); b++)
+        if (density->count[b] > 0)
+            sum += (double)(density->count[b] * given(kernel, b, bin));
+    return sum;
+}
+
+static double given_by_some(guint level, guint bin, const guint16 *bins, guint n, double weight)
+{
+    double sum = 0;
+    for (guint i = 0; i < n; i++)
+        sum += weight * (double)given(kernels()[level], bins[i], bin);
+    return sum;
+}
+
+double bb_density_without(const BbDensity *density, const BbGapScale *scale, guint bin,
+                          const guint16 *bins, guint n, double weight)
+{
+    double left = density->n - n * weight, floor = BB_DENSITY_FLOOR / BB_GAP_BINS;
+    if (left < LEAST)
+        return floor / (double)scale->width[bin];
+    guint level = density->few[bin] - 1u;
+    double share = exp((double)density->log[bin] + (double)scale->log_width[bin]) - floor;
+    double sum = share / (1 - BB_DENSITY_FLOOR) * density->n / (double)density->scaled -
+                 given_by_some(level, bin, bins, n, weight);
+    while (sum < FEW * (double)kernels()[level][REACH] && level + 1 < LEVELS) {
+        level++;
+        sum = given_by_all(density, level, bin) - given_by_some(level, bin, bins, n, weight);
+    }
+    double mass = (1 - BB_DENSITY_FLOOR) * (double)density->scaled * MAX(sum, 0) / left + floor;
+    return mass / (double)scale->width[bin];
 }
 
 // Abramowitz and Stegun, Handbook of Mathematical Functions, 26.2.23: |error| < 4.5e-4.

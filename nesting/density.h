@@ -11,8 +11,10 @@ typedef struct BbDensity {
     double n;          // samples
     guint first, last; // bins that may hold samples
     double loo;        // sum over samples of the log of their leave-one-out density
+    float scaled;      // by which the kernels were, so that all is 1
     float count[BB_GAP_BINS];
-    float log[BB_GAP_BINS]; // of the density per quantum, once fitted
+    float log[BB_GAP_BINS];  // of the density per quantum, once fitted
+    guint8 few[BB_GAP_BINS]; // 0 where one sample counts next to nothing; else 1 + which kernel
 } BbDensity;
 
 BbDensity *bb_density_new(void);
@@ -26,8 +28,13 @@ static inline void bb_density_add(BbDensity *density, guint bin, double weight)
     density->last = MAX(density->last, bin);
 }
 
-// Fills log and loo.
+// Fills log, few and loo.
 void bb_density_fit(BbDensity *density, const BbGapScale *scale);
+
+// The density (not its log) in a bin with few[bin] > 0 that some of the samples leave when they are
+// taken out: n of them, each of that weight, in bins[].
+double bb_density_without(const BbDensity *density, const BbGapScale *scale, guint bin,
+                          const guint16 *bins, guint n, double weight);
 
 // Standard normal quantile of the distribution's middle of each bin, cut at 3 either way.
 void bb_density_normal(const BbDensity *density, const BbGapScale *scale, float *z);

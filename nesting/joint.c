@@ -15,12 +15,15 @@
 #include "nesting/search.h"
 #include "nesting/sites.h"
 
-#define ALL_PARENTS 6000u      // of a site that is learned from as a whole
-#define SAMPLE_PARENTS 1500u   // that a model of a greater one is learned from
-#define ROUNDS_PARENTS 40000u  // that models are refined with, over all rounds
-#define STRETCHES 4u           // of time they come from
-#define ITERATIONS 10u         // of learning
-#define OBSERVED 8u            // assignments that the last one learns from
+#define ALL_PARENTS 6000u     // of a site that is learned from as a whole
+#define SAMPLE_PARENTS 1500u  // that a model of a greater one is learned from
+#define ROUNDS_PARENTS 40000u // that models are refined with, over all rounds
+#define STRETCHES 4u          // of time they come from
+#define ITERATIONS 10u        // of learning
+#define OBSERVED 8u           // assignments that the last one learns from
+#define OWN_GAPS \
+    100000u                    // of a site: in more, or where many calls are open, one of them is
+                               // nothing to the model
 #define COOLING 4u             // sweeps from chance to certainty
 #define SETTLING 8u            // sweeps at most
 #define BETTER 20.0            // by which another look at a site must exceed the likelihood of the
@@ -69,6 +72,12 @@ static double candidates_of(const BbSite *site)
 static bool is_crowded(const BbSite *site)
 {
     return candidates_of(site) > CROWDED;
+}
+
+// Whether gaps are so few that each counts in what is learned from them.
+static bool has_few(const BbSite *site)
+{
+    return !is_crowded(site) && site->n_children <= OWN_GAPS;
 }
 
 static void settle(BbSearch *search, bool crowded)
@@ -141,6 +150,7 @@ static BbModel *learn_model(const BbJoint *joint, BbSite *site, const BbOnset *o
     *total = -G_MAXDOUBLE;
     for (guint i = is_crowded(site) ? 1 : 0; i < beginnings; i++) {
         g_autoptr(BbModel) model = bb_model_new(site, joint->scale);
+        bb_model_leave_out(model, site, has_few(site));
         double likelihood = learn_from(site, model, fifo, onset, i);
         if (likelihood <= *total)
             continue;

@@ -4,6 +4,7 @@
 
 #include "nesting/copula.h"
 #include "nesting/onset.h"
+#include "nesting/own.h"
 #include "nesting/signatures.h"
 
 #include <math.h>
@@ -13,6 +14,7 @@ enum { FROM_START, FROM_LATEST, FROM_EVENT, FROM_CALL, REFERENCES };
 
 #define ORDERS 3u
 #define COUNT_MAX 8u
+#define RARE 0.1 // imagined samples of each event that a slot could count from
 
 // What a gap is measured from: when, and which kind of event (0: the parent's arrival; then
 // returns by type of child, then calls by type of child; then that all is there, at a join; last
@@ -23,8 +25,10 @@ typedef struct {
 } Event;
 
 typedef struct {
+    guint16 number;                  // of all slots, from 1
     guint reference;                 // the model in use
     double n;                        // samples
+    double spread;                   // samples and imagined ones, of all events
     double late;                     // of them, children that outlast their parent
     float on_time, overdue;          // logs of the two shares
     BbDensity **density[REFERENCES]; // [what], NULL where never seen
@@ -51,6 +55,7 @@ struct BbModel {
     guint64 signature[BB_SITE_TYPES]; // of one child of each type
     BbCopula **copula;                // [p], NULL where gaps are independent
     BbCopula **made;                  // [p], NULL until wanted
+    BbOwn *own;                       // what is left out of scores; NULL: nothing
 };
 
 BbModel *bb_model_new(const BbSite *site, const BbGapScale *scale)
@@ -118,13 +123,21 @@ void bb_model_free(BbModel *model)
     g_free(model->seen);
     g_free(model->alone);
     bb_signatures_free(model->signatures);
+    bb_own_free(model->own);
     g_free(model);
 }
 
-static Slot *slot_at(BbModel *model, Slot **place)
+void bb_model_leave_out(BbModel *model, const BbSite *site, bool gaps)
+{
+    bb_own_free(model->own);
+    model->own = bb_own_new(site, gaps);
+}
+
+static Slot *slot_at(BbModel *model, Slot **place, guint number)
 {
     if (!*place) {
         Slot *slot = *place = g_new0(Slot, 1);
+        slot->number = (guint16)(1 + number);
         for (guint r = 0; r < REFERENCES; r++)
             slot->density[r] = g_new0(BbDensity *, model->n_what);
         slot->used = g_new0(const BbDensity *, model->n_what);
@@ -137,6 +150,17 @@ static Slot *slot_at(BbModel *model, Slot **place)
 static guint slot_index(const BbModel *model, guint p, guint c, guint order)
 {
     return (p * model->nc + c) * ORDERS + MIN(order, ORDERS - 1);
+}
+
+static Slot *kid_slot(BbModel *model, guint p, guint c, guint order)
+{
+    guint index = slot_index(model, p, c, order);
+    return slot_at(model, &model->slots[index], index);
+}
+
+static Slot *end_slot(BbModel *model, guint p)
+{
+    return slot_at(model, &model->ends[p], model->np * model->nc * ORDERS + p);
 }
 
 // ---- events ------------------------------------------------------------------------------------
@@ -185,7 +209,34 @@ typedef struct {
     guint16 number;   // of the slot among those of its type of parent
     Event from;
     gint64 at;
+    const BbOwnGap *own; // what it gave the model; NULL: nothing
 } Gap;
+
+// Where a gap under a reference stands in BbOwnGap: no slot knows both starts and calls.
+static inline guint way_of(guint reference)
+{
+    return reference % BB_OWN_WAYS;
+}
+
+// Without what the gap gave the slot itself.
+static double gap_log_without(const BbModel *model, const Gap *gap, guint bin)
+{
+    const Slot *slot = gap->slot;
+    const BbDensity *density = slot->used[gap->from.what];
+    guint16 bins[BB_OWN_SAMPLES];
+    guint way = way_of(slot->reference), of_slot = 0, n = 0;
+    for (guint i = 0; i < model->own->n; i++) {
+        const BbOwnGap *own = &gap->own[i];
+        of_slot += own->slot == slot->number;
+        if (own->slot == slot->number && own->what[way] == gap->from.what)
+            bins[n++] = own->bin[way];
+    }
+    if (of_slot == 0)
+        return (double)(density->log[bin] + slot->bias[gap->from.what]);
+    double weight = model->own->weight, like_it = MAX(density->n - n * weight, 0) + RARE;
+    return log(bb_density_without(density, model->scale, bin, bins, n, weight) * like_it /
+               (slot->spread - of_slot * weight));
+}
 
 static inline double gap_log(const BbModel *model, const Gap *gap)
 {
@@ -193,8 +244,11 @@ static inline double gap_log(const BbModel *model, const Gap *gap)
     if (!gap->slot)
         return (double)model->scale->floor_log[bin] - 5;
     const BbDensity *density = gap->slot->used[gap->from.what];
-    return density ? (double)(density->log[bin] + gap->slot->bias[gap->from.what])
-                   : (double)(model->scale->floor_log[bin] + gap->slot->unseen);
+    if (!density)
+        return (double)(model->scale->floor_log[bin] + gap->slot->unseen);
+    if (gap->own && density->few[bin] > 0)
+        return gap_log_without(model, gap, bin);
+    return (double)(density->log[bin] + gap->slot->bias[gap->from.what]);
 }
 
 // Whether a child outlasts its parent, or is even made after it: rare or usual in its slot.
@@ -224,7 +278,7 @@ static inline Gap kid_gap(const BbModel *model, const BbSite *site, const BbSite
         from = latest_return(model, site, parent, kids, i, x->s);
     if (slot && slot->reference == FROM_EVENT)
         from = latest_event(model, site, from, kids, i);
-    return (Gap){slot, (guint16)number, from, x->s};
+    return (Gap){slot, (guint16)number, from, x->s, bb_own_gaps(model->own, site, kids[i])};
 }
 
 static inline Gap end_gap(const BbModel *model, const BbSite *site, const BbSiteParent *parent,
@@ -234,7 +288,9 @@ static inline Gap end_gap(const BbModel *model, const BbSite *site, const BbSite
     Event from = {parent->s, n > 0};
     if (slot && slot->reference == FROM_LATEST)
         from = latest_return(model, site, parent, kids, n, parent->e);
-    return (Gap){slot, (guint16)(model->nc * ORDERS), from, parent->e};
+    guint32 end = bb_own_end(site, (guint32)(parent - site->parents));
+    return (Gap){slot, (guint16)(model->nc * ORDERS), from, parent->e,
+                 bb_own_gaps(model->own, site, end)};
 }
 
 static double together_log(const BbModel *model, BbCopula *copula, const Gap *gaps, guint n)
@@ -251,6 +307,19 @@ static double together_log(const BbModel *model, BbCopula *copula, const Gap *ga
                 return 0;
     }
     return bb_copula_log(copula, slots, z, n);
+}
+
+// log P(signature) among the other parents.
+static double signature_log(const BbModel *model, const BbSite *site, guint32 index,
+                            guint64 signature, double apart)
+{
+    const guint64 *own = bb_own_signatures(model->own, site, index);
+    guint n = own ? model->own->n : 0, same = 0;
+    double weight = own ? model->own->weight : 0;
+    for (guint i = 0; i < n; i++)
+        same += own[i] == signature;
+    return bb_signatures_log(model->signatures, site->parents[index].type, signature, apart,
+                             n * weight, same * weight);
 }
 
 double bb_model_parent(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
@@ -276,7 +345,7 @@ double bb_model_parent(const BbModel *model, const BbSite *site, guint32 index, 
     sum += gap_log(model, &gaps[n]);
     if (model->copula[parent->type])
         sum += together_log(model, model->copula[parent->type], gaps, n + 1);
-    return sum + bb_signatures_log(model->signatures, parent->type, signature, apart);
+    return sum + signature_log(model, site, index, signature, apart);
 }
 
 // The gap of x after the last of some children; *order: how many of its type are among them.
@@ -335,13 +404,16 @@ guint bb_model_waits(const BbModel *model, const BbSite *site, guint32 index, co
     const BbSiteParent *parent = &site->parents[index];
     guint32 first = parent->type * (model->nc * ORDERS + 1);
     guint8 seen[BB_SITE_TYPES];
+    bool leaves_out = model->own && model->own->site == site;
     memset(seen, 0, model->nc);
     for (guint32 i = 0; i <= n; i++) {
+        guint32 number = i < n ? kids[i] : bb_own_end(site, index);
         Gap gap = i < n
                       ? kid_gap(model, site, parent, kids, i, seen[site->children[kids[i]].type]++)
                       : end_gap(model, site, parent, kids, n);
         guint32 slot = first + gap.number;
-        out[i] = (BbWait){gap.from.at, gap.at, slot, gap.from.what, i == 0};
+        out[i] = (BbWait){
+            gap.from.at, gap.at, slot, gap.from.what, leaves_out ? number : BB_SITE_NONE, i == 0};
     }
     return n + 1;
 }
@@ -352,7 +424,9 @@ double bb_model_wait_log(const BbModel *model, const BbWait *wait, gint64 at)
     guint p = wait->slot / per_type, number = wait->slot % per_type;
     const Slot *slot = number == model->nc * ORDERS ? model->ends[p]
                                                     : model->slots[p * model->nc * ORDERS + number];
-    return gap_log(model, &(Gap){slot, (guint16)number, {wait->from, wait->event}, at});
+    const BbOwnGap *own =
+        wait->gap == BB_SITE_NONE ? NULL : bb_own_gaps(model->own, model->own->site, wait->gap);
+    return gap_log(model, &(Gap){slot, (guint16)number, {wait->from, wait->event}, at, own});
 }
 
 double bb_model_lone(const BbModel *model, guint child_type)
@@ -362,13 +436,30 @@ double bb_model_lone(const BbModel *model, guint child_type)
 
 // ---- learning ----------------------------------------------------------------------------------
 
+// own: where what it gives is noted; NULL: nowhere.
 static void add_sample(BbModel *model, Slot *slot, guint reference, Event from, gint64 at,
-                       double weight)
+                       double weight, BbOwnGap *own)
 {
     BbDensity **density = &slot->density[reference][from.what];
+    guint bin = bb_gap_bin(model->scale, at - from.at);
     if (!*density)
         *density = bb_density_new();
-    bb_density_add(*density, bb_gap_bin(model->scale, at - from.at), weight);
+    bb_density_add(*density, bin, weight);
+    if (!own)
+        return;
+    own->what[way_of(reference)] = (guint8)from.what;
+    own->bin[way_of(reference)] = (guint16)bin;
+}
+
+// Where to note what a gap gives a slot in the assignment at hand.
+static BbOwnGap *own_gap(BbModel *model, const BbSite *site, guint32 gap, const Slot *slot)
+{
+    BbOwnGap *own = bb_own_gaps(model->own, site, gap);
+    if (!own)
+        return NULL;
+    own += model->own->n - 1;
+    own->slot = slot->number;
+    return own;
 }
 
 static void learn_gaps(BbModel *model, const BbSite *site, guint32 index, double weight)
@@ -379,29 +470,31 @@ static void learn_gaps(BbModel *model, const BbSite *site, guint32 index, double
     for (guint32 i = 0; i < kids->n; i++) {
         guint32 from = i > BB_MODEL_NEAR ? i - BB_MODEL_NEAR : 0;
         const BbSiteChild *x = &site->children[kids->at[i]];
-        Slot *slot = slot_at(
-            model, &model->slots[slot_index(model, parent->type, x->type, seen[x->type]++)]);
+        Slot *slot = kid_slot(model, parent->type, x->type, seen[x->type]++);
+        BbOwnGap *own = own_gap(model, site, kids->at[i], slot);
         Event start = {parent->s, 0};
         Event latest = latest_return(model, site, parent, kids->at + from, i - from, x->s);
         Event event = latest_event(model, site, latest, kids->at + from, i - from);
         slot->n += weight;
         slot->late += x->e > parent->e ? weight : 0;
-        add_sample(model, slot, FROM_EVENT, event, x->s, weight);
+        add_sample(model, slot, FROM_EVENT, event, x->s, weight, own);
         if (model->is_join) {
             event = latest_call(model, site, parent, kids->at + from, i - from, x->s);
-            add_sample(model, slot, FROM_CALL, event, x->s, weight);
+            add_sample(model, slot, FROM_CALL, event, x->s, weight, own);
             continue;
         }
-        add_sample(model, slot, FROM_START, x->s > parent->e ? latest : start, x->s, weight);
-        add_sample(model, slot, FROM_LATEST, latest, x->s, weight);
+        add_sample(model, slot, FROM_START, x->s > parent->e ? latest : start, x->s, weight, own);
+        add_sample(model, slot, FROM_LATEST, latest, x->s, weight, own);
     }
     guint32 near = MIN(kids->n, BB_MODEL_NEAR);
     const guint32 *last = near > 0 ? kids->at + (kids->n - near) : NULL;
-    Slot *end = slot_at(model, &model->ends[parent->type]);
+    Event start = {parent->s, kids->n > 0};
+    Event latest = latest_return(model, site, parent, last, near, parent->e);
+    Slot *end = end_slot(model, parent->type);
+    BbOwnGap *own = own_gap(model, site, bb_own_end(site, index), end);
     end->n += weight;
-    add_sample(model, end, FROM_START, (Event){parent->s, kids->n > 0}, parent->e, weight);
-    add_sample(model, end, FROM_LATEST, latest_return(model, site, parent, last, near, parent->e),
-               parent->e, weight);
+    add_sample(model, end, FROM_START, start, parent->e, weight, own);
+    add_sample(model, end, FROM_LATEST, latest, parent->e, weight, own);
 }
 
 static void forget_gaps(BbModel *model, Slot *slot)
@@ -428,29 +521,30 @@ static void choose_reference(BbModel *model, Slot *slot, bool is_end)
 {
     slot->on_time = (float)log((slot->n - slot->late + 0.5) / (slot->n + 0.5));
     slot->overdue = (float)log((slot->late + 0.05) / (slot->n + 0.5));
-    double best = -G_MAXDOUBLE, rare = 0.1;
+    double best = -G_MAXDOUBLE;
     bool join = model->is_join && !is_end;
     guint first = join ? FROM_EVENT : FROM_START;
     for (guint r = first; r <= (join ? FROM_CALL : is_end ? FROM_LATEST : FROM_EVENT); r++) {
-        double sum = 0, spread = slot->n + rare * events_of(model, r, is_end);
+        double sum = 0, spread = slot->n + RARE * events_of(model, r, is_end);
         for (guint w = 0; w < model->n_what; w++) {
             BbDensity *density = slot->density[r][w];
             if (!density || density->n <= 0)
                 continue;
             bb_density_fit(density, model->scale);
-            sum += density->loo + density->n * log((density->n + rare) / spread);
+            sum += density->loo + density->n * log((density->n + RARE) / spread);
         }
         if (sum > best) {
             best = sum;
             slot->reference = r;
         }
     }
-    double spread = slot->n + rare * events_of(model, slot->reference, is_end);
-    slot->unseen = (float)log(rare / spread);
+    slot->spread = slot->n + RARE * events_of(model, slot->reference, is_end);
+    slot->unseen = (float)log(RARE / slot->spread);
     for (guint w = 0; w < model->n_what; w++) {
         BbDensity *density = slot->density[slot->reference][w];
         slot->used[w] = density && density->n > 0 ? density : NULL;
-        slot->bias[w] = slot->used[w] ? (float)log((density->n + rare) / spread) : slot->unseen;
+        slot->bias[w] =
+            slot->used[w] ? (float)log((density->n + RARE) / slot->spread) : slot->unseen;
     }
 }
 
@@ -525,6 +619,9 @@ static void count_children(BbModel *model, const BbSite *site, guint32 index, do
     for (guint c = 0; c < nc; c++)
         model->seen[(p * nc + c) * (COUNT_MAX + 1) + MIN(each[c], COUNT_MAX)] += weight;
     model->n[p] += weight;
+    guint64 *own = bb_own_signatures(model->own, site, index);
+    if (own)
+        own[model->own->n - 1] = signature;
     bb_signatures_count(model->signatures, p, signature, weight);
 }
 
@@ -565,10 +662,14 @@ void bb_model_forget(BbModel *model)
     memset(model->seen, 0, model->np * model->nc * (COUNT_MAX + 1) * sizeof *model->seen);
     memset(model->alone, 0, model->nc * sizeof *model->alone);
     bb_signatures_reset(model->signatures, model->np);
+    if (model->own)
+        model->own->n = 0;
 }
 
 void bb_model_observe(BbModel *model, const BbSite *site, double weight)
 {
+    if (model->own && model->own->site == site)
+        bb_own_next(model->own, weight);
     for (guint32 i = 0; i < site->n_parents; i++) {
         learn_gaps(model, site, i, weight);
         count_children(model, site, i, weight);
@@ -617,14 +718,14 @@ void bb_model_begin(BbModel *model, const BbSite *site, const BbOnset *onset, bo
 {
     guint np = model->np, nc = model->nc;
     for (guint p = 0; p < np; p++) {
-        Slot *end = slot_at(model, &model->ends[p]);
+        Slot *end = end_slot(model, p);
         end->reference = FROM_LATEST;
         use(end, 0, onset->whole[p]);
         model->nothing[p] = 0;
         for (guint c = 0; c < nc; c++) {
             use(end, 1 + c, onset->end[p * nc + c]);
             for (guint order = 0; order < ORDERS; order++) {
-                Slot *slot = slot_at(model, &model->slots[slot_index(model, p, c, order)]);
+                Slot *slot = kid_slot(model, p, c, order);
                 slot->reference = FROM_LATEST;
                 use(slot, 0, onset->start[p * nc + c]);
                 for (guint d = 0; d < nc; d++)

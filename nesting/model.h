@@ -25,6 +25,11 @@ typedef struct BbModel BbModel;
 BbModel *bb_model_new(const BbSite *site, const BbGapScale *scale);
 void bb_model_free(BbModel *model);
 
+// From now on scores of that site's parents leave out what these gave the model themselves (own.h),
+// in assignments of which BB_OWN_SAMPLES at most are observed at once. gaps: also by their gaps,
+// not by their signatures alone. The site is lent.
+void bb_model_leave_out(BbModel *model, const BbSite *site, bool gaps);
+
 // Learns: forgets, observes the site's assignment (or several, with weights that sum to 1), fits.
 // trust: weight of exact signatures against single counts (signatures.h).
 void bb_model_forget(BbModel *model);
@@ -58,6 +63,7 @@ double bb_model_part(const BbModel *model, const BbSite *site, guint32 parent, c
 typedef struct BbWait {
     gint64 from, at;
     guint32 slot, event; // what it counts from; the model's
+    guint32 gap;         // its number (own.h); BB_SITE_NONE: of no site whose own is left out
     bool first;          // of the parent: what it does after its arrival
 } BbWait;
 

@@ -101,7 +101,7 @@ void bb_signatures_trust(BbSignatures *signatures, double trust)
 }
 
 double bb_signatures_log(const BbSignatures *signatures, guint parent_type, guint64 signature,
-                         double apart)
+                         double apart, double left_out, double same)
 {
     double alpha = signatures->alpha[parent_type];
     if (alpha <= 0)
@@ -109,8 +109,8 @@ double bb_signatures_log(const BbSignatures *signatures, guint parent_type, guin
     const Seen *seen = find(signatures, signature | 1);
     if (seen->log < 0)
         return seen->log;
-    double all = signatures->n[parent_type] + alpha;
+    double all = MAX(signatures->n[parent_type] - left_out, 0) + alpha;
     if (seen->key == 0)
         return log(alpha / all) + apart;
-    return log((seen->n + alpha * exp(apart)) / all);
+    return log((MAX(seen->n - same, 0) + alpha * exp(apart)) / all);
 }

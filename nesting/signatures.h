@@ -19,8 +19,10 @@ void bb_signatures_count(BbSignatures *signatures, guint parent_type, guint64 si
 void bb_signatures_trust(BbSignatures *signatures, double trust);
 
 // log P(signature), with `apart` the log probability by single counts. Before any count: apart.
+// Leaves out so many of the parents counted, `same` of them with that signature; where many have it
+// that plays no part.
 double bb_signatures_log(const BbSignatures *signatures, guint parent_type, guint64 signature,
-                         double apart);
+                         double apart, double left_out, double same);
 
 // A multiset's number: a sum, so that it does not depend on the order. The first multiplication
 // keeps the numbers of small x apart from sums of others.

@@ -7,6 +7,7 @@
 #include "nesting/copula.h"
 #include "nesting/model.h"
 #include "nesting/onset.h"
+#include "nesting/own.h"
 
 #include <math.h>
 
@@ -36,6 +37,8 @@ typedef struct {
     BbCopula *copula[BRUTE_TYPES];
     GPtrArray *seen;      // assignments (guint32[n_children]) that the model was learned from
     double trust, weight; // of each assignment
+    bool without_gaps, without_kinds; // scores leave out what the scored gave: their gaps, and
+                                      // their kinds of children
 } Brute;
 
 // The children of a parent under an assignment.
@@ -177,8 +180,38 @@ static inline void brute_gaps(const Brute *brute, guint32 p, const guint32 *kids
     gaps[n] = (BruteGap){end, from, parent->e};
 }
 
-static inline double brute_gap_log(const Brute *brute, guint type, const BruteGap *gap)
+// The bins of those samples of a density that a child (x) or the end of a parent (x is
+// BB_SITE_NONE) gave, one an assignment at most; *of_slot: how many it gave the slot.
+static inline guint brute_own(const Brute *brute, guint type, const BruteGap *gap, guint32 p,
+                              guint32 x, guint16 *bins, guint *of_slot)
 {
+    const BbSite *site = brute->site;
+    g_autofree guint32 *kids = g_new(guint32, site->n_children + 1);
+    g_autofree BruteGap *gaps = g_new(BruteGap, site->n_children + 1);
+    guint found = 0;
+    *of_slot = 0;
+    for (guint k = 0; k < brute->seen->len; k++) {
+        const guint32 *parent = g_ptr_array_index(brute->seen, k);
+        guint32 of = x == BB_SITE_NONE ? p : parent[x], i = 0;
+        if (of == BB_SITE_NONE || site->parents[of].type != type)
+            continue;
+        guint32 n = brute_kids(site, parent, of, kids);
+        brute_gaps(brute, of, kids, n, gaps);
+        while (i < n && kids[i] != x)
+            i++;
+        if (gaps[i].slot != gap->slot)
+            continue;
+        ++*of_slot;
+        if (gaps[i].from.what == gap->from.what)
+            bins[found++] = (guint16)bb_gap_bin(brute->scale, gaps[i].at - gaps[i].from.at);
+    }
+    return found;
+}
+
+// x: the child that the gap is of; BB_SITE_NONE: the end of parent p.
+static inline double brute_gap_log(const Brute *brute, const BruteGap *gap, guint32 p, guint32 x)
+{
+    guint type = brute->site->parents[p].type;
     const BruteSlot *slot = &brute->slots[type][gap->slot];
     guint bin = bb_gap_bin(brute->scale, gap->at - gap->from.at);
     if (slot->n <= 0)
@@ -188,7 +221,14 @@ static inline double brute_gap_log(const Brute *brute, guint type, const BruteGa
     const BbDensity *density = slot->density[slot->reference][gap->from.what];
     if (!density)
         return (double)brute->scale->floor_log[bin] + log(BRUTE_RARE / all);
-    return (double)density->log[bin] + log((density->n + BRUTE_RARE) / all);
+    guint16 bins[BB_OWN_SAMPLES];
+    guint of_slot = 0, n = 0;
+    if (brute->without_gaps && density->few[bin] > 0)
+        n = brute_own(brute, type, gap, p, x, bins, &of_slot);
+    if (of_slot == 0)
+        return (double)density->log[bin] + log((density->n + BRUTE_RARE) / all);
+    return log(bb_density_without(density, brute->scale, bin, bins, n, brute->weight)) +
+           log((density->n - n * brute->weight + BRUTE_RARE) / (all - of_slot * brute->weight));
 }
 
 // Whether a child in a slot outlasts its parent, as often as others there did.
@@ -313,6 +353,24 @@ static inline double brute_had(const Brute *brute, guint type, const guint *want
     return had;
 }
 
+// In how many assignments a parent had just these children.
+static inline guint brute_had_itself(const Brute *brute, guint32 p, const guint *want)
+{
+    const BbSite *site = brute->site;
+    g_autofree guint32 *kids = g_new(guint32, site->n_children + 1);
+    guint had = 0;
+    for (guint k = 0; k < brute->seen->len; k++) {
+        guint each[BRUTE_TYPES];
+        bool same = true;
+        brute_census(site, kids, brute_kids(site, g_ptr_array_index(brute->seen, k), p, kids),
+                     each);
+        for (guint t = 0; t < site->n_child_types; t++)
+            same &= each[t] == want[t];
+        had += same;
+    }
+    return had;
+}
+
 // log P(k children of type c).
 static inline double brute_count_log(const Brute *brute, guint type, guint c, guint k)
 {
@@ -334,10 +392,14 @@ static inline double brute_parent(const Brute *brute, guint32 p, const guint32 *
         apart += brute_count_log(brute, type, c, each[c]);
     double exactly = brute_had(brute, type, each, -1, &all);
     double alpha = brute->trust < 0 ? 1 - brute->trust * all : brute->trust;
+    if (brute->without_kinds) {
+        exactly -= brute_had_itself(brute, p, each) * brute->weight;
+        all -= 1;
+    }
     sum += log((exactly + alpha * exp(apart)) / (all + alpha));
     brute_gaps(brute, p, kids, n, gaps);
     for (guint32 i = 0; i <= n; i++)
-        sum += brute_gap_log(brute, type, &gaps[i]);
+        sum += brute_gap_log(brute, &gaps[i], p, i < n ? kids[i] : BB_SITE_NONE);
     for (guint32 i = 0; i < n; i++)
         sum += brute_late_log(brute, p, gaps[i].slot, kids[i]);
     guint16 slots[BB_COPULA_MOST];

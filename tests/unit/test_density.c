@@ -164,6 +164,74 @@ START_TEST(like_the_twin)
 }
 END_TEST
 
+// What the samples but some leave in a bin, by the kernel that holds FEW of those.
+static double left_in(const Twin *twin, guint level, const guint *samples, guint n, guint n_out,
+                      double weight, guint b)
+{
+    for (;; level++) {
+        double sum = 0;
+        for (guint i = 0; i < n; i++)
+            sum += (i < n_out ? 1 - weight : 1) * reach(twin, level, samples[i], b);
+        if (level + 1 == LEVELS || sum >= FEW * twin->kernel[level][0])
+            return sum;
+    }
+}
+
+// Takes the first samples out, in part or whole.
+START_TEST(without_some)
+{
+    g_autoptr(BbGapScale) scale = bb_gap_scale_new();
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("density without"));
+    g_autofree Twin *twin = twin_new();
+    guint samples[60], compared = 0, off = 0;
+    guint16 out[8];
+    for (guint round = 0; round < 150; round++) {
+        guint n = draw(rand, samples, G_N_ELEMENTS(samples)), n_out = 0, most = MIN(n, 8);
+        double weight = round % 2 ? 1 : 0.125;
+        for (n_out = 0; n_out < most && (n_out == 0 || round % 4 < 2); n_out++)
+            out[n_out] = (guint16)samples[n_out];
+        g_autofree BbDensity *density = density_of(scale, samples, n);
+        for (guint b = 0; b < BB_GAP_BINS; b++) {
+            if (density->few[b] == 0)
+                continue;
+            double left = n - n_out * weight;
+            double sum = left_in(twin, density->few[b] - 1u, samples, n, n_out, weight, b);
+            double share = left > 0 ? (double)density->scaled * sum / left : 0;
+            double want = (1 - BB_DENSITY_FLOOR) * share + BB_DENSITY_FLOOR / BB_GAP_BINS;
+            double got = bb_density_without(density, scale, b, out, n_out, weight);
+            off += fabs(got * (double)scale->width[b] / want - 1) > 1e-2;
+            compared++;
+        }
+    }
+    ck_assert_uint_gt(compared, 5000);
+    ck_assert_uint_lt(off, compared / 500); // where a kernel holds nearly FEW samples
+}
+END_TEST
+
+// Where few says that one sample counts nothing.
+START_TEST(one_of_many_counts_nothing)
+{
+    g_autoptr(BbGapScale) scale = bb_gap_scale_new();
+    guint samples[1001], many = 0;
+    for (guint i = 0; i < 1000; i++)
+        samples[i] = 200 + i % 3;
+    samples[1000] = 400;
+    g_autofree BbDensity *all = density_of(scale, samples, 1001);
+    g_autofree BbDensity *fewer = density_of(scale, samples + 1, 1000);
+    for (guint b = 0; b < BB_GAP_BINS; b++) {
+        if (all->few[b] > 0 || mass_of(all, scale, b) < 2 * BB_DENSITY_FLOOR / BB_GAP_BINS)
+            continue;
+        ck_assert_double_eq_tol(mass_of(fewer, scale, b) / mass_of(all, scale, b), 1, 0.02);
+        many++;
+    }
+    ck_assert_uint_ge(many, 3);
+    ck_assert_uint_gt(all->few[400], 0);
+    guint16 out = 400;
+    double left = bb_density_without(all, scale, 400, &out, 1, 1) * (double)scale->width[400];
+    ck_assert_double_lt(left, 1.1 * BB_DENSITY_FLOOR / BB_GAP_BINS); // the others are far away
+}
+END_TEST
+
 START_TEST(nothing_seen)
 {
     g_autoptr(BbGapScale) scale = bb_gap_scale_new();
@@ -260,5 +328,6 @@ START_TEST(normal_quantiles)
 }
 END_TEST
 
-TEST_MAIN("density", like_the_twin, nothing_seen, a_lone_sample_does_not_vouch_for_itself,
-          an_outlier_is_given_a_wide_kernel, mass_lies_where_samples_do, normal_quantiles)
+TEST_MAIN("density", like_the_twin, without_some, one_of_many_counts_nothing, nothing_seen,
+          a_lone_sample_does_not_vouch_for_itself, an_outlier_is_given_a_wide_kernel,
+          mass_lies_where_samples_do, normal_quantiles)

@@ -103,8 +103,13 @@ START_TEST(parents)
         GRand *rand = g_rand_new_with_seed(seed + round);
         g_auto(Scene) scene = scene_of(rand, random_site(rand));
         double trust = trusts[round % G_N_ELEMENTS(trusts)];
+        bool kinds = round % 5 > 0, gaps = round % 5 > 1;
+        if (kinds)
+            bb_model_leave_out(scene.model, scene.site, gaps);
         learn(&scene, 1 + round % 3, trust);
         g_autoptr(Brute) brute = brute_new(scene.site, scene.scale, scene.seen, trust);
+        brute->without_kinds = kinds;
+        brute->without_gaps = gaps;
         check_parents(&scene, brute);
     }
 }
@@ -223,10 +228,10 @@ START_TEST(parts)
                 guint reference = brute->slots[type][slot].reference;
                 BruteGap gap = {slot, brute_reference(brute, reference, p, kids, i, gaps[i].at),
                                 gaps[i].at};
-                kids_sum +=
-                    brute_gap_log(brute, type, &gap) + brute_late_log(brute, p, slot, kids[i]);
+                kids_sum += brute_gap_log(brute, &gap, p, kids[i]) +
+                            brute_late_log(brute, p, slot, kids[i]);
             }
-            double end = brute_gap_log(brute, type, &gaps[n]);
+            double end = brute_gap_log(brute, &gaps[n], p, BB_SITE_NONE);
             ck_assert_double_eq_tol(bb_model_part(scene.model, scene.site, p, kids, n, false),
                                     kids_sum, 1e-3 + 1e-5 * fabs(kids_sum));
             ck_assert_double_eq_tol(bb_model_part(scene.model, scene.site, p, kids, n, true),
@@ -265,7 +270,7 @@ START_TEST(one_more)
             BruteGap gaps[BB_MODEL_NEAR + 1];
             brute_gaps(brute, p, kids, n, gaps);
             brute_census(scene.site, kids, n - 1, each);
-            double want = brute_gap_log(brute, type, &gaps[n - 1]) +
+            double want = brute_gap_log(brute, &gaps[n - 1], p, kids[n - 1]) +
                           brute_late_log(brute, p, gaps[n - 1].slot, kids[n - 1]);
             double got = bb_model_gap(scene.model, scene.site, p, kids, n - 1, kids[n - 1]);
             ck_assert_double_eq_tol(got, want, 1e-3 + 1e-5 * fabs(want));
@@ -283,8 +288,11 @@ START_TEST(waits)
     for (guint round = 0; round < 30; round++) {
         GRand *rand = g_rand_new_with_seed(seed + round);
         g_auto(Scene) scene = scene_of(rand, random_site(rand));
+        if (round % 2)
+            bb_model_leave_out(scene.model, scene.site, true);
         learn(&scene, 1, 1);
         g_autoptr(Brute) brute = brute_new(scene.site, scene.scale, scene.seen, 1);
+        brute->without_gaps = round % 2;
         guint per_type = scene.site->n_child_types * BRUTE_ORDERS + 1;
         ck_assert_uint_eq(bb_model_slots(scene.site), per_type * scene.site->n_parent_types);
         for (guint32 p = 0; p < scene.site->n_parents; p++) {
@@ -300,8 +308,9 @@ START_TEST(waits)
                 ck_assert_uint_eq(got[i].slot, type * per_type + gaps[i].slot);
                 ck_assert(got[i].first == (i == 0));
                 gaps[i].at += below(&scene, 50);
-                ck_assert_double_eq_tol(bb_model_wait_log(scene.model, &got[i], gaps[i].at),
-                                        brute_gap_log(brute, type, &gaps[i]), 1e-3);
+                ck_assert_double_eq_tol(
+                    bb_model_wait_log(scene.model, &got[i], gaps[i].at),
+                    brute_gap_log(brute, &gaps[i], p, i < n ? kids[i] : BB_SITE_NONE), 1e-3);
             }
         }
     }

@@ -77,10 +77,13 @@ START_TEST(like_a_plain_list)
             const Plain *there = plain_at(all, &plain);
             double alpha = trust < 0 ? 1 - trust * n[plain.type] : trust;
             double apart = -g_rand_double_range(rand, 0.5, 30), seen = there ? there->n : 0;
-            double want = log((seen + alpha * exp(apart)) / (n[plain.type] + alpha));
-            double got = bb_signatures_log(signatures, plain.type, number(&plain), apart);
-            // where many were seen, the imagined ones are left out: 1 in 50 at most
-            ck_assert_double_eq_tol(got, want, seen >= 50 ? 0.02 : 1e-9);
+            double out = i % 2 ? MIN(n[plain.type], 1) : 0, same = i % 4 == 1 ? MIN(seen, out) : 0;
+            double rest = MAX(n[plain.type] - out, 0) + alpha;
+            double want = log((seen - same + alpha * exp(apart)) / rest);
+            double got =
+                bb_signatures_log(signatures, plain.type, number(&plain), apart, out, same);
+            // where many were seen, neither imagined ones nor one of them counts: 1 in 50 at most
+            ck_assert_double_eq_tol(got, want, seen >= 50 ? 0.03 : 1e-9);
         }
     }
 }
@@ -90,16 +93,16 @@ START_TEST(before_any_count)
 {
     g_autoptr(BbSignatures) signatures = bb_signatures_new();
     bb_signatures_reset(signatures, 2);
-    ck_assert_double_eq(bb_signatures_log(signatures, 1, bb_signature_start(1), -3.5), -3.5);
+    ck_assert_double_eq(bb_signatures_log(signatures, 1, bb_signature_start(1), -3.5, 0, 0), -3.5);
     bb_signatures_trust(signatures, 1);
-    ck_assert_double_eq_tol(bb_signatures_log(signatures, 1, bb_signature_start(1), -3.5), -3.5,
-                            1e-12);
+    ck_assert_double_eq_tol(bb_signatures_log(signatures, 1, bb_signature_start(1), -3.5, 0, 0),
+                            -3.5, 1e-12);
     bb_signatures_count(signatures, 1, bb_signature_start(1), 9);
     bb_signatures_trust(signatures, 1);
-    ck_assert_double_eq_tol(bb_signatures_log(signatures, 1, bb_signature_start(1), -50), log(0.9),
-                            1e-9);
+    ck_assert_double_eq_tol(bb_signatures_log(signatures, 1, bb_signature_start(1), -50, 0, 0),
+                            log(0.9), 1e-9);
     bb_signatures_reset(signatures, 2);
-    ck_assert_double_eq(bb_signatures_log(signatures, 1, bb_signature_start(1), -3.5), -3.5);
+    ck_assert_double_eq(bb_signatures_log(signatures, 1, bb_signature_start(1), -3.5, 0, 0), -3.5);
 }
 END_TEST
 
@@ -114,9 +117,9 @@ START_TEST(one_of_two)
         bb_signatures_count(signatures, 0, i % 2 ? a : b, 1);
     bb_signatures_trust(signatures, 1);
     double apart = log(0.25); // of each of the four, by single counts
-    ck_assert_double_gt(bb_signatures_log(signatures, 0, a, apart), log(0.45));
-    ck_assert_double_lt(bb_signatures_log(signatures, 0, both, apart), log(0.01));
-    ck_assert_double_lt(bb_signatures_log(signatures, 0, none, apart), log(0.01));
+    ck_assert_double_gt(bb_signatures_log(signatures, 0, a, apart, 0, 0), log(0.45));
+    ck_assert_double_lt(bb_signatures_log(signatures, 0, both, apart, 0, 0), log(0.01));
+    ck_assert_double_lt(bb_signatures_log(signatures, 0, none, apart, 0, 0), log(0.01));
 }
 END_TEST
 
@@ -162,7 +165,7 @@ START_TEST(many)
         n[i % 64] += 1 + i % 3;
     for (guint i = 0; i < 20000; i++) {
         guint64 signature = bb_signature_with(bb_signature_start(i % 64), i);
-        ck_assert_double_eq_tol(bb_signatures_log(signatures, i % 64, signature, -900),
+        ck_assert_double_eq_tol(bb_signatures_log(signatures, i % 64, signature, -900, 0, 0),
                                 log((1 + i % 3) / (n[i % 64] + 1)), 1e-9);
     }
 }

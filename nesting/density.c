@@ -10,10 +10,11 @@
 #include <string.h>
 
 #define LEVELS 6u
-#define FEW 2.0     // samples within a kernel: fewer, and a wider one takes its place
-#define COUNTS 0.01 // of the mass in a bin: a sample that has less is not worth leaving out
-#define LEAST 1e-6  // samples: what is less than that is none, and rounding
-#define REACH (2u << (LEVELS - 1)) // bins to which the widest kernel carries a sample, and one
+#define FEW 2.0       // samples within a kernel: fewer, and a wider one takes its place
+#define NEARLY 0.9999 // of that: what rounding leaves of two samples in one bin are two
+#define COUNTS 0.01   // of the mass in a bin: a sample that has less is not worth leaving out
+#define LEAST 1e-6    // samples: what is less than that is none, and rounding
+#define REACH (2u << (LEVELS - 1)) // one bin more than the widest kernel carries a sample
 
 BbDensity *bb_density_new(void)
 {
@@ -132,7 +133,7 @@ void bb_density_fit(BbDensity *density, const BbGapScale *scale)
     double sum = 0;
     for (guint i = 0; i < n; i++) {
         guint l = best;
-        while (l + 1 < LEVELS && (double)level[l][i] < FEW * (double)kernel[l][REACH])
+        while (l + 1 < LEVELS && (double)level[l][i] < NEARLY * FEW * (double)kernel[l][REACH])
             l++;
         density->few[from + i] = (guint8)(1 + l);
         level[best][i] = level[l][i];
@@ -177,7 +178,7 @@ double bb_density_without(const BbDensity *density, const BbGapScale *scale, gui
     double share = exp((double)density->log[bin] + (double)scale->log_width[bin]) - floor;
     double sum = share / (1 - BB_DENSITY_FLOOR) * density->n / (double)density->scaled -
                  given_by_some(level, bin, bins, n, weight);
-    while (sum < FEW * (double)kernels()[level][REACH] && level + 1 < LEVELS) {
+    while (sum < NEARLY * FEW * (double)kernels()[level][REACH] && level + 1 < LEVELS) {
         level++;
         sum = given_by_all(density, level, bin) - given_by_some(level, bin, bins, n, weight);
     }

@@ -22,8 +22,8 @@
 #define ITERATIONS 10u        // of learning
 #define OBSERVED 8u           // assignments that the last one learns from
 #define OWN_GAPS \
-    100000u                    // of a site: in more, or where many calls are open, one of them is
-                               // nothing to the model
+    100000u                    // of a site: of more, or where many calls are open, one is next to
+                               // nothing to the model; 10 MB of memory
 #define COOLING 4u             // sweeps from chance to certainty
 #define SETTLING 8u            // sweeps at most
 #define BETTER 20.0            // by which another look at a site must exceed the likelihood of the
@@ -95,14 +95,24 @@ static void settle(BbSearch *search, bool crowded)
             break;
 }
 
-static void learn(BbModel *model, const BbSite *site, BbSearch *search, guint samples)
+// Draws assignments by the model as it was fitted, and only then learns from them. Exact signatures
+// do not count meanwhile: wrong ones would keep each other alive.
+static void learn(BbModel *model, BbSite *site, BbSearch *search, guint samples)
 {
+    gsize size = site->n_children;
+    g_autofree guint32 *parent = g_new(guint32, samples * size + 1);
     bb_search_all(search);
     bb_search_sweep(search, 1);
     bb_search_doubtful(search);
-    bb_model_forget(model);
+    bb_model_trust(model, 0);
+    bb_search_refresh(search);
     for (guint i = 0; i < samples; i++) {
         bb_search_sweep(search, 1);
+        memcpy(parent + i * size, site->parent, size * sizeof *parent);
+    }
+    bb_model_forget(model);
+    for (guint i = 0; i < samples; i++) {
+        bb_site_restore(site, parent + i * size);
         bb_model_observe(model, site, 1.0 / samples);
     }
 }
@@ -261,7 +271,7 @@ static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPa
     g_autoptr(BbSearch) search = bb_search_new(site, model, site->number);
     if (!all) {
         bb_search_begin(search);
-        guint rounds = crowded ? 2 : CLAMP(ROUNDS_PARENTS / site->n_parents, 2, 6);
+        guint rounds = crowded ? 2 : CLAMP(ROUNDS_PARENTS / site->n_parents, 3, 6);
         for (guint i = 1; i <= rounds; i++) {
             learn(model, site, search, i < rounds ? 1 : crowded ? 2 : OBSERVED / 2);
             bb_model_fit(model, site, 1);

@@ -231,11 +231,13 @@ static double gap_log_without(const BbModel *model, const Gap *gap, guint bin)
         if (own->slot == slot->number && own->what[way] == gap->from.what)
             bins[n++] = own->bin[way];
     }
+    double weight = model->own->weight, spread = slot->spread - of_slot * weight;
+    if (!density)
+        return (double)model->scale->floor_log[bin] + log(RARE / spread);
     if (of_slot == 0)
         return (double)(density->log[bin] + slot->bias[gap->from.what]);
-    double weight = model->own->weight, like_it = MAX(density->n - n * weight, 0) + RARE;
-    return log(bb_density_without(density, model->scale, bin, bins, n, weight) * like_it /
-               (slot->spread - of_slot * weight));
+    double like_it = MAX(density->n - n * weight, 0) + RARE;
+    return log(bb_density_without(density, model->scale, bin, bins, n, weight) * like_it / spread);
 }
 
 static inline double gap_log(const BbModel *model, const Gap *gap)
@@ -244,11 +246,10 @@ static inline double gap_log(const BbModel *model, const Gap *gap)
     if (!gap->slot)
         return (double)model->scale->floor_log[bin] - 5;
     const BbDensity *density = gap->slot->used[gap->from.what];
-    if (!density)
-        return (double)(model->scale->floor_log[bin] + gap->slot->unseen);
-    if (gap->own && density->few[bin] > 0)
+    if (gap->own && (!density || density->few[bin] > 0))
         return gap_log_without(model, gap, bin);
-    return (double)(density->log[bin] + gap->slot->bias[gap->from.what]);
+    return density ? (double)(density->log[bin] + gap->slot->bias[gap->from.what])
+                   : (double)(model->scale->floor_log[bin] + gap->slot->unseen);
 }
 
 // Whether a child outlasts its parent, or is even made after it: rare or usual in its slot.
@@ -694,6 +695,11 @@ void bb_model_fit(BbModel *model, const BbSite *site, double trust)
     learn_together(model, site);
 }
 
+void bb_model_trust(BbModel *model, double trust)
+{
+    bb_signatures_trust(model->signatures, trust);
+}
+
 // ---- the beginning -----------------------------------------------------------------------------
 
 static void use(Slot *slot, guint what, const BbDensity *density)
@@ -739,6 +745,8 @@ void bb_model_begin(BbModel *model, const BbSite *site, const BbOnset *onset, bo
         }
     }
     bb_signatures_reset(model->signatures, model->np);
+    if (model->own)
+        model->own->n = 0;
     for (guint c = 0; c < model->nc; c++)
         model->lone[c] = (float)log(0.5 / site->span);
 }

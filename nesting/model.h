@@ -36,6 +36,9 @@ void bb_model_forget(BbModel *model);
 void bb_model_observe(BbModel *model, const BbSite *site, double weight);
 void bb_model_fit(BbModel *model, const BbSite *site, double trust);
 
+// Gives exact signatures another weight until the next fit.
+void bb_model_trust(BbModel *model, double trust);
+
 // Before any assignment: onset.h fills the slots and counts.
 typedef struct BbOnset BbOnset;
 void bb_model_begin(BbModel *model, const BbSite *site, const BbOnset *onset, bool poisson);

@@ -94,6 +94,7 @@ void bb_signatures_trust(BbSignatures *signatures, double trust)
         signatures->alpha[p] = trust < 0 ? 1 - trust * signatures->n[p] : trust;
     for (gsize i = 0; i <= signatures->mask; i++) {
         Seen *seen = &signatures->seen[i];
+        seen->log = 0;
         if (seen->key == 0 || trust < 0 || seen->n < MANY * (1 + trust))
             continue;
         seen->log = log(seen->n / (signatures->n[seen->type] + signatures->alpha[seen->type]));

@@ -14,8 +14,8 @@ void bb_signatures_reset(BbSignatures *signatures, guint n_parent_types);
 void bb_signatures_count(BbSignatures *signatures, guint parent_type, guint64 signature,
                          double weight);
 
-// Ends the count. trust: that many imagined parents of each type are spread as single counts say;
-// a value below 0 stands for that share of the parents counted, and 1.
+// Ends the count; may be done again. trust: that many imagined parents of each type are spread as
+// single counts say; a value below 0 stands for that share of the parents counted, and 1.
 void bb_signatures_trust(BbSignatures *signatures, double trust);
 
 // log P(signature), with `apart` the log probability by single counts. Before any count: apart.

@@ -219,12 +219,13 @@ static inline double brute_gap_log(const Brute *brute, const BruteGap *gap, guin
     bool is_end = gap->slot == brute->site->n_child_types * BRUTE_ORDERS;
     double all = slot->n + BRUTE_RARE * brute_events(brute, slot->reference, is_end);
     const BbDensity *density = slot->density[slot->reference][gap->from.what];
-    if (!density)
-        return (double)brute->scale->floor_log[bin] + log(BRUTE_RARE / all);
     guint16 bins[BB_OWN_SAMPLES];
     guint of_slot = 0, n = 0;
-    if (brute->without_gaps && density->few[bin] > 0)
+    if (brute->without_gaps && (!density || density->few[bin] > 0))
         n = brute_own(brute, type, gap, p, x, bins, &of_slot);
+    if (!density)
+        return (double)brute->scale->floor_log[bin] +
+               log(BRUTE_RARE / (all - of_slot * brute->weight));
     if (of_slot == 0)
         return (double)density->log[bin] + log((density->n + BRUTE_RARE) / all);
     return log(bb_density_without(density, brute->scale, bin, bins, n, brute->weight)) +

@@ -215,8 +215,11 @@ START_TEST(parts)
     for (guint round = 0; round < 30; round++) {
         GRand *rand = g_rand_new_with_seed(seed + round);
         g_auto(Scene) scene = scene_of(rand, random_site(rand));
+        if (round % 2)
+            bb_model_leave_out(scene.model, scene.site, true);
         learn(&scene, 1, 1);
         g_autoptr(Brute) brute = brute_new(scene.site, scene.scale, scene.seen, 1);
+        brute->without_gaps = round % 2;
         for (guint32 p = 0; p < scene.site->n_parents; p++) {
             guint32 n = draw_kids(&scene, p, kids);
             guint type = scene.site->parents[p].type;
@@ -259,8 +262,11 @@ START_TEST(one_more)
     for (guint round = 0; round < 30; round++) {
         GRand *rand = g_rand_new_with_seed(seed + round);
         g_auto(Scene) scene = scene_of(rand, random_site(rand));
+        if (round % 2)
+            bb_model_leave_out(scene.model, scene.site, true);
         learn(&scene, 1, 1);
         g_autoptr(Brute) brute = brute_new(scene.site, scene.scale, scene.seen, 1);
+        brute->without_gaps = round % 2;
         for (guint32 p = 0; p < scene.site->n_parents; p++) {
             guint32 n = draw_kids(&scene, p, kids);
             if (n == 0)

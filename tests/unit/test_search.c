@@ -154,23 +154,25 @@ START_TEST(gains_with_order_and_late_children)
 }
 END_TEST
 
-// From the model alone to an assignment about as good as the truth.
+// From the model alone to an assignment about as good as the truth, but for one scene in five.
 START_TEST(finds_the_truth)
 {
     StepScale steps = {.n = 200, .steps = 3, .between = 900, .think = 60, .away = 300};
-    guint32 seed = test_seed("search truth");
-    g_auto(Scene) scene = scene_of_steps(seed, &steps, false);
-    g_autofree guint32 *truth =
-        g_memdup2(scene.site->parent, scene.site->n_children * sizeof *truth);
-    double right = bb_search_total(scene.search);
-    bb_search_begin(scene.search);
-    ck_assert_double_lt(bb_search_total(scene.search), right);
-    for (guint i = 0; i < 10; i++)
-        bb_search_sweep(scene.search, 1 - 0.1 * i);
-    for (guint i = 0; i < 10; i++)
-        bb_search_sweep(scene.search, 0);
-    ck_assert_double_gt(bb_search_total(scene.search), right - 60);
-    ck_assert_uint_lt(moved(scene.site, truth), 60);
+    guint32 seed = test_seed("search truth"), found = 0;
+    for (guint round = 0; round < 5; round++) {
+        g_auto(Scene) scene = scene_of_steps(seed + round, &steps, false);
+        g_autofree guint32 *truth =
+            g_memdup2(scene.site->parent, scene.site->n_children * sizeof *truth);
+        double right = bb_search_total(scene.search);
+        bb_search_begin(scene.search);
+        ck_assert_double_lt(bb_search_total(scene.search), right);
+        for (guint i = 0; i < 10; i++)
+            bb_search_sweep(scene.search, 1 - 0.1 * i);
+        for (guint i = 0; i < 10; i++)
+            bb_search_sweep(scene.search, 0);
+        found += bb_search_total(scene.search) > right - 60 && moved(scene.site, truth) < 60;
+    }
+    ck_assert_uint_ge(found, 4);
 }
 END_TEST
 

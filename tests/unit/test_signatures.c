@@ -83,7 +83,7 @@ START_TEST(like_a_plain_list)
             double got =
                 bb_signatures_log(signatures, plain.type, number(&plain), apart, out, same);
             // where many were seen, neither imagined ones nor one of them counts: 1 in 50 at most
-            ck_assert_double_eq_tol(got, want, seen >= 50 ? 0.03 : 1e-9);
+            ck_assert_double_eq_tol(got, want, trust > 0 && seen >= 50 * (1 + trust) ? 0.03 : 1e-9);
         }
     }
 }

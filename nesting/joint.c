@@ -96,7 +96,9 @@ static void settle(BbSearch *search, bool crowded)
 }
 
 // Draws assignments by the model as it was fitted, and only then learns from them. Exact signatures
-// do not count meanwhile: wrong ones would keep each other alive.
+// do not count meanwhile: wrong ones would keep each other alive. But the scores that are known
+// still have them: who has what is usual gives it up less easily, until it changes for the first
+// time. That keeps counts of patterns right where single links are guesses.
 static void learn(BbModel *model, BbSite *site, BbSearch *search, guint samples)
 {
     gsize size = site->n_children;
@@ -105,7 +107,6 @@ static void learn(BbModel *model, BbSite *site, BbSearch *search, guint samples)
     bb_search_sweep(search, 1);
     bb_search_doubtful(search);
     bb_model_trust(model, 0);
-    bb_search_refresh(search);
     for (guint i = 0; i < samples; i++) {
         bb_search_sweep(search, 1);
         memcpy(parent + i * size, site->parent, size * sizeof *parent);

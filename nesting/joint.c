@@ -15,15 +15,13 @@
 #include "nesting/search.h"
 #include "nesting/sites.h"
 
-#define ALL_PARENTS 6000u     // of a site that is learned from as a whole
-#define SAMPLE_PARENTS 1500u  // that a model of a greater one is learned from
-#define ROUNDS_PARENTS 40000u // that models are refined with, over all rounds
-#define STRETCHES 4u          // of time they come from
-#define ITERATIONS 10u        // of learning
-#define OBSERVED 8u           // assignments that the last one learns from
-#define OWN_GAPS \
-    100000u                    // of a site: of more, or where many calls are open, one is next to
-                               // nothing to the model; 10 MB of memory
+#define ALL_PARENTS 6000u      // of a site that is learned from as a whole
+#define SAMPLE_PARENTS 1500u   // that a model of a greater one is learned from
+#define ROUNDS_PARENTS 40000u  // that models are refined with, over all rounds; but 3 to 6
+#define STRETCHES 4u           // of time they come from
+#define ITERATIONS 10u         // of learning
+#define OBSERVED 8u            // assignments that the last one learns from
+#define OWN_GAPS 100000u       // of a site: of more, one is next to nothing to the model (10 MB)
 #define COOLING 4u             // sweeps from chance to certainty
 #define SETTLING 8u            // sweeps at most
 #define BETTER 20.0            // by which another look at a site must exceed the likelihood of the

@@ -107,7 +107,8 @@ static void learn(BbModel *model, BbSite *site, BbSearch *search, guint samples)
     bb_model_trust(model, 0);
     for (guint i = 0; i < samples; i++) {
         bb_search_sweep(search, 1);
-        memcpy(parent + i * size, site->parent, size * sizeof *parent);
+        if (size > 0)
+            memcpy(parent + i * size, site->parent, size * sizeof *parent);
     }
     bb_model_forget(model);
     for (guint i = 0; i < samples; i++) {

@@ -112,7 +112,8 @@ static void learn(BbModel *model, BbSite *site, BbSearch *search, guint samples)
     }
     bb_model_forget(model);
     for (guint i = 0; i < samples; i++) {
-        bb_site_restore(site, parent + i * size);
+        if (samples > 1) // else it is the one at hand
+            bb_site_restore(site, parent + i * size);
         bb_model_observe(model, site, 1.0 / samples);
     }
 }

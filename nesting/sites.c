@@ -14,6 +14,7 @@
 #define LATE_FEWEST 20u      // calls of a kind that are not nested in any,
 #define LATE_LEAST 0.05 // their share of the kind, and how many of them must follow calls to the
 #define DUE_LEAST 0.15  // node by more than chance, for all of the kind to be looked at as late
+#define OUTLASTS 0.25   // of its own time, that a call nested in none may last longer than a parent
 #define TIME_MAX (G_GINT64_CONSTANT(1) << 60) // in quanta: differences never overflow
 
 // A node of a site: its stretch of parents, and by how much its times are moved. Replicas come one
@@ -465,6 +466,19 @@ static bool is_late_kind(const BbSites *sites, const BbSite *site, const Found *
                         reach) >= DUE_LEAST;
 }
 
+// The candidates in found->list, latest first, of child x.
+static void note_backwards(const BbSites *sites, BbSite *site, BbOnset *onset, Found *found,
+                           guint32 x, guint32 n)
+{
+    for (guint32 i = 0; i < n / 2; i++) {
+        guint32 other = found->list[i];
+        found->list[i] = found->list[n - 1 - i];
+        found->list[n - 1 - i] = other;
+    }
+    note_mean(site, onset, x, found->list, n);
+    note(sites, site, onset, found, x, found->list, n);
+}
+
 // Adds, for the children of a late kind, the parents that arrived before them.
 static void find_late(const BbSites *sites, BbSite *site, BbOnset *onset, Found *found, guint type,
                       gint64 reach)
@@ -482,13 +496,29 @@ static void find_late(const BbSites *sites, BbSite *site, BbOnset *onset, Found 
                 break;
             found->list[n++] = p - 1;
         }
-        for (guint32 i = 0; i < n / 2; i++) { // ascending
-            guint32 other = found->list[i];
-            found->list[i] = found->list[n - 1 - i];
-            found->list[n - 1 - i] = other;
-        }
-        note_mean(site, onset, x, found->list, n);
-        note(sites, site, onset, found, x, found->list, n);
+        note_backwards(sites, site, onset, found, x, n);
+    }
+}
+
+// Adds, for children that are nested in none, the parents that were open when they were called and
+// that they outlast by little: stamps of one node may be taken a moment late.
+static void find_outlasting(const BbSites *sites, BbSite *site, BbOnset *onset, Found *found)
+{
+    guint32 next = 0;
+    for (guint32 x = 0; x < site->n_children; x++) {
+        const BbSiteChild *child = &site->children[x];
+        const BbCall *call = &sites->calls[child->call];
+        guint32 n = 0;
+        while (next < site->n_parents && site->parents[next].s <= child->s)
+            next++;
+        if (found->size[x] > 0 ||
+            bb_candidates_is_knotted(sites->candidates, call->caller, call->callee))
+            continue;
+        gint64 least = child->e - (gint64)(OUTLASTS * (double)(child->e - child->s));
+        for (guint32 p = next; p > 0 && next - p < SCANNED_MOST; p--)
+            if (site->parents[p - 1].e >= least)
+                found->list[n++] = p - 1;
+        note_backwards(sites, site, onset, found, x, n);
     }
 }
 
@@ -505,6 +535,7 @@ static void find_candidates(BbSites *sites, BbSite *site, BbOnset *onset, const 
     for (guint t = 0; t < site->n_child_types; t++)
         if (is_late_kind(sites, site, &found, t, &reach))
             find_late(sites, site, onset, &found, t, reach);
+    find_outlasting(sites, site, onset, &found);
     for (guint32 x = 0; x < n; x++)
         site->first[x + 1] = site->first[x] + size[x];
     site->list = g_new(guint32, site->first[n] + 1);

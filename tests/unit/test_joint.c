@@ -93,6 +93,15 @@ static double in_sequence(Trace *trace, guint64 id, double at)
     return at + about(trace, 0.4 * MS);
 }
 
+// The reply is stamped before the return that it waited for, once in a hundred times.
+static double hasty(Trace *trace, guint64 id, double at)
+{
+    at = leaf(trace, A, B, id, at + about(trace, MS), 3 * MS);
+    at = leaf(trace, A, C, id, at + about(trace, 0.5 * MS), 2 * MS);
+    return bb_random_chance(&trace->random, 0.01) ? at - about(trace, 0.05 * MS)
+                                                  : at + about(trace, 0.4 * MS);
+}
+
 static double fan_out(Trace *trace, guint64 id, double at)
 {
     at += about(trace, 0.5 * MS);
@@ -303,6 +312,31 @@ START_TEST(lost_parents)
 }
 END_TEST
 
+// Calls that outlast their parent by a hair are its calls all the same, where no other comes into
+// question.
+START_TEST(outlasting)
+{
+    g_auto(Trace) trace = trace_new(8);
+    play(&trace, hasty, 1000, 60 * MS);
+    g_autoptr(BbPaths) paths = infer_joint(&trace);
+    g_autofree gint64 *end = g_new0(gint64, trace.truth->len); // of calls, by id
+    for (guint32 i = 0; i < paths->n_calls; i++)
+        end[paths->calls[i].id.number] = paths->calls[i].return_ns;
+    guint late = 0, right = 0;
+    for (guint32 i = 0; i < paths->n_calls; i++) {
+        guint64 want = g_array_index(trace.truth, guint64, paths->calls[i].id.number);
+        guint32 parent = paths->parent[i];
+        if (want == 0 || end[want] >= paths->calls[i].return_ns)
+            continue;
+        late++;
+        right += parent != BB_CALL_NO_PARENT && paths->calls[parent].id.number == want;
+    }
+    printf("outlasting: right %u of %u\n", right, late);
+    ck_assert_uint_ge(late, 5);
+    ck_assert_uint_ge(10 * right, 9 * late);
+}
+END_TEST
+
 // Confidence is worth something: links held for sure are right more often than the others.
 START_TEST(confidence)
 {
@@ -485,6 +519,6 @@ START_TEST(many_kinds)
 }
 END_TEST
 
-TEST_MAIN("joint", planted_systems, calls_of_nobody, lost_parents, confidence,
+TEST_MAIN("joint", planted_systems, calls_of_nobody, lost_parents, outlasting, confidence,
           any_number_of_threads, facts_are_those_of_the_paper, next_to_nothing, all_at_one_time,
           many_calls_of_one, many_around_one, ends_of_time, many_kinds)

@@ -150,29 +150,49 @@ static double learn_from(BbSite *site, BbModel *model, BbFifo *fifo, const BbOns
     return bb_search_total(search);
 }
 
-// The likeliest model of some beginnings, and its log likelihood. The site holds the assignment
-// under it.
-static BbModel *learn_model(const BbJoint *joint, BbSite *site, const BbOnset *onset,
+// What was learned from one beginning: a model, and the likeliest assignment under it.
+typedef struct {
+    BbModel *model;
+    guint32 *parent; // of children
+} Guess;
+
+static void guess_free(gpointer data)
+{
+    Guess *guess = data;
+    bb_model_free(guess->model);
+    g_free(guess->parent);
+    g_free(guess);
+}
+
+static Guess *guess(const BbJoint *joint, BbSite *site, BbFifo *fifo, const BbOnset *onset,
+                    guint beginning, double *likelihood)
+{
+    Guess *guess = g_new(Guess, 1);
+    guess->model = bb_model_new(site, joint->scale);
+    bb_model_leave_out(guess->model, site, has_few(site));
+    *likelihood = learn_from(site, guess->model, fifo, onset, beginning);
+    guess->parent = g_memdup2(site->parent, site->n_children * sizeof *guess->parent);
+    return guess;
+}
+
+// One guess from each beginning, the likeliest first, and its log likelihood. The site holds its
+// assignment.
+static GPtrArray *guess_all(const BbJoint *joint, BbSite *site, const BbOnset *onset,
                             guint beginnings, double *total)
 {
-    g_autoptr(BbModel) best = NULL;
+    GPtrArray *guesses = g_ptr_array_new_with_free_func(guess_free);
     g_autoptr(BbFifo) fifo = bb_fifo_new(site);
-    g_autofree guint32 *parent = g_new(guint32, site->n_children);
     *total = -G_MAXDOUBLE;
     for (guint i = is_crowded(site) ? 1 : 0; i < beginnings; i++) {
-        g_autoptr(BbModel) model = bb_model_new(site, joint->scale);
-        bb_model_leave_out(model, site, has_few(site));
-        double likelihood = learn_from(site, model, fifo, onset, i);
-        if (likelihood <= *total)
-            continue;
-        g_clear_pointer(&best, bb_model_free);
-        best = g_steal_pointer(&model);
-        *total = likelihood;
-        if (site->n_children > 0)
-            memcpy(parent, site->parent, site->n_children * sizeof *parent);
+        double likelihood;
+        Guess *other = guess(joint, site, fifo, onset, i, &likelihood);
+        bool better = guesses->len == 0 || likelihood > *total;
+        g_ptr_array_insert(guesses, better ? 0 : -1, other);
+        *total = better ? likelihood : *total;
     }
-    bb_site_restore(site, parent);
-    return g_steal_pointer(&best);
+    const Guess *first = g_ptr_array_index(guesses, 0);
+    bb_site_restore(site, first->parent);
+    return guesses;
 }
 
 // Where the most likely whole has a link that is not likely by itself, it is right about half the
@@ -183,37 +203,70 @@ static float confidence_of(const BbSite *site, guint32 x, double share)
     return (float)(share < 0.5 && few ? 0.44 + 0.12 * share : share);
 }
 
-// Says of each child how sure its place in the site's assignment is, and of each parent that it has
-// all its children; the last sweep looked at all.
-static void find_shares(BbSite *site, BbSearch *search, const guint32 *parent, float *share,
-                        float *whole)
+// An assignment, and how sure it is: of each child of its parent, of each parent that it has all
+// its children.
+typedef struct {
+    const guint32 *parent;
+    float *share, *whole;
+} Answer;
+
+// Adds what one model says of the answer. Its search has looked at all.
+static void add_shares(BbSite *site, BbSearch *search, guint samples, double weight,
+                       BbLacking *lacking, Answer *answer)
 {
-    g_autoptr(BbLacking) lacking = bb_lacking_new(site, parent);
+    g_autofree float *share = g_new(float, site->n_children);
     guint32 n;
-    for (guint32 x = 0; x < site->n_children; x++)
-        share[x] = (float)(1 / (1 + exp((double)bb_search_nearest(search, x) / HEAT)));
+    for (guint32 x = 0; x < site->n_children; x++) {
+        double stays = 1 / (1 + exp((double)bb_search_nearest(search, x) / HEAT));
+        share[x] = (float)(site->parent[x] == answer->parent[x] ? stays : 1 - stays);
+    }
     bb_search_doubtful(search);
     const guint32 *doubtful = bb_search_list(search, &n);
     for (guint32 i = 0; i < n; i++)
         share[doubtful[i]] = 0;
-    guint samples = is_crowded(site) ? SHARES / 2 : SHARES;
     for (guint k = 0; k < samples; k++) {
-        bb_search_sample(search, HEAT, parent, share);
+        bb_search_sample(search, HEAT, answer->parent, share);
         bb_lacking_observe(lacking, doubtful, n);
     }
     for (guint32 i = 0; i < n; i++)
-        share[doubtful[i]] = confidence_of(site, doubtful[i], (double)share[doubtful[i]] / samples);
-    bb_lacking_finish(lacking, share, whole);
+        share[doubtful[i]] /= (float)samples;
+    for (guint32 x = 0; x < site->n_children; x++)
+        answer->share[x] += (float)weight * share[x];
 }
 
-static void publish(BbSite *site, BbSearch *search, BbPaths *paths)
+// What not all guesses find is less sure: a model may be wrong, too. The first is that of the
+// search, which has looked at all.
+static void find_shares(BbSite *site, BbSearch *search, BbFifo *fifo, const GPtrArray *guesses,
+                        Answer *answer)
+{
+    g_autoptr(BbLacking) lacking = bb_lacking_new(site, answer->parent);
+    double weight = 1.0 / guesses->len;
+    guint samples = is_crowded(site) ? SHARES / 2 : (SHARES + guesses->len - 1) / guesses->len;
+    add_shares(site, search, samples, weight, lacking, answer);
+    for (guint i = 1; i < guesses->len; i++) {
+        const Guess *guess = g_ptr_array_index(guesses, i);
+        bb_site_restore(site, guess->parent);
+        g_autoptr(BbSearch) other =
+            bb_search_new(site, guess->model, 8 * (guint64)site->number + 3 + i);
+        bool in_line = fifo && bb_fifo_learn(fifo, guess->model, site);
+        bb_search_order(other, in_line ? fifo : NULL);
+        bb_search_sweep(other, 0);
+        add_shares(site, other, samples, weight, lacking, answer);
+    }
+    for (guint32 x = 0; x < site->n_children; x++)
+        answer->share[x] = confidence_of(site, x, (double)answer->share[x]);
+    bb_lacking_finish(lacking, answer->share, answer->whole);
+}
+
+static void publish(BbSite *site, BbSearch *search, BbFifo *fifo, const GPtrArray *guesses,
+                    BbPaths *paths)
 {
     bb_search_all(search);
     bb_search_sweep(search, 0);
     g_autofree guint32 *parent = g_memdup2(site->parent, site->n_children * sizeof *parent);
-    g_autofree float *share = g_new(float, site->n_children),
+    g_autofree float *share = g_new0(float, site->n_children),
                      *whole = g_new(float, site->n_parents);
-    find_shares(site, search, parent, share, whole);
+    find_shares(site, search, fifo, guesses, &(Answer){parent, share, whole});
     for (guint32 p = 0; p < site->n_parents; p++)
         paths->whole[site->parents[p].call] = whole[p];
     for (guint32 x = 0; x < site->n_children; x++) {
@@ -264,13 +317,15 @@ static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPa
     bool all = site->n_parents <= ALL_PARENTS, crowded = is_crowded(site);
     guint beginnings = all && !crowded ? 3 : 2;
     g_autoptr(BbSite) part = all ? NULL : bb_site_sample(site, SAMPLE_PARENTS, stretches_of(site));
-    g_autoptr(BbModel) model = learn_model(joint, all ? site : part, onset, beginnings, &total);
+    g_autoptr(GPtrArray) guesses = guess_all(joint, all ? site : part, onset, beginnings, &total);
     if (total <= *known)
         return;
+    BbModel *model = ((Guess *)g_ptr_array_index(guesses, 0))->model;
     *known = total + BETTER + BETTER_EACH * (all ? site : part)->n_parents;
     g_autoptr(BbFifo) fifo = bb_fifo_new(site);
     g_autoptr(BbSearch) search = bb_search_new(site, model, site->number);
     if (!all) {
+        g_ptr_array_set_size(guesses, 1); // the others know the sample only
         bb_search_begin(search);
         guint rounds = crowded ? 2 : CLAMP(ROUNDS_PARENTS / site->n_parents, 3, 6);
         for (guint i = 1; i <= rounds; i++) {
@@ -286,7 +341,7 @@ static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPa
     bb_search_order(search, fifo);
     if (!all)
         settle(search, crowded);
-    publish(site, search, paths);
+    publish(site, search, fifo, guesses, paths);
 }
 
 // ---- all sites ---------------------------------------------------------------------------------

@@ -2,9 +2,9 @@
 // In: calls. Out: their parents, and how sure each is.
 //
 // Node by node: a model is learned on a sample of the node's calls, from one to three
-// beginnings, the likeliest of which is kept; then all of its calls are assigned under it. Nodes
-// that prove to be joins are done again, with the place of a call in its tree in place of its
-// caller.
+// beginnings, and all of its calls are assigned under the likeliest; where there are more, the
+// others say how sure that is. Nodes that prove to be joins are done again, with the place of a
+// call in its tree in place of its caller.
 #include "nesting/joint.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@
 #define STRETCHES 4u           // of time they come from
 #define ITERATIONS 10u         // of learning
 #define OBSERVED 8u            // assignments that the last one learns from
-#define OWN_GAPS 100000u       // of a site: of more, one is next to nothing to the model (10 MB)
+#define OWN_GAPS 100000u       // of a site: of more, one is next to nothing to a model (10 MB each)
 #define COOLING 4u             // sweeps from chance to certainty
 #define SETTLING 8u            // sweeps at most
 #define BETTER 20.0            // by which another look at a site must exceed the likelihood of the
@@ -29,6 +29,7 @@
 #define CROWDED 8.0            // candidates of a child
 #define PLAIN 30u              // children: fewer, each with one candidate, need no model
 #define PLAIN_CONFIDENCE 0.97f // nothing speaks against it, and nothing was measured
+#define HASTY_CONFIDENCE 0.5f  // its parent was over before it was
 #define SETTLED 0.001 // gain of a sweep, for each child in doubt, that is not worth another
 #define SHARES 8u     // assignments that confidence is estimated from
 #define HEAT \
@@ -210,6 +211,22 @@ typedef struct {
     float *share, *whole;
 } Answer;
 
+// Children that may be elsewhere than in the answer: those in doubt, and those that are already.
+static GArray *list_watched(const BbSite *site, const BbSearch *search, const guint32 *parent)
+{
+    guint32 n;
+    const guint32 *doubtful = bb_search_list(search, &n);
+    GArray *watched = g_array_new(FALSE, FALSE, sizeof(guint32));
+    g_array_append_vals(watched, doubtful, n);
+    g_autofree bool *is_doubtful = g_new0(bool, site->n_children);
+    for (guint32 i = 0; i < n; i++)
+        is_doubtful[doubtful[i]] = true;
+    for (guint32 x = 0; x < site->n_children; x++)
+        if (site->parent[x] != parent[x] && !is_doubtful[x])
+            g_array_append_val(watched, x);
+    return watched;
+}
+
 // Adds what one model says of the answer. Its search has looked at all.
 static void add_shares(BbSite *site, BbSearch *search, guint samples, double weight,
                        BbLacking *lacking, Answer *answer)
@@ -224,9 +241,10 @@ static void add_shares(BbSite *site, BbSearch *search, guint samples, double wei
     const guint32 *doubtful = bb_search_list(search, &n);
     for (guint32 i = 0; i < n; i++)
         share[doubtful[i]] = 0;
+    g_autoptr(GArray) watched = list_watched(site, search, answer->parent);
     for (guint k = 0; k < samples; k++) {
         bb_search_sample(search, HEAT, answer->parent, share);
-        bb_lacking_observe(lacking, doubtful, n);
+        bb_lacking_observe(lacking, (const guint32 *)(const void *)watched->data, watched->len);
     }
     for (guint32 i = 0; i < n; i++)
         share[doubtful[i]] /= (float)samples;
@@ -299,8 +317,10 @@ static void take_only(const BbSite *site, BbPaths *paths)
         if (site->first[x] == site->first[x + 1])
             continue;
         guint32 call = site->children[x].call;
-        paths->parent[call] = site->parents[site->list[site->first[x]]].call;
-        paths->confidence[call] = PLAIN_CONFIDENCE;
+        const BbSiteParent *parent = &site->parents[site->list[site->first[x]]];
+        paths->parent[call] = parent->call;
+        paths->confidence[call] =
+            site->children[x].e > parent->e ? HASTY_CONFIDENCE : PLAIN_CONFIDENCE;
     }
 }
 
@@ -336,9 +356,7 @@ static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPa
                 bb_search_order(search, bb_fifo_learn(fifo, model, site) ? fifo : NULL);
         }
     }
-    if (fifo && !bb_fifo_learn(fifo, model, site))
-        g_clear_pointer(&fifo, bb_fifo_free);
-    bb_search_order(search, fifo);
+    bb_search_order(search, fifo && bb_fifo_learn(fifo, model, site) ? fifo : NULL);
     if (!all)
         settle(search, crowded);
     publish(site, search, fifo, guesses, paths);

@@ -246,7 +246,7 @@ static inline double gap_log(const BbModel *model, const Gap *gap)
     if (!gap->slot)
         return (double)model->scale->floor_log[bin] - 5;
     const BbDensity *density = gap->slot->used[gap->from.what];
-    if (gap->own && (!density || density->few[bin] > 0))
+    if (gap->own && gap->slot->n >= BB_OWN_LEAST && (!density || density->few[bin] > 0))
         return gap_log_without(model, gap, bin);
     return density ? (double)(density->log[bin] + gap->slot->bias[gap->from.what])
                    : (double)(model->scale->floor_log[bin] + gap->slot->unseen);
@@ -314,13 +314,14 @@ static double together_log(const BbModel *model, BbCopula *copula, const Gap *ga
 static double signature_log(const BbModel *model, const BbSite *site, guint32 index,
                             guint64 signature, double apart)
 {
-    const guint64 *own = bb_own_signatures(model->own, site, index);
+    guint16 type = site->parents[index].type;
+    bool usual = model->n[type] >= BB_OWN_LEAST;
+    const guint64 *own = usual ? bb_own_signatures(model->own, site, index) : NULL;
     guint n = own ? model->own->n : 0, same = 0;
     double weight = own ? model->own->weight : 0;
     for (guint i = 0; i < n; i++)
         same += own[i] == signature;
-    return bb_signatures_log(model->signatures, site->parents[index].type, signature, apart,
-                             n * weight, same * weight);
+    return bb_signatures_log(model->signatures, type, signature, apart, n * weight, same * weight);
 }
 
 double bb_model_parent(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,

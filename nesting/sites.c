@@ -397,6 +397,7 @@ static void note(const BbSites *sites, BbSite *site, BbOnset *onset, Found *foun
                  guint32 *list, guint32 n)
 {
     double looked_at = n > LOOKED_AT_MOST ? (double)LOOKED_AT_MOST / n : 1;
+    site->kept[x] = 1;        // of what an earlier call found nothing stays
     if (n > LOOKED_AT_MOST) { // the latest arrivals
         list += n - LOOKED_AT_MOST;
         n = LOOKED_AT_MOST;
@@ -500,7 +501,7 @@ static void find_late(const BbSites *sites, BbSite *site, BbOnset *onset, Found 
     }
 }
 
-// Adds, for children that are nested in none, the parents that were open when they were called and
+// Adds, for children that have no candidate, the parents that were open when they were called and
 // that they outlast by little: stamps of one node may be taken a moment late.
 static void find_outlasting(const BbSites *sites, BbSite *site, BbOnset *onset, Found *found)
 {

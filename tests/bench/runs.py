@@ -14,15 +14,18 @@ ASSIGNS = ("joint", "paper")
 ENDLESS = "4000000000"
 
 
-def programs_of(parser: argparse.ArgumentParser):
-    """Options that all scripts have: the programs, those of the build next to the sources by default."""
+def programs_of(parser: argparse.ArgumentParser, makes_traces=True):
+    """Options that all scripts have: the programs, those of the build next to the sources by default; and
+    the seed of traces that are made."""
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
     build = os.path.normpath(os.path.join(root, "build", "cli"))
     parser.add_argument("--bbtrace", default=os.path.join(build, "bbtrace"), help="default: %(default)s")
     parser.add_argument("--bbpaths", default=os.path.join(build, "bbpaths"), help="default: %(default)s")
     parser.add_argument("--tools",
                         help="folder of bench_read and bench_cost (default: of bbtrace's build)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of all traces (default: 1)")
+    parser.set_defaults(seed=1)
+    if makes_traces:
+        parser.add_argument("--seed", type=int, metavar="N", help="of all traces (default: 1)")
 
 
 class Runs:

@@ -221,7 +221,7 @@ static inline double brute_gap_log(const Brute *brute, const BruteGap *gap, guin
     const BbDensity *density = slot->density[slot->reference][gap->from.what];
     guint16 bins[BB_OWN_SAMPLES];
     guint of_slot = 0, n = 0;
-    if (brute->without_gaps && (!density || density->few[bin] > 0))
+    if (brute->without_gaps && slot->n >= BB_OWN_LEAST && (!density || density->few[bin] > 0))
         n = brute_own(brute, type, gap, p, x, bins, &of_slot);
     if (!density)
         return (double)brute->scale->floor_log[bin] +
@@ -393,7 +393,7 @@ static inline double brute_parent(const Brute *brute, guint32 p, const guint32 *
         apart += brute_count_log(brute, type, c, each[c]);
     double exactly = brute_had(brute, type, each, -1, &all);
     double alpha = brute->trust < 0 ? 1 - brute->trust * all : brute->trust;
-    if (brute->without_kinds) {
+    if (brute->without_kinds && all >= BB_OWN_LEAST) {
         exactly -= brute_had_itself(brute, p, each) * brute->weight;
         all -= 1;
     }

@@ -6,51 +6,35 @@
 #include "nesting/onset.h"
 #include "nesting/own.h"
 #include "nesting/signatures.h"
+#include "nesting/slot.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { FROM_START, FROM_LATEST, FROM_EVENT, FROM_CALL, REFERENCES };
-
 #define ORDERS 3u
 #define COUNT_MAX 8u
-#define RARE 0.1 // imagined samples of each event that a slot could count from
 
-// What a gap is measured from: when, and which kind of event (0: the parent's arrival; then
-// returns by type of child, then calls by type of child; then that all is there, at a join; last
-// the parent's own return).
+// What a gap is measured from: when, and which event (slot.h).
 typedef struct {
     gint64 at;
     guint what;
 } Event;
 
-typedef struct {
-    guint16 number;                  // of all slots, from 1
-    guint reference;                 // the model in use
-    double n;                        // samples
-    double spread;                   // samples and imagined ones, of all events
-    double late;                     // of them, children that outlast their parent
-    float on_time, overdue;          // logs of the two shares
-    BbDensity **density[REFERENCES]; // [what], NULL where never seen
-    const BbDensity **used;          // [what], of the model in use
-    float **normal;                  // [what]: quantiles of its bins, NULL where not used
-    float *bias;                     // [what]: log of the event's probability
-    float unseen;                    // the same for events never seen
-} Slot;
-
 struct BbModel {
     const BbGapScale *scale;
     bool is_join;
-    guint np, nc, n_what; // types of parents, of children; of events
-    Slot **slots;         // [(p * nc + c) * ORDERS + order], NULL where never seen
-    Slot **ends;          // [p]
-    double *n;            // [p] parents
-    float *count;         // [(p * nc + c) * (COUNT_MAX + 1) + k]: log P(k children of type c)
-    float *nothing;       // [p]: log P(no child of any type)
-    float *more;          // like count: log P(one more of type c, when there are k)
-    float *lone;          // [c]
-    double *seen;         // [(p * nc + c) * (COUNT_MAX + 1) + k]: parents with k children of type c
-    double *alone;        // [c]: children without parent
+    guint np, nc, n_what;     // types of parents, of children; of events
+    BbSlot **slots;           // [(p * nc + c) * ORDERS + order], NULL where never seen
+    BbSlot **ends;            // [p]
+    BbSlot *unseen[ORDERS];   // what poor slots share; NULL: there are none
+    BbSlot *pool[ORDERS + 1]; // that they share from; last that of ends. NULL until wanted
+    double *n;                // [p] parents
+    float *count;             // [(p * nc + c) * (COUNT_MAX + 1) + k]: log P(k children of type c)
+    float *nothing;           // [p]: log P(no child of any type)
+    float *more;              // like count: log P(one more of type c, when there are k)
+    float *lone;              // [c]
+    double *seen;  // [(p * nc + c) * (COUNT_MAX + 1) + k]: parents with k children of type c
+    double *alone; // [c]: children without parent
     BbSignatures *signatures;
     guint64 signature[BB_SITE_TYPES]; // of one child of each type
     BbCopula **copula;                // [p], NULL where gaps are independent
@@ -64,10 +48,10 @@ BbModel *bb_model_new(const BbSite *site, const BbGapScale *scale)
     model->scale = scale;
     model->np = site->n_parent_types;
     model->nc = site->n_child_types;
-    model->n_what = 2 * model->nc + 3;
+    model->n_what = bb_slot_events(model->nc);
     model->is_join = site->is_join;
-    model->slots = g_new0(Slot *, model->np * model->nc * ORDERS);
-    model->ends = g_new0(Slot *, model->np);
+    model->slots = g_new0(BbSlot *, model->np * model->nc * ORDERS);
+    model->ends = g_new0(BbSlot *, model->np);
     model->n = g_new0(double, model->np);
     model->count = g_new0(float, model->np * model->nc * (COUNT_MAX + 1));
     model->more = g_new0(float, model->np * model->nc * (COUNT_MAX + 1));
@@ -84,33 +68,20 @@ BbModel *bb_model_new(const BbSite *site, const BbGapScale *scale)
     return model;
 }
 
-static void slot_free(Slot *slot, guint n_what)
-{
-    if (!slot)
-        return;
-    for (guint r = 0; r < REFERENCES; r++) {
-        for (guint w = 0; w < n_what; w++)
-            g_free(slot->density[r][w]);
-        g_free(slot->density[r]);
-    }
-    for (guint w = 0; w < n_what; w++)
-        g_free(slot->normal[w]);
-    g_free(slot->normal);
-    g_free(slot->used);
-    g_free(slot->bias);
-    g_free(slot);
-}
-
 void bb_model_free(BbModel *model)
 {
     if (!model)
         return;
     for (guint i = 0; i < model->np * model->nc * ORDERS; i++)
-        slot_free(model->slots[i], model->n_what);
+        bb_slot_free(model->slots[i]);
     for (guint p = 0; p < model->np; p++) {
-        slot_free(model->ends[p], model->n_what);
+        bb_slot_free(model->ends[p]);
         bb_copula_free(model->made[p]);
     }
+    for (guint i = 0; i < ORDERS; i++)
+        bb_slot_free(model->unseen[i]);
+    for (guint i = 0; i <= ORDERS; i++)
+        bb_slot_free(model->pool[i]);
     g_free(model->copula);
     g_free(model->made);
     g_free(model->slots);
@@ -133,34 +104,33 @@ void bb_model_leave_out(BbModel *model, const BbSite *site, bool gaps)
     model->own = bb_own_new(site, gaps);
 }
 
-static Slot *slot_at(BbModel *model, Slot **place, guint number)
-{
-    if (!*place) {
-        Slot *slot = *place = g_new0(Slot, 1);
-        slot->number = (guint16)(1 + number);
-        for (guint r = 0; r < REFERENCES; r++)
-            slot->density[r] = g_new0(BbDensity *, model->n_what);
-        slot->used = g_new0(const BbDensity *, model->n_what);
-        slot->normal = g_new0(float *, model->n_what);
-        slot->bias = g_new0(float, model->n_what);
-    }
-    return *place;
-}
-
 static guint slot_index(const BbModel *model, guint p, guint c, guint order)
 {
     return (p * model->nc + c) * ORDERS + MIN(order, ORDERS - 1);
 }
 
-static Slot *kid_slot(BbModel *model, guint p, guint c, guint order)
+static BbSlot *kid_slot(BbModel *model, guint p, guint c, guint order)
 {
     guint index = slot_index(model, p, c, order);
-    return slot_at(model, &model->slots[index], index);
+    if (!model->slots[index])
+        model->slots[index] = bb_slot_new((guint16)(1 + index), model->nc, model->is_join, false);
+    return model->slots[index];
 }
 
-static Slot *end_slot(BbModel *model, guint p)
+static BbSlot *end_slot(BbModel *model, guint p)
 {
-    return slot_at(model, &model->ends[p], model->np * model->nc * ORDERS + p);
+    guint number = 1 + model->np * model->nc * ORDERS + p;
+    if (!model->ends[p])
+        model->ends[p] = bb_slot_new((guint16)number, model->nc, model->is_join, true);
+    return model->ends[p];
+}
+
+// The slot that says how likely a gap is: one without samples knows what poor ones share. NULL
+// where nothing is known.
+static inline const BbSlot *known_slot(const BbModel *model, guint index)
+{
+    const BbSlot *slot = model->slots[index], *unseen = model->unseen[index % ORDERS];
+    return unseen && !(slot && slot->n > 0) ? unseen : slot;
 }
 
 // ---- events ------------------------------------------------------------------------------------
@@ -205,8 +175,8 @@ static inline Event latest_call(const BbModel *model, const BbSite *site,
 
 // A gap: where it stands, what it is measured from, and when it ends.
 typedef struct {
-    const Slot *slot; // NULL where never seen
-    guint16 number;   // of the slot among those of its type of parent
+    const BbSlot *slot; // NULL where never seen
+    guint16 number;     // of the slot among those of its type of parent
     Event from;
     gint64 at;
     const BbOwnGap *own; // what it gave the model; NULL: nothing
@@ -221,7 +191,7 @@ static inline guint way_of(guint reference)
 // Without what the gap gave the slot itself.
 static double gap_log_without(const BbModel *model, const Gap *gap, guint bin)
 {
-    const Slot *slot = gap->slot;
+    const BbSlot *slot = gap->slot;
     const BbDensity *density = slot->used[gap->from.what];
     guint16 bins[BB_OWN_SAMPLES];
     guint way = way_of(slot->reference), of_slot = 0, n = 0;
@@ -233,10 +203,10 @@ static double gap_log_without(const BbModel *model, const Gap *gap, guint bin)
     }
     double weight = model->own->weight, spread = slot->spread - of_slot * weight;
     if (!density)
-        return (double)model->scale->floor_log[bin] + log(RARE / spread);
+        return (double)model->scale->floor_log[bin] + log(BB_SLOT_RARE / spread);
     if (of_slot == 0)
         return (double)(density->log[bin] + slot->bias[gap->from.what]);
-    double like_it = MAX(density->n - n * weight, 0) + RARE;
+    double like_it = MAX(density->n - n * weight, 0) + BB_SLOT_RARE;
     return log(bb_density_without(density, model->scale, bin, bins, n, weight) * like_it / spread);
 }
 
@@ -246,14 +216,14 @@ static inline double gap_log(const BbModel *model, const Gap *gap)
     if (!gap->slot)
         return (double)model->scale->floor_log[bin] - 5;
     const BbDensity *density = gap->slot->used[gap->from.what];
-    if (gap->own && gap->slot->n >= BB_OWN_LEAST && (!density || density->few[bin] > 0))
+    if (gap->own && gap->slot->n >= BB_SLOT_FEW && (!density || density->few[bin] > 0))
         return gap_log_without(model, gap, bin);
     return density ? (double)(density->log[bin] + gap->slot->bias[gap->from.what])
                    : (double)(model->scale->floor_log[bin] + gap->slot->unseen);
 }
 
 // Whether a child outlasts its parent, or is even made after it: rare or usual in its slot.
-static inline double late_log(const Slot *slot, const BbSiteParent *parent, const BbSiteChild *x)
+static inline double late_log(const BbSlot *slot, const BbSiteParent *parent, const BbSiteChild *x)
 {
     if (!slot)
         return 0;
@@ -271,13 +241,13 @@ static inline Gap kid_gap(const BbModel *model, const BbSite *site, const BbSite
 {
     const BbSiteChild *x = &site->children[kids[i]];
     guint number = slot_index(model, 0, x->type, order);
-    const Slot *slot = model->slots[slot_index(model, parent->type, x->type, order)];
+    const BbSlot *slot = known_slot(model, slot_index(model, parent->type, x->type, order));
     Event from = {parent->s, 0};
-    if (slot && slot->reference == FROM_CALL)
+    if (slot && slot->reference == BB_FROM_CALL)
         from = latest_call(model, site, parent, kids, i, x->s);
-    else if (G_UNLIKELY(x->s > parent->e) || (slot && slot->reference != FROM_START))
+    else if (G_UNLIKELY(x->s > parent->e) || (slot && slot->reference != BB_FROM_START))
         from = latest_return(model, site, parent, kids, i, x->s);
-    if (slot && slot->reference == FROM_EVENT)
+    if (slot && slot->reference == BB_FROM_EVENT)
         from = latest_event(model, site, from, kids, i);
     return (Gap){slot, (guint16)number, from, x->s, bb_own_gaps(model->own, site, kids[i])};
 }
@@ -285,9 +255,9 @@ static inline Gap kid_gap(const BbModel *model, const BbSite *site, const BbSite
 static inline Gap end_gap(const BbModel *model, const BbSite *site, const BbSiteParent *parent,
                           const guint32 *kids, guint32 n)
 {
-    const Slot *slot = model->ends[parent->type];
+    const BbSlot *slot = model->ends[parent->type];
     Event from = {parent->s, n > 0};
-    if (slot && slot->reference == FROM_LATEST)
+    if (slot && slot->reference == BB_FROM_LATEST)
         from = latest_return(model, site, parent, kids, n, parent->e);
     guint32 end = bb_own_end(site, (guint32)(parent - site->parents));
     return (Gap){slot, (guint16)(model->nc * ORDERS), from, parent->e,
@@ -315,7 +285,7 @@ static double signature_log(const BbModel *model, const BbSite *site, guint32 in
                             guint64 signature, double apart)
 {
     guint16 type = site->parents[index].type;
-    bool usual = model->n[type] >= BB_OWN_LEAST;
+    bool usual = model->n[type] >= BB_SLOT_FEW;
     const guint64 *own = usual ? bb_own_signatures(model->own, site, index) : NULL;
     guint n = own ? model->own->n : 0, same = 0;
     double weight = own ? model->own->weight : 0;
@@ -424,8 +394,9 @@ double bb_model_wait_log(const BbModel *model, const BbWait *wait, gint64 at)
 {
     guint per_type = model->nc * ORDERS + 1;
     guint p = wait->slot / per_type, number = wait->slot % per_type;
-    const Slot *slot = number == model->nc * ORDERS ? model->ends[p]
-                                                    : model->slots[p * model->nc * ORDERS + number];
+    const BbSlot *slot = number == model->nc * ORDERS
+                             ? model->ends[p]
+                             : known_slot(model, p * model->nc * ORDERS + number);
     const BbOwnGap *own =
         wait->gap == BB_SITE_NONE ? NULL : bb_own_gaps(model->own, model->own->site, wait->gap);
     return gap_log(model, &(Gap){slot, (guint16)number, {wait->from, wait->event}, at, own});
@@ -439,14 +410,11 @@ double bb_model_lone(const BbModel *model, guint child_type)
 // ---- learning ----------------------------------------------------------------------------------
 
 // own: where what it gives is noted; NULL: nowhere.
-static void add_sample(BbModel *model, Slot *slot, guint reference, Event from, gint64 at,
+static void add_sample(BbModel *model, BbSlot *slot, guint reference, Event from, gint64 at,
                        double weight, BbOwnGap *own)
 {
-    BbDensity **density = &slot->density[reference][from.what];
     guint bin = bb_gap_bin(model->scale, at - from.at);
-    if (!*density)
-        *density = bb_density_new();
-    bb_density_add(*density, bin, weight);
+    bb_slot_add(slot, reference, from.what, bin, weight);
     if (!own)
         return;
     own->what[way_of(reference)] = (guint8)from.what;
@@ -454,7 +422,7 @@ static void add_sample(BbModel *model, Slot *slot, guint reference, Event from, 
 }
 
 // Where to note what a gap gives a slot in the assignment at hand.
-static BbOwnGap *own_gap(BbModel *model, const BbSite *site, guint32 gap, const Slot *slot)
+static BbOwnGap *own_gap(BbModel *model, const BbSite *site, guint32 gap, const BbSlot *slot)
 {
     BbOwnGap *own = bb_own_gaps(model->own, site, gap);
     if (!own)
@@ -472,94 +440,65 @@ static void learn_gaps(BbModel *model, const BbSite *site, guint32 index, double
     for (guint32 i = 0; i < kids->n; i++) {
         guint32 from = i > BB_MODEL_NEAR ? i - BB_MODEL_NEAR : 0;
         const BbSiteChild *x = &site->children[kids->at[i]];
-        Slot *slot = kid_slot(model, parent->type, x->type, seen[x->type]++);
+        BbSlot *slot = kid_slot(model, parent->type, x->type, seen[x->type]++);
         BbOwnGap *own = own_gap(model, site, kids->at[i], slot);
         Event start = {parent->s, 0};
         Event latest = latest_return(model, site, parent, kids->at + from, i - from, x->s);
         Event event = latest_event(model, site, latest, kids->at + from, i - from);
         slot->n += weight;
         slot->late += x->e > parent->e ? weight : 0;
-        add_sample(model, slot, FROM_EVENT, event, x->s, weight, own);
+        add_sample(model, slot, BB_FROM_EVENT, event, x->s, weight, own);
         if (model->is_join) {
             event = latest_call(model, site, parent, kids->at + from, i - from, x->s);
-            add_sample(model, slot, FROM_CALL, event, x->s, weight, own);
+            add_sample(model, slot, BB_FROM_CALL, event, x->s, weight, own);
             continue;
         }
-        add_sample(model, slot, FROM_START, x->s > parent->e ? latest : start, x->s, weight, own);
-        add_sample(model, slot, FROM_LATEST, latest, x->s, weight, own);
+        add_sample(model, slot, BB_FROM_START, x->s > parent->e ? latest : start, x->s, weight,
+                   own);
+        add_sample(model, slot, BB_FROM_LATEST, latest, x->s, weight, own);
     }
     guint32 near = MIN(kids->n, BB_MODEL_NEAR);
     const guint32 *last = near > 0 ? kids->at + (kids->n - near) : NULL;
     Event start = {parent->s, kids->n > 0};
     Event latest = latest_return(model, site, parent, last, near, parent->e);
-    Slot *end = end_slot(model, parent->type);
+    BbSlot *end = end_slot(model, parent->type);
     BbOwnGap *own = own_gap(model, site, bb_own_end(site, index), end);
     end->n += weight;
-    add_sample(model, end, FROM_START, start, parent->e, weight, own);
-    add_sample(model, end, FROM_LATEST, latest, parent->e, weight, own);
+    add_sample(model, end, BB_FROM_START, start, parent->e, weight, own);
+    add_sample(model, end, BB_FROM_LATEST, latest, parent->e, weight, own);
 }
 
-static void forget_gaps(BbModel *model, Slot *slot)
+// What the poor slots among every `step`-th of n share. Returns the pool; NULL: none is poor.
+static const BbSlot *share(BbModel *model, BbSlot **place, BbSlot **slots, guint n, guint step)
 {
-    if (!slot)
-        return;
-    slot->n = 0;
-    slot->late = 0;
-    for (guint r = 0; r < REFERENCES; r++)
-        for (guint w = 0; w < model->n_what; w++)
-            if (slot->density[r][w])
-                bb_density_reset(slot->density[r][w]);
+    if (!*place)
+        *place = bb_slot_new(0, 1, model->is_join, step == 1);
+    BbSlot *pool = *place;
+    bb_slot_forget(pool);
+    for (guint i = 0; i < n; i += step)
+        if (bb_slot_is_poor(slots[i]))
+            bb_slot_pour(pool, slots[i]);
+    if (pool->n <= 0)
+        return NULL;
+    bb_slot_fit(pool, model->scale);
+    for (guint i = 0; i < n; i += step)
+        if (bb_slot_is_poor(slots[i]))
+            bb_slot_share(slots[i], pool);
+    return pool;
 }
 
-// Events that a slot could count from under a model: what its probabilities are spread over.
-static double events_of(const BbModel *model, guint reference, bool is_end)
+static void share_all(BbModel *model)
 {
-    if (reference == FROM_START)
-        return is_end ? 2 : 1;
-    return (model->is_join ? 2 : 1) + (reference == FROM_EVENT ? 2 : 1) * model->nc;
-}
-
-static void choose_reference(BbModel *model, Slot *slot, bool is_end)
-{
-    slot->on_time = (float)log((slot->n - slot->late + 0.5) / (slot->n + 0.5));
-    slot->overdue = (float)log((slot->late + 0.05) / (slot->n + 0.5));
-    double best = -G_MAXDOUBLE;
-    bool join = model->is_join && !is_end;
-    guint first = join ? FROM_EVENT : FROM_START;
-    for (guint r = first; r <= (join ? FROM_CALL : is_end ? FROM_LATEST : FROM_EVENT); r++) {
-        double sum = 0, spread = slot->n + RARE * events_of(model, r, is_end);
-        for (guint w = 0; w < model->n_what; w++) {
-            BbDensity *density = slot->density[r][w];
-            if (!density || density->n <= 0)
-                continue;
-            bb_density_fit(density, model->scale);
-            sum += density->loo + density->n * log((density->n + RARE) / spread);
-        }
-        if (sum > best) {
-            best = sum;
-            slot->reference = r;
-        }
-    }
-    slot->spread = slot->n + RARE * events_of(model, slot->reference, is_end);
-    slot->unseen = (float)log(RARE / slot->spread);
-    for (guint w = 0; w < model->n_what; w++) {
-        BbDensity *density = slot->density[slot->reference][w];
-        slot->used[w] = density && density->n > 0 ? density : NULL;
-        slot->bias[w] =
-            slot->used[w] ? (float)log((density->n + RARE) / slot->spread) : slot->unseen;
-    }
-}
-
-static void make_normals(BbModel *model, Slot *slot)
-{
-    for (guint w = 0; slot && w < model->n_what; w++) {
-        if (!slot->used[w]) {
-            g_clear_pointer(&slot->normal[w], g_free);
+    guint n = model->np * model->nc * ORDERS;
+    share(model, &model->pool[ORDERS], model->ends, model->np, 1);
+    for (guint order = 0; order < ORDERS; order++) {
+        const BbSlot *pool =
+            share(model, &model->pool[order], model->slots + order, n - order, ORDERS);
+        g_clear_pointer(&model->unseen[order], bb_slot_free);
+        if (!pool)
             continue;
-        }
-        if (!slot->normal[w])
-            slot->normal[w] = g_new(float, BB_GAP_BINS);
-        bb_density_normal(slot->used[w], model->scale, slot->normal[w]);
+        model->unseen[order] = bb_slot_new(0, model->nc, model->is_join, false);
+        bb_slot_share(model->unseen[order], pool);
     }
 }
 
@@ -593,8 +532,10 @@ static void learn_together(BbModel *model, const BbSite *site)
         if (n[p] < BB_COPULA_PARENTS)
             continue;
         for (guint i = 0; i < model->nc * ORDERS; i++)
-            make_normals(model, model->slots[p * model->nc * ORDERS + i]);
-        make_normals(model, model->ends[p]);
+            if (model->slots[p * model->nc * ORDERS + i])
+                bb_slot_make_normals(model->slots[p * model->nc * ORDERS + i], model->scale);
+        if (model->ends[p])
+            bb_slot_make_normals(model->ends[p], model->scale);
         if (!model->made[p])
             model->made[p] = bb_copula_new(model->nc * ORDERS + 1);
         bb_copula_reset(model->made[p]);
@@ -657,9 +598,11 @@ static void learn_counts(BbModel *model)
 void bb_model_forget(BbModel *model)
 {
     for (guint i = 0; i < model->np * model->nc * ORDERS; i++)
-        forget_gaps(model, model->slots[i]);
+        if (model->slots[i])
+            bb_slot_forget(model->slots[i]);
     for (guint p = 0; p < model->np; p++)
-        forget_gaps(model, model->ends[p]);
+        if (model->ends[p])
+            bb_slot_forget(model->ends[p]);
     memset(model->n, 0, model->np * sizeof *model->n);
     memset(model->seen, 0, model->np * model->nc * (COUNT_MAX + 1) * sizeof *model->seen);
     memset(model->alone, 0, model->nc * sizeof *model->alone);
@@ -685,10 +628,11 @@ void bb_model_fit(BbModel *model, const BbSite *site, double trust)
 {
     for (guint i = 0; i < model->np * model->nc * ORDERS; i++)
         if (model->slots[i])
-            choose_reference(model, model->slots[i], false);
+            bb_slot_fit(model->slots[i], model->scale);
     for (guint p = 0; p < model->np; p++)
         if (model->ends[p])
-            choose_reference(model, model->ends[p], true);
+            bb_slot_fit(model->ends[p], model->scale);
+    share_all(model);
     for (guint c = 0; c < model->nc; c++)
         model->lone[c] = (float)log((model->alone[c] + 0.5) / site->span);
     learn_counts(model);
@@ -703,7 +647,7 @@ void bb_model_trust(BbModel *model, double trust)
 
 // ---- the beginning -----------------------------------------------------------------------------
 
-static void use(Slot *slot, guint what, const BbDensity *density)
+static void use(BbSlot *slot, guint what, const BbDensity *density)
 {
     slot->used[what] = density;
     slot->bias[what] = 0;
@@ -725,15 +669,15 @@ void bb_model_begin(BbModel *model, const BbSite *site, const BbOnset *onset, bo
 {
     guint np = model->np, nc = model->nc;
     for (guint p = 0; p < np; p++) {
-        Slot *end = end_slot(model, p);
-        end->reference = FROM_LATEST;
+        BbSlot *end = end_slot(model, p);
+        end->reference = BB_FROM_LATEST;
         use(end, 0, onset->whole[p]);
         model->nothing[p] = 0;
         for (guint c = 0; c < nc; c++) {
             use(end, 1 + c, onset->end[p * nc + c]);
             for (guint order = 0; order < ORDERS; order++) {
-                Slot *slot = kid_slot(model, p, c, order);
-                slot->reference = FROM_LATEST;
+                BbSlot *slot = kid_slot(model, p, c, order);
+                slot->reference = BB_FROM_LATEST;
                 use(slot, 0, onset->start[p * nc + c]);
                 for (guint d = 0; d < nc; d++)
                     use(slot, 1 + d, onset->next[d * nc + c]);

@@ -8,9 +8,7 @@
 #include "nesting/site.h"
 
 #define BB_OWN_SAMPLES 8u // assignments at most that a model is learned from at once
-#define BB_OWN_LEAST \
-    20.0 // samples of a slot, parents of a kind: of fewer, each is most of what is known
-#define BB_OWN_WAYS 3u // references that a gap of one slot may be measured from
+#define BB_OWN_WAYS 3u    // references that a gap of one slot may be measured from
 
 // A gap, under each reference.
 typedef struct BbOwnGap {

@@ -30,10 +30,14 @@ typedef struct {
     guint reference;
 } BruteSlot;
 
+#define BRUTE_FEW 20.0  // samples: slots of fewer share what they know, and keep their own
+#define BRUTE_POOLED 10 // samples of what is shared beside their own
+
 typedef struct {
     const BbSite *site;
     const BbGapScale *scale;
     BruteSlot slots[BRUTE_TYPES][BRUTE_TYPES * BRUTE_ORDERS + 1]; // the last one used: the end
+    BruteSlot pools[BRUTE_ORDERS + 1]; // of slots with few samples, by order; last those of ends
     BbCopula *copula[BRUTE_TYPES];
     GPtrArray *seen;      // assignments (guint32[n_children]) that the model was learned from
     double trust, weight; // of each assignment
@@ -121,15 +125,15 @@ static inline void brute_gather(Brute *brute, guint32 p, const guint32 *kids, gu
 }
 
 // Events that a slot may count from by a reference model.
-static inline double brute_events(const Brute *brute, guint reference, bool is_end)
+static inline double brute_events(const Brute *brute, guint nc, guint reference, bool is_end)
 {
-    guint nc = brute->site->n_child_types, arrivals = brute->site->is_join ? 2 : 1;
+    guint arrivals = brute->site->is_join ? 2 : 1;
     if (reference == 0)
         return is_end ? 2 : 1;
     return reference == 2 ? arrivals + 2 * nc : arrivals + nc;
 }
 
-static inline void brute_choose(Brute *brute, BruteSlot *slot, bool is_end)
+static inline void brute_choose(Brute *brute, BruteSlot *slot, guint nc, bool is_end)
 {
     double best = -G_MAXDOUBLE;
     bool bursts = brute->site->is_join && !is_end; // of a join: only those models
@@ -141,8 +145,8 @@ static inline void brute_choose(Brute *brute, BruteSlot *slot, bool is_end)
             if (!density)
                 continue;
             bb_density_fit(density, brute->scale);
-            double p =
-                (density->n + BRUTE_RARE) / (slot->n + BRUTE_RARE * brute_events(brute, r, is_end));
+            double all = slot->n + BRUTE_RARE * brute_events(brute, nc, r, is_end);
+            double p = (density->n + BRUTE_RARE) / all;
             sum += density->loo + density->n * log(p);
         }
         if (sum > best) {
@@ -153,6 +157,100 @@ static inline void brute_choose(Brute *brute, BruteSlot *slot, bool is_end)
     for (guint w = 0; w < BRUTE_WHAT; w++)
         if (slot->density[slot->reference][w])
             bb_density_normal(slot->density[slot->reference][w], brute->scale, slot->normal[w]);
+}
+
+// ---- slots of few samples ----------------------------------------------------------------------
+
+static inline bool brute_is_poor(const BruteSlot *slot)
+{
+    return slot->n > 0 && slot->n < BRUTE_FEW;
+}
+
+static inline guint brute_pool(const Brute *brute, guint slot)
+{
+    bool is_end = slot == brute->site->n_child_types * BRUTE_ORDERS;
+    return is_end ? BRUTE_ORDERS : slot % BRUTE_ORDERS;
+}
+
+// Arrival, return, call, all there, the parent's return: whosever they are.
+static inline guint brute_alike(const Brute *brute, guint what)
+{
+    guint nc = brute->site->n_child_types;
+    return what == 0 ? 0 : what <= nc ? 1 : what <= 2 * nc ? 2 : what == 2 * nc + 1 ? 3 : 4;
+}
+
+// log of what is shared and own in a bin; *p: the event's share.
+static inline double brute_both(const Brute *brute, guint type, guint number, guint what, guint bin,
+                                double *p)
+{
+    guint nc = brute->site->n_child_types, alike = brute_alike(brute, what);
+    const BruteSlot *slot = &brute->slots[type][number];
+    const BruteSlot *pool = &brute->pools[brute_pool(brute, number)];
+    const BbDensity *own = slot->n > 0 ? slot->density[pool->reference][what] : NULL;
+    const BbDensity *shared = pool->density[pool->reference][alike];
+    double n = own ? own->n : 0, m = shared ? shared->n : 0;
+    double all = slot->n + 1 +
+                 BRUTE_RARE * brute_events(brute, nc, pool->reference, number == nc * BRUTE_ORDERS);
+    *p = (n + BRUTE_RARE + m / pool->n / (alike == 1 || alike == 2 ? nc : 1)) / all;
+    if (n > 0 && m > 0)
+        return log((n * exp((double)own->log[bin]) + BRUTE_POOLED * exp((double)shared->log[bin])) /
+                   (n + BRUTE_POOLED));
+    if (n > 0 || m > 0)
+        return (double)(n > 0 ? own : shared)->log[bin];
+    *p = BRUTE_RARE / all;
+    return (double)brute->scale->floor_log[bin];
+}
+
+static inline void brute_pour(Brute *brute, BruteSlot *pool, const BruteSlot *slot)
+{
+    pool->n += slot->n;
+    for (guint r = 0; r < 4; r++) {
+        for (guint w = 0; w < BRUTE_WHAT; w++) {
+            for (guint b = 0; slot->density[r][w] && b < BB_GAP_BINS; b++) {
+                BbDensity **to = &pool->density[r][brute_alike(brute, w)];
+                float count = slot->density[r][w]->count[b];
+                if (count <= 0)
+                    continue;
+                if (!*to)
+                    *to = bb_density_new();
+                bb_density_add(*to, b, (double)count);
+            }
+        }
+    }
+}
+
+static inline void brute_share_normals(Brute *brute, guint type, guint number)
+{
+    BruteSlot *slot = &brute->slots[type][number];
+    for (guint w = 0; w <= 2 * brute->site->n_child_types + 2; w++) {
+        g_autofree BbDensity *both = bb_density_new();
+        double p;
+        for (guint b = 0; b < BB_GAP_BINS; b++)
+            both->log[b] = (float)brute_both(brute, type, number, w, b, &p);
+        bb_density_normal(both, brute->scale, slot->normal[w]);
+    }
+}
+
+static inline void brute_share(Brute *brute)
+{
+    guint end = brute->site->n_child_types * BRUTE_ORDERS, np = brute->site->n_parent_types;
+    for (guint p = 0; p < np; p++)
+        for (guint s = 0; s <= end; s++)
+            if (brute_is_poor(&brute->slots[p][s]))
+                brute_pour(brute, &brute->pools[brute_pool(brute, s)], &brute->slots[p][s]);
+    for (guint o = 0; o <= BRUTE_ORDERS; o++)
+        if (brute->pools[o].n > 0)
+            brute_choose(brute, &brute->pools[o], 1, o == BRUTE_ORDERS);
+    for (guint p = 0; p < np; p++) {
+        for (guint s = 0; s <= end; s++) {
+            BruteSlot *slot = &brute->slots[p][s];
+            if (slot->n >= BRUTE_FEW || brute->pools[brute_pool(brute, s)].n <= 0)
+                continue;
+            slot->reference = brute->pools[brute_pool(brute, s)].reference;
+            if (slot->n > 0)
+                brute_share_normals(brute, p, s);
+        }
+    }
 }
 
 typedef struct {
@@ -214,14 +312,20 @@ static inline double brute_gap_log(const Brute *brute, const BruteGap *gap, guin
     guint type = brute->site->parents[p].type;
     const BruteSlot *slot = &brute->slots[type][gap->slot];
     guint bin = bb_gap_bin(brute->scale, gap->at - gap->from.at);
+    guint nc = brute->site->n_child_types;
+    bool is_end = gap->slot == nc * BRUTE_ORDERS;
+    bool shares = brute->pools[brute_pool(brute, gap->slot)].n > 0;
+    if (brute_is_poor(slot) || (slot->n <= 0 && shares && !is_end)) {
+        double chance, both = brute_both(brute, type, gap->slot, gap->from.what, bin, &chance);
+        return both + log(chance);
+    }
     if (slot->n <= 0)
         return (double)brute->scale->floor_log[bin] - BRUTE_NEVER;
-    bool is_end = gap->slot == brute->site->n_child_types * BRUTE_ORDERS;
-    double all = slot->n + BRUTE_RARE * brute_events(brute, slot->reference, is_end);
+    double all = slot->n + BRUTE_RARE * brute_events(brute, nc, slot->reference, is_end);
     const BbDensity *density = slot->density[slot->reference][gap->from.what];
     guint16 bins[BB_OWN_SAMPLES];
     guint of_slot = 0, n = 0;
-    if (brute->without_gaps && slot->n >= BB_OWN_LEAST && (!density || density->few[bin] > 0))
+    if (brute->without_gaps && (!density || density->few[bin] > 0))
         n = brute_own(brute, type, gap, p, x, bins, &of_slot);
     if (!density)
         return (double)brute->scale->floor_log[bin] +
@@ -247,7 +351,11 @@ static inline double brute_late_log(const Brute *brute, guint32 p, guint slot_nu
 static inline float brute_normal(const Brute *brute, guint type, const BruteGap *gap)
 {
     const BruteSlot *slot = &brute->slots[type][gap->slot];
-    if (!slot->density[slot->reference][gap->from.what])
+    if (slot->n <= 0 || (!brute_is_poor(slot) && !slot->density[slot->reference][gap->from.what]))
+        return 0;
+    const BruteSlot *pool = &brute->pools[brute_pool(brute, gap->slot)];
+    if (!slot->density[slot->reference][gap->from.what] &&
+        !pool->density[pool->reference][brute_alike(brute, gap->from.what)])
         return 0;
     return slot->normal[gap->from.what][bb_gap_bin(brute->scale, gap->at - gap->from.at)];
 }
@@ -275,6 +383,10 @@ static inline void brute_free(Brute *brute)
                     g_free(brute->slots[p][s].density[r][w]);
         bb_copula_free(brute->copula[p]);
     }
+    for (guint o = 0; o <= BRUTE_ORDERS; o++)
+        for (guint r = 0; r < 4; r++)
+            for (guint w = 0; w < BRUTE_WHAT; w++)
+                g_free(brute->pools[o].density[r][w]);
     g_free(brute);
 }
 
@@ -298,9 +410,10 @@ static inline Brute *brute_new(const BbSite *site, const BbGapScale *scale, GPtr
     for (guint p = 0; p < site->n_parent_types; p++) {
         for (guint s = 0; s <= end; s++)
             if (brute->slots[p][s].n > 0)
-                brute_choose(brute, &brute->slots[p][s], s == end);
+                brute_choose(brute, &brute->slots[p][s], site->n_child_types, s == end);
         brute->copula[p] = bb_copula_new(end + 1);
     }
+    brute_share(brute);
     guint32 parents[BRUTE_TYPES] = {0}; // of a type; of few nothing is learned
     for (guint32 p = 0; p < site->n_parents; p++)
         parents[site->parents[p].type]++;
@@ -393,7 +506,7 @@ static inline double brute_parent(const Brute *brute, guint32 p, const guint32 *
         apart += brute_count_log(brute, type, c, each[c]);
     double exactly = brute_had(brute, type, each, -1, &all);
     double alpha = brute->trust < 0 ? 1 - brute->trust * all : brute->trust;
-    if (brute->without_kinds && all >= BB_OWN_LEAST) {
+    if (brute->without_kinds && all >= BRUTE_FEW) {
         exactly -= brute_had_itself(brute, p, each) * brute->weight;
         all -= 1;
     }

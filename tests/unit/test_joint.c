@@ -384,7 +384,7 @@ START_TEST(few_of_each)
         }
     }
     printf("few of each: right %.4f of %u\n", share(sum.right, sum.links), sum.links);
-    ck_assert_double_ge(share(sum.right, sum.links), 0.7);
+    ck_assert_double_ge(share(sum.right, sum.links), 0.8);
 }
 END_TEST
 

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of the gaps in one place of what a node does (a slot, model.h): their densities
+// under each reference and by the kind of event that they count from, and the reference in use.
+//
+// Slots of few samples share: a node with many kinds of callers or callees, or a short trace, shows
+// each but a few times, and most of what one place knows holds for the others too.
+#pragma once
+
+#include "nesting/density.h"
+
+#include <stdbool.h>
+
+// What a gap may be measured from: see model.h.
+enum { BB_FROM_START, BB_FROM_LATEST, BB_FROM_EVENT, BB_FROM_CALL, BB_REFERENCES };
+
+#define BB_SLOT_FEW 20.0 // samples: of fewer, each is most of what is known
+#define BB_SLOT_RARE 0.1 // imagined samples of each event that a slot could count from
+
+// Events, by number: 0 the parent's arrival; then returns by type of child, then calls by type of
+// child; then that all is there, at a join; last the parent's own return.
+static inline guint bb_slot_events(guint nc)
+{
+    return 2 * nc + 3;
+}
+
+typedef struct BbSlot {
+    guint16 number;                     // the caller's
+    bool is_join, is_end;               // of a join; the end of a parent
+    guint nc;                           // types of children
+    guint reference;                    // the one in use
+    double n;                           // samples
+    double spread;                      // samples and imagined ones, of all events
+    double late;                        // of them, children that outlast their parent
+    float on_time, overdue;             // logs of the two shares
+    BbDensity **density[BB_REFERENCES]; // [event], NULL where never seen; owned
+    const BbDensity **used;             // [event], of the reference in use
+    float **normal;                     // [event]: quantiles of its bins, NULL where not made
+    float *bias;                        // [event]: log of its probability
+    float unseen;                       // the same for events never seen
+} BbSlot;
+
+BbSlot *bb_slot_new(guint16 number, guint nc, bool is_join, bool is_end);
+void bb_slot_free(BbSlot *slot);
+void bb_slot_forget(BbSlot *slot);
+
+// A sample of a gap under a reference; the caller counts n and late.
+void bb_slot_add(BbSlot *slot, guint reference, guint event, guint bin, double weight);
+
+// Fits all densities, and takes the reference that would have foretold the samples best.
+void bb_slot_fit(BbSlot *slot, const BbGapScale *scale);
+
+// Makes the quantiles of what is used.
+void bb_slot_make_normals(BbSlot *slot, const BbGapScale *scale);
+
+static inline bool bb_slot_is_poor(const BbSlot *slot)
+{
+    return slot && slot->n > 0 && slot->n < BB_SLOT_FEW;
+}
+
+// A pool has the samples of poor slots. It is a slot of one type of children, which stands for all.
+void bb_slot_pour(BbSlot *pool, const BbSlot *slot);
+
+// Fits a poor or empty slot, fitted before, by a fitted pool: its own samples count beside some
+// that are drawn from the pool. The pool's densities are lent.
+void bb_slot_share(BbSlot *slot, const BbSlot *pool);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbSlot, bb_slot_free)

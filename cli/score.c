@@ -126,8 +126,8 @@ static int parse_options(Run *run, int argc, char **argv)
 static int say_no_truth(const Run *run, guint64 untold, const char *what, const char *caused)
 {
     bb_say_error("%s: no ground truth to score against: none of its %" G_GUINT64_FORMAT
-                 " %s says by parent= which %s caused it; traces made by bbtrace generate do, and "
-                 "text traces may",
+                 " %s has an id and says by parent= which %s caused it; traces made by bbtrace "
+                 "generate do (but for --no-ids), and text traces may",
                  run->trace, untold, what, caused);
     return BB_EXIT_FAILED;
 }

@@ -58,7 +58,7 @@ static void add_link(BbLinks *links, const BbCall *call, float confidence, float
         .whole = whole,
         .truth = BB_LINK_LOST,
     };
-    if (!bb_id_is_known(fact.parent))
+    if (!bb_id_is_known(fact.parent) || !bb_id_is_known(call->id)) // what it caused cannot be told
         link.truth = BB_LINK_UNTOLD;
     else if (fact.parent.form == BB_ID_DASH)
         link.truth = BB_LINK_ROOT;

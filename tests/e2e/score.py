@@ -104,7 +104,13 @@ class Score(unittest.TestCase):
         data = trace(call(1.0, 1.1, "a", "b", 1), call(1.02, 1.05, "b", "c", 2))
         out, err = self.run_score(data, status=1)
         self.assertEqual(out, "")
-        self.assertRegex(err, r"t\.txt: no ground truth .*none of its 2 calls says by parent=.*bbtrace generate")
+        self.assertRegex(err, r"t\.txt: no ground truth .*none of its 2 calls has an id and says by parent=.*bbtrace generate")
+
+    def test_calls_without_id_have_no_truth(self):
+        data = trace(call(1.0, 1.1, "a", "b", "-", "path=x", "parent=-"),
+                     call(1.02, 1.05, "b", "c", "-", "path=x", "parent=#1"))
+        self.assertIn("none of its 2 calls has an id", self.run_score(data, status=1)[1])
+        self.assertEqual(self.score(data + SERIAL.split("\n", 1)[1])["left_out"]["without_truth"], 2)
 
     def test_no_messages_are_no_failure(self):
         score = self.score("# bbtrace text 1\n")

@@ -13,6 +13,7 @@
 
 #define ORDERS 3u
 #define COUNT_MAX 8u
+#define POOR_LEAST 0.1 // of the samples are in poor slots, for these to share
 
 // What a gap is measured from: when, and which event (slot.h).
 typedef struct {
@@ -487,14 +488,29 @@ static const BbSlot *share(BbModel *model, BbSlot **place, BbSlot **slots, guint
     return pool;
 }
 
+// Whether poor slots are more than what a few wrong guesses make.
+static bool has_poor(const BbModel *model)
+{
+    double all = 0, poor = 0;
+    for (guint i = 0; i < model->np * model->nc * ORDERS; i++) {
+        const BbSlot *slot = model->slots[i];
+        all += slot ? slot->n : 0;
+        poor += bb_slot_is_poor(slot) ? slot->n : 0;
+    }
+    return poor >= POOR_LEAST * all;
+}
+
 static void share_all(BbModel *model)
 {
     guint n = model->np * model->nc * ORDERS;
+    for (guint order = 0; order < ORDERS; order++)
+        g_clear_pointer(&model->unseen[order], bb_slot_free);
+    if (!has_poor(model))
+        return;
     share(model, &model->pool[ORDERS], model->ends, model->np, 1);
     for (guint order = 0; order < ORDERS; order++) {
         const BbSlot *pool =
             share(model, &model->pool[order], model->slots + order, n - order, ORDERS);
-        g_clear_pointer(&model->unseen[order], bb_slot_free);
         if (!pool)
             continue;
         model->unseen[order] = bb_slot_new(0, model->nc, model->is_join, false);

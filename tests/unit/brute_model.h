@@ -37,6 +37,7 @@ typedef struct {
     const BbSite *site;
     const BbGapScale *scale;
     BruteSlot slots[BRUTE_TYPES][BRUTE_TYPES * BRUTE_ORDERS + 1]; // the last one used: the end
+    bool shares;                                                  // slots with few samples do
     BruteSlot pools[BRUTE_ORDERS + 1]; // of slots with few samples, by order; last those of ends
     BbCopula *copula[BRUTE_TYPES];
     GPtrArray *seen;      // assignments (guint32[n_children]) that the model was learned from
@@ -234,6 +235,16 @@ static inline void brute_share_normals(Brute *brute, guint type, guint number)
 static inline void brute_share(Brute *brute)
 {
     guint end = brute->site->n_child_types * BRUTE_ORDERS, np = brute->site->n_parent_types;
+    double all = 0, poor = 0;
+    for (guint p = 0; p < np; p++) {
+        for (guint s = 0; s < end; s++) {
+            all += brute->slots[p][s].n;
+            poor += brute_is_poor(&brute->slots[p][s]) ? brute->slots[p][s].n : 0;
+        }
+    }
+    brute->shares = poor >= 0.1 * all;
+    if (!brute->shares)
+        return;
     for (guint p = 0; p < np; p++)
         for (guint s = 0; s <= end; s++)
             if (brute_is_poor(&brute->slots[p][s]))
@@ -315,7 +326,7 @@ static inline double brute_gap_log(const Brute *brute, const BruteGap *gap, guin
     guint nc = brute->site->n_child_types;
     bool is_end = gap->slot == nc * BRUTE_ORDERS;
     bool shares = brute->pools[brute_pool(brute, gap->slot)].n > 0;
-    if (brute_is_poor(slot) || (slot->n <= 0 && shares && !is_end)) {
+    if (brute->shares && (brute_is_poor(slot) || (slot->n <= 0 && shares && !is_end))) {
         double chance, both = brute_both(brute, type, gap->slot, gap->from.what, bin, &chance);
         return both + log(chance);
     }
@@ -325,7 +336,7 @@ static inline double brute_gap_log(const Brute *brute, const BruteGap *gap, guin
     const BbDensity *density = slot->density[slot->reference][gap->from.what];
     guint16 bins[BB_OWN_SAMPLES];
     guint of_slot = 0, n = 0;
-    if (brute->without_gaps && (!density || density->few[bin] > 0))
+    if (brute->without_gaps && slot->n >= BRUTE_FEW && (!density || density->few[bin] > 0))
         n = brute_own(brute, type, gap, p, x, bins, &of_slot);
     if (!density)
         return (double)brute->scale->floor_log[bin] +
@@ -351,7 +362,8 @@ static inline double brute_late_log(const Brute *brute, guint32 p, guint slot_nu
 static inline float brute_normal(const Brute *brute, guint type, const BruteGap *gap)
 {
     const BruteSlot *slot = &brute->slots[type][gap->slot];
-    if (slot->n <= 0 || (!brute_is_poor(slot) && !slot->density[slot->reference][gap->from.what]))
+    bool shares = brute->shares && brute_is_poor(slot);
+    if (slot->n <= 0 || (!shares && !slot->density[slot->reference][gap->from.what]))
         return 0;
     const BruteSlot *pool = &brute->pools[brute_pool(brute, gap->slot)];
     if (!slot->density[slot->reference][gap->from.what] &&

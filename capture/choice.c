@@ -63,6 +63,19 @@ static void adopt_request(BbDialog *dialog, const BbDecoder *decoder)
     g_clear_pointer(&dialog->state, g_free);
 }
 
+// Who calls where decoder is certain of what side said. What a server sends may begin as a request
+// does (a list of words, what Redis passes on to a replica): in a connection without its handshake
+// the port says more.
+static guint find_client(const BbDialog *dialog, guint side, const BbDecoder *decoder,
+                         BbMatch match)
+{
+    const guint16 *port = dialog->endpoints->port;
+    if (dialog->is_tcp && !dialog->from_start &&
+        has_port(decoder, port[0]) != has_port(decoder, port[1]))
+        return has_port(decoder, port[0]) ? 1 : 0;
+    return match == BB_MATCH_REQUEST ? side : !side;
+}
+
 static bool use_if_certain(BbDialog *dialog, guint side, const BbDecoder *decoder, BbMatch match)
 {
     if (match != BB_MATCH_REQUEST && match != BB_MATCH_REPLY)
@@ -71,7 +84,7 @@ static bool use_if_certain(BbDialog *dialog, guint side, const BbDecoder *decode
         adopt_request(dialog, decoder);
     else
         bb_dialog_end_decoder(dialog, true);
-    set_client(dialog, match == BB_MATCH_REQUEST ? side : !side);
+    set_client(dialog, find_client(dialog, side, decoder, match));
     bb_dialog_set_decoder(dialog, decoder);
     return true;
 }

@@ -5,8 +5,9 @@
 //
 // One-way: OP_INSERT and the like, and a request that says moreToCome (an unacknowledged write). Of
 // several replies to one request (exhaust) the first ends the call, the others, each of which
-// answers the one before, are free messages with its label. Of compressed bodies the beginning is
-// unpacked (zlib, Snappy); where it cannot be (zstd), `?` is the label.
+// answers the one before, are free messages with its label, which is not known where the request
+// was not seen. Of compressed bodies the beginning is unpacked (zlib, Snappy); where it cannot be
+// (zstd), `?` is the label.
 #include "capture/protocols/framing.h"
 #include "capture/protocols/mongodb_message.h"
 
@@ -42,6 +43,16 @@ static void begin_request(BbDialog *dialog, Under *under, const BbMongodbHead *h
                                         body->exhaust ? TAG_EXHAUST : 0, BB_KEY_REUSED);
 }
 
+// A reply of a stream, which is none to a call.
+static void go_on(Mongodb *mongodb, const BbMongodbHead *head, const BbMongodbBody *body)
+{
+    Under *under = &mongodb->under[BB_TO_CLIENT];
+    under->free = true;
+    under->label = mongodb->stream_label;
+    mongodb->streaming = body->more_to_come;
+    mongodb->next_answers = head->request;
+}
+
 static void begin_reply(BbDialog *dialog, Mongodb *mongodb, const BbMongodbHead *head,
                         const BbMongodbBody *body, const BbPart *part)
 {
@@ -49,13 +60,15 @@ static void begin_reply(BbDialog *dialog, Mongodb *mongodb, const BbMongodbHead 
     const char *status = body->error[0] ? body->error : "ok";
     *under = (Under){.status = bb_dialog_status(dialog, status, strlen(status))};
     if (mongodb->streaming && head->response_to == mongodb->next_answers) {
-        under->free = true;
-        under->label = mongodb->stream_label;
-        mongodb->streaming = body->more_to_come;
-        mongodb->next_answers = head->request;
+        go_on(mongodb, head, body);
         return;
     }
     const BbOpenCall *open = bb_dialog_find(dialog, part, key_of(head->response_to));
+    if (!open && body->streams) { // what it answers was missing: a reply before it, or its request
+        if (!mongodb->streaming)
+            mongodb->stream_label = BB_NAME_NONE;
+        go_on(mongodb, head, body);
+    }
     if (!open)
         return;
     under->call = open->call;

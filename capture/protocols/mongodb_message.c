@@ -318,7 +318,7 @@ static void read_msg(BbMongodbBody *out, bool is_request, BbCursor body)
     guint32 flags = bb_cursor_le32(&body);
     out->exhaust = flags & MSG_EXHAUST;
     out->one_way = is_request && flags & MSG_MORE_TO_COME;
-    out->more_to_come = !is_request && flags & MSG_MORE_TO_COME;
+    out->more_to_come = out->streams = !is_request && flags & MSG_MORE_TO_COME;
     bool found = find_command(&body);
     if (!is_request)
         read_result(out, body);

@@ -37,7 +37,8 @@ typedef struct BbMongodbBody {
     char label[BB_LABEL_MAX + 1];         // of a request: command and collection
     char error[BB_MONGODB_ERROR_MAX + 1]; // of a reply; empty where it is ok
     bool one_way;                         // a request without reply
-    bool more_to_come;                    // a reply that others follow
+    bool more_to_come;                    // a reply that others may follow
+    bool streams;                         // and will, unasked: an OP_MSG (the others have a cursor)
     bool exhaust;                         // a request that allows them
 } BbMongodbBody;
 

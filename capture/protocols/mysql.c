@@ -19,7 +19,10 @@
 #define TAG_LONG 0x100u   // the request took several packets: the reply's first number is not 1
 #define TAG_LOGIN 0x200u  // a HandshakeResponse
 #define LAST_PREPARED G_MAXUINT32 // MariaDB: id of the statement prepared last
-#define SEMI_SYNC_ACK 0xef        // first byte of what a replica says while it reads a binary log
+#define EVENT_SHOWN 20u           // bytes of a packet that tell an event
+// First byte of what a replica says while it reads a binary log, and of what may stand before an
+// event.
+#define SEMI_SYNC 0xef
 
 typedef enum { PHASE_START, PHASE_GREETED, PHASE_COMMANDS } Phase;
 
@@ -33,6 +36,8 @@ typedef enum {
 } Role;
 
 typedef struct Way {
+    guint32 label;  // of the request or the free message under way
+    guint32 status; // likewise
     guint8 role;
     bool more; // its payload goes on in the next packet
 } Way;
@@ -43,15 +48,13 @@ typedef struct Mysql {
     BbPart request, reply;
     guint64 call;     // of request; 0: it is one-way
     guint64 answered; // call of reply
-    guint32 label;    // of request, or of the free message under way
-    guint32 status;   // likewise
     guint32 last_prepared;
     guint32 capabilities;
     BbMysqlReply answer;
     BbMysqlLayout layout;
     BbStatements *statements; // NULL until there are any
     guint8 phase;
-    guint8 sequence; // of the server's last packet
+    guint8 sequence; // of the server's last packet, or of the client's file behind it
     bool streaming;  // a binary log
 } Mysql;
 
@@ -128,19 +131,20 @@ static Role begin_command(BbDialog *dialog, Mysql *mysql, BbCursor front, guint3
                           const BbPart *part)
 {
     const BbMysqlCommand *command = front.left ? bb_mysql_command(front.at[0]) : NULL;
+    Way *way = &mysql->way[BB_TO_SERVER];
     mysql->phase = PHASE_COMMANDS;
     if (!command) {
-        mysql->label = name(dialog, "SEMI_SYNC_ACK");
-        mysql->status = BB_NAME_NONE;
+        way->label = name(dialog, "SEMI_SYNC_ACK");
+        way->status = BB_NAME_NONE;
         return ROLE_FREE;
     }
     bool cut = front.left < length && front.left <= BB_MYSQL_TEXT_MAX;
     mysql->streaming = false;
-    mysql->label = command_label(dialog, mysql, command, front, cut);
+    way->label = command_label(dialog, mysql, command, front, cut);
     mysql->call = 0;
     guint32 tag = command->code | (length == BB_MYSQL_FULL ? TAG_LONG : 0);
     if (command->shape != BB_MYSQL_ONE_WAY)
-        mysql->call = bb_dialog_open(dialog, part, mysql->label, 0, tag);
+        mysql->call = bb_dialog_open(dialog, part, way->label, 0, tag);
     note_statement(mysql, command, front);
     return ROLE_REQUEST;
 }
@@ -149,6 +153,7 @@ static Role begin_command(BbDialog *dialog, Mysql *mysql, BbCursor front, guint3
 static Role begin_login(BbDialog *dialog, Mysql *mysql, BbCursor front, guint32 length,
                         const BbPart *part)
 {
+    Way *way = &mysql->way[BB_TO_SERVER];
     guint32 capabilities;
     if (bb_dialog_open_calls(dialog) > 0)
         return ROLE_NOTHING;
@@ -163,17 +168,29 @@ static Role begin_login(BbDialog *dialog, Mysql *mysql, BbCursor front, guint32 
     }
     bool ssl = length == SSL_REQUEST && mysql->capabilities & BB_MYSQL_SSL;
     mysql->phase = PHASE_GREETED;
-    mysql->label = name(dialog, ssl ? "SSLRequest" : "login");
-    mysql->call = ssl ? 0 : bb_dialog_open(dialog, part, mysql->label, 0, TAG_LOGIN);
+    way->label = name(dialog, ssl ? "SSLRequest" : "login");
+    mysql->call = ssl ? 0 : bb_dialog_open(dialog, part, way->label, 0, TAG_LOGIN);
     return ssl ? ROLE_SSL : ROLE_REQUEST;
+}
+
+// Whether the client is to send a local file, which goes up to a packet without payload. Its
+// packets have any number: they go round after 255.
+static bool wants_file(const Mysql *mysql)
+{
+    return mysql->answer.asks && mysql->answer.shape == BB_MYSQL_RESULT;
 }
 
 static Role begin_client(BbDialog *dialog, Mysql *mysql, BbCursor front, BbMysqlHead head,
                          const BbPart *part)
 {
+    if (wants_file(mysql)) {
+        mysql->answer.asks = head.length > 0;
+        mysql->sequence = head.sequence; // where the server's go on
+        return ROLE_NOTHING;
+    }
     if (head.sequence == 0)
         return begin_command(dialog, mysql, front, head.length, part);
-    if (mysql->phase == PHASE_COMMANDS) // a local file, a password
+    if (mysql->phase == PHASE_COMMANDS) // a password
         return ROLE_NOTHING;
     return begin_login(dialog, mysql, front, head.length, part);
 }
@@ -185,7 +202,7 @@ static void end_request(BbDialog *dialog, Mysql *mysql)
     if (mysql->call)
         bb_dialog_sent(dialog, mysql->call, &mysql->request);
     else
-        bb_dialog_message(dialog, &mysql->request, mysql->label, BB_NAME_NONE);
+        bb_dialog_message(dialog, &mysql->request, mysql->way[BB_TO_SERVER].label, BB_NAME_NONE);
     mysql->call = 0;
     bb_part_reset(&mysql->request);
 }
@@ -239,8 +256,9 @@ static Role begin_free(BbDialog *dialog, Mysql *mysql, const char *label, BbCurs
 {
     guint8 first = front.left ? front.at[0] : 0;
     guint16 error = first == BB_MYSQL_ERROR ? bb_mysql_error_code(front) : 0;
-    mysql->label = label ? name(dialog, label) : BB_NAME_NONE;
-    mysql->status = error ? error_status(dialog, error) : BB_NAME_NONE;
+    Way *way = &mysql->way[BB_TO_CLIENT];
+    way->label = label ? name(dialog, label) : BB_NAME_NONE;
+    way->status = error ? error_status(dialog, error) : BB_NAME_NONE;
     return ROLE_FREE;
 }
 
@@ -283,8 +301,8 @@ static Role begin_server(BbDialog *dialog, Mysql *mysql, BbCursor front, BbMysql
         return begin_free(dialog, mysql, NULL, front);
     if (mysql->phase == PHASE_START)
         mysql->phase = PHASE_COMMANDS;
-    if (head.sequence == 1 && before != 0) // another reply, whatever was missing of the last one
-        end_reply(dialog, mysql);
+    if (head.sequence == 1 && before != 0 && !wants_file(mysql))
+        end_reply(dialog, mysql); // this is another one, whatever was missing of the last
     if (!mysql->reply.begun && !begin_reply(dialog, mysql, head, part)) {
         if (first == BB_MYSQL_EOF && head.length == 5)
             mysql->layout.known = mysql->layout.eof = true;
@@ -299,7 +317,7 @@ static Role begin_server(BbDialog *dialog, Mysql *mysql, BbCursor front, BbMysql
 static bool is_possible(const Mysql *mysql, BbDirection direction, BbMysqlHead head,
                         BbCursor payload)
 {
-    if (mysql->way[direction].more)
+    if (mysql->way[direction].more || (direction == BB_TO_SERVER && wants_file(mysql)))
         return true;
     if (head.length == 0) // the end of a local file
         return direction == BB_TO_SERVER && head.sequence != 0;
@@ -309,7 +327,7 @@ static bool is_possible(const Mysql *mysql, BbDirection direction, BbMysqlHead h
         return mysql->phase != PHASE_COMMANDS || mysql->reply.begun || mysql->call;
     const BbMysqlCommand *command = bb_mysql_command(payload.at[0]);
     if (!command)
-        return mysql->streaming && payload.at[0] == SEMI_SYNC_ACK;
+        return mysql->streaming && payload.at[0] == SEMI_SYNC;
     return head.length >= command->least && head.length <= command->most;
 }
 
@@ -331,7 +349,7 @@ static gsize wanted(const Mysql *mysql, BbDirection direction, BbMysqlHead head,
 {
     if (direction == BB_TO_CLIENT)
         return mysql->phase == PHASE_START && head.sequence == 0 ? GREETING_MAX : BB_MYSQL_SHOWN;
-    if (head.sequence != 0)
+    if (head.sequence != 0 || wants_file(mysql))
         return mysql->phase == PHASE_COMMANDS ? 0 : RESPONSE_HEAD;
     bool text = first == BB_MYSQL_QUERY || first == BB_MYSQL_STMT_PREPARE;
     return text ? 1 + BB_MYSQL_TEXT_MAX : BB_MYSQL_SHOWN;
@@ -401,7 +419,7 @@ static void end(BbDialog *dialog, void *state, const BbPart *part)
     case ROLE_NOTHING:
         break;
     case ROLE_FREE:
-        bb_dialog_message(dialog, part, mysql->label, mysql->status);
+        bb_dialog_message(dialog, part, way->label, way->status);
         break;
     case ROLE_SSL:
     case ROLE_REQUEST:
@@ -423,20 +441,44 @@ static void end(BbDialog *dialog, void *state, const BbPart *part)
 static void lose(BbDialog *dialog, void *state, BbDirection direction)
 {
     Mysql *mysql = state;
-    mysql->way[direction] = (Way){0};
     if (direction == BB_TO_SERVER)
         end_request(dialog, mysql);
     else
         end_reply(dialog, mysql);
+    mysql->way[direction] = (Way){0};
+}
+
+// Whether an event of a binary log begins at c that is so long as it says.
+static bool is_event(BbCursor c, guint32 length)
+{
+    bb_cursor_skip(&c, 4 + 1 + 4); // time, type, server
+    return bb_cursor_le32(&c) == length && bb_cursor_ok(&c);
+}
+
+// Whether a packet with one begins here; semi-synchronous replication puts two bytes before it.
+static bool is_event_packet(const guint8 *data, gsize length)
+{
+    BbCursor c = bb_cursor(data + BB_MYSQL_HEAD, length - BB_MYSQL_HEAD);
+    guint32 rest = bb_mysql_head(data).length - 1;
+    if (bb_cursor_u8(&c) != BB_MYSQL_OK)
+        return false;
+    BbCursor behind = c;
+    bool marked = bb_cursor_u8(&behind) == SEMI_SYNC && bb_cursor_u8(&behind) <= 1;
+    return is_event(c, rest) || (marked && is_event(behind, rest - 2));
 }
 
 // A plain OK without flags is a start only where somebody waits for it.
 static BbMatch find(BbDialog *dialog, const void *state, const BbView *view, gsize at)
 {
+    const Mysql *mysql = state;
     const guint8 *data = view->data + at;
     gsize length = view->length - at;
     if (view->direction == BB_TO_SERVER)
         return bb_mysql_probe_client(data, length);
+    if (mysql->streaming && length < EVENT_SHOWN)
+        return BB_MATCH_MORE;
+    if (mysql->streaming && is_event_packet(data, length))
+        return BB_MATCH_LIKELY;
     BbMatch match = bb_mysql_probe_server(data, length);
     return match == BB_MATCH_MAYBE && bb_dialog_open_calls(dialog) ? BB_MATCH_LIKELY : match;
 }

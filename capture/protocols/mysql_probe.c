@@ -108,7 +108,7 @@ BbMatch bb_mysql_probe_client(const guint8 *data, gsize length)
     if (length < BB_MYSQL_HEAD)
         return BB_MATCH_MORE;
     First first = first_packet(data, length);
-    if (first.head.length == 0 || first.head.sequence > 1)
+    if (first.head.length == 0 || first.head.sequence > 2) // 2: a login behind an SSLRequest
         return BB_MATCH_NO;
     if (!first.payload.left)
         return BB_MATCH_MORE;

@@ -103,7 +103,7 @@ static void read_head(BbMysqlReply *reply, const BbMysqlLayout *layout, BbCursor
         read_prepared(reply, layout, payload);
         break;
     case BB_MYSQL_LOGIN:
-        reply->asks = first == BB_MYSQL_EOF || first == BB_MYSQL_AUTH_MORE;
+        reply->asks = first != BB_MYSQL_OK; // the password in another form, a further factor
         reply->over = !reply->asks;
         break;
     case BB_MYSQL_FIELDS:

@@ -7,7 +7,7 @@
 // and GSSENCRequest are calls before it. Notices and parameter reports that come unasked are
 // nothing, notifications are free messages. A replication is answered by its CopyBothResponse: what
 // both sides say then, up to the next ReadyForQuery, is free messages (Streaming Replication
-// Protocol).
+// Protocol). One that was joined in the middle shows by what nothing else says.
 //
 // Gaps: each side knows the sequence number at which the message under way ends, so a gap inside of
 // one does no harm. After any other gap messages are looked for at the start of each packet.
@@ -45,6 +45,7 @@ typedef struct Postgres {
     guint32 status, ok;
     guint8 phase;
     bool streaming;  // a replication
+    bool data_only;  // the reply begun has nothing but CopyData
     bool copy_ended; // CopyDone or CopyFail was sent, no ReadyForQuery came since
     bool headless;   // the beginning of what the server sends is missing
     bool passing;    // what it sends up to the next ReadyForQuery answers nothing we know
@@ -97,6 +98,32 @@ static const char *stream_label(BbCursor body)
     default:
         return "CopyData";
     }
+}
+
+// Whether a CopyData is one that only a replication has: status and feedback of a standby, the
+// primary's keepalive. Behind its type stands the high byte of a place in the log or of a time,
+// which is 0, as nothing in a text is.
+static bool is_of_replication(BbDirection direction, BbCursor body, gsize length)
+{
+    guint8 type = bb_cursor_u8(&body);
+    bool zero = bb_cursor_u8(&body) == 0 && bb_cursor_ok(&body);
+    if (direction == BB_TO_CLIENT)
+        return zero && type == 'k' && length == 18;
+    return zero && ((type == 'r' && length == 34) || (type == 'h' && length == 25));
+}
+
+// The beginning of a replication was not seen. What the server said of it so far was taken for the
+// reply to something.
+static void note_replication(Reader *reader, BbCursor body, gsize length)
+{
+    Postgres *pg = reader->pg;
+    if (pg->streaming || pg->request.part.begun || bb_dialog_open_calls(reader->dialog) > 0 ||
+        (pg->reply.begun && !pg->data_only) ||
+        !is_of_replication(reader->view->direction, body, length))
+        return;
+    pg->streaming = true;
+    pg->passing = pg->headless = false;
+    bb_part_reset(&pg->reply);
 }
 
 // ---- the client ------------------------------------------------------------------------------
@@ -220,6 +247,8 @@ static void begin_server(Reader *reader, guint8 type, BbCursor body)
     Postgres *pg = reader->pg;
     if (type == 'R')
         pg->phase = PHASE_LOGIN;
+    if (reader->part == &pg->reply)
+        pg->data_only = type == 'd' && (pg->data_only || !pg->reply.begun);
     reader->stream->told = pg->streaming && type == 'd' ? stream_label(body) : NULL;
     if (type != 'E' || pg->status != BB_NAME_NONE)
         return;
@@ -235,6 +264,7 @@ static void end_streamed(Reader *reader, guint8 type)
     if (type == 'E')
         bb_dialog_message(reader->dialog, &reader->stream->aside, BB_NAME_NONE, pg->status);
     pg->status = BB_NAME_NONE;
+    bb_part_reset(&pg->reply); // the message under way when it was noted
     pg->streaming = type != 'Z';
     pg->copy_ended &= pg->streaming;
 }
@@ -301,7 +331,7 @@ static gsize left(const Reader *reader)
 static gsize wanted(const Reader *reader, guint8 type)
 {
     if (type == 'd')
-        return reader->pg->streaming ? 1 : 0;
+        return 2;
     if (is_client(reader))
         return type && strchr("QPBDC", type) ? BB_POSTGRES_TEXT_MAX : 0;
     return type == 'E' ? 256 : 0;
@@ -312,6 +342,8 @@ static void begin_message(Reader *reader, guint8 type, gsize head, gsize prefix,
 {
     Stream *stream = reader->stream;
     BbCursor body = bb_cursor(reader->view->data + reader->at + head, prefix - head);
+    if (type == 'd')
+        note_replication(reader, body, total - head);
     BbPart *part = is_client(reader) ? client_part(reader, type) : server_part(reader, type);
     flush(reader);
     if (part == &stream->aside)

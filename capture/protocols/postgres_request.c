@@ -3,6 +3,7 @@
 #include "capture/protocols/postgres_request.h"
 
 #include "capture/protocols/postgres_message.h"
+#include "capture/protocols/sql_lexer.h"
 
 void bb_postgres_request_clear(BbPostgresRequest *request)
 {
@@ -15,6 +16,12 @@ static void name_request(BbPostgresRequest *request, guint32 label, BbPostgresRa
         return;
     request->label = label;
     request->rank = (guint8)rank;
+}
+
+static void name_by_statement(BbPostgresRequest *request, guint32 label)
+{
+    bool opens = label == request->opening;
+    name_request(request, label, opens ? BB_POSTGRES_OPENING : BB_POSTGRES_STATEMENT);
 }
 
 void bb_postgres_request_command(BbPostgresRequest *request, BbDialog *dialog, const char *command)
@@ -37,25 +44,38 @@ static const char *take_text(BbCursor *body, gsize *length, bool *ended)
     return (const char *)text;
 }
 
-static void read_query(BbPostgresRequest *request, BbDialog *dialog, BbCursor body, bool whole)
+static bool opens_transaction(const guint8 *text, gsize length)
 {
-    bool cut = !whole && body.left < BB_POSTGRES_TEXT_MAX;
+    BbSqlLexer lexer = {.at = text, .end = text + length};
+    BbSqlToken verb = bb_sql_next(&lexer);
+    return bb_sql_is_word(&verb, "BEGIN") || bb_sql_is_word(&verb, "START");
+}
+
+// cut: by what is there of the body.
+static guint32 read_text(BbPostgresRequest *request, BbDialog *dialog, BbCursor body, bool cut)
+{
     gsize length;
     bool ended;
-    const char *text = take_text(&body, &length, &ended);
-    guint32 label = bb_statement_label(dialog, NULL, (const guint8 *)text, length, cut && !ended);
-    name_request(request, label, BB_POSTGRES_STATEMENT);
+    const guint8 *text = (const guint8 *)take_text(&body, &length, &ended);
+    guint32 label = bb_statement_label(dialog, NULL, text, length, cut && !ended);
+    if (opens_transaction(text, length))
+        request->opening = label;
+    name_by_statement(request, label);
+    return label;
+}
+
+static void read_query(BbPostgresRequest *request, BbDialog *dialog, BbCursor body, bool whole)
+{
+    (void)read_text(request, dialog, body, !whole && body.left < BB_POSTGRES_TEXT_MAX);
 }
 
 static void read_parse(BbPostgresRequest *request, BbDialog *dialog, BbCursor body, bool whole)
 {
     bool cut = !whole && body.left < BB_POSTGRES_TEXT_MAX;
-    gsize name_length, length;
-    bool named, ended;
+    gsize name_length;
+    bool named;
     const char *name = take_text(&body, &name_length, &named);
-    const char *text = take_text(&body, &length, &ended);
-    guint32 label = bb_statement_label(dialog, NULL, (const guint8 *)text, length, cut && !ended);
-    name_request(request, label, BB_POSTGRES_STATEMENT);
+    guint32 label = read_text(request, dialog, body, cut);
     if (!named)
         return;
     if (name_length == 0) {
@@ -83,7 +103,7 @@ static void read_use(BbPostgresRequest *request, BbDialog *dialog, BbCursor body
     bool ended;
     const char *name = take_text(&body, &length, &ended);
     if (ended)
-        name_request(request, find_statement(request, name, length), BB_POSTGRES_STATEMENT);
+        name_by_statement(request, find_statement(request, name, length));
     bb_postgres_request_command(request, dialog, command);
 }
 

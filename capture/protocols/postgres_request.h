@@ -6,11 +6,12 @@
 #include "capture/cursor.h"
 #include "capture/protocols/statements.h"
 
-// How much a label is worth: the statement's text, a command without one. The first of the best
-// stays.
+// How much a label is worth: the statement's text, unless it only begins a transaction, which
+// drivers send before the first statement; a command without a text. The first of the best stays.
 typedef enum {
     BB_POSTGRES_UNNAMED,
     BB_POSTGRES_COMMAND,
+    BB_POSTGRES_OPENING,
     BB_POSTGRES_STATEMENT,
 } BbPostgresRank;
 
@@ -20,6 +21,7 @@ typedef struct BbPostgresRequest {
     guint64 call; // once it is opened, else 0
     guint32 label;
     guint32 unnamed; // label of the unnamed statement
+    guint32 opening; // label of the statement that begins transactions, once it was seen
     guint8 rank;
     BbStatements *statements; // NULL until there are any
 } BbPostgresRequest;

@@ -17,7 +17,7 @@ typedef enum {
     BB_REDIS_MONITOR,    // one reply, then a line for each command that the server executes
     BB_REDIS_SYNC,       // the connection becomes a replication stream
     BB_REDIS_SILENCE,    // CLIENT REPLY ON, OFF or SKIP
-    BB_REDIS_ONE_WAY,    // no reply
+    BB_REDIS_ONE_WAY,    // no reply: what a replica says in a replication stream
 } BbRedisKind;
 
 // Kind of the command, given in upper case; subcommands after one space.

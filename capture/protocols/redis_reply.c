@@ -57,14 +57,15 @@ static void take_first(BbDialog *dialog, BbRedis *redis, const BbRespItem *item)
     reply->first = false;
     if ((item->type != '$' && item->type != '+') || !item->length || !item->text)
         return;
-    gsize length = MIN(item->length, BB_REDIS_WORD);
+    char name[BB_REDIS_WORD];
+    guint8 kind;
+    gsize length = bb_redis_upper(name, sizeof name, item->text, item->length);
     reply->topic = topic_of(item->text, length);
-    if (reply->topic || reply->type == '>' || redis->sync) {
-        char name[BB_REDIS_WORD];
-        guint8 kind;
-        length = bb_redis_upper(name, sizeof name, item->text, length);
+    reply->passed_on = reply->type == '*' && bb_dialog_open_calls(dialog) == 0 &&
+                       memcmp(name, item->text, length) == 0 &&
+                       bb_redis_command(name) != BB_REDIS_UNKNOWN;
+    if (reply->topic || reply->type == '>' || redis->sync || reply->passed_on)
         reply->op = bb_redis_word(dialog, redis, name, length, &kind);
-    }
 }
 
 static bool is_confirmation(guint8 topic)
@@ -85,7 +86,7 @@ static bool is_unasked(BbDialog *dialog, BbRedis *redis)
     const BbRedisReply *reply = &redis->reply;
     if (reply->is_trace && redis->monitor)
         return true;
-    if (redis->sync && reply->type == '*')
+    if ((redis->sync && reply->type == '*') || reply->passed_on)
         return true;
     if (reply->type != '>' && !(reply->type == '*' && reply->topic))
         return false;
@@ -151,7 +152,7 @@ void bb_redis_reset_reply(BbRedis *redis)
     reply->op = reply->status = BB_NAME_NONE;
     reply->type = '\0';
     reply->topic = TOPIC_NONE;
-    reply->first = reply->is_trace = false;
+    reply->first = reply->is_trace = reply->passed_on = false;
 }
 
 // ---- replication ------------------------------------------------------------------------------

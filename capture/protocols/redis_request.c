@@ -121,7 +121,7 @@ void bb_redis_end_request(BbDialog *dialog, BbRedis *redis)
     guint32 channels = request->arguments > 1 ? MIN(request->arguments - 1, 0xffffffu) : 0;
     if (request->kind == BB_REDIS_SUBSCRIBE && bb_dialog_open_calls(dialog) == 0)
         redis->due = 0;
-    if (request->kind == BB_REDIS_SYNC)
+    if (request->kind == BB_REDIS_SYNC || request->kind == BB_REDIS_ONE_WAY)
         redis->sync = true;
     if (expects_reply(redis))
         bb_dialog_call(dialog, &request->part, request->op, 0, request->kind | channels << 8);

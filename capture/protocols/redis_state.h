@@ -29,8 +29,9 @@ typedef struct BbRedisReply {
     guint32 status;
     char type; // of the value itself, 0 before it is seen (RESP3 attributes come first)
     guint8 topic;
-    bool first;    // the first element of the array comes next
-    bool is_trace; // looks like a line of MONITOR
+    bool first;     // the first element of the array comes next
+    bool is_trace;  // looks like a line of MONITOR
+    bool passed_on; // a command, while nobody waits for a reply: a replica joined in the middle
 } BbRedisReply;
 
 typedef struct BbRedis {
@@ -42,7 +43,7 @@ typedef struct BbRedis {
     bool silent;  // CLIENT REPLY OFF
     guint8 skip;  // commands that CLIENT REPLY SKIP silences
     bool monitor; // MONITOR runs
-    bool sync;    // SYNC or PSYNC was said
+    bool sync;    // SYNC or PSYNC was said, or what only a replica says
     guint8 rdb;   // a snapshot is being received
     guint8 due_topic;
     guint32 due; // confirmations still to come of a subscription that was answered

@@ -127,6 +127,26 @@ START_TEST(smb1_has_no_name)
 }
 END_TEST
 
+// ---- who calls ----------------------------------------------------------------------------------
+
+// What a server says may begin as a request does: in a connection joined in the middle its port
+// says who it is. At other ports nothing but the content does.
+START_TEST(the_port_says_who_serves)
+{
+    static const char words[] = "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n", reply[] = "$1\r\nv\r\n";
+    g_autoptr(Converse) joined = converse_tcp_midstream(6379);
+    converse_text(joined, BB_TO_CLIENT, words);
+    converse_text(joined, BB_TO_SERVER, words);
+    converse_text(joined, BB_TO_CLIENT, reply);
+    ck_assert_str_eq(converse_result(joined), "MSG < redis GET 20\nCALL 1 redis GET 20\n"
+                                              "RET 1 redis ok 7\n");
+    g_autoptr(Converse) other = converse_tcp_midstream(9999);
+    converse_text(other, BB_TO_CLIENT, words);
+    converse_text(other, BB_TO_SERVER, reply);
+    ck_assert_str_eq(converse_result(other), "CALL 1 redis GET 20\nRET 1 redis ok 7\n");
+}
+END_TEST
+
 // ---- the table ----------------------------------------------------------------------------------
 
 START_TEST(the_table)
@@ -227,4 +247,4 @@ START_TEST(told_wrongly)
 END_TEST
 
 TEST_MAIN("choice", random_streams_have_no_protocol, nor_at_a_port_of_one, smb1_has_no_name,
-          the_table, told_by_the_port, told_wrongly)
+          the_port_says_who_serves, the_table, told_by_the_port, told_wrongly)

@@ -234,6 +234,40 @@ START_TEST(exhaust)
 }
 END_TEST
 
+// Joined in the middle: there is no request to name it by.
+START_TEST(exhaust_joined)
+{
+    g_autoptr(Steps) s = steps_new(PORT);
+    s->midstream = true;
+    step(s, SAY_DOWN, msg(502, 501, 2, OK_ONE));
+    step(s, SAY_DOWN, msg(503, 502, 2, OK_ZERO));
+    step(s, SAY_DOWN, msg(504, 503, 0, OK_ONE));
+    ask(s, 2, PING);
+    answer(s, 2, OK_ONE);
+    steps_check(s, "MSG < mongodb - 38\n"
+                   "MSG < mongodb - 38\n"
+                   "MSG < mongodb - 38\n"
+                   "CALL 1 mongodb ping 51\n"
+                   "RET 1 mongodb ok 38\n");
+    ck_assert_uint_eq(steps_count(s, BB_RETURNS_ORPHANED), 0);
+}
+END_TEST
+
+START_TEST(exhaust_with_a_loss)
+{
+    g_autoptr(Steps) s = steps_new(PORT);
+    step(s, SAY_UP, msg(1, 0, 0x10000, "10 'hello' 00 01000000"));
+    step(s, SAY_DOWN, msg(501, 1, 2, OK_ONE));
+    step(s, LOSE_DOWN, msg(502, 501, 2, OK_ONE));
+    step(s, SAY_DOWN, msg(503, 502, 2, OK_ONE));
+    step(s, SAY_DOWN, msg(504, 503, 2, OK_ONE));
+    steps_check(s, "CALL 1 mongodb hello 37\n"
+                   "RET 1 mongodb ok 38\n"
+                   "MSG < mongodb hello 38\n"
+                   "MSG < mongodb hello 38\n");
+}
+END_TEST
+
 // ---- before OP_MSG ------------------------------------------------------------------------------
 
 static Octets *old(guint32 request, guint32 opcode, const char *front, const char *elements)
@@ -317,6 +351,17 @@ START_TEST(old_exhaust)
 }
 END_TEST
 
+// There others follow only who asks for them.
+START_TEST(a_cursor_is_no_stream)
+{
+    g_autoptr(Steps) s = steps_new(PORT);
+    s->midstream = true;
+    step(s, SAY_DOWN, reply(502, 501, WITH_CURSOR, "10 'a' 00 01000000"));
+    step(s, SAY_DOWN, reply(503, 502, ONE, "10 'a' 00 01000000"));
+    steps_check(s, "RET - mongodb ok 48\nRET - mongodb ok 48\n");
+}
+END_TEST
+
 // ---- compression --------------------------------------------------------------------------------
 
 static Octets *packed(guint32 request, guint32 response_to, guint8 compressor, Octets *plain)
@@ -359,6 +404,16 @@ START_TEST(compressed)
         // What cannot be unpacked may be one-way, but who knows.
         ck_assert_uint_eq(converse_loss(c, BB_FREES), compressor < 3);
     }
+}
+END_TEST
+
+START_TEST(compressed_stream)
+{
+    g_autoptr(Steps) s = steps_new(PORT);
+    s->midstream = true;
+    step(s, SAY_DOWN, packed(502, 501, 0, msg_body(2, OK_ONE)));
+    step(s, SAY_DOWN, packed(503, 502, 0, msg_body(2, OK_ONE)));
+    steps_check(s, "MSG < mongodb - 47\nMSG < mongodb - 47\n");
 }
 END_TEST
 
@@ -520,6 +575,7 @@ START_TEST(probe_others)
 END_TEST
 
 TEST_MAIN("mongodb", a_session, command_labels, types_are_passed_over, error_names, sections,
-          unacknowledged_is_one_way, exhaust, old_queries, old_writes_are_one_way, old_exhaust,
-          compressed, compressed_within_compressed, joined_in_the_middle, lost_messages,
-          long_messages, gap_inside, damage_in_the_middle, cut_off, probe_messages, probe_others)
+          unacknowledged_is_one_way, exhaust, exhaust_joined, exhaust_with_a_loss, old_queries,
+          old_writes_are_one_way, old_exhaust, a_cursor_is_no_stream, compressed, compressed_stream,
+          compressed_within_compressed, joined_in_the_middle, lost_messages, long_messages,
+          gap_inside, damage_in_the_middle, cut_off, probe_messages, probe_others)

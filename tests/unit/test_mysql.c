@@ -36,6 +36,11 @@ static void ask_on(Steps *s, guint8 sequence, const char *payload)
     step(s, SAY_UP, packet(sequence, payload));
 }
 
+static void lose(Steps *s, StepKind kind, Octets *bytes)
+{
+    step(s, kind, bytes);
+}
+
 // What a server answers: packets from number `from` on, NULL at the end.
 static Octets *answers(guint8 from, const char *const *payloads)
 {
@@ -146,6 +151,23 @@ START_TEST(login_in_rounds)
 }
 END_TEST
 
+// A server may ask for several passwords, one after the other.
+START_TEST(login_by_factors)
+{
+    g_autoptr(Steps) s = steps_new(PORT);
+    step(s, SAY_DOWN, greeting(NEW));
+    step(s, SAY_UP, response(NEW));
+    ANSWER(s, 2, "02 'authentication_ldap' 00 'abc' 00");
+    ask_on(s, 3, "'secret' 00");
+    ANSWER(s, 4, "02 'authentication_fido' 00 'abc' 00");
+    ask_on(s, 5, "'signature' 00");
+    ANSWER(s, 6, "ff 1504 '#28000Access denied'");
+    steps_check(s, "MSG < mysql greeting 78\n"
+                   "CALL 1 mysql login 42\n"
+                   "RET 1 mysql 1045 84\n");
+}
+END_TEST
+
 START_TEST(login_refused)
 {
     g_autoptr(Steps) s = steps_new(PORT);
@@ -199,6 +221,27 @@ START_TEST(encryption_is_handed_on)
                    "MSG > mysql SSLRequest 36\n"
                    "CALL 1 http GET /inside 24\n"
                    "RET 1 http 204 19\n");
+}
+END_TEST
+
+// Behind an SSLRequest the login is packet number 2.
+START_TEST(login_inside_of_tls)
+{
+    g_autoptr(Steps) s = steps_new(4711);
+    Octets *login = response(NEW | BB_MYSQL_SSL);
+    login->data[3] = 2;
+    step(s, SAY_UP, login);
+    ANSWER(s, 3, OK_PACKET);
+    ask(s, "16 'DELETE FROM users WHERE id = ?'");
+    ANSWER(s, 1, "00 07000000 0000 0100 00 0000", DEFINITION);
+    ask(s, "0e");
+    ANSWER(s, 1, OK_PACKET);
+    steps_check(s, "CALL 1 mysql login 42\n"
+                   "RET 1 mysql ok 11\n"
+                   "CALL 2 mysql PREPARE DELETE users 35\n"
+                   "RET 2 mysql ok 43\n"
+                   "CALL 3 mysql PING 5\n"
+                   "RET 3 mysql ok 11\n");
 }
 END_TEST
 
@@ -294,6 +337,30 @@ START_TEST(a_local_file)
                          "RET 2 mysql ok 22\n"
                          "CALL 3 mysql PING 5\n"
                          "RET 3 mysql ok 11\n");
+}
+END_TEST
+
+// Numbers go round after 255: neither is a packet with number 0 a command, nor one of the server's
+// with number 1 another reply.
+START_TEST(a_long_local_file)
+{
+    static const guint counts[] = {254, 300, 600};
+    for (guint i = 0; i < G_N_ELEMENTS(counts); i++) {
+        g_autoptr(Steps) s = session(OLD);
+        ask(s, "03 'LOAD DATA LOCAL INFILE 0 INTO TABLE t'");
+        ANSWER(s, 1, "fb '/tmp/x'");
+        for (guint k = 0; k < counts[i]; k++)
+            ask_on(s, (guint8)(2 + k), k % 2 ? "'1'" : "03 'SELECT a FROM none'");
+        ask_on(s, (guint8)(2 + counts[i]), "");
+        ANSWER(s, (guint8)(3 + counts[i]), OK_PACKET);
+        ask(s, "0e");
+        ANSWER(s, 1, OK_PACKET);
+        steps_check(s, LOGIN "CALL 2 mysql LOAD t 42\n"
+                             "RET 2 mysql ok 22\n"
+                             "CALL 3 mysql PING 5\n"
+                             "RET 3 mysql ok 11\n");
+        ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 0);
+    }
 }
 END_TEST
 
@@ -548,6 +615,52 @@ START_TEST(a_binary_log)
 }
 END_TEST
 
+// Time, type, server, length, place, flags, and what the event says.
+#define EVENT(length) "6f7b2a65 1e 01000000" length "00100000 0000"
+
+// Events come for months, with numbers of all values.
+START_TEST(a_gap_in_a_binary_log)
+{
+    g_autoptr(Steps) s = session(OLD);
+    ask(s, "12 04000000 0000 02000000 'log.1'");
+    ANSWER(s, 1, "00" EVENT("18000000") "'rows1'");
+    lose(s, LOSE_DOWN, packet(2, "00" EVENT("18000000") "'rows2'"));
+    ANSWER(s, 3, "00" EVENT("19000000") "'rows3'"); // no event: its length does not fit
+    ANSWER(s, 4, "00" EVENT("18000000") "'rows4'");
+    lose(s, LOSE_DOWN, packet(5, "00 ef 00" EVENT("18000000") "'rows5'"));
+    ANSWER(s, 6, "00 ef 01" EVENT("18000000") "'rows6'", "00 ef 00" EVENT("18000000") "'rows7'");
+    ask(s, "0e");
+    ANSWER(s, 1, OK_PACKET);
+    steps_check(s, LOGIN "CALL 2 mysql BINLOG_DUMP 20\n"
+                         "RET 2 mysql ok 29\n"
+                         "MSG < mysql BINLOG 29\n"
+                         "MSG < mysql BINLOG 31\n"
+                         "MSG < mysql BINLOG 31\n"
+                         "CALL 3 mysql PING 5\n"
+                         "RET 3 mysql ok 11\n");
+}
+END_TEST
+
+// What a replica says while an event is under way does not rename it.
+START_TEST(semi_synchronous)
+{
+    g_autoptr(Steps) s = session(OLD);
+    ask(s, "12 04000000 0000 02000000 'log.1'");
+    ANSWER(s, 1, "00 ef 00" EVENT("18000000") "'rows1'");
+    Octets *event = packet(2, "00 ef 01" EVENT("58000000") "'rows' 2e*65");
+    Octets *rest = g_byte_array_new();
+    octets_put(rest, event->data + 50, event->len - 50);
+    g_byte_array_set_size(event, 50);
+    step(s, SAY_DOWN, event);
+    ask(s, "ef 0400000000000000 'log.1'");
+    step(s, SAY_DOWN, rest);
+    steps_check(s, LOGIN "CALL 2 mysql BINLOG_DUMP 20\n"
+                         "RET 2 mysql ok 31\n"
+                         "MSG < mysql BINLOG 95\n"
+                         "MSG > mysql SEMI_SYNC_ACK 18\n");
+}
+END_TEST
+
 // ---- large packets ------------------------------------------------------------------------------
 
 // A payload of 0xffffff bytes goes on in the next packet.
@@ -701,11 +814,6 @@ START_TEST(found_on_another_port)
 END_TEST
 
 // ---- loss ---------------------------------------------------------------------------------------
-
-static void lose(Steps *s, StepKind kind, Octets *bytes)
-{
-    step(s, kind, bytes);
-}
 
 START_TEST(lost_request)
 {
@@ -876,6 +984,11 @@ START_TEST(probe_logins)
     ck_assert_int_eq(bb_decoder_mysql.probe(answer->data, 20), BB_MATCH_MORE);
     hello->data[4] = 9; // an old protocol
     ck_assert_int_eq(bb_decoder_mysql.probe(hello->data, hello->len), BB_MATCH_NO);
+    answer->data[3] = 2; // behind an SSLRequest
+    ck_assert_int_eq(bb_decoder_mysql.probe(answer->data, answer->len), BB_MATCH_REQUEST);
+    answer->data[3] = 3;
+    ck_assert_int_eq(bb_decoder_mysql.probe(answer->data, answer->len), BB_MATCH_NO);
+    answer->data[3] = 1;
     answer->data[20] = 1; // one of the zeros
     ck_assert_int_eq(bb_decoder_mysql.probe(answer->data, answer->len), BB_MATCH_NO);
     ck_assert_int_eq(probe_packet(0, "ff 6a04 'Host is not allowed'"), BB_MATCH_LIKELY);
@@ -932,13 +1045,14 @@ START_TEST(probe_others)
 }
 END_TEST
 
-TEST_MAIN("mysql", a_session, times_are_of_first_and_last_bytes, login_in_rounds, login_refused,
-          timeout_is_free, change_of_user, encryption_is_handed_on, compression_is_refused,
-          rows_in_the_new_layout, several_results, definitions_left_out, a_local_file,
-          progress_is_no_error, every_command, prepared_in_the_old_layout,
-          prepared_in_the_new_layout, prepared_without_definitions, cursors, pipelined,
-          bulk_execution, statements_can_be_let_go, query_attributes, a_binary_log,
-          packets_of_16_megabytes, long_statements, joined_before_a_command,
+TEST_MAIN("mysql", a_session, times_are_of_first_and_last_bytes, login_in_rounds, login_by_factors,
+          login_refused, timeout_is_free, change_of_user, encryption_is_handed_on,
+          login_inside_of_tls, compression_is_refused, rows_in_the_new_layout, several_results,
+          definitions_left_out, a_local_file, a_long_local_file, progress_is_no_error,
+          every_command, prepared_in_the_old_layout, prepared_in_the_new_layout,
+          prepared_without_definitions, cursors, pipelined, bulk_execution,
+          statements_can_be_let_go, query_attributes, a_binary_log, a_gap_in_a_binary_log,
+          semi_synchronous, packets_of_16_megabytes, long_statements, joined_before_a_command,
           joined_before_a_prepare, joined_at_the_login, joined_before_lists_of_fields,
           found_on_another_port, lost_request, lost_reply, lost_exchange, lost_request_of_text,
           sequence_numbers, lost_rows, lost_inside_of_a_row, damage_in_the_middle, probe_logins,

@@ -638,6 +638,42 @@ START_TEST(flush_does_not_end_a_call)
 }
 END_TEST
 
+// Some drivers send BEGIN before the first statement of a transaction, from some time on by a name.
+static void begun(Converse *c, GByteArray *b)
+{
+    log_in(c);
+    for (guint i = 0; i < 3; i++) {
+        if (i < 2)
+            put_parse(b, i == 0 ? "" : "S_1", i == 0 ? "begin" : "START TRANSACTION");
+        put_bind(b, i == 0 ? "" : "S_1");
+        put_execute(b);
+        put_parse(b, "", "SELECT a FROM b");
+        put_bind(b, "");
+        put_execute(b);
+        put_message(b, 'S', "", 0);
+        say(c, up, b);
+        answer(c, "SELECT 0");
+    }
+    put_bind(b, "S_1");
+    put_execute(b);
+    put_message(b, 'S', "", 0);
+    say(c, up, b);
+    answer(c, "START TRANSACTION");
+}
+
+START_TEST(begin_is_replaced)
+{
+    expect(begun, LOGIN "CALL 2 postgresql SELECT b 89\n"
+                        "RET 2 postgresql ok 20\n"
+                        "CALL 3 postgresql SELECT b 107\n"
+                        "RET 3 postgresql ok 20\n"
+                        "CALL 4 postgresql SELECT b 78\n"
+                        "RET 4 postgresql ok 20\n"
+                        "CALL 5 postgresql START 31\n"
+                        "RET 5 postgresql ok 29\n");
+}
+END_TEST
+
 static void syncs(Converse *c, GByteArray *b)
 {
     log_in(c);
@@ -873,6 +909,116 @@ START_TEST(gap_in_a_replication)
                                       "MSG < postgresql XLogData 14\n"
                                       "MSG < postgresql XLogData 14\n"
                                       "MSG > postgresql StandbyStatusUpdate 14\n");
+}
+END_TEST
+
+#define ZEROS_7 "\0\0\0\0\0\0\0"
+#define STATUS "r" ZEROS_7 "1" ZEROS_7 "2" ZEROS_7 "3" ZEROS_7 "4\n" // 34 bytes
+#define FEEDBACK "h" ZEROS_7 "1" ZEROS_7 "2" ZEROS_7 "3"             // 25
+#define KEEPALIVE "k" ZEROS_7 "1" ZEROS_7 "2\0"                      // 18
+
+// The first log data are not known to be any until a side says what only a replication does.
+static void joined_by_status(Converse *c, GByteArray *b)
+{
+    put_message(b, 'd', "wabcdefgh", 9);
+    say(c, down, b);
+    put_message(b, 'd', STATUS, 34);
+    say(c, up, b);
+    put_message(b, 'd', "wijklmnop", 9);
+    put_message(b, 'd', KEEPALIVE, 18);
+    say(c, down, b);
+    put_message(b, 'd', FEEDBACK, 25);
+    put_message(b, 'c', "", 0);
+    say(c, up, b);
+    put_message(b, 'c', "", 0);
+    put_ready(b, 'I');
+    say(c, down, b);
+    query(c, "SELECT a FROM b");
+    answer(c, "SELECT 0");
+}
+
+static void joined_by_feedback(Converse *c, GByteArray *b)
+{
+    put_message(b, 'd', FEEDBACK, 25);
+    say(c, up, b);
+    put_message(b, 'd', "wabcdefgh", 9);
+    say(c, down, b);
+}
+
+static void joined_by_keepalive(Converse *c, GByteArray *b)
+{
+    put_message(b, 'd', "wabcdefgh", 9);
+    put_message(b, 'd', KEEPALIVE, 18);
+    put_message(b, 'd', "wabcdefgh", 9);
+    say(c, down, b);
+}
+
+START_TEST(replication_joined)
+{
+    expect_with(joined_by_status, true,
+                "MSG > postgresql StandbyStatusUpdate 39\n"
+                "MSG < postgresql XLogData 14\n"
+                "MSG < postgresql PrimaryKeepalive 23\n"
+                "MSG > postgresql HotStandbyFeedback 30\n"
+                "CALL 1 postgresql SELECT b 21\n"
+                "RET 1 postgresql ok 20\n");
+    expect_with(joined_by_feedback, true,
+                "MSG > postgresql HotStandbyFeedback 30\n"
+                "MSG < postgresql XLogData 14\n");
+    expect_with(joined_by_keepalive, true,
+                "MSG < postgresql PrimaryKeepalive 23\n"
+                "MSG < postgresql XLogData 14\n");
+}
+END_TEST
+
+// The response was among what is missing, and a message goes on while it is noted.
+static void joined_by_a_gap(Converse *c, GByteArray *b)
+{
+    log_in(c);
+    query(c, "START_REPLICATION 0/0");
+    put_message(b, 'W', "\0\0\0", 3);
+    lose(c, down, b);
+    put_message(b, 'd', "wabcdefgh", 9);
+    say(c, down, b);
+    put_message(b, 'd', "wabcdefghijklmnopqrst", 21);
+    g_autoptr(GByteArray) rest = g_byte_array_new();
+    put(rest, b->data + 10, b->len - 10);
+    g_byte_array_set_size(b, 10);
+    say(c, down, b);
+    put_message(b, 'd', STATUS, 34);
+    say(c, up, b);
+    say(c, down, rest);
+    put_message(b, 'd', "wabcdefgh", 9);
+    say(c, down, b);
+    put_ready(b, 'I');
+    say(c, down, b);
+    query(c, "SELECT a FROM b");
+    answer(c, "SELECT 0");
+}
+
+START_TEST(replication_joined_by_a_gap)
+{
+    expect(joined_by_a_gap, LOGIN "CALL 2 postgresql START_REPLICATION 27\n"
+                                  "MSG > postgresql StandbyStatusUpdate 39\n"
+                                  "MSG < postgresql XLogData 14\n"
+                                  "CALL 3 postgresql SELECT b 21\n"
+                                  "RET 3 postgresql ok 20\n");
+}
+END_TEST
+
+// Rows of a COPY may have any length and letter.
+static void joined_copy(Converse *c, GByteArray *b)
+{
+    put_message(b, 'd', "k2345678901234567\n", 18);
+    put_message(b, 'd', "w\n", 2);
+    put_message(b, 'c', "", 0);
+    say(c, down, b);
+    answer(c, "COPY 2");
+}
+
+START_TEST(a_copy_is_no_replication)
+{
+    expect_with(joined_copy, true, "RET - postgresql ok 53\n");
 }
 END_TEST
 
@@ -1353,11 +1499,13 @@ TEST_MAIN("postgres", a_session, times_are_of_first_and_last_bytes, login_can_be
           login_can_be_given_up, requests_before_the_startup, encryption_unknown_to_the_server,
           encryption_ends_the_protocol, what_comes_unasked_is_no_return, queries_pair_in_order,
           queries_without_a_table, long_messages, prepared_statements_have_labels,
-          unnamed_statement, a_batch_is_one_call, flush_does_not_end_a_call, syncs_pair_in_order,
-          request_without_sync_is_kept, statements_have_a_limit, copy_is_one_call,
-          copy_by_extended_query, replication_is_free_messages, replication_can_break,
-          gap_in_a_replication, shutdown_answers_the_open_call, shutdown_is_free_when_idle,
-          joined_in_the_middle, joined_before_an_answer, lost_request, lost_ends_do_not_shift,
-          lost_reply, lost_replies_do_not_shift, gap_in_a_reply, gap_in_a_long_row, gap_in_a_query,
-          gap_in_a_batch, no_postgres_after_all, damage_in_the_middle, startup_packets_are_checked,
-          probe_requests, probe_replies, probe_others, probe_random_bytes)
+          unnamed_statement, a_batch_is_one_call, begin_is_replaced, flush_does_not_end_a_call,
+          syncs_pair_in_order, request_without_sync_is_kept, statements_have_a_limit,
+          copy_is_one_call, copy_by_extended_query, replication_is_free_messages,
+          replication_can_break, gap_in_a_replication, replication_joined,
+          replication_joined_by_a_gap, a_copy_is_no_replication, shutdown_answers_the_open_call,
+          shutdown_is_free_when_idle, joined_in_the_middle, joined_before_an_answer, lost_request,
+          lost_ends_do_not_shift, lost_reply, lost_replies_do_not_shift, gap_in_a_reply,
+          gap_in_a_long_row, gap_in_a_query, gap_in_a_batch, no_postgres_after_all,
+          damage_in_the_middle, startup_packets_are_checked, probe_requests, probe_replies,
+          probe_others, probe_random_bytes)

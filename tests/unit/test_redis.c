@@ -448,6 +448,37 @@ START_TEST(old_sync_and_refused)
 }
 END_TEST
 
+#define SELECT "*2\r\n$6\r\nSELECT\r\n$1\r\n0\r\n"            // 23
+#define UPPER_SET "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n" // 27
+
+// Joined in the middle: the master writes, the replica says once a second how far it is.
+START_TEST(replication_joined)
+{
+    check(MIDSTREAM("<" SELECT, "<" UPPER_SET, ">" ACK, "<" SET "*1\r\n$4\r\nping\r\n", ">" ACK),
+          "MSG < redis SELECT 23\nMSG < redis SET 27\nMSG > redis REPLCONF ACK 34\n"
+          "MSG < redis SET 31\nMSG < redis PING 14\nMSG > redis REPLCONF ACK 34\n");
+    check(MIDSTREAM(">" ACK, "<" SET SELECT, "<" PING, ">" ACK),
+          "MSG > redis REPLCONF ACK 34\nMSG < redis SET 31\nMSG < redis SELECT 23\n"
+          "MSG < redis PING 14\nMSG > redis REPLCONF ACK 34\n");
+    // At another port whoever speaks first is the client, so that the replica has to.
+    Script script = *MIDSTREAM(">" ACK, "<" SET, ">" ACK);
+    script.port = 40001;
+    check(&script,
+          "MSG > redis REPLCONF ACK 34\nMSG < redis SET 31\nMSG > redis REPLCONF ACK 34\n");
+}
+END_TEST
+
+// A reply that begins with the name of a command is one all the same: the port says who serves.
+START_TEST(reply_like_a_command)
+{
+    check(MIDSTREAM("<*4\r\n$4\r\ntype\r\n$4\r\nuser\r\n$2\r\nid\r\n$1\r\n7\r\n", ">" GET,
+                    "<$1\r\nv\r\n"),
+          "RET - redis ok 39\nCALL 1 redis GET 22\nRET 1 redis ok 7\n");
+    check(SCRIPT(">" GET, "<*2\r\n$3\r\nSET\r\n$1\r\nk\r\n"), // of HGETALL
+          "CALL 1 redis GET 22\nRET 1 redis ok 20\n");
+}
+END_TEST
+
 // ---- what is missing ----------------------------------------------------------------------------
 
 START_TEST(lost_request)
@@ -590,6 +621,6 @@ TEST_MAIN("redis", commands_in_order, pipelined, inline_commands, inline_needs_t
           long_lines, depth, big_values_are_skipped, gap_in_a_value_does_no_harm,
           impossible_lengths, impossible_replies, client_reply, reset_ends_silence, pubsub_resp2,
           unsubscribe_all, pushes_resp3, subscribe_refused, transaction, monitor, replication,
-          diskless_replication, old_sync_and_refused, lost_request, lost_reply,
-          gap_inside_of_messages, found_again_inside_of_a_packet, cut_off, joined_in_the_middle,
-          probes, random_bytes_are_not_redis, prefixes)
+          diskless_replication, old_sync_and_refused, replication_joined, reply_like_a_command,
+          lost_request, lost_reply, gap_inside_of_messages, found_again_inside_of_a_packet, cut_off,
+          joined_in_the_middle, probes, random_bytes_are_not_redis, prefixes)

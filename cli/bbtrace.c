@@ -44,11 +44,11 @@ int main(int argc, char **argv)
         return bb_say_usage("bbtrace", "which command?");
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_help();
-        return BB_EXIT_DONE;
+        return bb_end_stdout(BB_EXIT_DONE);
     }
     if (strcmp(name, "--version") == 0) {
         puts("bbtrace " BB_VERSION);
-        return BB_EXIT_DONE;
+        return bb_end_stdout(BB_EXIT_DONE);
     }
     const BbCommand *command = find(name);
     if (!command)

@@ -105,12 +105,17 @@ static bool is_over(const BbCaptureJob *job)
         return true;
     if (o->packets && job->loss.count[BB_SEEN_FRAMES] >= (guint64)o->packets)
         return true;
-    if (!o->seconds)
+    return o->interfaces && o->seconds && g_get_monotonic_time() >= job->deadline_us;
+}
+
+// Of files: whether a frame of this time is beyond the seconds that were asked for.
+static bool is_beyond(const BbCaptureJob *job, gint64 time_ns)
+{
+    const BbCaptureArguments *o = job->options;
+    if (o->interfaces || !o->seconds || job->first_ns == BB_TIME_NONE)
         return false;
-    if (o->interfaces)
-        return g_get_monotonic_time() >= job->deadline_us;
-    return job->first_ns != BB_TIME_NONE &&
-           (job->last_ns - job->first_ns) / 1000000000 >= o->seconds;
+    gint64 span_ns = MAX(job->last_ns, time_ns) - MIN(job->first_ns, time_ns);
+    return span_ns / 1000000000 >= o->seconds;
 }
 
 static void note_time(BbCaptureJob *job, gint64 time_ns)
@@ -246,6 +251,8 @@ bool bb_capture_job_read(BbCaptureJob *job, GError **error)
         g_autoptr(GError) source_error = NULL;
         BbSourceStatus status = bb_source_next(job->source, &frame, &source_error);
         if (status == BB_SOURCE_FRAME) {
+            if (is_beyond(job, frame.time_ns))
+                break;
             if (!take_frame(job, &frame, turn % LOOK_FRAMES == 0, error))
                 return false;
         } else if (status == BB_SOURCE_ERROR) {

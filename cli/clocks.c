@@ -2,6 +2,7 @@
 // bbtrace clocks. In: traces of several observers. Out: how far each one's clock is off.
 #include "cli/clocks_report.h"
 #include "cli/command.h"
+#include "data/output.h"
 #include "merge/observers.h"
 
 #include <errno.h>
@@ -187,8 +188,9 @@ static int write_file(const Run *run)
         run->write(run->clocks, run->names, out);
     bool bad = !out || ferror(out);
     if ((out && fclose(out) != 0) || bad) {
-        bb_say_error("%s: cannot write: %s: free space or rights there, or write to another place",
-                     run->out, g_strerror(errno));
+        int reason = errno;
+        bb_say_error("%s: cannot write: %s: %s, or write to another place", run->out,
+                     g_strerror(reason), bb_output_remedy(reason));
         return BB_EXIT_FAILED;
     }
     return BB_EXIT_DONE;

@@ -72,6 +72,10 @@ static void put_unknown(const BbClocks *clocks, const BbNames *names, guint inde
     }
     fputs(": cannot know: only messages one way in common with ", out);
     put_name(clocks, names, clock->via, out);
+    if (clock->state == BB_CLOCK_UNORDERED) {
+        fputs(", and nothing tells whom they passed first\n", out);
+        return;
+    }
     fprintf(out, "; its clock is ahead of that one by at %s ",
             clock->bound_above ? "most" : "least");
     put_seconds(clock->bound_ns, out);
@@ -146,7 +150,7 @@ static void json_steps(BbJson *json, const BbClock *clock)
 
 static void json_clock(BbJson *json, const BbClocks *clocks, const BbNames *names, guint index)
 {
-    static const char *const states[] = {"reference", "known", "bound", "unknown"};
+    static const char *const states[] = {"reference", "known", "bound", "unordered", "unknown"};
     const BbClock *clock = bb_clocks_at(clocks, index);
     bb_json_newline(json);
     bb_json_begin_object(json);
@@ -154,7 +158,7 @@ static void json_clock(BbJson *json, const BbClocks *clocks, const BbNames *name
     bb_json_key(json, "state");
     bb_json_string(json, states[clock->state]);
     bb_json_put_uint(json, "sightings", clock->sightings);
-    if (clock->state == BB_CLOCK_KNOWN || clock->state == BB_CLOCK_BOUND)
+    if (clock->state != BB_CLOCK_REFERENCE && clock->state != BB_CLOCK_UNKNOWN)
         json_name(json, "via", clocks, names, clock->via);
     if (clock->map) {
         bb_json_put_seconds(json, "offset_s", clock->offset_ns);

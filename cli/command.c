@@ -54,7 +54,7 @@ bool bb_options_parse(const char *program, const char *arguments, const char *su
         g_set_prgname(program);
         g_autofree char *help = g_option_context_get_help(context, TRUE, NULL);
         fputs(help, stdout);
-        *status = BB_EXIT_DONE;
+        *status = bb_end_stdout(BB_EXIT_DONE);
         return false;
     }
     if (!g_option_context_parse(context, argc, argv, &error)) {

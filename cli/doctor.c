@@ -121,11 +121,17 @@ static bool is_over(const Visit *visit)
     const Options *o = visit->options;
     if (bb_stop_requested())
         return true;
-    if (!o->seconds)
+    return o->interfaces && o->seconds && g_get_monotonic_time() >= visit->deadline_us;
+}
+
+// Of files: whether a frame of this time is beyond the seconds that were asked for.
+static bool is_beyond(const Visit *visit, gint64 time_ns)
+{
+    const Options *o = visit->options;
+    if (o->interfaces || !o->seconds || !visit->any)
         return false;
-    if (o->interfaces)
-        return g_get_monotonic_time() >= visit->deadline_us;
-    return visit->any && (visit->last_ns - visit->first_ns) / 1000000000 >= o->seconds;
+    gint64 span_ns = MAX(visit->last_ns, time_ns) - visit->first_ns;
+    return span_ns / 1000000000 >= o->seconds;
 }
 
 static void take_frame(Visit *visit, const BbFrame *frame)
@@ -169,6 +175,8 @@ static void look(Visit *visit)
         g_autoptr(GError) error = NULL;
         BbSourceStatus status = bb_source_next(visit->source, &frame, &error);
         if (status == BB_SOURCE_FRAME) {
+            if (is_beyond(visit, frame.time_ns))
+                break;
             take_frame(visit, &frame);
         } else if (status == BB_SOURCE_ERROR) {
             bb_progress_end(&visit->progress);

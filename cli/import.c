@@ -143,13 +143,12 @@ static bool job_finish(Job *job, GError **error)
     return true;
 }
 
-// What the format has of its own to tell.
+// And what the format has of its own to tell.
 static void say_counts(const Job *job)
 {
     const BbImportCount *count = job->importer->counts;
     g_autofree char *messages = bb_counted(job->messages, "message");
-    if (count)
-        bb_say("%s", messages);
+    bb_say("%s", messages);
     for (; count && count->name; count++) {
         guint64 value = bb_counters_get(job->counters, count->name);
         g_autofree char *number = bb_number(value);

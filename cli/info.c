@@ -26,17 +26,22 @@ typedef struct Edge {
     guint64 calls, returns, frees, errors;
 } Edge;
 
-typedef struct OpenKey {
+// Calls of one key that wait for their return, and whether a return waits for its call: the clocks
+// differ, and it belongs to the next call unless another return comes for that one, as in
+// nesting/pairs.h.
+typedef struct Open {
     BbId id;
     guint32 caller, callee;
-} OpenKey;
+    guint calls;
+    bool early;
+} Open;
 
 typedef struct Info {
     BbNames *names;
     GHashTable *edges; // Edge -> itself
-    GHashTable *open;  // OpenKey -> number of open calls
+    GHashTable *open;  // Open -> itself
     GHashTable *nodes; // names of senders and receivers
-    guint64 kinds[3], orphans, unreturned;
+    guint64 kinds[3], orphans, unreturned, early;
     gint64 first_ns, last_ns;
     guint64 sightings; // at the receiver
 } Info;
@@ -55,13 +60,13 @@ static gboolean edge_equal(gconstpointer a, gconstpointer b)
 
 static guint open_hash(gconstpointer key)
 {
-    const OpenKey *open = key;
+    const Open *open = key;
     return (guint)(bb_id_hash(open->id) >> 32) ^ open->caller * 0x85ebca6bu ^ open->callee;
 }
 
 static gboolean open_equal(gconstpointer a, gconstpointer b)
 {
-    const OpenKey *x = a, *y = b;
+    const Open *x = a, *y = b;
     return bb_id_equal(x->id, y->id) && x->caller == y->caller && x->callee == y->callee;
 }
 
@@ -105,23 +110,52 @@ static Edge *edge_of(Info *info, const BbMessage *m)
     return edge;
 }
 
-static void count_open(Info *info, const BbMessage *m)
+static Open *open_of(Info *info, const BbMessage *m)
 {
     bool back = m->kind == BB_RETURN;
-    OpenKey key = {
+    const Open key = {
         .id = m->id,
         .caller = back ? m->receiver : m->sender,
         .callee = back ? m->sender : m->receiver,
     };
-    guint count = GPOINTER_TO_UINT(g_hash_table_lookup(info->open, &key));
-    if (!back)
-        g_hash_table_insert(info->open, g_memdup2(&key, sizeof key), GUINT_TO_POINTER(count + 1));
-    else if (count > 1)
-        g_hash_table_insert(info->open, g_memdup2(&key, sizeof key), GUINT_TO_POINTER(count - 1));
-    else if (count == 1)
-        g_hash_table_remove(info->open, &key);
-    else
+    Open *open = g_hash_table_lookup(info->open, &key);
+    if (!open) {
+        open = g_memdup2(&key, sizeof key);
+        g_hash_table_add(info->open, open);
+    }
+    return open;
+}
+
+static void count_open(Info *info, const BbMessage *m)
+{
+    Open *open = open_of(info, m);
+    if (m->kind == BB_CALL) {
+        open->calls++;
+        return;
+    }
+    if (open->calls) {
+        open->calls--;
+        open->early = false; // it stays without call
+    } else {
         info->orphans++;
+        open->early = bb_id_is_known(m->id);
+    }
+    if (!open->calls && !open->early)
+        g_hash_table_remove(info->open, open);
+}
+
+static void settle_open(Info *info)
+{
+    GHashTableIter iter;
+    gpointer key;
+    g_hash_table_iter_init(&iter, info->open);
+    while (g_hash_table_iter_next(&iter, &key, NULL)) {
+        const Open *open = key;
+        bool early = open->calls && open->early;
+        info->unreturned += open->calls - early;
+        info->orphans -= early;
+        info->early += early;
+    }
 }
 
 static bool count_message(const BbMessage *m, gpointer user, GError **error)
@@ -158,11 +192,7 @@ static bool read_trace(Info *info, BbTraceReader *reader, GError **error)
     while (bb_trace_reader_next(reader, &message, &failure))
         (void)bb_order_push(order, &message, NULL);
     (void)bb_order_drain(order, NULL);
-    GHashTableIter iter;
-    gpointer count;
-    g_hash_table_iter_init(&iter, info->open);
-    while (g_hash_table_iter_next(&iter, NULL, &count))
-        info->unreturned += GPOINTER_TO_UINT(count);
+    settle_open(info);
     if (failure)
         g_propagate_error(error, failure);
     return !failure;
@@ -279,6 +309,17 @@ static void print_protocols(Info *info, gboolean all)
     print_table("protocol", rows, proto_name, info, all);
 }
 
+// Of counters that are none of the capture's.
+static const char *other_meaning(const char *name)
+{
+    const char *meaning = bb_importer_meaning(name);
+    if (!meaning)
+        meaning = bb_join_meaning(name);
+    if (!meaning)
+        meaning = bb_nat_meaning(name);
+    return meaning ? meaning : name;
+}
+
 static void print_counters(const BbCounters *counters)
 {
     if (bb_counters_count(counters))
@@ -287,14 +328,13 @@ static void print_counters(const BbCounters *counters)
         const char *name = bb_counters_name(counters, i);
         BbLossKind kind = bb_loss_find(name);
         g_autofree char *number = bb_number(bb_counters_value(counters, i));
-        const char *other = bb_importer_meaning(name);
-        if (!other)
-            other = bb_join_meaning(name);
-        if (!other)
-            other = bb_nat_meaning(name);
-        printf("%14s  %s%s\n", number,
-               kind < BB_LOSS_COUNT ? bb_loss_meaning(kind) : (other ? other : name),
-               kind < BB_LOSS_COUNT && bb_loss_is_loss(kind) ? "  (!)" : "");
+        if (strcmp(name, BB_TRACE_LOST) == 0)
+            printf("%14s  messages lost where the trace was damaged  (!)\n", number);
+        else if (kind < BB_LOSS_COUNT)
+            printf("%14s  %s%s\n", number, bb_loss_meaning(kind),
+                   bb_loss_is_loss(kind) ? "  (!)" : "");
+        else
+            printf("%14s  %s\n", number, other_meaning(name));
     }
 }
 
@@ -341,6 +381,7 @@ static void print_info(Info *info, BbTraceReader *reader, gboolean all)
         .calls = info->kinds[BB_CALL],
         .unreturned = info->unreturned,
         .orphans = info->orphans,
+        .early = info->early,
         .damaged = bb_trace_reader_damage(reader) != NULL,
     };
     bb_info_print_trust(&matched, bb_trace_reader_counters(reader));

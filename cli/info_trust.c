@@ -4,6 +4,7 @@
 
 #include "capture/loss.h"
 #include "cli/command.h"
+#include "data/trace.h"
 
 #include <stdio.h>
 
@@ -13,6 +14,7 @@ typedef struct {
     double packets;   // not seen, or not understood
     double shed;      // packets of flows that were left out
     double unwritten; // messages
+    double damaged;   // messages
 } Lost;
 
 static double share(guint64 part, guint64 whole)
@@ -48,11 +50,13 @@ static double packets_lost(const BbCounters *counters)
 static Lost lost_of(const BbInfoMatched *matched, const BbCounters *counters)
 {
     guint64 unwritten = counted(counters, BB_MESSAGES_UNWRITTEN);
+    guint64 damaged = bb_counters_get(counters, BB_TRACE_LOST);
     return (Lost){
         .halves = share(matched->unreturned + matched->orphans, matched->calls + matched->orphans),
         .packets = packets_lost(counters),
         .shed = share(counted(counters, BB_SHED_PACKETS), counted(counters, BB_SEEN_FRAMES)),
         .unwritten = share(unwritten, matched->messages + unwritten),
+        .damaged = share(damaged, matched->messages + damaged),
     };
 }
 
@@ -60,6 +64,7 @@ static Lost lost_of(const BbInfoMatched *matched, const BbCounters *counters)
 static const char *verdict_on(const BbInfoMatched *matched, const Lost *lost, bool broken)
 {
     double worst = MAX(MAX(lost->halves, lost->packets), MAX(lost->shed, lost->unwritten));
+    worst = MAX(worst, lost->damaged);
     if (matched->messages == 0)
         return "There are no messages in it.";
     if (matched->calls == 0)
@@ -82,6 +87,8 @@ static void print_lost(const Lost *lost)
         printf("%.2f %% of the messages could not be written: the disk was full, or a limit or the "
                "rights were in the way.\n",
                lost->unwritten);
+    if (lost->damaged > 0)
+        printf("%.2f %% of the messages were lost where the trace was damaged.\n", lost->damaged);
     if (lost->shed > 0)
         printf("%.2f %% of the packets were left out with their whole conversations, for want of "
                "speed: a flow that was left out lacks its calls, however many, and the pairs of "
@@ -90,15 +97,27 @@ static void print_lost(const Lost *lost)
 }
 
 // No share tells how much these cost.
-static void print_breaks(guint64 outages, guint64 steps)
+static void print_breaks(guint64 outages, guint64 steps, guint64 cuts)
 {
     g_autofree char *away = bb_counted(outages, "time"), *back = bb_counted(steps, "time");
+    g_autofree char *files = bb_counted(cuts, "capture file");
     if (outages)
         printf("An interface was down or gone %s: what was said then is missing.\n", away);
     if (steps)
         printf("The times of the packets stepped back %s: times before and after do not compare, "
                "and calls between are lost.\n",
                back);
+    if (cuts)
+        printf("%s %s off: what came after is missing.\n", files, cuts == 1 ? "breaks" : "break");
+}
+
+static void print_early(guint64 early)
+{
+    g_autofree char *calls = bb_counted(early, "return");
+    if (early)
+        printf("%s %s stamped before %s: clocks differ, and delays between nodes may be wrong "
+               "by as much.\n",
+               calls, early == 1 ? "is" : "are", early == 1 ? "its call" : "their calls");
 }
 
 void bb_info_print_trust(const BbInfoMatched *matched, const BbCounters *counters)
@@ -106,13 +125,15 @@ void bb_info_print_trust(const BbInfoMatched *matched, const BbCounters *counter
     Lost lost = lost_of(matched, counters);
     guint64 outages = counted(counters, BB_INTERFACE_OUTAGES);
     guint64 steps = counted(counters, BB_CLOCK_SET_BACK);
+    guint64 cuts = counted(counters, BB_SOURCE_CUT);
     printf("\nHow far to trust it: %.2f %% of the calls lack their other half (%" G_GUINT64_FORMAT
            " without return, %" G_GUINT64_FORMAT
            " returns without call); %.2f %% of the packets are known to be lost or could not be "
            "read.\n%s%s\n",
            lost.halves, matched->unreturned, matched->orphans, lost.packets,
-           verdict_on(matched, &lost, outages || steps || matched->damaged),
+           verdict_on(matched, &lost, outages || steps || cuts || matched->damaged),
            matched->damaged ? " The file itself is damaged or cut: see the warning." : "");
     print_lost(&lost);
-    print_breaks(outages, steps);
+    print_breaks(outages, steps, cuts);
+    print_early(matched->early);
 }

@@ -8,6 +8,7 @@ typedef struct {
     guint64 messages, calls; // messages: calls, returns and free ones
     guint64 unreturned;      // calls without return
     guint64 orphans;         // returns without call
+    guint64 early;           // calls whose return is stamped before them
     bool damaged;            // the file itself
 } BbInfoMatched;
 

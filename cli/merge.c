@@ -273,7 +273,9 @@ static bool merge(Job *job, GError **error)
 {
     const BbMergeOptions *o = job->options;
     job->outgoing = bb_relay_new(write_message, NULL, job);
-    job->join = bb_join_new(&o->join, job->names, pass_on, job);
+    BbJoinOptions by = o->join;
+    by.clocks = o->clocks == BB_MERGE_CLOCKS_CORRECT ? job->clocks : NULL;
+    job->join = bb_join_new(&by, job->names, pass_on, job);
     job->incoming = bb_relay_new(join_message, NULL, job);
     if (!bb_merger_run(job->merger, take_in, job, error) ||
         !bb_relay_finish(job->incoming, error) || !bb_join_finish(job->join, error) ||

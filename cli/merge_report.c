@@ -75,10 +75,7 @@ static void say_counts(const BbMergeFindings *found)
 static void say_clock(const BbMergeFindings *found, const BbClock *clock)
 {
     const char *name = bb_names_text(found->names, clock->name);
-    const char *via =
-        clock->state == BB_CLOCK_BOUND
-            ? bb_names_text(found->names, bb_clocks_at(found->clocks, clock->via)->name)
-            : "";
+    const char *via = bb_names_text(found->names, bb_clocks_at(found->clocks, clock->via)->name);
     guint steps = clock->map ? bb_clock_map_count(clock->map) - 1 : 0;
     if (clock->state == BB_CLOCK_KNOWN)
         bb_say("clock of %s: %+.6f s, %+.3f ppm, to within %.6f s%s", name,
@@ -88,9 +85,13 @@ static void say_clock(const BbMergeFindings *found, const BbClock *clock)
         bb_say("warning: the clock of %s cannot be known: all messages seen by it and by %s go one "
                "way, which says only that it is at %s %+.6f s against that one",
                name, via, clock->bound_above ? "most" : "least", (double)clock->bound_ns / 1e9);
+    else if (clock->state == BB_CLOCK_UNORDERED)
+        bb_say("warning: the clock of %s cannot be known: all messages seen by it and by %s go one "
+               "way between their nodes, and nothing tells whom they passed first",
+               name, via);
     else if (clock->state == BB_CLOCK_UNKNOWN)
-        bb_say("warning: the clock of %s cannot be known: it has no messages both ways in "
-               "common with others whose clock is known",
+        bb_say("warning: the clock of %s cannot be known: it has no message that can be recognised "
+               "in common with others whose clock is known",
                name);
 }
 

@@ -198,7 +198,7 @@ static int parse_options(Options *o, int argc, char **argv)
         return status;
     if (version) {
         puts("bbpaths " BB_VERSION);
-        return BB_EXIT_DONE;
+        return bb_end_stdout(BB_EXIT_DONE);
     }
     if (argc != 2)
         return refuse_arguments(argc, argv);

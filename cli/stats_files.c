@@ -3,6 +3,7 @@
 #include "cli/stats_files.h"
 
 #include "data/json.h"
+#include "data/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,8 +62,8 @@ static void set_error(GError **error, const char *path, const char *what)
 {
     int number = errno;
     g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(number),
-                "%s: %s: %s: free space or rights there, or give another --stats", path, what,
-                g_strerror(number));
+                "%s: %s: %s: %s, or give another --stats", path, what, g_strerror(number),
+                bb_output_remedy(number));
 }
 
 // The end of a named pipe (fifo(7)) is there only while somebody reads; nobody is waited for.

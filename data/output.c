@@ -30,6 +30,8 @@ const char *bb_output_name(const BbOutput *output)
 
 const char *bb_output_remedy(int reason)
 {
+    if (reason == EISDIR)
+        return "that is a folder: name a file in it";
     return reason == ENOENT ? "make the folder, which is not there" : "free space or rights there";
 }
 

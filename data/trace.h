@@ -43,7 +43,8 @@ guint64 bb_trace_reader_messages(const BbTraceReader *reader); // delivered so f
 guint64 bb_trace_reader_bad_lines(const BbTraceReader *reader);
 // A sentence on what is missing (cut, damaged block skipped), NULL if the file is whole. Lent.
 const char *bb_trace_reader_damage(const BbTraceReader *reader);
-// Loss and drop counters that travelled in the file. Lent.
+// Loss and drop counters that travelled in the file, and what damage to it cost. Lent.
+#define BB_TRACE_LOST "messages_damaged" // counter: messages known to be lost where it is damaged
 const BbCounters *bb_trace_reader_counters(const BbTraceReader *reader);
 // What TCP told of the network between the nodes. Lent.
 const BbNetwork *bb_trace_reader_network(const BbTraceReader *reader);

@@ -413,8 +413,10 @@ static void note_end(BbtReader *reader)
         return;
     bb_trace_reader_add_damage(base, "%" G_GUINT64_FORMAT " message%s recovered", base->messages,
                                base->messages == 1 ? "" : "s");
-    if (reader->lost > 0)
+    if (reader->lost > 0) {
+        bb_counters_add(base->counters, BB_TRACE_LOST, reader->lost);
         bb_trace_reader_add_damage(base, "%" G_GUINT64_FORMAT " known to be lost", reader->lost);
+    }
     if (damaged > 0)
         bb_trace_reader_add_damage(base, "%" G_GUINT64_FORMAT " damaged block%s skipped", damaged,
                                    damaged == 1 ? "" : "s");

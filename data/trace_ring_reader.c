@@ -79,8 +79,10 @@ static void note_end(RingReader *reader)
     if (found.lost + found.damaged + found.overwritten == 0 && !found.headless)
         return;
     bb_trace_reader_add_damage(base, "%" G_GUINT64_FORMAT " messages recovered", base->messages);
-    if (found.lost)
+    if (found.lost) {
+        bb_counters_add(base->counters, BB_TRACE_LOST, found.lost);
         bb_trace_reader_add_damage(base, "%" G_GUINT64_FORMAT " known to be lost", found.lost);
+    }
     if (found.headless)
         bb_trace_reader_add_damage(base, "the head of the ring is damaged");
     if (found.damaged)

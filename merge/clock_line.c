@@ -7,6 +7,7 @@
 
 // Steps of golden section search; each narrows the range to 0.618 of it, from 2e-3 to below 1e-15.
 #define SEARCH_STEPS 60
+#define SLOPE_LEAST 1e-15
 #define GOLDEN 0.6180339887498949
 
 // Slopes whose likelihood is within a factor of exp(14) of the best one's belong to the range that
@@ -14,6 +15,10 @@
 // parameters: exp(-14) (1 + 14 + 14^2 / 2)); other delays get what reserve there is in it. Of n
 // points with a sum of distances s the likelihood is as s^-n, the mean excess being unknown too.
 #define LIKELY_NATS 14
+
+// Stamps are whole nanoseconds: what lies closer to a line than that is on it. Less would make a
+// difference of what doubles are rounded by.
+#define EXCESS_MIN_NS 1.0
 
 void bb_clock_sides_init(BbClockSides *sides)
 {
@@ -39,7 +44,8 @@ double bb_clock_line_objective(const BbClockSides *sides, double slope)
            sides->side[1].count * bb_hull_height(&sides->side[1], -slope);
 }
 
-// The objective is concave in the slope: one maximum.
+// The objective is concave in the slope: one maximum. A slope within what the search leaves of the
+// range is none.
 static double best_slope(const BbClockSides *sides)
 {
     double low = -BB_CLOCK_DRIFT_MAX, high = BB_CLOCK_DRIFT_MAX;
@@ -61,7 +67,8 @@ static double best_slope(const BbClockSides *sides)
             at_left = bb_clock_line_objective(sides, left);
         }
     }
-    return (low + high) / 2;
+    double slope = (low + high) / 2;
+    return fabs(slope) < SLOPE_LEAST ? 0 : slope;
 }
 
 // The slope between inside, where the objective is at least this, and outside, where it may be
@@ -96,7 +103,7 @@ static void set_slope(BbClockLine *line, const BbClockSides *sides, double slope
         line->count[side] = sides->side[side].count;
         count += line->count[side];
     }
-    line->excess = fmax(distances(sides, line), 0) / count;
+    line->excess = fmax(distances(sides, line) / count, EXCESS_MIN_NS);
     line->x = (line->mean_x[0] + line->mean_x[1]) / 2;
     line->y = (line->height[0] - line->height[1]) / 2;
     line->gap = line->height[0] + line->height[1] + slope * (line->mean_x[1] - line->mean_x[0]);

@@ -26,7 +26,7 @@ typedef struct BbClockLine {
     double height[2];             // of the two lines, each at its side's mean x
     double mean_x[2];             // 0 of an empty side
     double count[2];              // points
-    double excess;                // mean distance of a point from its line
+    double excess;                // mean distance of a point from its line, at least 1 ns
     double slope_low, slope_high; // the range of slopes that are nearly as likely
     double x, y; // a point of the line in the middle; only where both sides have points
     double gap;  // between the two lines; below 0 where no line lies between the points

@@ -126,7 +126,7 @@ static BbClockPiece invert_piece(const BbClockPiece *piece)
         .to_ns = on_line(piece, piece->to_ns),
         .anchor_ns = add(piece->anchor_ns, piece->offset_ns),
         .offset_ns = piece->offset_ns == G_MININT64 ? G_MAXINT64 : -piece->offset_ns,
-        .drift = -piece->drift / rate,
+        .drift = (0 - piece->drift) / rate, // 0 stays 0, and not -0
         .drift_error = piece->drift_error / (rate * rate),
         .error_ns = piece->error_ns / rate,
     };

@@ -139,16 +139,57 @@ static void order_group(Group *group, guint32 a_at, guint32 b_at)
     }
 }
 
+// ---- where nothing tells -----------------------------------------------------------------------
+
+static bool is_any_known(const BbClockMatch *matches, gsize count)
+{
+    for (gsize i = 0; i < count; i++)
+        if (matches[i].order != BB_CLOCK_ORDER_UNKNOWN)
+            return true;
+    return false;
+}
+
+static bool is_both_ways(const Group *group)
+{
+    for (gsize i = 1; i < group->count; i++)
+        if (group->matches[i].sender != group->matches[0].sender)
+            return true;
+    return false;
+}
+
+static void take_lesser_for_first(Group *group)
+{
+    if (!is_both_ways(group))
+        return;
+    for (gsize i = 0; i < group->count; i++) {
+        BbClockMatch *match = &group->matches[i];
+        bool from_lesser = match->sender == lesser(match);
+        match->order = from_lesser ? BB_CLOCK_ORDER_A_FIRST : BB_CLOCK_ORDER_B_FIRST;
+    }
+}
+
+// ---- groups ------------------------------------------------------------------------------------
+
+// The group that begins at begin; of no matches at the end.
+static Group group_at(BbClockMatch *matches, gsize count, gsize begin)
+{
+    gsize end = begin;
+    while (end < count && lesser(&matches[end]) == lesser(&matches[begin]) &&
+           greater(&matches[end]) == greater(&matches[begin]))
+        end++;
+    return (Group){.matches = &matches[begin], .count = end - begin};
+}
+
 void bb_clock_order_find(BbClockMatch *matches, gsize count, guint32 a_at, guint32 b_at)
 {
     if (!count)
         return;
     qsort(matches, count, sizeof *matches, compare_matches);
-    for (gsize begin = 0, end = 0; begin < count; begin = end) {
-        while (end < count && lesser(&matches[end]) == lesser(&matches[begin]) &&
-               greater(&matches[end]) == greater(&matches[begin]))
-            end++;
-        Group group = {.matches = &matches[begin], .count = end - begin};
+    Group group;
+    for (gsize at = 0; (group = group_at(matches, count, at)).count; at += group.count)
         order_group(&group, a_at, b_at);
-    }
+    if (is_any_known(matches, count))
+        return;
+    for (gsize at = 0; (group = group_at(matches, count, at)).count; at += group.count)
+        take_lesser_for_first(&group);
 }

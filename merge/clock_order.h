@@ -5,6 +5,10 @@
 // delay; so the greater differences belong to the direction that passes a first, whatever the
 // clocks. And where that is not clear, as with one direction only, of where the observers are: one
 // that sees the messages of one node only is at that node.
+//
+// Where none of it tells of any message, the observers are at one point as far as their stamps can
+// tell, and either order is as good between nodes with messages both ways: the clocks' difference
+// lies among their stamps', and what these scatter by becomes the uncertainty.
 #pragma once
 
 #include "merge/clock_fit.h"

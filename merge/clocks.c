@@ -289,11 +289,14 @@ static void bound(BbClocks *clocks, const BbClockRelation *relation)
     bool a_known = clock_at(clocks, relation->a)->map != NULL;
     bool b_known = clock_at(clocks, relation->b)->map != NULL;
     BbClock *clock = clock_at(clocks, a_known ? relation->b : relation->a);
-    if (relation->fit.state != BB_CLOCK_FIT_ONE_WAY || a_known == b_known ||
-        clock->state != BB_CLOCK_UNKNOWN)
+    bool bounds = relation->fit.state == BB_CLOCK_FIT_ONE_WAY;
+    if (relation->fit.state == BB_CLOCK_FIT_LINES || a_known == b_known ||
+        clock->state == BB_CLOCK_BOUND || (clock->state == BB_CLOCK_UNORDERED && !bounds))
         return;
-    clock->state = BB_CLOCK_BOUND;
+    clock->state = bounds ? BB_CLOCK_BOUND : BB_CLOCK_UNORDERED;
     clock->via = a_known ? relation->a : relation->b;
+    if (!bounds)
+        return;
     clock->bound_ns = a_known ? relation->fit.bound_ns : bb_time_between(relation->fit.bound_ns, 0);
     clock->bound_above = a_known == relation->fit.a_first;
 }
@@ -348,10 +351,20 @@ const BbClockRelation *bb_clocks_relation(const BbClocks *clocks, guint index)
     return relation_at(clocks, index);
 }
 
-gint64 bb_clocks_correct(const BbClocks *clocks, guint32 name, gint64 time_ns)
+static const BbClockMap *map_of(const BbClocks *clocks, guint32 name)
 {
     guint index = find(clocks, name);
-    const BbClockMap *map = index == NONE ? NULL : clock_at(clocks, index)->map;
+    return index == NONE ? NULL : clock_at(clocks, index)->map;
+}
+
+bool bb_clocks_knows(const BbClocks *clocks, guint32 name)
+{
+    return map_of(clocks, name) != NULL;
+}
+
+gint64 bb_clocks_correct(const BbClocks *clocks, guint32 name, gint64 time_ns)
+{
+    const BbClockMap *map = map_of(clocks, name);
     return map ? bb_clock_map_apply(map, time_ns) : time_ns;
 }
 

@@ -16,8 +16,9 @@ typedef struct BbClocks BbClocks;
 typedef enum {
     BB_CLOCK_REFERENCE, // the first observer: its clock is right by definition
     BB_CLOCK_KNOWN,
-    BB_CLOCK_BOUND,   // messages in common with others one way only
-    BB_CLOCK_UNKNOWN, // no messages in common with any that is known
+    BB_CLOCK_BOUND,     // messages in common with others one way only
+    BB_CLOCK_UNORDERED, // and of none of them is it known whom it passed first
+    BB_CLOCK_UNKNOWN,   // no messages in common with any that is known
 } BbClockState;
 
 typedef struct BbClock {
@@ -30,7 +31,7 @@ typedef struct BbClock {
     double drift; // by how much that grows in a nanosecond of the reference
     double drift_error;
     double error_ns; // offset_ns and what is corrected are right to within this
-    guint via;       // known, bound: the observer that it was compared with
+    guint via;       // known, bound, unordered: the observer that it was compared with
     // Bound: this clock minus that of via is at least (or, if bound_above, at most) this.
     gint64 bound_ns;
     bool bound_above;
@@ -75,6 +76,9 @@ const BbClockRelation *bb_clocks_relation(const BbClocks *clocks, guint index); 
 // A time of the clock of this observer, in the reference's clock. The same where that is not known.
 // Never falls with rising time_ns.
 gint64 bb_clocks_correct(const BbClocks *clocks, guint32 name, gint64 time_ns);
+
+// Whether that is known of this observer's clock.
+bool bb_clocks_knows(const BbClocks *clocks, guint32 name);
 
 // Sightings that had keys, and the part of them that was remembered.
 guint64 bb_clocks_added(const BbClocks *clocks);

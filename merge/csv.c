@@ -70,15 +70,15 @@ static bool refuse_header(const BbCsv *csv, const char *reason, GError **error)
     return false;
 }
 
-// Returns false where there is no header that names what a message must have. An empty file has no
-// header: *empty.
-static bool read_header(Reading *reading, BbCsv *csv, bool *empty, GError **error)
+// Returns false where there is no header that names what a message must have.
+static bool read_header(Reading *reading, BbCsv *csv, GError **error)
 {
     static const char *const needed[] = {"time", "from", "to"};
     BbLineState state = bb_csv_next(csv, reading->fields, error);
-    *empty = state == BB_LINE_END;
-    if (state == BB_LINE_END || state == BB_LINE_FAILED)
-        return *empty;
+    if (state == BB_LINE_FAILED)
+        return false;
+    if (state == BB_LINE_END)
+        return refuse_header(csv, "there is nothing in it", error);
     if (state == BB_LINE_BAD)
         return refuse_header(csv, bb_csv_reason(csv), error);
     take_header(reading);
@@ -141,9 +141,7 @@ static bool csv_read(gpointer data, const char *path, GError **error)
 {
     Reading *reading = data;
     g_autoptr(BbCsv) csv = bb_csv_open(path, error);
-    bool empty = false;
-    return csv && read_header(reading, csv, &empty, error) &&
-           (empty || read_records(reading, csv, error));
+    return csv && read_header(reading, csv, error) && read_records(reading, csv, error);
 }
 
 static bool csv_finish(gpointer data, GError **error)

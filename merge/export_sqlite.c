@@ -81,11 +81,12 @@ static const char indices[] =
 
 typedef struct Writing {
     BbSqliteFile *file;
-    sqlite3_stmt *add_node, *add_message, *add_counter, *add_edge;
+    sqlite3_stmt *add_node, *add_message, *add_counter, *add_edge, *set_call;
     const BbNames *names;
     GArray *nodes; // name -> node, 0 for not yet
     gint64 nodes_count, messages;
     BbOpenCalls *calls; // values are numbers of messages
+    bool failed;        // to tell of an early return
     GString *texts[MESSAGE_COLUMNS];
 } Writing;
 
@@ -122,13 +123,25 @@ static bool prepare_all(Writing *writing, GError **error)
     return ((writing->add_node = prepare_insert(writing, "nodes", 2)) &&
             (writing->add_message = prepare_insert(writing, "messages", MESSAGE_COLUMNS)) &&
             (writing->add_counter = prepare_insert(writing, "counters", 2)) &&
-            (writing->add_edge = prepare_insert(writing, "network", NETWORK_COLUMNS))) ||
+            (writing->add_edge = prepare_insert(writing, "network", NETWORK_COLUMNS)) &&
+            (writing->set_call = bb_sqlite_file_prepare(
+                 writing->file, "UPDATE messages SET call = ? WHERE message = ?"))) ||
            fail(writing, error);
+}
+
+// A return is in the table already, without its call, where it is stamped before that one.
+static void adopt_return(gpointer call, gpointer early, gpointer user)
+{
+    Writing *writing = user;
+    sqlite3_stmt *statement = writing->set_call;
+    writing->failed |=
+        sqlite3_bind_int64(statement, 1, (gint64)GPOINTER_TO_SIZE(call)) != SQLITE_OK ||
+        sqlite3_bind_int64(statement, 2, (gint64)GPOINTER_TO_SIZE(early)) != SQLITE_OK ||
+        !bb_sqlite_run(statement);
 }
 
 static gpointer sqlite_open(const char *path, const BbNames *names, GError **error)
 {
-    static const BbOpenCallsValues numbers = {NULL, NULL, NULL};
     BbSqliteFile *file = bb_sqlite_file_open(path, schema, error);
     if (!file)
         return NULL;
@@ -136,6 +149,7 @@ static gpointer sqlite_open(const char *path, const BbNames *names, GError **err
     writing->file = file;
     writing->names = names;
     writing->nodes = g_array_new(FALSE, TRUE, sizeof(gint64));
+    const BbOpenCallsValues numbers = {.adopt = adopt_return, .user = writing};
     writing->calls = bb_open_calls_new(BB_OPEN_CALLS_MAX, &numbers);
     for (gsize i = 0; i < MESSAGE_COLUMNS; i++)
         writing->texts[i] = g_string_new(NULL);
@@ -173,8 +187,11 @@ static bool bind_node(Writing *writing, sqlite3_stmt *statement, int column, gui
 static gint64 call_of(Writing *writing, const BbMessage *message)
 {
     gpointer number = bb_open_calls_find(writing->calls, message);
+    gpointer own = GSIZE_TO_POINTER((gsize)writing->messages);
     if (!number && message->kind == BB_CALL)
-        bb_open_calls_push(writing->calls, message, GSIZE_TO_POINTER((gsize)writing->messages));
+        bb_open_calls_push(writing->calls, message, own);
+    else if (!number && message->kind == BB_RETURN)
+        bb_open_calls_push_early(writing->calls, message, own);
     return (gint64)GPOINTER_TO_SIZE(number);
 }
 
@@ -272,7 +289,8 @@ static bool add_counters(const Writing *writing, const BbCounters *counters)
 static bool sqlite_finish(gpointer data, const BbCounters *counters, GError **error)
 {
     Writing *writing = data;
-    if (!add_counters(writing, counters))
+    bb_open_calls_finish(writing->calls);
+    if (writing->failed || !add_counters(writing, counters))
         return fail(writing, error);
     return bb_sqlite_file_close(writing->file, indices, writing->messages, error);
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Joins sightings: what several observers saw of one message becomes one message with both times,
 // time_ns from the sighting nearest to the sender, recv_ns from the one nearest to the receiver.
-// A `_RECV` sighting is the receiver's; of others the earlier one is nearer to the sender.
+// A `_RECV` sighting is the receiver's; of others the earlier one is nearer to the sender. By a
+// clock that is not known neither can be told: such a sighting adds no time to one by a known
+// clock.
 //
 // Sightings of one message are recognised by their keys (merge/sighting.h). Where there is no key
 // that another observer could have, by order: a sighting joins the one of the other observer, with
@@ -15,6 +17,7 @@
 
 #include "data/counters.h"
 #include "data/order.h"
+#include "merge/clocks.h"
 
 #define BB_JOIN_WINDOW_NS (G_GINT64_CONSTANT(1) * 1000000000)
 #define BB_JOIN_HELD 1048576u
@@ -29,6 +32,7 @@ typedef struct BbJoinOptions {
     gint64 window_ns; // sightings further apart are two messages
     gsize held_max;
     BbJoinBy by;
+    const BbClocks *clocks; // what is known of the observers'; NULL where all are right
     bool repair; // a return that precedes its call, by no more than the window, moves to it
 } BbJoinOptions;
 

@@ -17,15 +17,29 @@ static void swap_texts(BbHeld *a, BbHeld *b)
     SWAP(gsize, a->room, b->room);
 }
 
+static bool is_known(const BbJoin *join, const BbHeld *held)
+{
+    const BbClocks *clocks = join->options.clocks;
+    return !clocks || bb_clocks_knows(clocks, held->message.observer);
+}
+
+// Whether their times compare.
+static bool is_one_time(const BbJoin *join, const BbHeld *a, const BbHeld *b)
+{
+    return a->message.observer == b->message.observer || (is_known(join, a) && is_known(join, b));
+}
+
 // Whether b is nearer to the sender.
-static bool is_nearer(const BbHeld *b, const BbHeld *a)
+static bool is_nearer(const BbJoin *join, const BbHeld *b, const BbHeld *a)
 {
     if (a->message.at_receiver != b->message.at_receiver)
         return a->message.at_receiver;
+    if (is_known(join, a) != is_known(join, b))
+        return is_known(join, b);
     return b->message.time_ns < a->message.time_ns;
 }
 
-static void set_arrival(BbHeld *a, const BbHeld *b)
+static void set_arrival(const BbJoin *join, BbHeld *a, const BbHeld *b)
 {
     gint64 *recv_ns = &a->message.recv_ns;
     if (b->message.at_receiver && !a->message.at_receiver) {
@@ -38,7 +52,7 @@ static void set_arrival(BbHeld *a, const BbHeld *b)
         a->receiver_told = true;
         return;
     }
-    if (a->receiver_told || a->message.at_receiver)
+    if (a->receiver_told || a->message.at_receiver || !is_one_time(join, a, b))
         return;
     *recv_ns = MAX(*recv_ns, MAX(b->message.recv_ns, b->message.time_ns)); // absent is least
 }
@@ -133,14 +147,14 @@ static void take_connection(BbHeld *a, BbHeld *b)
 void bb_held_fold(BbJoin *join, BbHeld *a, BbHeld *b)
 {
     learn_delays(join, a, b);
-    if (is_nearer(b, a)) {
+    if (is_nearer(join, b, a)) {
         SWAP(BbMessage, a->message, b->message);
         SWAP(bool, a->receiver_told, b->receiver_told);
         swap_texts(a, b);
     }
     note_names(join, a->message.sender, b->message.sender);
     note_names(join, a->message.receiver, b->message.receiver);
-    set_arrival(a, b);
+    set_arrival(join, a, b);
     fill_message(join, &a->message, &b->message);
     take_connection(a, b);
     take_sightings(a, b);

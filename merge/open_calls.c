@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define SECOND_SIGHTINGS_MAX 65536u
+#define EARLY_MAX 65536u
 
 typedef struct Key {
     guint64 number;
@@ -20,6 +21,7 @@ struct Waiting {
     Waiting *older, *younger; // of the shelf
     struct Line *line;
     gpointer value;
+    gpointer early; // of a call: the value of a return that came before it
 };
 
 // What waits with one key, in order of arrival.
@@ -41,6 +43,7 @@ struct BbOpenCalls {
     Shelf open;         // calls that wait for their return
     Shelf calls_sent;   // calls that may be seen again
     Shelf returns_sent; // returns that may be seen again
+    Shelf early;        // returns that wait for their call
     guint64 forgotten;
 };
 
@@ -98,7 +101,7 @@ static Line *shelf_line(Shelf *shelf, const Key *key)
     return line;
 }
 
-static void shelf_put(Shelf *shelf, const Key *key, gpointer value)
+static Waiting *shelf_put(Shelf *shelf, const Key *key, gpointer value)
 {
     Line *line = shelf_line(shelf, key);
     Waiting *waiting = bb_pool_take(&shelf->waiting_pool);
@@ -110,6 +113,7 @@ static void shelf_put(Shelf *shelf, const Key *key, gpointer value)
     *(shelf->youngest ? &shelf->youngest->younger : &shelf->oldest) = waiting;
     shelf->youngest = waiting;
     shelf->count++;
+    return waiting;
 }
 
 // Takes the first of a line off the shelf; returns its value.
@@ -143,6 +147,7 @@ BbOpenCalls *bb_open_calls_new(guint max, const BbOpenCallsValues *values)
     shelf_init(&calls->open, max);
     shelf_init(&calls->calls_sent, SECOND_SIGHTINGS_MAX);
     shelf_init(&calls->returns_sent, SECOND_SIGHTINGS_MAX);
+    shelf_init(&calls->early, EARLY_MAX);
     return calls;
 }
 
@@ -153,6 +158,7 @@ void bb_open_calls_free(BbOpenCalls *calls)
     shelf_clear(&calls->open, &calls->values);
     shelf_clear(&calls->calls_sent, &calls->values);
     shelf_clear(&calls->returns_sent, &calls->values);
+    shelf_clear(&calls->early, &(BbOpenCallsValues){0});
     g_free(calls);
 }
 
@@ -175,20 +181,46 @@ static void expect_again(BbOpenCalls *calls, Shelf *shelf, const Key *key, gpoin
         unref(calls, shelf_take(shelf, shelf->oldest->line));
 }
 
+static void adopt(const BbOpenCalls *calls, const Waiting *waiting)
+{
+    if (waiting->early && calls->values.adopt)
+        calls->values.adopt(waiting->value, waiting->early, calls->values.user);
+}
+
 void bb_open_calls_push(BbOpenCalls *calls, const BbMessage *call, gpointer value)
 {
     g_return_if_fail(call->kind == BB_CALL && value);
     Key key = key_of(call);
-    shelf_put(&calls->open, &key, ref(calls, value));
+    Waiting *waiting = shelf_put(&calls->open, &key, ref(calls, value));
+    waiting->early = shelf_find(&calls->early, &key);
     if (!call->at_receiver)
         expect_again(calls, &calls->calls_sent, &key, value);
     if (calls->open.count <= calls->open.max)
         return;
+    adopt(calls, calls->open.oldest);
     gpointer oldest = shelf_take(&calls->open, calls->open.oldest->line);
     calls->forgotten++;
     if (calls->values.forget)
         calls->values.forget(oldest);
     unref(calls, oldest);
+}
+
+void bb_open_calls_push_early(BbOpenCalls *calls, const BbMessage *message, gpointer value)
+{
+    g_return_if_fail(message->kind == BB_RETURN && value);
+    Key key = key_of(message);
+    if (!bb_id_is_known(message->id))
+        return;
+    (void)shelf_find(&calls->early, &key); // which has no call
+    shelf_put(&calls->early, &key, value);
+    if (calls->early.count > calls->early.max)
+        (void)shelf_take(&calls->early, calls->early.oldest->line);
+}
+
+void bb_open_calls_finish(BbOpenCalls *calls)
+{
+    for (const Waiting *waiting = calls->open.oldest; waiting; waiting = waiting->younger)
+        adopt(calls, waiting);
 }
 
 gpointer bb_open_calls_find(BbOpenCalls *calls, const BbMessage *message)

@@ -12,6 +12,9 @@ typedef struct BbOpenCallsValues {
     gpointer (*ref)(gpointer value);
     void (*unref)(gpointer value);
     void (*forget)(gpointer value); // its call will not find its return any more; may be NULL
+    // A call found no return, but this one came before it; may be NULL.
+    void (*adopt)(gpointer value, gpointer early, gpointer user);
+    gpointer user;
 } BbOpenCallsValues;
 
 // max: calls without return that are remembered at once, some 100 bytes each; beyond it the oldest
@@ -22,6 +25,14 @@ void bb_open_calls_free(BbOpenCalls *calls); // forgets nothing, only unrefs
 
 // A call that bb_open_calls_find() did not know. value must not be NULL.
 void bb_open_calls_push(BbOpenCalls *calls, const BbMessage *call, gpointer value);
+
+// A return with an id that bb_open_calls_find() did not know: the clocks may differ, and it is the
+// next call's of its key, unless another return comes for that one (as in nesting/pairs.h). value
+// is not referenced. At most 65,536 wait for their call.
+void bb_open_calls_push_early(BbOpenCalls *calls, const BbMessage *message, gpointer value);
+
+// After the last message: calls found early returns where they found no others.
+void bb_open_calls_finish(BbOpenCalls *calls);
 
 // The value of the call that message belongs to, referenced; NULL where it is not known, as for a
 // call that is new. Messages come in order of time. Rules:

@@ -3,6 +3,7 @@
 #include "merge/pseudonyms.h"
 
 #include "data/id_hash.h"
+#include "data/output.h"
 #include "merge/csv_text.h"
 #include "merge/pseudonym_address.h"
 
@@ -345,8 +346,7 @@ bool bb_pseudonyms_write_map(const BbPseudonyms *pseudonyms, const char *path, G
         return true;
     int reason = errno;
     g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(reason),
-                "%s: cannot write the map: %s: free space or rights there, or write to another "
-                "place",
-                path, g_strerror(reason));
+                "%s: cannot write the map: %s: %s, or write to another place", path,
+                g_strerror(reason), bb_output_remedy(reason));
     return false;
 }

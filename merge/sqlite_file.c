@@ -2,6 +2,8 @@
 // In: a path, statements. Out: a database under that path once it is whole.
 #include "merge/sqlite_file.h"
 
+#include "data/output.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
@@ -75,9 +77,8 @@ static bool open_part(BbSqliteFile *file, GError **error)
     if (fd < 0) {
         int reason = errno;
         g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(reason),
-                    "%s: cannot write beside it: %s: free space or rights there, or write to "
-                    "another place",
-                    file->path, g_strerror(reason));
+                    "%s: cannot write beside it: %s: %s, or write to another place", file->path,
+                    g_strerror(reason), bb_output_remedy(reason));
         return false;
     }
     close(fd);

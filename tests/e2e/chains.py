@@ -294,7 +294,7 @@ class Chains(unittest.TestCase):
             with open(trace, "w", encoding="utf-8") as file:
                 file.write("# bbtrace text 1\n1.0 MSG_SENT a b -\n2.0 MSG_SENT b c -\n")
             for status, words, options in (
-                    (1, "none of its 2 messages says by parent=", ["--algo=convolution"]),
+                    (1, "none of its 2 messages has an id and says by parent=", ["--algo=convolution"]),
                     (2, "--root is for --algo=convolution", ["--root=a"])):
                 done = subprocess.run([BBPATHS, "score", "-q", *options, trace], capture_output=True,
                                       text=True, check=False, timeout=60)

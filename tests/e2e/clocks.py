@@ -172,6 +172,37 @@ class Clocks(unittest.TestCase):
         self.assertIn("cannot be known", said)
         self.assertIn("cannot know", text)
 
+    def test_one_point(self):
+        world = World(self.folder, 8, duration="10s")
+        path, = world.write({world.nodes[0]: Clock()})
+        copies = {"same.txt": 0, "late.txt": SECOND // 2}
+        for name, shift in copies.items():
+            with open(path, encoding="utf-8") as lines, open(os.path.join(self.folder, name), "w",
+                                                             encoding="utf-8") as out:
+                for line in lines:
+                    time, _, rest = line.partition(" ")
+                    out.write(line if line.startswith("#") else f"{seconds(nanoseconds(time) + shift)} {rest}")
+        text, said = run("clocks", path, *[os.path.join(self.folder, name) for name in copies])
+        self.assertEqual(said, "")
+        self.assertEqual(table(text), {world.nodes[0]: ["0.000000000", "0.0000", "0.000000000"],
+                                       "same": ["0.000000000", "0.0000", "0.000000001"],
+                                       "late": ["0.500000000", "0.0000", "0.000000001"]})
+        self.assertNotIn(" steps by ", text)
+        self.assertNotIn("cannot know", text)
+
+    def test_nobody_knows_whom_they_passed_first(self):
+        paths = [os.path.join(self.folder, name) for name in ("x.txt", "y.txt")]
+        for number, path in enumerate(paths):
+            with open(path, "w", encoding="utf-8") as out:
+                out.write("# bbtrace text 1\n")
+                out.writelines(f"{i}.{number} MSG_SENT {'ac'[i % 2]} {'bd'[i % 2]} m{i}\n" for i in range(1, 99))
+        text, said = run("clocks", *paths)
+        self.assertIn("cannot be known", said)
+        self.assertIn("# y: cannot know: only messages one way in common with x, and nothing tells whom they "
+                      "passed first\n", text)
+        found = json.loads(run("clocks", "--format", "json", *paths)[0])
+        self.assertEqual([o["state"] for o in found["observers"]], ["reference", "unordered"])
+
     def test_ids_of_captures_join_nothing(self):
         lines = [f"{1000000000 + i / 100:.9f} {'RET' if i % 2 else 'CALL'}_SENT {'ba'[i % 2 - 1]} {'ab'[i % 2 - 1]} {i} "
                  f"end={1000000000 + i / 100:.9f} bytes=9 proto=dns" for i in range(1, 200)]

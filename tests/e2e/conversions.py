@@ -283,6 +283,18 @@ class Export(Case):
                 out = out.replace(caller.encode(), b"a").replace(callee.encode(), b"b")
             self.assertTrue(out.replace(NONE_DROPPED, b"").endswith(facts), (command, out))
 
+    def test_an_empty_input(self):
+        nothing, out = self.path("nothing", b""), self.path("e.bbt")
+        for form in ("text", "jsonl", "csv", "jaeger", "zipkin", "otlp", "chrome", "zeek", "events", "received"):
+            for name in (nothing, "-"):
+                _, err = run(BBTRACE, "import", "--from", form, "-w", out, name, data=b"", status=int(form == "csv"))
+                self.assertIn("the first line must name the columns" if form == "csv" else "bbtrace: 0 messages\n", err)
+        trace = self.path("t.txt", TEXT)
+        for form in ("csv", "jsonl", "text"):
+            run(BBTRACE, "export", "-t", form, "-o", self.path("o"), trace)
+            self.assertEqual(run(BBTRACE, "import", "--from", form, "-w", out, self.path("o"))[1],
+                             "bbtrace: 2 messages\n")
+
     def test_failures_are_told(self):
         trace = self.path("t.txt", TEXT)
         for form in FORMS:

@@ -317,8 +317,30 @@ class Merge(unittest.TestCase):
         b = self.write("b.txt", [f"{i}.1 MSG_SENT x y m{i}" for i in range(1, 50)])
         c = self.write("c.txt", [f"{i}.1 MSG_SENT u v n{i}" for i in range(1, 50)])
         done = good("merge", "-q", "-w", self.at / "all.bbt", a, b, c)
-        self.assertIn("the clock of b cannot be known", done.err)
-        self.assertIn("the clock of c cannot be known", done.err)
+        self.assertIn("the clock of b cannot be known: all messages seen by it and by a go one way "
+                      "between their nodes, and nothing tells whom they passed first", done.err)
+        self.assertIn("the clock of c cannot be known: it has no message that can be recognised", done.err)
+
+    def test_a_clock_that_is_not_known_makes_no_times(self):
+        a = self.write("a.txt", [f"{i}.0 MSG_SENT {'xz'[i % 2]} {'yw'[i % 2]} m{i}" for i in range(1, 50)])
+        b = self.write("b.txt", [f"{i}.5 MSG_SENT {'xz'[i % 2]} {'yw'[i % 2]} m{i}" for i in range(1, 50)])
+        good("merge", "-q", "-w", self.at / "all.bbt", a, b)
+        merged = lines(self.at / "all.bbt")
+        self.assertEqual(len(merged), 49)
+        self.assertFalse([line for line in merged if " recv=" in line])
+
+    def test_two_at_one_point(self):
+        calls = [(i * 10**7, f"id{i}") for i in range(1, 400)]
+        paths = [self.write(name, [line for t, n in calls for line in
+                                   (f"{seconds(t + shift)} CALL_SENT x y {n}",
+                                    f"{seconds(t + shift + 2 * 10**6)} RET_SENT y x {n}")])
+                 for name, shift in (("a.txt", 0), ("b.txt", 5 * 10**8))]
+        done = good("merge", "-w", self.at / "all.bbt", *paths)
+        self.assertIn("clock of b: +0.500000 s", done.err)
+        self.assertNotIn("it steps", done.err)
+        merged = [split(line) for line in lines(self.at / "all.bbt")]
+        self.assertEqual(len(merged), 2 * len(calls))
+        self.assertTrue(all(abs(nanoseconds(keys["recv"]) - time_ns) <= 1000 for time_ns, _, keys in merged))
 
     def test_report_leaves_times_alone(self):
         calls = [(i * 10**9, f"id{i}") for i in range(1, 40)]

@@ -194,6 +194,33 @@ class Errors(Programs):
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"standard output", done.stderr)
 
+    def test_help_to_a_full_disk_is_told(self):
+        for words in ([BBTRACE, "--help"], [BBTRACE, "--version"], [BBTRACE, "capture", "--help"],
+                      [BBPATHS, "--help"], [BBPATHS, "--version"], [BBPATHS, "blame", "--help"]):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, check=False, timeout=120)
+            self.assertEqual(done.returncode, 1, words)
+            self.assertIn(b"standard output: cannot write: No space", done.stderr)
+
+    def test_remedies_fit(self):
+        trace = self.trace()
+        absent, folder = self.path("sub/x"), self.path("d")
+        os.mkdir(folder)
+        for words in ([BBTRACE, "capture", "-q", "-r", SHOP, "-w"], [BBTRACE, "anonymize", trace, "-w"],
+                      [BBTRACE, "merge", "-q", trace, trace, "-w"], [BBTRACE, "export", "-t", "csv", trace, "-o"],
+                      [BBTRACE, "anonymize", trace, "-w", self.path("a.bbt"), "-m"],
+                      [BBTRACE, "clocks", trace, "-o"], [BBPATHS, "-f", "svg", trace, "-o"],
+                      [BBTRACE, "capture", "-q", "-r", SHOP, "-w", self.path("c.bbt"), "--stats"]):
+            self.assertIn("Is a directory: that is a folder: name a file in it", run(*words, folder, status=1)[1], words)
+            self.assertIn("make the folder, which is not there", run(*words, absent, status=1)[1], words)
+        self.assertIn("make the folder, which is not there",
+                      run(BBTRACE, "export", "-t", "sqlite", "-o", absent, trace, status=1)[1])
+
+    def test_seconds_of_a_file_end_before_the_packet_beyond(self):
+        _, err = run(BBTRACE, "capture", "-r", SHOP, "-G", "1", "-w", self.path("t.bbt"))
+        self.assertRegex(err, r"bbtrace: 490 packets in 0\.122 s: ")
+        self.assertIn(b": 490 frames in ", run(BBTRACE, "doctor", "-G", "1", "-r", SHOP)[0])
+
     def test_bad_names_file(self):
         names = self.path("names", b"10.0.0.1 ok\nnot-an-address x\n")
         self.assertRegex(run(BBTRACE, "capture", "-r", SHOP, "--names", names, status=1)[1], r"names, line 2\b")
@@ -422,10 +449,36 @@ class Traces(Programs):
                                   ({"frames": 10000, "kernel_dropped": 200}, "Usable"),
                                   ({"interface_outages": 1}, "Usable.*\n.*down or gone 1 time:"),
                                   ({"clock_set_back": 2}, "Usable.*\n.*stepped back 2 times:"),
+                                  ({"input_cut": 1}, "Usable.*\n1 capture file breaks off:"),
+                                  ({"messages_damaged": 20}, "Usable.*\n1.96 % of the messages were lost where"),
                                   ({"messages_unwritten": 3500}, "Poor.*\n77.78 % of the messages")):
             said = "".join(f"# counter {name} {value}\n" for name, value in counters.items())
             trace = self.path("t.txt", ("# bbtrace text 1\n" + said + lines).encode())
             self.assertRegex(run(BBTRACE, "info", trace)[0].decode(), verdict)
+
+    def test_info_of_a_damaged_trace(self):
+        with open(self.trace(), "rb") as file:
+            data = bytearray(file.read())
+        data[30000] ^= 64
+        damaged = self.path("damaged.bbt", bytes(data))
+        out, err = run(BBTRACE, "info", damaged)
+        found, lost = map(int, re.search(r"(\d+) messages recovered; (\d+) known to be lost", err).groups())
+        verdict = f"{100 * lost / (lost + found):.2f} % of the messages were lost where the trace was damaged."
+        self.assertIn(verdict, out.decode())
+        self.assertIn("\nPoor", out.decode())
+        again = self.path("again.bbt")
+        for words in (["merge"], ["import", "--from", "text"], ["filter"]):
+            run(BBTRACE, *words, "-q", "-w", again, damaged)
+            self.assertIn(verdict, run(BBTRACE, "info", again)[0].decode(), words)
+
+    def test_info_where_clocks_differ(self):
+        trace, skewed = self.trace(), self.path("skewed.bbt")
+        run(BBTRACE, "skew", "-q", "--node", "10.77.0.31=5ms", "-w", skewed, trace)
+        _, *words = re.search(rb"trust it: (.*)", run(BBTRACE, "info", trace)[0])[0].split(b";")[0].split()
+        out = run(BBTRACE, "info", skewed)[0]
+        self.assertIn(b" ".join(words), out)
+        self.assertRegex(out, rb"\nGood.*\n1,338 returns are stamped before their calls: clocks differ")
+        self.assertRegex(run(BBPATHS, "-f", "text", skewed)[0], rb"In no pattern: 2 calls without return, 0 returns without call")
 
     def test_info_of_a_capture_tells_of_loss(self):
         with lzma.open(SHOP) as file:

@@ -286,6 +286,24 @@ START_TEST(a_longer_path_is_no_step)
 }
 END_TEST
 
+// As two captures of one stream have it: what doubles are rounded by is no step.
+START_TEST(a_constant_difference_is_one_stretch)
+{
+    BbRandom random = bb_random_start(test_seed("a_constant_difference_is_one_stretch"));
+    for (guint i = 0; i < 8; i++) {
+        World w = plain;
+        w.least_ns[0] = w.least_ns[1] = w.jitter_ns[0] = w.jitter_ns[1] = 0;
+        w.drift = 0;
+        w.offset_ns = i & 1 ? 0.5 * S : 0;
+        w.seconds = 1 + 8 * i;
+        g_auto(BbClockFit) f = fit(&w, &random);
+        ck_assert_uint_eq(bb_clock_map_count(f.map), 1);
+        ck_assert_uint_eq(f.left_out, 0);
+        ck_assert_double_le(worst(&w, f.map, 0), 1);
+    }
+}
+END_TEST
+
 START_TEST(wrong_stamps_are_left_out)
 {
     BbRandom random = bb_random_start(test_seed("wrong_stamps_are_left_out"));
@@ -328,4 +346,4 @@ END_TEST
 TEST_MAIN("clock_fit", a_minute_is_enough, unequal_paths_are_covered, loss_costs_little,
           one_direction_may_be_rare, few_points_are_no_trap, steps_are_found,
           a_step_is_not_cut_in_two, slewing_is_followed, a_longer_path_is_no_step,
-          wrong_stamps_are_left_out, one_way_is_a_bound)
+          a_constant_difference_is_one_stretch, wrong_stamps_are_left_out, one_way_is_a_bound)

@@ -99,6 +99,18 @@ static const BbClock *find(const World *w, guint32 name)
     ck_abort_msg("no such observer");
 }
 
+static void check_times(const World *w, guint observer, double within_ns)
+{
+    const BbClock *clock = find(w, w->observer[observer]);
+    for (double t = 0; t < 60 * S; t += S) {
+        gint64 corrected =
+            bb_clocks_correct(w->clocks, w->observer[observer], stamp(w, observer, t));
+        double off = fabs((double)(corrected - stamp(w, 0, t)));
+        ck_assert_double_le(off, within_ns);
+        ck_assert_double_le(off, clock->error_ns + 1);
+    }
+}
+
 static void check_known(const World *w, guint observer, double within_ns)
 {
     const BbClock *clock = find(w, w->observer[observer]);
@@ -107,13 +119,7 @@ static void check_known(const World *w, guint observer, double within_ns)
     ck_assert_double_le(fabs((double)clock->offset_ns - truth->offset_ns), within_ns);
     ck_assert_double_le(fabs(clock->drift - truth->drift), 1e-6);
     ck_assert_double_le(fabs(clock->drift - truth->drift), clock->drift_error + 1e-12);
-    for (double t = 0; t < 60 * S; t += S) {
-        gint64 corrected =
-            bb_clocks_correct(w->clocks, w->observer[observer], stamp(w, observer, t));
-        double off = fabs((double)(corrected - stamp(w, 0, t)));
-        ck_assert_double_le(off, within_ns);
-        ck_assert_double_le(off, clock->error_ns + 1);
-    }
+    check_times(w, observer, within_ns);
 }
 
 // ---- what is known -----------------------------------------------------------------------------
@@ -198,6 +204,51 @@ START_TEST(a_small_sample_does)
 }
 END_TEST
 
+// ---- at one point ------------------------------------------------------------------------------
+
+// What two observers at one point see of calls and returns for a minute, between so many clients
+// and a server; their stamps scatter by so much.
+static void listen_together(World *w, guint clients, double scatter_ns)
+{
+    for (double t = 0; t < 60 * S; t += 10000 * US) {
+        guint client = (guint)w->messages % clients;
+        g_autofree char *name = g_strdup_printf("client%u", client);
+        g_autofree char *conn = g_strdup_printf("%s:5-10.0.0.1:80", name);
+        BbMessage call = message(w, BB_CALL, 0, 1), back = message(w, BB_RETURN, 1, 0);
+        call.sender = back.receiver = bb_names_intern(w->names, name);
+        guint64 offset = 100 * w->messages++;
+        for (guint i = 0; i < 2; i++) {
+            see(w, call, i, t + bb_random_unit(&w->random) * scatter_ns, conn, offset);
+            see(w, back, i, t + 2000 * US + bb_random_unit(&w->random) * scatter_ns, conn, offset);
+        }
+    }
+}
+
+static void check_together(guint clients, double scatter_ns)
+{
+    g_auto(World) w;
+    world_init(&w, test_seed("two_at_one_point"), BB_SIGHTINGS_MAX);
+    w.clock[1].drift = scatter_ns > 0 ? w.clock[1].drift : 0;
+    listen_together(&w, clients, scatter_ns);
+    bb_clocks_solve(w.clocks);
+    const BbClock *clock = find(&w, w.observer[1]);
+    ck_assert_int_eq(clock->state, BB_CLOCK_KNOWN);
+    check_times(&w, 1, scatter_ns + 1);
+    ck_assert_uint_eq(bb_clock_map_count(clock->map), 1);
+    ck_assert_double_le(clock->error_ns, 4 * scatter_ns + 1);
+    ck_assert_uint_eq(bb_clocks_relation(w.clocks, 0)->unordered, 0);
+    ck_assert_uint_le(bb_clocks_relation(w.clocks, 0)->fit.left_out, scatter_ns > 0 ? 120 : 0);
+}
+
+START_TEST(two_at_one_point)
+{
+    check_together(1, 0);
+    check_together(1, 20 * US);
+    check_together(3000, 0); // a call and its return each
+    check_together(3000, 20 * US);
+}
+END_TEST
+
 // ---- what is not -------------------------------------------------------------------------------
 
 START_TEST(one_way_is_a_bound)
@@ -220,6 +271,26 @@ START_TEST(one_way_is_a_bound)
     ck_assert_double_ge((double)clock->bound_ns, w.clock[1].offset_ns);
     ck_assert_double_le((double)clock->bound_ns, w.clock[1].offset_ns + 60 * US);
     ck_assert_int_eq(bb_clocks_correct(w.clocks, w.observer[1], T0), T0);
+}
+END_TEST
+
+// Of messages that go one way between mirrors nobody knows which one they passed first.
+START_TEST(one_way_between_mirrors_says_nothing)
+{
+    g_auto(World) w;
+    world_init(&w, test_seed("one_way_between_mirrors_says_nothing"), BB_SIGHTINGS_MAX);
+    for (guint i = 0; i < 1000; i++) {
+        bool other = i & 1;
+        BbMessage m = message(&w, BB_FREE, other ? 2 : 0, other ? 4 : 3);
+        see(&w, m, 0, i * 0.05 * S, "c", i);
+        see(&w, m, 1, i * 0.05 * S + delay(&w), "c", i);
+    }
+    bb_clocks_solve(w.clocks);
+    const BbClock *clock = find(&w, w.observer[1]);
+    ck_assert_int_eq(clock->state, BB_CLOCK_UNORDERED);
+    ck_assert_uint_eq(clock->via, 0);
+    ck_assert(!bb_clocks_knows(w.clocks, w.observer[1]));
+    ck_assert(bb_clocks_knows(w.clocks, w.observer[0]));
 }
 END_TEST
 
@@ -331,5 +402,6 @@ START_TEST(nodes_have_clocks)
 END_TEST
 
 TEST_MAIN("clocks", sniffers_at_hosts, chains_of_observers, mirrors_on_the_way, circles_agree,
-          a_small_sample_does, one_way_is_a_bound, strangers_are_unknown, no_key_no_comparison,
+          a_small_sample_does, two_at_one_point, one_way_is_a_bound,
+          one_way_between_mirrors_says_nothing, strangers_are_unknown, no_key_no_comparison,
           a_key_twice_is_ambiguous, nothing_at_all, nodes_have_clocks)

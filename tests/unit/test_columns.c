@@ -28,7 +28,7 @@ START_TEST(own_names)
                   "\n  \r\n{\"time_ms\": 1500.25, \"to\": 7, \"id\": 3, \"op\": null, "
                   "\"kind\": \"call\"}",
                   NULL, HEAD "1.500250 CALL_SENT - 7 3\n");
-    assert_import("csv", "", NULL, HEAD);
+    assert_import("csv", "time,from,to\n", NULL, HEAD);
     assert_import("jsonl", "", NULL, HEAD);
 }
 END_TEST
@@ -98,6 +98,7 @@ START_TEST(bad_csv)
     };
     for (gsize i = 0; i < G_N_ELEMENTS(headers); i++)
         assert_refused("csv", headers[i], NULL, "in:1: ");
+    assert_refused("csv", "", NULL, "in:1: there is nothing in it: the first line must name");
     assert_refused("csv", "time,from\n", NULL, "no column is the field `to`");
     for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_autofree char *text =

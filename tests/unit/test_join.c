@@ -36,6 +36,27 @@ START_TEST(a_mirror_between_gives_neither_time)
 }
 END_TEST
 
+// By the clock of b nothing compares; what its host itself received is its own.
+START_TEST(a_clock_that_is_not_known_adds_no_time)
+{
+    g_autoptr(Merge) merge = merge_new();
+    MERGE_ADD(merge, "b.txt", SEEN("1", "C c s 1", "5"), SEEN("1.8", "R s c 1", "6"),
+              SEEN("1.9", "rM c s 2", "7"));
+    MERGE_ADD(merge, "a.txt", SEEN("1.1", "C c s 8", "5"), SEEN("1.4", "R s c 8", "6"),
+              SEEN("1.5", "M c s 9", "7"));
+    g_autoptr(BbClocks) clocks = bb_clocks_new(merge->names, 16);
+    bb_clocks_observer(clocks, bb_names_intern(merge->names, "a"));
+    bb_clocks_observer(clocks, bb_names_intern(merge->names, "b"));
+    bb_clocks_solve(clocks);
+    merge_run(merge, &(BbJoinOptions){.window_ns = BB_JOIN_WINDOW_NS,
+                                      .held_max = BB_JOIN_HELD,
+                                      .clocks = clocks});
+    MERGE_EXPECT(merge, OUT("1.1", "C c s 1", "", "5", "a"), OUT("1.4", "R s c 1", "", "6", "a"),
+                 OUT("1.5", "M c s 2", " recv=1.9", "7", "a"));
+    ck_assert_uint_eq(bb_join_count(merge->join, BB_JOIN_JOINED), 3);
+}
+END_TEST
+
 START_TEST(what_one_side_lost_passes)
 {
     g_autoptr(Merge) merge = merge_new();
@@ -376,14 +397,15 @@ START_TEST(a_sink_that_fails_late_ends_the_join)
 END_TEST
 
 TEST_MAIN("join", two_sightings_are_one_message_with_both_times,
-          a_mirror_between_gives_neither_time, what_one_side_lost_passes,
-          made_up_ids_of_two_observers_never_meet, ids_from_the_wire_join_and_stay,
-          an_id_used_again_is_another_message, received_lines_join_sent_lines_of_one_trace,
-          without_keys_order_and_time_decide, what_order_makes_later_waits,
-          a_constant_id_costs_little, a_usual_delay_tells_dense_messages_apart,
-          order_joins_what_has_other_keys_where_asked, nothing_joins_where_told,
-          sightings_beyond_the_window_are_two_messages, a_reply_moves_behind_its_call_where_it_may,
-          disorder_within_the_window_is_put_right, where_room_is_short_the_oldest_goes_early,
-          identical_times_keep_the_order_of_the_inputs, the_decoded_sighting_counts,
-          names_that_differ_are_a_hint, pieces_of_one_trace_keep_their_calls,
-          a_failing_sink_ends_the_join, a_sink_that_fails_late_ends_the_join)
+          a_mirror_between_gives_neither_time, a_clock_that_is_not_known_adds_no_time,
+          what_one_side_lost_passes, made_up_ids_of_two_observers_never_meet,
+          ids_from_the_wire_join_and_stay, an_id_used_again_is_another_message,
+          received_lines_join_sent_lines_of_one_trace, without_keys_order_and_time_decide,
+          what_order_makes_later_waits, a_constant_id_costs_little,
+          a_usual_delay_tells_dense_messages_apart, order_joins_what_has_other_keys_where_asked,
+          nothing_joins_where_told, sightings_beyond_the_window_are_two_messages,
+          a_reply_moves_behind_its_call_where_it_may, disorder_within_the_window_is_put_right,
+          where_room_is_short_the_oldest_goes_early, identical_times_keep_the_order_of_the_inputs,
+          the_decoded_sighting_counts, names_that_differ_are_a_hint,
+          pieces_of_one_trace_keep_their_calls, a_failing_sink_ends_the_join,
+          a_sink_that_fails_late_ends_the_join)

@@ -152,12 +152,58 @@ START_TEST(the_oldest_is_forgotten_at_the_limit)
 }
 END_TEST
 
+static void note_adoption(gpointer call, gpointer early, gpointer user)
+{
+    g_string_append_printf(user, "%zu<-%zu ", GPOINTER_TO_SIZE(call), GPOINTER_TO_SIZE(early));
+}
+
+// Messages are numbered from 1 on. Returns "call<-return " of all early returns that found a call.
+static char *adoptions(guint max, const char *const *texts)
+{
+    g_autoptr(Run) run = run_new(1);
+    GString *told = g_string_new(NULL);
+    const BbOpenCallsValues numbers = {.adopt = note_adoption, .user = told};
+    g_autoptr(BbOpenCalls) calls = bb_open_calls_new(max, &numbers);
+    for (gsize i = 1; texts[i - 1]; i++) {
+        BbMessage message = message_of(run, texts[i - 1]);
+        if (bb_open_calls_find(calls, &message))
+            continue;
+        if (message.kind == BB_CALL)
+            bb_open_calls_push(calls, &message, GSIZE_TO_POINTER(i));
+        else
+            bb_open_calls_push_early(calls, &message, GSIZE_TO_POINTER(i));
+    }
+    bb_open_calls_finish(calls);
+    return g_string_free(told, FALSE);
+}
+
+static void expect_adoptions(guint max, const char *wanted, const char *const *texts)
+{
+    g_autofree char *told = adoptions(max, texts);
+    ck_assert_str_eq(told, wanted);
+}
+
+#define EXPECT_ADOPTIONS(max, wanted, ...) \
+    expect_adoptions(max, wanted, (const char *const[]){__VA_ARGS__, NULL})
+
+START_TEST(returns_before_their_calls)
+{
+    EXPECT_ADOPTIONS(9, "2<-1 4<-3 ", "R b a 1", "C a b 1", "R b a 2", "C a b 2");
+    EXPECT_ADOPTIONS(9, "", "R b a 1", "C a b 1", "R b a 1");                 // another one came
+    EXPECT_ADOPTIONS(9, "4<-3 ", "R b a 1", "C a b 2", "R b a 1", "C a b 1"); // the last
+    EXPECT_ADOPTIONS(9, "2<-1 ", "R b a 1", "C a b 1", "C a b 1");            // the next call only
+    EXPECT_ADOPTIONS(9, "", "R b a -", "C a b -");                            // no id
+    EXPECT_ADOPTIONS(9, "", "R b a 1", "C b a 1");                            // other nodes
+    EXPECT_ADOPTIONS(1, "2<-1 ", "R b a 1", "C a b 1", "C a b 2", "C a b 3"); // at the limit
+}
+END_TEST
+
 // As a list does it, slowly.
 START_TEST(as_a_plain_list_does)
 {
     guint32 seed = test_seed("open_calls");
     g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
-    static const BbOpenCallsValues numbers = {NULL, NULL, NULL};
+    static const BbOpenCallsValues numbers = {0};
     g_autoptr(BbOpenCalls) calls = bb_open_calls_new(50, &numbers);
     g_autoptr(GArray) open = g_array_new(FALSE, FALSE, sizeof(BbMessage));
     for (guint i = 1; i <= 20000; i++) {
@@ -194,4 +240,4 @@ START_TEST(as_a_plain_list_does)
 END_TEST
 
 TEST_MAIN("open_calls", returns_find_their_calls, the_earliest_of_a_key_is_first, second_sightings,
-          the_oldest_is_forgotten_at_the_limit, as_a_plain_list_does)
+          the_oldest_is_forgotten_at_the_limit, returns_before_their_calls, as_a_plain_list_does)

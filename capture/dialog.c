@@ -338,23 +338,38 @@ const BbOpenCall *bb_dialog_oldest(BbDialog *dialog, const BbPart *reply)
     return NULL;
 }
 
+// The oldest of a key; tag: NULL if any will do.
+static BbOpenEntry *find_key(BbDialog *dialog, const BbPart *reply, guint64 key, const guint32 *tag)
+{
+    for (guint i = 0; i < dialog->n_open; i++) {
+        BbOpenEntry *entry = &dialog->open[i];
+        if (entry->open.key == key && entry->request.direction != reply->direction &&
+            !entry->ambiguous && (!tag || entry->open.tag == *tag))
+            return entry;
+    }
+    return NULL;
+}
+
 // Of keys that return: the reply may also be that of another call.
 static bool may_be_answer(const BbDialog *dialog, const BbPart *reply, const BbOpenEntry *entry)
 {
+    if (entry->use == BB_KEY_UNIQUE)
+        return true;
     bool forgotten = entry->use == BB_KEY_QUEUED && dialog->forgotten;
     return !forgotten && can_answer(reply, &entry->request);
 }
 
+const BbOpenCall *bb_dialog_find_tagged(BbDialog *dialog, const BbPart *reply, guint64 key,
+                                        guint32 tag)
+{
+    const BbOpenEntry *found = find_key(dialog, reply, key, &tag);
+    return found && may_be_answer(dialog, reply, found) ? &found->open : NULL;
+}
+
 const BbOpenCall *bb_dialog_find(BbDialog *dialog, const BbPart *reply, guint64 key)
 {
-    BbOpenEntry *found = NULL;
-    for (guint i = 0; i < dialog->n_open && !found; i++) {
-        BbOpenEntry *entry = &dialog->open[i];
-        if (entry->open.key == key && entry->request.direction != reply->direction &&
-            !entry->ambiguous)
-            found = entry;
-    }
-    if (found && found->use != BB_KEY_UNIQUE && !may_be_answer(dialog, reply, found))
+    BbOpenEntry *found = find_key(dialog, reply, key, NULL);
+    if (found && !may_be_answer(dialog, reply, found))
         return NULL;
     // A request that was adopted is the first of its dialog.
     if (!found && dialog->n_open && dialog->open[0].adopted &&
@@ -497,6 +512,11 @@ void bb_dialog_call_protocol(BbDialog *dialog, guint64 call, const char *name)
 void bb_dialog_count(BbDialog *dialog, BbLossKind kind)
 {
     dialog->context->loss->count[kind]++;
+}
+
+guint16 bb_dialog_server_port(const BbDialog *dialog)
+{
+    return dialog->endpoints->port[!dialog->client];
 }
 
 struct BbTlsKeylog *bb_dialog_keylog(const BbDialog *dialog)

@@ -112,6 +112,9 @@ const BbOpenCall *bb_dialog_oldest(BbDialog *dialog, const BbPart *reply);
 // The open call with this key and of the other direction, oldest first; NULL if there is none. A
 // request that was read before the protocol was known (then of key 0) answers to any key.
 const BbOpenCall *bb_dialog_find(BbDialog *dialog, const BbPart *reply, guint64 key);
+// The same of those that have this tag.
+const BbOpenCall *bb_dialog_find_tagged(BbDialog *dialog, const BbPart *reply, guint64 key,
+                                        guint32 tag);
 // The open call of this handle, NULL if it was given up.
 const BbOpenCall *bb_dialog_get(BbDialog *dialog, guint64 call);
 // The youngest open call, whatever its direction; NULL if none.
@@ -150,6 +153,9 @@ void bb_dialog_call_protocol(BbDialog *dialog, guint64 call, const char *name);
 
 // Counts what the decoder met (capture/loss.h).
 void bb_dialog_count(BbDialog *dialog, BbLossKind kind);
+
+// Port of the side that is called, as far as that is known.
+guint16 bb_dialog_server_port(const BbDialog *dialog);
 
 // Secrets of TLS connections, NULL if none are known.
 struct BbTlsKeylog *bb_dialog_keylog(const BbDialog *dialog);

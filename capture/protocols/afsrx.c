@@ -18,7 +18,7 @@ typedef struct Half {
 } Half;
 
 typedef struct Call {
-    guint64 key;
+    guint64 key, connection;
     guint64 call; // 0: it was joined in the middle
     Half request, reply;
     bool done;
@@ -64,14 +64,14 @@ static void make_room(BbDialog *dialog, Rx *rx)
     memmove(&rx->call[i], &rx->call[i + 1], (rx->used - i) * sizeof rx->call[0]);
 }
 
-static Call *get_call(BbDialog *dialog, Rx *rx, guint64 key)
+static Call *get_call(BbDialog *dialog, Rx *rx, const BbRxPacket *packet)
 {
-    Call *call = find_call(rx, key);
+    Call *call = find_call(rx, packet->key);
     if (call)
         return call;
     make_room(dialog, rx);
     call = &rx->call[rx->used++];
-    *call = (Call){.key = key};
+    *call = (Call){.key = packet->key, .connection = packet->connection};
     return call;
 }
 
@@ -97,7 +97,7 @@ static bool note_sequence(Half *half, guint32 sequence)
 static void take_request(BbDialog *dialog, Rx *rx, const BbRxPacket *packet, const BbView *view)
 {
     char text[BB_LABEL_MAX + 1];
-    Call *call = get_call(dialog, rx, packet->key);
+    Call *call = get_call(dialog, rx, packet);
     if (!note_sequence(&call->request, packet->sequence) || call->done) {
         bb_dialog_repeated(dialog);
         return;
@@ -114,7 +114,7 @@ static void take_request(BbDialog *dialog, Rx *rx, const BbRxPacket *packet, con
 
 static void take_reply(BbDialog *dialog, Rx *rx, const BbRxPacket *packet, const BbView *view)
 {
-    Call *call = get_call(dialog, rx, packet->key);
+    Call *call = get_call(dialog, rx, packet);
     if (!note_sequence(&call->reply, packet->sequence) || call->done)
         return;
     bb_dialog_sent(dialog, call->call, &call->request.part);
@@ -123,17 +123,25 @@ static void take_reply(BbDialog *dialog, Rx *rx, const BbRxPacket *packet, const
         end_call(dialog, call, bb_dialog_status(dialog, "ok", 2));
 }
 
-// Of the callee: the error is the call's result. A caller's ends a call that nobody answers.
+static bool is_about(const BbRxPacket *packet, const Call *call)
+{
+    return packet->call ? call->key == packet->key : call->connection == packet->connection;
+}
+
+// Of the callee: the error is the result of the call, or of all that the connection has. A caller's
+// ends a call that nobody answers.
 static void take_abort(BbDialog *dialog, Rx *rx, const BbRxPacket *packet, const BbView *view)
 {
     char text[16];
-    Call *call = find_call(rx, packet->key);
-    if (!call || call->done || packet->from_caller)
-        return;
-    bb_dialog_sent(dialog, call->call, &call->request.part);
-    bb_part_add(&call->reply.part, view, 0, view->length);
     g_snprintf(text, sizeof text, "%d", (gint32)packet->word);
-    end_call(dialog, call, bb_dialog_status(dialog, text, strlen(text)));
+    for (guint i = 0; i < rx->used && !packet->from_caller; i++) {
+        Call *call = &rx->call[i];
+        if (call->done || !is_about(packet, call))
+            continue;
+        bb_dialog_sent(dialog, call->call, &call->request.part);
+        bb_part_add(&call->reply.part, view, 0, view->length);
+        end_call(dialog, call, bb_dialog_status(dialog, text, strlen(text)));
+    }
 }
 
 static gssize parse(BbDialog *dialog, void *state, const BbView *view)

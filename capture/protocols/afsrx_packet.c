@@ -12,7 +12,8 @@
 #define JUMBO_HEAD 4u    // of those behind the first
 #define JUMBO_MAX 8u
 #define SECURITY_MAX 6u
-#define COUNT_MAX (1u << 24) // believed of a call number, a sequence or serial number
+#define COUNT_MAX (1u << 24) // believed of a call, a sequence or serial number that is seen first
+#define CHANNEL 3u           // bits of a connection's identifier
 
 // ---- operations -------------------------------------------------------------------------------
 
@@ -187,8 +188,7 @@ bool bb_rx_packet_read(BbRxPacket *packet, const guint8 *data, gsize length)
     guint8 security = bb_cursor_u8(&c);
     bb_cursor_skip(&c, 2); // checksum
     guint16 service = bb_cursor_be16(&c);
-    if (!bb_cursor_ok(&c) || type < BB_RX_DATA || type > BB_RX_VERSION || security > SECURITY_MAX ||
-        call > COUNT_MAX || sequence > COUNT_MAX || serial > COUNT_MAX)
+    if (!bb_cursor_ok(&c) || type < BB_RX_DATA || type > BB_RX_VERSION || security > SECURITY_MAX)
         return false;
     if (type == BB_RX_DATA && (call == 0 || sequence == 0))
         return false;
@@ -199,9 +199,11 @@ bool bb_rx_packet_read(BbRxPacket *packet, const guint8 *data, gsize length)
         .service = service,
         .call = call,
         .sequence = sequence,
+        .serial = serial,
         .has_word = c.left >= 4,
     };
     packet->key = MAX(mix(mix(mix(0, epoch), cid), call), 1);
+    packet->connection = mix(mix(0, epoch), cid & ~CHANNEL);
     packet->last = (type == BB_RX_DATA ? last_flags(flags, c) : flags) & FLAG_LAST;
     packet->word = packet->has_word ? bb_cursor_be32(&c) : 0;
     return true;
@@ -210,7 +212,8 @@ bool bb_rx_packet_read(BbRxPacket *packet, const guint8 *data, gsize length)
 BbMatch bb_rx_probe(const guint8 *data, gsize length)
 {
     BbRxPacket packet;
-    if (!bb_rx_packet_read(&packet, data, length))
+    if (!bb_rx_packet_read(&packet, data, length) || packet.call > COUNT_MAX ||
+        packet.sequence > COUNT_MAX || packet.serial > COUNT_MAX)
         return BB_MATCH_NO;
     if (packet.type != BB_RX_DATA || !is_known(packet.service) || packet.sequence > 0xffff)
         return BB_MATCH_MAYBE;

@@ -22,9 +22,11 @@ typedef struct BbRxPacket {
     bool protected;         // the security class may have encrypted the body
     bool has_word;
     guint16 service;
-    guint32 call, sequence;
-    guint32 word; // the first of the body: operation, or error of an abort
-    guint64 key;  // of connection and call
+    guint32 call, sequence; // call 0: the packet is about the connection
+    guint32 serial;
+    guint32 word;       // the first of the body: operation, or error of an abort
+    guint64 key;        // of connection and call
+    guint64 connection; // all channels of it
 } BbRxPacket;
 
 // False: it is none.

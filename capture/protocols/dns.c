@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: DNS datagrams, or DNS over TCP with its length prefixes (RFC 7766). Out: queries with their
-// responses, by id and question. Multicast DNS (RFC 6762) is free messages.
+// responses, by id and question. Multicast DNS (RFC 6762) is free messages, and so is LLMNR
+// (RFC 4795) over UDP: queries go to a group only (2.4), answers come from its members' addresses.
 #include "capture/cursor.h"
 #include "capture/decoder.h"
 #include "capture/protocols/dns_message.h"
 #include "capture/protocols/label.h"
 
+#define PORT_LLMNR 5355u
 #define PREFIX 2u // the length before a message in TCP
 #define WHOLE_MAX \
     8192u             // of longer TCP messages only the beginning is read, the rest is passed over
@@ -221,6 +223,7 @@ static gssize parse_datagram(BbDialog *dialog, Dns *dns, const BbView *view)
         bb_dialog_resynced(dialog);
         return (gssize)view->length;
     }
+    message.multicast |= bb_dialog_server_port(dialog) == PORT_LLMNR;
     bb_part_add(&part, view, 0, view->length);
     Unit unit = unit_of(dialog, &message);
     deliver(dialog, dns, &unit, &part);

@@ -11,6 +11,7 @@
 #define FRONT 1024u          // of the body: holds the version, service and method
 #define BODY_MAX (64u << 20) // a provider refuses more than 8 MiB by default
 #define TEXT_MAX 512u
+#define HESSIAN_ZERO 0x90u // an integer
 
 enum { FLAG_REQUEST = 0x80, FLAG_TWO_WAY = 0x40, FLAG_EVENT = 0x20, SERIALIZATION = 0x1f };
 enum { SERIALIZATION_HESSIAN = 2, SERIALIZATION_FASTJSON = 6 };
@@ -99,6 +100,11 @@ static bool read_json(BbCursor *c, Text *text)
     return text->length <= TEXT_MAX;
 }
 
+static bool is_read(guint8 serialization)
+{
+    return serialization == SERIALIZATION_HESSIAN || serialization == SERIALIZATION_FASTJSON;
+}
+
 static gsize format_label(char *out, Text service, Text method)
 {
     char name[2 * TEXT_MAX + 2];
@@ -123,7 +129,7 @@ static guint32 label_of(BbDialog *dialog, const Head *head, BbCursor body)
     Text text[4];
     if (head->flags & FLAG_EVENT)
         return bb_dialog_label(dialog, "heartbeat", 9);
-    if (serialization != SERIALIZATION_HESSIAN && serialization != SERIALIZATION_FASTJSON)
+    if (!is_read(serialization))
         return bb_dialog_label(dialog, "?", 1);
     for (guint i = 0; i < G_N_ELEMENTS(text); i++)
         if (!(serialization == SERIALIZATION_HESSIAN ? read_hessian(&body, &text[i])
@@ -133,24 +139,27 @@ static guint32 label_of(BbDialog *dialog, const Head *head, BbCursor body)
 }
 
 // What a service throws is an answer, which says so in its first value: 0, and 3 with attachments.
-static bool is_exception(const Head *head, BbCursor body)
+// Where the body is not read, or was not seen, nobody knows.
+static guint32 result_of(BbDialog *dialog, const Head *head, BbCursor body)
 {
     guint8 serialization = head->flags & SERIALIZATION, first = bb_cursor_u8(&body);
-    if (head->flags & FLAG_EVENT || !bb_cursor_ok(&body))
-        return false;
-    if (serialization == SERIALIZATION_HESSIAN)
-        return first == 0x90 || first == 0x93;
-    return serialization == SERIALIZATION_FASTJSON && (first == '0' || first == '3');
+    guint8 zero = serialization == SERIALIZATION_HESSIAN ? HESSIAN_ZERO : '0';
+    if (!(head->flags & FLAG_EVENT)) {
+        if (!is_read(serialization) || !bb_cursor_ok(&body))
+            return BB_NAME_NONE;
+        if (first == zero || first == zero + 3)
+            return bb_dialog_status(dialog, "error", 5);
+    }
+    return bb_dialog_status(dialog, "ok", 2);
 }
 
 static guint32 status_of(BbDialog *dialog, const Head *head, BbCursor body)
 {
     char text[4];
-    if (head->status != STATUS_OK)
-        return bb_dialog_status(dialog, text,
-                                (gsize)g_snprintf(text, sizeof text, "%u", (guint)head->status));
-    return is_exception(head, body) ? bb_dialog_status(dialog, "error", 5)
-                                    : bb_dialog_status(dialog, "ok", 2);
+    if (head->status == STATUS_OK)
+        return result_of(dialog, head, body);
+    return bb_dialog_status(dialog, text,
+                            (gsize)g_snprintf(text, sizeof text, "%u", (guint)head->status));
 }
 
 // ---- frames -------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@
 #define CONTROL_OPCODE 0x1fu
 #define DIGEST_MIN 16u
 #define DIGEST_MAX 32u // with padding
+#define KEY_UNTIMED 1u // of requests without a transmit timestamp, as those of lwIP
 
 enum { SYMMETRIC = 1, PASSIVE, CLIENT, SERVER, BROADCAST, CONTROL, PRIVATE };
 
@@ -118,27 +119,42 @@ static guint32 label_of(BbDialog *dialog, const Packet *packet)
     return bb_dialog_label(dialog, names[packet->mode], strlen(names[packet->mode]));
 }
 
+static guint64 key_of(guint64 timestamp)
+{
+    return timestamp ? timestamp : KEY_UNTIMED;
+}
+
 // In interleaved mode the origin is the receive timestamp of the request (chrony's documentation,
 // draft-ietf-ntp-interleaved-modes); its low half is the call's tag.
 static const BbOpenCall *find_request(BbDialog *dialog, const Packet *packet, const BbPart *part)
 {
-    const BbOpenCall *open = bb_dialog_find(dialog, part, packet->origin);
+    const BbOpenCall *open = bb_dialog_find(dialog, part, key_of(packet->origin));
     const BbOpenCall *youngest = bb_dialog_youngest(dialog);
     if (open || !youngest || !packet->origin)
         return open;
     return youngest->tag == (guint32)packet->origin ? youngest : NULL;
 }
 
+// A request of the same time as an open one is that one, sent again. Where there is no time the
+// later one takes the place of the older.
+static void take_request(BbDialog *dialog, const Packet *packet, const BbPart *part)
+{
+    BbPart reply = *part; // as a reply would find the open request
+    reply.direction = bb_direction_other(part->direction);
+    if (packet->transmit && bb_dialog_find(dialog, &reply, packet->transmit)) {
+        bb_dialog_repeated(dialog);
+        return;
+    }
+    guint64 call =
+        bb_dialog_open_by(dialog, part, label_of(dialog, packet), key_of(packet->transmit),
+                          (guint32)packet->receive, BB_KEY_REUSED);
+    bb_dialog_sent(dialog, call, part);
+}
+
 static void take_packet(BbDialog *dialog, const Packet *packet, const BbPart *part)
 {
     if (packet->mode == CLIENT) {
-        BbPart reply = *part; // as a reply would find the open request
-        reply.direction = bb_direction_other(part->direction);
-        if (packet->transmit && bb_dialog_find(dialog, &reply, packet->transmit))
-            bb_dialog_repeated(dialog);
-        else
-            bb_dialog_call(dialog, part, label_of(dialog, packet), packet->transmit,
-                           (guint32)packet->receive);
+        take_request(dialog, packet, part);
     } else if (packet->mode == SERVER) {
         const BbOpenCall *open = find_request(dialog, packet, part);
         const char *status = packet->kiss[0] ? packet->kiss : "ok";

@@ -8,12 +8,12 @@
 #include "capture/protocols/framing.h"
 #include "capture/protocols/meaning.h"
 #include "capture/protocols/oncrpc_message.h"
+#include "capture/protocols/recent_calls.h"
 #include "data/text_hash.h"
 
 #define MARK 4u
 #define LAST_FRAGMENT 0x80000000u
 #define FRAGMENT_MAX (64u << 20) // bytes; servers of files take a few MiB
-#define ANSWERED 16u             // calls over UDP that may be sent again; the oldest is forgotten
 
 // A record under way.
 typedef struct Record {
@@ -23,17 +23,11 @@ typedef struct Record {
     bool tls; // the reply that grants TLS
 } Record;
 
-// A call over UDP.
-typedef struct Sent {
-    guint64 key, hash;
-} Sent;
-
 typedef struct Rpc {
     BbFrames frames;
     Record record[2];
-    Sent sent[ANSWERED]; // UDP: the last calls
-    guint32 calls;
-    bool read; // datagrams: one was
+    BbRecentCalls recent; // UDP
+    bool read;            // datagrams: one was
 } Rpc;
 
 static guint64 key_of(const BbRpcMessage *message)
@@ -165,36 +159,15 @@ static const BbFraming framing = {
 
 // ---- datagrams ----------------------------------------------------------------------------------
 
-// Of a call: sent again, it is the same byte for byte.
-static guint64 hash_of(const BbView *view)
+// A call that is sent again is the same byte for byte.
+static bool is_repeated(Rpc *rpc, BbDialog *dialog, const BbRpcMessage *message, const BbView *view,
+                        const BbPart *part)
 {
-    guint64 hash = BB_TEXT_HASH_START ^ view->direction;
-    for (gsize i = 0; i < view->length; i++)
-        hash = (hash ^ view->data[i]) * BB_TEXT_HASH_PRIME;
-    return hash;
-}
-
-// Whether this call was sent a little while ago; if not it is now.
-static bool is_sent_again(Rpc *rpc, const BbRpcMessage *call, const BbView *view)
-{
-    Sent sent = {.key = key_of(call), .hash = hash_of(view)};
-    for (guint i = 0; i < MIN(rpc->calls, ANSWERED); i++)
-        if (rpc->sent[i].key == sent.key && rpc->sent[i].hash == sent.hash)
-            return true;
-    rpc->sent[rpc->calls++ % ANSWERED] = sent;
-    return false;
-}
-
-// Whether this reply was sent before, to a call that was.
-static bool is_answered_again(BbDialog *dialog, const Rpc *rpc, const BbRpcMessage *reply,
-                              const BbPart *part)
-{
-    if (bb_dialog_find(dialog, part, key_of(reply)))
-        return false;
-    for (guint i = 0; i < MIN(rpc->calls, ANSWERED); i++)
-        if (rpc->sent[i].key == key_of(reply))
-            return true;
-    return false;
+    guint64 key = key_of(message);
+    if (message->is_reply)
+        return bb_recent_calls_answered_again(&rpc->recent, dialog, part, key);
+    guint64 hash = bb_text_hash_bytes(BB_TEXT_HASH_START, view->data, view->length);
+    return bb_recent_calls_sent_again(&rpc->recent, part, key, hash);
 }
 
 static gssize parse_datagram(BbDialog *dialog, Rpc *rpc, const BbView *view)
@@ -210,8 +183,7 @@ static gssize parse_datagram(BbDialog *dialog, Rpc *rpc, const BbView *view)
     }
     rpc->read = true;
     bb_part_add(&part, view, 0, view->length);
-    if (message.is_reply ? is_answered_again(dialog, rpc, &message, &part)
-                         : is_sent_again(rpc, &message, view)) {
+    if (is_repeated(rpc, dialog, &message, view, &part)) {
         bb_dialog_repeated(dialog);
         return (gssize)view->length;
     }

@@ -91,10 +91,11 @@ static const char *word_at(const char *words, guint32 number, gsize *length)
 
 // ---- heads --------------------------------------------------------------------------------------
 
-// RFC 5531, 8.1, with the flavours of IANA's registry that are in use.
+// RFC 5531, 8.1, with the flavours of IANA's registry that are in use, and the two of GlusterFS.
 static bool is_flavour(guint32 flavour)
 {
-    return flavour <= AUTH_TLS || flavour == 200000 || (flavour >= 390000 && flavour <= 390011);
+    return flavour <= AUTH_TLS || flavour == 200000 || (flavour >= 390000 && flavour <= 390011) ||
+           flavour == 390039 || flavour == 390040;
 }
 
 // The rest of XDR's four bytes is fill (RFC 4506, 3).

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: RADIUS (RFC 2865, 2866, 5176) over UDP. Out: requests with their responses, by identifier.
 // The identifier is one byte, used anew all the time: a request with the authenticator of the open
-// one repeats it, another one takes its place.
+// one, or of one a little while ago, repeats it (RFC 5080, 2.2.2); another one takes its place.
 #include "capture/cursor.h"
 #include "capture/decoder.h"
+#include "capture/protocols/recent_calls.h"
 #include "data/text_hash.h"
 
 #include <string.h>
@@ -45,6 +46,7 @@ typedef struct Packet {
 } Packet;
 
 typedef struct Radius {
+    BbRecentCalls recent;
     bool read; // a packet was
 } Radius;
 
@@ -106,12 +108,13 @@ static BbMatch probe(const guint8 *data, gsize length)
     return packet.code->request ? BB_MATCH_REQUEST : BB_MATCH_REPLY;
 }
 
-static void take_request(BbDialog *dialog, const Packet *packet, const BbPart *part)
+static void take_request(BbDialog *dialog, Radius *radius, const Packet *packet, const BbPart *part)
 {
     BbPart reply = *part; // as a reply would find the open request
     reply.direction = bb_direction_other(part->direction);
     const BbOpenCall *open = bb_dialog_find(dialog, &reply, packet->id + 1u);
-    if (open && open->tag == packet->authenticator) {
+    if ((open && open->tag == packet->authenticator) ||
+        bb_recent_calls_sent_again(&radius->recent, part, packet->id + 1u, packet->authenticator)) {
         bb_dialog_repeated(dialog);
         return;
     }
@@ -119,6 +122,17 @@ static void take_request(BbDialog *dialog, const Packet *packet, const BbPart *p
         bb_dialog_one_way(dialog, open->call, part); // given up
     guint32 label = bb_dialog_label(dialog, packet->code->name, strlen(packet->code->name));
     bb_dialog_call(dialog, part, label, packet->id + 1u, packet->authenticator);
+}
+
+static void take_response(BbDialog *dialog, const Radius *radius, const Packet *packet,
+                          const BbPart *part)
+{
+    const BbOpenCall *open = bb_dialog_find(dialog, part, packet->id + 1u);
+    if (bb_recent_calls_answered_again(&radius->recent, dialog, part, packet->id + 1u))
+        bb_dialog_repeated(dialog);
+    else
+        bb_dialog_return(dialog, open ? open->call : 0, part,
+                         bb_dialog_status(dialog, packet->code->name, strlen(packet->code->name)));
 }
 
 static gssize parse(BbDialog *dialog, void *state, const BbView *view)
@@ -136,13 +150,10 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
     }
     radius->read = true;
     bb_part_add(&part, view, 0, view->length);
-    if (packet.code->request) {
-        take_request(dialog, &packet, &part);
-    } else {
-        const BbOpenCall *open = bb_dialog_find(dialog, &part, packet.id + 1u);
-        bb_dialog_return(dialog, open ? open->call : 0, &part,
-                         bb_dialog_status(dialog, packet.code->name, strlen(packet.code->name)));
-    }
+    if (packet.code->request)
+        take_request(dialog, radius, &packet, &part);
+    else
+        take_response(dialog, radius, &packet, &part);
     return (gssize)view->length;
 }
 

@@ -10,14 +10,15 @@ static const struct {
     const char *name;
     BbSmtpVerb verb;
 } verbs[] = {
-    {"EHLO", BB_SMTP_HELLO},   {"HELO", BB_SMTP_HELLO},    {"LHLO", BB_SMTP_LMTP_HELLO},
-    {"MAIL", BB_SMTP_MAIL},    {"RCPT", BB_SMTP_RCPT},     {"DATA", BB_SMTP_DATA},
-    {"BDAT", BB_SMTP_CHUNK},   {"RSET", BB_SMTP_RESET},    {"AUTH", BB_SMTP_AUTH},
-    {"STARTTLS", BB_SMTP_TLS}, {"NOOP", BB_SMTP_OTHER},    {"QUIT", BB_SMTP_OTHER},
-    {"VRFY", BB_SMTP_OTHER},   {"EXPN", BB_SMTP_OTHER},    {"HELP", BB_SMTP_OTHER},
-    {"ETRN", BB_SMTP_OTHER},   {"TURN", BB_SMTP_OTHER},    {"ATRN", BB_SMTP_OTHER},
-    {"SEND", BB_SMTP_OTHER},   {"SOML", BB_SMTP_OTHER},    {"SAML", BB_SMTP_OTHER},
-    {"BURL", BB_SMTP_OTHER},   {"XCLIENT", BB_SMTP_OTHER}, {"XFORWARD", BB_SMTP_OTHER},
+    {"EHLO", BB_SMTP_HELLO},         {"HELO", BB_SMTP_HELLO},    {"LHLO", BB_SMTP_LMTP_HELLO},
+    {"MAIL", BB_SMTP_MAIL},          {"RCPT", BB_SMTP_RCPT},     {"DATA", BB_SMTP_DATA},
+    {"BDAT", BB_SMTP_CHUNK},         {"RSET", BB_SMTP_RESET},    {"AUTH", BB_SMTP_AUTH},
+    {"STARTTLS", BB_SMTP_TLS},       {"NOOP", BB_SMTP_OTHER},    {"QUIT", BB_SMTP_OTHER},
+    {"VRFY", BB_SMTP_OTHER},         {"EXPN", BB_SMTP_OTHER},    {"HELP", BB_SMTP_OTHER},
+    {"ETRN", BB_SMTP_OTHER},         {"TURN", BB_SMTP_OTHER},    {"ATRN", BB_SMTP_OTHER},
+    {"SEND", BB_SMTP_OTHER},         {"SOML", BB_SMTP_OTHER},    {"SAML", BB_SMTP_OTHER},
+    {"BURL", BB_SMTP_OTHER},         {"XCLIENT", BB_SMTP_OTHER}, {"XFORWARD", BB_SMTP_OTHER},
+    {"X-ANONYMOUSTLS", BB_SMTP_TLS}, {"X-EXPS", BB_SMTP_AUTH}, // of Exchange
 };
 
 static bool is_blank(guint8 c)

@@ -2,11 +2,14 @@
 // In: SNMP v1, v2c, v3 over UDP. Out: requests and informs with the response or report that answers
 // them, by request-id, in v3 by msgID; traps are free messages. Of encrypted ones the label is `?`:
 // what asks for a report is a request (RFC 3412, 6.4).
+#include "capture/protocols/recent_calls.h"
 #include "capture/protocols/snmp_message.h"
+#include "data/text_hash.h"
 
 #include <string.h>
 
 typedef struct Snmp {
+    BbRecentCalls recent;
     bool read; // a message was
 } Snmp;
 
@@ -42,28 +45,27 @@ static bool is_answer(const BbSnmpMessage *message)
            (message->pdu == BB_SNMP_HIDDEN && !message->reportable);
 }
 
-static void take_request(BbDialog *dialog, const BbSnmpMessage *message, const BbPart *part)
+// A request that is sent again is the same byte for byte.
+static void take_request(BbDialog *dialog, Snmp *snmp, const BbSnmpMessage *message,
+                         const BbView *view, const BbPart *part)
 {
     BbPart reply = *part; // as a reply would find the open request
     reply.direction = bb_direction_other(part->direction);
-    if (bb_dialog_find(dialog, &reply, message->key))
+    guint64 hash = bb_text_hash_bytes(BB_TEXT_HASH_START, view->data, view->length);
+    if (bb_dialog_find(dialog, &reply, message->key) ||
+        bb_recent_calls_sent_again(&snmp->recent, part, message->key, hash))
         bb_dialog_repeated(dialog);
     else
         bb_dialog_call(dialog, part, label_of(dialog, message), message->key, 0);
 }
 
-static void take_message(BbDialog *dialog, const BbSnmpMessage *message, const BbPart *part)
+static void take_answer(BbDialog *dialog, const Snmp *snmp, const BbSnmpMessage *message,
+                        const BbPart *part)
 {
-    if (is_trap(message)) {
-        bb_dialog_message(dialog, part, label_of(dialog, message), BB_NAME_NONE);
-        return;
-    }
-    if (!is_answer(message)) {
-        take_request(dialog, message, part);
-        return;
-    }
     const BbOpenCall *open = bb_dialog_find(dialog, part, message->key);
-    if (!open && message->pdu == BB_SNMP_HIDDEN) // a trap as well as an orphan
+    if (bb_recent_calls_answered_again(&snmp->recent, dialog, part, message->key))
+        bb_dialog_repeated(dialog);
+    else if (!open && message->pdu == BB_SNMP_HIDDEN) // a trap as well as an orphan
         bb_dialog_message(dialog, part, label_of(dialog, message), BB_NAME_NONE);
     else
         bb_dialog_return(dialog, open ? open->call : 0, part, status_of(dialog, message));
@@ -84,7 +86,12 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
     }
     snmp->read = true;
     bb_part_add(&part, view, 0, view->length);
-    take_message(dialog, &message, &part);
+    if (is_trap(&message))
+        bb_dialog_message(dialog, &part, label_of(dialog, &message), BB_NAME_NONE);
+    else if (is_answer(&message))
+        take_answer(dialog, snmp, &message, &part);
+    else
+        take_request(dialog, snmp, &message, view, &part);
     return (gssize)view->length;
 }
 

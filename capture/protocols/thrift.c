@@ -9,6 +9,9 @@
 #include "capture/protocols/framing.h"
 #include "capture/protocols/meaning.h"
 #include "capture/protocols/thrift_message.h"
+#include "data/text_hash.h"
+
+#include <string.h>
 
 #define FRAME 4u // bytes of a frame's length
 
@@ -26,18 +29,37 @@ typedef struct Thrift {
     BbFrames frames;
     Bare bare[2];
     BbMeaning meaning[2];
-    guint32 last_seqid[2]; // of calls
-    bool read;             // datagrams: one was
+    guint64 last_key[2]; // of calls; 0: there was none
+    bool read;           // datagrams: one was
 } Thrift;
 
 // ---- what a message means -----------------------------------------------------------------------
 
-// Many clients give each call the number 0, or any other always: then order is all there is.
-static BbKeyUse key_use(Thrift *thrift, BbDirection direction, guint32 seqid)
+// Many clients give each call the number 0, or any other always: then order is all there is. The
+// first call may be of either kind.
+static BbKeyUse key_use(Thrift *thrift, BbDirection direction, guint64 key)
 {
-    bool same = seqid == thrift->last_seqid[direction];
-    thrift->last_seqid[direction] = seqid;
-    return same ? BB_KEY_QUEUED : BB_KEY_UNIQUE;
+    guint64 last = thrift->last_key[direction];
+    thrift->last_key[direction] = key;
+    return !last || last == key ? BB_KEY_QUEUED : BB_KEY_UNIQUE;
+}
+
+// A multiplexed service stands before a colon in calls, and not in their replies.
+static guint32 method_of(const BbThriftHead *head)
+{
+    const guint8 *colon = memrchr(head->name, ':', head->name_length);
+    const guint8 *method = colon ? colon + 1 : head->name;
+    return bb_text_hash_short(method, head->name_length - (gsize)(method - head->name));
+}
+
+// Clients before 0.9.3 send oneway methods as calls: older ones under the number of the call that
+// is answered, of other methods, will never be.
+static void give_up_older(BbDialog *dialog, const BbPart *reply, guint64 key, guint32 method)
+{
+    const BbOpenCall *answered = bb_dialog_find_tagged(dialog, reply, key, method), *open;
+    guint64 call = answered ? answered->call : 0;
+    while ((open = bb_dialog_find(dialog, reply, key)) && open->call < call)
+        bb_dialog_one_way(dialog, open->call, reply);
 }
 
 static guint32 status_of(BbDialog *dialog, const BbThriftHead *head, const guint8 *body,
@@ -56,7 +78,7 @@ static void understand(Thrift *thrift, BbDialog *dialog, const BbThriftHead *hea
                        const guint8 *data, gsize length, const BbPart *part)
 {
     BbMeaning *meaning = &thrift->meaning[part->direction];
-    *meaning = (BbMeaning){.key = (guint64)head->seqid + 1};
+    *meaning = (BbMeaning){.key = (guint64)head->seqid + 1, .tag = method_of(head)};
     gsize name_length = MIN(head->name_length, BB_LABEL_MAX);
     switch (head->type) {
     case BB_THRIFT_CALL:
@@ -64,10 +86,11 @@ static void understand(Thrift *thrift, BbDialog *dialog, const BbThriftHead *hea
         meaning->means = head->type == BB_THRIFT_CALL ? BB_MEANS_CALL : BB_MEANS_FREE;
         meaning->op = bb_dialog_label(dialog, (const char *)head->name, name_length);
         if (head->type == BB_THRIFT_CALL)
-            meaning->use = key_use(thrift, part->direction, head->seqid);
+            meaning->use = key_use(thrift, part->direction, meaning->key);
         break;
     case BB_THRIFT_REPLY:
     case BB_THRIFT_EXCEPTION:
+        give_up_older(dialog, part, meaning->key, meaning->tag);
         meaning->means = BB_MEANS_RETURN;
         meaning->status = status_of(dialog, head, data + head->length, length - head->length);
         break;

@@ -76,6 +76,49 @@ START_TEST(several_packets)
 }
 END_TEST
 
+// Of another connection, or another channel of it.
+static Octets *elsewhere(guint32 connection, Octets *packet)
+{
+    octets_patch_be(packet, 4, connection, 4);
+    return packet;
+}
+
+// Without a call's number: all that the connection has open, on every channel.
+START_TEST(aborted_connection)
+{
+    g_autoptr(Steps) s = steps_udp(7000);
+    ask(s, 4, "00000084");
+    answer(s, 4);
+    ask(s, 5, "00000084");
+    step(s, SAY_UP, elsewhere(0xe0000007, packet(DATA, CALLER | LAST, 6, 1, FS, 0, "00000085")));
+    step(s, SAY_UP, elsewhere(0xe0000008, packet(DATA, CALLER | LAST, 7, 1, FS, 0, "00000086")));
+    step(s, SAY_UP, packet(ABORT, CALLER, 0, 0, FS, 0, "ffffffff")); // a caller's
+    step(s, SAY_DOWN, packet(ABORT, 0, 0, 0, FS, 0, "ffffffff"));
+    step(s, SAY_DOWN, elsewhere(0xe0000008, packet(DATA, LAST, 7, 1, FS, 0, "00*8")));
+    steps_check(s, "CALL 1 afsrx fs.FetchStatus 32\nRET 1 afsrx ok 36\n"
+                   "CALL 2 afsrx fs.FetchStatus 32\nCALL 3 afsrx fs.StoreData 32\n"
+                   "CALL 4 afsrx fs.StoreACL 32\nRET 2 afsrx -1 32\nRET 3 afsrx -1 32\n"
+                   "RET 4 afsrx ok 36\n");
+}
+END_TEST
+
+// What has a number that no connection begins with is still a packet.
+START_TEST(large_numbers)
+{
+    g_autoptr(Steps) s = steps_udp(7000);
+    ask(s, 5, "00000082");
+    step(s, SAY_DOWN, packet(DATA, 0, 5, 0x01000000, FS, 0, "00*1404"));
+    Octets *last = packet(DATA, LAST, 5, 0x01000001, FS, 0, "00*4");
+    octets_patch_be(last, 16, 0x01000002, 4); // serial
+    step(s, SAY_DOWN, last);
+    ask(s, 0x01000001, "00000084");
+    answer(s, 0x01000001);
+    steps_check(s, "CALL 1 afsrx fs.FetchData 32\nRET 1 afsrx ok 1464\n"
+                   "CALL 2 afsrx fs.FetchStatus 32\nRET 2 afsrx ok 36\n");
+    ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 0);
+}
+END_TEST
+
 START_TEST(jumbograms)
 {
     g_autoptr(Steps) s = steps_udp(7000);
@@ -189,10 +232,14 @@ START_TEST(probes)
     ck_assert_int_eq(probe(packet(DATA, CALLER, 5, 0, FS, 0, "")), BB_MATCH_NO);
     ck_assert_int_eq(probe(packet(14, CALLER, 5, 1, FS, 0, "")), BB_MATCH_NO);
     ck_assert_int_eq(probe(packet(DATA, CALLER, 0x7f000000, 1, FS, 0, "")), BB_MATCH_NO);
+    ck_assert_int_eq(probe(packet(DATA, CALLER, 5, 0x7f000000, FS, 0, "")), BB_MATCH_NO);
+    Octets *late = packet(DATA, CALLER, 5, 1, FS, 0, "");
+    octets_patch_be(late, 16, 0x7f000000, 4); // serial
+    ck_assert_int_eq(probe(late), BB_MATCH_NO);
     ck_assert_int_eq(probe(packet(DATA, CALLER, 5, 1, FS, 9, "")), BB_MATCH_NO);
     check_refusals(&bb_decoder_afsrx);
 }
 END_TEST
 
-TEST_MAIN("afsrx", calls, several_packets, jumbograms, calls_back, labels, lost_packets, many_calls,
-          damage, probes)
+TEST_MAIN("afsrx", calls, several_packets, aborted_connection, large_numbers, jumbograms,
+          calls_back, labels, lost_packets, many_calls, damage, probes)

@@ -74,6 +74,13 @@ static Message *question(guint id, guint flags, const char *name, guint type)
     return m;
 }
 
+static void frame(Message *all, Message *m)
+{
+    put16(all, m->len);
+    put(all, m->data, m->len);
+    g_byte_array_unref(m);
+}
+
 static void say(Converse *c, BbDirection direction, Message *m)
 {
     converse_say(c, direction, m->data, m->len);
@@ -245,14 +252,31 @@ START_TEST(mdns_is_free)
 }
 END_TEST
 
-// ---- TCP ----------------------------------------------------------------------------------------
-
-static void frame(Message *all, Message *m)
+// A query goes to a group, and the answer comes from another address: neither finds the other.
+START_TEST(llmnr_is_free)
 {
-    put16(all, m->len);
-    put(all, m->data, m->len);
-    g_byte_array_unref(m);
+    g_autoptr(Converse) group = converse_udp(5355), member = converse_udp(5355);
+    g_autoptr(Converse) tcp = converse_tcp(5355), dns = converse_udp(53);
+    say(group, BB_TO_SERVER, question(7, 0, "host", A));
+    say(group, BB_TO_SERVER, question(7, 0, "host", A));
+    say(group, BB_TO_SERVER, question(8, 0, "host", AAAA));
+    ck_assert_str_eq(converse_result(group),
+                     "MSG > dns A host 22\nMSG > dns A host 22\nMSG > dns AAAA host 22\n");
+    say(member, BB_TO_CLIENT, question(7, QR, "host", A));
+    ck_assert_str_eq(converse_result(member), "MSG < dns A host 22\n");
+    ck_assert_uint_eq(converse_loss(member, BB_RETURNS_ORPHANED), 0);
+    Message *framed[] = {g_byte_array_new(), g_byte_array_new()};
+    for (guint i = 0; i < 2; i++) { // RFC 4795, 2.4: to one host over TCP
+        frame(framed[i], question(7, i ? QR : 0, "host", A));
+        say(tcp, (BbDirection)i, framed[i]);
+        say(dns, (BbDirection)i, question(7, i ? QR : 0, "host", A));
+    }
+    ck_assert_str_eq(converse_result(tcp), "CALL 1 dns A host 24\nRET 1 dns NOERROR 24\n");
+    ck_assert_str_eq(converse_result(dns), "CALL 1 dns A host 22\nRET 1 dns NOERROR 22\n");
 }
+END_TEST
+
+// ---- TCP ----------------------------------------------------------------------------------------
 
 static void check_tcp(Message *up, Message *down, const char *expected)
 {
@@ -665,7 +689,7 @@ END_TEST
 
 TEST_MAIN("dns", query_and_response, pairs_by_id_and_question, retries_are_one_call,
           responses_without_question, response_codes, opcodes, cut_datagrams, mdns_is_free,
-          tcp_out_of_order, zone_transfer, tcp_loss, tcp_cut_off, tcp_damage,
+          llmnr_is_free, tcp_out_of_order, zone_transfer, tcp_loss, tcp_cut_off, tcp_damage,
           damage_after_the_question, queries_with_broken_names, damaged_datagrams, names,
           longest_name, netbios_is_not_dns, addresses, labels, long_labels, type_names, probes,
           stream_prefixes, random_bytes_are_not_dns)

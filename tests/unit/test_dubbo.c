@@ -39,6 +39,28 @@ START_TEST(errors)
 }
 END_TEST
 
+// Of serializations that are not read, and of results that were not seen, nothing is said; a
+// heartbeat says nothing but that it is well.
+START_TEST(unread_results)
+{
+    g_autoptr(Steps) s = steps_new(7777);
+    up(s, "dabb c8 00 0000000000000001 [01 '2.0.2']"); // kryo
+    down(s, "dabb 08 14 0000000000000001 [90 4e]");
+    up(s, "dabb c8 00 0000000000000002 [01 '2.0.2']");
+    down(s, "dabb 08 1f 0000000000000002 [02 'to']");
+    up(s, "dabb e8 00 0000000000000003 [4e]");
+    down(s, "dabb 28 14 0000000000000003 [4e]");
+    up(s, CALL("04", HELLO));
+    down(s, RETURN("04", "14", ""));
+    up(s, "dabb c6 00 0000000000000005 ['\"2.0.2\"' 0a '\"a.B\"' 0d0a '\"0\"' 0a '\"get\"' 0a]");
+    down(s, "dabb 06 14 0000000000000005 ['1' 0a '\"hi\"' 0a]");
+    steps_check(s, "CALL 1 dubbo ? 22\nRET 1 dubbo - 18\nCALL 2 dubbo ? 22\nRET 2 dubbo 31 19\n"
+                   "CALL 3 dubbo heartbeat 17\nRET 3 dubbo ok 17\n"
+                   "CALL 4 dubbo " OP " 60\nRET 4 dubbo - 16\n"
+                   "CALL 5 dubbo a.B.get 41\nRET 5 dubbo ok 23\n");
+}
+END_TEST
+
 START_TEST(one_way_and_heartbeats)
 {
     g_autoptr(Steps) s = steps_new(7777);
@@ -148,5 +170,5 @@ START_TEST(probes)
 }
 END_TEST
 
-TEST_MAIN("dubbo", calls, errors, one_way_and_heartbeats, labels, long_bodies_are_passed_over,
-          losses, lost_end, probes)
+TEST_MAIN("dubbo", calls, errors, unread_results, one_way_and_heartbeats, labels,
+          long_bodies_are_passed_over, losses, lost_end, probes)

@@ -49,6 +49,22 @@ START_TEST(by_timestamp)
 }
 END_TEST
 
+// Clients that do not tell the time: the last of their requests is the one that is answered.
+START_TEST(untimed)
+{
+    g_autoptr(Steps) s = steps_udp(123);
+    ask(s, 0);
+    ask(s, 501);
+    ask(s, 0);
+    answer(s, 0);
+    answer(s, 0);
+    answer(s, 501);
+    steps_check(s, "CALL 1 ntp client 48\nCALL 2 ntp client 48\nCALL 3 ntp client 48\n"
+                   "RET 3 ntp ok 48\nRET - ntp ok 48\nRET 2 ntp ok 48\n");
+    ck_assert_uint_eq(steps_count(s, BB_CALLS_UNRETURNED), 1);
+}
+END_TEST
+
 START_TEST(interleaved)
 {
     g_autoptr(Steps) s = steps_udp(123);
@@ -145,5 +161,5 @@ START_TEST(probes)
 }
 END_TEST
 
-TEST_MAIN("ntp", by_timestamp, interleaved, kisses, other_modes, damage, found_by_both_sides,
-          probes)
+TEST_MAIN("ntp", by_timestamp, untimed, interleaved, kisses, other_modes, damage,
+          found_by_both_sides, probes)

@@ -13,7 +13,12 @@
 #define NFS3(procedure) "000186a3 00000003 000000" procedure
 #define NFS4(procedure) "000186a3 00000004 000000" procedure
 #define PORTMAP(procedure) "000186a0 00000002 000000" procedure
+#define GLUSTER "0013d005 0000014a 0000001b"
 #define HANDLE "[ 'file-handle-' ] "
+
+// Credentials of GlusterFS, version 2 and 3.
+#define GLUSTER_2 "0005f397 [ 00*36 ] "
+#define GLUSTER_3 "0005f398 [ 00*400 ] "
 
 // One fragment, the last.
 static Octets *record(const char *notation)
@@ -83,6 +88,18 @@ START_TEST(refusals)
     steps_check(s, "CALL 1 oncrpc nfs.NULL 44\nRET 1 oncrpc AUTH_ERROR 24\n"
                    "CALL 2 oncrpc nfs.NULL 44\nRET 2 oncrpc PROG_MISMATCH 36\n"
                    "CALL 3 oncrpc 536871065.7 44\nRET 3 oncrpc GARBAGE_ARGS 28\n");
+}
+END_TEST
+
+START_TEST(gluster)
+{
+    g_autoptr(Steps) s = steps_new(49152);
+    call(s, CALL_BY(GLUSTER_2, "11", GLUSTER) "00*16");
+    reply(s, REPLY("11", "00") "00000000");
+    call(s, CALL_BY(GLUSTER_3, "12", GLUSTER) "00*16");
+    reply(s, REPLY("12", "00") "00000000");
+    steps_check(s, "CALL 1 oncrpc 1298437.27 96\nRET 1 oncrpc ok 32\n"
+                   "CALL 2 oncrpc 1298437.27 460\nRET 2 oncrpc ok 32\n");
 }
 END_TEST
 
@@ -239,6 +256,27 @@ START_TEST(datagrams)
 }
 END_TEST
 
+// Nobody waits for so long: it is asked anew.
+START_TEST(sent_much_later)
+{
+    static const guint waits[] = {29000, 31000};
+    g_autoptr(Octets) asks =
+        octets(CALL("11", PORTMAP("03")) "000186a3 00000003 00000006 00000000");
+    g_autoptr(Octets) answers = octets(REPLY("11", "00") "00000801");
+    for (guint i = 0; i < G_N_ELEMENTS(waits); i++) {
+        g_autoptr(Converse) c = converse_udp(111);
+        for (guint round = 0; round < 2; round++) {
+            converse_say(c, BB_TO_SERVER, asks->data, asks->len);
+            converse_say(c, BB_TO_CLIENT, answers->data, answers->len);
+            converse_wait(c, waits[i]);
+        }
+        converse_result(c);
+        ck_assert_uint_eq(converse_loss(c, BB_CALLS), 1 + i);
+        ck_assert_uint_eq(converse_loss(c, BB_RETURNS), 1 + i);
+    }
+}
+END_TEST
+
 // A client that gives all its calls one id, but does not send them again.
 START_TEST(same_id)
 {
@@ -345,6 +383,8 @@ START_TEST(probes)
     ck_assert_int_eq(probe_octets(d, CALL("01", "00000000 00000001 00000000")), BB_MATCH_NO);
     ck_assert_int_eq(probe_octets(d, CALL_BY("00000009 00000000", "01", NFS3("00"))), BB_MATCH_NO);
     ck_assert_int_eq(probe_octets(d, CALL_BY("00000001 00000191", "01", NFS3("00"))), BB_MATCH_NO);
+    ck_assert_int_eq(probe_octets(d, CALL_BY("0005f396 00000000", "01", NFS3("00"))), BB_MATCH_NO);
+    ck_assert_int_eq(probe_octets(d, CALL_BY("0005f399 00000000", "01", NFS3("00"))), BB_MATCH_NO);
     ck_assert_int_eq(probe_octets(d, REPLY("01", "06")), BB_MATCH_NO);
     g_autoptr(Octets) whole = record(CALL("01", NFS3("00")));
     for (gsize length = 0; length <= whole->len; length++) {
@@ -356,6 +396,6 @@ START_TEST(probes)
 }
 END_TEST
 
-TEST_MAIN("oncrpc", out_of_order, refusals, long_write, sent_again, id_used_anew, callbacks,
-          lost_messages, lost_middle, joined_midstream, damage, starts_tls, datagrams, same_id,
-          labels, compounds, statuses, probes)
+TEST_MAIN("oncrpc", out_of_order, refusals, gluster, long_write, sent_again, id_used_anew,
+          callbacks, lost_messages, lost_middle, joined_midstream, damage, starts_tls, datagrams,
+          sent_much_later, same_id, labels, compounds, statuses, probes)

@@ -65,11 +65,29 @@ START_TEST(identifiers)
     answer(s, 5, 255);
     answer(s, 5, 1);
     answer(s, 5, 1);
-    ask(s, 4, 1, 1); // the open one was answered: this is another
+    ask(s, 4, 1, 1); // after its answer, which the client has not seen
+    answer(s, 5, 1);
+    answer(s, 5, 2); // nobody asked
+    ask(s, 4, 1, 3); // another
     steps_check(s, "CALL 1 radius Accounting-Request 43\nCALL 2 radius Accounting-Request 43\n"
                    "RET 2 radius Accounting-Response 24\nRET 1 radius Accounting-Response 24\n"
                    "RET - radius Accounting-Response 24\nCALL 3 radius Accounting-Request 43\n");
-    ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 1);
+    ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 4);
+    ck_assert_uint_eq(steps_count(s, BB_RETURNS_ORPHANED), 1);
+}
+END_TEST
+
+// An identifier comes round again.
+START_TEST(all_identifiers)
+{
+    g_autoptr(Steps) s = steps_udp(1812);
+    for (guint i = 0; i < 3 * 256; i++) {
+        ask(s, 1, i % 256, (guint8)(i / 256));
+        answer(s, 2, i % 256);
+    }
+    ck_assert_uint_eq(steps_count(s, BB_CALLS), 3 * 256);
+    ck_assert_uint_eq(steps_count(s, BB_RETURNS), 3 * 256);
+    ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 0);
 }
 END_TEST
 
@@ -153,4 +171,5 @@ START_TEST(odd_port)
 }
 END_TEST
 
-TEST_MAIN("radius", codes, identifiers, used_anew, other_ports, damage, probes, odd_port)
+TEST_MAIN("radius", codes, identifiers, all_identifiers, used_anew, other_ports, damage, probes,
+          odd_port)

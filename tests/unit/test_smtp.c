@@ -144,6 +144,23 @@ START_TEST(starttls)
 }
 END_TEST
 
+// What Exchange servers say to each other.
+START_TEST(exchange)
+{
+    g_autoptr(Steps) s = steps_new(40001);
+    down(s, "'220 mx ESMTP' 0d0a");
+    up(s, "'X-ANONYMOUSTLS' 0d0a");
+    down(s, "'220 go ahead' 0d0a");
+    up(s, "16 0301 0031 01 00002d 0303 00*32 00 0002 1301 01 00 0000 0000");
+    steps_check(s, "MSG < smtp - 14\nCALL 1 smtp X-ANONYMOUSTLS 16\nRET 1 smtp 220 14\n"
+                   "CALL 2 tls - 54\n");
+    check(SCRIPT(BANNER, EHLO, FEATURES, ">X-EXPS GSSAPI\r\n", "<334 GSSAPI supported\r\n",
+                 ">c2VjcmV0\r\n", "<235 2.7.0 welcome\r\n", ">QUIT\r\n", "<221 Bye\r\n"),
+          BEGUN "CALL 2 smtp X-EXPS 15\nRET 2 smtp 235 19\nCALL 3 smtp QUIT 6\n"
+                "RET 3 smtp 221 9\n");
+}
+END_TEST
+
 START_TEST(goodbyes_nobody_asked_for)
 {
     check(ON_PORT("<554 no service\r\n"), "MSG < smtp - 16\n");
@@ -325,6 +342,6 @@ START_TEST(random_bytes)
 END_TEST
 
 TEST_MAIN("smtp", session, pipelined, ends_of_mail, refused, mail_cut_off, chunks, authentication,
-          lmtp, starttls, goodbyes_nobody_asked_for, labels, long_lines, midstream, lost_command,
-          lost_reply, lost_permission, lost_mail, lost_chunk, cut_command, others_on_the_port,
-          replies_that_are_none, probe, random_bytes, chunk_sizes)
+          lmtp, starttls, exchange, goodbyes_nobody_asked_for, labels, long_lines, midstream,
+          lost_command, lost_reply, lost_permission, lost_mail, lost_chunk, cut_command,
+          others_on_the_port, replies_that_are_none, probe, random_bytes, chunk_sizes)

@@ -24,7 +24,7 @@ START_TEST(versions)
     down(s, V2C("a2", "7fffffff", "00"));
     down(s, V2C("a2", "02", "00"));
     down(s, V2C("a2", "ff", "11"));
-    down(s, V2C("a2", "ff", "63"));
+    down(s, V2C("a2", "0b", "63"));
     up(s, V3("01", "04", SCOPED(PDU("a0", "05", "00"))));
     down(s, V3("01", "00", SCOPED(PDU("a2", "05", "05"))));
     steps_check(s, "CALL 1 snmp GetRequest 35\nRET 1 snmp noSuchName 35\n"
@@ -33,6 +33,28 @@ START_TEST(versions)
                    "RET 4 snmp notWritable 35\nRET - snmp 99 35\n"
                    "CALL 5 snmp GetRequest 61\nRET 5 snmp genErr 61\n");
     ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 1);
+}
+END_TEST
+
+// Also after the answer, as long as it is the same.
+START_TEST(sent_again)
+{
+    g_autoptr(Steps) s = steps_udp(161);
+    up(s, V2C("a0", "01", "00"));
+    down(s, V2C("a2", "01", "00"));
+    up(s, V2C("a0", "01", "00"));
+    down(s, V2C("a2", "01", "00"));
+    up(s, V2C("a1", "01", "00"));
+    down(s, V2C("a2", "01", "00"));
+    up(s, V3("01", "07", "04('secret')"));
+    down(s, V3("01", "03", "04('answer')"));
+    up(s, V3("01", "07", "04('secret')"));
+    down(s, V3("01", "03", "04('answer')"));
+    steps_check(s, "CALL 1 snmp GetRequest 35\nRET 1 snmp ok 35\n"
+                   "CALL 2 snmp GetNextRequest 35\nRET 2 snmp ok 35\n"
+                   "CALL 3 snmp ? 35\nRET 3 snmp - 35\n");
+    ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 4);
+    ck_assert_uint_eq(steps_count(s, BB_RETURNS_ORPHANED), 0);
 }
 END_TEST
 
@@ -120,4 +142,5 @@ START_TEST(probes)
 }
 END_TEST
 
-TEST_MAIN("snmp", versions, reports, encryption, traps_and_informs, damage, cut_messages, probes)
+TEST_MAIN("snmp", versions, sent_again, reports, encryption, traps_and_informs, damage,
+          cut_messages, probes)

@@ -122,6 +122,44 @@ START_TEST(in_order)
 }
 END_TEST
 
+#define NAMED(type, name, seqid) "[ 800100" type " [ '" name "' ] 000000" seqid " 00 ]"
+
+// Clients that send what nobody answers as calls (before 0.9.3): the method in the reply tells.
+START_TEST(unanswered)
+{
+    g_autoptr(Steps) s = steps_new(4000);
+    up(s, NAMED("01", "zip", "00"));
+    up(s, NAMED("01", "ping", "00"));
+    down(s, NAMED("02", "ping", "00"));
+    up(s, NAMED("01", "zip", "00") NAMED("01", "zip", "00") NAMED("01", "Calc:ping", "00"));
+    down(s, NAMED("02", "ping", "00"));
+    up(s, NAMED("01", "add", "00") NAMED("01", "ping", "00") NAMED("01", "add", "00"));
+    down(s, NAMED("03", "add", "00") NAMED("02", "ping", "00") NAMED("02", "add", "00"));
+    steps_check(s, "CALL 1 thrift zip 20\nCALL 2 thrift ping 21\nRET 2 thrift ok 21\n"
+                   "CALL 3 thrift zip 20\nCALL 4 thrift zip 20\nCALL 5 thrift Calc:ping 26\n"
+                   "RET 5 thrift ok 21\nCALL 6 thrift add 20\nCALL 7 thrift ping 21\n"
+                   "CALL 8 thrift add 20\nRET 6 thrift error 20\nRET 7 thrift ok 21\n"
+                   "RET 8 thrift ok 20\n");
+    ck_assert_uint_eq(steps_count(s, BB_CALLS_UNRETURNED), 3);
+}
+END_TEST
+
+// Always the same number, other than 0: the first may be lost, or unanswered, as any.
+START_TEST(same_number)
+{
+    g_autoptr(Steps) s = steps_new(4000);
+    up(s, NAMED("01", "ping", "07"));
+    step(s, LOSE_DOWN, octets(NAMED("02", "ping", "07")));
+    up(s, NAMED("01", "ping", "07"));
+    down(s, NAMED("02", "ping", "07"));
+    up(s, NAMED("01", "zip", "07") NAMED("01", "add", "07"));
+    down(s, NAMED("02", "add", "07"));
+    steps_check(s, "CALL 1 thrift ping 21\nCALL 2 thrift ping 21\nRET 2 thrift ok 21\n"
+                   "CALL 3 thrift zip 20\nCALL 4 thrift add 20\nRET 4 thrift ok 20\n");
+    ck_assert_uint_eq(steps_count(s, BB_CALLS_UNRETURNED), 2);
+}
+END_TEST
+
 // A gap inside of a text does no harm; elsewhere the next message is found.
 START_TEST(lost_middle)
 {
@@ -194,6 +232,11 @@ START_TEST(datagrams)
     down(s, STRICT("02", "01", VOID));
     steps_check(s, "MSG > thrift emitBatch 16\nCALL 1 thrift pingA 18\nRET 1 thrift ok 18\n");
     ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 1);
+    up(s, NAMED("01", "zip", "02"));
+    up(s, NAMED("01", "ping", "02"));
+    down(s, NAMED("02", "ping", "02"));
+    steps_check(s, "MSG > thrift emitBatch 16\nCALL 1 thrift pingA 18\nRET 1 thrift ok 18\n"
+                   "CALL 2 thrift zip 20\nCALL 3 thrift ping 21\nRET 3 thrift ok 21\n");
 }
 END_TEST
 
@@ -282,5 +325,5 @@ START_TEST(probes)
 }
 END_TEST
 
-TEST_MAIN("thrift", framed, framed_others, bare, bare_others, in_order, lost_middle,
-          joined_midstream, damage, datagrams, walks, bad_walks, probes)
+TEST_MAIN("thrift", framed, framed_others, bare, bare_others, in_order, unanswered, same_number,
+          lost_middle, joined_midstream, damage, datagrams, walks, bad_walks, probes)

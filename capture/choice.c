@@ -65,14 +65,16 @@ static void adopt_request(BbDialog *dialog, const BbDecoder *decoder)
 
 // Who calls where decoder is certain of what side said. What a server sends may begin as a request
 // does (a list of words, what Redis passes on to a replica): in a connection without its handshake
-// the port says more.
+// the usual port says more, unless it may be one that a client got by chance.
 static guint find_client(const BbDialog *dialog, guint side, const BbDecoder *decoder,
                          BbMatch match)
 {
     const guint16 *port = dialog->endpoints->port;
-    if (dialog->is_tcp && !dialog->from_start &&
-        has_port(decoder, port[0]) != has_port(decoder, port[1]))
-        return has_port(decoder, port[0]) ? 1 : 0;
+    guint server = has_port(decoder, port[0]) ? 0 : 1;
+    if (match == BB_MATCH_REQUEST && dialog->is_tcp && !dialog->from_start &&
+        has_port(decoder, port[0]) != has_port(decoder, port[1]) && port[server] < 32768 &&
+        port[!server] >= 32768)
+        return !server;
     return match == BB_MATCH_REQUEST ? side : !side;
 }
 

@@ -59,12 +59,9 @@ static void begin_reply(BbDialog *dialog, Mongodb *mongodb, const BbMongodbHead 
     Under *under = &mongodb->under[BB_TO_CLIENT];
     const char *status = body->error[0] ? body->error : "ok";
     *under = (Under){.status = bb_dialog_status(dialog, status, strlen(status))};
-    if (mongodb->streaming && head->response_to == mongodb->next_answers) {
-        go_on(mongodb, head, body);
-        return;
-    }
     const BbOpenCall *open = bb_dialog_find(dialog, part, key_of(head->response_to));
-    if (!open && body->streams) { // what it answers was missing: a reply before it, or its request
+    bool goes_on = mongodb->streaming && head->response_to == mongodb->next_answers;
+    if (!open && (goes_on || body->streams)) { // else what it answers is missing
         if (!mongodb->streaming)
             mongodb->stream_label = BB_NAME_NONE;
         go_on(mongodb, head, body);

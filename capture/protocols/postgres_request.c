@@ -20,7 +20,7 @@ static void name_request(BbPostgresRequest *request, guint32 label, BbPostgresRa
 
 static void name_by_statement(BbPostgresRequest *request, guint32 label)
 {
-    bool opens = label == request->opening;
+    bool opens = label == request->opening[0] || label == request->opening[1];
     name_request(request, label, opens ? BB_POSTGRES_OPENING : BB_POSTGRES_STATEMENT);
 }
 
@@ -44,11 +44,15 @@ static const char *take_text(BbCursor *body, gsize *length, bool *ended)
     return (const char *)text;
 }
 
-static bool opens_transaction(const guint8 *text, gsize length)
+static void note_opening(BbPostgresRequest *request, guint32 label, const guint8 *text,
+                         gsize length)
 {
     BbSqlLexer lexer = {.at = text, .end = text + length};
     BbSqlToken verb = bb_sql_next(&lexer);
-    return bb_sql_is_word(&verb, "BEGIN") || bb_sql_is_word(&verb, "START");
+    if (bb_sql_is_word(&verb, "BEGIN"))
+        request->opening[0] = label;
+    if (bb_sql_is_word(&verb, "START"))
+        request->opening[1] = label;
 }
 
 // cut: by what is there of the body.
@@ -58,8 +62,7 @@ static guint32 read_text(BbPostgresRequest *request, BbDialog *dialog, BbCursor 
     bool ended;
     const guint8 *text = (const guint8 *)take_text(&body, &length, &ended);
     guint32 label = bb_statement_label(dialog, NULL, text, length, cut && !ended);
-    if (opens_transaction(text, length))
-        request->opening = label;
+    note_opening(request, label, text, length);
     name_by_statement(request, label);
     return label;
 }

@@ -20,8 +20,8 @@ typedef struct BbPostgresRequest {
     BbPart part;
     guint64 call; // once it is opened, else 0
     guint32 label;
-    guint32 unnamed; // label of the unnamed statement
-    guint32 opening; // label of the statement that begins transactions, once it was seen
+    guint32 unnamed;    // label of the unnamed statement
+    guint32 opening[2]; // labels of BEGIN and START, once they were seen
     guint8 rank;
     BbStatements *statements; // NULL until there are any
 } BbPostgresRequest;

@@ -61,7 +61,8 @@ static void take_first(BbDialog *dialog, BbRedis *redis, const BbRespItem *item)
     guint8 kind;
     gsize length = bb_redis_upper(name, sizeof name, item->text, item->length);
     reply->topic = topic_of(item->text, length);
-    reply->passed_on = reply->type == '*' && bb_dialog_open_calls(dialog) == 0 &&
+    reply->passed_on = reply->type == '*' && bb_dialog_open_calls(dialog) == 0 && !redis->certain &&
+                       !redis->inlines && // nobody asks here
                        memcmp(name, item->text, length) == 0 &&
                        bb_redis_command(name) != BB_REDIS_UNKNOWN;
     if (reply->topic || reply->type == '>' || redis->sync || reply->passed_on)

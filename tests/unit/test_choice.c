@@ -147,6 +147,18 @@ START_TEST(the_port_says_who_serves)
 }
 END_TEST
 
+// But a client may have got STOMP's port by chance.
+START_TEST(unless_it_is_ephemeral)
+{
+    static const char connect[] = "CONNECT\naccept-version:1.2\nhost:h\n\n";
+    static const char connected[] = "CONNECTED\nversion:1.2\n\n";
+    g_autoptr(Converse) c = converse_tcp_midstream(61613);
+    converse_say(c, BB_TO_CLIENT, connect, sizeof connect);
+    converse_say(c, BB_TO_SERVER, connected, sizeof connected);
+    ck_assert_str_eq(converse_result(c), "CALL 1 stomp CONNECT 36\nRET 1 stomp ok 24\n");
+}
+END_TEST
+
 // ---- the table ----------------------------------------------------------------------------------
 
 START_TEST(the_table)
@@ -247,4 +259,5 @@ START_TEST(told_wrongly)
 END_TEST
 
 TEST_MAIN("choice", random_streams_have_no_protocol, nor_at_a_port_of_one, smb1_has_no_name,
-          the_port_says_who_serves, the_table, told_by_the_port, told_wrongly)
+          the_port_says_who_serves, unless_it_is_ephemeral, the_table, told_by_the_port,
+          told_wrongly)

@@ -268,6 +268,22 @@ START_TEST(exhaust_with_a_loss)
 }
 END_TEST
 
+// The end of a stream is lost, and the client's numbers come to where it was.
+START_TEST(exhaust_without_an_end)
+{
+    g_autoptr(Steps) s = steps_new(PORT);
+    step(s, SAY_UP, msg(1, 0, 0x10000, "10 'hello' 00 01000000"));
+    step(s, SAY_DOWN, msg(501, 1, 2, OK_ONE));
+    step(s, LOSE_DOWN, msg(502, 501, 0, OK_ONE));
+    step(s, SAY_UP, msg(501, 0, 0, "10 'ping' 00 01000000"));
+    step(s, SAY_DOWN, msg(503, 501, 0, OK_ONE));
+    steps_check(s, "CALL 1 mongodb hello 37\n"
+                   "RET 1 mongodb ok 38\n"
+                   "CALL 2 mongodb ping 36\n"
+                   "RET 2 mongodb ok 38\n");
+}
+END_TEST
+
 // ---- before OP_MSG ------------------------------------------------------------------------------
 
 static Octets *old(guint32 request, guint32 opcode, const char *front, const char *elements)
@@ -575,7 +591,8 @@ START_TEST(probe_others)
 END_TEST
 
 TEST_MAIN("mongodb", a_session, command_labels, types_are_passed_over, error_names, sections,
-          unacknowledged_is_one_way, exhaust, exhaust_joined, exhaust_with_a_loss, old_queries,
-          old_writes_are_one_way, old_exhaust, a_cursor_is_no_stream, compressed, compressed_stream,
-          compressed_within_compressed, joined_in_the_middle, lost_messages, long_messages,
-          gap_inside, damage_in_the_middle, cut_off, probe_messages, probe_others)
+          unacknowledged_is_one_way, exhaust, exhaust_joined, exhaust_with_a_loss,
+          exhaust_without_an_end, old_queries, old_writes_are_one_way, old_exhaust,
+          a_cursor_is_no_stream, compressed, compressed_stream, compressed_within_compressed,
+          joined_in_the_middle, lost_messages, long_messages, gap_inside, damage_in_the_middle,
+          cut_off, probe_messages, probe_others)

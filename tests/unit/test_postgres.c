@@ -644,8 +644,8 @@ static void begun(Converse *c, GByteArray *b)
     log_in(c);
     for (guint i = 0; i < 3; i++) {
         if (i < 2)
-            put_parse(b, i == 0 ? "" : "S_1", i == 0 ? "begin" : "START TRANSACTION");
-        put_bind(b, i == 0 ? "" : "S_1");
+            put_parse(b, i == 0 ? "S_0" : "S_1", i == 0 ? "begin" : "START TRANSACTION");
+        put_bind(b, i == 1 ? "S_1" : "S_0");
         put_execute(b);
         put_parse(b, "", "SELECT a FROM b");
         put_bind(b, "");
@@ -663,7 +663,7 @@ static void begun(Converse *c, GByteArray *b)
 
 START_TEST(begin_is_replaced)
 {
-    expect(begun, LOGIN "CALL 2 postgresql SELECT b 89\n"
+    expect(begun, LOGIN "CALL 2 postgresql SELECT b 95\n"
                         "RET 2 postgresql ok 20\n"
                         "CALL 3 postgresql SELECT b 107\n"
                         "RET 3 postgresql ok 20\n"

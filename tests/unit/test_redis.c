@@ -476,6 +476,8 @@ START_TEST(reply_like_a_command)
           "RET - redis ok 39\nCALL 1 redis GET 22\nRET 1 redis ok 7\n");
     check(SCRIPT(">" GET, "<*2\r\n$3\r\nSET\r\n$1\r\nk\r\n"), // of HGETALL
           "CALL 1 redis GET 22\nRET 1 redis ok 20\n");
+    check(SCRIPT(">" PING, "<" PONG, ")" GET, "<*2\r\n$3\r\nSET\r\n$1\r\nk\r\n"),
+          "CALL 1 redis PING 14\nRET 1 redis ok 7\nRET - redis ok 20\n");
 }
 END_TEST
 

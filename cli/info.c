@@ -33,8 +33,10 @@ typedef struct Open {
     BbId id;
     guint32 caller, callee;
     guint calls;
-    bool early;
+    gint64 early_ns; // when that return was; BB_TIME_NONE: none waits
 } Open;
+
+#define EARLY_MAX 65536u // returns that wait for their call; those beyond stay without
 
 typedef struct Info {
     BbNames *names;
@@ -42,6 +44,7 @@ typedef struct Info {
     GHashTable *open;  // Open -> itself
     GHashTable *nodes; // names of senders and receivers
     guint64 kinds[3], orphans, unreturned, early;
+    guint early_waiting;
     gint64 first_ns, last_ns;
     guint64 sightings; // at the receiver
 } Info;
@@ -117,6 +120,7 @@ static Open *open_of(Info *info, const BbMessage *m)
         .id = m->id,
         .caller = back ? m->receiver : m->sender,
         .callee = back ? m->sender : m->receiver,
+        .early_ns = BB_TIME_NONE,
     };
     Open *open = g_hash_table_lookup(info->open, &key);
     if (!open) {
@@ -126,21 +130,44 @@ static Open *open_of(Info *info, const BbMessage *m)
     return open;
 }
 
+static void let_early_go(Info *info, Open *open)
+{
+    info->early_waiting -= open->early_ns != BB_TIME_NONE;
+    open->early_ns = BB_TIME_NONE;
+}
+
+static void count_call(Info *info, Open *open, gint64 time_ns)
+{
+    if (!open->calls && open->early_ns == time_ns) { // of one time the call is the first
+        info->orphans--;
+        let_early_go(info, open);
+    } else {
+        open->calls++;
+    }
+}
+
+static void count_return(Info *info, Open *open, gint64 time_ns)
+{
+    let_early_go(info, open); // it stays without call
+    if (open->calls) {
+        open->calls--;
+        return;
+    }
+    info->orphans++;
+    if (!bb_id_is_known(open->id) || info->early_waiting == EARLY_MAX)
+        return;
+    open->early_ns = time_ns;
+    info->early_waiting++;
+}
+
 static void count_open(Info *info, const BbMessage *m)
 {
     Open *open = open_of(info, m);
-    if (m->kind == BB_CALL) {
-        open->calls++;
-        return;
-    }
-    if (open->calls) {
-        open->calls--;
-        open->early = false; // it stays without call
-    } else {
-        info->orphans++;
-        open->early = bb_id_is_known(m->id);
-    }
-    if (!open->calls && !open->early)
+    if (m->kind == BB_CALL)
+        count_call(info, open, m->time_ns);
+    else
+        count_return(info, open, m->time_ns);
+    if (!open->calls && open->early_ns == BB_TIME_NONE)
         g_hash_table_remove(info->open, open);
 }
 
@@ -151,7 +178,7 @@ static void settle_open(Info *info)
     g_hash_table_iter_init(&iter, info->open);
     while (g_hash_table_iter_next(&iter, &key, NULL)) {
         const Open *open = key;
-        bool early = open->calls && open->early;
+        bool early = open->calls && open->early_ns != BB_TIME_NONE;
         info->unreturned += open->calls - early;
         info->orphans -= early;
         info->early += early;

@@ -38,10 +38,14 @@ static bool copy(const BbSnapshot *snapshot, BbTraceReader *reader, BbTraceWrite
         g_propagate_error(error, failure);
         return false;
     }
+    g_autoptr(BbCounters) counters = bb_counters_new(); // the reader's: what damage took
+    bb_counters_merge(counters, bb_trace_reader_counters(reader));
+    if (snapshot->counters)
+        bb_counters_merge(counters, snapshot->counters);
     const char *damage = bb_trace_reader_damage(reader);
     return (!damage || bb_trace_writer_note(writer, damage, error)) &&
            (!snapshot->network || write_network(snapshot, writer, names, error)) &&
-           bb_trace_writer_finish(writer, snapshot->counters, error);
+           bb_trace_writer_finish(writer, counters, error);
 }
 
 static bool put_in_place(const char *part, const char *out, GError **error)

@@ -180,6 +180,19 @@ static Group group_at(BbClockMatch *matches, gsize count, gsize begin)
     return (Group){.matches = &matches[begin], .count = end - begin};
 }
 
+// Of few nobody can tell the scatter.
+static bool are_many_both_ways(BbClockMatch *matches, gsize count)
+{
+    gsize ways[2] = {0, 0};
+    Group group;
+    for (gsize at = 0; (group = group_at(matches, count, at)).count; at += group.count) {
+        gsize counted = is_both_ways(&group) ? group.count : 0;
+        for (gsize i = 0; i < counted; i++)
+            ways[group.matches[i].sender == lesser(&group.matches[i])]++;
+    }
+    return MIN(ways[0], ways[1]) >= COMPARED_MIN;
+}
+
 void bb_clock_order_find(BbClockMatch *matches, gsize count, guint32 a_at, guint32 b_at)
 {
     if (!count)
@@ -188,7 +201,7 @@ void bb_clock_order_find(BbClockMatch *matches, gsize count, guint32 a_at, guint
     Group group;
     for (gsize at = 0; (group = group_at(matches, count, at)).count; at += group.count)
         order_group(&group, a_at, b_at);
-    if (is_any_known(matches, count))
+    if (is_any_known(matches, count) || !are_many_both_ways(matches, count))
         return;
     for (gsize at = 0; (group = group_at(matches, count, at)).count; at += group.count)
         take_lesser_for_first(&group);

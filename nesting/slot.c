@@ -131,15 +131,18 @@ static guint pooled(guint nc, guint event)
     return event <= nc ? 1 : 2;
 }
 
-// How many events of a slot are one in the pool.
-static guint like_it(guint nc, guint event)
+// How many events of a slot are one in the pool. The end counts from the arrival as two: without
+// children and with some, whatever these are.
+static guint like_it(const BbSlot *slot, guint event)
 {
-    return event == 0 || event > 2 * nc ? 1 : nc;
+    bool is_two = slot->is_end && slot->reference == BB_FROM_START;
+    return is_two || event == 0 || event > 2 * slot->nc ? 1 : slot->nc;
 }
 
 void bb_slot_pour(BbSlot *pool, const BbSlot *slot)
 {
     pool->n += slot->n;
+    pool->late += slot->late;
     for (guint r = 0; r < BB_REFERENCES; r++) {
         for (guint w = 0; w < bb_slot_events(slot->nc); w++) {
             const BbDensity *density = slot->density[r][w];
@@ -166,11 +169,15 @@ void bb_slot_share(BbSlot *slot, const BbSlot *pool)
     slot->reference = pool->reference;
     slot->spread = slot->n + KNOWN + BB_SLOT_RARE * events_of(slot, slot->reference);
     slot->unseen = (float)log(BB_SLOT_RARE / slot->spread);
+    if (slot->n <= 0) {
+        slot->on_time = pool->on_time;
+        slot->overdue = pool->overdue;
+    }
     for (guint w = 0; w < bb_slot_events(slot->nc); w++) {
         const BbDensity *shared = pool->used[pooled(slot->nc, w)];
         BbDensity *own = slot->density[slot->reference][w];
         double n = own ? own->n : 0;
-        double share = shared ? shared->n / pool->n / like_it(slot->nc, w) : 0;
+        double share = shared ? shared->n / pool->n / like_it(slot, w) : 0;
         slot->used[w] = n > 0 ? own : shared;
         slot->bias[w] = slot->used[w]
                             ? (float)log((n + BB_SLOT_RARE + KNOWN * share) / slot->spread)

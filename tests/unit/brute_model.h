@@ -192,7 +192,8 @@ static inline double brute_both(const Brute *brute, guint type, guint number, gu
     double n = own ? own->n : 0, m = shared ? shared->n : 0;
     double all = slot->n + 1 +
                  BRUTE_RARE * brute_events(brute, nc, pool->reference, number == nc * BRUTE_ORDERS);
-    *p = (n + BRUTE_RARE + m / pool->n / (alike == 1 || alike == 2 ? nc : 1)) / all;
+    bool is_two = number == nc * BRUTE_ORDERS && pool->reference == 0; // with children, and without
+    *p = (n + BRUTE_RARE + m / pool->n / ((alike == 1 || alike == 2) && !is_two ? nc : 1)) / all;
     if (n > 0 && m > 0)
         return log((n * exp((double)own->log[bin]) + BRUTE_POOLED * exp((double)shared->log[bin])) /
                    (n + BRUTE_POOLED));
@@ -205,6 +206,7 @@ static inline double brute_both(const Brute *brute, guint type, guint number, gu
 static inline void brute_pour(Brute *brute, BruteSlot *pool, const BruteSlot *slot)
 {
     pool->n += slot->n;
+    pool->late += slot->late;
     for (guint r = 0; r < 4; r++) {
         for (guint w = 0; w < BRUTE_WHAT; w++) {
             for (guint b = 0; slot->density[r][w] && b < BB_GAP_BINS; b++) {
@@ -352,6 +354,8 @@ static inline double brute_late_log(const Brute *brute, guint32 p, guint slot_nu
 {
     const BbSiteParent *parent = &brute->site->parents[p];
     const BruteSlot *slot = &brute->slots[parent->type][slot_number];
+    if (slot->n <= 0)
+        slot = &brute->pools[brute_pool(brute, slot_number)];
     if (slot->n <= 0)
         return 0;
     double n = slot->n + 0.5;

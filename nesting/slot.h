@@ -60,8 +60,8 @@ static inline bool bb_slot_is_poor(const BbSlot *slot)
 // A pool has the samples of poor slots. It is a slot of one type of children, which stands for all.
 void bb_slot_pour(BbSlot *pool, const BbSlot *slot);
 
-// Fits a poor slot that was fitted, or an empty one, by a fitted pool: its own samples count beside some
-// that are drawn from the pool. The pool's densities are lent.
+// Fits a poor slot that was fitted, or an empty one, by a fitted pool: its own samples count beside
+// some that are drawn from the pool. The pool's densities are lent.
 void bb_slot_share(BbSlot *slot, const BbSlot *pool);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbSlot, bb_slot_free)

@@ -8,13 +8,15 @@
 #include <math.h>
 #include <string.h>
 
-#define TRIED 12u      // other places of a child looked at by a random change
-#define FEW 2u         // candidates that are all looked at closely
-#define HOPELESS 20    // a candidate whose gap is less likely than that (log) is not
-#define NEIGHBOURS 2u  // of one child among many, on either side, that it may change places with
-#define TAILS_MOST 24u // children of two parents that may exchange tails
-#define NEVER -25      // log odds of changes that are not drawn
-#define DOUBT 10.0f    // a child whose best change is worse than that is certain
+#define TRIED 12u       // other places of a child looked at by a random change
+#define FEW 2u          // candidates that are all looked at closely
+#define HOPELESS 20     // a candidate whose gap is less likely than that (log) is not
+#define NEIGHBOURS 2u   // of one child among many, on either side, that it may change places with
+#define TAILS_MOST 24u  // children of two parents that may exchange tails
+#define LONE_MOST 8u    // children without parent that may come to one along with another
+#define LONE_REACH 256u // of the children after it
+#define NEVER -25       // log odds of changes that are not drawn
+#define DOUBT 10.0f     // a child whose best change is worse than that is certain
 #define NO_TARGET (BB_SITE_NONE - 1)
 
 // A list of children that a parent would have.
@@ -23,10 +25,10 @@ typedef struct {
     guint32 n;
 } Trial;
 
-typedef enum { STAY, LEAVE, PAIR, MOVE, SWAP, TAIL } Way;
+typedef enum { STAY, LEAVE, PAIR, MOVE, JOIN, SWAP, TAIL } Way;
 
 // A change: child x goes to parent `to`; swap: against y; tail: against all of to's children from
-// place y on. Or x leaves its parent; pair: with y.
+// place y on. Or x leaves its parent; pair: with y. join: x and y, which have none, go to it.
 typedef struct {
     Way way;
     guint32 to, y;
@@ -37,10 +39,12 @@ typedef struct {
 typedef struct {
     Change best;
     double temperature;
-    double weight;  // of all changes, staying included
-    guint32 n;      // candidates
-    double each;    // other places for each that is looked at, but for the target
-    double nearest; // log likelihood ratio of the best change looked at
+    double weight;           // of all changes, staying included
+    guint32 n;               // candidates
+    double each;             // other places for each that is looked at, but for the target
+    double nearest;          // log likelihood ratio of the best change looked at
+    guint32 lone[LONE_MOST]; // x has no parent: others after it that have none
+    guint32 n_lone;
     guint32 target; // the share of changes that lead to this parent is asked for
     double share;
 } Look;
@@ -325,6 +329,36 @@ static void consider_swaps(BbSearch *search, Look *look, guint32 x, guint32 to, 
     }
 }
 
+// Children after x that have no parent either.
+static void find_lone(const BbSearch *search, Look *look, guint32 x)
+{
+    const BbSite *site = search->site;
+    guint32 end = MIN(site->n_children, x + LONE_REACH);
+    for (guint32 y = x + 1; y < end && look->n_lone < LONE_MOST; y++)
+        if (site->parent[y] == BB_SITE_NONE)
+            look->lone[look->n_lone++] = y;
+}
+
+// x comes to a parent along with another child: the way back of consider_pairs.
+static void consider_joining(BbSearch *search, Look *look, guint32 x, guint32 to, double loss)
+{
+    const BbSite *site = search->site;
+    if (site->kids[to].n + 2 > BB_MODEL_NEAR)
+        return;
+    for (guint32 i = 0; i < look->n_lone; i++) {
+        guint32 y = look->lone[i];
+        if (!bb_site_may(site, y, to))
+            continue;
+        Trial both;
+        with(&site->kids[to], x, &both);
+        insert(&both, y);
+        double delta = loss + score_trial(search, to, &both) - score_of(search, to) -
+                       bb_model_lone(search->model, site->children[y].type) +
+                       order_gain(search, to, &both, BB_SITE_NONE, NULL);
+        consider(search, look, (Change){JOIN, to, y, delta});
+    }
+}
+
 static void consider_candidate(BbSearch *search, Look *look, guint32 x, guint32 to,
                                const Trial *rest, double loss)
 {
@@ -343,6 +377,9 @@ static void consider_candidate(BbSearch *search, Look *look, guint32 x, guint32 
             gain += order_gain(search, to, &more, from, rest);
     }
     consider(search, look, (Change){MOVE, to, 0, loss + gain});
+    // By chance only where places are many: two calls whose own parent was lost would find another.
+    if (from == BB_SITE_NONE && !big && (look->temperature <= 0 || look->n >= TRIED))
+        consider_joining(search, look, x, to, loss);
     if (from == BB_SITE_NONE || big || is_big(search, from))
         return;
     double before = score_of(search, from) + score_of(search, to);
@@ -463,6 +500,8 @@ static void look_at(BbSearch *search, Look *look, guint32 x)
             if (!is_big(search, from))
                 consider_pairs(search, look, x, &rest);
         }
+    } else {
+        find_lone(search, look, x);
     }
     guint32 n = candidates_of(search, look, x, leaves, list);
     look->n = n;
@@ -488,15 +527,17 @@ static void carry_out(BbSearch *search, guint32 x, const Change *change)
         return;
     if (from != BB_SITE_NONE)
         search->score[from] = (double)NAN;
-    if (change->way == LEAVE || change->way == PAIR || change->way == MOVE) {
+    if (change->way == LEAVE || change->way == PAIR || change->way == MOVE || change->way == JOIN) {
         if (from != BB_SITE_NONE)
             bb_site_take(site, x);
         if (change->way == PAIR)
             bb_site_take(site, change->y);
         know_order(search, from);
-        if (change->way != MOVE)
+        if (change->way == LEAVE || change->way == PAIR)
             return;
         bb_site_give(site, x, change->to);
+        if (change->way == JOIN)
+            bb_site_give(site, change->y, change->to);
         search->score[change->to] = (double)NAN;
         know_order(search, change->to);
         return;

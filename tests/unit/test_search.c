@@ -341,6 +341,61 @@ START_TEST(draws_from_many_are_fair)
 }
 END_TEST
 
+// A request that made two calls, which have no parent yet, in a system where requests make two, or
+// none that has a parent.
+static Scene scene_of_two(guint32 seed)
+{
+    StepScale steps = {.n = 200, .steps = 2, .between = 100, .think = 60, .away = 60};
+    Scene scene = {.rand = g_rand_new_with_seed(seed), .scale = bb_gap_scale_new()};
+    g_autofree guint32 *truth = NULL;
+    BbSite *all = site_of_steps(scene.rand, &steps, &truth), *site = bb_site_new(1, 2);
+    for (guint32 x = 0; x < all->n_children; x++)
+        truth[x] = truth[x] % 4 == 3 ? BB_SITE_NONE : truth[x];
+    bb_site_restore(all, truth);
+    site->n_parent_types = all->n_parent_types;
+    site->n_child_types = all->n_child_types;
+    site->span = all->span;
+    site->parents[0] = all->parents[8];
+    for (guint32 x = 0; x < 2; x++)
+        site->children[x] = all->children[all->kids[8].at[x]];
+    scene.site = all;
+    learn(&scene, seed);
+    bb_search_free(scene.search);
+    bb_site_free(all);
+    scene.site = site;
+    site_find_candidates(site, 0);
+    scene.search = bb_search_new(site, scene.model, seed);
+    return scene;
+}
+
+// Likelihood of the two with parents where the bits of `which` say so.
+static double total_with(Scene *scene, guint which)
+{
+    bb_site_clear(scene->site);
+    for (guint32 x = 0; x < 2; x++)
+        if (which & 1u << x)
+            bb_site_give(scene->site, x, 0);
+    bb_search_refresh(scene->search);
+    return bb_search_total(scene->search);
+}
+
+// Where one of two calls alone fits nobody, they still find the parent that made both.
+START_TEST(pairs_find_their_parent)
+{
+    guint32 seed = test_seed("search pairs"), alone = 0;
+    for (guint round = 0; round < 20; round++) {
+        g_auto(Scene) scene = scene_of_two(seed + round);
+        double both = total_with(&scene, 3),
+               best = MAX(total_with(&scene, 1), total_with(&scene, 2));
+        double none = total_with(&scene, 0);
+        alone += both > none && best < none;
+        bb_search_sweep(scene.search, 0);
+        ck_assert_double_ge(bb_search_total(scene.search), MAX(both, none) - 1e-6);
+    }
+    ck_assert_uint_gt(alone, 10);
+}
+END_TEST
+
 START_TEST(shares_of_many)
 {
     guint32 seed = test_seed("search shares of many");
@@ -408,5 +463,5 @@ END_TEST
 
 TEST_MAIN("search", gains_are_what_they_say, gains_with_order, gains_with_order_and_late_children,
           finds_the_truth, begins_one_by_one, same_seed_same_result, shares_are_probabilities,
-          draws_are_fair, draws_from_many_are_fair, shares_of_many, doubtful_ones,
-          hundreds_of_children)
+          draws_are_fair, draws_from_many_are_fair, pairs_find_their_parent, shares_of_many,
+          doubtful_ones, hundreds_of_children)

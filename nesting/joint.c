@@ -20,6 +20,7 @@
 #define ROUNDS_PARENTS 40000u  // that models are refined with, over all rounds; but 3 to 6
 #define STRETCHES 4u           // of time they come from
 #define ITERATIONS 10u         // of learning
+#define GROUPED 2u             // of these, after which kinds of parents are grouped
 #define OBSERVED 8u            // assignments that the last one learns from
 #define OWN_GAPS 100000u       // of a site: of more, one is next to nothing to a model (10 MB each)
 #define COOLING 4u             // sweeps from chance to certainty
@@ -98,7 +99,7 @@ static void settle(BbSearch *search, bool crowded)
 // do not count meanwhile: wrong ones would keep each other alive. But the scores that are known
 // still have them: who has what is usual gives it up less easily, until it changes for the first
 // time. That keeps counts of patterns right where single links are guesses.
-static void learn(BbModel *model, BbSite *site, BbSearch *search, guint samples)
+static void learn(BbModel *model, BbSite *site, BbSearch *search, guint samples, bool regroup)
 {
     gsize size = site->n_children;
     g_autofree guint32 *parent = g_new(guint32, samples * size + 1);
@@ -111,7 +112,10 @@ static void learn(BbModel *model, BbSite *site, BbSearch *search, guint samples)
         if (size > 0)
             memcpy(parent + i * size, site->parent, size * sizeof *parent);
     }
-    bb_model_forget(model);
+    if (regroup)
+        bb_model_regroup(model, site);
+    else
+        bb_model_forget(model);
     for (guint i = 0; i < samples; i++) {
         if (samples > 1) // else it is the one at hand
             bb_site_restore(site, parent + i * size);
@@ -136,7 +140,11 @@ static double learn_from(BbSite *site, BbModel *model, BbFifo *fifo, const BbOns
     for (guint i = 0; i < 3; i++)
         bb_search_sweep(search, i < 2 ? 1 : 0.5);
     bb_search_sweep(search, 0);
-    bb_model_forget(model);
+    // Where many calls are open at once the first guess shows nothing of what sets kinds apart.
+    if (is_crowded(site))
+        bb_model_take_as_one(model);
+    else
+        bb_model_regroup(model, site);
     bb_model_observe(model, site, 1);
     for (guint i = 0;; i++) {
         bb_model_fit(model, site, trust_after(i));
@@ -145,7 +153,7 @@ static double learn_from(BbSite *site, BbModel *model, BbFifo *fifo, const BbOns
             bb_search_order(search, bb_fifo_learn(fifo, model, site) ? fifo : NULL);
         if (i == ITERATIONS)
             break;
-        learn(model, site, search, i + 1 == ITERATIONS ? OBSERVED : 1);
+        learn(model, site, search, i + 1 == ITERATIONS ? OBSERVED : 1, i + 1 == GROUPED);
     }
     settle(search, is_crowded(site));
     return bb_search_total(search);
@@ -349,7 +357,7 @@ static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPa
         bb_search_begin(search);
         guint rounds = crowded ? 2 : CLAMP(ROUNDS_PARENTS / site->n_parents, 3, 6);
         for (guint i = 1; i <= rounds; i++) {
-            learn(model, site, search, i < rounds ? 1 : crowded ? 2 : OBSERVED / 2);
+            learn(model, site, search, i < rounds ? 1 : crowded ? 2 : OBSERVED / 2, i == 1);
             bb_model_fit(model, site, 1);
             bb_search_refresh(search);
             if (fifo)

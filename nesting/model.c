@@ -3,6 +3,7 @@
 #include "nesting/model.h"
 
 #include "nesting/copula.h"
+#include "nesting/kin.h"
 #include "nesting/onset.h"
 #include "nesting/own.h"
 #include "nesting/signatures.h"
@@ -24,18 +25,19 @@ typedef struct {
 struct BbModel {
     const BbGapScale *scale;
     bool is_join;
-    guint np, nc, n_what;     // types of parents, of children; of events
-    BbSlot **slots;           // [(p * nc + c) * ORDERS + order], NULL where never seen
-    BbSlot **ends;            // [p]
-    BbSlot *unseen[ORDERS];   // what poor slots share; NULL: there are none
-    BbSlot *pool[ORDERS + 1]; // that they share from; last that of ends. NULL until wanted
-    double *n;                // [p] parents
-    float *count;             // [(p * nc + c) * (COUNT_MAX + 1) + k]: log P(k children of type c)
-    float *nothing;           // [p]: log P(no child of any type)
-    float *more;              // like count: log P(one more of type c, when there are k)
-    float *lone;              // [c]
-    double *seen;  // [(p * nc + c) * (COUNT_MAX + 1) + k]: parents with k children of type c
-    double *alone; // [c]: children without parent
+    guint np, nc, n_what;         // types of parents, of children; of events
+    guint16 group[BB_SITE_TYPES]; // of types of parents: the one that stands for it from here on
+    BbSlot **slots;               // [(p * nc + c) * ORDERS + order], NULL where never seen
+    BbSlot **ends;                // [p]
+    BbSlot *unseen[ORDERS];       // what poor slots share; NULL: there are none
+    BbSlot *pool[ORDERS + 1];     // that they share from; last that of ends. NULL until wanted
+    double *n;                    // [p] parents
+    float *count;   // [(p * nc + c) * (COUNT_MAX + 1) + k]: log P(k children of type c)
+    float *nothing; // [p]: log P(no child of any type)
+    float *more;    // like count: log P(one more of type c, when there are k)
+    float *lone;    // [c]
+    double *seen;   // [(p * nc + c) * (COUNT_MAX + 1) + k]: parents with k children of type c
+    double *alone;  // [c]: children without parent
     BbSignatures *signatures;
     guint64 signature[BB_SITE_TYPES]; // of one child of each type
     BbCopula **copula;                // [p], NULL where gaps are independent
@@ -51,6 +53,8 @@ BbModel *bb_model_new(const BbSite *site, const BbGapScale *scale)
     model->nc = site->n_child_types;
     model->n_what = bb_slot_events(model->nc);
     model->is_join = site->is_join;
+    for (guint p = 0; p < model->np; p++)
+        model->group[p] = (guint16)p;
     model->slots = g_new0(BbSlot *, model->np * model->nc * ORDERS);
     model->ends = g_new0(BbSlot *, model->np);
     model->n = g_new0(double, model->np);
@@ -97,6 +101,11 @@ void bb_model_free(BbModel *model)
     bb_signatures_free(model->signatures);
     bb_own_free(model->own);
     g_free(model);
+}
+
+static inline guint kind_of(const BbModel *model, const BbSiteParent *parent)
+{
+    return model->group[parent->type];
 }
 
 void bb_model_leave_out(BbModel *model, const BbSite *site, bool gaps)
@@ -242,7 +251,8 @@ static inline Gap kid_gap(const BbModel *model, const BbSite *site, const BbSite
 {
     const BbSiteChild *x = &site->children[kids[i]];
     guint number = slot_index(model, 0, x->type, order);
-    const BbSlot *slot = known_slot(model, slot_index(model, parent->type, x->type, order));
+    const BbSlot *slot =
+        known_slot(model, slot_index(model, kind_of(model, parent), x->type, order));
     Event from = {parent->s, 0};
     if (slot && slot->reference == BB_FROM_CALL)
         from = latest_call(model, site, parent, kids, i, x->s);
@@ -256,7 +266,7 @@ static inline Gap kid_gap(const BbModel *model, const BbSite *site, const BbSite
 static inline Gap end_gap(const BbModel *model, const BbSite *site, const BbSiteParent *parent,
                           const guint32 *kids, guint32 n)
 {
-    const BbSlot *slot = model->ends[parent->type];
+    const BbSlot *slot = model->ends[kind_of(model, parent)];
     Event from = {parent->s, n > 0};
     if (slot && slot->reference == BB_FROM_LATEST)
         from = latest_return(model, site, parent, kids, n, parent->e);
@@ -285,7 +295,7 @@ static double together_log(const BbModel *model, BbCopula *copula, const Gap *ga
 static double signature_log(const BbModel *model, const BbSite *site, guint32 index,
                             guint64 signature, double apart)
 {
-    guint16 type = site->parents[index].type;
+    guint type = kind_of(model, &site->parents[index]);
     bool usual = model->n[type] >= BB_SLOT_FEW;
     const guint64 *own = usual ? bb_own_signatures(model->own, site, index) : NULL;
     guint n = own ? model->own->n : 0, same = 0;
@@ -302,9 +312,9 @@ double bb_model_parent(const BbModel *model, const BbSite *site, guint32 index, 
     guint8 seen[BB_SITE_TYPES];
     Gap gaps[BB_MODEL_NEAR + 2];
     memset(seen, 0, model->nc);
-    const float *count = model->count + parent->type * model->nc * (COUNT_MAX + 1);
-    double apart = (double)model->nothing[parent->type], sum = 0;
-    guint64 signature = bb_signature_start(parent->type);
+    const float *count = model->count + kind_of(model, parent) * model->nc * (COUNT_MAX + 1);
+    double apart = (double)model->nothing[kind_of(model, parent)], sum = 0;
+    guint64 signature = bb_signature_start(kind_of(model, parent));
     for (guint32 i = 0; i < n; i++) {
         guint c = site->children[kids[i]].type, k = seen[c]++;
         const float *of = count + c * (COUNT_MAX + 1);
@@ -316,8 +326,8 @@ double bb_model_parent(const BbModel *model, const BbSite *site, guint32 index, 
     }
     gaps[n] = end_gap(model, site, parent, kids, n);
     sum += gap_log(model, &gaps[n]);
-    if (model->copula[parent->type])
-        sum += together_log(model, model->copula[parent->type], gaps, n + 1);
+    if (model->copula[kind_of(model, parent)])
+        sum += together_log(model, model->copula[kind_of(model, parent)], gaps, n + 1);
     return sum + signature_log(model, site, index, signature, apart);
 }
 
@@ -346,7 +356,7 @@ double bb_model_gap(const BbModel *model, const BbSite *site, guint32 index, con
 double bb_model_next(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
                      guint32 n, guint32 x)
 {
-    guint order, p = site->parents[index].type, c = site->children[x].type;
+    guint order, p = kind_of(model, &site->parents[index]), c = site->children[x].type;
     Gap gap = next_gap(model, site, index, kids, n, x, &order);
     const float *more = model->more + (p * model->nc + c) * (COUNT_MAX + 1);
     return gap_log(model, &gap) + late_log(gap.slot, &site->parents[index], &site->children[x]) +
@@ -375,7 +385,7 @@ guint bb_model_waits(const BbModel *model, const BbSite *site, guint32 index, co
                      guint32 n, BbWait *out)
 {
     const BbSiteParent *parent = &site->parents[index];
-    guint32 first = parent->type * (model->nc * ORDERS + 1);
+    guint32 first = kind_of(model, parent) * (model->nc * ORDERS + 1);
     guint8 seen[BB_SITE_TYPES];
     bool leaves_out = model->own && model->own->site == site;
     memset(seen, 0, model->nc);
@@ -441,7 +451,7 @@ static void learn_gaps(BbModel *model, const BbSite *site, guint32 index, double
     for (guint32 i = 0; i < kids->n; i++) {
         guint32 from = i > BB_MODEL_NEAR ? i - BB_MODEL_NEAR : 0;
         const BbSiteChild *x = &site->children[kids->at[i]];
-        BbSlot *slot = kid_slot(model, parent->type, x->type, seen[x->type]++);
+        BbSlot *slot = kid_slot(model, kind_of(model, parent), x->type, seen[x->type]++);
         BbOwnGap *own = own_gap(model, site, kids->at[i], slot);
         Event start = {parent->s, 0};
         Event latest = latest_return(model, site, parent, kids->at + from, i - from, x->s);
@@ -462,7 +472,7 @@ static void learn_gaps(BbModel *model, const BbSite *site, guint32 index, double
     const guint32 *last = near > 0 ? kids->at + (kids->n - near) : NULL;
     Event start = {parent->s, kids->n > 0};
     Event latest = latest_return(model, site, parent, last, near, parent->e);
-    BbSlot *end = end_slot(model, parent->type);
+    BbSlot *end = end_slot(model, kind_of(model, parent));
     BbOwnGap *own = own_gap(model, site, bb_own_end(site, index), end);
     end->n += weight;
     add_sample(model, end, BB_FROM_START, start, parent->e, weight, own);
@@ -535,14 +545,14 @@ static void count_together(BbModel *model, const BbSite *site, guint32 index)
         slots[i] = gap.number;
         z[i] = gap_normal(model, &gap);
     }
-    bb_copula_count(model->made[parent->type], slots, z, kids->n + 1);
+    bb_copula_count(model->made[kind_of(model, parent)], slots, z, kids->n + 1);
 }
 
 static void learn_together(BbModel *model, const BbSite *site)
 {
     guint32 n[BB_SITE_TYPES] = {0}; // parents
     for (guint32 i = 0; i < site->n_parents; i++)
-        n[site->parents[i].type]++;
+        n[kind_of(model, &site->parents[i])]++;
     for (guint p = 0; p < model->np; p++) {
         model->copula[p] = NULL;
         if (n[p] < BB_COPULA_PARENTS)
@@ -557,7 +567,7 @@ static void learn_together(BbModel *model, const BbSite *site)
         bb_copula_reset(model->made[p]);
     }
     for (guint32 i = 0; i < site->n_parents; i++)
-        if (n[site->parents[i].type] >= BB_COPULA_PARENTS)
+        if (n[kind_of(model, &site->parents[i])] >= BB_COPULA_PARENTS)
             count_together(model, site, i);
     for (guint p = 0; p < model->np; p++)
         if (n[p] >= BB_COPULA_PARENTS && bb_copula_fit(model->made[p]))
@@ -566,7 +576,7 @@ static void learn_together(BbModel *model, const BbSite *site)
 
 static void count_children(BbModel *model, const BbSite *site, guint32 index, double weight)
 {
-    guint p = site->parents[index].type, nc = model->nc;
+    guint p = kind_of(model, &site->parents[index]), nc = model->nc;
     const BbKids *kids = &site->kids[index];
     guint32 each[BB_SITE_TYPES] = {0};
     guint64 signature = bb_signature_start(p);
@@ -640,7 +650,7 @@ void bb_model_observe(BbModel *model, const BbSite *site, double weight)
             model->alone[site->children[x].type] += weight;
 }
 
-void bb_model_fit(BbModel *model, const BbSite *site, double trust)
+static void fit_slots(BbModel *model)
 {
     for (guint i = 0; i < model->np * model->nc * ORDERS; i++)
         if (model->slots[i])
@@ -648,6 +658,11 @@ void bb_model_fit(BbModel *model, const BbSite *site, double trust)
     for (guint p = 0; p < model->np; p++)
         if (model->ends[p])
             bb_slot_fit(model->ends[p], model->scale);
+}
+
+void bb_model_fit(BbModel *model, const BbSite *site, double trust)
+{
+    fit_slots(model);
     share_all(model);
     for (guint c = 0; c < model->nc; c++)
         model->lone[c] = (float)log((model->alone[c] + 0.5) / site->span);
@@ -659,6 +674,39 @@ void bb_model_fit(BbModel *model, const BbSite *site, double trust)
 void bb_model_trust(BbModel *model, double trust)
 {
     bb_signatures_trust(model->signatures, trust);
+}
+
+// ---- kinds of parents --------------------------------------------------------------------------
+
+void bb_model_take_as_one(BbModel *model)
+{
+    memset(model->group, 0, sizeof model->group);
+    bb_model_forget(model);
+}
+
+void bb_model_regroup(BbModel *model, const BbSite *site)
+{
+    guint np = model->np, of_kids = model->nc * ORDERS;
+    if (np == 1) {
+        bb_model_forget(model);
+        return;
+    }
+    for (guint p = 0; p < np; p++)
+        model->group[p] = (guint16)p;
+    bb_model_forget(model);
+    bb_model_observe(model, site, 1);
+    fit_slots(model);
+    BbKind kinds[BB_SITE_TYPES];
+    g_autofree BbSlot **slots = g_new(BbSlot *, np * (of_kids + 1));
+    for (guint p = 0; p < np; p++) {
+        BbSlot **of = slots + p * (of_kids + 1);
+        memcpy(of, model->slots + p * of_kids, of_kids * sizeof *of);
+        of[of_kids] = model->ends[p];
+        kinds[p] = (BbKind){model->n[p], of, model->seen + p * model->nc * (COUNT_MAX + 1)};
+    }
+    BbKin kin = {of_kids + 1, model->nc, COUNT_MAX + 1, model->scale};
+    bb_kin_find(&kin, kinds, np, model->group);
+    bb_model_forget(model);
 }
 
 // ---- the beginning -----------------------------------------------------------------------------

@@ -36,6 +36,13 @@ void bb_model_forget(BbModel *model);
 void bb_model_observe(BbModel *model, const BbSite *site, double weight);
 void bb_model_fit(BbModel *model, const BbSite *site, double trust);
 
+// Forgets, and takes all types of parents for one until they are grouped.
+void bb_model_take_as_one(BbModel *model);
+
+// Forgets, and takes for one from here on those types of parents that do the same in the site's
+// assignment (kin.h).
+void bb_model_regroup(BbModel *model, const BbSite *site);
+
 // Gives exact signatures another weight until the next fit.
 void bb_model_trust(BbModel *model, double trust);
 

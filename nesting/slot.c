@@ -98,6 +98,7 @@ void bb_slot_fit(BbSlot *slot, const BbGapScale *scale)
             slot->reference = r;
         }
     }
+    slot->foretold = best;
     slot->spread = slot->n + BB_SLOT_RARE * events_of(slot, slot->reference);
     slot->unseen = (float)log(BB_SLOT_RARE / slot->spread);
     for (guint w = 0; w < bb_slot_events(slot->nc); w++) {
@@ -146,11 +147,12 @@ void bb_slot_pour(BbSlot *pool, const BbSlot *slot)
     for (guint r = 0; r < BB_REFERENCES; r++) {
         for (guint w = 0; w < bb_slot_events(slot->nc); w++) {
             const BbDensity *density = slot->density[r][w];
+            guint to = pool->nc == slot->nc ? w : pooled(slot->nc, w);
             if (!density || density->n <= 0)
                 continue;
             for (guint bin = density->first; bin <= density->last; bin++)
                 if (density->count[bin] > 0)
-                    bb_slot_add(pool, r, pooled(slot->nc, w), bin, (double)density->count[bin]);
+                    bb_slot_add(pool, r, to, bin, (double)density->count[bin]);
         }
     }
 }

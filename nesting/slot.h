@@ -29,6 +29,7 @@ typedef struct BbSlot {
     guint nc;                           // types of children
     guint reference;                    // the one in use
     double n;                           // samples
+    double foretold;                    // log likelihood of each given the others, of all
     double spread;                      // samples and imagined ones, of all events
     double late;                        // of them, children that outlast their parent
     float on_time, overdue;             // logs of the two shares
@@ -57,7 +58,8 @@ static inline bool bb_slot_is_poor(const BbSlot *slot)
     return slot && slot->n > 0 && slot->n < BB_SLOT_FEW;
 }
 
-// A pool has the samples of poor slots. It is a slot of one type of children, which stands for all.
+// Adds the samples of a slot to another one of the same types of children, or to a pool, which has
+// one type that stands for all.
 void bb_slot_pour(BbSlot *pool, const BbSlot *slot);
 
 // Fits a poor slot that was fitted, or an empty one, by a fitted pool: its own samples count beside

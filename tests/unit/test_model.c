@@ -197,6 +197,50 @@ START_TEST(forgets)
 }
 END_TEST
 
+// A node that does the same for callers 0 and 1, and only the first step for caller 2.
+static Scene scene_of_callers(guint32 seed, bool named)
+{
+    Scene scene = scene_of_steps(seed, 0, 600);
+    bb_model_free(scene.model);
+    for (guint32 p = 0; p < scene.site->n_parents; p++) {
+        const BbKids *kids = &scene.site->kids[p];
+        guint16 caller = (guint16)(p % 3);
+        while (caller == 2 && kids->n > 1)
+            bb_site_take(scene.site, kids->at[kids->n - 1]);
+        scene.site->parents[p].type = caller == 1 && !named ? 0 : caller;
+    }
+    scene.site->n_parent_types = 3;
+    scene.model = bb_model_new(scene.site, scene.scale);
+    return scene;
+}
+
+static void learn_again(Scene *scene)
+{
+    bb_model_observe(scene->model, scene->site, 1);
+    bb_model_fit(scene->model, scene->site, 1);
+}
+
+// Callers for whom a node does the same are as one that is not told apart.
+START_TEST(callers_that_are_one)
+{
+    guint32 seed = test_seed("model callers");
+    g_auto(Scene) named = scene_of_callers(seed, true), plain = scene_of_callers(seed, false);
+    double apart, one;
+    bb_model_forget(plain.model);
+    learn_again(&plain);
+    learn_again(&named);
+    apart = total(&named, named.model);
+    ck_assert_double_gt(fabs(apart - total(&plain, plain.model)), 0.1);
+    bb_model_regroup(named.model, named.site);
+    learn_again(&named);
+    ck_assert_double_eq_tol(total(&named, named.model), total(&plain, plain.model), 1e-9);
+    bb_model_take_as_one(named.model);
+    learn_again(&named);
+    one = total(&named, named.model);
+    ck_assert_double_lt(one, total(&plain, plain.model) - 100); // caller 2 is another one
+}
+END_TEST
+
 // Sequences are timed from the last return, not from the start: the right assignment is the
 // likelier, and so is each right link.
 START_TEST(likes_the_truth)
@@ -380,5 +424,5 @@ START_TEST(beginning)
 }
 END_TEST
 
-TEST_MAIN("model", parents, gaps_that_go_together, forgets, likes_the_truth, parts, one_more, waits,
-          without_parent, beginning)
+TEST_MAIN("model", parents, gaps_that_go_together, forgets, callers_that_are_one, likes_the_truth,
+          parts, one_more, waits, without_parent, beginning)

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: what is known of each kind of parents. Out: which of them are one.
+#include "nesting/kin.h"
+
+#include <math.h>
+#include <string.h>
+
+#define EVIDENCE 5.0   // log likelihood that is lost if kinds are one: less is what chance makes
+#define NO_DOUBT 100.0 // what is lost on counts, and gained by no gaps
+
+static BbKind kind_new(const BbKin *kin)
+{
+    return (BbKind){0, g_new0(BbSlot *, kin->n_slots), g_new0(double, kin->nc * kin->n_counts)};
+}
+
+static void kind_clear(const BbKin *kin, BbKind *kind)
+{
+    for (guint i = 0; i < kin->n_slots; i++)
+        bb_slot_free(kind->slots[i]);
+    g_free(kind->slots);
+    g_free((double *)kind->seen);
+}
+
+// log likelihood of each of n, k of which are alike, given the others, for those k.
+static double foretold(double k, double n, double prior)
+{
+    return k > 0 ? k * log((MAX(k - 1, 0) + prior) / (MAX(n - 1, 0) + 1)) : 0;
+}
+
+static double counts_foretold(const BbKin *kin, const double *seen, double n)
+{
+    double sum = 0;
+    for (guint i = 0; i < kin->nc * kin->n_counts; i++)
+        sum += foretold(seen[i], n, 1.0 / kin->n_counts);
+    return sum;
+}
+
+// What is gained if the counts of two kinds are one.
+static double gain_of_counts(const BbKin *kin, const BbKind *a, const BbKind *b)
+{
+    guint n = kin->nc * kin->n_counts;
+    g_autofree double *both = g_new(double, n);
+    for (guint i = 0; i < n; i++)
+        both[i] = a->seen[i] + b->seen[i];
+    return counts_foretold(kin, both, a->n + b->n) - counts_foretold(kin, a->seen, a->n) -
+           counts_foretold(kin, b->seen, b->n);
+}
+
+static bool has_samples(const BbSlot *slot)
+{
+    return slot && slot->n > 0;
+}
+
+static BbSlot *both_of(const BbKin *kin, const BbSlot *a, const BbSlot *b)
+{
+    const BbSlot *like = a ? a : b;
+    BbSlot *both = bb_slot_new(like->number, like->nc, like->is_join, like->is_end);
+    if (a)
+        bb_slot_pour(both, a);
+    if (b)
+        bb_slot_pour(both, b);
+    bb_slot_fit(both, kin->scale);
+    return both;
+}
+
+static double slot_foretold(const BbSlot *slot)
+{
+    return slot->foretold + foretold(slot->late, slot->n, 0.05) +
+           foretold(slot->n - slot->late, slot->n, 0.95);
+}
+
+static double gain_of_gaps(const BbKin *kin, const BbKind *a, const BbKind *b)
+{
+    double gain = 0;
+    for (guint i = 0; i < kin->n_slots; i++) {
+        if (!has_samples(a->slots[i]) || !has_samples(b->slots[i]))
+            continue; // what only one of them does is foretold as before
+        g_autoptr(BbSlot) both = both_of(kin, a->slots[i], b->slots[i]);
+        gain += slot_foretold(both) - slot_foretold(a->slots[i]) - slot_foretold(b->slots[i]);
+    }
+    return gain;
+}
+
+static double gain_of(const BbKin *kin, const BbKind *a, const BbKind *b)
+{
+    double gain = gain_of_counts(kin, a, b);
+    return gain < -NO_DOUBT ? gain : gain + gain_of_gaps(kin, a, b);
+}
+
+static void take_in(const BbKin *kin, BbKind *group, const BbKind *kind)
+{
+    double *seen = (double *)group->seen;
+    group->n += kind->n;
+    for (guint i = 0; i < kin->nc * kin->n_counts; i++)
+        seen[i] += kind->seen[i];
+    for (guint i = 0; i < kin->n_slots; i++) {
+        if (!has_samples(kind->slots[i]))
+            continue;
+        BbSlot *both = both_of(kin, group->slots[i], kind->slots[i]);
+        bb_slot_free(group->slots[i]);
+        group->slots[i] = both;
+    }
+}
+
+// The most frequent first; ties by number.
+static void order_by_size(const BbKind *kinds, guint n, guint16 *order)
+{
+    for (guint i = 0; i < n; i++) {
+        guint k = i;
+        for (; k > 0 && kinds[order[k - 1]].n < kinds[i].n; k--)
+            order[k] = order[k - 1];
+        order[k] = (guint16)i;
+    }
+}
+
+void bb_kin_find(const BbKin *kin, const BbKind *kinds, guint n, guint16 *group)
+{
+    g_autofree guint16 *order = g_new(guint16, n);
+    g_autofree BbKind *groups = g_new(BbKind, n);
+    g_autofree guint16 *first = g_new(guint16, n); // kind of each group
+    guint n_groups = 0;
+    order_by_size(kinds, n, order);
+    for (guint i = 0; i < n; i++) {
+        const BbKind *kind = &kinds[order[i]];
+        guint best = n_groups;
+        double most = -EVIDENCE;
+        for (guint g = 0; g < n_groups && kind->n > 0; g++) {
+            double gain = gain_of(kin, &groups[g], kind);
+            best = gain > most ? g : best;
+            most = MAX(gain, most);
+        }
+        if (kind->n <= 0 && n_groups > 0)
+            best = 0;
+        if (best == n_groups) {
+            first[n_groups] = order[i];
+            groups[n_groups++] = kind_new(kin);
+        }
+        take_in(kin, &groups[best], kind);
+        group[order[i]] = first[best];
+    }
+    for (guint g = 0; g < n_groups; g++)
+        kind_clear(kin, &groups[g]);
+}

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define EVIDENCE 5.0   // log likelihood that is lost if kinds are one: less is what chance makes
-#define NO_DOUBT 100.0 // what is lost on counts, and gained by no gaps
+#define NO_DOUBT 100.0 // what is hardly ever gained by the gaps not looked at yet
 
 static BbKind kind_new(const BbKin *kin)
 {
@@ -69,22 +69,16 @@ static double slot_foretold(const BbSlot *slot)
            foretold(slot->n - slot->late, slot->n, 0.95);
 }
 
-static double gain_of_gaps(const BbKin *kin, const BbKind *a, const BbKind *b)
+static double gain_of(const BbKin *kin, const BbKind *a, const BbKind *b)
 {
-    double gain = 0;
-    for (guint i = 0; i < kin->n_slots; i++) {
+    double gain = gain_of_counts(kin, a, b);
+    for (guint i = 0; i < kin->n_slots && gain > -NO_DOUBT; i++) {
         if (!has_samples(a->slots[i]) || !has_samples(b->slots[i]))
             continue; // what only one of them does is foretold as before
         g_autoptr(BbSlot) both = both_of(kin, a->slots[i], b->slots[i]);
         gain += slot_foretold(both) - slot_foretold(a->slots[i]) - slot_foretold(b->slots[i]);
     }
     return gain;
-}
-
-static double gain_of(const BbKin *kin, const BbKind *a, const BbKind *b)
-{
-    double gain = gain_of_counts(kin, a, b);
-    return gain < -NO_DOUBT ? gain : gain + gain_of_gaps(kin, a, b);
 }
 
 static void take_in(const BbKin *kin, BbKind *group, const BbKind *kind)

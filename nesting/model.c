@@ -733,6 +733,7 @@ void bb_model_begin(BbModel *model, const BbSite *site, const BbOnset *onset, bo
 {
     guint np = model->np, nc = model->nc;
     for (guint p = 0; p < np; p++) {
+        model->group[p] = (guint16)p;
         BbSlot *end = end_slot(model, p);
         end->reference = BB_FROM_LATEST;
         use(end, 0, onset->whole[p]);

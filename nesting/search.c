@@ -617,6 +617,8 @@ double bb_search_sweep(BbSearch *search, double temperature)
             continue;
         grown += look.best.delta;
         search->nearest[x] = 0;
+        if (look.best.way == JOIN || look.best.way == PAIR)
+            search->nearest[look.best.y] = 0;
         carry_out(search, x, &look.best);
     }
     return grown;

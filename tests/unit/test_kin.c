@@ -32,6 +32,7 @@ static Scene scene_new(guint32 seed)
 {
     Scene scene = {.rand = g_rand_new_with_seed(seed), .scale = bb_gap_scale_new()};
     scene.kin = (BbKin){2, 1, COUNTS, scene.scale};
+    memset(scene.group, 0xff, sizeof scene.group);
     return scene;
 }
 
@@ -132,7 +133,7 @@ START_TEST(nothing_known)
 END_TEST
 
 // Two kinds that are one are one kind that did both.
-START_TEST(gains_are_those_of_all_samples)
+START_TEST(both_are_one_that_did_both)
 {
     guint32 seed = test_seed("kin all");
     for (guint round = 0; round < 20; round++) {
@@ -157,4 +158,4 @@ START_TEST(gains_are_those_of_all_samples)
 END_TEST
 
 TEST_MAIN("kin", those_that_do_the_same, those_that_do_not, groups, nothing_known,
-          gains_are_those_of_all_samples)
+          both_are_one_that_did_both)

@@ -8,17 +8,25 @@
 #define EVIDENCE 5.0   // log likelihood that is lost if kinds are one: less is what chance makes
 #define NO_DOUBT 100.0 // what is hardly ever gained by the gaps not looked at yet
 
-static BbKind kind_new(const BbKin *kin)
+// Kinds that are one so far. Where only one of them has a slot it is lent.
+typedef struct {
+    BbKind known;
+    BbSlot **made; // [n_slots]: of several; owned
+} Group;
+
+static Group group_new(const BbKin *kin)
 {
-    return (BbKind){0, g_new0(BbSlot *, kin->n_slots), g_new0(double, kin->nc * kin->n_counts)};
+    BbKind known = {0, g_new0(BbSlot *, kin->n_slots), g_new0(double, kin->nc * kin->n_counts)};
+    return (Group){known, g_new0(BbSlot *, kin->n_slots)};
 }
 
-static void kind_clear(const BbKin *kin, BbKind *kind)
+static void group_clear(const BbKin *kin, Group *group)
 {
     for (guint i = 0; i < kin->n_slots; i++)
-        bb_slot_free(kind->slots[i]);
-    g_free(kind->slots);
-    g_free((double *)kind->seen);
+        bb_slot_free(group->made[i]);
+    g_free(group->made);
+    g_free(group->known.slots);
+    g_free((double *)group->known.seen);
 }
 
 // log likelihood of each of n, k of which are alike, given the others, for those k.
@@ -53,12 +61,9 @@ static bool has_samples(const BbSlot *slot)
 
 static BbSlot *both_of(const BbKin *kin, const BbSlot *a, const BbSlot *b)
 {
-    const BbSlot *like = a ? a : b;
-    BbSlot *both = bb_slot_new(like->number, like->nc, like->is_join, like->is_end);
-    if (a)
-        bb_slot_pour(both, a);
-    if (b)
-        bb_slot_pour(both, b);
+    BbSlot *both = bb_slot_new(a->number, a->nc, a->is_join, a->is_end);
+    bb_slot_pour(both, a);
+    bb_slot_pour(both, b);
     bb_slot_fit(both, kin->scale);
     return both;
 }
@@ -81,18 +86,23 @@ static double gain_of(const BbKin *kin, const BbKind *a, const BbKind *b)
     return gain;
 }
 
-static void take_in(const BbKin *kin, BbKind *group, const BbKind *kind)
+static void take_in(const BbKin *kin, Group *group, const BbKind *kind)
 {
-    double *seen = (double *)group->seen;
-    group->n += kind->n;
+    BbKind *known = &group->known;
+    double *seen = (double *)known->seen;
+    known->n += kind->n;
     for (guint i = 0; i < kin->nc * kin->n_counts; i++)
         seen[i] += kind->seen[i];
     for (guint i = 0; i < kin->n_slots; i++) {
         if (!has_samples(kind->slots[i]))
             continue;
-        BbSlot *both = both_of(kin, group->slots[i], kind->slots[i]);
-        bb_slot_free(group->slots[i]);
-        group->slots[i] = both;
+        if (!known->slots[i]) {
+            known->slots[i] = kind->slots[i];
+            continue;
+        }
+        BbSlot *both = both_of(kin, known->slots[i], kind->slots[i]);
+        bb_slot_free(group->made[i]);
+        group->made[i] = known->slots[i] = both;
     }
 }
 
@@ -110,7 +120,7 @@ static void order_by_size(const BbKind *kinds, guint n, guint16 *order)
 void bb_kin_find(const BbKin *kin, const BbKind *kinds, guint n, guint16 *group)
 {
     g_autofree guint16 *order = g_new(guint16, n);
-    g_autofree BbKind *groups = g_new(BbKind, n);
+    g_autofree Group *groups = g_new(Group, n);
     g_autofree guint16 *first = g_new(guint16, n); // kind of each group
     guint n_groups = 0;
     order_by_size(kinds, n, order);
@@ -119,7 +129,7 @@ void bb_kin_find(const BbKin *kin, const BbKind *kinds, guint n, guint16 *group)
         guint best = n_groups;
         double most = -EVIDENCE;
         for (guint g = 0; g < n_groups && kind->n > 0; g++) {
-            double gain = gain_of(kin, &groups[g], kind);
+            double gain = gain_of(kin, &groups[g].known, kind);
             best = gain > most ? g : best;
             most = MAX(gain, most);
         }
@@ -127,11 +137,11 @@ void bb_kin_find(const BbKin *kin, const BbKind *kinds, guint n, guint16 *group)
             best = 0;
         if (best == n_groups) {
             first[n_groups] = order[i];
-            groups[n_groups++] = kind_new(kin);
+            groups[n_groups++] = group_new(kin);
         }
         take_in(kin, &groups[best], kind);
         group[order[i]] = first[best];
     }
     for (guint g = 0; g < n_groups; g++)
-        kind_clear(kin, &groups[g]);
+        group_clear(kin, &groups[g]);
 }

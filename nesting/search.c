@@ -339,15 +339,17 @@ static void find_lone(const BbSearch *search, Look *look, guint32 x)
             look->lone[look->n_lone++] = y;
 }
 
-// x comes to a parent along with another child: the way back of consider_pairs.
+// x comes to a parent along with another child: the way back of consider_pairs. Only to one that
+// was open all the while: late children are made one by one.
 static void consider_joining(BbSearch *search, Look *look, guint32 x, guint32 to, double loss)
 {
     const BbSite *site = search->site;
-    if (site->kids[to].n + 2 > BB_MODEL_NEAR)
+    gint64 end = site->parents[to].e;
+    if (site->kids[to].n + 2 > BB_MODEL_NEAR || site->children[x].e > end)
         return;
     for (guint32 i = 0; i < look->n_lone; i++) {
         guint32 y = look->lone[i];
-        if (!bb_site_may(site, y, to))
+        if (!bb_site_may(site, y, to) || site->children[y].e > end)
             continue;
         Trial both;
         with(&site->kids[to], x, &both);

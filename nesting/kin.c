@@ -2,6 +2,8 @@
 // In: what is known of each kind of parents. Out: which of them are one.
 #include "nesting/kin.h"
 
+#include "nesting/counts.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -11,13 +13,15 @@
 // Kinds that are one so far. Where only one of them has a slot it is lent.
 typedef struct {
     BbKind known;
+    double *seen;  // known.seen
     BbSlot **made; // [n_slots]: of several; owned
 } Group;
 
 static Group group_new(const BbKin *kin)
 {
-    BbKind known = {0, g_new0(BbSlot *, kin->n_slots), g_new0(double, kin->nc * kin->n_counts)};
-    return (Group){known, g_new0(BbSlot *, kin->n_slots)};
+    double *seen = g_new0(double, kin->n_counts);
+    BbKind known = {0, g_new0(BbSlot *, kin->n_slots), seen};
+    return (Group){known, seen, g_new0(BbSlot *, kin->n_slots)};
 }
 
 static void group_clear(const BbKin *kin, Group *group)
@@ -26,7 +30,7 @@ static void group_clear(const BbKin *kin, Group *group)
         bb_slot_free(group->made[i]);
     g_free(group->made);
     g_free(group->known.slots);
-    g_free((double *)group->known.seen);
+    g_free(group->seen);
 }
 
 // log likelihood of each of n, k of which are alike, given the others, for those k.
@@ -38,15 +42,15 @@ static double foretold(double k, double n, double prior)
 static double counts_foretold(const BbKin *kin, const double *seen, double n)
 {
     double sum = 0;
-    for (guint i = 0; i < kin->nc * kin->n_counts; i++)
-        sum += foretold(seen[i], n, 1.0 / kin->n_counts);
+    for (guint i = 0; i < kin->n_counts; i++)
+        sum += foretold(seen[i], n, 1.0 / BB_COUNTS_EACH);
     return sum;
 }
 
 // What is gained if the counts of two kinds are one.
 static double gain_of_counts(const BbKin *kin, const BbKind *a, const BbKind *b)
 {
-    guint n = kin->nc * kin->n_counts;
+    guint n = kin->n_counts;
     g_autofree double *both = g_new(double, n);
     for (guint i = 0; i < n; i++)
         both[i] = a->seen[i] + b->seen[i];
@@ -70,7 +74,7 @@ static BbSlot *both_of(const BbKin *kin, const BbSlot *a, const BbSlot *b)
 
 static double slot_foretold(const BbSlot *slot)
 {
-    return slot->foretold + foretold(slot->late, slot->n, 0.05) +
+    return bb_slot_foretold(slot) + foretold(slot->late, slot->n, 0.05) +
            foretold(slot->n - slot->late, slot->n, 0.95);
 }
 
@@ -89,10 +93,9 @@ static double gain_of(const BbKin *kin, const BbKind *a, const BbKind *b)
 static void take_in(const BbKin *kin, Group *group, const BbKind *kind)
 {
     BbKind *known = &group->known;
-    double *seen = (double *)known->seen;
     known->n += kind->n;
-    for (guint i = 0; i < kin->nc * kin->n_counts; i++)
-        seen[i] += kind->seen[i];
+    for (guint i = 0; i < kin->n_counts; i++)
+        group->seen[i] += kind->seen[i];
     for (guint i = 0; i < kin->n_slots; i++) {
         if (!has_samples(kind->slots[i]))
             continue;

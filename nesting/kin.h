@@ -16,11 +16,11 @@
 typedef struct BbKind {
     double n;           // parents
     BbSlot **slots;     // [n_slots], fitted; NULL where never seen
-    const double *seen; // [nc * n_counts]: parents with so many children of a type
+    const double *seen; // [n_counts]: parents with so many children of a type (counts.h)
 } BbKind;
 
 typedef struct BbKin {
-    guint n_slots, nc, n_counts; // of each kind
+    guint n_slots, n_counts; // of each kind
     const BbGapScale *scale;
 } BbKin;
 

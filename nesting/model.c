@@ -3,6 +3,7 @@
 #include "nesting/model.h"
 
 #include "nesting/copula.h"
+#include "nesting/counts.h"
 #include "nesting/kin.h"
 #include "nesting/onset.h"
 #include "nesting/own.h"
@@ -13,7 +14,6 @@
 #include <string.h>
 
 #define ORDERS 3u
-#define COUNT_MAX 8u
 #define POOR_LEAST 0.1 // of the samples are in poor slots, for these to share
 
 // What a gap is measured from: when, and which event (slot.h).
@@ -31,13 +31,9 @@ struct BbModel {
     BbSlot **ends;                // [p]
     BbSlot *unseen[ORDERS];       // what poor slots share; NULL: there are none
     BbSlot *pool[ORDERS + 1];     // that they share from; last that of ends. NULL until wanted
-    double *n;                    // [p] parents
-    float *count;   // [(p * nc + c) * (COUNT_MAX + 1) + k]: log P(k children of type c)
-    float *nothing; // [p]: log P(no child of any type)
-    float *more;    // like count: log P(one more of type c, when there are k)
-    float *lone;    // [c]
-    double *seen;   // [(p * nc + c) * (COUNT_MAX + 1) + k]: parents with k children of type c
-    double *alone;  // [c]: children without parent
+    float *lone;                  // [c]
+    double *alone;                // [c]: children without parent
+    BbCounts *counts;
     BbSignatures *signatures;
     guint64 signature[BB_SITE_TYPES]; // of one child of each type
     BbCopula **copula;                // [p], NULL where gaps are independent
@@ -57,12 +53,8 @@ BbModel *bb_model_new(const BbSite *site, const BbGapScale *scale)
         model->group[p] = (guint16)p;
     model->slots = g_new0(BbSlot *, model->np * model->nc * ORDERS);
     model->ends = g_new0(BbSlot *, model->np);
-    model->n = g_new0(double, model->np);
-    model->count = g_new0(float, model->np * model->nc * (COUNT_MAX + 1));
-    model->more = g_new0(float, model->np * model->nc * (COUNT_MAX + 1));
-    model->nothing = g_new0(float, model->np);
     model->lone = g_new0(float, model->nc);
-    model->seen = g_new0(double, model->np * model->nc * (COUNT_MAX + 1));
+    model->counts = bb_counts_new(model->np, model->nc);
     model->alone = g_new0(double, model->nc);
     model->signatures = bb_signatures_new();
     bb_signatures_reset(model->signatures, model->np);
@@ -91,12 +83,8 @@ void bb_model_free(BbModel *model)
     g_free(model->made);
     g_free(model->slots);
     g_free(model->ends);
-    g_free(model->n);
-    g_free(model->count);
-    g_free(model->nothing);
-    g_free(model->more);
     g_free(model->lone);
-    g_free(model->seen);
+    bb_counts_free(model->counts);
     g_free(model->alone);
     bb_signatures_free(model->signatures);
     bb_own_free(model->own);
@@ -296,7 +284,7 @@ static double signature_log(const BbModel *model, const BbSite *site, guint32 in
                             guint64 signature, double apart)
 {
     guint type = kind_of(model, &site->parents[index]);
-    bool usual = model->n[type] >= BB_SLOT_FEW;
+    bool usual = model->counts->n[type] >= BB_SLOT_FEW;
     const guint64 *own = usual ? bb_own_signatures(model->own, site, index) : NULL;
     guint n = own ? model->own->n : 0, same = 0;
     double weight = own ? model->own->weight : 0;
@@ -312,13 +300,14 @@ double bb_model_parent(const BbModel *model, const BbSite *site, guint32 index, 
     guint8 seen[BB_SITE_TYPES];
     Gap gaps[BB_MODEL_NEAR + 2];
     memset(seen, 0, model->nc);
-    const float *count = model->count + kind_of(model, parent) * model->nc * (COUNT_MAX + 1);
-    double apart = (double)model->nothing[kind_of(model, parent)], sum = 0;
+    guint p = kind_of(model, parent);
+    const float *count = model->counts->log + bb_counts_at(model->counts, p, 0);
+    double apart = (double)model->counts->nothing[p], sum = 0;
     guint64 signature = bb_signature_start(kind_of(model, parent));
     for (guint32 i = 0; i < n; i++) {
         guint c = site->children[kids[i]].type, k = seen[c]++;
-        const float *of = count + c * (COUNT_MAX + 1);
-        if (k < COUNT_MAX)
+        const float *of = count + c * BB_COUNTS_EACH;
+        if (k < BB_COUNTS_MOST)
             apart += (double)(of[k + 1] - of[k]);
         signature += model->signature[c];
         gaps[i] = kid_gap(model, site, parent, kids, i, k);
@@ -358,9 +347,9 @@ double bb_model_next(const BbModel *model, const BbSite *site, guint32 index, co
 {
     guint order, p = kind_of(model, &site->parents[index]), c = site->children[x].type;
     Gap gap = next_gap(model, site, index, kids, n, x, &order);
-    const float *more = model->more + (p * model->nc + c) * (COUNT_MAX + 1);
+    const float *more = model->counts->more + bb_counts_at(model->counts, p, c);
     return gap_log(model, &gap) + late_log(gap.slot, &site->parents[index], &site->children[x]) +
-           (double)more[MIN(order, COUNT_MAX)];
+           (double)more[MIN(order, BB_COUNTS_MOST)];
 }
 
 double bb_model_part(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
@@ -576,7 +565,7 @@ static void learn_together(BbModel *model, const BbSite *site)
 
 static void count_children(BbModel *model, const BbSite *site, guint32 index, double weight)
 {
-    guint p = kind_of(model, &site->parents[index]), nc = model->nc;
+    guint p = kind_of(model, &site->parents[index]);
     const BbKids *kids = &site->kids[index];
     guint32 each[BB_SITE_TYPES] = {0};
     guint64 signature = bb_signature_start(p);
@@ -585,40 +574,11 @@ static void count_children(BbModel *model, const BbSite *site, guint32 index, do
         each[c]++;
         signature = bb_signature_with(signature, c);
     }
-    for (guint c = 0; c < nc; c++)
-        model->seen[(p * nc + c) * (COUNT_MAX + 1) + MIN(each[c], COUNT_MAX)] += weight;
-    model->n[p] += weight;
+    bb_counts_add(model->counts, p, each, weight);
     guint64 *own = bb_own_signatures(model->own, site, index);
     if (own)
         own[model->own->n - 1] = signature;
     bb_signatures_count(model->signatures, p, signature, weight);
-}
-
-// How often one more child follows when there are k, from how often there are how many.
-static void find_more(const float *count, float *more)
-{
-    double beyond = exp((double)count[COUNT_MAX]);
-    more[COUNT_MAX] = 0;
-    for (guint k = COUNT_MAX; k-- > 0;) {
-        double here = exp((double)count[k]);
-        more[k] = (float)log(beyond / (beyond + here));
-        beyond += here;
-    }
-}
-
-static void learn_counts(BbModel *model)
-{
-    for (guint p = 0; p < model->np; p++) {
-        model->nothing[p] = 0;
-        for (guint c = 0; c < model->nc; c++) {
-            float *count = model->count + (p * model->nc + c) * (COUNT_MAX + 1);
-            const double *of = model->seen + (p * model->nc + c) * (COUNT_MAX + 1);
-            for (guint k = 0; k <= COUNT_MAX; k++)
-                count[k] = (float)log((of[k] + ldexp(0.5, -(int)k - 1)) / (model->n[p] + 0.5));
-            model->nothing[p] += count[0];
-            find_more(count, model->more + (p * model->nc + c) * (COUNT_MAX + 1));
-        }
-    }
 }
 
 void bb_model_forget(BbModel *model)
@@ -629,8 +589,7 @@ void bb_model_forget(BbModel *model)
     for (guint p = 0; p < model->np; p++)
         if (model->ends[p])
             bb_slot_forget(model->ends[p]);
-    memset(model->n, 0, model->np * sizeof *model->n);
-    memset(model->seen, 0, model->np * model->nc * (COUNT_MAX + 1) * sizeof *model->seen);
+    bb_counts_reset(model->counts);
     memset(model->alone, 0, model->nc * sizeof *model->alone);
     bb_signatures_reset(model->signatures, model->np);
     if (model->own)
@@ -666,7 +625,7 @@ void bb_model_fit(BbModel *model, const BbSite *site, double trust)
     share_all(model);
     for (guint c = 0; c < model->nc; c++)
         model->lone[c] = (float)log((model->alone[c] + 0.5) / site->span);
-    learn_counts(model);
+    bb_counts_fit(model->counts);
     bb_signatures_trust(model->signatures, trust);
     learn_together(model, site);
 }
@@ -702,9 +661,10 @@ void bb_model_regroup(BbModel *model, const BbSite *site)
         BbSlot **of = slots + p * (of_kids + 1);
         memcpy(of, model->slots + p * of_kids, of_kids * sizeof *of);
         of[of_kids] = model->ends[p];
-        kinds[p] = (BbKind){model->n[p], of, model->seen + p * model->nc * (COUNT_MAX + 1)};
+        kinds[p] = (BbKind){model->counts->n[p], of,
+                            model->counts->seen + bb_counts_at(model->counts, p, 0)};
     }
-    BbKin kin = {of_kids + 1, model->nc, COUNT_MAX + 1, model->scale};
+    BbKin kin = {of_kids + 1, model->nc * BB_COUNTS_EACH, model->scale};
     bb_kin_find(&kin, kinds, np, model->group);
     bb_model_forget(model);
 }
@@ -717,18 +677,6 @@ static void use(BbSlot *slot, guint what, const BbDensity *density)
     slot->bias[what] = 0;
 }
 
-// Half the mass on the two whole numbers around the mean, half as by chance; or all by chance.
-static double begin_count(double mean, guint k, bool poisson)
-{
-    double chance = exp(k * log(MAX(mean, 1e-9)) - mean - lgamma(k + 1.0));
-    double low = floor(mean), near = 0;
-    if (k == low)
-        near = 1 - (mean - low);
-    if (k == low + 1)
-        near = mean - low;
-    return MAX(poisson ? chance : 0.5 * near + 0.5 * chance, 1e-6);
-}
-
 void bb_model_begin(BbModel *model, const BbSite *site, const BbOnset *onset, bool poisson)
 {
     guint np = model->np, nc = model->nc;
@@ -737,7 +685,6 @@ void bb_model_begin(BbModel *model, const BbSite *site, const BbOnset *onset, bo
         BbSlot *end = end_slot(model, p);
         end->reference = BB_FROM_LATEST;
         use(end, 0, onset->whole[p]);
-        model->nothing[p] = 0;
         for (guint c = 0; c < nc; c++) {
             use(end, 1 + c, onset->end[p * nc + c]);
             for (guint order = 0; order < ORDERS; order++) {
@@ -747,13 +694,9 @@ void bb_model_begin(BbModel *model, const BbSite *site, const BbOnset *onset, bo
                 for (guint d = 0; d < nc; d++)
                     use(slot, 1 + d, onset->next[d * nc + c]);
             }
-            float *count = model->count + (p * nc + c) * (COUNT_MAX + 1);
-            for (guint k = 0; k <= COUNT_MAX; k++)
-                count[k] = (float)log(begin_count(onset->mean[p * nc + c], k, poisson));
-            model->nothing[p] += count[0];
-            find_more(count, model->more + (p * nc + c) * (COUNT_MAX + 1));
         }
     }
+    bb_counts_expect(model->counts, onset->mean, poisson);
     bb_signatures_reset(model->signatures, model->np);
     if (model->own)
         model->own->n = 0;

@@ -83,20 +83,6 @@ static double fit_reference(BbSlot *slot, guint reference, const BbGapScale *sca
     return sum;
 }
 
-// The same of each sample given the others, its event too, for the reference in use.
-static double foretold(const BbSlot *slot)
-{
-    double sum = 0, spread = BB_SLOT_RARE * events_of(slot, slot->reference);
-    for (guint w = 0; w < bb_slot_events(slot->nc); w++) {
-        const BbDensity *density = slot->density[slot->reference][w];
-        if (!density || density->n <= 0)
-            continue;
-        double alike = MAX(density->n - 1, 0) + BB_SLOT_RARE;
-        sum += density->loo + density->n * log(alike / (MAX(slot->n - 1, 0) + spread));
-    }
-    return sum;
-}
-
 void bb_slot_fit(BbSlot *slot, const BbGapScale *scale)
 {
     bool join = slot->is_join && !slot->is_end;
@@ -112,7 +98,6 @@ void bb_slot_fit(BbSlot *slot, const BbGapScale *scale)
             slot->reference = r;
         }
     }
-    slot->foretold = foretold(slot);
     slot->spread = slot->n + BB_SLOT_RARE * events_of(slot, slot->reference);
     slot->unseen = (float)log(BB_SLOT_RARE / slot->spread);
     for (guint w = 0; w < bb_slot_events(slot->nc); w++) {
@@ -121,6 +106,19 @@ void bb_slot_fit(BbSlot *slot, const BbGapScale *scale)
         slot->bias[w] =
             slot->used[w] ? (float)log((density->n + BB_SLOT_RARE) / slot->spread) : slot->unseen;
     }
+}
+
+double bb_slot_foretold(const BbSlot *slot)
+{
+    double sum = 0, spread = BB_SLOT_RARE * events_of(slot, slot->reference);
+    for (guint w = 0; w < bb_slot_events(slot->nc); w++) {
+        const BbDensity *density = slot->density[slot->reference][w];
+        if (!density || density->n <= 0)
+            continue;
+        double alike = MAX(density->n - 1, 0) + BB_SLOT_RARE;
+        sum += density->loo + density->n * log(alike / (MAX(slot->n - 1, 0) + spread));
+    }
+    return sum;
 }
 
 void bb_slot_make_normals(BbSlot *slot, const BbGapScale *scale)

@@ -29,7 +29,6 @@ typedef struct BbSlot {
     guint nc;                           // types of children
     guint reference;                    // the one in use
     double n;                           // samples
-    double foretold;                    // log likelihood of each given the others, of all
     double spread;                      // samples and imagined ones, of all events
     double late;                        // of them, children that outlast their parent
     float on_time, overdue;             // logs of the two shares
@@ -49,6 +48,9 @@ void bb_slot_add(BbSlot *slot, guint reference, guint event, guint bin, double w
 
 // Fits all densities, and takes the reference that would have foretold the samples best.
 void bb_slot_fit(BbSlot *slot, const BbGapScale *scale);
+
+// log likelihood of each sample of a fitted slot given the others, of all: gaps and their events.
+double bb_slot_foretold(const BbSlot *slot);
 
 // Makes the quantiles of what is used.
 void bb_slot_make_normals(BbSlot *slot, const BbGapScale *scale);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: normal quantiles of the gaps of many parents. Out: correlations, and what they say of one.
+// In: normal quantiles of what was seen of many parents. Out: correlations, and what they say of
+// one.
 #include "nesting/copula.h"
 
 #include "nesting/signatures.h"
@@ -8,41 +9,42 @@
 #include <string.h>
 
 #define SETS_MOST 4096u
-#define SLOTS_MOST 256u
+#define VARIABLES_MOST 256u
 
 typedef struct {
     float n, x, y, xx, yy, xy;
 } Pair;
 
-// Slots that occur together, with the inverse of their correlations less the unit matrix.
+// Variables that occur together: those of them that are correlated with others, and the inverse of
+// their correlations less the unit matrix.
 typedef struct {
     guint64 key; // 0: free
     guint n;     // 0: independent
-    guint16 slots[BB_COPULA_MOST];
-    float *inverse;
+    guint8 which[BB_COPULA_MOST];
+    float *inverse; // lower triangle, row by row, all but the diagonal doubled
     double log_det;
 } Set;
 
 struct BbCopula {
-    guint n_slots;
-    guint64 *mixed; // [slot]: its part of a set's key
-    Pair *pairs;    // [i * n_slots + j], i < j
-    float *r;       // [i * n_slots + j]
+    guint n_variables;
+    guint64 *mixed; // [variable]: its part of a set's key
+    Pair *pairs;    // [i * n_variables + j], i < j
+    float *r;       // [i * n_variables + j]
     Set *sets;      // open addressing
     guint n_sets;
 };
 
 #define SETS_ROOM (2 * SETS_MOST)
 
-BbCopula *bb_copula_new(guint n_slots)
+BbCopula *bb_copula_new(guint n_variables)
 {
     BbCopula *copula = g_new0(BbCopula, 1);
-    copula->n_slots = n_slots;
-    copula->pairs = g_new0(Pair, (gsize)n_slots * n_slots);
-    copula->r = g_new0(float, (gsize)n_slots *n_slots);
+    copula->n_variables = n_variables;
+    copula->pairs = g_new0(Pair, (gsize)n_variables * n_variables);
+    copula->r = g_new0(float, (gsize)n_variables *n_variables);
     copula->sets = g_new0(Set, SETS_ROOM);
-    copula->mixed = g_new(guint64, n_slots);
-    for (guint i = 0; i < n_slots; i++)
+    copula->mixed = g_new(guint64, n_variables);
+    for (guint i = 0; i < n_variables; i++)
         copula->mixed[i] = bb_signature_mix(i + 1u);
     return copula;
 }
@@ -71,17 +73,18 @@ void bb_copula_free(BbCopula *copula)
 
 void bb_copula_reset(BbCopula *copula)
 {
-    memset(copula->pairs, 0, (gsize)copula->n_slots * copula->n_slots * sizeof *copula->pairs);
+    memset(copula->pairs, 0,
+           (gsize)copula->n_variables * copula->n_variables * sizeof *copula->pairs);
     forget_sets(copula);
 }
 
-void bb_copula_count(BbCopula *copula, const guint16 *slots, const float *z, guint n)
+void bb_copula_count(BbCopula *copula, const guint16 *which, const float *z, guint n)
 {
     for (guint i = 0; i < n; i++) {
         for (guint j = 0; j < n; j++) {
-            if (slots[i] >= slots[j])
+            if (which[i] >= which[j])
                 continue;
-            Pair *pair = &copula->pairs[slots[i] * copula->n_slots + slots[j]];
+            Pair *pair = &copula->pairs[which[i] * copula->n_variables + which[j]];
             pair->n++;
             pair->x += z[i];
             pair->y += z[j];
@@ -108,7 +111,7 @@ static float correlation(const Pair *pair)
 bool bb_copula_fit(BbCopula *copula)
 {
     bool any = false;
-    guint n = copula->n_slots;
+    guint n = copula->n_variables;
     for (guint i = 0; i < n; i++) {
         for (guint j = i + 1; j < n; j++) {
             float r = correlation(&copula->pairs[i * n + j]);
@@ -119,6 +122,11 @@ bool bb_copula_fit(BbCopula *copula)
     return any;
 }
 
+static inline double correlation_of(const BbCopula *copula, guint x, guint y)
+{
+    return (double)copula->r[x * copula->n_variables + y];
+}
+
 // Cholesky factor of the correlations, shrunk until it is safely positive. False where there are
 // none.
 static bool factor(const BbCopula *copula, const Set *set, double shrink, double *l)
@@ -126,10 +134,7 @@ static bool factor(const BbCopula *copula, const Set *set, double shrink, double
     guint n = set->n;
     for (guint i = 0; i < n; i++) {
         for (guint j = 0; j <= i; j++) {
-            double sum =
-                i == j
-                    ? 1
-                    : shrink * (double)copula->r[set->slots[i] * copula->n_slots + set->slots[j]];
+            double sum = i == j ? 1 : shrink * correlation_of(copula, set->which[i], set->which[j]);
             for (guint k = 0; k < j; k++)
                 sum -= l[i * n + k] * l[j * n + k];
             if (i == j && sum <= 0.02)
@@ -143,7 +148,7 @@ static bool factor(const BbCopula *copula, const Set *set, double shrink, double
 static void invert(Set *set, const double *l)
 {
     guint n = set->n;
-    set->inverse = g_new(float, (gsize)n *n);
+    set->inverse = g_new(float, (gsize)n *(n + 1) / 2);
     set->log_det = 0;
     for (guint i = 0; i < n; i++)
         set->log_det += 2 * log(l[i * n + i]);
@@ -155,36 +160,41 @@ static void invert(Set *set, const double *l)
                 x[i] -= l[i * n + k] * x[k];
             x[i] /= l[i * n + i];
         }
-        for (guint i = n; i-- > 0;) {
+        for (guint i = n; i-- > column;) {
             for (guint k = i + 1; k < n; k++)
                 x[i] -= l[k * n + i] * x[k];
             x[i] /= l[i * n + i];
-            set->inverse[i * n + column] = (float)(x[i] - (i == column));
+            set->inverse[i * (i + 1) / 2 + column] = (float)(i == column ? x[i] - 1 : 2 * x[i]);
         }
     }
 }
 
-static void make_set(BbCopula *copula, Set *set, const guint16 *slots, guint n)
+static bool is_correlated(const BbCopula *copula, guint x, const guint16 *which, guint n)
 {
-    bool any = false;
     for (guint i = 0; i < n; i++)
-        for (guint j = 0; j < i; j++)
-            any |= copula->r[slots[i] * copula->n_slots + slots[j]] != 0;
-    if (!any)
+        if (which[i] != x && copula->r[x * copula->n_variables + which[i]] != 0)
+            return true;
+    return false;
+}
+
+static void make_set(BbCopula *copula, Set *set, const guint16 *which, guint n)
+{
+    for (guint i = 0; i < n; i++)
+        if (is_correlated(copula, which[i], which, n))
+            set->which[set->n++] = (guint8)which[i];
+    if (set->n == 0)
         return;
-    set->n = n;
-    memcpy(set->slots, slots, n * sizeof *slots);
     double l[BB_COPULA_MOST * BB_COPULA_MOST], shrink = 1;
     while (!factor(copula, set, shrink, l))
         shrink *= 0.8;
     invert(set, l);
 }
 
-static const Set *set_of(BbCopula *copula, const guint16 *slots, guint n)
+static const Set *set_of(BbCopula *copula, const guint16 *which, guint n)
 {
     guint64 key = 0;
     for (guint i = 0; i < n; i++)
-        key += copula->mixed[slots[i]];
+        key += copula->mixed[which[i]];
     key |= 1;
     gsize at = (key >> 32) % SETS_ROOM;
     while (copula->sets[at].key != 0 && copula->sets[at].key != key)
@@ -195,28 +205,27 @@ static const Set *set_of(BbCopula *copula, const guint16 *slots, guint n)
             return NULL;
         copula->n_sets++;
         set->key = key;
-        make_set(copula, set, slots, n);
+        make_set(copula, set, which, n);
     }
     return set->n > 0 ? set : NULL;
 }
 
-double bb_copula_log(BbCopula *copula, const guint16 *slots, const float *z, guint n)
+double bb_copula_log(BbCopula *copula, const guint16 *which, const float *z, guint n)
 {
     if (n < 2 || n > BB_COPULA_MOST)
         return 0;
-    const Set *set = set_of(copula, slots, n);
+    const Set *set = set_of(copula, which, n);
     if (!set)
         return 0;
-    float by_slot[SLOTS_MOST], x[BB_COPULA_MOST];
+    float by_variable[VARIABLES_MOST], x[BB_COPULA_MOST], sum = 0;
     for (guint i = 0; i < n; i++)
-        by_slot[slots[i]] = z[i];
-    for (guint i = 0; i < n; i++)
-        x[i] = by_slot[set->slots[i]];
-    float sum = 0;
-    for (guint i = 0; i < n; i++) {
+        by_variable[which[i]] = z[i];
+    const float *inverse = set->inverse;
+    for (guint i = 0; i < set->n; i++) {
         float row = 0;
-        for (guint j = 0; j < n; j++)
-            row += set->inverse[i * n + j] * x[j];
+        x[i] = by_variable[set->which[i]];
+        for (guint j = 0; j <= i; j++)
+            row += *inverse++ * x[j];
         sum += row * x[i];
     }
     return -0.5 * (set->log_det + (double)sum);

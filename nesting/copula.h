@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gaps of one request go together: what is slow once is slow again. A Gaussian copula over the
-// slots of one type of parent says how likely the gaps are together, given how likely each is.
+// What one request asks for and how slow it is shows in all that is done for it: in the gaps of the
+// node that serves it, and in how long the calls last that it makes. A Gaussian copula over these
+// variables of one type of parent says how likely they are together, given how likely each is.
 #pragma once
 
 #include <glib.h>
 #include <stdbool.h>
 
-#define BB_COPULA_MOST 16u    // slots of one parent that it looks at; a parent with more has none
+#define BB_COPULA_MOST 31u    // variables of one parent that it looks at
 #define BB_COPULA_PARENTS 30u // of fewer there is nothing to be learned
 
 typedef struct BbCopula BbCopula;
 
-// Slots are numbered below n_slots.
-BbCopula *bb_copula_new(guint n_slots);
+// Variables are numbered below n_variables, 256 at most.
+BbCopula *bb_copula_new(guint n_variables);
 void bb_copula_free(BbCopula *copula);
 
 void bb_copula_reset(BbCopula *copula);
 
-// Takes the gaps of one parent, as standard normal quantiles of their slots' densities.
-void bb_copula_count(BbCopula *copula, const guint16 *slots, const float *z, guint n);
+// Takes the variables of one parent, as standard normal quantiles of their densities.
+void bb_copula_count(BbCopula *copula, const guint16 *which, const float *z, guint n);
 
 // Estimates the correlations. False: there are none worth a thought.
 bool bb_copula_fit(BbCopula *copula);
 
-// log density of the gaps together, over that of each alone. No slot twice, in any order.
-double bb_copula_log(BbCopula *copula, const guint16 *slots, const float *z, guint n);
+// log density of the variables together, over that of each alone; 0 of more than BB_COPULA_MOST. No
+// variable twice, in any order.
+double bb_copula_log(BbCopula *copula, const guint16 *which, const float *z, guint n);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbCopula, bb_copula_free)

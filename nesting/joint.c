@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "nesting/durations.h"
 #include "nesting/joins.h"
 #include "nesting/lacking.h"
 #include "nesting/search.h"
@@ -342,6 +343,7 @@ static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPa
         take_only(site, paths);
         return;
     }
+    bb_durations_rank(site, joint->scale);
     bool all = site->n_parents <= ALL_PARENTS, crowded = is_crowded(site);
     guint beginnings = all && !crowded ? 3 : 2;
     g_autoptr(BbSite) part = all ? NULL : bb_site_sample(site, SAMPLE_PARENTS, stretches_of(site));

@@ -263,20 +263,37 @@ static inline Gap end_gap(const BbModel *model, const BbSite *site, const BbSite
                  bb_own_gaps(model->own, site, end)};
 }
 
-static double together_log(const BbModel *model, BbCopula *copula, const Gap *gaps, guint n)
-{
-    guint16 slots[BB_COPULA_MOST];
+// What a copula looks at, of a parent with n children: its gaps, and how long the children last.
+typedef struct {
+    guint n; // 0: too many, or a slot is there twice
+    guint16 which[BB_COPULA_MOST];
     float z[BB_COPULA_MOST];
-    if (n > BB_COPULA_MOST)
-        return 0;
-    for (guint i = 0; i < n; i++) {
-        slots[i] = gaps[i].number;
-        z[i] = gap_normal(model, &gaps[i]);
+} Together;
+
+static inline guint together_variables(const BbModel *model)
+{
+    return 2 * model->nc * ORDERS + 1;
+}
+
+static void gather_together(const BbModel *model, const BbSite *site, const Gap *gaps,
+                            const guint32 *kids, guint n, Together *of)
+{
+    guint16 first = (guint16)(model->nc * ORDERS + 1); // of durations
+    of->n = 0;
+    if (2 * n + 1 > BB_COPULA_MOST)
+        return;
+    for (guint i = 0; i <= n; i++) {
+        of->which[i] = gaps[i].number;
+        of->z[i] = gap_normal(model, &gaps[i]);
         for (guint j = 0; j < i; j++)
-            if (slots[j] == slots[i])
-                return 0;
+            if (of->which[j] == of->which[i])
+                return;
     }
-    return bb_copula_log(copula, slots, z, n);
+    for (guint i = 0; i < n; i++) {
+        of->which[n + 1 + i] = (guint16)(first + gaps[i].number);
+        of->z[n + 1 + i] = site->children[kids[i]].lasts / BB_SITE_NORMAL;
+    }
+    of->n = 2 * n + 1;
 }
 
 // log P(signature) among the other parents.
@@ -315,8 +332,11 @@ double bb_model_parent(const BbModel *model, const BbSite *site, guint32 index, 
     }
     gaps[n] = end_gap(model, site, parent, kids, n);
     sum += gap_log(model, &gaps[n]);
-    if (model->copula[kind_of(model, parent)])
-        sum += together_log(model, model->copula[kind_of(model, parent)], gaps, n + 1);
+    if (model->copula[p]) {
+        Together together;
+        gather_together(model, site, gaps, kids, n, &together);
+        sum += bb_copula_log(model->copula[p], together.which, together.z, together.n);
+    }
     return sum + signature_log(model, site, index, signature, apart);
 }
 
@@ -521,20 +541,18 @@ static void count_together(BbModel *model, const BbSite *site, guint32 index)
 {
     const BbSiteParent *parent = &site->parents[index];
     const BbKids *kids = &site->kids[index];
-    guint16 slots[BB_COPULA_MOST];
-    float z[BB_COPULA_MOST];
+    Gap gaps[BB_COPULA_MOST];
+    Together together;
     guint8 seen[BB_SITE_TYPES];
     if (kids->n == 0 || kids->n >= BB_COPULA_MOST)
         return;
     memset(seen, 0, model->nc);
-    for (guint32 i = 0; i <= kids->n; i++) {
-        Gap gap = i < kids->n ? kid_gap(model, site, parent, kids->at, i,
-                                        seen[site->children[kids->at[i]].type]++)
-                              : end_gap(model, site, parent, kids->at, i);
-        slots[i] = gap.number;
-        z[i] = gap_normal(model, &gap);
-    }
-    bb_copula_count(model->made[kind_of(model, parent)], slots, z, kids->n + 1);
+    for (guint32 i = 0; i < kids->n; i++)
+        gaps[i] =
+            kid_gap(model, site, parent, kids->at, i, seen[site->children[kids->at[i]].type]++);
+    gaps[kids->n] = end_gap(model, site, parent, kids->at, kids->n);
+    gather_together(model, site, gaps, kids->at, kids->n, &together);
+    bb_copula_count(model->made[kind_of(model, parent)], together.which, together.z, together.n);
 }
 
 static void learn_together(BbModel *model, const BbSite *site)
@@ -552,7 +570,7 @@ static void learn_together(BbModel *model, const BbSite *site)
         if (model->ends[p])
             bb_slot_make_normals(model->ends[p], model->scale);
         if (!model->made[p])
-            model->made[p] = bb_copula_new(model->nc * ORDERS + 1);
+            model->made[p] = bb_copula_new(together_variables(model));
         bb_copula_reset(model->made[p]);
     }
     for (guint32 i = 0; i < site->n_parents; i++)

@@ -13,6 +13,7 @@
 #define BB_SITE_NONE G_MAXUINT32
 #define BB_SITE_TYPES 32u // kinds of parents, and of children; rarer ones share the last number
 #define BB_SITE_CANDIDATES 24u // of one child
+#define BB_SITE_NORMAL 4096.0f
 
 typedef struct BbSiteParent {
     gint64 s, e;  // arrival of the call, departure of the return
@@ -25,6 +26,8 @@ typedef struct BbSiteChild {
     gint64 s, e; // departure of the call, arrival of the return
     guint32 call;
     guint16 type; // callee and operation
+    gint16 lasts; // how long, among those of its type: standard normal quantile, in parts of
+                  // BB_SITE_NORMAL (durations.h)
 } BbSiteChild;
 
 // The children of one parent, in order of (s, index).

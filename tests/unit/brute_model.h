@@ -377,17 +377,25 @@ static inline float brute_normal(const Brute *brute, guint type, const BruteGap 
 }
 
 // The gaps' slots and quantiles; false where a slot is there twice.
-static inline bool brute_together(const Brute *brute, guint32 p, const BruteGap *gaps, guint n,
-                                  guint16 *slots, float *z)
+// Gaps and durations of a parent with n children, as the copula takes them. Returns how many; 0: it
+// does not look at these.
+static inline guint brute_together(const Brute *brute, guint32 p, const BruteGap *gaps,
+                                   const guint32 *kids, guint n, guint16 *which, float *z)
 {
-    bool once = true;
-    for (guint i = 0; i < n; i++) {
-        slots[i] = (guint16)gaps[i].slot;
-        z[i] = brute_normal(brute, brute->site->parents[p].type, &gaps[i]);
+    const BbSite *site = brute->site;
+    guint end = site->n_child_types * BRUTE_ORDERS, all = 2 * n + 1;
+    if (all > BB_COPULA_MOST)
+        return 0;
+    for (guint i = 0; i < all; i++) {
+        const BruteGap *gap = &gaps[i <= n ? i : i - n - 1];
+        which[i] = (guint16)(i <= n ? gap->slot : end + 1 + gap->slot);
+        z[i] = i <= n ? brute_normal(brute, site->parents[p].type, gap)
+                      : (float)site->children[kids[i - n - 1]].lasts / BB_SITE_NORMAL;
         for (guint j = 0; j < i; j++)
-            once &= slots[i] != slots[j];
+            if (which[i] == which[j])
+                return 0;
     }
-    return once;
+    return all;
 }
 
 static inline void brute_free(Brute *brute)
@@ -427,7 +435,7 @@ static inline Brute *brute_new(const BbSite *site, const BbGapScale *scale, GPtr
         for (guint s = 0; s <= end; s++)
             if (brute->slots[p][s].n > 0)
                 brute_choose(brute, &brute->slots[p][s], site->n_child_types, s == end);
-        brute->copula[p] = bb_copula_new(end + 1);
+        brute->copula[p] = bb_copula_new(2 * end + 1);
     }
     brute_share(brute);
     guint32 parents[BRUTE_TYPES] = {0}; // of a type; of few nothing is learned
@@ -435,14 +443,14 @@ static inline Brute *brute_new(const BbSite *site, const BbGapScale *scale, GPtr
         parents[site->parents[p].type]++;
     for (guint32 p = 0; p < site->n_parents; p++) {
         BruteGap gaps[BB_COPULA_MOST];
-        guint16 slots[BB_COPULA_MOST];
+        guint16 which[BB_COPULA_MOST];
         float z[BB_COPULA_MOST];
         guint32 n = brute_kids(site, g_ptr_array_index(seen, seen->len - 1), p, kids);
         if (n == 0 || n >= BB_COPULA_MOST || parents[site->parents[p].type] < BB_COPULA_PARENTS)
             continue;
         brute_gaps(brute, p, kids, n, gaps);
-        brute_together(brute, p, gaps, n + 1, slots, z);
-        bb_copula_count(brute->copula[site->parents[p].type], slots, z, n + 1);
+        guint all = brute_together(brute, p, gaps, kids, n, which, z);
+        bb_copula_count(brute->copula[site->parents[p].type], which, z, all);
     }
     for (guint p = 0; p < site->n_parent_types; p++)
         bb_copula_fit(brute->copula[p]);
@@ -532,9 +540,9 @@ static inline double brute_parent(const Brute *brute, guint32 p, const guint32 *
         sum += brute_gap_log(brute, &gaps[i], p, i < n ? kids[i] : BB_SITE_NONE);
     for (guint32 i = 0; i < n; i++)
         sum += brute_late_log(brute, p, gaps[i].slot, kids[i]);
-    guint16 slots[BB_COPULA_MOST];
+    guint16 which[BB_COPULA_MOST];
     float z[BB_COPULA_MOST];
-    if (n + 1 <= BB_COPULA_MOST && brute_together(brute, p, gaps, n + 1, slots, z))
-        sum += bb_copula_log(brute->copula[type], slots, z, n + 1);
+    guint together = brute_together(brute, p, gaps, kids, n, which, z);
+    sum += bb_copula_log(brute->copula[type], which, z, together);
     return sum;
 }

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#define MOST 24u // slots
+#define MOST 40u // slots
 
 typedef struct {
     guint n;

@@ -127,6 +127,18 @@ static double cached(Trace *trace, guint64 id, double at)
     return at + about(trace, 0.3 * MS);
 }
 
+// Some requests ask for ten times as much: all of their calls last longer, and the gaps between
+// them show nothing of it.
+static double of_all_sizes(Trace *trace, guint64 id, double at)
+{
+    double size = exp(2 * bb_random_normal(&trace->random));
+    double think = MS * bb_random_exponential(&trace->random);
+    at = leaf(trace, A, B, id, at + think, 0.3 * MS * size);
+    at = leaf(trace, A, C, id, at + MS * bb_random_exponential(&trace->random), 0.2 * MS * size);
+    at = leaf(trace, A, D, id, at + MS * bb_random_exponential(&trace->random), 0.3 * MS * size);
+    return at + MS * bb_random_exponential(&trace->random);
+}
+
 // A calls itself, and that call calls B.
 static double itself(Trace *trace, guint64 id, double at)
 {
@@ -275,6 +287,23 @@ START_TEST(planted_systems)
                share(got.right, got.links), got.links);
         ck_assert_double_ge(share(got.right, got.links), planted[i].right);
     }
+}
+END_TEST
+
+// Nothing but how long its calls last tells a request from another here.
+START_TEST(durations_go_together)
+{
+    Score sum = {0};
+    for (guint i = 0; i < 6; i++) {
+        g_auto(Trace) trace = trace_new(40 + i);
+        play(&trace, of_all_sizes, 1000, 2 * MS);
+        g_autoptr(BbPaths) paths = infer_joint(&trace);
+        Score got = score(&trace, paths);
+        sum.links += got.links;
+        sum.right += got.right;
+    }
+    printf("durations: right %.4f of %u\n", share(sum.right, sum.links), sum.links);
+    ck_assert_double_ge(share(sum.right, sum.links), 0.85);
 }
 END_TEST
 
@@ -571,6 +600,6 @@ START_TEST(many_kinds)
 END_TEST
 
 TEST_MAIN("joint", planted_systems, calls_of_nobody, lost_parents, outlasting, outlasting_too_long,
-          few_of_each, confidence, any_number_of_threads, facts_are_those_of_the_paper,
-          next_to_nothing, all_at_one_time, many_calls_of_one, many_around_one, ends_of_time,
-          many_kinds)
+          few_of_each, durations_go_together, confidence, any_number_of_threads,
+          facts_are_those_of_the_paper, next_to_nothing, all_at_one_time, many_calls_of_one,
+          many_around_one, ends_of_time, many_kinds)

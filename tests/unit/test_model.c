@@ -4,6 +4,8 @@
 #include "tests/unit/sample_sites.h"
 #include "tests/unit/test.h"
 
+#include "nesting/durations.h"
+
 typedef struct {
     GRand *rand;
     BbGapScale *scale;
@@ -31,6 +33,7 @@ static Scene scene_of(GRand *rand, BbSite *site)
 {
     Scene scene = {.rand = rand, .scale = bb_gap_scale_new(), .site = site};
     scene.seen = g_ptr_array_new_with_free_func(g_free);
+    bb_durations_rank(site, scene.scale);
     scene.model = bb_model_new(site, scene.scale);
     return scene;
 }

@@ -69,6 +69,13 @@ static bool is_pull(const BbNatsLine *line)
     return begins_with(line->subject, line->subject_length, "$JS.API.CONSUMER.MSG.NEXT.");
 }
 
+// Where a JetStream consumer may acknowledge what it was delivered. It need not (AckNone), or does so
+// for many deliveries at once: none of them asks for an answer.
+static bool is_ack(const guint8 *subject, gsize length)
+{
+    return begins_with(subject, length, "$JS.ACK.");
+}
+
 static BbMeaning message_meaning(BbDialog *dialog, Nats *nats, const BbNatsLine *line,
                                  const guint8 *data, gsize seen, const BbPart *part)
 {
@@ -78,7 +85,7 @@ static BbMeaning message_meaning(BbDialog *dialog, Nats *nats, const BbNatsLine 
                            .status = status_of(dialog, nats, line, data, seen),
                            .key = key};
     bool publish = line->verb == BB_NATS_PUB || line->verb == BB_NATS_HPUB;
-    bool asks = line->reply && !is_pull(line);
+    bool asks = line->reply && !is_pull(line) && !is_ack(line->reply, line->reply_length);
     return (BbMeaning){.means = asks ? BB_MEANS_CALL : BB_MEANS_FREE,
                        .use = BB_KEY_REUSED,
                        .op = label_of(dialog, publish ? "PUB" : "MSG", line),

@@ -91,6 +91,22 @@ START_TEST(other_publishes_are_free)
 }
 END_TEST
 
+// Nobody needs to acknowledge a delivery, and who does may acknowledge many at once: both are free.
+// An acknowledgement that is acknowledged is a request.
+START_TEST(deliveries_ask_for_nothing)
+{
+    check(SCRIPT(BEGIN, "<MSG ev.x 1 $JS.ACK.S.C.1.7.7.17.0 2\r\nhi\r\n",
+                 "<MSG ev.x 1 $JS.ACK.S.C.1.8.8.17.0 2\r\nhi\r\n",
+                 ">PUB $JS.ACK.S.C.1.8.8.17.0 4\r\n+ACK\r\n",
+                 "<HMSG ev.x 1 $JS.ACK.S.C.1.9.9.17.0 12 14\r\nNATS/1.0\r\n\r\nhi\r\n",
+                 ">PUB $JS.ACK.S.C.1.9.9.17.0 _INBOX.1 4\r\n+ACK\r\n",
+                 "<MSG _INBOX.1 2 0\r\n\r\n"),
+          LOGIN "MSG < nats MSG ev.x 41\nMSG < nats MSG ev.x 41\n"
+                "MSG > nats PUB $JS.ACK.S.C.*.*.*.*.* 36\nMSG < nats MSG ev.x 58\n"
+                "CALL 2 nats PUB $JS.ACK.S.C.*.*.*.*.* 45\nRET 2 nats ok 20\n");
+}
+END_TEST
+
 START_TEST(what_the_server_says)
 {
     check(SCRIPT("<" INFO, ">CONNECT {\"verbose\":true}\r\n", "<+OK\r\n", ">PUB a 0\r\n\r\n",
@@ -240,6 +256,6 @@ START_TEST(probes)
 END_TEST
 
 TEST_MAIN("nats", requester, responder, both, out_of_order, many_replies, headers_and_no_responders,
-          other_publishes_are_free, what_the_server_says, pings_in_order, tls_after_info,
+          other_publishes_are_free, deliveries_ask_for_nothing, what_the_server_says, pings_in_order, tls_after_info,
           long_payloads_are_passed_over, joined_in_the_middle, lost_request_and_reply,
           lost_pong_does_not_shift, lost_middle, damage, lines_have_a_limit, probes)

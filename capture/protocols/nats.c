@@ -2,7 +2,8 @@
 // In: the bytes of a NATS client connection (NATS client protocol, server 2.x). Out: a message that
 // names a subject for its reply is a call of who sends it over this connection: of the client's to
 // the server, and of the server's to a client that subscribed. The message to that subject in the
-// other direction is its return. Other messages are free.
+// other direction is its return. Other messages are free, and so is what servers say to each other
+// (routes, gateways, leaf nodes): a gateway's replies come over another connection.
 //
 // The subjects that replies are waited for are kept by their hashes, as keys of the open calls.
 #include "capture/protocols/label.h"
@@ -69,8 +70,8 @@ static bool is_pull(const BbNatsLine *line)
     return begins_with(line->subject, line->subject_length, "$JS.API.CONSUMER.MSG.NEXT.");
 }
 
-// Where a JetStream consumer may acknowledge what it was delivered. It need not (AckNone), or does so
-// for many deliveries at once: none of them asks for an answer.
+// Where a JetStream consumer may acknowledge what it was delivered. It need not (AckNone), or does
+// so for many deliveries at once: none of them asks for an answer.
 static bool is_ack(const guint8 *subject, gsize length)
 {
     return begins_with(subject, length, "$JS.ACK.");
@@ -104,15 +105,15 @@ static BbMeaning meaning_of(BbDialog *dialog, Nats *nats, const BbNatsLine *line
 {
     switch (line->verb) {
     case BB_NATS_INFO:
-        return tell(dialog, "INFO", BB_NAME_NONE);
     case BB_NATS_CONNECT:
-        return tell(dialog, "CONNECT", BB_NAME_NONE);
     case BB_NATS_UNSUB:
-        return tell(dialog, "UNSUB", BB_NAME_NONE);
+    case BB_NATS_INTEREST:
+        return tell(dialog, line->word, BB_NAME_NONE);
     case BB_NATS_ERROR:
         return tell(dialog, "-ERR", bb_dialog_status(dialog, "error", 5));
     case BB_NATS_SUB:
-        return (BbMeaning){.means = BB_MEANS_FREE, .op = label_of(dialog, "SUB", line)};
+    case BB_NATS_ROUTED:
+        return (BbMeaning){.means = BB_MEANS_FREE, .op = label_of(dialog, line->word, line)};
     case BB_NATS_PING:
         return (BbMeaning){.means = BB_MEANS_CALL,
                            .use = BB_KEY_QUEUED,
@@ -214,7 +215,7 @@ const BbDecoder bb_decoder_nats = {
     .name = "nats",
     .about = "NATS clients: request and reply by inbox",
     .tcp = true,
-    .ports = {4222},
+    .ports = {4222, 6222, 7222, 7422}, // clients, routes, gateways, leaf nodes
     .state_size = sizeof(Nats),
     .probe = bb_nats_probe,
     .parse = parse,

@@ -7,7 +7,7 @@
 #define LINE_MAX_SHORT 4096u        // the server's limit by default
 #define LINE_MAX_JSON (32u * 1024u) // INFO of a large cluster, CONNECT with a token
 #define PAYLOAD_MAX (64u << 20)     // the largest that can be configured
-#define WORDS 5u
+#define WORDS 64u                   // a routed message names the queue groups that get it
 
 typedef struct Verb {
     const char *word;
@@ -18,18 +18,27 @@ typedef struct Verb {
 } Verb;
 
 static const Verb verbs[] = {
-    {"INFO", BB_NATS_INFO, false, true, true, 0, 0},
-    {"CONNECT", BB_NATS_CONNECT, true, false, true, 0, 0},
+    {"INFO", BB_NATS_INFO, true, true, true, 0, 0},
+    {"CONNECT", BB_NATS_CONNECT, true, true, true, 0, 0},
     {"PUB", BB_NATS_PUB, true, false, false, 2, 3},
     {"HPUB", BB_NATS_HPUB, true, false, false, 3, 4},
     {"SUB", BB_NATS_SUB, true, false, false, 2, 3},
     {"UNSUB", BB_NATS_UNSUB, true, false, false, 1, 2},
     {"MSG", BB_NATS_MSG, false, true, false, 3, 4},
-    {"HMSG", BB_NATS_HMSG, false, true, false, 4, 5},
+    {"HMSG", BB_NATS_HMSG, false, true, false, 3, WORDS}, // or ROUTED
     {"PING", BB_NATS_PING, true, true, false, 0, 0},
     {"PONG", BB_NATS_PONG, true, true, false, 0, 0},
     {"+OK", BB_NATS_OK, false, true, false, 0, 0},
-    {"-ERR", BB_NATS_ERROR, false, true, true, 0, 0},
+    {"-ERR", BB_NATS_ERROR, true, true, true, 0, 0},
+    // Routes and gateways (R, A: of a whole account), leaf nodes (L).
+    {"RS+", BB_NATS_INTEREST, true, true, false, 1, 5},
+    {"RS-", BB_NATS_INTEREST, true, true, false, 1, 4},
+    {"LS+", BB_NATS_INTEREST, true, true, false, 1, 5},
+    {"LS-", BB_NATS_INTEREST, true, true, false, 1, 4},
+    {"A+", BB_NATS_INTEREST, true, true, false, 1, 1},
+    {"A-", BB_NATS_INTEREST, true, true, false, 1, 1},
+    {"RMSG", BB_NATS_ROUTED, true, true, false, 2, WORDS},
+    {"LMSG", BB_NATS_ROUTED, true, true, false, 2, WORDS},
 };
 
 static bool is_blank(guint8 c)
@@ -92,24 +101,66 @@ static bool read_size(const Word *word, gsize *size)
     return *size <= PAYLOAD_MAX;
 }
 
-static void set_reply(BbNatsLine *line, const Word *word)
+static bool is_number(const Word *word)
 {
-    line->reply = word->at;
-    line->reply_length = word->length;
+    for (gsize i = 0; i < word->length; i++)
+        if (!g_ascii_isdigit(word->at[i]))
+            return false;
+    return true;
+}
+
+// Of a client, who knows its subscriptions by number.
+static bool is_client_message(const BbNatsLine *line, const Word *words, guint count)
+{
+    return line->verb == BB_NATS_MSG ||
+           (line->verb == BB_NATS_HMSG && count >= 4 && count <= 5 && is_number(&words[1]));
+}
+
+// A reply and queue groups follow, or queue groups.
+static bool is_mark(const Word *word)
+{
+    return word->length == 1 && (*word->at == '+' || *word->at == '|');
+}
+
+// Between servers the account precedes the subject, and the cluster of origin that; leaf nodes, and
+// routes of one account, name none. Which it is was settled when they met: names of accounts have
+// no dots as a rule.
+static const Word *routed_subject(const BbNatsLine *line, const Word *words, guint names)
+{
+    bool leaf = g_str_equal(line->word, "LMSG");
+    if (names < 2 || is_mark(&words[1]))
+        return &words[0];
+    if (leaf)
+        return names >= 3 ? &words[2] : &words[0];
+    return memchr(words[0].at, '.', words[0].length) ? &words[0] : &words[1];
 }
 
 // PUB subject [reply] size, MSG subject sid [reply] size; with headers, their size goes before.
 static bool read_message(BbNatsLine *line, const Word *words, guint count)
 {
     bool headers = line->verb == BB_NATS_HPUB || line->verb == BB_NATS_HMSG;
-    bool sid = line->verb == BB_NATS_MSG || line->verb == BB_NATS_HMSG;
+    bool publish = line->verb == BB_NATS_PUB || line->verb == BB_NATS_HPUB;
     guint sizes = headers ? 2 : 1, before = count - sizes;
+    const Word *subject = &words[0];
+    if (!publish && !is_client_message(line, words, count)) {
+        line->verb = BB_NATS_ROUTED;
+        subject = routed_subject(line, words, before);
+    } else if (before > (publish ? 1u : 2u)) {
+        line->reply = words[before - 1].at;
+        line->reply_length = words[before - 1].length;
+    }
+    line->subject = subject->at;
+    line->subject_length = subject->length;
     line->has_payload = true;
-    if (before > (sid ? 2u : 1u))
-        set_reply(line, &words[before - 1]);
     if (headers && !read_size(&words[before], &line->head))
         return false;
     return read_size(&words[count - 1], &line->payload) && line->head <= line->payload;
+}
+
+static bool is_message(BbNatsVerb verb)
+{
+    return verb == BB_NATS_PUB || verb == BB_NATS_HPUB || verb == BB_NATS_MSG ||
+           verb == BB_NATS_HMSG || verb == BB_NATS_ROUTED;
 }
 
 static bool read_words(BbNatsLine *line, const Verb *verb, const guint8 *at, const guint8 *end)
@@ -124,9 +175,7 @@ static bool read_words(BbNatsLine *line, const Verb *verb, const guint8 *at, con
         return true;
     line->subject = words[0].at;
     line->subject_length = words[0].length;
-    bool message = verb->verb == BB_NATS_PUB || verb->verb == BB_NATS_HPUB ||
-                   verb->verb == BB_NATS_MSG || verb->verb == BB_NATS_HMSG;
-    return !message || read_message(line, words, count);
+    return !is_message(verb->verb) || read_message(line, words, count);
 }
 
 BbFrameVerdict bb_nats_line(const guint8 *data, gsize length, BbNatsLine *line)
@@ -140,7 +189,8 @@ BbFrameVerdict bb_nats_line(const guint8 *data, gsize length, BbNatsLine *line)
     if (!newline)
         return length < limit ? BB_FRAME_MORE : BB_FRAME_BAD;
     const guint8 *end = newline > data && newline[-1] == '\r' ? newline - 1 : newline;
-    *line = (BbNatsLine){.verb = verb->verb, .length = (gsize)(newline - data) + 1};
+    *line =
+        (BbNatsLine){.verb = verb->verb, .word = verb->word, .length = (gsize)(newline - data) + 1};
     return read_words(line, verb, data + strlen(verb->word), end) ? BB_FRAME_OK : BB_FRAME_BAD;
 }
 
@@ -187,6 +237,8 @@ static BbMatch probe_message(const BbNatsLine *line, const guint8 *data, gsize l
         return BB_MATCH_LIKELY;
     if (memcmp(data + line->length + line->payload, "\r\n", 2) != 0)
         return BB_MATCH_NO;
+    if (line->verb == BB_NATS_ROUTED) // either side may have said it
+        return BB_MATCH_LIKELY;
     bool from_client = line->verb == BB_NATS_PUB || line->verb == BB_NATS_HPUB;
     return from_client ? BB_MATCH_REQUEST : BB_MATCH_REPLY;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Control lines of the NATS client protocol.
+// Control lines of the NATS client protocol, and of that between servers.
 #pragma once
 
 #include "capture/protocols/framing.h"
@@ -17,10 +17,13 @@ typedef enum {
     BB_NATS_PONG,
     BB_NATS_OK,
     BB_NATS_ERROR,
+    BB_NATS_INTEREST, // between servers: what one of them subscribed to, or no longer does
+    BB_NATS_ROUTED,   // between servers: a message
 } BbNatsVerb;
 
 typedef struct BbNatsLine {
     BbNatsVerb verb;
+    const char *word;              // the verb as it is written
     gsize length;                  // with its end
     const guint8 *subject, *reply; // lent; NULL: none
     gsize subject_length, reply_length;
@@ -30,6 +33,7 @@ typedef struct BbNatsLine {
 
 // The line at data.
 BbFrameVerdict bb_nats_line(const guint8 *data, gsize length, BbNatsLine *line);
+// Servers call each other, too: both may say what is said between servers.
 bool bb_nats_may_say(BbDirection direction, BbNatsVerb verb);
 // Status of a message's headers: the digits behind "NATS/1.0 ". Returns how many there are.
 gsize bb_nats_status(const guint8 *headers, gsize length, const guint8 **digits);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NATS: requests and replies by inbox on both sides' connections, what is free, TLS, loss.
+// NATS: requests and replies by inbox on both sides' connections, what is free, servers among
+// themselves, TLS, loss.
 #include "capture/decoder.h"
 #include "capture/loss.h"
 #include "tests/unit/octets.h"
@@ -99,13 +100,57 @@ START_TEST(deliveries_ask_for_nothing)
                  "<MSG ev.x 1 $JS.ACK.S.C.1.8.8.17.0 2\r\nhi\r\n",
                  ">PUB $JS.ACK.S.C.1.8.8.17.0 4\r\n+ACK\r\n",
                  "<HMSG ev.x 1 $JS.ACK.S.C.1.9.9.17.0 12 14\r\nNATS/1.0\r\n\r\nhi\r\n",
-                 ">PUB $JS.ACK.S.C.1.9.9.17.0 _INBOX.1 4\r\n+ACK\r\n",
-                 "<MSG _INBOX.1 2 0\r\n\r\n"),
+                 ">PUB $JS.ACK.S.C.1.9.9.17.0 _INBOX.1 4\r\n+ACK\r\n", "<MSG _INBOX.1 2 0\r\n\r\n"),
           LOGIN "MSG < nats MSG ev.x 41\nMSG < nats MSG ev.x 41\n"
                 "MSG > nats PUB $JS.ACK.S.C.*.*.*.*.* 36\nMSG < nats MSG ev.x 58\n"
                 "CALL 2 nats PUB $JS.ACK.S.C.*.*.*.*.* 45\nRET 2 nats ok 20\n");
 }
 END_TEST
+
+// ---- between servers ----------------------------------------------------------------------------
+
+// Both sides say who they are. What they forward is free, whoever asks for a reply.
+START_TEST(route)
+{
+    check(SCRIPT("<" INFO, ">CONNECT {\"echo\":true}\r\n" INFO "PING\r\n", "<PONG\r\n",
+                 ">RS+ $G svc.add\r\nRS+ $G jobs workers 2\r\n", "<RS- $G svc.add\r\nA- TEAM\r\n",
+                 "<RMSG $G svc.add _INBOX.x 2\r\nhi\r\n", ">RMSG $G _INBOX.x 2\r\nok\r\n",
+                 ">RMSG $G svc.add + _INBOX.x q1 q2 q3 q4 2\r\nhi\r\n",
+                 "<RMSG $G jobs | workers 0\r\n\r\n", ">LS+ LEAF $G a.b\r\n",
+                 "<LMSG LEAF $G a.b 1\r\nx\r\n", ">HMSG $G a.c | q 12 14\r\nNATS/1.0\r\n\r\nhi\r\n",
+                 "<RMSG svc.pinned 1\r\nx\r\n-ERR 'Stale Connection'\r\n"),
+          "MSG < nats INFO 26\nMSG > nats CONNECT 23\nMSG > nats INFO 26\nCALL 1 nats PING 6\n"
+          "RET 1 nats ok 6\nMSG > nats RS+ 16\nMSG > nats RS+ 23\nMSG < nats RS- 16\n"
+          "MSG < nats A- 9\nMSG < nats RMSG svc.add 32\nMSG > nats RMSG _INBOX.* 24\n"
+          "MSG > nats RMSG svc.add 46\nMSG < nats RMSG jobs 28\nMSG > nats LS+ 17\n"
+          "MSG < nats LMSG a.b 23\nMSG > nats HMSG a.c 39\nMSG < nats RMSG svc.pinned 22\n"
+          "MSG < nats -ERR 25\n");
+}
+END_TEST
+
+START_TEST(leaf_node)
+{
+    check(SCRIPT("<" INFO, ">CONNECT {\"name\":\"L\"}\r\nLS+ a.*\r\nLS+ jobs q 1\r\n",
+                 "<LS+ svc\r\nLS- svc\r\n", ">LMSG svc _INBOX.1 2\r\nhi\r\n",
+                 "<LMSG _INBOX.1 1\r\n3\r\n", "<LMSG jobs + _INBOX.2 q 0\r\n\r\n",
+                 ">HMSG a.b 12 12\r\nNATS/1.0\r\n\r\n\r\n",
+                 "<HMSG a.b _INBOX.3 12 12\r\nNATS/1.0\r\n\r\n\r\n"),
+          "MSG < nats INFO 26\nMSG > nats CONNECT 22\nMSG > nats LS+ 9\nMSG > nats LS+ 14\n"
+          "MSG < nats LS+ 9\nMSG < nats LS- 9\nMSG > nats LMSG svc 25\n"
+          "MSG < nats LMSG _INBOX.* 20\nMSG < nats LMSG jobs 28\nMSG > nats HMSG a.b 30\n"
+          "MSG < nats HMSG a.b 39\n");
+}
+END_TEST
+
+START_TEST(routes_are_joined_and_lose)
+{
+    check(MIDSTREAM("<RMSG $G a.b 2\r\nhi\r\n", ">RMSG $G a.c 1\r\nx\r\n",
+                    ")RMSG $G a.d 1\r\nx\r\n", ">RMSG $G a.e 1\r\nx\r\n"),
+          "MSG < nats RMSG a.b 19\nMSG > nats RMSG a.c 18\nMSG > nats RMSG a.e 18\n");
+}
+END_TEST
+
+// ---- what else is free --------------------------------------------------------------------------
 
 START_TEST(what_the_server_says)
 {
@@ -246,6 +291,8 @@ START_TEST(probes)
         {"'SUB a 1' 0d0a", BB_MATCH_MAYBE},
         {"'PU'", BB_MATCH_MORE},
         {"'PUBLISH a 1' 0d0a", BB_MATCH_NO},
+        {"'RMSG $G a 1' 0d0a 'x' 0d0a", BB_MATCH_LIKELY},
+        {"'LS+ a' 0d0a", BB_MATCH_MAYBE},
         {"", BB_MATCH_MORE},
     };
     for (gsize i = 0; i < G_N_ELEMENTS(cases); i++)
@@ -256,6 +303,7 @@ START_TEST(probes)
 END_TEST
 
 TEST_MAIN("nats", requester, responder, both, out_of_order, many_replies, headers_and_no_responders,
-          other_publishes_are_free, deliveries_ask_for_nothing, what_the_server_says, pings_in_order, tls_after_info,
+          other_publishes_are_free, deliveries_ask_for_nothing, route, leaf_node,
+          routes_are_joined_and_lose, what_the_server_says, pings_in_order, tls_after_info,
           long_payloads_are_passed_over, joined_in_the_middle, lost_request_and_reply,
           lost_pong_does_not_shift, lost_middle, damage, lines_have_a_limit, probes)

@@ -222,15 +222,25 @@ static BbMatch probe(const guint8 *data, gsize length)
     return request == BB_MATCH_NO ? probe_response(size, c.left) : request;
 }
 
+// Without a client id a head says little: its end must be there, and be the end of all or the begin
+// of another.
+static BbMatch find_nameless(const guint8 *data, gsize size, gsize there)
+{
+    if (there < size)
+        return size <= REQUEST_PROBED ? BB_MATCH_MORE : BB_MATCH_NO;
+    bool good = size == there || is_next_request(data + size, there - size);
+    return good ? BB_MATCH_LIKELY : BB_MATCH_NO;
+}
+
 // A long body must not be waited for, in which there may be another request.
 static BbMatch find_request(const guint8 *data, gsize size, gsize there)
 {
     BbKafkaRequest request;
     if (there < HEAD_SEEN && there < size && is_api(data, there))
         return BB_MATCH_MORE;
-    bool good = size >= REQUEST_MIN && size <= BODY_MAX &&
-                is_request(data, MIN(size, there), &request) && request.client_length > 0;
-    return good ? BB_MATCH_LIKELY : BB_MATCH_NO;
+    if (size < REQUEST_MIN || size > BODY_MAX || !is_request(data, MIN(size, there), &request))
+        return BB_MATCH_NO;
+    return request.client_length > 0 ? BB_MATCH_LIKELY : find_nameless(data, size, there);
 }
 
 // A request has a known head; a response answers an open call.
@@ -238,6 +248,8 @@ static BbMatch find(BbDialog *dialog, const void *state, const BbView *view, gsi
 {
     BbCursor c = bb_cursor(view->data + at, view->length - at);
     gsize size = bb_cursor_be32(&c);
+    if (!bb_cursor_ok(&c))
+        return BB_MATCH_MORE;
     if (view->direction == BB_TO_SERVER)
         return find_request(c.at, size, c.left);
     BbPart part = {.direction = BB_TO_CLIENT};

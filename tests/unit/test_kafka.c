@@ -245,6 +245,56 @@ START_TEST(lost_request)
 }
 END_TEST
 
+#define NAMELESS(id, name) "[000c 0000" id name "0001 'g' 00000001 0001 'm']"
+
+// A client may give no name. What follows a gap is then believed where its end fits.
+START_TEST(lost_request_of_a_nameless_client)
+{
+    static const char *const names[] = {"ffff", "0000"};
+    for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+        g_autoptr(Steps) s = steps_new(9092);
+        for (guint k = 1; k <= 4; k++) {
+            g_autofree char *id = g_strdup_printf("%08x", k);
+            g_autofree char *request =
+                g_strconcat("[000c 0000", id, names[i], "0001 'g' 00000001 0001 'm']", NULL);
+            g_autofree char *reply = g_strconcat("[", id, "0000]", NULL);
+            step(s, k == 2 ? LOSE_UP : SAY_UP, octets(request));
+            down(s, reply);
+        }
+        up(s, "[0000 0003 00000005 ffff ffff 0001 00000064 00000001" ORDERS "00*2000]"
+              "[0003 0001 00000006 ffff ffffffff]");
+        down(s, "[00000006 00000000] [00000005 00000000]");
+        steps_check(s, "CALL 1 kafka Heartbeat 24\nRET 1 kafka ok 10\nRET - kafka - 10\n"
+                       "CALL 2 kafka Heartbeat 24\nRET 2 kafka ok 10\n"
+                       "CALL 3 kafka Heartbeat 24\nRET 3 kafka ok 10\n"
+                       "CALL 4 kafka Produce orders 2034\nCALL 5 kafka Metadata 18\n"
+                       "RET 5 kafka ok 12\nRET 4 kafka ok 12\n");
+    }
+}
+END_TEST
+
+// After a gap random bytes are no requests, of a nameless client neither; what follows them is.
+START_TEST(no_request_in_noise)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(7);
+    for (guint i = 0; i < 300; i++) {
+        g_autoptr(Steps) s = connected();
+        step(s, LOSE_UP, octets("00*100"));
+        for (guint k = 0; k < 20; k++) {
+            Octets *noise = g_byte_array_new();
+            for (gint left = g_rand_int_range(rand, 20, 900); left > 0; left--)
+                octets_be(noise, g_rand_int(rand) % (i % 2 ? 256 : 20), 1); // or small numbers
+            step(s, SAY_UP, noise);
+        }
+        up(s, NAMELESS("00000002", "ffff"));
+        down(s, "[00000002 0000]");
+        g_autoptr(Converse) c = steps_play(s, 1460);
+        ck_assert_str_eq(converse_result(c), LOGIN "CALL 2 kafka Heartbeat 24\n"
+                                                   "RET 2 kafka ok 10\n");
+    }
+}
+END_TEST
+
 START_TEST(lost_reply)
 {
     g_autoptr(Steps) s = connected();
@@ -332,4 +382,5 @@ END_TEST
 TEST_MAIN("kafka", produce, fetch, fetch_by_topic_id, flexible_versions, older_versions,
           codes_of_groups, unsupported_version, versions_to_come, out_of_order, raw_tokens,
           tokens_with_a_head, long_messages_are_passed_over, joined_in_the_middle, lost_request,
-          lost_reply, lost_middle, damage, probes)
+          lost_request_of_a_nameless_client, no_request_in_noise, lost_reply, lost_middle, damage,
+          probes)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: the bytes of a Kafka connection (Apache Kafka protocol guide, up to 4.0). Out: requests with
+// In: the bytes of a Kafka connection (Apache Kafka protocol guide, up to 4.2). Out: requests with
 // their responses by correlation id; what a producer sends without wanting an answer is free.
 #include "capture/protocols/framing.h"
 #include "capture/protocols/kafka_api.h"
@@ -43,13 +43,24 @@ static bool is_client_id(const BbKafkaRequest *request)
 
 static bool is_request(const guint8 *data, gsize length, BbKafkaRequest *request)
 {
-    return bb_kafka_request(data, length, request) && is_client_id(request);
+    return bb_kafka_request(data, length, false, request) && is_client_id(request);
+}
+
+// Where requests were read before, what stands behind them is one, also if this version of Kafka is
+// newer than we are. But not among the tokens of SASL.
+static bool is_next(const Kafka *kafka, const guint8 *data, gsize length, BbKafkaRequest *request)
+{
+    bool to_come = kafka->frames.side[BB_TO_SERVER].good && !kafka->raw_sasl;
+    return bb_kafka_request(data, length, to_come, request) && is_client_id(request);
 }
 
 static guint32 label_of(BbDialog *dialog, Kafka *kafka, const BbKafkaRequest *request,
                         const BbKafkaDetail *detail)
 {
     char text[BB_LABEL_MAX + 8];
+    if (!request->api->name)
+        return bb_dialog_label(dialog, text,
+                               (gsize)g_snprintf(text, sizeof text, "api %u", request->key));
     bool topical = request->api->topic && detail->has_topics;
     bool poll = request->key == BB_KAFKA_FETCH && detail->wait_ms > 0;
     if (request->key == BB_KAFKA_FETCH && !topical && kafka->fetched)
@@ -70,7 +81,7 @@ static guint32 label_of(BbDialog *dialog, Kafka *kafka, const BbKafkaRequest *re
 static BbMeaning request_meaning(BbDialog *dialog, Kafka *kafka, const guint8 *data, gsize length)
 {
     BbKafkaRequest request;
-    if (!is_request(data, length, &request))
+    if (!is_next(kafka, data, length, &request))
         return (BbMeaning){.means = kafka->raw_sasl ? BB_MEANS_CALL : BB_MEANS_NOTHING,
                            .use = BB_KEY_QUEUED,
                            .op = bb_dialog_label(dialog, "SASL", 4),
@@ -132,7 +143,7 @@ static BbFrameVerdict measure(const void *state, BbDirection direction, const gu
     frame->wanted = SIZE + (client ? REQUEST_SEEN : RESPONSE_SEEN);
     bool whole = c.left >= MIN(size, REQUEST_SEEN);
     bool good =
-        !client || kafka->raw_sasl || !whole || is_request(c.at, MIN(size, c.left), &request);
+        !client || kafka->raw_sasl || !whole || is_next(kafka, c.at, MIN(size, c.left), &request);
     return good ? BB_FRAME_OK : BB_FRAME_BAD;
 }
 
@@ -287,7 +298,7 @@ static void finish(BbDialog *dialog, void *state)
 
 const BbDecoder bb_decoder_kafka = {
     .name = "kafka",
-    .about = "Apache Kafka up to 4.0: by correlation id",
+    .about = "Apache Kafka up to 4.2: by correlation id",
     .tcp = true,
     .ports = {9092, 9094},
     .state_size = sizeof(Kafka),

@@ -3,6 +3,7 @@
 #include "capture/protocols/kafka_api.h"
 
 #define NO_ERROR BB_KAFKA_NO_ERROR
+#define KEY_LAST 127u // of requests to come
 
 // What precedes the array of topics, a letter a field, with digits for its first version (and,
 // behind '-', its last): s string, w i32 of which the wait is read, i i32, l i64, h i16 (of
@@ -91,7 +92,20 @@ static const BbKafkaApi apis[] = {
     [80] = {"AddRaftVoter", NULL, 1, 0, -1, 0},
     [81] = {"RemoveRaftVoter", NULL, 0, 0, -1, 0},
     [82] = {"UpdateRaftVoter", NULL, 0, 0, -1, 0},
+    [83] = {"InitializeShareGroupState", NULL, 0, 0, -1, NO_ERROR},
+    [84] = {"ReadShareGroupState", NULL, 0, 0, -1, NO_ERROR},
+    [85] = {"WriteShareGroupState", NULL, 0, 0, -1, NO_ERROR},
+    [86] = {"DeleteShareGroupState", NULL, 0, 0, -1, NO_ERROR},
+    [87] = {"ReadShareGroupStateSummary", NULL, 0, 0, -1, NO_ERROR},
+    [88] = {"StreamsGroupHeartbeat", NULL, 0, 0, -1, 0},
+    [89] = {"StreamsGroupDescribe", NULL, 0, 0, -1, NO_ERROR},
+    [90] = {"DescribeShareGroupOffsets", NULL, 0, 0, -1, NO_ERROR},
+    [91] = {"AlterShareGroupOffsets", NULL, 0, 0, -1, NO_ERROR},
+    [92] = {"DeleteShareGroupOffsets", NULL, 0, 0, -1, 0},
+    [93] = {"GetReplicaLogInfo", NULL, 0, 0, -1, NO_ERROR},
 };
+// Of those to come nothing is known but the head.
+static const BbKafkaApi nameless = {NULL, NULL, 0, -1, -1, NO_ERROR};
 
 static bool is_flexible(const BbKafkaApi *api, guint16 version)
 {
@@ -143,16 +157,26 @@ bool bb_kafka_is_known(guint16 key, guint16 version)
     return key < G_N_ELEMENTS(apis) && apis[key].name && version <= apis[key].max + BB_KAFKA_NEWER;
 }
 
-bool bb_kafka_request(const guint8 *data, gsize length, BbKafkaRequest *request)
+static bool may_come(guint16 key, guint16 version)
+{
+    return key >= G_N_ELEMENTS(apis) && key <= KEY_LAST && version <= BB_KAFKA_NEWER;
+}
+
+bool bb_kafka_request(const guint8 *data, gsize length, bool to_come, BbKafkaRequest *request)
 {
     BbCursor c = bb_cursor(data, length);
     *request = (BbKafkaRequest){0};
     request->key = bb_cursor_be16(&c);
     request->version = bb_cursor_be16(&c);
     request->correlation = bb_cursor_be32(&c);
-    if (!bb_cursor_ok(&c) || !bb_kafka_is_known(request->key, request->version))
+    if (!bb_cursor_ok(&c))
         return false;
-    request->api = &apis[request->key];
+    if (bb_kafka_is_known(request->key, request->version))
+        request->api = &apis[request->key];
+    else if (to_come && may_come(request->key, request->version))
+        request->api = &nameless;
+    else
+        return false;
     // ControlledShutdown v0 has no client id.
     gint16 client = request->key == 7 && request->version == 0 ? -1 : (gint16)bb_cursor_be16(&c);
     if (client < -1)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests of Kafka (Apache Kafka protocol guide, up to 4.0): their names, and where in them
+// The requests of Kafka (Apache Kafka protocol guide, up to 4.2): their names, and where in them
 // stands what labels and states are made of.
 #pragma once
 
@@ -13,7 +13,7 @@ typedef enum {
 } BbKafkaKey;
 
 typedef struct BbKafkaApi {
-    const char *name;  // NULL: there is no such request
+    const char *name;  // NULL: there is no such request, or it is one to come
     const char *topic; // what precedes the first topic in the request, see kafka_api.c; NULL: none
     gint8 max;         // newest version known
     gint8 flexible;    // first version with compact lengths and tagged fields; -1: none
@@ -45,8 +45,9 @@ typedef struct BbKafkaDetail {
 
 // Whether there is such a request, or may be soon.
 bool bb_kafka_is_known(guint16 key, guint16 version);
-// Reads what follows the size. False: no request that we know (or cut).
-bool bb_kafka_request(const guint8 *data, gsize length, BbKafkaRequest *request);
+// Reads what follows the size. False: no request that we know (or cut). to_come: those of versions
+// of Kafka to come will do, of which no more is read than the head that all have.
+bool bb_kafka_request(const guint8 *data, gsize length, bool to_come, BbKafkaRequest *request);
 // What its body says; of a cut body as much as is there.
 BbKafkaDetail bb_kafka_detail(const BbKafkaRequest *request);
 // The error code of a response to request (key, version); body is what follows the correlation id.

@@ -164,6 +164,37 @@ START_TEST(versions_to_come)
 }
 END_TEST
 
+// Requests of Kafka 4.1 and 4.2, one of a Kafka to come, and what was sent behind them at once.
+START_TEST(requests_to_come)
+{
+    g_autoptr(Steps) s = connected();
+    up(s, "[0058 0000 00000002" CLIENT "00 02 'g' 02 'm' 00000001 00]"
+          "[005d 0000 00000003" CLIENT "00 01 00]"
+          "[007f 0001 00000004" CLIENT "00 aabbcc]" PRODUCE("00000005", "0001", ORDERS));
+    down(s, "[00000002 00 00000000 001b 00] [00000003 00 00000000 00*8 00 01 00]");
+    down(s, "[00000004 00 0007]" PRODUCED("00000005", "0000"));
+    steps_check(s,
+                LOGIN "CALL 2 kafka StreamsGroupHeartbeat 27\nCALL 3 kafka GetReplicaLogInfo 20\n"
+                      "CALL 4 kafka api 127 21\nCALL 5 kafka Produce orders 51\n"
+                      "RET 2 kafka 27 16\nRET 3 kafka ok 24\nRET 4 kafka ok 11\n"
+                      "RET 5 kafka ok 38\n");
+    ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 0);
+}
+END_TEST
+
+// Where nothing was read before, and after a gap, only those are believed that are known.
+START_TEST(no_request_to_come_at_first)
+{
+    g_autoptr(Steps) s = connected();
+    step(s, LOSE_UP, octets("00*40"));
+    up(s, "[007f 0001 00000004" CLIENT "00 aabbcc]");
+    up(s, PRODUCE("00000005", "0001", ORDERS));
+    steps_check(s, LOGIN "CALL 2 kafka Produce orders 51\n");
+    ck_assert_int_eq(probe_octets(&bb_decoder_kafka, "[007f 0001 00000004" CLIENT "00 aabbcc]"),
+                     BB_MATCH_MAYBE); // a response
+}
+END_TEST
+
 START_TEST(out_of_order)
 {
     g_autoptr(Steps) s = connected();
@@ -380,7 +411,8 @@ START_TEST(probes)
 END_TEST
 
 TEST_MAIN("kafka", produce, fetch, fetch_by_topic_id, flexible_versions, older_versions,
-          codes_of_groups, unsupported_version, versions_to_come, out_of_order, raw_tokens,
-          tokens_with_a_head, long_messages_are_passed_over, joined_in_the_middle, lost_request,
+          codes_of_groups, unsupported_version, versions_to_come, requests_to_come,
+          no_request_to_come_at_first, out_of_order, raw_tokens, tokens_with_a_head,
+          long_messages_are_passed_over, joined_in_the_middle, lost_request,
           lost_request_of_a_nameless_client, no_request_in_noise, lost_reply, lost_middle, damage,
           probes)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: the bytes of a ZooKeeper client connection (ZooKeeper 3.4 to 3.9, zookeeper.jute). Out:
-// requests with their responses by xid; watch events are free messages of the server.
+// In: the bytes of a ZooKeeper client connection (ZooKeeper 3.4 to 3.9, zookeeper.jute; ClickHouse
+// Keeper, ZooKeeperConstants.h). Out: requests with their responses by xid; watch events are free
+// messages of the server.
 #include "capture/cursor.h"
 #include "capture/protocols/framing.h"
 #include "capture/protocols/label.h"
@@ -10,6 +11,8 @@
 #define FRONT 256u
 #define BODY_MAX (64u << 20) // jute.maxbuffer is 1 MiB by default
 #define PASSWORD 16u
+#define TO_COME_MAX (1u << 20) // bytes of a request whose operation is not known
+#define TO_COME_LAST 9999      // their operations
 #define REQUEST_HEAD 8u
 #define RESPONSE_HEAD 16u
 #define KEY_CONNECT (G_GUINT64_CONSTANT(1) << 33)
@@ -72,6 +75,14 @@ static const Operation operations[] = {
     {OP_SET_WATCHES_2, false, "setWatches2"},
     {106, true, "addWatch"},
     {OP_WHO_AM_I, false, "whoAmI"},
+    {500, true, "filteredList"},
+    {501, true, "checkNotExists"},
+    {502, true, "createIfNotExists"},
+    {503, true, "removeRecursive"},
+    {504, true, "checkStat"},
+    {505, true, "tryRemove"},
+    {506, true, "filteredListWithStatsAndData"},
+    {507, false, "listRecursive"}, // its fields are not known
     {OP_CLOSE, false, "closeSession"},
 };
 
@@ -114,9 +125,9 @@ static gint32 read_int(BbCursor *c)
 }
 
 typedef struct Request {
-    gint32 xid;
-    const Operation *operation;
-    const guint8 *path; // lent; NULL: none, or it is cut
+    gint32 xid, code;
+    const Operation *operation; // NULL: one to come
+    const guint8 *path;         // lent; NULL: none, or it is cut
     gsize path_length;
 } Request;
 
@@ -125,7 +136,8 @@ static bool read_request(const guint8 *data, gsize size, gsize there, Request *r
 {
     BbCursor c = bb_cursor(data, there);
     *request = (Request){.xid = read_int(&c)};
-    request->operation = find_operation(read_int(&c));
+    request->code = read_int(&c);
+    request->operation = find_operation(request->code);
     if (!bb_cursor_ok(&c) || !request->operation || request->xid == XID_EVENT)
         return false;
     bool special = request->xid < 0 && request->xid >= XID_WATCHES;
@@ -141,6 +153,17 @@ static bool read_request(const guint8 *data, gsize size, gsize there, Request *r
     request->path = bb_cursor_take(&c, MIN(length, c.left));
     request->path_length = request->path ? MIN(length, there - REQUEST_HEAD - 4) : 0;
     return request->path_length == 0 || request->path[0] == '/';
+}
+
+// Where requests were read before, what stands behind them is one, also if it is newer than we are.
+static bool read_next(const Zookeeper *zk, const guint8 *data, gsize size, gsize there,
+                      Request *request)
+{
+    if (read_request(data, size, there, request))
+        return true;
+    return zk->frames.side[BB_TO_SERVER].good && there >= REQUEST_HEAD && !request->operation &&
+           request->xid > 0 && request->code > 0 && request->code <= TO_COME_LAST &&
+           size <= TO_COME_MAX;
 }
 
 typedef struct Response {
@@ -190,7 +213,17 @@ static guint32 status_of(BbDialog *dialog, Zookeeper *zk, gint32 error)
     return zk->ok;
 }
 
-static BbMeaning request_meaning(BbDialog *dialog, const guint8 *data, gsize size, gsize there)
+static guint32 request_label(BbDialog *dialog, const Request *request)
+{
+    char text[24];
+    if (request->operation)
+        return path_label(dialog, request->operation->name, request->path, request->path_length);
+    return bb_dialog_label(dialog, text,
+                           (gsize)g_snprintf(text, sizeof text, "op %d", (gint)request->code));
+}
+
+static BbMeaning request_meaning(BbDialog *dialog, const Zookeeper *zk, const guint8 *data,
+                                 gsize size, gsize there)
 {
     Request request;
     if (is_connect_request(data, size, there))
@@ -198,13 +231,13 @@ static BbMeaning request_meaning(BbDialog *dialog, const guint8 *data, gsize siz
                            .use = BB_KEY_QUEUED,
                            .op = name(dialog, "connect"),
                            .key = KEY_CONNECT};
-    if (!read_request(data, size, there, &request))
+    if (!read_next(zk, data, size, there, &request))
         return (BbMeaning){0};
-    return (BbMeaning){
-        .means = BB_MEANS_CALL,
-        .use = request.xid < 0 && request.xid >= XID_WATCHES ? BB_KEY_QUEUED : BB_KEY_REUSED,
-        .op = path_label(dialog, request.operation->name, request.path, request.path_length),
-        .key = key_of(request.xid)};
+    return (BbMeaning){.means = BB_MEANS_CALL,
+                       .use = request.xid < 0 && request.xid >= XID_WATCHES ? BB_KEY_QUEUED
+                                                                            : BB_KEY_REUSED,
+                       .op = request_label(dialog, &request),
+                       .key = key_of(request.xid)};
 }
 
 // WatcherEvent: type, state of the session, path.
@@ -255,12 +288,13 @@ static BbMeaning response_meaning(BbDialog *dialog, Zookeeper *zk, const guint8 
 
 // ---- frames -------------------------------------------------------------------------------------
 
-static bool is_message(BbDirection direction, const guint8 *data, gsize size, gsize there)
+static bool is_message(const Zookeeper *zk, BbDirection direction, const guint8 *data, gsize size,
+                       gsize there)
 {
     Request request;
     Response response;
     if (direction == BB_TO_SERVER)
-        return is_connect_request(data, size, there) || read_request(data, size, there, &request);
+        return is_connect_request(data, size, there) || read_next(zk, data, size, there, &request);
     return is_connect_response(data, size, there) || read_response(data, there, &response);
 }
 
@@ -276,8 +310,8 @@ static BbFrameVerdict measure(const void *state, BbDirection direction, const gu
     frame->length = SIZE + size;
     frame->wanted = SIZE + FRONT;
     bool there = c.left >= MIN(size, FRONT);
-    return there && !is_message(direction, c.at, size, MIN(size, c.left)) ? BB_FRAME_BAD
-                                                                          : BB_FRAME_OK;
+    return there && !is_message(state, direction, c.at, size, MIN(size, c.left)) ? BB_FRAME_BAD
+                                                                                 : BB_FRAME_OK;
 }
 
 static void begin(BbDialog *dialog, void *state, const guint8 *data, gsize seen, const BbPart *part)
@@ -287,7 +321,7 @@ static void begin(BbDialog *dialog, void *state, const guint8 *data, gsize seen,
     BbCursor c = bb_cursor(data, seen);
     gsize size = bb_cursor_be32(&c);
     *meaning = part->direction == BB_TO_SERVER
-                   ? request_meaning(dialog, c.at, size, MIN(size, c.left))
+                   ? request_meaning(dialog, zk, c.at, size, MIN(size, c.left))
                    : response_meaning(dialog, zk, c.at, size, MIN(size, c.left));
     bb_meaning_begin(meaning, dialog, part);
 }
@@ -479,7 +513,7 @@ const BbDecoder bb_decoder_zookeeper = {
     .name = "zookeeper",
     .about = "ZooKeeper clients: by xid",
     .tcp = true,
-    .ports = {2181},
+    .ports = {2181, 9181}, // 9181: ClickHouse Keeper
     .state_size = sizeof(Zookeeper),
     .probe = probe,
     .parse = parse,

@@ -88,6 +88,37 @@ START_TEST(pipelined)
 }
 END_TEST
 
+// Operations of ClickHouse Keeper, one of versions to come, and what was sent behind them at once.
+START_TEST(operations_of_others)
+{
+    g_autoptr(Steps) s = connected();
+    up(s,
+       "[00000001 000001f4 ['/a'] 01 00] [00000002 000001f6 ['/b'] ['x'] 00000000 00000000]"
+       "[00000003 000001fb ['/c'] 01] [00000004 00000309 aabbccdd] [00000005 00000004 ['/d'] 00]");
+    down(s, ANSWER("00000001", OK) ANSWER("00000002", OK) ANSWER("00000003", OK)
+                ANSWER("00000004", "fffffffa") ANSWER("00000005", OK));
+    steps_check(s, LOGIN "CALL 2 zookeeper filteredList /a 20\n"
+                         "CALL 3 zookeeper createIfNotExists /b 31\n"
+                         "CALL 4 zookeeper listRecursive 19\nCALL 5 zookeeper op 777 16\n"
+                         "CALL 6 zookeeper getData /d 19\nRET 2 zookeeper ok 20\n"
+                         "RET 3 zookeeper ok 20\nRET 4 zookeeper ok 20\nRET 5 zookeeper -6 20\n"
+                         "RET 6 zookeeper ok 20\n");
+    ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 0);
+}
+END_TEST
+
+// After a gap only an operation is believed that is known.
+START_TEST(none_to_come_after_a_gap)
+{
+    g_autoptr(Steps) s = connected();
+    step(s, LOSE_UP, octets("00*19"));
+    up(s, "[00000004 00000309 aabbccdd]");
+    up(s, "[00000005 00000004 ['/d'] 00]");
+    down(s, ANSWER("00000005", OK));
+    steps_check(s, LOGIN "CALL 2 zookeeper getData /d 19\nRET 2 zookeeper ok 20\n");
+}
+END_TEST
+
 START_TEST(long_data_is_passed_over)
 {
     g_autoptr(Steps) s = connected();
@@ -160,7 +191,7 @@ START_TEST(damage)
 {
     g_autoptr(Steps) s = connected();
     up(s, "[00000001 00000004 ['/a'] 00]");
-    up(s, "[00000002 00000063 ['/a'] 00]"); // no such operation
+    up(s, "[00000002 00000000 ['/a'] 00]"); // no such operation
     down(s, ANSWER("00000001", OK));
     up(s, "[00000003 00000004 ['/b'] 00]");
     down(s, ANSWER("00000003", "00000001")); // no such code
@@ -203,5 +234,5 @@ START_TEST(probes)
 END_TEST
 
 TEST_MAIN("zookeeper", a_session, without_the_flag_of_newer_ones, refused, pings_and_watches,
-          pipelined, long_data_is_passed_over, joined_in_the_middle, lost_request_and_reply,
-          lost_ping, lost_middle, damage, probes)
+          pipelined, operations_of_others, none_to_come_after_a_gap, long_data_is_passed_over,
+          joined_in_the_middle, lost_request_and_reply, lost_ping, lost_middle, damage, probes)

@@ -6,13 +6,15 @@
 // What is executed is labelled by the text it was prepared from on this connection, a batch by its
 // first statement; `?` stands for what was not seen. Of compressed bodies (LZ4, Snappy) the
 // beginning is unpacked. Version 5 puts messages into segments once READY or AUTHENTICATE has
-// answered STARTUP: of a compressed one the messages in its first 16 KiB are read.
+// answered STARTUP: of a compressed one as much is read as its first 48 KiB stand for, as a rule
+// all.
 #include "capture/protocols/cassandra_message.h"
 #include "capture/protocols/framing.h"
 #include "capture/protocols/statements.h"
 #include "capture/protocols/unpack.h"
 
-#define SEGMENT_READ (16u * 1024u) // bytes of a compressed segment that are waited for
+#define SEGMENT_READ (48u * 1024u) // bytes of a compressed segment that are waited for
+#define PLAIN_SMALL (16u * 1024u) // bytes for which nothing is allocated; at most there are 128 KiB
 
 // What comes next in a direction.
 typedef enum {
@@ -250,39 +252,67 @@ static BbFrameVerdict measure(const void *state, BbDirection direction, const gu
     return verdict;
 }
 
-// The messages of a compressed segment; each is written at once, with the bytes seen by then.
-static void read_packed(BbDialog *dialog, Cassandra *cassandra, const Unit *unit, BbCursor packed,
-                        const BbPart *part)
+// The message under way, of which a part was read, is over.
+static void end_under_way(BbDialog *dialog, Cassandra *cassandra, BbDirection direction)
+{
+    Side *side = &cassandra->side[direction];
+    if (side->message.begun)
+        end_message(dialog, cassandra, &side->message);
+    bb_part_reset(&side->message);
+    side->rest = 0;
+}
+
+// The next bytes of the message under way, which came with part.
+static void add_piece(BbDialog *dialog, Cassandra *cassandra, const BbPart *part, gsize bytes)
 {
     Side *side = &cassandra->side[part->direction];
-    BbPart seen = *part;
-    seen.bytes = unit->segment.head + packed.left;
-    guint8 plain[SEGMENT_READ];
-    gsize room = MIN(sizeof plain, unit->segment.plain);
-    BbCursor c = bb_cursor(
-        plain, bb_unpack_lz4(plain, room, packed.at, MIN(packed.left, unit->segment.length)));
-    gsize left = unit->segment.plain;
-    if (side->rest) { // the segment is a part of one message
-        side->rest -= MIN(side->rest, (guint32)left);
+    BbPart piece = *part;
+    piece.bytes = bytes;
+    bb_part_join(&side->message, &piece);
+    side->rest -= (guint32)bytes;
+    if (!side->rest)
+        end_under_way(dialog, cassandra, part->direction);
+}
+
+// What a compressed segment holds: a piece of one message, or messages. plain: as much as could be
+// unpacked of its `left` bytes.
+static void read_plain(BbDialog *dialog, Cassandra *cassandra, BbCursor plain, gsize left,
+                       const BbPart *part)
+{
+    Side *side = &cassandra->side[part->direction];
+    if (side->rest) {
+        add_piece(dialog, cassandra, part, MIN(side->rest, left));
         return;
     }
     while (left >= BB_CASSANDRA_HEAD) {
         BbCassandraHead head;
-        if (c.left < BB_CASSANDRA_HEAD) {
+        if (plain.left < BB_CASSANDRA_HEAD) {
             bb_dialog_count(dialog, BB_MESSAGE_LIMIT);
             return;
         }
-        if (!bb_cassandra_head_read(&head, c.at) ||
+        if (!bb_cassandra_head_read(&head, plain.at) ||
             head.response != (part->direction == BB_TO_CLIENT))
             return;
-        gsize total = BB_CASSANDRA_HEAD + (gsize)head.length, there = MIN(total, c.left);
+        gsize total = BB_CASSANDRA_HEAD + (gsize)head.length, there = MIN(total, plain.left);
         begin_message(dialog, cassandra, &head,
-                      bb_cursor(c.at + BB_CASSANDRA_HEAD, there - BB_CASSANDRA_HEAD), &seen);
-        end_message(dialog, cassandra, &seen);
-        side->rest = total > left ? (guint32)(total - left) : 0;
+                      bb_cursor(plain.at + BB_CASSANDRA_HEAD, there - BB_CASSANDRA_HEAD), part);
+        side->rest = (guint32)total;
+        add_piece(dialog, cassandra, part, MIN(total, left));
         left -= MIN(total, left);
-        bb_cursor_skip(&c, there);
+        bb_cursor_skip(&plain, there);
     }
+}
+
+static void read_packed(BbDialog *dialog, Cassandra *cassandra, const Unit *unit, BbCursor packed,
+                        const BbPart *part)
+{
+    guint8 small[PLAIN_SMALL];
+    gsize room = unit->segment.plain;
+    g_autofree guint8 *large = room > sizeof small ? g_malloc(room) : NULL;
+    guint8 *plain = large ? large : small;
+    gsize used =
+        bb_unpack_lz4(plain, room, packed.at, MIN(packed.left, (gsize)unit->segment.length));
+    read_plain(dialog, cassandra, bb_cursor(plain, used), room, part);
 }
 
 static void begin(BbDialog *dialog, void *state, const guint8 *data, gsize seen, const BbPart *part)
@@ -307,13 +337,13 @@ static void begin(BbDialog *dialog, void *state, const guint8 *data, gsize seen,
         side->segmented = true;
         side->in_segment = unit.segment.length;
         if (unit.segment.self_contained)
-            side->rest = 0;
+            end_under_way(dialog, cassandra, part->direction);
         return;
     case UNIT_PACKED:
         side->segmented = true;
         bb_cursor_skip(&c, unit.segment.head);
         if (unit.segment.self_contained)
-            side->rest = 0;
+            end_under_way(dialog, cassandra, part->direction);
         read_packed(dialog, cassandra, &unit, c, part);
         return;
     case UNIT_TRAILER:
@@ -336,8 +366,7 @@ static void end(BbDialog *dialog, void *state, const BbPart *part)
         bb_part_join(&side->message, part);
     if (side->rest || !side->message.begun)
         return;
-    end_message(dialog, cassandra, &side->message);
-    bb_part_reset(&side->message);
+    end_under_way(dialog, cassandra, part->direction);
     if (side->starts)
         cassandra->side[BB_TO_SERVER].segmented = side->segmented = true;
     side->starts = false;
@@ -348,8 +377,7 @@ static void lose(BbDialog *dialog, void *state, BbDirection direction)
 {
     Cassandra *cassandra = state;
     Side *side = &cassandra->side[direction];
-    if (side->message.begun)
-        end_message(dialog, cassandra, &side->message);
+    end_under_way(dialog, cassandra, direction);
     *side = (Side){.segmented = side->segmented};
 }
 

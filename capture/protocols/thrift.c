@@ -29,18 +29,26 @@ typedef struct Thrift {
     BbFrames frames;
     Bare bare[2];
     BbMeaning meaning[2];
-    guint64 last_key[2]; // of calls; 0: there was none
-    bool read;           // datagrams: one was
+    guint64 first_key[2], last_key[2]; // of calls; 0: there was none
+    bool restarts[2];                  // their numbers went back to where they began
+    bool read;                         // datagrams: one was
 } Thrift;
 
 // ---- what a message means -----------------------------------------------------------------------
 
 // Many clients give each call the number 0, or any other always: then order is all there is. The
-// first call may be of either kind.
+// first call may be of either kind. Those that count begin anew with each user of a pooled
+// connection: what is still open under a number when it comes again was answered unseen.
 static BbKeyUse key_use(Thrift *thrift, BbDirection direction, guint64 key)
 {
     guint64 last = thrift->last_key[direction];
     thrift->last_key[direction] = key;
+    if (!last)
+        thrift->first_key[direction] = key;
+    else if (key != last && key <= thrift->first_key[direction])
+        thrift->restarts[direction] = true;
+    if (thrift->restarts[direction])
+        return BB_KEY_REUSED;
     return !last || last == key ? BB_KEY_QUEUED : BB_KEY_UNIQUE;
 }
 

@@ -160,6 +160,39 @@ START_TEST(same_number)
 }
 END_TEST
 
+// Each user of a pooled connection counts from 1: a lost reply costs its own pair only.
+START_TEST(numbers_restart)
+{
+    g_autoptr(Steps) s = steps_new(4000);
+    for (guint user = 0; user < 4; user++) {
+        up(s, NAMED("01", "user", "01"));
+        step(s, user == 1 ? LOSE_DOWN : SAY_DOWN, octets(NAMED("02", "user", "01")));
+        up(s, NAMED("01", "cart", "02"));
+        down(s, NAMED("02", "cart", "02"));
+    }
+    steps_check(s, "CALL 1 thrift user 21\nRET 1 thrift ok 21\nCALL 2 thrift cart 21\n"
+                   "RET 2 thrift ok 21\nCALL 3 thrift user 21\nCALL 4 thrift cart 21\n"
+                   "RET 4 thrift ok 21\nCALL 5 thrift user 21\nRET 5 thrift ok 21\n"
+                   "CALL 6 thrift cart 21\nRET 6 thrift ok 21\nCALL 7 thrift user 21\n"
+                   "RET 7 thrift ok 21\nCALL 8 thrift cart 21\nRET 8 thrift ok 21\n");
+    ck_assert_uint_eq(steps_count(s, BB_CALLS_UNRETURNED), 1);
+}
+END_TEST
+
+// Numbers of their own, answered in any order: losses on both sides cost only what was lost.
+START_TEST(numbers_of_their_own)
+{
+    g_autoptr(Steps) s = steps_new(4000);
+    up(s, NAMED("01", "user", "01") NAMED("01", "cart", "02") NAMED("01", "user", "03"));
+    step(s, LOSE_DOWN, octets(NAMED("02", "user", "03")));
+    step(s, LOSE_UP, octets(NAMED("01", "cart", "04")));
+    up(s, NAMED("01", "cart", "05"));
+    down(s, NAMED("02", "cart", "02") NAMED("02", "cart", "05"));
+    steps_check(s, "CALL 1 thrift user 21\nCALL 2 thrift cart 21\nCALL 3 thrift user 21\n"
+                   "CALL 4 thrift cart 21\nRET 2 thrift ok 21\nRET 4 thrift ok 21\n");
+}
+END_TEST
+
 // A gap inside of a text does no harm; elsewhere the next message is found.
 START_TEST(lost_middle)
 {
@@ -326,4 +359,4 @@ START_TEST(probes)
 END_TEST
 
 TEST_MAIN("thrift", framed, framed_others, bare, bare_others, in_order, unanswered, same_number,
-          lost_middle, joined_midstream, damage, datagrams, walks, bad_walks, probes)
+          numbers_restart, numbers_of_their_own, lost_middle, joined_midstream, damage, datagrams, walks, bad_walks, probes)

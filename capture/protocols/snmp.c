@@ -45,18 +45,28 @@ static bool is_answer(const BbSnmpMessage *message)
            (message->pdu == BB_SNMP_HIDDEN && !message->reportable);
 }
 
-// A request that is sent again is the same byte for byte.
+// The open request is the same byte for byte: its tag is a hash.
+static bool repeats_open(BbDialog *dialog, const BbPart *part, guint64 key, guint32 hash)
+{
+    BbPart reply = *part; // as a reply would find it
+    reply.direction = bb_direction_other(part->direction);
+    const BbOpenCall *open = bb_dialog_find(dialog, &reply, key);
+    return open && open->key == key && open->tag == hash;
+}
+
+// Another request under an identifier that is open takes its place: some managers have one only.
 static void take_request(BbDialog *dialog, Snmp *snmp, const BbSnmpMessage *message,
                          const BbView *view, const BbPart *part)
 {
-    BbPart reply = *part; // as a reply would find the open request
-    reply.direction = bb_direction_other(part->direction);
     guint64 hash = bb_text_hash_bytes(BB_TEXT_HASH_START, view->data, view->length);
-    if (bb_dialog_find(dialog, &reply, message->key) ||
-        bb_recent_calls_sent_again(&snmp->recent, part, message->key, hash))
+    if (repeats_open(dialog, part, message->key, (guint32)hash) ||
+        bb_recent_calls_sent_again(&snmp->recent, part, message->key, hash)) {
         bb_dialog_repeated(dialog);
-    else
-        bb_dialog_call(dialog, part, label_of(dialog, message), message->key, 0);
+        return;
+    }
+    guint64 call = bb_dialog_open_by(dialog, part, label_of(dialog, message), message->key,
+                                     (guint32)hash, BB_KEY_REUSED);
+    bb_dialog_sent(dialog, call, part);
 }
 
 static void take_answer(BbDialog *dialog, const Snmp *snmp, const BbSnmpMessage *message,

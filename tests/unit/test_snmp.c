@@ -58,6 +58,24 @@ START_TEST(sent_again)
 }
 END_TEST
 
+// Managers that give all requests one number: what nobody answered is not the next one.
+START_TEST(one_number)
+{
+    g_autoptr(Steps) s = steps_udp(161);
+    up(s, V2C("a0", "01", "00"));
+    up(s, V2C("a0", "01", "00")); // again
+    up(s, V2C("a1", "01", "00"));
+    up(s, V2C("a1", "01", "00")); // again
+    down(s, V2C("a2", "01", "00"));
+    up(s, V2C("a3", "01", "00"));
+    down(s, V2C("a2", "01", "00"));
+    steps_check(s, "CALL 1 snmp GetRequest 35\nCALL 2 snmp GetNextRequest 35\nRET 2 snmp ok 35\n"
+                   "CALL 3 snmp SetRequest 35\nRET 3 snmp ok 35\n");
+    ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 2);
+    ck_assert_uint_eq(steps_count(s, BB_CALLS_UNRETURNED), 1);
+}
+END_TEST
+
 // RFC 3414, 4: the first request asks who the engine is; the report is its answer.
 START_TEST(reports)
 {
@@ -142,5 +160,5 @@ START_TEST(probes)
 }
 END_TEST
 
-TEST_MAIN("snmp", versions, sent_again, reports, encryption, traps_and_informs, damage,
+TEST_MAIN("snmp", versions, sent_again, one_number, reports, encryption, traps_and_informs, damage,
           cut_messages, probes)

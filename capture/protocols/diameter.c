@@ -13,6 +13,7 @@
 #define WANTED 4096u // bytes of an answer in which its result is looked for
 #define FLAG_REQUEST 0x80u
 #define FLAG_ERROR 0x20u
+#define FLAG_AGAIN 0x10u // T: "potentially re-transmitted"
 #define FLAGS_RESERVED 0x0fu
 #define AVP_VENDOR 0x80u
 #define AVP_FLAGS_RESERVED 0x1fu
@@ -26,7 +27,7 @@ enum { AVP_RESULT_CODE = 268, AVP_EXPERIMENTAL_RESULT = 297, AVP_EXPERIMENTAL_CO
 typedef struct Head {
     gsize length;
     guint32 command, application, hop;
-    bool request, error;
+    bool request, error, again;
 } Head;
 
 typedef struct Unit {
@@ -38,7 +39,8 @@ typedef struct Unit {
 
 typedef struct Diameter {
     BbFrames frames;
-    Unit unit[2]; // under way
+    Unit unit[2];         // under way
+    guint64 last_key[2];  // of requests; 0: there was none
 } Diameter;
 
 // ---- headers ----------------------------------------------------------------------------------
@@ -57,6 +59,7 @@ static BbFrameVerdict read_head(Head *head, BbCursor *c)
         .hop = hop,
         .request = flags & FLAG_REQUEST,
         .error = flags & FLAG_ERROR,
+        .again = flags & FLAG_AGAIN,
     };
     if (cut || !bb_cursor_ok(c))
         return BB_FRAME_MORE;
@@ -133,12 +136,27 @@ static guint32 status_of(BbDialog *dialog, const Head *head, BbCursor avps)
     return bb_dialog_status(dialog, text, strlen(text));
 }
 
-// The open request that this one repeats (RFC 6733, 3: T flag), or whose identifier it takes over.
-static bool is_open(BbDialog *dialog, const BbPart *part, guint64 key)
+static const BbOpenCall *open_request(BbDialog *dialog, const BbPart *part, guint64 key)
 {
     BbPart reply = {.direction = bb_direction_other(part->direction)};
     const BbOpenCall *open = bb_dialog_find(dialog, &reply, key);
-    return open && open->key == key;
+    return open && open->key == key ? open : NULL;
+}
+
+// A request that is sent again says so (RFC 6733, 3: T flag). Another one under the identifier of
+// an open one, or of the last, is of a client that uses it as soon as it is free.
+static void begin_request(BbDialog *dialog, Diameter *diameter, const Head *head,
+                          const BbPart *part)
+{
+    Unit *unit = &diameter->unit[part->direction];
+    const BbOpenCall *open = open_request(dialog, part, unit->key);
+    bool reused = open || unit->key == diameter->last_key[part->direction];
+    diameter->last_key[part->direction] = unit->key;
+    if (open && open->tag == head->command && head->again)
+        bb_dialog_repeated(dialog);
+    else
+        unit->call = bb_dialog_open_by(dialog, part, label_of(dialog, head), unit->key,
+                                       head->command, reused ? BB_KEY_REUSED : BB_KEY_UNIQUE);
 }
 
 static void begin(BbDialog *dialog, void *state, const guint8 *data, gsize seen, const BbPart *part)
@@ -149,12 +167,10 @@ static void begin(BbDialog *dialog, void *state, const guint8 *data, gsize seen,
     Head head;
     (void)read_head(&head, &c);
     *unit = (Unit){.key = head.hop | KNOWN_KEY, .request = head.request};
-    if (!head.request)
-        unit->status = status_of(dialog, &head, c);
-    else if (is_open(dialog, part, unit->key))
-        bb_dialog_repeated(dialog);
+    if (head.request)
+        begin_request(dialog, diameter, &head, part);
     else
-        unit->call = bb_dialog_open(dialog, part, label_of(dialog, &head), unit->key, 0);
+        unit->status = status_of(dialog, &head, c);
 }
 
 static void end(BbDialog *dialog, void *state, const BbPart *part)

@@ -75,6 +75,28 @@ START_TEST(both_sides_ask)
 }
 END_TEST
 
+// Clients that give all requests one identifier: a lost answer is not the next one.
+START_TEST(one_identifier)
+{
+    g_autoptr(Steps) s = steps_new(3868);
+    hello(s);
+    for (guint round = 0; round < 2; round++) {
+        ask(s, DWR, 7);
+        step(s, LOSE_DOWN, message(0, DWR, 7, RESULT("000007d1")));
+        ask(s, round ? DWR : CCR, 7);
+        answer(s, round ? DWR : CCR, 7, RESULT("00000bba"));
+    }
+    step(s, SAY_UP, message(REQUEST | AGAIN, CCR, 7, ORIGIN)); // of another connection
+    answer(s, CCR, 7, RESULT("000007d1"));
+    steps_check(s, HELLO "CALL 2 diameter Device-Watchdog 36\nCALL 3 diameter Credit-Control 36\n"
+                         "RET 3 diameter 3002 32\nCALL 4 diameter Device-Watchdog 36\n"
+                         "CALL 5 diameter Device-Watchdog 36\nRET 5 diameter 3002 32\n"
+                         "CALL 6 diameter Credit-Control 36\nRET 6 diameter 2001 32\n");
+    ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 0);
+    ck_assert_uint_eq(steps_count(s, BB_CALLS_UNRETURNED), 2);
+}
+END_TEST
+
 START_TEST(long_messages)
 {
     g_autoptr(Steps) s = steps_new(3868);
@@ -182,5 +204,5 @@ START_TEST(probes)
 }
 END_TEST
 
-TEST_MAIN("diameter", calls, both_sides_ask, long_messages, lost_messages, lost_middle,
+TEST_MAIN("diameter", calls, both_sides_ask, one_identifier, long_messages, lost_messages, lost_middle,
           joined_midstream, damage, probes)

@@ -25,7 +25,8 @@ typedef struct Ldap {
     BbLdapMessage message[2]; // under way
     BbLdapWrap wrap[2];
     Kind kind[2];
-    guint64 call; // that message[BB_TO_SERVER] opened
+    guint64 call;    // that message[BB_TO_SERVER] opened
+    guint32 last_id; // of requests
     BbGather found;
     guint64 hidden; // encrypted call that waits for its answer
     bool sasl;      // a SASL bind succeeded: a security layer may follow
@@ -58,24 +59,55 @@ static bool is_one_way(const BbLdapMessage *message)
     return message->operation == BB_LDAP_UNBIND || message->operation == BB_LDAP_ABANDON;
 }
 
-// As a reply to it would find the open request that this one repeats: datagrams are sent again.
-static bool is_repeated(BbDialog *dialog, const BbPart *part, guint64 key)
+static bool is_open(BbDialog *dialog, const BbPart *part, guint32 id)
 {
-    BbPart reply = *part;
-    reply.direction = bb_direction_other(part->direction);
-    return !part->is_tcp && bb_dialog_find(dialog, &reply, key);
+    BbPart reply = {.direction = bb_direction_other(part->direction)};
+    const BbOpenCall *open = bb_dialog_find(dialog, &reply, id);
+    return open && open->key == id;
 }
 
-static guint64 begin_request(BbDialog *dialog, const BbLdapMessage *message, const BbPart *part)
+// The search that this part answers is over, but its end was not seen.
+static void end_search(BbDialog *dialog, const BbGathered *found)
+{
+    const BbOpenCall *open = bb_dialog_find(dialog, &found->part, found->key);
+    bb_dialog_return(dialog, open ? open->call : 0, &found->part, BB_NAME_NONE);
+}
+
+static void end_search_of(BbDialog *dialog, Ldap *ldap, guint32 id)
+{
+    for (guint i = 0; i < ldap->found.used; i++) {
+        BbGathered found = ldap->found.slot[i];
+        if (found.key != id)
+            continue;
+        (void)bb_gather_take(&ldap->found, id, &found.part);
+        end_search(dialog, &found);
+        return;
+    }
+}
+
+// RFC 4511, 4.1.1.1: an id is free again once it is answered. Some clients have one only.
+static BbKeyUse key_use(BbDialog *dialog, Ldap *ldap, guint32 id, const BbPart *part)
+{
+    bool reused = id == ldap->last_id || is_open(dialog, part, id);
+    ldap->last_id = id;
+    if (!reused)
+        return BB_KEY_UNIQUE;
+    end_search_of(dialog, ldap, id);
+    return BB_KEY_REUSED;
+}
+
+static guint64 begin_request(BbDialog *dialog, Ldap *ldap, const BbLdapMessage *message,
+                             const BbPart *part)
 {
     guint32 tag = message->start_tls ? TAG_START_TLS : message->sasl ? TAG_SASL : TAG_PLAIN;
     if (is_one_way(message))
         return 0;
-    if (is_repeated(dialog, part, message->id)) {
+    if (!part->is_tcp && is_open(dialog, part, message->id)) { // datagrams are sent again
         bb_dialog_repeated(dialog);
         return 0;
     }
-    return bb_dialog_open(dialog, part, label_of(dialog, message), message->id, tag);
+    BbKeyUse use = part->is_tcp ? key_use(dialog, ldap, message->id, part) : BB_KEY_UNIQUE;
+    return bb_dialog_open_by(dialog, part, label_of(dialog, message), message->id, tag, use);
 }
 
 static void end_request(BbDialog *dialog, Ldap *ldap, const BbLdapMessage *message,
@@ -165,7 +197,7 @@ static void begin(BbDialog *dialog, void *state, const guint8 *data, gsize seen,
     (void)bb_ldap_message_read(message, data, seen, BB_LDAP_MESSAGE_MAX);
     bb_ldap_wrap_pass(wrap, message->length);
     if (message->request)
-        ldap->call = begin_request(dialog, message, part);
+        ldap->call = begin_request(dialog, ldap, message, part);
 }
 
 static void end(BbDialog *dialog, void *state, const BbPart *part)
@@ -247,10 +279,8 @@ static void finish(BbDialog *dialog, void *state)
     Ldap *ldap = state;
     BbGathered found;
     bb_frames_finish(&ldap->frames, &framing, dialog, ldap);
-    while (bb_gather_pop(&ldap->found, &found)) {
-        const BbOpenCall *open = bb_dialog_find(dialog, &found.part, found.key);
-        bb_dialog_return(dialog, open ? open->call : 0, &found.part, BB_NAME_NONE);
-    }
+    while (bb_gather_pop(&ldap->found, &found))
+        end_search(dialog, &found);
 }
 
 const BbDecoder bb_decoder_ldap = {

@@ -162,6 +162,30 @@ START_TEST(lost_messages)
 }
 END_TEST
 
+// Clients that give all requests one id: a lost response is not the next one, and what a search
+// found whose end was lost is its own.
+START_TEST(one_id)
+{
+    g_autoptr(Steps) s = steps_new(389);
+    up(s, SEARCH("01"));
+    down(s, DONE("01", "00"));
+    up(s, SEARCH("01"));
+    step(s, LOSE_DOWN, octets(DONE("01", "00")));
+    up(s, SEARCH("01"));
+    down(s, ENTRY("01"));
+    step(s, LOSE_DOWN, octets(DONE("01", "00")));
+    up(s, SEARCH("01"));
+    down(s, ENTRY("01") DONE("01", "20"));
+    up(s, SEARCH("01"));
+    down(s, DONE("01", "00"));
+    steps_check(s, "CALL 1 ldap search sub 40\nRET 1 ldap ok 14\nCALL 2 ldap search sub 40\n"
+                   "CALL 3 ldap search sub 40\nRET 3 ldap - 26\nCALL 4 ldap search sub 40\n"
+                   "RET 4 ldap noSuchObject 40\nCALL 5 ldap search sub 40\nRET 5 ldap ok 14\n");
+    ck_assert_uint_eq(steps_count(s, BB_CALLS_UNRETURNED), 1);
+    ck_assert_uint_eq(steps_count(s, BB_RETURNS_ORPHANED), 0);
+}
+END_TEST
+
 // The middle of a long message is missing: it is passed over, and stays what it was.
 START_TEST(lost_middle)
 {
@@ -321,5 +345,5 @@ START_TEST(result_names)
 END_TEST
 
 TEST_MAIN("ldap", bind_search_unbind, operations, several_at_a_time, start_tls, disconnection,
-          signed_messages, sealed_messages, lost_messages, lost_middle, cut_off, joined_midstream,
+          signed_messages, sealed_messages, lost_messages, one_id, lost_middle, cut_off, joined_midstream,
           damage, too_many_searches, cldap, probes, wrapping, result_names)

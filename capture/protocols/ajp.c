@@ -11,7 +11,7 @@ enum { TAG_REQUEST, TAG_CPING };
 typedef struct Ajp {
     BbFrames frames;
     BbAjpMessage message[2]; // under way; its texts are not valid any more
-    bool asked;              // a request is under way: what the client says may be its body
+    bool asked;              // what the client says next may be the body of its last request
     BbPart request, reply;
     guint64 call;    // the last request's
     guint64 answers; // what reply is the return of, 0: an orphan
@@ -20,12 +20,12 @@ typedef struct Ajp {
 
 // ---- messages -----------------------------------------------------------------------------------
 
+// A body may still come where the server has answered without it: it belongs to nothing then.
 static void end_request(BbDialog *dialog, Ajp *ajp)
 {
     if (ajp->request.begun)
         bb_dialog_sent(dialog, ajp->call, &ajp->request);
     bb_part_reset(&ajp->request);
-    ajp->asked = false;
 }
 
 static void end_reply(BbDialog *dialog, Ajp *ajp)
@@ -90,7 +90,7 @@ static BbFrameVerdict measure(const void *state, BbDirection direction, const gu
     }
     frame->length = message.length;
     frame->wanted = message.code == BB_AJP_FORWARD ? MIN(message.length, BB_AJP_WANTED)
-                                                   : MIN(message.length, BB_AJP_HEAD + 3);
+                                                   : MIN(message.length, BB_AJP_TELLS);
     return BB_FRAME_OK;
 }
 
@@ -108,6 +108,8 @@ static void begin(BbDialog *dialog, void *state, const guint8 *data, gsize seen,
         bb_ajp_forward_read(message, data, seen);
         ajp->call = bb_dialog_open(dialog, part, label_of(dialog, message), 0, TAG_REQUEST);
         ajp->asked = true;
+    } else if (message->code == BB_AJP_CPING) {
+        ajp->asked = false;
     } else if (message->code == BB_AJP_SEND_HEADERS) {
         end_reply(dialog, ajp);
         ajp->status = message->status;
@@ -169,10 +171,13 @@ static void end(BbDialog *dialog, void *state, const BbPart *part)
 
 static void lose(BbDialog *dialog, void *state, BbDirection direction)
 {
-    if (direction == BB_TO_CLIENT)
-        end_reply(dialog, state);
-    else
-        end_request(dialog, state);
+    Ajp *ajp = state;
+    if (direction == BB_TO_CLIENT) {
+        end_reply(dialog, ajp);
+    } else {
+        end_request(dialog, ajp);
+        ajp->asked = false;
+    }
 }
 
 static const BbFraming framing = {

@@ -71,7 +71,18 @@ static bool is_of_client(guint8 code)
     return (code >= BB_AJP_SEND_BODY && code <= BB_AJP_GET_BODY) || code == BB_AJP_CPONG;
 }
 
-// A packet with a piece of a body begins with that one's length; the last one is empty.
+// HTTP's version is the first string of a request.
+static BbMatch match_version(BbCursor c)
+{
+    static const guint8 version[] = "\0\10HTTP/";
+    gsize there = MIN(c.left, sizeof version - 1);
+    if (!bb_cursor_ok(&c) || memcmp(c.at, version, there) != 0)
+        return BB_MATCH_NO;
+    return there < sizeof version - 1 ? BB_MATCH_MORE : BB_MATCH_REQUEST;
+}
+
+// A packet with a piece of a body begins with that one's length; the last one is empty. That length
+// may look like the code of a request and its method.
 static BbAjpVerdict read_request(BbAjpMessage *message, bool asked, BbCursor *c, gsize size)
 {
     message->code = BB_AJP_DATA;
@@ -83,12 +94,17 @@ static BbAjpVerdict read_request(BbAjpMessage *message, bool asked, BbCursor *c,
     guint8 second = size > 1 ? bb_cursor_u8(c) : 0;
     if (!bb_cursor_ok(c))
         return BB_AJP_SHORT;
-    if (asked && size >= 2 && (gsize)(first << 8 | second) <= size - 2 &&
-        (gsize)(first << 8 | second) + 3 >= size)
-        return BB_AJP_READ;
+    gsize body = (gsize)(first << 8 | second);
+    bool forward = first == BB_AJP_FORWARD && size >= LEAST_FORWARD && is_method(second);
+    if (asked && size >= 2 && body <= size - 2 && body + 3 >= size) {
+        BbMatch match = forward ? match_version(*c) : BB_MATCH_NO;
+        if (match == BB_MATCH_NO)
+            return BB_AJP_READ;
+        if (match == BB_MATCH_MORE)
+            return BB_AJP_SHORT;
+    }
     message->code = (BbAjpCode)first;
-    bool good = is_of_server(first) &&
-                (first == BB_AJP_FORWARD ? size >= LEAST_FORWARD && is_method(second) : size == 1);
+    bool good = is_of_server(first) && (first == BB_AJP_FORWARD ? forward : size == 1);
     return good ? BB_AJP_READ : BB_AJP_BAD;
 }
 
@@ -188,16 +204,11 @@ void bb_ajp_forward_read(BbAjpMessage *message, const guint8 *data, gsize length
 
 // ---- the first packet ---------------------------------------------------------------------------
 
-// HTTP's version is the first string.
 static BbMatch match_forward(const guint8 *data, gsize length)
 {
-    static const guint8 version[] = "\0\10HTTP/";
     BbCursor c = bb_cursor(data, length);
     bb_cursor_skip(&c, BB_AJP_HEAD + 2);
-    gsize there = MIN(c.left, sizeof version - 1);
-    if (!bb_cursor_ok(&c) || memcmp(c.at, version, there) != 0)
-        return BB_MATCH_NO;
-    return there < sizeof version - 1 ? BB_MATCH_MORE : BB_MATCH_REQUEST;
+    return match_version(c);
 }
 
 // The status's text is the first string.

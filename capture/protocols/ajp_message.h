@@ -6,6 +6,7 @@
 #include "capture/decoder.h"
 
 #define BB_AJP_HEAD 4u       // magic and length
+#define BB_AJP_TELLS 13u     // bytes of a packet that tell what it is
 #define BB_AJP_WANTED 32768u // bytes of a request that are looked at
 
 typedef enum {
@@ -31,7 +32,7 @@ typedef struct BbAjpMessage {
 
 typedef enum { BB_AJP_BAD, BB_AJP_SHORT, BB_AJP_READ } BbAjpVerdict;
 
-// data: the first bytes of a packet. asked: a request is under way, of which a body may come.
+// data: the first bytes of a packet. asked: there was a request of which a body may come.
 BbAjpVerdict bb_ajp_message_read(BbAjpMessage *message, BbDirection direction, bool asked,
                                  const guint8 *data, gsize length);
 // Method and path of FORWARD in full. data: as much as is there of the packet.

@@ -115,6 +115,47 @@ START_TEST(bodies)
 }
 END_TEST
 
+// The server may answer before the body has come: that one is not the next request.
+START_TEST(late_bodies)
+{
+    g_autoptr(Steps) s = steps_new(8009);
+    for (guint round = 0; round < 2; round++) {
+        step(s, SAY_UP, forward(POST, "/login"));
+        step(s, SAY_DOWN, octets_join(headers(302), octets(END_RESPONSE)));
+        step(s, SAY_UP, octets_join(body(0x204), octets("1234 0000")));
+        if (round == 1) { // between them, a ping
+            up(s, CPING);
+            down(s, CPONG);
+        }
+        exchange(s, "/b");
+    }
+    steps_check(s, "CALL 1 ajp POST /login 69\nRET 1 ajp 302 39\n"
+                   "CALL 2 ajp GET /b 65\nRET 2 ajp 200 51\n"
+                   "CALL 3 ajp POST /login 69\nRET 3 ajp 302 39\nCALL 4 ajp CPING 5\n"
+                   "RET 4 ajp ok 5\nCALL 5 ajp GET /b 65\nRET 5 ajp 200 51\n");
+    ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 0);
+}
+END_TEST
+
+// Its code and method, read as the length of a piece of a body, fit the packet.
+START_TEST(request_like_a_body)
+{
+    for (gsize size = 0x204 + 2; size <= 0x204 + 3; size++) {
+        g_autofree char *path = g_strnfill(4 + size - 63, 'a');
+        g_autoptr(Steps) s = steps_new(8009);
+        path[0] = '/';
+        step(s, SAY_UP, forward(GET, "/a"));
+        step(s, LOSE_DOWN, octets_join(headers(200), octets(END_RESPONSE)));
+        step(s, SAY_UP, forward(POST, path));
+        step(s, SAY_DOWN, octets_join(headers(200), octets(END_RESPONSE)));
+        g_autofree char *expected =
+            g_strdup_printf("CALL 1 ajp GET /a 65\nCALL 2 ajp POST /* %zu\nRET 2 ajp 200 39\n",
+                            4 + size);
+        steps_check(s, expected);
+    }
+}
+END_TEST
+
 START_TEST(methods)
 {
     g_autoptr(Steps) s = steps_new(8009);
@@ -232,5 +273,5 @@ START_TEST(probes)
 }
 END_TEST
 
-TEST_MAIN("ajp", requests_in_turn, bodies, methods, one_way, mixed_replies, large_chunk,
+TEST_MAIN("ajp", requests_in_turn, bodies, late_bodies, request_like_a_body, methods, one_way, mixed_replies, large_chunk,
           joined_in_the_middle, losses, lost_middle, probes)

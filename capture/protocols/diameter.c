@@ -39,8 +39,8 @@ typedef struct Unit {
 
 typedef struct Diameter {
     BbFrames frames;
-    Unit unit[2];         // under way
-    guint64 last_key[2];  // of requests; 0: there was none
+    Unit unit[2];        // under way
+    guint64 last_key[2]; // of requests; 0: there was none
 } Diameter;
 
 // ---- headers ----------------------------------------------------------------------------------

@@ -18,11 +18,12 @@
 
 enum { TAG_PLAIN, TAG_SASL, TAG_START_TLS };
 
-typedef enum { KIND_MESSAGE, KIND_WRAPPING, KIND_HIDDEN } Kind;
+typedef enum { KIND_MESSAGE, KIND_REST, KIND_WRAPPING, KIND_HIDDEN } Kind;
 
 typedef struct Ldap {
     BbFrames frames;
     BbLdapMessage message[2]; // under way
+    BbPart part[2];           // of it, in the buffers of a security layer that were read
     BbLdapWrap wrap[2];
     Kind kind[2];
     guint64 call;    // that message[BB_TO_SERVER] opened
@@ -142,34 +143,32 @@ static void end_response(BbDialog *dialog, Ldap *ldap, const BbLdapMessage *mess
 
 // ---- frames -----------------------------------------------------------------------------------
 
+// inside: bytes that there are of the message before a security layer interrupts it.
 static BbFrameVerdict measure_message(BbDirection direction, const guint8 *data, gsize length,
-                                      BbFrameSize *frame)
+                                      gsize inside, BbFrameSize *frame)
 {
-    gsize total;
-    if (!bb_ldap_message_length(data, length, &total))
+    gsize total, seen = MIN(length, inside);
+    BbFrameVerdict more = length < inside ? BB_FRAME_MORE : BB_FRAME_BAD;
+    if (!bb_ldap_message_length(data, seen, &total))
         return BB_FRAME_BAD;
-    *frame = (BbFrameSize){.length = total, .wanted = BB_LDAP_WANTED};
+    *frame = (BbFrameSize){.length = MIN(total, inside), .wanted = BB_LDAP_WANTED};
     if (!total)
-        return BB_FRAME_MORE;
+        return more;
     BbLdapMessage message;
-    gsize there = MIN(length, total);
+    gsize there = MIN(seen, total);
     switch (bb_ldap_message_read(&message, data, there, total - there)) {
     case BB_LDAP_BAD:
         return BB_FRAME_BAD;
     case BB_LDAP_CUT:
-        return BB_FRAME_MORE;
+        return more;
     default:
         return message.request == (direction == BB_TO_SERVER) ? BB_FRAME_OK : BB_FRAME_BAD;
     }
 }
 
-static BbFrameVerdict measure(const void *state, BbDirection direction, const guint8 *data,
-                              gsize length, BbFrameSize *frame)
+static BbFrameVerdict measure_wrapping(const BbLdapWrap *wrap, const guint8 *data, gsize length,
+                                       BbFrameSize *frame)
 {
-    const Ldap *ldap = state;
-    const BbLdapWrap *wrap = &ldap->wrap[direction];
-    if (!ldap->sasl || (data[0] == BB_BER_SEQUENCE && !bb_ldap_wrap_ended(wrap)))
-        return measure_message(direction, data, length, frame);
     gsize size;
     switch (bb_ldap_wrap_read(wrap, data, length, &size)) {
     case BB_LDAP_BAD:
@@ -182,16 +181,65 @@ static BbFrameVerdict measure(const void *state, BbDirection direction, const gu
     }
 }
 
+// Whether a wrapping is next, and not a message in the clear.
+static bool is_wrapping(const Ldap *ldap, BbDirection direction, const guint8 *data)
+{
+    const BbLdapWrap *wrap = &ldap->wrap[direction];
+    if (!ldap->sasl || wrap->inside)
+        return false;
+    return data[0] != BB_BER_SEQUENCE || bb_ldap_wrap_ended(wrap) || wrap->rest;
+}
+
+static BbFrameVerdict measure(const void *state, BbDirection direction, const guint8 *data,
+                              gsize length, BbFrameSize *frame)
+{
+    const Ldap *ldap = state;
+    const BbLdapWrap *wrap = &ldap->wrap[direction];
+    if (is_wrapping(ldap, direction, data))
+        return measure_wrapping(wrap, data, length, frame);
+    if (wrap->rest) {
+        *frame = (BbFrameSize){.length = MIN(wrap->rest, wrap->inside)};
+        return BB_FRAME_OK;
+    }
+    gsize inside = wrap->inside ? wrap->inside : G_MAXSIZE;
+    return measure_message(direction, data, length, inside, frame);
+}
+
+static void end_message(BbDialog *dialog, Ldap *ldap, BbDirection direction)
+{
+    const BbLdapMessage *message = &ldap->message[direction];
+    BbPart part = ldap->part[direction];
+    bb_part_reset(&ldap->part[direction]);
+    if (!part.begun)
+        return;
+    if (message->request)
+        end_request(dialog, ldap, message, &part);
+    else
+        end_response(dialog, ldap, message, &part);
+}
+
+static void begin_wrapping(BbDialog *dialog, Ldap *ldap, const guint8 *data, gsize seen,
+                           BbDirection direction)
+{
+    BbLdapWrap *wrap = &ldap->wrap[direction];
+    bb_ldap_wrap_begin(wrap, data, seen);
+    ldap->kind[direction] = wrap->sealed ? KIND_HIDDEN : KIND_WRAPPING;
+    if (!wrap->rest)
+        end_message(dialog, ldap, direction); // it does not go on as it said
+}
+
 static void begin(BbDialog *dialog, void *state, const guint8 *data, gsize seen, const BbPart *part)
 {
     Ldap *ldap = state;
     BbLdapWrap *wrap = &ldap->wrap[part->direction];
     BbLdapMessage *message = &ldap->message[part->direction];
-    Kind *kind = &ldap->kind[part->direction];
-    *kind = KIND_MESSAGE;
-    if (ldap->sasl && (data[0] != BB_BER_SEQUENCE || bb_ldap_wrap_ended(wrap))) {
-        bb_ldap_wrap_begin(wrap, data, seen);
-        *kind = wrap->sealed ? KIND_HIDDEN : KIND_WRAPPING;
+    if (is_wrapping(ldap, part->direction, data)) {
+        begin_wrapping(dialog, ldap, data, seen, part->direction);
+        return;
+    }
+    ldap->kind[part->direction] = wrap->rest ? KIND_REST : KIND_MESSAGE;
+    if (wrap->rest) {
+        bb_ldap_wrap_pass(wrap, wrap->rest);
         return;
     }
     (void)bb_ldap_message_read(message, data, seen, BB_LDAP_MESSAGE_MAX);
@@ -203,15 +251,20 @@ static void begin(BbDialog *dialog, void *state, const guint8 *data, gsize seen,
 static void end(BbDialog *dialog, void *state, const BbPart *part)
 {
     Ldap *ldap = state;
-    const BbLdapMessage *message = &ldap->message[part->direction];
-    if (ldap->kind[part->direction] == KIND_HIDDEN)
+    Kind kind = ldap->kind[part->direction];
+    if (kind == KIND_HIDDEN)
         bb_hidden_take(&ldap->hidden, dialog, part);
-    if (ldap->kind[part->direction] != KIND_MESSAGE)
+    if (kind != KIND_MESSAGE && kind != KIND_REST)
         return;
-    if (message->request)
-        end_request(dialog, ldap, message, part);
-    else
-        end_response(dialog, ldap, message, part);
+    bb_part_join(&ldap->part[part->direction], part);
+    if (!ldap->wrap[part->direction].rest)
+        end_message(dialog, ldap, part->direction);
+}
+
+// Of a message that goes over several buffers that is all there will be.
+static void lose(BbDialog *dialog, void *state, BbDirection direction)
+{
+    end_message(dialog, state, direction);
 }
 
 static BbMatch find(BbDialog *dialog, const void *state, const BbView *view, gsize at)
@@ -232,7 +285,13 @@ static BbMatch find(BbDialog *dialog, const void *state, const BbView *view, gsi
 }
 
 static const BbFraming framing = {
-    .measure = measure, .probe = bb_ldap_probe, .find = find, .begin = begin, .end = end};
+    .measure = measure,
+    .probe = bb_ldap_probe,
+    .find = find,
+    .begin = begin,
+    .end = end,
+    .lose = lose,
+};
 
 // ---- the decoder ------------------------------------------------------------------------------
 
@@ -279,6 +338,8 @@ static void finish(BbDialog *dialog, void *state)
     Ldap *ldap = state;
     BbGathered found;
     bb_frames_finish(&ldap->frames, &framing, dialog, ldap);
+    end_message(dialog, ldap, BB_TO_SERVER);
+    end_message(dialog, ldap, BB_TO_CLIENT);
     while (bb_gather_pop(&ldap->found, &found))
         end_search(dialog, &found);
 }

@@ -3,7 +3,6 @@
 #include "capture/protocols/ldap_wrap.h"
 
 #include "capture/cursor.h"
-#include "capture/protocols/ber.h"
 
 #define PREFIX 4u // the length
 #define TOKEN 16u // both kinds
@@ -29,6 +28,24 @@ static gsize token_length(BbLdapWrap *wrap, BbCursor c)
     return id == NTLM_VERSION << 8 && flags == 0 && filler == 0 ? TOKEN : 0;
 }
 
+// Bytes of a buffer before the message that begins in it or goes on; all where there is none in the
+// clear. NTLM does not say so, and what is encrypted may look like a message's first byte.
+static gsize before_message(const BbLdapWrap *wrap, BbCursor c, gsize total)
+{
+    BbLdapWrap next = {0};
+    BbLdapMessage message;
+    gsize token = token_length(&next, c);
+    if (!token || token + next.trailer >= total)
+        return total;
+    if (wrap->rest)
+        return token;
+    c.left = MIN(c.left, total - next.trailer);
+    bb_cursor_skip(&c, token);
+    bool begins = bb_cursor_ok(&c) &&
+                  bb_ldap_message_read(&message, c.at, c.left, BB_LDAP_MESSAGE_MAX) == BB_LDAP_READ;
+    return begins ? token : total;
+}
+
 BbLdapVerdict bb_ldap_wrap_read(const BbLdapWrap *wrap, const guint8 *data, gsize length,
                                 gsize *size)
 {
@@ -43,11 +60,7 @@ BbLdapVerdict bb_ldap_wrap_read(const BbLdapWrap *wrap, const guint8 *data, gsiz
         return BB_LDAP_BAD;
     if (c.left < MIN(total, BB_LDAP_WRAP_WANTED - PREFIX))
         return BB_LDAP_CUT;
-    BbLdapWrap next = {0};
-    gsize token = token_length(&next, c);
-    bool clear =
-        token && token + next.trailer < total && token < c.left && c.at[token] == BB_BER_SEQUENCE;
-    *size = PREFIX + (clear ? token : total);
+    *size = PREFIX + before_message(wrap, c, total);
     return BB_LDAP_READ;
 }
 
@@ -55,7 +68,7 @@ void bb_ldap_wrap_begin(BbLdapWrap *wrap, const guint8 *data, gsize length)
 {
     BbCursor c = bb_cursor(data, length);
     bool ended = bb_ldap_wrap_ended(wrap);
-    *wrap = (BbLdapWrap){0};
+    *wrap = (BbLdapWrap){.rest = wrap->rest};
     if (ended)
         return;
     gsize total = bb_cursor_be32(&c);
@@ -69,5 +82,7 @@ void bb_ldap_wrap_begin(BbLdapWrap *wrap, const guint8 *data, gsize length)
 
 void bb_ldap_wrap_pass(BbLdapWrap *wrap, gsize size)
 {
-    wrap->inside -= MIN(size, wrap->inside);
+    gsize here = MIN(size, wrap->inside);
+    wrap->rest = wrap->inside ? size - here : 0;
+    wrap->inside -= here;
 }

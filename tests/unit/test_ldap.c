@@ -126,6 +126,63 @@ START_TEST(signed_messages)
 }
 END_TEST
 
+// A message that goes over several buffers: what is behind it in the last of them is found.
+START_TEST(several_buffers)
+{
+    g_autoptr(Octets) all = octets("30(02(02)64(04('cn=a')30(30(04('x')31(04(7a*3000))))))");
+    static const guint cuts[][2] = {{2000, 2500}, {20, 40}};
+    for (guint round = 0; round < 2 * G_N_ELEMENTS(cuts); round++) {
+        const guint *cut = cuts[round / 2];
+        g_autoptr(Steps) s = steps_new(389);
+        up(s, SASL_BIND("01"));
+        down(s, BOUND("01", "00"));
+        up(s, SIGNED_BEHIND(SEARCH("02")));
+        Octets *out = g_byte_array_new();
+        for (guint i = 0; i < 3; i++) {
+            guint from = i ? cut[i - 1] : 0, to = i < 2 ? cut[i] : all->len;
+            g_autoptr(Octets) done = octets(i < 2 ? "" : DONE("02", "00"));
+            octets_be(out, 16 + to - from + done->len + 12, 4);
+            octets_join(out,
+                        octets(round % 2 ? "0504 04ff 000c 0000 0000000000000001"
+                                         : "0504 04ff 000c 000c 0000000000000001 'checksum....'"));
+            octets_put(out, all->data + from, to - from);
+            octets_put(out, done->data, done->len);
+            octets_join(out, octets(round % 2 ? "'0hecksum....'" : ""));
+        }
+        step(s, SAY_DOWN, out);
+        up(s, SIGNED_BEHIND(SEARCH("03")));
+        down(s, SIGNED_BEHIND(DONE("03", "20")));
+        g_autofree char *expected = g_strdup_printf(
+            "CALL 1 ldap bind GSS-SPNEGO 33\nRET 1 ldap ok 14\nCALL 2 ldap search sub 40\n"
+            "RET 2 ldap ok %u\nCALL 3 ldap search sub 40\nRET 3 ldap noSuchObject 14\n",
+            all->len + 14);
+        steps_check(s, expected);
+        ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 0);
+    }
+}
+END_TEST
+
+// Its second buffer is lost, or encrypted: the message ends with what was seen.
+START_TEST(several_buffers_lost)
+{
+    for (guint round = 0; round < 2; round++) {
+        g_autoptr(Steps) s = steps_new(389);
+        up(s, SASL_BIND("01"));
+        down(s, BOUND("01", "00"));
+        up(s, SIGNED(SEARCH("02")));
+        down(s, SIGNED("30 82 0100 02(02) 65 8200f9 0a(00)"));
+        step(s, round ? SAY_DOWN : LOSE_DOWN, octets(SEALED("7a*300")));
+        up(s, SIGNED(SEARCH("03")));
+        down(s, SIGNED(DONE("03", "20")));
+        g_autofree char *expected = g_strdup_printf(
+            "CALL 1 ldap bind GSS-SPNEGO 33\nRET 1 ldap ok 14\nCALL 2 ldap search sub 40\n"
+            "RET 2 ldap ok 14\n%sCALL 3 ldap search sub 40\nRET 3 ldap noSuchObject 14\n",
+            round ? "MSG < ldap ? 320\n" : "");
+        steps_check(s, expected);
+    }
+}
+END_TEST
+
 START_TEST(sealed_messages)
 {
     g_autoptr(Steps) s = steps_new(389);
@@ -141,6 +198,32 @@ START_TEST(sealed_messages)
                    "CALL 2 ldap ? 28\nMSG > ldap ? 27\nRET 2 ldap - 26\nMSG < ldap ? 24\n"
                    "CALL 3 ldap ? 28\nCALL 4 ldap ? 28\nRET 4 ldap - 25\n");
     ck_assert_uint_eq(steps_count(s, BB_CALLS_UNRETURNED), 1);
+}
+END_TEST
+
+// Of NTLM: one buffer in 256 begins as a message in the clear does.
+START_TEST(sealed_like_a_message)
+{
+    static const char *const first[] = {"91", "30", "30 0b 02", "30 84 00000004 03 0101", "92"};
+    g_autoptr(Steps) s = steps_new(389);
+    g_autoptr(GString) expected =
+        g_string_new("CALL 1 ldap bind GSS-SPNEGO 33\nRET 1 ldap ok 14\n");
+    up(s, SASL_BIND("01"));
+    down(s, BOUND("01", "00"));
+    for (guint i = 0; i < G_N_ELEMENTS(first); i++) {
+        g_autoptr(Octets) sealed = octets("01000000 'checksum' 00000000");
+        octets_join(sealed, octets(first[i]));
+        while (sealed->len < 60)
+            octets_be(sealed, 0xc7, 1);
+        Octets *out = g_byte_array_new();
+        octets_be(out, sealed->len, 4);
+        octets_put(out, sealed->data, sealed->len);
+        step(s, SAY_UP, out);
+        down(s, SIGNED_NTLM("'answer'"));
+        g_string_append_printf(expected, "CALL %u ldap ? 64\nRET %u ldap - 26\n", i + 2, i + 2);
+    }
+    steps_check(s, expected->str);
+    ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 0);
 }
 END_TEST
 
@@ -345,5 +428,6 @@ START_TEST(result_names)
 END_TEST
 
 TEST_MAIN("ldap", bind_search_unbind, operations, several_at_a_time, start_tls, disconnection,
-          signed_messages, sealed_messages, lost_messages, one_id, lost_middle, cut_off, joined_midstream,
+          signed_messages, several_buffers, several_buffers_lost, sealed_messages,
+          sealed_like_a_message, lost_messages, one_id, lost_middle, cut_off, joined_midstream,
           damage, too_many_searches, cldap, probes, wrapping, result_names)

@@ -21,8 +21,9 @@ enum { SESSION_MESSAGE = 0x00, SESSION_REQUEST = 0x81, SESSION_KEEPALIVE = 0x85 
 #define IOCTL_REQUEST 57u // its StructureSize
 #define PIPE_TRANSCEIVE 0x0011c017u
 #define TRANSFORM 52u   // MS-SMB2, 2.2.41
-#define COMPRESSION 16u // MS-SMB2, 2.2.42.1
+#define COMPRESSION 16u // MS-SMB2, 2.2.42.1; 2.2.42.2 with the header of its first payload
 #define COMPRESSION_CHAINED 0x1u
+#define COMPRESSION_NONE 0u
 
 static const char *const commands[] = {
     "NEGOTIATE",     "SESSION_SETUP", "LOGOFF",   "TREE_CONNECT", "TREE_DISCONNECT",
@@ -174,22 +175,26 @@ static BbSmb2Verdict read_smb1(BbSmb2Message *message, BbCursor c)
     return BB_SMB2_READ;
 }
 
-// Where not all is compressed, what is in the clear comes first, and begins with the header.
+// Where not all is compressed, what is in the clear comes first, and begins with the header. A
+// chain of payloads says so in the first one's algorithm. Where a compound goes on does not show:
+// offsets are those of what is not compressed.
 static BbSmb2Verdict read_compressed(BbSmb2Message *message, BbCursor c, gsize size)
 {
-    bb_cursor_skip(&c, 6); // size before, algorithm
-    guint16 flags = bb_cursor_le16(&c);
+    bb_cursor_skip(&c, 4); // size before
+    guint16 algorithm = bb_cursor_le16(&c), flags = bb_cursor_le16(&c);
     guint32 clear = bb_cursor_le32(&c);
     if (!bb_cursor_ok(&c))
         return BB_SMB2_SHORT;
-    if (flags & COMPRESSION_CHAINED || clear < BB_SMB2_HEADER)
+    bool hidden = flags & COMPRESSION_CHAINED && algorithm != COMPRESSION_NONE;
+    if (hidden || clear < BB_SMB2_HEADER || clear > size - COMPRESSION)
         return BB_SMB2_READ;
+    c.left = MIN(c.left, clear);
     guint32 magic = bb_cursor_be32(&c);
     if (bb_cursor_ok(&c) && magic != ((guint32)MAGIC_SMB2 << 24 | MAGIC_REST))
         return BB_SMB2_BAD;
-    BbSmb2Verdict verdict = read_header(message, c, size - COMPRESSION);
+    BbSmb2Verdict verdict = read_header(message, c, G_MAXSIZE);
     message->length = size;
-    message->data_length = 0; // it is compressed
+    message->data = message->data_length = 0; // it is compressed
     return verdict;
 }
 

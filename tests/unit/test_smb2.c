@@ -226,7 +226,7 @@ START_TEST(encryption_with_loss)
 }
 END_TEST
 
-// Windows leaves the header in the clear; a chained payload has none to see.
+// Windows leaves the header in the clear; a chained payload that is compressed has none to see.
 START_TEST(compression)
 {
     g_autoptr(Steps) s = steps_new(445);
@@ -238,6 +238,34 @@ START_TEST(compression)
     down(s, "[fc 'SMB' 00100000 0200 0000 00000000 dd*100]");
     steps_check(s,
                 "CALL 1 smb2 READ 116\nRET 1 smb2 ok 300\nCALL 2 smb2 ? 120\nRET 2 smb2 - 120\n");
+}
+END_TEST
+
+// The first payload of a chain need not be compressed, and has the header then.
+START_TEST(chained_compression)
+{
+    g_autoptr(Steps) s = steps_new(445);
+    ask(s, READ, 5, 48);
+    Octets *inside = octets("fc 'SMB' 00100000 0000 0100 50000000");
+    inside = octets_join(inside, message(READ, 5, RESPONSE, 0, 0, 16));
+    step(s, SAY_DOWN,
+         framed(octets_join(inside, octets("0400 0000 08000000 64 00 0000 00100000"))));
+    ask(s, READ, 6, 48);
+    down(s, "[fc 'SMB' 00100000 0000 0100 10000000 dd*16 0400 0000 08000000 64 00 0000 00100000]");
+    steps_check(s, "CALL 1 smb2 READ 116\nRET 1 smb2 ok 116\n"
+                   "CALL 2 smb2 READ 116\nMSG < smb2 ? 52\n");
+}
+END_TEST
+
+// The offset of its second part is larger than what is left of it.
+START_TEST(compressed_compound)
+{
+    g_autoptr(Steps) s = steps_new(445);
+    ask(s, READ, 5, 48);
+    Octets *inside = octets("fc 'SMB' 00200000 0200 0000 50000000");
+    inside = octets_join(inside, message(READ, 5, RESPONSE, 0, 0x1050, 16));
+    step(s, SAY_DOWN, framed(octets_join(inside, octets("cc*20"))));
+    steps_check(s, "CALL 1 smb2 READ 116\nRET 1 smb2 ok 120\n");
 }
 END_TEST
 
@@ -575,7 +603,7 @@ END_TEST
 
 TEST_MAIN("smb2", by_message_id, compounds, interim_responses_and_one_way, controls,
           negotiation_by_smb1, smb1_only, smb1_in_gaps, netbios_sessions, encryption,
-          encryption_with_loss, compression, calls_in_a_pipe, files_besides_a_pipe,
-          a_file_id_of_all_ones_is_no_pipe, many_pipes, pipes_with_loss,
-          large_bodies_are_passed_over, lost_middle, lost_messages, lost_end_of_a_compound,
-          joined_midstream, damage, probes, statuses)
+          encryption_with_loss, compression, chained_compression, compressed_compound,
+          calls_in_a_pipe, files_besides_a_pipe, a_file_id_of_all_ones_is_no_pipe, many_pipes,
+          pipes_with_loss, large_bodies_are_passed_over, lost_middle, lost_messages,
+          lost_end_of_a_compound, joined_midstream, damage, probes, statuses)

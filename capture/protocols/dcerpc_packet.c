@@ -15,6 +15,7 @@
 #define FAULT_WANTED 28u
 #define FIRST_FRAGMENT 0x01u
 #define LAST_FRAGMENT 0x02u
+#define MAYBE 0x40u         // C706, 12.6.3.1
 #define DATAGRAM_LAST 0x02u // flags of datagrams
 #define DATAGRAM_FRAGMENT 0x04u
 #define DATAGRAM_MAYBE 0x10u
@@ -188,6 +189,7 @@ BbDcerpcVerdict bb_dcerpc_packet_read(BbDcerpcPacket *packet, const guint8 *data
         .id = id + 1,
         .first = flags & FIRST_FRAGMENT,
         .last = flags & LAST_FRAGMENT,
+        .maybe = types[type].kind == BB_DCERPC_REQUEST && flags & MAYBE,
     };
     if (total < least_length(packet->kind) || authentication + BB_DCERPC_HEAD > total)
         return BB_DCERPC_BAD;

@@ -5,7 +5,7 @@
 
 enum { REQUEST = 0, RESPONSE = 2, FAULT = 3, BIND = 11, BIND_ACK, BIND_NAK, ALTER, ALTER_ACK };
 enum { AUTH3 = 16, CO_CANCEL = 18, ORPHANED = 19 };
-enum { FIRST = 1, LAST = 2, WHOLE = 3 };
+enum { FIRST = 1, LAST = 2, WHOLE = 3, MAYBE = 0x40 };
 
 #define EPMAPPER "0883afe1 1f5d c911 91a4 08002b14a0fa 0300 0000"
 #define EPMAPPER_BIG "e1af8308 5d1f 11c9 91a4 08002b14a0fa 0003 0000"
@@ -67,6 +67,22 @@ START_TEST(calls)
     steps_check(s, BOUND "CALL 2 dcerpc epmapper.3 64\nCALL 3 dcerpc epmapper.2 24\n"
                          "CALL 4 dcerpc ?.9 24\nRET 3 dcerpc ok 34\nRET 2 dcerpc ok 24\n"
                          "RET 4 dcerpc op_rng_error 32\nRET - dcerpc 0x12345678 32\n");
+}
+END_TEST
+
+// Requests that nobody answers, in one piece and in two.
+START_TEST(maybe)
+{
+    g_autoptr(Steps) s = steps_new(49152);
+    bind_epmapper(s);
+    ask(s, REQUEST, WHOLE | MAYBE, 2, CALL("0000", "0300"));
+    ask(s, REQUEST, FIRST | MAYBE, 3, CALL("0000", "0400"));
+    ask(s, REQUEST, LAST | MAYBE, 3, CALL("0000", "0400"));
+    ask(s, REQUEST, WHOLE, 4, CALL("0000", "0500"));
+    answer(s, RESPONSE, WHOLE, 4, "00000000 0000 00 00");
+    steps_check(s, BOUND "MSG > dcerpc epmapper.3 24\nMSG > dcerpc epmapper.4 48\n"
+                         "CALL 4 dcerpc epmapper.5 24\nRET 4 dcerpc ok 24\n");
+    ck_assert_uint_eq(steps_count(s, BB_CALLS_UNRETURNED), 0);
 }
 END_TEST
 
@@ -297,5 +313,5 @@ START_TEST(names)
 }
 END_TEST
 
-TEST_MAIN("dcerpc", calls, binding, big_endian, fragments, one_id_for_all, lost_fragments,
+TEST_MAIN("dcerpc", calls, maybe, binding, big_endian, fragments, one_id_for_all, lost_fragments,
           joined_midstream, many_contexts, damage, datagrams, fragmented_datagrams, probes, names)

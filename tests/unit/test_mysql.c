@@ -419,6 +419,24 @@ END_TEST
 
 // ---- prepared statements ------------------------------------------------------------------------
 
+// Without a text: refused, but asked for.
+START_TEST(empty_statements)
+{
+    static const char *const codes[] = {"03", "16"};
+    g_autoptr(Steps) s = session(OLD);
+    for (guint i = 0; i < G_N_ELEMENTS(codes); i++) {
+        ask(s, codes[i]);
+        ANSWER(s, 1, "ff 2904 '#42000Query was empty'");
+    }
+    ask(s, "0e");
+    ANSWER(s, 1, OK_PACKET);
+    steps_check(s, LOGIN "CALL 2 mysql QUERY 5\nRET 2 mysql 1065 28\n"
+                         "CALL 3 mysql PREPARE ? 5\nRET 3 mysql 1065 28\n"
+                         "CALL 4 mysql PING 5\nRET 4 mysql ok 11\n");
+    ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 0);
+}
+END_TEST
+
 START_TEST(prepared_in_the_old_layout)
 {
     g_autoptr(Steps) s = session(OLD);
@@ -1006,6 +1024,7 @@ START_TEST(probe_commands)
     };
     static const char *const others[] = {
         "00",       "01 00",
+        "03",       "16",
         "0b",       "20",
         "02 01 02", "03 'hello there'",
         "19 01",    "17 01000000 00 00000000",
@@ -1046,7 +1065,7 @@ TEST_MAIN("mysql", a_session, times_are_of_first_and_last_bytes, login_in_rounds
           login_refused, timeout_is_free, change_of_user, encryption_is_handed_on,
           login_inside_of_tls, compression_is_refused, rows_in_the_new_layout, several_results,
           definitions_left_out, a_local_file, a_long_local_file, progress_is_no_error,
-          every_command, prepared_in_the_old_layout, prepared_in_the_new_layout,
+          every_command, empty_statements, prepared_in_the_old_layout, prepared_in_the_new_layout,
           prepared_without_definitions, cursors, pipelined, bulk_execution,
           statements_can_be_let_go, query_attributes, a_binary_log, a_gap_in_a_binary_log,
           semi_synchronous, packets_of_16_megabytes, long_statements, joined_before_a_command,

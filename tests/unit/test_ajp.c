@@ -148,9 +148,8 @@ START_TEST(request_like_a_body)
         step(s, LOSE_DOWN, octets_join(headers(200), octets(END_RESPONSE)));
         step(s, SAY_UP, forward(POST, path));
         step(s, SAY_DOWN, octets_join(headers(200), octets(END_RESPONSE)));
-        g_autofree char *expected =
-            g_strdup_printf("CALL 1 ajp GET /a 65\nCALL 2 ajp POST /* %zu\nRET 2 ajp 200 39\n",
-                            4 + size);
+        g_autofree char *expected = g_strdup_printf(
+            "CALL 1 ajp GET /a 65\nCALL 2 ajp POST /* %zu\nRET 2 ajp 200 39\n", 4 + size);
         steps_check(s, expected);
     }
 }
@@ -273,5 +272,5 @@ START_TEST(probes)
 }
 END_TEST
 
-TEST_MAIN("ajp", requests_in_turn, bodies, late_bodies, request_like_a_body, methods, one_way, mixed_replies, large_chunk,
-          joined_in_the_middle, losses, lost_middle, probes)
+TEST_MAIN("ajp", requests_in_turn, bodies, late_bodies, request_like_a_body, methods, one_way,
+          mixed_replies, large_chunk, joined_in_the_middle, losses, lost_middle, probes)

@@ -204,5 +204,5 @@ START_TEST(probes)
 }
 END_TEST
 
-TEST_MAIN("diameter", calls, both_sides_ask, one_identifier, long_messages, lost_messages, lost_middle,
-          joined_midstream, damage, probes)
+TEST_MAIN("diameter", calls, both_sides_ask, one_identifier, long_messages, lost_messages,
+          lost_middle, joined_midstream, damage, probes)

@@ -359,4 +359,5 @@ START_TEST(probes)
 END_TEST
 
 TEST_MAIN("thrift", framed, framed_others, bare, bare_others, in_order, unanswered, same_number,
-          numbers_restart, numbers_of_their_own, lost_middle, joined_midstream, damage, datagrams, walks, bad_walks, probes)
+          numbers_restart, numbers_of_their_own, lost_middle, joined_midstream, damage, datagrams,
+          walks, bad_walks, probes)

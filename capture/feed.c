@@ -160,10 +160,15 @@ static void add_mark(BbSide *side, const BbMark *mark)
     side->marks[side->n_marks++] = *mark;
 }
 
+static gsize room_for(gsize length)
+{
+    return MAX(512u, 1u << g_bit_storage(length - 1));
+}
+
 static void store(BbSide *side, const guint8 *data, gsize length, const BbMark *mark)
 {
     if (side->buffered + length > side->capacity) {
-        side->capacity = MAX(512u, 1u << g_bit_storage(side->buffered + length - 1));
+        side->capacity = (guint32)room_for(side->buffered + length);
         side->buffer = g_realloc(side->buffer, side->capacity);
     }
     memcpy(side->buffer + side->buffered, data, length);
@@ -171,6 +176,15 @@ static void store(BbSide *side, const guint8 *data, gsize length, const BbMark *
     BbMark placed = *mark;
     placed.end = side->buffered;
     add_mark(side, &placed);
+}
+
+// A large segment needed more room, and the decoder took most of it.
+static void give_back_room(BbSide *side)
+{
+    if (side->capacity <= BB_DIALOG_BUFFER || side->buffered > BB_DIALOG_BUFFER)
+        return;
+    side->capacity = (guint32)room_for(side->buffered);
+    side->buffer = g_realloc(side->buffer, side->capacity);
 }
 
 // Keeps what run left of a view over the buffer.
@@ -189,6 +203,7 @@ static void keep_rest(BbSide *side, const BbView *view, const BbMark *marks)
     }
     side->buffered = (guint32)view->length;
     side->n_marks = (guint16)view->n_marks;
+    give_back_room(side);
 }
 
 static void run_buffer(BbDialog *dialog, guint number, bool closed, BbHearing hearing)
@@ -217,18 +232,24 @@ static void lose_place(BbDialog *dialog, guint number)
         switch_decoder(dialog);
 }
 
-// A message head that outgrows the buffer is given up like a gap.
-static bool fits(BbDialog *dialog, guint number, gsize length)
+// No byte before seq comes any more: calls asked or answered by them are reckoned with.
+static void lose_until(BbDialog *dialog, guint number, guint32 seq)
 {
     BbSide *side = &dialog->side[number];
-    if (side->buffered + length <= BB_DIALOG_BUFFER)
-        return true;
-    dialog->context->loss->count[BB_MESSAGE_LIMIT]++;
-    side->seq += side->buffered;
-    clear_buffer(side);
+    side->seq = seq;
     if (dialog->decoder)
         lose_place(dialog, number);
-    return length <= BB_DIALOG_BUFFER;
+    side->gap_open = side->had_gap = true;
+    side->gap_end = seq;
+    bb_dialog_give_up_before(dialog, !number, seq);
+}
+
+// A message head that outgrows the buffer is given up like a gap that ends at seq.
+static void outgrow(BbDialog *dialog, guint number, guint32 seq)
+{
+    dialog->context->loss->count[BB_MESSAGE_LIMIT]++;
+    clear_buffer(&dialog->side[number]);
+    lose_until(dialog, number, seq);
 }
 
 // ---- what comes in ----------------------------------------------------------------------------
@@ -247,7 +268,9 @@ static void feed_directly(BbDialog *dialog, guint number, const BbPiece *piece, 
     bb_dialog_probe_turn(dialog, number, &view);
     run(dialog, number, &view, &marks, (BbHearing){0});
     side->seq = view.seq;
-    if (view.length && fits(dialog, number, view.length))
+    if (view.length > BB_DIALOG_BUFFER)
+        outgrow(dialog, number, view.seq + (guint32)view.length);
+    else if (view.length)
         store(side, view.data, view.length, &mark);
 }
 
@@ -319,15 +342,24 @@ static bool keep_answer(BbDialog *dialog, guint number, const BbPiece *piece, co
     return true;
 }
 
-static void feed_stream(BbDialog *dialog, guint number, const BbPiece *piece, BbMark mark)
+// What waited is read together with piece, however large that is. Returns whether piece is done
+// with: where it is not, what waited has outgrown the buffer, and a message may begin with piece.
+static bool feed_buffer(BbDialog *dialog, guint number, const BbPiece *piece, const BbMark *mark)
 {
     BbSide *side = &dialog->side[number];
-    if (side->buffered && fits(dialog, number, piece->length) && side->buffered) {
-        store(side, piece->data, piece->length, &mark);
-        run_buffer(dialog, number, false, (BbHearing){0});
-    } else {
+    store(side, piece->data, piece->length, mark);
+    run_buffer(dialog, number, false, (BbHearing){0});
+    if (side->buffered <= BB_DIALOG_BUFFER)
+        return true;
+    bool untouched = side->buffered > piece->length;
+    outgrow(dialog, number, piece->seq + (untouched ? 0 : piece->length));
+    return !untouched;
+}
+
+static void feed_stream(BbDialog *dialog, guint number, const BbPiece *piece, BbMark mark)
+{
+    if (!dialog->side[number].buffered || !feed_buffer(dialog, number, piece, &mark))
         feed_directly(dialog, number, piece, mark);
-    }
 }
 
 void bb_dialog_feed(BbDialog *dialog, guint number, const BbPiece *piece)
@@ -398,14 +430,9 @@ void bb_dialog_gap(BbDialog *dialog, guint number, guint32 seq, guint32 missing)
     if (skip_gap(dialog, number, seq, missing)) // a message goes on behind them
         return;
     end_skip(dialog, number);
-    side->seq = seq + missing;
     if (dialog->next) // the one that another named, before it saw a byte
         bb_dialog_set_decoder(dialog, g_steal_pointer(&dialog->next));
-    if (dialog->decoder)
-        lose_place(dialog, number);
-    side->gap_open = side->had_gap = true;
-    side->gap_end = seq + missing;
-    bb_dialog_give_up_before(dialog, !number, seq + missing);
+    lose_until(dialog, number, seq + missing);
 }
 
 // What the decoder waits for is taken to be among them.

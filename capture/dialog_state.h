@@ -63,11 +63,13 @@ struct BbDialog {
     guint64 likely;    // what the first turn looked like: bits by place in bb_decoders
     guint64 refused;   // decoders that gave up, likewise
     guint32 forgotten; // calls dropped at the limit whose replies are still to come
+    guint32 head_left; // bytes of a proxy's head that are still to be passed over
     guint8 client;     // side that calls
     guint8 last_spoke; // side that spoke last, plus 1; 0: nobody
     guint8 pieces;     // taken so far; 2 stands for more
     guint8 answering;  // side, plus 1, whose first bytes wait in its buffer, since more of them may
                        // tell what the other one's are; 0: none
+    bool begun;        // the client's first bytes were looked at: no such head comes any more
     bool client_known; // by the handshake or by content
     bool from_start;   // by the handshake: no byte came before those that were seen
     bool is_tcp;

@@ -4,6 +4,7 @@
 #include "capture/feed.h"
 
 #include "capture/choice.h"
+#include "capture/protocols/proxy.h"
 #include "capture/skips.h"
 
 BbDialog *bb_dialog_new(BbContext *context, const BbEndpoints *endpoints, bool is_tcp, guint client,
@@ -15,6 +16,7 @@ BbDialog *bb_dialog_new(BbContext *context, const BbEndpoints *endpoints, bool i
     dialog->is_tcp = is_tcp;
     dialog->client = (guint8)client;
     dialog->client_known = dialog->from_start = client_known;
+    dialog->begun = !is_tcp || !client_known;
     return dialog;
 }
 
@@ -24,7 +26,7 @@ BbDialog *bb_dialog_new_inner(const BbDialog *outer)
                                      outer->client_known);
     dialog->from_start = outer->from_start;
     dialog->told = outer->told; // that was about outer
-    dialog->inner = true;
+    dialog->inner = dialog->begun = true;
     return dialog;
 }
 
@@ -290,12 +292,21 @@ static void feed_datagram(BbDialog *dialog, guint number, const BbPiece *piece, 
     run(dialog, number, &view, &marks, (BbHearing){.over = true});
 }
 
+// Whether what the client has said may become the head of a proxy.
+static bool awaits_head(const BbDialog *dialog, guint number)
+{
+    return !dialog->begun && number == dialog->client;
+}
+
 // The other side answers while no decoder was found yet: what this one has said must do.
 // answer: what the other side says, NULL if it is not known.
 static void hear_out(BbDialog *dialog, guint number, const BbAnswer *answer)
 {
-    if (!dialog->decoder && dialog->side[number].buffered)
-        run_buffer(dialog, number, false, (BbHearing){.over = true, .answer = answer});
+    bool waits = !dialog->decoder || awaits_head(dialog, number);
+    if (!waits || !dialog->side[number].buffered)
+        return;
+    dialog->begun |= number == dialog->client;
+    run_buffer(dialog, number, false, (BbHearing){.over = true, .answer = answer});
 }
 
 static void hear_kept_answer(BbDialog *dialog)
@@ -362,17 +373,20 @@ static void feed_stream(BbDialog *dialog, guint number, const BbPiece *piece, Bb
         feed_directly(dialog, number, piece, mark);
 }
 
-void bb_dialog_feed(BbDialog *dialog, guint number, const BbPiece *piece)
+static BbMark mark_of(const BbPiece *piece)
 {
-    if (dialog->finished || !piece->length)
-        return;
-    BbMark mark = {
+    return (BbMark){
         .end = piece->length,
         .time_ns = piece->time_ns,
         .ack = piece->ack,
         .has_ack = piece->has_ack,
         .place = piece->place,
     };
+}
+
+static void feed(BbDialog *dialog, guint number, const BbPiece *piece)
+{
+    BbMark mark = mark_of(piece);
     if (keep_answer(dialog, number, piece, &mark))
         return;
     hear_answer(dialog);
@@ -384,6 +398,72 @@ void bb_dialog_feed(BbDialog *dialog, guint number, const BbPiece *piece)
     dialog->last_spoke = (guint8)(number + 1);
     dialog->pieces += dialog->pieces < 2;
 }
+
+// ---- the head of a proxy ------------------------------------------------------------------------
+
+// Whether what waits, and piece behind it, begin with one, and of what size.
+static BbMatch match_head(const BbSide *side, const BbPiece *piece, guint32 *size)
+{
+    guint8 begin[BB_PROXY_DECIDED];
+    gsize waits = MIN(side->buffered, sizeof begin);
+    gsize more = MIN(piece->length, sizeof begin - waits);
+    if (!waits)
+        return bb_proxy_match(piece->data, piece->length, size);
+    memcpy(begin, side->buffer, waits);
+    memcpy(begin + waits, piece->data, more);
+    return bb_proxy_match(begin, waits + more, size);
+}
+
+// The client's first bytes: keeps them as long as they may become a head. Returns whether piece was
+// kept.
+static bool find_head(BbDialog *dialog, guint number, const BbPiece *piece)
+{
+    BbSide *side = &dialog->side[number];
+    guint32 size = 0;
+    BbMatch match = match_head(side, piece, &size);
+    if (match == BB_MATCH_MORE) {
+        BbMark mark = mark_of(piece);
+        if (!side->buffered)
+            side->seq = piece->seq;
+        store(side, piece->data, piece->length, &mark);
+        return true;
+    }
+    dialog->begun = true;
+    if (match == BB_MATCH_REQUEST) {
+        dialog->head_left = size - side->buffered;
+        clear_buffer(side);
+    }
+    return false;
+}
+
+// The connection begins behind the head.
+static void feed_behind_head(BbDialog *dialog, guint number, const BbPiece *piece)
+{
+    if (awaits_head(dialog, number) && find_head(dialog, number, piece))
+        return;
+    guint32 count = MIN(dialog->head_left, piece->length);
+    BbPiece rest = *piece;
+    rest.data += count;
+    rest.length -= count;
+    rest.seq += count;
+    dialog->head_left -= count;
+    if (count)
+        dialog->side[number].seq = rest.seq;
+    if (rest.length)
+        feed(dialog, number, &rest);
+}
+
+void bb_dialog_feed(BbDialog *dialog, guint number, const BbPiece *piece)
+{
+    if (dialog->finished || !piece->length)
+        return;
+    if (G_UNLIKELY(awaits_head(dialog, number) || dialog->head_left) && number == dialog->client)
+        feed_behind_head(dialog, number, piece);
+    else
+        feed(dialog, number, piece);
+}
+
+// ---- gaps and ends ------------------------------------------------------------------------------
 
 // In dialog.h.
 void bb_dialog_skip(BbDialog *dialog, BbDirection direction, guint64 count, BbPart *part)
@@ -422,6 +502,10 @@ void bb_dialog_gap(BbDialog *dialog, guint number, guint32 seq, guint32 missing)
     BbSide *side = &dialog->side[number];
     if (dialog->finished || skip_gap(dialog, number, seq, missing))
         return;
+    if (number == dialog->client) {
+        dialog->begun = true;
+        dialog->head_left = 0;
+    }
     hear_answer(dialog);
     hear_out(dialog, !number, NULL);
     if (side->buffered || side->skip)

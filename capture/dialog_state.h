@@ -14,7 +14,7 @@
 #define BB_DIALOG_MARKS 512u           // packets whose stamps a buffer remembers one by one
 #define BB_DIALOG_KEPT_BUFFER 512u     // larger ones, and more marks than these, are given back
 #define BB_DIALOG_KEPT_MARKS 16u       // when they are empty
-#define BB_DIALOG_PROBE (4u * 1024u)   // bytes after which an undecided probe is a no
+#define BB_DIALOG_PROBE (8u * 1024u)   // bytes after which an undecided probe is a no
 #define BB_DIALOG_LIKELY (16u * 1024u) // and those that may wait for the other side's answer
 #define BB_DIALOG_REPROBES 16u         // turns of an unknown protocol that are probed again
 

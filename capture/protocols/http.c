@@ -7,7 +7,8 @@
 #define PREFIX 64u // bytes of an unfinished start line that are looked at again when more come
 #define CACHED 48u // bytes of method and path whose label is remembered
 
-typedef enum { TAG_OTHER, TAG_HEAD, TAG_CONNECT } HttpTag;
+// TAG_UNKNOWN: of no call, or of one that was read before the protocol was known.
+typedef enum { TAG_OTHER, TAG_HEAD, TAG_CONNECT, TAG_UNKNOWN } HttpTag;
 
 typedef enum {
     HTTP_START,  // the next byte is the first of a start line
@@ -103,7 +104,7 @@ static HttpTag pair(BbDialog *dialog, HttpSide *side)
     const BbOpenCall *open = bb_dialog_oldest(dialog, &side->part);
     side->paired = true;
     side->call = open ? open->call : 0;
-    return open ? (HttpTag)open->tag : TAG_OTHER;
+    return open && open->op ? (HttpTag)open->tag : TAG_UNKNOWN;
 }
 
 static void end_reply(BbDialog *dialog, HttpState *http)
@@ -401,8 +402,8 @@ static HttpStep begin_body(HttpReader *r)
     return take_body(r, side->framing.has_length ? side->framing.length : BB_SKIP_REST);
 }
 
-// A client that sent Expect may leave out the body when it was refused (RFC 9110, 10.1.1); an
-// orphan may be the response to HEAD. What comes next tells.
+// A client that sent Expect may leave out the body when it was refused (RFC 9110, 10.1.1); the
+// response to an unknown request may be one to HEAD. What comes next tells.
 static HttpStep peek(HttpReader *r)
 {
     if (!left_of(r))
@@ -524,7 +525,7 @@ static HttpStep reply_body(HttpReader *r)
         return leave(r);
     if (tag == TAG_HEAD || code == 204 || code == 304)
         return message_over(r);
-    return framed_body(r, side->call == 0, true);
+    return framed_body(r, tag == TAG_UNKNOWN, true);
 }
 
 // Lines without interest need not be there as a whole.

@@ -278,6 +278,41 @@ START_TEST(forms_of_targets)
 END_TEST
 
 // The label is remembered by method and path: a query is none of it.
+// What was read before the protocol was known may have been a HEAD, or not.
+START_TEST(response_to_an_unread_request)
+{
+    const Script *head = SCRIPT(">hello it\r\n", "<HTTP/1.1 200 OK\r\nContent-Length: 2000\r\n\r\n",
+                                ">" GET, "<" OK, ">" GET2, "<" NOT_FOUND);
+    const Script *other = SCRIPT(">hello it\r\n", "<" OK, ">" GET, "<" OK, ">" GET2, "<" NOT_FOUND);
+    g_autoptr(Converse) without = play(head, 1460);
+    ck_assert_str_eq(converse_result(without), "CALL 1 http - 10\nRET 1 http 200 41\n"
+                                               "CALL 2 http GET /a 28\nRET 2 http 200 43\n"
+                                               "CALL 3 http GET /b 19\nRET 3 http 404 38\n");
+    g_autoptr(Converse) with = play(other, 1460);
+    ck_assert_str_eq(converse_result(with), "CALL 1 http - 10\nRET 1 http 200 43\n"
+                                            "CALL 2 http GET /a 28\nRET 2 http 200 43\n"
+                                            "CALL 3 http GET /b 19\nRET 3 http 404 38\n");
+}
+END_TEST
+
+// The first request line may be as long as any.
+START_TEST(long_first_lines)
+{
+    static const gsize lengths[] = {3900, 4096, 4500, 7000, 8192};
+    for (guint i = 0; i < G_N_ELEMENTS(lengths); i++) {
+        g_autofree char *query = g_strnfill(lengths[i] - strlen("HEAD /a? HTTP/1.1\r\n"), 'q');
+        g_autofree char *request = g_strconcat(">HEAD /a?", query, " HTTP/1.1\r\n\r\n", NULL);
+        g_autofree char *expected = g_strdup_printf("CALL 1 http HEAD /a %zu\nRET 1 http 200 41\n"
+                                                    "CALL 2 http GET /b 19\nRET 2 http 404 38\n",
+                                                    lengths[i] + 2);
+        Script script = {.steps = {request, "<HTTP/1.1 200 OK\r\nContent-Length: 2000\r\n\r\n",
+                                   ">" GET2, "<" NOT_FOUND},
+                         .port = 9999};
+        check(&script, expected);
+    }
+}
+END_TEST
+
 START_TEST(labels_are_not_mixed_up)
 {
     check(SCRIPT(">GET /a?1 HTTP/1.1\r\n\r\n", "<" OK, ">GET /a?22 HTTP/1.1\r\n\r\n", "<" OK,
@@ -399,5 +434,5 @@ TEST_MAIN("http", request_and_response, times_are_of_first_and_last_byte, pipeli
           content_length_of_requests, folded_fields, bare_line_feeds, chunked,
           responses_without_body, interim_responses, until_close, expect_continue, expect_refused,
           answered_before_the_body, connect_is_a_tunnel, http_in_a_tunnel, connect_refused,
-          tunnel_before_the_response, upgrade, forms_of_targets, labels_are_not_mixed_up,
-          random_conversations, damaged_conversations)
+          tunnel_before_the_response, upgrade, forms_of_targets, response_to_an_unread_request,
+          long_first_lines, labels_are_not_mixed_up, random_conversations, damaged_conversations)

@@ -32,6 +32,7 @@ typedef struct HttpSide {
     bool met;        // a start line was seen
     bool in_line;    // the rest of a header line without interest is being dropped
     bool paired;     // server: call is decided
+    bool unheard;    // client: the response to an upgrade is missing
 } HttpSide;
 
 typedef struct HttpState {
@@ -234,6 +235,31 @@ static HttpStep begin_search(HttpReader *r)
     return STEP_ON;
 }
 
+// What follows in place of HTTP, in both directions.
+static HttpStep switch_to(HttpReader *r, BbHttpUpgrade upgrade)
+{
+    if (upgrade == BB_HTTP_UPGRADE_H2C)
+        bb_dialog_switch_to(r->dialog, &bb_decoder_http2);
+    else if (upgrade == BB_HTTP_UPGRADE_WEBSOCKET)
+        bb_dialog_switch_to(r->dialog, &bb_decoder_websocket);
+    else
+        bb_dialog_switch(r->dialog);
+    return STEP_WAIT;
+}
+
+// After CONNECT or Upgrade, bytes of the tunnel may overtake the response that opens it, or tell
+// what it was where it is missing.
+static HttpStep enter_tunnel(HttpReader *r)
+{
+    HttpSide *side = r->side;
+    if (bb_dialog_get(r->dialog, side->call))
+        return STEP_WAIT;
+    if (!side->unheard)
+        return begin_search(r);
+    bb_dialog_resynced(r->dialog);
+    return switch_to(r, side->framing.upgrade);
+}
+
 // No start line where one should be.
 static HttpStep not_a_start(HttpReader *r, gsize start)
 {
@@ -243,10 +269,8 @@ static HttpStep not_a_start(HttpReader *r, gsize start)
     r->at = r->added = start;
     if (!side->met)
         return STEP_BAD; // a side that never spoke HTTP does not begin to: an unknown protocol
-    // After CONNECT or Upgrade, bytes of the tunnel may overtake the response that opens it.
-    bool tunnel = from_client(r) && side->framing.upgrade != BB_HTTP_NO_UPGRADE &&
-                  bb_dialog_get(r->dialog, side->call);
-    return tunnel ? STEP_WAIT : begin_search(r);
+    bool tunnel = from_client(r) && side->framing.upgrade != BB_HTTP_NO_UPGRADE;
+    return tunnel ? enter_tunnel(r) : begin_search(r);
 }
 
 // Keeps what the end of a start line cut short has to know.
@@ -305,6 +329,7 @@ static HttpStep begin_request(HttpReader *r, const HttpLine *line, gsize start)
     count_to(r, r->at);
     HttpTag tag = tag_of(&request);
     side->met = true;
+    side->unheard = false;
     side->framing =
         (BbHttpFraming){.upgrade = tag == TAG_CONNECT ? BB_HTTP_UPGRADE : BB_HTTP_NO_UPGRADE};
     side->call = bb_dialog_open(r->dialog, &side->part, label_of(r, &request), 0, tag);
@@ -502,15 +527,10 @@ static HttpStep leave(HttpReader *r)
     if (upgrade == BB_HTTP_UPGRADE_H2C) {
         bb_part_reset(&side->part);
         side->phase = HTTP_START;
-        bb_dialog_switch_to(r->dialog, &bb_decoder_http2);
-        return STEP_WAIT;
+    } else {
+        message_over(r);
     }
-    message_over(r);
-    if (upgrade == BB_HTTP_UPGRADE_WEBSOCKET)
-        bb_dialog_switch_to(r->dialog, &bb_decoder_websocket);
-    else
-        bb_dialog_switch(r->dialog);
-    return STEP_WAIT;
+    return switch_to(r, upgrade);
 }
 
 static HttpStep reply_body(HttpReader *r)
@@ -601,11 +621,13 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
 static void gap(BbDialog *dialog, void *state, BbDirection direction)
 {
     HttpState *http = state;
-    HttpSide *side = &http->side[direction];
+    HttpSide *side = &http->side[direction], *client = &http->side[BB_TO_SERVER];
     end_as_seen(dialog, http, direction);
     side->phase = HTTP_SEARCH;
     side->scanned = side->looked = 0;
     side->in_line = false;
+    if (direction == BB_TO_CLIENT && client->framing.upgrade != BB_HTTP_NO_UPGRADE)
+        client->unheard |= bb_dialog_get(dialog, client->call) != NULL;
 }
 
 static void finish(BbDialog *dialog, void *state)

@@ -6,8 +6,7 @@
 #include "capture/loss.h"
 #include "tests/unit/octets.h"
 
-// ---- large segments
-// -------------------------------------------------------------------------------
+// ---- large segments -----------------------------------------------------------------------------
 
 // Pipelined requests, then their responses, in segments of so many bytes: not one is lost. A
 // loopback interface has segments of 65483 bytes, BIG TCP of half a megabyte.
@@ -63,8 +62,7 @@ START_TEST(room_is_given_back)
 }
 END_TEST
 
-// ---- heads that outgrow the buffer
-// ----------------------------------------------------------------
+// ---- heads that outgrow the buffer --------------------------------------------------------------
 
 // A protocol of the test's own: '!', a length of four bytes, so many bytes. It reads whole messages
 // only, and pairs by order.

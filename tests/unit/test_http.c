@@ -277,7 +277,6 @@ START_TEST(forms_of_targets)
 }
 END_TEST
 
-// The label is remembered by method and path: a query is none of it.
 // What was read before the protocol was known may have been a HEAD, or not.
 START_TEST(response_to_an_unread_request)
 {
@@ -313,6 +312,7 @@ START_TEST(long_first_lines)
 }
 END_TEST
 
+// The label is remembered by method and path: a query is none of it.
 START_TEST(labels_are_not_mixed_up)
 {
     check(SCRIPT(">GET /a?1 HTTP/1.1\r\n\r\n", "<" OK, ">GET /a?22 HTTP/1.1\r\n\r\n", "<" OK,

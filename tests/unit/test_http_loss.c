@@ -318,6 +318,72 @@ START_TEST(garbage_between_requests)
 }
 END_TEST
 
+// ---- the response to an upgrade is missing ------------------------------------------------------
+
+#define CHAT "GET /chat HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n" // 63
+#define CHANGED "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"
+#define CONNECT "CONNECT db:80 HTTP/1.1\r\n\r\n" // 26
+#define REDIS "*2\r\n$3\r\nGET\r\n$1\r\na\r\n"
+
+// What the client says in place of HTTP tells that there was one.
+START_TEST(lost_upgrades)
+{
+    check(SCRIPT(">" CHAT, "(" CHANGED,
+                 ">\x81\x85"
+                 "abcdhello",
+                 "<\x81\5world",
+                 ">\x81\x81"
+                 "abcdh"),
+          "CALL 1 http GET /chat 63\n"
+          "MSG > websocket text 11\n"
+          "MSG < websocket text 7\n"
+          "MSG > websocket text 7\n");
+    const Script *tunnel =
+        SCRIPT(">" CONNECT, "(HTTP/1.1 200 OK\r\n\r\n", ">" REDIS, "<$1\r\nb\r\n", ">" REDIS);
+    check(tunnel, "CALL 1 http CONNECT db:80 26\n"
+                  "CALL 2 redis GET 20\n"
+                  "RET 2 redis ok 7\n"
+                  "CALL 3 redis GET 20\n");
+    g_autoptr(Converse) c = play(tunnel, 1460);
+    ck_assert_uint_eq(converse_loss(c, BB_DECODER_LOST), 1);
+    ck_assert_uint_eq(converse_loss(c, BB_CALLS_UNRETURNED), 2);
+}
+END_TEST
+
+START_TEST(lost_upgrade_to_http2)
+{
+    static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0";
+    static const char request[] = "\0\0\5\1\5\0\0\0\3\x82\x84\x86\x41\0";
+    static const char reply[] = "\0\0\1\1\5\0\0\0\3\x88";
+    for (gsize segment = 1; segment < 40; segment++) {
+        g_autoptr(Converse) c = converse_tcp(80);
+        converse_segment_size(c, segment);
+        converse_text(c, BB_TO_SERVER, "GET /a HTTP/1.1\r\nUpgrade: h2c\r\n\r\n");
+        converse_lose(c, BB_TO_CLIENT, 70);
+        converse_say(c, BB_TO_SERVER, preface, sizeof preface - 1);
+        converse_say(c, BB_TO_SERVER, request, sizeof request - 1);
+        converse_say(c, BB_TO_CLIENT, reply, sizeof reply - 1);
+        ck_assert_str_eq(converse_result(c), "CALL 1 http GET /a 33\n"
+                                             "CALL 2 http2 GET / 14\n"
+                                             "RET 2 http2 200 10\n");
+    }
+}
+END_TEST
+
+// It was refused.
+START_TEST(lost_refusals)
+{
+    check(SCRIPT(">" CHAT, "(" NOT_FOUND, ">" GET, "<" OK, ">" GET2, "<" NOT_FOUND),
+          "CALL 1 http GET /chat 63\n"
+          "CALL 2 http GET /a 28\n"
+          "RET 2 http 200 43\n"
+          "CALL 3 http GET /b 19\n"
+          "RET 3 http 404 38\n");
+}
+END_TEST
+
+// ---- limits -------------------------------------------------------------------------------------
+
 START_TEST(large_header_sections)
 {
     // Lines without interest pass unbuffered, so a section may be of any size.
@@ -354,4 +420,5 @@ TEST_MAIN("http_loss", lost_response, lost_request, lost_response_of_a_pipeline,
           found_again_inside_a_segment, joined_in_a_body, joined_at_a_response, orphan_without_body,
           cut_off, bad_content_length, bad_content_length_of_a_response, largest_content_length,
           bad_chunks, reply_that_is_not_http, request_that_is_not_http, reply_longer_than_announced,
-          garbage_between_requests, large_header_sections, endless_request_line)
+          garbage_between_requests, lost_upgrades, lost_upgrade_to_http2, lost_refusals,
+          large_header_sections, endless_request_line)

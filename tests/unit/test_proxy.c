@@ -18,8 +18,7 @@
 static const char *const heads[] = {LINE,         LINE_6,      LINE_UNKNOWN, BINARY,
                                     BINARY_LOCAL, BINARY_UNIX, BINARY_LONG};
 
-// ---- what is one
-// ----------------------------------------------------------------------------------
+// ---- what is one --------------------------------------------------------------------------------
 
 static BbMatch match(const char *notation, guint32 *size)
 {
@@ -76,8 +75,7 @@ START_TEST(others)
 }
 END_TEST
 
-// ---- what follows
-// ---------------------------------------------------------------------------------
+// ---- what follows -------------------------------------------------------------------------------
 
 #define GET "'GET /a HTTP/1.1' 0d0a0d0a"
 #define HEAD_A "'HEAD /a HTTP/1.1' 0d0a0d0a"
@@ -152,8 +150,7 @@ START_TEST(what_nobody_knows)
 }
 END_TEST
 
-// ---- what is none
-// ---------------------------------------------------------------------------------
+// ---- what is none -------------------------------------------------------------------------------
 
 // Its beginning is that of another message, or the end of the connection, or the other side does
 // not wait for the rest.

@@ -146,6 +146,7 @@ static Step lose_place(Reader *r)
     if (r->http2->whole ? first && !side->gapped : !first && side->frames < FEW_FRAMES)
         return STEP_BAD;
     lose_fields(side);
+    r->http2->streams.complete &= !from_client(r);
     side->phase = PHASE_LOST;
     side->searched = 1;
     r->at++;
@@ -215,6 +216,7 @@ static Step start(Reader *r)
             return STEP_WAIT;
         r->at += BB_HTTP2_PREFACE_LENGTH;
         r->http2->whole = true;
+        r->http2->streams.complete = !side->gapped;
         side->hpack = side->gapped ? NULL : bb_http2_hpack_new(true);
         side->phase = PHASE_HEAD;
         return STEP_ON;

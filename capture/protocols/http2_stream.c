@@ -51,6 +51,7 @@ static BbHttp2Stream *add_stream(BbHttp2Streams *streams, BbDialog *dialog, guin
 {
     if (streams->n == BB_HTTP2_STREAMS) {
         bb_dialog_count(dialog, BB_PENDING_LIMIT);
+        streams->complete = false;
         end_as_seen(streams, dialog, &streams->stream[0]);
     }
     if (streams->n == streams->capacity) {
@@ -200,8 +201,12 @@ static void take_request(BbHttp2Streams *streams, const BbHttp2Event *event,
     end_request(event, stream);
 }
 
+// Frames of the response may still be on their way. Where all requests are known, one that has no
+// open call any more can only have been cancelled.
 static bool was_cancelled(const BbHttp2Streams *streams, guint32 id)
 {
+    if (streams->complete && id % 2 && id <= streams->last_request)
+        return true;
     for (guint i = 0; i < MIN(streams->n_cancelled, BB_HTTP2_CANCELLED); i++)
         if (streams->cancelled[i] == id)
             return true;
@@ -363,6 +368,7 @@ void bb_http2_streams_goaway(BbHttp2Streams *streams, const BbHttp2Event *event,
 
 void bb_http2_streams_gap(BbHttp2Streams *streams, BbDialog *dialog, BbDirection direction)
 {
+    streams->complete &= direction == BB_TO_CLIENT;
     for (guint i = 0; i < streams->n;) {
         BbHttp2Stream *stream = &streams->stream[i];
         stream->framing[direction].lost = true;
@@ -377,6 +383,7 @@ void bb_http2_streams_gap(BbHttp2Streams *streams, BbDialog *dialog, BbDirection
 
 void bb_http2_streams_finish(BbHttp2Streams *streams, BbDialog *dialog)
 {
+    streams->complete = false;
     while (streams->n)
         end_as_seen(streams, dialog, &streams->stream[0]);
     g_clear_pointer(&streams->stream, g_free);

@@ -11,7 +11,8 @@
 #include "capture/protocols/http2_hpack.h"
 
 #define BB_HTTP2_STREAMS 1024u
-#define BB_HTTP2_CANCELLED 16u // whose frames on the way are told from those of lost requests
+#define BB_HTTP2_CANCELLED \
+    16u // after a loss: whose frames on the way are told from those of lost requests
 
 typedef struct BbHttp2Stream {
     BbPart part[2]; // request, response
@@ -32,6 +33,7 @@ typedef struct BbHttp2Streams {
     BbHttp2Stream *stream; // n of them with rising ids; room for capacity
     guint n, capacity;
     guint32 last_request; // highest id of a request
+    bool complete;        // all requests were seen, and none is forgotten
     guint32 cancelled[BB_HTTP2_CANCELLED];
     guint n_cancelled;
     guint last_code; // the name of the last status code

@@ -319,6 +319,32 @@ START_TEST(cancelled_by_the_client)
 }
 END_TEST
 
+// However many.
+START_TEST(many_are_cancelled)
+{
+    g_autoptr(Talk) t = talk_new();
+    const guint32 last = 99;
+    talk_begin(t);
+    for (guint32 id = 1; id <= last; id += 2) {
+        UP(t);
+        talk_headers(t, id, END_BOTH, GET_A);
+    }
+    for (guint32 id = 1; id <= last; id += 2)
+        talk_code(t, BB_HTTP2_RST_STREAM, id, 8);
+    DOWN(t);
+    for (guint32 id = 1; id <= last; id += 2) {
+        talk_headers(t, id, END_HEADERS, OK);
+        talk_data(t, id, END_STREAM, "late");
+    }
+    talk_headers(t, last + 2, END_BOTH, OK); // nobody asked
+    g_autoptr(Converse) c = talk_play(t, 1460);
+    ck_assert_uint_eq(converse_loss(c, BB_CALLS), (last + 1) / 2);
+    ck_assert_uint_eq(converse_loss(c, BB_CALLS_UNRETURNED), (last + 1) / 2);
+    ck_assert_uint_eq(converse_loss(c, BB_RETURNS), 1);
+    ck_assert_uint_eq(converse_loss(c, BB_RETURNS_ORPHANED), 1);
+}
+END_TEST
+
 // RFC 9113, 6.8: first a warning, then the streams above the last one are refused.
 START_TEST(graceful_goaway)
 {
@@ -599,7 +625,7 @@ END_TEST
 TEST_MAIN("http2", request_and_response, times, streams_are_mixed, other_frames,
           padding_and_priority, header_blocks_of_many_frames, dynamic_table, forms_of_labels,
           interim_responses, answered_before_the_end, pushed_responses, reset_by_the_server,
-          cancelled_by_the_client, graceful_goaway, goaway_with_an_error, cut_off, grpc_calls,
-          grpc_streams, not_grpc, upgraded, upgraded_with_a_body, upgrade_refused,
-          upgrade_without_its_response, server_that_speaks_http1, client_that_speaks_http1,
-          handed_on)
+          cancelled_by_the_client, many_are_cancelled, graceful_goaway, goaway_with_an_error,
+          cut_off, grpc_calls, grpc_streams, not_grpc, upgraded, upgraded_with_a_body,
+          upgrade_refused, upgrade_without_its_response, server_that_speaks_http1,
+          client_that_speaks_http1, handed_on)

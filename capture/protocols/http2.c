@@ -14,6 +14,7 @@
 #define FEW_FRAMES 4u       // before which a side that makes no sense is another protocol
 #define STREAMS_AHEAD 4096u // how far stream numbers may have gone on in a gap
 #define GOAWAY_HEAD 8u
+#define CHAIN_ENOUGH 16u // frames in a row that leave no doubt that they are some
 
 typedef enum {
     PHASE_START,   // nothing was read
@@ -160,7 +161,8 @@ typedef enum { HERE_NOT, HERE, HERE_PERHAPS } Here;
 static Here frame_here(const Reader *r, gsize at, bool packet)
 {
     const BbView *view = r->view;
-    BbHttp2Chain chain = bb_http2_chain(view->data + at, view->length - at, most_stream(r->http2));
+    BbHttp2Chain chain =
+        bb_http2_chain(view->data + at, view->length - at, most_stream(r->http2), CHAIN_ENOUGH);
     BbMatch wrong = from_client(r) ? BB_MATCH_REPLY : BB_MATCH_REQUEST;
     if (chain.broken || chain.sender == wrong)
         return HERE_NOT;

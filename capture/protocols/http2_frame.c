@@ -165,7 +165,7 @@ static bool payload_likely(BbHttp2Chain *chain, const BbHttp2Frame *frame, BbCur
     }
 }
 
-BbHttp2Chain bb_http2_chain(const guint8 *data, gsize length, guint32 most_stream)
+BbHttp2Chain bb_http2_chain(const guint8 *data, gsize length, guint32 most_stream, guint most_heads)
 {
     BbHttp2Chain chain = {.sender = BB_MATCH_NO};
     BbCursor c = bb_cursor(data, length);
@@ -177,9 +177,10 @@ BbHttp2Chain bb_http2_chain(const guint8 *data, gsize length, guint32 most_strea
             chain.broken = true;
             return chain;
         }
-        chain.heads++;
         bb_cursor_skip(&c, there);
         chain.beyond = frame.length - there;
+        if (++chain.heads == most_heads)
+            return chain;
     }
     chain.exact = chain.heads > 0 && c.left == 0 && chain.beyond == 0;
     if (chain.beyond == 0 && !chain.exact) {
@@ -196,7 +197,7 @@ BbMatch bb_http2_probe(const guint8 *data, gsize length)
         return most == BB_HTTP2_PREFACE_LENGTH ? BB_MATCH_REQUEST : BB_MATCH_MORE;
     if (data[0] != 0)
         return BB_MATCH_NO;
-    BbHttp2Chain chain = bb_http2_chain(data, length, BB_HTTP2_STREAM_LIKELY);
+    BbHttp2Chain chain = bb_http2_chain(data, length, BB_HTTP2_STREAM_LIKELY, G_MAXUINT);
     if (chain.broken)
         return BB_MATCH_NO;
     if (chain.heads == 0)

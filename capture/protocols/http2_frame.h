@@ -63,8 +63,9 @@ typedef struct BbHttp2Chain {
 } BbHttp2Chain;
 
 // Walks frames that any sender would send: usual lengths, no flags or types that nobody defined,
-// streams up to most_stream.
-BbHttp2Chain bb_http2_chain(const guint8 *data, gsize length, guint32 most_stream);
+// streams up to most_stream; no further than most_heads of them.
+BbHttp2Chain bb_http2_chain(const guint8 *data, gsize length, guint32 most_stream,
+                            guint most_heads);
 
 // Whether the connection begins here, or frames do (joined in the middle).
 BbMatch bb_http2_probe(const guint8 *data, gsize length);

@@ -205,6 +205,24 @@ START_TEST(lost_request)
 }
 END_TEST
 
+// So many frames in a row are believed, whatever comes behind them in their packet.
+START_TEST(many_frames_and_something_else)
+{
+    g_autoptr(Talk) t = talk_new();
+    g_autofree char *noise = g_strnfill(60, '\xff');
+    talk_begin(t);
+    UP_LOST(t);
+    talk_headers(t, 1, END_BOTH, "#82 +:path=/a");
+    UP(t);
+    for (guint32 id = 3; id < 3 + 40; id += 2)
+        talk_headers(t, id, END_BOTH, "#82 +:path=/b");
+    talk_text(t, noise);
+    g_autoptr(Converse) c = talk_play(t, 1460);
+    ck_assert_uint_eq(converse_loss(c, BB_CALLS), 20);
+    ck_assert_uint_eq(converse_loss(c, BB_DECODER_LOST), 1);
+}
+END_TEST
+
 START_TEST(lost_response)
 {
     g_autoptr(Talk) t = talk_new();
@@ -496,6 +514,7 @@ START_TEST(tables_let_go)
 END_TEST
 
 TEST_MAIN("http2_loss", joined, joined_grpc, joined_inside_a_frame, joined_at_the_end_of_streams,
-          joined_in_data, gap_inside_data, lost_request, lost_response, lost_tails, lost_heads,
-          gap_in_a_header_block, block_without_its_end, found_again_inside_a_packet, random_losses,
-          many_streams, endless_header_block, large_frames, tables_let_go)
+          joined_in_data, gap_inside_data, lost_request, many_frames_and_something_else,
+          lost_response, lost_tails, lost_heads, gap_in_a_header_block, block_without_its_end,
+          found_again_inside_a_packet, random_losses, many_streams, endless_header_block,
+          large_frames, tables_let_go)

@@ -53,6 +53,7 @@ typedef struct BbPacket {
     BbPlace place;  // of the frame with its first byte
     guint64 number; // among the packets of a capture, from 1 on; 0 where nobody counts them
     guint16 ip_id;  // identification of the IPv4 header (RFC 6864); 0 for IPv6
+    guint8 ttl; // time to live, or hop limit, of the innermost IP header; of fragments: the last
     // Of capture/translation.h: a BbTranslated, and the end that it speaks of.
     guint8 translated;
     guint16 hidden_port;

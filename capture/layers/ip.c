@@ -41,7 +41,7 @@ BbLayerId bb_layer_ipv4(BbWalk *walk)
         return bb_walk_refuse(walk, BB_BAD_FRAME);
     guint16 id = walk->packet->ip_id = bb_cursor_be16(&header);
     guint16 place = bb_cursor_be16(&header);
-    bb_cursor_skip(&header, 1); // time to live
+    walk->packet->ttl = bb_cursor_u8(&header);
     guint8 protocol = bb_cursor_u8(&header);
     bb_cursor_skip(&header, 2); // checksum
     walk->packet->source = bb_address_v4(bb_cursor_take(&header, 4));
@@ -74,7 +74,7 @@ BbLayerId bb_layer_ipv6(BbWalk *walk)
     // Length 0 and hop-by-hop options: a jumbogram (RFC 2675). Without them: as in IPv4, TSO.
     if (length == 0 && next == 0)
         return bb_walk_refuse(walk, BB_BAD_FRAME);
-    bb_cursor_skip(&header, 1); // hop limit
+    walk->packet->ttl = bb_cursor_u8(&header);
     walk->packet->source = bb_address_v6(bb_cursor_take(&header, 16));
     walk->packet->target = bb_address_v6(bb_cursor_take(&header, 16));
     walk->protocols = bb_layer_ipv6_protocols;

@@ -570,6 +570,27 @@ START_TEST(datagram_after_segment)
 }
 END_TEST
 
+// In the last header before the transport: an outer one has another.
+START_TEST(time_to_live)
+{
+    Run run;
+    run_init(&run);
+    g_autoptr(GByteArray) four = frame_patched(tcp4(), 8, 57);
+    ck_assert(decode(&run, RAW, four));
+    ck_assert_uint_eq(run.packet.ttl, 57);
+    g_autoptr(GByteArray) six = frame_patched(udp6(), 7, 58);
+    ck_assert(decode(&run, RAW, six));
+    ck_assert_uint_eq(run.packet.ttl, 58);
+    frame_ipv4(six, 41);
+    ck_assert(decode(&run, RAW, six));
+    ck_assert_uint_eq(run.packet.ttl, 58);
+    frame_ipv6(four, 4);
+    ck_assert(decode(&run, RAW, four));
+    ck_assert_uint_eq(run.packet.ttl, 57);
+    run_clear(&run);
+}
+END_TEST
+
 // A source that says a frame was shorter than what it gives of it.
 START_TEST(length_below_captured)
 {
@@ -668,4 +689,5 @@ END_TEST
 TEST_MAIN("layer", whole_frames, padded_frames, cut_at_every_byte, short_on_the_wire, not_ip,
           not_ip_of_a_system, families_of_ipv6, link_types, bad_ipv4, other_protocols, bad_ipv6,
           bad_transport, segmentation_by_the_card, datagram_ends_before_its_packet, length_of_802_3,
-          datagram_after_segment, length_below_captured, all_flags, depth_limit, random_damage)
+          datagram_after_segment, time_to_live, length_below_captured, all_flags, depth_limit,
+          random_damage)

@@ -316,6 +316,11 @@ int bb_pcapng_first_link(const BbPcapng *p)
     return p->interfaces->len > 0 ? g_array_index(p->interfaces, Interface, 0).link_type : -1;
 }
 
+guint bb_pcapng_interfaces(const BbPcapng *p)
+{
+    return p->interfaces->len;
+}
+
 const char *bb_pcapng_reason(const BbPcapng *p)
 {
     return p->reason ? p->reason : "";

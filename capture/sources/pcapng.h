@@ -30,6 +30,9 @@ BbPcapngStatus bb_pcapng_next(BbPcapng *pcapng, BbFrame *frame);
 // Link type of the first interface; -1 where there is none.
 int bb_pcapng_first_link(const BbPcapng *pcapng);
 
+// Interfaces of the section that the last frame is of, described up to there.
+guint bb_pcapng_interfaces(const BbPcapng *pcapng);
+
 // Why reading stopped. Lent.
 const char *bb_pcapng_reason(const BbPcapng *pcapng);
 

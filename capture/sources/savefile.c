@@ -269,6 +269,11 @@ BbSavefileStatus bb_savefile_next(BbSavefile *file, BbFrame *frame)
     return !file->filter || passes(file->link, frame) ? BB_SAVEFILE_FRAME : BB_SAVEFILE_REFUSED;
 }
 
+bool bb_savefile_is_mixed(const BbSavefile *file)
+{
+    return file->pcapng && bb_pcapng_interfaces(file->pcapng) > 1;
+}
+
 char *bb_savefile_damage(const BbSavefile *file)
 {
     if (!file->cut && !file->damage)

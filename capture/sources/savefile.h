@@ -22,6 +22,11 @@ void bb_savefile_free(BbSavefile *file);
 
 BbSavefileStatus bb_savefile_next(BbSavefile *file, BbFrame *frame);
 
+// Whether frames are of several interfaces, of which each may have been written in batches: their
+// order in the file is not that in which they were captured. Known from the frame on that the file
+// gave after it described the second one.
+bool bb_savefile_is_mixed(const BbSavefile *file);
+
 // Where and why the file broke off, NULL while it did not; yours to free.
 char *bb_savefile_damage(const BbSavefile *file);
 

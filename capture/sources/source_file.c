@@ -5,6 +5,7 @@
 #include "capture/sources/heads.h"
 #include "capture/sources/savefile.h"
 #include "capture/sources/source_kind.h"
+#include "capture/sources/stamp_order.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -20,20 +21,30 @@ typedef struct {
     GQueue *warnings;    // lent
     GError *pending;     // why the first file could not be opened, to be told by next()
     BbSavefile *file;    // the one that is open, or NULL
-    char *name;          // of the last one that was opened or could not be
+    char **names;        // of those that were opened or could not be
+    guint opened;        // how many these are
+    guint current;       // which of them the last frame is of
+    BbStampOrder *order; // frames that wait; NULL before the first file of several interfaces
     guint64 bytes_total; // of all files; 0 where one of them is a pipe
     guint64 bytes_done;  // of the files that are closed
     gint64 newest_ns;    // time of the last frame
     guint steps;         // back in time
 } FileSource;
 
+static bool has_waiting(const FileSource *source)
+{
+    return source->order && !bb_stamp_order_is_empty(source->order);
+}
+
 // Opens the next file. Afterwards that file is behind us, whether it could be opened or not.
 static bool open_next(FileSource *source, GError **error)
 {
     const char *path = *source->next++;
     source->file = bb_savefile_open(path, source->filter, source->loss, source->warnings, error);
-    g_free(source->name);
-    source->name = g_strdup(source->file ? bb_savefile_name(source->file) : path);
+    source->names[source->opened] = g_strdup(source->file ? bb_savefile_name(source->file) : path);
+    if (!has_waiting(source))
+        source->current = source->opened;
+    source->opened++;
     return source->file != NULL;
 }
 
@@ -72,7 +83,7 @@ static void take_step(FileSource *source, gint64 time_ns)
                 "%s: time stamps step back by %.3f s: the clock was set, or captures "
                 "overlap: make a trace of each with bbtrace capture, then one of these with "
                 "bbtrace merge%s",
-                source->name, ((double)source->newest_ns - (double)time_ns) / 1e9,
+                source->names[source->current], ((double)source->newest_ns - (double)time_ns) / 1e9,
                 source->steps == BB_SOURCE_STEPS_SAID ? "; further steps are only counted" : ""));
 }
 
@@ -82,6 +93,40 @@ static void look_at_time(FileSource *source, gint64 time_ns)
     if (G_UNLIKELY(back && (guint64)source->newest_ns - (guint64)time_ns > BB_HEADS_STEP_NS))
         take_step(source, time_ns);
     source->newest_ns = time_ns;
+}
+
+// ---- several interfaces -------------------------------------------------------------------------
+
+// Whether the frame can be given now: it need not wait for others, and none waits. A file of one
+// interface behind one of several comes after what that has.
+static bool give_at_once(FileSource *source, const BbFrame *frame)
+{
+    bool is_mixed = bb_savefile_is_mixed(source->file);
+    if (G_LIKELY(!is_mixed && !has_waiting(source))) {
+        source->current = source->opened - 1;
+        look_at_time(source, frame->time_ns);
+        return true;
+    }
+    if (!source->order)
+        source->order = bb_stamp_order_new();
+    if (!is_mixed)
+        bb_stamp_order_flush(source->order);
+    bb_stamp_order_push(source->order, frame, source->opened - 1);
+    if (!is_mixed)
+        bb_stamp_order_flush(source->order);
+    return false;
+}
+
+static bool give_waiting(FileSource *source, BbFrame *frame)
+{
+    const BbHeldFrame *held = bb_stamp_order_take(source->order);
+    if (!held)
+        return false;
+    *frame = held->frame;
+    source->current = held->file;
+    source->loss->count[BB_FRAMES_CROSSED] += held->crossed;
+    look_at_time(source, frame->time_ns);
+    return true;
 }
 
 // ---- the kind -----------------------------------------------------------------------------------
@@ -96,7 +141,8 @@ static void file_close(gpointer state)
     FileSource *source = state;
     bb_savefile_free(source->file);
     g_clear_error(&source->pending);
-    g_free(source->name);
+    bb_stamp_order_free(source->order);
+    g_strfreev(source->names);
     g_free(source->files);
     g_free(source);
 }
@@ -106,6 +152,7 @@ static gpointer file_open(const BbSourceOptions *options, BbLoss *loss, GQueue *
 {
     FileSource *source = g_new0(FileSource, 1);
     source->files = source->next = bb_file_order(options->files, warnings);
+    source->names = g_new0(char *, g_strv_length((char **)source->files) + 1);
     source->filter = options->filter;
     source->loss = loss;
     source->warnings = warnings;
@@ -129,28 +176,33 @@ static BbSourceStatus file_next(gpointer state, BbFrame *frame, GError **error)
         return BB_SOURCE_ERROR;
     }
     while (true) {
+        if (G_UNLIKELY(source->order) && give_waiting(source, frame))
+            return BB_SOURCE_FRAME;
         if (G_UNLIKELY(!source->file)) {
-            if (!*source->next)
+            if (!*source->next && !has_waiting(source))
                 return BB_SOURCE_END;
-            if (!open_next(source, error))
+            if (!*source->next)
+                bb_stamp_order_flush(source->order);
+            else if (!open_next(source, error))
                 return BB_SOURCE_ERROR;
+            continue;
         }
         BbSavefileStatus status = bb_savefile_next(source->file, frame);
         if (G_LIKELY(status == BB_SAVEFILE_FRAME)) {
-            look_at_time(source, frame->time_ns);
-            return BB_SOURCE_FRAME;
-        }
-        if (status == BB_SAVEFILE_END)
+            if (G_LIKELY(give_at_once(source, frame)))
+                return BB_SOURCE_FRAME;
+        } else if (status == BB_SAVEFILE_END) {
             end_file(source);
-        else if (++refused == REFUSED_IN_A_ROW)
+        } else if (++refused == REFUSED_IN_A_ROW) {
             return BB_SOURCE_IDLE;
+        }
     }
 }
 
 static const char *file_current(gpointer state)
 {
     const FileSource *source = state;
-    return source->name;
+    return source->names[source->current];
 }
 
 static double file_progress(gpointer state)

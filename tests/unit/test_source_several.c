@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several capture files are one capture, in the order of their packets, whatever is wrong with
 // some.
+#include "data/names.h"
+#include "tests/unit/pack.h"
 #include "tests/unit/source_scene.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 static const char *save_one(Scratch *scratch, const char *name, guint16 port, gint64 time_ns)
@@ -137,6 +140,150 @@ START_TEST(a_cut_file_is_not_the_last)
 }
 END_TEST
 
+// ---- several interfaces in one file -------------------------------------------------------------
+
+#define MS_NS G_GINT64_CONSTANT(1000000)
+
+static PcapFile *two_interfaces(void)
+{
+    PcapFile *file = pcapfile_new_form(PCAPFILE_NG, LINK_ETHERNET);
+    pcapfile_add_interface(file, LINK_ETHERNET, 262144, 9);
+    return file;
+}
+
+static void add_at(PcapFile *file, guint32 interface, guint16 ms)
+{
+    guint8 frame[FRAME_BYTES];
+    udp_frame(frame, ms);
+    file->interface = interface;
+    pcapfile_add(file, START_NS + ms * MS_NS, frame, FRAME_BYTES, FRAME_BYTES);
+}
+
+// As dumpcap writes: what the one had, then what the other had.
+static void add_batches(PcapFile *file, guint16 first_ms)
+{
+    for (guint16 ms = 0; ms < 20; ms += 2)
+        add_at(file, 0, first_ms + ms);
+    for (guint16 ms = 1; ms < 20; ms += 2)
+        add_at(file, 1, first_ms + ms);
+}
+
+#define FIRST_20 "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 "
+
+START_TEST(interfaces_written_in_batches)
+{
+    g_autoptr(Scratch) scratch = scratch_new();
+    g_autoptr(PcapFile) file = two_interfaces();
+    add_batches(file, 0);
+    add_at(file, 0, 900);
+    add_at(file, 1, 300); // by more than is waited
+    for (int pack = 0; pack < PACK_COUNT; pack++) {
+        g_autoptr(GByteArray) packed = g_byte_array_new();
+        pack_append(packed, (PackForm)pack, file->bytes->data, file->bytes->len);
+        g_autoptr(Gathered) all =
+            gather_one(scratch_file(scratch, "two", packed->data, packed->len));
+        ck_assert_str_eq(all->ports->str, FIRST_20 "300 900 ");
+        ck_assert_str_eq(all->warnings->str, "");
+        ck_assert_uint_eq(all->loss.count[BB_FRAMES_CROSSED], 0);
+    }
+    add_at(file, 1, 250);
+    add_at(file, 0, 910);
+    const char *path = save(scratch, "two", file);
+    g_autoptr(Gathered) all = gather_one(path);
+    ck_assert_str_eq(all->ports->str, FIRST_20 "300 250 900 910 ");
+    g_autoptr(Gathered) some = gather("udp port 3 or port 4", (const char *const[]){path, NULL});
+    ck_assert_str_eq(some->ports->str, "3 4 ");
+
+    int fd = open(path, O_RDONLY); // as a pipe
+    ck_assert_int_eq(dup2(fd, STDIN_FILENO), STDIN_FILENO);
+    close(fd);
+    g_autoptr(Gathered) piped = gather_one("-");
+    ck_assert_str_eq(piped->ports->str, all->ports->str);
+}
+END_TEST
+
+// The numbers are those that Wireshark shows, and all else is of the same frame.
+START_TEST(a_frame_that_waited_is_what_the_file_says)
+{
+    g_autoptr(Scratch) scratch = scratch_new();
+    g_autoptr(PcapFile) file = two_interfaces();
+    add_batches(file, 0);
+    const char *const files[] = {save(scratch, "two", file), NULL};
+    BbLoss loss = {0};
+    g_autoptr(BbSource) source = open_source(files, &loss);
+    BbFrame frame;
+    for (guint i = 0; i < 20; i++) {
+        ck_assert_int_eq(bb_source_next(source, &frame, NULL), BB_SOURCE_FRAME);
+        ck_assert_int_eq(frame.time_ns, START_NS + i * MS_NS);
+        ck_assert_uint_eq(frame.place.frame, i % 2 ? 11 + i / 2 : 1 + i / 2);
+        ck_assert_uint_eq(frame.place.file, BB_NAME_NONE);
+        ck_assert_uint_eq(frame.interface, i % 2);
+        ck_assert_uint_eq(frame.captured, FRAME_BYTES);
+        ck_assert_int_eq(frame.link_type, LINK_ETHERNET);
+    }
+    ck_assert_int_eq(bb_source_next(source, &frame, NULL), BB_SOURCE_END);
+}
+END_TEST
+
+START_TEST(stamps_later_than_the_wait_are_counted)
+{
+    g_autoptr(Scratch) scratch = scratch_new();
+    g_autoptr(PcapFile) file = two_interfaces();
+    add_at(file, 0, 0);
+    add_at(file, 0, 300);
+    add_at(file, 0, 900);
+    add_at(file, 1, 200);
+    g_autoptr(Gathered) all = gather_one(save(scratch, "late", file));
+    ck_assert_str_eq(all->ports->str, "0 300 200 900 ");
+    ck_assert_uint_eq(all->loss.count[BB_FRAMES_CROSSED], 1);
+}
+END_TEST
+
+START_TEST(a_cut_file_gives_what_waits)
+{
+    g_autoptr(Scratch) scratch = scratch_new();
+    g_autoptr(PcapFile) file = two_interfaces();
+    add_batches(file, 0);
+    add_at(file, 0, 20);
+    g_autoptr(Gathered) all =
+        gather_one(scratch_file(scratch, "cut", file->bytes->data, file->bytes->len - 5));
+    ck_assert_str_eq(all->ports->str, FIRST_20);
+    ASSERT_HOLDS(all->warnings, "cut breaks off in packet 21");
+    ck_assert_uint_eq(all->loss.count[BB_SOURCE_CUT], 1);
+}
+END_TEST
+
+// A ring of files goes on where a batch ends; each frame is of its own file.
+START_TEST(batches_across_files)
+{
+    g_autoptr(Scratch) scratch = scratch_new();
+    g_autoptr(PcapFile) first = two_interfaces(), second = two_interfaces();
+    g_autoptr(PcapFile) alone = pcapfile_new_form(PCAPFILE_NG, LINK_ETHERNET);
+    add_at(first, 0, 0);
+    add_at(first, 0, 2);
+    add_at(second, 1, 1);
+    add_at(second, 1, 3);
+    add_at(alone, 0, 2); // of one interface: behind what waits
+    add_at(alone, 0, 1);
+    const char *const files[] = {save(scratch, "1", first), save(scratch, "2", second),
+                                 save(scratch, "3", alone), NULL};
+    static const guint16 ports[] = {0, 1, 2, 3, 2, 1};
+    static const guint from[] = {0, 1, 0, 1, 2, 2};
+    BbLoss loss = {0};
+    g_autoptr(BbSource) source = open_source(files, &loss);
+    BbFrame frame;
+    for (guint i = 0; i < G_N_ELEMENTS(ports); i++) {
+        ck_assert_int_eq(bb_source_next(source, &frame, NULL), BB_SOURCE_FRAME);
+        ck_assert_uint_eq(frame.data[37], ports[i]);
+        ck_assert_str_eq(bb_source_name(source), files[from[i]]);
+    }
+    ck_assert_int_eq(bb_source_next(source, &frame, NULL), BB_SOURCE_END);
+    ck_assert_uint_eq(loss.count[BB_FRAMES_CROSSED], 0);
+}
+END_TEST
+
 TEST_MAIN("source_several", several_files_are_one_capture, files_by_their_packets,
           a_file_given_twice, steps_back_in_time, good_files_among_bad_ones,
-          a_cut_file_is_not_the_last)
+          a_cut_file_is_not_the_last, interfaces_written_in_batches,
+          a_frame_that_waited_is_what_the_file_says, stamps_later_than_the_wait_are_counted,
+          a_cut_file_gives_what_waits, batches_across_files)

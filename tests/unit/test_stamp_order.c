@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batches of several interfaces by their stamps: against a sort, and what the limits are.
+#include "capture/sources/heads.h"
+#include "capture/sources/stamp_order.h"
+#include "data/random.h"
+#include "tests/unit/test.h"
+
+#define MS G_GINT64_CONSTANT(1000000)
+#define START_NS (G_GINT64_CONSTANT(1700000000) * 1000 * MS)
+
+// The data is a letter of its own for each frame, in memory that is gone afterwards.
+static void push(BbStampOrder *order, guint32 interface, gint64 time_ns, char letter)
+{
+    g_autofree guint8 *data = g_malloc(1);
+    *data = (guint8)letter;
+    const BbFrame frame = {.time_ns = time_ns,
+                           .data = data,
+                           .captured = 1,
+                           .length = 1,
+                           .interface = interface,
+                           .place = {.frame = (guint32)letter}};
+    bb_stamp_order_push(order, &frame, 7);
+}
+
+// Letters of the frames that have waited long enough, a crossed one behind an exclamation mark.
+static void expect(BbStampOrder *order, const char *wanted)
+{
+    g_autoptr(GString) letters = g_string_new(NULL);
+    for (const BbHeldFrame *held; (held = bb_stamp_order_take(order));) {
+        if (held->crossed)
+            g_string_append_c(letters, '!');
+        g_string_append_c(letters, (char)held->frame.data[0]);
+        ck_assert_uint_eq(held->frame.place.frame, held->frame.data[0]);
+        ck_assert_uint_eq(held->file, 7);
+    }
+    ck_assert_str_eq(letters->str, wanted);
+}
+
+START_TEST(batches_by_their_stamps)
+{
+    g_autoptr(BbStampOrder) order = bb_stamp_order_new();
+    push(order, 1, START_NS + 2 * MS, 'b');
+    push(order, 1, START_NS + 4 * MS, 'd');
+    push(order, 0, START_NS + 1 * MS, 'a');
+    push(order, 0, START_NS + 2 * MS, 'c'); // the same stamp: as they came
+    push(order, 0, START_NS + 5 * MS, 'e');
+    expect(order, "");
+    push(order, 1, START_NS + 4 * MS + BB_STAMP_ORDER_NS, 'f');
+    expect(order, "abcd");
+    ck_assert(!bb_stamp_order_is_empty(order));
+    bb_stamp_order_flush(order);
+    expect(order, "ef");
+    ck_assert(bb_stamp_order_is_empty(order));
+}
+END_TEST
+
+START_TEST(later_than_the_wait)
+{
+    g_autoptr(BbStampOrder) order = bb_stamp_order_new();
+    push(order, 0, START_NS, 'a');
+    push(order, 0, START_NS + 100 * MS, 'c');
+    push(order, 0, START_NS + 700 * MS, 'd');
+    expect(order, "ac");
+    push(order, 1, START_NS + 50 * MS, 'b');
+    push(order, 1, START_NS + 60 * MS, 'x');
+    expect(order, "!b!x");
+    push(order, 1, START_NS + 300 * MS, 'e');
+    push(order, 0, START_NS + 900 * MS, 'f');
+    expect(order, "e");
+}
+END_TEST
+
+// A network card with several queues: no concern of this.
+START_TEST(one_interface_keeps_its_order)
+{
+    g_autoptr(BbStampOrder) order = bb_stamp_order_new();
+    push(order, 0, START_NS + 10 * MS, 'b');
+    push(order, 0, START_NS + 8 * MS, 'c');
+    push(order, 1, START_NS + 9 * MS, 'a');
+    push(order, 0, START_NS + 11 * MS, 'd');
+    bb_stamp_order_flush(order);
+    expect(order, "a"
+                  "bcd");
+}
+END_TEST
+
+// Two clocks, or one that was set.
+START_TEST(far_apart_they_stay_as_they_stand)
+{
+    g_autoptr(BbStampOrder) order = bb_stamp_order_new();
+    const gint64 behind_ns = START_NS - BB_HEADS_STEP_NS - MS;
+    push(order, 0, START_NS, 'a');
+    push(order, 1, behind_ns, 'b');
+    expect(order, "a");
+    push(order, 0, START_NS + MS, 'c');
+    expect(order, "b");
+    push(order, 1, behind_ns + MS, 'd');
+    expect(order, "c");
+    bb_stamp_order_flush(order);
+    push(order, 0, START_NS - MS, 'e'); // flushed: no longer before what was there
+    expect(order, "d");
+    bb_stamp_order_flush(order);
+    expect(order, "e");
+}
+END_TEST
+
+START_TEST(memory_is_bounded)
+{
+    g_autoptr(BbStampOrder) order = bb_stamp_order_new();
+    static guint8 data[1 << 16];
+    BbFrame frame = {.time_ns = START_NS, .data = data, .captured = sizeof data};
+    guint given = 0;
+    for (guint i = 0; i < 2048; i++) {
+        bb_stamp_order_push(order, &frame, 0);
+        while (bb_stamp_order_take(order))
+            given++;
+    }
+    guint waiting = BB_STAMP_ORDER_BYTES / sizeof data;
+    ck_assert_uint_ge(given, 2048 - waiting);
+    ck_assert_uint_le(given, 2048 - waiting + 10); // what it takes to manage them
+    bb_stamp_order_flush(order);
+    while (bb_stamp_order_take(order))
+        given++;
+    ck_assert_uint_eq(given, 2048);
+}
+END_TEST
+
+typedef struct {
+    gint64 time_ns;
+    guint32 interface, number;
+} Stamped;
+
+static int compare_written(gconstpointer a, gconstpointer b)
+{
+    const Stamped *one = a, *other = b;
+    gint64 batch = one->time_ns / (200 * MS), other_batch = other->time_ns / (200 * MS);
+    if (batch != other_batch)
+        return batch < other_batch ? -1 : 1;
+    if (one->interface != other->interface)
+        return one->interface < other->interface ? -1 : 1;
+    return one->time_ns < other->time_ns ? -1 : one->time_ns > other->time_ns;
+}
+
+static int compare_stamps(gconstpointer a, gconstpointer b)
+{
+    const Stamped *one = a, *other = b;
+    if (one->time_ns != other->time_ns)
+        return one->time_ns < other->time_ns ? -1 : 1;
+    return one->number < other->number ? -1 : one->number > other->number;
+}
+
+START_TEST(random_batches_against_a_sort)
+{
+    BbRandom random = bb_random_start(test_seed("random_batches_against_a_sort"));
+    g_autoptr(GArray) frames = g_array_new(FALSE, FALSE, sizeof(Stamped));
+    for (guint i = 0; i < 5000; i++) {
+        Stamped frame = {START_NS + (gint64)bb_random_below(&random, 10000) * MS,
+                         (guint32)bb_random_below(&random, 3), 0};
+        g_array_append_val(frames, frame);
+    }
+    g_array_sort(frames, compare_written);
+    g_autoptr(BbStampOrder) order = bb_stamp_order_new();
+    g_autoptr(GArray) given = g_array_new(FALSE, FALSE, sizeof(guint32));
+    for (guint i = 0; i <= frames->len; i++) {
+        if (i < frames->len) {
+            Stamped *frame = &g_array_index(frames, Stamped, i);
+            frame->number = i;
+            bb_stamp_order_push(order,
+                                &(BbFrame){.time_ns = frame->time_ns,
+                                           .interface = frame->interface,
+                                           .place = {.frame = i}},
+                                0);
+        } else {
+            bb_stamp_order_flush(order);
+        }
+        for (const BbHeldFrame *held; (held = bb_stamp_order_take(order));) {
+            ck_assert(!held->crossed);
+            g_array_append_val(given, held->frame.place.frame);
+        }
+    }
+    ck_assert_uint_eq(given->len, frames->len);
+    g_array_sort(frames, compare_stamps);
+    for (guint i = 0; i < frames->len; i++)
+        ck_assert_uint_eq(g_array_index(given, guint32, i),
+                          g_array_index(frames, Stamped, i).number);
+}
+END_TEST
+
+TEST_MAIN("stamp_order", batches_by_their_stamps, later_than_the_wait,
+          one_interface_keeps_its_order, far_apart_they_stay_as_they_stand, memory_is_bounded,
+          random_batches_against_a_sort)

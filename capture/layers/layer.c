@@ -127,12 +127,18 @@ static BbLayerId layer_of_link(int link_type)
     return BB_LAYER_NONE;
 }
 
-BbLayerId bb_walk_ethertype(BbWalk *walk, guint16 type)
+BbLayerId bb_layer_of_ethertype(guint16 type)
 {
     for (gsize i = 0; i < G_N_ELEMENTS(ethertypes); i++)
         if (ethertypes[i].type == type)
             return ethertypes[i].layer;
-    return bb_walk_refuse(walk, BB_SKIP_NOT_IP);
+    return BB_LAYER_NONE;
+}
+
+BbLayerId bb_walk_ethertype(BbWalk *walk, guint16 type)
+{
+    BbLayerId layer = bb_layer_of_ethertype(type);
+    return layer == BB_LAYER_NONE ? bb_walk_refuse(walk, BB_SKIP_NOT_IP) : layer;
 }
 
 BbLayerId bb_walk_next_protocol(BbWalk *walk, guint8 next)

@@ -95,7 +95,8 @@ BbLayerId bb_layer_udp(BbWalk *walk);
 extern const guint8 bb_layer_ipv4_protocols[256];
 extern const guint8 bb_layer_ipv6_protocols[256];
 
-// The layer behind a type of Ethernet; BB_LAYER_NONE, counted, where it is not IP.
+// The layer behind a type of Ethernet; BB_LAYER_NONE, in a walk counted, where it is not IP.
+BbLayerId bb_layer_of_ethertype(guint16 type);
 BbLayerId bb_walk_ethertype(BbWalk *walk, guint16 type);
 // The layer behind a next protocol of NSH and VXLAN-GPE (RFC 8300, section 2.2).
 BbLayerId bb_walk_next_protocol(BbWalk *walk, guint8 next);

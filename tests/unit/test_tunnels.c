@@ -518,6 +518,49 @@ START_TEST(damaged_at_random)
 }
 END_TEST
 
+// Addresses that begin as IP, a control word or a channel does; with tags, and with a control word.
+START_TEST(pseudowires_to_any_address)
+{
+    for (guint first = 0; first < 256; first++)
+        for (guint variant = 0; variant < 6; variant++) {
+            g_autoptr(GByteArray) frame = variant & 1   ? inner_vlan(77)
+                                          : variant < 4 ? inner_ethernet()
+                                                        : inner6();
+            if (variant == 4)
+                frame_ethernet(frame, 0x86dd);
+            frame->data[0] = (guint8)first;
+            if (variant / 2 == 1)
+                FRAME_PUT(frame, 0, 0, 0, 9);
+            FRAME_PUT(frame, FRAME_32(0x00064140));
+            frame_ethernet(frame, 0x8847);
+            Run run;
+            run_init(&run);
+            ck_assert_msg(decode(&run, ETHERNET, frame), "%02x, variant %u", first, variant);
+            ck_assert(is_inner(&(Sample){.v6 = variant == 4}, &run.packet));
+            ck_assert_uint_eq(run.packet.vlan, variant & 1 ? 77 : 0);
+            ck_assert_uint_eq(run.packet.length, PAYLOAD);
+            run_clear(&run);
+        }
+}
+END_TEST
+
+// Lengths of IP are believed where it is not Ethernet: a switch truncates what it mirrors, and the
+// first bytes of an address may be a type of Ethernet.
+START_TEST(labels_before_ip)
+{
+    Run run;
+    run_init(&run);
+    g_autoptr(GByteArray) truncated = mpls();
+    g_byte_array_set_size(truncated, truncated->len - 10);
+    ck_assert(decode(&run, ETHERNET, truncated));
+    ck_assert_uint_eq(run.packet.length, PAYLOAD);
+    g_autoptr(GByteArray) four = frame_patched(frame_patched(mpls(), 22 + 12, 8), 22 + 13, 0);
+    ck_assert(decode(&run, ETHERNET, four)); // from 8.0.0.1
+    ck_assert_uint_eq(run.packet.source_port, 40000);
+    run_clear(&run);
+}
+END_TEST
+
 static void expect_refused(int link_type, Frame *frame, BbLossKind why)
 {
     Run run;
@@ -541,6 +584,13 @@ START_TEST(refusals)
     frame_ethernet(deep, 0x8847);
     expect_refused(ETHERNET, deep, BB_DEEP_FRAME);
     expect_refused(ETHERNET, frame_patched(mpls(), ETH + 8, 0x10), BB_SKIP_NOT_IP); // channel
+    Frame *arp = frame_payload(46);
+    frame_patched(frame_patched(arp, 2, 8), 3, 0); // of IP
+    frame_ethernet(arp, 0x0806);
+    arp->data[0] = 0;
+    FRAME_PUT(arp, FRAME_32(0x00064140));
+    frame_ethernet(arp, 0x8847);
+    expect_refused(ETHERNET, arp, BB_SKIP_NOT_IP);
     expect_refused(ETHERNET, frame_patched(pppoe(), ETH, 0x12), BB_BAD_FRAME);
     expect_refused(ETHERNET, frame_patched(pppoe(), ETH + 1, 9), BB_SKIP_NOT_IP); // discovery
     expect_refused(ETHERNET, frame_patched(pppoe(), ETH + 4, 0xff), BB_BAD_FRAME);
@@ -677,6 +727,6 @@ START_TEST(more_sessions_than_clocks)
 }
 END_TEST
 
-TEST_MAIN("tunnels", what_is_inside, cut_at_every_byte, damaged_at_random, refusals, look_alikes,
-          ports_that_people_name, jitter_of_the_way_is_taken_out, clocks_that_are_not_finer,
-          more_sessions_than_clocks)
+TEST_MAIN("tunnels", what_is_inside, pseudowires_to_any_address, labels_before_ip,
+          cut_at_every_byte, damaged_at_random, refusals, look_alikes, ports_that_people_name,
+          jitter_of_the_way_is_taken_out, clocks_that_are_not_finer, more_sessions_than_clocks)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: GRE (RFC 2784, RFC 2890), its second version in PPTP (RFC 2637), and the mirror sessions in
-// it: ERSPAN types I, II and III (draft-foschiano-erspan-03). Out: what they carry.
+// In: GRE (RFC 2784, RFC 2890), NVGRE (RFC 7637), its second version in PPTP (RFC 2637), and the
+// mirror sessions in it: ERSPAN types I, II and III (draft-foschiano-erspan-03). Out: what they
+// carry.
 #include "capture/layers/erspan_clock.h"
 #include "capture/layers/walk.h"
 
@@ -17,6 +18,9 @@
 #define TYPE_ERSPAN_III 0x22eb
 #define TYPE_WLAN_FIRST 0x8200 // access points of Aruba
 #define TYPE_WLAN_LAST 0x8210
+
+#define NVGRE_FIRST 0x1000u // networks that are not reserved (RFC 7637, section 3.4)
+#define NVGRE_LAST 0xfffffeu
 
 static BbLayerId next_layer(BbWalk *walk, guint16 type, bool has_sequence)
 {
@@ -35,13 +39,26 @@ static BbLayerId next_layer(BbWalk *walk, guint16 type, bool has_sequence)
     }
 }
 
-static bool take_key(BbWalk *walk, bool is_pptp)
+// NVGRE has its network in the upper 24 bits, and in the others a number of the flow, another one
+// in each direction (RFC 7637, section 3.2). What would be a reserved network there is the key of
+// somebody who just counts, and so is whatever comes with fields that NVGRE does not have.
+static guint32 network_of(guint32 key, guint16 flags, guint16 type)
+{
+    bool may_be = type == TYPE_BRIDGED && !(flags & (CHECKSUM | SEQUENCE));
+    guint32 network = key >> 8;
+    return may_be && network >= NVGRE_FIRST && network <= NVGRE_LAST ? network : key;
+}
+
+// Other keys are taken whole: where two ends use one each, their directions are two networks, but
+// keys are also all that tells networks apart which share the ends of their tunnels.
+static bool take_key(BbWalk *walk, guint16 flags, guint16 type)
 {
     BbCursor key;
     if (!bb_walk_take(walk, 4, &key))
         return false;
-    if (!is_pptp) { // there it is a length and the number of the call, another in each direction
-        walk->packet->vni = bb_cursor_be32(&key);
+    // Of PPTP it is a length and the number of the call, another in each direction.
+    if ((flags & VERSION) == 0) {
+        walk->packet->vni = network_of(bb_cursor_be32(&key), flags, type);
         walk->packet->has_vni = true;
     }
     return true;
@@ -58,7 +75,7 @@ BbLayerId bb_layer_gre(BbWalk *walk)
         return bb_walk_refuse(walk, BB_SKIP_PROTOCOL);
     if (flags & CHECKSUM && !bb_walk_take(walk, 4, &skipped))
         return BB_LAYER_NONE;
-    if (flags & KEY && !take_key(walk, is_pptp))
+    if (flags & KEY && !take_key(walk, flags, type))
         return BB_LAYER_NONE;
     if (flags & SEQUENCE && !bb_walk_take(walk, 4, &skipped))
         return BB_LAYER_NONE;

@@ -195,6 +195,27 @@ static Frame *gre_all(void)
     return outer_gre(frame, 0xb000, 0x6558);
 }
 
+static Frame *gre_keyed(Frame *frame, guint32 key, guint16 type)
+{
+    FRAME_PUT(frame, FRAME_32(key));
+    return outer_gre(frame, 0x2000, type);
+}
+
+static Frame *nvgre(void)
+{
+    return gre_keyed(inner_ethernet(), 5000u << 8 | 0x77, 0x6558);
+}
+
+static Frame *gre_bridged(void) // as ip(8) does: the key is all there is
+{
+    return gre_keyed(inner_ethernet(), 0xfff77, 0x6558);
+}
+
+static Frame *gre_with_key(void)
+{
+    return gre_keyed(inner(), 5000u << 8 | 0x77, 0x0800);
+}
+
 static Frame *gre_over_ip6(void)
 {
     Frame *frame = inner6();
@@ -425,6 +446,9 @@ static const Sample samples[] = {
     {"ip6 in ip6", ETHERNET, ip6_in_ip6, true, 0, -1},
     {"gre", ETHERNET, gre, false, 0, -1},
     {"gre with all fields", ETHERNET, gre_all, false, 77, 5000},
+    {"nvgre", ETHERNET, nvgre, false, 0, 5000},
+    {"gre with ethernet", ETHERNET, gre_bridged, false, 0, 0xfff77},
+    {"gre with a key", ETHERNET, gre_with_key, false, 0, 5000 << 8 | 0x77},
     {"gre over ip6", ETHERNET, gre_over_ip6, true, 0, -1},
     {"pptp", ETHERNET, pptp, false, 0, -1},
     {"erspan I", ETHERNET, erspan1, false, 0, -1},

@@ -9,9 +9,9 @@
 // Compared and hashed as bytes: no padding.
 typedef struct Key {
     BbAddress source, target;
-    guint32 id, protocol;
+    guint32 id, protocol, vlan, vni;
 } Key;
-G_STATIC_ASSERT(sizeof(Key) == 40);
+G_STATIC_ASSERT(sizeof(Key) == 48);
 
 typedef struct Piece {
     guint32 offset, length; // in the packet
@@ -51,14 +51,18 @@ static gboolean key_equal(gconstpointer a, gconstpointer b)
     return memcmp(a, b, sizeof(Key)) == 0;
 }
 
-// IPv6 tells packets apart by addresses and id alone.
+#define HAS_VNI 0x80000000u // among the 24 bits of the VLAN
+
+// IPv6 tells packets apart by addresses and id alone, within a network.
 static Key key_of(const BbFragment *fragment)
 {
     bool v4 = bb_address_is_v4(&fragment->source);
     return (Key){.source = fragment->source,
                  .target = fragment->target,
                  .id = fragment->id,
-                 .protocol = v4 ? fragment->protocol : 0};
+                 .protocol = v4 ? fragment->protocol : 0,
+                 .vlan = fragment->vlan | (fragment->has_vni ? HAS_VNI : 0),
+                 .vni = fragment->has_vni ? fragment->vni : 0};
 }
 
 static gsize held(const Assembly *assembly)

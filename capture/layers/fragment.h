@@ -18,6 +18,9 @@ typedef struct BbFragments BbFragments;
 
 typedef struct BbFragment {
     BbAddress source, target;
+    // Of the packet that the layers found so far. Tenants may have the same addresses.
+    guint32 vlan, vni;
+    bool has_vni;
     guint32 id;
     guint8 protocol; // next header; IPv6 believes that of offset 0 (RFC 8200 section 4.5)
     guint32 offset;  // bytes

@@ -11,6 +11,9 @@ static BbLayerId reassemble(BbWalk *walk, BbFragment *fragment)
 {
     fragment->source = walk->packet->source;
     fragment->target = walk->packet->target;
+    fragment->vlan = walk->packet->vlan;
+    fragment->vni = walk->packet->vni;
+    fragment->has_vni = walk->packet->has_vni;
     fragment->data = walk->rest.at;
     fragment->captured = (guint32)walk->rest.left;
     fragment->length = (guint32)walk->wire;

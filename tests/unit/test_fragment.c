@@ -130,6 +130,14 @@ START_TEST(keys)
     other = last;
     other.target.bytes[15]++;
     ck_assert(!push(&run, other));
+    other = last;
+    other.vlan = 10;
+    ck_assert(!push(&run, other));
+    other = last;
+    other.has_vni = true;
+    ck_assert(!push(&run, other));
+    other.vni = 5000;
+    ck_assert(!push(&run, other));
     ck_assert(push(&run, last));
 
     BbFragment first = fragment(9, 0, 8, true);
@@ -145,7 +153,7 @@ START_TEST(keys)
     ck_assert(push(&run, last));
     ck_assert_uint_eq(run.whole.protocol, 17);
     bb_fragments_finish(run.fragments);
-    ck_assert_uint_eq(count(&run, BB_FRAGMENT_LOST), 4);
+    ck_assert_uint_eq(count(&run, BB_FRAGMENT_LOST), 7);
     run_clear(&run);
 }
 END_TEST

@@ -133,6 +133,37 @@ START_TEST(two_packets_in_turn)
 }
 END_TEST
 
+// Likewise the network: hosts of two tenants have the same addresses, and ids as they come.
+START_TEST(tenants_with_the_same_addresses)
+{
+    static const guint ends[] = {0, 400, 1008};
+    g_autoptr(GByteArray) whole = frame_payload(1000);
+    frame_udp(whole);
+    for (guint i = 0; i < G_N_ELEMENTS(splits); i++) {
+        Run run;
+        run_init(&run);
+        for (guint part = 0; part < 2; part++)
+            for (guint8 vlan = 10; vlan <= 20; vlan += 10) {
+                g_autoptr(GByteArray) frame =
+                    fragment_of(&splits[i], whole, ends[part], ends[part + 1]);
+                frame->data[frame->len - 1] = vlan;
+                g_byte_array_remove_range(frame, 0, 14);
+                FRAME_PUT(frame, 0, vlan, FRAME_16(splits[i].v6 ? 0x86dd : 0x0800));
+                frame_ethernet(frame, 0x8100);
+                ck_assert_int_eq(decode(&run, ETHERNET, frame), part == 1);
+                if (part == 0)
+                    continue;
+                ck_assert_uint_eq(run.packet.vlan, vlan);
+                ck_assert_uint_eq(run.packet.payload[400 - 8 - 1], vlan);
+                ck_assert_uint_eq(run.packet.payload[999], vlan);
+            }
+        ck_assert_uint_eq(run.loss.count[BB_FRAGMENT_BAD], 0);
+        ck_assert_uint_eq(run.loss.count[BB_FRAGMENT_DONE], 2);
+        run_clear(&run);
+    }
+}
+END_TEST
+
 // An atomic fragment needs no others and disturbs none with its id (RFC 6946).
 START_TEST(atomic_fragments)
 {
@@ -210,5 +241,5 @@ START_TEST(unfinished_packets)
 END_TEST
 
 TEST_MAIN("layer_fragments", fragments_in_every_order, cut_fragments, two_packets_in_turn,
-          atomic_fragments, extensions_in_fragments, too_short_for_its_transport,
-          unfinished_packets)
+          tenants_with_the_same_addresses, atomic_fragments, extensions_in_fragments,
+          too_short_for_its_transport, unfinished_packets)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: IP headers and what may stand between them and the transport. Out: addresses, the length of
-// the payload, the protocol that follows. RFC 791, RFC 8200, RFC 4302 (AH).
+// the payload, the protocol that follows. RFC 791, RFC 8200, RFC 2675 (jumbograms), RFC 4302 (AH).
 #include "capture/layers/walk.h"
 
 #define MORE_FRAGMENTS 0x2000u
@@ -64,6 +64,45 @@ BbLayerId bb_layer_ipv4(BbWalk *walk)
                                           .more = (place & MORE_FRAGMENTS) != 0});
 }
 
+#define OPTION_PAD1 0x00 // without a length
+#define OPTION_JUMBO 0xc2
+#define LENGTH_MAX 65535u // that the field of IPv6 can tell
+
+// The length of a jumbogram (RFC 2675, section 2) among hop-by-hop options; 0 where there is none.
+static guint32 find_jumbo(BbCursor options)
+{
+    while (options.left) {
+        guint8 type = bb_cursor_u8(&options);
+        if (type == OPTION_PAD1)
+            continue;
+        guint8 size = bb_cursor_u8(&options);
+        if (type == OPTION_JUMBO && size == 4)
+            return bb_cursor_be32(&options);
+        bb_cursor_skip(&options, size);
+    }
+    return 0;
+}
+
+// Hosts with BIG TCP have such packets before the network card cuts them. Length 0 before
+// hop-by-hop options that do not tell another one is an error (section 3), and so is one that is no
+// jumbogram's.
+static bool limit_jumbogram(BbWalk *walk)
+{
+    BbWalk ahead = *walk;
+    BbCursor header, options;
+    if (!bb_walk_take(&ahead, 2, &header))
+        return false;
+    bb_cursor_skip(&header, 1); // next header
+    if (!bb_walk_take(&ahead, bb_cursor_u8(&header) * 8u + 6u, &options))
+        return false;
+    guint32 length = find_jumbo(options);
+    if (length > LENGTH_MAX)
+        bb_walk_limit(walk, MIN(length, walk->wire)); // no switch that truncates has seen it
+    else
+        bb_walk_refuse(walk, BB_BAD_FRAME);
+    return length > LENGTH_MAX;
+}
+
 BbLayerId bb_layer_ipv6(BbWalk *walk)
 {
     BbCursor header;
@@ -74,15 +113,15 @@ BbLayerId bb_layer_ipv6(BbWalk *walk)
     walk->packet->ip_id = 0;
     guint16 length = bb_cursor_be16(&header);
     guint8 next = bb_cursor_u8(&header);
-    // Length 0 and hop-by-hop options: a jumbogram (RFC 2675). Without them: as in IPv4, TSO.
-    if (length == 0 && next == 0)
-        return bb_walk_refuse(walk, BB_BAD_FRAME);
     walk->packet->ttl = bb_cursor_u8(&header);
     walk->packet->source = bb_address_v6(bb_cursor_take(&header, 16));
     walk->packet->target = bb_address_v6(bb_cursor_take(&header, 16));
     walk->protocols = bb_layer_ipv6_protocols;
+    // Length 0 and hop-by-hop options: a jumbogram. Without them: as in IPv4, TSO.
     if (length != 0)
         bb_walk_limit(walk, length);
+    else if (next == 0 && !limit_jumbogram(walk))
+        return BB_LAYER_NONE;
     return bb_walk_protocol(walk, next);
 }
 

@@ -463,7 +463,7 @@ START_TEST(bad_ipv6)
 {
     expect_refused(229, frame_patched(tcp6(), 0, 0x45), BB_BAD_FRAME);
     expect_refused(RAW, frame_patched(frame_patched(all_extensions(), 4, 0), 5, 0),
-                   BB_BAD_FRAME); // jumbo
+                   BB_BAD_FRAME); // no jumbogram's
     expect_refused(RAW, frame_patched(frame_patched(all_extensions(), 4, 0), 5, 7), BB_BAD_FRAME);
     expect_refused(RAW, frame_patched(all_extensions(), 41, 200),
                    BB_BAD_FRAME); // options past the end
@@ -511,6 +511,51 @@ START_TEST(segmentation_by_the_card)
     ck_assert_uint_eq(run.packet.captured, 96 - 52);
     g_free((gpointer)copy);
     run_clear(&run);
+}
+END_TEST
+
+// A jumbogram with padding before its length; a header of options behind it.
+static Frame *jumbogram(guint32 payload)
+{
+    Frame *frame = frame_payload(payload);
+    frame_tcp(frame, FLAGS, 3);
+    frame_extension(frame, 6, 1);
+    guint32 length = frame->len + 16;
+    FRAME_PUT(frame, 60, 1, 0, 1, 2, 0, 0, 0, 0xc2, 4, FRAME_32(length), 1, 0);
+    frame_ipv6(frame, 0);
+    return frame_patched(frame_patched(frame, 4, 0), 5, 0);
+}
+
+START_TEST(jumbograms)
+{
+    Run run;
+    run_init(&run);
+    g_autoptr(GByteArray) frame = jumbogram(70000);
+    frame_ethernet(frame, 0x86dd);
+    guint headers = frame->len - 70000;
+    const guint8 *copy;
+    for (guint captured = 14 + 40; captured <= headers + 10; captured++) {
+        bool found = decode_at(&run, ETHERNET, frame->data, captured, frame->len, NOW_NS, &copy);
+        ck_assert_int_eq(found, captured >= headers - 12);
+        if (found)
+            ck_assert_uint_eq(run.packet.length, 70000);
+        g_free((gpointer)copy);
+    }
+    g_byte_array_set_size(frame, frame->len + 4); // a check sequence
+    ck_assert(decode(&run, ETHERNET, frame));
+    ck_assert_uint_eq(run.packet.length, 70000);
+    ck_assert_uint_eq(run.packet.captured, 70000);
+    ck_assert_uint_eq(run.loss.count[BB_BAD_FRAME], 0);
+    run_clear(&run);
+    g_autoptr(GByteArray) liar = frame_patched(jumbogram(70000), 50, 0xff); // 4 GB
+    run_init(&run);
+    ck_assert(decode(&run, RAW, liar));
+    ck_assert_uint_eq(run.packet.length, 70000);
+    run_clear(&run);
+    expect_refused(RAW, jumbogram(60000), BB_BAD_FRAME); // fits without
+    expect_refused(RAW, frame_patched(jumbogram(70000), 49, 3), BB_BAD_FRAME);
+    expect_refused(RAW, frame_patched(jumbogram(70000), 48, 0xc3), BB_BAD_FRAME);
+    expect_refused(RAW, frame_patched(jumbogram(70000), 44, 255), BB_BAD_FRAME); // padding past all
 }
 END_TEST
 
@@ -688,6 +733,6 @@ END_TEST
 
 TEST_MAIN("layer", whole_frames, padded_frames, cut_at_every_byte, short_on_the_wire, not_ip,
           not_ip_of_a_system, families_of_ipv6, link_types, bad_ipv4, other_protocols, bad_ipv6,
-          bad_transport, segmentation_by_the_card, datagram_ends_before_its_packet, length_of_802_3,
-          datagram_after_segment, time_to_live, length_below_captured, all_flags, depth_limit,
-          random_damage)
+          bad_transport, segmentation_by_the_card, jumbograms, datagram_ends_before_its_packet,
+          length_of_802_3, datagram_after_segment, time_to_live, length_below_captured, all_flags,
+          depth_limit, random_damage)

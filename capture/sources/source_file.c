@@ -12,6 +12,8 @@
 
 // After so many frames that the filter refused the caller gets a chance to look around (signals).
 #define REFUSED_IN_A_ROW 65536
+// Network cards with several queues give packets in less disorder.
+#define DISORDER_NS G_GINT64_CONSTANT(10000000)
 
 typedef struct {
     const char **files;  // in the order of reading; the names are lent
@@ -29,6 +31,7 @@ typedef struct {
     guint64 bytes_done;  // of the files that are closed
     gint64 newest_ns;    // time of the last frame
     guint steps;         // back in time
+    bool told_disorder;
 } FileSource;
 
 static bool has_waiting(const FileSource *source)
@@ -87,11 +90,28 @@ static void take_step(FileSource *source, gint64 time_ns)
                 source->steps == BB_SOURCE_STEPS_SAID ? "; further steps are only counted" : ""));
 }
 
+// Once: what is behind is not counted, since it may come to nothing.
+static void tell_disorder(FileSource *source, guint64 back_ns)
+{
+    if (source->told_disorder)
+        return;
+    source->told_disorder = true;
+    g_queue_push_tail(source->warnings,
+                      g_strdup_printf("%s: packets are not in the order of their time stamps (one "
+                                      "is %.3f s before the one ahead of it), and calls may be "
+                                      "missed: run reordercap on the file first",
+                                      source->names[source->current], (double)back_ns / 1e9));
+}
+
 static void look_at_time(FileSource *source, gint64 time_ns)
 {
-    bool back = time_ns < source->newest_ns;
-    if (G_UNLIKELY(back && (guint64)source->newest_ns - (guint64)time_ns > BB_HEADS_STEP_NS))
-        take_step(source, time_ns);
+    if (G_UNLIKELY(time_ns < source->newest_ns)) {
+        guint64 back_ns = (guint64)source->newest_ns - (guint64)time_ns;
+        if (back_ns > BB_HEADS_STEP_NS)
+            take_step(source, time_ns);
+        else if (back_ns > DISORDER_NS)
+            tell_disorder(source, back_ns);
+    }
     source->newest_ns = time_ns;
 }
 

@@ -102,6 +102,32 @@ START_TEST(steps_back_in_time)
 }
 END_TEST
 
+// As some tools write them: there reordercap helps, and is named, once.
+START_TEST(packets_in_disorder)
+{
+    static const struct {
+        gint64 back_ns;
+        bool told;
+    } cases[] = {{SECOND_NS / 100, false}, {SECOND_NS / 100 + 1, true}, {SECOND_NS, true}};
+    g_autoptr(Scratch) scratch = scratch_new();
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(PcapFile) file = pcapfile_new(true, LINK_ETHERNET);
+        guint8 frame[FRAME_BYTES];
+        udp_frame(frame, 1);
+        for (guint part = 0; part < 4; part++)
+            pcapfile_add(file, START_NS - part % 2 * cases[i].back_ns, frame, FRAME_BYTES,
+                         FRAME_BYTES);
+        g_autoptr(Gathered) all = gather_one(save(scratch, "disorder", file));
+        ck_assert_uint_eq(all->frames, 4);
+        ck_assert_uint_eq(all->loss.count[BB_CLOCK_SET_BACK], 0);
+        g_auto(GStrv) warnings = g_strsplit(all->warnings->str, "\n", -1);
+        ck_assert_uint_eq(g_strv_length(warnings), cases[i].told ? 2 : 0); // and the end
+        if (cases[i].told)
+            ASSERT_HOLDS(all->warnings, "disorder: packets are not in the order");
+    }
+}
+END_TEST
+
 START_TEST(good_files_among_bad_ones)
 {
     g_autoptr(Scratch) scratch = scratch_new();
@@ -283,7 +309,7 @@ START_TEST(batches_across_files)
 END_TEST
 
 TEST_MAIN("source_several", several_files_are_one_capture, files_by_their_packets,
-          a_file_given_twice, steps_back_in_time, good_files_among_bad_ones,
+          a_file_given_twice, steps_back_in_time, packets_in_disorder, good_files_among_bad_ones,
           a_cut_file_is_not_the_last, interfaces_written_in_batches,
           a_frame_that_waited_is_what_the_file_says, stamps_later_than_the_wait_are_counted,
           a_cut_file_gives_what_waits, batches_across_files)

@@ -6,6 +6,7 @@
 //
 // Labels are known verbs only: in what else a client may say there could be a password.
 #include "capture/protocols/smtp_line.h"
+#include "capture/protocols/tls_record.h"
 
 #include <string.h>
 
@@ -14,6 +15,7 @@ enum { CODE_READY = 220, CODE_AUTH_GO_ON = 334, CODE_DATA_GO_ON = 354, CODE_CLOS
 typedef enum {
     CLIENT_COMMAND,
     CLIENT_BODY,  // mail, up to a line with a dot
+    CLIENT_REST,  // mail that belongs to no open call
     CLIENT_CHUNK, // the dialog skips what BDAT announced
     CLIENT_ANSWER // one line that belongs to AUTH
 } ClientPhase;
@@ -37,6 +39,7 @@ typedef struct Server {
     guint code;   // of the reply under way; 0: none
     bool more;    // its line under way is not the last one
     bool in_line; // the rest of a line is being dropped
+    bool missed;  // replies are missing since the last one that had its command
     bool lost, known;
 } Server;
 
@@ -83,11 +86,53 @@ static void end_line(BbDialog *dialog, Client *client)
     end_command(dialog, client);
 }
 
+// TLS that begins here, though nobody was seen to agree on it. MORE: too few bytes to tell.
+static BbMatch match_tls(const BbView *view, gsize at)
+{
+    if (view->data[at] != BB_TLS_HANDSHAKE)
+        return BB_MATCH_NO;
+    BbMatch match = bb_tls_probe(view->data + at, view->length - at);
+    bool hello = match == BB_MATCH_REQUEST || match == BB_MATCH_REPLY;
+    return hello || (match == BB_MATCH_MORE && !view->closed) ? match : BB_MATCH_NO;
+}
+
+// After a gap: the next packet, or line, that begins with a known verb.
+static gssize find_command(BbDialog *dialog, Client *client, const BbView *view)
+{
+    gsize at = 0;
+    while (at < view->length) {
+        gsize left = view->length - at;
+        const guint8 *newline = memchr(view->data + at, '\n', left);
+        if (match_tls(view, at) != BB_MATCH_NO)
+            break;
+        if (!newline && left < BB_SMTP_LINE_MAX && !view->closed)
+            break;
+        client->lost = !bb_smtp_command(view->data + at, left).sure;
+        if (!client->lost) {
+            bb_dialog_resynced(dialog);
+            break;
+        }
+        gsize line = newline ? (gsize)(newline - view->data) + 1 : view->length;
+        at = MIN(line, bb_view_next_packet(view, at));
+    }
+    bb_dialog_pass_over(dialog, view, at);
+    return (gssize)at;
+}
+
+// Nobody says what no server may know before the last answer was there: such a line is mail, or
+// encrypted, or a password, and what announced it was not seen.
+static bool is_command(BbDialog *dialog, const Smtp *smtp, const guint8 *line, gsize length)
+{
+    if (smtp->client.command.name)
+        return true;
+    return !bb_dialog_open_calls(dialog) && !smtp->server.missed && bb_smtp_is_text(line, length);
+}
+
 static gssize take_command(BbDialog *dialog, Smtp *smtp, const BbView *view, gsize length, bool end)
 {
     Client *client = &smtp->client;
     client->command = bb_smtp_command(view->data, length);
-    if (!client->command.name && client->data_asked) { // its permission was not seen
+    if (!client->command.sure && client->data_asked) { // its permission was not seen
         client->data_asked = false;
         client->phase = CLIENT_BODY;
         client->dot = 2;
@@ -95,6 +140,10 @@ static gssize take_command(BbDialog *dialog, Smtp *smtp, const BbView *view, gsi
     }
     if (!client->command.name && !client->known)
         return BB_PARSE_BAD;
+    if (!is_command(dialog, smtp, view->data, length)) {
+        client->lost = true;
+        return find_command(dialog, client, view);
+    }
     if (client->data_asked) // it was refused, unseen
         end_command(dialog, client);
     client->known = true;
@@ -141,25 +190,39 @@ static gssize take_body(BbDialog *dialog, Client *client, const BbView *view)
     return (gssize)at;
 }
 
-// After a gap: the next packet, or line, that begins with a known verb.
-static gssize find_command(BbDialog *dialog, Client *client, const BbView *view)
+// Mail that goes on though it has its answer, or whose DATA was not seen: up to its end, or to a
+// packet that begins with a command.
+static gssize take_rest(Client *client, const BbView *view)
 {
     gsize at = 0;
     while (at < view->length) {
+        const guint8 *line = view->data + at;
         gsize left = view->length - at;
-        const guint8 *newline = memchr(view->data + at, '\n', left);
+        const guint8 *newline = memchr(line, '\n', left);
+        gsize length = newline ? (gsize)(newline - line) + 1 : left;
         if (!newline && left < BB_SMTP_LINE_MAX && !view->closed)
             break;
-        client->lost = !bb_smtp_command(view->data + at, left).name;
-        if (!client->lost) {
-            bb_dialog_resynced(dialog);
+        bool packet = at == 0 || bb_view_next_packet(view, at - 1) == at;
+        bool command = packet && bb_smtp_command(line, length).sure;
+        bool end = length == 3 && memcmp(line, ".\r\n", length) == 0;
+        at += command ? 0 : length;
+        if (command || end) {
+            client->phase = CLIENT_COMMAND;
             break;
         }
-        gsize line = newline ? (gsize)(newline - view->data) + 1 : view->length;
-        at = MIN(line, bb_view_next_packet(view, at));
     }
-    bb_dialog_pass_over(dialog, view, at);
     return (gssize)at;
+}
+
+// Returns whether TLS begins, or may begin once more bytes are there.
+static bool begins_tls(BbDialog *dialog, const Client *client, const BbView *view)
+{
+    if (!view->length || client->phase != CLIENT_COMMAND || client->in_line)
+        return false;
+    BbMatch match = match_tls(view, 0);
+    if (match == BB_MATCH_REQUEST || match == BB_MATCH_REPLY)
+        bb_dialog_switch(dialog);
+    return match != BB_MATCH_NO;
 }
 
 static gssize parse_client(BbDialog *dialog, Smtp *smtp, const BbView *view)
@@ -167,6 +230,8 @@ static gssize parse_client(BbDialog *dialog, Smtp *smtp, const BbView *view)
     Client *client = &smtp->client;
     if (client->phase == CLIENT_CHUNK)
         end_command(dialog, client); // all of it was skipped
+    if (begins_tls(dialog, client, view))
+        return 0;
     if (client->lost) {
         gssize passed = find_command(dialog, client, view);
         if (passed || client->lost)
@@ -176,6 +241,11 @@ static gssize parse_client(BbDialog *dialog, Smtp *smtp, const BbView *view)
         return 0;
     if (client->phase == CLIENT_BODY)
         return take_body(dialog, client, view);
+    if (client->phase == CLIENT_REST) {
+        gssize passed = take_rest(client, view);
+        if (passed || client->phase == CLIENT_REST)
+            return passed;
+    }
     const guint8 *newline = memchr(view->data, '\n', view->length);
     gsize length = newline ? (gsize)(newline - view->data) + 1 : view->length;
     if (!newline && length < BB_SMTP_LINE_MAX && !view->closed && !client->in_line)
@@ -210,14 +280,31 @@ static bool take_interim(Smtp *smtp, const BbOpenCall *open, guint code)
     return true;
 }
 
+// The same of a call that is not open: that call was not seen, or given up. What the client says
+// next is known all the same.
+static bool take_lone_interim(BbDialog *dialog, Client *client, guint code)
+{
+    if (code != CODE_AUTH_GO_ON && code != CODE_DATA_GO_ON)
+        return false;
+    if (client->phase != CLIENT_COMMAND || client->data_asked || client->in_line)
+        return true;
+    if (client->lost)
+        bb_dialog_resynced(dialog);
+    client->lost = false;
+    client->phase = code == CODE_DATA_GO_ON ? CLIENT_REST : CLIENT_ANSWER;
+    return true;
+}
+
 // The call has its answer: what the client was still saying belongs to nothing else.
 static void end_call(BbDialog *dialog, Smtp *smtp, const BbOpenCall *open, guint code)
 {
     Client *client = &smtp->client;
     guint32 tag = open->tag;
     if (open->call == client->call && client->phase != CLIENT_CHUNK) {
+        bool goes_on = client->phase == CLIENT_BODY;
         client->data_asked = false;
         end_command(dialog, client);
+        client->phase = goes_on ? CLIENT_REST : CLIENT_COMMAND;
     }
     if (tag == BB_SMTP_RCPT && code < 300)
         smtp->accepted++;
@@ -248,8 +335,10 @@ static void answer(BbDialog *dialog, Smtp *smtp, const BbOpenCall *open)
     Server *server = &smtp->server;
     guint64 call = open ? open->call : 0;
     guint code = open && server->failed ? server->failed : server->code;
-    if (open)
+    if (open) {
         end_call(dialog, smtp, open, code);
+        server->missed = false;
+    }
     bb_dialog_return(dialog, call, &server->part, status_of(dialog, code));
 }
 
@@ -268,7 +357,7 @@ static void end_reply(BbDialog *dialog, Smtp *smtp)
     const BbOpenCall *open = bb_dialog_oldest(dialog, &server->part);
     bool greeting = !server->known && (code == CODE_READY || code >= 500);
     server->known = true;
-    if (open && take_interim(smtp, open, code)) {
+    if (open ? take_interim(smtp, open, code) : take_lone_interim(dialog, &smtp->client, code)) {
         forget_reply(server);
         return;
     }
@@ -315,7 +404,7 @@ static gssize not_a_reply(BbDialog *dialog, Smtp *smtp, const BbView *view)
     if (!smtp->server.known)
         return BB_PARSE_BAD;
     end_reply_early(dialog, smtp);
-    smtp->server.lost = true;
+    smtp->server.lost = smtp->server.missed = true;
     gsize next = bb_view_next_packet(view, 0);
     bb_dialog_pass_over(dialog, view, next);
     return (gssize)next;
@@ -362,7 +451,9 @@ static void gap(BbDialog *dialog, void *state, BbDirection direction)
     Client *client = &smtp->client;
     if (direction == BB_TO_CLIENT) {
         end_reply_early(dialog, smtp);
-        smtp->server.lost = true;
+        smtp->server.lost = smtp->server.missed = true;
+    } else if (client->phase == CLIENT_REST) {
+        return;
     } else if (client->phase == CLIENT_BODY || client->data_asked) {
         client->dot = 0;
         client->phase = CLIENT_BODY;

@@ -9,16 +9,22 @@
 static const struct {
     const char *name;
     BbSmtpVerb verb;
+    const char *then; // what follows it, "": the end of the line
 } verbs[] = {
-    {"EHLO", BB_SMTP_HELLO},         {"HELO", BB_SMTP_HELLO},    {"LHLO", BB_SMTP_LMTP_HELLO},
-    {"MAIL", BB_SMTP_MAIL},          {"RCPT", BB_SMTP_RCPT},     {"DATA", BB_SMTP_DATA},
-    {"BDAT", BB_SMTP_CHUNK},         {"RSET", BB_SMTP_RESET},    {"AUTH", BB_SMTP_AUTH},
-    {"STARTTLS", BB_SMTP_TLS},       {"NOOP", BB_SMTP_OTHER},    {"QUIT", BB_SMTP_OTHER},
-    {"VRFY", BB_SMTP_OTHER},         {"EXPN", BB_SMTP_OTHER},    {"HELP", BB_SMTP_OTHER},
-    {"ETRN", BB_SMTP_OTHER},         {"TURN", BB_SMTP_OTHER},    {"ATRN", BB_SMTP_OTHER},
-    {"SEND", BB_SMTP_OTHER},         {"SOML", BB_SMTP_OTHER},    {"SAML", BB_SMTP_OTHER},
-    {"BURL", BB_SMTP_OTHER},         {"XCLIENT", BB_SMTP_OTHER}, {"XFORWARD", BB_SMTP_OTHER},
-    {"X-ANONYMOUSTLS", BB_SMTP_TLS}, {"X-EXPS", BB_SMTP_AUTH}, // of Exchange
+    {"EHLO", BB_SMTP_HELLO, " "},        {"HELO", BB_SMTP_HELLO, " "},
+    {"LHLO", BB_SMTP_LMTP_HELLO, " "},   {"MAIL", BB_SMTP_MAIL, " FROM:"},
+    {"RCPT", BB_SMTP_RCPT, " TO:"},      {"DATA", BB_SMTP_DATA, ""},
+    {"BDAT", BB_SMTP_CHUNK, " "},        {"RSET", BB_SMTP_RESET, ""},
+    {"AUTH", BB_SMTP_AUTH, " "},         {"STARTTLS", BB_SMTP_TLS, ""},
+    {"NOOP", BB_SMTP_OTHER, ""},         {"QUIT", BB_SMTP_OTHER, ""},
+    {"VRFY", BB_SMTP_OTHER, " "},        {"EXPN", BB_SMTP_OTHER, " "},
+    {"HELP", BB_SMTP_OTHER, ""},         {"ETRN", BB_SMTP_OTHER, " "},
+    {"TURN", BB_SMTP_OTHER, ""},         {"ATRN", BB_SMTP_OTHER, " "},
+    {"SEND", BB_SMTP_OTHER, " FROM:"},   {"SOML", BB_SMTP_OTHER, " FROM:"},
+    {"SAML", BB_SMTP_OTHER, " FROM:"},   {"BURL", BB_SMTP_OTHER, " "},
+    {"XCLIENT", BB_SMTP_OTHER, " "},     {"XFORWARD", BB_SMTP_OTHER, " "},
+    {"X-ANONYMOUSTLS", BB_SMTP_TLS, ""}, // this and the next are of Exchange
+    {"X-EXPS", BB_SMTP_AUTH, " "},
 };
 
 static bool is_blank(guint8 c)
@@ -40,6 +46,25 @@ static void read_chunk(BbSmtpCommand *command, const guint8 *line, gsize length)
         length - at >= 4 && g_ascii_strncasecmp((const char *)line + at, "LAST", 4) == 0;
 }
 
+// Whether line begins with text, but for the case of its letters; as far as it is there.
+static bool begins(const guint8 *line, gsize length, const char *text)
+{
+    gsize size = MIN(strlen(text), length);
+    return g_ascii_strncasecmp((const char *)line, text, size) == 0;
+}
+
+// rest: what follows the verb.
+static bool is_in_place(const guint8 *rest, gsize length, const char *then)
+{
+    gsize size = strlen(then);
+    if (size)
+        return length >= size && begins(rest, length, then);
+    for (gsize at = 0; at < length && rest[at] != '\n'; at++)
+        if (!is_blank(rest[at]) && rest[at] != '\r')
+            return false;
+    return true;
+}
+
 BbSmtpCommand bb_smtp_command(const guint8 *line, gsize length)
 {
     BbSmtpCommand command = {0};
@@ -51,6 +76,7 @@ BbSmtpCommand bb_smtp_command(const guint8 *line, gsize length)
             continue;
         command.verb = verbs[i].verb;
         command.name = verbs[i].name;
+        command.sure = is_in_place(line + size, length - size, verbs[i].then);
     }
     if (command.verb == BB_SMTP_CHUNK)
         read_chunk(&command, line, length);
@@ -71,7 +97,7 @@ guint bb_smtp_reply(const guint8 *line, gsize length, bool *more)
 
 // ---- the first bytes --------------------------------------------------------------------------
 
-static bool is_text(const guint8 *data, gsize length)
+bool bb_smtp_is_text(const guint8 *data, gsize length)
 {
     for (gsize i = 0; i < length; i++)
         if ((data[i] < 0x20 && data[i] != '\t' && data[i] != '\r' && data[i] != '\n') ||
@@ -105,13 +131,6 @@ static BbMatch match_reply(const guint8 *line, gsize length, bool whole)
     return BB_MATCH_MAYBE;
 }
 
-// Whether line begins with text, but for the case of its letters; as far as it is there.
-static bool begins(const guint8 *line, gsize length, const char *text)
-{
-    gsize size = MIN(strlen(text), length);
-    return g_ascii_strncasecmp((const char *)line, text, size) == 0;
-}
-
 static BbMatch match_command(const guint8 *line, gsize length, bool whole)
 {
     static const char *const sure[] = {"EHLO ", "LHLO ", "HELO ", "MAIL FROM:", "RCPT TO:"};
@@ -132,7 +151,7 @@ BbMatch bb_smtp_probe(const guint8 *data, gsize length)
         return BB_MATCH_MORE;
     const guint8 *newline = memchr(data, '\n', MIN(length, BB_SMTP_LINE_MAX));
     gsize size = newline ? (gsize)(newline - data) : length;
-    if ((!newline && length >= BB_SMTP_LINE_MAX) || !is_text(data, size))
+    if ((!newline && length >= BB_SMTP_LINE_MAX) || !bb_smtp_is_text(data, size))
         return BB_MATCH_NO;
     return g_ascii_isdigit(data[0]) ? match_reply(data, size, newline)
                                     : match_command(data, size, newline);

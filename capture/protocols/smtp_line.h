@@ -27,6 +27,7 @@ typedef struct BbSmtpCommand {
     const char *name; // of the verb, upper case; NULL for none
     guint64 chunk;    // BDAT: bytes that follow the line
     bool last;        // BDAT: and no more of them
+    bool sure;        // what follows the verb is in its place: a line of text is hardly so
 } BbSmtpCommand;
 
 // The command that begins with these bytes, of which the line's end may be missing.
@@ -35,5 +36,8 @@ BbSmtpCommand bb_smtp_command(const guint8 *line, gsize length);
 // Code of the reply that begins with these bytes (at least BB_SMTP_REPLY_HEAD), 0 if it is none.
 // more: a line of the same reply follows.
 guint bb_smtp_reply(const guint8 *line, gsize length, bool *more);
+
+// Whether there are no control bytes but blanks and line ends.
+bool bb_smtp_is_text(const guint8 *data, gsize length);
 
 BbMatch bb_smtp_probe(const guint8 *data, gsize length);

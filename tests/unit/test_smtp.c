@@ -95,6 +95,17 @@ START_TEST(mail_cut_off)
 }
 END_TEST
 
+// And the client goes on with it.
+START_TEST(mail_cut_off_goes_on)
+{
+    check(SCRIPT(BANNER, EHLO, FEATURES, ">DATA\r\n", "<" GO_ON, ">too much\r\n",
+                 "<552 5.3.4 too big\r\n", ">far too\r\nmuch\r\n", ">of it\r\n.\r\nRSET\r\n",
+                 "<" OK, ">QUIT\r\n", "<221 Bye\r\n"),
+          BEGUN "CALL 2 smtp DATA 16\nRET 2 smtp 552 19\nCALL 3 smtp RSET 6\nRET 3 smtp 250 14\n"
+                "CALL 4 smtp QUIT 6\nRET 4 smtp 221 9\n");
+}
+END_TEST
+
 START_TEST(chunks)
 {
     check(SCRIPT(BANNER, EHLO, FEATURES, ">" MAIL RCPT "BDAT 10\r\n0123\r\n.\r\nX",
@@ -246,6 +257,63 @@ START_TEST(lost_chunk)
 }
 END_TEST
 
+// The line that announced bytes is missing: they are no commands, whatever they look like.
+START_TEST(lost_announcements)
+{
+    check(SCRIPT(BANNER, EHLO, FEATURES, ">" RCPT, "<" OK, ")DATA\r\n", "<" GO_ON,
+                 ">a\r\nHelp is on its way\r\nb\r\nc\r\n.\r\n", "<250 Ok\r\n", ">QUIT\r\n",
+                 "<221 Bye\r\n"),
+          BEGUN "CALL 2 smtp RCPT 25\nRET 2 smtp 250 14\nRET - smtp 250 8\nCALL 3 smtp QUIT 6\n"
+                "RET 3 smtp 221 9\n");
+    check(SCRIPT(BANNER, EHLO, FEATURES, ">" RCPT, "<" OK, ")BDAT 28 LAST\r\n",
+                 ">a\r\nHelp is on its way\r\nb\r\nc\r\n", "<250 Ok\r\n", ">QUIT\r\n",
+                 "<221 Bye\r\n"),
+          BEGUN "CALL 2 smtp RCPT 25\nRET 2 smtp 250 14\nRET - smtp 250 8\nCALL 3 smtp QUIT 6\n"
+                "RET 3 smtp 221 9\n");
+    check(SCRIPT(BANNER, EHLO, FEATURES, ">AUTH LOGIN\r\n", "(334 VXNlcm5hbWU6\r\n",
+                 ">dXNlcg==\r\n", "<334 UGFzc3dvcmQ6\r\n", ">c2VjcmV0\r\n", "<235 welcome\r\n",
+                 ">QUIT\r\n", "<221 Bye\r\n"),
+          BEGUN "CALL 2 smtp AUTH 12\nRET - smtp 235 13\nCALL 3 smtp QUIT 6\nRET 3 smtp 221 9\n");
+    check(SCRIPT(BANNER, EHLO, FEATURES, ">AUTH PLAIN\r\n", "(334 \r\n", ">c2VjcmV0\r\n",
+                 "<235 welcome\r\n", ">QUIT\r\n", "<221 Bye\r\n"),
+          BEGUN "CALL 2 smtp AUTH 12\nRET - smtp 235 13\nCALL 3 smtp QUIT 6\nRET 3 smtp 221 9\n");
+}
+END_TEST
+
+// Permission to speak TLS, or the wish to, was not seen: what follows is TLS nevertheless.
+START_TEST(lost_starttls)
+{
+    static const char hello[] = "16 0301 0031 01 00002d 0303 00*32 00 0002 1301 01 00 0000 0000";
+    g_autoptr(Steps) reply = steps_new(40001);
+    down(reply, "'220 mx ESMTP' 0d0a");
+    up(reply, "'STARTTLS' 0d0a");
+    step(reply, LOSE_DOWN, octets("'220 go' 0d0a"));
+    up(reply, hello);
+    up(reply, "17 0303 0030 0a*48");
+    steps_check(reply, "MSG < smtp - 14\nCALL 1 smtp STARTTLS 10\nCALL 2 tls - 54\n"
+                       "MSG > tls - 53\n");
+    g_autoptr(Steps) command = steps_new(40001);
+    down(command, "'220 mx ESMTP' 0d0a");
+    step(command, LOSE_UP, octets("'STARTTLS' 0d0a"));
+    down(command, "'220 go' 0d0a");
+    up(command, hello);
+    steps_check(command, "MSG < smtp - 14\nRET - smtp 220 8\nCALL 1 tls - 54\n");
+}
+END_TEST
+
+// Both of these are missing: what is encrypted holds no commands.
+START_TEST(lost_tls_hello)
+{
+    g_autoptr(Steps) s = steps_new(40001);
+    down(s, "'220 mx ESMTP' 0d0a");
+    up(s, "'STARTTLS' 0d0a");
+    step(s, LOSE_DOWN, octets("'220 go' 0d0a"));
+    up(s, "17 0303 0030 0a*48");
+    up(s, "17 0303 0030 0a*48");
+    steps_check(s, "MSG < smtp - 14\nCALL 1 smtp STARTTLS 10\n");
+}
+END_TEST
+
 START_TEST(cut_command)
 {
     g_autoptr(Converse) c = play(SCRIPT(BANNER, EHLO, FEATURES, ">NOOP", "x"), 1460);
@@ -327,6 +395,27 @@ START_TEST(chunk_sizes)
 }
 END_TEST
 
+// What a line of mail is taken for, where no command is expected.
+START_TEST(sure_commands)
+{
+    static const struct {
+        const char *line;
+        bool sure;
+    } cases[] = {
+        {"MAIL FROM:<a>\r\n", true}, {"mail from:<a>\r\n", true}, {"Mail from me\r\n", false},
+        {"RCPT TO:<a>\r\n", true},   {"RCPT <a>\r\n", false},     {"DATA\r\n", true},
+        {"DATA \n", true},           {"Data that\r\n", false},    {"QUIT", true},
+        {"HELP me\r\n", false},      {"EHLO a\r\n", true},        {"EHLO\r\n", false},
+        {"Send it\r\n", false},      {"SEND FROM:<a>\r\n", true}, {"what\r\n", false},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        gsize length = strlen(cases[i].line);
+        g_autofree guint8 *copy = g_memdup2(cases[i].line, length);
+        ck_assert_msg(bb_smtp_command(copy, length).sure == cases[i].sure, "%s", cases[i].line);
+    }
+}
+END_TEST
+
 // Random bytes are of no protocol.
 START_TEST(random_bytes)
 {
@@ -341,7 +430,8 @@ START_TEST(random_bytes)
 }
 END_TEST
 
-TEST_MAIN("smtp", session, pipelined, ends_of_mail, refused, mail_cut_off, chunks, authentication,
-          lmtp, starttls, exchange, goodbyes_nobody_asked_for, labels, long_lines, midstream,
-          lost_command, lost_reply, lost_permission, lost_mail, lost_chunk, cut_command,
-          others_on_the_port, replies_that_are_none, probe, random_bytes, chunk_sizes)
+TEST_MAIN("smtp", session, pipelined, ends_of_mail, refused, mail_cut_off, mail_cut_off_goes_on,
+          chunks, authentication, lmtp, starttls, exchange, goodbyes_nobody_asked_for, labels,
+          long_lines, midstream, lost_command, lost_reply, lost_permission, lost_mail, lost_chunk,
+          lost_announcements, lost_starttls, lost_tls_hello, cut_command, others_on_the_port,
+          replies_that_are_none, probe, random_bytes, chunk_sizes, sure_commands)

@@ -350,13 +350,25 @@ static void forget_reply(Server *server)
     bb_part_reset(&server->part);
 }
 
+// What a server says before it was asked, even where the client did not wait for it: 220 answers
+// only what begins a session anew (STARTTLS, XCLIENT); a refusal may be that of a command.
+static bool is_greeting(const Server *server, const BbOpenCall *open)
+{
+    bool anew = open && (open->tag == BB_SMTP_TLS || open->tag == BB_SMTP_OTHER);
+    if (server->known)
+        return false;
+    return (server->code == CODE_READY && !anew) || (server->code >= 500 && !open);
+}
+
 static void end_reply(BbDialog *dialog, Smtp *smtp)
 {
     Server *server = &smtp->server;
     guint code = server->code;
     const BbOpenCall *open = bb_dialog_oldest(dialog, &server->part);
-    bool greeting = !server->known && (code == CODE_READY || code >= 500);
+    bool greeting = is_greeting(server, open);
     server->known = true;
+    if (greeting)
+        open = NULL;
     if (open ? take_interim(smtp, open, code) : take_lone_interim(dialog, &smtp->client, code)) {
         forget_reply(server);
         return;

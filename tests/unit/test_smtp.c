@@ -43,6 +43,28 @@ START_TEST(session)
 }
 END_TEST
 
+// Clients that do not wait for the greeting: it answers nothing.
+START_TEST(early_client)
+{
+    check(SCRIPT(EHLO, BANNER, FEATURES, ">" MAIL, "<" OK),
+          "CALL 1 smtp EHLO 20\nMSG < smtp - 26\nRET 1 smtp 250 30\nCALL 2 smtp MAIL 27\n"
+          "RET 2 smtp 250 14\n");
+    check(SCRIPT(">EHLO a.example.com\r\n" MAIL RCPT "QUIT\r\n", BANNER, FEATURES,
+                 "<" OK "550 no\r\n221 Bye\r\n"),
+          "CALL 1 smtp EHLO 20\nCALL 2 smtp MAIL 27\nCALL 3 smtp RCPT 25\nCALL 4 smtp QUIT 6\n"
+          "MSG < smtp - 26\nRET 1 smtp 250 30\nRET 2 smtp 250 14\nRET 3 smtp 550 8\n"
+          "RET 4 smtp 221 9\n");
+}
+END_TEST
+
+// The first reply that is seen may be an answer.
+START_TEST(no_greeting)
+{
+    check(MIDSTREAM(">STARTTLS\r\n", "<220 go\r\n"), "CALL 1 smtp STARTTLS 10\nRET 1 smtp 220 8\n");
+    check(MIDSTREAM(">" MAIL, "<554 no\r\n"), "CALL 1 smtp MAIL 27\nRET 1 smtp 554 8\n");
+}
+END_TEST
+
 START_TEST(pipelined)
 {
     check(SCRIPT(BANNER, EHLO, FEATURES, ">" MAIL RCPT "DATA\r\n", "<" OK OK, "<" GO_ON,
@@ -430,8 +452,9 @@ START_TEST(random_bytes)
 }
 END_TEST
 
-TEST_MAIN("smtp", session, pipelined, ends_of_mail, refused, mail_cut_off, mail_cut_off_goes_on,
-          chunks, authentication, lmtp, starttls, exchange, goodbyes_nobody_asked_for, labels,
-          long_lines, midstream, lost_command, lost_reply, lost_permission, lost_mail, lost_chunk,
-          lost_announcements, lost_starttls, lost_tls_hello, cut_command, others_on_the_port,
-          replies_that_are_none, probe, random_bytes, chunk_sizes, sure_commands)
+TEST_MAIN("smtp", session, early_client, no_greeting, pipelined, ends_of_mail, refused,
+          mail_cut_off, mail_cut_off_goes_on, chunks, authentication, lmtp, starttls, exchange,
+          goodbyes_nobody_asked_for, labels, long_lines, midstream, lost_command, lost_reply,
+          lost_permission, lost_mail, lost_chunk, lost_announcements, lost_starttls, lost_tls_hello,
+          cut_command, others_on_the_port, replies_that_are_none, probe, random_bytes, chunk_sizes,
+          sure_commands)

@@ -87,14 +87,18 @@ static void read_head(BbDialog *dialog, Side *side, const BbSipMessage *message)
 
 // ---- datagrams ----------------------------------------------------------------------------------
 
-// Keep-alives (RFC 5626, 3.5) and what else is said between the same ports is passed over.
+// Keep-alives and, once it is known to be SIP, what else is said between the same ports is passed
+// over.
 static gssize parse_datagram(BbDialog *dialog, Sip *sip, const BbView *view)
 {
     Side *side = &sip->side[view->direction];
     BbSipMessage message;
     BbMatch match = bb_sip_match(view->data, view->length);
-    if (match != BB_MATCH_REQUEST && match != BB_MATCH_REPLY)
-        return sip->side[0].known || sip->side[1].known ? (gssize)view->length : BB_PARSE_BAD;
+    if (match != BB_MATCH_REQUEST && match != BB_MATCH_REPLY) {
+        bool pass = sip->side[0].known || sip->side[1].known ||
+                    bb_sip_is_keep_alive(view->data, view->length);
+        return pass ? (gssize)view->length : BB_PARSE_BAD;
+    }
     gsize head = bb_sip_head(view->data, view->length, 0);
     bb_sip_message(&message, view->data, head ? head : view->length);
     bb_part_add(&side->part, view, 0, view->length);
@@ -181,9 +185,11 @@ static gssize parse_stream(BbDialog *dialog, Sip *sip, const BbView *view)
 
 // ---- the decoder --------------------------------------------------------------------------------
 
-// A keep-alive may come first.
+// A keep-alive may come first, or for hours nothing else.
 static BbMatch probe(const guint8 *data, gsize length)
 {
+    if (bb_sip_is_keep_alive(data, length))
+        return BB_MATCH_MAYBE;
     gsize blank = 0;
     while (blank < length && (data[blank] == '\r' || data[blank] == '\n'))
         blank++;

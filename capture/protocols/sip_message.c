@@ -3,6 +3,7 @@
 // length of the body.
 #include "capture/protocols/sip_message.h"
 
+#include "capture/cursor.h"
 #include "data/text_hash.h"
 
 #include <string.h>
@@ -106,6 +107,32 @@ BbMatch bb_sip_match(const guint8 *data, gsize length)
 {
     BbMatch match = match_reply(data, length);
     return match == BB_MATCH_NO ? match_request(data, length) : match;
+}
+
+// ---- keep-alives --------------------------------------------------------------------------------
+
+#define ZEROS_MAX 4u // that proxies send to clients behind a NAT
+#define STUN_HEAD 20u
+#define STUN_COOKIE 0x2112a442u
+
+// RFC 5389, section 6: two bits that are 0, a length in words, and a number that is always there.
+static bool is_stun(const guint8 *data, gsize length)
+{
+    BbCursor c = bb_cursor(data, length);
+    guint16 type = bb_cursor_be16(&c), size = bb_cursor_be16(&c);
+    return bb_cursor_be32(&c) == STUN_COOKIE && type < 0x4000 && size % 4 == 0 &&
+           length == STUN_HEAD + (gsize)size;
+}
+
+bool bb_sip_is_keep_alive(const guint8 *data, gsize length)
+{
+    gsize ends = 0, zeros = 0;
+    while (ends < length && (data[ends] == '\r' || data[ends] == '\n'))
+        ends++;
+    while (zeros < length && zeros <= ZEROS_MAX && data[zeros] == 0)
+        zeros++;
+    return length &&
+           (ends == length || (zeros == length && zeros <= ZEROS_MAX) || is_stun(data, length));
 }
 
 // ---- header fields ------------------------------------------------------------------------------

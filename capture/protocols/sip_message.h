@@ -20,6 +20,10 @@ typedef struct BbSipMessage {
 // Whether a start line begins here: a request, a reply, or too few bytes to tell.
 BbMatch bb_sip_match(const guint8 *data, gsize length);
 
+// Whether all of it keeps a connection open and says nothing: line ends (RFC 5626, 3.5.1), zeros,
+// STUN (3.5.2).
+bool bb_sip_is_keep_alive(const guint8 *data, gsize length);
+
 // Bytes of the head up to the empty line and with it, 0 when that is not there. The first `from`
 // bytes were searched before.
 gsize bb_sip_head(const guint8 *data, gsize length, gsize from);

@@ -196,6 +196,45 @@ START_TEST(keep_alive_first)
 }
 END_TEST
 
+// For longer than an unknown protocol is looked at again: the port tells, and nothing but the port.
+START_TEST(keep_alives_for_long)
+{
+    static const char *const pings[] = {"0d0a0d0a", "00*4", "0001 0000 2112a442 07*12",
+                                        "0001 0004 2112a442 07*16"};
+    for (guint i = 0; i <= G_N_ELEMENTS(pings); i++) {
+        g_autoptr(Steps) s = i ? steps_udp(5060) : steps_new(5060);
+        s->midstream = !i;
+        for (guint k = 0; k < 12; k++) {
+            up(s, pings[i ? i - 1 : 0]);
+            down(s, i ? pings[i - 1] : "0d0a");
+        }
+        request(s, SAY_UP, "REGISTER", "a", 1);
+        response(s, SAY_DOWN, 200, "REGISTER", "a", 1);
+        check(s, "CALL 1 sip REGISTER\nRET 1 sip 200\n");
+    }
+}
+END_TEST
+
+START_TEST(keep_alives_of_others)
+{
+    static const char *const texts[] = {"0d0a0d0a", "00*4", "0001 0000 2112a442 07*12", "0a"};
+    for (guint i = 0; i < 2 * G_N_ELEMENTS(texts); i++) {
+        g_autoptr(Steps) s = i % 2 ? steps_udp(40001) : steps_new(40001);
+        for (guint k = 0; k < 3; k++) {
+            up(s, texts[i / 2]);
+            down(s, texts[i / 2]);
+        }
+        g_autofree char *result = result_of(s, 1460);
+        ck_assert_msg(!strstr(result, "sip") && strstr(result, i % 2 ? "udp" : "tcp"), "%u: %s", i,
+                      result);
+    }
+    g_autoptr(Steps) s = steps_new(5060); // at the port, too, it is something else
+    up(s, "0d0a 'hello?' 0d0a");
+    down(s, "'what' 0d0a");
+    check(s, "CALL 1 tcp -\nRET 1 tcp ok\n");
+}
+END_TEST
+
 START_TEST(datagrams_between)
 {
     g_autoptr(Steps) s = steps_udp(5060);
@@ -297,7 +336,13 @@ START_TEST(probe)
         {"'invite sip:x SIP/2.0' 0d0a", BB_MATCH_NO},
         {"'INVITE sip:' 00 'x SIP/2.0' 0d0a", BB_MATCH_NO},
         {"'ABCDEFGHIJKLMNOPQRSTUVWXYZ'", BB_MATCH_NO},
-        {"0d0a0d0a", BB_MATCH_MORE},
+        {"0d0a0d0a", BB_MATCH_MAYBE},
+        {"0d0a 'BY'", BB_MATCH_MORE},
+        {"00*4", BB_MATCH_MAYBE},
+        {"00*5", BB_MATCH_NO},
+        {"0001 0000 2112a442 07*12", BB_MATCH_MAYBE},
+        {"0001 0000 2112a442 07*13", BB_MATCH_NO},
+        {"0001 0000 2112a441 07*12", BB_MATCH_NO},
         {"0d0a0d0a 'BYE sip:x SIP/2.0' 0d0a", BB_MATCH_REQUEST},
     };
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
@@ -308,5 +353,6 @@ START_TEST(probe)
 END_TEST
 
 TEST_MAIN("sip", a_call, out_of_order, cancel, retransmissions, keys, lengths,
-          bodies_and_keep_alives, keep_alive_first, datagrams_between, long_head, lost,
-          lost_in_a_body, midstream, bytes_that_are_no_message, probe)
+          bodies_and_keep_alives, keep_alive_first, keep_alives_for_long, keep_alives_of_others,
+          datagrams_between, long_head, lost, lost_in_a_body, midstream, bytes_that_are_no_message,
+          probe)

@@ -7,8 +7,10 @@
 
 #include <string.h>
 
-// Transactions that are over, by the last bits of their key: what is sent of them again is known.
-#define OVER 64u
+// Transactions that are over: what is sent of them again is known. Beyond the most of them the
+// oldest is forgotten.
+#define OVER_FEW 32u // room for these at first
+#define OVER_MOST 1024u
 #define CODE_FINAL 200u
 
 typedef struct Side {
@@ -25,8 +27,41 @@ typedef struct Side {
 
 typedef struct Sip {
     Side side[2];
-    guint64 over[OVER];
+    guint32 *over;  // of the keys that are over, half their bits
+    guint64 n_over; // ever
+    guint32 over_room;
 } Sip;
+
+// ---- transactions that are over -----------------------------------------------------------------
+
+static guint32 half_key(guint64 key)
+{
+    return (guint32)(key ^ key >> 32);
+}
+
+static bool is_over(const Sip *sip, guint64 key)
+{
+    guint64 kept = MIN(sip->n_over, sip->over_room);
+    for (guint64 i = 0; i < kept; i++)
+        if (sip->over[i] == half_key(key))
+            return true;
+    return false;
+}
+
+static void set_over(Sip *sip, guint64 key)
+{
+    if (sip->n_over == sip->over_room && sip->over_room < OVER_MOST) {
+        sip->over_room = MAX(OVER_FEW, sip->over_room * 2);
+        sip->over = g_renew(guint32, sip->over, sip->over_room);
+    }
+    sip->over[sip->n_over++ % sip->over_room] = half_key(key);
+}
+
+static void forget_over(Sip *sip)
+{
+    g_clear_pointer(&sip->over, g_free);
+    sip->n_over = sip->over_room = 0;
+}
 
 // ---- what a message means -----------------------------------------------------------------------
 
@@ -36,7 +71,7 @@ static void take_request(BbDialog *dialog, Sip *sip, const Side *side)
     // As a reply to it would find the open request that this one repeats.
     BbPart reply = side->part;
     reply.direction = bb_direction_other(reply.direction);
-    if (key && (sip->over[key % OVER] == key || bb_dialog_find(dialog, &reply, key)))
+    if (key && (is_over(sip, key) || bb_dialog_find(dialog, &reply, key)))
         bb_dialog_repeated(dialog);
     else
         bb_dialog_call(dialog, &side->part, side->op, MAX(key, 1), 0);
@@ -50,12 +85,12 @@ static void take_response(BbDialog *dialog, Sip *sip, const Side *side)
     if (code < CODE_FINAL)
         return;
     const BbOpenCall *open = key ? bb_dialog_find(dialog, &side->part, key) : NULL;
-    if (!open && key && sip->over[key % OVER] == key) {
+    if (!open && key && is_over(sip, key)) {
         bb_dialog_repeated(dialog);
         return;
     }
     if (key)
-        sip->over[key % OVER] = key;
+        set_over(sip, key);
     bb_dialog_return(dialog, open ? open->call : 0, &side->part,
                      bb_dialog_status(dialog, text, sizeof text));
 }
@@ -217,6 +252,18 @@ static void finish(BbDialog *dialog, void *state)
     for (guint direction = 0; direction < 2; direction++)
         if (sip->side[direction].passing)
             end_message(dialog, sip, &sip->side[direction]);
+    forget_over(sip);
+}
+
+static gsize held(const void *state)
+{
+    return ((const Sip *)state)->over_room * sizeof(guint32);
+}
+
+// What is sent again of them are new transactions from now on.
+static void let_go(BbDialog *dialog, void *state)
+{
+    forget_over(state);
 }
 
 const BbDecoder bb_decoder_sip = {
@@ -230,4 +277,6 @@ const BbDecoder bb_decoder_sip = {
     .parse = parse,
     .gap = gap,
     .finish = finish,
+    .held = held,
+    .let_go = let_go,
 };

@@ -121,6 +121,51 @@ START_TEST(retransmissions)
 }
 END_TEST
 
+// However many came after it, up to a limit.
+START_TEST(late_retransmissions)
+{
+    g_autoptr(Steps) s = steps_udp(5060);
+    for (guint i = 0; i < 2000; i++) {
+        bool again = i >= 1000; // the last 1000 are a repetition of the others
+        request(s, SAY_UP, "OPTIONS", "a", again ? i - 1000 : i);
+        response(s, SAY_DOWN, 200, "OPTIONS", "a", again ? i - 1000 : i);
+    }
+    ck_assert_uint_eq(steps_count(s, BB_CALLS), 1000);
+    ck_assert_uint_eq(steps_count(s, BB_RETURNS), 1000);
+    ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 2000);
+}
+END_TEST
+
+// The oldest is forgotten: of 1025 the first is a new one.
+START_TEST(limit_of_retransmissions)
+{
+    g_autoptr(Steps) s = steps_udp(5060);
+    for (guint i = 0; i <= 1025; i++) {
+        request(s, SAY_UP, "OPTIONS", "a", i % 1025);
+        response(s, SAY_DOWN, 200, "OPTIONS", "a", i % 1025);
+    }
+    ck_assert_uint_eq(steps_count(s, BB_CALLS), 1026);
+}
+END_TEST
+
+// Where there is no room they are forgotten as well, and counted.
+START_TEST(no_room)
+{
+    g_autofree char *ask = message("OPTIONS " URI " SIP/2.0", "a", 1, "OPTIONS", "");
+    g_autofree char *answer = message("SIP/2.0 200 OK", "a", 1, "OPTIONS", "");
+    for (guint held = 0; held < 2; held++) {
+        g_autoptr(Converse) c = converse_tcp_held(5060, held ? 1024 : 16);
+        for (guint i = 0; i < 2; i++) {
+            converse_text(c, BB_TO_SERVER, ask);
+            converse_text(c, BB_TO_CLIENT, answer);
+        }
+        (void)converse_result(c);
+        ck_assert_uint_eq(converse_loss(c, BB_CALLS), held ? 1 : 2);
+        ck_assert_uint_eq(converse_loss(c, BB_TCP_BUFFER_LIMIT), held ? 0 : 2);
+    }
+}
+END_TEST
+
 // The same branch and number in another call, or in another method, is another transaction.
 START_TEST(keys)
 {
@@ -352,7 +397,7 @@ START_TEST(probe)
 }
 END_TEST
 
-TEST_MAIN("sip", a_call, out_of_order, cancel, retransmissions, keys, lengths,
-          bodies_and_keep_alives, keep_alive_first, keep_alives_for_long, keep_alives_of_others,
-          datagrams_between, long_head, lost, lost_in_a_body, midstream, bytes_that_are_no_message,
-          probe)
+TEST_MAIN("sip", a_call, out_of_order, cancel, retransmissions, late_retransmissions,
+          limit_of_retransmissions, no_room, keys, lengths, bodies_and_keep_alives,
+          keep_alive_first, keep_alives_for_long, keep_alives_of_others, datagrams_between,
+          long_head, lost, lost_in_a_body, midstream, bytes_that_are_no_message, probe)

@@ -19,9 +19,15 @@ typedef struct Fields {
     Text via, call_id, sequence, method; // the last two are those of CSeq
 } Fields;
 
-static bool is_blank(guint8 c)
+static bool is_space(guint8 c)
 {
     return c == ' ' || c == '\t';
+}
+
+// Line ends stand where a line was folded.
+static bool is_blank(guint8 c)
+{
+    return is_space(c) || c == '\r' || c == '\n';
 }
 
 static Text trim(Text t)
@@ -30,7 +36,7 @@ static Text trim(Text t)
         t.at++;
         t.length--;
     }
-    while (t.length && (is_blank(t.at[t.length - 1]) || t.at[t.length - 1] == '\r'))
+    while (t.length && is_blank(t.at[t.length - 1]))
         t.length--;
     return t;
 }
@@ -216,6 +222,14 @@ static guint64 transaction_of(const Fields *fields)
     return MAX(hash, 1);
 }
 
+// A line goes on where the next one begins with a space (RFC 3261, 7.3.1).
+static Text unfold(Text line, Text rest)
+{
+    while (line.length + 1 < rest.length && is_space(rest.at[line.length + 1]))
+        line.length += 1 + before(after(rest, line.length + 1), '\n').length;
+    return line;
+}
+
 void bb_sip_message(BbSipMessage *message, const guint8 *head, gsize length)
 {
     Fields fields = {0};
@@ -229,6 +243,8 @@ void bb_sip_message(BbSipMessage *message, const guint8 *head, gsize length)
     Text rest = {head, length};
     while (rest.length) {
         Text line = before(rest, '\n');
+        if (line.at != head)
+            line = unfold(line, rest);
         bool whole = line.length < rest.length;
         if (line.at != head && whole)
             read_field(message, &fields, line);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: JSON-RPC 2.0 or 1.0 over a TCP connection: JSON texts one after another (newlines between or
-// not), or behind Content-Length headers (Language Server Protocol). Out: requests with their
-// responses by id, in both directions; notifications are free messages. Each request of a batch
-// counts for itself.
+// In: JSON-RPC 2.0 or 1.0 over a TCP connection: JSON texts one after another (newlines, zeros or
+// the separators of RFC 7464 between or not), or behind Content-Length headers (Language Server
+// Protocol). Out: requests with their responses by id, in both directions; notifications are free
+// messages. Each request of a batch counts for itself.
 //
 // Bytes are read as they come, and none are kept. After a gap messages are looked for at the start
 // of each packet.
@@ -102,7 +102,8 @@ static bool may_begin(guint8 byte)
 // Goes on to a packet that may begin with a message.
 static gsize find_start(Side *side, const BbView *view, gsize at)
 {
-    while (at < view->length && !may_begin(view->data[at]))
+    while (at < view->length && !may_begin(view->data[at]) &&
+           view->data[at] != BB_JSONRPC_SEPARATOR)
         at = bb_view_next_packet(view, at);
     side->lost = at == view->length;
     return at;
@@ -186,6 +187,10 @@ static BbMatch probe(const guint8 *data, gsize length)
 {
     static const char header[] = "Content-";
     BbJsonrpcScan scan = {0};
+    if (length && data[0] == BB_JSONRPC_SEPARATOR) {
+        data++;
+        length--;
+    }
     if (!length)
         return BB_MATCH_MORE;
     if (!may_begin(data[0]) ||

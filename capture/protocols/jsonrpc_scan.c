@@ -118,8 +118,11 @@ static BbScanStep open_container(BbJsonrpcScan *scan, bool object)
     }
     scan->member = MEMBER_OTHER;
     scan->is_value = false;
-    if (++scan->depth >= BB_JSONRPC_DEPTH)
-        return BB_SCAN_BAD;
+    if (scan->depth == BB_JSONRPC_DEPTH - 1) {
+        scan->deeper = 1;
+        return BB_SCAN_ON;
+    }
+    scan->depth++;
     guint64 bit = G_GUINT64_CONSTANT(1) << scan->depth;
     scan->objects = object ? scan->objects | bit : scan->objects & ~bit;
     return BB_SCAN_ON;
@@ -170,6 +173,31 @@ static BbScanStep scan_scalar(BbJsonrpcScan *scan, guint8 byte)
     scan->in_scalar = true;
     add_text(scan, byte);
     return BB_SCAN_ON;
+}
+
+// So far inside of a value that nothing is of interest but where it ends.
+static BbScanStep scan_deeper(BbJsonrpcScan *scan, guint8 byte)
+{
+    switch (byte) {
+    case '"':
+        scan->in_string = true;
+        scan->is_key = false;
+        begin_text(scan);
+        return BB_SCAN_ON;
+    case '{':
+    case '[':
+        if (scan->deeper == BB_JSONRPC_DEEPER_MAX)
+            return BB_SCAN_BAD;
+        scan->deeper++;
+        return BB_SCAN_ON;
+    case '}':
+    case ']':
+        scan->deeper--;
+        return BB_SCAN_ON;
+    default:
+        return g_ascii_isalnum(byte) || (byte && strchr("-+.:, \t\r\n", byte)) ? BB_SCAN_ON
+                                                                               : BB_SCAN_BAD;
+    }
 }
 
 static BbScanStep scan_value(BbJsonrpcScan *scan, guint8 byte)
@@ -245,6 +273,9 @@ static BbScanStep scan_between(BbJsonrpcScan *scan, guint8 byte)
     case '\r':
     case '\n':
         return BB_SCAN_SPACE;
+    case '\0': // what some write behind each text
+    case BB_JSONRPC_SEPARATOR:
+        return batch || header ? BB_SCAN_BAD : BB_SCAN_SPACE;
     default:
         return BB_SCAN_BAD;
     }
@@ -256,5 +287,7 @@ BbScanStep bb_jsonrpc_scan(BbJsonrpcScan *scan, guint8 byte)
         return scan_header(scan, byte);
     if (scan->depth == scan->base)
         return scan_between(scan, byte);
-    return scan->in_string ? scan_string(scan, byte) : scan_value(scan, byte);
+    if (scan->in_string)
+        return scan_string(scan, byte);
+    return scan->deeper ? scan_deeper(scan, byte) : scan_value(scan, byte);
 }

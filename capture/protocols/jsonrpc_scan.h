@@ -7,7 +7,9 @@
 #include <stdbool.h>
 
 #define BB_JSONRPC_METHOD_MAX 64u
-#define BB_JSONRPC_DEPTH 64u // values nested deeper are bad
+#define BB_JSONRPC_DEPTH 64u         // containers nested deeper are only counted
+#define BB_JSONRPC_DEEPER_MAX 65535u // and more of these are bad
+#define BB_JSONRPC_SEPARATOR '\x1e'  // before each text (RFC 7464)
 
 typedef enum {
     BB_SCAN_ON,    // inside of a message
@@ -33,6 +35,7 @@ typedef struct BbJsonrpcScan {
     char text[BB_JSONRPC_METHOD_MAX];
     guint text_length;
     guint header;     // bytes of a header (Content-Length, as in LSP), 0: not in one
+    guint16 deeper;   // containers open inside of the deepest of those that are known
     guint8 line_ends; // in a header: that came last
     guint8 depth;
     guint8 base;        // depth of messages: 1 in a batch

@@ -122,6 +122,42 @@ START_TEST(long_messages_are_not_kept)
 }
 END_TEST
 
+// Zeros behind messages, or separators before them, also where several come in one packet.
+START_TEST(separators)
+{
+    static const char a[] = "'{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}'",
+                      b[] = "'{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"b\"}'",
+                      x[] = "'{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1}'",
+                      y[] = "'{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":1}'";
+    for (guint i = 0; i < 3; i++) {
+        const char *before = i ? "1e" : "", *after = i == 2 ? "0a" : i ? "" : "00";
+        g_autofree char *up_text =
+            g_strdup_printf("%s %s %s %s %s %s", before, a, after, before, b, after);
+        g_autofree char *down_text =
+            g_strdup_printf("%s %s %s %s %s %s", before, x, after, before, y, after);
+        g_autoptr(Steps) s = steps_new(40001);
+        up(s, up_text);
+        down(s, down_text);
+        steps_check(s, "CALL 1 jsonrpc a 37\nCALL 2 jsonrpc b 37\nRET 1 jsonrpc ok 35\n"
+                       "RET 2 jsonrpc ok 35\n");
+    }
+}
+END_TEST
+
+// What is nested deeper than its kind is remembered.
+START_TEST(deep_values)
+{
+    g_autoptr(Steps) s = steps_new(40001);
+    up(s, "'{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}'");
+    down(s, "'{\"jsonrpc\":\"2.0\",\"result\":[' *100 '{\"]}\\\"\":1.5e+3,\"id\":2}' ',[]' ']' *100 "
+            "',\"id\":1}'");
+    up(s, "'{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"b\"}'");
+    down(s, "'{\"jsonrpc\":\"2.0\",\"error\":{\"data\":[' *70 ']' *70 ',\"code\":-5},\"id\":2}'");
+    steps_check(s, "CALL 1 jsonrpc a 37\nRET 1 jsonrpc ok 259\nCALL 2 jsonrpc b 37\n"
+                   "RET 2 jsonrpc -5 192\n");
+}
+END_TEST
+
 // ---- loss ---------------------------------------------------------------------------------------
 
 START_TEST(lost_request_and_reply)
@@ -188,7 +224,7 @@ START_TEST(limits_of_the_scan)
     ck_assert_int_eq(bb_jsonrpc_scan(&scan, '{'), BB_SCAN_BEGIN);
     for (const char *at = "\"a\":"; *at; at++)
         ck_assert_int_eq(bb_jsonrpc_scan(&scan, (guint8)*at), BB_SCAN_ON);
-    for (guint i = 2; i < BB_JSONRPC_DEPTH; i++)
+    for (guint i = 2; i < BB_JSONRPC_DEPTH + BB_JSONRPC_DEEPER_MAX; i++)
         ck_assert_int_eq(bb_jsonrpc_scan(&scan, '['), BB_SCAN_ON);
     ck_assert_int_eq(bb_jsonrpc_scan(&scan, '['), BB_SCAN_BAD);
     scan = (BbJsonrpcScan){0};
@@ -230,6 +266,10 @@ START_TEST(probes)
         {"{\"jsonrpc\":\"3.0\",\"method\":\"a\"}", BB_MATCH_NO},
         {"{} {", BB_MATCH_NO},
         {"", BB_MATCH_MORE},
+        {"\x1e", BB_MATCH_MORE},
+        {"\x1e" ASK("1", "a"), BB_MATCH_REQUEST},
+        {"\x1eno", BB_MATCH_NO},
+        {"\x1e\x1e", BB_MATCH_NO},
     };
     for (gsize i = 0; i < G_N_ELEMENTS(cases); i++)
         ck_assert_msg(bb_decoder_jsonrpc.probe((const guint8 *)cases[i].text,
@@ -240,6 +280,6 @@ START_TEST(probes)
 END_TEST
 
 TEST_MAIN("jsonrpc", calls, ids_of_every_kind, notifications, both_ways, errors, batches,
-          behind_headers, version_1, inside_of_values, long_messages_are_not_kept,
-          lost_request_and_reply, one_id_for_all, lost_middle, inner_values_are_no_messages, damage,
-          limits_of_the_scan, probes)
+          behind_headers, version_1, inside_of_values, long_messages_are_not_kept, separators,
+          deep_values, lost_request_and_reply, one_id_for_all, lost_middle,
+          inner_values_are_no_messages, damage, limits_of_the_scan, probes)

@@ -149,8 +149,9 @@ START_TEST(deep_values)
 {
     g_autoptr(Steps) s = steps_new(40001);
     up(s, "'{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}'");
-    down(s, "'{\"jsonrpc\":\"2.0\",\"result\":[' *100 '{\"]}\\\"\":1.5e+3,\"id\":2}' ',[]' ']' *100 "
-            "',\"id\":1}'");
+    down(s,
+         "'{\"jsonrpc\":\"2.0\",\"result\":[' *100 '{\"]}\\\"\":1.5e+3,\"id\":2}' ',[]' ']' *100 "
+         "',\"id\":1}'");
     up(s, "'{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"b\"}'");
     down(s, "'{\"jsonrpc\":\"2.0\",\"error\":{\"data\":[' *70 ']' *70 ',\"code\":-5},\"id\":2}'");
     steps_check(s, "CALL 1 jsonrpc a 37\nRET 1 jsonrpc ok 259\nCALL 2 jsonrpc b 37\n"

@@ -96,7 +96,7 @@ static BbMatch match_tls(const BbView *view, gsize at)
     return hello || (match == BB_MATCH_MORE && !view->closed) ? match : BB_MATCH_NO;
 }
 
-// After a gap: the next packet, or line, that begins with a known verb.
+// After a gap: the next packet, or line, that is a command by more than its verb, or TLS.
 static gssize find_command(BbDialog *dialog, Client *client, const BbView *view)
 {
     gsize at = 0;
@@ -272,8 +272,10 @@ static bool take_interim(Smtp *smtp, const BbOpenCall *open, guint code)
         client->phase = CLIENT_ANSWER;
         return true;
     }
-    if (open->tag != BB_SMTP_DATA || code != CODE_DATA_GO_ON || client->call != open->call)
+    if (open->tag != BB_SMTP_DATA || code != CODE_DATA_GO_ON)
         return false;
+    if (client->call != open->call || !client->data_asked)
+        return true; // the client did not wait for it
     client->data_asked = false;
     client->phase = CLIENT_BODY;
     client->dot = 2; // a line has just ended

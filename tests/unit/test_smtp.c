@@ -43,7 +43,7 @@ START_TEST(session)
 }
 END_TEST
 
-// Clients that do not wait for the greeting: it answers nothing.
+// Clients that do not wait for the greeting, or for permission: these answer nothing.
 START_TEST(early_client)
 {
     check(SCRIPT(EHLO, BANNER, FEATURES, ">" MAIL, "<" OK),
@@ -54,6 +54,10 @@ START_TEST(early_client)
           "CALL 1 smtp EHLO 20\nCALL 2 smtp MAIL 27\nCALL 3 smtp RCPT 25\nCALL 4 smtp QUIT 6\n"
           "MSG < smtp - 26\nRET 1 smtp 250 30\nRET 2 smtp 250 14\nRET 3 smtp 550 8\n"
           "RET 4 smtp 221 9\n");
+    check(SCRIPT(BANNER, EHLO, FEATURES, ">DATA\r\nx\r\n", "<" GO_ON, ">y\r\n.\r\n", "<250 Ok\r\n",
+                 ">DATA\r\nx\r\n.\r\n", "<" GO_ON "250 Ok\r\n", ">QUIT\r\n", "<221 Bye\r\n"),
+          BEGUN "CALL 2 smtp DATA 15\nRET 2 smtp 250 8\nCALL 3 smtp DATA 12\nRET 3 smtp 250 8\n"
+                "CALL 4 smtp QUIT 6\nRET 4 smtp 221 9\n");
 }
 END_TEST
 

@@ -31,12 +31,31 @@ static void note_again(BbTcp *tcp, BbLoss *loss)
     tcp->retransmitted++;
 }
 
+static void add_held(BbStream *stream, BbSegment **at, BbSegment *segment)
+{
+    segment->next = *at;
+    *at = segment;
+    if (!segment->next)
+        stream->last = segment;
+    stream->held_bytes += segment->captured;
+    stream->held_count++;
+}
+
+// Where a segment goes: at the end, mostly.
+static BbSegment **place_of(BbStream *stream, guint32 seq)
+{
+    if (stream->last && distance(stream->last->seq, seq) > 0)
+        return &stream->last->next;
+    BbSegment **at = &stream->held;
+    while (*at && distance((*at)->seq, seq) > 0)
+        at = &(*at)->next;
+    return at;
+}
+
 static void hold(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
 {
     BbStream *stream = &tcp->stream[side];
-    BbSegment **at = &stream->held;
-    while (*at && distance((*at)->seq, packet->seq) > 0)
-        at = &(*at)->next;
+    BbSegment **at = place_of(stream, packet->seq);
     if (*at && (*at)->seq == packet->seq && (*at)->length >= packet->length &&
         (*at)->captured >= packet->captured) {
         (*at)->fin = (*at)->fin || packet->tcp_flags & BB_TCP_FIN;
@@ -45,7 +64,6 @@ static void hold(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
     }
     BbSegment *segment = g_malloc(sizeof *segment + packet->captured);
     *segment = (BbSegment){
-        .next = *at,
         .time_ns = packet->time_ns,
         .place = packet->place,
         .since_ns = tcp->now_ns,
@@ -59,9 +77,7 @@ static void hold(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
     };
     if (packet->captured)
         memcpy(segment->data, packet->payload, packet->captured);
-    *at = segment;
-    stream->held_bytes += packet->captured;
-    stream->held_count++;
+    add_held(stream, at, segment);
 }
 
 // Whether the bytes that a segment acknowledges have all been delivered.
@@ -272,6 +288,8 @@ static BbSegment *take_held(BbStream *stream)
 {
     BbSegment *segment = stream->held;
     stream->held = segment->next;
+    if (!stream->held)
+        stream->last = NULL;
     stream->held_bytes -= segment->captured;
     stream->held_count--;
     return segment;
@@ -325,18 +343,23 @@ static bool next_held(BbTcp *tcp, guint side, BbTcpEvent *event, BbLoss *loss)
     return false;
 }
 
+static bool is_too_much(const BbStream *stream)
+{
+    return stream->held_bytes > BB_TCP_HELD_BYTES || stream->held_count > BB_TCP_HELD_SEGMENTS;
+}
+
 static bool patience_is_over(const BbTcp *tcp, const BbStream *stream, bool acked)
 {
     const BbSegment *held = stream->held;
-    if (tcp->forced || stream->held_bytes > BB_TCP_HELD_BYTES ||
-        stream->held_count > BB_TCP_HELD_SEGMENTS)
+    if (tcp->forced || is_too_much(stream))
         return true;
     gint64 waited_ns = tcp->now_ns - held->since_ns;
     if (!acked)
         return waited_ns >= BB_TCP_PATIENCE_NS &&
                distance(stream->next, held->seq) <= BB_TCP_IN_FLIGHT;
     return waited_ns >= BB_TCP_PATIENCE_ACKED_NS ||
-           tcp->packets - held->since >= BB_TCP_PATIENCE_ACKED_PACKETS;
+           (waited_ns >= BB_TCP_PATIENCE_SHORT_NS &&
+            tcp->packets - held->since >= BB_TCP_PATIENCE_ACKED_PACKETS);
 }
 
 // A hole that was waited for long enough, before the first held segment of side or in what that
@@ -352,7 +375,8 @@ static bool next_gap(BbTcp *tcp, guint side, BbTcpEvent *event, BbLoss *loss)
         bool acked = stream->has_acked && distance(held->seq, stream->acked) >= 0;
         if (!patience_is_over(tcp, stream, acked))
             return false;
-        if (stream->held_bytes > BB_TCP_HELD_BYTES || stream->held_count > BB_TCP_HELD_SEGMENTS)
+        // What was acknowledged is hardly to come any more, and is given up without harm.
+        if (!acked && is_too_much(stream))
             loss->count[BB_TCP_BUFFER_LIMIT]++;
         // Not beyond what the other side had when it sent its next: that comes in between.
         if (other->held && other->held->has_ack) {

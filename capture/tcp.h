@@ -5,10 +5,11 @@
 // Order between the directions: a segment is delivered only after the bytes that it acknowledges,
 // so that a request is read before its reply even where the mirror swapped the packets.
 // A hole is waited for: BB_TCP_PATIENCE_ACKED_NS when the receiver has acknowledged it (then it is
-// missing in the capture only), BB_TCP_PATIENCE_NS otherwise (a retransmission may come). Then it
-// is reported as a gap. A hole larger than BB_TCP_IN_FLIGHT is believed only when acknowledged:
-// else one damaged segment would take the stream to a place where it is not. Per direction at most
-// BB_TCP_HELD_BYTES in BB_TCP_HELD_SEGMENTS wait.
+// missing in the capture only), or less: BB_TCP_PATIENCE_SHORT_NS, if so many packets came by then
+// (a mirror that swaps does so by packets, but many fit into a burst); BB_TCP_PATIENCE_NS otherwise
+// (a retransmission may come). Then it is reported as a gap. A hole larger than BB_TCP_IN_FLIGHT is
+// believed only when acknowledged: else one damaged segment would take the stream to a place where
+// it is not. Per direction at most BB_TCP_HELD_BYTES in BB_TCP_HELD_SEGMENTS wait.
 #pragma once
 
 #include "capture/loss.h"
@@ -19,12 +20,14 @@
 #define BB_TCP_IN_FLIGHT (1 << 24) // bytes of a direction that may be on their way at once
 #define BB_TCP_PATIENCE_NS (3 * G_GINT64_CONSTANT(1000000000))
 #define BB_TCP_PATIENCE_ACKED_NS (100 * G_GINT64_CONSTANT(1000000))
+#define BB_TCP_PATIENCE_SHORT_NS (10 * G_GINT64_CONSTANT(1000000))
 #define BB_TCP_PATIENCE_ACKED_PACKETS 8u // of the same connection
 
 typedef struct BbSegment BbSegment; // a copy of a segment that has to wait
 
 typedef struct BbStream {
     BbSegment *held; // by sequence number
+    BbSegment *last; // of those, NULL: none
     guint32 next;    // sequence number of the next byte to deliver
     guint32 isn;     // from_syn: initial sequence number
     guint32 acked;   // highest acknowledgement by the other side

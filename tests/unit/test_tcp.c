@@ -274,7 +274,26 @@ START_TEST(gaps_come_before_what_acknowledges_them)
 }
 END_TEST
 
-// An acknowledged hole is given up after BB_TCP_PATIENCE_ACKED_PACKETS, another one after seconds.
+// The whole reply came before its request, in more packets than are waited for, at once.
+START_TEST(a_long_reply_waits_for_its_request)
+{
+    Wire wire = {0};
+    g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+    stream_init(&wire.side[0], rand, 100);
+    stream_init(&wire.side[1], rand, 30 * 100);
+    handshake(&wire);
+    for (guint i = 0; i < 30; i++)
+        push(&wire, 1, packet_of(&wire, 1, i * 100, 100, 100, BB_TCP_ACK), MS + i * MS / 100);
+    ck_assert_uint_eq(wire.side[1].at, 0);
+    push(&wire, 0, packet_of(&wire, 0, 0, 100, 0, BB_TCP_ACK), 2 * MS);
+    ck_assert_uint_eq(wire.side[1].at, 3000);
+    ck_assert_uint_eq(wire.side[0].gaps + wire.side[1].gaps, 0);
+    wire_clear(&wire);
+}
+END_TEST
+
+// An acknowledged hole is given up after BB_TCP_PATIENCE_ACKED_PACKETS, if some time went by, or
+// after more of it; another one after seconds.
 START_TEST(patience_ends)
 {
     Wire wire = {0};
@@ -290,12 +309,19 @@ START_TEST(patience_ends)
     ck_assert_uint_eq(wire.side[0].missing, 100);
     gint64 now_ns = BB_TCP_PATIENCE_NS + 3 * MS;
     push(&wire, 0, packet_of(&wire, 0, 500, 100, 0, BB_TCP_ACK), now_ns);
-    for (guint i = 0; i < BB_TCP_PATIENCE_ACKED_PACKETS - 1; i++)
+    for (guint i = 0; i < 2 * BB_TCP_PATIENCE_ACKED_PACKETS; i++)
         push(&wire, 1, packet_of(&wire, 1, 0, 0, 600, BB_TCP_ACK), now_ns);
     ck_assert_uint_eq(wire.side[0].at, 400);
+    now_ns += BB_TCP_PATIENCE_SHORT_NS;
     push(&wire, 1, packet_of(&wire, 1, 0, 0, 600, BB_TCP_ACK), now_ns);
     ck_assert_uint_eq(wire.side[0].at, 600);
     ck_assert_uint_eq(wire.side[0].missing, 200);
+    push(&wire, 0, packet_of(&wire, 0, 700, 100, 0, BB_TCP_ACK), now_ns);
+    push(&wire, 1, packet_of(&wire, 1, 0, 0, 800, BB_TCP_ACK),
+         now_ns + BB_TCP_PATIENCE_ACKED_NS - MS);
+    ck_assert_uint_eq(wire.side[0].at, 600);
+    push(&wire, 1, packet_of(&wire, 1, 0, 0, 800, BB_TCP_ACK), now_ns + BB_TCP_PATIENCE_ACKED_NS);
+    ck_assert_uint_eq(wire.side[0].at, 800);
     wire_clear(&wire);
 }
 END_TEST
@@ -313,6 +339,25 @@ START_TEST(held_bytes_are_bounded)
     }
     ck_assert_uint_eq(wire.side[0].missing, 1000);
     ck_assert_uint_eq(wire.loss.count[BB_TCP_BUFFER_LIMIT], 1);
+    wire_clear(&wire);
+}
+END_TEST
+
+// A fast stream sends more than that while a hole is waited for that was acknowledged: no harm.
+START_TEST(an_acknowledged_hole_is_no_limit)
+{
+    Wire wire = {0};
+    g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+    stream_init(&wire.side[0], rand, 3 * BB_TCP_HELD_BYTES);
+    stream_init(&wire.side[1], rand, 1);
+    handshake(&wire);
+    for (guint32 at = 1000; at + 1000 <= wire.side[0].length; at += 1000) {
+        push(&wire, 0, packet_of(&wire, 0, at, 1000, 0, BB_TCP_ACK), MS);
+        push(&wire, 1, packet_of(&wire, 1, 0, 0, at, BB_TCP_ACK), MS);
+        ck_assert_uint_le(wire.tcp.stream[0].held_bytes, BB_TCP_HELD_BYTES + 1000);
+    }
+    ck_assert_uint_eq(wire.side[0].missing, 1000);
+    ck_assert_uint_eq(wire.loss.count[BB_TCP_BUFFER_LIMIT], 0);
     wire_clear(&wire);
 }
 END_TEST
@@ -485,6 +530,7 @@ START_TEST(nonsense_is_delivered_in_order)
 END_TEST
 
 TEST_MAIN("tcp", any_order_gives_the_stream, losses_are_gaps, reply_waits_for_its_request,
+          a_long_reply_waits_for_its_request, an_acknowledged_hole_is_no_limit,
           first_bytes_can_be_missed, gaps_come_before_what_acknowledges_them, patience_ends,
           held_bytes_are_bounded, snap_length_leaves_a_gap, resets_outside_the_window_are_ignored,
           a_moved_stream_is_followed, a_wild_acknowledgement_is_not_believed,

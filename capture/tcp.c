@@ -52,7 +52,8 @@ static BbSegment **place_of(BbStream *stream, guint32 seq)
     return at;
 }
 
-static void hold(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
+// Returns false when it is there already.
+static bool hold(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
 {
     BbStream *stream = &tcp->stream[side];
     BbSegment **at = place_of(stream, packet->seq);
@@ -60,7 +61,7 @@ static void hold(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
         (*at)->captured >= packet->captured) {
         (*at)->fin = (*at)->fin || packet->tcp_flags & BB_TCP_FIN;
         note_again(tcp, loss);
-        return;
+        return false;
     }
     BbSegment *segment = g_malloc(sizeof *segment + packet->captured);
     *segment = (BbSegment){
@@ -78,6 +79,7 @@ static void hold(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
     if (packet->captured)
         memcpy(segment->data, packet->payload, packet->captured);
     add_held(stream, at, segment);
+    return true;
 }
 
 // Whether the bytes that a segment acknowledges have all been delivered.
@@ -193,11 +195,13 @@ static void push_other(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *l
         rest.seq = stream->next;
         rest.captured = rest.length = 0;
     }
-    if (distance(stream->next, rest.seq) > 0) {
+    // Who comes late is out of order (RFC 4737), not all who overtook it: these may be many, and
+    // where it was lost they are in order.
+    bool late = stream->last && distance(rest.seq, stream->last->seq) > 0;
+    if (hold(tcp, side, &rest, loss) && late) {
         loss->count[BB_TCP_REORDERED]++;
         tcp->reordered++;
     }
-    hold(tcp, side, &rest, loss);
 }
 
 bool bb_tcp_push(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)

@@ -209,6 +209,27 @@ START_TEST(losses_are_gaps)
 }
 END_TEST
 
+// One segment came late, another one never: what came before them is not out of order.
+START_TEST(who_comes_late_is_out_of_order)
+{
+    Wire wire = {0};
+    g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+    stream_init(&wire.side[0], rand, 1000);
+    stream_init(&wire.side[1], rand, 1);
+    handshake(&wire);
+    static const guint32 order[] = {0, 2, 3, 4, 1, 6, 7, 7, 8};
+    for (guint i = 0; i < G_N_ELEMENTS(order); i++)
+        push(&wire, 0, packet_of(&wire, 0, order[i] * 100, 100, 0, BB_TCP_ACK), MS);
+    bb_tcp_force(&wire.tcp);
+    check_events(&wire);
+    ck_assert_uint_eq(wire.side[0].missing, 100);
+    ck_assert_uint_eq(wire.loss.count[BB_TCP_REORDERED], 1);
+    ck_assert_uint_eq(wire.tcp.reordered, 1);
+    ck_assert_uint_eq(wire.loss.count[BB_TCP_RETRANSMITTED], 1);
+    wire_clear(&wire);
+}
+END_TEST
+
 // The mirror swapped a request and its reply: the reply waits for the bytes it acknowledges.
 START_TEST(reply_waits_for_its_request)
 {
@@ -529,9 +550,10 @@ START_TEST(nonsense_is_delivered_in_order)
 }
 END_TEST
 
-TEST_MAIN("tcp", any_order_gives_the_stream, losses_are_gaps, reply_waits_for_its_request,
-          a_long_reply_waits_for_its_request, an_acknowledged_hole_is_no_limit,
-          first_bytes_can_be_missed, gaps_come_before_what_acknowledges_them, patience_ends,
-          held_bytes_are_bounded, snap_length_leaves_a_gap, resets_outside_the_window_are_ignored,
+TEST_MAIN("tcp", any_order_gives_the_stream, losses_are_gaps, who_comes_late_is_out_of_order,
+          reply_waits_for_its_request, a_long_reply_waits_for_its_request,
+          an_acknowledged_hole_is_no_limit, first_bytes_can_be_missed,
+          gaps_come_before_what_acknowledges_them, patience_ends, held_bytes_are_bounded,
+          snap_length_leaves_a_gap, resets_outside_the_window_are_ignored,
           a_moved_stream_is_followed, a_wild_acknowledgement_is_not_believed,
           a_wild_segment_is_not_followed, nonsense_is_delivered_in_order)

@@ -386,10 +386,20 @@ static bool outlives_end(const BbFlow *flow, guint side, const BbPacket *packet)
     return ahead > (was_told ? 0 : BB_TCP_IN_FLIGHT) || ahead < -BB_TCP_IN_FLIGHT;
 }
 
+// A late copy of what is over, or what was under way when the other side broke it off.
+static void push_closed(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *packet)
+{
+    const BbStream *stream = &flow->tcp.stream[side];
+    gint32 ahead = (gint32)(packet->seq + packet->length - stream->next);
+    bool is_new = packet->length && (!stream->started || ahead > 0);
+    flows->loss->count[BB_TCP_AFTER_RESET] += is_new;
+    touch(flows, flow, CLOSED);
+}
+
 static void push_tcp(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *packet)
 {
-    if (flow->list == CLOSED) { // a late copy of what is over
-        touch(flows, flow, CLOSED);
+    if (flow->list == CLOSED) {
+        push_closed(flows, flow, side, packet);
         return;
     }
     note_handshake(flow, side, packet);
@@ -399,13 +409,12 @@ static void push_tcp(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *p
     if (bb_tcp_waits(&flow->tcp))
         drain(flows, flow);
     bool closed = flow->tcp.stream[0].closed && flow->tcp.stream[1].closed;
-    if (flow->tcp.reset)
-        flows->loss->count[BB_TCP_RESETS]++;
     if (flow->tcp.reset || closed) {
         finish_dialog(flows, flow);
         touch(flows, flow, CLOSED);
     } else {
-        touch(flows, flow, flow->dialog ? TALKING : EMPTY);
+        // Who only waits to be reset may never be heard again.
+        touch(flows, flow, flow->dialog && !flow->tcp.reset_waits ? TALKING : EMPTY);
         tell_network(flows, flow, packet->time_ns);
     }
 }

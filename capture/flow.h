@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The flows of a capture: TCP connections and pairs of UDP endpoints, found by their addresses and
 // ports. At most `max` are remembered. Room is made by ending, in this order: connections that are
-// closed, those that never carried data, pairs of UDP endpoints, and whichever was silent for
-// longest; counted where something is lost by it.
+// closed, those that never carried data or only wait to be reset, pairs of UDP endpoints, and
+// whichever was silent for longest; counted where something is lost by it.
 #pragma once
 
 #include "capture/context.h"

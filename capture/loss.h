@@ -40,6 +40,8 @@
     X(BB_TCP_GAP_BYTES, "tcp_gap_bytes", "bytes missing in TCP streams", true)                     \
     X(BB_TCP_MIDSTREAM, "tcp_midstream", "connections joined in the middle", false)                \
     X(BB_TCP_RESETS, "tcp_resets", "connections reset", false)                                     \
+    X(BB_TCP_AFTER_RESET, "tcp_after_reset",                                                       \
+      "TCP segments with data that crossed a reset, left out", false)                              \
     X(BB_TCP_ODD, "tcp_odd", "TCP segments outside of any window, ignored", false)                 \
     X(BB_TCP_BUFFER_LIMIT, "tcp_buffer_limit", "streams cut short by the memory limit", true)      \
     X(BB_EVICTED_CONNECTIONS, "connections_evicted", "connections forgotten at the limit", true)   \

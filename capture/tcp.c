@@ -16,7 +16,7 @@ struct BbSegment {
     guint32 since;   // tcp->packets then
     guint32 seq, ack, captured, length;
     BbPlace place;
-    bool has_ack, fin;
+    bool has_ack, fin, reset; // reset: nothing else, and no bytes
     guint8 data[];
 };
 
@@ -52,17 +52,8 @@ static BbSegment **place_of(BbStream *stream, guint32 seq)
     return at;
 }
 
-// Returns false when it is there already.
-static bool hold(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
+static BbSegment *copy_segment(const BbTcp *tcp, const BbPacket *packet)
 {
-    BbStream *stream = &tcp->stream[side];
-    BbSegment **at = place_of(stream, packet->seq);
-    if (*at && (*at)->seq == packet->seq && (*at)->length >= packet->length &&
-        (*at)->captured >= packet->captured) {
-        (*at)->fin = (*at)->fin || packet->tcp_flags & BB_TCP_FIN;
-        note_again(tcp, loss);
-        return false;
-    }
     BbSegment *segment = g_malloc(sizeof *segment + packet->captured);
     *segment = (BbSegment){
         .time_ns = packet->time_ns,
@@ -78,7 +69,21 @@ static bool hold(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
     };
     if (packet->captured)
         memcpy(segment->data, packet->payload, packet->captured);
-    add_held(stream, at, segment);
+    return segment;
+}
+
+// Returns false when it is there already.
+static bool hold(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
+{
+    BbStream *stream = &tcp->stream[side];
+    BbSegment **at = place_of(stream, packet->seq);
+    if (*at && (*at)->seq == packet->seq && !(*at)->reset && (*at)->length >= packet->length &&
+        (*at)->captured >= packet->captured) {
+        (*at)->fin = (*at)->fin || packet->tcp_flags & BB_TCP_FIN;
+        note_again(tcp, loss);
+        return false;
+    }
+    add_held(stream, at, copy_segment(tcp, packet));
     return true;
 }
 
@@ -168,12 +173,42 @@ static bool is_plain_next(const BbTcp *tcp, guint side, const BbPacket *packet)
            follows_its_cause(tcp, side, packet->tcp_flags & BB_TCP_ACK, packet->ack);
 }
 
+static void reset(BbTcp *tcp, guint side, BbLoss *loss)
+{
+    loss->count[BB_TCP_RESETS] += !tcp->reset;
+    tcp->reset = (guint8)(side + 1);
+    tcp->reset_waits = false;
+}
+
+// Behind all that waits, as far as it was sent before: what is missing before it makes no hole.
+static void hold_reset(BbTcp *tcp, guint side, const BbPacket *packet)
+{
+    BbStream *stream = &tcp->stream[side];
+    const BbSegment *last = stream->last;
+    guint32 end = last ? last->seq + last->length : stream->next;
+    BbPacket empty = *packet;
+    empty.captured = empty.length = 0; // RFC 9293 section 3.10.7: it may carry a reason
+    empty.tcp_flags &= (guint8)~BB_TCP_FIN;
+    if (distance(end, empty.seq) > 0)
+        empty.seq = end;
+    BbSegment **at = &stream->held;
+    while (*at && distance((*at)->seq, empty.seq) >= 0)
+        at = &(*at)->next;
+    BbSegment *segment = copy_segment(tcp, &empty);
+    segment->reset = true;
+    add_held(stream, at, segment);
+    tcp->reset_waits = true;
+}
+
 static void push_reset(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
 {
-    if (reset_is_credible(&tcp->stream[side], packet))
-        tcp->reset = (guint8)(side + 1);
-    else
+    if (!reset_is_credible(&tcp->stream[side], packet))
         loss->count[BB_TCP_ODD]++;
+    else if (!tcp->stream[side].started ||
+             follows_its_cause(tcp, side, packet->tcp_flags & BB_TCP_ACK, packet->ack))
+        reset(tcp, side, loss);
+    else if (!tcp->reset_waits)
+        hold_reset(tcp, side, packet);
 }
 
 // What is not plain: begins or ends a stream, comes out of order or again, is cut, or waits.
@@ -305,6 +340,23 @@ static void drop_held(BbStream *stream)
         g_free(take_held(stream));
 }
 
+// Nothing follows a FIN but a reset.
+static void drop_behind_fin(BbStream *stream)
+{
+    BbSegment *last = NULL;
+    while (stream->held) {
+        BbSegment *segment = take_held(stream);
+        if (segment->reset)
+            last = segment;
+        else
+            g_free(segment);
+    }
+    if (!last)
+        return;
+    last->seq = stream->next;
+    add_held(stream, &stream->held, last);
+}
+
 static BbPacket segment_packet(const BbSegment *segment)
 {
     return (BbPacket){
@@ -329,11 +381,15 @@ static bool next_held(BbTcp *tcp, guint side, BbTcpEvent *event, BbLoss *loss)
         BbSegment *segment = take_held(stream);
         g_free(tcp->lent);
         tcp->lent = segment;
+        if (segment->reset) {
+            reset(tcp, side, loss);
+            continue;
+        }
         BbPacket packet = segment_packet(segment);
         if (segment->fin && segment->seq + segment->length == stream->next) {
             stream->closed = true;
             stream->next++;
-            drop_held(stream); // nothing follows a FIN
+            drop_behind_fin(stream);
             *event = (BbTcpEvent){.kind = BB_TCP_CLOSE, .side = side};
             return true;
         }

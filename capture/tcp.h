@@ -3,7 +3,8 @@
 // once, because each one's acknowledgements tell what the observer missed of the other.
 //
 // Order between the directions: a segment is delivered only after the bytes that it acknowledges,
-// so that a request is read before its reply even where the mirror swapped the packets.
+// so that a request is read before its reply even where the mirror swapped the packets. So is a
+// reset that acknowledges bytes.
 // A hole is waited for: BB_TCP_PATIENCE_ACKED_NS when the receiver has acknowledged it (then it is
 // missing in the capture only), or less: BB_TCP_PATIENCE_SHORT_NS, if so many packets came by then
 // (a mirror that swaps does so by packets, but many fit into a burst); BB_TCP_PATIENCE_NS otherwise
@@ -48,6 +49,7 @@ typedef struct BbTcp {
     guint32 cut_bytes;                // cut by the snap length after what was delivered
     gint64 now_ns;                    // newest stamp
     guint8 reset;                     // side that reset the connection, plus 1; 0: nobody
+    bool reset_waits;                 // for what it acknowledges
     bool forced;                      // nothing more comes: holes are gaps at once
     BbSegment *lent;                  // the held segment delivered last
     guint8 cut_side;

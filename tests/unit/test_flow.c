@@ -299,8 +299,46 @@ START_TEST(what_crosses_a_reset_is_absorbed)
     say(&scene, CLIENT, BB_TCP_RST, "");
     say(&scene, SERVER, BB_TCP_ACK, "\2more");
     say(&scene, SERVER, BB_TCP_ACK, "\2and more");
+    say_at(&scene, SERVER, 2001, BB_TCP_ACK, "\2two");
     ck_assert_uint_eq(scene.loss.count[BB_SEEN_CONNECTIONS], 1);
+    ck_assert_uint_eq(scene.loss.count[BB_TCP_AFTER_RESET], 2);
     scene_end(&scene, "call:4 ret:4 ");
+}
+END_TEST
+
+// The mirror shows a reset before the reply that it acknowledges.
+START_TEST(a_reset_does_not_overtake_a_reply)
+{
+    Scene scene;
+    scene_begin(&scene, 100000);
+    open_connection(&scene, 1000, 2000);
+    say(&scene, CLIENT, BB_TCP_ACK, "\1one");
+    scene.next[SERVER] += 4;
+    say(&scene, CLIENT, BB_TCP_ACK | BB_TCP_RST, "");
+    say_at(&scene, SERVER, 2001, BB_TCP_ACK, "\2two");
+    ck_assert_str_eq(scene.told->str, "call:4 ret:4 ");
+    ck_assert_uint_eq(scene.loss.count[BB_TCP_RESETS], 1);
+    ck_assert_uint_eq(scene.loss.count[BB_TCP_GAPS], 0);
+    scene_end(&scene, "call:4 ret:4 ");
+}
+END_TEST
+
+// Its reply was not captured, and nothing more comes: it is forgotten like what is closed.
+START_TEST(a_reset_that_waits_expires)
+{
+    Scene scene;
+    scene_begin(&scene, 100000);
+    open_connection(&scene, 1000, 2000);
+    say(&scene, CLIENT, BB_TCP_ACK, "\1one");
+    scene.next[SERVER] += 4;
+    say(&scene, CLIENT, BB_TCP_ACK | BB_TCP_RST, "");
+    scene.now_ns += BB_FLOW_IDLE_NS;
+    scene.port++;
+    datagram(&scene, CLIENT, "\1x");
+    ck_assert_uint_eq(bb_capture_connections(scene.capture), 1);
+    ck_assert_uint_eq(scene.loss.count[BB_TCP_RESETS], 1);
+    ck_assert_uint_eq(scene.loss.count[BB_TCP_GAP_BYTES], 4);
+    scene_end(&scene, "call:4 msg:2 ");
 }
 END_TEST
 
@@ -397,5 +435,5 @@ TEST_MAIN("flow", ports_are_used_again, ports_of_a_silent_client_are_used_again,
           a_half_open_connection_is_no_gap, a_repeated_syn_is_the_same_connection,
           simultaneous_open, late_copies_are_absorbed, a_closed_connection_is_followed_by_another,
           the_next_connection_needs_no_syn, a_reset_is_outlived, what_crosses_a_reset_is_absorbed,
-          tails_open_nothing, idle_flows_expire, stamps_count_to_the_bytes_held,
-          who_waits_longest_gives_up_first)
+          a_reset_does_not_overtake_a_reply, a_reset_that_waits_expires, tails_open_nothing,
+          idle_flows_expire, stamps_count_to_the_bytes_held, who_waits_longest_gives_up_first)

@@ -421,6 +421,62 @@ START_TEST(resets_outside_the_window_are_ignored)
 }
 END_TEST
 
+// The mirror swapped a reset and the data that it acknowledges: it waits, behind what its own side
+// sent before it.
+START_TEST(a_reset_waits_for_its_cause)
+{
+    for (guint fin = 0; fin < 2; fin++) {
+        Wire wire = {0};
+        g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+        stream_init(&wire.side[0], rand, 100);
+        stream_init(&wire.side[1], rand, 300);
+        handshake(&wire);
+        push(&wire, 0, packet_of(&wire, 0, 50, 50, 100, BB_TCP_ACK | (fin ? BB_TCP_FIN : 0)), MS);
+        push(&wire, 0, packet_of(&wire, 0, 100, 0, 300, BB_TCP_ACK | BB_TCP_RST), MS);
+        push(&wire, 0, packet_of(&wire, 0, 100, 0, 300, BB_TCP_ACK | BB_TCP_RST), MS);
+        push(&wire, 0, packet_of(&wire, 0, 0, 50, 0, BB_TCP_ACK), MS);
+        ck_assert_uint_eq(wire.side[0].at, 50);
+        push(&wire, 1, packet_of(&wire, 1, 0, 100, 0, BB_TCP_ACK), MS);
+        ck_assert_uint_eq(wire.side[0].at, 100);
+        ck_assert_uint_eq(wire.side[0].closed, fin);
+        ck_assert_uint_eq(wire.tcp.reset, 0);
+        push(&wire, 1, packet_of(&wire, 1, 100, 200, 100, BB_TCP_ACK), MS);
+        ck_assert_uint_eq(wire.tcp.reset, 1);
+        ck_assert_uint_eq(wire.side[1].at, 300);
+        ck_assert_uint_eq(wire.loss.count[BB_TCP_RESETS], 1);
+        ck_assert_uint_eq(wire.loss.count[BB_TCP_GAPS], 0);
+        ck_assert_uint_eq(bb_tcp_held(&wire.tcp), 0);
+        wire_clear(&wire);
+    }
+}
+END_TEST
+
+// What it acknowledges was not captured: it waits as long as for any such hole. What was lost
+// before it is not asked for.
+START_TEST(a_reset_does_not_wait_forever)
+{
+    for (guint forced = 0; forced < 2; forced++) {
+        Wire wire = {0};
+        g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+        stream_init(&wire.side[0], rand, 100);
+        stream_init(&wire.side[1], rand, 300);
+        handshake(&wire);
+        push(&wire, 0, packet_of(&wire, 0, 100, 0, 300, BB_TCP_ACK | BB_TCP_RST), MS);
+        ck_assert_uint_eq(wire.tcp.reset, 0);
+        if (forced)
+            bb_tcp_force(&wire.tcp);
+        else
+            push(&wire, 1, packet_of(&wire, 1, 0, 0, 0, BB_TCP_ACK), BB_TCP_PATIENCE_ACKED_NS + MS);
+        check_events(&wire);
+        ck_assert_uint_eq(wire.tcp.reset, 1);
+        ck_assert_uint_eq(wire.side[0].missing, 0);
+        ck_assert_uint_eq(wire.side[1].missing, 300);
+        ck_assert_uint_eq(bb_tcp_held(&wire.tcp), 0);
+        wire_clear(&wire);
+    }
+}
+END_TEST
+
 // Three segments in a row far away: the stream is believed to be there now, and the move is a gap.
 START_TEST(a_moved_stream_is_followed)
 {
@@ -530,6 +586,8 @@ START_TEST(nonsense_is_delivered_in_order)
             packet.captured = (guint32)g_rand_int_range(rand, 0, (gint32)packet.length + 1);
             if (g_rand_int_range(rand, 0, 20) == 0)
                 packet.tcp_flags |= BB_TCP_FIN;
+            if (g_rand_int_range(rand, 0, 20) == 0)
+                packet.tcp_flags |= BB_TCP_RST;
             if (i < 2)
                 side = i, packet.seq = 0, packet.length = 0, packet.captured = 0,
                 packet.tcp_flags = BB_TCP_SYN;
@@ -555,5 +613,6 @@ TEST_MAIN("tcp", any_order_gives_the_stream, losses_are_gaps, who_comes_late_is_
           an_acknowledged_hole_is_no_limit, first_bytes_can_be_missed,
           gaps_come_before_what_acknowledges_them, patience_ends, held_bytes_are_bounded,
           snap_length_leaves_a_gap, resets_outside_the_window_are_ignored,
-          a_moved_stream_is_followed, a_wild_acknowledgement_is_not_believed,
-          a_wild_segment_is_not_followed, nonsense_is_delivered_in_order)
+          a_reset_waits_for_its_cause, a_reset_does_not_wait_forever, a_moved_stream_is_followed,
+          a_wild_acknowledgement_is_not_believed, a_wild_segment_is_not_followed,
+          nonsense_is_delivered_in_order)

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#define BOUNDS (BB_TCP_SYN | BB_TCP_FIN | BB_TCP_RST)
 #define COMPARED_BYTES 512u // of a datagram
 #define COMPARED_TCP 32u    // of a segment, whose numbers tell nearly all
 // Not random: it decides which packets are forgotten when there are many, and so what is counted.
@@ -42,7 +43,10 @@ static guint64 hash_packet(const BbPacket *packet)
     guint64 numbers = bb_mix(SEED, ports | (guint64)packet->ip_id << 16 | packet->tcp_flags);
     numbers = bb_mix(numbers, (guint64)packet->seq << 32 | packet->ack);
     numbers = bb_mix(numbers, (guint64)packet->window << 32 | packet->length);
-    guint64 ends = bb_mix_bytes(SEED, packet->source.bytes, sizeof packet->source.bytes);
+    // Where networks tell hosts apart, each of them has a sighting of its own.
+    guint64 overlay = packet->has_vni ? 1ull << 32 | packet->vni : 0;
+    guint64 ends = bb_mix(SEED, (guint64)packet->vlan << 33 | overlay);
+    ends = bb_mix_bytes(ends, packet->source.bytes, sizeof packet->source.bytes);
     ends = bb_mix_bytes(ends, packet->target.bytes, sizeof packet->target.bytes);
     gsize most = MIN(packet->captured, is_tcp ? COMPARED_TCP : COMPARED_BYTES);
     return bb_mix(bb_mix(numbers, ends), bb_mix_bytes(SEED, packet->payload, most));
@@ -53,7 +57,15 @@ static guint64 hash_packet(const BbPacket *packet)
 static bool is_unnamed_ack(const BbPacket *packet)
 {
     return packet->transport == BB_TRANSPORT_TCP && !packet->ip_id && packet->length == 0 &&
-           !(packet->tcp_flags & (BB_TCP_SYN | BB_TCP_FIN | BB_TCP_RST));
+           !(packet->tcp_flags & BOUNDS);
+}
+
+// What begins or ends a connection is told by its numbers, too (Linux gives no identification to a
+// SYN-ACK), and no host sends it again so soon.
+static gint64 limit_of(const BbPacket *packet)
+{
+    bool bounds = packet->transport == BB_TRANSPORT_TCP && packet->tcp_flags & BOUNDS;
+    return packet->ip_id || bounds ? BB_ECHO_NS : BB_ECHO_UNNAMED_NS;
 }
 
 bool bb_echoes_check(BbEchoes *echoes, const BbPacket *packet)
@@ -62,7 +74,7 @@ bool bb_echoes_check(BbEchoes *echoes, const BbPacket *packet)
         return false;
     guint64 hash = hash_packet(packet);
     Seen *seen = echoes->seen[hash % SETS];
-    gint64 limit_ns = packet->ip_id ? BB_ECHO_NS : BB_ECHO_UNNAMED_NS;
+    gint64 limit_ns = limit_of(packet);
     for (guint i = 0; i < WAYS; i++)
         if (seen[i].hash == hash && packet->time_ns <= seen[i].time_ns + limit_ns &&
             packet->time_ns >= seen[i].time_ns - limit_ns)

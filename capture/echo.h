@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packets that a mirror shows twice: one of both directions of a port, or of two ports, or before
 // and after a router. Both sightings have the same addresses, the same IP identification and the
-// same content; time to live, VLAN and MAC addresses may differ. What a host sends again has
-// another identification, or comes much later. Acknowledgements without data and identification are
-// never taken for second sightings: a host sends the same again within microseconds.
+// same content; time to live, MAC addresses and, where it does not tell hosts apart, VLAN may
+// differ. What a host sends again has another identification, or comes much later. Acknowledgements
+// without data and identification are never taken for second sightings: a host sends the same again
+// within microseconds.
 #pragma once
 
 #include "capture/packet.h"
 
 #define BB_ECHO_NS (2 * G_GINT64_CONSTANT(1000000)) // both sightings lie this close together
-// The same without an identification (IPv6; 0 in packets that are not to be fragmented).
+// The same without an identification (IPv6; 0 in packets that are not to be fragmented), but for
+// SYN, FIN and RST.
 #define BB_ECHO_UNNAMED_NS (200 * G_GINT64_CONSTANT(1000))
 #define BB_ECHO_PACKETS 4096u // that are remembered: 64 KiB, so that they stay near the processor
 

@@ -210,6 +210,60 @@ START_TEST(simultaneous_open)
 }
 END_TEST
 
+// ---- seen twice ---------------------------------------------------------------------------------
+
+// One packet, later by `after_ns` once more.
+static void say_twice(Scene *scene, BbPacket packet, guint side, gint64 after_ns)
+{
+    gint64 now_ns = scene->now_ns;
+    packet.transport = BB_TRANSPORT_TCP;
+    packet.seq = scene->next[side];
+    packet.ack = packet.tcp_flags & BB_TCP_ACK ? scene->next[!side] : 0;
+    const char *text = packet.tcp_flags & (BB_TCP_SYN | BB_TCP_FIN) ? "" : side ? "\2a" : "\1b";
+    push(scene, side, packet, text);
+    scene->now_ns = now_ns + after_ns;
+    packet.vlan = packet.vlan ? 30 - packet.vlan : 0; // 10 and 20
+    push(scene, side, packet, text);
+    scene->next[side] += *text ? 2 : 1;
+}
+
+// Linux gives no identification to a SYN-ACK, and IPv6 has none: the numbers tell as much.
+START_TEST(bounds_are_known_again_later)
+{
+    static const guint8 flags[] = {BB_TCP_SYN, BB_TCP_FIN | BB_TCP_ACK, 0};
+    Scene scene;
+    scene_begin(&scene, 100000);
+    open_connection(&scene, 1000, 2000);
+    for (guint i = 0; i < G_N_ELEMENTS(flags); i++) {
+        BbPacket packet = {.tcp_flags = flags[i]};
+        scene.port++;
+        say_twice(&scene, packet, CLIENT, SECOND / 1000);
+        ck_assert_uint_eq(scene.loss.count[BB_TCP_ECHOED], MIN(i + 1, 2));
+    }
+    ck_assert_uint_eq(scene.loss.count[BB_TCP_RETRANSMITTED], 1); // data, after a millisecond
+    scene_end(&scene, "msg:2 ");
+}
+END_TEST
+
+// A router between two networks that tell hosts apart (--vlan): each has all of the connection.
+START_TEST(each_network_has_its_sighting)
+{
+    static const guint8 flags[] = {BB_TCP_SYN, BB_TCP_SYN | BB_TCP_ACK, BB_TCP_ACK, BB_TCP_ACK};
+    Scene scene;
+    scene_begin(&scene, 100000);
+    scene.next[CLIENT] = 1000;
+    scene.next[SERVER] = 2000;
+    for (guint i = 0; i < G_N_ELEMENTS(flags); i++) {
+        guint side = i % 2;
+        BbPacket packet = {.tcp_flags = flags[i], .vlan = side ? 20 : 10, .ip_id = 1};
+        say_twice(&scene, packet, side, SECOND / 10000);
+    }
+    ck_assert_uint_eq(scene.loss.count[BB_SEEN_CONNECTIONS], 2);
+    ck_assert_uint_eq(scene.loss.count[BB_TCP_ECHOED], 0);
+    scene_end(&scene, "call:2 call:2 ret:2 ret:2 ");
+}
+END_TEST
+
 // ---- after the end ------------------------------------------------------------------------------
 
 static void talk_and_close(Scene *scene)
@@ -433,7 +487,8 @@ END_TEST
 
 TEST_MAIN("flow", ports_are_used_again, ports_of_a_silent_client_are_used_again,
           a_half_open_connection_is_no_gap, a_repeated_syn_is_the_same_connection,
-          simultaneous_open, late_copies_are_absorbed, a_closed_connection_is_followed_by_another,
+          simultaneous_open, bounds_are_known_again_later, each_network_has_its_sighting,
+          late_copies_are_absorbed, a_closed_connection_is_followed_by_another,
           the_next_connection_needs_no_syn, a_reset_is_outlived, what_crosses_a_reset_is_absorbed,
           a_reset_does_not_overtake_a_reply, a_reset_that_waits_expires, tails_open_nothing,
           idle_flows_expire, stamps_count_to_the_bytes_held, who_waits_longest_gives_up_first)

@@ -95,6 +95,14 @@ static bool follows_its_cause(const BbTcp *tcp, guint side, bool has_ack, guint3
     return !has_ack || !other->started || other->closed || ahead <= 0 || ahead >= WINDOW;
 }
 
+// A keep-alive carries the last byte once more, or any (RFC 9293 section 3.8.4): it stands before
+// what comes next. Who sends one byte of data says that it is all there is (PSH).
+static bool may_be_keep_alive(const BbPacket *packet)
+{
+    const guint8 other = BB_TCP_SYN | BB_TCP_FIN | BB_TCP_RST | BB_TCP_PSH;
+    return packet->length == 1 && !(packet->tcp_flags & other);
+}
+
 static void start_stream(BbStream *stream, const BbPacket *packet)
 {
     bool syn = packet->tcp_flags & BB_TCP_SYN;
@@ -102,6 +110,9 @@ static void start_stream(BbStream *stream, const BbPacket *packet)
     stream->from_syn = syn;
     stream->isn = packet->seq;
     stream->next = packet->seq + (syn ? 1 : 0);
+    // What was acknowledged before that may have been of another connection.
+    gint32 ahead = distance(stream->next, stream->acked);
+    stream->has_acked &= ahead < WINDOW && ahead > -WINDOW;
 }
 
 // Where a packet without SYN shows that the stream is elsewhere: joined in the middle before any
@@ -110,10 +121,10 @@ static bool place_stream(BbStream *stream, const BbPacket *packet, BbLoss *loss)
 {
     gint32 ahead = distance(stream->next, packet->seq);
     if (!stream->from_syn && !stream->spoke && packet->length && !stream->held) {
-        stream->next = packet->seq;
+        stream->next = packet->seq + may_be_keep_alive(packet);
         return true;
     }
-    if (ahead < WINDOW && ahead > -WINDOW) {
+    if (ahead < WINDOW && ahead > -BB_TCP_IN_FLIGHT) { // nobody sends older bytes again
         stream->odd = 0;
         return true;
     }
@@ -122,6 +133,7 @@ static bool place_stream(BbStream *stream, const BbPacket *packet, BbLoss *loss)
         return false;
     stream->odd = 0;
     stream->next = packet->seq - 1; // so that the move shows as a gap
+    stream->has_acked = false;      // that was where it came from
     return true;
 }
 
@@ -130,9 +142,11 @@ static void note_ack(BbTcp *tcp, guint side, const BbPacket *packet)
     BbStream *other = &tcp->stream[!side];
     if (!(packet->tcp_flags & BB_TCP_ACK))
         return;
-    if (!other->has_acked || distance(other->acked, packet->ack) > 0)
+    gint32 ahead = distance(other->next, packet->ack);
+    bool credible = !other->started || (ahead < WINDOW && ahead > -WINDOW);
+    if (credible && (!other->has_acked || distance(other->acked, packet->ack) > 0))
         other->acked = packet->ack;
-    other->has_acked = true;
+    other->has_acked |= credible;
     // Where the first bytes of a connection were missed, this tells where they were.
     if (!other->started && (tcp->stream[side].from_syn || packet->tcp_flags & BB_TCP_SYN)) {
         other->started = other->from_syn = true;
@@ -223,7 +237,8 @@ static void push_other(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *l
         return;
     if (stream->closed || !trim(stream, &rest)) {
         bool new_fin = fin && !stream->closed && packet->seq + packet->length == stream->next;
-        if (packet->length)
+        bool alive = may_be_keep_alive(packet) && packet->seq + 1 == stream->next;
+        if (packet->length && !alive)
             note_again(tcp, loss);
         if (!new_fin)
             return;

@@ -502,6 +502,103 @@ START_TEST(a_moved_stream_is_followed)
 }
 END_TEST
 
+// Returns how many bytes were delivered then.
+static guint push_at(BbTcp *tcp, BbLoss *loss, guint side, BbPacket packet)
+{
+    packet.payload = (const guint8 *)"data";
+    packet.captured = packet.length;
+    guint32 bytes = bb_tcp_push(tcp, side, &packet, loss) ? packet.length : 0;
+    BbTcpEvent event;
+    while (bb_tcp_next(tcp, &event, loss))
+        bytes += event.kind == BB_TCP_DATA ? event.length : 0;
+    return bytes;
+}
+
+// The ports were used again unseen, and the new numbers are lower: no retransmissions.
+START_TEST(a_stream_that_moved_back_is_followed)
+{
+    BbTcp tcp = {0};
+    BbLoss loss = {0};
+    guint32 bytes = 0;
+    push_at(&tcp, &loss, 0, (BbPacket){.tcp_flags = BB_TCP_SYN, .seq = 100 << 20});
+    push_at(&tcp, &loss, 0, (BbPacket){.seq = (100 << 20) + 1, .length = 4});
+    for (guint i = 0; i < 4; i++)
+        bytes += push_at(
+            &tcp, &loss, 0,
+            (BbPacket){.seq = (50 << 20) + 4 * i, .length = 4, .time_ns = i * BB_TCP_PATIENCE_NS});
+    ck_assert_uint_eq(bytes, 8);
+    ck_assert_uint_eq(loss.count[BB_TCP_ODD], 3);
+    ck_assert_uint_eq(loss.count[BB_TCP_RETRANSMITTED], 0);
+    // What is sent again out of a large window is no such thing.
+    tcp.stream[0].next += BB_TCP_IN_FLIGHT - 1000;
+    for (guint i = 0; i < 4; i++)
+        push_at(&tcp, &loss, 0, (BbPacket){.seq = (50 << 20) + 100 + 4 * i, .length = 4});
+    ck_assert_uint_eq(loss.count[BB_TCP_RETRANSMITTED], 4);
+    bb_tcp_clear(&tcp);
+}
+END_TEST
+
+// RFC 9293 section 3.8.4, with a byte: neither data nor sent again. Data of one byte is.
+START_TEST(keep_alives_are_nothing)
+{
+    BbTcp tcp = {0};
+    BbLoss loss = {0};
+    push_at(&tcp, &loss, 0, (BbPacket){.tcp_flags = BB_TCP_SYN, .seq = 1000});
+    push_at(&tcp, &loss, 0, (BbPacket){.seq = 1001, .length = 4});
+    for (guint i = 0; i < 3; i++)
+        push_at(&tcp, &loss, 0, (BbPacket){.tcp_flags = BB_TCP_ACK, .seq = 1004, .length = 1});
+    ck_assert_uint_eq(loss.count[BB_TCP_RETRANSMITTED], 0);
+    const guint8 flags = BB_TCP_ACK | BB_TCP_PSH;
+    push_at(&tcp, &loss, 0, (BbPacket){.tcp_flags = flags, .seq = 1004, .length = 1});
+    push_at(&tcp, &loss, 0, (BbPacket){.tcp_flags = BB_TCP_ACK, .seq = 1002, .length = 1});
+    ck_assert_uint_eq(loss.count[BB_TCP_RETRANSMITTED], 2);
+    bb_tcp_clear(&tcp);
+}
+END_TEST
+
+// Nor do they say where a connection is that was joined in the middle.
+START_TEST(a_keep_alive_joins_nothing)
+{
+    static const guint8 flags[] = {BB_TCP_ACK, BB_TCP_ACK | BB_TCP_PSH};
+    for (guint i = 0; i < G_N_ELEMENTS(flags); i++) {
+        BbTcp tcp = {0};
+        BbLoss loss = {0};
+        BbPacket first = {.tcp_flags = flags[i], .seq = 1000, .length = 1};
+        guint32 bytes = push_at(&tcp, &loss, 0, first);
+        bytes += push_at(&tcp, &loss, 0, first);
+        ck_assert_uint_eq(bytes, i);
+        ck_assert_uint_eq(loss.count[BB_TCP_RETRANSMITTED], i);
+        bytes +=
+            push_at(&tcp, &loss, 0, (BbPacket){.tcp_flags = BB_TCP_ACK, .seq = 1001, .length = 4});
+        ck_assert_uint_eq(bytes, i + 4);
+        bb_tcp_clear(&tcp);
+    }
+}
+END_TEST
+
+// One of another number space does not stand for all to come: the hole after it is waited for.
+START_TEST(a_wild_acknowledgement_is_forgotten)
+{
+    for (guint started = 0; started < 2; started++) {
+        Wire wire = {0};
+        g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+        stream_init(&wire.side[0], rand, 40);
+        stream_init(&wire.side[1], rand, 40);
+        if (started)
+            handshake(&wire);
+        push(&wire, 1, packet_of(&wire, 1, 0, 0, 1u << 30, BB_TCP_ACK), MS);
+        if (!started)
+            handshake(&wire);
+        push(&wire, 0, packet_of(&wire, 0, 20, 20, 0, BB_TCP_ACK), MS);
+        push(&wire, 1, packet_of(&wire, 1, 0, 0, 0, BB_TCP_ACK), BB_TCP_PATIENCE_ACKED_NS + MS);
+        ck_assert_uint_eq(wire.side[0].at, 0);
+        push(&wire, 1, packet_of(&wire, 1, 0, 0, 40, BB_TCP_ACK), BB_TCP_PATIENCE_ACKED_NS + MS);
+        ck_assert_uint_eq(wire.side[0].at, 40);
+        wire_clear(&wire);
+    }
+}
+END_TEST
+
 // An acknowledgement of what cannot have been sent (damaged, or of another connection) holds
 // nothing up and makes no gap.
 START_TEST(a_wild_acknowledgement_is_not_believed)
@@ -614,5 +711,6 @@ TEST_MAIN("tcp", any_order_gives_the_stream, losses_are_gaps, who_comes_late_is_
           gaps_come_before_what_acknowledges_them, patience_ends, held_bytes_are_bounded,
           snap_length_leaves_a_gap, resets_outside_the_window_are_ignored,
           a_reset_waits_for_its_cause, a_reset_does_not_wait_forever, a_moved_stream_is_followed,
-          a_wild_acknowledgement_is_not_believed, a_wild_segment_is_not_followed,
-          nonsense_is_delivered_in_order)
+          a_stream_that_moved_back_is_followed, keep_alives_are_nothing, a_keep_alive_joins_nothing,
+          a_wild_acknowledgement_is_forgotten, a_wild_acknowledgement_is_not_believed,
+          a_wild_segment_is_not_followed, nonsense_is_delivered_in_order)

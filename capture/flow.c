@@ -476,7 +476,8 @@ void bb_flows_push(BbFlows *flows, const BbPacket *packet)
         return;
     }
     if (flow && is_tcp &&
-        (is_new_connection(flow, side, packet) || outlives_end(flow, side, packet))) {
+        (is_new_connection(flow, side, packet) || outlives_end(flow, side, packet) ||
+         bb_tcp_has_moved(&flow->tcp, side, packet))) {
         remove_flow(flows, flow);
         flow = NULL;
     }

@@ -6,7 +6,7 @@
 // Segments further from the expected place than this belong to another connection or none, and
 // acknowledgements too.
 #define WINDOW (1 << 28)
-// So many odd segments in a row, and the connection is believed to have moved (missed SYN).
+// So many odd segments in a row, and it is believed to be another connection (missed SYN).
 #define ODD_LIMIT 3u
 
 struct BbSegment {
@@ -115,26 +115,40 @@ static void start_stream(BbStream *stream, const BbPacket *packet)
     stream->has_acked &= ahead < WINDOW && ahead > -WINDOW;
 }
 
-// Where a packet without SYN shows that the stream is elsewhere: joined in the middle before any
-// byte was read, or moved. Returns false when the packet is to be ignored.
-static bool place_stream(BbStream *stream, const BbPacket *packet, BbLoss *loss)
+static bool is_unplaced(const BbStream *stream)
+{
+    return !stream->from_syn && !stream->spoke && !stream->held;
+}
+
+static bool is_odd(const BbStream *stream, const BbPacket *packet)
 {
     gint32 ahead = distance(stream->next, packet->seq);
-    if (!stream->from_syn && !stream->spoke && packet->length && !stream->held) {
+    return ahead >= WINDOW || ahead <= -BB_TCP_IN_FLIGHT; // nobody sends older bytes again
+}
+
+bool bb_tcp_has_moved(const BbTcp *tcp, guint side, const BbPacket *packet)
+{
+    const BbStream *stream = &tcp->stream[side];
+    return stream->started && stream->odd + 1u >= ODD_LIMIT && !stream->held &&
+           !(packet->tcp_flags & (BB_TCP_SYN | BB_TCP_RST)) && is_odd(stream, packet) &&
+           !(is_unplaced(stream) && packet->length);
+}
+
+// Where a packet without SYN stands: a connection joined in the middle begins with the first bytes.
+// Returns false when the packet is to be ignored.
+static bool place_stream(BbStream *stream, const BbPacket *packet, BbLoss *loss)
+{
+    if (is_unplaced(stream) && packet->length) {
         stream->next = packet->seq + may_be_keep_alive(packet);
         return true;
     }
-    if (ahead < WINDOW && ahead > -BB_TCP_IN_FLIGHT) { // nobody sends older bytes again
+    if (!is_odd(stream, packet)) {
         stream->odd = 0;
         return true;
     }
     loss->count[BB_TCP_ODD]++;
-    if (++stream->odd < ODD_LIMIT || stream->held)
-        return false;
-    stream->odd = 0;
-    stream->next = packet->seq - 1; // so that the move shows as a gap
-    stream->has_acked = false;      // that was where it came from
-    return true;
+    stream->odd += stream->odd < ODD_LIMIT;
+    return false;
 }
 
 static void note_ack(BbTcp *tcp, guint side, const BbPacket *packet)

@@ -143,6 +143,34 @@ START_TEST(ports_are_used_again)
 }
 END_TEST
 
+// The whole handshake was missed, wherever the numbers of both sides begin: after some segments,
+// the calls are understood again.
+START_TEST(ports_are_used_again_unseen)
+{
+    static const guint32 isns[][2] = {
+        {0x10000000, 0x20000000}, {0x50000000, 0x80000000}, {0x6b000000, 0x58000000},
+        {0x58000000, 0x6b000000}, {0xd0000000, 0x60001000},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(isns); i++) {
+        Scene scene;
+        scene_begin(&scene, 100000);
+        open_connection(&scene, 0x60000000, 0x60000000);
+        say(&scene, CLIENT, BB_TCP_ACK, "\1one");
+        say(&scene, SERVER, BB_TCP_ACK, "\2two");
+        g_string_truncate(scene.told, 0);
+        scene.next[CLIENT] = isns[i][CLIENT];
+        scene.next[SERVER] = isns[i][SERVER];
+        for (guint call = 0; call < 10; call++) {
+            if (call == 8)
+                g_string_truncate(scene.told, 0);
+            say(&scene, CLIENT, BB_TCP_ACK, call < 8 ? "\1old" : "\1second");
+            say(&scene, SERVER, BB_TCP_ACK, "\2reply");
+        }
+        scene_end(&scene, "ret:6 call:7 ret:6 call:7 ret:6 "); // a turn ends with the next one
+    }
+}
+END_TEST
+
 // The client never said anything (a health check of a server that greets).
 START_TEST(ports_of_a_silent_client_are_used_again)
 {
@@ -485,10 +513,11 @@ START_TEST(stamps_count_to_the_bytes_held)
 }
 END_TEST
 
-TEST_MAIN("flow", ports_are_used_again, ports_of_a_silent_client_are_used_again,
-          a_half_open_connection_is_no_gap, a_repeated_syn_is_the_same_connection,
-          simultaneous_open, bounds_are_known_again_later, each_network_has_its_sighting,
-          late_copies_are_absorbed, a_closed_connection_is_followed_by_another,
-          the_next_connection_needs_no_syn, a_reset_is_outlived, what_crosses_a_reset_is_absorbed,
-          a_reset_does_not_overtake_a_reply, a_reset_that_waits_expires, tails_open_nothing,
-          idle_flows_expire, stamps_count_to_the_bytes_held, who_waits_longest_gives_up_first)
+TEST_MAIN("flow", ports_are_used_again, ports_are_used_again_unseen,
+          ports_of_a_silent_client_are_used_again, a_half_open_connection_is_no_gap,
+          a_repeated_syn_is_the_same_connection, simultaneous_open, bounds_are_known_again_later,
+          each_network_has_its_sighting, late_copies_are_absorbed,
+          a_closed_connection_is_followed_by_another, the_next_connection_needs_no_syn,
+          a_reset_is_outlived, what_crosses_a_reset_is_absorbed, a_reset_does_not_overtake_a_reply,
+          a_reset_that_waits_expires, tails_open_nothing, idle_flows_expire,
+          stamps_count_to_the_bytes_held, who_waits_longest_gives_up_first)

@@ -12,6 +12,13 @@
 // Lists by what it costs to forget a flow; each in order of the last packet.
 typedef enum { CLOSED, EMPTY, DATAGRAMS, TALKING, N_LISTS } ListKind;
 
+// A SYN that asks for another connection with the ends of one that talks.
+typedef struct Asked {
+    BbPacket syn;
+    guint side;
+    guint again; // times it was sent again
+} Asked;
+
 typedef struct BbFlow BbFlow;
 struct BbFlow {
     // What a look-up reads, in one cache line.
@@ -27,6 +34,7 @@ struct BbFlow {
     BbDialog *dialog;                  // NULL: no data yet, or closed
     BbFlow *older, *newer;             // of its list
     guint32 held;                      // bytes held back
+    Asked *asked;                      // not answered yet; NULL: none
     BbEndpoints *real;                 // ends, where a NAT hides one; else NULL
     BbFlow *holds_older, *holds_newer; // of the flows that hold bytes, by when they began to
     BbTcp tcp;                         // only of TCP, as is wire
@@ -219,8 +227,17 @@ static void finish_dialog(BbFlows *flows, BbFlow *flow)
     g_clear_pointer(&flow->dialog, bb_dialog_free);
 }
 
+static void drop_asked(BbFlows *flows, BbFlow *flow)
+{
+    if (!flow->asked)
+        return;
+    flows->loss->count[BB_TCP_ODD] += flow->asked->again + 1;
+    g_clear_pointer(&flow->asked, g_free);
+}
+
 static void remove_flow(BbFlows *flows, BbFlow *flow)
 {
+    drop_asked(flows, flow);
     finish_dialog(flows, flow);
     if (flow->transport == BB_TRANSPORT_TCP)
         bb_tcp_clear(&flow->tcp);
@@ -374,6 +391,51 @@ static bool is_new_connection(const BbFlow *flow, guint side, const BbPacket *pa
     return stream->spoke && (ahead > 0 || ahead < -(1 << 30));
 }
 
+// Of a connection that talks, it may be forged, or its host may have forgotten: if the other side
+// has not, it answers for the old one, and that goes on (RFC 5961, section 4). So it is set aside
+// until it is answered. One with data (RFC 7413) expects to be taken.
+static bool set_aside(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *packet)
+{
+    if (flow->list != TALKING || packet->tcp_flags & BB_TCP_ACK || packet->length)
+        return false;
+    Asked *asked = flow->asked;
+    if (asked && asked->side == side && asked->syn.seq == packet->seq) {
+        asked->again++;
+        return true;
+    }
+    drop_asked(flows, flow);
+    flow->asked = g_new(Asked, 1);
+    *flow->asked = (Asked){.syn = *packet, .side = side};
+    flow->asked->syn.payload = NULL;
+    return true;
+}
+
+// Whether packet belongs to the connection that was asked for: by what it acknowledges, or where
+// it stands.
+static bool answers_asked(const BbFlow *flow, guint side, const BbPacket *packet)
+{
+    const Asked *asked = flow->asked;
+    bool from_asking = side == asked->side;
+    if (packet->tcp_flags & (from_asking ? BB_TCP_SYN | BB_TCP_RST : 0) ||
+        !(from_asking || packet->tcp_flags & BB_TCP_ACK))
+        return false;
+    guint32 number = from_asking ? packet->seq : packet->ack;
+    guint32 since = number - (asked->syn.seq + 1);
+    gint32 ahead = (gint32)(number - flow->tcp.stream[asked->side].next);
+    return since == 0 ||
+           (since < BB_TCP_IN_FLIGHT && (ahead > BB_TCP_IN_FLIGHT || ahead < -BB_TCP_IN_FLIGHT));
+}
+
+// The old connection ends, and the SYN begins the new one.
+static void take_asked(BbFlows *flows, BbFlow *flow)
+{
+    Asked *asked = g_steal_pointer(&flow->asked);
+    remove_flow(flows, flow);
+    for (guint i = 0; i <= asked->again; i++)
+        bb_flows_push(flows, &asked->syn);
+    g_free(asked);
+}
+
 // Data that no closed connection can have left behind: it goes on where that one ended, or is far
 // from it. The other side's reset is not known at once to who sends; its own is.
 static bool outlives_end(const BbFlow *flow, guint side, const BbPacket *packet)
@@ -384,6 +446,12 @@ static bool outlives_end(const BbFlow *flow, guint side, const BbPacket *packet)
         return false;
     gint32 ahead = (gint32)(packet->seq + packet->length - stream->next);
     return ahead > (was_told ? 0 : BB_TCP_IN_FLIGHT) || ahead < -BB_TCP_IN_FLIGHT;
+}
+
+static bool is_another(const BbFlow *flow, guint side, const BbPacket *packet)
+{
+    return is_new_connection(flow, side, packet) || outlives_end(flow, side, packet) ||
+           bb_tcp_has_moved(&flow->tcp, side, packet);
 }
 
 // A late copy of what is over, or what was under way when the other side broke it off.
@@ -471,13 +539,17 @@ void bb_flows_push(BbFlows *flows, const BbPacket *packet)
     bool is_tcp = packet->transport == BB_TRANSPORT_TCP;
     guint32 hash = hash_packet(flows, packet);
     BbFlow *flow = find(flows, packet, hash, &side);
+    if (flow && G_UNLIKELY(flow->asked) && answers_asked(flow, side, packet)) {
+        take_asked(flows, flow);
+        flow = find(flows, packet, hash, &side);
+    }
     if (G_UNLIKELY(packet->translated == BB_TRANSLATED_TWIN)) {
         forget_twin(flows, flow);
         return;
     }
-    if (flow && is_tcp &&
-        (is_new_connection(flow, side, packet) || outlives_end(flow, side, packet) ||
-         bb_tcp_has_moved(&flow->tcp, side, packet))) {
+    if (flow && is_tcp && is_another(flow, side, packet)) {
+        if (packet->tcp_flags & BB_TCP_SYN && set_aside(flows, flow, side, packet))
+            return;
         remove_flow(flows, flow);
         flow = NULL;
     }

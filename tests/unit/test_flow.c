@@ -143,6 +143,55 @@ START_TEST(ports_are_used_again)
 }
 END_TEST
 
+// A SYN with another number on a connection that talks (forged, or its sender has forgotten) is
+// answered by an acknowledgement of the old one (RFC 5961, section 4), and nothing has changed.
+START_TEST(a_stray_syn_changes_nothing)
+{
+    for (guint side = 0; side < 2; side++) {
+        Scene scene;
+        scene_begin(&scene, 100000);
+        open_connection(&scene, 1000, 2000);
+        say(&scene, CLIENT, BB_TCP_ACK, "\1one");
+        for (guint i = 0; i < 3; i++) {
+            scene.now_ns += SECOND;
+            say_at(&scene, side, 0x12345 << i / 2, BB_TCP_SYN, "");
+            say(&scene, !side, BB_TCP_ACK, "");
+        }
+        say(&scene, SERVER, BB_TCP_ACK, "\2two");
+        say(&scene, CLIENT, BB_TCP_ACK, "\1second");
+        say(&scene, SERVER, BB_TCP_ACK, "\2reply");
+        close_connection(&scene);
+        ck_assert_uint_eq(scene.loss.count[BB_SEEN_CONNECTIONS], 1);
+        ck_assert_uint_eq(scene.loss.count[BB_TCP_GAPS], 0);
+        scene_end(&scene, "call:4 ret:4 call:7 ret:6 ");
+        ck_assert_uint_eq(scene.loss.count[BB_TCP_ODD], 3);
+    }
+}
+END_TEST
+
+// Of the handshake that uses ports again only the SYN was seen, and of the rest one direction, or
+// not its beginning.
+START_TEST(an_asked_connection_needs_no_answer)
+{
+    for (guint lost = 0; lost < 2; lost++) {
+        Scene scene;
+        scene_begin(&scene, 100000);
+        open_connection(&scene, 1000, 2000);
+        say(&scene, CLIENT, BB_TCP_ACK, "\1one");
+        scene.next[CLIENT] = 0x8000000;
+        scene.next[SERVER] = 0x30000001;
+        say(&scene, CLIENT, BB_TCP_SYN, "");
+        say_at(&scene, CLIENT, 0x8000000, BB_TCP_SYN, "");
+        scene.next[CLIENT] += lost ? 4 : 0;
+        say(&scene, CLIENT, BB_TCP_ACK, "\1second");
+        ck_assert_uint_eq(scene.loss.count[BB_SEEN_CONNECTIONS], 2);
+        scene_end(&scene, "msg:4 msg:7 ");
+        ck_assert_uint_eq(scene.loss.count[BB_TCP_GAP_BYTES], lost ? 4 : 0);
+        ck_assert_uint_eq(scene.loss.count[BB_TCP_ODD], 0);
+    }
+}
+END_TEST
+
 // The whole handshake was missed, wherever the numbers of both sides begin: after some segments,
 // the calls are understood again.
 START_TEST(ports_are_used_again_unseen)
@@ -513,11 +562,11 @@ START_TEST(stamps_count_to_the_bytes_held)
 }
 END_TEST
 
-TEST_MAIN("flow", ports_are_used_again, ports_are_used_again_unseen,
-          ports_of_a_silent_client_are_used_again, a_half_open_connection_is_no_gap,
-          a_repeated_syn_is_the_same_connection, simultaneous_open, bounds_are_known_again_later,
-          each_network_has_its_sighting, late_copies_are_absorbed,
-          a_closed_connection_is_followed_by_another, the_next_connection_needs_no_syn,
-          a_reset_is_outlived, what_crosses_a_reset_is_absorbed, a_reset_does_not_overtake_a_reply,
-          a_reset_that_waits_expires, tails_open_nothing, idle_flows_expire,
-          stamps_count_to_the_bytes_held, who_waits_longest_gives_up_first)
+TEST_MAIN("flow", ports_are_used_again, ports_are_used_again_unseen, a_stray_syn_changes_nothing,
+          an_asked_connection_needs_no_answer, ports_of_a_silent_client_are_used_again,
+          a_half_open_connection_is_no_gap, a_repeated_syn_is_the_same_connection,
+          simultaneous_open, bounds_are_known_again_later, each_network_has_its_sighting,
+          late_copies_are_absorbed, a_closed_connection_is_followed_by_another,
+          the_next_connection_needs_no_syn, a_reset_is_outlived, what_crosses_a_reset_is_absorbed,
+          a_reset_does_not_overtake_a_reply, a_reset_that_waits_expires, tails_open_nothing,
+          idle_flows_expire, stamps_count_to_the_bytes_held, who_waits_longest_gives_up_first)

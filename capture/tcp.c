@@ -130,6 +130,7 @@ bool bb_tcp_has_moved(const BbTcp *tcp, guint side, const BbPacket *packet)
 {
     const BbStream *stream = &tcp->stream[side];
     return stream->started && stream->odd + 1u >= ODD_LIMIT && !stream->held &&
+           packet->time_ns - stream->odd_ns >= BB_TCP_PATIENCE_ACKED_NS &&
            !(packet->tcp_flags & (BB_TCP_SYN | BB_TCP_RST)) && is_odd(stream, packet) &&
            !(is_unplaced(stream) && packet->length);
 }
@@ -147,6 +148,8 @@ static bool place_stream(BbStream *stream, const BbPacket *packet, BbLoss *loss)
         return true;
     }
     loss->count[BB_TCP_ODD]++;
+    if (!stream->odd)
+        stream->odd_ns = packet->time_ns;
     stream->odd += stream->odd < ODD_LIMIT;
     return false;
 }
@@ -230,10 +233,13 @@ static void hold_reset(BbTcp *tcp, guint side, const BbPacket *packet)
 
 static void push_reset(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
 {
-    if (!reset_is_credible(&tcp->stream[side], packet))
+    if (!reset_is_credible(&tcp->stream[side], packet)) {
         loss->count[BB_TCP_ODD]++;
-    else if (!tcp->stream[side].started ||
-             follows_its_cause(tcp, side, packet->tcp_flags & BB_TCP_ACK, packet->ack))
+        return;
+    }
+    note_ack(tcp, side, packet);
+    if (!tcp->stream[side].started ||
+        follows_its_cause(tcp, side, packet->tcp_flags & BB_TCP_ACK, packet->ack))
         reset(tcp, side, loss);
     else if (!tcp->reset_waits)
         hold_reset(tcp, side, packet);
@@ -273,7 +279,6 @@ bool bb_tcp_push(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
     BbStream *stream = &tcp->stream[side];
     tcp->packets++;
     tcp->now_ns = MAX(tcp->now_ns, packet->time_ns);
-    note_ack(tcp, side, packet);
     if (packet->tcp_flags & BB_TCP_RST) {
         push_reset(tcp, side, packet, loss);
         return false;
@@ -284,6 +289,7 @@ bool bb_tcp_push(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
         start_stream(stream, packet);
     if (!syn && !place_stream(stream, packet, loss))
         return false;
+    note_ack(tcp, side, packet);
     if (!is_plain_next(tcp, side, packet)) {
         push_other(tcp, side, packet, loss);
         return false;

@@ -34,6 +34,7 @@ typedef struct BbStream {
     guint32 acked;   // highest acknowledgement by the other side
     guint32 held_bytes;
     guint16 held_count;
+    gint64 odd_ns; // odd: since when
     guint8 odd;    // segments in a row outside of any window
     bool started;  // next is known
     bool from_syn; // and certain
@@ -78,7 +79,9 @@ bool bb_tcp_push(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss);
 bool bb_tcp_next(BbTcp *tcp, BbTcpEvent *event, BbLoss *loss);
 
 // Whether packet, of side, shows that this is another connection, of which the beginning was missed:
-// the third in a row in another number space. It is not to be pushed then.
+// the third in a row in another number space, for BB_TCP_PATIENCE_ACKED_NS (a firewall that writes
+// new numbers, mirrored on both sides, shows bursts of them between those of its other side). It is
+// not to be pushed then.
 bool bb_tcp_has_moved(const BbTcp *tcp, guint side, const BbPacket *packet);
 
 // Whether bb_tcp_next may have something.

@@ -212,6 +212,7 @@ START_TEST(ports_are_used_again_unseen)
         for (guint call = 0; call < 10; call++) {
             if (call == 8)
                 g_string_truncate(scene.told, 0);
+            scene.now_ns += SECOND / 10;
             say(&scene, CLIENT, BB_TCP_ACK, call < 8 ? "\1old" : "\1second");
             say(&scene, SERVER, BB_TCP_ACK, "\2reply");
         }
@@ -284,6 +285,30 @@ START_TEST(simultaneous_open)
     say(&scene, SERVER, BB_TCP_ACK, "\2two");
     ck_assert_uint_eq(scene.loss.count[BB_SEEN_CONNECTIONS], 1);
     scene_end(&scene, "call:4 ret:4 ");
+}
+END_TEST
+
+// A firewall that writes new sequence numbers is mirrored on both sides: bursts in turn, of which
+// one side is understood.
+START_TEST(other_numbers_in_between_are_left_out)
+{
+    Scene scene;
+    scene_begin(&scene, 100000);
+    open_connection(&scene, 0x10000000, 0x20000000);
+    for (guint call = 0; call < 3; call++) {
+        for (guint side = 0; side < 2; side++) {
+            guint32 next = scene.next[side];
+            scene.next[!side] ^= 0xc0000000;
+            for (guint i = 0; i < 5; i++)
+                say_at(&scene, side, (next ^ 0xc0000000) + i, BB_TCP_ACK, "\3");
+            scene.next[!side] ^= 0xc0000000;
+            say(&scene, side, BB_TCP_ACK, side ? "\2reply" : "\1one");
+        }
+        scene.now_ns += SECOND;
+    }
+    ck_assert_uint_eq(scene.loss.count[BB_SEEN_CONNECTIONS], 1);
+    ck_assert_uint_eq(scene.loss.count[BB_TCP_ODD], 30);
+    scene_end(&scene, "call:4 ret:6 call:4 ret:6 call:4 ret:6 ");
 }
 END_TEST
 
@@ -565,8 +590,9 @@ END_TEST
 TEST_MAIN("flow", ports_are_used_again, ports_are_used_again_unseen, a_stray_syn_changes_nothing,
           an_asked_connection_needs_no_answer, ports_of_a_silent_client_are_used_again,
           a_half_open_connection_is_no_gap, a_repeated_syn_is_the_same_connection,
-          simultaneous_open, bounds_are_known_again_later, each_network_has_its_sighting,
-          late_copies_are_absorbed, a_closed_connection_is_followed_by_another,
-          the_next_connection_needs_no_syn, a_reset_is_outlived, what_crosses_a_reset_is_absorbed,
-          a_reset_does_not_overtake_a_reply, a_reset_that_waits_expires, tails_open_nothing,
-          idle_flows_expire, stamps_count_to_the_bytes_held, who_waits_longest_gives_up_first)
+          simultaneous_open, other_numbers_in_between_are_left_out, bounds_are_known_again_later,
+          each_network_has_its_sighting, late_copies_are_absorbed,
+          a_closed_connection_is_followed_by_another, the_next_connection_needs_no_syn,
+          a_reset_is_outlived, what_crosses_a_reset_is_absorbed, a_reset_does_not_overtake_a_reply,
+          a_reset_that_waits_expires, tails_open_nothing, idle_flows_expire,
+          stamps_count_to_the_bytes_held, who_waits_longest_gives_up_first)

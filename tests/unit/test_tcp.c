@@ -506,7 +506,10 @@ START_TEST(a_moved_stream_is_another_connection)
         }
         ck_assert(!bb_tcp_has_moved(&tcp, 0, &far));
         ck_assert_uint_eq(push_at(&tcp, &loss, 0, far), 0);
+        near.time_ns = far.time_ns = BB_TCP_PATIENCE_ACKED_NS - 1;
         ck_assert(!bb_tcp_has_moved(&tcp, 0, &near));
+        ck_assert(!bb_tcp_has_moved(&tcp, 0, &far));
+        far.time_ns++;
         ck_assert(bb_tcp_has_moved(&tcp, 0, &far));
         ck_assert_uint_eq(loss.count[BB_TCP_ODD], 4);
         ck_assert_uint_eq(loss.count[BB_TCP_RETRANSMITTED], 2);

@@ -78,10 +78,10 @@ typedef struct BbTcpEvent {
 bool bb_tcp_push(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss);
 bool bb_tcp_next(BbTcp *tcp, BbTcpEvent *event, BbLoss *loss);
 
-// Whether packet, of side, shows that this is another connection, of which the beginning was missed:
-// the third in a row in another number space, for BB_TCP_PATIENCE_ACKED_NS (a firewall that writes
-// new numbers, mirrored on both sides, shows bursts of them between those of its other side). It is
-// not to be pushed then.
+// Whether packet, of side, shows that this is another connection, of which the beginning was
+// missed: the third in a row in another number space, for BB_TCP_PATIENCE_ACKED_NS (a firewall that
+// writes new numbers, mirrored on both sides, shows bursts of them between those of its other
+// side). It is not to be pushed then.
 bool bb_tcp_has_moved(const BbTcp *tcp, guint side, const BbPacket *packet);
 
 // Whether bb_tcp_next may have something.

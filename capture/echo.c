@@ -13,7 +13,8 @@
 #define SEED G_GUINT64_CONSTANT(0xd1b54a32d192ed03)
 
 typedef struct Seen {
-    guint64 hash;
+    guint64 hash : 56;
+    guint64 ttl : 8;
     gint64 time_ns;
 } Seen;
 
@@ -61,25 +62,27 @@ static bool is_unnamed_ack(const BbPacket *packet)
 }
 
 // What begins or ends a connection is told by its numbers, too (Linux gives no identification to a
-// SYN-ACK), and no host sends it again so soon.
-static gint64 limit_of(const BbPacket *packet)
+// SYN-ACK), and no host sends it again so soon. Nor does what a host sends again live shorter or
+// longer than the first time: a router is between.
+static gint64 limit_of(const BbPacket *packet, guint ttl)
 {
     bool bounds = packet->transport == BB_TRANSPORT_TCP && packet->tcp_flags & BOUNDS;
-    return packet->ip_id || bounds ? BB_ECHO_NS : BB_ECHO_UNNAMED_NS;
+    return packet->ip_id || bounds || packet->ttl != ttl ? BB_ECHO_NS : BB_ECHO_UNNAMED_NS;
 }
 
 bool bb_echoes_check(BbEchoes *echoes, const BbPacket *packet)
 {
     if (is_unnamed_ack(packet))
         return false;
-    guint64 hash = hash_packet(packet);
+    guint64 hash = hash_packet(packet) >> 8;
     Seen *seen = echoes->seen[hash % SETS];
-    gint64 limit_ns = limit_of(packet);
-    for (guint i = 0; i < WAYS; i++)
+    for (guint i = 0; i < WAYS; i++) {
+        gint64 limit_ns = limit_of(packet, seen[i].ttl);
         if (seen[i].hash == hash && packet->time_ns <= seen[i].time_ns + limit_ns &&
             packet->time_ns >= seen[i].time_ns - limit_ns)
             return true;
+    }
     memmove(seen + 1, seen, (WAYS - 1) * sizeof *seen);
-    seen[0] = (Seen){hash, packet->time_ns};
+    seen[0] = (Seen){hash, packet->ttl, packet->time_ns};
     return false;
 }

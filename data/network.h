@@ -21,7 +21,7 @@ typedef struct BbNetworkEdge {
     guint64 resets;         // connections reset later
     guint64 packets;        // TCP packets, both directions
     guint64 retransmitted;  // data sent again
-    guint64 reordered;      // packets that overtook others, as the observer saw them
+    guint64 reordered;      // packets that came late, as the observer saw them (RFC 4737)
     guint64 zero_windows;   // times a receiver said that it cannot take more (RFC 9293, 3.8.6)
     BbRoundTrip to_server;  // from the observer to the server and back: SYN to SYN and ACK
     BbRoundTrip to_client;  // from the observer to the client and back: SYN and ACK to ACK

@@ -332,6 +332,12 @@ START_TEST(echoes_without_identification)
     ck_assert(bb_echoes_check(echoes, &packet));
     packet.time_ns += 1;
     ck_assert(!bb_echoes_check(echoes, &packet));
+    packet.ttl++; // from behind a router
+    ck_assert(bb_echoes_check(echoes, &packet));
+    packet.time_ns += BB_ECHO_NS;
+    ck_assert(bb_echoes_check(echoes, &packet));
+    packet.time_ns++;
+    ck_assert(!bb_echoes_check(echoes, &packet));
     bb_echoes_free(echoes);
 }
 END_TEST

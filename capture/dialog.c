@@ -3,7 +3,7 @@
 // messages with call ids. The pairing is by key or by order, checked by TCP's numbers.
 #include "capture/dialog.h"
 
-#include "capture/dialog_state.h"
+#include "capture/doubt.h"
 
 // ---- parts ------------------------------------------------------------------------------------
 
@@ -196,16 +196,11 @@ static void make_room(BbDialog *dialog)
     dialog->open = dialog->entries;
 }
 
-static bool is_in_order(const BbOpenEntry *entry)
-{
-    return entry->open.key == 0 || entry->use == BB_KEY_QUEUED;
-}
-
 // Its reply may still come, and is not to be taken for another's.
 static void forget_oldest(BbDialog *dialog)
 {
     dialog->context->loss->count[BB_PENDING_LIMIT]++;
-    dialog->forgotten += is_in_order(&dialog->open[0]);
+    dialog->forgotten += bb_dialog_in_order(&dialog->open[0]) && !dialog->open[0].ambiguous;
     give_up(dialog, 0);
 }
 
@@ -215,22 +210,6 @@ static BbOpenEntry *append_entry(BbDialog *dialog)
         forget_oldest(dialog);
     make_room(dialog);
     return &dialog->open[dialog->n_open++];
-}
-
-// After a gap in the requests, a reply could belong to a request that was never seen, as long as
-// the caller may have sent it together with this one (pipelining). It did not when all known calls
-// are answered and the caller has since acknowledged more than their answers: the answers to the
-// lost.
-static bool is_ambiguous(BbDialog *dialog, const BbPart *request)
-{
-    BbSide *side = &dialog->side[bb_dialog_side(dialog, request->direction)];
-    const BbSide *other = &dialog->side[!bb_dialog_side(dialog, request->direction)];
-    if (!side->gap_open)
-        return false;
-    if (dialog->n_open == 0 && request->has_ack &&
-        (!other->answered || (gint32)(request->ack - other->answered_seq) > 0))
-        side->gap_open = false;
-    return side->gap_open;
 }
 
 // Whether its reply may have been among missing bytes that were reported already: the request was
@@ -264,17 +243,43 @@ static bool is_open(const BbDialog *dialog, BbDirection direction, guint64 key)
     return false;
 }
 
+// Whether another call that is answered in order (of this key, if it has one) was open, for all the
+// caller knew when it sent this request.
+static bool waits_already(const BbDialog *dialog, const BbPart *request, guint64 key)
+{
+    const BbSide *callee = &dialog->side[!bb_dialog_side(dialog, request->direction)];
+    if (key)
+        return is_open(dialog, request->direction, key);
+    if (callee->answered && request->has_ack && (gint32)(callee->answered_seq - request->ack) > 0)
+        return true;
+    for (guint i = dialog->n_open; i > 0; i--)
+        if (dialog->open[i - 1].request.direction == request->direction &&
+            bb_dialog_in_order(&dialog->open[i - 1]))
+            return true;
+    return false;
+}
+
+// Whether there is no telling which reply will be that of a call that is answered in order.
+static bool is_ambiguous(BbDialog *dialog, const BbPart *request, guint64 key)
+{
+    bool waits = waits_already(dialog, request, key);
+    dialog->pipelined |= key && waits;
+    bool doubted = bb_doubt_request(dialog, request, waits) && (!key || dialog->pipelined);
+    bool answered = answered_in_gap(dialog, request);
+    if (doubted || answered)
+        bb_doubt_ambiguous(dialog, request, answered);
+    return doubted || answered;
+}
+
 guint64 bb_dialog_open_by(BbDialog *dialog, const BbPart *request, guint32 op, guint64 key,
                           guint32 tag, BbKeyUse use)
 {
     if (use == BB_KEY_REUSED)
         give_up_key(dialog, request->direction, key);
-    if (use == BB_KEY_QUEUED && !dialog->pipelined)
-        dialog->pipelined = is_open(dialog, request->direction, key);
     bool in_order = key == 0 || use == BB_KEY_QUEUED;
-    bool pipelined = key == 0 || dialog->pipelined;
-    bool ambiguous = in_order && ((pipelined && is_ambiguous(dialog, request)) ||
-                                  answered_in_gap(dialog, request));
+    bool ambiguous = in_order && is_ambiguous(dialog, request, key);
+    dialog->keyed |= !in_order;
+    bb_doubt_seen(dialog, request, true);
     guint64 id, call = bb_context_new_call(dialog->context, &id);
     BbOpenEntry *entry = append_entry(dialog);
     *entry = (BbOpenEntry){
@@ -300,6 +305,7 @@ void bb_dialog_sent(BbDialog *dialog, guint64 call, const BbPart *request)
         return;
     entry->request = *request;
     write_call(dialog, entry);
+    bb_doubt_sent(dialog, entry);
     if (entry->ambiguous)
         give_up(dialog, (guint)(entry - dialog->open));
 }
@@ -402,13 +408,15 @@ void bb_dialog_return(BbDialog *dialog, guint64 call, const BbPart *reply, guint
     BbSide *side = &dialog->side[bb_dialog_side(dialog, reply->direction)];
     BbOpenEntry *entry = call ? find_call(dialog, call) : NULL;
     if (!entry) {
-        dialog->forgotten -= dialog->forgotten > 0;
+        bb_doubt_reply(dialog, reply);
+        bb_doubt_seen(dialog, reply, false);
         dialog->context->loss->count[BB_RETURNS_ORPHANED]++;
         emit(dialog, BB_RETURN, reply, 0, BB_NAME_NONE, status, BB_NAME_NONE);
         return;
     }
     side->answered = true;
     side->answered_seq = reply->seq + (guint32)reply->bytes;
+    bb_doubt_answered(dialog, entry, reply);
     write_call(dialog, entry);
     emit(dialog, BB_RETURN, reply, entry->id, entry->open.op, status, entry->proto);
     remove_entry(dialog, (guint)(entry - dialog->open));
@@ -424,12 +432,15 @@ void bb_dialog_one_way(BbDialog *dialog, guint64 call, const BbPart *request)
         return;
     }
     guint32 op = entry->open.op;
+    bb_doubt_unasked(dialog, entry);
     remove_entry(dialog, (guint)(entry - dialog->open));
     bb_dialog_message(dialog, request, op, BB_NAME_NONE);
 }
 
 void bb_dialog_message(BbDialog *dialog, const BbPart *part, guint32 op, guint32 status)
 {
+    dialog->side[bb_dialog_side(dialog, part->direction)].one_way = true;
+    bb_doubt_seen(dialog, part, true);
     emit(dialog, BB_FREE, part, 0, op, status, BB_NAME_NONE);
 }
 
@@ -450,20 +461,36 @@ static bool is_lost_in_gap(const BbDialog *dialog, BbOpenEntry *entry, bool of_c
         return false;
     entry->doubted = entry->use == BB_KEY_REUSED;
     bool reused = caller->had_gap && (gint32)(caller->gap_end - entry->request.seq) > 0;
-    return is_in_order(entry) || (entry->doubted && reused);
+    return bb_dialog_in_order(entry) || (entry->doubted && reused);
+}
+
+// Returns how many are given up of which a reply in order may still come.
+static guint32 give_up_lost(BbDialog *dialog, guint side, guint32 seq)
+{
+    guint32 given_up = 0;
+    for (guint i = 0; i < dialog->n_open;) {
+        BbOpenEntry *entry = &dialog->open[i];
+        bool of_callee = bb_dialog_side(dialog, entry->request.direction) == side;
+        if (!is_lost_in_gap(dialog, entry, of_callee, seq)) {
+            i++;
+            continue;
+        }
+        given_up += bb_dialog_in_order(entry) && !entry->ambiguous;
+        give_up(dialog, i);
+    }
+    return given_up;
+}
+
+// Bytes of the other side before seq are missing (hole), or were passed over.
+static void give_up_before(BbDialog *dialog, guint side, guint32 seq, bool hole)
+{
+    guint32 given_up = give_up_lost(dialog, side, seq);
+    bb_doubt_lost(dialog, !side, seq, hole, given_up);
 }
 
 void bb_dialog_give_up_before(BbDialog *dialog, guint side, guint32 seq)
 {
-    dialog->forgotten = 0;
-    for (guint i = 0; i < dialog->n_open;) {
-        BbOpenEntry *entry = &dialog->open[i];
-        bool of_callee = bb_dialog_side(dialog, entry->request.direction) == side;
-        if (is_lost_in_gap(dialog, entry, of_callee, seq))
-            give_up(dialog, i);
-        else
-            i++;
-    }
+    give_up_before(dialog, side, seq, true);
 }
 
 void bb_dialog_give_up_all(BbDialog *dialog)
@@ -538,7 +565,7 @@ void bb_dialog_pass_over(BbDialog *dialog, const BbView *view, gsize count)
         return;
     side->gap_open = side->had_gap = true;
     side->gap_end = view->seq + (guint32)count;
-    bb_dialog_give_up_before(dialog, !number, side->gap_end);
+    give_up_before(dialog, !number, side->gap_end, false);
 }
 
 void bb_dialog_resynced(BbDialog *dialog)

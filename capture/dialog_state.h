@@ -39,10 +39,20 @@ typedef struct BbSide {
     bool had_gap;
     bool gap_open;   // bytes were missing: requests among them may still be waiting for replies
     bool answered;   // this side has answered a call; the answer ended before answered_seq
+    bool said;       // a message of this side was seen; the last one ended before said_end
+    bool known;      // the last one that is no reply to what was lost ended before known_seq
+    bool torn;       // the last one was cut off by a gap
+    bool asked;      // it called; its last call in order acknowledged asked_ack
+    bool one_way;    // messages of this side were seen that nobody answers or asked for
     guint32 gap_end; // had_gap: sequence number behind the last missing bytes
-    guint32 answered_seq;
-    guint32 seq;  // of the first byte in the buffer, or of the next to come
-    guint64 skip; // bytes to come that belong to skip_part
+    guint32 answered_seq, said_end, known_seq;
+    guint32 due;  // replies to it, at most, that may come and belong to no open call (doubt.h)
+    guint32 sure; // of these, at least
+    guint32 lost; // of due, to requests that were missing behind its last message
+    guint32 asked_ack;
+    guint32 smallest; // bytes of its smallest message of a call in order; 0: none was seen
+    guint32 seq;      // of the first byte in the buffer, or of the next to come
+    guint64 skip;     // bytes to come that belong to skip_part
     BbPart *skip_part;
 } BbSide;
 
@@ -62,6 +72,8 @@ struct BbDialog {
     guint16 turns_probed;
     guint64 likely;    // what the first turn looked like: bits by place in bb_decoders
     guint64 refused;   // decoders that gave up, likewise
+    gint64 said_ns;    // end of the last message
+    gint64 slowest_ns; // longest time that a reply in order took
     guint32 forgotten; // calls dropped at the limit whose replies are still to come
     guint32 head_left; // bytes of a proxy's head that are still to be passed over
     guint8 client;     // side that calls
@@ -76,9 +88,20 @@ struct BbDialog {
     bool switching; // the decoder asked for bb_dialog_switch
     bool told;      // the decoder was chosen by people (BbDecodeAs), if only for a while
     bool finished;
-    bool inner;     // bb_dialog_new_inner: its sequence numbers are its own
-    bool pipelined; // two calls of one key that are answered in order were open at once
+    bool inner;      // bb_dialog_new_inner: its sequence numbers are its own
+    bool pipelined;  // two calls of one key that are answered in order were open at once
+    bool keyed;      // there are calls that are not answered in order
+    bool waves;      // of those that are, many were asked together, and answered before the next
+    bool rolls;      // one was asked when others had been answered and others not
+    guint8 alone;    // of them, those in a row that were asked when no other was open
+    guint8 together; // those that were asked when another was; both up to BB_DOUBT_HABIT
 };
+
+// Its reply is told by order alone.
+static inline bool bb_dialog_in_order(const BbOpenEntry *entry)
+{
+    return entry->open.key == 0 || entry->use == BB_KEY_QUEUED;
+}
 
 static inline BbDirection bb_dialog_direction(const BbDialog *dialog, guint side)
 {

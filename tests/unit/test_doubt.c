@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pipelines of Redis with packets lost: each message is one packet of its own millisecond, so that
+// times tell which reply is whose. No pair may join two requests, and after a drain all are right.
+#include "data/random.h"
+#include "tests/unit/converse.h"
+#include "tests/unit/test.h"
+
+#include <stdio.h>
+
+#define MOST 200u // requests of a talk
+#define DEEPEST 6u
+#define NOT 0xffffffffu
+
+typedef enum { ONE_FOR_ONE, WAVES, AT_RANDOM, SHAPES } Shape;
+
+// What is said: packets in order, the n-th at n ms.
+typedef struct Talk {
+    BbDirection direction[2 * MOST];
+    bool lost[2 * MOST];
+    guint wait_ms[2 * MOST]; // of silence before it
+    guint packet[2][MOST];   // that request and reply n are in
+    guint packets, count[2]; // said
+    bool sizes_differ;
+    guint pairs[MOST];   // request whose reply it was given; NOT: none
+    guint drained[MOST]; // of request n: drains before it
+    guint drains;
+} Talk;
+
+static void say(Talk *talk, BbDirection direction)
+{
+    if (direction == BB_TO_SERVER) {
+        bool drained = talk->count[BB_TO_SERVER] == talk->count[BB_TO_CLIENT];
+        talk->drains += drained;
+        talk->drained[talk->count[direction]] = talk->drains;
+    }
+    talk->packet[direction][talk->count[direction]++] = talk->packets;
+    talk->direction[talk->packets++] = direction;
+}
+
+static guint waiting(const Talk *talk)
+{
+    return talk->count[BB_TO_SERVER] - talk->count[BB_TO_CLIENT];
+}
+
+static void drain(Talk *talk)
+{
+    while (waiting(talk))
+        say(talk, BB_TO_CLIENT);
+}
+
+// count more requests, never more than depth of them waiting, then a drain.
+static void talk_on(Talk *talk, Shape shape, guint depth, guint count, BbRandom *random)
+{
+    bool asks = true;
+    for (guint end = talk->count[BB_TO_SERVER] + count; talk->count[BB_TO_SERVER] < end;) {
+        if (shape == AT_RANDOM)
+            asks = bb_random_chance(random, 0.5);
+        else if (shape == ONE_FOR_ONE || waiting(talk) == 0 || waiting(talk) == depth)
+            asks = waiting(talk) < depth;
+        if (waiting(talk) == 0 || (asks && waiting(talk) < depth))
+            say(talk, BB_TO_SERVER);
+        else
+            say(talk, BB_TO_CLIENT);
+    }
+    drain(talk);
+}
+
+// ---- what is understood of it -------------------------------------------------------------------
+
+static guint at_packet(const Talk *talk, const guint *ms, BbDirection direction, gint64 when)
+{
+    for (guint i = 0; i < talk->count[direction]; i++)
+        if (ms[talk->packet[direction][i]] == when)
+            return i;
+    ck_abort_msg("no packet of that time");
+    return NOT;
+}
+
+static void read_pairs(Talk *talk, Converse *c, const guint *ms)
+{
+    guint asked[2 * MOST] = {0}; // request, by id
+    g_auto(GStrv) lines = g_strsplit(converse_result(c), "\n", -1);
+    for (guint i = 0; i < MOST; i++)
+        talk->pairs[i] = NOT;
+    for (guint i = 0; lines[i] && *lines[i]; i++) {
+        guint id;
+        gint64 when = converse_first_ms(c, i);
+        if (sscanf(lines[i], "CALL %u ", &id) == 1)
+            asked[id] = at_packet(talk, ms, BB_TO_SERVER, when);
+        else if (sscanf(lines[i], "RET %u ", &id) == 1)
+            talk->pairs[asked[id]] = at_packet(talk, ms, BB_TO_CLIENT, when);
+    }
+}
+
+// Packet n. Where sizes differ, from 1 to 40 bytes are asked for, and from 1 to 200 come.
+static char *message(const Talk *talk, guint n)
+{
+    bool asks = talk->direction[n] == BB_TO_SERVER;
+    guint size = talk->sizes_differ ? 1 + 7919 * n % (asks ? 40 : 200) : 1;
+    g_autofree char *value = g_strnfill(size, 'v');
+    return g_strdup_printf(asks ? "*2\r\n$3\r\nGET\r\n$%u\r\n%s\r\n" : "$%u\r\n%s\r\n", size,
+                           value);
+}
+
+static void listen(Talk *talk)
+{
+    g_autoptr(Converse) c = converse_tcp(6379);
+    guint ms[2 * MOST], now = 0;
+    for (guint i = 0; i < talk->packets; i++) {
+        BbDirection direction = talk->direction[i];
+        g_autofree char *text = message(talk, i);
+        converse_wait(c, talk->wait_ms[i]);
+        now += talk->wait_ms[i];
+        ms[i] = now++;
+        if (talk->lost[i])
+            converse_lose(c, direction, strlen(text));
+        else
+            converse_text(c, direction, text);
+    }
+    read_pairs(talk, c, ms);
+}
+
+static bool is_whole(const Talk *talk, guint request)
+{
+    return !talk->lost[talk->packet[BB_TO_SERVER][request]] &&
+           !talk->lost[talk->packet[BB_TO_CLIENT][request]];
+}
+
+static char *story(const Talk *talk)
+{
+    GString *text = g_string_new(NULL);
+    for (guint i = 0; i < talk->packets; i++)
+        g_string_append_printf(text, "%s%c%s", talk->wait_ms[i] ? " ... " : "",
+                               talk->direction[i] == BB_TO_SERVER ? 'q' : 'r',
+                               talk->lost[i] ? "(lost)" : "");
+    return g_string_free(text, FALSE);
+}
+
+// right_from: of requests sent after so many drains all are right.
+static void check_talk(Talk *talk, guint right_from)
+{
+    listen(talk);
+    g_autofree char *told = story(talk);
+    for (guint i = 0; i < talk->count[BB_TO_SERVER]; i++) {
+        ck_assert_msg(talk->pairs[i] == i || talk->pairs[i] == NOT, "%u has the reply of %u:\n%s",
+                      i, talk->pairs[i], told);
+        ck_assert_msg(talk->pairs[i] == i || !is_whole(talk, i) || talk->drained[i] < right_from,
+                      "%u has none:\n%s", i, told);
+    }
+}
+
+// Drains before the first request that was sent after packet and any before it was answered.
+static guint drain_after(const Talk *talk, guint packet)
+{
+    for (guint i = 0; i < talk->count[BB_TO_SERVER]; i++)
+        if (talk->packet[BB_TO_SERVER][i] > packet &&
+            (i == 0 || talk->drained[i] > talk->drained[i - 1]))
+            return talk->drained[i];
+    return NOT;
+}
+
+// ---- tests --------------------------------------------------------------------------------------
+
+// before: calls that were asked one by one before.
+static Talk pipeline(Shape shape, guint depth, guint before, BbRandom *random)
+{
+    Talk talk = {0};
+    talk_on(&talk, ONE_FOR_ONE, 1, before, random);
+    talk_on(&talk, shape, depth, 20, random);
+    talk_on(&talk, shape, depth, 20, random);
+    return talk;
+}
+
+static void lose_any(Talk *talk, guint depth)
+{
+    for (guint i = 0; i < talk->packets; i++) {
+        talk->lost[i] = true;
+        check_talk(talk, depth == 1 ? 0 : drain_after(talk, i));
+        // How many requests were lost is not known then.
+        talk->sizes_differ = true;
+        check_talk(talk, depth == 1 ? 0 : NOT);
+        talk->sizes_differ = false;
+        talk->lost[i] = false;
+    }
+}
+
+START_TEST(any_packet_is_lost)
+{
+    static const guint before[] = {0, 1, 20};
+    BbRandom random = bb_random_start(test_seed("any_packet_is_lost"));
+    for (Shape shape = 0; shape < SHAPES; shape++)
+        for (guint depth = 1; depth <= DEEPEST; depth++)
+            for (guint i = 0; i < G_N_ELEMENTS(before); i++) {
+                Talk talk = pipeline(shape, depth, before[i], &random);
+                lose_any(&talk, depth);
+            }
+}
+END_TEST
+
+// That the caller asks ahead was seen. Several may have been lost where one is thought to be: after
+// a drain only a silence is sure to tell.
+START_TEST(several_packets_are_lost)
+{
+    BbRandom random = bb_random_start(test_seed("several_packets_are_lost"));
+    for (guint run = 0; run < 1000; run++) {
+        Shape shape = (Shape)bb_random_below(&random, SHAPES);
+        guint depth = 1 + (guint)bb_random_below(&random, DEEPEST);
+        Talk talk = {.sizes_differ = run % 2};
+        talk_on(&talk, ONE_FOR_ONE, depth, 10, &random);
+        guint from = talk.packets;
+        talk_on(&talk, shape, depth, 30, &random);
+        guint silence = talk.packets, last = talk.drains;
+        talk_on(&talk, shape, depth, 20, &random);
+        talk.wait_ms[silence] = 1000;
+        for (guint lost = 2 + (guint)bb_random_below(&random, 2); lost > 0; lost--)
+            talk.lost[from + bb_random_below(&random, silence - from)] = true;
+        check_talk(&talk, depth == 1 ? 0 : last + 1);
+    }
+}
+END_TEST
+
+TEST_MAIN("doubt", any_packet_is_lost, several_packets_are_lost)

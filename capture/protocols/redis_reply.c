@@ -69,6 +69,16 @@ static void take_first(BbDialog *dialog, BbRedis *redis, const BbRespItem *item)
         reply->op = bb_redis_word(dialog, redis, name, length, &kind);
 }
 
+// What follows the topic: a channel, or null where there is none, and how many are left.
+static void take_after_topic(BbRedisReply *reply, const BbRespItem *item)
+{
+    reply->nobody |= item->type == '_' || (item->type == '$' && item->number < 0);
+    if (item->type != ':')
+        return;
+    for (gsize i = 0; i < item->length && g_ascii_isdigit(item->text[i]); i++)
+        reply->count = MIN(reply->count, G_MAXUINT32) * 10 + (guint64)(item->text[i] - '0');
+}
+
 static bool is_confirmation(guint8 topic)
 {
     return topic != TOPIC_NONE && topic <= TOPIC_LAST_CONFIRMATION;
@@ -78,6 +88,36 @@ static bool is_confirmation(guint8 topic)
 static bool allowed_subscribed(guint8 kind)
 {
     return kind == BB_REDIS_SUBSCRIBE || kind == BB_REDIS_SUBSCRIBED || kind == BB_REDIS_RESET;
+}
+
+// The first confirmation came of a subscription of so many channels, 0: of all there are.
+static void expect_more(BbRedis *redis, guint32 channels)
+{
+    const BbRedisReply *reply = &redis->reply;
+    redis->due_topic = reply->topic;
+    redis->due_count = reply->count;
+    if (channels)
+        redis->due = channels - 1;
+    else
+        redis->due = reply->nobody || reply->count == 0 ? 0 : DUE_MANY;
+}
+
+// Whether the reply is a further confirmation. That nobody knows of how many ends where no channel
+// was left, or the number of those left does not fall: that one confirms another command.
+static bool take_due(BbRedis *redis)
+{
+    const BbRedisReply *reply = &redis->reply;
+    if (!redis->due || reply->topic != redis->due_topic)
+        return false;
+    if (redis->due != DUE_MANY) {
+        redis->due--;
+        return true;
+    }
+    bool further = !reply->nobody && reply->count < redis->due_count;
+    redis->due_count = reply->count;
+    if (!further || reply->count == 0)
+        redis->due = 0;
+    return further;
 }
 
 // Whether the server sent what just ended by itself. In RESP2 pub/sub messages look like any array:
@@ -91,16 +131,12 @@ static bool is_unasked(BbDialog *dialog, BbRedis *redis)
         return true;
     if (reply->type != '>' && !(reply->type == '*' && reply->topic))
         return false;
-    if (redis->due && reply->topic == redis->due_topic) {
-        redis->due -= redis->due != DUE_MANY;
+    if (take_due(redis))
         return true;
-    }
     const BbOpenCall *call = bb_dialog_oldest(dialog, &reply->part);
     guint8 kind = call ? (guint8)call->tag : BB_REDIS_SUBSCRIBE;
     if (call && kind == BB_REDIS_SUBSCRIBE && is_confirmation(reply->topic)) {
-        guint32 channels = call->tag >> 8;
-        redis->due = channels ? channels - 1 : DUE_MANY;
-        redis->due_topic = reply->topic;
+        expect_more(redis, call->tag >> 8);
         return false;
     }
     return reply->type == '>' || allowed_subscribed(kind);
@@ -153,7 +189,8 @@ void bb_redis_reset_reply(BbRedis *redis)
     reply->op = reply->status = BB_NAME_NONE;
     reply->type = '\0';
     reply->topic = TOPIC_NONE;
-    reply->first = reply->is_trace = reply->passed_on = false;
+    reply->count = 0;
+    reply->first = reply->is_trace = reply->passed_on = reply->nobody = false;
 }
 
 // ---- replication ------------------------------------------------------------------------------
@@ -211,5 +248,7 @@ gssize bb_redis_take_reply(BbDialog *dialog, BbRedis *redis, const guint8 *data,
         take_head(dialog, redis, item);
     else if (reply->first && item->depth == 1)
         take_first(dialog, redis, item);
+    else if (reply->topic && item->depth == 1)
+        take_after_topic(reply, item);
     return taken;
 }

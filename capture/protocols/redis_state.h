@@ -29,6 +29,8 @@ typedef struct BbRedisReply {
     guint32 status;
     char type; // of the value itself, 0 before it is seen (RESP3 attributes come first)
     guint8 topic;
+    bool nobody;    // topic: the channel is null
+    guint64 count;  // topic: the number behind the channel: subscriptions that are left
     bool first;     // the first element of the array comes next
     bool is_trace;  // looks like a line of MONITOR
     bool passed_on; // a command, while nobody waits for a reply: a replica joined in the middle
@@ -46,7 +48,8 @@ typedef struct BbRedis {
     bool sync;    // SYNC or PSYNC was said, or what only a replica says
     guint8 rdb;   // a snapshot is being received
     guint8 due_topic;
-    guint32 due; // confirmations still to come of a subscription that was answered
+    guint32 due;       // confirmations still to come of a subscription that was answered
+    guint64 due_count; // subscriptions that were left after the last one
     guint32 ok;
     guint8 mark[BB_REDIS_RDB_MARK];
     struct {

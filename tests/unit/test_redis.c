@@ -366,6 +366,39 @@ START_TEST(unsubscribe_all)
 }
 END_TEST
 
+#define UNSUBSCRIBE "*1\r\n$11\r\nUNSUBSCRIBE\r\n"          // 22 bytes
+#define NOBODY "*3\r\n$11\r\nunsubscribe\r\n$-1\r\n:0\r\n"  // 31
+#define NULL_PUSH ">3\r\n$11\r\nunsubscribe\r\n_\r\n:2\r\n" // 29
+#define LEFT(count) TOPIC2("11\r\nunsubscribe", ":" #count) // 33
+
+// Each has its own confirmations: of no channel there is one, and the number of those left falls.
+START_TEST(unsubscribed_in_a_pipeline)
+{
+    check(SCRIPT(">" PING, "<" PONG, ">" UNSUBSCRIBE UNSUBSCRIBE PING, "<" NOBODY NOBODY PONG,
+                 ">" GET, "<" OK),
+          "CALL 1 redis PING 14\nRET 1 redis ok 7\n"
+          "CALL 2 redis UNSUBSCRIBE 22\nCALL 3 redis UNSUBSCRIBE 22\nCALL 4 redis PING 14\n"
+          "RET 2 redis ok 31\nRET 3 redis ok 31\nRET 4 redis ok 7\n"
+          "CALL 5 redis GET 22\nRET 5 redis ok 5\n");
+    check(SCRIPT(">" PING, "<" PONG, ">" UNSUBSCRIBE UNSUBSCRIBE PING, "<" LEFT(1) LEFT(0),
+                 "<" NOBODY PONG),
+          "CALL 1 redis PING 14\nRET 1 redis ok 7\n"
+          "CALL 2 redis UNSUBSCRIBE 22\nCALL 3 redis UNSUBSCRIBE 22\nCALL 4 redis PING 14\n"
+          "RET 2 redis ok 33\nMSG < redis UNSUBSCRIBE 33\nRET 3 redis ok 31\nRET 4 redis ok 7\n");
+    // Two patterns are left.
+    check(SCRIPT(">" PING, "<" PONG, ">" UNSUBSCRIBE UNSUBSCRIBE PING, "<" LEFT(3) LEFT(2),
+                 "<" NULL_PUSH PONG),
+          "CALL 1 redis PING 14\nRET 1 redis ok 7\n"
+          "CALL 2 redis UNSUBSCRIBE 22\nCALL 3 redis UNSUBSCRIBE 22\nCALL 4 redis PING 14\n"
+          "RET 2 redis ok 33\nMSG < redis UNSUBSCRIBE 33\nRET 3 redis ok 29\nRET 4 redis ok 7\n");
+    check(SCRIPT(">" PING, "<" PONG, ">" UNSUBSCRIBE "*2\r\n$11\r\nUNSUBSCRIBE\r\n$1\r\na\r\n" PING,
+                 "<" LEFT(3) LEFT(2) LEFT(2) PONG),
+          "CALL 1 redis PING 14\nRET 1 redis ok 7\n"
+          "CALL 2 redis UNSUBSCRIBE 22\nCALL 3 redis UNSUBSCRIBE 29\nCALL 4 redis PING 14\n"
+          "RET 2 redis ok 33\nMSG < redis UNSUBSCRIBE 33\nRET 3 redis ok 33\nRET 4 redis ok 7\n");
+}
+END_TEST
+
 START_TEST(pushes_resp3)
 {
     check(
@@ -622,7 +655,8 @@ TEST_MAIN("redis", commands_in_order, pipelined, inline_commands, inline_needs_t
           many_words, empty_arrays_are_ignored, every_type_of_reply, errors, cluster_redirects,
           long_lines, depth, big_values_are_skipped, gap_in_a_value_does_no_harm,
           impossible_lengths, impossible_replies, client_reply, reset_ends_silence, pubsub_resp2,
-          unsubscribe_all, pushes_resp3, subscribe_refused, transaction, monitor, replication,
-          diskless_replication, old_sync_and_refused, replication_joined, reply_like_a_command,
-          lost_request, lost_reply, gap_inside_of_messages, found_again_inside_of_a_packet, cut_off,
-          joined_in_the_middle, probes, random_bytes_are_not_redis, prefixes)
+          unsubscribe_all, unsubscribed_in_a_pipeline, pushes_resp3, subscribe_refused, transaction,
+          monitor, replication, diskless_replication, old_sync_and_refused, replication_joined,
+          reply_like_a_command, lost_request, lost_reply, gap_inside_of_messages,
+          found_again_inside_of_a_packet, cut_off, joined_in_the_middle, probes,
+          random_bytes_are_not_redis, prefixes)

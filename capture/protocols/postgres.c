@@ -46,7 +46,7 @@ typedef struct Postgres {
     guint8 phase;
     bool streaming;  // a replication
     bool data_only;  // the reply begun has nothing but CopyData
-    bool copy_ended; // CopyDone or CopyFail was sent, no ReadyForQuery came since
+    bool copy_ended; // CopyDone or CopyFail was sent for an open call, no ReadyForQuery came since
     bool headless;   // the beginning of what the server sends is missing
     bool passing;    // what it sends up to the next ReadyForQuery answers nothing we know
 } Postgres;
@@ -152,7 +152,8 @@ static BbPart *client_part(Reader *reader, guint8 type)
     case 'd':
     case 'c':
     case 'f':
-        pg->copy_ended |= type != 'd';
+        // Behind an error these come when the call is answered, and no Sync is ignored.
+        pg->copy_ended |= type != 'd' && bb_dialog_open_calls(reader->dialog) > 0;
         return pg->request.part.begun ? &pg->request.part : &reader->stream->aside;
     case 'p':
     case 'X':

@@ -825,6 +825,47 @@ START_TEST(copy_by_extended_query)
 }
 END_TEST
 
+// The server gives up before the data ends. Of the two Syncs behind it each is answered.
+static void failed_copy(Converse *c, GByteArray *b)
+{
+    log_in(c);
+    query(c, "COPY t FROM STDIN");
+    put_message(b, 'G', "\0\0\1\0\0", 5);
+    say(c, down, b);
+    put_message(b, 'd', "1\n", 2);
+    say(c, up, b);
+    put_error(b, "22P02");
+    put_ready(b, 'I');
+    say(c, down, b);
+    put_message(b, 'd', "2\n", 2);
+    put_message(b, 'c', "", 0);
+    put_parse(b, "", "SELECT * FROM a");
+    put_bind(b, "");
+    put_execute(b);
+    put_message(b, 'S', "", 0);
+    put_message(b, 'S', "", 0);
+    say(c, up, b);
+    put_extended_answer(b, true);
+    put_ready(b, 'I');
+    say(c, down, b);
+    query(c, "SELECT a FROM next");
+    put_rows(b);
+    say(c, down, b);
+}
+
+START_TEST(a_failed_copy_ignores_no_sync)
+{
+    expect(failed_copy, LOGIN "CALL 2 postgresql COPY t 23\n"
+                              "RET 2 postgresql 22P02 47\n"
+                              "CALL 3 postgresql SELECT a 52\n"
+                              "CALL 4 postgresql SYNC 5\n"
+                              "RET 3 postgresql ok 42\n"
+                              "RET 4 postgresql ok 6\n"
+                              "CALL 5 postgresql SELECT next 24\n"
+                              "RET 5 postgresql ok 62\n");
+}
+END_TEST
+
 static void replication(Converse *c, GByteArray *b)
 {
     log_in(c);
@@ -1501,11 +1542,11 @@ TEST_MAIN("postgres", a_session, times_are_of_first_and_last_bytes, login_can_be
           queries_without_a_table, long_messages, prepared_statements_have_labels,
           unnamed_statement, a_batch_is_one_call, begin_is_replaced, flush_does_not_end_a_call,
           syncs_pair_in_order, request_without_sync_is_kept, statements_have_a_limit,
-          copy_is_one_call, copy_by_extended_query, replication_is_free_messages,
-          replication_can_break, gap_in_a_replication, replication_joined,
-          replication_joined_by_a_gap, a_copy_is_no_replication, shutdown_answers_the_open_call,
-          shutdown_is_free_when_idle, joined_in_the_middle, joined_before_an_answer, lost_request,
-          lost_ends_do_not_shift, lost_reply, lost_replies_do_not_shift, gap_in_a_reply,
-          gap_in_a_long_row, gap_in_a_query, gap_in_a_batch, no_postgres_after_all,
-          damage_in_the_middle, startup_packets_are_checked, probe_requests, probe_replies,
-          probe_others, probe_random_bytes)
+          copy_is_one_call, copy_by_extended_query, a_failed_copy_ignores_no_sync,
+          replication_is_free_messages, replication_can_break, gap_in_a_replication,
+          replication_joined, replication_joined_by_a_gap, a_copy_is_no_replication,
+          shutdown_answers_the_open_call, shutdown_is_free_when_idle, joined_in_the_middle,
+          joined_before_an_answer, lost_request, lost_ends_do_not_shift, lost_reply,
+          lost_replies_do_not_shift, gap_in_a_reply, gap_in_a_long_row, gap_in_a_query,
+          gap_in_a_batch, no_postgres_after_all, damage_in_the_middle, startup_packets_are_checked,
+          probe_requests, probe_replies, probe_others, probe_random_bytes)

@@ -23,6 +23,7 @@ typedef struct BbDecoder {
     const char *name;  // protocol name of the trace (`proto=`): lower case, static
     const char *about; // for people: what it reads, and how returns are paired. One line
     bool tcp, udp;     // transports it runs on
+    bool takes_turns;  // nobody asks ahead, while much of what is said is not answered at all
     guint16 ports[8];  // usual server ports, 0-terminated; they decide only BB_MATCH_MAYBE
     gsize state_size;  // bytes of zeroed state a dialog gets
 

@@ -30,29 +30,23 @@ typedef struct BbOpenEntry {
     bool ambiguous : 1; // no telling which reply is its own: it waits for its last byte only
 } BbOpenEntry;
 
+typedef struct BbDoubt BbDoubt;
+
 typedef struct BbSide {
     guint8 *buffer; // bytes that the decoder has not taken yet
     BbMark *marks;
     guint32 buffered, capacity;
     guint16 n_marks, marks_capacity;
-    bool closed;
-    bool had_gap;
-    bool gap_open;   // bytes were missing: requests among them may still be waiting for replies
-    bool answered;   // this side has answered a call; the answer ended before answered_seq
-    bool said;       // a message of this side was seen; the last one ended before said_end
-    bool known;      // the last one that is no reply to what was lost ended before known_seq
-    bool torn;       // the last one was cut off by a gap
-    bool asked;      // it called; its last call in order acknowledged asked_ack
-    bool one_way;    // messages of this side were seen that nobody answers or asked for
-    guint32 gap_end; // had_gap: sequence number behind the last missing bytes
-    guint32 answered_seq, said_end, known_seq;
-    guint32 due;  // replies to it, at most, that may come and belong to no open call (doubt.h)
-    guint32 sure; // of these, at least
-    guint32 lost; // of due, to requests that were missing behind its last message
-    guint32 asked_ack;
-    guint32 smallest; // bytes of its smallest message of a call in order; 0: none was seen
-    guint32 seq;      // of the first byte in the buffer, or of the next to come
-    guint64 skip;     // bytes to come that belong to skip_part
+    bool closed : 1;
+    bool had_gap : 1;
+    bool gap_open : 1; // bytes were missing: requests among them may still be waiting for replies
+    bool answered : 1; // this side has answered a call; the answer ended before answered_seq
+    bool torn : 1;     // its last message was cut off by a gap
+    bool one_way : 1;  // messages of this side were seen that nobody answers or asked for
+    guint32 gap_end;   // had_gap: sequence number behind the last missing bytes
+    guint32 answered_seq;
+    guint32 seq;  // of the first byte in the buffer, or of the next to come
+    guint64 skip; // bytes to come that belong to skip_part
     BbPart *skip_part;
 } BbSide;
 
@@ -65,36 +59,32 @@ struct BbDialog {
     BbSide side[2];       // of the first and second endpoint
     BbOpenEntry *entries; // room for open_capacity
     BbOpenEntry *open;    // n_open of them, oldest first, so with rising handles
+    BbDoubt *doubt;       // capture/doubt.h; NULL: no reason yet
     char *conn;           // for the trace; made with the first message
     guint32 node[2];      // of the endpoints (bb_context_node); 0 = not asked yet
     guint32 proto;
     guint16 n_open, open_capacity;
-    guint16 turns_probed;
     guint64 likely;    // what the first turn looked like: bits by place in bb_decoders
     guint64 refused;   // decoders that gave up, likewise
-    gint64 said_ns;    // end of the last message
-    gint64 slowest_ns; // longest time that a reply in order took
     guint32 forgotten; // calls dropped at the limit whose replies are still to come
     guint32 head_left; // bytes of a proxy's head that are still to be passed over
+    guint16 turns_probed;
     guint8 client;     // side that calls
     guint8 last_spoke; // side that spoke last, plus 1; 0: nobody
     guint8 pieces;     // taken so far; 2 stands for more
     guint8 answering;  // side, plus 1, whose first bytes wait in its buffer, since more of them may
                        // tell what the other one's are; 0: none
-    bool begun;        // the client's first bytes were looked at: no such head comes any more
-    bool client_known; // by the handshake or by content
-    bool from_start;   // by the handshake: no byte came before those that were seen
-    bool is_tcp;
-    bool switching; // the decoder asked for bb_dialog_switch
-    bool told;      // the decoder was chosen by people (BbDecodeAs), if only for a while
-    bool finished;
-    bool inner;      // bb_dialog_new_inner: its sequence numbers are its own
-    bool pipelined;  // two calls of one key that are answered in order were open at once
-    bool keyed;      // there are calls that are not answered in order
-    bool waves;      // of those that are, many were asked together, and answered before the next
-    bool rolls;      // one was asked when others had been answered and others not
-    guint8 alone;    // of them, those in a row that were asked when no other was open
-    guint8 together; // those that were asked when another was; both up to BB_DOUBT_HABIT
+    bool begun : 1;    // the client's first bytes were looked at: no such head comes any more
+    bool client_known : 1; // by the handshake or by content
+    bool from_start : 1;   // by the handshake: no byte came before those that were seen
+    bool is_tcp : 1;
+    bool switching : 1; // the decoder asked for bb_dialog_switch
+    bool told : 1;      // the decoder was chosen by people (BbDecodeAs), if only for a while
+    bool finished : 1;
+    bool inner : 1;     // bb_dialog_new_inner: its sequence numbers are its own
+    bool asked : 1;     // a call that is answered in order was made
+    bool pipelined : 1; // two calls of one key that are answered in order were open at once
+    bool keyed : 1;     // there are calls that are not answered in order
 };
 
 // Its reply is told by order alone.

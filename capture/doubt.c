@@ -2,94 +2,164 @@
 // In: requests, replies and gaps of a dialog. Out: which calls are ambiguous.
 #include "capture/doubt.h"
 
-static void add_due(BbSide *caller, guint32 count)
+typedef struct Side {
+    bool said;  // a message of this side was seen; the last one ended before said_end
+    bool known; // the last one that is no reply to what was lost ended before known_seq
+    bool asked; // it called; its last call in order acknowledged asked_ack
+    guint32 said_end, known_seq, asked_ack;
+    guint32 due;      // replies to it, at most, that may come and belong to no open call
+    guint32 sure;     // of these, at least
+    guint32 lost;     // of due, to requests that were missing behind its last message
+    guint32 smallest; // bytes of its smallest message of a call in order; 0: none was seen
+} Side;
+
+struct BbDoubt {
+    Side side[2];
+    gint64 said_ns;    // end of the last message
+    gint64 slowest_ns; // longest time that a reply in order took
+    bool waves;        // many calls were asked together, and answered before the next
+    bool rolls;        // one was asked when others had been answered and others not
+    guint8 alone;      // calls in a row that were asked when no other was open
+    guint8 together;   // those that were asked when another was; both up to BB_DOUBT_HABIT
+};
+
+static void note_size(const BbDialog *dialog, guint number, guint64 bytes)
+{
+    Side *side = &dialog->doubt->side[number];
+    guint32 size = (guint32)MIN(bytes, G_MAXUINT32);
+    if (!dialog->side[number].torn && (!side->smallest || size < side->smallest))
+        side->smallest = size;
+}
+
+static void note_seen(BbDoubt *doubt, guint number, const BbPart *part, bool accounted)
+{
+    Side *side = &doubt->side[number];
+    doubt->said_ns = MAX(doubt->said_ns, MAX(part->first_ns, part->last_ns));
+    if (!part->is_tcp)
+        return;
+    side->said = true;
+    side->said_end = part->seq + (guint32)part->bytes;
+    side->lost = 0;
+    side->known |= accounted;
+    if (accounted)
+        side->known_seq = side->said_end;
+}
+
+// What would be known if the first call, which is open, had been looked at.
+static void recall(BbDialog *dialog)
+{
+    const BbOpenEntry *first = dialog->n_open ? &dialog->open[0] : NULL;
+    if (!first || !dialog->asked)
+        return;
+    guint number = bb_dialog_side(dialog, first->request.direction);
+    Side *caller = &dialog->doubt->side[number];
+    note_seen(dialog->doubt, number, &first->request, true);
+    caller->asked = bb_dialog_in_order(first);
+    caller->asked_ack = first->request.ack;
+    if (first->sent && caller->asked)
+        note_size(dialog, number, first->request.bytes);
+}
+
+static BbDoubt *doubt_of(BbDialog *dialog)
+{
+    if (!dialog->doubt) {
+        dialog->doubt = g_new0(BbDoubt, 1);
+        recall(dialog);
+    }
+    return dialog->doubt;
+}
+
+void bb_doubt_free(BbDoubt *doubt)
+{
+    g_free(doubt);
+}
+
+static void add_due(Side *caller, guint32 count)
 {
     caller->due = MIN(caller->due + MIN(count, BB_DOUBT_MOST), BB_DOUBT_MOST);
 }
 
 void bb_doubt_seen(BbDialog *dialog, const BbPart *part, bool accounted)
 {
-    BbSide *side = &dialog->side[bb_dialog_side(dialog, part->direction)];
-    dialog->said_ns = MAX(dialog->said_ns, MAX(part->first_ns, part->last_ns));
-    if (!part->is_tcp)
-        return;
-    side->said = true;
-    side->said_end = part->seq + (guint32)part->bytes;
-    side->lost = 0;
-    side->torn = (gint32)(side->seq - side->said_end) > 0; // what comes next is beyond its end
-    if (accounted) {
-        side->known = true;
-        side->known_seq = side->said_end;
-    }
+    guint number = bb_dialog_side(dialog, part->direction);
+    BbSide *side = &dialog->side[number];
+    if (part->is_tcp) // what comes next is beyond its end
+        side->torn = (gint32)(side->seq - part->seq - (guint32)part->bytes) > 0;
+    if (dialog->doubt)
+        note_seen(dialog->doubt, number, part, accounted);
 }
 
 // ---- requests ---------------------------------------------------------------------------------
 
 // Nobody said anything for so long that all is answered that will be.
-static bool after_silence(const BbDialog *dialog, const BbSide *callee, const BbPart *request)
+static bool after_silence(const BbDialog *dialog, guint callee, const BbPart *request)
 {
-    gint64 silence = MAX(BB_DOUBT_SILENCE_NS, dialog->slowest_ns * BB_DOUBT_SILENCE_TIMES);
-    bool has_all = !callee->said || (gint32)(request->ack - callee->seq - callee->buffered) >= 0;
-    return dialog->said_ns && request->first_ns - dialog->said_ns >= silence && has_all;
+    const BbDoubt *doubt = dialog->doubt;
+    const BbSide *side = &dialog->side[callee];
+    gint64 silence_ns = request->first_ns - doubt->said_ns;
+    bool has_all =
+        !doubt->side[callee].said || (gint32)(request->ack - side->seq - side->buffered) >= 0;
+    return doubt->said_ns && silence_ns >= BB_DOUBT_SILENCE_NS &&
+           silence_ns / BB_DOUBT_SILENCE_TIMES >= doubt->slowest_ns && has_all;
 }
 
 // The caller has acknowledged more than is accounted for: the answers to the lost.
-static bool has_more(const BbSide *callee, const BbPart *request)
+static bool has_more(const BbDialog *dialog, guint callee, const BbPart *request)
 {
-    if (!callee->known)
-        return callee->said || callee->had_gap;
-    return (gint32)(request->ack - callee->known_seq) > 0;
-}
-
-// Whether by the protocol nobody asks ahead, while much of what is said is not answered at all.
-static bool takes_turns(const BbDialog *dialog)
-{
-    return dialog->decoder == &bb_decoder_turns || dialog->decoder == &bb_decoder_mysql ||
-           dialog->decoder == &bb_decoder_tls || dialog->decoder == &bb_decoder_websocket;
+    const Side *side = &dialog->doubt->side[callee];
+    if (!side->known)
+        return side->said || dialog->side[callee].had_gap;
+    return (gint32)(request->ack - side->known_seq) > 0;
 }
 
 // Nothing is due any more. Who waits for all replies before it asks more shows so by asking.
-static bool is_settled(const BbDialog *dialog, const BbSide *caller, const BbSide *callee,
-                       const BbPart *request)
+static bool is_settled(const BbDialog *dialog, guint caller, const BbPart *request)
 {
+    const BbDoubt *doubt = dialog->doubt;
+    const BbSide *callee = &dialog->side[!caller];
     if (dialog->n_open || !request->has_ack)
         return false;
-    if (takes_turns(dialog))
+    if (dialog->decoder && dialog->decoder->takes_turns)
         return !callee->answered || (gint32)(request->ack - callee->answered_seq) > 0;
-    return after_silence(dialog, callee, request) ||
-           (!dialog->rolls && !caller->sure && has_more(callee, request));
+    return after_silence(dialog, !caller, request) ||
+           (!doubt->rolls && !doubt->side[caller].sure && has_more(dialog, !caller, request));
 }
 
 // waits: another call was open, for all the caller knew. further: it had more bytes of the callee
 // than when it asked last.
-static void note_habit(BbDialog *dialog, bool waits, bool further)
+static void note_habit(BbDoubt *doubt, bool waits, bool further)
 {
     if (waits) {
-        dialog->alone = 0;
-        dialog->rolls |= further;
-        dialog->together += dialog->together < BB_DOUBT_HABIT;
+        doubt->alone = 0;
+        doubt->rolls |= further;
+        doubt->together += doubt->together < BB_DOUBT_HABIT;
         return;
     }
-    dialog->waves |= dialog->together == BB_DOUBT_HABIT;
-    if (dialog->alone < BB_DOUBT_HABIT && ++dialog->alone == BB_DOUBT_HABIT) {
-        dialog->rolls = dialog->waves = false;
-        dialog->together = 0;
+    doubt->waves |= doubt->together == BB_DOUBT_HABIT;
+    if (doubt->alone < BB_DOUBT_HABIT && ++doubt->alone == BB_DOUBT_HABIT) {
+        doubt->rolls = doubt->waves = false;
+        doubt->together = 0;
     }
 }
 
 bool bb_doubt_request(BbDialog *dialog, const BbPart *request, bool waits)
 {
     guint number = bb_dialog_side(dialog, request->direction);
-    BbSide *caller = &dialog->side[number];
+    if (!dialog->doubt && !dialog->asked) { // the first one
+        dialog->asked = true;
+        return false;
+    }
+    BbDoubt *doubt = doubt_of(dialog);
+    Side *caller = &doubt->side[number];
     bool further = request->has_ack && (gint32)(request->ack - caller->asked_ack) > 0;
-    if (caller->due && is_settled(dialog, caller, &dialog->side[!number], request))
+    if (caller->due && is_settled(dialog, number, request))
         caller->due = caller->sure = 0;
-    caller->gap_open = caller->due > 0;
+    dialog->side[number].gap_open = caller->due > 0;
     if (!caller->due)
-        note_habit(dialog, waits, further);
+        note_habit(doubt, waits, further);
     else
-        dialog->rolls |= further && caller->sure && caller->asked;
-    caller->asked = true;
+        doubt->rolls |= further && caller->sure && caller->asked;
+    dialog->asked = caller->asked = true;
     if (request->has_ack)
         caller->asked_ack = request->ack;
     return caller->due > 0;
@@ -97,29 +167,24 @@ bool bb_doubt_request(BbDialog *dialog, const BbPart *request, bool waits)
 
 void bb_doubt_ambiguous(BbDialog *dialog, const BbPart *request, bool answered)
 {
-    BbSide *caller = &dialog->side[bb_dialog_side(dialog, request->direction)];
+    Side *caller = &doubt_of(dialog)->side[bb_dialog_side(dialog, request->direction)];
     add_due(caller, 1);
     caller->sure += !answered;
 }
 
-static void note_size(BbSide *side, guint64 bytes)
-{
-    guint32 size = (guint32)MIN(bytes, G_MAXUINT32);
-    if (!side->torn && (!side->smallest || size < side->smallest))
-        side->smallest = size;
-}
-
 void bb_doubt_sent(BbDialog *dialog, const BbOpenEntry *entry)
 {
+    guint number = bb_dialog_side(dialog, entry->request.direction);
     bb_doubt_seen(dialog, &entry->request, true);
-    if (bb_dialog_in_order(entry))
-        note_size(&dialog->side[bb_dialog_side(dialog, entry->request.direction)],
-                  entry->request.bytes);
+    if (dialog->doubt && bb_dialog_in_order(entry))
+        note_size(dialog, number, entry->request.bytes);
 }
 
 void bb_doubt_unasked(BbDialog *dialog, const BbOpenEntry *entry)
 {
-    BbSide *caller = &dialog->side[bb_dialog_side(dialog, entry->request.direction)];
+    if (!dialog->doubt)
+        return;
+    Side *caller = &dialog->doubt->side[bb_dialog_side(dialog, entry->request.direction)];
     caller->due -= entry->ambiguous && caller->due;
     caller->sure -= entry->ambiguous && caller->sure;
 }
@@ -137,10 +202,12 @@ static bool is_awaited(const BbDialog *dialog, const BbPart *reply)
 
 void bb_doubt_reply(BbDialog *dialog, const BbPart *reply)
 {
-    BbSide *caller = &dialog->side[!bb_dialog_side(dialog, reply->direction)];
     if (dialog->forgotten) {
         dialog->forgotten--;
-    } else if (caller->due && !dialog->keyed && !is_awaited(dialog, reply)) {
+        return;
+    }
+    Side *caller = &doubt_of(dialog)->side[!bb_dialog_side(dialog, reply->direction)];
+    if (caller->due && !dialog->keyed && !is_awaited(dialog, reply)) {
         caller->due--;
         caller->sure -= caller->sure > 0;
     }
@@ -148,11 +215,12 @@ void bb_doubt_reply(BbDialog *dialog, const BbPart *reply)
 
 void bb_doubt_answered(BbDialog *dialog, const BbOpenEntry *entry, const BbPart *reply)
 {
+    BbDoubt *doubt = doubt_of(dialog);
     bb_doubt_seen(dialog, reply, true);
     if (!bb_dialog_in_order(entry))
         return;
-    dialog->slowest_ns = MAX(dialog->slowest_ns, reply->first_ns - entry->request.first_ns);
-    note_size(&dialog->side[bb_dialog_side(dialog, reply->direction)], reply->bytes);
+    doubt->slowest_ns = MAX(doubt->slowest_ns, reply->first_ns - entry->request.first_ns);
+    note_size(dialog, bb_dialog_side(dialog, reply->direction), reply->bytes);
 }
 
 // ---- gaps -------------------------------------------------------------------------------------
@@ -167,7 +235,7 @@ static bool is_torn(const BbDialog *dialog, guint number)
 }
 
 // The most messages of a side that its missing bytes up to seq can be.
-static guint32 most_lost(const BbSide *side, guint32 seq)
+static guint32 most_lost(const Side *side, guint32 seq)
 {
     gint32 bytes = side->said ? (gint32)(seq - side->said_end) : 0;
     return side->smallest && bytes > 0 ? (guint32)bytes / side->smallest : 0;
@@ -175,15 +243,17 @@ static guint32 most_lost(const BbSide *side, guint32 seq)
 
 static void lose_requests(BbDialog *dialog, guint number, guint32 seq, bool hole)
 {
-    BbSide *caller = &dialog->side[number];
+    Side *caller = &dialog->doubt->side[number];
     const BbSide *callee = &dialog->side[!number];
-    guint32 most = dialog->rolls ? most_lost(caller, seq) : 0;
+    guint32 said_end = dialog->doubt->side[!number].said_end;
+    guint32 most = dialog->doubt->rolls ? most_lost(caller, seq) : 0;
     guint32 more = most > caller->lost ? most - caller->lost : 0;
     if (hole || !caller->lost)
         more = MAX(more, 1);
     // One is still to be answered, unless it needs no answer or that was lost, too.
-    bool answered = callee->had_gap && (gint32)(callee->gap_end - callee->said_end) > 0;
-    if (hole && !is_torn(dialog, number) && !answered && !caller->one_way && !dialog->keyed)
+    bool answered = callee->had_gap && (gint32)(callee->gap_end - said_end) > 0;
+    bool one_way = dialog->side[number].one_way;
+    if (hole && !is_torn(dialog, number) && !answered && !one_way && !dialog->keyed)
         caller->sure++;
     caller->lost += more;
     add_due(caller, more);
@@ -191,22 +261,24 @@ static void lose_requests(BbDialog *dialog, guint number, guint32 seq, bool hole
 
 static void lose_replies(BbDialog *dialog, guint number, guint32 seq, bool hole, guint32 given_up)
 {
-    BbSide *caller = &dialog->side[!number];
-    const BbSide *callee = &dialog->side[number];
+    Side *caller = &dialog->doubt->side[!number];
+    const Side *callee = &dialog->doubt->side[number];
+    bool one_way = dialog->side[number].one_way;
     guint32 more = given_up + dialog->forgotten;
     dialog->forgotten = 0;
     add_due(caller, more);
     caller->sure += more;
     // One reply at least was lost, unless it may be the rest of one, or what nobody asked for.
-    if (hole && caller->due && !callee->torn && !callee->one_way && !dialog->keyed)
+    if (hole && caller->due && !dialog->side[number].torn && !one_way && !dialog->keyed)
         caller->due--;
     // Of several it is taken to be one, but of who was seen to wait for all that it can be.
-    bool all = given_up < 2 || (dialog->waves && most_lost(callee, seq) >= given_up);
+    bool all = given_up < 2 || (dialog->doubt->waves && most_lost(callee, seq) >= given_up);
     caller->sure = all ? 0 : caller->sure - 1;
 }
 
 void bb_doubt_lost(BbDialog *dialog, guint number, guint32 seq, bool hole, guint32 given_up)
 {
+    doubt_of(dialog);
     lose_replies(dialog, number, seq, hole, given_up);
     lose_requests(dialog, number, seq, hole);
 }

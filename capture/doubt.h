@@ -22,6 +22,10 @@
 #define BB_DOUBT_HABIT 16u       // calls that were asked in one manner, and it is believed
 #define BB_DOUBT_MOST (1u << 30) // replies
 
+// What is known of a dialog is kept from its second call on, or its first loss: many connections
+// have but one call.
+void bb_doubt_free(BbDoubt *doubt);
+
 // A message of part's direction was seen. accounted: it is no reply to a request that was lost.
 void bb_doubt_seen(BbDialog *dialog, const BbPart *part, bool accounted);
 // A request of a call that is answered in order is about to be opened: whether a reply may come

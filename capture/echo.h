@@ -10,8 +10,8 @@
 #include "capture/packet.h"
 
 #define BB_ECHO_NS (2 * G_GINT64_CONSTANT(1000000)) // both sightings lie this close together
-// The same without an identification (IPv6; 0 in packets that are not to be fragmented) and with the
-// same time to live, but for SYN, FIN and RST.
+// The same without an identification (IPv6; 0 in packets that are not to be fragmented) and with
+// the same time to live, but for SYN, FIN and RST.
 #define BB_ECHO_UNNAMED_NS (200 * G_GINT64_CONSTANT(1000))
 #define BB_ECHO_PACKETS 4096u // that are remembered: 64 KiB, so that they stay near the processor
 

@@ -4,6 +4,7 @@
 #include "capture/feed.h"
 
 #include "capture/choice.h"
+#include "capture/doubt.h"
 #include "capture/protocols/proxy.h"
 #include "capture/skips.h"
 
@@ -604,6 +605,7 @@ void bb_dialog_free(BbDialog *dialog)
     bb_dialog_finish(dialog);
     bb_dialog_end_nodes(dialog);
     g_free(dialog->entries);
+    bb_doubt_free(dialog->doubt);
     g_free(dialog->conn);
     g_free(dialog);
 }

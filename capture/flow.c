@@ -34,12 +34,12 @@ struct BbFlow {
     BbDialog *dialog;                  // NULL: no data yet, or closed
     BbFlow *older, *newer;             // of its list
     guint32 held;                      // bytes held back
+    guint32 told_ms;                   // when it last told of the network, as far as that goes
     Asked *asked;                      // not answered yet; NULL: none
     BbEndpoints *real;                 // ends, where a NAT hides one; else NULL
     BbFlow *holds_older, *holds_newer; // of the flows that hold bytes, by when they began to
     BbTcp tcp;                         // only of TCP, as is wire
     BbWire wire;
-    gint64 told_ns; // when it last told of the network
 };
 
 typedef struct List {
@@ -201,14 +201,21 @@ static void report_network(BbFlows *flows, BbFlow *flow)
     bb_context_edge(flows->context, ends_of(flow), client, flow->dialog, true, &edge);
 }
 
+static guint32 milliseconds(gint64 time_ns)
+{
+    return (guint32)((guint64)time_ns / 1000000);
+}
+
 // Of a connection that goes on, where somebody wants to know before it ends. One that is silent has
 // little to tell until it speaks again.
 static void tell_network(BbFlows *flows, BbFlow *flow, gint64 time_ns)
 {
     gint64 every_ns = flows->context->network_ns;
-    if (!every_ns || !flow->dialog || ABS(time_ns - flow->told_ns) < every_ns)
+    guint32 now_ms = milliseconds(time_ns);
+    if (!every_ns || !flow->dialog ||
+        ABS((gint64)(gint32)(now_ms - flow->told_ms)) < every_ns / 1000000)
         return;
-    flow->told_ns = time_ns;
+    flow->told_ms = now_ms;
     BbNetworkEdge edge = take_order(&flow->tcp);
     bb_wire_tell(&flow->wire, &edge);
     bb_context_edge(flows->context, ends_of(flow), bb_dialog_client(flow->dialog), true, false,
@@ -293,7 +300,7 @@ static BbFlow *add(BbFlows *flows, const BbPacket *packet, guint32 hash)
     flow->hash = hash;
     flow->transport = packet->transport;
     flow->endpoints = bb_endpoints_on_wire(packet);
-    flow->told_ns = packet->time_ns;
+    flow->told_ms = milliseconds(packet->time_ns);
     flow->list = packet->transport == BB_TRANSPORT_UDP ? DATAGRAMS : EMPTY;
     BbFlow **bucket = &flows->buckets[hash & (flows->n_buckets - 1)];
     flow->chain = *bucket;

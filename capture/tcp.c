@@ -120,6 +120,11 @@ static bool is_unplaced(const BbStream *stream)
     return !stream->from_syn && !stream->spoke && !stream->held;
 }
 
+static guint32 ticks(gint64 time_ns)
+{
+    return (guint32)((guint64)time_ns >> 20);
+}
+
 static bool is_odd(const BbStream *stream, const BbPacket *packet)
 {
     gint32 ahead = distance(stream->next, packet->seq);
@@ -130,7 +135,7 @@ bool bb_tcp_has_moved(const BbTcp *tcp, guint side, const BbPacket *packet)
 {
     const BbStream *stream = &tcp->stream[side];
     return stream->started && stream->odd + 1u >= ODD_LIMIT && !stream->held &&
-           packet->time_ns - stream->odd_ns >= BB_TCP_PATIENCE_ACKED_NS &&
+           ticks(packet->time_ns - BB_TCP_PATIENCE_ACKED_NS) - stream->odd_since < G_MAXINT32 &&
            !(packet->tcp_flags & (BB_TCP_SYN | BB_TCP_RST)) && is_odd(stream, packet) &&
            !(is_unplaced(stream) && packet->length);
 }
@@ -149,7 +154,7 @@ static bool place_stream(BbStream *stream, const BbPacket *packet, BbLoss *loss)
     }
     loss->count[BB_TCP_ODD]++;
     if (!stream->odd)
-        stream->odd_ns = packet->time_ns;
+        stream->odd_since = ticks(packet->time_ns);
     stream->odd += stream->odd < ODD_LIMIT;
     return false;
 }

@@ -33,14 +33,14 @@ typedef struct BbStream {
     guint32 isn;     // from_syn: initial sequence number
     guint32 acked;   // highest acknowledgement by the other side
     guint32 held_bytes;
+    guint32 odd_since; // odd: since when, in 2^20 ns, as far as that goes
     guint16 held_count;
-    gint64 odd_ns; // odd: since when
-    guint8 odd;    // segments in a row outside of any window
-    bool started;  // next is known
-    bool from_syn; // and certain
-    bool spoke;    // bytes were delivered
-    bool has_acked;
-    bool closed; // FIN delivered
+    guint8 odd;        // segments in a row outside of any window
+    bool started : 1;  // next is known
+    bool from_syn : 1; // and certain
+    bool spoke : 1;    // bytes were delivered
+    bool has_acked : 1;
+    bool closed : 1; // FIN delivered
 } BbStream;
 
 typedef struct BbTcp {
@@ -49,11 +49,11 @@ typedef struct BbTcp {
     guint32 retransmitted, reordered; // segments, both directions
     guint32 cut_bytes;                // cut by the snap length after what was delivered
     gint64 now_ns;                    // newest stamp
-    guint8 reset;                     // side that reset the connection, plus 1; 0: nobody
-    bool reset_waits;                 // for what it acknowledges
-    bool forced;                      // nothing more comes: holes are gaps at once
     BbSegment *lent;                  // the held segment delivered last
+    guint8 reset;                     // side that reset the connection, plus 1; 0: nobody
     guint8 cut_side;
+    bool reset_waits; // for what it acknowledges
+    bool forced;      // nothing more comes: holes are gaps at once
 } BbTcp;
 
 typedef enum { BB_TCP_DATA, BB_TCP_GAP, BB_TCP_CLOSE } BbTcpEventKind;

@@ -11,11 +11,11 @@ typedef struct BbWire {
     guint32 to_server_ns, to_client_ns;
     guint32 packets;
     guint32 repeated_syns, zero_windows;
-    bool has_syn, has_answer, has_to_server, has_to_client;
-    bool refused; // the SYN was answered by a reset
+    guint32 told_syns; // so many of repeated_syns the edge has by now, beside
+    bool told : 1, told_to_server : 1, told_to_client : 1;
+    bool has_syn : 1, has_answer : 1, has_to_server : 1, has_to_client : 1;
+    bool refused : 1; // the SYN was answered by a reset
     bool window_shut[2];
-    bool told, told_to_server, told_to_client; // what the edge has by now, beside
-    guint32 told_syns;                         // so many of repeated_syns
 } BbWire;
 
 // Takes a packet that side (0 or 1) sent. client: the side that calls, as far as it is known.

@@ -37,12 +37,11 @@ typedef struct HttpSide {
 
 typedef struct HttpState {
     HttpSide side[2];
-    guint status_code; // the last one, and its name
-    guint32 status;
-    guint32 op; // label of the cached bytes
-    guint8 cached_length;
+    guint32 status; // name of the last status_code
+    guint32 op;     // label of the cached bytes
+    guint16 status_code;
+    guint8 cached_length, method_length;
     guint8 cached[CACHED];
-    guint8 method_length;
     guint8 method[BB_HTTP_METHOD_MAX]; // of an unfinished request line
 } HttpState;
 

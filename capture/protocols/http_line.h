@@ -5,7 +5,7 @@
 
 #include "capture/decoder.h"
 
-#define BB_HTTP_METHOD_MAX 32u  // bytes a method may have
+#define BB_HTTP_METHOD_MAX 28u  // bytes a method may have
 #define BB_HTTP_START_MAX 8192u // bytes of a start line within which a match must be certain
 #define BB_HTTP_BODY_MAX (G_GUINT64_CONSTANT(1) << 62) // longer bodies are not believed
 

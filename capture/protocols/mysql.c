@@ -538,6 +538,7 @@ const BbDecoder bb_decoder_mysql = {
     .name = "mysql",
     .about = "MySQL and MariaDB: in order of the commands",
     .tcp = true,
+    .takes_turns = true,
     .ports = {3306},
     .state_size = sizeof(Mysql),
     .probe = bb_mysql_probe,

@@ -495,6 +495,7 @@ const BbDecoder bb_decoder_tls = {
     .name = "tls",
     .about = "TLS and SSL 3 (RFC 8446, 5246): the handshake, then by turns",
     .tcp = true,
+    .takes_turns = true,
     .ports = {443, 8443, 465, 636, 853, 993, 5061, 6380},
     .state_size = sizeof(Tls),
     .probe = bb_tls_probe,

@@ -101,6 +101,7 @@ const BbDecoder bb_decoder_turns = {
     .name = "turns", // in the trace: tcp or udp
     .about = "unknown protocols: whoever answers ends the call",
     .tcp = true,
+    .takes_turns = true,
     .udp = true,
     .state_size = sizeof(Turns),
     .probe = probe,

@@ -326,6 +326,7 @@ const BbDecoder bb_decoder_websocket = {
     .name = "websocket",
     .about = "WebSocket (RFC 6455) after its upgrade: free messages, pings with pongs",
     .tcp = true,
+    .takes_turns = true,
     .ports = {80, 8080},
     .state_size = sizeof(WebSocket),
     .parse = parse,

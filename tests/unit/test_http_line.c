@@ -27,7 +27,7 @@ START_TEST(probe_accepts)
     check_probe("\r\nHEAD /x?y HTTP/1.1\r\n", BB_MATCH_REQUEST);
     check_probe("OPTIONS * HTTP/1.1\r\n", BB_MATCH_REQUEST);
     check_probe("CONNECT a:1 HTTP/1.1\r\n", BB_MATCH_REQUEST);
-    check_probe("ABCDEFGHIJABCDEFGHIJABCDEFGHI-12 / HTTP/1.1\r\n", BB_MATCH_REQUEST);
+    check_probe("ABCDEFGHIJABCDEFGHIJABCDE-28 / HTTP/1.1\r\n", BB_MATCH_REQUEST);
     check_probe("HTTP/1.1 200 ", BB_MATCH_REPLY);
     check_probe("HTTP/1.0 404\n", BB_MATCH_REPLY);
     check_probe("HTTP/1.0 404\r", BB_MATCH_REPLY);
@@ -67,7 +67,7 @@ START_TEST(probe_refuses)
         "SSH-2.0-OpenSSH_9.6\r\n",
         "\x16\x03\x01\x02",
         "1GET / HTTP/1.1\r\n",
-        "ABCDEFGHIJABCDEFGHIJABCDEFGHI-123 / HTTP/1.1\r\n",
+        "ABCDEFGHIJABCDEFGHIJABCDEF-29 / HTTP/1.1\r\n",
     };
     for (guint i = 0; i < G_N_ELEMENTS(texts); i++)
         ck_assert_msg(probe(texts[i], strlen(texts[i])) == BB_MATCH_NO, "%s", texts[i]);

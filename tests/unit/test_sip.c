@@ -173,8 +173,8 @@ START_TEST(keys)
         "OPTIONS x SIP/2.0\r\nVia: SIP/2.0/UDP h;branch=a\r\nCall-ID: 1\r\nCSeq: 1 OPTIONS\r\n\r\n",
         "OPTIONS x SIP/2.0\r\nv:SIP/2.0/UDP h ; branch = a\r\ni:1\r\nCSeq:1  OPTIONS\r\n\r\n",
         "SIP/2.0 200 \r\nvia: SIP/2.0/UDP h;branch=a;x, y\r\nCALL-ID: 1\r\nCSEQ: 1 OPTIONS\r\n\r\n",
-        "OPTIONS x SIP/2.0\r\nVia: SIP/2.0/UDP h\r\n ;branch=\r\n\ta;x\r\nCall-ID:\r\n 1\r\n"
-        "CSeq: 1\r\n OPTIONS \r\n \r\n\r\n",
+        ("OPTIONS x SIP/2.0\r\nVia: SIP/2.0/UDP h\r\n ;branch=\r\n\ta;x\r\nCall-ID:\r\n 1\r\n"
+         "CSeq: 1\r\n OPTIONS \r\n \r\n\r\n"),
         "OPTIONS x SIP/2.0\nVia: SIP/2.0/UDP\n h;branch=a\nCall-ID: 1\nCSeq:\n 1\n\tOPTIONS\n\n",
         "OPTIONS x SIP/2.0\r\nVia: SIP/2.0/UDP h;branch=b\r\nCall-ID: 1\r\nCSeq: 1 OPTIONS\r\n\r\n",
         "OPTIONS x SIP/2.0\r\nVia: SIP/2.0/UDP h;branch=a\r\nCall-ID: 2\r\nCSeq: 1 OPTIONS\r\n\r\n",

@@ -50,8 +50,6 @@ bool bb_intake_frame(BbIntake *intake, const BbFrame *frame, BbPacket *packet)
     if (!intake->by_vlan)
         packet->vlan = 0;
     packet->has_vni &= intake->by_vni;
-    packet->number = 0;
-    packet->translated = BB_TRANSLATED_NOT;
     return true;
 }
 

@@ -171,6 +171,10 @@ bool bb_layers_decode(BbLayers *layers, const BbFrame *frame, BbPacket *packet)
     packet->place = frame->place;
     packet->vlan = packet->vni = 0;
     packet->has_vni = false;
+    packet->number = 0;
+    packet->translated = BB_TRANSLATED_NOT;
+    packet->options = NULL;
+    packet->options_size = 0;
     BbLayerId layer = layer_of_link(frame->link_type);
     if (layer == BB_LAYER_NONE) {
         bb_walk_refuse(&walk, BB_SKIP_LINK);

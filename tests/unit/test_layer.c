@@ -615,6 +615,37 @@ START_TEST(datagram_after_segment)
 }
 END_TEST
 
+// Whatever stood in the packet before: all that others read is written.
+START_TEST(packets_are_written_whole)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(samples); i++) {
+        BbPacket packets[2];
+        Run run;
+        run_init(&run);
+        g_autoptr(GByteArray) frame = samples[i].build();
+        for (guint k = 0; k < 2; k++) {
+            memset(&run.packet, k ? 0xff : 0, sizeof run.packet);
+            ck_assert(decode(&run, samples[i].link_type, frame));
+            packets[k] = run.packet;
+        }
+        const BbPacket *a = &packets[0], *b = &packets[1];
+        ck_assert(a->time_ns == b->time_ns && a->number == b->number &&
+                  a->place.frame == b->place.frame);
+        ck_assert(bb_address_equal(&a->source, &b->source) &&
+                  bb_address_equal(&a->target, &b->target));
+        ck_assert(a->source_port == b->source_port && a->target_port == b->target_port);
+        ck_assert(a->transport == b->transport && a->tcp_flags == b->tcp_flags);
+        ck_assert(a->seq == b->seq && a->ack == b->ack && a->window == b->window);
+        ck_assert(a->vlan == b->vlan && a->vni == b->vni && a->has_vni == b->has_vni);
+        ck_assert(a->ip_id == b->ip_id && a->ttl == b->ttl);
+        ck_assert(a->translated == BB_TRANSLATED_NOT && b->translated == BB_TRANSLATED_NOT);
+        ck_assert(a->options_size == b->options_size && !a->options == !b->options);
+        ck_assert(a->captured == b->captured && a->length == b->length);
+        run_clear(&run);
+    }
+}
+END_TEST
+
 // In the last header before the transport: an outer one has another.
 START_TEST(time_to_live)
 {
@@ -734,5 +765,5 @@ END_TEST
 TEST_MAIN("layer", whole_frames, padded_frames, cut_at_every_byte, short_on_the_wire, not_ip,
           not_ip_of_a_system, families_of_ipv6, link_types, bad_ipv4, other_protocols, bad_ipv6,
           bad_transport, segmentation_by_the_card, jumbograms, datagram_ends_before_its_packet,
-          length_of_802_3, datagram_after_segment, time_to_live, length_below_captured, all_flags,
-          depth_limit, random_damage)
+          length_of_802_3, datagram_after_segment, packets_are_written_whole, time_to_live,
+          length_below_captured, all_flags, depth_limit, random_damage)

@@ -41,6 +41,7 @@ extern const BbExamination bb_examination_unseen;    // acknowledged, never seen
 extern const BbExamination bb_examination_snaplen;   // cut frames
 extern const BbExamination bb_examination_checksums; // offload, damage
 extern const BbExamination bb_examination_clock;     // steps back, disorder
+extern const BbExamination bb_examination_foreseen;  // clocks of interfaces that disagree
 extern const BbExamination bb_examination_stamps;    // coarse, in batches
 extern const BbExamination bb_examination_doubled;   // frames seen twice
 extern const BbExamination bb_examination_lopsided;  // VLAN or tunnel in one direction only

@@ -10,6 +10,7 @@ const BbExamination *const bb_examinations[] = {
     &bb_examination_snaplen,
     &bb_examination_checksums,
     &bb_examination_clock,
+    &bb_examination_foreseen,
     &bb_examination_stamps,
     &bb_examination_doubled,
     &bb_examination_lopsided,

@@ -7,7 +7,15 @@
 #include "capture/doctor/holes.h"
 #include "capture/packet.h"
 
-#define BB_TALKS 65536u // about 600 bytes each
+#define BB_TALKS 65536u // about 650 bytes each
+
+// An acknowledgement of bytes that were not seen yet.
+typedef struct BbForeseen {
+    bool known;
+    guint32 ack;
+    guint32 interface; // that it came by
+    gint64 time_ns;
+} BbForeseen;
 
 typedef struct BbTalkSide {
     guint64 packets;
@@ -18,6 +26,7 @@ typedef struct BbTalkSide {
     guint64 checked, unfilled, wrong; // checksums
     guint16 mss;                      // that this side announced; 0: not seen
     BbHoles holes;
+    BbForeseen foreseen; // the earliest that the other side sent (capture/doctor/foreseen.c)
 } BbTalkSide;
 
 typedef struct BbTalk {

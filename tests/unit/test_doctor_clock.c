@@ -85,6 +85,47 @@ START_TEST(interfaces_in_disorder)
 }
 END_TEST
 
+// What the server says comes by another interface, whose clock is so far behind that each reply
+// seems to come before its request.
+START_TEST(interfaces_whose_clocks_disagree)
+{
+    static const struct {
+        gint64 by_ns;
+        guint32 interface; // of the server
+        guint exchanges, others;
+        const char *found;
+    } cases[] = {
+        {MS, 1, 100, 0, ""},
+        {MS + 1, 1, 100, 0, "warning interface_clocks 100/201"},
+        {MS + 1, 0, 100, 0, ""},
+        {MS + 1, 1, 3, 146, "warning interface_clocks 3/299"},
+        {MS + 1, 1, 3, 147, ""},
+        {MS + 1, 1, 2, 0, ""},
+        {1000 * MS, 1, 100, 0, "warning interface_clocks 100/201"},
+        {1000 * MS + 1, 1, 100, 0, ""},
+    };
+    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+        Scene scene = scene_begin();
+        scene_open(&scene);
+        scene_tcp(&scene, SERVER, ACK, 10);
+        for (guint n = 0; n < cases[i].exchanges; n++) {
+            scene.interface = cases[i].interface;
+            scene.next[CLIENT] += 100;
+            scene_tcp(&scene, SERVER, ACK, 900);
+            scene.now_ns += cases[i].by_ns - scene.step_ns;
+            scene.interface = 0;
+            scene.next[CLIENT] -= 100;
+            scene.next[SERVER] -= 900;
+            scene_tcp(&scene, CLIENT, ACK, 100);
+            scene.next[SERVER] += 900;
+        }
+        for (guint n = 0; n < cases[i].others; n++)
+            scene_ask(&scene);
+        scene_end(&scene, cases[i].found);
+    }
+}
+END_TEST
+
 START_TEST(coarse_stamps)
 {
     static const struct {
@@ -141,4 +182,4 @@ START_TEST(stamps_in_batches)
 END_TEST
 
 TEST_MAIN("doctor_clock", clock_set_back, files_out_of_order, late_frames, interfaces_in_disorder,
-          coarse_stamps, stamps_in_batches)
+          interfaces_whose_clocks_disagree, coarse_stamps, stamps_in_batches)

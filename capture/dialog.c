@@ -260,15 +260,16 @@ static bool waits_already(const BbDialog *dialog, const BbPart *request, guint64
 }
 
 // Whether there is no telling which reply will be that of a call that is answered in order.
-static bool is_ambiguous(BbDialog *dialog, const BbPart *request, guint64 key)
+// *answered: or whether it was missing.
+static bool is_ambiguous(BbDialog *dialog, const BbPart *request, guint64 key, bool *answered)
 {
     bool waits = waits_already(dialog, request, key);
     dialog->pipelined |= key && waits;
     bool doubted = bb_doubt_request(dialog, request, waits) && (!key || dialog->pipelined);
-    bool answered = answered_in_gap(dialog, request);
-    if (doubted || answered)
-        bb_doubt_ambiguous(dialog, request, answered);
-    return doubted || answered;
+    *answered = answered_in_gap(dialog, request);
+    if (doubted || *answered)
+        bb_doubt_ambiguous(dialog, request, *answered);
+    return doubted || *answered;
 }
 
 guint64 bb_dialog_open_by(BbDialog *dialog, const BbPart *request, guint32 op, guint64 key,
@@ -277,7 +278,7 @@ guint64 bb_dialog_open_by(BbDialog *dialog, const BbPart *request, guint32 op, g
     if (use == BB_KEY_REUSED)
         give_up_key(dialog, request->direction, key);
     bool in_order = key == 0 || use == BB_KEY_QUEUED;
-    bool ambiguous = in_order && is_ambiguous(dialog, request, key);
+    bool answered = false, ambiguous = in_order && is_ambiguous(dialog, request, key, &answered);
     dialog->keyed |= !in_order;
     bb_doubt_seen(dialog, request, true);
     guint64 id, call = bb_context_new_call(dialog->context, &id);
@@ -288,6 +289,7 @@ guint64 bb_dialog_open_by(BbDialog *dialog, const BbPart *request, guint32 op, g
         .request = *request,
         .use = (guint8)use,
         .ambiguous = ambiguous,
+        .answered = answered,
     };
     return call;
 }
@@ -409,7 +411,6 @@ void bb_dialog_return(BbDialog *dialog, guint64 call, const BbPart *reply, guint
     BbOpenEntry *entry = call ? find_call(dialog, call) : NULL;
     if (!entry) {
         bb_doubt_reply(dialog, reply);
-        bb_doubt_seen(dialog, reply, false);
         dialog->context->loss->count[BB_RETURNS_ORPHANED]++;
         emit(dialog, BB_RETURN, reply, 0, BB_NAME_NONE, status, BB_NAME_NONE);
         return;
@@ -566,6 +567,11 @@ void bb_dialog_pass_over(BbDialog *dialog, const BbView *view, gsize count)
     side->gap_open = side->had_gap = true;
     side->gap_end = view->seq + (guint32)count;
     give_up_before(dialog, !number, side->gap_end, false);
+}
+
+void bb_dialog_continues(BbDialog *dialog, BbDirection direction, bool continues)
+{
+    dialog->side[bb_dialog_side(dialog, direction)].continues = continues;
 }
 
 void bb_dialog_resynced(BbDialog *dialog)

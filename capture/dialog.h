@@ -164,6 +164,10 @@ struct BbTlsKeylog *bb_dialog_keylog(const BbDialog *dialog);
 // what they may have asked or answered is reckoned with as if they were missing.
 void bb_dialog_pass_over(BbDialog *dialog, const BbView *view, gsize count);
 
+// Whether what that side sends now belongs to its open call (data that the other one asked for, a
+// password): if bytes of it are missing, no request is.
+void bb_dialog_continues(BbDialog *dialog, BbDirection direction, bool continues);
+
 // The decoder found its place again after bytes it could not read: counted.
 void bb_dialog_resynced(BbDialog *dialog);
 

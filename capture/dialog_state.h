@@ -28,6 +28,7 @@ typedef struct BbOpenEntry {
     bool sent : 1;      // the call message is written
     bool adopted : 1;   // read before the protocol was known: its key is not
     bool ambiguous : 1; // no telling which reply is its own: it waits for its last byte only
+    bool answered : 1;  // ambiguous: maybe its reply was missing
 } BbOpenEntry;
 
 typedef struct BbDoubt BbDoubt;
@@ -42,6 +43,7 @@ typedef struct BbSide {
     bool gap_open : 1; // bytes were missing: requests among them may still be waiting for replies
     bool answered : 1; // this side has answered a call; the answer ended before answered_seq
     bool torn : 1;     // its last message was cut off by a gap
+    bool continues : 1; // bb_dialog_continues
     bool one_way : 1;  // messages of this side were seen that nobody answers or asked for
     guint32 gap_end;   // had_gap: sequence number behind the last missing bytes
     guint32 answered_seq;

@@ -2,15 +2,22 @@
 // In: requests, replies and gaps of a dialog. Out: which calls are ambiguous.
 #include "capture/doubt.h"
 
+#include "capture/tcp.h"
+
 typedef struct Side {
     bool said;  // a message of this side was seen; the last one ended before said_end
-    bool known; // the last one that is no reply to what was lost ended before known_seq
+    bool known; // one that is no reply to what was lost was seen
     bool asked; // it called; its last call in order acknowledged asked_ack
-    guint32 said_end, known_seq, asked_ack;
-    guint32 due;      // replies to it, at most, that may come and belong to no open call
-    guint32 sure;     // of these, at least
-    guint32 lost;     // of due, to requests that were missing behind its last message
-    guint32 smallest; // bytes of its smallest message of a call in order; 0: none was seen
+    guint32 said_end, asked_ack;
+    guint32 said_ack;    // that the last message seen acknowledged
+    guint32 matched_end; // of the last one that is known whose it is
+    guint32 known_seq; // likewise, or that there is another one for each reply that was due before
+    guint32 due;       // replies to it, at most, that may come and belong to no open call
+    guint32 sure;      // of these, at least
+    guint32 lost;      // of due, to requests that were missing behind its last message
+    guint32 fresh;     // of lost: no reply came that may be theirs
+    bool missing;      // bytes were missing since it last called: a request that waits, maybe
+    guint32 smallest;  // bytes of its smallest message of a call in order; 0: none was seen
 } Side;
 
 struct BbDoubt {
@@ -21,6 +28,9 @@ struct BbDoubt {
     bool rolls;        // one was asked when others had been answered and others not
     guint8 alone;      // calls in a row that were asked when no other was open
     guint8 together;   // those that were asked when another was; both up to BB_DOUBT_HABIT
+    guint8 turns;      // calls in a row that came when one reply had come since the one before
+    guint8 replies;    // in doubt, since the last call
+    bool gap;          // likewise: bytes were missing
 };
 
 static void note_size(const BbDialog *dialog, guint number, guint64 bytes)
@@ -31,18 +41,27 @@ static void note_size(const BbDialog *dialog, guint number, guint64 bytes)
         side->smallest = size;
 }
 
+// Bytes that waited for a hole come behind younger ones of the other side: that is no clock that
+// was set back.
+static void note_time(BbDoubt *doubt, gint64 time_ns)
+{
+    bool was_set = time_ns < doubt->said_ns - BB_TCP_PATIENCE_NS;
+    doubt->said_ns = was_set ? time_ns : MAX(doubt->said_ns, time_ns);
+}
+
 static void note_seen(BbDoubt *doubt, guint number, const BbPart *part, bool accounted)
 {
     Side *side = &doubt->side[number];
-    doubt->said_ns = MAX(doubt->said_ns, MAX(part->first_ns, part->last_ns));
+    note_time(doubt, MAX(part->first_ns, part->last_ns));
     if (!part->is_tcp)
         return;
     side->said = true;
     side->said_end = part->seq + (guint32)part->bytes;
-    side->lost = 0;
+    side->said_ack = part->ack;
+    side->lost = side->fresh = 0;
     side->known |= accounted;
     if (accounted)
-        side->known_seq = side->said_end;
+        side->known_seq = side->matched_end = side->said_end;
 }
 
 // What would be known if the first call, which is open, had been looked at.
@@ -91,25 +110,29 @@ void bb_doubt_seen(BbDialog *dialog, const BbPart *part, bool accounted)
 
 // ---- requests ---------------------------------------------------------------------------------
 
-// Nobody said anything for so long that all is answered that will be.
+// Nobody said anything for so long that all is answered that will be. What was lost right before
+// the request may have been sent just now, unless the callee had it before.
 static bool after_silence(const BbDialog *dialog, guint callee, const BbPart *request)
 {
     const BbDoubt *doubt = dialog->doubt;
     const BbSide *side = &dialog->side[callee];
+    const Side *answers = &doubt->side[callee];
     gint64 silence_ns = request->first_ns - doubt->said_ns;
-    bool has_all =
-        !doubt->side[callee].said || (gint32)(request->ack - side->seq - side->buffered) >= 0;
-    return doubt->said_ns && silence_ns >= BB_DOUBT_SILENCE_NS &&
+    bool has_all = !answers->said || (gint32)(request->ack - side->seq - side->buffered) >= 0;
+    bool just_lost = doubt->side[!callee].lost && (gint32)(request->seq - answers->said_ack) > 0;
+    return doubt->said_ns && !just_lost && silence_ns >= BB_DOUBT_SILENCE_NS &&
            silence_ns / BB_DOUBT_SILENCE_TIMES >= doubt->slowest_ns && has_all;
 }
 
-// The caller has acknowledged more than is accounted for: the answers to the lost.
-static bool has_more(const BbDialog *dialog, guint callee, const BbPart *request)
+// The caller has acknowledged more than is accounted for: maybe the replies to the lost. Of what
+// was lost right before the request they come behind all others.
+static bool has_more(const BbDialog *dialog, guint caller, const BbPart *request)
 {
-    const Side *side = &dialog->doubt->side[callee];
-    if (!side->known)
-        return side->said || dialog->side[callee].had_gap;
-    return (gint32)(request->ack - side->known_seq) > 0;
+    const Side *callee = &dialog->doubt->side[!caller];
+    if (!callee->known)
+        return callee->said || dialog->side[!caller].had_gap;
+    bool just_lost = dialog->doubt->side[caller].lost > 0;
+    return (gint32)(request->ack - (just_lost ? callee->known_seq : callee->matched_end)) > 0;
 }
 
 // Nothing is due any more. Who waits for all replies before it asks more shows so by asking.
@@ -122,7 +145,39 @@ static bool is_settled(const BbDialog *dialog, guint caller, const BbPart *reque
     if (dialog->decoder && dialog->decoder->takes_turns)
         return !callee->answered || (gint32)(request->ack - callee->answered_seq) > 0;
     return after_silence(dialog, !caller, request) ||
-           (!doubt->rolls && !doubt->side[caller].sure && has_more(dialog, !caller, request));
+           (!doubt->rolls && !doubt->side[caller].sure && has_more(dialog, caller, request));
+}
+
+// Counts calls and replies that take turns; a turn of which bytes are missing says nothing. Who
+// asks ahead at a steady depth looks like that for a while, too, but was seen to ask ahead before.
+static bool takes_turns(BbDoubt *doubt, bool further)
+{
+    bool in_turn = further && doubt->replies == 1;
+    if (!doubt->gap)
+        doubt->turns = in_turn ? (guint8)MIN(doubt->turns + 1u, BB_DOUBT_TURNS) : 0;
+    return doubt->turns == BB_DOUBT_TURNS && !doubt->together;
+}
+
+static void settle(BbDoubt *doubt, Side *caller)
+{
+    caller->due = caller->sure = 0;
+    caller->missing = false;
+    doubt->turns = 0;
+}
+
+// The caller asks though something may be due. A request that was lost is due for sure if it has
+// nothing yet that could be the reply, and so is what it asks now. From then on it asks ahead.
+static void stay(BbDialog *dialog, guint number, const BbPart *request, bool further)
+{
+    BbDoubt *doubt = dialog->doubt;
+    Side *caller = &doubt->side[number];
+    bool answered = request->has_ack && has_more(dialog, number, request);
+    caller->sure += caller->missing && !answered;
+    caller->missing = false;
+    if (!further || !caller->sure || !caller->asked)
+        return;
+    doubt->rolls = true;
+    doubt->alone = 0;
 }
 
 // waits: another call was open, for all the caller knew. further: it had more bytes of the callee
@@ -152,13 +207,19 @@ bool bb_doubt_request(BbDialog *dialog, const BbPart *request, bool waits)
     BbDoubt *doubt = doubt_of(dialog);
     Side *caller = &doubt->side[number];
     bool further = request->has_ack && (gint32)(request->ack - caller->asked_ack) > 0;
-    if (caller->due && is_settled(dialog, number, request))
-        caller->due = caller->sure = 0;
+    if (caller->due && takes_turns(doubt, further) && !dialog->n_open) {
+        settle(doubt, caller);
+        doubt->rolls = false;
+    } else if (caller->due && is_settled(dialog, number, request)) {
+        settle(doubt, caller);
+    }
     dialog->side[number].gap_open = caller->due > 0;
     if (!caller->due)
         note_habit(doubt, waits, further);
     else
-        doubt->rolls |= further && caller->sure && caller->asked;
+        stay(dialog, number, request, further);
+    doubt->gap = false;
+    doubt->replies = 0;
     dialog->asked = caller->asked = true;
     if (request->has_ack)
         caller->asked_ack = request->ack;
@@ -186,7 +247,7 @@ void bb_doubt_unasked(BbDialog *dialog, const BbOpenEntry *entry)
         return;
     Side *caller = &dialog->doubt->side[bb_dialog_side(dialog, entry->request.direction)];
     caller->due -= entry->ambiguous && caller->due;
-    caller->sure -= entry->ambiguous && caller->sure;
+    caller->sure -= entry->ambiguous && !entry->answered && caller->sure;
 }
 
 // ---- replies ----------------------------------------------------------------------------------
@@ -200,17 +261,35 @@ static bool is_awaited(const BbDialog *dialog, const BbPart *reply)
     return false;
 }
 
+static void take_due(BbDoubt *doubt, Side *caller, Side *callee, const BbPart *reply)
+{
+    bool older = caller->due > caller->fresh;
+    caller->due--;
+    caller->fresh -= !older;
+    caller->sure -= caller->sure > 0;
+    doubt->replies += doubt->replies < 2;
+    guint32 end = reply->seq + (guint32)reply->bytes;
+    if (older || !caller->due)
+        callee->known_seq = end;
+    if (!caller->due) {
+        callee->known = true;
+        callee->matched_end = end;
+    }
+    // Who waits has its reply from somebody who has the request.
+    if (reply->has_ack && caller->said && (gint32)(reply->ack - caller->said_end) < 0)
+        doubt->turns = 0;
+}
+
 void bb_doubt_reply(BbDialog *dialog, const BbPart *reply)
 {
-    if (dialog->forgotten) {
+    guint number = bb_dialog_side(dialog, reply->direction);
+    BbDoubt *doubt = doubt_of(dialog);
+    Side *caller = &doubt->side[!number];
+    bb_doubt_seen(dialog, reply, false);
+    if (dialog->forgotten)
         dialog->forgotten--;
-        return;
-    }
-    Side *caller = &doubt_of(dialog)->side[!bb_dialog_side(dialog, reply->direction)];
-    if (caller->due && !dialog->keyed && !is_awaited(dialog, reply)) {
-        caller->due--;
-        caller->sure -= caller->sure > 0;
-    }
+    else if (caller->due && !dialog->keyed && !is_awaited(dialog, reply))
+        take_due(doubt, caller, &doubt->side[number], reply);
 }
 
 void bb_doubt_answered(BbDialog *dialog, const BbOpenEntry *entry, const BbPart *reply)
@@ -245,6 +324,10 @@ static void lose_requests(BbDialog *dialog, guint number, guint32 seq, bool hole
 {
     Side *caller = &dialog->doubt->side[number];
     const BbSide *callee = &dialog->side[!number];
+    bool torn = is_torn(dialog, number);
+    bool waits = dialog->doubt->alone == BB_DOUBT_HABIT;
+    if ((torn && waits) || dialog->side[number].continues)
+        return; // the rest of a request
     guint32 said_end = dialog->doubt->side[!number].said_end;
     guint32 most = dialog->doubt->rolls ? most_lost(caller, seq) : 0;
     guint32 more = most > caller->lost ? most - caller->lost : 0;
@@ -253,32 +336,38 @@ static void lose_requests(BbDialog *dialog, guint number, guint32 seq, bool hole
     // One is still to be answered, unless it needs no answer or that was lost, too.
     bool answered = callee->had_gap && (gint32)(callee->gap_end - said_end) > 0;
     bool one_way = dialog->side[number].one_way;
-    if (hole && !is_torn(dialog, number) && !answered && !one_way && !dialog->keyed)
-        caller->sure++;
+    caller->missing |= hole && !torn && !answered && !one_way && !dialog->keyed;
     caller->lost += more;
+    caller->fresh += more;
     add_due(caller, more);
 }
 
 static void lose_replies(BbDialog *dialog, guint number, guint32 seq, bool hole, guint32 given_up)
 {
     Side *caller = &dialog->doubt->side[!number];
-    const Side *callee = &dialog->doubt->side[number];
-    bool one_way = dialog->side[number].one_way;
+    Side *callee = &dialog->doubt->side[number];
+    bool torn = dialog->side[number].torn;
     guint32 more = given_up + dialog->forgotten;
     dialog->forgotten = 0;
     add_due(caller, more);
     caller->sure += more;
+    if (dialog->doubt->together && (torn || more)) // one who waits may have lost a call behind it
+        callee->known_seq = seq;
+    if (!more && (!hole || torn))
+        return;
     // One reply at least was lost, unless it may be the rest of one, or what nobody asked for.
-    if (hole && caller->due && !dialog->side[number].torn && !one_way && !dialog->keyed)
+    if (hole && caller->due && !torn && !dialog->side[number].one_way && !dialog->keyed)
         caller->due--;
     // Of several it is taken to be one, but of who was seen to wait for all that it can be.
-    bool all = given_up < 2 || (dialog->doubt->waves && most_lost(callee, seq) >= given_up);
+    bool all = caller->sure < 2 || (dialog->doubt->waves && most_lost(callee, seq) >= caller->sure);
     caller->sure = all ? 0 : caller->sure - 1;
+    caller->missing = false;
 }
 
 void bb_doubt_lost(BbDialog *dialog, guint number, guint32 seq, bool hole, guint32 given_up)
 {
-    doubt_of(dialog);
+    doubt_of(dialog)->gap = true;
     lose_replies(dialog, number, seq, hole, given_up);
     lose_requests(dialog, number, seq, hole);
+    dialog->side[!number].continues = false; // its end may be among them
 }

@@ -5,9 +5,13 @@
 // is ambiguous, and written without a return.
 //
 // Known is the most that can be due, and the least. Whoever waits for all replies before it asks
-// more, be it one call at a time or many together, shows by asking that nothing is due. Whoever
-// asks more as each reply comes (it rolls) does not: TCP's numbers look the same whether one reply
-// more is due or not. There only the replies that come bring the most down to 0, or a silence does.
+// more, be it one call at a time or many together, shows by asking that nothing is due, if it has
+// got more than the replies that are accounted for. Whoever asks more as each reply comes (it
+// rolls) does not: TCP's numbers look the same whether one reply more is due or not. There only the
+// replies that come bring the most down to 0, or a silence does, that began when the callee had all
+// that was lost. Missing bytes need not have been a request: they are due for sure only when the
+// caller asks more without having got anything since. And one who was never seen to ask ahead, and
+// takes turns for BB_DOUBT_TURNS calls, is taken for one that waits, whatever was thought due.
 //
 // Limits: who rolls is told by what was seen, so a caller that begins to just where several of its
 // packets are lost is taken for one that waits. Of a hole in the replies one is taken to be lost:
@@ -20,6 +24,7 @@
 #define BB_DOUBT_SILENCE_NS G_GINT64_CONSTANT(1000000000)
 #define BB_DOUBT_SILENCE_TIMES 4 // nor less than so many times the slowest reply
 #define BB_DOUBT_HABIT 16u       // calls that were asked in one manner, and it is believed
+#define BB_DOUBT_TURNS 32u       // that end doubt in one who was never seen to ask ahead
 #define BB_DOUBT_MOST (1u << 30) // replies
 
 // What is known of a dialog is kept from its second call on, or its first loss: many connections

@@ -26,6 +26,7 @@ enum { PACKET_STARTUP = 1, PACKET_ENCRYPT, PACKET_CANCEL };
 
 // Tag of a call that a Sync ended.
 #define TAG_EXTENDED 1u
+#define AUTHENTICATED 0u // in an authentication request
 
 typedef struct Stream {
     guint32 end_seq; // in_message: sequence number behind it
@@ -243,9 +244,18 @@ static BbPart *server_part(Reader *reader, guint8 type)
     return pg->passing || unasked ? &reader->stream->aside : &pg->reply;
 }
 
+// Passwords and COPY data belong to the call that the server asks for them in.
+static void note_asked(Reader *reader, guint8 type, BbCursor body)
+{
+    bool asks = type == 'G' || (type == 'R' && bb_cursor_be32(&body) != AUTHENTICATED);
+    if (asks || (type && strchr("RCEZ", type)))
+        bb_dialog_continues(reader->dialog, BB_TO_SERVER, asks);
+}
+
 static void begin_server(Reader *reader, guint8 type, BbCursor body)
 {
     Postgres *pg = reader->pg;
+    note_asked(reader, type, body);
     if (type == 'R')
         pg->phase = PHASE_LOGIN;
     if (reader->part == &pg->reply)
@@ -333,6 +343,8 @@ static gsize wanted(const Reader *reader, guint8 type)
 {
     if (type == 'd')
         return 2;
+    if (type == 'R' && !is_client(reader))
+        return 4;
     if (is_client(reader))
         return type && strchr("QPBDC", type) ? BB_POSTGRES_TEXT_MAX : 0;
     return type == 'E' ? 256 : 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pipelines of Redis with packets lost: each message is one packet of its own millisecond, so that
 // times tell which reply is whose. No pair may join two requests, and after a drain all are right.
+#include "capture/doubt.h"
 #include "data/random.h"
 #include "tests/unit/converse.h"
 #include "tests/unit/test.h"
@@ -219,4 +220,104 @@ START_TEST(several_packets_are_lost)
 }
 END_TEST
 
-TEST_MAIN("doubt", any_packet_is_lost, several_packets_are_lost)
+// Waves of three, with so many ms between them: the packets from `lost` on are lost.
+static Talk waves(guint between_ms, guint lost, guint count)
+{
+    Talk talk = {0};
+    for (guint wave = 0; wave < 30; wave++) {
+        talk.wait_ms[talk.packets] = wave ? between_ms : 0;
+        talk_on(&talk, WAVES, 3, 3, NULL);
+    }
+    for (guint i = lost; i < lost + count; i++)
+        talk.lost[i] = true;
+    return talk;
+}
+
+// What was lost right before a request was sent behind the silence, not before it.
+START_TEST(lost_behind_a_silence)
+{
+    for (guint ms = 0; ms <= 2000; ms += 400) {
+        Talk talk = waves(ms, 20 * 6, 1);
+        check_talk(&talk, 22);
+    }
+}
+END_TEST
+
+// The last reply of a wave, and the first request of the next.
+START_TEST(lost_between_waves)
+{
+    Talk talk = waves(0, 20 * 6 - 1, 2);
+    check_talk(&talk, 23);
+}
+END_TEST
+
+// ---- one call at a time -------------------------------------------------------------------------
+
+#define PARTS 3u
+
+// A request of several packets. lost: bits of them.
+static void store(Converse *c, guint lost)
+{
+    g_autofree char *value = g_strnfill(300, 'v');
+    g_autofree char *text = g_strdup_printf("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$300\r\n%s\r\n", value);
+    gsize size = strlen(text) / PARTS;
+    for (guint i = 0; i < PARTS; i++) {
+        gsize length = i + 1 < PARTS ? size : strlen(text) - i * size;
+        if (lost & 1u << i)
+            converse_lose(c, BB_TO_SERVER, length);
+        else
+            converse_say(c, BB_TO_SERVER, text + i * size, length);
+    }
+    converse_text(c, BB_TO_CLIENT, "+OK\r\n");
+}
+
+static void fetch(Converse *c, guint count)
+{
+    for (guint i = 0; i < count; i++) {
+        converse_text(c, BB_TO_SERVER, "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n");
+        converse_text(c, BB_TO_CLIENT, "$1\r\nv\r\n");
+    }
+}
+
+static guint returns_of(Converse *c)
+{
+    guint returns = 0, id;
+    g_auto(GStrv) lines = g_strsplit(converse_result(c), "\n", -1);
+    for (guint i = 0; lines[i]; i++)
+        returns += sscanf(lines[i], "RET %u ", &id) == 1;
+    return returns;
+}
+
+// Some of the packets of a request: how many calls that costs, whoever lost them.
+START_TEST(parts_of_a_request_are_lost)
+{
+    for (guint lost = 1; lost < 1u << PARTS; lost++)
+        for (guint before = 1; before <= 20; before += 19) {
+            g_autoptr(Converse) c = converse_tcp(6379);
+            fetch(c, before);
+            store(c, lost);
+            fetch(c, 10);
+            guint returns = returns_of(c);
+            ck_assert_msg(returns >= before + 9 && returns <= before + 11, "%u of %u, lost %x:\n%s",
+                          returns, before + 11, lost, converse_result(c));
+        }
+}
+END_TEST
+
+// Nobody answers it: the callers's turns tell, in time.
+START_TEST(what_nobody_answers_is_lost)
+{
+    for (guint before = 1; before <= 20; before += 19) {
+        g_autoptr(Converse) c = converse_tcp(6379);
+        fetch(c, before);
+        converse_lose(c, BB_TO_SERVER, 100);
+        fetch(c, 100);
+        guint returns = returns_of(c);
+        ck_assert_uint_ge(returns, before + 100 - BB_DOUBT_TURNS - 1);
+        ck_assert_uint_lt(returns, before + 100);
+    }
+}
+END_TEST
+
+TEST_MAIN("doubt", any_packet_is_lost, several_packets_are_lost, lost_behind_a_silence,
+          lost_between_waves, parts_of_a_request_are_lost, what_nobody_answers_is_lost)

@@ -792,6 +792,41 @@ START_TEST(copy_is_one_call)
 }
 END_TEST
 
+// What is lost of a COPY's data, or its end, is no request: the calls behind it have their returns.
+static void lossy_copy(Converse *c, GByteArray *b)
+{
+    log_in(c);
+    for (guint end_lost = 0; end_lost < 2; end_lost++) {
+        query(c, "COPY t FROM STDIN");
+        put_message(b, 'G', "\0\0\1\0\0", 5);
+        say(c, down, b);
+        put_message(b, 'd', "1\n", 2);
+        say(c, up, b);
+        converse_lose(c, up, end_lost ? 12 : 7);
+        if (!end_lost) {
+            put_message(b, 'd', "3\n", 2);
+            put_message(b, 'c', "", 0);
+            say(c, up, b);
+        }
+        answer(c, "COPY 3");
+        query(c, "SELECT a FROM t");
+        answer(c, "SELECT 3");
+    }
+}
+
+START_TEST(data_of_a_copy_is_lost)
+{
+    expect(lossy_copy, LOGIN "CALL 2 postgresql COPY t 23\n"
+                             "RET 2 postgresql ok 28\n"
+                             "CALL 3 postgresql SELECT t 21\n"
+                             "RET 3 postgresql ok 20\n"
+                             "CALL 4 postgresql COPY t 23\n"
+                             "RET 4 postgresql ok 28\n"
+                             "CALL 5 postgresql SELECT t 21\n"
+                             "RET 5 postgresql ok 20\n");
+}
+END_TEST
+
 // The server ignores the Sync that was sent with the COPY; the one behind the data counts.
 static void extended_copy(Converse *c, GByteArray *b)
 {
@@ -1542,11 +1577,11 @@ TEST_MAIN("postgres", a_session, times_are_of_first_and_last_bytes, login_can_be
           queries_without_a_table, long_messages, prepared_statements_have_labels,
           unnamed_statement, a_batch_is_one_call, begin_is_replaced, flush_does_not_end_a_call,
           syncs_pair_in_order, request_without_sync_is_kept, statements_have_a_limit,
-          copy_is_one_call, copy_by_extended_query, a_failed_copy_ignores_no_sync,
-          replication_is_free_messages, replication_can_break, gap_in_a_replication,
-          replication_joined, replication_joined_by_a_gap, a_copy_is_no_replication,
-          shutdown_answers_the_open_call, shutdown_is_free_when_idle, joined_in_the_middle,
-          joined_before_an_answer, lost_request, lost_ends_do_not_shift, lost_reply,
-          lost_replies_do_not_shift, gap_in_a_reply, gap_in_a_long_row, gap_in_a_query,
+          copy_is_one_call, data_of_a_copy_is_lost, copy_by_extended_query,
+          a_failed_copy_ignores_no_sync, replication_is_free_messages, replication_can_break,
+          gap_in_a_replication, replication_joined, replication_joined_by_a_gap,
+          a_copy_is_no_replication, shutdown_answers_the_open_call, shutdown_is_free_when_idle,
+          joined_in_the_middle, joined_before_an_answer, lost_request, lost_ends_do_not_shift,
+          lost_reply, lost_replies_do_not_shift, gap_in_a_reply, gap_in_a_long_row, gap_in_a_query,
           gap_in_a_batch, no_postgres_after_all, damage_in_the_middle, startup_packets_are_checked,
           probe_requests, probe_replies, probe_others, probe_random_bytes)

@@ -40,12 +40,12 @@ typedef struct BbSide {
     guint16 n_marks, marks_capacity;
     bool closed : 1;
     bool had_gap : 1;
-    bool gap_open : 1; // bytes were missing: requests among them may still be waiting for replies
-    bool answered : 1; // this side has answered a call; the answer ended before answered_seq
-    bool torn : 1;     // its last message was cut off by a gap
+    bool gap_open : 1;  // bytes were missing: requests among them may still be waiting for replies
+    bool answered : 1;  // this side has answered a call; the answer ended before answered_seq
+    bool torn : 1;      // its last message was cut off by a gap
     bool continues : 1; // bb_dialog_continues
-    bool one_way : 1;  // messages of this side were seen that nobody answers or asked for
-    guint32 gap_end;   // had_gap: sequence number behind the last missing bytes
+    bool one_way : 1;   // messages of this side were seen that nobody answers or asked for
+    guint32 gap_end;    // had_gap: sequence number behind the last missing bytes
     guint32 answered_seq;
     guint32 seq;  // of the first byte in the buffer, or of the next to come
     guint64 skip; // bytes to come that belong to skip_part

@@ -30,8 +30,9 @@ typedef struct {
     guint64 bytes_total; // of all files; 0 where one of them is a pipe
     guint64 bytes_done;  // of the files that are closed
     gint64 newest_ns;    // time of the last frame
+    guint32 interface;   // of the last frame, where there are several
     guint steps;         // back in time
-    bool told_disorder;
+    bool told_disorder, told_clocks;
 } FileSource;
 
 static bool has_waiting(const FileSource *source)
@@ -117,6 +118,35 @@ static void look_at_time(FileSource *source, gint64 time_ns)
 
 // ---- several interfaces -------------------------------------------------------------------------
 
+// Once: a clock that drifts is told of no second time.
+static void tell_clocks(FileSource *source)
+{
+    if (source->told_clocks)
+        return;
+    source->told_clocks = true;
+    g_queue_push_tail(
+        source->warnings,
+        g_strdup_printf("%s: clocks of its interfaces disagree, by about %.3f s: packets are taken "
+                        "in the order of the file, and times from one interface to another are "
+                        "wrong by that: stamp all interfaces by one clock (those of one host by "
+                        "the host, cards after phc2sys)",
+                        source->names[source->current],
+                        (double)bb_stamp_order_apart(source->order) / 1e9));
+}
+
+// Stamps of clocks that disagree compare within their interface only.
+static void look_at_held(FileSource *source, const BbHeldFrame *held)
+{
+    bool compares = !held->as_it_stands || held->frame.interface == source->interface;
+    source->interface = held->frame.interface;
+    if (held->as_it_stands)
+        tell_clocks(source);
+    if (compares)
+        look_at_time(source, held->frame.time_ns);
+    else
+        source->newest_ns = held->frame.time_ns;
+}
+
 // Whether the frame can be given now: it need not wait for others, and none waits. A file of one
 // interface behind one of several comes after what that has.
 static bool give_at_once(FileSource *source, const BbFrame *frame)
@@ -145,7 +175,7 @@ static bool give_waiting(FileSource *source, BbFrame *frame)
     *frame = held->frame;
     source->current = held->file;
     source->loss->count[BB_FRAMES_CROSSED] += held->crossed;
-    look_at_time(source, frame->time_ns);
+    look_at_held(source, held);
     return true;
 }
 

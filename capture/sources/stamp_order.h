@@ -6,6 +6,9 @@
 // - A frame waits until one comes that was stamped BB_STAMP_ORDER_NS later, then it is given. What
 //   comes later still is given at once, and was crossed by others.
 // - Frames of one interface keep their order, whatever their stamps say.
+// - Where the clocks of interfaces disagree, and not the order of the file (stamp_skew.h), frames
+//   are given as they stand in it. Until that is known, which takes 500 ms by the stamps of one
+//   interface at most, none is given.
 // - A stamp that steps back by more than BB_HEADS_STEP_NS is of a clock that was set, or of another
 //   clock: what waits is given before it, so that such files are read as they stand.
 // - Frames that wait are copied. They hold at most BB_STAMP_ORDER_BYTES; beyond them the earliest
@@ -21,8 +24,9 @@ typedef struct BbStampOrder BbStampOrder;
 
 typedef struct BbHeldFrame {
     BbFrame frame;
-    guint file;   // of whoever pushed it
-    bool crossed; // its stamp is before that of a frame of another interface given earlier
+    guint file;        // of whoever pushed it
+    bool crossed;      // its stamp is before that of a frame of another interface given earlier
+    bool as_it_stands; // in the order of the file: clocks disagree
 } BbHeldFrame;
 
 BbStampOrder *bb_stamp_order_new(void);
@@ -35,6 +39,9 @@ const BbHeldFrame *bb_stamp_order_take(BbStampOrder *order);
 
 // All that waits has waited long enough, and comes before what is pushed from now on.
 void bb_stamp_order_flush(BbStampOrder *order);
+
+// By how much clocks disagree, about (ns); 0 where that was not seen.
+gint64 bb_stamp_order_apart(const BbStampOrder *order);
 
 bool bb_stamp_order_is_empty(const BbStampOrder *order);
 

@@ -308,8 +308,36 @@ START_TEST(batches_across_files)
 }
 END_TEST
 
+// Frame by frame, as they came, by clocks that disagree.
+START_TEST(interfaces_whose_clocks_disagree)
+{
+    g_autoptr(Scratch) scratch = scratch_new();
+    g_autoptr(PcapFile) file = two_interfaces();
+    guint8 frame[FRAME_BYTES];
+    for (guint16 i = 0; i < 200; i++) {
+        udp_frame(frame, i);
+        file->interface = i % 2;
+        pcapfile_add(file, START_NS + i * 10 * MS_NS + i % 2 * 300 * MS_NS, frame, FRAME_BYTES,
+                     FRAME_BYTES);
+    }
+    const char *path = save(scratch, "skewed", file);
+    g_autoptr(Gathered) all = gather_one(path);
+    ck_assert_ptr_nonnull(strstr(all->ports->str, "0 1 2 3 4 5 6 7 8 9 10 "));
+    ck_assert_ptr_nonnull(strstr(all->ports->str, " 95 96 97 98 99 "));
+    ck_assert_uint_eq(all->loss.count[BB_FRAMES_CROSSED], 0);
+    ck_assert_uint_eq(all->loss.count[BB_CLOCK_SET_BACK], 0);
+    g_autofree char *said = g_strdup_printf(
+        "%s: clocks of its interfaces disagree, by about 0.300 s: packets are taken in the order "
+        "of the file",
+        path);
+    ck_assert_ptr_nonnull(strstr(all->warnings->str, said));
+    g_auto(GStrv) warnings = g_strsplit(all->warnings->str, "\n", -1);
+    ck_assert_uint_eq(g_strv_length(warnings), 2); // and the end
+}
+END_TEST
+
 TEST_MAIN("source_several", several_files_are_one_capture, files_by_their_packets,
           a_file_given_twice, steps_back_in_time, packets_in_disorder, good_files_among_bad_ones,
           a_cut_file_is_not_the_last, interfaces_written_in_batches,
           a_frame_that_waited_is_what_the_file_says, stamps_later_than_the_wait_are_counted,
-          a_cut_file_gives_what_waits, batches_across_files)
+          a_cut_file_gives_what_waits, batches_across_files, interfaces_whose_clocks_disagree)

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,6 +32,7 @@ struct BbInput {
     gpointer unpacking;
     guint8 peeked[PEEK_BYTES];
     gsize peeked_at, peeked_left;
+    guint64 given; // bytes that the FILE has read
 };
 
 // ---- the file's own bytes ---------------------------------------------------------------------
@@ -304,6 +306,8 @@ static ssize_t cookie_read(void *data, char *buffer, size_t size)
         *cookie->damage = g_strdup(input->damage);
     if (got < 0)
         errno = EIO;
+    else
+        input->given += (guint64)got;
     return got;
 }
 
@@ -350,4 +354,12 @@ FILE *bb_input_take_file(BbInput *input, char **damage, GError **error)
         g_free(cookie);
     }
     return file;
+}
+
+bool bb_input_is_silent(const BbInput *input, guint64 taken, int timeout_ms)
+{
+    struct pollfd wait = {.fd = input->fd, .events = POLLIN};
+    if (input->given > taken || input->peeked_left || input->raw_left || input->raw_ended)
+        return false;
+    return poll(&wait, 1, timeout_ms) <= 0;
 }

@@ -41,4 +41,9 @@ int bb_input_descriptor(const BbInput *input);
 // breaks off while it is read; it must outlive the FILE, and is the caller's to g_free.
 FILE *bb_input_take_file(BbInput *input, char **damage, GError **error);
 
+// Of a pipe whose FILE is open: whether who took so many bytes of that would have to wait for more
+// than timeout_ms, or until a signal comes. What there was of a block that is packed counts as
+// something.
+bool bb_input_is_silent(const BbInput *input, guint64 taken, int timeout_ms);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbInput, bb_input_free)

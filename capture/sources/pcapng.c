@@ -35,6 +35,7 @@ struct BbPcapng {
     GArray *interfaces; // of the section
     guint32 earlier;    // interfaces of sections before it
     gint64 last_ns;
+    guint64 taken; // bytes
     bool has_section, big_endian;
 };
 
@@ -182,6 +183,7 @@ static bool read_block(BbPcapng *p, guint32 *type, BbCursor *body)
     if (u32(p, &tail) != length)
         return bad(p, "the two lengths of a block differ");
     *body = bb_cursor(block, size - 4);
+    p->taken += length;
     return true;
 }
 
@@ -319,6 +321,11 @@ int bb_pcapng_first_link(const BbPcapng *p)
 guint bb_pcapng_interfaces(const BbPcapng *p)
 {
     return p->interfaces->len;
+}
+
+guint64 bb_pcapng_taken(const BbPcapng *p)
+{
+    return p->taken;
 }
 
 const char *bb_pcapng_reason(const BbPcapng *p)

@@ -33,6 +33,9 @@ int bb_pcapng_first_link(const BbPcapng *pcapng);
 // Interfaces of the section that the last frame is of, described up to there.
 guint bb_pcapng_interfaces(const BbPcapng *pcapng);
 
+// Bytes of the file that are done with.
+guint64 bb_pcapng_taken(const BbPcapng *pcapng);
+
 // Why reading stopped. Lent.
 const char *bb_pcapng_reason(const BbPcapng *pcapng);
 

@@ -28,8 +28,9 @@ struct BbSavefile {
     const char *filter; // lent, or NULL
     GQueue *warnings;   // lent
     char *stdio_buffer;
-    char *damage; // set while reading, by data/input.c
-    int position; // descriptor that shares the file's offset
+    char *damage;  // set while reading, by data/input.c
+    int position;  // descriptor that shares the file's offset
+    BbInput *pipe; // of pcapng's stream, which owns it; NULL of a regular file
     bool cut;
     guint64 packets;
     pcap_t *pcap; // one of the three reads the file
@@ -115,6 +116,8 @@ static BbInput *open_input(BbSavefile *file, const char *path, guint8 head[HEAD_
 
 static FILE *open_stream(BbSavefile *file, BbInput *input, GError **error)
 {
+    struct stat about = {0};
+    bool is_regular = fstat(bb_input_descriptor(input), &about) < 0 || S_ISREG(about.st_mode);
     FILE *stream = bb_input_take_file(input, &file->damage, error);
     if (!stream) {
         bb_input_free(input);
@@ -124,6 +127,7 @@ static FILE *open_stream(BbSavefile *file, BbInput *input, GError **error)
     // Both make many small reads cheap; they fail only on streams in use.
     (void)setvbuf(stream, file->stdio_buffer, _IOFBF, STDIO_BYTES);
     (void)__fsetlocking(stream, FSETLOCKING_BYCALLER);
+    file->pipe = is_regular ? NULL : input;
     return stream;
 }
 
@@ -272,6 +276,12 @@ BbSavefileStatus bb_savefile_next(BbSavefile *file, BbFrame *frame)
 bool bb_savefile_is_mixed(const BbSavefile *file)
 {
     return file->pcapng && bb_pcapng_interfaces(file->pcapng) > 1;
+}
+
+bool bb_savefile_is_silent(const BbSavefile *file, int timeout_ms)
+{
+    return file->pipe && file->pcapng &&
+           bb_input_is_silent(file->pipe, bb_pcapng_taken(file->pcapng), timeout_ms);
 }
 
 char *bb_savefile_damage(const BbSavefile *file)

@@ -27,6 +27,9 @@ BbSavefileStatus bb_savefile_next(BbSavefile *file, BbFrame *frame);
 // gave after it described the second one.
 bool bb_savefile_is_mixed(const BbSavefile *file);
 
+// Of pcapng that comes by a pipe: whether nothing comes for timeout_ms, or until a signal does.
+bool bb_savefile_is_silent(const BbSavefile *file, int timeout_ms);
+
 // Where and why the file broke off, NULL while it did not; yours to free.
 char *bb_savefile_damage(const BbSavefile *file);
 

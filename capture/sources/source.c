@@ -66,6 +66,12 @@ void bb_source_narrow(BbSource *source, const BbAddress *addresses, guint count)
         source->kind->narrow(source->state, addresses, count);
 }
 
+void bb_source_stop(BbSource *source)
+{
+    if (source->kind->stop)
+        source->kind->stop(source->state);
+}
+
 void bb_source_end(BbSource *source)
 {
     if (source->kind->end)

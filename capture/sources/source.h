@@ -10,7 +10,8 @@ typedef struct BbSource BbSource;
 typedef enum {
     BB_SOURCE_FRAME, // *frame is filled, lent until the next call
     BB_SOURCE_IDLE,  // live: nothing came within the poll interval (100 ms) or a signal arrived;
-                     // file: the filter refused many frames in a row. Call again
+                     // file: the filter refused many frames in a row, or nothing came for so long
+                     // by a pipe with frames of several interfaces. Call again
     BB_SOURCE_END,   // no more frames
     BB_SOURCE_ERROR, // error is set
 } BbSourceStatus;
@@ -70,6 +71,9 @@ void bb_source_update_loss(BbSource *source);
 // Where an interface is not of Ethernet, or the addresses are too many for the kernel, the filter
 // of the options alone holds there, with a warning, once. addresses may go afterwards.
 void bb_source_narrow(BbSource *source, const BbAddress *addresses, guint count);
+
+// Files: no more is read. What waits for frames of other interfaces is still given, then the end.
+void bb_source_stop(BbSource *source);
 
 // No more is read: likewise, and of several interfaces each that dropped packets gives a warning.
 void bb_source_end(BbSource *source);

@@ -12,6 +12,9 @@
 
 // After so many frames that the filter refused the caller gets a chance to look around (signals).
 #define REFUSED_IN_A_ROW 65536
+// How often it gets one while nothing comes by a pipe, and how often until what waits is given.
+#define SILENT_MS 100
+#define SILENT_TURNS 5
 // Network cards with several queues give packets in less disorder.
 #define DISORDER_NS G_GINT64_CONSTANT(10000000)
 
@@ -31,6 +34,7 @@ typedef struct {
     guint64 bytes_done;  // of the files that are closed
     gint64 newest_ns;    // time of the last frame
     guint32 interface;   // of the last frame, where there are several
+    guint silent;        // times that nothing came by a pipe of several interfaces
     guint steps;         // back in time
     bool told_disorder, told_clocks;
 } FileSource;
@@ -179,6 +183,18 @@ static bool give_waiting(FileSource *source, BbFrame *frame)
     return true;
 }
 
+// Nobody knows when more comes by a pipe. Returns whether nothing came.
+static bool is_silent(FileSource *source)
+{
+    if (!bb_savefile_is_silent(source->file, SILENT_MS)) {
+        source->silent = 0;
+        return false;
+    }
+    if (++source->silent == SILENT_TURNS)
+        bb_stamp_order_flush(source->order);
+    return true;
+}
+
 // ---- the kind -----------------------------------------------------------------------------------
 
 static bool file_is_meant(const BbSourceOptions *options)
@@ -237,6 +253,8 @@ static BbSourceStatus file_next(gpointer state, BbFrame *frame, GError **error)
                 return BB_SOURCE_ERROR;
             continue;
         }
+        if (G_UNLIKELY(source->order) && is_silent(source))
+            return BB_SOURCE_IDLE;
         BbSavefileStatus status = bb_savefile_next(source->file, frame);
         if (G_LIKELY(status == BB_SAVEFILE_FRAME)) {
             if (G_LIKELY(give_at_once(source, frame)))
@@ -247,6 +265,15 @@ static BbSourceStatus file_next(gpointer state, BbFrame *frame, GError **error)
             return BB_SOURCE_IDLE;
         }
     }
+}
+
+static void file_stop(gpointer state)
+{
+    FileSource *source = state;
+    g_clear_pointer(&source->file, bb_savefile_free);
+    g_clear_error(&source->pending);
+    while (*source->next)
+        source->next++;
 }
 
 static const char *file_current(gpointer state)
@@ -268,6 +295,7 @@ const BbSourceKind bb_source_file = {
     .is_meant = file_is_meant,
     .open = file_open,
     .next = file_next,
+    .stop = file_stop,
     .current = file_current,
     .progress = file_progress,
     .close = file_close,

@@ -13,7 +13,8 @@ typedef struct BbSourceKind {
     gpointer (*open)(const BbSourceOptions *options, BbLoss *loss, GQueue *warnings,
                      GError **error);
     BbSourceStatus (*next)(gpointer state, BbFrame *frame, GError **error);
-    void (*update_loss)(gpointer state); // may be NULL, as the next four
+    void (*stop)(gpointer state); // may be NULL, as the next five
+    void (*update_loss)(gpointer state);
     void (*narrow)(gpointer state, const BbAddress *addresses, guint count);
     void (*end)(gpointer state);
     guint (*descriptors)(gpointer state, int *fds, guint max);

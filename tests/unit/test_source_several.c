@@ -308,6 +308,70 @@ START_TEST(batches_across_files)
 }
 END_TEST
 
+// Calls next until it gives no frame. Returns the low bytes of their ports.
+static char *take_ports(BbSource *source, BbSourceStatus *status)
+{
+    GString *ports = g_string_new(NULL);
+    BbFrame frame;
+    while ((*status = bb_source_next(source, &frame, NULL)) == BB_SOURCE_FRAME)
+        g_string_append_printf(ports, "%d ", frame.data[37]);
+    return g_string_free(ports, FALSE);
+}
+
+START_TEST(a_silent_pipe_gives_what_waits)
+{
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    g_autoptr(PcapFile) file = two_interfaces();
+    add_batches(file, 0);
+    guint written = file->bytes->len;
+    ck_assert_int_eq(write(ends[1], file->bytes->data, written), written);
+    ck_assert_int_eq(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+    close(ends[0]);
+    BbLoss loss = {0};
+    g_autoptr(BbSource) source = open_source((const char *const[]){"-", NULL}, &loss);
+    BbSourceStatus status;
+    g_autofree char *ports = NULL;
+    for (guint turn = 0; turn < 50 && !(ports && *ports); turn++) {
+        g_free(ports);
+        ports = take_ports(source, &status);
+        ck_assert_int_eq(status, BB_SOURCE_IDLE);
+    }
+    ck_assert_str_eq(ports, FIRST_20);
+
+    add_batches(file, 40);
+    guint more = file->bytes->len - written;
+    ck_assert_int_eq(write(ends[1], file->bytes->data + written, more), more);
+    close(ends[1]);
+    g_autofree char *rest = take_ports(source, &status);
+    ck_assert_int_eq(status, BB_SOURCE_END);
+    ck_assert_str_eq(rest, "40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 ");
+}
+END_TEST
+
+// Who stops reading gets what waits, and nothing of later files.
+START_TEST(what_waits_when_it_is_stopped)
+{
+    g_autoptr(Scratch) scratch = scratch_new();
+    g_autoptr(PcapFile) file = two_interfaces();
+    add_batches(file, 0);
+    for (guint i = 0; i < 2; i++)
+        for (guint16 ms = 700; ms < 710; ms++)
+            add_at(file, ms % 2, ms + i * 700);
+    const char *path = save(scratch, "two", file);
+    BbLoss loss = {0};
+    g_autoptr(BbSource) source = open_source((const char *const[]){path, path, NULL}, &loss);
+    BbFrame frame;
+    ck_assert_int_eq(bb_source_next(source, &frame, NULL), BB_SOURCE_FRAME);
+    bb_source_stop(source);
+    BbSourceStatus status;
+    g_autofree char *ports = take_ports(source, &status);
+    ck_assert_str_eq(ports, "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 188 ");
+    ck_assert_int_eq(status, BB_SOURCE_END);
+    ck_assert_str_eq(bb_source_name(source), path);
+}
+END_TEST
+
 // Frame by frame, as they came, by clocks that disagree.
 START_TEST(interfaces_whose_clocks_disagree)
 {
@@ -340,4 +404,5 @@ TEST_MAIN("source_several", several_files_are_one_capture, files_by_their_packet
           a_file_given_twice, steps_back_in_time, packets_in_disorder, good_files_among_bad_ones,
           a_cut_file_is_not_the_last, interfaces_written_in_batches,
           a_frame_that_waited_is_what_the_file_says, stamps_later_than_the_wait_are_counted,
-          a_cut_file_gives_what_waits, batches_across_files, interfaces_whose_clocks_disagree)
+          a_cut_file_gives_what_waits, batches_across_files, a_silent_pipe_gives_what_waits,
+          what_waits_when_it_is_stopped, interfaces_whose_clocks_disagree)

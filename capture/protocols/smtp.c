@@ -264,12 +264,22 @@ static guint32 status_of(BbDialog *dialog, guint code)
     return bb_dialog_status(dialog, text, sizeof text);
 }
 
+// Whatever was lost, what the client says next is known.
+static void go_on(BbDialog *dialog, Client *client, ClientPhase phase)
+{
+    if (client->lost)
+        bb_dialog_resynced(dialog);
+    client->lost = false;
+    client->phase = phase;
+}
+
 // What is said before the call is over. Returns whether this was such.
-static bool take_interim(Smtp *smtp, const BbOpenCall *open, guint code)
+static bool take_interim(BbDialog *dialog, Smtp *smtp, const BbOpenCall *open, guint code)
 {
     Client *client = &smtp->client;
     if (open->tag == BB_SMTP_AUTH && code == CODE_AUTH_GO_ON) {
-        client->phase = CLIENT_ANSWER;
+        if (!client->in_line)
+            go_on(dialog, client, CLIENT_ANSWER);
         return true;
     }
     if (open->tag != BB_SMTP_DATA || code != CODE_DATA_GO_ON)
@@ -290,10 +300,7 @@ static bool take_lone_interim(BbDialog *dialog, Client *client, guint code)
         return false;
     if (client->phase != CLIENT_COMMAND || client->data_asked || client->in_line)
         return true;
-    if (client->lost)
-        bb_dialog_resynced(dialog);
-    client->lost = false;
-    client->phase = code == CODE_DATA_GO_ON ? CLIENT_REST : CLIENT_ANSWER;
+    go_on(dialog, client, code == CODE_DATA_GO_ON ? CLIENT_REST : CLIENT_ANSWER);
     return true;
 }
 
@@ -308,6 +315,8 @@ static void end_call(BbDialog *dialog, Smtp *smtp, const BbOpenCall *open, guint
         end_command(dialog, client);
         client->phase = goes_on ? CLIENT_REST : CLIENT_COMMAND;
     }
+    if (tag == BB_SMTP_AUTH && client->phase == CLIENT_ANSWER)
+        client->phase = CLIENT_COMMAND; // the answer was lost (RFC 4954, 4)
     if (tag == BB_SMTP_RCPT && code < 300)
         smtp->accepted++;
     else if (tag == BB_SMTP_MAIL || tag == BB_SMTP_RESET || tag == BB_SMTP_DATA)
@@ -369,9 +378,11 @@ static void end_reply(BbDialog *dialog, Smtp *smtp)
     const BbOpenCall *open = bb_dialog_oldest(dialog, &server->part);
     bool greeting = is_greeting(server, open);
     server->known = true;
+    bb_dialog_continues(dialog, BB_TO_SERVER, code == CODE_AUTH_GO_ON);
     if (greeting)
         open = NULL;
-    if (open ? take_interim(smtp, open, code) : take_lone_interim(dialog, &smtp->client, code)) {
+    if (open ? take_interim(dialog, smtp, open, code)
+             : take_lone_interim(dialog, &smtp->client, code)) {
         forget_reply(server);
         return;
     }

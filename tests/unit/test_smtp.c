@@ -300,6 +300,16 @@ START_TEST(lost_announcements)
                  ">dXNlcg==\r\n", "<334 UGFzc3dvcmQ6\r\n", ">c2VjcmV0\r\n", "<235 welcome\r\n",
                  ">QUIT\r\n", "<221 Bye\r\n"),
           BEGUN "CALL 2 smtp AUTH 12\nRET - smtp 235 13\nCALL 3 smtp QUIT 6\nRET 3 smtp 221 9\n");
+    check(SCRIPT(BANNER, EHLO, FEATURES, ">AUTH LOGIN\r\n", "<334 VXNlcm5hbWU6\r\n",
+                 ")dXNlcg==\r\n", "<334 UGFzc3dvcmQ6\r\n", ">c2VjcmV0\r\n", "<235 welcome\r\n",
+                 ">" RCPT, "<" OK, ">QUIT\r\n", "<221 Bye\r\n"),
+          BEGUN "CALL 2 smtp AUTH 12\nRET 2 smtp 235 13\nCALL 3 smtp RCPT 25\n"
+                "RET 3 smtp 250 14\nCALL 4 smtp QUIT 6\nRET 4 smtp 221 9\n");
+    check(SCRIPT(BANNER, EHLO, FEATURES, ">AUTH LOGIN\r\n", "<334 VXNlcm5hbWU6\r\n",
+                 ">dXNlcg==\r\n", "<334 UGFzc3dvcmQ6\r\n", ")c2VjcmV0\r\n", "<235 welcome\r\n",
+                 ">" RCPT, "<" OK, ">QUIT\r\n", "<221 Bye\r\n"),
+          BEGUN "CALL 2 smtp AUTH 12\nRET 2 smtp 235 13\nCALL 3 smtp RCPT 25\n"
+                "RET 3 smtp 250 14\nCALL 4 smtp QUIT 6\nRET 4 smtp 221 9\n");
     check(SCRIPT(BANNER, EHLO, FEATURES, ">AUTH PLAIN\r\n", "(334 \r\n", ">c2VjcmV0\r\n",
                  "<235 welcome\r\n", ">QUIT\r\n", "<221 Bye\r\n"),
           BEGUN "CALL 2 smtp AUTH 12\nRET - smtp 235 13\nCALL 3 smtp QUIT 6\nRET 3 smtp 221 9\n");

@@ -47,9 +47,9 @@ static BbKeyUse key_use(Thrift *thrift, BbDirection direction, guint64 key)
         thrift->first_key[direction] = key;
     else if (key != last && key <= thrift->first_key[direction])
         thrift->restarts[direction] = true;
-    if (thrift->restarts[direction])
-        return BB_KEY_REUSED;
-    return !last || last == key ? BB_KEY_QUEUED : BB_KEY_UNIQUE;
+    if (!last || last == key) // pipelined, if they count otherwise
+        return BB_KEY_QUEUED;
+    return thrift->restarts[direction] ? BB_KEY_REUSED : BB_KEY_UNIQUE;
 }
 
 // A multiplexed service stands before a colon in calls, and not in their replies.

@@ -160,6 +160,20 @@ START_TEST(same_number)
 }
 END_TEST
 
+// Who begins with another number, and then gives each call the same, may have several under way.
+START_TEST(same_number_after_another)
+{
+    g_autoptr(Steps) s = steps_new(4000);
+    up(s, NAMED("01", "user", "05"));
+    down(s, NAMED("02", "user", "05"));
+    up(s, NAMED("01", "ping", "00") NAMED("01", "ping", "00") NAMED("01", "ping", "00"));
+    down(s, NAMED("02", "ping", "00") NAMED("02", "ping", "00") NAMED("02", "ping", "00"));
+    steps_check(s, "CALL 1 thrift user 21\nRET 1 thrift ok 21\nCALL 2 thrift ping 21\n"
+                   "CALL 3 thrift ping 21\nCALL 4 thrift ping 21\nRET 2 thrift ok 21\n"
+                   "RET 3 thrift ok 21\nRET 4 thrift ok 21\n");
+}
+END_TEST
+
 // Each user of a pooled connection counts from 1: a lost reply costs its own pair only.
 START_TEST(numbers_restart)
 {
@@ -359,5 +373,5 @@ START_TEST(probes)
 END_TEST
 
 TEST_MAIN("thrift", framed, framed_others, bare, bare_others, in_order, unanswered, same_number,
-          numbers_restart, numbers_of_their_own, lost_middle, joined_midstream, damage, datagrams,
-          walks, bad_walks, probes)
+          same_number_after_another, numbers_restart, numbers_of_their_own, lost_middle,
+          joined_midstream, damage, datagrams, walks, bad_walks, probes)

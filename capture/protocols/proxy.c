@@ -39,7 +39,10 @@ static BbMatch match_binary(const guint8 *data, gsize length, guint32 *size)
     guint16 rest = bb_cursor_be16(&c);
     if (!bb_cursor_ok(&c))
         return BB_MATCH_MORE;
-    if (command >> 4 != 2 || (command & 15) > 1 || family >> 4 > 3 || (family & 15) > 2)
+    bool is_local = (command & 15) == 0; // its family is to be ignored (2.2)
+    if (command >> 4 != 2 || (command & 15) > 1)
+        return BB_MATCH_NO;
+    if (!is_local && (family >> 4 > 3 || (family & 15) > 2))
         return BB_MATCH_NO;
     *size = (guint32)fixed + 4 + rest;
     return BB_MATCH_REQUEST;

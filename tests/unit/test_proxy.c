@@ -12,11 +12,12 @@
 #define SIGNATURE "0d0a0d0a000d0a515549540a"
 #define BINARY SIGNATURE "2111000c c0000201 c0000202 0457 0050"
 #define BINARY_LOCAL SIGNATURE "20000000"
+#define BINARY_LOCAL_ANY SIGNATURE "20ff0004 00*4"
 #define BINARY_UNIX SIGNATURE "213100d8 00*216"
 #define BINARY_LONG SIGNATURE "2111fff0 00*65520" // with a certificate, say
 
-static const char *const heads[] = {LINE,         LINE_6,      LINE_UNKNOWN, BINARY,
-                                    BINARY_LOCAL, BINARY_UNIX, BINARY_LONG};
+static const char *const heads[] = {LINE,         LINE_6,           LINE_UNKNOWN, BINARY,
+                                    BINARY_LOCAL, BINARY_LOCAL_ANY, BINARY_UNIX,  BINARY_LONG};
 
 // ---- what is one --------------------------------------------------------------------------------
 

@@ -45,13 +45,20 @@ static bool is_answer(const BbSnmpMessage *message)
            (message->pdu == BB_SNMP_HIDDEN && !message->reportable);
 }
 
-// The open request is the same byte for byte: its tag is a hash.
-static bool repeats_open(BbDialog *dialog, const BbPart *part, guint64 key, guint32 hash)
+// What the open request and the same sent again have in common. In v3 time and salt change (RFC
+// 3414, 3.1), and no msgID that is waited for is given twice (RFC 3412, 6.2); what asks who the
+// engine is is not encrypted, and what it asks for is.
+static guint32 tag_of(const BbSnmpMessage *message, guint64 hash)
+{
+    return message->is_v3 ? (guint32)message->pdu : (guint32)hash;
+}
+
+static bool repeats_open(BbDialog *dialog, const BbPart *part, guint64 key, guint32 tag)
 {
     BbPart reply = *part; // as a reply would find it
     reply.direction = bb_direction_other(part->direction);
     const BbOpenCall *open = bb_dialog_find(dialog, &reply, key);
-    return open && open->key == key && open->tag == hash;
+    return open && open->key == key && open->tag == tag;
 }
 
 // Another request under an identifier that is open takes its place: some managers have one only.
@@ -59,13 +66,14 @@ static void take_request(BbDialog *dialog, Snmp *snmp, const BbSnmpMessage *mess
                          const BbView *view, const BbPart *part)
 {
     guint64 hash = bb_text_hash_bytes(BB_TEXT_HASH_START, view->data, view->length);
-    if (repeats_open(dialog, part, message->key, (guint32)hash) ||
+    guint32 tag = tag_of(message, hash);
+    if (repeats_open(dialog, part, message->key, tag) ||
         bb_recent_calls_sent_again(&snmp->recent, part, message->key, hash)) {
         bb_dialog_repeated(dialog);
         return;
     }
-    guint64 call = bb_dialog_open_by(dialog, part, label_of(dialog, message), message->key,
-                                     (guint32)hash, BB_KEY_REUSED);
+    guint64 call = bb_dialog_open_by(dialog, part, label_of(dialog, message), message->key, tag,
+                                     BB_KEY_REUSED);
     bb_dialog_sent(dialog, call, part);
 }
 

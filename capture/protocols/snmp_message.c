@@ -126,6 +126,7 @@ static BbSnmpVerdict read_v3(BbSnmpMessage *message, BbBer *inside)
         return BB_SNMP_BAD;
     if (!flags)
         return global.cut ? BB_SNMP_CUT : BB_SNMP_BAD;
+    message->is_v3 = true;
     message->key = KEY_MESSAGE | id;
     message->reportable = flags[0] & FLAG_REPORTABLE;
     message->pdu = BB_SNMP_HIDDEN;

@@ -19,7 +19,8 @@ typedef enum {
 
 typedef struct BbSnmpMessage {
     BbSnmpPdu pdu;
-    guint64 key;           // request-id or msgID, apart from each other; never 0
+    guint64 key; // request-id or msgID, apart from each other; never 0
+    bool is_v3;
     bool reportable;       // v3: a response is expected
     guint32 error;         // of a response
     const char *statistic; // of a report: what it counts, static; NULL if it is no known one

@@ -58,6 +58,25 @@ START_TEST(sent_again)
 }
 END_TEST
 
+// With another time and another salt: the same msgID tells.
+START_TEST(sent_again_by_another_time)
+{
+    g_autoptr(Steps) s = steps_udp(161);
+    up(s, V3("01", "07", "04('secret')"));
+    up(s, V3("01", "07", "04('zecret')"));
+    down(s, V3("01", "03", "04('answer')"));
+    down(s, V3("01", "03", "04('answEr')"));
+    up(s, V3("02", "04", SCOPED(PDU("a0", "05", "00")))); // who is the engine?
+    up(s, V3("02", "07", "04('secret')"));
+    down(s, V3("02", "03", "04('answer')"));
+    steps_check(s, "CALL 1 snmp ? 35\nRET 1 snmp - 35\nCALL 2 snmp GetRequest 61\n"
+                   "CALL 3 snmp ? 35\nRET 3 snmp - 35\n");
+    ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 2);
+    ck_assert_uint_eq(steps_count(s, BB_CALLS_UNRETURNED), 1);
+    ck_assert_uint_eq(steps_count(s, BB_RETURNS_ORPHANED), 0);
+}
+END_TEST
+
 // Managers that give all requests one number: what nobody answered is not the next one.
 START_TEST(one_number)
 {
@@ -160,5 +179,5 @@ START_TEST(probes)
 }
 END_TEST
 
-TEST_MAIN("snmp", versions, sent_again, one_number, reports, encryption, traps_and_informs, damage,
-          cut_messages, probes)
+TEST_MAIN("snmp", versions, sent_again, sent_again_by_another_time, one_number, reports, encryption,
+          traps_and_informs, damage, cut_messages, probes)

@@ -100,14 +100,15 @@ static void look_at_own(BbStampSkew *skew, Leg *leg, gint64 time_ns)
     leg->known = true;
 }
 
-// Between the shortest steps there and back the distance is in the middle, about.
+// Between the shortest steps there and back the distance is in the middle, about. Of who speaks
+// seldom that says little.
 static gint64 measure(const BbStampSkew *skew)
 {
     gint64 most_ns = 0;
     for (guint from = 0; from < PLACES; from++)
         for (guint to = 0; to < from; to++) {
             gint64 there = skew->shortest[from][to], back = skew->shortest[to][from];
-            if (there < FAR_NS && back < FAR_NS)
+            if (MIN(there, back) < -LEAST_NS && MAX(there, back) < FAR_NS)
                 most_ns = MAX(most_ns, ABS(there - back) / 2);
         }
     return most_ns;

@@ -355,7 +355,7 @@ START_TEST(what_waits_when_it_is_stopped)
     g_autoptr(Scratch) scratch = scratch_new();
     g_autoptr(PcapFile) file = two_interfaces();
     add_batches(file, 0);
-    for (guint i = 0; i < 2; i++)
+    for (guint16 i = 0; i < 2; i++)
         for (guint16 ms = 700; ms < 710; ms++)
             add_at(file, ms % 2, ms + i * 700);
     const char *path = save(scratch, "two", file);

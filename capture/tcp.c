@@ -8,6 +8,9 @@
 #define WINDOW (1 << 28)
 // So many odd segments in a row, and it is believed to be another connection (missed SYN).
 #define ODD_LIMIT 3u
+// So many packets in a row far behind the newest stamp, and it is believed that the clock was set
+// back, or that the newest stamp was wrong. One alone is wrong itself.
+#define BEHIND_LIMIT 4u
 
 struct BbSegment {
     BbSegment *next;
@@ -279,11 +282,32 @@ static void push_other(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *l
     }
 }
 
+// What waits has waited for nothing but until now.
+static void set_back(BbTcp *tcp, gint64 now_ns)
+{
+    tcp->now_ns = MAX(now_ns, 0);
+    for (guint side = 0; side < 2; side++) {
+        BbStream *stream = &tcp->stream[side];
+        stream->odd_since = ticks(tcp->now_ns);
+        for (BbSegment *segment = stream->held; segment; segment = segment->next)
+            segment->since_ns = MIN(segment->since_ns, tcp->now_ns);
+    }
+}
+
+static void note_time(BbTcp *tcp, gint64 time_ns)
+{
+    bool behind = time_ns < tcp->now_ns - BB_TCP_PATIENCE_NS;
+    tcp->behind = behind ? tcp->behind + 1 : 0;
+    if (G_UNLIKELY(tcp->behind >= BEHIND_LIMIT))
+        set_back(tcp, time_ns);
+    tcp->now_ns = MAX(tcp->now_ns, time_ns);
+}
+
 bool bb_tcp_push(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
 {
     BbStream *stream = &tcp->stream[side];
     tcp->packets++;
-    tcp->now_ns = MAX(tcp->now_ns, packet->time_ns);
+    note_time(tcp, packet->time_ns);
     if (packet->tcp_flags & BB_TCP_RST) {
         push_reset(tcp, side, packet, loss);
         return false;

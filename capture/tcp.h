@@ -48,10 +48,11 @@ typedef struct BbTcp {
     guint32 packets;
     guint32 retransmitted, reordered; // segments, both directions
     guint32 cut_bytes;                // cut by the snap length after what was delivered
-    gint64 now_ns;                    // newest stamp
+    gint64 now_ns;                    // newest stamp, of the clock as it is set now
     BbSegment *lent;                  // the held segment delivered last
     guint8 reset;                     // side that reset the connection, plus 1; 0: nobody
     guint8 cut_side;
+    guint8 behind;    // packets in a row with stamps far behind now_ns
     bool reset_waits; // for what it acknowledges
     bool forced;      // nothing more comes: holes are gaps at once
 } BbTcp;

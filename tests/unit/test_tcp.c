@@ -347,6 +347,33 @@ START_TEST(patience_ends)
 }
 END_TEST
 
+// The clock is set back by an hour, or one stamp is of tomorrow: a hole is given up as soon as ever
+// (a few packets later). One stamp of yesterday alone does not give it up.
+START_TEST(a_clock_set_back_stalls_nothing)
+{
+    static const gint64 before_ns[] = {3600 * BB_TCP_PATIENCE_NS, 100 * BB_TCP_PATIENCE_NS};
+    for (guint i = 0; i < G_N_ELEMENTS(before_ns); i++) {
+        Wire wire = {0};
+        g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+        stream_init(&wire.side[0], rand, 1000);
+        stream_init(&wire.side[1], rand, 1);
+        handshake(&wire);
+        gint64 now_ns = 100 * BB_TCP_PATIENCE_NS;
+        push(&wire, 0, packet_of(&wire, 0, 0, 100, 0, BB_TCP_ACK), before_ns[i]);
+        push(&wire, 0, packet_of(&wire, 0, 200, 100, 0, BB_TCP_ACK), before_ns[i]);
+        push(&wire, 1, packet_of(&wire, 1, 0, 0, 100, BB_TCP_ACK), i ? MS : now_ns);
+        push(&wire, 1, packet_of(&wire, 1, 0, 0, 100, BB_TCP_ACK), now_ns);
+        for (guint k = 0; k < 4; k++)
+            push(&wire, 1, packet_of(&wire, 1, 0, 0, 300, BB_TCP_ACK), now_ns + k * MS);
+        ck_assert_uint_eq(wire.side[0].at, 100);
+        push(&wire, 1, packet_of(&wire, 1, 0, 0, 300, BB_TCP_ACK),
+             now_ns + BB_TCP_PATIENCE_ACKED_NS + 4 * MS);
+        ck_assert_uint_eq(wire.side[0].at, 300);
+        wire_clear(&wire);
+    }
+}
+END_TEST
+
 START_TEST(held_bytes_are_bounded)
 {
     Wire wire = {0};
@@ -515,6 +542,25 @@ START_TEST(a_moved_stream_is_another_connection)
         ck_assert_uint_eq(loss.count[BB_TCP_RETRANSMITTED], 2);
         bb_tcp_clear(&tcp);
     }
+}
+END_TEST
+
+// Likewise where the clock was set back meanwhile.
+START_TEST(a_stream_moves_when_the_clock_is_set_back)
+{
+    BbTcp tcp = {0};
+    BbLoss loss = {0};
+    BbPacket far = {.seq = 0x70000000, .length = 4, .time_ns = 3600 * BB_TCP_PATIENCE_NS};
+    push_at(&tcp, &loss, 0, (BbPacket){.tcp_flags = BB_TCP_SYN, .seq = 1000});
+    push_at(&tcp, &loss, 0, (BbPacket){.seq = 1001, .length = 4});
+    push_at(&tcp, &loss, 0, far);
+    far.time_ns = BB_TCP_PATIENCE_NS;
+    for (guint i = 0; i < 4; i++)
+        push_at(&tcp, &loss, 0, far);
+    ck_assert(!bb_tcp_has_moved(&tcp, 0, &far));
+    far.time_ns += BB_TCP_PATIENCE_ACKED_NS + 2 * MS;
+    ck_assert(bb_tcp_has_moved(&tcp, 0, &far));
+    bb_tcp_clear(&tcp);
 }
 END_TEST
 
@@ -688,9 +734,10 @@ END_TEST
 TEST_MAIN("tcp", any_order_gives_the_stream, losses_are_gaps, who_comes_late_is_out_of_order,
           reply_waits_for_its_request, a_long_reply_waits_for_its_request,
           an_acknowledged_hole_is_no_limit, first_bytes_can_be_missed,
-          gaps_come_before_what_acknowledges_them, patience_ends, held_bytes_are_bounded,
-          snap_length_leaves_a_gap, resets_outside_the_window_are_ignored,
+          gaps_come_before_what_acknowledges_them, patience_ends, a_clock_set_back_stalls_nothing,
+          held_bytes_are_bounded, snap_length_leaves_a_gap, resets_outside_the_window_are_ignored,
           a_reset_waits_for_its_cause, a_reset_does_not_wait_forever,
-          a_moved_stream_is_another_connection, keep_alives_are_nothing, a_keep_alive_joins_nothing,
-          a_wild_acknowledgement_is_forgotten, a_wild_acknowledgement_is_not_believed,
-          a_wild_segment_is_not_followed, nonsense_is_delivered_in_order)
+          a_moved_stream_is_another_connection, a_stream_moves_when_the_clock_is_set_back,
+          keep_alives_are_nothing, a_keep_alive_joins_nothing, a_wild_acknowledgement_is_forgotten,
+          a_wild_acknowledgement_is_not_believed, a_wild_segment_is_not_followed,
+          nonsense_is_delivered_in_order)

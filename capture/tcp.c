@@ -110,6 +110,7 @@ static void start_stream(BbStream *stream, const BbPacket *packet)
 {
     bool syn = packet->tcp_flags & BB_TCP_SYN;
     stream->started = true;
+    stream->unsure = stream->from_syn;
     stream->from_syn = syn;
     stream->isn = packet->seq;
     stream->next = packet->seq + (syn ? 1 : 0);
@@ -118,9 +119,26 @@ static void start_stream(BbStream *stream, const BbPacket *packet)
     stream->has_acked &= ahead < WINDOW && ahead > -WINDOW;
 }
 
+static bool is_silent(const BbStream *stream)
+{
+    return !stream->spoke && !stream->held && !stream->closed;
+}
+
 static bool is_unplaced(const BbStream *stream)
 {
-    return !stream->from_syn && !stream->spoke && !stream->held;
+    return (!stream->from_syn || stream->unsure) && !stream->spoke && !stream->held;
+}
+
+// A SYN knows better than what came before it, from an older connection. So does that of a server
+// which remembers none (cookies, RFC 4987) and answers each SYN with another number, until one of
+// them is acknowledged.
+static bool begins(const BbStream *stream, const BbPacket *packet)
+{
+    if (!stream->from_syn)
+        return !stream->spoke;
+    bool acked = stream->has_acked && distance(stream->next, stream->acked) >= 0;
+    return is_silent(stream) && packet->tcp_flags & BB_TCP_ACK && packet->seq != stream->isn &&
+           !acked;
 }
 
 static guint32 ticks(gint64 time_ns)
@@ -149,6 +167,7 @@ static bool place_stream(BbStream *stream, const BbPacket *packet, BbLoss *loss)
 {
     if (is_unplaced(stream) && packet->length) {
         stream->next = packet->seq + may_be_keep_alive(packet);
+        stream->isn = stream->next - 1;
         return true;
     }
     if (!is_odd(stream, packet)) {
@@ -162,22 +181,32 @@ static bool place_stream(BbStream *stream, const BbPacket *packet, BbLoss *loss)
     return false;
 }
 
+// Whether what side acknowledges tells where the other side is: the first bytes of a connection
+// were missed, or it gave several numbers, and this is the end of the handshake.
+static bool tells_place(const BbTcp *tcp, guint side, const BbPacket *packet)
+{
+    const BbStream *stream = &tcp->stream[side], *other = &tcp->stream[!side];
+    if (!other->started)
+        return stream->from_syn || packet->tcp_flags & BB_TCP_SYN;
+    return other->unsure && is_silent(other) && packet->seq == stream->next;
+}
+
 static void note_ack(BbTcp *tcp, guint side, const BbPacket *packet)
 {
     BbStream *other = &tcp->stream[!side];
     if (!(packet->tcp_flags & BB_TCP_ACK))
         return;
+    if (tells_place(tcp, side, packet)) {
+        other->started = other->from_syn = true;
+        other->unsure = other->has_acked = false;
+        other->next = packet->ack;
+        other->isn = packet->ack - 1;
+    }
     gint32 ahead = distance(other->next, packet->ack);
     bool credible = !other->started || (ahead < WINDOW && ahead > -WINDOW);
     if (credible && (!other->has_acked || distance(other->acked, packet->ack) > 0))
         other->acked = packet->ack;
     other->has_acked |= credible;
-    // Where the first bytes of a connection were missed, this tells where they were.
-    if (!other->started && (tcp->stream[side].from_syn || packet->tcp_flags & BB_TCP_SYN)) {
-        other->started = other->from_syn = true;
-        other->next = packet->ack;
-        other->isn = packet->ack - 1;
-    }
 }
 
 // Removes from the front of packet what was delivered before. Returns false when nothing is left.
@@ -313,8 +342,7 @@ bool bb_tcp_push(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
         return false;
     }
     bool syn = packet->tcp_flags & BB_TCP_SYN;
-    // A SYN knows better than what came before it, from an older connection.
-    if (!stream->started || (syn && !stream->from_syn && !stream->spoke))
+    if (!stream->started || (syn && begins(stream, packet)))
         start_stream(stream, packet);
     if (!syn && !place_stream(stream, packet, loss))
         return false;

@@ -38,6 +38,7 @@ typedef struct BbStream {
     guint8 odd;        // segments in a row outside of any window
     bool started : 1;  // next is known
     bool from_syn : 1; // and certain
+    bool unsure : 1;   // or not yet: there were several SYNs, with different numbers
     bool spoke : 1;    // bytes were delivered
     bool has_acked : 1;
     bool closed : 1; // FIN delivered

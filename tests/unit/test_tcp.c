@@ -582,6 +582,52 @@ START_TEST(keep_alives_are_nothing)
 }
 END_TEST
 
+// A server that remembers nothing (cookies, RFC 4987) answers each SYN with another number: the
+// client says which it took; where that was not seen, the server's first bytes do.
+START_TEST(a_server_answers_twice)
+{
+    static const guint32 seconds[] = {2000 + 250000, 2000 - 1500, 0xb0000000};
+    for (guint i = 0; i < 4 * G_N_ELEMENTS(seconds); i++) {
+        BbTcp tcp = {0};
+        BbLoss loss = {0};
+        const guint8 answer = BB_TCP_SYN | BB_TCP_ACK;
+        bool is_second = i & 1, is_told = i & 2;
+        guint32 second = seconds[i / 4], used = (is_second ? second : 2000) + 1;
+        push_at(&tcp, &loss, 0, (BbPacket){.tcp_flags = BB_TCP_SYN, .seq = 1000});
+        push_at(&tcp, &loss, 1, (BbPacket){.tcp_flags = answer, .seq = 2000, .ack = 1001});
+        push_at(&tcp, &loss, 0, (BbPacket){.tcp_flags = BB_TCP_SYN, .seq = 1000});
+        push_at(&tcp, &loss, 1, (BbPacket){.tcp_flags = answer, .seq = second, .ack = 1001});
+        BbPacket call = {.tcp_flags = BB_TCP_ACK, .seq = 1001, .ack = used, .length = 4};
+        BbPacket reply = {.tcp_flags = BB_TCP_ACK, .seq = used, .ack = 1005, .length = 4};
+        if (is_told)
+            ck_assert_uint_eq(push_at(&tcp, &loss, 0, call), 4);
+        else
+            reply.ack = 1001;
+        ck_assert_uint_eq(push_at(&tcp, &loss, 1, reply), 4);
+        ck_assert_uint_eq(tcp.stream[1].isn, used - 1);
+        ck_assert(tcp.stream[1].from_syn);
+        ck_assert_uint_eq(loss.count[BB_TCP_ODD] + loss.count[BB_TCP_GAPS], 0);
+        bb_tcp_clear(&tcp);
+    }
+}
+END_TEST
+
+// What the client acknowledged stays so, whatever comes after it.
+START_TEST(a_late_answer_changes_nothing)
+{
+    BbTcp tcp = {0};
+    BbLoss loss = {0};
+    const guint8 answer = BB_TCP_SYN | BB_TCP_ACK;
+    push_at(&tcp, &loss, 0, (BbPacket){.tcp_flags = BB_TCP_SYN, .seq = 1000});
+    push_at(&tcp, &loss, 1, (BbPacket){.tcp_flags = answer, .seq = 2000, .ack = 1001});
+    push_at(&tcp, &loss, 0, (BbPacket){.tcp_flags = BB_TCP_ACK, .seq = 1001, .ack = 2001});
+    push_at(&tcp, &loss, 1, (BbPacket){.tcp_flags = answer, .seq = 9000, .ack = 1001});
+    BbPacket reply = {.tcp_flags = BB_TCP_ACK, .seq = 2001, .ack = 1001, .length = 4};
+    ck_assert_uint_eq(push_at(&tcp, &loss, 1, reply), 4);
+    bb_tcp_clear(&tcp);
+}
+END_TEST
+
 // Nor do they say where a connection is that was joined in the middle.
 START_TEST(a_keep_alive_joins_nothing)
 {
@@ -738,6 +784,7 @@ TEST_MAIN("tcp", any_order_gives_the_stream, losses_are_gaps, who_comes_late_is_
           held_bytes_are_bounded, snap_length_leaves_a_gap, resets_outside_the_window_are_ignored,
           a_reset_waits_for_its_cause, a_reset_does_not_wait_forever,
           a_moved_stream_is_another_connection, a_stream_moves_when_the_clock_is_set_back,
-          keep_alives_are_nothing, a_keep_alive_joins_nothing, a_wild_acknowledgement_is_forgotten,
+          keep_alives_are_nothing, a_keep_alive_joins_nothing, a_server_answers_twice,
+          a_late_answer_changes_nothing, a_wild_acknowledgement_is_forgotten,
           a_wild_acknowledgement_is_not_believed, a_wild_segment_is_not_followed,
           nonsense_is_delivered_in_order)

@@ -228,7 +228,7 @@ static bool trim(const BbStream *stream, BbPacket *packet)
 // RFC 5961 section 3.2: only a reset inside the window counts.
 static bool reset_is_credible(const BbStream *stream, const BbPacket *packet)
 {
-    return !stream->started || ABS(distance(stream->next, packet->seq)) < (1 << 20);
+    return !stream->started || ABS((gint64)distance(stream->next, packet->seq)) < (1 << 20);
 }
 
 // The common case: the bytes that come next, with nothing before or behind them to be dealt with
@@ -274,8 +274,12 @@ static void push_reset(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *l
         loss->count[BB_TCP_ODD]++;
         return;
     }
-    note_ack(tcp, side, packet);
-    if (!tcp->stream[side].started ||
+    // What cannot be on its way is not waited for.
+    const BbStream *other = &tcp->stream[!side];
+    bool wild = other->started && distance(other->next, packet->ack) > BB_TCP_IN_FLIGHT;
+    if (!wild)
+        note_ack(tcp, side, packet);
+    if (wild || !tcp->stream[side].started ||
         follows_its_cause(tcp, side, packet->tcp_flags & BB_TCP_ACK, packet->ack))
         reset(tcp, side, loss);
     else if (!tcp->reset_waits)

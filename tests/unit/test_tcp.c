@@ -440,8 +440,10 @@ START_TEST(resets_outside_the_window_are_ignored)
     BbPacket packet = packet_of(&wire, 0, 0, 0, 0, BB_TCP_RST);
     packet.seq += 1u << 30;
     push(&wire, 0, packet, MS);
+    packet.seq += 1u << 30; // as far as it can be
+    push(&wire, 0, packet, MS);
     ck_assert_uint_eq(wire.tcp.reset, 0);
-    ck_assert_uint_eq(wire.loss.count[BB_TCP_ODD], 1);
+    ck_assert_uint_eq(wire.loss.count[BB_TCP_ODD], 2);
     push(&wire, 0, packet_of(&wire, 0, 0, 0, 0, BB_TCP_RST), MS);
     ck_assert_uint_eq(wire.tcp.reset, 1);
     wire_clear(&wire);
@@ -501,6 +503,23 @@ START_TEST(a_reset_does_not_wait_forever)
         ck_assert_uint_eq(bb_tcp_held(&wire.tcp), 0);
         wire_clear(&wire);
     }
+}
+END_TEST
+
+// One that acknowledges what cannot have been sent does not, and makes no gap.
+START_TEST(a_reset_waits_for_nothing_wild)
+{
+    Wire wire = {0};
+    g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+    stream_init(&wire.side[0], rand, 100);
+    stream_init(&wire.side[1], rand, 1);
+    handshake(&wire);
+    push(&wire, 1, packet_of(&wire, 1, 0, 0, 200 << 20, BB_TCP_ACK | BB_TCP_RST), MS);
+    ck_assert_uint_eq(wire.tcp.reset, 2);
+    bb_tcp_force(&wire.tcp);
+    check_events(&wire);
+    ck_assert_uint_eq(wire.loss.count[BB_TCP_GAPS], 0);
+    wire_clear(&wire);
 }
 END_TEST
 
@@ -783,8 +802,8 @@ TEST_MAIN("tcp", any_order_gives_the_stream, losses_are_gaps, who_comes_late_is_
           gaps_come_before_what_acknowledges_them, patience_ends, a_clock_set_back_stalls_nothing,
           held_bytes_are_bounded, snap_length_leaves_a_gap, resets_outside_the_window_are_ignored,
           a_reset_waits_for_its_cause, a_reset_does_not_wait_forever,
-          a_moved_stream_is_another_connection, a_stream_moves_when_the_clock_is_set_back,
-          keep_alives_are_nothing, a_keep_alive_joins_nothing, a_server_answers_twice,
-          a_late_answer_changes_nothing, a_wild_acknowledgement_is_forgotten,
-          a_wild_acknowledgement_is_not_believed, a_wild_segment_is_not_followed,
-          nonsense_is_delivered_in_order)
+          a_reset_waits_for_nothing_wild, a_moved_stream_is_another_connection,
+          a_stream_moves_when_the_clock_is_set_back, keep_alives_are_nothing,
+          a_keep_alive_joins_nothing, a_server_answers_twice, a_late_answer_changes_nothing,
+          a_wild_acknowledgement_is_forgotten, a_wild_acknowledgement_is_not_believed,
+          a_wild_segment_is_not_followed, nonsense_is_delivered_in_order)

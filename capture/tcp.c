@@ -286,6 +286,28 @@ static void push_reset(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *l
         hold_reset(tcp, side, packet);
 }
 
+// For how long the first of those that overtook what begins at seq has waited.
+static gint64 late_by_ns(const BbTcp *tcp, const BbStream *stream, guint32 seq)
+{
+    gint64 since_ns = tcp->now_ns;
+    for (const BbSegment *segment = stream->held; segment; segment = segment->next)
+        if (distance(seq, segment->seq) > 0)
+            since_ns = MIN(since_ns, segment->since_ns);
+    return tcp->now_ns - since_ns;
+}
+
+// Who comes late is out of order (RFC 4737), not all who overtook it: these may be many, and where
+// it was lost they are in order. Who comes very late was lost before it was seen, and sent again.
+static void note_late(BbTcp *tcp, guint side, guint32 seq, BbLoss *loss)
+{
+    if (late_by_ns(tcp, &tcp->stream[side], seq) > BB_TCP_LATE_NS) {
+        note_again(tcp, loss);
+        return;
+    }
+    loss->count[BB_TCP_REORDERED]++;
+    tcp->reordered++;
+}
+
 // What is not plain: begins or ends a stream, comes out of order or again, is cut, or waits.
 static void push_other(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
 {
@@ -306,13 +328,9 @@ static void push_other(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *l
         rest.seq = stream->next;
         rest.captured = rest.length = 0;
     }
-    // Who comes late is out of order (RFC 4737), not all who overtook it: these may be many, and
-    // where it was lost they are in order.
     bool late = stream->last && distance(rest.seq, stream->last->seq) > 0;
-    if (hold(tcp, side, &rest, loss) && late) {
-        loss->count[BB_TCP_REORDERED]++;
-        tcp->reordered++;
-    }
+    if (hold(tcp, side, &rest, loss) && late)
+        note_late(tcp, side, rest.seq, loss);
 }
 
 // What waits has waited for nothing but until now.

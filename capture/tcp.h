@@ -23,6 +23,8 @@
 #define BB_TCP_PATIENCE_ACKED_NS (100 * G_GINT64_CONSTANT(1000000))
 #define BB_TCP_PATIENCE_SHORT_NS (10 * G_GINT64_CONSTANT(1000000))
 #define BB_TCP_PATIENCE_ACKED_PACKETS 8u // of the same connection
+// Who is later than this was not reordered, but sent again (Wireshark takes the same).
+#define BB_TCP_LATE_NS (3 * G_GINT64_CONSTANT(1000000))
 
 typedef struct BbSegment BbSegment; // a copy of a segment that has to wait
 

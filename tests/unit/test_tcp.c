@@ -230,6 +230,33 @@ START_TEST(who_comes_late_is_out_of_order)
 }
 END_TEST
 
+// A segment was lost before it was seen, and is sent again after a round trip: not out of order. A
+// longer hole before it is another matter.
+START_TEST(who_comes_very_late_is_sent_again)
+{
+    static const gint64 late_ns[] = {BB_TCP_LATE_NS, BB_TCP_LATE_NS + 1};
+    for (guint i = 0; i < G_N_ELEMENTS(late_ns); i++) {
+        Wire wire = {0};
+        g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+        stream_init(&wire.side[0], rand, 700);
+        stream_init(&wire.side[1], rand, 1);
+        handshake(&wire);
+        push(&wire, 0, packet_of(&wire, 0, 100, 100, 0, BB_TCP_ACK), MS);
+        for (guint at = 300; at < 600; at += 100)
+            push(&wire, 0, packet_of(&wire, 0, at, 100, 0, BB_TCP_ACK), 50 * MS + at);
+        gint64 now_ns = 50 * MS + 300 + late_ns[i];
+        push(&wire, 0, packet_of(&wire, 0, 200, 100, 0, BB_TCP_ACK), now_ns);
+        ck_assert_uint_eq(wire.loss.count[BB_TCP_REORDERED], !i);
+        ck_assert_uint_eq(wire.tcp.retransmitted, i);
+        push(&wire, 0, packet_of(&wire, 0, 0, 100, 0, BB_TCP_ACK), now_ns);
+        ck_assert_uint_eq(wire.tcp.reordered, !i);
+        ck_assert_uint_eq(wire.loss.count[BB_TCP_RETRANSMITTED], i + 1);
+        ck_assert_uint_eq(wire.side[0].at, 600);
+        wire_clear(&wire);
+    }
+}
+END_TEST
+
 // The mirror swapped a request and its reply: the reply waits for the bytes it acknowledges.
 START_TEST(reply_waits_for_its_request)
 {
@@ -797,13 +824,14 @@ START_TEST(nonsense_is_delivered_in_order)
 END_TEST
 
 TEST_MAIN("tcp", any_order_gives_the_stream, losses_are_gaps, who_comes_late_is_out_of_order,
-          reply_waits_for_its_request, a_long_reply_waits_for_its_request,
-          an_acknowledged_hole_is_no_limit, first_bytes_can_be_missed,
-          gaps_come_before_what_acknowledges_them, patience_ends, a_clock_set_back_stalls_nothing,
-          held_bytes_are_bounded, snap_length_leaves_a_gap, resets_outside_the_window_are_ignored,
-          a_reset_waits_for_its_cause, a_reset_does_not_wait_forever,
-          a_reset_waits_for_nothing_wild, a_moved_stream_is_another_connection,
-          a_stream_moves_when_the_clock_is_set_back, keep_alives_are_nothing,
-          a_keep_alive_joins_nothing, a_server_answers_twice, a_late_answer_changes_nothing,
-          a_wild_acknowledgement_is_forgotten, a_wild_acknowledgement_is_not_believed,
-          a_wild_segment_is_not_followed, nonsense_is_delivered_in_order)
+          who_comes_very_late_is_sent_again, reply_waits_for_its_request,
+          a_long_reply_waits_for_its_request, an_acknowledged_hole_is_no_limit,
+          first_bytes_can_be_missed, gaps_come_before_what_acknowledges_them, patience_ends,
+          a_clock_set_back_stalls_nothing, held_bytes_are_bounded, snap_length_leaves_a_gap,
+          resets_outside_the_window_are_ignored, a_reset_waits_for_its_cause,
+          a_reset_does_not_wait_forever, a_reset_waits_for_nothing_wild,
+          a_moved_stream_is_another_connection, a_stream_moves_when_the_clock_is_set_back,
+          keep_alives_are_nothing, a_keep_alive_joins_nothing, a_server_answers_twice,
+          a_late_answer_changes_nothing, a_wild_acknowledgement_is_forgotten,
+          a_wild_acknowledgement_is_not_believed, a_wild_segment_is_not_followed,
+          nonsense_is_delivered_in_order)

@@ -149,7 +149,11 @@ static guint32 ticks(gint64 time_ns)
 static bool is_odd(const BbStream *stream, const BbPacket *packet)
 {
     gint32 ahead = distance(stream->next, packet->seq);
-    return ahead >= WINDOW || ahead <= -BB_TCP_IN_FLIGHT; // nobody sends older bytes again
+    if (ahead > -BB_TCP_IN_FLIGHT)
+        return ahead >= WINDOW;
+    // Nobody sends older bytes again, unless the other side lacks them (of a long fat path).
+    bool lacked = stream->has_acked && distance(stream->acked, packet->seq) >= 0;
+    return !lacked || ahead <= -WINDOW;
 }
 
 bool bb_tcp_has_moved(const BbTcp *tcp, guint side, const BbPacket *packet)

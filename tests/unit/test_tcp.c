@@ -591,7 +591,34 @@ START_TEST(a_moved_stream_is_another_connection)
 }
 END_TEST
 
-// Likewise where the clock was set back meanwhile.
+// Of a long fat path more is on its way than is believed of others: all of it may be sent again
+// from where the acknowledgements stand.
+START_TEST(what_is_not_acknowledged_may_be_old)
+{
+    enum { SENT = 40 << 20, ACKED = 1 << 20, STEP = 1 << 20 };
+    BbTcp tcp = {0};
+    BbLoss loss = {0};
+    push_at(&tcp, &loss, 0, (BbPacket){.tcp_flags = BB_TCP_SYN, .seq = 1000});
+    g_autofree guint8 *bytes = g_malloc0(STEP);
+    for (guint32 at = 0; at < SENT; at += STEP) {
+        BbPacket packet = {.seq = 1001 + at, .payload = bytes, .captured = STEP, .length = STEP};
+        ck_assert(bb_tcp_push(&tcp, 0, &packet, &loss));
+    }
+    BbPacket again = {.seq = 1001 + ACKED, .length = 4, .time_ns = BB_TCP_PATIENCE_NS};
+    push_at(&tcp, &loss, 0, again);
+    ck_assert_uint_eq(loss.count[BB_TCP_ODD], 1); // nobody acknowledges anything
+    push_at(&tcp, &loss, 1, (BbPacket){.tcp_flags = BB_TCP_ACK, .seq = 1, .ack = again.seq});
+    for (guint i = 0; i < 4; i++)
+        push_at(&tcp, &loss, 0, again);
+    ck_assert_uint_eq(loss.count[BB_TCP_RETRANSMITTED], 4);
+    again.seq--;
+    push_at(&tcp, &loss, 0, again); // that was acknowledged
+    ck_assert_uint_eq(loss.count[BB_TCP_ODD], 2);
+    bb_tcp_clear(&tcp);
+}
+END_TEST
+
+// Another connection shows where the clock was set back meanwhile, too.
 START_TEST(a_stream_moves_when_the_clock_is_set_back)
 {
     BbTcp tcp = {0};
@@ -830,8 +857,8 @@ TEST_MAIN("tcp", any_order_gives_the_stream, losses_are_gaps, who_comes_late_is_
           a_clock_set_back_stalls_nothing, held_bytes_are_bounded, snap_length_leaves_a_gap,
           resets_outside_the_window_are_ignored, a_reset_waits_for_its_cause,
           a_reset_does_not_wait_forever, a_reset_waits_for_nothing_wild,
-          a_moved_stream_is_another_connection, a_stream_moves_when_the_clock_is_set_back,
-          keep_alives_are_nothing, a_keep_alive_joins_nothing, a_server_answers_twice,
-          a_late_answer_changes_nothing, a_wild_acknowledgement_is_forgotten,
-          a_wild_acknowledgement_is_not_believed, a_wild_segment_is_not_followed,
-          nonsense_is_delivered_in_order)
+          what_is_not_acknowledged_may_be_old, a_moved_stream_is_another_connection,
+          a_stream_moves_when_the_clock_is_set_back, keep_alives_are_nothing,
+          a_keep_alive_joins_nothing, a_server_answers_twice, a_late_answer_changes_nothing,
+          a_wild_acknowledgement_is_forgotten, a_wild_acknowledgement_is_not_believed,
+          a_wild_segment_is_not_followed, nonsense_is_delivered_in_order)

@@ -21,6 +21,12 @@ BbDialog *bb_dialog_new(BbContext *context, const BbEndpoints *endpoints, bool i
     return dialog;
 }
 
+void bb_dialog_joined(BbDialog *dialog)
+{
+    dialog->from_start = false;
+    dialog->begun = true;
+}
+
 BbDialog *bb_dialog_new_inner(const BbDialog *outer)
 {
     BbDialog *dialog = bb_dialog_new(outer->context, outer->endpoints, outer->is_tcp, outer->client,

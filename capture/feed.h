@@ -23,6 +23,8 @@ typedef struct BbPiece {
 // that is certain (a handshake was seen).
 BbDialog *bb_dialog_new(BbContext *context, const BbEndpoints *endpoints, bool is_tcp, guint client,
                         bool client_known);
+// Nothing was fed yet, and bytes may have come before what will be.
+void bb_dialog_joined(BbDialog *dialog);
 // For what is said inside of outer (decrypted, unwrapped) by the same endpoints. A decoder that
 // unwraps keeps it in its state, feeds it with pieces that have the stamps of outer and sequence
 // numbers that count what is inside, counts bb_dialog_held to its own and frees it at its finish.

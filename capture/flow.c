@@ -27,7 +27,7 @@ struct BbFlow {
     guint8 transport; // BbTransport
     guint8 list;      // ListKind
     guint8 client;
-    bool client_known;
+    bool client_known;     // by a handshake, of this connection or of the one before
     BbEndpoints endpoints; // [0]: who sent the first packet
     gint64 last_ns;
     guint64 number;                    // of its last packet
@@ -193,12 +193,16 @@ static BbNetworkEdge take_order(BbTcp *tcp)
     return edge;
 }
 
+static guint client_of(const BbFlow *flow)
+{
+    return flow->dialog ? bb_dialog_client(flow->dialog) : flow->client;
+}
+
 static void report_network(BbFlows *flows, BbFlow *flow)
 {
-    guint client = flow->dialog ? bb_dialog_client(flow->dialog) : flow->client;
     BbNetworkEdge edge = take_order(&flow->tcp);
     bb_wire_report(&flow->wire, flow->tcp.reset, &edge);
-    bb_context_edge(flows->context, ends_of(flow), client, flow->dialog, true, &edge);
+    bb_context_edge(flows->context, ends_of(flow), client_of(flow), flow->dialog, true, &edge);
 }
 
 static guint32 milliseconds(gint64 time_ns)
@@ -321,6 +325,8 @@ static BbDialog *dialog_of(BbFlows *flows, BbFlow *flow, guint side)
         flow->dialog =
             bb_dialog_new(flows->context, ends_of(flow), flow->transport == BB_TRANSPORT_TCP,
                           flow->client, flow->client_known);
+        if (flow->transport == BB_TRANSPORT_TCP && !flow->tcp.stream[flow->client].from_syn)
+            bb_dialog_joined(flow->dialog);
         if (flow->transport == BB_TRANSPORT_TCP && !flow->tcp.stream[side].from_syn)
             flows->loss->count[BB_TCP_MIDSTREAM]++;
     }
@@ -540,6 +546,20 @@ static void forget_twin(BbFlows *flows, BbFlow *flow)
     remove_flow(flows, flow);
 }
 
+// Another connection of the same ends, made by packet of that side. Where its handshake was not
+// seen, who called before calls now.
+static BbFlow *add_after(BbFlows *flows, BbFlow *old, guint side, const BbPacket *packet)
+{
+    guint32 hash = old->hash;
+    bool known = old->client_known && !(packet->tcp_flags & BB_TCP_SYN);
+    guint8 client = (guint8)(client_of(old) ^ side);
+    remove_flow(flows, old);
+    BbFlow *flow = add(flows, packet, hash);
+    flow->client = client;
+    flow->client_known = known;
+    return flow;
+}
+
 void bb_flows_push(BbFlows *flows, const BbPacket *packet)
 {
     guint side = 0;
@@ -557,8 +577,8 @@ void bb_flows_push(BbFlows *flows, const BbPacket *packet)
     if (flow && is_tcp && is_another(flow, side, packet)) {
         if (packet->tcp_flags & BB_TCP_SYN && set_aside(flows, flow, side, packet))
             return;
-        remove_flow(flows, flow);
-        flow = NULL;
+        flow = add_after(flows, flow, side, packet);
+        side = 0;
     }
     if (!flow) {
         // What neither opens a connection nor carries data is the tail of an old one.

@@ -221,6 +221,35 @@ START_TEST(ports_are_used_again_unseen)
 }
 END_TEST
 
+// Who called calls, whoever speaks first then, where no port tells.
+START_TEST(who_calls_is_not_forgotten)
+{
+    for (guint bare = 0; bare < 2; bare++) {
+        Scene scene;
+        scene_begin(&scene, 100000);
+        scene.port = 5000;
+        open_connection(&scene, 0x60000000, 0x60000000);
+        say(&scene, CLIENT, BB_TCP_ACK, "\1one");
+        say(&scene, SERVER, BB_TCP_ACK, "\2two");
+        g_string_truncate(scene.told, 0);
+        scene.next[CLIENT] = 0x10000000;
+        scene.next[SERVER] = 0x20000000;
+        for (guint i = 0; i < 4; i++) {
+            scene.now_ns += SECOND / 10;
+            say(&scene, SERVER, BB_TCP_ACK, bare && i < 3 ? "" : "\2new");
+        }
+        for (guint call = 0; call < 2; call++) {
+            say(&scene, CLIENT, BB_TCP_ACK, "\1second");
+            say(&scene, SERVER, BB_TCP_ACK, "\2reply");
+        }
+        ck_assert_uint_eq(scene.loss.count[BB_SEEN_CONNECTIONS], 2);
+        ck_assert_uint_eq(scene.loss.count[BB_TCP_MIDSTREAM], 1);
+        scene_end(&scene, bare ? "ret:4 msg:4 call:7 ret:6 call:7 ret:6 "
+                               : "ret:4 msg:8 call:7 ret:6 call:7 ret:6 ");
+    }
+}
+END_TEST
+
 // The client never said anything (a health check of a server that greets).
 START_TEST(ports_of_a_silent_client_are_used_again)
 {
@@ -588,9 +617,10 @@ START_TEST(stamps_count_to_the_bytes_held)
 END_TEST
 
 TEST_MAIN("flow", ports_are_used_again, ports_are_used_again_unseen, a_stray_syn_changes_nothing,
-          an_asked_connection_needs_no_answer, ports_of_a_silent_client_are_used_again,
-          a_half_open_connection_is_no_gap, a_repeated_syn_is_the_same_connection,
-          simultaneous_open, other_numbers_in_between_are_left_out, bounds_are_known_again_later,
+          an_asked_connection_needs_no_answer, who_calls_is_not_forgotten,
+          ports_of_a_silent_client_are_used_again, a_half_open_connection_is_no_gap,
+          a_repeated_syn_is_the_same_connection, simultaneous_open,
+          other_numbers_in_between_are_left_out, bounds_are_known_again_later,
           each_network_has_its_sighting, late_copies_are_absorbed,
           a_closed_connection_is_followed_by_another, the_next_connection_needs_no_syn,
           a_reset_is_outlived, what_crosses_a_reset_is_absorbed, a_reset_does_not_overtake_a_reply,

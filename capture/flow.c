@@ -477,6 +477,16 @@ static void push_closed(BbFlows *flows, BbFlow *flow, guint side, const BbPacket
     touch(flows, flow, CLOSED);
 }
 
+static bool close_if_over(BbFlows *flows, BbFlow *flow)
+{
+    const BbTcp *tcp = &flow->tcp;
+    if (!tcp->reset && !(tcp->stream[0].closed && tcp->stream[1].closed))
+        return false;
+    finish_dialog(flows, flow);
+    touch(flows, flow, CLOSED);
+    return true;
+}
+
 static void push_tcp(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *packet)
 {
     if (flow->list == CLOSED) {
@@ -489,15 +499,11 @@ static void push_tcp(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *p
         feed_packet(flows, flow, side, packet);
     if (bb_tcp_waits(&flow->tcp))
         drain(flows, flow);
-    bool closed = flow->tcp.stream[0].closed && flow->tcp.stream[1].closed;
-    if (flow->tcp.reset || closed) {
-        finish_dialog(flows, flow);
-        touch(flows, flow, CLOSED);
-    } else {
-        // Who only waits to be reset may never be heard again.
-        touch(flows, flow, flow->dialog && !flow->tcp.reset_waits ? TALKING : EMPTY);
-        tell_network(flows, flow, packet->time_ns);
-    }
+    if (close_if_over(flows, flow))
+        return;
+    // Who only waits to be reset may never be heard again.
+    touch(flows, flow, flow->dialog && !flow->tcp.reset_waits ? TALKING : EMPTY);
+    tell_network(flows, flow, packet->time_ns);
 }
 
 static void push_udp(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *packet)
@@ -517,6 +523,7 @@ static void bound_held(BbFlows *flows)
             bb_tcp_force(&flow->tcp);
             drain(flows, flow);
             flow->tcp.forced = false;
+            close_if_over(flows, flow);
         }
         if (flow->dialog)
             bb_dialog_drop_held(flow->dialog);

@@ -600,6 +600,26 @@ START_TEST(who_waits_longest_gives_up_first)
 }
 END_TEST
 
+// What waits to be reset is so then.
+START_TEST(who_gives_up_may_be_over)
+{
+    g_autofree char *text = g_strnfill(1000, '\1');
+    Scene scene;
+    scene_begin(&scene, 1000);
+    open_connection(&scene, 1000, 2000);
+    say(&scene, CLIENT, BB_TCP_ACK, "\1one");
+    scene.next[SERVER] += 4;
+    say(&scene, CLIENT, BB_TCP_ACK | BB_TCP_RST, "");
+    scene.port++;
+    open_connection(&scene, 1000, 2000);
+    ck_assert_uint_eq(bb_network_count(bb_capture_network(scene.capture)), 0);
+    say_at(&scene, CLIENT, 1101, BB_TCP_ACK, text);
+    ck_assert_uint_eq(scene.loss.count[BB_TCP_RESETS], 1);
+    ck_assert_uint_eq(bb_network_count(bb_capture_network(scene.capture)), 1); // it is over
+    scene_end(&scene, "call:4 msg:1000 ");
+}
+END_TEST
+
 // A header that comes byte by byte holds the stamps of many packets too.
 START_TEST(stamps_count_to_the_bytes_held)
 {
@@ -625,4 +645,5 @@ TEST_MAIN("flow", ports_are_used_again, ports_are_used_again_unseen, a_stray_syn
           a_closed_connection_is_followed_by_another, the_next_connection_needs_no_syn,
           a_reset_is_outlived, what_crosses_a_reset_is_absorbed, a_reset_does_not_overtake_a_reply,
           a_reset_that_waits_expires, tails_open_nothing, idle_flows_expire,
-          stamps_count_to_the_bytes_held, who_waits_longest_gives_up_first)
+          stamps_count_to_the_bytes_held, who_gives_up_may_be_over,
+          who_waits_longest_gives_up_first)

@@ -17,6 +17,7 @@ typedef struct Asked {
     BbPacket syn;
     guint side;
     guint again; // times it was sent again
+    bool denied; // the old connection has gone on
 } Asked;
 
 typedef struct BbFlow BbFlow;
@@ -238,11 +239,26 @@ static void finish_dialog(BbFlows *flows, BbFlow *flow)
     g_clear_pointer(&flow->dialog, bb_dialog_free);
 }
 
+// Nobody answered, not for the old connection either: counted as any such SYN.
+static void report_asked(BbFlows *flows, const BbFlow *flow)
+{
+    const Asked *asked = flow->asked;
+    BbNetworkEdge edge = {.connections = 1,
+                          .unanswered = 1,
+                          .packets = (guint64)asked->again + 1,
+                          .retransmitted = asked->again};
+    flows->loss->count[BB_SEEN_CONNECTIONS]++;
+    bb_context_edge(flows->context, ends_of(flow), asked->side, false, false, &edge);
+}
+
 static void drop_asked(BbFlows *flows, BbFlow *flow)
 {
     if (!flow->asked)
         return;
-    flows->loss->count[BB_TCP_ODD] += flow->asked->again + 1;
+    if (flow->asked->denied)
+        flows->loss->count[BB_TCP_ODD] += flow->asked->again + 1;
+    else
+        report_asked(flows, flow);
     g_clear_pointer(&flow->asked, g_free);
 }
 
@@ -449,6 +465,19 @@ static void take_asked(BbFlows *flows, BbFlow *flow)
     g_free(asked);
 }
 
+static BbFlow *find_taking(BbFlows *flows, const BbPacket *packet, guint32 hash, guint *side)
+{
+    BbFlow *flow = find(flows, packet, hash, side);
+    if (!flow || G_LIKELY(!flow->asked))
+        return flow;
+    if (answers_asked(flow, *side, packet)) {
+        take_asked(flows, flow);
+        return find(flows, packet, hash, side);
+    }
+    flow->asked->denied |= !(packet->tcp_flags & BB_TCP_SYN);
+    return flow;
+}
+
 // Data that no closed connection can have left behind: it goes on where that one ended, or is far
 // from it. The other side's reset is not known at once to who sends; its own is.
 static bool outlives_end(const BbFlow *flow, guint side, const BbPacket *packet)
@@ -572,11 +601,7 @@ void bb_flows_push(BbFlows *flows, const BbPacket *packet)
     guint side = 0;
     bool is_tcp = packet->transport == BB_TRANSPORT_TCP;
     guint32 hash = hash_packet(flows, packet);
-    BbFlow *flow = find(flows, packet, hash, &side);
-    if (flow && G_UNLIKELY(flow->asked) && answers_asked(flow, side, packet)) {
-        take_asked(flows, flow);
-        flow = find(flows, packet, hash, &side);
-    }
+    BbFlow *flow = find_taking(flows, packet, hash, &side);
     if (G_UNLIKELY(packet->translated == BB_TRANSLATED_TWIN)) {
         forget_twin(flows, flow);
         return;

@@ -169,6 +169,36 @@ START_TEST(a_stray_syn_changes_nothing)
 }
 END_TEST
 
+// Where nothing is heard of either connection after it, it was not answered: one more that was not.
+START_TEST(an_asked_connection_may_be_unanswered)
+{
+    for (guint denied = 0; denied < 2; denied++) {
+        Scene scene;
+        scene_begin(&scene, 100000);
+        open_connection(&scene, 1000, 2000);
+        say(&scene, CLIENT, BB_TCP_ACK, "\1one");
+        say(&scene, SERVER, BB_TCP_ACK, "\2two");
+        for (guint i = 0; i < 3; i++) {
+            scene.now_ns += SECOND;
+            say_at(&scene, CLIENT, 0x8000000, BB_TCP_SYN, "");
+        }
+        if (denied)
+            say(&scene, SERVER, BB_TCP_ACK, "");
+        ck_assert(bb_capture_finish(scene.capture, NULL));
+        const BbNetwork *network = bb_capture_network(scene.capture);
+        ck_assert_uint_eq(bb_network_count(network), 1);
+        const BbNetworkEdge *edge = bb_network_at(network, 0);
+        ck_assert_uint_eq(edge->connections, denied ? 1 : 2);
+        ck_assert_uint_eq(edge->unanswered, !denied);
+        ck_assert_uint_eq(edge->packets, denied ? 6 : 8);
+        ck_assert_uint_eq(edge->retransmitted, denied ? 0 : 2);
+        ck_assert_uint_eq(scene.loss.count[BB_SEEN_CONNECTIONS], denied ? 1 : 2);
+        ck_assert_uint_eq(scene.loss.count[BB_TCP_ODD], denied ? 3 : 0);
+        scene_end(&scene, "call:4 ret:4 ");
+    }
+}
+END_TEST
+
 // Of the handshake that uses ports again only the SYN was seen, and of the rest one direction, or
 // not its beginning.
 START_TEST(an_asked_connection_needs_no_answer)
@@ -637,10 +667,10 @@ START_TEST(stamps_count_to_the_bytes_held)
 END_TEST
 
 TEST_MAIN("flow", ports_are_used_again, ports_are_used_again_unseen, a_stray_syn_changes_nothing,
-          an_asked_connection_needs_no_answer, who_calls_is_not_forgotten,
-          ports_of_a_silent_client_are_used_again, a_half_open_connection_is_no_gap,
-          a_repeated_syn_is_the_same_connection, simultaneous_open,
-          other_numbers_in_between_are_left_out, bounds_are_known_again_later,
+          an_asked_connection_needs_no_answer, an_asked_connection_may_be_unanswered,
+          who_calls_is_not_forgotten, ports_of_a_silent_client_are_used_again,
+          a_half_open_connection_is_no_gap, a_repeated_syn_is_the_same_connection,
+          simultaneous_open, other_numbers_in_between_are_left_out, bounds_are_known_again_later,
           each_network_has_its_sighting, late_copies_are_absorbed,
           a_closed_connection_is_followed_by_another, the_next_connection_needs_no_syn,
           a_reset_is_outlived, what_crosses_a_reset_is_absorbed, a_reset_does_not_overtake_a_reply,

@@ -19,7 +19,8 @@ static BbPacket next_packet(BbCursor *c, gint64 *now_ns)
     guint8 length = bb_cursor_u8(c), cut = bb_cursor_u8(c), port = bb_cursor_u8(c);
     guint16 time = bb_cursor_be16(c);
     bool up = flags & 0x80;
-    *now_ns += (gint64)time * time * 1000;
+    gint64 step_ns = (gint64)time * time * 1000;
+    *now_ns += flags & 0x08 ? -step_ns : step_ns; // a clock may be set back
     BbPacket packet = {
         .time_ns = *now_ns,
         .source = bb_address_v4(up ? a : b),

@@ -261,9 +261,12 @@ static bool is_awaited(const BbDialog *dialog, const BbPart *reply)
     return false;
 }
 
+// Whoever waits asked for what was lost when it had all replies to what it asked before: so what
+// was sent when the callee had that is no older one.
 static void take_due(BbDoubt *doubt, Side *caller, Side *callee, const BbPart *reply)
 {
-    bool older = caller->due > caller->fresh;
+    bool has_lost = reply->has_ack && caller->said && (gint32)(reply->ack - caller->said_end) > 0;
+    bool older = caller->due > caller->fresh && !(caller->fresh && has_lost);
     caller->due--;
     caller->fresh -= !older;
     caller->sure -= caller->sure > 0;

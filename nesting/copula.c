@@ -15,13 +15,13 @@ typedef struct {
     float n, x, y, xx, yy, xy;
 } Pair;
 
-// Variables that occur together: those of them that are correlated with others, and the inverse of
-// their correlations less the unit matrix.
+// Variables that occur together: those of them that are correlated with others, and the Cholesky
+// factor of their correlations.
 typedef struct {
     guint64 key; // 0: free
     guint n;     // 0: independent
     guint8 which[BB_COPULA_MOST];
-    float *inverse; // lower triangle, row by row, all but the diagonal doubled
+    float *l; // lower triangle, row by row; of the diagonal the reciprocals
     double log_det;
 } Set;
 
@@ -54,7 +54,7 @@ static void forget_sets(BbCopula *copula)
     if (copula->n_sets == 0)
         return;
     for (guint i = 0; i < SETS_ROOM; i++)
-        g_free(copula->sets[i].inverse);
+        g_free(copula->sets[i].l);
     memset(copula->sets, 0, SETS_ROOM * sizeof *copula->sets);
     copula->n_sets = 0;
 }
@@ -145,27 +145,16 @@ static bool factor(const BbCopula *copula, const Set *set, double shrink, double
     return true;
 }
 
-static void invert(Set *set, const double *l)
+static void keep(Set *set, const double *l)
 {
     guint n = set->n;
-    set->inverse = g_new(float, (gsize)n *(n + 1) / 2);
+    float *to = set->l = g_new(float, (gsize)n *(n + 1) / 2);
     set->log_det = 0;
-    for (guint i = 0; i < n; i++)
+    for (guint i = 0; i < n; i++) {
         set->log_det += 2 * log(l[i * n + i]);
-    for (guint column = 0; column < n; column++) {
-        double x[BB_COPULA_MOST];
-        for (guint i = 0; i < n; i++) {
-            x[i] = i == column;
-            for (guint k = 0; k < i; k++)
-                x[i] -= l[i * n + k] * x[k];
-            x[i] /= l[i * n + i];
-        }
-        for (guint i = n; i-- > column;) {
-            for (guint k = i + 1; k < n; k++)
-                x[i] -= l[k * n + i] * x[k];
-            x[i] /= l[i * n + i];
-            set->inverse[i * (i + 1) / 2 + column] = (float)(i == column ? x[i] - 1 : 2 * x[i]);
-        }
+        for (guint j = 0; j < i; j++)
+            *to++ = (float)l[i * n + j];
+        *to++ = (float)(1 / l[i * n + i]);
     }
 }
 
@@ -177,32 +166,50 @@ static bool is_correlated(const BbCopula *copula, guint x, const guint16 *which,
     return false;
 }
 
+// In order, so that a set is the same whoever asks for it first.
+static void add_to(Set *set, guint8 variable)
+{
+    guint i = set->n++;
+    for (; i > 0 && set->which[i - 1] > variable; i--)
+        set->which[i] = set->which[i - 1];
+    set->which[i] = variable;
+}
+
 static void make_set(BbCopula *copula, Set *set, const guint16 *which, guint n)
 {
     for (guint i = 0; i < n; i++)
         if (is_correlated(copula, which[i], which, n))
-            set->which[set->n++] = (guint8)which[i];
+            add_to(set, (guint8)which[i]);
     if (set->n == 0)
         return;
     double l[BB_COPULA_MOST * BB_COPULA_MOST], shrink = 1;
     while (!factor(copula, set, shrink, l))
         shrink *= 0.8;
-    invert(set, l);
+    keep(set, l);
 }
 
+static Set *place_of(BbCopula *copula, guint64 key)
+{
+    gsize at = (key >> 32) % SETS_ROOM;
+    while (copula->sets[at].key != 0 && copula->sets[at].key != key)
+        at = (at + 1) % SETS_ROOM;
+    return &copula->sets[at];
+}
+
+// When there is no room for another all are forgotten: made anew, each is what it was, so that no
+// score depends on what was asked before.
 static const Set *set_of(BbCopula *copula, const guint16 *which, guint n)
 {
     guint64 key = 0;
     for (guint i = 0; i < n; i++)
         key += copula->mixed[which[i]];
     key |= 1;
-    gsize at = (key >> 32) % SETS_ROOM;
-    while (copula->sets[at].key != 0 && copula->sets[at].key != key)
-        at = (at + 1) % SETS_ROOM;
-    Set *set = &copula->sets[at];
+    Set *set = place_of(copula, key);
     if (set->key == 0) {
-        if (copula->n_sets == SETS_MOST)
-            return NULL;
+        if (copula->n_sets == SETS_MOST) {
+            forget_sets(copula);
+            set = place_of(copula, key);
+        }
         copula->n_sets++;
         set->key = key;
         make_set(copula, set, which, n);
@@ -210,6 +217,7 @@ static const Set *set_of(BbCopula *copula, const guint16 *which, guint n)
     return set->n > 0 ? set : NULL;
 }
 
+// With correlations L L' the variables x have the squared length |L^-1 x|^2, without them |x|^2.
 double bb_copula_log(BbCopula *copula, const guint16 *which, const float *z, guint n)
 {
     if (n < 2 || n > BB_COPULA_MOST)
@@ -217,16 +225,16 @@ double bb_copula_log(BbCopula *copula, const guint16 *which, const float *z, gui
     const Set *set = set_of(copula, which, n);
     if (!set)
         return 0;
-    float by_variable[VARIABLES_MOST], x[BB_COPULA_MOST], sum = 0;
+    float by_variable[VARIABLES_MOST], y[BB_COPULA_MOST], sum = 0;
     for (guint i = 0; i < n; i++)
         by_variable[which[i]] = z[i];
-    const float *inverse = set->inverse;
+    const float *l = set->l;
     for (guint i = 0; i < set->n; i++) {
-        float row = 0;
-        x[i] = by_variable[set->which[i]];
-        for (guint j = 0; j <= i; j++)
-            row += *inverse++ * x[j];
-        sum += row * x[i];
+        float x = by_variable[set->which[i]], rest = x;
+        for (guint j = 0; j < i; j++)
+            rest -= *l++ * y[j];
+        y[i] = rest * *l++;
+        sum += y[i] * y[i] - x * x;
     }
     return -0.5 * (set->log_det + (double)sum);
 }

@@ -7,6 +7,8 @@
 #include <glib.h>
 #include <stdbool.h>
 
+// Of 4,096 sets of variables that occur together it keeps what it has worked out; for the next one
+// it forgets them all, which costs time and changes no score.
 #define BB_COPULA_MOST 31u    // variables of one parent that it looks at
 #define BB_COPULA_PARENTS 30u // of fewer there is nothing to be learned
 

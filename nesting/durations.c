@@ -6,7 +6,7 @@
 
 static inline guint bin_of(const BbSiteChild *child, const BbGapScale *scale)
 {
-    return bb_gap_bin(scale, child->e - child->s);
+    return bb_gap_bin(scale, child->trip);
 }
 
 void bb_durations_rank(BbSite *site, const BbGapScale *scale)

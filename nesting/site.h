@@ -24,6 +24,7 @@ typedef struct BbSiteParent {
 
 typedef struct BbSiteChild {
     gint64 s, e; // departure of the call, arrival of the return
+    gint64 trip; // from one to the other; with a skew window e is earlier than that
     guint32 call;
     guint16 type; // callee and operation
     gint16 lasts; // how long, among those of its type: standard normal quantile, in parts of

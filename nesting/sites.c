@@ -253,7 +253,8 @@ static gint64 ready_of(const BbSites *sites, guint32 call, gint64 arrival, gint6
 }
 
 // With a skew window whatever comes from another node (calls that arrive, returns of children)
-// counts as that much earlier. Gaps stay gaps: what they are longer by is learned with them.
+// counts as that much earlier. Gaps stay gaps: what they are longer by is learned with them. How
+// long a child lasts is not cut by it: its return is not before its call for being early.
 static void load_parents(const BbSites *sites, BbSite *site, const Crew *crew)
 {
     guint32 n = site->n_parents, m = 0;
@@ -317,9 +318,10 @@ static void load_children(const BbSites *sites, BbSite *site, const Crew *crew)
     for (guint32 i = 0; i < n; i++) {
         const BbChild *child = &children[order[i].index];
         gint64 shift = order[i].time_ns - quanta(sites, child->call_ns);
-        gint64 end = quanta(sites, child->end_ns) + shift - early;
+        gint64 end = quanta(sites, child->end_ns) + shift;
         site->children[i] = (BbSiteChild){.s = order[i].time_ns,
-                                          .e = MAX(order[i].time_ns, end),
+                                          .e = MAX(order[i].time_ns, end - early),
+                                          .trip = end - order[i].time_ns,
                                           .call = child->call,
                                           .type = number[order[i].index]};
     }

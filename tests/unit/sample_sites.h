@@ -70,9 +70,11 @@ static inline BbSite *site_random(GRand *rand, const SiteScale *scale)
     }
     for (guint32 x = 0; x < site->n_children; x++) {
         gint64 s = g_rand_int_range(rand, 0, scale->span);
+        gint64 trip = g_rand_int_range(rand, 0, scale->child_len + 1);
         site->children[x] = (BbSiteChild){
             .s = s,
-            .e = s + g_rand_int_range(rand, 0, scale->child_len + 1),
+            .e = s + trip,
+            .trip = trip,
             .call = site->n_parents + x,
             .type = (guint16)g_rand_int_range(rand, 0, (gint32)scale->nc),
         };
@@ -132,6 +134,7 @@ static inline BbSite *site_of_steps(GRand *rand, const StepScale *scale, guint32
             *child = (BbSiteChild){.s = (gint64)at, .type = (guint16)k};
             at += scale->away * slow * (0.8 + 0.4 * g_rand_double(rand));
             child->e = (gint64)at;
+            child->trip = child->e - child->s;
             child->call = p; // for truth, until children are in order
         }
         site->parents[p] = (BbSiteParent){.s = (gint64)clock, .e = (gint64)at, .call = p};

@@ -291,12 +291,12 @@ START_TEST(planted_systems)
 END_TEST
 
 // Nothing but how long its calls last tells a request from another here.
-static double right_by_durations(gint64 skew_window_ns)
+static double right_by_durations(guint traces, gint64 skew_window_ns)
 {
     Score sum = {0};
     BbNestingOptions options = bb_nesting_options_default();
     options.skew_window_ns = skew_window_ns;
-    for (guint i = 0; i < 6; i++) {
+    for (guint i = 0; i < traces; i++) {
         g_auto(Trace) trace = trace_new(40 + i);
         play(&trace, of_all_sizes, 1000, 2 * MS);
         g_autoptr(BbPaths) paths = infer(&trace, &options);
@@ -310,14 +310,14 @@ static double right_by_durations(gint64 skew_window_ns)
 
 START_TEST(durations_go_together)
 {
-    ck_assert_double_ge(right_by_durations(0), 0.85);
+    ck_assert_double_ge(right_by_durations(4, 0), 0.85);
 }
 END_TEST
 
 // A window of 1 ms, longer than most of the calls.
 START_TEST(durations_and_a_skew_window)
 {
-    ck_assert_double_ge(right_by_durations((gint64)(1000 * MS)), 0.83);
+    ck_assert_double_ge(right_by_durations(2, (gint64)(1000 * MS)), 0.83);
 }
 END_TEST
 

@@ -71,7 +71,8 @@ def start(lab):
 
 
 def requests(*pairs):
-    return "\n\n".join(", ".join(pairs) for _ in range(COUNT)) + "\n"
+    """{}: the number of the request."""
+    return "\n\n".join(", ".join(pairs).format(number) for number in range(COUNT)) + "\n"
 
 
 def drive(lab):
@@ -79,7 +80,8 @@ def drive(lab):
     right = lab.run("radclient", "-s", *login, text=requests("User-Name = bob", "User-Password = hello")).out
     wrong = lab.run("radclient", "-s", *login, text=requests("User-Name = bob", "User-Password = wrong"), ok=(0, 1)).out
     need("Rejected" in wrong, wrong + right)
-    account = requests("User-Name = bob", "Acct-Status-Type = Start", "Acct-Session-Id = 1")
+    # radclient draws identifiers by chance: without this some would be the same, byte for byte, as of one sent again.
+    account = requests("User-Name = bob", "Acct-Status-Type = Start", "Acct-Session-Id = {}")
     lab.run("radclient", "-s", f"{SERVER}:1813", "acct", "testing", text=account)
     return [Expect("radius", calls=3 * COUNT, errors=COUNT,
                    labels={"Access-Request": 2 * COUNT, "Accounting-Request": COUNT})]

@@ -3,6 +3,8 @@
 // directions in order, gaps, ends.
 #include "capture/tcp.h"
 
+#include "capture/sequence.h"
+
 // Segments further from the expected place than this belong to another connection or none, and
 // acknowledgements too.
 #define WINDOW (1 << 28)
@@ -23,11 +25,6 @@ struct BbSegment {
     guint8 data[];
 };
 
-static gint32 distance(guint32 from, guint32 to)
-{
-    return (gint32)(to - from);
-}
-
 static void note_again(BbTcp *tcp, BbLoss *loss)
 {
     loss->count[BB_TCP_RETRANSMITTED]++;
@@ -47,10 +44,10 @@ static void add_held(BbStream *stream, BbSegment **at, BbSegment *segment)
 // Where a segment goes: at the end, mostly.
 static BbSegment **place_of(BbStream *stream, guint32 seq)
 {
-    if (stream->last && distance(stream->last->seq, seq) > 0)
+    if (stream->last && bb_sequence_distance(stream->last->seq, seq) > 0)
         return &stream->last->next;
     BbSegment **at = &stream->held;
-    while (*at && distance((*at)->seq, seq) > 0)
+    while (*at && bb_sequence_distance((*at)->seq, seq) > 0)
         at = &(*at)->next;
     return at;
 }
@@ -94,7 +91,7 @@ static bool hold(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *loss)
 static bool follows_its_cause(const BbTcp *tcp, guint side, bool has_ack, guint32 ack)
 {
     const BbStream *other = &tcp->stream[!side];
-    gint32 ahead = distance(other->next, ack);
+    gint32 ahead = bb_sequence_distance(other->next, ack);
     return !has_ack || !other->started || other->closed || ahead <= 0 || ahead >= WINDOW;
 }
 
@@ -115,7 +112,7 @@ static void start_stream(BbStream *stream, const BbPacket *packet)
     stream->isn = packet->seq;
     stream->next = packet->seq + (syn ? 1 : 0);
     // What was acknowledged before that may have been of another connection.
-    gint32 ahead = distance(stream->next, stream->acked);
+    gint32 ahead = bb_sequence_distance(stream->next, stream->acked);
     stream->has_acked &= ahead < WINDOW && ahead > -WINDOW;
 }
 
@@ -136,7 +133,7 @@ static bool begins(const BbStream *stream, const BbPacket *packet)
 {
     if (!stream->from_syn)
         return !stream->spoke;
-    bool acked = stream->has_acked && distance(stream->next, stream->acked) >= 0;
+    bool acked = stream->has_acked && bb_sequence_distance(stream->next, stream->acked) >= 0;
     return is_silent(stream) && packet->tcp_flags & BB_TCP_ACK && packet->seq != stream->isn &&
            !acked;
 }
@@ -148,11 +145,11 @@ static guint32 ticks(gint64 time_ns)
 
 static bool is_odd(const BbStream *stream, const BbPacket *packet)
 {
-    gint32 ahead = distance(stream->next, packet->seq);
+    gint32 ahead = bb_sequence_distance(stream->next, packet->seq);
     if (ahead > -BB_TCP_IN_FLIGHT)
         return ahead >= WINDOW;
     // Nobody sends older bytes again, unless the other side lacks them (of a long fat path).
-    bool lacked = stream->has_acked && distance(stream->acked, packet->seq) >= 0;
+    bool lacked = stream->has_acked && bb_sequence_distance(stream->acked, packet->seq) >= 0;
     return !lacked || ahead <= -WINDOW;
 }
 
@@ -206,9 +203,9 @@ static void note_ack(BbTcp *tcp, guint side, const BbPacket *packet)
         other->next = packet->ack;
         other->isn = packet->ack - 1;
     }
-    gint32 ahead = distance(other->next, packet->ack);
+    gint32 ahead = bb_sequence_distance(other->next, packet->ack);
     bool credible = !other->started || (ahead < WINDOW && ahead > -WINDOW);
-    if (credible && (!other->has_acked || distance(other->acked, packet->ack) > 0))
+    if (credible && (!other->has_acked || bb_sequence_distance(other->acked, packet->ack) > 0))
         other->acked = packet->ack;
     other->has_acked |= credible;
 }
@@ -216,7 +213,7 @@ static void note_ack(BbTcp *tcp, guint side, const BbPacket *packet)
 // Removes from the front of packet what was delivered before. Returns false when nothing is left.
 static bool trim(const BbStream *stream, BbPacket *packet)
 {
-    gint32 known = distance(packet->seq, stream->next);
+    gint32 known = bb_sequence_distance(packet->seq, stream->next);
     if (known <= 0)
         return true;
     if ((guint32)known >= packet->length)
@@ -232,7 +229,8 @@ static bool trim(const BbStream *stream, BbPacket *packet)
 // RFC 5961 section 3.2: only a reset inside the window counts.
 static bool reset_is_credible(const BbStream *stream, const BbPacket *packet)
 {
-    return !stream->started || ABS((gint64)distance(stream->next, packet->seq)) < (1 << 20);
+    return !stream->started ||
+           ABS((gint64)bb_sequence_distance(stream->next, packet->seq)) < (1 << 20);
 }
 
 // The common case: the bytes that come next, with nothing before or behind them to be dealt with
@@ -261,10 +259,10 @@ static void hold_reset(BbTcp *tcp, guint side, const BbPacket *packet)
     BbPacket empty = *packet;
     empty.captured = empty.length = 0; // RFC 9293 section 3.10.7: it may carry a reason
     empty.tcp_flags &= (guint8)~BB_TCP_FIN;
-    if (distance(end, empty.seq) > 0)
+    if (bb_sequence_distance(end, empty.seq) > 0)
         empty.seq = end;
     BbSegment **at = &stream->held;
-    while (*at && distance((*at)->seq, empty.seq) >= 0)
+    while (*at && bb_sequence_distance((*at)->seq, empty.seq) >= 0)
         at = &(*at)->next;
     BbSegment *segment = copy_segment(tcp, &empty);
     segment->reset = true;
@@ -280,7 +278,7 @@ static void push_reset(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *l
     }
     // What cannot be on its way is not waited for.
     const BbStream *other = &tcp->stream[!side];
-    bool wild = other->started && distance(other->next, packet->ack) > BB_TCP_IN_FLIGHT;
+    bool wild = other->started && bb_sequence_distance(other->next, packet->ack) > BB_TCP_IN_FLIGHT;
     if (!wild)
         note_ack(tcp, side, packet);
     if (wild || !tcp->stream[side].started ||
@@ -295,7 +293,7 @@ static gint64 late_by_ns(const BbTcp *tcp, const BbStream *stream, guint32 seq)
 {
     gint64 since_ns = tcp->now_ns;
     for (const BbSegment *segment = stream->held; segment; segment = segment->next)
-        if (distance(seq, segment->seq) > 0)
+        if (bb_sequence_distance(seq, segment->seq) > 0)
             since_ns = MIN(since_ns, segment->since_ns);
     return tcp->now_ns - since_ns;
 }
@@ -332,7 +330,7 @@ static void push_other(BbTcp *tcp, guint side, const BbPacket *packet, BbLoss *l
         rest.seq = stream->next;
         rest.captured = rest.length = 0;
     }
-    bool late = stream->last && distance(rest.seq, stream->last->seq) > 0;
+    bool late = stream->last && bb_sequence_distance(rest.seq, stream->last->seq) > 0;
     if (hold(tcp, side, &rest, loss) && late)
         note_late(tcp, side, rest.seq, loss);
 }
@@ -494,7 +492,7 @@ static BbPacket segment_packet(const BbSegment *segment)
 static bool next_held(BbTcp *tcp, guint side, BbTcpEvent *event, BbLoss *loss)
 {
     BbStream *stream = &tcp->stream[side];
-    while (stream->held && distance(stream->next, stream->held->seq) <= 0 &&
+    while (stream->held && bb_sequence_distance(stream->next, stream->held->seq) <= 0 &&
            follows_its_cause(tcp, side, stream->held->has_ack, stream->held->ack)) {
         BbSegment *segment = take_held(stream);
         g_free(tcp->lent);
@@ -534,7 +532,7 @@ static bool patience_is_over(const BbTcp *tcp, const BbStream *stream, bool acke
     gint64 waited_ns = tcp->now_ns - held->since_ns;
     if (!acked)
         return waited_ns >= BB_TCP_PATIENCE_NS &&
-               distance(stream->next, held->seq) <= BB_TCP_IN_FLIGHT;
+               bb_sequence_distance(stream->next, held->seq) <= BB_TCP_IN_FLIGHT;
     return waited_ns >= BB_TCP_PATIENCE_ACKED_NS ||
            (waited_ns >= BB_TCP_PATIENCE_SHORT_NS &&
             tcp->packets - held->since >= BB_TCP_PATIENCE_ACKED_PACKETS);
@@ -548,9 +546,9 @@ static bool next_gap(BbTcp *tcp, guint side, BbTcpEvent *event, BbLoss *loss)
     const BbSegment *held = stream->held;
     if (!held)
         return false;
-    gint32 hole = distance(stream->next, held->seq);
+    gint32 hole = bb_sequence_distance(stream->next, held->seq);
     if (hole > 0) {
-        bool acked = stream->has_acked && distance(held->seq, stream->acked) >= 0;
+        bool acked = stream->has_acked && bb_sequence_distance(held->seq, stream->acked) >= 0;
         if (!patience_is_over(tcp, stream, acked))
             return false;
         // What was acknowledged is hardly to come any more, and is given up without harm.
@@ -558,7 +556,7 @@ static bool next_gap(BbTcp *tcp, guint side, BbTcpEvent *event, BbLoss *loss)
             loss->count[BB_TCP_BUFFER_LIMIT]++;
         // Not beyond what the other side had when it sent its next: that comes in between.
         if (other->held && other->held->has_ack) {
-            gint32 acknowledged = distance(stream->next, other->held->ack);
+            gint32 acknowledged = bb_sequence_distance(stream->next, other->held->ack);
             if (acknowledged > 0)
                 hole = MIN(hole, acknowledged);
         }
@@ -567,9 +565,9 @@ static bool next_gap(BbTcp *tcp, guint side, BbTcpEvent *event, BbLoss *loss)
     }
     if (!patience_is_over(tcp, stream, true))
         return false;
-    gint32 missing = distance(other->next, held->ack);
-    if (other->held && distance(other->next, other->held->seq) < missing)
-        missing = distance(other->next, other->held->seq);
+    gint32 missing = bb_sequence_distance(other->next, held->ack);
+    if (other->held && bb_sequence_distance(other->next, other->held->seq) < missing)
+        missing = bb_sequence_distance(other->next, other->held->seq);
     if (missing <= 0)
         return false; // the other side waits for us in turn
     *event = hole_event(tcp, !side, (guint32)missing, loss);
@@ -581,7 +579,7 @@ static bool break_circle(BbTcp *tcp)
 {
     for (guint side = 0; side < 2; side++) {
         const BbStream *stream = &tcp->stream[side];
-        if (stream->held && distance(stream->next, stream->held->seq) <= 0 &&
+        if (stream->held && bb_sequence_distance(stream->next, stream->held->seq) <= 0 &&
             patience_is_over(tcp, stream, true)) {
             stream->held->has_ack = false;
             return true;

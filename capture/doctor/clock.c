@@ -7,8 +7,6 @@
 // set back, or files were given in the wrong order.
 #include "capture/doctor/examination.h"
 
-#include "data/quantity.h"
-
 #define INTERFACES 64u // told apart; further ones count as the last
 #define LATE_NS (100 * G_GINT64_CONSTANT(1000))
 #define CROSSED_NS G_GINT64_CONSTANT(1000000) // behind another interface
@@ -101,13 +99,6 @@ static void look(gpointer of, const BbSight *sight)
     state->frames++;
 }
 
-static char *most_text(gint64 ns)
-{
-    GString *text = g_string_new("by up to ");
-    bb_quantity_append_duration(text, ns);
-    return g_string_free(text, FALSE);
-}
-
 static void judge_steps(const State *state, GArray *findings)
 {
     BbFinding *found = bb_findings_judge(
@@ -127,7 +118,7 @@ static void judge_steps(const State *state, GArray *findings)
     if (!found)
         return;
     found->severity = BB_FINDING_SICK;
-    found->detail = most_text(state->step_most);
+    found->detail = bb_finding_by_up_to(state->step_most);
 }
 
 static void judge(gpointer of, const BbDoctorView *view, GArray *findings)
@@ -150,7 +141,7 @@ static void judge(gpointer of, const BbDoctorView *view, GArray *findings)
                               "card; sort files with reordercap."},
         &late_level);
     if (late)
-        late->detail = most_text(state->late_most);
+        late->detail = bb_finding_by_up_to(state->late_most);
     BbFinding *crossed = bb_findings_judge(
         findings,
         (BbFinding){.name = "interface_disorder",
@@ -166,7 +157,7 @@ static void judge(gpointer of, const BbDoctorView *view, GArray *findings)
                               "sorts by time."},
         &crossed_level);
     if (crossed)
-        crossed->detail = most_text(state->crossed_most);
+        crossed->detail = bb_finding_by_up_to(state->crossed_most);
 }
 
 const BbExamination bb_examination_clock = {

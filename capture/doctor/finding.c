@@ -2,6 +2,8 @@
 // In: how many of how many, and where. Out: findings, by how bad they are.
 #include "capture/doctor/finding.h"
 
+#include "data/quantity.h"
+
 #include <string.h>
 
 struct BbPlaces {
@@ -18,6 +20,13 @@ const char *bb_sureness_name(BbSureness sure)
 {
     static const char *const names[] = {"possible", "likely", "certain"};
     return names[sure];
+}
+
+char *bb_finding_by_up_to(gint64 ns)
+{
+    GString *text = g_string_new("by up to ");
+    bb_quantity_append_duration(text, ns);
+    return g_string_free(text, FALSE);
 }
 
 static void clear_finding(gpointer of)

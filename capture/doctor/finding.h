@@ -37,6 +37,9 @@ typedef struct BbFinding {
 const char *bb_severity_name(BbSeverity severity); // note, warning, sick
 const char *bb_sureness_name(BbSureness sure);     // possible, likely, certain
 
+// "by up to 5.0 ms", yours: a detail.
+char *bb_finding_by_up_to(gint64 ns);
+
 // An array of BbFinding that frees what they own.
 GArray *bb_findings_new(void);
 

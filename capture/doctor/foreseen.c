@@ -8,10 +8,10 @@
 // all.
 #include "capture/doctor/examination.h"
 
-#include "data/quantity.h"
+#include "capture/sequence.h"
 
 #define FORESEEN_NS G_GINT64_CONSTANT(1000000)           // so much later: queues of a card do less
-#define FORGOTTEN_NS (1000 * G_GINT64_CONSTANT(1000000)) // no clock is off by so much
+#define FORGOTTEN_NS (1000 * G_GINT64_CONSTANT(1000000)) // sent again, if it comes later
 
 static const BbLevel level = {.warn = 0.01, .sick = 2, .least = 3};
 
@@ -21,16 +21,12 @@ typedef struct State {
     gint64 most_ns;
 } State;
 
-static gint32 distance(guint32 from, guint32 to)
-{
-    return (gint32)(to - from);
-}
-
 static void look_at_ack(const BbSight *sight)
 {
     BbTalkSide *other = &sight->talk->side[!sight->side];
     guint32 ack = sight->packet->ack;
-    if (other->foreseen.known || (other->holes.started && distance(other->holes.top, ack) <= 0))
+    if (other->foreseen.known ||
+        (other->holes.started && bb_sequence_distance(other->holes.top, ack) <= 0))
         return;
     other->foreseen = (BbForeseen){
         .known = true,
@@ -48,8 +44,8 @@ static void look_at_data(State *state, const BbSight *sight)
     state->data++;
     if (!foreseen->known)
         return;
-    bool is_behind = distance(packet->seq, foreseen->ack) > 0;
-    bool is_done = distance(packet->seq + packet->length, foreseen->ack) <= 0;
+    bool is_behind = bb_sequence_distance(packet->seq, foreseen->ack) > 0;
+    bool is_done = bb_sequence_distance(packet->seq + packet->length, foreseen->ack) <= 0;
     bool is_far = __builtin_sub_overflow(packet->time_ns, foreseen->time_ns, &late_ns) ||
                   late_ns > FORGOTTEN_NS;
     if (is_behind && !is_far && late_ns > FORESEEN_NS &&
@@ -89,11 +85,8 @@ static void judge(gpointer of, const BbDoctorView *view, GArray *findings)
                     .remedy = "Stamp all interfaces by one clock: those of one host without "
                               "stamps of the card, or cards that are synchronised (phc2sys)."},
         &level);
-    if (!found)
-        return;
-    GString *detail = g_string_new("by up to ");
-    bb_quantity_append_duration(detail, state->most_ns);
-    found->detail = g_string_free(detail, FALSE);
+    if (found)
+        found->detail = bb_finding_by_up_to(state->most_ns);
 }
 
 const BbExamination bb_examination_foreseen = {

@@ -3,27 +3,24 @@
 // the acknowledged bytes were never seen.
 #include "capture/doctor/holes.h"
 
+#include "capture/sequence.h"
+
 #define WINDOW (1 << 28)   // segments further off belong to another connection
 #define LATE_SYN (1 << 20) // bytes before the first one seen, where a SYN may come late
 
-static gint32 distance(guint32 from, guint32 to)
-{
-    return (gint32)(to - from);
-}
-
 static guint32 lower(guint32 a, guint32 b)
 {
-    return distance(a, b) > 0 ? a : b;
+    return bb_sequence_distance(a, b) > 0 ? a : b;
 }
 
 static guint32 higher(guint32 a, guint32 b)
 {
-    return distance(a, b) > 0 ? b : a;
+    return bb_sequence_distance(a, b) > 0 ? b : a;
 }
 
 static bool is_acked(const BbHoles *holes, guint32 end)
 {
-    return holes->has_acked && distance(end, holes->acked) >= 0;
+    return holes->has_acked && bb_sequence_distance(end, holes->acked) >= 0;
 }
 
 // The hole is not watched any more.
@@ -67,7 +64,7 @@ static guint fill_one(BbHoles *holes, guint index, guint32 begin, guint32 end)
 {
     BbHole was = holes->hole[index];
     guint32 from = higher(was.begin, begin), to = lower(was.end, end);
-    if (distance(from, to) <= 0)
+    if (bb_sequence_distance(from, to) <= 0)
         return index + 1;
     holes->seen += to - from;
     BbHole left = {was.begin, from}, right = {to, was.end};
@@ -104,7 +101,7 @@ static void begin_at(BbHoles *holes, guint32 seq)
 // Whether the segment belongs where the stream is. Else it is ignored, or the stream begins anew.
 static bool is_near(BbHoles *holes, guint32 seq)
 {
-    gint32 ahead = distance(holes->top, seq);
+    gint32 ahead = bb_sequence_distance(holes->top, seq);
     if (ahead < WINDOW && ahead > -WINDOW) {
         holes->odd = 0;
         return true;
@@ -125,15 +122,15 @@ void bb_holes_data(BbHoles *holes, guint32 seq, guint32 length)
     else if (!is_near(holes, seq))
         return;
     guint32 end = seq + length, top = holes->top;
-    if (distance(top, seq) > 0)
+    if (bb_sequence_distance(top, seq) > 0)
         append(holes, top, seq);
-    if (distance(top, end) > 0) {
+    if (bb_sequence_distance(top, end) > 0) {
         holes->seen += end - higher(top, seq);
         holes->top = end;
     }
-    for (guint i = 0; i < holes->count && distance(seq, top) > 0;)
+    for (guint i = 0; i < holes->count && bb_sequence_distance(seq, top) > 0;)
         i = fill_one(holes, i, seq, end);
-    if (holes->has_claim && distance(holes->claim, holes->top) >= 0) {
+    if (holes->has_claim && bb_sequence_distance(holes->claim, holes->top) >= 0) {
         holes->has_claim = false;
         believe(holes, holes->claim);
     }
@@ -143,7 +140,7 @@ void bb_holes_ack(BbHoles *holes, guint32 ack)
 {
     if (!holes->started)
         return;
-    gint32 ahead = distance(holes->top, ack);
+    gint32 ahead = bb_sequence_distance(holes->top, ack);
     if (ahead > BB_HOLES_FAR || ahead <= -WINDOW)
         return;
     if (ahead <= 0) {
@@ -158,7 +155,7 @@ void bb_holes_ack(BbHoles *holes, guint32 ack)
 
 void bb_holes_syn(BbHoles *holes, guint32 seq)
 {
-    gint32 before = distance(seq, holes->begin);
+    gint32 before = bb_sequence_distance(seq, holes->begin);
     bool is_late = holes->started && !holes->has_isn && before > 0 && before < LATE_SYN;
     if (holes->has_isn && holes->isn == seq)
         return;
@@ -171,10 +168,11 @@ void bb_holes_syn(BbHoles *holes, guint32 seq)
 void bb_holes_settle(BbHoles *holes)
 {
     for (guint i = 0; i < holes->count && holes->has_acked; i++) {
-        gint32 size = distance(holes->hole[i].begin, lower(holes->hole[i].end, holes->acked));
+        gint32 size =
+            bb_sequence_distance(holes->hole[i].begin, lower(holes->hole[i].end, holes->acked));
         holes->unseen += (guint32)MAX(size, 0);
     }
-    gint32 beyond = holes->has_acked ? distance(holes->top, holes->acked) : 0;
+    gint32 beyond = holes->has_acked ? bb_sequence_distance(holes->top, holes->acked) : 0;
     holes->unseen += (guint32)MAX(beyond, 0);
     *holes = (BbHoles){.seen = holes->seen, .unseen = holes->unseen};
 }

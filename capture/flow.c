@@ -3,6 +3,7 @@
 // dialog. Bounds on the number of flows and on the bytes they hold back.
 #include "capture/flow.h"
 
+#include "capture/asked.h"
 #include "capture/feed.h"
 #include "capture/shed.h"
 #include "capture/tcp.h"
@@ -11,14 +12,6 @@
 
 // Lists by what it costs to forget a flow; each in order of the last packet.
 typedef enum { CLOSED, EMPTY, DATAGRAMS, TALKING, N_LISTS } ListKind;
-
-// A SYN that asks for another connection with the ends of one that talks.
-typedef struct Asked {
-    BbPacket syn;
-    guint side;
-    guint again; // times it was sent again
-    bool denied; // the old connection has gone on
-} Asked;
 
 typedef struct BbFlow BbFlow;
 struct BbFlow {
@@ -36,7 +29,7 @@ struct BbFlow {
     BbFlow *older, *newer;             // of its list
     guint32 held;                      // bytes held back
     guint32 told_ms;                   // when it last told of the network, as far as that goes
-    Asked *asked;                      // not answered yet; NULL: none
+    BbAsked *asked;                    // not answered yet; NULL: none
     BbEndpoints *real;                 // ends, where a NAT hides one; else NULL
     BbFlow *holds_older, *holds_newer; // of the flows that hold bytes, by when they began to
     BbTcp tcp;                         // only of TCP, as is wire
@@ -239,26 +232,18 @@ static void finish_dialog(BbFlows *flows, BbFlow *flow)
     g_clear_pointer(&flow->dialog, bb_dialog_free);
 }
 
-// Nobody answered, not for the old connection either: counted as any such SYN.
-static void report_asked(BbFlows *flows, const BbFlow *flow)
-{
-    const Asked *asked = flow->asked;
-    BbNetworkEdge edge = {.connections = 1,
-                          .unanswered = 1,
-                          .packets = (guint64)asked->again + 1,
-                          .retransmitted = asked->again};
-    flows->loss->count[BB_SEEN_CONNECTIONS]++;
-    bb_context_edge(flows->context, ends_of(flow), asked->side, false, false, &edge);
-}
-
 static void drop_asked(BbFlows *flows, BbFlow *flow)
 {
-    if (!flow->asked)
+    const BbAsked *asked = flow->asked;
+    if (!asked)
         return;
-    if (flow->asked->denied)
-        flows->loss->count[BB_TCP_ODD] += flow->asked->again + 1;
-    else
-        report_asked(flows, flow);
+    if (asked->denied) {
+        flows->loss->count[BB_TCP_ODD] += asked->again + 1;
+    } else {
+        BbNetworkEdge edge = bb_asked_unanswered(asked);
+        flows->loss->count[BB_SEEN_CONNECTIONS]++;
+        bb_context_edge(flows->context, ends_of(flow), asked->side, false, false, &edge);
+    }
     g_clear_pointer(&flow->asked, g_free);
 }
 
@@ -420,45 +405,30 @@ static bool is_new_connection(const BbFlow *flow, guint side, const BbPacket *pa
     return stream->spoke && (ahead > 0 || ahead < -(1 << 30));
 }
 
-// Of a connection that talks, it may be forged, or its host may have forgotten: if the other side
-// has not, it answers for the old one, and that goes on (RFC 5961, section 4). So it is set aside
-// until it is answered. One with data (RFC 7413) expects to be taken.
+// Only of a connection that talks. One with data (RFC 7413) expects to be taken.
 static bool set_aside(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *packet)
 {
     if (flow->list != TALKING || packet->tcp_flags & BB_TCP_ACK || packet->length)
         return false;
-    Asked *asked = flow->asked;
-    if (asked && asked->side == side && asked->syn.seq == packet->seq) {
-        asked->again++;
+    if (flow->asked && bb_asked_is_same(flow->asked, side, packet)) {
+        flow->asked->again++;
         return true;
     }
     drop_asked(flows, flow);
-    flow->asked = g_new(Asked, 1);
-    *flow->asked = (Asked){.syn = *packet, .side = side};
-    flow->asked->syn.payload = NULL;
+    flow->asked = bb_asked_new(packet, side);
     return true;
 }
 
-// Whether packet belongs to the connection that was asked for: by what it acknowledges, or where
-// it stands.
 static bool answers_asked(const BbFlow *flow, guint side, const BbPacket *packet)
 {
-    const Asked *asked = flow->asked;
-    bool from_asking = side == asked->side;
-    if (packet->tcp_flags & (from_asking ? BB_TCP_SYN | BB_TCP_RST : 0) ||
-        !(from_asking || packet->tcp_flags & BB_TCP_ACK))
-        return false;
-    guint32 number = from_asking ? packet->seq : packet->ack;
-    guint32 since = number - (asked->syn.seq + 1);
-    gint32 ahead = (gint32)(number - flow->tcp.stream[asked->side].next);
-    return since == 0 ||
-           (since < BB_TCP_IN_FLIGHT && (ahead > BB_TCP_IN_FLIGHT || ahead < -BB_TCP_IN_FLIGHT));
+    guint32 next = flow->tcp.stream[flow->asked->side].next;
+    return bb_asked_is_answered(flow->asked, side, packet, next);
 }
 
 // The old connection ends, and the SYN begins the new one.
 static void take_asked(BbFlows *flows, BbFlow *flow)
 {
-    Asked *asked = g_steal_pointer(&flow->asked);
+    BbAsked *asked = g_steal_pointer(&flow->asked);
     remove_flow(flows, flow);
     for (guint i = 0; i <= asked->again; i++)
         bb_flows_push(flows, &asked->syn);

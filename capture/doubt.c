@@ -158,13 +158,6 @@ static bool takes_turns(BbDoubt *doubt, bool further)
     return doubt->turns == BB_DOUBT_TURNS && !doubt->together;
 }
 
-static void settle(BbDoubt *doubt, Side *caller)
-{
-    caller->due = caller->sure = 0;
-    caller->missing = false;
-    doubt->turns = 0;
-}
-
 // The caller asks though something may be due. A request that was lost is due for sure if it has
 // nothing yet that could be the reply, and so is what it asks now. From then on it asks ahead.
 static void stay(BbDialog *dialog, guint number, const BbPart *request, bool further)
@@ -173,7 +166,6 @@ static void stay(BbDialog *dialog, guint number, const BbPart *request, bool fur
     Side *caller = &doubt->side[number];
     bool answered = request->has_ack && has_more(dialog, number, request);
     caller->sure += caller->missing && !answered;
-    caller->missing = false;
     if (!further || !caller->sure || !caller->asked)
         return;
     doubt->rolls = true;
@@ -207,18 +199,18 @@ bool bb_doubt_request(BbDialog *dialog, const BbPart *request, bool waits)
     BbDoubt *doubt = doubt_of(dialog);
     Side *caller = &doubt->side[number];
     bool further = request->has_ack && (gint32)(request->ack - caller->asked_ack) > 0;
-    if (caller->due && takes_turns(doubt, further) && !dialog->n_open) {
-        settle(doubt, caller);
-        doubt->rolls = false;
-    } else if (caller->due && is_settled(dialog, number, request)) {
-        settle(doubt, caller);
-    }
+    bool in_turns = caller->due && takes_turns(doubt, further) && !dialog->n_open;
+    doubt->rolls &= !in_turns;
+    if (in_turns || (caller->due && is_settled(dialog, number, request)))
+        caller->due = caller->sure = 0;
     dialog->side[number].gap_open = caller->due > 0;
-    if (!caller->due)
-        note_habit(doubt, waits, further);
-    else
+    if (caller->due) {
         stay(dialog, number, request, further);
-    doubt->gap = false;
+    } else {
+        note_habit(doubt, waits, further);
+        doubt->turns = 0;
+    }
+    doubt->gap = caller->missing = false;
     doubt->replies = 0;
     dialog->asked = caller->asked = true;
     if (request->has_ack)

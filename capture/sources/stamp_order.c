@@ -171,11 +171,11 @@ void bb_stamp_order_push(BbStampOrder *order, const BbFrame *frame, guint file)
         bb_stamp_order_flush(order);
         order->undecided = false;
     }
-    gint64 place_ns = place_in_time(order, frame);
-    put(order, &(Entry){.turn = order->turn,
-                        .time_ns = order->as_they_stand ? AS_IT_STANDS : place_ns,
-                        .number = order->pushes++,
-                        .copy = copy_of(frame, file)});
+    put(order,
+        &(Entry){.turn = order->turn,
+                 .time_ns = order->as_they_stand ? AS_IT_STANDS : place_in_time(order, frame),
+                 .number = order->pushes++,
+                 .copy = copy_of(frame, file)});
     order->newest_ns = MAX(order->newest_ns, frame->time_ns);
     if (order->as_they_stand)
         bb_stamp_order_flush(order);

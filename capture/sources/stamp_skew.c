@@ -8,7 +8,7 @@
 #define LEAST_NS G_GINT64_CONSTANT(1000000) // clocks that disagree by less agree
 #define LASTS_NS G_GINT64_CONSTANT(500000000)
 #define ENOUGH 8u
-#define FAR_NS (G_GINT64_CONSTANT(86400) * 1000000000) // steps count as no longer; none was seen
+#define FAR_NS (G_MAXINT64 / 4) // steps count as no longer; none was seen
 
 typedef struct {
     bool known, ran_before;
@@ -100,16 +100,17 @@ static void look_at_own(BbStampSkew *skew, Leg *leg, gint64 time_ns)
     leg->known = true;
 }
 
-// Between the shortest steps there and back the distance is in the middle, about. Of who speaks
-// seldom that says little.
+// Between the shortest steps there and back the distance is in the middle, about, or where only
+// one of them was seen, that. Of who speaks seldom that says little.
 static gint64 measure(const BbStampSkew *skew)
 {
     gint64 most_ns = 0;
     for (guint from = 0; from < PLACES; from++)
         for (guint to = 0; to < from; to++) {
             gint64 there = skew->shortest[from][to], back = skew->shortest[to][from];
-            if (MIN(there, back) < -LEAST_NS && MAX(there, back) < FAR_NS)
-                most_ns = MAX(most_ns, ABS(there - back) / 2);
+            gint64 apart_ns = MAX(there, back) < FAR_NS ? ABS(there - back) / 2 : -MIN(there, back);
+            if (MIN(there, back) < -LEAST_NS)
+                most_ns = MAX(most_ns, apart_ns);
         }
     return most_ns;
 }

@@ -2,6 +2,7 @@
 // Batches of several interfaces by their stamps: against a sort, and what the limits are.
 #include "capture/sources/heads.h"
 #include "capture/sources/stamp_order.h"
+#include "capture/sources/stamp_skew.h"
 #include "data/random.h"
 #include "tests/unit/test.h"
 
@@ -266,6 +267,27 @@ START_TEST(clocks_disagree_the_file_is_right)
 }
 END_TEST
 
+// A clock that was never set, and interfaces that only follow each other in a ring.
+START_TEST(how_far_clocks_are_apart)
+{
+    static const struct {
+        guint interfaces;
+        gint64 off_ns; // of the last one
+    } cases[] = {{2, -START_NS}, {2, -172800 * 1000 * MS}, {3, -300 * MS}};
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(BbStampSkew) skew = bb_stamp_skew_new();
+        for (guint k = 0; k < 1000; k++) {
+            guint interface = k % cases[i].interfaces;
+            bool is_off = interface + 1 == cases[i].interfaces;
+            bb_stamp_skew_look(skew, interface, START_NS + k * MS + (is_off ? cases[i].off_ns : 0));
+        }
+        ck_assert_int_eq(bb_stamp_skew_tell(skew), BB_SKEW_CLOCKS);
+        gint64 by_ns = bb_stamp_skew_apart(skew) + cases[i].off_ns;
+        ck_assert_int_le(ABS(by_ns), 2 * MS);
+    }
+}
+END_TEST
+
 START_TEST(what_is_not_by_its_stamp_is_told)
 {
     g_autoptr(BbStampOrder) order = bb_stamp_order_new();
@@ -371,5 +393,6 @@ END_TEST
 TEST_MAIN("stamp_order", batches_by_their_stamps, later_than_the_wait,
           one_interface_keeps_its_order, far_apart_they_stay_as_they_stand, memory_is_bounded,
           random_batches_against_a_sort, clocks_disagree_the_file_is_right,
-          what_is_not_by_its_stamp_is_told, dense_packets_of_three_interfaces, one_pair_a_batch,
-          batches_that_mix, what_is_seen_changes)
+          how_far_clocks_are_apart, what_is_not_by_its_stamp_is_told,
+          dense_packets_of_three_interfaces, one_pair_a_batch, batches_that_mix,
+          what_is_seen_changes)

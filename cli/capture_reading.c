@@ -98,16 +98,15 @@ static bool follow_clock(BbCaptureJob *job, GError **error)
     return bring_up_to_date(job, job->flushed.ns, error);
 }
 
-static bool has_enough(const BbCaptureJob *job)
-{
-    gint64 packets = job->options->packets;
-    return packets && job->loss.count[BB_SEEN_FRAMES] >= (guint64)packets;
-}
-
 static bool is_over(const BbCaptureJob *job)
 {
     const BbCaptureArguments *o = job->options;
-    if (bb_stop_requested() || has_enough(job))
+    if (bb_stop_requested()) {
+        bb_source_stop(job->source); // what waits in files is still given, then the end
+        if (o->interfaces)
+            return true;
+    }
+    if (o->packets && job->loss.count[BB_SEEN_FRAMES] >= (guint64)o->packets)
         return true;
     return o->interfaces && o->seconds && g_get_monotonic_time() >= job->deadline_us;
 }
@@ -220,28 +219,13 @@ static bool counts_twice(const BbCaptureJob *job)
     return false;
 }
 
-// Of files: what waited for frames of other interfaces when a signal came.
-static bool read_waiting(BbCaptureJob *job, GError **error)
-{
-    BbFrame frame;
-    if (!bb_stop_requested())
-        return true;
-    bb_source_stop(job->source);
-    while (!has_enough(job) && bb_source_next(job->source, &frame, NULL) == BB_SOURCE_FRAME)
-        if (!is_beyond(job, frame.time_ns) && !take_frame(job, &frame, false, error))
-            return false;
-    return true;
-}
-
 // Live: what was received before the capture was to end is read, too, as far as that is soon done.
 static bool read_rest(BbCaptureJob *job, GError **error)
 {
     guint64 *count = job->loss.count;
     gint64 until_us = g_get_monotonic_time() + REST_US;
     BbFrame frame;
-    if (!job->options->interfaces)
-        return read_waiting(job, error);
-    if (job->options->packets)
+    if (!job->options->interfaces || job->options->packets)
         return true;
     bb_source_update_loss(job->source);
     guint64 received = count[BB_KERNEL_RECEIVED] - count[BB_KERNEL_DROPPED];

@@ -119,8 +119,11 @@ static void say_warnings(Visit *visit)
 static bool is_over(const Visit *visit)
 {
     const Options *o = visit->options;
-    if (bb_stop_requested())
-        return true;
+    if (bb_stop_requested()) {
+        bb_source_stop(visit->source); // what waits in files is still given, then the end
+        if (o->interfaces)
+            return true;
+    }
     return o->interfaces && o->seconds && g_get_monotonic_time() >= visit->deadline_us;
 }
 
@@ -168,18 +171,6 @@ static void say_how_far(Visit *visit)
     bb_say("%s: %s so far", bb_source_name(visit->source), frames);
 }
 
-// Of files: what waited for frames of other interfaces when a signal came.
-static void take_waiting(Visit *visit)
-{
-    BbFrame frame;
-    if (visit->options->interfaces || !bb_stop_requested())
-        return;
-    bb_source_stop(visit->source);
-    while (bb_source_next(visit->source, &frame, NULL) == BB_SOURCE_FRAME)
-        if (!is_beyond(visit, frame.time_ns))
-            take_frame(visit, &frame);
-}
-
 static void look(Visit *visit)
 {
     BbFrame frame;
@@ -203,7 +194,6 @@ static void look(Visit *visit)
         say_how_far(visit);
         say_warnings(visit);
     }
-    take_waiting(visit);
     bb_source_end(visit->source);
     say_warnings(visit);
     bb_progress_end(&visit->progress);

@@ -5,6 +5,7 @@
 
 #include "capture/asked.h"
 #include "capture/feed.h"
+#include "capture/sequence.h"
 #include "capture/shed.h"
 #include "capture/tcp.h"
 #include "capture/wire.h"
@@ -320,17 +321,16 @@ static BbFlow *add(BbFlows *flows, const BbPacket *packet, guint32 hash)
 
 static BbDialog *dialog_of(BbFlows *flows, BbFlow *flow, guint side)
 {
-    if (!flow->dialog) {
-        if (!flow->client_known)
-            flow->client = (guint8)side;
-        flow->dialog =
-            bb_dialog_new(flows->context, ends_of(flow), flow->transport == BB_TRANSPORT_TCP,
-                          flow->client, flow->client_known);
-        if (flow->transport == BB_TRANSPORT_TCP && !flow->tcp.stream[flow->client].from_syn)
-            bb_dialog_joined(flow->dialog);
-        if (flow->transport == BB_TRANSPORT_TCP && !flow->tcp.stream[side].from_syn)
-            flows->loss->count[BB_TCP_MIDSTREAM]++;
-    }
+    bool is_tcp = flow->transport == BB_TRANSPORT_TCP;
+    if (flow->dialog)
+        return flow->dialog;
+    if (!flow->client_known)
+        flow->client = (guint8)side;
+    flow->dialog =
+        bb_dialog_new(flows->context, ends_of(flow), is_tcp, flow->client, flow->client_known);
+    if (is_tcp && !flow->tcp.stream[flow->client].from_syn)
+        bb_dialog_joined(flow->dialog);
+    flows->loss->count[BB_TCP_MIDSTREAM] += is_tcp && !flow->tcp.stream[side].from_syn;
     return flow->dialog;
 }
 
@@ -401,7 +401,7 @@ static bool is_new_connection(const BbFlow *flow, guint side, const BbPacket *pa
         return false;
     if (stream->from_syn)
         return packet->seq != stream->isn;
-    gint32 ahead = (gint32)(packet->seq + 1 - stream->next);
+    gint32 ahead = bb_sequence_distance(stream->next, packet->seq + 1);
     return stream->spoke && (ahead > 0 || ahead < -(1 << 30));
 }
 
@@ -456,7 +456,7 @@ static bool outlives_end(const BbFlow *flow, guint side, const BbPacket *packet)
     bool was_told = flow->tcp.reset != 2 - side;
     if (flow->list != CLOSED || !packet->length || !stream->started)
         return false;
-    gint32 ahead = (gint32)(packet->seq + packet->length - stream->next);
+    gint32 ahead = bb_sequence_distance(stream->next, packet->seq + packet->length);
     return ahead > (was_told ? 0 : BB_TCP_IN_FLIGHT) || ahead < -BB_TCP_IN_FLIGHT;
 }
 
@@ -470,7 +470,7 @@ static bool is_another(const BbFlow *flow, guint side, const BbPacket *packet)
 static void push_closed(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *packet)
 {
     const BbStream *stream = &flow->tcp.stream[side];
-    gint32 ahead = (gint32)(packet->seq + packet->length - stream->next);
+    gint32 ahead = bb_sequence_distance(stream->next, packet->seq + packet->length);
     bool is_new = packet->length && (!stream->started || ahead > 0);
     flows->loss->count[BB_TCP_AFTER_RESET] += is_new;
     touch(flows, flow, CLOSED);

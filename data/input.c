@@ -285,6 +285,11 @@ const char *bb_input_name(const BbInput *input)
     return input->name;
 }
 
+bool bb_input_is_regular(const BbInput *input)
+{
+    return input->regular;
+}
+
 int bb_input_descriptor(const BbInput *input)
 {
     return input->fd;

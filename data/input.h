@@ -31,6 +31,9 @@ const char *bb_input_damage(const BbInput *input);
 // Name for messages: the path, or "standard input". Lent.
 const char *bb_input_name(const BbInput *input);
 
+// Whether it is a file, not a pipe.
+bool bb_input_is_regular(const BbInput *input);
+
 // The file descriptor behind input, lent. A dup() of it shares the position in the file, and stays
 // good when a FILE takes input over: that is how progress can be told.
 int bb_input_descriptor(const BbInput *input);
@@ -42,8 +45,8 @@ int bb_input_descriptor(const BbInput *input);
 FILE *bb_input_take_file(BbInput *input, char **damage, GError **error);
 
 // Of a pipe whose FILE is open: whether who took so many bytes of that would have to wait for more
-// than timeout_ms, or until a signal comes. What there was of a block that is packed counts as
-// something.
+// than timeout_ms, or until a signal comes. Part of a block, packed or
+// not, counts as something: whoever writes it is taken to write the rest.
 bool bb_input_is_silent(const BbInput *input, guint64 taken, int timeout_ms);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbInput, bb_input_free)

@@ -116,8 +116,7 @@ static BbInput *open_input(BbSavefile *file, const char *path, guint8 head[HEAD_
 
 static FILE *open_stream(BbSavefile *file, BbInput *input, GError **error)
 {
-    struct stat about = {0};
-    bool is_regular = fstat(bb_input_descriptor(input), &about) < 0 || S_ISREG(about.st_mode);
+    bool is_regular = bb_input_is_regular(input);
     FILE *stream = bb_input_take_file(input, &file->damage, error);
     if (!stream) {
         bb_input_free(input);

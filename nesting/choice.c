@@ -6,7 +6,6 @@
 
 #include "data/large.h"
 #include "data/tally.h"
-#include "nesting/scoreboard.h"
 
 #define NONE G_MAXUINT32
 #define POWERS 64
@@ -26,7 +25,7 @@ typedef struct {
 
 struct BbChoice {
     BbNestingOptions options;
-    BbScoreboard *board;
+    BbScoreboard *board; // lent
     BbTally same;   // (parent, callee) -> children given
     Given *given;   // of parents
     double *scores; // of a child's candidates
@@ -41,11 +40,11 @@ static double discount(guint64 count, double penalty)
     return count <= 1 ? 1 : pow((double)count, -penalty);
 }
 
-BbChoice *bb_choice_new(const BbNestingOptions *options)
+BbChoice *bb_choice_new(const BbNestingOptions *options, BbScoreboard *board)
 {
     BbChoice *choice = g_new0(BbChoice, 1);
     choice->options = *options;
-    choice->board = bb_scoreboard_new(options->bin_floor_ns, options->smoothing);
+    choice->board = board;
     bb_tally_init(&choice->same);
     for (guint i = 0; i < POWERS; i++)
         choice->overlap_power[i] = discount(i, options->overlap_penalty);
@@ -56,7 +55,6 @@ void bb_choice_free(BbChoice *choice)
 {
     if (!choice)
         return;
-    bb_scoreboard_free(choice->board);
     bb_tally_clear(&choice->same);
     g_free(choice->given);
     g_free(choice->scores);

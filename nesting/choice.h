@@ -5,10 +5,12 @@
 
 #include "nesting/candidates.h"
 #include "nesting/nesting.h"
+#include "nesting/scoreboard.h"
 
 typedef struct BbChoice BbChoice;
 
-BbChoice *bb_choice_new(const BbNestingOptions *options);
+// The board is lent.
+BbChoice *bb_choice_new(const BbNestingOptions *options, BbScoreboard *board);
 void bb_choice_free(BbChoice *choice);
 
 // Writes the parent of each child of the current node of candidates that has one into

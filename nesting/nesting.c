@@ -14,7 +14,8 @@ struct BbNesting {
     const BbNames *names;
     BbNestingOptions options;
     BbShapes *shapes;
-    BbJoint *joint; // NULL: the paper's choice
+    BbJoint *joint;      // NULL: the paper's choice
+    BbScoreboard *board; // of that; NULL: the joint one
     bool found_roles;
 };
 
@@ -32,6 +33,8 @@ BbNesting *bb_nesting_new(const BbNames *names, const BbNestingOptions *options)
         bb_shapes_use_roles(nesting->shapes, options->roles);
     if (options->assign == BB_ASSIGN_JOINT)
         nesting->joint = bb_joint_new(options, names);
+    else
+        nesting->board = bb_scoreboard_new(options->bin_floor_ns, options->smoothing);
     return nesting;
 }
 
@@ -41,6 +44,7 @@ void bb_nesting_free(BbNesting *nesting)
         return;
     bb_shapes_free(nesting->shapes);
     bb_joint_free(nesting->joint);
+    bb_scoreboard_free(nesting->board);
     g_free(nesting);
 }
 
@@ -49,7 +53,7 @@ static void choose_as_in_the_paper(const BbNesting *nesting, BbPaths *paths)
     const BbNestingOptions *options = &nesting->options;
     g_autoptr(BbCandidates) candidates = bb_candidates_new(
         paths->calls, paths->n_calls, bb_names_count(nesting->names), options->skew_window_ns);
-    g_autoptr(BbChoice) choice = bb_choice_new(options);
+    g_autoptr(BbChoice) choice = bb_choice_new(options, nesting->board);
     while (bb_candidates_next_node(candidates))
         bb_choice_run(choice, candidates, paths->parent, &paths->facts.children,
                       &paths->facts.candidates);

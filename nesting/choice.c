@@ -26,10 +26,10 @@ typedef struct {
 struct BbChoice {
     BbNestingOptions options;
     BbScoreboard *board; // lent
-    BbTally same;   // (parent, callee) -> children given
-    Given *given;   // of parents
-    double *scores; // of a child's candidates
-    Link *links;    // of children
+    BbTally same;        // (parent, callee) -> children given
+    Given *given;        // of parents
+    double *scores;      // of a child's candidates
+    Link *links;         // of children
     gsize parents_room, children_room;
     double overlap_power[POWERS]; // by count
 };

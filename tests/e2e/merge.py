@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traces of several observers merged into what one observer of everything sees.
 
-  merge.py BBTRACE SHARED          SHARED is the folder of data outside of the project; it may be absent"""
+  merge.py BBTRACE SHARED [Captures | Merge]   SHARED is the folder of data outside of the project, that
+                                               Captures reads; it may be absent"""
 import collections
 import json
 import os
@@ -89,7 +90,7 @@ def pairs_of(messages):
     return sorted(map(tuple, calls.values()))
 
 
-class Merge(unittest.TestCase):
+class Merging(unittest.TestCase):
     maxDiff = 2000
 
     def setUp(self):
@@ -103,8 +104,14 @@ class Merge(unittest.TestCase):
         path.write_text(HEAD + "".join(f"{line}\n" for line in text), encoding="utf-8")
         return path
 
-    # ---- captures ---------------------------------------------------------------------------------
+    def same(self, found, wanted):
+        """As assertEqual, but quick where long lists differ."""
+        for one, other in zip(found, wanted):
+            self.assertEqual(one, other)
+        self.assertEqual(len(found), len(wanted))
 
+
+class Captures(Merging):
     def capture(self, name, file, *words):
         if not file.exists():
             self.skipTest(f"{file} is not there: it lies outside of the project")
@@ -116,12 +123,6 @@ class Merge(unittest.TestCase):
         merged, single = call_numbers(merged), call_numbers(single)
         self.same(without_ids(merged), without_ids(single))
         self.same(pairs_of(merged), pairs_of(single))
-
-    def same(self, found, wanted):
-        """As assertEqual, but quick where long lists differ."""
-        for one, other in zip(found, wanted):
-            self.assertEqual(one, other)
-        self.assertEqual(len(found), len(wanted))
 
     def test_a_capture_and_its_twin_with_every_frame_twice(self):
         for name in TWINS:
@@ -180,6 +181,8 @@ class Merge(unittest.TestCase):
 
         return [re.sub(r"(^| end=)([\d.]+)", move, line) for line in text]
 
+
+class Merge(Merging):
     # ---- generated traces ---------------------------------------------------------------------------
 
     def split_by_host(self, text, loss=0.0, seed=1):
@@ -502,4 +505,5 @@ class Merge(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0]])
+    ran = unittest.main(argv=[sys.argv[0], *sys.argv[3:]], exit=False).result
+    sys.exit(77 if ran.testsRun == len(ran.skipped) else not ran.wasSuccessful())

@@ -95,26 +95,55 @@ void bb_copula_count(BbCopula *copula, const guint16 *which, const float *z, gui
     }
 }
 
-// Small correlations of few parents are noise: what r^2 n does not reach 4 counts as none.
-static float correlation(const Pair *pair)
+static bool is_known(const Pair *pair)
 {
-    if ((double)pair->n < BB_COPULA_PARENTS)
-        return 0;
+    return (double)pair->n >= BB_COPULA_PARENTS;
+}
+
+static double correlation(const Pair *pair)
+{
     double n = (double)pair->n, x = (double)pair->x / n, y = (double)pair->y / n;
     double xx = (double)pair->xx / n - x * x, yy = (double)pair->yy / n - y * y;
     if (xx < 1e-6 || yy < 1e-6)
         return 0;
-    double r = ((double)pair->xy / n - x * y) / sqrt(xx * yy), k = r * r * n;
-    return k <= 4 ? 0 : (float)(0.97 * CLAMP(r, -1, 1) * (k - 4) / k);
+    return CLAMP(((double)pair->xy / n - x * y) / sqrt(xx * yy), -1, 1);
+}
+
+// The mean square of the true correlations: chance adds 1/n to that of those found. 0 where chance
+// may be all of it.
+static double find_usual(const BbCopula *copula)
+{
+    double found = 0, chance = 0, n = 0;
+    for (guint i = 0; i < copula->n_variables; i++) {
+        for (guint j = i + 1; j < copula->n_variables; j++) {
+            const Pair *pair = &copula->pairs[i * copula->n_variables + j];
+            if (!is_known(pair))
+                continue;
+            double r = correlation(pair);
+            found += (double)pair->n * r * r;
+            chance++;
+            n += (double)pair->n;
+        }
+    }
+    return found > chance + 2 * sqrt(2 * chance) ? (found - chance) / n : 0;
+}
+
+// Correlations of few parents are mostly chance: of one that is found as much is kept as is
+// expected of it among such as all of them are (empirical Bayes).
+static float shrunk(const Pair *pair, double usual)
+{
+    return (float)(0.97 * correlation(pair) * usual / (usual + 1 / (double)pair->n));
 }
 
 bool bb_copula_fit(BbCopula *copula)
 {
     bool any = false;
     guint n = copula->n_variables;
+    double usual = find_usual(copula);
     for (guint i = 0; i < n; i++) {
         for (guint j = i + 1; j < n; j++) {
-            float r = correlation(&copula->pairs[i * n + j]);
+            const Pair *pair = &copula->pairs[i * n + j];
+            float r = is_known(pair) ? shrunk(pair, usual) : 0;
             copula->r[i * n + j] = copula->r[j * n + i] = r;
             any |= r != 0;
         }

@@ -28,7 +28,6 @@
 #define SETTLING 8u            // sweeps at most
 #define BETTER 20.0            // by which another look at a site must exceed the likelihood of the
 #define BETTER_EACH 0.01       // first, and for each parent: it has more freedom
-#define CROWDED 8.0            // candidates of a child
 #define PLAIN 30u              // children: fewer, each with one candidate, need no model
 #define PLAIN_CONFIDENCE 0.97f // nothing speaks against it, and nothing was measured
 #define HASTY_CONFIDENCE 0.5f  // its parent was over before it was
@@ -68,17 +67,10 @@ static double candidates_of(const BbSite *site)
     return (double)site->first[site->n_children] / MAX(site->n_children, 1);
 }
 
-// Where so many calls are open at once single links are a guess; what can be known are counts, and
-// they take less work.
-static bool is_crowded(const BbSite *site)
-{
-    return candidates_of(site) > CROWDED;
-}
-
 // Whether gaps are so few that each counts in what is learned from them.
 static bool has_few(const BbSite *site)
 {
-    return !is_crowded(site) && site->n_children <= OWN_GAPS;
+    return !bb_site_is_crowded(site) && site->n_children <= OWN_GAPS;
 }
 
 static void settle(BbSearch *search, bool crowded)
@@ -142,7 +134,7 @@ static double learn_from(BbSite *site, BbModel *model, BbFifo *fifo, const BbOns
         bb_search_sweep(search, i < 2 ? 1 : 0.5);
     bb_search_sweep(search, 0);
     // Where many calls are open at once the first guess shows nothing of what sets kinds apart.
-    if (is_crowded(site))
+    if (bb_site_is_crowded(site))
         bb_model_take_as_one(model);
     else
         bb_model_regroup(model, site);
@@ -156,7 +148,7 @@ static double learn_from(BbSite *site, BbModel *model, BbFifo *fifo, const BbOns
             break;
         learn(model, site, search, i + 1 == ITERATIONS ? OBSERVED : 1, i + 1 == GROUPED);
     }
-    settle(search, is_crowded(site));
+    settle(search, bb_site_is_crowded(site));
     return bb_search_total(search);
 }
 
@@ -193,7 +185,7 @@ static GPtrArray *guess_all(const BbJoint *joint, BbSite *site, const BbOnset *o
     GPtrArray *guesses = g_ptr_array_new_with_free_func(guess_free);
     g_autoptr(BbFifo) fifo = bb_fifo_new(site);
     *total = -G_MAXDOUBLE;
-    for (guint i = is_crowded(site) ? 1 : 0; i < beginnings; i++) {
+    for (guint i = bb_site_is_crowded(site) ? 1 : 0; i < beginnings; i++) {
         double likelihood;
         Guess *other = guess(joint, site, fifo, onset, i, &likelihood);
         bool better = guesses->len == 0 || likelihood > *total;
@@ -209,7 +201,7 @@ static GPtrArray *guess_all(const BbJoint *joint, BbSite *site, const BbOnset *o
 // time all the same, if there are few others to choose from.
 static float confidence_of(const BbSite *site, guint32 x, double share)
 {
-    bool few = site->first[x + 1] - site->first[x] <= CROWDED;
+    bool few = site->first[x + 1] - site->first[x] <= BB_SITE_CROWDED;
     return (float)(share < 0.5 && few ? 0.44 + 0.12 * share : share);
 }
 
@@ -268,7 +260,8 @@ static void find_shares(BbSite *site, BbSearch *search, BbFifo *fifo, const GPtr
 {
     g_autoptr(BbLacking) lacking = bb_lacking_new(site, answer->parent);
     double weight = 1.0 / guesses->len;
-    guint samples = is_crowded(site) ? SHARES / 2 : (SHARES + guesses->len - 1) / guesses->len;
+    guint samples =
+        bb_site_is_crowded(site) ? SHARES / 2 : (SHARES + guesses->len - 1) / guesses->len;
     add_shares(site, search, samples, weight, lacking, answer);
     for (guint i = 1; i < guesses->len; i++) {
         const Guess *guess = g_ptr_array_index(guesses, i);
@@ -344,7 +337,7 @@ static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPa
         return;
     }
     bb_durations_rank(site, joint->scale);
-    bool all = site->n_parents <= ALL_PARENTS, crowded = is_crowded(site);
+    bool all = site->n_parents <= ALL_PARENTS, crowded = bb_site_is_crowded(site);
     guint beginnings = all && !crowded ? 3 : 2;
     g_autoptr(BbSite) part = all ? NULL : bb_site_sample(site, SAMPLE_PARENTS, stretches_of(site));
     g_autoptr(GPtrArray) guesses = guess_all(joint, all ? site : part, onset, beginnings, &total);

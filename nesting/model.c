@@ -16,6 +16,10 @@
 #define ORDERS 3u
 #define POOR_LEAST 0.1 // of the samples are in poor slots, for these to share
 
+// Of calls that surely are caused by others, where single links are guesses: a wrong guess is
+// little likelier than no parent, and the more have none the likelier that seems.
+#define LONE_MOST 0.03
+
 // What a gap is measured from: when, and which event (slot.h).
 typedef struct {
     gint64 at;
@@ -32,7 +36,8 @@ struct BbModel {
     BbSlot *unseen[ORDERS];       // what poor slots share; NULL: there are none
     BbSlot *pool[ORDERS + 1];     // that they share from; last that of ends. NULL until wanted
     float *lone;                  // [c]
-    double *alone;                // [c]: children without parent
+    double *called, *alone;       // [c]: children; those without parent
+    bool *is_caused;              // [c]: hardly any has no parent
     BbCounts *counts;
     BbSignatures *signatures;
     guint64 signature[BB_SITE_TYPES]; // of one child of each type
@@ -55,7 +60,9 @@ BbModel *bb_model_new(const BbSite *site, const BbGapScale *scale)
     model->ends = g_new0(BbSlot *, model->np);
     model->lone = g_new0(float, model->nc);
     model->counts = bb_counts_new(model->np, model->nc);
+    model->called = g_new0(double, model->nc);
     model->alone = g_new0(double, model->nc);
+    model->is_caused = g_new0(bool, model->nc);
     model->signatures = bb_signatures_new();
     bb_signatures_reset(model->signatures, model->np);
     for (guint c = 0; c < model->nc; c++)
@@ -85,7 +92,9 @@ void bb_model_free(BbModel *model)
     g_free(model->ends);
     g_free(model->lone);
     bb_counts_free(model->counts);
+    g_free(model->called);
     g_free(model->alone);
+    g_free(model->is_caused);
     bb_signatures_free(model->signatures);
     bb_own_free(model->own);
     g_free(model);
@@ -608,6 +617,7 @@ void bb_model_forget(BbModel *model)
         if (model->ends[p])
             bb_slot_forget(model->ends[p]);
     bb_counts_reset(model->counts);
+    memset(model->called, 0, model->nc * sizeof *model->called);
     memset(model->alone, 0, model->nc * sizeof *model->alone);
     bb_signatures_reset(model->signatures, model->np);
     if (model->own)
@@ -622,9 +632,11 @@ void bb_model_observe(BbModel *model, const BbSite *site, double weight)
         learn_gaps(model, site, i, weight);
         count_children(model, site, i, weight);
     }
-    for (guint32 x = 0; x < site->n_children; x++)
-        if (site->parent[x] == BB_SITE_NONE)
-            model->alone[site->children[x].type] += weight;
+    for (guint32 x = 0; x < site->n_children; x++) {
+        guint c = site->children[x].type;
+        model->called[c] += weight;
+        model->alone[c] += site->parent[x] == BB_SITE_NONE ? weight : 0;
+    }
 }
 
 static void fit_slots(BbModel *model)
@@ -641,8 +653,10 @@ void bb_model_fit(BbModel *model, const BbSite *site, double trust)
 {
     fit_slots(model);
     share_all(model);
-    for (guint c = 0; c < model->nc; c++)
-        model->lone[c] = (float)log((model->alone[c] + 0.5) / site->span);
+    for (guint c = 0; c < model->nc; c++) {
+        double most = (model->is_caused[c] ? LONE_MOST : 1) * model->called[c];
+        model->lone[c] = (float)log((MIN(model->alone[c], most) + 0.5) / site->span);
+    }
     bb_counts_fit(model->counts);
     bb_signatures_trust(model->signatures, trust);
     learn_together(model, site);
@@ -711,6 +725,8 @@ void bb_model_begin(BbModel *model, const BbSite *site, const BbOnset *onset, bo
                 use(slot, 0, onset->start[p * nc + c]);
                 for (guint d = 0; d < nc; d++)
                     use(slot, 1 + d, onset->next[d * nc + c]);
+                if (onset->after[c])
+                    use(slot, model->n_what - 1, onset->after[c]);
             }
         }
     }
@@ -718,6 +734,8 @@ void bb_model_begin(BbModel *model, const BbSite *site, const BbOnset *onset, bo
     bb_signatures_reset(model->signatures, model->np);
     if (model->own)
         model->own->n = 0;
-    for (guint c = 0; c < model->nc; c++)
+    for (guint c = 0; c < nc; c++) {
         model->lone[c] = (float)log(0.5 / site->span);
+        model->is_caused[c] = onset->is_caused[c];
+    }
 }

@@ -9,9 +9,12 @@
 
 #define PAIRS_OF_SITE 2000000.0 // lags looked at in all
 #define PAIRS_LEAST 20000.0     // for one pair of kinds of events
+#define PAIRS_ASKED 100000.0    // where it is asked whether there is any excess at all
 #define EXCESS_LEAST 0.01       // share of events that must be due to others for a density
-#define SHARPEN 16              // counts weigh more than they are, so that narrow kernels win
-#define ASKED 256u              // events that tell how many lags there are to look at
+#define CAUSED_LEAST 0.1 // share of calls, and 1/sqrt of their number, that must follow others
+#define CHANCE_MOST 0.3  // share that chance alone may make, where more than that is looked for
+#define SHARPEN 16       // counts weigh more than they are, so that narrow kernels win
+#define ASKED 256u       // events that tell how many lags there are to look at
 #define LENGTH_MAX (G_GINT64_CONSTANT(1) << 59) // in quanta: sums of times and lags never overflow
 
 // Events of one kind on each node of the site, in order of time.
@@ -188,6 +191,12 @@ static BbDensity *excess_density(const Lags *lags, const Events *x, const Events
     return density;
 }
 
+static double excess_pairs(const Lags *lags, const Events *x, const Events *y)
+{
+    double count[BB_GAP_BINS];
+    return MAX(0, find_excess(lags, x, y, count)) * y->n;
+}
+
 static gint64 ninety_ninth(const BbSite *site)
 {
     g_autofree gint64 *length = g_new(gint64, site->n_parents);
@@ -221,6 +230,10 @@ BbOnset *bb_onset_new(const BbSite *site, const BbGapScale *scale)
     onset->end = g_new(BbDensity *, np * nc);
     onset->next = g_new(BbDensity *, nc * nc);
     onset->whole = g_new(BbDensity *, np);
+    onset->before = g_new0(BbDensity *, nc);
+    onset->after = g_new0(BbDensity *, nc);
+    onset->is_before = g_new0(double, nc);
+    onset->is_caused = g_new0(bool, nc);
     onset->mean = g_new0(double, site->n_parent_types * site->n_child_types);
     for (guint p = 0; p < np; p++) {
         onset->whole[p] = durations(site, scale, p);
@@ -251,6 +264,14 @@ void bb_onset_free(BbOnset *onset)
         g_free(onset->next[i]);
     for (guint i = 0; i < onset->np; i++)
         g_free(onset->whole[i]);
+    for (guint i = 0; i < onset->nc; i++) {
+        g_free(onset->before[i]);
+        g_free(onset->after[i]);
+    }
+    g_free(onset->before);
+    g_free(onset->after);
+    g_free(onset->is_before);
+    g_free(onset->is_caused);
     g_free(onset->start);
     g_free(onset->end);
     g_free(onset->next);
@@ -259,26 +280,129 @@ void bb_onset_free(BbOnset *onset)
     g_free(onset);
 }
 
-double bb_onset_due(const BbSite *site, const BbGapScale *scale, const gint64 *calls, guint32 n,
-                    gint64 *reach)
+// ---- what follows what at all ------------------------------------------------------------------
+
+// Arrivals or returns of all calls to the node.
+static Events all_parent_events(const BbSite *site, bool start)
 {
-    const Events late = {(gint64 *)calls, n};
-    Lags lags = {scale, 2 * ninety_ninth(site), PAIRS_LEAST};
-    Events *events[] = {parent_events(site, true), parent_events(site, false)};
-    double best = 0, count[BB_GAP_BINS];
-    for (guint e = 0; e < G_N_ELEMENTS(events); e++) {
-        for (guint t = 0; t < site->n_parent_types; t++)
-            best = MAX(best, find_excess(&lags, &events[e][t], &late, count));
-        events_free(events[e], site->n_parent_types);
+    Events events = {g_new(gint64, site->n_parents), site->n_parents};
+    for (guint32 i = 0; i < site->n_parents; i++)
+        events.at[i] = start ? site->parents[i].s : site->parents[i].e;
+    qsort(events.at, events.n, sizeof(gint64), by_time);
+    return events;
+}
+
+// Returns to the node of its calls of a type; n_candidates: of those that have some.
+static Events returns_of(const BbSite *site, guint type, const guint32 *n_candidates)
+{
+    Events events = {g_new(gint64, site->n_children), 0};
+    for (guint32 x = 0; x < site->n_children; x++)
+        if (site->children[x].type == type && (!n_candidates || n_candidates[x] > 0))
+            events.at[events.n++] = site->children[x].e;
+    qsort(events.at, events.n, sizeof(gint64), by_time);
+    return events;
+}
+
+// Calls of a type; n_candidates: of those that have none.
+static Events calls_of(const BbSite *site, guint type, const guint32 *n_candidates)
+{
+    Events events = {g_new(gint64, site->n_children), 0};
+    for (guint32 x = 0; x < site->n_children; x++)
+        if (site->children[x].type == type && (!n_candidates || n_candidates[x] == 0))
+            events.at[events.n++] = site->children[x].s;
+    return events;
+}
+
+// Those of x around which y is known as far as lags are looked at: at the ends of a trace lags are
+// missing that chance would make.
+static Events well_inside(const Lags *lags, const Events *x, const Events *y)
+{
+    gint64 from = y->at[0] + 2 * lags->reach, to = y->at[y->n - 1] - 2 * lags->reach;
+    guint32 first = first_from(x, from), end = to < from ? first : first_from(x, to + 1);
+    return (Events){x->at + first, end - first};
+}
+
+// Share of y that follows x, beyond the most that the same count finds at lags where none does:
+// where events are many, chance alone makes some of their lags frequent. NAN: the trace is too
+// short to tell, or chance may make most of what is found. Frees x.
+static double net_share(const Lags *lags, Events x, const Events *y)
+{
+    static const gint elsewhere[] = {0, -2, -1, 2, 3}; // 1: of what x follows
+    double count[BB_GAP_BINS], found[G_N_ELEMENTS(elsewhere)];
+    g_autofree gint64 *moved = g_new(gint64, y->n), *all = x.at;
+    const Events other = {moved, y->n};
+    if (x.n == 0 || y->n == 0)
+        return 0;
+    for (guint k = 0; k < G_N_ELEMENTS(elsewhere); k++) {
+        for (guint32 i = 0; i < y->n; i++)
+            moved[i] = y->at[i] + elsewhere[k] * lags->reach;
+        Events inside = well_inside(lags, &x, &other);
+        if (inside.n < x.n / 4 + 1)
+            return (double)NAN;
+        found[k] = find_excess(lags, &inside, &other, count) * x.n / inside.n;
+        if (k > 1)
+            found[1] = MAX(found[1], found[k]);
     }
-    *reach = lags.reach;
+    return found[1] > CHANCE_MOST ? (double)NAN : found[0] - MAX(0, found[1]);
+}
+
+double bb_onset_due(const BbSite *site, const BbGapScale *scale, guint type,
+                    const guint32 *n_candidates, gint64 *reach)
+{
+    Lags lags = {scale, ninety_ninth(site), PAIRS_ASKED};
+    Events lone = calls_of(site, type, n_candidates);
+    double best = fmax(net_share(&lags, all_parent_events(site, true), &lone),
+                       net_share(&lags, all_parent_events(site, false), &lone));
+    for (guint c = 0; c < site->n_child_types; c++)
+        best = fmax(best, net_share(&lags, returns_of(site, c, n_candidates), &lone));
+    *reach = 2 * lags.reach;
+    g_free(lone.at);
     return best;
+}
+
+void bb_onset_find_caused(BbOnset *onset, const BbSite *site, const BbGapScale *scale)
+{
+    Lags lags = {scale, ninety_ninth(site), PAIRS_ASKED};
+    for (guint c = 0; c < site->n_child_types; c++) {
+        Events calls = calls_of(site, c, NULL);
+        double share = net_share(&lags, all_parent_events(site, true), &calls);
+        for (guint d = 0; d < site->n_child_types; d++)
+            share = fmax(share, net_share(&lags, returns_of(site, d, NULL), &calls));
+        onset->is_caused[c] = isnan(share) || share > CAUSED_LEAST + 1 / sqrt(MAX(calls.n, 1));
+        g_free(calls.at);
+    }
+}
+
+void bb_onset_add_late(BbOnset *onset, const BbSite *site, const BbGapScale *scale, guint type)
+{
+    Lags lags = {scale, ninety_ninth(site), PAIRS_LEAST};
+    Events *calls = child_events(site, true), replies = all_parent_events(site, false);
+    double before = 1 + excess_pairs(&lags, &calls[type], &replies);
+    double after = 1 + excess_pairs(&lags, &replies, &calls[type]);
+    onset->before[type] = excess_density(&lags, &calls[type], &replies);
+    onset->after[type] = excess_density(&lags, &replies, &calls[type]);
+    onset->is_before[type] = before / (before + after);
+    events_free(calls, site->n_child_types);
+    g_free(replies.at);
+}
+
+static double late_log(const BbOnset *onset, const BbGapScale *scale, const BbSiteParent *parent,
+                       const BbSiteChild *child)
+{
+    guint c = child->type;
+    if (child->s <= parent->e)
+        return log(onset->is_before[c]) +
+               (double)onset->before[c]->log[bb_gap_bin(scale, parent->e - child->s)];
+    return log(1 - onset->is_before[c]) +
+           (double)onset->after[c]->log[bb_gap_bin(scale, child->s - parent->e)];
 }
 
 double bb_onset_log(const BbOnset *onset, const BbGapScale *scale, const BbSiteParent *parent,
                     const BbSiteChild *child)
 {
     guint at = parent->type * onset->nc + child->type;
-    return (double)onset->start[at]->log[bb_gap_bin(scale, child->s - parent->s)] +
-           (double)onset->end[at]->log[bb_gap_bin(scale, parent->e - child->e)];
+    double start = (double)onset->start[at]->log[bb_gap_bin(scale, child->s - parent->s)];
+    if (onset->before[child->type])
+        return start + late_log(onset, scale, parent, child);
+    return start + (double)onset->end[at]->log[bb_gap_bin(scale, parent->e - child->e)];
 }

@@ -9,10 +9,15 @@
 
 typedef struct BbOnset {
     guint np, nc;
-    BbDensity **start; // [p * nc + c]: parent's arrival -> call of the child
-    BbDensity **next;  // [d * nc + c]: return of a d -> call of a c
-    BbDensity **end;   // [p * nc + c]: return of the child -> return of the parent
-    BbDensity **whole; // [p]: duration of the parent
+    BbDensity **start;           // [p * nc + c]: parent's arrival -> call of the child
+    BbDensity **next;            // [d * nc + c]: return of a d -> call of a c
+    BbDensity **end;             // [p * nc + c]: return of the child -> return of the parent
+    BbDensity **whole;           // [p]: duration of the parent
+    BbDensity **before, **after; // [c], of kinds that may be late: call of the child -> return of a
+                                 // parent, and the other way round; NULL of others
+    double *is_before;           // [c]: how often it is the one and not the other
+    bool *is_caused; // [c]: so many follow other events at the node that hardly any has no parent,
+                     // or that cannot be told
     double *mean; // [p * kinds of children + c]: children of kind c for each parent of kind p, if
                   // all candidates were equally likely; filled with the candidates
 } BbOnset;
@@ -21,10 +26,19 @@ typedef struct BbOnset {
 BbOnset *bb_onset_new(const BbSite *site, const BbGapScale *scale);
 void bb_onset_free(BbOnset *onset);
 
-// Share of some calls (their times, in order) that follow the arrival or the reply of a call to the
-// node at lags that chance does not explain. reach: the longest such lag, in quanta.
-double bb_onset_due(const BbSite *site, const BbGapScale *scale, const gint64 *calls, guint32 n,
-                    gint64 *reach);
+// Share of the calls of a type without candidates (n_candidates: of each child) that follow the
+// arrival or the reply of calls to the node, or the return of its calls of a type that have
+// candidates, at lags that chance does not explain. NAN: that cannot be told. reach: the
+// longest such lag, in quanta.
+double bb_onset_due(const BbSite *site, const BbGapScale *scale, guint type,
+                    const guint32 *n_candidates, gint64 *reach);
+
+// Fills is_caused, which is false of all before.
+void bb_onset_find_caused(BbOnset *onset, const BbSite *site, const BbGapScale *scale);
+
+// Finds out when calls of a type, that may be late, are made: before their parent's return or
+// after.
+void bb_onset_add_late(BbOnset *onset, const BbSite *site, const BbGapScale *scale, guint type);
 
 // How well a parent suits a child by these densities alone.
 double bb_onset_log(const BbOnset *onset, const BbGapScale *scale, const BbSiteParent *parent,

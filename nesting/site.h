@@ -14,6 +14,7 @@
 #define BB_SITE_TYPES 32u // kinds of parents, and of children; rarer ones share the last number
 #define BB_SITE_CANDIDATES 24u // of one child
 #define BB_SITE_NORMAL 4096.0f
+#define BB_SITE_CROWDED 8.0 // candidates of a child
 
 typedef struct BbSiteParent {
     gint64 s, e;  // arrival of the call, departure of the return
@@ -76,6 +77,13 @@ void bb_site_put(BbSite *site, guint32 parent, const guint32 *kids, guint32 n);
 
 // Copies an assignment (of n_children).
 void bb_site_restore(BbSite *site, const guint32 *parent);
+
+// Where so many calls are open at once single links are a guess; what can be known are counts, and
+// they take less work.
+static inline bool bb_site_is_crowded(const BbSite *site)
+{
+    return site->first[site->n_children] > BB_SITE_CROWDED * MAX(site->n_children, 1);
+}
 
 static inline bool bb_site_may(const BbSite *site, guint32 x, guint32 parent)
 {

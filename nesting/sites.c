@@ -452,8 +452,7 @@ static void find_all_nested(BbSites *sites, BbSite *site, BbOnset *onset, Found 
 static bool is_late_kind(const BbSites *sites, const BbSite *site, const Found *found, guint type,
                          gint64 *reach)
 {
-    g_autoptr(GArray) lone = g_array_new(FALSE, FALSE, sizeof(gint64));
-    guint32 n = 0;
+    guint32 n = 0, lone = 0;
     for (guint32 x = 0; x < site->n_children; x++) {
         if (site->children[x].type != type)
             continue;
@@ -461,12 +460,10 @@ static bool is_late_kind(const BbSites *sites, const BbSite *site, const Found *
         if (bb_candidates_is_knotted(sites->candidates, call->caller, call->callee))
             return false;
         n++;
-        if (found->size[x] == 0)
-            g_array_append_val(lone, site->children[x].s);
+        lone += found->size[x] == 0;
     }
-    return lone->len >= LATE_FEWEST && lone->len >= LATE_LEAST * n &&
-           bb_onset_due(site, sites->scale, (const gint64 *)(const void *)lone->data, lone->len,
-                        reach) >= DUE_LEAST;
+    return lone >= LATE_FEWEST && lone >= LATE_LEAST * n &&
+           bb_onset_due(site, sites->scale, type, found->size, reach) >= DUE_LEAST;
 }
 
 // The candidates in found->list, latest first, of child x.
@@ -487,6 +484,7 @@ static void find_late(const BbSites *sites, BbSite *site, BbOnset *onset, Found 
                       gint64 reach)
 {
     guint32 next = 0;
+    bb_onset_add_late(onset, site, sites->scale, type);
     for (guint32 x = 0; x < site->n_children; x++) {
         const BbSiteChild *child = &site->children[x];
         guint32 n = 0;
@@ -576,6 +574,8 @@ BbSite *bb_sites_next(BbSites *sites, BbOnset **onset, guint64 *children, guint6
     site->span = MAX(1, (double)sites->period / 4 * members->len);
     *onset = bb_onset_new(site, sites->scale);
     find_candidates(sites, site, *onset, &crew, children, candidates);
+    if (bb_site_is_crowded(site))
+        bb_onset_find_caused(*onset, site, sites->scale);
     end_means(site, *onset);
     return site;
 }

@@ -337,6 +337,65 @@ START_TEST(calls_of_nobody)
 }
 END_TEST
 
+// What is rare: one request in ten asks C after B, and D of which it does not await the answer.
+static double notifying(Trace *trace, guint64 id, double at)
+{
+    at = leaf(trace, A, B, id, at + about(trace, MS), 4 * MS);
+    if (bb_random_chance(&trace->random, 0.9))
+        return at + about(trace, 5 * MS);
+    at = leaf(trace, A, C, id, at + about(trace, 2 * MS), 20 * MS) + about(trace, 2 * MS);
+    leaf(trace, A, D, id, at, 40 * MS);
+    return at + about(trace, 2 * MS);
+}
+
+// Children, of a callee or of all (0), that were left without parent though theirs is known.
+static double forsaken(const Trace *trace, const BbPaths *paths, guint callee)
+{
+    guint n = 0, without = 0;
+    for (guint32 i = 0; i < paths->n_calls; i++) {
+        const BbCall *call = &paths->calls[i];
+        if (g_array_index(trace->truth, guint64, call->id.number) == 0 ||
+            (callee != 0 && call->callee != callee))
+            continue;
+        n++;
+        without += paths->parent[i] == BB_CALL_NO_PARENT;
+    }
+    return share(without, n);
+}
+
+// Calls that outlast their parents are known to be late by what they follow, of many parents too.
+START_TEST(late_and_rare)
+{
+    g_auto(Trace) trace = trace_new(11);
+    play(&trace, notifying, 3000, 3 * MS);
+    g_autoptr(BbPaths) paths = infer_joint(&trace);
+    Score got = score(&trace, paths);
+    double late = forsaken(&trace, paths, D);
+    printf("late: parallelism %.2f right %.4f, without parent %.4f\n", got.parallelism,
+           share(got.right, got.links), late);
+    ck_assert_double_le(late, 0.1);
+}
+END_TEST
+
+// Where many are open, calls that are rare do not become nobody's one after the other, and those
+// that are nobody's stay that.
+START_TEST(rare_among_many)
+{
+    g_auto(Trace) trace = trace_new(12);
+    play(&trace, notifying, 4000, 0.6 * MS);
+    for (guint i = 0; i < 200; i++)
+        leaf(&trace, A, E, 0, (1 + bb_random_unit(&trace.random)) * 1000 * MS, 0.3 * MS);
+    g_autoptr(BbPaths) paths = infer_joint(&trace);
+    Score got = score(&trace, paths);
+    double without = MAX(forsaken(&trace, paths, C), forsaken(&trace, paths, D));
+    printf("rare: parallelism %.2f right %.4f, without parent %.4f, alone %.4f\n", got.parallelism,
+           share(got.right, got.links), without, share(got.alone, got.roots));
+    ck_assert_double_ge(got.parallelism, 8);
+    ck_assert_double_le(without, 0.1);
+    ck_assert_double_ge(share(got.alone, got.roots), 0.7);
+}
+END_TEST
+
 START_TEST(lost_parents)
 {
     static const struct {
@@ -613,7 +672,8 @@ START_TEST(many_kinds)
 }
 END_TEST
 
-TEST_MAIN("joint", planted_systems, calls_of_nobody, lost_parents, outlasting, outlasting_too_long,
-          few_of_each, durations_go_together, durations_and_a_skew_window, confidence,
-          any_number_of_threads, facts_are_those_of_the_paper, next_to_nothing, all_at_one_time,
-          many_calls_of_one, many_around_one, ends_of_time, many_kinds)
+TEST_MAIN("joint", planted_systems, calls_of_nobody, late_and_rare, rare_among_many, lost_parents,
+          outlasting, outlasting_too_long, few_of_each, durations_go_together,
+          durations_and_a_skew_window, confidence, any_number_of_threads,
+          facts_are_those_of_the_paper, next_to_nothing, all_at_one_time, many_calls_of_one,
+          many_around_one, ends_of_time, many_kinds)

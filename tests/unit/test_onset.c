@@ -119,6 +119,61 @@ START_TEST(suits)
 }
 END_TEST
 
+// Kinds 0 and 1 follow others, kind 2 does not.
+START_TEST(what_is_caused)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("onset caused"));
+    g_autoptr(BbGapScale) scale = bb_gap_scale_new();
+    g_autoptr(BbSite) site = planted(rand, 4000);
+    g_autoptr(BbOnset) onset = bb_onset_new(site, scale);
+    for (guint c = 0; c < 3; c++)
+        ck_assert(!onset->is_caused[c]);
+    bb_onset_find_caused(onset, site, scale);
+    for (guint c = 0; c < 3; c++)
+        ck_assert_int_eq(onset->is_caused[c], c < 2);
+}
+END_TEST
+
+// Each request of 30 ms makes a call 2 ms before it replies (kind 0) and one 4 ms after (kind 1),
+// that last longer than it; calls of kind 2 have nothing to do with it.
+START_TEST(late_calls)
+{
+    enum { N = 4000 };
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("onset late"));
+    g_autoptr(BbGapScale) scale = bb_gap_scale_new();
+    g_autoptr(BbSite) site = planted(rand, N);
+    const gint64 after[] = {-2000, 4000};
+    guint32 n[3] = {0};
+    for (guint32 x = 0; x < site->n_children; x++) {
+        BbSiteChild *child = &site->children[x];
+        gint64 end = site->parents[n[child->type]++].e;
+        double gap = g_rand_double_range(rand, 0.9, 1.1);
+        if (child->type < 2)
+            child->s = end + (gint64)((double)after[child->type] * gap);
+        child->e = child->s + 60000;
+    }
+    qsort(site->children, site->n_children, sizeof *site->children, site_child_order);
+    g_autofree guint32 *none = g_new0(guint32, site->n_children);
+    g_autoptr(BbOnset) onset = bb_onset_new(site, scale);
+    for (guint c = 0; c < 3; c++) {
+        gint64 reach;
+        double due = bb_onset_due(site, scale, c, none, &reach);
+        ck_assert(c < 2 ? due > 0.2 : due < 0.15);
+        ck_assert_int_ge(reach, 60000);
+        bb_onset_add_late(onset, site, scale, c);
+    }
+    ck_assert_double_gt(onset->is_before[0], 0.8);
+    ck_assert_double_lt(onset->is_before[1], 0.2);
+    BbSiteParent right = {.s = 1000, .e = 31000}, wrong = {.s = 1000, .e = 45000};
+    BbSiteChild early = {.s = 29000, .e = 89000, .type = 0},
+                late = {.s = 35000, .e = 95000, .type = 1};
+    ck_assert_double_gt(bb_onset_log(onset, scale, &right, &early),
+                        1 + bb_onset_log(onset, scale, &wrong, &early));
+    ck_assert_double_gt(bb_onset_log(onset, scale, &right, &late),
+                        1 + bb_onset_log(onset, scale, &wrong, &late));
+}
+END_TEST
+
 // One parent, one child, no length at all; and the longest there are.
 START_TEST(extremes)
 {
@@ -136,8 +191,14 @@ START_TEST(extremes)
             ck_assert(isfinite(onset->next[0]->log[b]) && isfinite(onset->whole[0]->log[b]));
         }
         ck_assert(isfinite(bb_onset_log(onset, scale, site->parents, site->children)));
+        gint64 reach;
+        bb_onset_find_caused(onset, site, scale);
+        ck_assert(isfinite(bb_onset_due(site, scale, 0, (const guint32[]){0}, &reach)));
+        ck_assert(isfinite(bb_onset_due(site, scale, 0, (const guint32[]){1}, &reach)));
+        bb_onset_add_late(onset, site, scale, 0);
+        ck_assert(isfinite(bb_onset_log(onset, scale, site->parents, site->children)));
     }
 }
 END_TEST
 
-TEST_MAIN("onset", planted_delays, nothing_planted, suits, extremes)
+TEST_MAIN("onset", planted_delays, nothing_planted, suits, what_is_caused, late_calls, extremes)

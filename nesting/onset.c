@@ -324,26 +324,34 @@ static Events well_inside(const Lags *lags, const Events *x, const Events *y)
 
 // Share of y that follows x, beyond the most that the same count finds at lags where none does:
 // where events are many, chance alone makes some of their lags frequent. NAN: the trace is too
-// short to tell, or chance may make most of what is found. Frees x.
-static double net_share(const Lags *lags, Events x, const Events *y)
+// short to tell, or chance may make most of what is found.
+static double net_share(const Lags *lags, const Events *x, const Events *y)
 {
     static const gint elsewhere[] = {0, -2, -1, 2, 3}; // 1: of what x follows
     double count[BB_GAP_BINS], found[G_N_ELEMENTS(elsewhere)];
-    g_autofree gint64 *moved = g_new(gint64, y->n), *all = x.at;
+    g_autofree gint64 *moved = g_new(gint64, y->n);
     const Events other = {moved, y->n};
-    if (x.n == 0 || y->n == 0)
+    if (x->n == 0 || y->n == 0)
         return 0;
     for (guint k = 0; k < G_N_ELEMENTS(elsewhere); k++) {
         for (guint32 i = 0; i < y->n; i++)
             moved[i] = y->at[i] + elsewhere[k] * lags->reach;
-        Events inside = well_inside(lags, &x, &other);
-        if (inside.n < x.n / 4 + 1)
+        Events inside = well_inside(lags, x, &other);
+        if (inside.n < x->n / 4 + 1)
             return (double)NAN;
-        found[k] = find_excess(lags, &inside, &other, count) * x.n / inside.n;
+        found[k] = find_excess(lags, &inside, &other, count) * x->n / inside.n;
         if (k > 1)
             found[1] = MAX(found[1], found[k]);
     }
     return found[1] > CHANCE_MOST ? (double)NAN : found[0] - MAX(0, found[1]);
+}
+
+// Frees x.
+static double net_share_of(const Lags *lags, Events x, const Events *y)
+{
+    double share = net_share(lags, &x, y);
+    g_free(x.at);
+    return share;
 }
 
 double bb_onset_due(const BbSite *site, const BbGapScale *scale, guint type,
@@ -351,10 +359,10 @@ double bb_onset_due(const BbSite *site, const BbGapScale *scale, guint type,
 {
     Lags lags = {scale, ninety_ninth(site), PAIRS_ASKED};
     Events lone = calls_of(site, type, n_candidates);
-    double best = fmax(net_share(&lags, all_parent_events(site, true), &lone),
-                       net_share(&lags, all_parent_events(site, false), &lone));
+    double best = fmax(net_share_of(&lags, all_parent_events(site, true), &lone),
+                       net_share_of(&lags, all_parent_events(site, false), &lone));
     for (guint c = 0; c < site->n_child_types; c++)
-        best = fmax(best, net_share(&lags, returns_of(site, c, n_candidates), &lone));
+        best = fmax(best, net_share_of(&lags, returns_of(site, c, n_candidates), &lone));
     *reach = 2 * lags.reach;
     g_free(lone.at);
     return best;
@@ -365,9 +373,9 @@ void bb_onset_find_caused(BbOnset *onset, const BbSite *site, const BbGapScale *
     Lags lags = {scale, ninety_ninth(site), PAIRS_ASKED};
     for (guint c = 0; c < site->n_child_types; c++) {
         Events calls = calls_of(site, c, NULL);
-        double share = net_share(&lags, all_parent_events(site, true), &calls);
+        double share = net_share_of(&lags, all_parent_events(site, true), &calls);
         for (guint d = 0; d < site->n_child_types; d++)
-            share = fmax(share, net_share(&lags, returns_of(site, d, NULL), &calls));
+            share = fmax(share, net_share_of(&lags, returns_of(site, d, NULL), &calls));
         onset->is_caused[c] = isnan(share) || share > CAUSED_LEAST + 1 / sqrt(MAX(calls.n, 1));
         g_free(calls.at);
     }

@@ -117,9 +117,9 @@ static double find_usual(const BbCopula *copula)
     for (guint i = 0; i < copula->n_variables; i++) {
         for (guint j = i + 1; j < copula->n_variables; j++) {
             const Pair *pair = &copula->pairs[i * copula->n_variables + j];
-            if (!is_known(pair))
+            double r = is_known(pair) ? correlation(pair) : 0;
+            if (r == 0) // or one of the two never varies
                 continue;
-            double r = correlation(pair);
             found += (double)pair->n * r * r;
             chance++;
             n += (double)pair->n;
@@ -129,10 +129,13 @@ static double find_usual(const BbCopula *copula)
 }
 
 // Correlations of few parents are mostly chance: of one that is found as much is kept as is
-// expected of it among such as all of them are (empirical Bayes).
+// expected of it among such as all of them are (empirical Bayes). Where all may be chance, of each
+// what is more than chance would make of it: an r^2 n that does not reach 4 counts as none.
 static float shrunk(const Pair *pair, double usual)
 {
-    return (float)(0.97 * correlation(pair) * usual / (usual + 1 / (double)pair->n));
+    double n = (double)pair->n, r = correlation(pair), k = r * r * n;
+    double alone = k > 4 ? (k - 4) / k : 0;
+    return (float)(0.97 * r * (usual > 0 ? usual / (usual + 1 / n) : alone));
 }
 
 bool bb_copula_fit(BbCopula *copula)

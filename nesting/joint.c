@@ -62,11 +62,6 @@ void bb_joint_free(BbJoint *joint)
 
 // ---- one site ----------------------------------------------------------------------------------
 
-static double candidates_of(const BbSite *site)
-{
-    return (double)site->first[site->n_children] / MAX(site->n_children, 1);
-}
-
 // Whether gaps are so few that each counts in what is learned from them.
 static bool has_few(const BbSite *site)
 {
@@ -300,7 +295,7 @@ static void publish(BbSite *site, BbSearch *search, BbFifo *fifo, const GPtrArra
 static guint stretches_of(const BbSite *site)
 {
     // Where many calls are open at once, few of them are cut by the ends of one long stretch.
-    return candidates_of(site) > 4 ? 1 : STRETCHES;
+    return bb_site_candidates(site) > 4 ? 1 : STRETCHES;
 }
 
 // Whether there is nothing to learn from, and nothing to choose: few children, each with one
@@ -388,6 +383,8 @@ static gpointer work(gpointer data)
         g_mutex_unlock(&work->mutex);
         if (!site)
             return NULL;
+        if (bb_site_is_crowded(site))
+            bb_onset_find_caused(onset, site, work->joint->scale);
         solve(work->joint, site, onset, work->paths, &work->known[site->team]);
     }
 }

@@ -16,7 +16,7 @@
 #define ORDERS 3u
 #define POOR_LEAST 0.1 // of the samples are in poor slots, for these to share
 
-// Of calls that surely are caused by others, where single links are guesses: a wrong guess is
+// Of calls that are caused by others, where single links are guesses: a wrong guess is
 // little likelier than no parent, and the more have none the likelier that seems.
 #define LONE_MOST 0.03
 

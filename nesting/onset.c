@@ -90,8 +90,9 @@ static guint32 first_from(const Events *events, gint64 at)
 
 typedef struct {
     const BbGapScale *scale;
-    gint64 reach; // the longest lag that counts
-    double pairs; // budget for one pair of kinds
+    gint64 reach;  // the longest lag that counts
+    gint64 period; // of replicas (site.h)
+    double pairs;  // budget for one pair of kinds
 } Lags;
 
 // Smooths with a Gaussian of 1.2 bins; squares: with the squares of its weights.
@@ -178,10 +179,13 @@ static double find_excess(const Lags *lags, const Events *x, const Events *y, do
     return share > 0 ? total / (share * y->n) : -1;
 }
 
-static BbDensity *excess_density(const Lags *lags, const Events *x, const Events *y)
+// pairs: how many of them there are; may be NULL.
+static BbDensity *excess_density(const Lags *lags, const Events *x, const Events *y, double *pairs)
 {
-    double count[BB_GAP_BINS];
-    if (find_excess(lags, x, y, count) < EXCESS_LEAST)
+    double count[BB_GAP_BINS], share = find_excess(lags, x, y, count);
+    if (pairs)
+        *pairs = MAX(0, share) * y->n;
+    if (share < EXCESS_LEAST)
         return flat_density(lags);
     BbDensity *density = bb_density_new();
     for (guint b = 0; b < BB_GAP_BINS; b++)
@@ -189,12 +193,6 @@ static BbDensity *excess_density(const Lags *lags, const Events *x, const Events
             bb_density_add(density, b, SHARPEN * count[b]);
     bb_density_fit(density, lags->scale);
     return density;
-}
-
-static double excess_pairs(const Lags *lags, const Events *x, const Events *y)
-{
-    double count[BB_GAP_BINS];
-    return MAX(0, find_excess(lags, x, y, count)) * y->n;
 }
 
 static gint64 ninety_ninth(const BbSite *site)
@@ -222,7 +220,8 @@ BbOnset *bb_onset_new(const BbSite *site, const BbGapScale *scale)
 {
     BbOnset *onset = g_new0(BbOnset, 1);
     guint np = onset->np = site->n_parent_types, nc = onset->nc = site->n_child_types;
-    Lags lags = {scale, ninety_ninth(site), PAIRS_OF_SITE / ((double)nc * (2 * np + nc))};
+    Lags lags = {scale, ninety_ninth(site), site->period,
+                 PAIRS_OF_SITE / ((double)nc * (2 * np + nc))};
     lags.pairs = MAX(lags.pairs, PAIRS_LEAST);
     Events *arrivals = parent_events(site, true), *replies = parent_events(site, false);
     Events *calls = child_events(site, true), *returns = child_events(site, false);
@@ -238,13 +237,13 @@ BbOnset *bb_onset_new(const BbSite *site, const BbGapScale *scale)
     for (guint p = 0; p < np; p++) {
         onset->whole[p] = durations(site, scale, p);
         for (guint c = 0; c < nc; c++) {
-            onset->start[p * nc + c] = excess_density(&lags, &arrivals[p], &calls[c]);
-            onset->end[p * nc + c] = excess_density(&lags, &returns[c], &replies[p]);
+            onset->start[p * nc + c] = excess_density(&lags, &arrivals[p], &calls[c], NULL);
+            onset->end[p * nc + c] = excess_density(&lags, &returns[c], &replies[p], NULL);
         }
     }
     for (guint d = 0; d < nc; d++)
         for (guint c = 0; c < nc; c++)
-            onset->next[d * nc + c] = excess_density(&lags, &returns[d], &calls[c]);
+            onset->next[d * nc + c] = excess_density(&lags, &returns[d], &calls[c], NULL);
     events_free(arrivals, np);
     events_free(replies, np);
     events_free(calls, nc);
@@ -292,12 +291,12 @@ static Events all_parent_events(const BbSite *site, bool start)
     return events;
 }
 
-// Returns to the node of its calls of a type; n_candidates: of those that have some.
-static Events returns_of(const BbSite *site, guint type, const guint32 *n_candidates)
+// Returns to the node of its calls of a type that have candidates (n_candidates: of each child).
+static Events nested_returns(const BbSite *site, guint type, const guint32 *n_candidates)
 {
     Events events = {g_new(gint64, site->n_children), 0};
     for (guint32 x = 0; x < site->n_children; x++)
-        if (site->children[x].type == type && (!n_candidates || n_candidates[x] > 0))
+        if (site->children[x].type == type && n_candidates[x] > 0)
             events.at[events.n++] = site->children[x].e;
     qsort(events.at, events.n, sizeof(gint64), by_time);
     return events;
@@ -313,37 +312,54 @@ static Events calls_of(const BbSite *site, guint type, const guint32 *n_candidat
     return events;
 }
 
-// Those of x around which y is known as far as lags are looked at: at the ends of a trace lags are
-// missing that chance would make.
-static Events well_inside(const Lags *lags, const Events *x, const Events *y)
+// Whether y, moved by some time, is known around a time as far as lags are looked at: at the ends
+// of a trace lags are missing that chance would make, and each replica's times have their own ends.
+static bool is_inside(const Lags *lags, const Events *y, gint64 moved, gint64 at)
 {
-    gint64 from = y->at[0] + 2 * lags->reach, to = y->at[y->n - 1] - 2 * lags->reach;
-    guint32 first = first_from(x, from), end = to < from ? first : first_from(x, to + 1);
-    return (Events){x->at + first, end - first};
+    gint64 margin = 2 * lags->reach, period = lags->period;
+    if (period == 0)
+        return at - moved >= y->at[0] + margin && at - moved <= y->at[y->n - 1] - margin;
+    // A replica's times lie in the first quarter of its period.
+    gint64 own = at - moved - (at + period / 2) / period * period;
+    return own >= margin && own <= period / 4 - margin;
 }
 
-// Share of y that follows x, beyond the most that the same count finds at lags where none does:
-// where events are many, chance alone makes some of their lags frequent. NAN: the trace is too
-// short to tell, or chance may make most of what is found.
+// Those of x where y, moved, is known.
+static Events inside_of(const Lags *lags, const Events *x, const Events *y, gint64 moved,
+                        gint64 *room)
+{
+    Events inside = {room, 0};
+    for (guint32 i = 0; i < x->n; i++)
+        if (is_inside(lags, y, moved, x->at[i]))
+            room[inside.n++] = x->at[i];
+    return inside;
+}
+
+// Share of y that follows x, beyond the most that the same count finds at lags where nothing
+// follows: where events are many, chance alone makes some of their lags frequent. NAN: the trace is
+// too short to tell, or chance may make most of what is found.
 static double net_share(const Lags *lags, const Events *x, const Events *y)
 {
-    static const gint elsewhere[] = {0, -2, -1, 2, 3}; // 1: of what x follows
+    static const gint elsewhere[] = {0, -3, 3}; // lags up to 2 tell what chance makes
     double count[BB_GAP_BINS], found[G_N_ELEMENTS(elsewhere)];
-    g_autofree gint64 *moved = g_new(gint64, y->n);
-    const Events other = {moved, y->n};
     if (x->n == 0 || y->n == 0)
         return 0;
+    g_autofree gint64 *at = g_new(gint64, y->n), *room = g_new(gint64, x->n);
+    const Events other = {at, y->n};
     for (guint k = 0; k < G_N_ELEMENTS(elsewhere); k++) {
-        for (guint32 i = 0; i < y->n; i++)
-            moved[i] = y->at[i] + elsewhere[k] * lags->reach;
-        Events inside = well_inside(lags, x, &other);
-        if (inside.n < x->n / 4 + 1)
+        gint64 moved = elsewhere[k] * lags->reach;
+        guint32 known = 0; // of y
+        for (guint32 i = 0; i < y->n; i++) {
+            at[i] = y->at[i] + moved;
+            known += is_inside(lags, y, moved, at[i]);
+        }
+        Events inside = inside_of(lags, x, y, moved, room);
+        if (known < y->n / 4 + 1 || inside.n == 0)
             return (double)NAN;
-        found[k] = find_excess(lags, &inside, &other, count) * x->n / inside.n;
-        if (k > 1)
-            found[1] = MAX(found[1], found[k]);
+        found[k] = find_excess(lags, &inside, &other, count) * y->n / known;
     }
-    return found[1] > CHANCE_MOST ? (double)NAN : found[0] - MAX(0, found[1]);
+    double chance = MAX(0, MAX(found[1], found[2]));
+    return chance > CHANCE_MOST ? (double)NAN : found[0] - chance;
 }
 
 // Frees x.
@@ -357,40 +373,72 @@ static double net_share_of(const Lags *lags, Events x, const Events *y)
 double bb_onset_due(const BbSite *site, const BbGapScale *scale, guint type,
                     const guint32 *n_candidates, gint64 *reach)
 {
-    Lags lags = {scale, ninety_ninth(site), PAIRS_ASKED};
+    Lags lags = {scale, ninety_ninth(site), site->period, PAIRS_ASKED};
     Events lone = calls_of(site, type, n_candidates);
     double best = fmax(net_share_of(&lags, all_parent_events(site, true), &lone),
                        net_share_of(&lags, all_parent_events(site, false), &lone));
     for (guint c = 0; c < site->n_child_types; c++)
-        best = fmax(best, net_share_of(&lags, returns_of(site, c, n_candidates), &lone));
+        best = fmax(best, net_share_of(&lags, nested_returns(site, c, n_candidates), &lone));
     *reach = 2 * lags.reach;
     g_free(lone.at);
-    return best;
+    return isnan(best) ? 0 : best;
+}
+
+static double share_wanted(const Events *calls)
+{
+    return CAUSED_LEAST + 1 / sqrt(MAX(calls->n, 1));
+}
+
+// Calls that follow the returns of those that are caused are caused as well. Such as follow returns
+// of their own kind only are a loop's.
+static void spread_caused(BbOnset *onset, const Lags *lags, const Events *calls,
+                          const Events *returns)
+{
+    guint nc = onset->nc, done = 0, n = 0;
+    g_autofree guint *queue = g_new(guint, nc);
+    for (guint c = 0; c < nc; c++)
+        if (onset->is_caused[c])
+            queue[n++] = c;
+    for (; done < n; done++) {
+        const Events *by = &returns[queue[done]];
+        for (guint c = 0; c < nc; c++) {
+            if (onset->is_caused[c] || by->n < CAUSED_LEAST * calls[c].n)
+                continue;
+            onset->is_caused[c] = net_share(lags, by, &calls[c]) > share_wanted(&calls[c]);
+            if (onset->is_caused[c])
+                queue[n++] = c;
+        }
+    }
 }
 
 void bb_onset_find_caused(BbOnset *onset, const BbSite *site, const BbGapScale *scale)
 {
-    Lags lags = {scale, ninety_ninth(site), PAIRS_ASKED};
-    for (guint c = 0; c < site->n_child_types; c++) {
-        Events calls = calls_of(site, c, NULL);
-        double share = net_share_of(&lags, all_parent_events(site, true), &calls);
-        for (guint d = 0; d < site->n_child_types; d++)
-            share = fmax(share, net_share_of(&lags, returns_of(site, d, NULL), &calls));
-        onset->is_caused[c] = isnan(share) || share > CAUSED_LEAST + 1 / sqrt(MAX(calls.n, 1));
-        g_free(calls.at);
+    guint nc = site->n_child_types;
+    Lags lags = {scale, ninety_ninth(site), site->period, PAIRS_ASKED};
+    lags.pairs = MAX(PAIRS_LEAST, MIN(PAIRS_ASKED, PAIRS_OF_SITE / nc));
+    Events arrivals = all_parent_events(site, true), replies = all_parent_events(site, false);
+    Events *calls = child_events(site, true), *returns = child_events(site, false);
+    for (guint c = 0; c < nc; c++) {
+        double share = net_share(&lags, &arrivals, &calls[c]);
+        onset->is_caused[c] = isnan(share) || share > share_wanted(&calls[c]) ||
+                              net_share(&lags, &replies, &calls[c]) > share_wanted(&calls[c]);
     }
+    spread_caused(onset, &lags, calls, returns);
+    events_free(calls, nc);
+    events_free(returns, nc);
+    g_free(arrivals.at);
+    g_free(replies.at);
 }
 
 void bb_onset_add_late(BbOnset *onset, const BbSite *site, const BbGapScale *scale, guint type)
 {
-    Lags lags = {scale, ninety_ninth(site), PAIRS_LEAST};
-    Events *calls = child_events(site, true), replies = all_parent_events(site, false);
-    double before = 1 + excess_pairs(&lags, &calls[type], &replies);
-    double after = 1 + excess_pairs(&lags, &replies, &calls[type]);
-    onset->before[type] = excess_density(&lags, &calls[type], &replies);
-    onset->after[type] = excess_density(&lags, &replies, &calls[type]);
-    onset->is_before[type] = before / (before + after);
-    events_free(calls, site->n_child_types);
+    Lags lags = {scale, ninety_ninth(site), site->period, PAIRS_LEAST};
+    Events calls = calls_of(site, type, NULL), replies = all_parent_events(site, false);
+    double before, after;
+    onset->before[type] = excess_density(&lags, &calls, &replies, &before);
+    onset->after[type] = excess_density(&lags, &replies, &calls, &after);
+    onset->is_before[type] = (1 + before) / (2 + before + after);
+    g_free(calls.at);
     g_free(replies.at);
 }
 

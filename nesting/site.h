@@ -48,6 +48,8 @@ typedef struct BbSite {
     float *kept; // of children: expected share of the true parents that are among the candidates, 1
                  // where none of those the child had was left out
     double span; // of the trace, in quanta
+    gint64 period; // of replicas: the n-th one's times begin at n periods and last a quarter of one
+                   // at most; 0: a single node
     guint32 number; // among the sites of a trace: fixes the random choices made for it
     guint32 team;   // its first node, of replicas; the node
     bool is_join;   // ready counts
@@ -78,11 +80,17 @@ void bb_site_put(BbSite *site, guint32 parent, const guint32 *kids, guint32 n);
 // Copies an assignment (of n_children).
 void bb_site_restore(BbSite *site, const guint32 *parent);
 
+// Of a child, on the mean.
+static inline double bb_site_candidates(const BbSite *site)
+{
+    return (double)site->first[site->n_children] / MAX(site->n_children, 1);
+}
+
 // Where so many calls are open at once single links are a guess; what can be known are counts, and
 // they take less work.
 static inline bool bb_site_is_crowded(const BbSite *site)
 {
-    return site->first[site->n_children] > BB_SITE_CROWDED * MAX(site->n_children, 1);
+    return bb_site_candidates(site) > BB_SITE_CROWDED;
 }
 
 static inline bool bb_site_may(const BbSite *site, guint32 x, guint32 parent)

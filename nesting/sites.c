@@ -572,10 +572,9 @@ BbSite *bb_sites_next(BbSites *sites, BbOnset **onset, guint64 *children, guint6
     load_parents(sites, site, &crew);
     load_children(sites, site, &crew);
     site->span = MAX(1, (double)sites->period / 4 * members->len);
+    site->period = members->len > 1 ? sites->period : 0;
     *onset = bb_onset_new(site, sites->scale);
     find_candidates(sites, site, *onset, &crew, children, candidates);
-    if (bb_site_is_crowded(site))
-        bb_onset_find_caused(*onset, site, sites->scale);
     end_means(site, *onset);
     return site;
 }

@@ -69,7 +69,8 @@ static double usual_square(double (*z)[MOST], guint n, guint slots)
 // Shrunk as small samples ask.
 static double plain_r(double (*z)[MOST], guint n, guint i, guint j, double usual)
 {
-    return 0.97 * found_r(z, n, i, j) * usual / (usual + 1.0 / n);
+    double r = found_r(z, n, i, j), t = r * r * n;
+    return 0.97 * r * (usual > 0 ? usual / (usual + 1.0 / n) : MAX(t - 4, 0) / t);
 }
 
 static void count(BbCopula *copula, const double *z, guint n)

@@ -348,14 +348,13 @@ static double notifying(Trace *trace, guint64 id, double at)
     return at + about(trace, 2 * MS);
 }
 
-// Children, of a callee or of all (0), that were left without parent though theirs is known.
+// Calls to a node that were left without parent though theirs is known.
 static double forsaken(const Trace *trace, const BbPaths *paths, guint callee)
 {
     guint n = 0, without = 0;
     for (guint32 i = 0; i < paths->n_calls; i++) {
         const BbCall *call = &paths->calls[i];
-        if (g_array_index(trace->truth, guint64, call->id.number) == 0 ||
-            (callee != 0 && call->callee != callee))
+        if (call->callee != callee)
             continue;
         n++;
         without += paths->parent[i] == BB_CALL_NO_PARENT;

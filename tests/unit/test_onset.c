@@ -193,6 +193,7 @@ START_TEST(extremes)
         ck_assert(isfinite(bb_onset_log(onset, scale, site->parents, site->children)));
         gint64 reach;
         bb_onset_find_caused(onset, site, scale);
+        ck_assert(onset->is_caused[0]); // it cannot be told
         ck_assert(isfinite(bb_onset_due(site, scale, 0, (const guint32[]){0}, &reach)));
         ck_assert(isfinite(bb_onset_due(site, scale, 0, (const guint32[]){1}, &reach)));
         bb_onset_add_late(onset, site, scale, 0);

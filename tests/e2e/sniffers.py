@@ -22,6 +22,7 @@ SECOND = 10**9
 SKEWS_S = (0, 0.01, 1, 10)
 DRIFT_PPM = 100
 WITHIN_S, WITHIN_PPM, WITHIN_POINTS = 20e-6, 1.0, 0.5  # what must be reached, from 60 s of traffic
+CHANCE_POINTS = 0.3  # that a single run may be off besides: the search is one of many, which differ by 0.15
 
 # Of all sniffers but the first: the largest distances from the truth, the largest that the program said
 # they could be; percents of requests that are entirely right; messages.
@@ -131,7 +132,8 @@ def faults(row, within_ppm=WITHIN_PPM):
         (f"offsets more than {WITHIN_S * 1e6:.0f} us off", row.off_s > WITHIN_S),
         (f"drifts more than {within_ppm} ppm off", row.drift_ppm > within_ppm),
         ("more off than it said", not row.covered),
-        (f"more than {WITHIN_POINTS} points worse than the mirror", row.mirror - row.right > WITHIN_POINTS),
+        (f"more than {WITHIN_POINTS + CHANCE_POINTS} points worse than the mirror",
+         row.mirror - row.right > WITHIN_POINTS + CHANCE_POINTS),
     ) if bad]
 
 
@@ -143,7 +145,10 @@ def print_table(rows, within_ppm=WITHIN_PPM):
         print(f"{row.skew_s:4g} s  {row.off_s * 1e6:7.2f} us  {row.said_s * 1e6:6.1f} us  {row.drift_ppm:6.3f} ppm"
               f"  {row.right:10.2f} %  {row.mirror:10.2f} %  {row.merged:9d}  {row.messages:9d}"
               + "".join(f"  FAILED: {fault}" for fault in faults(row, within_ppm)))
-    return not any(faults(row, within_ppm) for row in rows)
+    behind = sum(row.mirror - row.right for row in rows) / len(rows)
+    print(f"requests entirely right: {behind:.2f} points less than of the mirror, in the mean"
+          + (f"  FAILED: more than {WITHIN_POINTS}" if behind > WITHIN_POINTS else ""))
+    return behind <= WITHIN_POINTS and not any(faults(row, within_ppm) for row in rows)
 
 
 # ---- a recorded capture, taken apart ---------------------------------------------------------------

@@ -134,6 +134,46 @@ START_TEST(what_is_caused)
 }
 END_TEST
 
+// A loop that waits a millisecond and calls again, kind 2, is not caused by itself.
+START_TEST(a_loop_is_not_caused)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("onset loop"));
+    g_autoptr(BbGapScale) scale = bb_gap_scale_new();
+    g_autoptr(BbSite) site = planted(rand, 4000);
+    gint64 clock = 0;
+    for (guint32 x = 0; x < site->n_children; x++) {
+        BbSiteChild *child = &site->children[x];
+        if (child->type != 2)
+            continue;
+        child->s = clock + (gint64)(1000 * g_rand_double_range(rand, 0.95, 1.05));
+        child->e = clock = child->s + (gint64)g_rand_double_range(rand, 10, 90);
+    }
+    qsort(site->children, site->n_children, sizeof *site->children, site_child_order);
+    g_autoptr(BbOnset) onset = bb_onset_new(site, scale);
+    bb_onset_find_caused(onset, site, scale);
+    for (guint c = 0; c < 3; c++)
+        ck_assert_int_eq(onset->is_caused[c], c < 2);
+}
+END_TEST
+
+// Calls without candidates that follow the returns of some that have: of kind 1, of kind 0.
+START_TEST(late_by_what_they_follow)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("onset follow"));
+    g_autoptr(BbGapScale) scale = bb_gap_scale_new();
+    g_autoptr(BbSite) site = planted(rand, 4000);
+    g_autofree guint32 *candidates = g_new0(guint32, site->n_children);
+    gint64 reach;
+    double alone = bb_onset_due(site, scale, 1, candidates, &reach);
+    for (guint32 x = 0; x < site->n_children; x++)
+        candidates[x] = site->children[x].type == 0;
+    double after = bb_onset_due(site, scale, 1, candidates, &reach);
+    ck_assert_double_gt(after, 0.5);
+    ck_assert_double_gt(after, alone + 0.1);
+    ck_assert_double_lt(bb_onset_due(site, scale, 2, candidates, &reach), 0.15);
+}
+END_TEST
+
 // Each request of 30 ms makes a call 2 ms before it replies (kind 0) and one 4 ms after (kind 1),
 // that last longer than it; calls of kind 2 have nothing to do with it.
 START_TEST(late_calls)
@@ -202,4 +242,5 @@ START_TEST(extremes)
 }
 END_TEST
 
-TEST_MAIN("onset", planted_delays, nothing_planted, suits, what_is_caused, late_calls, extremes)
+TEST_MAIN("onset", planted_delays, nothing_planted, suits, what_is_caused, a_loop_is_not_caused,
+          late_by_what_they_follow, late_calls, extremes)

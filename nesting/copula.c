@@ -95,13 +95,11 @@ void bb_copula_count(BbCopula *copula, const guint16 *which, const float *z, gui
     }
 }
 
-static bool is_known(const Pair *pair)
-{
-    return (double)pair->n >= BB_COPULA_PARENTS;
-}
-
+// 0 of too few parents, or where one of the two never varies.
 static double correlation(const Pair *pair)
 {
+    if ((double)pair->n < BB_COPULA_PARENTS)
+        return 0;
     double n = (double)pair->n, x = (double)pair->x / n, y = (double)pair->y / n;
     double xx = (double)pair->xx / n - x * x, yy = (double)pair->yy / n - y * y;
     if (xx < 1e-6 || yy < 1e-6)
@@ -114,16 +112,13 @@ static double correlation(const Pair *pair)
 static double find_usual(const BbCopula *copula)
 {
     double found = 0, chance = 0, n = 0;
-    for (guint i = 0; i < copula->n_variables; i++) {
-        for (guint j = i + 1; j < copula->n_variables; j++) {
-            const Pair *pair = &copula->pairs[i * copula->n_variables + j];
-            double r = is_known(pair) ? correlation(pair) : 0;
-            if (r == 0) // or one of the two never varies
-                continue;
-            found += (double)pair->n * r * r;
-            chance++;
-            n += (double)pair->n;
-        }
+    for (guint i = 0; i < copula->n_variables * copula->n_variables; i++) {
+        double r = (double)copula->r[i], of = (double)copula->pairs[i].n;
+        if (r == 0)
+            continue;
+        found += of * r * r;
+        chance++;
+        n += of;
     }
     return found > chance + 2 * sqrt(2 * chance) ? (found - chance) / n : 0;
 }
@@ -131,24 +126,26 @@ static double find_usual(const BbCopula *copula)
 // Correlations of few parents are mostly chance: of one that is found as much is kept as is
 // expected of it among such as all of them are (empirical Bayes). Where all may be chance, of each
 // what is more than chance would make of it: an r^2 n that does not reach 4 counts as none.
-static float shrunk(const Pair *pair, double usual)
+static double shrunk(double r, double n, double usual)
 {
-    double n = (double)pair->n, r = correlation(pair), k = r * r * n;
-    double alone = k > 4 ? (k - 4) / k : 0;
-    return (float)(0.97 * r * (usual > 0 ? usual / (usual + 1 / n) : alone));
+    double k = r * r * n, alone = k > 4 ? (k - 4) / k : 0;
+    return 0.97 * r * (usual > 0 ? usual / (usual + 1 / n) : alone);
 }
 
 bool bb_copula_fit(BbCopula *copula)
 {
     bool any = false;
     guint n = copula->n_variables;
+    memset(copula->r, 0, (gsize)n * n * sizeof *copula->r);
+    for (guint i = 0; i < n; i++)
+        for (guint j = i + 1; j < n; j++)
+            copula->r[i * n + j] = (float)correlation(&copula->pairs[i * n + j]);
     double usual = find_usual(copula);
     for (guint i = 0; i < n; i++) {
         for (guint j = i + 1; j < n; j++) {
-            const Pair *pair = &copula->pairs[i * n + j];
-            float r = is_known(pair) ? shrunk(pair, usual) : 0;
-            copula->r[i * n + j] = copula->r[j * n + i] = r;
-            any |= r != 0;
+            double r = (double)copula->r[i * n + j], of = (double)copula->pairs[i * n + j].n;
+            copula->r[i * n + j] = copula->r[j * n + i] = (float)shrunk(r, of, usual);
+            any |= copula->r[i * n + j] != 0;
         }
     }
     return any;

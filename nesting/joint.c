@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "nesting/caused.h"
 #include "nesting/durations.h"
 #include "nesting/joins.h"
 #include "nesting/lacking.h"
@@ -384,7 +385,7 @@ static gpointer work(gpointer data)
         if (!site)
             return NULL;
         if (bb_site_is_crowded(site))
-            bb_onset_find_caused(onset, site, work->joint->scale);
+            bb_caused_find(site, work->joint->scale, onset->is_caused);
         solve(work->joint, site, onset, work->paths, &work->known[site->team]);
     }
 }

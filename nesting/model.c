@@ -5,8 +5,10 @@
 #include "nesting/copula.h"
 #include "nesting/counts.h"
 #include "nesting/kin.h"
+#include "nesting/lone.h"
 #include "nesting/onset.h"
 #include "nesting/own.h"
+#include "nesting/reference.h"
 #include "nesting/signatures.h"
 #include "nesting/slot.h"
 
@@ -16,28 +18,16 @@
 #define ORDERS 3u
 #define POOR_LEAST 0.1 // of the samples are in poor slots, for these to share
 
-// Of calls that are caused by others, where single links are guesses: a wrong guess is
-// little likelier than no parent, and the more have none the likelier that seems.
-#define LONE_MOST 0.03
-
-// What a gap is measured from: when, and which event (slot.h).
-typedef struct {
-    gint64 at;
-    guint what;
-} Event;
-
 struct BbModel {
     const BbGapScale *scale;
     bool is_join;
-    guint np, nc, n_what;         // types of parents, of children; of events
+    guint np, nc;                 // types of parents, of children
     guint16 group[BB_SITE_TYPES]; // of types of parents: the one that stands for it from here on
     BbSlot **slots;               // [(p * nc + c) * ORDERS + order], NULL where never seen
     BbSlot **ends;                // [p]
     BbSlot *unseen[ORDERS];       // what poor slots share; NULL: there are none
     BbSlot *pool[ORDERS + 1];     // that they share from; last that of ends. NULL until wanted
-    float *lone;                  // [c]
-    double *called, *alone;       // [c]: children; those without parent
-    bool *is_caused;              // [c]: hardly any has no parent
+    BbLone *lone;
     BbCounts *counts;
     BbSignatures *signatures;
     guint64 signature[BB_SITE_TYPES]; // of one child of each type
@@ -52,17 +42,13 @@ BbModel *bb_model_new(const BbSite *site, const BbGapScale *scale)
     model->scale = scale;
     model->np = site->n_parent_types;
     model->nc = site->n_child_types;
-    model->n_what = bb_slot_events(model->nc);
     model->is_join = site->is_join;
     for (guint p = 0; p < model->np; p++)
         model->group[p] = (guint16)p;
     model->slots = g_new0(BbSlot *, model->np * model->nc * ORDERS);
     model->ends = g_new0(BbSlot *, model->np);
-    model->lone = g_new0(float, model->nc);
+    model->lone = bb_lone_new(model->nc);
     model->counts = bb_counts_new(model->np, model->nc);
-    model->called = g_new0(double, model->nc);
-    model->alone = g_new0(double, model->nc);
-    model->is_caused = g_new0(bool, model->nc);
     model->signatures = bb_signatures_new();
     bb_signatures_reset(model->signatures, model->np);
     for (guint c = 0; c < model->nc; c++)
@@ -90,11 +76,8 @@ void bb_model_free(BbModel *model)
     g_free(model->made);
     g_free(model->slots);
     g_free(model->ends);
-    g_free(model->lone);
+    bb_lone_free(model->lone);
     bb_counts_free(model->counts);
-    g_free(model->called);
-    g_free(model->alone);
-    g_free(model->is_caused);
     bb_signatures_free(model->signatures);
     bb_own_free(model->own);
     g_free(model);
@@ -140,51 +123,13 @@ static inline const BbSlot *known_slot(const BbModel *model, guint index)
     return unseen && !(slot && slot->n > 0) ? unseen : slot;
 }
 
-// ---- events ------------------------------------------------------------------------------------
-
-// The latest of the parent's arrival and the returns, up to time `at`, of the kids before the n-th.
-// A call made after its parent's return (write-behind) counts from that. At a join, all being
-// there is such an event.
-static inline Event latest_return(const BbModel *model, const BbSite *site,
-                                  const BbSiteParent *parent, const guint32 *kids, guint32 n,
-                                  gint64 at)
-{
-    Event event = {parent->s, 0};
-    if (model->is_join && at >= parent->ready && parent->ready > parent->s)
-        event = (Event){parent->ready, model->n_what - 2};
-    for (guint32 j = 0; j < n; j++) {
-        const BbSiteChild *y = &site->children[kids[j]];
-        if (y->e <= at && y->e >= event.at)
-            event = (Event){y->e, 1u + y->type};
-    }
-    if (G_UNLIKELY(at > parent->e) && parent->e >= event.at)
-        event = (Event){parent->e, model->n_what - 1};
-    return event;
-}
-
-static inline Event latest_event(const BbModel *model, const BbSite *site, Event latest,
-                                 const guint32 *kids, guint32 n)
-{
-    if (n == 0)
-        return latest;
-    const BbSiteChild *y = &site->children[kids[n - 1]];
-    return y->s >= latest.at ? (Event){y->s, 1u + model->nc + y->type} : latest;
-}
-
-static inline Event latest_call(const BbModel *model, const BbSite *site,
-                                const BbSiteParent *parent, const guint32 *kids, guint32 n,
-                                gint64 at)
-{
-    return latest_event(model, site, latest_return(model, site, parent, NULL, 0, at), kids, n);
-}
-
 // ---- scoring -----------------------------------------------------------------------------------
 
 // A gap: where it stands, what it is measured from, and when it ends.
 typedef struct {
     const BbSlot *slot; // NULL where never seen
     guint16 number;     // of the slot among those of its type of parent
-    Event from;
+    BbReference from;
     gint64 at;
     const BbOwnGap *own; // what it gave the model; NULL: nothing
 } Gap;
@@ -250,13 +195,13 @@ static inline Gap kid_gap(const BbModel *model, const BbSite *site, const BbSite
     guint number = slot_index(model, 0, x->type, order);
     const BbSlot *slot =
         known_slot(model, slot_index(model, kind_of(model, parent), x->type, order));
-    Event from = {parent->s, 0};
+    BbReference from = {parent->s, 0};
     if (slot && slot->reference == BB_FROM_CALL)
-        from = latest_call(model, site, parent, kids, i, x->s);
+        from = bb_reference_call(site, parent, kids, i, x->s);
     else if (G_UNLIKELY(x->s > parent->e) || (slot && slot->reference != BB_FROM_START))
-        from = latest_return(model, site, parent, kids, i, x->s);
+        from = bb_reference_return(site, parent, kids, i, x->s);
     if (slot && slot->reference == BB_FROM_EVENT)
-        from = latest_event(model, site, from, kids, i);
+        from = bb_reference_event(site, from, kids, i);
     return (Gap){slot, (guint16)number, from, x->s, bb_own_gaps(model->own, site, kids[i])};
 }
 
@@ -264,9 +209,9 @@ static inline Gap end_gap(const BbModel *model, const BbSite *site, const BbSite
                           const guint32 *kids, guint32 n)
 {
     const BbSlot *slot = model->ends[kind_of(model, parent)];
-    Event from = {parent->s, n > 0};
+    BbReference from = {parent->s, n > 0};
     if (slot && slot->reference == BB_FROM_LATEST)
-        from = latest_return(model, site, parent, kids, n, parent->e);
+        from = bb_reference_return(site, parent, kids, n, parent->e);
     guint32 end = bb_own_end(site, (guint32)(parent - site->parents));
     return (Gap){slot, (guint16)(model->nc * ORDERS), from, parent->e,
                  bb_own_gaps(model->own, site, end)};
@@ -433,13 +378,13 @@ double bb_model_wait_log(const BbModel *model, const BbWait *wait, gint64 at)
 
 double bb_model_lone(const BbModel *model, guint child_type)
 {
-    return (double)model->lone[child_type];
+    return (double)model->lone->log[child_type];
 }
 
 // ---- learning ----------------------------------------------------------------------------------
 
 // own: where what it gives is noted; NULL: nowhere.
-static void add_sample(BbModel *model, BbSlot *slot, guint reference, Event from, gint64 at,
+static void add_sample(BbModel *model, BbSlot *slot, guint reference, BbReference from, gint64 at,
                        double weight, BbOwnGap *own)
 {
     guint bin = bb_gap_bin(model->scale, at - from.at);
@@ -471,14 +416,14 @@ static void learn_gaps(BbModel *model, const BbSite *site, guint32 index, double
         const BbSiteChild *x = &site->children[kids->at[i]];
         BbSlot *slot = kid_slot(model, kind_of(model, parent), x->type, seen[x->type]++);
         BbOwnGap *own = own_gap(model, site, kids->at[i], slot);
-        Event start = {parent->s, 0};
-        Event latest = latest_return(model, site, parent, kids->at + from, i - from, x->s);
-        Event event = latest_event(model, site, latest, kids->at + from, i - from);
+        BbReference start = {parent->s, 0};
+        BbReference latest = bb_reference_return(site, parent, kids->at + from, i - from, x->s);
+        BbReference event = bb_reference_event(site, latest, kids->at + from, i - from);
         slot->n += weight;
         slot->late += x->e > parent->e ? weight : 0;
         add_sample(model, slot, BB_FROM_EVENT, event, x->s, weight, own);
         if (model->is_join) {
-            event = latest_call(model, site, parent, kids->at + from, i - from, x->s);
+            event = bb_reference_call(site, parent, kids->at + from, i - from, x->s);
             add_sample(model, slot, BB_FROM_CALL, event, x->s, weight, own);
             continue;
         }
@@ -488,8 +433,8 @@ static void learn_gaps(BbModel *model, const BbSite *site, guint32 index, double
     }
     guint32 near = MIN(kids->n, BB_MODEL_NEAR);
     const guint32 *last = near > 0 ? kids->at + (kids->n - near) : NULL;
-    Event start = {parent->s, kids->n > 0};
-    Event latest = latest_return(model, site, parent, last, near, parent->e);
+    BbReference start = {parent->s, kids->n > 0};
+    BbReference latest = bb_reference_return(site, parent, last, near, parent->e);
     BbSlot *end = end_slot(model, kind_of(model, parent));
     BbOwnGap *own = own_gap(model, site, bb_own_end(site, index), end);
     end->n += weight;
@@ -617,8 +562,7 @@ void bb_model_forget(BbModel *model)
         if (model->ends[p])
             bb_slot_forget(model->ends[p]);
     bb_counts_reset(model->counts);
-    memset(model->called, 0, model->nc * sizeof *model->called);
-    memset(model->alone, 0, model->nc * sizeof *model->alone);
+    bb_lone_reset(model->lone);
     bb_signatures_reset(model->signatures, model->np);
     if (model->own)
         model->own->n = 0;
@@ -632,11 +576,8 @@ void bb_model_observe(BbModel *model, const BbSite *site, double weight)
         learn_gaps(model, site, i, weight);
         count_children(model, site, i, weight);
     }
-    for (guint32 x = 0; x < site->n_children; x++) {
-        guint c = site->children[x].type;
-        model->called[c] += weight;
-        model->alone[c] += site->parent[x] == BB_SITE_NONE ? weight : 0;
-    }
+    for (guint32 x = 0; x < site->n_children; x++)
+        bb_lone_add(model->lone, site->children[x].type, site->parent[x] == BB_SITE_NONE, weight);
 }
 
 static void fit_slots(BbModel *model)
@@ -653,10 +594,7 @@ void bb_model_fit(BbModel *model, const BbSite *site, double trust)
 {
     fit_slots(model);
     share_all(model);
-    for (guint c = 0; c < model->nc; c++) {
-        double most = (model->is_caused[c] ? LONE_MOST : 1) * model->called[c];
-        model->lone[c] = (float)log((MIN(model->alone[c], most) + 0.5) / site->span);
-    }
+    bb_lone_fit(model->lone, site->span);
     bb_counts_fit(model->counts);
     bb_signatures_trust(model->signatures, trust);
     learn_together(model, site);
@@ -716,17 +654,17 @@ void bb_model_begin(BbModel *model, const BbSite *site, const BbOnset *onset, bo
         model->group[p] = (guint16)p;
         BbSlot *end = end_slot(model, p);
         end->reference = BB_FROM_LATEST;
-        use(end, 0, onset->whole[p]);
+        use(end, BB_SLOT_ARRIVAL, onset->whole[p]);
         for (guint c = 0; c < nc; c++) {
-            use(end, 1 + c, onset->end[p * nc + c]);
+            use(end, bb_slot_return(c), onset->end[p * nc + c]);
             for (guint order = 0; order < ORDERS; order++) {
                 BbSlot *slot = kid_slot(model, p, c, order);
                 slot->reference = BB_FROM_LATEST;
-                use(slot, 0, onset->start[p * nc + c]);
+                use(slot, BB_SLOT_ARRIVAL, onset->start[p * nc + c]);
                 for (guint d = 0; d < nc; d++)
-                    use(slot, 1 + d, onset->next[d * nc + c]);
+                    use(slot, bb_slot_return(d), onset->next[d * nc + c]);
                 if (onset->after[c])
-                    use(slot, model->n_what - 1, onset->after[c]);
+                    use(slot, bb_slot_reply(nc), onset->after[c]);
             }
         }
     }
@@ -734,8 +672,5 @@ void bb_model_begin(BbModel *model, const BbSite *site, const BbOnset *onset, bo
     bb_signatures_reset(model->signatures, model->np);
     if (model->own)
         model->own->n = 0;
-    for (guint c = 0; c < nc; c++) {
-        model->lone[c] = (float)log(0.5 / site->span);
-        model->is_caused[c] = onset->is_caused[c];
-    }
+    bb_lone_expect(model->lone, onset->is_caused, site->span);
 }

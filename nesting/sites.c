@@ -3,6 +3,7 @@
 #include "nesting/sites.h"
 
 #include "data/tally.h"
+#include "nesting/caused.h"
 #include "nesting/timesort.h"
 
 #include <math.h>
@@ -448,9 +449,8 @@ static void find_all_nested(BbSites *sites, BbSite *site, BbOnset *onset, Found 
 }
 
 // Calls that are not nested in any, if many of a kind follow calls to the node all the same: they
-// outlast their parent, or are made after its return. *reach: how long after its arrival.
-static bool is_late_kind(const BbSites *sites, const BbSite *site, const Found *found, guint type,
-                         gint64 *reach)
+// outlast their parent, or are made after its return.
+static bool is_late_kind(const BbSites *sites, const BbSite *site, const bool *nested, guint type)
 {
     guint32 n = 0, lone = 0;
     for (guint32 x = 0; x < site->n_children; x++) {
@@ -460,10 +460,10 @@ static bool is_late_kind(const BbSites *sites, const BbSite *site, const Found *
         if (bb_candidates_is_knotted(sites->candidates, call->caller, call->callee))
             return false;
         n++;
-        lone += found->size[x] == 0;
+        lone += !nested[x];
     }
     return lone >= LATE_FEWEST && lone >= LATE_LEAST * n &&
-           bb_onset_due(site, sites->scale, type, found->size, reach) >= DUE_LEAST;
+           bb_caused_share(site, sites->scale, type, nested) >= DUE_LEAST;
 }
 
 // The candidates in found->list, latest first, of child x.
@@ -480,10 +480,10 @@ static void note_backwards(const BbSites *sites, BbSite *site, BbOnset *onset, F
 }
 
 // Adds, for the children of a late kind, the parents that arrived before them.
-static void find_late(const BbSites *sites, BbSite *site, BbOnset *onset, Found *found, guint type,
-                      gint64 reach)
+static void find_late(const BbSites *sites, BbSite *site, BbOnset *onset, Found *found, guint type)
 {
     guint32 next = 0;
+    gint64 reach = 2 * bb_lags_longest(site);
     bb_onset_add_late(onset, site, sites->scale, type);
     for (guint32 x = 0; x < site->n_children; x++) {
         const BbSiteChild *child = &site->children[x];
@@ -531,11 +531,13 @@ static void find_candidates(BbSites *sites, BbSite *site, BbOnset *onset, const 
     g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(guint32));
     g_autoptr(GArray) suitors = g_array_new(FALSE, FALSE, sizeof(Suitor));
     Found found = {.start = start, .size = size, .all = all, .suitors = suitors};
-    gint64 reach;
     find_all_nested(sites, site, onset, &found, crew);
+    g_autofree bool *nested = g_new(bool, n);
+    for (guint32 x = 0; x < n; x++)
+        nested[x] = size[x] > 0;
     for (guint t = 0; t < site->n_child_types; t++)
-        if (is_late_kind(sites, site, &found, t, &reach))
-            find_late(sites, site, onset, &found, t, reach);
+        if (is_late_kind(sites, site, nested, t))
+            find_late(sites, site, onset, &found, t);
     find_outlasting(sites, site, onset, &found);
     for (guint32 x = 0; x < n; x++)
         site->first[x + 1] = site->first[x] + size[x];

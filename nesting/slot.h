@@ -16,11 +16,33 @@ enum { BB_FROM_START, BB_FROM_LATEST, BB_FROM_EVENT, BB_FROM_CALL, BB_REFERENCES
 #define BB_SLOT_FEW 20.0 // samples: of fewer, each is most of what is known
 #define BB_SLOT_RARE 0.1 // imagined samples of each event that a slot could count from
 
-// Events, by number: 0 the parent's arrival; then returns by type of child, then calls by type of
+// Events, by number: the parent's arrival; then returns by type of child, then calls by type of
 // child; then that all is there, at a join; last the parent's own return.
+#define BB_SLOT_ARRIVAL 0u
+
+static inline guint bb_slot_return(guint type)
+{
+    return 1 + type;
+}
+
+static inline guint bb_slot_call(guint nc, guint type)
+{
+    return 1 + nc + type;
+}
+
+static inline guint bb_slot_ready(guint nc)
+{
+    return 1 + 2 * nc;
+}
+
+static inline guint bb_slot_reply(guint nc)
+{
+    return 2 + 2 * nc;
+}
+
 static inline guint bb_slot_events(guint nc)
 {
-    return 2 * nc + 3;
+    return 3 + 2 * nc;
 }
 
 typedef struct BbSlot {

@@ -168,3 +168,50 @@ static inline bool site_is_whole(const BbSite *site)
     }
     return listed == given;
 }
+
+// Requests of 30 ms (in us), one a millisecond, each with a call of kind 0 after 8 ms, and one of
+// kind 1 that begins 5 ms after that returned. Calls of kind 2 have nothing to do with them.
+static inline BbSite *site_of_delays(GRand *rand, guint32 n)
+{
+    BbSite *site = bb_site_new(n, 3 * n);
+    double clock = 0;
+    site->n_parent_types = 1;
+    site->n_child_types = 3;
+    for (guint32 p = 0; p < n; p++) {
+        clock += -log(1 - g_rand_double(rand)) * 1000;
+        BbSiteChild *kids = &site->children[3 * (gsize)p];
+        gint64 s = (gint64)clock;
+        kids[0].s = s + (gint64)(8000 * g_rand_double_range(rand, 0.95, 1.05));
+        kids[0].e = kids[0].s + (gint64)g_rand_double_range(rand, 500, 9000);
+        kids[1].s = kids[0].e + (gint64)(5000 * g_rand_double_range(rand, 0.95, 1.05));
+        kids[1].e = kids[1].s + (gint64)g_rand_double_range(rand, 500, 9000);
+        kids[2].s = (gint64)(g_rand_double(rand) * n * 1000);
+        kids[2].e = kids[2].s + 10;
+        for (guint k = 0; k < 3; k++)
+            kids[k].type = (guint16)k;
+        gint64 e = kids[1].e + (gint64)(3000 * g_rand_double_range(rand, 0.95, 1.05));
+        site->parents[p] = (BbSiteParent){.s = s, .e = e, .call = p};
+    }
+    site->span = clock;
+    qsort(site->children, site->n_children, sizeof *site->children, site_child_order);
+    return site;
+}
+
+// The same, but each request makes a call of kind 0 2 ms before it replies and one of kind 1 4 ms
+// after, that last longer than it.
+static inline BbSite *site_of_late_calls(GRand *rand, guint32 n)
+{
+    BbSite *site = site_of_delays(rand, n);
+    const gint64 after[] = {-2000, 4000};
+    guint32 seen[3] = {0};
+    for (guint32 x = 0; x < site->n_children; x++) {
+        BbSiteChild *child = &site->children[x];
+        gint64 end = site->parents[seen[child->type]++].e;
+        double gap = g_rand_double_range(rand, 0.9, 1.1);
+        if (child->type < 2)
+            child->s = end + (gint64)((double)after[child->type] * gap);
+        child->e = child->s + 60000;
+    }
+    qsort(site->children, site->n_children, sizeof *site->children, site_child_order);
+    return site;
+}

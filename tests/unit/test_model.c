@@ -391,32 +391,6 @@ START_TEST(without_parent)
 }
 END_TEST
 
-// Of calls that surely are caused by others few have no parent, whatever was guessed.
-START_TEST(without_parent_though_caused)
-{
-    g_auto(Scene) scene = scene_of_steps(test_seed("model caused"), 0, 200);
-    BbSite *site = scene.site;
-    g_autoptr(BbOnset) onset = bb_onset_new(site, scene.scale);
-    onset->is_caused[1] = true;
-    bb_model_begin(scene.model, site, onset, false);
-    guint n[3] = {0}, alone[3] = {0};
-    for (guint32 x = 0; x < site->n_children; x++) {
-        guint c = site->children[x].type;
-        if (n[c]++ % 4 == 0 && ++alone[c])
-            bb_site_take(site, x);
-    }
-    bb_model_forget(scene.model);
-    bb_model_observe(scene.model, site, 1);
-    bb_model_fit(scene.model, site, 1);
-    for (guint c = 0; c < 3; c++) {
-        double counted = c == 1 ? 0.03 * n[c] : alone[c];
-        ck_assert_uint_ge(alone[c], 40);
-        ck_assert_double_eq_tol(bb_model_lone(scene.model, c), log((counted + 0.5) / site->span),
-                                1e-4);
-    }
-}
-END_TEST
-
 // Before any assignment: onset's densities, all timed from the latest return, and guessed counts.
 START_TEST(beginning)
 {
@@ -456,4 +430,4 @@ START_TEST(beginning)
 END_TEST
 
 TEST_MAIN("model", parents, gaps_that_go_together, forgets, callers_that_are_one, likes_the_truth,
-          parts, one_more, waits, without_parent, without_parent_though_caused, beginning)
+          parts, one_more, waits, without_parent, beginning)

@@ -27,39 +27,11 @@ static double mass_between(const BbDensity *density, const BbGapScale *scale, gi
     return sum;
 }
 
-// Requests of 30 ms (in us), one a millisecond, each with a call of kind 0 after 8 ms, and one of
-// kind 1 that begins 5 ms after that returned. Calls of kind 2 have nothing to do with them.
-static BbSite *planted(GRand *rand, guint32 n)
-{
-    BbSite *site = bb_site_new(n, 3 * n);
-    double clock = 0;
-    site->n_parent_types = 1;
-    site->n_child_types = 3;
-    for (guint32 p = 0; p < n; p++) {
-        clock += -log(1 - g_rand_double(rand)) * 1000;
-        BbSiteChild *kids = &site->children[3 * (gsize)p];
-        gint64 s = (gint64)clock;
-        kids[0].s = s + (gint64)(8000 * g_rand_double_range(rand, 0.95, 1.05));
-        kids[0].e = kids[0].s + (gint64)g_rand_double_range(rand, 500, 9000);
-        kids[1].s = kids[0].e + (gint64)(5000 * g_rand_double_range(rand, 0.95, 1.05));
-        kids[1].e = kids[1].s + (gint64)g_rand_double_range(rand, 500, 9000);
-        kids[2].s = (gint64)(g_rand_double(rand) * n * 1000);
-        kids[2].e = kids[2].s + 10;
-        for (guint k = 0; k < 3; k++)
-            kids[k].type = (guint16)k;
-        gint64 e = kids[1].e + (gint64)(3000 * g_rand_double_range(rand, 0.95, 1.05));
-        site->parents[p] = (BbSiteParent){.s = s, .e = e, .call = p};
-    }
-    site->span = clock;
-    qsort(site->children, site->n_children, sizeof *site->children, site_child_order);
-    return site;
-}
-
 START_TEST(planted_delays)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("onset"));
     g_autoptr(BbGapScale) scale = bb_gap_scale_new();
-    g_autoptr(BbSite) site = planted(rand, 4000);
+    g_autoptr(BbSite) site = site_of_delays(rand, 4000);
     g_autoptr(BbOnset) onset = bb_onset_new(site, scale);
     ck_assert_uint_eq(onset->np, 1);
     ck_assert_uint_eq(onset->nc, 3);
@@ -87,7 +59,7 @@ START_TEST(nothing_planted)
     g_autoptr(BbGapScale) scale = bb_gap_scale_new();
     guint flat = 0;
     for (guint round = 0; round < 5; round++) {
-        g_autoptr(BbSite) site = planted(rand, 4000);
+        g_autoptr(BbSite) site = site_of_delays(rand, 4000);
         g_autoptr(BbOnset) onset = bb_onset_new(site, scale);
         const BbDensity *none[] = {onset->start[2], onset->end[2], onset->next[0 * 3 + 2],
                                    onset->next[2 * 3 + 0]};
@@ -107,7 +79,7 @@ START_TEST(suits)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("onset suits"));
     g_autoptr(BbGapScale) scale = bb_gap_scale_new();
-    g_autoptr(BbSite) site = planted(rand, 1000);
+    g_autoptr(BbSite) site = site_of_delays(rand, 1000);
     g_autoptr(BbOnset) onset = bb_onset_new(site, scale);
     BbSiteParent parent = {.s = 1000, .e = 30000};
     BbSiteChild right = {.s = 9000, .e = 15000, .type = 0},
@@ -119,89 +91,14 @@ START_TEST(suits)
 }
 END_TEST
 
-// Kinds 0 and 1 follow others, kind 2 does not.
-START_TEST(what_is_caused)
-{
-    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("onset caused"));
-    g_autoptr(BbGapScale) scale = bb_gap_scale_new();
-    g_autoptr(BbSite) site = planted(rand, 4000);
-    g_autoptr(BbOnset) onset = bb_onset_new(site, scale);
-    for (guint c = 0; c < 3; c++)
-        ck_assert(!onset->is_caused[c]);
-    bb_onset_find_caused(onset, site, scale);
-    for (guint c = 0; c < 3; c++)
-        ck_assert_int_eq(onset->is_caused[c], c < 2);
-}
-END_TEST
-
-// A loop that waits a millisecond and calls again, kind 2, is not caused by itself.
-START_TEST(a_loop_is_not_caused)
-{
-    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("onset loop"));
-    g_autoptr(BbGapScale) scale = bb_gap_scale_new();
-    g_autoptr(BbSite) site = planted(rand, 4000);
-    gint64 clock = 0;
-    for (guint32 x = 0; x < site->n_children; x++) {
-        BbSiteChild *child = &site->children[x];
-        if (child->type != 2)
-            continue;
-        child->s = clock + (gint64)(1000 * g_rand_double_range(rand, 0.95, 1.05));
-        child->e = clock = child->s + (gint64)g_rand_double_range(rand, 10, 90);
-    }
-    qsort(site->children, site->n_children, sizeof *site->children, site_child_order);
-    g_autoptr(BbOnset) onset = bb_onset_new(site, scale);
-    bb_onset_find_caused(onset, site, scale);
-    for (guint c = 0; c < 3; c++)
-        ck_assert_int_eq(onset->is_caused[c], c < 2);
-}
-END_TEST
-
-// Calls without candidates that follow the returns of some that have: of kind 1, of kind 0.
-START_TEST(late_by_what_they_follow)
-{
-    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("onset follow"));
-    g_autoptr(BbGapScale) scale = bb_gap_scale_new();
-    g_autoptr(BbSite) site = planted(rand, 4000);
-    g_autofree guint32 *candidates = g_new0(guint32, site->n_children);
-    gint64 reach;
-    double alone = bb_onset_due(site, scale, 1, candidates, &reach);
-    for (guint32 x = 0; x < site->n_children; x++)
-        candidates[x] = site->children[x].type == 0;
-    double after = bb_onset_due(site, scale, 1, candidates, &reach);
-    ck_assert_double_gt(after, 0.5);
-    ck_assert_double_gt(after, alone + 0.1);
-    ck_assert_double_lt(bb_onset_due(site, scale, 2, candidates, &reach), 0.15);
-}
-END_TEST
-
-// Each request of 30 ms makes a call 2 ms before it replies (kind 0) and one 4 ms after (kind 1),
-// that last longer than it; calls of kind 2 have nothing to do with it.
 START_TEST(late_calls)
 {
-    enum { N = 4000 };
     g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("onset late"));
     g_autoptr(BbGapScale) scale = bb_gap_scale_new();
-    g_autoptr(BbSite) site = planted(rand, N);
-    const gint64 after[] = {-2000, 4000};
-    guint32 n[3] = {0};
-    for (guint32 x = 0; x < site->n_children; x++) {
-        BbSiteChild *child = &site->children[x];
-        gint64 end = site->parents[n[child->type]++].e;
-        double gap = g_rand_double_range(rand, 0.9, 1.1);
-        if (child->type < 2)
-            child->s = end + (gint64)((double)after[child->type] * gap);
-        child->e = child->s + 60000;
-    }
-    qsort(site->children, site->n_children, sizeof *site->children, site_child_order);
-    g_autofree guint32 *none = g_new0(guint32, site->n_children);
+    g_autoptr(BbSite) site = site_of_late_calls(rand, 4000);
     g_autoptr(BbOnset) onset = bb_onset_new(site, scale);
-    for (guint c = 0; c < 3; c++) {
-        gint64 reach;
-        double due = bb_onset_due(site, scale, c, none, &reach);
-        ck_assert(c < 2 ? due > 0.2 : due < 0.15);
-        ck_assert_int_ge(reach, 60000);
+    for (guint c = 0; c < 3; c++)
         bb_onset_add_late(onset, site, scale, c);
-    }
     ck_assert_double_gt(onset->is_before[0], 0.8);
     ck_assert_double_lt(onset->is_before[1], 0.2);
     BbSiteParent right = {.s = 1000, .e = 31000}, wrong = {.s = 1000, .e = 45000};
@@ -231,16 +128,10 @@ START_TEST(extremes)
             ck_assert(isfinite(onset->next[0]->log[b]) && isfinite(onset->whole[0]->log[b]));
         }
         ck_assert(isfinite(bb_onset_log(onset, scale, site->parents, site->children)));
-        gint64 reach;
-        bb_onset_find_caused(onset, site, scale);
-        ck_assert(onset->is_caused[0]); // it cannot be told
-        ck_assert(isfinite(bb_onset_due(site, scale, 0, (const guint32[]){0}, &reach)));
-        ck_assert(isfinite(bb_onset_due(site, scale, 0, (const guint32[]){1}, &reach)));
         bb_onset_add_late(onset, site, scale, 0);
         ck_assert(isfinite(bb_onset_log(onset, scale, site->parents, site->children)));
     }
 }
 END_TEST
 
-TEST_MAIN("onset", planted_delays, nothing_planted, suits, what_is_caused, a_loop_is_not_caused,
-          late_by_what_they_follow, late_calls, extremes)
+TEST_MAIN("onset", planted_delays, nothing_planted, suits, late_calls, extremes)

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: the times of a site's calls. Out: which kinds of them follow others more than chance has it.
+#include "nesting/caused.h"
+
+#include <math.h>
+
+#define PAIRS_OF_KIND 100000.0 // lags looked at of one kind of events and another,
+#define PAIRS_OF_ONE 2000000.0 // and of one and all others, but
+#define PAIRS_LEAST 20000.0
+#define CAUSED_LEAST 0.1 // share of calls, and 1/sqrt of their number, that must follow others
+#define CHANCE_MOST 0.3  // share that chance alone may make, where more than that is looked for
+
+// Whether y is known around a time as far as lags are looked at: at the ends of a trace lags are
+// missing that chance would make, and each replica's times have their own ends.
+static bool is_inside(const BbLags *lags, const BbEvents *y, gint64 at, gint64 moved)
+{
+    gint64 margin = 2 * lags->reach, half = lags->period / 2;
+    guint32 first = 0, end = y->n;
+    if (half > 0) {
+        gint64 begin = (at + half) / lags->period * lags->period;
+        first = bb_events_from(y, begin - half);
+        end = bb_events_from(y, begin + half);
+    }
+    return first < end && at - moved >= y->at[first] + margin &&
+           at - moved <= y->at[end - 1] - margin;
+}
+
+// Those of x around which y, moved by some time, is known.
+static BbEvents inside_of(const BbLags *lags, const BbEvents *x, const BbEvents *y, gint64 moved,
+                          gint64 *room)
+{
+    BbEvents inside = {room, 0};
+    for (guint32 i = 0; i < x->n; i++)
+        if (is_inside(lags, y, x->at[i], moved))
+            room[inside.n++] = x->at[i];
+    return inside;
+}
+
+// Share of y that follows x, beyond the most that the same count finds at lags where nothing
+// follows: where events are many, chance alone makes some of their lags frequent. NAN: the trace is
+// too short to tell, or chance may make most of what is found.
+static double net_share(const BbLags *lags, const BbEvents *x, const BbEvents *y)
+{
+    static const gint elsewhere[] = {0, -3, 3}; // lags up to 2 tell what chance makes
+    double count[BB_GAP_BINS], found[G_N_ELEMENTS(elsewhere)];
+    if (x->n == 0 || y->n == 0)
+        return 0;
+    g_autofree gint64 *at = g_new(gint64, y->n), *room = g_new(gint64, x->n);
+    guint32 known = inside_of(lags, y, y, 0, at).n;
+    if (known < y->n / 4 + 1)
+        return (double)NAN;
+    for (guint k = 0; k < G_N_ELEMENTS(elsewhere); k++) {
+        gint64 moved = elsewhere[k] * lags->reach;
+        for (guint32 i = 0; i < y->n; i++)
+            at[i] = y->at[i] + moved;
+        BbEvents inside = inside_of(lags, x, y, moved, room);
+        if (inside.n == 0)
+            return (double)NAN;
+        found[k] = bb_lags_excess(lags, &inside, &(BbEvents){at, y->n}, count) * y->n / known;
+    }
+    double chance = MAX(0, MAX(found[1], found[2]));
+    return chance > CHANCE_MOST ? (double)NAN : found[0] - chance;
+}
+
+double bb_caused_share(const BbSite *site, const BbGapScale *scale, guint type, const bool *nested)
+{
+    guint nc = site->n_child_types;
+    BbLags lags = bb_lags_of(site, scale, PAIRS_OF_KIND);
+    g_autofree bool *lone = g_new(bool, site->n_children);
+    for (guint32 x = 0; x < site->n_children; x++)
+        lone[x] = !nested[x];
+    BbEvents *calls = bb_events_of_children(site, true, lone);
+    BbEvents *returns = bb_events_of_children(site, false, nested);
+    double best = (double)NAN;
+    for (guint of = 0; of < 2; of++) {
+        BbEvents *parents = bb_events_of_parents(site, of == 0, false);
+        best = fmax(best, net_share(&lags, parents, &calls[type]));
+        bb_events_free(parents, 1);
+    }
+    for (guint c = 0; c < nc; c++)
+        best = fmax(best, net_share(&lags, &returns[c], &calls[type]));
+    bb_events_free(calls, nc);
+    bb_events_free(returns, nc);
+    return isnan(best) ? 0 : best;
+}
+
+static double share_wanted(const BbEvents *calls)
+{
+    return CAUSED_LEAST + 1 / sqrt(MAX(calls->n, 1));
+}
+
+// Calls that follow the returns of those that are caused are caused as well. Such as follow returns
+// of their own kind only are a loop's.
+static void spread_caused(const BbLags *lags, const BbEvents *calls, const BbEvents *returns,
+                          guint nc, bool *is_caused)
+{
+    guint done = 0, n = 0;
+    g_autofree guint *queue = g_new(guint, nc);
+    for (guint c = 0; c < nc; c++)
+        if (is_caused[c])
+            queue[n++] = c;
+    for (; done < n; done++) {
+        const BbEvents *by = &returns[queue[done]];
+        for (guint c = 0; c < nc; c++) {
+            if (is_caused[c] || by->n < CAUSED_LEAST * calls[c].n)
+                continue;
+            is_caused[c] = net_share(lags, by, &calls[c]) > share_wanted(&calls[c]);
+            if (is_caused[c])
+                queue[n++] = c;
+        }
+    }
+}
+
+void bb_caused_find(const BbSite *site, const BbGapScale *scale, bool *is_caused)
+{
+    guint nc = site->n_child_types;
+    double pairs = CLAMP(PAIRS_OF_ONE / nc, PAIRS_LEAST, PAIRS_OF_KIND);
+    BbLags lags = bb_lags_of(site, scale, pairs);
+    BbEvents *arrivals = bb_events_of_parents(site, true, false);
+    BbEvents *replies = bb_events_of_parents(site, false, false);
+    BbEvents *calls = bb_events_of_children(site, true, NULL);
+    BbEvents *returns = bb_events_of_children(site, false, NULL);
+    for (guint c = 0; c < nc; c++) {
+        double share = net_share(&lags, arrivals, &calls[c]), wanted = share_wanted(&calls[c]);
+        is_caused[c] =
+            isnan(share) || share > wanted || net_share(&lags, replies, &calls[c]) > wanted;
+    }
+    spread_caused(&lags, calls, returns, nc, is_caused);
+    bb_events_free(arrivals, 1);
+    bb_events_free(replies, 1);
+    bb_events_free(calls, nc);
+    bb_events_free(returns, nc);
+}

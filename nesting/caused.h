@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which of the calls that a node makes follow what happens at it, and which nobody causes: known of
+// kinds, not of single calls, before any assignment.
+#pragma once
+
+#include "nesting/lags.h"
+
+// Share of the calls of a type without candidates (nested: of each child, whether it has some) that
+// follow the arrival or the reply of calls to the node, or the return of its calls that are nested,
+// at lags that chance does not explain; 0 where that cannot be told.
+double bb_caused_share(const BbSite *site, const BbGapScale *scale, guint type, const bool *nested);
+
+// Which types ([c]) are of calls that are caused: those that follow arrivals or replies, or returns
+// of types that do; and those of which that cannot be told.
+void bb_caused_find(const BbSite *site, const BbGapScale *scale, bool *is_caused);

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The events of a site that a gap may be measured from (slot.h numbers their kinds).
+#pragma once
+
+#include "nesting/site.h"
+#include "nesting/slot.h"
+
+// When, and which kind of event.
+typedef struct BbReference {
+    gint64 at;
+    guint what;
+} BbReference;
+
+// The latest of the parent's arrival and the returns, up to time `at`, of the first n of the kids.
+// A call made after its parent's return (write-behind) counts from that. At a join, all being
+// there is such an event.
+static inline BbReference bb_reference_return(const BbSite *site, const BbSiteParent *parent,
+                                              const guint32 *kids, guint32 n, gint64 at)
+{
+    BbReference latest = {parent->s, BB_SLOT_ARRIVAL};
+    if (site->is_join && at >= parent->ready && parent->ready > parent->s)
+        latest = (BbReference){parent->ready, bb_slot_ready(site->n_child_types)};
+    for (guint32 j = 0; j < n; j++) {
+        const BbSiteChild *y = &site->children[kids[j]];
+        if (y->e <= at && y->e >= latest.at)
+            latest = (BbReference){y->e, bb_slot_return(y->type)};
+    }
+    if (G_UNLIKELY(at > parent->e) && parent->e >= latest.at)
+        latest = (BbReference){parent->e, bb_slot_reply(site->n_child_types)};
+    return latest;
+}
+
+// The same where calls of kids are events, too: the n-th and later ones were not made yet.
+static inline BbReference bb_reference_event(const BbSite *site, BbReference latest,
+                                             const guint32 *kids, guint32 n)
+{
+    if (n == 0)
+        return latest;
+    const BbSiteChild *y = &site->children[kids[n - 1]];
+    return y->s >= latest.at ? (BbReference){y->s, bb_slot_call(site->n_child_types, y->type)}
+                             : latest;
+}
+
+// The same where calls of kids are events, and their returns are not.
+static inline BbReference bb_reference_call(const BbSite *site, const BbSiteParent *parent,
+                                            const guint32 *kids, guint32 n, gint64 at)
+{
+    return bb_reference_event(site, bb_reference_return(site, parent, NULL, 0, at), kids, n);
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kinds of calls that follow others are told from those that nobody causes, where thirty requests
+// are open at once.
+#include "nesting/caused.h"
+#include "tests/unit/sample_sites.h"
+#include "tests/unit/test.h"
+
+// Kinds 0 and 1 follow others, kind 2 does not.
+START_TEST(what_is_caused)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("caused"));
+    g_autoptr(BbGapScale) scale = bb_gap_scale_new();
+    g_autoptr(BbSite) site = site_of_delays(rand, 4000);
+    bool is_caused[3];
+    bb_caused_find(site, scale, is_caused);
+    for (guint c = 0; c < 3; c++)
+        ck_assert_int_eq(is_caused[c], c < 2);
+}
+END_TEST
+
+// A loop that waits a millisecond and calls again, kind 2, is not caused by itself.
+START_TEST(a_loop_is_not_caused)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("caused loop"));
+    g_autoptr(BbGapScale) scale = bb_gap_scale_new();
+    g_autoptr(BbSite) site = site_of_delays(rand, 4000);
+    gint64 clock = 0;
+    for (guint32 x = 0; x < site->n_children; x++) {
+        BbSiteChild *child = &site->children[x];
+        if (child->type != 2)
+            continue;
+        child->s = clock + (gint64)(1000 * g_rand_double_range(rand, 0.95, 1.05));
+        child->e = clock = child->s + (gint64)g_rand_double_range(rand, 10, 90);
+    }
+    qsort(site->children, site->n_children, sizeof *site->children, site_child_order);
+    bool is_caused[3];
+    bb_caused_find(site, scale, is_caused);
+    for (guint c = 0; c < 3; c++)
+        ck_assert_int_eq(is_caused[c], c < 2);
+}
+END_TEST
+
+// Calls without candidates that follow the returns of some that have: of kind 1, of kind 0.
+START_TEST(late_by_what_they_follow)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("caused follow"));
+    g_autoptr(BbGapScale) scale = bb_gap_scale_new();
+    g_autoptr(BbSite) site = site_of_delays(rand, 4000);
+    g_autofree bool *nested = g_new0(bool, site->n_children);
+    double alone = bb_caused_share(site, scale, 1, nested);
+    for (guint32 x = 0; x < site->n_children; x++)
+        nested[x] = site->children[x].type == 0;
+    double after = bb_caused_share(site, scale, 1, nested);
+    ck_assert_double_gt(after, 0.5);
+    ck_assert_double_gt(after, alone + 0.1);
+    ck_assert_double_lt(bb_caused_share(site, scale, 2, nested), 0.15);
+}
+END_TEST
+
+// By when the node replies: kinds 0 and 1.
+START_TEST(late_by_replies)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("caused late"));
+    g_autoptr(BbGapScale) scale = bb_gap_scale_new();
+    g_autoptr(BbSite) site = site_of_late_calls(rand, 4000);
+    g_autofree bool *nested = g_new0(bool, site->n_children);
+    for (guint c = 0; c < 3; c++) {
+        double share = bb_caused_share(site, scale, c, nested);
+        ck_assert(c < 2 ? share > 0.2 : share < 0.15);
+    }
+}
+END_TEST
+
+// One replica after the other in one long time: where each begins and ends says nothing.
+START_TEST(replicas)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("caused replicas"));
+    g_autoptr(BbGapScale) scale = bb_gap_scale_new();
+    enum { EACH = 500, MEMBERS = 30 };
+    g_autoptr(BbSite) site = bb_site_new(MEMBERS * EACH, 3 * MEMBERS * EACH);
+    site->n_parent_types = 1;
+    site->n_child_types = 3;
+    site->period = 4 * 6000 * 1000; // of a longer trace than theirs
+    for (guint m = 0; m < MEMBERS; m++) {
+        g_autoptr(BbSite) one = site_of_delays(rand, EACH);
+        gint64 shift = m * site->period;
+        for (guint32 p = 0; p < EACH; p++) {
+            const BbSiteParent *of = &one->parents[p];
+            site->parents[m * EACH + p] = (BbSiteParent){.s = of->s + shift, .e = of->e + shift};
+        }
+        for (guint32 x = 0; x < 3 * EACH; x++) {
+            const BbSiteChild *of = &one->children[x];
+            site->children[3 * m * EACH + x] =
+                (BbSiteChild){.s = of->s + shift, .e = of->e + shift, .type = of->type};
+        }
+    }
+    bool is_caused[3];
+    bb_caused_find(site, scale, is_caused);
+    for (guint c = 0; c < 3; c++)
+        ck_assert_int_eq(is_caused[c], c < 2);
+}
+END_TEST
+
+// What cannot be told: caused, and not late.
+START_TEST(extremes)
+{
+    static const gint64 ends[][2] = {{0, 0}, {-(1LL << 60), 1LL << 60}, {5, 6}, {7, 2}};
+    g_autoptr(BbGapScale) scale = bb_gap_scale_new();
+    for (gsize i = 0; i < G_N_ELEMENTS(ends); i++) {
+        g_autoptr(BbSite) site = bb_site_new(1, 1);
+        site->n_parent_types = site->n_child_types = 1;
+        site->parents[0] = (BbSiteParent){.s = ends[i][0], .e = ends[i][1]};
+        site->children[0] = (BbSiteChild){.s = ends[i][0], .e = ends[i][1]};
+        bool is_caused = false;
+        bb_caused_find(site, scale, &is_caused);
+        ck_assert(is_caused);
+        ck_assert_double_eq(bb_caused_share(site, scale, 0, (const bool[]){false}), 0);
+        ck_assert_double_eq(bb_caused_share(site, scale, 0, (const bool[]){true}), 0);
+    }
+}
+END_TEST
+
+TEST_MAIN("caused", what_is_caused, a_loop_is_not_caused, late_by_what_they_follow, late_by_replies,
+          replicas, extremes)

@@ -11,9 +11,10 @@
 #define UNSAID G_MININT64 // of --messages: as the scenario says
 
 typedef struct Generate {
-    char *out, *duration;
+    char *out, *duration, *connections;
     char **settings;
     gint64 seed, messages;
+    BbPoolsUse use; // that connections names
     gboolean list, without_ids, without_truth, quiet;
 } Generate;
 
@@ -21,6 +22,7 @@ static void generate_clear(Generate *generate)
 {
     g_free(generate->out);
     g_free(generate->duration);
+    g_free(generate->connections);
     g_strfreev(generate->settings);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Generate, generate_clear)
@@ -143,8 +145,7 @@ static bool write_trace(const BbScenario *scenario, const BbScenarioOptions *opt
     return true;
 }
 
-static int run_scenario(const Generate *generate, const BbScenarioOptions *options,
-                        const char *path)
+static int run_scenario(const Generate *generate, BbScenarioOptions *options, const char *path)
 {
     g_autoptr(GError) error = NULL;
     g_autoptr(BbNames) names = bb_names_new();
@@ -152,6 +153,8 @@ static int run_scenario(const Generate *generate, const BbScenarioOptions *optio
         bb_scenario_read(path, (const char *const *)generate->settings, names, &error);
     if (!scenario && g_error_matches(error, BB_SCENARIO_ERROR, BB_SCENARIO_ERROR_SETTING))
         return bb_say_usage("bbtrace generate", "%s", error->message);
+    g_autoptr(BbPools) pools = bb_pools_new(generate->use, names);
+    options->pools = pools;
     if (scenario && write_trace(scenario, options, names, generate, &error))
         return BB_EXIT_DONE;
     bb_say_error("%s", error->message);
@@ -160,7 +163,23 @@ static int run_scenario(const Generate *generate, const BbScenarioOptions *optio
 
 // ---- options ------------------------------------------------------------------------------------
 
-static int check_options(const Generate *generate, BbScenarioOptions *options)
+static bool parse_use(const char *text, BbPoolsUse *use)
+{
+    static const char *const names[] = {
+        [BB_POOLS_NONE] = "none",
+        [BB_POOLS_SHARED] = "pool",
+        [BB_POOLS_HELD] = "held",
+        [BB_POOLS_THREADS] = "threads",
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+        *use = i;
+        if (strcmp(text, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int check_options(Generate *generate, BbScenarioOptions *options)
 {
     *options = (BbScenarioOptions){
         .seed = (guint64)generate->seed,
@@ -179,6 +198,10 @@ static int check_options(const Generate *generate, BbScenarioOptions *options)
                             "--duration takes a time above 0, such as 500s or 2h, not "
                             "'%s'",
                             generate->duration);
+    if (generate->connections && !parse_use(generate->connections, &generate->use))
+        return bb_say_usage("bbtrace generate",
+                            "--connections takes none, pool, held or threads, not '%s'",
+                            generate->connections);
     return -1;
 }
 
@@ -196,6 +219,8 @@ static int run_generate(int argc, char **argv)
          "Begin nothing after this time, as 500s (default: as the scenario says)", "TIME"},
         {"messages", 'c', 0, G_OPTION_ARG_INT64, &generate.messages,
          "Begin nothing after so many messages (default: as the scenario says)", "N"},
+        {"connections", 0, 0, G_OPTION_ARG_STRING, &generate.connections,
+         "Give calls connections: none (default), pool, held or threads", "HOW"},
         {"no-ids", 0, 0, G_OPTION_ARG_NONE, &generate.without_ids, "Leave the ids of calls out",
          NULL},
         {"no-truth", 0, 0, G_OPTION_ARG_NONE, &generate.without_truth,

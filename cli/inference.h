@@ -23,7 +23,7 @@ typedef struct BbInference {
     char *op, *slower, *from, *to;
     double overlap, same, any, smoothing, spike, valley;
     gint threads, rare, tolerance, max_depth, max_vertices;
-    gboolean no_labels, merge_replicas, errors, skip_bad_lines, quiet;
+    gboolean no_labels, no_connections, merge_replicas, errors, skip_bad_lines, quiet;
     gboolean all_roots, keep_derived, verbose;
     // As understood.
     const BbAlgorithm *algorithm; // by --algo and --explain

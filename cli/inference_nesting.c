@@ -20,6 +20,7 @@ int bb_refuse_nesting(const BbInference *inference, const char *program)
     const BbGiven options[] = {
         {"--assign", inference->assign},
         {"--no-labels", inference->no_labels},
+        {"--no-connections", inference->no_connections},
         {"--roles", inference->roles},
         {"--merge-replicas", inference->merge_replicas},
         {"--latency", inference->latency},
@@ -75,6 +76,8 @@ static int check(BbInference *inference, const char *program)
         return bb_say_usage(program, "--assign takes: joint, paper");
     if (assign && strcmp(assign, "paper") == 0)
         nesting->assign = BB_ASSIGN_PAPER;
+    if (inference->no_connections && nesting->assign == BB_ASSIGN_PAPER)
+        return bb_say_usage(program, "--no-connections needs --assign=joint");
     if (latency && strcmp(latency, "first-byte") != 0 && strcmp(latency, "last-byte") != 0)
         return bb_say_usage(program, "--latency takes: first-byte, last-byte");
     if (inference->skew && !bb_parse_duration(inference->skew, &nesting->skew_window_ns))
@@ -82,6 +85,7 @@ static int check(BbInference *inference, const char *program)
                             inference->skew);
     nesting->threads = (guint)inference->threads;
     nesting->labels = inference->census.labels = !inference->no_labels;
+    nesting->connections = !inference->no_connections;
     nesting->latency_last_byte = latency && strcmp(latency, "last-byte") == 0;
     inference->census.last_byte = nesting->latency_last_byte;
     status = check_paper(inference, program);

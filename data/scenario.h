@@ -8,6 +8,7 @@
 
 #include "data/message.h"
 #include "data/order.h"
+#include "data/pools.h"
 
 #define BB_SCENARIO_ERROR bb_scenario_error_quark()
 GQuark bb_scenario_error_quark(void);
@@ -49,6 +50,7 @@ typedef struct BbScenarioOptions {
     guint64 messages;   // nothing new begins after so many; 0: as the scenario says
     bool without_ids;   // messages have none; parent= counts calls and free messages in their order
     bool without_truth; // nor path= and parent=
+    BbPools *pools;     // that give calls their connections; NULL: they have none. Lent
 } BbScenarioOptions;
 
 // Makes the trace: hands its messages to sink in order of time. What is under way at the end comes

@@ -10,22 +10,13 @@ typedef struct Sent {
     guint64 id, path, parent;
 } Sent;
 
-static BbId parent_id(const BbRun *run, guint64 parent)
+static BbMessage message_of_sent(const BbRun *run, const Sent *sent, gint64 travel_ns)
 {
-    if (parent == 0)
-        return (BbId){.form = BB_ID_DASH};
-    return (BbId){.number = parent, .form = BB_ID_STEM + run->hash_stem};
-}
-
-// Returns the time that it takes to arrive.
-static gint64 emit(BbRun *run, const Sent *sent)
-{
-    const BbScenario *scenario = run->scenario;
-    gint64 travel_ns = bb_run_sample(run, &scenario->network), unit = scenario->resolution_ns;
+    gint64 unit = run->scenario->resolution_ns;
     BbMessage message = bb_message_empty();
     message.kind = sent->kind;
     message.time_ns = run->now_ns - run->now_ns % unit;
-    if (scenario->network.count > 0)
+    if (run->scenario->network.count > 0)
         message.recv_ns = MIN(run->now_ns, G_MAXINT64 - travel_ns) + travel_ns;
     if (message.recv_ns != BB_TIME_NONE)
         message.recv_ns -= message.recv_ns % unit;
@@ -33,17 +24,42 @@ static gint64 emit(BbRun *run, const Sent *sent)
     message.receiver = sent->receiver;
     message.op = sent->op;
     message.status = sent->status;
-    if (!run->options.without_ids)
-        message.id = bb_id_number(sent->id);
-    if (!run->options.without_truth) {
-        message.path = bb_id_number(sent->path);
-        message.parent = parent_id(run, sent->parent);
+    message.id = bb_id_number(sent->id);
+    message.path = bb_id_number(sent->path);
+    message.parent = sent->parent ? bb_id_number(sent->parent) : (BbId){.form = BB_ID_DASH};
+    return message;
+}
+
+static void leave_out(const BbRun *run, BbMessage *message)
+{
+    if (run->options.without_ids) {
+        message->id = (BbId){0};
+        if (message->parent.form == BB_ID_STEM)
+            message->parent.form += run->hash_stem;
     }
+    if (run->options.without_truth)
+        message->path = message->parent = (BbId){0};
+}
+
+// Returns the time that it takes to arrive.
+static gint64 emit(BbRun *run, const Sent *sent)
+{
+    gint64 travel_ns = bb_run_sample(run, &run->scenario->network);
+    BbMessage message = message_of_sent(run, sent, travel_ns);
+    if (run->options.pools)
+        bb_pools_connect(run->options.pools, &message);
+    leave_out(run, &message);
     run->written++;
     run->silence = 0;
     if (!run->failed && !run->sink(&message, run->user, run->error))
         run->failed = true;
     return travel_ns;
+}
+
+static void end_without_return(BbRun *run, guint64 call)
+{
+    if (run->options.pools)
+        bb_pools_end(run->options.pools, bb_id_number(call));
 }
 
 // Splitmix's finalizer: paths that follow on each other go anywhere.
@@ -134,8 +150,10 @@ void bb_strand_call(BbRun *run, BbStrand *strand, const BbStep *step)
     guint32 index = 0;
     Sent sent = message_of(run, strand, step, BB_CALL, &index);
     gint64 travel_ns = emit(run, &sent);
-    if (bb_random_chance(&run->random, step->lost))
+    if (bb_random_chance(&run->random, step->lost)) {
+        end_without_return(run, sent.id);
         return;
+    }
     BbDebt debt = {
         .id = sent.id,
         .path = sent.path,
@@ -186,6 +204,15 @@ static bool do_send(BbRun *run, BbStrand *strand, const BbStep *step)
     return true;
 }
 
+// The work has answered, or handed on, what it was asked for. If that is a call that was handed on
+// to it, there is no return of its own.
+static void pay(BbRun *run, BbWork *work)
+{
+    work->owes = false;
+    if (work->id != work->debt.id)
+        end_without_return(run, work->id);
+}
+
 static bool do_forward(BbRun *run, BbStrand *strand, const BbStep *step)
 {
     BbWork *work = strand->work;
@@ -195,7 +222,7 @@ static bool do_forward(BbRun *run, BbStrand *strand, const BbStep *step)
     guint32 index = 0;
     Sent sent = message_of(run, strand, step, BB_CALL, &index);
     gint64 travel_ns = emit(run, &sent);
-    work->owes = false;
+    pay(run, work);
     deliver(run, work, step, index, &sent, &work->debt, travel_ns);
     return true;
 }
@@ -232,9 +259,9 @@ static void send_return(BbRun *run, BbWork *work, guint32 status)
         .path = debt->path,
         .parent = debt->parent,
     };
-    work->owes = false;
     work->refs++;
     bb_run_at(run, emit(run, &sent), BB_RUN_RETURNED, work, 0);
+    pay(run, work);
 }
 
 static bool do_reply(BbRun *run, BbStrand *strand, const BbStep *step)

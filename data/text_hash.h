@@ -4,6 +4,7 @@
 #pragma once
 
 #include <glib.h>
+#include <string.h>
 
 #define BB_TEXT_HASH_START G_GUINT64_CONSTANT(0xcbf29ce484222325)
 #define BB_TEXT_HASH_PRIME G_GUINT64_CONSTANT(0x100000001b3)
@@ -28,6 +29,24 @@ static inline guint64 bb_text_hash_bytes(guint64 hash, const guint8 *bytes, gsiz
     for (gsize i = 0; i < size; i++)
         hash = (hash ^ bytes[i]) * BB_TEXT_HASH_PRIME;
     return hash;
+}
+
+// Another one, eight bytes at a time, in 32 bits: for texts that are met millions of times.
+static inline guint32 bb_text_hash_fast(const char *text)
+{
+    guint64 hash = BB_TEXT_HASH_START, word;
+    gsize size = strlen(text);
+    for (; size >= sizeof word; size -= sizeof word, text += sizeof word) {
+        memcpy(&word, text, sizeof word);
+        hash = (hash ^ word) * BB_TEXT_HASH_PRIME;
+        hash ^= hash >> 29;
+    }
+    word = size;
+    for (; size > 0; size--)
+        word = word << 8 | (guint8)*text++;
+    hash = (hash ^ word) * BB_TEXT_HASH_PRIME;
+    hash ^= hash >> 32;
+    return (guint32)(hash * BB_TEXT_HASH_PRIME >> 32);
 }
 
 // Of bytes alone, in 32 bits.

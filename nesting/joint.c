@@ -345,6 +345,7 @@ static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPa
     g_autoptr(BbSearch) search = bb_search_new(site, model, site->number);
     if (!all) {
         g_ptr_array_set_size(guesses, 1); // the others know the sample only
+        bb_model_meet(model, site);
         bb_search_begin(search);
         guint rounds = crowded ? 2 : CLAMP(ROUNDS_PARENTS / site->n_parents, 3, 6);
         for (guint i = 1; i <= rounds; i++) {
@@ -412,9 +413,9 @@ void bb_joint_run(BbJoint *joint, BbPaths *paths)
     guint64 children, candidates;
     guint32 n_names = bb_names_count(joint->names);
     g_autofree double *known = g_new(double, n_names);
-    g_autoptr(BbSites) sites =
-        bb_sites_new(paths->calls, paths->n_calls, n_names, joint->options.skew_window_ns,
-                     joint->options.labels, joint->options.roles, joint->scale);
+    g_autoptr(BbSites) sites = bb_sites_new(
+        paths->calls, paths->n_calls, n_names, joint->options.skew_window_ns, joint->options.labels,
+        joint->options.connections, joint->options.roles, joint->scale);
     for (guint32 n = 0; n < n_names; n++)
         known[n] = -G_MAXDOUBLE;
     for (guint32 i = 0; i < paths->n_calls; i++)

@@ -119,6 +119,7 @@ static void fill_return_times(BbCall *call)
 static void fill_call(BbCall *call, const BbSighting *sighting)
 {
     fill_labels(call, sighting->op, sighting->proto);
+    call->conn = call->conn ? call->conn : sighting->conn;
     if (sighting->at_receiver) {
         call->arrived_ns = sighting->time_ns;
         return;
@@ -167,6 +168,7 @@ static void make_blank(BbCall *call, const BbOpeningKey *key)
     call->caller = key->caller;
     call->callee = key->callee;
     call->op = call->status = call->proto = BB_NAME_NONE;
+    call->conn = 0;
 }
 
 static void link_call(BbMatcher *matcher, BbOpening *entry, guint32 call)

@@ -2,6 +2,7 @@
 // In: a site with an assignment. Out: how likely a parent is to have some children.
 #include "nesting/model.h"
 
+#include "nesting/connections.h"
 #include "nesting/copula.h"
 #include "nesting/counts.h"
 #include "nesting/kin.h"
@@ -28,6 +29,7 @@ struct BbModel {
     BbSlot *unseen[ORDERS];       // what poor slots share; NULL: there are none
     BbSlot *pool[ORDERS + 1];     // that they share from; last that of ends. NULL until wanted
     BbLone *lone;
+    BbConnections *connections; // NULL: not known, or of no use
     BbCounts *counts;
     BbSignatures *signatures;
     guint64 signature[BB_SITE_TYPES]; // of one child of each type
@@ -48,6 +50,7 @@ BbModel *bb_model_new(const BbSite *site, const BbGapScale *scale)
     model->slots = g_new0(BbSlot *, model->np * model->nc * ORDERS);
     model->ends = g_new0(BbSlot *, model->np);
     model->lone = bb_lone_new(model->nc);
+    model->connections = bb_connections_new(site);
     model->counts = bb_counts_new(model->np, model->nc);
     model->signatures = bb_signatures_new();
     bb_signatures_reset(model->signatures, model->np);
@@ -77,6 +80,7 @@ void bb_model_free(BbModel *model)
     g_free(model->slots);
     g_free(model->ends);
     bb_lone_free(model->lone);
+    bb_connections_free(model->connections);
     bb_counts_free(model->counts);
     bb_signatures_free(model->signatures);
     bb_own_free(model->own);
@@ -282,7 +286,8 @@ double bb_model_parent(const BbModel *model, const BbSite *site, guint32 index, 
             apart += (double)(of[k + 1] - of[k]);
         signature += model->signature[c];
         gaps[i] = kid_gap(model, site, parent, kids, i, k);
-        sum += gap_log(model, &gaps[i]) + late_log(gaps[i].slot, parent, &site->children[kids[i]]);
+        sum += gap_log(model, &gaps[i]) + late_log(gaps[i].slot, parent, &site->children[kids[i]]) +
+               bb_connections_log(model->connections, site, index, kids, i, kids[i]);
     }
     gaps[n] = end_gap(model, site, parent, kids, n);
     sum += gap_log(model, &gaps[n]);
@@ -323,6 +328,7 @@ double bb_model_next(const BbModel *model, const BbSite *site, guint32 index, co
     Gap gap = next_gap(model, site, index, kids, n, x, &order);
     const float *more = model->counts->more + bb_counts_at(model->counts, p, c);
     return gap_log(model, &gap) + late_log(gap.slot, &site->parents[index], &site->children[x]) +
+           bb_connections_log(model->connections, site, index, kids, n, x) +
            (double)more[MIN(order, BB_COUNTS_MOST)];
 }
 
@@ -333,7 +339,8 @@ double bb_model_part(const BbModel *model, const BbSite *site, guint32 index, co
     double sum = 0;
     for (guint32 i = 0; i < n; i++) {
         Gap gap = kid_gap(model, site, parent, kids, i, ORDERS - 1);
-        sum += gap_log(model, &gap) + late_log(gap.slot, parent, &site->children[kids[i]]);
+        sum += gap_log(model, &gap) + late_log(gap.slot, parent, &site->children[kids[i]]) +
+               bb_connections_log(model->connections, site, index, kids, i, kids[i]);
     }
     Gap end = end_gap(model, site, parent, kids, n);
     return to_end ? sum + gap_log(model, &end) : sum;
@@ -374,6 +381,11 @@ double bb_model_wait_log(const BbModel *model, const BbWait *wait, gint64 at)
     const BbOwnGap *own =
         wait->gap == BB_SITE_NONE ? NULL : bb_own_gaps(model->own, model->own->site, wait->gap);
     return gap_log(model, &(Gap){slot, (guint16)number, {wait->from, wait->event}, at, own});
+}
+
+bool bb_model_holds(const BbModel *model)
+{
+    return bb_connections_holds(model->connections);
 }
 
 double bb_model_lone(const BbModel *model, guint child_type)
@@ -563,6 +575,7 @@ void bb_model_forget(BbModel *model)
             bb_slot_forget(model->ends[p]);
     bb_counts_reset(model->counts);
     bb_lone_reset(model->lone);
+    bb_connections_reset(model->connections);
     bb_signatures_reset(model->signatures, model->np);
     if (model->own)
         model->own->n = 0;
@@ -578,6 +591,7 @@ void bb_model_observe(BbModel *model, const BbSite *site, double weight)
     }
     for (guint32 x = 0; x < site->n_children; x++)
         bb_lone_add(model->lone, site->children[x].type, site->parent[x] == BB_SITE_NONE, weight);
+    bb_connections_observe(model->connections, site, weight);
 }
 
 static void fit_slots(BbModel *model)
@@ -595,9 +609,15 @@ void bb_model_fit(BbModel *model, const BbSite *site, double trust)
     fit_slots(model);
     share_all(model);
     bb_lone_fit(model->lone, site->span);
+    bb_connections_fit(model->connections, trust < 1);
     bb_counts_fit(model->counts);
     bb_signatures_trust(model->signatures, trust);
     learn_together(model, site);
+}
+
+void bb_model_meet(BbModel *model, const BbSite *site)
+{
+    bb_connections_meet(model->connections, site);
 }
 
 void bb_model_trust(BbModel *model, double trust)
@@ -672,5 +692,6 @@ void bb_model_begin(BbModel *model, const BbSite *site, const BbOnset *onset, bo
     bb_signatures_reset(model->signatures, model->np);
     if (model->own)
         model->own->n = 0;
+    bb_connections_expect(model->connections, site);
     bb_lone_expect(model->lone, onset->is_caused, site->span);
 }

@@ -43,6 +43,9 @@ void bb_model_take_as_one(BbModel *model);
 // assignment (kin.h).
 void bb_model_regroup(BbModel *model, const BbSite *site);
 
+// From now on the site is another one than the model was learned from.
+void bb_model_meet(BbModel *model, const BbSite *site);
+
 // Gives exact signatures another weight until the next fit.
 void bb_model_trust(BbModel *model, double trust);
 
@@ -85,6 +88,9 @@ guint bb_model_waits(const BbModel *model, const BbSite *site, guint32 parent, c
 
 // log density of the wait if it ended at another time.
 double bb_model_wait_log(const BbModel *model, const BbWait *wait, gint64 at);
+
+// Whether parents hold connections for several calls.
+bool bb_model_holds(const BbModel *model);
 
 // log likelihood of a child of a type that has no parent.
 double bb_model_lone(const BbModel *model, guint child_type);

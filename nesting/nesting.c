@@ -21,8 +21,11 @@ struct BbNesting {
 
 BbNestingOptions bb_nesting_options_default(void)
 {
-    return (BbNestingOptions){
-        .assign = BB_ASSIGN_JOINT, .overlap_penalty = 2, .bin_floor_ns = 1000000, .labels = true};
+    return (BbNestingOptions){.assign = BB_ASSIGN_JOINT,
+                              .overlap_penalty = 2,
+                              .bin_floor_ns = 1000000,
+                              .labels = true,
+                              .connections = true};
 }
 
 BbNesting *bb_nesting_new(const BbNames *names, const BbNestingOptions *options)

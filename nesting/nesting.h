@@ -30,6 +30,7 @@ typedef struct BbNestingOptions {
     gint64 skew_window_ns;  // by how much a child may stick out of its parent at either end
     bool labels;            // operation labels are part of a pattern's shape, and evidence for the
                             // joint choice
+    bool connections;       // likewise which connection each call goes on
     bool latency_last_byte; // a call lasts until its return's last byte, where that is known
     BbRoles *roles;         // of replicas; lent, may be NULL: each node its own
     bool find_roles;        // adds to them what the first window shows
@@ -37,8 +38,8 @@ typedef struct BbNestingOptions {
     guint threads;          // that work at once; 0 = one a processor. Changes no result
 } BbNestingOptions;
 
-// Joint; the paper's penalties 2, 0 and 0, a floor of 1 ms, no smoothing; no window; labels, first
-// byte.
+// Joint; the paper's penalties 2, 0 and 0, a floor of 1 ms, no smoothing; no window; labels,
+// connections, first byte.
 BbNestingOptions bb_nesting_options_default(void);
 
 // An inference over one or more windows of a trace: shapes keep their numbers from one to the next.

@@ -3,6 +3,7 @@
 #include "nesting/pairs.h"
 
 #include "data/large.h"
+#include "data/text_hash.h"
 #include "nesting/backlog.h"
 #include "nesting/forwarding.h"
 #include "nesting/timesort.h"
@@ -55,6 +56,12 @@ static void note_times(BbPairs *pairs, const BbMessage *message)
     pairs->end_ns = MAX(pairs->end_ns, message->time_ns);
 }
 
+// A number for the text: two connections have the same one once in 4 billion pairs.
+static guint32 conn_of(const BbMessage *message)
+{
+    return message->conn ? MAX(1, bb_text_hash_fast(message->conn)) : 0;
+}
+
 // Field by field: compilers build a whole struct aside and copy it, which takes longer.
 static void fill_sighting(BbSighting *sighting, const BbMessage *message)
 {
@@ -67,7 +74,10 @@ static void fill_sighting(BbSighting *sighting, const BbMessage *message)
     sighting->caller = is_return ? message->receiver : message->sender;
     sighting->callee = is_return ? message->sender : message->receiver;
     sighting->op = message->op;
-    sighting->status = message->status;
+    if (is_return)
+        sighting->status = message->status;
+    else
+        sighting->conn = conn_of(message);
     sighting->proto = message->proto & ((1u << 30) - 1);
     sighting->is_return = is_return;
     sighting->at_receiver = message->at_receiver;

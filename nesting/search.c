@@ -4,6 +4,7 @@
 #include "nesting/search.h"
 
 #include "data/random.h"
+#include "nesting/trial.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,16 +20,11 @@
 #define DOUBT 10.0f     // a child whose best change is worse than that is certain
 #define NO_TARGET (BB_SITE_NONE - 1)
 
-// A list of children that a parent would have.
-typedef struct {
-    guint32 at[BB_MODEL_NEAR + 2];
-    guint32 n;
-} Trial;
-
-typedef enum { STAY, LEAVE, PAIR, MOVE, JOIN, SWAP, TAIL } Way;
+typedef enum { STAY, LEAVE, PAIR, MOVE, JOIN, SWAP, TAIL, RUN } Way;
 
 // A change: child x goes to parent `to`; swap: against y; tail: against all of to's children from
-// place y on. Or x leaves its parent; pair: with y. join: x and y, which have none, go to it.
+// place y on; run: all on x's connection against all on y's (trial.h). Or x leaves its parent;
+// pair: with y. join: x and y, which have none, go to it.
 typedef struct {
     Way way;
     guint32 to, y;
@@ -105,48 +101,22 @@ static double score_of(BbSearch *search, guint32 p)
     return search->score[p];
 }
 
-static double score_trial(const BbSearch *search, guint32 p, const Trial *trial)
+static double score_trial(const BbSearch *search, guint32 p, const BbTrial *trial)
 {
     return bb_model_parent(search->model, search->site, p, trial->at, trial->n);
 }
 
-static void without(const BbKids *kids, guint32 x, Trial *trial)
-{
-    trial->n = 0;
-    for (guint32 k = 0; k < kids->n; k++)
-        if (kids->at[k] != x)
-            trial->at[trial->n++] = kids->at[k];
-}
-
-static void with(const BbKids *kids, guint32 x, Trial *trial)
-{
-    guint32 k = 0, n = 0;
-    for (; k < kids->n && kids->at[k] < x; k++)
-        trial->at[n++] = kids->at[k];
-    trial->at[n++] = x;
-    for (; k < kids->n; k++)
-        trial->at[n++] = kids->at[k];
-    trial->n = n;
-}
-
-static void insert(Trial *trial, guint32 x)
-{
-    guint32 k = trial->n++;
-    for (; k > 0 && trial->at[k - 1] > x; k--)
-        trial->at[k] = trial->at[k - 1];
-    trial->at[k] = x;
-}
-
 // ---- order -------------------------------------------------------------------------------------
 
-static guint waits_of(const BbSearch *search, guint32 p, const Trial *trial, BbWait *waits)
+static guint waits_of(const BbSearch *search, guint32 p, const BbTrial *trial, BbWait *waits)
 {
     guint n = bb_model_waits(search->model, search->site, p, trial->at, trial->n, waits);
     return bb_fifo_keep(search->fifo, waits, n);
 }
 
 // What parents p and q (BB_SITE_NONE: p alone) would pay for the order of things.
-static double order_of(const BbSearch *search, guint32 p, const Trial *a, guint32 q, const Trial *b)
+static double order_of(const BbSearch *search, guint32 p, const BbTrial *a, guint32 q,
+                       const BbTrial *b)
 {
     BbWait of_p[BB_MODEL_NEAR + 2], of_q[BB_MODEL_NEAR + 2];
     guint n_p = waits_of(search, p, a, of_p), n_q;
@@ -158,9 +128,9 @@ static double order_of(const BbSearch *search, guint32 p, const Trial *a, guint3
            bb_fifo_between(search->fifo, search->site, p, of_p, n_p, q, of_q, n_q);
 }
 
-static Trial current(const BbSearch *search, guint32 p)
+static BbTrial current(const BbSearch *search, guint32 p)
 {
-    Trial trial;
+    BbTrial trial;
     const BbKids *kids = &search->site->kids[p];
     trial.n = MIN(kids->n, BB_MODEL_NEAR);
     if (trial.n > 0)
@@ -169,12 +139,12 @@ static Trial current(const BbSearch *search, guint32 p)
 }
 
 // By how much order likes two parents with a and b more than as they are.
-static double order_gain(const BbSearch *search, guint32 p, const Trial *a, guint32 q,
-                         const Trial *b)
+static double order_gain(const BbSearch *search, guint32 p, const BbTrial *a, guint32 q,
+                         const BbTrial *b)
 {
     if (!search->fifo)
         return 0;
-    Trial of_p = current(search, p), of_q;
+    BbTrial of_p = current(search, p), of_q;
     if (q != BB_SITE_NONE)
         of_q = current(search, q);
     return order_of(search, p, a, q, b) - order_of(search, p, &of_p, q, &of_q);
@@ -185,7 +155,7 @@ static void know_order(BbSearch *search, guint32 p)
     BbWait waits[BB_MODEL_NEAR + 2];
     if (!search->fifo || p == BB_SITE_NONE)
         return;
-    Trial trial = current(search, p);
+    BbTrial trial = current(search, p);
     bb_fifo_know(search->fifo, p, waits,
                  is_big(search, p) ? 0 : waits_of(search, p, &trial, waits));
 }
@@ -197,33 +167,20 @@ void bb_search_order(BbSearch *search, BbFifo *fifo)
 
 // ---- parents with many children ----------------------------------------------------------------
 
-static guint32 count_before(const BbKids *kids, guint32 x)
-{
-    guint32 low = 0, high = kids->n;
-    while (low < high) {
-        guint32 middle = low + (high - low) / 2;
-        if (kids->at[middle] < x)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 // By how much a parent with many children likes x: its neighbours in time with it and without.
 static double gain_of_big(const BbSearch *search, guint32 p, guint32 x)
 {
     const BbKids *kids = &search->site->kids[p];
-    guint32 place = count_before(kids, x), half = BB_MODEL_NEAR / 2 - 1;
+    guint32 place = bb_kids_before(kids, x), half = BB_MODEL_NEAR / 2 - 1;
     guint32 from = place > half ? place - half : 0, to = MIN(kids->n, place + half + 1);
-    Trial in = {.n = 0}, out = {.n = 0};
+    BbTrial in = {.n = 0}, out = {.n = 0};
     for (guint32 k = from; k < to; k++) {
         in.at[in.n++] = kids->at[k];
         if (kids->at[k] != x)
             out.at[out.n++] = kids->at[k];
     }
     if (in.n == out.n)
-        insert(&in, x);
+        bb_trial_insert(&in, x);
     bool to_end = to == kids->n;
     return bb_model_part(search->model, search->site, p, in.at, in.n, to_end) -
            bb_model_part(search->model, search->site, p, out.at, out.n, to_end);
@@ -250,34 +207,6 @@ static void consider(BbSearch *search, Look *look, Change change)
         look->best = change;
 }
 
-// to's children take the place of from's from x on, and the other way round; to's begin at place y.
-static bool exchange_tails(const BbSearch *search, guint32 x, guint32 to, guint32 y, Trial *a,
-                           Trial *b)
-{
-    const BbSite *site = search->site;
-    guint32 from = site->parent[x];
-    const BbKids *of = &site->kids[from], *others = &site->kids[to];
-    guint32 at = 0;
-    a->n = b->n = 0;
-    while (of->at[at] != x)
-        a->at[a->n++] = of->at[at++];
-    for (guint32 k = 0; k < y; k++)
-        b->at[b->n++] = others->at[k];
-    if (of->n - at + y > BB_MODEL_NEAR || at + others->n - y > BB_MODEL_NEAR)
-        return false;
-    for (guint32 k = at; k < of->n; k++) {
-        if (!bb_site_may(site, of->at[k], to))
-            return false;
-        insert(b, of->at[k]);
-    }
-    for (guint32 k = y; k < others->n; k++) {
-        if (!bb_site_may(site, others->at[k], from))
-            return false;
-        insert(a, others->at[k]);
-    }
-    return true;
-}
-
 static void consider_tails(BbSearch *search, Look *look, guint32 x, guint32 to, double before)
 {
     const BbSite *site = search->site;
@@ -294,8 +223,8 @@ static void consider_tails(BbSearch *search, Look *look, guint32 x, guint32 to, 
         if (rest == 0 && (tail == 0 || (tail == 1 && site->children[others->at[y]].type ==
                                                          site->children[x].type)))
             continue; // a move, or a swap
-        Trial a, b;
-        if (!exchange_tails(search, x, to, y, &a, &b))
+        BbTrial a, b;
+        if (!bb_trial_tails(&a, &b, site, x, to, y))
             continue;
         double delta = score_trial(search, from, &a) + score_trial(search, to, &b) - before +
                        order_gain(search, from, &a, to, &b);
@@ -303,7 +232,51 @@ static void consider_tails(BbSearch *search, Look *look, guint32 x, guint32 to, 
     }
 }
 
-static void consider_swaps(BbSearch *search, Look *look, guint32 x, guint32 to, const Trial *rest,
+// How many of a parent's children go out on a connection.
+static guint32 count_run(const BbSite *site, const BbKids *kids, guint32 conn)
+{
+    guint32 n = 0;
+    for (guint32 k = 0; k < kids->n; k++)
+        n += site->children[kids->at[k]].conn == conn;
+    return n;
+}
+
+static void consider_run(BbSearch *search, Look *look, guint32 x, guint32 to, guint32 y,
+                         double before)
+{
+    BbTrial a, b;
+    guint32 from = search->site->parent[x];
+    if (!bb_trial_runs(&a, &b, search->site, x, to, y))
+        return;
+    double delta = score_trial(search, from, &a) + score_trial(search, to, &b) - before +
+                   order_gain(search, from, &a, to, &b);
+    consider(search, look, (Change){RUN, to, y, delta});
+}
+
+// Where requests hold connections: all that x's parent called on that of x goes to another one, for
+// what that one called on one of its own to the same callee; or for nothing, where it called none,
+// or part of the same run.
+static void consider_runs(BbSearch *search, Look *look, guint32 x, guint32 to, double before)
+{
+    const BbSite *site = search->site;
+    const BbSiteChild *child = &site->children[x];
+    const BbKids *others = &site->kids[to];
+    guint32 last = 0;
+    if (child->conn == 0 || !bb_model_holds(search->model) ||
+        count_run(site, &site->kids[site->parent[x]], child->conn) < 2)
+        return;
+    for (guint32 k = 0; k < others->n; k++) {
+        const BbSiteChild *y = &site->children[others->at[k]];
+        if (y->callee != child->callee || y->conn == 0 || y->conn == child->conn || y->conn == last)
+            continue;
+        last = y->conn;
+        consider_run(search, look, x, to, others->at[k], before);
+    }
+    if (last == 0 || count_run(site, others, child->conn) > 0)
+        consider_run(search, look, x, to, BB_SITE_NONE, before);
+}
+
+static void consider_swaps(BbSearch *search, Look *look, guint32 x, guint32 to, const BbTrial *rest,
                            double before)
 {
     const BbSite *site = search->site;
@@ -311,7 +284,7 @@ static void consider_swaps(BbSearch *search, Look *look, guint32 x, guint32 to, 
     const BbKids *others = &site->kids[to];
     guint32 first = 0, end = others->n;
     if (others->n > 2 * NEIGHBOURS) { // many: those next to x in time
-        guint32 at = count_before(others, x);
+        guint32 at = bb_kids_before(others, x);
         first = at > NEIGHBOURS ? at - NEIGHBOURS : 0;
         end = MIN(others->n, at + NEIGHBOURS);
     }
@@ -319,10 +292,10 @@ static void consider_swaps(BbSearch *search, Look *look, guint32 x, guint32 to, 
         guint32 y = others->at[k];
         if (site->children[y].type != site->children[x].type || !bb_site_may(site, y, from))
             continue;
-        Trial a = *rest, b;
-        insert(&a, y);
-        without(others, y, &b);
-        insert(&b, x);
+        BbTrial a = *rest, b;
+        bb_trial_insert(&a, y);
+        bb_trial_without(&b, others, y);
+        bb_trial_insert(&b, x);
         double delta = score_trial(search, from, &a) + score_trial(search, to, &b) - before +
                        order_gain(search, from, &a, to, &b);
         consider(search, look, (Change){SWAP, to, y, delta});
@@ -351,9 +324,9 @@ static void consider_joining(BbSearch *search, Look *look, guint32 x, guint32 to
         guint32 y = look->lone[i];
         if (!bb_site_may(site, y, to) || site->children[y].e > end)
             continue;
-        Trial both;
-        with(&site->kids[to], x, &both);
-        insert(&both, y);
+        BbTrial both;
+        bb_trial_with(&both, &site->kids[to], x);
+        bb_trial_insert(&both, y);
         double delta = loss + score_trial(search, to, &both) - score_of(search, to) -
                        bb_model_lone(search->model, site->children[y].type) +
                        order_gain(search, to, &both, BB_SITE_NONE, NULL);
@@ -362,7 +335,7 @@ static void consider_joining(BbSearch *search, Look *look, guint32 x, guint32 to
 }
 
 static void consider_candidate(BbSearch *search, Look *look, guint32 x, guint32 to,
-                               const Trial *rest, double loss)
+                               const BbTrial *rest, double loss)
 {
     guint32 from = search->site->parent[x];
     bool big = is_big(search, to);
@@ -370,8 +343,8 @@ static void consider_candidate(BbSearch *search, Look *look, guint32 x, guint32 
     if (big) {
         gain = gain_of_big(search, to, x);
     } else {
-        Trial more;
-        with(&search->site->kids[to], x, &more);
+        BbTrial more;
+        bb_trial_with(&more, &search->site->kids[to], x);
         gain = score_trial(search, to, &more) - score_of(search, to);
         if (from == BB_SITE_NONE)
             gain += order_gain(search, to, &more, BB_SITE_NONE, NULL);
@@ -386,6 +359,7 @@ static void consider_candidate(BbSearch *search, Look *look, guint32 x, guint32 
         return;
     double before = score_of(search, from) + score_of(search, to);
     consider_swaps(search, look, x, to, rest, before);
+    consider_runs(search, look, x, to, before);
     if (search->site->kids[from].n + search->site->kids[to].n > TAILS_MOST)
         return;
     if (look->temperature <= 0 || look->n <= TRIED / 2 || bb_random_below(&search->random, 4) == 0)
@@ -453,13 +427,13 @@ static guint32 candidates_of(BbSearch *search, Look *look, guint32 x, bool leave
 static double gap_with(const BbSearch *search, guint32 x, guint32 parent)
 {
     const BbKids *kids = &search->site->kids[parent];
-    guint32 n = count_before(kids, x);
+    guint32 n = bb_kids_before(kids, x);
     return bb_model_gap(search->model, search->site, parent, kids->at, n, x);
 }
 
 // x leaves with another child that came after it. Two calls of a request whose own call was not
 // seen leave the parent that took them in together or not at all: one of them alone fits nobody.
-static void consider_pairs(BbSearch *search, Look *look, guint32 x, const Trial *rest)
+static void consider_pairs(BbSearch *search, Look *look, guint32 x, const BbTrial *rest)
 {
     const BbSite *site = search->site;
     guint32 from = site->parent[x];
@@ -468,7 +442,7 @@ static void consider_pairs(BbSearch *search, Look *look, guint32 x, const Trial 
         guint32 y = rest->at[k];
         if (y < x)
             continue;
-        Trial others = *rest;
+        BbTrial others = *rest;
         others.n--;
         for (guint32 i = k; i < others.n; i++)
             others.at[i] = rest->at[i + 1];
@@ -485,13 +459,13 @@ static void look_at(BbSearch *search, Look *look, guint32 x)
     guint32 from = site->parent[x], list[BB_SITE_CANDIDATES];
     double lone = bb_model_lone(search->model, site->children[x].type), loss = -lone;
     bool leaves = false;
-    Trial rest;
+    BbTrial rest;
     rest.n = 0;
     if (from != BB_SITE_NONE) {
         if (is_big(search, from)) {
             loss = -gain_of_big(search, from, x);
         } else {
-            without(&site->kids[from], x, &rest);
+            bb_trial_without(&rest, &site->kids[from], x);
             loss = score_trial(search, from, &rest) - score_of(search, from);
         }
         double order =
@@ -513,7 +487,7 @@ static void look_at(BbSearch *search, Look *look, guint32 x)
             consider_candidate(search, look, x, list[i], &rest, loss);
 }
 
-static void put(BbSearch *search, guint32 parent, const Trial *trial)
+static void put(BbSearch *search, guint32 parent, const BbTrial *trial)
 {
     bb_site_put(search->site, parent, trial->at, trial->n);
     search->score[parent] = (double)NAN;
@@ -524,7 +498,7 @@ static void carry_out(BbSearch *search, guint32 x, const Change *change)
 {
     BbSite *site = search->site;
     guint32 from = site->parent[x];
-    Trial a, b;
+    BbTrial a, b;
     if (change->way == STAY)
         return;
     if (from != BB_SITE_NONE)
@@ -545,11 +519,13 @@ static void carry_out(BbSearch *search, guint32 x, const Change *change)
         return;
     }
     if (change->way == SWAP) {
-        without(&site->kids[from], x, &a);
-        insert(&a, change->y);
-        without(&site->kids[change->to], change->y, &b);
-        insert(&b, x);
-    } else if (!exchange_tails(search, x, change->to, change->y, &a, &b)) {
+        bb_trial_without(&a, &site->kids[from], x);
+        bb_trial_insert(&a, change->y);
+        bb_trial_without(&b, &site->kids[change->to], change->y);
+        bb_trial_insert(&b, x);
+    } else if (change->way == RUN) {
+        bb_trial_runs(&a, &b, site, x, change->to, change->y);
+    } else if (!bb_trial_tails(&a, &b, site, x, change->to, change->y)) {
         return;
     }
     put(search, from, &a);
@@ -665,7 +641,7 @@ double bb_search_total(const BbSearch *search)
                                    MIN(BB_MODEL_NEAR, kids->n - k), k + BB_MODEL_NEAR >= kids->n);
     }
     for (guint32 p = 0; search->fifo && p < site->n_parents; p++) {
-        Trial trial = current(search, p);
+        BbTrial trial = current(search, p);
         BbWait waits[BB_MODEL_NEAR + 2];
         if (!is_big(search, p))
             total += 0.5 * bb_fifo_log(search->fifo, p, waits, waits_of(search, p, &trial, waits),

@@ -17,6 +17,7 @@ BbSighting bb_sighting_of_call(const BbCall *call)
                         .caller = call->caller,
                         .callee = call->callee,
                         .op = call->op,
+                        .conn = call->conn,
                         .proto = call->proto & ((1u << 30) - 1)};
 }
 

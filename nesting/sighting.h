@@ -10,8 +10,12 @@ typedef struct BbSighting {
     gint64 time_ns, recv_ns, end_ns; // as in BbMessage
     guint64 id_number;
     guint32 id_form;
-    guint32 caller, callee, op, status; // of the call, whichever direction this went
-    guint32 proto : 30;                 // a table of 2^30 names does not fit into any memory
+    guint32 caller, callee, op; // of the call, whichever direction this went
+    union {
+        guint32 status; // of a return
+        guint32 conn;   // of a call, as in BbCall
+    };
+    guint32 proto : 30; // a table of 2^30 names does not fit into any memory
     guint32 is_return : 1;
     guint32 at_receiver : 1;
 } BbSighting;

@@ -2,6 +2,8 @@
 // In: children that change parents. Out: each parent's children in order of time.
 #include "nesting/site.h"
 
+#include "nesting/timesort.h"
+
 #include <string.h>
 
 BbSite *bb_site_new(guint32 n_parents, guint32 n_children)
@@ -31,6 +33,7 @@ void bb_site_free(BbSite *site)
     g_free(site->kids);
     g_free(site->parent);
     g_free(site->kept);
+    g_free(site->owner);
     g_free(site->list);
     g_free(site->first);
     g_free(site->children);
@@ -82,6 +85,7 @@ BbSite *bb_site_sample(const BbSite *site, guint32 n_parents, guint n_stretches)
     sample->is_join = site->is_join;
     sample->span = MAX(1, site->span * parents / site->n_parents);
     sample->list = g_new(guint32, candidates + 1);
+    sample->owner = site->owner ? g_new(BbSiteEnd, children) : NULL;
     for (guint32 p = 0; p < site->n_parents; p++)
         if (place[p] != BB_SITE_NONE)
             sample->parents[place[p]] = site->parents[p];
@@ -90,6 +94,8 @@ BbSite *bb_site_sample(const BbSite *site, guint32 n_parents, guint n_stretches)
         if (count_inside(site, place, x) == 0)
             continue;
         sample->children[next] = site->children[x];
+        if (site->owner)
+            sample->owner[next] = site->owner[x];
         guint32 *to = &sample->first[next + 1];
         *to = sample->first[next++];
         for (guint32 i = site->first[x]; i < site->first[x + 1]; i++)
@@ -115,8 +121,7 @@ static void make_room(BbKids *kids, guint32 n)
     kids->at = g_renew(guint32, kids->at, kids->room);
 }
 
-// Where x stands among kids, or would: children are numbered in order of their start.
-static guint32 place_of(const BbKids *kids, guint32 x)
+guint32 bb_kids_before(const BbKids *kids, guint32 x)
 {
     guint32 low = 0, high = kids->n;
     if (high > 0 && kids->at[high - 1] < x)
@@ -135,7 +140,7 @@ void bb_site_give(BbSite *site, guint32 x, guint32 parent)
 {
     BbKids *kids = &site->kids[parent];
     make_room(kids, kids->n + 1);
-    guint32 place = place_of(kids, x);
+    guint32 place = bb_kids_before(kids, x);
     memmove(kids->at + place + 1, kids->at + place, (kids->n - place) * sizeof *kids->at);
     kids->at[place] = x;
     kids->n++;
@@ -145,7 +150,7 @@ void bb_site_give(BbSite *site, guint32 x, guint32 parent)
 void bb_site_take(BbSite *site, guint32 x)
 {
     BbKids *kids = &site->kids[site->parent[x]];
-    guint32 place = place_of(kids, x);
+    guint32 place = bb_kids_before(kids, x);
     memmove(kids->at + place, kids->at + place + 1, (kids->n - place - 1) * sizeof *kids->at);
     kids->n--;
     site->parent[x] = BB_SITE_NONE;
@@ -168,4 +173,27 @@ void bb_site_restore(BbSite *site, const guint32 *parent)
     for (guint32 x = 0; x < site->n_children; x++)
         if (parent[x] != BB_SITE_NONE)
             bb_site_give(site, x, parent[x]);
+}
+
+guint32 *bb_site_by_conn(const BbSite *site, guint32 *n)
+{
+    g_autofree BbTimed *order = g_new(BbTimed, site->n_children);
+    g_autofree BbTimed *scratch = g_new(BbTimed, site->n_children);
+    *n = 0;
+    for (guint32 x = 0; x < site->n_children; x++)
+        if (site->children[x].conn != 0)
+            order[(*n)++] = (BbTimed){site->children[x].conn, x};
+    bb_timesort(order, scratch, *n);
+    guint32 *children = g_new(guint32, *n);
+    for (guint32 i = 0; i < *n; i++)
+        children[i] = order[i].index;
+    return children;
+}
+
+guint32 bb_site_conn_end(const BbSite *site, const guint32 *order, guint32 n, guint32 i)
+{
+    guint32 conn = site->children[order[i]].conn;
+    while (i < n && site->children[order[i]].conn == conn)
+        i++;
+    return i;
 }

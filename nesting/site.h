@@ -17,20 +17,29 @@
 #define BB_SITE_CROWDED 8.0 // candidates of a child
 
 typedef struct BbSiteParent {
-    gint64 s, e;  // arrival of the call, departure of the return
-    gint64 ready; // of a join: when all that it may wait for was there; s, if that is no later
-    guint32 call; // index into the calls
-    guint16 type; // caller and operation
+    gint64 s, e;    // arrival of the call, departure of the return
+    gint64 ready;   // of a join: when all that it may wait for was there; s, if that is no later
+    guint32 call;   // index into the calls
+    guint32 caller; // a name
+    guint32 conn;   // that it came on; 0: not known
+    guint16 type;   // caller and operation
 } BbSiteParent;
 
 typedef struct BbSiteChild {
     gint64 s, e; // departure of the call, arrival of the return
     gint64 trip; // from one to the other; with a skew window e is earlier than that
     guint32 call;
-    guint16 type; // callee and operation
-    gint16 lasts; // how long, among those of its type: standard normal quantile, in parts of
-                  // BB_SITE_NORMAL (durations.h)
+    guint32 callee; // a name
+    guint32 conn;   // that it went out on; 0: not known
+    guint16 type;   // callee and operation
+    gint16 lasts;   // how long, among those of its type: standard normal quantile, in parts of
+                    // BB_SITE_NORMAL (durations.h)
 } BbSiteChild;
+
+// A connection, and the node at its other end.
+typedef struct BbSiteEnd {
+    guint32 conn, peer; // conn 0: not known
+} BbSiteEnd;
 
 // The children of one parent, in order of (s, index).
 typedef struct BbKids {
@@ -47,7 +56,9 @@ typedef struct BbSite {
     guint32 *list;
     float *kept; // of children: expected share of the true parents that are among the candidates, 1
                  // where none of those the child had was left out
-    double span; // of the trace, in quanta
+    BbSiteEnd *owner; // of children: the incoming connection that theirs serves (owners.h), 0 where
+                      // none stands out; NULL: not known
+    double span;      // of the trace, in quanta
     gint64 period; // of replicas: the n-th one's times begin at n periods and last a quarter of one
                    // at most; 0: a single node
     guint32 number; // among the sites of a trace: fixes the random choices made for it
@@ -69,6 +80,10 @@ BbSite *bb_site_sample(const BbSite *site, guint32 n_parents, guint n_stretches)
 // Takes all children off their parents.
 void bb_site_clear(BbSite *site);
 
+// How many of a parent's children stand before x, which may be one of them: they are numbered in
+// order of their start.
+guint32 bb_kids_before(const BbKids *kids, guint32 x);
+
 // Gives child x, which has none, to a parent; takes it off its parent.
 void bb_site_give(BbSite *site, guint32 x, guint32 parent);
 void bb_site_take(BbSite *site, guint32 x);
@@ -79,6 +94,12 @@ void bb_site_put(BbSite *site, guint32 parent, const guint32 *kids, guint32 n);
 
 // Copies an assignment (of n_children).
 void bb_site_restore(BbSite *site, const guint32 *parent);
+
+// The children whose connection is known, by connection, then in order; the caller's. *n: how many.
+guint32 *bb_site_by_conn(const BbSite *site, guint32 *n);
+
+// Where in that order the children on the same connection as the i-th one end.
+guint32 bb_site_conn_end(const BbSite *site, const guint32 *order, guint32 n, guint32 i);
 
 // Of a child, on the mean.
 static inline double bb_site_candidates(const BbSite *site)

@@ -4,6 +4,7 @@
 
 #include "data/tally.h"
 #include "nesting/caused.h"
+#include "nesting/owners.h"
 #include "nesting/timesort.h"
 
 #include <math.h>
@@ -16,6 +17,8 @@
 #define LATE_LEAST 0.05 // their share of the kind, and how many of them must follow calls to the
 #define DUE_LEAST 0.15  // node by more than chance, for all of the kind to be looked at as late
 #define OUTLASTS 0.25   // of its own time, that a call nested in none may last longer than a parent
+#define OWNED \
+    1000.0 // log likelihood: candidates on the connection that a child's serves come first
 #define TIME_MAX (G_GINT64_CONSTANT(1) << 60) // in quanta: differences never overflow
 
 // A node of a site: its stretch of parents, and by how much its times are moved. Replicas come one
@@ -36,7 +39,7 @@ struct BbSites {
     const BbCall *calls;
     guint32 n_calls, n_names;
     gint64 window_ns, base_ns, quantum_ns;
-    bool labels;
+    bool labels, connections;
     BbRoles *roles;
     const BbGapScale *scale;
     const guint8 *place; // NULL: callers tell parents apart
@@ -126,7 +129,7 @@ static void make_teams(BbSites *sites)
 }
 
 BbSites *bb_sites_new(const BbCall *calls, guint32 n_calls, guint32 n_names, gint64 skew_window_ns,
-                      bool labels, BbRoles *roles, const BbGapScale *scale)
+                      bool labels, bool connections, BbRoles *roles, const BbGapScale *scale)
 {
     BbSites *sites = g_new0(BbSites, 1);
     *sites = (BbSites){.calls = calls,
@@ -136,6 +139,7 @@ BbSites *bb_sites_new(const BbCall *calls, guint32 n_calls, guint32 n_names, gin
                        .base_ns = n_calls > 0 ? calls[0].call_ns : 0,
                        .quantum_ns = find_quantum(calls, n_calls),
                        .labels = labels,
+                       .connections = connections,
                        .roles = roles,
                        .scale = scale};
     make_teams(sites);
@@ -253,6 +257,11 @@ static gint64 ready_of(const BbSites *sites, guint32 call, gint64 arrival, gint6
     return ready_ns == G_MININT64 ? arrival : MAX(arrival, quanta(sites, ready_ns) + shift);
 }
 
+static guint32 conn_of(const BbSites *sites, guint32 call)
+{
+    return sites->connections ? sites->calls[call].conn : 0;
+}
+
 // With a skew window whatever comes from another node (calls that arrive, returns of children)
 // counts as that much earlier. Gaps stay gaps: what they are longer by is learned with them. How
 // long a child lasts is not cut by it: its return is not before its call for being early.
@@ -277,6 +286,8 @@ static void load_parents(const BbSites *sites, BbSite *site, const Crew *crew)
                                           .ready = ready_of(sites, parents[i].call, s, shift),
                                           .e = quanta(sites, parents[i].replied_ns) + shift,
                                           .call = parents[i].call,
+                                          .caller = parents[i].caller,
+                                          .conn = conn_of(sites, parents[i].call),
                                           .type = number[i]};
     }
 }
@@ -324,6 +335,8 @@ static void load_children(const BbSites *sites, BbSite *site, const Crew *crew)
                                           .e = MAX(order[i].time_ns, end - early),
                                           .trip = end - order[i].time_ns,
                                           .call = child->call,
+                                          .callee = child->callee,
+                                          .conn = conn_of(sites, child->call),
                                           .type = number[order[i].index]};
     }
 }
@@ -368,10 +381,12 @@ static double prune(const BbSites *sites, const BbSite *site, const BbOnset *ons
 {
     g_array_set_size(suitors, n);
     Suitor *suitor = &g_array_index(suitors, Suitor, 0);
-    for (guint32 i = 0; i < n; i++)
-        suitor[i] = (Suitor){
-            bb_onset_log(onset, sites->scale, &site->parents[list[i]], &site->children[child]),
-            list[i]};
+    guint32 owner = site->owner ? site->owner[child].conn : 0;
+    for (guint32 i = 0; i < n; i++) {
+        const BbSiteParent *parent = &site->parents[list[i]];
+        double suits = bb_onset_log(onset, sites->scale, parent, &site->children[child]);
+        suitor[i] = (Suitor){owner != 0 && parent->conn == owner ? suits + OWNED : suits, list[i]};
+    }
     qsort(suitor, n, sizeof *suitor, by_suit);
     for (guint32 i = 0; i < BB_SITE_CANDIDATES; i++)
         list[i] = suitor[i].parent;
@@ -575,6 +590,7 @@ BbSite *bb_sites_next(BbSites *sites, BbOnset **onset, guint64 *children, guint6
     load_children(sites, site, &crew);
     site->span = MAX(1, (double)sites->period / 4 * members->len);
     site->period = members->len > 1 ? sites->period : 0;
+    site->owner = bb_owners_find(site);
     *onset = bb_onset_new(site, sites->scale);
     find_candidates(sites, site, *onset, &crew, children, candidates);
     end_means(site, *onset);

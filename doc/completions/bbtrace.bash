@@ -43,6 +43,7 @@ _bbtrace() {
         mirror,-d | mirror,--direction) words='ingress egress both' ;;
         mirror,--vendor) words='arista aws azure cisco-ios cisco-nxos juniper linux ovs' ;;
         mirror,--classifier) words='auto matchall u32' ;;
+        generate,--connections) words='none pool held threads' ;;
         mirror,mirror)
             words='add del show plan'
             [[ $cur != -* ]] || words=$(_bbtrace_options "$program" "$command")

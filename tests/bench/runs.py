@@ -60,12 +60,12 @@ class Runs:
             sys.exit(f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr}")
         return done.stdout
 
-    def generate(self, scenario, *settings, seconds=None, messages=None):
+    def generate(self, scenario, *settings, seconds=None, messages=None, connections="none"):
         """A new trace; settings are NAME=VALUE. Whichever limit comes first ends it."""
         trace = self.path("trace.bbt")
         options = [word for setting in settings for word in ("-D", setting)]
         options += ["-G", f"{seconds:.9f}s"] if seconds else []
-        self.run(self.bbtrace, "generate", "-q", scenario, *options, "-c", str(messages or ENDLESS), "-s",
+        self.run(self.bbtrace, "generate", "-q", scenario, f"--connections={connections}", *options, "-c", str(messages or ENDLESS), "-s",
                  self.seed, "-w", trace)
         return trace
 

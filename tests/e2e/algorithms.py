@@ -73,12 +73,15 @@ class Refusals(unittest.TestCase):
         self.assertIn("--explain is for --algo=convolution", refused("--explain=messages"))
 
     def test_options_of_nesting(self):
-        for option in ("--assign=paper", "--no-labels", "--roles=auto", "--merge-replicas", "--latency=last-byte",
+        for option in ("--assign=paper", "--no-labels", "--no-connections", "--roles=auto", "--merge-replicas", "--latency=last-byte",
                        "--overlap-penalty=1", "--same-penalty=1", "--any-penalty=1", "--bin-floor=1ms",
                        "--smoothing=1"):
             for algorithm in (CONVOLUTION, FIGURE6):
                 name = option.split("=", maxsplit=1)[0]
                 self.assertIn(f"{name} is for --algo=nesting", refused(*algorithm, option))
+
+    def test_options_of_joint(self):
+        self.assertIn("--no-connections needs --assign=joint", refused("--assign=paper", "--no-connections"))
 
     def test_options_of_convolution(self):
         for option in ("--quantum=1ms", "--max-delay=1s", "--verbose"):

@@ -152,6 +152,7 @@ class Generate(Files):
                                  (["multitier", "-D", "speed"], "NAME=VALUE"),
                                  (["multitier", "-G", "fast"], "--duration takes a time"),
                                  (["multitier", "-c", "-5"], "--messages takes"),
+                                 (["multitier", "--connections=some"], "none, pool, held or threads, not 'some'"),
                                  ([path, "-w", path], "would overwrite")):
             out, err = run(BBTRACE, "generate", *arguments, status=2)
             self.assertEqual(out, b"")

@@ -19,8 +19,8 @@ static gint64 shifted(gint64 time_ns, guint8 mantissa, guint8 exponent)
     return to_ns;
 }
 
-static void push(BbPairs *pairs, BbKind kind, guint8 nodes, guint64 id, guint8 op, gint64 time_ns,
-                 gint64 recv_ns)
+static void push(BbPairs *pairs, BbKind kind, guint8 nodes, guint64 id, guint8 op, const char *conn,
+                 gint64 time_ns, gint64 recv_ns)
 {
     BbMessage message = bb_message_empty();
     message.kind = kind;
@@ -28,9 +28,17 @@ static void push(BbPairs *pairs, BbKind kind, guint8 nodes, guint64 id, guint8 o
     message.receiver = 1 + (kind == BB_CALL ? nodes >> 4 : nodes) % NODES;
     message.id = bb_id_number(id);
     message.op = kind == BB_CALL && op % 4 == 0 ? 1u + op / 4 % NODES : BB_NAME_NONE;
+    message.conn = conn;
     message.time_ns = time_ns;
     message.recv_ns = recv_ns;
     g_assert(bb_pairs_push(pairs, &message));
+}
+
+// One of the connections that there are, where they are known.
+static const char *conn_of(const guint8 *data, const guint8 *call)
+{
+    static const char *conns[] = {"a", "b", "connection", "d", "e", "f", "g", NULL};
+    return data[0] & 4 ? conns[(call[1] ^ call[1] >> 3) % G_N_ELEMENTS(conns)] : NULL;
 }
 
 // nodes; flags and op; the call's step from the last; how long it lasts; two clocks.
@@ -45,10 +53,11 @@ static BbPairs *read_calls(const BbNames *names, const guint8 *data, gsize size,
         gint64 end_ns = shifted(time_ns, call[4], call[5]);
         bool two = call[6] & 1;
         gint64 off = call[6] >> 1;
-        push(pairs, BB_CALL, call[0], *calls, call[1], time_ns,
+        const char *conn = conn_of(data, call);
+        push(pairs, BB_CALL, call[0], *calls, call[1], conn, time_ns,
              two ? shifted(time_ns, (guint8)off, 0) : BB_TIME_NONE);
         if (call[1] % 16 != 15)
-            push(pairs, BB_RETURN, call[0], *calls, call[1], end_ns,
+            push(pairs, BB_RETURN, call[0], *calls, call[1], conn, end_ns,
                  two ? shifted(end_ns, (guint8)off, 0) : BB_TIME_NONE);
     }
     return pairs;

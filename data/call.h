@@ -15,7 +15,7 @@ typedef struct BbCall {
     gint64 return_end_ns; // return, last byte; BB_TIME_NONE if not known
     BbId id;              // of the trace; absent where the trace has none
     guint32 proto;
-    guint32 conn; // what tells the call's connection from others; 0 if not known
+    guint32 conn; // what tells the connection that it was sent on from others; 0 if not known
 } BbCall;
 
 static inline bool bb_call_is_returned(const BbCall *call)

@@ -38,15 +38,17 @@ static inline guint32 bb_text_hash_fast(const char *text)
     gsize size = strlen(text);
     for (; size >= sizeof word; size -= sizeof word, text += sizeof word) {
         memcpy(&word, text, sizeof word);
+        word = GUINT64_FROM_LE(word);
         hash = (hash ^ word) * BB_TEXT_HASH_PRIME;
         hash ^= hash >> 29;
     }
     word = size;
     for (; size > 0; size--)
         word = word << 8 | (guint8)*text++;
-    hash = (hash ^ word) * BB_TEXT_HASH_PRIME;
-    hash ^= hash >> 32;
-    return (guint32)(hash * BB_TEXT_HASH_PRIME >> 32);
+    hash = (hash ^ word) * BB_TEXT_HASH_PRIME; // then every bit to every other, as SplitMix64 does
+    hash = (hash ^ hash >> 30) * G_GUINT64_CONSTANT(0xbf58476d1ce4e5b9);
+    hash = (hash ^ hash >> 27) * G_GUINT64_CONSTANT(0x94d049bb133111eb);
+    return (guint32)(hash ^ hash >> 31);
 }
 
 // Of bytes alone, in 32 bits.

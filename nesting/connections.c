@@ -14,7 +14,8 @@
 
 #define NEAR 4u              // calls on a connection on either side that are looked at
 #define REACH 32u            // children of a parent before one
-#define OBSERVED_MOST 20000u // children of an assignment
+#define OBSERVED_MOST 20000u // children of an assignment,
+#define LOT 2654435761u      // drawn by lot: a multiplier of all bits (Knuth 6.4)
 #define DOUBTED 10.0         // imagined calls that show nothing
 #define OWNED 3.0f           // log odds of an owner that is known before anything was learned
 #define GAIN_LEAST 6.0       // log likelihood that connections of a kind of calls must explain,
@@ -156,6 +157,7 @@ void bb_connections_expect(BbConnections *connections, const BbSite *site)
 {
     if (!connections)
         return;
+    g_assert(connections->site == site);
     bb_connections_reset(connections);
     forget_made(connections, site);
     connections->way = BY_SERVED;
@@ -176,19 +178,21 @@ typedef struct {
     guint32 held; // connection of the sibling before it to the same callee; 0: none
 } Scene;
 
+// sibling: that owner is asked for, too.
 static Scene look_back(const BbConnections *connections, const BbSite *site, guint32 parent,
-                       const guint32 *kids, guint32 n, guint32 x)
+                       const guint32 *kids, guint32 n, guint32 x, bool sibling)
 {
     BbSiteEnd served = {connections->served[parent], site->parents[parent].caller};
     Scene scene = {x, {served, {0, 0}}, 0};
-    BbSiteEnd *sibling = &scene.owner[BY_SIBLING];
+    BbSiteEnd *other = &scene.owner[BY_SIBLING];
     guint32 stop = n > REACH ? n - REACH : 0, callee = site->children[x].callee;
-    for (guint32 i = n; i > stop && (sibling->conn == 0 || scene.held == 0); i--) {
+    for (guint32 i = n; i > stop && (sibling || scene.held == 0); i--) {
         const BbSiteChild *y = &site->children[kids[i - 1]];
-        if (y->callee != callee && sibling->conn == 0)
-            *sibling = (BbSiteEnd){y->conn, y->callee};
-        else if (y->callee == callee && scene.held == 0)
-            scene.held = y->conn;
+        if (y->callee == callee)
+            scene.held = scene.held != 0 ? scene.held : y->conn;
+        else if (sibling && y->conn != 0)
+            *other = (BbSiteEnd){y->conn, y->callee};
+        sibling = sibling && other->conn == 0;
     }
     return scene;
 }
@@ -208,7 +212,7 @@ static void compare(Share *share, BbSiteEnd owner, BbSiteEnd other)
     share->same += other.conn == owner.conn;
 }
 
-// But for those of that parent.
+// But for those of that parent, and of the one that x has: they are its own guesses.
 static Share share_of(const BbConnections *connections, const BbSite *site, guint32 parent,
                       const Scene *scene, guint way)
 {
@@ -216,18 +220,20 @@ static Share share_of(const BbConnections *connections, const BbSite *site, guin
     guint32 at = connections->place[scene->x];
     const Made *made = connections->made;
     Share share = {0, 0};
-    if (owner.conn == 0)
-        return share;
     if (way == BY_SERVED && site->owner && site->owner[scene->x].conn != 0) {
-        compare(&share, owner, site->owner[scene->x]);
+        owner.conn = site->parents[parent].conn; // even if no other parent came on it
+        if (owner.conn != 0)
+            compare(&share, owner, site->owner[scene->x]);
         return share;
     }
+    if (owner.conn == 0)
+        return share;
     for (guint32 i = at; i > 0 && at - i < NEAR && made[i - 1].conn == made[at].conn; i--)
-        if (made[i - 1].parent != parent)
+        if (made[i - 1].parent != parent && made[i - 1].parent != made[at].parent)
             compare(&share, owner, made[i - 1].owner[way]);
     guint32 end = MIN(connections->n, at + 1 + NEAR);
     for (guint32 i = at + 1; i < end && made[i].conn == made[at].conn; i++)
-        if (made[i].parent != parent)
+        if (made[i].parent != parent && made[i].parent != made[at].parent)
             compare(&share, owner, made[i].owner[way]);
     return share;
 }
@@ -250,7 +256,7 @@ double bb_connections_log(const BbConnections *connections, const BbSite *site, 
     const BbSiteChild *child = &site->children[x];
     if (!connections || !connections->tells || connections->site != site || child->conn == 0)
         return 0;
-    Scene scene = look_back(connections, site, parent, kids, n, x);
+    Scene scene = look_back(connections, site, parent, kids, n, x, connections->way == BY_SIBLING);
     Sight sight = sight_of(connections, site, parent, &scene, connections->way);
     const Odds *odds = &connections->odds[connections->way][child->type];
     return sight == UNKNOWN ? 0 : (double)odds->log[sight];
@@ -262,7 +268,7 @@ static Scene look_at_child(const BbConnections *connections, const BbSite *site,
                            guint32 x)
 {
     const BbKids *kids = &site->kids[parent];
-    return look_back(connections, site, parent, kids->at, bb_kids_before(kids, x), x);
+    return look_back(connections, site, parent, kids->at, bb_kids_before(kids, x), x, true);
 }
 
 static void note_made(BbConnections *connections, const BbSite *site)
@@ -301,9 +307,10 @@ void bb_connections_observe(BbConnections *connections, const BbSite *site, doub
         look_at(connections, site);
     note_made(connections, site);
     guint32 step = 1 + connections->n / OBSERVED_MOST;
-    for (guint32 i = 0; i < connections->n; i += step) {
+    for (guint32 i = 0; i < connections->n; i++) {
         guint32 x = connections->order[i];
-        if (site->parent[x] != BB_SITE_NONE && site->first[x + 1] - site->first[x] > 1)
+        bool is_drawn = (x * LOT >> 16) % step == 0;
+        if (is_drawn && site->parent[x] != BB_SITE_NONE && site->first[x + 1] - site->first[x] > 1)
             observe(connections, site, x, weight);
     }
 }
@@ -318,7 +325,8 @@ static double fit(Odds *odds, guint from, guint n, double gain_each)
         other += odds->other[s];
     }
     for (guint s = from; s < from + n; s++) {
-        double usual = (odds->other[s] + 0.5) / (other + 0.5 * n);
+        double of_all = (odds->own[s] + odds->other[s]) / MAX(own + other, 1);
+        double usual = (odds->other[s] + DOUBTED * of_all + 0.5) / (other + DOUBTED + 0.5 * n);
         double is = (odds->own[s] + DOUBTED * usual) / (own + DOUBTED);
         odds->log[s] = (float)log(is / usual);
         gain += odds->own[s] * (double)odds->log[s];

@@ -119,7 +119,8 @@ static void fill_return_times(BbCall *call)
 static void fill_call(BbCall *call, const BbSighting *sighting)
 {
     fill_labels(call, sighting->op, sighting->proto);
-    call->conn = call->conn ? call->conn : sighting->conn;
+    if (sighting->conn != 0 && (call->conn == 0 || !sighting->at_receiver))
+        call->conn = sighting->conn; // where the two ends name it otherwise the sender's counts
     if (sighting->at_receiver) {
         call->arrived_ns = sighting->time_ns;
         return;

@@ -617,7 +617,10 @@ void bb_model_fit(BbModel *model, const BbSite *site, double trust)
 
 void bb_model_meet(BbModel *model, const BbSite *site)
 {
-    bb_connections_meet(model->connections, site);
+    if (model->connections)
+        bb_connections_meet(model->connections, site);
+    else // a sample may be too short to show any connection twice
+        model->connections = bb_connections_new(site);
 }
 
 void bb_model_trust(BbModel *model, double trust)

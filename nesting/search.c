@@ -232,21 +232,37 @@ static void consider_tails(BbSearch *search, Look *look, guint32 x, guint32 to, 
     }
 }
 
-// How many of a parent's children go out on a connection.
-static guint32 count_run(const BbSite *site, const BbKids *kids, guint32 conn)
+// How many of kids[0 .. n) go out on a connection.
+static guint32 count_run(const BbSite *site, const guint32 *kids, guint32 n, guint32 conn)
 {
-    guint32 n = 0;
-    for (guint32 k = 0; k < kids->n; k++)
-        n += site->children[kids->at[k]].conn == conn;
-    return n;
+    guint32 in_run = 0;
+    for (guint32 k = 0; k < n; k++)
+        in_run += site->children[kids[k]].conn == conn;
+    return in_run;
+}
+
+// Whether that is what exchanging tails does: both runs are all that comes last, and the other one
+// begins where it would there.
+static bool is_tail(const BbSite *site, guint32 x, guint32 to, guint32 conn)
+{
+    const BbKids *of = &site->kids[site->parent[x]], *others = &site->kids[to];
+    guint32 at = bb_kids_before(of, x), before = bb_kids_before(others, x);
+    guint32 run = count_run(site, of->at, of->n, site->children[x].conn);
+    guint32 other = conn == 0 ? 0 : count_run(site, others->at, others->n, conn);
+    guint32 place = others->n - other;
+    return run == count_run(site, of->at + at, of->n - at, site->children[x].conn) &&
+           run == of->n - at && other == count_run(site, others->at + place, other, conn) &&
+           place <= before && place + 1 >= before;
 }
 
 static void consider_run(BbSearch *search, Look *look, guint32 x, guint32 to, guint32 y,
                          double before)
 {
     BbTrial a, b;
-    guint32 from = search->site->parent[x];
-    if (!bb_trial_runs(&a, &b, search->site, x, to, y))
+    const BbSite *site = search->site;
+    guint32 from = site->parent[x];
+    if (is_tail(site, x, to, y == BB_SITE_NONE ? 0 : site->children[y].conn) ||
+        !bb_trial_runs(&a, &b, site, x, to, y))
         return;
     double delta = score_trial(search, from, &a) + score_trial(search, to, &b) - before +
                    order_gain(search, from, &a, to, &b);
@@ -254,26 +270,22 @@ static void consider_run(BbSearch *search, Look *look, guint32 x, guint32 to, gu
 }
 
 // Where requests hold connections: all that x's parent called on that of x goes to another one, for
-// what that one called on one of its own to the same callee; or for nothing, where it called none,
-// or part of the same run.
+// what that one called on one of its own to the same callee, or for nothing.
 static void consider_runs(BbSearch *search, Look *look, guint32 x, guint32 to, double before)
 {
     const BbSite *site = search->site;
     const BbSiteChild *child = &site->children[x];
-    const BbKids *others = &site->kids[to];
-    guint32 last = 0;
+    const BbKids *of = &site->kids[site->parent[x]], *others = &site->kids[to];
     if (child->conn == 0 || !bb_model_holds(search->model) ||
-        count_run(site, &site->kids[site->parent[x]], child->conn) < 2)
+        count_run(site, of->at, of->n, child->conn) < 2)
         return;
     for (guint32 k = 0; k < others->n; k++) {
         const BbSiteChild *y = &site->children[others->at[k]];
-        if (y->callee != child->callee || y->conn == 0 || y->conn == child->conn || y->conn == last)
-            continue;
-        last = y->conn;
-        consider_run(search, look, x, to, others->at[k], before);
+        if (y->callee == child->callee && y->conn != 0 && y->conn != child->conn &&
+            count_run(site, others->at, k, y->conn) == 0)
+            consider_run(search, look, x, to, others->at[k], before);
     }
-    if (last == 0 || count_run(site, others, child->conn) > 0)
-        consider_run(search, look, x, to, BB_SITE_NONE, before);
+    consider_run(search, look, x, to, BB_SITE_NONE, before);
 }
 
 static void consider_swaps(BbSearch *search, Look *look, guint32 x, guint32 to, const BbTrial *rest,
@@ -523,9 +535,8 @@ static void carry_out(BbSearch *search, guint32 x, const Change *change)
         bb_trial_insert(&a, change->y);
         bb_trial_without(&b, &site->kids[change->to], change->y);
         bb_trial_insert(&b, x);
-    } else if (change->way == RUN) {
-        bb_trial_runs(&a, &b, site, x, change->to, change->y);
-    } else if (!bb_trial_tails(&a, &b, site, x, change->to, change->y)) {
+    } else if (change->way == RUN ? !bb_trial_runs(&a, &b, site, x, change->to, change->y)
+                                  : !bb_trial_tails(&a, &b, site, x, change->to, change->y)) {
         return;
     }
     put(search, from, &a);

@@ -346,11 +346,14 @@ static void load_children(const BbSites *sites, BbSite *site, const Crew *crew)
 typedef struct {
     double suits;
     guint32 parent;
+    bool owned; // on the connection that the child's serves: these come first
 } Suitor;
 
 static int by_suit(const void *a, const void *b)
 {
     const Suitor *x = a, *y = b;
+    if (x->owned != y->owned)
+        return x->owned ? -1 : 1;
     if (x->suits != y->suits)
         return x->suits > y->suits ? -1 : 1;
     return (x->parent > y->parent) - (x->parent < y->parent);
@@ -365,9 +368,11 @@ static int by_index(const void *a, const void *b)
 // Share of the suitors' likelihood that the kept ones have; the best stand first.
 static double kept_of(const Suitor *suitor, guint32 n)
 {
-    double all = 0, kept = 0;
+    double all = 0, kept = 0, most = -G_MAXDOUBLE;
+    for (guint32 i = 0; i < n; i++)
+        most = MAX(most, suitor[i].suits);
     for (guint32 i = 0; i < n; i++) {
-        all += exp(suitor[i].suits - suitor[0].suits);
+        all += exp(suitor[i].suits - most);
         if (i + 1 == BB_SITE_CANDIDATES)
             kept = all;
     }
@@ -385,7 +390,8 @@ static double prune(const BbSites *sites, const BbSite *site, const BbOnset *ons
     for (guint32 i = 0; i < n; i++) {
         const BbSiteParent *parent = &site->parents[list[i]];
         double suits = bb_onset_log(onset, sites->scale, parent, &site->children[child]);
-        suitor[i] = (Suitor){owner != 0 && parent->conn == owner ? suits + OWNED : suits, list[i]};
+        bool owned = owner != 0 && parent->conn == owner;
+        suitor[i] = (Suitor){owned ? suits + OWNED : suits, list[i], owned};
     }
     qsort(suitor, n, sizeof *suitor, by_suit);
     for (guint32 i = 0; i < BB_SITE_CANDIDATES; i++)

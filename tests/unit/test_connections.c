@@ -95,10 +95,53 @@ START_TEST(shared_by_all)
     for (guint guessed = 0; guessed < 2; guessed++) {
         g_autoptr(BbConnections) connections = learn(rand, site, 0.2, guessed == 1);
         ck_assert(!bb_connections_holds(connections));
-        for (guint kind = 0; kind < 2; kind++)
-            for (guint order = 0; order < 3; order++)
-                ck_assert_double_eq(speaks(connections, site, kind, order), 0);
+        ck_assert_double_eq(speaks(connections, site, AUTH_KIND, 0), 0);
+        for (guint order = 0; order < 3; order++)
+            ck_assert_double_eq(speaks(connections, site, DB_KIND, order), 0);
     }
+}
+END_TEST
+
+// Where older candidates have made such a call already none is seen to make its first one but its
+// parent: that says nothing of the connection.
+START_TEST(nothing_to_compare_with)
+{
+    enum { PARENTS = 2000 };
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("connections at once"));
+    g_autoptr(BbSite) site = bb_site_new(PARENTS, PARENTS);
+    site->n_parent_types = site->n_child_types = 1;
+    for (guint32 i = 0; i < PARENTS; i++) {
+        site->parents[i] = (BbSiteParent){
+            .s = 10 * i, .e = 10 * i + 15, .call = i, .caller = WORKER_CLIENT, .conn = 1 + i / 10};
+        site->children[i] = (BbSiteChild){.s = 10 * i + 1,
+                                          .e = 10 * i + 4,
+                                          .call = i,
+                                          .callee = WORKER_DB,
+                                          .conn = 1000 + (guint32)g_rand_int_range(rand, 0, 100)};
+    }
+    site_find_candidates(site, 0);
+    worker_assign(rand, site, 0);
+    g_autoptr(BbConnections) connections = bb_connections_new(site);
+    bb_connections_reset(connections);
+    bb_connections_observe(connections, site, 1);
+    bb_connections_fit(connections, true);
+    for (guint32 x = 0; x < PARENTS; x++)
+        ck_assert_double_eq(bb_connections_log(connections, site, x, NULL, 0, x), 0);
+}
+END_TEST
+
+// Of very many children some are looked at: not the same one of each connection.
+START_TEST(very_many)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("connections many"));
+    g_autoptr(BbSite) site = site_of_workers(rand, WORKER_HELD, 8, 1000, 0.8);
+    for (guint32 x = 0; x < site->n_children; x++) { // each held for one request, and not again
+        site->children[x].conn = 1000 + site->children[x].call;
+        site->children[x].type = DB_KIND;
+        site->children[x].callee = WORKER_DB;
+    }
+    g_autoptr(BbConnections) connections = learn(rand, site, 0.1, false);
+    ck_assert(bb_connections_holds(connections));
 }
 END_TEST
 
@@ -175,7 +218,8 @@ static void twin_compare(const BbSite *site, guint32 p, guint32 x, guint32 y, gu
                          guint *known, guint *same)
 {
     TwinEnd owner = twin_owner(site, p, x, way), other = twin_owner(site, site->parent[y], y, way);
-    if (site->parent[y] == p || owner.conn == 0 || other.conn == 0 || other.peer != owner.peer)
+    if (site->parent[y] == p || site->parent[y] == site->parent[x] || owner.conn == 0 ||
+        other.conn == 0 || other.peer != owner.peer)
         return;
     ++*known;
     *same += owner.conn == other.conn;
@@ -226,7 +270,8 @@ static double twin_fit(const BbSite *site, guint way, guint kind, guint from, gu
         }
     }
     for (guint s = from; s < to; s++) {
-        double usual = (other[s] + 0.5) / (all_other + 0.5 * (to - from));
+        double of_all = (own[s] + other[s]) / MAX(all_own + all_other, 1);
+        double usual = (other[s] + 10 * of_all + 0.5) / (all_other + 10 + 0.5 * (to - from));
         log_odds[s] = log((own[s] + 10 * usual) / (all_own + 10) / usual);
         gain += own[s] * log_odds[s];
     }
@@ -285,4 +330,4 @@ START_TEST(twin)
 END_TEST
 
 TEST_MAIN("connections", threads, threads_of_fresh_requests, held_by_requests, shared_by_all,
-          each_its_own, another_site, twin)
+          nothing_to_compare_with, very_many, each_its_own, another_site, twin)

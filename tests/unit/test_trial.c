@@ -86,6 +86,26 @@ START_TEST(runs)
 }
 END_TEST
 
+// Together they would have more than is looked at.
+START_TEST(too_many)
+{
+    enum { KIDS = BB_MODEL_NEAR + 1 };
+    g_autoptr(BbSite) site = bb_site_new(2, KIDS);
+    site->parents[0] = site->parents[1] = (BbSiteParent){.s = 0, .e = 10 * KIDS};
+    for (guint32 x = 0; x < KIDS; x++)
+        site->children[x] = (BbSiteChild){.s = 10 * x, .e = 10 * x + 5, .conn = 1 + x % 2};
+    site_find_candidates(site, 0);
+    for (guint32 x = 0; x < KIDS; x++)
+        bb_site_give(site, x, x % 2);
+    BbTrial a, b;
+    ck_assert(!bb_trial_runs(&a, &b, site, 0, 1, 1));
+    bb_site_take(site, KIDS - 1);
+    ck_assert(bb_trial_runs(&a, &b, site, 0, 1, 1));
+    ck_assert_uint_eq(a.n, BB_MODEL_NEAR / 2);
+    ck_assert_uint_eq(b.at[0], 0);
+}
+END_TEST
+
 START_TEST(tails)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("trial tails"));
@@ -133,4 +153,4 @@ START_TEST(one_more_or_less)
 }
 END_TEST
 
-TEST_MAIN("trial", runs, tails, one_more_or_less)
+TEST_MAIN("trial", runs, too_many, tails, one_more_or_less)

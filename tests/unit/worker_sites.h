@@ -28,8 +28,7 @@ static inline guint32 worker_conn(GRand *rand, WorkerWay way, guint workers, gui
     return 1000 * callee + number;
 }
 
-// Each worker is busy for a share of the time. The true parent of a child is child->lasts: the
-// number of its request, by arrival; also where it may be looked up by parents[].call.
+// Each worker is busy for a share of the time. A child's `call` is that of its true parent.
 static inline BbSite *site_of_workers(GRand *rand, WorkerWay way, guint workers, guint each,
                                       double busy)
 {

@@ -232,13 +232,14 @@ static void consider_tails(BbSearch *search, Look *look, guint32 x, guint32 to, 
     }
 }
 
-// How many of kids[0 .. n) go out on a connection.
-static guint32 count_run(const BbSite *site, const guint32 *kids, guint32 n, guint32 conn)
+// How many of a parent's children, from one place to another, go out on a connection.
+static guint32 count_run(const BbSite *site, const BbKids *kids, guint32 from, guint32 to,
+                         guint32 conn)
 {
-    guint32 in_run = 0;
-    for (guint32 k = 0; k < n; k++)
-        in_run += site->children[kids[k]].conn == conn;
-    return in_run;
+    guint32 n = 0;
+    for (guint32 k = from; k < to; k++)
+        n += site->children[kids->at[k]].conn == conn;
+    return n;
 }
 
 // Whether that is what exchanging tails does: both runs are all that comes last, and the other one
@@ -247,12 +248,12 @@ static bool is_tail(const BbSite *site, guint32 x, guint32 to, guint32 conn)
 {
     const BbKids *of = &site->kids[site->parent[x]], *others = &site->kids[to];
     guint32 at = bb_kids_before(of, x), before = bb_kids_before(others, x);
-    guint32 run = count_run(site, of->at, of->n, site->children[x].conn);
-    guint32 other = conn == 0 ? 0 : count_run(site, others->at, others->n, conn);
+    guint32 own = site->children[x].conn, run = count_run(site, of, 0, of->n, own);
+    guint32 other = conn == 0 ? 0 : count_run(site, others, 0, others->n, conn);
     guint32 place = others->n - other;
-    return run == count_run(site, of->at + at, of->n - at, site->children[x].conn) &&
-           run == of->n - at && other == count_run(site, others->at + place, other, conn) &&
-           place <= before && place + 1 >= before;
+    return run == of->n - at && run == count_run(site, of, at, of->n, own) &&
+           other == count_run(site, others, place, others->n, conn) && place <= before &&
+           place + 1 >= before;
 }
 
 static void consider_run(BbSearch *search, Look *look, guint32 x, guint32 to, guint32 y,
@@ -277,12 +278,12 @@ static void consider_runs(BbSearch *search, Look *look, guint32 x, guint32 to, d
     const BbSiteChild *child = &site->children[x];
     const BbKids *of = &site->kids[site->parent[x]], *others = &site->kids[to];
     if (child->conn == 0 || !bb_model_holds(search->model) ||
-        count_run(site, of->at, of->n, child->conn) < 2)
+        count_run(site, of, 0, of->n, child->conn) < 2)
         return;
     for (guint32 k = 0; k < others->n; k++) {
         const BbSiteChild *y = &site->children[others->at[k]];
         if (y->callee == child->callee && y->conn != 0 && y->conn != child->conn &&
-            count_run(site, others->at, k, y->conn) == 0)
+            count_run(site, others, 0, k, y->conn) == 0)
             consider_run(search, look, x, to, others->at[k], before);
     }
     consider_run(search, look, x, to, BB_SITE_NONE, before);

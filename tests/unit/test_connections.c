@@ -2,6 +2,7 @@
 // What connections tell: where workers have their own and where requests hold them, and nothing
 // where all share them. A slow twin sees the same.
 #include "nesting/connections.h"
+#include "nesting/owners.h"
 #include "tests/unit/test.h"
 #include "tests/unit/worker_sites.h"
 
@@ -171,6 +172,36 @@ START_TEST(another_site)
 }
 END_TEST
 
+// Owners that are known before any assignment speak at once; also for those who came only once.
+START_TEST(known_owners)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("connections owners"));
+    g_autoptr(BbSite) site = site_of_workers(rand, WORKER_THREADS, 24, 40, 0.8);
+    g_autoptr(BbConnections) connections = bb_connections_new(site);
+    worker_assign(rand, site, 0);
+    bb_connections_expect(connections, site);
+    ck_assert_double_eq(speaks(connections, site, AUTH_KIND, 0), 0);
+    site->owner = bb_owners_find(site);
+    ck_assert_ptr_nonnull(site->owner);
+    bb_connections_expect(connections, site);
+    ck_assert_double_gt(speaks(connections, site, AUTH_KIND, 0), 3);
+    g_autoptr(BbSite) once = bb_site_new(2, 2);
+    once->n_parent_types = once->n_child_types = 1;
+    for (guint32 i = 0; i < 2; i++) {
+        once->parents[i] =
+            (BbSiteParent){.e = 9, .call = i, .caller = WORKER_CLIENT, .conn = 1 + i};
+        once->children[i] = (BbSiteChild){.s = 2 + i, .e = 5, .call = i, .conn = 7};
+    }
+    site_find_candidates(once, 0);
+    once->owner = g_new0(BbSiteEnd, 2);
+    once->owner[0] = once->owner[1] = (BbSiteEnd){1, WORKER_CLIENT};
+    g_autoptr(BbConnections) few = bb_connections_new(once);
+    bb_connections_expect(few, once);
+    ck_assert_double_gt(bb_connections_log(few, once, 0, NULL, 0, 1), 1);
+    ck_assert_double_lt(bb_connections_log(few, once, 1, NULL, 0, 1), -1);
+}
+END_TEST
+
 // ---- the slow twin -----------------------------------------------------------------------------
 
 enum { TWIN_NEAR = 4, TWIN_REACH = 32, TWIN_SIGHTS = 8 };
@@ -330,4 +361,4 @@ START_TEST(twin)
 END_TEST
 
 TEST_MAIN("connections", threads, threads_of_fresh_requests, held_by_requests, shared_by_all,
-          nothing_to_compare_with, very_many, each_its_own, another_site, twin)
+          nothing_to_compare_with, very_many, each_its_own, another_site, known_owners, twin)

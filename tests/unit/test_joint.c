@@ -723,8 +723,7 @@ START_TEST(connections)
         guint workers, each;
         bool held;
         double right;
-    } cases[] = {
-        {4, 200, false, 0.99}, {16, 50, false, 0.97}, {30, 30, false, 0.95}, {4, 200, true, 0.85}};
+    } cases[] = {{4, 120, false, 0.98}, {20, 30, false, 0.95}, {4, 120, true, 0.85}};
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_auto(Trace) trace = trace_new(80 + i);
         BbNestingOptions options = bb_nesting_options_default();

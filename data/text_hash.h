@@ -4,7 +4,6 @@
 #pragma once
 
 #include <glib.h>
-#include <string.h>
 
 #define BB_TEXT_HASH_START G_GUINT64_CONSTANT(0xcbf29ce484222325)
 #define BB_TEXT_HASH_PRIME G_GUINT64_CONSTANT(0x100000001b3)
@@ -29,26 +28,6 @@ static inline guint64 bb_text_hash_bytes(guint64 hash, const guint8 *bytes, gsiz
     for (gsize i = 0; i < size; i++)
         hash = (hash ^ bytes[i]) * BB_TEXT_HASH_PRIME;
     return hash;
-}
-
-// Another one, eight bytes at a time, in 32 bits: for texts that are met millions of times.
-static inline guint32 bb_text_hash_fast(const char *text)
-{
-    guint64 hash = BB_TEXT_HASH_START, word;
-    gsize size = strlen(text);
-    for (; size >= sizeof word; size -= sizeof word, text += sizeof word) {
-        memcpy(&word, text, sizeof word);
-        word = GUINT64_FROM_LE(word);
-        hash = (hash ^ word) * BB_TEXT_HASH_PRIME;
-        hash ^= hash >> 29;
-    }
-    word = size;
-    for (; size > 0; size--)
-        word = word << 8 | (guint8)*text++;
-    hash = (hash ^ word) * BB_TEXT_HASH_PRIME; // then every bit to every other, as SplitMix64 does
-    hash = (hash ^ hash >> 30) * G_GUINT64_CONSTANT(0xbf58476d1ce4e5b9);
-    hash = (hash ^ hash >> 27) * G_GUINT64_CONSTANT(0x94d049bb133111eb);
-    return (guint32)(hash ^ hash >> 31);
 }
 
 // Of bytes alone, in 32 bits.

@@ -110,6 +110,15 @@ static BbSiteEnd owner_of(const BbSite *site, const guint32 *list, guint32 n, gu
     return find_best(all, sampled);
 }
 
+// Where in the order of bb_site_by_conn the children on the i-th one's connection end.
+static guint32 end_of_conn(const BbSite *site, const guint32 *order, guint32 n, guint32 i)
+{
+    guint32 conn = site->children[order[i]].conn;
+    while (i < n && site->children[order[i]].conn == conn)
+        i++;
+    return i;
+}
+
 BbSiteEnd *bb_owners_find(const BbSite *site)
 {
     if (requests_open(site) <= BB_SITE_CROWDED)
@@ -118,11 +127,11 @@ BbSiteEnd *bb_owners_find(const BbSite *site)
     gint64 budget = LOOKED_AT_MOST;
     g_autofree guint32 *order = bb_site_by_conn(site, &n);
     g_autofree BbSiteEnd *owner = g_new0(BbSiteEnd, site->n_children);
-    for (guint32 i = 0; i < n; i = bb_site_conn_end(site, order, n, i))
+    for (guint32 i = 0; i < n; i = end_of_conn(site, order, n, i))
         conns++;
     guint32 most = MIN(SAMPLED_MOST, SAMPLED_ALL / MAX(conns, 1));
     for (guint32 i = 0, end; i < n; i = end) {
-        end = bb_site_conn_end(site, order, n, i);
+        end = end_of_conn(site, order, n, i);
         BbSiteEnd found = owner_of(site, order + i, end - i, most, &budget);
         for (guint32 k = i; k < end; k++)
             owner[order[k]] = found;

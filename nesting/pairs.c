@@ -3,10 +3,12 @@
 #include "nesting/pairs.h"
 
 #include "data/large.h"
-#include "data/text_hash.h"
+#include "data/mix.h"
 #include "nesting/backlog.h"
 #include "nesting/forwarding.h"
 #include "nesting/timesort.h"
+
+#include <string.h>
 
 #define COUNT_MAX (G_MAXUINT32 - 1)
 
@@ -59,7 +61,10 @@ static void note_times(BbPairs *pairs, const BbMessage *message)
 // A number for the text: two connections have the same one once in 4 billion pairs.
 static guint32 conn_of(const BbMessage *message)
 {
-    return message->conn ? MAX(1, bb_text_hash_fast(message->conn)) : 0;
+    if (!message->conn)
+        return 0;
+    guint64 hash = bb_mix_bytes(0, message->conn, strlen(message->conn));
+    return MAX(1, (guint32)(bb_mix(hash, 0) >> 32));
 }
 
 // Field by field: compilers build a whole struct aside and copy it, which takes longer.

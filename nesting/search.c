@@ -207,6 +207,14 @@ static void consider(BbSearch *search, Look *look, Change change)
         look->best = change;
 }
 
+// By how much two parents are likelier with a and b than with what they have. before: their scores.
+static double exchange_gain(const BbSearch *search, guint32 from, const BbTrial *a, guint32 to,
+                            const BbTrial *b, double before)
+{
+    return score_trial(search, from, a) + score_trial(search, to, b) - before +
+           order_gain(search, from, a, to, b);
+}
+
 static void consider_tails(BbSearch *search, Look *look, guint32 x, guint32 to, double before)
 {
     const BbSite *site = search->site;
@@ -226,8 +234,7 @@ static void consider_tails(BbSearch *search, Look *look, guint32 x, guint32 to, 
         BbTrial a, b;
         if (!bb_trial_tails(&a, &b, site, x, to, y))
             continue;
-        double delta = score_trial(search, from, &a) + score_trial(search, to, &b) - before +
-                       order_gain(search, from, &a, to, &b);
+        double delta = exchange_gain(search, from, &a, to, &b, before);
         consider(search, look, (Change){TAIL, to, y, delta});
     }
 }
@@ -265,8 +272,7 @@ static void consider_run(BbSearch *search, Look *look, guint32 x, guint32 to, gu
     if (is_tail(site, x, to, y == BB_SITE_NONE ? 0 : site->children[y].conn) ||
         !bb_trial_runs(&a, &b, site, x, to, y))
         return;
-    double delta = score_trial(search, from, &a) + score_trial(search, to, &b) - before +
-                   order_gain(search, from, &a, to, &b);
+    double delta = exchange_gain(search, from, &a, to, &b, before);
     consider(search, look, (Change){RUN, to, y, delta});
 }
 
@@ -309,8 +315,7 @@ static void consider_swaps(BbSearch *search, Look *look, guint32 x, guint32 to, 
         bb_trial_insert(&a, y);
         bb_trial_without(&b, others, y);
         bb_trial_insert(&b, x);
-        double delta = score_trial(search, from, &a) + score_trial(search, to, &b) - before +
-                       order_gain(search, from, &a, to, &b);
+        double delta = exchange_gain(search, from, &a, to, &b, before);
         consider(search, look, (Change){SWAP, to, y, delta});
     }
 }
@@ -507,6 +512,20 @@ static void put(BbSearch *search, guint32 parent, const BbTrial *trial)
     know_order(search, parent);
 }
 
+// What x's parent and the other one have after a change in which both give something.
+static bool exchange(const BbSite *site, guint32 x, const Change *change, BbTrial *a, BbTrial *b)
+{
+    if (change->way == TAIL)
+        return bb_trial_tails(a, b, site, x, change->to, change->y);
+    if (change->way == RUN)
+        return bb_trial_runs(a, b, site, x, change->to, change->y);
+    bb_trial_without(a, &site->kids[site->parent[x]], x);
+    bb_trial_insert(a, change->y);
+    bb_trial_without(b, &site->kids[change->to], change->y);
+    bb_trial_insert(b, x);
+    return true;
+}
+
 static void carry_out(BbSearch *search, guint32 x, const Change *change)
 {
     BbSite *site = search->site;
@@ -531,15 +550,8 @@ static void carry_out(BbSearch *search, guint32 x, const Change *change)
         know_order(search, change->to);
         return;
     }
-    if (change->way == SWAP) {
-        bb_trial_without(&a, &site->kids[from], x);
-        bb_trial_insert(&a, change->y);
-        bb_trial_without(&b, &site->kids[change->to], change->y);
-        bb_trial_insert(&b, x);
-    } else if (change->way == RUN ? !bb_trial_runs(&a, &b, site, x, change->to, change->y)
-                                  : !bb_trial_tails(&a, &b, site, x, change->to, change->y)) {
+    if (!exchange(site, x, change, &a, &b))
         return;
-    }
     put(search, from, &a);
     put(search, change->to, &b);
 }

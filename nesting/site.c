@@ -189,11 +189,3 @@ guint32 *bb_site_by_conn(const BbSite *site, guint32 *n)
         children[i] = order[i].index;
     return children;
 }
-
-guint32 bb_site_conn_end(const BbSite *site, const guint32 *order, guint32 n, guint32 i)
-{
-    guint32 conn = site->children[order[i]].conn;
-    while (i < n && site->children[order[i]].conn == conn)
-        i++;
-    return i;
-}

@@ -98,9 +98,6 @@ void bb_site_restore(BbSite *site, const guint32 *parent);
 // The children whose connection is known, by connection, then in order; the caller's. *n: how many.
 guint32 *bb_site_by_conn(const BbSite *site, guint32 *n);
 
-// Where in that order the children on the same connection as the i-th one end.
-guint32 bb_site_conn_end(const BbSite *site, const guint32 *order, guint32 n, guint32 i);
-
 // Of a child, on the mean.
 static inline double bb_site_candidates(const BbSite *site)
 {

@@ -5,16 +5,21 @@
 #include "tests/unit/sample_sites.h"
 #include "tests/unit/test.h"
 
+static void check_first_two(const BbSite *site, const BbGapScale *scale)
+{
+    bool is_caused[3];
+    bb_caused_find(site, scale, is_caused);
+    for (guint c = 0; c < 3; c++)
+        ck_assert_int_eq(is_caused[c], c < 2);
+}
+
 // Kinds 0 and 1 follow others, kind 2 does not.
 START_TEST(what_is_caused)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("caused"));
     g_autoptr(BbGapScale) scale = bb_gap_scale_new();
     g_autoptr(BbSite) site = site_of_delays(rand, 4000);
-    bool is_caused[3];
-    bb_caused_find(site, scale, is_caused);
-    for (guint c = 0; c < 3; c++)
-        ck_assert_int_eq(is_caused[c], c < 2);
+    check_first_two(site, scale);
 }
 END_TEST
 
@@ -33,10 +38,7 @@ START_TEST(a_loop_is_not_caused)
         child->e = clock = child->s + (gint64)g_rand_double_range(rand, 10, 90);
     }
     qsort(site->children, site->n_children, sizeof *site->children, site_child_order);
-    bool is_caused[3];
-    bb_caused_find(site, scale, is_caused);
-    for (guint c = 0; c < 3; c++)
-        ck_assert_int_eq(is_caused[c], c < 2);
+    check_first_two(site, scale);
 }
 END_TEST
 
@@ -94,23 +96,16 @@ START_TEST(replicas)
                 (BbSiteChild){.s = of->s + shift, .e = of->e + shift, .type = of->type};
         }
     }
-    bool is_caused[3];
-    bb_caused_find(site, scale, is_caused);
-    for (guint c = 0; c < 3; c++)
-        ck_assert_int_eq(is_caused[c], c < 2);
+    check_first_two(site, scale);
 }
 END_TEST
 
 // What cannot be told: caused, and not late.
 START_TEST(extremes)
 {
-    static const gint64 ends[][2] = {{0, 0}, {-(1LL << 60), 1LL << 60}, {5, 6}, {7, 2}};
     g_autoptr(BbGapScale) scale = bb_gap_scale_new();
-    for (gsize i = 0; i < G_N_ELEMENTS(ends); i++) {
-        g_autoptr(BbSite) site = bb_site_new(1, 1);
-        site->n_parent_types = site->n_child_types = 1;
-        site->parents[0] = (BbSiteParent){.s = ends[i][0], .e = ends[i][1]};
-        site->children[0] = (BbSiteChild){.s = ends[i][0], .e = ends[i][1]};
+    for (gsize i = 0; i < G_N_ELEMENTS(site_ends); i++) {
+        g_autoptr(BbSite) site = site_of_one(site_ends[i]);
         bool is_caused = false;
         bb_caused_find(site, scale, &is_caused);
         ck_assert(is_caused);

@@ -1,90 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The joint choice of parents on planted systems: it finds who caused whom, leaves without parent
 // what has none, says the same on any number of threads, and gets through whatever comes.
-#include "tests/unit/infer.h"
-#include "tests/unit/test.h"
+#include "tests/unit/planted_traces.h"
 
-#include "data/random.h"
-
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
-
-#define MS 1000.0 // times of plans are microseconds
-#define NAMES 300u
-
-typedef struct {
-    BbNames *names;
-    BbRandom random;
-    GArray *messages;
-    GArray *truth; // [id]: the parent's id; 0: none
-    double lost;   // share of calls to A that nobody saw
-} Trace;
-
-static Trace trace_new(guint64 seed)
-{
-    Trace trace = {.names = bb_names_new(), .random = bb_random_start(seed)};
-    trace.messages = g_array_new(FALSE, FALSE, sizeof(BbMessage));
-    trace.truth = g_array_new(FALSE, TRUE, sizeof(guint64));
-    g_array_set_size(trace.truth, 1);
-    for (guint i = 1; i < NAMES; i++) {
-        g_autofree char *name = g_strdup_printf("n%u", i);
-        bb_names_intern(trace.names, name);
-    }
-    return trace;
-}
-
-static void trace_clear(Trace *trace)
-{
-    bb_names_free(trace->names);
-    g_array_unref(trace->messages);
-    g_array_unref(trace->truth);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Trace, trace_clear)
-
-static void send(Trace *trace, BbKind kind, guint from, guint to, guint64 id, gint64 time_ns)
-{
-    BbMessage message = bb_message_empty();
-    message.kind = kind;
-    message.sender = from;
-    message.receiver = to;
-    message.id = bb_id_number(id);
-    message.time_ns = time_ns;
-    g_array_append_val(trace->messages, message);
-}
-
-// A new id, and who caused it.
-static guint64 begin(Trace *trace, guint64 parent)
-{
-    g_array_append_val(trace->truth, parent);
-    return trace->truth->len - 1;
-}
-
-static void both(Trace *trace, guint from, guint to, guint64 id, double start, double end)
-{
-    send(trace, BB_CALL, from, to, id, (gint64)start * 1000);
-    send(trace, BB_RETURN, to, from, id, (gint64)end * 1000);
-}
-
-// About so long, by a quarter more or less.
-static double about(Trace *trace, double us)
-{
-    return us * exp(0.25 * bb_random_normal(&trace->random));
-}
-
-// A call of a node that calls nobody. Returns when it is over.
-static double leaf(Trace *trace, guint from, guint to, guint64 parent, double start, double us)
-{
-    double end = start + about(trace, us);
-    both(trace, from, to, begin(trace, parent), start, end);
-    return end;
-}
 
 // ---- plans: what node A does when it is called; each returns when it is done --------------------
-
-enum { CLIENT = 1, A, B, C, D, E, B2, TIMER };
-
-typedef double (*Plan)(Trace *trace, guint64 id, double at);
 
 static double in_sequence(Trace *trace, guint64 id, double at)
 {
@@ -163,50 +84,6 @@ static double circle(Trace *trace, guint64 id, double at)
     return end + about(trace, 0.4 * MS);
 }
 
-// ---- connections -------------------------------------------------------------------------------
-
-static const char *conn_of(const char *side, guint number)
-{
-    g_autofree char *text = g_strdup_printf("%s:%u", side, number);
-    return g_intern_string(text);
-}
-
-// The message before the last ones, of a call and its return, goes on this connection.
-static void on(Trace *trace, const char *conn)
-{
-    for (guint i = 1; i <= 2; i++)
-        g_array_index(trace->messages, BbMessage, trace->messages->len - i).conn = conn;
-}
-
-// Workers that serve one connection each. held: else each has one of its own to B, a request holds
-// one that nobody else uses then.
-static void play_workers(Trace *trace, guint workers, guint each, bool held)
-{
-    g_autofree double *clock = g_new(double, workers);
-    g_autofree double *busy = g_new0(double, 4 * workers); // connections, until then
-    for (guint w = 0; w < workers; w++)
-        clock[w] = (1000 + 20 * bb_random_unit(&trace->random)) * MS;
-    for (guint i = 0; i < workers * each; i++) {
-        guint w = 0, line = 0;
-        for (guint v = 1; v < workers; v++)
-            w = clock[v] < clock[w] ? v : w;
-        guint64 id = begin(trace, 0);
-        double at = clock[w];
-        do
-            line = (guint)bb_random_below(&trace->random, 4 * workers);
-        while (busy[line] > at);
-        for (guint k = 0; k < 4; k++) {
-            double think = MS * bb_random_exponential(&trace->random);
-            at = leaf(trace, A, B, id, at + think, MS * 2 * bb_random_exponential(&trace->random));
-            on(trace, conn_of("b", held ? line : w));
-        }
-        busy[line] = at += MS * bb_random_exponential(&trace->random);
-        both(trace, CLIENT, A, id, clock[w], at);
-        on(trace, held ? conn_of("fresh", i) : conn_of("a", w));
-        clock[w] = at + 6 * MS * bb_random_exponential(&trace->random);
-    }
-}
-
 // Requests of a plan, at random times.
 static void play(Trace *trace, Plan plan, guint n, double between)
 {
@@ -218,84 +95,6 @@ static void play(Trace *trace, Plan plan, guint n, double between)
         if (!bb_random_chance(&trace->random, trace->lost))
             both(trace, CLIENT, A, id, clock, end);
     }
-}
-
-// ---- results -----------------------------------------------------------------------------------
-
-static BbPaths *infer(const Trace *trace, const BbNestingOptions *options)
-{
-    g_autoptr(BbPairs) pairs = bb_pairs_new(trace->names);
-    for (guint i = 0; i < trace->messages->len; i++)
-        ck_assert(bb_pairs_push(pairs, &g_array_index(trace->messages, BbMessage, i)));
-    return infer_paths(pairs, trace->names, options);
-}
-
-static void check_call(const BbPaths *paths, guint32 i)
-{
-    guint32 parent = paths->parent[i];
-    ck_assert(paths->confidence[i] >= 0 && paths->confidence[i] <= 1);
-    if (parent == BB_CALL_NO_PARENT)
-        return;
-    const BbCall *call = &paths->calls[i], *outer = &paths->calls[parent];
-    ck_assert_uint_ne(parent, i);
-    ck_assert_uint_eq(outer->callee, call->caller);
-    ck_assert(bb_call_is_returned(call) && bb_call_is_returned(outer));
-    ck_assert_int_le(outer->arrived_ns, call->call_ns);
-}
-
-// What must hold of every result.
-static void check_whole(const BbPaths *paths)
-{
-    g_autofree guint8 *known = g_new0(guint8, paths->n_calls + 1); // ends
-    for (guint32 i = 0; i < paths->n_calls; i++) {
-        check_call(paths, i);
-        guint32 steps = 0, c = i;
-        for (; c != BB_CALL_NO_PARENT && !known[c]; c = paths->parent[c])
-            if (++steps > paths->n_calls)
-                ck_abort_msg("call %u is its own ancestor", i);
-        for (c = i; c != BB_CALL_NO_PARENT && !known[c]; c = paths->parent[c])
-            known[c] = 1;
-    }
-}
-
-static BbPaths *infer_joint(const Trace *trace)
-{
-    BbNestingOptions options = bb_nesting_options_default();
-    BbPaths *paths = infer(trace, &options);
-    check_whole(paths);
-    return paths;
-}
-
-typedef struct {
-    guint links, right; // calls with a parent that is in the trace, and those it was found for
-    guint roots, alone; // calls without, and those that were left so
-    double parallelism;
-} Score;
-
-static Score score(const Trace *trace, const BbPaths *paths)
-{
-    Score score = {.parallelism = (double)paths->facts.candidates / MAX(paths->facts.children, 1)};
-    g_autofree bool *seen = g_new0(bool, trace->truth->len);
-    for (guint32 i = 0; i < paths->n_calls; i++)
-        seen[paths->calls[i].id.number] = true;
-    for (guint32 i = 0; i < paths->n_calls; i++) {
-        if (paths->calls[i].caller == CLIENT)
-            continue;
-        guint64 want = g_array_index(trace->truth, guint64, paths->calls[i].id.number);
-        guint32 parent = paths->parent[i];
-        guint64 got = parent == BB_CALL_NO_PARENT ? 0 : paths->calls[parent].id.number;
-        bool has = want != 0 && seen[want];
-        score.links += has;
-        score.right += has && got == want;
-        score.roots += !has;
-        score.alone += !has && got == 0;
-    }
-    return score;
-}
-
-static double share(guint part, guint all)
-{
-    return all > 0 ? (double)part / all : 1;
 }
 
 // ---- planted systems ---------------------------------------------------------------------------
@@ -715,33 +514,8 @@ START_TEST(many_kinds)
 }
 END_TEST
 
-// Times alone say little of who caused whom here; connections do, whether threads have them or
-// requests hold them.
-START_TEST(connections)
-{
-    static const struct {
-        guint workers, each;
-        bool held;
-        double right;
-    } cases[] = {{4, 120, false, 0.98}, {20, 30, false, 0.95}, {4, 120, true, 0.85}};
-    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-        g_auto(Trace) trace = trace_new(80 + i);
-        BbNestingOptions options = bb_nesting_options_default();
-        play_workers(&trace, cases[i].workers, cases[i].each, cases[i].held);
-        g_autoptr(BbPaths) paths = infer_joint(&trace);
-        options.connections = false;
-        g_autoptr(BbPaths) without = infer(&trace, &options);
-        Score got = score(&trace, paths), less = score(&trace, without);
-        printf("connections, parallelism %.1f: right %.4f, without them %.4f\n", got.parallelism,
-               share(got.right, got.links), share(less.right, less.links));
-        ck_assert_double_ge(share(got.right, got.links), cases[i].right);
-        ck_assert_double_lt(share(less.right, less.links), share(got.right, got.links) - 0.1);
-    }
-}
-END_TEST
-
-TEST_MAIN("joint", connections, planted_systems, calls_of_nobody, late_and_rare, rare_among_many,
-          lost_parents, outlasting, outlasting_too_long, few_of_each, durations_go_together,
+TEST_MAIN("joint", planted_systems, calls_of_nobody, late_and_rare, rare_among_many, lost_parents,
+          outlasting, outlasting_too_long, few_of_each, durations_go_together,
           durations_and_a_skew_window, confidence, any_number_of_threads,
           facts_are_those_of_the_paper, next_to_nothing, all_at_one_time, many_calls_of_one,
           many_around_one, ends_of_time, many_kinds)

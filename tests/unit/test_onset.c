@@ -114,14 +114,9 @@ END_TEST
 // One parent, one child, no length at all; and the longest there are.
 START_TEST(extremes)
 {
-    static const gint64 ends[][2] = {{0, 0}, {-(1LL << 60), 1LL << 60}, {5, 6}, {7, 2}};
     g_autoptr(BbGapScale) scale = bb_gap_scale_new();
-    for (gsize i = 0; i < G_N_ELEMENTS(ends); i++) {
-        g_autoptr(BbSite) site = bb_site_new(1, 1);
-        site->n_parent_types = site->n_child_types = 1;
-        site->span = 1;
-        site->parents[0] = (BbSiteParent){.s = ends[i][0], .e = ends[i][1]};
-        site->children[0] = (BbSiteChild){.s = ends[i][0], .e = ends[i][1]};
+    for (gsize i = 0; i < G_N_ELEMENTS(site_ends); i++) {
+        g_autoptr(BbSite) site = site_of_one(site_ends[i]);
         g_autoptr(BbOnset) onset = bb_onset_new(site, scale);
         for (guint b = 0; b < BB_GAP_BINS; b++) {
             ck_assert(isfinite(onset->start[0]->log[b]) && isfinite(onset->end[0]->log[b]));

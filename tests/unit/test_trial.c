@@ -54,9 +54,36 @@ static bool pick(GRand *rand, const BbSite *site, guint32 *x, guint32 *from, gui
     return *to != *from;
 }
 
-START_TEST(runs)
+typedef bool (*Exchange)(BbTrial *a, BbTrial *b, const BbSite *site, guint32 x, guint32 to,
+                         guint32 y);
+typedef bool (*Goes)(const BbSite *site, guint32 z, guint32 x, guint32 to, guint32 y);
+
+static bool goes_with_run(const BbSite *site, guint32 z, guint32 x, guint32 to, guint32 y)
 {
-    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("trial runs"));
+    if (site->parent[z] == site->parent[x])
+        return site->children[z].conn == site->children[x].conn;
+    return y != BB_SITE_NONE && site->parent[z] == to &&
+           site->children[z].conn == site->children[y].conn;
+}
+
+static bool goes_with_tail(const BbSite *site, guint32 z, guint32 x, guint32 to, guint32 y)
+{
+    const BbKids *others = &site->kids[to];
+    if (site->parent[z] == site->parent[x])
+        return z >= x;
+    return site->parent[z] == to && y < others->n && z >= others->at[y];
+}
+
+// What is exchanged against `to` at place y of its children; for runs: against that of this child.
+static guint32 pick_other(GRand *rand, const BbKids *others, bool child)
+{
+    guint32 y = (guint32)g_rand_int_range(rand, 0, (gint32)others->n + 1);
+    return !child ? y : y < others->n ? others->at[y] : BB_SITE_NONE;
+}
+
+static void check_exchange(const char *name, Exchange exchange, Goes goes_with, bool child)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed(name));
     g_autoptr(BbSite) site = assigned_site(rand);
     g_autofree bool *goes = g_new(bool, site->n_children);
     guint done = 0, refused = 0;
@@ -65,24 +92,29 @@ START_TEST(runs)
         BbTrial a, b;
         if (!pick(rand, site, &x, &from, &to))
             continue;
-        const BbKids *others = &site->kids[to];
-        guint32 y = others->n > 0 && g_rand_boolean(rand)
-                        ? others->at[g_rand_int_range(rand, 0, (gint32)others->n)]
-                        : BB_SITE_NONE;
-        if (!bb_trial_runs(&a, &b, site, x, to, y)) {
+        guint32 y = pick_other(rand, &site->kids[to], child);
+        if (!exchange(&a, &b, site, x, to, y)) {
             refused++;
             continue;
         }
         for (guint32 z = 0; z < site->n_children; z++)
-            goes[z] =
-                (site->parent[z] == from && site->children[z].conn == site->children[x].conn) ||
-                (y != BB_SITE_NONE && site->parent[z] == to &&
-                 site->children[z].conn == site->children[y].conn);
+            goes[z] = goes_with(site, z, x, to, y);
         check(site, &a, &b, from, to, goes);
         done++;
     }
     ck_assert_uint_gt(done, 500);
     ck_assert_uint_gt(refused, 100);
+}
+
+START_TEST(runs)
+{
+    check_exchange("trial runs", bb_trial_runs, goes_with_run, true);
+}
+END_TEST
+
+START_TEST(tails)
+{
+    check_exchange("trial tails", bb_trial_tails, goes_with_tail, false);
 }
 END_TEST
 
@@ -103,31 +135,6 @@ START_TEST(too_many)
     ck_assert(bb_trial_runs(&a, &b, site, 0, 1, 1));
     ck_assert_uint_eq(a.n, BB_MODEL_NEAR / 2);
     ck_assert_uint_eq(b.at[0], 0);
-}
-END_TEST
-
-START_TEST(tails)
-{
-    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("trial tails"));
-    g_autoptr(BbSite) site = assigned_site(rand);
-    g_autofree bool *goes = g_new(bool, site->n_children);
-    guint done = 0;
-    for (guint i = 0; i < 5000; i++) {
-        guint32 x, from, to;
-        BbTrial a, b;
-        if (!pick(rand, site, &x, &from, &to))
-            continue;
-        const BbKids *others = &site->kids[to];
-        guint32 y = (guint32)g_rand_int_range(rand, 0, (gint32)others->n + 1);
-        if (!bb_trial_tails(&a, &b, site, x, to, y))
-            continue;
-        for (guint32 z = 0; z < site->n_children; z++)
-            goes[z] = (site->parent[z] == from && z >= x) ||
-                      (site->parent[z] == to && y < others->n && z >= others->at[y]);
-        check(site, &a, &b, from, to, goes);
-        done++;
-    }
-    ck_assert_uint_gt(done, 500);
 }
 END_TEST
 
@@ -153,4 +160,4 @@ START_TEST(one_more_or_less)
 }
 END_TEST
 
-TEST_MAIN("trial", runs, too_many, tails, one_more_or_less)
+TEST_MAIN("trial", runs, tails, too_many, one_more_or_less)

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-#define PAIRS_OF_KIND 100000.0 // lags looked at of one kind of events and another,
-#define PAIRS_OF_ONE 2000000.0 // and of one and all others, but
+#define PAIRS_OF_KIND 1000000.0 // lags looked at of one kind of events and another,
+#define PAIRS_OF_ONE 4000000.0  // and of one and all others, but
 #define PAIRS_LEAST 20000.0
 #define CAUSED_LEAST 0.1 // share of calls, and 1/sqrt of their number, that must follow others
 #define CHANCE_MOST 0.3  // share that chance alone may make, where more than that is looked for

@@ -21,7 +21,9 @@
 #define SAMPLE_PARENTS 1500u   // that a model of a greater one is learned from
 #define ROUNDS_PARENTS 40000u  // that models are refined with, over all rounds; but 3 to 6
 #define STRETCHES 4u           // of time they come from
+#define WARM 3u                // sweeps under what is expected
 #define ITERATIONS 10u         // of learning
+#define CROWDED 2u             // times as many, and as large a sample, where many calls are open
 #define GROUPED 2u             // of these, after which kinds of parents are grouped
 #define OBSERVED 8u            // assignments that the last one learns from
 #define OWN_GAPS 100000u       // of a site: of more, one is next to nothing to a model (10 MB each)
@@ -118,19 +120,28 @@ static double trust_after(guint iteration)
     return iteration < 4 ? -0.2 / (1 << iteration) : 1;
 }
 
+// The assignment that a model suggests which knows only what is expected. It is smooth, and a
+// search goes far under it.
+static void begin(BbSearch *search)
+{
+    bb_search_begin(search);
+    for (guint i = 0; i < WARM; i++)
+        bb_search_sweep(search, i + 1 < WARM ? 1 : 0.5);
+}
+
 // Learns a model of the site from one beginning, and leaves the site's assignment under it.
 // Returns its log likelihood.
 static double learn_from(BbSite *site, BbModel *model, BbFifo *fifo, const BbOnset *onset,
                          guint beginning)
 {
+    bool crowded = bb_site_is_crowded(site);
+    guint iterations = crowded ? CROWDED * ITERATIONS : ITERATIONS;
     bb_model_begin(model, site, onset, beginning == 1);
     g_autoptr(BbSearch) search = bb_search_new(site, model, 8 * (guint64)site->number + beginning);
-    bb_search_begin(search);
-    for (guint i = 0; i < 3; i++)
-        bb_search_sweep(search, i < 2 ? 1 : 0.5);
+    begin(search);
     bb_search_sweep(search, 0);
     // Where many calls are open at once the first guess shows nothing of what sets kinds apart.
-    if (bb_site_is_crowded(site))
+    if (crowded)
         bb_model_take_as_one(model);
     else
         bb_model_regroup(model, site);
@@ -140,16 +151,17 @@ static double learn_from(BbSite *site, BbModel *model, BbFifo *fifo, const BbOns
         bb_search_refresh(search);
         if (i >= 2 && fifo)
             bb_search_order(search, bb_fifo_learn(fifo, model, site) ? fifo : NULL);
-        if (i == ITERATIONS)
+        if (i == iterations)
             break;
-        learn(model, site, search, i + 1 == ITERATIONS ? OBSERVED : 1, i + 1 == GROUPED);
+        learn(model, site, search, i + 1 == iterations ? OBSERVED : 1, i + 1 == GROUPED);
     }
-    settle(search, bb_site_is_crowded(site));
+    settle(search, crowded);
     return bb_search_total(search);
 }
 
 // What was learned from one beginning: a model, and the likeliest assignment under it.
 typedef struct {
+    guint beginning;
     BbModel *model;
     guint32 *parent; // of children
 } Guess;
@@ -166,6 +178,7 @@ static Guess *guess(const BbJoint *joint, BbSite *site, BbFifo *fifo, const BbOn
                     guint beginning, double *likelihood)
 {
     Guess *guess = g_new(Guess, 1);
+    guess->beginning = beginning;
     guess->model = bb_model_new(site, joint->scale);
     bb_model_leave_out(guess->model, site, has_few(site));
     *likelihood = learn_from(site, guess->model, fifo, onset, beginning);
@@ -299,6 +312,12 @@ static guint stretches_of(const BbSite *site)
     return bb_site_candidates(site) > 4 ? 1 : STRETCHES;
 }
 
+static BbSite *take_sample(const BbSite *site)
+{
+    guint parents = bb_site_is_crowded(site) ? CROWDED * SAMPLE_PARENTS : SAMPLE_PARENTS;
+    return bb_site_sample(site, parents, stretches_of(site));
+}
+
 // Whether there is nothing to learn from, and nothing to choose: few children, each with one
 // candidate at most.
 static bool is_plain(const BbSite *site)
@@ -322,6 +341,32 @@ static void take_only(const BbSite *site, BbPaths *paths)
     }
 }
 
+// A site of which a sample was learned from begins as the sample did. Under what was learned a
+// search that begins with nothing is soon in a corner: what it would have to pass to leave it is
+// too unlikely.
+static void begin_whole(const BbJoint *joint, BbSite *site, const BbOnset *onset, Guess *guess)
+{
+    g_autoptr(BbModel) smooth = bb_model_new(site, joint->scale);
+    bb_model_begin(smooth, site, onset, guess->beginning == 1);
+    g_autoptr(BbSearch) search = bb_search_new(site, smooth, 8 * (guint64)site->number + 4);
+    begin(search);
+    bb_model_meet(guess->model, site, onset);
+}
+
+static void refine(BbSite *site, BbModel *model, BbSearch *search, BbFifo *fifo)
+{
+    guint rounds = CLAMP(ROUNDS_PARENTS / site->n_parents, 3, 6);
+    for (guint i = 0; bb_site_is_crowded(site) && i < WARM; i++)
+        bb_search_sweep(search, 1);
+    for (guint i = 1; i <= rounds; i++) {
+        learn(model, site, search, i < rounds ? 1 : OBSERVED / 2, i == 1);
+        bb_model_fit(model, site, 1);
+        bb_search_refresh(search);
+        if (fifo)
+            bb_search_order(search, bb_fifo_learn(fifo, model, site) ? fifo : NULL);
+    }
+}
+
 // Learns a site, and writes the parents of its children if that explains the site better than
 // *known: the log likelihood of an earlier look at it, which becomes this one's then.
 static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPaths *paths,
@@ -335,27 +380,20 @@ static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPa
     bb_durations_rank(site, joint->scale);
     bool all = site->n_parents <= ALL_PARENTS, crowded = bb_site_is_crowded(site);
     guint beginnings = all && !crowded ? 3 : 2;
-    g_autoptr(BbSite) part = all ? NULL : bb_site_sample(site, SAMPLE_PARENTS, stretches_of(site));
+    g_autoptr(BbSite) part = all ? NULL : take_sample(site);
     g_autoptr(GPtrArray) guesses = guess_all(joint, all ? site : part, onset, beginnings, &total);
     if (total <= *known)
         return;
     BbModel *model = ((Guess *)g_ptr_array_index(guesses, 0))->model;
     *known = total + BETTER + BETTER_EACH * (all ? site : part)->n_parents;
     g_autoptr(BbFifo) fifo = bb_fifo_new(site);
-    g_autoptr(BbSearch) search = bb_search_new(site, model, site->number);
     if (!all) {
         g_ptr_array_set_size(guesses, 1); // the others know the sample only
-        bb_model_meet(model, site);
-        bb_search_begin(search);
-        guint rounds = crowded ? 2 : CLAMP(ROUNDS_PARENTS / site->n_parents, 3, 6);
-        for (guint i = 1; i <= rounds; i++) {
-            learn(model, site, search, i < rounds ? 1 : crowded ? 2 : OBSERVED / 2, i == 1);
-            bb_model_fit(model, site, 1);
-            bb_search_refresh(search);
-            if (fifo)
-                bb_search_order(search, bb_fifo_learn(fifo, model, site) ? fifo : NULL);
-        }
+        begin_whole(joint, site, onset, g_ptr_array_index(guesses, 0));
     }
+    g_autoptr(BbSearch) search = bb_search_new(site, model, site->number);
+    if (!all)
+        refine(site, model, search, fifo);
     bb_search_order(search, fifo && bb_fifo_learn(fifo, model, site) ? fifo : NULL);
     if (!all)
         settle(search, crowded);

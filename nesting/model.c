@@ -615,8 +615,9 @@ void bb_model_fit(BbModel *model, const BbSite *site, double trust)
     learn_together(model, site);
 }
 
-void bb_model_meet(BbModel *model, const BbSite *site)
+void bb_model_meet(BbModel *model, const BbSite *site, const BbOnset *onset)
 {
+    bb_lone_expect(model->lone, onset->is_caused, site->span);
     if (model->connections)
         bb_connections_meet(model->connections, site);
     else // a sample may be too short to show any connection twice

@@ -43,15 +43,16 @@ void bb_model_take_as_one(BbModel *model);
 // assignment (kin.h).
 void bb_model_regroup(BbModel *model, const BbSite *site);
 
-// From now on the site is another one than the model was learned from.
-void bb_model_meet(BbModel *model, const BbSite *site);
-
 // Gives exact signatures another weight until the next fit.
 void bb_model_trust(BbModel *model, double trust);
 
 // Before any assignment: onset.h fills the slots and counts.
 typedef struct BbOnset BbOnset;
 void bb_model_begin(BbModel *model, const BbSite *site, const BbOnset *onset, bool poisson);
+
+// From now on the site is another one: the whole of which the model knows a sample. How many calls
+// have no parent is expected as at the beginning, as a sample cuts off parents.
+void bb_model_meet(BbModel *model, const BbSite *site, const BbOnset *onset);
 
 // log likelihood of a parent with the children kids[0 .. n), in order of time. n is BB_MODEL_NEAR
 // at most.

@@ -64,7 +64,7 @@ class LongTraces(unittest.TestCase):
     def test_they_are_as_right_as_short_ones(self):
         for system, rate in (("children-0-2", 50), ("children-parallel", 58)):
             with self.subTest(system=system), tempfile.TemporaryDirectory() as folder:
-                short, long = (right_requests(folder, system, rate, requests) for requests in (3000, 12000))
+                short, long = (right_requests(folder, system, rate, requests) for requests in (2500, 7000))
                 self.assertGreater(long, short - 3)
 
 

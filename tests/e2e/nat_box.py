@@ -57,7 +57,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 def serve(link):
-    """The other namespace: what the box sends goes to the kernel, and what that sends to the box."""
+    """The other namespace, until the box closes the link; what the kernel sends then is not read."""
+    try:
+        pass_packets(link)
+    except ConnectionError:
+        pass
+
+
+def pass_packets(link):
+    """What the box sends goes to the kernel, and what that sends to the box."""
     file = tunnel("server", SERVER[0])
     server = http.server.ThreadingHTTPServer(SERVER, Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -129,6 +129,21 @@ static void begin(BbSearch *search)
         bb_search_sweep(search, i + 1 < WARM ? 1 : 0.5);
 }
 
+// From here on the order in which parents wait counts, if it plays a part. fifo: NULL where it is
+// not known, as in a site of too many open calls.
+static void learn_order(BbSearch *search, BbFifo *fifo, const BbModel *model, const BbSite *site)
+{
+    bb_search_order(search, fifo && bb_fifo_learn(fifo, model, site) ? fifo : NULL);
+}
+
+// Fits the model to what was observed; the search goes on under it.
+static void fit(BbModel *model, const BbSite *site, BbSearch *search, BbFifo *fifo, double trust)
+{
+    bb_model_fit(model, site, trust);
+    bb_search_refresh(search);
+    learn_order(search, fifo, model, site);
+}
+
 // Learns a model of the site from one beginning, and leaves the site's assignment under it.
 // Returns its log likelihood.
 static double learn_from(BbSite *site, BbModel *model, BbFifo *fifo, const BbOnset *onset,
@@ -147,10 +162,7 @@ static double learn_from(BbSite *site, BbModel *model, BbFifo *fifo, const BbOns
         bb_model_regroup(model, site);
     bb_model_observe(model, site, 1);
     for (guint i = 0;; i++) {
-        bb_model_fit(model, site, trust_after(i));
-        bb_search_refresh(search);
-        if (i >= 2 && fifo)
-            bb_search_order(search, bb_fifo_learn(fifo, model, site) ? fifo : NULL);
+        fit(model, site, search, i >= 2 ? fifo : NULL, trust_after(i));
         if (i == iterations)
             break;
         learn(model, site, search, i + 1 == iterations ? OBSERVED : 1, i + 1 == GROUPED);
@@ -277,8 +289,7 @@ static void find_shares(BbSite *site, BbSearch *search, BbFifo *fifo, const GPtr
         bb_site_restore(site, guess->parent);
         g_autoptr(BbSearch) other =
             bb_search_new(site, guess->model, 8 * (guint64)site->number + 3 + i);
-        bool in_line = fifo && bb_fifo_learn(fifo, guess->model, site);
-        bb_search_order(other, in_line ? fifo : NULL);
+        learn_order(other, fifo, guess->model, site);
         bb_search_sweep(other, 0);
         add_shares(site, other, samples, weight, lacking, answer);
     }
@@ -355,16 +366,15 @@ static void begin_whole(const BbJoint *joint, BbSite *site, const BbOnset *onset
 
 static void refine(BbSite *site, BbModel *model, BbSearch *search, BbFifo *fifo)
 {
+    bool crowded = bb_site_is_crowded(site);
     guint rounds = CLAMP(ROUNDS_PARENTS / site->n_parents, 3, 6);
-    for (guint i = 0; bb_site_is_crowded(site) && i < WARM; i++)
+    for (guint i = 0; crowded && i < WARM; i++)
         bb_search_sweep(search, 1);
     for (guint i = 1; i <= rounds; i++) {
         learn(model, site, search, i < rounds ? 1 : OBSERVED / 2, i == 1);
-        bb_model_fit(model, site, 1);
-        bb_search_refresh(search);
-        if (fifo)
-            bb_search_order(search, bb_fifo_learn(fifo, model, site) ? fifo : NULL);
+        fit(model, site, search, fifo, 1);
     }
+    settle(search, crowded);
 }
 
 // Learns a site, and writes the parents of its children if that explains the site better than
@@ -378,8 +388,8 @@ static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPa
         return;
     }
     bb_durations_rank(site, joint->scale);
-    bool all = site->n_parents <= ALL_PARENTS, crowded = bb_site_is_crowded(site);
-    guint beginnings = all && !crowded ? 3 : 2;
+    bool all = site->n_parents <= ALL_PARENTS;
+    guint beginnings = all && !bb_site_is_crowded(site) ? 3 : 2;
     g_autoptr(BbSite) part = all ? NULL : take_sample(site);
     g_autoptr(GPtrArray) guesses = guess_all(joint, all ? site : part, onset, beginnings, &total);
     if (total <= *known)
@@ -392,11 +402,10 @@ static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPa
         begin_whole(joint, site, onset, g_ptr_array_index(guesses, 0));
     }
     g_autoptr(BbSearch) search = bb_search_new(site, model, site->number);
-    if (!all)
+    if (all)
+        learn_order(search, fifo, model, site);
+    else
         refine(site, model, search, fifo);
-    bb_search_order(search, fifo && bb_fifo_learn(fifo, model, site) ? fifo : NULL);
-    if (!all)
-        settle(search, crowded);
     publish(site, search, fifo, guesses, paths);
 }
 

@@ -9,6 +9,7 @@
 #include "nesting/lone.h"
 #include "nesting/onset.h"
 #include "nesting/own.h"
+#include "nesting/poor.h"
 #include "nesting/reference.h"
 #include "nesting/signatures.h"
 #include "nesting/slot.h"
@@ -16,8 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-#define ORDERS 3u
-#define POOR_LEAST 0.1 // of the samples are in poor slots, for these to share
+#define ORDERS BB_SLOT_ORDERS
 
 struct BbModel {
     const BbGapScale *scale;
@@ -26,8 +26,7 @@ struct BbModel {
     guint16 group[BB_SITE_TYPES]; // of types of parents: the one that stands for it from here on
     BbSlot **slots;               // [(p * nc + c) * ORDERS + order], NULL where never seen
     BbSlot **ends;                // [p]
-    BbSlot *unseen[ORDERS];       // what poor slots share; NULL: there are none
-    BbSlot *pool[ORDERS + 1];     // that they share from; last that of ends. NULL until wanted
+    BbPoor *poor;                 // what those of few samples share
     BbLone *lone;
     BbConnections *connections; // NULL: not known, or of no use
     BbCounts *counts;
@@ -49,6 +48,7 @@ BbModel *bb_model_new(const BbSite *site, const BbGapScale *scale)
         model->group[p] = (guint16)p;
     model->slots = g_new0(BbSlot *, model->np * model->nc * ORDERS);
     model->ends = g_new0(BbSlot *, model->np);
+    model->poor = bb_poor_new(model->nc, model->is_join, scale);
     model->lone = bb_lone_new(model->nc);
     model->connections = bb_connections_new(site);
     model->counts = bb_counts_new(model->np, model->nc);
@@ -71,10 +71,7 @@ void bb_model_free(BbModel *model)
         bb_slot_free(model->ends[p]);
         bb_copula_free(model->made[p]);
     }
-    for (guint i = 0; i < ORDERS; i++)
-        bb_slot_free(model->unseen[i]);
-    for (guint i = 0; i <= ORDERS; i++)
-        bb_slot_free(model->pool[i]);
+    bb_poor_free(model->poor);
     g_free(model->copula);
     g_free(model->made);
     g_free(model->slots);
@@ -123,7 +120,7 @@ static BbSlot *end_slot(BbModel *model, guint p)
 // where nothing is known.
 static inline const BbSlot *known_slot(const BbModel *model, guint index)
 {
-    const BbSlot *slot = model->slots[index], *unseen = model->unseen[index % ORDERS];
+    const BbSlot *slot = model->slots[index], *unseen = model->poor->unseen[index % ORDERS];
     return unseen && !(slot && slot->n > 0) ? unseen : slot;
 }
 
@@ -454,55 +451,6 @@ static void learn_gaps(BbModel *model, const BbSite *site, guint32 index, double
     add_sample(model, end, BB_FROM_LATEST, latest, parent->e, weight, own);
 }
 
-// What the poor slots among every `step`-th of n share. Returns the pool; NULL: none is poor.
-static const BbSlot *share(BbModel *model, BbSlot **place, BbSlot **slots, guint n, guint step)
-{
-    if (!*place)
-        *place = bb_slot_new(0, 1, model->is_join, step == 1);
-    BbSlot *pool = *place;
-    bb_slot_forget(pool);
-    for (guint i = 0; i < n; i += step)
-        if (bb_slot_is_poor(slots[i]))
-            bb_slot_pour(pool, slots[i]);
-    if (pool->n <= 0)
-        return NULL;
-    bb_slot_fit(pool, model->scale);
-    for (guint i = 0; i < n; i += step)
-        if (bb_slot_is_poor(slots[i]))
-            bb_slot_share(slots[i], pool);
-    return pool;
-}
-
-// Whether poor slots are more than what a few wrong guesses make.
-static bool has_poor(const BbModel *model)
-{
-    double all = 0, poor = 0;
-    for (guint i = 0; i < model->np * model->nc * ORDERS; i++) {
-        const BbSlot *slot = model->slots[i];
-        all += slot ? slot->n : 0;
-        poor += bb_slot_is_poor(slot) ? slot->n : 0;
-    }
-    return poor >= POOR_LEAST * all;
-}
-
-static void share_all(BbModel *model)
-{
-    guint n = model->np * model->nc * ORDERS;
-    for (guint order = 0; order < ORDERS; order++)
-        g_clear_pointer(&model->unseen[order], bb_slot_free);
-    if (!has_poor(model))
-        return;
-    share(model, &model->pool[ORDERS], model->ends, model->np, 1);
-    for (guint order = 0; order < ORDERS; order++) {
-        const BbSlot *pool =
-            share(model, &model->pool[order], model->slots + order, n - order, ORDERS);
-        if (!pool)
-            continue;
-        model->unseen[order] = bb_slot_new(0, model->nc, model->is_join, false);
-        bb_slot_share(model->unseen[order], pool);
-    }
-}
-
 static void count_together(BbModel *model, const BbSite *site, guint32 index)
 {
     const BbSiteParent *parent = &site->parents[index];
@@ -607,7 +555,8 @@ static void fit_slots(BbModel *model)
 void bb_model_fit(BbModel *model, const BbSite *site, double trust)
 {
     fit_slots(model);
-    share_all(model);
+    bb_poor_share(model->poor, model->slots, model->np * model->nc * ORDERS, model->ends,
+                  model->np);
     bb_lone_fit(model->lone, site->span);
     bb_connections_fit(model->connections, trust < 1);
     bb_counts_fit(model->counts);

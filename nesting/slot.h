@@ -13,8 +13,9 @@
 // What a gap may be measured from: see model.h.
 enum { BB_FROM_START, BB_FROM_LATEST, BB_FROM_EVENT, BB_FROM_CALL, BB_REFERENCES };
 
-#define BB_SLOT_FEW 20.0 // samples: of fewer, each is most of what is known
-#define BB_SLOT_RARE 0.1 // imagined samples of each event that a slot could count from
+#define BB_SLOT_ORDERS 3u // how many of its kind came before a child: 0, 1, more
+#define BB_SLOT_FEW 20.0  // samples: of fewer, each is most of what is known
+#define BB_SLOT_RARE 0.1  // imagined samples of each event that a slot could count from
 
 // Events, by number: the parent's arrival; then returns by type of child, then calls by type of
 // child; then that all is there, at a join; last the parent's own return.

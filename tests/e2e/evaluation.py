@@ -4,8 +4,8 @@
 is there, and the joint choice of parents is not worse than the paper's.
 
   evaluation.py BENCH BBTRACE BBPATHS TOOLS"""
+import argparse
 import csv
-import json
 import os
 import subprocess
 import sys
@@ -14,6 +14,9 @@ import unittest
 import xml.etree.ElementTree as ElementTree
 
 BENCH, BBTRACE, BBPATHS, TOOLS = sys.argv[1:5]
+sys.path.insert(0, BENCH)
+from runs import Runs  # noqa: E402
+
 PROGRAMS = ["--bbtrace", BBTRACE, "--bbpaths", BBPATHS, "--tools", TOOLS]
 POINTS = 3
 # Figure: rows, panels, lines of all panels.
@@ -42,18 +45,6 @@ def run(script, *arguments, status=0):
     return done.stdout + done.stderr
 
 
-def right_requests(folder, system, rate, requests):
-    """Percent, by the joint choice."""
-    trace = os.path.join(folder, "trace.bbt")
-    subprocess.run([
-        BBTRACE, "generate", "-q", system, "-D", f"rate={rate}/s", "-G", f"{requests / rate:.9f}s", "-c", "4000000000",
-        "-w", trace
-    ],
-                   check=True)
-    done = subprocess.run([BBPATHS, "score", "-f", "json", trace], stdout=subprocess.PIPE, check=True)
-    return 100 * json.loads(done.stdout)["requests"]["share"]
-
-
 def rows(folder, name):
     with open(os.path.join(folder, f"{name}.tsv"), encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file, delimiter="\t"))
@@ -62,9 +53,12 @@ def rows(folder, name):
 class LongTraces(unittest.TestCase):
     """Of a node that is called more than 6,000 times a sample is learned from."""
     def test_they_are_as_right_as_short_ones(self):
+        options = argparse.Namespace(bbtrace=BBTRACE, bbpaths=BBPATHS, tools=TOOLS, seed=1)
         for system, rate in (("children-0-2", 50), ("children-parallel", 58)):
-            with self.subTest(system=system), tempfile.TemporaryDirectory() as folder:
-                short, long = (right_requests(folder, system, rate, requests) for requests in (2500, 7000))
+            with self.subTest(system=system), Runs(options) as runs:
+                short, long = (100 * runs.score(
+                    runs.generate(system, f"rate={rate}/s", seconds=requests / rate), "joint")["requests"]["share"]
+                               for requests in (2500, 7000))
                 self.assertGreater(long, short - 3)
 
 

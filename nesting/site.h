@@ -58,7 +58,7 @@ typedef struct BbSite {
                  // where none of those the child had was left out
     BbSiteEnd *owner; // of children: the incoming connection that theirs serves (owners.h), 0 where
                       // none stands out; NULL: not known
-    double span;      // of the trace, in quanta
+    double span;      // for how long calls were made, in quanta; of all its nodes together
     gint64 period; // of replicas: the n-th one's times begin at n periods and last a quarter of one
                    // at most; 0: a single node
     guint32 number; // among the sites of a trace: fixes the random choices made for it

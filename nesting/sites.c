@@ -3,6 +3,7 @@
 #include "nesting/sites.h"
 
 #include "data/tally.h"
+#include "nesting/axis.h"
 #include "nesting/caused.h"
 #include "nesting/owners.h"
 #include "nesting/timesort.h"
@@ -19,7 +20,6 @@
 #define OUTLASTS 0.25   // of its own time, that a call nested in none may last longer than a parent
 #define OWNED \
     1000.0 // log likelihood: candidates on the connection that a child's serves come first
-#define TIME_MAX (G_GINT64_CONSTANT(1) << 60) // in quanta: differences never overflow
 
 // A node of a site: its stretch of parents, and by how much its times are moved. Replicas come one
 // after the other in one long time, so that they share statistics and nothing else.
@@ -38,7 +38,9 @@ typedef struct {
 struct BbSites {
     const BbCall *calls;
     guint32 n_calls, n_names;
-    gint64 window_ns, base_ns, quantum_ns;
+    gint64 window_ns;
+    BbAxis *axis;
+    double busy; // of the trace, in quanta
     bool labels, connections;
     BbRoles *roles;
     const BbGapScale *scale;
@@ -47,80 +49,52 @@ struct BbSites {
     BbCandidates *candidates;
     guint32 *nodes, *team; // nodes in order of their team; team of nodes[i]: equal for replicas
     guint32 next;          // in nodes
-    gint64 period;         // in quanta: times of one node never come near those of the next
+    gint64 *period;        // [team], in quanta: times of one node never come near those of the next
     guint32 n_sites;
 };
 
-static guint64 gcd(guint64 a, guint64 b)
+// As long as a node has to itself where the times of several follow one another.
+static gint64 period_of(const BbSites *sites, guint32 node)
 {
-    while (b != 0) {
-        guint64 rest = a % b;
-        a = b;
-        b = rest;
+    return 4 * bb_axis_spread(sites->axis, node);
+}
+
+// Each node's team: the first one of its role. Without roles each is a team of its own, and so it
+// is where the moved times would not fit.
+static void find_teams(BbSites *sites, guint32 *team)
+{
+    guint32 n = sites->n_names;
+    g_autoptr(GHashTable) first = g_hash_table_new(NULL, NULL); // role -> first node + 1
+    g_autofree guint32 *members = g_new0(guint32, n);
+    for (guint32 i = 0; i < n; i++) {
+        guint32 role = sites->roles ? bb_roles_of(sites->roles, i) : i;
+        guint32 known = GPOINTER_TO_UINT(g_hash_table_lookup(first, GUINT_TO_POINTER(role)));
+        if (known == 0)
+            g_hash_table_insert(first, GUINT_TO_POINTER(role), GUINT_TO_POINTER(i + 1));
+        team[i] = known > 0 ? known - 1 : i;
+        sites->period[team[i]] = MAX(sites->period[team[i]], period_of(sites, i));
+        members[team[i]]++;
     }
-    return a;
-}
-
-static guint64 distance(gint64 a, gint64 b)
-{
-    return a > b ? (guint64)a - (guint64)b : (guint64)b - (guint64)a;
-}
-
-// The unit of the trace's stamps: all differences are multiples of it.
-static gint64 find_quantum(const BbCall *calls, guint32 n)
-{
-    guint64 unit = 0;
-    for (guint32 i = 0; i < n && unit != 1; i++) {
-        const BbCall *call = &calls[i];
-        unit = gcd(unit, distance(call->call_ns, calls[0].call_ns));
-        unit = gcd(unit, distance(call->arrived_ns, calls[0].call_ns));
-        if (!bb_call_is_returned(call))
+    for (guint32 i = 0; i < n; i++) {
+        if (sites->period[team[i]] <= BB_AXIS_MAX / members[team[i]])
             continue;
-        unit = gcd(unit, distance(call->replied_ns, calls[0].call_ns));
-        unit = gcd(unit, distance(call->return_ns, calls[0].call_ns));
+        team[i] = i;
+        sites->period[i] = period_of(sites, i);
     }
-    return unit == 0 || unit > G_MAXINT64 ? 1 : (gint64)unit;
 }
 
-static gint64 quanta(const BbSites *sites, gint64 time_ns)
-{
-    gint64 at = bb_time_between(sites->base_ns, time_ns) / sites->quantum_ns;
-    return CLAMP(at, -TIME_MAX, TIME_MAX);
-}
-
-// Over how many quanta the times of the calls spread.
-static gint64 find_spread(const BbSites *sites)
-{
-    gint64 low = 0, high = 1;
-    for (guint32 i = 0; i < sites->n_calls; i++) {
-        const BbCall *call = &sites->calls[i];
-        gint64 s = quanta(sites, MIN(call->call_ns, call->arrived_ns));
-        gint64 e =
-            bb_call_is_returned(call) ? quanta(sites, MAX(call->replied_ns, call->return_ns)) : s;
-        low = MIN(low, s);
-        high = MAX(high, e);
-    }
-    return high - low;
-}
-
-// Puts the nodes in order of the first one of their role. Without roles each is a team of its own,
-// and so it is where the moved times would not fit.
+// Puts the nodes in order of their teams.
 static void make_teams(BbSites *sites)
 {
     guint32 n = sites->n_names;
     sites->nodes = g_new(guint32, n);
     sites->team = g_new(guint32, n);
-    sites->period = 4 * MIN(find_spread(sites), TIME_MAX);
-    bool apart = !sites->roles || sites->period > TIME_MAX / n;
-    g_autoptr(GHashTable) first = g_hash_table_new(NULL, NULL); // role -> first node + 1
+    sites->period = g_new0(gint64, n);
+    g_autofree guint32 *team = g_new(guint32, n);
     g_autofree BbTimed *order = g_new(BbTimed, n), *scratch = g_new(BbTimed, n);
-    for (guint32 i = 0; i < n; i++) {
-        gpointer role = apart ? NULL : GUINT_TO_POINTER(bb_roles_of(sites->roles, i));
-        guint32 known = apart ? 0 : GPOINTER_TO_UINT(g_hash_table_lookup(first, role));
-        if (!apart && known == 0)
-            g_hash_table_insert(first, role, GUINT_TO_POINTER(i + 1));
-        order[i] = (BbTimed){known > 0 ? known - 1 : i, i};
-    }
+    find_teams(sites, team);
+    for (guint32 i = 0; i < n; i++)
+        order[i] = (BbTimed){team[i], i};
     bb_timesort(order, scratch, n);
     for (guint32 i = 0; i < n; i++) {
         sites->nodes[i] = order[i].index;
@@ -136,12 +110,12 @@ BbSites *bb_sites_new(const BbCall *calls, guint32 n_calls, guint32 n_names, gin
                        .n_calls = n_calls,
                        .n_names = n_names,
                        .window_ns = skew_window_ns,
-                       .base_ns = n_calls > 0 ? calls[0].call_ns : 0,
-                       .quantum_ns = find_quantum(calls, n_calls),
+                       .axis = bb_axis_new(calls, n_calls, n_names),
                        .labels = labels,
                        .connections = connections,
                        .roles = roles,
                        .scale = scale};
+    sites->busy = bb_axis_busy(sites->axis);
     make_teams(sites);
     return sites;
 }
@@ -151,8 +125,10 @@ void bb_sites_free(BbSites *sites)
     if (!sites)
         return;
     bb_candidates_free(sites->candidates);
+    bb_axis_free(sites->axis);
     g_free(sites->nodes);
     g_free(sites->team);
+    g_free(sites->period);
     g_free(sites);
 }
 
@@ -231,7 +207,7 @@ static bool next_crew(BbSites *sites, Crew *crew)
             guint32 node = sites->nodes[sites->next], n;
             if (!bb_candidates_go(sites->candidates, node))
                 continue;
-            Member member = {node, crew->parents->len, crew->members->len * sites->period};
+            Member member = {node, crew->parents->len, crew->members->len * sites->period[team]};
             const BbParent *parents = bb_candidates_parents(sites->candidates, &n);
             if (sites->place && sites->place[parents[0].call] == 0)
                 continue;
@@ -244,17 +220,24 @@ static bool next_crew(BbSites *sites, Crew *crew)
     return crew->members->len > 0;
 }
 
-// The skew window in quanta; one that is longer than the trace tells no more than that.
-static gint64 window_of(const BbSites *sites)
+// The skew window in quanta; one that is longer than all times tells no more than that.
+static gint64 window_of(const BbSites *sites, const Crew *crew)
 {
-    return MIN(MAX(sites->window_ns, 0) / sites->quantum_ns, sites->period / 4);
+    gint64 window = bb_axis_length(sites->axis, MAX(sites->window_ns, 0));
+    return MIN(window, sites->period[crew->team] / 4);
+}
+
+// A time of one of the crew's nodes, moved to its place.
+static gint64 time_of(const BbSites *sites, const Member *member, gint64 time_ns)
+{
+    return member->shift + bb_axis_at(sites->axis, member->node, time_ns);
 }
 
 // When all that a call of a join may wait for was there, on its node's clock.
-static gint64 ready_of(const BbSites *sites, guint32 call, gint64 arrival, gint64 shift)
+static gint64 ready_of(const BbSites *sites, const Member *member, guint32 call, gint64 arrival)
 {
     gint64 ready_ns = sites->ready_ns ? sites->ready_ns[call] : G_MININT64;
-    return ready_ns == G_MININT64 ? arrival : MAX(arrival, quanta(sites, ready_ns) + shift);
+    return ready_ns == G_MININT64 ? arrival : MAX(arrival, time_of(sites, member, ready_ns));
 }
 
 static guint32 conn_of(const BbSites *sites, guint32 call)
@@ -271,7 +254,7 @@ static void load_parents(const BbSites *sites, BbSite *site, const Crew *crew)
     g_autofree guint32 *calls = g_new(guint32, n);
     g_autofree guint16 *number = g_new(guint16, n);
     const BbParent *parents = (const BbParent *)(const void *)crew->parents->data;
-    gint64 early = window_of(sites);
+    gint64 early = window_of(sites, crew);
     for (guint32 i = 0; i < n; i++)
         calls[i] = parents[i].call;
     site->n_parent_types = number_kinds(sites, calls, n, true, number);
@@ -279,12 +262,12 @@ static void load_parents(const BbSites *sites, BbSite *site, const Crew *crew)
         while (m + 1 < crew->members->len &&
                g_array_index(crew->members, Member, m + 1).first_parent <= i)
             m++;
-        gint64 shift = g_array_index(crew->members, Member, m).shift;
-        gint64 s = quanta(sites, parents[i].arrived_ns) + shift - early;
+        const Member *member = &g_array_index(crew->members, Member, m);
+        gint64 s = time_of(sites, member, parents[i].arrived_ns) - early;
         site->is_join |= sites->ready_ns && sites->ready_ns[parents[i].call] != G_MININT64;
         site->parents[i] = (BbSiteParent){.s = s,
-                                          .ready = ready_of(sites, parents[i].call, s, shift),
-                                          .e = quanta(sites, parents[i].replied_ns) + shift,
+                                          .ready = ready_of(sites, member, parents[i].call, s),
+                                          .e = time_of(sites, member, parents[i].replied_ns),
                                           .call = parents[i].call,
                                           .caller = parents[i].caller,
                                           .conn = conn_of(sites, parents[i].call),
@@ -298,13 +281,11 @@ static int by_node(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// members are in order of nodes.
-static gint64 shift_of(const Crew *crew, guint32 node)
+// Whose call it is. members are in order of nodes.
+static const Member *caller_of(const BbSites *sites, const Crew *crew, const BbChild *child)
 {
-    Member key = {.node = node};
-    const Member *member =
-        bsearch(&key, crew->members->data, crew->members->len, sizeof key, by_node);
-    return member->shift;
+    Member key = {.node = sites->calls[child->call].caller};
+    return bsearch(&key, crew->members->data, crew->members->len, sizeof key, by_node);
 }
 
 static void load_children(const BbSites *sites, BbSite *site, const Crew *crew)
@@ -313,7 +294,7 @@ static void load_children(const BbSites *sites, BbSite *site, const Crew *crew)
     g_autofree guint32 *calls = g_new(guint32, n);
     g_autofree guint16 *number = g_new(guint16, n);
     const BbChild *children = (const BbChild *)(const void *)crew->children->data;
-    gint64 early = window_of(sites);
+    gint64 early = window_of(sites, crew);
     for (guint32 i = 0; i < n; i++)
         calls[i] = children[i].call;
     site->n_child_types = number_kinds(sites, calls, n, false, number);
@@ -323,14 +304,12 @@ static void load_children(const BbSites *sites, BbSite *site, const Crew *crew)
     bb_timesort(order, scratch, n);
     for (guint32 i = 0; i < n; i++) {
         const BbChild *child = &children[order[i].index];
-        order[i].time_ns =
-            quanta(sites, child->call_ns) + shift_of(crew, sites->calls[child->call].caller);
+        order[i].time_ns = time_of(sites, caller_of(sites, crew, child), child->call_ns);
     }
     bb_timesort(order, scratch, n);
     for (guint32 i = 0; i < n; i++) {
         const BbChild *child = &children[order[i].index];
-        gint64 shift = order[i].time_ns - quanta(sites, child->call_ns);
-        gint64 end = quanta(sites, child->end_ns) + shift;
+        gint64 end = time_of(sites, caller_of(sites, crew, child), child->end_ns);
         site->children[i] = (BbSiteChild){.s = order[i].time_ns,
                                           .e = MAX(order[i].time_ns, end - early),
                                           .trip = end - order[i].time_ns,
@@ -594,8 +573,8 @@ BbSite *bb_sites_next(BbSites *sites, BbOnset **onset, guint64 *children, guint6
     site->team = crew.team;
     load_parents(sites, site, &crew);
     load_children(sites, site, &crew);
-    site->span = MAX(1, (double)sites->period / 4 * members->len);
-    site->period = members->len > 1 ? sites->period : 0;
+    site->span = sites->busy * members->len;
+    site->period = members->len > 1 ? sites->period[crew.team] : 0;
     site->owner = bb_owners_find(site);
     *onset = bb_onset_new(site, sites->scale);
     find_candidates(sites, site, *onset, &crew, children, candidates);

@@ -180,6 +180,33 @@ START_TEST(calls_of_nobody)
 }
 END_TEST
 
+// Of a trace in which one request in ten was lost, and with a call between two others added at a
+// time: right links, and calls that were left without parent.
+static Score score_beside(gint64 time_ns)
+{
+    g_auto(Trace) trace = trace_new(5);
+    trace.lost = 0.1;
+    play(&trace, in_sequence, 800, 6 * MS);
+    both(&trace, TIMER, 299, begin(&trace, 0), (double)time_ns / 1000, (double)time_ns / 1000 + 1);
+    g_autoptr(BbPaths) paths = infer_joint(&trace);
+    return score(&trace, paths);
+}
+
+// A day later, and years off: 2^62 ns are 146 of them.
+START_TEST(stamps_of_others)
+{
+    static const gint64 times[] = {86400 * G_GINT64_CONSTANT(1000000000),
+                                   -(G_GINT64_CONSTANT(1) << 62), G_GINT64_CONSTANT(1) << 62};
+    for (gsize i = 0; i < G_N_ELEMENTS(times); i++) {
+        Score got = score_beside(times[i]);
+        printf("stamps of others: right %.4f, alone %.4f\n", share(got.right, got.links),
+               share(got.alone, got.roots));
+        ck_assert_double_ge(share(got.right, got.links), 0.95);
+        ck_assert_double_ge(share(got.alone, got.roots), 0.8);
+    }
+}
+END_TEST
+
 // What is rare: one request in ten asks C after B, and D of which it does not await the answer.
 static double notifying(Trace *trace, guint64 id, double at)
 {
@@ -514,8 +541,8 @@ START_TEST(many_kinds)
 }
 END_TEST
 
-TEST_MAIN("joint", planted_systems, calls_of_nobody, late_and_rare, rare_among_many, lost_parents,
-          outlasting, outlasting_too_long, few_of_each, durations_go_together,
-          durations_and_a_skew_window, confidence, any_number_of_threads,
+TEST_MAIN("joint", planted_systems, calls_of_nobody, stamps_of_others, late_and_rare,
+          rare_among_many, lost_parents, outlasting, outlasting_too_long, few_of_each,
+          durations_go_together, durations_and_a_skew_window, confidence, any_number_of_threads,
           facts_are_those_of_the_paper, next_to_nothing, all_at_one_time, many_calls_of_one,
           many_around_one, ends_of_time, many_kinds)

@@ -378,16 +378,15 @@ static void append_exemplar(GString *out, const char *word, BbExemplar exemplar)
     g_string_append_c(out, ')');
 }
 
-static void append_exemplars(GString *out, const Show *show, guint32 index,
-                             const BbPattern *pattern)
+static void append_exemplars(GString *out, const Show *show, guint32 index)
 {
     BbExemplar fastest, slowest, median;
-    gint64 p50_ns = bb_stats_quantile(pattern->root->latency, 0.5);
+    bool exact;
     if (!bb_exemplars_extremes(show->exemplars, index, &fastest, &slowest) ||
-        !bb_exemplars_nearest(show->exemplars, index, p50_ns, &median))
+        !bb_exemplars_median(show->exemplars, index, &median, &exact))
         return;
     append_exemplar(out, "Instances: fastest", fastest);
-    append_exemplar(out, ", median", median);
+    append_exemplar(out, exact ? ", median" : ", near the median", median);
     append_exemplar(out, ", slowest", slowest);
     g_string_append_printf(out, "; bbpaths show i%" G_GUINT64_FORMAT " shows one\n",
                            slowest.number);
@@ -407,7 +406,7 @@ static bool append_pattern(GString *out, const Show *show, const BbPatterns *pat
     append_route(out, show, pattern->client, pattern->root->node);
     g_string_append(out, ", ");
     append_distribution(out, pattern, bb_inference_has_calls(&show->inference));
-    append_exemplars(out, show, index, pattern);
+    append_exemplars(out, show, index);
     g_string_append_c(out, '\n');
     bb_timeline_append(out, timeline, show->names, &show->style);
     g_string_append(out, bb_inference_has_calls(&show->inference)

@@ -99,29 +99,24 @@ bool bb_exemplars_extremes(const BbExemplars *exemplars, guint32 pattern, BbExem
     return true;
 }
 
-static guint64 apart(gint64 a, gint64 b)
+static int by_latency(gconstpointer a, gconstpointer b)
 {
-    return a < b ? (guint64)b - (guint64)a : (guint64)a - (guint64)b;
+    const BbExemplar *x = a, *y = b;
+    if (x->latency_ns != y->latency_ns)
+        return x->latency_ns < y->latency_ns ? -1 : 1;
+    return (x->number > y->number) - (x->number < y->number);
 }
 
-static bool is_nearer(BbExemplar a, BbExemplar b, gint64 latency_ns)
-{
-    guint64 x = apart(a.latency_ns, latency_ns), y = apart(b.latency_ns, latency_ns);
-    return x != y ? x < y : a.number < b.number;
-}
-
-bool bb_exemplars_nearest(const BbExemplars *exemplars, guint32 pattern, gint64 latency_ns,
-                          BbExemplar *nearest)
+bool bb_exemplars_median(const BbExemplars *exemplars, guint32 pattern, BbExemplar *median,
+                         bool *exact)
 {
     const Entry *entry = entry_at(exemplars, pattern);
     if (!entry)
         return false;
-    *nearest = g_array_index(entry->sample, BbExemplar, 0);
-    for (guint i = 1; i < entry->sample->len; i++) {
-        BbExemplar other = g_array_index(entry->sample, BbExemplar, i);
-        if (is_nearer(other, *nearest, latency_ns))
-            *nearest = other;
-    }
+    g_autoptr(GArray) sorted = g_array_copy(entry->sample);
+    g_array_sort(sorted, by_latency);
+    *median = g_array_index(sorted, BbExemplar, (sorted->len - 1) / 2);
+    *exact = entry->seen <= BB_EXEMPLARS_SAMPLE;
     return true;
 }
 

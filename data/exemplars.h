@@ -2,12 +2,12 @@
 // Instances that stand for their pattern: the fastest, the slowest, and one in the middle.
 #pragma once
 
-#include <glib.h>
-#include <stdbool.h>
+#include "data/stats.h"
 
 // Of each pattern so many instances are kept, an even sample of those seen, to choose the one in
-// the middle from. Memory: 16 bytes for each of them, and 64 a pattern.
-#define BB_EXEMPLARS_SAMPLE 32u
+// the middle from: as long as the median is exact, so is the one chosen for it. Memory: 16 to 32
+// bytes for each of them, and 64 a pattern.
+#define BB_EXEMPLARS_SAMPLE BB_STATS_EXACT
 
 typedef struct BbExemplar {
     guint64 number;    // bb_instance_number
@@ -26,10 +26,11 @@ void bb_exemplars_note(BbExemplars *exemplars, guint32 pattern, BbExemplar insta
 bool bb_exemplars_extremes(const BbExemplars *exemplars, guint32 pattern, BbExemplar *fastest,
                            BbExemplar *slowest);
 
-// Of the sample, the instance whose latency is nearest. With no more instances than the sample
-// holds it is the nearest of all.
-bool bb_exemplars_nearest(const BbExemplars *exemplars, guint32 pattern, gint64 latency_ns,
-                          BbExemplar *nearest);
+// Likewise the one in the middle of the sample by latency, of two the faster, of equals the first
+// number. It is the median (that of bb_stats_quantile) where the sample holds all: exact; else near
+// it.
+bool bb_exemplars_median(const BbExemplars *exemplars, guint32 pattern, BbExemplar *median,
+                         bool *exact);
 
 // Patterns that were ever seen are below it.
 guint32 bb_exemplars_patterns(const BbExemplars *exemplars);

@@ -22,21 +22,25 @@ typedef struct {
     gint64 min, max;
 } Moments;
 
-// What more than BB_STATS_EXACT values become.
+// Up to so many values, moments are made where they are asked for.
+#define FEW 64
+
+// What more than FEW values become.
 typedef struct {
     Moments moments;
+    gint64 *exact; // all values, as few has them; NULL where there are more than BB_STATS_EXACT
+    guint64 *bucket;
     gint32 lowest; // bucket[i] counts the values of bucket number lowest + i
     guint32 length;
-    guint64 *bucket;
 } Many;
 
-// The count says which member holds: 1, 2 to BB_STATS_EXACT, more. Most statistics of a large
-// trace are of patterns seen once, hence the care for the smallest.
+// The count says which member holds: 1, 2 to FEW, more. Most statistics of a large trace are of
+// patterns seen once, hence the care for the smallest.
 struct BbStats {
     guint64 count;
     union {
         gint64 one;
-        gint64 *few; // capacity: few_capacity(count)
+        gint64 *few; // capacity: capacity_for(count)
         Many *many;
     };
 };
@@ -116,14 +120,49 @@ static void many_reach(Many *many, gint32 number)
     many->length = (guint32)(highest - lowest);
 }
 
-static void many_push(Many *many, gint64 value)
+static void count_in_bucket(Many *many, gint64 value)
 {
     gint32 number = bucket_of(value);
     many_reach(many, number);
     many->bucket[number - many->lowest]++;
-    moments_push(&many->moments, value);
 }
 
+// Leaves the exact form.
+static void become_buckets(Many *many, guint64 count)
+{
+    for (guint64 i = 0; i < count; i++)
+        count_in_bucket(many, many->exact[i]);
+    g_clear_pointer(&many->exact, g_free);
+}
+
+// A power of two, at least 4.
+static guint64 capacity_for(guint64 count)
+{
+    return count <= 4 ? 4 : (guint64)1 << (64 - __builtin_clzll(count - 1));
+}
+
+// values, count of them, with one more.
+static gint64 *append_value(gint64 *values, guint64 count, gint64 value)
+{
+    if (capacity_for(count + 1) != capacity_for(count))
+        values = g_renew(gint64, values, capacity_for(count + 1));
+    values[count] = value;
+    return values;
+}
+
+static void many_push(Many *many, guint64 count, gint64 value)
+{
+    moments_push(&many->moments, value);
+    if (count < BB_STATS_EXACT) {
+        many->exact = append_value(many->exact, count, value);
+        return;
+    }
+    if (count == BB_STATS_EXACT)
+        become_buckets(many, count);
+    count_in_bucket(many, value);
+}
+
+// Both are in buckets.
 static void many_merge(Many *many, const Many *other)
 {
     for (guint32 i = 0; i < other->length; i++) {
@@ -140,26 +179,39 @@ static void many_merge(Many *many, const Many *other)
     many->moments.max = MAX(many->moments.max, other->moments.max);
 }
 
+// Of no more than BB_STATS_EXACT.
 static const gint64 *exact_values(const BbStats *stats)
 {
-    return stats->count == 1 ? &stats->one : stats->few;
+    return stats->count == 1 ? &stats->one : stats->count <= FEW ? stats->few : stats->many->exact;
 }
 
-static guint64 few_capacity(guint64 count)
+static Moments moments_of(const BbStats *stats)
 {
-    return count <= 4 ? 4 : count <= 16 ? 16 : BB_STATS_EXACT;
+    if (stats->count > FEW)
+        return stats->many->moments;
+    Moments moments = no_moments;
+    const gint64 *values = exact_values(stats);
+    for (guint64 i = 0; i < stats->count; i++)
+        moments_push(&moments, values[i]);
+    return moments;
 }
 
-// Leaves the exact form; count stays.
+// From one value, or none, to a few; count stays.
+static void become_few(BbStats *stats)
+{
+    gint64 *few = g_new(gint64, capacity_for(1));
+    few[0] = stats->one;
+    stats->few = few;
+}
+
+// From fewer to many, which keeps the values; count stays.
 static void become_many(BbStats *stats)
 {
     Many *many = g_new0(Many, 1);
-    many->moments = no_moments;
-    const gint64 *values = exact_values(stats);
-    for (guint64 i = 0; i < stats->count; i++)
-        many_push(many, values[i]);
-    if (stats->count > 1)
-        g_free(stats->few);
+    many->moments = moments_of(stats);
+    if (stats->count <= 1)
+        become_few(stats);
+    many->exact = stats->few;
     stats->many = many;
 }
 
@@ -172,7 +224,8 @@ void bb_stats_free(BbStats *stats)
 {
     if (!stats)
         return;
-    if (stats->count > BB_STATS_EXACT) {
+    if (stats->count > FEW) {
+        g_free(stats->many->exact);
         g_free(stats->many->bucket);
         g_free(stats->many);
     } else if (stats->count > 1) {
@@ -183,67 +236,55 @@ void bb_stats_free(BbStats *stats)
 
 static void few_push(BbStats *stats, gint64 value)
 {
-    if (stats->count == 1) {
-        gint64 *few = g_new(gint64, few_capacity(2));
-        few[0] = stats->one;
-        stats->few = few;
-    } else if (few_capacity(stats->count + 1) != few_capacity(stats->count)) {
-        stats->few = g_renew(gint64, stats->few, few_capacity(stats->count + 1));
-    }
-    stats->few[stats->count++] = value;
+    if (stats->count == 1)
+        become_few(stats);
+    stats->few = append_value(stats->few, stats->count, value);
 }
 
 void bb_stats_push(BbStats *stats, gint64 value_ns)
 {
-    if (stats->count > BB_STATS_EXACT) {
-        many_push(stats->many, value_ns);
-        stats->count++;
-    } else if (stats->count == BB_STATS_EXACT) {
+    if (stats->count == FEW)
         become_many(stats);
-        many_push(stats->many, value_ns);
-        stats->count++;
-    } else if (stats->count == 0) {
+    if (stats->count >= FEW)
+        many_push(stats->many, stats->count, value_ns);
+    else if (stats->count == 0)
         stats->one = value_ns;
-        stats->count = 1;
-    } else {
+    else
         few_push(stats, value_ns);
-    }
+    stats->count++;
 }
 
 void bb_stats_fetch(const BbStats *stats)
 {
-    if (stats->count <= BB_STATS_EXACT)
+    if (stats->count <= FEW)
         return;
     __builtin_prefetch(&stats->many->moments);
     __builtin_prefetch(&stats->many->bucket);
 }
 
-void bb_stats_merge(BbStats *stats, const BbStats *other)
+// No more than BB_STATS_EXACT. They may be those of stats itself.
+static void push_values(BbStats *stats, const BbStats *other)
 {
-    if (other->count <= BB_STATS_EXACT) {
-        gint64 values[BB_STATS_EXACT]; // other may be stats itself
-        guint64 count = other->count;
-        if (count > 0)
-            memcpy(values, exact_values(other), count * sizeof *values);
-        for (guint64 i = 0; i < count; i++)
-            bb_stats_push(stats, values[i]);
-        return;
-    }
-    if (stats->count <= BB_STATS_EXACT)
-        become_many(stats);
-    many_merge(stats->many, other->many);
-    stats->count += other->count;
+    guint64 count = other->count;
+    g_autofree gint64 *values = g_memdup2(exact_values(other), count * sizeof *values);
+    for (guint64 i = 0; i < count; i++)
+        bb_stats_push(stats, values[i]);
 }
 
-static Moments moments_of(const BbStats *stats)
+void bb_stats_merge(BbStats *stats, const BbStats *other)
 {
-    if (stats->count > BB_STATS_EXACT)
-        return stats->many->moments;
-    Moments moments = no_moments;
-    const gint64 *values = exact_values(stats);
-    for (guint64 i = 0; i < stats->count; i++)
-        moments_push(&moments, values[i]);
-    return moments;
+    if (other->count == 0)
+        return;
+    if (other->count <= BB_STATS_EXACT) {
+        push_values(stats, other);
+        return;
+    }
+    if (stats->count <= FEW)
+        become_many(stats);
+    if (stats->count <= BB_STATS_EXACT)
+        become_buckets(stats->many, stats->count);
+    many_merge(stats->many, other->many);
+    stats->count += other->count;
 }
 
 guint64 bb_stats_count(const BbStats *stats)
@@ -309,8 +350,7 @@ static int by_value(const void *a, const void *b)
 
 static gint64 exact_quantile(const BbStats *stats, guint64 rank)
 {
-    gint64 values[BB_STATS_EXACT];
-    memcpy(values, exact_values(stats), stats->count * sizeof *values);
+    g_autofree gint64 *values = g_memdup2(exact_values(stats), stats->count * sizeof *values);
     qsort(values, stats->count, sizeof *values, by_value);
     return values[rank - 1];
 }

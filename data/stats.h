@@ -9,9 +9,9 @@
 
 // Quantiles are exact up to BB_STATS_EXACT values, then within 1 % of the value (64 buckets an
 // octave; the idea of relative error is that of Masson, Rim and Lee: DDSketch, VLDB 2019). Memory:
-// 16 bytes for one value, 8 more for each of the exact ones, then 8 a bucket between the least and
-// the greatest value, at most 60 KB.
-#define BB_STATS_EXACT 64
+// 16 bytes for one value, 8 to 16 more for each of the exact ones, then 8 a bucket between the
+// least and the greatest value, at most 60 KB.
+#define BB_STATS_EXACT 2048
 
 typedef struct BbStats BbStats;
 

@@ -4,6 +4,7 @@
 and forwarded returns.
 
   show.py BBTRACE BBPATHS SAMPLES"""
+import decimal
 import json
 import os
 import re
@@ -178,6 +179,27 @@ class Scenario(Case):
     def patterns(self, trace, *options):
         out, _ = run(BBPATHS, "--assign=paper", "-f", "json", *options, trace)
         return json.loads(out)["patterns"]
+
+
+class Quantiles(Scenario):
+    def test_they_are_those_of_the_instances(self):
+        trace, lines = self.generate("multitier", "-G", "120s"), self.path("i.jsonl")
+        out, _ = run(BBPATHS, "-f", "json", "--instances", lines, trace)
+        latencies = {}
+        with open(lines, encoding="utf-8") as file:
+            for instance in (json.loads(line, parse_float=decimal.Decimal) for line in file):
+                if instance["pattern"]:
+                    root = instance["calls"][0]
+                    latencies.setdefault(instance["pattern"], []).append(
+                        (int(10**9 * (root["return"] - root["call"])), instance["instance"]))
+        for pattern in json.loads(out)["patterns"][:5]:
+            ordered = sorted(latencies[pattern["rank"]])
+            for name, q in (("p50", 50), ("p90", 90), ("p99", 99)):
+                exact = ordered[-(-q * len(ordered) // 100) - 1][0]
+                self.assertEqual(round(1e9 * pattern["root"]["calls"][0]["latency_s"][name]), exact, (pattern["rank"], name))
+            out, _ = run(BBPATHS, "show", str(pattern["rank"]), trace)
+            median = ordered[(len(ordered) + 1) // 2 - 1][1]
+            self.assertIn(f", median i{median} (", out)
 
 
 class Replicas(Scenario):

@@ -41,14 +41,16 @@ void bb_inference_init(BbInference *inference)
 
 void bb_inference_clear(BbInference *inference)
 {
-    char *owned[] = {inference->algo,    inference->assign,  inference->floor,     inference->skew,
-                     inference->latency, inference->window,  inference->step,      inference->roles,
-                     inference->explain, inference->quantum, inference->max_delay, inference->op,
-                     inference->slower,  inference->from,    inference->to};
+    char *owned[] = {inference->algo,    inference->assign,    inference->floor,
+                     inference->skew,    inference->latency,   inference->window,
+                     inference->step,    inference->roles,     inference->explain,
+                     inference->quantum, inference->max_delay, inference->slower,
+                     inference->from,    inference->to};
     for (gsize i = 0; i < G_N_ELEMENTS(owned); i++)
         g_free(owned[i]);
     g_strfreev(inference->root);
     g_strfreev(inference->through);
+    g_strfreev(inference->ops);
     bb_globs_free(inference->roots);
     bb_globs_free(inference->throughs);
 }
@@ -109,8 +111,10 @@ GOptionEntry *bb_inference_entries(BbInference *inference)
          "NODE,..."},
         {"through", 0, 0, G_OPTION_ARG_STRING_ARRAY, &inference->through,
          "Only paths that pass through such a node (likewise)", "NODE,..."},
-        {"op", 0, 0, G_OPTION_ARG_STRING, &inference->op,
-         "Only paths with a call of such an operation (*, ? as in a shell)", "PATTERN"},
+        {"op", 0, 0, G_OPTION_ARG_STRING_ARRAY, &inference->ops,
+         "Only paths with a call of such an operation (*, ? as in a shell); given again: or of "
+         "such a one",
+         "PATTERN"},
         {"slower-than", 0, 0, G_OPTION_ARG_STRING, &inference->slower,
          "Only paths that take longer", "DURATION"},
         {"errors", 0, 0, G_OPTION_ARG_NONE, &inference->errors,
@@ -219,7 +223,7 @@ static int check_selection(BbInference *inference, const char *program)
     BbSelectionOptions *selection = &inference->selection;
     selection->root = inference->roots;
     selection->through = inference->throughs;
-    selection->op = inference->op;
+    selection->ops = (const char *const *)inference->ops;
     selection->errors = inference->errors;
     selection->last_byte = inference->nesting.latency_last_byte;
     if (inference->slower && !bb_parse_duration(inference->slower, &selection->slower_ns))
@@ -438,10 +442,17 @@ static void say_cut(const Run *run)
     bb_say("%s", text->str);
 }
 
+// Takes the hint; NULL: nothing to say.
+static void say_hint(char *hint)
+{
+    if (hint)
+        bb_say("%s", hint);
+    g_free(hint);
+}
+
 static void say_end(const Run *run)
 {
     guint64 late = run->algorithm->late(run->inferring);
-    g_autofree char *hint = run->algorithm->patterns ? NULL : bb_selection_hint(run->selection);
     g_autofree char *count = bb_number(late);
     if (late > 0)
         bb_say(
@@ -454,8 +465,8 @@ static void say_end(const Run *run)
     say_misses(run, run->inference->roots);
     say_misses(run, run->inference->throughs);
     say_absent(run);
-    if (hint)
-        bb_say("%s", hint);
+    say_hint(bb_selection_hint_ops(run->selection));
+    say_hint(bb_selection_hint_time(run->selection));
     if (run->algorithm->tell)
         run->algorithm->tell(run->inferring, run->inference->verbose);
 }

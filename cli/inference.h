@@ -19,8 +19,8 @@ typedef struct BbInference {
     // As given on the command line.
     char *algo, *assign, *floor, *skew, *latency, *window, *step, *roles;
     char *explain, *quantum, *max_delay;
-    char **root, **through; // each may be given several times
-    char *op, *slower, *from, *to;
+    char **root, **through, **ops; // each may be given several times
+    char *slower, *from, *to;
     double overlap, same, any, smoothing, spike, valley;
     gint threads, rare, tolerance, max_depth, max_vertices;
     gboolean no_labels, no_connections, merge_replicas, errors, skip_bad_lines, quiet;

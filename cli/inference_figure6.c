@@ -25,7 +25,7 @@ static int refuse_instances(const BbInference *inference, const char *program)
 {
     const BbGiven options[] = {
         {"--window", inference->window},      {"--step", inference->step},
-        {"--through", inference->through},    {"--op", inference->op},
+        {"--through", inference->through},    {"--op", inference->ops},
         {"--slower-than", inference->slower}, {"--errors", inference->errors},
         {"--from", inference->from},          {"--to", inference->to},
         {"--skew-window", inference->skew},   {"--threads", inference->threads != 0},

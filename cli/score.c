@@ -59,7 +59,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Run, run_clear)
 // convolution where paths begin.
 static bool chooses_instances(const BbInference *inference, const GOptionEntry *entry)
 {
-    const void *const choices[] = {&inference->through, &inference->op,   &inference->slower,
+    const void *const choices[] = {&inference->through, &inference->ops,  &inference->slower,
                                    &inference->errors,  &inference->from, &inference->to};
     for (gsize i = 0; i < G_N_ELEMENTS(choices); i++)
         if (entry->arg_data == choices[i])

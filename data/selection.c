@@ -6,6 +6,7 @@
 
 #include "data/caption.h"
 #include "data/glob.h"
+#include "data/quantity.h"
 #include "data/status.h"
 
 // What is known of a name so far.
@@ -14,7 +15,10 @@ enum { IS_NODE = 1, ROOT_WANTED = 2, THROUGH_WANTED = 4, IS_OP = 8, OP_WANTED = 
 struct BbSelection {
     BbSelectionOptions options;
     const BbNames *names;
-    GByteArray *known; // by name
+    GByteArray *known;        // by name
+    bool *met;                // by pattern of an operation: some call has it
+    bool in_time;             // some instance was
+    gint64 first_ns, last_ns; // when instances begin; BB_TIME_NONE before the first
 };
 
 BbSelection *bb_selection_new(const BbSelectionOptions *options, const BbNames *names)
@@ -23,6 +27,8 @@ BbSelection *bb_selection_new(const BbSelectionOptions *options, const BbNames *
     selection->options = *options;
     selection->names = names;
     selection->known = g_byte_array_new();
+    selection->met = g_new0(bool, options->ops ? g_strv_length((char **)options->ops) : 0);
+    selection->first_ns = selection->last_ns = BB_TIME_NONE;
     return selection;
 }
 
@@ -31,12 +37,13 @@ void bb_selection_free(BbSelection *selection)
     if (!selection)
         return;
     g_byte_array_unref(selection->known);
+    g_free(selection->met);
     g_free(selection);
 }
 
 bool bb_selection_chooses(const BbSelectionOptions *options)
 {
-    return options->root || options->through || options->op || options->slower_ns > 0 ||
+    return options->root || options->through || options->ops || options->slower_ns > 0 ||
            options->errors || options->from_ns != BB_TIME_NONE || options->to_ns != BB_TIME_NONE;
 }
 
@@ -68,13 +75,17 @@ static void note_node(BbSelection *selection, guint32 node)
 
 static void note_op(BbSelection *selection, guint32 op)
 {
+    const char *const *ops = selection->options.ops;
     guint8 *known = &selection->known->data[op];
     if ((*known & IS_OP) || op == BB_NAME_NONE)
         return;
     *known |= IS_OP;
-    if (selection->options.op &&
-        bb_glob_match(selection->options.op, bb_names_text(selection->names, op)))
+    for (gsize i = 0; ops && ops[i]; i++) {
+        if (!bb_glob_match(ops[i], bb_names_text(selection->names, op)))
+            continue;
         *known |= OP_WANTED;
+        selection->met[i] = true;
+    }
 }
 
 static void note_names(BbSelection *selection, const BbPaths *paths)
@@ -103,10 +114,18 @@ static bool is_slower(const BbSelectionOptions *options, const BbPaths *paths,
     return bb_instance_latency(paths, instance, options->last_byte) > options->slower_ns;
 }
 
-static bool is_in_time(const BbSelectionOptions *options, const BbCall *root)
+static bool is_in_time(BbSelection *selection, const BbCall *root)
 {
-    return (options->from_ns == BB_TIME_NONE || root->call_ns >= options->from_ns) &&
-           (options->to_ns == BB_TIME_NONE || root->call_ns < options->to_ns);
+    const BbSelectionOptions *options = &selection->options;
+    gint64 begin_ns = root->call_ns;
+    bool in_time = (options->from_ns == BB_TIME_NONE || begin_ns >= options->from_ns) &&
+                   (options->to_ns == BB_TIME_NONE || begin_ns < options->to_ns);
+    if (selection->first_ns == BB_TIME_NONE || begin_ns < selection->first_ns)
+        selection->first_ns = begin_ns;
+    if (selection->last_ns == BB_TIME_NONE || begin_ns > selection->last_ns)
+        selection->last_ns = begin_ns;
+    selection->in_time |= in_time;
+    return in_time;
 }
 
 static bool failed(const BbSelection *selection, const BbCall *call)
@@ -120,7 +139,7 @@ static bool failed(const BbSelection *selection, const BbCall *call)
 static bool some_calls_match(const BbSelection *selection, const BbPaths *paths,
                              const BbInstance *instance)
 {
-    bool passes = !selection->options.through, does = !selection->options.op;
+    bool passes = !selection->options.through, does = !selection->options.ops;
     bool fails = !selection->options.errors;
     const guint32 *order = paths->order + instance->first;
     for (guint32 k = 0; k < instance->count && !(passes && does && fails); k++) {
@@ -142,9 +161,8 @@ guint32 bb_selection_apply(BbSelection *selection, BbPaths *paths)
     for (guint32 i = 0; i < all; i++) {
         const BbInstance *instance = &paths->instances[i];
         const BbCall *root = &paths->calls[paths->order[instance->first]];
-        if (options->root && !touches(selection, root, ROOT_WANTED))
-            continue;
-        if (!is_in_time(options, root) ||
+        if (!is_in_time(selection, root) ||
+            (options->root && !touches(selection, root, ROOT_WANTED)) ||
             (options->slower_ns > 0 && !is_slower(options, paths, instance)))
             continue;
         if (some_calls_match(selection, paths, instance))
@@ -156,22 +174,36 @@ guint32 bb_selection_apply(BbSelection *selection, BbPaths *paths)
 
 // ---- hints -------------------------------------------------------------------------------------
 
-static char *hint_op(const BbSelection *selection)
+char *bb_selection_hint_ops(const BbSelection *selection)
 {
+    const char *const *ops = selection->options.ops;
     guint8 seen = 0;
     for (guint32 name = 1; name < selection->known->len; name++)
         seen |= selection->known->data[name];
-    if (seen & OP_WANTED)
-        return NULL;
-    if (!(seen & IS_OP))
+    if (ops && !(seen & IS_OP))
         return g_strdup("the trace has no operation labels");
-    GString *hint = g_string_new("no operation matches '");
-    bb_caption_append(hint, selection->options.op, "");
-    g_string_append(hint, "'; * stands for any text, ? for any letter");
-    return g_string_free(hint, FALSE);
+    g_autoptr(GString) hint = g_string_new(NULL);
+    for (gsize i = 0; ops && ops[i]; i++) {
+        if (selection->met[i])
+            continue;
+        g_string_append(hint, hint->len ? ", '" : "no operation matches '");
+        bb_caption_append(hint, ops[i], "");
+        g_string_append_c(hint, '\'');
+    }
+    if (hint->len == 0)
+        return NULL;
+    g_string_append(hint, "; * stands for any text, ? for any letter");
+    return g_string_free(g_steal_pointer(&hint), FALSE);
 }
 
-char *bb_selection_hint(const BbSelection *selection)
+char *bb_selection_hint_time(const BbSelection *selection)
 {
-    return selection->options.op ? hint_op(selection) : NULL;
+    if (selection->in_time || selection->first_ns == BB_TIME_NONE)
+        return NULL;
+    GString *hint = g_string_new("no path begins in the time asked for: those of the trace begin "
+                                 "from ");
+    bb_quantity_append_time(hint, selection->first_ns);
+    g_string_append(hint, " to ");
+    bb_quantity_append_time(hint, selection->last_ns);
+    return g_string_free(hint, FALSE);
 }

@@ -9,7 +9,8 @@
 typedef struct BbSelectionOptions {
     const BbGlobs *root;    // a node that the root's call enters, or that makes it
     const BbGlobs *through; // a node that some call enters or leaves
-    const char *op;         // operation of some call: a pattern with * and ?
+    const char *const *ops; // operation of some call: patterns with * and ?, one of which matches;
+                            // NULL ends them, and is none of them
     gint64 slower_ns;       // the instance takes longer (bb_instance_latency); 0 = any
     bool errors;            // some call returned an error
     gint64 from_ns, to_ns;  // the root's call starts in [from, to); BB_TIME_NONE = open
@@ -30,8 +31,10 @@ guint32 bb_selection_apply(BbSelection *selection, BbPaths *paths);
 // Whether it could leave anything out.
 bool bb_selection_chooses(const BbSelectionOptions *options);
 
-// At the end of a run: a sentence on an operation that was asked for and that no call had; NULL
-// where there is nothing to say. The caller frees.
-char *bb_selection_hint(const BbSelection *selection);
+// At the end of a run: a sentence on operations that were asked for and that no call had; on a time
+// in which no instance begins, though there are some. NULL where there is nothing to say. The
+// caller frees.
+char *bb_selection_hint_ops(const BbSelection *selection);
+char *bb_selection_hint_time(const BbSelection *selection);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbSelection, bb_selection_free)

@@ -157,6 +157,8 @@ class Selection(Case):
         for options, expected in (((), both), (("--root", "d"), [(1, "d")]), (("--root", "c"), [(1, "d")]),
                                   (("--through", "c"), both), (("--through", "a"), [(2, "a")]),
                                   (("--op", "SEL*"), [(2, "a")]), (("--op", "V?CUUM"), [(1, "d")]),
+                                  (("--op", "SEL*", "--op", "V?CUUM"), both),
+                                  (("--op", "V?CUUM", "--op", "GET *", "--errors"), [(1, "a")]),
                                   (("--slower-than", "40ms"), [(1, "a")]), (("--errors",), [(1, "a")]),
                                   (("--from", "20"), [(1, "a"), (1, "d")]), (("--to", "20"), [(1, "a")]),
                                   (("--from", "15", "--to", "25", "--root", "a"), [(1, "a")])):
@@ -168,6 +170,22 @@ class Selection(Case):
         self.assertEqual(found, [])
         self.assertIn("no node matches 'B': near that are b, a, c", err)
         self.assertIn("no operation matches 'GTE *'", self.patterns("--op", "GTE *")[1])
+        found, err = self.patterns("--op", "GTE *", "--op", "SEL*")
+        self.assertEqual(found, [(2, "a")])
+        self.assertIn("no operation matches 'GTE *'; ", err)
+
+    def test_times_without_paths_are_told(self):
+        told = ("no path begins in the time asked for: those of the trace begin from 1970-01-01 00:00:10.000 UTC to "
+                "1970-01-01 00:00:40.000 UTC\n")
+        for options in (("--from", "2027-01-01"), ("--to", "9"), ("--from", "11", "--to", "12")):
+            for command in ((), ("blame",), ("blame", "-f", "json"), ("tail",)):
+                self.assertIn(told, run(BBPATHS, *command, "--assign=paper", *options, self.trace)[1])
+        self.assertEqual(self.patterns("--from", "25", "--root", "a")[1], "")
+
+    def test_what_takes_one_value_counts_as_given_last(self):
+        self.assertEqual(self.patterns("--from", "15", "--from", "20", "--to", "15", "--to", "25"), ([(1, "a")], ""))
+        self.assertEqual(self.patterns("--slower-than", "1h", "--slower-than", "40ms", "--min-count", "5",
+                                       "--min-count", "1"), ([(1, "a")], ""))
 
 
 class Scenario(Case):

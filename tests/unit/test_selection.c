@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Choosing path instances: each condition, all at once, several windows, and hints on operations
-// that do not occur.
+// and times that do not occur.
 #include "data/selection.h"
 
 #include "tests/unit/test.h"
@@ -77,6 +77,7 @@ static void expect(BbSelectionOptions options, const char *numbers)
 
 #define BETWEEN(from, to, ...) ((BbSelectionOptions){.from_ns = from, .to_ns = to, __VA_ARGS__})
 #define WITH(...) BETWEEN(BB_TIME_NONE, BB_TIME_NONE, __VA_ARGS__)
+#define OPS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 // Likewise with the nodes of root and of through; NULL: none are asked for.
 static void expect_nodes(const char *root, const char *through, BbSelectionOptions options,
@@ -133,18 +134,26 @@ START_TEST(unknown_names_match_nothing)
     expect_nodes("nobody", NULL, BB_SELECTION_ALL, "");
     expect_nodes(NULL, "nobody", BB_SELECTION_ALL, "");
     expect_nodes(NULL, "GET /", BB_SELECTION_ALL, ""); // a name, but of no node
-    expect(WITH(.op = "DELETE *"), "");
+    expect(WITH(.ops = OPS("DELETE *")), "");
 }
 END_TEST
 
 START_TEST(op_is_a_pattern)
 {
-    ck_assert(bb_selection_chooses(&WITH(.op = "*")));
-    expect(WITH(.op = "GET /"), "1 4 5");
-    expect(WITH(.op = "GET /*"), "1 2 4 5");
-    expect(WITH(.op = "?heck"), "1 4");
-    expect(WITH(.op = "*"), "1 2 4 5"); // a call without label has no operation to match
-    expect(WITH(.op = "get /"), "");
+    ck_assert(bb_selection_chooses(&WITH(.ops = OPS("*"))));
+    expect(WITH(.ops = OPS("GET /")), "1 4 5");
+    expect(WITH(.ops = OPS("GET /*")), "1 2 4 5");
+    expect(WITH(.ops = OPS("?heck")), "1 4");
+    expect(WITH(.ops = OPS("*")), "1 2 4 5"); // a call without label has no operation to match
+    expect(WITH(.ops = OPS("get /")), "");
+}
+END_TEST
+
+START_TEST(one_of_several_ops_is_enough)
+{
+    expect(WITH(.ops = OPS("GET /", "GET /?*")), "1 2 4 5");
+    expect(WITH(.ops = OPS("GET /?*", "DELETE *")), "2");
+    expect(WITH(.ops = OPS("DELETE *", "GET /?*")), "2");
 }
 END_TEST
 
@@ -207,7 +216,7 @@ END_TEST
 
 START_TEST(all_conditions_at_once)
 {
-    expect_nodes("web", "auth", BETWEEN(20 * MS, BB_TIME_NONE, .op = "GET*"), "4");
+    expect_nodes("web", "auth", BETWEEN(20 * MS, BB_TIME_NONE, .ops = OPS("GET*")), "4");
     expect_nodes("web", "auth", WITH(.errors = true), "");
     expect_nodes(NULL, "db", WITH(.errors = true, .slower_ns = MS), "2");
 }
@@ -218,11 +227,11 @@ START_TEST(names_of_later_windows)
 {
     g_autoptr(BbNames) names = bb_names_new();
     g_autoptr(BbGlobs) late = bb_globs_new("late");
-    BbSelectionOptions options = WITH(.through = late, .op = "late *");
+    BbSelectionOptions options = WITH(.through = late, .ops = OPS("late *"));
     g_autoptr(BbSelection) selection = bb_selection_new(&options, names);
     g_autoptr(BbPaths) first = make_paths(names);
     ck_assert_uint_eq(bb_selection_apply(selection, first), G_N_ELEMENTS(chains));
-    g_autofree char *before = bb_selection_hint(selection);
+    g_autofree char *before = bb_selection_hint_ops(selection);
     ck_assert_ptr_nonnull(before);
     g_autoptr(BbPaths) second = make_paths(names);
     second->instances_before = 5;
@@ -230,7 +239,7 @@ START_TEST(names_of_later_windows)
     second->calls[0].op = bb_names_intern(names, "late op");
     ck_assert_uint_eq(bb_selection_apply(selection, second), G_N_ELEMENTS(chains) - 1);
     ck_assert_uint_eq(bb_instance_number(second, &second->instances[0]), 6);
-    g_autofree char *after = bb_selection_hint(selection);
+    g_autofree char *after = bb_selection_hint_ops(selection);
     ck_assert_ptr_null(after);
 }
 END_TEST
@@ -241,16 +250,43 @@ static void expect_hint(BbSelectionOptions options, const char *expected)
     g_autoptr(BbPaths) paths = make_paths(names);
     g_autoptr(BbSelection) selection = bb_selection_new(&options, names);
     (void)bb_selection_apply(selection, paths);
-    g_autofree char *hint = bb_selection_hint(selection);
+    g_autofree char *hint = bb_selection_hint_ops(selection);
     ck_assert_pstr_eq(hint, expected);
 }
 
 START_TEST(hints)
 {
-    expect_hint(WITH(.op = "check"), NULL);
+    expect_hint(WITH(.ops = OPS("check")), NULL);
     expect_hint(WITH(.errors = true), NULL);
-    expect_hint(WITH(.op = "DELETE*"),
+    expect_hint(WITH(.ops = OPS("DELETE*")),
                 "no operation matches 'DELETE*'; * stands for any text, ? for any letter");
+    expect_hint(WITH(.ops = OPS("DELETE*", "check", "PUT")),
+                "no operation matches 'DELETE*', 'PUT'; * stands for any text, ? for any letter");
+}
+END_TEST
+
+static void expect_time_hint(BbSelectionOptions options, const char *expected)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPaths) paths = make_paths(names);
+    g_autoptr(BbSelection) selection = bb_selection_new(&options, names);
+    ck_assert_ptr_null(bb_selection_hint_time(selection)); // no path at all
+    (void)bb_selection_apply(selection, paths);
+    g_autofree char *hint = bb_selection_hint_time(selection);
+    ck_assert_pstr_eq(hint, expected);
+}
+
+START_TEST(hint_where_no_path_begins_in_time)
+{
+    const char *range =
+        "no path begins in the time asked for: those of the trace begin from 1970-01-01 "
+        "00:00:00.010 UTC to 1970-01-01 00:00:00.050 UTC";
+    expect_time_hint(BETWEEN(51 * MS, BB_TIME_NONE, .root = NULL), range);
+    expect_time_hint(BETWEEN(BB_TIME_NONE, 10 * MS, .root = NULL), range);
+    expect_time_hint(BETWEEN(41 * MS, 42 * MS, .errors = true), range);
+    expect_time_hint(BETWEEN(50 * MS, BB_TIME_NONE, .root = NULL), NULL);
+    expect_time_hint(BETWEEN(40 * MS, 41 * MS, .errors = true), NULL); // others are to blame
+    expect_time_hint(WITH(.errors = true), NULL);
 }
 END_TEST
 
@@ -260,15 +296,16 @@ START_TEST(hint_without_labels)
     g_autoptr(BbPaths) paths = make_paths(names);
     for (guint32 i = 0; i < paths->n_calls; i++)
         paths->calls[i].op = BB_NAME_NONE;
-    BbSelectionOptions options = WITH(.op = "*");
+    BbSelectionOptions options = WITH(.ops = OPS("*"));
     g_autoptr(BbSelection) selection = bb_selection_new(&options, names);
     ck_assert_uint_eq(bb_selection_apply(selection, paths), G_N_ELEMENTS(chains));
-    g_autofree char *hint = bb_selection_hint(selection);
+    g_autofree char *hint = bb_selection_hint_ops(selection);
     ck_assert_pstr_eq(hint, "the trace has no operation labels");
 }
 END_TEST
 
 TEST_MAIN("selection", all_without_conditions, root_at_either_end_of_its_call, through_any_call,
           nodes_are_lists_of_patterns, unknown_names_match_nothing, op_is_a_pattern,
-          slower_than_root, slower_without_returns, errors_in_any_call, time_of_root,
-          all_conditions_at_once, names_of_later_windows, hints, hint_without_labels)
+          one_of_several_ops_is_enough, slower_than_root, slower_without_returns,
+          errors_in_any_call, time_of_root, all_conditions_at_once, names_of_later_windows, hints,
+          hint_where_no_path_begins_in_time, hint_without_labels)

@@ -33,6 +33,7 @@ typedef struct {
     const Format *format;
     const char *trace;
     BbNames *names;
+    guint64 messages; // read
     // Of calls with returns.
     BbTruth *truth;
     BbScoring *scoring;
@@ -123,6 +124,13 @@ static int parse_options(Run *run, int argc, char **argv)
     return status >= 0 ? status : check_inference(&run->inference);
 }
 
+static int say_nothing(const Run *run, const char *why)
+{
+    bb_say_error("%s: nothing to score: %s", run->trace,
+                 run->messages ? why : "the trace has no messages");
+    return BB_EXIT_FAILED;
+}
+
 static int say_no_truth(const Run *run, guint64 untold, const char *what, const char *caused)
 {
     bb_say_error("%s: no ground truth to score against: none of its %" G_GUINT64_FORMAT
@@ -137,6 +145,7 @@ static int say_no_truth(const Run *run, guint64 untold, const char *what, const 
 static void take_message(const BbMessage *message, gpointer user)
 {
     Run *run = user;
+    run->messages++;
     bb_truth_push(run->truth, message);
 }
 
@@ -153,6 +162,10 @@ static int print_calls(const Run *run)
     g_autoptr(BbScore) score = bb_scoring_finish(run->scoring);
     if (score->calls == 0 && score->untold > 0)
         return say_no_truth(run, score->untold, "calls", "call");
+    if (score->calls == 0)
+        return say_nothing(run, score->unreturned
+                                    ? "no call of the trace has a return"
+                                    : "the trace has no calls (--algo=convolution needs none)");
     run->format->write(score, run->names, stdout);
     return bb_end_stdout(BB_EXIT_DONE);
 }
@@ -176,6 +189,7 @@ static int score_calls(Run *run)
 static void take_effect(const BbMessage *message, gpointer user)
 {
     Run *run = user;
+    run->messages++;
     bb_effects_push(run->effects, message);
 }
 
@@ -194,6 +208,8 @@ static int print_chains(const Run *run)
         run->effects, patterns, bb_inference_has_instances(&run->inference), run->names);
     if (score->messages == 0 && score->untold > 0)
         return say_no_truth(run, score->untold, "messages", "message");
+    if (score->messages == 0)
+        return say_nothing(run, NULL);
     run->format->write_chains(score, run->names, stdout);
     return bb_end_stdout(BB_EXIT_DONE);
 }

@@ -191,6 +191,13 @@ static void find_late(Sweep *sweep, guint32 message)
         set_cause(effect, work);
 }
 
+// A call or return without id belongs to nothing that could be looked up.
+static bool is_told(const BbEffect *effect)
+{
+    return effect->parent != BB_EFFECT_NO_ID &&
+           (effect->kind == BB_FREE || effect->id != BB_EFFECT_NO_ID);
+}
+
 void bb_causes_find(BbEffects *effects)
 {
     Sweep sweep;
@@ -200,7 +207,7 @@ void bb_causes_find(BbEffects *effects)
         BbEffect *effect = bb_effects_at(effects, i);
         if (effect->truth == BB_EFFECT_LOST)
             find_late(&sweep, i);
-        if (effect->parent == BB_EFFECT_NO_ID) {
+        if (!is_told(effect)) {
             effect->truth = BB_EFFECT_UNTOLD;
             effect->real = NONE;
         }

@@ -112,11 +112,22 @@ class Score(unittest.TestCase):
         self.assertIn("none of its 2 calls has an id", self.run_score(data, status=1)[1])
         self.assertEqual(self.score(data + SERIAL.split("\n", 1)[1])["left_out"]["without_truth"], 2)
 
-    def test_no_messages_are_no_failure(self):
-        score = self.score("# bbtrace text 1\n")
-        self.assertEqual(score["calls"], 0)
-        self.assertIsNone(score["links"]["all"]["share"])
-        self.assertIn("0 calls scored\n", self.run_score("# bbtrace text 1\n")[0])
+    def test_nothing_to_score_is_an_error(self):
+        free = "# bbtrace text 1\n1.0 MSG_SENT a b 1 path=x parent=-\n"
+        for data, options, why in (
+                ("# bbtrace text 1\n", (), "the trace has no messages"),
+                ("# bbtrace text 1\n", ("--algo=convolution",), "the trace has no messages"),
+                (free, (), "the trace has no calls (--algo=convolution needs none)"),
+                (trace(call(1.0, None, "a", "b", 1, "path=x", "parent=-")), (), "no call of the trace has a return")):
+            out, err = self.run_score(data, *options, status=1)
+            self.assertEqual(out, "")
+            self.assertIn(f"t.txt: nothing to score: {why}\n", err)
+
+    def test_convolution_of_calls_without_id_has_no_truth(self):
+        data = trace(call(1.0, 1.1, "a", "b", "-", "path=x", "parent=-"),
+                     call(1.02, 1.05, "b", "c", "-", "path=x", "parent=1"))
+        _, err = self.run_score(data, "--algo=convolution", status=1)
+        self.assertIn("none of its 4 messages has an id and says by parent=", err)
 
     def test_wrong_usage(self):
         for options in (["--format=svg"], ["--root=a"], ["--slower-than=1s"], ["again"]):

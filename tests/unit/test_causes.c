@@ -101,7 +101,10 @@ END_TEST
 START_TEST(what_is_not_told)
 {
     CAUSES("? ? .", "C A B 1 0 path=p", "R B A 1 1 path=p", "M A B 2 2 path=p parent=-");
-    CAUSES("! .", "R B A - 1 path=p parent=-", "M A B - 2 path=p parent=-");
+    CAUSES("? .", "R B A - 1 path=p parent=-", "M A B - 2 path=p parent=-");
+    CAUSES("? ? ?", "C A B - 0 path=p parent=-", "C B C - 1 path=p parent=1",
+           "R C B - 2 path=p parent=1");
+    CAUSES("! ?", "R B A 1 1 path=p parent=-", "C A B - 2 path=p parent=-");
 }
 END_TEST
 

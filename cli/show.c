@@ -115,6 +115,22 @@ static bool parse_what(Show *show, const char *what)
     return parse_number(what + (what[0] == 'p'), &show->number);
 }
 
+// The trace stands where WHAT is to be: a file, or before what is a WHAT and no file.
+static bool is_swapped(Show *show)
+{
+    bool file = g_file_test(show->what, G_FILE_TEST_EXISTS);
+    return parse_what(show, show->trace) && (file || !g_file_test(show->trace, G_FILE_TEST_EXISTS));
+}
+
+static int refuse_what(Show *show)
+{
+    if (is_swapped(show))
+        return bb_say_usage(program, "what to show comes before the trace: bbpaths show %s %s",
+                            show->trace, show->what);
+    return bb_say_usage(program, "'%s' is no pattern (3), instance (i17) or call (id=req-41)",
+                        show->what);
+}
+
 static int check_algorithm(const Show *show)
 {
     if (!bb_inference_has_instances(&show->inference))
@@ -133,8 +149,7 @@ static int check_options(Show *show, int argc, char **argv)
     show->what = argv[1];
     show->trace = argv[2];
     if (!parse_what(show, show->what))
-        return bb_say_usage(program, "'%s' is no pattern (3), instance (i17) or call (id=req-41)",
-                            show->what);
+        return refuse_what(show);
     if (show->sort && !bb_sort_key_find(show->sort, &show->view.sort))
         return bb_say_usage(program, "--sort takes: %s", BB_SORT_KEYS);
     if (show->min_count < 0)

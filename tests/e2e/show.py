@@ -143,6 +143,13 @@ class Show(Case):
         run(BBPATHS, "show", "1", self.trace, "x", status=2)
         run(BBPATHS, "show", "1", "/nowhere", status=1)
 
+    def test_arguments_the_other_way_round(self):
+        for what in ("1", "i1", "id=id1"):
+            _, err = run(BBPATHS, "show", self.trace, what, status=2)
+            self.assertIn(f"what to show comes before the trace: bbpaths show {what} {self.trace}\n", err)
+        self.assertIn("/no/t.bbt' is no pattern", run(BBPATHS, "show", "/no/t.bbt", self.trace, status=2)[1])
+        self.assertIn("bbpaths show i1 /no/t.bbt", run(BBPATHS, "show", "/no/t.bbt", "i1", status=2)[1])
+
     def test_same_bytes(self):
         self.assertEqual(self.show("1"), self.show("1"))
 

@@ -46,27 +46,28 @@ void bb_network_note_append(GString *out, const BbNetwork *network, guint32 clie
     }
 }
 
+// "not opened: 40 % of 5 connections", where that is trouble.
+static void append_share_of(GString *out, const char *what, guint64 part, guint64 whole,
+                            const char *noun)
+{
+    if (share(part, whole) < TROUBLE)
+        return;
+    g_string_append_printf(out, "\n%s: ", what);
+    bb_quantity_append_share(out, share(part, whole));
+    g_string_append(out, " of ");
+    bb_quantity_append_counted(out, whole, noun);
+}
+
 void bb_network_note_append_trouble(GString *out, const BbNetwork *network, guint32 client,
                                     guint32 server)
 {
     const BbNetworkEdge *edge = network ? bb_network_find(network, client, server) : NULL;
     if (!edge)
         return;
-    double again = share(edge->retransmitted, edge->packets);
-    double reset = share(edge->resets, edge->connections);
-    double closed = share(edge->refused + edge->unanswered, edge->connections);
-    if (again >= TROUBLE) {
-        g_string_append(out, "\nsent again ");
-        bb_quantity_append_share(out, again);
-    }
-    if (reset >= TROUBLE) {
-        g_string_append(out, "\nreset ");
-        bb_quantity_append_share(out, reset);
-    }
-    if (closed >= TROUBLE) {
-        g_string_append(out, "\nnot opened ");
-        bb_quantity_append_share(out, closed);
-    }
+    append_share_of(out, "sent again", edge->retransmitted, edge->packets, "packet");
+    append_share_of(out, "reset", edge->resets, edge->connections, "connection");
+    append_share_of(out, "not opened", edge->refused + edge->unanswered, edge->connections,
+                    "connection");
     if (edge->zero_windows) {
         g_string_append_c(out, '\n');
         bb_quantity_append_counted(out, edge->zero_windows, "full window");

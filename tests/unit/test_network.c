@@ -383,13 +383,15 @@ START_TEST(in_words)
         &(BbNetworkEdge){
             .client = 1, .server = 2, .retransmitted = 20, .zero_windows = 1, .refused = 1});
     bb_network_note_append_trouble(text, network, 1, 2);
-    ck_assert_str_eq(text->str, "x\nsent again 2.0 %\nnot opened 1.0 %\n1 full window");
+    ck_assert_str_eq(text->str, "x\nsent again: 2.0 % of 1,000 packets\n"
+                                "not opened: 1.0 % of 100 connections\n1 full window");
     g_string_assign(text, "x");
     bb_network_add(network,
                    &(BbNetworkEdge){
                        .client = 3, .server = 4, .connections = 10, .resets = 2, .unanswered = 3});
     bb_network_note_append_trouble(text, network, 3, 4);
-    ck_assert_str_eq(text->str, "x\nreset 20 %\nnot opened 30 %");
+    ck_assert_str_eq(text->str, "x\nreset: 20 % of 10 connections\n"
+                                "not opened: 30 % of 10 connections");
 }
 END_TEST
 

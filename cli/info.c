@@ -6,13 +6,13 @@
 
 #include "capture/loss.h"
 #include "data/caption.h"
-#include "data/id_hash.h"
 #include "data/order.h"
 #include "data/status.h"
 #include "data/trace.h"
 #include "merge/importer.h"
 #include "merge/join.h"
 #include "merge/nat.h"
+#include "merge/open_calls.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,27 +26,22 @@ typedef struct Edge {
     guint64 calls, returns, frees, errors;
 } Edge;
 
-// Calls of one key that wait for their return, and whether a return waits for its call: the clocks
-// differ, and it belongs to the next call unless another return comes for that one, as in
-// nesting/pairs.h.
-typedef struct Open {
-    BbId id;
-    guint32 caller, callee;
-    guint calls;
-    gint64 early_ns; // when that return was; BB_TIME_NONE: none waits
-} Open;
-
-#define EARLY_MAX 65536u // returns that wait for their call; those beyond stay without
+// A call, or a free message, while something of it may still come.
+typedef struct Seen {
+    guint refs;
+    Edge *edge;
+    gint64 time_ns;
+    bool returned;
+} Seen;
 
 typedef struct Info {
     BbNames *names;
     GHashTable *edges; // Edge -> itself
-    GHashTable *open;  // Open -> itself
+    BbOpenCalls *open; // values are Seen
     GHashTable *nodes; // names of senders and receivers
     guint64 kinds[3], orphans, unreturned, early;
-    guint early_waiting;
     gint64 first_ns, last_ns;
-    guint64 sightings; // at the receiver
+    guint64 sightings; // second ones
 } Info;
 
 static guint edge_hash(gconstpointer key)
@@ -61,24 +56,44 @@ static gboolean edge_equal(gconstpointer a, gconstpointer b)
     return x->sender == y->sender && x->receiver == y->receiver && x->proto == y->proto;
 }
 
-static guint open_hash(gconstpointer key)
+static gpointer seen_ref(gpointer data)
 {
-    const Open *open = key;
-    return (guint)(bb_id_hash(open->id) >> 32) ^ open->caller * 0x85ebca6bu ^ open->callee;
+    ((Seen *)data)->refs++;
+    return data;
 }
 
-static gboolean open_equal(gconstpointer a, gconstpointer b)
+static void seen_unref(gpointer data)
 {
-    const Open *x = a, *y = b;
-    return bb_id_equal(x->id, y->id) && x->caller == y->caller && x->callee == y->callee;
+    Seen *seen = data;
+    if (--seen->refs == 0)
+        g_free(seen);
+}
+
+// A return that waits for its call is remembered by its time, which must not be NULL.
+static gpointer early_value(gint64 time_ns)
+{
+    return GSIZE_TO_POINTER((gsize)time_ns + 1);
+}
+
+// Of one time the call is the first, whatever their order in the trace.
+static void adopt_early(gpointer call, gpointer early, gpointer user)
+{
+    Info *info = user;
+    Seen *seen = call;
+    seen->returned = true;
+    info->orphans--;
+    info->unreturned--;
+    info->early += early != early_value(seen->time_ns);
 }
 
 static void info_init(Info *info)
 {
+    const BbOpenCallsValues values = {
+        .ref = seen_ref, .unref = seen_unref, .adopt = adopt_early, .user = info};
     *info = (Info){
         .names = bb_names_new(),
         .edges = g_hash_table_new_full(edge_hash, edge_equal, g_free, NULL),
-        .open = g_hash_table_new_full(open_hash, open_equal, g_free, NULL),
+        .open = bb_open_calls_new(BB_OPEN_CALLS_MAX, &values),
         .nodes = g_hash_table_new(NULL, NULL),
         .first_ns = BB_TIME_NONE,
         .last_ns = BB_TIME_NONE,
@@ -87,8 +102,8 @@ static void info_init(Info *info)
 
 static void info_clear(Info *info)
 {
+    bb_open_calls_free(info->open);
     g_hash_table_destroy(info->edges);
-    g_hash_table_destroy(info->open);
     g_hash_table_destroy(info->nodes);
     bb_names_free(info->names);
 }
@@ -113,101 +128,61 @@ static Edge *edge_of(Info *info, const BbMessage *m)
     return edge;
 }
 
-static Open *open_of(Info *info, const BbMessage *m)
+static void count_new(Info *info, const BbMessage *m)
 {
-    bool back = m->kind == BB_RETURN;
-    const Open key = {
-        .id = m->id,
-        .caller = back ? m->receiver : m->sender,
-        .callee = back ? m->sender : m->receiver,
-        .early_ns = BB_TIME_NONE,
-    };
-    Open *open = g_hash_table_lookup(info->open, &key);
-    if (!open) {
-        open = g_memdup2(&key, sizeof key);
-        g_hash_table_add(info->open, open);
-    }
-    return open;
-}
-
-static void let_early_go(Info *info, Open *open)
-{
-    info->early_waiting -= open->early_ns != BB_TIME_NONE;
-    open->early_ns = BB_TIME_NONE;
-}
-
-static void count_call(Info *info, Open *open, gint64 time_ns)
-{
-    if (!open->calls && open->early_ns == time_ns) { // of one time the call is the first
-        info->orphans--;
-        let_early_go(info, open);
-    } else {
-        open->calls++;
-    }
-}
-
-static void count_return(Info *info, Open *open, gint64 time_ns)
-{
-    let_early_go(info, open); // it stays without call
-    if (open->calls) {
-        open->calls--;
-        return;
-    }
-    info->orphans++;
-    if (!bb_id_is_known(open->id) || info->early_waiting == EARLY_MAX)
-        return;
-    open->early_ns = time_ns;
-    info->early_waiting++;
-}
-
-static void count_open(Info *info, const BbMessage *m)
-{
-    Open *open = open_of(info, m);
+    Seen *seen = g_new(Seen, 1);
+    *seen = (Seen){.refs = 1, .edge = edge_of(info, m), .time_ns = m->time_ns};
+    seen->edge->calls += m->kind == BB_CALL;
+    seen->edge->frees += m->kind == BB_FREE;
+    info->unreturned += m->kind == BB_CALL;
     if (m->kind == BB_CALL)
-        count_call(info, open, m->time_ns);
+        bb_open_calls_push(info->open, m, seen);
     else
-        count_return(info, open, m->time_ns);
-    if (!open->calls && open->early_ns == BB_TIME_NONE)
-        g_hash_table_remove(info->open, open);
+        bb_open_calls_push_free(info->open, m, seen);
+    seen_unref(seen);
 }
 
-static void settle_open(Info *info)
+// Returns false for a second sighting.
+static bool count_return(Info *info, const BbMessage *m, Seen *call)
 {
-    GHashTableIter iter;
-    gpointer key;
-    g_hash_table_iter_init(&iter, info->open);
-    while (g_hash_table_iter_next(&iter, &key, NULL)) {
-        const Open *open = key;
-        bool early = open->calls && open->early_ns != BB_TIME_NONE;
-        info->unreturned += open->calls - early;
-        info->orphans -= early;
-        info->early += early;
-    }
+    if (call && call->returned)
+        return false;
+    if (!call && !bb_open_calls_push_early(info->open, m, early_value(m->time_ns)))
+        return false;
+    Edge *edge = call ? call->edge : edge_of(info, m);
+    edge->returns++;
+    edge->errors += bb_status_is_error(bb_names_text(info->names, m->proto),
+                                       bb_names_text(info->names, m->status));
+    info->orphans += !call;
+    info->unreturned -= call != NULL;
+    if (call)
+        call->returned = true;
+    return true;
 }
 
+static void note_time(Info *info, gint64 time_ns)
+{
+    if (info->first_ns == BB_TIME_NONE || time_ns < info->first_ns)
+        info->first_ns = time_ns;
+    if (info->last_ns == BB_TIME_NONE || time_ns > info->last_ns)
+        info->last_ns = time_ns;
+}
+
+// Each message once, at whichever end it was seen first.
 static bool count_message(const BbMessage *m, gpointer user, GError **error)
 {
     Info *info = user;
-    if (info->first_ns == BB_TIME_NONE || m->time_ns < info->first_ns)
-        info->first_ns = m->time_ns;
-    if (info->last_ns == BB_TIME_NONE || m->time_ns > info->last_ns)
-        info->last_ns = m->time_ns;
-    if (m->at_receiver) {
-        info->sightings++;
-        return true;
-    }
-    info->kinds[m->kind]++;
-    Edge *edge = edge_of(info, m);
-    edge->calls += m->kind == BB_CALL;
-    edge->returns += m->kind == BB_RETURN;
-    edge->frees += m->kind == BB_FREE;
-    edge->errors +=
-        m->kind == BB_RETURN && bb_status_is_error(bb_names_text(info->names, m->proto),
-                                                   bb_names_text(info->names, m->status));
-    if (m->kind != BB_FREE)
-        count_open(info, m);
+    Seen *seen = bb_open_calls_find(info->open, m);
+    bool first = m->kind == BB_RETURN ? count_return(info, m, seen) : !seen;
+    note_time(info, m->time_ns);
     g_hash_table_add(info->nodes, GUINT_TO_POINTER(m->sender));
     g_hash_table_add(info->nodes, GUINT_TO_POINTER(m->receiver));
+    info->sightings += !first;
+    info->kinds[m->kind] += first;
+    if (first && m->kind != BB_RETURN)
+        count_new(info, m);
+    if (seen)
+        seen_unref(seen);
     return true;
 }
 
@@ -219,7 +194,7 @@ static bool read_trace(Info *info, BbTraceReader *reader, GError **error)
     while (bb_trace_reader_next(reader, &message, &failure))
         (void)bb_order_push(order, &message, NULL);
     (void)bb_order_drain(order, NULL);
-    settle_open(info);
+    bb_open_calls_finish(info->open);
     if (failure)
         g_propagate_error(error, failure);
     return !failure;
@@ -387,7 +362,7 @@ static void print_info(Info *info, BbTraceReader *reader, gboolean all)
     print_kinds(info);
     if (info->sightings) {
         g_autofree char *number = bb_number(info->sightings);
-        printf("%-12s%12s  second sightings, at the receiver\n", "seen twice", number);
+        printf("%-12s%12s  second sightings, at the other end\n", "seen twice", number);
     }
     if (info->first_ns != BB_TIME_NONE) {
         print_time("first", info->first_ns);

@@ -69,11 +69,17 @@ static const char indices[] =
     " LEFT JOIN nodes a ON a.node = c.sender"
     " LEFT JOIN nodes b ON b.node = c.receiver"
     " WHERE c.kind = 'call' AND c.call IS NULL;"
-    "CREATE VIEW edges AS"
-    " SELECT caller, callee, proto, count(*) AS calls, count(\"return\") AS returns,"
+    "CREATE VIEW edges AS" // with returns whose calls were not seen: their errors were
+    " SELECT caller, callee, proto, sum(called) AS calls, count(\"return\") AS returns,"
     "  sum(error) AS errors, avg(latency_ns) AS mean_latency_ns, max(latency_ns) AS"
-    "  max_latency_ns"
-    " FROM calls GROUP BY caller, callee, proto;"
+    "  max_latency_ns FROM"
+    "  (SELECT caller, callee, proto, 1 AS called, \"return\", error, latency_ns FROM calls"
+    "   UNION ALL"
+    "   SELECT a.name, b.name, r.proto, 0, r.message, r.error, NULL FROM messages r"
+    "   LEFT JOIN nodes a ON a.node = r.receiver"
+    "   LEFT JOIN nodes b ON b.node = r.sender"
+    "   WHERE r.kind = 'return' AND r.call IS NULL)"
+    " GROUP BY caller, callee, proto;"
     "COMMIT;";
 
 #define MESSAGE_COLUMNS 23
@@ -191,7 +197,7 @@ static gint64 call_of(Writing *writing, const BbMessage *message)
     if (!number && message->kind == BB_CALL)
         bb_open_calls_push(writing->calls, message, own);
     else if (!number && message->kind == BB_RETURN)
-        bb_open_calls_push_early(writing->calls, message, own);
+        (void)bb_open_calls_push_early(writing->calls, message, own);
     return (gint64)GPOINTER_TO_SIZE(number);
 }
 

@@ -19,9 +19,11 @@ typedef struct Waiting Waiting;
 struct Waiting {
     Waiting *later;           // of the same key
     Waiting *older, *younger; // of the shelf
-    struct Line *line;
+    struct Line *line;        // NULL while the shelf has none
+    Key key;
     gpointer value;
     gpointer early; // of a call: the value of a return that came before it
+    guint8 sides;   // at which ends that was seen, or this if it waits for its call: see side_of
 };
 
 // What waits with one key, in order of arrival.
@@ -31,7 +33,9 @@ typedef struct Line {
 } Line;
 
 // Values that wait for a message with their key. The oldest of all is also the first of its line.
+// Lines are made when somebody asks for one: in most traces nothing is seen twice.
 typedef struct Shelf {
+    bool has_lines;
     GHashTable *lines; // of Line, by its key
     BbPool line_pool, waiting_pool;
     Waiting *oldest, *youngest;
@@ -40,10 +44,9 @@ typedef struct Shelf {
 
 struct BbOpenCalls {
     BbOpenCallsValues values;
-    Shelf open;         // calls that wait for their return
-    Shelf calls_sent;   // calls that may be seen again
-    Shelf returns_sent; // returns that may be seen again
-    Shelf early;        // returns that wait for their call
+    Shelf open;       // calls that wait for their return
+    Shelf seen[3][2]; // by kind and at_receiver: what may be seen again, at the other end
+    Shelf early;      // returns that wait for their call
     guint64 forgotten;
 };
 
@@ -101,14 +104,28 @@ static Line *shelf_line(Shelf *shelf, const Key *key)
     return line;
 }
 
-static Waiting *shelf_put(Shelf *shelf, const Key *key, gpointer value)
+static void join_line(Shelf *shelf, Waiting *waiting)
 {
-    Line *line = shelf_line(shelf, key);
-    Waiting *waiting = bb_pool_take(&shelf->waiting_pool);
+    Line *line = shelf_line(shelf, &waiting->key);
     waiting->line = line;
-    waiting->value = value;
     *(line->last ? &line->last->later : &line->first) = waiting;
     line->last = waiting;
+}
+
+static void make_lines(Shelf *shelf)
+{
+    for (Waiting *waiting = shelf->oldest; waiting; waiting = waiting->younger)
+        join_line(shelf, waiting);
+    shelf->has_lines = true;
+}
+
+static Waiting *shelf_put(Shelf *shelf, const Key *key, gpointer value)
+{
+    Waiting *waiting = bb_pool_take(&shelf->waiting_pool);
+    waiting->key = *key;
+    waiting->value = value;
+    if (shelf->has_lines)
+        join_line(shelf, waiting);
     waiting->older = shelf->youngest;
     *(shelf->youngest ? &shelf->youngest->younger : &shelf->oldest) = waiting;
     shelf->youngest = waiting;
@@ -116,27 +133,43 @@ static Waiting *shelf_put(Shelf *shelf, const Key *key, gpointer value)
     return waiting;
 }
 
-// Takes the first of a line off the shelf; returns its value.
-static gpointer shelf_take(Shelf *shelf, Line *line)
+static void leave_line(Shelf *shelf, Line *line)
 {
-    Waiting *waiting = line->first;
+    line->first = line->first->later;
+    if (line->first)
+        return;
+    g_hash_table_remove(shelf->lines, line);
+    bb_pool_give(&shelf->line_pool, line);
+}
+
+// Takes the first of a line off the shelf; returns its value.
+static gpointer shelf_take(Shelf *shelf, Waiting *waiting)
+{
     gpointer value = waiting->value;
-    line->first = waiting->later;
+    if (waiting->line)
+        leave_line(shelf, waiting->line);
     *(waiting->older ? &waiting->older->younger : &shelf->oldest) = waiting->younger;
     *(waiting->younger ? &waiting->younger->older : &shelf->youngest) = waiting->older;
     bb_pool_give(&shelf->waiting_pool, waiting);
     shelf->count--;
-    if (line->first)
-        return value;
-    g_hash_table_remove(shelf->lines, line);
-    bb_pool_give(&shelf->line_pool, line);
     return value;
+}
+
+// The first of a key, which stays there; NULL for none.
+static Waiting *shelf_first(Shelf *shelf, const Key *key)
+{
+    if (!shelf->count)
+        return NULL;
+    if (!shelf->has_lines)
+        make_lines(shelf);
+    const Line *line = g_hash_table_lookup(shelf->lines, key);
+    return line ? line->first : NULL;
 }
 
 static gpointer shelf_find(Shelf *shelf, const Key *key)
 {
-    Line *line = g_hash_table_lookup(shelf->lines, key);
-    return line ? shelf_take(shelf, line) : NULL;
+    Waiting *first = shelf_first(shelf, key);
+    return first ? shelf_take(shelf, first) : NULL;
 }
 
 BbOpenCalls *bb_open_calls_new(guint max, const BbOpenCallsValues *values)
@@ -145,8 +178,10 @@ BbOpenCalls *bb_open_calls_new(guint max, const BbOpenCallsValues *values)
     BbOpenCalls *calls = g_new0(BbOpenCalls, 1);
     calls->values = *values;
     shelf_init(&calls->open, max);
-    shelf_init(&calls->calls_sent, SECOND_SIGHTINGS_MAX);
-    shelf_init(&calls->returns_sent, SECOND_SIGHTINGS_MAX);
+    for (gsize i = 0; i < G_N_ELEMENTS(calls->seen); i++) {
+        shelf_init(&calls->seen[i][false], SECOND_SIGHTINGS_MAX);
+        shelf_init(&calls->seen[i][true], SECOND_SIGHTINGS_MAX);
+    }
     shelf_init(&calls->early, EARLY_MAX);
     return calls;
 }
@@ -156,8 +191,10 @@ void bb_open_calls_free(BbOpenCalls *calls)
     if (!calls)
         return;
     shelf_clear(&calls->open, &calls->values);
-    shelf_clear(&calls->calls_sent, &calls->values);
-    shelf_clear(&calls->returns_sent, &calls->values);
+    for (gsize i = 0; i < G_N_ELEMENTS(calls->seen); i++) {
+        shelf_clear(&calls->seen[i][false], &calls->values);
+        shelf_clear(&calls->seen[i][true], &calls->values);
+    }
     shelf_clear(&calls->early, &(BbOpenCallsValues){0});
     g_free(calls);
 }
@@ -174,11 +211,18 @@ static void unref(const BbOpenCalls *calls, gpointer value)
 }
 
 // Remembers that a message may be seen again. What that never is goes in its turn.
-static void expect_again(BbOpenCalls *calls, Shelf *shelf, const Key *key, gpointer value)
+static void expect_again(BbOpenCalls *calls, const BbMessage *message, gpointer value)
 {
-    shelf_put(shelf, key, ref(calls, value));
+    Shelf *shelf = &calls->seen[message->kind][message->at_receiver];
+    Key key = key_of(message);
+    shelf_put(shelf, &key, ref(calls, value));
     if (shelf->count > shelf->max)
-        unref(calls, shelf_take(shelf, shelf->oldest->line));
+        unref(calls, shelf_take(shelf, shelf->oldest));
+}
+
+static guint8 side_of(const BbMessage *message)
+{
+    return message->at_receiver ? 2 : 1;
 }
 
 static void adopt(const BbOpenCalls *calls, const Waiting *waiting)
@@ -192,29 +236,45 @@ void bb_open_calls_push(BbOpenCalls *calls, const BbMessage *call, gpointer valu
     g_return_if_fail(call->kind == BB_CALL && value);
     Key key = key_of(call);
     Waiting *waiting = shelf_put(&calls->open, &key, ref(calls, value));
-    waiting->early = shelf_find(&calls->early, &key);
-    if (!call->at_receiver)
-        expect_again(calls, &calls->calls_sent, &key, value);
+    Waiting *early = shelf_first(&calls->early, &key);
+    if (early) {
+        waiting->sides = early->sides;
+        waiting->early = shelf_take(&calls->early, early);
+    }
+    expect_again(calls, call, value);
     if (calls->open.count <= calls->open.max)
         return;
     adopt(calls, calls->open.oldest);
-    gpointer oldest = shelf_take(&calls->open, calls->open.oldest->line);
+    gpointer oldest = shelf_take(&calls->open, calls->open.oldest);
     calls->forgotten++;
     if (calls->values.forget)
         calls->values.forget(oldest);
     unref(calls, oldest);
 }
 
-void bb_open_calls_push_early(BbOpenCalls *calls, const BbMessage *message, gpointer value)
+bool bb_open_calls_push_early(BbOpenCalls *calls, const BbMessage *message, gpointer value)
 {
-    g_return_if_fail(message->kind == BB_RETURN && value);
+    g_return_val_if_fail(message->kind == BB_RETURN && value, true);
     Key key = key_of(message);
     if (!bb_id_is_known(message->id))
-        return;
-    (void)shelf_find(&calls->early, &key); // which has no call
-    shelf_put(&calls->early, &key, value);
+        return true;
+    Waiting *before = shelf_first(&calls->early, &key);
+    if (before && !(before->sides & side_of(message))) {
+        before->sides |= side_of(message);
+        return false;
+    }
+    if (before)
+        (void)shelf_take(&calls->early, before); // it has no call
+    shelf_put(&calls->early, &key, value)->sides = side_of(message);
     if (calls->early.count > calls->early.max)
-        (void)shelf_take(&calls->early, calls->early.oldest->line);
+        (void)shelf_take(&calls->early, calls->early.oldest);
+    return true;
+}
+
+void bb_open_calls_push_free(BbOpenCalls *calls, const BbMessage *message, gpointer value)
+{
+    g_return_if_fail(message->kind == BB_FREE && value);
+    expect_again(calls, message, value);
 }
 
 void bb_open_calls_finish(BbOpenCalls *calls)
@@ -226,17 +286,18 @@ void bb_open_calls_finish(BbOpenCalls *calls)
 gpointer bb_open_calls_find(BbOpenCalls *calls, const BbMessage *message)
 {
     Key key = key_of(message);
-    gpointer value = NULL;
-    if (message->kind == BB_FREE)
-        return NULL;
-    if (message->at_receiver)
-        value =
-            shelf_find(message->kind == BB_CALL ? &calls->calls_sent : &calls->returns_sent, &key);
-    if (value || message->kind == BB_CALL)
+    gpointer value = shelf_find(&calls->seen[message->kind][!message->at_receiver], &key);
+    if (value || message->kind != BB_RETURN)
         return value;
-    value = shelf_find(&calls->open, &key);
-    if (value && !message->at_receiver)
-        expect_again(calls, &calls->returns_sent, &key, value);
+    Waiting *call = shelf_first(&calls->open, &key);
+    if (!call)
+        return NULL;
+    bool again = call->early && !(call->sides & side_of(message));
+    if (again)
+        adopt(calls, call);
+    value = shelf_take(&calls->open, call);
+    if (!again)
+        expect_again(calls, message, value);
     return value;
 }
 

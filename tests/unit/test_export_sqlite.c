@@ -73,7 +73,7 @@ START_TEST(tables_and_views)
                  "call_bytes, return_bytes, path, parent FROM calls ORDER BY call",
                  "1|4|2000000|a|b|GET|200|0|5|7|p|-\n3|||a|b|GET||0||||\n"
                  "5|6|100000|a|b|PUT|500|1||||\n");
-    assert_query(path, "SELECT * FROM edges", "a|b|http|3|2|1|1050000.0|2000000\n");
+    assert_query(path, "SELECT * FROM edges", "a|b|http|3|3|1|1050000.0|2000000\n");
     assert_query(path, "PRAGMA user_version", "2\n");
     assert_query(path, "PRAGMA integrity_check", "ok\n");
     assert_query(path, "PRAGMA foreign_key_check", "");

@@ -134,6 +134,38 @@ START_TEST(second_sightings)
 }
 END_TEST
 
+// The receiver's clock may be behind: then its sighting is the first.
+START_TEST(second_sightings_at_the_sender)
+{
+    g_autoptr(Run) run = run_new(100);
+    ck_assert_int_eq(feed(run, "c a b 1"), 0);
+    ck_assert_int_eq(feed(run, "C a b 1"), 0);
+    ck_assert_int_eq(feed(run, "r b a 1"), 0);
+    ck_assert_int_eq(feed(run, "R b a 1"), 0);
+    ck_assert_int_eq(feed(run, "R b a 1"), -1);
+    ck_assert_int_eq(feed(run, "c a b 2"), 1);
+    ck_assert_int_eq(feed(run, "R b a 2"), 1);
+    ck_assert_int_eq(feed(run, "C a b 2"), 1);
+    ck_assert_int_eq(feed(run, "r b a 2"), 1);
+    ck_assert_int_eq(feed(run, "c a b 3"), 2);
+    ck_assert_int_eq(feed(run, "c a b 3"), 3); // of the same end: another one
+}
+END_TEST
+
+START_TEST(free_messages_are_seen_twice)
+{
+    g_autoptr(Run) run = run_new(100);
+    BbMessage sent = message_of(run, "M a b 1"), got = message_of(run, "m a b 1");
+    ck_assert_ptr_null(bb_open_calls_find(run->calls, &sent));
+    bb_open_calls_push_free(run->calls, &sent, &run->values[0]);
+    ck_assert_ptr_null(bb_open_calls_find(run->calls, &sent));
+    Value *value = bb_open_calls_find(run->calls, &got);
+    ck_assert_ptr_eq(value, &run->values[0]);
+    value_unref(value);
+    ck_assert_ptr_null(bb_open_calls_find(run->calls, &got));
+}
+END_TEST
+
 START_TEST(the_oldest_is_forgotten_at_the_limit)
 {
     g_autoptr(Run) run = run_new(2);
@@ -171,7 +203,7 @@ static char *adoptions(guint max, const char *const *texts)
         if (message.kind == BB_CALL)
             bb_open_calls_push(calls, &message, GSIZE_TO_POINTER(i));
         else
-            bb_open_calls_push_early(calls, &message, GSIZE_TO_POINTER(i));
+            (void)bb_open_calls_push_early(calls, &message, GSIZE_TO_POINTER(i));
     }
     bb_open_calls_finish(calls);
     return g_string_free(told, FALSE);
@@ -193,6 +225,9 @@ START_TEST(returns_before_their_calls)
     EXPECT_ADOPTIONS(9, "4<-3 ", "R b a 1", "C a b 2", "R b a 1", "C a b 1"); // the last
     EXPECT_ADOPTIONS(9, "2<-1 ", "R b a 1", "C a b 1", "C a b 1");            // the next call only
     EXPECT_ADOPTIONS(9, "", "R b a -", "C a b -");                            // no id
+    EXPECT_ADOPTIONS(9, "2<-1 ", "r b a 1", "C a b 1", "R b a 1");            // seen twice:
+    EXPECT_ADOPTIONS(9, "3<-1 ", "r b a 1", "R b a 1", "C a b 1");            // both before
+    EXPECT_ADOPTIONS(9, "", "r b a 1", "R b a 1", "C a b 1", "R b a 1");      // and another one
     EXPECT_ADOPTIONS(9, "", "R b a 1", "C b a 1");                            // other nodes
     EXPECT_ADOPTIONS(1, "2<-1 ", "R b a 1", "C a b 1", "C a b 2", "C a b 3"); // at the limit
 }
@@ -240,4 +275,5 @@ START_TEST(as_a_plain_list_does)
 END_TEST
 
 TEST_MAIN("open_calls", returns_find_their_calls, the_earliest_of_a_key_is_first, second_sightings,
+          second_sightings_at_the_sender, free_messages_are_seen_twice,
           the_oldest_is_forgotten_at_the_limit, returns_before_their_calls, as_a_plain_list_does)

@@ -15,7 +15,7 @@ typedef struct {
     guint64 line;           // number of the line last taken
     bool at_end;            // of the input
     bool cut_head;          // the input ends within the first line
-    bool open_ended;        // the line last taken has no line end
+    bool cut;               // the input ends within a line, which is not taken
     GString *extra;         // of the message last read
 } TextReader;
 
@@ -72,6 +72,24 @@ static LineFound pass_long_line(TextReader *reader, GError **error)
     }
 }
 
+static bool is_blank(const char *line)
+{
+    return line[strspn(line, " \t\v\f\r")] == '\0';
+}
+
+// What follows the last line end: the rest of a number or a text may be missing, which nothing else
+// would tell.
+static LineFound leave_cut_line(TextReader *reader)
+{
+    char *line = reader->buffer + reader->start;
+    reader->buffer[reader->end] = '\0';
+    reader->start = reader->end;
+    reader->cut = reader->line > 0 && !is_blank(line);
+    if (reader->cut && line[0] != '#')
+        bb_counters_add(reader->base.counters, BB_TRACE_LOST, 1);
+    return LINE_NONE;
+}
+
 // Takes the next line, without its end, with a NUL behind it. *size tells of a NUL inside.
 static LineFound take_line(TextReader *reader, char **line, gsize *size, GError **error)
 {
@@ -81,16 +99,15 @@ static LineFound take_line(TextReader *reader, char **line, gsize *size, GError 
         if (!read_more(reader, error))
             return LINE_FAILED;
     }
-    if (!found && reader->start == reader->end)
-        return LINE_NONE;
-    reader->line++;
-    reader->open_ended = !found;
     gsize end = found ? (gsize)(found - reader->buffer) : reader->end;
+    if (!found && end - reader->start <= LINE_MAX_SIZE)
+        return leave_cut_line(reader);
+    reader->line++;
     if (end - reader->start > LINE_MAX_SIZE)
         return pass_long_line(reader, error);
     *line = reader->buffer + reader->start;
     *size = end - reader->start;
-    reader->start = found ? end + 1 : end;
+    reader->start = end + 1;
     if (*size > 0 && (*line)[*size - 1] == '\r')
         --*size;
     (*line)[*size] = '\0';
@@ -110,11 +127,6 @@ static void take_comment(TextReader *reader, const char *line)
         bb_network_add(reader->base.network, &edge);
 }
 
-static bool is_blank(const char *line)
-{
-    return line[strspn(line, " \t\v\f\r")] == '\0';
-}
-
 // Counts a bad line, or fails with it.
 static bool refuse_line(TextReader *reader, const char *reason, GError **error)
 {
@@ -123,10 +135,9 @@ static bool refuse_line(TextReader *reader, const char *reason, GError **error)
         return true;
     }
     g_set_error(error, BB_TRACE_ERROR, BB_TRACE_ERROR_LINE,
-                "%s:%" G_GUINT64_FORMAT ": %s%s: correct the line, or use --skip-bad-lines to "
-                "count and skip such lines",
-                bb_input_name(reader->base.input), reader->line, reason,
-                reader->open_ended ? " (the file ends within this line)" : "");
+                "%s:%" G_GUINT64_FORMAT ": %s: correct the line, or use --skip-bad-lines to count "
+                "and skip such lines",
+                bb_input_name(reader->base.input), reader->line, reason);
     return false;
 }
 
@@ -139,6 +150,10 @@ static void note_end(TextReader *reader)
     if (damage)
         bb_trace_reader_add_damage(&reader->base, "%" G_GUINT64_FORMAT " messages recovered; %s",
                                    reader->base.messages, damage);
+    else if (reader->cut)
+        bb_trace_reader_add_damage(&reader->base,
+                                   "its last line has no line end, may be cut, and is left out: "
+                                   "if it is whole, put a line feed behind it");
 }
 
 static bool text_next(BbTraceReader *base, BbMessage *message, GError **error)

@@ -83,7 +83,7 @@ START_TEST(layout_is_free)
                                         "#comment 5 of 6\r\n\r\n"
                                         "   1.5\t CALL_SENT  a\vb \f id=1   bytes=3 \r\n"
                                         " \t \n"
-                                        "2.5 RET_SENT b a id=1");
+                                        "2.5 RET_SENT b a id=1\r\n\t ");
     ck_assert_ptr_null(all->error);
     ck_assert_uint_eq(all->messages->len, 2);
     ck_assert_uint_eq(message_at(all, 0)->bytes, 3);
@@ -167,7 +167,26 @@ START_TEST(cut_line)
 {
     g_autoptr(Messages) all = read_lines("1 MSG_SENT a b -\n2 CALL_S");
     ck_assert_uint_eq(all->messages->len, 1);
-    ck_assert_ptr_nonnull(strstr(all->error->message, "ends within this line"));
+    ck_assert_ptr_null(all->error);
+    ck_assert_ptr_nonnull(strstr(all->damage, "its last line has no line end"));
+    ck_assert_uint_eq(bb_counters_get(all->counters, BB_TRACE_LOST), 1);
+}
+END_TEST
+
+// A whole line and one that is cut within a value look alike.
+START_TEST(cut_value)
+{
+    g_autoptr(Messages) all = read_lines("1 CALL_SENT a b 1\n2 RET_SENT b a 1 status=5");
+    ck_assert_uint_eq(all->messages->len, 1);
+    ck_assert_ptr_nonnull(all->damage);
+    g_autoptr(Messages) comment = read_lines("1 CALL_SENT a b 1\n# counter drops 1");
+    ck_assert_ptr_nonnull(comment->damage);
+    ck_assert_uint_eq(bb_counters_get(comment->counters, "drops"), 0);
+    ck_assert_uint_eq(bb_counters_get(comment->counters, BB_TRACE_LOST), 0);
+    g_autoptr(Messages) blank = read_lines("1 CALL_SENT a b 1\n \t");
+    ck_assert_ptr_null(blank->damage);
+    g_autoptr(Messages) head = read_text("# bbtrace text 1");
+    ck_assert_ptr_null(head->damage);
 }
 END_TEST
 
@@ -204,7 +223,7 @@ START_TEST(bad_lines_are_skipped)
     ck_assert(g_file_set_contents(path, text, sizeof text - 1, NULL));
     g_autoptr(Messages) all = read_path(path, true);
     ck_assert_ptr_null(all->error);
-    ck_assert_uint_eq(all->bad_lines, 4);
+    ck_assert_uint_eq(all->bad_lines, 3);
     ck_assert_uint_eq(all->messages->len, 2);
     ck_assert_int_eq(message_at(all, 1)->time_ns, 4000000000);
     g_unlink(path);
@@ -287,6 +306,6 @@ START_TEST(percent_encoding)
 END_TEST
 
 TEST_MAIN("trace_text", every_field_and_key, absent_ones, operations, order_is_that_of_the_file,
-          layout_is_free, malformed_lines, malformed_times, nul_bytes, cut_line, long_lines,
-          bad_lines_are_skipped, counters_are_comments, written_as_it_was,
+          layout_is_free, malformed_lines, malformed_times, nul_bytes, cut_line, cut_value,
+          long_lines, bad_lines_are_skipped, counters_are_comments, written_as_it_was,
           unknown_keys_are_made_safe, percent_encoding)

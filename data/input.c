@@ -3,6 +3,7 @@
 // Memory: one buffer of RAW_BYTES and what the unpacker needs (data/unpack.h).
 #include "data/input.h"
 
+#include "data/foreign.h"
 #include "data/unpack.h"
 
 #include <errno.h>
@@ -223,6 +224,29 @@ BbInput *bb_input_open(const char *path, GError **error)
     input->raw = g_malloc(RAW_BYTES);
     if (!input_begin(input, path, error))
         g_clear_pointer(&input, bb_input_free);
+    return input;
+}
+
+// Why the input is no text at all, NULL if nothing speaks against it.
+static char *find_no_text(BbInput *input, const char *path)
+{
+    char head[BB_FOREIGN_PEEK] = {0};
+    gsize size = bb_input_peek(input, head, sizeof head);
+    if (input->failure || (size == 0 && input->damage))
+        return g_strdup(input->damage); // a failure is told by the next read
+    g_autofree char *foreign = bb_foreign_tell(path, head, size, true);
+    const char *why = size == 0 ? "there is nothing in it; see what was to write it" : foreign;
+    return why ? g_strdup_printf("%s: %s", input->name, why) : NULL;
+}
+
+BbInput *bb_input_open_text(const char *path, GError **error)
+{
+    BbInput *input = bb_input_open(path, error);
+    g_autofree char *why = input ? find_no_text(input, path) : NULL;
+    if (why) {
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "%s", why);
+        g_clear_pointer(&input, bb_input_free);
+    }
     return input;
 }
 

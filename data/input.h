@@ -11,6 +11,9 @@ typedef struct BbInput BbInput;
 
 // Opens path ("-" is standard input). Fails with a sentence that names the path.
 BbInput *bb_input_open(const char *path, GError **error);
+// The same for what is to be text: fails where there is nothing in it, too, or a capture, a trace
+// or the like, with the command that reads such.
+BbInput *bb_input_open_text(const char *path, GError **error);
 void bb_input_free(BbInput *input);
 
 // Reads up to size bytes; fewer only at the end. Returns the number read, 0 at the end. A

@@ -339,7 +339,7 @@ BbScenario *bb_scenario_parse(const char *text, gsize size, const char *file,
 BbScenario *bb_scenario_read(const char *path, const char *const *settings, BbNames *names,
                              GError **error)
 {
-    g_autoptr(BbInput) input = bb_input_open(path, error);
+    g_autoptr(BbInput) input = bb_input_open_text(path, error);
     if (!input)
         return NULL;
     g_autofree char *text = g_malloc(BB_SCENARIO_BYTES_MAX + 1);

@@ -2,44 +2,12 @@
 // In: a path. Out: the reader of the form that its content asks for.
 #include "data/trace.h"
 
+#include "data/foreign.h"
 #include "data/trace_form.h"
 
 #include <string.h>
 
-#define PEEK_SIZE 64
-
 G_DEFINE_QUARK(bb - trace - error - quark, bb_trace_error)
-
-// First bytes of other formats, and what to do with them. The remedy's %s is the path.
-typedef struct {
-    const char *bytes;
-    gsize size;
-    const char *what, *remedy;
-} Foreign;
-
-#define CAPTURE_REMEDY "run `bbtrace capture -r %s -w TRACE.bbt` first"
-#define IMPORT_REMEDY \
-    "`bbtrace import --from jaeger, zipkin or otlp -w TRACE.bbt %s` reads spans in JSON"
-
-static const Foreign foreigns[] = {
-    {"\xd4\xc3\xb2\xa1", 4, "a packet capture (pcap)", CAPTURE_REMEDY},
-    {"\xa1\xb2\xc3\xd4", 4, "a packet capture (pcap)", CAPTURE_REMEDY},
-    {"\x4d\x3c\xb2\xa1", 4, "a packet capture (pcap)", CAPTURE_REMEDY},
-    {"\xa1\xb2\x3c\x4d", 4, "a packet capture (pcap)", CAPTURE_REMEDY},
-    {"\x0a\x0d\x0d\x0a", 4, "a packet capture (pcapng)", CAPTURE_REMEDY},
-    {"\x89"
-     "BBT",
-     4, "a .bbt whose first bytes were changed on the way, as by a transfer as text",
-     "get %s again, as a binary file"},
-    {"SQLite format 3", 16, "a SQLite database",
-     "`bbtrace export --to sqlite` writes such ones, but none are read: give the trace that %s was "
-     "made from"},
-    {"time,", 5, "CSV", "`bbtrace import --from csv -w TRACE.bbt %s` reads it"},
-    {"time_", 5, "CSV", "`bbtrace import --from csv -w TRACE.bbt %s` reads it"},
-    {"{\"time", 6, "JSON Lines", "`bbtrace import --from jsonl -w TRACE.bbt %s` reads messages"},
-    {"{", 1, "JSON", IMPORT_REMEDY},
-    {"[", 1, "JSON", IMPORT_REMEDY},
-};
 
 static bool looks_like_text(const char *head, gsize size)
 {
@@ -68,15 +36,11 @@ static void refuse_text(const char *name, const char *head, gsize size, GError *
                 name);
 }
 
-static void refuse(const char *name, const char *head, gsize size, GError **error)
+static void refuse(const char *path, const char *name, const char *head, gsize size, GError **error)
 {
-    for (gsize i = 0; i < G_N_ELEMENTS(foreigns); i++) {
-        const Foreign *foreign = &foreigns[i];
-        if (size < foreign->size || memcmp(head, foreign->bytes, foreign->size) != 0)
-            continue;
-        g_auto(GStrv) parts = g_strsplit(foreign->remedy, "%s", 2);
-        g_set_error(error, BB_TRACE_ERROR, BB_TRACE_ERROR_FORM, "%s: no trace; it is %s: %s%s%s",
-                    name, foreign->what, parts[0], name, parts[1]);
+    g_autofree char *foreign = bb_foreign_tell(path, head, size, false);
+    if (foreign) {
+        g_set_error(error, BB_TRACE_ERROR, BB_TRACE_ERROR_FORM, "%s: no trace; %s", name, foreign);
         return;
     }
     if (looks_like_text(head, size)) {
@@ -103,8 +67,8 @@ static bool is_text_head(const char *head, gsize size)
 }
 
 // Returns the form of what begins with head, NULL with an error if that is no trace.
-static const BbTraceReaderForm *tell_form(const char *name, const char *head, gsize size,
-                                          GError **error)
+static const BbTraceReaderForm *tell_form(const char *path, const char *name, const char *head,
+                                          gsize size, GError **error)
 {
     if (memcmp(head, BB_TRACE_BBT_MAGIC, MIN(size, BB_TRACE_BBT_MAGIC_SIZE)) == 0)
         return &bb_trace_bbt_reader;
@@ -113,7 +77,7 @@ static const BbTraceReaderForm *tell_form(const char *name, const char *head, gs
         return &bb_trace_ring_reader;
     if (is_text_head(head, size))
         return &bb_trace_text_reader;
-    refuse(name, head, size, error);
+    refuse(path, name, head, size, error);
     return NULL;
 }
 
@@ -122,9 +86,9 @@ BbTraceReader *bb_trace_reader_open(const char *path, BbNames *names, GError **e
     g_autoptr(BbInput) input = bb_input_open(path, error);
     if (!input)
         return NULL;
-    char head[PEEK_SIZE] = {0};
+    char head[BB_FOREIGN_PEEK] = {0};
     gsize size = bb_input_peek(input, head, sizeof head);
-    const BbTraceReaderForm *form = tell_form(bb_input_name(input), head, size, error);
+    const BbTraceReaderForm *form = tell_form(path, bb_input_name(input), head, size, error);
     BbTraceReader *reader = form ? form->open(input, error) : NULL;
     if (!reader)
         return NULL;

@@ -77,6 +77,8 @@ static bool read_header(Reading *reading, BbCsv *csv, GError **error)
     BbLineState state = bb_csv_next(csv, reading->fields, error);
     if (state == BB_LINE_FAILED)
         return false;
+    if (state == BB_LINE_END && bb_csv_damage(csv))
+        return refuse_header(csv, bb_csv_damage(csv), error);
     if (state == BB_LINE_END)
         return refuse_header(csv, "there is nothing in it", error);
     if (state == BB_LINE_BAD)

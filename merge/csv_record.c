@@ -52,7 +52,7 @@ static BbLineState read_record(BbCsv *csv, GError **error)
         csv->reason = bb_lines_reason(csv->lines);
         if (!open)
             csv->number = bb_lines_number(csv->lines);
-        if (open && state == BB_LINE_END) {
+        if (open && state == BB_LINE_END && !bb_csv_damage(csv)) {
             csv->reason = "a quote is not closed";
             return BB_LINE_BAD;
         }

@@ -181,6 +181,19 @@ static const char *take_side(const char *text, BbMessage *message)
     return NULL;
 }
 
+// A number that is too large is most often of a smaller unit.
+static const char *take_time(const char *text, BbStampUnit unit, gint64 *time_ns)
+{
+    const char *reason = bb_stamp_parse(text, unit, time_ns);
+    const char *point = strchr(text, '.');
+    bool is_number =
+        !text[strspn(text, ".0123456789")] && (!point || (point > text && !strchr(point + 1, '.')));
+    if (!reason || !is_number)
+        return reason;
+    return "a time is after the year 2262: if its unit is ms, us or ns say so, as --columns "
+           "time=ts:ms";
+}
+
 const char *bb_field_take(const BbField *field, const char *text, BbStampUnit unit, BbNames *names,
                           BbMessage *message)
 {
@@ -189,7 +202,7 @@ const char *bb_field_take(const BbField *field, const char *text, BbStampUnit un
         return NULL;
     switch (field->form) {
     case BB_FIELD_TIME:
-        return bb_stamp_parse(text, unit, member);
+        return take_time(text, unit, member);
     case BB_FIELD_NUMBER:
         return take_number(text, member);
     case BB_FIELD_FRAME:

@@ -52,7 +52,7 @@ BbJsonValues *bb_json_values_take(BbInput *input, const char *const *lists)
 
 BbJsonValues *bb_json_values_open(const char *path, const char *const *lists, GError **error)
 {
-    BbInput *input = bb_input_open(path, error);
+    BbInput *input = bb_input_open_text(path, error);
     return input ? bb_json_values_take(input, lists) : NULL;
 }
 

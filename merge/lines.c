@@ -26,7 +26,7 @@ BbLines *bb_lines_take(BbInput *input)
 
 BbLines *bb_lines_open(const char *path, GError **error)
 {
-    BbInput *input = bb_input_open(path, error);
+    BbInput *input = bb_input_open_text(path, error);
     return input ? bb_lines_take(input) : NULL;
 }
 
@@ -84,8 +84,8 @@ BbLineState bb_lines_next(BbLines *lines, char **line, GError **error)
             return BB_LINE_FAILED;
         found = find_end(lines, seen);
     }
-    if (!found && lines->start == lines->end)
-        return BB_LINE_END;
+    if (!found && (lines->start == lines->end || bb_lines_damage(lines)))
+        return BB_LINE_END; // what an archive breaks off in is no line
     lines->number++;
     gsize end = found ? (gsize)(found - lines->buffer) : lines->end;
     if (end - lines->start > BB_LINE_MAX)

@@ -9,7 +9,8 @@
 
 typedef struct BbLines BbLines;
 
-// Opens path; "-" is standard input; .gz, .xz and .zst are unpacked.
+// Opens path; "-" is standard input; .gz, .xz and .zst are unpacked. Fails as
+// bb_input_open_text does.
 BbLines *bb_lines_open(const char *path, GError **error);
 // The same of an input that is open already: takes it over.
 BbLines *bb_lines_take(BbInput *input);
@@ -18,7 +19,7 @@ void bb_lines_free(BbLines *lines);
 typedef enum {
     BB_LINE_GOOD,
     BB_LINE_BAD,    // longer than BB_LINE_MAX, or with a NUL byte: bb_lines_reason() says which
-    BB_LINE_END,    // there are no more
+    BB_LINE_END,    // there are no more; the one that a packed file breaks off in is none
     BB_LINE_FAILED, // the operating system failed: error is set
 } BbLineState;
 

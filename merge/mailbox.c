@@ -222,7 +222,7 @@ static bool begin_box(BbMailbox *box, GError **error)
 
 BbMailbox *bb_mailbox_open(const char *path, BbCounters *counters, GError **error)
 {
-    BbInput *input = bb_input_open(path, error);
+    BbInput *input = bb_input_open_text(path, error);
     if (!input)
         return NULL;
     BbMailbox *box = g_new0(BbMailbox, 1);

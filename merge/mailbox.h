@@ -19,8 +19,8 @@ typedef struct BbMail {
 typedef struct BbMailbox BbMailbox;
 
 // Opens path; "-" is standard input; .gz, .xz and .zst are unpacked. Fails when it cannot be read,
-// or begins with neither a "From " line nor a header. An empty file is an empty mbox. counters is
-// lent, and outlives the mailbox.
+// nothing is in it, or it begins with neither a "From " line nor a header. counters is lent, and
+// outlives the mailbox.
 BbMailbox *bb_mailbox_open(const char *path, BbCounters *counters, GError **error);
 void bb_mailbox_free(BbMailbox *box);
 

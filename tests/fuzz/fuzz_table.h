@@ -120,7 +120,8 @@ static inline void fuzz_table(const char *form, const guint8 *data, gsize size)
     (void)table_import(form, in, false, &strict);
     g_assert(g_str_has_prefix(first.text->str, strict.text->str));
     g_assert(table_finish(&first));
-    g_assert(table_import(form, out, false, &second));
+    // A trace with nothing in it is a file with nothing in it, and that is refused.
+    g_assert(table_import(form, out, false, &second) == (lseek(out, 0, SEEK_END) > 0));
     if (first.exporter->network) {
         table_note_rest(&first);
         table_note_rest(&second);

@@ -42,7 +42,7 @@ static void assert_records(const char *text, const char *wanted)
 
 START_TEST(records)
 {
-    assert_records("", "");
+    assert_records("\n", "");
     assert_records("a,b\r\n1,2\r\n", "[a|b][1|2]");
     assert_records("a,b\n\n\r\n1,2", "[a|b][1|2]");
     assert_records(",\n", "[|]");

@@ -67,7 +67,8 @@ int bb_check_span(const char *program, const char *option, const char *text, con
 {
     if (!text || (bb_parse_duration(text, ns) && *ns > 0))
         return -1;
-    return bb_say_usage(program, "%s '%s' is no duration above 0, like %s", option, text, example);
+    return bb_say_usage(program, "%s '%s' is no duration above 0, like %s%s", option, text, example,
+                        bb_duration_excess(text));
 }
 
 // ---- counting ----------------------------------------------------------------------------------

@@ -70,8 +70,8 @@ static int check_words(const Words *words, char **paths, BbPseudonymOptions *opt
     if (words->seed && !is_number(words->seed))
         return bb_say_usage(PROGRAM, "--seed takes a number, not '%s'", words->seed);
     if (words->shift && !parse_shift(words->shift, &options->shift_ns))
-        return bb_say_usage(PROGRAM, "--shift takes a time, as 36h or -90s, not '%s'",
-                            words->shift);
+        return bb_say_usage(PROGRAM, "--shift takes a time, as 36h or -90s, not '%s'%s",
+                            words->shift, bb_duration_excess(words->shift));
     if (words->map && words->out && g_str_equal(words->map, words->out))
         return bb_say_usage(PROGRAM, "-w and --map are one file");
     if (words->map && !words->out && g_str_equal(words->map, "-"))

@@ -76,7 +76,7 @@ static int check_input(const BbCaptureArguments *o)
     if (endangered_file(o))
         return bb_say_usage(program, "-w would overwrite %s: give another file",
                             endangered_file(o));
-    return -1;
+    return o->files ? bb_check_paths(program, "file", o->files) : -1;
 }
 
 // What a file has behind it: how its packets were captured.

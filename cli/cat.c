@@ -15,8 +15,9 @@ static int run_cat(int argc, char **argv)
                           "Writes traces as one text trace, in order of time, on standard output.",
                           NULL, entries, &argc, &argv, &status))
         return status;
-    if (argc < 2)
-        return bb_say_usage("bbtrace cat", "which trace?");
+    status = bb_check_paths("bbtrace cat", "trace", argv + 1);
+    if (status >= 0)
+        return status;
     const BbImportJob job = {.importer = bb_importer_find("text"),
                              .paths = argv + 1,
                              .out = "-",

@@ -2,6 +2,7 @@
 // In: argv, signals, things to say. Out: parsed options, lines on stderr.
 #include "cli/command.h"
 
+#include "data/caption.h"
 #include "data/quantity.h"
 #include "data/stamp.h"
 
@@ -13,6 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define DURATION_MAX_H 277777 // some 31 years, nearly 1e18 ns, as in scenarios
 
 bool bb_hold_standard_files(void)
 {
@@ -38,6 +41,19 @@ static const char *find_nameless(const GOptionEntry *entry)
     return NULL;
 }
 
+// GLib leaves a `--` in place where a word behind it begins with a dash.
+static void take_separator(int *argc, char **argv)
+{
+    int at = 1;
+    while (at < *argc && strcmp(argv[at], "--") != 0)
+        at++;
+    if (at >= *argc)
+        return;
+    --*argc;
+    memmove(argv + at, argv + at + 1, (gsize)(*argc - at) * sizeof *argv);
+    argv[*argc] = NULL;
+}
+
 bool bb_options_parse(const char *program, const char *arguments, const char *summary,
                       const char *description, const GOptionEntry *entries, int *argc, char ***argv,
                       int *status)
@@ -61,15 +77,25 @@ bool bb_options_parse(const char *program, const char *arguments, const char *su
         *status = bb_say_usage(program, "%s", error->message);
         return false;
     }
+    take_separator(argc, *argv);
     const char *nameless = find_nameless(entries);
     if (nameless)
         *status = bb_say_usage(program, "--%s takes the name of a file, not ''", nameless);
     return !nameless;
 }
 
-static void say(const char *prefix, const char *format, va_list args)
+// Words for a terminal: names of files may hold whatever moves its cursor or colours it.
+static char *words_of(const char *format, va_list args)
 {
     g_autofree char *text = g_strdup_vprintf(format, args);
+    GString *words = g_string_new(NULL);
+    bb_caption_append(words, text, "");
+    return g_string_free(words, FALSE);
+}
+
+static void say(const char *prefix, const char *format, va_list args)
+{
+    g_autofree char *text = words_of(format, args);
     fprintf(stderr, "%s: %s%s\n", program_invocation_short_name, prefix, text);
 }
 
@@ -93,7 +119,7 @@ int bb_say_usage(const char *program, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    g_autofree char *text = g_strdup_vprintf(format, args);
+    g_autofree char *text = words_of(format, args);
     va_end(args);
     fprintf(stderr, "%s: %s\nTry '%s --help'.\n", program, text, program);
     return BB_EXIT_USAGE;
@@ -105,6 +131,16 @@ bool bb_is_same_file(const char *a, const char *b)
     if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0 || stat(a, &x) != 0 || stat(b, &y) != 0)
         return false;
     return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+int bb_check_paths(const char *program, const char *noun, char **paths)
+{
+    guint input = 0;
+    if (!*paths)
+        return bb_say_usage(program, "which %s?", noun);
+    for (; *paths; paths++)
+        input += strcmp(*paths, "-") == 0;
+    return input > 1 ? bb_say_usage(program, "standard input (-) can be read once only") : -1;
 }
 
 int bb_end_stdout(int status)
@@ -150,13 +186,14 @@ bool bb_parse_top(const char *text, guint *top)
         return true;
     }
     guint64 value = g_ascii_isdigit(text[0]) ? g_ascii_strtoull(text, &end, 10) : 0;
-    if (!value || *end || value >= G_MAXUINT)
+    if (!value || *end)
         return false;
-    *top = (guint)value;
+    *top = (guint)MIN(value, G_MAXUINT - 1); // there are never so many
     return true;
 }
 
-bool bb_parse_duration(const char *text, gint64 *ns)
+// In nanoseconds; negative where text is no duration.
+static double read_duration(const char *text)
 {
     static const struct {
         const char *unit;
@@ -165,14 +202,28 @@ bool bb_parse_duration(const char *text, gint64 *ns)
     char *end = NULL;
     double value = g_ascii_strtod(text, &end);
     if (end == text || !isfinite(value) || value < 0)
+        return -1;
+    for (gsize i = 0; i < G_N_ELEMENTS(units); i++)
+        if (strcmp(end, units[i].unit) == 0)
+            return value * units[i].ns;
+    return strcmp(text, "0") == 0 ? 0 : -1;
+}
+
+bool bb_parse_duration(const char *text, gint64 *ns)
+{
+    double value = read_duration(text);
+    if (value < 0 || value > DURATION_MAX_H * 3600e9)
         return false;
-    for (gsize i = 0; i < G_N_ELEMENTS(units); i++) {
-        if (strcmp(end, units[i].unit) == 0 && value * units[i].ns < 1e18) {
-            *ns = (gint64)llround(value * units[i].ns);
-            return true;
-        }
-    }
-    return strcmp(text, "0") == 0 && (*ns = 0, true);
+    *ns = llround(value);
+    return true;
+}
+
+const char *bb_duration_excess(const char *text)
+{
+    text += *text == '-' || *text == '+';
+    return read_duration(text) > DURATION_MAX_H * 3600e9
+               ? ": at most " G_STRINGIFY(DURATION_MAX_H) "h"
+               : "";
 }
 
 bool bb_parse_time(const char *text, gint64 *time_ns)
@@ -180,17 +231,18 @@ bool bb_parse_time(const char *text, gint64 *time_ns)
     return !bb_stamp_parse(text, BB_STAMP_ANY, time_ns);
 }
 
-void bb_say_early(const char *option, const char *text, gint64 first_ns)
+bool bb_say_early(const char *option, const char *text, gint64 first_ns)
 {
     gint64 time_ns, least_ns = 365 * 86400 * (gint64)1000000000;
     if (!text || first_ns == BB_TIME_NONE || bb_stamp_parse(text, BB_STAMP_S, &time_ns) ||
         time_ns >= first_ns || first_ns - time_ns < least_ns)
-        return;
+        return false;
     g_autoptr(GString) first = g_string_new(NULL);
     bb_quantity_append_time(first, first_ns);
     bb_say("warning: %s %s is that many seconds after 1970, long before the trace begins (%s): a "
            "date has days and months, as 2026-11-20",
            option, text, first->str);
+    return true;
 }
 
 // The only variable of the process: a signal handler can reach nothing else.
@@ -277,7 +329,7 @@ void bb_progress_show(BbProgress *progress, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    g_autofree char *text = g_strdup_vprintf(format, args);
+    g_autofree char *text = words_of(format, args);
     va_end(args);
     fprintf(stderr, "\r\033[K%s", text);
     fflush(stderr);

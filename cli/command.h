@@ -54,6 +54,10 @@ int bb_say_usage(const char *program, const char *format, ...) G_GNUC_PRINTF(2, 
 // Whether both paths are one regular file, so that writing to the one would destroy the other.
 bool bb_is_same_file(const char *a, const char *b);
 
+// Refuses to begin: no path (they end with NULL) of what noun says, or standard input more than
+// once. Returns an exit status, or -1 to go on.
+int bb_check_paths(const char *program, const char *noun, char **paths);
+
 // Brings standard output to its end. Returns status, or failed where not all could be written,
 // which was said.
 int bb_end_stdout(int status);
@@ -64,20 +68,24 @@ void bb_say_trace_damage(const BbTraceReader *reader);
 // "64M" and the like: bytes, with K, M, G as powers of 1024. Returns false if it is no size.
 bool bb_parse_size(const char *text, guint64 *size);
 
-// How many to show: a number of 1 or more, or "all" as 0. Returns false if it is neither.
+// How many to show: a number of 1 or more, however large, or "all" as 0. Returns false if it is
+// neither.
 bool bb_parse_top(const char *text, guint *top);
 
 // "30ms", "1us", "0.5s", "250ns", "2min", "1h" or "0" as nanoseconds. Returns false if it is no
 // duration.
 bool bb_parse_duration(const char *text, gint64 *ns);
+// What to add to the words on a text, perhaps with a sign, that is none: the limit, where it is
+// only too long, else "".
+const char *bb_duration_excess(const char *text);
 
 // A moment: seconds since 1970 with up to nine decimals, or a date with time of day (ISO 8601), UTC
 // where it names no zone. Returns false if it is none.
 bool bb_parse_time(const char *text, gint64 *time_ns);
 
 // Warns of a time (NULL: none was given) that is a plain number of seconds, more than a year before
-// a trace begins: a year is easily taken for a date.
-void bb_say_early(const char *option, const char *text, gint64 first_ns);
+// a trace begins: a year is easily taken for a date. Returns whether there was reason to.
+bool bb_say_early(const char *option, const char *text, gint64 first_ns);
 
 // SIGINT, SIGTERM, and SIGHUP where it is not ignored, ask for an end instead of making one. A
 // second SIGINT or SIGTERM kills.

@@ -2,7 +2,9 @@
 // bbtrace filter. In: traces. Out: one trace with the messages that are wanted.
 #include "cli/traces.h"
 
+#include "data/glob.h"
 #include "data/node_set.h"
+#include "data/quantity.h"
 #include "merge/filter.h"
 
 #include <string.h>
@@ -58,12 +60,17 @@ static int read_times(const Words *words, BbFilterOptions *options)
         return bb_say_usage(PROGRAM, "--from must be before --to");
     if (words->slower &&
         (!bb_parse_duration(words->slower, &options->slower_ns) || options->slower_ns == 0))
-        return bb_say_usage(PROGRAM, "--slower-than takes a time above 0, as 20ms, not '%s'",
-                            words->slower);
+        return bb_say_usage(PROGRAM, "--slower-than takes a time above 0, as 20ms, not '%s'%s",
+                            words->slower, bb_duration_excess(words->slower));
     if (words->faster &&
         (!bb_parse_duration(words->faster, &options->faster_ns) || options->faster_ns == 0))
-        return bb_say_usage(PROGRAM, "--faster-than takes a time above 0, as 20ms, not '%s'",
-                            words->faster);
+        return bb_say_usage(PROGRAM, "--faster-than takes a time above 0, as 20ms, not '%s'%s",
+                            words->faster, bb_duration_excess(words->faster));
+    if (words->slower && words->faster && options->slower_ns >= options->faster_ns)
+        return bb_say_usage(PROGRAM,
+                            "no call takes both more than --slower-than %s and less than "
+                            "--faster-than %s",
+                            words->slower, words->faster);
     return -1;
 }
 
@@ -80,42 +87,139 @@ static int read_words(const Words *words, BbFilterOptions *options)
     options->invert = words->invert;
     if (words->sample && !parse_sample(words->sample, &options->sample))
         return bb_say_usage(PROGRAM, "--sample takes 1/N, as 1/100, not '%s'", words->sample);
-    for (char **edge = words->edges; edge && *edge; edge++)
-        if (!bb_filter_is_edge(*edge))
+    for (char **edge = words->edges; edge && *edge; edge++) {
+        g_autofree char *caller = NULL, *callee = NULL;
+        if (!bb_filter_split_edge(*edge, &caller, &callee))
             return bb_say_usage(PROGRAM, "--edge takes 'CALLER->CALLEE', not '%s'", *edge);
+    }
     return read_times(words, options);
 }
 
 // ---- work ---------------------------------------------------------------------------------------
 
+// Of all messages, whether kept or not: who wants what is not there may have meant something else.
 typedef struct {
     BbFilter *filter;
-    BbNodeSet *nodes; // of all messages, where some are named
-    gint64 first_ns;  // of them; BB_TIME_NONE
+    const BbNames *names;
+    BbNodeSet *nodes, *protocols, *ops, *statuses;
+    GHashTable *edges;        // of guint64: caller and callee
+    gint64 first_ns, last_ns; // BB_TIME_NONE
 } Work;
+
+static void work_init(Work *work, BbFilter *filter, const BbNames *names)
+{
+    *work = (Work){
+        .filter = filter,
+        .names = names,
+        .nodes = bb_node_set_new(names),
+        .protocols = bb_node_set_new_of(names, "protocol"),
+        .ops = bb_node_set_new_of(names, "operation"),
+        .statuses = bb_node_set_new_of(names, "status"),
+        .edges = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
+        .first_ns = BB_TIME_NONE,
+        .last_ns = BB_TIME_NONE,
+    };
+}
+
+static void work_clear(Work *work)
+{
+    bb_node_set_free(work->nodes);
+    bb_node_set_free(work->protocols);
+    bb_node_set_free(work->ops);
+    bb_node_set_free(work->statuses);
+    g_hash_table_destroy(work->edges);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Work, work_clear)
+
+static void note_edge(Work *work, guint32 caller, guint32 callee)
+{
+    guint64 edge = (guint64)caller << 32 | callee;
+    if (!g_hash_table_contains(work->edges, &edge))
+        g_hash_table_add(work->edges, g_memdup2(&edge, sizeof edge));
+}
 
 static bool filter_message(const BbMessage *message, gpointer user, GError **error)
 {
     Work *work = user;
-    if (work->nodes) {
-        bb_node_set_add(work->nodes, message->sender);
-        bb_node_set_add(work->nodes, message->receiver);
-    }
+    bb_node_set_add(work->nodes, message->sender);
+    bb_node_set_add(work->nodes, message->receiver);
+    bb_node_set_add(work->protocols, message->proto);
+    bb_node_set_add(work->ops, message->op);
+    bb_node_set_add(work->statuses, message->status);
+    if (message->kind != BB_RETURN)
+        note_edge(work, message->sender, message->receiver);
     if (work->first_ns == BB_TIME_NONE || message->time_ns < work->first_ns)
         work->first_ns = message->time_ns;
+    work->last_ns = MAX(work->last_ns, message->time_ns); // BB_TIME_NONE is the least
     return bb_filter_push(work->filter, message, error);
 }
 
-// What may not have been meant.
-static void say_misses(const Words *words, const Work *work)
+// Returns whether there was something to say.
+static bool say_miss(const BbNodeSet *set, const char *pattern)
 {
-    bb_say_early("--from", words->from, work->first_ns);
-    bb_say_early("--to", words->to, work->first_ns);
-    for (char **node = words->nodes; node && *node; node++) {
-        g_autofree char *miss = bb_node_set_miss(work->nodes, *node);
-        if (miss)
-            bb_say("warning: %s", miss);
+    g_autofree char *miss = bb_node_set_miss(set, pattern);
+    if (miss)
+        bb_say("warning: %s", miss);
+    return miss;
+}
+
+static void say_missed(const BbNodeSet *set, char *const *patterns)
+{
+    for (; patterns && *patterns; patterns++)
+        (void)say_miss(set, *patterns);
+}
+
+static bool edge_is_there(const Work *work, const char *caller, const char *callee)
+{
+    GHashTableIter iter;
+    gpointer key;
+    g_hash_table_iter_init(&iter, work->edges);
+    while (g_hash_table_iter_next(&iter, &key, NULL)) {
+        guint64 edge = *(const guint64 *)key;
+        if (bb_glob_match(caller, bb_names_text(work->names, (guint32)(edge >> 32))) &&
+            bb_glob_match(callee, bb_names_text(work->names, (guint32)edge)))
+            return true;
     }
+    return false;
+}
+
+static void say_missed_edge(const Work *work, const char *text)
+{
+    g_autofree char *caller = NULL, *callee = NULL;
+    (void)bb_filter_split_edge(text, &caller, &callee);
+    bool from = say_miss(work->nodes, caller), to = say_miss(work->nodes, callee);
+    if (!from && !to && !edge_is_there(work, caller, callee))
+        bb_say("warning: no node that matches '%s' calls one that matches '%s': bbtrace info lists "
+               "who calls whom",
+               caller, callee);
+}
+
+static void say_span(const BbFilterOptions *options, const Work *work)
+{
+    bool before = options->to_ns != BB_TIME_NONE && options->to_ns <= work->first_ns;
+    bool behind = options->from_ns != BB_TIME_NONE && options->from_ns > work->last_ns;
+    if (work->first_ns == BB_TIME_NONE || !(before || behind))
+        return;
+    g_autoptr(GString) span = g_string_new(NULL);
+    bb_quantity_append_time(span, work->first_ns);
+    g_string_append(span, " to ");
+    bb_quantity_append_time(span, work->last_ns);
+    bb_say("warning: %s is %s the trace, which goes from %s", before ? "--to" : "--from",
+           before ? "before" : "after", span->str);
+}
+
+// What may not have been meant.
+static void say_misses(const Words *words, const BbFilterOptions *options, const Work *work)
+{
+    bool early = bb_say_early("--from", words->from, work->first_ns);
+    if (!bb_say_early("--to", words->to, work->first_ns) && !early)
+        say_span(options, work);
+    say_missed(work->nodes, words->nodes);
+    say_missed(work->protocols, words->protocols);
+    say_missed(work->ops, words->ops);
+    say_missed(work->statuses, words->statuses);
+    for (char **edge = words->edges; edge && *edge; edge++)
+        say_missed_edge(work, *edge);
 }
 
 static void say_counts(const BbFilter *filter, const BbTraces *traces, bool quiet)
@@ -136,14 +240,14 @@ static int filter_files(const Words *words, const BbFilterOptions *options, char
     bb_traces_init(&traces, words->skip_bad_lines);
     bb_traces_write_to(&traces, words->out);
     g_autoptr(BbFilter) filter = bb_filter_new(options, traces.names, bb_traces_write, &traces);
-    g_autoptr(BbNodeSet) nodes = words->nodes ? bb_node_set_new(traces.names) : NULL;
-    Work work = {filter, nodes, BB_TIME_NONE};
+    g_auto(Work) work;
+    work_init(&work, filter, traces.names);
     if (!bb_traces_read(&traces, paths, filter_message, &work, &error) ||
         !bb_filter_finish(filter, &error) || !bb_traces_finish(&traces, &error)) {
         bb_say_error("%s", error->message);
         return BB_EXIT_FAILED;
     }
-    say_misses(words, &work);
+    say_misses(words, options, &work);
     say_counts(filter, &traces, words->quiet);
     return traces.failed ? BB_EXIT_FAILED : BB_EXIT_DONE;
 }

@@ -196,8 +196,8 @@ static int check_options(Generate *generate, BbScenarioOptions *options)
                                options->duration_ns <= 0))
         return bb_say_usage("bbtrace generate",
                             "--duration takes a time above 0, such as 500s or 2h, not "
-                            "'%s'",
-                            generate->duration);
+                            "'%s'%s",
+                            generate->duration, bb_duration_excess(generate->duration));
     if (generate->connections && !parse_use(generate->connections, &generate->use))
         return bb_say_usage("bbtrace generate",
                             "--connections takes none, pool, held or threads, not '%s'",

@@ -168,7 +168,7 @@ int bb_import_run(const BbImportJob *wanted)
         bb_say_error("%s", error->message);
         return BB_EXIT_FAILED;
     }
-    if (!wanted->quiet)
+    if (!wanted->quiet && job.writer)
         say_counts(&job);
     return job.failed ? BB_EXIT_FAILED : BB_EXIT_DONE;
 }
@@ -195,8 +195,9 @@ static int check_words(const BbImporter *importer, const char *out, char **paths
         return bb_say_usage("bbtrace import", "--from takes: %s", formats);
     if (!out)
         return bb_say_usage("bbtrace import", "where to? Give -w FILE");
-    if (!*paths)
-        return bb_say_usage("bbtrace import", "which file?");
+    int status = bb_check_paths("bbtrace import", "file", paths);
+    if (status >= 0)
+        return status;
     for (char **path = paths; *path; path++)
         if (bb_is_same_file(*path, out))
             return bb_say_usage("bbtrace import", "-w would overwrite %s: give another file",

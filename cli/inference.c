@@ -179,14 +179,15 @@ static int check_windows(BbInference *inference, const char *program)
     bool by_time = window && strcmp(window, "auto") != 0 && strcmp(window, "whole") != 0;
     windows->whole = window && strcmp(window, "whole") == 0;
     if (by_time && (!bb_parse_duration(window, &windows->length_ns) || windows->length_ns <= 0))
-        return bb_say_usage(program, "--window takes: auto, whole, or a duration like 10min");
+        return bb_say_usage(program, "--window takes: auto, whole, or a duration like 10min%s",
+                            bb_duration_excess(window));
     if (!inference->step)
         return -1;
     if (!by_time)
         return bb_say_usage(program, "--step needs --window with a duration");
     if (!bb_parse_duration(inference->step, &windows->step_ns) || windows->step_ns <= 0)
-        return bb_say_usage(program, "--step '%s' is no duration above 0, like 5min",
-                            inference->step);
+        return bb_say_usage(program, "--step '%s' is no duration above 0, like 5min%s",
+                            inference->step, bb_duration_excess(inference->step));
     if (windows->step_ns > windows->length_ns)
         return bb_say_usage(program, "--step cannot be longer than --window");
     if (windows->step_ns < windows->length_ns / STEPS_MAX)
@@ -227,8 +228,8 @@ static int check_selection(BbInference *inference, const char *program)
     selection->errors = inference->errors;
     selection->last_byte = inference->nesting.latency_last_byte;
     if (inference->slower && !bb_parse_duration(inference->slower, &selection->slower_ns))
-        return bb_say_usage(program, "--slower-than '%s' is no duration like 200ms",
-                            inference->slower);
+        return bb_say_usage(program, "--slower-than '%s' is no duration like 200ms%s",
+                            inference->slower, bb_duration_excess(inference->slower));
     int status = check_time(program, "--from", inference->from, &selection->from_ns);
     if (status < 0)
         status = check_time(program, "--to", inference->to, &selection->to_ns);

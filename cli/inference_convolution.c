@@ -47,8 +47,8 @@ static int check(BbInference *inference, const char *program)
     if (status >= 0)
         return status;
     if (inference->skew && !bb_parse_duration(inference->skew, &convolution->skew_ns))
-        return bb_say_usage(program, "--skew-window '%s' is no duration like 30ms",
-                            inference->skew);
+        return bb_say_usage(program, "--skew-window '%s' is no duration like 30ms%s",
+                            inference->skew, bb_duration_excess(inference->skew));
     if (convolution->quantum_ns > 0 &&
         MAX(convolution->max_delay_ns, convolution->skew_ns) / BB_CONVOLUTION_LAGS_MAX >=
             convolution->quantum_ns)

@@ -81,8 +81,8 @@ static int check(BbInference *inference, const char *program)
     if (latency && strcmp(latency, "first-byte") != 0 && strcmp(latency, "last-byte") != 0)
         return bb_say_usage(program, "--latency takes: first-byte, last-byte");
     if (inference->skew && !bb_parse_duration(inference->skew, &nesting->skew_window_ns))
-        return bb_say_usage(program, "--skew-window '%s' is no duration like 30ms",
-                            inference->skew);
+        return bb_say_usage(program, "--skew-window '%s' is no duration like 30ms%s",
+                            inference->skew, bb_duration_excess(inference->skew));
     nesting->threads = (guint)inference->threads;
     nesting->labels = inference->census.labels = !inference->no_labels;
     nesting->connections = !inference->no_connections;

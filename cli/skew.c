@@ -67,11 +67,12 @@ static int set_clocks(Skew *skew)
     for (char **node = skew->nodes; node && *node; node++) {
         g_autofree char *name = NULL;
         BbSkewClock clock;
+        const char *offset = strrchr(*node, '=');
         if (!parse_clock(*node, &name, &clock))
             return bb_say_usage(PROGRAM,
                                 "--node takes NAME=OFFSET or NAME=OFFSET+DRIFTppm, "
-                                "as WS2=30ms-20ppm, not '%s'",
-                                *node);
+                                "as WS2=30ms-20ppm, not '%s'%s",
+                                *node, bb_duration_excess(offset ? offset + 1 : ""));
         bb_skew_set(skew->skew, name, clock);
     }
     return -1;
@@ -168,7 +169,8 @@ static int run_skew(int argc, char **argv)
     if (status >= 0)
         return status;
     if (offsets && !bb_scenario_parse_time(offsets, &deviation.offset_ns))
-        return bb_say_usage(PROGRAM, "--random takes a time such as 10ms, not '%s'", offsets);
+        return bb_say_usage(PROGRAM, "--random takes a time such as 10ms, not '%s'%s", offsets,
+                            bb_duration_excess(offsets));
     if (drifts && (!parse_drift(drifts, &deviation.drift_ppm) || deviation.drift_ppm < 0))
         return bb_say_usage(PROGRAM, "--drift takes a number of ppm, not '%s'", drifts);
     if (!skew.nodes && !offsets && !drifts)

@@ -129,8 +129,9 @@ bool bb_traces_read(BbTraces *traces, char **paths, BbMessageSink sink, gpointer
 
 int bb_traces_check(const char *program, char **paths, const char *out, const char *other)
 {
-    if (!*paths)
-        return bb_say_usage(program, "which trace?");
+    int status = bb_check_paths(program, "trace", paths);
+    if (status >= 0)
+        return status;
     for (; *paths; paths++) {
         if ((out && bb_is_same_file(*paths, out)) || (other && bb_is_same_file(*paths, other)))
             return bb_say_usage(program, "this would overwrite %s: give another file to write",

@@ -14,13 +14,20 @@
 
 struct BbNodeSet {
     const BbNames *names;
+    const char *noun;
     GByteArray *is_node; // by name
 };
 
 BbNodeSet *bb_node_set_new(const BbNames *names)
 {
+    return bb_node_set_new_of(names, "node");
+}
+
+BbNodeSet *bb_node_set_new_of(const BbNames *names, const char *noun)
+{
     BbNodeSet *set = g_new0(BbNodeSet, 1);
     set->names = names;
+    set->noun = noun;
     set->is_node = g_byte_array_new();
     return set;
 }
@@ -69,7 +76,7 @@ static guint distance(const char *a, const char *b)
 // What one would have to change; a name that begins like the other is near however long it is.
 static guint farness(const char *wanted, const char *name)
 {
-    gsize length = strlen(wanted);
+    gsize length = strcspn(wanted, "*?");
     if (length > 0 && g_ascii_strncasecmp(wanted, name, length) == 0)
         return 0;
     return distance(wanted, name);
@@ -127,22 +134,29 @@ char *bb_node_set_miss(const BbNodeSet *set, const char *pattern)
     guint near_most = (guint)MAX(1, strnlen(pattern, DISTANCE_MAX) / 3);
     g_autoptr(GArray) near = list_names(set, pattern, near_most);
     g_autoptr(GArray) all = list_names(set, pattern, G_MAXUINT);
-    GString *out = g_string_new("no node matches '");
+    const char *plural = g_str_has_suffix(set->noun, "s") ? "es" : "s";
+    GString *out = g_string_new(NULL);
+    g_string_append_printf(out, "no %s matches '", set->noun);
     bb_caption_append(out, pattern, "");
     g_string_append(out, "': ");
     if (near->len > 0) {
         g_string_append(out, near->len == 1 ? "near that is" : "near that are");
         append_names(out, near, NEAR_MAX);
     } else if (all->len > 0) {
-        g_string_append(out, all->len == 1 ? "the only node is" : "nodes are");
+        if (all->len == 1)
+            g_string_append_printf(out, "the only %s is", set->noun);
+        else
+            g_string_append_printf(out, "%s%s are", set->noun, plural);
         append_names(out, all, NAMES_MAX);
     } else {
-        g_string_append(out, "there are no nodes");
+        g_string_append_printf(out, "there are no %s%s", set->noun, plural);
     }
     if (near->len == 0 && all->len > NAMES_MAX) {
         g_string_append(out, " and ");
         bb_quantity_append_count(out, all->len - NAMES_MAX);
         g_string_append(out, " more");
     }
+    if (strchr(pattern, ','))
+        g_string_append(out, "; a comma is part of a name: give the option once for each");
     return g_string_free(out, FALSE);
 }

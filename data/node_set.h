@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which names of a trace are nodes, to tell somebody who asks for one that is not there.
+// Which names of a trace are nodes, or operations and the like, to tell somebody who asks for one
+// that is not there.
 #pragma once
 
 #include "data/names.h"
@@ -8,8 +9,11 @@ typedef struct BbNodeSet BbNodeSet;
 
 // names is lent.
 BbNodeSet *bb_node_set_new(const BbNames *names);
+// What are no nodes but these: "operation".
+BbNodeSet *bb_node_set_new_of(const BbNames *names, const char *noun);
 void bb_node_set_free(BbNodeSet *set);
 
+// BB_NAME_NONE is none.
 void bb_node_set_add(BbNodeSet *set, guint32 node);
 
 // Whether a node matches a pattern (data/glob.h).

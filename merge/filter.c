@@ -86,23 +86,31 @@ static bool patterns_match(Patterns *patterns, const BbNames *names, guint32 nam
 
 // ---- edges --------------------------------------------------------------------------------------
 
-bool bb_filter_is_edge(const char *text)
+bool bb_filter_split_edge(const char *text, char **caller, char **callee)
 {
-    const char *arrow = strstr(text, "->");
-    return arrow && arrow > text && arrow[2];
+    g_auto(GStrv) sides = g_strsplit(text, "->", -1);
+    if (g_strv_length(sides) != 2 || !*g_strstrip(sides[0]) || !*g_strstrip(sides[1]))
+        return false;
+    *caller = g_strdup(sides[0]);
+    *callee = g_strdup(sides[1]);
+    return true;
 }
 
-// One side of all edges.
-static char **edge_sides(const char *const *edges, bool callee)
+// Both sides of all edges.
+static void split_edges(const char *const *edges, char ***callers, char ***callees)
 {
-    GPtrArray *sides = g_ptr_array_new();
+    GPtrArray *from = g_ptr_array_new(), *to = g_ptr_array_new();
     for (; *edges; edges++) {
-        const char *arrow = strstr(*edges, "->");
-        g_ptr_array_add(sides, callee ? g_strdup(arrow + strlen("->"))
-                                      : g_strndup(*edges, (gsize)(arrow - *edges)));
+        char *caller, *callee;
+        bool is_edge = bb_filter_split_edge(*edges, &caller, &callee);
+        g_assert(is_edge);
+        g_ptr_array_add(from, caller);
+        g_ptr_array_add(to, callee);
     }
-    g_ptr_array_add(sides, NULL);
-    return (char **)g_ptr_array_free(sides, FALSE);
+    g_ptr_array_add(from, NULL);
+    g_ptr_array_add(to, NULL);
+    *callers = (char **)g_ptr_array_free(from, FALSE);
+    *callees = (char **)g_ptr_array_free(to, FALSE);
 }
 
 // The same edge must match with both sides; the caches tell quickly where no edge can.
@@ -329,8 +337,10 @@ BbFilter *bb_filter_new(const BbFilterOptions *options, const BbNames *names, Bb
     patterns_init(&filter->protocols, options->protocols);
     patterns_init(&filter->ops, options->ops);
     patterns_init(&filter->statuses, options->statuses);
-    g_auto(GStrv) callers = options->edges ? edge_sides(options->edges, false) : NULL;
-    g_auto(GStrv) callees = options->edges ? edge_sides(options->edges, true) : NULL;
+    g_auto(GStrv) callers = NULL;
+    g_auto(GStrv) callees = NULL;
+    if (options->edges)
+        split_edges(options->edges, &callers, &callees);
     patterns_init(&filter->callers, (const char *const *)callers);
     patterns_init(&filter->callees, (const char *const *)callees);
     g_queue_init(&filter->held);

@@ -44,7 +44,8 @@ guint64 bb_filter_kept(const BbFilter *filter); // messages
 // Calls that were decided before their return was seen, at either limit.
 guint64 bb_filter_hurried(const BbFilter *filter);
 
-// Whether text is a pattern for edges: two patterns with "->" between.
-bool bb_filter_is_edge(const char *text);
+// Takes a pattern for edges apart: two patterns with "->" between, and perhaps blanks beside it.
+// Returns false if text is none; else the caller frees both sides.
+bool bb_filter_split_edge(const char *text, char **caller, char **callee);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbFilter, bb_filter_free)

@@ -264,12 +264,20 @@ END_TEST
 
 START_TEST(words_for_edges)
 {
-    ck_assert(bb_filter_is_edge("a->b"));
-    ck_assert(bb_filter_is_edge("*->*"));
-    ck_assert(!bb_filter_is_edge("a->"));
-    ck_assert(!bb_filter_is_edge("->b"));
-    ck_assert(!bb_filter_is_edge("a-b"));
-    ck_assert(!bb_filter_is_edge(""));
+    static const char *const good[][3] = {
+        {"a->b", "a", "b"}, {"*->*", "*", "*"}, {" a b -> c ", "a b", "c"}};
+    static const char *const bad[] = {"a->", "->b", "a-> ", " ->b", "a-b", "", "a->b->c"};
+    for (gsize i = 0; i < G_N_ELEMENTS(good); i++) {
+        g_autofree char *caller = NULL, *callee = NULL;
+        ck_assert(bb_filter_split_edge(good[i][0], &caller, &callee));
+        ck_assert_str_eq(caller, good[i][1]);
+        ck_assert_str_eq(callee, good[i][2]);
+    }
+    for (gsize i = 0; i < G_N_ELEMENTS(bad); i++) {
+        char *caller = NULL, *callee = NULL;
+        ck_assert(!bb_filter_split_edge(bad[i], &caller, &callee));
+        ck_assert_ptr_null(caller);
+    }
 }
 END_TEST
 

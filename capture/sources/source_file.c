@@ -7,6 +7,8 @@
 #include "capture/sources/source_kind.h"
 #include "capture/sources/stamp_order.h"
 
+#include "data/quantity.h"
+
 #include <string.h>
 #include <sys/stat.h>
 
@@ -36,6 +38,8 @@ typedef struct {
     guint32 interface;   // of the last frame, where there are several
     guint silent;        // times that nothing came by a pipe of several interfaces
     guint steps;         // back in time
+    guint64 refused;     // frames, by the filter
+    bool passed;         // one did it pass
     bool told_disorder, told_clocks;
 } FileSource;
 
@@ -233,6 +237,20 @@ static gpointer file_open(const BbSourceOptions *options, BbLoss *loss, GQueue *
     return NULL;
 }
 
+// Nothing passed: that is rarely meant.
+static BbSourceStatus end_all(FileSource *source)
+{
+    g_autoptr(GString) packets = g_string_new(NULL);
+    bb_quantity_append_counted(packets, source->refused, "packet");
+    if (!source->passed && source->refused)
+        g_queue_push_tail(source->warnings,
+                          g_strdup_printf("the filter \"%s\" lets none of what was read through "
+                                          "(%s): see pcap-filter(7)",
+                                          source->filter, packets->str));
+    source->refused = 0;
+    return BB_SOURCE_END;
+}
+
 static BbSourceStatus file_next(gpointer state, BbFrame *frame, GError **error)
 {
     FileSource *source = state;
@@ -246,7 +264,7 @@ static BbSourceStatus file_next(gpointer state, BbFrame *frame, GError **error)
             return BB_SOURCE_FRAME;
         if (G_UNLIKELY(!source->file)) {
             if (!*source->next && !has_waiting(source))
-                return BB_SOURCE_END;
+                return end_all(source);
             if (!*source->next)
                 bb_stamp_order_flush(source->order);
             else if (!open_next(source, error))
@@ -256,7 +274,9 @@ static BbSourceStatus file_next(gpointer state, BbFrame *frame, GError **error)
         if (G_UNLIKELY(source->order) && is_silent(source))
             return BB_SOURCE_IDLE;
         BbSavefileStatus status = bb_savefile_next(source->file, frame);
+        source->refused += status == BB_SAVEFILE_REFUSED;
         if (G_LIKELY(status == BB_SAVEFILE_FRAME)) {
+            source->passed = true;
             if (G_LIKELY(give_at_once(source, frame)))
                 return BB_SOURCE_FRAME;
         } else if (status == BB_SAVEFILE_END) {

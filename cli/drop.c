@@ -6,6 +6,7 @@
 #include "data/drop.h"
 #include "data/node_set.h"
 
+#include <math.h>
 #include <string.h>
 
 #define PROGRAM "bbtrace drop"
@@ -33,9 +34,12 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Drop, drop_clear)
 typedef struct Losses {
     char *rate;
     gboolean burst;
-    double peak;
-    gint64 queue;
+    double peak;  // NAN: not given
+    gint64 queue; // QUEUE_NONE: not given
 } Losses;
+
+#define QUEUE_NONE G_MININT64
+#define QUEUE_DEFAULT 64
 
 static void losses_clear(Losses *losses)
 {
@@ -157,21 +161,25 @@ static int drop_trace(Drop *drop, char **paths, BbDropOptions *options, gboolean
 static int check_losses(const Losses *losses, const Drop *drop, const char *path,
                         BbDropOptions *options)
 {
+    bool peak = !isnan(losses->peak), queue = losses->queue != QUEUE_NONE;
     *options = (BbDropOptions){
-        .peak = losses->peak,
-        .queue = (guint)losses->queue,
+        .peak = peak ? losses->peak : 0,
+        .queue = queue ? (guint)losses->queue : QUEUE_DEFAULT,
         .seed = (guint64)drop->seed,
     };
     if (losses->rate && !parse_share(losses->rate, &options->chance))
         return bb_say_usage(PROGRAM, "--rate takes a share such as 5%% or 0.05, not '%s'",
                             losses->rate);
-    if (losses->queue < 1 || losses->queue > G_MAXINT32)
-        return bb_say_usage(PROGRAM, "--queue takes a number of messages above 0");
-    if (losses->peak < 0)
+    if (queue && (losses->queue < 1 || losses->queue > G_MAXINT32))
+        return bb_say_usage(PROGRAM, "--queue takes a number of messages, from 1 to %d",
+                            G_MAXINT32);
+    if (peak && losses->peak <= 0)
         return bb_say_usage(PROGRAM, "--peak takes messages a second, above 0");
-    if (!losses->rate && losses->peak == 0)
+    if (!losses->rate && !peak)
         return bb_say_usage(PROGRAM, "which losses? Give --rate or --peak");
-    if (losses->burst && (!losses->rate || losses->peak > 0 || drop->nodes))
+    if (queue && !peak && !losses->burst)
+        return bb_say_usage(PROGRAM, "--queue is of use with --peak or --burst only");
+    if (losses->burst && (!losses->rate || peak || drop->nodes))
         return bb_say_usage(PROGRAM, "--burst finds the peak rate for --rate: give that, "
                                      "and neither --peak nor --node");
     if (losses->burst && strcmp(path, "-") == 0)
@@ -182,7 +190,7 @@ static int check_losses(const Losses *losses, const Drop *drop, const char *path
 static int run_drop(int argc, char **argv)
 {
     g_auto(Drop) drop = {.seed = 1};
-    g_auto(Losses) losses = {.queue = 64};
+    g_auto(Losses) losses = {.peak = NAN, .queue = QUEUE_NONE};
     gboolean skip = FALSE;
     const GOptionEntry entries[] = {
         {"write", 'w', 0, G_OPTION_ARG_FILENAME, &drop.out,

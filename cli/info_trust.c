@@ -15,6 +15,7 @@ typedef struct {
     double shed;      // packets of flows that were left out
     double unwritten; // messages
     double damaged;   // messages
+    double dropped;   // messages, by bbtrace drop
 } Lost;
 
 static double share(guint64 part, guint64 whole)
@@ -51,12 +52,14 @@ static Lost lost_of(const BbInfoMatched *matched, const BbCounters *counters)
 {
     guint64 unwritten = counted(counters, BB_MESSAGES_UNWRITTEN);
     guint64 damaged = bb_counters_get(counters, BB_TRACE_LOST);
+    guint64 dropped = counted(counters, BB_MESSAGES_DROPPED);
     return (Lost){
         .halves = share(matched->unreturned + matched->orphans, matched->calls + matched->orphans),
         .packets = packets_lost(counters),
         .shed = share(counted(counters, BB_SHED_PACKETS), counted(counters, BB_SEEN_FRAMES)),
         .unwritten = share(unwritten, matched->messages + unwritten),
         .damaged = share(damaged, matched->messages + damaged),
+        .dropped = share(dropped, matched->messages + dropped),
     };
 }
 
@@ -64,7 +67,7 @@ static Lost lost_of(const BbInfoMatched *matched, const BbCounters *counters)
 static const char *verdict_on(const BbInfoMatched *matched, const Lost *lost, bool broken)
 {
     double worst = MAX(MAX(lost->halves, lost->packets), MAX(lost->shed, lost->unwritten));
-    worst = MAX(worst, lost->damaged);
+    worst = MAX(worst, MAX(lost->damaged, lost->dropped));
     if (matched->messages == 0)
         return "There are no messages in it.";
     if (matched->calls == 0)
@@ -89,6 +92,8 @@ static void print_lost(const Lost *lost)
                lost->unwritten);
     if (lost->damaged > 0)
         printf("%.2f %% of the messages were lost where the trace was damaged.\n", lost->damaged);
+    if (lost->dropped > 0)
+        printf("%.2f %% of the messages were left out by bbtrace drop.\n", lost->dropped);
     if (lost->shed > 0)
         printf("%.2f %% of the packets were left out with their whole conversations, for want of "
                "speed: a flow that was left out lacks its calls, however many, and the pairs of "

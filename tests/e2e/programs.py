@@ -8,8 +8,10 @@ import gzip
 import json
 import lzma
 import os
+import random
 import re
 import signal
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -332,6 +334,9 @@ class Capture(Programs):
         out, _ = run(BBTRACE, "capture", "-q", "-r", SHOP, "tcp", "port", "6379")
         protocols = set(re.findall(rb"proto=(\S+)", out))
         self.assertEqual(protocols, {b"redis"})
+        _, err = run(BBTRACE, "capture", "-q", "-r", SHOP, "host", "1.2.3.4")
+        self.assertEqual(err, 'bbtrace: warning: the filter "host 1.2.3.4" lets none of what was read through (9,325 packets): '
+                              "see pcap-filter(7)\n")
 
     def test_text_has_the_form_of_the_contract(self):
         out, _ = run(BBTRACE, "capture", "-q", "-r", SHOP)
@@ -451,6 +456,8 @@ class Traces(Programs):
                                   ({"clock_set_back": 2}, "Usable.*\n.*stepped back 2 times:"),
                                   ({"input_cut": 1}, "Usable.*\n1 capture file breaks off:"),
                                   ({"messages_damaged": 20}, "Usable.*\n1.96 % of the messages were lost where"),
+                                  ({"messages_dropped": 5}, "Good.*\n0.50 % of the messages were left out by bbtrace drop"),
+                                  ({"messages_dropped": 250}, "Poor.*\n20.00 % of the messages were left out by"),
                                   ({"messages_unwritten": 3500}, "Poor.*\n77.78 % of the messages")):
             said = "".join(f"# counter {name} {value}\n" for name, value in counters.items())
             trace = self.path("t.txt", ("# bbtrace text 1\n" + said + lines).encode())
@@ -479,6 +486,54 @@ class Traces(Programs):
         self.assertIn(b" ".join(words), out)
         self.assertRegex(out, rb"\nGood.*\n1,338 returns are stamped before their calls: clocks differ")
         self.assertRegex(run(BBPATHS, "-f", "text", skewed)[0], rb"In no pattern: 2 calls without return, 0 returns without call")
+
+    def test_info_where_one_end_was_seen(self):
+        """Either sighting of a message stands for it, and both are one: as bbpaths and SQLite pair them."""
+        ends = (("CALL_RECV a b {0}", "RET_SENT b a {0} status=500"), ("CALL_SENT a b {0}", "RET_RECV b a {0} status=500"),
+                ("CALL_RECV a b {0}", "CALL_SENT a b {0}", "RET_SENT b a {0} status=500", "RET_RECV b a {0}"),
+                ("CALL_SENT a b {0}", "CALL_RECV a b {0}", "RET_RECV b a {0} status=500", "RET_SENT b a {0}"))
+        for seen in ends:
+            lines = [f"{i}.{k} {line.format(i)}\n" for i in range(10, 30) for k, line in enumerate(seen)]
+            lines += [f"99.{k} MSG_{end} a b m\n" for k, end in enumerate(("RECV", "SENT"))]
+            path = self.path("t.txt", ("# bbtrace text 1\n" + "".join(lines)).encode())
+            out = run(BBTRACE, "info", path)[0].decode()
+            self.assertIn("Good", out)
+            self.assertRegex(out, r"a -> b  +20 +20 +1 +20\n")
+            self.assertIn("(0 without return, 0 returns without call)", out)
+            self.assertRegex(run(BBPATHS, "-f", "text", path)[0], rb" 20 calls, 0 % unmatched")
+            run(BBTRACE, "export", "--to", "sqlite", "-o", self.path("t.db"), path)
+            base = sqlite3.connect(self.path("t.db"))
+            self.assertEqual(base.execute("SELECT calls, returns, errors FROM edges").fetchall(), [(20, 20, 20)])
+            base.close()
+
+    def test_info_of_both_ends_with_losses(self):
+        """Clocks that differ by more than a call takes, and any sighting may be missing: as bbpaths pairs them."""
+        chance = random.Random(1)
+        for apart in (0, 0.05):
+            lines = []
+            for i in range(1000):
+                (a, skew), (b, other) = chance.sample((("a", 0), ("b", apart), ("c", -apart)), 2)
+                at = 100 + 0.02 * i
+                lines += [(at + skew, f"CALL_SENT {a} {b} i{i}"), (at + 0.0002 + other, f"CALL_RECV {a} {b} i{i}"),
+                          (at + 0.01 + other, f"RET_SENT {b} {a} i{i}"), (at + 0.0102 + skew, f"RET_RECV {b} {a} i{i}")]
+            kept = sorted(line for line in lines if chance.random() > 0.1)
+            path = self.path("t.txt", ("# bbtrace text 1\n" + "".join(f"{at:.6f} {line}\n" for at, line in kept)).encode())
+            wanted = re.search(rb"In no pattern: (\d+) calls without return, (\d+) returns without call",
+                               run(BBPATHS, "-q", "-f", "text", "--window", "whole", path)[0]).groups()
+            self.assertIn(b"(%b without return, %b returns without call)" % wanted, run(BBTRACE, "info", path)[0])
+
+    def test_info_of_equal_times(self):
+        path = self.path("t.txt", b"# bbtrace text 1\n1 RET_SENT b a 1\n1 CALL_SENT a b 1\n")
+        self.assertNotIn(b"stamped before", run(BBTRACE, "info", path)[0])
+
+    def test_errors_of_returns_without_call(self):
+        """They were seen on the edge: info and SQLite count them alike."""
+        path = self.path("t.txt", b"# bbtrace text 1\n1 CALL_SENT a b 1\n2 RET_SENT b a 1\n3 RET_SENT b a 7 status=404\n")
+        self.assertRegex(run(BBTRACE, "info", path)[0], rb"a -> b  +1 +2 +0 +1\n")
+        run(BBTRACE, "export", "--to", "sqlite", "-o", self.path("t.db"), path)
+        base = sqlite3.connect(self.path("t.db"))
+        self.assertEqual(base.execute("SELECT * FROM edges").fetchall(), [("a", "b", None, 1, 2, 1, 1e9, 1000000000)])
+        base.close()
 
     def test_info_of_a_capture_tells_of_loss(self):
         with lzma.open(SHOP) as file:

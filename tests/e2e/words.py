@@ -4,6 +4,7 @@
 cut, times that were not meant, files of other kinds; and how sure patterns say they are where nobody can know.
 
   words.py BBTRACE BBPATHS"""
+import gzip
 import json
 import os
 import pathlib
@@ -117,6 +118,100 @@ class Words(unittest.TestCase):
             self.says(1, wanted, BBTRACE, "info", f"x.{form}")
             self.says(1, wanted, BBPATHS, f"x.{form}")
         self.run_one(0, BBTRACE, "import", "--from", "csv", "-w", "back.bbt", "x.csv")
+
+    def test_filter_that_matches_nothing(self):
+        for words, wanted in (
+                (("--op", "X*"), "no operation matches 'X*': near that is x"), (("--op", "get"), "the only operation is x"),
+                (("-p", "http"), "no protocol matches 'http': there are no protocols"),
+                (("--status", "5*"), "no status matches '5*': there are no statuses"),
+                (("-n", "A,B"), "a comma is part of a name: give the option once for each"),
+                (("-e", "c->Z"), "no node matches 'Z'"), (("-e", "B->A"), "no node that matches 'B' calls one that matches 'A'"),
+                (("--from", "2030-01-01"), "--from is after the trace, which goes from 2026-11-20 08:51:28.000 UTC to"),
+                (("--to", "2020-01-01"), "--to is before the trace, which goes from")):
+            self.assertIn("0 of 240 messages kept", self.says(0, wanted, BBTRACE, "filter", *words, self.trace))
+        said = self.run_one(0, BBTRACE, "filter", "-e", " c -> A ", "--op", "x", self.trace).stderr
+        self.assertEqual(said, "bbtrace: 120 of 240 messages kept\n")
+        for words, wanted in ((("-e", "a->b->c"), "--edge takes"), (("--slower-than", "20ms", "--faster-than", "20ms"), "no call takes both")):
+            self.says(2, wanted, BBTRACE, "filter", *words, self.trace)
+
+    def test_values_that_are_too_large(self):
+        most = ": at most 277777h\n"
+        for words in (("filter", "--slower-than", "99999999h"), ("skew", "-n", "A=-500000h"), ("skew", "--random", "500000h"),
+                      ("anonymize", "--shift", "-900000h"), ("generate", "-G", "300000h")):
+            self.says(2, most, BBTRACE, *words, self.trace)
+        for words in (("--slower-than", "1000000h"), ("--window", "1000000h"), ("--skew-window", "1000000h")):
+            self.says(2, most, BBPATHS, *words, self.trace)
+        self.run_one(0, BBPATHS, "-q", "-f", "text", "-n", "9" * 30, self.trace)
+        self.run_one(0, BBTRACE, "filter", "--slower-than", "277777h", self.trace)
+        self.assertNotIn("at most", self.says(2, "--slower-than", BBTRACE, "filter", "--slower-than", "fast", self.trace))
+
+    def test_drop_options(self):
+        for words, wanted in ((("--peak", "0"), "--peak takes messages a second, above 0"), ((), "Give --rate or --peak"),
+                              (("-r", "5%", "--queue", "10"), "--queue is of use with --peak or --burst only")):
+            self.says(2, wanted, BBTRACE, "drop", *words, self.trace)
+        self.run_one(0, BBTRACE, "drop", "-r", "5%", "-b", "--queue", "10", self.trace)
+
+    def test_names_that_begin_with_a_dash(self):
+        (self.folder / "-t.txt").write_bytes(self.trace.read_bytes())
+        for words in ((BBTRACE, "info"), (BBTRACE, "cat"), (BBTRACE, "filter"), (BBPATHS, "-q"), (BBPATHS, "blame", "-q")):
+            self.run_one(0, *words, "--", "-t.txt")
+        self.assertEqual(self.run_one(0, BBTRACE, "cat", "--", "-t.txt").stdout, self.run_one(0, BBTRACE, "cat", "./-t.txt").stdout)
+        self.says(2, "one trace at a time", BBTRACE, "info", "--", "-t.txt", "-t.txt")
+        self.says(1, "cannot open --:", BBTRACE, "info", "--", "--")
+
+    def test_suggestions_can_be_copied(self):
+        head = b"\xd4\xc3\xb2\xa1" + bytes(60)
+        for name, word in (("plain.pcap", "plain.pcap"), ("a b.pcap", "'a b.pcap'"), ("-x.pcap", "./-x.pcap"), ("it's.pcap", "'it'\\''s.pcap'")):
+            (self.folder / name).write_bytes(head)
+            self.says(1, f"run `bbtrace capture -r {word} -w TRACE.bbt` first", BBTRACE, "info", "--", name)
+        with open(self.folder / "plain.pcap", "rb") as file:
+            self.assertIn("`bbtrace capture -r - -w", self.run_one(1, BBPATHS, "-", stdin=file).stderr)
+
+    def test_names_of_files_do_not_move_the_cursor(self):
+        for words in ((BBTRACE, "info"), (BBTRACE, "cat"), (BBPATHS,), (BBTRACE, "frob")):
+            said = self.run_one(2 if "frob" in words else 1, *words, "no\x1b[31m\nfile\u202e").stderr
+            self.assertNotRegex(said, "\x1b|\u202e")
+
+    def test_files_of_another_kind(self):
+        (self.folder / "x.pcap").write_bytes(b"\xd4\xc3\xb2\xa1" + bytes(60))
+        (self.folder / "x.mbox").write_text("From a@b Thu Nov 26 14:57:38 2026\n\nx\n")
+        self.run_one(0, BBTRACE, "generate", "-q", "multitier", "-G", "1s", "-w", "x.bbt")
+        for form in ("csv", "jsonl", "jaeger", "zipkin", "otlp", "chrome", "zeek", "events", "received"):
+            said = self.says(1, "it is a packet capture (pcap): run `bbtrace capture -r x.pcap", BBTRACE, "import", "--from", form, "-w",
+                             "o.bbt", "x.pcap")
+            self.assertNotIn("0 messages", said)
+            self.says(1, "it is a trace (.bbt)", BBTRACE, "import", "--from", form, "-w", "o.bbt", "x.bbt")
+            self.assertFalse((self.folder / "o.bbt").exists())
+        self.says(1, "it is a trace (.bbt)", BBTRACE, "generate", "x.bbt")
+        self.says(1, "it is mail: `bbtrace import --from received -w TRACE.bbt x.mbox`", BBPATHS, "x.mbox")
+
+    def test_standard_input_twice(self):
+        for words in (("cat",), ("filter",), ("export", "--to", "csv"), ("import", "--from", "text", "-w", "o.bbt")):
+            self.says(2, "standard input (-) can be read once only", BBTRACE, *words, "-", self.trace, "-")
+        self.says(2, "can be read once only", BBTRACE, "capture", "-r", "-", "-r", "-")
+
+    def test_milliseconds_for_seconds(self):
+        (self.folder / "ms.csv").write_text("ts,src,dst\n1795164867140,a,b\n")
+        self.says(1, "as --columns time=ts:ms", BBTRACE, "import", "--from", "csv", "--columns", "time=ts,from=src,to=dst", "-w", "o.bbt",
+                  "ms.csv")
+
+    def test_packed_text_that_breaks_off(self):
+        """Wherever it does: the archive is named, and what is whole before is there."""
+        for form in ("text", "csv", "jsonl"):
+            self.run_one(0, BBTRACE, "export", "-t", form, "-o", "x", self.trace)
+            whole = gzip.compress((self.folder / "x").read_bytes())
+            for size in (len(whole) // 2, len(whole) - 9):
+                (self.folder / "x.gz").write_bytes(whole[:size])
+                said = self.says(0, f"x.gz: the gzip data breaks off at byte {size}", BBTRACE, "import", "--from", form, "-w", "o.bbt", "x.gz")
+                self.assertNotIn("malformed", said)
+                self.assertRegex(said, r"\n(bbtrace: \d\d+ messages)\n")
+
+    def test_a_text_trace_that_breaks_off(self):
+        text = self.trace.read_text()
+        (self.folder / "cut.txt").write_text(text[:-3])
+        for program in ((BBTRACE, "cat"), (BBTRACE, "info"), (BBPATHS, "-q", "-f", "text")):
+            self.says(0, "warning: cut.txt: its last line has no line end", *program, "cut.txt")
+        self.assertIn("of the messages were lost where the trace was damaged", self.run_one(0, BBTRACE, "info", "cut.txt").stdout)
 
     def test_merge_of_a_folder(self):
         self.says(1, "is a directory", BBTRACE, "merge", "-w", "m.bbt", self.folder)

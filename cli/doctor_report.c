@@ -2,6 +2,7 @@
 // In: what the doctor saw and found. Out: text or JSON on standard output.
 #include "cli/doctor_report.h"
 
+#include "data/caption.h"
 #include "data/json.h"
 #include "data/quantity.h"
 
@@ -97,7 +98,9 @@ void bb_doctor_print_text(const BbDoctor *doctor, const GArray *findings, const 
     g_autoptr(GString) seen = g_string_new(NULL);
     BbDoctorSummary summary = bb_doctor_summary(doctor);
     append_seen(seen, &summary, watched_ns);
-    printf("%s: the mirror is %s: %s\n", input, bb_verdict_name(bb_doctor_verdict(doctor)),
+    g_autoptr(GString) name = g_string_new(NULL);
+    bb_caption_append(name, input, "");
+    printf("%s: the mirror is %s: %s\n", name->str, bb_verdict_name(bb_doctor_verdict(doctor)),
            seen->str);
     for (guint i = 0; i < findings->len; i++)
         print_finding(&g_array_index(findings, BbFinding, i));

@@ -171,6 +171,9 @@ class Words(unittest.TestCase):
         for words in ((BBTRACE, "info"), (BBTRACE, "cat"), (BBPATHS,), (BBTRACE, "frob")):
             said = self.run_one(2 if "frob" in words else 1, *words, "no\x1b[31m\nfile\u202e").stderr
             self.assertNotRegex(said, "\x1b|\u202e")
+        name = "no\x1b[31m.pcap"
+        (self.folder / name).write_bytes(b"\xd4\xc3\xb2\xa1\2\0\4\0" + bytes(8) + b"\0\0\4\0\1\0\0\0")
+        self.assertIn("no%1B[31m.pcap: the mirror is", self.run_one(0, BBTRACE, "doctor", "-r", name).stdout)
 
     def test_files_of_another_kind(self):
         (self.folder / "x.pcap").write_bytes(b"\xd4\xc3\xb2\xa1" + bytes(60))

@@ -2,10 +2,9 @@
 // bbtrace clocks. In: traces of several observers. Out: how far each one's clock is off.
 #include "cli/clocks_report.h"
 #include "cli/command.h"
-#include "data/output.h"
+#include "data/outfile.h"
 #include "merge/observers.h"
 
-#include <errno.h>
 #include <string.h>
 
 static const char program[] = "bbtrace clocks";
@@ -181,27 +180,22 @@ static void warn_of_unknown(const Run *run)
                unknown, bb_clocks_count(run->clocks));
 }
 
-static int write_file(const Run *run)
-{
-    FILE *out = fopen(run->out, "w");
-    if (out)
-        run->write(run->clocks, run->names, out);
-    bool bad = !out || ferror(out);
-    if ((out && fclose(out) != 0) || bad) {
-        int reason = errno;
-        bb_say_error("%s: cannot write: %s: %s, or write to another place", run->out,
-                     g_strerror(reason), bb_output_remedy(reason));
-        return BB_EXIT_FAILED;
-    }
-    return BB_EXIT_DONE;
-}
-
+// What some of the traces say is not put in the place of what all of them said.
 static int write_result(const Run *run)
 {
-    if (run->out && strcmp(run->out, "-") != 0)
-        return write_file(run);
-    run->write(run->clocks, run->names, stdout);
-    return bb_end_stdout(BB_EXIT_DONE);
+    g_autoptr(GError) error = NULL;
+    bool is_file = run->out && strcmp(run->out, "-") != 0;
+    if (is_file && run->failed) {
+        bb_say_error("%s: not written, since not all traces could be read", run->out);
+        return BB_EXIT_FAILED;
+    }
+    g_autoptr(BbOutfile) file = bb_outfile_open(is_file ? run->out : "-", &error);
+    if (file)
+        run->write(run->clocks, run->names, bb_outfile_stream(file));
+    if (file && bb_outfile_close(file, &error))
+        return BB_EXIT_DONE;
+    bb_say_error("%s", error->message);
+    return BB_EXIT_FAILED;
 }
 
 static int run_clocks(int argc, char **argv)

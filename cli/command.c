@@ -272,6 +272,14 @@ bool bb_stop_requested(void)
     return stop;
 }
 
+bool bb_stop_check(const char *what, GError **error)
+{
+    if (stop)
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INTR,
+                    "stopped by a signal: %s is not complete; run it again", what);
+    return !stop;
+}
+
 // But for the wish for a snapshot, of the same kind.
 static volatile sig_atomic_t snap;
 

@@ -131,11 +131,7 @@ static void show_progress(Job *job, const char *what)
 
 static bool goes_on(GError **error)
 {
-    if (!bb_stop_requested())
-        return true;
-    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INTR,
-                "stopped by a signal: the trace is not complete; run it again");
-    return false;
+    return bb_stop_check("the trace", error);
 }
 
 static bool add_to_clocks(const BbMessage *message, guint input, gpointer user, GError **error)

@@ -4,12 +4,11 @@
 #include "cli/paths.h"
 
 #include "cli/inference.h"
-#include "data/output.h"
+#include "data/outfile.h"
 #include "viz/instances.h"
 #include "viz/phases.h"
 #include "viz/view.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -266,28 +265,16 @@ static bool write_phases(const Results *results, FILE *out, GError **error)
                            &results->options->view, out, error);
 }
 
-static bool fail_to_write(const char *path, GError **error)
-{
-    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno),
-                "%s: cannot write: %s: %s, or write to another place", path, g_strerror(errno),
-                bb_output_remedy(errno));
-    return false;
-}
-
 static bool write_file(const char *path, bool (*write)(const Results *, FILE *, GError **),
                        const Results *results, GError **error)
 {
-    const char *name = is_stdout(path) ? "standard output" : path;
-    FILE *out = is_stdout(path) ? stdout : fopen(path, "w");
-    if (!out)
-        return fail_to_write(name, error);
-    bool written = write(results, out, error);
-    if (!written)
-        g_prefix_error(error, "%s: ", name);
-    bool closed = fflush(out) == 0 && !ferror(out);
-    if (out != stdout)
-        closed = fclose(out) == 0 && closed;
-    return written && (closed || fail_to_write(name, error));
+    g_autoptr(BbOutfile) file = bb_outfile_open(is_stdout(path) ? "-" : path, error);
+    if (!file)
+        return false;
+    if (write(results, bb_outfile_stream(file), error))
+        return bb_outfile_close(file, error);
+    g_prefix_error(error, "%s: ", bb_outfile_name(file));
+    return false;
 }
 
 static bool write_results(const Results *results, GError **error)

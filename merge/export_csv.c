@@ -3,9 +3,9 @@
 // merge/fields.h. What a message has not is empty. Lines end with CR LF, bytes are as they are.
 #include "merge/exporter.h"
 
+#include "data/outfile.h"
 #include "merge/csv_text.h"
 #include "merge/fields.h"
-#include "merge/outfile.h"
 
 typedef struct Writing {
     BbOutfile *file;

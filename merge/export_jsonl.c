@@ -7,8 +7,8 @@
 #include "merge/exporter.h"
 
 #include "data/json.h"
+#include "data/outfile.h"
 #include "merge/fields.h"
-#include "merge/outfile.h"
 
 typedef struct Writing {
     BbOutfile *file;

@@ -2,22 +2,21 @@
 // In: a path, statements. Out: a database under that path once it is whole.
 #include "merge/sqlite_file.h"
 
+#include "data/draft.h"
 #include "data/output.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define APPLICATION_ID_OFFSET 68 // in the header of the file (SQLite's fileformat2, 1.3)
 
 struct BbSqliteFile {
-    char *path, *part; // the file, and its name while it is written
+    char *path;
+    BbDraft *draft;
     sqlite3 *db;
     GPtrArray *statements; // of sqlite3_stmt
-    bool done;
 };
 
 static void finalize(gpointer statement)
@@ -31,10 +30,8 @@ void bb_sqlite_file_free(BbSqliteFile *file)
         return;
     g_ptr_array_unref(file->statements);
     sqlite3_close(file->db);
-    if (!file->done && file->part)
-        (void)g_unlink(file->part);
+    bb_draft_free(file->draft);
     g_free(file->path);
-    g_free(file->part);
     g_free(file);
 }
 
@@ -69,21 +66,16 @@ static bool is_ours(const char *path)
                                   id == BB_SQLITE_FILE_ID);
 }
 
-// Makes an empty file beside the one that is to be, under a name that no other has.
-static bool open_part(BbSqliteFile *file, GError **error)
+static bool open_draft(BbSqliteFile *file, GError **error)
 {
-    g_autofree char *part = g_strconcat(file->path, ".XXXXXX", NULL);
-    int fd = g_mkstemp_full(part, O_RDWR | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        int reason = errno;
-        g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(reason),
-                    "%s: cannot write beside it: %s: %s, or write to another place", file->path,
-                    g_strerror(reason), bb_output_remedy(reason));
-        return false;
-    }
-    close(fd);
-    file->part = g_steal_pointer(&part);
-    return true;
+    file->draft = bb_draft_new(file->path, true);
+    if (file->draft)
+        return true;
+    int reason = errno;
+    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(reason),
+                "%s: cannot write beside it: %s: %s, or write to another place", file->path,
+                g_strerror(reason), bb_output_remedy(reason));
+    return false;
 }
 
 BbSqliteFile *bb_sqlite_file_open(const char *path, const char *schema, GError **error)
@@ -99,9 +91,9 @@ BbSqliteFile *bb_sqlite_file_open(const char *path, const char *schema, GError *
     g_autoptr(BbSqliteFile) file = g_new0(BbSqliteFile, 1);
     file->path = g_strdup(path);
     file->statements = g_ptr_array_new_with_free_func(finalize);
-    if (!open_part(file, error))
+    if (!open_draft(file, error))
         return NULL;
-    if (sqlite3_open_v2(file->part, &file->db, flags, NULL) != SQLITE_OK ||
+    if (sqlite3_open_v2(bb_draft_name(file->draft), &file->db, flags, NULL) != SQLITE_OK ||
         sqlite3_exec(file->db, schema, NULL, NULL, NULL) != SQLITE_OK) {
         (void)bb_sqlite_file_fail(file, 0, error);
         return NULL;
@@ -124,15 +116,13 @@ bool bb_sqlite_file_close(BbSqliteFile *file, const char *sql, gint64 messages, 
     if (sqlite3_exec(file->db, sql, NULL, NULL, NULL) != SQLITE_OK)
         return bb_sqlite_file_fail(file, messages, error);
     g_ptr_array_set_size(file->statements, 0);
-    if (sqlite3_close(g_steal_pointer(&file->db)) != SQLITE_OK ||
-        g_rename(file->part, file->path) != 0) {
+    if (sqlite3_close(g_steal_pointer(&file->db)) != SQLITE_OK || !bb_draft_publish(file->draft)) {
         int reason = errno;
         g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(reason),
                     "%s: cannot rename %s to it: %s: free rights there, or write to another place",
-                    file->path, file->part, g_strerror(reason));
+                    file->path, bb_draft_name(file->draft), g_strerror(reason));
         return false;
     }
-    file->done = true;
     return true;
 }
 

@@ -248,6 +248,22 @@ class Clocks(unittest.TestCase):
         titles = [e.text for e in root.iter("{http://www.w3.org/2000/svg}text") if e.get("class") == "title"]
         self.assertEqual(len(titles), 2)
 
+    def test_a_file_stays_where_not_all_can_be_read(self):
+        world = World(self.folder, 6)
+        paths = world.write(self.random_clocks(world, world.nodes[:2]))
+        out = os.path.join(self.folder, "out")
+        run("clocks", "-o", out, *paths)
+        with open(out, encoding="utf-8") as file:
+            before = file.read()
+        self.assertEqual(before, run("clocks", *paths)[0])
+        _, said = run("clocks", "-o", out, paths[0], "/nowhere/x", status=1)
+        self.assertIn("/nowhere/x", said)
+        self.assertIn(f"{out}: not written, since not all traces could be read", said)
+        with open(out, encoding="utf-8") as file:
+            self.assertEqual(file.read(), before)
+        # To standard output goes what can be told.
+        self.assertIn(world.nodes[0], run("clocks", paths[0], "/nowhere/x", status=1)[0])
+
     def test_refusals(self):
         path = os.path.join(self.folder, "a.txt")
         with open(path, "w", encoding="utf-8") as out:

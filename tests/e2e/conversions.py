@@ -4,16 +4,19 @@
 
   conversions.py BBTRACE SAMPLES TRACES"""
 import collections
+import contextlib
 import csv
 import glob
 import hashlib
 import hmac
 import json
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 import urllib.parse
 
@@ -305,6 +308,32 @@ class Export(Case):
                                             status=1)[1])
         for form in ("text", "jsonl", "csv"):
             self.assertIn("space", run(BBTRACE, "export", "-t", form, "-o", "/dev/full", trace, status=1)[1])
+
+    def test_a_signal_leaves_what_was_there(self):
+        for form in FORMS[1:]:
+            out = self.path("o" + form)
+            run(BBTRACE, "export", "-t", form, "-o", out, self.path("t.txt", TEXT))
+            with open(out, "rb") as file:
+                before = file.read()
+            with subprocess.Popen([BBTRACE, "export", "-t", form, "-o", out, "-"], stdin=subprocess.PIPE,
+                                  stderr=subprocess.PIPE) as job:
+                job.stdin.write(b"# bbtrace text 1\n")
+                stop = threading.Timer(1, job.send_signal, [signal.SIGINT])
+                stop.start()
+                try:
+                    for i in range(1 << 62):
+                        job.stdin.write(b"%d.%06d MSG_SENT a b -\n" % (10 + i // 10**6, i % 10**6))
+                except BrokenPipeError:
+                    pass
+                with contextlib.suppress(BrokenPipeError):
+                    job.stdin.close()
+                job.stdin = None
+                said = job.communicate()[1].decode()
+                self.assertEqual(job.returncode, 1, said)
+            self.assertIn("stopped by a signal: the export is not complete", said)
+            with open(out, "rb") as file:
+                self.assertEqual(file.read(), before)
+            self.assertFalse(glob.glob(glob.escape(out) + ".*"))
 
     def test_what_is_readable_of_several_is_written(self):
         trace, bad = self.path("t.txt", TEXT), self.path("bad", b"no trace")

@@ -10,6 +10,7 @@ import lzma
 import os
 import random
 import re
+import resource
 import signal
 import sqlite3
 import struct
@@ -36,6 +37,12 @@ def run(*command, data=None, status=0):
                           check=False, timeout=120)
     assert done.returncode == status, (command, done.returncode, done.stderr.decode())
     return done.stdout, done.stderr.decode()
+
+
+def no_room():
+    """Files grow to 1000 bytes only."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
 
 class Programs(unittest.TestCase):
@@ -161,6 +168,24 @@ class Errors(Programs):
                         [BBPATHS, "--instances", "/dev/full", "-o", "/dev/null", "--format", "dot",
                          self.trace()]):
             self.assertIn("/dev/full", run(*command, status=1)[1])
+
+    def test_what_is_there_stays_until_the_new_one_is_whole(self):
+        trace, old = self.trace(), b"old"
+        both = ["--instances", self.path("i.jsonl")]
+        for name, command in (("x.svg", [BBPATHS, trace, "-o"]), ("x.json", [BBPATHS, trace, "-o"]),
+                              ("i.jsonl", [BBPATHS, trace, *both, "-f", "json", "-o"]),
+                              ("x.jsonl", [BBTRACE, "export", "-t", "jsonl", trace, "-o"]),
+                              ("x.csv", [BBTRACE, "export", "-t", "csv", trace, "-o"])):
+            path, out = self.path(name, old), self.path("other" if name.startswith("i") else name)
+            done = subprocess.run([*command, out], stderr=subprocess.PIPE, check=False, timeout=120,
+                                  preexec_fn=no_room)
+            self.assertEqual(done.returncode, 1, name)
+            self.assertIn(b"File too large", done.stderr)
+            with open(path, "rb") as file:
+                self.assertEqual(file.read(), old, name)
+            self.assertFalse([other for other in os.listdir(self.folder) if other.startswith(f"{name}.")], name)
+            run(*command, out)
+            self.assertGreater(os.path.getsize(path), 1000, name)
 
     def test_what_is_read_is_not_overwritten(self):
         with lzma.open(SHOP) as file:

@@ -3,6 +3,7 @@
 #include "cli/merge_report.h"
 
 #include "cli/command.h"
+#include "data/call.h"
 #include "merge/overlap.h"
 
 #define PAIRS_SHOWN 20u
@@ -95,7 +96,28 @@ static void say_clock(const BbMergeFindings *found, const BbClock *clock)
                name);
 }
 
-// What cannot be known is said in any case.
+// Clocks that are only reported are further apart than sightings of one message may be.
+static void warn_of_window(const BbMergeFindings *found)
+{
+    gint64 least_ns = 0, most_ns = 0, window_ns = found->options->join.window_ns; // the first's: 0
+    if (!found->clocks || found->options->clocks != BB_MERGE_CLOCKS_REPORT)
+        return;
+    for (guint i = 0; i < bb_clocks_count(found->clocks); i++) {
+        const BbClock *clock = bb_clocks_at(found->clocks, i);
+        if (clock->state != BB_CLOCK_KNOWN)
+            continue;
+        least_ns = MIN(least_ns, clock->offset_ns);
+        most_ns = MAX(most_ns, clock->offset_ns);
+    }
+    gint64 apart_ns = bb_time_between(least_ns, most_ns);
+    if (apart_ns > window_ns)
+        bb_say("warning: the clocks are up to %.6f s apart, and sightings further apart than the "
+               "window of %.6f s are not joined: give --clocks=correct, or a --window that is "
+               "longer than that",
+               (double)apart_ns / 1e9, (double)window_ns / 1e9);
+}
+
+// What cannot be known is said in any case, and what it does to the trace.
 void bb_merge_say_clocks(const BbMergeFindings *found)
 {
     guint count = found->clocks ? bb_clocks_count(found->clocks) : 0, unknown = 0;
@@ -109,6 +131,7 @@ void bb_merge_say_clocks(const BbMergeFindings *found)
     if (count > CLOCKS_SHOWN)
         bb_say("and %u more clocks; %u of all %u cannot be known", count - CLOCKS_SHOWN, unknown,
                count);
+    warn_of_window(found);
 }
 
 static void say_pairs(const BbMergeFindings *found)

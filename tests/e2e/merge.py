@@ -360,6 +360,13 @@ class Merge(Merging):
         done = good("merge", "--clocks=report", "-w", self.at / "all.bbt", a, b)
         self.assertRegex(done.err, r"clock of b: \+0\.2500\d\d s")
         self.assertEqual(nanoseconds(split(lines(self.at / "all.bbt")[0])[2]["recv"]), 10**9 + 250500000)
+        self.assertNotIn("window", done.err)
+        done = good("merge", "-q", "--clocks=report", "--window=200ms", "-w", self.at / "all.bbt", a, b)
+        self.assertRegex(done.err, r"warning: the clocks are up to 0\.2500\d\d s apart, and sightings further apart than "
+                                   r"the window of 0\.200000 s are not joined: give --clocks=correct, or a --window")
+        self.assertEqual(len(lines(self.at / "all.bbt")), 4 * len(calls))
+        done = good("merge", "--window=200ms", "-w", self.at / "all.bbt", a, b)
+        self.assertNotIn("window", done.err)
         good("merge", "-w", self.at / "all.bbt", a, b)
         first, second = (split(line) for line in lines(self.at / "all.bbt")[:2])
         self.assertAlmostEqual(nanoseconds(first[2]["recv"]) - first[0], 500000, delta=1000)

@@ -5,7 +5,6 @@
 // the window can come any more.
 #include "merge/join.h"
 
-#include "data/id_hash.h"
 #include "merge/join_state.h"
 
 #include <string.h>
@@ -60,7 +59,7 @@ BbJoin *bb_join_new(const BbJoinOptions *options, BbNames *names, BbMessageSink 
     join->n_buckets = BUCKETS_FIRST;
     join->buckets = g_new0(BbHeld *, join->n_buckets);
     join->lanes = g_hash_table_new(bb_lane_hash, bb_lane_equal);
-    join->delays = g_hash_table_new_full(bb_pair_key_hash, g_int64_equal, g_free, g_free);
+    join->delays = g_hash_table_new_full(bb_delay_key_hash, bb_delay_key_equal, g_free, g_free);
     join->apart = g_hash_table_new_full(names_hash, names_equal, g_free, NULL);
     join->ids = bb_call_ids_new(BB_CALL_IDS_OPEN);
     join->overlap = bb_overlap_new();
@@ -151,6 +150,7 @@ static bool fold_by_order(BbJoin *join, BbHeld *held)
     gint64 before_ns = held->message.time_ns;
     for (BbHeld *other = bb_lane_match(join, held); other; other = bb_lane_match(join, held)) {
         join->count[BB_JOIN_BY_ORDER]++;
+        bb_lane_learn_edge(join, held, other);
         bb_held_leave(join, other);
         bb_held_fold(join, held, other);
         bb_held_give_back(join, other);

@@ -8,7 +8,8 @@
 // Sightings of one message are recognised by their keys (merge/sighting.h). Where there is no key
 // that another observer could have, by order: a sighting joins the one of the other observer, with
 // the same sender, receiver and kind and no other label or size, whose distance in time is nearest
-// to what is usual between the two, if that one has no nearer one either. What was lost on one side
+// to what is usual between the two, if that one has no nearer one either and it is not further from
+// that than such distances differ. Returns join where their calls did. What was lost on one side
 // stands between and joins nothing.
 //
 // Ids of calls are those of merge/call_ids.h. A message waits until the window is over; at most

@@ -3,8 +3,13 @@
 // sightings of one.
 #include "merge/join_state.h"
 
-#define SCAN 64u    // messages looked at for one that joins
-#define LEARNING 16 // a new delay counts for so much less than those before
+#include <stdlib.h>
+
+#define SCAN 64u   // messages looked at for one that joins
+#define FOLLOWS 16 // the usual delay and spread follow new delays by so small a part of the spread
+#define SPREADS 20 // times the usual spread: a sighting that is further off is another message
+#define SPREAD_LEAST_NS 5000 // stamps are in microseconds
+#define REFUSALS 64 // in a row let delays differ e times as much: a changed one is found again
 
 guint bb_lane_hash(gconstpointer data)
 {
@@ -51,20 +56,92 @@ void bb_lane_leave(BbJoin *join, BbHeld *held)
     g_slice_free(BbLane, lane);
 }
 
-static gint64 delay_key(guint32 first, guint32 second)
+guint bb_delay_key_hash(gconstpointer data)
 {
-    return (gint64)((guint64)first << 32 | second);
+    const BbDelayKey *key = data;
+    guint hash = (key->first * 0x9e3779b1u ^ key->second) * 0x85ebca6bu;
+    hash = ((hash ^ hash >> 15) + key->sender) * 0x9e3779b1u;
+    return (hash ^ hash >> 13) + key->receiver;
+}
+
+gboolean bb_delay_key_equal(gconstpointer a, gconstpointer b)
+{
+    const BbDelayKey *x = a, *y = b;
+    return x->first == y->first && x->second == y->second && x->sender == y->sender &&
+           x->receiver == y->receiver;
+}
+
+static int compare(gconstpointer a, gconstpointer b)
+{
+    gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
+    return x < y ? -1 : x > y;
+}
+
+static gint64 median(gint64 *values, guint n)
+{
+    qsort(values, n, sizeof *values, compare);
+    return values[n / 2];
+}
+
+static void learn_first(BbDelay *delay, gint64 delay_ns)
+{
+    gint64 off_ns[BB_JOIN_LEARNING];
+    delay->first_ns[delay->known++] = delay_ns;
+    delay->usual_ns = median(delay->first_ns, delay->known);
+    for (guint i = 0; i < delay->known; i++)
+        off_ns[i] = ABS(delay->first_ns[i] - delay->usual_ns);
+    delay->spread_ns = MAX(median(off_ns, delay->known), SPREAD_LEAST_NS);
+}
+
+// Steps of one size find the middle of what comes, however far off the rest is.
+static void follow(BbDelay *delay, gint64 delay_ns)
+{
+    gint64 off_ns = delay_ns - delay->usual_ns, step_ns = delay->spread_ns / FOLLOWS;
+    delay->usual_ns += CLAMP(off_ns, -step_ns, step_ns);
+    delay->spread_ns += ABS(off_ns) > delay->spread_ns ? step_ns : -step_ns;
+    delay->spread_ns = MAX(delay->spread_ns, SPREAD_LEAST_NS);
+}
+
+static void learn(BbJoin *join, const BbDelayKey *key, gint64 delay_ns)
+{
+    BbDelay *delay = g_hash_table_lookup(join->delays, key);
+    if (!delay && g_hash_table_size(join->delays) == BB_JOIN_DELAYS)
+        return;
+    if (!delay) {
+        delay = g_new0(BbDelay, 1);
+        g_hash_table_insert(join->delays, g_memdup2(key, sizeof *key), delay);
+    }
+    if (delay->known < BB_JOIN_LEARNING)
+        learn_first(delay, delay_ns);
+    else
+        follow(delay, delay_ns);
 }
 
 void bb_lane_learn(BbJoin *join, guint32 first, guint32 second, gint64 delay_ns)
 {
-    gint64 key = delay_key(first, second);
-    gint64 *usual_ns = g_hash_table_lookup(join->delays, &key);
-    if (usual_ns)
-        *usual_ns += (delay_ns - *usual_ns) / LEARNING;
-    else
-        g_hash_table_insert(join->delays, g_memdup2(&key, sizeof key),
-                            g_memdup2(&delay_ns, sizeof delay_ns));
+    learn(join, &(BbDelayKey){.first = first, .second = second}, delay_ns);
+}
+
+// What goes from one node to another passes two observers in one order: the delay between them has
+// a sign. It is negative where b, which came second, is of the lesser observer.
+static gint64 edge_of(const BbHeld *a, const BbHeld *b, BbDelayKey *key)
+{
+    bool turned = b->seen.observer < a->seen.observer;
+    gint64 delay_ns = b->seen.time_ns - a->seen.time_ns;
+    *key = (BbDelayKey){
+        .first = turned ? b->seen.observer : a->seen.observer,
+        .second = turned ? a->seen.observer : b->seen.observer,
+        .sender = a->message.sender,
+        .receiver = a->message.receiver,
+    };
+    return turned ? -delay_ns : delay_ns;
+}
+
+void bb_lane_learn_edge(BbJoin *join, const BbHeld *a, const BbHeld *b)
+{
+    BbDelayKey key;
+    gint64 delay_ns = edge_of(a, b, &key);
+    learn(join, &key, delay_ns);
 }
 
 static bool differ(guint32 a, guint32 b)
@@ -90,13 +167,36 @@ static bool share_observer(const BbHeld *a, const BbHeld *b)
     return false;
 }
 
+// What is known of the delay between two sightings, best of this edge; NULL if nothing is.
+static BbDelay *find_delay(const BbJoin *join, const BbHeld *a, const BbHeld *b, gint64 *delay_ns)
+{
+    BbDelayKey key;
+    *delay_ns = edge_of(a, b, &key);
+    BbDelay *delay = g_hash_table_lookup(join->delays, &key);
+    if (delay && delay->known == BB_JOIN_LEARNING)
+        return delay;
+    *delay_ns = b->seen.time_ns - a->seen.time_ns;
+    key = (BbDelayKey){.first = a->seen.observer, .second = b->seen.observer};
+    return g_hash_table_lookup(join->delays, &key);
+}
+
 // How far the distance in time of two sightings is from what is usual.
 static gint64 oddness(const BbJoin *join, const BbHeld *a, const BbHeld *b)
 {
-    gint64 key = delay_key(a->seen.observer, b->seen.observer);
-    const gint64 *usual_ns = g_hash_table_lookup(join->delays, &key);
-    gint64 delay_ns = b->message.time_ns - a->message.time_ns;
-    return ABS(delay_ns - (usual_ns ? *usual_ns : 0));
+    gint64 delay_ns = 0;
+    const BbDelay *delay = find_delay(join, a, b, &delay_ns);
+    return ABS(delay_ns - (delay ? delay->usual_ns : 0));
+}
+
+// Whether it is so far that they are two messages, each of which the other observer lost.
+static bool is_too_odd(const BbJoin *join, const BbHeld *a, const BbHeld *b, gint64 odd_ns)
+{
+    gint64 delay_ns = 0;
+    BbDelay *delay = find_delay(join, a, b, &delay_ns);
+    if (!delay || delay->known < BB_JOIN_LEARNING || odd_ns <= delay->spread_ns * SPREADS)
+        return false;
+    delay->spread_ns += delay->spread_ns / REFUSALS;
+    return true;
 }
 
 // Whether another message of held's observer is nearer to other.
@@ -111,16 +211,20 @@ static bool is_others(const BbJoin *join, const BbHeld *held, const BbHeld *othe
     return false;
 }
 
-BbHeld *bb_lane_match(const BbJoin *join, const BbHeld *held)
+static bool may_join(const BbJoin *join, const BbHeld *held, const BbHeld *other)
+{
+    return other->message.time_ns - held->message.time_ns <= join->options.window_ns &&
+           !share_observer(held, other) && is_like(&held->message, &other->message);
+}
+
+// The nearest to what is usual.
+static BbHeld *find_nearest(const BbJoin *join, const BbHeld *held, const BbOpenCall *call)
 {
     BbHeld *best = NULL;
     gint64 best_ns = G_MAXINT64;
     guint left = SCAN;
-    if (!held->lane || !held->lane->mixed)
-        return NULL;
     for (BbHeld *other = held->behind; other && left; other = other->behind, left--) {
-        if (other->message.time_ns - held->message.time_ns > join->options.window_ns ||
-            share_observer(held, other) || !is_like(&held->message, &other->message))
+        if (!may_join(join, held, other) || (call && bb_held_find_call(join, other)))
             continue;
         gint64 odd_ns = oddness(join, held, other);
         if (odd_ns < best_ns && !is_others(join, held, other, odd_ns)) {
@@ -128,5 +232,25 @@ BbHeld *bb_lane_match(const BbJoin *join, const BbHeld *held)
             best_ns = odd_ns;
         }
     }
-    return best;
+    return best && !is_too_odd(join, held, best, best_ns) ? best : NULL;
+}
+
+// The return of the same call, which two observers saw.
+static BbHeld *find_answer(const BbJoin *join, const BbHeld *held, const BbOpenCall *call)
+{
+    guint left = SCAN;
+    for (BbHeld *other = held->behind; other && left; other = other->behind, left--)
+        if (may_join(join, held, other) && bb_held_find_call(join, other) == call)
+            return other;
+    return NULL;
+}
+
+BbHeld *bb_lane_match(const BbJoin *join, const BbHeld *held)
+{
+    if (!held->lane || !held->lane->mixed)
+        return NULL;
+    bool is_return = held->message.kind == BB_RETURN;
+    const BbOpenCall *call = is_return ? bb_held_find_call(join, held) : NULL;
+    BbHeld *answer = call ? find_answer(join, held, call) : NULL;
+    return answer ? answer : find_nearest(join, held, call);
 }

@@ -2,22 +2,30 @@
 // In: a message that is about to go out. Out: its id, and its time behind that of its call.
 #include "merge/join_state.h"
 
-// The call of a return. Others that its sightings name have this return, too, and are closed.
-static BbOpenCall *find_call(BbJoin *join, const BbHeld *held)
+static BbOpenCall *find_by(const BbJoin *join, const BbHeld *held, const BbSighting *seen)
+{
+    BbMessage answer = held->message;
+    answer.id = seen->id;
+    answer.observer = seen->observer;
+    return bb_id_is_known(seen->id) ? bb_call_ids_find(join->ids, &answer, seen->input) : NULL;
+}
+
+BbOpenCall *bb_held_find_call(const BbJoin *join, const BbHeld *held)
 {
     BbOpenCall *call = NULL;
-    BbMessage answer = held->message;
+    for (const BbSighting *seen = &held->seen; seen && !call; seen = seen->next)
+        call = find_by(join, held, seen);
+    return call;
+}
+
+// The call of a return. Others that its sightings name have this return, too, and are closed.
+static BbOpenCall *take_call(BbJoin *join, const BbHeld *held)
+{
+    BbOpenCall *call = bb_held_find_call(join, held);
     for (const BbSighting *seen = &held->seen; seen; seen = seen->next) {
-        answer.id = seen->id;
-        answer.observer = seen->observer;
-        BbOpenCall *found =
-            bb_id_is_known(seen->id) ? bb_call_ids_find(join->ids, &answer, seen->input) : NULL;
+        BbOpenCall *found = find_by(join, held, seen);
         gint64 time_ns = 0;
-        if (!found || found == call)
-            continue;
-        if (!call)
-            call = found;
-        else if (bb_open_call_is_written(found, &time_ns))
+        if (found && found != call && bb_open_call_is_written(found, &time_ns))
             bb_call_ids_close(join->ids, found);
     }
     return call;
@@ -51,7 +59,7 @@ bool bb_held_settle_return(BbJoin *join, BbHeld *held)
 {
     BbMessage *message = &held->message;
     gint64 call_ns = 0;
-    BbOpenCall *call = find_call(join, held);
+    BbOpenCall *call = take_call(join, held);
     if (!call) {
         message->id = known_id(held);
         if (bb_call_id_is_made_up(message))

@@ -47,6 +47,23 @@ typedef struct BbLane {
     BbHeld *first, *last;
 } BbLane;
 
+#define BB_JOIN_LEARNING 16u  // delays until it is known what is usual
+#define BB_JOIN_DELAYS 65536u // that are remembered, 200 bytes each; then no more are
+
+// Between two observers: of what passes first before second, whatever it is; or of what goes from
+// sender to receiver, with first < second.
+typedef struct BbDelayKey {
+    guint32 first, second, sender, receiver;
+} BbDelayKey;
+
+// How much later one observer sees what another has seen. Medians, since some of what is joined may
+// be wrong.
+typedef struct BbDelay {
+    gint64 usual_ns, spread_ns; // the latter of how far delays are from the former
+    gint64 first_ns[BB_JOIN_LEARNING];
+    guint known; // of first_ns
+} BbDelay;
+
 struct BbJoin {
     BbJoinOptions options;
     BbNames *names;
@@ -59,7 +76,7 @@ struct BbJoin {
     BbHeld **buckets;   // by key
     BbHeld *vacant;     // by next_same
     GHashTable *lanes;  // BbLane -> itself
-    GHashTable *delays; // two observers -> usual distance in time
+    GHashTable *delays; // BbDelayKey -> BbDelay
     GHashTable *apart;  // BbJoinNames -> itself
     BbCallIds *ids;
     BbOverlap *overlap;
@@ -90,6 +107,9 @@ static inline BbHeld **bb_held_bucket(const BbJoin *join, const BbSightingKey *k
 // Gives a return the id of its call, and moves it where it precedes that one. Returns false where
 // it has moved behind its call, and waits there.
 bool bb_held_settle_return(BbJoin *join, BbHeld *held);
+// The call that a return answers by the ids of its sightings; NULL if none is known. The first that
+// is found: of others there may be, see bb_held_settle_return.
+BbOpenCall *bb_held_find_call(const BbJoin *join, const BbHeld *held);
 void bb_held_settle_other(BbJoin *join, BbHeld *held);
 
 // ---- join_fold.c
@@ -105,6 +125,10 @@ void bb_lane_leave(BbJoin *join, BbHeld *held);
 BbHeld *bb_lane_match(const BbJoin *join, const BbHeld *held);
 // A sighting came so long after another.
 void bb_lane_learn(BbJoin *join, guint32 first, guint32 second, gint64 delay_ns);
+// Both are taken for one message, by order.
+void bb_lane_learn_edge(BbJoin *join, const BbHeld *a, const BbHeld *b);
 
 guint bb_lane_hash(gconstpointer lane);
 gboolean bb_lane_equal(gconstpointer a, gconstpointer b);
+guint bb_delay_key_hash(gconstpointer key);
+gboolean bb_delay_key_equal(gconstpointer a, gconstpointer b);

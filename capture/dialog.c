@@ -4,6 +4,7 @@
 #include "capture/dialog.h"
 
 #include "capture/doubt.h"
+#include "data/crc32c.h"
 
 // ---- parts ------------------------------------------------------------------------------------
 
@@ -28,6 +29,14 @@ gsize bb_view_next_packet(const BbView *view, gsize at)
     return view->length;
 }
 
+// Where the snap length cut so much that another observer may have seen more of it, it has none.
+static void take_print(BbPart *part, const BbView *view, gsize from)
+{
+    gsize size = MIN(view->length - from, BB_PRINT_BYTES);
+    part->has_print = size == BB_PRINT_BYTES || !view->missing;
+    part->print = bb_crc32c(0, view->data + from, size);
+}
+
 void bb_part_add(BbPart *part, const BbView *view, gsize from, gsize to)
 {
     if (to <= from || view->n_marks == 0)
@@ -44,6 +53,8 @@ void bb_part_add(BbPart *part, const BbView *view, gsize from, gsize to)
             .begun = true,
             .is_tcp = !view->datagram,
         };
+        if (view->datagram)
+            take_print(part, view, from);
     }
     part->last_ns = mark_at(view, to - 1)->time_ns;
     part->bytes += to - from;
@@ -63,7 +74,7 @@ void bb_part_join(BbPart *part, const BbPart *piece)
 
 static const char *conn_text(BbDialog *dialog)
 {
-    if (dialog->is_tcp && !dialog->conn)
+    if (!dialog->conn)
         dialog->conn = bb_endpoints_conn(dialog->endpoints);
     return dialog->conn;
 }
@@ -120,10 +131,11 @@ static void emit(BbDialog *dialog, BbKind kind, const BbPart *part, guint64 id, 
     message.op = op;
     message.status = status;
     message.proto = proto ? proto : protocol_of(dialog);
-    if (dialog->is_tcp) {
-        message.conn = conn_text(dialog);
+    message.conn = conn_text(dialog);
+    if (dialog->is_tcp)
         message.offset = part->seq;
-    }
+    else if (part->has_print)
+        message.offset = BB_OFFSET_PRINT + part->print;
     if (id)
         message.id = bb_id_number(id);
     bb_context_emit(dialog->context, &message);

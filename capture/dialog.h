@@ -50,9 +50,10 @@ typedef struct BbPart {
     gint64 first_ns, last_ns; // stamps of the packets with its first and last byte
     guint64 bytes;            // seen so far, and those skipped of which only the number was seen
     guint32 seq, ack;         // of its first byte
-    BbPlace place;            // likewise
+    guint32 print;            // of a datagram (BB_OFFSET_PRINT), from that byte on
+    BbPlace place;            // of its first byte
     BbDirection direction;
-    bool begun, has_ack, is_tcp;
+    bool begun, has_ack, is_tcp, has_print;
 } BbPart;
 
 // Adds bytes [from, to) of view. The first byte added is the message's first byte.

@@ -41,8 +41,8 @@ typedef struct BbMessage {
     BbId id;        // shared by a call and its return; absent for most free messages
     BbId path;      // ground truth: path instance. No algorithm reads it
     BbId parent;    // ground truth: id of the causing call, BB_ID_DASH for a root. Likewise
-    guint64 offset; // position of the first byte in its direction of conn; BB_OFFSET_NONE if not
-                    // known
+    guint64 offset; // position of the first byte in its direction of conn, of a datagram its print
+                    // (bb_message_has_print); BB_OFFSET_NONE if not known
     const char *conn;  // connection, NULL if not known; lent until the next message is read
     const char *extra; // keys of a text trace that we do not know, percent-encoded as they came,
                        // NULL if none; lent until the next message is read
@@ -64,6 +64,17 @@ static inline BbMessage bb_message_empty(void)
         .offset = BB_OFFSET_NONE,
         .kind = BB_FREE,
     };
+}
+
+// A datagram has no position in its connection. What tells it from others there is what it begins
+// with: a checksum (CRC-32C) of its first bytes, 2^32 added, beyond all positions that TCP counts.
+// Every observer sees the same bytes, and translation of addresses leaves them alone.
+#define BB_OFFSET_PRINT ((guint64)1 << 32)
+#define BB_PRINT_BYTES 64u // first bytes of a datagram in its print, all if it has fewer
+
+static inline bool bb_message_has_print(const BbMessage *message)
+{
+    return message->conn && message->offset >> 32 == BB_OFFSET_PRINT >> 32;
 }
 
 static inline bool bb_id_equal(BbId a, BbId b)

@@ -105,11 +105,13 @@ static void table_remove(BbJoin *join, const BbHeld *held)
     *at = held->next_same;
 }
 
+// A datagram, too: another observer's trace may say less of it, or be from beyond a translation.
 static bool goes_by_order(const BbJoin *join, const BbHeld *held)
 {
     const BbSightingKey *key = &held->key;
+    bool no_key = key->by == BB_SIGHTING_BY_ORDER || key->local;
     return join->options.by == BB_JOIN_ORDER ||
-           (join->options.by == BB_JOIN_KEYS && (key->by == BB_SIGHTING_BY_ORDER || key->local));
+           (join->options.by == BB_JOIN_KEYS && (no_key || bb_message_has_print(&held->message)));
 }
 
 void bb_held_enter(BbJoin *join, BbHeld *held)

@@ -149,9 +149,12 @@ static bool differ(guint32 a, guint32 b)
     return a != b && a != BB_NAME_NONE && b != BB_NAME_NONE;
 }
 
-// Labels and sizes of different decoders tell nothing.
+// Labels and sizes of different decoders tell nothing. Of datagrams with prints, those with one
+// print may have passed a translation of addresses between.
 static bool is_like(const BbMessage *a, const BbMessage *b)
 {
+    if (bb_message_has_print(a) && bb_message_has_print(b) && a->offset != b->offset)
+        return false;
     if (a->proto != b->proto)
         return true;
     return !differ(a->op, b->op) && !differ(a->status, b->status) &&

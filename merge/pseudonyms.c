@@ -14,9 +14,19 @@
 #include <unistd.h>
 
 // What a name is of: equal texts of two kinds have nothing in common afterwards.
-typedef enum { KIND_NODE, KIND_OP, KIND_ID, KIND_PATH, KIND_CONN, KIND_ADDRESS, KIND_COUNT } Kind;
+typedef enum {
+    KIND_NODE,
+    KIND_OP,
+    KIND_ID,
+    KIND_PATH,
+    KIND_CONN,
+    KIND_ADDRESS,
+    KIND_PRINT,
+    KIND_COUNT
+} Kind;
 
-static const char *const kind_words[KIND_COUNT] = {"node", "op", "id", "path", "conn", "address"};
+static const char *const kind_words[KIND_COUNT] = {"node", "op",      "id",   "path",
+                                                   "conn", "address", "print"};
 
 // Ids come again soon: a call and its return have the same, and paths have several calls. What was
 // last renamed is kept, in the place that the id hashes to.
@@ -242,8 +252,21 @@ guint32 bb_pseudonyms_op(BbPseudonyms *pseudonyms, guint32 name)
     }
 }
 
+// The checksum of what a datagram begins with would confirm who guesses what that was, the label
+// included. Without a key it would, whatever is made of it.
+static void rename_print(BbPseudonyms *pseudonyms, BbMessage *message)
+{
+    const BbPseudonymOptions *o = &pseudonyms->options;
+    if (!bb_message_has_print(message) || (o->only_labels && o->labels == BB_LABELS_KEEP))
+        return;
+    g_string_printf(pseudonyms->text, "%" G_GUINT64_FORMAT, message->offset);
+    guint64 number = digest(pseudonyms, KIND_PRINT, pseudonyms->text->str, pseudonyms->text->len);
+    message->offset = o->key_size ? BB_OFFSET_PRINT + (guint32)number : BB_OFFSET_NONE;
+}
+
 void bb_pseudonyms_apply(BbPseudonyms *pseudonyms, BbMessage *message)
 {
+    rename_print(pseudonyms, message);
     message->op = bb_pseudonyms_op(pseudonyms, message->op);
     if (pseudonyms->options.only_labels)
         return;

@@ -9,10 +9,12 @@
 //   operation       op- and 12 digits, or as it was, or left out
 //   id, parent      16 digits; path: 16 others
 //   connection      c and 12 digits; with ports kept NODE:PORT-NODE:PORT
+//   off             of a datagram another print; left out where there is no key. Not where nothing
+//                   but labels may change, and they are kept
 //   file, frame     left out
 //   other keys      likewise, since nobody knows what they hold
 //
-// Protocols, statuses, sizes and positions in a connection stay.
+// Protocols, statuses, sizes and positions in a connection of TCP stay.
 #pragma once
 
 #include "data/message.h"

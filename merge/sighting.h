@@ -4,7 +4,9 @@
 //
 //   position  connection (conn=), byte offset (off=) and direction. The direction is which of the
 //             two node names is the lesser, so that a name that differs between observers does no
-//             harm while it sorts the same way; where both are one name, the kind of message.
+//             harm while it sorts the same way; where both are one name, the kind of message. A
+//             datagram has its print in place of the offset (data/message.h): so has one that is
+//             sent again, which must be told by time.
 //   id        sender, receiver, kind and id: an id is unique only between its caller and callee.
 //   nothing   what remains is order within (sender, receiver, kind): the joiner's business.
 //

@@ -104,10 +104,17 @@ static void pair_free(gpointer data)
     g_free(pair);
 }
 
-// TCP: the place in the stream. A datagram: its frame, as clocks may be coarse.
+// NULL for a datagram.
+static const char *stream_of(const BbMessage *message)
+{
+    bool has_place = message->offset != BB_OFFSET_NONE && !bb_message_has_print(message);
+    return has_place ? message->conn : NULL;
+}
+
+// TCP: the place in the stream. A datagram: its frame, as one may come twice, and clocks be coarse.
 static char *place_of(const Seen *seen, const BbMessage *message)
 {
-    if (message->conn)
+    if (stream_of(message))
         return g_strdup_printf("%s %s %" G_GUINT64_FORMAT, message->conn,
                                bb_names_text(seen->names, message->sender), message->offset);
     return g_strdup_printf("frame %u", message->frame);
@@ -120,7 +127,7 @@ static bool see(const BbMessage *message, gpointer user, GError **error)
     if (message->kind == BB_CALL) {
         Pair *pair = g_new0(Pair, 1);
         pair->call = place_of(seen, message);
-        pair->conn = g_strdup(message->conn);
+        pair->conn = g_strdup(stream_of(message));
         pair->proto = g_strdup(bb_names_text(seen->names, message->proto));
         pair->from_ns = message->time_ns;
         g_hash_table_insert(seen->open, id, pair);

@@ -11,6 +11,8 @@ import pathlib
 import random
 import re
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -88,6 +90,53 @@ def pairs_of(messages):
         calls[message[4]].append(message[:4] + message[5:])
     calls.pop("-", None)
     return sorted(map(tuple, calls.values()))
+
+
+def dns_packet(client, port, number, name, answer):
+    question = b"".join(bytes([len(part)]) + part.encode() for part in name.split(".")) + b"\0\0\1\0\1"
+    records = b"\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4\1\2\3\4" if answer else b""
+    data = struct.pack(">6H", number, 0x8180 if answer else 0x0100, 1, bool(answer), 0, 0) + question + records
+    ends = [(f"10.0.1.{client}", port), ("10.0.0.2", 53)]
+    (source, source_port), (target, target_port) = reversed(ends) if answer else ends
+    return (b"\2\0\0\0\0\1\2\0\0\0\0\2\x08\0" +
+            struct.pack(">BBHHHBBH4s4s", 0x45, 0, 28 + len(data), 1, 0, 64, 17, 0, socket.inet_aton(source),
+                        socket.inet_aton(target)) +
+            struct.pack(">4H", source_port, target_port, 8 + len(data), 0) + data)
+
+
+class Queries:
+    """Of five clients to a name server, passing two observers: a near the clients, b 200 us and more behind it."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.sent = []  # time at the sender, time at the receiver, packet, whether it is an answer
+        for client in range(1, 6):
+            time_s, fixed = 1000.0, 5353 + client
+            for number in range(1, 301):
+                time_s += self.random.expovariate(200)
+                port = fixed if client % 2 else self.random.randrange(20000, 60000)
+                what = (client, port, number * 7919 % 65536 if client % 2 else number,
+                        self.random.choice(("alpha", "beta", "gamma")) + ".svc.local")
+                self.send(time_s, what, False)
+                self.send(self.sent[-1][1] + 0.0006 + self.random.expovariate(1000), what, True)
+
+    def send(self, time_s, what, answer):
+        self.sent.append((time_s, time_s + 0.0002 + self.random.expovariate(20000), dns_packet(*what, answer), answer))
+
+    def write(self, path, observer, lost, clock, snap=65535):
+        """Returns which it saw. clock: offset in seconds, drift in ppm."""
+        seen = {}
+        for i, (sent, got, packet, answer) in enumerate(self.sent):
+            if self.random.random() >= lost:
+                time_s = got if bool(observer) != answer else sent
+                seen[i] = time_s + clock[0] + (time_s - 1000) * clock[1] * 1e-6
+        with open(path, "wb") as file:
+            file.write(struct.pack("<IHHiIII", 0xa1b23c4d, 2, 4, 0, 0, snap, 1))
+            for i in sorted(seen, key=seen.get):
+                packet, ns = self.sent[i][2], round(seen[i] * 1e9)
+                file.write(struct.pack("<4I", ns // 10**9, ns % 10**9, min(snap, len(packet)), len(packet)))
+                file.write(packet[:snap])
+        return set(seen)
 
 
 class Merging(unittest.TestCase):
@@ -349,6 +398,31 @@ class Merge(Merging):
         merged = [split(line) for line in lines(self.at / "all.bbt")]
         self.assertEqual(len(merged), 2 * len(calls))
         self.assertTrue(all(abs(nanoseconds(keys["recv"]) - time_ns) <= 1000 for time_ns, _, keys in merged))
+
+    def test_datagrams_of_which_both_lost_some(self):
+        for seed, lost, snap in ((1, (0, 0.02), 65535), (2, (0.1, 0.2), 65535), (3, (0.02, 0.02), 106)):
+            with self.subTest(seed):
+                queries = Queries(seed)
+                clock = (queries.random.uniform(-100, 100), queries.random.uniform(-50, 50))
+                seen = [queries.write(self.at / f"{k}.pcap", k, lost[k], clock if k else (0, 0), snap if k else 65535)
+                        for k in (0, 1)]
+                for k in (0, 1):
+                    good("capture", "-q", "-r", self.at / f"{k}.pcap", "-w", self.at / f"{k}.bbt")
+                done = good("merge", "-w", self.at / "all.bbt", self.at / "0.bbt", self.at / "1.bbt")
+                offset, drift = map(float, re.search(r"clock of 1: (\S+) s, (\S+) ppm", done.err).groups())
+                self.assertAlmostEqual(drift, clock[1], delta=20)
+                self.assertAlmostEqual(offset, clock[0], delta=0.001)
+                merged = [split(line) for line in lines(self.at / "all.bbt")]
+                both = [m for m in merged if "recv" in m[2]]
+                self.assertEqual(len(merged), len(seen[0] | seen[1]))
+                self.assertEqual(len(both), len(seen[0] & seen[1]))
+                for time_ns, _, keys in both:
+                    self.assertTrue(10**5 < nanoseconds(keys["recv"]) - time_ns < 10**6)
+                # A call and its return have one id, where both were seen by either.
+                pairs = sum(len({i, i + 1} & seen[0]) == 2 or len({i, i + 1} & seen[1]) == 2
+                            for i in range(0, len(queries.sent), 2))
+                found = sum(len(pair) == 2 for pair in pairs_of(call_numbers(self.at / "all.bbt")))
+                self.assertGreaterEqual(found, pairs)
 
     def test_report_leaves_times_alone(self):
         calls = [(i * 10**9, f"id{i}") for i in range(1, 40)]

@@ -5,6 +5,8 @@
 #include "tests/unit/test.h"
 
 #include "capture/loss.h"
+#include "data/crc32c.h"
+#include "data/message.h"
 
 static const BbDirection up = BB_TO_SERVER, down = BB_TO_CLIENT;
 
@@ -251,9 +253,41 @@ START_TEST(mirrored_twice_counts_once)
 }
 END_TEST
 
+static BbPart part_of(const guint8 *bytes, gsize length, gsize missing, gsize from)
+{
+    const BbMark mark = {.end = length};
+    const BbView view = {.data = bytes,
+                         .length = length,
+                         .datagram = true,
+                         .missing = missing,
+                         .marks = &mark,
+                         .n_marks = 1};
+    BbPart part = {0};
+    bb_part_add(&part, &view, from, length);
+    return part;
+}
+
+// All observers have the same one, whatever their snap length, or none.
+START_TEST(a_print_is_of_what_a_datagram_begins_with)
+{
+    guint8 bytes[200];
+    for (guint i = 0; i < sizeof bytes; i++)
+        bytes[i] = (guint8)(i * i);
+    const BbPart whole = part_of(bytes, sizeof bytes, 0, 0);
+    const BbPart cut = part_of(bytes, BB_PRINT_BYTES, sizeof bytes - BB_PRINT_BYTES, 0);
+    ck_assert(whole.has_print && cut.has_print);
+    ck_assert_uint_eq(whole.print, bb_crc32c(0, bytes, BB_PRINT_BYTES));
+    ck_assert_uint_eq(whole.print, cut.print);
+    ck_assert(!part_of(bytes, BB_PRINT_BYTES - 1, 1, 0).has_print);
+    ck_assert(part_of(bytes, 12, 0, 0).has_print);
+    const BbPart second = part_of(bytes, sizeof bytes, 0, 100); // another message of the datagram
+    ck_assert_uint_eq(second.print, bb_crc32c(0, bytes + 100, BB_PRINT_BYTES));
+}
+END_TEST
+
 TEST_MAIN("dialog", mirrored_twice_counts_once, a_deep_pipeline_keeps_its_pairs, turns_are_calls,
           greeting_is_free, one_way_is_free, unanswered_call_is_kept, lost_reply_does_not_shift,
           lost_request_leaves_an_orphan, midstream_is_joined,
           malformed_request_is_known_by_its_reply, known_by_question_and_answer,
           likely_question_and_certain_answer_of_another, likely_at_its_port_in_a_later_turn,
-          tail_of_a_request_is_not_known_by_its_reply)
+          tail_of_a_request_is_not_known_by_its_reply, a_print_is_of_what_a_datagram_begins_with)

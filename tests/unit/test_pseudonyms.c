@@ -83,6 +83,34 @@ START_TEST(nothing_is_left)
 }
 END_TEST
 
+// Two observers' sightings of a datagram still are one, and nobody can try what it was.
+START_TEST(prints_of_datagrams_are_keyed)
+{
+    const char *datagram = "# bbtrace text 1\n1.0 MSG_SENT a b - conn=a:9-b:53 off=4294967303\n";
+    const BbPseudonymOptions ways[] = {
+        {KEY("k")},
+        {KEY("k"), .labels = BB_LABELS_KEEP},
+        {KEY("k"), .only_labels = true},
+    };
+    for (gsize i = 0; i < G_N_ELEMENTS(ways); i++) {
+        g_autofree char *found = rename_text(datagram, ways[i]);
+        g_autofree char *again = rename_text(datagram, ways[i]);
+        const char *off = strstr(found, " off=");
+        ck_assert_ptr_nonnull(off);
+        ck_assert_str_eq(found, again);
+        guint64 print = g_ascii_strtoull(off + 5, NULL, 10);
+        ck_assert_uint_eq(print >> 32, BB_OFFSET_PRINT >> 32);
+        ck_assert_uint_ne(print, 4294967303);
+    }
+    g_autofree char *keyless =
+        rename_text(datagram, (BbPseudonymOptions){.labels = BB_LABELS_OFF, .only_labels = true});
+    ck_assert_ptr_null(strstr(keyless, " off="));
+    g_autofree char *kept =
+        rename_text(datagram, (BbPseudonymOptions){.labels = BB_LABELS_KEEP, .only_labels = true});
+    ck_assert_ptr_nonnull(strstr(kept, " off=4294967303"));
+}
+END_TEST
+
 START_TEST(keys_part_names)
 {
     g_autofree char *one = rename_text(trace, (BbPseudonymOptions){KEY("one")});
@@ -360,7 +388,7 @@ START_TEST(the_map)
 }
 END_TEST
 
-TEST_MAIN("pseudonyms", known_pseudonyms, nothing_is_left, keys_part_names,
-          ports_are_kept_where_wanted, known_addresses, prefixes_are_kept_where_wanted,
-          addresses_in_names, labels_as_wanted, notes_say_what_was_done, times_move,
-          clipped_times_are_counted, many_ids, the_map)
+TEST_MAIN("pseudonyms", known_pseudonyms, nothing_is_left, prints_of_datagrams_are_keyed,
+          keys_part_names, ports_are_kept_where_wanted, known_addresses,
+          prefixes_are_kept_where_wanted, addresses_in_names, labels_as_wanted,
+          notes_say_what_was_done, times_move, clipped_times_are_counted, many_ids, the_map)

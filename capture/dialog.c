@@ -45,6 +45,7 @@ void bb_part_add(BbPart *part, const BbView *view, gsize from, gsize to)
         const BbMark *first = mark_at(view, from);
         *part = (BbPart){
             .first_ns = first->time_ns,
+            .last_ns = first->time_ns,
             .seq = view->seq + (guint32)from,
             .ack = first->ack,
             .has_ack = first->has_ack,
@@ -56,7 +57,10 @@ void bb_part_add(BbPart *part, const BbView *view, gsize from, gsize to)
         if (view->datagram)
             take_print(part, view, from);
     }
-    part->last_ns = mark_at(view, to - 1)->time_ns;
+    const BbMark *mark = mark_at(view, to - 1);
+    part->last_ns = MAX(part->last_ns, mark->time_ns);
+    for (; mark > view->marks && mark[-1].end > from; mark--) // a late one among them is the last
+        part->last_ns = MAX(part->last_ns, mark[-1].time_ns);
     part->bytes += to - from;
 }
 
@@ -66,7 +70,7 @@ void bb_part_join(BbPart *part, const BbPart *piece)
         *part = *piece;
         return;
     }
-    part->last_ns = piece->last_ns;
+    part->last_ns = MAX(part->last_ns, piece->last_ns);
     part->bytes += piece->bytes;
 }
 
@@ -120,7 +124,7 @@ static void emit(BbDialog *dialog, BbKind kind, const BbPart *part, guint64 id, 
     BbMessage message = bb_message_empty();
     message.kind = kind;
     message.time_ns = part->first_ns;
-    message.end_ns = MAX(part->last_ns, part->first_ns);
+    message.end_ns = part->last_ns;
     message.bytes = part->bytes;
     if (part->place.file) {
         message.file = part->place.file;

@@ -47,11 +47,12 @@ gsize bb_view_next_packet(const BbView *view, gsize at);
 
 // A message being received, in the decoder's state: zero it, then add bytes.
 typedef struct BbPart {
-    gint64 first_ns, last_ns; // stamps of the packets with its first and last byte
-    guint64 bytes;            // seen so far, and those skipped of which only the number was seen
-    guint32 seq, ack;         // of its first byte
-    guint32 print;            // of a datagram (BB_OFFSET_PRINT), from that byte on
-    BbPlace place;            // of its first byte
+    gint64 first_ns;  // stamp of the packet with its first byte
+    gint64 last_ns;   // of the last packet with any of its bytes, in whatever order they came
+    guint64 bytes;    // seen so far, and those skipped of which only the number was seen
+    guint32 seq, ack; // of its first byte
+    guint32 print;    // of a datagram (BB_OFFSET_PRINT), from that byte on
+    BbPlace place;    // of its first byte
     BbDirection direction;
     bool begun, has_ack, is_tcp, has_print;
 } BbPart;

@@ -36,7 +36,7 @@ typedef struct BbId {
 typedef struct BbMessage {
     gint64 time_ns; // first byte, when sent or, where only one sighting exists, when seen
     gint64 recv_ns; // first byte at the receiver, in the receiver's clock; BB_TIME_NONE if not seen
-    gint64 end_ns;  // last byte, same clock as time_ns; BB_TIME_NONE if not known
+    gint64 end_ns;  // last byte to come, same clock as time_ns; BB_TIME_NONE if not known
     guint64 bytes;  // size; BB_BYTES_NONE if not known
     BbId id;        // shared by a call and its return; absent for most free messages
     BbId path;      // ground truth: path instance. No algorithm reads it

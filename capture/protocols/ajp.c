@@ -48,16 +48,6 @@ static guint64 oldest(BbDialog *dialog, const BbPart *reply, guint32 tag)
     return open && open->tag == tag ? open->call : 0;
 }
 
-static void join(BbPart *whole, const BbPart *part)
-{
-    if (!whole->begun) {
-        *whole = *part;
-        return;
-    }
-    whole->bytes += part->bytes;
-    whole->last_ns = MAX(whole->last_ns, part->last_ns);
-}
-
 static guint32 label_of(BbDialog *dialog, const BbAjpMessage *message)
 {
     char text[BB_LABEL_MAX + 1], method[BB_LABEL_MAX + 1];
@@ -120,11 +110,11 @@ static void end_to_server(BbDialog *dialog, Ajp *ajp, const BbPart *part)
 {
     switch (ajp->message[BB_TO_SERVER].code) {
     case BB_AJP_FORWARD:
-        join(&ajp->request, part);
+        bb_part_join(&ajp->request, part);
         break;
     case BB_AJP_DATA:
         if (ajp->request.begun)
-            join(&ajp->request, part);
+            bb_part_join(&ajp->request, part);
         break;
     case BB_AJP_CPING:
         bb_dialog_call(dialog, part, bb_dialog_label(dialog, "CPING", 5), 0, TAG_CPING);
@@ -142,13 +132,13 @@ static void end_to_client(BbDialog *dialog, Ajp *ajp, const BbPart *part)
     switch (ajp->message[BB_TO_CLIENT].code) {
     case BB_AJP_SEND_HEADERS:
         ajp->answers = oldest(dialog, part, TAG_REQUEST);
-        join(&ajp->reply, part);
+        bb_part_join(&ajp->reply, part);
         break;
     case BB_AJP_SEND_BODY:
     case BB_AJP_END_RESPONSE:
         if (!ajp->reply.begun)
             break; // the rest of one whose beginning was not seen, or that a gap has ended
-        join(&ajp->reply, part);
+        bb_part_join(&ajp->reply, part);
         if (ajp->message[BB_TO_CLIENT].code == BB_AJP_END_RESPONSE)
             end_reply(dialog, ajp);
         break;

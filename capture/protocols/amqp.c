@@ -158,16 +158,6 @@ static void read_content(Content *content, const Frame *frame)
     content->sized = true;
 }
 
-static void extend(BbPart *whole, const BbPart *piece)
-{
-    if (!whole->begun) {
-        *whole = *piece;
-        return;
-    }
-    whole->last_ns = piece->last_ns;
-    whole->bytes += piece->bytes;
-}
-
 // ---- what methods mean --------------------------------------------------------------------------
 
 static guint64 key_of(guint16 channel, const BbAmqpMethod *method)
@@ -304,7 +294,7 @@ static void end(BbDialog *dialog, void *state, const BbPart *part)
     Content *content = find_content(side, side->channel);
     if (!content)
         return;
-    extend(&content->part, part);
+    bb_part_join(&content->part, part);
     if (content->sized && content->rest == 0)
         end_content(dialog, side, content);
 }

@@ -249,20 +249,10 @@ static void begin(BbDialog *dialog, void *state, const guint8 *data, gsize seen,
         begin_output(dialog, fastcgi, &fastcgi->request[at], record, content, there);
 }
 
-static void join(BbPart *whole, const BbPart *part)
-{
-    if (!whole->begun) {
-        *whole = *part;
-        return;
-    }
-    whole->bytes += part->bytes;
-    whole->last_ns = MAX(whole->last_ns, part->last_ns);
-}
-
 static void end_input(BbDialog *dialog, Request *request, const BbFastcgiRecord *record,
                       const BbPart *part)
 {
-    join(&request->request, part);
+    bb_part_join(&request->request, part);
     if (record->type == BB_FASTCGI_STDIN && record->content == 0)
         end_call(dialog, request);
 }
@@ -272,7 +262,7 @@ static void end_output(BbDialog *dialog, Fastcgi *fastcgi, Request *request,
 {
     if (record->type == BB_FASTCGI_STDERR)
         return;
-    join(&request->reply, part);
+    bb_part_join(&request->reply, part);
     if (record->type != BB_FASTCGI_END_REQUEST)
         return;
     end_call(dialog, request);

@@ -12,12 +12,6 @@ static BbGathered *find(BbGather *gather, guint64 key)
     return NULL;
 }
 
-static void extend(BbPart *whole, const BbPart *piece)
-{
-    whole->last_ns = piece->last_ns;
-    whole->bytes += piece->bytes;
-}
-
 static void forget(BbGather *gather, BbGathered *gathered)
 {
     gsize index = (gsize)(gathered - gather->slot);
@@ -29,7 +23,7 @@ void bb_gather_add(BbGather *gather, BbDialog *dialog, guint64 key, const BbPart
 {
     BbGathered *gathered = find(gather, key);
     if (gathered) {
-        extend(&gathered->part, piece);
+        bb_part_join(&gathered->part, piece);
         return;
     }
     if (gather->used == BB_GATHER_SLOTS) {
@@ -45,7 +39,7 @@ BbPart bb_gather_take(BbGather *gather, guint64 key, const BbPart *piece)
     if (!gathered)
         return *piece;
     BbPart whole = gathered->part;
-    extend(&whole, piece);
+    bb_part_join(&whole, piece);
     forget(gather, gathered);
     return whole;
 }

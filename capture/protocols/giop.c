@@ -39,16 +39,6 @@ static guint64 key_of(const BbGiopMessage *message)
 
 // ---- fragments ----------------------------------------------------------------------------------
 
-static void join(BbPart *part, const BbPart *piece)
-{
-    if (!part->begun) {
-        *part = *piece;
-        return;
-    }
-    part->bytes += piece->bytes;
-    part->last_ns = MAX(part->last_ns, piece->last_ns);
-}
-
 static void end_torn(BbDialog *dialog, Side *side, guint i)
 {
     Torn torn = side->torn[i];
@@ -76,7 +66,7 @@ static void end_fragment(BbDialog *dialog, Side *side, const BbPart *part)
         i--;
     if (i == 0)
         return; // its beginning was not seen
-    join(&side->torn[i - 1].part, part);
+    bb_part_join(&side->torn[i - 1].part, part);
     if (!side->message.more)
         end_torn(dialog, side, i - 1);
 }

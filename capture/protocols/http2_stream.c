@@ -66,18 +66,6 @@ static BbHttp2Stream *add_stream(BbHttp2Streams *streams, BbDialog *dialog, guin
     return stream;
 }
 
-static void add_part(BbPart *to, const BbPart *from)
-{
-    if (!from->begun)
-        return;
-    if (!to->begun) {
-        *to = *from;
-        return;
-    }
-    to->last_ns = from->last_ns;
-    to->bytes += from->bytes;
-}
-
 // ---- names ------------------------------------------------------------------------------------
 
 // What is not known is `?`; what the request leaves out is left out.
@@ -196,7 +184,7 @@ static void take_request(BbHttp2Streams *streams, const BbHttp2Event *event,
         if (fields->is_grpc)
             bb_http2_stream_is_grpc(stream, event->dialog);
     } else {
-        add_part(&stream->part[BB_TO_SERVER], event->part);
+        bb_part_join(&stream->part[BB_TO_SERVER], event->part);
     }
     end_request(event, stream);
 }
@@ -266,7 +254,7 @@ static void take_response(BbHttp2Streams *streams, const BbHttp2Event *event,
     }
     stream->final = true;
     stream->torn = false;
-    add_part(&stream->part[BB_TO_CLIENT], event->part);
+    bb_part_join(&stream->part[BB_TO_CLIENT], event->part);
     note_outcome(stream, event->dialog, fields);
     if (event->end_stream)
         end_as_seen(streams, event->dialog, stream);
@@ -299,13 +287,13 @@ void bb_http2_streams_data(BbHttp2Streams *streams, const BbHttp2Event *event)
     if (!stream)
         return;
     if (event->direction == BB_TO_SERVER) {
-        add_part(&stream->part[BB_TO_SERVER], event->part);
+        bb_part_join(&stream->part[BB_TO_SERVER], event->part);
         end_request(event, stream);
         return;
     }
     stream->torn = false;
     if (stream->final)
-        add_part(&stream->part[BB_TO_CLIENT], event->part);
+        bb_part_join(&stream->part[BB_TO_CLIENT], event->part);
     if (event->end_stream && stream->final)
         end_as_seen(streams, event->dialog, stream);
     else if (event->end_stream)
@@ -342,7 +330,7 @@ void bb_http2_streams_reset(BbHttp2Streams *streams, const BbHttp2Event *event, 
         end_as_seen(streams, dialog, stream);
         return;
     }
-    add_part(&stream->part[BB_TO_CLIENT], event->part);
+    bb_part_join(&stream->part[BB_TO_CLIENT], event->part);
     end_response(streams, dialog, stream, status);
 }
 

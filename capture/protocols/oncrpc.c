@@ -137,12 +137,7 @@ static void end_record(BbDialog *dialog, Record *record)
 static void end(BbDialog *dialog, void *state, const BbPart *part)
 {
     Record *record = &((Rpc *)state)->record[part->direction];
-    guint64 before = record->part.bytes;
-    gint64 last_ns = part->last_ns;
-    if (!record->part.begun)
-        record->part = *part;
-    record->part.bytes = before + part->bytes;
-    record->part.last_ns = MAX(record->part.last_ns, last_ns);
+    bb_part_join(&record->part, part);
     if (!record->last)
         return;
     end_record(dialog, record);

@@ -156,12 +156,7 @@ static void end_frame(BbDialog *dialog, Side *side)
 static void end(BbDialog *dialog, void *state, const BbPart *part)
 {
     Side *side = &((Stomp *)state)->side[part->direction];
-    if (!side->part.begun) {
-        side->part = *part;
-    } else {
-        side->part.last_ns = part->last_ns;
-        side->part.bytes += part->bytes;
-    }
+    bb_part_join(&side->part, part);
     if (side->last)
         end_frame(dialog, side);
 }

@@ -106,7 +106,7 @@ static void end_client_hello(BbDialog *dialog, Side *side)
         return;
     if (side->message != BB_TLS_CLIENT_HELLO)
         side->hello_left -= MIN(side->hello_left, side->head.length);
-    bb_tls_join(&side->hello, &side->record);
+    bb_part_join(&side->hello, &side->record);
     if (side->hello_left)
         return;
     bb_dialog_sent(dialog, side->call, &side->hello);

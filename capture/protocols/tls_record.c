@@ -26,16 +26,6 @@ bool bb_tls_head(const guint8 *data, BbTlsHead *head)
            is_version(head->version) && head->length >= least && head->length <= BB_TLS_BODY_MAX;
 }
 
-void bb_tls_join(BbPart *part, const BbPart *record)
-{
-    if (!part->begun) {
-        *part = *record;
-        return;
-    }
-    part->last_ns = record->last_ns;
-    part->bytes += record->bytes;
-}
-
 // ---- after a gap ------------------------------------------------------------------------------
 
 // Whether a packet ends, and so the next one begins, at this place.

@@ -32,9 +32,6 @@ bool bb_tls_head(const guint8 *data, BbTlsHead *head);
 // can be told; otherwise what is before it can be dropped, and more bytes will tell of the rest.
 gsize bb_tls_search(const BbView *view, bool *found);
 
-// Adds a whole record to what is made of several.
-void bb_tls_join(BbPart *part, const BbPart *record);
-
 #define BB_TLS_CLOSE_NOTIFY 0u
 // Name of an alert (RFC 8446, section 6; RFC 5246, 7.2), NULL if there is none of this number.
 const char *bb_tls_alert_name(guint8 description);

@@ -72,7 +72,7 @@ static void take(BbDialog *dialog, BbTlsTurns *turns, const BbPart *record)
     turns->direction = record->direction;
     turns->spoke[record->direction] = true;
     if (turns->part.begun)
-        bb_tls_join(&turns->part, record);
+        bb_part_join(&turns->part, record);
     else if (!turns->broken)
         begin_turn(dialog, turns, record, changed);
 }
@@ -107,7 +107,7 @@ static bool is_ticket(BbDialog *dialog, BbTlsTurns *turns, const BbPart *record,
     if (alike && turns->n_tickets < TICKETS_MAX) {
         turns->ticket_length = length;
         turns->n_tickets++;
-        bb_tls_join(&turns->tickets, record);
+        bb_part_join(&turns->tickets, record);
         return true;
     }
     bool apart = record->first_ns > turns->tickets.last_ns; // a packet of its own

@@ -160,6 +160,15 @@ void converse_lose(Converse *c, BbDirection direction, gsize length)
     say(c, direction, nothing, length, false);
 }
 
+void converse_late(Converse *c, BbDirection direction, gsize behind, const void *bytes,
+                   gsize length)
+{
+    guint32 next = c->next[direction];
+    c->next[direction] -= (guint32)behind;
+    say(c, direction, bytes, length, true);
+    c->next[direction] = next;
+}
+
 void converse_close(Converse *c, BbDirection direction)
 {
     send_packet(c, direction, BB_TCP_FIN | BB_TCP_ACK, NULL, 0, true);

@@ -33,6 +33,9 @@ void converse_say(Converse *converse, BbDirection direction, const void *bytes, 
 void converse_text(Converse *converse, BbDirection direction, const char *text);
 // The same, but the capture does not see it.
 void converse_lose(Converse *converse, BbDirection direction, gsize length);
+// Sends bytes that were lost again, the first of which is so far behind what comes next.
+void converse_late(Converse *converse, BbDirection direction, gsize behind, const void *bytes,
+                   gsize length);
 // From now on the capture sees every packet twice, as a mirror of both directions shows it.
 void converse_mirror_twice(Converse *converse);
 // FIN from that side.

@@ -224,6 +224,25 @@ START_TEST(a_deep_pipeline_keeps_its_pairs)
 }
 END_TEST
 
+// A packet of a message that was sent again and came late is its last one, wherever it belongs.
+START_TEST(a_message_ends_with_its_latest_packet)
+{
+    g_autoptr(Converse) c = converse_tcp(80);
+    g_autofree char *body = g_strnfill(5000, 'x');
+    converse_text(c, up, "GET / HTTP/1.1\r\n\r\n");
+    converse_text(c, down, "HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n");
+    converse_say(c, down, body, 2000);
+    converse_lose(c, down, 2000);
+    converse_say(c, down, body, 5000);
+    converse_wait(c, 300);
+    converse_late(c, down, 7000, body, 2000);
+    converse_wait(c, 300);
+    converse_text(c, up, "GET / HTTP/1.1\r\n\r\n");
+    ck_assert_int_eq(converse_first_ms(c, 1), 1);
+    ck_assert_int_eq(converse_last_ms(c, 1), 311);
+}
+END_TEST
+
 static void talk_mirrored(Converse *c)
 {
     converse_mirror_twice(c);
@@ -285,9 +304,10 @@ START_TEST(a_print_is_of_what_a_datagram_begins_with)
 }
 END_TEST
 
-TEST_MAIN("dialog", mirrored_twice_counts_once, a_deep_pipeline_keeps_its_pairs, turns_are_calls,
-          greeting_is_free, one_way_is_free, unanswered_call_is_kept, lost_reply_does_not_shift,
-          lost_request_leaves_an_orphan, midstream_is_joined,
-          malformed_request_is_known_by_its_reply, known_by_question_and_answer,
-          likely_question_and_certain_answer_of_another, likely_at_its_port_in_a_later_turn,
-          tail_of_a_request_is_not_known_by_its_reply, a_print_is_of_what_a_datagram_begins_with)
+TEST_MAIN("dialog", mirrored_twice_counts_once, a_deep_pipeline_keeps_its_pairs,
+          a_message_ends_with_its_latest_packet, turns_are_calls, greeting_is_free, one_way_is_free,
+          unanswered_call_is_kept, lost_reply_does_not_shift, lost_request_leaves_an_orphan,
+          midstream_is_joined, malformed_request_is_known_by_its_reply,
+          known_by_question_and_answer, likely_question_and_certain_answer_of_another,
+          likely_at_its_port_in_a_later_turn, tail_of_a_request_is_not_known_by_its_reply,
+          a_print_is_of_what_a_datagram_begins_with)

@@ -4,6 +4,7 @@
 #include "capture/dialog.h"
 
 #include "capture/doubt.h"
+#include "capture/unanswered.h"
 #include "data/crc32c.h"
 
 // ---- parts ------------------------------------------------------------------------------------
@@ -155,77 +156,26 @@ static void write_call(BbDialog *dialog, BbOpenEntry *entry)
 
 // ---- open calls -------------------------------------------------------------------------------
 
-static void free_room(BbDialog *dialog)
+static void remove_entry(BbDialog *dialog, BbOpenEntry *entry)
 {
-    g_clear_pointer(&dialog->entries, g_free);
-    dialog->open = NULL;
-    dialog->open_capacity = 0;
+    bb_context_end_call(dialog->context, entry->id);
+    bb_unanswered_remove(dialog, entry);
 }
 
-static void remove_entry(BbDialog *dialog, guint index)
+static void give_up(BbDialog *dialog, BbOpenEntry *entry)
 {
-    bb_context_end_call(dialog->context, dialog->open[index].id);
-    dialog->n_open--;
-    if (!dialog->n_open && dialog->open_capacity > BB_DIALOG_KEPT_CALLS) {
-        free_room(dialog);
-        return;
-    }
-    if (index == 0)
-        dialog->open++;
-    else
-        memmove(&dialog->open[index], &dialog->open[index + 1],
-                (dialog->n_open - index) * sizeof dialog->open[0]);
-}
-
-static void give_up(BbDialog *dialog, guint index)
-{
-    write_call(dialog, &dialog->open[index]);
+    write_call(dialog, entry);
     dialog->context->loss->count[BB_CALLS_UNRETURNED]++;
-    remove_entry(dialog, index);
-}
-
-static BbOpenEntry *find_call(BbDialog *dialog, guint64 call)
-{
-    guint low = 0, high = dialog->n_open;
-    while (low < high) {
-        guint middle = (low + high) / 2;
-        if (dialog->open[middle].open.call < call)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < dialog->n_open && dialog->open[low].open.call == call ? &dialog->open[low] : NULL;
-}
-
-// Makes room behind the youngest entry: moves all to the front, or into a larger array.
-static void make_room(BbDialog *dialog)
-{
-    gsize before = (gsize)(dialog->open - dialog->entries);
-    if (dialog->n_open + before < dialog->open_capacity)
-        return;
-    if (before < (dialog->open_capacity + 1u) / 2 || !dialog->entries) {
-        dialog->open_capacity = (guint16)MAX(1, dialog->open_capacity * 2);
-        dialog->entries = g_renew(BbOpenEntry, dialog->entries, dialog->open_capacity);
-        dialog->open = dialog->entries + before;
-    }
-    memmove(dialog->entries, dialog->open, dialog->n_open * sizeof dialog->open[0]);
-    dialog->open = dialog->entries;
+    remove_entry(dialog, entry);
 }
 
 // Its reply may still come, and is not to be taken for another's.
 static void forget_oldest(BbDialog *dialog)
 {
+    BbOpenEntry *oldest = bb_unanswered_first(dialog);
     dialog->context->loss->count[BB_PENDING_LIMIT]++;
-    dialog->forgotten += bb_dialog_in_order(&dialog->open[0]) && !dialog->open[0].ambiguous;
-    give_up(dialog, 0);
-}
-
-static BbOpenEntry *append_entry(BbDialog *dialog)
-{
-    if (dialog->n_open == BB_DIALOG_OPEN_CALLS)
-        forget_oldest(dialog);
-    make_room(dialog);
-    return &dialog->open[dialog->n_open++];
+    dialog->forgotten += bb_dialog_in_order(oldest) && !oldest->ambiguous;
+    give_up(dialog, oldest);
 }
 
 // Whether its reply may have been among missing bytes that were reported already: the request was
@@ -242,21 +192,11 @@ static bool answered_in_gap(BbDialog *dialog, const BbPart *request)
 // Of a key that is free again only when its call is answered.
 static void give_up_key(BbDialog *dialog, BbDirection direction, guint64 key)
 {
-    for (guint i = 0; i < dialog->n_open;) {
-        const BbOpenEntry *entry = &dialog->open[i];
-        if (entry->open.key == key && entry->request.direction == direction)
-            give_up(dialog, i);
-        else
-            i++;
+    BbOpenEntry *next, *entry = bb_unanswered_first_of(dialog, direction, key);
+    for (; entry; entry = next) {
+        next = bb_unanswered_next_of(dialog, entry);
+        give_up(dialog, entry);
     }
-}
-
-static bool is_open(const BbDialog *dialog, BbDirection direction, guint64 key)
-{
-    for (guint i = 0; i < dialog->n_open; i++)
-        if (dialog->open[i].open.key == key && dialog->open[i].request.direction == direction)
-            return true;
-    return false;
 }
 
 // Whether another call that is answered in order (of this key, if it has one) was open, for all the
@@ -265,14 +205,10 @@ static bool waits_already(const BbDialog *dialog, const BbPart *request, guint64
 {
     const BbSide *callee = &dialog->side[!bb_dialog_side(dialog, request->direction)];
     if (key)
-        return is_open(dialog, request->direction, key);
+        return bb_unanswered_first_of(dialog, request->direction, key) != NULL;
     if (callee->answered && request->has_ack && (gint32)(callee->answered_seq - request->ack) > 0)
         return true;
-    for (guint i = dialog->n_open; i > 0; i--)
-        if (dialog->open[i - 1].request.direction == request->direction &&
-            bb_dialog_in_order(&dialog->open[i - 1]))
-            return true;
-    return false;
+    return dialog->n_in_order[request->direction] > 0;
 }
 
 // Whether there is no telling which reply will be that of a call that is answered in order.
@@ -298,8 +234,9 @@ guint64 bb_dialog_open_by(BbDialog *dialog, const BbPart *request, guint32 op, g
     dialog->keyed |= !in_order;
     bb_doubt_seen(dialog, request, true);
     guint64 id, call = bb_context_new_call(dialog->context, &id);
-    BbOpenEntry *entry = append_entry(dialog);
-    *entry = (BbOpenEntry){
+    if (bb_unanswered_count(dialog) == BB_DIALOG_OPEN_CALLS)
+        forget_oldest(dialog);
+    const BbOpenEntry entry = {
         .open = {.call = call, .key = key, .tag = tag, .op = op},
         .id = id,
         .request = *request,
@@ -307,6 +244,7 @@ guint64 bb_dialog_open_by(BbDialog *dialog, const BbPart *request, guint32 op, g
         .ambiguous = ambiguous,
         .answered = answered,
     };
+    bb_unanswered_add(dialog, &entry);
     return call;
 }
 
@@ -318,14 +256,14 @@ guint64 bb_dialog_open(BbDialog *dialog, const BbPart *request, guint32 op, guin
 
 void bb_dialog_sent(BbDialog *dialog, guint64 call, const BbPart *request)
 {
-    BbOpenEntry *entry = find_call(dialog, call);
+    BbOpenEntry *entry = bb_unanswered_find(dialog, call);
     if (!entry || entry->sent)
         return;
     entry->request = *request;
     write_call(dialog, entry);
     bb_doubt_sent(dialog, entry);
     if (entry->ambiguous)
-        give_up(dialog, (guint)(entry - dialog->open));
+        give_up(dialog, entry);
 }
 
 guint64 bb_dialog_call(BbDialog *dialog, const BbPart *request, guint32 op, guint64 key,
@@ -351,8 +289,8 @@ const BbOpenCall *bb_dialog_oldest(BbDialog *dialog, const BbPart *reply)
 {
     if (dialog->forgotten)
         return NULL; // the reply to one of those
-    for (guint i = 0; i < dialog->n_open; i++) {
-        BbOpenEntry *entry = &dialog->open[i];
+    BbOpenEntry *entry = bb_unanswered_first(dialog);
+    for (; entry; entry = bb_unanswered_next(dialog, entry)) {
         if (entry->request.direction == reply->direction || entry->ambiguous)
             continue;
         if (!can_answer(reply, &entry->request))
@@ -365,12 +303,11 @@ const BbOpenCall *bb_dialog_oldest(BbDialog *dialog, const BbPart *reply)
 // The oldest of a key; tag: NULL if any will do.
 static BbOpenEntry *find_key(BbDialog *dialog, const BbPart *reply, guint64 key, const guint32 *tag)
 {
-    for (guint i = 0; i < dialog->n_open; i++) {
-        BbOpenEntry *entry = &dialog->open[i];
-        if (entry->open.key == key && entry->request.direction != reply->direction &&
-            !entry->ambiguous && (!tag || entry->open.tag == *tag))
+    BbDirection asked = bb_direction_other(reply->direction);
+    BbOpenEntry *entry = bb_unanswered_first_of(dialog, asked, key);
+    for (; entry; entry = bb_unanswered_next_of(dialog, entry))
+        if (!entry->ambiguous && (!tag || entry->open.tag == *tag))
             return entry;
-    }
     return NULL;
 }
 
@@ -396,18 +333,16 @@ const BbOpenCall *bb_dialog_find(BbDialog *dialog, const BbPart *reply, guint64 
     if (found && !may_be_answer(dialog, reply, found))
         return NULL;
     // A request that was adopted is the first of its dialog.
-    if (!found && dialog->n_open && dialog->open[0].adopted &&
-        dialog->open[0].request.direction != reply->direction &&
-        can_answer(reply, &dialog->open[0].request))
-        found = &dialog->open[0];
-    if (!found)
-        return NULL;
-    return &found->open;
+    BbOpenEntry *oldest = bb_unanswered_first(dialog);
+    if (!found && oldest && oldest->adopted && oldest->request.direction != reply->direction &&
+        can_answer(reply, &oldest->request))
+        found = oldest;
+    return found ? &found->open : NULL;
 }
 
 const BbOpenCall *bb_dialog_get(BbDialog *dialog, guint64 call)
 {
-    BbOpenEntry *entry = find_call(dialog, call);
+    BbOpenEntry *entry = bb_unanswered_find(dialog, call);
     return entry ? &entry->open : NULL;
 }
 
@@ -418,13 +353,13 @@ const BbOpenCall *bb_dialog_youngest(BbDialog *dialog)
 
 guint bb_dialog_open_calls(const BbDialog *dialog)
 {
-    return dialog->n_open;
+    return bb_unanswered_count(dialog);
 }
 
 void bb_dialog_return(BbDialog *dialog, guint64 call, const BbPart *reply, guint32 status)
 {
     BbSide *side = &dialog->side[bb_dialog_side(dialog, reply->direction)];
-    BbOpenEntry *entry = call ? find_call(dialog, call) : NULL;
+    BbOpenEntry *entry = call ? bb_unanswered_find(dialog, call) : NULL;
     if (!entry) {
         bb_doubt_reply(dialog, reply);
         dialog->context->loss->count[BB_RETURNS_ORPHANED]++;
@@ -436,21 +371,21 @@ void bb_dialog_return(BbDialog *dialog, guint64 call, const BbPart *reply, guint
     bb_doubt_answered(dialog, entry, reply);
     write_call(dialog, entry);
     emit(dialog, BB_RETURN, reply, entry->id, entry->open.op, status, entry->proto);
-    remove_entry(dialog, (guint)(entry - dialog->open));
+    remove_entry(dialog, entry);
 }
 
 void bb_dialog_one_way(BbDialog *dialog, guint64 call, const BbPart *request)
 {
-    BbOpenEntry *entry = find_call(dialog, call);
+    BbOpenEntry *entry = bb_unanswered_find(dialog, call);
     if (!entry)
         return;
     if (entry->sent) {
-        give_up(dialog, (guint)(entry - dialog->open));
+        give_up(dialog, entry);
         return;
     }
     guint32 op = entry->open.op;
     bb_doubt_unasked(dialog, entry);
-    remove_entry(dialog, (guint)(entry - dialog->open));
+    remove_entry(dialog, entry);
     bb_dialog_message(dialog, request, op, BB_NAME_NONE);
 }
 
@@ -485,15 +420,14 @@ static bool is_lost_in_gap(const BbDialog *dialog, BbOpenEntry *entry, bool of_c
 static guint32 give_up_lost(BbDialog *dialog, guint side, guint32 seq)
 {
     guint32 given_up = 0;
-    for (guint i = 0; i < dialog->n_open;) {
-        BbOpenEntry *entry = &dialog->open[i];
+    BbOpenEntry *next, *entry = bb_unanswered_first(dialog);
+    for (; entry; entry = next) {
+        next = bb_unanswered_next(dialog, entry);
         bool of_callee = bb_dialog_side(dialog, entry->request.direction) == side;
-        if (!is_lost_in_gap(dialog, entry, of_callee, seq)) {
-            i++;
+        if (!is_lost_in_gap(dialog, entry, of_callee, seq))
             continue;
-        }
         given_up += bb_dialog_in_order(entry) && !entry->ambiguous;
-        give_up(dialog, i);
+        give_up(dialog, entry);
     }
     return given_up;
 }
@@ -513,14 +447,14 @@ void bb_dialog_give_up_before(BbDialog *dialog, guint side, guint32 seq)
 void bb_dialog_give_up_all(BbDialog *dialog)
 {
     while (dialog->n_open)
-        give_up(dialog, 0);
+        give_up(dialog, dialog->open);
 }
 
 void bb_dialog_forget_calls(BbDialog *dialog)
 {
     while (dialog->n_open)
         forget_oldest(dialog);
-    free_room(dialog);
+    bb_unanswered_free(dialog);
 }
 
 // ---- services ---------------------------------------------------------------------------------
@@ -548,7 +482,7 @@ void bb_dialog_switch_to(BbDialog *dialog, const BbDecoder *decoder)
 
 void bb_dialog_call_protocol(BbDialog *dialog, guint64 call, const char *name)
 {
-    BbOpenEntry *entry = find_call(dialog, call);
+    BbOpenEntry *entry = bb_unanswered_find(dialog, call);
     if (entry && !entry->sent)
         entry->proto = bb_context_protocol(dialog->context, name);
 }
@@ -570,7 +504,7 @@ struct BbTlsKeylog *bb_dialog_keylog(const BbDialog *dialog)
 
 void bb_dialog_adopt(BbDialog *dialog)
 {
-    for (guint i = 0; i < dialog->n_open; i++)
+    for (guint32 i = 0; i < dialog->n_open; i++)
         dialog->open[i].adopted = true;
 }
 

@@ -7,9 +7,6 @@
 #include "capture/decoder.h"
 #include "capture/feed.h"
 
-#define BB_DIALOG_OPEN_CALLS 1024u     // open calls a dialog may hold
-#define BB_DIALOG_FEW_CALLS 4u         // room for more of them counts to the bytes held
-#define BB_DIALOG_KEPT_CALLS 64u       // room for more of them is given back when none is open
 #define BB_DIALOG_BUFFER (64u * 1024u) // bytes a direction may hold for its decoder
 #define BB_DIALOG_MARKS 512u           // packets whose stamps a buffer remembers one by one
 #define BB_DIALOG_KEPT_BUFFER 512u     // larger ones, and more marks than these, are given back
@@ -23,7 +20,10 @@ typedef struct BbOpenEntry {
     guint64 id; // that its messages have
     BbPart request;
     guint32 proto;      // name of its protocol; BB_NAME_NONE: the dialog's
+    guint32 newer;      // places in entries of those beside it in its bucket (capture/unanswered.h)
+    guint32 older;      //
     guint8 use;         // BbKeyUse
+    bool over : 1;      // no longer open: its place is not given back yet
     bool doubted : 1;   // BB_KEY_REUSED: its reply may have been among missing bytes
     bool sent : 1;      // the call message is written
     bool adopted : 1;   // read before the protocol was known: its key is not
@@ -60,16 +60,19 @@ struct BbDialog {
     const BbEndpoints *endpoints;
     BbSide side[2];       // of the first and second endpoint
     BbOpenEntry *entries; // room for open_capacity
-    BbOpenEntry *open;    // n_open of them, oldest first, so with rising handles
-    BbDoubt *doubt;       // capture/doubt.h; NULL: no reason yet
-    char *conn;           // for the trace; made with the first message
-    guint32 node[2];      // of the endpoints (bb_context_node); 0 = not asked yet
+    BbOpenEntry *open;    // n_open of them, oldest first, so with rising handles; n_over of these
+                          // are over, but never the first or the last
+    struct BbOpenBucket *buckets; // by key; NULL: few are found by looking at all
+    BbDoubt *doubt;               // capture/doubt.h; NULL: no reason yet
+    char *conn;                   // for the trace; made with the first message
+    guint32 node[2];              // of the endpoints (bb_context_node); 0 = not asked yet
     guint32 proto;
-    guint16 n_open, open_capacity;
-    guint64 likely;    // what the first turn looked like: bits by place in bb_decoders
-    guint64 refused;   // decoders that gave up, likewise
-    guint32 forgotten; // calls dropped at the limit whose replies are still to come
-    guint32 head_left; // bytes of a proxy's head that are still to be passed over
+    guint32 n_open, n_over, open_capacity;
+    guint32 n_in_order[2]; // open calls that are answered in order, by BbDirection
+    guint64 likely;        // what the first turn looked like: bits by place in bb_decoders
+    guint64 refused;       // decoders that gave up, likewise
+    guint32 forgotten;     // calls dropped at the limit whose replies are still to come
+    guint32 head_left;     // bytes of a proxy's head that are still to be passed over
     guint16 turns_probed;
     guint8 client;     // side that calls
     guint8 last_spoke; // side that spoke last, plus 1; 0: nobody
@@ -92,7 +95,7 @@ struct BbDialog {
 // Its reply is told by order alone.
 static inline bool bb_dialog_in_order(const BbOpenEntry *entry)
 {
-    return entry->open.key == 0 || entry->use == BB_KEY_QUEUED;
+    return !entry->over && (entry->open.key == 0 || entry->use == BB_KEY_QUEUED);
 }
 
 static inline BbDirection bb_dialog_direction(const BbDialog *dialog, guint side)

@@ -7,6 +7,7 @@
 #include "capture/doubt.h"
 #include "capture/protocols/proxy.h"
 #include "capture/skips.h"
+#include "capture/unanswered.h"
 
 BbDialog *bb_dialog_new(BbContext *context, const BbEndpoints *endpoints, bool is_tcp, guint client,
                         bool client_known)
@@ -580,8 +581,7 @@ guint32 bb_dialog_held(const BbDialog *dialog)
         if (side->buffered)
             held += side->capacity + side->marks_capacity * (guint32)sizeof(BbMark);
     }
-    if (dialog->open_capacity > BB_DIALOG_FEW_CALLS)
-        held += dialog->open_capacity * (guint32)sizeof dialog->entries[0];
+    held += bb_unanswered_held(dialog);
     if (dialog->decoder && dialog->decoder->held)
         held += (guint32)dialog->decoder->held(dialog->state);
     return held;
@@ -600,7 +600,7 @@ void bb_dialog_drop_held(BbDialog *dialog)
         dialog->context->loss->count[BB_TCP_BUFFER_LIMIT]++;
         dialog->decoder->let_go(dialog, dialog->state);
     }
-    if (dialog->open_capacity > BB_DIALOG_FEW_CALLS)
+    if (bb_unanswered_held(dialog))
         bb_dialog_forget_calls(dialog);
 }
 
@@ -610,7 +610,7 @@ void bb_dialog_free(BbDialog *dialog)
         return;
     bb_dialog_finish(dialog);
     bb_dialog_end_nodes(dialog);
-    g_free(dialog->entries);
+    bb_unanswered_free(dialog);
     bb_doubt_free(dialog->doubt);
     g_free(dialog->conn);
     g_free(dialog);

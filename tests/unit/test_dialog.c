@@ -206,7 +206,7 @@ END_TEST
 START_TEST(a_deep_pipeline_keeps_its_pairs)
 {
     g_autoptr(Converse) c = converse_tcp(6379);
-    const guint depth = 1500, limit = 1024;
+    const guint depth = 50000, limit = 49152;
     for (guint i = 0; i < depth; i++)
         converse_text(c, up, "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n");
     for (guint i = 0; i < depth; i++) {

@@ -254,6 +254,13 @@ guint64 bb_dialog_open(BbDialog *dialog, const BbPart *request, guint32 op, guin
     return bb_dialog_open_by(dialog, request, op, key, tag, BB_KEY_UNIQUE);
 }
 
+void bb_dialog_grown(BbDialog *dialog, guint64 call, const BbPart *request)
+{
+    BbOpenEntry *entry = bb_unanswered_find(dialog, call);
+    if (entry && !entry->sent)
+        entry->request = *request;
+}
+
 void bb_dialog_sent(BbDialog *dialog, guint64 call, const BbPart *request)
 {
     BbOpenEntry *entry = bb_unanswered_find(dialog, call);

@@ -102,6 +102,8 @@ typedef enum {
 } BbKeyUse;
 guint64 bb_dialog_open_by(BbDialog *dialog, const BbPart *request, guint32 op, guint64 key,
                           guint32 tag, BbKeyUse use);
+// More is known of the request of a call that is not written yet.
+void bb_dialog_grown(BbDialog *dialog, guint64 call, const BbPart *request);
 // The request is complete: the call message is written. No effect if the call is gone or written.
 void bb_dialog_sent(BbDialog *dialog, guint64 call, const BbPart *request);
 // Both at once.

@@ -3,14 +3,16 @@
 // Out: a call for each command that is answered, in order, with verb and table as label and the
 // error's number as status.
 //
-// The greeting is a free message; the login is one call, its rounds included. What is executed is
-// labelled by the text it was prepared from. A result ends with the last of its sets of rows. Of a
-// binary log the first event is the return, those behind it are free messages.
+// The greeting is a free message; the login is one call, its rounds included. What the server asks
+// for (a file, a password in another form) belongs to the call, and the question to nothing. What
+// is executed is labelled by the text it was prepared from. A result ends with the last of its sets
+// of rows. Of a binary log the first event is the return, those behind it are free messages.
 //
 // Compressed connections are not read: they are counted and left to the turns. After SSLRequest
 // the connection is another protocol's.
 #include "capture/protocols/framing.h"
 #include "capture/protocols/mysql_reply.h"
+#include "capture/protocols/sql_lexer.h"
 #include "capture/protocols/statements.h"
 
 #define GREETING_MAX 512u
@@ -56,6 +58,8 @@ typedef struct Mysql {
     guint8 phase;
     guint8 sequence; // of the server's last packet, or of the client's file behind it
     bool streaming;  // a binary log
+    bool waits;      // request is not ended: the server may ask for more of it
+    bool asked;      // it did, and its reply has not begun
 } Mysql;
 
 // ---- names --------------------------------------------------------------------------------------
@@ -75,6 +79,28 @@ static guint32 error_status(BbDialog *dialog, guint16 code)
 
 // ---- requests -----------------------------------------------------------------------------------
 
+static void end_request(BbDialog *dialog, Mysql *mysql)
+{
+    if (!mysql->request.begun)
+        return;
+    if (mysql->call)
+        bb_dialog_sent(dialog, mysql->call, &mysql->request);
+    else
+        bb_dialog_message(dialog, &mysql->request, mysql->way[BB_TO_SERVER].label, BB_NAME_NONE);
+    mysql->call = 0;
+    mysql->waits = false;
+    bb_part_reset(&mysql->request);
+}
+
+// The request is there, as far as it was not asked for.
+static void rest_request(BbDialog *dialog, Mysql *mysql)
+{
+    if (mysql->waits)
+        bb_dialog_grown(dialog, mysql->call, &mysql->request);
+    else
+        end_request(dialog, mysql);
+}
+
 static guint32 executed_label(BbDialog *dialog, const Mysql *mysql, BbCursor payload)
 {
     bb_cursor_skip(&payload, 1);
@@ -88,6 +114,14 @@ static guint32 executed_label(BbDialog *dialog, const Mysql *mysql, BbCursor pay
     return label ? label : name(dialog, "EXECUTE ?");
 }
 
+// LOAD DATA, LOAD XML: maybe of a local file.
+static bool loads(BbCursor text)
+{
+    BbSqlLexer lexer = {.at = text.at, .end = text.at + text.left};
+    BbSqlToken verb = bb_sql_next(&lexer);
+    return bb_sql_is_word(&verb, "LOAD");
+}
+
 static guint32 command_label(BbDialog *dialog, Mysql *mysql, const BbMysqlCommand *command,
                              BbCursor payload, bool cut)
 {
@@ -98,6 +132,7 @@ static guint32 command_label(BbDialog *dialog, Mysql *mysql, const BbMysqlComman
     case BB_MYSQL_QUERY:
         text = bb_mysql_query_text(payload, mysql->capabilities & BB_MYSQL_QUERY_ATTRIBUTES);
         label = bb_statement_label(dialog, NULL, text.at, text.left, cut);
+        mysql->waits = loads(text);
         break;
     case BB_MYSQL_STMT_PREPARE:
         mysql->last_prepared = bb_statement_label(dialog, NULL, text.at, text.left, cut);
@@ -132,6 +167,7 @@ static Role begin_command(BbDialog *dialog, Mysql *mysql, BbCursor front, guint3
 {
     const BbMysqlCommand *command = front.left ? bb_mysql_command(front.at[0]) : NULL;
     Way *way = &mysql->way[BB_TO_SERVER];
+    end_request(dialog, mysql); // nobody asked for more of the last one
     mysql->phase = PHASE_COMMANDS;
     if (!command) {
         way->label = name(dialog, "SEMI_SYNC_ACK");
@@ -140,6 +176,7 @@ static Role begin_command(BbDialog *dialog, Mysql *mysql, BbCursor front, guint3
     }
     bool cut = front.left < length && front.left <= BB_MYSQL_TEXT_MAX;
     mysql->streaming = false;
+    mysql->waits = command->shape == BB_MYSQL_LOGIN;
     way->label = command_label(dialog, mysql, command, front, cut);
     mysql->call = 0;
     guint32 tag = command->code | (length == BB_MYSQL_FULL ? TAG_LONG : 0);
@@ -170,6 +207,7 @@ static Role begin_login(BbDialog *dialog, Mysql *mysql, BbCursor front, guint32 
     mysql->phase = PHASE_GREETED;
     way->label = name(dialog, ssl ? "SSLRequest" : "login");
     mysql->call = ssl ? 0 : bb_dialog_open(dialog, part, way->label, 0, TAG_LOGIN);
+    mysql->waits = !ssl;
     return ssl ? ROLE_SSL : ROLE_REQUEST;
 }
 
@@ -183,28 +221,18 @@ static bool wants_file(const Mysql *mysql)
 static Role begin_client(BbDialog *dialog, Mysql *mysql, BbCursor front, BbMysqlHead head,
                          const BbPart *part)
 {
+    Role asked_for = mysql->waits && mysql->asked ? ROLE_REQUEST : ROLE_NOTHING;
     if (wants_file(mysql)) {
         mysql->answer.asks = head.length > 0;
+        mysql->waits &= head.length > 0;
         mysql->sequence = head.sequence; // where the server's go on
-        return ROLE_NOTHING;
+        return asked_for;
     }
     if (head.sequence == 0)
         return begin_command(dialog, mysql, front, head.length, part);
-    if (mysql->phase == PHASE_COMMANDS) // a password
-        return ROLE_NOTHING;
+    if (asked_for == ROLE_REQUEST || mysql->phase == PHASE_COMMANDS) // a password
+        return asked_for;
     return begin_login(dialog, mysql, front, head.length, part);
-}
-
-static void end_request(BbDialog *dialog, Mysql *mysql)
-{
-    if (!mysql->request.begun)
-        return;
-    if (mysql->call)
-        bb_dialog_sent(dialog, mysql->call, &mysql->request);
-    else
-        bb_dialog_message(dialog, &mysql->request, mysql->way[BB_TO_SERVER].label, BB_NAME_NONE);
-    mysql->call = 0;
-    bb_part_reset(&mysql->request);
 }
 
 // ---- replies ------------------------------------------------------------------------------------
@@ -252,6 +280,15 @@ static void end_reply(BbDialog *dialog, Mysql *mysql)
     mysql->answered = 0;
 }
 
+// No more of it is to be seen.
+static void give_up_reply(BbDialog *dialog, Mysql *mysql)
+{
+    end_reply(dialog, mysql);
+    if (mysql->asked)
+        bb_mysql_reply_begin(&mysql->answer, NULL);
+    mysql->asked = false;
+}
+
 static Role begin_free(BbDialog *dialog, Mysql *mysql, const char *label, BbCursor front)
 {
     guint8 first = front.left ? front.at[0] : 0;
@@ -286,6 +323,18 @@ static bool begin_reply(BbDialog *dialog, Mysql *mysql, BbMysqlHead head, const 
     return true;
 }
 
+// Reads a packet of a reply, or a question that comes before it.
+static Role read_reply(BbDialog *dialog, Mysql *mysql, BbCursor front, guint32 length)
+{
+    bb_mysql_reply_read(&mysql->answer, &mysql->layout, front, length);
+    mysql->asked = mysql->answer.asks && !mysql->reply.begun;
+    if (mysql->asked)
+        return ROLE_NOTHING;
+    if (mysql->waits && mysql->answered == mysql->call)
+        end_request(dialog, mysql);
+    return ROLE_REPLY;
+}
+
 // before: number of the packet before.
 static Role begin_server(BbDialog *dialog, Mysql *mysql, BbCursor front, BbMysqlHead head,
                          guint8 before, const BbPart *part)
@@ -302,14 +351,14 @@ static Role begin_server(BbDialog *dialog, Mysql *mysql, BbCursor front, BbMysql
     if (mysql->phase == PHASE_START)
         mysql->phase = PHASE_COMMANDS;
     if (head.sequence == 1 && before != 0 && !wants_file(mysql))
-        end_reply(dialog, mysql); // this is another one, whatever was missing of the last
-    if (!mysql->reply.begun && !begin_reply(dialog, mysql, head, part)) {
+        give_up_reply(dialog, mysql); // this is another one, whatever was missing of the last
+    bool begun = mysql->reply.begun || mysql->asked;
+    if (!begun && !begin_reply(dialog, mysql, head, part)) {
         if (first == BB_MYSQL_EOF && head.length == 5)
             mysql->layout.known = mysql->layout.eof = true;
         return ROLE_NOTHING;
     }
-    bb_mysql_reply_read(&mysql->answer, &mysql->layout, front, head.length);
-    return ROLE_REPLY;
+    return read_reply(dialog, mysql, front, head.length);
 }
 
 // ---- packets ------------------------------------------------------------------------------------
@@ -425,7 +474,7 @@ static void end(BbDialog *dialog, void *state, const BbPart *part)
     case ROLE_REQUEST:
         bb_part_join(&mysql->request, part);
         if (!way->more)
-            end_request(dialog, mysql);
+            rest_request(dialog, mysql);
         if (way->role == ROLE_SSL)
             bb_dialog_switch(dialog);
         break;
@@ -444,7 +493,7 @@ static void lose(BbDialog *dialog, void *state, BbDirection direction)
     if (direction == BB_TO_SERVER)
         end_request(dialog, mysql);
     else
-        end_reply(dialog, mysql);
+        give_up_reply(dialog, mysql);
     mysql->way[direction] = (Way){0};
 }
 

@@ -29,6 +29,7 @@
 // First bytes of a server's payload.
 enum {
     BB_MYSQL_OK = 0x00,
+    BB_MYSQL_AUTH_MORE = 0x01, // in a login
     BB_MYSQL_LOCAL_INFILE = 0xfb,
     BB_MYSQL_EOF = 0xfe,
     BB_MYSQL_ERROR = 0xff,

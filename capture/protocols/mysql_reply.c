@@ -87,6 +87,12 @@ static void read_result_head(BbMysqlReply *reply, const BbMysqlLayout *layout, B
         read_columns(reply, layout, payload);
 }
 
+// caching_sha2_password: what the client sent will do, and OK follows.
+static bool is_known_password(BbCursor payload)
+{
+    return bb_cursor_u8(&payload) == BB_MYSQL_AUTH_MORE && bb_cursor_u8(&payload) == 3;
+}
+
 static void read_head(BbMysqlReply *reply, const BbMysqlLayout *layout, BbCursor payload,
                       guint32 length)
 {
@@ -103,8 +109,8 @@ static void read_head(BbMysqlReply *reply, const BbMysqlLayout *layout, BbCursor
         read_prepared(reply, layout, payload);
         break;
     case BB_MYSQL_LOGIN:
-        reply->asks = first != BB_MYSQL_OK; // the password in another form, a further factor
-        reply->over = !reply->asks;
+        reply->over = first == BB_MYSQL_OK;
+        reply->asks = !reply->over && !is_known_password(payload);
         break;
     case BB_MYSQL_FIELDS:
         reply->over = first == BB_MYSQL_EOF && length < BB_MYSQL_FULL;

@@ -5,9 +5,11 @@
 //
 // The session up to the first ReadyForQuery is one call `startup`, passwords included; SSLRequest
 // and GSSENCRequest are calls before it. Notices and parameter reports that come unasked are
-// nothing, notifications are free messages. A replication is answered by its CopyBothResponse: what
-// both sides say then, up to the next ReadyForQuery, is free messages (Streaming Replication
-// Protocol). One that was joined in the middle shows by what nothing else says.
+// nothing, notifications are free messages. COPY data that the client sends belong to the call that
+// the server asks for them in, and the CopyInResponse that asks is nothing. A replication is
+// answered by its CopyBothResponse: what both sides say then, up to the next ReadyForQuery, is free
+// messages (Streaming Replication Protocol). One that was joined in the middle shows by what
+// nothing else says.
 //
 // Gaps: each side knows the sequence number at which the message under way ends, so a gap inside of
 // one does no harm. After any other gap messages are looked for at the start of each packet.
@@ -35,7 +37,7 @@ typedef struct Stream {
     bool lost;        // does not know where the next message begins
     bool known;       // a message was read
     BbPart *part;     // where the bytes of the message under way belong
-    BbPart aside;     // bytes of no call: notifications, COPY data, passwords
+    BbPart aside;     // bytes of no call: notifications, passwords
     const char *told; // label of the message under way, which is a free one of a replication
 } Stream;
 
@@ -47,6 +49,7 @@ typedef struct Postgres {
     guint8 phase;
     bool streaming;  // a replication
     bool data_only;  // the reply begun has nothing but CopyData
+    bool prelude;    // nothing but ParseComplete and BindComplete
     bool copy_ended; // CopyDone or CopyFail was sent for an open call, no ReadyForQuery came since
     bool headless;   // the beginning of what the server sends is missing
     bool passing;    // what it sends up to the next ReadyForQuery answers nothing we know
@@ -146,6 +149,15 @@ static void check_torn_request(Reader *reader)
         bb_postgres_request_end(request, reader->dialog, 0);
 }
 
+// A COPY gets no more data, or asked for none.
+static void end_waiting(Reader *reader)
+{
+    if (!reader->pg->request.waits)
+        return;
+    flush(reader);
+    bb_postgres_request_end(&reader->pg->request, reader->dialog, 0);
+}
+
 static BbPart *client_part(Reader *reader, guint8 type)
 {
     Postgres *pg = reader->pg;
@@ -155,12 +167,15 @@ static BbPart *client_part(Reader *reader, guint8 type)
     case 'f':
         // Behind an error these come when the call is answered, and no Sync is ignored.
         pg->copy_ended |= type != 'd' && bb_dialog_open_calls(reader->dialog) > 0;
+        if (pg->request.waits)
+            return &pg->request.data;
         return pg->request.part.begun ? &pg->request.part : &reader->stream->aside;
     case 'p':
     case 'X':
     case PACKET_CANCEL:
         return &reader->stream->aside;
     default:
+        end_waiting(reader); // for data that do not come
         check_torn_request(reader);
         return type == 'S' && is_second_sync(reader) ? &reader->stream->aside : &pg->request.part;
     }
@@ -184,7 +199,10 @@ static void end_client(Reader *reader, guint8 type)
 {
     Postgres *pg = reader->pg;
     bool apart = reader->part != &pg->request.part;
+    guint32 tag = type == 'S' ? TAG_EXTENDED : 0;
     flush(reader);
+    if (type == 'c' || type == 'f')
+        end_waiting(reader);
     if (type == 'X' || type == PACKET_CANCEL)
         tell(reader, type == 'X' ? "Terminate" : "CancelRequest");
     if (reader->stream->told)
@@ -193,7 +211,8 @@ static void end_client(Reader *reader, guint8 type)
         return;
     if (type == 'S')
         bb_postgres_request_command(&pg->request, reader->dialog, "SYNC");
-    bb_postgres_request_end(&pg->request, reader->dialog, type == 'S' ? TAG_EXTENDED : 0);
+    if (!bb_postgres_request_wait(&pg->request, reader->dialog, tag))
+        bb_postgres_request_end(&pg->request, reader->dialog, tag);
     reader->part = NULL;
     if (type == PACKET_STARTUP)
         pg->phase = PHASE_LOGIN;
@@ -230,7 +249,7 @@ static bool answers_a_call(Reader *reader)
 static BbPart *server_part(Reader *reader, guint8 type)
 {
     Postgres *pg = reader->pg;
-    if (type == 'A' || pg->passing || pg->streaming)
+    if (type == 'A' || type == 'G' || pg->passing || pg->streaming)
         return &reader->stream->aside;
     if (pg->reply.begun)
         return &pg->reply;
@@ -252,10 +271,24 @@ static void note_asked(Reader *reader, guint8 type, BbCursor body)
         bb_dialog_continues(reader->dialog, BB_TO_SERVER, asks);
 }
 
+// What only leads to the request for data is nothing either. Other answers end the wait for them,
+// unless they are those to an earlier call.
+static void note_copy(Reader *reader, guint8 type)
+{
+    Postgres *pg = reader->pg;
+    if (type == 'G' && pg->prelude)
+        bb_part_reset(&pg->reply);
+    if (reader->part == &pg->reply)
+        pg->prelude = strchr("123n", type) && (pg->prelude || !pg->reply.begun);
+    if (strchr("CEHWZ", type) && bb_dialog_open_calls(reader->dialog) == 1)
+        end_waiting(reader);
+}
+
 static void begin_server(Reader *reader, guint8 type, BbCursor body)
 {
     Postgres *pg = reader->pg;
     note_asked(reader, type, body);
+    note_copy(reader, type);
     if (type == 'R')
         pg->phase = PHASE_LOGIN;
     if (reader->part == &pg->reply)

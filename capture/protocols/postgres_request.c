@@ -44,11 +44,11 @@ static const char *take_text(BbCursor *body, gsize *length, bool *ended)
     return (const char *)text;
 }
 
-static void note_opening(BbPostgresRequest *request, guint32 label, const guint8 *text,
-                         gsize length)
+static void note_verb(BbPostgresRequest *request, guint32 label, const guint8 *text, gsize length)
 {
     BbSqlLexer lexer = {.at = text, .end = text + length};
     BbSqlToken verb = bb_sql_next(&lexer);
+    request->copies |= bb_sql_is_word(&verb, "COPY");
     if (bb_sql_is_word(&verb, "BEGIN"))
         request->opening[0] = label;
     if (bb_sql_is_word(&verb, "START"))
@@ -62,7 +62,7 @@ static guint32 read_text(BbPostgresRequest *request, BbDialog *dialog, BbCursor 
     bool ended;
     const guint8 *text = (const guint8 *)take_text(&body, &length, &ended);
     guint32 label = bb_statement_label(dialog, NULL, text, length, cut && !ended);
-    note_opening(request, label, text, length);
+    note_verb(request, label, text, length);
     name_by_statement(request, label);
     return label;
 }
@@ -164,13 +164,28 @@ void bb_postgres_request_open(BbPostgresRequest *request, BbDialog *dialog, guin
     request->call = bb_dialog_open(dialog, &request->part, request->label, 0, tag);
 }
 
+bool bb_postgres_request_wait(BbPostgresRequest *request, BbDialog *dialog, guint32 tag)
+{
+    if (!request->copies || request->waits)
+        return false;
+    if (!request->call)
+        bb_postgres_request_open(request, dialog, tag);
+    bb_dialog_grown(dialog, request->call, &request->part);
+    request->waits = true;
+    bb_part_reset(&request->data); // what came behind an error
+    return true;
+}
+
 void bb_postgres_request_end(BbPostgresRequest *request, BbDialog *dialog, guint32 tag)
 {
     if (!request->call)
         bb_postgres_request_open(request, dialog, tag);
+    if (request->waits)
+        bb_part_join(&request->part, &request->data);
     bb_dialog_sent(dialog, request->call, &request->part);
     request->call = 0;
     request->label = BB_NAME_NONE;
     request->rank = BB_POSTGRES_UNNAMED;
+    request->copies = request->waits = false;
     bb_part_reset(&request->part);
 }

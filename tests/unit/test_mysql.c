@@ -144,10 +144,23 @@ START_TEST(login_in_rounds)
     ask(s, "0e");
     ANSWER(s, 1, OK_PACKET);
     steps_check(s, "MSG < mysql greeting 78\n"
-                   "CALL 1 mysql login 42\n"
-                   "RET 1 mysql ok 65\n"
+                   "CALL 1 mysql login 73\n"
+                   "RET 1 mysql ok 11\n"
                    "CALL 2 mysql PING 5\n"
                    "RET 2 mysql ok 11\n");
+}
+END_TEST
+
+// What the client sent will do: the server says so, and asks for nothing.
+START_TEST(login_by_a_known_password)
+{
+    g_autoptr(Steps) s = steps_new(PORT);
+    step(s, SAY_DOWN, greeting(NEW));
+    step(s, SAY_UP, response(NEW));
+    ANSWER(s, 2, "01 03", OK_PACKET);
+    steps_check(s, "MSG < mysql greeting 78\n"
+                   "CALL 1 mysql login 42\n"
+                   "RET 1 mysql ok 17\n");
 }
 END_TEST
 
@@ -163,8 +176,8 @@ START_TEST(login_by_factors)
     ask_on(s, 5, "'signature' 00");
     ANSWER(s, 6, "ff 1504 '#28000Access denied'");
     steps_check(s, "MSG < mysql greeting 78\n"
-                   "CALL 1 mysql login 42\n"
-                   "RET 1 mysql 1045 84\n");
+                   "CALL 1 mysql login 67\n"
+                   "RET 1 mysql 1045 26\n");
 }
 END_TEST
 
@@ -201,8 +214,8 @@ START_TEST(change_of_user)
     ANSWER(s, 3, "ff 1504 '#28000Access denied'");
     ask(s, "1f");
     ANSWER(s, 1, OK_PACKET);
-    steps_check(s, LOGIN "CALL 2 mysql CHANGE_USER 13\n"
-                         "RET 2 mysql 1045 74\n"
+    steps_check(s, LOGIN "CALL 2 mysql CHANGE_USER 37\n"
+                         "RET 2 mysql 1045 26\n"
                          "CALL 3 mysql RESET_CONNECTION 5\n"
                          "RET 3 mysql ok 11\n");
 }
@@ -339,10 +352,36 @@ START_TEST(a_local_file)
     ANSWER(s, 5, OK_PACKET);
     ask(s, "0e");
     ANSWER(s, 1, OK_PACKET);
-    steps_check(s, LOGIN "CALL 2 mysql LOAD t 42\n"
-                         "RET 2 mysql ok 22\n"
+    steps_check(s, LOGIN "CALL 2 mysql LOAD t 70\n"
+                         "RET 2 mysql ok 11\n"
                          "CALL 3 mysql PING 5\n"
                          "RET 3 mysql ok 11\n");
+    g_autoptr(Converse) c = steps_play(s, 1460);
+    ck_assert_int_eq(converse_first_ms(c, 3), 3); // LOAD, then the server's question
+    ck_assert_int_eq(converse_last_ms(c, 3), 7);
+    ck_assert_int_eq(converse_first_ms(c, 4), 8);
+}
+END_TEST
+
+// A LOAD DATA of the server's own file, and one that is asked for nothing by an error.
+START_TEST(no_local_file)
+{
+    g_autoptr(Steps) s = session(OLD);
+    ask(s, "03 'LOAD DATA INFILE 0 INTO TABLE t'");
+    ANSWER(s, 1, OK_PACKET);
+    ask(s, "03 'LOAD DATA LOCAL INFILE 0 INTO TABLE t'");
+    ANSWER(s, 1, "ff 1504 '#28000Access denied'");
+    ask(s, "03 'LOAD DATA LOCAL INFILE 0 INTO TABLE t'"); // its answer is lost
+    step(s, LOSE_DOWN, octets("00 00000000000000000000"));
+    ask(s, "0e");
+    ANSWER(s, 1, OK_PACKET);
+    steps_check(s, LOGIN "CALL 2 mysql LOAD t 36\n"
+                         "RET 2 mysql ok 11\n"
+                         "CALL 3 mysql LOAD t 42\n"
+                         "RET 3 mysql 1045 26\n"
+                         "CALL 4 mysql LOAD t 42\n"
+                         "CALL 5 mysql PING 5\n"
+                         "RET 5 mysql ok 11\n");
 }
 END_TEST
 
@@ -361,10 +400,12 @@ START_TEST(a_long_local_file)
         ANSWER(s, (guint8)(3 + counts[i]), OK_PACKET);
         ask(s, "0e");
         ANSWER(s, 1, OK_PACKET);
-        steps_check(s, LOGIN "CALL 2 mysql LOAD t 42\n"
-                             "RET 2 mysql ok 22\n"
-                             "CALL 3 mysql PING 5\n"
-                             "RET 3 mysql ok 11\n");
+        g_autofree char *told = g_strdup_printf(LOGIN "CALL 2 mysql LOAD t %u\n"
+                                                      "RET 2 mysql ok 11\n"
+                                                      "CALL 3 mysql PING 5\n"
+                                                      "RET 3 mysql ok 11\n",
+                                                42 + counts[i] / 2 * (23 + 5) + 4);
+        steps_check(s, told);
         ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 0);
     }
 }
@@ -1061,15 +1102,15 @@ START_TEST(probe_others)
 }
 END_TEST
 
-TEST_MAIN("mysql", a_session, times_are_of_first_and_last_bytes, login_in_rounds, login_by_factors,
-          login_refused, timeout_is_free, change_of_user, encryption_is_handed_on,
-          login_inside_of_tls, compression_is_refused, rows_in_the_new_layout, several_results,
-          definitions_left_out, a_local_file, a_long_local_file, progress_is_no_error,
-          every_command, empty_statements, prepared_in_the_old_layout, prepared_in_the_new_layout,
-          prepared_without_definitions, cursors, pipelined, bulk_execution,
-          statements_can_be_let_go, query_attributes, a_binary_log, a_gap_in_a_binary_log,
-          semi_synchronous, packets_of_16_megabytes, long_statements, joined_before_a_command,
-          joined_before_a_prepare, joined_at_the_login, joined_before_lists_of_fields,
-          found_on_another_port, lost_request, lost_reply, lost_exchange, lost_request_of_text,
-          sequence_numbers, lost_rows, lost_inside_of_a_row, damage_in_the_middle, probe_logins,
-          probe_commands, probe_answers, probe_others)
+TEST_MAIN("mysql", a_session, times_are_of_first_and_last_bytes, login_in_rounds,
+          login_by_a_known_password, login_by_factors, login_refused, timeout_is_free,
+          change_of_user, encryption_is_handed_on, login_inside_of_tls, compression_is_refused,
+          rows_in_the_new_layout, several_results, definitions_left_out, a_local_file,
+          no_local_file, a_long_local_file, progress_is_no_error, every_command, empty_statements,
+          prepared_in_the_old_layout, prepared_in_the_new_layout, prepared_without_definitions,
+          cursors, pipelined, bulk_execution, statements_can_be_let_go, query_attributes,
+          a_binary_log, a_gap_in_a_binary_log, semi_synchronous, packets_of_16_megabytes,
+          long_statements, joined_before_a_command, joined_before_a_prepare, joined_at_the_login,
+          joined_before_lists_of_fields, found_on_another_port, lost_request, lost_reply,
+          lost_exchange, lost_request_of_text, sequence_numbers, lost_rows, lost_inside_of_a_row,
+          damage_in_the_middle, probe_logins, probe_commands, probe_answers, probe_others)

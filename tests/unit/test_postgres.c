@@ -783,12 +783,33 @@ static void copies(Converse *c, GByteArray *b)
 
 START_TEST(copy_is_one_call)
 {
-    expect(copies, LOGIN "CALL 2 postgresql COPY t 23\n"
-                         "RET 2 postgresql ok 28\n"
+    expect(copies, LOGIN "CALL 2 postgresql COPY t 15043\n"
+                         "RET 2 postgresql ok 18\n"
                          "CALL 3 postgresql COPY t 22\n"
                          "RET 3 postgresql ok 15048\n"
-                         "CALL 4 postgresql COPY t 23\n"
-                         "RET 4 postgresql 57014 47\n");
+                         "CALL 4 postgresql COPY t 36\n"
+                         "RET 4 postgresql 57014 37\n");
+}
+END_TEST
+
+// The call lasts as long as its data do; the server answers behind them.
+START_TEST(copy_data_are_of_the_call)
+{
+    g_autoptr(Converse) c = converse_tcp(5432);
+    g_autoptr(GByteArray) b = g_byte_array_new();
+    log_in(c);
+    query(c, "COPY t FROM STDIN");
+    put_message(b, 'G', "\0\0\1\0\0", 5);
+    say(c, down, b);
+    converse_wait(c, 500);
+    put_message(b, 'd', "1\n", 2);
+    put_message(b, 'c', "", 0);
+    say(c, up, b);
+    converse_wait(c, 100);
+    answer(c, "COPY 1");
+    gint64 asked_ms = converse_first_ms(c, 2);
+    ck_assert_int_eq(converse_last_ms(c, 2) - asked_ms, 502);
+    ck_assert_int_eq(converse_first_ms(c, 3) - asked_ms, 603);
 }
 END_TEST
 
@@ -816,12 +837,12 @@ static void lossy_copy(Converse *c, GByteArray *b)
 
 START_TEST(data_of_a_copy_is_lost)
 {
-    expect(lossy_copy, LOGIN "CALL 2 postgresql COPY t 23\n"
-                             "RET 2 postgresql ok 28\n"
+    expect(lossy_copy, LOGIN "CALL 2 postgresql COPY t 42\n"
+                             "RET 2 postgresql ok 18\n"
                              "CALL 3 postgresql SELECT t 21\n"
                              "RET 3 postgresql ok 20\n"
-                             "CALL 4 postgresql COPY t 23\n"
-                             "RET 4 postgresql ok 28\n"
+                             "CALL 4 postgresql COPY t 30\n"
+                             "RET 4 postgresql ok 18\n"
                              "CALL 5 postgresql SELECT t 21\n"
                              "RET 5 postgresql ok 20\n");
 }
@@ -853,8 +874,8 @@ static void extended_copy(Converse *c, GByteArray *b)
 
 START_TEST(copy_by_extended_query)
 {
-    expect(extended_copy, LOGIN "CALL 2 postgresql COPY t 54\n"
-                                "RET 2 postgresql ok 38\n"
+    expect(extended_copy, LOGIN "CALL 2 postgresql COPY t 66\n"
+                                "RET 2 postgresql ok 18\n"
                                 "CALL 3 postgresql SYNC 5\n"
                                 "RET 3 postgresql ok 6\n");
 }
@@ -890,8 +911,8 @@ static void failed_copy(Converse *c, GByteArray *b)
 
 START_TEST(a_failed_copy_ignores_no_sync)
 {
-    expect(failed_copy, LOGIN "CALL 2 postgresql COPY t 23\n"
-                              "RET 2 postgresql 22P02 47\n"
+    expect(failed_copy, LOGIN "CALL 2 postgresql COPY t 30\n"
+                              "RET 2 postgresql 22P02 37\n"
                               "CALL 3 postgresql SELECT a 52\n"
                               "CALL 4 postgresql SYNC 5\n"
                               "RET 3 postgresql ok 42\n"
@@ -1577,11 +1598,12 @@ TEST_MAIN("postgres", a_session, times_are_of_first_and_last_bytes, login_can_be
           queries_without_a_table, long_messages, prepared_statements_have_labels,
           unnamed_statement, a_batch_is_one_call, begin_is_replaced, flush_does_not_end_a_call,
           syncs_pair_in_order, request_without_sync_is_kept, statements_have_a_limit,
-          copy_is_one_call, data_of_a_copy_is_lost, copy_by_extended_query,
-          a_failed_copy_ignores_no_sync, replication_is_free_messages, replication_can_break,
-          gap_in_a_replication, replication_joined, replication_joined_by_a_gap,
-          a_copy_is_no_replication, shutdown_answers_the_open_call, shutdown_is_free_when_idle,
-          joined_in_the_middle, joined_before_an_answer, lost_request, lost_ends_do_not_shift,
-          lost_reply, lost_replies_do_not_shift, gap_in_a_reply, gap_in_a_long_row, gap_in_a_query,
-          gap_in_a_batch, no_postgres_after_all, damage_in_the_middle, startup_packets_are_checked,
-          probe_requests, probe_replies, probe_others, probe_random_bytes)
+          copy_is_one_call, copy_data_are_of_the_call, data_of_a_copy_is_lost,
+          copy_by_extended_query, a_failed_copy_ignores_no_sync, replication_is_free_messages,
+          replication_can_break, gap_in_a_replication, replication_joined,
+          replication_joined_by_a_gap, a_copy_is_no_replication, shutdown_answers_the_open_call,
+          shutdown_is_free_when_idle, joined_in_the_middle, joined_before_an_answer, lost_request,
+          lost_ends_do_not_shift, lost_reply, lost_replies_do_not_shift, gap_in_a_reply,
+          gap_in_a_long_row, gap_in_a_query, gap_in_a_batch, no_postgres_after_all,
+          damage_in_the_middle, startup_packets_are_checked, probe_requests, probe_replies,
+          probe_others, probe_random_bytes)

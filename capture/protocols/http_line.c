@@ -84,6 +84,25 @@ static bool has_control(const guint8 *data, gsize length)
     return false;
 }
 
+static bool starts(const guint8 *data, gsize length, const char *text)
+{
+    return length >= strlen(text) && memcmp(data, text, strlen(text)) == 0;
+}
+
+// The first bytes of a line without an end: those of a request that goes on in its target?
+static bool is_long_request(const guint8 *line, gsize length, gsize method)
+{
+    static const char *const methods[] = {"GET ",    "POST ",  "HEAD ",   "PUT ",
+                                          "DELETE ", "PATCH ", "OPTIONS "};
+    const guint8 *target = line + method + 1;
+    gsize left = length - method - 1;
+    bool common = false;
+    for (gsize i = 0; i < G_N_ELEMENTS(methods) && !common; i++)
+        common = starts(line, length, methods[i]);
+    bool addressed = starts(target, left, "/") || starts(target, left, "http://");
+    return common && addressed && !memchr(target, ' ', left) && !has_control(target, left);
+}
+
 BbMatch bb_http_match_request(const guint8 *data, gsize length)
 {
     gsize method = method_length(data, length);
@@ -96,9 +115,10 @@ BbMatch bb_http_match_request(const guint8 *data, gsize length)
     gsize most = MIN(length, BB_HTTP_START_MAX);
     const guint8 *newline = memchr(data + method, '\n', most - method);
     if (!newline) {
+        if (length >= BB_HTTP_START_MAX)
+            return is_long_request(data, most, method) ? BB_MATCH_REQUEST : BB_MATCH_NO;
         gsize text = data[most - 1] == '\r' ? most - 1 : most;
-        bool open = length < BB_HTTP_START_MAX && !has_control(data + method, text - method);
-        return open ? BB_MATCH_MORE : BB_MATCH_NO;
+        return has_control(data + method, text - method) ? BB_MATCH_NO : BB_MATCH_MORE;
     }
     gsize line = (gsize)(newline - data);
     if (data[line - 1] == '\r')

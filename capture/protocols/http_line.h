@@ -6,7 +6,7 @@
 #include "capture/decoder.h"
 
 #define BB_HTTP_METHOD_MAX 28u  // bytes a method may have
-#define BB_HTTP_START_MAX 8192u // bytes of a start line within which a match must be certain
+#define BB_HTTP_START_MAX 8192u // bytes of a start line after which it is decided what they are
 #define BB_HTTP_BODY_MAX (G_GUINT64_CONSTANT(1) << 62) // longer bodies are not believed
 
 typedef struct BbHttpRequestLine {
@@ -21,7 +21,9 @@ bool bb_http_request_line(const guint8 *line, gsize length, BbHttpRequestLine *r
 // Section 4: HTTP/1.x SP code. Returns 100 to 999, 0 when it is no status line.
 guint bb_http_status_line(const guint8 *line, gsize length);
 
-// Whether a request (reply) begins at data: REQUEST (REPLY), NO, or MORE while that is open.
+// Whether a request (reply) begins at data: REQUEST (REPLY), NO, or MORE while that is open. A line
+// that is longer than BB_HTTP_START_MAX is a request if that much of it is a common method and a
+// path or an address of HTTP, without a blank.
 BbMatch bb_http_match_request(const guint8 *data, gsize length);
 BbMatch bb_http_match_reply(const guint8 *data, gsize length);
 

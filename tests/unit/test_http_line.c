@@ -77,9 +77,22 @@ END_TEST
 START_TEST(probe_is_bounded)
 {
     g_autofree char *path = g_strnfill(BB_HTTP_START_MAX, 'p');
-    memcpy(path, "GET /", 5);
-    ck_assert_int_eq(probe(path, BB_HTTP_START_MAX - 1), BB_MATCH_MORE);
-    ck_assert_int_eq(probe(path, BB_HTTP_START_MAX), BB_MATCH_NO);
+    static const char *const likely[] = {"GET /", "OPTIONS /", "POST http://a/"};
+    static const char *const others[] = {"GET p", "TAKE /", "GET /a b", "GET  /", "GETS /"};
+    g_autofree char *most = g_strnfill(BB_HTTP_START_MAX + 10, 'p');
+    for (guint i = 0; i < G_N_ELEMENTS(likely); i++) {
+        memcpy(most, likely[i], strlen(likely[i]));
+        ck_assert_int_eq(probe(most, BB_HTTP_START_MAX - 1), BB_MATCH_MORE);
+        ck_assert_int_eq(probe(most, BB_HTTP_START_MAX), BB_MATCH_REQUEST);
+        ck_assert_int_eq(probe(most, BB_HTTP_START_MAX + 10), BB_MATCH_REQUEST);
+    }
+    most[BB_HTTP_START_MAX - 1] = '\r';
+    ck_assert_int_eq(probe(most, BB_HTTP_START_MAX), BB_MATCH_NO);
+    for (guint i = 0; i < G_N_ELEMENTS(others); i++) {
+        memcpy(path, others[i], strlen(others[i]));
+        ck_assert_int_eq(probe(path, BB_HTTP_START_MAX - 1), BB_MATCH_MORE);
+        ck_assert_int_eq(probe(path, BB_HTTP_START_MAX), BB_MATCH_NO);
+    }
 }
 END_TEST
 

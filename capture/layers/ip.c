@@ -138,6 +138,24 @@ BbLayerId bb_layer_inner_ipv6(BbWalk *walk)
     return BB_LAYER_IPV6;
 }
 
+// Behind the segments of SRv6 (RFC 8986, section 10.1).
+BbLayerId bb_layer_inner_ethernet(BbWalk *walk)
+{
+    walk->loss->count[BB_TUNNELLED]++;
+    return BB_LAYER_ETHERNET;
+}
+
+// RFC 3378: version 3, and nothing else.
+BbLayerId bb_layer_etherip(BbWalk *walk)
+{
+    BbCursor header;
+    if (!bb_walk_take(walk, 2, &header))
+        return BB_LAYER_NONE;
+    if (bb_cursor_be16(&header) != 0x3000)
+        return bb_walk_refuse(walk, BB_BAD_FRAME);
+    return bb_layer_inner_ethernet(walk);
+}
+
 // Hop-by-hop options, routing, destination options: RFC 8200, 4.3 to 4.6.
 BbLayerId bb_layer_extension(BbWalk *walk)
 {

@@ -13,6 +13,8 @@ struct BbLayers {
 static BbLayerId (*const decoders[BB_LAYER_COUNT])(BbWalk *) = {
     [BB_LAYER_ETHERNET] = bb_layer_ethernet,
     [BB_LAYER_VLAN] = bb_layer_vlan,
+    [BB_LAYER_VNTAG] = bb_layer_vntag,
+    [BB_LAYER_METADATA] = bb_layer_metadata,
     [BB_LAYER_LLC] = bb_layer_llc,
     [BB_LAYER_COOKED] = bb_layer_cooked,
     [BB_LAYER_COOKED2] = bb_layer_cooked2,
@@ -35,6 +37,8 @@ static BbLayerId (*const decoders[BB_LAYER_COUNT])(BbWalk *) = {
     [BB_LAYER_ERSPAN3] = bb_layer_erspan3,
     [BB_LAYER_INNER_IPV4] = bb_layer_inner_ipv4,
     [BB_LAYER_INNER_IPV6] = bb_layer_inner_ipv6,
+    [BB_LAYER_INNER_ETHERNET] = bb_layer_inner_ethernet,
+    [BB_LAYER_ETHERIP] = bb_layer_etherip,
     [BB_LAYER_VXLAN] = bb_layer_vxlan,
     [BB_LAYER_GENEVE] = bb_layer_geneve,
     [BB_LAYER_GTPU] = bb_layer_gtpu,
@@ -72,27 +76,33 @@ static const struct {
     guint16 type;
     BbLayerId layer;
 } ethertypes[] = {
-    {0x0800, BB_LAYER_IPV4}, {0x86dd, BB_LAYER_IPV6}, {0x8100, BB_LAYER_VLAN},
-    {0x88a8, BB_LAYER_VLAN}, {0x9100, BB_LAYER_VLAN}, {0x9200, BB_LAYER_VLAN},
-    {0x8847, BB_LAYER_MPLS}, {0x8848, BB_LAYER_MPLS}, {0x8864, BB_LAYER_PPPOE},
-    {0x894f, BB_LAYER_NSH},
+    {0x0800, BB_LAYER_IPV4}, {0x86dd, BB_LAYER_IPV6},  {0x8100, BB_LAYER_VLAN},
+    {0x88a8, BB_LAYER_VLAN}, {0x9100, BB_LAYER_VLAN},  {0x9200, BB_LAYER_VLAN},
+    {0x8847, BB_LAYER_MPLS}, {0x8848, BB_LAYER_MPLS},  {0x8864, BB_LAYER_PPPOE},
+    {0x894f, BB_LAYER_NSH},  {0x8926, BB_LAYER_VNTAG}, {0x8909, BB_LAYER_METADATA},
 };
 
 const guint8 bb_layer_ipv4_protocols[256] = {
     [4] = BB_LAYER_INNER_IPV4,  [6] = BB_LAYER_TCP,  [17] = BB_LAYER_UDP,
     [41] = BB_LAYER_INNER_IPV6, [47] = BB_LAYER_GRE, [51] = BB_LAYER_AUTHENTICATION,
+    [97] = BB_LAYER_ETHERIP,
     [137] = BB_LAYER_MPLS, // RFC 4023
 };
 
 const guint8 bb_layer_ipv6_protocols[256] = {
     [0] = BB_LAYER_EXTENSION, // hop-by-hop options
-    [4] = BB_LAYER_INNER_IPV4, [6] = BB_LAYER_TCP,
-    [17] = BB_LAYER_UDP,       [41] = BB_LAYER_INNER_IPV6,
+    [4] = BB_LAYER_INNER_IPV4,
+    [6] = BB_LAYER_TCP,
+    [17] = BB_LAYER_UDP,
+    [41] = BB_LAYER_INNER_IPV6,
     [43] = BB_LAYER_EXTENSION, // routing
-    [44] = BB_LAYER_FRAGMENT,  [51] = BB_LAYER_AUTHENTICATION,
+    [44] = BB_LAYER_FRAGMENT,
+    [51] = BB_LAYER_AUTHENTICATION,
     [47] = BB_LAYER_GRE,
     [60] = BB_LAYER_EXTENSION, // destination options
+    [97] = BB_LAYER_ETHERIP,
     [137] = BB_LAYER_MPLS,
+    [143] = BB_LAYER_INNER_ETHERNET,
 };
 
 bool bb_layers_may_carry(bool ipv6, guint8 protocol)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: the header that a network or a capturing system puts before IP. Out: which IP follows.
-// IEEE 802.3, 802.1Q, 802.1ad; RFC 1042 (SNAP); pcap-linktype(7) for the others.
+// IEEE 802.3, 802.1Q, 802.1ad; RFC 1042 (SNAP); Cisco's VN-Tag and CMD (security groups);
+// pcap-linktype(7) for the others.
 #include "capture/layers/walk.h"
 
 #define LENGTH_MAX 1500 // of the field type/length; types begin at 1536 (IEEE 802.3, 3.2.6)
@@ -42,6 +43,33 @@ BbLayerId bb_layer_vlan(BbWalk *walk)
         return BB_LAYER_NONE;
     note_vlan(walk, bb_cursor_be16(&header) & 0xfffu);
     return type_or_length(walk, bb_cursor_be16(&header));
+}
+
+// VN-Tag: the virtual interfaces of source and destination; no network.
+BbLayerId bb_layer_vntag(BbWalk *walk)
+{
+    BbCursor header;
+    if (!bb_walk_take(walk, 6, &header))
+        return BB_LAYER_NONE;
+    bb_cursor_skip(&header, 4);
+    return type_or_length(walk, bb_cursor_be16(&header));
+}
+
+// Cisco MetaData: version 1, then its length in words of 8 bytes, of which the type before it takes
+// two; options, as the security group.
+BbLayerId bb_layer_metadata(BbWalk *walk)
+{
+    BbCursor header, options, type;
+    if (!bb_walk_take(walk, 2, &header))
+        return BB_LAYER_NONE;
+    if (bb_cursor_u8(&header) != 1)
+        return bb_walk_refuse(walk, BB_SKIP_NOT_IP);
+    guint8 words = bb_cursor_u8(&header);
+    if (words < 1)
+        return bb_walk_refuse(walk, BB_BAD_FRAME);
+    if (!bb_walk_take(walk, words * 8u - 4u, &options) || !bb_walk_take(walk, 2, &type))
+        return BB_LAYER_NONE;
+    return type_or_length(walk, bb_cursor_be16(&type));
 }
 
 // IP stands behind SNAP only: encapsulated Ethernet (RFC 1042) or a bridge's (IEEE 802.1H).

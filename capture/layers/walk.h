@@ -12,6 +12,8 @@ typedef enum {
     BB_LAYER_PACKET, // the packet is complete
     BB_LAYER_ETHERNET,
     BB_LAYER_VLAN,
+    BB_LAYER_VNTAG,
+    BB_LAYER_METADATA,
     BB_LAYER_LLC,
     BB_LAYER_COOKED,
     BB_LAYER_COOKED2,
@@ -34,6 +36,8 @@ typedef enum {
     BB_LAYER_ERSPAN3,
     BB_LAYER_INNER_IPV4, // IP in IP
     BB_LAYER_INNER_IPV6,
+    BB_LAYER_INNER_ETHERNET, // Ethernet in IP
+    BB_LAYER_ETHERIP,
     BB_LAYER_VXLAN,
     BB_LAYER_GENEVE,
     BB_LAYER_GTPU,
@@ -61,6 +65,8 @@ typedef struct BbWalk {
 // One per kind of header. Each takes its header off walk and returns the layer that follows.
 BbLayerId bb_layer_ethernet(BbWalk *walk);
 BbLayerId bb_layer_vlan(BbWalk *walk);
+BbLayerId bb_layer_vntag(BbWalk *walk);
+BbLayerId bb_layer_metadata(BbWalk *walk);
 BbLayerId bb_layer_llc(BbWalk *walk);
 BbLayerId bb_layer_cooked(BbWalk *walk);
 BbLayerId bb_layer_cooked2(BbWalk *walk);
@@ -83,6 +89,8 @@ BbLayerId bb_layer_erspan2(BbWalk *walk);
 BbLayerId bb_layer_erspan3(BbWalk *walk);
 BbLayerId bb_layer_inner_ipv4(BbWalk *walk);
 BbLayerId bb_layer_inner_ipv6(BbWalk *walk);
+BbLayerId bb_layer_inner_ethernet(BbWalk *walk);
+BbLayerId bb_layer_etherip(BbWalk *walk);
 BbLayerId bb_layer_vxlan(BbWalk *walk);
 BbLayerId bb_layer_geneve(BbWalk *walk);
 BbLayerId bb_layer_gtpu(BbWalk *walk);

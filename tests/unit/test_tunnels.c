@@ -155,6 +155,50 @@ static Frame *nsh(void)
     return frame;
 }
 
+static Frame *vntag(void)
+{
+    Frame *frame = inner();
+    FRAME_PUT(frame, FRAME_16(321), FRAME_16(0x0800));
+    FRAME_PUT(frame, FRAME_32(0x80050006), FRAME_16(0x8100));
+    frame_ethernet(frame, 0x8926);
+    return frame;
+}
+
+static Frame *metadata(void)
+{
+    Frame *frame = inner();
+    FRAME_PUT(frame, 1, 1, FRAME_16(1), FRAME_16(513), FRAME_16(0x0800));
+    frame_ethernet(frame, 0x8909);
+    return frame;
+}
+
+static Frame *metadata_long(void)
+{
+    Frame *frame = inner6();
+    FRAME_PUT(frame, 1, 2, FRAME_16(1), FRAME_16(513), FRAME_32(0), FRAME_32(0), FRAME_16(0x86dd));
+    frame_ethernet(frame, 0x8909);
+    return frame;
+}
+
+static Frame *etherip(void)
+{
+    Frame *frame = inner_vlan(77);
+    FRAME_PUT(frame, 0x30, 0);
+    return outer(frame, 97);
+}
+
+// Of two segments, which are left.
+static Frame *srv6_ethernet(void)
+{
+    Frame *frame = inner_ethernet();
+    for (guint i = 0; i < 4; i++)
+        FRAME_PUT(frame, FRAME_32(0xfc000000), FRAME_32(0));
+    FRAME_PUT(frame, 143, 4, 4, 0, 1, 0, FRAME_16(0));
+    frame_ipv6(frame, 43);
+    frame_ethernet(frame, 0x86dd);
+    return frame;
+}
+
 static Frame *ip_in_ip(void)
 {
     return outer(inner(), 4);
@@ -440,6 +484,11 @@ static const Sample samples[] = {
     {"pppoe6", PPP_ETHER, pppoe6, true, 0, -1},
     {"ppp", PPP, ppp, false, 0, -1},
     {"nsh", ETHERNET, nsh, false, 0, -1},
+    {"vntag", ETHERNET, vntag, false, 321, -1},
+    {"metadata", ETHERNET, metadata, false, 0, -1},
+    {"metadata of two words", ETHERNET, metadata_long, true, 0, -1},
+    {"etherip", ETHERNET, etherip, false, 77, -1},
+    {"srv6 of ethernet", ETHERNET, srv6_ethernet, false, 0, -1},
     {"ip in ip", ETHERNET, ip_in_ip, false, 0, -1},
     {"ip6 in ip", ETHERNET, ip6_in_ip, true, 0, -1},
     {"ip in ip6", ETHERNET, ip_in_ip6, false, 0, -1},
@@ -621,6 +670,12 @@ START_TEST(refusals)
     expect_refused(ETHERNET, frame_patched(pppoe(), ETH + 6, 0xc0), BB_SKIP_NOT_IP); // LCP
     expect_refused(ETHERNET, frame_patched(nsh(), ETH + 1, 0xc1), BB_BAD_FRAME);
     expect_refused(ETHERNET, frame_patched(nsh(), ETH + 3, 9), BB_SKIP_NOT_IP);
+    expect_refused(ETHERNET, frame_patched(vntag(), ETH + 5, 0x01), BB_SKIP_NOT_IP);
+    expect_refused(ETHERNET, frame_patched(metadata(), ETH, 8), BB_SKIP_NOT_IP); // of GRE
+    expect_refused(ETHERNET, frame_patched(metadata(), ETH + 1, 0), BB_BAD_FRAME);
+    expect_refused(ETHERNET, frame_patched(metadata(), ETH + 1, 200), BB_BAD_FRAME);
+    expect_refused(ETHERNET, frame_patched(metadata(), ETH + 7, 0x06), BB_SKIP_NOT_IP); // ARP
+    expect_refused(ETHERNET, frame_patched(etherip(), IP, 0x20), BB_BAD_FRAME);
     expect_refused(ETHERNET, frame_patched(gre(), IP, 0x40), BB_SKIP_PROTOCOL); // routing
     expect_refused(ETHERNET, frame_patched(gre(), IP + 1, 0x02), BB_SKIP_PROTOCOL);
     expect_refused(ETHERNET, frame_patched(gre(), IP + 3, 0x06), BB_SKIP_NOT_IP); // ARP

@@ -14,15 +14,19 @@
 #define BLOCK_ENHANCED 6u         // 4.3
 #define BLOCK_FRAME 12u           // type, length, and length again
 
-#define OPTION_RESOLUTION 9 // of interfaces: if_tsresol
-#define OPTION_OFFSET 14    // if_tsoffset
-#define OPTION_IF_DROPPED 5 // of statistics: isb_ifdrop
-#define OPTION_OS_DROPPED 7 // isb_osdrop
+#define OPTION_RESOLUTION 9     // of interfaces: if_tsresol
+#define OPTION_OFFSET 14        // if_tsoffset
+#define OPTION_DROPPED 4        // of packets: epb_dropcount
+#define OPTION_IF_DROPPED 5     // of statistics: isb_ifdrop
+#define OPTION_OS_DROPPED 7     // isb_osdrop
+#define DROPPED_UNKNOWN 0xffffu // in an obsolete packet block
 
 typedef struct {
     gint64 offset_s;                // added to its time stamps
     guint64 ticks_per_second;       // of its time stamps
     guint64 if_dropped, os_dropped; // as last told; totals
+    guint64 packets_dropped;        // sum of what was told with packets
+    guint64 dropped;                // counted: the larger of both
     guint32 snaplen;                // 0: no limit
     int link_type;
 } Interface;
@@ -215,12 +219,20 @@ static Interface *find_interface(BbPcapng *p, guint32 index)
     return index < p->interfaces->len ? &g_array_index(p->interfaces, Interface, index) : NULL;
 }
 
-// Adds what a total grew by.
-static void grow(guint64 *count, guint64 *total, guint64 told)
+// Writers tell drops with packets, at the end, or both: what exceeds that known so far is counted.
+static void count_dropped(BbPcapng *p, Interface *interface, BbLossKind kind)
 {
-    if (told > *total)
-        *count += told - *total;
+    guint64 told = MAX(interface->packets_dropped, interface->if_dropped + interface->os_dropped);
+    if (told > interface->dropped)
+        p->loss->count[kind] += told - interface->dropped;
+    interface->dropped = MAX(interface->dropped, told);
+}
+
+static void note_total(BbPcapng *p, Interface *interface, guint64 *total, BbLossKind kind,
+                       guint64 told)
+{
     *total = MAX(*total, told);
+    count_dropped(p, interface, kind);
 }
 
 // Totals since the capture began; the last block tells them all. What we cannot use we do not need.
@@ -231,20 +243,36 @@ static void take_statistics(BbPcapng *p, BbCursor *c)
     BbCursor value;
     for (guint16 code; interface && (code = next_option(p, c, &value)) != 0;)
         if (code == OPTION_IF_DROPPED && value.left >= 8)
-            grow(&p->loss->count[BB_INTERFACE_DROPPED], &interface->if_dropped, u64(p, &value));
+            note_total(p, interface, &interface->if_dropped, BB_INTERFACE_DROPPED, u64(p, &value));
         else if (code == OPTION_OS_DROPPED && value.left >= 8)
-            grow(&p->loss->count[BB_KERNEL_DROPPED], &interface->os_dropped, u64(p, &value));
+            note_total(p, interface, &interface->os_dropped, BB_KERNEL_DROPPED, u64(p, &value));
+}
+
+// Drops since the packet before, by the interface or the system.
+static void note_dropped(BbPcapng *p, Interface *interface, guint64 count)
+{
+    interface->packets_dropped += count;
+    count_dropped(p, interface, BB_KERNEL_DROPPED);
+}
+
+static void take_packet_options(BbPcapng *p, Interface *interface, BbCursor *c)
+{
+    BbCursor value;
+    for (guint16 code; (code = next_option(p, c, &value)) != 0;)
+        if (code == OPTION_DROPPED && value.left >= 8)
+            note_dropped(p, interface, u64(p, &value));
 }
 
 // The three kinds of packet blocks differ in their heads only.
 static bool take_packet(BbPcapng *p, guint32 type, BbCursor *c, BbFrame *frame)
 {
     guint32 index = type == BLOCK_ENHANCED ? u32(p, c) : type == BLOCK_PACKET ? u16(p, c) : 0;
-    const Interface *interface = find_interface(p, index);
+    Interface *interface = find_interface(p, index);
     if (!interface)
         return bad(p, "a packet of an interface that was not described");
-    if (type == BLOCK_PACKET)
-        bb_cursor_skip(c, 2); // count of drops
+    guint16 dropped = type == BLOCK_PACKET ? u16(p, c) : 0;
+    if (dropped != DROPPED_UNKNOWN)
+        note_dropped(p, interface, dropped);
     if (type != BLOCK_SIMPLE)
         p->last_ns = time_of(interface, stamp(p, c)); // a simple packet has no time: that before it
     guint32 captured = type == BLOCK_SIMPLE ? 0 : u32(p, c), length = u32(p, c);
@@ -255,6 +283,9 @@ static bool take_packet(BbPcapng *p, guint32 type, BbCursor *c, BbFrame *frame)
     const guint8 *data = bb_cursor_take(c, captured);
     if (!data)
         return bad(p, "a packet that is longer than its block");
+    bb_cursor_skip(c, (4 - captured % 4u) % 4u);
+    if (type == BLOCK_ENHANCED)
+        take_packet_options(p, interface, c);
     captured = MIN(captured, (guint32)BB_SOURCE_SNAPLEN);
     *frame = (BbFrame){.time_ns = p->last_ns,
                        .data = data,

@@ -268,6 +268,75 @@ START_TEST(statistics_are_totals)
 }
 END_TEST
 
+// A packet of five bytes, with an option before epb_dropcount.
+static void add_dropped(PcapFile *file, guint32 dropped)
+{
+    static const guint8 packet[8] = "12345";
+    pcapfile_u32(file, 6);
+    pcapfile_u32(file, 64);
+    for (guint i = 0; i < 3; i++) // interface, time
+        pcapfile_u32(file, 0);
+    pcapfile_u32(file, 5);
+    pcapfile_u32(file, 5);
+    g_byte_array_append(file->bytes, packet, sizeof packet);
+    pcapfile_u16(file, 2); // epb_flags
+    pcapfile_u16(file, 4);
+    pcapfile_u32(file, 1);
+    pcapfile_u16(file, 4);
+    pcapfile_u16(file, 8);
+    pcapfile_u32(file, dropped);
+    pcapfile_u32(file, 0);
+    pcapfile_u32(file, 0); // end of options
+    pcapfile_u32(file, 64);
+}
+
+// An obsolete packet block, empty.
+static void add_obsolete(PcapFile *file, guint16 dropped)
+{
+    pcapfile_u32(file, 2);
+    pcapfile_u32(file, 32);
+    pcapfile_u16(file, 0); // interface
+    pcapfile_u16(file, dropped);
+    for (guint i = 0; i < 4; i++) // time, lengths
+        pcapfile_u32(file, 0);
+    pcapfile_u32(file, 32);
+}
+
+static void expect_dropped(const PcapFile *file, guint frames, guint by_interface, guint by_kernel)
+{
+    BbLoss loss = {0};
+    g_autoptr(BbPcapng) pcapng = read_bytes(file->bytes, &loss);
+    BbFrame frame;
+    for (guint i = 0; i < frames; i++)
+        ck_assert_int_eq(bb_pcapng_next(pcapng, &frame), BB_PCAPNG_FRAME);
+    ck_assert_int_eq(bb_pcapng_next(pcapng, &frame), BB_PCAPNG_END);
+    ck_assert_uint_eq(loss.count[BB_INTERFACE_DROPPED], by_interface);
+    ck_assert_uint_eq(loss.count[BB_KERNEL_DROPPED], by_kernel);
+}
+
+// What packets tell, and what the statistics do of the same interface, are the same drops.
+START_TEST(drops_told_with_packets)
+{
+    g_autoptr(PcapFile) file = pcapfile_new_form(PCAPFILE_NG, ETHERNET);
+    add_dropped(file, 3);
+    add_dropped(file, 0);
+    add_dropped(file, 4);
+    expect_dropped(file, 3, 0, 7);
+    add_obsolete(file, 2);
+    add_obsolete(file, 0xffff); // not known
+    expect_dropped(file, 5, 0, 9);
+    add_statistics(file, 0, 1, 5); // fewer
+    expect_dropped(file, 5, 0, 9);
+    add_statistics(file, 0, 3, 10); // more
+    expect_dropped(file, 5, 0, 13);
+    add_dropped(file, 4); // 13 by now
+    expect_dropped(file, 6, 0, 13);
+    pcapfile_add_interface(file, ETHERNET, 0, 6);
+    add_statistics(file, 1, 100, 0);
+    expect_dropped(file, 6, 100, 13);
+}
+END_TEST
+
 START_TEST(unknown_blocks_are_skipped)
 {
     BbLoss loss = {0};
@@ -384,5 +453,5 @@ END_TEST
 
 TEST_MAIN("pcapng", interfaces_of_their_own, sections_in_a_row, big_endian, resolutions_of_time,
           offsets_of_time, simple_packets, obsolete_packets, statistics_are_totals,
-          unknown_blocks_are_skipped, lengths_that_lie, what_makes_no_sense, options_that_lie,
-          cut_at_every_byte)
+          drops_told_with_packets, unknown_blocks_are_skipped, lengths_that_lie,
+          what_makes_no_sense, options_that_lie, cut_at_every_byte)

@@ -213,12 +213,15 @@ START_TEST(a_deep_pipeline_keeps_its_pairs)
         g_autofree char *reply = g_strdup_printf(":%0*u\r\n", (int)(1 + i % 7), 1u);
         converse_text(c, down, reply);
     }
-    g_auto(GStrv) lines = g_strsplit(converse_result(c), "\n", -1);
-    for (guint i = 0; i < depth; i++) {
+    const char *line = converse_result(c); // not to be split: that takes long under a sanitizer
+    for (guint i = 0; i < depth; i++)
+        line = strchr(line, '\n') + 1;
+    for (guint i = 0; i < depth; i++, line = strchr(line, '\n') + 1) {
         guint bytes = 4 + i % 7;
-        g_autofree char *orphan = g_strdup_printf("RET - redis ok %u", bytes);
-        g_autofree char *own = g_strdup_printf("RET %u redis ok %u", i + 1, bytes);
-        ck_assert_str_eq(lines[depth + i], i < depth - limit ? orphan : own);
+        g_autofree char *orphan = g_strdup_printf("RET - redis ok %u\n", bytes);
+        g_autofree char *own = g_strdup_printf("RET %u redis ok %u\n", i + 1, bytes);
+        const char *expected = i < depth - limit ? orphan : own;
+        ck_assert(strncmp(line, expected, strlen(expected)) == 0);
     }
     ck_assert_uint_eq(converse_loss(c, BB_PENDING_LIMIT), depth - limit);
 }

@@ -62,6 +62,7 @@ void bb_part_add(BbPart *part, const BbView *view, gsize from, gsize to)
     part->last_ns = MAX(part->last_ns, mark->time_ns);
     for (; mark > view->marks && mark[-1].end > from; mark--) // a late one among them is the last
         part->last_ns = MAX(part->last_ns, mark[-1].time_ns);
+    part->end_seq = view->seq + (guint32)to;
     part->bytes += to - from;
 }
 
@@ -72,6 +73,7 @@ void bb_part_join(BbPart *part, const BbPart *piece)
         return;
     }
     part->last_ns = MAX(part->last_ns, piece->last_ns);
+    part->end_seq = piece->end_seq;
     part->bytes += piece->bytes;
 }
 
@@ -374,7 +376,7 @@ void bb_dialog_return(BbDialog *dialog, guint64 call, const BbPart *reply, guint
         return;
     }
     side->answered = true;
-    side->answered_seq = reply->seq + (guint32)reply->bytes;
+    side->answered_seq = reply->end_seq;
     bb_doubt_answered(dialog, entry, reply);
     write_call(dialog, entry);
     emit(dialog, BB_RETURN, reply, entry->id, entry->open.op, status, entry->proto);

@@ -51,6 +51,7 @@ typedef struct BbPart {
     gint64 last_ns;   // of the last packet with any of its bytes, in whatever order they came
     guint64 bytes;    // seen so far, and those skipped of which only the number was seen
     guint32 seq, ack; // of its first byte
+    guint32 end_seq;  // behind its last byte, whatever holes are within
     guint32 print;    // of a datagram (BB_OFFSET_PRINT), from that byte on
     BbPlace place;    // of its first byte
     BbDirection direction;

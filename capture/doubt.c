@@ -56,7 +56,7 @@ static void note_seen(BbDoubt *doubt, guint number, const BbPart *part, bool acc
     if (!part->is_tcp)
         return;
     side->said = true;
-    side->said_end = part->seq + (guint32)part->bytes;
+    side->said_end = part->end_seq;
     side->said_ack = part->ack;
     side->lost = side->fresh = 0;
     side->known |= accounted;
@@ -103,7 +103,7 @@ void bb_doubt_seen(BbDialog *dialog, const BbPart *part, bool accounted)
     guint number = bb_dialog_side(dialog, part->direction);
     BbSide *side = &dialog->side[number];
     if (part->is_tcp) // what comes next is beyond its end
-        side->torn = (gint32)(side->seq - part->seq - (guint32)part->bytes) > 0;
+        side->torn = (gint32)(side->seq - part->end_seq) > 0;
     if (dialog->doubt)
         note_seen(dialog->doubt, number, part, accounted);
 }
@@ -263,12 +263,11 @@ static void take_due(BbDoubt *doubt, Side *caller, Side *callee, const BbPart *r
     caller->fresh -= !older;
     caller->sure -= caller->sure > 0;
     doubt->replies += doubt->replies < 2;
-    guint32 end = reply->seq + (guint32)reply->bytes;
     if (older || !caller->due)
-        callee->known_seq = end;
+        callee->known_seq = reply->end_seq;
     if (!caller->due) {
         callee->known = true;
-        callee->matched_end = end;
+        callee->matched_end = reply->end_seq;
     }
     // Who waits has its reply from somebody who has the request.
     if (reply->has_ack && caller->said && (gint32)(reply->ack - caller->said_end) < 0)

@@ -500,6 +500,8 @@ static bool skip_gap(BbDialog *dialog, guint number, guint32 seq, guint32 missin
     if (side->skip != BB_SKIP_REST)
         side->skip -= missing;
     side->seq = seq + missing;
+    if (side->skip_part)
+        side->skip_part->end_seq = side->seq;
     if (!side->skip)
         run_buffer(dialog, number, false, (BbHearing){0});
     return true;

@@ -251,6 +251,43 @@ START_TEST(lost_between_waves)
 }
 END_TEST
 
+static void get(Converse *c, guint count)
+{
+    for (guint i = 0; i < count; i++)
+        converse_text(c, BB_TO_SERVER, "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n");
+}
+
+static void give(Converse *c, guint bytes, guint lost)
+{
+    g_autofree char *value = g_strnfill(bytes, 'v');
+    g_autofree char *text = g_strdup_printf("$%u\r\n%s\r\n", bytes, value);
+    guint seen = lost ? bytes / 2 : 0;
+    converse_say(c, BB_TO_CLIENT, text, seen);
+    if (lost)
+        converse_lose(c, BB_TO_CLIENT, lost);
+    converse_text(c, BB_TO_CLIENT, text + seen + lost);
+}
+
+// The end of a reply is where it ends, whatever of it was not seen: what the caller acknowledges of
+// it is no reply to what was lost.
+START_TEST(hole_inside_of_a_reply)
+{
+    g_autoptr(Converse) c = converse_tcp(6379);
+    for (guint wave = 0; wave < 3; wave++) {
+        get(c, 2);
+        give(c, 10, 0);
+        give(c, 1000, wave < 2 ? 0 : 100);
+    }
+    converse_lose(c, BB_TO_SERVER, 20);
+    get(c, 2);
+    for (guint bytes = 1; bytes <= 3; bytes++)
+        give(c, bytes, 0);
+    const char *result = converse_result(c);
+    ck_assert_msg(strstr(result, "RET 6 ") && !strstr(result, "RET 7 "), "%s", result);
+    ck_assert_msg(!strstr(result, "RET 8 "), "%s", result);
+}
+END_TEST
+
 // ---- one call at a time -------------------------------------------------------------------------
 
 #define PARTS 3u
@@ -320,4 +357,5 @@ START_TEST(what_nobody_answers_is_lost)
 END_TEST
 
 TEST_MAIN("doubt", any_packet_is_lost, several_packets_are_lost, lost_behind_a_silence,
-          lost_between_waves, parts_of_a_request_are_lost, what_nobody_answers_is_lost)
+          lost_between_waves, hole_inside_of_a_reply, parts_of_a_request_are_lost,
+          what_nobody_answers_is_lost)

@@ -528,6 +528,12 @@ void bb_dialog_pass_over(BbDialog *dialog, const BbView *view, gsize count)
     give_up_before(dialog, !number, side->gap_end, false);
 }
 
+void bb_dialog_passed_rest(BbDialog *dialog, const BbPart *part)
+{
+    dialog->context->loss->count[BB_REPLIES_PASSED]++;
+    bb_doubt_seen(dialog, part, true);
+}
+
 void bb_dialog_continues(BbDialog *dialog, BbDirection direction, bool continues)
 {
     dialog->side[bb_dialog_side(dialog, direction)].continues = continues;

@@ -35,7 +35,9 @@ typedef struct Memcached {
     BbMemcachedQuiets quiets;
     bool silent_seen; // noreply was used: errors may come unasked
     bool watching;
+    bool many;     // so was a get of several keys
     bool headless; // the beginning of what the server sends is missing
+    bool torn;     // headless: a gap began or ended inside of an answer
     bool passing;  // the rest of an answer of which the beginning is missing
 } Memcached;
 
@@ -146,6 +148,18 @@ static void end_reply(BbDialog *dialog, Memcached *mc, guint32 status)
     bb_part_reset(&mc->reply);
 }
 
+// What the server says is complete.
+static void end_answer(Reader *reader, guint32 status)
+{
+    Memcached *mc = reader->mc;
+    if (mc->passing) {
+        bb_dialog_passed_rest(reader->dialog, &reader->stream->aside);
+        bb_part_reset(&reader->stream->aside);
+    }
+    mc->passing = false;
+    end_reply(reader->dialog, mc, status);
+}
+
 static void open_request(BbDialog *dialog, Memcached *mc)
 {
     mc->call =
@@ -188,8 +202,7 @@ static void end_block(Reader *reader)
     if (is_client(reader)) {
         end_request(reader->dialog, mc);
     } else if (mc->line.kind != BB_MEMCACHED_PART) { // VA
-        end_reply(reader->dialog, mc, name(reader->dialog, "ok"));
-        mc->passing = false;
+        end_answer(reader, name(reader->dialog, "ok"));
     }
 }
 
@@ -248,6 +261,7 @@ static Step read_command(Reader *reader, gsize length, bool cut)
     if (!command.known && !is_text(here(reader), text))
         return STEP_BAD;
     reader->stream->known |= command.known;
+    mc->many |= command.many;
     mc->command = command;
     mc->watching |= command.kind == BB_MEMCACHED_WATCH;
     take(reader, &mc->request, length);
@@ -331,6 +345,14 @@ static bool read_other_line(Reader *reader, BbMemcachedLine *line, gsize text)
     return true;
 }
 
+// Whether the line, the first one behind a gap, goes on with an answer that the gap cut off.
+static bool may_be_rest(const Memcached *mc)
+{
+    if (mc->line.kind == BB_MEMCACHED_END)
+        return mc->torn;
+    return mc->line.kind == BB_MEMCACHED_PART && (mc->many || !mc->line.has_data);
+}
+
 static BbPart *reply_part(Reader *reader)
 {
     Memcached *mc = reader->mc;
@@ -339,8 +361,8 @@ static BbPart *reply_part(Reader *reader)
     if (mc->headless) {
         BbPart first = {0};
         bb_part_add(&first, reader->view, reader->at, reader->at + 1);
-        mc->passing = bb_dialog_oldest(reader->dialog, &first) == NULL;
-        mc->headless = false;
+        mc->passing = may_be_rest(mc) && !bb_dialog_oldest(reader->dialog, &first);
+        mc->headless = mc->torn = false;
     }
     return mc->passing ? &reader->stream->aside : &mc->reply;
 }
@@ -374,8 +396,7 @@ static Step read_server(Reader *reader)
     if (line.has_data) {
         begin_block(reader, part, line.data_length);
     } else if (line.kind != BB_MEMCACHED_PART) {
-        end_reply(reader->dialog, mc, line_status(reader->dialog, &line, text));
-        mc->passing = false;
+        end_answer(reader, line_status(reader->dialog, &line, text));
     }
     return STEP_ON;
 }
@@ -407,6 +428,7 @@ static Step find_start(Reader *reader)
         }
         reader->at = bb_view_next_packet(reader->view, reader->at);
         bb_dialog_pass_over(reader->dialog, reader->view, reader->at);
+        reader->mc->torn |= !is_client(reader);
     }
     return STEP_WAIT;
 }
@@ -454,6 +476,7 @@ static void gap(BbDialog *dialog, void *state, BbDirection direction)
         return;
     }
     mc->headless = true;
+    mc->torn = mc->reply.begun || mc->passing;
     mc->passing = false; // the end of what is passed over may be among the missing
     end_reply(dialog, mc, BB_NAME_NONE);
     stream->part = &stream->aside;

@@ -200,9 +200,10 @@ BbMemcachedCommand bb_memcached_command(const guint8 *line, gsize length, bool c
     command.label = form->label;
     command.valid = words.clean && words.word[0].text == line && arguments_fit(form, &words, cut);
     command.shared = form->shared;
+    guint wanted = (guint)strlen(form->arguments);
+    command.many = form->kind == BB_MEMCACHED_RETRIEVE && words.count > wanted + 1;
     if (words.count > ARGUMENTS)
         return command;
-    guint wanted = (guint)strlen(form->arguments);
     const Word *last = &words.word[words.count - 1];
     command.silent = form->noreply && words.count > wanted + 1 && word_is(last, "noreply");
     if (form->kind == BB_MEMCACHED_STORE && command.valid && words.count > 4)

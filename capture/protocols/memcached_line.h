@@ -31,6 +31,7 @@ typedef struct BbMemcachedCommand {
     bool valid;        // and its arguments are as they have to be
     bool shared;       // other text protocols have the same line
     bool silent;       // noreply: only an error may come
+    bool many;         // of several keys: many values may answer it
     bool quiet;        // meta command with flag q: a usual answer is left out
     bool has_data;     // data_length bytes and a line end follow
     guint32 data_length;

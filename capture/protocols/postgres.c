@@ -51,6 +51,8 @@ typedef struct Postgres {
     bool data_only;  // the reply begun has nothing but CopyData
     bool prelude;    // nothing but ParseComplete and BindComplete
     bool copy_ended; // CopyDone or CopyFail was sent for an open call, no ReadyForQuery came since
+    bool completed;  // a statement of the reply begun is complete
+    bool several;    // a reply to several statements was seen
     bool headless;   // the beginning of what the server sends is missing
     bool passing;    // what it sends up to the next ReadyForQuery answers nothing we know
 } Postgres;
@@ -236,6 +238,7 @@ static void end_reply(BbDialog *dialog, Postgres *pg, guint32 status)
         bb_dialog_return(dialog, open ? open->call : 0, &pg->reply, status);
     }
     pg->status = BB_NAME_NONE;
+    pg->completed = false;
     bb_part_reset(&pg->reply);
 }
 
@@ -246,7 +249,31 @@ static bool answers_a_call(Reader *reader)
     return bb_dialog_oldest(reader->dialog, &first) != NULL;
 }
 
-static BbPart *server_part(Reader *reader, guint8 type)
+// No reply begins with it: rows, copied data, and what comes behind them.
+static bool is_rest(guint8 type, BbCursor body)
+{
+    static const char *const tags[] = {"SELECT", "FETCH", "COPY"}; // CommandComplete
+    for (gsize i = 0; type == 'C' && i < G_N_ELEMENTS(tags); i++)
+        if (body.left >= strlen(tags[i]) && memcmp(body.at, tags[i], strlen(tags[i])) == 0)
+            return true;
+    return type && strchr("DdcsZ", type);
+}
+
+// The first message behind a gap: whether it goes on with a reply that the gap cut off. Where
+// several statements are answered at once there is no telling, but that a call waits for it. That
+// call may be one that fetches more of its rows: it is given up, lest it gets the next reply.
+static void leave_gap(Reader *reader, guint8 type, BbCursor body, bool asked)
+{
+    Postgres *pg = reader->pg;
+    if (!pg->headless || type == 'N' || type == 'S') // of both kinds, and unasked
+        return;
+    pg->passing = is_rest(type, body) || (pg->several && !asked);
+    pg->headless = false;
+    if (pg->passing)
+        bb_dialog_pass_over(reader->dialog, reader->view, reader->at + 1);
+}
+
+static BbPart *server_part(Reader *reader, guint8 type, BbCursor body)
 {
     Postgres *pg = reader->pg;
     if (type == 'A' || type == 'G' || pg->passing || pg->streaming)
@@ -257,8 +284,7 @@ static BbPart *server_part(Reader *reader, guint8 type)
     if (pg->request.part.begun && !pg->request.call && bb_dialog_open_calls(reader->dialog) == 0)
         bb_postgres_request_open(&pg->request, reader->dialog, TAG_EXTENDED);
     bool asked = answers_a_call(reader);
-    pg->passing = pg->headless && !asked;
-    pg->headless = false;
+    leave_gap(reader, type, body, asked);
     bool unasked = !asked && (type == 'N' || type == 'S') && pg->phase != PHASE_LOGIN;
     return pg->passing || unasked ? &reader->stream->aside : &pg->reply;
 }
@@ -291,6 +317,10 @@ static void begin_server(Reader *reader, guint8 type, BbCursor body)
     note_copy(reader, type);
     if (type == 'R')
         pg->phase = PHASE_LOGIN;
+    if (type == 'C') {
+        pg->several |= pg->completed;
+        pg->completed = true;
+    }
     if (reader->part == &pg->reply)
         pg->data_only = type == 'd' && (pg->data_only || !pg->reply.begun);
     reader->stream->told = pg->streaming && type == 'd' ? stream_label(body) : NULL;
@@ -332,6 +362,8 @@ static void end_server(Reader *reader, guint8 type)
     if (type != 'Z' && !refused && !streams)
         return;
     pg->streaming = streams;
+    if (pg->passing)
+        bb_dialog_passed_rest(reader->dialog, &reader->stream->aside);
     end_reply(reader->dialog, pg, final_status(reader->dialog, pg));
     reader->part = NULL;
     pg->passing = pg->copy_ended = false;
@@ -378,6 +410,8 @@ static gsize wanted(const Reader *reader, guint8 type)
         return 2;
     if (type == 'R' && !is_client(reader))
         return 4;
+    if (type == 'C' && !is_client(reader))
+        return reader->pg->headless ? 6 : 0;
     if (is_client(reader))
         return type && strchr("QPBDC", type) ? BB_POSTGRES_TEXT_MAX : 0;
     return type == 'E' ? 256 : 0;
@@ -390,7 +424,7 @@ static void begin_message(Reader *reader, guint8 type, gsize head, gsize prefix,
     BbCursor body = bb_cursor(reader->view->data + reader->at + head, prefix - head);
     if (type == 'd')
         note_replication(reader, body, total - head);
-    BbPart *part = is_client(reader) ? client_part(reader, type) : server_part(reader, type);
+    BbPart *part = is_client(reader) ? client_part(reader, type) : server_part(reader, type, body);
     flush(reader);
     if (part == &stream->aside)
         bb_part_reset(part);

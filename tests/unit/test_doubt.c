@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pipelines of Redis with packets lost: each message is one packet of its own millisecond, so that
-// times tell which reply is whose. No pair may join two requests, and after a drain all are right.
+// Pipelines with packets lost, in protocols that answer in order: each message is one packet of its
+// own millisecond, so that times tell which reply is whose. No pair may join two requests, and
+// after a drain all are right.
 #include "capture/doubt.h"
 #include "data/random.h"
 #include "tests/unit/converse.h"
@@ -14,8 +15,16 @@
 
 typedef enum { ONE_FOR_ONE, WAVES, AT_RANDOM, SHAPES } Shape;
 
+typedef struct Protocol {
+    const char *name;
+    guint16 port;
+    void (*ask)(GString *text, const char *value);
+    void (*answer)(GString *text, const char *value);
+} Protocol;
+
 // What is said: packets in order, the n-th at n ms.
 typedef struct Talk {
+    const Protocol *protocol;
     BbDirection direction[2 * MOST];
     bool lost[2 * MOST];
     guint wait_ms[2 * MOST]; // of silence before it
@@ -26,6 +35,76 @@ typedef struct Talk {
     guint drained[MOST]; // of request n: drains before it
     guint drains;
 } Talk;
+
+// ---- protocols ----------------------------------------------------------------------------------
+
+static void ask_redis(GString *text, const char *value)
+{
+    g_string_append_printf(text, "*2\r\n$3\r\nGET\r\n$%zu\r\n%s\r\n", strlen(value), value);
+}
+
+static void answer_redis(GString *text, const char *value)
+{
+    g_string_append_printf(text, "$%zu\r\n%s\r\n", strlen(value), value);
+}
+
+static void ask_memcached(GString *text, const char *value)
+{
+    g_string_append_printf(text, "get %s\r\n", value);
+}
+
+static void answer_memcached(GString *text, const char *value)
+{
+    g_string_append_printf(text, "VALUE v 0 %zu\r\n%s\r\nEND\r\n", strlen(value), value);
+}
+
+static void ask_http(GString *text, const char *value)
+{
+    g_string_append_printf(text, "GET /%s HTTP/1.1\r\nHost: h\r\n\r\n", value);
+}
+
+static void answer_http(GString *text, const char *value)
+{
+    g_string_append_printf(text, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%s", strlen(value),
+                           value);
+}
+
+static void put_postgres(GString *text, char type, const char *body, gsize length)
+{
+    guint32 size = GUINT32_TO_BE((guint32)length + 4);
+    g_string_append_c(text, type);
+    g_string_append_len(text, (const char *)&size, sizeof size);
+    g_string_append_len(text, body, (gssize)length);
+}
+
+static void ask_postgres(GString *text, const char *value)
+{
+    g_autofree char *statement = g_strdup_printf("SELECT %s", value);
+    put_postgres(text, 'Q', statement, strlen(statement) + 1);
+}
+
+// One row of one column.
+static void answer_postgres(GString *text, const char *value)
+{
+    g_autoptr(GString) row = g_string_new(NULL);
+    guint32 size = GUINT32_TO_BE((guint32)strlen(value));
+    g_string_append_len(row, "\0\1", 2);
+    g_string_append_len(row, (const char *)&size, sizeof size);
+    g_string_append(row, value);
+    put_postgres(text, 'T', "\0\1id\0\0\0\0\0\0\0\0\0\0\0\0\4\0\0\0\0\0\0", 23);
+    put_postgres(text, 'D', row->str, row->len);
+    put_postgres(text, 'C', "SELECT 1", 9);
+    put_postgres(text, 'Z', "I", 1);
+}
+
+static const Protocol protocols[] = {
+    {"redis", 6379, ask_redis, answer_redis},
+    {"memcached", 11211, ask_memcached, answer_memcached},
+    {"http", 80, ask_http, answer_http},
+    {"postgresql", 5432, ask_postgres, answer_postgres},
+};
+
+// ---- what is said -------------------------------------------------------------------------------
 
 static void say(Talk *talk, BbDirection direction)
 {
@@ -94,29 +173,30 @@ static void read_pairs(Talk *talk, Converse *c, const guint *ms)
 }
 
 // Packet n. Where sizes differ, from 1 to 40 bytes are asked for, and from 1 to 200 come.
-static char *message(const Talk *talk, guint n)
+static GString *message(const Talk *talk, guint n)
 {
     bool asks = talk->direction[n] == BB_TO_SERVER;
     guint size = talk->sizes_differ ? 1 + 7919 * n % (asks ? 40 : 200) : 1;
     g_autofree char *value = g_strnfill(size, 'v');
-    return g_strdup_printf(asks ? "*2\r\n$3\r\nGET\r\n$%u\r\n%s\r\n" : "$%u\r\n%s\r\n", size,
-                           value);
+    GString *text = g_string_new(NULL);
+    (asks ? talk->protocol->ask : talk->protocol->answer)(text, value);
+    return text;
 }
 
 static void listen(Talk *talk)
 {
-    g_autoptr(Converse) c = converse_tcp(6379);
+    g_autoptr(Converse) c = converse_tcp(talk->protocol->port);
     guint ms[2 * MOST], now = 0;
     for (guint i = 0; i < talk->packets; i++) {
         BbDirection direction = talk->direction[i];
-        g_autofree char *text = message(talk, i);
+        g_autoptr(GString) text = message(talk, i);
         converse_wait(c, talk->wait_ms[i]);
         now += talk->wait_ms[i];
         ms[i] = now++;
         if (talk->lost[i])
-            converse_lose(c, direction, strlen(text));
+            converse_lose(c, direction, text->len);
         else
-            converse_text(c, direction, text);
+            converse_say(c, direction, text->str, text->len);
     }
     read_pairs(talk, c, ms);
 }
@@ -129,7 +209,8 @@ static bool is_whole(const Talk *talk, guint request)
 
 static char *story(const Talk *talk)
 {
-    GString *text = g_string_new(NULL);
+    GString *text = g_string_new(talk->protocol->name);
+    g_string_append(text, ": ");
     for (guint i = 0; i < talk->packets; i++)
         g_string_append_printf(text, "%s%c%s", talk->wait_ms[i] ? " ... " : "",
                                talk->direction[i] == BB_TO_SERVER ? 'q' : 'r',
@@ -163,18 +244,19 @@ static guint drain_after(const Talk *talk, guint packet)
 // ---- tests --------------------------------------------------------------------------------------
 
 // before: calls that were asked one by one before.
-static Talk pipeline(Shape shape, guint depth, guint before, BbRandom *random)
+static Talk pipeline(const Protocol *protocol, Shape shape, guint depth, guint before,
+                     BbRandom *random)
 {
-    Talk talk = {0};
+    Talk talk = {.protocol = protocol};
     talk_on(&talk, ONE_FOR_ONE, 1, before, random);
     talk_on(&talk, shape, depth, 20, random);
     talk_on(&talk, shape, depth, 20, random);
     return talk;
 }
 
-static void lose_any(Talk *talk, guint depth)
+static void lose_any(Talk *talk, guint from, guint depth)
 {
-    for (guint i = 0; i < talk->packets; i++) {
+    for (guint i = from; i < talk->packets; i++) {
         talk->lost[i] = true;
         check_talk(talk, depth == 1 ? 0 : drain_after(talk, i));
         // How many requests were lost is not known then.
@@ -185,16 +267,31 @@ static void lose_any(Talk *talk, guint depth)
     }
 }
 
+// from: the first packet that may be lost.
+static void lose_any_of(const Protocol *protocol, guint before, guint from, BbRandom *random)
+{
+    for (Shape shape = 0; shape < SHAPES; shape++)
+        for (guint depth = 1; depth <= DEEPEST; depth++) {
+            Talk talk = pipeline(protocol, shape, depth, before, random);
+            lose_any(&talk, from, depth);
+        }
+}
+
 START_TEST(any_packet_is_lost)
 {
     static const guint before[] = {0, 1, 20};
     BbRandom random = bb_random_start(test_seed("any_packet_is_lost"));
-    for (Shape shape = 0; shape < SHAPES; shape++)
-        for (guint depth = 1; depth <= DEEPEST; depth++)
-            for (guint i = 0; i < G_N_ELEMENTS(before); i++) {
-                Talk talk = pipeline(shape, depth, before[i], &random);
-                lose_any(&talk, depth);
-            }
+    for (guint i = 0; i < G_N_ELEMENTS(before); i++)
+        lose_any_of(&protocols[0], before[i], 0, &random);
+}
+END_TEST
+
+// Behind the first call, which tells the protocol.
+START_TEST(any_packet_of_other_protocols_is_lost)
+{
+    BbRandom random = bb_random_start(test_seed("any_packet_of_other_protocols_is_lost"));
+    for (guint i = 1; i < G_N_ELEMENTS(protocols); i++)
+        lose_any_of(&protocols[i], 1, 2, &random);
 }
 END_TEST
 
@@ -206,7 +303,8 @@ START_TEST(several_packets_are_lost)
     for (guint run = 0; run < 1000; run++) {
         Shape shape = (Shape)bb_random_below(&random, SHAPES);
         guint depth = 1 + (guint)bb_random_below(&random, DEEPEST);
-        Talk talk = {.sizes_differ = run % 2};
+        Talk talk = {.protocol = &protocols[run / 2 % G_N_ELEMENTS(protocols)],
+                     .sizes_differ = run % 2};
         talk_on(&talk, ONE_FOR_ONE, depth, 10, &random);
         guint from = talk.packets;
         talk_on(&talk, shape, depth, 30, &random);
@@ -223,7 +321,7 @@ END_TEST
 // Waves of three, with so many ms between them: the packets from `lost` on are lost.
 static Talk waves(guint between_ms, guint lost, guint count)
 {
-    Talk talk = {0};
+    Talk talk = {.protocol = &protocols[0]};
     for (guint wave = 0; wave < 30; wave++) {
         talk.wait_ms[talk.packets] = wave ? between_ms : 0;
         talk_on(&talk, WAVES, 3, 3, NULL);
@@ -356,6 +454,6 @@ START_TEST(what_nobody_answers_is_lost)
 }
 END_TEST
 
-TEST_MAIN("doubt", any_packet_is_lost, several_packets_are_lost, lost_behind_a_silence,
-          lost_between_waves, hole_inside_of_a_reply, parts_of_a_request_are_lost,
-          what_nobody_answers_is_lost)
+TEST_MAIN("doubt", any_packet_is_lost, any_packet_of_other_protocols_is_lost,
+          several_packets_are_lost, lost_behind_a_silence, lost_between_waves,
+          hole_inside_of_a_reply, parts_of_a_request_are_lost, what_nobody_answers_is_lost)

@@ -275,6 +275,7 @@ static void feed_directly(BbDialog *dialog, guint number, const BbPiece *piece, 
         .marks = &mark,
         .n_marks = 1,
     };
+    side->seq = piece->seq;
     bb_dialog_probe_turn(dialog, number, &view);
     run(dialog, number, &view, &marks, (BbHearing){0});
     side->seq = view.seq;

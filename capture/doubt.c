@@ -24,12 +24,15 @@ struct BbDoubt {
     Side side[2];
     gint64 said_ns;    // end of the last message
     gint64 slowest_ns; // longest time that a reply in order took
+    gint64 asked_ns;   // when the last call came
+    gint64 lag_ns;     // in doubt: longest time between a reply and the call that came before it
     bool waves;        // many calls were asked together, and answered before the next
     bool rolls;        // one was asked when others had been answered and others not
     guint8 alone;      // calls in a row that were asked when no other was open
     guint8 together;   // those that were asked when another was; both up to BB_DOUBT_HABIT
     guint8 turns;      // calls in a row that came when one reply had come since the one before
     guint8 replies;    // in doubt, since the last call
+    guint8 rests;      // in doubt: calls that came after a rest
     bool gap;          // likewise: bytes were missing
 };
 
@@ -110,9 +113,10 @@ void bb_doubt_seen(BbDialog *dialog, const BbPart *part, bool accounted)
 
 // ---- requests ---------------------------------------------------------------------------------
 
-// Nobody said anything for so long that all is answered that will be. What was lost right before
-// the request may have been sent just now, unless the callee had it before.
-static bool after_silence(const BbDialog *dialog, guint callee, const BbPart *request)
+// Nobody said anything for so long, and so many times longer than replies take. What was lost right
+// before the request may have been sent just now, unless the callee had it before.
+static bool was_silent(const BbDialog *dialog, guint callee, const BbPart *request, gint64 least_ns,
+                       gint64 reply_ns)
 {
     const BbDoubt *doubt = dialog->doubt;
     const BbSide *side = &dialog->side[callee];
@@ -120,8 +124,24 @@ static bool after_silence(const BbDialog *dialog, guint callee, const BbPart *re
     gint64 silence_ns = request->first_ns - doubt->said_ns;
     bool has_all = !answers->said || (gint32)(request->ack - side->seq - side->buffered) >= 0;
     bool just_lost = doubt->side[!callee].lost && (gint32)(request->seq - answers->said_ack) > 0;
-    return doubt->said_ns && !just_lost && silence_ns >= BB_DOUBT_SILENCE_NS &&
-           silence_ns / BB_DOUBT_SILENCE_TIMES >= doubt->slowest_ns && has_all;
+    return doubt->said_ns && !just_lost && silence_ns >= least_ns &&
+           silence_ns / BB_DOUBT_SILENCE_TIMES >= reply_ns && has_all;
+}
+
+// All is answered that will be.
+static bool after_silence(const BbDialog *dialog, guint callee, const BbPart *request)
+{
+    return was_silent(dialog, callee, request, BB_DOUBT_SILENCE_NS, dialog->doubt->slowest_ns);
+}
+
+// Counts the rests in which nothing came, though replies did between them.
+static bool has_rested(BbDialog *dialog, guint callee, const BbPart *request)
+{
+    BbDoubt *doubt = dialog->doubt;
+    gint64 reply_ns = MAX(doubt->slowest_ns, doubt->lag_ns);
+    doubt->rests +=
+        doubt->replies && was_silent(dialog, callee, request, BB_DOUBT_REST_NS, reply_ns);
+    return doubt->rests >= BB_DOUBT_RESTS;
 }
 
 // The caller has acknowledged more than is accounted for: maybe the replies to the lost. Of what
@@ -200,16 +220,19 @@ bool bb_doubt_request(BbDialog *dialog, const BbPart *request, bool waits)
     Side *caller = &doubt->side[number];
     bool further = request->has_ack && (gint32)(request->ack - caller->asked_ack) > 0;
     bool in_turns = caller->due && takes_turns(doubt, further) && !dialog->n_open;
+    bool rested = caller->due && has_rested(dialog, !number, request) && !dialog->n_open;
     doubt->rolls &= !in_turns;
-    if (in_turns || (caller->due && is_settled(dialog, number, request)))
+    if (in_turns || rested || (caller->due && is_settled(dialog, number, request)))
         caller->due = caller->sure = 0;
     dialog->side[number].gap_open = caller->due > 0;
     if (caller->due) {
         stay(dialog, number, request, further);
     } else {
         note_habit(doubt, waits, further);
-        doubt->turns = 0;
+        doubt->turns = doubt->rests = 0;
+        doubt->lag_ns = 0;
     }
+    doubt->asked_ns = request->first_ns;
     doubt->gap = caller->missing = false;
     doubt->replies = 0;
     dialog->asked = caller->asked = true;
@@ -263,6 +286,7 @@ static void take_due(BbDoubt *doubt, Side *caller, Side *callee, const BbPart *r
     caller->fresh -= !older;
     caller->sure -= caller->sure > 0;
     doubt->replies += doubt->replies < 2;
+    doubt->lag_ns = MAX(doubt->lag_ns, reply->first_ns - doubt->asked_ns);
     if (older || !caller->due)
         callee->known_seq = reply->end_seq;
     if (!caller->due) {
@@ -361,6 +385,7 @@ static void lose_replies(BbDialog *dialog, guint number, guint32 seq, bool hole,
 void bb_doubt_lost(BbDialog *dialog, guint number, guint32 seq, bool hole, guint32 given_up)
 {
     doubt_of(dialog)->gap = true;
+    dialog->doubt->rests = 0;
     lose_replies(dialog, number, seq, hole, given_up);
     lose_requests(dialog, number, seq, hole);
     dialog->side[!number].continues = false; // its end may be among them

@@ -9,9 +9,11 @@
 // got more than the replies that are accounted for. Whoever asks more as each reply comes (it
 // rolls) does not: TCP's numbers look the same whether one reply more is due or not. There only the
 // replies that come bring the most down to 0, or a silence does, that began when the callee had all
-// that was lost. Missing bytes need not have been a request: they are due for sure only when the
-// caller asks more without having got anything since. And one who was never seen to ask ahead, and
-// takes turns for BB_DOUBT_TURNS calls, is taken for one that waits, whatever was thought due.
+// that was lost, or several shorter ones: if a reply had been due in each of them, it would have
+// waited each time for the next request, and then come much sooner than it took before. Missing
+// bytes need not have been a request: they are due for sure only when the caller asks more without
+// having got anything since. And one who was never seen to ask ahead, and takes turns for
+// BB_DOUBT_TURNS calls, is taken for one that waits, whatever was thought due.
 //
 // Limits: who rolls is told by what was seen, so a caller that begins to just where several of its
 // packets are lost is taken for one that waits. Of a hole in the replies one is taken to be lost:
@@ -23,6 +25,10 @@
 // A silence after which nothing is due any more, as long as replies do not take so long.
 #define BB_DOUBT_SILENCE_NS G_GINT64_CONSTANT(1000000000)
 #define BB_DOUBT_SILENCE_TIMES 4 // nor less than so many times the slowest reply
+// So many of these do, too. Each is longer than an acknowledgement is delayed, which a reply may
+// wait for (Nagle's algorithm).
+#define BB_DOUBT_REST_NS G_GINT64_CONSTANT(250000000)
+#define BB_DOUBT_RESTS 8u
 #define BB_DOUBT_HABIT 16u       // calls that were asked in one manner, and it is believed
 #define BB_DOUBT_TURNS 32u       // that end doubt in one who was never seen to ask ahead
 #define BB_DOUBT_MOST (1u << 30) // replies

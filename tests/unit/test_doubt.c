@@ -172,12 +172,18 @@ static void read_pairs(Talk *talk, Converse *c, const guint *ms)
     }
 }
 
-// Packet n. Where sizes differ, from 1 to 40 bytes are asked for, and from 1 to 200 come.
+// Where sizes differ, from 1 to 40 bytes are asked for, and from 1 to 200 come.
+static guint message_size(const Talk *talk, guint n)
+{
+    bool asks = talk->direction[n] == BB_TO_SERVER;
+    return talk->sizes_differ ? 1 + 7919 * n % (asks ? 40 : 200) : 1;
+}
+
+// Packet n.
 static GString *message(const Talk *talk, guint n)
 {
     bool asks = talk->direction[n] == BB_TO_SERVER;
-    guint size = talk->sizes_differ ? 1 + 7919 * n % (asks ? 40 : 200) : 1;
-    g_autofree char *value = g_strnfill(size, 'v');
+    g_autofree char *value = g_strnfill(message_size(talk, n), 'v');
     GString *text = g_string_new(NULL);
     (asks ? talk->protocol->ask : talk->protocol->answer)(text, value);
     return text;
@@ -349,6 +355,29 @@ START_TEST(lost_between_waves)
 }
 END_TEST
 
+// Of a caller that asked ahead, and of which a long request was lost behind short ones, nobody
+// knows how many they were. Rests tell, however short of a silence that settles all at once.
+START_TEST(rests_end_doubt)
+{
+    BbRandom random = bb_random_start(test_seed("rests_end_doubt"));
+    for (guint i = 0; i < G_N_ELEMENTS(protocols); i++) {
+        Talk talk = {.protocol = &protocols[i], .sizes_differ = true};
+        talk_on(&talk, ONE_FOR_ONE, 3, 20, &random);
+        guint lost = talk.packets + 8;
+        talk_on(&talk, ONE_FOR_ONE, 3, 20, &random);
+        while (talk.direction[lost] != BB_TO_SERVER || message_size(&talk, lost) < 30)
+            lost++;
+        talk.lost[lost] = true;
+        guint drains = talk.drains;
+        for (guint turn = 0; turn < 20; turn++) {
+            talk.wait_ms[talk.packets] = 300;
+            talk_on(&talk, ONE_FOR_ONE, 1, 1, &random);
+        }
+        check_talk(&talk, drains + BB_DOUBT_RESTS + 2);
+    }
+}
+END_TEST
+
 static void get(Converse *c, guint count)
 {
     for (guint i = 0; i < count; i++)
@@ -455,5 +484,5 @@ START_TEST(what_nobody_answers_is_lost)
 END_TEST
 
 TEST_MAIN("doubt", any_packet_is_lost, any_packet_of_other_protocols_is_lost,
-          several_packets_are_lost, lost_behind_a_silence, lost_between_waves,
+          several_packets_are_lost, lost_behind_a_silence, lost_between_waves, rests_end_doubt,
           hole_inside_of_a_reply, parts_of_a_request_are_lost, what_nobody_answers_is_lost)

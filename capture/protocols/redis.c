@@ -40,18 +40,73 @@ static gssize find_start(BbDialog *dialog, BbRedis *redis, const BbView *view)
 {
     gsize at = 0;
     for (; at < view->length; at = next_start(view, at)) {
-        bb_dialog_pass_over(dialog, view, at);
         BbMatch match = bb_redis_probe(view->data + at, view->length - at);
         if (!may_begin(redis, view, at, match))
             continue;
-        if (match == BB_MATCH_MORE)
-            return view->closed ? (gssize)view->length : (gssize)at;
+        if (match == BB_MATCH_MORE) {
+            at = view->closed ? view->length : at;
+            break;
+        }
         redis->lost[view->direction] = false;
+        redis->placed &= view->direction == BB_TO_SERVER;
         bb_dialog_resynced(dialog);
-        return (gssize)at;
+        break;
     }
     bb_dialog_pass_over(dialog, view, at);
     return (gssize)at;
+}
+
+// ---- the rest of a reply that a gap cut off -----------------------------------------------------
+
+// The elements of an array are values as replies are. Behind a gap that began inside of an array,
+// or with more values than commands wait for a reply, they are passed over, until one may be the
+// reply to a command that was sent behind the last of them. Who asks ahead of that sends it among
+// them: then more of them come in the same packets.
+
+// Values that begin in view from `at` on, up to so many.
+static guint32 count_values(const BbView *view, gsize at, guint32 most)
+{
+    BbResp resp = {0};
+    BbRespItem item;
+    guint32 count = 0;
+    while (at < view->length && count < most) {
+        gssize taken = bb_resp_next(&resp, view->data + at, view->length - at, 0, &item);
+        if (taken <= 0 || item.skip)
+            return count + 1;
+        at += (gsize)taken;
+        count += resp.done;
+        if (resp.done)
+            bb_resp_reset(&resp);
+    }
+    return count;
+}
+
+static bool may_answer(const BbRedis *redis, const BbView *view, gsize at)
+{
+    BbPart first = {0};
+    if (!redis->asked)
+        return false;
+    bb_part_add(&first, view, at, at + 1);
+    return (!first.has_ack || (gint32)(first.ack - redis->asked_seq) > 0) &&
+           count_values(view, at, redis->asked + 1) <= redis->asked;
+}
+
+static void begin_reply(BbRedis *redis, const BbView *view, gsize at)
+{
+    guint32 waiting = MAX(redis->waiting, 1); // or was asked unseen
+    if (!redis->placed && count_values(view, at, waiting + 1) > waiting)
+        redis->torn = true;
+    redis->placed = true;
+    if (redis->torn)
+        redis->torn = !may_answer(redis, view, at);
+    redis->reply.rest = redis->torn;
+}
+
+// A value that was passed over is there, up to `at`.
+static void end_rest(BbDialog *dialog, BbRedis *redis, const BbView *view, gsize at)
+{
+    bb_dialog_pass_over(dialog, view, at);
+    redis->asked = 0;
 }
 
 // ---- the decoder ------------------------------------------------------------------------------
@@ -130,6 +185,8 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
     }
     while (at < view->length) {
         BbRespItem item;
+        if (!is_request && (redis->torn || !redis->placed) && at == from && !part->begun)
+            begin_reply(redis, view, at);
         gssize taken = take_item(dialog, redis, view, at, &item);
         if (taken < 0)
             return lose_place(dialog, redis, view, from, at);
@@ -140,8 +197,11 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
             bb_resp_reset(resp);
             from = at;
         } else if (resp->done) {
+            bool rest = !is_request && redis->reply.rest;
             bb_part_add(part, view, from, at);
             end_message(dialog, redis, view->direction);
+            if (rest)
+                end_rest(dialog, redis, view, at);
             from = at;
         } else if (item.skip) {
             bb_part_add(part, view, from, at);
@@ -158,10 +218,13 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
 static void gap(BbDialog *dialog, void *state, BbDirection direction)
 {
     BbRedis *redis = state;
+    bool torn = redis->reply.resp.depth > 0;
     end_early(dialog, redis, direction);
     redis->lost[direction] = true;
-    if (direction == BB_TO_CLIENT)
-        redis->due = 0;
+    if (direction == BB_TO_SERVER)
+        return;
+    redis->torn |= torn;
+    redis->due = redis->asked = 0;
 }
 
 static void finish(BbDialog *dialog, void *state)

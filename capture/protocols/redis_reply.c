@@ -147,6 +147,7 @@ static void answer(BbDialog *dialog, BbRedis *redis)
     const BbRedisReply *reply = &redis->reply;
     const BbOpenCall *call = bb_dialog_oldest(dialog, &reply->part);
     bool ok = reply->status == redis->ok;
+    redis->waiting -= redis->waiting > 0;
     guint8 kind = call ? (guint8)call->tag : BB_REDIS_PLAIN;
     if (kind == BB_REDIS_MONITOR && ok)
         redis->monitor = true;
@@ -175,6 +176,8 @@ void bb_redis_end_reply(BbDialog *dialog, BbRedis *redis)
             bb_dialog_message(dialog, part, bb_dialog_label(dialog, "RDB", 3), BB_NAME_NONE);
     } else if (is_unasked(dialog, redis)) {
         bb_dialog_message(dialog, part, unasked_op(dialog, redis), BB_NAME_NONE);
+    } else if (redis->reply.rest) {
+        bb_dialog_passed_rest(dialog, part);
     } else {
         answer(dialog, redis);
     }
@@ -190,7 +193,7 @@ void bb_redis_reset_reply(BbRedis *redis)
     reply->type = '\0';
     reply->topic = TOPIC_NONE;
     reply->count = 0;
-    reply->first = reply->is_trace = reply->passed_on = reply->nobody = false;
+    reply->first = reply->is_trace = reply->passed_on = reply->nobody = reply->rest = false;
 }
 
 // ---- replication ------------------------------------------------------------------------------

@@ -117,16 +117,21 @@ static bool expects_reply(BbRedis *redis)
 void bb_redis_end_request(BbDialog *dialog, BbRedis *redis)
 {
     BbRedisRequest *request = &redis->request;
+    redis->placed = true;
     // The tag: kind, and above it the number of channels where the command is a subscription.
     guint32 channels = request->arguments > 1 ? MIN(request->arguments - 1, 0xffffffu) : 0;
     if (request->kind == BB_REDIS_SUBSCRIBE && bb_dialog_open_calls(dialog) == 0)
         redis->due = 0;
     if (request->kind == BB_REDIS_SYNC || request->kind == BB_REDIS_ONE_WAY)
         redis->sync = true;
-    if (expects_reply(redis))
+    if (expects_reply(redis)) {
+        redis->waiting++;
+        if (!redis->asked++)
+            redis->asked_seq = request->part.seq;
         bb_dialog_call(dialog, &request->part, request->op, 0, request->kind | channels << 8);
-    else
+    } else {
         bb_dialog_message(dialog, &request->part, request->op, BB_NAME_NONE);
+    }
 }
 
 void bb_redis_reset_request(BbRedisRequest *request)

@@ -34,19 +34,25 @@ typedef struct BbRedisReply {
     bool first;     // the first element of the array comes next
     bool is_trace;  // looks like a line of MONITOR
     bool passed_on; // a command, while nobody waits for a reply: a replica joined in the middle
+    bool rest;      // maybe an element of a reply that a gap cut off, of which nobody knows the end
 } BbRedisReply;
 
 typedef struct BbRedis {
     BbRedisRequest request;
     BbRedisReply reply;
-    bool lost[2]; // looking for the start of a message
-    bool certain; // a command in RESP was seen
-    bool inlines; // so was an inline one
-    bool silent;  // CLIENT REPLY OFF
-    guint8 skip;  // commands that CLIENT REPLY SKIP silences
-    bool monitor; // MONITOR runs
-    bool sync;    // SYNC or PSYNC was said, or what only a replica says
-    guint8 rdb;   // a snapshot is being received
+    bool lost[2];      // looking for the start of a message
+    bool placed;       // the server's next value is not the first one behind a gap, nor of all
+    bool torn;         // elements of a reply that a gap cut off may still come
+    guint32 waiting;   // commands, at least, that are not answered
+    guint32 asked;     // torn: commands since the last value that was passed over
+    guint32 asked_seq; // of the first of them
+    bool certain;      // a command in RESP was seen
+    bool inlines;      // so was an inline one
+    bool silent;       // CLIENT REPLY OFF
+    guint8 skip;       // commands that CLIENT REPLY SKIP silences
+    bool monitor;      // MONITOR runs
+    bool sync;         // SYNC or PSYNC was said, or what only a replica says
+    guint8 rdb;        // a snapshot is being received
     guint8 due_topic;
     guint32 due;       // confirmations still to come of a subscription that was answered
     guint64 due_count; // subscriptions that were left after the last one

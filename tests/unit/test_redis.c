@@ -556,6 +556,40 @@ START_TEST(gap_inside_of_messages)
 }
 END_TEST
 
+#define FOUR ":1\r\n:2\r\n:3\r\n:4\r\n"
+
+// The elements of an array that a gap cut off are no replies.
+START_TEST(gap_inside_of_an_array)
+{
+    g_autoptr(Converse) c = play(SCRIPT(">" PING, "<" PONG, ">" GET, "<*16\r\n" FOUR, "(" FOUR,
+                                        "<" FOUR, "<" FOUR, ">" PING, "<" PONG),
+                                 1460);
+    ck_assert_str_eq(converse_result(c), "CALL 1 redis PING 14\nRET 1 redis ok 7\n"
+                                         "CALL 2 redis GET 22\nRET 2 redis ok 21\n"
+                                         "CALL 3 redis PING 14\nRET 3 redis ok 7\n");
+    ck_assert_uint_eq(converse_loss(c, BB_REPLIES_PASSED), 8);
+}
+END_TEST
+
+// Nor are they where the gap has its beginning, or where a call is asked among them.
+START_TEST(gap_before_elements)
+{
+    g_autoptr(Converse) c = play(SCRIPT(">" PING, "<" PONG, ">" GET, "(*16\r\n" FOUR, "<" FOUR,
+                                        ">" GET, "<" FOUR, "<" FOUR, "<" PONG),
+                                 1460);
+    ck_assert_str_eq(converse_result(c), "CALL 1 redis PING 14\nRET 1 redis ok 7\n"
+                                         "CALL 2 redis GET 22\nCALL 3 redis GET 22\n");
+}
+END_TEST
+
+START_TEST(joined_in_an_array)
+{
+    g_autoptr(Converse) c = play(MIDSTREAM("<" FOUR, "<" FOUR, ">" PING, "<" PONG), 1460);
+    ck_assert_str_eq(converse_result(c), "CALL 1 redis PING 14\nRET 1 redis ok 7\n");
+    ck_assert_uint_eq(converse_loss(c, BB_REPLIES_PASSED), 8);
+}
+END_TEST
+
 // In a pipeline of full packets the next command begins in the middle of one.
 START_TEST(found_again_inside_of_a_packet)
 {
@@ -658,5 +692,6 @@ TEST_MAIN("redis", commands_in_order, pipelined, inline_commands, inline_needs_t
           unsubscribe_all, unsubscribed_in_a_pipeline, pushes_resp3, subscribe_refused, transaction,
           monitor, replication, diskless_replication, old_sync_and_refused, replication_joined,
           reply_like_a_command, lost_request, lost_reply, gap_inside_of_messages,
+          gap_inside_of_an_array, gap_before_elements, joined_in_an_array,
           found_again_inside_of_a_packet, cut_off, joined_in_the_middle, probes,
           random_bytes_are_not_redis, prefixes)

@@ -528,10 +528,11 @@ void bb_dialog_pass_over(BbDialog *dialog, const BbView *view, gsize count)
     give_up_before(dialog, !number, side->gap_end, false);
 }
 
-void bb_dialog_passed_rest(BbDialog *dialog, const BbPart *part)
+void bb_dialog_passed_rest(BbDialog *dialog, const BbPart *part, bool ends)
 {
     dialog->context->loss->count[BB_REPLIES_PASSED]++;
     bb_doubt_seen(dialog, part, true);
+    dialog->side[bb_dialog_side(dialog, part->direction)].torn |= !ends;
 }
 
 void bb_dialog_continues(BbDialog *dialog, BbDirection direction, bool continues)

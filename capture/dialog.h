@@ -169,9 +169,9 @@ struct BbTlsKeylog *bb_dialog_keylog(const BbDialog *dialog);
 // what they may have asked or answered is reckoned with as if they were missing.
 void bb_dialog_pass_over(BbDialog *dialog, const BbView *view, gsize count);
 
-// part, or what follows it up to here, is the rest of a reply that a gap cut off: it answers
-// nothing any more. Counted.
-void bb_dialog_passed_rest(BbDialog *dialog, const BbPart *part);
+// part is the rest of a reply that a gap cut off: it answers nothing any more. ends: no more of
+// that reply can come. Counted.
+void bb_dialog_passed_rest(BbDialog *dialog, const BbPart *part, bool ends);
 
 // Whether what that side sends now belongs to its open call (data that the other one asked for, a
 // password): if bytes of it are missing, no request is.

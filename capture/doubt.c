@@ -7,6 +7,7 @@
 typedef struct Side {
     bool said;  // a message of this side was seen; the last one ended before said_end
     bool known; // one that is no reply to what was lost was seen
+    bool cut;   // bytes were missing since its last message: they may be of one reply
     bool asked; // it called; its last call in order acknowledged asked_ack
     guint32 said_end, asked_ack;
     guint32 said_ack;    // that the last message seen acknowledged
@@ -59,6 +60,7 @@ static void note_seen(BbDoubt *doubt, guint number, const BbPart *part, bool acc
     if (!part->is_tcp)
         return;
     side->said = true;
+    side->cut = false;
     side->said_end = part->end_seq;
     side->said_ack = part->ack;
     side->lost = side->fresh = 0;
@@ -365,17 +367,21 @@ static void lose_replies(BbDialog *dialog, guint number, guint32 seq, bool hole,
     Side *caller = &dialog->doubt->side[!number];
     Side *callee = &dialog->doubt->side[number];
     bool torn = dialog->side[number].torn;
+    bool again = callee->cut;
+    callee->cut |= hole;
     guint32 more = given_up + dialog->forgotten;
     dialog->forgotten = 0;
     add_due(caller, more);
     caller->sure += more;
-    if (dialog->doubt->together && (torn || more)) // one who waits may have lost a call behind it
+    // One reply at least was lost, unless it may be more of one, or what nobody asked for.
+    bool whole =
+        hole && caller->due && !torn && !again && !dialog->side[number].one_way && !dialog->keyed;
+    // One who waits may have lost a call behind them. What is no reply of its own tells nothing.
+    if (dialog->doubt->together && (torn || more || whole || again || !hole))
         callee->known_seq = seq;
     if (!more && (!hole || torn))
         return;
-    // One reply at least was lost, unless it may be the rest of one, or what nobody asked for.
-    if (hole && caller->due && !torn && !dialog->side[number].one_way && !dialog->keyed)
-        caller->due--;
+    caller->due -= whole;
     // Of several it is taken to be one, but of who was seen to wait for all that it can be.
     bool all = caller->sure < 2 || (dialog->doubt->waves && most_lost(callee, seq) >= caller->sure);
     caller->sure = all ? 0 : caller->sure - 1;

@@ -153,7 +153,7 @@ static void end_answer(Reader *reader, guint32 status)
 {
     Memcached *mc = reader->mc;
     if (mc->passing) {
-        bb_dialog_passed_rest(reader->dialog, &reader->stream->aside);
+        bb_dialog_passed_rest(reader->dialog, &reader->stream->aside, true);
         bb_part_reset(&reader->stream->aside);
     }
     mc->passing = false;

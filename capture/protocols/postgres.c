@@ -363,7 +363,7 @@ static void end_server(Reader *reader, guint8 type)
         return;
     pg->streaming = streams;
     if (pg->passing)
-        bb_dialog_passed_rest(reader->dialog, &reader->stream->aside);
+        bb_dialog_passed_rest(reader->dialog, &reader->stream->aside, true);
     end_reply(reader->dialog, pg, final_status(reader->dialog, pg));
     reader->part = NULL;
     pg->passing = pg->copy_ended = false;

@@ -177,7 +177,7 @@ void bb_redis_end_reply(BbDialog *dialog, BbRedis *redis)
     } else if (is_unasked(dialog, redis)) {
         bb_dialog_message(dialog, part, unasked_op(dialog, redis), BB_NAME_NONE);
     } else if (redis->reply.rest) {
-        bb_dialog_passed_rest(dialog, part);
+        bb_dialog_passed_rest(dialog, part, false);
     } else {
         answer(dialog, redis);
     }

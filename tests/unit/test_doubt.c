@@ -12,6 +12,8 @@
 #define MOST 200u // requests of a talk
 #define DEEPEST 6u
 #define NOT 0xffffffffu
+#define KEPT \
+    20u // of 100 calls, at least, that have their replies where packets get lost all the time
 
 typedef enum { ONE_FOR_ONE, WAVES, AT_RANDOM, SHAPES } Shape;
 
@@ -27,6 +29,9 @@ typedef struct Talk {
     const Protocol *protocol;
     BbDirection direction[2 * MOST];
     bool lost[2 * MOST];
+    gsize piece;             // bytes of a packet where messages have several; 0: they have one
+    double loss;             // share of these packets that are lost
+    guint sure;              // messages at the beginning that are not
     guint wait_ms[2 * MOST]; // of silence before it
     guint packet[2][MOST];   // that request and reply n are in
     guint packets, count[2]; // said
@@ -97,11 +102,21 @@ static void answer_postgres(GString *text, const char *value)
     put_postgres(text, 'Z', "I", 1);
 }
 
+// Its elements look like replies.
+static void answer_array(GString *text, const char *value)
+{
+    gsize count = strlen(value) / 8;
+    g_string_append_printf(text, "*%zu\r\n", count);
+    for (gsize i = 0; i < count; i++)
+        g_string_append(text, "$3\r\nvvv\r\n");
+}
+
 static const Protocol protocols[] = {
     {"redis", 6379, ask_redis, answer_redis},
     {"memcached", 11211, ask_memcached, answer_memcached},
     {"http", 80, ask_http, answer_http},
     {"postgresql", 5432, ask_postgres, answer_postgres},
+    {"redis arrays", 6379, ask_redis, answer_array},
 };
 
 // ---- what is said -------------------------------------------------------------------------------
@@ -147,11 +162,14 @@ static void talk_on(Talk *talk, Shape shape, guint depth, guint count, BbRandom 
 
 // ---- what is understood of it -------------------------------------------------------------------
 
+// ms: when each message begins, and the last one ends.
 static guint at_packet(const Talk *talk, const guint *ms, BbDirection direction, gint64 when)
 {
-    for (guint i = 0; i < talk->count[direction]; i++)
-        if (ms[talk->packet[direction][i]] == when)
+    for (guint i = 0; i < talk->count[direction]; i++) {
+        guint packet = talk->packet[direction][i];
+        if (ms[packet] <= when && when < ms[packet + 1])
             return i;
+    }
     ck_abort_msg("no packet of that time");
     return NOT;
 }
@@ -189,21 +207,37 @@ static GString *message(const Talk *talk, guint n)
     return text;
 }
 
-static void listen(Talk *talk)
+// Says one message, and notes whether any of it was lost. Returns how many packets it had.
+static guint say_message(Talk *talk, Converse *c, guint n, BbRandom *random)
+{
+    g_autoptr(GString) text = message(talk, n);
+    gsize piece = talk->piece ? talk->piece : text->len;
+    guint packets = 0;
+    for (gsize at = 0; at < text->len; at += piece, packets++) {
+        gsize length = MIN(piece, text->len - at);
+        bool lost =
+            random ? n >= talk->sure && bb_random_chance(random, talk->loss) : talk->lost[n];
+        talk->lost[n] |= lost;
+        if (lost)
+            converse_lose(c, talk->direction[n], length);
+        else
+            converse_say(c, talk->direction[n], text->str + at, length);
+    }
+    return packets;
+}
+
+// random: of the packets that are lost, where not whole messages are.
+static void listen(Talk *talk, BbRandom *random)
 {
     g_autoptr(Converse) c = converse_tcp(talk->protocol->port);
-    guint ms[2 * MOST], now = 0;
+    guint ms[2 * MOST + 1], now = 0;
     for (guint i = 0; i < talk->packets; i++) {
-        BbDirection direction = talk->direction[i];
-        g_autoptr(GString) text = message(talk, i);
         converse_wait(c, talk->wait_ms[i]);
         now += talk->wait_ms[i];
-        ms[i] = now++;
-        if (talk->lost[i])
-            converse_lose(c, direction, text->len);
-        else
-            converse_say(c, direction, text->str, text->len);
+        ms[i] = now;
+        now += say_message(talk, c, i, random);
     }
+    ms[talk->packets] = now;
     read_pairs(talk, c, ms);
 }
 
@@ -225,9 +259,8 @@ static char *story(const Talk *talk)
 }
 
 // right_from: of requests sent after so many drains all are right.
-static void check_talk(Talk *talk, guint right_from)
+static void check_pairs(const Talk *talk, guint right_from)
 {
-    listen(talk);
     g_autofree char *told = story(talk);
     for (guint i = 0; i < talk->count[BB_TO_SERVER]; i++) {
         ck_assert_msg(talk->pairs[i] == i || talk->pairs[i] == NOT, "%u has the reply of %u:\n%s",
@@ -235,6 +268,12 @@ static void check_talk(Talk *talk, guint right_from)
         ck_assert_msg(talk->pairs[i] == i || !is_whole(talk, i) || talk->drained[i] < right_from,
                       "%u has none:\n%s", i, told);
     }
+}
+
+static void check_talk(Talk *talk, guint right_from)
+{
+    listen(talk, NULL);
+    check_pairs(talk, right_from);
 }
 
 // Drains before the first request that was sent after packet and any before it was answered.
@@ -359,22 +398,49 @@ END_TEST
 // knows how many they were. Rests tell, however short of a silence that settles all at once.
 START_TEST(rests_end_doubt)
 {
-    BbRandom random = bb_random_start(test_seed("rests_end_doubt"));
     for (guint i = 0; i < G_N_ELEMENTS(protocols); i++) {
         Talk talk = {.protocol = &protocols[i], .sizes_differ = true};
-        talk_on(&talk, ONE_FOR_ONE, 3, 20, &random);
+        talk_on(&talk, ONE_FOR_ONE, 3, 20, NULL);
         guint lost = talk.packets + 8;
-        talk_on(&talk, ONE_FOR_ONE, 3, 20, &random);
+        talk_on(&talk, ONE_FOR_ONE, 3, 20, NULL);
         while (talk.direction[lost] != BB_TO_SERVER || message_size(&talk, lost) < 30)
             lost++;
         talk.lost[lost] = true;
         guint drains = talk.drains;
         for (guint turn = 0; turn < 20; turn++) {
             talk.wait_ms[talk.packets] = 300;
-            talk_on(&talk, ONE_FOR_ONE, 1, 1, &random);
+            talk_on(&talk, ONE_FOR_ONE, 1, 1, NULL);
         }
         check_talk(&talk, drains + BB_DOUBT_RESTS + 2);
     }
+}
+END_TEST
+
+// Of messages of several packets any are lost, so that they are torn at their beginning, in the
+// middle, at their end and more than once. The first ones are not, which tell the protocol.
+START_TEST(parts_of_messages_are_lost)
+{
+    BbRandom random = bb_random_start(test_seed("parts_of_messages_are_lost"));
+    guint whole[G_N_ELEMENTS(protocols)] = {0}, kept[G_N_ELEMENTS(protocols)] = {0};
+    for (guint run = 0; run < 500; run++) {
+        guint number = run % G_N_ELEMENTS(protocols);
+        Shape shape = (Shape)bb_random_below(&random, SHAPES);
+        guint depth = 1 + (guint)bb_random_below(&random, DEEPEST);
+        Talk talk = {.protocol = &protocols[number], .sizes_differ = true, .piece = 64};
+        talk.loss = bb_random_chance(&random, 0.5) ? 0.01 : 0.04;
+        talk_on(&talk, ONE_FOR_ONE, depth, 20, &random);
+        talk.sure = talk.packets;
+        talk_on(&talk, shape, depth, 100, &random);
+        listen(&talk, &random);
+        check_pairs(&talk, NOT);
+        for (guint i = 20; i < talk.count[BB_TO_SERVER]; i++) {
+            whole[number] += is_whole(&talk, i);
+            kept[number] += is_whole(&talk, i) && talk.pairs[i] == i;
+        }
+    }
+    for (guint i = 0; i < G_N_ELEMENTS(protocols); i++)
+        ck_assert_msg(100 * kept[i] >= KEPT * whole[i], "%s: %u of %u are kept", protocols[i].name,
+                      kept[i], whole[i]);
 }
 END_TEST
 
@@ -485,4 +551,5 @@ END_TEST
 
 TEST_MAIN("doubt", any_packet_is_lost, any_packet_of_other_protocols_is_lost,
           several_packets_are_lost, lost_behind_a_silence, lost_between_waves, rests_end_doubt,
-          hole_inside_of_a_reply, parts_of_a_request_are_lost, what_nobody_answers_is_lost)
+          parts_of_messages_are_lost, hole_inside_of_a_reply, parts_of_a_request_are_lost,
+          what_nobody_answers_is_lost)

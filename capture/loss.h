@@ -48,7 +48,7 @@
     X(BB_DECODER_LOST, "decoder_resync", "times a decoder lost its place and found it again",      \
       true)                                                                                        \
     X(BB_REPLIES_PASSED, "replies_passed",                                                         \
-      "parts of replies behind a hole, of no call that is known", false)                           \
+      "parts of replies behind a hole, of no call that is known", true)                            \
     X(BB_DECODER_GAVE_UP, "decoder_gave_up", "streams that turned out to be no such protocol",     \
       true)                                                                                        \
     X(BB_COMPRESSED_STREAMS, "compressed_streams", "streams of which compression hides the calls", \

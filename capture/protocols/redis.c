@@ -72,7 +72,7 @@ static guint32 count_values(const BbView *view, gsize at, guint32 most)
     while (at < view->length && count < most) {
         gssize taken = bb_resp_next(&resp, view->data + at, view->length - at, 0, &item);
         if (taken <= 0 || item.skip)
-            return count + 1;
+            return count + (taken >= 0);
         at += (gsize)taken;
         count += resp.done;
         if (resp.done)

@@ -251,21 +251,9 @@ bool bb_alike_in_edges(BbAlike *alike, guint32 u, guint32 v, const guint32 *klas
 
 // ---- use ---------------------------------------------------------------------------------------
 
-static bool used_as_often(double u, double v)
-{
-    return fabs(u - v) <= BB_ALIKE_USE_MAX * (u + v) + 3 * sqrt(u + v);
-}
-
 bool bb_alike_in_use(BbAlike *alike, guint32 u, guint32 v, const guint32 *klass)
 {
     const Node *x = alike->nodes[u], *y = alike->nodes[v];
-    if (!bb_kolmogorov_alike(x->latencies, y->latencies, BB_ALIKE_LATENCY_MAX))
-        return false;
-    for (guint32 caller = 0; caller < alike->n_names; caller++) {
-        guint32 u_uses = bb_alternatives_uses(alike->alternatives, caller, u);
-        guint32 v_uses = bb_alternatives_uses(alike->alternatives, caller, v);
-        if (u_uses > 0 && v_uses > 0 && !used_as_often(u_uses, v_uses))
-            return false;
-    }
-    return bb_alternatives_are(alike->alternatives, u, v, klass);
+    return bb_kolmogorov_alike(x->latencies, y->latencies, BB_ALIKE_LATENCY_MAX) &&
+           bb_alternatives_are(alike->alternatives, u, v, klass);
 }

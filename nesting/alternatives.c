@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/tally.h"
 #include "nesting/alike.h"
 #include "nesting/kolmogorov.h"
 
@@ -27,59 +26,34 @@ typedef struct {
     guint32 others;        // served at the same time
 } Served;
 
+// All calls from one caller to one callee.
+typedef struct {
+    guint32 caller;
+    guint32 from; // where they begin in by_edge; those of the next edge are behind them
+} Edge;
+
 struct BbAlternatives {
     const BbCall *calls;
     guint32 n_calls, n_names;
-    guint32 *by_edge; // indices of calls, grouped by (caller, callee), in order of time
-    BbTally edges;    // (caller, callee) -> place in starts + 1
-    GArray *starts;   // of guint32: where the group begins in by_edge; one more at the end
-    guint32 *by_callee, *callee_start; // indices of calls, grouped by callee; where each begins
+    // Indices of calls, in order of time within each group; where those of each name begin.
+    guint32 *by_callee, *callee_start;
     guint32 *by_caller, *caller_start;
-    GArray **served; // by name; of Served: those to look at; NULL where nobody asked
+    guint32 *by_edge;    // grouped by callee, and there by caller
+    GArray *edges;       // of Edge, in that order; one more at the end
+    guint32 *edge_start; // those to each callee
+    GArray **served;     // by name; of Served: those to look at; NULL where nobody asked
+    guint32 *next_of;    // by name; scratch of take_turns, 0 between its calls
 };
-
-// Counts the calls of each group first, then puts them there.
-static void group_by_edge(BbAlternatives *alternatives)
-{
-    guint32 n = alternatives->n_calls;
-    bb_tally_init(&alternatives->edges);
-    alternatives->starts = g_array_new(FALSE, FALSE, sizeof(guint32));
-    GArray *starts = alternatives->starts;
-    guint32 zero = 0;
-    for (guint32 i = 0; i < n; i++) {
-        const BbCall *call = &alternatives->calls[i];
-        guint64 *place =
-            bb_tally_at(&alternatives->edges, (BbTallyKey){call->caller, call->callee, 0});
-        if (*place == 0) {
-            g_array_append_val(starts, zero);
-            *place = starts->len;
-        }
-        g_array_index(starts, guint32, *place - 1)++;
-    }
-    guint32 at = 0;
-    for (guint i = 0; i < starts->len; i++) {
-        guint32 count = g_array_index(starts, guint32, i);
-        g_array_index(starts, guint32, i) = at;
-        at += count;
-    }
-    g_array_append_val(starts, at);
-    g_autofree guint32 *next = g_memdup2(starts->data, starts->len * sizeof(guint32));
-    alternatives->by_edge = g_new(guint32, (gsize)n + 1);
-    for (guint32 i = 0; i < n; i++) {
-        const BbCall *call = &alternatives->calls[i];
-        guint64 place =
-            bb_tally_get(&alternatives->edges, (BbTallyKey){call->caller, call->callee, 0});
-        alternatives->by_edge[next[place - 1]++] = i;
-    }
-}
 
 static guint32 end_of(const BbCall *call, bool callee)
 {
     return callee ? call->callee : call->caller;
 }
 
-// By callee, or by caller. Returns the indices; start[name] tells where those of name begin.
-static guint32 *group_by_node(const BbAlternatives *alternatives, bool callee, guint32 **start)
+// By callee, or by caller; within each as in order (NULL: in order of time). Returns the indices;
+// start[name] tells where those of name begin.
+static guint32 *group_by_node(const BbAlternatives *alternatives, bool callee, const guint32 *order,
+                              guint32 **start)
 {
     guint32 n = alternatives->n_calls, names = alternatives->n_names;
     guint32 *at = *start = g_new0(guint32, (gsize)names + 2);
@@ -88,9 +62,33 @@ static guint32 *group_by_node(const BbAlternatives *alternatives, bool callee, g
         at[end_of(&alternatives->calls[i], callee) + 2]++;
     for (guint32 name = 2; name < names + 2; name++)
         at[name] += at[name - 1];
-    for (guint32 i = 0; i < n; i++)
-        grouped[at[end_of(&alternatives->calls[i], callee) + 1]++] = i;
+    for (guint32 i = 0; i < n; i++) {
+        guint32 index = order ? order[i] : i;
+        grouped[at[end_of(&alternatives->calls[index], callee) + 1]++] = index;
+    }
     return grouped;
+}
+
+// What is in order by caller, and then grouped by callee, is grouped by both.
+static void find_edges(BbAlternatives *alternatives)
+{
+    guint32 *start;
+    alternatives->by_edge = group_by_node(alternatives, true, alternatives->by_caller, &start);
+    alternatives->edges = g_array_new(FALSE, FALSE, sizeof(Edge));
+    for (guint32 callee = 0; callee < alternatives->n_names; callee++) {
+        guint32 from = start[callee], to = start[callee + 1], last = BB_NAME_NONE;
+        start[callee] = alternatives->edges->len;
+        for (guint32 i = from; i < to; i++) {
+            Edge edge = {alternatives->calls[alternatives->by_edge[i]].caller, i};
+            if (i == from || edge.caller != last)
+                g_array_append_val(alternatives->edges, edge);
+            last = edge.caller;
+        }
+    }
+    start[alternatives->n_names] = alternatives->edges->len;
+    alternatives->edge_start = start;
+    Edge end = {BB_NAME_NONE, alternatives->n_calls};
+    g_array_append_val(alternatives->edges, end);
 }
 
 BbAlternatives *bb_alternatives_new(const BbCall *calls, guint32 n_calls, guint32 names)
@@ -100,9 +98,10 @@ BbAlternatives *bb_alternatives_new(const BbCall *calls, guint32 n_calls, guint3
     alternatives->n_calls = n_calls;
     alternatives->n_names = names;
     alternatives->served = g_new0(GArray *, names);
-    group_by_edge(alternatives);
-    alternatives->by_callee = group_by_node(alternatives, true, &alternatives->callee_start);
-    alternatives->by_caller = group_by_node(alternatives, false, &alternatives->caller_start);
+    alternatives->next_of = g_new0(guint32, names);
+    alternatives->by_callee = group_by_node(alternatives, true, NULL, &alternatives->callee_start);
+    alternatives->by_caller = group_by_node(alternatives, false, NULL, &alternatives->caller_start);
+    find_edges(alternatives);
     return alternatives;
 }
 
@@ -119,8 +118,9 @@ void bb_alternatives_free(BbAlternatives *alternatives)
     g_free(alternatives->callee_start);
     g_free(alternatives->by_caller);
     g_free(alternatives->caller_start);
-    g_array_unref(alternatives->starts);
-    bb_tally_clear(&alternatives->edges);
+    g_array_unref(alternatives->edges);
+    g_free(alternatives->edge_start);
+    g_free(alternatives->next_of);
     g_free(alternatives);
 }
 
@@ -130,18 +130,43 @@ typedef struct {
     guint32 count;
 } Uses;
 
-static Uses uses_of(const BbAlternatives *alternatives, guint32 caller, guint32 callee)
+// The callers that two nodes have in common, one after the other.
+typedef struct {
+    const Edge *u, *u_end, *v, *v_end; // those to come
+    guint32 caller;                    // this one,
+    Uses u_uses, v_uses;               // and what it does
+} Common;
+
+static Common common_begin(const BbAlternatives *alternatives, guint32 u, guint32 v)
 {
-    guint64 place = bb_tally_get(&alternatives->edges, (BbTallyKey){caller, callee, 0});
-    if (place == 0)
-        return (Uses){alternatives->by_edge, 0};
-    const guint32 *start = &g_array_index(alternatives->starts, guint32, place - 1);
-    return (Uses){alternatives->by_edge + start[0], start[1] - start[0]};
+    const Edge *edges = (const Edge *)(const void *)alternatives->edges->data;
+    const guint32 *start = alternatives->edge_start;
+    return (Common){.u = edges + start[u],
+                    .u_end = edges + start[u + 1],
+                    .v = edges + start[v],
+                    .v_end = edges + start[v + 1]};
 }
 
-guint32 bb_alternatives_uses(const BbAlternatives *alternatives, guint32 caller, guint32 callee)
+static Uses uses_of(const BbAlternatives *alternatives, const Edge *edge)
 {
-    return uses_of(alternatives, caller, callee).count;
+    return (Uses){alternatives->by_edge + edge[0].from, edge[1].from - edge[0].from};
+}
+
+// In order of the callers' names; false after the last.
+static bool common_next(const BbAlternatives *alternatives, Common *common)
+{
+    while (common->u < common->u_end && common->v < common->v_end) {
+        const Edge *u = common->u, *v = common->v;
+        common->u += u->caller <= v->caller;
+        common->v += v->caller <= u->caller;
+        if (u->caller != v->caller)
+            continue;
+        common->caller = u->caller;
+        common->u_uses = uses_of(alternatives, u);
+        common->v_uses = uses_of(alternatives, v);
+        return true;
+    }
+    return false;
 }
 
 // ---- calls that are served ---------------------------------------------------------------------
@@ -354,7 +379,7 @@ static bool take_turns(const BbAlternatives *alternatives, guint32 caller, guint
     g_autoptr(GArray) u_gaps = g_array_new(FALSE, FALSE, sizeof(gint64));
     g_autoptr(GArray) v_gaps = g_array_new(FALSE, FALSE, sizeof(gint64));
     const Gaps of_u = {u, u_gaps}, of_v = {v, v_gaps};
-    g_autofree guint32 *next_of = g_new0(guint32, alternatives->n_names);
+    guint32 *next_of = alternatives->next_of;
     const guint32 *start = &alternatives->caller_start[caller];
     const BbCall *last = NULL;
     double steps = 0, same = 0;
@@ -371,6 +396,8 @@ static bool take_turns(const BbAlternatives *alternatives, guint32 caller, guint
         }
         last = call;
     }
+    for (guint32 i = start[0]; i < start[1]; i++)
+        next_of[alternatives->calls[alternatives->by_caller[i]].callee] = 0;
     return same >= TURNS_LEAST * steps && gaps_are_alike(u_gaps, v_gaps);
 }
 
@@ -378,28 +405,32 @@ static bool take_turns(const BbAlternatives *alternatives, guint32 caller, guint
 static bool all_take_turns(BbAlternatives *alternatives, guint32 u, guint32 v, const guint32 *klass,
                            bool serving)
 {
-    for (guint32 caller = 0; caller < alternatives->n_names; caller++)
-        if (uses_of(alternatives, caller, u).count > 0 &&
-            uses_of(alternatives, caller, v).count > 0 &&
-            (find_served(alternatives, caller)->len > 0) == serving &&
-            !take_turns(alternatives, caller, u, v, klass))
+    Common common = common_begin(alternatives, u, v);
+    while (common_next(alternatives, &common))
+        if ((find_served(alternatives, common.caller)->len > 0) == serving &&
+            !take_turns(alternatives, common.caller, u, v, klass))
             return false;
     return true;
+}
+
+static bool used_as_often(double u, double v)
+{
+    return fabs(u - v) <= BB_ALIKE_USE_MAX * (u + v) + 3 * sqrt(u + v);
 }
 
 bool bb_alternatives_are(BbAlternatives *alternatives, guint32 u, guint32 v, const guint32 *klass)
 {
     Evidence evidence = {.alone = true};
     Turning turning = {0};
-    for (guint32 caller = 0; caller < alternatives->n_names; caller++) {
-        Uses u_uses = uses_of(alternatives, caller, u), v_uses = uses_of(alternatives, caller, v);
-        if (u_uses.count == 0 || v_uses.count == 0)
-            continue;
-        const GArray *served = find_served(alternatives, caller);
+    Common common = common_begin(alternatives, u, v);
+    while (common_next(alternatives, &common)) {
+        if (!used_as_often(common.u_uses.count, common.v_uses.count))
+            return false;
+        const GArray *served = find_served(alternatives, common.caller);
         if (served->len > 0)
-            look_at_served(alternatives, &evidence, served, u_uses, v_uses);
+            look_at_served(alternatives, &evidence, served, common.u_uses, common.v_uses);
         else
-            look_at_turns(&turning, u_uses, v_uses);
+            look_at_turns(&turning, common.u_uses, common.v_uses);
     }
     Verdict verdict = judge(&evidence), turns = judge_turns(&turning);
     return verdict != NO && (verdict == YES || all_take_turns(alternatives, u, v, klass, true)) &&

@@ -10,11 +10,9 @@ typedef struct BbAlternatives BbAlternatives;
 BbAlternatives *bb_alternatives_new(const BbCall *calls, guint32 n_calls, guint32 names);
 void bb_alternatives_free(BbAlternatives *alternatives);
 
-// How often caller calls callee.
-guint32 bb_alternatives_uses(const BbAlternatives *alternatives, guint32 caller, guint32 callee);
-
-// Whether u and v are alternatives to those that call both (nesting/alike.h says when). klass: of
-// each name.
+// Whether those that call both u and v use them about as often, and as alternatives
+// (nesting/alike.h says when). klass: of each name. Cost: their callers, and of those that both
+// have 400 calls that each serves; where that does not tell, all that these call.
 bool bb_alternatives_are(BbAlternatives *alternatives, guint32 u, guint32 v, const guint32 *klass);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbAlternatives, bb_alternatives_free)

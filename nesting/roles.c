@@ -6,8 +6,6 @@
 // not by his algorithm). What calls look like from outside comes first: it depends on the classes.
 #include "nesting/roles.h"
 
-#include <string.h>
-
 #include "nesting/alike.h"
 
 #define UNITED_MAX 512u // classes of which each pair is tried
@@ -17,7 +15,7 @@ typedef struct {
     const guint32 *nodes;
     guint count;
     guint32 *klass; // by name; nodes that are not judged have one
-    guint32 n_names, n_klasses;
+    guint32 n_klasses;
     guint32 *first; // by class: the node that others are compared with
 } Refining;
 
@@ -73,28 +71,26 @@ static void refine(Refining *refining)
     while (split(refining, in_use));
 }
 
-static void relabel(Refining *refining, guint32 from, guint32 to)
-{
-    for (guint i = 0; i < refining->count; i++)
-        if (refining->klass[refining->nodes[i]] == from)
-            refining->klass[refining->nodes[i]] = to;
-}
-
 // Whether the classes are one, seen from their first nodes when they are.
 static bool unite(Refining *refining, guint32 a, guint32 b)
 {
     guint32 u = refining->first[a], v = refining->first[b];
-    g_autofree guint32 *before = g_memdup2(refining->klass, refining->n_names * sizeof(guint32));
-    relabel(refining, b, a);
+    guint32 *klass = refining->klass;
+    g_autofree guint32 *before = g_new(guint32, refining->count);
+    for (guint i = 0; i < refining->count; i++) {
+        guint32 node = refining->nodes[i];
+        before[i] = klass[node];
+        klass[node] = klass[node] == b ? a : klass[node];
+    }
     if (in_edges(refining, u, v) && in_use(refining, u, v))
         return true;
-    memcpy(refining->klass, before, refining->n_names * sizeof(guint32));
+    for (guint i = 0; i < refining->count; i++)
+        klass[refining->nodes[i]] = before[i];
     return false;
 }
 
 // Early rounds compare by coarse classes, and may have split one role in two, each with part of
-// what then looked alike. Class n_names is that of nodes that are not judged, and never one of
-// these.
+// what then looked alike.
 static void unite_all(Refining *refining)
 {
     if (refining->n_klasses > UNITED_MAX)
@@ -123,7 +119,7 @@ void bb_roles_find(BbRoles *roles, const BbCall *calls, guint32 n_calls, const B
 {
     guint32 n_names = bb_names_count(names);
     g_autoptr(BbAlike) alike = bb_alike_new(calls, n_calls, n_names);
-    Refining refining = {.alike = alike, .n_names = n_names, .n_klasses = 1};
+    Refining refining = {.alike = alike, .n_klasses = 1};
     refining.nodes = bb_alike_nodes(alike, &refining.count);
     if (refining.count < 2 || refining.count > BB_ROLES_NODES_MAX)
         return;

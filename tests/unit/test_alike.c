@@ -339,6 +339,30 @@ START_TEST(calls_of_any_kind)
 }
 END_TEST
 
+// Names of operations, statuses and ids stand in the same table as those of nodes. Neither a pair
+// of nodes nor a caller may cost as much as there are names, or this takes minutes.
+START_TEST(names_that_are_no_nodes_cost_nothing)
+{
+    g_auto(Plant) plant = plant_new(25);
+    for (guint i = 0; i < 1000000; i++) {
+        g_autofree char *id = g_strdup_printf("id%u", i);
+        bb_names_intern(plant.names, id);
+    }
+    gint64 at = 0;
+    for (guint request = 0; request < 20; request++) {
+        call(&plant, "client", "front", at, at + 201 * MS);
+        for (guint leaf = 0; leaf < 200; leaf++) {
+            g_autofree char *name = g_strdup_printf("leaf%u", leaf);
+            at += MS;
+            call(&plant, "front", name, at, at + MS / 2);
+        }
+        at += 2 * MS;
+    }
+    g_autoptr(BbRoles) roles = find(&plant);
+    ck_assert_uint_eq(bb_roles_count(roles), 0); // each request uses all of them
+}
+END_TEST
+
 START_TEST(kolmogorov)
 {
     g_autoptr(GArray) u = g_array_new(FALSE, FALSE, sizeof(gint64));
@@ -357,4 +381,4 @@ END_TEST
 
 TEST_MAIN("alike", eight_replicas, replicas_of_a_client, different_leaves, independent_leaves,
           what_tells_two_nodes_apart, tiers_of_two, too_few_calls_tell_nothing, calls_of_any_kind,
-          kolmogorov)
+          names_that_are_no_nodes_cost_nothing, kolmogorov)

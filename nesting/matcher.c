@@ -17,7 +17,8 @@
 #define FEW_CALLS (1u << 14)
 #define MANY_CALLS (1u << 21) // of a window as it is by default
 
-// Sightings a call has. A message with both of its times counts as seen at both ends.
+// Sightings a call has, each by the bit of its end. A message with both of its times is one of both
+// ends. Unless two_sided, what was seen at all is all there is to see.
 enum {
     CALL_SENT = 1,
     CALL_RECEIVED = 2,
@@ -31,7 +32,8 @@ enum {
 // observers differ by less, and an id that comes again after it is a new use of it.
 #define JOIN_MAX_NS G_GINT64_CONSTANT(1000000000)
 
-// Answered calls without id that may wait for second sightings of a pair of nodes; the oldest goes.
+// Answered calls without id that may wait for second sightings of a pair of nodes when one is
+// called again; then the oldest goes.
 #define ANSWERED_MAX 64
 
 // What a message says of a call.
@@ -82,12 +84,12 @@ void bb_matcher_free(BbMatcher *matcher)
     g_free(matcher);
 }
 
-static guint8 sides_of(const BbMatcher *matcher, const BbSighting *sighting)
+static guint8 sides_of(const BbSighting *sighting)
 {
     guint8 sent = sighting->is_return ? RETURN_SENT : CALL_SENT;
     if (sighting->at_receiver)
         return (guint8)(sent << 1);
-    if (!matcher->two_sided || sighting->recv_ns != BB_TIME_NONE)
+    if (sighting->recv_ns != BB_TIME_NONE)
         return (guint8)(sent | sent << 1);
     return sent;
 }
@@ -187,9 +189,15 @@ static void link_call(BbMatcher *matcher, BbOpening *entry, guint32 call)
             entry->lacking[way] = call;
 }
 
+static bool is_answered(const BbMatcher *matcher, guint32 call)
+{
+    return (matcher->sides[call] & RETURN_SIDES) != 0;
+}
+
 static void unlink_call(BbMatcher *matcher, BbOpening *entry, guint32 call)
 {
     guint32 next = matcher->next[call], previous = NONE;
+    entry->answered -= is_answered(matcher, call);
     if (matcher->back)
         previous = matcher->back[call];
     if (previous == NONE)
@@ -203,11 +211,6 @@ static void unlink_call(BbMatcher *matcher, BbOpening *entry, guint32 call)
     for (guint way = 0; matcher->two_sided && way < BB_OPENING_WAYS; way++)
         if (entry->lacking[way] == call)
             entry->lacking[way] = next;
-}
-
-static bool is_answered(const BbMatcher *matcher, guint32 call)
-{
-    return (matcher->sides[call] & RETURN_SIDES) != 0;
 }
 
 static bool may_join(const BbMatcher *matcher, guint32 index, guint8 sides, gint64 time_ns)
@@ -236,7 +239,8 @@ static guint32 find_lacking(const BbMatcher *matcher, BbOpening *entry, guint8 s
 
 static void unlink_if_complete(BbMatcher *matcher, BbOpening *entry, guint32 call)
 {
-    if (matcher->sides[call] == (CALL_SIDES | RETURN_SIDES))
+    guint8 all = matcher->two_sided ? CALL_SIDES | RETURN_SIDES : matcher->sides[call];
+    if (matcher->sides[call] == all)
         unlink_call(matcher, entry, call);
 }
 
@@ -245,15 +249,10 @@ static void unlink_if_complete(BbMatcher *matcher, BbOpening *entry, guint32 cal
 // one.
 static void forget_answered(BbMatcher *matcher, BbOpening *entry)
 {
-    guint answered = 0;
-    bool has_id = bb_id_is_known(entry->key.id);
-    for (guint32 call = entry->first; call != NONE && is_answered(matcher, call);
-         call = matcher->next[call]) {
-        if (has_id)
-            unlink_call(matcher, entry, call);
-        answered++;
-    }
-    if (!has_id && answered > ANSWERED_MAX)
+    if (bb_id_is_known(entry->key.id))
+        while (entry->answered > 0)
+            unlink_call(matcher, entry, entry->first);
+    else if (entry->answered > ANSWERED_MAX)
         unlink_call(matcher, entry, entry->first);
 }
 
@@ -309,7 +308,7 @@ static void open_call(BbMatcher *matcher, BbOpening *entry, const BbSighting *si
 
 static void feed_call(BbMatcher *matcher, const BbOpeningKey *key, const BbSighting *sighting)
 {
-    guint8 sides = sides_of(matcher, sighting);
+    guint8 sides = sides_of(sighting);
     guint32 call = NONE;
     BbOpening *entry = bb_openings_add(&matcher->openings, key);
     if (matcher->two_sided)
@@ -398,7 +397,7 @@ static void take_labels(BbMatcher *matcher, guint32 index, const BbSighting *sig
 
 static void feed_return(BbMatcher *matcher, const BbOpeningKey *key, const BbSighting *sighting)
 {
-    guint8 sides = sides_of(matcher, sighting);
+    guint8 sides = sides_of(sighting);
     BbOpening *entry = bb_openings_find(&matcher->openings, key);
     guint32 call = NONE;
     if (entry)
@@ -412,6 +411,7 @@ static void feed_return(BbMatcher *matcher, const BbOpeningKey *key, const BbSig
     if (!matcher->two_sided)
         fill_return_times(&matcher->calls[call]);
     matcher->returned += bb_call_is_returned(&matcher->calls[call]);
+    entry->answered += !is_answered(matcher, call);
     matcher->sides[call] |= sides;
     settle_early(matcher, entry, call);
     unlink_if_complete(matcher, entry, call);
@@ -432,7 +432,8 @@ void bb_matcher_turn_back(const BbMatcher *matcher, BbBacklog *to)
 {
     for (guint32 i = 0; i < matcher->count; i++) {
         BbCall answered = matcher->calls[i];
-        BbSighting call = bb_sighting_of_call(&answered);
+        guint8 sides = matcher->sides[i];
+        BbSighting call = bb_sighting_of_call(&answered, sides & CALL_RECEIVED);
         bb_backlog_push(to, &call);
         if (!is_answered(matcher, i))
             continue;
@@ -440,12 +441,14 @@ void bb_matcher_turn_back(const BbMatcher *matcher, BbBacklog *to)
             answered.op = matcher->answers[i].op;
             answered.proto = matcher->answers[i].proto;
         }
-        BbSighting answer = bb_sighting_of_return(&answered);
+        BbSighting answer = bb_sighting_of_return(&answered, sides & RETURN_RECEIVED);
         bb_backlog_push(to, &answer);
     }
     for (guint i = 0; i < matcher->early->len; i++) {
-        BbSighting answer = bb_sighting_of_return(&g_array_index(matcher->early, BbCall, i));
-        if (matcher->early_sides->data[i] != 0)
+        guint8 sides = matcher->early_sides->data[i];
+        const BbCall *early = &g_array_index(matcher->early, BbCall, i);
+        BbSighting answer = bb_sighting_of_return(early, sides & RETURN_RECEIVED);
+        if (sides != 0)
             bb_backlog_push(to, &answer);
     }
 }

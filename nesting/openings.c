@@ -75,6 +75,7 @@ BbOpening *bb_openings_add(BbOpenings *openings, const BbOpeningKey *key)
     }
     openings->used++;
     slot->key = *key;
+    slot->answered = 0;
     slot->early_call = BB_OPENING_NONE;
     for (guint way = 0; way < BB_OPENING_WAYS; way++)
         slot->lacking[way] = BB_OPENING_NONE;

@@ -21,6 +21,7 @@ typedef struct BbOpening {
     guint32 first, last;              // chain of calls in order of time
     guint32 lacking[BB_OPENING_WAYS]; // no call of the chain before it waits for such a sighting;
                                       // BB_OPENING_NONE: no call at all does
+    guint32 answered;                 // calls of the chain with a return; the caller counts
     guint32 early;                    // a return that came before its call; an index of the
                                       // owner's
     guint32 early_call;               // the call that came next after it

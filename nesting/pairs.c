@@ -151,9 +151,11 @@ bool bb_pairs_push(BbPairs *pairs, const BbMessage *message)
     return true;
 }
 
+// A call of an earlier window: it does not tell at which ends it was seen. Two times are two ends;
+// what both ends saw in the same nanosecond counts as seen by the sender.
 static void push_call(BbPairs *pairs, const BbCall *call)
 {
-    BbSighting sighting = bb_sighting_of_call(call);
+    BbSighting sighting = bb_sighting_of_call(call, call->arrived_ns != call->call_ns);
     push_sighting(pairs, &sighting);
 }
 
@@ -232,7 +234,7 @@ static void unpair_known(BbPairs *pairs)
 {
     for (guint i = 0; i < pairs->known->len; i++) {
         const BbCall *call = &g_array_index(pairs->known, BbCall, i);
-        BbSighting answer = bb_sighting_of_return(call);
+        BbSighting answer = bb_sighting_of_return(call, call->return_ns != call->replied_ns);
         push_call(pairs, call);
         push_sighting(pairs, &answer);
     }

@@ -29,6 +29,7 @@ static inline gint64 bb_sighting_time(const BbSighting *sighting)
     return sighting->time_ns;
 }
 
-// A call, and the return that it has, as seen on one side; labels are of both.
-BbSighting bb_sighting_of_call(const BbCall *call);
-BbSighting bb_sighting_of_return(const BbCall *call);
+// A call, and the return that it has; labels are of both. both: it was seen at both ends, else at
+// the sender's alone, and the other time is taken from there.
+BbSighting bb_sighting_of_call(const BbCall *call, bool both);
+BbSighting bb_sighting_of_return(const BbCall *call, bool both);

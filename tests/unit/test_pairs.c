@@ -284,6 +284,51 @@ END_TEST
 
 // 100,000 calls under way at once between two nodes, with and without an id, answered or not, in a
 // trace with receivers elsewhere: each sighting costs the same however many wait.
+// A burst of calls is answered, then the pair goes on, while no second sighting comes for any of
+// them. No new call may cost as much as there are answered ones, or this takes minutes.
+START_TEST(many_answered_calls_at_once)
+{
+    const guint n = 400000;
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPairs) pairs = lines_push(names, LINES("rC X Y x 1"));
+    guint32 a = bb_names_intern(names, "A"), b = bb_names_intern(names, "B");
+    for (guint i = 0; i < 3 * n; i++) {
+        bool is_return = i >= n && i < 2 * n;
+        BbMessage message = bb_message_empty();
+        message.time_ns = (gint64)(2 * LINE_MS) + i;
+        message.kind = is_return ? BB_RETURN : BB_CALL;
+        message.sender = is_return ? b : a;
+        message.receiver = is_return ? a : b;
+        ck_assert(bb_pairs_push(pairs, &message));
+    }
+    g_autoptr(BbPaths) paths = bb_paths_new();
+    bb_pairs_finish(pairs, paths);
+    check_counts(paths, 1 + 2 * n, 1 + n, 0);
+}
+END_TEST
+
+// Whether the call of another pair of nodes, seen by its receiver, comes first or last.
+static void check_both_ends_at_once(const char *const *lines)
+{
+    g_autoptr(BbPaths) paths = pair(lines);
+    check_counts(paths, 3, 1, 0);
+    guint32 first = paths->calls[0].call_ns == LINE_MS ? 1 : 0;
+    check_call(paths, first, 2, 2, 4, 4);
+    check_call(paths, first + 1, 3, 3, 5, 5);
+}
+
+// A message with two equal times was seen at both ends: what comes next is another one.
+START_TEST(both_ends_at_the_same_time)
+{
+    check_both_ends_at_once(
+        LINES("rC X Y x 1", "C A B - 2 recv=2", "rC A B - 3", "R B A - 4 recv=4", "rR B A - 5"));
+    check_both_ends_at_once(
+        LINES("C A B - 2 recv=2", "rC A B - 3", "R B A - 4 recv=4", "rR B A - 5", "rC X Y x 6"));
+    check_both_ends_at_once(
+        LINES("C A B - 2 recv=2", "R B A - 4 recv=4", "rC A B - 3", "rR B A - 5", "rC X Y x 6"));
+}
+END_TEST
+
 START_TEST(many_calls_under_way)
 {
     for (guint round = 0; round < 4; round++) {
@@ -483,5 +528,6 @@ TEST_MAIN("pairs", by_id, label_on_the_return, ids_are_of_a_pair_of_nodes, witho
           pairs_on_the_callees_clock, second_sightings_join, lone_receiver_sightings,
           second_sightings_of_skewed_clocks, early_return_seen_twice, early_return_completed_later,
           second_sightings_without_ids, late_second_sighting_is_a_new_call,
-          many_answered_calls_without_id, many_calls_under_way, free_messages_only_count,
-          self_calls, nothing, shuffled_is_the_same, late_call_takes_a_return, late_one_is_the_same)
+          many_answered_calls_without_id, many_answered_calls_at_once, both_ends_at_the_same_time,
+          many_calls_under_way, free_messages_only_count, self_calls, nothing, shuffled_is_the_same,
+          late_call_takes_a_return, late_one_is_the_same)

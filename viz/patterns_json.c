@@ -212,7 +212,7 @@ static void write_left_out(BbJson *json, const BbRanking *ranking)
     bb_json_key(json, "instances");
     bb_json_uint(json, ranking->instances - ranking->instances_shown);
     bb_json_key(json, "total_latency_s");
-    bb_json_seconds(json, ranking->latency_ns - ranking->latency_shown_ns);
+    bb_json_seconds(json, ranking->latency_left_ns);
     bb_json_end_object(json);
 }
 

@@ -77,7 +77,9 @@ static int compare_patterns(gconstpointer a_index, gconstpointer b_index, gpoint
 static gint64 add_latency(gint64 sum, gint64 latency)
 {
     gint64 result;
-    return __builtin_add_overflow(sum, latency, &result) ? G_MAXINT64 : result;
+    if (__builtin_add_overflow(sum, latency, &result))
+        return latency < 0 ? G_MININT64 : G_MAXINT64;
+    return result;
 }
 
 static void show(BbRanking *ranking, const BbPattern *pattern, guint32 index, guint32 rank)
@@ -90,8 +92,6 @@ static void show(BbRanking *ranking, const BbPattern *pattern, guint32 index, gu
         return;
     }
     ranking->instances_shown += pattern->count;
-    ranking->latency_shown_ns =
-        add_latency(ranking->latency_shown_ns, bb_pattern_total_latency(pattern));
 }
 
 // The indices of the patterns that are not forgotten, in the order asked for.
@@ -134,6 +134,18 @@ static void sum_up(BbRanking *ranking, const BbPatterns *patterns)
     }
 }
 
+// A sum of its own: two that saturate do not tell what lies between them.
+static void sum_up_left_out(BbRanking *ranking, const BbPatterns *patterns)
+{
+    ranking->latency_left_ns = patterns->forgotten_latency_ns;
+    for (guint i = 0; i < patterns->patterns->len; i++) {
+        const BbPattern *pattern = g_ptr_array_index(patterns->patterns, i);
+        if (pattern && !pattern->derived && ranking->rank[i] == 0)
+            ranking->latency_left_ns =
+                add_latency(ranking->latency_left_ns, bb_pattern_total_latency(pattern));
+    }
+}
+
 static void choose(BbRanking *ranking, const BbPatterns *patterns, const GArray *sorted)
 {
     const BbViewOptions *options = &ranking->options;
@@ -166,6 +178,7 @@ BbRanking *bb_ranking_new(const BbPatterns *patterns, const BbNames *names,
     ranking->rank = g_new0(guint32, ranking->n_ranks);
     sum_up(ranking, patterns);
     choose(ranking, patterns, sorted);
+    sum_up_left_out(ranking, patterns);
     return ranking;
 }
 

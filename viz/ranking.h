@@ -11,14 +11,14 @@ struct BbRanking {
     guint n_shown;
     guint32 *rank; // by index into BbPatterns.patterns; 0 for what is left out
     guint n_ranks;
-    bool chains;                         // they are of convolution
-    guint64 n_patterns;                  // all there were,
-    guint64 forgotten;                   // with those of which nothing more is known
-    guint64 rare;                        // left out because of min_share
-    guint64 derived, derived_shown;      // of n_patterns, of n_shown; they have no instances
-    BbViewOptions options;               // as asked for, all resolved
-    guint64 instances, instances_shown;  // of all patterns, of those shown; paths of convolution
-    gint64 latency_ns, latency_shown_ns; // total latency likewise; saturates
+    bool chains;                        // they are of convolution
+    guint64 n_patterns;                 // all there were,
+    guint64 forgotten;                  // with those of which nothing more is known
+    guint64 rare;                       // left out because of min_share
+    guint64 derived, derived_shown;     // of n_patterns, of n_shown; they have no instances
+    BbViewOptions options;              // as asked for, all resolved
+    guint64 instances, instances_shown; // of all patterns, of those shown; paths of convolution
+    gint64 latency_ns, latency_left_ns; // total latency of all, of those left out; each saturates
 };
 
 // top_of_format: what BB_TOP_OF_FORMAT stands for. BB_SHARE_OF_FORMAT stands for 0.

@@ -146,13 +146,13 @@ void bb_summary_append_shown(GString *out, const BbPatterns *patterns, const BbR
 static void append_share_left_out(GString *out, const BbRanking *ranking)
 {
     guint64 instances = ranking->instances - ranking->instances_shown;
-    gint64 latency_ns = ranking->latency_ns - ranking->latency_shown_ns;
     if (ranking->chains) {
         bb_quantity_append_share(out,
                                  bb_quantity_share((gint64)instances, (gint64)ranking->instances));
         g_string_append(out, " of all");
     } else {
-        bb_quantity_append_share(out, bb_quantity_share(latency_ns, ranking->latency_ns));
+        bb_quantity_append_share(out,
+                                 bb_quantity_share(ranking->latency_left_ns, ranking->latency_ns));
         g_string_append(out, " of the total latency");
     }
 }

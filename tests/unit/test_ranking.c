@@ -134,8 +134,25 @@ START_TEST(left_out)
     ck_assert_uint_eq(ranking->instances, 12);
     ck_assert_uint_eq(ranking->instances_shown, 4);
     ck_assert_int_eq(ranking->latency_ns, 170);
-    ck_assert_int_eq(ranking->latency_shown_ns, 110);
+    ck_assert_int_eq(ranking->latency_left_ns, 60);
     ck_assert(bb_ranking_chooses(ranking));
+    end(&f);
+}
+END_TEST
+
+// Sums stop at the greatest number: what is left out is no difference of two of them.
+START_TEST(left_out_of_what_saturates)
+{
+    Fixture f = begin();
+    add(&f, "a", "S", "", 1, G_MAXINT64);
+    add(&f, "b", "S", "", 1, G_MAXINT64);
+    add(&f, "c", "S", "", 1, -5);
+    BbViewOptions options = {.top = 2};
+    g_autoptr(BbRanking) some = bb_ranking_new(f.patterns, f.names, &options, 0);
+    ck_assert_int_eq(some->latency_left_ns, -5);
+    options.top = BB_TOP_ALL;
+    g_autoptr(BbRanking) all = bb_ranking_new(f.patterns, f.names, &options, 0);
+    ck_assert_int_eq(all->latency_left_ns, 0);
     end(&f);
 }
 END_TEST
@@ -267,6 +284,6 @@ START_TEST(nothing_but_derived)
 }
 END_TEST
 
-TEST_MAIN("ranking", sort_keys, filters, ties, left_out, chooses, sums_saturate, chains,
-          rare_ones_keep_their_rank, derived_are_not_counted, derived_come_last,
-          nothing_but_derived)
+TEST_MAIN("ranking", sort_keys, filters, ties, left_out, left_out_of_what_saturates, chooses,
+          sums_saturate, chains, rare_ones_keep_their_rank, derived_are_not_counted,
+          derived_come_last, nothing_but_derived)

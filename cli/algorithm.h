@@ -57,6 +57,17 @@ typedef struct BbGiven {
     bool given;
 } BbGiven;
 
+static inline bool bb_is_said(double number)
+{
+    return number != BB_UNSAID;
+}
+
+// A number as it was given, or what counts otherwise.
+static inline double bb_said_or(double number, double otherwise)
+{
+    return bb_is_said(number) ? number : otherwise;
+}
+
 // Refuses the first that was given: "--assign is for --algo=nesting". As bb_inference_check.
 int bb_refuse_given(const BbGiven *options, gsize count, const char *program, const char *what);
 

@@ -9,33 +9,29 @@
 #include <string.h>
 
 #define THREADS_MAX 1024
-#define THREADS_UNSAID G_MININT // as many as there are processors
-#define ABSENT_SHOWN 3u         // nodes of a file of roles
-#define CUT_LEAST 0.01          // of the calls have their return in another window: worth a warning
-#define STEPS_MAX 100           // in a window: so many times a call is inferred
+#define ABSENT_SHOWN 3u // nodes of a file of roles
+#define CUT_LEAST 0.01  // of the calls have their return in another window: worth a warning
+#define STEPS_MAX 100   // in a window: so many times a call is inferred
 
 void bb_inference_init(BbInference *inference)
 {
-    BbNestingOptions nesting = bb_nesting_options_default();
-    BbConvolutionOptions convolution = bb_convolution_options_default();
-    BbFigure6Options figure6 = bb_figure6_options_default();
     *inference = (BbInference){
-        .nesting = nesting,
-        .convolution = convolution,
-        .figure6 = figure6,
-        .threads = THREADS_UNSAID,
+        .nesting = bb_nesting_options_default(),
+        .convolution = bb_convolution_options_default(),
+        .figure6 = bb_figure6_options_default(),
+        .threads = BB_UNSAID,
         .selection = BB_SELECTION_ALL,
         .census = {.algorithm = "nesting", .limit = BB_CENSUS_LIMIT},
-        .overlap = nesting.overlap_penalty,
-        .same = nesting.same_penalty,
-        .any = nesting.any_penalty,
-        .smoothing = nesting.smoothing,
-        .rare = (gint)convolution.rare,
-        .spike = figure6.spike,
-        .valley = figure6.valley,
-        .tolerance = (gint)figure6.tolerance,
-        .max_depth = (gint)figure6.depth_max,
-        .max_vertices = (gint)figure6.vertices_max,
+        .overlap = BB_UNSAID,
+        .same = BB_UNSAID,
+        .any = BB_UNSAID,
+        .smoothing = BB_UNSAID,
+        .rare = BB_UNSAID,
+        .spike = BB_UNSAID,
+        .valley = BB_UNSAID,
+        .tolerance = BB_UNSAID,
+        .max_depth = BB_UNSAID,
+        .max_vertices = BB_UNSAID,
     };
 }
 
@@ -150,7 +146,7 @@ GOptionEntry *bb_inference_entries(BbInference *inference)
          "its cause (default: 0)",
          "DURATION"},
         {"threads", 0, 0, G_OPTION_ARG_INT, &inference->threads,
-         "Work on so many processors at once (default: all)", "N"},
+         "joint and convolution: work on so many processors at once (default: all)", "N"},
         {"skip-bad-lines", 0, 0, G_OPTION_ARG_NONE, &inference->skip_bad_lines,
          "Count malformed lines of a text trace instead of stopping at them", NULL},
         {"verbose", 0, 0, G_OPTION_ARG_NONE, &inference->verbose,
@@ -244,7 +240,7 @@ int bb_inference_check(BbInference *inference, const char *program)
     inference->algorithm = bb_algorithm_find(inference->algo, inference->explain, program, &status);
     if (!inference->algorithm)
         return status;
-    if (inference->threads == THREADS_UNSAID)
+    if (!bb_is_said(inference->threads))
         inference->threads = 0;
     else if (inference->threads < 1 || inference->threads > THREADS_MAX)
         return bb_say_usage(program, "--threads takes a number from 1 to %d", THREADS_MAX);

@@ -14,6 +14,8 @@
 // One way from messages to patterns (cli/algorithm.h).
 typedef struct BbAlgorithm BbAlgorithm;
 
+#define BB_UNSAID G_MININT // a number that was not given on the command line
+
 // Zero-initialised by the command, parsed by bb_inference_check.
 typedef struct BbInference {
     // As given on the command line.

@@ -12,7 +12,7 @@
 int bb_refuse_messages(const BbInference *inference, const char *program)
 {
     const BbGiven options[] = {
-        {"--rare", (guint)inference->rare != bb_convolution_options_default().rare},
+        {"--rare", bb_is_said(inference->rare)},
         {"--keep-derived", inference->keep_derived},
     };
     return bb_refuse_given(options, G_N_ELEMENTS(options), program, "is for --explain=messages");
@@ -58,9 +58,9 @@ static int check(BbInference *inference, const char *program)
                             BB_CONVOLUTION_LAGS_MAX);
     if (convolution->max_delay_ns > 0 && convolution->max_delay_ns < convolution->quantum_ns)
         return bb_say_usage(program, "--max-delay cannot be shorter than --quantum");
-    if (inference->rare < 1)
+    if (bb_is_said(inference->rare) && inference->rare < 1)
         return bb_say_usage(program, "--rare takes a number from 1 on");
-    convolution->rare = (guint)inference->rare;
+    convolution->rare = (guint)bb_said_or(inference->rare, convolution->rare);
     convolution->derived = inference->keep_derived;
     convolution->root = inference->roots;
     convolution->threads = (guint)inference->threads;

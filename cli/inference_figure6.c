@@ -7,13 +7,12 @@
 
 int bb_refuse_figure6(const BbInference *inference, const char *program)
 {
-    BbFigure6Options usual = bb_figure6_options_default();
     const BbGiven options[] = {
-        {"--spike", inference->spike != usual.spike},
-        {"--valley", inference->valley != usual.valley},
-        {"--tolerance", inference->tolerance != usual.tolerance},
-        {"--max-depth", (guint)inference->max_depth != usual.depth_max},
-        {"--max-vertices", (guint)inference->max_vertices != usual.vertices_max},
+        {"--spike", bb_is_said(inference->spike)},
+        {"--valley", bb_is_said(inference->valley)},
+        {"--tolerance", bb_is_said(inference->tolerance)},
+        {"--max-depth", bb_is_said(inference->max_depth)},
+        {"--max-vertices", bb_is_said(inference->max_vertices)},
         {"--all-roots", inference->all_roots},
     };
     return bb_refuse_given(options, G_N_ELEMENTS(options), program,
@@ -63,21 +62,24 @@ static int check(BbInference *inference, const char *program)
         status = check_scale(inference, program);
     if (status >= 0)
         return status;
-    if (!(inference->valley >= 0 && inference->spike >= inference->valley &&
-          inference->spike <= 1e6))
+    double spike = bb_said_or(inference->spike, figure6->spike);
+    double valley = bb_said_or(inference->valley, figure6->valley);
+    double tolerance = bb_said_or(inference->tolerance, (double)figure6->tolerance);
+    double depth = bb_said_or(inference->max_depth, figure6->depth_max);
+    double vertices = bb_said_or(inference->max_vertices, figure6->vertices_max);
+    if (!(valley >= 0 && spike >= valley && spike <= 1e6))
         return bb_say_usage(program, "--spike and --valley are standard deviations: 0 <= valley <= "
                                      "spike");
-    if (inference->tolerance < 0 || inference->max_depth < 1 ||
-        inference->max_depth > (gint)BB_PATHS_DEPTH_MAX || inference->max_vertices < 1)
+    if (tolerance < 0 || depth < 1 || depth > BB_PATHS_DEPTH_MAX || vertices < 1)
         return bb_say_usage(program,
                             "--tolerance goes from 0, --max-vertices from 1, --max-depth from 1 to "
                             "%u",
                             BB_PATHS_DEPTH_MAX);
-    figure6->spike = inference->spike;
-    figure6->valley = inference->valley;
-    figure6->tolerance = inference->tolerance;
-    figure6->depth_max = (guint)inference->max_depth;
-    figure6->vertices_max = (guint)inference->max_vertices;
+    figure6->spike = spike;
+    figure6->valley = valley;
+    figure6->tolerance = (gint64)tolerance;
+    figure6->depth_max = (guint)depth;
+    figure6->vertices_max = (guint)vertices;
     figure6->root = inference->roots;
     figure6->all_roots = inference->all_roots;
     return -1;

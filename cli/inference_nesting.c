@@ -8,15 +8,12 @@
 
 static bool asks_for_paper(const BbInference *inference)
 {
-    BbNestingOptions usual = bb_nesting_options_default();
-    return inference->floor || inference->overlap != usual.overlap_penalty ||
-           inference->same != usual.same_penalty || inference->any != usual.any_penalty ||
-           inference->smoothing != usual.smoothing;
+    return inference->floor || bb_is_said(inference->overlap) || bb_is_said(inference->same) ||
+           bb_is_said(inference->any) || bb_is_said(inference->smoothing);
 }
 
 int bb_refuse_nesting(const BbInference *inference, const char *program)
 {
-    BbNestingOptions usual = bb_nesting_options_default();
     const BbGiven options[] = {
         {"--assign", inference->assign},
         {"--no-labels", inference->no_labels},
@@ -24,11 +21,11 @@ int bb_refuse_nesting(const BbInference *inference, const char *program)
         {"--roles", inference->roles},
         {"--merge-replicas", inference->merge_replicas},
         {"--latency", inference->latency},
-        {"--overlap-penalty", inference->overlap != usual.overlap_penalty},
-        {"--same-penalty", inference->same != usual.same_penalty},
-        {"--any-penalty", inference->any != usual.any_penalty},
+        {"--overlap-penalty", bb_is_said(inference->overlap)},
+        {"--same-penalty", bb_is_said(inference->same)},
+        {"--any-penalty", bb_is_said(inference->any)},
         {"--bin-floor", inference->floor},
-        {"--smoothing", inference->smoothing != usual.smoothing},
+        {"--smoothing", bb_is_said(inference->smoothing)},
     };
     return bb_refuse_given(options, G_N_ELEMENTS(options), program, "is for --algo=nesting");
 }
@@ -36,13 +33,16 @@ int bb_refuse_nesting(const BbInference *inference, const char *program)
 static int check_paper(BbInference *inference, const char *program)
 {
     BbNestingOptions *nesting = &inference->nesting;
-    double overlap = inference->overlap, same = inference->same, any = inference->any;
+    double overlap = bb_said_or(inference->overlap, nesting->overlap_penalty);
+    double same = bb_said_or(inference->same, nesting->same_penalty);
+    double any = bb_said_or(inference->any, nesting->any_penalty);
+    double smoothing = bb_said_or(inference->smoothing, nesting->smoothing);
     int status =
         bb_check_span(program, "--bin-floor", inference->floor, "50us", &nesting->bin_floor_ns);
     if (status >= 0)
         return status;
-    if (!(overlap >= 0 && same >= 0 && any >= 0 && inference->smoothing >= 0 &&
-          overlap + same + any <= 1000 && inference->smoothing <= 100))
+    if (!(overlap >= 0 && same >= 0 && any >= 0 && smoothing >= 0 && overlap + same + any <= 1000 &&
+          smoothing <= 100))
         return bb_say_usage(program,
                             "penalties go from 0 to 1000 in all, --smoothing from 0 to 100");
     if (asks_for_paper(inference) && nesting->assign != BB_ASSIGN_PAPER)
@@ -50,7 +50,7 @@ static int check_paper(BbInference *inference, const char *program)
     nesting->overlap_penalty = overlap;
     nesting->same_penalty = same;
     nesting->any_penalty = any;
-    nesting->smoothing = inference->smoothing;
+    nesting->smoothing = smoothing;
     return -1;
 }
 

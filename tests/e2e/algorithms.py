@@ -83,6 +83,12 @@ class Refusals(unittest.TestCase):
     def test_options_of_joint(self):
         self.assertIn("--no-connections needs --assign=joint", refused("--assign=paper", "--no-connections"))
 
+    def test_numbers_as_they_are_by_default(self):
+        self.assertIn("need --assign=paper", refused("--assign=joint", "--overlap-penalty=2"))
+        self.assertIn("--smoothing is for --algo=nesting", refused(*CONVOLUTION, "--smoothing=0"))
+        for option in ("--rare=30", "--spike=4", "--valley=3", "--tolerance=1", "--max-depth=32", "--max-vertices=100000"):
+            self.assertIn(option.split("=", maxsplit=1)[0], refused(option))
+
     def test_options_of_convolution(self):
         for option in ("--quantum=1ms", "--max-delay=1s", "--verbose"):
             name = option.split("=", maxsplit=1)[0]

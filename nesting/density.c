@@ -9,12 +9,12 @@
 #include <math.h>
 #include <string.h>
 
-#define LEVELS 6u
+#define LEVELS BB_GAP_KERNELS
 #define FEW 2.0       // samples within a kernel: fewer, and a wider one takes its place
 #define NEARLY 0.9999 // of that: what rounding leaves of two samples in one bin are two
 #define COUNTS 0.01   // of the mass in a bin: a sample that has less is not worth leaving out
 #define LEAST 1e-6    // samples: what is less than that is none, and rounding
-#define REACH (2u << (LEVELS - 1)) // one bin more than the widest kernel carries a sample
+#define REACH BB_GAP_KERNEL_REACH
 
 BbDensity *bb_density_new(void)
 {
@@ -58,21 +58,12 @@ static void smooth(const float *in, float *out, gint n, gint step)
 
 static const gint steps[LEVELS] = {0, 1, 2, 4, 8, 16};
 
-typedef float Kernel[2 * REACH + 1];
-
-// What a sample gives the bins around it at each level: [level][REACH + distance].
-static Kernel *kernels(void)
+void bb_density_make_kernels(BbGapScale *scale)
 {
-    static Kernel kernel[LEVELS];
-    static gsize made;
-    if (g_once_init_enter(&made)) {
-        Kernel sample = {0};
-        sample[REACH] = 1;
-        for (guint l = 0; l < LEVELS; l++)
-            smooth(l == 0 ? sample : kernel[l - 1], kernel[l], 2 * REACH + 1, steps[l]);
-        g_once_init_leave(&made, 1);
-    }
-    return kernel;
+    float sample[2 * REACH + 1] = {0};
+    sample[REACH] = 1;
+    for (guint l = 0; l < LEVELS; l++)
+        smooth(l == 0 ? sample : scale->kernel[l - 1], scale->kernel[l], 2 * REACH + 1, steps[l]);
 }
 
 // What a sample in one bin gives another, by way of the mirrors at the ends too.
@@ -118,13 +109,12 @@ void bb_density_fit(BbDensity *density, const BbGapScale *scale)
     memset(density->few, 0, sizeof density->few);
     if (density->n <= 0)
         return;
-    Kernel *kernel = kernels();
     guint from = density->first > REACH ? density->first - REACH : 0;
     guint to = MIN(density->last + REACH + 1, BB_GAP_BINS), n = to - from, best = 0;
     float level[LEVELS][BB_GAP_BINS];
     for (guint l = 0; l < LEVELS; l++) {
         smooth(l == 0 ? density->count + from : level[l - 1], level[l], (gint)n, steps[l]);
-        double loo = leave_one_out(density, level[l], from, n, kernel[l], scale);
+        double loo = leave_one_out(density, level[l], from, n, scale->kernel[l], scale);
         if (l == 0 || loo > density->loo) {
             density->loo = loo;
             best = l;
@@ -133,7 +123,8 @@ void bb_density_fit(BbDensity *density, const BbGapScale *scale)
     double sum = 0;
     for (guint i = 0; i < n; i++) {
         guint l = best;
-        while (l + 1 < LEVELS && (double)level[l][i] < NEARLY * FEW * (double)kernel[l][REACH])
+        while (l + 1 < LEVELS &&
+               (double)level[l][i] < NEARLY * FEW * (double)scale->kernel[l][REACH])
             l++;
         density->few[from + i] = (guint8)(1 + l);
         level[best][i] = level[l][i];
@@ -141,7 +132,8 @@ void bb_density_fit(BbDensity *density, const BbGapScale *scale)
     }
     density->scaled = (float)(density->n / sum);
     for (guint i = 0; i < n; i++) {
-        if (COUNTS * (double)level[best][i] > (double)kernel[density->few[from + i] - 1][REACH])
+        if (COUNTS * (double)level[best][i] >
+            (double)scale->kernel[density->few[from + i] - 1][REACH])
             density->few[from + i] = 0;
         level[best][i] *= density->scaled;
     }
@@ -149,9 +141,10 @@ void bb_density_fit(BbDensity *density, const BbGapScale *scale)
 }
 
 // What the samples give a bin at a level.
-static double given_by_all(const BbDensity *density, guint level, guint bin)
+static double given_by_all(const BbDensity *density, const BbGapScale *scale, guint level,
+                           guint bin)
 {
-    const float *kernel = kernels()[level];
+    const float *kernel = scale->kernel[level];
     guint reach = 2u << level, from = MAX(density->first, bin > reach ? bin - reach : 0);
     double sum = 0;
     for (guint b = from; b <= MIN(density->last, bin + reach); b++)
@@ -160,11 +153,12 @@ static double given_by_all(const BbDensity *density, guint level, guint bin)
     return sum;
 }
 
-static double given_by_some(guint level, guint bin, const guint16 *bins, guint n, double weight)
+static double given_by_some(const BbGapScale *scale, guint level, guint bin, const guint16 *bins,
+                            guint n, double weight)
 {
     double sum = 0;
     for (guint i = 0; i < n; i++)
-        sum += weight * (double)given(kernels()[level], bins[i], bin);
+        sum += weight * (double)given(scale->kernel[level], bins[i], bin);
     return sum;
 }
 
@@ -177,10 +171,11 @@ double bb_density_without(const BbDensity *density, const BbGapScale *scale, gui
     guint level = density->few[bin] - 1u;
     double share = exp((double)density->log[bin] + (double)scale->log_width[bin]) - floor;
     double sum = share / (1 - BB_DENSITY_FLOOR) * density->n / (double)density->scaled -
-                 given_by_some(level, bin, bins, n, weight);
-    while (sum < NEARLY * FEW * (double)kernels()[level][REACH] && level + 1 < LEVELS) {
+                 given_by_some(scale, level, bin, bins, n, weight);
+    while (sum < NEARLY * FEW * (double)scale->kernel[level][REACH] && level + 1 < LEVELS) {
         level++;
-        sum = given_by_all(density, level, bin) - given_by_some(level, bin, bins, n, weight);
+        sum = given_by_all(density, scale, level, bin) -
+              given_by_some(scale, level, bin, bins, n, weight);
     }
     double mass = (1 - BB_DENSITY_FLOOR) * (double)density->scaled * MAX(sum, 0) / left + floor;
     return mass / (double)scale->width[bin];

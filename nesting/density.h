@@ -17,6 +17,9 @@ typedef struct BbDensity {
     guint8 few[BB_GAP_BINS]; // 0 where one sample counts next to nothing; else 1 + which kernel
 } BbDensity;
 
+// Fills the kernels of a scale: what bb_gap_scale_new does.
+void bb_density_make_kernels(BbGapScale *scale);
+
 BbDensity *bb_density_new(void);
 void bb_density_reset(BbDensity *density);
 

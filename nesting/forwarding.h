@@ -22,9 +22,8 @@
 //   both kinds are given to calls in the order of their times.
 // - Each further call was made by the callee of the one before after that arrived; one with the
 //   return's id goes before others, then the shorter chain, then the earlier call.
-// - The return ends the whole chain: the first call as A sees it, the others at that instant, as
-// far
-//   as the clocks of their callers tell; so each call lies in the one before it.
+// - The return ends the whole chain: the first call as A sees it, the others at that instant, so
+//   far as the clocks of their callers tell; so each call lies in the one before it.
 // Costs nothing without orphans; else a sort of the calls without return, and a search of at most
 // 1,024 steps a return.
 guint64 bb_forwarding_join(BbCall *calls, guint32 count, const BbCall *orphans, guint32 n_orphans,

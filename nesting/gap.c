@@ -16,6 +16,18 @@ static double cell_start(guint cell)
     return ldexp(cell - 64.0 * shift, (int)shift);
 }
 
+static void make_blur(BbGapScale *scale)
+{
+    const gint reach = (gint)BB_GAP_BLUR;
+    double sum = 0;
+    for (gint d = -reach; d <= reach; d++)
+        sum += scale->blur[d + reach] = exp(-0.5 * d * d / 1.44);
+    for (guint d = 0; d <= 2 * BB_GAP_BLUR; d++) {
+        scale->blur[d] /= sum;
+        scale->blur_squared[d] = scale->blur[d] * scale->blur[d];
+    }
+}
+
 BbGapScale *bb_gap_scale_new(void)
 {
     BbGapScale *scale = g_new0(BbGapScale, 1);
@@ -31,6 +43,8 @@ BbGapScale *bb_gap_scale_new(void)
         scale->log_width[b] = logf(scale->width[b]);
         scale->floor_log[b] = logf((float)(BB_DENSITY_FLOOR / BB_GAP_BINS)) - scale->log_width[b];
     }
+    bb_density_make_kernels(scale);
+    make_blur(scale);
     return scale;
 }
 

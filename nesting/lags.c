@@ -101,23 +101,16 @@ BbLags bb_lags_of(const BbSite *site, const BbGapScale *scale, double pairs)
     return (BbLags){scale, bb_lags_longest(site), site->period, pairs};
 }
 
-// Smooths with a Gaussian of 1.2 bins; squares: with the squares of its weights.
-static void blur(const double *in, double *out, bool squares)
+// Smooths with the weights of a scale.
+static void blur(const double *in, double *out, const double *weight)
 {
-    double weight[9], sum = 0;
-    for (gint d = -4; d <= 4; d++)
-        sum += weight[d + 4] = exp(-0.5 * d * d / 1.44);
-    for (guint d = 0; d < 9; d++) {
-        weight[d] /= sum;
-        if (squares)
-            weight[d] *= weight[d];
-    }
+    const gint reach = (gint)BB_GAP_BLUR;
     for (gint b = 0; b < (gint)BB_GAP_BINS; b++) {
         out[b] = 0;
-        for (gint d = -4; d <= 4; d++) {
+        for (gint d = -reach; d <= reach; d++) {
             gint from = b + d < 0 ? -1 - b - d : b + d;
             if (from < (gint)BB_GAP_BINS)
-                out[b] += weight[d + 4] * in[from];
+                out[b] += weight[d + reach] * in[from];
         }
     }
 }
@@ -144,7 +137,7 @@ static double count_lags(const BbLags *lags, const BbEvents *x, const BbEvents *
     if (x->n == 0 || y->n == 0)
         return 0;
     double each = 1 + lags_of_one(lags, x, y);
-    guint32 step = (guint32)MAX(1, x->n * each / lags->pairs), used = 0;
+    guint32 step = (guint32)CLAMP(x->n * each / lags->pairs, 1, x->n), used = 0;
     for (guint32 i = 0; i < x->n; i += step, used++) {
         gint64 at = x->at[i], to = at + 2 * lags->reach;
         for (guint32 j = bb_events_from(y, at - 2 * lags->reach); j < y->n && y->at[j] <= to; j++) {
@@ -167,9 +160,9 @@ double bb_lags_excess(const BbLags *lags, const BbEvents *x, const BbEvents *y,
     guint last = bb_gap_bin(lags->scale, lags->reach);
     for (guint b = 0; b < BB_GAP_BINS; b++)
         flat[b] = b <= last ? rate * (double)lags->scale->width[b] : 0;
-    blur(count, seen, false);
-    blur(flat, due, false);
-    blur(flat, spread, true);
+    blur(count, seen, lags->scale->blur);
+    blur(flat, due, lags->scale->blur);
+    blur(flat, spread, lags->scale->blur_squared);
     for (guint b = 0; b < BB_GAP_BINS; b++)
         total += count[b] = MAX(0, seen[b] - due[b] - 2 * sqrt(spread[b] + 0.05));
     return share > 0 ? total / (share * y->n) : -1;

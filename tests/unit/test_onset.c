@@ -2,6 +2,8 @@
 // What events tell of each other before any assignment: planted delays stand out where thirty
 // requests are open at once, and nothing does where nothing is planted.
 #include "nesting/onset.h"
+
+#include "nesting/lags.h"
 #include "tests/unit/sample_sites.h"
 #include "tests/unit/test.h"
 
@@ -49,6 +51,20 @@ START_TEST(planted_delays)
         longest = MAX(longest, site->parents[p].e - site->parents[p].s);
     }
     ck_assert_double_gt(mass_between(onset->whole[0], scale, shortest, longest), 0.7);
+}
+END_TEST
+
+// However few pairs are wanted of however many, one in n is looked at, and no step is 0.
+START_TEST(hardly_any_pairs)
+{
+    g_autoptr(BbGapScale) scale = bb_gap_scale_new();
+    gint64 at[] = {0, 100};
+    BbEvents events = {at, G_N_ELEMENTS(at)};
+    double count[BB_GAP_BINS];
+    for (double pairs = 1; pairs > 1e-12; pairs /= 2) {
+        BbLags lags = {scale, 1, 0, pairs};
+        ck_assert_double_ge(bb_lags_excess(&lags, &events, &events, count), 0);
+    }
 }
 END_TEST
 
@@ -129,4 +145,4 @@ START_TEST(extremes)
 }
 END_TEST
 
-TEST_MAIN("onset", planted_delays, nothing_planted, suits, late_calls, extremes)
+TEST_MAIN("onset", hardly_any_pairs, planted_delays, nothing_planted, suits, late_calls, extremes)

@@ -101,18 +101,17 @@ BbLags bb_lags_of(const BbSite *site, const BbGapScale *scale, double pairs)
     return (BbLags){scale, bb_lags_longest(site), site->period, pairs};
 }
 
-// Smooths with the weights of a scale.
-static void blur(const double *in, double *out, const double *weight)
+// Smooths the first n bins with the weights of a scale, mirrored at 0; those behind are empty.
+static void blur(const double *in, double *out, guint n, const double *weight)
 {
-    const gint reach = (gint)BB_GAP_BLUR;
-    for (gint b = 0; b < (gint)BB_GAP_BINS; b++) {
-        out[b] = 0;
-        for (gint d = -reach; d <= reach; d++) {
-            gint from = b + d < 0 ? -1 - b - d : b + d;
-            if (from < (gint)BB_GAP_BINS)
-                out[b] += weight[d + reach] * in[from];
-        }
-    }
+    double edge[BB_GAP_BLUR + BB_GAP_BINS + BB_GAP_BLUR] = {0};
+    for (guint i = 0; i < BB_GAP_BLUR; i++)
+        edge[i] = in[BB_GAP_BLUR - 1 - i];
+    memcpy(edge + BB_GAP_BLUR, in, n * sizeof *in);
+    memset(out, 0, n * sizeof *out);
+    for (guint d = 0; d <= 2 * BB_GAP_BLUR; d++)
+        for (guint b = 0; b < n; b++)
+            out[b] += weight[d] * edge[b + d];
 }
 
 // How many lags of an x are looked at, on the mean. Where events come in bursts, their number and
@@ -158,12 +157,13 @@ double bb_lags_excess(const BbLags *lags, const BbEvents *x, const BbEvents *y,
     double chance, total = 0, share = count_lags(lags, x, y, count, &chance);
     double rate = chance / (2.0 * (double)lags->reach + 1);
     guint last = bb_gap_bin(lags->scale, lags->reach);
-    for (guint b = 0; b < BB_GAP_BINS; b++)
+    guint n = MIN(last + 1 + BB_GAP_BLUR, BB_GAP_BINS); // where anything is
+    for (guint b = 0; b < n; b++)
         flat[b] = b <= last ? rate * (double)lags->scale->width[b] : 0;
-    blur(count, seen, lags->scale->blur);
-    blur(flat, due, lags->scale->blur);
-    blur(flat, spread, lags->scale->blur_squared);
-    for (guint b = 0; b < BB_GAP_BINS; b++)
+    blur(count, seen, n, lags->scale->blur);
+    blur(flat, due, n, lags->scale->blur);
+    blur(flat, spread, n, lags->scale->blur_squared);
+    for (guint b = 0; b < n; b++)
         total += count[b] = MAX(0, seen[b] - due[b] - 2 * sqrt(spread[b] + 0.05));
     return share > 0 ? total / (share * y->n) : -1;
 }

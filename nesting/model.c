@@ -25,7 +25,10 @@ struct BbModel {
     guint np, nc;                 // types of parents, of children
     guint16 group[BB_SITE_TYPES]; // of types of parents: the one that stands for it from here on
     BbSlot **slots;               // [(p * nc + c) * ORDERS + order], NULL where never seen
-    BbSlot **ends;                // [p]
+    BbSlot **ends;                // [p], likewise
+    GPtrArray *sampled;           // those of them that have samples; lent
+    BbSlot *empty, *empty_end;    // what all that have none know, once fitted
+    bool begun;                   // nothing was fitted yet: they know what was found before
     BbPoor *poor;                 // what those of few samples share
     BbLone *lone;
     BbConnections *connections; // NULL: not known, or of no use
@@ -48,6 +51,11 @@ BbModel *bb_model_new(const BbSite *site, const BbGapScale *scale)
         model->group[p] = (guint16)p;
     model->slots = g_new0(BbSlot *, model->np * model->nc * ORDERS);
     model->ends = g_new0(BbSlot *, model->np);
+    model->sampled = g_ptr_array_new();
+    model->empty = bb_slot_new(0, model->nc, model->is_join, false);
+    model->empty_end = bb_slot_new(0, model->nc, model->is_join, true);
+    bb_slot_fit(model->empty, scale);
+    bb_slot_fit(model->empty_end, scale);
     model->poor = bb_poor_new(model->nc, model->is_join, scale);
     model->lone = bb_lone_new(model->nc);
     model->connections = bb_connections_new(site);
@@ -71,6 +79,9 @@ void bb_model_free(BbModel *model)
         bb_slot_free(model->ends[p]);
         bb_copula_free(model->made[p]);
     }
+    g_ptr_array_unref(model->sampled);
+    bb_slot_free(model->empty);
+    bb_slot_free(model->empty_end);
     bb_poor_free(model->poor);
     g_free(model->copula);
     g_free(model->made);
@@ -116,20 +127,43 @@ static BbSlot *end_slot(BbModel *model, guint p)
     return model->ends[p];
 }
 
-// The slot that says how likely a gap is: one without samples knows what poor ones share. NULL
-// where nothing is known.
+// The type of parents whose slot it is.
+static guint type_of_slot(const BbModel *model, const BbSlot *slot)
+{
+    guint of_kids = model->np * model->nc * ORDERS, index = slot->number - 1u;
+    return index < of_kids ? index / (model->nc * ORDERS) : index - of_kids;
+}
+
+// The slot that says how likely a gap is: one without samples knows what poor ones share, or what
+// all without samples do.
 static inline const BbSlot *known_slot(const BbModel *model, guint index)
 {
     const BbSlot *slot = model->slots[index], *unseen = model->poor->unseen[index % ORDERS];
-    return unseen && !(slot && slot->n > 0) ? unseen : slot;
+    if (slot && (slot->n > 0 || model->begun))
+        return slot;
+    return unseen ? unseen : model->empty;
+}
+
+static inline const BbSlot *known_end(const BbModel *model, guint p)
+{
+    const BbSlot *end = model->ends[p];
+    return end && (end->n > 0 || model->begun) ? end : model->empty_end;
+}
+
+// A slot that gets samples.
+static void sampled(BbModel *model, BbSlot *slot, double weight)
+{
+    if (slot->n <= 0)
+        g_ptr_array_add(model->sampled, slot);
+    slot->n += weight;
 }
 
 // ---- scoring -----------------------------------------------------------------------------------
 
 // A gap: where it stands, what it is measured from, and when it ends.
 typedef struct {
-    const BbSlot *slot; // NULL where never seen
-    guint16 number;     // of the slot among those of its type of parent
+    const BbSlot *slot;
+    guint16 number; // of the slot among those of its type of parent
     BbReference from;
     gint64 at;
     const BbOwnGap *own; // what it gave the model; NULL: nothing
@@ -166,8 +200,6 @@ static double gap_log_without(const BbModel *model, const Gap *gap, guint bin)
 static inline double gap_log(const BbModel *model, const Gap *gap)
 {
     guint bin = bb_gap_bin(model->scale, gap->at - gap->from.at);
-    if (!gap->slot)
-        return (double)model->scale->floor_log[bin] - 5;
     const BbDensity *density = gap->slot->used[gap->from.what];
     if (gap->own && gap->slot->n >= BB_SLOT_FEW && (!density || density->few[bin] > 0))
         return gap_log_without(model, gap, bin);
@@ -178,14 +210,12 @@ static inline double gap_log(const BbModel *model, const Gap *gap)
 // Whether a child outlasts its parent, or is even made after it: rare or usual in its slot.
 static inline double late_log(const BbSlot *slot, const BbSiteParent *parent, const BbSiteChild *x)
 {
-    if (!slot)
-        return 0;
     return (double)(x->e > parent->e ? slot->overdue : slot->on_time);
 }
 
 static inline float gap_normal(const BbModel *model, const Gap *gap)
 {
-    const float *normal = gap->slot ? gap->slot->normal[gap->from.what] : NULL;
+    const float *normal = gap->slot->normal[gap->from.what];
     return normal ? normal[bb_gap_bin(model->scale, gap->at - gap->from.at)] : 0;
 }
 
@@ -197,11 +227,11 @@ static inline Gap kid_gap(const BbModel *model, const BbSite *site, const BbSite
     const BbSlot *slot =
         known_slot(model, slot_index(model, kind_of(model, parent), x->type, order));
     BbReference from = {parent->s, 0};
-    if (slot && slot->reference == BB_FROM_CALL)
+    if (slot->reference == BB_FROM_CALL)
         from = bb_reference_call(site, parent, kids, i, x->s);
-    else if (G_UNLIKELY(x->s > parent->e) || (slot && slot->reference != BB_FROM_START))
+    else if (G_UNLIKELY(x->s > parent->e) || slot->reference != BB_FROM_START)
         from = bb_reference_return(site, parent, kids, i, x->s);
-    if (slot && slot->reference == BB_FROM_EVENT)
+    if (slot->reference == BB_FROM_EVENT)
         from = bb_reference_event(site, from, kids, i);
     return (Gap){slot, (guint16)number, from, x->s, bb_own_gaps(model->own, site, kids[i])};
 }
@@ -209,9 +239,9 @@ static inline Gap kid_gap(const BbModel *model, const BbSite *site, const BbSite
 static inline Gap end_gap(const BbModel *model, const BbSite *site, const BbSiteParent *parent,
                           const guint32 *kids, guint32 n)
 {
-    const BbSlot *slot = model->ends[kind_of(model, parent)];
+    const BbSlot *slot = known_end(model, kind_of(model, parent));
     BbReference from = {parent->s, n > 0};
-    if (slot && slot->reference == BB_FROM_LATEST)
+    if (slot->reference == BB_FROM_LATEST)
         from = bb_reference_return(site, parent, kids, n, parent->e);
     guint32 end = bb_own_end(site, (guint32)(parent - site->parents));
     return (Gap){slot, (guint16)(model->nc * ORDERS), from, parent->e,
@@ -373,7 +403,7 @@ double bb_model_wait_log(const BbModel *model, const BbWait *wait, gint64 at)
     guint per_type = model->nc * ORDERS + 1;
     guint p = wait->slot / per_type, number = wait->slot % per_type;
     const BbSlot *slot = number == model->nc * ORDERS
-                             ? model->ends[p]
+                             ? known_end(model, p)
                              : known_slot(model, p * model->nc * ORDERS + number);
     const BbOwnGap *own =
         wait->gap == BB_SITE_NONE ? NULL : bb_own_gaps(model->own, model->own->site, wait->gap);
@@ -424,11 +454,11 @@ static void learn_gaps(BbModel *model, const BbSite *site, guint32 index, double
         guint32 from = i > BB_MODEL_NEAR ? i - BB_MODEL_NEAR : 0;
         const BbSiteChild *x = &site->children[kids->at[i]];
         BbSlot *slot = kid_slot(model, kind_of(model, parent), x->type, seen[x->type]++);
+        sampled(model, slot, weight);
         BbOwnGap *own = own_gap(model, site, kids->at[i], slot);
         BbReference start = {parent->s, 0};
         BbReference latest = bb_reference_return(site, parent, kids->at + from, i - from, x->s);
         BbReference event = bb_reference_event(site, latest, kids->at + from, i - from);
-        slot->n += weight;
         slot->late += x->e > parent->e ? weight : 0;
         add_sample(model, slot, BB_FROM_EVENT, event, x->s, weight, own);
         if (model->is_join) {
@@ -445,8 +475,8 @@ static void learn_gaps(BbModel *model, const BbSite *site, guint32 index, double
     BbReference start = {parent->s, kids->n > 0};
     BbReference latest = bb_reference_return(site, parent, last, near, parent->e);
     BbSlot *end = end_slot(model, kind_of(model, parent));
+    sampled(model, end, weight);
     BbOwnGap *own = own_gap(model, site, bb_own_end(site, index), end);
-    end->n += weight;
     add_sample(model, end, BB_FROM_START, start, parent->e, weight, own);
     add_sample(model, end, BB_FROM_LATEST, latest, parent->e, weight, own);
 }
@@ -455,10 +485,10 @@ static void count_together(BbModel *model, const BbSite *site, guint32 index)
 {
     const BbSiteParent *parent = &site->parents[index];
     const BbKids *kids = &site->kids[index];
-    Gap gaps[BB_COPULA_MOST];
+    Gap gaps[BB_COPULA_MOST / 2 + 1];
     Together together;
     guint8 seen[BB_SITE_TYPES];
-    if (kids->n == 0 || kids->n >= BB_COPULA_MOST)
+    if (kids->n == 0 || kids->n > BB_COPULA_MOST / 2)
         return;
     memset(seen, 0, model->nc);
     for (guint32 i = 0; i < kids->n; i++)
@@ -478,14 +508,14 @@ static void learn_together(BbModel *model, const BbSite *site)
         model->copula[p] = NULL;
         if (n[p] < BB_COPULA_PARENTS)
             continue;
-        for (guint i = 0; i < model->nc * ORDERS; i++)
-            if (model->slots[p * model->nc * ORDERS + i])
-                bb_slot_make_normals(model->slots[p * model->nc * ORDERS + i], model->scale);
-        if (model->ends[p])
-            bb_slot_make_normals(model->ends[p], model->scale);
         if (!model->made[p])
             model->made[p] = bb_copula_new(together_variables(model));
         bb_copula_reset(model->made[p]);
+    }
+    for (guint i = 0; i < model->sampled->len; i++) {
+        BbSlot *slot = g_ptr_array_index(model->sampled, i);
+        if (n[type_of_slot(model, slot)] >= BB_COPULA_PARENTS)
+            bb_slot_make_normals(slot, model->scale);
     }
     for (guint32 i = 0; i < site->n_parents; i++)
         if (n[kind_of(model, &site->parents[i])] >= BB_COPULA_PARENTS)
@@ -515,12 +545,9 @@ static void count_children(BbModel *model, const BbSite *site, guint32 index, do
 
 void bb_model_forget(BbModel *model)
 {
-    for (guint i = 0; i < model->np * model->nc * ORDERS; i++)
-        if (model->slots[i])
-            bb_slot_forget(model->slots[i]);
-    for (guint p = 0; p < model->np; p++)
-        if (model->ends[p])
-            bb_slot_forget(model->ends[p]);
+    for (guint i = 0; i < model->sampled->len; i++)
+        bb_slot_forget(g_ptr_array_index(model->sampled, i));
+    g_ptr_array_set_size(model->sampled, 0);
     bb_counts_reset(model->counts);
     bb_lone_reset(model->lone);
     bb_connections_reset(model->connections);
@@ -544,12 +571,9 @@ void bb_model_observe(BbModel *model, const BbSite *site, double weight)
 
 static void fit_slots(BbModel *model)
 {
-    for (guint i = 0; i < model->np * model->nc * ORDERS; i++)
-        if (model->slots[i])
-            bb_slot_fit(model->slots[i], model->scale);
-    for (guint p = 0; p < model->np; p++)
-        if (model->ends[p])
-            bb_slot_fit(model->ends[p], model->scale);
+    for (guint i = 0; i < model->sampled->len; i++)
+        bb_slot_fit(g_ptr_array_index(model->sampled, i), model->scale);
+    model->begun = false;
 }
 
 void bb_model_fit(BbModel *model, const BbSite *site, double trust)
@@ -623,6 +647,7 @@ static void use(BbSlot *slot, guint what, const BbDensity *density)
 void bb_model_begin(BbModel *model, const BbSite *site, const BbOnset *onset, bool poisson)
 {
     guint np = model->np, nc = model->nc;
+    model->begun = true;
     for (guint p = 0; p < np; p++) {
         model->group[p] = (guint16)p;
         BbSlot *end = end_slot(model, p);

@@ -22,14 +22,14 @@ static BbDensity *flat_density(const BbLags *lags)
 }
 
 // pairs: how many of them there are; may be NULL.
-static BbDensity *excess_density(const BbLags *lags, const BbEvents *x, const BbEvents *y,
-                                 double *pairs)
+static BbDensity *excess_density(BbOnset *onset, const BbLags *lags, const BbEvents *x,
+                                 const BbEvents *y, double *pairs)
 {
     double count[BB_GAP_BINS], share = bb_lags_excess(lags, x, y, count);
     if (pairs)
         *pairs = MAX(0, share) * y->n;
     if (share < EXCESS_LEAST)
-        return flat_density(lags);
+        return onset->flat;
     BbDensity *density = bb_density_new();
     for (guint b = 0; b < BB_GAP_BINS; b++)
         if (count[b] > 0)
@@ -60,6 +60,7 @@ BbOnset *bb_onset_new(const BbSite *site, const BbGapScale *scale)
              *replies = bb_events_of_parents(site, false, true);
     BbEvents *calls = bb_events_of_children(site, true, NULL),
              *returns = bb_events_of_children(site, false, NULL);
+    onset->flat = flat_density(&lags);
     onset->start = g_new(BbDensity *, np * nc);
     onset->end = g_new(BbDensity *, np * nc);
     onset->next = g_new(BbDensity *, nc * nc);
@@ -72,13 +73,13 @@ BbOnset *bb_onset_new(const BbSite *site, const BbGapScale *scale)
     for (guint p = 0; p < np; p++) {
         onset->whole[p] = durations(site, scale, p);
         for (guint c = 0; c < nc; c++) {
-            onset->start[p * nc + c] = excess_density(&lags, &arrivals[p], &calls[c], NULL);
-            onset->end[p * nc + c] = excess_density(&lags, &returns[c], &replies[p], NULL);
+            onset->start[p * nc + c] = excess_density(onset, &lags, &arrivals[p], &calls[c], NULL);
+            onset->end[p * nc + c] = excess_density(onset, &lags, &returns[c], &replies[p], NULL);
         }
     }
     for (guint d = 0; d < nc; d++)
         for (guint c = 0; c < nc; c++)
-            onset->next[d * nc + c] = excess_density(&lags, &returns[d], &calls[c], NULL);
+            onset->next[d * nc + c] = excess_density(onset, &lags, &returns[d], &calls[c], NULL);
     bb_events_free(arrivals, np);
     bb_events_free(replies, np);
     bb_events_free(calls, nc);
@@ -86,22 +87,29 @@ BbOnset *bb_onset_new(const BbSite *site, const BbGapScale *scale)
     return onset;
 }
 
+static void free_density(const BbOnset *onset, BbDensity *density)
+{
+    if (density != onset->flat)
+        g_free(density);
+}
+
 void bb_onset_free(BbOnset *onset)
 {
     if (!onset)
         return;
     for (guint i = 0; i < onset->np * onset->nc; i++) {
-        g_free(onset->start[i]);
-        g_free(onset->end[i]);
+        free_density(onset, onset->start[i]);
+        free_density(onset, onset->end[i]);
     }
     for (guint i = 0; i < onset->nc * onset->nc; i++)
-        g_free(onset->next[i]);
+        free_density(onset, onset->next[i]);
     for (guint i = 0; i < onset->np; i++)
         g_free(onset->whole[i]);
     for (guint i = 0; i < onset->nc; i++) {
-        g_free(onset->before[i]);
-        g_free(onset->after[i]);
+        free_density(onset, onset->before[i]);
+        free_density(onset, onset->after[i]);
     }
+    g_free(onset->flat);
     g_free(onset->before);
     g_free(onset->after);
     g_free(onset->is_before);
@@ -120,8 +128,8 @@ void bb_onset_add_late(BbOnset *onset, const BbSite *site, const BbGapScale *sca
     BbEvents *calls = bb_events_of_children(site, true, NULL);
     BbEvents *replies = bb_events_of_parents(site, false, false);
     double before, after;
-    onset->before[type] = excess_density(&lags, &calls[type], replies, &before);
-    onset->after[type] = excess_density(&lags, replies, &calls[type], &after);
+    onset->before[type] = excess_density(onset, &lags, &calls[type], replies, &before);
+    onset->after[type] = excess_density(onset, &lags, replies, &calls[type], &after);
     onset->is_before[type] = (1 + before) / (2 + before + after);
     bb_events_free(calls, site->n_child_types);
     bb_events_free(replies, 1);

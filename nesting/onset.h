@@ -13,6 +13,7 @@ typedef struct BbOnset {
     BbDensity **next;  // [d * nc + c]: return of a d -> call of a c
     BbDensity **end;   // [p * nc + c]: return of the child -> return of the parent
     BbDensity **whole; // [p]: duration of the parent
+    BbDensity *flat;   // any of them, and of those below, where nothing is due to anything
     double *mean; // [p * kinds of children + c]: children of kind c for each parent of kind p, if
                   // all candidates were equally likely; filled with the candidates
 

@@ -8,6 +8,11 @@
 #define SHARED 10 // samples of the pool that stand beside a poor slot's own in each density,
 #define KNOWN 1   // and in the choice of what it counts from
 
+static BbDensity *density_at(const BbSlot *slot, guint reference, guint event)
+{
+    return slot->density[reference] ? slot->density[reference][event] : NULL;
+}
+
 BbSlot *bb_slot_new(guint16 number, guint nc, bool is_join, bool is_end)
 {
     BbSlot *slot = g_new0(BbSlot, 1);
@@ -16,8 +21,6 @@ BbSlot *bb_slot_new(guint16 number, guint nc, bool is_join, bool is_end)
     slot->nc = nc;
     slot->is_join = is_join;
     slot->is_end = is_end;
-    for (guint r = 0; r < BB_REFERENCES; r++)
-        slot->density[r] = g_new0(BbDensity *, n);
     slot->used = g_new0(const BbDensity *, n);
     slot->normal = g_new0(float *, n);
     slot->bias = g_new0(float, n);
@@ -30,7 +33,7 @@ void bb_slot_free(BbSlot *slot)
         return;
     for (guint r = 0; r < BB_REFERENCES; r++) {
         for (guint w = 0; w < bb_slot_events(slot->nc); w++)
-            g_free(slot->density[r][w]);
+            g_free(density_at(slot, r, w));
         g_free(slot->density[r]);
     }
     for (guint w = 0; w < bb_slot_events(slot->nc); w++)
@@ -47,12 +50,14 @@ void bb_slot_forget(BbSlot *slot)
     slot->late = 0;
     for (guint r = 0; r < BB_REFERENCES; r++)
         for (guint w = 0; w < bb_slot_events(slot->nc); w++)
-            if (slot->density[r][w])
-                bb_density_reset(slot->density[r][w]);
+            if (density_at(slot, r, w))
+                bb_density_reset(density_at(slot, r, w));
 }
 
 void bb_slot_add(BbSlot *slot, guint reference, guint event, guint bin, double weight)
 {
+    if (!slot->density[reference])
+        slot->density[reference] = g_new0(BbDensity *, bb_slot_events(slot->nc));
     BbDensity **density = &slot->density[reference][event];
     if (!*density)
         *density = bb_density_new();
@@ -74,7 +79,7 @@ static double fit_reference(BbSlot *slot, guint reference, const BbGapScale *sca
 {
     double sum = 0, spread = slot->n + BB_SLOT_RARE * events_of(slot, reference);
     for (guint w = 0; w < bb_slot_events(slot->nc); w++) {
-        BbDensity *density = slot->density[reference][w];
+        BbDensity *density = density_at(slot, reference, w);
         if (!density || density->n <= 0)
             continue;
         bb_density_fit(density, scale);
@@ -101,7 +106,7 @@ void bb_slot_fit(BbSlot *slot, const BbGapScale *scale)
     slot->spread = slot->n + BB_SLOT_RARE * events_of(slot, slot->reference);
     slot->unseen = (float)log(BB_SLOT_RARE / slot->spread);
     for (guint w = 0; w < bb_slot_events(slot->nc); w++) {
-        BbDensity *density = slot->density[slot->reference][w];
+        BbDensity *density = density_at(slot, slot->reference, w);
         slot->used[w] = density && density->n > 0 ? density : NULL;
         slot->bias[w] =
             slot->used[w] ? (float)log((density->n + BB_SLOT_RARE) / slot->spread) : slot->unseen;
@@ -112,7 +117,7 @@ double bb_slot_foretold(const BbSlot *slot)
 {
     double sum = 0, spread = BB_SLOT_RARE * events_of(slot, slot->reference);
     for (guint w = 0; w < bb_slot_events(slot->nc); w++) {
-        const BbDensity *density = slot->density[slot->reference][w];
+        const BbDensity *density = density_at(slot, slot->reference, w);
         if (!density || density->n <= 0)
             continue;
         double alike = MAX(density->n - 1, 0) + BB_SLOT_RARE;
@@ -158,7 +163,7 @@ void bb_slot_pour(BbSlot *pool, const BbSlot *slot)
     pool->late += slot->late;
     for (guint r = 0; r < BB_REFERENCES; r++) {
         for (guint w = 0; w < bb_slot_events(slot->nc); w++) {
-            const BbDensity *density = slot->density[r][w];
+            const BbDensity *density = density_at(slot, r, w);
             guint to = pool->nc == slot->nc ? w : pooled(slot->nc, w);
             if (!density || density->n <= 0)
                 continue;
@@ -189,7 +194,7 @@ void bb_slot_share(BbSlot *slot, const BbSlot *pool)
     }
     for (guint w = 0; w < bb_slot_events(slot->nc); w++) {
         const BbDensity *shared = pool->used[pooled(slot->nc, w)];
-        BbDensity *own = slot->density[slot->reference][w];
+        BbDensity *own = density_at(slot, slot->reference, w);
         double n = own ? own->n : 0;
         double share = shared ? shared->n / pool->n / like_it(slot, w) : 0;
         slot->used[w] = n > 0 ? own : shared;

@@ -55,7 +55,7 @@ typedef struct BbSlot {
     double spread;                      // samples and imagined ones, of all events
     double late;                        // of them, children that outlast their parent
     float on_time, overdue;             // logs of the two shares
-    BbDensity **density[BB_REFERENCES]; // [event], NULL where never seen; owned
+    BbDensity **density[BB_REFERENCES]; // [event], NULL where never seen, as is each; owned
     const BbDensity **used;             // [event], of the reference in use
     float **normal;                     // [event]: quantiles of its bins, NULL where not made
     float *bias;                        // [event]: log of its probability

@@ -14,7 +14,6 @@
 #define BRUTE_ORDERS 3u
 #define BRUTE_COUNTS 9u // 0 .. 8 or more children of a type
 #define BRUTE_RARE 0.1  // imagined samples of each event of a slot
-#define BRUTE_NEVER 5.0 // log likelihood that a slot costs that was never seen
 #define BRUTE_WHAT 16u  // kinds of events
 #define BRUTE_TYPES 5u  // kinds of parents or children
 
@@ -332,8 +331,6 @@ static inline double brute_gap_log(const Brute *brute, const BruteGap *gap, guin
         double chance, both = brute_both(brute, type, gap->slot, gap->from.what, bin, &chance);
         return both + log(chance);
     }
-    if (slot->n <= 0)
-        return (double)brute->scale->floor_log[bin] - BRUTE_NEVER;
     double all = slot->n + BRUTE_RARE * brute_events(brute, nc, slot->reference, is_end);
     const BbDensity *density = slot->density[slot->reference][gap->from.what];
     guint16 bins[BB_OWN_SAMPLES];
@@ -354,10 +351,8 @@ static inline double brute_late_log(const Brute *brute, guint32 p, guint slot_nu
 {
     const BbSiteParent *parent = &brute->site->parents[p];
     const BruteSlot *slot = &brute->slots[parent->type][slot_number];
-    if (slot->n <= 0)
+    if (slot->n <= 0 && brute->shares)
         slot = &brute->pools[brute_pool(brute, slot_number)];
-    if (slot->n <= 0)
-        return 0;
     double n = slot->n + 0.5;
     return brute->site->children[x].e > parent->e ? log((slot->late + 0.05) / n)
                                                   : log((slot->n - slot->late + 0.5) / n);
@@ -433,8 +428,7 @@ static inline Brute *brute_new(const BbSite *site, const BbGapScale *scale, GPtr
     guint end = site->n_child_types * BRUTE_ORDERS;
     for (guint p = 0; p < site->n_parent_types; p++) {
         for (guint s = 0; s <= end; s++)
-            if (brute->slots[p][s].n > 0)
-                brute_choose(brute, &brute->slots[p][s], site->n_child_types, s == end);
+            brute_choose(brute, &brute->slots[p][s], site->n_child_types, s == end);
         brute->copula[p] = bb_copula_new(2 * end + 1);
     }
     brute_share(brute);

@@ -5,6 +5,8 @@
 
 #include "data/address.h"
 
+#include <sys/random.h>
+
 // The factor is odd, and near 2^64 over the golden ratio. The high bits are the good ones.
 static inline guint64 bb_mix(guint64 hash, guint64 word)
 {
@@ -52,8 +54,12 @@ static inline guint64 bb_mix_ends(guint64 hash, const BbAddress *one, guint16 on
     return bb_mix_end(hash, one, one_port) ^ bb_mix_end(hash, other, other_port);
 }
 
-// Not to be guessed by whoever sends the packets. Of output only which flows are shed is of one.
+// Not to be guessed by whoever sends the packets, or wrote the trace: each table has one of its
+// own. Of output only which flows are shed is of one.
 static inline guint64 bb_mix_seed(void)
 {
+    guint64 seed;
+    if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == sizeof seed)
+        return seed;
     return (guint64)g_random_int() << 32 | g_random_int();
 }

@@ -2,9 +2,11 @@
 // In: keys of three numbers. Out: a count for each.
 #include "data/tally.h"
 
+#include "data/mix.h"
+
 void bb_tally_init(BbTally *tally)
 {
-    *tally = (BbTally){.mask = 255, .round = 1};
+    *tally = (BbTally){.mask = 255, .seed = bb_mix_seed(), .round = 1};
     tally->entries = g_new0(BbTallyEntry, tally->mask + 1);
 }
 
@@ -25,7 +27,8 @@ void bb_tally_reset(BbTally *tally)
 
 void bb_tally_grow(BbTally *tally)
 {
-    BbTally larger = {.mask = 2 * tally->mask + 1, .used = tally->used, .round = 1};
+    BbTally larger = {
+        .mask = 2 * tally->mask + 1, .used = tally->used, .seed = tally->seed, .round = 1};
     larger.entries = g_new0(BbTallyEntry, larger.mask + 1);
     for (gsize i = 0; i <= tally->mask; i++) {
         if (tally->entries[i].round != tally->round)

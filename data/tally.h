@@ -19,6 +19,7 @@ typedef struct BbTallyEntry {
 typedef struct BbTally {
     BbTallyEntry *entries; // open addressing, linear probing
     gsize mask, used;
+    guint64 seed; // of the hash: keys come from traces that anyone may have written
     guint32 round;
 } BbTally;
 
@@ -41,9 +42,10 @@ static inline bool bb_tally_key_equal(BbTallyKey x, BbTallyKey y)
     return x.a == y.a && x.b == y.b && x.c == y.c;
 }
 
-static inline gsize bb_tally_hash(BbTallyKey key)
+static inline gsize bb_tally_hash(const BbTally *tally, BbTallyKey key)
 {
-    guint64 mixed = (((guint64)key.a << 32) | key.b) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
+    guint64 mixed =
+        (tally->seed ^ (((guint64)key.a << 32) | key.b)) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
     mixed ^= (mixed >> 32) + key.c;
     mixed *= G_GUINT64_CONSTANT(0xd6e8feb86659fd93);
     return (gsize)(mixed ^ (mixed >> 32));
@@ -52,7 +54,7 @@ static inline gsize bb_tally_hash(BbTallyKey key)
 // The entry of key, or the free one where it belongs.
 static inline BbTallyEntry *bb_tally_slot(const BbTally *tally, BbTallyKey key)
 {
-    gsize at = bb_tally_hash(key) & tally->mask;
+    gsize at = bb_tally_hash(tally, key) & tally->mask;
     while (tally->entries[at].round == tally->round &&
            !bb_tally_key_equal(tally->entries[at].key, key))
         at = (at + 1) & tally->mask;

@@ -2,18 +2,14 @@
 // In: keys of calls. Out: what is under way with that key.
 #include "nesting/openings.h"
 
-#include "data/id_hash.h"
+#include "data/mix.h"
 
 #include <string.h>
 
-static gsize hash(const BbOpeningKey *key)
+static gsize hash(const BbOpenings *openings, const BbOpeningKey *key)
 {
-    guint64 mixed = bb_id_hash(key->id);
-    mixed ^= (mixed >> 29) + (((guint64)key->caller << 32) | key->callee);
-    mixed *= G_GUINT64_CONSTANT(0xbf58476d1ce4e5b9);
-    mixed ^= mixed >> 32;
-    mixed *= G_GUINT64_CONSTANT(0x94d049bb133111eb);
-    return (gsize)(mixed ^ (mixed >> 31));
+    guint64 mixed = bb_mix(bb_mix(openings->seed, key->id.number), key->id.form);
+    return (gsize)bb_mix(mixed, ((guint64)key->caller << 32) | key->callee);
 }
 
 static bool same(const BbOpeningKey *a, const BbOpeningKey *b)
@@ -23,7 +19,7 @@ static bool same(const BbOpeningKey *a, const BbOpeningKey *b)
 
 static BbOpening *slot_of(const BbOpenings *openings, const BbOpeningKey *key)
 {
-    gsize at = hash(key) & openings->mask;
+    gsize at = hash(openings, key) & openings->mask;
     while (!bb_opening_is_empty(&openings->slots[at]) && !same(&openings->slots[at].key, key))
         at = (at + 1) & openings->mask;
     return &openings->slots[at];
@@ -39,6 +35,7 @@ static void allocate(BbOpenings *openings, gsize slots)
 void bb_openings_init(BbOpenings *openings)
 {
     openings->used = 0;
+    openings->seed = bb_mix_seed();
     allocate(openings, 256);
 }
 
@@ -94,7 +91,7 @@ void bb_openings_drop_empty(BbOpenings *openings, BbOpening *entry)
         at = (at + 1) & openings->mask;
         if (bb_opening_is_empty(&openings->slots[at]))
             break;
-        gsize home = hash(&openings->slots[at].key) & openings->mask;
+        gsize home = hash(openings, &openings->slots[at].key) & openings->mask;
         if (((at - home) & openings->mask) < ((at - hole) & openings->mask))
             continue;
         openings->slots[hole] = openings->slots[at];

@@ -30,6 +30,7 @@ typedef struct BbOpening {
 typedef struct BbOpenings {
     BbOpening *slots;
     gsize mask, used;
+    guint64 seed; // of the hash: whoever wrote the trace chose the ids
 } BbOpenings;
 
 void bb_openings_init(BbOpenings *openings);

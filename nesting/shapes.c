@@ -2,6 +2,8 @@
 // In: a root and the shapes below it. Out: the number of that shape.
 #include "nesting/shapes.h"
 
+#include "data/mix.h"
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -20,6 +22,7 @@ struct BbShapes {
     GArray *kids;   // of guint32
     guint32 *slots; // open addressing: index into shapes, NONE if free
     gsize mask;
+    guint64 seed;   // of the hash: whoever wrote the trace chose the names
     guint32 before; // numbers given to shapes that were forgotten
 };
 
@@ -36,6 +39,7 @@ BbShapes *bb_shapes_new(void)
     BbShapes *shapes = g_new0(BbShapes, 1);
     shapes->shapes = g_array_new(FALSE, FALSE, sizeof(Shape));
     shapes->kids = g_array_new(FALSE, FALSE, sizeof(guint32));
+    shapes->seed = bb_mix_seed();
     clear_slots(shapes, FEWEST_SLOTS);
     return shapes;
 }
@@ -61,12 +65,6 @@ void bb_shapes_forget(BbShapes *shapes)
     shapes->shapes = g_array_new(FALSE, FALSE, sizeof(Shape));
     shapes->kids = g_array_new(FALSE, FALSE, sizeof(guint32));
     clear_slots(shapes, FEWEST_SLOTS);
-}
-
-static guint64 mix(guint64 hash, guint32 value)
-{
-    hash = (hash ^ value) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
-    return hash ^ (hash >> 29);
 }
 
 static bool same(const BbShapes *shapes, const Shape *shape, const Shape *wanted,
@@ -100,9 +98,9 @@ guint32 bb_shapes_intern(BbShapes *shapes, guint32 node, guint32 op, const guint
 {
     if (shapes->roles)
         node = bb_roles_of(shapes->roles, node);
-    Shape wanted = {mix(mix(0, node), op), shapes->kids->len, node, op, n_kids};
+    Shape wanted = {bb_mix(bb_mix(shapes->seed, node), op), shapes->kids->len, node, op, n_kids};
     for (guint32 i = 0; i < n_kids; i++)
-        wanted.hash = mix(wanted.hash, kids[i]);
+        wanted.hash = bb_mix(wanted.hash, kids[i]);
     gsize at = wanted.hash & shapes->mask;
     for (; shapes->slots[at] != NONE; at = (at + 1) & shapes->mask) {
         guint32 number = shapes->slots[at];

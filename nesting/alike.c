@@ -9,6 +9,7 @@
 #include "data/tally.h"
 #include "nesting/alternatives.h"
 #include "nesting/kolmogorov.h"
+#include "nesting/times.h"
 
 #define SAMPLE_MAX 1024u // latencies of a node
 
@@ -90,12 +91,6 @@ static void sample_latency(Node *node, guint32 calls, gint64 from_ns, gint64 to_
         g_array_append_val(node->latencies, latency_ns);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
-    return (x > y) - (x < y);
-}
-
 static void collect_latencies(BbAlike *alike)
 {
     for (guint32 i = 0; i < alike->n_calls; i++) {
@@ -111,7 +106,7 @@ static void collect_latencies(BbAlike *alike)
         const Node *node = alike->nodes[name];
         if (!node)
             continue;
-        g_array_sort(node->latencies, by_value);
+        g_array_sort(node->latencies, bb_times_compare);
         if (MAX(node->n_in, node->n_out) >= BB_ALIKE_CALLS_LEAST)
             g_array_append_val(alike->list, name);
     }

@@ -12,6 +12,7 @@
 
 #include "nesting/alike.h"
 #include "nesting/kolmogorov.h"
+#include "nesting/times.h"
 
 #define SERVED_MAX 20000u  // calls that a node serves, of which
 #define LOOKED_MAX 400u    // so many are looked at
@@ -187,25 +188,6 @@ static int by_others(const void *a, const void *b)
     return by_from(a, b);
 }
 
-static int by_time(const void *a, const void *b)
-{
-    gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
-    return (x > y) - (x < y);
-}
-
-static guint32 count_below(const gint64 *times, guint32 n, gint64 time_ns)
-{
-    guint32 from = 0, to = n;
-    while (from < to) {
-        guint32 middle = from + (to - from) / 2;
-        if (times[middle] < time_ns)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
-}
-
 // Others that began before it ended, less those that ended before it began.
 static void count_others(GArray *served)
 {
@@ -216,12 +198,13 @@ static void count_others(GArray *served)
         ends[i] = g_array_index(served, Served, i).to_ns;
     }
     if (n > 0) {
-        qsort(starts, n, sizeof *starts, by_time);
-        qsort(ends, n, sizeof *ends, by_time);
+        qsort(starts, n, sizeof *starts, bb_times_compare);
+        qsort(ends, n, sizeof *ends, bb_times_compare);
     }
     for (guint i = 0; i < n; i++) {
         Served *one = &g_array_index(served, Served, i);
-        one->others = count_below(starts, n, one->to_ns) - count_below(ends, n, one->from_ns);
+        one->others =
+            bb_times_before(starts, n, one->to_ns) - bb_times_before(ends, n, one->from_ns);
         one->others -= MIN(one->others, 1); // itself
     }
 }
@@ -365,8 +348,8 @@ static void note_gap(const Gaps *gaps, guint32 node, gint64 gap_ns)
 
 static bool gaps_are_alike(GArray *u, GArray *v)
 {
-    g_array_sort(u, by_time);
-    g_array_sort(v, by_time);
+    g_array_sort(u, bb_times_compare);
+    g_array_sort(v, bb_times_compare);
     return bb_kolmogorov_alike(u, v, BB_ALIKE_LATENCY_MAX);
 }
 

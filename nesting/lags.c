@@ -2,18 +2,14 @@
 // In: the times of a site's calls. Out: how often one follows another at some lag, beyond chance.
 #include "nesting/lags.h"
 
+#include "nesting/times.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ASKED 256u // events that tell how many lags there are to look at
 #define LENGTH_MAX (G_GINT64_CONSTANT(1) << 59) // in quanta: sums of times and lags never overflow
-
-static int by_time(const void *a, const void *b)
-{
-    gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
-    return (x > y) - (x < y);
-}
 
 // Lists with room for n events each.
 static BbEvents *events_new(const guint32 *n, guint n_lists)
@@ -35,7 +31,7 @@ static BbEvents *in_order(BbEvents *events, guint n_lists)
 {
     for (guint t = 0; t < n_lists; t++)
         if (events[t].n > 0)
-            qsort(events[t].at, events[t].n, sizeof(gint64), by_time);
+            qsort(events[t].at, events[t].n, sizeof(gint64), bb_times_compare);
     return events;
 }
 
@@ -74,15 +70,7 @@ BbEvents *bb_events_of_children(const BbSite *site, bool calls, const bool *want
 
 guint32 bb_events_from(const BbEvents *events, gint64 at)
 {
-    guint32 low = 0, high = events->n;
-    while (low < high) {
-        guint32 middle = low + (high - low) / 2;
-        if (events->at[middle] < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return bb_times_before(events->at, events->n, at);
 }
 
 // ---- lags --------------------------------------------------------------------------------------
@@ -92,7 +80,7 @@ gint64 bb_lags_longest(const BbSite *site)
     g_autofree gint64 *length = g_new(gint64, site->n_parents);
     for (guint32 i = 0; i < site->n_parents; i++)
         length[i] = site->parents[i].e - site->parents[i].s;
-    qsort(length, site->n_parents, sizeof *length, by_time);
+    qsort(length, site->n_parents, sizeof *length, bb_times_compare);
     return CLAMP(length[(gsize)(0.99 * (site->n_parents - 1))], 1, LENGTH_MAX);
 }
 

@@ -10,9 +10,8 @@
 typedef struct BbDraft BbDraft;
 
 // Whether path may be replaced: it is a regular file that we may write, or nothing yet. What stands
-// for an open file
-// (/dev/stdout, /proc/self/fd/1) is none, nor is a pipe or a device: there bytes are to go to what
-// is there.
+// for an open file (/dev/stdout, /proc/self/fd/1) is none, nor is a pipe or a device: there bytes
+// are to go to what is there.
 bool bb_draft_may_replace(const char *path);
 
 // named: others have to open it by name (bb_draft_name) while it is written. Without, it has none

@@ -42,20 +42,31 @@ START_TEST(a_loop_is_not_caused)
 }
 END_TEST
 
-// Calls without candidates that follow the returns of some that have: of kind 1, of kind 0.
-START_TEST(late_by_what_they_follow)
+// By how much more of kind 1 follow the returns of kind 0, where those have candidates, than follow
+// the calls to the node, which they do as well.
+static double gain_of_returns(const BbSite *site, const BbGapScale *scale)
 {
-    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("caused follow"));
-    g_autoptr(BbGapScale) scale = bb_gap_scale_new();
-    g_autoptr(BbSite) site = site_of_delays(rand, 4000);
     g_autofree bool *nested = g_new0(bool, site->n_children);
     double alone = bb_caused_share(site, scale, 1, nested);
     for (guint32 x = 0; x < site->n_children; x++)
         nested[x] = site->children[x].type == 0;
     double after = bb_caused_share(site, scale, 1, nested);
     ck_assert_double_gt(after, 0.5);
-    ck_assert_double_gt(after, alone + 0.1);
     ck_assert_double_lt(bb_caused_share(site, scale, 2, nested), 0.15);
+    return after - alone;
+}
+
+// Calls without candidates that follow the returns of some that have: of kind 1, of kind 0.
+START_TEST(late_by_what_they_follow)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("caused follow"));
+    g_autoptr(BbGapScale) scale = bb_gap_scale_new();
+    double gain = 0;
+    for (guint i = 0; i < 5; i++) {
+        g_autoptr(BbSite) site = site_of_delays(rand, 4000);
+        gain += gain_of_returns(site, scale) / 5; // 0 to 0.28 in one, 0.16 in the mean
+    }
+    ck_assert_double_gt(gain, 0.05);
 }
 END_TEST
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define TOGETHER_MOST 8.0 // mean number of parents open with one: more, and order is left alone
+#define NEIGHBOURS 128u   // that come while a parent is open: one with more stands in no line
 #define PAIRS_LEAST 10u
 #define PAIRS_MOST 4000u  // in one line
 #define GAIN_OF_PAIR 0.01 // log likelihood that order must explain, for each pair
@@ -24,7 +25,8 @@ typedef struct {
 
 struct BbFifo {
     guint32 n_parents;
-    guint32 *first, *list; // parents open together with one, of its kind
+    guint32 *first, *list; // parents open together with one
+    bool *is_apart;        // of parents: a stream or a long poll, open with too many
     Waits *waits;          // of parents
     float *beta;           // of lines
     guint n_lines;         // 0: what parents do first, whatever that is, if `pooled`; 1 + slot
@@ -36,15 +38,28 @@ static guint line_of(const BbFifo *fifo, const BbWait *wait)
     return fifo->pooled && wait->first ? 0 : 1 + wait->slot;
 }
 
+// How many parents come while this one is open, NEIGHBOURS + 1 at most.
+static guint32 count_behind(const BbSite *site, guint32 parent)
+{
+    guint32 n = 0, left = site->n_parents - parent - 1;
+    while (n < MIN(left, NEIGHBOURS + 1) &&
+           site->parents[parent + 1 + n].s <= site->parents[parent].e)
+        n++;
+    return n;
+}
+
 // Pairs of parents open together, as lists; gives up when there are too many.
 static bool find_together(BbFifo *fifo, const BbSite *site)
 {
     gsize most = (gsize)(TOGETHER_MOST * site->n_parents) + 64, n = 0;
     g_autofree guint32 *a = g_new(guint32, most), *b = g_new(guint32, most);
+    for (guint32 i = 0; i < site->n_parents; i++)
+        fifo->is_apart[i] = count_behind(site, i) > NEIGHBOURS;
     for (guint32 i = 0; i < site->n_parents; i++) {
-        for (guint32 j = i + 1; j < site->n_parents; j++) {
-            if (site->parents[j].s > site->parents[i].e)
-                break;
+        guint32 end = fifo->is_apart[i] ? i : i + count_behind(site, i);
+        for (guint32 j = i + 1; j <= end; j++) {
+            if (fifo->is_apart[j])
+                continue;
             if (n == most)
                 return false;
             a[n] = i;
@@ -71,6 +86,7 @@ BbFifo *bb_fifo_new(const BbSite *site)
     g_autoptr(BbFifo) fifo = g_new0(BbFifo, 1);
     fifo->n_parents = site->n_parents;
     fifo->waits = g_new0(Waits, site->n_parents);
+    fifo->is_apart = g_new(bool, site->n_parents);
     fifo->n_lines = 1 + bb_model_slots(site);
     fifo->beta = g_new0(float, fifo->n_lines);
     return find_together(fifo, site) ? g_steal_pointer(&fifo) : NULL;
@@ -83,6 +99,7 @@ void bb_fifo_free(BbFifo *fifo)
     for (guint32 p = 0; p < fifo->n_parents; p++)
         g_free(fifo->waits[p].at);
     g_free(fifo->waits);
+    g_free(fifo->is_apart);
     g_free(fifo->first);
     g_free(fifo->list);
     g_free(fifo->beta);
@@ -142,7 +159,7 @@ double bb_fifo_between(const BbFifo *fifo, const BbSite *site, guint32 p, const 
                        guint n_a, guint32 q, const BbWait *b, guint n_b)
 {
     const BbSiteParent *early = &site->parents[MIN(p, q)], *late = &site->parents[MAX(p, q)];
-    bool together = late->s <= early->e;
+    bool together = late->s <= early->e && !fifo->is_apart[p] && !fifo->is_apart[q];
     return together ? between(fifo, a, n_a, b, n_b) : 0;
 }
 
@@ -246,7 +263,7 @@ static void meet_all(const BbFifo *fifo, const BbModel *model, GArray **meetings
 bool bb_fifo_learn(BbFifo *fifo, const BbModel *model, const BbSite *site)
 {
     g_autofree GArray **meetings = g_new0(GArray *, fifo->n_lines);
-    g_autofree gboolean *is_first = g_new0(gboolean, fifo->n_lines);
+    g_autofree bool *is_first = g_new0(bool, fifo->n_lines);
     double gain_apart = 0, gain_pooled = 0;
     bool any = false;
     know_all(fifo, model, site);

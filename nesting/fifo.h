@@ -8,8 +8,8 @@
 
 typedef struct BbFifo BbFifo;
 
-// Finds the parents that are open together. NULL where those would be more than a few
-// for each.
+// Finds the parents that are open together. NULL where those would be more than a few for each;
+// one that is open far longer than the others stands in no line, and costs nothing.
 BbFifo *bb_fifo_new(const BbSite *site);
 void bb_fifo_free(BbFifo *fifo);
 

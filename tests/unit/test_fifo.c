@@ -277,6 +277,31 @@ START_TEST(one_line_for_what_comes_first)
 END_TEST
 
 // Where too many are open together order is left alone; where nobody is, there is none.
+// Calls that stay open all the time (streams, long polls) stand in no line: others stay in theirs,
+// and what a look at one costs does not grow with the site.
+START_TEST(long_calls_stand_apart)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("fifo long"));
+    g_autofree guint32 *truth = NULL;
+    g_autoptr(BbSite) site = site_of_steps(rand, &in_turn, &truth);
+    gint64 end = site->parents[site->n_parents - 1].e;
+    for (guint32 p = 0; p < 20; p++)
+        site->parents[p].e = end;
+    bb_site_restore(site, truth);
+    g_auto(Scene) scene = {.scale = bb_gap_scale_new(), .site = g_steal_pointer(&site)};
+    scene.model = bb_model_new(scene.site, scene.scale);
+    bb_model_forget(scene.model);
+    bb_model_observe(scene.model, scene.site, 1);
+    bb_model_fit(scene.model, scene.site, 1);
+    scene.fifo = bb_fifo_new(scene.site);
+    ck_assert_ptr_nonnull(scene.fifo); // 20 more for each would be too many
+    ck_assert(bb_fifo_learn(scene.fifo, scene.model, scene.site));
+    BbWait early = {.from = 10, .at = 40, .slot = 0, .first = true};
+    BbWait late = {.from = 20, .at = 30, .slot = 0, .first = true};
+    ck_assert_double_eq(bb_fifo_between(scene.fifo, scene.site, 0, &early, 1, 1, &late, 1), 0);
+}
+END_TEST
+
 START_TEST(limits)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(1);
@@ -294,4 +319,4 @@ START_TEST(limits)
 END_TEST
 
 TEST_MAIN("fifo", served_in_turn, served_at_once, beta_is_the_likeliest, penalties,
-          one_line_for_what_comes_first, limits)
+          one_line_for_what_comes_first, long_calls_stand_apart, limits)

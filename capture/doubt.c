@@ -141,8 +141,8 @@ static bool has_rested(BbDialog *dialog, guint callee, const BbPart *request)
 {
     BbDoubt *doubt = dialog->doubt;
     gint64 reply_ns = MAX(doubt->slowest_ns, doubt->lag_ns);
-    doubt->rests +=
-        doubt->replies && was_silent(dialog, callee, request, BB_DOUBT_REST_NS, reply_ns);
+    doubt->rests += doubt->rests < BB_DOUBT_RESTS && doubt->replies &&
+                    was_silent(dialog, callee, request, BB_DOUBT_REST_NS, reply_ns);
     return doubt->rests >= BB_DOUBT_RESTS;
 }
 

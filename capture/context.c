@@ -54,6 +54,7 @@ BbContext *bb_context_new(BbNames *names, BbNodes *nodes, BbLoss *loss, BbMessag
         .loss = loss,
         .inside = g_new0(Inside, 1),
         .network = bb_network_new(),
+        .seed = bb_mix_seed(),
     };
     context->inside->sink = sink;
     context->inside->user = user;

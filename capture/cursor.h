@@ -77,3 +77,10 @@ static inline guint32 bb_cursor_le32(BbCursor *c)
     const guint8 *p = bb_cursor_take(c, 4);
     return p ? (guint32)p[3] << 24 | (guint32)p[2] << 16 | (guint32)p[1] << 8 | p[0] : 0;
 }
+
+// Whether bytes begin with a text.
+static inline bool bb_bytes_begin(const guint8 *data, gsize length, const char *text)
+{
+    gsize size = strlen(text);
+    return length >= size && memcmp(data, text, size) == 0;
+}

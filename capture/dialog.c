@@ -68,6 +68,8 @@ void bb_part_add(BbPart *part, const BbView *view, gsize from, gsize to)
 
 void bb_part_join(BbPart *part, const BbPart *piece)
 {
+    if (!piece->begun)
+        return;
     if (!part->begun) {
         *part = *piece;
         return;
@@ -309,6 +311,13 @@ const BbOpenCall *bb_dialog_oldest(BbDialog *dialog, const BbPart *reply)
     return NULL;
 }
 
+const BbOpenCall *bb_dialog_oldest_at(BbDialog *dialog, const BbView *view, gsize at)
+{
+    BbPart first = {0};
+    bb_part_add(&first, view, at, at + 1);
+    return bb_dialog_oldest(dialog, &first);
+}
+
 // The oldest of a key; tag: NULL if any will do.
 static BbOpenEntry *find_key(BbDialog *dialog, const BbPart *reply, guint64 key, const guint32 *tag)
 {
@@ -363,6 +372,14 @@ const BbOpenCall *bb_dialog_youngest(BbDialog *dialog)
 guint bb_dialog_open_calls(const BbDialog *dialog)
 {
     return bb_unanswered_count(dialog);
+}
+
+guint32 bb_dialog_awaited(const BbDialog *dialog)
+{
+    guint32 awaited = bb_unanswered_count(dialog) + dialog->forgotten;
+    for (guint number = 0; number < 2; number++)
+        awaited += bb_doubt_due(dialog, number);
+    return awaited;
 }
 
 void bb_dialog_return(BbDialog *dialog, guint64 call, const BbPart *reply, guint32 status)
@@ -429,6 +446,8 @@ static bool is_lost_in_gap(const BbDialog *dialog, BbOpenEntry *entry, bool of_c
 static guint32 give_up_lost(BbDialog *dialog, guint side, guint32 seq)
 {
     guint32 given_up = 0;
+    if (!dialog->n_in_order[0] && !dialog->n_in_order[1] && !dialog->n_reused)
+        return 0; // keys that are used once tell whose what comes is
     BbOpenEntry *next, *entry = bb_unanswered_first(dialog);
     for (; entry; entry = next) {
         next = bb_unanswered_next(dialog, entry);
@@ -517,22 +536,30 @@ void bb_dialog_adopt(BbDialog *dialog)
         dialog->open[i].adopted = true;
 }
 
+static void pass_over_until(BbDialog *dialog, guint number, guint32 seq)
+{
+    BbSide *side = &dialog->side[number];
+    side->gap_open = side->had_gap = true;
+    side->gap_end = seq;
+    give_up_before(dialog, !number, seq, false);
+}
+
 void bb_dialog_pass_over(BbDialog *dialog, const BbView *view, gsize count)
 {
-    guint number = bb_dialog_side(dialog, view->direction);
-    BbSide *side = &dialog->side[number];
-    if (!count || view->datagram)
-        return;
-    side->gap_open = side->had_gap = true;
-    side->gap_end = view->seq + (guint32)count;
-    give_up_before(dialog, !number, side->gap_end, false);
+    if (count && !view->datagram)
+        pass_over_until(dialog, bb_dialog_side(dialog, view->direction),
+                        view->seq + (guint32)count);
 }
 
 void bb_dialog_passed_rest(BbDialog *dialog, const BbPart *part, bool ends)
 {
     dialog->context->loss->count[BB_REPLIES_PASSED]++;
     bb_doubt_seen(dialog, part, true);
-    dialog->side[bb_dialog_side(dialog, part->direction)].torn |= !ends;
+    if (ends)
+        return;
+    guint number = bb_dialog_side(dialog, part->direction);
+    dialog->side[number].torn = true;
+    pass_over_until(dialog, number, part->end_seq);
 }
 
 void bb_dialog_continues(BbDialog *dialog, BbDirection direction, bool continues)

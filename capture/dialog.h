@@ -60,7 +60,7 @@ typedef struct BbPart {
 
 // Adds bytes [from, to) of view. The first byte added is the message's first byte.
 void bb_part_add(BbPart *part, const BbView *view, gsize from, gsize to);
-// Adds a part that follows it, or is the first.
+// Adds a part that follows it, or is the first; nothing, if that has not begun.
 void bb_part_join(BbPart *part, const BbPart *piece);
 static inline void bb_part_reset(BbPart *part)
 {
@@ -114,6 +114,8 @@ guint64 bb_dialog_call(BbDialog *dialog, const BbPart *request, guint32 op, guin
 // The open call that a reply in order belongs to: the oldest one it can answer by sequence numbers.
 // Older ones that can no longer be answered are given up (counted). NULL: the reply is an orphan.
 const BbOpenCall *bb_dialog_oldest(BbDialog *dialog, const BbPart *reply);
+// The same of a reply that begins at a byte of view.
+const BbOpenCall *bb_dialog_oldest_at(BbDialog *dialog, const BbView *view, gsize at);
 // The open call with this key and of the other direction, oldest first; NULL if there is none. A
 // request that was read before the protocol was known (then of key 0) answers to any key.
 const BbOpenCall *bb_dialog_find(BbDialog *dialog, const BbPart *reply, guint64 key);
@@ -125,6 +127,8 @@ const BbOpenCall *bb_dialog_get(BbDialog *dialog, guint64 call);
 // The youngest open call, whatever its direction; NULL if none.
 const BbOpenCall *bb_dialog_youngest(BbDialog *dialog);
 guint bb_dialog_open_calls(const BbDialog *dialog);
+// Replies that may still come, at most: those of open calls, and of calls that were lost.
+guint32 bb_dialog_awaited(const BbDialog *dialog);
 
 // The call is answered by reply: the return message is written (after the call's, if that was not
 // written yet). call 0 or gone: an orphan return, written without id and counted. op of an orphan
@@ -170,7 +174,7 @@ struct BbTlsKeylog *bb_dialog_keylog(const BbDialog *dialog);
 void bb_dialog_pass_over(BbDialog *dialog, const BbView *view, gsize count);
 
 // part is the rest of a reply that a gap cut off: it answers nothing any more. ends: no more of
-// that reply can come. Counted.
+// that reply can come; else it is passed over as if it were missing. Counted.
 void bb_dialog_passed_rest(BbDialog *dialog, const BbPart *part, bool ends);
 
 // Whether what that side sends now belongs to its open call (data that the other one asked for, a

@@ -69,6 +69,7 @@ struct BbDialog {
     guint32 proto;
     guint32 n_open, n_over, open_capacity;
     guint32 n_in_order[2]; // open calls that are answered in order, by BbDirection
+    guint32 n_reused;      // those whose key is used again
     guint64 likely;        // what the first turn looked like: bits by place in bb_decoders
     guint64 refused;       // decoders that gave up, likewise
     guint32 forgotten;     // calls dropped at the limit whose replies are still to come

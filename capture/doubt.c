@@ -56,7 +56,7 @@ static void note_time(BbDoubt *doubt, gint64 time_ns)
 static void note_seen(BbDoubt *doubt, guint number, const BbPart *part, bool accounted)
 {
     Side *side = &doubt->side[number];
-    note_time(doubt, MAX(part->first_ns, part->last_ns));
+    note_time(doubt, part->last_ns);
     if (!part->is_tcp)
         return;
     side->said = true;
@@ -111,6 +111,11 @@ void bb_doubt_seen(BbDialog *dialog, const BbPart *part, bool accounted)
         side->torn = (gint32)(side->seq - part->end_seq) > 0;
     if (dialog->doubt)
         note_seen(dialog->doubt, number, part, accounted);
+}
+
+guint32 bb_doubt_due(const BbDialog *dialog, guint number)
+{
+    return dialog->doubt ? dialog->doubt->side[number].due : 0;
 }
 
 // ---- requests ---------------------------------------------------------------------------------

@@ -50,6 +50,8 @@ void bb_doubt_sent(BbDialog *dialog, const BbOpenEntry *entry);
 void bb_doubt_unasked(BbDialog *dialog, const BbOpenEntry *entry);
 // A reply came that no open call was waiting for.
 void bb_doubt_reply(BbDialog *dialog, const BbPart *reply);
+// Replies to what side asked, at most, that may come and belong to no open call.
+guint32 bb_doubt_due(const BbDialog *dialog, guint side);
 // An open call has its reply.
 void bb_doubt_answered(BbDialog *dialog, const BbOpenEntry *entry, const BbPart *reply);
 // Bytes of side before seq are missing (hole) or were passed over unread. given_up: calls of the

@@ -18,10 +18,9 @@ guint bb_unanswered_count(const BbDialog *dialog)
 
 // ---- by key -----------------------------------------------------------------------------------
 
-// The seed is where the room is: keys that were chosen to collide do not know it.
 static BbOpenBucket *bucket_of(const BbDialog *dialog, BbDirection direction, guint64 key)
 {
-    guint64 hash = bb_mix(bb_mix((guint64)(guintptr)dialog->buckets, key), direction);
+    guint64 hash = bb_mix(bb_mix(dialog->context->seed, key), direction);
     return &dialog->buckets[(hash >> 32) & (dialog->open_capacity - 1)];
 }
 
@@ -66,16 +65,19 @@ static void link_all(BbDialog *dialog)
         link_entry(dialog, &dialog->open[i]);
 }
 
+static BbOpenEntry *next_in_bucket(const BbDialog *dialog, const BbOpenEntry *entry)
+{
+    if (!dialog->buckets)
+        return bb_unanswered_next(dialog, entry);
+    return entry->newer == NOWHERE ? NULL : &dialog->entries[entry->newer];
+}
+
 // This one, or the next one of the same key and direction behind it.
 static BbOpenEntry *same_key(const BbDialog *dialog, BbOpenEntry *entry, BbDirection direction,
                              guint64 key)
 {
-    while (entry && (entry->open.key != key || entry->request.direction != direction)) {
-        if (!dialog->buckets)
-            entry = bb_unanswered_next(dialog, entry);
-        else
-            entry = entry->newer == NOWHERE ? NULL : &dialog->entries[entry->newer];
-    }
+    while (entry && (entry->open.key != key || entry->request.direction != direction))
+        entry = next_in_bucket(dialog, entry);
     return entry;
 }
 
@@ -91,9 +93,7 @@ BbOpenEntry *bb_unanswered_first_of(const BbDialog *dialog, BbDirection directio
 
 BbOpenEntry *bb_unanswered_next_of(const BbDialog *dialog, const BbOpenEntry *entry)
 {
-    BbOpenEntry *next = bb_unanswered_next(dialog, entry);
-    if (dialog->buckets)
-        next = entry->newer == NOWHERE ? NULL : &dialog->entries[entry->newer];
+    BbOpenEntry *next = next_in_bucket(dialog, entry);
     return same_key(dialog, next, entry->request.direction, entry->open.key);
 }
 
@@ -163,6 +163,7 @@ BbOpenEntry *bb_unanswered_add(BbDialog *dialog, const BbOpenEntry *entry)
     *added = *entry;
     link_entry(dialog, added);
     dialog->n_in_order[added->request.direction] += bb_dialog_in_order(added);
+    dialog->n_reused += added->use == BB_KEY_REUSED;
     return added;
 }
 
@@ -170,6 +171,7 @@ void bb_unanswered_remove(BbDialog *dialog, BbOpenEntry *entry)
 {
     unlink_entry(dialog, entry);
     dialog->n_in_order[entry->request.direction] -= bb_dialog_in_order(entry);
+    dialog->n_reused -= entry->use == BB_KEY_REUSED;
     entry->over = true;
     dialog->n_over++;
     for (; dialog->n_open && dialog->open[0].over; dialog->open++, dialog->n_open--)

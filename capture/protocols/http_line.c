@@ -84,11 +84,6 @@ static bool has_control(const guint8 *data, gsize length)
     return false;
 }
 
-static bool starts(const guint8 *data, gsize length, const char *text)
-{
-    return length >= strlen(text) && memcmp(data, text, strlen(text)) == 0;
-}
-
 // The first bytes of a line without an end: those of a request that goes on in its target?
 static bool is_long_request(const guint8 *line, gsize length, gsize method)
 {
@@ -98,8 +93,8 @@ static bool is_long_request(const guint8 *line, gsize length, gsize method)
     gsize left = length - method - 1;
     bool common = false;
     for (gsize i = 0; i < G_N_ELEMENTS(methods) && !common; i++)
-        common = starts(line, length, methods[i]);
-    bool addressed = starts(target, left, "/") || starts(target, left, "http://");
+        common = bb_bytes_begin(line, length, methods[i]);
+    bool addressed = bb_bytes_begin(target, left, "/") || bb_bytes_begin(target, left, "http://");
     return common && addressed && !memchr(target, ' ', left) && !has_control(target, left);
 }
 

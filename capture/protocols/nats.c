@@ -6,6 +6,7 @@
 // (routes, gateways, leaf nodes): a gateway's replies come over another connection.
 //
 // The subjects that replies are waited for are kept by their hashes, as keys of the open calls.
+#include "capture/cursor.h"
 #include "capture/protocols/label.h"
 #include "capture/protocols/meaning.h"
 #include "capture/protocols/nats_line.h"
@@ -28,19 +29,13 @@ static guint64 key_of(const guint8 *subject, gsize length)
 
 // ---- labels and states --------------------------------------------------------------------------
 
-static bool begins_with(const guint8 *text, gsize length, const char *prefix)
-{
-    gsize size = strlen(prefix);
-    return length >= size && memcmp(text, prefix, size) == 0;
-}
-
 // The subjects of replies are random.
 static guint32 label_of(BbDialog *dialog, const char *verb, const BbNatsLine *line)
 {
     char text[BB_LABEL_MAX + 1];
     const guint8 *subject = line->subject;
     gsize length = line->subject_length;
-    if (begins_with(subject, length, "_INBOX.")) {
+    if (bb_bytes_begin(subject, length, "_INBOX.")) {
         subject = (const guint8 *)"_INBOX.*";
         length = strlen("_INBOX.*");
     }
@@ -67,14 +62,14 @@ static guint32 status_of(BbDialog *dialog, Nats *nats, const BbNatsLine *line, c
 // What a pull consumer asks for is any number of messages, at any time.
 static bool is_pull(const BbNatsLine *line)
 {
-    return begins_with(line->subject, line->subject_length, "$JS.API.CONSUMER.MSG.NEXT.");
+    return bb_bytes_begin(line->subject, line->subject_length, "$JS.API.CONSUMER.MSG.NEXT.");
 }
 
 // Where a JetStream consumer may acknowledge what it was delivered. It need not (AckNone), or does
 // so for many deliveries at once: none of them asks for an answer.
 static bool is_ack(const guint8 *subject, gsize length)
 {
-    return begins_with(subject, length, "$JS.ACK.");
+    return bb_bytes_begin(subject, length, "$JS.ACK.");
 }
 
 static BbMeaning message_meaning(BbDialog *dialog, Nats *nats, const BbNatsLine *line,

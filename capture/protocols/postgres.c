@@ -231,22 +231,20 @@ static guint32 final_status(BbDialog *dialog, Postgres *pg)
     return pg->ok;
 }
 
+static void reset_reply(Postgres *pg)
+{
+    pg->status = BB_NAME_NONE;
+    pg->completed = false;
+    bb_part_reset(&pg->reply);
+}
+
 static void end_reply(BbDialog *dialog, Postgres *pg, guint32 status)
 {
     if (pg->reply.begun) {
         const BbOpenCall *open = bb_dialog_oldest(dialog, &pg->reply);
         bb_dialog_return(dialog, open ? open->call : 0, &pg->reply, status);
     }
-    pg->status = BB_NAME_NONE;
-    pg->completed = false;
-    bb_part_reset(&pg->reply);
-}
-
-static bool answers_a_call(Reader *reader)
-{
-    BbPart first = {0};
-    bb_part_add(&first, reader->view, reader->at, reader->at + 1);
-    return bb_dialog_oldest(reader->dialog, &first) != NULL;
+    reset_reply(pg);
 }
 
 // No reply begins with it: rows, copied data, and what comes behind them.
@@ -254,7 +252,7 @@ static bool is_rest(guint8 type, BbCursor body)
 {
     static const char *const tags[] = {"SELECT", "FETCH", "COPY"}; // CommandComplete
     for (gsize i = 0; type == 'C' && i < G_N_ELEMENTS(tags); i++)
-        if (body.left >= strlen(tags[i]) && memcmp(body.at, tags[i], strlen(tags[i])) == 0)
+        if (bb_bytes_begin(body.at, body.left, tags[i]))
             return true;
     return type && strchr("DdcsZ", type);
 }
@@ -283,7 +281,7 @@ static BbPart *server_part(Reader *reader, guint8 type, BbCursor body)
     // An extended request without its Sync may be answered already (Flush).
     if (pg->request.part.begun && !pg->request.call && bb_dialog_open_calls(reader->dialog) == 0)
         bb_postgres_request_open(&pg->request, reader->dialog, TAG_EXTENDED);
-    bool asked = answers_a_call(reader);
+    bool asked = bb_dialog_oldest_at(reader->dialog, reader->view, reader->at) != NULL;
     leave_gap(reader, type, body, asked);
     bool unasked = !asked && (type == 'N' || type == 'S') && pg->phase != PHASE_LOGIN;
     return pg->passing || unasked ? &reader->stream->aside : &pg->reply;
@@ -337,8 +335,7 @@ static void end_streamed(Reader *reader, guint8 type)
     Postgres *pg = reader->pg;
     if (type == 'E')
         bb_dialog_message(reader->dialog, &reader->stream->aside, BB_NAME_NONE, pg->status);
-    pg->status = BB_NAME_NONE;
-    bb_part_reset(&pg->reply); // the message under way when it was noted
+    reset_reply(pg); // the message under way when it was noted
     pg->streaming = type != 'Z';
     pg->copy_ended &= pg->streaming;
 }

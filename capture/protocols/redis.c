@@ -11,12 +11,7 @@
 // one packet holds many, also an array after a line's end.
 static gsize next_start(const BbView *view, gsize at)
 {
-    gsize next = view->length;
-    for (guint i = 0; i < view->n_marks; i++)
-        if (view->marks[i].end > at) {
-            next = MIN(next, view->marks[i].end);
-            break;
-        }
+    gsize next = bb_view_next_packet(view, at);
     if (view->direction == BB_TO_SERVER && at < view->length) {
         const guint8 *array = memmem(view->data + at, view->length - at, "\r\n*", 3);
         if (array)
@@ -91,22 +86,15 @@ static bool may_answer(const BbRedis *redis, const BbView *view, gsize at)
            count_values(view, at, redis->asked + 1) <= redis->asked;
 }
 
-static void begin_reply(BbRedis *redis, const BbView *view, gsize at)
+static void begin_reply(BbDialog *dialog, BbRedis *redis, const BbView *view, gsize at)
 {
-    guint32 waiting = MAX(redis->waiting, 1); // or was asked unseen
+    guint32 waiting = MAX(bb_dialog_awaited(dialog), 1); // or was asked unseen
     if (!redis->placed && count_values(view, at, waiting + 1) > waiting)
         redis->torn = true;
     redis->placed = true;
     if (redis->torn)
         redis->torn = !may_answer(redis, view, at);
     redis->reply.rest = redis->torn;
-}
-
-// A value that was passed over is there, up to `at`.
-static void end_rest(BbDialog *dialog, BbRedis *redis, const BbView *view, gsize at)
-{
-    bb_dialog_pass_over(dialog, view, at);
-    redis->asked = 0;
 }
 
 // ---- the decoder ------------------------------------------------------------------------------
@@ -186,7 +174,7 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
     while (at < view->length) {
         BbRespItem item;
         if (!is_request && (redis->torn || !redis->placed) && at == from && !part->begun)
-            begin_reply(redis, view, at);
+            begin_reply(dialog, redis, view, at);
         gssize taken = take_item(dialog, redis, view, at, &item);
         if (taken < 0)
             return lose_place(dialog, redis, view, from, at);
@@ -197,11 +185,8 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
             bb_resp_reset(resp);
             from = at;
         } else if (resp->done) {
-            bool rest = !is_request && redis->reply.rest;
             bb_part_add(part, view, from, at);
             end_message(dialog, redis, view->direction);
-            if (rest)
-                end_rest(dialog, redis, view, at);
             from = at;
         } else if (item.skip) {
             bb_part_add(part, view, from, at);

@@ -147,7 +147,6 @@ static void answer(BbDialog *dialog, BbRedis *redis)
     const BbRedisReply *reply = &redis->reply;
     const BbOpenCall *call = bb_dialog_oldest(dialog, &reply->part);
     bool ok = reply->status == redis->ok;
-    redis->waiting -= redis->waiting > 0;
     guint8 kind = call ? (guint8)call->tag : BB_REDIS_PLAIN;
     if (kind == BB_REDIS_MONITOR && ok)
         redis->monitor = true;
@@ -178,6 +177,7 @@ void bb_redis_end_reply(BbDialog *dialog, BbRedis *redis)
         bb_dialog_message(dialog, part, unasked_op(dialog, redis), BB_NAME_NONE);
     } else if (redis->reply.rest) {
         bb_dialog_passed_rest(dialog, part, false);
+        redis->asked = 0;
     } else {
         answer(dialog, redis);
     }

@@ -125,7 +125,6 @@ void bb_redis_end_request(BbDialog *dialog, BbRedis *redis)
     if (request->kind == BB_REDIS_SYNC || request->kind == BB_REDIS_ONE_WAY)
         redis->sync = true;
     if (expects_reply(redis)) {
-        redis->waiting++;
         if (!redis->asked++)
             redis->asked_seq = request->part.seq;
         bb_dialog_call(dialog, &request->part, request->op, 0, request->kind | channels << 8);

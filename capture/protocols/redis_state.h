@@ -43,7 +43,6 @@ typedef struct BbRedis {
     bool lost[2];      // looking for the start of a message
     bool placed;       // the server's next value is not the first one behind a gap, nor of all
     bool torn;         // elements of a reply that a gap cut off may still come
-    guint32 waiting;   // commands, at least, that are not answered
     guint32 asked;     // torn: commands since the last value that was passed over
     guint32 asked_seq; // of the first of them
     bool certain;      // a command in RESP was seen

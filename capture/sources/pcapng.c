@@ -255,6 +255,12 @@ static void note_dropped(BbPcapng *p, Interface *interface, guint64 count)
     count_dropped(p, interface, BB_KERNEL_DROPPED);
 }
 
+static void note_dropped_before(BbPcapng *p, Interface *interface, guint16 count)
+{
+    if (count != DROPPED_UNKNOWN)
+        note_dropped(p, interface, count);
+}
+
 static void take_packet_options(BbPcapng *p, Interface *interface, BbCursor *c)
 {
     BbCursor value;
@@ -270,9 +276,8 @@ static bool take_packet(BbPcapng *p, guint32 type, BbCursor *c, BbFrame *frame)
     Interface *interface = find_interface(p, index);
     if (!interface)
         return bad(p, "a packet of an interface that was not described");
-    guint16 dropped = type == BLOCK_PACKET ? u16(p, c) : 0;
-    if (dropped != DROPPED_UNKNOWN)
-        note_dropped(p, interface, dropped);
+    if (type == BLOCK_PACKET)
+        note_dropped_before(p, interface, u16(p, c));
     if (type != BLOCK_SIMPLE)
         p->last_ns = time_of(interface, stamp(p, c)); // a simple packet has no time: that before it
     guint32 captured = type == BLOCK_SIMPLE ? 0 : u32(p, c), length = u32(p, c);

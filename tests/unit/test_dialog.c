@@ -289,6 +289,22 @@ static BbPart part_of(const guint8 *bytes, gsize length, gsize missing, gsize fr
     return part;
 }
 
+// As the data of a COPY that has none.
+START_TEST(nothing_joins_without_a_trace)
+{
+    const guint8 bytes[10] = {0};
+    BbPart part = part_of(bytes, sizeof bytes, 0, 0);
+    const BbPart whole = part, nothing = {0};
+    bb_part_join(&part, &nothing);
+    ck_assert_uint_eq(part.end_seq, whole.end_seq);
+    ck_assert_uint_eq(part.bytes, whole.bytes);
+    ck_assert_int_eq(part.last_ns, whole.last_ns);
+    bb_part_reset(&part);
+    bb_part_join(&part, &nothing);
+    ck_assert(!part.begun);
+}
+END_TEST
+
 // All observers have the same one, whatever their snap length, or none.
 START_TEST(a_print_is_of_what_a_datagram_begins_with)
 {
@@ -313,4 +329,4 @@ TEST_MAIN("dialog", mirrored_twice_counts_once, a_deep_pipeline_keeps_its_pairs,
           midstream_is_joined, malformed_request_is_known_by_its_reply,
           known_by_question_and_answer, likely_question_and_certain_answer_of_another,
           likely_at_its_port_in_a_later_turn, tail_of_a_request_is_not_known_by_its_reply,
-          a_print_is_of_what_a_datagram_begins_with)
+          a_print_is_of_what_a_datagram_begins_with, nothing_joins_without_a_trace)

@@ -28,18 +28,20 @@ static char *plain_calls_of(const GArray *plain, BbDirection direction, guint64 
 // All of them, oldest first, are those of plain.
 static void check_all(const BbDialog *dialog, const GArray *plain)
 {
-    guint in_order[2] = {0};
+    guint in_order[2] = {0}, n_reused = 0;
     const BbOpenEntry *entry = bb_unanswered_first(dialog);
     for (guint i = 0; i < plain->len; i++, entry = bb_unanswered_next(dialog, entry)) {
         ck_assert_ptr_nonnull(entry);
         ck_assert_uint_eq(entry->open.call, g_array_index(plain, BbOpenEntry, i).open.call);
         ck_assert_ptr_eq(bb_unanswered_find(dialog, entry->open.call), entry);
         in_order[entry->request.direction] += bb_dialog_in_order(entry);
+        n_reused += entry->use == BB_KEY_REUSED;
     }
     ck_assert_ptr_null(entry);
     ck_assert_uint_eq(bb_unanswered_count(dialog), plain->len);
     ck_assert_uint_eq(dialog->n_in_order[0], in_order[0]);
     ck_assert_uint_eq(dialog->n_in_order[1], in_order[1]);
+    ck_assert_uint_eq(dialog->n_reused, n_reused);
     for (guint key = 0; key < 8; key++)
         for (BbDirection direction = BB_TO_SERVER; direction <= BB_TO_CLIENT; direction++) {
             g_autofree char *told = calls_of(dialog, direction, key);
@@ -72,7 +74,8 @@ START_TEST(as_a_plain_list_does)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("unanswered"));
     g_autoptr(GArray) plain = g_array_new(FALSE, FALSE, sizeof(BbOpenEntry));
-    BbDialog dialog = {0};
+    BbContext context = {.seed = 7};
+    BbDialog dialog = {.context = &context};
     guint grows = 50;
     for (guint i = 1; i <= 3000; i++) {
         if (i % 300 == 0)
@@ -98,7 +101,8 @@ END_TEST
 // At the limit, with the oldest one open for ever, there is never more room than for 65,536.
 START_TEST(room_is_bounded)
 {
-    BbDialog dialog = {0};
+    BbContext context = {.seed = 7};
+    BbDialog dialog = {.context = &context};
     guint32 most = 0;
     for (guint64 call = 1; call < 4 * BB_DIALOG_OPEN_CALLS; call++) {
         const BbOpenEntry entry = {.open = {.call = call, .key = call}};

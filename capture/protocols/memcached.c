@@ -9,6 +9,7 @@
 // Errors come in spite of noreply. One that is sent before the server had the oldest open command
 // (by TCP's numbers), or that this command cannot have, is a free message. In doubt it is the
 // answer of the oldest: then the real answer becomes an orphan, and the pairs behind it stay right.
+#include "capture/cursor.h"
 #include "capture/protocols/memcached_line.h"
 #include "capture/protocols/memcached_quiet.h"
 
@@ -37,7 +38,6 @@ typedef struct Memcached {
     bool watching;
     bool many;     // so was a get of several keys
     bool headless; // the beginning of what the server sends is missing
-    bool torn;     // headless: a gap began or ended inside of an answer
     bool passing;  // the rest of an answer of which the beginning is missing
 } Memcached;
 
@@ -323,34 +323,28 @@ static guint32 line_status(BbDialog *dialog, const BbMemcachedLine *line, const 
                         : bb_dialog_status(dialog, (const char *)text, line->word);
 }
 
-static bool begins_with(const guint8 *text, gsize length, const char *word)
-{
-    return length >= strlen(word) && memcmp(text, word, strlen(word)) == 0;
-}
-
 // A line that is in no table: of a dump of keys, of a watch, or the answer of a command that we do
 // not know.
 static bool read_other_line(Reader *reader, BbMemcachedLine *line, gsize text)
 {
-    BbPart first = {0};
-    bb_part_add(&first, reader->view, reader->at, reader->at + 1);
     const BbOpenCall *open = reader->mc->reply.begun
                                  ? bb_dialog_oldest(reader->dialog, &reader->mc->reply)
-                                 : bb_dialog_oldest(reader->dialog, &first);
+                                 : bb_dialog_oldest_at(reader->dialog, reader->view, reader->at);
     if (!open || open->tag != BB_MEMCACHED_OTHER || !is_text(here(reader), text))
         return false;
-    bool dump = begins_with(here(reader), text, "key=") || begins_with(here(reader), text, "mg ");
+    bool dump =
+        bb_bytes_begin(here(reader), text, "key=") || bb_bytes_begin(here(reader), text, "mg ");
     line->kind = dump ? BB_MEMCACHED_PART : BB_MEMCACHED_ANSWER;
     line->status = "ok";
     return true;
 }
 
-// Whether the line, the first one behind a gap, goes on with an answer that the gap cut off.
+// Whether the line, the first one behind a gap, goes on with an answer that the gap cut off, or the
+// beginning of which was in it.
 static bool may_be_rest(const Memcached *mc)
 {
-    if (mc->line.kind == BB_MEMCACHED_END)
-        return mc->torn;
-    return mc->line.kind == BB_MEMCACHED_PART && (mc->many || !mc->line.has_data);
+    bool is_part = mc->line.kind == BB_MEMCACHED_PART && (mc->many || !mc->line.has_data);
+    return is_part || mc->line.kind == BB_MEMCACHED_END;
 }
 
 static BbPart *reply_part(Reader *reader)
@@ -359,10 +353,9 @@ static BbPart *reply_part(Reader *reader)
     if (mc->reply.begun)
         return &mc->reply;
     if (mc->headless) {
-        BbPart first = {0};
-        bb_part_add(&first, reader->view, reader->at, reader->at + 1);
-        mc->passing = may_be_rest(mc) && !bb_dialog_oldest(reader->dialog, &first);
-        mc->headless = mc->torn = false;
+        mc->passing =
+            may_be_rest(mc) && !bb_dialog_oldest_at(reader->dialog, reader->view, reader->at);
+        mc->headless = false;
     }
     return mc->passing ? &reader->stream->aside : &mc->reply;
 }
@@ -428,7 +421,6 @@ static Step find_start(Reader *reader)
         }
         reader->at = bb_view_next_packet(reader->view, reader->at);
         bb_dialog_pass_over(reader->dialog, reader->view, reader->at);
-        reader->mc->torn |= !is_client(reader);
     }
     return STEP_WAIT;
 }
@@ -476,7 +468,6 @@ static void gap(BbDialog *dialog, void *state, BbDirection direction)
         return;
     }
     mc->headless = true;
-    mc->torn = mc->reply.begun || mc->passing;
     mc->passing = false; // the end of what is passed over may be among the missing
     end_reply(dialog, mc, BB_NAME_NONE);
     stream->part = &stream->aside;

@@ -4,9 +4,9 @@
 
 #include "cli/control.h"
 #include "cli/snapshots_kept.h"
-#include "data/foreign.h"
 #include "data/message.h"
 #include "data/recorder.h"
+#include "data/shell_word.h"
 #include "diagnose/trigger.h"
 
 #include <errno.h>
@@ -105,7 +105,7 @@ static void start_snapshots(BbCaptureRecorder *recorder)
 static void say_begin(const BbCaptureRecorder *recorder)
 {
     g_autofree char *size = bb_number(bb_recorder_size(recorder->recorder) >> 20);
-    g_autofree char *folder = bb_foreign_word(recorder->folder);
+    g_autofree char *folder = bb_shell_file(recorder->folder);
     if (!recorder->setup.quiet)
         bb_say("recording into %s (%s MiB); `bbtrace snap %s` or SIGUSR2 takes a snapshot",
                recorder->ring, size, folder);

@@ -3,6 +3,7 @@
 #include "cli/command.h"
 
 #include "data/caption.h"
+#include "data/delay.h"
 #include "data/quantity.h"
 #include "data/stamp.h"
 
@@ -15,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DURATION_MAX_H 277777 // some 31 years, nearly 1e18 ns, as in scenarios
+#define DURATION_MAX "277777h" // BB_DELAY_MAX_NS, some 31 years
 
 bool bb_hold_standard_files(void)
 {
@@ -212,7 +213,7 @@ static double read_duration(const char *text)
 bool bb_parse_duration(const char *text, gint64 *ns)
 {
     double value = read_duration(text);
-    if (value < 0 || value > DURATION_MAX_H * 3600e9)
+    if (value < 0 || value > (double)BB_DELAY_MAX_NS)
         return false;
     *ns = llround(value);
     return true;
@@ -221,9 +222,7 @@ bool bb_parse_duration(const char *text, gint64 *ns)
 const char *bb_duration_excess(const char *text)
 {
     text += *text == '-' || *text == '+';
-    return read_duration(text) > DURATION_MAX_H * 3600e9
-               ? ": at most " G_STRINGIFY(DURATION_MAX_H) "h"
-               : "";
+    return read_duration(text) > (double)BB_DELAY_MAX_NS ? ": at most " DURATION_MAX : "";
 }
 
 bool bb_parse_time(const char *text, gint64 *time_ns)

@@ -3,6 +3,7 @@
 #include "cli/traces.h"
 
 #include "data/glob.h"
+#include "data/id_hash.h"
 #include "data/node_set.h"
 #include "data/quantity.h"
 #include "merge/filter.h"
@@ -102,11 +103,11 @@ typedef struct {
     BbFilter *filter;
     const BbNames *names;
     BbNodeSet *nodes, *protocols, *ops, *statuses;
-    GHashTable *edges;        // of guint64: caller and callee
+    GHashTable *edges;        // of guint64: caller and callee; NULL where nobody asks
     gint64 first_ns, last_ns; // BB_TIME_NONE
 } Work;
 
-static void work_init(Work *work, BbFilter *filter, const BbNames *names)
+static void work_init(Work *work, const Words *words, BbFilter *filter, const BbNames *names)
 {
     *work = (Work){
         .filter = filter,
@@ -115,10 +116,11 @@ static void work_init(Work *work, BbFilter *filter, const BbNames *names)
         .protocols = bb_node_set_new_of(names, "protocol"),
         .ops = bb_node_set_new_of(names, "operation"),
         .statuses = bb_node_set_new_of(names, "status"),
-        .edges = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
         .first_ns = BB_TIME_NONE,
         .last_ns = BB_TIME_NONE,
     };
+    if (words->edges)
+        work->edges = g_hash_table_new_full(bb_pair_key_hash, g_int64_equal, g_free, NULL);
 }
 
 static void work_clear(Work *work)
@@ -127,7 +129,7 @@ static void work_clear(Work *work)
     bb_node_set_free(work->protocols);
     bb_node_set_free(work->ops);
     bb_node_set_free(work->statuses);
-    g_hash_table_destroy(work->edges);
+    g_clear_pointer(&work->edges, g_hash_table_destroy);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Work, work_clear)
 
@@ -146,7 +148,7 @@ static bool filter_message(const BbMessage *message, gpointer user, GError **err
     bb_node_set_add(work->protocols, message->proto);
     bb_node_set_add(work->ops, message->op);
     bb_node_set_add(work->statuses, message->status);
-    if (message->kind != BB_RETURN)
+    if (work->edges && message->kind != BB_RETURN)
         note_edge(work, message->sender, message->receiver);
     if (work->first_ns == BB_TIME_NONE || message->time_ns < work->first_ns)
         work->first_ns = message->time_ns;
@@ -241,7 +243,7 @@ static int filter_files(const Words *words, const BbFilterOptions *options, char
     bb_traces_write_to(&traces, words->out);
     g_autoptr(BbFilter) filter = bb_filter_new(options, traces.names, bb_traces_write, &traces);
     g_auto(Work) work;
-    work_init(&work, filter, traces.names);
+    work_init(&work, words, filter, traces.names);
     if (!bb_traces_read(&traces, paths, filter_message, &work, &error) ||
         !bb_filter_finish(filter, &error) || !bb_traces_finish(&traces, &error)) {
         bb_say_error("%s", error->message);

@@ -457,13 +457,14 @@ static void say_end(const Run *run)
             "order, or give a longer --window",
             count, late == 1 ? "" : "s", late == 1 ? "it" : "they", late == 1 ? "s" : "");
     say_cut(run);
-    bb_say_early("--from", run->inference->from, run->first_ns);
-    bb_say_early("--to", run->inference->to, run->first_ns);
+    bool early = bb_say_early("--from", run->inference->from, run->first_ns);
+    early |= bb_say_early("--to", run->inference->to, run->first_ns);
     say_misses(run, run->inference->roots);
     say_misses(run, run->inference->throughs);
     say_absent(run);
     say_hint(bb_selection_hint_ops(run->selection));
-    say_hint(bb_selection_hint_time(run->selection));
+    if (!early)
+        say_hint(bb_selection_hint_time(run->selection));
     if (run->algorithm->tell)
         run->algorithm->tell(run->inferring, run->inference->verbose);
 }

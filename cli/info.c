@@ -28,7 +28,6 @@ typedef struct Edge {
 
 // A call, or a free message, while something of it may still come.
 typedef struct Seen {
-    guint refs;
     Edge *edge;
     gint64 time_ns;
     bool returned;
@@ -38,7 +37,6 @@ typedef struct Info {
     BbNames *names;
     GHashTable *edges; // Edge -> itself
     BbOpenCalls *open; // values are Seen
-    GHashTable *nodes; // names of senders and receivers
     guint64 kinds[3], orphans, unreturned, early;
     gint64 first_ns, last_ns;
     guint64 sightings; // second ones
@@ -54,19 +52,6 @@ static gboolean edge_equal(gconstpointer a, gconstpointer b)
 {
     const Edge *x = a, *y = b;
     return x->sender == y->sender && x->receiver == y->receiver && x->proto == y->proto;
-}
-
-static gpointer seen_ref(gpointer data)
-{
-    ((Seen *)data)->refs++;
-    return data;
-}
-
-static void seen_unref(gpointer data)
-{
-    Seen *seen = data;
-    if (--seen->refs == 0)
-        g_free(seen);
 }
 
 // A return that waits for its call is remembered by its time, which must not be NULL.
@@ -89,12 +74,11 @@ static void adopt_early(gpointer call, gpointer early, gpointer user)
 static void info_init(Info *info)
 {
     const BbOpenCallsValues values = {
-        .ref = seen_ref, .unref = seen_unref, .adopt = adopt_early, .user = info};
+        .ref = g_rc_box_acquire, .unref = g_rc_box_release, .adopt = adopt_early, .user = info};
     *info = (Info){
         .names = bb_names_new(),
         .edges = g_hash_table_new_full(edge_hash, edge_equal, g_free, NULL),
         .open = bb_open_calls_new(BB_OPEN_CALLS_MAX, &values),
-        .nodes = g_hash_table_new(NULL, NULL),
         .first_ns = BB_TIME_NONE,
         .last_ns = BB_TIME_NONE,
     };
@@ -104,7 +88,6 @@ static void info_clear(Info *info)
 {
     bb_open_calls_free(info->open);
     g_hash_table_destroy(info->edges);
-    g_hash_table_destroy(info->nodes);
     bb_names_free(info->names);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Info, info_clear)
@@ -130,8 +113,8 @@ static Edge *edge_of(Info *info, const BbMessage *m)
 
 static void count_new(Info *info, const BbMessage *m)
 {
-    Seen *seen = g_new(Seen, 1);
-    *seen = (Seen){.refs = 1, .edge = edge_of(info, m), .time_ns = m->time_ns};
+    Seen *seen = g_rc_box_new(Seen);
+    *seen = (Seen){.edge = edge_of(info, m), .time_ns = m->time_ns};
     seen->edge->calls += m->kind == BB_CALL;
     seen->edge->frees += m->kind == BB_FREE;
     info->unreturned += m->kind == BB_CALL;
@@ -139,7 +122,7 @@ static void count_new(Info *info, const BbMessage *m)
         bb_open_calls_push(info->open, m, seen);
     else
         bb_open_calls_push_free(info->open, m, seen);
-    seen_unref(seen);
+    g_rc_box_release(seen);
 }
 
 // Returns false for a second sighting.
@@ -147,7 +130,7 @@ static bool count_return(Info *info, const BbMessage *m, Seen *call)
 {
     if (call && call->returned)
         return false;
-    if (!call && !bb_open_calls_push_early(info->open, m, early_value(m->time_ns)))
+    if (!call && bb_open_calls_push_early(info->open, m, early_value(m->time_ns)))
         return false;
     Edge *edge = call ? call->edge : edge_of(info, m);
     edge->returns++;
@@ -175,14 +158,12 @@ static bool count_message(const BbMessage *m, gpointer user, GError **error)
     Seen *seen = bb_open_calls_find(info->open, m);
     bool first = m->kind == BB_RETURN ? count_return(info, m, seen) : !seen;
     note_time(info, m->time_ns);
-    g_hash_table_add(info->nodes, GUINT_TO_POINTER(m->sender));
-    g_hash_table_add(info->nodes, GUINT_TO_POINTER(m->receiver));
     info->sightings += !first;
     info->kinds[m->kind] += first;
     if (first && m->kind != BB_RETURN)
         count_new(info, m);
     if (seen)
-        seen_unref(seen);
+        g_rc_box_release(seen);
     return true;
 }
 
@@ -352,6 +333,19 @@ static void print_notes(const BbTraceReader *reader)
     }
 }
 
+static guint count_nodes(const Info *info)
+{
+    GHashTableIter iter;
+    gpointer key;
+    g_autoptr(GHashTable) nodes = g_hash_table_new(NULL, NULL);
+    g_hash_table_iter_init(&iter, info->edges);
+    while (g_hash_table_iter_next(&iter, &key, NULL)) {
+        g_hash_table_add(nodes, GUINT_TO_POINTER(((const Edge *)key)->sender));
+        g_hash_table_add(nodes, GUINT_TO_POINTER(((const Edge *)key)->receiver));
+    }
+    return g_hash_table_size(nodes);
+}
+
 static void print_info(Info *info, BbTraceReader *reader, gboolean all)
 {
     static const char *const forms[] = {
@@ -369,7 +363,7 @@ static void print_info(Info *info, BbTraceReader *reader, gboolean all)
         print_time("last", info->last_ns);
         printf("%-12s%.6f s\n", "span", (double)(info->last_ns - info->first_ns) / 1e9);
     }
-    printf("%-12s%12u\n", "nodes", g_hash_table_size(info->nodes));
+    printf("%-12s%12u\n", "nodes", count_nodes(info));
     if (g_hash_table_size(info->edges)) {
         print_protocols(info, all);
         g_autoptr(GPtrArray) rows = sorted(info->edges, info->names);

@@ -7,6 +7,7 @@
 #include "data/exemplars.h"
 #include "data/percent.h"
 #include "data/quantity.h"
+#include "data/shell_word.h"
 #include "viz/chain.h"
 #include "viz/ranking.h"
 #include "viz/timeline.h"
@@ -124,9 +125,11 @@ static bool is_swapped(Show *show)
 
 static int refuse_what(Show *show)
 {
-    if (is_swapped(show))
+    if (is_swapped(show)) {
+        g_autofree char *what = bb_shell_word(show->trace), *trace = bb_shell_file(show->what);
         return bb_say_usage(program, "what to show comes before the trace: bbpaths show %s %s",
-                            show->trace, show->what);
+                            what, trace);
+    }
     return bb_say_usage(program, "'%s' is no pattern (3), instance (i17) or call (id=req-41)",
                         show->what);
 }

@@ -2,6 +2,7 @@
 // In: the first bytes of a file. Out: what it is, and the command that makes something of it.
 #include "data/foreign.h"
 
+#include "data/shell_word.h"
 #include "data/trace_form.h"
 
 #include <string.h>
@@ -50,15 +51,6 @@ static const Foreign foreigns[] = {
     {"Delivered-To: ", 14, MAIL},
 };
 
-char *bb_foreign_word(const char *path)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_./,:=@%+-";
-    bool is_option = path[0] == '-' && path[1];
-    g_autofree char *name = g_strconcat(is_option ? "./" : "", path, NULL);
-    return *name && !name[strspn(name, plain)] ? g_steal_pointer(&name) : g_shell_quote(name);
-}
-
 char *bb_foreign_tell(const char *path, const char *head, gsize size, bool binary)
 {
     for (gsize i = 0; i < G_N_ELEMENTS(foreigns); i++) {
@@ -66,7 +58,7 @@ char *bb_foreign_tell(const char *path, const char *head, gsize size, bool binar
         if (size < foreign->size || memcmp(head, foreign->bytes, foreign->size) != 0 ||
             (binary && !foreign->binary))
             continue;
-        g_autofree char *word = bb_foreign_word(path);
+        g_autofree char *word = bb_shell_file(path);
         g_auto(GStrv) parts = g_strsplit(foreign->remedy, "%s", 2);
         return g_strdup_printf("it is %s: %s%s%s", foreign->what, parts[0], word, parts[1]);
     }

@@ -12,7 +12,3 @@
 // is as the user gave it ("-" is standard input). binary: only of what is no text. The caller
 // frees.
 char *bb_foreign_tell(const char *path, const char *head, gsize size, bool binary);
-
-// The path as a word of a command line that may be copied: quoted where a shell would want that.
-// The caller frees.
-char *bb_foreign_word(const char *path);

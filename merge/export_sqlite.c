@@ -28,8 +28,7 @@ static const char schema[] = "PRAGMA application_id = " G_STRINGIFY(
                        " seen TEXT NOT NULL,"          // sender, receiver
                        " sender INTEGER REFERENCES nodes,"
                        " receiver INTEGER REFERENCES nodes,"
-                       " call INTEGER REFERENCES messages," // of a return, or a second sighting:
-                                                            // the call
+                       " call INTEGER REFERENCES messages," // that it belongs to: call_of()
                        " error INTEGER NOT NULL,"           // whether status tells of a failure
                        " id TEXT, recv_ns INTEGER, end_ns INTEGER, op TEXT, status TEXT, bytes, "
                        "conn TEXT,"
@@ -189,7 +188,8 @@ static bool bind_node(Writing *writing, sqlite3_stmt *statement, int column, gui
 
 // ---- messages -----------------------------------------------------------------------------------
 
-// The call that a return or a second sighting belongs to, by its number; 0 for none.
+// The call that a return or a second sighting belongs to, by its number; of a second sighting of a
+// return without call, that of the first. 0 for none.
 static gint64 call_of(Writing *writing, const BbMessage *message)
 {
     gpointer number = bb_open_calls_find(writing->calls, message);
@@ -197,7 +197,7 @@ static gint64 call_of(Writing *writing, const BbMessage *message)
     if (!number && message->kind == BB_CALL)
         bb_open_calls_push(writing->calls, message, own);
     else if (!number && message->kind == BB_RETURN)
-        (void)bb_open_calls_push_early(writing->calls, message, own);
+        number = bb_open_calls_push_early(writing->calls, message, own);
     return (gint64)GPOINTER_TO_SIZE(number);
 }
 

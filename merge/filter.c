@@ -24,7 +24,6 @@ typedef enum { VERDICT_OPEN, VERDICT_YES, VERDICT_NO } Verdict;
 
 // A call, as all messages see it that belong to it.
 typedef struct Call {
-    guint refs;
     Verdict verdict;
     gint64 time_ns;
 } Call;
@@ -182,19 +181,6 @@ static bool judge_alone(BbFilter *filter, const BbMessage *message)
            (!wants_status(filter) || judge_status(filter, message));
 }
 
-static gpointer call_ref(gpointer data)
-{
-    ((Call *)data)->refs++;
-    return data;
-}
-
-static void call_unref(gpointer data)
-{
-    Call *call = data;
-    if (--call->refs == 0)
-        g_free(call);
-}
-
 static void call_give_up(gpointer data)
 {
     Call *call = data;
@@ -204,11 +190,10 @@ static void call_give_up(gpointer data)
 
 static Call *open_call(BbFilter *filter, const BbMessage *message)
 {
-    Call *call = g_new(Call, 1);
+    Call *call = g_rc_box_new(Call);
     bool front = judge_front(filter, message);
     bool waits = front && (wants_duration(filter) || wants_status(filter));
     *call = (Call){
-        .refs = 1,
         .verdict = waits   ? VERDICT_OPEN
                    : front ? VERDICT_YES
                            : VERDICT_NO,
@@ -250,14 +235,14 @@ static void held_free(gpointer data)
     g_free((char *)held->message.conn);
     g_free((char *)held->message.extra);
     if (held->call)
-        call_unref(held->call);
+        g_rc_box_release(held->call);
     g_free(held);
 }
 
 static void hold(BbFilter *filter, const BbMessage *message, Call *call)
 {
     Held *held = g_new(Held, 1);
-    *held = (Held){*message, call ? call_ref(call) : NULL};
+    *held = (Held){*message, call ? g_rc_box_acquire(call) : NULL};
     held->message.conn = g_strdup(message->conn);
     held->message.extra = g_strdup(message->extra);
     g_queue_push_tail(&filter->held, held);
@@ -298,7 +283,7 @@ bool bb_filter_push(BbFilter *filter, const BbMessage *message, GError **error)
     else if (is_kept(filter, verdict))
         good = keep(filter, message, error);
     if (call)
-        call_unref(call);
+        g_rc_box_release(call);
     if (good)
         good = release(filter, error);
     if (good && filter->held.length > filter->options.held_max) {
@@ -323,7 +308,7 @@ bool bb_filter_finish(BbFilter *filter, GError **error)
 BbFilter *bb_filter_new(const BbFilterOptions *options, const BbNames *names, BbMessageSink sink,
                         gpointer user)
 {
-    static const BbOpenCallsValues values = {call_ref, call_unref, call_give_up};
+    static const BbOpenCallsValues values = {g_rc_box_acquire, g_rc_box_release, call_give_up};
     BbFilter *filter = g_new0(BbFilter, 1);
     filter->options = *options;
     if (!options->held_max)

@@ -170,46 +170,45 @@ static bool share_observer(const BbHeld *a, const BbHeld *b)
     return false;
 }
 
-// What is known of the delay between two sightings, best of this edge; NULL if nothing is.
-static BbDelay *find_delay(const BbJoin *join, const BbHeld *a, const BbHeld *b, gint64 *delay_ns)
+// What is known of the delay between two observers, on one edge where that is known, and whether it
+// is that from the second to the first.
+typedef struct Usual {
+    BbDelay *delay; // NULL: nothing is known
+    bool turned;
+} Usual;
+
+static Usual find_usual(const BbJoin *join, const BbHeld *a, const BbHeld *b)
 {
     BbDelayKey key;
-    *delay_ns = edge_of(a, b, &key);
-    BbDelay *delay = g_hash_table_lookup(join->delays, &key);
-    if (delay && delay->known == BB_JOIN_LEARNING)
-        return delay;
-    *delay_ns = b->seen.time_ns - a->seen.time_ns;
+    (void)edge_of(a, b, &key);
+    Usual usual = {g_hash_table_lookup(join->delays, &key), b->seen.observer < a->seen.observer};
+    if (usual.delay && usual.delay->known == BB_JOIN_LEARNING)
+        return usual;
     key = (BbDelayKey){.first = a->seen.observer, .second = b->seen.observer};
-    return g_hash_table_lookup(join->delays, &key);
+    return (Usual){g_hash_table_lookup(join->delays, &key), false};
 }
 
 // How far the distance in time of two sightings is from what is usual.
-static gint64 oddness(const BbJoin *join, const BbHeld *a, const BbHeld *b)
+static gint64 oddness(Usual usual, const BbHeld *a, const BbHeld *b)
 {
-    gint64 delay_ns = 0;
-    const BbDelay *delay = find_delay(join, a, b, &delay_ns);
-    return ABS(delay_ns - (delay ? delay->usual_ns : 0));
+    gint64 delay_ns = b->seen.time_ns - a->seen.time_ns;
+    return ABS((usual.turned ? -delay_ns : delay_ns) - (usual.delay ? usual.delay->usual_ns : 0));
 }
 
 // Whether it is so far that they are two messages, each of which the other observer lost.
-static bool is_too_odd(const BbJoin *join, const BbHeld *a, const BbHeld *b, gint64 odd_ns)
+static bool is_too_odd(const BbDelay *delay, gint64 odd_ns)
 {
-    gint64 delay_ns = 0;
-    BbDelay *delay = find_delay(join, a, b, &delay_ns);
-    if (!delay || delay->known < BB_JOIN_LEARNING || odd_ns <= delay->spread_ns * SPREADS)
-        return false;
-    delay->spread_ns += delay->spread_ns / REFUSALS;
-    return true;
+    return delay && delay->known == BB_JOIN_LEARNING && odd_ns > delay->spread_ns * SPREADS;
 }
 
-// Whether another message of held's observer is nearer to other.
-static bool is_others(const BbJoin *join, const BbHeld *held, const BbHeld *other, gint64 odd_ns)
+// Whether another message of held's observer, on the same edge, is nearer to other.
+static bool is_others(Usual usual, const BbHeld *held, const BbHeld *other, gint64 odd_ns)
 {
     guint left = SCAN;
     for (const BbHeld *rival = held->behind; rival && left; rival = rival->behind, left--)
         if (rival != other && rival->seen.observer == held->seen.observer &&
             rival->message.time_ns <= other->message.time_ns &&
-            is_like(&rival->message, &other->message) && oddness(join, rival, other) < odd_ns)
+            is_like(&rival->message, &other->message) && oddness(usual, rival, other) < odd_ns)
             return true;
     return false;
 }
@@ -220,31 +219,33 @@ static bool may_join(const BbJoin *join, const BbHeld *held, const BbHeld *other
            !share_observer(held, other) && is_like(&held->message, &other->message);
 }
 
-// The nearest to what is usual.
+// The nearest to what is usual; of a return, that of the same call, if two observers saw it, and
+// none of another's.
 static BbHeld *find_nearest(const BbJoin *join, const BbHeld *held, const BbOpenCall *call)
 {
     BbHeld *best = NULL;
+    BbDelay *delay = NULL;
     gint64 best_ns = G_MAXINT64;
     guint left = SCAN;
     for (BbHeld *other = held->behind; other && left; other = other->behind, left--) {
-        if (!may_join(join, held, other) || (call && bb_held_find_call(join, other)))
+        if (!may_join(join, held, other))
             continue;
-        gint64 odd_ns = oddness(join, held, other);
-        if (odd_ns < best_ns && !is_others(join, held, other, odd_ns)) {
+        const BbOpenCall *its = call ? bb_held_find_call(join, other) : NULL;
+        if (its == call && its)
+            return other;
+        if (its)
+            continue;
+        Usual usual = find_usual(join, held, other);
+        gint64 odd_ns = oddness(usual, held, other);
+        if (odd_ns < best_ns && !is_others(usual, held, other, odd_ns)) {
             best = other;
             best_ns = odd_ns;
+            delay = usual.delay;
         }
     }
-    return best && !is_too_odd(join, held, best, best_ns) ? best : NULL;
-}
-
-// The return of the same call, which two observers saw.
-static BbHeld *find_answer(const BbJoin *join, const BbHeld *held, const BbOpenCall *call)
-{
-    guint left = SCAN;
-    for (BbHeld *other = held->behind; other && left; other = other->behind, left--)
-        if (may_join(join, held, other) && bb_held_find_call(join, other) == call)
-            return other;
+    if (!best || !is_too_odd(delay, best_ns))
+        return best;
+    delay->spread_ns += delay->spread_ns / REFUSALS;
     return NULL;
 }
 
@@ -253,7 +254,5 @@ BbHeld *bb_lane_match(const BbJoin *join, const BbHeld *held)
     if (!held->lane || !held->lane->mixed)
         return NULL;
     bool is_return = held->message.kind == BB_RETURN;
-    const BbOpenCall *call = is_return ? bb_held_find_call(join, held) : NULL;
-    BbHeld *answer = call ? find_answer(join, held, call) : NULL;
-    return answer ? answer : find_nearest(join, held, call);
+    return find_nearest(join, held, is_return ? bb_held_find_call(join, held) : NULL);
 }

@@ -4,10 +4,12 @@
 
 static BbOpenCall *find_by(const BbJoin *join, const BbHeld *held, const BbSighting *seen)
 {
+    if (!bb_id_is_known(seen->id))
+        return NULL;
     BbMessage answer = held->message;
     answer.id = seen->id;
     answer.observer = seen->observer;
-    return bb_id_is_known(seen->id) ? bb_call_ids_find(join->ids, &answer, seen->input) : NULL;
+    return bb_call_ids_find(join->ids, &answer, seen->input);
 }
 
 BbOpenCall *bb_held_find_call(const BbJoin *join, const BbHeld *held)

@@ -252,23 +252,23 @@ void bb_open_calls_push(BbOpenCalls *calls, const BbMessage *call, gpointer valu
     unref(calls, oldest);
 }
 
-bool bb_open_calls_push_early(BbOpenCalls *calls, const BbMessage *message, gpointer value)
+gpointer bb_open_calls_push_early(BbOpenCalls *calls, const BbMessage *message, gpointer value)
 {
-    g_return_val_if_fail(message->kind == BB_RETURN && value, true);
+    g_return_val_if_fail(message->kind == BB_RETURN && value, NULL);
     Key key = key_of(message);
     if (!bb_id_is_known(message->id))
-        return true;
+        return NULL;
     Waiting *before = shelf_first(&calls->early, &key);
     if (before && !(before->sides & side_of(message))) {
         before->sides |= side_of(message);
-        return false;
+        return before->value;
     }
     if (before)
         (void)shelf_take(&calls->early, before); // it has no call
     shelf_put(&calls->early, &key, value)->sides = side_of(message);
     if (calls->early.count > calls->early.max)
         (void)shelf_take(&calls->early, calls->early.oldest);
-    return true;
+    return NULL;
 }
 
 void bb_open_calls_push_free(BbOpenCalls *calls, const BbMessage *message, gpointer value)

@@ -30,9 +30,9 @@ void bb_open_calls_push(BbOpenCalls *calls, const BbMessage *call, gpointer valu
 
 // A return with an id that bb_open_calls_find() did not know: the clocks may differ, and it is the
 // next call's of its key, unless another return comes for that one (as in nesting/pairs.h). value
-// is not referenced. At most 65,536 wait for their call. Returns false, and takes nothing, where it
-// is the second sighting of one that waits.
-bool bb_open_calls_push_early(BbOpenCalls *calls, const BbMessage *message, gpointer value);
+// is not referenced. At most 65,536 wait for their call. Where it is the second sighting of one
+// that waits, nothing is taken, and the value of that one is returned; else NULL.
+gpointer bb_open_calls_push_early(BbOpenCalls *calls, const BbMessage *message, gpointer value);
 
 // A free message that bb_open_calls_find() did not know, where its second sighting is to be found.
 void bb_open_calls_push_free(BbOpenCalls *calls, const BbMessage *message, gpointer value);

@@ -2,6 +2,8 @@
 // In: commands, one by one. Out: a plan, to be carried out or shown.
 #include "capture/mirror/plan.h"
 
+#include "data/shell_word.h"
+
 #include <string.h>
 
 static void command_free(gpointer data)
@@ -65,10 +67,8 @@ void bb_mirror_plan_note(BbMirrorPlan *plan, const char *format, ...)
 
 void bb_mirror_append_command(GString *out, const char *const *argv)
 {
-    static const char plain[] = G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "._:/@+=,-";
     for (guint i = 0; argv[i]; i++) {
-        bool is_plain = argv[i][0] && argv[i][strspn(argv[i], plain)] == '\0';
-        g_autofree char *quoted = is_plain ? g_strdup(argv[i]) : g_shell_quote(argv[i]);
+        g_autofree char *quoted = bb_shell_word(argv[i]);
         g_string_append_printf(out, "%s%s", i ? " " : "", quoted);
     }
 }

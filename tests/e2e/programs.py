@@ -4,6 +4,7 @@
 pipes, formats, the same bytes on every run.
 
   programs.py BBTRACE BBPATHS SAMPLES"""
+import contextlib
 import gzip
 import json
 import lzma
@@ -530,6 +531,15 @@ class Traces(Programs):
             base = sqlite3.connect(self.path("t.db"))
             self.assertEqual(base.execute("SELECT calls, returns, errors FROM edges").fetchall(), [(20, 20, 20)])
             base.close()
+
+    def test_returns_without_call_count_once(self):
+        """Seen by both ends: in info and in SQLite's view of edges."""
+        path = self.path("t.txt", b"# bbtrace text 1\n1 RET_SENT b a 7 status=500\n1.1 RET_RECV b a 7 status=500\n")
+        self.assertRegex(run(BBTRACE, "info", path)[0].decode(), r"a -> b +0 +1 +0 +1\n")
+        run(BBTRACE, "export", "--to", "sqlite", "-o", self.path("t.db"), path)
+        with contextlib.closing(sqlite3.connect(self.path("t.db"))) as base:
+            self.assertEqual(base.execute("SELECT calls, returns, errors FROM edges").fetchall(), [(0, 1, 1)])
+            self.assertEqual(base.execute("SELECT message, call FROM messages").fetchall(), [(1, None), (2, 1)])
 
     def test_info_of_both_ends_with_losses(self):
         """Clocks that differ by more than a call takes, and any sighting may be missing: as bbpaths pairs them."""

@@ -23,7 +23,8 @@
 #define STRETCHES 4u           // of time they come from
 #define WARM 3u                // sweeps under what is expected
 #define ITERATIONS 10u         // of learning
-#define CROWDED 2u             // times as many, and as large a sample, where many calls are open
+#define CROWDED 2u             // times as many at most where many calls are open
+#define CROWDED_PARENTS 20000u // of more of them not so many times
 #define GROUPED 2u             // of these, after which kinds of parents are grouped
 #define OBSERVED 8u            // assignments that the last one learns from
 #define OWN_GAPS 100000u       // of a site: of more, one is next to nothing to a model (10 MB each)
@@ -144,13 +145,19 @@ static void fit(BbModel *model, const BbSite *site, BbSearch *search, BbFifo *fi
     learn_order(search, fifo, model, site);
 }
 
+static guint crowded_iterations(const BbSite *site)
+{
+    guint64 most = (guint64)CROWDED * ITERATIONS;
+    return (guint)CLAMP(most * CROWDED_PARENTS / MAX(site->n_parents, 1), ITERATIONS, most);
+}
+
 // Learns a model of the site from one beginning, and leaves the site's assignment under it.
 // Returns its log likelihood.
 static double learn_from(BbSite *site, BbModel *model, BbFifo *fifo, const BbOnset *onset,
                          guint beginning)
 {
     bool crowded = bb_site_is_crowded(site);
-    guint iterations = crowded ? CROWDED * ITERATIONS : ITERATIONS;
+    guint iterations = crowded ? crowded_iterations(site) : ITERATIONS;
     bb_model_begin(model, site, onset, beginning == 1);
     g_autoptr(BbSearch) search = bb_search_new(site, model, 8 * (guint64)site->number + beginning);
     begin(search);
@@ -319,14 +326,8 @@ static void publish(BbSite *site, BbSearch *search, BbFifo *fifo, const GPtrArra
 
 static guint stretches_of(const BbSite *site)
 {
-    // Where many calls are open at once, few of them are cut by the ends of one long stretch.
+    // The more calls are open at once, the more of them are cut by the ends of a stretch.
     return bb_site_candidates(site) > 4 ? 1 : STRETCHES;
-}
-
-static BbSite *take_sample(const BbSite *site)
-{
-    guint parents = bb_site_is_crowded(site) ? CROWDED * SAMPLE_PARENTS : SAMPLE_PARENTS;
-    return bb_site_sample(site, parents, stretches_of(site));
 }
 
 // Whether there is nothing to learn from, and nothing to choose: few children, each with one
@@ -366,15 +367,12 @@ static void begin_whole(const BbJoint *joint, BbSite *site, const BbOnset *onset
 
 static void refine(BbSite *site, BbModel *model, BbSearch *search, BbFifo *fifo)
 {
-    bool crowded = bb_site_is_crowded(site);
     guint rounds = CLAMP(ROUNDS_PARENTS / site->n_parents, 3, 6);
-    for (guint i = 0; crowded && i < WARM; i++)
-        bb_search_sweep(search, 1);
     for (guint i = 1; i <= rounds; i++) {
         learn(model, site, search, i < rounds ? 1 : OBSERVED / 2, i == 1);
         fit(model, site, search, fifo, 1);
     }
-    settle(search, crowded);
+    settle(search, false);
 }
 
 // Learns a site, and writes the parents of its children if that explains the site better than
@@ -388,9 +386,12 @@ static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPa
         return;
     }
     bb_durations_rank(site, joint->scale);
-    bool all = site->n_parents <= ALL_PARENTS;
-    guint beginnings = all && !bb_site_is_crowded(site) ? 3 : 2;
-    g_autoptr(BbSite) part = all ? NULL : take_sample(site);
+    bool crowded = bb_site_is_crowded(site);
+    // Where many calls are open what was learned of a sample is no way to begin: gaps and counts
+    // grow sharp together with the assignment, or it stays where it is.
+    bool all = crowded || site->n_parents <= ALL_PARENTS;
+    guint beginnings = all && !crowded ? 3 : 2;
+    g_autoptr(BbSite) part = all ? NULL : bb_site_sample(site, SAMPLE_PARENTS, stretches_of(site));
     g_autoptr(GPtrArray) guesses = guess_all(joint, all ? site : part, onset, beginnings, &total);
     if (total <= *known)
         return;

@@ -12,7 +12,7 @@
 
 #define BB_SITE_NONE G_MAXUINT32
 #define BB_SITE_TYPES 32u // kinds of parents, and of children; rarer ones share the last number
-#define BB_SITE_CANDIDATES 24u // of one child
+#define BB_SITE_CANDIDATES 20u // of one child: of more, a search settles later, and worse
 #define BB_SITE_NORMAL 4096.0f
 #define BB_SITE_CROWDED 8.0 // candidates of a child
 

@@ -144,9 +144,16 @@ START_TEST(random_messages_are_all_there)
     // a return has one call, of the same nodes, before it, or of the same id
     assert_query(path,
                  "SELECT count(*) FROM messages r JOIN messages c ON r.call = c.message "
-                 "WHERE c.kind <> 'call' OR (c.message >= r.message AND r.id IS NULL) OR "
-                 "(r.kind = 'return' AND (r.sender IS NOT c.receiver OR r.receiver IS NOT "
-                 "c.sender OR r.id IS NOT c.id))",
+                 "WHERE c.kind = 'message' OR (c.message >= r.message AND r.id IS NULL) OR "
+                 "(c.kind = 'call' AND r.kind = 'return' AND (r.sender IS NOT c.receiver OR "
+                 "r.receiver IS NOT c.sender OR r.id IS NOT c.id))",
+                 "0\n");
+    // a second sighting of one without call has the first sighting
+    assert_query(path,
+                 "SELECT count(*) FROM messages r JOIN messages c ON r.call = c.message "
+                 "WHERE c.kind = 'return' AND (r.kind <> 'return' OR r.seen IS c.seen OR "
+                 "r.message <= c.message OR r.id IS NOT c.id OR r.sender IS NOT c.sender OR "
+                 "r.receiver IS NOT c.receiver)",
                  "0\n");
 }
 END_TEST

@@ -314,7 +314,7 @@ END_TEST
 // others.
 START_TEST(draws_from_many_are_fair)
 {
-    enum { N = 24, DRAWS = 20000, ROUNDS = 6 };
+    enum { N = BB_SITE_CANDIDATES, DRAWS = 20000, ROUNDS = 6 };
     guint32 seed = test_seed("search draws from many");
     double lone = 0, lone_wanted = 0;
     for (guint round = 0; round < ROUNDS; round++) {

@@ -25,6 +25,7 @@
 #define ITERATIONS 10u         // of learning
 #define CROWDED 2u             // times as many at most where many calls are open
 #define CROWDED_PARENTS 20000u // of more of them not so many times
+#define FEWEST 8u              // iterations, of however many
 #define GROUPED 2u             // of these, after which kinds of parents are grouped
 #define OBSERVED 8u            // assignments that the last one learns from
 #define OWN_GAPS 100000u       // of a site: of more, one is next to nothing to a model (10 MB each)
@@ -148,7 +149,7 @@ static void fit(BbModel *model, const BbSite *site, BbSearch *search, BbFifo *fi
 static guint crowded_iterations(const BbSite *site)
 {
     guint64 most = (guint64)CROWDED * ITERATIONS;
-    return (guint)CLAMP(most * CROWDED_PARENTS / MAX(site->n_parents, 1), ITERATIONS, most);
+    return (guint)CLAMP(most * CROWDED_PARENTS / MAX(site->n_parents, 1), FEWEST, most);
 }
 
 // Learns a model of the site from one beginning, and leaves the site's assignment under it.
@@ -158,6 +159,7 @@ static double learn_from(BbSite *site, BbModel *model, BbFifo *fifo, const BbOns
 {
     bool crowded = bb_site_is_crowded(site);
     guint iterations = crowded ? crowded_iterations(site) : ITERATIONS;
+    guint observed = site->n_parents <= ALL_PARENTS ? OBSERVED : OBSERVED / 2;
     bb_model_begin(model, site, onset, beginning == 1);
     g_autoptr(BbSearch) search = bb_search_new(site, model, 8 * (guint64)site->number + beginning);
     begin(search);
@@ -172,7 +174,7 @@ static double learn_from(BbSite *site, BbModel *model, BbFifo *fifo, const BbOns
         fit(model, site, search, i >= 2 ? fifo : NULL, trust_after(i));
         if (i == iterations)
             break;
-        learn(model, site, search, i + 1 == iterations ? OBSERVED : 1, i + 1 == GROUPED);
+        learn(model, site, search, i + 1 == iterations ? observed : 1, i + 1 == GROUPED);
     }
     settle(search, crowded);
     return bb_search_total(search);

@@ -374,12 +374,10 @@ guint bb_dialog_open_calls(const BbDialog *dialog)
     return bb_unanswered_count(dialog);
 }
 
-guint32 bb_dialog_awaited(const BbDialog *dialog)
+guint32 bb_dialog_awaited(const BbDialog *dialog, BbDirection asked)
 {
-    guint32 awaited = bb_unanswered_count(dialog) + dialog->forgotten;
-    for (guint number = 0; number < 2; number++)
-        awaited += bb_doubt_due(dialog, number);
-    return awaited;
+    return dialog->n_in_order[asked] + dialog->forgotten +
+           bb_doubt_due(dialog, bb_dialog_side(dialog, asked));
 }
 
 void bb_dialog_return(BbDialog *dialog, guint64 call, const BbPart *reply, guint32 status)

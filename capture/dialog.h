@@ -127,8 +127,9 @@ const BbOpenCall *bb_dialog_get(BbDialog *dialog, guint64 call);
 // The youngest open call, whatever its direction; NULL if none.
 const BbOpenCall *bb_dialog_youngest(BbDialog *dialog);
 guint bb_dialog_open_calls(const BbDialog *dialog);
-// Replies that may still come, at most: those of open calls, and of calls that were lost.
-guint32 bb_dialog_awaited(const BbDialog *dialog);
+// Replies in order to what was asked in a direction that may still come, at most: those of open
+// calls, and of calls that were lost.
+guint32 bb_dialog_awaited(const BbDialog *dialog, BbDirection asked);
 
 // The call is answered by reply: the return message is written (after the call's, if that was not
 // written yet). call 0 or gone: an orphan return, written without id and counted. op of an orphan

@@ -88,7 +88,7 @@ static bool may_answer(const BbRedis *redis, const BbView *view, gsize at)
 
 static void begin_reply(BbDialog *dialog, BbRedis *redis, const BbView *view, gsize at)
 {
-    guint32 waiting = MAX(bb_dialog_awaited(dialog), 1); // or was asked unseen
+    guint32 waiting = MAX(bb_dialog_awaited(dialog, BB_TO_SERVER), 1); // or was asked unseen
     if (!redis->placed && count_values(view, at, waiting + 1) > waiting)
         redis->torn = true;
     redis->placed = true;

@@ -582,6 +582,22 @@ START_TEST(gap_before_elements)
 }
 END_TEST
 
+// Replies that were lost before let no more of them be waited for.
+START_TEST(gaps_before_elements)
+{
+#define LOST ">" GET, "(" PONG
+    g_autoptr(Converse) c =
+        play(SCRIPT(">" PING, "<" PONG, LOST, LOST, LOST, LOST, ">" GET, "(*16\r\n" FOUR, "<" FOUR,
+                    ">" GET, "<" FOUR, "<" FOUR, "<" PONG),
+             1460);
+#undef LOST
+    ck_assert_str_eq(converse_result(c),
+                     "CALL 1 redis PING 14\nRET 1 redis ok 7\n"
+                     "CALL 2 redis GET 22\nCALL 3 redis GET 22\nCALL 4 redis GET 22\n"
+                     "CALL 5 redis GET 22\nCALL 6 redis GET 22\nCALL 7 redis GET 22\n");
+}
+END_TEST
+
 START_TEST(joined_in_an_array)
 {
     g_autoptr(Converse) c = play(MIDSTREAM("<" FOUR, "<" FOUR, ">" PING, "<" PONG), 1460);
@@ -692,6 +708,6 @@ TEST_MAIN("redis", commands_in_order, pipelined, inline_commands, inline_needs_t
           unsubscribe_all, unsubscribed_in_a_pipeline, pushes_resp3, subscribe_refused, transaction,
           monitor, replication, diskless_replication, old_sync_and_refused, replication_joined,
           reply_like_a_command, lost_request, lost_reply, gap_inside_of_messages,
-          gap_inside_of_an_array, gap_before_elements, joined_in_an_array,
+          gap_inside_of_an_array, gap_before_elements, gaps_before_elements, joined_in_an_array,
           found_again_inside_of_a_packet, cut_off, joined_in_the_middle, probes,
           random_bytes_are_not_redis, prefixes)

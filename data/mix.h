@@ -55,7 +55,7 @@ static inline guint64 bb_mix_ends(guint64 hash, const BbAddress *one, guint16 on
 }
 
 // Not to be guessed by whoever sends the packets, or wrote the trace: each table has one of its
-// own. Of output only which flows are shed is of one.
+// own, or one with others of its context. Of output only which flows are shed is of one.
 static inline guint64 bb_mix_seed(void)
 {
     guint64 seed;

@@ -123,25 +123,31 @@ void bb_lane_learn(BbJoin *join, guint32 first, guint32 second, gint64 delay_ns)
 }
 
 // What goes from one node to another passes two observers in one order: the delay between them has
-// a sign. It is negative where b, which came second, is of the lesser observer.
-static gint64 edge_of(const BbHeld *a, const BbHeld *b, BbDelayKey *key)
+// a sign, that of the lesser observer's first. Returns whether b, which came second, is of that
+// one.
+static bool edge_of(const BbHeld *a, const BbHeld *b, BbDelayKey *key)
 {
     bool turned = b->seen.observer < a->seen.observer;
-    gint64 delay_ns = b->seen.time_ns - a->seen.time_ns;
     *key = (BbDelayKey){
         .first = turned ? b->seen.observer : a->seen.observer,
         .second = turned ? a->seen.observer : b->seen.observer,
         .sender = a->message.sender,
         .receiver = a->message.receiver,
     };
+    return turned;
+}
+
+static gint64 delay_of(const BbHeld *a, const BbHeld *b, bool turned)
+{
+    gint64 delay_ns = b->seen.time_ns - a->seen.time_ns;
     return turned ? -delay_ns : delay_ns;
 }
 
 void bb_lane_learn_edge(BbJoin *join, const BbHeld *a, const BbHeld *b)
 {
     BbDelayKey key;
-    gint64 delay_ns = edge_of(a, b, &key);
-    learn(join, &key, delay_ns);
+    bool turned = edge_of(a, b, &key);
+    learn(join, &key, delay_of(a, b, turned));
 }
 
 static bool differ(guint32 a, guint32 b)
@@ -180,8 +186,8 @@ typedef struct Usual {
 static Usual find_usual(const BbJoin *join, const BbHeld *a, const BbHeld *b)
 {
     BbDelayKey key;
-    (void)edge_of(a, b, &key);
-    Usual usual = {g_hash_table_lookup(join->delays, &key), b->seen.observer < a->seen.observer};
+    Usual usual = {.turned = edge_of(a, b, &key)};
+    usual.delay = g_hash_table_lookup(join->delays, &key);
     if (usual.delay && usual.delay->known == BB_JOIN_LEARNING)
         return usual;
     key = (BbDelayKey){.first = a->seen.observer, .second = b->seen.observer};
@@ -191,8 +197,7 @@ static Usual find_usual(const BbJoin *join, const BbHeld *a, const BbHeld *b)
 // How far the distance in time of two sightings is from what is usual.
 static gint64 oddness(Usual usual, const BbHeld *a, const BbHeld *b)
 {
-    gint64 delay_ns = b->seen.time_ns - a->seen.time_ns;
-    return ABS((usual.turned ? -delay_ns : delay_ns) - (usual.delay ? usual.delay->usual_ns : 0));
+    return ABS(delay_of(a, b, usual.turned) - (usual.delay ? usual.delay->usual_ns : 0));
 }
 
 // Whether it is so far that they are two messages, each of which the other observer lost.

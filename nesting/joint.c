@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: calls. Out: their parents, and how sure each is.
 //
-// Node by node: a model is learned on a sample of the node's calls, from one to three
-// beginnings, and all of its calls are assigned under the likeliest; where there are more, the
-// others say how sure that is. Nodes that prove to be joins are done again, with the place of a
-// call in its tree in place of its caller.
+// Node by node: a model is learned on the node's calls, or on a sample of them where they are many
+// and few are open at once, from one to three beginnings, and all of its calls are assigned under
+// the likeliest; where there are more, the others say how sure that is. Nodes that prove to be
+// joins are done again, with the place of a call in its tree in place of its caller.
 #include "nesting/joint.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@
 #include "nesting/search.h"
 #include "nesting/sites.h"
 
-#define ALL_PARENTS 6000u      // of a site that is learned from as a whole
+#define ALL_PARENTS 6000u      // of a site that is learned from as a whole, if it is not crowded
 #define SAMPLE_PARENTS 1500u   // that a model of a greater one is learned from
 #define ROUNDS_PARENTS 40000u  // that models are refined with, over all rounds; but 3 to 6
 #define STRETCHES 4u           // of time they come from
@@ -149,7 +149,7 @@ static void fit(BbModel *model, const BbSite *site, BbSearch *search, BbFifo *fi
 static guint crowded_iterations(const BbSite *site)
 {
     guint64 most = (guint64)CROWDED * ITERATIONS;
-    return (guint)CLAMP(most * CROWDED_PARENTS / MAX(site->n_parents, 1), FEWEST, most);
+    return (guint)CLAMP(most * CROWDED_PARENTS / site->n_parents, FEWEST, most);
 }
 
 // Learns a model of the site from one beginning, and leaves the site's assignment under it.

@@ -4,8 +4,6 @@
 
 #include "data/shell_word.h"
 
-#include <string.h>
-
 static void command_free(gpointer data)
 {
     BbMirrorCommand *command = data;

@@ -99,9 +99,7 @@ static gssize parse_reply(BbCgiExchange *exchange, BbDialog *dialog, const BbVie
     if (exchange->passing)
         return (gssize)view->length;
     if (view->length && !exchange->reply.begun) {
-        BbPart first = {0};
-        bb_part_add(&first, view, 0, view->length);
-        const BbOpenCall *open = bb_dialog_oldest(dialog, &first);
+        const BbOpenCall *open = bb_dialog_oldest_at(dialog, view, 0);
         exchange->answers = open ? open->call : 0;
     }
     bb_part_add(&exchange->reply, view, 0, view->length);

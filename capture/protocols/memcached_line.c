@@ -2,6 +2,7 @@
 // In: lines of memcached's text protocol. Out: what they say, without keys and values.
 #include "capture/protocols/memcached_line.h"
 
+#include "capture/cursor.h"
 #include "data/text_hash.h"
 
 #define ARGUMENTS 24u // arguments of a line that are looked at
@@ -271,7 +272,7 @@ static bool is_value_error(const guint8 *line, gsize length)
         "CLIENT_ERROR bad data chunk",
     };
     for (gsize i = 0; i < G_N_ELEMENTS(texts); i++)
-        if (length >= strlen(texts[i]) && memcmp(line, texts[i], strlen(texts[i])) == 0)
+        if (bb_bytes_begin(line, length, texts[i]))
             return true;
     return false;
 }

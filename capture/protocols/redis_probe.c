@@ -72,7 +72,7 @@ static bool is_redis_text(const guint8 *line, gsize length)
                                       "-CROSSSLOT ", "-TRYAGAIN ", "-MISCONF ",   "-EXECABORT ",
                                       "-DENIED ",    "-NOPROTO ",  "-MASTERDOWN "};
     for (gsize i = 0; i < G_N_ELEMENTS(own); i++)
-        if (length >= strlen(own[i]) && memcmp(line, own[i], strlen(own[i])) == 0)
+        if (bb_bytes_begin(line, length, own[i]))
             return true;
     return false;
 }

@@ -160,12 +160,12 @@ static void sampled(BbModel *model, BbSlot *slot, double weight)
 
 // ---- scoring -----------------------------------------------------------------------------------
 
-// A gap: where it stands, what it is measured from, and when it ends.
+// A gap: where it stands, how long it is, and what it is measured from.
 typedef struct {
     const BbSlot *slot;
     guint16 number; // of the slot among those of its type of parent
+    guint16 bin;
     BbReference from;
-    gint64 at;
     const BbOwnGap *own; // what it gave the model; NULL: nothing
 } Gap;
 
@@ -176,12 +176,12 @@ static inline guint way_of(guint reference)
 }
 
 // Without what the gap gave the slot itself.
-static double gap_log_without(const BbModel *model, const Gap *gap, guint bin)
+static double gap_log_without(const BbModel *model, const Gap *gap)
 {
     const BbSlot *slot = gap->slot;
     const BbDensity *density = slot->used[gap->from.what];
     guint16 bins[BB_OWN_SAMPLES];
-    guint way = way_of(slot->reference), of_slot = 0, n = 0;
+    guint way = way_of(slot->reference), bin = gap->bin, of_slot = 0, n = 0;
     for (guint i = 0; i < model->own->n; i++) {
         const BbOwnGap *own = &gap->own[i];
         of_slot += own->slot == slot->number;
@@ -199,10 +199,10 @@ static double gap_log_without(const BbModel *model, const Gap *gap, guint bin)
 
 static inline double gap_log(const BbModel *model, const Gap *gap)
 {
-    guint bin = bb_gap_bin(model->scale, gap->at - gap->from.at);
+    guint bin = gap->bin;
     const BbDensity *density = gap->slot->used[gap->from.what];
     if (gap->own && gap->slot->n >= BB_SLOT_FEW && (!density || density->few[bin] > 0))
-        return gap_log_without(model, gap, bin);
+        return gap_log_without(model, gap);
     return density ? (double)(density->log[bin] + gap->slot->bias[gap->from.what])
                    : (double)(model->scale->floor_log[bin] + gap->slot->unseen);
 }
@@ -213,27 +213,34 @@ static inline double late_log(const BbSlot *slot, const BbSiteParent *parent, co
     return (double)(x->e > parent->e ? slot->overdue : slot->on_time);
 }
 
-static inline float gap_normal(const BbModel *model, const Gap *gap)
+static inline float gap_normal(const Gap *gap)
 {
     const float *normal = gap->slot->normal[gap->from.what];
-    return normal ? normal[bb_gap_bin(model->scale, gap->at - gap->from.at)] : 0;
+    return normal ? normal[gap->bin] : 0;
 }
 
-static inline Gap kid_gap(const BbModel *model, const BbSite *site, const BbSiteParent *parent,
-                          const guint32 *kids, guint32 i, guint order)
+static inline Gap make_gap(const BbModel *model, const BbSlot *slot, guint number, BbReference from,
+                           gint64 at, const BbOwnGap *own)
 {
-    const BbSiteChild *x = &site->children[kids[i]];
+    return (Gap){slot, (guint16)number, (guint16)bb_gap_bin(model->scale, at - from.at), from, own};
+}
+
+// Of a child after the kids[0 .. n), `order` of which are of its type.
+static inline Gap kid_gap(const BbModel *model, const BbSite *site, const BbSiteParent *parent,
+                          const guint32 *kids, guint32 n, guint32 child, guint order)
+{
+    const BbSiteChild *x = &site->children[child];
     guint number = slot_index(model, 0, x->type, order);
     const BbSlot *slot =
         known_slot(model, slot_index(model, kind_of(model, parent), x->type, order));
     BbReference from = {parent->s, 0};
     if (slot->reference == BB_FROM_CALL)
-        from = bb_reference_call(site, parent, kids, i, x->s);
+        from = bb_reference_call(site, parent, kids, n, x->s);
     else if (G_UNLIKELY(x->s > parent->e) || slot->reference != BB_FROM_START)
-        from = bb_reference_return(site, parent, kids, i, x->s);
+        from = bb_reference_return(site, parent, kids, n, x->s);
     if (slot->reference == BB_FROM_EVENT)
-        from = bb_reference_event(site, from, kids, i);
-    return (Gap){slot, (guint16)number, from, x->s, bb_own_gaps(model->own, site, kids[i])};
+        from = bb_reference_event(site, from, kids, n);
+    return make_gap(model, slot, number, from, x->s, bb_own_gaps(model->own, site, child));
 }
 
 static inline Gap end_gap(const BbModel *model, const BbSite *site, const BbSiteParent *parent,
@@ -244,8 +251,8 @@ static inline Gap end_gap(const BbModel *model, const BbSite *site, const BbSite
     if (slot->reference == BB_FROM_LATEST)
         from = bb_reference_return(site, parent, kids, n, parent->e);
     guint32 end = bb_own_end(site, (guint32)(parent - site->parents));
-    return (Gap){slot, (guint16)(model->nc * ORDERS), from, parent->e,
-                 bb_own_gaps(model->own, site, end)};
+    return make_gap(model, slot, model->nc * ORDERS, from, parent->e,
+                    bb_own_gaps(model->own, site, end));
 }
 
 // What a copula looks at, of a parent with n children: its gaps, and how long the children last.
@@ -264,15 +271,18 @@ static void gather_together(const BbModel *model, const BbSite *site, const Gap 
                             const guint32 *kids, guint n, Together *of)
 {
     guint16 first = (guint16)(model->nc * ORDERS + 1); // of durations
+    guint64 there[BB_SITE_TYPES * ORDERS / 64 + 1] = {0};
     of->n = 0;
     if (2 * n + 1 > BB_COPULA_MOST)
         return;
     for (guint i = 0; i <= n; i++) {
-        of->which[i] = gaps[i].number;
-        of->z[i] = gap_normal(model, &gaps[i]);
-        for (guint j = 0; j < i; j++)
-            if (of->which[j] == of->which[i])
-                return;
+        guint number = gaps[i].number;
+        guint64 bit = (guint64)1 << number % 64;
+        if (there[number / 64] & bit)
+            return;
+        there[number / 64] |= bit;
+        of->which[i] = (guint16)number;
+        of->z[i] = gap_normal(&gaps[i]);
     }
     for (guint i = 0; i < n; i++) {
         of->which[n + 1 + i] = (guint16)(first + gaps[i].number);
@@ -281,9 +291,23 @@ static void gather_together(const BbModel *model, const BbSite *site, const Gap 
     of->n = 2 * n + 1;
 }
 
-// log P(signature) among the other parents.
-static double signature_log(const BbModel *model, const BbSite *site, guint32 index,
-                            guint64 signature, double apart)
+static inline BbKinds kinds_start(const BbModel *model, guint p)
+{
+    return (BbKinds){bb_signature_start(p), (double)model->counts->nothing[p], 0};
+}
+
+// Another child of type c, of which there are k.
+static inline void kinds_add(BbKinds *kinds, const BbModel *model, guint p, guint c, guint k)
+{
+    const float *count = model->counts->log + bb_counts_at(model->counts, p, c);
+    if (k < BB_COUNTS_MOST)
+        kinds->apart += (double)(count[k + 1] - count[k]);
+    kinds->signature += model->signature[c];
+}
+
+// log P(kinds) among the other parents.
+static double kinds_log(const BbModel *model, const BbSite *site, guint32 index,
+                        const BbKinds *kinds)
 {
     guint type = kind_of(model, &site->parents[index]);
     bool usual = model->counts->n[type] >= BB_SLOT_FEW;
@@ -291,28 +315,25 @@ static double signature_log(const BbModel *model, const BbSite *site, guint32 in
     guint n = own ? model->own->n : 0, same = 0;
     double weight = own ? model->own->weight : 0;
     for (guint i = 0; i < n; i++)
-        same += own[i] == signature;
-    return bb_signatures_log(model->signatures, type, signature, apart, n * weight, same * weight);
+        same += own[i] == kinds->signature;
+    return bb_signatures_log(model->signatures, type, kinds->signature, kinds->apart, n * weight,
+                             same * weight);
 }
 
 double bb_model_parent(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
                        guint32 n)
 {
     const BbSiteParent *parent = &site->parents[index];
+    guint p = kind_of(model, parent);
     guint8 seen[BB_SITE_TYPES];
     Gap gaps[BB_MODEL_NEAR + 2];
+    BbKinds kinds = kinds_start(model, p);
+    double sum = 0;
     memset(seen, 0, model->nc);
-    guint p = kind_of(model, parent);
-    const float *count = model->counts->log + bb_counts_at(model->counts, p, 0);
-    double apart = (double)model->counts->nothing[p], sum = 0;
-    guint64 signature = bb_signature_start(kind_of(model, parent));
     for (guint32 i = 0; i < n; i++) {
         guint c = site->children[kids[i]].type, k = seen[c]++;
-        const float *of = count + c * BB_COUNTS_EACH;
-        if (k < BB_COUNTS_MOST)
-            apart += (double)(of[k + 1] - of[k]);
-        signature += model->signature[c];
-        gaps[i] = kid_gap(model, site, parent, kids, i, k);
+        kinds_add(&kinds, model, p, c, k);
+        gaps[i] = kid_gap(model, site, parent, kids, i, kids[i], k);
         sum += gap_log(model, &gaps[i]) + late_log(gaps[i].slot, parent, &site->children[kids[i]]) +
                bb_connections_log(model->connections, site, index, kids, i, kids[i]);
     }
@@ -323,21 +344,42 @@ double bb_model_parent(const BbModel *model, const BbSite *site, guint32 index, 
         gather_together(model, site, gaps, kids, n, &together);
         sum += bb_copula_log(model->copula[p], together.which, together.z, together.n);
     }
-    return sum + signature_log(model, site, index, signature, apart);
+    return sum + kinds_log(model, site, index, &kinds);
+}
+
+BbKinds bb_model_kinds(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
+                       guint32 n)
+{
+    guint p = kind_of(model, &site->parents[index]);
+    guint8 seen[BB_SITE_TYPES];
+    BbKinds kinds = kinds_start(model, p);
+    memset(seen, 0, model->nc);
+    for (guint32 i = 0; i < n; i++) {
+        guint c = site->children[kids[i]].type;
+        kinds_add(&kinds, model, p, c, seen[c]++);
+    }
+    kinds.log = kinds_log(model, site, index, &kinds);
+    return kinds;
+}
+
+double bb_model_more(const BbModel *model, const BbSite *site, guint32 index, const BbKinds *kinds,
+                     guint32 same, guint32 x)
+{
+    BbKinds with = *kinds;
+    kinds_add(&with, model, kind_of(model, &site->parents[index]), site->children[x].type, same);
+    return kinds_log(model, site, index, &with) - kinds->log;
 }
 
 // The gap of x after the last of some children; *order: how many of its type are among them.
 static Gap next_gap(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
                     guint32 n, guint32 x, guint *order)
 {
-    guint32 all[BB_MODEL_NEAR + 1], from = n > BB_MODEL_NEAR ? n - BB_MODEL_NEAR : 0;
+    guint32 from = n > BB_MODEL_NEAR ? n - BB_MODEL_NEAR : 0;
     *order = 0;
-    for (guint32 i = from; i < n; i++) {
-        all[i - from] = kids[i];
+    for (guint32 i = from; i < n; i++)
         *order += site->children[kids[i]].type == site->children[x].type;
-    }
-    all[n - from] = x;
-    return kid_gap(model, site, &site->parents[index], all, n - from, *order);
+    const guint32 *near = n > 0 ? kids + from : NULL;
+    return kid_gap(model, site, &site->parents[index], near, n - from, x, *order);
 }
 
 double bb_model_gap(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
@@ -365,7 +407,7 @@ double bb_model_part(const BbModel *model, const BbSite *site, guint32 index, co
     const BbSiteParent *parent = &site->parents[index];
     double sum = 0;
     for (guint32 i = 0; i < n; i++) {
-        Gap gap = kid_gap(model, site, parent, kids, i, ORDERS - 1);
+        Gap gap = kid_gap(model, site, parent, kids, i, kids[i], ORDERS - 1);
         sum += gap_log(model, &gap) + late_log(gap.slot, parent, &site->children[kids[i]]) +
                bb_connections_log(model->connections, site, index, kids, i, kids[i]);
     }
@@ -388,12 +430,13 @@ guint bb_model_waits(const BbModel *model, const BbSite *site, guint32 index, co
     memset(seen, 0, model->nc);
     for (guint32 i = 0; i <= n; i++) {
         guint32 number = i < n ? kids[i] : bb_own_end(site, index);
-        Gap gap = i < n
-                      ? kid_gap(model, site, parent, kids, i, seen[site->children[kids[i]].type]++)
-                      : end_gap(model, site, parent, kids, n);
+        Gap gap = i < n ? kid_gap(model, site, parent, kids, i, kids[i],
+                                  seen[site->children[kids[i]].type]++)
+                        : end_gap(model, site, parent, kids, n);
         guint32 slot = first + gap.number;
-        out[i] = (BbWait){
-            gap.from.at, gap.at, slot, gap.from.what, leaves_out ? number : BB_SITE_NONE, i == 0};
+        gint64 at = i < n ? site->children[kids[i]].s : parent->e;
+        out[i] = (BbWait){gap.from.at, at, slot, gap.from.what, leaves_out ? number : BB_SITE_NONE,
+                          i == 0};
     }
     return n + 1;
 }
@@ -407,7 +450,9 @@ double bb_model_wait_log(const BbModel *model, const BbWait *wait, gint64 at)
                              : known_slot(model, p * model->nc * ORDERS + number);
     const BbOwnGap *own =
         wait->gap == BB_SITE_NONE ? NULL : bb_own_gaps(model->own, model->own->site, wait->gap);
-    return gap_log(model, &(Gap){slot, (guint16)number, {wait->from, wait->event}, at, own});
+    BbReference from = {wait->from, wait->event};
+    Gap gap = make_gap(model, slot, number, from, at, own);
+    return gap_log(model, &gap);
 }
 
 bool bb_model_holds(const BbModel *model)
@@ -492,8 +537,8 @@ static void count_together(BbModel *model, const BbSite *site, guint32 index)
         return;
     memset(seen, 0, model->nc);
     for (guint32 i = 0; i < kids->n; i++)
-        gaps[i] =
-            kid_gap(model, site, parent, kids->at, i, seen[site->children[kids->at[i]].type]++);
+        gaps[i] = kid_gap(model, site, parent, kids->at, i, kids->at[i],
+                          seen[site->children[kids->at[i]].type]++);
     gaps[kids->n] = end_gap(model, site, parent, kids->at, kids->n);
     gather_together(model, site, gaps, kids->at, kids->n, &together);
     bb_copula_count(model->made[kind_of(model, parent)], together.which, together.z, together.n);

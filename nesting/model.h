@@ -64,6 +64,21 @@ double bb_model_parent(const BbModel *model, const BbSite *site, guint32 parent,
 double bb_model_gap(const BbModel *model, const BbSite *site, guint32 parent, const guint32 *kids,
                     guint32 n, guint32 x);
 
+// The kinds of children that a parent has, in any order.
+typedef struct BbKinds {
+    guint64 signature; // signatures.h
+    double apart;      // log probability of so many of each, by single counts
+    double log;        // the same by exact signatures
+} BbKinds;
+
+BbKinds bb_model_kinds(const BbModel *model, const BbSite *site, guint32 parent,
+                       const guint32 *kids, guint32 n);
+
+// log odds, by kinds alone, that a parent with children of these kinds has x as well; `same` of
+// them are of x's type.
+double bb_model_more(const BbModel *model, const BbSite *site, guint32 parent, const BbKinds *kinds,
+                     guint32 same, guint32 x);
+
 // log likelihood that a parent whose children so far are kids[0 .. n) makes the call x next; x
 // comes after all of them. Says nothing of what comes after x.
 double bb_model_next(const BbModel *model, const BbSite *site, guint32 parent, const guint32 *kids,

@@ -17,6 +17,7 @@
 #define LONE_MOST 2u    // children without parent that may come to one along with another
 #define LONE_REACH 256u // of the children after it
 #define NEVER -25       // log odds of changes that are not drawn
+#define UNLIKELY -12    // of a move by what is soon known of it, that is not looked at closely
 #define DOUBT 10.0f     // a child whose best change is worse than that is certain
 #define NO_TARGET (BB_SITE_NONE - 1)
 
@@ -45,11 +46,18 @@ typedef struct {
     double share;
 } Look;
 
+// What the model says of a parent as it is: its score, and its kinds of children (their log); NAN
+// where it was not asked.
+typedef struct {
+    double score;
+    BbKinds kinds;
+} Known;
+
 struct BbSearch {
     BbSite *site;
     const BbModel *model;
     BbRandom random;
-    double *score; // of parents; NAN where not known
+    Known *known;  // of parents
     BbFifo *fifo;  // NULL where order plays no part
     guint32 *list; // children that are looked at
     guint32 n_list;
@@ -62,7 +70,7 @@ BbSearch *bb_search_new(BbSite *site, const BbModel *model, guint64 seed)
     search->site = site;
     search->model = model;
     search->random = bb_random_start(seed);
-    search->score = g_new(double, site->n_parents);
+    search->known = g_new(Known, site->n_parents);
     search->list = g_new(guint32, site->n_children);
     search->nearest = g_new(float, site->n_children);
     bb_search_all(search);
@@ -74,16 +82,21 @@ void bb_search_free(BbSearch *search)
 {
     if (!search)
         return;
-    g_free(search->score);
+    g_free(search->known);
     g_free(search->list);
     g_free(search->nearest);
     g_free(search);
 }
 
+static void forget(BbSearch *search, guint32 p)
+{
+    search->known[p].score = search->known[p].kinds.log = (double)NAN;
+}
+
 void bb_search_refresh(BbSearch *search)
 {
     for (guint32 p = 0; p < search->site->n_parents; p++)
-        search->score[p] = (double)NAN;
+        forget(search, p);
 }
 
 // ---- lists -------------------------------------------------------------------------------------
@@ -96,9 +109,24 @@ static bool is_big(const BbSearch *search, guint32 p)
 static double score_of(BbSearch *search, guint32 p)
 {
     const BbKids *kids = &search->site->kids[p];
-    if (isnan(search->score[p]))
-        search->score[p] = bb_model_parent(search->model, search->site, p, kids->at, kids->n);
-    return search->score[p];
+    double *score = &search->known[p].score;
+    if (isnan(*score))
+        *score = bb_model_parent(search->model, search->site, p, kids->at, kids->n);
+    return *score;
+}
+
+// log odds, by kinds alone, that a parent has x as well.
+static double more_of(BbSearch *search, guint32 p, guint32 x)
+{
+    const BbSite *site = search->site;
+    const BbKids *kids = &site->kids[p];
+    BbKinds *kinds = &search->known[p].kinds;
+    guint32 same = 0;
+    for (guint32 k = 0; k < kids->n; k++)
+        same += site->children[kids->at[k]].type == site->children[x].type;
+    if (isnan(kinds->log))
+        *kinds = bb_model_kinds(search->model, site, p, kids->at, kids->n);
+    return bb_model_more(search->model, site, p, kinds, same, x);
 }
 
 static double score_trial(const BbSearch *search, guint32 p, const BbTrial *trial)
@@ -352,13 +380,12 @@ static void consider_joining(BbSearch *search, Look *look, guint32 x, guint32 to
     }
 }
 
-static void consider_candidate(BbSearch *search, Look *look, guint32 x, guint32 to,
-                               const BbTrial *rest, double loss)
+static void consider_move(BbSearch *search, Look *look, guint32 x, guint32 to, const BbTrial *rest,
+                          double loss)
 {
     guint32 from = search->site->parent[x];
-    bool big = is_big(search, to);
     double gain;
-    if (big) {
+    if (is_big(search, to)) {
         gain = gain_of_big(search, to, x);
     } else {
         BbTrial more;
@@ -370,6 +397,24 @@ static void consider_candidate(BbSearch *search, Look *look, guint32 x, guint32 
             gain += order_gain(search, to, &more, from, rest);
     }
     consider(search, look, (Change){MOVE, to, 0, loss + gain});
+}
+
+// Whether a parent may take x: by x's gap and by the kinds of children that it would have then, at
+// the heat of the sweep. Most have all that they should.
+static bool may_move(BbSearch *search, const Look *look, guint32 x, guint32 to, double log)
+{
+    return is_big(search, to) ||
+           log + more_of(search, to, x) > UNLIKELY * MAX(look->temperature, 1);
+}
+
+// gap: log density of x's gap there.
+static void consider_candidate(BbSearch *search, Look *look, guint32 x, guint32 to,
+                               const BbTrial *rest, double loss, double gap)
+{
+    guint32 from = search->site->parent[x];
+    bool big = is_big(search, to);
+    if (may_move(search, look, x, to, loss + gap))
+        consider_move(search, look, x, to, rest, loss);
     // By chance only where places are many: two calls whose own parent was lost would find another.
     if (from == BB_SITE_NONE && !big && (look->temperature <= 0 || look->n >= TRIED))
         consider_joining(search, look, x, to, loss);
@@ -500,15 +545,19 @@ static void look_at(BbSearch *search, Look *look, guint32 x)
     guint32 n = candidates_of(search, look, x, leaves, list);
     look->n = n;
     double hopeless = (from == BB_SITE_NONE ? lone : gap_with(search, x, from)) - HOPELESS;
-    for (guint32 i = 0; i < n; i++)
-        if (list[i] != from && (n <= FEW || gap_with(search, x, list[i]) > hopeless))
-            consider_candidate(search, look, x, list[i], &rest, loss);
+    for (guint32 i = 0; i < n; i++) {
+        if (list[i] == from)
+            continue;
+        double gap = gap_with(search, x, list[i]);
+        if (n <= FEW || gap > hopeless)
+            consider_candidate(search, look, x, list[i], &rest, loss, gap);
+    }
 }
 
 static void put(BbSearch *search, guint32 parent, const BbTrial *trial)
 {
     bb_site_put(search->site, parent, trial->at, trial->n);
-    search->score[parent] = (double)NAN;
+    forget(search, parent);
     know_order(search, parent);
 }
 
@@ -534,7 +583,7 @@ static void carry_out(BbSearch *search, guint32 x, const Change *change)
     if (change->way == STAY)
         return;
     if (from != BB_SITE_NONE)
-        search->score[from] = (double)NAN;
+        forget(search, from);
     if (change->way == LEAVE || change->way == PAIR || change->way == MOVE || change->way == JOIN) {
         if (from != BB_SITE_NONE)
             bb_site_take(site, x);
@@ -546,7 +595,7 @@ static void carry_out(BbSearch *search, guint32 x, const Change *change)
         bb_site_give(site, x, change->to);
         if (change->way == JOIN)
             bb_site_give(site, change->y, change->to);
-        search->score[change->to] = (double)NAN;
+        forget(search, change->to);
         know_order(search, change->to);
         return;
     }

@@ -113,10 +113,10 @@ static inline bool bb_site_is_crowded(const BbSite *site)
 
 static inline bool bb_site_may(const BbSite *site, guint32 x, guint32 parent)
 {
-    for (guint32 i = site->first[x]; i < site->first[x + 1]; i++)
-        if (site->list[i] == parent)
-            return true;
-    return false;
+    guint32 i = site->first[x], end = site->first[x + 1];
+    while (i < end && site->list[i] < parent)
+        i++;
+    return i < end && site->list[i] == parent;
 }
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbSite, bb_site_free)

@@ -23,8 +23,8 @@
 #define STRETCHES 4u           // of time they come from
 #define WARM 3u                // sweeps under what is expected
 #define ITERATIONS 10u         // of learning
-#define CROWDED 2u             // times as many at most where many calls are open
-#define CROWDED_PARENTS 20000u // of more of them not so many times
+#define CROWDED 3u             // times as many at most where many calls are open
+#define CROWDED_PARENTS 14000u // of more of them not so many times
 #define FEWEST 8u              // iterations, of however many
 #define GROUPED 2u             // of these, after which kinds of parents are grouped
 #define OBSERVED 8u            // assignments that the last one learns from

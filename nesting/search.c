@@ -14,10 +14,10 @@
 #define HOPELESS 20     // a candidate whose gap is less likely than that (log) is not
 #define NEIGHBOURS 2u   // of one child among many, on either side, that it may change places with
 #define TAILS_MOST 24u  // children of two parents that may exchange tails
-#define LONE_MOST 2u    // children without parent that may come to one along with another
+#define LONE_MOST 8u    // children without parent that may come to one along with another
 #define LONE_REACH 256u // of the children after it
 #define NEVER -25       // log odds of changes that are not drawn
-#define UNLIKELY -12    // of a move by what is soon known of it, that is not looked at closely
+#define UNLIKELY -16    // of a move by what is soon known of it, that is not looked at closely
 #define DOUBT 10.0f     // a child whose best change is worse than that is certain
 #define NO_TARGET (BB_SITE_NONE - 1)
 

@@ -341,14 +341,16 @@ START_TEST(draws_from_many_are_fair)
 }
 END_TEST
 
-// A request that made two calls, which have no parent yet, in a system where requests make two, or
-// none that has a parent.
+#define BETWEEN 6u // two calls of a request, others that outlast it
+
+// A request that made two calls, the first and the last of the site, which have no parent yet, in a
+// system where requests make two, or none that has a parent.
 static Scene scene_of_two(guint32 seed)
 {
     StepScale steps = {.n = 200, .steps = 2, .between = 100, .think = 60, .away = 60};
     Scene scene = {.rand = g_rand_new_with_seed(seed), .scale = bb_gap_scale_new()};
     g_autofree guint32 *truth = NULL;
-    BbSite *all = site_of_steps(scene.rand, &steps, &truth), *site = bb_site_new(1, 2);
+    BbSite *all = site_of_steps(scene.rand, &steps, &truth), *site = bb_site_new(1, BETWEEN + 2);
     for (guint32 x = 0; x < all->n_children; x++)
         truth[x] = truth[x] % 4 == 3 ? BB_SITE_NONE : truth[x];
     bb_site_restore(all, truth);
@@ -356,8 +358,11 @@ static Scene scene_of_two(guint32 seed)
     site->n_child_types = all->n_child_types;
     site->span = all->span;
     site->parents[0] = all->parents[8];
-    for (guint32 x = 0; x < 2; x++)
-        site->children[x] = all->children[all->kids[8].at[x]];
+    for (guint32 x = 0; x < BETWEEN + 2; x++) {
+        site->children[x] = all->children[all->kids[8].at[x > BETWEEN]];
+        if (x > 0 && x <= BETWEEN)
+            site->children[x].e = site->parents[0].e + 1;
+    }
     scene.site = all;
     learn(&scene, seed);
     bb_search_free(scene.search);
@@ -374,12 +379,13 @@ static double total_with(Scene *scene, guint which)
     bb_site_clear(scene->site);
     for (guint32 x = 0; x < 2; x++)
         if (which & 1u << x)
-            bb_site_give(scene->site, x, 0);
+            bb_site_give(scene->site, x * (BETWEEN + 1), 0);
     bb_search_refresh(scene->search);
     return bb_search_total(scene->search);
 }
 
-// Where one of two calls alone fits nobody, they still find the parent that made both.
+// Where one of two calls alone fits nobody, they still find the parent that made both, whatever
+// others without parent stand between them.
 START_TEST(pairs_find_their_parent)
 {
     guint32 seed = test_seed("search pairs"), alone = 0;

@@ -27,7 +27,7 @@
 #define CROWDED_PARENTS 14000u // of more of them not so many times
 #define FEWEST 8u              // iterations, of however many
 #define GROUPED 2u             // of these, after which kinds of parents are grouped
-#define OBSERVED 8u            // assignments that the last one learns from
+#define OBSERVED 8u            // assignments that the last one learns from; of large sites fewer
 #define OWN_GAPS 100000u       // of a site: of more, one is next to nothing to a model (10 MB each)
 #define COOLING 4u             // sweeps from chance to certainty
 #define SETTLING 8u            // sweeps at most
@@ -77,8 +77,10 @@ static void settle(BbSearch *search, bool crowded)
 {
     guint cooling = crowded ? COOLING / 2 : COOLING, settling = crowded ? SETTLING / 2 : SETTLING;
     bb_search_all(search);
-    bb_search_sweep(search, 0);
-    bb_search_doubtful(search);
+    if (!crowded) { // else nearly all are in doubt
+        bb_search_sweep(search, 0);
+        bb_search_doubtful(search);
+    }
     guint32 n;
     bb_search_list(search, &n);
     for (guint i = cooling; i > 0; i--)
@@ -159,7 +161,9 @@ static double learn_from(BbSite *site, BbModel *model, BbFifo *fifo, const BbOns
 {
     bool crowded = bb_site_is_crowded(site);
     guint iterations = crowded ? crowded_iterations(site) : ITERATIONS;
-    guint observed = site->n_parents <= ALL_PARENTS ? OBSERVED : OBSERVED / 2;
+    guint observed = OBSERVED;
+    if (site->n_parents > ALL_PARENTS)
+        observed = site->n_parents > CROWDED_PARENTS ? OBSERVED / 4 : OBSERVED / 2;
     bb_model_begin(model, site, onset, beginning == 1);
     g_autoptr(BbSearch) search = bb_search_new(site, model, 8 * (guint64)site->number + beginning);
     begin(search);

@@ -219,6 +219,12 @@ static inline float gap_normal(const Gap *gap)
     return normal ? normal[gap->bin] : 0;
 }
 
+static inline double connection_log(const BbModel *model, const BbSite *site, guint32 index,
+                                    const guint32 *kids, guint32 n, guint32 x)
+{
+    return model->connections ? bb_connections_log(model->connections, site, index, kids, n, x) : 0;
+}
+
 static inline Gap make_gap(const BbModel *model, const BbSlot *slot, guint number, BbReference from,
                            gint64 at, const BbOwnGap *own)
 {
@@ -335,7 +341,7 @@ double bb_model_parent(const BbModel *model, const BbSite *site, guint32 index, 
         kinds_add(&kinds, model, p, c, k);
         gaps[i] = kid_gap(model, site, parent, kids, i, kids[i], k);
         sum += gap_log(model, &gaps[i]) + late_log(gaps[i].slot, parent, &site->children[kids[i]]) +
-               bb_connections_log(model->connections, site, index, kids, i, kids[i]);
+               connection_log(model, site, index, kids, i, kids[i]);
     }
     gaps[n] = end_gap(model, site, parent, kids, n);
     sum += gap_log(model, &gaps[n]);
@@ -397,7 +403,7 @@ double bb_model_next(const BbModel *model, const BbSite *site, guint32 index, co
     Gap gap = next_gap(model, site, index, kids, n, x, &order);
     const float *more = model->counts->more + bb_counts_at(model->counts, p, c);
     return gap_log(model, &gap) + late_log(gap.slot, &site->parents[index], &site->children[x]) +
-           bb_connections_log(model->connections, site, index, kids, n, x) +
+           connection_log(model, site, index, kids, n, x) +
            (double)more[MIN(order, BB_COUNTS_MOST)];
 }
 
@@ -409,7 +415,7 @@ double bb_model_part(const BbModel *model, const BbSite *site, guint32 index, co
     for (guint32 i = 0; i < n; i++) {
         Gap gap = kid_gap(model, site, parent, kids, i, kids[i], ORDERS - 1);
         sum += gap_log(model, &gap) + late_log(gap.slot, parent, &site->children[kids[i]]) +
-               bb_connections_log(model->connections, site, index, kids, i, kids[i]);
+               connection_log(model, site, index, kids, i, kids[i]);
     }
     Gap end = end_gap(model, site, parent, kids, n);
     return to_end ? sum + gap_log(model, &end) : sum;

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #define TRIED 12u       // other places of a child looked at by a random change
+#define TRIED_LARGE 8u  // the same in a site of more than
+#define LARGE 14000u    // parents
 #define FEW 2u          // candidates that are all looked at closely
 #define HOPELESS 20     // a candidate whose gap is less likely than that (log) is not
 #define NEIGHBOURS 2u   // of one child among many, on either side, that it may change places with
@@ -59,6 +61,7 @@ struct BbSearch {
     BbRandom random;
     Known *known;  // of parents
     BbFifo *fifo;  // NULL where order plays no part
+    guint32 tried; // TRIED, or TRIED_LARGE
     guint32 *list; // children that are looked at
     guint32 n_list;
     float *nearest; // of children: how near the best change came when they were looked at last
@@ -71,6 +74,7 @@ BbSearch *bb_search_new(BbSite *site, const BbModel *model, guint64 seed)
     search->model = model;
     search->random = bb_random_start(seed);
     search->known = g_new(Known, site->n_parents);
+    search->tried = site->n_parents > LARGE ? TRIED_LARGE : TRIED;
     search->list = g_new(guint32, site->n_children);
     search->nearest = g_new(float, site->n_children);
     bb_search_all(search);
@@ -416,7 +420,7 @@ static void consider_candidate(BbSearch *search, Look *look, guint32 x, guint32 
     if (may_move(search, look, x, to, loss + gap))
         consider_move(search, look, x, to, rest, loss);
     // By chance only where places are many: two calls whose own parent was lost would find another.
-    if (from == BB_SITE_NONE && !big && (look->temperature <= 0 || look->n >= TRIED))
+    if (from == BB_SITE_NONE && !big && (look->temperature <= 0 || look->n >= search->tried))
         consider_joining(search, look, x, to, loss);
     if (from == BB_SITE_NONE || big || is_big(search, from))
         return;
@@ -425,16 +429,17 @@ static void consider_candidate(BbSearch *search, Look *look, guint32 x, guint32 
     consider_runs(search, look, x, to, before);
     if (search->site->kids[from].n + search->site->kids[to].n > TAILS_MOST)
         return;
-    if (look->temperature <= 0 || look->n <= TRIED / 2 || bb_random_below(&search->random, 4) == 0)
+    if (look->temperature <= 0 || look->n <= search->tried / 2 ||
+        bb_random_below(&search->random, 4) == 0)
         consider_tails(search, look, x, to, before);
 }
 
-// Where a child has many candidates, a random change looks at TRIED of the n places where it is
+// Where a child has many candidates, a random change looks at some of the n places where it is
 // not: its candidates, and none. Each is as likely to be looked at; but the one whose share is
 // asked for always is.
-static bool looks_at_some(const Look *look, guint32 n)
+static bool looks_at_some(const BbSearch *search, const Look *look, guint32 n)
 {
-    return look->temperature > 0 && n > TRIED;
+    return look->temperature > 0 && n > search->tried;
 }
 
 // Whether having no parent is looked at, for a child that has one. Were it always, children would
@@ -444,10 +449,10 @@ static bool may_leave(BbSearch *search, const Look *look, guint32 x)
 {
     const BbSite *site = search->site;
     guint32 n = site->first[x + 1] - site->first[x];
-    if (!looks_at_some(look, n) || look->target == BB_SITE_NONE)
+    if (!looks_at_some(search, look, n) || look->target == BB_SITE_NONE)
         return true;
     guint32 kept = look->target != NO_TARGET && look->target != site->parent[x];
-    return bb_random_below(&search->random, n - kept) < TRIED - kept;
+    return bb_random_below(&search->random, n - kept) < search->tried - kept;
 }
 
 // Puts a parent in front, if it is there; returns how many stand there then.
@@ -470,9 +475,9 @@ static guint32 candidates_of(BbSearch *search, Look *look, guint32 x, bool leave
     const BbSite *site = search->site;
     guint32 n = site->first[x + 1] - site->first[x], from = site->parent[x];
     memcpy(list, site->list + site->first[x], n * sizeof *list);
-    if (!looks_at_some(look, n))
+    if (!looks_at_some(search, look, n))
         return n;
-    guint32 rest = n - put_first(list, n, from), tried = leaves ? TRIED - 1 : TRIED;
+    guint32 rest = n - put_first(list, n, from), tried = search->tried - leaves;
     if (rest < n)
         list[0] = list[rest];
     guint32 first = put_first(list, rest, look->target);
@@ -482,7 +487,7 @@ static guint32 candidates_of(BbSearch *search, Look *look, guint32 x, bool leave
         list[i] = other;
     }
     guint32 kept = first + (look->target == BB_SITE_NONE && leaves);
-    look->each = (double)(n - kept) / (TRIED - kept);
+    look->each = (double)(n - kept) / (search->tried - kept);
     return tried;
 }
 

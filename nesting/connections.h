@@ -31,7 +31,14 @@ bool bb_connections_holds(const BbConnections *connections);
 
 // Log odds, by its connection, that x after the children kids[0 .. n) is that parent's and not
 // another's.
-double bb_connections_log(const BbConnections *connections, const BbSite *site, guint32 parent,
-                          const guint32 *kids, guint32 n, guint32 x);
+double bb_connections_odds(const BbConnections *connections, const BbSite *site, guint32 parent,
+                           const guint32 *kids, guint32 n, guint32 x);
+
+// The same where none may be known.
+static inline double bb_connections_log(const BbConnections *connections, const BbSite *site,
+                                        guint32 parent, const guint32 *kids, guint32 n, guint32 x)
+{
+    return connections ? bb_connections_odds(connections, site, parent, kids, n, x) : 0;
+}
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbConnections, bb_connections_free)

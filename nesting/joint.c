@@ -23,11 +23,10 @@
 #define STRETCHES 4u           // of time they come from
 #define WARM 3u                // sweeps under what is expected
 #define ITERATIONS 10u         // of learning
-#define CROWDED 3u             // times as many at most where many calls are open
-#define CROWDED_PARENTS 14000u // of more of them not so many times
+#define CROWDED 3u             // times as many at most where many calls are open; not if large
 #define FEWEST 8u              // iterations, of however many
 #define GROUPED 2u             // of these, after which kinds of parents are grouped
-#define OBSERVED 8u            // assignments that the last one learns from; of large sites fewer
+#define OBSERVED 8u            // assignments that the last one learns from; fewer of large sites
 #define OWN_GAPS 100000u       // of a site: of more, one is next to nothing to a model (10 MB each)
 #define COOLING 4u             // sweeps from chance to certainty
 #define SETTLING 8u            // sweeps at most
@@ -151,7 +150,7 @@ static void fit(BbModel *model, const BbSite *site, BbSearch *search, BbFifo *fi
 static guint crowded_iterations(const BbSite *site)
 {
     guint64 most = (guint64)CROWDED * ITERATIONS;
-    return (guint)CLAMP(most * CROWDED_PARENTS / site->n_parents, FEWEST, most);
+    return (guint)CLAMP(most * BB_SITE_LARGE / site->n_parents, FEWEST, most);
 }
 
 // Learns a model of the site from one beginning, and leaves the site's assignment under it.
@@ -163,7 +162,7 @@ static double learn_from(BbSite *site, BbModel *model, BbFifo *fifo, const BbOns
     guint iterations = crowded ? crowded_iterations(site) : ITERATIONS;
     guint observed = OBSERVED;
     if (site->n_parents > ALL_PARENTS)
-        observed = site->n_parents > CROWDED_PARENTS ? OBSERVED / 4 : OBSERVED / 2;
+        observed = site->n_parents > BB_SITE_LARGE ? OBSERVED / 4 : OBSERVED / 2;
     bb_model_begin(model, site, onset, beginning == 1);
     g_autoptr(BbSearch) search = bb_search_new(site, model, 8 * (guint64)site->number + beginning);
     begin(search);

@@ -4,14 +4,13 @@
 
 #include "nesting/connections.h"
 #include "nesting/copula.h"
-#include "nesting/counts.h"
 #include "nesting/kin.h"
 #include "nesting/lone.h"
 #include "nesting/onset.h"
 #include "nesting/own.h"
 #include "nesting/poor.h"
 #include "nesting/reference.h"
-#include "nesting/signatures.h"
+#include "nesting/repertoire.h"
 #include "nesting/slot.h"
 
 #include <math.h>
@@ -32,12 +31,10 @@ struct BbModel {
     BbPoor *poor;                 // what those of few samples share
     BbLone *lone;
     BbConnections *connections; // NULL: not known, or of no use
-    BbCounts *counts;
-    BbSignatures *signatures;
-    guint64 signature[BB_SITE_TYPES]; // of one child of each type
-    BbCopula **copula;                // [p], NULL where gaps are independent
-    BbCopula **made;                  // [p], NULL until wanted
-    BbOwn *own;                       // what is left out of scores; NULL: nothing
+    BbRepertoire *repertoire;
+    BbCopula **copula; // [p], NULL where gaps are independent
+    BbCopula **made;   // [p], NULL until wanted
+    BbOwn *own;        // what is left out of scores; NULL: nothing
 };
 
 BbModel *bb_model_new(const BbSite *site, const BbGapScale *scale)
@@ -59,11 +56,7 @@ BbModel *bb_model_new(const BbSite *site, const BbGapScale *scale)
     model->poor = bb_poor_new(model->nc, model->is_join, scale);
     model->lone = bb_lone_new(model->nc);
     model->connections = bb_connections_new(site);
-    model->counts = bb_counts_new(model->np, model->nc);
-    model->signatures = bb_signatures_new();
-    bb_signatures_reset(model->signatures, model->np);
-    for (guint c = 0; c < model->nc; c++)
-        model->signature[c] = bb_signature_with(0, c);
+    model->repertoire = bb_repertoire_new(model->np, model->nc);
     model->copula = g_new0(BbCopula *, model->np);
     model->made = g_new0(BbCopula *, model->np);
     return model;
@@ -89,8 +82,7 @@ void bb_model_free(BbModel *model)
     g_free(model->ends);
     bb_lone_free(model->lone);
     bb_connections_free(model->connections);
-    bb_counts_free(model->counts);
-    bb_signatures_free(model->signatures);
+    bb_repertoire_free(model->repertoire);
     bb_own_free(model->own);
     g_free(model);
 }
@@ -219,12 +211,6 @@ static inline float gap_normal(const Gap *gap)
     return normal ? normal[gap->bin] : 0;
 }
 
-static inline double connection_log(const BbModel *model, const BbSite *site, guint32 index,
-                                    const guint32 *kids, guint32 n, guint32 x)
-{
-    return model->connections ? bb_connections_log(model->connections, site, index, kids, n, x) : 0;
-}
-
 static inline Gap make_gap(const BbModel *model, const BbSlot *slot, guint number, BbReference from,
                            gint64 at, const BbOwnGap *own)
 {
@@ -297,33 +283,11 @@ static void gather_together(const BbModel *model, const BbSite *site, const Gap 
     of->n = 2 * n + 1;
 }
 
-static inline BbKinds kinds_start(const BbModel *model, guint p)
-{
-    return (BbKinds){bb_signature_start(p), (double)model->counts->nothing[p], 0};
-}
-
-// Another child of type c, of which there are k.
-static inline void kinds_add(BbKinds *kinds, const BbModel *model, guint p, guint c, guint k)
-{
-    const float *count = model->counts->log + bb_counts_at(model->counts, p, c);
-    if (k < BB_COUNTS_MOST)
-        kinds->apart += (double)(count[k + 1] - count[k]);
-    kinds->signature += model->signature[c];
-}
-
-// log P(kinds) among the other parents.
 static double kinds_log(const BbModel *model, const BbSite *site, guint32 index,
                         const BbKinds *kinds)
 {
-    guint type = kind_of(model, &site->parents[index]);
-    bool usual = model->counts->n[type] >= BB_SLOT_FEW;
-    const guint64 *own = usual ? bb_own_signatures(model->own, site, index) : NULL;
-    guint n = own ? model->own->n : 0, same = 0;
-    double weight = own ? model->own->weight : 0;
-    for (guint i = 0; i < n; i++)
-        same += own[i] == kinds->signature;
-    return bb_signatures_log(model->signatures, type, kinds->signature, kinds->apart, n * weight,
-                             same * weight);
+    guint p = kind_of(model, &site->parents[index]);
+    return bb_repertoire_log(model->repertoire, model->own, site, index, p, kinds);
 }
 
 double bb_model_parent(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
@@ -333,15 +297,15 @@ double bb_model_parent(const BbModel *model, const BbSite *site, guint32 index, 
     guint p = kind_of(model, parent);
     guint8 seen[BB_SITE_TYPES];
     Gap gaps[BB_MODEL_NEAR + 2];
-    BbKinds kinds = kinds_start(model, p);
+    BbKinds kinds = bb_kinds_start(model->repertoire, p);
     double sum = 0;
     memset(seen, 0, model->nc);
     for (guint32 i = 0; i < n; i++) {
         guint c = site->children[kids[i]].type, k = seen[c]++;
-        kinds_add(&kinds, model, p, c, k);
+        bb_kinds_add(&kinds, model->repertoire, p, c, k);
         gaps[i] = kid_gap(model, site, parent, kids, i, kids[i], k);
         sum += gap_log(model, &gaps[i]) + late_log(gaps[i].slot, parent, &site->children[kids[i]]) +
-               connection_log(model, site, index, kids, i, kids[i]);
+               bb_connections_log(model->connections, site, index, kids, i, kids[i]);
     }
     gaps[n] = end_gap(model, site, parent, kids, n);
     sum += gap_log(model, &gaps[n]);
@@ -358,11 +322,11 @@ BbKinds bb_model_kinds(const BbModel *model, const BbSite *site, guint32 index, 
 {
     guint p = kind_of(model, &site->parents[index]);
     guint8 seen[BB_SITE_TYPES];
-    BbKinds kinds = kinds_start(model, p);
+    BbKinds kinds = bb_kinds_start(model->repertoire, p);
     memset(seen, 0, model->nc);
     for (guint32 i = 0; i < n; i++) {
         guint c = site->children[kids[i]].type;
-        kinds_add(&kinds, model, p, c, seen[c]++);
+        bb_kinds_add(&kinds, model->repertoire, p, c, seen[c]++);
     }
     kinds.log = kinds_log(model, site, index, &kinds);
     return kinds;
@@ -372,7 +336,8 @@ double bb_model_more(const BbModel *model, const BbSite *site, guint32 index, co
                      guint32 same, guint32 x)
 {
     BbKinds with = *kinds;
-    kinds_add(&with, model, kind_of(model, &site->parents[index]), site->children[x].type, same);
+    guint p = kind_of(model, &site->parents[index]);
+    bb_kinds_add(&with, model->repertoire, p, site->children[x].type, same);
     return kinds_log(model, site, index, &with) - kinds->log;
 }
 
@@ -401,9 +366,10 @@ double bb_model_next(const BbModel *model, const BbSite *site, guint32 index, co
 {
     guint order, p = kind_of(model, &site->parents[index]), c = site->children[x].type;
     Gap gap = next_gap(model, site, index, kids, n, x, &order);
-    const float *more = model->counts->more + bb_counts_at(model->counts, p, c);
+    const BbCounts *counts = model->repertoire->counts;
+    const float *more = counts->more + bb_counts_at(counts, p, c);
     return gap_log(model, &gap) + late_log(gap.slot, &site->parents[index], &site->children[x]) +
-           connection_log(model, site, index, kids, n, x) +
+           bb_connections_log(model->connections, site, index, kids, n, x) +
            (double)more[MIN(order, BB_COUNTS_MOST)];
 }
 
@@ -415,7 +381,7 @@ double bb_model_part(const BbModel *model, const BbSite *site, guint32 index, co
     for (guint32 i = 0; i < n; i++) {
         Gap gap = kid_gap(model, site, parent, kids, i, kids[i], ORDERS - 1);
         sum += gap_log(model, &gap) + late_log(gap.slot, parent, &site->children[kids[i]]) +
-               connection_log(model, site, index, kids, i, kids[i]);
+               bb_connections_log(model->connections, site, index, kids, i, kids[i]);
     }
     Gap end = end_gap(model, site, parent, kids, n);
     return to_end ? sum + gap_log(model, &end) : sum;
@@ -576,33 +542,14 @@ static void learn_together(BbModel *model, const BbSite *site)
             model->copula[p] = model->made[p];
 }
 
-static void count_children(BbModel *model, const BbSite *site, guint32 index, double weight)
-{
-    guint p = kind_of(model, &site->parents[index]);
-    const BbKids *kids = &site->kids[index];
-    guint32 each[BB_SITE_TYPES] = {0};
-    guint64 signature = bb_signature_start(p);
-    for (guint32 k = 0; k < kids->n; k++) {
-        guint c = site->children[kids->at[k]].type;
-        each[c]++;
-        signature = bb_signature_with(signature, c);
-    }
-    bb_counts_add(model->counts, p, each, weight);
-    guint64 *own = bb_own_signatures(model->own, site, index);
-    if (own)
-        own[model->own->n - 1] = signature;
-    bb_signatures_count(model->signatures, p, signature, weight);
-}
-
 void bb_model_forget(BbModel *model)
 {
     for (guint i = 0; i < model->sampled->len; i++)
         bb_slot_forget(g_ptr_array_index(model->sampled, i));
     g_ptr_array_set_size(model->sampled, 0);
-    bb_counts_reset(model->counts);
+    bb_repertoire_forget(model->repertoire);
     bb_lone_reset(model->lone);
     bb_connections_reset(model->connections);
-    bb_signatures_reset(model->signatures, model->np);
     if (model->own)
         model->own->n = 0;
 }
@@ -613,7 +560,8 @@ void bb_model_observe(BbModel *model, const BbSite *site, double weight)
         bb_own_next(model->own, weight);
     for (guint32 i = 0; i < site->n_parents; i++) {
         learn_gaps(model, site, i, weight);
-        count_children(model, site, i, weight);
+        bb_repertoire_add(model->repertoire, model->own, site, i, kind_of(model, &site->parents[i]),
+                          weight);
     }
     for (guint32 x = 0; x < site->n_children; x++)
         bb_lone_add(model->lone, site->children[x].type, site->parent[x] == BB_SITE_NONE, weight);
@@ -634,8 +582,7 @@ void bb_model_fit(BbModel *model, const BbSite *site, double trust)
                   model->np);
     bb_lone_fit(model->lone, site->span);
     bb_connections_fit(model->connections, trust < 1);
-    bb_counts_fit(model->counts);
-    bb_signatures_trust(model->signatures, trust);
+    bb_repertoire_fit(model->repertoire, trust);
     learn_together(model, site);
 }
 
@@ -650,7 +597,7 @@ void bb_model_meet(BbModel *model, const BbSite *site, const BbOnset *onset)
 
 void bb_model_trust(BbModel *model, double trust)
 {
-    bb_signatures_trust(model->signatures, trust);
+    bb_repertoire_trust(model->repertoire, trust);
 }
 
 // ---- kinds of parents --------------------------------------------------------------------------
@@ -674,13 +621,13 @@ void bb_model_regroup(BbModel *model, const BbSite *site)
     bb_model_observe(model, site, 1);
     fit_slots(model);
     BbKind kinds[BB_SITE_TYPES];
+    const BbCounts *counts = model->repertoire->counts;
     g_autofree BbSlot **slots = g_new(BbSlot *, np * (of_kids + 1));
     for (guint p = 0; p < np; p++) {
         BbSlot **of = slots + p * (of_kids + 1);
         memcpy(of, model->slots + p * of_kids, of_kids * sizeof *of);
         of[of_kids] = model->ends[p];
-        kinds[p] = (BbKind){model->counts->n[p], of,
-                            model->counts->seen + bb_counts_at(model->counts, p, 0)};
+        kinds[p] = (BbKind){counts->n[p], of, counts->seen + bb_counts_at(counts, p, 0)};
     }
     BbKin kin = {of_kids + 1, model->nc * BB_COUNTS_EACH, model->scale};
     bb_kin_find(&kin, kinds, np, model->group);
@@ -717,8 +664,7 @@ void bb_model_begin(BbModel *model, const BbSite *site, const BbOnset *onset, bo
             }
         }
     }
-    bb_counts_expect(model->counts, onset->mean, poisson);
-    bb_signatures_reset(model->signatures, model->np);
+    bb_repertoire_expect(model->repertoire, onset->mean, poisson);
     if (model->own)
         model->own->n = 0;
     bb_connections_expect(model->connections, site);

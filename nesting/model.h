@@ -16,6 +16,7 @@
 #pragma once
 
 #include "nesting/density.h"
+#include "nesting/repertoire.h"
 #include "nesting/site.h"
 
 #define BB_MODEL_NEAR 32u // children of a parent that are looked at together
@@ -64,13 +65,7 @@ double bb_model_parent(const BbModel *model, const BbSite *site, guint32 parent,
 double bb_model_gap(const BbModel *model, const BbSite *site, guint32 parent, const guint32 *kids,
                     guint32 n, guint32 x);
 
-// The kinds of children that a parent has, in any order.
-typedef struct BbKinds {
-    guint64 signature; // signatures.h
-    double apart;      // log probability of so many of each, by single counts
-    double log;        // the same by exact signatures
-} BbKinds;
-
+// The kinds of children kids[0 .. n) of a parent, and how likely they are together.
 BbKinds bb_model_kinds(const BbModel *model, const BbSite *site, guint32 parent,
                        const guint32 *kids, guint32 n);
 

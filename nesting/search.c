@@ -4,14 +4,13 @@
 #include "nesting/search.h"
 
 #include "data/random.h"
-#include "nesting/trial.h"
+#include "nesting/scores.h"
 
 #include <math.h>
 #include <string.h>
 
 #define TRIED 12u       // other places of a child looked at by a random change
-#define TRIED_LARGE 8u  // the same in a site of more than
-#define LARGE 14000u    // parents
+#define TRIED_LARGE 8u  // the same in a large site
 #define FEW 2u          // candidates that are all looked at closely
 #define HOPELESS 20     // a candidate whose gap is less likely than that (log) is not
 #define NEIGHBOURS 2u   // of one child among many, on either side, that it may change places with
@@ -48,19 +47,11 @@ typedef struct {
     double share;
 } Look;
 
-// What the model says of a parent as it is: its score, and its kinds of children (their log); NAN
-// where it was not asked.
-typedef struct {
-    double score;
-    BbKinds kinds;
-} Known;
-
 struct BbSearch {
     BbSite *site;
     const BbModel *model;
     BbRandom random;
-    Known *known;  // of parents
-    BbFifo *fifo;  // NULL where order plays no part
+    BbScores *scores;
     guint32 tried; // TRIED, or TRIED_LARGE
     guint32 *list; // children that are looked at
     guint32 n_list;
@@ -73,12 +64,11 @@ BbSearch *bb_search_new(BbSite *site, const BbModel *model, guint64 seed)
     search->site = site;
     search->model = model;
     search->random = bb_random_start(seed);
-    search->known = g_new(Known, site->n_parents);
-    search->tried = site->n_parents > LARGE ? TRIED_LARGE : TRIED;
+    search->scores = bb_scores_new(site, model);
+    search->tried = site->n_parents > BB_SITE_LARGE ? TRIED_LARGE : TRIED;
     search->list = g_new(guint32, site->n_children);
     search->nearest = g_new(float, site->n_children);
     bb_search_all(search);
-    bb_search_refresh(search);
     return search;
 }
 
@@ -86,136 +76,20 @@ void bb_search_free(BbSearch *search)
 {
     if (!search)
         return;
-    g_free(search->known);
+    bb_scores_free(search->scores);
     g_free(search->list);
     g_free(search->nearest);
     g_free(search);
 }
 
-static void forget(BbSearch *search, guint32 p)
-{
-    search->known[p].score = search->known[p].kinds.log = (double)NAN;
-}
-
 void bb_search_refresh(BbSearch *search)
 {
-    for (guint32 p = 0; p < search->site->n_parents; p++)
-        forget(search, p);
-}
-
-// ---- lists -------------------------------------------------------------------------------------
-
-static bool is_big(const BbSearch *search, guint32 p)
-{
-    return search->site->kids[p].n >= BB_MODEL_NEAR;
-}
-
-static double score_of(BbSearch *search, guint32 p)
-{
-    const BbKids *kids = &search->site->kids[p];
-    double *score = &search->known[p].score;
-    if (isnan(*score))
-        *score = bb_model_parent(search->model, search->site, p, kids->at, kids->n);
-    return *score;
-}
-
-// log odds, by kinds alone, that a parent has x as well.
-static double more_of(BbSearch *search, guint32 p, guint32 x)
-{
-    const BbSite *site = search->site;
-    const BbKids *kids = &site->kids[p];
-    BbKinds *kinds = &search->known[p].kinds;
-    guint32 same = 0;
-    for (guint32 k = 0; k < kids->n; k++)
-        same += site->children[kids->at[k]].type == site->children[x].type;
-    if (isnan(kinds->log))
-        *kinds = bb_model_kinds(search->model, site, p, kids->at, kids->n);
-    return bb_model_more(search->model, site, p, kinds, same, x);
-}
-
-static double score_trial(const BbSearch *search, guint32 p, const BbTrial *trial)
-{
-    return bb_model_parent(search->model, search->site, p, trial->at, trial->n);
-}
-
-// ---- order -------------------------------------------------------------------------------------
-
-static guint waits_of(const BbSearch *search, guint32 p, const BbTrial *trial, BbWait *waits)
-{
-    guint n = bb_model_waits(search->model, search->site, p, trial->at, trial->n, waits);
-    return bb_fifo_keep(search->fifo, waits, n);
-}
-
-// What parents p and q (BB_SITE_NONE: p alone) would pay for the order of things.
-static double order_of(const BbSearch *search, guint32 p, const BbTrial *a, guint32 q,
-                       const BbTrial *b)
-{
-    BbWait of_p[BB_MODEL_NEAR + 2], of_q[BB_MODEL_NEAR + 2];
-    guint n_p = waits_of(search, p, a, of_p), n_q;
-    double sum = bb_fifo_log(search->fifo, p, of_p, n_p, q);
-    if (q == BB_SITE_NONE)
-        return sum;
-    n_q = waits_of(search, q, b, of_q);
-    return sum + bb_fifo_log(search->fifo, q, of_q, n_q, p) +
-           bb_fifo_between(search->fifo, search->site, p, of_p, n_p, q, of_q, n_q);
-}
-
-static BbTrial current(const BbSearch *search, guint32 p)
-{
-    BbTrial trial;
-    const BbKids *kids = &search->site->kids[p];
-    trial.n = MIN(kids->n, BB_MODEL_NEAR);
-    if (trial.n > 0)
-        memcpy(trial.at, kids->at, trial.n * sizeof *kids->at);
-    return trial;
-}
-
-// By how much order likes two parents with a and b more than as they are.
-static double order_gain(const BbSearch *search, guint32 p, const BbTrial *a, guint32 q,
-                         const BbTrial *b)
-{
-    if (!search->fifo)
-        return 0;
-    BbTrial of_p = current(search, p), of_q;
-    if (q != BB_SITE_NONE)
-        of_q = current(search, q);
-    return order_of(search, p, a, q, b) - order_of(search, p, &of_p, q, &of_q);
-}
-
-static void know_order(BbSearch *search, guint32 p)
-{
-    BbWait waits[BB_MODEL_NEAR + 2];
-    if (!search->fifo || p == BB_SITE_NONE)
-        return;
-    BbTrial trial = current(search, p);
-    bb_fifo_know(search->fifo, p, waits,
-                 is_big(search, p) ? 0 : waits_of(search, p, &trial, waits));
+    bb_scores_refresh(search->scores);
 }
 
 void bb_search_order(BbSearch *search, BbFifo *fifo)
 {
-    search->fifo = fifo;
-}
-
-// ---- parents with many children ----------------------------------------------------------------
-
-// By how much a parent with many children likes x: its neighbours in time with it and without.
-static double gain_of_big(const BbSearch *search, guint32 p, guint32 x)
-{
-    const BbKids *kids = &search->site->kids[p];
-    guint32 place = bb_kids_before(kids, x), half = BB_MODEL_NEAR / 2 - 1;
-    guint32 from = place > half ? place - half : 0, to = MIN(kids->n, place + half + 1);
-    BbTrial in = {.n = 0}, out = {.n = 0};
-    for (guint32 k = from; k < to; k++) {
-        in.at[in.n++] = kids->at[k];
-        if (kids->at[k] != x)
-            out.at[out.n++] = kids->at[k];
-    }
-    if (in.n == out.n)
-        bb_trial_insert(&in, x);
-    bool to_end = to == kids->n;
-    return bb_model_part(search->model, search->site, p, in.at, in.n, to_end) -
-           bb_model_part(search->model, search->site, p, out.at, out.n, to_end);
+    bb_scores_order(search->scores, fifo);
 }
 
 // ---- changes -----------------------------------------------------------------------------------
@@ -243,8 +117,8 @@ static void consider(BbSearch *search, Look *look, Change change)
 static double exchange_gain(const BbSearch *search, guint32 from, const BbTrial *a, guint32 to,
                             const BbTrial *b, double before)
 {
-    return score_trial(search, from, a) + score_trial(search, to, b) - before +
-           order_gain(search, from, a, to, b);
+    return bb_scores_trial(search->scores, from, a) + bb_scores_trial(search->scores, to, b) -
+           before + bb_scores_order_gain(search->scores, from, a, to, b);
 }
 
 static void consider_tails(BbSearch *search, Look *look, guint32 x, guint32 to, double before)
@@ -377,9 +251,10 @@ static void consider_joining(BbSearch *search, Look *look, guint32 x, guint32 to
         BbTrial both;
         bb_trial_with(&both, &site->kids[to], x);
         bb_trial_insert(&both, y);
-        double delta = loss + score_trial(search, to, &both) - score_of(search, to) -
+        double delta = loss + bb_scores_trial(search->scores, to, &both) -
+                       bb_scores_of(search->scores, to) -
                        bb_model_lone(search->model, site->children[y].type) +
-                       order_gain(search, to, &both, BB_SITE_NONE, NULL);
+                       bb_scores_order_gain(search->scores, to, &both, BB_SITE_NONE, NULL);
         consider(search, look, (Change){JOIN, to, y, delta});
     }
 }
@@ -389,26 +264,26 @@ static void consider_move(BbSearch *search, Look *look, guint32 x, guint32 to, c
 {
     guint32 from = search->site->parent[x];
     double gain;
-    if (is_big(search, to)) {
-        gain = gain_of_big(search, to, x);
+    if (bb_scores_is_big(search->scores, to)) {
+        gain = bb_scores_gain_of_big(search->scores, to, x);
     } else {
         BbTrial more;
         bb_trial_with(&more, &search->site->kids[to], x);
-        gain = score_trial(search, to, &more) - score_of(search, to);
+        gain = bb_scores_trial(search->scores, to, &more) - bb_scores_of(search->scores, to);
         if (from == BB_SITE_NONE)
-            gain += order_gain(search, to, &more, BB_SITE_NONE, NULL);
-        else if (!is_big(search, from))
-            gain += order_gain(search, to, &more, from, rest);
+            gain += bb_scores_order_gain(search->scores, to, &more, BB_SITE_NONE, NULL);
+        else if (!bb_scores_is_big(search->scores, from))
+            gain += bb_scores_order_gain(search->scores, to, &more, from, rest);
     }
     consider(search, look, (Change){MOVE, to, 0, loss + gain});
 }
 
-// Whether a parent may take x: by x's gap and by the kinds of children that it would have then, at
-// the heat of the sweep. Most have all that they should.
+// Whether a parent may take x: by the other terms (log) and by the kinds of children that it would
+// have then, at the heat of the sweep. Most have all that they should.
 static bool may_move(BbSearch *search, const Look *look, guint32 x, guint32 to, double log)
 {
-    return is_big(search, to) ||
-           log + more_of(search, to, x) > UNLIKELY * MAX(look->temperature, 1);
+    return bb_scores_is_big(search->scores, to) ||
+           bb_scores_may(search->scores, to, x, UNLIKELY * MAX(look->temperature, 1) - log);
 }
 
 // gap: log density of x's gap there.
@@ -416,15 +291,15 @@ static void consider_candidate(BbSearch *search, Look *look, guint32 x, guint32 
                                const BbTrial *rest, double loss, double gap)
 {
     guint32 from = search->site->parent[x];
-    bool big = is_big(search, to);
+    bool big = bb_scores_is_big(search->scores, to);
     if (may_move(search, look, x, to, loss + gap))
         consider_move(search, look, x, to, rest, loss);
     // By chance only where places are many: two calls whose own parent was lost would find another.
     if (from == BB_SITE_NONE && !big && (look->temperature <= 0 || look->n >= search->tried))
         consider_joining(search, look, x, to, loss);
-    if (from == BB_SITE_NONE || big || is_big(search, from))
+    if (from == BB_SITE_NONE || big || bb_scores_is_big(search->scores, from))
         return;
-    double before = score_of(search, from) + score_of(search, to);
+    double before = bb_scores_of(search->scores, from) + bb_scores_of(search->scores, to);
     consider_swaps(search, look, x, to, rest, before);
     consider_runs(search, look, x, to, before);
     if (search->site->kids[from].n + search->site->kids[to].n > TAILS_MOST)
@@ -491,14 +366,6 @@ static guint32 candidates_of(BbSearch *search, Look *look, guint32 x, bool leave
     return tried;
 }
 
-// How well x's gap suits a parent, with the children that the parent has before x.
-static double gap_with(const BbSearch *search, guint32 x, guint32 parent)
-{
-    const BbKids *kids = &search->site->kids[parent];
-    guint32 n = bb_kids_before(kids, x);
-    return bb_model_gap(search->model, search->site, parent, kids->at, n, x);
-}
-
 // x leaves with another child that came after it. Two calls of a request whose own call was not
 // seen leave the parent that took them in together or not at all: one of them alone fits nobody.
 static void consider_pairs(BbSearch *search, Look *look, guint32 x, const BbTrial *rest)
@@ -514,9 +381,10 @@ static void consider_pairs(BbSearch *search, Look *look, guint32 x, const BbTria
         others.n--;
         for (guint32 i = k; i < others.n; i++)
             others.at[i] = rest->at[i + 1];
-        double delta = score_trial(search, from, &others) - score_of(search, from) + lone +
+        double delta = bb_scores_trial(search->scores, from, &others) -
+                       bb_scores_of(search->scores, from) + lone +
                        bb_model_lone(search->model, site->children[y].type) +
-                       order_gain(search, from, &others, BB_SITE_NONE, NULL);
+                       bb_scores_order_gain(search->scores, from, &others, BB_SITE_NONE, NULL);
         consider(search, look, (Change){PAIR, BB_SITE_NONE, y, delta});
     }
 }
@@ -530,18 +398,20 @@ static void look_at(BbSearch *search, Look *look, guint32 x)
     BbTrial rest;
     rest.n = 0;
     if (from != BB_SITE_NONE) {
-        if (is_big(search, from)) {
-            loss = -gain_of_big(search, from, x);
+        if (bb_scores_is_big(search->scores, from)) {
+            loss = -bb_scores_gain_of_big(search->scores, from, x);
         } else {
             bb_trial_without(&rest, &site->kids[from], x);
-            loss = score_trial(search, from, &rest) - score_of(search, from);
+            loss =
+                bb_scores_trial(search->scores, from, &rest) - bb_scores_of(search->scores, from);
         }
-        double order =
-            is_big(search, from) ? 0 : order_gain(search, from, &rest, BB_SITE_NONE, NULL);
+        double order = bb_scores_is_big(search->scores, from)
+                           ? 0
+                           : bb_scores_order_gain(search->scores, from, &rest, BB_SITE_NONE, NULL);
         leaves = may_leave(search, look, x);
         if (leaves) {
             consider(search, look, (Change){LEAVE, BB_SITE_NONE, 0, loss + lone + order});
-            if (!is_big(search, from))
+            if (!bb_scores_is_big(search->scores, from))
                 consider_pairs(search, look, x, &rest);
         }
     } else {
@@ -549,11 +419,12 @@ static void look_at(BbSearch *search, Look *look, guint32 x)
     }
     guint32 n = candidates_of(search, look, x, leaves, list);
     look->n = n;
-    double hopeless = (from == BB_SITE_NONE ? lone : gap_with(search, x, from)) - HOPELESS;
+    double hopeless =
+        (from == BB_SITE_NONE ? lone : bb_scores_gap(search->scores, from, x)) - HOPELESS;
     for (guint32 i = 0; i < n; i++) {
         if (list[i] == from)
             continue;
-        double gap = gap_with(search, x, list[i]);
+        double gap = bb_scores_gap(search->scores, list[i], x);
         if (n <= FEW || gap > hopeless)
             consider_candidate(search, look, x, list[i], &rest, loss, gap);
     }
@@ -562,8 +433,7 @@ static void look_at(BbSearch *search, Look *look, guint32 x)
 static void put(BbSearch *search, guint32 parent, const BbTrial *trial)
 {
     bb_site_put(search->site, parent, trial->at, trial->n);
-    forget(search, parent);
-    know_order(search, parent);
+    bb_scores_changed(search->scores, parent);
 }
 
 // What x's parent and the other one have after a change in which both give something.
@@ -587,21 +457,19 @@ static void carry_out(BbSearch *search, guint32 x, const Change *change)
     BbTrial a, b;
     if (change->way == STAY)
         return;
-    if (from != BB_SITE_NONE)
-        forget(search, from);
     if (change->way == LEAVE || change->way == PAIR || change->way == MOVE || change->way == JOIN) {
         if (from != BB_SITE_NONE)
             bb_site_take(site, x);
         if (change->way == PAIR)
             bb_site_take(site, change->y);
-        know_order(search, from);
+        if (from != BB_SITE_NONE)
+            bb_scores_changed(search->scores, from);
         if (change->way == LEAVE || change->way == PAIR)
             return;
         bb_site_give(site, x, change->to);
         if (change->way == JOIN)
             bb_site_give(site, change->y, change->to);
-        forget(search, change->to);
-        know_order(search, change->to);
+        bb_scores_changed(search->scores, change->to);
         return;
     }
     if (!exchange(site, x, change, &a, &b))
@@ -708,25 +576,5 @@ float bb_search_nearest(const BbSearch *search, guint32 x)
 
 double bb_search_total(const BbSearch *search)
 {
-    const BbSite *site = search->site;
-    double total = 0;
-    for (guint32 p = 0; p < site->n_parents; p++) {
-        const BbKids *kids = &site->kids[p];
-        if (kids->n <= BB_MODEL_NEAR)
-            total += bb_model_parent(search->model, site, p, kids->at, kids->n);
-        for (guint32 k = 0; kids->n > BB_MODEL_NEAR && k < kids->n; k += BB_MODEL_NEAR)
-            total += bb_model_part(search->model, site, p, kids->at + k,
-                                   MIN(BB_MODEL_NEAR, kids->n - k), k + BB_MODEL_NEAR >= kids->n);
-    }
-    for (guint32 p = 0; search->fifo && p < site->n_parents; p++) {
-        BbTrial trial = current(search, p);
-        BbWait waits[BB_MODEL_NEAR + 2];
-        if (!is_big(search, p))
-            total += 0.5 * bb_fifo_log(search->fifo, p, waits, waits_of(search, p, &trial, waits),
-                                       BB_SITE_NONE);
-    }
-    for (guint32 x = 0; x < site->n_children; x++)
-        if (site->parent[x] == BB_SITE_NONE)
-            total += bb_model_lone(search->model, site->children[x].type);
-    return total;
+    return bb_scores_total(search->scores);
 }

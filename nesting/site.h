@@ -14,7 +14,8 @@
 #define BB_SITE_TYPES 32u // kinds of parents, and of children; rarer ones share the last number
 #define BB_SITE_CANDIDATES 20u // of one child: of more, a search settles later, and worse
 #define BB_SITE_NORMAL 4096.0f
-#define BB_SITE_CROWDED 8.0 // candidates of a child
+#define BB_SITE_CROWDED 8.0  // candidates of a child
+#define BB_SITE_LARGE 14000u // parents: of more, each gets less of the work
 
 typedef struct BbSiteParent {
     gint64 s, e;    // arrival of the call, departure of the return

@@ -30,11 +30,11 @@ void bb_connections_fit(BbConnections *connections, bool guessed);
 bool bb_connections_holds(const BbConnections *connections);
 
 // Log odds, by its connection, that x after the children kids[0 .. n) is that parent's and not
-// another's.
+// another's. connections: not NULL.
 double bb_connections_odds(const BbConnections *connections, const BbSite *site, guint32 parent,
                            const guint32 *kids, guint32 n, guint32 x);
 
-// The same where none may be known.
+// The same, or 0 for NULL.
 static inline double bb_connections_log(const BbConnections *connections, const BbSite *site,
                                         guint32 parent, const guint32 *kids, guint32 n, guint32 x)
 {

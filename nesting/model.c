@@ -283,13 +283,6 @@ static void gather_together(const BbModel *model, const BbSite *site, const Gap 
     of->n = 2 * n + 1;
 }
 
-static double kinds_log(const BbModel *model, const BbSite *site, guint32 index,
-                        const BbKinds *kinds)
-{
-    guint p = kind_of(model, &site->parents[index]);
-    return bb_repertoire_log(model->repertoire, model->own, site, index, p, kinds);
-}
-
 double bb_model_parent(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
                        guint32 n)
 {
@@ -297,12 +290,12 @@ double bb_model_parent(const BbModel *model, const BbSite *site, guint32 index, 
     guint p = kind_of(model, parent);
     guint8 seen[BB_SITE_TYPES];
     Gap gaps[BB_MODEL_NEAR + 2];
-    BbKinds kinds = bb_kinds_start(model->repertoire, p);
+    BbBrood brood = bb_brood_start(model->repertoire, p);
     double sum = 0;
     memset(seen, 0, model->nc);
     for (guint32 i = 0; i < n; i++) {
         guint c = site->children[kids[i]].type, k = seen[c]++;
-        bb_kinds_add(&kinds, model->repertoire, p, c, k);
+        bb_brood_add(&brood, model->repertoire, p, c, k);
         gaps[i] = kid_gap(model, site, parent, kids, i, kids[i], k);
         sum += gap_log(model, &gaps[i]) + late_log(gaps[i].slot, parent, &site->children[kids[i]]) +
                bb_connections_log(model->connections, site, index, kids, i, kids[i]);
@@ -314,31 +307,31 @@ double bb_model_parent(const BbModel *model, const BbSite *site, guint32 index, 
         gather_together(model, site, gaps, kids, n, &together);
         sum += bb_copula_log(model->copula[p], together.which, together.z, together.n);
     }
-    return sum + kinds_log(model, site, index, &kinds);
+    return sum + bb_repertoire_log(model->repertoire, model->own, site, index, p, &brood);
 }
 
-BbKinds bb_model_kinds(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
+BbBrood bb_model_brood(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
                        guint32 n)
 {
     guint p = kind_of(model, &site->parents[index]);
     guint8 seen[BB_SITE_TYPES];
-    BbKinds kinds = bb_kinds_start(model->repertoire, p);
+    BbBrood brood = bb_brood_start(model->repertoire, p);
     memset(seen, 0, model->nc);
     for (guint32 i = 0; i < n; i++) {
         guint c = site->children[kids[i]].type;
-        bb_kinds_add(&kinds, model->repertoire, p, c, seen[c]++);
+        bb_brood_add(&brood, model->repertoire, p, c, seen[c]++);
     }
-    kinds.log = kinds_log(model, site, index, &kinds);
-    return kinds;
+    brood.log = bb_repertoire_log(model->repertoire, model->own, site, index, p, &brood);
+    return brood;
 }
 
-double bb_model_more(const BbModel *model, const BbSite *site, guint32 index, const BbKinds *kinds,
+double bb_model_more(const BbModel *model, const BbSite *site, guint32 index, const BbBrood *brood,
                      guint32 same, guint32 x)
 {
-    BbKinds with = *kinds;
+    BbBrood with = *brood;
     guint p = kind_of(model, &site->parents[index]);
-    bb_kinds_add(&with, model->repertoire, p, site->children[x].type, same);
-    return kinds_log(model, site, index, &with) - kinds->log;
+    bb_brood_add(&with, model->repertoire, p, site->children[x].type, same);
+    return bb_repertoire_log(model->repertoire, model->own, site, index, p, &with) - brood->log;
 }
 
 // The gap of x after the last of some children; *order: how many of its type are among them.
@@ -383,8 +376,10 @@ double bb_model_part(const BbModel *model, const BbSite *site, guint32 index, co
         sum += gap_log(model, &gap) + late_log(gap.slot, parent, &site->children[kids[i]]) +
                bb_connections_log(model->connections, site, index, kids, i, kids[i]);
     }
+    if (!to_end)
+        return sum;
     Gap end = end_gap(model, site, parent, kids, n);
-    return to_end ? sum + gap_log(model, &end) : sum;
+    return sum + gap_log(model, &end);
 }
 
 guint bb_model_slots(const BbSite *site)

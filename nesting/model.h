@@ -66,12 +66,12 @@ double bb_model_gap(const BbModel *model, const BbSite *site, guint32 parent, co
                     guint32 n, guint32 x);
 
 // The kinds of children kids[0 .. n) of a parent, and how likely they are together.
-BbKinds bb_model_kinds(const BbModel *model, const BbSite *site, guint32 parent,
+BbBrood bb_model_brood(const BbModel *model, const BbSite *site, guint32 parent,
                        const guint32 *kids, guint32 n);
 
-// log odds, by kinds alone, that a parent with children of these kinds has x as well; `same` of
-// them are of x's type.
-double bb_model_more(const BbModel *model, const BbSite *site, guint32 parent, const BbKinds *kinds,
+// log odds, by kinds alone, that a parent with this brood has x as well; `same` of it are of x's
+// type.
+double bb_model_more(const BbModel *model, const BbSite *site, guint32 parent, const BbBrood *brood,
                      guint32 same, guint32 x);
 
 // log likelihood that a parent whose children so far are kids[0 .. n) makes the call x next; x

@@ -66,14 +66,14 @@ void bb_repertoire_expect(BbRepertoire *repertoire, const double *mean, bool poi
 }
 
 double bb_repertoire_log(const BbRepertoire *repertoire, const BbOwn *own, const BbSite *site,
-                         guint32 parent, guint p, const BbKinds *kinds)
+                         guint32 parent, guint p, const BbBrood *brood)
 {
     bool usual = repertoire->counts->n[p] >= BB_SLOT_FEW;
     const guint64 *gave = usual ? bb_own_signatures(own, site, parent) : NULL;
     guint n = gave ? own->n : 0, same = 0;
     double weight = gave ? own->weight : 0;
     for (guint i = 0; i < n; i++)
-        same += gave[i] == kinds->signature;
-    return bb_signatures_log(repertoire->signatures, p, kinds->signature, kinds->apart, n * weight,
+        same += gave[i] == brood->signature;
+    return bb_signatures_log(repertoire->signatures, p, brood->signature, brood->apart, n * weight,
                              same * weight);
 }

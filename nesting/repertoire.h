@@ -13,12 +13,12 @@ typedef struct BbRepertoire {
     guint64 signature[BB_SITE_TYPES]; // of one child of each type
 } BbRepertoire;
 
-// The kinds of children of one parent.
-typedef struct BbKinds {
+// The children of one parent by kind, in any order.
+typedef struct BbBrood {
     guint64 signature;
     double apart; // log probability of so many of each, by single counts
     double log;   // the same by exact multisets
-} BbKinds;
+} BbBrood;
 
 BbRepertoire *bb_repertoire_new(guint n_parent_types, guint n_child_types);
 void bb_repertoire_free(BbRepertoire *repertoire);
@@ -36,23 +36,23 @@ void bb_repertoire_trust(BbRepertoire *repertoire, double trust);
 // Before anything was seen: from the mean numbers of children (counts.h).
 void bb_repertoire_expect(BbRepertoire *repertoire, const double *mean, bool poisson);
 
-static inline BbKinds bb_kinds_start(const BbRepertoire *repertoire, guint p)
+static inline BbBrood bb_brood_start(const BbRepertoire *repertoire, guint p)
 {
-    return (BbKinds){bb_signature_start(p), (double)repertoire->counts->nothing[p], 0};
+    return (BbBrood){bb_signature_start(p), (double)repertoire->counts->nothing[p], 0};
 }
 
 // Another child of type c, of which there are k.
-static inline void bb_kinds_add(BbKinds *kinds, const BbRepertoire *repertoire, guint p, guint c,
+static inline void bb_brood_add(BbBrood *brood, const BbRepertoire *repertoire, guint p, guint c,
                                 guint k)
 {
     const float *count = repertoire->counts->log + bb_counts_at(repertoire->counts, p, c);
     if (k < BB_COUNTS_MOST)
-        kinds->apart += (double)(count[k + 1] - count[k]);
-    kinds->signature += repertoire->signature[c];
+        brood->apart += (double)(count[k + 1] - count[k]);
+    brood->signature += repertoire->signature[c];
 }
 
-// log P(kinds) among the other parents of type p: without what this one gave.
+// log P(brood) among the other parents of type p: without what this one gave.
 double bb_repertoire_log(const BbRepertoire *repertoire, const BbOwn *own, const BbSite *site,
-                         guint32 parent, guint p, const BbKinds *kinds);
+                         guint32 parent, guint p, const BbBrood *brood);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbRepertoire, bb_repertoire_free)

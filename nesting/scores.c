@@ -25,7 +25,7 @@ void bb_scores_free(BbScores *scores)
 
 static void forget(BbScores *scores, guint32 p)
 {
-    scores->known[p].score = scores->known[p].kinds.log = (double)NAN;
+    scores->known[p].score = scores->known[p].brood.log = (double)NAN;
 }
 
 void bb_scores_refresh(BbScores *scores)
@@ -47,15 +47,15 @@ bool bb_scores_may(BbScores *scores, guint32 p, guint32 x, double least)
 {
     const BbSite *site = scores->site;
     const BbKids *kids = &site->kids[p];
-    BbKinds *kinds = &scores->known[p].kinds;
-    if (isnan(kinds->log))
-        *kinds = bb_model_kinds(scores->model, site, p, kids->at, kids->n);
-    if (-kinds->log <= least) // were it certain to have them, with x
+    BbBrood *brood = &scores->known[p].brood;
+    if (isnan(brood->log))
+        *brood = bb_model_brood(scores->model, site, p, kids->at, kids->n);
+    if (-brood->log <= least) // were it certain to have them, with x
         return false;
     guint32 same = 0;
     for (guint32 k = 0; k < kids->n; k++)
         same += site->children[kids->at[k]].type == site->children[x].type;
-    return bb_model_more(scores->model, site, p, kinds, same, x) > least;
+    return bb_model_more(scores->model, site, p, brood, same, x) > least;
 }
 
 double bb_scores_trial(const BbScores *scores, guint32 p, const BbTrial *trial)

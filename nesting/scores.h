@@ -6,10 +6,11 @@
 #include "nesting/fifo.h"
 #include "nesting/trial.h"
 
-// What is known of a parent as it is: NAN (of kinds: their log) where it was not asked.
+// What is known of a parent as it is: NAN (of the brood: its log) where it was not asked. When the
+// model's trust changes without a refresh, each stays what it was when it was asked first.
 typedef struct BbKnown {
     double score;
-    BbKinds kinds;
+    BbBrood brood;
 } BbKnown;
 
 typedef struct BbScores {

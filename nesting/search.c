@@ -226,13 +226,13 @@ static void consider_swaps(BbSearch *search, Look *look, guint32 x, guint32 to, 
     }
 }
 
-// Children after x that have no parent either.
+// Children after x that have no parent either, but might.
 static void find_lone(const BbSearch *search, Look *look, guint32 x)
 {
     const BbSite *site = search->site;
     guint32 end = MIN(site->n_children, x + LONE_REACH);
     for (guint32 y = x + 1; y < end && look->n_lone < LONE_MOST; y++)
-        if (site->parent[y] == BB_SITE_NONE)
+        if (site->parent[y] == BB_SITE_NONE && site->first[y] < site->first[y + 1])
             look->lone[look->n_lone++] = y;
 }
 
@@ -282,8 +282,7 @@ static void consider_move(BbSearch *search, Look *look, guint32 x, guint32 to, c
 // have then, at the heat of the sweep. Most have all that they should.
 static bool may_move(BbSearch *search, const Look *look, guint32 x, guint32 to, double log)
 {
-    return bb_scores_is_big(search->scores, to) ||
-           bb_scores_may(search->scores, to, x, UNLIKELY * MAX(look->temperature, 1) - log);
+    return bb_scores_may(search->scores, to, x, UNLIKELY * MAX(look->temperature, 1) - log);
 }
 
 // gap: log density of x's gap there.
@@ -292,7 +291,7 @@ static void consider_candidate(BbSearch *search, Look *look, guint32 x, guint32 
 {
     guint32 from = search->site->parent[x];
     bool big = bb_scores_is_big(search->scores, to);
-    if (may_move(search, look, x, to, loss + gap))
+    if (big || may_move(search, look, x, to, loss + gap))
         consider_move(search, look, x, to, rest, loss);
     // By chance only where places are many: two calls whose own parent was lost would find another.
     if (from == BB_SITE_NONE && !big && (look->temperature <= 0 || look->n >= search->tried))
@@ -389,6 +388,19 @@ static void consider_pairs(BbSearch *search, Look *look, guint32 x, const BbTria
     }
 }
 
+// big: its parent has many children, and rest says nothing.
+static void consider_leaving(BbSearch *search, Look *look, guint32 x, const BbTrial *rest,
+                             double loss, bool big)
+{
+    const BbSite *site = search->site;
+    guint32 from = site->parent[x];
+    double lone = bb_model_lone(search->model, site->children[x].type);
+    double order = big ? 0 : bb_scores_order_gain(search->scores, from, rest, BB_SITE_NONE, NULL);
+    consider(search, look, (Change){LEAVE, BB_SITE_NONE, 0, loss + lone + order});
+    if (!big)
+        consider_pairs(search, look, x, rest);
+}
+
 static void look_at(BbSearch *search, Look *look, guint32 x)
 {
     const BbSite *site = search->site;
@@ -398,22 +410,17 @@ static void look_at(BbSearch *search, Look *look, guint32 x)
     BbTrial rest;
     rest.n = 0;
     if (from != BB_SITE_NONE) {
-        if (bb_scores_is_big(search->scores, from)) {
+        bool big = bb_scores_is_big(search->scores, from);
+        if (big) {
             loss = -bb_scores_gain_of_big(search->scores, from, x);
         } else {
             bb_trial_without(&rest, &site->kids[from], x);
             loss =
                 bb_scores_trial(search->scores, from, &rest) - bb_scores_of(search->scores, from);
         }
-        double order = bb_scores_is_big(search->scores, from)
-                           ? 0
-                           : bb_scores_order_gain(search->scores, from, &rest, BB_SITE_NONE, NULL);
         leaves = may_leave(search, look, x);
-        if (leaves) {
-            consider(search, look, (Change){LEAVE, BB_SITE_NONE, 0, loss + lone + order});
-            if (!bb_scores_is_big(search->scores, from))
-                consider_pairs(search, look, x, &rest);
-        }
+        if (leaves)
+            consider_leaving(search, look, x, &rest, loss, big);
     } else {
         find_lone(search, look, x);
     }

@@ -513,12 +513,11 @@ static inline double brute_count_log(const Brute *brute, guint type, guint c, gu
     return log((had + ldexp(0.5, -(int)want[c] - 1)) / (all + 0.5));
 }
 
-static inline double brute_parent(const Brute *brute, guint32 p, const guint32 *kids, guint32 n)
+static inline double brute_kinds_log(const Brute *brute, guint32 p, const guint32 *kids, guint32 n)
 {
     const BbSite *site = brute->site;
     guint type = site->parents[p].type, each[BRUTE_TYPES];
-    g_autofree BruteGap *gaps = g_new(BruteGap, n + 1);
-    double sum = 0, apart = 0, all;
+    double apart = 0, all;
     brute_census(site, kids, n, each);
     for (guint c = 0; c < site->n_child_types; c++)
         apart += brute_count_log(brute, type, c, each[c]);
@@ -528,7 +527,14 @@ static inline double brute_parent(const Brute *brute, guint32 p, const guint32 *
         exactly -= brute_had_itself(brute, p, each) * brute->weight;
         all -= 1;
     }
-    sum += log((exactly + alpha * exp(apart)) / (all + alpha));
+    return log((exactly + alpha * exp(apart)) / (all + alpha));
+}
+
+static inline double brute_parent(const Brute *brute, guint32 p, const guint32 *kids, guint32 n)
+{
+    guint type = brute->site->parents[p].type;
+    g_autofree BruteGap *gaps = g_new(BruteGap, n + 1);
+    double sum = brute_kinds_log(brute, p, kids, n);
     brute_gaps(brute, p, kids, n, gaps);
     for (guint32 i = 0; i <= n; i++)
         sum += brute_gap_log(brute, &gaps[i], p, i < n ? kids[i] : BB_SITE_NONE);

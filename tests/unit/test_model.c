@@ -85,6 +85,22 @@ static guint32 draw_kids(Scene *scene, guint32 p, guint32 *kids)
     return n;
 }
 
+// Kinds alone, with the last child and without.
+static void check_kinds(const Scene *scene, const Brute *brute, guint32 p, const guint32 *kids,
+                        guint32 n)
+{
+    const BbSite *site = scene->site;
+    BbBrood brood = bb_model_brood(scene->model, site, p, kids, n - 1);
+    double before = brute_kinds_log(brute, p, kids, n - 1);
+    double want = brute_kinds_log(brute, p, kids, n) - before;
+    guint32 same = 0;
+    for (guint32 i = 0; i + 1 < n; i++)
+        same += site->children[kids[i]].type == site->children[kids[n - 1]].type;
+    double got = bb_model_more(scene->model, site, p, &brood, same, kids[n - 1]);
+    ck_assert_double_eq_tol(brood.log, before, 1e-3 + 1e-5 * fabs(before));
+    ck_assert_double_eq_tol(got, want, 1e-3 + 1e-5 * fabs(want));
+}
+
 static void check_parents(Scene *scene, const Brute *brute)
 {
     guint32 kids[BB_MODEL_NEAR];
@@ -94,6 +110,8 @@ static void check_parents(Scene *scene, const Brute *brute)
             double got = bb_model_parent(scene->model, scene->site, p, kids, n);
             double want = brute_parent(brute, p, kids, n);
             ck_assert_double_eq_tol(got, want, 2e-3 + 1e-5 * fabs(want));
+            if (n > 0)
+                check_kinds(scene, brute, p, kids, n);
         }
     }
 }

@@ -341,7 +341,7 @@ START_TEST(draws_from_many_are_fair)
 }
 END_TEST
 
-#define BETWEEN 6u // two calls of a request, others that outlast it
+#define BETWEEN 6u // two calls of a request: others, which another request may have made
 
 // A request that made two calls, the first and the last of the site, which have no parent yet, in a
 // system where requests make two, or none that has a parent.
@@ -350,7 +350,7 @@ static Scene scene_of_two(guint32 seed)
     StepScale steps = {.n = 200, .steps = 2, .between = 100, .think = 60, .away = 60};
     Scene scene = {.rand = g_rand_new_with_seed(seed), .scale = bb_gap_scale_new()};
     g_autofree guint32 *truth = NULL;
-    BbSite *all = site_of_steps(scene.rand, &steps, &truth), *site = bb_site_new(1, BETWEEN + 2);
+    BbSite *all = site_of_steps(scene.rand, &steps, &truth), *site = bb_site_new(2, BETWEEN + 2);
     for (guint32 x = 0; x < all->n_children; x++)
         truth[x] = truth[x] % 4 == 3 ? BB_SITE_NONE : truth[x];
     bb_site_restore(all, truth);
@@ -360,9 +360,14 @@ static Scene scene_of_two(guint32 seed)
     site->parents[0] = all->parents[8];
     for (guint32 x = 0; x < BETWEEN + 2; x++) {
         site->children[x] = all->children[all->kids[8].at[x > BETWEEN]];
-        if (x > 0 && x <= BETWEEN)
-            site->children[x].e = site->parents[0].e + 1;
+        if (x == 0 || x > BETWEEN)
+            continue;
+        site->children[x].s += 1 + x;
+        site->children[x].e = site->children[x].s;
     }
+    site->parents[1] = site->parents[0];
+    site->parents[1].s = site->children[1].s;
+    site->parents[1].e = site->children[BETWEEN].e;
     scene.site = all;
     learn(&scene, seed);
     bb_search_free(scene.search);

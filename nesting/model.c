@@ -370,9 +370,12 @@ double bb_model_part(const BbModel *model, const BbSite *site, guint32 index, co
                      guint32 n, bool to_end)
 {
     const BbSiteParent *parent = &site->parents[index];
+    guint8 seen[BB_SITE_TYPES];
     double sum = 0;
+    memset(seen, 0, model->nc);
     for (guint32 i = 0; i < n; i++) {
-        Gap gap = kid_gap(model, site, parent, kids, i, kids[i], ORDERS - 1);
+        guint order = seen[site->children[kids[i]].type]++;
+        Gap gap = kid_gap(model, site, parent, kids, i, kids[i], order);
         sum += gap_log(model, &gap) + late_log(gap.slot, parent, &site->children[kids[i]]) +
                bb_connections_log(model->connections, site, index, kids, i, kids[i]);
     }

@@ -79,7 +79,8 @@ double bb_model_more(const BbModel *model, const BbSite *site, guint32 parent, c
 double bb_model_next(const BbModel *model, const BbSite *site, guint32 parent, const guint32 *kids,
                      guint32 n, guint32 x);
 
-// Part of it that depends on which of the children stand in kids only: for parents with more.
+// Part of it that depends on which of the children stand in kids only: for parents with more. What
+// came before kids is not known: the first of a kind there is taken for the first of all.
 double bb_model_part(const BbModel *model, const BbSite *site, guint32 parent, const guint32 *kids,
                      guint32 n, bool to_end);
 

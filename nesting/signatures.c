@@ -22,6 +22,7 @@ struct BbSignatures {
 
 #define FIRST_SIZE 64u
 #define MANY 50.0
+#define ONE (1 + 1e-9) // parent, of which several assignments were observed
 
 BbSignatures *bb_signatures_new(void)
 {
@@ -88,14 +89,35 @@ void bb_signatures_count(BbSignatures *signatures, guint parent_type, guint64 si
         grow(signatures);
 }
 
+// [parent type]: how many parents have a signature that no other one has.
+static double *count_single(const BbSignatures *signatures)
+{
+    double *single = g_new0(double, signatures->n_types);
+    for (gsize i = 0; i <= signatures->mask; i++) {
+        const Seen *seen = &signatures->seen[i];
+        if (seen->key != 0 && seen->n <= ONE)
+            single[seen->type] += seen->n;
+    }
+    return single;
+}
+
+static double imagined(double n, double single, double trust)
+{
+    if (trust <= 0)
+        return trust < 0 ? 1 - trust * n : 0;
+    // So that a share of single / n is expected to be new.
+    return MAX(trust, single * n / (n - single + 1));
+}
+
 void bb_signatures_trust(BbSignatures *signatures, double trust)
 {
+    g_autofree double *single = count_single(signatures);
     for (guint p = 0; p < signatures->n_types; p++)
-        signatures->alpha[p] = trust < 0 ? 1 - trust * signatures->n[p] : trust;
+        signatures->alpha[p] = imagined(signatures->n[p], single[p], trust);
     for (gsize i = 0; i <= signatures->mask; i++) {
         Seen *seen = &signatures->seen[i];
         seen->log = 0;
-        if (seen->key == 0 || trust < 0 || seen->n < MANY * (1 + trust))
+        if (seen->key == 0 || trust < 0 || seen->n < MANY * (1 + signatures->alpha[seen->type]))
             continue;
         seen->log = log(seen->n / (signatures->n[seen->type] + signatures->alpha[seen->type]));
     }

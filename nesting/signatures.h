@@ -14,8 +14,10 @@ void bb_signatures_reset(BbSignatures *signatures, guint n_parent_types);
 void bb_signatures_count(BbSignatures *signatures, guint parent_type, guint64 signature,
                          double weight);
 
-// Ends the count; may be done again. trust: that many imagined parents of each type are spread as
-// single counts say; a value below 0 stands for that share of the parents counted, and 1.
+// Ends the count; may be done again. trust: that many imagined parents of each type, at least, are
+// spread as single counts say; more where many parents have what no other one has, as the next one
+// then will, too (Good and Turing's estimate); 0: single counts alone. A value below 0 stands for
+// that share of the parents counted, and 1.
 void bb_signatures_trust(BbSignatures *signatures, double trust);
 
 // log P(signature), with `apart` the log probability by single counts. Before any count: apart.

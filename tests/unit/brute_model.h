@@ -39,8 +39,9 @@ typedef struct {
     bool shares;                                                  // slots with few samples do
     BruteSlot pools[BRUTE_ORDERS + 1]; // of slots with few samples, by order; last those of ends
     BbCopula *copula[BRUTE_TYPES];
-    GPtrArray *seen;      // assignments (guint32[n_children]) that the model was learned from
-    double trust, weight; // of each assignment
+    GPtrArray *seen;            // assignments (guint32[n_children]) that the model was learned from
+    double trust, weight;       // of each assignment
+    double single[BRUTE_TYPES]; // of types of parents: those that had what no other one had
     bool without_gaps, without_kinds; // scores leave out what the scored gave: their gaps, and
                                       // their kinds of children
 } Brute;
@@ -411,6 +412,8 @@ static inline void brute_free(Brute *brute)
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Brute, brute_free)
 
+static inline double brute_single(const Brute *brute, guint type);
+
 // Learns from assignments, the last of which also shows what goes together. seen is lent.
 static inline Brute *brute_new(const BbSite *site, const BbGapScale *scale, GPtrArray *seen,
                                double trust)
@@ -446,8 +449,10 @@ static inline Brute *brute_new(const BbSite *site, const BbGapScale *scale, GPtr
         guint all = brute_together(brute, p, gaps, kids, n, which, z);
         bb_copula_count(brute->copula[site->parents[p].type], which, z, all);
     }
-    for (guint p = 0; p < site->n_parent_types; p++)
+    for (guint p = 0; p < site->n_parent_types; p++) {
         bb_copula_fit(brute->copula[p]);
+        brute->single[p] = brute_single(brute, p);
+    }
     return brute;
 }
 
@@ -483,6 +488,26 @@ static inline double brute_had(const Brute *brute, guint type, const guint *want
         }
     }
     return had;
+}
+
+// How many of the parents of a type had what no other one had.
+static inline double brute_single(const Brute *brute, guint type)
+{
+    const BbSite *site = brute->site;
+    g_autofree guint32 *kids = g_new(guint32, site->n_children + 1);
+    double single = 0, all;
+    for (guint k = 0; k < brute->seen->len; k++) {
+        for (guint32 p = 0; p < site->n_parents; p++) {
+            guint each[BRUTE_TYPES];
+            if (site->parents[p].type != type)
+                continue;
+            brute_census(site, kids, brute_kids(site, g_ptr_array_index(brute->seen, k), p, kids),
+                         each);
+            if (brute_had(brute, type, each, -1, &all) <= 1 + 1e-9)
+                single += brute->weight;
+        }
+    }
+    return single;
 }
 
 // In how many assignments a parent had just these children.
@@ -523,6 +548,8 @@ static inline double brute_kinds_log(const Brute *brute, guint32 p, const guint3
         apart += brute_count_log(brute, type, c, each[c]);
     double exactly = brute_had(brute, type, each, -1, &all);
     double alpha = brute->trust < 0 ? 1 - brute->trust * all : brute->trust;
+    if (brute->trust > 0) // what is new is as likely as it was
+        alpha = MAX(alpha, brute->single[type] * all / (all - brute->single[type] + 1));
     if (brute->without_kinds && all >= BRUTE_FEW) {
         exactly -= brute_had_itself(brute, p, each) * brute->weight;
         all -= 1;

@@ -541,8 +541,45 @@ START_TEST(many_kinds)
 }
 END_TEST
 
+// One request at a time, whose calls go to so many of so many nodes, one after the other.
+static double right_one_by_one(guint requests, guint calls, guint nodes)
+{
+    g_auto(Trace) trace = trace_new(8);
+    double clock = 1000 * MS;
+    for (guint i = 0; i < requests; i++) {
+        guint64 id = begin(&trace, 0);
+        double at = clock;
+        for (guint left = calls, c = 0; left > 0; c++) {
+            bool has = bb_random_below(&trace.random, nodes - c) < left;
+            left -= has;
+            if (has)
+                at = leaf(&trace, A, 100 + c, id, at + about(&trace, MS), 5 * MS);
+        }
+        at += about(&trace, 2 * MS);
+        both(&trace, CLIENT, A, id, clock, at);
+        clock = at + 200 * MS;
+    }
+    g_autoptr(BbPaths) paths = infer_joint(&trace);
+    Score got = score(&trace, paths);
+    ck_assert_uint_eq(got.links, requests * calls);
+    return share(got.right, got.links);
+}
+
+// Hardly two requests make the same calls; or all make more, and of more kinds, than are looked at
+// together. Each call is inside the only request that is open.
+START_TEST(nothing_to_choose)
+{
+    double some = right_one_by_one(1000, 5, 20), all = right_one_by_one(100, 40, 40),
+           few = right_one_by_one(3, 70, 70);
+    printf("one by one: %.4f of 5 of 20, %.4f of 40, %.4f of 70 right\n", some, all, few);
+    ck_assert_double_ge(some, 0.999);
+    ck_assert_double_ge(all, 0.999);
+    ck_assert_double_ge(few, 0.999);
+}
+END_TEST
+
 TEST_MAIN("joint", planted_systems, calls_of_nobody, stamps_of_others, late_and_rare,
           rare_among_many, lost_parents, outlasting, outlasting_too_long, few_of_each,
           durations_go_together, durations_and_a_skew_window, confidence, any_number_of_threads,
           facts_are_those_of_the_paper, next_to_nothing, all_at_one_time, many_calls_of_one,
-          many_around_one, ends_of_time, many_kinds)
+          many_around_one, ends_of_time, many_kinds, nothing_to_choose)

@@ -4,6 +4,7 @@
 #include "tests/unit/test.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define KINDS 6u
@@ -62,6 +63,18 @@ static void count_some(GRand *rand, BbSignatures *signatures, GArray *all, doubl
     bb_signatures_trust(signatures, trust);
 }
 
+// How many of a type's parents have what no other one has.
+static double single(const GArray *all, guint type)
+{
+    double n = 0;
+    for (guint i = 0; i < all->len; i++) {
+        const Plain *plain = &g_array_index(all, Plain, i);
+        if (plain->type == type && plain->n <= 1)
+            n += plain->n;
+    }
+    return n;
+}
+
 START_TEST(like_a_plain_list)
 {
     static const double trusts[] = {1, 4, 0.5, -0.2, -0.025};
@@ -75,7 +88,10 @@ START_TEST(like_a_plain_list)
         for (guint i = 0; i < 500; i++) {
             Plain plain = draw(rand);
             const Plain *there = plain_at(all, &plain);
-            double alpha = trust < 0 ? 1 - trust * n[plain.type] : trust;
+            double alone = single(all, plain.type);
+            double alpha = trust < 0
+                               ? 1 - trust * n[plain.type]
+                               : MAX(trust, alone * n[plain.type] / (n[plain.type] - alone + 1));
             double apart = -g_rand_double_range(rand, 0.5, 30), seen = there ? there->n : 0;
             double out = i % 2 ? MIN(n[plain.type], 1) : 0, same = i % 4 == 1 ? MIN(seen, out) : 0;
             double rest = MAX(n[plain.type] - out, 0) + alpha;
@@ -83,7 +99,7 @@ START_TEST(like_a_plain_list)
             double got =
                 bb_signatures_log(signatures, plain.type, number(&plain), apart, out, same);
             // where many were seen, neither imagined ones nor one of them counts: 1 in 50 at most
-            ck_assert_double_eq_tol(got, want, trust > 0 && seen >= 50 * (1 + trust) ? 0.03 : 1e-9);
+            ck_assert_double_eq_tol(got, want, trust > 0 && seen >= 50 * (1 + alpha) ? 0.03 : 1e-9);
         }
     }
 }
@@ -120,6 +136,28 @@ START_TEST(one_of_two)
     ck_assert_double_gt(bb_signatures_log(signatures, 0, a, apart, 0, 0), log(0.45));
     ck_assert_double_lt(bb_signatures_log(signatures, 0, both, apart, 0, 0), log(0.01));
     ck_assert_double_lt(bb_signatures_log(signatures, 0, none, apart, 0, 0), log(0.01));
+}
+END_TEST
+
+// Five of twenty: hardly two parents have the same, and the next one will have what none had. That
+// is hardly less likely than single counts say; nor are four, which are fewer sets, likelier.
+START_TEST(some_of_many)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("some of many"));
+    g_autoptr(BbSignatures) signatures = bb_signatures_new();
+    bb_signatures_reset(signatures, 1);
+    for (guint i = 0; i < 2000; i++) {
+        guint64 five = bb_signature_start(0);
+        for (guint left = 5, c = 0; left > 0; c++) {
+            bool has = g_rand_int_range(rand, 0, (gint32)(20 - c)) < (gint32)left;
+            five = has ? bb_signature_with(five, c) : five;
+            left -= has;
+        }
+        bb_signatures_count(signatures, 0, five, 1);
+    }
+    bb_signatures_trust(signatures, 1);
+    guint64 never = bb_signature_with(bb_signature_start(0), 77);
+    ck_assert_double_gt(bb_signatures_log(signatures, 0, never, -11, 1, 0), -11 - log(2));
 }
 END_TEST
 
@@ -160,15 +198,19 @@ START_TEST(many)
         bb_signatures_count(signatures, i % 64, bb_signature_with(bb_signature_start(i % 64), i),
                             1 + i % 3);
     bb_signatures_trust(signatures, 1);
-    double n[64] = {0};
-    for (guint i = 0; i < 20000; i++)
+    double n[64] = {0}, once[64] = {0};
+    for (guint i = 0; i < 20000; i++) {
         n[i % 64] += 1 + i % 3;
+        once[i % 64] += i % 3 == 0;
+    }
     for (guint i = 0; i < 20000; i++) {
         guint64 signature = bb_signature_with(bb_signature_start(i % 64), i);
+        double all = n[i % 64], alpha = once[i % 64] * all / (all - once[i % 64] + 1);
         ck_assert_double_eq_tol(bb_signatures_log(signatures, i % 64, signature, -900, 0, 0),
-                                log((1 + i % 3) / (n[i % 64] + 1)), 1e-9);
+                                log((1 + i % 3) / (all + alpha)), 1e-9);
     }
 }
 END_TEST
 
-TEST_MAIN("signatures", like_a_plain_list, before_any_count, one_of_two, numbers_of_multisets, many)
+TEST_MAIN("signatures", like_a_plain_list, before_any_count, one_of_two, some_of_many,
+          numbers_of_multisets, many)

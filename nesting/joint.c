@@ -98,6 +98,10 @@ static void learn(BbModel *model, BbSite *site, BbSearch *search, guint samples,
     gsize size = site->n_children;
     g_autofree guint32 *parent = g_new(guint32, samples * size + 1);
     bb_search_all(search);
+    if (bb_site_is_crowded(site)) {
+        bb_search_odd(search);
+        bb_search_fill(search);
+    }
     bb_search_sweep(search, 1);
     bb_search_doubtful(search);
     bb_model_trust(model, 0);

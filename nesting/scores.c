@@ -43,13 +43,25 @@ double bb_scores_of(BbScores *scores, guint32 p)
     return *score;
 }
 
+static const BbBrood *brood_of(BbScores *scores, guint32 p)
+{
+    const BbKids *kids = &scores->site->kids[p];
+    BbBrood *brood = &scores->known[p].brood;
+    if (isnan(brood->log))
+        *brood = bb_model_brood(scores->model, scores->site, p, kids->at, kids->n);
+    return brood;
+}
+
+double bb_scores_kinds(BbScores *scores, guint32 p)
+{
+    return brood_of(scores, p)->log;
+}
+
 bool bb_scores_may(BbScores *scores, guint32 p, guint32 x, double least)
 {
     const BbSite *site = scores->site;
     const BbKids *kids = &site->kids[p];
-    BbBrood *brood = &scores->known[p].brood;
-    if (isnan(brood->log))
-        *brood = bb_model_brood(scores->model, site, p, kids->at, kids->n);
+    const BbBrood *brood = brood_of(scores, p);
     if (-brood->log <= least) // were it certain to have them, with x
         return false;
     guint32 same = 0;

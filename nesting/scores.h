@@ -44,6 +44,9 @@ static inline bool bb_scores_is_big(const BbScores *scores, guint32 parent)
 double bb_scores_of(BbScores *scores, guint32 parent);
 double bb_scores_trial(const BbScores *scores, guint32 parent, const BbTrial *trial);
 
+// The kinds of children that a parent has, alone.
+double bb_scores_kinds(BbScores *scores, guint32 parent);
+
 // By how much order likes two parents with a and b more than as they are. q: BB_SITE_NONE for p
 // alone.
 double bb_scores_order_gain(const BbScores *scores, guint32 p, const BbTrial *a, guint32 q,

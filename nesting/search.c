@@ -4,6 +4,7 @@
 #include "nesting/search.h"
 
 #include "data/random.h"
+#include "nesting/fill.h"
 #include "nesting/scores.h"
 
 #include <math.h>
@@ -20,6 +21,8 @@
 #define NEVER -25       // log odds of changes that are not drawn
 #define UNLIKELY -16    // of a move by what is soon known of it, that is not looked at closely
 #define DOUBT 10.0f     // a child whose best change is worse than that is certain
+#define ODD (-1.0)      // kinds of children less likely than those of others (log) by that
+#define ODD_LOOKS 8u    // at their parents' children
 #define NO_TARGET (BB_SITE_NONE - 1)
 
 typedef enum { STAY, LEAVE, PAIR, MOVE, JOIN, SWAP, TAIL, RUN } Way;
@@ -536,24 +539,73 @@ void bb_search_begin(BbSearch *search)
     }
 }
 
+// One look at a child. Returns by how much the log likelihood grew.
+static double change(BbSearch *search, guint32 x, double temperature)
+{
+    Look look = look_start(temperature);
+    look_at(search, &look, x);
+    search->nearest[x] = (float)look.nearest;
+    if (look.best.way == STAY)
+        return 0;
+    search->nearest[x] = 0;
+    if (look.best.way == JOIN || look.best.way == PAIR)
+        search->nearest[look.best.y] = 0;
+    carry_out(search, x, &look.best);
+    return look.best.delta;
+}
+
 double bb_search_sweep(BbSearch *search, double temperature)
 {
     double grown = 0;
-    for (guint32 i = 0; i < search->n_list; i++) {
-        guint32 x = search->list[i];
-        Look look = look_start(temperature);
-        look_at(search, &look, x);
-        search->nearest[x] = (float)look.nearest;
-        if (look.best.way == STAY)
-            continue;
-        grown += look.best.delta;
-        search->nearest[x] = 0;
-        if (look.best.way == JOIN || look.best.way == PAIR)
-            search->nearest[look.best.y] = 0;
-        carry_out(search, x, &look.best);
-    }
+    for (guint32 i = 0; i < search->n_list; i++)
+        grown += change(search, search->list[i], temperature);
     return grown;
 }
+
+// ---- unusual parents ---------------------------------------------------------------------------
+
+// [type of parent]: mean log likelihood of the kinds of children that it has.
+static void find_usual(const BbSearch *search, double *usual)
+{
+    const BbSite *site = search->site;
+    double n[BB_SITE_TYPES] = {0};
+    memset(usual, 0, BB_SITE_TYPES * sizeof *usual);
+    for (guint32 p = 0; p < site->n_parents; p++) {
+        if (bb_scores_is_big(search->scores, p))
+            continue;
+        usual[site->parents[p].type] += bb_scores_kinds(search->scores, p);
+        n[site->parents[p].type]++;
+    }
+    for (guint t = 0; t < BB_SITE_TYPES; t++)
+        usual[t] /= MAX(n[t], 1);
+}
+
+static bool is_odd(const BbSearch *search, guint32 x, const double *usual)
+{
+    guint32 p = search->site->parent[x];
+    if (p == BB_SITE_NONE)
+        return true;
+    return !bb_scores_is_big(search->scores, p) &&
+           bb_scores_kinds(search->scores, p) < usual[search->site->parents[p].type] + ODD;
+}
+
+void bb_search_odd(BbSearch *search)
+{
+    for (guint k = 0; k < ODD_LOOKS; k++) {
+        double usual[BB_SITE_TYPES];
+        find_usual(search, usual);
+        for (guint32 i = 0; i < search->n_list; i++)
+            if (is_odd(search, search->list[i], usual))
+                change(search, search->list[i], 1);
+    }
+}
+
+double bb_search_fill(BbSearch *search)
+{
+    return bb_fill_empty(search->site, search->scores);
+}
+
+// ---- confidence --------------------------------------------------------------------------------
 
 void bb_search_sample(BbSearch *search, double temperature, const guint32 *final, float *share)
 {

@@ -425,6 +425,121 @@ START_TEST(shares_of_many)
 }
 END_TEST
 
+// ---- unusual parents ---------------------------------------------------------------------------
+
+#define UNUSUAL 3u // parents of one scene
+
+// Takes every fourth request's calls out of the site.
+static void leave_out_some(BbSite *site, guint32 *truth)
+{
+    guint32 n = 0;
+    for (guint32 x = 0; x < site->n_children; x++) {
+        if (truth[x] % 4 == 3)
+            continue;
+        site->children[n] = site->children[x];
+        truth[n++] = truth[x];
+    }
+    site->n_children = n;
+    g_free(site->list);
+    site_find_candidates(site, 0);
+    for (guint32 x = 0; x < n; x++)
+        truth[x] = bb_site_may(site, x, truth[x]) ? truth[x] : BB_SITE_NONE;
+}
+
+// The parent's first child goes to another one that has two; returns whether there is one.
+static bool give_away(BbSite *site, guint32 parent)
+{
+    guint32 x = site->kids[parent].at[0];
+    for (guint32 p = 0; p < site->n_parents; p++) {
+        if (p == parent || site->kids[p].n != 2 || !bb_site_may(site, x, p))
+            continue;
+        bb_site_take(site, x);
+        bb_site_give(site, x, p);
+        return true;
+    }
+    return false;
+}
+
+// Requests that make two calls, or none, many of them open at once, under a model that knows that.
+// Some have lost all of theirs but so many to others, which have three now. *threes: how many.
+static Scene scene_of_threes(guint32 seed, guint32 left, guint32 *threes)
+{
+    StepScale steps = {.n = 300, .steps = 2, .between = 25, .think = 60, .away = 60};
+    Scene scene = {.rand = g_rand_new_with_seed(seed), .scale = bb_gap_scale_new()};
+    g_autofree guint32 *truth = NULL;
+    scene.site = site_of_steps(scene.rand, &steps, &truth);
+    leave_out_some(scene.site, truth);
+    bb_site_restore(scene.site, truth);
+    learn(&scene, seed);
+    for (guint32 p = 60; p < 60 + 60 * UNUSUAL; p += 60) {
+        while (scene.site->kids[p].n > left && give_away(scene.site, p))
+            ++*threes;
+    }
+    bb_search_refresh(scene.search);
+    return scene;
+}
+
+static guint32 count_threes(const BbSite *site)
+{
+    guint32 n = 0;
+    for (guint32 p = 0; p < site->n_parents; p++)
+        n += site->kids[p].n == 3;
+    return n;
+}
+
+START_TEST(fills_empty_parents)
+{
+    guint32 seed = test_seed("search fill"), before = 0, after = 0;
+    for (guint round = 0; round < 20; round++) {
+        g_auto(Scene) scene = scene_of_threes(seed + round, 0, &before);
+        double total = bb_search_total(scene.search), grown = bb_search_fill(scene.search);
+        ck_assert(site_is_whole(scene.site));
+        ck_assert_double_ge(grown, 0);
+        ck_assert_double_eq_tol(bb_search_total(scene.search) - total, grown, 1e-6 * fabs(total));
+        after += count_threes(scene.site);
+    }
+    ck_assert_uint_gt(before, 60);
+    ck_assert_uint_lt(after, before / 4);
+}
+END_TEST
+
+START_TEST(fills_as_it_says)
+{
+    guint32 seed = test_seed("search fill any"), filled = 0;
+    for (guint round = 0; round < 150; round++) {
+        g_auto(Scene) scene = random_scene(seed + round);
+        if (most_kids(scene.site) >= BB_MODEL_NEAR)
+            continue;
+        double total = bb_search_total(scene.search), grown = bb_search_fill(scene.search);
+        ck_assert(site_is_whole(scene.site));
+        ck_assert_double_eq_tol(bb_search_total(scene.search) - total, grown,
+                                1e-6 * (1 + fabs(total)));
+        filled += grown > 0;
+    }
+    ck_assert_uint_gt(filled, 10);
+}
+END_TEST
+
+// What one has too much comes to the one that lacks it, and hardly anything else moves.
+START_TEST(unusual_parents_become_usual)
+{
+    guint32 seed = test_seed("search odd"), before = 0, after = 0, touched = 0, all = 0;
+    for (guint round = 0; round < 20; round++) {
+        g_auto(Scene) scene = scene_of_threes(seed + round, 1, &before);
+        guint32 n = scene.site->n_children;
+        g_autofree guint32 *parent = g_memdup2(scene.site->parent, n * sizeof *parent);
+        bb_search_odd(scene.search);
+        ck_assert(site_is_whole(scene.site));
+        after += count_threes(scene.site);
+        touched += moved(scene.site, parent);
+        all += n;
+    }
+    ck_assert_uint_gt(before, 30);
+    ck_assert_uint_lt(after, before / 2);
+    ck_assert_uint_lt(touched, all / 4);
+}
+END_TEST
+
 // ---- what is looked at -------------------------------------------------------------------------
 
 START_TEST(doubtful_ones)
@@ -475,4 +590,5 @@ END_TEST
 TEST_MAIN("search", gains_are_what_they_say, gains_with_order, gains_with_order_and_late_children,
           finds_the_truth, begins_one_by_one, same_seed_same_result, shares_are_probabilities,
           draws_are_fair, draws_from_many_are_fair, pairs_find_their_parent, shares_of_many,
-          doubtful_ones, hundreds_of_children)
+          fills_empty_parents, fills_as_it_says, unusual_parents_become_usual, doubtful_ones,
+          hundreds_of_children)

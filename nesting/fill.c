@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: an assignment under a model. Out: the same, with two children for parents that lack them.
+#include "nesting/fill.h"
+
+#include <math.h>
+
+#define DEAR (-8.0) // what two parents may lose (log) by what they give
+
+typedef struct {
+    BbSite *site;
+    BbScores *scores;
+    guint32 *first, *list; // children that parent p may have: list[first[p] .. first[p + 1])
+    double *loss;          // [child]: log likelihood that goes with it; NAN: not known
+} Fill;
+
+// Two of a parent's possible children, and by how much the whole is likelier with them there.
+typedef struct {
+    guint32 x, y;
+    double gain;
+} Two;
+
+static void find_children(Fill *fill)
+{
+    const BbSite *site = fill->site;
+    guint32 n = site->first[site->n_children];
+    fill->first = g_new0(guint32, site->n_parents + 2);
+    fill->list = g_new(guint32, n + 1);
+    guint32 *next = fill->first + 1; // [p]: where the next child of p goes, its end at last
+    for (guint32 i = 0; i < n; i++)
+        next[site->list[i] + 1]++;
+    for (guint32 p = 0; p < site->n_parents; p++)
+        next[p + 1] += next[p];
+    for (guint32 x = 0; x < site->n_children; x++)
+        for (guint32 i = site->first[x]; i < site->first[x + 1]; i++)
+            fill->list[next[site->list[i]]++] = x;
+}
+
+static Fill fill_start(BbSite *site, BbScores *scores)
+{
+    Fill fill = {.site = site, .scores = scores, .loss = g_new(double, site->n_children)};
+    find_children(&fill);
+    for (guint32 x = 0; x < site->n_children; x++)
+        fill.loss[x] = (double)NAN;
+    return fill;
+}
+
+static void fill_clear(Fill *fill)
+{
+    g_free(fill->first);
+    g_free(fill->list);
+    g_free(fill->loss);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Fill, fill_clear)
+
+// What is lost where x is taken from, and y, if it is of the same parent; y: BB_SITE_NONE for none.
+static double loss_of(const Fill *fill, guint32 x, guint32 y)
+{
+    const BbSite *site = fill->site;
+    guint32 from = site->parent[x];
+    if (from == BB_SITE_NONE)
+        return -bb_model_lone(fill->scores->model, site->children[x].type);
+    if (bb_scores_is_big(fill->scores, from))
+        return -G_MAXDOUBLE;
+    const BbKids *kids = &site->kids[from];
+    BbTrial rest = {.n = 0};
+    for (guint32 k = 0; k < kids->n; k++)
+        if (kids->at[k] != x && kids->at[k] != y)
+            rest.at[rest.n++] = kids->at[k];
+    return bb_scores_trial(fill->scores, from, &rest) - bb_scores_of(fill->scores, from);
+}
+
+static double loss_of_one(Fill *fill, guint32 x)
+{
+    if (isnan(fill->loss[x]))
+        fill->loss[x] = loss_of(fill, x, BB_SITE_NONE);
+    return fill->loss[x];
+}
+
+static double loss_of_two(Fill *fill, guint32 x, guint32 y)
+{
+    guint32 from = fill->site->parent[x];
+    if (from != BB_SITE_NONE && from == fill->site->parent[y])
+        return loss_of(fill, x, y);
+    return loss_of_one(fill, x) + loss_of_one(fill, y);
+}
+
+static Two best_for(Fill *fill, guint32 p)
+{
+    Two best = {.gain = 1e-6};
+    for (guint32 i = fill->first[p]; i < fill->first[p + 1]; i++) {
+        guint32 x = fill->list[i];
+        for (guint32 j = i + 1; j < fill->first[p + 1]; j++) {
+            guint32 y = fill->list[j];
+            if (loss_of_one(fill, x) + loss_of_one(fill, y) < DEAR)
+                continue;
+            BbTrial two = {.at = {x, y}, .n = 2};
+            double gain = loss_of_two(fill, x, y) + bb_scores_trial(fill->scores, p, &two) -
+                          bb_scores_of(fill->scores, p);
+            if (gain > best.gain)
+                best = (Two){x, y, gain};
+        }
+    }
+    return best;
+}
+
+static void changed(Fill *fill, guint32 p)
+{
+    const BbKids *kids = &fill->site->kids[p];
+    bb_scores_changed(fill->scores, p);
+    for (guint32 k = 0; k < kids->n; k++)
+        fill->loss[kids->at[k]] = (double)NAN;
+}
+
+static void give(Fill *fill, guint32 x, guint32 p)
+{
+    guint32 from = fill->site->parent[x];
+    if (from != BB_SITE_NONE) {
+        bb_site_take(fill->site, x);
+        changed(fill, from);
+    }
+    bb_site_give(fill->site, x, p);
+}
+
+double bb_fill_empty(BbSite *site, BbScores *scores)
+{
+    g_auto(Fill) fill = fill_start(site, scores);
+    double grown = 0;
+    for (guint32 p = 0; p < site->n_parents; p++) {
+        if (site->kids[p].n > 0)
+            continue;
+        Two two = best_for(&fill, p);
+        if (two.x == two.y)
+            continue;
+        give(&fill, two.x, p);
+        give(&fill, two.y, p);
+        changed(&fill, p);
+        grown += two.gain;
+    }
+    return grown;
+}

@@ -414,7 +414,7 @@ static gssize find_reply(BbDialog *dialog, Server *server, const BbView *view)
         gsize left = view->length - at;
         if (left < BB_SMTP_REPLY_HEAD && g_ascii_isdigit(view->data[at]) && !view->closed)
             break;
-        server->lost = !bb_smtp_reply(view->data + at, left, &more);
+        server->lost = !bb_smtp_reply(view->data + at, left, false, &more);
         if (!server->lost) {
             bb_dialog_resynced(dialog);
             break;
@@ -450,7 +450,7 @@ static gssize parse_server(BbDialog *dialog, Smtp *smtp, const BbView *view)
     if (!server->in_line) {
         if (!newline && length < BB_SMTP_LINE_MAX && !view->closed)
             return 0;
-        server->code = bb_smtp_reply(view->data, length, &server->more);
+        server->code = bb_smtp_reply(view->data, length, server->known, &server->more);
         if (!server->code)
             return not_a_reply(dialog, smtp, view);
     }

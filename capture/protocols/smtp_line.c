@@ -83,11 +83,11 @@ BbSmtpCommand bb_smtp_command(const guint8 *line, gsize length)
     return command;
 }
 
-guint bb_smtp_reply(const guint8 *line, gsize length, bool *more)
+guint bb_smtp_reply(const guint8 *line, gsize length, bool known, bool *more)
 {
     *more = false;
-    if (length < BB_SMTP_REPLY_HEAD || line[0] < '2' || line[0] > '5' || line[1] > '5' ||
-        !g_ascii_isdigit(line[1]) || !g_ascii_isdigit(line[2]))
+    if (length < BB_SMTP_REPLY_HEAD || line[0] < '2' || line[0] > '5' ||
+        !g_ascii_isdigit(line[1]) || (line[1] > '5' && !known) || !g_ascii_isdigit(line[2]))
         return 0;
     if (line[3] != ' ' && line[3] != '-' && line[3] != '\r' && line[3] != '\n')
         return 0;
@@ -121,7 +121,7 @@ static BbMatch match_reply(const guint8 *line, gsize length, bool whole)
     bool more;
     if (length < BB_SMTP_REPLY_HEAD)
         return whole ? BB_MATCH_NO : BB_MATCH_MORE;
-    guint code = bb_smtp_reply(line, length, &more);
+    guint code = bb_smtp_reply(line, length, false, &more);
     if (!code)
         return BB_MATCH_NO;
     if (code == 220 && (holds(line, length, "SMTP") || holds(line, length, "LMTP")))

@@ -34,8 +34,10 @@ typedef struct BbSmtpCommand {
 BbSmtpCommand bb_smtp_command(const guint8 *line, gsize length);
 
 // Code of the reply that begins with these bytes (at least BB_SMTP_REPLY_HEAD), 0 if it is none.
-// more: a line of the same reply follows.
-guint bb_smtp_reply(const guint8 *line, gsize length, bool *more);
+// more: a line of the same reply follows. known: where a reply is due, a client goes by its first
+// digit (RFC 5321, 4.3.2), and there are servers that say 571; elsewhere the second digit is to be
+// one that has a meaning (4.2.1).
+guint bb_smtp_reply(const guint8 *line, gsize length, bool known, bool *more);
 
 // Whether there are no control bytes but blanks and line ends.
 bool bb_smtp_is_text(const guint8 *data, gsize length);

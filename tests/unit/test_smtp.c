@@ -112,6 +112,17 @@ START_TEST(refused)
 }
 END_TEST
 
+// A client goes by the first digit, and so do the replies behind it.
+START_TEST(odd_second_digits)
+{
+    check(SCRIPT(BANNER, EHLO, FEATURES, ">" MAIL RCPT RCPT "DATA\r\n",
+                 "<" OK "571 5.7.1 Delivery not authorized\r\n" OK GO_ON, ">x\r\n.\r\n", "<" OK),
+          BEGUN "CALL 2 smtp MAIL 27\nCALL 3 smtp RCPT 25\nCALL 4 smtp RCPT 25\n"
+                "CALL 5 smtp DATA 12\nRET 2 smtp 250 14\nRET 3 smtp 571 35\n"
+                "RET 4 smtp 250 14\nRET 5 smtp 250 14\n");
+}
+END_TEST
+
 // The server has enough of a mail before it is over.
 START_TEST(mail_cut_off)
 {
@@ -393,6 +404,7 @@ START_TEST(probe)
         {"220 ProFTPD\r\n", BB_MATCH_MAYBE},
         {"250 Ok\r\n", BB_MATCH_MAYBE},
         {"999 Ok\r\n", BB_MATCH_NO},
+        {"571 no\r\n", BB_MATCH_NO},
         {"250x\r\n", BB_MATCH_NO},
         {"25\r\n", BB_MATCH_NO},
         {"E", BB_MATCH_MORE},
@@ -467,8 +479,8 @@ START_TEST(random_bytes)
 END_TEST
 
 TEST_MAIN("smtp", session, early_client, no_greeting, pipelined, ends_of_mail, refused,
-          mail_cut_off, mail_cut_off_goes_on, chunks, authentication, lmtp, starttls, exchange,
-          goodbyes_nobody_asked_for, labels, long_lines, midstream, lost_command, lost_reply,
-          lost_permission, lost_mail, lost_chunk, lost_announcements, lost_starttls, lost_tls_hello,
-          cut_command, others_on_the_port, replies_that_are_none, probe, random_bytes, chunk_sizes,
-          sure_commands)
+          odd_second_digits, mail_cut_off, mail_cut_off_goes_on, chunks, authentication, lmtp,
+          starttls, exchange, goodbyes_nobody_asked_for, labels, long_lines, midstream,
+          lost_command, lost_reply, lost_permission, lost_mail, lost_chunk, lost_announcements,
+          lost_starttls, lost_tls_hello, cut_command, others_on_the_port, replies_that_are_none,
+          probe, random_bytes, chunk_sizes, sure_commands)

@@ -413,6 +413,15 @@ void bb_dialog_one_way(BbDialog *dialog, guint64 call, const BbPart *request)
     bb_dialog_message(dialog, request, op, BB_NAME_NONE);
 }
 
+void bb_dialog_give_up(BbDialog *dialog, guint64 call)
+{
+    BbOpenEntry *entry = bb_unanswered_find(dialog, call);
+    if (!entry)
+        return;
+    bb_doubt_unasked(dialog, entry);
+    give_up(dialog, entry);
+}
+
 void bb_dialog_message(BbDialog *dialog, const BbPart *part, guint32 op, guint32 status)
 {
     dialog->side[bb_dialog_side(dialog, part->direction)].one_way = true;

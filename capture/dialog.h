@@ -136,8 +136,13 @@ guint32 bb_dialog_awaited(const BbDialog *dialog, BbDirection asked);
 // is BB_NAME_NONE. status is a name: "ok", "error" or the protocol's own code.
 void bb_dialog_return(BbDialog *dialog, guint64 call, const BbPart *reply, guint32 status);
 
-// The call expects no return after all (noreply): written as a free message.
+// The call's own request, which is complete, says that it wants no return (noreply): it is written
+// as a free message. Where it was sent already, it is given up.
 void bb_dialog_one_way(BbDialog *dialog, guint64 call, const BbPart *request);
+// Another message tells that nobody answers the call any more (its channel is closed, its key is
+// used again): it has no return, and is written as far as its request is known. No effect if it is
+// gone.
+void bb_dialog_give_up(BbDialog *dialog, guint64 call);
 // A free message.
 void bb_dialog_message(BbDialog *dialog, const BbPart *part, guint32 op, guint32 status);
 // A repetition of a request that is still open was seen: counted only.

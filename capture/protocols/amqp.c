@@ -204,7 +204,7 @@ static bool answer_by_close(BbDialog *dialog, Amqp *amqp, guint16 code, guint16 
         return false;
     bb_dialog_return(dialog, call, part, status_of(dialog, amqp, code));
     while ((call = oldest_open(dialog, channel, part)))
-        bb_dialog_one_way(dialog, call, part);
+        bb_dialog_give_up(dialog, call);
     return true;
 }
 

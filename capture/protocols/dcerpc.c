@@ -75,6 +75,16 @@ static guint64 open_call(BbDialog *dialog, const BbPart *part, guint64 id)
     return open && open->key == id ? open->call : 0;
 }
 
+// The id of a call is used anew: nobody waits for it any more, and of its request no more comes.
+static void give_up(BbDialog *dialog, Dcerpc *rpc, guint64 call, guint64 id)
+{
+    const BbPart none = {0};
+    BbPart seen = bb_gather_take(&rpc->requests, id, &none);
+    if (seen.begun)
+        bb_dialog_sent(dialog, call, &seen);
+    bb_dialog_give_up(dialog, call);
+}
+
 static void begin_call(BbDialog *dialog, Dcerpc *rpc, const BbDcerpcPacket *packet,
                        const BbPart *part)
 {
@@ -83,8 +93,8 @@ static void begin_call(BbDialog *dialog, Dcerpc *rpc, const BbDcerpcPacket *pack
         bb_dialog_repeated(dialog);
         return;
     }
-    if (open) // its id is used anew: nobody waits for it any more
-        bb_dialog_one_way(dialog, open, part);
+    if (open)
+        give_up(dialog, rpc, open, packet->id);
     bb_dialog_open(dialog, part, label_of(dialog, rpc, packet), packet->id, 0);
 }
 

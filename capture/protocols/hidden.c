@@ -18,7 +18,6 @@ void bb_hidden_take(guint64 *call, BbDialog *dialog, const BbPart *part)
 
 void bb_hidden_gap(guint64 *call, BbDialog *dialog, BbDirection direction)
 {
-    BbPart none = {0};
     if (direction == BB_TO_CLIENT && *call)
-        bb_dialog_one_way(dialog, *call, &none); // was sent: nothing is written
+        bb_dialog_give_up(dialog, *call);
 }

@@ -138,7 +138,7 @@ static void end_response(BbHttp2Streams *streams, BbDialog *dialog, BbHttp2Strea
 static void give_up(BbHttp2Streams *streams, BbDialog *dialog, BbHttp2Stream *stream)
 {
     send_request(dialog, stream);
-    bb_dialog_one_way(dialog, stream->call, &stream->part[BB_TO_SERVER]);
+    bb_dialog_give_up(dialog, stream->call);
     remove_stream(streams, stream);
 }
 

@@ -119,7 +119,7 @@ static void take_request(BbDialog *dialog, Radius *radius, const Packet *packet,
         return;
     }
     if (open)
-        bb_dialog_one_way(dialog, open->call, part); // given up
+        bb_dialog_give_up(dialog, open->call);
     guint32 label = bb_dialog_label(dialog, packet->code->name, strlen(packet->code->name));
     bb_dialog_call(dialog, part, label, packet->id + 1u, packet->authenticator);
 }

@@ -67,7 +67,7 @@ static void give_up_older(BbDialog *dialog, const BbPart *reply, guint64 key, gu
     const BbOpenCall *answered = bb_dialog_find_tagged(dialog, reply, key, method), *open;
     guint64 call = answered ? answered->call : 0;
     while ((open = bb_dialog_find(dialog, reply, key)) && open->call < call)
-        bb_dialog_one_way(dialog, open->call, reply);
+        bb_dialog_give_up(dialog, open->call);
 }
 
 static guint32 status_of(BbDialog *dialog, const BbThriftHead *head, const guint8 *body,

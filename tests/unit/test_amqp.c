@@ -230,6 +230,23 @@ START_TEST(closed_by_the_server)
 }
 END_TEST
 
+// A request that is still on its way then is none of the server's.
+START_TEST(closed_amid_a_request)
+{
+    g_autoptr(Steps) s = connected();
+    up(s, METHOD("0001", "00320014", "0000" ORDERS "04 'none' 00 00 00000000"));
+    up(s, "01 0001 00000bcf 0032000a 0000" ORDERS "02 00000bbd 00*1000");
+    down(s, METHOD("0001", "00140028", "0194 09 'NOT_FOUND' 00320014"));
+    up(s, "00*2005 ce");
+    up(s, METHOD("0001", "00140029", ""));
+    g_autoptr(Converse) c = steps_play(s, 1460);
+    ck_assert_str_eq(converse_result(c), LOGIN "CALL 5 amqp queue.bind orders 32\n"
+                                               "CALL 6 amqp queue.declare orders 1025\n"
+                                               "RET 5 amqp 404 28\n");
+    ck_assert_uint_eq(converse_loss(c, BB_CALLS_UNRETURNED), 1);
+}
+END_TEST
+
 // ---- joined in the middle, loss -----------------------------------------------------------------
 
 START_TEST(joined_in_the_middle)
@@ -356,5 +373,5 @@ END_TEST
 TEST_MAIN("amqp", declarations, without_waiting, channels_are_apart, in_order_on_a_channel,
           publish_and_acknowledge, routing_keys, interleaved, get, large_bodies_are_passed_over,
           contents_have_a_limit, closed_by_the_client, answered_by_a_close, closed_by_the_server,
-          joined_in_the_middle, lost_request_and_reply, lost_middle, damage,
+          closed_amid_a_request, joined_in_the_middle, lost_request_and_reply, lost_middle, damage,
           version_1_0_is_another_protocol, probes)

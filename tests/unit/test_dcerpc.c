@@ -151,6 +151,20 @@ START_TEST(one_id_for_all)
 }
 END_TEST
 
+// The first fragment of one, all of the next: the former has no part in the latter.
+START_TEST(one_id_for_fragments)
+{
+    g_autoptr(Steps) s = steps_new(135);
+    bind_epmapper(s);
+    ask(s, REQUEST, FIRST, 1, CALL("0000", "0100") "aa*100");
+    ask(s, REQUEST, WHOLE, 1, CALL("0000", "0200"));
+    answer(s, RESPONSE, WHOLE, 1, "00000000 0000 00 00");
+    steps_check(s, BOUND "CALL 2 dcerpc epmapper.1 124\nCALL 3 dcerpc epmapper.2 24\n"
+                         "RET 3 dcerpc ok 24\n");
+    ck_assert_uint_eq(steps_count(s, BB_CALLS_UNRETURNED), 1);
+}
+END_TEST
+
 // ---- loss ---------------------------------------------------------------------------------------
 
 START_TEST(lost_fragments)
@@ -313,5 +327,6 @@ START_TEST(names)
 }
 END_TEST
 
-TEST_MAIN("dcerpc", calls, maybe, binding, big_endian, fragments, one_id_for_all, lost_fragments,
-          joined_midstream, many_contexts, damage, datagrams, fragmented_datagrams, probes, names)
+TEST_MAIN("dcerpc", calls, maybe, binding, big_endian, fragments, one_id_for_all,
+          one_id_for_fragments, lost_fragments, joined_midstream, many_contexts, damage, datagrams,
+          fragmented_datagrams, probes, names)

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: DNS datagrams, or DNS over TCP with its length prefixes (RFC 7766). Out: queries with their
-// responses, by id and question. Multicast DNS (RFC 6762) is free messages, and so is LLMNR
-// (RFC 4795) over UDP: queries go to a group only (2.4), answers come from its members' addresses.
+// responses, by id and question; all that answers a zone transfer is one. Multicast DNS (RFC 6762)
+// is free messages, and so is LLMNR (RFC 4795) over UDP: queries go to a group only (2.4), answers
+// come from its members' addresses.
 #include "capture/cursor.h"
 #include "capture/decoder.h"
-#include "capture/protocols/dns_message.h"
+#include "capture/protocols/dns_transfer.h"
 #include "capture/protocols/label.h"
 
 #define PORT_LLMNR 5355u
 #define PREFIX 2u // the length before a message in TCP
 #define WHOLE_MAX \
-    8192u             // of longer TCP messages only the beginning is read, the rest is passed over
+    8192u             // of longer TCP messages only the beginning is read, the rest is passed over,
+                      // unless it may be a zone
 #define HEAD_MAX 512u // holds header and question
 #define RECENT 8u     // queries found by id alone, for responses without question
 #define HASH_BITS 48u
+#define HASH_MASK ((G_GUINT64_CONSTANT(1) << HASH_BITS) - 1)
 
 // What a message means to the dialog.
 typedef struct Unit {
     guint64 key; // id, then the hash of the question
     guint32 op, status;
-    guint16 type;
     bool response, has_question, one_way;
 } Unit;
 
@@ -34,9 +36,8 @@ typedef struct Dns {
     Side side[2];
     guint64 recent[RECENT]; // calls
     guint32 queries;
-    guint16 transfer_id;
-    bool transfer; // a zone transfer was answered: more messages of it may follow
-    bool good;     // a message was read
+    BbDnsTransfers transfers;
+    bool good; // a message was read
 } Dns;
 
 // ---- what a message means -----------------------------------------------------------------------
@@ -64,13 +65,12 @@ static guint32 status_of(BbDialog *dialog, const BbDnsMessage *message)
 
 static Unit unit_of(BbDialog *dialog, const BbDnsMessage *message)
 {
-    guint64 hash = message->hash & ((G_GUINT64_CONSTANT(1) << HASH_BITS) - 1);
+    guint64 hash = message->hash & HASH_MASK;
     bool named = !message->response || message->multicast;
     return (Unit){
         .key = (guint64)message->id << HASH_BITS | MAX(hash, 1),
         .op = named ? op_of(dialog, message) : BB_NAME_NONE,
         .status = message->response ? status_of(dialog, message) : BB_NAME_NONE,
-        .type = message->type,
         .response = message->response,
         .has_question = message->has_question,
         // RFC 8490, 5.4: a DSO message with id 0 has no response.
@@ -89,8 +89,7 @@ static void take_query(BbDialog *dialog, Dns *dns, const Unit *unit, const BbPar
         bb_dialog_repeated(dialog);
         return;
     }
-    dns->recent[dns->queries++ % RECENT] =
-        bb_dialog_call(dialog, part, unit->op, unit->key, unit->type);
+    dns->recent[dns->queries++ % RECENT] = bb_dialog_call(dialog, part, unit->op, unit->key, 0);
 }
 
 static const BbOpenCall *find_by_id(BbDialog *dialog, const Dns *dns, guint64 key)
@@ -105,15 +104,8 @@ static const BbOpenCall *find_by_id(BbDialog *dialog, const Dns *dns, guint64 ke
 
 static void take_response(BbDialog *dialog, Dns *dns, const Unit *unit, const BbPart *part)
 {
-    guint16 id = (guint16)(unit->key >> HASH_BITS);
     const BbOpenCall *open = unit->has_question ? bb_dialog_find(dialog, part, unit->key)
                                                 : find_by_id(dialog, dns, unit->key);
-    if (open && part->is_tcp) {
-        dns->transfer = open->tag == BB_DNS_TYPE_AXFR || open->tag == BB_DNS_TYPE_IXFR;
-        dns->transfer_id = id;
-    } else if (dns->transfer && dns->transfer_id == id) {
-        return; // RFC 5936, 2.2: the response to AXFR is any number of messages
-    }
     bb_dialog_return(dialog, open ? open->call : 0, part, unit->status);
 }
 
@@ -266,6 +258,28 @@ static gssize lose_place(const Dns *dns, Side *side, const BbView *view)
     return (gssize)next_packet(view, 0);
 }
 
+// A message of which all was read that is to be. Those of a transfer need no question but for the
+// first (RFC 5936, 2.2.2). A gap ends none, since the id tells what belongs to it behind the gap;
+// that the id is used anew does.
+static void take_read(BbDialog *dialog, Dns *dns, const Side *side, const BbDnsMessage *message,
+                      const guint8 *data, gsize length)
+{
+    const Unit *unit = &side->unit;
+    guint64 mask = unit->response && unit->has_question ? 0 : HASH_MASK;
+    BbDnsTransfer *transfer = bb_dns_transfers_find(&dns->transfers, unit->key, mask);
+    if (transfer && unit->response) {
+        if (bb_dns_transfer_read(transfer, &side->part, unit->status, message, data, length))
+            bb_dns_transfers_end(&dns->transfers, dialog, transfer);
+        return;
+    }
+    if (transfer)
+        bb_dns_transfers_end(&dns->transfers, dialog, transfer);
+    deliver(dialog, dns, unit, &side->part);
+    if (!unit->response && !unit->one_way)
+        bb_dns_transfers_begin(&dns->transfers, dialog, dns->recent[(dns->queries - 1) % RECENT],
+                               unit->key, message, data, length);
+}
+
 // Takes as much of a message as is to be read. have: bytes of it that are there.
 static gssize take_message(BbDialog *dialog, Dns *dns, const BbView *view, gsize size, gsize have)
 {
@@ -282,7 +296,7 @@ static gssize take_message(BbDialog *dialog, Dns *dns, const BbView *view, gsize
         side->passing = true;
         bb_dialog_skip(dialog, view->direction, size - have, &side->part);
     } else {
-        deliver(dialog, dns, &side->unit, &side->part);
+        take_read(dialog, dns, side, &message, data, have);
         learn_names(dialog, &message, data, have);
         bb_part_reset(&side->part);
     }
@@ -311,7 +325,7 @@ static gssize parse_stream(BbDialog *dialog, Dns *dns, const BbView *view)
         return 0;
     BbCursor c = bb_cursor(view->data, view->length);
     gsize size = bb_cursor_be16(&c);
-    gsize wanted = size > WHOLE_MAX ? HEAD_MAX : size;
+    gsize wanted = size > WHOLE_MAX && !dns->transfers.used ? HEAD_MAX : size;
     if (size < BB_DNS_HEADER)
         return lose_place(dns, side, view);
     if (c.left < wanted && !view->closed)
@@ -338,6 +352,17 @@ static void finish(BbDialog *dialog, void *state)
     Dns *dns = state;
     end_passing(dialog, dns, &dns->side[BB_TO_SERVER]);
     end_passing(dialog, dns, &dns->side[BB_TO_CLIENT]);
+    bb_dns_transfers_end_all(&dns->transfers, dialog);
+}
+
+static gsize held(const void *state)
+{
+    return bb_dns_transfers_held(&((const Dns *)state)->transfers);
+}
+
+static void let_go(BbDialog *dialog, void *state)
+{
+    bb_dns_transfers_end_all(&((Dns *)state)->transfers, dialog);
 }
 
 const BbDecoder bb_decoder_dns = {
@@ -351,4 +376,6 @@ const BbDecoder bb_decoder_dns = {
     .parse = parse,
     .gap = gap,
     .finish = finish,
+    .held = held,
+    .let_go = let_go,
 };

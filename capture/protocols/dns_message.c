@@ -250,11 +250,16 @@ BbDnsVerdict bb_dns_message_read(BbDnsMessage *message, const guint8 *data, gsiz
     return take_records(&r, message);
 }
 
+static Reader reader_of_answers(const BbDnsMessage *message, const guint8 *data, gsize length)
+{
+    gsize start = MIN(message->answers, length);
+    return (Reader){.data = data, .length = length, .c = bb_cursor(data + start, length - start)};
+}
+
 void bb_dns_message_addresses(const BbDnsMessage *message, const guint8 *data, gsize length,
                               BbDnsAddressFound found, gpointer user)
 {
-    gsize start = MIN(message->answers, length);
-    Reader r = {.data = data, .length = length, .c = bb_cursor(data + start, length - start)};
+    Reader r = reader_of_answers(message, data, length);
     for (guint i = 0; i < message->counts[1]; i++) {
         char own[BB_DNS_NAME_TEXT];
         NameText name = {.text = message->has_question ? NULL : own};
@@ -270,6 +275,40 @@ void bb_dns_message_addresses(const BbDnsMessage *message, const guint8 *data, g
             continue;
         BbAddress address = v4 ? bb_address_v4(record.data) : bb_address_v6(record.data);
         found(user, &address, asked);
+    }
+}
+
+// RFC 1035, 3.3.13: the serial stands behind two names.
+static bool read_serial(const Reader *r, const Record *record, guint32 *serial)
+{
+    NameText unwanted = {0};
+    if (record->type != BB_DNS_TYPE_SOA)
+        return false;
+    Reader inside = {
+        .data = r->data,
+        .length = (gsize)(record->data - r->data) + record->data_length,
+        .c = bb_cursor(record->data, record->data_length),
+    };
+    if (!take_name(&inside, &unwanted) || !take_name(&inside, &unwanted))
+        return false;
+    *serial = bb_cursor_be32(&inside.c);
+    return bb_cursor_ok(&inside.c);
+}
+
+void bb_dns_message_records(const BbDnsMessage *message, const guint8 *data, gsize length,
+                            BbDnsRecordFound found, gpointer user)
+{
+    Reader r = reader_of_answers(message, data, length);
+    guint count = message->counts[BB_DNS_ANSWERS] + message->counts[BB_DNS_AUTHORITY];
+    for (guint i = 0; i < count; i++) {
+        NameText unwanted = {0};
+        Record record;
+        guint32 serial;
+        if (!take_record(&r, &unwanted, &record))
+            return;
+        BbDnsSection section =
+            i < message->counts[BB_DNS_ANSWERS] ? BB_DNS_ANSWERS : BB_DNS_AUTHORITY;
+        found(user, section, read_serial(&r, &record, &serial) ? &serial : NULL);
     }
 }
 

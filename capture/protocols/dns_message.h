@@ -10,7 +10,10 @@
 #define BB_DNS_TYPE_TEXT 12u   // "TYPE65535"
 
 enum { BB_DNS_QUERY = 0, BB_DNS_STATUS = 2, BB_DNS_NOTIFY = 4, BB_DNS_UPDATE = 5, BB_DNS_DSO = 6 };
-enum { BB_DNS_TYPE_A = 1, BB_DNS_TYPE_AAAA = 28, BB_DNS_TYPE_IXFR = 251, BB_DNS_TYPE_AXFR = 252 };
+enum { BB_DNS_TYPE_A = 1, BB_DNS_TYPE_SOA = 6, BB_DNS_TYPE_AAAA = 28 };
+enum { BB_DNS_TYPE_IXFR = 251, BB_DNS_TYPE_AXFR = 252 };
+
+typedef enum { BB_DNS_ANSWERS = 1, BB_DNS_AUTHORITY = 2 } BbDnsSection; // places in counts
 
 typedef struct BbDnsMessage {
     guint16 id;
@@ -49,3 +52,8 @@ void bb_dns_rcode_format(guint16 rcode, char out[BB_DNS_TYPE_TEXT]);
 typedef void (*BbDnsAddressFound)(gpointer user, const BbAddress *address, const char *name);
 void bb_dns_message_addresses(const BbDnsMessage *message, const guint8 *data, gsize length,
                               BbDnsAddressFound found, gpointer user);
+
+// Calls found for each record of these sections; serial: of an SOA, NULL for others.
+typedef void (*BbDnsRecordFound)(gpointer user, BbDnsSection section, const guint32 *serial);
+void bb_dns_message_records(const BbDnsMessage *message, const guint8 *data, gsize length,
+                            BbDnsRecordFound found, gpointer user);

@@ -179,15 +179,26 @@ bool bb_dialog_choose_decoder(BbDialog *dialog, guint side, const BbView *view, 
     return true;
 }
 
-void bb_dialog_probe_turn(BbDialog *dialog, guint side, const BbView *view)
+// Whether the bytes of side are those of a turn that is to be probed. Counts turns.
+static bool begins_turn(BbDialog *dialog, guint side)
+{
+    if (dialog->decoder != &bb_decoder_turns)
+        return false;
+    if (dialog->turning == side + 1)
+        return true;
+    if (dialog->last_spoke == side + 1 || dialog->turns_probed >= BB_DIALOG_REPROBES)
+        return false;
+    dialog->turns_probed++;
+    return true;
+}
+
+bool bb_dialog_probe_turn(BbDialog *dialog, guint side, const BbView *view)
 {
     const guint16 *port = dialog->endpoints->port;
     const BbDecoder *found = NULL;
-    if (dialog->decoder != &bb_decoder_turns || dialog->last_spoke == side + 1 ||
-        dialog->turns_probed >= BB_DIALOG_REPROBES)
-        return;
-    dialog->turns_probed++;
-    for (guint i = 0; bb_decoders[i]; i++) {
+    bool undecided = false, begins = begins_turn(dialog, side);
+    dialog->turning = 0;
+    for (guint i = 0; begins && bb_decoders[i]; i++) {
         const BbDecoder *decoder = bb_decoders[i];
         if (!runs_here(dialog, decoder))
             continue;
@@ -195,16 +206,23 @@ void bb_dialog_probe_turn(BbDialog *dialog, guint side, const BbView *view)
         bool likely = match == BB_MATCH_LIKELY;
         bool both = likely && dialog->likely >> i & 1 && is_first_answer(dialog, side);
         if (use_if_certain(dialog, side, decoder, both ? BB_MATCH_REPLY : match))
-            return;
+            return true;
+        undecided |= match == BB_MATCH_MORE;
         if (!found && likely && !(dialog->refused >> i & 1) &&
             (has_port(decoder, port[0]) || has_port(decoder, port[1])))
             found = decoder;
     }
-    if (!found)
-        return;
-    bb_dialog_end_decoder(dialog, true);
-    guess_client(dialog, found);
-    bb_dialog_set_decoder(dialog, found);
+    if (found) {
+        bb_dialog_end_decoder(dialog, true);
+        guess_client(dialog, found);
+        bb_dialog_set_decoder(dialog, found);
+        return true;
+    }
+    if (!undecided || view->datagram || view->length >= BB_DIALOG_PROBE)
+        return true;
+    dialog->turning = (guint8)(side + 1);
+    bb_turns_keep(dialog, dialog->state);
+    return false;
 }
 
 void bb_dialog_give_up_decoder(BbDialog *dialog)

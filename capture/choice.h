@@ -28,8 +28,9 @@ const BbDecoder *bb_dialog_find_by_answer(const BbDialog *dialog, const BbAnswer
 bool bb_dialog_choose_decoder(BbDialog *dialog, guint side, const BbView *view, BbHearing hearing);
 
 // An unknown protocol, or one joined in the middle, is looked at again when a turn begins: what is
-// likely at its port must do, as at first.
-void bb_dialog_probe_turn(BbDialog *dialog, guint side, const BbView *view);
+// likely at its port must do, as at first. Returns false when more bytes of the turn may decide:
+// they are to be kept, and looked at again with those.
+bool bb_dialog_probe_turn(BbDialog *dialog, guint side, const BbView *view);
 
 // The decoder was wrong: the bytes it did not take are for another one.
 void bb_dialog_give_up_decoder(BbDialog *dialog);

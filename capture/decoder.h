@@ -74,6 +74,9 @@ typedef struct BbDecodeAs {
 // A decoder takes over with a reply: what the client has said by now, in state of the turns, is a
 // call.
 void bb_turns_end_request(BbDialog *dialog, void *state);
+// The other side has begun to speak, but its bytes are kept, since more of them may tell the
+// protocol. Where both have spoken before, nothing they tell changes what the turn before is.
+void bb_turns_keep(BbDialog *dialog, void *state);
 
 extern const BbDecoder bb_decoder_afsrx;
 extern const BbDecoder bb_decoder_ajp;

@@ -80,6 +80,8 @@ struct BbDialog {
     guint8 pieces;     // taken so far; 2 stands for more
     guint8 answering;  // side, plus 1, whose first bytes wait in its buffer, since more of them may
                        // tell what the other one's are; 0: none
+    guint8 turning;    // side, plus 1, whose turn, of a protocol that is not known, begins with the
+                       // bytes in its buffer, since more of them may tell; 0: none
     bool begun : 1;    // the client's first bytes were looked at: no such head comes any more
     bool client_known : 1; // by the handshake or by content
     bool from_start : 1;   // by the handshake: no byte came before those that were seen

@@ -276,8 +276,8 @@ static void feed_directly(BbDialog *dialog, guint number, const BbPiece *piece, 
         .n_marks = 1,
     };
     side->seq = piece->seq;
-    bb_dialog_probe_turn(dialog, number, &view);
-    run(dialog, number, &view, &marks, (BbHearing){0});
+    if (bb_dialog_probe_turn(dialog, number, &view))
+        run(dialog, number, &view, &marks, (BbHearing){0});
     side->seq = view.seq;
     if (view.length > BB_DIALOG_BUFFER)
         outgrow(dialog, number, view.seq + (guint32)view.length);
@@ -297,7 +297,7 @@ static void feed_datagram(BbDialog *dialog, guint number, const BbPiece *piece, 
         .marks = &mark,
         .n_marks = 1,
     };
-    bb_dialog_probe_turn(dialog, number, &view);
+    (void)bb_dialog_probe_turn(dialog, number, &view);
     run(dialog, number, &view, &marks, (BbHearing){.over = true});
 }
 
@@ -318,6 +318,25 @@ static void hear_out(BbDialog *dialog, guint number, const BbAnswer *answer)
     run_buffer(dialog, number, false, (BbHearing){.over = true, .answer = answer});
 }
 
+// Reads what waits in the buffer of a side, unless it begins a turn of which more bytes may tell.
+static void read_turn(BbDialog *dialog, guint number)
+{
+    const BbSide *side = &dialog->side[number];
+    BbView view = {.data = side->buffer, .length = side->buffered, .seq = side->seq};
+    if (bb_dialog_probe_turn(dialog, number, &view))
+        run_buffer(dialog, number, false, (BbHearing){0});
+}
+
+// What waits of a turn must do: no more of it comes, or only behind what is there.
+static void hear_turn(BbDialog *dialog)
+{
+    guint number = dialog->turning - 1u;
+    if (!dialog->turning)
+        return;
+    dialog->turning = 0;
+    run_buffer(dialog, number, false, (BbHearing){0});
+}
+
 static void hear_kept_answer(BbDialog *dialog)
 {
     guint number = dialog->answering - 1u;
@@ -325,9 +344,7 @@ static void hear_kept_answer(BbDialog *dialog)
     BbAnswer answer = {side->buffer, side->buffered};
     dialog->answering = 0;
     hear_out(dialog, !number, &answer);
-    BbView view = {.data = side->buffer, .length = side->buffered, .seq = side->seq};
-    bb_dialog_probe_turn(dialog, number, &view);
-    run_buffer(dialog, number, false, (BbHearing){0});
+    read_turn(dialog, number);
     dialog->last_spoke = (guint8)(number + 1);
 }
 
@@ -368,7 +385,10 @@ static bool feed_buffer(BbDialog *dialog, guint number, const BbPiece *piece, co
 {
     BbSide *side = &dialog->side[number];
     store(side, piece->data, piece->length, mark);
-    run_buffer(dialog, number, false, (BbHearing){0});
+    if (dialog->turning == number + 1u)
+        read_turn(dialog, number);
+    else
+        run_buffer(dialog, number, false, (BbHearing){0});
     if (side->buffered <= BB_DIALOG_BUFFER)
         return true;
     bool untouched = side->buffered > piece->length;
@@ -400,6 +420,8 @@ static void feed(BbDialog *dialog, guint number, const BbPiece *piece)
         return;
     hear_answer(dialog);
     hear_out(dialog, !number, &(BbAnswer){piece->data, piece->length});
+    if (dialog->turning == !number + 1u)
+        hear_turn(dialog);
     if (dialog->is_tcp)
         feed_stream(dialog, number, piece, mark);
     else
@@ -519,6 +541,7 @@ void bb_dialog_gap(BbDialog *dialog, guint number, guint32 seq, guint32 missing)
     }
     hear_answer(dialog);
     hear_out(dialog, !number, NULL);
+    hear_turn(dialog);
     if (side->buffered || side->skip)
         run_buffer(dialog, number, true, (BbHearing){.over = true}); // as far as it was seen
     clear_buffer(side);
@@ -545,6 +568,8 @@ void bb_dialog_close(BbDialog *dialog, guint number)
         return;
     side->closed = true;
     hear_answer(dialog);
+    if (dialog->turning == number + 1u)
+        hear_turn(dialog);
     run_buffer(dialog, number, true, (BbHearing){.over = true});
     clear_buffer(side);
     if (dialog->side[!number].closed)
@@ -556,6 +581,7 @@ void bb_dialog_finish(BbDialog *dialog)
     if (dialog->finished)
         return;
     hear_answer(dialog);
+    hear_turn(dialog);
     guint first = dialog->client; // which may turn out to be the server by what is left to read
     for (guint i = 0; i < 2; i++) {
         guint number = i ? !first : first;

@@ -97,6 +97,12 @@ void bb_turns_end_request(BbDialog *dialog, void *state)
     end_turn(dialog, state, true);
 }
 
+void bb_turns_keep(BbDialog *dialog, void *state)
+{
+    if (is_dialogue(state))
+        end_turn(dialog, state, true);
+}
+
 const BbDecoder bb_decoder_turns = {
     .name = "turns", // in the trace: tcp or udp
     .about = "unknown protocols: whoever answers ends the call",

@@ -4,8 +4,7 @@
 #include "capture/capture.h"
 #include "capture/decoder.h"
 #include "data/random.h"
-#include "tests/unit/converse.h"
-#include "tests/unit/test.h"
+#include "tests/unit/script.h"
 
 #include <string.h>
 
@@ -124,6 +123,54 @@ START_TEST(smb1_has_no_name)
                                              "CALL 2 tcp - 39\nRET 2 tcp ok 41\n"
                                              "CALL 3 tcp - 39\nRET 3 tcp ok 41\n");
     }
+}
+END_TEST
+
+// ---- turns that are probed again ----------------------------------------------------------------
+
+// However a turn is cut into segments.
+START_TEST(a_turn_is_probed_as_a_whole)
+{
+    const Script refused = {
+        .steps = {">lEEt\r\n\r\n", "<HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\n\r\nno"},
+        .port = 9999,
+    };
+    check(&refused, "CALL 1 http - 8\nRET 1 http 400 49\n");
+    const Script joined = {
+        .steps = {"<and so on", ">GET / HTTP/1.1\r\nHost: h\r\n\r\n",
+                  "<HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"},
+        .port = 9999,
+        .midstream = true,
+    };
+    check(&joined, "MSG < tcp - 9\nCALL 1 http GET / 27\nRET 1 http 200 38\n");
+}
+END_TEST
+
+// What might have become something is a turn all the same, whatever ends it.
+START_TEST(undecided_turns_are_turns)
+{
+    const Script script = {
+        .steps = {">\x01?", "<HTTP/1.1 20", ">GET / HT", "<HTTP", ")lost", ">\x01!", "<HTTP/1", "x",
+                  "<.", "y"},
+        .port = 9999,
+    };
+    check(&script, "CALL 1 tcp - 2\nRET 1 tcp ok 11\nCALL 2 tcp - 8\nRET 2 tcp ok 4\n"
+                   "CALL 3 tcp - 2\nRET - tcp ok 7\n");
+}
+END_TEST
+
+// No more than BB_DIALOG_PROBE bytes of a turn wait, and none of the 17th turn.
+START_TEST(turns_that_wait_have_a_limit)
+{
+    g_autofree char *text = g_strnfill(20000, 'x');
+    memcpy(text, "HTTP/1.1 200 ", 13);
+    g_autoptr(Converse) c = converse_tcp(9999);
+    converse_segment_size(c, 100);
+    for (guint turn = 0; turn < 20; turn++)
+        converse_text(c, turn % 2 ? BB_TO_CLIENT : BB_TO_SERVER, turn % 2 ? text : "\x01?");
+    ck_assert_uint_eq(converse_loss(c, BB_CALLS), 10);
+    ck_assert_uint_eq(converse_loss(c, BB_RETURNS), 10);
+    ck_assert_uint_eq(converse_loss(c, BB_MESSAGE_LIMIT), 0);
 }
 END_TEST
 
@@ -259,5 +306,6 @@ START_TEST(told_wrongly)
 END_TEST
 
 TEST_MAIN("choice", random_streams_have_no_protocol, nor_at_a_port_of_one, smb1_has_no_name,
+          a_turn_is_probed_as_a_whole, undecided_turns_are_turns, turns_that_wait_have_a_limit,
           the_port_says_who_serves, unless_it_is_ephemeral, the_table, told_by_the_port,
           told_wrongly)

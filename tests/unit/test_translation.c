@@ -108,7 +108,7 @@ START_TEST(a_hint_leaves_them_two)
     const BbTranslations *found = bb_capture_translations(scene.capture);
     ck_assert_uint_eq(bb_translations_pairs(found, BB_TRANSLATION_SERVICES), 1);
     ck_assert_uint_eq(bb_translations_pairs(found, BB_TRANSLATION_CLIENTS), 0);
-    finish(&scene, "call 10.0.0.1>10.1.0.4; call 10.0.0.1>192.0.2.9; ret 10.1.0.4>10.0.0.1; "
+    finish(&scene, "call 10.0.0.1>10.1.0.4; ret 10.1.0.4>10.0.0.1; call 10.0.0.1>192.0.2.9; "
                    "ret 192.0.2.9>10.0.0.1; ");
     ck_assert_uint_eq(COUNT(&scene, BB_NAT_SEEN_TWICE), 1);
     ck_assert_uint_eq(COUNT(&scene, BB_NAT_JOINED) + COUNT(&scene, BB_NAT_PACKETS), 0);
@@ -118,7 +118,7 @@ START_TEST(a_hint_leaves_them_two)
     found = bb_capture_translations(scene.capture);
     ck_assert_uint_eq(bb_translations_pairs(found, BB_TRANSLATION_SERVICES), 0);
     ck_assert_uint_eq(COUNT(&scene, BB_NAT_SEEN_TWICE), 0);
-    end(&scene, "call 10.0.0.1>10.1.0.4; call 10.0.0.1>192.0.2.9; ret 10.1.0.4>10.0.0.1; "
+    end(&scene, "call 10.0.0.1>10.1.0.4; ret 10.1.0.4>10.0.0.1; call 10.0.0.1>192.0.2.9; "
                 "ret 192.0.2.9>10.0.0.1; ");
 }
 END_TEST

@@ -200,5 +200,5 @@ static const Leg three[] = {{{{"10.0.0.1", 40000}, {"192.0.2.9", 443}}},
 // What is told of one connection of one call: joined, and not.
 #define ONE "call 10.0.0.1>10.1.0.4; ret 10.1.0.4>10.0.0.1; "
 #define TWO                                                                            \
-    "call 198.51.100.1>10.1.0.4; call 10.0.0.1>192.0.2.9; ret 10.1.0.4>198.51.100.1; " \
+    "call 198.51.100.1>10.1.0.4; ret 10.1.0.4>198.51.100.1; call 10.0.0.1>192.0.2.9; " \
     "ret 192.0.2.9>10.0.0.1; "

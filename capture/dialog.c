@@ -431,7 +431,7 @@ void bb_dialog_message(BbDialog *dialog, const BbPart *part, guint32 op, guint32
 
 void bb_dialog_repeated(BbDialog *dialog)
 {
-    dialog->context->loss->count[BB_DATAGRAM_REPEATED]++;
+    dialog->context->loss->count[BB_REPEATED]++;
 }
 
 // Bytes of the callee are missing before seq, or (of_callee is false) of the caller. A key that may

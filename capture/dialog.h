@@ -145,7 +145,8 @@ void bb_dialog_one_way(BbDialog *dialog, guint64 call, const BbPart *request);
 void bb_dialog_give_up(BbDialog *dialog, guint64 call);
 // A free message.
 void bb_dialog_message(BbDialog *dialog, const BbPart *part, guint32 op, guint32 status);
-// A repetition of a request that is still open was seen: counted only.
+// A request or reply came that was seen before, in a datagram or a stream: it is sent again, and
+// counted only.
 void bb_dialog_repeated(BbDialog *dialog);
 
 // ---- services ---------------------------------------------------------------------------------

@@ -80,8 +80,8 @@
     X(BB_CALLS_UNRETURNED, "calls_unreturned", "calls whose return was not seen", true)            \
     X(BB_RETURNS_ORPHANED, "returns_orphaned", "returns whose call was not seen", true)            \
     X(BB_DATAGRAM_ECHOED, "udp_mirrored_twice", "UDP datagrams seen again at once", false)         \
-    X(BB_DATAGRAM_REPEATED, "requests_repeated", "retries of a request that was still open",       \
-      false)                                                                                       \
+    X(BB_REPEATED, "requests_repeated",                                                            \
+      "requests and replies that were sent again (retries); each is written once", false)          \
     X(BB_NETWORK_LIMIT, "network_limit",                                                           \
       "connections whose network facts are left out at the limit", false)                          \
     X(BB_KERNEL_RECEIVED, "kernel_received", "packets that passed the filter in the kernel",       \

@@ -72,7 +72,7 @@ START_TEST(several_packets)
     // It was written with the packet that says it is the last.
     ck_assert_str_eq(converse_result(c), "CALL 1 afsrx fs.StoreData 1560\nRET 1 afsrx ok 1470\n");
     ck_assert_int_eq(converse_last_ms(c, 1), 6);
-    ck_assert_uint_eq(converse_loss(c, BB_DATAGRAM_REPEATED), 2);
+    ck_assert_uint_eq(converse_loss(c, BB_REPEATED), 2);
 }
 END_TEST
 

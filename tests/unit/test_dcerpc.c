@@ -268,7 +268,7 @@ START_TEST(datagrams)
                    "RET 2 dcerpc ok 90\nRET 1 dcerpc unk_if 84\n"
                    "MSG > dcerpc epmapper.5 80\nCALL 4 dcerpc epmapper.6 80\n"
                    "RET 4 dcerpc wrong_boot_time 84\n");
-    ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 1);
+    ck_assert_uint_eq(steps_count(s, BB_REPEATED), 1);
     ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 1);
 }
 END_TEST

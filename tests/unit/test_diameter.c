@@ -71,7 +71,7 @@ START_TEST(both_sides_ask)
     step(s, SAY_UP, message(0, DWR, 9, RESULT("000007d1")));
     steps_check(s, HELLO "CALL 2 diameter Device-Watchdog 36\nCALL 3 diameter Device-Watchdog 36\n"
                          "RET 2 diameter 2001 32\nRET 3 diameter 2001 32\n");
-    ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 1);
+    ck_assert_uint_eq(steps_count(s, BB_REPEATED), 1);
 }
 END_TEST
 
@@ -92,7 +92,7 @@ START_TEST(one_identifier)
                          "RET 3 diameter 3002 32\nCALL 4 diameter Device-Watchdog 36\n"
                          "CALL 5 diameter Device-Watchdog 36\nRET 5 diameter 3002 32\n"
                          "CALL 6 diameter Credit-Control 36\nRET 6 diameter 2001 32\n");
-    ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 0);
+    ck_assert_uint_eq(steps_count(s, BB_REPEATED), 0);
     ck_assert_uint_eq(steps_count(s, BB_CALLS_UNRETURNED), 2);
 }
 END_TEST

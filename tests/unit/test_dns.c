@@ -153,7 +153,7 @@ START_TEST(retries_are_one_call)
     ask(c, 7, "example.com", A); // the open one was answered: this is another
     ck_assert_str_eq(converse_result(c), "CALL 1 dns A example.com 29\nRET 1 dns NOERROR 29\n"
                                          "CALL 2 dns A example.com 29\n");
-    ck_assert_uint_eq(converse_loss(c, BB_DATAGRAM_REPEATED), 2);
+    ck_assert_uint_eq(converse_loss(c, BB_REPEATED), 2);
     ck_assert_uint_eq(converse_loss(c, BB_CALLS_UNRETURNED), 1);
     ck_assert_int_eq(converse_first_ms(c, 0), 0);
 }

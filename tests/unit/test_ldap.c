@@ -364,7 +364,7 @@ START_TEST(cldap)
     down(s, DONE("02", "35"));
     steps_check(s, "CALL 1 ldap search sub 40\nRET 1 ldap ok 40\n"
                    "CALL 2 ldap search sub 40\nRET 2 ldap unwillingToPerform 14\n");
-    ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 1);
+    ck_assert_uint_eq(steps_count(s, BB_REPEATED), 1);
     ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 1);
 }
 END_TEST

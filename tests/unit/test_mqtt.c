@@ -93,7 +93,7 @@ START_TEST(a_duplicate_is_the_same_call)
     up(s, "3a 07 0001 'a' 0001 'xy'");
     down(s, "40 02 0001");
     steps_check(s, LOGIN "CALL 2 mqtt PUBLISH a 9\nRET 2 mqtt ok 4\n");
-    ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 1);
+    ck_assert_uint_eq(steps_count(s, BB_REPEATED), 1);
 }
 END_TEST
 

@@ -45,7 +45,7 @@ START_TEST(by_timestamp)
     answer(s, 0);
     steps_check(s, "CALL 1 ntp client 48\nCALL 2 ntp client 48\nRET 2 ntp ok 48\nRET 1 ntp ok 48\n"
                    "RET - ntp ok 48\nCALL 3 ntp client 48\nRET 3 ntp ok 48\n");
-    ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 1);
+    ck_assert_uint_eq(steps_count(s, BB_REPEATED), 1);
 }
 END_TEST
 

@@ -130,7 +130,7 @@ START_TEST(sent_again)
     call(s, CALL("11", NFS3("01")) HANDLE);
     reply(s, REPLY("11", "00") "00000000");
     steps_check(s, "CALL 1 oncrpc nfs.GETATTR 60\nRET 1 oncrpc ok 32\n");
-    ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 1);
+    ck_assert_uint_eq(steps_count(s, BB_REPEATED), 1);
 }
 END_TEST
 
@@ -251,7 +251,7 @@ START_TEST(datagrams)
     down(s, REPLY("12", "00") "00000000");
     steps_check(s, "CALL 1 oncrpc portmap.GETPORT 56\nRET 1 oncrpc ok 28\n"
                    "CALL 2 oncrpc portmap.GETPORT 56\nRET 2 oncrpc PROGNOTREGISTERED 28\n");
-    ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 3);
+    ck_assert_uint_eq(steps_count(s, BB_REPEATED), 3);
     ck_assert_uint_eq(steps_count(s, BB_RETURNS_ORPHANED), 0);
 }
 END_TEST

@@ -72,7 +72,7 @@ START_TEST(identifiers)
     steps_check(s, "CALL 1 radius Accounting-Request 43\nCALL 2 radius Accounting-Request 43\n"
                    "RET 2 radius Accounting-Response 24\nRET 1 radius Accounting-Response 24\n"
                    "RET - radius Accounting-Response 24\nCALL 3 radius Accounting-Request 43\n");
-    ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 4);
+    ck_assert_uint_eq(steps_count(s, BB_REPEATED), 4);
     ck_assert_uint_eq(steps_count(s, BB_RETURNS_ORPHANED), 1);
 }
 END_TEST
@@ -87,7 +87,7 @@ START_TEST(all_identifiers)
     }
     ck_assert_uint_eq(steps_count(s, BB_CALLS), 3 * 256);
     ck_assert_uint_eq(steps_count(s, BB_RETURNS), 3 * 256);
-    ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 0);
+    ck_assert_uint_eq(steps_count(s, BB_REPEATED), 0);
 }
 END_TEST
 

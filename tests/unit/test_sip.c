@@ -116,7 +116,7 @@ START_TEST(retransmissions)
     response(s, SAY_DOWN, 486, "INVITE", "a", 1);
     request(s, SAY_UP, "INVITE", "a", 1); // the answer was lost on its way
     check(s, "CALL 1 sip INVITE\nRET 1 sip 486\n");
-    ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 3);
+    ck_assert_uint_eq(steps_count(s, BB_REPEATED), 3);
     ck_assert_uint_eq(steps_count(s, BB_RETURNS_ORPHANED), 0);
 }
 END_TEST
@@ -132,7 +132,7 @@ START_TEST(late_retransmissions)
     }
     ck_assert_uint_eq(steps_count(s, BB_CALLS), 1000);
     ck_assert_uint_eq(steps_count(s, BB_RETURNS), 1000);
-    ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 2000);
+    ck_assert_uint_eq(steps_count(s, BB_REPEATED), 2000);
 }
 END_TEST
 

@@ -32,7 +32,7 @@ START_TEST(versions)
                    "CALL 4 snmp SetRequest 35\nRET 3 snmp ok 38\nRET 2 snmp ok 35\n"
                    "RET 4 snmp notWritable 35\nRET - snmp 99 35\n"
                    "CALL 5 snmp GetRequest 61\nRET 5 snmp genErr 61\n");
-    ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 1);
+    ck_assert_uint_eq(steps_count(s, BB_REPEATED), 1);
 }
 END_TEST
 
@@ -53,7 +53,7 @@ START_TEST(sent_again)
     steps_check(s, "CALL 1 snmp GetRequest 35\nRET 1 snmp ok 35\n"
                    "CALL 2 snmp GetNextRequest 35\nRET 2 snmp ok 35\n"
                    "CALL 3 snmp ? 35\nRET 3 snmp - 35\n");
-    ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 4);
+    ck_assert_uint_eq(steps_count(s, BB_REPEATED), 4);
     ck_assert_uint_eq(steps_count(s, BB_RETURNS_ORPHANED), 0);
 }
 END_TEST
@@ -71,7 +71,7 @@ START_TEST(sent_again_by_another_time)
     down(s, V3("02", "03", "04('answer')"));
     steps_check(s, "CALL 1 snmp ? 35\nRET 1 snmp - 35\nCALL 2 snmp GetRequest 61\n"
                    "CALL 3 snmp ? 35\nRET 3 snmp - 35\n");
-    ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 2);
+    ck_assert_uint_eq(steps_count(s, BB_REPEATED), 2);
     ck_assert_uint_eq(steps_count(s, BB_CALLS_UNRETURNED), 1);
     ck_assert_uint_eq(steps_count(s, BB_RETURNS_ORPHANED), 0);
 }
@@ -90,7 +90,7 @@ START_TEST(one_number)
     down(s, V2C("a2", "01", "00"));
     steps_check(s, "CALL 1 snmp GetRequest 35\nCALL 2 snmp GetNextRequest 35\nRET 2 snmp ok 35\n"
                    "CALL 3 snmp SetRequest 35\nRET 3 snmp ok 35\n");
-    ck_assert_uint_eq(steps_count(s, BB_DATAGRAM_REPEATED), 2);
+    ck_assert_uint_eq(steps_count(s, BB_REPEATED), 2);
     ck_assert_uint_eq(steps_count(s, BB_CALLS_UNRETURNED), 1);
 }
 END_TEST

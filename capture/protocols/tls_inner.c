@@ -13,7 +13,10 @@
 #define OVERHEAD_MOST 96u // and at most so many are no content: head, IV, MAC, padding
 #define FIRST_TRIES 16u   // numbers that the first record may have where its number is not known
 
-#define KEY_UPDATE 24u // RFC 8446, 4.6.3
+#define MESSAGE_HEAD 4u // of the handshake: type, length
+
+// RFC 8446, 4.6.3. Its only byte is 0 or 1.
+static const guint8 key_update[MESSAGE_HEAD] = {24, 0, 0, 1};
 
 // Where a record ended, in the connection and in its content.
 typedef struct Place {
@@ -27,7 +30,9 @@ typedef struct Way {
     guint32 content; // sequence number of the content that comes next
     Place places[PLACES];
     guint32 n_places; // put there by now
-    bool begun;       // number and next are known
+    guint32 seen;     // bytes of the handshake message under way, of TLS 1.3; 0: there is none
+    guint8 message[MESSAGE_HEAD]; // its head
+    bool begun;                   // number and next are known
 } Way;
 
 struct BbTlsInner {
@@ -196,26 +201,61 @@ static void feed(BbTlsInner *inner, Way *way, guint side, const BbView *view, co
     }
 }
 
-static BbTlsInnerVerdict take_handshake(const BbTlsInner *inner, Way *way, guint8 message)
+// Bytes of the message under way, those of its head as long as that is not whole.
+static guint32 message_size(const Way *way)
 {
-    if (inner->is_1_3 && message == KEY_UPDATE) {
-        way->number = 0;
-        return bb_tls_key_update(way->key) ? BB_TLS_INNER_OPENED : BB_TLS_INNER_CLOSED;
+    BbCursor c = bb_cursor(way->message, MESSAGE_HEAD);
+    guint32 body = bb_cursor_be32(&c) & 0xffffff;
+    return way->seen < MESSAGE_HEAD ? MESSAGE_HEAD : MESSAGE_HEAD + body;
+}
+
+// Walks on through the messages in a record, which may begin and end in others. Returns whether the
+// last one is a KeyUpdate: with it the record ends (RFC 8446, 5.1).
+static bool ends_with_key_update(Way *way, const guint8 *data, gsize length)
+{
+    bool update = false;
+    while (length) {
+        gsize count = MIN(message_size(way) - way->seen, length);
+        if (way->seen < MESSAGE_HEAD)
+            memcpy(way->message + way->seen, data, count);
+        way->seen += (guint32)count;
+        data += count;
+        length -= count;
+        if (way->seen < message_size(way))
+            continue;
+        way->seen = 0;
+        update = !length && memcmp(way->message, key_update, MESSAGE_HEAD) == 0 && data[-1] <= 1;
     }
-    bool hello = message == BB_TLS_CLIENT_HELLO || message == BB_TLS_SERVER_HELLO;
-    return !inner->is_1_3 && hello ? BB_TLS_INNER_REKEYED : BB_TLS_INNER_OPENED;
+    return update;
+}
+
+static BbTlsInnerVerdict take_handshake(const BbTlsInner *inner, Way *way, const Opened *opened)
+{
+    guint8 type = opened->text[0];
+    bool hello = type == BB_TLS_CLIENT_HELLO || type == BB_TLS_SERVER_HELLO;
+    if (!inner->is_1_3)
+        return hello ? BB_TLS_INNER_REKEYED : BB_TLS_INNER_OPENED;
+    // Where records are missing, what was taken for the head of a message may have been none.
+    if (opened->length == MESSAGE_HEAD + 1 && memcmp(opened->text, key_update, MESSAGE_HEAD) == 0)
+        way->seen = 0;
+    if (!ends_with_key_update(way, opened->text, opened->length))
+        return BB_TLS_INNER_OPENED;
+    way->number = 0;
+    return bb_tls_key_update(way->key) ? BB_TLS_INNER_OPENED : BB_TLS_INNER_CLOSED;
 }
 
 static BbTlsInnerVerdict take_content(BbTlsInner *inner, Way *way, guint side, const BbView *view,
                                       const Opened *opened, guint8 alert[2])
 {
+    if (opened->lost || opened->type != BB_TLS_HANDSHAKE)
+        way->seen = 0; // nothing comes between the records of a message
     if (opened->type == BB_TLS_DATA) {
         feed(inner, way, side, view, opened);
     } else if (opened->type == BB_TLS_ALERT && opened->length == 2) {
         memcpy(alert, opened->text, 2);
         return BB_TLS_INNER_ALERT;
     } else if (opened->type == BB_TLS_HANDSHAKE && opened->length) {
-        return take_handshake(inner, way, opened->text[0]);
+        return take_handshake(inner, way, opened);
     }
     return BB_TLS_INNER_OPENED;
 }

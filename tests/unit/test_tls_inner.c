@@ -206,6 +206,46 @@ START_TEST(key_update)
 }
 END_TEST
 
+// A record of the server that holds messages of the handshake.
+static void say_messages(Talk *t, Octets *text)
+{
+    say(t, BB_TO_CLIENT, seal(&t->server, HANDSHAKE, text));
+}
+
+START_TEST(key_update_among_messages)
+{
+    g_auto(Talk) t = talk_1_3(0x1301);
+    say_messages(&t, join(handshake(4, zeros(200)), handshake(24, octets("00")))); // and a ticket
+    seal_update(&t.server);
+    exchange(&t);
+    say_messages(&t, handshake(4, octets("18 00 00 01"))); // what is none
+    say_messages(&t, octets("04 0000c8 00*100"));          // the parts of a ticket
+    say_messages(&t, octets("18 00*99 04 00"));            // and the next one's head
+    say_messages(&t, octets("0004 aa*4 18 000001 00"));
+    seal_update(&t.server);
+    exchange(&t);
+    check_rest(&t, GET_CALL("2") GET_CALL("3"));
+    ck_assert_uint_eq(converse_loss(t.c, BB_TLS_UNDECRYPTED), 0);
+}
+END_TEST
+
+// Where records are missing, a part is none of what was under way before them, and a record of
+// nothing but a KeyUpdate is one whatever is thought to be under way.
+START_TEST(key_update_after_a_loss)
+{
+    g_auto(Talk) t = talk_1_3(0x1301);
+    say_messages(&t, octets("04 0000c8 00*100"));
+    t.mute = true;
+    say_messages(&t, octets("00*100"));
+    t.mute = false;
+    say_messages(&t, octets("07 ffffff 00*90"));
+    say_messages(&t, handshake(24, octets("01")));
+    seal_update(&t.server);
+    exchange(&t);
+    check_rest(&t, GET_CALL("2"));
+}
+END_TEST
+
 START_TEST(alerts)
 {
     g_auto(Talk) t = talk_1_3(0x1301);
@@ -442,6 +482,7 @@ START_TEST(renegotiation)
 END_TEST
 
 TEST_MAIN("tls_inner", http_in_1_2, http_in_1_3, records_and_messages, stamps_inside_of_a_record,
-          key_update, alerts, close_notify, padded, unknown_inside, lost_exchanges, lost_reply,
-          lost_in_a_body, hole_in_a_record, too_much_lost, damaged_record, unknown_secrets,
-          wrong_secrets, secrets_that_come_late, unknown_suite, early_data, renegotiation)
+          key_update, key_update_among_messages, key_update_after_a_loss, alerts, close_notify,
+          padded, unknown_inside, lost_exchanges, lost_reply, lost_in_a_body, hole_in_a_record,
+          too_much_lost, damaged_record, unknown_secrets, wrong_secrets, secrets_that_come_late,
+          unknown_suite, early_data, renegotiation)

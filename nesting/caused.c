@@ -8,7 +8,8 @@
 #define PAIRS_OF_ONE 4000000.0  // and of one and all others, but
 #define PAIRS_LEAST 20000.0
 #define CAUSED_LEAST 0.1 // share of calls, and 1/sqrt of their number, that must follow others
-#define CHANCE_MOST 0.3  // share that chance alone may make, where more than that is looked for
+#define ELSEWHERE 8     // quarters of the longest lag, before and after, that tell what chance does
+#define CHANCE_MOST 0.3 // share that chance alone may make, where more than that is looked for
 
 // Whether y is known around a time as far as lags are looked at: at the ends of a trace lags are
 // missing that chance would make, and each replica's times have their own ends.
@@ -62,6 +63,46 @@ static double net_share(const BbLags *lags, const BbEvents *x, const BbEvents *y
     return chance > CHANCE_MOST ? (double)NAN : found[0] - chance;
 }
 
+// For each parent, in order of arrival, when the last of it and those before it replies.
+static gint64 *find_open(const BbSite *site)
+{
+    gint64 *until = g_new(gint64, site->n_parents);
+    for (guint32 p = 0; p < site->n_parents; p++)
+        until[p] = MAX(site->parents[p].e, p > 0 ? until[p - 1] : G_MININT64);
+    return until;
+}
+
+// Share of some times, moved, at which a call to the node is open.
+static double open_share(const BbEvents *arrivals, const gint64 *until, const BbEvents *times,
+                         gint64 moved)
+{
+    guint32 open = 0;
+    for (guint32 i = 0; i < times->n; i++) {
+        guint32 p = bb_events_from(arrivals, times->at[i] + moved + 1);
+        open += p > 0 && until[p - 1] >= times->at[i] + moved;
+    }
+    return (double)open / times->n;
+}
+
+// Share of calls that are made while a call to the node is open, beyond what is so a while before
+// and after. Where a client asks again as soon as it has its answer, everything follows everything
+// at the same lags, and only this tells. NAN: the trace is too short to tell.
+static double open_excess(const BbLags *lags, const BbSite *site, const BbEvents *arrivals,
+                          const BbEvents *calls)
+{
+    double chance = 0;
+    if (arrivals->n == 0 || calls->n == 0)
+        return 0;
+    g_autofree gint64 *until = find_open(site), *room = g_new(gint64, calls->n);
+    BbEvents inside = inside_of(lags, calls, arrivals, 0, room);
+    if (inside.n < calls->n / 4 + 1)
+        return (double)NAN;
+    for (gint k = 1; k <= ELSEWHERE; k++)
+        for (gint side = -1; side <= 1; side += 2)
+            chance += open_share(arrivals, until, &inside, side * k * lags->reach / 4);
+    return open_share(arrivals, until, &inside, 0) - chance / (2 * ELSEWHERE);
+}
+
 double bb_caused_share(const BbSite *site, const BbGapScale *scale, guint type, const bool *nested)
 {
     guint nc = site->n_child_types;
@@ -75,6 +116,8 @@ double bb_caused_share(const BbSite *site, const BbGapScale *scale, guint type, 
     for (guint of = 0; of < 2; of++) {
         BbEvents *parents = bb_events_of_parents(site, of == 0, false);
         best = fmax(best, net_share(&lags, parents, &calls[type]));
+        if (of == 0)
+            best = fmax(best, open_excess(&lags, site, parents, &calls[type]));
         bb_events_free(parents, 1);
     }
     for (guint c = 0; c < nc; c++)

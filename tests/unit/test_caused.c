@@ -84,6 +84,31 @@ START_TEST(late_by_replies)
 }
 END_TEST
 
+// A client that asks again soon after each answer, always alike; every request makes a call that is
+// answered long after it. Its lags are frequent everywhere, but it is made while a request is open.
+// Kind 1 is made at any time.
+START_TEST(late_in_a_loop)
+{
+    enum { ASKED = 1000, TURN = 600, WORK = 220 };
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("caused loop"));
+    g_autoptr(BbGapScale) scale = bb_gap_scale_new();
+    g_autoptr(BbSite) site = bb_site_new(ASKED, 2 * ASKED);
+    site->n_parent_types = 1;
+    site->n_child_types = 2;
+    for (guint32 p = 0; p < ASKED; p++) {
+        gint64 s = p * TURN, other = g_rand_int_range(rand, 0, ASKED * TURN);
+        site->parents[p] = (BbSiteParent){.s = s, .e = s + (p % 50 == 0 ? 10 : 1) * WORK};
+        site->children[2 * p] = (BbSiteChild){.s = s + 200, .e = s + 5000};
+        site->children[2 * p + 1] = (BbSiteChild){.s = other, .e = other + 10, .type = 1};
+    }
+    qsort(site->children, site->n_children, sizeof *site->children, site_child_order);
+    site->span = ASKED * TURN;
+    g_autofree bool *nested = g_new0(bool, site->n_children);
+    ck_assert_double_gt(bb_caused_share(site, scale, 0, nested), 0.3);
+    ck_assert_double_lt(bb_caused_share(site, scale, 1, nested), 0.15);
+}
+END_TEST
+
 // One replica after the other in one long time: where each begins and ends says nothing.
 START_TEST(replicas)
 {
@@ -127,4 +152,4 @@ START_TEST(extremes)
 END_TEST
 
 TEST_MAIN("caused", what_is_caused, a_loop_is_not_caused, late_by_what_they_follow, late_by_replies,
-          replicas, extremes)
+          late_in_a_loop, replicas, extremes)

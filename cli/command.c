@@ -271,11 +271,11 @@ bool bb_stop_requested(void)
     return stop;
 }
 
-bool bb_stop_check(const char *what, GError **error)
+bool bb_stop_check(GError **error)
 {
     if (stop)
         g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INTR,
-                    "stopped by a signal: %s is not complete; run it again", what);
+                    "stopped by a signal: the output is not complete; run it again");
     return !stop;
 }
 

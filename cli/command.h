@@ -91,8 +91,8 @@ bool bb_say_early(const char *option, const char *text, gint64 first_ns);
 // second SIGINT or SIGTERM kills.
 void bb_stop_install(void);
 bool bb_stop_requested(void);
-// Sets an error where it was: what (the trace) is not complete. Returns whether it was not.
-bool bb_stop_check(const char *what, GError **error);
+// Sets an error where it was: what is written is not complete. Returns whether it was not.
+bool bb_stop_check(GError **error);
 
 // From install on, SIGUSR2 asks for a snapshot. Requested says whether it came since the last time.
 void bb_snap_install(void);

@@ -79,7 +79,7 @@ static bool find_peak(const Drop *drop, const char *path, BbDropOptions *options
     g_autoptr(GArray) times = g_array_new(FALSE, FALSE, sizeof(gint64));
     g_autoptr(BbOrder) order = bb_order_new(BB_TRACES_WINDOW, note_time, times);
     bb_trace_reader_skip_bad_lines(reader, drop->traces.skip_bad_lines);
-    while (bb_trace_reader_next(reader, &message, &failure))
+    while (bb_stop_check(&failure) && bb_trace_reader_next(reader, &message, &failure))
         (void)bb_order_push(order, &message, NULL);
     (void)bb_order_drain(order, NULL);
     if (failure) {

@@ -31,8 +31,7 @@ static bool open_output(Job *job, GError **error)
 static bool write_message(const BbMessage *message, gpointer user, GError **error)
 {
     Job *job = user;
-    return bb_stop_check("the export", error) && open_output(job, error) &&
-           job->exporter->push(job->writing, message, error);
+    return open_output(job, error) && job->exporter->push(job->writing, message, error);
 }
 
 static bool write_notes(const Job *job, GError **error)
@@ -84,7 +83,6 @@ static int export_files(const BbExporter *exporter, char **paths, const char *ou
 {
     g_autoptr(GError) error = NULL;
     g_auto(Job) job = {.exporter = exporter, .out = out};
-    bb_stop_install();
     bb_traces_init(&job.traces, skip_bad);
     if (!export_traces(&job, paths, &error)) {
         bb_say_error("%s", error->message);

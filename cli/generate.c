@@ -118,7 +118,7 @@ static bool write_message(const BbMessage *message, gpointer user, GError **erro
         g_autofree char *number = bb_number(output->messages);
         bb_progress_show(&output->progress, "%s messages", number);
     }
-    return bb_trace_writer_push(output->writer, message, error);
+    return bb_stop_check(error) && bb_trace_writer_push(output->writer, message, error);
 }
 
 static void say_summary(const Output *output)
@@ -135,6 +135,7 @@ static bool write_trace(const BbScenario *scenario, const BbScenarioOptions *opt
         bb_trace_writer_open(path, generate->out ? BB_TRACE_BBT : BB_TRACE_TEXT, names, error);
     if (!writer)
         return false;
+    bb_stop_install();
     Output output = {.writer = writer, .progress = bb_progress_start(generate->quiet)};
     bool good = bb_scenario_run(scenario, options, write_message, &output, error);
     bb_progress_end(&output.progress);

@@ -27,7 +27,7 @@ typedef struct Job {
     BbImport import;
     gpointer reading; // of importer
     guint64 messages;
-    bool broken; // the output failed
+    bool broken; // the output failed, or a signal came
     bool failed; // an input failed
 } Job;
 
@@ -54,7 +54,7 @@ static bool open_writer(Job *job, GError **error)
 static bool write_message(const BbMessage *message, gpointer user, GError **error)
 {
     const Job *job = user;
-    return bb_trace_writer_push(job->writer, message, error);
+    return bb_stop_check(error) && bb_trace_writer_push(job->writer, message, error);
 }
 
 static void show_progress(Job *job)
@@ -70,7 +70,8 @@ static bool take_message(const BbMessage *message, gpointer user, GError **error
     Job *job = user;
     job->messages++;
     show_progress(job);
-    job->broken = !open_writer(job, error) || !bb_order_push(job->order, message, error);
+    job->broken = !bb_stop_check(error) || !open_writer(job, error) ||
+                  !bb_order_push(job->order, message, error);
     return !job->broken;
 }
 
@@ -161,6 +162,7 @@ int bb_import_run(const BbImportJob *wanted)
 {
     g_autoptr(GError) error = NULL;
     g_auto(Job) job = {.wanted = wanted};
+    bb_stop_install();
     job_begin(&job);
     bool good = read_inputs(&job, &error) && job_finish(&job, &error);
     bb_progress_end(&job.progress);

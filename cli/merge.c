@@ -129,11 +129,6 @@ static void show_progress(Job *job, const char *what)
                      bb_merger_inputs_done(job->merger), bb_merger_inputs(job->merger), messages);
 }
 
-static bool goes_on(GError **error)
-{
-    return bb_stop_check("the trace", error);
-}
-
 static bool add_to_clocks(const BbMessage *message, guint input, gpointer user, GError **error)
 {
     Job *job = user;
@@ -141,7 +136,7 @@ static bool add_to_clocks(const BbMessage *message, guint input, gpointer user, 
     bb_clocks_add(job->clocks, message);
     if (job->options->nat == BB_MERGE_NAT_HINT)
         bb_nat_add(job->nat, message);
-    return goes_on(error);
+    return bb_stop_check(error);
 }
 
 static bool add_to_nat(const BbMessage *message, guint input, gpointer user, GError **error)
@@ -149,7 +144,7 @@ static bool add_to_nat(const BbMessage *message, guint input, gpointer user, GEr
     Job *job = user;
     show_progress(job, "reading connections");
     bb_nat_add(job->nat, message);
-    return goes_on(error);
+    return bb_stop_check(error);
 }
 
 static bool open_writer(Job *job, GError **error)
@@ -165,7 +160,7 @@ static bool take_in(const BbMessage *message, guint input, gpointer user, GError
     show_progress(job, "merging");
     if (job->options->nat == BB_MERGE_NAT_HINT && !job->clocks)
         bb_nat_add(job->nat, message);
-    return goes_on(error) && open_writer(job, error) &&
+    return bb_stop_check(error) && open_writer(job, error) &&
            bb_relay_push_with(job->incoming, message, input, error);
 }
 

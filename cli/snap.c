@@ -126,9 +126,10 @@ static int recover(const Snap *snap)
                                 : g_strdup(snap->recover);
     g_autofree char *disguise = bb_disguise_ring_note(ring);
     const char *const notes[] = {"what was left in the ring of a flight recorder", disguise, NULL};
-    const BbSnapshot snapshot = {.ring = ring, .out = snap->out, .notes = notes};
+    const BbSnapshot snapshot = {.ring = ring, .out = snap->out, .notes = notes, .stops = true};
     if (bb_is_same_file(ring, snap->out))
         return bb_say_usage(program, "-w would overwrite %s: give another file", ring);
+    bb_stop_install();
     if (!bb_snapshot_write(&snapshot, &messages, &damage, &error)) {
         bb_say_error("%s", error->message);
         return BB_EXIT_FAILED;

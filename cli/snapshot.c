@@ -2,7 +2,7 @@
 // In: the ring of a flight recorder. Out: a trace.
 #include "cli/snapshot.h"
 
-#include "data/trace.h"
+#include "cli/command.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -32,7 +32,8 @@ static bool copy(const BbSnapshot *snapshot, BbTraceReader *reader, BbTraceWrite
         if (!bb_trace_writer_note(writer, *note, error))
             return false;
     while (bb_trace_reader_next(reader, &message, &failure))
-        if (!bb_trace_writer_push(writer, &message, error))
+        if ((snapshot->stops && !bb_stop_check(error)) ||
+            !bb_trace_writer_push(writer, &message, error))
             return false;
     if (failure) {
         g_propagate_error(error, failure);

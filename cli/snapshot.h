@@ -9,6 +9,7 @@ typedef struct BbSnapshot {
     const char *ring; // a file; also while it is being recorded
     const char *out;  // trace to be made, which appears under this name when it is whole
     const char *const *notes;
+    bool stops;                 // a signal ends it, as a failure
     const BbCounters *counters; // may be NULL
     const BbNetwork *network;   // may be NULL; its nodes are names of network_names
     const BbNames *network_names;

@@ -11,6 +11,7 @@ void bb_traces_init(BbTraces *traces, bool skip_bad_lines)
     traces->counters = bb_counters_new();
     traces->network = bb_network_new();
     traces->notes = g_ptr_array_new_with_free_func(g_free);
+    bb_stop_install();
 }
 
 void bb_traces_clear(BbTraces *traces)
@@ -62,7 +63,9 @@ bool bb_traces_finish(BbTraces *traces, GError **error)
 typedef struct Reading {
     BbTraces *traces;
     BbOrder *order;
-    bool broken; // the sink failed
+    BbMessageSink sink;
+    gpointer user; // of sink
+    bool broken;   // the sink failed, or a signal came
 } Reading;
 
 static bool take_message(const BbMessage *message, gpointer user, GError **error)
@@ -73,9 +76,15 @@ static bool take_message(const BbMessage *message, gpointer user, GError **error
     traces->messages++;
     if (traces->change)
         traces->change(&changed, traces->user);
-    reading->broken =
-        !open_writer(traces, error) || !bb_order_push(reading->order, &changed, error);
+    reading->broken = !bb_stop_check(error) || !open_writer(traces, error) ||
+                      !bb_order_push(reading->order, &changed, error);
     return !reading->broken;
+}
+
+static bool pass_on(const BbMessage *message, gpointer user, GError **error)
+{
+    const Reading *reading = user;
+    return bb_stop_check(error) && reading->sink(message, reading->user, error);
 }
 
 static void warn(const char *sentence)
@@ -101,8 +110,9 @@ static bool read_path(Reading *reading, gpointer text, const char *path, GError 
 bool bb_traces_read(BbTraces *traces, char **paths, BbMessageSink sink, gpointer user,
                     GError **error)
 {
-    g_autoptr(BbOrder) order = bb_order_new(BB_TRACES_WINDOW, sink, user);
-    Reading reading = {.traces = traces, .order = order};
+    Reading reading = {.traces = traces, .sink = sink, .user = user};
+    g_autoptr(BbOrder) order = bb_order_new(BB_TRACES_WINDOW, pass_on, &reading);
+    reading.order = order;
     BbImport import = {
         .names = traces->names,
         .counters = traces->counters,

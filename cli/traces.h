@@ -30,6 +30,7 @@ typedef struct BbTraces {
     BbTraceWriter *writer;
 } BbTraces;
 
+// From now on a signal ends the reading, as a failure (bb_stop_install).
 void bb_traces_init(BbTraces *traces, bool skip_bad_lines);
 void bb_traces_clear(BbTraces *traces);
 

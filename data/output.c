@@ -2,6 +2,8 @@
 // In: parts of a file. Out: the file, which never ends within a part unless power or disk fail.
 #include "data/output.h"
 
+#include "data/draft.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -12,8 +14,10 @@
 #define OUT_BYTES ((gsize)64 << 10)
 
 struct BbOutput {
-    char *path; // NULL for standard output
-    int fd;     // -1 when closed
+    char *path;     // NULL for standard output
+    int fd;         // -1 when closed
+    BbDraft *draft; // that fd writes; NULL: written in place
+    int replaced;   // what is there, to keep others from it; -1: nothing
     bool regular;
     BbOutputOptions options;
     gsize reserve; // 0 where the file system has no such thing
@@ -50,28 +54,37 @@ static bool fail(const char *name, const char *what, GError **error)
     return false;
 }
 
-// Standard output is duplicated, so that close can close it and see every failure.
-static int open_path(const char *path, bool fresh)
+// What is open already is duplicated, so that close can close it and see every failure. Where
+// nothing can be written beside a file, it is written to.
+static int open_path(BbOutput *output)
 {
+    const char *path = output->path;
     if (!path)
         return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
-    return open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (fresh ? O_EXCL : 0), 0666);
+    if (output->options.whole && bb_draft_may_replace(path))
+        output->draft = bb_draft_new(path, false);
+    if (!output->draft)
+        return open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (output->options.fresh ? O_EXCL : 0),
+                    0666);
+    output->replaced = open(path, O_WRONLY | O_CLOEXEC);
+    return fcntl(bb_draft_fd(output->draft), F_DUPFD_CLOEXEC, 0);
 }
 
-// A file that is there is emptied, unless another program like this one writes it now; where the
-// file system knows no locks, nobody can tell.
+// A file that is there is emptied, or will be replaced, unless another program like this one writes
+// it now; where the file system knows no locks, nobody can tell.
 static bool take(const BbOutput *output, GError **error)
 {
-    if (!output->regular)
+    int fd = output->draft ? output->replaced : output->fd;
+    if (!output->regular || fd < 0)
         return true;
-    if (flock(output->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_AGAIN,
                     "%s: another run of bbtrace or bbpaths writes this file now: end it, or write "
                     "to another place",
                     output->path);
         return false;
     }
-    return ftruncate(output->fd, 0) == 0 || fail(output->path, "empty it", error);
+    return output->draft || ftruncate(fd, 0) == 0 || fail(output->path, "empty it", error);
 }
 
 BbOutput *bb_output_open(const char *path, const BbOutputOptions *options, GError **error)
@@ -82,7 +95,8 @@ BbOutput *bb_output_open(const char *path, const BbOutputOptions *options, GErro
         output->options = *options;
     output->path = strcmp(path, "-") == 0 ? NULL : g_strdup(path);
     output->buffer = g_byte_array_new();
-    output->fd = open_path(output->path, output->options.fresh);
+    output->replaced = -1;
+    output->fd = open_path(output);
     if (output->fd < 0 || fstat(output->fd, &status) != 0) {
         fail(bb_output_name(output), "open it to write", error);
         return NULL;
@@ -100,6 +114,9 @@ void bb_output_free(BbOutput *output)
         return;
     if (output->fd >= 0)
         close(output->fd);
+    if (output->replaced >= 0)
+        close(output->replaced);
+    bb_draft_free(output->draft);
     g_byte_array_unref(output->buffer);
     g_free(output->path);
     g_free(output);
@@ -239,7 +256,7 @@ bool bb_output_close(BbOutput *output, bool sync, GError **error)
         return false;
     int fd = output->fd;
     output->fd = -1;
-    if (close(fd) != 0)
+    if (close(fd) != 0 || (output->draft && !bb_draft_publish(output->draft)))
         return fail(bb_output_name(output), "write", error);
     return !on_disk || bb_output_sync_folder(output->path, error);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file, a pipe or standard output that grows by whole parts. What is written goes out part by
 // part, so that the end of the file is the end of a part whatever happens: where the disk is full,
-// the file is cut back to its last whole part, and room that was set aside takes an end.
+// the file is cut back to its last whole part, and room that was set aside takes an end. Or it is
+// there once it is complete.
 // Memory: parts are collected up to 64 KiB, and the part that is being put together.
 #pragma once
 
@@ -12,6 +13,7 @@ typedef struct BbOutput BbOutput;
 
 typedef struct BbOutputOptions {
     bool fresh;    // refuse a file that is there already (G_FILE_ERROR_EXIST)
+    bool whole;    // what is there stays until close (data/draft.h), but for pipes and devices
     gsize reserve; // bytes behind the end of the file that are set aside for its last ones; where
                    // the file system cannot do that, they are not
     // Called before bytes are written, if set; lacking says that they found no room on the disk.
@@ -24,7 +26,7 @@ typedef struct BbOutputOptions {
 // Where a function fails for want of room, on the disk or in a quota, its error is
 // G_FILE_ERROR_NOSPC.
 BbOutput *bb_output_open(const char *path, const BbOutputOptions *options, GError **error);
-void bb_output_free(BbOutput *output); // what is not written yet is lost
+void bb_output_free(BbOutput *output); // what is not written yet is lost; of whole, all is
 
 // For messages: the path, or "standard output". Lent.
 const char *bb_output_name(const BbOutput *output);

@@ -56,7 +56,8 @@ const char *bb_trace_reader_note(const BbTraceReader *reader, guint index);
 typedef struct BbTraceWriter BbTraceWriter;
 
 // Writes to path ("-" is standard output), names from names (lent, must outlive the writer).
-// An existing file is replaced. Nobody writes BB_TRACE_RING here: see data/recorder.h.
+// A file that is there stays until the new one is finished, and then is replaced. Nobody writes
+// BB_TRACE_RING here: see data/recorder.h.
 BbTraceWriter *bb_trace_writer_open(const char *path, BbTraceForm form, const BbNames *names,
                                     GError **error);
 
@@ -97,7 +98,8 @@ bool bb_trace_writer_finish(BbTraceWriter *writer, const BbCounters *counters, G
 // What is no regular file stays as it is. Returns false, with an error, where the file has no end.
 // After it, only free and questions.
 bool bb_trace_writer_salvage(BbTraceWriter *writer, const BbCounters *counters, GError **error);
-// Without finish the file lacks its end mark and counts as cut.
+// Without finish the file lacks its end mark and counts as cut; of bb_trace_writer_open there is
+// none.
 void bb_trace_writer_free(BbTraceWriter *writer);
 
 // Bytes that the file would have if it were flushed now, without its end: mostly a little less.

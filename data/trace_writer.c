@@ -24,7 +24,8 @@ BbTraceWriter *bb_trace_writer_open_with(const char *path, const BbTraceWriterOp
 BbTraceWriter *bb_trace_writer_open(const char *path, BbTraceForm form, const BbNames *names,
                                     GError **error)
 {
-    return bb_trace_writer_open_with(path, &(BbTraceWriterOptions){.form = form}, names, error);
+    const BbTraceWriterOptions options = {.form = form, .output.whole = true};
+    return bb_trace_writer_open_with(path, &options, names, error);
 }
 
 void bb_trace_writer_free(BbTraceWriter *writer)

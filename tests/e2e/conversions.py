@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 import urllib.parse
 
@@ -310,13 +311,13 @@ class Export(Case):
             self.assertIn("space", run(BBTRACE, "export", "-t", form, "-o", "/dev/full", trace, status=1)[1])
 
     def test_a_signal_leaves_what_was_there(self):
-        for form in FORMS[1:]:
-            out = self.path("o" + form)
-            run(BBTRACE, "export", "-t", form, "-o", out, self.path("t.txt", TEXT))
+        for number, words in enumerate((*(["export", "-t", form, "-o"] for form in FORMS),
+                                        *([*copy, "-w"] for copy in COPIES), ["import", "--from", "text", "-w"])):
+            out = self.path(f"o{number}")
+            run(BBTRACE, *words, out, self.path("t.txt", TEXT))
             with open(out, "rb") as file:
                 before = file.read()
-            with subprocess.Popen([BBTRACE, "export", "-t", form, "-o", out, "-"], stdin=subprocess.PIPE,
-                                  stderr=subprocess.PIPE) as job:
+            with subprocess.Popen([BBTRACE, *words, out, "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as job:
                 job.stdin.write(b"# bbtrace text 1\n")
                 stop = threading.Timer(1, job.send_signal, [signal.SIGINT])
                 stop.start()
@@ -330,10 +331,31 @@ class Export(Case):
                 job.stdin = None
                 said = job.communicate()[1].decode()
                 self.assertEqual(job.returncode, 1, said)
-            self.assertIn("stopped by a signal: the export is not complete", said)
+            self.assertIn("stopped by a signal: the output is not complete; run it again", said)
             with open(out, "rb") as file:
                 self.assertEqual(file.read(), before)
             self.assertFalse(glob.glob(glob.escape(out) + ".*"))
+
+    def test_a_signal_leaves_what_was_there_before_a_scenario(self):
+        out = self.path("there", TEXT)
+        with subprocess.Popen([BBTRACE, "generate", "-q", "webshop", "-G", "1000h", "-w", out],
+                              stderr=subprocess.PIPE) as job:
+            time.sleep(0.5)
+            job.send_signal(signal.SIGTERM)
+            said = job.communicate()[1].decode()
+        self.assertEqual(job.returncode, 1, said)
+        self.assertIn("stopped by a signal", said)
+        self.assertFalse(glob.glob(glob.escape(out) + ".*"))
+        with open(out, "rb") as file:
+            self.assertEqual(file.read(), TEXT)
+
+    def test_what_stands_for_standard_output_is_written_to(self):
+        trace, out = self.path("t.txt", TEXT), self.path("o")
+        run(BBTRACE, "filter", "-w", out, trace)
+        with open(out, "rb") as file:
+            whole = file.read()
+        for out in ("-", "/dev/stdout"):
+            self.assertEqual(run(BBTRACE, "filter", "-w", out, trace)[0], whole)
 
     def test_what_is_readable_of_several_is_written(self):
         trace, bad = self.path("t.txt", TEXT), self.path("bad", b"no trace")

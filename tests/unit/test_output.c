@@ -70,6 +70,28 @@ START_TEST(fresh_refuses_what_is_there)
 }
 END_TEST
 
+START_TEST(what_is_there_stays_until_the_whole_is)
+{
+    g_autoptr(Scratch) scratch = scratch_new();
+    g_autoptr(GError) error = NULL;
+    const BbOutputOptions whole = {.whole = true};
+    const char *path = scratch_file(scratch, "x", "old", 3);
+    g_autoptr(BbOutput) output = open_at(path, &whole);
+    put_part(output, 'a', 100000);
+    ck_assert(bb_output_part(output, NULL) && bb_output_flush(output, NULL));
+    ck_assert_uint_eq(size_of(path), 3);
+    ck_assert_ptr_null(bb_output_open(path, &whole, &error)); // while another run writes it
+    ck_assert(g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_AGAIN));
+    ck_assert(bb_output_close(output, true, NULL));
+    ck_assert_uint_eq(size_of(path), 100000);
+    BbOutput *second = open_at(path, &whole);
+    put_part(second, 'b', 10);
+    ck_assert(bb_output_part(second, NULL) && bb_output_flush(second, NULL));
+    bb_output_free(second); // what was not closed
+    ck_assert_uint_eq(size_of(path), 100000);
+}
+END_TEST
+
 START_TEST(what_was_set_aside_is_given_back)
 {
     g_autoptr(Scratch) scratch = scratch_new();
@@ -168,5 +190,5 @@ START_TEST(folders_go_to_the_disk)
 END_TEST
 
 TEST_MAIN("output", parts_go_out_whole, fresh_refuses_what_is_there,
-          what_was_set_aside_is_given_back, a_part_that_finds_no_room_leaves_no_trace,
-          room_is_asked_for, folders_go_to_the_disk)
+          what_is_there_stays_until_the_whole_is, what_was_set_aside_is_given_back,
+          a_part_that_finds_no_room_leaves_no_trace, room_is_asked_for, folders_go_to_the_disk)

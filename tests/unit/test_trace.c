@@ -320,8 +320,9 @@ START_TEST(flushed_is_visible)
     for (int form = BB_TRACE_BBT; form <= BB_TRACE_TEXT; form++) {
         g_autoptr(Messages) all = random_messages(11, 20);
         g_autofree char *path = temp_path();
+        const BbTraceWriterOptions options = {.form = (BbTraceForm)form};
         g_autoptr(BbTraceWriter) writer =
-            bb_trace_writer_open(path, (BbTraceForm)form, all->names, NULL);
+            bb_trace_writer_open_with(path, &options, all->names, NULL);
         for (guint i = 0; i < 20; i++) {
             ck_assert(bb_trace_writer_push(writer, message_at(all, i), NULL));
             ck_assert(bb_trace_writer_flush(writer, NULL));

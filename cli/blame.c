@@ -39,6 +39,7 @@ static int print(const Run *run)
 {
     const BbFinding *finding = &run->finding;
     g_autoptr(BbBlameFindings) findings = bb_blame_finish(run->blame);
+    findings->chosen = &finding->chosen;
     if (finding->json)
         bb_blame_write_json(findings, finding->names, stdout);
     else

@@ -65,9 +65,10 @@ int bb_finding_parse(BbFinding *finding, const BbFindingAbout *about, const GOpt
     return go_on ? check(finding, about, argc, argv) : status;
 }
 
-int bb_finding_run(BbFinding *finding, const BbInferenceUse *use)
+int bb_finding_run(BbFinding *finding, BbInferenceUse *use)
 {
     g_autoptr(GError) error = NULL;
+    use->chosen = &finding->chosen;
     if (bb_inference_run(&finding->inference, finding->trace, finding->names, use, &error))
         return -1;
     bb_say_error("%s", error->message);

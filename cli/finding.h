@@ -20,6 +20,7 @@ typedef struct BbFinding {
     guint top;
     const char *trace;
     BbNames *names;
+    BbChosen chosen; // after the run
 } BbFinding;
 
 void bb_finding_init(BbFinding *finding);
@@ -30,5 +31,6 @@ void bb_finding_clear(BbFinding *finding);
 int bb_finding_parse(BbFinding *finding, const BbFindingAbout *about, const GOptionEntry *own,
                      int argc, char **argv);
 
-// Reads the trace, for use. Returns an exit status where that failed, or -1 to go on and print.
-int bb_finding_run(BbFinding *finding, const BbInferenceUse *use);
+// Reads the trace, for use, which may change. Returns an exit status where that failed, or -1 to go
+// on and print.
+int bb_finding_run(BbFinding *finding, BbInferenceUse *use);

@@ -5,6 +5,7 @@
 #include "data/caption.h"
 #include "data/node_set.h"
 #include "data/quantity.h"
+#include "data/shell_word.h"
 
 #include <string.h>
 
@@ -41,7 +42,7 @@ void bb_inference_clear(BbInference *inference)
                      inference->skew,    inference->latency,   inference->window,
                      inference->step,    inference->roles,     inference->explain,
                      inference->quantum, inference->max_delay, inference->slower,
-                     inference->from,    inference->to};
+                     inference->from,    inference->to,        inference->conditions};
     for (gsize i = 0; i < G_N_ELEMENTS(owned); i++)
         g_free(owned[i]);
     g_strfreev(inference->root);
@@ -215,6 +216,29 @@ static int check_nodes(const char *program, const char *option, char **lists, Bb
                         list, option, option);
 }
 
+// As it would be given to a shell; of several, each.
+static void append_condition(GString *out, const char *option, char *const *values)
+{
+    for (; values && *values; values++) {
+        g_autofree char *word = bb_shell_word(*values);
+        g_string_append_printf(out, "%s--%s=%s", out->len ? " " : "", option, word);
+    }
+}
+
+static char *conditions_of(const BbInference *inference)
+{
+    g_autoptr(GString) out = g_string_new(NULL);
+    append_condition(out, "root", inference->root);
+    append_condition(out, "through", inference->through);
+    append_condition(out, "op", inference->ops);
+    append_condition(out, "slower-than", (char *[]){inference->slower, NULL});
+    if (inference->errors)
+        g_string_append_printf(out, "%s--errors", out->len ? " " : "");
+    append_condition(out, "from", (char *[]){inference->from, NULL});
+    append_condition(out, "to", (char *[]){inference->to, NULL});
+    return out->len ? g_string_free(g_steal_pointer(&out), FALSE) : NULL;
+}
+
 static int check_selection(BbInference *inference, const char *program)
 {
     BbSelectionOptions *selection = &inference->selection;
@@ -223,6 +247,7 @@ static int check_selection(BbInference *inference, const char *program)
     selection->ops = (const char *const *)inference->ops;
     selection->errors = inference->errors;
     selection->last_byte = inference->nesting.latency_last_byte;
+    inference->conditions = conditions_of(inference);
     if (inference->slower && !bb_parse_duration(inference->slower, &selection->slower_ns))
         return bb_say_usage(program, "--slower-than '%s' is no duration like 200ms%s",
                             inference->slower, bb_duration_excess(inference->slower));
@@ -491,6 +516,8 @@ bool bb_inference_run(const BbInference *inference, const char *trace, BbNames *
     run.progress = bb_progress_start(inference->quiet);
     if (!read_all(&run, error))
         return false;
+    if (use->chosen)
+        *use->chosen = bb_selection_chosen(run.selection, inference->conditions);
     say_end(&run);
     return true;
 }

@@ -35,6 +35,7 @@ typedef struct BbInference {
     BbWindowOptions windows;
     BbGlobs *roots, *throughs; // NULL where not given
     BbSelectionOptions selection;
+    char *conditions; // the options that choose instances; NULL where none does
     BbCensusOptions census;
 } BbInference;
 
@@ -79,6 +80,7 @@ typedef struct BbInferenceUse {
     gpointer user;
     BbCounting *counting; // counts the instances before `paths` gets them; lent
     BbNetwork *network;   // gets what the trace tells of the network; lent; NULL: not wanted
+    BbChosen *chosen;     // gets which instances were chosen; likewise. Lends from inference
 } BbInferenceUse;
 
 // Reads the trace and infers. Says damage of the trace on stderr. names is filled.

@@ -236,6 +236,7 @@ typedef struct {
     const BbNames *names;
     const BbPatterns *patterns;
     const BbNetwork *network;
+    const BbChosen *chosen;
 } Results;
 
 static bool write_patterns(const Results *results, FILE *out, GError **error)
@@ -244,6 +245,7 @@ static bool write_patterns(const Results *results, FILE *out, GError **error)
     BbViewOptions view = o->view;
     double shrunk = 1;
     view.network = results->network;
+    view.chosen = results->chosen;
     view.shrunk = &shrunk;
     bool written = bb_view_write(o->format, results->patterns, results->names, &view, out, error);
     if (shrunk < 1)
@@ -295,11 +297,15 @@ static int infer(const Options *o)
         .phases = o->phases ? bb_phases_new(o->inference.census.last_byte) : NULL,
     };
     g_autoptr(BbNetwork) network = bb_network_new();
-    BbInferenceUse use = {
-        .paths = take_paths, .user = &work, .counting = work.counting, .network = network};
+    BbChosen chosen = {0};
+    BbInferenceUse use = {.paths = take_paths,
+                          .user = &work,
+                          .counting = work.counting,
+                          .network = network,
+                          .chosen = &chosen};
     if (bb_inference_run(&o->inference, o->trace, names, &use, &error)) {
         g_autoptr(BbPatterns) patterns = bb_counting_finish(work.counting);
-        Results results = {o, &work, names, patterns, network};
+        Results results = {o, &work, names, patterns, network, &chosen};
         if (write_results(&results, &error))
             return BB_EXIT_DONE;
     }

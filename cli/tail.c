@@ -61,6 +61,7 @@ static int print(const Run *run)
     g_autoptr(BbRanking) ranking =
         bb_ranking_new(patterns, finding->names, &BB_VIEW_OPTIONS_DEFAULT, BB_TOP_ALL);
     g_autoptr(BbTailFindings) findings = bb_tail_finish(run->tail);
+    findings->chosen = &finding->chosen;
     BbTailRanks ranks = {ranking->rank, ranking->n_ranks};
     if (finding->json)
         bb_tail_write_json(findings, finding->names, ranks, stdout);

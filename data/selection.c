@@ -16,6 +16,7 @@ struct BbSelection {
     BbSelectionOptions options;
     const BbNames *names;
     GByteArray *known;        // by name
+    guint64 all, chosen;      // instances, but for calls without return
     bool *met;                // by pattern of an operation: some call has it
     bool in_time;             // some instance was
     gint64 first_ns, last_ns; // when instances begin; BB_TIME_NONE before the first
@@ -151,25 +152,44 @@ static bool some_calls_match(const BbSelection *selection, const BbPaths *paths,
     return passes && does && fails;
 }
 
-guint32 bb_selection_apply(BbSelection *selection, BbPaths *paths)
+// Every message of convolution is a call without return.
+static bool is_counted(const BbPaths *paths, const BbCall *root)
+{
+    return paths->mode || bb_call_is_returned(root);
+}
+
+static bool is_wanted(BbSelection *selection, const BbPaths *paths, const BbInstance *instance)
 {
     const BbSelectionOptions *options = &selection->options;
-    if (!bb_selection_chooses(options))
+    const BbCall *root = &paths->calls[paths->order[instance->first]];
+    if (!is_in_time(selection, root) || (options->root && !touches(selection, root, ROOT_WANTED)) ||
+        (options->slower_ns > 0 && !is_slower(options, paths, instance)))
+        return false;
+    return some_calls_match(selection, paths, instance);
+}
+
+guint32 bb_selection_apply(BbSelection *selection, BbPaths *paths)
+{
+    if (!bb_selection_chooses(&selection->options))
         return 0;
     note_names(selection, paths);
     guint32 kept = 0, all = paths->n_instances;
     for (guint32 i = 0; i < all; i++) {
         const BbInstance *instance = &paths->instances[i];
-        const BbCall *root = &paths->calls[paths->order[instance->first]];
-        if (!is_in_time(selection, root) ||
-            (options->root && !touches(selection, root, ROOT_WANTED)) ||
-            (options->slower_ns > 0 && !is_slower(options, paths, instance)))
-            continue;
-        if (some_calls_match(selection, paths, instance))
+        bool wanted = is_wanted(selection, paths, instance);
+        bool counted = is_counted(paths, &paths->calls[paths->order[instance->first]]);
+        selection->all += counted;
+        selection->chosen += counted && wanted;
+        if (wanted)
             paths->instances[kept++] = *instance;
     }
     paths->n_instances = kept;
     return all - kept;
+}
+
+BbChosen bb_selection_chosen(const BbSelection *selection, const char *by)
+{
+    return (BbChosen){.by = by, .instances = selection->chosen, .of = selection->all};
 }
 
 // ---- hints -------------------------------------------------------------------------------------

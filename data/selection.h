@@ -2,6 +2,7 @@
 // Which path instances are wanted.
 #pragma once
 
+#include "data/chosen.h"
 #include "data/globs.h"
 #include "data/path.h"
 
@@ -31,7 +32,9 @@ guint32 bb_selection_apply(BbSelection *selection, BbPaths *paths);
 // Whether it could leave anything out.
 bool bb_selection_chooses(const BbSelectionOptions *options);
 
-// At the end of a run: a sentence on operations that were asked for and that no call had; on a time
+// At the end of a run: how many instances there were, and were wanted; by (lent) is what says so.
+BbChosen bb_selection_chosen(const BbSelection *selection, const char *by);
+// A sentence on operations that were asked for and that no call had; on a time
 // in which no instance begins, though there are some. NULL where there is nothing to say. The
 // caller frees.
 char *bb_selection_hint_ops(const BbSelection *selection);

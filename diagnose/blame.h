@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "data/chosen.h"
 #include "data/path.h"
 #include "data/stats.h"
 
@@ -69,6 +70,7 @@ typedef struct BbBlameFindings {
     GArray *hints;     // of BbBlameHint, by falling excess
     guint64 forgotten; // rows, and their critical time and wire
     gint64 forgotten_ns;
+    const BbChosen *chosen; // which instances they are of; lent; NULL: all
 } BbBlameFindings;
 
 typedef struct BbBlame BbBlame;

@@ -91,6 +91,7 @@ void bb_blame_write_json(const BbBlameFindings *findings, const BbNames *names, 
     g_autoptr(BbJson) json = bb_json_new(out);
     bb_json_begin_object(json);
     bb_json_put_uint(json, "bbpaths_blame", 1);
+    bb_chosen_write(findings->chosen, json);
     bb_json_put_uint(json, "requests", findings->instances);
     bb_json_put_seconds(json, "latency_total_s", findings->latency_ns);
     bb_json_put_uint(json, "forgotten_contexts", findings->forgotten);

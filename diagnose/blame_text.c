@@ -74,7 +74,8 @@ static void append_times(GString *out, double times)
 }
 
 // "auth GET is 3.1 times slower when called from app2 (50.2 ms) than from app1 (16.2 ms), ..."
-static void write_hint(const BbBlameHint *hint, const BbNames *names, gint64 latency_ns, FILE *out)
+static void write_hint(const BbBlameFindings *findings, const BbBlameHint *hint,
+                       const BbNames *names, FILE *out)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     bb_route_append_call(text, names, hint->node, hint->op);
@@ -97,8 +98,8 @@ static void write_hint(const BbBlameHint *hint, const BbNames *names, gint64 lat
     g_string_append(text, "): ");
     bb_quantity_append_duration(text, hint->excess_ns);
     g_string_append(text, ", ");
-    bb_quantity_append_share(text, bb_quantity_share(hint->excess_ns, latency_ns));
-    g_string_append(text, " of all latency");
+    bb_quantity_append_share(text, bb_quantity_share(hint->excess_ns, findings->latency_ns));
+    bb_chosen_append_whole(text, findings->chosen, "latency");
     fprintf(out, "%s\n", text->str);
 }
 
@@ -109,8 +110,7 @@ static void write_hints(const BbBlameFindings *findings, const BbNames *names, F
         fputs("\nIt depends on the caller\n", out);
     for (guint i = 0; i < shown; i++) {
         fputs("  ", out);
-        write_hint(&g_array_index(findings->hints, BbBlameHint, i), names, findings->latency_ns,
-                   out);
+        write_hint(findings, &g_array_index(findings->hints, BbBlameHint, i), names, out);
     }
     if (shown < findings->hints->len)
         fprintf(out, "  and %u more\n", findings->hints->len - shown);
@@ -132,7 +132,8 @@ static void write_foot(const BbBlameFindings *findings, guint nodes, guint rows,
         g_string_append(text, " with ");
         bb_quantity_append_share(text,
                                  bb_quantity_share(findings->forgotten_ns, findings->latency_ns));
-        g_string_append(text, " of all latency\n");
+        bb_chosen_append_whole(text, findings->chosen, "latency");
+        g_string_append_c(text, '\n');
     }
     g_string_append(text, "waited: own work on the critical path; with wire, the way to and from "
                           "it, all of the latency.\nslack: how much later the calls off the path "
@@ -149,6 +150,8 @@ void bb_blame_write_text(const BbBlameFindings *findings, const BbNames *names, 
     g_string_append(head, ", ");
     bb_quantity_append_duration(head, findings->latency_ns);
     g_string_append(head, " of latency\n");
+    if (bb_chosen_append(head, findings->chosen, "request"))
+        g_string_append_c(head, '\n');
     fputs(head->str, out);
     if (findings->instances == 0)
         return;

@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 
+#include "data/chosen.h"
 #include "data/path.h"
 
 typedef struct BbTailOptions {
@@ -101,6 +102,7 @@ typedef struct BbTailFindings {
     guint64 roots;                          // groups seen and not forgotten
     GPtrArray *compared;                    // of BbTailRoot*, by falling excess over all slow ones
     guint64 forgotten, forgotten_instances; // groups
+    const BbChosen *chosen;                 // which instances they are of; lent; NULL: all
 } BbTailFindings;
 
 typedef struct BbTail BbTail;

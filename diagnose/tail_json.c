@@ -139,6 +139,7 @@ void bb_tail_write_json(const BbTailFindings *findings, const BbNames *names, Bb
     g_autoptr(BbJson) json = bb_json_new(out);
     bb_json_begin_object(json);
     bb_json_put_uint(json, "bbpaths_tail", 1);
+    bb_chosen_write(findings->chosen, json);
     bb_json_put_share(json, "quantile", findings->quantile);
     bb_json_put_uint(json, "first_calls", findings->roots);
     bb_json_put_uint(json, "forgotten_first_calls", findings->forgotten);

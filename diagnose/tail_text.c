@@ -234,6 +234,8 @@ void bb_tail_write_text(const BbTailFindings *findings, const BbNames *names, Bb
     g_autoptr(GString) head = g_string_new("bbpaths tail, the slowest ");
     bb_quantity_append_share(head, 1 - findings->quantile);
     g_string_append(head, " against the others with the same first call\n");
+    if (bb_chosen_append(head, findings->chosen, "request"))
+        g_string_append_c(head, '\n');
     bb_quantity_append_count(head, all);
     g_string_append(head, " of ");
     bb_quantity_append_counted(head, findings->roots, "first call");

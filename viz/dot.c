@@ -74,9 +74,13 @@ static const char legend_of_derived[] =
 static void label_graph(Agraph_t *graph, const BbView *view)
 {
     const BbRanking *ranking = view->ranking;
-    g_autoptr(GString) text = g_string_new(NULL);
+    g_autoptr(GString) text = g_string_new(NULL), chosen = g_string_new(NULL);
     bb_summary_append_trace(text, view->patterns);
     g_string_append(text, "\\l");
+    if (bb_summary_append_chosen(chosen, ranking)) {
+        bb_drawing_append_plain(text, chosen->str);
+        g_string_append(text, "\\l");
+    }
     bb_summary_append_shown(text, view->patterns, ranking);
     g_string_append(text, "\\l");
     if (bb_summary_append_left_out(text, ranking))

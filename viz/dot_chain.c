@@ -123,8 +123,7 @@ static void title_pattern(BbDrawing *drawing)
         bb_summary_append_derived(text, pattern);
         bb_drawing_set(drawing->cluster, "style", "dashed");
     } else {
-        bb_quantity_append_share(text, bb_ranking_share(drawing->ranking, pattern));
-        g_string_append(text, " of all paths");
+        bb_summary_append_share(text, drawing->ranking, pattern);
     }
     if (bb_chain_is_timed(pattern)) {
         g_string_append(text, "   end to end: ");

@@ -164,10 +164,9 @@ static bool draw_calls(BbDrawing *drawing, Agnode_t *drawn, const BbPatternNode 
 static void title_pattern(BbDrawing *drawing)
 {
     GString *text = drawing->plain;
-    gint64 total = bb_pattern_total_latency(drawing->pattern);
     g_string_printf(text, "#%u   ", drawing->rank);
-    bb_quantity_append_share(text, bb_quantity_share(total, drawing->ranking->latency_ns));
-    g_string_append(text, " of all latency   ");
+    bb_summary_append_share(text, drawing->ranking, drawing->pattern);
+    g_string_append(text, "   ");
     bb_drawing_append_quantiles(text, drawing->pattern->root->latency);
     bb_summary_append_wrong(text, drawing->pattern);
     bb_drawing_set_plain(drawing, drawing->cluster, "label");

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define CLIENT_COLUMNS 20 // a client stands in front of all
+#define BACKSLASH "\\\\"  // of a label
 #define NAME_LINES 4      // a name is wrapped into at most so many lines; the tooltip has all of it
 
 // "&amp;" and the like, which Graphviz would decode.
@@ -20,9 +21,8 @@ static bool is_entity(const char *text)
 
 // Graphviz reads labels and tooltips as escString: "\N" is a node's name, "\n" ends a line. Labels
 // are read once, tooltips once or twice (2.43): there no number of backslashes gives one.
-static char *escape(GString *escaped, const char *plain, const char *backslash)
+static void escape(GString *escaped, const char *plain, const char *backslash)
 {
-    g_string_truncate(escaped, 0);
     for (const char *at = plain; *at; at++)
         if (*at == '\\')
             g_string_append(escaped, backslash);
@@ -32,7 +32,11 @@ static char *escape(GString *escaped, const char *plain, const char *backslash)
             g_string_append(escaped, "%26");
         else
             g_string_append_c(escaped, *at);
-    return escaped->str;
+}
+
+void bb_drawing_append_plain(GString *label, const char *text)
+{
+    escape(label, text, BACKSLASH);
 }
 
 // cgraph's functions take char * but change nothing.
@@ -43,8 +47,10 @@ void bb_drawing_set(void *object, const char *name, const char *value)
 
 void bb_drawing_set_plain(BbDrawing *drawing, void *object, const char *name)
 {
-    const char *backslash = g_str_has_suffix(name, "tooltip") ? "%5C" : "\\\\";
-    bb_drawing_set(object, name, escape(drawing->escaped, drawing->plain->str, backslash));
+    const char *backslash = g_str_has_suffix(name, "tooltip") ? "%5C" : BACKSLASH;
+    g_string_truncate(drawing->escaped, 0);
+    escape(drawing->escaped, drawing->plain->str, backslash);
+    bb_drawing_set(object, name, drawing->escaped->str);
 }
 
 void bb_drawing_append_name(GString *out, const char *text, guint columns)

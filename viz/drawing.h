@@ -35,6 +35,9 @@ Agnode_t *bb_drawing_new_node(BbDrawing *drawing);
 void bb_drawing_set(void *object, const char *name, const char *value);
 void bb_drawing_set_plain(BbDrawing *drawing, void *object, const char *name);
 
+// Appends text to a label, likewise.
+void bb_drawing_append_plain(GString *label, const char *text);
+
 // White for a share of 0 to a strong orange for 1; black text is legible on all of them.
 void bb_drawing_fill(Agnode_t *drawn, double share);
 

@@ -227,6 +227,7 @@ bool bb_patterns_json_write(const BbView *view, FILE *out, GError **error)
     bb_json_key(json, "algorithm");
     bb_json_string(json, view->patterns->algorithm);
     write_trace(json, &view->patterns->facts);
+    bb_chosen_write(ranking->options.chosen, json);
     write_left_out(json, ranking);
     bb_json_newline(json);
     bb_json_key(json, "patterns");

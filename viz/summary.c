@@ -65,6 +65,8 @@ void bb_summary_append_trace(GString *out, const BbPatterns *patterns)
 typedef struct {
     const char *sort[BB_SORT_MEAN + 1];
     const char *instance;
+    const char *shares; // what shares are of
+    const char *begun;  // an instance, before it is known how it goes
 } Words;
 
 static const Words of_trees = {
@@ -72,6 +74,8 @@ static const Words of_trees = {
              [BB_SORT_COUNT] = "number of instances",
              [BB_SORT_MEAN] = "mean latency"},
     .instance = "instance",
+    .shares = "latency",
+    .begun = "request",
 };
 
 static const Words of_chains = {
@@ -79,6 +83,8 @@ static const Words of_chains = {
              [BB_SORT_COUNT] = "number of paths",
              [BB_SORT_MEAN] = "mean time from end to end"},
     .instance = "path",
+    .shares = "paths",
+    .begun = "path",
 };
 
 static const Words *words_of(const BbRanking *ranking)
@@ -114,9 +120,25 @@ static void append_conditions(GString *out, const BbRanking *ranking)
     }
     if (options->min_share > 0) {
         g_string_append(out, options->min_count > 1 ? " and " : ", with ");
+        g_autofree char *instances = g_strconcat(words_of(ranking)->instance, "s", NULL);
         bb_quantity_append_share(out, options->min_share);
-        g_string_append_printf(out, " of all %ss or more", words_of(ranking)->instance);
+        bb_chosen_append_whole(out, options->chosen, instances);
+        g_string_append(out, " or more");
     }
+}
+
+bool bb_summary_append_chosen(GString *out, const BbRanking *ranking)
+{
+    return bb_chosen_append(out, ranking->options.chosen, words_of(ranking)->begun);
+}
+
+void bb_summary_append_share(GString *out, const BbRanking *ranking, const BbPattern *pattern)
+{
+    double share = ranking->chains
+                       ? bb_ranking_share(ranking, pattern)
+                       : bb_quantity_share(bb_pattern_total_latency(pattern), ranking->latency_ns);
+    bb_quantity_append_share(out, share);
+    bb_chosen_append_whole(out, ranking->options.chosen, words_of(ranking)->shares);
 }
 
 void bb_summary_append_shown(GString *out, const BbPatterns *patterns, const BbRanking *ranking)

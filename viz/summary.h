@@ -7,6 +7,9 @@
 // "bbpaths nesting, 2003-03-14 ... UTC, 50.0 s, 20 messages, 10 calls, 0.1 % unmatched"
 void bb_summary_append_trace(GString *out, const BbPatterns *patterns);
 
+// "Chosen by --root=web1: 12 of 3,456 requests"; false where all instances are shown.
+bool bb_summary_append_chosen(GString *out, const BbRanking *ranking);
+
 // "Top 10 of 57 patterns by total latency, with 5 instances or more"; of convolution "Top 10 of 57
 // patterns by number of paths, with 0.5 % of all paths or more"
 void bb_summary_append_shown(GString *out, const BbPatterns *patterns, const BbRanking *ranking);
@@ -14,6 +17,9 @@ void bb_summary_append_shown(GString *out, const BbPatterns *patterns, const BbR
 // "Left out: 47 patterns, 4,321 instances, 8.3 % of the total latency"; of convolution "Left out:
 // 47 patterns (40 for being rare), 4,321 paths, 8.3 % of all"; false where nothing was.
 bool bb_summary_append_left_out(GString *out, const BbRanking *ranking);
+
+// "35 % of all latency", "35 % of the chosen latency"; of convolution "35 % of all paths" likewise.
+void bb_summary_append_share(GString *out, const BbRanking *ranking, const BbPattern *pattern);
 
 // ", about 3 % of them wrong"; nothing where it is not known.
 void bb_summary_append_wrong(GString *out, const BbPattern *pattern);

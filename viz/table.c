@@ -11,6 +11,8 @@ static void put_head(BbTable *table)
 {
     bb_summary_append_trace(table->text, table->view->patterns);
     g_string_append_c(table->text, '\n');
+    if (bb_summary_append_chosen(table->text, table->view->ranking))
+        g_string_append_c(table->text, '\n');
     bb_summary_append_shown(table->text, table->view->patterns, table->view->ranking);
     g_string_append_c(table->text, '\n');
 }

@@ -156,10 +156,8 @@ static void append_title(BbTable *table, const BbPattern *pattern)
     bb_quantity_append_count(text, pattern->count);
     g_string_append(text, " x, ");
     bb_summary_append_derived(text, pattern);
-    if (!pattern->derived) {
-        bb_quantity_append_share(text, bb_ranking_share(table->view->ranking, pattern));
-        g_string_append(text, " of all paths");
-    }
+    if (!pattern->derived)
+        bb_summary_append_share(text, table->view->ranking, pattern);
     bb_summary_append_wrong(text, pattern);
     if (bb_chain_is_timed(pattern)) {
         g_string_append(text, "   end to end: mean ");

@@ -150,8 +150,7 @@ static void put_pattern(BbTable *table, guint i)
     g_string_append(table->text, " x  ");
     bb_quantity_append_duration(table->text, bb_pattern_total_latency(pattern));
     g_string_append(table->text, " total, ");
-    bb_quantity_append_share(table->text, latency_share(table, pattern));
-    g_string_append(table->text, " of all latency");
+    bb_summary_append_share(table->text, table->view->ranking, pattern);
     bb_summary_append_wrong(table->text, pattern);
     g_string_append_c(table->text, '\n');
     g_string_assign(table->indent, "  ");

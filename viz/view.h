@@ -4,6 +4,7 @@
 #pragma once
 
 #include "data/census.h"
+#include "data/chosen.h"
 #include "data/network.h"
 
 #include <stdio.h>
@@ -37,6 +38,7 @@ typedef struct BbViewOptions {
     double min_share;  // so are those with a smaller share, 0 to 1, of all instances (paths), or
                        // BB_SHARE_OF_FORMAT. Changes no rank: what is left out has its own
     const BbNetwork *network; // what is known of it, for pictures; lent; NULL: nothing
+    const BbChosen *chosen;   // which instances the patterns are of; lent; NULL: all
     double *shrunk; // gets the share of its size that a picture was drawn at, where its format
                     // takes none so large; NULL: nobody asks
 } BbViewOptions;

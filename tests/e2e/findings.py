@@ -5,6 +5,7 @@
   findings.py BBTRACE BBPATHS SAMPLES"""
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -62,6 +63,16 @@ class SlowAuth(unittest.TestCase):
         self.assertRegex(text, r"(?m)^ .* auth GET  <-  client -> lb -> app2$")
         self.assertIn("--top all", text)
         self.assertNotIn("--top all", run(BBPATHS, "blame", "-q", "--top", "all", self.trace))
+
+    def test_what_was_chosen_is_told(self):
+        words = ("-q", "--root", "client", "--slower-than", "20ms", self.trace)
+        for command in ((), ("blame",), ("tail",)):
+            text, found = (run(BBPATHS, *command, "-f", form, *words) for form in ("text", "json"))
+            chosen = re.search(r"\nChosen by --root='?client'? --slower-than='?20ms'?: (\d+) of ([\d,]+) requests\n", text)
+            self.assertTrue(chosen, text)
+            told = json.loads(found)["chosen"]
+            self.assertEqual((f"{told['instances']:,}", f"{told['of']:,}"), chosen.groups())
+            self.assertNotIn("all latency", text)
 
     def test_tail_names_it_too(self):
         found = json.loads(run(BBPATHS, "tail", "-q", "-f", "json", self.trace))

@@ -59,6 +59,14 @@ static BbPaths *make_paths(BbNames *names)
     return paths;
 }
 
+static guint64 returned_of(const BbPaths *paths)
+{
+    guint64 returned = 0;
+    for (guint32 i = 0; i < paths->n_instances; i++)
+        returned += bb_call_is_returned(&paths->calls[paths->order[paths->instances[i].first]]);
+    return returned;
+}
+
 // The numbers of the instances that options choose, as "1 3 4".
 static void expect(BbSelectionOptions options, const char *numbers)
 {
@@ -66,8 +74,12 @@ static void expect(BbSelectionOptions options, const char *numbers)
     g_autoptr(BbPaths) paths = make_paths(names);
     g_autoptr(BbSelection) selection = bb_selection_new(&options, names);
     guint32 all = paths->n_instances;
+    guint64 returned = returned_of(paths);
     guint32 left_out = bb_selection_apply(selection, paths);
     ck_assert_uint_eq(left_out, all - paths->n_instances);
+    BbChosen chosen = bb_selection_chosen(selection, NULL);
+    ck_assert_uint_eq(chosen.of, bb_selection_chooses(&options) ? returned : 0);
+    ck_assert_uint_eq(chosen.instances, chosen.of ? returned_of(paths) : 0);
     g_autoptr(GString) found = g_string_new(NULL);
     for (guint32 i = 0; i < paths->n_instances; i++)
         g_string_append_printf(found, "%s%" G_GUINT64_FORMAT, i ? " " : "",

@@ -218,6 +218,32 @@ START_TEST(chains_are_narrow_enough)
 }
 END_TEST
 
+// What the conditions say may mean something to Graphviz.
+START_TEST(what_was_chosen)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = sample_patterns(names);
+    const BbChosen chosen = {.by = "--op='GET \\N' --errors", .instances = 1234, .of = 5678};
+    BbViewOptions options = BB_VIEW_OPTIONS_DEFAULT;
+    options.chosen = &chosen;
+    char *text = view_text("text", patterns, names, options);
+    ck_assert_ptr_nonnull(
+        strstr(text, "\nChosen by --op='GET \\N' --errors: 1,234 of 5,678 requests\n"));
+    ck_assert_ptr_nonnull(strstr(text, " % of the chosen latency"));
+    ck_assert_ptr_null(strstr(text, "of all latency"));
+    free(text);
+    char *dot = view_text("dot", patterns, names, options);
+    ck_assert_ptr_nonnull(
+        strstr(dot, "\\lChosen by --op='GET \\\\N' --errors: 1,234 of 5,678 requests\\l"));
+    ck_assert_ptr_nonnull(strstr(dot, " % of the chosen latency"));
+    free(dot);
+    char *json = view_text("json", patterns, names, options);
+    ck_assert_ptr_nonnull(strstr(json, "\"chosen\": {\"by\": \"--op='GET \\\\N' --errors\", "
+                                       "\"instances\": 1234, \"of\": 5678}"));
+    free(json);
+}
+END_TEST
+
 // As deep as an inference gives them: every message has its row.
 START_TEST(deep_path)
 {
@@ -244,4 +270,4 @@ END_TEST
 
 TEST_MAIN("table", golden, golden_left_out, golden_empty, nothing_that_was_asked_for, narrow_enough,
           columns_align, long_figures_are_apart, deep_chain, full_disk, replicas, golden_chains,
-          golden_chains_by_mean, no_chains, chains_are_narrow_enough, deep_path)
+          golden_chains_by_mean, no_chains, chains_are_narrow_enough, what_was_chosen, deep_path)

@@ -157,10 +157,11 @@ static void tell(gpointer data, bool verbose)
 {
     const Run *run = data;
     const BbConvolution *convolution = bb_stretches_convolution(run->stretches);
-    if (bb_convolution_quantum(convolution) == 0) {
+    if (!bb_convolution_has_scale(convolution)) {
         if (verbose || run->windows > 0)
-            bb_say("nothing correlates, so every message is a path of its own: no quantum and no "
-                   "longest delay were found; if you know them, give --quantum and --max-delay");
+            bb_say("warning: nothing correlates, so every message is a path of its own: no quantum "
+                   "and no longest delay were found; if you know them, give --quantum and "
+                   "--max-delay");
         return;
     }
     if (!verbose)

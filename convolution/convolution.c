@@ -48,6 +48,11 @@ void bb_convolution_free(BbConvolution *convolution)
     g_free(convolution);
 }
 
+bool bb_convolution_has_scale(const BbConvolution *convolution)
+{
+    return convolution->quantum_ns > 0 && convolution->max_delay_ns > 0;
+}
+
 gint64 bb_convolution_quantum(const BbConvolution *convolution)
 {
     return convolution->quantum_ns;
@@ -81,7 +86,7 @@ static gint64 round_up(gint64 time_ns, gint64 quantum_ns)
 // A single bin of any length where there is no scale.
 static BbLagGrid make_grid(const BbConvolution *convolution, const BbTraffic *traffic)
 {
-    if (convolution->quantum_ns == 0 || convolution->max_delay_ns == 0)
+    if (!bb_convolution_has_scale(convolution))
         return (BbLagGrid){.quantum_ns = 1, .bins = 1};
     guint64 span = (guint64)traffic->end_ns - (guint64)traffic->start_ns;
     gint64 quantum = MAX(convolution->quantum_ns, (gint64)(span / QUANTA_MAX) + 1);
@@ -326,7 +331,7 @@ static BbAssignment *assign(const BbTraffic *traffic, BbExplanation *const *expl
 static void find_scale(BbConvolution *convolution, const BbStreams *streams,
                        const BbTraffic *traffic)
 {
-    if (convolution->quantum_ns > 0 && convolution->max_delay_ns > 0)
+    if (bb_convolution_has_scale(convolution))
         return;
     BbScale scale = bb_scale_guess(streams, traffic->start_ns, traffic->end_ns);
     g_debug("scale: quantum %.6f ms, longest delay %.3f ms", (double)scale.quantum_ns / 1e6,
@@ -350,10 +355,9 @@ BbPaths *bb_convolution_run(BbConvolution *convolution, BbTraffic *traffic)
     lap(&since_us, &convolution->work.scale_s);
     BbLagGrid grid = make_grid(convolution, traffic);
     BbLinkOptions options = {traffic->start_ns, traffic->end_ns, 0, MESSAGES_LEAST};
-    g_autofree BbExplanation **explanations =
-        convolution->quantum_ns > 0 && convolution->max_delay_ns > 0
-            ? explain(convolution, streams, &grid, &options)
-            : explain_nothing(streams, &grid, &options);
+    g_autofree BbExplanation **explanations = bb_convolution_has_scale(convolution)
+                                                  ? explain(convolution, streams, &grid, &options)
+                                                  : explain_nothing(streams, &grid, &options);
     since_us = g_get_monotonic_time(); // explain() took its own time
     g_autoptr(BbAssignment) assignment = assign(traffic, explanations, streams->n_out, &grid);
     lap(&since_us, &convolution->work.assign_s);

@@ -45,6 +45,7 @@ void bb_convolution_free(BbConvolution *convolution);
 BbPaths *bb_convolution_run(BbConvolution *convolution, BbTraffic *traffic);
 
 // Quantum and longest delay of the last run; 0 where the traffic showed nothing.
+bool bb_convolution_has_scale(const BbConvolution *convolution); // both are known
 gint64 bb_convolution_quantum(const BbConvolution *convolution);
 gint64 bb_convolution_max_delay(const BbConvolution *convolution);
 

@@ -13,6 +13,7 @@ void bb_facts_add(BbFacts *sum, const BbFacts *part)
     sum->deep_calls += part->deep_calls;
     sum->children += part->children;
     sum->candidates += part->candidates;
+    sum->unrelated += part->unrelated;
     if (part->start_ns == BB_TIME_NONE)
         return;
     if (sum->start_ns == BB_TIME_NONE || part->start_ns < sum->start_ns)

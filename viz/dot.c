@@ -81,6 +81,8 @@ static void label_graph(Agraph_t *graph, const BbView *view)
         bb_drawing_append_plain(text, chosen->str);
         g_string_append(text, "\\l");
     }
+    if (bb_summary_append_unrelated(text, &view->patterns->facts))
+        g_string_append(text, "\\l");
     bb_summary_append_shown(text, view->patterns, ranking);
     g_string_append(text, "\\l");
     if (bb_summary_append_left_out(text, ranking))

@@ -136,11 +136,14 @@ static void write_node(BbJson *json, const BbNames *names, const BbPattern *patt
     bb_json_end_object(json);
 }
 
-// Null where none is known: of convolution, where a path is known by its pieces only.
-static void write_latency(BbJson *json, const char *key, const BbPattern *pattern, gint64 ns)
+// Null where none is known: of convolution, where a path is known by its pieces only, or is a
+// single message.
+static void write_latency(BbJson *json, const char *key, const BbView *view,
+                          const BbPattern *pattern, gint64 ns)
 {
     bb_json_key(json, key);
-    if (bb_stats_count(pattern->root->latency) > 0)
+    if (view->ranking->chains ? bb_chain_is_timed(pattern)
+                              : bb_stats_count(pattern->root->latency) > 0)
         bb_json_seconds(json, ns);
     else
         bb_json_null(json);
@@ -157,8 +160,8 @@ static void write_pattern(BbJson *json, const BbView *view, guint i)
     bb_json_uint(json, view->ranking->rank_shown[i]);
     bb_json_key(json, "count");
     bb_json_uint(json, pattern->count);
-    write_latency(json, "total_latency_s", pattern, bb_pattern_total_latency(pattern));
-    write_latency(json, "mean_latency_s", pattern, bb_pattern_mean_latency(pattern));
+    write_latency(json, "total_latency_s", view, pattern, bb_pattern_total_latency(pattern));
+    write_latency(json, "mean_latency_s", view, pattern, bb_pattern_mean_latency(pattern));
     bb_json_key(json, "shape");
     bb_json_string(json, shape);
     write_confidence(json, "wrong_share", bb_pattern_wrong(pattern));
@@ -198,6 +201,8 @@ static void write_trace(BbJson *json, const BbFacts *facts)
         bb_json_seconds(json, facts->start_ns);
     bb_json_key(json, "duration_s");
     bb_json_seconds(json, bb_summary_duration(facts));
+    if (facts->unrelated > 0)
+        bb_json_put_uint(json, "unrelated", facts->unrelated);
     bb_json_end_object(json);
 }
 

@@ -132,6 +132,20 @@ bool bb_summary_append_chosen(GString *out, const BbRanking *ranking)
     return bb_chosen_append(out, ranking->options.chosen, words_of(ranking)->begun);
 }
 
+bool bb_summary_append_unrelated(GString *out, const BbFacts *facts)
+{
+    if (facts->unrelated == 0)
+        return false;
+    g_string_append(out, "Nothing correlates: ");
+    if (facts->unrelated < facts->messages) {
+        bb_quantity_append_counted(out, facts->unrelated, "message");
+        g_string_append(out, " before something did, each a path of its own, rightly or not");
+    } else {
+        g_string_append(out, "every message is a path of its own, rightly or not");
+    }
+    return true;
+}
+
 void bb_summary_append_share(GString *out, const BbRanking *ranking, const BbPattern *pattern)
 {
     double share = ranking->chains

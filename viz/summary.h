@@ -18,6 +18,10 @@ void bb_summary_append_shown(GString *out, const BbPatterns *patterns, const BbR
 // 47 patterns (40 for being rare), 4,321 paths, 8.3 % of all"; false where nothing was.
 bool bb_summary_append_left_out(GString *out, const BbRanking *ranking);
 
+// "Nothing correlates: every message is a path of its own, rightly or not"; false where something
+// does. Of a part of the trace, how many messages.
+bool bb_summary_append_unrelated(GString *out, const BbFacts *facts);
+
 // "35 % of all latency", "35 % of the chosen latency"; of convolution "35 % of all paths" likewise.
 void bb_summary_append_share(GString *out, const BbRanking *ranking, const BbPattern *pattern);
 

@@ -13,6 +13,8 @@ static void put_head(BbTable *table)
     g_string_append_c(table->text, '\n');
     if (bb_summary_append_chosen(table->text, table->view->ranking))
         g_string_append_c(table->text, '\n');
+    if (bb_summary_append_unrelated(table->text, &table->view->patterns->facts))
+        g_string_append_c(table->text, '\n');
     bb_summary_append_shown(table->text, table->view->patterns, table->view->ranking);
     g_string_append_c(table->text, '\n');
 }

@@ -6,6 +6,7 @@ it is, is not asked here.
   algorithms.py BBPATHS"""
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -332,6 +333,23 @@ class Figure6(Case):
             self.assertEqual(("a", "b") in firsts, root == "?")
         _, err = run(BBPATHS, "-q", *FIGURE6, "--root=b", self.trace)
         self.assertIn("what --root names receives messages, but sends none", err)
+
+    def test_where_nothing_correlates(self):
+        random.seed(7)
+        times = sorted((1000 + random.random() * 120, *ends) for _ in range(400) for ends in (("x", "a"), ("a", "b")))
+        trace = self.path("alone", "# bbtrace text 1\n" + "".join(f"{at:.6f} MSG_SENT {a} {b} -\n" for at, a, b in times))
+        out, err = run(BBPATHS, "-q", *CONVOLUTION, "-f", "json", trace)
+        self.assertIn("bbpaths: warning: nothing correlates", err)
+        found = json.loads(out)
+        self.assertEqual(found["trace"]["unrelated"], 800)
+        for pattern in found["patterns"]:
+            self.assertEqual([pattern[key] for key in ("count", "wrong_share", "total_latency_s", "mean_latency_s")],
+                             [400, None, None, None])
+            self.assertIsNone(pattern["root"]["calls"][0]["confidence"])
+        for form in "text", "dot":
+            out = run(BBPATHS, "-q", *CONVOLUTION, "-f", form, trace)[0]
+            self.assertIn("Nothing correlates: every message is a path of its own, rightly or not", out)
+            self.assertNotIn("wrong", out)
 
     def test_limits_are_told(self):
         _, err = run(BBPATHS, "-q", *FIGURE6, "--max-depth=1", self.trace)

@@ -43,8 +43,10 @@ static BbWindowOptions read_windows(const guint8 *head)
 
 // ---- what is published -------------------------------------------------------------------------
 
-static bool is_chance(float chance)
+static bool is_chance(const BbPaths *paths, float chance)
 {
+    if (paths->facts.unrelated > 0) // nobody looked for causes
+        return paths->facts.unrelated == paths->n_calls && chance == BB_CONFIDENCE_NONE;
     return chance >= 0 && chance <= 1 + 1e-4f;
 }
 
@@ -54,7 +56,7 @@ static void check_call(const BbPaths *paths, guint32 call, bool root)
     g_assert(root == (parent == BB_CALL_NO_PARENT));
     g_assert(paths->level[call] == (root ? 1 : paths->level[parent] + 1));
     g_assert(paths->level[call] <= BB_PATHS_DEPTH_MAX);
-    g_assert(is_chance(paths->confidence[call]) && isfinite(paths->onward[call]));
+    g_assert(is_chance(paths, paths->confidence[call]) && isfinite(paths->onward[call]));
     g_assert(paths->onward[call] >= 0);
     if (root) {
         g_assert(paths->mode[call] == BB_MODE_NONE);

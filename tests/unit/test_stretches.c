@@ -29,6 +29,12 @@ void bb_convolution_free(BbConvolution *convolution)
     g_free(convolution);
 }
 
+bool bb_convolution_has_scale(const BbConvolution *convolution)
+{
+    (void)convolution;
+    return true;
+}
+
 static guint32 last_got(const BbTraffic *traffic, guint32 message)
 {
     const BbCall *calls = traffic->messages;

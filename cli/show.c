@@ -427,10 +427,11 @@ static bool append_pattern(GString *out, const Show *show, const BbPatterns *pat
     append_exemplars(out, show, index);
     g_string_append_c(out, '\n');
     bb_timeline_append(out, timeline, show->names, &show->style);
-    g_string_append(out, bb_inference_has_calls(&show->inference)
-                             ? "\nstart, mean, self: means. waited: of the latency, the node's own "
-                               "work that was waited for.\n"
-                             : "\nstart: when the message is sent, by the most frequent delays.\n");
+    g_string_append(out,
+                    bb_inference_has_calls(&show->inference)
+                        ? "\nstart, mean, self: means. waited: how long the node was waited for, "
+                          "not its calls,\nas a share of the latency.\n"
+                        : "\nstart: when the message is sent, by the most frequent delays.\n");
     return true;
 }
 

@@ -135,8 +135,9 @@ static void write_foot(const BbBlameFindings *findings, guint nodes, guint rows,
         bb_chosen_append_whole(text, findings->chosen, "latency");
         g_string_append_c(text, '\n');
     }
-    g_string_append(text, "waited: own work on the critical path; with wire, the way to and from "
-                          "it, all of the latency.\nslack: how much later the calls off the path "
+    g_string_append(text, "waited: how long requests waited for the node, not its calls (critical "
+                          "path); with wire, the way to\nand from it, all of the latency.\nslack: "
+                          "how much later the calls off the path "
                           "could have returned (mean). self: own work of a call,\nwaited for or "
                           "not.\n");
     fputs(text->str, out);

@@ -57,9 +57,9 @@ static const struct {
 // How to read the picture.
 static const char legend_of_trees[] =
     "Node: mean latency with its calls; self = what it worked itself, as a share of the pattern's "
-    "latency; waited = what of it the client waited for; bold = most.\\lEdge: mean delay from "
-    "entry "
-    "to entry; dashed = little better than guessed.\\l";
+    "latency.\\lwaited = how long the client waited for it, not its calls: more than self where "
+    "calls run that nobody waits for; bold = most.\\lEdge: mean delay from entry to entry; dashed "
+    "= little better than guessed.\\l";
 static const char legend_of_chains[] =
     "Edge: messages of all paths that begin alike @ what the node took before it sent them, by "
     "falling number; bold = slowest, dashed = little better than guessed.\\lA delay is learned "

@@ -174,5 +174,6 @@ const BbTableForm bb_table_trees = {
     .legend = "mean, p99: latency of a node with all it calls. delay: from entry into the caller "
               "to entry here (mean).\nself: what the node worked itself, as a share of the "
               "pattern's total latency; more than 100 % in all\nwhere calls run at the same "
-              "time. waited, and the bar: what of it the client waited for (critical path).\n",
+              "time. waited, and the bar: how long the client waited for the node, not its calls\n"
+              "(critical path); more than self where calls run that nobody waits for.\n",
 };

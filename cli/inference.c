@@ -412,7 +412,7 @@ static void say_misses(const Run *run, const BbGlobs *globs)
     for (; patterns && *patterns; patterns++) {
         g_autofree char *miss = bb_node_set_miss(run->nodes, *patterns);
         if (miss)
-            bb_say("%s", miss);
+            bb_say("warning: %s", miss);
     }
 }
 
@@ -468,7 +468,7 @@ static void say_cut(const Run *run)
 static void say_hint(char *hint)
 {
     if (hint)
-        bb_say("%s", hint);
+        bb_say("warning: %s", hint);
     g_free(hint);
 }
 

@@ -180,10 +180,10 @@ static void tell_roots(const Run *run)
     const BbTraffic *traffic = run->traffic;
     const BbGlobs *root = run->options->root;
     if (root && only_receive(traffic, root))
-        bb_say("no path begins: what --root names receives messages, but sends none");
+        bb_say("warning: no path begins: what --root names receives messages, but sends none");
     else if (!root && !run->options->all_roots && traffic->n_edges > 0 && !has_sources(traffic))
-        bb_say("every node that sends is also sent to, so no path begins anywhere: name where by "
-               "--root, or give --all-roots");
+        bb_say("warning: every node that sends is also sent to, so no path begins anywhere: name "
+               "where by --root, or give --all-roots");
 }
 
 static void tell(gpointer data, bool verbose)

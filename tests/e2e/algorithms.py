@@ -207,7 +207,7 @@ class Outputs(Case):
                                  "--slower-than=10ms": took > 0.01}[options[0]], (options, instance))
             self.assertTrue(some or options[0] == "--slower-than=10ms", options)
         _, err = run(BBPATHS, "-q", *CONVOLUTION, "--root=nobody", self.trace)
-        self.assertIn("no node matches 'nobody': nodes are a, b, x\n", err)
+        self.assertIn("bbpaths: warning: no node matches 'nobody': nodes are a, b, x\n", err)
 
     def test_roots_are_patterns(self):
         """No message of a root has a cause; given twice and with a comma is the same."""
@@ -318,7 +318,7 @@ class Figure6(Case):
     def test_roots(self):
         trace = self.path("calls.trace", chain_text(100, returns=True))
         _, err = run(BBPATHS, "-q", *FIGURE6, trace)
-        self.assertIn("no path begins anywhere: name where by --root, or give --all-roots", err)
+        self.assertIn("bbpaths: warning: every node that sends is also sent to, so no path begins anywhere: name where by --root, or give --all-roots", err)
         for option in ("--root=x", "--all-roots"):
             out, err = run(BBPATHS, "-q", *FIGURE6, option, "--max-depth=4", "-f", "json", trace)
             self.assertNotIn("begins", err)

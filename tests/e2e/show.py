@@ -176,7 +176,7 @@ class Selection(Case):
         found, err = self.patterns("--root", "B")
         self.assertEqual(found, [])
         self.assertIn("no node matches 'B': near that are b, a, c", err)
-        self.assertIn("no operation matches 'GTE *'", self.patterns("--op", "GTE *")[1])
+        self.assertIn("bbpaths: warning: no operation matches 'GTE *'", self.patterns("--op", "GTE *")[1])
         found, err = self.patterns("--op", "GTE *", "--op", "SEL*")
         self.assertEqual(found, [(2, "a")])
         self.assertIn("no operation matches 'GTE *'; ", err)

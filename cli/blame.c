@@ -44,6 +44,8 @@ static int print(const Run *run)
         bb_blame_write_json(findings, finding->names, stdout);
     else
         bb_blame_write_text(findings, finding->names, finding->top, stdout);
+    if (!finding->json && findings->instances == 0)
+        bb_finding_print_none(finding);
     return bb_end_stdout(BB_EXIT_DONE);
 }
 

@@ -2,6 +2,9 @@
 // In: argv of a command that tells findings. Out: its options, and the paths of the trace.
 #include "cli/finding.h"
 
+#include "viz/summary.h"
+
+#include <stdio.h>
 #include <string.h>
 
 static const char description[] =
@@ -69,8 +72,14 @@ int bb_finding_run(BbFinding *finding, BbInferenceUse *use)
 {
     g_autoptr(GError) error = NULL;
     use->chosen = &finding->chosen;
+    use->facts = &finding->facts;
     if (bb_inference_run(&finding->inference, finding->trace, finding->names, use, &error))
         return -1;
     bb_say_error("%s", error->message);
     return BB_EXIT_FAILED;
+}
+
+void bb_finding_print_none(const BbFinding *finding)
+{
+    printf("No requests: %s\n", bb_summary_none(&finding->facts, false));
 }

@@ -21,6 +21,7 @@ typedef struct BbFinding {
     const char *trace;
     BbNames *names;
     BbChosen chosen; // after the run
+    BbFacts facts;   // likewise
 } BbFinding;
 
 void bb_finding_init(BbFinding *finding);
@@ -34,3 +35,6 @@ int bb_finding_parse(BbFinding *finding, const BbFindingAbout *about, const GOpt
 // Reads the trace, for use, which may change. Returns an exit status where that failed, or -1 to go
 // on and print.
 int bb_finding_run(BbFinding *finding, BbInferenceUse *use);
+
+// Says on standard output why there are no requests, where there are none to tell of.
+void bb_finding_print_none(const BbFinding *finding);

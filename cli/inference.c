@@ -516,6 +516,8 @@ bool bb_inference_run(const BbInference *inference, const char *trace, BbNames *
     run.progress = bb_progress_start(inference->quiet);
     if (!read_all(&run, error))
         return false;
+    if (use->facts)
+        *use->facts = run.facts;
     if (use->chosen)
         *use->chosen = bb_selection_chosen(run.selection, inference->conditions);
     say_end(&run);

@@ -80,6 +80,7 @@ typedef struct BbInferenceUse {
     gpointer user;
     BbCounting *counting; // counts the instances before `paths` gets them; lent
     BbNetwork *network;   // gets what the trace tells of the network; lent; NULL: not wanted
+    BbFacts *facts;       // gets what is known of the messages; likewise
     BbChosen *chosen;     // gets which instances were chosen; likewise. Lends from inference
 } BbInferenceUse;
 

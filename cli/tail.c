@@ -67,6 +67,8 @@ static int print(const Run *run)
         bb_tail_write_json(findings, finding->names, ranks, stdout);
     else
         bb_tail_write_text(findings, finding->names, ranks, finding->top, stdout);
+    if (!finding->json && findings->roots == 0)
+        bb_finding_print_none(finding);
     return bb_end_stdout(BB_EXIT_DONE);
 }
 

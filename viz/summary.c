@@ -93,20 +93,18 @@ static const Words *words_of(const BbRanking *ranking)
 }
 
 // Facts are of all of the trace, patterns of the requests that were asked for.
-static void append_none(GString *out, const BbFacts *facts, bool chains)
+const char *bb_summary_none(const BbFacts *facts, bool chains)
 {
     if (facts->messages == 0 && facts->calls == 0)
-        g_string_append(out, "No patterns: the trace has no messages");
-    else if (chains)
-        g_string_append(out, "No patterns: no path meets all conditions");
-    else if (facts->calls == 0)
-        g_string_append(out, "No patterns: the trace has no calls (--algo=convolution needs none)");
-    else
-        g_string_append(out, facts->calls > facts->calls_unreturned
-                                 ? "No patterns: no request meets all conditions"
-                             : facts->returns_orphaned > 0
-                                 ? "No patterns: no return was matched with its call"
-                                 : "No patterns: no call of the trace has a return");
+        return "the trace has no messages";
+    if (chains)
+        return "no path meets all conditions";
+    if (facts->calls == 0)
+        return "the trace has no calls (bbpaths --algo=convolution needs none)";
+    if (facts->calls > facts->calls_unreturned)
+        return "no request meets all conditions";
+    return facts->returns_orphaned > 0 ? "no return was matched with its call"
+                                       : "no call of the trace has a return";
 }
 
 // ", with 5 instances or more, 0.5 % of all or more"
@@ -158,7 +156,8 @@ void bb_summary_append_share(GString *out, const BbRanking *ranking, const BbPat
 void bb_summary_append_shown(GString *out, const BbPatterns *patterns, const BbRanking *ranking)
 {
     if (ranking->n_patterns == 0) {
-        append_none(out, &patterns->facts, ranking->chains);
+        g_string_append_printf(out, "No patterns: %s",
+                               bb_summary_none(&patterns->facts, ranking->chains));
         return;
     }
     if (ranking->n_shown < ranking->n_patterns) {

@@ -74,6 +74,16 @@ class SlowAuth(unittest.TestCase):
             self.assertEqual((f"{told['instances']:,}", f"{told['of']:,}"), chosen.groups())
             self.assertNotIn("all latency", text)
 
+    def test_why_there_is_nothing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = pathlib.Path(folder) / "t"
+            for line, why in (("", "the trace has no messages"), ("1 MSG_SENT a b -", "the trace has no calls"),
+                              ("1 CALL_SENT a b 1", "no call of the trace has a return")):
+                trace.write_text(f"# bbtrace text 1\n{line}\n".replace("\n\n", "\n"))
+                for command in "blame", "tail":
+                    self.assertIn(f"\nNo requests: {why}", run(BBPATHS, command, "-q", trace))
+        self.assertIn("\nNo requests: no request meets all conditions\n", run(BBPATHS, "blame", "-q", "--slower-than", "1h", self.trace))
+
     def test_tail_names_it_too(self):
         found = json.loads(run(BBPATHS, "tail", "-q", "-f", "json", self.trace))
         item = next(g for g in found["compared"] if (g["client"], g["op"]) == ("client", "GET /item/*"))

@@ -117,6 +117,66 @@ static void warn_of_window(const BbMergeFindings *found)
                (double)apart_ns / 1e9, (double)window_ns / 1e9);
 }
 
+static gint64 error_of(const BbMergeFindings *found, guint clock)
+{
+    double error_ns = bb_clocks_at(found->clocks, clock)->error_ns;
+    return error_ns < 0x1p62 ? (gint64)error_ns : G_MAXINT64;
+}
+
+// Messages that two observers share, and that were joined.
+static guint64 joined_of(const GArray *pairs, guint32 a, guint32 b)
+{
+    for (guint i = 0; i < pairs->len; i++) {
+        const BbOverlapPair *pair = &g_array_index(pairs, BbOverlapPair, i);
+        if ((pair->a == a && pair->b == b) || (pair->a == b && pair->b == a))
+            return pair->both;
+    }
+    return 0;
+}
+
+// Clocks that are corrected, but known to within more than sightings may be apart.
+static void warn_of_errors(const BbMergeFindings *found)
+{
+    gint64 window_ns = found->options->join.window_ns;
+    if (!found->clocks || found->options->clocks != BB_MERGE_CLOCKS_CORRECT)
+        return;
+    g_autoptr(GArray) pairs = bb_overlap_pairs(bb_join_overlap(found->join), found->names);
+    for (guint i = 0, said = 0; i < bb_clocks_relations(found->clocks) && said < PAIRS_SHOWN; i++) {
+        const BbClockRelation *relation = bb_clocks_relation(found->clocks, i);
+        guint32 a = bb_clocks_at(found->clocks, relation->a)->name,
+                b = bb_clocks_at(found->clocks, relation->b)->name;
+        gint64 error_ns = MAX(error_of(found, relation->a), error_of(found, relation->b));
+        guint64 joined = joined_of(pairs, a, b);
+        if (error_ns <= window_ns || relation->matches / 2 < MAX(joined, 1))
+            continue;
+        g_autofree char *matches = bb_counted(relation->matches, "message");
+        g_autofree char *both = bb_number(joined);
+        bb_say("warning: %s and %s have %s in common, or more, of which %s were joined: their "
+               "clocks are known to within %.6f s, and sightings further apart than the window of "
+               "%.6f s are not joined: give a --window that is longer than that",
+               bb_names_text(found->names, a), bb_names_text(found->names, b), matches, both,
+               (double)error_ns / 1e9, (double)window_ns / 1e9);
+        said++;
+    }
+}
+
+// Nobody looked at clocks: what observers see at the same places and is never the same.
+static void warn_of_strangers(const BbMergeFindings *found)
+{
+    if (found->options->clocks != BB_MERGE_CLOCKS_AS_IS || found->options->join.by == BB_JOIN_NONE)
+        return;
+    g_autoptr(GArray) pairs = bb_overlap_apart(bb_join_overlap(found->join), found->names);
+    for (guint i = 0; i < MIN(pairs->len, NAMES_SHOWN); i++) {
+        const BbOverlapPair *pair = &g_array_index(pairs, BbOverlapPair, i);
+        g_autofree char *only_a = bb_number(pair->only_a), *only_b = bb_number(pair->only_b);
+        bb_say("warning: %s and %s saw %s and %s messages between the same nodes at the same time, "
+               "of which none was joined: unless each saw others, their clocks are further apart "
+               "than the window of %.6f s: give --clocks=correct, or a --window that is longer",
+               bb_names_text(found->names, pair->a), bb_names_text(found->names, pair->b), only_a,
+               only_b, (double)found->options->join.window_ns / 1e9);
+    }
+}
+
 // What cannot be known is said in any case, and what it does to the trace.
 void bb_merge_say_clocks(const BbMergeFindings *found)
 {
@@ -132,6 +192,8 @@ void bb_merge_say_clocks(const BbMergeFindings *found)
         bb_say("and %u more clocks; %u of all %u cannot be known", count - CLOCKS_SHOWN, unknown,
                count);
     warn_of_window(found);
+    warn_of_errors(found);
+    warn_of_strangers(found);
 }
 
 static void say_pairs(const BbMergeFindings *found)

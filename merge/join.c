@@ -168,7 +168,7 @@ static void count_sightings(BbJoin *join, const BbHeld *held)
 {
     guint32 sender = held->message.sender, receiver = held->message.receiver;
     for (const BbSighting *seen = &held->seen; seen; seen = seen->next) {
-        bb_overlap_saw(join->overlap, sender, receiver, seen->observer);
+        bb_overlap_saw(join->overlap, sender, receiver, seen->observer, seen->time_ns);
         for (const BbSighting *other = seen->next; other; other = other->next)
             if (other->observer != seen->observer)
                 bb_overlap_both(join->overlap, sender, receiver, seen->observer, other->observer,

@@ -6,12 +6,13 @@
 
 #include <string.h>
 
-#define RECENT 1024u // rows found again without the table; a power of two
+#define APART_NEAR 16u // observers of an edge that one is compared with
+#define RECENT 1024u   // rows found again without the table; a power of two
 
 typedef struct Row {
     guint32 sender, receiver, a, b; // b is BB_NAME_NONE: what a saw
     guint64 count;
-    gint64 least_ns, most_ns;
+    gint64 least_ns, most_ns; // delay; of what a saw, first and last time
 } Row;
 
 struct BbOverlap {
@@ -68,17 +69,33 @@ static Row *find_row(BbOverlap *overlap, const Row *key)
     return row;
 }
 
-void bb_overlap_saw(BbOverlap *overlap, guint32 sender, guint32 receiver, guint32 observer)
+static void count(BbOverlap *overlap, const Row *key, gint64 ns)
 {
-    Row *row = find_row(overlap, &(Row){.sender = sender, .receiver = receiver, .a = observer});
-    if (row)
-        row->count++;
+    Row *row = find_row(overlap, key);
+    if (!row)
+        return;
+    row->count++;
+    row->least_ns = MIN(row->least_ns, ns);
+    row->most_ns = MAX(row->most_ns, ns);
+}
+
+void bb_overlap_saw(BbOverlap *overlap, guint32 sender, guint32 receiver, guint32 observer,
+                    gint64 time_ns)
+{
+    const Row key = {
+        .sender = sender,
+        .receiver = receiver,
+        .a = observer,
+        .least_ns = G_MAXINT64,
+        .most_ns = G_MININT64,
+    };
+    count(overlap, &key, time_ns);
 }
 
 void bb_overlap_both(BbOverlap *overlap, guint32 sender, guint32 receiver, guint32 first,
                      guint32 second, gint64 delay_ns)
 {
-    Row key = {
+    const Row key = {
         .sender = sender,
         .receiver = receiver,
         .a = MIN(first, second),
@@ -86,12 +103,7 @@ void bb_overlap_both(BbOverlap *overlap, guint32 sender, guint32 receiver, guint
         .least_ns = G_MAXINT64,
         .most_ns = G_MININT64,
     };
-    Row *row = find_row(overlap, &key);
-    if (!row)
-        return;
-    row->count++;
-    row->least_ns = MIN(row->least_ns, delay_ns);
-    row->most_ns = MAX(row->most_ns, delay_ns);
+    count(overlap, &key, delay_ns);
 }
 
 guint64 bb_overlap_left_out(const BbOverlap *overlap)
@@ -161,5 +173,81 @@ GArray *bb_overlap_pairs(const BbOverlap *overlap, const BbNames *names)
     while (g_hash_table_iter_next(&iter, NULL, &item))
         g_array_append_vals(result, item, 1);
     g_array_sort_with_data(result, most_first, (gpointer)names);
+    return result;
+}
+
+// ---- pairs that have nothing in common
+// ------------------------------------------------------------
+
+static int by_edge(gconstpointer a, gconstpointer b)
+{
+    const Row *x = *(const Row *const *)a, *y = *(const Row *const *)b;
+    if (x->sender != y->sender)
+        return x->sender < y->sender ? -1 : 1;
+    if (x->receiver != y->receiver)
+        return x->receiver < y->receiver ? -1 : 1;
+    return (x->a > y->a) - (x->a < y->a);
+}
+
+// What two observers, x->a < y->a, saw of one edge.
+static void add_apart(const BbOverlap *overlap, GHashTable *pairs, const Row *x, const Row *y)
+{
+    Row key = {.sender = x->sender, .receiver = x->receiver, .a = x->a, .b = y->a};
+    if (x->least_ns > y->most_ns || y->least_ns > x->most_ns ||
+        g_hash_table_contains(overlap->rows, &key))
+        return;
+    BbOverlapPair *pair = pair_of(pairs, x->a, y->a);
+    pair->only_a += x->count;
+    pair->only_b += y->count;
+}
+
+static guint64 apart_of(const BbOverlapPair *pair)
+{
+    return MIN(pair->only_a, pair->only_b);
+}
+
+static int most_apart_first(gconstpointer a, gconstpointer b, gpointer names)
+{
+    guint64 x = apart_of(a), y = apart_of(b);
+    return x != y ? (x > y ? -1 : 1) : most_first(a, b, names);
+}
+
+static BbOverlapPair in_order(BbOverlapPair pair, const BbNames *names)
+{
+    if (strcmp(bb_names_text(names, pair.a), bb_names_text(names, pair.b)) > 0)
+        pair =
+            (BbOverlapPair){.a = pair.b, .b = pair.a, .only_a = pair.only_b, .only_b = pair.only_a};
+    return pair;
+}
+
+GArray *bb_overlap_apart(const BbOverlap *overlap, const BbNames *names)
+{
+    g_autoptr(GPtrArray) rows = g_ptr_array_new();
+    g_autoptr(GHashTable) pairs =
+        g_hash_table_new_full(bb_pair_key_hash, g_int64_equal, g_free, g_free);
+    GArray *result = g_array_new(FALSE, FALSE, sizeof(BbOverlapPair));
+    GHashTableIter iter;
+    gpointer item = NULL;
+    g_hash_table_iter_init(&iter, overlap->rows);
+    while (g_hash_table_iter_next(&iter, &item, NULL))
+        if (((const Row *)item)->b == BB_NAME_NONE)
+            g_ptr_array_add(rows, item);
+    g_ptr_array_sort(rows, by_edge);
+    for (guint i = 0; i < rows->len; i++) {
+        const Row *x = rows->pdata[i], *y = NULL;
+        for (guint k = i + 1; k < MIN(rows->len, i + APART_NEAR); k++) {
+            y = rows->pdata[k];
+            if (y->sender != x->sender || y->receiver != x->receiver)
+                break;
+            add_apart(overlap, pairs, x, y);
+        }
+    }
+    g_hash_table_iter_init(&iter, pairs);
+    while (g_hash_table_iter_next(&iter, NULL, &item)) {
+        BbOverlapPair pair = in_order(*(const BbOverlapPair *)item, names);
+        if (apart_of(&pair) >= BB_OVERLAP_APART)
+            g_array_append_val(result, pair);
+    }
+    g_array_sort_with_data(result, most_apart_first, (gpointer)names);
     return result;
 }

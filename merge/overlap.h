@@ -21,8 +21,9 @@ typedef struct BbOverlapPair {
 BbOverlap *bb_overlap_new(void);
 void bb_overlap_free(BbOverlap *overlap);
 
-// An observer saw a message.
-void bb_overlap_saw(BbOverlap *overlap, guint32 sender, guint32 receiver, guint32 observer);
+// An observer saw a message at this time.
+void bb_overlap_saw(BbOverlap *overlap, guint32 sender, guint32 receiver, guint32 observer,
+                    gint64 time_ns);
 // Two of these sightings were one message.
 void bb_overlap_both(BbOverlap *overlap, guint32 sender, guint32 receiver, guint32 first,
                      guint32 second, gint64 delay_ns);
@@ -30,6 +31,11 @@ void bb_overlap_both(BbOverlap *overlap, guint32 sender, guint32 receiver, guint
 // Pairs that saw something in common, those with most first, then by their texts in names. The
 // array of BbOverlapPair is yours.
 GArray *bb_overlap_pairs(const BbOverlap *overlap, const BbNames *names);
+// Likewise pairs that saw edges at the same time, and nothing in common there, though each saw
+// BB_OVERLAP_APART messages or more on them: only_a and only_b are these, both is 0. Their clocks
+// may be so far apart, or each saw another part. Those with most first.
+#define BB_OVERLAP_APART 100u
+GArray *bb_overlap_apart(const BbOverlap *overlap, const BbNames *names);
 guint64 bb_overlap_left_out(const BbOverlap *overlap);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbOverlap, bb_overlap_free)

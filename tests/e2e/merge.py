@@ -446,6 +446,24 @@ class Merge(Merging):
         self.assertAlmostEqual(nanoseconds(first[2]["recv"]) - first[0], 500000, delta=1000)
         self.assertAlmostEqual(nanoseconds(second[2]["recv"]) - second[0], 500000, delta=1000)
 
+    def test_what_the_window_keeps_apart_is_told(self):
+        """Of a clock that only messages with 5 s in between say something of."""
+        calls = [(10**9 * i, f"id{i}") for i in range(1, 150)]
+        a = self.write("a.txt", sorted(line for t, n in calls for line in
+                                       (f"{seconds(t)} CALL_SENT x y {n}", f"{seconds(t + 6 * 10**9)} RET_SENT y x {n}")))
+        b = self.write("b.txt", sorted(line for t, n in calls for line in
+                                       (f"{seconds(t + 4 * 10**9)} CALL_SENT x y {n}",
+                                        f"{seconds(t + 5 * 10**9)} RET_SENT y x {n}")))
+        done = good("merge", "-w", self.at / "all.bbt", a, b)
+        self.assertRegex(done.err, r"warning: a and b have 298 messages in common, or more, of which 0 were joined: their "
+                                   r"clocks are known to within 2\.5\d+ s, .*: give a --window that is longer than that")
+        done = good("merge", "--clocks=as-is", "-w", self.at / "all.bbt", a, b)
+        self.assertRegex(done.err, r"warning: a and b saw 149 and 149 messages between the same nodes at the same time, of "
+                                   r"which none was joined: .* give --clocks=correct, or a --window that is longer")
+        for clocks in "correct", "as-is":
+            done = good("merge", "--window=7s", f"--clocks={clocks}", "-w", self.at / "all.bbt", a, b)
+            self.assertNotIn("warning", done.err)
+
     def test_names(self):
         hosts = self.at / "hosts"
         hosts.write_text("10.0.0.1 web1\n10.0.0.2 web2\n10.1.0.0/16 office\n", encoding="utf-8")

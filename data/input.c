@@ -15,6 +15,7 @@
 
 #define RAW_BYTES ((gsize)256 * 1024)
 #define PEEK_BYTES 64
+#define REST_BYTES ((guint64)256 << 20) // that are looked at for damage
 
 struct BbInput {
     char *name;
@@ -22,6 +23,7 @@ struct BbInput {
     GError *failure; // met while peeking, to be told by the next read
     int fd;
     bool regular;
+    bool doubtful;              // packed data turned out to be damaged
     bool raw_ended;             // read(2) said that no more bytes come
     bool ended;                 // nothing follows what is in peeked
     bool between;               // one packed stream has ended, the next has not begun
@@ -138,6 +140,7 @@ static gssize unpack_some(BbInput *input, guint8 *buffer, gsize size, GError **e
         BbUnpackStatus status = input->unpacker->run(input->unpacking, &flow, &reason);
         bool stuck = flow.in_left == input->raw_left && flow.out_left == size;
         raw_take(input, input->raw_left - flow.in_left);
+        input->doubtful |= status == BB_UNPACK_BAD;
         if (status == BB_UNPACK_BAD)
             break_off(input, "is damaged at", reason);
         else if (status == BB_UNPACK_END)
@@ -304,6 +307,21 @@ const char *bb_input_damage(const BbInput *input)
     return input->damage;
 }
 
+bool bb_input_is_doubtful(const BbInput *input)
+{
+    return input->doubtful;
+}
+
+void bb_input_check_rest(BbInput *input)
+{
+    if (!input->unpacker || !input->regular)
+        return;
+    g_autofree guint8 *bytes = g_malloc(RAW_BYTES);
+    for (guint64 left = REST_BYTES; left >= RAW_BYTES && !input->failure; left -= RAW_BYTES)
+        if (bb_input_read(input, bytes, RAW_BYTES, &input->failure) < (gssize)RAW_BYTES)
+            return;
+}
+
 const char *bb_input_name(const BbInput *input)
 {
     return input->name;
@@ -312,6 +330,11 @@ const char *bb_input_name(const BbInput *input)
 bool bb_input_is_regular(const BbInput *input)
 {
     return input->regular;
+}
+
+bool bb_input_is_packed(const BbInput *input)
+{
+    return input->unpacker;
 }
 
 int bb_input_descriptor(const BbInput *input)

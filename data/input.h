@@ -31,11 +31,20 @@ gsize bb_input_peek(BbInput *input, void *buffer, gsize size);
 // A sentence about where the stream broke off, NULL while it is whole. Lent.
 const char *bb_input_damage(const BbInput *input);
 
+// Whether it is damaged, and not just cut: packed data is checked after it is given, so what came
+// before may be wrong, too.
+bool bb_input_is_doubtful(const BbInput *input);
+
+// Of a file that is packed: reads on, 256 MiB at most, for damage that explains why what was read
+// makes no sense. Nothing of the rest can be read after it.
+void bb_input_check_rest(BbInput *input);
+
 // Name for messages: the path, or "standard input". Lent.
 const char *bb_input_name(const BbInput *input);
 
-// Whether it is a file, not a pipe.
+// Whether it is a file, not a pipe; whether it is packed.
 bool bb_input_is_regular(const BbInput *input);
+bool bb_input_is_packed(const BbInput *input);
 
 // The file descriptor behind input, lent. A dup() of it shares the position in the file, and stays
 // good when a FILE takes input over: that is how progress can be told.

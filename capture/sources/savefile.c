@@ -28,9 +28,10 @@ struct BbSavefile {
     const char *filter; // lent, or NULL
     GQueue *warnings;   // lent
     char *stdio_buffer;
-    char *damage;  // set while reading, by data/input.c
-    int position;  // descriptor that shares the file's offset
-    BbInput *pipe; // of pcapng's stream, which owns it; NULL of a regular file
+    char *damage;    // set while reading, by data/input.c
+    int position;    // descriptor that shares the file's offset
+    BbInput *pipe;   // of pcapng's stream, which owns it; NULL of a regular file
+    BbInput *packed; // of whoever reads it, who owns it; NULL where it is not packed
     bool cut;
     guint64 packets;
     pcap_t *pcap; // one of the three reads the file
@@ -165,6 +166,7 @@ static bool open_form(BbSavefile *file, const char *path, BbLoss *loss, GError *
     BbInput *input = open_input(file, path, head, &head_length, error);
     if (!input)
         return false;
+    file->packed = bb_input_is_packed(input) ? input : NULL;
     if (bb_pcap_records_match(head, head_length)) {
         file->records = bb_pcap_records_new(input);
         return add_link(file, bb_pcap_records_link(file->records), error);
@@ -263,8 +265,11 @@ static bool passes(const Link *link, const BbFrame *frame)
 
 BbSavefileStatus bb_savefile_next(BbSavefile *file, BbFrame *frame)
 {
-    if (!read_frame(file, frame))
+    if (!read_frame(file, frame)) {
+        if (file->cut && file->packed) // xz checks a block at its end, and gives what it has before
+            bb_input_check_rest(file->packed);
         return BB_SAVEFILE_END;
+    }
     file->packets++;
     frame->place = (BbPlace){.frame = (guint32)MIN(file->packets, G_MAXUINT32)};
     if (G_UNLIKELY(!file->link || frame->link_type != file->link->type))
@@ -287,13 +292,16 @@ char *bb_savefile_damage(const BbSavefile *file)
 {
     if (!file->cut && !file->damage)
         return NULL;
-    const char *reason = file->damage    ? file->damage
+    const char *packed = file->packed ? bb_input_damage(file->packed) : NULL;
+    bool doubtful = file->packed && bb_input_is_doubtful(file->packed);
+    const char *reason = packed          ? packed
                          : file->records ? bb_pcap_records_reason(file->records)
                          : file->pcapng  ? bb_pcapng_reason(file->pcapng)
                                          : pcap_geterr(file->pcap);
     return g_strdup_printf("%s breaks off in packet %" G_GUINT64_FORMAT
-                           " (%s); the packets before it are used",
-                           file->name, file->packets + 1, reason);
+                           " (%s); the packets before it are used%s",
+                           file->name, file->packets + 1, reason,
+                           doubtful ? ", and some of them may be damaged, too" : "");
 }
 
 const char *bb_savefile_name(const BbSavefile *file)

@@ -300,6 +300,34 @@ START_TEST(cut_inside_the_packing)
 }
 END_TEST
 
+// A packet that makes no sense, before the packer's check finds out why.
+START_TEST(damaged_inside_the_packing)
+{
+    g_autoptr(Scratch) scratch = scratch_new();
+    for (int form = PCAPFILE_NANO; form <= PCAPFILE_NG; form++) {
+        g_autoptr(PcapFile) file = capture_of((PcapFileForm)form, 2000, 1);
+        guint record = form == PCAPFILE_NG ? 32 + FRAME_BYTES : 16 + FRAME_BYTES;
+        memset(file->bytes->data + file->bytes->len - 1000 * record, 0x7f, 1000 * record);
+        for (int pack = PACK_GZIP; pack <= PACK_XZ; pack++) {
+            g_autoptr(GByteArray) packed = g_byte_array_new();
+            pack_append(packed, (PackForm)pack, file->bytes->data, file->bytes->len);
+            g_autoptr(Gathered) whole =
+                gather_one(scratch_file(scratch, "whole", packed->data, packed->len));
+            ASSERT_HOLDS(whole->warnings, "whole breaks off in packet 1001 (");
+            ck_assert_ptr_null(strstr(whole->warnings->str, "damaged"));
+            packed->data[packed->len - 6] ^= 1;
+            g_autoptr(Gathered) all =
+                gather_one(scratch_file(scratch, "bad", packed->data, packed->len));
+            ck_assert_uint_eq(all->frames, 1000);
+            ASSERT_HOLDS(all->warnings, "bad breaks off in packet 1001 (");
+            ASSERT_HOLDS(all->warnings, pack == PACK_XZ ? "bad: the xz data is damaged at byte "
+                                                        : "bad: the gzip data is damaged at byte ");
+            ASSERT_HOLDS(all->warnings, "are used, and some of them may be damaged, too");
+        }
+    }
+}
+END_TEST
+
 // The number of the packet is that of the file, filter or not.
 START_TEST(a_cut_behind_a_filter)
 {
@@ -451,6 +479,7 @@ TEST_MAIN("source", every_form_packed_or_not, a_frame_is_what_the_file_says,
           a_filter_is_compiled_for_each_file, a_filter_that_does_not_compile,
           a_filter_that_fits_not_all_files, a_filter_that_refuses_all_lets_the_caller_in,
           strangers_are_told_apart, packed_strangers, the_only_file_fails_at_once,
-          a_link_type_nobody_knows, cut_anywhere, cut_inside_the_packing, a_cut_behind_a_filter,
-          lengths_that_lie, captured_is_bounded, times_at_the_edges, times_beyond_all,
-          two_link_types_in_one_file, a_filter_that_does_not_compile_for_pcapng)
+          a_link_type_nobody_knows, cut_anywhere, cut_inside_the_packing,
+          damaged_inside_the_packing, a_cut_behind_a_filter, lengths_that_lie, captured_is_bounded,
+          times_at_the_edges, times_beyond_all, two_link_types_in_one_file,
+          a_filter_that_does_not_compile_for_pcapng)

@@ -19,7 +19,8 @@
 
 #define ORDER_WINDOW 1048576u
 #define NAME_MOST 48u // columns of a name
-#define ROWS 20u      // of a table, unless --all
+#define NAME_COLUMNS 52
+#define ROWS 20u // of a table, unless --all
 
 typedef struct Edge {
     guint32 sender, receiver, proto;
@@ -229,16 +230,19 @@ static GPtrArray *sorted(GHashTable *edges, BbNames *names)
 
 static void print_edge(const char *name, const Edge *edge)
 {
-    printf("%-52s %10" G_GUINT64_FORMAT " %10" G_GUINT64_FORMAT " %10" G_GUINT64_FORMAT
+    g_autoptr(GString) padded = g_string_new(name);
+    bb_caption_pad(padded, NAME_COLUMNS);
+    printf("%s %10" G_GUINT64_FORMAT " %10" G_GUINT64_FORMAT " %10" G_GUINT64_FORMAT
            " %10" G_GUINT64_FORMAT "\n",
-           name, edge->calls, edge->returns, edge->frees, edge->errors);
+           padded->str, edge->calls, edge->returns, edge->frees, edge->errors);
 }
 
 static void print_table(const char *title, GPtrArray *rows, char *(*name)(Info *, const Edge *),
                         Info *info, gboolean all)
 {
     guint shown = all ? rows->len : MIN(rows->len, ROWS);
-    printf("\n%-52s %10s %10s %10s %10s\n", title, "calls", "returns", "free", "errors");
+    printf("\n%-*s %10s %10s %10s %10s\n", NAME_COLUMNS, title, "calls", "returns", "free",
+           "errors");
     for (guint i = 0; i < shown; i++) {
         const Edge *edge = g_ptr_array_index(rows, i);
         g_autofree char *text = name(info, edge);

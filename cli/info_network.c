@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define NAME_COLUMNS 40
+
 static gint by_packets(gconstpointer a, gconstpointer b, gpointer user)
 {
     const BbNetworkEdge *x = *(const BbNetworkEdge *const *)a;
@@ -33,9 +35,10 @@ static void print_edge(const BbNetworkEdge *edge, const BbNames *names)
     bb_caption_append(name, bb_names_text(names, edge->client), "-");
     g_string_append(name, " -> ");
     bb_caption_append(name, bb_names_text(names, edge->server), "-");
+    bb_caption_pad(name, NAME_COLUMNS);
     g_autofree char *server = trip_text(&edge->to_server), *client = trip_text(&edge->to_client);
     double again = edge->packets ? 100.0 * (double)edge->retransmitted / (double)edge->packets : 0;
-    printf("%-40s %9" G_GUINT64_FORMAT " %14s %14s %7.2f %7" G_GUINT64_FORMAT " %7" G_GUINT64_FORMAT
+    printf("%s %9" G_GUINT64_FORMAT " %14s %14s %7.2f %7" G_GUINT64_FORMAT " %7" G_GUINT64_FORMAT
            " %7" G_GUINT64_FORMAT " %7" G_GUINT64_FORMAT "\n",
            name->str, edge->connections, server, client, again, edge->reordered, edge->zero_windows,
            edge->resets, edge->refused + edge->unanswered);
@@ -50,10 +53,10 @@ void bb_info_print_network(const BbNetwork *network, const BbNames *names, guint
     for (guint i = 0; i < count; i++)
         g_ptr_array_add(rows, (gpointer)bb_network_at(network, i));
     g_ptr_array_sort_with_data(rows, by_packets, (gpointer)names);
-    printf("\n%-40s %9s %14s %14s %7s %7s %7s %7s %7s\n", "network (TCP)", "connec-", "to server",
-           "to client", "again", "out of", "full", "reset", "not");
-    printf("%-40s %9s %14s %14s %7s %7s %7s %7s %7s\n", "client -> server", "tions", "mean/most ms",
-           "mean/most ms", "%", "order", "", "", "opened");
+    printf("\n%-*s %9s %14s %14s %7s %7s %7s %7s %7s\n", NAME_COLUMNS, "network (TCP)", "connec-",
+           "to server", "to client", "again", "out of", "full", "reset", "not");
+    printf("%-*s %9s %14s %14s %7s %7s %7s %7s %7s\n", NAME_COLUMNS, "client -> server", "tions",
+           "mean/most ms", "mean/most ms", "%", "order", "", "", "opened");
     for (guint i = 0; i < MIN(most, count); i++)
         print_edge(rows->pdata[i], names);
     if (count > most)

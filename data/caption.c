@@ -60,6 +60,12 @@ guint bb_caption_width(const char *text)
     return width;
 }
 
+void bb_caption_pad(GString *caption, guint width)
+{
+    for (guint used = bb_caption_width(caption->str); used < width; used++)
+        g_string_append_c(caption, ' ');
+}
+
 // Bytes of the longest head of text that is at most width columns.
 static gsize head_bytes(const char *text, guint width)
 {

@@ -16,6 +16,9 @@ void bb_caption_append_plain(GString *out, const char *text, gsize most);
 // Columns that a terminal with a fixed-width font gives to text (UTF-8).
 guint bb_caption_width(const char *text);
 
+// Appends blanks up to so many columns.
+void bb_caption_pad(GString *caption, guint width);
+
 // Shortens caption to `width` columns (at least 5) by "..." in its middle, for heads and tails of a
 // URL tell more than its middle.
 void bb_caption_elide(GString *caption, guint width);

@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import pathlib
+import re
 import random
 import subprocess
 import sys
@@ -64,6 +65,13 @@ class Words(unittest.TestCase):
         said = self.run_one(status, *words).stderr
         self.assertIn(wanted, said)
         return said
+
+    def test_tables_keep_their_columns(self):
+        trace = self.write("names", [(1, "CALL_SENT клиент 服务器 1"), (2, "RET_SENT 服务器 клиент 1"), (3, "CALL_SENT a b 2")])
+        told = self.run_one(0, BBTRACE, "info", trace).stdout
+        rows = [line for line in told.splitlines() if re.search(r" -> |^edge ", line)]
+        wide = [sum(2 if "一" <= letter <= "龥" else 1 for letter in row) for row in rows]
+        self.assertEqual(wide, [wide[0]] * 3, told)
 
     def test_patterns_that_lack_their_call_are_not_sure(self):
         trace = self.write("burst.txt", burst(1500))

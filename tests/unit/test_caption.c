@@ -39,6 +39,16 @@ START_TEST(widths)
 }
 END_TEST
 
+START_TEST(padded)
+{
+    g_autoptr(GString) text = g_string_new("\xe6\x97\xa5\xc3\xa9");
+    bb_caption_pad(text, 5);
+    ck_assert_str_eq(text->str, "\xe6\x97\xa5\xc3\xa9  ");
+    bb_caption_pad(text, 3);
+    ck_assert_uint_eq(bb_caption_width(text->str), 5);
+}
+END_TEST
+
 static void expect_elided(const char *text, guint width, const char *expected)
 {
     g_autoptr(GString) caption = g_string_new(text);
@@ -118,4 +128,4 @@ START_TEST(plain)
 }
 END_TEST
 
-TEST_MAIN("caption", shown_text, plain, widths, elided, wrapped, wrapped_any)
+TEST_MAIN("caption", shown_text, plain, widths, padded, elided, wrapped, wrapped_any)

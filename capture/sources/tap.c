@@ -23,6 +23,7 @@ struct BbTap {
     pcap_t *pcap;
     char *name;    // "interface eth1"
     guint ifindex; // 0: all interfaces at once
+    bool twice;    // the kernel counts what leaves a loopback, and the same when it comes in
     gint64 unit_ns;
     int link_type;
     char *stamps;
@@ -213,6 +214,14 @@ static char *name_stamps(const char *type, bool nano)
                            nano ? "nanoseconds" : "microseconds");
 }
 
+// By its number: the name may be another by now. Returns false with errno where it is gone.
+static bool ask_flags(const BbTap *tap, struct ifreq *request)
+{
+    int fd = pcap_fileno(tap->pcap);
+    *request = (struct ifreq){.ifr_ifindex = (int)tap->ifindex};
+    return ioctl(fd, SIOCGIFNAME, request) == 0 && ioctl(fd, SIOCGIFFLAGS, request) == 0;
+}
+
 BbTap *bb_tap_open(const BbSourceOptions *options, const char *interface, GQueue *warnings,
                    GError **error)
 {
@@ -224,6 +233,8 @@ BbTap *bb_tap_open(const BbSourceOptions *options, const char *interface, GQueue
     tap->name = g_strdup_printf("interface %s", interface);
     tap->ifindex = strcmp(interface, "any") == 0 ? 0 : if_nametoindex(interface);
     tap->link_type = pcap_datalink(pcap);
+    struct ifreq request;
+    tap->twice = tap->ifindex && ask_flags(tap, &request) && (request.ifr_flags & IFF_LOOPBACK);
     bool nano = pcap_get_tstamp_precision(pcap) == PCAP_TSTAMP_PRECISION_NANO;
     tap->unit_ns = nano ? 1 : 1000;
     tap->stamps = name_stamps(options->stamp_type, nano);
@@ -275,17 +286,15 @@ BbTapStatus bb_tap_next(BbTap *tap, BbFrame *frame)
     return BB_TAP_GONE;
 }
 
-// By its number: the name may be another by now. An interface that was set down and is removed then
-// gives libpcap no second error.
+// An interface that was set down and is removed then gives libpcap no second error.
 BbTapState bb_tap_state(BbTap *tap)
 {
-    struct ifreq request = {.ifr_ifindex = (int)tap->ifindex};
+    struct ifreq request;
     if (tap->failure)
         return BB_TAP_REMOVED;
     if (tap->ifindex == 0)
         return BB_TAP_UNKNOWN;
-    int fd = pcap_fileno(tap->pcap);
-    if (ioctl(fd, SIOCGIFNAME, &request) == 0 && ioctl(fd, SIOCGIFFLAGS, &request) == 0)
+    if (ask_flags(tap, &request))
         return !(request.ifr_flags & IFF_UP)     ? BB_TAP_DOWN
                : request.ifr_flags & IFF_RUNNING ? BB_TAP_UP
                                                  : BB_TAP_DEAF;
@@ -362,8 +371,11 @@ void bb_tap_count(BbTap *tap, BbLoss *loss)
     struct pcap_stat now = {0};
     if (pcap_stats(tap->pcap, &now) != 0)
         return;
-    loss->count[BB_KERNEL_RECEIVED] += (guint32)(now.ps_recv - tap->last.ps_recv);
-    loss->count[BB_KERNEL_DROPPED] += (guint32)(now.ps_drop - tap->last.ps_drop);
+    guint32 received = now.ps_recv - tap->last.ps_recv, dropped = now.ps_drop - tap->last.ps_drop;
+    // Half a packet of a loopback waits for its other half.
+    now.ps_recv -= tap->twice ? received % 2 : 0;
+    loss->count[BB_KERNEL_RECEIVED] += tap->twice ? received / 2 : received;
+    loss->count[BB_KERNEL_DROPPED] += tap->twice ? dropped / 2 + dropped % 2 : dropped;
     loss->count[BB_INTERFACE_DROPPED] += grown(now.ps_ifdrop, tap->last.ps_ifdrop);
     tap->last = now;
     tap->given = 0;

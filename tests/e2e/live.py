@@ -4,6 +4,7 @@
 
   live.py BBTRACE        skipped (77) where the kernel gives no such namespace"""
 import http.server
+import re
 import signal
 import subprocess
 import sys
@@ -48,6 +49,8 @@ def check_trace(bbtrace, folder):
         assert "20 calls, 20 returns" in err, err
         assert "packets that passed the filter in the kernel" in err, err
         assert "packets dropped by the kernel" in err, err
+        counts = [int(number) for number in re.findall(r"(\d+)(?: packets in|  [^\n]* \(kernel_received\))", err)]
+        assert len(counts) == 2 and counts[0] == counts[1], err
         out = subprocess.run([bbtrace, "info", trace], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
         assert out.stderr == b"", out.stderr
         assert b"packets that passed the filter in the kernel" in out.stdout, out.stdout

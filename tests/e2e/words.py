@@ -8,8 +8,8 @@ import gzip
 import json
 import os
 import pathlib
-import re
 import random
+import re
 import subprocess
 import sys
 import tempfile

@@ -239,15 +239,35 @@ typedef struct {
     const BbChosen *chosen;
 } Results;
 
+// Nothing can be shown of how far Graphviz is.
+static void say_large(guint nodes, gpointer user)
+{
+    BbProgress *progress = user;
+    double times = (double)nodes / BB_VIEW_LARGE, seconds = 3 * times * times;
+    g_autofree char *count = bb_number(nodes);
+    g_autofree char *time = seconds < 100 ? g_strdup_printf("%.0f s", seconds)
+                                          : g_strdup_printf("%.0f min", seconds / 60);
+    if (nodes >= BB_VIEW_LARGE)
+        bb_say("warning: Graphviz takes some %s to lay out a picture of %s nodes, in which little "
+               "can be read: show fewer patterns (--top), or write them to a .dot, .txt or .json",
+               time, count);
+    if (bb_progress_due(progress))
+        bb_progress_show(progress, "laying out %s nodes", count);
+}
+
 static bool write_patterns(const Results *results, FILE *out, GError **error)
 {
     const Options *o = results->options;
     BbViewOptions view = o->view;
     double shrunk = 1;
+    BbProgress progress = bb_progress_start(o->inference.quiet);
     view.network = results->network;
     view.chosen = results->chosen;
     view.shrunk = &shrunk;
+    view.laying = say_large;
+    view.user = &progress;
     bool written = bb_view_write(o->format, results->patterns, results->names, &view, out, error);
+    bb_progress_end(&progress);
     if (shrunk < 1)
         bb_say("warning: the picture is too large for %s and drawn at %.0f %% of its size: use "
                "--format svg, or show fewer patterns (--top)",

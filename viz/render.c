@@ -77,10 +77,12 @@ static bool render(const BbView *view, const char *format, FILE *out, GError **e
     g_autoptr(BbDot) dot = bb_dot_new(view, error);
     if (!dot)
         return false;
+    const BbViewOptions *options = &view->ranking->options;
+    if (options->laying)
+        options->laying((guint)agnnodes(bb_dot_graph(dot)), options->user);
     agseterr(AGMAX); // no words on stderr: the error is ours to tell
     GVC_t *context = gvContext();
-    bool drawn =
-        draw(context, bb_dot_graph(dot), format, out, view->ranking->options.shrunk, error);
+    bool drawn = draw(context, bb_dot_graph(dot), format, out, options->shrunk, error);
     // The context stays: the pango plugin of Graphviz 2.43 keeps a pointer to the name of the last
     // font, which the context owns, and compares with it in the next picture.
     return drawn;

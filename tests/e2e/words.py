@@ -287,12 +287,13 @@ class Words(unittest.TestCase):
 
     def test_pictures_that_are_too_large(self):
         lines = []
-        for i in range(450):  # each with an operation of its own
+        for i in range(1050):  # each with an operation of its own
             lines += [(at, line.replace("op=x", f"op=x{i}")) for at, line in requests(1)]
         lines = [(at + 0.2 * (k // 4), line.replace("r0.", f"r{k // 4}.").replace("path=0", f"path={k // 4}"))
                  for k, (at, line) in enumerate(lines)]
         trace = self.write("many.txt", lines)
         said = self.says(0, "too large for png and drawn at", BBPATHS, "-q", "-n", "all", "-o", "o.png", trace)
+        self.assertRegex(said, r"warning: Graphviz takes some \d+ s to lay out a picture of 3,\d+ nodes, in which little can")
         self.assertNotIn("cairo", said)
         self.assertEqual((self.folder / "o.png").read_bytes()[1:4], b"PNG")
 

@@ -52,21 +52,27 @@ static Writer find_writer(const char *name)
     return NULL;
 }
 
-// By --format, else by the ending of -o, else text.
+// By --format, else by the ending of -o, text where it has none; NULL where there is no such.
 static Writer choose_writer(const Run *run)
 {
-    const char *ending = run->out ? strrchr(run->out, '.') : NULL;
-    Writer write = ending ? find_writer(ending + 1) : NULL;
+    g_autofree char *name = run->out ? g_path_get_basename(run->out) : NULL;
+    const char *ending = name ? strrchr(name, '.') : NULL;
     if (run->format)
         return find_writer(run->format);
-    return write ? write : bb_clocks_write_text;
+    if (!ending || strcmp(ending, ".txt") == 0)
+        return bb_clocks_write_text;
+    return find_writer(ending + 1);
 }
 
 static int check_options(Run *run)
 {
     run->write = choose_writer(run);
-    if (!run->write)
+    if (!run->write && run->format)
         return bb_say_usage(program, "--format takes: text, json, svg");
+    if (!run->write)
+        return bb_say_usage(program,
+                            "the ending of '%s' names no format: give --format (text, json, svg)",
+                            run->out);
     if (run->samples < 2 || run->samples > G_MAXINT32)
         return bb_say_usage(program, "--samples takes a number of sightings above 1");
     if (!*run->paths)

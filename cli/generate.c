@@ -239,6 +239,8 @@ static int run_generate(int argc, char **argv)
                           "bbtrace-scenario(5) tells how scenarios are written.", entries, &argc,
                           &argv, &status))
         return status;
+    if (generate.list && argc > 1)
+        return bb_say_usage("bbtrace generate", "--list takes no scenario, such as '%s'", argv[1]);
     if (generate.list)
         return list_shipped();
     status = check_options(&generate, &options);

@@ -7,6 +7,7 @@
 #include "capture/loss.h"
 #include "data/caption.h"
 #include "data/order.h"
+#include "data/quantity.h"
 #include "data/status.h"
 #include "data/trace.h"
 #include "merge/importer.h"
@@ -192,6 +193,15 @@ static void print_time(const char *what, gint64 time_ns)
     printf("%-12s%s.%06d UTC\n", what, text, (int)(time_ns % 1000000000 / 1000));
 }
 
+static void print_span(gint64 span_ns)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    bb_quantity_append_span(text, span_ns);
+    bool is_long = span_ns >= 3600 * G_GINT64_CONSTANT(1000000000);
+    printf("%-12s%.6f s%s%s%s\n", "span", (double)span_ns / 1e9, is_long ? " (" : "",
+           is_long ? text->str : "", is_long ? ")" : "");
+}
+
 static void print_kinds(const Info *info)
 {
     static const char *const names[] = {"calls", "returns", "free"};
@@ -350,6 +360,18 @@ static guint count_nodes(const Info *info)
     return g_hash_table_size(nodes);
 }
 
+static guint64 count_inward(const Info *info)
+{
+    GHashTableIter iter;
+    gpointer key;
+    guint64 inward = 0;
+    g_hash_table_iter_init(&iter, info->edges);
+    while (g_hash_table_iter_next(&iter, &key, NULL))
+        if (((const Edge *)key)->sender == ((const Edge *)key)->receiver)
+            inward += ((const Edge *)key)->calls;
+    return inward;
+}
+
 static void print_info(Info *info, BbTraceReader *reader, gboolean all)
 {
     static const char *const forms[] = {
@@ -365,7 +387,7 @@ static void print_info(Info *info, BbTraceReader *reader, gboolean all)
     if (info->first_ns != BB_TIME_NONE) {
         print_time("first", info->first_ns);
         print_time("last", info->last_ns);
-        printf("%-12s%.6f s\n", "span", (double)(info->last_ns - info->first_ns) / 1e9);
+        print_span(info->last_ns - info->first_ns);
     }
     printf("%-12s%12u\n", "nodes", count_nodes(info));
     if (g_hash_table_size(info->edges)) {
@@ -382,6 +404,7 @@ static void print_info(Info *info, BbTraceReader *reader, gboolean all)
         .unreturned = info->unreturned,
         .orphans = info->orphans,
         .early = info->early,
+        .inward = count_inward(info),
         .damaged = bb_trace_reader_damage(reader) != NULL,
     };
     bb_info_print_trust(&matched, bb_trace_reader_counters(reader));

@@ -125,6 +125,15 @@ static void print_early(guint64 early)
                calls, early == 1 ? "is" : "are", early == 1 ? "its call" : "their calls");
 }
 
+// Of programs that talk within one host, by its address.
+static void print_inward(const BbInfoMatched *matched)
+{
+    if (matched->inward > matched->calls / 2)
+        printf("%.2f %% of the calls go from a node to itself: to tell programs of one host apart, "
+               "capture there with --processes, or name their ports with --names.\n",
+               100.0 * (double)matched->inward / (double)matched->calls);
+}
+
 void bb_info_print_trust(const BbInfoMatched *matched, const BbCounters *counters)
 {
     Lost lost = lost_of(matched, counters);
@@ -141,4 +150,5 @@ void bb_info_print_trust(const BbInfoMatched *matched, const BbCounters *counter
     print_lost(&lost);
     print_breaks(outages, steps, cuts);
     print_early(matched->early);
+    print_inward(matched);
 }

@@ -9,6 +9,7 @@ typedef struct {
     guint64 unreturned;      // calls without return
     guint64 orphans;         // returns without call
     guint64 early;           // calls whose return is stamped before them
+    guint64 inward;          // calls that go from a node to itself
     bool damaged;            // the file itself
 } BbInfoMatched;
 

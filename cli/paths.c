@@ -4,6 +4,7 @@
 #include "cli/paths.h"
 
 #include "cli/inference.h"
+#include "data/node_set.h"
 #include "data/outfile.h"
 #include "viz/instances.h"
 #include "viz/phases.h"
@@ -152,6 +153,16 @@ static int check_view(Options *o)
     return -1;
 }
 
+// "no command matches 'sho': near that is show". The result is yours.
+static char *name_command(const char *word)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbNodeSet) set = bb_node_set_new_of(names, "command");
+    for (gsize i = 0; bb_paths_commands[i]; i++)
+        bb_node_set_add(set, bb_names_intern(names, bb_paths_commands[i]->name));
+    return bb_node_set_miss(set, word);
+}
+
 // There is not one trace; a command may stand behind options.
 static int refuse_arguments(int argc, char **argv)
 {
@@ -160,6 +171,10 @@ static int refuse_arguments(int argc, char **argv)
             if (strcmp(argv[i], bb_paths_commands[k]->name) == 0)
                 return bb_say_usage(program, "a command comes before its options: bbpaths %s ...",
                                     argv[i]);
+    if (argc > 2 && strcmp(argv[1], "-") != 0 && !g_file_test(argv[1], G_FILE_TEST_EXISTS)) {
+        g_autofree char *miss = name_command(argv[1]);
+        return bb_say_usage(program, "there is no trace '%s', and %s", argv[1], miss);
+    }
     return bb_say_usage(program, argc < 2 ? "which trace?" : "one trace at a time");
 }
 

@@ -45,6 +45,17 @@ void bb_quantity_append_duration(GString *out, gint64 ns)
     g_string_append(out, " s");
 }
 
+void bb_quantity_append_span(GString *out, gint64 ns)
+{
+    gint64 minutes = ns / NS_PER_S / 60 + (ns / NS_PER_S % 60 >= 30), hours = minutes / 60;
+    if (minutes < 60)
+        bb_quantity_append_duration(out, ns);
+    else if (hours < 48)
+        g_string_append_printf(out, "%d h %d min", (int)hours, (int)(minutes % 60));
+    else
+        g_string_append_printf(out, "%" G_GINT64_FORMAT " d %d h", hours / 24, (int)(hours % 24));
+}
+
 void bb_quantity_append_count(GString *out, guint64 count)
 {
     gsize first = out->len;

@@ -9,6 +9,9 @@
 // on.
 void bb_quantity_append_duration(GString *out, gint64 ns);
 
+// How long something went on, not less than 0: from an hour on as "23 h 1 min", "3 d 2 h".
+void bb_quantity_append_span(GString *out, gint64 ns);
+
 // "1,234,567"
 void bb_quantity_append_count(GString *out, guint64 count);
 

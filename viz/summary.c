@@ -54,7 +54,7 @@ void bb_summary_append_trace(GString *out, const BbPatterns *patterns)
         bb_quantity_append_time(out, facts->start_ns);
         g_string_append(out, ", ");
     }
-    bb_quantity_append_duration(out, bb_summary_duration(facts));
+    bb_quantity_append_span(out, bb_summary_duration(facts));
     g_string_append(out, ", ");
     bb_quantity_append_counted(out, facts->messages, "message");
     if (!bb_chain_is_form_of(patterns))

@@ -182,6 +182,9 @@ static bool open_form(BbSavefile *file, const char *path, BbLoss *loss, GError *
     if (file->pcap)
         return add_link(file, pcap_datalink(file->pcap), error);
     fclose(stream);
+    if (head_length < HEAD_BYTES && g_str_has_prefix(reason, "truncated"))
+        g_snprintf(reason, sizeof reason,
+                   "it breaks off after %" G_GSIZE_FORMAT " bytes, within its head", head_length);
     refuse(file->name, head, head_length, file->damage ? file->damage : reason, error);
     return false;
 }

@@ -270,6 +270,8 @@ class Clocks(unittest.TestCase):
             out.write("# bbtrace text 1\n")
         self.assertEqual(table(run("clocks", path)[0]), {})
         self.assertIn("which traces", run("clocks", status=2)[1])
+        self.assertIn("c.png' names no format: give --format (text, json, svg)",
+                      run("clocks", "-o", "/tmp/c.png", path, status=2)[1])
         self.assertIn("--format", run("clocks", "--format", "png", path, status=2)[1])
         self.assertIn("--samples", run("clocks", "--samples", "1", path, status=2)[1])
         self.assertIn("overwrite", run("clocks", "-o", path, path, status=2)[1])

@@ -58,6 +58,7 @@ class Files(unittest.TestCase):
 
 class Shipped(Files):
     def test_all_are_listed_with_a_title(self):
+        self.assertIn("--list takes no scenario", run(BBTRACE, "generate", "--list", "foo", status=2)[1])
         out, err = run(BBTRACE, "generate", "--list")
         rows = [line.split(None, 1) for line in out.decode().splitlines()]
         self.assertEqual([row[0] for row in rows], NAMES)

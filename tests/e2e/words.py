@@ -66,6 +66,17 @@ class Words(unittest.TestCase):
         self.assertIn(wanted, said)
         return said
 
+    def test_who_calls_itself_is_told_of_processes(self):
+        lines = [(1, "CALL_SENT lo lo 1"), (2, "RET_SENT lo lo 1"), (3, "CALL_SENT lo lo 2"), (4, "CALL_SENT a b 3")]
+        told = self.run_one(0, BBTRACE, "info", self.write("lo.txt", lines)).stdout
+        self.assertIn("\n66.67 % of the calls go from a node to itself: to tell programs of one host apart, capture there "
+                      "with --processes", told)
+        self.assertNotIn("--processes", self.run_one(0, BBTRACE, "info", self.trace).stdout)
+
+    def test_a_mistyped_command_is_no_trace(self):
+        self.says(2, "there is no trace 'sho', and no command matches 'sho': near that is show", BBPATHS, "sho", self.trace)
+        self.says(2, "one trace at a time", BBPATHS, self.trace, self.trace)
+
     def test_tables_keep_their_columns(self):
         trace = self.write("names", [(1, "CALL_SENT клиент 服务器 1"), (2, "RET_SENT 服务器 клиент 1"), (3, "CALL_SENT a b 2")])
         told = self.run_one(0, BBTRACE, "info", trace).stdout

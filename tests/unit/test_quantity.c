@@ -27,6 +27,22 @@ START_TEST(durations)
 }
 END_TEST
 
+START_TEST(spans)
+{
+    static const struct {
+        gint64 s;
+        const char *text;
+    } cases[] = {{50, "50.0 s"},        {3569, "3,569 s"},           {3570, "1 h 0 min"},
+                 {82860, "23 h 1 min"}, {172770, "2 d 0 h"},         {172769, "47 h 59 min"},
+                 {266400, "3 d 2 h"},   {86400 * 1000, "1000 d 0 h"}};
+    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(GString) text = g_string_new(NULL);
+        bb_quantity_append_span(text, cases[i].s * 1000000000);
+        ck_assert_str_eq(text->str, cases[i].text);
+    }
+}
+END_TEST
+
 START_TEST(rounding_carries)
 {
     expect_duration(9994, "9.99 us");
@@ -101,4 +117,4 @@ START_TEST(times)
 }
 END_TEST
 
-TEST_MAIN("quantity", durations, rounding_carries, counts, shares, times)
+TEST_MAIN("quantity", durations, spans, rounding_carries, counts, shares, times)

@@ -196,7 +196,8 @@ START_TEST(strangers_are_told_apart)
          "is not a packet capture that can be read (a section header without its magic)"},
         {"\x0a\x0d\x0d\x0a\x1c\0\0\0\x4d\x3c\x2b\x1a\1\0\0\0\0\0\0\0\0\0\0\0", 24,
          "is not a packet capture that can be read (truncated block)"},
-        {"\xd4\xc3\xb2\xa1\2\0\4\0", 8, "is not a packet capture that can be read (truncated dump"},
+        {"\xd4\xc3\xb2\xa1\2\0\4\0", 8,
+         "is not a packet capture that can be read (it breaks off after 8 bytes, within its head)"},
     };
     g_autoptr(Scratch) scratch = scratch_new();
     for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {

@@ -176,8 +176,7 @@ GArray *bb_overlap_pairs(const BbOverlap *overlap, const BbNames *names)
     return result;
 }
 
-// ---- pairs that have nothing in common
-// ------------------------------------------------------------
+// ---- pairs that have nothing in common ----------------------------------------------------------
 
 static int by_edge(gconstpointer a, gconstpointer b)
 {

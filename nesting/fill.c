@@ -4,7 +4,8 @@
 
 #include <math.h>
 
-#define DEAR (-8.0) // what two parents may lose (log) by what they give
+#define DEAR (-8.0)        // what two parents may lose (log) by what they give
+#define POSSIBLE_MOST 100u // children of a parent, of which two are looked for
 
 typedef struct {
     BbSite *site;
@@ -88,6 +89,8 @@ static double loss_of_two(Fill *fill, guint32 x, guint32 y)
 static Two best_for(Fill *fill, guint32 p)
 {
     Two best = {.gain = 1e-6};
+    if (fill->first[p + 1] - fill->first[p] > POSSIBLE_MOST)
+        return best;
     for (guint32 i = fill->first[p]; i < fill->first[p + 1]; i++) {
         guint32 x = fill->list[i];
         for (guint32 j = i + 1; j < fill->first[p + 1]; j++) {

@@ -35,9 +35,9 @@ void bb_search_begin(BbSearch *search);
 double bb_search_sweep(BbSearch *search, double temperature);
 
 // Several looks at those children alone whose parent has kinds of children that are unusual for one
-// of its type, or that have none: changes drawn at temperature 1. Where many calls are open, what one
-// parent has too much must often go through many others to the one that lacks it; while all children
-// are looked at it hardly moves.
+// of its type, or that have none: changes drawn at temperature 1. Where many calls are open, what
+// one parent has too much must often go through many others to the one that lacks it; while all
+// children are looked at it hardly moves.
 void bb_search_odd(BbSearch *search);
 
 // Gives parents without children two at once where that is for the better (fill.h). Returns by how

@@ -493,6 +493,33 @@ START_TEST(many_around_one)
 }
 END_TEST
 
+// A stream stays open all the while, and makes no call: what it may have made is all there is. The
+// requests, many at once, make two calls or none.
+START_TEST(stays_open)
+{
+    g_auto(Trace) trace = trace_new(9);
+    double clock = 1000 * MS;
+    guint64 stream = begin(&trace, 0);
+    for (guint i = 0; i < 8000; i++) {
+        guint64 id = begin(&trace, 0);
+        clock += MS * bb_random_exponential(&trace.random);
+        double at = clock + about(&trace, 5 * MS);
+        if (i % 2) {
+            at = leaf(&trace, A, B, id, at, 5 * MS) + about(&trace, 5 * MS);
+            at = leaf(&trace, A, B, id, at, 5 * MS) + about(&trace, 5 * MS);
+        }
+        both(&trace, CLIENT, A, id, clock, at);
+    }
+    both(&trace, CLIENT, A, stream, 1, clock + 1000 * MS);
+    g_autoptr(BbPaths) paths = infer_joint(&trace);
+    Score got = score(&trace, paths);
+    printf("beside a stream: parallelism %.1f right %.4f\n", got.parallelism,
+           share(got.right, got.links));
+    ck_assert_double_gt(got.parallelism, 8);
+    ck_assert_double_ge(share(got.right, got.links), 0.4);
+}
+END_TEST
+
 START_TEST(ends_of_time)
 {
     static const gint64 times[] = {G_MININT64 + 1, G_MININT64 + 2, -1,     0, 1,
@@ -582,4 +609,4 @@ TEST_MAIN("joint", planted_systems, calls_of_nobody, stamps_of_others, late_and_
           rare_among_many, lost_parents, outlasting, outlasting_too_long, few_of_each,
           durations_go_together, durations_and_a_skew_window, confidence, any_number_of_threads,
           facts_are_those_of_the_paper, next_to_nothing, all_at_one_time, many_calls_of_one,
-          many_around_one, ends_of_time, many_kinds, nothing_to_choose)
+          many_around_one, stays_open, ends_of_time, many_kinds, nothing_to_choose)

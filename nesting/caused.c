@@ -8,7 +8,7 @@
 #define PAIRS_OF_ONE 4000000.0  // and of one and all others, but
 #define PAIRS_LEAST 20000.0
 #define CAUSED_LEAST 0.1 // share of calls, and 1/sqrt of their number, that must follow others
-#define ELSEWHERE 8     // quarters of the longest lag, before and after, that tell what chance does
+#define QUARTERS 8      // quarters of the longest lag, before and after, that tell what chance does
 #define CHANCE_MOST 0.3 // share that chance alone may make, where more than that is looked for
 
 // Whether y is known around a time as far as lags are looked at: at the ends of a trace lags are
@@ -97,10 +97,13 @@ static double open_excess(const BbLags *lags, const BbSite *site, const BbEvents
     BbEvents inside = inside_of(lags, calls, arrivals, 0, room);
     if (inside.n < calls->n / 4 + 1)
         return (double)NAN;
-    for (gint k = 1; k <= ELSEWHERE; k++)
+    for (gint k = 1; k <= QUARTERS; k++)
         for (gint side = -1; side <= 1; side += 2)
             chance += open_share(arrivals, until, &inside, side * k * lags->reach / 4);
-    return open_share(arrivals, until, &inside, 0) - chance / (2 * ELSEWHERE);
+    chance /= 2 * QUARTERS;
+    // Chance may have made two standard deviations more, and where it made none, one call or two.
+    double spread = sqrt(MAX(chance * (1 - chance), 1.0 / inside.n) / inside.n);
+    return open_share(arrivals, until, &inside, 0) - chance - 2 * spread;
 }
 
 double bb_caused_share(const BbSite *site, const BbGapScale *scale, guint type, const bool *nested)

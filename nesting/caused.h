@@ -8,7 +8,8 @@
 // Share of the calls of a type without candidates (nested: of each child, whether it has some) that
 // follow the arrival or the reply of calls to the node, or the return of its calls that are nested,
 // at lags that chance does not explain, or that are made while a call to the node is open, beyond
-// chance; the largest. 0 where that cannot be told.
+// chance; the largest. 0 where that cannot be told. (Where many calls are open being made while one
+// is shows nothing: bb_caused_find asks what they follow only.)
 double bb_caused_share(const BbSite *site, const BbGapScale *scale, guint type, const bool *nested);
 
 // Which types ([c]) are of calls that are caused: those that follow arrivals or replies, or returns

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-#define DEAR (-8.0)        // what two parents may lose (log) by what they give
-#define POSSIBLE_MOST 100u // children of a parent, of which two are looked for
+#define DEAR (-8.0) // what two parents may lose (log) by what they give
+#define NEAREST 24u // children of a parent that go with the least loss: two of these are looked for
 
 typedef struct {
     BbSite *site;
@@ -86,20 +86,40 @@ static double loss_of_two(Fill *fill, guint32 x, guint32 y)
     return loss_of_one(fill, x) + loss_of_one(fill, y);
 }
 
+// Those of a parent's possible children that go with the least loss, the least first; of late ones
+// none, which are made one by one. near: NEAREST of them. Returns how many.
+static guint list_nearest(Fill *fill, guint32 p, guint32 *near)
+{
+    guint n = 0;
+    for (guint32 i = fill->first[p]; i < fill->first[p + 1]; i++) {
+        guint32 x = fill->list[i];
+        if (fill->site->children[x].e > fill->site->parents[p].e)
+            continue;
+        double loss = loss_of_one(fill, x);
+        if (n == NEAREST && loss <= fill->loss[near[n - 1]])
+            continue;
+        guint k = n < NEAREST ? n++ : n - 1;
+        for (; k > 0 && fill->loss[near[k - 1]] < loss; k--)
+            near[k] = near[k - 1];
+        near[k] = x;
+    }
+    return n;
+}
+
 static Two best_for(Fill *fill, guint32 p)
 {
     Two best = {.gain = 1e-6};
-    if (fill->first[p + 1] - fill->first[p] > POSSIBLE_MOST)
-        return best;
-    for (guint32 i = fill->first[p]; i < fill->first[p + 1]; i++) {
-        guint32 x = fill->list[i];
-        for (guint32 j = i + 1; j < fill->first[p + 1]; j++) {
-            guint32 y = fill->list[j];
-            if (loss_of_one(fill, x) + loss_of_one(fill, y) < DEAR)
+    guint32 near[NEAREST];
+    guint n = list_nearest(fill, p, near);
+    for (guint i = 0; i < n; i++) {
+        for (guint j = i + 1; j < n; j++) {
+            guint32 x = MIN(near[i], near[j]), y = MAX(near[i], near[j]);
+            double loss = loss_of_two(fill, x, y);
+            if (loss < DEAR)
                 continue;
             BbTrial two = {.at = {x, y}, .n = 2};
-            double gain = loss_of_two(fill, x, y) + bb_scores_trial(fill->scores, p, &two) -
-                          bb_scores_of(fill->scores, p);
+            double gain =
+                loss + bb_scores_trial(fill->scores, p, &two) - bb_scores_of(fill->scores, p);
             if (gain > best.gain)
                 best = (Two){x, y, gain};
         }

@@ -7,8 +7,7 @@
 #include "nesting/scores.h"
 
 // Gives each parent without children the two that it may have which make the whole likeliest,
-// whosever they are, if it is likelier then. Looks at two whose own parents lose little only, and
-// not at parents that may have more than a hundred children (a stream that stays open); order plays
-// no part. scores are of that site, and know of the changes. Returns by how much the log likelihood
-// grew.
+// whosever they are, if it is likelier then. Looks at few children only, those that their own
+// parents lose least by: cost is that of the lists of candidates. Order plays no part. scores are
+// of that site, and know of the changes. Returns by how much the log likelihood grew, order apart.
 double bb_fill_empty(BbSite *site, BbScores *scores);

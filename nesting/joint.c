@@ -89,10 +89,11 @@ static void settle(BbSearch *search, bool crowded)
             break;
 }
 
-// Draws assignments by the model as it was fitted, and only then learns from them. Exact signatures
-// do not count meanwhile: wrong ones would keep each other alive. But the scores that are known
-// still have them: who has what is usual gives it up less easily, until it changes for the first
-// time. That keeps counts of patterns right where single links are guesses.
+// Draws assignments by the model as it was fitted, and only then learns from them; where many calls
+// are open, after a look at parents that are unusual. Exact signatures do not count while it draws:
+// wrong ones would keep each other alive. But the scores that are known still have them: who has
+// what is usual gives it up less easily, until it changes for the first time. That keeps counts of
+// patterns right where single links are guesses.
 static void learn(BbModel *model, BbSite *site, BbSearch *search, guint samples, bool regroup)
 {
     gsize size = site->n_children;

@@ -540,7 +540,7 @@ void bb_search_begin(BbSearch *search)
 }
 
 // One look at a child. Returns by how much the log likelihood grew.
-static double change(BbSearch *search, guint32 x, double temperature)
+static double look_and_change(BbSearch *search, guint32 x, double temperature)
 {
     Look look = look_start(temperature);
     look_at(search, &look, x);
@@ -558,7 +558,7 @@ double bb_search_sweep(BbSearch *search, double temperature)
 {
     double grown = 0;
     for (guint32 i = 0; i < search->n_list; i++)
-        grown += change(search, search->list[i], temperature);
+        grown += look_and_change(search, search->list[i], temperature);
     return grown;
 }
 
@@ -591,12 +591,16 @@ static bool is_odd(const BbSearch *search, guint32 x, const double *usual)
 
 void bb_search_odd(BbSearch *search)
 {
-    for (guint k = 0; k < ODD_LOOKS; k++) {
+    guint64 looks = 0;
+    for (guint k = 0; k < ODD_LOOKS && looks < search->n_list; k++) {
         double usual[BB_SITE_TYPES];
         find_usual(search, usual);
-        for (guint32 i = 0; i < search->n_list; i++)
-            if (is_odd(search, search->list[i], usual))
-                change(search, search->list[i], 1);
+        for (guint32 i = 0; i < search->n_list; i++) {
+            if (!is_odd(search, search->list[i], usual))
+                continue;
+            look_and_change(search, search->list[i], 1);
+            looks++;
+        }
     }
 }
 

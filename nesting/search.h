@@ -37,11 +37,11 @@ double bb_search_sweep(BbSearch *search, double temperature);
 // Several looks at those children alone whose parent has kinds of children that are unusual for one
 // of its type, or that have none: changes drawn at temperature 1. Where many calls are open, what
 // one parent has too much must often go through many others to the one that lacks it; while all
-// children are looked at it hardly moves.
+// children are looked at it hardly moves. Where they are many they get fewer looks.
 void bb_search_odd(BbSearch *search);
 
 // Gives parents without children two at once where that is for the better (fill.h). Returns by how
-// much the log likelihood grew.
+// much the log likelihood grew, order apart.
 double bb_search_fill(BbSearch *search);
 
 // log likelihood ratio of the best other place for x, when it was last looked at by a sweep: 0

@@ -109,6 +109,34 @@ START_TEST(late_in_a_loop)
 }
 END_TEST
 
+// Few calls that nobody causes, beside requests that are open half of the time: chance alone is not
+// enough.
+START_TEST(few_of_nobody)
+{
+    enum { ASKED = 1000, TURN = 600, FEW = 20 };
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("caused few"));
+    g_autoptr(BbGapScale) scale = bb_gap_scale_new();
+    guint late = 0;
+    for (guint round = 0; round < 100; round++) {
+        g_autoptr(BbSite) site = bb_site_new(ASKED, FEW);
+        g_autofree bool *nested = g_new0(bool, FEW);
+        site->n_parent_types = site->n_child_types = 1;
+        for (guint32 p = 0; p < ASKED; p++) {
+            gint64 s = p * TURN + g_rand_int_range(rand, 0, TURN / 2);
+            site->parents[p] = (BbSiteParent){.s = s, .e = s + TURN / 2};
+        }
+        for (guint32 x = 0; x < FEW; x++) {
+            gint64 s = g_rand_int_range(rand, 0, ASKED * TURN);
+            site->children[x] = (BbSiteChild){.s = s, .e = s + 5000};
+        }
+        qsort(site->children, FEW, sizeof *site->children, site_child_order);
+        site->span = ASKED * TURN;
+        late += bb_caused_share(site, scale, 0, nested) >= 0.15;
+    }
+    ck_assert_uint_le(late, 3);
+}
+END_TEST
+
 // One replica after the other in one long time: where each begins and ends says nothing.
 START_TEST(replicas)
 {
@@ -152,4 +180,4 @@ START_TEST(extremes)
 END_TEST
 
 TEST_MAIN("caused", what_is_caused, a_loop_is_not_caused, late_by_what_they_follow, late_by_replies,
-          late_in_a_loop, replicas, extremes)
+          late_in_a_loop, few_of_nobody, replicas, extremes)

@@ -156,8 +156,13 @@ START_TEST(some_of_many)
         bb_signatures_count(signatures, 0, five, 1);
     }
     bb_signatures_trust(signatures, 1);
-    guint64 never = bb_signature_with(bb_signature_start(0), 77);
-    ck_assert_double_gt(bb_signatures_log(signatures, 0, never, -11, 1, 0), -11 - log(2));
+    guint64 never = bb_signature_with(bb_signature_start(0), 77),
+            four = bb_signature_with(bb_signature_start(0), 78);
+    bb_signatures_count(signatures, 0, four, 2);
+    bb_signatures_trust(signatures, 1);
+    double five = bb_signatures_log(signatures, 0, never, -11, 1, 0);
+    ck_assert_double_gt(five, -11 - log(2));
+    ck_assert_double_lt(bb_signatures_log(signatures, 0, four, -10, 1, 0) - five, 5);
 }
 END_TEST
 

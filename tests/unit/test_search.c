@@ -154,12 +154,12 @@ START_TEST(gains_with_order_and_late_children)
 }
 END_TEST
 
-// From the model alone to an assignment about as good as the truth, but for one scene in five.
+// From the model alone to an assignment about as good as the truth, but for one scene in eight.
 START_TEST(finds_the_truth)
 {
     StepScale steps = {.n = 200, .steps = 3, .between = 900, .think = 60, .away = 300};
     guint32 seed = test_seed("search truth"), found = 0;
-    for (guint round = 0; round < 5; round++) {
+    for (guint round = 0; round < 16; round++) {
         g_auto(Scene) scene = scene_of_steps(seed + round, &steps, false);
         g_autofree guint32 *truth =
             g_memdup2(scene.site->parent, scene.site->n_children * sizeof *truth);
@@ -172,7 +172,7 @@ START_TEST(finds_the_truth)
             bb_search_sweep(scene.search, 0);
         found += bb_search_total(scene.search) > right - 60 && moved(scene.site, truth) < 60;
     }
-    ck_assert_uint_ge(found, 4);
+    ck_assert_uint_ge(found, 8); // fewer by chance: once in 20,000 seeds
 }
 END_TEST
 

@@ -120,8 +120,19 @@ static guint64 count_saw(const BbOverlap *overlap, const Row *edge, guint32 obse
     return row ? row->count : 0;
 }
 
-static BbOverlapPair *pair_of(GHashTable *pairs, guint32 a, guint32 b)
+static GHashTable *new_pairs(void)
 {
+    return g_hash_table_new_full(bb_pair_key_hash, g_int64_equal, g_free, g_free);
+}
+
+// Of two observers, in the order of their texts.
+static BbOverlapPair *pair_of(GHashTable *pairs, guint32 a, guint32 b, const BbNames *names)
+{
+    if (strcmp(bb_names_text(names, a), bb_names_text(names, b)) > 0) {
+        guint32 other = a;
+        a = b;
+        b = other;
+    }
     gint64 key = (gint64)((guint64)a << 32 | b);
     BbOverlapPair *pair = g_hash_table_lookup(pairs, &key);
     if (pair)
@@ -135,10 +146,8 @@ static BbOverlapPair *pair_of(GHashTable *pairs, guint32 a, guint32 b)
 static void add_edge(const BbOverlap *overlap, GHashTable *pairs, const Row *row,
                      const BbNames *names)
 {
-    bool turn = strcmp(bb_names_text(names, row->a), bb_names_text(names, row->b)) > 0;
-    guint32 a = turn ? row->b : row->a, b = turn ? row->a : row->b;
-    BbOverlapPair *pair = pair_of(pairs, a, b);
-    guint64 saw_a = count_saw(overlap, row, a), saw_b = count_saw(overlap, row, b);
+    BbOverlapPair *pair = pair_of(pairs, row->a, row->b, names);
+    guint64 saw_a = count_saw(overlap, row, pair->a), saw_b = count_saw(overlap, row, pair->b);
     pair->both += row->count;
     pair->only_a += saw_a - MIN(saw_a, row->count);
     pair->only_b += saw_b - MIN(saw_b, row->count);
@@ -146,21 +155,45 @@ static void add_edge(const BbOverlap *overlap, GHashTable *pairs, const Row *row
     pair->most_ns = MAX(pair->most_ns, row->most_ns);
 }
 
+// What pairs are told in the order of: messages that both saw, or, of a pair that has none, as many
+// as each saw.
+static guint64 share_of(const BbOverlapPair *pair)
+{
+    return pair->both > 0 ? pair->both : MIN(pair->only_a, pair->only_b);
+}
+
 static int most_first(gconstpointer a, gconstpointer b, gpointer data)
 {
     const BbOverlapPair *x = a, *y = b;
     const BbNames *names = data;
-    if (x->both != y->both)
-        return x->both > y->both ? -1 : 1;
+    if (share_of(x) != share_of(y))
+        return share_of(x) > share_of(y) ? -1 : 1;
     int order = strcmp(bb_names_text(names, x->a), bb_names_text(names, y->a));
     return order ? order : strcmp(bb_names_text(names, x->b), bb_names_text(names, y->b));
 }
 
+static gboolean is_too_little(gpointer key, gpointer pair, gpointer least)
+{
+    return share_of(pair) < *(const guint64 *)least;
+}
+
+// Those with so many messages, most first. Empties pairs of the others.
+static GArray *list_pairs(GHashTable *pairs, guint64 least, const BbNames *names)
+{
+    GArray *result = g_array_new(FALSE, FALSE, sizeof(BbOverlapPair));
+    GHashTableIter iter;
+    gpointer item = NULL;
+    g_hash_table_foreach_remove(pairs, is_too_little, &least);
+    g_hash_table_iter_init(&iter, pairs);
+    while (g_hash_table_iter_next(&iter, NULL, &item))
+        g_array_append_vals(result, item, 1);
+    g_array_sort_with_data(result, most_first, (gpointer)names);
+    return result;
+}
+
 GArray *bb_overlap_pairs(const BbOverlap *overlap, const BbNames *names)
 {
-    g_autoptr(GHashTable) pairs =
-        g_hash_table_new_full(bb_pair_key_hash, g_int64_equal, g_free, g_free);
-    GArray *result = g_array_new(FALSE, FALSE, sizeof(BbOverlapPair));
+    g_autoptr(GHashTable) pairs = new_pairs();
     GHashTableIter iter;
     gpointer item = NULL;
     g_hash_table_iter_init(&iter, overlap->rows);
@@ -169,11 +202,7 @@ GArray *bb_overlap_pairs(const BbOverlap *overlap, const BbNames *names)
         if (row->b != BB_NAME_NONE)
             add_edge(overlap, pairs, row, names);
     }
-    g_hash_table_iter_init(&iter, pairs);
-    while (g_hash_table_iter_next(&iter, NULL, &item))
-        g_array_append_vals(result, item, 1);
-    g_array_sort_with_data(result, most_first, (gpointer)names);
-    return result;
+    return list_pairs(pairs, 0, names);
 }
 
 // ---- pairs that have nothing in common ----------------------------------------------------------
@@ -189,42 +218,22 @@ static int by_edge(gconstpointer a, gconstpointer b)
 }
 
 // What two observers, x->a < y->a, saw of one edge.
-static void add_apart(const BbOverlap *overlap, GHashTable *pairs, const Row *x, const Row *y)
+static void add_apart(const BbOverlap *overlap, GHashTable *pairs, const Row *x, const Row *y,
+                      const BbNames *names)
 {
     Row key = {.sender = x->sender, .receiver = x->receiver, .a = x->a, .b = y->a};
     if (x->least_ns > y->most_ns || y->least_ns > x->most_ns ||
         g_hash_table_contains(overlap->rows, &key))
         return;
-    BbOverlapPair *pair = pair_of(pairs, x->a, y->a);
-    pair->only_a += x->count;
-    pair->only_b += y->count;
+    BbOverlapPair *pair = pair_of(pairs, x->a, y->a, names);
+    pair->only_a += pair->a == x->a ? x->count : y->count;
+    pair->only_b += pair->a == x->a ? y->count : x->count;
 }
 
-static guint64 apart_of(const BbOverlapPair *pair)
+// What each observer saw, by edge, then observer. The rows are the overlap's.
+static GPtrArray *list_sightings(const BbOverlap *overlap)
 {
-    return MIN(pair->only_a, pair->only_b);
-}
-
-static int most_apart_first(gconstpointer a, gconstpointer b, gpointer names)
-{
-    guint64 x = apart_of(a), y = apart_of(b);
-    return x != y ? (x > y ? -1 : 1) : most_first(a, b, names);
-}
-
-static BbOverlapPair in_order(BbOverlapPair pair, const BbNames *names)
-{
-    if (strcmp(bb_names_text(names, pair.a), bb_names_text(names, pair.b)) > 0)
-        pair =
-            (BbOverlapPair){.a = pair.b, .b = pair.a, .only_a = pair.only_b, .only_b = pair.only_a};
-    return pair;
-}
-
-GArray *bb_overlap_apart(const BbOverlap *overlap, const BbNames *names)
-{
-    g_autoptr(GPtrArray) rows = g_ptr_array_new();
-    g_autoptr(GHashTable) pairs =
-        g_hash_table_new_full(bb_pair_key_hash, g_int64_equal, g_free, g_free);
-    GArray *result = g_array_new(FALSE, FALSE, sizeof(BbOverlapPair));
+    GPtrArray *rows = g_ptr_array_new();
     GHashTableIter iter;
     gpointer item = NULL;
     g_hash_table_iter_init(&iter, overlap->rows);
@@ -232,21 +241,21 @@ GArray *bb_overlap_apart(const BbOverlap *overlap, const BbNames *names)
         if (((const Row *)item)->b == BB_NAME_NONE)
             g_ptr_array_add(rows, item);
     g_ptr_array_sort(rows, by_edge);
+    return rows;
+}
+
+GArray *bb_overlap_apart(const BbOverlap *overlap, const BbNames *names)
+{
+    g_autoptr(GPtrArray) rows = list_sightings(overlap);
+    g_autoptr(GHashTable) pairs = new_pairs();
     for (guint i = 0; i < rows->len; i++) {
-        const Row *x = rows->pdata[i], *y = NULL;
+        const Row *x = rows->pdata[i];
         for (guint k = i + 1; k < MIN(rows->len, i + APART_NEAR); k++) {
-            y = rows->pdata[k];
+            const Row *y = rows->pdata[k];
             if (y->sender != x->sender || y->receiver != x->receiver)
                 break;
-            add_apart(overlap, pairs, x, y);
+            add_apart(overlap, pairs, x, y, names);
         }
     }
-    g_hash_table_iter_init(&iter, pairs);
-    while (g_hash_table_iter_next(&iter, NULL, &item)) {
-        BbOverlapPair pair = in_order(*(const BbOverlapPair *)item, names);
-        if (apart_of(&pair) >= BB_OVERLAP_APART)
-            g_array_append_val(result, pair);
-    }
-    g_array_sort_with_data(result, most_apart_first, (gpointer)names);
-    return result;
+    return list_pairs(pairs, BB_OVERLAP_APART, names);
 }

@@ -7,12 +7,12 @@
 #define DEAR (-8.0) // what two parents may lose (log) by what they give
 #define NEAREST 24u // children of a parent that go with the least loss: two of these are looked for
 
-typedef struct {
+struct BbFill {
     BbSite *site;
     BbScores *scores;
     guint32 *first, *list; // children that parent p may have: list[first[p] .. first[p + 1])
     double *loss;          // [child]: log likelihood that goes with it; NAN: not known
-} Fill;
+};
 
 // Two of a parent's possible children, and by how much the whole is likelier with them there.
 typedef struct {
@@ -20,7 +20,7 @@ typedef struct {
     double gain;
 } Two;
 
-static void find_children(Fill *fill)
+static void find_children(BbFill *fill)
 {
     const BbSite *site = fill->site;
     guint32 n = site->first[site->n_children];
@@ -36,26 +36,28 @@ static void find_children(Fill *fill)
             fill->list[next[site->list[i]]++] = x;
 }
 
-static Fill fill_start(BbSite *site, BbScores *scores)
+BbFill *bb_fill_new(BbSite *site, BbScores *scores)
 {
-    Fill fill = {.site = site, .scores = scores, .loss = g_new(double, site->n_children)};
-    find_children(&fill);
-    for (guint32 x = 0; x < site->n_children; x++)
-        fill.loss[x] = (double)NAN;
+    BbFill *fill = g_new0(BbFill, 1);
+    fill->site = site;
+    fill->scores = scores;
+    fill->loss = g_new(double, site->n_children);
+    find_children(fill);
     return fill;
 }
 
-static void fill_clear(Fill *fill)
+void bb_fill_free(BbFill *fill)
 {
+    if (!fill)
+        return;
     g_free(fill->first);
     g_free(fill->list);
     g_free(fill->loss);
+    g_free(fill);
 }
 
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Fill, fill_clear)
-
 // What is lost where x is taken from, and y, if it is of the same parent; y: BB_SITE_NONE for none.
-static double loss_of(const Fill *fill, guint32 x, guint32 y)
+static double loss_of(const BbFill *fill, guint32 x, guint32 y)
 {
     const BbSite *site = fill->site;
     guint32 from = site->parent[x];
@@ -71,14 +73,14 @@ static double loss_of(const Fill *fill, guint32 x, guint32 y)
     return bb_scores_trial(fill->scores, from, &rest) - bb_scores_of(fill->scores, from);
 }
 
-static double loss_of_one(Fill *fill, guint32 x)
+static double loss_of_one(BbFill *fill, guint32 x)
 {
     if (isnan(fill->loss[x]))
         fill->loss[x] = loss_of(fill, x, BB_SITE_NONE);
     return fill->loss[x];
 }
 
-static double loss_of_two(Fill *fill, guint32 x, guint32 y)
+static double loss_of_two(BbFill *fill, guint32 x, guint32 y)
 {
     guint32 from = fill->site->parent[x];
     if (from != BB_SITE_NONE && from == fill->site->parent[y])
@@ -88,7 +90,7 @@ static double loss_of_two(Fill *fill, guint32 x, guint32 y)
 
 // Those of a parent's possible children that go with the least loss, the least first; of late ones
 // none, which are made one by one. near: NEAREST of them. Returns how many.
-static guint list_nearest(Fill *fill, guint32 p, guint32 *near)
+static guint list_nearest(BbFill *fill, guint32 p, guint32 *near)
 {
     guint n = 0;
     for (guint32 i = fill->first[p]; i < fill->first[p + 1]; i++) {
@@ -106,7 +108,7 @@ static guint list_nearest(Fill *fill, guint32 p, guint32 *near)
     return n;
 }
 
-static Two best_for(Fill *fill, guint32 p)
+static Two best_for(BbFill *fill, guint32 p)
 {
     Two best = {.gain = 1e-6};
     guint32 near[NEAREST];
@@ -127,7 +129,7 @@ static Two best_for(Fill *fill, guint32 p)
     return best;
 }
 
-static void changed(Fill *fill, guint32 p)
+static void changed(BbFill *fill, guint32 p)
 {
     const BbKids *kids = &fill->site->kids[p];
     bb_scores_changed(fill->scores, p);
@@ -135,7 +137,7 @@ static void changed(Fill *fill, guint32 p)
         fill->loss[kids->at[k]] = (double)NAN;
 }
 
-static void give(Fill *fill, guint32 x, guint32 p)
+static void give(BbFill *fill, guint32 x, guint32 p)
 {
     guint32 from = fill->site->parent[x];
     if (from != BB_SITE_NONE) {
@@ -145,19 +147,21 @@ static void give(Fill *fill, guint32 x, guint32 p)
     bb_site_give(fill->site, x, p);
 }
 
-double bb_fill_empty(BbSite *site, BbScores *scores)
+double bb_fill_empty(BbFill *fill)
 {
-    g_auto(Fill) fill = fill_start(site, scores);
+    const BbSite *site = fill->site;
     double grown = 0;
+    for (guint32 x = 0; x < site->n_children; x++)
+        fill->loss[x] = (double)NAN;
     for (guint32 p = 0; p < site->n_parents; p++) {
         if (site->kids[p].n > 0)
             continue;
-        Two two = best_for(&fill, p);
+        Two two = best_for(fill, p);
         if (two.x == two.y)
             continue;
-        give(&fill, two.x, p);
-        give(&fill, two.y, p);
-        changed(&fill, p);
+        give(fill, two.x, p);
+        give(fill, two.y, p);
+        changed(fill, p);
         grown += two.gain;
     }
     return grown;

@@ -6,8 +6,17 @@
 
 #include "nesting/scores.h"
 
+typedef struct BbFill BbFill;
+
+// site and scores, which are of it, are lent and must outlive the value. The site's candidates stay
+// as they are.
+BbFill *bb_fill_new(BbSite *site, BbScores *scores);
+void bb_fill_free(BbFill *fill);
+
 // Gives each parent without children the two that it may have which make the whole likeliest,
 // whosever they are, if it is likelier then. Looks at few children only, those that their own
-// parents lose least by: cost is that of the lists of candidates. Order plays no part. scores are
-// of that site, and know of the changes. Returns by how much the log likelihood grew, order apart.
-double bb_fill_empty(BbSite *site, BbScores *scores);
+// parents lose least by: cost is that of the lists of candidates. Order plays no part. The scores
+// know of the changes. Returns by how much the log likelihood grew, order apart.
+double bb_fill_empty(BbFill *fill);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbFill, bb_fill_free)

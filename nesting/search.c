@@ -55,6 +55,7 @@ struct BbSearch {
     const BbModel *model;
     BbRandom random;
     BbScores *scores;
+    BbFill *fill;  // NULL until it is asked for
     guint32 tried; // TRIED, or TRIED_LARGE
     guint32 *list; // children that are looked at
     guint32 n_list;
@@ -79,6 +80,7 @@ void bb_search_free(BbSearch *search)
 {
     if (!search)
         return;
+    bb_fill_free(search->fill);
     bb_scores_free(search->scores);
     g_free(search->list);
     g_free(search->nearest);
@@ -606,7 +608,9 @@ void bb_search_odd(BbSearch *search)
 
 double bb_search_fill(BbSearch *search)
 {
-    return bb_fill_empty(search->site, search->scores);
+    if (!search->fill)
+        search->fill = bb_fill_new(search->site, search->scores);
+    return bb_fill_empty(search->fill);
 }
 
 // ---- confidence --------------------------------------------------------------------------------

@@ -198,7 +198,9 @@ bool bb_dialog_probe_turn(BbDialog *dialog, guint side, const BbView *view)
     const BbDecoder *found = NULL;
     bool undecided = false, begins = begins_turn(dialog, side);
     dialog->turning = 0;
-    for (guint i = 0; begins && bb_decoders[i]; i++) {
+    if (!begins)
+        return true;
+    for (guint i = 0; bb_decoders[i]; i++) {
         const BbDecoder *decoder = bb_decoders[i];
         if (!runs_here(dialog, decoder))
             continue;

@@ -12,12 +12,12 @@ static const char program[] = "bbtrace clocks";
 typedef void (*Writer)(const BbClocks *clocks, const BbNames *names, FILE *out);
 
 static const struct {
-    const char *name;
+    const char *name, *ending;
     Writer write;
 } formats[] = {
-    {"text", bb_clocks_write_text},
-    {"json", bb_clocks_write_json},
-    {"svg", bb_clocks_write_svg},
+    {"text", "txt", bb_clocks_write_text},
+    {"json", "json", bb_clocks_write_json},
+    {"svg", "svg", bb_clocks_write_svg},
 };
 
 typedef struct Run {
@@ -44,24 +44,18 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Run, run_clear)
 
 // ---- options -----------------------------------------------------------------------------------
 
-static Writer find_writer(const char *name)
-{
-    for (gsize i = 0; i < G_N_ELEMENTS(formats); i++)
-        if (strcmp(formats[i].name, name) == 0)
-            return formats[i].write;
-    return NULL;
-}
-
 // By --format, else by the ending of -o, text where it has none; NULL where there is no such.
 static Writer choose_writer(const Run *run)
 {
     g_autofree char *name = run->out ? g_path_get_basename(run->out) : NULL;
     const char *ending = name ? strrchr(name, '.') : NULL;
-    if (run->format)
-        return find_writer(run->format);
-    if (!ending || strcmp(ending, ".txt") == 0)
+    if (!run->format && !ending)
         return bb_clocks_write_text;
-    return find_writer(ending + 1);
+    for (gsize i = 0; i < G_N_ELEMENTS(formats); i++)
+        if (run->format ? strcmp(formats[i].name, run->format) == 0
+                        : g_ascii_strcasecmp(formats[i].ending, ending + 1) == 0)
+            return formats[i].write;
+    return NULL;
 }
 
 static int check_options(Run *run)

@@ -518,8 +518,10 @@ bool bb_inference_run(const BbInference *inference, const char *trace, BbNames *
         return false;
     if (use->facts)
         *use->facts = run.facts;
-    if (use->chosen)
+    if (use->chosen) {
         *use->chosen = bb_selection_chosen(run.selection, inference->conditions);
+        use->chosen->counted = !run.algorithm->patterns; // else there are no instances
+    }
     say_end(&run);
     return true;
 }

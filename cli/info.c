@@ -195,11 +195,13 @@ static void print_time(const char *what, gint64 time_ns)
 
 static void print_span(gint64 span_ns)
 {
+    double seconds = (double)span_ns / 1e9;
     g_autoptr(GString) text = g_string_new(NULL);
     bb_quantity_append_span(text, span_ns);
-    bool is_long = span_ns >= 3600 * G_GINT64_CONSTANT(1000000000);
-    printf("%-12s%.6f s%s%s%s\n", "span", (double)span_ns / 1e9, is_long ? " (" : "",
-           is_long ? text->str : "", is_long ? ")" : "");
+    if (seconds < 3600)
+        printf("%-12s%.6f s\n", "span", seconds);
+    else
+        printf("%-12s%.6f s (%s)\n", "span", seconds, text->str);
 }
 
 static void print_kinds(const Info *info)

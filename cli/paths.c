@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define LONG_LAYOUT 3.0 // seconds that are warned of
+
 static const char program[] = "bbpaths";
 static const char summary[] =
     "Infers which message caused which from nothing but who sent what to whom when, and shows the\n"
@@ -153,9 +155,12 @@ static int check_view(Options *o)
     return -1;
 }
 
-// "no command matches 'sho': near that is show". The result is yours.
+// "no command matches 'sho': near that is show". The result is yours; NULL where that can be said
+// of no word like this.
 static char *name_command(const char *word)
 {
+    if (strpbrk(word, "*?[,"))
+        return NULL;
     g_autoptr(BbNames) names = bb_names_new();
     g_autoptr(BbNodeSet) set = bb_node_set_new_of(names, "command");
     for (gsize i = 0; bb_paths_commands[i]; i++)
@@ -173,7 +178,8 @@ static int refuse_arguments(int argc, char **argv)
                                     argv[i]);
     if (argc > 2 && strcmp(argv[1], "-") != 0 && !g_file_test(argv[1], G_FILE_TEST_EXISTS)) {
         g_autofree char *miss = name_command(argv[1]);
-        return bb_say_usage(program, "there is no trace '%s', and %s", argv[1], miss);
+        if (miss)
+            return bb_say_usage(program, "there is no trace '%s', and %s", argv[1], miss);
     }
     return bb_say_usage(program, argc < 2 ? "which trace?" : "one trace at a time");
 }
@@ -255,17 +261,15 @@ typedef struct {
 } Results;
 
 // Nothing can be shown of how far Graphviz is.
-static void say_large(guint nodes, gpointer user)
+static void say_large(guint nodes, double seconds, gpointer user)
 {
     BbProgress *progress = user;
-    double times = (double)nodes / BB_VIEW_LARGE, seconds = 3 * times * times;
     g_autofree char *count = bb_number(nodes);
-    g_autofree char *time = seconds < 100 ? g_strdup_printf("%.0f s", seconds)
-                                          : g_strdup_printf("%.0f min", seconds / 60);
-    if (nodes >= BB_VIEW_LARGE)
-        bb_say("warning: Graphviz takes some %s to lay out a picture of %s nodes, in which little "
-               "can be read: show fewer patterns (--top), or write them to a .dot, .txt or .json",
-               time, count);
+    if (seconds >= LONG_LAYOUT)
+        bb_say("warning: Graphviz takes some %.0f %s to lay out a picture of %s nodes, in which "
+               "little can be read: show fewer patterns (--top), or write them to a .dot, .txt or "
+               ".json",
+               seconds < 100 ? seconds : seconds / 60, seconds < 100 ? "s" : "min", count);
     if (bb_progress_due(progress))
         bb_progress_show(progress, "laying out %s nodes", count);
 }

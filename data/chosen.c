@@ -11,13 +11,22 @@ bool bb_chosen_append(GString *out, const BbChosen *chosen, const char *noun)
         return false;
     g_string_append(out, "Chosen by ");
     bb_caption_append(out, chosen->by, "");
-    if (chosen->of > 0) {
+    if (chosen->counted) {
         g_string_append(out, ": ");
         bb_quantity_append_count(out, chosen->instances);
         g_string_append(out, " of ");
         bb_quantity_append_counted(out, chosen->of, noun);
     }
     return true;
+}
+
+static void write_count(BbJson *json, const char *key, const BbChosen *chosen, guint64 count)
+{
+    bb_json_key(json, key);
+    if (chosen->counted)
+        bb_json_uint(json, count);
+    else
+        bb_json_null(json);
 }
 
 void bb_chosen_write(const BbChosen *chosen, BbJson *json)
@@ -27,16 +36,8 @@ void bb_chosen_write(const BbChosen *chosen, BbJson *json)
     bb_json_key(json, "chosen");
     bb_json_begin_object(json);
     bb_json_put_string(json, "by", chosen->by);
-    bb_json_key(json, "instances");
-    if (chosen->of > 0)
-        bb_json_uint(json, chosen->instances);
-    else
-        bb_json_null(json);
-    bb_json_key(json, "of");
-    if (chosen->of > 0)
-        bb_json_uint(json, chosen->of);
-    else
-        bb_json_null(json);
+    write_count(json, "instances", chosen, chosen->instances);
+    write_count(json, "of", chosen, chosen->of);
     bb_json_end_object(json);
 }
 

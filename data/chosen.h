@@ -4,9 +4,12 @@
 
 #include "data/json.h"
 
+#include <stdbool.h>
+
 typedef struct BbChosen {
     const char *by;        // the conditions, as the options that made them; lent; NULL: all are
-    guint64 instances, of; // of: 0 where nobody counted. Calls without return are none
+    guint64 instances, of; // if counted. Calls without return are none
+    bool counted;
 } BbChosen;
 
 // "Chosen by --root=web1 --errors: 12 of 3,456 requests", where an instance is called request.

@@ -61,7 +61,7 @@ static int open_path(BbOutput *output)
     const char *path = output->path;
     if (!path)
         return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
-    if (output->options.whole && bb_draft_may_replace(path))
+    if (output->options.whole && !output->options.fresh && bb_draft_may_replace(path))
         output->draft = bb_draft_new(path, false);
     if (!output->draft)
         return open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (output->options.fresh ? O_EXCL : 0),

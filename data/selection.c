@@ -158,10 +158,10 @@ static bool is_counted(const BbPaths *paths, const BbCall *root)
     return paths->mode || bb_call_is_returned(root);
 }
 
-static bool is_wanted(BbSelection *selection, const BbPaths *paths, const BbInstance *instance)
+static bool is_wanted(BbSelection *selection, const BbPaths *paths, const BbInstance *instance,
+                      const BbCall *root)
 {
     const BbSelectionOptions *options = &selection->options;
-    const BbCall *root = &paths->calls[paths->order[instance->first]];
     if (!is_in_time(selection, root) || (options->root && !touches(selection, root, ROOT_WANTED)) ||
         (options->slower_ns > 0 && !is_slower(options, paths, instance)))
         return false;
@@ -176,8 +176,9 @@ guint32 bb_selection_apply(BbSelection *selection, BbPaths *paths)
     guint32 kept = 0, all = paths->n_instances;
     for (guint32 i = 0; i < all; i++) {
         const BbInstance *instance = &paths->instances[i];
-        bool wanted = is_wanted(selection, paths, instance);
-        bool counted = is_counted(paths, &paths->calls[paths->order[instance->first]]);
+        const BbCall *root = &paths->calls[paths->order[instance->first]];
+        bool wanted = is_wanted(selection, paths, instance, root);
+        bool counted = is_counted(paths, root);
         selection->all += counted;
         selection->chosen += counted && wanted;
         if (wanted)
@@ -189,7 +190,7 @@ guint32 bb_selection_apply(BbSelection *selection, BbPaths *paths)
 
 BbChosen bb_selection_chosen(const BbSelection *selection, const char *by)
 {
-    return (BbChosen){.by = by, .instances = selection->chosen, .of = selection->all};
+    return (BbChosen){by, selection->chosen, selection->all, true};
 }
 
 // ---- hints -------------------------------------------------------------------------------------

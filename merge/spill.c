@@ -32,7 +32,8 @@ BbSpill *bb_spill_new(BbNames *names, GError **error)
     if (fd < 0)
         return NULL;
     g_close(fd, NULL);
-    spill->writer = bb_trace_writer_open(spill->path, BB_TRACE_BBT, names, error);
+    spill->writer = bb_trace_writer_open_with(
+        spill->path, &(BbTraceWriterOptions){.form = BB_TRACE_BBT}, names, error);
     if (!spill->writer)
         return NULL;
     char *second = NULL;

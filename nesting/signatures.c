@@ -111,9 +111,9 @@ static double imagined(double n, double single, double trust)
 
 void bb_signatures_trust(BbSignatures *signatures, double trust)
 {
-    g_autofree double *single = count_single(signatures);
+    g_autofree double *single = trust > 0 ? count_single(signatures) : NULL;
     for (guint p = 0; p < signatures->n_types; p++)
-        signatures->alpha[p] = imagined(signatures->n[p], single[p], trust);
+        signatures->alpha[p] = imagined(signatures->n[p], single ? single[p] : 0, trust);
     for (gsize i = 0; i <= signatures->mask; i++) {
         Seen *seen = &signatures->seen[i];
         seen->log = 0;

@@ -39,17 +39,12 @@ typedef struct BbViewOptions {
                        // BB_SHARE_OF_FORMAT. Changes no rank: what is left out has its own
     const BbNetwork *network; // what is known of it, for pictures; lent; NULL: nothing
     const BbChosen *chosen;   // which instances the patterns are of; lent; NULL: all
-    // Told before Graphviz lays out a picture, which takes long with many nodes (BB_VIEW_LARGE);
-    // NULL: nobody asks.
-    void (*laying)(guint nodes, gpointer user);
+    // Told before Graphviz lays out a picture, and about how long that takes; NULL: nobody asks.
+    void (*laying)(guint nodes, double seconds, gpointer user);
     gpointer user;  // of laying
     double *shrunk; // gets the share of its size that a picture was drawn at, where its format
                     // takes none so large; NULL: nobody asks
 } BbViewOptions;
-
-// Nodes that Graphviz lays out in some seconds: so many in 3 s, twice as many in four times as
-// long.
-#define BB_VIEW_LARGE 3000u
 
 #define BB_VIEW_OPTIONS_DEFAULT \
     ((BbViewOptions){.top = BB_TOP_OF_FORMAT, .min_share = BB_SHARE_OF_FORMAT})

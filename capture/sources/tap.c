@@ -372,7 +372,8 @@ void bb_tap_count(BbTap *tap, BbLoss *loss)
     if (pcap_stats(tap->pcap, &now) != 0)
         return;
     guint32 received = now.ps_recv - tap->last.ps_recv, dropped = now.ps_drop - tap->last.ps_drop;
-    // Half a packet of a loopback waits for its other half.
+    // Half a packet of a loopback waits for its other half; half of one that was dropped may be the
+    // half that would have been given.
     now.ps_recv -= tap->twice ? received % 2 : 0;
     loss->count[BB_KERNEL_RECEIVED] += tap->twice ? received / 2 : received;
     loss->count[BB_KERNEL_DROPPED] += tap->twice ? dropped / 2 + dropped % 2 : dropped;

@@ -273,6 +273,10 @@ class Clocks(unittest.TestCase):
         self.assertIn("c.png' names no format: give --format (text, json, svg)",
                       run("clocks", "-o", "/tmp/c.png", path, status=2)[1])
         self.assertIn("--format", run("clocks", "--format", "png", path, status=2)[1])
+        svg = os.path.join(self.folder, "c.SVG")
+        run("clocks", "-o", svg, path)
+        with open(svg, encoding="utf-8") as file:
+            self.assertIn("<svg", file.read())
         self.assertIn("--samples", run("clocks", "--samples", "1", path, status=2)[1])
         self.assertIn("overwrite", run("clocks", "-o", path, path, status=2)[1])
         text, said = run("clocks", path, os.path.join(self.folder, "none.txt"), status=1)

@@ -80,6 +80,8 @@ class SlowAuth(unittest.TestCase):
             for line, why in (("", "the trace has no messages"), ("1 MSG_SENT a b -", "the trace has no calls"),
                               ("1 CALL_SENT a b 1", "no call of the trace has a return")):
                 trace.write_text(f"# bbtrace text 1\n{line}\n".replace("\n\n", "\n"))
+                told = json.loads(run(BBPATHS, "-q", "--errors", "-f", "json", trace))["chosen"]
+                self.assertEqual((told["instances"], told["of"]), (0, 0)) # counted: none
                 for command in "blame", "tail":
                     self.assertIn(f"\nNo requests: {why}", run(BBPATHS, command, "-q", trace))
         self.assertIn("\nNo requests: no request meets all conditions\n", run(BBPATHS, "blame", "-q", "--slower-than", "1h", self.trace))

@@ -223,7 +223,8 @@ START_TEST(what_was_chosen)
 {
     g_autoptr(BbNames) names = bb_names_new();
     g_autoptr(BbPatterns) patterns = sample_patterns(names);
-    const BbChosen chosen = {.by = "--op='GET \\N' --errors", .instances = 1234, .of = 5678};
+    const BbChosen chosen = {
+        .by = "--op='GET \\N' --errors", .instances = 1234, .of = 5678, .counted = true};
     BbViewOptions options = BB_VIEW_OPTIONS_DEFAULT;
     options.chosen = &chosen;
     char *text = view_text("text", patterns, names, options);

@@ -181,15 +181,11 @@ void bb_summary_append_shown(GString *out, const BbPatterns *patterns, const BbR
 static void append_share_left_out(GString *out, const BbRanking *ranking)
 {
     guint64 instances = ranking->instances - ranking->instances_shown;
-    if (ranking->chains) {
-        bb_quantity_append_share(out,
-                                 bb_quantity_share((gint64)instances, (gint64)ranking->instances));
-        g_string_append(out, " of all");
-    } else {
-        bb_quantity_append_share(out,
-                                 bb_quantity_share(ranking->latency_left_ns, ranking->latency_ns));
-        g_string_append(out, " of the total latency");
-    }
+    double share = ranking->chains
+                       ? bb_quantity_share((gint64)instances, (gint64)ranking->instances)
+                       : bb_quantity_share(ranking->latency_left_ns, ranking->latency_ns);
+    bb_quantity_append_share(out, share);
+    bb_chosen_append_whole(out, ranking->options.chosen, words_of(ranking)->shares);
 }
 
 bool bb_summary_append_left_out(GString *out, const BbRanking *ranking)

@@ -17,8 +17,8 @@ void bb_summary_append_shown(GString *out, const BbPatterns *patterns, const BbR
 // Why there are no patterns, or no instances: "the trace has no calls".
 const char *bb_summary_none(const BbFacts *facts, bool chains);
 
-// "Left out: 47 patterns, 4,321 instances, 8.3 % of the total latency"; of convolution "Left out:
-// 47 patterns (40 for being rare), 4,321 paths, 8.3 % of all"; false where nothing was.
+// "Left out: 47 patterns, 4,321 instances, 8.3 % of all latency"; of convolution "Left out:
+// 47 patterns (40 for being rare), 4,321 paths, 8.3 % of all paths"; false where nothing was.
 bool bb_summary_append_left_out(GString *out, const BbRanking *ranking);
 
 // "Nothing correlates: every message is a path of its own, rightly or not"; false where something

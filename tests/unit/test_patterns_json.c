@@ -92,7 +92,7 @@ START_TEST(default_tops)
     char *dot = view_text("dot", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
     ck_assert_uint_eq(count_of(dot, "subgraph cluster_"), 10);
     ck_assert_ptr_nonnull(strstr(dot, "Top 10 of 12 patterns by total latency\\lLeft out: 2 "
-                                      "patterns, 2 instances, 17 % of the total latency"));
+                                      "patterns, 2 instances, 17 % of all latency"));
     char *json = view_text("json", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
     ck_assert_uint_eq(count_of(json, "\"rank\": "), 12);
     char *text = view_text("text", patterns, names, BB_VIEW_OPTIONS_DEFAULT);

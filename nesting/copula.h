@@ -23,7 +23,7 @@ void bb_copula_reset(BbCopula *copula);
 // Takes the variables of one parent, as standard normal quantiles of their densities.
 void bb_copula_count(BbCopula *copula, const guint16 *which, const float *z, guint n);
 
-// Estimates the correlations. False: there are none worth a thought.
+// Estimates the correlations. False: there are none, or they tell next to nothing of any variable.
 bool bb_copula_fit(BbCopula *copula);
 
 // log density of the variables together, over that of each alone; 0 of more than BB_COPULA_MOST. No

@@ -99,23 +99,23 @@ void bb_search_order(BbSearch *search, BbFifo *fifo)
 
 // ---- changes -----------------------------------------------------------------------------------
 
-static void consider(BbSearch *search, Look *look, Change change)
+static void consider(BbSearch *search, Look *look, const Change *change)
 {
-    look->nearest = MAX(look->nearest, change.delta);
+    look->nearest = MAX(look->nearest, change->delta);
     if (look->temperature <= 0) {
-        if (change.delta > look->best.delta)
-            look->best = change;
+        if (change->delta > look->best.delta)
+            look->best = *change;
         return;
     }
-    double heated = change.delta / look->temperature;
+    double heated = change->delta / look->temperature;
     if (heated < NEVER)
         return;
     double weight = exp(MIN(heated, 600));
     look->weight += weight;
-    if ((change.way == LEAVE ? BB_SITE_NONE : change.to) == look->target)
+    if ((change->way == LEAVE ? BB_SITE_NONE : change->to) == look->target)
         look->share += weight;
     if (weight > 0 && bb_random_unit(&search->random) * look->weight < weight)
-        look->best = change;
+        look->best = *change;
 }
 
 // By how much two parents are likelier with a and b than with what they have. before: their scores.
@@ -146,7 +146,7 @@ static void consider_tails(BbSearch *search, Look *look, guint32 x, guint32 to, 
         if (!bb_trial_tails(&a, &b, site, x, to, y))
             continue;
         double delta = exchange_gain(search, from, &a, to, &b, before);
-        consider(search, look, (Change){TAIL, to, y, delta});
+        consider(search, look, &(Change){TAIL, to, y, delta});
     }
 }
 
@@ -184,7 +184,7 @@ static void consider_run(BbSearch *search, Look *look, guint32 x, guint32 to, gu
         !bb_trial_runs(&a, &b, site, x, to, y))
         return;
     double delta = exchange_gain(search, from, &a, to, &b, before);
-    consider(search, look, (Change){RUN, to, y, delta});
+    consider(search, look, &(Change){RUN, to, y, delta});
 }
 
 // Where requests hold connections: all that x's parent called on that of x goes to another one, for
@@ -227,7 +227,7 @@ static void consider_swaps(BbSearch *search, Look *look, guint32 x, guint32 to, 
         bb_trial_without(&b, others, y);
         bb_trial_insert(&b, x);
         double delta = exchange_gain(search, from, &a, to, &b, before);
-        consider(search, look, (Change){SWAP, to, y, delta});
+        consider(search, look, &(Change){SWAP, to, y, delta});
     }
 }
 
@@ -260,7 +260,7 @@ static void consider_joining(BbSearch *search, Look *look, guint32 x, guint32 to
                        bb_scores_of(search->scores, to) -
                        bb_model_lone(search->model, site->children[y].type) +
                        bb_scores_order_gain(search->scores, to, &both, BB_SITE_NONE, NULL);
-        consider(search, look, (Change){JOIN, to, y, delta});
+        consider(search, look, &(Change){JOIN, to, y, delta});
     }
 }
 
@@ -280,7 +280,7 @@ static void consider_move(BbSearch *search, Look *look, guint32 x, guint32 to, c
         else if (!bb_scores_is_big(search->scores, from))
             gain += bb_scores_order_gain(search->scores, to, &more, from, rest);
     }
-    consider(search, look, (Change){MOVE, to, 0, loss + gain});
+    consider(search, look, &(Change){MOVE, to, 0, loss + gain});
 }
 
 // Whether a parent may take x: by the other terms (log) and by the kinds of children that it would
@@ -389,7 +389,7 @@ static void consider_pairs(BbSearch *search, Look *look, guint32 x, const BbTria
                        bb_scores_of(search->scores, from) + lone +
                        bb_model_lone(search->model, site->children[y].type) +
                        bb_scores_order_gain(search->scores, from, &others, BB_SITE_NONE, NULL);
-        consider(search, look, (Change){PAIR, BB_SITE_NONE, y, delta});
+        consider(search, look, &(Change){PAIR, BB_SITE_NONE, y, delta});
     }
 }
 
@@ -401,7 +401,7 @@ static void consider_leaving(BbSearch *search, Look *look, guint32 x, const BbTr
     guint32 from = site->parent[x];
     double lone = bb_model_lone(search->model, site->children[x].type);
     double order = big ? 0 : bb_scores_order_gain(search->scores, from, rest, BB_SITE_NONE, NULL);
-    consider(search, look, (Change){LEAVE, BB_SITE_NONE, 0, loss + lone + order});
+    consider(search, look, &(Change){LEAVE, BB_SITE_NONE, 0, loss + lone + order});
     if (!big)
         consider_pairs(search, look, x, rest);
 }

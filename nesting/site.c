@@ -121,21 +121,6 @@ static void make_room(BbKids *kids, guint32 n)
     kids->at = g_renew(guint32, kids->at, kids->room);
 }
 
-guint32 bb_kids_before(const BbKids *kids, guint32 x)
-{
-    guint32 low = 0, high = kids->n;
-    if (high > 0 && kids->at[high - 1] < x)
-        return high;
-    while (low < high) {
-        guint32 middle = low + (high - low) / 2;
-        if (kids->at[middle] < x)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 void bb_site_give(BbSite *site, guint32 x, guint32 parent)
 {
     BbKids *kids = &site->kids[parent];

@@ -83,7 +83,20 @@ void bb_site_clear(BbSite *site);
 
 // How many of a parent's children stand before x, which may be one of them: they are numbered in
 // order of their start.
-guint32 bb_kids_before(const BbKids *kids, guint32 x);
+static inline guint32 bb_kids_before(const BbKids *kids, guint32 x)
+{
+    guint32 low = 0, high = kids->n;
+    if (high > 0 && kids->at[high - 1] < x)
+        return high;
+    while (low < high) {
+        guint32 middle = low + (high - low) / 2;
+        if (kids->at[middle] < x)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
 
 // Gives child x, which has none, to a parent; takes it off its parent.
 void bb_site_give(BbSite *site, guint32 x, guint32 parent);
@@ -114,10 +127,11 @@ static inline bool bb_site_is_crowded(const BbSite *site)
 
 static inline bool bb_site_may(const BbSite *site, guint32 x, guint32 parent)
 {
-    guint32 i = site->first[x], end = site->first[x + 1];
-    while (i < end && site->list[i] < parent)
-        i++;
-    return i < end && site->list[i] == parent;
+    const guint32 *list = site->list + site->first[x];
+    guint32 n = site->first[x + 1] - site->first[x], found = 0;
+    for (guint32 i = 0; i < n; i++) // to the end: where it may stop is not foreseeable
+        found |= list[i] == parent;
+    return found;
 }
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbSite, bb_site_free)

@@ -33,24 +33,24 @@ bool bb_trial_tails(BbTrial *a, BbTrial *b, const BbSite *site, guint32 x, guint
 {
     guint32 from = site->parent[x];
     const BbKids *of = &site->kids[from], *others = &site->kids[to];
-    guint32 at = 0;
-    a->n = b->n = 0;
-    while (of->at[at] != x)
-        a->at[a->n++] = of->at[at++];
-    for (guint32 k = 0; k < y; k++)
-        b->at[b->n++] = others->at[k];
+    guint32 at = bb_kids_before(of, x);
     if (of->n - at + y > BB_MODEL_NEAR || at + others->n - y > BB_MODEL_NEAR)
         return false;
-    for (guint32 k = at; k < of->n; k++) {
+    for (guint32 k = at; k < of->n; k++)
         if (!bb_site_may(site, of->at[k], to))
             return false;
-        bb_trial_insert(b, of->at[k]);
-    }
-    for (guint32 k = y; k < others->n; k++) {
+    for (guint32 k = y; k < others->n; k++)
         if (!bb_site_may(site, others->at[k], from))
             return false;
+    a->n = b->n = 0;
+    for (guint32 k = 0; k < at; k++)
+        a->at[a->n++] = of->at[k];
+    for (guint32 k = 0; k < y; k++)
+        b->at[b->n++] = others->at[k];
+    for (guint32 k = at; k < of->n; k++)
+        bb_trial_insert(b, of->at[k]);
+    for (guint32 k = y; k < others->n; k++)
         bb_trial_insert(a, others->at[k]);
-    }
     return true;
 }
 

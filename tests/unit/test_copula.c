@@ -197,6 +197,30 @@ START_TEST(too_little_to_go_by)
 }
 END_TEST
 
+// Two variables of correlation r, of n parents; (a, b) take all four signs in turn.
+static void count_pair(BbCopula *copula, guint16 first, double r, guint n)
+{
+    for (guint k = 0; k < n; k++) {
+        double a = k % 2 ? 1 : -1, b = k % 4 < 2 ? 1 : -1;
+        float z[] = {(float)a, (float)(r * a + sqrt(1 - r * r) * b)};
+        bb_copula_count(copula, (guint16[]){first, first + 1}, z, 2);
+    }
+}
+
+// That many parents have it proves a correlation of 0.03, but it tells next to nothing of any.
+START_TEST(too_weak_to_tell)
+{
+    g_autoptr(BbCopula) copula = bb_copula_new(4);
+    count_pair(copula, 0, 0.03, 40000);
+    ck_assert(!bb_copula_fit(copula));
+    count_pair(copula, 2, 0.5, 400); // of few parents, but of these it tells much
+    ck_assert(bb_copula_fit(copula));
+    bb_copula_reset(copula);
+    count_pair(copula, 0, 0.1, 40000);
+    ck_assert(bb_copula_fit(copula));
+}
+END_TEST
+
 // As slots 0 and 1 go together, 1 and 2, but 0 and 2 against each other, each pair was seen in
 // other parents: no distribution has such correlations, and they are shrunk until one has.
 START_TEST(correlations_that_cannot_be)
@@ -285,4 +309,4 @@ START_TEST(more_sets_than_are_kept)
 END_TEST
 
 TEST_MAIN("copula", like_the_normal_density, order_does_not_matter, too_little_to_go_by,
-          correlations_that_cannot_be, limits, more_sets_than_are_kept)
+          too_weak_to_tell, correlations_that_cannot_be, limits, more_sets_than_are_kept)

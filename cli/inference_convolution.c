@@ -153,6 +153,32 @@ static void tell_time(const BbConvolutionWork *work)
            work->threads, work->threads == 1 ? "" : "s");
 }
 
+// "quantum 1 ms (found), longest delay 2 s (given)"
+static void append_scales(GString *text, const Run *run)
+{
+    const BbConvolution *convolution = bb_stretches_convolution(run->stretches);
+    g_string_append(text, "quantum ");
+    append_scale(text, bb_convolution_quantum(convolution), run->inference->quantum);
+    g_string_append(text, ", longest delay ");
+    append_scale(text, bb_convolution_max_delay(convolution), run->inference->max_delay);
+}
+
+static void warn_of_scales(const Run *run)
+{
+    const BbConvolution *convolution = bb_stretches_convolution(run->stretches);
+    BbConvolutionWork work = bb_convolution_work(convolution);
+    g_autoptr(GString) text = g_string_new(NULL);
+    append_scales(text, run);
+    if (work.found == work.derived)
+        bb_say("warning: nothing correlates, so every message is a path of its own: %s; leave out "
+               "what was given, or give other ones",
+               text->str);
+    else if (bb_convolution_quantum(convolution) > bb_convolution_max_delay(convolution))
+        bb_say("warning: the quantum is longer than the longest delay, so delays are not told "
+               "apart: %s; leave out --quantum, or give a shorter one",
+               text->str);
+}
+
 static void tell(gpointer data, bool verbose)
 {
     const Run *run = data;
@@ -164,12 +190,11 @@ static void tell(gpointer data, bool verbose)
                    "--max-delay");
         return;
     }
+    warn_of_scales(run);
     if (!verbose)
         return;
-    g_autoptr(GString) text = g_string_new("quantum ");
-    append_scale(text, bb_convolution_quantum(convolution), run->inference->quantum);
-    g_string_append(text, ", longest delay ");
-    append_scale(text, bb_convolution_max_delay(convolution), run->inference->max_delay);
+    g_autoptr(GString) text = g_string_new(NULL);
+    append_scales(text, run);
     g_string_append(text, "; ");
     bb_quantity_append_counted(text, run->windows, "window");
     g_string_append_printf(text, ", %.2f s", (double)run->inferring / 1e6);

@@ -19,12 +19,15 @@
 #define LENGTH_MAX ((gint64)1 << 58) // ns of a quantum or a delay: nine years
 #define QUANTA_MAX ((guint64)1 << 50) // in the trace: of finer ones there would be too many
 #define VETO_ROUNDS 5
+#define RECENT 4      // windows whose scales count
 #define FFT_WORTH 5e6 // ns that FFTs must save: to plan them takes time too
 
 struct BbConvolution {
     BbConvolutionOptions options;
     const BbNames *names;
     gint64 quantum_ns, max_delay_ns; // known; 0: not yet
+    BbScale recent[RECENT];          // found in the last windows that showed any
+    guint n_found;                   // so many windows did
     BbConvolutionWork work;
 };
 
@@ -136,17 +139,28 @@ static void survey_batch(Worker *worker, guint32 batch)
         job->pairs[batch] = bb_evidence_survey(worker->evidence, first, n, job->suspects[batch]);
 }
 
+// Whether messages into the node may cause what it sends.
+static bool may_have_causes(const Job *job, guint32 batch)
+{
+    guint32 node = job->trains->streams->out[job->batches[batch]].node, first;
+    return !is_root(job, batch) && bb_streams_into(job->trains->streams, node, &first) > 0;
+}
+
 static void explain_batch(Worker *worker, guint32 batch)
 {
     Job *job = worker->job;
     const BbTrains *trains = job->trains;
     guint32 first = job->batches[batch], n = job->batches[batch + 1] - first;
     const BbStream *out = &trains->streams->out[first];
+    bool may = may_have_causes(job, batch);
     g_autofree GPtrArray **links = g_new0(GPtrArray *, n);
     bb_evidence_find(worker->evidence, first, n, job->suspects[batch], job->chance, links);
-    for (guint32 i = 0; i < n; i++)
-        job->explanations[first + i] =
+    for (guint32 i = 0; i < n; i++) {
+        BbExplanation *explanation =
             bb_explain(trains->streams, &out[i], links[i], &trains->grid, &trains->options);
+        explanation->unknown = may && !bb_explanation_explains(explanation);
+        job->explanations[first + i] = explanation;
+    }
 }
 
 static gpointer work(gpointer data)
@@ -268,13 +282,16 @@ static BbExplanation **explain(BbConvolution *convolution, const BbStreams *stre
     return job.explanations;
 }
 
-// Where no scale shows, nothing causes anything.
+// Where no scale shows, nobody has looked for causes.
 static BbExplanation **explain_nothing(const BbStreams *streams, const BbLagGrid *grid,
                                        const BbLinkOptions *options)
 {
     BbExplanation **explanations = g_new(BbExplanation *, MAX(1, streams->n_out));
-    for (guint32 f = 0; f < streams->n_out; f++)
+    for (guint32 f = 0; f < streams->n_out; f++) {
+        guint32 first;
         explanations[f] = bb_explain(streams, &streams->out[f], g_ptr_array_new(), grid, options);
+        explanations[f]->unknown = bb_streams_into(streams, streams->out[f].node, &first) > 0;
+    }
     return explanations;
 }
 
@@ -327,22 +344,25 @@ static BbAssignment *assign(const BbTraffic *traffic, BbExplanation *const *expl
 
 // ---- the scale ---------------------------------------------------------------------------------
 
-// What is not given is found, once.
+// What is not given is found in each window, so that a system that becomes slower is seen to; and
+// not for less than the last few showed, as a window may have little of what is slow.
 static void find_scale(BbConvolution *convolution, const BbStreams *streams,
                        const BbTraffic *traffic)
 {
-    if (bb_convolution_has_scale(convolution))
+    const BbConvolutionOptions *options = &convolution->options;
+    if (options->quantum_ns > 0 && options->max_delay_ns > 0)
         return;
-    BbScale scale = bb_scale_guess(streams, traffic->start_ns, traffic->end_ns);
-    g_debug("scale: quantum %.6f ms, longest delay %.3f ms", (double)scale.quantum_ns / 1e6,
-            (double)scale.max_delay_ns / 1e6);
-    if (convolution->quantum_ns == 0)
-        convolution->quantum_ns = scale.quantum_ns;
-    if (convolution->max_delay_ns == 0)
+    BbScale found = bb_scale_guess(streams, traffic->start_ns, traffic->end_ns);
+    g_debug("scale: quantum %.6f ms, longest delay %.3f ms", (double)found.quantum_ns / 1e6,
+            (double)found.max_delay_ns / 1e6);
+    if (found.quantum_ns > 0)
+        convolution->recent[convolution->n_found++ % RECENT] = found;
+    BbScale scale = bb_scale_widest(convolution->recent, MIN(convolution->n_found, RECENT));
+    if (options->max_delay_ns == 0)
         convolution->max_delay_ns = scale.max_delay_ns;
-    if (convolution->options.quantum_ns == 0)
+    if (options->quantum_ns == 0)
         convolution->quantum_ns =
-            MIN(convolution->quantum_ns, MAX(1, convolution->max_delay_ns / QUANTA_LEAST));
+            MIN(scale.quantum_ns, MAX(1, convolution->max_delay_ns / QUANTA_LEAST));
 }
 
 // ---- the run -----------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ BbConvolution *bb_convolution_new(const BbNames *names, const BbConvolutionOptio
 void bb_convolution_free(BbConvolution *convolution);
 
 // Infers. Uses traffic (finished) up: after it, only free. The caller frees the result. Quantum and
-// longest delay, where they are found, are those of the first window that shows any.
+// longest delay, where they are found, are found anew in each, and suit the last few.
 BbPaths *bb_convolution_run(BbConvolution *convolution, BbTraffic *traffic);
 
 // Quantum and longest delay of the last run; 0 where the traffic showed nothing.

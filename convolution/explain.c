@@ -181,6 +181,14 @@ BbExplanation *bb_explain(const BbStreams *streams, const BbStream *out, GPtrArr
     return result;
 }
 
+bool bb_explanation_explains(const BbExplanation *explanation)
+{
+    for (guint l = 0; l < explanation->links->len; l++)
+        if (!((const BbLink *)g_ptr_array_index(explanation->links, l))->derived)
+            return true;
+    return false;
+}
+
 void bb_explanation_free(BbExplanation *explanation)
 {
     if (!explanation)

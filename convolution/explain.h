@@ -22,6 +22,8 @@ typedef struct BbExplanation {
     guint32 *first;     // by effect: of its causes; one more at the end
     float *none;        // by effect: probability that it has no cause
     double spontaneous; // share of the messages that have none
+    bool unknown;       // nothing that the node gets correlates with them: it may be that none has
+                        // a cause, or that it was not seen. The caller's
 } BbExplanation;
 
 // Explains the messages of a stream. links: what was found between the streams in and it
@@ -29,6 +31,9 @@ typedef struct BbExplanation {
 // passes over all pairs of messages that lie within a kernel.
 BbExplanation *bb_explain(const BbStreams *streams, const BbStream *out, GPtrArray *links,
                           const BbLagGrid *grid, const BbLinkOptions *options);
+
+// Whether any link of it counts.
+bool bb_explanation_explains(const BbExplanation *explanation);
 void bb_explanation_free(BbExplanation *explanation);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbExplanation, bb_explanation_free)

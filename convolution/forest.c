@@ -83,6 +83,27 @@ static void find_modes(BbPaths *paths, BbExplanation *const *explanations, guint
     }
 }
 
+// How sure it is that a message which was given no cause has none: by its own chance, and as usual
+// as that is in its stream. Where nearly all have one, what seems to have none is more likely to
+// have one that the kernels do not reach.
+static void doubt_roots(BbPaths *paths, const BbExplanation *explanation)
+{
+    const BbStream *out = explanation->out;
+    guint32 roots = 0;
+    for (guint32 k = 0; k < out->count; k++)
+        roots += paths->parent[out->message[k]] == BB_CALL_NO_PARENT;
+    float usual = (float)roots / (float)MAX(1, out->count);
+    for (guint32 k = 0; k < out->count; k++) {
+        guint32 message = out->message[k];
+        if (paths->parent[message] != BB_CALL_NO_PARENT)
+            continue;
+        if (explanation->unknown)
+            paths->confidence[message] = BB_CONFIDENCE_NONE;
+        else
+            paths->confidence[message] *= usual;
+    }
+}
+
 static void add_onward(BbPaths *paths, const BbStreams *streams, const BbExplanation *explanation)
 {
     for (guint l = 0; l < explanation->links->len; l++) {
@@ -232,8 +253,11 @@ BbPaths *bb_forest_publish(BbTraffic *traffic, const BbStreams *streams,
     for (guint32 i = 0; i < paths->n_calls; i++)
         paths->mode[i] = BB_MODE_NONE;
     find_modes(paths, explanations, streams->n_out, assignment);
-    for (guint32 f = 0; f < streams->n_out; f++)
+    for (guint32 f = 0; f < streams->n_out; f++) {
+        doubt_roots(paths, explanations[f]);
         add_onward(paths, streams, explanations[f]);
+    }
+    paths->facts.unrelated = bb_paths_count_unknown(paths);
     make_trees(paths);
     if (derived)
         list_derived(paths, streams, explanations);

@@ -268,3 +268,15 @@ BbScale bb_scale_guess(const BbStreams *streams, gint64 start_ns, gint64 end_ns)
         scale = guess(streams, start_ns, end_ns, step);
     return scale;
 }
+
+BbScale bb_scale_widest(const BbScale *scales, guint n)
+{
+    BbScale widest = {0};
+    for (guint i = 0; i < n; i++) {
+        gint64 quantum_ns = scales[i].quantum_ns;
+        widest.quantum_ns = i == 0 ? quantum_ns : MIN(widest.quantum_ns, quantum_ns);
+        widest.max_delay_ns = MAX(widest.max_delay_ns, scales[i].max_delay_ns);
+    }
+    widest.quantum_ns = MAX(widest.quantum_ns, widest.max_delay_ns / BINS_OF_GRID);
+    return widest;
+}

@@ -10,6 +10,9 @@ typedef struct BbScale {
     gint64 max_delay_ns; // several times the longest delay
 } BbScale;
 
+// A scale that all of them fit in; nothing of none.
+BbScale bb_scale_widest(const BbScale *scales, guint n);
+
 // What the lags between streams at the same node show. Time: some 200 steps for each of some
 // thousand messages of some hundred pairs of streams.
 BbScale bb_scale_guess(const BbStreams *streams, gint64 start_ns, gint64 end_ns);

@@ -111,16 +111,9 @@ static gint64 divide(BbStretches *stretches, BbPaths *paths)
             bb_traffic_push_call(stretches->traffic, &paths->calls[i]);
     stretches->held = messages;
     bb_paths_take_out(paths, carried);
+    paths->facts.unrelated = bb_paths_count_unknown(paths);
     scale_derived(paths, all - messages, all);
     return frontier_ns;
-}
-
-// Where there is no scale, nobody has looked for causes.
-static void leave_unknown(BbPaths *paths)
-{
-    for (guint32 i = 0; i < paths->n_calls; i++)
-        paths->confidence[i] = BB_CONFIDENCE_NONE;
-    paths->facts.unrelated = paths->n_calls;
 }
 
 BbPaths *bb_stretches_next(BbStretches *stretches)
@@ -133,8 +126,6 @@ BbPaths *bb_stretches_next(BbStretches *stretches)
     stretches->traffic = bb_traffic_new_after(used);
     stretches->held = 0;
     gint64 frontier_ns = divide(stretches, paths);
-    if (!bb_convolution_has_scale(stretches->convolution))
-        leave_unknown(paths);
     bb_schedule_next(&stretches->schedule, paths, frontier_ns);
     stretches->used = true;
     stretches->due = false;

@@ -103,3 +103,11 @@ void bb_paths_take_out(BbPaths *paths, const guint8 *gone)
     }
     paths->n_instances = kept;
 }
+
+guint32 bb_paths_count_unknown(const BbPaths *paths)
+{
+    guint32 n = 0;
+    for (guint32 i = 0; i < paths->n_calls; i++)
+        n += paths->confidence[i] == BB_CONFIDENCE_NONE;
+    return n;
+}

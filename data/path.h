@@ -88,4 +88,7 @@ gint64 bb_instance_latency(const BbPaths *paths, const BbInstance *instance, boo
 // Takes out the instances whose calls are marked, all of them or none, and the calls with them.
 void bb_paths_take_out(BbPaths *paths, const guint8 *gone);
 
+// Calls of which it was not estimated how sure their parent, or that they have none, is.
+guint32 bb_paths_count_unknown(const BbPaths *paths);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbPaths, bb_paths_free)

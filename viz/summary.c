@@ -134,13 +134,9 @@ bool bb_summary_append_unrelated(GString *out, const BbFacts *facts)
 {
     if (facts->unrelated == 0)
         return false;
-    g_string_append(out, "Nothing correlates: ");
-    if (facts->unrelated < facts->messages) {
-        bb_quantity_append_counted(out, facts->unrelated, "message");
-        g_string_append(out, " before something did, each a path of its own, rightly or not");
-    } else {
-        g_string_append(out, "every message is a path of its own, rightly or not");
-    }
+    bb_quantity_append_counted(out, facts->unrelated, "message");
+    g_string_append(out, " with which nothing correlates that their senders got: each begins a "
+                         "path, rightly or not");
     return true;
 }
 

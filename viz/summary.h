@@ -21,8 +21,8 @@ const char *bb_summary_none(const BbFacts *facts, bool chains);
 // 47 patterns (40 for being rare), 4,321 paths, 8.3 % of all paths"; false where nothing was.
 bool bb_summary_append_left_out(GString *out, const BbRanking *ranking);
 
-// "Nothing correlates: every message is a path of its own, rightly or not"; false where something
-// does. Of a part of the trace, how many messages.
+// "400 messages with which nothing correlates that their senders got: each begins a path, rightly
+// or not"; false where there are none.
 bool bb_summary_append_unrelated(GString *out, const BbFacts *facts);
 
 // "35 % of all latency", "35 % of the chosen latency"; of convolution "35 % of all paths" likewise.

@@ -341,15 +341,31 @@ class Figure6(Case):
         out, err = run(BBPATHS, "-q", *CONVOLUTION, "-f", "json", trace)
         self.assertIn("bbpaths: warning: nothing correlates", err)
         found = json.loads(out)
-        self.assertEqual(found["trace"]["unrelated"], 800)
+        self.assertEqual(found["trace"]["unrelated"], 400)
         for pattern in found["patterns"]:
+            sure = 1 if pattern["root"]["node"] == "x" else None  # a client's messages have no cause
             self.assertEqual([pattern[key] for key in ("count", "wrong_share", "total_latency_s", "mean_latency_s")],
-                             [400, None, None, None])
-            self.assertIsNone(pattern["root"]["calls"][0]["confidence"])
+                             [400, None if sure is None else 0, None, None])
+            self.assertEqual(pattern["root"]["calls"][0]["confidence"], sure)
         for form in "text", "dot":
             out = run(BBPATHS, "-q", *CONVOLUTION, "-f", form, trace)[0]
-            self.assertIn("Nothing correlates: every message is a path of its own, rightly or not", out)
-            self.assertNotIn("wrong", out)
+            self.assertIn("400 messages with which nothing correlates that their senders got: each begins a path, "
+                          "rightly or not", out)
+
+    def test_a_scale_that_shows_nothing(self):
+        at, lines = 1000, []
+        for _ in range(600):
+            at += random.Random(len(lines)).random() * 0.2
+            lines += [(at, "a", "b"), (at + 0.02, "b", "c")]
+        trace = self.path("scales", "# bbtrace text 1\n" +
+                          "".join(f"{at:.6f} MSG_SENT {a} {b} -\n" for at, a, b in sorted(lines)))
+        for given in "--quantum=1ns", "--max-delay=1ms":
+            out, err = run(BBPATHS, "-q", *CONVOLUTION, given, "-f", "json", trace)
+            self.assertRegex(err, "warning: nothing correlates, .* \\(given\\)")
+            self.assertEqual(json.loads(out)["trace"]["unrelated"], 600)
+        _, err = run(BBPATHS, "-q", *CONVOLUTION, "--quantum=10s", trace)
+        self.assertRegex(err, "warning: (nothing correlates|the quantum is longer than the longest delay), ")
+        self.assertEqual(run(BBPATHS, "-q", *CONVOLUTION, trace)[1], "")
 
     def test_limits_are_told(self):
         _, err = run(BBPATHS, "-q", *FIGURE6, "--max-depth=1", self.trace)

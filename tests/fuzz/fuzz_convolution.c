@@ -43,11 +43,10 @@ static BbWindowOptions read_windows(const guint8 *head)
 
 // ---- what is published -------------------------------------------------------------------------
 
-static bool is_chance(const BbPaths *paths, float chance)
+// Of some without cause it is not known whether they have one.
+static bool is_chance(float chance, bool root)
 {
-    if (paths->facts.unrelated > 0) // nobody looked for causes
-        return paths->facts.unrelated == paths->n_calls && chance == BB_CONFIDENCE_NONE;
-    return chance >= 0 && chance <= 1 + 1e-4f;
+    return (root && chance == BB_CONFIDENCE_NONE) || (chance >= 0 && chance <= 1 + 1e-4f);
 }
 
 static void check_call(const BbPaths *paths, guint32 call, bool root)
@@ -56,7 +55,7 @@ static void check_call(const BbPaths *paths, guint32 call, bool root)
     g_assert(root == (parent == BB_CALL_NO_PARENT));
     g_assert(paths->level[call] == (root ? 1 : paths->level[parent] + 1));
     g_assert(paths->level[call] <= BB_PATHS_DEPTH_MAX);
-    g_assert(is_chance(paths, paths->confidence[call]) && isfinite(paths->onward[call]));
+    g_assert(is_chance(paths->confidence[call], root) && isfinite(paths->onward[call]));
     g_assert(paths->onward[call] >= 0);
     if (root) {
         g_assert(paths->mode[call] == BB_MODE_NONE);
@@ -68,7 +67,7 @@ static void check_call(const BbPaths *paths, guint32 call, bool root)
 
 static void check_paths(const BbPaths *paths)
 {
-    guint32 listed = 0;
+    guint32 listed = 0, unknown = 0;
     g_autofree guint8 *seen = g_new0(guint8, (gsize)paths->n_calls + 1);
     for (guint32 i = 0; i < paths->n_instances; i++) {
         const BbInstance *instance = &paths->instances[i];
@@ -78,10 +77,11 @@ static void check_paths(const BbPaths *paths)
             g_assert(call < paths->n_calls && !seen[call]);
             g_assert(k == 0 || seen[paths->parent[call]]);
             seen[call] = 1;
+            unknown += paths->confidence[call] < 0;
             check_call(paths, call, k == 0);
         }
     }
-    g_assert(listed == paths->n_calls);
+    g_assert(listed == paths->n_calls && unknown == paths->facts.unrelated);
     for (guint32 i = 1; i < paths->n_calls; i++)
         g_assert(paths->calls[i - 1].call_ns <= paths->calls[i].call_ns);
     for (guint32 i = 0; i < paths->n_modes; i++)

@@ -39,7 +39,9 @@ static void check_paths(const BbPaths *paths)
                                paths->calls[parent].callee != paths->calls[call].caller);
             wrong += (paths->mode[call] == BB_MODE_NONE) != (k == 0);
             wrong += k > 0 && paths->mode[call] >= paths->n_modes;
-            wrong += !(paths->confidence[call] >= 0 && paths->confidence[call] <= 1.0001f);
+            bool unknown = k == 0 && paths->confidence[call] == BB_CONFIDENCE_NONE;
+            wrong +=
+                !unknown && !(paths->confidence[call] >= 0 && paths->confidence[call] <= 1.0001f);
             wrong += !(paths->onward[call] >= 0);
         }
     }
@@ -205,6 +207,62 @@ START_TEST(runs_again)
     ck_assert_int_lt(bb_convolution_quantum(convolution), 10 * MS);
     ck_assert_int_gt(bb_convolution_max_delay(convolution), 80 * MS);
     ck_assert_double_ge(right_share(one, paths), 0.8);
+}
+END_TEST
+
+static void plant_delay(Planted *planted, double delay_ms)
+{
+    for (guint i = 0; i < 1000; i++) {
+        gint64 at = EPOCH + (gint64)bb_random_below(&planted->random, 100 * SECOND);
+        guint32 cause = planted_send(planted, "A", "B", at, PLANTED_ROOT);
+        planted_send(planted, "B", "C", planted_later(planted, at, delay_ms * MS, MS), cause);
+    }
+    bb_traffic_finish(planted->traffic);
+}
+
+// A system that becomes eighty times slower: of the second window as much of the past is looked at
+// as it needs.
+START_TEST(slower_later)
+{
+    g_autoptr(Planted) fast = planted_new(11), slow = planted_new(12);
+    BbConvolutionOptions options = options_of(0, 0);
+    plant_delay(fast, 5);
+    plant_delay(slow, 400);
+    g_autoptr(BbConvolution) convolution = bb_convolution_new(fast->names, &options);
+    g_autoptr(BbPaths) before = bb_convolution_run(convolution, fast->traffic);
+    ck_assert_int_lt(bb_convolution_max_delay(convolution), 200 * MS);
+    g_autoptr(BbPaths) after = bb_convolution_run(convolution, slow->traffic);
+    ck_assert_int_gt(bb_convolution_max_delay(convolution), 800 * MS);
+    ck_assert_int_lt(bb_convolution_quantum(convolution), 5 * MS); // as fine as before
+    check_paths(after);
+    ck_assert_double_ge(right_share(fast, before), 0.9);
+    ck_assert_double_ge(right_share(slow, after), 0.9);
+}
+END_TEST
+
+// B sends to C after what A sends to it, and to D whenever it likes: that nothing causes these is
+// not said to be sure, that nothing causes A's is.
+START_TEST(unknown_and_none)
+{
+    g_autoptr(Planted) planted = planted_new(13);
+    for (guint i = 0; i < 1000; i++) {
+        gint64 at = EPOCH + (gint64)bb_random_below(&planted->random, 100 * SECOND);
+        guint32 cause = planted_send(planted, "A", "B", at, PLANTED_ROOT);
+        planted_send(planted, "B", "C", planted_later(planted, at, 20.0 * MS, 2.0 * MS), cause);
+    }
+    planted_noise(planted, "B", "D", 500, 100 * SECOND);
+    BbConvolutionOptions options = options_of(2 * MS, 500 * MS);
+    g_autoptr(BbPaths) paths = run(planted, &options);
+    check_paths(paths);
+    guint32 d = bb_names_find(planted->names, "D"), a = bb_names_find(planted->names, "A");
+    for (guint32 i = 0; i < paths->n_calls; i++) {
+        if (paths->calls[i].callee == d)
+            ck_assert(paths->confidence[i] == BB_CONFIDENCE_NONE);
+        else
+            ck_assert(paths->confidence[i] >= 0);
+        if (paths->calls[i].caller == a)
+            ck_assert(paths->confidence[i] == 1);
+    }
 }
 END_TEST
 
@@ -431,6 +489,7 @@ START_TEST(nothing_causes_nothing)
 END_TEST
 
 TEST_MAIN("convolution", a_shop, as_many_threads_as_you_like, names_in_any_order_of_numbers,
-          other_names, runs_again, a_given_root_has_no_causes, clients_begin_anew,
-          derived_pairs_are_listed, skewed_clocks, skew_makes_no_cycles, longest_delay_holds,
-          little_traffic, all_at_one_time, messages_to_oneself, nothing_causes_nothing)
+          other_names, runs_again, slower_later, unknown_and_none, a_given_root_has_no_causes,
+          clients_begin_anew, derived_pairs_are_listed, skewed_clocks, skew_makes_no_cycles,
+          longest_delay_holds, little_traffic, all_at_one_time, messages_to_oneself,
+          nothing_causes_nothing)

@@ -5,6 +5,7 @@
 #include "capture/capture.h"
 #include "capture/kept.h"
 #include "capture/tape.h"
+#include "data/keys.h"
 #include "data/mix.h"
 
 #include <string.h>
@@ -71,7 +72,7 @@ BbContext *bb_context_new_shard(BbNames *names, BbLoss *loss, BbTape *tape, cons
     inside->shard = shard;
     inside->calls_open.free = g_array_new(FALSE, FALSE, sizeof(guint32));
     inside->nodes_known.free = g_array_new(FALSE, FALSE, sizeof(guint32));
-    inside->protocols = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    inside->protocols = g_hash_table_new_full(bb_text_key_hash, g_str_equal, g_free, NULL);
     return context;
 }
 

@@ -2,6 +2,8 @@
 // In: names, once. Out: whether a text is one of them, in any thread.
 #include "capture/kept.h"
 
+#include "data/keys.h"
+
 struct BbKept {
     GHashTable *texts;
     gint told; // atomic: nothing changes texts any more
@@ -10,7 +12,7 @@ struct BbKept {
 BbKept *bb_kept_new(void)
 {
     BbKept *kept = g_new0(BbKept, 1);
-    kept->texts = g_hash_table_new(g_str_hash, g_str_equal);
+    kept->texts = g_hash_table_new(bb_text_key_hash, g_str_equal);
     return kept;
 }
 

@@ -3,7 +3,7 @@
 #include "capture/nodes.h"
 
 #include "capture/processes/processes.h"
-#include "data/id_hash.h"
+#include "data/keys.h"
 #include "data/mix.h"
 
 // What has a name. The seed keeps addresses that were chosen to collide from doing so.

@@ -3,7 +3,7 @@
 #include "cli/traces.h"
 
 #include "data/glob.h"
-#include "data/id_hash.h"
+#include "data/keys.h"
 #include "data/node_set.h"
 #include "data/quantity.h"
 #include "merge/filter.h"

@@ -6,6 +6,7 @@
 
 #include "capture/loss.h"
 #include "data/caption.h"
+#include "data/keys.h"
 #include "data/order.h"
 #include "data/quantity.h"
 #include "data/status.h"
@@ -47,7 +48,7 @@ typedef struct Info {
 static guint edge_hash(gconstpointer key)
 {
     const Edge *edge = key;
-    return (edge->sender * 0x9e3779b1u ^ edge->receiver) * 0x85ebca6bu ^ edge->proto;
+    return bb_keys_mix((guint64)edge->sender << 32 | edge->receiver, edge->proto);
 }
 
 static gboolean edge_equal(gconstpointer a, gconstpointer b)

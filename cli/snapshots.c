@@ -5,6 +5,7 @@
 
 #include "cli/snapshot.h"
 #include "cli/snapshots_kept.h"
+#include "data/keys.h"
 #include "data/quantity.h"
 
 #define SLUG_MAX 48u
@@ -131,7 +132,7 @@ BbSnapshots *bb_snapshots_new(const BbSnapshotsSetup *setup)
     snapshots->setup = *setup;
     snapshots->now_ns = BB_TIME_NONE;
     snapshots->causes = g_ptr_array_new_with_free_func(cause_free);
-    snapshots->paths = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    snapshots->paths = g_hash_table_new_full(bb_text_key_hash, g_str_equal, g_free, NULL);
     snapshots->work = g_async_queue_new_full(work_free);
     snapshots->results = g_async_queue_new_full(result_free);
     if (setup->in_thread)

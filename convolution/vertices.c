@@ -2,7 +2,7 @@
 // In: vertices, each after the one it follows. Out: patterns that are chains.
 #include "convolution/vertices.h"
 
-#include "data/id_hash.h"
+#include "data/keys.h"
 
 typedef struct {
     guint32 before, edge;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "data/critical_path.h"
+#include "data/keys.h"
 #include "data/status.h"
 #include "data/tally.h"
 #include "data/text_hash.h"
@@ -64,7 +65,7 @@ BbCensus *bb_census_new(const BbCensusOptions *options, const BbNames *names)
     census->names = names;
     census->patterns = bb_patterns_new(options->algorithm);
     census->texts = g_ptr_array_new_with_free_func(g_free);
-    census->by_text = g_hash_table_new(g_str_hash, g_str_equal);
+    census->by_text = g_hash_table_new(bb_text_key_hash, g_str_equal);
     census->forms = g_array_new(FALSE, FALSE, sizeof(Form));
     g_array_set_clear_func(census->forms, clear_form);
     bb_tally_init(&census->by_shape);

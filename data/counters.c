@@ -2,6 +2,8 @@
 // In: counts by name. Out: their sums, in order of first use.
 #include "data/counters.h"
 
+#include "data/keys.h"
+
 #include <string.h>
 
 typedef struct {
@@ -24,7 +26,7 @@ BbCounters *bb_counters_new(void)
     BbCounters *counters = g_new0(BbCounters, 1);
     counters->list = g_array_new(FALSE, FALSE, sizeof(Counter));
     g_array_set_clear_func(counters->list, counter_clear);
-    counters->index = g_hash_table_new(g_str_hash, g_str_equal);
+    counters->index = g_hash_table_new(bb_text_key_hash, g_str_equal);
     return counters;
 }
 

@@ -15,9 +15,9 @@ typedef struct BbFacts {
     guint64 deep_calls;       // calls that became roots because of BB_PATHS_DEPTH_MAX
     guint64 children;         // calls with at least one candidate parent, and how many candidates
     guint64 candidates;       // they have in all: candidates / children is the parallelism
-    guint64 unrelated;        // messages of convolution that begin paths because nothing that their
-                       // senders got correlates with them; whether that is right is not known
-    gint64 start_ns, end_ns; // first and last time seen; BB_TIME_NONE if empty
+    guint64 unrelated;        // messages of convolution that begin paths, rightly or not, as
+                              // nothing that their senders got correlates with them
+    gint64 start_ns, end_ns;  // first and last time seen; BB_TIME_NONE if empty
 } BbFacts;
 
 #define BB_FACTS_EMPTY ((BbFacts){.start_ns = BB_TIME_NONE, .end_ns = BB_TIME_NONE})

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mixes words into a hash: for tables whose order nobody sees. It parts what is alike (addresses of
-// one network differ in few bits), and enemies only as far as the seed is unknown to them.
+// one network differ in few bits), and enemies as far as the seed is unknown to them.
 #pragma once
 
 #include "data/address.h"
 
 #include <sys/random.h>
 
-// The factor is odd, and near 2^64 over the golden ratio. The high bits are the good ones.
+// The factor is odd, and near 2^64 over the golden ratio. Of the product both halves count: what a
+// bit of a word changes depends on all others, and on the seed, so that no change of the next word
+// undoes it for every seed.
 static inline guint64 bb_mix(guint64 hash, guint64 word)
 {
-    hash = (hash ^ word) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
+    __extension__ typedef unsigned __int128 Wide;
+    Wide product = (Wide)(hash ^ word) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
+    return (guint64)(product >> 64) ^ (guint64)product;
 }
 
 // Eight bytes, the first one lowest.
@@ -55,7 +58,8 @@ static inline guint64 bb_mix_ends(guint64 hash, const BbAddress *one, guint16 on
 }
 
 // Not to be guessed by whoever sends the packets, or wrote the trace: each table has one of its
-// own, or one with others of its context. Of output only which flows are shed is of one.
+// own, or one with others of its context; those of GHashTable share one (data/keys.h). Of output
+// only which flows are shed is of one.
 static inline guint64 bb_mix_seed(void)
 {
     guint64 seed;

@@ -2,6 +2,8 @@
 // In: texts. Out: small integers that stand for them from then on.
 #include "data/names.h"
 
+#include "data/keys.h"
+
 #include <string.h>
 
 // Texts lie in segments, each twice as large as the one before, which never move: readers in other
@@ -31,7 +33,7 @@ static guint32 place_of(guint32 name, guint segment)
 BbNames *bb_names_new(void)
 {
     BbNames *names = g_new0(BbNames, 1);
-    names->ids = g_hash_table_new(g_str_hash, g_str_equal);
+    names->ids = g_hash_table_new(bb_text_key_hash, g_str_equal);
     names->chunk = g_string_chunk_new(4096);
     (void)bb_names_intern(names, "");
     return names;

@@ -2,7 +2,7 @@
 // In: what was seen of the TCP between two nodes. Out: the same for each edge.
 #include "data/network.h"
 
-#include "data/id_hash.h"
+#include "data/keys.h"
 
 #include <stddef.h>
 

@@ -3,7 +3,7 @@
 // their returns go over.
 #include "data/pools.h"
 
-#include "data/id_hash.h"
+#include "data/keys.h"
 #include "data/pool.h"
 
 #define FIRST_PORT 10001u

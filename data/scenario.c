@@ -3,6 +3,7 @@
 #include "data/scenario.h"
 
 #include "data/input.h"
+#include "data/keys.h"
 #include "data/scenario_parser.h"
 
 #include <string.h>
@@ -209,7 +210,7 @@ static bool need_replicas(BbParser *parser)
 static guint service_hash(gconstpointer data)
 {
     const BbService *service = data;
-    return service->name * 0x9e3779b1u ^ service->op * 0x85ebca6bu;
+    return bb_keys_mix(service->name, service->op);
 }
 
 static gboolean service_equal(gconstpointer a, gconstpointer b)

@@ -4,7 +4,7 @@
 // dear.
 #include "data/trace_bbt_keys.h"
 
-#include "data/mix.h"
+#include "data/keys.h"
 
 #include <string.h>
 
@@ -46,7 +46,7 @@ void bb_bbt_keys_free(BbBbtKeys *keys)
 // Only the order of probes depends on it, never the output.
 static guint32 hash_of(const guint8 *key, gsize size)
 {
-    return (guint32)(bb_mix_bytes(size, key, size) >> 32);
+    return bb_keys_bytes(key, size);
 }
 
 static void grow(BbBbtKeys *keys)

@@ -2,7 +2,7 @@
 // In: calls and returns as they come. Out: the call of a return, and what still waits.
 #include "diagnose/awaited.h"
 
-#include "data/id_hash.h"
+#include "data/keys.h"
 #include "data/pool.h"
 
 struct BbAwaited {
@@ -17,7 +17,7 @@ struct BbAwaited {
 static guint call_hash(gconstpointer key)
 {
     const BbAwaitedCall *call = key;
-    return bb_id_key_hash(&call->id) ^ call->caller * 0x85ebca6bu ^ call->callee;
+    return (guint)bb_mix(bb_id_key_hash(&call->id), (guint64)call->caller << 32 | call->callee);
 }
 
 static gboolean call_equal(gconstpointer a, gconstpointer b)

@@ -2,7 +2,7 @@
 // In: the messages of a trace, and windows of an inference. Out: both causes of each message.
 #include "diagnose/effects.h"
 
-#include "data/id_hash.h"
+#include "data/keys.h"
 #include "diagnose/causes.h"
 #include "diagnose/forest.h"
 

@@ -2,6 +2,8 @@
 // In: calls and one parent of each. Out: trees, with the shape and the own time of each call.
 #include "diagnose/forest.h"
 
+#include "data/keys.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,12 +17,7 @@ struct BbKinds {
 static guint key_hash(gconstpointer key)
 {
     const guint32 *words = key;
-    guint64 hash = 0;
-    for (guint32 i = 0; i <= words[0]; i++) {
-        hash = (hash ^ words[i]) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
-        hash ^= hash >> 29;
-    }
-    return (guint)(hash >> 32);
+    return bb_keys_bytes(words, (words[0] + (gsize)1) * sizeof *words);
 }
 
 static gboolean key_equal(gconstpointer a, gconstpointer b)

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "data/id_hash.h"
+#include "data/keys.h"
 #include "diagnose/forest.h"
 
 #define NO_REQUEST G_MAXUINT32

@@ -2,6 +2,7 @@
 // In: messages. Out: how many of them, and who calls whom how often and how fast, by interval.
 #include "diagnose/pulse.h"
 
+#include "data/keys.h"
 #include "data/pool.h"
 #include "data/status.h"
 #include "diagnose/awaited.h"
@@ -19,8 +20,7 @@ struct BbPulse {
 static guint edge_hash(gconstpointer key)
 {
     const BbPulseEdge *edge = key;
-    guint32 hash = edge->caller * 0x9e3779b1u ^ edge->callee * 0x85ebca6bu ^ edge->proto;
-    return hash ^ hash >> 15;
+    return bb_keys_mix((guint64)edge->caller << 32 | edge->callee, edge->proto);
 }
 
 static gboolean edge_equal(gconstpointer a, gconstpointer b)

@@ -2,7 +2,7 @@
 // In: windows of an inference, and the truth. Out: how right links, requests and nodes are.
 #include "diagnose/score.h"
 
-#include "data/id_hash.h"
+#include "data/keys.h"
 #include "diagnose/score_parts.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "data/caption.h"
-#include "data/id_hash.h"
+#include "data/keys.h"
 #include "diagnose/score_parts.h"
 
 #define CAPTION_BYTES 1000 // of a pattern's caption; after that it ends in dots

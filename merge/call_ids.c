@@ -2,7 +2,7 @@
 // In: ids of calls and returns as the observers have them. Out: ids of the merged trace.
 #include "merge/call_ids.h"
 
-#include "data/id_hash.h"
+#include "data/keys.h"
 #include "merge/sighting.h"
 
 #include <string.h>
@@ -27,6 +27,7 @@ struct BbOpenCall {
 struct BbCallIds {
     BbOpenCall **buckets;
     guint n_buckets, n_aliases;
+    guint64 seed; // of their hash
     BbOpenCall *oldest, *youngest;
     guint n_written, open_max;
     guint64 n_given, forgotten;
@@ -36,6 +37,7 @@ BbCallIds *bb_call_ids_new(guint open_max)
 {
     BbCallIds *ids = g_new0(BbCallIds, 1);
     ids->open_max = MAX(open_max, 1);
+    ids->seed = bb_mix_seed();
     ids->n_buckets = BUCKETS_FIRST;
     ids->buckets = g_new0(BbOpenCall *, ids->n_buckets);
     return ids;
@@ -43,9 +45,8 @@ BbCallIds *bb_call_ids_new(guint open_max)
 
 static guint hash_of(const BbCallIds *ids, BbId id, guint32 caller, guint32 callee)
 {
-    guint64 hash = bb_id_hash(id);
-    hash = (hash ^ caller ^ (guint64)callee << 32) * G_GUINT64_CONSTANT(0xd6e8feb86659fd93);
-    return (guint)(hash >> 32) & (ids->n_buckets - 1);
+    guint64 hash = bb_mix(bb_mix(ids->seed, id.number), id.form);
+    return (guint)bb_mix(hash, (guint64)callee << 32 | caller) & (ids->n_buckets - 1);
 }
 
 static BbOpenCall **bucket_of(const BbCallIds *ids, const BbOpenCall *alias)

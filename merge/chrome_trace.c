@@ -2,6 +2,7 @@
 // In: Chrome trace events. Out: the slices of threads, the steps of flows, the processes.
 #include "merge/chrome_trace.h"
 
+#include "data/keys.h"
 #include "merge/member.h"
 #include "merge/span.h"
 
@@ -19,7 +20,7 @@ void bb_chrome_trace_init(BbChromeTrace *trace, const BbImport *import)
     trace->steps = g_array_new(FALSE, FALSE, sizeof(BbChromeStep));
     trace->processes = g_array_new(FALSE, FALSE, sizeof(BbChromeProcess));
     g_array_set_clear_func(trace->processes, process_clear);
-    trace->indices = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    trace->indices = g_hash_table_new_full(bb_text_key_hash, g_str_equal, g_free, NULL);
 }
 
 void bb_chrome_trace_clear(BbChromeTrace *trace)

@@ -2,7 +2,7 @@
 // In: sightings, sorted by key. Out: what each two observers have in common.
 #include "merge/clock_matches.h"
 
-#include "data/id_hash.h"
+#include "data/keys.h"
 
 // An observer is at a node that has an end of this share of what it sees.
 #define PLACE_SHARE 0.98
@@ -12,7 +12,7 @@
 static guint hash_pair(gconstpointer key)
 {
     const BbClockMatches *pair = key;
-    return pair->a * 0x9e3779b1u ^ pair->b;
+    return bb_keys_mix(pair->a, pair->b);
 }
 
 static gboolean equal_pairs(gconstpointer x, gconstpointer y)

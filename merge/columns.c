@@ -2,6 +2,8 @@
 // In: a map as the user gives it, names of columns. Out: the fields they are.
 #include "merge/columns.h"
 
+#include "data/keys.h"
+
 #include <string.h>
 
 struct BbColumns {
@@ -82,7 +84,7 @@ static void add_own_names(BbColumns *columns, const BbField *field)
 BbColumns *bb_columns_new(const char *map, char **problem)
 {
     g_autoptr(BbColumns) columns = g_new0(BbColumns, 1);
-    columns->by_name = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    columns->by_name = g_hash_table_new_full(bb_text_key_hash, g_str_equal, g_free, g_free);
     columns->mapped = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     g_auto(GStrv) mappings = g_strsplit(map ? map : "", ",", -1); // none for an empty map
     for (char **mapping = mappings; *mapping; mapping++) {

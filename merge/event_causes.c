@@ -2,7 +2,7 @@
 // In: the events of a log. Out: which act got which sig, and what message led to each of them.
 //
 // A log may be damaged or hostile: each step is linear, and nothing calls itself.
-#include "data/id_hash.h"
+#include "data/keys.h"
 #include "merge/event_state.h"
 
 BbEventKind bb_event_kind(const BbEvent *event)
@@ -55,7 +55,7 @@ static void follow_sources(GPtrArray *events, BbCounters *counters)
 static guint key_hash(gconstpointer key)
 {
     const BbEvent *event = key;
-    return (event->tag * 0x9e3779b9u) ^ event->value;
+    return bb_keys_mix(event->tag, event->value);
 }
 
 static gboolean key_equal(gconstpointer a, gconstpointer b)
@@ -96,7 +96,7 @@ static void follow_keys(GPtrArray *events)
 static guint thread_hash(gconstpointer key)
 {
     const BbEvent *event = key;
-    return (event->process * 0x9e3779b9u) ^ event->thread;
+    return bb_keys_mix(event->process, event->thread);
 }
 
 static gboolean thread_equal(gconstpointer a, gconstpointer b)

@@ -2,7 +2,7 @@
 // In: lines of event logs. Out: events and, in the end, their messages.
 #include "merge/event_log.h"
 
-#include "data/id_hash.h"
+#include "data/keys.h"
 #include "data/stamp.h"
 #include "merge/event_state.h"
 #include "merge/span.h"

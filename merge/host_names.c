@@ -2,6 +2,7 @@
 // In: a file of names in any form. Out: which address has which name.
 #include "merge/host_names.h"
 
+#include "data/keys.h"
 #include "merge/host_form.h"
 #include "merge/json_values.h"
 #include "merge/lines.h"
@@ -15,11 +16,7 @@ static const BbHostJsonForm *const json_forms[] = {&bb_host_form_kubernetes, &bb
 static guint address_hash(gconstpointer key)
 {
     const BbAddress *address = key;
-    guint32 words[4], hash = 0;
-    memcpy(words, address->bytes, sizeof words);
-    for (gsize i = 0; i < G_N_ELEMENTS(words); i++)
-        hash = (hash ^ words[i]) * 0x9e3779b1u; // 2^32 / golden ratio
-    return hash ^ hash >> 15;
+    return bb_keys_bytes(address->bytes, sizeof address->bytes);
 }
 
 static gboolean address_equal(gconstpointer a, gconstpointer b)

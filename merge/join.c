@@ -5,6 +5,7 @@
 // the window can come any more.
 #include "merge/join.h"
 
+#include "data/keys.h"
 #include "merge/join_state.h"
 
 #include <string.h>
@@ -40,7 +41,7 @@ static const struct {
 static guint names_hash(gconstpointer key)
 {
     const BbJoinNames *names = key;
-    return names->name * 0x9e3779b1u ^ names->other;
+    return bb_keys_mix(names->name, names->other);
 }
 
 static gboolean names_equal(gconstpointer a, gconstpointer b)

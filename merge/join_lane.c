@@ -3,6 +3,8 @@
 // sightings of one.
 #include "merge/join_state.h"
 
+#include "data/keys.h"
+
 #include <stdlib.h>
 
 #define SCAN 64u   // messages looked at for one that joins
@@ -14,8 +16,7 @@
 guint bb_lane_hash(gconstpointer data)
 {
     const BbLane *lane = data;
-    guint hash = (lane->sender * 0x9e3779b1u ^ lane->receiver) * 0x85ebca6bu;
-    return (hash ^ hash >> 15) + (guint)lane->kind;
+    return bb_keys_mix((guint64)lane->sender << 32 | lane->receiver, lane->kind);
 }
 
 gboolean bb_lane_equal(gconstpointer a, gconstpointer b)
@@ -59,9 +60,8 @@ void bb_lane_leave(BbJoin *join, BbHeld *held)
 guint bb_delay_key_hash(gconstpointer data)
 {
     const BbDelayKey *key = data;
-    guint hash = (key->first * 0x9e3779b1u ^ key->second) * 0x85ebca6bu;
-    hash = ((hash ^ hash >> 15) + key->sender) * 0x9e3779b1u;
-    return (hash ^ hash >> 13) + key->receiver;
+    return bb_keys_mix((guint64)key->first << 32 | key->second,
+                       (guint64)key->sender << 32 | key->receiver);
 }
 
 gboolean bb_delay_key_equal(gconstpointer a, gconstpointer b)

@@ -3,7 +3,7 @@
 // names of one.
 #include "merge/nat.h"
 
-#include "data/text_hash.h"
+#include "data/keys.h"
 #include "merge/nat_state.h"
 
 #include <string.h>
@@ -11,12 +11,6 @@
 #define BLOCK 20                    // bits: connections are sampled by blocks of so many bytes
 #define RELATIVE ((guint64)1 << 20) // lower positions are counted from the connection's begin
 #define HOPS 8u                     // NATs behind each other
-
-static guint text_hash(gconstpointer key)
-{
-    guint64 hash = bb_text_hash(BB_TEXT_HASH_START, key);
-    return (guint)(hash ^ hash >> 32);
-}
 
 static void connection_free(gpointer data)
 {
@@ -30,7 +24,7 @@ BbNat *bb_nat_new(BbNames *names, guint connections_max)
     BbNat *nat = g_new0(BbNat, 1);
     nat->names = names;
     nat->connections_max = connections_max;
-    nat->connections = g_hash_table_new_full(text_hash, g_str_equal, NULL, connection_free);
+    nat->connections = g_hash_table_new_full(bb_text_key_hash, g_str_equal, NULL, connection_free);
     nat->limit = G_MAXUINT64;
     nat->edges = g_array_new(FALSE, FALSE, sizeof(BbNatEdge));
     nat->pairs = g_array_new(FALSE, FALSE, sizeof(BbNatPair));

@@ -3,6 +3,8 @@
 // pairs between the same nodes together; and what was translated, by nodes.
 #include "merge/nat_state.h"
 
+#include "data/keys.h"
+
 #include <string.h>
 
 // Pairs whose connections have these ends: a's first, b's so turned as to be those of a.
@@ -15,11 +17,7 @@ typedef struct Group {
 
 static guint group_hash(gconstpointer key)
 {
-    const Group *group = key;
-    guint hash = 0;
-    for (gsize i = 0; i < G_N_ELEMENTS(group->end); i++)
-        hash = (hash ^ group->end[i]) * 0x9e3779b1u; // 2^32 / golden ratio
-    return hash ^ hash >> 15;
+    return bb_keys_bytes(((const Group *)key)->end, sizeof((Group *)0)->end);
 }
 
 static gboolean group_equal(gconstpointer a, gconstpointer b)

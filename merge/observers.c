@@ -2,6 +2,7 @@
 // In: paths of traces. Out: names of observers, all different.
 #include "merge/observers.h"
 
+#include "data/keys.h"
 #include "data/trace_files.h"
 
 #include <string.h>
@@ -39,7 +40,7 @@ static const char *last_parts(const char *path, guint count)
 
 static GHashTable *count_names(GPtrArray *names)
 {
-    GHashTable *counts = g_hash_table_new(g_str_hash, g_str_equal);
+    GHashTable *counts = g_hash_table_new(bb_text_key_hash, g_str_equal);
     for (guint i = 0; i < names->len; i++) {
         guint count = GPOINTER_TO_UINT(g_hash_table_lookup(counts, names->pdata[i]));
         g_hash_table_insert(counts, names->pdata[i], GUINT_TO_POINTER(count + 1));
@@ -74,7 +75,7 @@ static GPtrArray *name_all(const char *const *paths)
     for (guint parts = 2; lengthen(names, stripped, parts); parts++)
         continue;
     GPtrArray *result = g_ptr_array_new_with_free_func(g_free);
-    g_autoptr(GHashTable) taken = g_hash_table_new(g_str_hash, g_str_equal);
+    g_autoptr(GHashTable) taken = g_hash_table_new(bb_text_key_hash, g_str_equal);
     for (guint i = 0; i < names->len; i++) {
         char *name = g_strdup(names->pdata[i]);
         for (guint again = 2; g_hash_table_contains(taken, name); again++) {
@@ -110,7 +111,7 @@ static char *group_of(const char *path, bool by_folder, bool *shared)
 GPtrArray *bb_observers_name(const char *const *paths, bool by_folder)
 {
     g_autoptr(GPtrArray) groups = g_ptr_array_new_with_free_func(g_free);
-    g_autoptr(GHashTable) known = g_hash_table_new(g_str_hash, g_str_equal); // -> 1 + place
+    g_autoptr(GHashTable) known = g_hash_table_new(bb_text_key_hash, g_str_equal); // -> 1 + place
     g_autoptr(GArray) places = g_array_new(FALSE, FALSE, sizeof(guint));
     for (; *paths; paths++) {
         bool shared;

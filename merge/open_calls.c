@@ -2,7 +2,7 @@
 // In: messages in order of time. Out: the call that each belongs to.
 #include "merge/open_calls.h"
 
-#include "data/id_hash.h"
+#include "data/keys.h"
 #include "data/pool.h"
 
 #include <string.h>
@@ -52,12 +52,7 @@ struct BbOpenCalls {
 
 static guint key_hash(gconstpointer data)
 {
-    const Key *key = data;
-    guint64 hash = bb_id_hash((BbId){.number = key->number, .form = key->form});
-    hash ^= hash >> 29;
-    hash += key->caller * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15) + key->callee;
-    hash = (hash ^ hash >> 32) * G_GUINT64_CONSTANT(0x94d049bb133111eb);
-    return (guint)(hash >> 32);
+    return bb_keys_bytes(data, sizeof(Key)); // unused is 0
 }
 
 static gboolean key_equal(gconstpointer a, gconstpointer b)

@@ -2,7 +2,7 @@
 // In: who saw which messages. Out: for each two observers, how much both saw.
 #include "merge/overlap.h"
 
-#include "data/id_hash.h"
+#include "data/keys.h"
 
 #include <string.h>
 
@@ -24,9 +24,7 @@ struct BbOverlap {
 static guint row_hash(gconstpointer key)
 {
     const Row *row = key;
-    guint hash = (row->sender * 0x9e3779b1u ^ row->receiver) * 0x85ebca6bu;
-    hash = ((hash ^ hash >> 15 ^ row->a) * 0xc2b2ae35u ^ row->b) * 0x9e3779b1u;
-    return hash ^ hash >> 16;
+    return bb_keys_mix((guint64)row->sender << 32 | row->receiver, (guint64)row->a << 32 | row->b);
 }
 
 static gboolean row_equal(gconstpointer a, gconstpointer b)

@@ -2,7 +2,7 @@
 // In: messages, a key. Out: the same messages under other names.
 #include "merge/pseudonyms.h"
 
-#include "data/id_hash.h"
+#include "data/keys.h"
 #include "data/output.h"
 #include "merge/csv_text.h"
 #include "merge/pseudonym_address.h"
@@ -205,7 +205,7 @@ static guint32 rename_text(BbPseudonyms *pseudonyms, Kind kind, guint32 name)
 // Its id is absent, which no id that is asked for is, or that of some other.
 static Recent *recent_of(const BbPseudonyms *pseudonyms, Kind kind, BbId id)
 {
-    return &pseudonyms->recent[kind == KIND_PATH][bb_id_hash(id) >> (64 - RECENT_BITS)];
+    return &pseudonyms->recent[kind == KIND_PATH][bb_id_key_hash(&id) >> (32 - RECENT_BITS)];
 }
 
 static BbId rename_id(BbPseudonyms *pseudonyms, Kind kind, BbId id)

@@ -2,7 +2,7 @@
 // In: the spans of one trace, some of them in parts. Out: whole spans.
 #include "merge/span_parts.h"
 
-#include "data/id_hash.h"
+#include "data/keys.h"
 
 // Spans with one id that are looked at for each part; a hostile trace may have any number.
 #define ALIKE_MAX 16u

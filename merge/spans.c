@@ -2,7 +2,7 @@
 // In: spans of any traces, in any order. Out: trace by trace, their messages.
 #include "merge/spans.h"
 
-#include "data/id_hash.h"
+#include "data/keys.h"
 #include "merge/span_trace.h"
 
 typedef struct Waiting {

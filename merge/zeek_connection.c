@@ -2,7 +2,7 @@
 // In: what the logs of Zeek tell of a connection. Out: its calls and returns.
 #include "merge/zeek_connection.h"
 
-#include "data/id_hash.h"
+#include "data/keys.h"
 
 struct BbZeekWaiting {
     GPtrArray *connections; // of BbZeekConnection, owned, in the order of their first rows

@@ -2,6 +2,8 @@
 // In: names of graphs, nodes and edges. Out: numbers, counted up from 1 by first use.
 #include "viz/dot_ids.h"
 
+#include "data/keys.h"
+
 #include <glib.h>
 
 typedef struct Ids {
@@ -17,7 +19,7 @@ static void *ids_open(Agraph_t *graph, Agdisc_t *disc)
     (void)disc;
     Ids *ids = g_new(Ids, 1);
     ids->graph = graph;
-    ids->numbers = g_hash_table_new(g_str_hash, g_str_equal);
+    ids->numbers = g_hash_table_new(bb_text_key_hash, g_str_equal);
     ids->texts = g_ptr_array_new();
     g_ptr_array_add(ids->texts, NULL); // 0 is no number
     return ids;

@@ -2,6 +2,7 @@
 // In: how many of how many, and where. Out: findings, by how bad they are.
 #include "capture/doctor/finding.h"
 
+#include "data/keys.h"
 #include "data/quantity.h"
 
 #include <string.h>
@@ -64,7 +65,7 @@ BbFinding *bb_findings_judge(GArray *findings, BbFinding finding, const BbLevel 
 BbPlaces *bb_places_new(void)
 {
     BbPlaces *places = g_new0(BbPlaces, 1);
-    places->counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    places->counts = g_hash_table_new_full(bb_text_key_hash, g_str_equal, g_free, g_free);
     return places;
 }
 

@@ -2,7 +2,7 @@
 // In: IP fragments in any order, repeated, damaged. Out: the packets they make.
 #include "capture/layers/fragment.h"
 
-#include "data/mix.h"
+#include "data/keys.h"
 
 #define PAYLOAD_MAX 65535u // an IP packet has no longer one (RFC 791, RFC 8200 section 4.5)
 
@@ -43,7 +43,7 @@ struct BbFragments {
 
 static guint key_hash(gconstpointer data)
 {
-    return (guint)(bb_mix_bytes(0, data, sizeof(Key)) >> 32);
+    return bb_keys_bytes(data, sizeof(Key));
 }
 
 static gboolean key_equal(gconstpointer a, gconstpointer b)

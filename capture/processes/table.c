@@ -2,6 +2,8 @@
 // In: records. Out: the name of who owns an end of a connection.
 #include "capture/processes/table.h"
 
+#include "data/keys.h"
+
 // Who calls a server.
 typedef struct Callers {
     const char *name; // the only one; NULL: there are several
@@ -32,7 +34,7 @@ BbProcessTable *bb_process_table_new(void)
     table->seed = bb_mix_seed();
     table->sockets = g_hash_table_new_full(bb_socket_key_hash, bb_socket_key_equal, g_free, NULL);
     table->addresses = g_hash_table_new_full(address_hash, address_equal, g_free, NULL);
-    table->names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    table->names = g_hash_table_new_full(bb_text_key_hash, g_str_equal, g_free, NULL);
     table->servers = g_hash_table_new_full(bb_socket_key_hash, bb_socket_key_equal, g_free, g_free);
     return table;
 }

@@ -3,7 +3,7 @@
 #include "capture/protocols/statements.h"
 
 #include "capture/protocols/label.h"
-#include "data/text_hash.h"
+#include "data/keys.h"
 
 #include <string.h>
 
@@ -33,7 +33,7 @@ struct BbStatements {
 static guint hash_id(gconstpointer key)
 {
     const Id *id = key;
-    return bb_text_hash_short(id->bytes, id->length);
+    return bb_keys_bytes(id->bytes, id->length);
 }
 
 static gboolean same_id(gconstpointer a, gconstpointer b)

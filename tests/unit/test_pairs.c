@@ -307,36 +307,6 @@ START_TEST(many_answered_calls_at_once)
 }
 END_TEST
 
-// Back before a word was mixed in (data/mix.h): the factor is the inverse of that.
-static guint64 unmix(guint64 hash, guint64 word)
-{
-    return (hash ^ hash >> 29 ^ hash >> 58) * G_GUINT64_CONSTANT(0xf1de83e19937733d) ^ word;
-}
-
-// Ids of which all would come to one place in the table of open calls, if its hash had no seed.
-// Each would be compared with all before it, which takes minutes.
-START_TEST(ids_that_would_collide)
-{
-    const guint n = 400000;
-    g_autoptr(BbNames) names = bb_names_new();
-    g_autoptr(BbPairs) pairs = bb_pairs_new(names);
-    BbMessage message = bb_message_empty();
-    message.kind = BB_CALL;
-    message.sender = bb_names_intern(names, "A");
-    message.receiver = bb_names_intern(names, "B");
-    message.id = bb_id_parse(names, "0123456789abcdef");
-    for (guint i = 0; i < n; i++) {
-        guint64 mixed = unmix((guint64)i << 32, (guint64)message.sender << 32 | message.receiver);
-        message.id.number = unmix(unmix(mixed, message.id.form), 0);
-        message.time_ns = i;
-        ck_assert(bb_pairs_push(pairs, &message));
-    }
-    g_autoptr(BbPaths) paths = bb_paths_new();
-    bb_pairs_finish(pairs, paths);
-    check_counts(paths, n, n, 0);
-}
-END_TEST
-
 // Whether the call of another pair of nodes, seen by its receiver, comes first or last.
 static void check_both_ends_at_once(const char *const *lines)
 {
@@ -559,5 +529,5 @@ TEST_MAIN("pairs", by_id, label_on_the_return, ids_are_of_a_pair_of_nodes, witho
           second_sightings_of_skewed_clocks, early_return_seen_twice, early_return_completed_later,
           second_sightings_without_ids, late_second_sighting_is_a_new_call,
           many_answered_calls_without_id, many_answered_calls_at_once, both_ends_at_the_same_time,
-          ids_that_would_collide, many_calls_under_way, free_messages_only_count, self_calls,
-          nothing, shuffled_is_the_same, late_call_takes_a_return, late_one_is_the_same)
+          many_calls_under_way, free_messages_only_count, self_calls, nothing, shuffled_is_the_same,
+          late_call_takes_a_return, late_one_is_the_same)

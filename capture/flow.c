@@ -265,13 +265,19 @@ static void remove_flow(BbFlows *flows, BbFlow *flow)
     g_free(flow);
 }
 
-// Ends flows that only waited to be forgotten; a few at a time, so that no packet pays for many.
+// Whether a flow only waits to be forgotten.
+static bool is_over(const BbFlow *flow, gint64 now_ns)
+{
+    return flow->list <= DATAGRAMS && now_ns - flow->last_ns >= BB_FLOW_IDLE_NS;
+}
+
+// A few at a time, so that no packet pays for many.
 static void expire(BbFlows *flows, gint64 now_ns)
 {
     for (ListKind kind = CLOSED; kind <= DATAGRAMS; kind++)
         for (guint i = 0; i < 2; i++) {
             BbFlow *oldest = flows->lists[kind].oldest;
-            if (!oldest || now_ns - oldest->last_ns < BB_FLOW_IDLE_NS)
+            if (!oldest || !is_over(oldest, now_ns))
                 break;
             remove_flow(flows, oldest);
         }
@@ -435,9 +441,14 @@ static void take_asked(BbFlows *flows, BbFlow *flow)
     g_free(asked);
 }
 
+// One that is over is not found, whether or not another flow came since then that ended it.
 static BbFlow *find_taking(BbFlows *flows, const BbPacket *packet, guint32 hash, guint *side)
 {
     BbFlow *flow = find(flows, packet, hash, side);
+    if (flow && G_UNLIKELY(is_over(flow, packet->time_ns))) {
+        remove_flow(flows, flow);
+        return NULL;
+    }
     if (!flow || G_LIKELY(!flow->asked))
         return flow;
     if (answers_asked(flow, *side, packet)) {

@@ -600,6 +600,29 @@ START_TEST(idle_flows_expire)
 }
 END_TEST
 
+// A minute later it is another flow, with or without one in between that ends those that are idle.
+START_TEST(idle_flows_are_not_found)
+{
+    for (guint between = 0; between < 2; between++) {
+        Scene scene;
+        scene_begin(&scene, 100000);
+        datagram(&scene, CLIENT, "\1x");
+        guint16 port = scene.port;
+        scene.now_ns += BB_FLOW_IDLE_NS - SECOND;
+        datagram(&scene, CLIENT, "\1y");
+        ck_assert_uint_eq(scene.loss.count[BB_SEEN_CONNECTIONS], 1);
+        scene.now_ns += BB_FLOW_IDLE_NS;
+        scene.port++;
+        if (between)
+            datagram(&scene, CLIENT, "\1b");
+        scene.port = port;
+        datagram(&scene, CLIENT, "\1z");
+        ck_assert_uint_eq(scene.loss.count[BB_SEEN_CONNECTIONS], 2 + between);
+        scene_end(&scene, between ? "msg:2 msg:2 msg:2 msg:2 " : "msg:2 msg:2 msg:2 ");
+    }
+}
+END_TEST
+
 // ---- bytes held ---------------------------------------------------------------------------------
 
 // Of two connections that wait for a missing piece, the one that waits longer gives up.
@@ -675,5 +698,5 @@ TEST_MAIN("flow", ports_are_used_again, ports_are_used_again_unseen, a_stray_syn
           a_closed_connection_is_followed_by_another, the_next_connection_needs_no_syn,
           a_reset_is_outlived, what_crosses_a_reset_is_absorbed, a_reset_does_not_overtake_a_reply,
           a_reset_that_waits_expires, tails_open_nothing, idle_flows_expire,
-          stamps_count_to_the_bytes_held, who_gives_up_may_be_over,
+          idle_flows_are_not_found, stamps_count_to_the_bytes_held, who_gives_up_may_be_over,
           who_waits_longest_gives_up_first)

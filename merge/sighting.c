@@ -44,28 +44,34 @@ static void hash_end(Hash *hash)
     }
 }
 
-static void hash_position(Hash *hash, const BbMessage *message, const char *sender,
-                          const char *receiver)
+static void hash_position(Hash *hash, const BbMessage *message)
 {
-    int order = strcmp(sender, receiver);
     hash_word(hash, BB_SIGHTING_BY_POSITION);
     hash_text(hash, message->conn);
     hash_word(hash, message->offset);
-    hash_word(hash, order < 0 ? 0 : order > 0 ? 1 : 2u + message->kind);
 }
 
-static void hash_id(Hash *hash, const BbMessage *message, const BbNames *names, const char *sender,
-                    const char *receiver)
+static void hash_id(Hash *hash, const BbMessage *message, const BbNames *names)
 {
     BbId id = message->id;
     hash_word(hash, BB_SIGHTING_BY_ID);
-    hash_text(hash, sender);
-    hash_text(hash, receiver);
+    hash_text(hash, bb_names_text(names, message->sender));
+    hash_text(hash, bb_names_text(names, message->receiver));
     hash_word(hash, message->kind);
     hash_word(hash, MIN(id.form, BB_ID_STEM));
     if (id.form >= BB_ID_STEM)
         hash_text(hash, bb_names_text(names, id.form - BB_ID_STEM));
     hash_word(hash, id.number);
+}
+
+// One name may stand for both ends, or none be known to both observers: then kinds tell.
+bool bb_sighting_same_way(const BbSightingKey *a, const BbSightingKey *b)
+{
+    bool same = a->sender == b->sender || a->receiver == b->receiver;
+    bool turned = a->sender == b->receiver || a->receiver == b->sender;
+    if (same != turned)
+        return same;
+    return a->kind == b->kind || a->kind == BB_FREE || b->kind == BB_FREE;
 }
 
 bool bb_sighting_id_is_local(const BbMessage *message)
@@ -86,17 +92,21 @@ static BbSightingBy recognised_by(const BbMessage *message)
 
 BbSightingKey bb_sighting_key(const BbMessage *message, const BbNames *names)
 {
-    const char *sender = bb_names_text(names, message->sender);
-    const char *receiver = bb_names_text(names, message->receiver);
-    BbSightingKey key = {.by = recognised_by(message), .at_receiver = message->at_receiver};
+    BbSightingKey key = {
+        .by = recognised_by(message),
+        .kind = message->kind,
+        .sender = message->sender,
+        .receiver = message->receiver,
+        .at_receiver = message->at_receiver,
+    };
     Hash hash = {HASH_LO, HASH_HI};
     if (key.by == BB_SIGHTING_BY_ORDER)
         return key;
     if (key.by == BB_SIGHTING_BY_POSITION) {
-        hash_position(&hash, message, sender, receiver);
+        hash_position(&hash, message);
     } else {
         key.local = bb_sighting_id_is_local(message);
-        hash_id(&hash, message, names, sender, receiver);
+        hash_id(&hash, message, names);
     }
     hash_end(&hash);
     key.hi = hash.hi;

@@ -475,6 +475,17 @@ class Merge(Merging):
         self.assertEqual([tuple(split(line)[1][1:3]) for line in lines(self.at / "all.bbt")],
                          [("office", "balancer"), ("balancer", "web"), ("web", "other")])
 
+    def test_places_join_whatever_names_are(self):
+        """One knows the hosts by name, the other by address: both sort the other way round."""
+        places = [(i, f"conn=10.0.0.1:5-10.0.0.2:80 off={5000 * i}") for i in range(1, 50)]
+        paths = [self.write(name, [line for i, place in places for line in
+                                   (f"{i}.1 CALL_SENT {client} {server} {i} {place}",
+                                    f"{i}.2 RET_SENT {server} {client} {i} {place}")])
+                 for name, client, server in (("a.txt", "web", "db"), ("b.txt", "10.0.0.1", "10.0.0.2"))]
+        done = good("merge", "-w", self.at / "all.bbt", *paths)
+        self.assertIn("98  sightings joined by their place in a connection", done.err)
+        self.assertEqual(len(lines(self.at / "all.bbt")), 98)
+
     # ---- names of Kubernetes, translated connections ---------------------------------------------------
 
     def kubernetes(self):

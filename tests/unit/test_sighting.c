@@ -56,13 +56,19 @@ START_TEST(position_is_connection_offset_and_direction)
 }
 END_TEST
 
-// A name that differs does no harm while it sorts the same way.
+// Names that differ do no harm, however they sort: one that both have tells, else the kind.
 START_TEST(direction_stands_other_names)
 {
     g_autoptr(BbNames) names = bb_names_new();
     BbMessage m = at(message(names, BB_CALL, "a", "y", "1"), "c", 1);
     ck_assert(meet(names, m, at(message(names, BB_CALL, "b", "y", "1"), "c", 1)));
-    ck_assert(!meet(names, m, at(message(names, BB_CALL, "z", "y", "1"), "c", 1)));
+    ck_assert(meet(names, m, at(message(names, BB_CALL, "z", "y", "1"), "c", 1)));
+    ck_assert(meet(names, m, at(message(names, BB_FREE, "z", "y", "1"), "c", 1)));
+    ck_assert(!meet(names, m, at(message(names, BB_CALL, "y", "z", "1"), "c", 1)));
+    ck_assert(!meet(names, m, at(message(names, BB_FREE, "y", "z", "1"), "c", 1)));
+    ck_assert(meet(names, m, at(message(names, BB_CALL, "z", "b", "1"), "c", 1)));
+    ck_assert(meet(names, m, at(message(names, BB_FREE, "z", "b", "1"), "c", 1)));
+    ck_assert(!meet(names, m, at(message(names, BB_RETURN, "b", "z", "1"), "c", 1)));
     // A host that talks to itself: the kind tells the directions.
     BbMessage call = at(message(names, BB_CALL, "a", "a", "1"), "c", 1);
     BbMessage ret = at(message(names, BB_RETURN, "a", "a", "1"), "c", 1);

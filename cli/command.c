@@ -126,12 +126,30 @@ int bb_say_usage(const char *program, const char *format, ...)
     return BB_EXIT_USAGE;
 }
 
+static bool is_one(const struct stat *x, const struct stat *y)
+{
+    return x->st_dev == y->st_dev && x->st_ino == y->st_ino;
+}
+
+// Of two that are not there yet: whether they will have one name in one folder.
+static bool is_same_place(const char *a, const char *b)
+{
+    g_autofree char *folder = g_path_get_dirname(a), *other = g_path_get_dirname(b);
+    g_autofree char *name = g_path_get_basename(a), *name_of_other = g_path_get_basename(b);
+    struct stat x, y;
+    return strcmp(name, name_of_other) == 0 && stat(folder, &x) == 0 && stat(other, &y) == 0 &&
+           is_one(&x, &y);
+}
+
 bool bb_is_same_file(const char *a, const char *b)
 {
     struct stat x, y;
-    if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0 || stat(a, &x) != 0 || stat(b, &y) != 0)
+    if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0)
         return false;
-    return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    bool is_there = stat(a, &x) == 0, other_is_there = stat(b, &y) == 0;
+    if (!is_there && !other_is_there)
+        return is_same_place(a, b);
+    return is_there && other_is_there && S_ISREG(x.st_mode) && is_one(&x, &y);
 }
 
 int bb_check_paths(const char *program, const char *noun, char **paths)

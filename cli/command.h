@@ -51,7 +51,8 @@ void bb_say(const char *format, ...) G_GNUC_PRINTF(1, 2);
 // An error of wrong usage: says how to get help. Returns BB_EXIT_USAGE.
 int bb_say_usage(const char *program, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
-// Whether both paths are one regular file, so that writing to the one would destroy the other.
+// Whether both paths are one regular file, or will be one when it is written: writing to the one
+// would destroy the other.
 bool bb_is_same_file(const char *a, const char *b);
 
 // Refuses to begin: no path (they end with NULL) of what noun says, or standard input more than

@@ -268,6 +268,17 @@ class Words(unittest.TestCase):
         self.says(0, "2 of its 4 nodes match none of the trace: nosuch, other*", BBPATHS, "-q", "-f", "text", "--roles",
                   "roles", self.trace)
 
+    def test_outputs_are_not_one_file(self):
+        """However it is spelled, whether it is there yet or not."""
+        (self.folder / "sub").mkdir()
+        for name in "./x.json", "sub/../x.json", self.folder / "x.json":
+            self.says(2, "-w and --map are one file", BBTRACE, "anonymize", "-w", "x.json", "-m", name, self.trace)
+            self.says(2, "patterns and phases cannot both go to", BBPATHS, "-o", "x.json", "--phases", name, self.trace)
+            self.says(2, "--stats would change", BBTRACE, "capture", "-r", "no.pcap", "-w", "x.json", "--stats", name)
+            self.assertFalse((self.folder / "x.json").exists())
+        self.says(0, "", BBPATHS, "-q", "-o", "x.json", "--phases", "sub/x.json", self.trace)
+        self.says(2, "-w and --map are one file", BBTRACE, "anonymize", "-w", "x.json", "-m", "./x.json", self.trace)
+
     def test_nodes_that_are_not_there(self):
         self.says(0, "no node matches 'ngnix'", BBTRACE, "filter", "-n", "ngnix", self.trace)
         self.says(0, "no node matches 'nosuch'", BBTRACE, "drop", "-r", "5%", "-n", "nosuch", self.trace)

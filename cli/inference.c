@@ -3,6 +3,7 @@
 #include "cli/algorithm.h"
 
 #include "data/caption.h"
+#include "data/clock_doubt.h"
 #include "data/node_set.h"
 #include "data/quantity.h"
 #include "data/shell_word.h"
@@ -464,6 +465,18 @@ static void say_cut(const Run *run)
     bb_say("%s", text->str);
 }
 
+// The paper's choice loses more by a window than by clocks.
+static void say_clocks(const Run *run)
+{
+    const BbInference *inference = run->inference;
+    const BbClockDoubt doubt =
+        bb_clock_doubt_of(bb_trace_reader_counters(run->reader), run->facts.calls);
+    g_autofree char *told = bb_clock_doubt_tell(&doubt);
+    if (told && !inference->skew && inference->algorithm == &bb_algorithm_nesting &&
+        inference->nesting.assign == BB_ASSIGN_JOINT)
+        bb_say("warning: %s", told);
+}
+
 // Takes the hint; NULL: nothing to say.
 static void say_hint(char *hint)
 {
@@ -482,6 +495,7 @@ static void say_end(const Run *run)
             "order, or give a longer --window",
             count, late == 1 ? "" : "s", late == 1 ? "it" : "they", late == 1 ? "s" : "");
     say_cut(run);
+    say_clocks(run);
     bool early = bb_say_early("--from", run->inference->from, run->first_ns);
     early |= bb_say_early("--to", run->inference->to, run->first_ns);
     say_misses(run, run->inference->roots);

@@ -6,6 +6,7 @@
 
 #include "capture/loss.h"
 #include "data/caption.h"
+#include "data/clock_doubt.h"
 #include "data/keys.h"
 #include "data/order.h"
 #include "data/quantity.h"
@@ -317,6 +318,8 @@ static const char *other_meaning(const char *name)
         meaning = bb_join_meaning(name);
     if (!meaning)
         meaning = bb_nat_meaning(name);
+    if (strcmp(name, BB_CLOCK_ERROR) == 0)
+        meaning = "nanoseconds that times of two observers may be wrong against each other";
     return meaning ? meaning : name;
 }
 

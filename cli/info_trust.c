@@ -4,6 +4,8 @@
 
 #include "capture/loss.h"
 #include "cli/command.h"
+#include "data/clock_doubt.h"
+#include "data/quantity.h"
 #include "data/trace.h"
 
 #include <stdio.h>
@@ -64,7 +66,8 @@ static Lost lost_of(const BbInfoMatched *matched, const BbCounters *counters)
 }
 
 // The paper (section 7.5.5): unaffected by losses below 1 %, usable below 10 %.
-static const char *verdict_on(const BbInfoMatched *matched, const Lost *lost, bool broken)
+static const char *verdict_on(const BbInfoMatched *matched, const Lost *lost,
+                              const BbClockDoubt *doubt, bool broken)
 {
     double worst = MAX(MAX(lost->halves, lost->packets), MAX(lost->shed, lost->unwritten));
     worst = MAX(worst, MAX(lost->damaged, lost->dropped));
@@ -76,9 +79,15 @@ static const char *verdict_on(const BbInfoMatched *matched, const Lost *lost, bo
     if (worst >= 10)
         return "Poor: patterns that look frequent are real, but counts and rare patterns are not "
                "to be relied on.";
+    if (doubt->share >= 0.1)
+        return "Poor: clocks are not known well enough for calls as short as these, and neither "
+               "patterns nor counts nor delays are to be relied on.";
     if (worst >= 1 || lost->shed > 0)
         return "Usable: patterns and delays hold; counts are low by about that share, and rare "
                "patterns may be fragments of others.";
+    if (doubt->share >= BB_CLOCK_DOUBT_LEAST)
+        return "Usable: patterns of long calls hold; short ones may be fragments of others, as "
+               "clocks are not known well enough.";
     if (broken)
         return "Usable: what is there can be relied on, but it is not all in one piece.";
     return "Good: counts, delays and rare patterns can be relied on.";
@@ -125,6 +134,18 @@ static void print_early(guint64 early)
                calls, early == 1 ? "is" : "are", early == 1 ? "its call" : "their calls");
 }
 
+static void print_clocks(const BbClockDoubt *doubt)
+{
+    g_autofree char *told = bb_clock_doubt_tell(doubt);
+    g_autoptr(GString) error = g_string_new(NULL);
+    bb_quantity_append_duration(error, (gint64)MIN(doubt->error_ns, G_MAXINT64));
+    if (told)
+        printf("%s.\n", told);
+    else if (doubt->error_ns)
+        printf("Clocks are known to within %s: delays between nodes may be wrong by as much.\n",
+               error->str);
+}
+
 // Of programs that talk within one host, by its address.
 static void print_inward(const BbInfoMatched *matched)
 {
@@ -137,6 +158,7 @@ static void print_inward(const BbInfoMatched *matched)
 void bb_info_print_trust(const BbInfoMatched *matched, const BbCounters *counters)
 {
     Lost lost = lost_of(matched, counters);
+    BbClockDoubt doubt = bb_clock_doubt_of(counters, matched->calls);
     guint64 outages = counted(counters, BB_INTERFACE_OUTAGES);
     guint64 steps = counted(counters, BB_CLOCK_SET_BACK);
     guint64 cuts = counted(counters, BB_SOURCE_CUT);
@@ -145,10 +167,11 @@ void bb_info_print_trust(const BbInfoMatched *matched, const BbCounters *counter
            " returns without call); %.2f %% of the packets are known to be lost or could not be "
            "read.\n%s%s\n",
            lost.halves, matched->unreturned, matched->orphans, lost.packets,
-           verdict_on(matched, &lost, outages || steps || cuts || matched->damaged),
+           verdict_on(matched, &lost, &doubt, outages || steps || cuts || matched->damaged),
            matched->damaged ? " The file itself is damaged or cut: see the warning." : "");
     print_lost(&lost);
     print_breaks(outages, steps, cuts);
     print_early(matched->early);
+    print_clocks(&doubt);
     print_inward(matched);
 }

@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "data/call.h"
+#include "data/clock_doubt.h"
 #include "merge/overlap.h"
 
 #define PAIRS_SHOWN 20u
@@ -40,6 +41,32 @@ static void add_pair(const BbMergeFindings *found, const BbOverlapPair *pair, Bb
     }
 }
 
+static gint64 error_of(const BbMergeFindings *found, guint clock)
+{
+    double error_ns = bb_clocks_at(found->clocks, clock)->error_ns;
+    return error_ns < 0x1p62 ? (gint64)error_ns : G_MAXINT64;
+}
+
+// What is written of this clock may be off by so much, as far as that is known.
+static guint64 off_by(const BbMergeFindings *found, guint clock)
+{
+    gint64 offset_ns = bb_clocks_at(found->clocks, clock)->offset_ns;
+    bool corrected = found->options->clocks == BB_MERGE_CLOCKS_CORRECT;
+    return (guint64)error_of(found, clock) + (corrected ? 0 : (guint64)ABS(offset_ns));
+}
+
+// The two that are off most may be so in opposite directions.
+static guint64 apart_by(const BbMergeFindings *found)
+{
+    guint64 most = 0, next = 0;
+    for (guint i = 0; found->clocks && i < bb_clocks_count(found->clocks); i++) {
+        guint64 off = bb_clocks_at(found->clocks, i)->map ? off_by(found, i) : 0;
+        next = MAX(next, MIN(off, most));
+        most = MAX(most, off);
+    }
+    return most + next;
+}
+
 // Damage and loss of the inputs, and what the merge itself counted.
 BbCounters *bb_merge_counters(const BbMergeFindings *found)
 {
@@ -49,6 +76,8 @@ BbCounters *bb_merge_counters(const BbMergeFindings *found)
         if (bb_join_count(found->join, i))
             bb_counters_add(counters, bb_join_count_name(i), bb_join_count(found->join, i));
     g_autoptr(GArray) pairs = bb_overlap_pairs(bb_join_overlap(found->join), found->names);
+    if (apart_by(found))
+        bb_counters_add(counters, BB_CLOCK_ERROR, apart_by(found));
     if (found->nat && bb_nat_joined(found->nat))
         bb_counters_add(counters, BB_NAT_JOINED, bb_nat_joined(found->nat));
     if (found->nat && bb_nat_forgotten(found->nat))
@@ -117,12 +146,6 @@ static void warn_of_window(const BbMergeFindings *found)
                (double)apart_ns / 1e9, (double)window_ns / 1e9);
 }
 
-static gint64 error_of(const BbMergeFindings *found, guint clock)
-{
-    double error_ns = bb_clocks_at(found->clocks, clock)->error_ns;
-    return error_ns < 0x1p62 ? (gint64)error_ns : G_MAXINT64;
-}
-
 // Messages that two observers share, and that were joined.
 static guint64 joined_of(const GArray *pairs, guint32 a, guint32 b)
 {
@@ -177,6 +200,16 @@ static void warn_of_strangers(const BbMergeFindings *found)
     }
 }
 
+// Half of what is written are calls.
+static void warn_of_doubt(const BbMergeFindings *found)
+{
+    g_autoptr(BbCounters) counters = bb_merge_counters(found);
+    const BbClockDoubt doubt = bb_clock_doubt_of(counters, found->written / 2);
+    g_autofree char *told = bb_clock_doubt_tell(&doubt);
+    if (told)
+        bb_say("warning: %s", told);
+}
+
 // What cannot be known is said in any case, and what it does to the trace.
 void bb_merge_say_clocks(const BbMergeFindings *found)
 {
@@ -194,6 +227,7 @@ void bb_merge_say_clocks(const BbMergeFindings *found)
     warn_of_window(found);
     warn_of_errors(found);
     warn_of_strangers(found);
+    warn_of_doubt(found);
 }
 
 static void say_pairs(const BbMergeFindings *found)

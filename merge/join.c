@@ -5,6 +5,7 @@
 // the window can come any more.
 #include "merge/join.h"
 
+#include "data/clock_doubt.h"
 #include "data/keys.h"
 #include "merge/join_state.h"
 
@@ -33,8 +34,8 @@ static const struct {
     [BB_JOIN_EARLY] = {"merge_early", "messages that could not wait for other sightings"},
     [BB_JOIN_LATE] = {"merge_late", "messages written out of order"},
     [BB_JOIN_CUT] = {"merge_search_cut", "sightings with too many others of one id to look at all"},
-    [BB_JOIN_MOVED] = {"merge_returns_moved", "returns moved to the time of their call"},
-    [BB_JOIN_PRECEDES] = {"merge_returns_before", "returns that precede their call"},
+    [BB_JOIN_MOVED] = {BB_RETURNS_MOVED, "returns moved to the time of their call"},
+    [BB_JOIN_PRECEDES] = {BB_RETURNS_BEFORE, "returns that precede their call"},
     [BB_JOIN_FORGOTTEN] = {"merge_calls_forgotten", "open calls forgotten at the limit"},
 };
 

@@ -446,6 +446,25 @@ class Merge(Merging):
         self.assertAlmostEqual(nanoseconds(first[2]["recv"]) - first[0], 500000, delta=1000)
         self.assertAlmostEqual(nanoseconds(second[2]["recv"]) - second[0], 500000, delta=1000)
 
+    def test_clocks_that_are_known_too_badly_are_told(self):
+        """Calls of 0.1 ms, by clocks that nothing tells better than to half a millisecond."""
+        chance = random.Random(5)
+        calls = [(i * 10**7, f"id{i}") for i in range(1, 400)]
+        a, b = (self.write(name, [line for t, n in calls for line in
+                                  (f"{seconds(t + chance.randrange(late))} CALL_SENT x y {n}",
+                                   f"{seconds(t + 10**5 + chance.randrange(late))} RET_SENT y x {n}")])
+                for name, late in (("a.txt", 1), ("b.txt", 10**6)))
+        wanted = (r"\d[\d.]* % of the calls had a return that preceded them, and clocks are known to within [\d.]+ [mu]s: .*; "
+                  r"bbpaths --skew-window=\d+us allows for it")
+        done = good("merge", "-w", self.at / "all.bbt", a, b)
+        self.assertRegex(done.err, "warning: " + wanted)
+        told = good("info", self.at / "all.bbt").out
+        self.assertRegex(told, wanted)
+        self.assertIn("nanoseconds that times of two observers may be wrong against each other", told)
+        self.assertIn("\nPoor: clocks are not known well enough", told)
+        good("merge", "-w", self.at / "all.bbt", a)
+        self.assertIn("\nGood: ", good("info", self.at / "all.bbt").out)
+
     def test_what_the_window_keeps_apart_is_told(self):
         """Of a clock that only messages with 5 s in between say something of."""
         calls = [(10**9 * i, f"id{i}") for i in range(1, 150)]

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far the clocks of several observers are to be trusted: what a merge left in the counters of a
+// trace, and what that means to an inference.
+#pragma once
+
+#include "data/counters.h"
+
+// By how many nanoseconds times of two observers may be wrong against each other.
+#define BB_CLOCK_ERROR "merge_clock_error_ns"
+// Returns that preceded their calls: moved to their time, or left there.
+#define BB_RETURNS_MOVED "merge_returns_moved"
+#define BB_RETURNS_BEFORE "merge_returns_before"
+
+typedef struct BbClockDoubt {
+    guint64 error_ns; // 0: not known
+    double share;     // of the calls, how many have a return that preceded them, 0 to 1
+} BbClockDoubt;
+
+#define BB_CLOCK_DOUBT_LEAST 0.01 // a share from which on paths suffer
+
+BbClockDoubt bb_clock_doubt_of(const BbCounters *counters, guint64 calls);
+
+// A sentence on calls that are too short for these clocks, and what to do about it. The caller's;
+// NULL where there are fewer than BB_CLOCK_DOUBT_LEAST.
+char *bb_clock_doubt_tell(const BbClockDoubt *doubt);

@@ -12,7 +12,8 @@ void bb_csv_free(BbCsv *csv);
 
 // The next record. Its fields (char *) replace those in fields, and are lent until the next call.
 // A record is bad that has a bad line or more than BB_LINE_MAX bytes, quotes that are not closed or
-// stand within a field, or text behind a closing quote.
+// stand within a field, or text behind a closing quote. Of several lines, only the first one is:
+// the next record begins behind it.
 BbLineState bb_csv_next(BbCsv *csv, GPtrArray *fields, GError **error);
 
 const char *bb_csv_reason(const BbCsv *csv); // why the last record is bad

@@ -612,6 +612,21 @@ class Usage(Case):
         self.assertIn("1 malformed line was skipped", run(BBTRACE, "import", "--skip-bad-lines", *options, table)[1])
         self.assertEqual(lines(run(BBTRACE, "cat", out)[0]), [b"1.500000 CALL_SENT a b 7", b"1.600000 RET_SENT b a 7"])
 
+    def test_a_stray_quote_costs_its_line(self):
+        table = self.path("quote.csv", b'time,from,to,op\n1,a,"b,x\n2,a,b,5" disk\n3,a,b,x\n4,a,b,"x"\n5,a,"b\n6,a,b,x\n')
+        out = self.path("quote.bbt")
+        self.assertIn("3 malformed lines were skipped",
+                      run(BBTRACE, "import", "--from", "csv", "--skip-bad-lines", "-w", out, table)[1])
+        self.assertEqual([line.split()[0] for line in lines(run(BBTRACE, "cat", out)[0])],
+                         [b"3.000000", b"4.000000", b"6.000000"])
+
+    def test_many_columns(self):
+        table = self.path("wide.csv", b"time,from,to" + b"".join(b",a%d" % i for i in range(140000)) + b"\n1,a,b" +
+                          b"," * 140000 + b"\n")
+        begin = time.monotonic()
+        run(BBTRACE, "import", "--from", "csv", "-w", self.path("wide.bbt"), table)
+        self.assertLess(time.monotonic() - begin, 3)
+
 
 if __name__ == "__main__":
     unittest.main(argv=[sys.argv[0]])

@@ -62,9 +62,27 @@ START_TEST(bad_records)
     assert_records("a\n5\" disk,\"x\"\"\n1\n",
                    "[a]<2: a quote stands within a field that is not quoted>[1]");
     assert_records("a\n\"x\"y,z\nb\n", "[a]<2: there is text behind a closing quote>[b]");
-    assert_records("a\nb\n\"x\nc\n", "[a][b]<3: a quote is not closed>");
+    assert_records("a\nb\n\"x\nc\n", "[a][b]<3: a quote is not closed>[c]");
     g_autofree char *nul = read_bytes("a,b\nc\0d,e\nf,g\n", 14);
     ck_assert_str_eq(nul, "[a|b]<2: the line has a NUL byte>[f|g]");
+}
+END_TEST
+
+// Of lines that a quote joined wrongly, only the first one is bad.
+START_TEST(what_follows_a_bad_line_stays)
+{
+    assert_records("\"a,b\nc,d\ne,f\n", "<1: a quote is not closed>[c|d][e|f]");
+    assert_records("\"a,b\r\nc,d\r\n\"e\",f\r\ng,h",
+                   "<1: there is text behind a closing quote>[c|d][e|f][g|h]");
+    assert_records("\"a,b\n\"c,d\ne,f\n",
+                   "<1: there is text behind a closing quote><2: a quote is not closed>[e|f]");
+    assert_records("x,5\" disk\na,b\ny,\"z\"\n",
+                   "<1: a quote stands within a field that is not quoted>[a|b][y|z]");
+    assert_records("\"a\nb\"c,d\n\"e\nf\"\n",
+                   "<1: there is text behind a closing quote>"
+                   "<2: a quote stands within a field that is not quoted>[e\nf]");
+    g_autofree char *nul = read_bytes("\"a\nb\nc\0\nd\n", 10);
+    ck_assert_str_eq(nul, "<1: the line has a NUL byte>[b][d]");
 }
 END_TEST
 
@@ -120,5 +138,5 @@ START_TEST(files_that_are_not_there)
 }
 END_TEST
 
-TEST_MAIN("csv_record", records, bad_records, limits, what_is_written_is_read,
-          files_that_are_not_there)
+TEST_MAIN("csv_record", records, bad_records, what_follows_a_bad_line_stays, limits,
+          what_is_written_is_read, files_that_are_not_there)

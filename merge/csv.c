@@ -14,6 +14,7 @@ typedef struct Reading {
     BbColumns *columns;
     GPtrArray *fields; // of a record, lent
     GArray *header;    // of BbColumn; without field where the column is of no use
+    GHashTable *seen;  // the fields of the header
 } Reading;
 
 static gpointer csv_begin(const BbImport *import)
@@ -24,6 +25,7 @@ static gpointer csv_begin(const BbImport *import)
     reading->columns = bb_columns_new(bb_import_setting(import, BB_COLUMNS_SETTING), &problem);
     reading->fields = g_ptr_array_new();
     reading->header = g_array_new(FALSE, FALSE, sizeof(BbColumn));
+    reading->seen = g_hash_table_new(NULL, NULL);
     g_assert(reading->columns); // the settings were checked
     return reading;
 }
@@ -34,15 +36,8 @@ static void csv_end(gpointer data)
     bb_columns_free(reading->columns);
     g_ptr_array_unref(reading->fields);
     g_array_unref(reading->header);
+    g_hash_table_unref(reading->seen);
     g_free(reading);
-}
-
-static bool has_field(const Reading *reading, const BbField *field)
-{
-    for (guint i = 0; i < reading->header->len; i++)
-        if (g_array_index(reading->header, BbColumn, i).field == field)
-            return true;
-    return false;
 }
 
 // A column whose field was there before counts for nothing. Some programs write a byte order mark.
@@ -50,12 +45,14 @@ static void take_header(Reading *reading)
 {
     const char *mark = "\xef\xbb\xbf";
     g_array_set_size(reading->header, 0);
+    g_hash_table_remove_all(reading->seen);
     for (guint i = 0; i < reading->fields->len; i++) {
         const char *name = g_ptr_array_index(reading->fields, i);
         BbColumn column = {0};
         if (i == 0 && g_str_has_prefix(name, mark))
             name += strlen(mark);
-        if (bb_columns_find(reading->columns, name, &column) && has_field(reading, column.field))
+        if (bb_columns_find(reading->columns, name, &column) &&
+            !g_hash_table_add(reading->seen, (gpointer)column.field))
             column.field = NULL;
         g_array_append_val(reading->header, column);
     }
@@ -86,7 +83,7 @@ static bool read_header(Reading *reading, BbCsv *csv, GError **error)
     take_header(reading);
     for (gsize i = 0; i < G_N_ELEMENTS(needed); i++) {
         const BbField *field = bb_field_find(needed[i]);
-        if (has_field(reading, field))
+        if (g_hash_table_contains(reading->seen, field))
             continue;
         const char *mapped = bb_columns_mapped(reading->columns, field);
         g_autofree char *reason =

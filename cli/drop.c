@@ -67,6 +67,17 @@ static bool note_time(const BbMessage *message, gpointer user, GError **error)
     return true;
 }
 
+// What the queue holds is never lost.
+static void refuse_share(const BbDropOptions *options, gsize count, GError **error)
+{
+    g_autofree char *messages = bb_counted(count, "message");
+    double most = (double)(count - MIN(count, options->queue)) / (double)count;
+    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
+                "--burst cannot lose %.3f %% of %s: with a queue of %u it is %.3f %% at most: give "
+                "a smaller --queue or --rate, or leave --burst out",
+                100 * options->chance, messages, options->queue, 100 * most);
+}
+
 // Reads the trace once to find the peak rate that loses this share. Returns false on failure.
 static bool find_peak(const Drop *drop, const char *path, BbDropOptions *options, GError **error)
 {
@@ -88,6 +99,10 @@ static bool find_peak(const Drop *drop, const char *path, BbDropOptions *options
     }
     const gint64 *times_ns = (const gint64 *)(gpointer)times->data;
     options->peak = bb_drop_peak_for(times_ns, times->len, options->queue, options->chance);
+    if (options->peak <= 0 && times->len > 0) {
+        refuse_share(options, times->len, error);
+        return false;
+    }
     options->chance = 0;
     return true;
 }

@@ -238,6 +238,17 @@ class Drop(Files):
         pairs = sum(a and b for a, b in zip(lost, lost[1:]))
         self.assertGreater(pairs / sum(lost), 0.2)  # 0.02 if each were lost by itself
 
+    def test_bursts_that_a_queue_cannot_lose(self):
+        few = b"# bbtrace text 1\n" + b"".join(b"%d.0 MSG_SENT a b -\n" % i for i in range(80))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "few.txt")
+            with open(path, "wb") as file:
+                file.write(few)
+            said = run(BBTRACE, "drop", "--rate", "30%", "--burst", path, status=1)[1]
+            self.assertIn("--burst cannot lose 30.000 % of 80 messages: with a queue of 64 it is 20.000 % at most", said)
+            self.assertEqual(len(messages(run(BBTRACE, "drop", "--rate", "20%", "--burst", path)[0])), 64)
+            self.assertEqual(len(messages(run(BBTRACE, "drop", "--rate", "30%", "--burst", "--queue", "8", path)[0])), 56)
+
     def test_only_of_one_node(self):
         out, _ = run(BBTRACE, "drop", "--rate", "1", "--node", "AUTH", self.trace)
         self.assertFalse(any("AUTH" in row[2:4] for row in messages(out)))

@@ -15,6 +15,7 @@
 
 #define RAW_BYTES ((gsize)256 * 1024)
 #define PEEK_BYTES 64
+#define READ_BYTES ((gsize)64 * 1024)   // of a whole file, at once
 #define REST_BYTES ((guint64)256 << 20) // that are looked at for damage
 
 struct BbInput {
@@ -220,6 +221,17 @@ static bool input_begin(BbInput *input, const char *path, GError **error)
     return true;
 }
 
+static void pass_byte_order_mark(BbInput *input)
+{
+    static const guint8 mark[] = {0xef, 0xbb, 0xbf};
+    guint8 head[sizeof mark];
+    if (bb_input_peek(input, head, sizeof head) < sizeof head ||
+        memcmp(head, mark, sizeof mark) != 0)
+        return;
+    input->peeked_at += sizeof mark;
+    input->peeked_left -= sizeof mark;
+}
+
 BbInput *bb_input_open(const char *path, GError **error)
 {
     BbInput *input = g_new0(BbInput, 1);
@@ -227,6 +239,8 @@ BbInput *bb_input_open(const char *path, GError **error)
     input->raw = g_malloc(RAW_BYTES);
     if (!input_begin(input, path, error))
         g_clear_pointer(&input, bb_input_free);
+    else
+        pass_byte_order_mark(input);
     return input;
 }
 
@@ -280,6 +294,23 @@ gssize bb_input_read(BbInput *input, void *buffer, gsize size, GError **error)
         got += (gsize)some;
     }
     return (gssize)got;
+}
+
+char *bb_input_read_all(BbInput *input, gsize most, gsize *size, GError **error)
+{
+    g_autoptr(GByteArray) all = g_byte_array_new();
+    gssize got = 0;
+    do {
+        gsize before = all->len, want = MIN(most + 1 - before, READ_BYTES);
+        g_byte_array_set_size(all, (guint)(before + want));
+        got = bb_input_read(input, all->data + before, want, error);
+        g_byte_array_set_size(all, (guint)(before + (gsize)MAX(got, 0)));
+    } while (got > 0 && all->len <= most);
+    if (got < 0)
+        return NULL;
+    *size = all->len;
+    g_byte_array_append(all, (const guint8 *)"", 1);
+    return (char *)g_byte_array_free(g_steal_pointer(&all), FALSE);
 }
 
 gsize bb_input_peek(BbInput *input, void *buffer, gsize size)

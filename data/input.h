@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file, a pipe or standard input as a stream of bytes, decompressed where its first bytes say
-// gzip, xz or zstd. What every reader of files stands on.
+// gzip, xz or zstd. What every reader of files stands on. A byte order mark of UTF-8 that it begins
+// with, as some editors write it, is no part of it.
 #pragma once
 
 #include <glib.h>
@@ -24,6 +25,10 @@ gssize bb_input_read(BbInput *input, void *buffer, gsize size, GError **error);
 // The same, but returns as soon as there is something: what a pipe holds is not waited for to
 // become more.
 gssize bb_input_some(BbInput *input, void *buffer, gsize size, GError **error);
+
+// Reads all that is left, but no more than most bytes and one. The bytes, with a NUL behind them,
+// are the caller's; NULL with an error when the operating system fails.
+char *bb_input_read_all(BbInput *input, gsize most, gsize *size, GError **error);
 
 // Looks at the next bytes without taking them: up to size, at most 64. Returns how many there are.
 gsize bb_input_peek(BbInput *input, void *buffer, gsize size);

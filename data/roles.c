@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "data/glob.h"
+#include "data/input.h"
 #include "data/percent.h"
 
 #define FILE_MAX (16u << 20) // bytes of a file of roles
@@ -300,14 +301,11 @@ BbRoles *bb_roles_parse(const char *bytes, gsize size, const char *path, BbNames
 
 BbRoles *bb_roles_read(const char *path, BbNames *names, GError **error)
 {
-    g_autofree char *bytes = NULL;
     gsize size = 0;
-    g_autoptr(GError) failure = NULL;
-    if (!g_file_get_contents(path, &bytes, &size, &failure)) {
-        g_set_error(error, failure->domain, failure->code,
-                    "cannot read the roles: %s: check the name and the rights of the file",
-                    failure->message);
-        return NULL;
-    }
-    return bb_roles_parse(bytes, size, path, names, error);
+    g_autoptr(BbInput) input = bb_input_open(path, error);
+    g_autofree char *bytes = input ? bb_input_read_all(input, FILE_MAX, &size, error) : NULL;
+    if (bytes)
+        return bb_roles_parse(bytes, size, bb_input_name(input), names, error);
+    g_prefix_error(error, "no roles: ");
+    return NULL;
 }

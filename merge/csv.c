@@ -40,17 +40,14 @@ static void csv_end(gpointer data)
     g_free(reading);
 }
 
-// A column whose field was there before counts for nothing. Some programs write a byte order mark.
+// A column whose field was there before counts for nothing.
 static void take_header(Reading *reading)
 {
-    const char *mark = "\xef\xbb\xbf";
     g_array_set_size(reading->header, 0);
     g_hash_table_remove_all(reading->seen);
     for (guint i = 0; i < reading->fields->len; i++) {
         const char *name = g_ptr_array_index(reading->fields, i);
         BbColumn column = {0};
-        if (i == 0 && g_str_has_prefix(name, mark))
-            name += strlen(mark);
         if (bb_columns_find(reading->columns, name, &column) &&
             !g_hash_table_add(reading->seen, (gpointer)column.field))
             column.field = NULL;

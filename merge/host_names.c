@@ -100,12 +100,6 @@ static bool refuse(const BbLines *lines, const char *reason, const char *wanted,
     return false;
 }
 
-static char *skip_byte_order_mark(char *line)
-{
-    static const char mark[] = "\xef\xbb\xbf"; // of UTF-8, as some editors write it
-    return g_str_has_prefix(line, mark) ? line + sizeof mark - 1 : line;
-}
-
 static const BbHostTextForm *find_text_form(const char *line)
 {
     gsize blank = strspn(line, " \t\r\v\f");
@@ -139,8 +133,6 @@ static bool read_text(BbHostReading *reading, BbInput *input, GError **error)
             return false;
         if (state == BB_LINE_BAD)
             return refuse(lines, bb_lines_reason(lines), NULL, error);
-        if (bb_lines_number(lines) == 1)
-            line = skip_byte_order_mark(line);
         if (!form)
             form = find_text_form(line);
         if (form && !take_line(reading, lines, form, line, error))
@@ -206,8 +198,6 @@ static bool is_json(BbInput *input)
 {
     char bytes[64];
     gsize length = bb_input_peek(input, bytes, sizeof bytes), at = 0;
-    if (length >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
-        at = 3;
     while (at < length && g_ascii_isspace(bytes[at]))
         at++;
     if (at == length || bytes[at] != '[')

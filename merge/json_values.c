@@ -309,16 +309,6 @@ static Part take_between(BbJsonValues *values, int byte, GError **error)
     return scan(values, error);
 }
 
-static void pass_byte_order_mark(BbJsonValues *values)
-{
-    guint8 bytes[3] = {0};
-    if (values->good || values->line > 1 || bb_input_peek(values->input, bytes, 3) < 3 ||
-        memcmp(bytes, "\xef\xbb\xbf", 3) != 0)
-        return;
-    for (guint i = 0; i < 3; i++)
-        (void)next_byte(values);
-}
-
 static Part next_part(BbJsonValues *values, GError **error)
 {
     Part part = PART_WRAPPING;
@@ -344,8 +334,6 @@ JsonNode *bb_json_values_next(BbJsonValues *values, GError **error)
     g_autoptr(GError) failure = NULL;
     if (values->failed)
         return NULL;
-    if (values->at == 0 && values->left == 0)
-        pass_byte_order_mark(values);
     if (next_part(values, error) != PART_VALUE)
         return NULL;
     if (values->too_long) {

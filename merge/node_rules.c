@@ -123,23 +123,14 @@ static char *add_line(BbNodeRules *rules, char *line)
 static char *read_file(const char *path, GError **error)
 {
     g_autoptr(BbInput) input = bb_input_open(path, error);
-    g_autoptr(GByteArray) all = g_byte_array_new();
-    guint8 buffer[16384];
-    gssize got = 0;
-    if (!input)
+    gsize size = 0;
+    g_autofree char *text = input ? bb_input_read_all(input, FILE_MAX, &size, error) : NULL;
+    if (text && size > FILE_MAX) {
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
+                    "%s: longer than 16 MiB: no file of rules for names of nodes", path);
         return NULL;
-    while ((got = bb_input_read(input, buffer, sizeof buffer, error)) > 0) {
-        g_byte_array_append(all, buffer, (guint)got);
-        if (all->len > FILE_MAX) {
-            g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
-                        "%s: longer than 16 MiB: no file of rules for names of nodes", path);
-            return NULL;
-        }
     }
-    if (got < 0)
-        return NULL;
-    g_byte_array_append(all, (const guint8 *)"", 1);
-    return (char *)g_byte_array_free(g_steal_pointer(&all), FALSE);
+    return g_steal_pointer(&text);
 }
 
 bool bb_node_rules_load(BbNodeRules *rules, const char *path, GError **error)

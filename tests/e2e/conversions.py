@@ -301,6 +301,23 @@ class Export(Case):
             self.assertEqual(run(BBTRACE, "import", "--from", form, "-w", out, self.path("o"))[1],
                              "bbtrace: 2 messages\n")
 
+    def test_byte_order_marks(self):
+        """Some editors write one in front of a text."""
+        mark, trace, out = b"\xef\xbb\xbf", self.path("t.txt", TEXT), self.path("o.bbt")
+        wanted = run(BBTRACE, "cat", trace)[0]
+        self.assertEqual(run(BBTRACE, "cat", self.path("m.txt", mark + TEXT))[0], wanted)
+        for form in ("text", "jsonl", "csv"):
+            marked = self.path("m", mark + run(BBTRACE, "export", "-t", form, trace)[0])
+            run(BBTRACE, "import", "--from", form, "-w", out, marked)
+            self.assertEqual(lines(run(BBTRACE, "cat", out)[0]), lines(wanted), form)
+        rules = self.path("rules", mark + b"server: b\n")
+        run(BBTRACE, "merge", "-q", "--alias", rules, "-w", out, trace)
+        self.assertIn(b" CALL_SENT a server ", run(BBTRACE, "cat", out)[0])
+        run(BBTRACE, "import", "--from", "zeek", "-w", out, self.path("conn.log", mark +
+            b'{"ts": 1.5, "uid": "C1", "id.orig_h": "10.0.0.1", "id.orig_p": 5, "id.resp_h": "10.0.0.2", "id.resp_p": 80, '
+            b'"proto": "tcp", "duration": 0.5, "orig_bytes": 10, "resp_bytes": 10, "conn_state": "SF"}\n'))
+        self.assertTrue(lines(run(BBTRACE, "cat", out)[0]))
+
     def test_failures_are_told(self):
         trace = self.path("t.txt", TEXT)
         for form in FORMS:

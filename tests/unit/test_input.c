@@ -234,6 +234,47 @@ START_TEST(short_and_empty_files_are_plain)
 }
 END_TEST
 
+// Of UTF-8, once, in front of all; whatever else begins with its bytes is none.
+START_TEST(a_byte_order_mark_is_no_part)
+{
+    static const struct {
+        const char *bytes, *wanted;
+    } cases[] = {{"\xef\xbb\xbf", ""},
+                 {"\xef\xbb\xbfx", "x"},
+                 {"\xef\xbb\xbf\xef\xbb\xbfx", "\xef\xbb\xbfx"},
+                 {"\xef\xbb", "\xef\xbb"},
+                 {"x\xef\xbb\xbf", "x\xef\xbb\xbf"}};
+    g_autoptr(Scratch) scratch = scratch_new();
+    for (int form = 0; form < PACK_COUNT; form++) {
+        for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+            g_autoptr(GByteArray) packed = g_byte_array_new();
+            pack_append(packed, (PackForm)form, (const guint8 *)cases[i].bytes,
+                        strlen(cases[i].bytes));
+            const char *path = scratch_file(scratch, "mark", packed->data, packed->len);
+            g_autoptr(BbInput) input = open_good(path);
+            g_autoptr(GByteArray) all = read_all(input, 10);
+            assert_bytes(all, (const guint8 *)cases[i].wanted, strlen(cases[i].wanted));
+        }
+    }
+}
+END_TEST
+
+START_TEST(all_that_is_left)
+{
+    g_autoptr(Scratch) scratch = scratch_new();
+    g_autofree guint8 *bytes = sample(SAMPLE_BYTES);
+    static const gsize most[] = {0, 100, SAMPLE_BYTES - 1, SAMPLE_BYTES, SAMPLE_BYTES + 1};
+    const char *path = scratch_file(scratch, "all", bytes, SAMPLE_BYTES);
+    for (gsize i = 0; i < G_N_ELEMENTS(most); i++) {
+        g_autoptr(BbInput) input = open_good(path);
+        gsize size = 0;
+        g_autofree char *all = bb_input_read_all(input, most[i], &size, NULL);
+        ck_assert_uint_eq(size, MIN(most[i] + 1, SAMPLE_BYTES));
+        ck_assert(memcmp(all, bytes, size) == 0 && all[size] == '\0');
+    }
+}
+END_TEST
+
 START_TEST(peek_takes_nothing)
 {
     g_autoptr(Scratch) scratch = scratch_new();
@@ -419,6 +460,7 @@ END_TEST
 
 TEST_MAIN("input", every_form_in_every_portion, several_streams_and_padding, cut_anywhere,
           damage_in_the_middle, something_else_behind, memory_is_bounded, skippable_frame_first,
-          short_and_empty_files_are_plain, peek_takes_nothing, peek_near_the_end, as_a_file,
-          damage_is_told_through_the_file, standard_input_is_a_pipe, a_slow_pipe_is_not_waited_for,
+          short_and_empty_files_are_plain, a_byte_order_mark_is_no_part, all_that_is_left,
+          peek_takes_nothing, peek_near_the_end, as_a_file, damage_is_told_through_the_file,
+          standard_input_is_a_pipe, a_slow_pipe_is_not_waited_for,
           errors_name_the_file_and_the_remedy, no_permission, a_failing_read)

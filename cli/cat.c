@@ -23,6 +23,7 @@ static int run_cat(int argc, char **argv)
                              .out = "-",
                              .form = BB_TRACE_TEXT,
                              .skip_bad = skip,
+                             .may_be_empty = true,
                              .quiet = true};
     return bb_import_run(&job);
 }

@@ -102,6 +102,7 @@ static void job_begin(Job *job)
     job->import.warn = warn;
     job->import.label_http = bb_label_http;
     job->import.skip_bad = wanted->skip_bad;
+    job->import.may_be_empty = wanted->may_be_empty;
     job->import.settings = wanted->settings;
     job->progress = bb_progress_start(wanted->quiet);
     job->reading = job->importer->begin(&job->import);

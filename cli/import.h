@@ -11,7 +11,7 @@ typedef struct BbImportJob {
     const char *out;             // "-" is standard output
     BbTraceForm form;            // of out
     const char *const *settings; // as BbImport has them; were checked; may be NULL
-    bool skip_bad;
+    bool skip_bad, may_be_empty; // likewise
     bool quiet; // no progress, and no summary
 } BbImportJob;
 

@@ -122,6 +122,7 @@ bool bb_traces_read(BbTraces *traces, char **paths, BbMessageSink sink, gpointer
         .user = &reading,
         .warn = warn,
         .skip_bad = traces->skip_bad_lines,
+        .may_be_empty = true,
     };
     gpointer text = bb_importer_text.begin(&import);
     bool good = true;

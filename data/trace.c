@@ -95,6 +95,7 @@ BbTraceReader *bb_trace_reader_open(const char *path, BbNames *names, GError **e
     reader->form = form;
     reader->input = g_steal_pointer(&input);
     reader->names = names;
+    reader->empty = size == 0 && !bb_input_damage(reader->input);
     reader->counters = bb_counters_new();
     reader->network = bb_network_new();
     reader->notes = g_ptr_array_new_with_free_func(g_free);
@@ -129,6 +130,11 @@ bool bb_trace_reader_next(BbTraceReader *reader, BbMessage *message, GError **er
 BbTraceForm bb_trace_reader_form(const BbTraceReader *reader)
 {
     return reader->form->form;
+}
+
+bool bb_trace_reader_is_empty(const BbTraceReader *reader)
+{
+    return reader->empty;
 }
 
 guint64 bb_trace_reader_messages(const BbTraceReader *reader)

@@ -37,8 +37,10 @@ void bb_trace_reader_skip_bad_lines(BbTraceReader *reader, bool skip);
 // failure (error set). A .bbt that is cut or damaged is no failure: whole blocks are delivered.
 bool bb_trace_reader_next(BbTraceReader *reader, BbMessage *message, GError **error);
 
-// What is known once next() has returned false (the form: at once).
+// What is known once next() has returned false (the form, and whether there is not one byte: at
+// once).
 BbTraceForm bb_trace_reader_form(const BbTraceReader *reader);
+bool bb_trace_reader_is_empty(const BbTraceReader *reader);
 guint64 bb_trace_reader_messages(const BbTraceReader *reader); // delivered so far
 guint64 bb_trace_reader_bad_lines(const BbTraceReader *reader);
 // A sentence on what is missing (cut, damaged block skipped), NULL if the file is whole. Lent.

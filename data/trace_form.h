@@ -25,6 +25,7 @@ struct BbTraceReader {
     GPtrArray *notes; // of char *
     guint64 messages, bad_lines;
     bool skip_bad_lines;
+    bool empty;
     bool ended;      // next() has returned false
     GString *damage; // empty while nothing is missing
 };

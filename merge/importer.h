@@ -18,6 +18,7 @@ typedef struct BbImport {
     gpointer user;        // of sink
     void (*warn)(const char *sentence); // told what is damaged or was left out of an input
     bool skip_bad;                      // count malformed lines instead of failing
+    bool may_be_empty;                  // a file without a byte: a trace that was not written yet
     const char *const *settings;        // "name=value", ends with NULL; NULL for none; lent
     // Writes the label of an HTTP request, in which what varies from call to call is `*`: at most
     // BB_IMPORT_LABEL_MAX bytes and a NUL. Returns its length. NULL: method and path as they are.

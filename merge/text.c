@@ -4,6 +4,8 @@
 
 #include "data/trace.h"
 
+#include <string.h>
+
 static gpointer text_begin(const BbImport *import)
 {
     return g_memdup2(import, sizeof *import);
@@ -29,6 +31,12 @@ static bool text_read(gpointer reading, const char *path, GError **error)
     BbMessage message;
     if (!reader)
         return false;
+    if (bb_trace_reader_is_empty(reader) && !import->may_be_empty) {
+        g_set_error(error, BB_TRACE_ERROR, BB_TRACE_ERROR_FORM,
+                    "%s: there is nothing in it; see what was to write it",
+                    strcmp(path, "-") == 0 ? "standard input" : path);
+        return false;
+    }
     bb_trace_reader_skip_bad_lines(reader, import->skip_bad);
     while (bb_trace_reader_next(reader, &message, &failure))
         if (!import->sink(&message, import->user, error))

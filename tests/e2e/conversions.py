@@ -289,12 +289,13 @@ class Export(Case):
 
     def test_an_empty_input(self):
         nothing, out = self.path("nothing", b""), self.path("e.bbt")
-        for form in ("jsonl", "csv", "jaeger", "zipkin", "otlp", "chrome", "zeek", "events", "received"):
+        for form in ("text", "jsonl", "csv", "jaeger", "zipkin", "otlp", "chrome", "zeek", "events", "received"):
             for name, said in ((nothing, nothing), ("-", "standard input")):
                 _, err = run(BBTRACE, "import", "--from", form, "-w", out, name, data=b"", status=1)
                 self.assertIn(f"error: {said}: there is nothing in it", err)
                 self.assertFalse(os.path.exists(out))
-        run(BBTRACE, "import", "--from", "text", "-w", out, nothing)  # as a .bbt of which nothing was written
+        for words in (["filter", "-w", out], ["cat"]):
+            run(BBTRACE, *words, nothing)  # as a .bbt of which nothing was written
         trace = self.path("t.txt", TEXT)
         for form in ("csv", "jsonl", "text"):
             run(BBTRACE, "export", "-t", form, "-o", self.path("o"), trace)

@@ -14,6 +14,7 @@ int main(int argc, char **argv)
 {
     if (!bb_hold_standard_files())
         return BB_EXIT_FAILED;
+    bb_fail_at_limits();
     setlocale(LC_CTYPE, "");
     for (gsize i = 0; argc > 1 && bb_paths_commands[i]; i++)
         if (strcmp(argv[1], bb_paths_commands[i]->name) == 0)

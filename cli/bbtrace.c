@@ -38,6 +38,7 @@ int main(int argc, char **argv)
 {
     if (!bb_hold_standard_files())
         return BB_EXIT_FAILED;
+    bb_fail_at_limits();
     setlocale(LC_CTYPE, "");
     const char *name = argc > 1 ? argv[1] : NULL;
     if (!name)

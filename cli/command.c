@@ -27,6 +27,11 @@ bool bb_hold_standard_files(void)
     return true;
 }
 
+void bb_fail_at_limits(void)
+{
+    (void)signal(SIGXFSZ, SIG_IGN);
+}
+
 // The option that got an empty name for a file, NULL where none did.
 static const char *find_nameless(const GOptionEntry *entry)
 {
@@ -281,7 +286,6 @@ void bb_stop_install(void)
         action.sa_flags = 0;
         sigaction(SIGHUP, &action, NULL);
     }
-    (void)signal(SIGXFSZ, SIG_IGN); // a limit on file sizes is a failure to write
 }
 
 bool bb_stop_requested(void)

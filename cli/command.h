@@ -38,6 +38,9 @@ extern const BbCommand bb_command_tail;
 // way round, so that reading or writing there fails as before. Returns false where there is none.
 bool bb_hold_standard_files(void);
 
+// Second: a limit on the size of files is a failure to write, and no end by SIGXFSZ.
+void bb_fail_at_limits(void);
+
 // Parses options off argv. Returns false when the command is over, with *status: help was printed
 // (done), or something was wrong (usage), which was said on stderr. description goes below the
 // options in --help.

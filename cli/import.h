@@ -12,7 +12,7 @@ typedef struct BbImportJob {
     BbTraceForm form;            // of out
     const char *const *settings; // as BbImport has them; were checked; may be NULL
     bool skip_bad, may_be_empty; // likewise
-    bool quiet; // no progress, and no summary
+    bool quiet;                  // no progress, and no summary
 } BbImportJob;
 
 // Reads the paths and writes the trace. An input that fails is said, and the others are read

@@ -3,6 +3,7 @@
 #include "viz/instances.h"
 
 #include "data/json.h"
+#include "data/output.h"
 #include "data/percent.h"
 #include "viz/ranking.h"
 #include "viz/spool.h"
@@ -223,8 +224,7 @@ bool bb_instances_write(BbInstances *instances, const BbPatterns *patterns,
         return good;
     int code = errno;
     g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(code),
-                "cannot write the path instances: %s: free space or rights there, or write to "
-                "another place",
-                g_strerror(code));
+                "cannot write the path instances: %s: %s, or write to another place",
+                g_strerror(code), bb_output_remedy(code));
     return false;
 }

@@ -4,6 +4,7 @@
 #include "viz/phases.h"
 
 #include "data/json.h"
+#include "data/output.h"
 #include "viz/ranking.h"
 #include "viz/spool.h"
 
@@ -155,9 +156,8 @@ bool bb_phases_write(BbPhases *phases, const BbPatterns *patterns, const BbNames
     if (bb_json_finish(json) || !good)
         return good;
     int code = errno;
-    g_set_error(
-        error, G_FILE_ERROR, (gint)g_file_error_from_errno(code),
-        "cannot write the phases: %s: free space or rights there, or write to another place",
-        g_strerror(code));
+    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(code),
+                "cannot write the phases: %s: %s, or write to another place", g_strerror(code),
+                bb_output_remedy(code));
     return false;
 }

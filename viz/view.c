@@ -2,6 +2,7 @@
 // In: an inference, what was asked for, and a format. Out: that view of its patterns.
 #include "viz/view.h"
 
+#include "data/output.h"
 #include "viz/chain.h"
 #include "viz/dot.h"
 #include "viz/patterns_json.h"
@@ -103,8 +104,7 @@ bool bb_view_write(const BbViewFormat *format, const BbPatterns *patterns, const
         return true;
     int code = errno ? errno : EIO;
     g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(code),
-                "cannot write the patterns as %s: %s: free space or rights there, or write to "
-                "another place",
-                format->name, g_strerror(code));
+                "cannot write the patterns as %s: %s: %s, or write to another place", format->name,
+                g_strerror(code), bb_output_remedy(code));
     return false;
 }

@@ -10,6 +10,7 @@ import os
 import pathlib
 import random
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -277,6 +278,15 @@ class Words(unittest.TestCase):
         self.assertIn("bbpaths --skew-window=13ms allows for it", said)
         for words in (["--skew-window=13ms"], ["--assign=paper"], ["--algo=convolution"]):
             self.assertNotIn("skew", self.run_one(0, BBPATHS, "-q", "-f", "text", *words, self.trace).stderr)
+
+    def test_a_limit_on_the_size_of_files(self):
+        """It is a failure to write as any other, of both programs."""
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+        for words in ([BBPATHS, "-q", "-f", "json", "-o", "o.json"], [BBPATHS, "-q", "--instances", "i.json", "-f", "text"],
+                      [BBTRACE, "export", "-t", "csv", "-o", "o.csv"], [BBTRACE, "export", "-t", "jsonl", "-o", "o.json"]):
+            said = self.run_one(1, *words, self.trace, preexec_fn=limit).stderr
+            self.assertRegex(said, r"cannot write.*: File too large: raise the limit on the size of files \(ulimit -f\)")
+            self.assertEqual(said.count("\n"), 1, said)
 
     def test_outputs_are_not_one_file(self):
         """However it is spelled, whether it is there yet or not."""

@@ -4,6 +4,7 @@
 
 #include "data/caption.h"
 #include "data/delay.h"
+#include "data/output.h"
 #include "data/quantity.h"
 #include "data/stamp.h"
 
@@ -171,9 +172,9 @@ int bb_end_stdout(int status)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
-    bb_say_error("standard output: cannot write: %s: free space or rights there, or write to "
-                 "another place",
-                 g_strerror(errno));
+    int reason = errno;
+    bb_say_error("standard output: cannot write: %s: %s, or write to another place",
+                 g_strerror(reason), bb_output_remedy(reason));
     return BB_EXIT_FAILED;
 }
 

@@ -2,6 +2,7 @@
 // bbpaths score. In: a trace with ground truth. Out: how right the inference is.
 #include "cli/inference.h"
 
+#include "data/input.h"
 #include "diagnose/chain_score.h"
 #include "diagnose/score.h"
 
@@ -126,7 +127,7 @@ static int parse_options(Run *run, int argc, char **argv)
 
 static int say_nothing(const Run *run, const char *why)
 {
-    bb_say_error("%s: nothing to score: %s", run->trace,
+    bb_say_error("%s: nothing to score: %s", bb_input_name_of(run->trace),
                  run->messages ? why : "the trace has no messages");
     return BB_EXIT_FAILED;
 }
@@ -136,7 +137,7 @@ static int say_no_truth(const Run *run, guint64 untold, const char *what, const 
     bb_say_error("%s: no ground truth to score against: none of its %" G_GUINT64_FORMAT
                  " %s has an id and says by parent= which %s caused it; traces made by bbtrace "
                  "generate do (but for --no-ids), and text traces may",
-                 run->trace, untold, what, caused);
+                 bb_input_name_of(run->trace), untold, what, caused);
     return BB_EXIT_FAILED;
 }
 

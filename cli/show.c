@@ -5,6 +5,7 @@
 #include "cli/inference.h"
 
 #include "data/exemplars.h"
+#include "data/input.h"
 #include "data/percent.h"
 #include "data/quantity.h"
 #include "data/shell_word.h"
@@ -437,23 +438,24 @@ static bool append_pattern(GString *out, const Show *show, const BbPatterns *pat
 
 static void say_missing(const Show *show, const BbRanking *ranking)
 {
+    const char *trace = bb_input_name_of(show->trace);
     const char *chosen = bb_selection_chooses(&show->inference.selection)
                              ? ", of the instances that the options choose"
                              : "";
     g_autofree char *patterns = bb_number(ranking->n_shown);
     g_autofree char *instances = bb_number(show->instances);
     if (show->kind == SHOW_PATTERN && ranking->n_shown == 0)
-        bb_say_error("%s: there are no patterns%s", show->trace, chosen);
+        bb_say_error("%s: there are no patterns%s", trace, chosen);
     else if (show->kind == SHOW_PATTERN)
-        bb_say_error("%s: there is no pattern %s: ranks go from 1 to %s%s", show->trace, show->what,
+        bb_say_error("%s: there is no pattern %s: ranks go from 1 to %s%s", trace, show->what,
                      patterns, chosen);
     else if (show->kind == SHOW_INSTANCE)
-        bb_say_error("%s: there is no instance %s: there are %s%s", show->trace, show->what,
-                     instances, chosen);
+        bb_say_error("%s: there is no instance %s: there are %s%s", trace, show->what, instances,
+                     chosen);
     else
         bb_say_error("%s: no %s has the %s%s; where --instances gave an id itself (~2, #3), "
                      "give the number of the instance",
-                     show->trace, bb_inference_has_calls(&show->inference) ? "call" : "message",
+                     trace, bb_inference_has_calls(&show->inference) ? "call" : "message",
                      show->what, chosen);
 }
 

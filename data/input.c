@@ -235,7 +235,7 @@ static void pass_byte_order_mark(BbInput *input)
 BbInput *bb_input_open(const char *path, GError **error)
 {
     BbInput *input = g_new0(BbInput, 1);
-    input->name = g_strdup(strcmp(path, "-") == 0 ? "standard input" : path);
+    input->name = g_strdup(bb_input_name_of(path));
     input->raw = g_malloc(RAW_BYTES);
     if (!input_begin(input, path, error))
         g_clear_pointer(&input, bb_input_free);
@@ -356,6 +356,11 @@ void bb_input_check_rest(BbInput *input)
 const char *bb_input_name(const BbInput *input)
 {
     return input->name;
+}
+
+const char *bb_input_name_of(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
 bool bb_input_is_regular(const BbInput *input)

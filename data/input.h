@@ -46,6 +46,7 @@ void bb_input_check_rest(BbInput *input);
 
 // Name for messages: the path, or "standard input". Lent.
 const char *bb_input_name(const BbInput *input);
+const char *bb_input_name_of(const char *path);
 
 // Whether it is a file, not a pipe; whether it is packed.
 bool bb_input_is_regular(const BbInput *input);

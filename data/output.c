@@ -36,6 +36,8 @@ const char *bb_output_remedy(int reason)
 {
     if (reason == EISDIR)
         return "that is a folder: name a file in it";
+    if (reason == EPIPE)
+        return "let its reader read to the end";
     if (reason == EFBIG)
         return "raise the limit on the size of files (ulimit -f)";
     return reason == ENOENT ? "make the folder, which is not there" : "free space or rights there";

@@ -2,9 +2,8 @@
 // In: traces of our own, text or .bbt. Out: their messages and counters, as they are.
 #include "merge/importer.h"
 
+#include "data/input.h"
 #include "data/trace.h"
-
-#include <string.h>
 
 static gpointer text_begin(const BbImport *import)
 {
@@ -33,8 +32,7 @@ static bool text_read(gpointer reading, const char *path, GError **error)
         return false;
     if (bb_trace_reader_is_empty(reader) && !import->may_be_empty) {
         g_set_error(error, BB_TRACE_ERROR, BB_TRACE_ERROR_FORM,
-                    "%s: there is nothing in it; see what was to write it",
-                    strcmp(path, "-") == 0 ? "standard input" : path);
+                    "%s: there is nothing in it; see what was to write it", bb_input_name_of(path));
         return false;
     }
     bb_trace_reader_skip_bad_lines(reader, import->skip_bad);

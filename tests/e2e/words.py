@@ -288,6 +288,16 @@ class Words(unittest.TestCase):
             self.assertRegex(said, r"cannot write.*: File too large: raise the limit on the size of files \(ulimit -f\)")
             self.assertEqual(said.count("\n"), 1, said)
 
+    def test_standard_streams_have_names(self):
+        said = self.run_one(1, BBPATHS, "score", "-", stdin=subprocess.DEVNULL).stderr
+        self.assertIn("error: standard input: nothing to score: the trace has no messages", said)
+        trace = self.write("long.txt", requests(3000))
+        for words in ([BBTRACE, "cat"], [BBTRACE, "export", "-t", "csv"], [BBPATHS, "-q", "-f", "json"]):
+            with subprocess.Popen(["sh", "-c", "trap '' PIPE; exec \"$@\"", "sh", *words, trace], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True) as job:
+                job.stdout.close()
+                self.assertIn("Broken pipe: let its reader read to the end, or write to another place", job.stderr.read())
+
     def test_outputs_are_not_one_file(self):
         """However it is spelled, whether it is there yet or not."""
         (self.folder / "sub").mkdir()

@@ -198,6 +198,8 @@ static void warn_of_strangers(const BbMergeFindings *found)
                bb_names_text(found->names, pair->a), bb_names_text(found->names, pair->b), only_a,
                only_b, (double)found->options->join.window_ns / 1e9);
     }
+    if (pairs->len > NAMES_SHOWN)
+        bb_say("and %u more pairs of observers of which none was joined", pairs->len - NAMES_SHOWN);
 }
 
 // Half of what is written are calls.
@@ -263,6 +265,8 @@ static void say_names(const BbMergeFindings *found)
             bb_names_text(found->names, apart->name), bb_names_text(found->names, apart->other),
             count);
     }
+    if (names->len > NAMES_SHOWN)
+        bb_say("and %u more pairs of names that seem to be of one host", names->len - NAMES_SHOWN);
 }
 
 static void say_nat_edge(const BbMergeFindings *found, const BbNatEdge *edge)

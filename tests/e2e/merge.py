@@ -505,6 +505,13 @@ class Merge(Merging):
         self.assertIn("98  sightings joined by their place in a connection", done.err)
         self.assertEqual(len(lines(self.at / "all.bbt")), 98)
 
+    def test_hints_that_are_not_shown_are_counted(self):
+        paths = [self.write(f"{name}.txt", [f"{i}.{k} CALL_SENT {name}{k} s {i} conn=c{k} off={5000 * i}"
+                                            for i in range(1, 9) for k in range(7)]) for name in "ab"]
+        done = good("merge", "--clocks=as-is", "-w", self.at / "all.bbt", *paths)
+        self.assertEqual(done.err.count("hint: '"), 5)
+        self.assertIn("and 2 more pairs of names that seem to be of one host", done.err)
+
     # ---- names of Kubernetes, translated connections ---------------------------------------------------
 
     def kubernetes(self):

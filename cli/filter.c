@@ -250,7 +250,7 @@ static int filter_files(const Words *words, const BbFilterOptions *options, char
         return BB_EXIT_FAILED;
     }
     say_misses(words, options, &work);
-    say_counts(filter, &traces, words->quiet);
+    say_counts(filter, &traces, words->quiet || !traces.writer);
     return traces.failed ? BB_EXIT_FAILED : BB_EXIT_DONE;
 }
 

@@ -301,7 +301,7 @@ static int work(const BbMergeOptions *options)
         bb_nat_solve(job.nat, options->join.window_ns);
     const BbMergeFindings found = findings_of(&job);
     bb_merge_say_clocks(&found);
-    if (!options->quiet)
+    if (!options->quiet && job.writer)
         bb_merge_say_summary(&found);
     return bb_merge_say_complaints(&found) ? BB_EXIT_DONE : BB_EXIT_FAILED;
 }

@@ -298,6 +298,15 @@ class Words(unittest.TestCase):
                 job.stdout.close()
                 self.assertIn("Broken pipe: let its reader read to the end, or write to another place", job.stderr.read())
 
+    def test_of_what_was_not_written_no_count_is_told(self):
+        for words in (["filter"], ["merge"], ["import", "--from", "text"]):
+            said = self.run_one(1, BBTRACE, *words, "-w", "none.bbt", "missing.bbt").stderr
+            self.assertEqual(said, "bbtrace: error: cannot open missing.bbt: No such file or directory; check the name\n")
+            self.assertFalse((self.folder / "none.bbt").exists())
+        said = self.run_one(1, BBTRACE, "filter", "-w", "some.bbt", self.trace, "missing.bbt").stderr
+        self.assertIn("240 of 240 messages kept", said)
+        self.assertEqual(self.run_one(0, BBTRACE, "cat", "some.bbt").stdout.count("_SENT"), 240)
+
     def test_outputs_are_not_one_file(self):
         """However it is spelled, whether it is there yet or not."""
         (self.folder / "sub").mkdir()

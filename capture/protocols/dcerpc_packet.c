@@ -6,7 +6,6 @@
 
 #define VERSION 5u
 #define DATAGRAM_VERSION 4u
-#define DATAGRAM_HEAD 80u
 #define LITTLE 0x10u // in the first byte of the data representation: order of integers
 #define UUID 16u
 #define SYNTAX (UUID + 4u)

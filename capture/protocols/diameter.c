@@ -26,7 +26,7 @@ enum { AVP_RESULT_CODE = 268, AVP_EXPERIMENTAL_RESULT = 297, AVP_EXPERIMENTAL_CO
 
 typedef struct Head {
     gsize length;
-    guint32 command, application, hop;
+    guint32 command, hop;
     bool request, error, again;
 } Head;
 
@@ -48,14 +48,14 @@ typedef struct Diameter {
 static BbFrameVerdict read_head(Head *head, BbCursor *c)
 {
     guint32 first = bb_cursor_be32(c), second = bb_cursor_be32(c);
-    guint32 application = bb_cursor_be32(c), hop = bb_cursor_be32(c);
+    bb_cursor_skip(c, 4); // application
+    guint32 hop = bb_cursor_be32(c);
     bool cut = c->left < 4; // end-to-end identifier
     bb_cursor_skip(c, 4);
     guint8 flags = (guint8)(second >> 24);
     *head = (Head){
         .length = first & 0xffffff,
         .command = second & COMMAND_MAX,
-        .application = application,
         .hop = hop,
         .request = flags & FLAG_REQUEST,
         .error = flags & FLAG_ERROR,

@@ -7,8 +7,7 @@
 #include "capture/decoder.h"
 #include "capture/protocols/label.h"
 
-#define BB_RPC_CALL_MIN 40u   // bytes of a call without credentials
-#define BB_RPC_REPLY_MIN 20u  // of a reply that refuses the credentials
+#define BB_RPC_REPLY_MIN 20u  // bytes of a reply that refuses the credentials
 #define BB_RPC_FRONT 1200u    // bytes of a message that hold its head and what labels are made of
 #define BB_RPC_STATUS_MAX 40u // bytes of a status, with its end
 #define BB_RPC_CALLBACK_40 0x40000000u // program that NFS v4 clients serve (RFC 7530, 18)

@@ -17,7 +17,6 @@
 #define HOST_MAX 255u    // bytes of a host's name
 #define CALL_BLOCK 34u   // object (22), operation (4), hash (8); simple arguments may follow
 #define RETURN_BLOCK 15u // type of the return (1), unique id (14)
-#define STREAM_HEAD 7u   // message byte, magic, version, block and its length
 #define DGC_ACK 15u      // with its unique id
 #define REGISTRY_HASH G_GUINT64_CONSTANT(0x44154dc9d4e63bdf)
 #define DGC_HASH G_GUINT64_CONSTANT(0xf6b6898d8bf28643)

@@ -7,7 +7,6 @@
 
 #define BB_TLS_HEAD 5u
 #define BB_TLS_BODY_MAX (16384u + 2048u) // RFC 5246, 6.2.3; TLS 1.3 allows 256 bytes more than 2^14
-#define BB_TLS_1_0 0x0301u
 #define BB_TLS_1_2 0x0303u
 #define BB_TLS_1_3 0x0304u
 

@@ -8,7 +8,6 @@
 #include "capture/cursor.h"
 #include "capture/decoder.h"
 
-#define HEAD_LEAST 2u
 #define CONTROL_MAX 125u
 #define PINGS 8u             // of each side that a pong is compared with
 #define SEARCH_MAX 16384u    // longer frames are not waited for to find the place

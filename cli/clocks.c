@@ -88,7 +88,7 @@ static int parse_options(Run *run, int argc, char **argv)
         {"per-node", 0, 0, G_OPTION_ARG_NONE, &run->per_node,
          "The clocks of nodes, from traces with the times of both ends", NULL},
         {"samples", 0, 0, G_OPTION_ARG_INT64, &run->samples,
-         "Sightings remembered, 48 bytes each (default: 1048576)", "N"},
+         "Sightings remembered, 40 bytes each (default: 1048576)", "N"},
         {"skip-bad-lines", 0, 0, G_OPTION_ARG_NONE, &run->skip_bad_lines,
          "Count malformed lines of a text trace instead of stopping at them", NULL},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &run->quiet, "No progress", NULL},

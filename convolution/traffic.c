@@ -14,6 +14,10 @@ typedef struct {
     bool at_receiver;
 } Pushed;
 
+// As bb_traffic_push says: in the end, five columns are beside the calls.
+G_STATIC_ASSERT(sizeof(Pushed) == 88);
+G_STATIC_ASSERT(sizeof(BbCall) + 3 * sizeof(guint32) + 2 * sizeof(gint64) == 108);
+
 BbTraffic *bb_traffic_new(const BbNames *names)
 {
     BbTraffic *traffic = g_new0(BbTraffic, 1);

@@ -39,7 +39,7 @@ BbTraffic *bb_traffic_new_after(const BbTraffic *before);
 void bb_traffic_free(BbTraffic *traffic);
 
 // Takes a message; nothing of it is kept by reference. Returns false, and takes nothing, when
-// 2^32 - 2 are there already. Memory: 96 bytes a message until bb_traffic_finish, 108 after it.
+// 2^32 - 2 are there already. Memory: 88 bytes a message until bb_traffic_finish, 108 after it.
 bool bb_traffic_push(BbTraffic *traffic, const BbMessage *message);
 
 // Takes a message of an earlier window, which is not counted again.

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+G_STATIC_ASSERT(sizeof(BbSeen) == 40); // as BB_SIGHTINGS_MAX says
+
 // Pairs of nodes share a stratum by accident; each stratum has a share of its own.
 #define STRATA 256u
 

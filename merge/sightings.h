@@ -7,7 +7,7 @@
 
 #include "merge/sighting.h"
 
-#define BB_SIGHTINGS_MAX 1048576u // 48 bytes each
+#define BB_SIGHTINGS_MAX 1048576u // 40 bytes each
 
 typedef struct BbSeen {
     guint64 hi, lo; // of the key

@@ -7,7 +7,7 @@
 #include "merge/importer.h"
 #include "merge/span.h"
 
-// Spans that wait; 112 bytes each, up to twice that while a trace grows.
+// Spans that wait; 88 bytes each, up to twice that while a trace grows.
 #define BB_SPANS_MAX (1u << 20)
 
 // Rows of BbImporter.counts for what comes of spans.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stage: frames in, messages out (HOUSE: frames -> messages). One thread, one capture; memory
-// is bounded by the limits in the options, whatever the traffic.
+// The stage: frames in, messages out. One thread, one capture; memory is bounded by the limits in
+// the options, whatever the traffic.
 #pragma once
 
 #include "capture/loss.h"

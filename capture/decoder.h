@@ -2,7 +2,8 @@
 // What a protocol decoder is: a line in the table of capture/protocols/decoders.c and one file. It
 // is fed the bytes of a dialog in order, takes whole units off their front, and tells the dialog
 // which calls, returns and free messages it saw (capture/dialog.h). It allocates nothing per
-// message.
+// message, but for what it unpacks or decrypts and for prepared statements that it remembers, which
+// are bounded.
 #pragma once
 
 #include "capture/dialog.h"
@@ -41,8 +42,8 @@ typedef struct BbDecoder {
     gssize (*parse)(BbDialog *dialog, void *state, const BbView *view);
 
     // Bytes are missing before the next ones of this direction (TCP): end what was under way with
-    // what was seen (CALLS.md: a message whose start was seen is kept), and find the next start of
-    // a message in the bytes to come. NULL: the dialog probes again at the next turn.
+    // what was seen (a message whose start was seen is kept), and find the next start of a message
+    // in the bytes to come. NULL: the dialog probes again at the next turn.
     // Not called where bb_dialog_skip covered the missing bytes.
     void (*gap)(BbDialog *dialog, void *state, BbDirection direction);
 

@@ -4,7 +4,7 @@
 
 #include "data/trace.h"
 
-// Exit statuses (FORMATS: contract).
+// Exit statuses. Scripts rely on them: they stay as they are.
 enum { BB_EXIT_DONE = 0, BB_EXIT_FAILED = 1, BB_EXIT_USAGE = 2 };
 
 typedef struct BbCommand {

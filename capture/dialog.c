@@ -163,13 +163,24 @@ static void write_call(BbDialog *dialog, BbOpenEntry *entry)
 static void remove_entry(BbDialog *dialog, BbOpenEntry *entry)
 {
     bb_context_end_call(dialog->context, entry->id);
+    dialog->n_replies -= entry->reply != NULL;
+    g_clear_pointer(&entry->reply, g_free);
     bb_unanswered_remove(dialog, entry);
+}
+
+static void write_return(BbDialog *dialog, const BbOpenEntry *entry, const BbPart *reply,
+                         guint32 status)
+{
+    emit(dialog, BB_RETURN, reply, entry->id, entry->open.op, status, entry->proto);
 }
 
 static void give_up(BbDialog *dialog, BbOpenEntry *entry)
 {
     write_call(dialog, entry);
-    dialog->context->loss->count[BB_CALLS_UNRETURNED]++;
+    if (entry->reply)
+        write_return(dialog, entry, entry->reply, BB_NAME_NONE);
+    else
+        dialog->context->loss->count[BB_CALLS_UNRETURNED]++;
     remove_entry(dialog, entry);
 }
 
@@ -390,12 +401,28 @@ void bb_dialog_return(BbDialog *dialog, guint64 call, const BbPart *reply, guint
         emit(dialog, BB_RETURN, reply, 0, BB_NAME_NONE, status, BB_NAME_NONE);
         return;
     }
+    if (entry->reply) {
+        bb_part_join(entry->reply, reply);
+        reply = entry->reply;
+    }
     side->answered = true;
     side->answered_seq = reply->end_seq;
     bb_doubt_answered(dialog, entry, reply);
     write_call(dialog, entry);
-    emit(dialog, BB_RETURN, reply, entry->id, entry->open.op, status, entry->proto);
+    write_return(dialog, entry, reply, status);
     remove_entry(dialog, entry);
+}
+
+void bb_dialog_answering(BbDialog *dialog, guint64 call, const BbPart *piece)
+{
+    BbOpenEntry *entry = bb_unanswered_find(dialog, call);
+    if (!entry)
+        return;
+    if (!entry->reply) {
+        entry->reply = g_new0(BbPart, 1);
+        dialog->n_replies++;
+    }
+    bb_part_join(entry->reply, piece);
 }
 
 void bb_dialog_one_way(BbDialog *dialog, guint64 call, const BbPart *request)

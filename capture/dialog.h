@@ -135,6 +135,10 @@ guint32 bb_dialog_awaited(const BbDialog *dialog, BbDirection asked);
 // written yet). call 0 or gone: an orphan return, written without id and counted. op of an orphan
 // is BB_NAME_NONE. status is a name: "ok", "error" or the protocol's own code.
 void bb_dialog_return(BbDialog *dialog, guint64 call, const BbPart *reply, guint32 status);
+// piece is of the reply to an open call, more of which is to come between those to others: it is
+// kept with the call, and bb_dialog_return adds its own. A call that is given up meanwhile is
+// answered by what there was, without a status. No effect if the call is gone.
+void bb_dialog_answering(BbDialog *dialog, guint64 call, const BbPart *piece);
 
 // The call's own request, which is complete, says that it wants no return (noreply): it is written
 // as a free message. Where it was sent already, it is given up.
@@ -180,8 +184,9 @@ struct BbTlsKeylog *bb_dialog_keylog(const BbDialog *dialog);
 // what they may have asked or answered is reckoned with as if they were missing.
 void bb_dialog_pass_over(BbDialog *dialog, const BbView *view, gsize count);
 
-// part is the rest of a reply that a gap cut off: it answers nothing any more. ends: no more of
-// that reply can come; else it is passed over as if it were missing. Counted.
+// part is the rest of a reply that a gap cut off, or of one whose call was abandoned: it answers
+// nothing any more. ends: no more of that reply can come, or it does no harm; else it is passed
+// over as if it were missing. Counted.
 void bb_dialog_passed_rest(BbDialog *dialog, const BbPart *part, bool ends);
 
 // Whether what that side sends now belongs to its open call (data that the other one asked for, a

@@ -19,6 +19,7 @@ typedef struct BbOpenEntry {
     BbOpenCall open;
     guint64 id; // that its messages have
     BbPart request;
+    BbPart *reply;      // so far, where it comes in pieces; NULL: nothing
     guint32 proto;      // name of its protocol; BB_NAME_NONE: the dialog's
     guint32 newer;      // places in entries of those beside it in its bucket (capture/unanswered.h)
     guint32 older;      //
@@ -70,6 +71,7 @@ struct BbDialog {
     guint32 n_open, n_over, open_capacity;
     guint32 n_in_order[2]; // open calls that are answered in order, by BbDirection
     guint32 n_reused;      // those whose key is used again
+    guint32 n_replies;     // those with a reply that comes in pieces
     guint64 likely;        // what the first turn looked like: bits by place in bb_decoders
     guint64 refused;       // decoders that gave up, likewise
     guint32 forgotten;     // calls dropped at the limit whose replies are still to come

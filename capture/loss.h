@@ -48,7 +48,8 @@
     X(BB_DECODER_LOST, "decoder_resync", "times a decoder lost its place and found it again",      \
       true)                                                                                        \
     X(BB_REPLIES_PASSED, "replies_passed",                                                         \
-      "parts of replies behind a hole, of no call that is known", true)                            \
+      "parts of replies that answer nothing: behind a hole, or of calls that were abandoned",      \
+      true)                                                                                        \
     X(BB_DECODER_GAVE_UP, "decoder_gave_up", "streams that turned out to be no such protocol",     \
       true)                                                                                        \
     X(BB_COMPRESSED_STREAMS, "compressed_streams", "streams of which compression hides the calls", \

@@ -195,5 +195,6 @@ guint32 bb_unanswered_held(const BbDialog *dialog)
     if (dialog->open_capacity <= BB_DIALOG_FEW_CALLS)
         return 0;
     gsize place = sizeof *dialog->entries + (dialog->buckets ? sizeof *dialog->buckets : 0);
-    return dialog->open_capacity * (guint32)place;
+    gsize replies = dialog->n_replies * sizeof *dialog->entries->reply;
+    return dialog->open_capacity * (guint32)place + (guint32)replies;
 }

@@ -16,6 +16,8 @@
 
 #include <string.h>
 
+#define ABANDONED 8u // operations whose last messages may be on their way; the oldest is forgotten
+
 enum { TAG_PLAIN, TAG_SASL, TAG_START_TLS };
 
 typedef enum { KIND_MESSAGE, KIND_REST, KIND_WRAPPING, KIND_HIDDEN } Kind;
@@ -28,10 +30,12 @@ typedef struct Ldap {
     Kind kind[2];
     guint64 call;    // that message[BB_TO_SERVER] opened
     guint32 last_id; // of requests
-    BbGather found;
-    guint64 hidden; // encrypted call that waits for its answer
-    bool sasl;      // a SASL bind succeeded: a security layer may follow
-    bool read;      // datagrams: one was
+    BbGather found;  // by searches whose requests were not seen
+    guint32 abandoned[ABANDONED];
+    guint32 abandons; // ever
+    guint64 hidden;   // encrypted call that waits for its answer
+    bool sasl;        // a SASL bind succeeded: a security layer may follow
+    bool read;        // datagrams: one was
 } Ldap;
 
 // ---- what a message means ---------------------------------------------------------------------
@@ -60,36 +64,47 @@ static bool is_one_way(const BbLdapMessage *message)
     return message->operation == BB_LDAP_UNBIND || message->operation == BB_LDAP_ABANDON;
 }
 
-static bool is_open(BbDialog *dialog, const BbPart *part, guint32 id)
+// The open call of this id that was sent in the direction of part; NULL if there is none.
+static const BbOpenCall *open_call(BbDialog *dialog, const BbPart *part, guint32 id)
 {
     BbPart reply = {.direction = bb_direction_other(part->direction)};
     const BbOpenCall *open = bb_dialog_find(dialog, &reply, id);
-    return open && open->key == id;
+    return open && open->key == id ? open : NULL;
 }
 
-// The search that this part answers is over, but its end was not seen.
-static void end_search(BbDialog *dialog, const BbGathered *found)
-{
-    const BbOpenCall *open = bb_dialog_find(dialog, &found->part, found->key);
-    bb_dialog_return(dialog, open ? open->call : 0, &found->part, BB_NAME_NONE);
-}
-
+// The search of this id, whose request was not seen, is over, but its end was not seen either.
 static void end_search_of(BbDialog *dialog, Ldap *ldap, guint32 id)
 {
-    for (guint i = 0; i < ldap->found.used; i++) {
-        BbGathered found = ldap->found.slot[i];
-        if (found.key != id)
-            continue;
-        (void)bb_gather_take(&ldap->found, id, &found.part);
-        end_search(dialog, &found);
-        return;
-    }
+    const BbPart none = {0};
+    BbPart found = bb_gather_take(&ldap->found, id, &none);
+    if (found.begun)
+        bb_dialog_return(dialog, 0, &found, BB_NAME_NONE);
+}
+
+// RFC 4511, 4.11: an operation that is abandoned has no response any more.
+static void abandon(BbDialog *dialog, Ldap *ldap, guint32 id, const BbPart *part)
+{
+    const BbOpenCall *open = open_call(dialog, part, id);
+    if (open)
+        bb_dialog_give_up(dialog, open->call);
+    end_search_of(dialog, ldap, id);
+    ldap->abandoned[ldap->abandons++ % ABANDONED] = id;
+}
+
+// Whether an operation of this id, of which none is open, was abandoned: the server had answered
+// before it knew.
+static bool was_abandoned(const Ldap *ldap, guint32 id)
+{
+    for (guint i = 0; i < MIN(ldap->abandons, ABANDONED); i++)
+        if (ldap->abandoned[i] == id)
+            return true;
+    return false;
 }
 
 // RFC 4511, 4.1.1.1: an id is free again once it is answered. Some clients have one only.
 static BbKeyUse key_use(BbDialog *dialog, Ldap *ldap, guint32 id, const BbPart *part)
 {
-    bool reused = id == ldap->last_id || is_open(dialog, part, id);
+    bool reused = id == ldap->last_id || open_call(dialog, part, id);
     ldap->last_id = id;
     if (!reused)
         return BB_KEY_UNIQUE;
@@ -103,7 +118,7 @@ static guint64 begin_request(BbDialog *dialog, Ldap *ldap, const BbLdapMessage *
     guint32 tag = message->start_tls ? TAG_START_TLS : message->sasl ? TAG_SASL : TAG_PLAIN;
     if (is_one_way(message))
         return 0;
-    if (!part->is_tcp && is_open(dialog, part, message->id)) { // datagrams are sent again
+    if (!part->is_tcp && open_call(dialog, part, message->id)) { // datagrams are sent again
         bb_dialog_repeated(dialog);
         return 0;
     }
@@ -114,10 +129,23 @@ static guint64 begin_request(BbDialog *dialog, Ldap *ldap, const BbLdapMessage *
 static void end_request(BbDialog *dialog, Ldap *ldap, const BbLdapMessage *message,
                         const BbPart *part)
 {
-    if (is_one_way(message))
-        bb_dialog_message(dialog, part, label_of(dialog, message), BB_NAME_NONE);
-    else
+    if (!is_one_way(message)) {
         bb_dialog_sent(dialog, ldap->call, part);
+        return;
+    }
+    bb_dialog_message(dialog, part, label_of(dialog, message), BB_NAME_NONE);
+    if (message->abandoned)
+        abandon(dialog, ldap, message->abandoned, part);
+}
+
+// One of several messages that a search is answered by.
+static void add_found(BbDialog *dialog, Ldap *ldap, const BbOpenCall *open, guint32 id,
+                      const BbPart *part)
+{
+    if (open)
+        bb_dialog_answering(dialog, open->call, part);
+    else
+        bb_gather_add(&ldap->found, dialog, id, part);
 }
 
 static void end_response(BbDialog *dialog, Ldap *ldap, const BbLdapMessage *message,
@@ -127,12 +155,16 @@ static void end_response(BbDialog *dialog, Ldap *ldap, const BbLdapMessage *mess
         bb_dialog_message(dialog, part, label_of(dialog, message), status_of(dialog, message));
         return;
     }
+    const BbOpenCall *open = bb_dialog_find(dialog, part, message->id);
+    if (!open && was_abandoned(ldap, message->id)) {
+        bb_dialog_passed_rest(dialog, part, true);
+        return;
+    }
     if (!message->final) {
-        bb_gather_add(&ldap->found, dialog, message->id, part);
+        add_found(dialog, ldap, open, message->id, part);
         return;
     }
     BbPart whole = bb_gather_take(&ldap->found, message->id, part);
-    const BbOpenCall *open = bb_dialog_find(dialog, part, message->id);
     bool success = message->has_result && message->result == 0;
     guint32 tag = open ? open->tag : TAG_PLAIN;
     bb_dialog_return(dialog, open ? open->call : 0, &whole, status_of(dialog, message));
@@ -332,7 +364,7 @@ static void gap(BbDialog *dialog, void *state, BbDirection direction)
     bb_hidden_gap(&ldap->hidden, dialog, direction);
 }
 
-// Searches whose end was not seen are answered as far as they were.
+// Searches of which neither request nor end was seen are answered as far as they were.
 static void finish(BbDialog *dialog, void *state)
 {
     Ldap *ldap = state;
@@ -341,7 +373,7 @@ static void finish(BbDialog *dialog, void *state)
     end_message(dialog, ldap, BB_TO_SERVER);
     end_message(dialog, ldap, BB_TO_CLIENT);
     while (bb_gather_pop(&ldap->found, &found))
-        end_search(dialog, &found);
+        bb_dialog_return(dialog, 0, &found.part, BB_NAME_NONE);
 }
 
 const BbDecoder bb_decoder_ldap = {

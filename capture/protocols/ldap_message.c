@@ -183,6 +183,17 @@ static void read_result(BbLdapMessage *message, BbBer *op)
     message->result = message->has_result ? (guint32)result : 0;
 }
 
+// RFC 4511, 4.11: the content of an Abandon is that of an integer.
+static void read_abandon(BbLdapMessage *message, const BbBer *op)
+{
+    guint64 id = 0;
+    if (op->beyond || op->left > sizeof id)
+        return;
+    for (gsize i = 0; i < op->left; i++)
+        id = id << 8 | op->at[i];
+    message->abandoned = id <= ID_MAX ? (guint32)id : 0;
+}
+
 static void read_operation(BbLdapMessage *message, BbBer *op)
 {
     if (message->operation == BB_LDAP_BIND_REQUEST)
@@ -191,6 +202,8 @@ static void read_operation(BbLdapMessage *message, BbBer *op)
         read_search(message, op);
     else if (message->operation == BB_LDAP_EXTENDED)
         read_extended(message, op);
+    else if (message->operation == BB_LDAP_ABANDON)
+        read_abandon(message, op);
     else if (message->final)
         read_result(message, op);
 }

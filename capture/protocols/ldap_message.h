@@ -43,6 +43,7 @@ typedef struct BbLdapMessage {
     bool sasl, start_tls;        // of requests
     bool has_result;             // of final responses
     guint32 result;              // RFC 4511, 4.1.9
+    guint32 abandoned;           // of an Abandon: id of the operation that is; 0: not known
     char detail[BB_LDAP_DETAIL]; // scope, mechanism, name of the extended operation; or empty
 } BbLdapMessage;
 

@@ -68,7 +68,7 @@ END_TEST
 START_TEST(several_at_a_time)
 {
     g_autoptr(Steps) s = steps_new(389);
-    up(s, SEARCH("01") SEARCH("02") SEARCH("0100") "30(02(04)50(02))");
+    up(s, SEARCH("01") SEARCH("02") SEARCH("0100") "30(02(04)50(09))");
     down(s, ENTRY("02"));
     down(s, ENTRY("01"));
     down(s, DONE("0100", "20") ENTRY("02") DONE("02", "00") DONE("01", "04"));
@@ -330,25 +330,92 @@ START_TEST(damage)
 }
 END_TEST
 
-// More searches under way than are put together one by one.
-START_TEST(too_many_searches)
+// RFC 4511, 4.11: who abandons a search waits for nothing more of it.
+START_TEST(abandoned)
 {
     g_autoptr(Steps) s = steps_new(389);
-    for (guint i = 1; i <= 20; i++) {
-        g_autofree char *text =
-            g_strdup_printf("30(02(%02x)63(04()0a(00)0a(00)02(00)02(00)01(00)87('cn')30()))", i);
-        up(s, text);
+    up(s, SEARCH("01"));
+    down(s, ENTRY("01"));
+    for (guint i = 2; i <= 40; i++) {
+        g_autofree char *search = g_strdup_printf(SEARCH("%02x"), i);
+        g_autofree char *entry = g_strdup_printf(ENTRY("%02x"), i);
+        g_autofree char *abandon = g_strdup_printf("30(02(7f)50(%02x))", i);
+        up(s, search);
+        if (i > 2)
+            down(s, entry);
+        up(s, abandon);
     }
+    down(s, DONE("01", "00"));
+    up(s, SEARCH("02")); // the id is free again
+    down(s, DONE("02", "00"));
+    g_autoptr(Converse) c = steps_play(s, 1460);
+    const char *told = converse_result(c);
+    ck_assert(g_str_has_prefix(told, "CALL 1 ldap search sub 40\nRET 1 ldap ok 40\n"
+                                     "CALL 2 ldap search sub 40\nMSG > ldap abandon 8\n"
+                                     "CALL 3 ldap search sub 40\nRET 3 ldap - 26\n"));
+    ck_assert(g_str_has_suffix(told, "CALL 41 ldap search sub 40\nRET 41 ldap ok 14\n"));
+    ck_assert_uint_eq(converse_loss(c, BB_CALLS_UNRETURNED), 1);
+    ck_assert_uint_eq(converse_loss(c, BB_RETURNS_ORPHANED), 0);
+    ck_assert_uint_eq(converse_loss(c, BB_PENDING_LIMIT), 0);
+}
+END_TEST
+
+// What the server had sent by then belongs to nothing.
+START_TEST(abandoned_too_late)
+{
+    g_autoptr(Steps) s = steps_new(389);
+    up(s, SEARCH("01"));
+    down(s, ENTRY("01"));
+    up(s, "30(02(02)50(01))");
+    down(s, ENTRY("01") DONE("01", "00"));
+    up(s, SEARCH("01"));
+    down(s, ENTRY("01") DONE("01", "00"));
+    steps_check(s, "CALL 1 ldap search sub 40\nRET 1 ldap - 26\nMSG > ldap abandon 8\n"
+                   "CALL 2 ldap search sub 40\nRET 2 ldap ok 40\n");
+    ck_assert_uint_eq(steps_count(s, BB_REPLIES_PASSED), 2);
+    ck_assert_uint_eq(steps_count(s, BB_RETURNS_ORPHANED), 0);
+}
+END_TEST
+
+// However many searches are under way: each has all that it found, and begins with it.
+START_TEST(many_searches)
+{
+    const guint searches = 200;
+    g_autoptr(Steps) s = steps_new(389);
+    g_autoptr(GString) expected = g_string_new(NULL);
+    for (guint i = 1; i <= searches; i++) {
+        g_autofree char *text = g_strdup_printf(SEARCH("%04x"), i);
+        up(s, text);
+        g_string_append_printf(expected, "CALL %u ldap search sub 41\n", i);
+    }
+    for (guint round = 0; round < 3; round++)
+        for (guint i = 1; i <= searches; i++) {
+            g_autofree char *text =
+                g_strdup_printf(round == 2 ? DONE("%04x", "00") : ENTRY("%04x"), i);
+            down(s, text);
+        }
+    for (guint i = 1; i <= searches; i++)
+        g_string_append_printf(expected, "RET %u ldap ok 69\n", i);
+    g_autoptr(Converse) c = steps_play(s, 1460);
+    ck_assert(strcmp(converse_result(c), expected->str) == 0);
+    ck_assert_int_eq(converse_first_ms(c, searches) + 2 * searches, converse_last_ms(c, searches));
+    ck_assert_uint_eq(converse_loss(c, BB_PENDING_LIMIT), 0);
+}
+END_TEST
+
+// Searches whose requests were not seen are put together, too, up to a limit.
+START_TEST(many_orphans)
+{
+    g_autoptr(Steps) s = steps_new(389);
+    up(s, BIND("40"));
+    down(s, BOUND("40", "00"));
     for (guint round = 0; round < 2; round++)
         for (guint i = 1; i <= 20; i++) {
             g_autofree char *text = g_strdup_printf(round ? DONE("%02x", "00") : ENTRY("%02x"), i);
             down(s, text);
         }
-    g_autoptr(Converse) c = steps_play(s, 1460);
-    ck_assert(strstr(converse_result(c), "RET 1 ldap ok 14\n")); // its entry was let go
-    ck_assert(strstr(converse_result(c), "RET 20 ldap ok 40\n"));
-    ck_assert_uint_eq(converse_loss(c, BB_PENDING_LIMIT), 4);
-    ck_assert_uint_eq(converse_loss(c, BB_RETURNS), 20);
+    ck_assert_uint_eq(steps_count(s, BB_PENDING_LIMIT), 4);
+    ck_assert_uint_eq(steps_count(s, BB_RETURNS_ORPHANED), 20);
 }
 END_TEST
 
@@ -430,4 +497,5 @@ END_TEST
 TEST_MAIN("ldap", bind_search_unbind, operations, several_at_a_time, start_tls, disconnection,
           signed_messages, several_buffers, several_buffers_lost, sealed_messages,
           sealed_like_a_message, lost_messages, one_id, lost_middle, cut_off, joined_midstream,
-          damage, too_many_searches, cldap, probes, wrapping, result_names)
+          damage, abandoned, abandoned_too_late, many_searches, many_orphans, cldap, probes,
+          wrapping, result_names)

@@ -19,6 +19,7 @@ typedef struct Request {
     bool known; // its beginning was seen
     bool opened, over;
     bool aborted;
+    bool answered; // by what was seen before a loss: what still comes is the rest
     guint64 call;
     BbPart request, reply;
     BbFastcgiParams params;
@@ -70,14 +71,25 @@ static void end_reply(BbDialog *dialog, Request *request, guint32 status)
     bb_dialog_return(dialog, own ? open->call : 0, &request->reply, status);
 }
 
+// The end of its reply is not seen, or will not be.
+static void lose_reply(BbDialog *dialog, Request *request)
+{
+    bb_cgi_head_lose(&request->head);
+    if (!request->reply.begun)
+        return;
+    end_call(dialog, request);
+    end_reply(dialog, request, bb_cgi_head_status(&request->head, dialog));
+    bb_part_reset(&request->reply);
+    request->answered = true;
+}
+
 // As far as it was seen.
 static void end_request(BbDialog *dialog, Request *request)
 {
     if (request->id == 0)
         return;
     end_call(dialog, request);
-    if (request->reply.begun)
-        end_reply(dialog, request, bb_cgi_head_status(&request->head, dialog));
+    lose_reply(dialog, request);
     *request = (Request){0};
 }
 
@@ -262,12 +274,18 @@ static void end_output(BbDialog *dialog, Fastcgi *fastcgi, Request *request,
 {
     if (record->type == BB_FASTCGI_STDERR)
         return;
-    bb_part_join(&request->reply, part);
+    if (request->answered)
+        bb_dialog_passed_rest(dialog, part, true);
+    else
+        bb_part_join(&request->reply, part);
     if (record->type != BB_FASTCGI_END_REQUEST)
         return;
-    end_call(dialog, request);
-    bb_cgi_head_end(&request->head);
-    end_reply(dialog, request, status_of(dialog, request, fastcgi->ended[0], fastcgi->ended[1]));
+    if (!request->answered) {
+        end_call(dialog, request);
+        bb_cgi_head_end(&request->head);
+        end_reply(dialog, request,
+                  status_of(dialog, request, fastcgi->ended[0], fastcgi->ended[1]));
+    }
     *request = (Request){0};
 }
 
@@ -293,7 +311,7 @@ static void lose(BbDialog *dialog, void *state, BbDirection direction)
         if (direction == BB_TO_SERVER)
             fastcgi->request[i].params.broken = true;
         else
-            bb_cgi_head_lose(&fastcgi->request[i].head);
+            lose_reply(dialog, &fastcgi->request[i]);
     }
 }
 

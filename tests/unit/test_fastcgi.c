@@ -305,6 +305,32 @@ START_TEST(losses)
 }
 END_TEST
 
+// As under a snap length: the begin of each reply is there, the next request is of the same id.
+START_TEST(replies_cut_short)
+{
+    g_autoptr(Steps) s = steps_new(9000);
+    for (guint i = 0; i < 3; i++) {
+        Octets *begun = g_byte_array_new();
+        up_ask(s, 1, "GET", "/a", "");
+        text(begun, STDOUT, 1, "Status: 200 OK\r\n\r\nabcdef");
+        step(s, SAY_DOWN, begun);
+        step(s, LOSE_DOWN, octets("00*100"));
+    }
+    Octets *rest = g_byte_array_new();
+    text(rest, STDOUT, 1, "behind the hole");
+    end_with(rest, 1, 0, 0);
+    step(s, SAY_DOWN, rest);
+    up_ask(s, 1, "GET", "/a", "");
+    down_answer(s, 1, "Status: 404\r\n\r\n");
+    steps_check(s, "CALL 1 fastcgi GET /a 112\nRET 1 fastcgi 200 32\n"
+                   "CALL 2 fastcgi GET /a 112\nRET 2 fastcgi 200 32\n"
+                   "CALL 3 fastcgi GET /a 112\nRET 3 fastcgi 200 32\n"
+                   "CALL 4 fastcgi GET /a 112\nRET 4 fastcgi 404 48\n");
+    ck_assert_uint_eq(steps_count(s, BB_REPLIES_PASSED), 2);
+    ck_assert_uint_eq(steps_count(s, BB_RETURNS_ORPHANED), 0);
+}
+END_TEST
+
 // Of parameters that are lost in part the label says what is known.
 START_TEST(lost_parameters)
 {
@@ -361,4 +387,5 @@ END_TEST
 
 TEST_MAIN("fastcgi", requests_in_turn, many_at_a_time, parameters_in_pieces, refusals_and_ends,
           headless_replies, aborted, management, too_many_at_a_time, large_bodies,
-          joined_in_the_middle, losses, lost_parameters, probes, not_this_protocol)
+          joined_in_the_middle, losses, replies_cut_short, lost_parameters, probes,
+          not_this_protocol)

@@ -7,6 +7,7 @@
 #include "capture/decoder.h"
 #include "capture/protocols/dns_transfer.h"
 #include "capture/protocols/label.h"
+#include "capture/protocols/recent_calls.h"
 
 #define PORT_LLMNR 5355u
 #define PREFIX 2u // the length before a message in TCP
@@ -36,6 +37,7 @@ typedef struct Dns {
     Side side[2];
     guint64 recent[RECENT]; // calls
     guint32 queries;
+    BbRecentCalls *repeated; // datagrams: queries that were sent again; NULL: none
     BbDnsTransfers transfers;
     bool good; // a message was read
 } Dns;
@@ -80,13 +82,22 @@ static Unit unit_of(BbDialog *dialog, const BbDnsMessage *message)
 
 // ---- pairing ------------------------------------------------------------------------------------
 
+// It may be answered as often as it was sent.
+static void take_repeated(BbDialog *dialog, Dns *dns, const Unit *unit, const BbPart *part)
+{
+    if (!dns->repeated)
+        dns->repeated = g_new0(BbRecentCalls, 1);
+    (void)bb_recent_calls_sent_again(dns->repeated, part, unit->key, 0);
+    bb_dialog_repeated(dialog);
+}
+
 static void take_query(BbDialog *dialog, Dns *dns, const Unit *unit, const BbPart *part)
 {
     // As a reply to it would find the open query that this one repeats.
     BbPart reply = *part;
     reply.direction = bb_direction_other(part->direction);
     if (!part->is_tcp && bb_dialog_find(dialog, &reply, unit->key)) {
-        bb_dialog_repeated(dialog);
+        take_repeated(dialog, dns, unit, part);
         return;
     }
     dns->recent[dns->queries++ % RECENT] = bb_dialog_call(dialog, part, unit->op, unit->key, 0);
@@ -104,6 +115,11 @@ static const BbOpenCall *find_by_id(BbDialog *dialog, const Dns *dns, guint64 ke
 
 static void take_response(BbDialog *dialog, Dns *dns, const Unit *unit, const BbPart *part)
 {
+    if (dns->repeated && !part->is_tcp &&
+        bb_recent_calls_answered_again(dns->repeated, dialog, part, unit->key)) {
+        bb_dialog_repeated(dialog);
+        return;
+    }
     const BbOpenCall *open = unit->has_question ? bb_dialog_find(dialog, part, unit->key)
                                                 : find_by_id(dialog, dns, unit->key);
     bb_dialog_return(dialog, open ? open->call : 0, part, unit->status);
@@ -347,22 +363,25 @@ static void gap(BbDialog *dialog, void *state, BbDirection direction)
     dns->side[direction].lost = true;
 }
 
+static gsize held(const void *state)
+{
+    const Dns *dns = state;
+    return bb_dns_transfers_held(&dns->transfers) + (dns->repeated ? sizeof *dns->repeated : 0);
+}
+
+static void let_go(BbDialog *dialog, void *state)
+{
+    Dns *dns = state;
+    bb_dns_transfers_end_all(&dns->transfers, dialog);
+    g_clear_pointer(&dns->repeated, g_free);
+}
+
 static void finish(BbDialog *dialog, void *state)
 {
     Dns *dns = state;
     end_passing(dialog, dns, &dns->side[BB_TO_SERVER]);
     end_passing(dialog, dns, &dns->side[BB_TO_CLIENT]);
-    bb_dns_transfers_end_all(&dns->transfers, dialog);
-}
-
-static gsize held(const void *state)
-{
-    return bb_dns_transfers_held(&((const Dns *)state)->transfers);
-}
-
-static void let_go(BbDialog *dialog, void *state)
-{
-    bb_dns_transfers_end_all(&((Dns *)state)->transfers, dialog);
+    let_go(dialog, dns);
 }
 
 const BbDecoder bb_decoder_dns = {

@@ -4,7 +4,7 @@
 //
 // Over TCP a message is a record of one fragment or more (section 11). Its head lies in the first;
 // the others belong to it. A call that is sent again is one call: over TCP while it is open, over
-// UDP also when it was answered a little while ago.
+// UDP also when it was answered a little while ago. Its second answer belongs to nothing.
 #include "capture/protocols/framing.h"
 #include "capture/protocols/meaning.h"
 #include "capture/protocols/oncrpc_message.h"
@@ -26,7 +26,7 @@ typedef struct Record {
 typedef struct Rpc {
     BbFrames frames;
     Record record[2];
-    BbRecentCalls recent; // UDP
+    BbRecentCalls recent; // UDP: all; TCP: those that were sent again
     bool read;            // datagrams: one was
 } Rpc;
 
@@ -45,13 +45,14 @@ static const BbOpenCall *open_call(BbDialog *dialog, const BbPart *part, guint64
     return open && open->key == key ? open : NULL;
 }
 
-static void understand_call(BbMeaning *meaning, BbDialog *dialog, const BbRpcMessage *message,
-                            const BbPart *part)
+static void understand_call(BbMeaning *meaning, BbDialog *dialog, Rpc *rpc,
+                            const BbRpcMessage *message, const BbPart *part)
 {
     char text[BB_LABEL_MAX + 1];
     guint32 op = bb_dialog_label(dialog, text, bb_rpc_message_label(message, text));
     const BbOpenCall *open = open_call(dialog, part, key_of(message));
     if (open && open->op == op) {
+        (void)bb_recent_calls_sent_again(&rpc->recent, part, key_of(message), 0);
         bb_dialog_repeated(dialog);
         return;
     }
@@ -62,9 +63,13 @@ static void understand_call(BbMeaning *meaning, BbDialog *dialog, const BbRpcMes
     meaning->tag = bb_rpc_message_tag(message);
 }
 
-static void understand_reply(BbMeaning *meaning, BbDialog *dialog, const BbRpcMessage *message,
-                             const BbPart *part)
+static void understand_reply(BbMeaning *meaning, BbDialog *dialog, const Rpc *rpc,
+                             const BbRpcMessage *message, const BbPart *part)
 {
+    if (bb_recent_calls_answered_again(&rpc->recent, dialog, part, key_of(message))) {
+        bb_dialog_repeated(dialog);
+        return;
+    }
     char text[BB_RPC_STATUS_MAX];
     const BbOpenCall *open = bb_dialog_find(dialog, part, key_of(message));
     gsize length = bb_rpc_message_status(message, open ? open->tag : 0, text);
@@ -72,14 +77,14 @@ static void understand_reply(BbMeaning *meaning, BbDialog *dialog, const BbRpcMe
     meaning->status = bb_dialog_status(dialog, text, length);
 }
 
-static void understand(BbMeaning *meaning, BbDialog *dialog, const BbRpcMessage *message,
+static void understand(BbMeaning *meaning, BbDialog *dialog, Rpc *rpc, const BbRpcMessage *message,
                        const BbPart *part)
 {
     *meaning = (BbMeaning){.key = key_of(message)};
     if (message->is_reply)
-        understand_reply(meaning, dialog, message, part);
+        understand_reply(meaning, dialog, rpc, message, part);
     else
-        understand_call(meaning, dialog, message, part);
+        understand_call(meaning, dialog, rpc, message, part);
     bb_meaning_begin(meaning, dialog, part);
 }
 
@@ -113,7 +118,8 @@ static BbFrameVerdict measure(const void *state, BbDirection direction, const gu
 
 static void begin(BbDialog *dialog, void *state, const guint8 *data, gsize seen, const BbPart *part)
 {
-    Record *record = &((Rpc *)state)->record[part->direction];
+    Rpc *rpc = state;
+    Record *record = &rpc->record[part->direction];
     BbRpcMessage message;
     BbCursor c = bb_cursor(data, seen);
     record->last = bb_cursor_be32(&c) & LAST_FRAGMENT;
@@ -125,7 +131,7 @@ static void begin(BbDialog *dialog, void *state, const guint8 *data, gsize seen,
     if (bb_rpc_message_read(&message, c.at, c.left) != BB_RPC_READ)
         return;
     record->tls = message.is_reply && message.starts_tls;
-    understand(&record->meaning, dialog, &message, part);
+    understand(&record->meaning, dialog, rpc, &message, part);
 }
 
 static void end_record(BbDialog *dialog, Record *record)
@@ -155,14 +161,12 @@ static const BbFraming framing = {
 // ---- datagrams ----------------------------------------------------------------------------------
 
 // A call that is sent again is the same byte for byte.
-static bool is_repeated(Rpc *rpc, BbDialog *dialog, const BbRpcMessage *message, const BbView *view,
-                        const BbPart *part)
+static bool is_sent_again(Rpc *rpc, const BbRpcMessage *message, const BbView *view,
+                          const BbPart *part)
 {
-    guint64 key = key_of(message);
-    if (message->is_reply)
-        return bb_recent_calls_answered_again(&rpc->recent, dialog, part, key);
     guint64 hash = bb_text_hash_bytes(BB_TEXT_HASH_START, view->data, view->length);
-    return bb_recent_calls_sent_again(&rpc->recent, part, key, hash);
+    return !message->is_reply &&
+           bb_recent_calls_sent_again(&rpc->recent, part, key_of(message), hash);
 }
 
 static gssize parse_datagram(BbDialog *dialog, Rpc *rpc, const BbView *view)
@@ -178,11 +182,11 @@ static gssize parse_datagram(BbDialog *dialog, Rpc *rpc, const BbView *view)
     }
     rpc->read = true;
     bb_part_add(&part, view, 0, view->length);
-    if (is_repeated(rpc, dialog, &message, view, &part)) {
+    if (is_sent_again(rpc, &message, view, &part)) {
         bb_dialog_repeated(dialog);
         return (gssize)view->length;
     }
-    understand(&meaning, dialog, &message, &part);
+    understand(&meaning, dialog, rpc, &message, &part);
     bb_meaning_end(&meaning, dialog, &part);
     return (gssize)view->length;
 }

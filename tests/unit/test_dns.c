@@ -56,6 +56,24 @@ START_TEST(retries_are_one_call)
 }
 END_TEST
 
+// A server that saw both answers both.
+START_TEST(retries_are_answered)
+{
+    g_autoptr(Converse) c = converse_udp(53);
+    ask(c, 7, "example.com", A);
+    ask(c, 7, "example.com", A);
+    answer(c, 7, "example.com", A, 0);
+    answer(c, 7, "example.com", A, 0);
+    answer(c, 7, "example.org", A, 0); // nobody asked
+    ask(c, 7, "example.com", A);
+    answer(c, 7, "example.com", A, 3);
+    ck_assert_str_eq(converse_result(c), "CALL 1 dns A example.com 29\nRET 1 dns NOERROR 29\n"
+                                         "RET - dns NOERROR 29\n"
+                                         "CALL 2 dns A example.com 29\nRET 2 dns NXDOMAIN 29\n");
+    ck_assert_uint_eq(converse_loss(c, BB_REPEATED), 2);
+}
+END_TEST
+
 START_TEST(responses_without_question)
 {
     g_autoptr(Converse) c = converse_udp(53);
@@ -546,8 +564,8 @@ START_TEST(random_bytes_are_not_dns)
 END_TEST
 
 TEST_MAIN("dns", query_and_response, pairs_by_id_and_question, retries_are_one_call,
-          responses_without_question, response_codes, opcodes, cut_datagrams, mdns_is_free,
-          llmnr_is_free, tcp_out_of_order, tcp_loss, tcp_cut_off, tcp_damage,
+          retries_are_answered, responses_without_question, response_codes, opcodes, cut_datagrams,
+          mdns_is_free, llmnr_is_free, tcp_out_of_order, tcp_loss, tcp_cut_off, tcp_damage,
           damage_after_the_question, queries_with_broken_names, damaged_datagrams, names,
           longest_name, netbios_is_not_dns, addresses, labels, long_labels, type_names, probes,
           stream_prefixes, random_bytes_are_not_dns)

@@ -129,8 +129,13 @@ START_TEST(sent_again)
     call(s, CALL("11", NFS3("01")) HANDLE);
     call(s, CALL("11", NFS3("01")) HANDLE);
     reply(s, REPLY("11", "00") "00000000");
-    steps_check(s, "CALL 1 oncrpc nfs.GETATTR 60\nRET 1 oncrpc ok 32\n");
-    ck_assert_uint_eq(steps_count(s, BB_REPEATED), 1);
+    reply(s, REPLY("11", "00") "00000000"); // answered twice
+    call(s, CALL("12", NFS3("01")) HANDLE);
+    reply(s, REPLY("12", "00") "00000000");
+    reply(s, REPLY("12", "00") "00000000"); // but nobody sent this again
+    steps_check(s, "CALL 1 oncrpc nfs.GETATTR 60\nRET 1 oncrpc ok 32\n"
+                   "CALL 2 oncrpc nfs.GETATTR 60\nRET 2 oncrpc ok 32\nRET - oncrpc ok 32\n");
+    ck_assert_uint_eq(steps_count(s, BB_REPEATED), 2);
 }
 END_TEST
 

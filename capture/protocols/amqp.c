@@ -14,6 +14,7 @@
 #define FRONT 800u // of a method: its short strings
 #define PROTOCOL_HEADER 8u
 #define SIZE_MAX_PROBED (1u << 20) // frame-max is 128 KiB by default
+#define SIZE_MAX_UNKNOWN 4096u     // of a method that is not known: it is believed by its last byte
 #define CONTENTS 8u // messages whose content is under way; of more the oldest is taken as complete
 
 enum { FRAME_METHOD = 1, FRAME_HEADER = 2, FRAME_BODY = 3, FRAME_HEARTBEAT = 8 };
@@ -38,6 +39,7 @@ typedef struct Amqp {
     BbFrames frames;
     Side side[2];
     guint32 ok;
+    bool old; // 0-8
 } Amqp;
 
 typedef struct Frame {
@@ -70,22 +72,30 @@ static BbFrameVerdict read_frame(const guint8 *data, gsize length, Frame *frame)
     bool whole = c.left > frame->size;
     if (whole && c.at[frame->size] != FRAME_END)
         return BB_FRAME_BAD;
-    if (frame->type == FRAME_METHOD && frame->there >= 4 &&
-        !bb_amqp_method(frame->payload, frame->there))
-        return BB_FRAME_BAD;
     return frame->size < BB_FRAME_MAX - HEAD - 1 ? BB_FRAME_OK : BB_FRAME_BAD;
 }
+
+static const guint8 versions[][4] = {{0, 0, 9, 1}, {1, 1, 0, 9}, {1, 1, 9, 1}, {1, 1, 8, 0}};
+#define VERSION_0_8 3u
 
 // Section 4.2.2 of 0-9-1: the client begins with the version, as does a server that has another.
 static BbMatch probe_header(const guint8 *data, gsize length)
 {
-    static const guint8 versions[][4] = {{0, 0, 9, 1}, {1, 1, 0, 9}, {1, 1, 9, 1}, {1, 1, 8, 0}};
     if (memcmp(data, "AMQP", MIN(length, 4)) != 0)
         return BB_MATCH_NO;
     for (guint i = 0; i < G_N_ELEMENTS(versions) && length >= PROTOCOL_HEADER; i++)
         if (memcmp(data + 4, versions[i], 4) == 0)
             return BB_MATCH_REQUEST;
     return length < PROTOCOL_HEADER ? BB_MATCH_MORE : BB_MATCH_NO;
+}
+
+// A method that is not known, of an extension maybe, means nothing, but its frame must end as one.
+static BbFrameVerdict measure_method(const Frame *frame, gsize length)
+{
+    bool whole = length > HEAD + frame->size;
+    if (whole || frame->there < 4 || bb_amqp_method(frame->payload, frame->there, false))
+        return BB_FRAME_OK;
+    return frame->size <= SIZE_MAX_UNKNOWN ? BB_FRAME_MORE : BB_FRAME_BAD;
 }
 
 static BbFrameVerdict measure(const void *state, BbDirection direction, const guint8 *data,
@@ -100,6 +110,8 @@ static BbFrameVerdict measure(const void *state, BbDirection direction, const gu
                                          : BB_FRAME_BAD;
     }
     BbFrameVerdict verdict = read_frame(data, length, &frame);
+    if (verdict == BB_FRAME_OK && frame.type == FRAME_METHOD)
+        verdict = measure_method(&frame, length);
     if (verdict == BB_FRAME_OK)
         *size = (BbFrameSize){.length = HEAD + frame.size + 1, .wanted = FRONT};
     return verdict;
@@ -252,7 +264,8 @@ static BbMeaning method_meaning(BbDialog *dialog, Amqp *amqp, const BbAmqpMethod
 static void begin_method(BbDialog *dialog, Amqp *amqp, const Frame *frame, const BbPart *part)
 {
     Side *side = &amqp->side[part->direction];
-    const BbAmqpMethod *method = bb_amqp_method(frame->payload, frame->there);
+    amqp->old |= part->direction == BB_TO_SERVER && bb_amqp_is_old(frame->payload, frame->there);
+    const BbAmqpMethod *method = bb_amqp_method(frame->payload, frame->there, amqp->old);
     if (!method)
         return;
     BbMeaning meaning = method_meaning(dialog, amqp, method, frame, part);
@@ -272,6 +285,8 @@ static void begin(BbDialog *dialog, void *state, const guint8 *data, gsize seen,
     Frame frame;
     side->meaning = (BbMeaning){0};
     side->in_content = false;
+    if (data[0] == 'A')
+        amqp->old = seen == PROTOCOL_HEADER && memcmp(data + 4, versions[VERSION_0_8], 4) == 0;
     if (data[0] == 'A' || read_frame(data, seen, &frame) != BB_FRAME_OK)
         return;
     side->channel = frame.channel;
@@ -308,7 +323,7 @@ static BbMatch probe_method(const Frame *frame, bool whole)
         [BB_AMQP_SERVER] = BB_MATCH_REPLY,
         [BB_AMQP_EITHER] = BB_MATCH_LIKELY,
     };
-    const BbAmqpMethod *method = bb_amqp_method(frame->payload, frame->there);
+    const BbAmqpMethod *method = bb_amqp_method(frame->payload, frame->there, false);
     if (!whole)
         return frame->size < SIZE_MAX_PROBED && (method || frame->there < 4) ? BB_MATCH_MORE
                                                                              : BB_MATCH_NO;

@@ -46,6 +46,8 @@ static const BbAmqpMethod methods[] = {
     REPLY(20, 21, EITHER),
     {20, 40, 41, BB_AMQP_CLOSE, BB_AMQP_EITHER, 0, "channel.close", ""},
     {20, 41, 41, BB_AMQP_CLOSED, BB_AMQP_EITHER, 0, "", ""},
+    CALL(30, 10, 11, CLIENT, 0, "access.request", "n"), // 0-9 and older; RabbitMQ still answers it
+    REPLY(30, 11, SERVER),
     CALL(40, 10, 11, CLIENT, 16, "exchange.declare", "hnsb"),
     REPLY(40, 11, SERVER),
     CALL(40, 20, 21, CLIENT, 2, "exchange.delete", "hnb"),
@@ -92,14 +94,37 @@ static const BbAmqpMethod methods[] = {
     REPLY(90, 31, SERVER),
 };
 
-const BbAmqpMethod *bb_amqp_method(const guint8 *payload, gsize length)
+// What 0-8 means by numbers that RabbitMQ gave to messages of the server.
+static const BbAmqpMethod old_methods[] = {
+    {10, 60, 61, BB_AMQP_CLOSE, BB_AMQP_EITHER, 0, "connection.close", ""},
+    {10, 61, 61, BB_AMQP_CLOSED, BB_AMQP_EITHER, 0, "", ""},
+};
+
+static const BbAmqpMethod *find_method(const BbAmqpMethod *table, gsize count,
+                                       const guint8 *payload, gsize length)
 {
     BbCursor c = bb_cursor(payload, length);
     guint16 class_id = bb_cursor_be16(&c), method_id = bb_cursor_be16(&c);
-    for (gsize i = 0; i < G_N_ELEMENTS(methods) && bb_cursor_ok(&c); i++)
-        if (methods[i].class_id == class_id && methods[i].method_id == method_id)
-            return &methods[i];
+    for (gsize i = 0; i < count && bb_cursor_ok(&c); i++)
+        if (table[i].class_id == class_id && table[i].method_id == method_id)
+            return &table[i];
     return NULL;
+}
+
+static const BbAmqpMethod *find_old(const guint8 *payload, gsize length)
+{
+    return find_method(old_methods, G_N_ELEMENTS(old_methods), payload, length);
+}
+
+const BbAmqpMethod *bb_amqp_method(const guint8 *payload, gsize length, bool old)
+{
+    const BbAmqpMethod *method = old ? find_old(payload, length) : NULL;
+    return method ? method : find_method(methods, G_N_ELEMENTS(methods), payload, length);
+}
+
+bool bb_amqp_is_old(const guint8 *payload, gsize length)
+{
+    return find_old(payload, length) != NULL;
 }
 
 const BbAmqpMethod *bb_amqp_next_call(const BbAmqpMethod *previous)

@@ -27,8 +27,11 @@ typedef struct BbAmqpMethod {
     const char *arguments; // see amqp_method.c
 } BbAmqpMethod;
 
-// The method at the front of a payload; NULL if there is none.
-const BbAmqpMethod *bb_amqp_method(const guint8 *payload, gsize length);
+// The method at the front of a payload; NULL if there is none that is known. old: the connection is
+// of AMQP 0-8, where other numbers close it.
+const BbAmqpMethod *bb_amqp_method(const guint8 *payload, gsize length, bool old);
+// Whether a client says this in AMQP 0-8 only.
+bool bb_amqp_is_old(const guint8 *payload, gsize length);
 // The next one that gets a reply, after previous; NULL: the first, or there are no more.
 const BbAmqpMethod *bb_amqp_next_call(const BbAmqpMethod *previous);
 // Whether the method there says that it wants no reply.

@@ -247,6 +247,51 @@ START_TEST(closed_amid_a_request)
 }
 END_TEST
 
+// The numbers of its Close are of other methods in 0-9-1, which servers send only.
+START_TEST(version_0_8)
+{
+    static const char *const headers[] = {"'AMQP' 01010800", HEADER};
+    for (guint i = 0; i < G_N_ELEMENTS(headers); i++) {
+        g_autoptr(Steps) s = steps_new(7777);
+        up(s, headers[i]);
+        down(s, METHOD("0000", "000a000a", "0800 [] ['PLAIN'] ['en_US']"));
+        up(s, METHOD("0000", "000a000b", "[] 05 'PLAIN' [] 05 'en_US'"));
+        up(s, METHOD("0000", "000a003c", "00c8 03 'bye' 00000000"));
+        down(s, METHOD("0000", "000a003d", ""));
+        steps_check(s, "CALL 1 amqp connection.start 36\nRET 1 amqp ok 32\n"
+                       "CALL 2 amqp connection.close 22\nRET 2 amqp 200 12\n");
+    }
+    g_autoptr(Steps) s = steps_new(7777);
+    up(s, headers[0]);
+    down(s, METHOD("0000", "000a000a", "0800 [] ['PLAIN'] ['en_US']"));
+    up(s, METHOD("0000", "000a000b", "[] 05 'PLAIN' [] 05 'en_US'"));
+    down(s, METHOD("0000", "000a003c", "0140 06 'forced' 00000000"));
+    up(s, METHOD("0000", "000a003d", ""));
+    steps_check(s, "CALL 1 amqp connection.start 36\nRET 1 amqp ok 32\n"
+                   "CALL 2 amqp connection.close 25\nRET 2 amqp 320 12\n");
+    g_autoptr(Steps) t = connected();
+    down(t, METHOD("0000", "000a003c", "03 'mem'"));
+    down(t, METHOD("0000", "000a003d", ""));
+    steps_check(t, LOGIN "MSG < amqp connection.blocked 16\nMSG < amqp connection.unblocked 12\n");
+}
+END_TEST
+
+// Of 0-9 and older, and still answered; what is not known at all means nothing.
+START_TEST(other_methods)
+{
+    g_autoptr(Steps) s = connected();
+    up(s, METHOD("0001", "001e000a", "05 '/data' 1e"));
+    down(s, METHOD("0001", "001e000b", "0001"));
+    up(s, METHOD("0001", "00630001", "00*3000"));
+    up(s, DECLARE);
+    down(s, METHOD("0001", "00320063", ""));
+    down(s, DECLARED);
+    steps_check(s, LOGIN "CALL 5 amqp access.request /data 19\nRET 5 amqp ok 14\n"
+                         "CALL 6 amqp queue.declare orders 26\nRET 6 amqp ok 27\n");
+    ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 0);
+}
+END_TEST
+
 // ---- joined in the middle, loss -----------------------------------------------------------------
 
 START_TEST(joined_in_the_middle)
@@ -311,7 +356,7 @@ END_TEST
 START_TEST(damage)
 {
     static const char *const frames[] = {
-        "01 0001 [00320063] ce", // no such method
+        "01 0001 [00320063] cd", // no such method, no end
         "01 0001 [0032000b] cd", // no end
         "05 0001 [00] ce",       // no such type
     };
@@ -373,5 +418,5 @@ END_TEST
 TEST_MAIN("amqp", declarations, without_waiting, channels_are_apart, in_order_on_a_channel,
           publish_and_acknowledge, routing_keys, interleaved, get, large_bodies_are_passed_over,
           contents_have_a_limit, closed_by_the_client, answered_by_a_close, closed_by_the_server,
-          closed_amid_a_request, joined_in_the_middle, lost_request_and_reply, lost_middle, damage,
-          version_1_0_is_another_protocol, probes)
+          closed_amid_a_request, version_0_8, other_methods, joined_in_the_middle,
+          lost_request_and_reply, lost_middle, damage, version_1_0_is_another_protocol, probes)

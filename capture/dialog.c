@@ -329,6 +329,13 @@ const BbOpenCall *bb_dialog_oldest_at(BbDialog *dialog, const BbView *view, gsiz
     return bb_dialog_oldest(dialog, &first);
 }
 
+bool bb_dialog_is_unasked(BbDialog *dialog, const BbPart *reply)
+{
+    const BbSide *caller = &dialog->side[!bb_dialog_side(dialog, reply->direction)];
+    return dialog->is_tcp && dialog->from_start && !dialog->holed && !caller->buffered &&
+           !dialog->forgotten && !bb_dialog_oldest(dialog, reply);
+}
+
 // The oldest of a key; tag: NULL if any will do.
 static BbOpenEntry *find_key(BbDialog *dialog, const BbPart *reply, guint64 key, const guint32 *tag)
 {
@@ -573,7 +580,7 @@ void bb_dialog_adopt(BbDialog *dialog)
 static void pass_over_until(BbDialog *dialog, guint number, guint32 seq)
 {
     BbSide *side = &dialog->side[number];
-    side->gap_open = side->had_gap = true;
+    dialog->holed = side->gap_open = side->had_gap = true;
     side->gap_end = seq;
     give_up_before(dialog, !number, seq, false);
 }

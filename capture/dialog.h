@@ -116,6 +116,10 @@ guint64 bb_dialog_call(BbDialog *dialog, const BbPart *request, guint32 op, guin
 const BbOpenCall *bb_dialog_oldest(BbDialog *dialog, const BbPart *reply);
 // The same of a reply that begins at a byte of view.
 const BbOpenCall *bb_dialog_oldest_at(BbDialog *dialog, const BbView *view, gsize at);
+// Whether nobody asked for reply, which is in order: all of the connection was seen from its start,
+// and no call is open, nor was a request begun, that its sender had received. A server that sends
+// an error then (it is full, it has waited for too long) speaks by itself: a free message.
+bool bb_dialog_is_unasked(BbDialog *dialog, const BbPart *reply);
 // The open call with this key and of the other direction, oldest first; NULL if there is none. A
 // request that was read before the protocol was known (then of key 0) answers to any key.
 const BbOpenCall *bb_dialog_find(BbDialog *dialog, const BbPart *reply, guint64 key);

@@ -87,6 +87,7 @@ struct BbDialog {
     bool begun : 1;    // the client's first bytes were looked at: no such head comes any more
     bool client_known : 1; // by the handshake or by content
     bool from_start : 1;   // by the handshake: no byte came before those that were seen
+    bool holed : 1;        // bytes were missing since, or were passed over unread
     bool is_tcp : 1;
     bool switching : 1; // the decoder asked for bb_dialog_switch
     bool told : 1;      // the decoder was chosen by people (BbDecodeAs), if only for a while

@@ -33,6 +33,7 @@ BbDialog *bb_dialog_new_inner(const BbDialog *outer)
     BbDialog *dialog = bb_dialog_new(outer->context, outer->endpoints, outer->is_tcp, outer->client,
                                      outer->client_known);
     dialog->from_start = outer->from_start;
+    dialog->holed = outer->holed;
     dialog->told = outer->told; // that was about outer
     dialog->inner = dialog->begun = true;
     return dialog;
@@ -249,7 +250,7 @@ static void lose_until(BbDialog *dialog, guint number, guint32 seq)
     side->seq = seq;
     if (dialog->decoder)
         lose_place(dialog, number);
-    side->gap_open = side->had_gap = true;
+    dialog->holed = side->gap_open = side->had_gap = true;
     side->gap_end = seq;
     bb_dialog_give_up_before(dialog, !number, seq);
 }

@@ -107,6 +107,15 @@ static HttpTag pair(BbDialog *dialog, HttpSide *side)
     return open && open->op ? (HttpTag)open->tag : TAG_UNKNOWN;
 }
 
+// RFC 9110, 15.5.9: a server that has waited for too long says so and closes. What asks nothing on
+// a new connection may be told other errors, too.
+static bool is_unasked(BbDialog *dialog, const HttpState *http)
+{
+    const HttpSide *side = &http->side[BB_TO_CLIENT];
+    bool may_be = side->code == 408 || (side->code >= 400 && !http->side[BB_TO_SERVER].met);
+    return may_be && !side->call && bb_dialog_is_unasked(dialog, &side->part);
+}
+
 static void end_reply(BbDialog *dialog, HttpState *http)
 {
     HttpSide *side = &http->side[BB_TO_CLIENT], *client = &http->side[BB_TO_SERVER];
@@ -116,7 +125,11 @@ static void end_reply(BbDialog *dialog, HttpState *http)
         pair(dialog, side);
     if (client->part.begun && side->call == client->call) // answered before it was complete
         bb_dialog_sent(dialog, client->call, &client->part);
-    bb_dialog_return(dialog, side->call, &side->part, status_name(dialog, http, side->code));
+    guint32 status = status_name(dialog, http, side->code);
+    if (is_unasked(dialog, http))
+        bb_dialog_message(dialog, &side->part, BB_NAME_NONE, status);
+    else
+        bb_dialog_return(dialog, side->call, &side->part, status);
 }
 
 // Writes the message under way as far as it was seen and forgets it.

@@ -141,7 +141,8 @@ static void end_reply(BbDialog *dialog, Memcached *mc, guint32 status)
     if (!mc->reply.begun)
         return;
     guint64 call = answered_call(dialog, mc);
-    if (!call && mc->line.kind == BB_MEMCACHED_FAILED && mc->silent_seen)
+    bool failed = mc->line.kind == BB_MEMCACHED_FAILED;
+    if (!call && failed && (mc->silent_seen || bb_dialog_is_unasked(dialog, &mc->reply)))
         bb_dialog_message(dialog, &mc->reply, BB_NAME_NONE, status);
     else
         bb_dialog_return(dialog, call, &mc->reply, status);

@@ -175,6 +175,8 @@ void bb_redis_end_reply(BbDialog *dialog, BbRedis *redis)
             bb_dialog_message(dialog, part, bb_dialog_label(dialog, "RDB", 3), BB_NAME_NONE);
     } else if (is_unasked(dialog, redis)) {
         bb_dialog_message(dialog, part, unasked_op(dialog, redis), BB_NAME_NONE);
+    } else if (redis->reply.type == '-' && bb_dialog_is_unasked(dialog, part)) {
+        bb_dialog_message(dialog, part, BB_NAME_NONE, redis->reply.status); // it has too many
     } else if (redis->reply.rest) {
         bb_dialog_passed_rest(dialog, part, false);
         redis->asked = 0;

@@ -295,6 +295,23 @@ START_TEST(response_to_an_unread_request)
 END_TEST
 
 // The first request line may be as long as any: its first 8 KiB do.
+// A server says that it has waited for too long, or that it has no room, and closes.
+START_TEST(errors_unasked)
+{
+#define TIMEOUT "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n" // 51 bytes
+    check(SCRIPT("<" TIMEOUT, "y"), "MSG < http - 51\n");
+    check(SCRIPT("<HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n", "y"), "MSG < http - 38\n");
+    check(SCRIPT(">" GET, "<" OK, "<" TIMEOUT, "y"),
+          "CALL 1 http GET /a 28\nRET 1 http 200 43\nMSG < http - 51\n");
+    check(SCRIPT(">" GET, "<" TIMEOUT, "y"), "CALL 1 http GET /a 28\nRET 1 http 408 51\n");
+    check(SCRIPT(">" GET, "<" OK, "<" NOT_FOUND), // one that says so by nothing
+          "CALL 1 http GET /a 28\nRET 1 http 200 43\nRET - http 404 38\n");
+    check(SCRIPT(">" GET, "<" OK, ")" GET, "<" TIMEOUT),
+          "CALL 1 http GET /a 28\nRET 1 http 200 43\nRET - http 408 51\n");
+    check(MIDSTREAM("<" TIMEOUT), "RET - http 408 51\n");
+}
+END_TEST
+
 START_TEST(long_first_lines)
 {
     static const gsize lengths[] = {3900, 4096, 4500, 7000, 8192, 9000, 60000};
@@ -435,4 +452,5 @@ TEST_MAIN("http", request_and_response, times_are_of_first_and_last_byte, pipeli
           responses_without_body, interim_responses, until_close, expect_continue, expect_refused,
           answered_before_the_body, connect_is_a_tunnel, http_in_a_tunnel, connect_refused,
           tunnel_before_the_response, upgrade, forms_of_targets, response_to_an_unread_request,
-          long_first_lines, labels_are_not_mixed_up, random_conversations, damaged_conversations)
+          errors_unasked, long_first_lines, labels_are_not_mixed_up, random_conversations,
+          damaged_conversations)

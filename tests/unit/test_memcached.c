@@ -376,6 +376,18 @@ START_TEST(errors_in_doubt_do_not_shift)
 }
 END_TEST
 
+static void error_unasked(Converse *c)
+{
+    converse_text(c, down, "ERROR Too many open connections\r\n");
+    converse_close(c, down);
+}
+
+START_TEST(errors_unasked)
+{
+    expect_whole(error_unasked, "MSG < memcached - 33\n");
+}
+END_TEST
+
 // ---- meta commands ----------------------------------------------------------------------------
 
 static void meta(Converse *c)
@@ -814,7 +826,7 @@ END_TEST
 TEST_MAIN("memcached", values, stores, other_commands, watch_lines_are_free, errors,
           pipelines_pair_in_order, times_are_of_first_and_last_bytes, large_values_and_lines,
           noreply_is_one_way, quiet_errors_do_not_shift, errors_of_values_are_not_of_gets,
-          errors_in_doubt_do_not_shift, meta_commands, meta_commands_elsewhere,
+          errors_in_doubt_do_not_shift, errors_unasked, meta_commands, meta_commands_elsewhere,
           quiet_commands_pair_by_token, quiet_commands_pair_by_kind, errors_of_quiet_commands,
           quiet_commands_have_a_limit, lost_request, lost_reply, gap_in_a_reply, gap_in_a_value,
           gap_behind_a_value, gap_in_a_line, joined_before_an_answer, what_is_under_way_is_kept,

@@ -514,6 +514,16 @@ START_TEST(reply_like_a_command)
 }
 END_TEST
 
+// A server that has no room says so before anybody asks.
+START_TEST(errors_unasked)
+{
+    check(ON_PORT("<-ERR max number of clients reached\r\n", "y"), "MSG < redis - 36\n");
+    check(ON_PORT("<-DENIED Redis is running in protected mode\r\n", "y"), "MSG < redis - 44\n");
+    check(SCRIPT(">" PING, "<" PONG, ")" GET, "<-ERR wrong\r\n"),
+          "CALL 1 redis PING 14\nRET 1 redis ok 7\nRET - redis -ERR 12\n");
+}
+END_TEST
+
 // ---- what is missing ----------------------------------------------------------------------------
 
 START_TEST(lost_request)
@@ -707,7 +717,7 @@ TEST_MAIN("redis", commands_in_order, pipelined, inline_commands, inline_needs_t
           impossible_lengths, impossible_replies, client_reply, reset_ends_silence, pubsub_resp2,
           unsubscribe_all, unsubscribed_in_a_pipeline, pushes_resp3, subscribe_refused, transaction,
           monitor, replication, diskless_replication, old_sync_and_refused, replication_joined,
-          reply_like_a_command, lost_request, lost_reply, gap_inside_of_messages,
+          reply_like_a_command, errors_unasked, lost_request, lost_reply, gap_inside_of_messages,
           gap_inside_of_an_array, gap_before_elements, gaps_before_elements, joined_in_an_array,
           found_again_inside_of_a_packet, cut_off, joined_in_the_middle, probes,
           random_bytes_are_not_redis, prefixes)

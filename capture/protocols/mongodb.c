@@ -6,8 +6,8 @@
 // One-way: OP_INSERT and the like, and a request that says moreToCome (an unacknowledged write). Of
 // several replies to one request (exhaust) the first ends the call, the others, each of which
 // answers the one before, are free messages with its label, which is not known where the request
-// was not seen. Of compressed bodies the beginning is unpacked (zlib, Snappy); where it cannot be
-// (zstd), `?` is the label.
+// was not seen. Of compressed bodies the beginning is unpacked (zlib, Snappy, zstd); where it
+// cannot be, `?` is the label, and there is no status.
 #include "capture/protocols/framing.h"
 #include "capture/protocols/mongodb_message.h"
 
@@ -53,12 +53,19 @@ static void go_on(Mongodb *mongodb, const BbMongodbHead *head, const BbMongodbBo
     mongodb->next_answers = head->request;
 }
 
+static guint32 status_of(BbDialog *dialog, const BbMongodbBody *body)
+{
+    const char *status = body->error[0] ? body->error : "ok";
+    if (body->unread && !body->error[0])
+        return BB_NAME_NONE;
+    return bb_dialog_status(dialog, status, strlen(status));
+}
+
 static void begin_reply(BbDialog *dialog, Mongodb *mongodb, const BbMongodbHead *head,
                         const BbMongodbBody *body, const BbPart *part)
 {
     Under *under = &mongodb->under[BB_TO_CLIENT];
-    const char *status = body->error[0] ? body->error : "ok";
-    *under = (Under){.status = bb_dialog_status(dialog, status, strlen(status))};
+    *under = (Under){.status = status_of(dialog, body)};
     const BbOpenCall *open = bb_dialog_find(dialog, part, key_of(head->response_to));
     bool goes_on = mongodb->streaming && head->response_to == mongodb->next_answers;
     if (!open && (goes_on || body->streams)) { // else what it answers is missing

@@ -272,9 +272,8 @@ static void read_result(BbMongodbBody *out, BbCursor document)
     bool failed = false;
     const guint8 *name = NULL;
     gsize length = 0;
-    if (!open_document(&document))
-        return;
-    for (guint i = 0; i < ELEMENTS_MAX && next_element(&document, &element); i++) {
+    out->unread = !open_document(&document);
+    for (guint i = 0; !out->unread && i < ELEMENTS_MAX && next_element(&document, &element); i++) {
         failed |= is_named(&element, "ok") && is_zero(&element);
         failed |= is_named(&element, "$err") || is_named(&element, "writeErrors") ||
                   is_named(&element, "writeConcernError");
@@ -292,7 +291,9 @@ static void read_old_reply(BbMongodbBody *out, BbCursor body)
     guint32 low = bb_cursor_le32(&body), high = bb_cursor_le32(&body); // the cursor
     bb_cursor_skip(&body, 8);
     out->more_to_come = low || high;
+    bool headed = bb_cursor_ok(&body);
     read_result(out, body);
+    out->unread = !headed; // there need not be a document
     if (flags & REPLY_NO_CURSOR)
         set_error(out, (const guint8 *)no_cursor, strlen(no_cursor));
     else if (flags & REPLY_FAILURE && !out->error[0])
@@ -328,16 +329,22 @@ static void read_msg(BbMongodbBody *out, bool is_request, BbCursor body)
         set_label(out, "?", NULL, 0);
 }
 
+static void set_unread(BbMongodbBody *out)
+{
+    out->unread = true;
+    set_label(out, "?", NULL, 0);
+}
+
 static void read_compressed(BbMongodbBody *out, bool is_request, BbCursor body)
 {
-    enum { PLAIN, SNAPPY, ZLIB };
+    enum { PLAIN, SNAPPY, ZLIB, ZSTD };
     guint8 room[BB_MONGODB_BODY_READ];
     guint32 opcode = bb_cursor_le32(&body);
     bb_cursor_skip(&body, 4); // the plain length
     guint8 compressor = bb_cursor_u8(&body);
     gsize used = 0;
     if (!bb_cursor_ok(&body) || opcode == BB_MONGODB_COMPRESSED) {
-        set_label(out, "?", NULL, 0);
+        set_unread(out);
         return;
     }
     if (compressor == PLAIN)
@@ -346,10 +353,12 @@ static void read_compressed(BbMongodbBody *out, bool is_request, BbCursor body)
         used = bb_unpack_snappy(room, sizeof room, body.at, body.left);
     else if (compressor == ZLIB)
         used = bb_unpack_zlib(room, sizeof room, body.at, body.left);
+    else if (compressor == ZSTD)
+        used = bb_unpack_zstd(room, sizeof room, body.at, body.left);
     if (used)
         bb_mongodb_body_read(out, opcode, is_request, bb_cursor(room, used));
     else
-        set_label(out, "?", NULL, 0);
+        set_unread(out);
 }
 
 void bb_mongodb_body_read(BbMongodbBody *out, guint32 opcode, bool is_request, BbCursor body)

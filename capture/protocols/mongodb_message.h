@@ -35,7 +35,8 @@ bool bb_mongodb_head_read(BbMongodbHead *head, const guint8 *data);
 // What a body says, as far as it is there.
 typedef struct BbMongodbBody {
     char label[BB_LABEL_MAX + 1];         // of a request: command and collection
-    char error[BB_MONGODB_ERROR_MAX + 1]; // of a reply; empty where it is ok
+    char error[BB_MONGODB_ERROR_MAX + 1]; // of a reply; empty where it is ok, or unread
+    bool unread;                          // nothing of what it says is there, or can be read
     bool one_way;                         // a request without reply
     bool more_to_come;                    // a reply that others may follow
     bool streams;                         // and will, unasked: an OP_MSG (the others have a cursor)

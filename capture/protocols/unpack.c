@@ -5,8 +5,10 @@
 #include "capture/cursor.h"
 
 #include <zlib.h>
+#include <zstd.h>
 
-#define LZ4_LEAST 4u // bytes of a match
+#define LZ4_LEAST 4u        // bytes of a match
+#define ZSTD_WINDOW_BITS 21 // those of the usual levels
 
 typedef struct Output {
     guint8 *bytes;
@@ -124,4 +126,19 @@ gsize bb_unpack_zlib(guint8 *out, gsize room, const guint8 *data, gsize length)
     gsize used = stream.total_out;
     (void)inflateEnd(&stream);
     return used;
+}
+
+gsize bb_unpack_zstd(guint8 *out, gsize room, const guint8 *data, gsize length)
+{
+    ZSTD_DStream *stream = ZSTD_createDStream();
+    ZSTD_inBuffer in = {.src = data, .size = length};
+    ZSTD_outBuffer written = {.dst = out, .size = room};
+    if (!stream)
+        return 0;
+    (void)ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, ZSTD_WINDOW_BITS);
+    gsize left = 1; // 0: the end
+    while (left && !ZSTD_isError(left) && in.pos < in.size && written.pos < room)
+        left = ZSTD_decompressStream(stream, &written, &in);
+    (void)ZSTD_freeDStream(stream);
+    return written.pos;
 }

@@ -12,3 +12,6 @@ gsize bb_unpack_lz4(guint8 *out, gsize room, const guint8 *data, gsize length);
 gsize bb_unpack_snappy(guint8 *out, gsize room, const guint8 *data, gsize length);
 // RFC 1950. Allocates and frees some 40 KiB.
 gsize bb_unpack_zlib(guint8 *out, gsize room, const guint8 *data, gsize length);
+// RFC 8878. Blocks (of up to 128 KiB) that are not all there give nothing. Allocates and frees some
+// 250 KiB, and the window, which is refused beyond 2 MiB.
+gsize bb_unpack_zstd(guint8 *out, gsize room, const guint8 *data, gsize length);

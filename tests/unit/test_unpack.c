@@ -4,6 +4,7 @@
 #include "tests/unit/octets.h"
 
 #include <zlib.h>
+#include <zstd.h>
 
 typedef gsize (*Unpack)(guint8 *out, gsize room, const guint8 *data, gsize length);
 
@@ -67,9 +68,41 @@ START_TEST(zlib)
 }
 END_TEST
 
+START_TEST(zstd)
+{
+    static const char text[] = "one two one two one two one two";
+    guint8 packed[256], room[256];
+    gsize length = ZSTD_compress(packed, sizeof packed, text, strlen(text), 3);
+    ck_assert_uint_eq(bb_unpack_zstd(room, sizeof room, packed, length), strlen(text));
+    ck_assert_mem_eq(room, text, strlen(text));
+    ck_assert_uint_eq(bb_unpack_zstd(room, 7, packed, length), 7);
+    ck_assert_mem_eq(room, text, 7);
+    ck_assert_uint_eq(bb_unpack_zstd(room, sizeof room, packed, length / 2), 0); // half a block
+    ck_assert_uint_eq(bb_unpack_zstd(room, sizeof room, (const guint8 *)"no zstd", 7), 0);
+    ck_assert_uint_eq(bb_unpack_zstd(room, sizeof room, packed, 0), 0);
+}
+END_TEST
+
+// A frame (RFC 8878, 3.1.1) of a wide window is not believed, whatever is in it.
+START_TEST(zstd_windows)
+{
+    static const struct {
+        const char *window;
+        gsize used;
+    } cases[] = {{"58", 5}, {"60", 0}, {"f8", 0}}; // 2 MiB, 4 MiB, 2 TiB
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        guint8 room[16];
+        g_autofree char *frame = g_strdup_printf("28b52ffd 00 %s 290000 'hello'", cases[i].window);
+        g_autoptr(Octets) bytes = octets(frame);
+        ck_assert_uint_eq(bb_unpack_zstd(room, sizeof room, bytes->data, bytes->len),
+                          cases[i].used);
+    }
+}
+END_TEST
+
 START_TEST(random_bytes)
 {
-    static const Unpack all[] = {bb_unpack_lz4, bb_unpack_snappy, bb_unpack_zlib};
+    static const Unpack all[] = {bb_unpack_lz4, bb_unpack_snappy, bb_unpack_zlib, bb_unpack_zstd};
     g_autoptr(GRand) rand = g_rand_new_with_seed(4);
     for (guint i = 0; i < 20000; i++) {
         gsize length = (gsize)g_rand_int_range(rand, 0, 60);
@@ -77,9 +110,9 @@ START_TEST(random_bytes)
         g_autofree guint8 *bytes = g_malloc(length + 1), *room = g_malloc(size);
         for (gsize k = 0; k < length; k++)
             bytes[k] = (guint8)g_rand_int(rand);
-        ck_assert_uint_le(all[i % 3](room, size, bytes, length), size);
+        ck_assert_uint_le(all[i % G_N_ELEMENTS(all)](room, size, bytes, length), size);
     }
 }
 END_TEST
 
-TEST_MAIN("unpack", lz4, snappy, zlib, random_bytes)
+TEST_MAIN("unpack", lz4, snappy, zlib, zstd, zstd_windows, random_bytes)

@@ -31,14 +31,16 @@ static guint64 key_of(guint32 correlation)
 
 // ---- requests -----------------------------------------------------------------------------------
 
+// Strings are UTF-8, and people write no control bytes into names.
 static bool is_client_id(const BbKafkaRequest *request)
 {
     if (request->client_length > CLIENT_MAX)
         return false;
     for (gsize i = 0; i < request->client_length; i++)
-        if (!g_ascii_isprint(request->client[i]))
+        if (request->client[i] < ' ' || request->client[i] == 0x7f)
             return false;
-    return true;
+    return request->client_length == 0 ||
+           g_utf8_validate_len((const char *)request->client, request->client_length, NULL);
 }
 
 static bool is_request(const guint8 *data, gsize length, BbKafkaRequest *request)

@@ -195,6 +195,25 @@ START_TEST(no_request_to_come_at_first)
 }
 END_TEST
 
+// What a client is named is UTF-8, but nothing else.
+START_TEST(client_names)
+{
+    g_autoptr(Steps) s = steps_new(9092);
+    up(s, "[0012 0000 00000001 0006 'a' c3bc ' b' 78]");
+    down(s, "[00000001 0000 00000000]");
+    up(s, "[0003 0001 00000002 0006 e697a5e69cac ffffffff]");
+    down(s, "[00000002 00000000 00000000]");
+    steps_check(s, "CALL 1 kafka ApiVersions 20\nRET 1 kafka ok 14\n"
+                   "CALL 2 kafka Metadata 24\nRET 2 kafka ok 16\n");
+    const BbDecoder *d = &bb_decoder_kafka;
+    ck_assert_int_eq(probe_octets(d, "[0012 0000 00000001 0004 e697a561]"), BB_MATCH_REQUEST);
+    ck_assert_int_eq(probe_octets(d, "[0012 0000 00000001 0004 61e697a5] 00"), BB_MATCH_LIKELY);
+    ck_assert_int_eq(probe_octets(d, "[0012 0000 00000001 0004 61e69761] 00"), BB_MATCH_NO);
+    ck_assert_int_eq(probe_octets(d, "[0012 0000 00000001 0004 61620761] 00"), BB_MATCH_NO);
+    ck_assert_int_eq(probe_octets(d, "[0012 0000 00000001 0004 61627f61] 00"), BB_MATCH_NO);
+}
+END_TEST
+
 START_TEST(out_of_order)
 {
     g_autoptr(Steps) s = connected();
@@ -412,7 +431,7 @@ END_TEST
 
 TEST_MAIN("kafka", produce, fetch, fetch_by_topic_id, flexible_versions, older_versions,
           codes_of_groups, unsupported_version, versions_to_come, requests_to_come,
-          no_request_to_come_at_first, out_of_order, raw_tokens, tokens_with_a_head,
+          no_request_to_come_at_first, client_names, out_of_order, raw_tokens, tokens_with_a_head,
           long_messages_are_passed_over, joined_in_the_middle, lost_request,
           lost_request_of_a_nameless_client, no_request_in_noise, lost_reply, lost_middle, damage,
           probes)

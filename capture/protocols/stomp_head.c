@@ -77,14 +77,23 @@ static void set_first(BbStompText *header, const BbStompText *value)
         *header = *value;
 }
 
-// Where the name of a header ends; length if the line is none.
+// Where the name of a header ends, which may have any bytes but those of line ends (section
+// "Augmented BNF" of 1.2); length if the line is none.
 static gsize name_end(const BbStompText *line)
 {
-    gsize name = 0;
-    while (name < line->length && line->at[name] > ' ' && line->at[name] < 0x7f &&
-           line->at[name] != ':')
-        name++;
-    return name > 0 && name < line->length && line->at[name] == ':' ? name : line->length;
+    const guint8 *colon = line->length ? memchr(line->at, ':', line->length) : NULL;
+    gsize name = colon ? (gsize)(colon - line->at) : 0;
+    return name > 0 && !memchr(line->at, '\r', name) ? name : line->length;
+}
+
+// Whether its name is as people write them, which is how a frame is told from other text.
+static bool is_usual_header(const BbStompText *line)
+{
+    gsize name = name_end(line);
+    for (gsize i = 0; i < name; i++)
+        if (line->at[i] <= ' ' || line->at[i] >= 0x7f)
+            return false;
+    return name < line->length;
 }
 
 static bool read_header(const BbStompText *line, BbStompHead *head)
@@ -147,7 +156,7 @@ BbMatch bb_stomp_probe(const guint8 *data, gsize length)
         return BB_MATCH_NO;
     if (!take_line(&at, end, &line))
         return length < HEAD_MAX ? BB_MATCH_MORE : BB_MATCH_NO;
-    if (!read_header(&line, &head))
+    if (!is_usual_header(&line) || !read_header(&line, &head))
         return line.length == 0 && at < end && *at == '\0' ? BB_MATCH_MAYBE : BB_MATCH_NO;
     return command->direction == BB_TO_SERVER ? BB_MATCH_REQUEST : BB_MATCH_REPLY;
 }

@@ -46,6 +46,20 @@ START_TEST(other_frames_are_free)
 }
 END_TEST
 
+// Names of headers are of any bytes but a colon and those of line ends.
+START_TEST(names_of_headers)
+{
+    g_autoptr(Steps) s = connected();
+    up(s, SEND("'receipt:1' 0a 'gr' c3b6c39f 'e:5' 0a 'my header:x' 0a 01ff ':' 0a0a 'x' 00"));
+    up(s, SEND("'receipt:2' 0a0a 'y' 00"));
+    down(s, "'RECEIPT' 0a 'receipt-id:1' 0a0a 00 'RECEIPT' 0a 'receipt-id:2' 0a0a 00");
+    steps_check(s, LOGIN "CALL 2 stomp SEND /queue/orders 70\n"
+                         "CALL 3 stomp SEND /queue/orders 44\n"
+                         "RET 2 stomp ok 23\nRET 3 stomp ok 23\n");
+    ck_assert_uint_eq(steps_count(s, BB_DECODER_LOST), 0);
+}
+END_TEST
+
 START_TEST(a_length_allows_for_nul)
 {
     g_autoptr(Steps) s = connected();
@@ -185,6 +199,6 @@ START_TEST(probes)
 }
 END_TEST
 
-TEST_MAIN("stomp", receipts, other_frames_are_free, a_length_allows_for_nul, errors,
-          long_bodies_are_passed_over, joined_in_the_middle, losses, lost_middle, damage,
+TEST_MAIN("stomp", receipts, other_frames_are_free, names_of_headers, a_length_allows_for_nul,
+          errors, long_bodies_are_passed_over, joined_in_the_middle, losses, lost_middle, damage,
           heads_have_a_limit, probes)

@@ -80,20 +80,27 @@ static guint32 status_of(BbDialog *dialog, Mqtt *mqtt, guint8 code, guint8 least
 
 // ---- what packets mean --------------------------------------------------------------------------
 
+static BbMeaning call_meaning(BbDialog *dialog, BbDirection direction, const BbMqttPacket *packet,
+                              guint32 op)
+{
+    guint64 key = key_of(packet->type, packet->id);
+    if (packet->id && packet->duplicate && is_open(dialog, direction, key)) {
+        bb_dialog_repeated(dialog);
+        return (BbMeaning){0};
+    }
+    return (BbMeaning){.means = BB_MEANS_CALL,
+                       .use = packet->id ? BB_KEY_REUSED : BB_KEY_QUEUED,
+                       .op = op,
+                       .key = key};
+}
+
 static BbMeaning publish_meaning(BbDialog *dialog, Mqtt *mqtt, BbDirection direction,
                                  const BbMqttPacket *packet)
 {
-    BbMeaning meaning = {
-        .means = packet->qos ? BB_MEANS_CALL : BB_MEANS_FREE,
-        .use = BB_KEY_REUSED,
-        .op = publish_label(dialog, mqtt, direction, packet),
-        .key = key_of(packet->type, packet->id),
-    };
-    if (packet->qos && packet->duplicate && is_open(dialog, direction, meaning.key)) {
-        bb_dialog_repeated(dialog);
-        meaning.means = BB_MEANS_NOTHING;
-    }
-    return meaning;
+    guint32 op = publish_label(dialog, mqtt, direction, packet);
+    if (!packet->qos)
+        return (BbMeaning){.means = BB_MEANS_FREE, .op = op};
+    return call_meaning(dialog, direction, packet, op);
 }
 
 static BbMeaning meaning_of(BbDialog *dialog, Mqtt *mqtt, BbDirection direction,
@@ -108,10 +115,7 @@ static BbMeaning meaning_of(BbDialog *dialog, Mqtt *mqtt, BbDirection direction,
     case BB_MQTT_SUBSCRIBE:
     case BB_MQTT_UNSUBSCRIBE:
     case BB_MQTT_PUBREL:
-        return (BbMeaning){.means = BB_MEANS_CALL,
-                           .use = packet->id ? BB_KEY_REUSED : BB_KEY_QUEUED,
-                           .op = label_of(dialog, packet),
-                           .key = key_of(packet->type, packet->id)};
+        return call_meaning(dialog, direction, packet, label_of(dialog, packet));
     case BB_MQTT_DISCONNECT:
     case BB_MQTT_AUTH:
         return (BbMeaning){.means = BB_MEANS_FREE, .op = label_of(dialog, packet)};

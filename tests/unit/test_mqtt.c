@@ -97,6 +97,27 @@ START_TEST(a_duplicate_is_the_same_call)
 }
 END_TEST
 
+// Of version 3.1, which had the flag in other packets, too.
+START_TEST(duplicates_of_version_3_1)
+{
+    g_autoptr(Steps) s = connected();
+    up(s, "82 06 0001 0001 'a' 01");
+    up(s, "8a 06 0001 0001 'a' 01");
+    down(s, "90 03 0001 01");
+    up(s, "a2 05 0002 0001 'a'");
+    up(s, "aa 05 0002 0001 'a'");
+    down(s, "b0 02 0002");
+    up(s, "62 02 0003");
+    up(s, "6a 02 0003");
+    down(s, "70 02 0003");
+    up(s, "8a 06 0004 0001 'b' 01"); // the first was not seen
+    steps_check(s, LOGIN "CALL 2 mqtt SUBSCRIBE a 8\nRET 2 mqtt ok 5\n"
+                         "CALL 3 mqtt UNSUBSCRIBE a 7\nRET 3 mqtt ok 4\n"
+                         "CALL 4 mqtt PUBREL 4\nRET 4 mqtt ok 4\nCALL 5 mqtt SUBSCRIBE b 8\n");
+    ck_assert_uint_eq(steps_count(s, BB_REPEATED), 3);
+}
+END_TEST
+
 // Without the flag the identifier was free again: its acknowledgement was not seen.
 START_TEST(an_identifier_used_again)
 {
@@ -378,8 +399,8 @@ START_TEST(probes)
 END_TEST
 
 TEST_MAIN("mqtt", a_session, quality_of_service, both_ways, out_of_order,
-          a_duplicate_is_the_same_call, an_identifier_used_again, a_long_message_is_passed_over,
-          refusals, reasons_of_version_5, authentication_in_turns, topic_aliases,
-          topics_are_templates, version_3_1, joined_in_the_middle, lost_request, lost_reply,
-          lost_reply_and_request_of_one_identifier, lost_pings_do_not_shift, lost_middle, damage,
-          damage_in_the_middle, probes)
+          a_duplicate_is_the_same_call, duplicates_of_version_3_1, an_identifier_used_again,
+          a_long_message_is_passed_over, refusals, reasons_of_version_5, authentication_in_turns,
+          topic_aliases, topics_are_templates, version_3_1, joined_in_the_middle, lost_request,
+          lost_reply, lost_reply_and_request_of_one_identifier, lost_pings_do_not_shift,
+          lost_middle, damage, damage_in_the_middle, probes)

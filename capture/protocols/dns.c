@@ -9,6 +9,7 @@
 #include "capture/protocols/label.h"
 #include "capture/protocols/recent_calls.h"
 
+#define PORT_MDNS 5353u
 #define PORT_LLMNR 5355u
 #define PREFIX 2u // the length before a message in TCP
 #define WHOLE_MAX \
@@ -78,6 +79,13 @@ static Unit unit_of(BbDialog *dialog, const BbDnsMessage *message)
         // RFC 8490, 5.4: a DSO message with id 0 has no response.
         .one_way = message->multicast || (message->opcode == BB_DNS_DSO && message->id == 0),
     };
+}
+
+// The id 0 is of any protocol: only its port makes multicast DNS of it.
+static bool is_multicast(const BbDialog *dialog, const BbDnsMessage *message, const BbView *view)
+{
+    guint16 port = bb_dialog_server_port(dialog);
+    return view->datagram && (port == PORT_LLMNR || (port == PORT_MDNS && message->multicast));
 }
 
 // ---- pairing ------------------------------------------------------------------------------------
@@ -231,7 +239,7 @@ static gssize parse_datagram(BbDialog *dialog, Dns *dns, const BbView *view)
         bb_dialog_resynced(dialog);
         return (gssize)view->length;
     }
-    message.multicast |= bb_dialog_server_port(dialog) == PORT_LLMNR;
+    message.multicast = is_multicast(dialog, &message, view);
     bb_part_add(&part, view, 0, view->length);
     Unit unit = unit_of(dialog, &message);
     deliver(dialog, dns, &unit, &part);
@@ -307,6 +315,7 @@ static gssize take_message(BbDialog *dialog, Dns *dns, const BbView *view, gsize
     if (verdict == BB_DNS_BAD || (verdict == BB_DNS_SHORT && !cut))
         return lose_place(dns, side, view);
     bb_part_add(&side->part, view, 0, PREFIX + have);
+    message.multicast = is_multicast(dialog, &message, view);
     side->unit = unit_of(dialog, &message);
     if (have < size && !view->closed) {
         side->passing = true;

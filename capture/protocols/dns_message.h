@@ -22,7 +22,8 @@ typedef struct BbDnsMessage {
     guint16 counts[4]; // questions, answers, authority, additional
     guint8 opcode;
     bool response;
-    bool multicast;    // has the marks of mDNS (RFC 6762, 18): id 0, a query, no RD, no RA
+    bool multicast;    // has the marks of mDNS (RFC 6762, 18): id 0, a query, no RD, no RA. So have
+                       // others
     bool has_question; // false: there is none, or it is cut off
     bool plain_query;  // by its header: asks one question, says nothing else. Set for all verdicts
     guint32 answers;   // where they begin

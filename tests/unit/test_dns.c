@@ -178,6 +178,19 @@ START_TEST(mdns_is_free)
 }
 END_TEST
 
+// An id like any other: forwarders and tests ask so, without recursion.
+START_TEST(id_0)
+{
+    g_autoptr(Converse) udp = converse_udp(53), tcp = converse_tcp(53);
+    say(udp, BB_TO_SERVER, question(0, 0, "example.com", A));
+    say(udp, BB_TO_CLIENT, question(0, QR, "example.com", A));
+    ck_assert_str_eq(converse_result(udp), "CALL 1 dns A example.com 29\nRET 1 dns NOERROR 29\n");
+    say_framed(tcp, BB_TO_SERVER, question(0, 0, "example.com", A));
+    say_framed(tcp, BB_TO_CLIENT, question(0, QR, "example.com", A));
+    ck_assert_str_eq(converse_result(tcp), "CALL 1 dns A example.com 31\nRET 1 dns NOERROR 31\n");
+}
+END_TEST
+
 // A query goes to a group, and the answer comes from another address: neither finds the other.
 START_TEST(llmnr_is_free)
 {
@@ -565,7 +578,7 @@ END_TEST
 
 TEST_MAIN("dns", query_and_response, pairs_by_id_and_question, retries_are_one_call,
           retries_are_answered, responses_without_question, response_codes, opcodes, cut_datagrams,
-          mdns_is_free, llmnr_is_free, tcp_out_of_order, tcp_loss, tcp_cut_off, tcp_damage,
+          mdns_is_free, id_0, llmnr_is_free, tcp_out_of_order, tcp_loss, tcp_cut_off, tcp_damage,
           damage_after_the_question, queries_with_broken_names, damaged_datagrams, names,
           longest_name, netbios_is_not_dns, addresses, labels, long_labels, type_names, probes,
           stream_prefixes, random_bytes_are_not_dns)

@@ -24,6 +24,7 @@ typedef struct Seen {
 
 struct BbEchoes {
     Seen seen[SETS][WAYS]; // the newest first
+    guint32 told, twice;   // packets that tell whether such are seen twice, and those that were
 };
 
 BbEchoes *bb_echoes_new(void)
@@ -70,18 +71,44 @@ static gint64 limit_of(const BbPacket *packet, guint ttl)
     return packet->ip_id || bounds || packet->ttl != ttl ? BB_ECHO_NS : BB_ECHO_UNNAMED_NS;
 }
 
+static bool tells(const BbPacket *packet)
+{
+    return packet->ip_id || packet->transport == BB_TRANSPORT_TCP;
+}
+
+static void note(BbEchoes *echoes, bool twice)
+{
+    if (echoes->told == BB_ECHO_RECENT) {
+        echoes->told /= 2;
+        echoes->twice /= 2;
+    }
+    echoes->told += !twice;
+    echoes->twice += twice;
+}
+
+static bool is_believed(const BbEchoes *echoes, const BbPacket *packet, guint ttl)
+{
+    bool often = echoes->twice && echoes->twice * BB_ECHO_RATIO >= echoes->told;
+    return often || tells(packet) || packet->ttl != ttl;
+}
+
 bool bb_echoes_check(BbEchoes *echoes, const BbPacket *packet)
 {
     if (is_unnamed_ack(packet))
         return false;
     guint64 hash = hash_packet(packet) >> 8;
     Seen *seen = echoes->seen[hash % SETS];
-    for (guint i = 0; i < WAYS; i++) {
+    bool twice = false;
+    for (guint i = 0; i < WAYS && !twice; i++) {
         gint64 limit_ns = limit_of(packet, seen[i].ttl);
-        if (seen[i].hash == hash && packet->time_ns <= seen[i].time_ns + limit_ns &&
-            packet->time_ns >= seen[i].time_ns - limit_ns)
-            return true;
+        twice = seen[i].hash == hash && packet->time_ns <= seen[i].time_ns + limit_ns &&
+                packet->time_ns >= seen[i].time_ns - limit_ns &&
+                is_believed(echoes, packet, seen[i].ttl);
     }
+    if (tells(packet))
+        note(echoes, twice);
+    if (twice)
+        return true;
     memmove(seen + 1, seen, (WAYS - 1) * sizeof *seen);
     seen[0] = (Seen){hash, packet->ttl, packet->time_ns};
     return false;

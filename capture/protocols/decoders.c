@@ -46,6 +46,9 @@ const BbDecoder *const bb_decoders[] = {
     NULL,
 };
 
+// capture/choice.c has a bit for each.
+G_STATIC_ASSERT(G_N_ELEMENTS(bb_decoders) - 1 <= 64);
+
 const BbDecoder *bb_decoder_find(const char *name)
 {
     for (guint i = 0; bb_decoders[i]; i++)

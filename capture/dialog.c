@@ -341,9 +341,12 @@ static BbOpenEntry *find_key(BbDialog *dialog, const BbPart *reply, guint64 key,
 {
     BbDirection asked = bb_direction_other(reply->direction);
     BbOpenEntry *entry = bb_unanswered_first_of(dialog, asked, key);
-    for (; entry; entry = bb_unanswered_next_of(dialog, entry))
+    guint looked = 0; // at calls of other tags
+    for (; entry && looked < BB_DIALOG_TAGGED; entry = bb_unanswered_next_of(dialog, entry)) {
         if (!entry->ambiguous && (!tag || entry->open.tag == *tag))
             return entry;
+        looked += !entry->ambiguous;
+    }
     return NULL;
 }
 

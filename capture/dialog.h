@@ -123,7 +123,8 @@ bool bb_dialog_is_unasked(BbDialog *dialog, const BbPart *reply);
 // The open call with this key and of the other direction, oldest first; NULL if there is none. A
 // request that was read before the protocol was known (then of key 0) answers to any key.
 const BbOpenCall *bb_dialog_find(BbDialog *dialog, const BbPart *reply, guint64 key);
-// The same of those that have this tag.
+// The same of those that have this tag, if it is among the oldest BB_DIALOG_TAGGED of the key.
+#define BB_DIALOG_TAGGED 1024u
 const BbOpenCall *bb_dialog_find_tagged(BbDialog *dialog, const BbPart *reply, guint64 key,
                                         guint32 tag);
 // The open call of this handle, NULL if it was given up.

@@ -3,6 +3,7 @@
 // whatever comes, the counters tell what was given up, and it ends.
 //   hostile [--threads N] [SCENARIO...]
 #include "capture/shards.h"
+#include "capture/unanswered.h"
 #include "data/order.h"
 #include "data/trace.h"
 
@@ -111,6 +112,17 @@ static void say(Client *c, const void *data, gsize length)
     }
 }
 
+// What the server says to it.
+static void hear(Client *server, const Client *c, const void *data, gsize length)
+{
+    server->packet.source = c->packet.target;
+    server->packet.target = c->packet.source;
+    server->packet.source_port = c->packet.target_port;
+    server->packet.target_port = c->packet.source_port;
+    server->packet.ack = c->packet.seq;
+    say(server, data, length);
+}
+
 static void say_text(Client *c, const char *text)
 {
     say(c, text, strlen(text));
@@ -211,6 +223,20 @@ static void deep_pipelines(Flood *flood, guint n)
 static void quiet_gets(Flood *flood, guint n)
 {
     pipelines(flood, n, 11211, "mg key k v q O1\r\n", 1100);
+}
+
+// One keeps as many calls open under one number as there may be, and hears of another method.
+static void other_methods(Flood *flood, guint n)
+{
+    static const char call[] = "\0\0\0\x0e\x80\1\0\1\0\0\0\1a\0\0\0\0\0";
+    static const char reply[] = "\0\0\0\x0e\x80\1\0\2\0\0\0\1b\0\0\0\0\0";
+    Client c = client(flood, 0, 9090), server = c;
+    say_syn(&c);
+    for (guint i = 0; i < n + BB_DIALOG_OPEN_CALLS - 1; i++) {
+        say(&c, call, sizeof call - 1);
+        if (i >= BB_DIALOG_OPEN_CALLS - 1)
+            hear(&server, &c, reply, sizeof reply - 1);
+    }
 }
 
 // Each prepares a thousand statements.
@@ -422,6 +448,7 @@ static const Scenario scenarios[] = {
     {"deep_pipeline", deep_pipeline, 2000000, BB_PENDING_LIMIT, 1900000},
     {"deep_pipelines", deep_pipelines, 5000, BB_PENDING_LIMIT, 1},
     {"quiet_gets", quiet_gets, 5000, BB_FREES, 1},
+    {"other_methods", other_methods, 1200000, BB_RETURNS, 1200000},
     {"statements", statements, 2000, BB_CALLS, 1900000},
     {"holes", holes, 1000000, BB_TCP_BUFFER_LIMIT, 1},
     {"shuffled", shuffled, 1000000, BB_TCP_BUFFER_LIMIT, 1},

@@ -13,8 +13,8 @@
 
 typedef struct Dcerpc {
     BbFrames frames;
-    BbDcerpcPacket packet[2]; // under way
-    BbGather requests, responses;
+    BbDcerpcPacket packet[2];     // under way
+    BbGather requests, responses; // the latter to requests that were not seen
     BbDcerpcBinding context[CONTEXTS];
     guint contexts; // ever bound
     bool read;      // datagrams: one was
@@ -119,13 +119,16 @@ static void end_request(BbDialog *dialog, Dcerpc *rpc, const BbDcerpcPacket *pac
 static void end_response(BbDialog *dialog, Dcerpc *rpc, const BbDcerpcPacket *packet,
                          const BbPart *part)
 {
-    if (!packet->last) {
-        bb_gather_add(&rpc->responses, dialog, packet->id, part);
-        return;
-    }
-    BbPart whole = bb_gather_take(&rpc->responses, packet->id, part);
     const BbOpenCall *open = bb_dialog_find(dialog, part, packet->id);
-    bb_dialog_return(dialog, open ? open->call : 0, &whole, status_of(dialog, packet));
+    guint64 call = open ? open->call : 0;
+    if (packet->last) {
+        BbPart whole = bb_gather_take(&rpc->responses, packet->id, part);
+        bb_dialog_return(dialog, call, &whole, status_of(dialog, packet));
+    } else if (call) {
+        bb_dialog_answering(dialog, call, part);
+    } else {
+        bb_gather_add(&rpc->responses, dialog, packet->id, part);
+    }
 }
 
 static void begin_packet(BbDialog *dialog, Dcerpc *rpc, const BbDcerpcPacket *packet,
@@ -235,10 +238,8 @@ static void finish(BbDialog *dialog, void *state)
     BbGathered found;
     bb_frames_finish(&rpc->frames, &framing, dialog, rpc);
     end_requests(dialog, rpc);
-    while (bb_gather_pop(&rpc->responses, &found)) {
-        const BbOpenCall *open = bb_dialog_find(dialog, &found.part, found.key);
-        bb_dialog_return(dialog, open ? open->call : 0, &found.part, BB_NAME_NONE);
-    }
+    while (bb_gather_pop(&rpc->responses, &found))
+        bb_dialog_return(dialog, 0, &found.part, BB_NAME_NONE);
 }
 
 const BbDecoder bb_decoder_dcerpc = {

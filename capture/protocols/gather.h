@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages that come in several pieces, several of them at a time: the entries of a search, the
-// fragments of an RPC, the packets of a call. Each is put together under a key.
+// Messages that come in several pieces, several of them at a time: the fragments of a request, the
+// entries that a search finds whose request was not seen. Each is put together under a key. Replies
+// to calls that are open are kept with those (bb_dialog_answering).
 #pragma once
 
 #include "capture/dialog.h"

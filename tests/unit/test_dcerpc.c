@@ -136,6 +136,28 @@ START_TEST(fragments)
 }
 END_TEST
 
+// However many come at a time, each response is whole, and begins with its first fragment.
+START_TEST(fragments_of_many)
+{
+    const guint calls = 40;
+    g_autoptr(Steps) s = steps_new(135);
+    g_autoptr(GString) expected = g_string_new(BOUND);
+    bind_epmapper(s);
+    for (guint i = 0; i < calls; i++) {
+        ask(s, REQUEST, WHOLE, i + 2, CALL("0000", "0300"));
+        g_string_append_printf(expected, "CALL %u dcerpc epmapper.3 24\n", i + 2);
+    }
+    for (guint round = 0; round < 2; round++)
+        for (guint i = 0; i < calls; i++)
+            answer(s, RESPONSE, round ? LAST : FIRST, i + 2, "00000000 0000 00 00 aa*10");
+    for (guint i = 0; i < calls; i++)
+        g_string_append_printf(expected, "RET %u dcerpc ok 68\n", i + 2);
+    g_autoptr(Converse) c = steps_play(s, 1460);
+    ck_assert(strcmp(converse_result(c), expected->str) == 0);
+    ck_assert_uint_eq(converse_loss(c, BB_PENDING_LIMIT), 0);
+}
+END_TEST
+
 // Some clients number all their calls alike: a new one takes the place of one without answer.
 START_TEST(one_id_for_all)
 {
@@ -327,6 +349,6 @@ START_TEST(names)
 }
 END_TEST
 
-TEST_MAIN("dcerpc", calls, maybe, binding, big_endian, fragments, one_id_for_all,
+TEST_MAIN("dcerpc", calls, maybe, binding, big_endian, fragments, fragments_of_many, one_id_for_all,
           one_id_for_fragments, lost_fragments, joined_midstream, many_contexts, damage, datagrams,
           fragmented_datagrams, probes, names)

@@ -341,11 +341,10 @@ static BbOpenEntry *find_key(BbDialog *dialog, const BbPart *reply, guint64 key,
 {
     BbDirection asked = bb_direction_other(reply->direction);
     BbOpenEntry *entry = bb_unanswered_first_of(dialog, asked, key);
-    guint looked = 0; // at calls of other tags
-    for (; entry && looked < BB_DIALOG_TAGGED; entry = bb_unanswered_next_of(dialog, entry)) {
+    for (guint looked = 0; entry && looked < BB_DIALOG_TAGGED; looked++) {
         if (!entry->ambiguous && (!tag || entry->open.tag == *tag))
             return entry;
-        looked += !entry->ambiguous;
+        entry = bb_unanswered_next_of(dialog, entry);
     }
     return NULL;
 }

@@ -139,18 +139,18 @@ END_TEST
 // However many come at a time, each response is whole, and begins with its first fragment.
 START_TEST(fragments_of_many)
 {
-    const guint calls = 40;
+    const guint many = 40;
     g_autoptr(Steps) s = steps_new(135);
     g_autoptr(GString) expected = g_string_new(BOUND);
     bind_epmapper(s);
-    for (guint i = 0; i < calls; i++) {
+    for (guint i = 0; i < many; i++) {
         ask(s, REQUEST, WHOLE, i + 2, CALL("0000", "0300"));
         g_string_append_printf(expected, "CALL %u dcerpc epmapper.3 24\n", i + 2);
     }
     for (guint round = 0; round < 2; round++)
-        for (guint i = 0; i < calls; i++)
+        for (guint i = 0; i < many; i++)
             answer(s, RESPONSE, round ? LAST : FIRST, i + 2, "00000000 0000 00 00 aa*10");
-    for (guint i = 0; i < calls; i++)
+    for (guint i = 0; i < many; i++)
         g_string_append_printf(expected, "RET %u dcerpc ok 68\n", i + 2);
     g_autoptr(Converse) c = steps_play(s, 1460);
     ck_assert(strcmp(converse_result(c), expected->str) == 0);

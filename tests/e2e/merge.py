@@ -503,7 +503,9 @@ class Merge(Merging):
                  for name, client, server in (("a.txt", "web", "db"), ("b.txt", "10.0.0.1", "10.0.0.2"))]
         done = good("merge", "-w", self.at / "all.bbt", *paths)
         self.assertIn("98  sightings joined by their place in a connection", done.err)
-        self.assertEqual(len(lines(self.at / "all.bbt")), 98)
+        merged = [split(line) for line in lines(self.at / "all.bbt")]
+        self.assertEqual(len(merged), 98)
+        self.assertTrue(all(nanoseconds(keys["recv"]) == time_ns for time_ns, _, keys in merged))
 
     def test_hints_that_are_not_shown_are_counted(self):
         paths = [self.write(f"{name}.txt", [f"{i}.{k} CALL_SENT {name}{k} s {i} conn=c{k} off={5000 * i}"

@@ -157,12 +157,13 @@ void bb_doctor_frame(BbDoctor *doctor, const BbFrame *frame)
 // Worst first; what is alike keeps the order of the table.
 static void sort_findings(GArray *findings)
 {
-    g_autofree BbFinding *all = g_memdup2(findings->data, findings->len * sizeof(BbFinding));
+    g_autofree BbDoctorFinding *all =
+        g_memdup2(findings->data, findings->len * sizeof(BbDoctorFinding));
     guint to = 0;
     for (guint severity = BB_FINDING_SICK + 1; severity-- > BB_FINDING_NOTE;)
         for (guint i = 0; i < findings->len; i++)
             if (all[i].severity == severity)
-                g_array_index(findings, BbFinding, to++) = all[i];
+                g_array_index(findings, BbDoctorFinding, to++) = all[i];
 }
 
 const GArray *bb_doctor_finish(BbDoctor *doctor)
@@ -185,7 +186,7 @@ BbVerdict bb_doctor_verdict(const BbDoctor *doctor)
         [BB_FINDING_SICK] = BB_VERDICT_SICK,
     };
     bool any = doctor->findings->len > 0;
-    return any ? verdicts[g_array_index(doctor->findings, BbFinding, 0).severity]
+    return any ? verdicts[g_array_index(doctor->findings, BbDoctorFinding, 0).severity]
                : BB_VERDICT_HEALTHY;
 }
 

@@ -34,7 +34,7 @@ BbLoss *bb_doctor_loss(BbDoctor *doctor);
 
 void bb_doctor_frame(BbDoctor *doctor, const BbFrame *frame);
 
-// The end: judges. Findings are BbFinding, worst first, lent while the doctor lives.
+// The end: judges. Findings are BbDoctorFinding, worst first, lent while the doctor lives.
 const GArray *bb_doctor_finish(BbDoctor *doctor);
 
 // After finish.

@@ -31,7 +31,7 @@ static void print_wrapped(const char *word, const char *text)
     printf("\n");
 }
 
-static void append_figure(GString *out, const BbFinding *finding)
+static void append_figure(GString *out, const BbDoctorFinding *finding)
 {
     bb_quantity_append_count(out, finding->part);
     g_string_append(out, " of ");
@@ -47,7 +47,7 @@ static void append_figure(GString *out, const BbFinding *finding)
     g_string_append_printf(out, "; %s", bb_sureness_name(finding->sure));
 }
 
-static void print_places(const BbFinding *finding)
+static void print_places(const BbDoctorFinding *finding)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     for (guint i = 0; i < finding->n_places; i++) {
@@ -61,7 +61,7 @@ static void print_places(const BbFinding *finding)
         print_wrapped("where", text->str);
 }
 
-static void print_finding(const BbFinding *finding)
+static void print_finding(const BbDoctorFinding *finding)
 {
     g_autoptr(GString) figure = g_string_new(NULL);
     append_figure(figure, finding);
@@ -103,12 +103,12 @@ void bb_doctor_print_text(const BbDoctor *doctor, const GArray *findings, const 
     printf("%s: the mirror is %s: %s\n", name->str, bb_verdict_name(bb_doctor_verdict(doctor)),
            seen->str);
     for (guint i = 0; i < findings->len; i++)
-        print_finding(&g_array_index(findings, BbFinding, i));
+        print_finding(&g_array_index(findings, BbDoctorFinding, i));
 }
 
 // ---- JSON ---------------------------------------------------------------------------------------
 
-static void put_finding(BbJson *json, const BbFinding *finding)
+static void put_finding(BbJson *json, const BbDoctorFinding *finding)
 {
     bb_json_begin_object(json);
     bb_json_put_string(json, "name", finding->name);
@@ -162,7 +162,7 @@ void bb_doctor_print_json(const BbDoctor *doctor, const GArray *findings, const 
     bb_json_begin_array(json);
     for (guint i = 0; i < findings->len; i++) {
         bb_json_newline(json);
-        put_finding(json, &g_array_index(findings, BbFinding, i));
+        put_finding(json, &g_array_index(findings, BbDoctorFinding, i));
     }
     bb_json_end_array(json);
     bb_json_end_object(json);

@@ -69,7 +69,7 @@ static bool parse_classifier(const char *word, BbMirrorClassifier *classifier, G
 static BbMirrorPlan *plan_add(const BbMirror *mirror, BbMirrorClassifier classifier, GError **error)
 {
     g_autofree char *underlay = NULL;
-    g_autoptr(BbHost) host = bb_mirror_read_host(error);
+    g_autoptr(BbMirrorHost) host = bb_mirror_read_host(error);
     if (!host)
         return NULL;
     if (mirror->target != BB_MIRROR_TO_INTERFACE) {
@@ -159,7 +159,7 @@ static int run_del(const BbMirrorOptions *options)
     g_autoptr(GError) error = NULL;
     if (!select_mirrors(options, &names, &address, &selection, &error))
         return say(error);
-    g_autoptr(BbHost) host = bb_mirror_read_host(&error);
+    g_autoptr(BbMirrorHost) host = bb_mirror_read_host(&error);
     if (!host)
         return say(error);
     g_autoptr(BbMirrorPlan) plan = bb_mirror_plan_linux_del(&selection, host);
@@ -174,7 +174,7 @@ static int run_del(const BbMirrorOptions *options)
 
 // ---- show --------------------------------------------------------------------------------------
 
-static void print_mirror(const BbHostFilter *filter, const BbHost *host)
+static void print_mirror(const BbHostFilter *filter, const BbMirrorHost *host)
 {
     const BbHostInterface *to = filter->to ? bb_host_find(host, filter->to) : NULL;
     g_autofree char *tunnel =
@@ -191,7 +191,7 @@ static int run_show(const BbMirrorOptions *options)
 {
     bool any = false;
     g_autoptr(GError) error = NULL;
-    g_autoptr(BbHost) host = bb_mirror_read_host(&error);
+    g_autoptr(BbMirrorHost) host = bb_mirror_read_host(&error);
     if (!host)
         return say(error);
     for (guint i = 0; i < host->filters->len; i++) {

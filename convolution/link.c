@@ -317,7 +317,8 @@ static BbPeakTest make_test(const BbLagGrid *grid, const BbStream *in, const BbS
                             const BbLinkOptions *options)
 {
     double quantum_ns = (double)grid->quantum_ns;
-    BbLoad load = bb_load_measure(in, out, options->start_ns, grid->bins * quantum_ns / CLOSE);
+    BbTrafficLoad load =
+        bb_load_measure(in, out, options->start_ns, grid->bins * quantum_ns / CLOSE);
     return (BbPeakTest){0, options->messages_least, load.crowd * quantum_ns, grid->beyond};
 }
 
@@ -350,7 +351,7 @@ BbLink *bb_link_find(const BbLagGrid *grid, const BbStream *in, const BbStream *
         return NULL;
     double longest_ns = (double)grid->bins * (double)grid->quantum_ns;
     double trace_ns = (double)options->end_ns - (double)options->start_ns;
-    BbLoad load =
+    BbTrafficLoad load =
         bb_load_measure(in, out, options->start_ns, bb_load_calm_ns(longest_ns, trace_ns));
     BbLink *link = g_new0(BbLink, 1);
     link->peaks = g_steal_pointer(&peaks);

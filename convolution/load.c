@@ -26,7 +26,8 @@ static guint32 count_until(const BbStream *stream, guint32 *next, gint64 start_n
     return *next - first;
 }
 
-BbLoad bb_load_measure(const BbStream *in, const BbStream *out, gint64 start_ns, double block_ns)
+BbTrafficLoad bb_load_measure(const BbStream *in, const BbStream *out, gint64 start_ns,
+                              double block_ns)
 {
     double products = 0, crowd = 0;
     guint32 a = 0, b = 0;
@@ -42,5 +43,5 @@ BbLoad bb_load_measure(const BbStream *in, const BbStream *out, gint64 start_ns,
         products += n * m;
         crowd += n * m * MAX(0, n + m - 2);
     }
-    return (BbLoad){products / block_ns, products > 0 ? crowd / products / block_ns : 0};
+    return (BbTrafficLoad){products / block_ns, products > 0 ? crowd / products / block_ns : 0};
 }

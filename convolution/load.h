@@ -4,14 +4,15 @@
 
 #include "convolution/streams.h"
 
-typedef struct BbLoad {
+typedef struct BbTrafficLoad {
     double pairs; // of messages a nanosecond of lag, by chance: sum of the products of their
                   // numbers in each block of time, divided by the block's length
     double crowd; // messages of both a nanosecond, where there are pairs
-} BbLoad;
+} BbTrafficLoad;
 
 // start_ns: of the trace; block_ns: over which the load is taken as constant.
-BbLoad bb_load_measure(const BbStream *in, const BbStream *out, gint64 start_ns, double block_ns);
+BbTrafficLoad bb_load_measure(const BbStream *in, const BbStream *out, gint64 start_ns,
+                              double block_ns);
 
 // Over which the load is taken as constant, in ns: several longest lags, or a small part of the
 // trace, whichever is longer.

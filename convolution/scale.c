@@ -184,7 +184,8 @@ static void look_at(Search *search, Pair *pair, gint64 start_ns)
 {
     double after[BINS_MAX] = {0}, before[BINS_MAX] = {0};
     count_lags(search, pair, after, before);
-    BbLoad load = bb_load_measure(pair->in, pair->out, start_ns, search->edges[search->bins] / 8);
+    BbTrafficLoad load =
+        bb_load_measure(pair->in, pair->out, start_ns, search->edges[search->bins] / 8);
     guint32 first = 0, end;
     while (first < search->bins && !stands_out(search, after, before, first, load.crowd))
         first++;

@@ -150,7 +150,7 @@ static void count_ends(const BbVeto *veto, guint32 from, guint32 to, Ends *ends)
         pairs += end - first;
     }
     ends->pairs = (double)pairs;
-    BbLoad load = bb_load_measure(&in, &out, veto->traffic->start_ns, veto->calm_ns);
+    BbTrafficLoad load = bb_load_measure(&in, &out, veto->traffic->start_ns, veto->calm_ns);
     ends->chance = load.pairs * (ends->high_ns - MAX(0, ends->low_ns));
 }
 

@@ -116,7 +116,7 @@ static void count_real(const BbChainTrial *trial)
     for (guint32 i = 0; i < n; i++) {
         if (bb_effects_at(trial->effects, i)->truth == BB_EFFECT_UNTOLD)
             continue;
-        BbStrand *strand = bb_strand_at(trial->strands, chain[i]);
+        BbEdgeChain *strand = bb_strand_at(trial->strands, chain[i]);
         strand->real++;
         strand->real_paths += !causes[i];
     }
@@ -137,7 +137,7 @@ static guint64 messages_of(const BbPatternNode *node)
 // Figure 6 begins a chain with all messages on its first edge.
 static void count_first_edge(const BbChainTrial *trial, guint32 first)
 {
-    BbStrand *strand = bb_strand_at(trial->strands, first);
+    BbEdgeChain *strand = bb_strand_at(trial->strands, first);
     if (strand->found > 0)
         return;
     for (guint32 i = 0; i < trial->effects->effects->len; i++) {
@@ -184,7 +184,7 @@ static void judge_strands(BbChainScore *score, const BbChainTrial *trial)
 {
     guint64 roots = score->true_roots;
     for (guint32 i = 0; i < trial->strands->strands->len; i++) {
-        const BbStrand *strand = bb_strand_at(trial->strands, i);
+        const BbEdgeChain *strand = bb_strand_at(trial->strands, i);
         bb_fidelity_add(score->fidelity[BB_CHAIN_VERTICES], roots, strand->found, strand->real);
         bb_fidelity_add(score->fidelity[BB_CHAIN_PATHS], roots, strand->found_paths,
                         strand->real_paths);
@@ -196,7 +196,7 @@ static void judge_strands(BbChainScore *score, const BbChainTrial *trial)
     }
 }
 
-static guint64 apart(const BbStrand *strand)
+static guint64 apart(const BbEdgeChain *strand)
 {
     return strand->found_paths > strand->real_paths ? strand->found_paths - strand->real_paths
                                                     : strand->real_paths - strand->found_paths;
@@ -205,7 +205,7 @@ static guint64 apart(const BbStrand *strand)
 static int by_distance(gconstpointer a, gconstpointer b, gpointer strands)
 {
     guint32 i = *(const guint32 *)a, j = *(const guint32 *)b;
-    const BbStrand *x = bb_strand_at(strands, i), *y = bb_strand_at(strands, j);
+    const BbEdgeChain *x = bb_strand_at(strands, i), *y = bb_strand_at(strands, j);
     if (apart(x) != apart(y))
         return apart(x) > apart(y) ? -1 : 1;
     if (x->real_paths != y->real_paths)
@@ -217,12 +217,12 @@ static int by_distance(gconstpointer a, gconstpointer b, gpointer strands)
 static char *caption_of(const BbChainTrial *trial, guint32 strand)
 {
     GString *text = g_string_new(NULL);
-    const BbStrand *last = bb_strand_at(trial->strands, strand);
+    const BbEdgeChain *last = bb_strand_at(trial->strands, strand);
     guint32 hops = last->hops;
     g_autofree guint32 *nodes = g_new(guint32, hops + 1);
     nodes[hops] = last->receiver;
     for (guint32 k = hops; k > 0; k--) {
-        const BbStrand *edge = bb_strand_at(trial->strands, strand);
+        const BbEdgeChain *edge = bb_strand_at(trial->strands, strand);
         nodes[k - 1] = edge->sender;
         strand = edge->up;
     }
@@ -241,14 +241,14 @@ static void tell_paths(BbChainScore *score, const BbChainTrial *trial)
 {
     g_autoptr(GArray) ends = g_array_new(FALSE, FALSE, sizeof(guint32));
     for (guint32 i = 0; i < trial->strands->strands->len; i++) {
-        const BbStrand *strand = bb_strand_at(trial->strands, i);
+        const BbEdgeChain *strand = bb_strand_at(trial->strands, i);
         if (strand->found_paths + strand->real_paths > 0)
             g_array_append_val(ends, i);
     }
     g_array_sort_with_data(ends, by_distance, trial->strands);
     for (guint k = 0; k < MIN(ends->len, BB_CHAIN_PATHS_TOLD); k++) {
         guint32 i = g_array_index(ends, guint32, k);
-        const BbStrand *strand = bb_strand_at(trial->strands, i);
+        const BbEdgeChain *strand = bb_strand_at(trial->strands, i);
         BbChainPath path = {strand->found_paths, strand->real_paths, caption_of(trial, i)};
         g_array_append_val(score->paths, path);
     }

@@ -89,8 +89,8 @@ static void count_vertex(Vertices *vertices, guint32 strand, const BbPatternNode
     if ((*seen)++ > 0)
         return;
     const BbStrands *strands = vertices->pairing->trial->strands;
-    const BbStrand *last = bb_strand_at(strands, strand);
-    const BbStrand *before = bb_strand_at(strands, last->up);
+    const BbEdgeChain *last = bb_strand_at(strands, strand);
+    const BbEdgeChain *before = bb_strand_at(strands, last->up);
     Pair *pair = pair_of(vertices->pairing, before->sender, last->sender, last->receiver);
     pair->found += last->found;
     for (guint i = 0; node->delays && i < node->delays->len; i++) {

@@ -5,7 +5,7 @@
 void bb_strands_init(BbStrands *strands)
 {
     bb_tally_init(&strands->numbers);
-    strands->strands = g_array_new(FALSE, TRUE, sizeof(BbStrand));
+    strands->strands = g_array_new(FALSE, TRUE, sizeof(BbEdgeChain));
 }
 
 void bb_strands_clear(BbStrands *strands)
@@ -19,7 +19,7 @@ guint32 bb_strands_find(BbStrands *strands, guint32 up, guint32 sender, guint32 
     guint64 *number = bb_tally_at(&strands->numbers, (BbTallyKey){up, sender, receiver});
     if (*number == 0) {
         guint32 hops = up == BB_STRAND_NONE ? 1 : bb_strand_at(strands, up)->hops + 1;
-        BbStrand strand = {.up = up, .sender = sender, .receiver = receiver, .hops = hops};
+        BbEdgeChain strand = {.up = up, .sender = sender, .receiver = receiver, .hops = hops};
         g_array_append_val(strands->strands, strand);
         *number = strands->strands->len;
     }

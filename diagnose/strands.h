@@ -7,18 +7,18 @@
 
 #define BB_STRAND_NONE G_MAXUINT32
 
-typedef struct BbStrand {
+typedef struct BbEdgeChain {
     guint32 up; // the chain without its last edge; BB_STRAND_NONE where that is the only one
     guint32 sender, receiver;        // of the last edge
     guint32 hops;                    // edges
     guint64 found, real;             // messages with such a chain
     guint64 found_paths, real_paths; // of them those that end here: they caused nothing
-} BbStrand;
+} BbEdgeChain;
 
 // Memory: 48 bytes a chain, and a slot of 24 to 96.
 typedef struct BbStrands {
     BbTally numbers;
-    GArray *strands; // of BbStrand; a chain stands behind what it is longer than
+    GArray *strands; // of BbEdgeChain; a chain stands behind what it is longer than
 } BbStrands;
 
 void bb_strands_init(BbStrands *strands);
@@ -27,7 +27,7 @@ void bb_strands_clear(BbStrands *strands);
 // The chain that is one edge longer than up.
 guint32 bb_strands_find(BbStrands *strands, guint32 up, guint32 sender, guint32 receiver);
 
-static inline BbStrand *bb_strand_at(const BbStrands *strands, guint32 index)
+static inline BbEdgeChain *bb_strand_at(const BbStrands *strands, guint32 index)
 {
-    return &g_array_index(strands->strands, BbStrand, index);
+    return &g_array_index(strands->strands, BbEdgeChain, index);
 }

@@ -5,7 +5,7 @@
 #include "data/keys.h"
 #include "merge/event_state.h"
 
-BbEventKind bb_event_kind(const BbEvent *event)
+BbEventKind bb_event_kind(const BbLogEvent *event)
 {
     BbEventKind kind = event->kind;
     if (kind == BB_EVENT_UNSET && event->other)
@@ -13,7 +13,7 @@ BbEventKind bb_event_kind(const BbEvent *event)
     return kind == BB_EVENT_UNSET ? BB_EVENT_MESSAGE : kind;
 }
 
-bool bb_event_is_inside(const BbEvent *event)
+bool bb_event_is_inside(const BbLogEvent *event)
 {
     if (event->other)
         return event->other->process == event->process;
@@ -22,7 +22,7 @@ bool bb_event_is_inside(const BbEvent *event)
 
 // ---- which act got which sig ------------------------------------------------------------------
 
-static void join(BbEvent *sig, BbEvent *act)
+static void join(BbLogEvent *sig, BbLogEvent *act)
 {
     act->other = sig;
     if (!sig->other)
@@ -33,14 +33,14 @@ static void follow_sources(GPtrArray *events, BbCounters *counters)
 {
     g_autoptr(GHashTable) by_id = g_hash_table_new(bb_id_key_hash, bb_id_key_equal);
     for (guint i = 0; i < events->len; i++) {
-        BbEvent *event = events->pdata[i];
+        BbLogEvent *event = events->pdata[i];
         g_hash_table_insert(by_id, &event->id, event);
     }
     for (guint i = 0; i < events->len; i++) {
-        BbEvent *event = events->pdata[i];
+        BbLogEvent *event = events->pdata[i];
         if (!bb_id_is_known(event->source))
             continue;
-        BbEvent *source = g_hash_table_lookup(by_id, &event->source);
+        BbLogEvent *source = g_hash_table_lookup(by_id, &event->source);
         if (source && !event->acts)
             event->above = source;
         else if (source && !source->acts)
@@ -54,17 +54,17 @@ static void follow_sources(GPtrArray *events, BbCounters *counters)
 
 static guint key_hash(gconstpointer key)
 {
-    const BbEvent *event = key;
+    const BbLogEvent *event = key;
     return bb_keys_mix(event->tag, event->value);
 }
 
 static gboolean key_equal(gconstpointer a, gconstpointer b)
 {
-    const BbEvent *x = a, *y = b;
+    const BbLogEvent *x = a, *y = b;
     return x->tag == y->tag && x->value == y->value;
 }
 
-static bool has_key(const BbEvent *event)
+static bool has_key(const BbLogEvent *event)
 {
     return event->tag != BB_NAME_NONE && !(event->acts && bb_id_is_known(event->source));
 }
@@ -75,7 +75,7 @@ static void follow_keys(GPtrArray *events)
     g_autoptr(GHashTable) waiting =
         g_hash_table_new_full(key_hash, key_equal, NULL, (GDestroyNotify)g_queue_free);
     for (guint i = 0; i < events->len; i++) {
-        BbEvent *event = events->pdata[i];
+        BbLogEvent *event = events->pdata[i];
         if (event->acts || !has_key(event) || event->other)
             continue;
         GQueue *sigs = g_hash_table_lookup(waiting, event);
@@ -84,7 +84,7 @@ static void follow_keys(GPtrArray *events)
         g_queue_push_tail(sigs, event);
     }
     for (guint i = 0; i < events->len; i++) {
-        BbEvent *event = events->pdata[i];
+        BbLogEvent *event = events->pdata[i];
         GQueue *sigs = event->acts && has_key(event) ? g_hash_table_lookup(waiting, event) : NULL;
         if (sigs && !g_queue_is_empty(sigs))
             join(g_queue_pop_head(sigs), event);
@@ -95,13 +95,13 @@ static void follow_keys(GPtrArray *events)
 
 static guint thread_hash(gconstpointer key)
 {
-    const BbEvent *event = key;
+    const BbLogEvent *event = key;
     return bb_keys_mix(event->process, event->thread);
 }
 
 static gboolean thread_equal(gconstpointer a, gconstpointer b)
 {
-    const BbEvent *x = a, *y = b;
+    const BbLogEvent *x = a, *y = b;
     return x->process == y->process && x->thread == y->thread;
 }
 
@@ -110,7 +110,7 @@ static void follow_threads(GPtrArray *events)
     // The last act of each thread, which is its own key.
     g_autoptr(GHashTable) last = g_hash_table_new(thread_hash, thread_equal);
     for (guint i = 0; i < events->len; i++) {
-        BbEvent *event = events->pdata[i];
+        BbLogEvent *event = events->pdata[i];
         if (event->acts)
             g_hash_table_replace(last, event, event);
         else if (!bb_id_is_known(event->source))
@@ -120,7 +120,7 @@ static void follow_threads(GPtrArray *events)
 
 // ---- which message led to an event ------------------------------------------------------------
 
-static void settle(BbEvent *event, BbEvent *cause, bool known)
+static void settle(BbLogEvent *event, BbLogEvent *cause, bool known)
 {
     event->cause = cause;
     event->cause_known = known;
@@ -128,7 +128,7 @@ static void settle(BbEvent *event, BbEvent *cause, bool known)
 }
 
 // The same as of another event. Returns that one while it is not known yet.
-static BbEvent *settle_as(BbEvent *event, BbEvent *same)
+static BbLogEvent *settle_as(BbLogEvent *event, BbLogEvent *same)
 {
     if (!same->resolved)
         return same;
@@ -138,11 +138,11 @@ static BbEvent *settle_as(BbEvent *event, BbEvent *same)
 
 // What led to the return led to it by the call that it answers; the work that made the call goes
 // on.
-static BbEvent *settle_resumed(BbEvent *act, BbEvent *answer)
+static BbLogEvent *settle_resumed(BbLogEvent *act, BbLogEvent *answer)
 {
     if (!answer->resolved)
         return answer;
-    BbEvent *call = answer->cause;
+    BbLogEvent *call = answer->cause;
     if (call && !call->acts && bb_event_kind(call) == BB_EVENT_CALL)
         return settle_as(act, call);
     settle(act, NULL, false);
@@ -150,7 +150,7 @@ static BbEvent *settle_resumed(BbEvent *act, BbEvent *answer)
 }
 
 // Returns an event that must be settled before, NULL when event is.
-static BbEvent *try_settle(BbEvent *event)
+static BbLogEvent *try_settle(BbLogEvent *event)
 {
     if (!event->acts) {
         if (event->above)
@@ -172,13 +172,13 @@ static BbEvent *try_settle(BbEvent *event)
 }
 
 // walk is the number of this way: an event that is met on it again is caused by itself.
-static void resolve(BbEvent *event, guint32 walk, GPtrArray *way, BbCounters *counters)
+static void resolve(BbLogEvent *event, guint32 walk, GPtrArray *way, BbCounters *counters)
 {
     g_ptr_array_add(way, event);
     event->walk = walk;
     while (way->len > 0) {
-        BbEvent *top = way->pdata[way->len - 1];
-        BbEvent *before = top->resolved ? NULL : try_settle(top);
+        BbLogEvent *top = way->pdata[way->len - 1];
+        BbLogEvent *before = top->resolved ? NULL : try_settle(top);
         if (before && before->walk == walk) {
             settle(top, NULL, false);
             bb_counters_add(counters, "events_circular", 1);
@@ -191,7 +191,7 @@ static void resolve(BbEvent *event, guint32 walk, GPtrArray *way, BbCounters *co
     }
 }
 
-BbEvent *bb_event_cause(const BbEvent *teller, bool *known)
+BbLogEvent *bb_event_cause(const BbLogEvent *teller, bool *known)
 {
     *known = teller->acts ? !teller->source_unknown : teller->cause_known;
     return teller->acts ? NULL : teller->cause;
@@ -199,10 +199,10 @@ BbEvent *bb_event_cause(const BbEvent *teller, bool *known)
 
 // ---- the first message of a path --------------------------------------------------------------
 
-static void set_roots(GPtrArray *way, BbEvent *root)
+static void set_roots(GPtrArray *way, BbLogEvent *root)
 {
     for (guint i = 0; i < way->len; i++) {
-        BbEvent *event = way->pdata[i];
+        BbLogEvent *event = way->pdata[i];
         event->root = root;
         event->rooted = true;
     }
@@ -210,11 +210,11 @@ static void set_roots(GPtrArray *way, BbEvent *root)
 }
 
 // Goes up to a message without cause, or one whose root is known. Messages in a circle have none.
-static void find_root(BbEvent *event, guint32 walk, GPtrArray *way, BbCounters *counters)
+static void find_root(BbLogEvent *event, guint32 walk, GPtrArray *way, BbCounters *counters)
 {
     while (!event->rooted) {
         bool known = false;
-        BbEvent *cause = bb_event_cause(event, &known);
+        BbLogEvent *cause = bb_event_cause(event, &known);
         g_ptr_array_add(way, event);
         event->walk = walk;
         if (cause && !cause->rooted && cause->walk == walk) {
@@ -239,7 +239,7 @@ void bb_event_causes_link(GPtrArray *events, BbCounters *counters)
     follow_keys(events);
     follow_threads(events);
     for (guint i = 0; i < events->len; i++) {
-        BbEvent *event = events->pdata[i];
+        BbLogEvent *event = events->pdata[i];
         if (!event->resolved)
             resolve(event, i + 1, way, counters);
     }

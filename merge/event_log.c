@@ -11,7 +11,7 @@
 
 struct BbEventLog {
     const BbImport *import;
-    GPtrArray *events; // of BbEvent, owned, in order of their first lines
+    GPtrArray *events; // of BbLogEvent, owned, in order of their first lines
     GHashTable *by_id; // BbId of an event -> it
     guint32 most;
 };
@@ -49,7 +49,7 @@ static guint32 name_of(const BbEventLog *log, const char *text)
     return bb_span_name(log->import->names, text);
 }
 
-static const char *take_time(BbEvent *event, const char *tag, const char *value)
+static const char *take_time(BbLogEvent *event, const char *tag, const char *value)
 {
     BbStampUnit unit = BB_STAMP_ANY;
     if (tag[strlen("time")] == '_' && !bb_stamp_unit_find(tag + strlen("time_"), &unit))
@@ -57,7 +57,7 @@ static const char *take_time(BbEvent *event, const char *tag, const char *value)
     return bb_stamp_parse(value ? value : "", unit, &event->time_ns);
 }
 
-static const char *take_kind(const BbEventLog *log, BbEvent *event, BbEventKind kind,
+static const char *take_kind(const BbEventLog *log, BbLogEvent *event, BbEventKind kind,
                              const char *value, guint32 *name)
 {
     if (event->kind != BB_EVENT_UNSET && event->kind != kind)
@@ -68,7 +68,7 @@ static const char *take_kind(const BbEventLog *log, BbEvent *event, BbEventKind 
     return NULL;
 }
 
-static const char *take_tag(const BbEventLog *log, BbEvent *event, const char *tag,
+static const char *take_tag(const BbEventLog *log, BbLogEvent *event, const char *tag,
                             const char *value)
 {
     if (!tag)
@@ -95,13 +95,13 @@ static const char *take_tag(const BbEventLog *log, BbEvent *event, const char *t
 }
 
 // The event of that id, made when new; NULL where there are too many.
-static BbEvent *event_of(BbEventLog *log, const BbEventLine *line)
+static BbLogEvent *event_of(BbEventLog *log, const BbEventLine *line)
 {
     BbId id = bb_id_parse(log->import->names, line->id);
-    BbEvent *event = g_hash_table_lookup(log->by_id, &id);
+    BbLogEvent *event = g_hash_table_lookup(log->by_id, &id);
     if (event || log->events->len == log->most)
         return event;
-    event = g_new0(BbEvent, 1);
+    event = g_new0(BbLogEvent, 1);
     event->id = id;
     event->time_ns = BB_TIME_NONE;
     event->process = name_of(log, line->process);
@@ -118,7 +118,7 @@ const char *bb_event_log_add(BbEventLog *log, const BbEventLine *line)
     if (strlen(line->id) > BB_SPAN_ID_TEXT_MAX ||
         (line->source && strlen(line->source) > BB_SPAN_ID_TEXT_MAX))
         return "an id is longer than 64 bytes";
-    BbEvent *event = event_of(log, line);
+    BbLogEvent *event = event_of(log, line);
     if (!event) {
         count(log, "events_left_out");
         return NULL;
@@ -144,10 +144,10 @@ static void set_times(BbMessage *message, gint64 sent_ns, gint64 received_ns)
 }
 
 // A return is of the path of its call.
-static void set_truth(const BbEventLog *log, const BbEvent *teller, BbMessage *message)
+static void set_truth(const BbEventLog *log, const BbLogEvent *teller, BbMessage *message)
 {
     bool known = false;
-    const BbEvent *cause = bb_event_cause(teller, &known);
+    const BbLogEvent *cause = bb_event_cause(teller, &known);
     message->parent = cause ? cause->id : (BbId){.form = known ? BB_ID_DASH : BB_ID_ABSENT};
     if (teller->root)
         message->path = teller->root->id;
@@ -156,21 +156,21 @@ static void set_truth(const BbEventLog *log, const BbEvent *teller, BbMessage *m
 }
 
 // The event that told of the call which teller answers; NULL if it is not in the log.
-static BbEvent *call_of(const BbEvent *teller)
+static BbLogEvent *call_of(const BbLogEvent *teller)
 {
     bool known = false;
-    BbEvent *call = bb_event_cause(teller, &known);
+    BbLogEvent *call = bb_event_cause(teller, &known);
     return call && bb_event_kind(call) == BB_EVENT_CALL ? call : NULL;
 }
 
-static bool has_time(const BbEvent *teller)
+static bool has_time(const BbLogEvent *teller)
 {
     return teller->time_ns != BB_TIME_NONE ||
            (teller->other && teller->other->time_ns != BB_TIME_NONE);
 }
 
 // Why what teller tells of is no message that can be told, as the name of a counter; NULL if it is.
-static const char *refuse(const BbEvent *teller)
+static const char *refuse(const BbLogEvent *teller)
 {
     if (bb_event_is_inside(teller))
         return "events_inside";
@@ -180,7 +180,7 @@ static const char *refuse(const BbEvent *teller)
 }
 
 // The same for a return. call is what it answers, NULL for none; it tells who gets the return.
-static const char *refuse_return(const BbEvent *teller, const BbEvent *call)
+static const char *refuse_return(const BbLogEvent *teller, const BbLogEvent *call)
 {
     if ((teller->acts || teller->other) && bb_event_is_inside(teller))
         return "events_inside";
@@ -192,10 +192,10 @@ static const char *refuse_return(const BbEvent *teller, const BbEvent *call)
 }
 
 // A name as the receiver has it, else as the sender.
-static guint32 label(const BbEvent *teller, gsize offset)
+static guint32 label(const BbLogEvent *teller, gsize offset)
 {
-    const BbEvent *receiver = teller->acts || !teller->other ? teller : teller->other;
-    const BbEvent *sender = receiver == teller && teller->other ? teller->other : teller;
+    const BbLogEvent *receiver = teller->acts || !teller->other ? teller : teller->other;
+    const BbLogEvent *sender = receiver == teller && teller->other ? teller->other : teller;
     guint32 name = G_STRUCT_MEMBER(guint32, receiver, offset);
     return name != BB_NAME_NONE ? name : G_STRUCT_MEMBER(guint32, sender, offset);
 }
@@ -206,34 +206,34 @@ static bool give(const BbEventLog *log, const BbMessage *message, GError **error
 }
 
 // What goes from sig to act; one of them may be NULL.
-static BbMessage message_of(const BbEvent *sig, const BbEvent *act)
+static BbMessage message_of(const BbLogEvent *sig, const BbLogEvent *act)
 {
-    const BbEvent *teller = sig ? sig : act;
+    const BbLogEvent *teller = sig ? sig : act;
     BbMessage message = bb_message_empty();
     BbEventKind kind = bb_event_kind(teller);
     message.kind = kind == BB_EVENT_CALL ? BB_CALL : kind == BB_EVENT_RETURN ? BB_RETURN : BB_FREE;
     message.id = teller->id;
     message.sender = sig ? sig->process : act->peer;
     message.receiver = act ? act->process : sig->peer;
-    message.op = label(teller, G_STRUCT_OFFSET(BbEvent, op));
-    message.status = label(teller, G_STRUCT_OFFSET(BbEvent, status));
+    message.op = label(teller, G_STRUCT_OFFSET(BbLogEvent, op));
+    message.status = label(teller, G_STRUCT_OFFSET(BbLogEvent, status));
     set_times(&message, sig ? sig->time_ns : BB_TIME_NONE, act ? act->time_ns : BB_TIME_NONE);
     return message;
 }
 
 // A return has the id, the path and the operation of its call.
-static void set_call(const BbEvent *call, BbMessage *message)
+static void set_call(const BbLogEvent *call, BbMessage *message)
 {
     message->id = call->id;
     message->receiver = call->acts ? call->peer : call->process;
     if (message->op == BB_NAME_NONE)
-        message->op = label(call, G_STRUCT_OFFSET(BbEvent, op));
+        message->op = label(call, G_STRUCT_OFFSET(BbLogEvent, op));
 }
 
-static bool give_message(const BbEventLog *log, BbEvent *teller, GError **error)
+static bool give_message(const BbEventLog *log, BbLogEvent *teller, GError **error)
 {
     bool answers = bb_event_kind(teller) == BB_EVENT_RETURN;
-    BbEvent *call = answers ? call_of(teller) : NULL;
+    BbLogEvent *call = answers ? call_of(teller) : NULL;
     const char *reason = answers ? refuse_return(teller, call) : refuse(teller);
     if (reason) {
         bb_counters_add(log->import->counters, reason, teller->other ? 2 : 1);
@@ -252,9 +252,9 @@ static bool give_message(const BbEventLog *log, BbEvent *teller, GError **error)
 }
 
 // Of a sig that others got, too: only what is neither call nor return has several receivers.
-static bool give_again(const BbEventLog *log, const BbEvent *act, GError **error)
+static bool give_again(const BbEventLog *log, const BbLogEvent *act, GError **error)
 {
-    const BbEvent *sig = act->other;
+    const BbLogEvent *sig = act->other;
     bool inside = sig->process == act->process;
     bool timed = sig->time_ns != BB_TIME_NONE || act->time_ns != BB_TIME_NONE;
     if (inside || !timed || bb_event_kind(sig) != BB_EVENT_MESSAGE) {
@@ -266,7 +266,7 @@ static bool give_again(const BbEventLog *log, const BbEvent *act, GError **error
     return give(log, &message, error);
 }
 
-static bool give_event(const BbEventLog *log, BbEvent *event, GError **error)
+static bool give_event(const BbEventLog *log, BbLogEvent *event, GError **error)
 {
     if (!event->acts || !event->other)
         return give_message(log, event, error);

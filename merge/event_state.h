@@ -7,8 +7,8 @@
 
 typedef enum { BB_EVENT_UNSET, BB_EVENT_MESSAGE, BB_EVENT_CALL, BB_EVENT_RETURN } BbEventKind;
 
-typedef struct BbEvent BbEvent;
-struct BbEvent {
+typedef struct BbLogEvent BbLogEvent;
+struct BbLogEvent {
     BbId id, source;          // source is absent where it is not told
     gint64 time_ns;           // BB_TIME_NONE if not told
     guint32 process, thread;  // names
@@ -20,23 +20,23 @@ struct BbEvent {
     bool source_unknown; // it is told, but no event of the log is it
     bool resolved;       // cause is final
     bool cause_known;
-    bool rooted;    // root is final
-    bool answered;  // of a call: a return of it was given
-    BbEvent *cause; // tells of the message that led to this event; NULL where there was none
-    BbEvent *root;  // tells of the first message of the path; NULL if not known
-    BbEvent *other; // of an act: the sig that it got; of a sig: the first act that got it
-    BbEvent *above; // of a sig: the event that caused it; NULL for none
+    bool rooted;       // root is final
+    bool answered;     // of a call: a return of it was given
+    BbLogEvent *cause; // tells of the message that led to this event; NULL where there was none
+    BbLogEvent *root;  // tells of the first message of the path; NULL if not known
+    BbLogEvent *other; // of an act: the sig that it got; of a sig: the first act that got it
+    BbLogEvent *above; // of a sig: the event that caused it; NULL for none
 };
 
 // What the message is that event sent or got; as either end tells it.
-BbEventKind bb_event_kind(const BbEvent *event);
+BbEventKind bb_event_kind(const BbLogEvent *event);
 
 // Whether the event and its other end are of one process, or nothing is told of another.
-bool bb_event_is_inside(const BbEvent *event);
+bool bb_event_is_inside(const BbLogEvent *event);
 
 // What caused the message that teller, a sig or an act that nobody sent, tells of. *known is false
 // where it is not in the log; else NULL means that nothing did.
-BbEvent *bb_event_cause(const BbEvent *teller, bool *known);
+BbLogEvent *bb_event_cause(const BbLogEvent *teller, bool *known);
 
-// Finds who caused what, of all events (of BbEvent *, in order of the log).
+// Finds who caused what, of all events (of BbLogEvent *, in order of the log).
 void bb_event_causes_link(GPtrArray *events, BbCounters *counters);

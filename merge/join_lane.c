@@ -83,7 +83,7 @@ static gint64 median(gint64 *values, guint n)
     return values[n / 2];
 }
 
-static void learn_first(BbDelay *delay, gint64 delay_ns)
+static void learn_first(BbJoinDelay *delay, gint64 delay_ns)
 {
     gint64 off_ns[BB_JOIN_LEARNING];
     delay->first_ns[delay->known++] = delay_ns;
@@ -94,7 +94,7 @@ static void learn_first(BbDelay *delay, gint64 delay_ns)
 }
 
 // Steps of one size find the middle of what comes, however far off the rest is.
-static void follow(BbDelay *delay, gint64 delay_ns)
+static void follow(BbJoinDelay *delay, gint64 delay_ns)
 {
     gint64 off_ns = delay_ns - delay->usual_ns, step_ns = delay->spread_ns / FOLLOWS;
     delay->usual_ns += CLAMP(off_ns, -step_ns, step_ns);
@@ -104,11 +104,11 @@ static void follow(BbDelay *delay, gint64 delay_ns)
 
 static void learn(BbJoin *join, const BbDelayKey *key, gint64 delay_ns)
 {
-    BbDelay *delay = g_hash_table_lookup(join->delays, key);
+    BbJoinDelay *delay = g_hash_table_lookup(join->delays, key);
     if (!delay && g_hash_table_size(join->delays) == BB_JOIN_DELAYS)
         return;
     if (!delay) {
-        delay = g_new0(BbDelay, 1);
+        delay = g_new0(BbJoinDelay, 1);
         g_hash_table_insert(join->delays, g_memdup2(key, sizeof *key), delay);
     }
     if (delay->known < BB_JOIN_LEARNING)
@@ -179,7 +179,7 @@ static bool share_observer(const BbHeld *a, const BbHeld *b)
 // What is known of the delay between two observers, on one edge where that is known, and whether it
 // is that from the second to the first.
 typedef struct Usual {
-    BbDelay *delay; // NULL: nothing is known
+    BbJoinDelay *delay; // NULL: nothing is known
     bool turned;
 } Usual;
 
@@ -201,7 +201,7 @@ static gint64 oddness(Usual usual, const BbHeld *a, const BbHeld *b)
 }
 
 // Whether it is so far that they are two messages, each of which the other observer lost.
-static bool is_too_odd(const BbDelay *delay, gint64 odd_ns)
+static bool is_too_odd(const BbJoinDelay *delay, gint64 odd_ns)
 {
     return delay && delay->known == BB_JOIN_LEARNING && odd_ns > delay->spread_ns * SPREADS;
 }
@@ -229,7 +229,7 @@ static bool may_join(const BbJoin *join, const BbHeld *held, const BbHeld *other
 static BbHeld *find_nearest(const BbJoin *join, const BbHeld *held, const BbOpenCall *call)
 {
     BbHeld *best = NULL;
-    BbDelay *delay = NULL;
+    BbJoinDelay *delay = NULL;
     gint64 best_ns = G_MAXINT64;
     guint left = SCAN;
     for (BbHeld *other = held->behind; other && left; other = other->behind, left--) {

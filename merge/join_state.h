@@ -58,11 +58,11 @@ typedef struct BbDelayKey {
 
 // How much later one observer sees what another has seen. Medians, since some of what is joined may
 // be wrong.
-typedef struct BbDelay {
+typedef struct BbJoinDelay {
     gint64 usual_ns, spread_ns; // the latter of how far delays are from the former
     gint64 first_ns[BB_JOIN_LEARNING];
     guint known; // of first_ns
-} BbDelay;
+} BbJoinDelay;
 
 struct BbJoin {
     BbJoinOptions options;
@@ -76,7 +76,7 @@ struct BbJoin {
     BbHeld **buckets;   // by key
     BbHeld *vacant;     // by next_same
     GHashTable *lanes;  // BbLane -> itself
-    GHashTable *delays; // BbDelayKey -> BbDelay
+    GHashTable *delays; // BbDelayKey -> BbJoinDelay
     GHashTable *apart;  // BbJoinNames -> itself
     BbCallIds *ids;
     BbOverlap *overlap;

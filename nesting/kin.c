@@ -12,7 +12,7 @@
 
 // Kinds that are one so far. Where only one of them has a slot it is lent.
 typedef struct {
-    BbKind known;
+    BbKnownKind known;
     double *seen;  // known.seen
     BbSlot **made; // [n_slots]: of several; owned
 } Group;
@@ -20,7 +20,7 @@ typedef struct {
 static Group group_new(const BbKin *kin)
 {
     double *seen = g_new0(double, kin->n_counts);
-    BbKind known = {0, g_new0(BbSlot *, kin->n_slots), seen};
+    BbKnownKind known = {0, g_new0(BbSlot *, kin->n_slots), seen};
     return (Group){known, seen, g_new0(BbSlot *, kin->n_slots)};
 }
 
@@ -48,7 +48,7 @@ static double counts_foretold(const BbKin *kin, const double *seen, double n)
 }
 
 // What is gained if the counts of two kinds are one.
-static double gain_of_counts(const BbKin *kin, const BbKind *a, const BbKind *b)
+static double gain_of_counts(const BbKin *kin, const BbKnownKind *a, const BbKnownKind *b)
 {
     guint n = kin->n_counts;
     g_autofree double *both = g_new(double, n);
@@ -78,7 +78,7 @@ static double slot_foretold(const BbSlot *slot)
            foretold(slot->n - slot->late, slot->n, 0.95);
 }
 
-static double gain_of(const BbKin *kin, const BbKind *a, const BbKind *b)
+static double gain_of(const BbKin *kin, const BbKnownKind *a, const BbKnownKind *b)
 {
     double gain = gain_of_counts(kin, a, b);
     for (guint i = 0; i < kin->n_slots && gain > -NO_DOUBT; i++) {
@@ -90,9 +90,9 @@ static double gain_of(const BbKin *kin, const BbKind *a, const BbKind *b)
     return gain;
 }
 
-static void take_in(const BbKin *kin, Group *group, const BbKind *kind)
+static void take_in(const BbKin *kin, Group *group, const BbKnownKind *kind)
 {
-    BbKind *known = &group->known;
+    BbKnownKind *known = &group->known;
     known->n += kind->n;
     for (guint i = 0; i < kin->n_counts; i++)
         group->seen[i] += kind->seen[i];
@@ -110,7 +110,7 @@ static void take_in(const BbKin *kin, Group *group, const BbKind *kind)
 }
 
 // The most frequent first; ties by number.
-static void order_by_size(const BbKind *kinds, guint n, guint16 *order)
+static void order_by_size(const BbKnownKind *kinds, guint n, guint16 *order)
 {
     for (guint i = 0; i < n; i++) {
         guint k = i;
@@ -120,7 +120,7 @@ static void order_by_size(const BbKind *kinds, guint n, guint16 *order)
     }
 }
 
-void bb_kin_find(const BbKin *kin, const BbKind *kinds, guint n, guint16 *group)
+void bb_kin_find(const BbKin *kin, const BbKnownKind *kinds, guint n, guint16 *group)
 {
     g_autofree guint16 *order = g_new(guint16, n);
     g_autofree Group *groups = g_new(Group, n);
@@ -128,7 +128,7 @@ void bb_kin_find(const BbKin *kin, const BbKind *kinds, guint n, guint16 *group)
     guint n_groups = 0;
     order_by_size(kinds, n, order);
     for (guint i = 0; i < n; i++) {
-        const BbKind *kind = &kinds[order[i]];
+        const BbKnownKind *kind = &kinds[order[i]];
         guint best = n_groups;
         double most = -EVIDENCE;
         for (guint g = 0; g < n_groups && kind->n > 0; g++) {

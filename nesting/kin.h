@@ -13,11 +13,11 @@
 #include "nesting/slot.h"
 
 // What is known of one kind.
-typedef struct BbKind {
+typedef struct BbKnownKind {
     double n;           // parents
     BbSlot **slots;     // [n_slots], fitted; NULL where never seen
     const double *seen; // [n_counts]: parents with so many children of a type (counts.h)
-} BbKind;
+} BbKnownKind;
 
 typedef struct BbKin {
     guint n_slots, n_counts; // of each kind
@@ -26,4 +26,4 @@ typedef struct BbKin {
 
 // Fills group[0 .. n) with the number of the most frequent kind that does the same. Kinds without
 // parents are taken for the most frequent of all.
-void bb_kin_find(const BbKin *kin, const BbKind *kinds, guint n, guint16 *group);
+void bb_kin_find(const BbKin *kin, const BbKnownKind *kinds, guint n, guint16 *group);

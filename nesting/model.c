@@ -618,14 +618,14 @@ void bb_model_regroup(BbModel *model, const BbSite *site)
     bb_model_forget(model);
     bb_model_observe(model, site, 1);
     fit_slots(model);
-    BbKind kinds[BB_SITE_TYPES];
+    BbKnownKind kinds[BB_SITE_TYPES];
     const BbCounts *counts = model->repertoire->counts;
     g_autofree BbSlot **slots = g_new(BbSlot *, np * (of_kids + 1));
     for (guint p = 0; p < np; p++) {
         BbSlot **of = slots + p * (of_kids + 1);
         memcpy(of, model->slots + p * of_kids, of_kids * sizeof *of);
         of[of_kids] = model->ends[p];
-        kinds[p] = (BbKind){counts->n[p], of, counts->seen + bb_counts_at(counts, p, 0)};
+        kinds[p] = (BbKnownKind){counts->n[p], of, counts->seen + bb_counts_at(counts, p, 0)};
     }
     BbKin kin = {of_kids + 1, model->nc * BB_COUNTS_EACH, model->scale};
     bb_kin_find(&kin, kinds, np, model->group);

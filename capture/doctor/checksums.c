@@ -72,8 +72,9 @@ static guint64 unfilled(const BbTalkSide *side, const Sums *sums)
 }
 
 // Counts what of the sides is such, by sender.
-static BbFinding count(const BbTalks *talks, const Sums *sums,
-                       guint64 (*such)(const BbTalkSide *, const Sums *), BbFinding finding)
+static BbDoctorFinding count(const BbTalks *talks, const Sums *sums,
+                             guint64 (*such)(const BbTalkSide *, const Sums *),
+                             BbDoctorFinding finding)
 {
     g_autoptr(BbPlaces) places = bb_places_new();
     finding.unit = "packets";
@@ -94,31 +95,33 @@ static BbFinding count(const BbTalks *talks, const Sums *sums,
 
 static void judge_wrong(const BbTalks *talks, const Sums *sums, GArray *findings)
 {
-    BbFinding finding = count(
-        talks, sums, damaged,
-        (BbFinding){.name = "damaged",
-                    .title = "wrong checksums here and there: packets were damaged",
-                    .sure = BB_SURE_LIKELY,
-                    .meaning = "Their receivers dropped them, if the damage is on the wire; if it "
-                               "is on the way to us, messages are read wrong.",
-                    .remedy = "Check cable, optics and the error counters of the mirror port and "
-                              "of the card (ethtool -S IF)."});
+    BbDoctorFinding finding =
+        count(talks, sums, damaged,
+              (BbDoctorFinding){
+                  .name = "damaged",
+                  .title = "wrong checksums here and there: packets were damaged",
+                  .sure = BB_SURE_LIKELY,
+                  .meaning = "Their receivers dropped them, if the damage is on the wire; if it "
+                             "is on the way to us, messages are read wrong.",
+                  .remedy = "Check cable, optics and the error counters of the mirror port and "
+                            "of the card (ethtool -S IF)."});
     bb_findings_judge(findings, finding, &damage_level);
-    finding = count(
-        talks, sums, rewritten,
-        (BbFinding){.name = "rewritten",
-                    .title = "checksums that are always wrong: packets were rewritten",
-                    .sure = BB_SURE_LIKELY,
-                    .meaning = "Something between sender and us changed addresses, ports or "
-                               "content without mending the checksums, as anonymizers of captures "
-                               "do. Names may not be the real ones.",
-                    .remedy = "Mirror before that device, or take the names for what they are."});
+    finding =
+        count(talks, sums, rewritten,
+              (BbDoctorFinding){
+                  .name = "rewritten",
+                  .title = "checksums that are always wrong: packets were rewritten",
+                  .sure = BB_SURE_LIKELY,
+                  .meaning = "Something between sender and us changed addresses, ports or "
+                             "content without mending the checksums, as anonymizers of captures "
+                             "do. Names may not be the real ones.",
+                  .remedy = "Mirror before that device, or take the names for what they are."});
     bb_findings_judge(findings, finding, &rewritten_level);
 }
 
 static void judge_unfilled(const BbTalks *talks, const Sums *sums, GArray *findings)
 {
-    BbFinding finding = {
+    BbDoctorFinding finding = {
         .name = "checksum_offload",
         .title = "checksums not filled in yet: captured on the sending host, before its card",
         .severity = BB_FINDING_NOTE,

@@ -101,19 +101,19 @@ static void look(gpointer of, const BbSight *sight)
 
 static void judge_steps(const State *state, GArray *findings)
 {
-    BbFinding *found = bb_findings_judge(
+    BbDoctorFinding *found = bb_findings_judge(
         findings,
-        (BbFinding){.name = "clock_back",
-                    .title = "the clock of the capture was set back, or files overlap",
-                    .unit = "frames before which it happened",
-                    .part = state->steps,
-                    .whole = state->frames,
-                    .sure = BB_SURE_LIKELY,
-                    .meaning = "Times before and after do not compare: messages stand in the wrong "
-                               "order, latencies across the step are wrong.",
-                    .remedy =
-                        "Let ntpd or chronyd slew the clock of this host, not step it; make a "
-                        "trace of each place, and one of all with bbtrace merge."},
+        (BbDoctorFinding){
+            .name = "clock_back",
+            .title = "the clock of the capture was set back, or files overlap",
+            .unit = "frames before which it happened",
+            .part = state->steps,
+            .whole = state->frames,
+            .sure = BB_SURE_LIKELY,
+            .meaning = "Times before and after do not compare: messages stand in the wrong "
+                       "order, latencies across the step are wrong.",
+            .remedy = "Let ntpd or chronyd slew the clock of this host, not step it; make a "
+                      "trace of each place, and one of all with bbtrace merge."},
         &step_level);
     if (!found)
         return;
@@ -127,34 +127,35 @@ static void judge(gpointer of, const BbDoctorView *view, GArray *findings)
     for (guint i = 0; i < INTERFACES; i++)
         end_late(state, &state->clock[i]);
     judge_steps(state, findings);
-    BbFinding *late = bb_findings_judge(
+    BbDoctorFinding *late = bb_findings_judge(
         findings,
-        (BbFinding){.name = "late_frames",
-                    .title = "frames out of the order of their time stamps",
-                    .unit = "frames",
-                    .part = state->late,
-                    .whole = state->frames,
-                    .sure = BB_SURE_CERTAIN,
-                    .meaning = "bbtrace puts messages in order again, within limits; a reply that "
-                               "comes before its request may be taken for an orphan.",
-                    .remedy = "One receive queue (ethtool -L IF combined 1), or stamps of the "
-                              "card; sort files with reordercap."},
+        (BbDoctorFinding){
+            .name = "late_frames",
+            .title = "frames out of the order of their time stamps",
+            .unit = "frames",
+            .part = state->late,
+            .whole = state->frames,
+            .sure = BB_SURE_CERTAIN,
+            .meaning = "bbtrace puts messages in order again, within limits; a reply that "
+                       "comes before its request may be taken for an orphan.",
+            .remedy = "One receive queue (ethtool -L IF combined 1), or stamps of the "
+                      "card; sort files with reordercap."},
         &late_level);
     if (late)
         late->detail = bb_finding_by_up_to(state->late_most);
-    BbFinding *crossed = bb_findings_judge(
+    BbDoctorFinding *crossed = bb_findings_judge(
         findings,
-        (BbFinding){.name = "interface_disorder",
-                    .title = "interfaces whose frames are not in order of time with each other's",
-                    .unit = "frames",
-                    .part = state->crossed,
-                    .whole = state->frames,
-                    .sure = BB_SURE_LIKELY,
-                    .meaning =
-                        "Requests and replies that came by two interfaces may change places: "
-                        "returns before their calls.",
-                    .remedy = "Stamp all interfaces by one clock; merge files with mergecap, which "
-                              "sorts by time."},
+        (BbDoctorFinding){
+            .name = "interface_disorder",
+            .title = "interfaces whose frames are not in order of time with each other's",
+            .unit = "frames",
+            .part = state->crossed,
+            .whole = state->frames,
+            .sure = BB_SURE_LIKELY,
+            .meaning = "Requests and replies that came by two interfaces may change places: "
+                       "returns before their calls.",
+            .remedy = "Stamp all interfaces by one clock; merge files with mergecap, which "
+                      "sorts by time."},
         &crossed_level);
     if (crossed)
         crossed->detail = bb_finding_by_up_to(state->crossed_most);

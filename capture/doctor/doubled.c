@@ -8,7 +8,7 @@ static const BbLevel level = {.warn = 0.01, .sick = 2, .least = 10};
 static void judge(gpointer of, const BbDoctorView *view, GArray *findings)
 {
     const guint64 *count = view->loss->count;
-    BbFinding finding = {
+    BbDoctorFinding finding = {
         .name = "doubled",
         .title = "frames seen twice",
         .unit = "packets",

@@ -32,7 +32,7 @@ char *bb_finding_by_up_to(gint64 ns)
 
 static void clear_finding(gpointer of)
 {
-    BbFinding *finding = of;
+    BbDoctorFinding *finding = of;
     g_free(finding->detail);
     for (guint i = 0; i < finding->n_places; i++)
         g_free(finding->place[i].text);
@@ -40,18 +40,18 @@ static void clear_finding(gpointer of)
 
 GArray *bb_findings_new(void)
 {
-    GArray *findings = g_array_new(FALSE, FALSE, sizeof(BbFinding));
+    GArray *findings = g_array_new(FALSE, FALSE, sizeof(BbDoctorFinding));
     g_array_set_clear_func(findings, clear_finding);
     return findings;
 }
 
-BbFinding *bb_findings_add(GArray *findings, BbFinding finding)
+BbDoctorFinding *bb_findings_add(GArray *findings, BbDoctorFinding finding)
 {
     g_array_append_val(findings, finding);
-    return &g_array_index(findings, BbFinding, findings->len - 1);
+    return &g_array_index(findings, BbDoctorFinding, findings->len - 1);
 }
 
-BbFinding *bb_findings_judge(GArray *findings, BbFinding finding, const BbLevel *level)
+BbDoctorFinding *bb_findings_judge(GArray *findings, BbDoctorFinding finding, const BbLevel *level)
 {
     double share = finding.whole ? (double)finding.part / (double)finding.whole : 0;
     if (finding.part == 0 || finding.part < level->least || share < level->warn) {
@@ -96,7 +96,7 @@ static gint by_count(gconstpointer a, gconstpointer b)
     return strcmp(x->text, y->text);
 }
 
-void bb_places_name(BbPlaces *places, BbFinding *finding)
+void bb_places_name(BbPlaces *places, BbDoctorFinding *finding)
 {
     g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(BbFindingPlace));
     GHashTableIter iter;

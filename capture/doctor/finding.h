@@ -21,7 +21,7 @@ typedef struct BbFindingPlace {
     guint64 count; // in `unit` of the finding
 } BbFindingPlace;
 
-typedef struct BbFinding {
+typedef struct BbDoctorFinding {
     const char *name;  // one word, for scripts; never changes. Lent, as the next four
     const char *title; // what it is
     const char *meaning, *remedy;
@@ -32,7 +32,7 @@ typedef struct BbFinding {
     char *detail; // figures of this finding alone, or NULL
     BbFindingPlace place[BB_FINDING_PLACES];
     guint n_places, n_more; // named, and further ones
-} BbFinding;
+} BbDoctorFinding;
 
 const char *bb_severity_name(BbSeverity severity); // note, warning, sick
 const char *bb_sureness_name(BbSureness sure);     // possible, likely, certain
@@ -40,7 +40,7 @@ const char *bb_sureness_name(BbSureness sure);     // possible, likely, certain
 // "by up to 5.0 ms", yours: a detail.
 char *bb_finding_by_up_to(gint64 ns);
 
-// An array of BbFinding that frees what they own.
+// An array of BbDoctorFinding that frees what they own.
 GArray *bb_findings_new(void);
 
 // From which shares of the whole on something is worth a word, and worth alarm.
@@ -51,9 +51,9 @@ typedef struct BbLevel {
 
 // Adds finding, and sets its severity by level, if there is enough of it; else clears it (the
 // places, the detail). Returns the one added, lent until the next one is, or NULL.
-BbFinding *bb_findings_judge(GArray *findings, BbFinding finding, const BbLevel *level);
+BbDoctorFinding *bb_findings_judge(GArray *findings, BbDoctorFinding finding, const BbLevel *level);
 // Adds it as it is.
-BbFinding *bb_findings_add(GArray *findings, BbFinding finding);
+BbDoctorFinding *bb_findings_add(GArray *findings, BbDoctorFinding finding);
 
 // Counts by name of the place.
 typedef struct BbPlaces BbPlaces;
@@ -62,6 +62,6 @@ BbPlaces *bb_places_new(void);
 void bb_places_free(BbPlaces *places);
 void bb_places_add(BbPlaces *places, char *text, guint64 count); // takes text
 // The ones with the highest counts, at a tie by text, into finding.
-void bb_places_name(BbPlaces *places, BbFinding *finding);
+void bb_places_name(BbPlaces *places, BbDoctorFinding *finding);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbPlaces, bb_places_free)

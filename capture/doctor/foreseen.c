@@ -71,18 +71,19 @@ static void look(gpointer of, const BbSight *sight)
 static void judge(gpointer of, const BbDoctorView *view, GArray *findings)
 {
     const State *state = of;
-    BbFinding *found = bb_findings_judge(
+    BbDoctorFinding *found = bb_findings_judge(
         findings,
-        (BbFinding){.name = "interface_clocks",
-                    .title = "interfaces whose clocks disagree: data that another one had "
-                             "acknowledged before",
-                    .unit = "frames with data",
-                    .part = state->foreseen,
-                    .whole = state->data,
-                    .sure = BB_SURE_LIKELY,
-                    .meaning = "Replies seem to come sooner than they do, or before their "
-                               "requests: latencies are wrong, calls lack their returns.",
-                    .remedy = "Stamp all interfaces by one clock: those of one host without "
+        (BbDoctorFinding){.name = "interface_clocks",
+                          .title = "interfaces whose clocks disagree: data that another one had "
+                                   "acknowledged before",
+                          .unit = "frames with data",
+                          .part = state->foreseen,
+                          .whole = state->data,
+                          .sure = BB_SURE_LIKELY,
+                          .meaning = "Replies seem to come sooner than they do, or before their "
+                                     "requests: latencies are wrong, calls lack their returns.",
+                          .remedy =
+                              "Stamp all interfaces by one clock: those of one host without "
                               "stamps of the card, or cards that are synchronised (phc2sys)."},
         &level);
     if (found)

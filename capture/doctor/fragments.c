@@ -8,7 +8,7 @@ static void judge(gpointer of, const BbDoctorView *view, GArray *findings)
 {
     const guint64 *count = view->loss->count;
     guint64 lost = count[BB_FRAGMENT_LOST];
-    BbFinding finding = {
+    BbDoctorFinding finding = {
         .name = "fragments",
         .title = "IP packets of which fragments are missing",
         .unit = "fragmented packets",

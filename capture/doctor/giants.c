@@ -50,18 +50,19 @@ static void look(gpointer of, const BbSight *sight)
 static void judge(gpointer of, const BbDoctorView *view, GArray *findings)
 {
     const State *state = of;
-    BbFinding *found = bb_findings_judge(
+    BbDoctorFinding *found = bb_findings_judge(
         findings,
-        (BbFinding){.name = "giants",
-                    .title = "segments larger than the network carries: merged by offloading",
-                    .unit = "TCP segments with data",
-                    .part = state->giants,
-                    .whole = state->data,
-                    .sure = BB_SURE_CERTAIN,
-                    .meaning = "Messages are whole, but times are those of the merged segment: off "
-                               "by the time that it took to gather it.",
-                    .remedy = "ethtool -K IF gro off lro off on the capturing host; where a sender "
-                              "is captured on itself, tso off gso off."},
+        (BbDoctorFinding){
+            .name = "giants",
+            .title = "segments larger than the network carries: merged by offloading",
+            .unit = "TCP segments with data",
+            .part = state->giants,
+            .whole = state->data,
+            .sure = BB_SURE_CERTAIN,
+            .meaning = "Messages are whole, but times are those of the merged segment: off "
+                       "by the time that it took to gather it.",
+            .remedy = "ethtool -K IF gro off lro off on the capturing host; where a sender "
+                      "is captured on itself, tso off gso off."},
         &level);
     if (found)
         found->detail = g_strdup_printf("up to %u bytes of payload", state->longest);

@@ -34,7 +34,7 @@ static bool is_mixed(const BbTalk *talk)
     return x == SOME || y == SOME || (x == ALL && y == ALL && a->vlan != b->vlan);
 }
 
-static void judge_by(const BbTalks *talks, bool (*is_such)(const BbTalk *), BbFinding finding,
+static void judge_by(const BbTalks *talks, bool (*is_such)(const BbTalk *), BbDoctorFinding finding,
                      GArray *findings)
 {
     g_autoptr(BbPlaces) places = bb_places_new();
@@ -56,30 +56,33 @@ static void judge_by(const BbTalks *talks, bool (*is_such)(const BbTalk *), BbFi
 
 static void judge(gpointer of, const BbDoctorView *view, GArray *findings)
 {
-    judge_by(view->talks, is_half_tagged,
-             (BbFinding){.name = "vlan_one_way",
-                         .title = "VLAN tags in one direction only: the other one's are stripped",
-                         .meaning = "With --vlan a conversation falls in two halves; without it a "
-                                    "trace does not suffer.",
-                         .remedy = "Keep tags in both directions (encapsulation replicate, trunk "
-                                   "destination); at this host ethtool -K IF rxvlan off."},
-             findings);
+    judge_by(
+        view->talks, is_half_tagged,
+        (BbDoctorFinding){.name = "vlan_one_way",
+                          .title = "VLAN tags in one direction only: the other one's are stripped",
+                          .meaning = "With --vlan a conversation falls in two halves; without it a "
+                                     "trace does not suffer.",
+                          .remedy = "Keep tags in both directions (encapsulation replicate, trunk "
+                                    "destination); at this host ethtool -K IF rxvlan off."},
+        findings);
     judge_by(view->talks, is_mixed,
-             (BbFinding){.name = "vlan_mixed",
-                         .title = "VLAN tags that differ within a conversation",
-                         .meaning = "With --vlan a conversation falls in parts; without it a trace "
-                                    "does not suffer.",
-                         .remedy = "Mirror at one place of the way only; keep the tags of the "
-                                   "frames as they are."},
+             (BbDoctorFinding){
+                 .name = "vlan_mixed",
+                 .title = "VLAN tags that differ within a conversation",
+                 .meaning = "With --vlan a conversation falls in parts; without it a trace "
+                            "does not suffer.",
+                 .remedy = "Mirror at one place of the way only; keep the tags of the "
+                           "frames as they are."},
              findings);
-    judge_by(view->talks, is_half_tunnelled,
-             (BbFinding){.name = "tunnel_one_way",
-                         .title = "one direction comes in a tunnel, the other one does not",
-                         .meaning = "The two directions were seen at different places: times of "
-                                    "calls and returns are not comparable by the way between.",
-                         .remedy = "Mirror both directions at the same place: both before the "
-                                   "tunnel, or both in it."},
-             findings);
+    judge_by(
+        view->talks, is_half_tunnelled,
+        (BbDoctorFinding){.name = "tunnel_one_way",
+                          .title = "one direction comes in a tunnel, the other one does not",
+                          .meaning = "The two directions were seen at different places: times of "
+                                     "calls and returns are not comparable by the way between.",
+                          .remedy = "Mirror both directions at the same place: both before the "
+                                    "tunnel, or both in it."},
+        findings);
 }
 
 const BbExamination bb_examination_lopsided = {.name = "lopsided", .judge = judge};

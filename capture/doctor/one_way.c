@@ -30,7 +30,7 @@ static bool is_judged(const BbTalk *talk)
 static void judge(gpointer of, const BbDoctorView *view, GArray *findings)
 {
     g_autoptr(BbPlaces) places = bb_places_new();
-    BbFinding finding = {
+    BbDoctorFinding finding = {
         .name = "one_way",
         .title = "half a mirror: conversations of which only one direction was seen",
         .unit = "conversations",

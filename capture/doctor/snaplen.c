@@ -30,17 +30,18 @@ static void look(gpointer of, const BbSight *sight)
 static void judge(gpointer of, const BbDoctorView *view, GArray *findings)
 {
     const State *state = of;
-    BbFinding *found = bb_findings_judge(
+    BbDoctorFinding *found = bb_findings_judge(
         findings,
-        (BbFinding){.name = "snaplen",
-                    .title = "frames cut by the snap length of the capture",
-                    .unit = "frames",
-                    .part = state->cut,
-                    .whole = state->frames,
-                    .sure = BB_SURE_CERTAIN,
-                    .meaning = "What stands behind the cut is not read: messages without label or "
-                               "status, messages that begin there are missed.",
-                    .remedy = "Capture whole frames: tcpdump -s 0, bbtrace capture without -s."},
+        (BbDoctorFinding){
+            .name = "snaplen",
+            .title = "frames cut by the snap length of the capture",
+            .unit = "frames",
+            .part = state->cut,
+            .whole = state->frames,
+            .sure = BB_SURE_CERTAIN,
+            .meaning = "What stands behind the cut is not read: messages without label or "
+                       "status, messages that begin there are missed.",
+            .remedy = "Capture whole frames: tcpdump -s 0, bbtrace capture without -s."},
         &cut_level);
     if (found) {
         found->detail = g_strdup_printf("at %u bytes", state->longest);
@@ -49,16 +50,17 @@ static void judge(gpointer of, const BbDoctorView *view, GArray *findings)
     }
     bb_findings_judge(
         findings,
-        (BbFinding){.name = "truncated",
-                    .title = "packets cut before they came to us: the mirror truncates",
-                    .unit = "packets",
-                    .part = state->truncated,
-                    .whole = state->packets,
-                    .sure = BB_SURE_LIKELY,
-                    .meaning = "What stands behind the cut is not read: messages without label or "
-                               "status, messages that begin there are missed.",
-                    .remedy = "Take truncation (mtu-truncate, header only, payload length) out of "
-                              "the mirror session; a tunnel needs a larger MTU to the collector."},
+        (BbDoctorFinding){
+            .name = "truncated",
+            .title = "packets cut before they came to us: the mirror truncates",
+            .unit = "packets",
+            .part = state->truncated,
+            .whole = state->packets,
+            .sure = BB_SURE_LIKELY,
+            .meaning = "What stands behind the cut is not read: messages without label or "
+                       "status, messages that begin there are missed.",
+            .remedy = "Take truncation (mtu-truncate, header only, payload length) out of "
+                      "the mirror session; a tunnel needs a larger MTU to the collector."},
         &mirror_level);
 }
 

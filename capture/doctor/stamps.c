@@ -69,17 +69,18 @@ static void judge_coarse(const State *state, gint64 step_ns, GArray *findings)
     bb_quantity_append_duration(detail, step_ns);
     bb_findings_add(
         findings,
-        (BbFinding){.name = "coarse_stamps",
-                    .title = "coarse time stamps",
-                    .unit = "frames with the stamp of the one before",
-                    .part = state->equal,
-                    .whole = state->frames - 1,
-                    .severity = step_ns >= USELESS_NS ? BB_FINDING_SICK : BB_FINDING_WARNING,
-                    .sure = BB_SURE_CERTAIN,
-                    .detail = g_strdup(detail->str),
-                    .meaning = "Latencies below that step cannot be told, and the order of "
-                               "messages within it is chance.",
-                    .remedy = "Stamps of the capturing host's clock in nanoseconds or microseconds "
+        (BbDoctorFinding){.name = "coarse_stamps",
+                          .title = "coarse time stamps",
+                          .unit = "frames with the stamp of the one before",
+                          .part = state->equal,
+                          .whole = state->frames - 1,
+                          .severity = step_ns >= USELESS_NS ? BB_FINDING_SICK : BB_FINDING_WARNING,
+                          .sure = BB_SURE_CERTAIN,
+                          .detail = g_strdup(detail->str),
+                          .meaning = "Latencies below that step cannot be told, and the order of "
+                                     "messages within it is chance.",
+                          .remedy =
+                              "Stamps of the capturing host's clock in nanoseconds or microseconds "
                               "(tcpdump -j host, --time-stamp-precision); capture before the "
                               "device that rounds."});
 }
@@ -100,16 +101,17 @@ static void judge(gpointer of, const BbDoctorView *view, GArray *findings)
     static const BbLevel level = {.warn = BATCHED, .sick = 2, .least = ENOUGH / 2};
     bb_findings_judge(
         findings,
-        (BbFinding){.name = "batched_stamps",
-                    .title = "many frames have the stamp of the one before: stamped in batches",
-                    .unit = "frames",
-                    .part = state->equal,
-                    .whole = state->frames - 1,
-                    .sure = BB_SURE_LIKELY,
-                    .meaning = "Latencies are rounded to the batches, and the order of messages "
-                               "within one is chance.",
-                    .remedy = "Shorter interrupt coalescing (ethtool -C IF rx-usecs 0), stamps of "
-                              "the card (tcpdump -j adapter_unsynced)."},
+        (BbDoctorFinding){
+            .name = "batched_stamps",
+            .title = "many frames have the stamp of the one before: stamped in batches",
+            .unit = "frames",
+            .part = state->equal,
+            .whole = state->frames - 1,
+            .sure = BB_SURE_LIKELY,
+            .meaning = "Latencies are rounded to the batches, and the order of messages "
+                       "within one is chance.",
+            .remedy = "Shorter interrupt coalescing (ethtool -C IF rx-usecs 0), stamps of "
+                      "the card (tcpdump -j adapter_unsynced)."},
         &level);
 }
 

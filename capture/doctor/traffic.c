@@ -30,7 +30,7 @@ static void look(gpointer of, const BbSight *sight)
 static void judge_silence(const BbDoctorView *view, GArray *findings)
 {
     bb_findings_add(findings,
-                    (BbFinding){
+                    (BbDoctorFinding){
                         .name = "silent",
                         .title = view->live ? "no frame came" : "there is no frame",
                         .unit = "frames",
@@ -47,16 +47,16 @@ static void judge_silence(const BbDoctorView *view, GArray *findings)
 
 static void judge_link(const State *state, GArray *findings)
 {
-    BbFinding *found = bb_findings_judge(
+    BbDoctorFinding *found = bb_findings_judge(
         findings,
-        (BbFinding){.name = "link_type",
-                    .title = "frames of a link type that cannot be read",
-                    .unit = "frames",
-                    .part = state->unknown,
-                    .whole = state->frames,
-                    .sure = BB_SURE_CERTAIN,
-                    .meaning = "They are skipped; no message in them is seen.",
-                    .remedy = "Capture on the Ethernet interface itself, or with -i any."},
+        (BbDoctorFinding){.name = "link_type",
+                          .title = "frames of a link type that cannot be read",
+                          .unit = "frames",
+                          .part = state->unknown,
+                          .whole = state->frames,
+                          .sure = BB_SURE_CERTAIN,
+                          .meaning = "They are skipped; no message in them is seen.",
+                          .remedy = "Capture on the Ethernet interface itself, or with -i any."},
         &unreadable);
     if (!found)
         return;
@@ -71,17 +71,18 @@ static bool judge_mirror(const State *state, GArray *findings)
         return false;
     bb_findings_add(
         findings,
-        (BbFinding){.name = "no_mirror",
-                    .title = "no mirror at all: nearly all frames are broadcast or multicast",
-                    .unit = "frames",
-                    .part = state->frames - state->to_one,
-                    .whole = state->frames,
-                    .severity = BB_FINDING_SICK,
-                    .sure = state->frames >= ENOUGH ? BB_SURE_CERTAIN : BB_SURE_LIKELY,
-                    .meaning = "This is what any port of a switch sees. The conversations of the "
-                               "system are not in it.",
-                    .remedy = "Set up the mirror session (SPAN, port mirroring) with this port as "
-                              "its destination, check that it is active and has sources."});
+        (BbDoctorFinding){
+            .name = "no_mirror",
+            .title = "no mirror at all: nearly all frames are broadcast or multicast",
+            .unit = "frames",
+            .part = state->frames - state->to_one,
+            .whole = state->frames,
+            .severity = BB_FINDING_SICK,
+            .sure = state->frames >= ENOUGH ? BB_SURE_CERTAIN : BB_SURE_LIKELY,
+            .meaning = "This is what any port of a switch sees. The conversations of the "
+                       "system are not in it.",
+            .remedy = "Set up the mirror session (SPAN, port mirroring) with this port as "
+                      "its destination, check that it is active and has sources."});
     return true;
 }
 
@@ -92,10 +93,10 @@ static void judge_ip(const State *state, const BbLoss *loss, GArray *findings)
     guint64 packets = count[BB_SEEN_TCP] + count[BB_SEEN_UDP] + count[BB_FRAGMENTS];
     if (packets || others + foreign < FEW || others + foreign < state->frames / 2)
         return;
-    BbFinding finding = {.unit = "frames",
-                         .whole = state->frames,
-                         .severity = BB_FINDING_SICK,
-                         .sure = state->frames >= ENOUGH ? BB_SURE_CERTAIN : BB_SURE_LIKELY};
+    BbDoctorFinding finding = {.unit = "frames",
+                               .whole = state->frames,
+                               .severity = BB_FINDING_SICK,
+                               .sure = state->frames >= ENOUGH ? BB_SURE_CERTAIN : BB_SURE_LIKELY};
     if (foreign == 0) {
         finding.name = "no_ip";
         finding.title = "no frame carries IP";
@@ -118,16 +119,17 @@ static void judge_sense(const State *state, const BbLoss *loss, GArray *findings
 {
     bb_findings_judge(
         findings,
-        (BbFinding){.name = "bad_headers",
-                    .title = "frames whose headers make no sense",
-                    .unit = "frames",
-                    .part = loss->count[BB_BAD_FRAME] + loss->count[BB_DEEP_FRAME],
-                    .whole = state->frames,
-                    .sure = BB_SURE_LIKELY,
-                    .meaning = "They are skipped. Either they were damaged, or the mirror wraps "
-                               "them in a way that is not known.",
-                    .remedy = "Look at some with tcpdump -e -vv; check cable, optics and the "
-                              "encapsulation of the mirror."},
+        (BbDoctorFinding){.name = "bad_headers",
+                          .title = "frames whose headers make no sense",
+                          .unit = "frames",
+                          .part = loss->count[BB_BAD_FRAME] + loss->count[BB_DEEP_FRAME],
+                          .whole = state->frames,
+                          .sure = BB_SURE_LIKELY,
+                          .meaning =
+                              "They are skipped. Either they were damaged, or the mirror wraps "
+                              "them in a way that is not known.",
+                          .remedy = "Look at some with tcpdump -e -vv; check cable, optics and the "
+                                    "encapsulation of the mirror."},
         &senseless);
 }
 

@@ -10,7 +10,7 @@ static void judge(gpointer of, const BbDoctorView *view, GArray *findings)
 {
     g_autoptr(BbPlaces) places = bb_places_new();
     guint64 talks = 0;
-    BbFinding finding = {
+    BbDoctorFinding finding = {
         .name = "unseen",
         .title = "acknowledged data that was never seen: lost before it came to us",
         .unit = "bytes",

@@ -28,22 +28,22 @@ static void filter_free(gpointer data)
     g_free(filter);
 }
 
-BbHost *bb_host_new(void)
+BbMirrorHost *bb_host_new(void)
 {
-    BbHost *host = g_new0(BbHost, 1);
+    BbMirrorHost *host = g_new0(BbMirrorHost, 1);
     host->interfaces = g_ptr_array_new_with_free_func(interface_free);
     host->filters = g_ptr_array_new_with_free_func(filter_free);
     return host;
 }
 
-void bb_host_free(BbHost *host)
+void bb_host_free(BbMirrorHost *host)
 {
     g_ptr_array_unref(host->interfaces);
     g_ptr_array_unref(host->filters);
     g_free(host);
 }
 
-const BbHostInterface *bb_host_find(const BbHost *host, const char *name)
+const BbHostInterface *bb_host_find(const BbMirrorHost *host, const char *name)
 {
     for (guint i = 0; i < host->interfaces->len; i++) {
         const BbHostInterface *interface = host->interfaces->pdata[i];
@@ -162,7 +162,7 @@ static bool has_flag(JsonObject *row, const char *flag)
     return false;
 }
 
-bool bb_host_add_links(BbHost *host, const char *text, gsize length, GError **error)
+bool bb_host_add_links(BbMirrorHost *host, const char *text, gsize length, GError **error)
 {
     g_autoptr(JsonArray) rows = parse_rows(text, length, "ip link", error);
     for (guint i = 0; rows && i < json_array_get_length(rows); i++) {
@@ -183,7 +183,7 @@ bool bb_host_add_links(BbHost *host, const char *text, gsize length, GError **er
     return rows != NULL;
 }
 
-bool bb_host_add_qdiscs(BbHost *host, const char *text, gsize length, GError **error)
+bool bb_host_add_qdiscs(BbMirrorHost *host, const char *text, gsize length, GError **error)
 {
     g_autoptr(JsonArray) rows = parse_rows(text, length, "tc qdisc", error);
     for (guint i = 0; rows && i < json_array_get_length(rows); i++) {
@@ -200,8 +200,8 @@ bool bb_host_add_qdiscs(BbHost *host, const char *text, gsize length, GError **e
 
 // ---- filters -----------------------------------------------------------------------------------
 
-static BbHostFilter *filter_new(BbHost *host, const char *interface, BbMirrorDirection direction,
-                                JsonObject *row)
+static BbHostFilter *filter_new(BbMirrorHost *host, const char *interface,
+                                BbMirrorDirection direction, JsonObject *row)
 {
     JsonObject *options = object_at(row, "options");
     BbHostFilter *filter = g_new0(BbHostFilter, 1);
@@ -227,7 +227,7 @@ static void read_action(BbHostFilter *filter, JsonObject *action)
     filter->bytes = number_at(stats, "bytes");
 }
 
-static void add_filter(BbHost *host, const char *interface, BbMirrorDirection direction,
+static void add_filter(BbMirrorHost *host, const char *interface, BbMirrorDirection direction,
                        JsonObject *row)
 {
     JsonArray *actions = array_at(object_at(row, "options"), "actions");
@@ -244,7 +244,7 @@ static void add_filter(BbHost *host, const char *interface, BbMirrorDirection di
         filter_new(host, interface, direction, row);
 }
 
-bool bb_host_add_filters(BbHost *host, const char *interface, BbMirrorDirection direction,
+bool bb_host_add_filters(BbMirrorHost *host, const char *interface, BbMirrorDirection direction,
                          const char *text, gsize length, GError **error)
 {
     g_autoptr(JsonArray) rows = parse_rows(text, length, "tc filter", error);

@@ -36,25 +36,25 @@ typedef struct BbHostFilter {
     guint64 packets, bytes;
 } BbHostFilter;
 
-typedef struct BbHost {
+typedef struct BbMirrorHost {
     GPtrArray *interfaces; // of BbHostInterface
     GPtrArray *filters;    // of BbHostFilter
-} BbHost;
+} BbMirrorHost;
 
-BbHost *bb_host_new(void);
-void bb_host_free(BbHost *host);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbHost, bb_host_free)
+BbMirrorHost *bb_host_new(void);
+void bb_host_free(BbMirrorHost *host);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbMirrorHost, bb_host_free)
 
 // What `ip -json -details link show` printed. Returns false with an error where it is no such list.
-bool bb_host_add_links(BbHost *host, const char *text, gsize length, GError **error);
+bool bb_host_add_links(BbMirrorHost *host, const char *text, gsize length, GError **error);
 // What `tc -json qdisc show` printed, after the links.
-bool bb_host_add_qdiscs(BbHost *host, const char *text, gsize length, GError **error);
+bool bb_host_add_qdiscs(BbMirrorHost *host, const char *text, gsize length, GError **error);
 // What `tc -json -statistics filter show dev INTERFACE DIRECTION` printed.
-bool bb_host_add_filters(BbHost *host, const char *interface, BbMirrorDirection direction,
+bool bb_host_add_filters(BbMirrorHost *host, const char *interface, BbMirrorDirection direction,
                          const char *text, gsize length, GError **error);
 
 // The interface that `ip -json route get ADDRESS` printed, yours; NULL where it says none.
 char *bb_host_parse_route(const char *text, gsize length);
 
 // Lent; NULL where there is none.
-const BbHostInterface *bb_host_find(const BbHost *host, const char *name);
+const BbHostInterface *bb_host_find(const BbMirrorHost *host, const char *name);

@@ -30,7 +30,7 @@ static const struct {
 
 // ---- refusals ----------------------------------------------------------------------------------
 
-static bool refuse_unknown(const char *name, const BbHost *host, GError **error)
+static bool refuse_unknown(const char *name, const BbMirrorHost *host, GError **error)
 {
     g_autoptr(GString) known = g_string_new(NULL);
     for (guint i = 0; i < host->interfaces->len; i++) {
@@ -51,7 +51,7 @@ static bool refuse_loop(const BbMirror *mirror, const char *first, const char *w
     return false;
 }
 
-bool bb_mirror_check_linux(const BbMirror *mirror, const BbHost *host, const char *underlay,
+bool bb_mirror_check_linux(const BbMirror *mirror, const BbMirrorHost *host, const char *underlay,
                            GError **error)
 {
     const char *first = underlay ? underlay : mirror->to;
@@ -100,7 +100,7 @@ static char *alias_of(const BbMirror *mirror)
                            mirror->to, id, mirror->local ? mirror->local : "-");
 }
 
-static char *free_device(const BbHost *host)
+static char *free_device(const BbMirrorHost *host)
 {
     for (guint i = 0;; i++) {
         char *name = g_strdup_printf(BB_MIRROR_DEVICE "%u", i);
@@ -142,7 +142,7 @@ static void add_tunnel(BbMirrorPlan *plan, const BbMirror *mirror, const char *d
 }
 
 // Where the copies go; makes the tunnel where there is none yet. Yours.
-static char *plan_target(BbMirrorPlan *plan, const BbMirror *mirror, const BbHost *host)
+static char *plan_target(BbMirrorPlan *plan, const BbMirror *mirror, const BbMirrorHost *host)
 {
     if (mirror->target == BB_MIRROR_TO_INTERFACE) {
         const BbHostInterface *to = bb_host_find(host, mirror->to);
@@ -168,7 +168,7 @@ static char *plan_target(BbMirrorPlan *plan, const BbMirror *mirror, const BbHos
 
 // What the filters of one interface have in common.
 typedef struct Place {
-    const BbHost *host;
+    const BbMirrorHost *host;
     const char *interface, *to;
     BbMirrorClassifier classifier;
     bool qdisc_is_ours;
@@ -274,7 +274,7 @@ static bool add_filter(BbMirrorPlan *plan, Place *place, BbMirrorDirection direc
     return true;
 }
 
-static bool owns_qdisc(const BbHost *host, const char *interface)
+static bool owns_qdisc(const BbMirrorHost *host, const char *interface)
 {
     for (guint i = 0; i < host->filters->len; i++) {
         const BbHostFilter *filter = host->filters->pdata[i];
@@ -336,7 +336,7 @@ static bool plan_interface(BbMirrorPlan *plan, const BbMirror *mirror, Place *pl
     return true;
 }
 
-BbMirrorPlan *bb_mirror_plan_linux(const BbMirror *mirror, const BbHost *host,
+BbMirrorPlan *bb_mirror_plan_linux(const BbMirror *mirror, const BbMirrorHost *host,
                                    BbMirrorClassifier classifier, GError **error)
 {
     g_autoptr(BbMirrorPlan) plan = bb_mirror_plan_new();

@@ -22,21 +22,22 @@ bool bb_mirror_owns_filter(const BbHostFilter *filter);
 bool bb_mirror_owns_tunnel(const BbHostInterface *interface);
 // Whether it is ours and copies to an interface that is no more: made again under the same name, it
 // is another one for the kernel, and gets nothing.
-bool bb_mirror_is_gone(const BbHostFilter *filter, const BbHost *host);
+bool bb_mirror_is_gone(const BbHostFilter *filter, const BbMirrorHost *host);
 // Adds to the plan what removes that filter of ours.
-void bb_mirror_plan_filter_del(BbMirrorPlan *plan, const BbHostFilter *filter, const BbHost *host);
+void bb_mirror_plan_filter_del(BbMirrorPlan *plan, const BbHostFilter *filter,
+                               const BbMirrorHost *host);
 // "vxlan 10.0.0.1 id 7" of a tunnel that is ours; yours to free.
 char *bb_mirror_describe_tunnel(const BbHostInterface *interface);
 
 // Refuses what cannot be: interfaces that there are not, and loops. underlay is the interface over
 // which the collector is reached; NULL where copies go into no tunnel.
-bool bb_mirror_check_linux(const BbMirror *mirror, const BbHost *host, const char *underlay,
+bool bb_mirror_check_linux(const BbMirror *mirror, const BbMirrorHost *host, const char *underlay,
                            GError **error);
 
 // What adds to the host that which is not there yet, and removes what stands there for it to an
 // interface that is gone; no command where all is. Auto means matchall,
 // and u32 where the kernel has none. An empty host makes the commands for any.
-BbMirrorPlan *bb_mirror_plan_linux(const BbMirror *mirror, const BbHost *host,
+BbMirrorPlan *bb_mirror_plan_linux(const BbMirror *mirror, const BbMirrorHost *host,
                                    BbMirrorClassifier classifier, GError **error);
 
 // Which mirrors to remove: those for which all that is said holds.
@@ -51,4 +52,5 @@ typedef struct BbMirrorSelection {
 
 // What removes them: filters that are ours, qdiscs that are ours and hold nothing else, tunnels
 // that are ours and get no copies any more. No command where there are none.
-BbMirrorPlan *bb_mirror_plan_linux_del(const BbMirrorSelection *selection, const BbHost *host);
+BbMirrorPlan *bb_mirror_plan_linux_del(const BbMirrorSelection *selection,
+                                       const BbMirrorHost *host);

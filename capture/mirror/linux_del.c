@@ -50,7 +50,7 @@ static bool goes_into(const BbHostInterface *interface, const BbMirrorSelection 
            strcmp(words[1], selection->to) == 0;
 }
 
-static bool is_target(const char *to, const BbMirrorSelection *selection, const BbHost *host)
+static bool is_target(const char *to, const BbMirrorSelection *selection, const BbMirrorHost *host)
 {
     if (selection->any_target)
         return true;
@@ -60,13 +60,13 @@ static bool is_target(const char *to, const BbMirrorSelection *selection, const 
     return interface && goes_into(interface, selection);
 }
 
-bool bb_mirror_is_gone(const BbHostFilter *filter, const BbHost *host)
+bool bb_mirror_is_gone(const BbHostFilter *filter, const BbMirrorHost *host)
 {
     return bb_mirror_owns_filter(filter) && (!filter->to || !bb_host_find(host, filter->to));
 }
 
 static bool is_selected(const BbHostFilter *filter, const BbMirrorSelection *selection,
-                        const BbHost *host)
+                        const BbMirrorHost *host)
 {
     return bb_mirror_owns_filter(filter) && (!selection->gone || bb_mirror_is_gone(filter, host)) &&
            (filter->direction & selection->direction) &&
@@ -81,7 +81,8 @@ static bool is_beside(const BbHostFilter *one, const BbHostFilter *other)
 }
 
 // A preference of ours goes as a whole, unless somebody has put a filter of u32 beside ours.
-void bb_mirror_plan_filter_del(BbMirrorPlan *plan, const BbHostFilter *filter, const BbHost *host)
+void bb_mirror_plan_filter_del(BbMirrorPlan *plan, const BbHostFilter *filter,
+                               const BbMirrorHost *host)
 {
     const char *towards = bb_mirror_direction_name(filter->direction);
     bool is_alone = true;
@@ -98,7 +99,8 @@ void bb_mirror_plan_filter_del(BbMirrorPlan *plan, const BbHostFilter *filter, c
 }
 
 // Whether the row goes when the selected filters have gone: itself, or the head of one.
-static bool goes(const BbHostFilter *row, const BbMirrorSelection *selection, const BbHost *host)
+static bool goes(const BbHostFilter *row, const BbMirrorSelection *selection,
+                 const BbMirrorHost *host)
 {
     if (!row->is_head)
         return is_selected(row, selection, host);
@@ -112,7 +114,7 @@ static bool goes(const BbHostFilter *row, const BbMirrorSelection *selection, co
 
 // The qdisc of an interface goes where it is ours, as a filter that goes says, and none stays.
 static void delete_qdisc(BbMirrorPlan *plan, const char *interface,
-                         const BbMirrorSelection *selection, const BbHost *host)
+                         const BbMirrorSelection *selection, const BbMirrorHost *host)
 {
     bool is_ours = false, is_needed = false, is_others = false, stays_ours = false;
     for (guint i = 0; i < host->filters->len; i++) {
@@ -131,8 +133,8 @@ static void delete_qdisc(BbMirrorPlan *plan, const char *interface,
         bb_mirror_plan_note(plan, "%s keeps its clsact qdisc, which others use by now", interface);
 }
 
-static bool gets_copies(const char *name, const BbMirrorSelection *selection, const BbHost *host,
-                        bool after)
+static bool gets_copies(const char *name, const BbMirrorSelection *selection,
+                        const BbMirrorHost *host, bool after)
 {
     for (guint i = 0; i < host->filters->len; i++) {
         const BbHostFilter *filter = host->filters->pdata[i];
@@ -146,7 +148,7 @@ static bool gets_copies(const char *name, const BbMirrorSelection *selection, co
 // all of them are meant. Killed between the making and the alias, it leaves a device that is
 // nobody's: `ip link del` by hand.
 static void delete_tunnel(BbMirrorPlan *plan, const BbHostInterface *interface,
-                          const BbMirrorSelection *selection, const BbHost *host)
+                          const BbMirrorSelection *selection, const BbMirrorHost *host)
 {
     bool is_meant =
         gets_copies(interface->name, selection, host, false) ||
@@ -156,7 +158,7 @@ static void delete_tunnel(BbMirrorPlan *plan, const BbHostInterface *interface,
         bb_mirror_plan_add(plan, "ip link del dev %s", interface->name);
 }
 
-BbMirrorPlan *bb_mirror_plan_linux_del(const BbMirrorSelection *selection, const BbHost *host)
+BbMirrorPlan *bb_mirror_plan_linux_del(const BbMirrorSelection *selection, const BbMirrorHost *host)
 {
     BbMirrorPlan *plan = bb_mirror_plan_new();
     for (guint i = 0; i < host->filters->len; i++)

@@ -7,7 +7,7 @@
 // A point is an interface and a direction: 2 i is received at, 2 i + 1 is sent out at interface i.
 typedef struct Walk {
     const BbMirror *mirror;
-    const BbHost *host;
+    const BbMirrorHost *host;
     guint *before; // by point: where the frame came from, plus 1; 0 where it has not been
     GQueue open;   // of points
 } Walk;
@@ -117,7 +117,7 @@ static char *walk_on(Walk *walk)
     return NULL;
 }
 
-char *bb_mirror_find_loop(const BbMirror *mirror, const BbHost *host, const char *first)
+char *bb_mirror_find_loop(const BbMirror *mirror, const BbMirrorHost *host, const char *first)
 {
     g_autofree guint *before = g_new0(guint, 2 * (gsize)host->interfaces->len);
     Walk walk = {.mirror = mirror, .host = host, .before = before};

@@ -8,4 +8,4 @@
 // lies on what, and all mirrors and redirections that there are. Returns how it comes to where
 // mirror copies ("c -> d -> a"), yours; NULL where it does not. What leaves the host is not
 // followed.
-char *bb_mirror_find_loop(const BbMirror *mirror, const BbHost *host, const char *first);
+char *bb_mirror_find_loop(const BbMirror *mirror, const BbMirrorHost *host, const char *first);

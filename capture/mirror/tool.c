@@ -112,7 +112,7 @@ static GBytes *ask(GError **error, const char *format, ...)
 }
 
 // An ingress qdisc holds filters of one direction, and shows them whatever the direction asked for.
-static bool read_filters(BbHost *host, const char *interface, BbQdisc qdisc, GError **error)
+static bool read_filters(BbMirrorHost *host, const char *interface, BbQdisc qdisc, GError **error)
 {
     guint last = qdisc == BB_QDISC_CLSACT ? BB_MIRROR_EGRESS : BB_MIRROR_INGRESS;
     for (guint d = BB_MIRROR_INGRESS; d <= last; d <<= 1) {
@@ -127,7 +127,7 @@ static bool read_filters(BbHost *host, const char *interface, BbQdisc qdisc, GEr
     return true;
 }
 
-static bool read_all(BbHost *host, GError **error)
+static bool read_all(BbMirrorHost *host, GError **error)
 {
     gsize length = 0;
     g_autoptr(GBytes) links = ask(error, "ip -json -details link show");
@@ -147,9 +147,9 @@ static bool read_all(BbHost *host, GError **error)
     return true;
 }
 
-BbHost *bb_mirror_read_host(GError **error)
+BbMirrorHost *bb_mirror_read_host(GError **error)
 {
-    g_autoptr(BbHost) host = bb_host_new();
+    g_autoptr(BbMirrorHost) host = bb_host_new();
     return read_all(host, error) ? g_steal_pointer(&host) : NULL;
 }
 

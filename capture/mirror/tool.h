@@ -6,7 +6,7 @@
 #include "capture/mirror/plan.h"
 
 // Asks the host what it has. It needs no rights. Fails where iproute2 is not there or too old.
-BbHost *bb_mirror_read_host(GError **error);
+BbMirrorHost *bb_mirror_read_host(GError **error);
 
 // The interface over which packets to the address leave; NULL with an error where there is no
 // route. Yours.

@@ -6,7 +6,7 @@
 
 static bool plan(const BbMirror *mirror, GString *out, GError **error)
 {
-    g_autoptr(BbHost) host = bb_host_new();
+    g_autoptr(BbMirrorHost) host = bb_host_new();
     g_autoptr(BbMirrorPlan) commands =
         bb_mirror_plan_linux(mirror, host, BB_CLASSIFIER_AUTO, error);
     if (!commands)

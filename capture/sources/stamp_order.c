@@ -146,7 +146,7 @@ static void put_back(BbStampOrder *order)
 static void look_at_clocks(BbStampOrder *order, const BbFrame *frame)
 {
     bb_stamp_skew_look(order->skew, frame->interface, frame->time_ns);
-    BbSkew skew = bb_stamp_skew_tell(order->skew);
+    BbSkewVerdict skew = bb_stamp_skew_tell(order->skew);
     order->undecided &= skew == BB_SKEW_UNKNOWN;
     if (skew == BB_SKEW_CLOCKS && !order->as_they_stand)
         put_back(order);

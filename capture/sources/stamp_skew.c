@@ -26,7 +26,7 @@ struct BbStampSkew {
     guint beyond; // frames of it that are older than a batch can be
     guint32 interface;
     bool begun;
-    BbSkew skew;
+    BbSkewVerdict skew;
     gint64 apart_ns;
 };
 
@@ -135,7 +135,7 @@ void bb_stamp_skew_look(BbStampSkew *skew, guint32 interface, gint64 time_ns)
     }
 }
 
-BbSkew bb_stamp_skew_tell(const BbStampSkew *skew)
+BbSkewVerdict bb_stamp_skew_tell(const BbStampSkew *skew)
 {
     return skew->skew;
 }

@@ -27,7 +27,7 @@ typedef enum {
     BB_SKEW_UNKNOWN, // not enough was seen: 500 ms by the stamps of any one interface
     BB_SKEW_NONE,    // none that could be told: go by the stamps
     BB_SKEW_CLOCKS,  // the clocks disagree: go by the order of the file
-} BbSkew;
+} BbSkewVerdict;
 
 BbStampSkew *bb_stamp_skew_new(void);
 void bb_stamp_skew_free(BbStampSkew *skew);
@@ -35,7 +35,7 @@ void bb_stamp_skew_free(BbStampSkew *skew);
 // The next frame of the file.
 void bb_stamp_skew_look(BbStampSkew *skew, guint32 interface, gint64 time_ns);
 
-BbSkew bb_stamp_skew_tell(const BbStampSkew *skew);
+BbSkewVerdict bb_stamp_skew_tell(const BbStampSkew *skew);
 
 // By how much those clocks disagree, about, that do so most; 0 where none do.
 gint64 bb_stamp_skew_apart(const BbStampSkew *skew);

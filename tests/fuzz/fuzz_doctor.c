@@ -23,7 +23,7 @@ static void check(BbDoctor *doctor, guint64 frames)
     const GArray *findings = bb_doctor_finish(doctor);
     BbSeverity worst = BB_FINDING_SICK;
     for (guint i = 0; i < findings->len; i++) {
-        const BbFinding *finding = &g_array_index(findings, BbFinding, i);
+        const BbDoctorFinding *finding = &g_array_index(findings, BbDoctorFinding, i);
         g_assert(finding->part <= finding->whole);
         g_assert(finding->severity <= worst);
         g_assert(finding->n_places <= BB_FINDING_PLACES);

@@ -21,7 +21,7 @@ static void check_plan(const BbMirrorPlan *plan)
     g_assert(g_utf8_validate(text->str, (gssize)text->len, NULL));
 }
 
-static void try_mirror(const BbMirrorWords *words, const BbHost *host)
+static void try_mirror(const BbMirrorWords *words, const BbMirrorHost *host)
 {
     g_autoptr(BbMirror) mirror = bb_mirror_new(words, NULL);
     g_autoptr(GError) error = NULL;
@@ -31,7 +31,7 @@ static void try_mirror(const BbMirrorWords *words, const BbHost *host)
         check_plan(plan);
 }
 
-static void try_host(const BbHost *host)
+static void try_host(const BbMirrorHost *host)
 {
     static const char *const from[] = {"eth0,va", NULL};
     const BbMirrorSelection all = {.direction = BB_MIRROR_BOTH, .any_target = true};
@@ -61,7 +61,7 @@ static const char *next(const guint8 **data, gsize *left, gsize *length)
 int LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
 {
     gsize length = 0;
-    g_autoptr(BbHost) host = bb_host_new();
+    g_autoptr(BbMirrorHost) host = bb_host_new();
     const char *text = next(&data, &size, &length);
     bb_host_add_links(host, text, length, NULL);
     text = next(&data, &size, &length);

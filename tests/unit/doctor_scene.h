@@ -231,7 +231,7 @@ static inline char *scene_findings(Scene *scene)
     const GArray *findings = bb_doctor_finish(scene->doctor);
     GString *out = g_string_new(NULL);
     for (guint i = 0; i < findings->len; i++) {
-        const BbFinding *finding = &g_array_index(findings, BbFinding, i);
+        const BbDoctorFinding *finding = &g_array_index(findings, BbDoctorFinding, i);
         g_string_append_printf(out, "%s%s %s ", i ? "; " : "", bb_severity_name(finding->severity),
                                finding->name);
         append_number(out, finding->part);

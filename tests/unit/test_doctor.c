@@ -196,7 +196,7 @@ START_TEST(half_a_mirror_says_who_is_silent)
     scene_connections(&scene, 3);
     const GArray *findings = bb_doctor_finish(scene.doctor);
     ck_assert_uint_eq(findings->len, 1);
-    const BbFinding *finding = &g_array_index(findings, BbFinding, 0);
+    const BbDoctorFinding *finding = &g_array_index(findings, BbDoctorFinding, 0);
     ck_assert_int_eq(finding->sure, BB_SURE_CERTAIN);
     ck_assert_uint_eq(finding->n_places, 1);
     ck_assert_str_eq(finding->place[0].text, "nothing from 10.0.0.2");
@@ -296,7 +296,7 @@ START_TEST(loss_says_where)
     scene_close(&scene);
     const GArray *findings = bb_doctor_finish(scene.doctor);
     ck_assert_uint_eq(findings->len, 1);
-    const BbFinding *finding = &g_array_index(findings, BbFinding, 0);
+    const BbDoctorFinding *finding = &g_array_index(findings, BbDoctorFinding, 0);
     ck_assert_str_eq(finding->detail, "in 1 TCP connection");
     ck_assert_str_eq(finding->place[0].text, "10.0.0.1 -> 10.0.0.2:80");
     ck_assert_uint_eq(finding->place[0].count, 1000);

@@ -28,8 +28,8 @@ START_TEST(files_out_of_order)
     scene_connections(&scene, 20);
     const GArray *findings = bb_doctor_finish(scene.doctor);
     ck_assert_uint_eq(findings->len, 1);
-    ck_assert_str_eq(g_array_index(findings, BbFinding, 0).name, "clock_back");
-    ck_assert_str_eq(g_array_index(findings, BbFinding, 0).detail, "by up to 3,600 s");
+    ck_assert_str_eq(g_array_index(findings, BbDoctorFinding, 0).name, "clock_back");
+    ck_assert_str_eq(g_array_index(findings, BbDoctorFinding, 0).detail, "by up to 3,600 s");
     bb_doctor_free(scene.doctor);
 }
 END_TEST

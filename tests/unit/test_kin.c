@@ -13,7 +13,7 @@ typedef struct {
     GRand *rand;
     BbGapScale *scale;
     BbKin kin;
-    BbKind kinds[MOST];
+    BbKnownKind kinds[MOST];
     BbSlot *slots[MOST][2];
     double seen[MOST][BB_COUNTS_EACH];
     guint16 group[MOST];
@@ -73,7 +73,7 @@ static void add_kind(Scene *scene, guint kind, const Habit *habit)
     }
     for (guint k = 0; k < 2; k++)
         bb_slot_fit(slots[k], scene->scale);
-    scene->kinds[kind] = (BbKind){habit->n, slots, scene->seen[kind]};
+    scene->kinds[kind] = (BbKnownKind){habit->n, slots, scene->seen[kind]};
 }
 
 // How many scenes of kinds with such habits are grouped so.

@@ -20,8 +20,8 @@ static guint32 within(const BbStream *stream, gint64 low, gint64 high)
 }
 
 // Block after block, as the header says it.
-static BbLoad slow_load(const BbStream *in, const BbStream *out, gint64 start, gint64 end,
-                        gint64 block)
+static BbTrafficLoad slow_load(const BbStream *in, const BbStream *out, gint64 start, gint64 end,
+                               gint64 block)
 {
     double products = 0, crowd = 0;
     for (gint64 at = start; at <= end; at += block) {
@@ -30,10 +30,10 @@ static BbLoad slow_load(const BbStream *in, const BbStream *out, gint64 start, g
         crowd += n * m * (n > 0 && m > 0 ? n + m - 2 : 0);
     }
     double length = (double)block;
-    return (BbLoad){products / length, products > 0 ? crowd / products / length : 0};
+    return (BbTrafficLoad){products / length, products > 0 ? crowd / products / length : 0};
 }
 
-static void expect(const BbLoad *got, const BbLoad *wanted)
+static void expect(const BbTrafficLoad *got, const BbTrafficLoad *wanted)
 {
     ck_assert_double_eq_tol(got->pairs, wanted->pairs, 1e-9 * wanted->pairs + 1e-30);
     ck_assert_double_eq_tol(got->crowd, wanted->crowd, 1e-9 * wanted->crowd + 1e-30);
@@ -43,7 +43,7 @@ START_TEST(by_hand)
 {
     // Blocks of 10 from 100: 2 and 1 messages; 1 and 3; 2 and 0; 0 and 1.
     BbStream in = STREAM(100, 109, 110, 120, 121), out = STREAM(105, 112, 112, 119, 145);
-    BbLoad load = bb_load_measure(&in, &out, 100, 10);
+    BbTrafficLoad load = bb_load_measure(&in, &out, 100, 10);
     ck_assert_double_eq_tol(load.pairs, (2 * 1 + 1 * 3) / 10.0, 1e-12);
     ck_assert_double_eq_tol(load.crowd, (2 * 1 + 3 * 2) / 5.0 / 10.0, 1e-12);
 }
@@ -55,7 +55,7 @@ START_TEST(nothing_in_common)
     const BbStream *const cases[][2] = {
         {&none, &none}, {&none, &early}, {&early, &none}, {&early, &late}, {&late, &early}};
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-        BbLoad load = bb_load_measure(cases[i][0], cases[i][1], 0, 10);
+        BbTrafficLoad load = bb_load_measure(cases[i][0], cases[i][1], 0, 10);
         ck_assert_double_eq(load.pairs, 0);
         ck_assert_double_eq(load.crowd, 0);
     }
@@ -91,10 +91,10 @@ START_TEST(as_counted_slowly)
         g_autoptr(GArray) out = random_times(&random, 1 + round, start, unit);
         BbStream a = stream_of((gint64 *)(gpointer)in->data, in->len);
         BbStream b = stream_of((gint64 *)(gpointer)out->data, out->len);
-        BbLoad got = bb_load_measure(&a, &b, start, (double)block);
-        BbLoad wanted = slow_load(&a, &b, start, a.ns[a.count - 1], block);
+        BbTrafficLoad got = bb_load_measure(&a, &b, start, (double)block);
+        BbTrafficLoad wanted = slow_load(&a, &b, start, a.ns[a.count - 1], block);
         expect(&got, &wanted);
-        BbLoad other_way = bb_load_measure(&b, &a, start, (double)block);
+        BbTrafficLoad other_way = bb_load_measure(&b, &a, start, (double)block);
         expect(&other_way, &wanted);
     }
 }
@@ -109,7 +109,7 @@ START_TEST(of_constant_streams)
     for (gint64 i = 0; i < 2000; i++)
         out[i] = EPOCH + i * 3 * MS;
     BbStream a = stream_of(in, 3000), b = stream_of(out, 2000);
-    BbLoad load = bb_load_measure(&a, &b, EPOCH, 600 * (double)MS);
+    BbTrafficLoad load = bb_load_measure(&a, &b, EPOCH, 600 * (double)MS);
     double second = (double)SECOND;
     ck_assert_double_eq_tol(load.pairs * second, 500.0 * (1000 / 3.0) * 6, 1e-6 * 1e6);
     ck_assert_double_eq_tol(load.crowd * second, 500 + 1000 / 3.0 - 2 / 0.6, 0.01);
@@ -120,7 +120,7 @@ END_TEST
 START_TEST(short_blocks_at_late_times)
 {
     BbStream in = STREAM(EPOCH, EPOCH + 3, EPOCH + 64), out = STREAM(EPOCH + 1, EPOCH + 66);
-    BbLoad load = bb_load_measure(&in, &out, EPOCH, 4);
+    BbTrafficLoad load = bb_load_measure(&in, &out, EPOCH, 4);
     ck_assert_double_eq_tol(load.pairs, (2 * 1 + 1 * 1) / 4.0, 1e-9);
     BbStream first = STREAM(G_MININT64, 0, G_MAXINT64), last = STREAM(-1, G_MAXINT64 - 1);
     for (double block = 0.25; block < 1e19; block *= 10) {

@@ -17,9 +17,9 @@ static char *json(const char *text)
     return g_strdelimit(g_strdup(text), "'", '"');
 }
 
-static BbHost *host_of(const char *rows)
+static BbMirrorHost *host_of(const char *rows)
 {
-    BbHost *host = bb_host_new();
+    BbMirrorHost *host = bb_host_new();
     g_autoptr(GError) error = NULL;
     g_autofree char *links = json(rows);
     ck_assert_msg(bb_host_add_links(host, links, strlen(links), &error), "%s",
@@ -28,7 +28,7 @@ static BbHost *host_of(const char *rows)
 }
 
 // eth0 and eth1 of hardware, a veth pair, a bridge with one end of another, a VLAN on eth0.
-static BbHost *usual_host(void)
+static BbMirrorHost *usual_host(void)
 {
     return host_of("[{'ifname':'eth0','flags':['UP']},{'ifname':'eth1','flags':['UP']},"
                    "{'ifname':'eth9','flags':['UP']},{'ifname':'va','link':'vb','linkinfo':{'info_"
@@ -41,7 +41,7 @@ static BbHost *usual_host(void)
                    "{'ifname':'eth2','master':'br0'}]");
 }
 
-static void add_qdisc(BbHost *host, const char *interface, const char *kind)
+static void add_qdisc(BbMirrorHost *host, const char *interface, const char *kind)
 {
     g_autofree char *text =
         g_strdup_printf("[{'kind':'%s','handle':'ffff:','dev':'%s'}]", kind, interface);
@@ -50,8 +50,8 @@ static void add_qdisc(BbHost *host, const char *interface, const char *kind)
 }
 
 // A filter of u32 with its two heads, as the kernel shows it; cookie may be NULL.
-static void add_filter(BbHost *host, const char *interface, BbMirrorDirection direction, guint pref,
-                       const char *to, const char *cookie)
+static void add_filter(BbMirrorHost *host, const char *interface, BbMirrorDirection direction,
+                       guint pref, const char *to, const char *cookie)
 {
     g_autofree char *mark = cookie ? g_strdup_printf(",'cookie':'%s'", cookie) : g_strdup("");
     g_autofree char *text = g_strdup_printf(
@@ -80,8 +80,8 @@ static BbMirror *mirror_of(const char *from, const char *to, const char *directi
     return mirror;
 }
 
-static char *plan_text(const BbMirror *mirror, const BbHost *host, BbMirrorClassifier classifier,
-                       char **notes)
+static char *plan_text(const BbMirror *mirror, const BbMirrorHost *host,
+                       BbMirrorClassifier classifier, char **notes)
 {
     g_autoptr(GError) error = NULL;
     g_autoptr(BbMirrorPlan) plan = bb_mirror_plan_linux(mirror, host, classifier, &error);
@@ -96,15 +96,17 @@ static char *plan_text(const BbMirror *mirror, const BbHost *host, BbMirrorClass
     return g_string_free(out, FALSE);
 }
 
-static void check_plan(const char *from, const char *to, const char *direction, const BbHost *host,
-                       BbMirrorClassifier classifier, const char *expected)
+static void check_plan(const char *from, const char *to, const char *direction,
+                       const BbMirrorHost *host, BbMirrorClassifier classifier,
+                       const char *expected)
 {
     g_autoptr(BbMirror) mirror = mirror_of(from, to, direction);
     g_autofree char *text = plan_text(mirror, host, classifier, NULL);
     ck_assert_str_eq(text, expected);
 }
 
-static char *removal_text(const BbMirrorSelection *selection, const BbHost *host, char **notes)
+static char *removal_text(const BbMirrorSelection *selection, const BbMirrorHost *host,
+                          char **notes)
 {
     g_autoptr(BbMirrorPlan) plan = bb_mirror_plan_linux_del(selection, host);
     GString *out = g_string_new(NULL);
@@ -115,7 +117,7 @@ static char *removal_text(const BbMirrorSelection *selection, const BbHost *host
     return g_string_free(out, FALSE);
 }
 
-static void check_removal(const BbMirrorSelection *selection, const BbHost *host,
+static void check_removal(const BbMirrorSelection *selection, const BbMirrorHost *host,
                           const char *expected)
 {
     g_autofree char *text = removal_text(selection, host, NULL);
@@ -128,7 +130,7 @@ static const BbMirrorSelection all_of_them = {.direction = BB_MIRROR_BOTH, .any_
 
 START_TEST(what_a_host_has)
 {
-    g_autoptr(BbHost) host = usual_host();
+    g_autoptr(BbMirrorHost) host = usual_host();
     add_qdisc(host, "eth0", "clsact");
     add_qdisc(host, "eth1", "ingress");
     add_qdisc(host, "va", "fq_codel");
@@ -163,7 +165,7 @@ START_TEST(a_filter_of_matchall)
         "\"actions\":[{\"order\":1,\"kind\":\"mirred\",\"mirred_action\":\"mirror\",\"direction\":"
         "\"egress\",\"to_dev\":\"eth9\",\"control_action\":{\"type\":\"continue\"},\"stats\":"
         "{\"bytes\":60,\"packets\":1},\"cookie\":\"" MARK "2d\"}]}}]";
-    g_autoptr(BbHost) host = usual_host();
+    g_autoptr(BbMirrorHost) host = usual_host();
     ck_assert(bb_host_add_filters(host, "eth0", BB_MIRROR_INGRESS, text, strlen(text), NULL));
     const BbHostFilter *filter = host->filters->pdata[1];
     ck_assert(bb_mirror_owns_filter(filter) && !filter->is_head && !filter->handle);
@@ -173,7 +175,7 @@ END_TEST
 
 static bool reads(const char *text, gsize length)
 {
-    g_autoptr(BbHost) host = usual_host();
+    g_autoptr(BbMirrorHost) host = usual_host();
     g_autoptr(GError) error = NULL;
     g_free(bb_host_parse_route(text, length));
     bool good =
@@ -210,7 +212,7 @@ START_TEST(hostile_text)
         check_odd(odd[i]);
     g_autofree char *deep = g_strnfill(1000000, '[');
     ck_assert(!reads(deep, strlen(deep)));
-    g_autoptr(BbHost) host = host_of(odd[4]);
+    g_autoptr(BbMirrorHost) host = host_of(odd[4]);
     ck_assert_uint_eq(host->interfaces->len, 0);
     g_autofree char *nul = g_strdup("[]  ");
     nul[2] = '\0';
@@ -237,7 +239,7 @@ END_TEST
 
 START_TEST(with_and_without_matchall)
 {
-    g_autoptr(BbHost) host = usual_host();
+    g_autoptr(BbMirrorHost) host = usual_host();
     check_plan(
         "eth0", "eth9", "both", host, BB_CLASSIFIER_MATCHALL,
         "tc qdisc add dev eth0 clsact\n" ADD("eth0", "ingress", "37", "matchall", "eth9", "71")
@@ -256,7 +258,7 @@ END_TEST
 // Each command that makes something has one that takes it back.
 START_TEST(undoing)
 {
-    g_autoptr(BbHost) host = usual_host();
+    g_autoptr(BbMirrorHost) host = usual_host();
     g_autoptr(BbMirror) mirror = mirror_of("eth0", "10.0.0.9", "ingress");
     g_autoptr(BbMirrorPlan) plan = bb_mirror_plan_linux(mirror, host, BB_CLASSIFIER_U32, NULL);
     static const char *const undo[] = {"ip link del dev bbmirror0",
@@ -278,7 +280,7 @@ END_TEST
 
 START_TEST(what_is_there_is_used)
 {
-    g_autoptr(BbHost) host = usual_host();
+    g_autoptr(BbMirrorHost) host = usual_host();
     add_qdisc(host, "eth0", "clsact");
     check_plan("eth0,eth1", "eth9", "ingress", host, BB_CLASSIFIER_U32,
                ADD("eth0", "ingress", "37", U32, "eth9", "2d") "tc qdisc add dev eth1 clsact\n" ADD(
@@ -295,7 +297,7 @@ END_TEST
 // A qdisc of ours is known by our filter, whoever has come since; a new one keeps the knowledge.
 START_TEST(a_qdisc_stays_ours)
 {
-    g_autoptr(BbHost) host = usual_host();
+    g_autoptr(BbMirrorHost) host = usual_host();
     add_qdisc(host, "eth0", "clsact");
     add_filter(host, "eth0", BB_MIRROR_INGRESS, 37, "eth9", MARK "71");
     add_filter(host, "eth0", BB_MIRROR_EGRESS, 100, "va", NULL);
@@ -306,7 +308,7 @@ END_TEST
 
 START_TEST(preferences)
 {
-    g_autoptr(BbHost) host = usual_host();
+    g_autoptr(BbMirrorHost) host = usual_host();
     g_autoptr(BbMirror) mirror = mirror_of("eth0", "eth9", "ingress");
     g_autoptr(GError) error = NULL;
     g_autofree char *notes = NULL;
@@ -328,7 +330,7 @@ END_TEST
 // Interfaces that were removed and made again get no copies of the old mirrors.
 START_TEST(mirrors_that_lead_nowhere)
 {
-    g_autoptr(BbHost) host = usual_host();
+    g_autoptr(BbMirrorHost) host = usual_host();
     g_autofree char *notes = NULL;
     add_qdisc(host, "eth0", "clsact");
     add_filter(host, "eth0", BB_MIRROR_INGRESS, 37, "*", MARK "71");
@@ -346,7 +348,7 @@ END_TEST
 
 START_TEST(a_bridge_is_warned_of)
 {
-    g_autoptr(BbHost) host = usual_host();
+    g_autoptr(BbMirrorHost) host = usual_host();
     g_autofree char *notes = NULL;
     g_autoptr(BbMirror) mirror = mirror_of("br0", "eth9", "ingress");
     g_autofree char *text = plan_text(mirror, host, BB_CLASSIFIER_U32, &notes);
@@ -358,7 +360,7 @@ END_TEST
 
 START_TEST(tunnels)
 {
-    g_autoptr(BbHost) host =
+    g_autoptr(BbMirrorHost) host =
         host_of("[{'ifname':'eth0','flags':['UP']},{'ifname':'bbmirror0','ifalias':'somebody'},"
                 "{'ifname':'bbmirror1','ifalias':'bbtrace-mirror,vxlan,10.0.0.9,1,-'},"
                 "{'ifname':'other','ifalias':'bbtrace-mirror,vxlan,10.0.0.8,1,-'}]");
@@ -388,7 +390,7 @@ START_TEST(refusals)
         {"eth0", "eth9", "5", "--id is of a tunnel"},
         {"eth1", "eth9", NULL, "eth1 has an ingress qdisc that is not ours"},
     };
-    g_autoptr(BbHost) host = usual_host();
+    g_autoptr(BbMirrorHost) host = usual_host();
     add_qdisc(host, "eth1", "ingress");
     for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
         const char *const from[] = {cases[i].from, NULL};
@@ -407,7 +409,7 @@ END_TEST
 
 START_TEST(only_what_is_ours)
 {
-    g_autoptr(BbHost) host = usual_host();
+    g_autoptr(BbMirrorHost) host = usual_host();
     add_qdisc(host, "eth0", "clsact");
     add_filter(host, "eth0", BB_MIRROR_INGRESS, 37, "eth9", MARK "2d");
     add_filter(host, "eth0", BB_MIRROR_INGRESS, 38, "eth9", NULL);
@@ -419,7 +421,7 @@ END_TEST
 
 START_TEST(the_qdisc_goes_with_the_last)
 {
-    g_autoptr(BbHost) host = usual_host();
+    g_autoptr(BbMirrorHost) host = usual_host();
     g_autofree char *notes = NULL;
     add_qdisc(host, "eth0", "clsact");
     add_filter(host, "eth0", BB_MIRROR_INGRESS, 37, "eth9", MARK "71");
@@ -441,7 +443,7 @@ END_TEST
 START_TEST(an_empty_preference_of_others)
 {
     g_autofree char *text = json("[{'protocol':'all','pref':9,'kind':'flower','chain':0}]");
-    g_autoptr(BbHost) host = usual_host();
+    g_autoptr(BbMirrorHost) host = usual_host();
     add_filter(host, "eth0", BB_MIRROR_INGRESS, 37, "eth9", MARK "71");
     ck_assert(bb_host_add_filters(host, "eth0", BB_MIRROR_EGRESS, text, strlen(text), NULL));
     check_removal(&all_of_them, host, "tc filter del dev eth0 ingress protocol all pref 37\n");
@@ -453,7 +455,7 @@ START_TEST(a_shared_preference)
 {
     g_autofree char *text = json(
         "[{'protocol':'all','pref':37,'kind':'u32','options':{'fh':'800::801','flowid':'1:1'}}]");
-    g_autoptr(BbHost) host = usual_host();
+    g_autoptr(BbMirrorHost) host = usual_host();
     add_filter(host, "eth0", BB_MIRROR_INGRESS, 37, "eth9", MARK "71");
     ck_assert(bb_host_add_filters(host, "eth0", BB_MIRROR_INGRESS, text, strlen(text), NULL));
     check_removal(&all_of_them, host,
@@ -464,7 +466,7 @@ END_TEST
 START_TEST(selections)
 {
     static const char *const names[] = {"eth1", NULL};
-    g_autoptr(BbHost) host = usual_host();
+    g_autoptr(BbMirrorHost) host = usual_host();
     add_filter(host, "eth0", BB_MIRROR_INGRESS, 37, "eth9", MARK "2d");
     add_filter(host, "eth1", BB_MIRROR_INGRESS, 37, "eth9", MARK "2d");
     add_filter(host, "eth1", BB_MIRROR_EGRESS, 38, "va", MARK "2d");
@@ -480,7 +482,7 @@ END_TEST
 // A tunnel goes with the last mirror into it; one that nothing goes into is left of a killed run.
 START_TEST(tunnels_go)
 {
-    g_autoptr(BbHost) host =
+    g_autoptr(BbMirrorHost) host =
         host_of("[{'ifname':'eth0'},{'ifname':'eth1'},"
                 "{'ifname':'bbmirror0','ifalias':'bbtrace-mirror,vxlan,10.0.0.9,1,-'},"
                 "{'ifname':'bbmirror1','ifalias':'bbtrace-mirror,gre,10.0.0.9,-,-'},"
@@ -505,7 +507,7 @@ END_TEST
 
 // ---- loops -------------------------------------------------------------------------------------
 
-static void check_way(const BbHost *host, const char *from, const char *direction,
+static void check_way(const BbMirrorHost *host, const char *from, const char *direction,
                       const char *first, const char *expected)
 {
     g_autoptr(BbMirror) mirror = mirror_of(from, "any", direction);
@@ -516,7 +518,7 @@ static void check_way(const BbHost *host, const char *from, const char *directio
 
 START_TEST(loops)
 {
-    g_autoptr(BbHost) host = usual_host();
+    g_autoptr(BbMirrorHost) host = usual_host();
     check_way(host, "eth0", "both", "eth9", NULL);
     check_way(host, "va", "both", "vb", "vb -> va");
     check_way(host, "va", "egress", "vb", NULL);
@@ -534,7 +536,7 @@ END_TEST
 
 START_TEST(loops_through_mirrors)
 {
-    g_autoptr(BbHost) host = usual_host();
+    g_autoptr(BbMirrorHost) host = usual_host();
     add_filter(host, "eth9", BB_MIRROR_EGRESS, 3, "va", NULL);
     add_filter(host, "vb", BB_MIRROR_INGRESS, 3, "eth0", MARK "71");
     check_way(host, "eth0", "egress", "eth9", "eth9 -> va -> vb -> eth0");
@@ -557,7 +559,7 @@ START_TEST(checks)
         {"eth0", "10.0.0.9", "eth9", NULL},
         {"eth0,eth1", "eth9", NULL, NULL},
     };
-    g_autoptr(BbHost) host = usual_host();
+    g_autoptr(BbMirrorHost) host = usual_host();
     for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(BbMirror) mirror = mirror_of(cases[i].from, cases[i].to, "both");
         g_autoptr(GError) error = NULL;

@@ -540,6 +540,13 @@ guint32 bb_dialog_status(BbDialog *dialog, const char *text, gsize length)
     return bb_context_label(dialog->context, text, length);
 }
 
+guint32 bb_dialog_status_code(BbDialog *dialog, guint code)
+{
+    char text[] = {(char)('0' + code / 100 % 10), (char)('0' + code / 10 % 10),
+                   (char)('0' + code % 10)};
+    return bb_dialog_status(dialog, text, sizeof text);
+}
+
 void bb_dialog_switch(BbDialog *dialog)
 {
     dialog->switching = true;

@@ -164,6 +164,8 @@ void bb_dialog_repeated(BbDialog *dialog);
 guint32 bb_dialog_label(BbDialog *dialog, const char *text, gsize length);
 // Interns a status; the same limit.
 guint32 bb_dialog_status(BbDialog *dialog, const char *text, gsize length);
+// That of a code of three digits, as HTTP, SMTP and SIP have them.
+guint32 bb_dialog_status_code(BbDialog *dialog, guint code);
 
 // Where messages are really something else from here on (HTTP Upgrade, CONNECT, TLS after
 // SSLRequest): what follows in both directions is probed as if the connection began there.

@@ -31,13 +31,12 @@ static void end_request(BbDialog *dialog, Ajp *ajp)
 static void end_reply(BbDialog *dialog, Ajp *ajp)
 {
     guint code = ajp->status;
-    char text[] = {(char)('0' + code / 100), (char)('0' + code / 10 % 10), (char)('0' + code % 10)};
     if (!ajp->reply.begun)
         return;
     if (ajp->answers == ajp->call)
         end_request(dialog, ajp);
     bb_dialog_return(dialog, ajp->answers, &ajp->reply,
-                     code ? bb_dialog_status(dialog, text, sizeof text) : BB_NAME_NONE);
+                     code ? bb_dialog_status_code(dialog, code) : BB_NAME_NONE);
     bb_part_reset(&ajp->reply);
     ajp->status = 0;
 }

@@ -102,8 +102,7 @@ guint32 bb_cgi_head_status(const BbCgiHead *head, BbDialog *dialog)
         code = head->redirect ? 302 : 200;
     if (code == 0)
         return whole ? bb_dialog_status(dialog, "ok", 2) : BB_NAME_NONE;
-    char text[] = {(char)('0' + code / 100), (char)('0' + code / 10 % 10), (char)('0' + code % 10)};
-    return bb_dialog_status(dialog, text, sizeof text);
+    return bb_dialog_status_code(dialog, code);
 }
 
 bool bb_cgi_head_begins(const guint8 *data, gsize length)

@@ -37,9 +37,7 @@ typedef struct HttpSide {
 
 typedef struct HttpState {
     HttpSide side[2];
-    guint32 status; // name of the last status_code
-    guint32 op;     // label of the cached bytes
-    guint16 status_code;
+    guint32 op; // label of the cached bytes
     guint8 cached_length, method_length;
     guint8 cached[CACHED];
     guint8 method[BB_HTTP_METHOD_MAX]; // of an unfinished request line
@@ -87,17 +85,6 @@ static bool is_interim(guint code)
     return code < 200 && code != 101;
 }
 
-static guint32 status_name(BbDialog *dialog, HttpState *http, guint code)
-{
-    if (code != http->status_code) {
-        char text[] = {(char)('0' + code / 100), (char)('0' + code / 10 % 10),
-                       (char)('0' + code % 10)};
-        http->status_code = code;
-        http->status = bb_dialog_status(dialog, text, sizeof text);
-    }
-    return http->status;
-}
-
 // Decides which call a response answers. Returns the tag of that call's method.
 static HttpTag pair(BbDialog *dialog, HttpSide *side)
 {
@@ -125,7 +112,7 @@ static void end_reply(BbDialog *dialog, HttpState *http)
         pair(dialog, side);
     if (client->part.begun && side->call == client->call) // answered before it was complete
         bb_dialog_sent(dialog, client->call, &client->part);
-    guint32 status = status_name(dialog, http, side->code);
+    guint32 status = bb_dialog_status_code(dialog, side->code);
     if (is_unasked(dialog, http))
         bb_dialog_message(dialog, &side->part, BB_NAME_NONE, status);
     else

@@ -90,17 +90,6 @@ static guint32 name_of(BbDialog *dialog, const char *text)
     return bb_dialog_status(dialog, text, strlen(text));
 }
 
-static guint32 code_name(BbHttp2Streams *streams, BbDialog *dialog, guint code)
-{
-    if (code != streams->last_code) {
-        char text[] = {(char)('0' + code / 100), (char)('0' + code / 10 % 10),
-                       (char)('0' + code % 10)};
-        streams->last_code = code;
-        streams->last_code_name = bb_dialog_status(dialog, text, sizeof text);
-    }
-    return streams->last_code_name;
-}
-
 // Of gRPC, 200 only says that the call was carried: its outcome is in the trailers, or not known.
 static guint32 status_of(BbHttp2Streams *streams, BbDialog *dialog, const BbHttp2Stream *stream)
 {
@@ -109,7 +98,7 @@ static guint32 status_of(BbHttp2Streams *streams, BbDialog *dialog, const BbHttp
     bool untold = stream->grpc || stream->untold;
     return stream->code == 0 || (untold && stream->code == 200)
                ? BB_NAME_NONE
-               : code_name(streams, dialog, stream->code);
+               : bb_dialog_status_code(dialog, stream->code);
 }
 
 // ---- ends -------------------------------------------------------------------------------------

@@ -36,8 +36,6 @@ typedef struct BbHttp2Streams {
     bool complete;        // all requests were seen, and none is forgotten
     guint32 cancelled[BB_HTTP2_CANCELLED];
     guint n_cancelled;
-    guint last_code; // the name of the last status code
-    guint32 last_code_name;
 } BbHttp2Streams;
 
 // One event: a frame, or a header block of several, that part holds.

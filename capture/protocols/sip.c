@@ -81,7 +81,6 @@ static void take_response(BbDialog *dialog, Sip *sip, const Side *side)
 {
     guint code = side->code;
     guint64 key = side->transaction;
-    char text[] = {(char)('0' + code / 100), (char)('0' + code / 10 % 10), (char)('0' + code % 10)};
     if (code < CODE_FINAL)
         return;
     const BbOpenCall *open = key ? bb_dialog_find(dialog, &side->part, key) : NULL;
@@ -92,7 +91,7 @@ static void take_response(BbDialog *dialog, Sip *sip, const Side *side)
     if (key)
         set_over(sip, key);
     bb_dialog_return(dialog, open ? open->call : 0, &side->part,
-                     bb_dialog_status(dialog, text, sizeof text));
+                     bb_dialog_status_code(dialog, code));
 }
 
 static void end_message(BbDialog *dialog, Sip *sip, Side *side)

@@ -258,12 +258,6 @@ static gssize parse_client(BbDialog *dialog, Smtp *smtp, const BbView *view)
 
 // ---- what a server says -----------------------------------------------------------------------
 
-static guint32 status_of(BbDialog *dialog, guint code)
-{
-    char text[] = {(char)('0' + code / 100), (char)('0' + code / 10 % 10), (char)('0' + code % 10)};
-    return bb_dialog_status(dialog, text, sizeof text);
-}
-
 // Whatever was lost, what the client says next is known.
 static void go_on(BbDialog *dialog, Client *client, ClientPhase phase)
 {
@@ -350,7 +344,7 @@ static void answer(BbDialog *dialog, Smtp *smtp, const BbOpenCall *open)
         end_call(dialog, smtp, open, code);
         server->missed = false;
     }
-    bb_dialog_return(dialog, call, &server->part, status_of(dialog, code));
+    bb_dialog_return(dialog, call, &server->part, bb_dialog_status_code(dialog, code));
 }
 
 static void forget_reply(Server *server)
@@ -389,7 +383,7 @@ static void end_reply(BbDialog *dialog, Smtp *smtp)
     if (open && more_due(smtp, open))
         return;
     if (!open && (code == CODE_CLOSING || greeting))
-        bb_dialog_message(dialog, &server->part, BB_NAME_NONE, status_of(dialog, code));
+        bb_dialog_message(dialog, &server->part, BB_NAME_NONE, bb_dialog_status_code(dialog, code));
     else
         answer(dialog, smtp, open);
     forget_reply(server);

@@ -65,7 +65,8 @@ bool bb_inference_has_calls(const BbInference *inference)
 
 // ---- options -----------------------------------------------------------------------------------
 
-GOptionEntry *bb_inference_entries(BbInference *inference)
+// Terminated; they point into inference. The caller frees the array.
+static GOptionEntry *list_entries(BbInference *inference)
 {
     const GOptionEntry entries[] = {
         {"algo", 0, 0, G_OPTION_ARG_STRING, &inference->algo,
@@ -161,7 +162,7 @@ GOptionEntry *bb_inference_entries(BbInference *inference)
 
 GOptionEntry *bb_inference_join(const GOptionEntry *own, BbInference *inference)
 {
-    g_autofree GOptionEntry *shared = bb_inference_entries(inference);
+    g_autofree GOptionEntry *shared = list_entries(inference);
     g_autoptr(GArray) all = g_array_new(TRUE, FALSE, sizeof(GOptionEntry));
     for (; own->long_name; own++)
         g_array_append_val(all, *own);

@@ -42,9 +42,6 @@ typedef struct BbInference {
 void bb_inference_init(BbInference *inference);
 void bb_inference_clear(BbInference *inference);
 
-// The entries of these options, terminated; point into inference. The caller frees the array.
-GOptionEntry *bb_inference_entries(BbInference *inference);
-
 // Entries of a command followed by those of inference; the caller frees the array.
 GOptionEntry *bb_inference_join(const GOptionEntry *own, BbInference *inference);
 

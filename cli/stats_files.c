@@ -178,7 +178,7 @@ static void put_report(BbJson *json, const BbStatusReport *report, const BbNames
     bb_json_end_object(json);
 }
 
-void bb_stats_files_append_json(const BbStatusReport *report, const BbNames *names, GString *out)
+static void append_json(const BbStatusReport *report, const BbNames *names, GString *out)
 {
     char *text = NULL;
     size_t size = 0;
@@ -327,7 +327,7 @@ static void append_counters(GString *out, const BbLoss *total)
     }
 }
 
-void bb_stats_files_append_metrics(const BbStatusReport *report, const BbNames *names, GString *out)
+static void append_metrics(const BbStatusReport *report, const BbNames *names, GString *out)
 {
     append_counters(out, &report->total);
     append_gauge(out, "open_calls", "Calls that wait for their return", report->beat.open);
@@ -469,8 +469,8 @@ bool bb_stats_files_write(BbStatsFiles *files, const BbStatusReport *report, GEr
 {
     g_autoptr(GString) line = g_string_new(NULL);
     g_autoptr(GString) metrics = g_string_new(NULL);
-    bb_stats_files_append_json(report, files->names, line);
-    bb_stats_files_append_metrics(report, files->names, metrics);
+    append_json(report, files->names, line);
+    append_metrics(report, files->names, metrics);
     GError *unwritten = NULL, *unplaced = NULL;
     bool wrote =
         files->pipe ? write_to_pipe(files, line, &unwritten) : write_line(files, line, &unwritten);

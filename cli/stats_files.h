@@ -30,9 +30,4 @@ GQuark bb_stats_error_quark(void);
 enum { BB_STATS_ERROR_UNREAD };
 bool bb_stats_files_write(BbStatsFiles *files, const BbStatusReport *report, GError **error);
 
-// The texts alone.
-void bb_stats_files_append_json(const BbStatusReport *report, const BbNames *names, GString *out);
-void bb_stats_files_append_metrics(const BbStatusReport *report, const BbNames *names,
-                                   GString *out);
-
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbStatsFiles, bb_stats_files_free)

@@ -12,7 +12,8 @@ void bb_status_report_clear(BbStatusReport *report)
     bb_pulse_beat_clear(&report->beat);
 }
 
-void bb_status_report_append_rate(const BbStatusReport *report, guint64 count, GString *out)
+// A second; that of an interval without length is 0.
+static void append_rate(const BbStatusReport *report, guint64 count, GString *out)
 {
     double seconds = (double)report->interval_ns / 1e9;
     bb_quantity_append_count(out, seconds > 0 ? (guint64)((double)count / seconds + 0.5) : 0);
@@ -33,20 +34,20 @@ static void append_rates(const BbStatusReport *report, GString *out)
 {
     guint64 messages =
         report->now.count[BB_CALLS] + report->now.count[BB_RETURNS] + report->now.count[BB_FREES];
-    bb_status_report_append_rate(report, report->now.count[BB_SEEN_FRAMES], out);
+    append_rate(report, report->now.count[BB_SEEN_FRAMES], out);
     g_string_append(out, " packets/s, ");
-    bb_status_report_append_rate(report, messages, out);
+    append_rate(report, messages, out);
     g_string_append(out, " messages/s, ");
-    bb_status_report_append_rate(report, report->now.count[BB_CALLS], out);
+    append_rate(report, report->now.count[BB_CALLS], out);
     g_string_append(out, " calls/s");
 }
 
 // For a line of which a narrow terminal shows no more than the begin: what matters most.
 static void append_short_rates(const BbStatusReport *report, GString *out)
 {
-    bb_status_report_append_rate(report, report->now.count[BB_SEEN_FRAMES], out);
+    append_rate(report, report->now.count[BB_SEEN_FRAMES], out);
     g_string_append(out, " packets/s, ");
-    bb_status_report_append_rate(report, report->now.count[BB_CALLS], out);
+    append_rate(report, report->now.count[BB_CALLS], out);
     g_string_append(out, " calls/s");
 }
 
@@ -102,7 +103,7 @@ void bb_status_report_append_edge(const BbStatusReport *report, const BbPulseEdg
                                   const BbNames *names, GString *out)
 {
     GString *rate = g_string_new(NULL);
-    bb_status_report_append_rate(report, edge->now.calls, rate);
+    append_rate(report, edge->now.calls, rate);
     g_string_append_printf(out, "%9s calls/s  mean ", rate->str);
     g_string_truncate(rate, 0);
     if (edge->now.timed)

@@ -27,6 +27,3 @@ void bb_status_report_append_edge(const BbStatusReport *report, const BbPulseEdg
 // The same and more as a few lines, each with '\n', with up to `edges` edges.
 void bb_status_report_append_text(const BbStatusReport *report, const char *source,
                                   const BbNames *names, guint edges, GString *out);
-
-// Appends a rate a second; that of an interval without length is 0.
-void bb_status_report_append_rate(const BbStatusReport *report, guint64 count, GString *out);

@@ -40,7 +40,8 @@ GString *bb_sheet_cell(BbSheet *sheet)
     return cell;
 }
 
-guint bb_sheet_rows(const BbSheet *sheet)
+// Of which all cells were begun.
+static guint count_rows(const BbSheet *sheet)
 {
     return sheet->cells->len / sheet->columns - 1;
 }
@@ -54,7 +55,7 @@ static const char *cell_at(const BbSheet *sheet, guint row, guint column)
 static guint column_width(const BbSheet *sheet, guint column)
 {
     guint widest = 0;
-    for (guint row = 0; row <= bb_sheet_rows(sheet); row++) {
+    for (guint row = 0; row <= count_rows(sheet); row++) {
         guint width = bb_caption_width(cell_at(sheet, row, column));
         widest = MAX(widest, width);
     }
@@ -67,7 +68,7 @@ void bb_sheet_write(const BbSheet *sheet, FILE *out)
     g_autofree guint *width = g_new(guint, sheet->columns);
     for (guint column = 0; column < last; column++)
         width[column] = column_width(sheet, column);
-    for (guint row = 0; row <= bb_sheet_rows(sheet); row++) {
+    for (guint row = 0; row <= count_rows(sheet); row++) {
         for (guint column = 0; column < last; column++) {
             const char *text = cell_at(sheet, row, column);
             fprintf(out, "%*s%s", (int)(width[column] - bb_caption_width(text) + GAP), "", text);

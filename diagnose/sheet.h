@@ -14,9 +14,6 @@ void bb_sheet_free(BbSheet *sheet);
 // The next cell, row by row, to append to; lent until the next one.
 GString *bb_sheet_cell(BbSheet *sheet);
 
-// Rows of which all cells were begun.
-guint bb_sheet_rows(const BbSheet *sheet);
-
 void bb_sheet_write(const BbSheet *sheet, FILE *out);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbSheet, bb_sheet_free)

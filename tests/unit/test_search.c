@@ -545,7 +545,7 @@ END_TEST
 START_TEST(doubtful_ones)
 {
     guint32 seed = test_seed("search doubt"), fewer = 0;
-    for (guint round = 0; round < 20; round++) {
+    for (guint round = 0; round < 200; round++) {
         g_auto(Scene) scene = random_scene(seed + round);
         guint32 all, n, with = 0;
         for (guint32 x = 0; x < scene.site->n_children; x++)

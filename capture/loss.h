@@ -61,6 +61,7 @@
     X(BB_TLS_UNDECRYPTED, "tls_undecrypted",                                                       \
       "TLS connections that could not be decrypted, or not to their end", true)                    \
     X(BB_KEYLOG_LIMIT, "keylog_limit", "connections of the key log forgotten at the limit", true)  \
+    X(BB_KEYLOG_ODD, "keylog_odd", "lines of the key log that are no secrets, passed over", true)  \
     X(BB_MESSAGE_LIMIT, "message_limit", "streams whose message headers exceed the limit", true)   \
     X(BB_PENDING_LIMIT, "pending_limit", "open calls forgotten at the limit per connection", true) \
     X(BB_LABEL_LIMIT, "label_limit", "operation labels replaced by * at the limit", true)          \

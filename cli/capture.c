@@ -381,6 +381,7 @@ static void count_rest(BbCaptureJob *job)
         job->loss.count[BB_MESSAGES_LATE] += bb_capture_output_late(job->output);
     job->loss.count[BB_NAMES_UNLEARNED] = bb_nodes_unlearned(job->nodes);
     job->loss.count[BB_KEYLOG_LIMIT] = job->keylog ? bb_tls_keylog_forgotten(job->keylog) : 0;
+    job->loss.count[BB_KEYLOG_ODD] = job->keylog ? bb_tls_keylog_odd(job->keylog) : 0;
     job->loss.count[BB_NODES_MERGED] = bb_nodes_others(job->nodes);
     if (job->processes) {
         const BbProcessesCounts counts = bb_processes_counts(job->processes);

@@ -28,7 +28,7 @@ typedef struct BbTlsSecret {
 
 typedef struct BbTlsKeylog BbTlsKeylog;
 
-// Fails when the file cannot be read. Lines that are no secrets are passed over.
+// Fails when the file cannot be read. Lines that are no secrets are passed over, and counted.
 BbTlsKeylog *bb_tls_keylog_open(const char *path, GError **error);
 void bb_tls_keylog_free(BbTlsKeylog *keylog);
 

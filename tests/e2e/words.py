@@ -324,6 +324,14 @@ class Words(unittest.TestCase):
         for command in (["filter", "-n", "A"], ["drop", "-r", "5%", "-n", "A"]):
             self.assertNotIn("warning", self.run_one(0, BBTRACE, *command, self.trace).stderr)
 
+    def test_a_key_log_that_is_none(self):
+        tls = pathlib.Path(__file__).resolve().parents[2] / "data/samples/protocols"
+        keys = self.folder / "keys"
+        for text, odd in ((tls.joinpath("tls.keys").read_text(), 0), ("no\nkeys\n# at all\n", 2)):
+            keys.write_text(text)
+            said = self.run_one(0, BBTRACE, "capture", "-r", tls / "tls.pcap", "--keylog", keys, "-w", "t.bbt").stderr
+            self.assertEqual(f" {odd}  lines of the key log that are no secrets" in said, odd > 0, said)
+
     def test_names_of_files(self):
         for words in ([BBTRACE, "filter", "-w", "/nonexist/x.bbt", self.trace],
                       [BBTRACE, "export", "-t", "csv", "-o", "/nonexist/x.csv", self.trace],

@@ -7,6 +7,8 @@
 // An observer is at a node that has an end of this share of what it sees.
 #define PLACE_SHARE 0.98
 
+#define FOUND_MAX BB_CLOCK_OBSERVERS_MAX // sightings of a key that are compared
+
 // ---- matches -----------------------------------------------------------------------------------
 
 static guint hash_pair(gconstpointer key)
@@ -63,27 +65,53 @@ static bool same_key(const BbSeen *a, const BbSeen *b)
     return a->hi == b->hi && a->lo == b->lo;
 }
 
-// Of the sightings [0, count) of one key, those whose observer has no other one of it.
+// The key of a position is one for both directions.
+static bool same_way(const BbSeen *a, const BbSeen *b)
+{
+    return bb_sighting_same_way((BbSightingWay){a->sender, a->receiver, (BbKind)a->kind},
+                                (BbSightingWay){b->sender, b->receiver, (BbKind)b->kind});
+}
+
+// Of the sightings [0, count) of one key, those whose observer has no other one of it that goes the
+// same way: two of an observer at most.
 static guint single(const BbSeen *seen, gsize count, const BbSeen **found, guint64 *ambiguous)
 {
     guint n = 0;
     bool twice = false;
-    for (gsize i = 0; i < count && n < BB_CLOCK_OBSERVERS_MAX; i++) {
-        bool before = i > 0 && seen[i - 1].observer == seen[i].observer;
-        bool after = i + 1 < count && seen[i + 1].observer == seen[i].observer;
-        if (!before && !after)
+    for (gsize from = 0, to = 0; from < count && n < FOUND_MAX; from = to) {
+        while (to < count && seen[to].observer == seen[from].observer)
+            to++;
+        bool pair = to - from == 2 && !same_way(&seen[from], &seen[from + 1]);
+        twice |= to - from > 1 && !pair;
+        for (gsize i = from; i < to && (pair || to - from == 1); i++)
             found[n++] = &seen[i];
-        twice |= after;
     }
     *ambiguous += twice;
     return n;
+}
+
+// The other sighting of the same observer; NULL where it has none.
+static const BbSeen *beside(const BbSeen *const *found, guint n, guint i)
+{
+    if (i > 0 && found[i - 1]->observer == found[i]->observer)
+        return found[i - 1];
+    return i + 1 < n && found[i + 1]->observer == found[i]->observer ? found[i + 1] : NULL;
+}
+
+// Whether two observers saw one message, and neither of them another one that may be it.
+static bool is_match(const BbSeen *const *found, guint n, guint i, guint k)
+{
+    const BbSeen *a = found[i], *b = found[k];
+    const BbSeen *other_a = beside(found, n, i), *other_b = beside(found, n, k);
+    return a->observer != b->observer && same_way(a, b) && !(other_a && same_way(other_a, b)) &&
+           !(other_b && same_way(a, other_b));
 }
 
 GPtrArray *bb_clock_matches_list(const BbSeen *seen, gsize count, guint64 *ambiguous)
 {
     GPtrArray *pairs = g_ptr_array_new_with_free_func(pair_free);
     g_autoptr(GHashTable) table = g_hash_table_new(hash_pair, equal_pairs);
-    const BbSeen *found[BB_CLOCK_OBSERVERS_MAX];
+    const BbSeen *found[FOUND_MAX + 1];
     *ambiguous = 0;
     for (gsize begin = 0, end = 0; begin < count; begin = end) {
         while (end < count && same_key(&seen[begin], &seen[end]))
@@ -91,6 +119,8 @@ GPtrArray *bb_clock_matches_list(const BbSeen *seen, gsize count, guint64 *ambig
         guint n = single(&seen[begin], end - begin, found, ambiguous);
         for (guint i = 0; i < n; i++) {
             for (guint k = i + 1; k < n; k++) {
+                if (!is_match(found, n, i, k))
+                    continue;
                 BbClockMatch match = match_of(found[i], found[k]);
                 BbClockMatches *pair =
                     pair_of(pairs, table, found[i]->observer, found[k]->observer);

@@ -14,7 +14,8 @@ typedef struct BbClockMatches {
 } BbClockMatches;
 
 // The pairs of observers in order of a and b. *ambiguous counts keys that one observer has more
-// than once: which sighting belongs to which cannot be told. Free with g_ptr_array_unref.
+// than once, in one direction: which sighting belongs to which cannot be told. Free with
+// g_ptr_array_unref.
 GPtrArray *bb_clock_matches_list(const BbSeen *seen, gsize count, guint64 *ambiguous);
 
 // The node that is an end of nearly all messages an observer saw, and the only such; 0 if there is

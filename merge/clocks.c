@@ -96,18 +96,17 @@ static void note_start(BbClocks *clocks, guint observer, gint64 time_ns)
         clocks->start_ns = time_ns;
 }
 
-// A call and a return may begin at one position of their connection, if positions are counted from
-// its begin.
 static void add_seen(BbClocks *clocks, guint observer, const BbMessage *message,
                      const BbSightingKey *key, gint64 time_ns, bool at_receiver)
 {
     const BbSeen seen = {
         .hi = key->hi,
-        .lo = key->lo ^ key->kind,
+        .lo = key->lo,
         .time_ns = time_ns,
         .observer = observer,
         .sender = message->sender,
         .receiver = message->receiver,
+        .kind = (guint8)message->kind,
         .at_receiver = at_receiver,
     };
     clock_at(clocks, observer)->sightings++;

@@ -65,13 +65,13 @@ static void hash_id(Hash *hash, const BbMessage *message, const BbNames *names)
 }
 
 // One name may stand for both ends, or none be known to both observers: then kinds tell.
-bool bb_sighting_same_way(const BbSightingKey *a, const BbSightingKey *b)
+bool bb_sighting_same_way(BbSightingWay a, BbSightingWay b)
 {
-    bool same = a->sender == b->sender || a->receiver == b->receiver;
-    bool turned = a->sender == b->receiver || a->receiver == b->sender;
+    bool same = a.sender == b.sender || a.receiver == b.receiver;
+    bool turned = a.sender == b.receiver || a.receiver == b.sender;
     if (same != turned)
         return same;
-    return a->kind == b->kind || a->kind == BB_FREE || b->kind == BB_FREE;
+    return a.kind == b.kind || a.kind == BB_FREE || b.kind == BB_FREE;
 }
 
 bool bb_sighting_id_is_local(const BbMessage *message)
@@ -94,9 +94,7 @@ BbSightingKey bb_sighting_key(const BbMessage *message, const BbNames *names)
 {
     BbSightingKey key = {
         .by = recognised_by(message),
-        .kind = message->kind,
-        .sender = message->sender,
-        .receiver = message->receiver,
+        .way = {message->sender, message->receiver, message->kind},
         .at_receiver = message->at_receiver,
     };
     Hash hash = {HASH_LO, HASH_HI};

@@ -24,13 +24,18 @@ typedef enum {
     BB_SIGHTING_BY_ID,
 } BbSightingBy;
 
+// From where to where a message goes, as far as an observer tells.
+typedef struct BbSightingWay {
+    guint32 sender, receiver; // of one table of names for all that are compared
+    BbKind kind;
+} BbSightingWay;
+
 // hi and lo are 128 bits of hash of texts, the same for every table of names, run and machine.
 // Different keys collide by accident only: never for the numbers of messages there are.
 typedef struct BbSightingKey {
-    guint64 hi, lo;           // 0, 0 where by is BB_SIGHTING_BY_ORDER
-    guint32 sender, receiver; // of one table for all that are compared
+    guint64 hi, lo; // 0, 0 where by is BB_SIGHTING_BY_ORDER
+    BbSightingWay way;
     BbSightingBy by;
-    BbKind kind;
     bool local;       // joins within its own trace only
     bool at_receiver; // the sighting is the receiver's own (`_RECV`)
 } BbSightingKey;
@@ -38,7 +43,7 @@ typedef struct BbSightingKey {
 BbSightingKey bb_sighting_key(const BbMessage *message, const BbNames *names);
 
 // Whether two messages of one position may go in the same direction.
-bool bb_sighting_same_way(const BbSightingKey *a, const BbSightingKey *b);
+bool bb_sighting_same_way(BbSightingWay a, BbSightingWay b);
 
 // Whether both may be one message: the keys are equal and either two observers made them, or one is
 // the `_SENT`, the other the `_RECV` line of one trace. A key comes again when an id is used again
@@ -48,7 +53,7 @@ static inline bool bb_sighting_joins(const BbSightingKey *a, const BbSightingKey
 {
     if (a->by == BB_SIGHTING_BY_ORDER || a->by != b->by || a->hi != b->hi || a->lo != b->lo)
         return false;
-    if (a->by == BB_SIGHTING_BY_POSITION && !bb_sighting_same_way(a, b))
+    if (a->by == BB_SIGHTING_BY_POSITION && !bb_sighting_same_way(a->way, b->way))
         return false;
     if (!same_trace && (a->local || b->local))
         return false;

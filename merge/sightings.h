@@ -14,6 +14,7 @@ typedef struct BbSeen {
     gint64 time_ns;
     guint32 observer; // the caller's own
     guint32 sender, receiver;
+    guint8 kind; // BbKind
     bool at_receiver;
 } BbSeen;
 

@@ -348,6 +348,59 @@ START_TEST(a_key_twice_is_ambiguous)
 }
 END_TEST
 
+// A message of any kind, seen by two observers who call both hosts by names of their own, if at all
+// as another kind.
+static void see_both(World *w, BbKind kind, BbKind other, bool renamed, guint from, guint to,
+                     double t, guint64 offset)
+{
+    BbMessage m = message(w, kind, from, to), n = message(w, other, from, to);
+    if (renamed) {
+        n.sender = bb_names_intern(w->names, from == 2 ? "y" : "x");
+        n.receiver = bb_names_intern(w->names, from == 2 ? "x" : "y");
+    }
+    see(w, m, 0, t, "10.0.0.2:5-10.0.0.3:80", offset);
+    see(w, n, 1, t + delay(w), "10.0.0.2:5-10.0.0.3:80", offset);
+}
+
+// Whatever observers take messages for, and whatever else stands at the same offset of the other
+// direction: as long as a name tells the direction, or the kind does.
+START_TEST(directions_are_told)
+{
+    for (guint round = 0; round < 4; round++) {
+        g_auto(World) w;
+        world_init(&w, test_seed("clock ways") + round, 100000);
+        for (guint i = 0; i < 400; i++) {
+            BbKind kinds[] = {BB_CALL, BB_RETURN};
+            for (guint way = 0; way < 2; way++) {
+                BbKind kind = round == 1 ? BB_FREE : round == 2 ? BB_CALL : kinds[way];
+                BbKind other = round == 0 ? BB_FREE : kind;
+                see_both(&w, kind, other, round == 3, way ? 3 : 2, way ? 2 : 3,
+                         (i + 0.5 * way) * 0.1 * S, 100 * i);
+            }
+        }
+        bb_clocks_solve(w.clocks);
+        const BbClock *clock = find(&w, w.observer[1]);
+        ck_assert_int_eq(clock->state, BB_CLOCK_KNOWN);
+        ck_assert_double_le(fabs((double)clock->offset_ns - w.clock[1].offset_ns), 2000 * US);
+    }
+}
+END_TEST
+
+// Each sees one direction of a connection only: they have nothing in common, though positions are.
+START_TEST(other_directions_are_other_messages)
+{
+    g_auto(World) w;
+    world_init(&w, test_seed("clock turned"), 100000);
+    for (guint i = 0; i < 400; i++) {
+        see(&w, message(&w, BB_CALL, 2, 3), 0, i * 0.1 * S, "10.0.0.2:5-10.0.0.3:80", 100 * i);
+        see(&w, message(&w, BB_CALL, 3, 2), 1, (i * 0.1 + 0.01) * S, "10.0.0.2:5-10.0.0.3:80",
+            100 * i);
+    }
+    bb_clocks_solve(w.clocks);
+    ck_assert_int_ne(find(&w, w.observer[1])->state, BB_CLOCK_KNOWN);
+}
+END_TEST
+
 START_TEST(nothing_at_all)
 {
     g_autoptr(BbNames) names = bb_names_new();
@@ -404,4 +457,5 @@ END_TEST
 TEST_MAIN("clocks", sniffers_at_hosts, chains_of_observers, mirrors_on_the_way, circles_agree,
           a_small_sample_does, two_at_one_point, one_way_is_a_bound,
           one_way_between_mirrors_says_nothing, strangers_are_unknown, no_key_no_comparison,
-          a_key_twice_is_ambiguous, nothing_at_all, nodes_have_clocks)
+          a_key_twice_is_ambiguous, directions_are_told, other_directions_are_other_messages,
+          nothing_at_all, nodes_have_clocks)

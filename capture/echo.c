@@ -83,7 +83,7 @@ static void note(BbEchoes *echoes, bool twice)
         echoes->twice /= 2;
     }
     echoes->told += !twice;
-    echoes->twice += twice;
+    echoes->twice = MIN(echoes->twice + twice, BB_ECHO_RECENT);
 }
 
 static bool is_believed(const BbEchoes *echoes, const BbPacket *packet, guint ttl)

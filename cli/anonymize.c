@@ -72,8 +72,7 @@ static int check_words(const Words *words, char **paths, BbPseudonymOptions *opt
     if (words->shift && !parse_shift(words->shift, &options->shift_ns))
         return bb_say_usage(PROGRAM, "--shift takes a time, as 36h or -90s, not '%s'%s",
                             words->shift, bb_duration_excess(words->shift));
-    if (words->map && words->out &&
-        (g_str_equal(words->map, words->out) || bb_is_same_file(words->map, words->out)))
+    if (words->map && words->out && bb_is_same_output(words->map, words->out))
         return bb_say_usage(PROGRAM, "-w and --map are one file");
     if (words->map && !words->out && g_str_equal(words->map, "-"))
         return bb_say_usage(PROGRAM, "--map and the trace would both go to standard output");

@@ -109,7 +109,7 @@ static int check_disguise(BbCaptureArguments *o)
 // Statistics are appended, or replace a file: to none that is read or written otherwise.
 static bool is_used(const BbCaptureArguments *o, const char *path)
 {
-    bool used = (o->out && (strcmp(o->out, path) == 0 || bb_is_same_file(o->out, path))) ||
+    bool used = (o->out && bb_is_same_output(o->out, path)) ||
                 (o->keylog_file && bb_is_same_file(o->keylog_file, path)) ||
                 (o->disguise.key_file && bb_is_same_file(o->disguise.key_file, path));
     for (char **file = o->files; file && *file; file++)

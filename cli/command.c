@@ -150,12 +150,18 @@ static bool is_same_place(const char *a, const char *b)
 bool bb_is_same_file(const char *a, const char *b)
 {
     struct stat x, y;
-    if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0)
+    if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0 || stat(a, &x) != 0 || stat(b, &y) != 0)
         return false;
-    bool is_there = stat(a, &x) == 0, other_is_there = stat(b, &y) == 0;
-    if (!is_there && !other_is_there)
-        return is_same_place(a, b);
-    return is_there && other_is_there && S_ISREG(x.st_mode) && is_one(&x, &y);
+    return S_ISREG(x.st_mode) && is_one(&x, &y);
+}
+
+bool bb_is_same_output(const char *a, const char *b)
+{
+    struct stat x;
+    if (strcmp(a, b) == 0 || bb_is_same_file(a, b))
+        return true;
+    return strcmp(a, "-") != 0 && strcmp(b, "-") != 0 && stat(a, &x) != 0 && stat(b, &x) != 0 &&
+           is_same_place(a, b);
 }
 
 int bb_check_paths(const char *program, const char *noun, char **paths)

@@ -54,9 +54,10 @@ void bb_say(const char *format, ...) G_GNUC_PRINTF(1, 2);
 // An error of wrong usage: says how to get help. Returns BB_EXIT_USAGE.
 int bb_say_usage(const char *program, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
-// Whether both paths are one regular file, or will be one when it is written: writing to the one
-// would destroy the other.
+// Whether both paths are one regular file, so that writing to the one would destroy the other.
 bool bb_is_same_file(const char *a, const char *b);
+// Whether two outputs are one, or will be when they are written; both may be "-".
+bool bb_is_same_output(const char *a, const char *b);
 
 // Refuses to begin: no path (they end with NULL) of what noun says, or standard input more than
 // once. Returns an exit status, or -1 to go on.

@@ -169,6 +169,8 @@ static void warn_of_scales(const Run *run)
     BbConvolutionWork work = bb_convolution_work(convolution);
     g_autoptr(GString) text = g_string_new(NULL);
     append_scales(text, run);
+    if (run->windows == 0)
+        return;
     if (work.found == work.derived)
         bb_say("warning: nothing correlates, so every message is a path of its own: %s; leave out "
                "what was given, or give other ones",

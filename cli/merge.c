@@ -20,7 +20,7 @@ typedef struct Job {
     BbJoin *join;
     BbTraceWriter *writer;        // from the first message on
     BbRelay *incoming, *outgoing; // in their threads work the join, and the writer
-    guint64 written;
+    guint64 written, calls;       // messages, calls among them
     BbProgress progress;
 } Job;
 
@@ -111,6 +111,7 @@ static bool pass_on(const BbMessage *message, gpointer user, GError **error)
 {
     Job *job = user;
     job->written++;
+    job->calls += message->kind == BB_CALL;
     return bb_relay_push(job->outgoing, message, error);
 }
 
@@ -248,6 +249,7 @@ static BbMergeFindings findings_of(const Job *job)
         .nat = job->nat,
         .join = job->join,
         .written = job->written,
+        .calls = job->calls,
     };
 }
 

@@ -78,6 +78,8 @@ BbCounters *bb_merge_counters(const BbMergeFindings *found)
     g_autoptr(GArray) pairs = bb_overlap_pairs(bb_join_overlap(found->join), found->names);
     if (apart_by(found))
         bb_counters_add(counters, BB_CLOCK_ERROR, apart_by(found));
+    if (bb_counters_get(counters, BB_RETURNS_MOVED) || bb_counters_get(counters, BB_RETURNS_BEFORE))
+        bb_counters_add(counters, BB_CALLS_MERGED, found->calls);
     if (found->nat && bb_nat_joined(found->nat))
         bb_counters_add(counters, BB_NAT_JOINED, bb_nat_joined(found->nat));
     if (found->nat && bb_nat_forgotten(found->nat))
@@ -202,11 +204,10 @@ static void warn_of_strangers(const BbMergeFindings *found)
         bb_say("and %u more pairs of observers of which none was joined", pairs->len - NAMES_SHOWN);
 }
 
-// Half of what is written are calls.
 static void warn_of_doubt(const BbMergeFindings *found)
 {
     g_autoptr(BbCounters) counters = bb_merge_counters(found);
-    const BbClockDoubt doubt = bb_clock_doubt_of(counters, found->written / 2);
+    const BbClockDoubt doubt = bb_clock_doubt_of(counters, found->calls);
     g_autofree char *told = bb_clock_doubt_tell(&doubt);
     if (told)
         bb_say("warning: %s", told);

@@ -15,7 +15,7 @@ typedef struct BbMergeFindings {
     const BbClocks *clocks; // NULL as they are
     const BbNat *nat;       // NULL where not looked for
     const BbJoin *join;
-    guint64 written;
+    guint64 written, calls; // messages, calls among them
 } BbMergeFindings;
 
 // Damage and loss of the inputs, and what the merge itself counted. The caller frees.

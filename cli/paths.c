@@ -108,8 +108,7 @@ static int check_outputs(const Options *o)
                                 "file for the output",
                                 o->inference.roles);
         for (gsize j = 0; j < i && path; j++)
-            if (outputs[j].path &&
-                (strcmp(path, outputs[j].path) == 0 || bb_is_same_file(path, outputs[j].path)))
+            if (outputs[j].path && bb_is_same_output(path, outputs[j].path))
                 return bb_say_usage(program, "%s and %s cannot both go to %s", outputs[j].what,
                                     outputs[i].what,
                                     is_stdout(path) ? "standard output: give -o FILE" : path);

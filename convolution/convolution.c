@@ -123,11 +123,23 @@ struct Worker {
     void (*take)(Worker *worker, guint32 batch);
 };
 
-static bool is_root(const Job *job, guint32 batch)
+static bool is_root(const BbConvolution *convolution, guint32 node)
 {
-    guint32 node = job->trains->streams->out[job->batches[batch]].node;
-    const BbGlobs *root = job->convolution->options.root;
-    return root && bb_globs_match(root, bb_names_text(job->convolution->names, node));
+    const BbGlobs *root = convolution->options.root;
+    return root && bb_globs_match(root, bb_names_text(convolution->names, node));
+}
+
+// Whether messages into the node may cause what it sends.
+static bool may_have_causes(const BbConvolution *convolution, const BbStreams *streams,
+                            guint32 node)
+{
+    guint32 first;
+    return !is_root(convolution, node) && bb_streams_into(streams, node, &first) > 0;
+}
+
+static guint32 node_of(const Job *job, guint32 batch)
+{
+    return job->trains->streams->out[job->batches[batch]].node;
 }
 
 static void survey_batch(Worker *worker, guint32 batch)
@@ -135,15 +147,8 @@ static void survey_batch(Worker *worker, guint32 batch)
     Job *job = worker->job;
     guint32 first = job->batches[batch], n = job->batches[batch + 1] - first;
     job->suspects[batch] = g_array_new(FALSE, FALSE, sizeof(BbSuspect));
-    if (!is_root(job, batch))
+    if (!is_root(job->convolution, node_of(job, batch)))
         job->pairs[batch] = bb_evidence_survey(worker->evidence, first, n, job->suspects[batch]);
-}
-
-// Whether messages into the node may cause what it sends.
-static bool may_have_causes(const Job *job, guint32 batch)
-{
-    guint32 node = job->trains->streams->out[job->batches[batch]].node, first;
-    return !is_root(job, batch) && bb_streams_into(job->trains->streams, node, &first) > 0;
 }
 
 static void explain_batch(Worker *worker, guint32 batch)
@@ -152,7 +157,7 @@ static void explain_batch(Worker *worker, guint32 batch)
     const BbTrains *trains = job->trains;
     guint32 first = job->batches[batch], n = job->batches[batch + 1] - first;
     const BbStream *out = &trains->streams->out[first];
-    bool may = may_have_causes(job, batch);
+    bool may = may_have_causes(job->convolution, trains->streams, node_of(job, batch));
     g_autofree GPtrArray **links = g_new0(GPtrArray *, n);
     bb_evidence_find(worker->evidence, first, n, job->suspects[batch], job->chance, links);
     for (guint32 i = 0; i < n; i++) {
@@ -283,14 +288,14 @@ static BbExplanation **explain(BbConvolution *convolution, const BbStreams *stre
 }
 
 // Where no scale shows, nobody has looked for causes.
-static BbExplanation **explain_nothing(const BbStreams *streams, const BbLagGrid *grid,
-                                       const BbLinkOptions *options)
+static BbExplanation **explain_nothing(const BbConvolution *convolution, const BbStreams *streams,
+                                       const BbLagGrid *grid, const BbLinkOptions *options)
 {
     BbExplanation **explanations = g_new(BbExplanation *, MAX(1, streams->n_out));
     for (guint32 f = 0; f < streams->n_out; f++) {
-        guint32 first;
-        explanations[f] = bb_explain(streams, &streams->out[f], g_ptr_array_new(), grid, options);
-        explanations[f]->unknown = bb_streams_into(streams, streams->out[f].node, &first) > 0;
+        const BbStream *out = &streams->out[f];
+        explanations[f] = bb_explain(streams, out, g_ptr_array_new(), grid, options);
+        explanations[f]->unknown = may_have_causes(convolution, streams, out->node);
     }
     return explanations;
 }
@@ -375,9 +380,10 @@ BbPaths *bb_convolution_run(BbConvolution *convolution, BbTraffic *traffic)
     lap(&since_us, &convolution->work.scale_s);
     BbLagGrid grid = make_grid(convolution, traffic);
     BbLinkOptions options = {traffic->start_ns, traffic->end_ns, 0, MESSAGES_LEAST};
-    g_autofree BbExplanation **explanations = bb_convolution_has_scale(convolution)
-                                                  ? explain(convolution, streams, &grid, &options)
-                                                  : explain_nothing(streams, &grid, &options);
+    g_autofree BbExplanation **explanations =
+        bb_convolution_has_scale(convolution)
+            ? explain(convolution, streams, &grid, &options)
+            : explain_nothing(convolution, streams, &grid, &options);
     since_us = g_get_monotonic_time(); // explain() took its own time
     g_autoptr(BbAssignment) assignment = assign(traffic, explanations, streams->n_out, &grid);
     lap(&since_us, &convolution->work.assign_s);

@@ -10,9 +10,10 @@ BbClockDoubt bb_clock_doubt_of(const BbCounters *counters, guint64 calls)
 {
     guint64 early =
         bb_counters_get(counters, BB_RETURNS_MOVED) + bb_counters_get(counters, BB_RETURNS_BEFORE);
+    guint64 merged = bb_counters_get(counters, BB_CALLS_MERGED), of = merged ? merged : calls;
     return (BbClockDoubt){
         .error_ns = bb_counters_get(counters, BB_CLOCK_ERROR),
-        .share = calls ? MIN((double)early / (double)calls, 1) : 0,
+        .share = of ? MIN((double)early / (double)of, 1) : 0,
     };
 }
 

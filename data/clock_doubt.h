@@ -10,6 +10,8 @@
 // Returns that preceded their calls: moved to their time, or left there.
 #define BB_RETURNS_MOVED "merge_returns_moved"
 #define BB_RETURNS_BEFORE "merge_returns_before"
+// The calls that these are of: the merge wrote so many, of which a trace may have a part.
+#define BB_CALLS_MERGED "merge_calls"
 
 typedef struct BbClockDoubt {
     guint64 error_ns; // 0: not known
@@ -18,6 +20,7 @@ typedef struct BbClockDoubt {
 
 #define BB_CLOCK_DOUBT_LEAST 0.01 // a share from which on paths suffer
 
+// calls: those of the trace, where the merge did not say how many it wrote.
 BbClockDoubt bb_clock_doubt_of(const BbCounters *counters, guint64 calls);
 
 // A sentence on calls that are too short for these clocks, and what to do about it. The caller's;

@@ -11,6 +11,7 @@ struct BbCsv {
     BbLines *lines;
     GString *text; // lines that were read, each with a line feed
     gsize next;    // in text: the line that is taken next; what is behind was read before
+    bool bad;      // behind the text stands a bad line that was read, and not told yet
     guint64 line;  // number of the last line taken
     guint64 number;
     const char *reason;
@@ -41,6 +42,11 @@ static BbLineState take_line(BbCsv *csv, gsize *at, GError **error)
 {
     char *line = NULL;
     *at = csv->next;
+    if (csv->next == csv->text->len && csv->bad) {
+        csv->bad = false;
+        csv->line++;
+        return BB_LINE_BAD;
+    }
     if (csv->next == csv->text->len) {
         BbLineState state = bb_lines_next(csv->lines, &line, error);
         csv->line = bb_lines_number(csv->lines);
@@ -103,8 +109,10 @@ static BbLineState take_lines(BbCsv *csv, gsize *start, GError **error)
         BbLineState state = take_line(csv, &at, error);
         csv->reason = bb_lines_reason(csv->lines);
         if (second && state == BB_LINE_BAD)
-            return read_again(csv, second, csv->reason);
-        if (second && state == BB_LINE_END && !bb_csv_damage(csv))
+            csv->bad = true;
+        // Where the file breaks off in a line, that one is as it would be without quotes.
+        bool whole = second < csv->text->len || !bb_csv_damage(csv);
+        if (second && (state == BB_LINE_BAD || (state == BB_LINE_END && whole)))
             return read_again(csv, second, "a quote is not closed");
         if (!second) {
             csv->number = csv->line;

@@ -7,6 +7,7 @@ import collections
 import contextlib
 import csv
 import glob
+import gzip
 import hashlib
 import hmac
 import json
@@ -637,6 +638,15 @@ class Usage(Case):
                       run(BBTRACE, "import", "--from", "csv", "--skip-bad-lines", "-w", out, table)[1])
         self.assertEqual([line.split()[0] for line in lines(run(BBTRACE, "cat", out)[0])],
                          [b"3.000000", b"4.000000", b"6.000000"])
+
+    def test_a_stray_quote_in_a_file_that_breaks_off(self):
+        rows = [b"time,from,to"] + [b'%d,%sa,b' % (i, b'"' if i == 10 else b"") for i in range(20000)]
+        packed = gzip.compress(b"\n".join(rows))
+        table, out = self.path("cut.csv.gz", packed[: len(packed) * 3 // 4]), self.path("cut.bbt")
+        told = run(BBTRACE, "import", "--from", "csv", "--skip-bad-lines", "-w", out, table)[1]
+        self.assertIn("the gzip data breaks off", told)
+        self.assertIn("1 malformed line was skipped", told)
+        self.assertGreater(len(lines(run(BBTRACE, "cat", out)[0])), 10000)
 
     def test_many_columns(self):
         header = b"time,from,to" + b",x" * 250000 + b",id" * 150000  # the first id stands far behind

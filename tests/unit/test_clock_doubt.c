@@ -51,6 +51,8 @@ START_TEST(without_calls_nothing_is_wrong)
     bb_counters_add(counters, BB_RETURNS_MOVED, 5);
     ck_assert(bb_clock_doubt_of(counters, 0).share == 0);
     ck_assert(bb_clock_doubt_of(counters, 2).share == 1);
+    bb_counters_add(counters, BB_CALLS_MERGED, 50); // of which two are left
+    ck_assert_double_eq_tol(bb_clock_doubt_of(counters, 2).share, 0.1, 1e-9);
 }
 END_TEST
 

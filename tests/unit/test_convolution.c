@@ -240,6 +240,26 @@ START_TEST(slower_later)
 }
 END_TEST
 
+// Nothing shows a scale: of what a given root sends it is known that it has no cause, of others
+// not.
+START_TEST(roots_without_scale)
+{
+    g_autoptr(Planted) planted = planted_new(14);
+    planted_noise(planted, "A", "B", 40, 100 * SECOND);
+    planted_noise(planted, "B", "C", 40, 100 * SECOND);
+    planted_noise(planted, "C", "D", 40, 100 * SECOND);
+    g_autoptr(BbGlobs) roots = bb_globs_new("B");
+    BbConvolutionOptions options = options_of(0, 0);
+    options.root = roots;
+    g_autoptr(BbPaths) paths = run(planted, &options);
+    check_paths(paths);
+    ck_assert_uint_eq(paths->facts.unrelated, 40);
+    guint32 c = bb_names_find(planted->names, "C");
+    for (guint32 i = 0; i < paths->n_calls; i++)
+        ck_assert((paths->confidence[i] == BB_CONFIDENCE_NONE) == (paths->calls[i].caller == c));
+}
+END_TEST
+
 // B sends to C after what A sends to it, and to D whenever it likes: that nothing causes these is
 // not said to be sure, that nothing causes A's is.
 START_TEST(unknown_and_none)
@@ -489,7 +509,7 @@ START_TEST(nothing_causes_nothing)
 END_TEST
 
 TEST_MAIN("convolution", a_shop, as_many_threads_as_you_like, names_in_any_order_of_numbers,
-          other_names, runs_again, slower_later, unknown_and_none, a_given_root_has_no_causes,
-          clients_begin_anew, derived_pairs_are_listed, skewed_clocks, skew_makes_no_cycles,
-          longest_delay_holds, little_traffic, all_at_one_time, messages_to_oneself,
-          nothing_causes_nothing)
+          other_names, runs_again, slower_later, unknown_and_none, roots_without_scale,
+          a_given_root_has_no_causes, clients_begin_anew, derived_pairs_are_listed, skewed_clocks,
+          skew_makes_no_cycles, longest_delay_holds, little_traffic, all_at_one_time,
+          messages_to_oneself, nothing_causes_nothing)

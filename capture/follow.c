@@ -2,14 +2,13 @@
 // In: packets. Out: which of them belong to the entrances, and a set of hosts that grows.
 #include "capture/follow.h"
 
-#include "data/mix.h"
+#include "data/keys.h"
 
 #define PORT_SYSTEM 1024u
 #define PORT_OF_CLIENTS 32768u
 
-// What is in a table. The seed keeps ends that were chosen to collide from doing so.
+// What is in a table.
 typedef struct {
-    guint64 seed;
     BbAddress address;
     guint16 port; // 0 in the table of hosts
 } Key;
@@ -30,7 +29,6 @@ typedef struct {
 
 struct BbFollow {
     BbLoss *loss;
-    guint64 seed; // no output depends on it
     guint hops;
     guint silent;        // hosts that are
     guint unmet;         // entrances that no packet was of
@@ -50,7 +48,7 @@ static const guint16 shared_ports[] = {53, 123, 514, 853};
 static guint hash_key(gconstpointer key)
 {
     const Key *k = key;
-    return (guint)(bb_mix_end(k->seed, &k->address, k->port) >> 32);
+    return (guint)(bb_mix_end(bb_keys_seed(), &k->address, k->port) >> 32);
 }
 
 static gboolean is_same_key(gconstpointer a, gconstpointer b)
@@ -61,13 +59,13 @@ static gboolean is_same_key(gconstpointer a, gconstpointer b)
 
 static Host *find_host(const BbFollow *follow, const BbAddress *address)
 {
-    const Key key = {.seed = follow->seed, .address = *address};
+    const Key key = {.address = *address};
     return g_hash_table_lookup(follow->hosts, &key);
 }
 
 static Server *find_server(const BbFollow *follow, const BbAddress *address, guint16 port)
 {
-    const Key key = {.seed = follow->seed, .address = *address, .port = port};
+    const Key key = {.address = *address, .port = port};
     return g_hash_table_lookup(follow->servers, &key);
 }
 
@@ -82,7 +80,7 @@ static void forget_a_server(BbFollow *follow)
 static Server *add_server(BbFollow *follow, const BbAddress *address, guint16 port)
 {
     Server *server = g_new0(Server, 1);
-    server->key = (Key){.seed = follow->seed, .address = *address, .port = port};
+    server->key = (Key){.address = *address, .port = port};
     server->link.data = server;
     g_hash_table_insert(follow->servers, &server->key, server);
     return server;
@@ -106,7 +104,7 @@ static void learn_server(BbFollow *follow, const BbAddress *address, guint16 por
 static Host *add_host(BbFollow *follow, const BbFollowNode *node)
 {
     Host *host = g_new0(Host, 1);
-    host->key = (Key){.seed = follow->seed, .address = node->address};
+    host->key = (Key){.address = node->address};
     host->node = *node;
     g_hash_table_insert(follow->hosts, &host->key, host);
     g_array_append_val(follow->addresses, node->address);
@@ -166,7 +164,6 @@ BbFollow *bb_follow_new(const BbFollowOptions *options, BbLoss *loss)
 {
     BbFollow *follow = g_new0(BbFollow, 1);
     follow->loss = loss;
-    follow->seed = bb_mix_seed();
     follow->hops = options->hops;
     follow->nodes = g_array_new(FALSE, FALSE, sizeof(BbFollowNode));
     follow->addresses = g_array_new(FALSE, FALSE, sizeof(BbAddress));

@@ -4,12 +4,10 @@
 
 #include "capture/processes/processes.h"
 #include "data/keys.h"
-#include "data/mix.h"
 
-// What has a name. The seed keeps addresses that were chosen to collide from doing so.
+// What has a name. Compared as bytes: nothing in it is left unset.
 typedef struct {
     BbAddress address;
-    guint32 seed;
     guint16 port;
     guint8 prefix, unused;
 } Key;
@@ -17,7 +15,7 @@ typedef struct {
 struct BbNodes {
     BbNames *names; // lent
     bool endpoints;
-    guint32 seed, other;
+    guint32 other;
     GHashTable *file;       // Key -> name, from the user's file
     bool has_prefix[129];   // lengths of prefix that file has
     bool has_ports;         // file has entries with a port
@@ -30,9 +28,7 @@ struct BbNodes {
 
 static guint key_hash(gconstpointer data)
 {
-    const Key *key = data;
-    guint64 hash = ((guint64)key->seed << 32) | ((guint32)key->port << 8) | key->prefix;
-    return (guint)(bb_mix_bytes(hash, key->address.bytes, sizeof key->address.bytes) >> 32);
+    return bb_keys_bytes(data, sizeof(Key));
 }
 
 static gboolean key_equal(gconstpointer a, gconstpointer b)
@@ -40,9 +36,9 @@ static gboolean key_equal(gconstpointer a, gconstpointer b)
     return memcmp(a, b, sizeof(Key)) == 0;
 }
 
-static Key key_make(const BbNodes *nodes, const BbAddress *address, guint8 prefix, guint16 port)
+static Key key_make(const BbAddress *address, guint8 prefix, guint16 port)
 {
-    return (Key){.address = *address, .seed = nodes->seed, .port = port, .prefix = prefix};
+    return (Key){.address = *address, .port = port, .prefix = prefix};
 }
 
 static guint32 find(GHashTable *table, const Key *key)
@@ -60,7 +56,6 @@ BbNodes *bb_nodes_new(BbNames *names, bool endpoints)
     BbNodes *nodes = g_new0(BbNodes, 1);
     nodes->names = names;
     nodes->endpoints = endpoints;
-    nodes->seed = g_random_int();
     nodes->file = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
     nodes->learned = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
     nodes->hosts = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
@@ -83,7 +78,7 @@ void bb_nodes_free(BbNodes *nodes)
 
 void bb_nodes_add(BbNodes *nodes, const BbHost *host)
 {
-    Key key = key_make(nodes, &host->address, host->prefix, host->port);
+    Key key = key_make(&host->address, host->prefix, host->port);
     if (find(nodes->file, &key) != BB_NAME_NONE)
         return;
     insert(nodes->file, &key, bb_names_intern(nodes->names, host->name));
@@ -118,7 +113,7 @@ static bool is_a_hosts(const BbAddress *address)
 
 void bb_nodes_learn(BbNodes *nodes, const BbAddress *address, const char *text)
 {
-    Key key = key_make(nodes, address, 128, 0);
+    Key key = key_make(address, 128, 0);
     if (!is_a_hosts(address) || find(nodes->learned, &key) != BB_NAME_NONE)
         return;
     g_autofree char *name = host_name_of(text);
@@ -149,7 +144,7 @@ static guint32 find_in_file(const BbNodes *nodes, const BbAddress *address)
         guint8 prefix = (guint8)(longer - 1);
         if (!nodes->has_prefix[prefix])
             continue;
-        Key key = key_make(nodes, address, prefix, 0);
+        Key key = key_make(address, prefix, 0);
         bb_address_mask(&key.address, prefix);
         name = find(nodes->file, &key);
     }
@@ -166,7 +161,7 @@ static guint32 other(BbNodes *nodes)
 
 static guint32 host_name(BbNodes *nodes, const BbAddress *address)
 {
-    Key key = key_make(nodes, address, 128, 0);
+    Key key = key_make(address, 128, 0);
     guint32 name = find(nodes->hosts, &key);
     if (name != BB_NAME_NONE)
         return name;
@@ -213,7 +208,7 @@ static guint32 find_with_port(const BbNodes *nodes, const BbAddress *address, gu
 {
     if (!nodes->has_ports || port == 0)
         return BB_NAME_NONE;
-    Key key = key_make(nodes, address, 128, port);
+    Key key = key_make(address, 128, port);
     return find(nodes->file, &key);
 }
 
@@ -231,7 +226,7 @@ guint32 bb_nodes_find(const BbNodes *nodes, const BbAddress *address, guint16 po
     guint32 name = find_with_port(nodes, address, port);
     if (name != BB_NAME_NONE)
         return name;
-    Key key = key_make(nodes, address, 128, 0);
+    Key key = key_make(address, 128, 0);
     guint32 host = find(nodes->hosts, &key);
     gint64 with_port = ((gint64)host << 16) | port;
     return nodes->endpoints && server

@@ -3,7 +3,7 @@
 // clients of the others are really called.
 #include "capture/translation_state.h"
 
-#include "data/mix.h"
+#include "data/keys.h"
 
 // ---- legs ---------------------------------------------------------------------------------------
 
@@ -36,7 +36,8 @@ static guint leg_hash(gconstpointer data)
 {
     const BbLeg *leg = data;
     guint64 network = bb_mix(leg->has_vni, (guint64)leg->vlan << 32 | leg->vni);
-    guint64 ends = bb_mix_ends(1, &leg->address[0], leg->port[0], &leg->address[1], leg->port[1]);
+    guint64 ends =
+        bb_mix_ends(bb_keys_seed(), &leg->address[0], leg->port[0], &leg->address[1], leg->port[1]);
     return (guint)(bb_mix(network, ends) >> 32);
 }
 

@@ -58,7 +58,8 @@ static inline guint64 bb_mix_ends(guint64 hash, const BbAddress *one, guint16 on
 }
 
 // Not to be guessed by whoever sends the packets, or wrote the trace: each table has one of its
-// own, or one with others of its context; those of GHashTable share one (data/keys.h). Of output
+// own, or one with others of its context; those of GHashTable share that of the process
+// (data/keys.h). Of output
 // only which flows are shed is of one.
 static inline guint64 bb_mix_seed(void)
 {

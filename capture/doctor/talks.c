@@ -2,12 +2,11 @@
 // In: packets. Out: the conversations they belong to.
 #include "capture/doctor/talks.h"
 
-#include "data/mix.h"
+#include "data/keys.h"
 
 struct BbTalks {
     GHashTable *by_key;
     GPtrArray *talks; // owned
-    guint64 seed;
     guint64 unwatched;
 };
 
@@ -16,12 +15,9 @@ typedef struct Key {
     BbAddress address[2];
     guint16 port[2];
     guint32 transport;
-    guint64 seed; // of the table
 } Key;
 
-G_STATIC_ASSERT(sizeof(Key) % sizeof(guint64) == 0); // it is hashed by words
-
-static Key key_of(const BbTalks *talks, const BbPacket *packet)
+static Key key_of(const BbPacket *packet)
 {
     int order = memcmp(packet->source.bytes, packet->target.bytes, sizeof packet->source.bytes);
     bool swap = order > 0 || (order == 0 && packet->source_port > packet->target_port);
@@ -32,13 +28,12 @@ static Key key_of(const BbTalks *talks, const BbPacket *packet)
     key.port[swap] = packet->source_port;
     key.port[!swap] = packet->target_port;
     key.transport = packet->transport;
-    key.seed = talks->seed;
     return key;
 }
 
 static guint hash_key(gconstpointer of)
 {
-    return (guint)(bb_mix_bytes(0, of, sizeof(Key)) >> 32);
+    return bb_keys_bytes(of, sizeof(Key));
 }
 
 static gboolean equal_keys(gconstpointer a, gconstpointer b)
@@ -51,7 +46,6 @@ BbTalks *bb_talks_new(void)
     BbTalks *talks = g_new0(BbTalks, 1);
     talks->by_key = g_hash_table_new_full(hash_key, equal_keys, g_free, NULL);
     talks->talks = g_ptr_array_new_with_free_func(g_free);
-    talks->seed = bb_mix_seed();
     return talks;
 }
 
@@ -105,7 +99,7 @@ static void note_tcp(BbTalk *talk, guint side, const BbPacket *packet)
 
 BbTalk *bb_talks_push(BbTalks *talks, const BbPacket *packet, guint *side)
 {
-    Key key = key_of(talks, packet);
+    Key key = key_of(packet);
     BbTalk *talk = g_hash_table_lookup(talks->by_key, &key);
     if (!talk && talks->talks->len >= BB_TALKS) {
         talks->unwatched++;

@@ -38,7 +38,6 @@ struct BbLook {
     BbLookSink sink;
     gpointer user;
     guint32 number; // of the last request
-    guint64 seed;   // of all keys
     gint64 now_us;
     Phase plain, wide, beyond, thorough, review;
     gint64 aside_us;   // of the processor, in this look, for all but plain
@@ -85,7 +84,6 @@ BbLook *bb_look_new(int proc, int netlink, BbLookSink sink, gpointer user)
     look->netlink = netlink;
     look->sink = sink;
     look->user = user;
-    look->seed = bb_mix_seed();
     look->here = g_array_new(FALSE, FALSE, sizeof(BbSocket));
     look->spaces = g_ptr_array_new_with_free_func(space_free);
     look->addresses = g_array_new(FALSE, FALSE, sizeof(BbAddress));
@@ -197,12 +195,6 @@ static void tell_full(BbLook *look)
     look->full = true;
 }
 
-static void seed_all(const BbLook *look, GArray *sockets)
-{
-    for (guint i = 0; i < sockets->len; i++)
-        g_array_index(sockets, BbSocket, i).key.seed = look->seed;
-}
-
 // Those that wait come first, and have places of their own: that many connections do not hide them.
 // Where netlink fails once it is left alone.
 static bool ask_all(BbLook *look, bool waiting)
@@ -229,7 +221,6 @@ static void list_here(BbLook *look)
         for (guint each = 0; each < G_N_ELEMENTS(lists); each++)
             seen |= read_list(look, "self", each, look->here);
     }
-    seed_all(look, look->here);
     if (!seen && !look->blind)
         look->sink(&(BbRecord){.kind = BB_RECORD_BLIND}, look->user);
     look->blind = !seen;
@@ -297,7 +288,6 @@ static void read_space(BbLook *look, Space *space)
     tell_addresses(look, BB_RECORD_BEYOND);
     for (guint each = 0; each < G_N_ELEMENTS(lists); each++)
         (void)read_list(look, process, each, sockets);
-    seed_all(look, sockets);
     g_array_set_size(space->sockets, 0);
     for (guint i = 0; i < sockets->len; i++)
         take_beyond(look, &g_array_index(sockets, BbSocket, i), space->sockets);

@@ -19,7 +19,6 @@ struct BbProcesses {
     GMutex lock;
     GCond news;
     BbProcessTable *table;
-    guint64 seed;        // of decided
     GHashTable *decided; // BbSocketKey of TCP -> its name, lent by table; "": none
     guint looks;         // that were told to their end
     guint32 nudges, answered;
@@ -112,7 +111,6 @@ BbProcesses *bb_processes_new(int fd, const char *host)
     g_cond_init(&processes->news);
     g_queue_init(&processes->warnings);
     processes->table = bb_process_table_new();
-    processes->seed = bb_mix_seed();
     processes->decided =
         g_hash_table_new_full(bb_socket_key_hash, bb_socket_key_equal, g_free, NULL);
     processes->earned_us = g_get_monotonic_time();
@@ -201,8 +199,7 @@ static const char *find(BbProcesses *processes, const BbSocketKey *key, bool is_
 // What is decided stays until the connection is over; of UDP nobody says when that is.
 static const char *decide(BbProcesses *processes, const BbSocketKey *key, bool is_server)
 {
-    const BbSocketKey seeded = bb_socket_key_seeded(key, processes->seed);
-    const char *name = g_hash_table_lookup(processes->decided, &seeded);
+    const char *name = g_hash_table_lookup(processes->decided, key);
     if (name)
         return *name ? name : NULL;
     name = find(processes, key, is_server);
@@ -213,7 +210,7 @@ static const char *decide(BbProcesses *processes, const BbSocketKey *key, bool i
     processes->counts.unknown += !name;
     if (key->protocol == BB_SOCKET_TCP &&
         g_hash_table_size(processes->decided) < BB_PROCESSES_DECIDED)
-        g_hash_table_insert(processes->decided, g_memdup2(&seeded, sizeof seeded),
+        g_hash_table_insert(processes->decided, g_memdup2(key, sizeof *key),
                             (gpointer)(name ? name : ""));
     return name;
 }
@@ -252,9 +249,8 @@ bool bb_processes_find(BbProcesses *processes, const BbSocketKey *key, bool is_s
 
 void bb_processes_end(BbProcesses *processes, const BbSocketKey *key)
 {
-    const BbSocketKey seeded = bb_socket_key_seeded(key, processes->seed);
     g_mutex_lock(&processes->lock);
-    (void)g_hash_table_remove(processes->decided, &seeded);
+    (void)g_hash_table_remove(processes->decided, key);
     g_mutex_unlock(&processes->lock);
 }
 

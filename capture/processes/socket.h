@@ -3,12 +3,11 @@
 #pragma once
 
 #include "data/address.h"
-#include "data/mix.h"
+#include "data/keys.h"
 
 // What a socket is found by. Compared as bytes: nothing in it is left unset. A socket that waits
 // for anybody (that listens, or of UDP is not connected) has no peer: address :: and port 0.
 typedef struct BbSocketKey {
-    guint64 seed; // of the table that it is looked for in: random, the same for all its keys
     BbAddress local, peer; // IPv4 as IPv4-mapped; local ::, ::ffff:0.0.0.0: any address
     guint16 port, peer_port;
     guint8 protocol; // of IP: 6 TCP, 17 UDP
@@ -31,21 +30,13 @@ static inline bool bb_socket_key_is_bound(const BbSocketKey *key)
 // Of the same socket's place, for any peer.
 static inline BbSocketKey bb_socket_key_bound(const BbSocketKey *key)
 {
-    return (BbSocketKey){
-        .seed = key->seed, .local = key->local, .port = key->port, .protocol = key->protocol};
+    return (BbSocketKey){.local = key->local, .port = key->port, .protocol = key->protocol};
 }
 
-static inline BbSocketKey bb_socket_key_seeded(const BbSocketKey *key, guint64 seed)
-{
-    BbSocketKey seeded = *key;
-    seeded.seed = seed;
-    return seeded;
-}
-
-// For GHashTable. The seed is its first word.
+// For GHashTable.
 static inline guint bb_socket_key_hash(gconstpointer data)
 {
-    return (guint)(bb_mix_bytes(0, data, sizeof(BbSocketKey)) >> 32);
+    return bb_keys_bytes(data, sizeof(BbSocketKey));
 }
 
 static inline gboolean bb_socket_key_equal(gconstpointer a, gconstpointer b)

@@ -11,7 +11,6 @@ typedef struct Callers {
 } Callers;
 
 struct BbProcessTable {
-    guint64 seed;          // of all keys
     GHashTable *sockets;   // BbSocketKey -> name, of names
     GHashTable *addresses; // BbAddress -> where it is: HERE, BEYOND, or both
     GHashTable *names;     // text -> itself
@@ -20,7 +19,7 @@ struct BbProcessTable {
 
 static guint address_hash(gconstpointer data)
 {
-    return (guint)(bb_mix_bytes(0, data, sizeof(BbAddress)) >> 32);
+    return bb_keys_bytes(data, sizeof(BbAddress));
 }
 
 static gboolean address_equal(gconstpointer a, gconstpointer b)
@@ -31,7 +30,6 @@ static gboolean address_equal(gconstpointer a, gconstpointer b)
 BbProcessTable *bb_process_table_new(void)
 {
     BbProcessTable *table = g_new0(BbProcessTable, 1);
-    table->seed = bb_mix_seed();
     table->sockets = g_hash_table_new_full(bb_socket_key_hash, bb_socket_key_equal, g_free, NULL);
     table->addresses = g_hash_table_new_full(address_hash, address_equal, g_free, NULL);
     table->names = g_hash_table_new_full(bb_text_key_hash, g_str_equal, g_free, NULL);
@@ -62,10 +60,7 @@ static const char *intern(BbProcessTable *table, const char *text)
 
 static BbSocketKey server_of(const BbSocketKey *key)
 {
-    return (BbSocketKey){.seed = key->seed,
-                         .peer = key->peer,
-                         .peer_port = key->peer_port,
-                         .protocol = key->protocol};
+    return (BbSocketKey){.peer = key->peer, .peer_port = key->peer_port, .protocol = key->protocol};
 }
 
 static void add_caller(BbProcessTable *table, const BbSocketKey *key, const char *name)
@@ -86,13 +81,13 @@ static void add_caller(BbProcessTable *table, const BbSocketKey *key, const char
 
 static void add_socket(BbProcessTable *table, const BbRecord *record)
 {
-    const BbSocketKey key = bb_socket_key_seeded(&record->key, table->seed);
-    bool is_known = g_hash_table_contains(table->sockets, &key);
+    const BbSocketKey *key = &record->key;
+    bool is_known = g_hash_table_contains(table->sockets, key);
     const char *name = intern(table, record->name);
     if (name && (is_known || g_hash_table_size(table->sockets) < BB_PROCESS_TABLE_SOCKETS))
-        g_hash_table_replace(table->sockets, g_memdup2(&key, sizeof key), (gpointer)name);
-    if (name && !bb_socket_key_is_bound(&key))
-        add_caller(table, &key, name);
+        g_hash_table_replace(table->sockets, g_memdup2(key, sizeof *key), (gpointer)name);
+    if (name && !bb_socket_key_is_bound(key))
+        add_caller(table, key, name);
 }
 
 // Where an address is; it may be in both.
@@ -121,8 +116,7 @@ static void add_address(BbProcessTable *table, const BbAddress *address, guint p
 
 static void remove_socket(BbProcessTable *table, const BbSocketKey *key)
 {
-    const BbSocketKey seeded = bb_socket_key_seeded(key, table->seed);
-    (void)g_hash_table_remove(table->sockets, &seeded);
+    (void)g_hash_table_remove(table->sockets, key);
 }
 
 void bb_process_table_apply(BbProcessTable *table, const BbRecord *record)
@@ -166,17 +160,15 @@ static const char *find_bound(const BbProcessTable *table, const BbSocketKey *ke
 const char *bb_process_table_find(const BbProcessTable *table, const BbSocketKey *key,
                                   bool is_server)
 {
-    const BbSocketKey seeded = bb_socket_key_seeded(key, table->seed);
-    const char *name = is_server ? find_bound(table, &seeded) : NULL;
+    const char *name = is_server ? find_bound(table, key) : NULL;
     if (!name)
-        name = g_hash_table_lookup(table->sockets, &seeded);
-    return name || is_server ? name : find_bound(table, &seeded);
+        name = g_hash_table_lookup(table->sockets, key);
+    return name || is_server ? name : find_bound(table, key);
 }
 
 const char *bb_process_table_infer(const BbProcessTable *table, const BbSocketKey *key)
 {
-    const BbSocketKey seeded = bb_socket_key_seeded(key, table->seed);
-    BbSocketKey server = server_of(&seeded);
+    BbSocketKey server = server_of(key);
     const Callers *callers = g_hash_table_lookup(table->servers, &server);
     return callers && callers->calls >= BB_PROCESS_TABLE_CALLS ? callers->name : NULL;
 }

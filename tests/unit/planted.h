@@ -78,6 +78,16 @@ static inline gint64 planted_later(Planted *planted, gint64 from_ns, double mean
     return from_ns + (gint64)llround(fabs(mean_ns + sd_ns * bb_random_normal(&planted->random)));
 }
 
+// So many messages from A to B at any times of 100 s, each followed by one from B to C.
+static inline void planted_hops(Planted *planted, guint count, double mean_ns, double sd_ns)
+{
+    for (guint i = 0; i < count; i++) {
+        gint64 at = EPOCH + (gint64)bb_random_below(&planted->random, 100 * SECOND);
+        guint32 cause = planted_send(planted, "A", "B", at, PLANTED_ROOT);
+        planted_send(planted, "B", "C", planted_later(planted, at, mean_ns, sd_ns), cause);
+    }
+}
+
 // So many messages at any times of [EPOCH, EPOCH + span).
 static inline void planted_noise(Planted *planted, const char *from, const char *to, guint count,
                                  gint64 span_ns)

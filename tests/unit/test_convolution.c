@@ -212,11 +212,7 @@ END_TEST
 
 static void plant_delay(Planted *planted, double delay_ms)
 {
-    for (guint i = 0; i < 1000; i++) {
-        gint64 at = EPOCH + (gint64)bb_random_below(&planted->random, 100 * SECOND);
-        guint32 cause = planted_send(planted, "A", "B", at, PLANTED_ROOT);
-        planted_send(planted, "B", "C", planted_later(planted, at, delay_ms * MS, MS), cause);
-    }
+    planted_hops(planted, 1000, delay_ms * MS, MS);
     bb_traffic_finish(planted->traffic);
 }
 
@@ -265,11 +261,7 @@ END_TEST
 START_TEST(unknown_and_none)
 {
     g_autoptr(Planted) planted = planted_new(13);
-    for (guint i = 0; i < 1000; i++) {
-        gint64 at = EPOCH + (gint64)bb_random_below(&planted->random, 100 * SECOND);
-        guint32 cause = planted_send(planted, "A", "B", at, PLANTED_ROOT);
-        planted_send(planted, "B", "C", planted_later(planted, at, 20.0 * MS, 2.0 * MS), cause);
-    }
+    planted_hops(planted, 1000, 20.0 * MS, 2.0 * MS);
     planted_noise(planted, "B", "D", 500, 100 * SECOND);
     BbConvolutionOptions options = options_of(2 * MS, 500 * MS);
     g_autoptr(BbPaths) paths = run(planted, &options);
@@ -407,11 +399,7 @@ START_TEST(longest_delay_holds)
     const gint64 longest_ms[] = {30, 80};
     for (guint i = 0; i < G_N_ELEMENTS(longest_ms); i++) {
         g_autoptr(Planted) planted = planted_new(5);
-        for (guint k = 0; k < 400; k++) {
-            gint64 at = EPOCH + (gint64)bb_random_below(&planted->random, 100 * SECOND);
-            guint32 cause = planted_send(planted, "A", "B", at, PLANTED_ROOT);
-            planted_send(planted, "B", "C", planted_later(planted, at, 55.0 * MS, 2.0 * MS), cause);
-        }
+        planted_hops(planted, 400, 55.0 * MS, 2.0 * MS);
         BbConvolutionOptions options = options_of(10 * MS, longest_ms[i] * MS);
         g_autoptr(BbPaths) paths = run(planted, &options);
         check_paths(paths);

@@ -77,11 +77,7 @@ END_TEST
 START_TEST(suspects)
 {
     g_autoptr(Planted) planted = planted_new(1);
-    for (guint i = 0; i < 300; i++) {
-        gint64 at = EPOCH + (gint64)bb_random_below(&planted->random, 100 * SECOND);
-        guint32 cause = planted_send(planted, "A", "B", at, PLANTED_ROOT);
-        planted_send(planted, "B", "C", planted_later(planted, at, 20.0 * MS, 2.0 * MS), cause);
-    }
+    planted_hops(planted, 300, 20.0 * MS, 2.0 * MS);
     planted_noise(planted, "D", "B", 300, 100 * SECOND);
     planted_noise(planted, "E", "B", 4, 100 * SECOND);
     g_autoptr(Linking) linking = linking_new(planted, 2 * MS, 0, 100);

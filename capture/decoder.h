@@ -27,6 +27,10 @@ typedef struct BbDecoder {
     bool takes_turns;  // nobody asks ahead, while much of what is said is not answered at all
     guint16 ports[8];  // usual server ports, 0-terminated; they decide only BB_MATCH_MAYBE
     gsize state_size;  // bytes of zeroed state a dialog gets
+    // TCP messages that say their own length: how they are cut. The state begins with BbFrames
+    // then, and parse, gap and finish below are or call bb_frames_parse and its kin
+    // (capture/protocols/framing.h).
+    const struct BbFraming *framing;
 
     // Looks at the first bytes of a message. Must answer BB_MATCH_NO for random bytes; a
     // certain answer has checked 32 bits or more. Text a person typed to another text protocol must

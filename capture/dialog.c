@@ -547,6 +547,11 @@ guint32 bb_dialog_status_code(BbDialog *dialog, guint code)
     return bb_dialog_status(dialog, text, sizeof text);
 }
 
+const struct BbFraming *bb_dialog_framing(const BbDialog *dialog)
+{
+    return dialog->decoder->framing;
+}
+
 void bb_dialog_switch(BbDialog *dialog)
 {
     dialog->switching = true;

@@ -167,6 +167,9 @@ guint32 bb_dialog_status(BbDialog *dialog, const char *text, gsize length);
 // That of a code of three digits, as HTTP, SMTP and SIP have them.
 guint32 bb_dialog_status_code(BbDialog *dialog, guint code);
 
+// How the stream is cut into frames by the decoder that has the dialog (decoder.h).
+const struct BbFraming *bb_dialog_framing(const BbDialog *dialog);
+
 // Where messages are really something else from here on (HTTP Upgrade, CONNECT, TLS after
 // SSLRequest): what follows in both directions is probed as if the connection began there.
 void bb_dialog_switch(BbDialog *dialog);

@@ -179,20 +179,10 @@ static const BbFraming framing = {
 
 // ---- the decoder --------------------------------------------------------------------------------
 
-static gssize parse(BbDialog *dialog, void *state, const BbView *view)
-{
-    return bb_frames_parse(&((Ajp *)state)->frames, &framing, dialog, state, view);
-}
-
-static void gap(BbDialog *dialog, void *state, BbDirection direction)
-{
-    bb_frames_gap(&((Ajp *)state)->frames, &framing, dialog, state, direction);
-}
-
 static void finish(BbDialog *dialog, void *state)
 {
     Ajp *ajp = state;
-    bb_frames_finish(&ajp->frames, &framing, dialog, ajp);
+    bb_frames_finish(dialog, state);
     end_request(dialog, ajp);
     end_reply(dialog, ajp);
 }
@@ -203,8 +193,9 @@ const BbDecoder bb_decoder_ajp = {
     .tcp = true,
     .ports = {8009},
     .state_size = sizeof(Ajp),
+    .framing = &framing,
     .probe = bb_ajp_match,
-    .parse = parse,
-    .gap = gap,
+    .parse = bb_frames_parse,
+    .gap = bb_frames_gap,
     .finish = finish,
 };

@@ -358,22 +358,17 @@ static const BbFraming framing = {
 
 // ---- the decoder --------------------------------------------------------------------------------
 
-static gssize parse(BbDialog *dialog, void *state, const BbView *view)
-{
-    return bb_frames_parse(&((Amqp *)state)->frames, &framing, dialog, state, view);
-}
-
 static void gap(BbDialog *dialog, void *state, BbDirection direction)
 {
     Amqp *amqp = state;
-    bb_frames_gap(&amqp->frames, &framing, dialog, state, direction);
+    bb_frames_gap(dialog, state, direction);
     end_contents(dialog, &amqp->side[direction]);
 }
 
 static void finish(BbDialog *dialog, void *state)
 {
     Amqp *amqp = state;
-    bb_frames_finish(&amqp->frames, &framing, dialog, state);
+    bb_frames_finish(dialog, state);
     end_contents(dialog, &amqp->side[BB_TO_SERVER]);
     end_contents(dialog, &amqp->side[BB_TO_CLIENT]);
 }
@@ -384,8 +379,9 @@ const BbDecoder bb_decoder_amqp = {
     .tcp = true,
     .ports = {5672},
     .state_size = sizeof(Amqp),
+    .framing = &framing,
     .probe = probe,
-    .parse = parse,
+    .parse = bb_frames_parse,
     .gap = gap,
     .finish = finish,
 };

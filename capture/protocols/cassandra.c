@@ -391,20 +391,10 @@ static const BbFraming framing = {
 
 // ---- the decoder --------------------------------------------------------------------------------
 
-static gssize parse(BbDialog *dialog, void *state, const BbView *view)
-{
-    return bb_frames_parse(&((Cassandra *)state)->frames, &framing, dialog, state, view);
-}
-
-static void gap(BbDialog *dialog, void *state, BbDirection direction)
-{
-    bb_frames_gap(&((Cassandra *)state)->frames, &framing, dialog, state, direction);
-}
-
 static void finish(BbDialog *dialog, void *state)
 {
     Cassandra *cassandra = state;
-    bb_frames_finish(&cassandra->frames, &framing, dialog, state);
+    bb_frames_finish(dialog, state);
     lose(dialog, state, BB_TO_SERVER);
     lose(dialog, state, BB_TO_CLIENT);
     g_clear_pointer(&cassandra->statements, bb_statements_free);
@@ -428,9 +418,10 @@ const BbDecoder bb_decoder_cassandra = {
     .tcp = true,
     .ports = {9042, 9142},
     .state_size = sizeof(Cassandra),
+    .framing = &framing,
     .probe = bb_cassandra_probe,
-    .parse = parse,
-    .gap = gap,
+    .parse = bb_frames_parse,
+    .gap = bb_frames_gap,
     .finish = finish,
     .held = held,
     .let_go = let_go,

@@ -213,7 +213,7 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
     Dcerpc *rpc = state;
     if (view->datagram)
         return view->length ? parse_datagram(dialog, rpc, view) : 0;
-    return bb_frames_parse(&rpc->frames, &framing, dialog, rpc, view);
+    return bb_frames_parse(dialog, state, view);
 }
 
 // Requests whose last fragment was not seen are written as far as they were.
@@ -227,7 +227,7 @@ static void end_requests(BbDialog *dialog, Dcerpc *rpc)
 static void gap(BbDialog *dialog, void *state, BbDirection direction)
 {
     Dcerpc *rpc = state;
-    bb_frames_gap(&rpc->frames, &framing, dialog, rpc, direction);
+    bb_frames_gap(dialog, state, direction);
     if (direction == BB_TO_SERVER)
         end_requests(dialog, rpc);
 }
@@ -236,7 +236,7 @@ static void finish(BbDialog *dialog, void *state)
 {
     Dcerpc *rpc = state;
     BbGathered found;
-    bb_frames_finish(&rpc->frames, &framing, dialog, rpc);
+    bb_frames_finish(dialog, state);
     end_requests(dialog, rpc);
     while (bb_gather_pop(&rpc->responses, &found))
         bb_dialog_return(dialog, 0, &found.part, BB_NAME_NONE);
@@ -249,6 +249,7 @@ const BbDecoder bb_decoder_dcerpc = {
     .udp = true,
     .ports = {135},
     .state_size = sizeof(Dcerpc),
+    .framing = &framing,
     .probe = bb_dcerpc_probe,
     .parse = parse,
     .gap = gap,

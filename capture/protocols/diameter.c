@@ -219,32 +219,15 @@ static const BbFraming framing = {.measure = measure, .probe = probe, .begin = b
 
 // ---- the decoder ------------------------------------------------------------------------------
 
-static gssize parse(BbDialog *dialog, void *state, const BbView *view)
-{
-    Diameter *diameter = state;
-    return bb_frames_parse(&diameter->frames, &framing, dialog, diameter, view);
-}
-
-static void gap(BbDialog *dialog, void *state, BbDirection direction)
-{
-    Diameter *diameter = state;
-    bb_frames_gap(&diameter->frames, &framing, dialog, diameter, direction);
-}
-
-static void finish(BbDialog *dialog, void *state)
-{
-    Diameter *diameter = state;
-    bb_frames_finish(&diameter->frames, &framing, dialog, diameter);
-}
-
 const BbDecoder bb_decoder_diameter = {
     .name = "diameter",
     .about = "Diameter over TCP: by hop-by-hop identifier",
     .tcp = true,
     .ports = {3868},
     .state_size = sizeof(Diameter),
+    .framing = &framing,
     .probe = probe,
-    .parse = parse,
-    .gap = gap,
-    .finish = finish,
+    .parse = bb_frames_parse,
+    .gap = bb_frames_gap,
+    .finish = bb_frames_finish,
 };

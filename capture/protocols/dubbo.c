@@ -220,29 +220,15 @@ static const BbFraming framing = {
 
 // ---- the decoder --------------------------------------------------------------------------------
 
-static gssize parse(BbDialog *dialog, void *state, const BbView *view)
-{
-    return bb_frames_parse(&((Dubbo *)state)->frames, &framing, dialog, state, view);
-}
-
-static void gap(BbDialog *dialog, void *state, BbDirection direction)
-{
-    bb_frames_gap(&((Dubbo *)state)->frames, &framing, dialog, state, direction);
-}
-
-static void finish(BbDialog *dialog, void *state)
-{
-    bb_frames_finish(&((Dubbo *)state)->frames, &framing, dialog, state);
-}
-
 const BbDecoder bb_decoder_dubbo = {
     .name = "dubbo",
     .about = "Apache Dubbo 2: by request id",
     .tcp = true,
     .ports = {20880},
     .state_size = sizeof(Dubbo),
+    .framing = &framing,
     .probe = probe,
-    .parse = parse,
-    .gap = gap,
-    .finish = finish,
+    .parse = bb_frames_parse,
+    .gap = bb_frames_gap,
+    .finish = bb_frames_finish,
 };

@@ -326,20 +326,10 @@ static const BbFraming framing = {
 
 // ---- the decoder --------------------------------------------------------------------------------
 
-static gssize parse(BbDialog *dialog, void *state, const BbView *view)
-{
-    return bb_frames_parse(&((Fastcgi *)state)->frames, &framing, dialog, state, view);
-}
-
-static void gap(BbDialog *dialog, void *state, BbDirection direction)
-{
-    bb_frames_gap(&((Fastcgi *)state)->frames, &framing, dialog, state, direction);
-}
-
 static void finish(BbDialog *dialog, void *state)
 {
     Fastcgi *fastcgi = state;
-    bb_frames_finish(&fastcgi->frames, &framing, dialog, fastcgi);
+    bb_frames_finish(dialog, state);
     for (guint i = 0; i < REQUESTS; i++)
         end_request(dialog, &fastcgi->request[i]);
 }
@@ -350,8 +340,9 @@ const BbDecoder bb_decoder_fastcgi = {
     .tcp = true,
     .ports = {9000},
     .state_size = sizeof(Fastcgi),
+    .framing = &framing,
     .probe = bb_fastcgi_match,
-    .parse = parse,
-    .gap = gap,
+    .parse = bb_frames_parse,
+    .gap = bb_frames_gap,
     .finish = finish,
 };

@@ -45,14 +45,12 @@ typedef struct BbFrameSide {
     bool good; // a frame was read
 } BbFrameSide;
 
-// In the decoder's state.
+// What the decoder's state begins with.
 typedef struct BbFrames {
     BbFrameSide side[2];
 } BbFrames;
 
-// The decoder's parse, gap and finish. state is the decoder's, frames inside of it.
-gssize bb_frames_parse(BbFrames *frames, const BbFraming *framing, BbDialog *dialog, void *state,
-                       const BbView *view);
-void bb_frames_gap(BbFrames *frames, const BbFraming *framing, BbDialog *dialog, void *state,
-                   BbDirection direction);
-void bb_frames_finish(BbFrames *frames, const BbFraming *framing, BbDialog *dialog, void *state);
+// The parse, gap and finish of a decoder that has a framing (decoder.h).
+gssize bb_frames_parse(BbDialog *dialog, void *state, const BbView *view);
+void bb_frames_gap(BbDialog *dialog, void *state, BbDirection direction);
+void bb_frames_finish(BbDialog *dialog, void *state);

@@ -224,7 +224,7 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
     Giop *giop = state;
     if (view->datagram)
         return view->length ? parse_datagram(dialog, giop, view) : 0;
-    return bb_frames_parse(&giop->frames, &framing, dialog, giop, view);
+    return bb_frames_parse(dialog, state, view);
 }
 
 static void end_all_torn(BbDialog *dialog, Side *side)
@@ -236,14 +236,14 @@ static void end_all_torn(BbDialog *dialog, Side *side)
 static void gap(BbDialog *dialog, void *state, BbDirection direction)
 {
     Giop *giop = state;
-    bb_frames_gap(&giop->frames, &framing, dialog, giop, direction);
+    bb_frames_gap(dialog, state, direction);
     end_all_torn(dialog, &giop->side[direction]);
 }
 
 static void finish(BbDialog *dialog, void *state)
 {
     Giop *giop = state;
-    bb_frames_finish(&giop->frames, &framing, dialog, giop);
+    bb_frames_finish(dialog, state);
     end_all_torn(dialog, &giop->side[BB_TO_SERVER]);
     end_all_torn(dialog, &giop->side[BB_TO_CLIENT]);
 }
@@ -255,6 +255,7 @@ const BbDecoder bb_decoder_giop = {
     .udp = true,
     .ports = {683, 684, 2809},
     .state_size = sizeof(Giop),
+    .framing = &framing,
     .probe = probe,
     .parse = parse,
     .gap = gap,

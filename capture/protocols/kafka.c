@@ -283,29 +283,15 @@ static const BbFraming framing = {
 
 // ---- the decoder --------------------------------------------------------------------------------
 
-static gssize parse(BbDialog *dialog, void *state, const BbView *view)
-{
-    return bb_frames_parse(&((Kafka *)state)->frames, &framing, dialog, state, view);
-}
-
-static void gap(BbDialog *dialog, void *state, BbDirection direction)
-{
-    bb_frames_gap(&((Kafka *)state)->frames, &framing, dialog, state, direction);
-}
-
-static void finish(BbDialog *dialog, void *state)
-{
-    bb_frames_finish(&((Kafka *)state)->frames, &framing, dialog, state);
-}
-
 const BbDecoder bb_decoder_kafka = {
     .name = "kafka",
     .about = "Apache Kafka up to 4.2: by correlation id",
     .tcp = true,
     .ports = {9092, 9094},
     .state_size = sizeof(Kafka),
+    .framing = &framing,
     .probe = probe,
-    .parse = parse,
-    .gap = gap,
-    .finish = finish,
+    .parse = bb_frames_parse,
+    .gap = bb_frames_gap,
+    .finish = bb_frames_finish,
 };

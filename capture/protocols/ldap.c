@@ -354,13 +354,13 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
         return parse_datagram(dialog, ldap, view);
     if (ldap->frames.side[view->direction].lost)
         ldap->wrap[view->direction] = (BbLdapWrap){0};
-    return bb_frames_parse(&ldap->frames, &framing, dialog, ldap, view);
+    return bb_frames_parse(dialog, state, view);
 }
 
 static void gap(BbDialog *dialog, void *state, BbDirection direction)
 {
     Ldap *ldap = state;
-    bb_frames_gap(&ldap->frames, &framing, dialog, ldap, direction);
+    bb_frames_gap(dialog, state, direction);
     bb_hidden_gap(&ldap->hidden, dialog, direction);
 }
 
@@ -369,7 +369,7 @@ static void finish(BbDialog *dialog, void *state)
 {
     Ldap *ldap = state;
     BbGathered found;
-    bb_frames_finish(&ldap->frames, &framing, dialog, ldap);
+    bb_frames_finish(dialog, state);
     end_message(dialog, ldap, BB_TO_SERVER);
     end_message(dialog, ldap, BB_TO_CLIENT);
     while (bb_gather_pop(&ldap->found, &found))
@@ -383,6 +383,7 @@ const BbDecoder bb_decoder_ldap = {
     .udp = true,
     .ports = {389, 3268},
     .state_size = sizeof(Ldap),
+    .framing = &framing,
     .probe = bb_ldap_probe,
     .parse = parse,
     .gap = gap,

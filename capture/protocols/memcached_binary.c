@@ -266,20 +266,10 @@ static const BbFraming framing = {
 
 // ---- the decoder --------------------------------------------------------------------------------
 
-static gssize parse(BbDialog *dialog, void *state, const BbView *view)
-{
-    return bb_frames_parse(&((Binary *)state)->frames, &framing, dialog, state, view);
-}
-
-static void gap(BbDialog *dialog, void *state, BbDirection direction)
-{
-    bb_frames_gap(&((Binary *)state)->frames, &framing, dialog, state, direction);
-}
-
 static void finish(BbDialog *dialog, void *state)
 {
     Binary *binary = state;
-    bb_frames_finish(&binary->frames, &framing, dialog, state);
+    bb_frames_finish(dialog, state);
     end_reply(dialog, binary);
     bb_memcached_quiets_end(&binary->quiets, dialog, bb_memcached_quiets_count(&binary->quiets));
 }
@@ -302,9 +292,10 @@ const BbDecoder bb_decoder_memcached_binary = {
     .tcp = true,
     .ports = {11211},
     .state_size = sizeof(Binary),
+    .framing = &framing,
     .probe = probe,
-    .parse = parse,
-    .gap = gap,
+    .parse = bb_frames_parse,
+    .gap = bb_frames_gap,
     .finish = finish,
     .held = held,
     .let_go = let_go,

@@ -139,29 +139,15 @@ static const BbFraming framing = {
 
 // ---- the decoder --------------------------------------------------------------------------------
 
-static gssize parse(BbDialog *dialog, void *state, const BbView *view)
-{
-    return bb_frames_parse(&((Mongodb *)state)->frames, &framing, dialog, state, view);
-}
-
-static void gap(BbDialog *dialog, void *state, BbDirection direction)
-{
-    bb_frames_gap(&((Mongodb *)state)->frames, &framing, dialog, state, direction);
-}
-
-static void finish(BbDialog *dialog, void *state)
-{
-    bb_frames_finish(&((Mongodb *)state)->frames, &framing, dialog, state);
-}
-
 const BbDecoder bb_decoder_mongodb = {
     .name = "mongodb",
     .about = "MongoDB, OP_MSG and before: by request id",
     .tcp = true,
     .ports = {27017, 27018, 27019},
     .state_size = sizeof(Mongodb),
+    .framing = &framing,
     .probe = bb_mongodb_probe,
-    .parse = parse,
-    .gap = gap,
-    .finish = finish,
+    .parse = bb_frames_parse,
+    .gap = bb_frames_gap,
+    .finish = bb_frames_finish,
 };

@@ -183,29 +183,15 @@ static const BbFraming framing = {
     .end = end,
 };
 
-static gssize parse(BbDialog *dialog, void *state, const BbView *view)
-{
-    return bb_frames_parse(&((Mqtt *)state)->frames, &framing, dialog, state, view);
-}
-
-static void gap(BbDialog *dialog, void *state, BbDirection direction)
-{
-    bb_frames_gap(&((Mqtt *)state)->frames, &framing, dialog, state, direction);
-}
-
-static void finish(BbDialog *dialog, void *state)
-{
-    bb_frames_finish(&((Mqtt *)state)->frames, &framing, dialog, state);
-}
-
 const BbDecoder bb_decoder_mqtt = {
     .name = "mqtt",
     .about = "MQTT 3.1, 3.1.1 and 5: by packet identifier",
     .tcp = true,
     .ports = {1883},
     .state_size = sizeof(Mqtt),
+    .framing = &framing,
     .probe = bb_mqtt_probe,
-    .parse = parse,
-    .gap = gap,
-    .finish = finish,
+    .parse = bb_frames_parse,
+    .gap = bb_frames_gap,
+    .finish = bb_frames_finish,
 };

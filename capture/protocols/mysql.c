@@ -553,19 +553,13 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
         bb_dialog_switch(dialog); // the SSLRequest was not seen
         return 0;
     }
-    return bb_frames_parse(&mysql->frames, &framing, dialog, state, view);
-}
-
-static void gap(BbDialog *dialog, void *state, BbDirection direction)
-{
-    Mysql *mysql = state;
-    bb_frames_gap(&mysql->frames, &framing, dialog, state, direction);
+    return bb_frames_parse(dialog, state, view);
 }
 
 static void finish(BbDialog *dialog, void *state)
 {
     Mysql *mysql = state;
-    bb_frames_finish(&mysql->frames, &framing, dialog, state);
+    bb_frames_finish(dialog, state);
     lose(dialog, state, BB_TO_SERVER);
     lose(dialog, state, BB_TO_CLIENT);
     g_clear_pointer(&mysql->statements, bb_statements_free);
@@ -590,9 +584,10 @@ const BbDecoder bb_decoder_mysql = {
     .takes_turns = true,
     .ports = {3306},
     .state_size = sizeof(Mysql),
+    .framing = &framing,
     .probe = bb_mysql_probe,
     .parse = parse,
-    .gap = gap,
+    .gap = bb_frames_gap,
     .finish = finish,
     .held = held,
     .let_go = let_go,

@@ -193,17 +193,7 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
         bb_dialog_switch(dialog);
         return 0;
     }
-    return bb_frames_parse(&nats->frames, &framing, dialog, state, view);
-}
-
-static void gap(BbDialog *dialog, void *state, BbDirection direction)
-{
-    bb_frames_gap(&((Nats *)state)->frames, &framing, dialog, state, direction);
-}
-
-static void finish(BbDialog *dialog, void *state)
-{
-    bb_frames_finish(&((Nats *)state)->frames, &framing, dialog, state);
+    return bb_frames_parse(dialog, state, view);
 }
 
 const BbDecoder bb_decoder_nats = {
@@ -212,8 +202,9 @@ const BbDecoder bb_decoder_nats = {
     .tcp = true,
     .ports = {4222, 6222, 7222, 7422}, // clients, routes, gateways, leaf nodes
     .state_size = sizeof(Nats),
+    .framing = &framing,
     .probe = bb_nats_probe,
     .parse = parse,
-    .gap = gap,
-    .finish = finish,
+    .gap = bb_frames_gap,
+    .finish = bb_frames_finish,
 };

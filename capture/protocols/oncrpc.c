@@ -205,13 +205,13 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
     Rpc *rpc = state;
     if (view->datagram)
         return view->length ? parse_datagram(dialog, rpc, view) : 0;
-    return bb_frames_parse(&rpc->frames, &framing, dialog, rpc, view);
+    return bb_frames_parse(dialog, state, view);
 }
 
 static void gap(BbDialog *dialog, void *state, BbDirection direction)
 {
     Rpc *rpc = state;
-    bb_frames_gap(&rpc->frames, &framing, dialog, rpc, direction);
+    bb_frames_gap(dialog, state, direction);
     if (rpc->record[direction].under_way)
         end_record(dialog, &rpc->record[direction]);
 }
@@ -219,7 +219,7 @@ static void gap(BbDialog *dialog, void *state, BbDirection direction)
 static void finish(BbDialog *dialog, void *state)
 {
     Rpc *rpc = state;
-    bb_frames_finish(&rpc->frames, &framing, dialog, rpc);
+    bb_frames_finish(dialog, state);
     for (guint i = 0; i < 2; i++)
         if (rpc->record[i].under_way)
             end_record(dialog, &rpc->record[i]);
@@ -232,6 +232,7 @@ const BbDecoder bb_decoder_oncrpc = {
     .udp = true,
     .ports = {111, 2049},
     .state_size = sizeof(Rpc),
+    .framing = &framing,
     .probe = probe,
     .parse = parse,
     .gap = gap,

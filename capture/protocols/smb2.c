@@ -191,13 +191,13 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
     if (smb2->frames.side[view->direction].lost)
         smb2->rest[view->direction] = 0;
     smb2->view = view;
-    return bb_frames_parse(&smb2->frames, &framing, dialog, smb2, view);
+    return bb_frames_parse(dialog, state, view);
 }
 
 static void gap(BbDialog *dialog, void *state, BbDirection direction)
 {
     Smb2 *smb2 = state;
-    bb_frames_gap(&smb2->frames, &framing, dialog, smb2, direction);
+    bb_frames_gap(dialog, state, direction);
     smb2->rest[direction] = 0;
     if (smb2->pipes)
         bb_smb2_pipes_gap(smb2->pipes, dialog, direction);
@@ -207,7 +207,7 @@ static void gap(BbDialog *dialog, void *state, BbDirection direction)
 static void finish(BbDialog *dialog, void *state)
 {
     Smb2 *smb2 = state;
-    bb_frames_finish(&smb2->frames, &framing, dialog, smb2);
+    bb_frames_finish(dialog, state);
     if (smb2->pipes)
         bb_smb2_pipes_clear(smb2->pipes);
     g_clear_pointer(&smb2->pipes, g_free);
@@ -232,6 +232,7 @@ const BbDecoder bb_decoder_smb2 = {
     .tcp = true,
     .ports = {445, 139},
     .state_size = sizeof(Smb2),
+    .framing = &framing,
     .probe = bb_smb2_probe,
     .parse = parse,
     .gap = gap,

@@ -170,22 +170,17 @@ static const BbFraming framing = {
 
 // ---- the decoder --------------------------------------------------------------------------------
 
-static gssize parse(BbDialog *dialog, void *state, const BbView *view)
-{
-    return bb_frames_parse(&((Stomp *)state)->frames, &framing, dialog, state, view);
-}
-
 static void gap(BbDialog *dialog, void *state, BbDirection direction)
 {
     Stomp *stomp = state;
-    bb_frames_gap(&stomp->frames, &framing, dialog, state, direction);
+    bb_frames_gap(dialog, state, direction);
     end_frame(dialog, &stomp->side[direction]);
 }
 
 static void finish(BbDialog *dialog, void *state)
 {
     Stomp *stomp = state;
-    bb_frames_finish(&stomp->frames, &framing, dialog, state);
+    bb_frames_finish(dialog, state);
     end_frame(dialog, &stomp->side[BB_TO_SERVER]);
     end_frame(dialog, &stomp->side[BB_TO_CLIENT]);
 }
@@ -196,8 +191,9 @@ const BbDecoder bb_decoder_stomp = {
     .tcp = true,
     .ports = {61613},
     .state_size = sizeof(Stomp),
+    .framing = &framing,
     .probe = bb_stomp_probe,
-    .parse = parse,
+    .parse = bb_frames_parse,
     .gap = gap,
     .finish = finish,
 };

@@ -25,8 +25,8 @@ typedef struct Bare {
 } Bare;
 
 typedef struct Thrift {
-    Kind kind;
     BbFrames frames;
+    Kind kind;
     Bare bare[2];
     BbMeaning meaning[2];
     guint64 first_key[2], last_key[2]; // of calls; 0: there was none
@@ -278,7 +278,7 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
         thrift->kind = framed > bare ? KIND_FRAMED : KIND_BARE;
     }
     if (thrift->kind == KIND_FRAMED)
-        return bb_frames_parse(&thrift->frames, &framing, dialog, thrift, view);
+        return bb_frames_parse(dialog, state, view);
     return parse_bare(dialog, thrift, view);
 }
 
@@ -286,7 +286,7 @@ static void gap(BbDialog *dialog, void *state, BbDirection direction)
 {
     Thrift *thrift = state;
     if (thrift->kind == KIND_FRAMED) {
-        bb_frames_gap(&thrift->frames, &framing, dialog, thrift, direction);
+        bb_frames_gap(dialog, state, direction);
     } else if (thrift->kind == KIND_BARE) {
         end_bare(dialog, thrift, direction);
         thrift->bare[direction].lost = true;
@@ -296,7 +296,7 @@ static void gap(BbDialog *dialog, void *state, BbDirection direction)
 static void finish(BbDialog *dialog, void *state)
 {
     Thrift *thrift = state;
-    bb_frames_finish(&thrift->frames, &framing, dialog, thrift);
+    bb_frames_finish(dialog, state);
     end_bare(dialog, thrift, BB_TO_SERVER);
     end_bare(dialog, thrift, BB_TO_CLIENT);
 }
@@ -308,6 +308,7 @@ const BbDecoder bb_decoder_thrift = {
     .udp = true,
     .ports = {9090, 6831, 6832},
     .state_size = sizeof(Thrift),
+    .framing = &framing,
     .probe = probe,
     .parse = parse,
     .gap = gap,

@@ -494,29 +494,15 @@ static const BbFraming framing = {
 
 // ---- the decoder --------------------------------------------------------------------------------
 
-static gssize parse(BbDialog *dialog, void *state, const BbView *view)
-{
-    return bb_frames_parse(&((Zookeeper *)state)->frames, &framing, dialog, state, view);
-}
-
-static void gap(BbDialog *dialog, void *state, BbDirection direction)
-{
-    bb_frames_gap(&((Zookeeper *)state)->frames, &framing, dialog, state, direction);
-}
-
-static void finish(BbDialog *dialog, void *state)
-{
-    bb_frames_finish(&((Zookeeper *)state)->frames, &framing, dialog, state);
-}
-
 const BbDecoder bb_decoder_zookeeper = {
     .name = "zookeeper",
     .about = "ZooKeeper clients: by xid",
     .tcp = true,
     .ports = {2181, 9181}, // 9181: ClickHouse Keeper
     .state_size = sizeof(Zookeeper),
+    .framing = &framing,
     .probe = probe,
-    .parse = parse,
-    .gap = gap,
-    .finish = finish,
+    .parse = bb_frames_parse,
+    .gap = bb_frames_gap,
+    .finish = bb_frames_finish,
 };

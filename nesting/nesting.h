@@ -14,7 +14,7 @@
 #include "nesting/pairs.h"
 
 typedef enum {
-    BB_ASSIGN_JOINT, // a model of what each node does, learned from the trace (nesting/README.md)
+    BB_ASSIGN_JOINT, // a model of what each node does, learned from the trace (doc/NESTING.md)
     BB_ASSIGN_PAPER, // section 5.1, steps 3 and 4
 } BbAssign;
 

@@ -250,11 +250,16 @@ static Sight sight_of(const BbConnections *connections, const BbSite *site, guin
     return (Sight)((scene->held != 0 ? LATER_NONE : FIRST_NONE) + how_many);
 }
 
+bool bb_connections_tells(const BbConnections *connections, const BbSite *site)
+{
+    return connections && connections->tells && connections->site == site;
+}
+
 double bb_connections_odds(const BbConnections *connections, const BbSite *site, guint32 parent,
                            const guint32 *kids, guint32 n, guint32 x)
 {
     const BbSiteChild *child = &site->children[x];
-    if (!connections->tells || connections->site != site || child->conn == 0)
+    if (!bb_connections_tells(connections, site) || child->conn == 0)
         return 0;
     Scene scene = look_back(connections, site, parent, kids, n, x, connections->way == BY_SIBLING);
     Sight sight = sight_of(connections, site, parent, &scene, connections->way);

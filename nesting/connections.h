@@ -29,6 +29,9 @@ void bb_connections_fit(BbConnections *connections, bool guessed);
 // Whether calls go out on the connection of the call before them by more than chance.
 bool bb_connections_holds(const BbConnections *connections);
 
+// Whether they say anything of a site's calls. connections may be NULL.
+bool bb_connections_tells(const BbConnections *connections, const BbSite *site);
+
 // Log odds, by its connection, that x after the children kids[0 .. n) is that parent's and not
 // another's. connections: not NULL.
 double bb_connections_odds(const BbConnections *connections, const BbSite *site, guint32 parent,

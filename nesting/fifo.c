@@ -21,7 +21,15 @@
 typedef struct {
     BbWait *at;
     guint n, room;
+    bool in_order;
 } Waits;
+
+// The waits of one parent.
+typedef struct {
+    const BbWait *at;
+    guint n;
+    bool in_order; // both ends are in order of time, as those of calls in sequence
+} Queue;
 
 struct BbFifo {
     guint32 n_parents;
@@ -29,6 +37,7 @@ struct BbFifo {
     bool *is_apart;        // of parents: a stream or a long poll, open with too many
     Waits *waits;          // of parents
     float *beta;           // of lines
+    bool rewards;          // some beta is negative
     guint n_lines;         // 0: what parents do first, whatever that is, if `pooled`; 1 + slot
     bool pooled;
 };
@@ -106,6 +115,16 @@ void bb_fifo_free(BbFifo *fifo)
     g_free(fifo);
 }
 
+static bool in_order(const BbWait *waits, guint n)
+{
+    bool ordered = true;
+    for (guint i = 0; i < n; i++) {
+        ordered &= waits[i].from <= waits[i].at;
+        ordered &= i == 0 || (waits[i - 1].from <= waits[i].from && waits[i - 1].at <= waits[i].at);
+    }
+    return ordered;
+}
+
 void bb_fifo_know(BbFifo *fifo, guint32 parent, const BbWait *waits, guint n)
 {
     Waits *known = &fifo->waits[parent];
@@ -116,6 +135,12 @@ void bb_fifo_know(BbFifo *fifo, guint32 parent, const BbWait *waits, guint n)
     if (n > 0)
         memcpy(known->at, waits, n * sizeof *waits);
     known->n = n;
+    known->in_order = in_order(waits, n);
+}
+
+bool bb_fifo_rewards(const BbFifo *fifo)
+{
+    return fifo->rewards;
 }
 
 guint bb_fifo_keep(const BbFifo *fifo, BbWait *waits, guint n)
@@ -132,13 +157,20 @@ static bool crossed(const BbWait *a, const BbWait *b)
     return (a->from < b->from && b->at < a->at) || (b->from < a->from && a->at < b->at);
 }
 
-static double between(const BbFifo *fifo, const BbWait *a, guint n_a, const BbWait *b, guint n_b)
+// Of waits in order, those that ended before one began, and those that began after it ended, are
+// not looked at: they cannot cross it.
+static double between(const BbFifo *fifo, const Queue *a, const Queue *b)
 {
+    bool ordered = a->in_order && b->in_order;
+    guint first = 0;
     double sum = 0;
-    for (guint i = 0; i < n_a; i++) {
-        guint line = line_of(fifo, &a[i]);
-        for (guint j = 0; j < n_b; j++)
-            if (line_of(fifo, &b[j]) == line && crossed(&a[i], &b[j]))
+    for (guint i = 0; i < a->n; i++) {
+        const BbWait *wait = &a->at[i];
+        guint line = line_of(fifo, wait);
+        while (ordered && first < b->n && b->at[first].at <= wait->from)
+            first++;
+        for (guint j = first; j < b->n && !(ordered && b->at[j].from >= wait->at); j++)
+            if (line_of(fifo, &b->at[j]) == line && crossed(wait, &b->at[j]))
                 sum -= (double)fifo->beta[line];
     }
     return sum;
@@ -146,11 +178,12 @@ static double between(const BbFifo *fifo, const BbWait *a, guint n_a, const BbWa
 
 double bb_fifo_log(const BbFifo *fifo, guint32 parent, const BbWait *waits, guint n, guint32 but)
 {
+    const Queue own = {waits, n, in_order(waits, n)};
     double sum = 0;
     for (guint32 k = fifo->first[parent]; k < fifo->first[parent + 1]; k++) {
         const Waits *other = &fifo->waits[fifo->list[k]];
         if (fifo->list[k] != but)
-            sum += between(fifo, waits, n, other->at, other->n);
+            sum += between(fifo, &own, &(Queue){other->at, other->n, other->in_order});
     }
     return sum;
 }
@@ -159,8 +192,9 @@ double bb_fifo_between(const BbFifo *fifo, const BbSite *site, guint32 p, const 
                        guint n_a, guint32 q, const BbWait *b, guint n_b)
 {
     const BbSiteParent *early = &site->parents[MIN(p, q)], *late = &site->parents[MAX(p, q)];
-    bool together = late->s <= early->e && !fifo->is_apart[p] && !fifo->is_apart[q];
-    return together ? between(fifo, a, n_a, b, n_b) : 0;
+    if (late->s > early->e || fifo->is_apart[p] || fifo->is_apart[q])
+        return 0;
+    return between(fifo, &(Queue){a, n_a, in_order(a, n_a)}, &(Queue){b, n_b, in_order(b, n_b)});
 }
 
 // ---- learning ----------------------------------------------------------------------------------
@@ -267,6 +301,7 @@ bool bb_fifo_learn(BbFifo *fifo, const BbModel *model, const BbSite *site)
     double gain_apart = 0, gain_pooled = 0;
     bool any = false;
     know_all(fifo, model, site);
+    fifo->rewards = false;
     for (guint l = 0; l < fifo->n_lines; l++)
         meetings[l] = g_array_new(FALSE, FALSE, sizeof(Meeting));
     meet_all(fifo, model, meetings);
@@ -278,6 +313,7 @@ bool bb_fifo_learn(BbFifo *fifo, const BbModel *model, const BbSite *site)
         gain_pooled += l == 0 ? gain : 0;
         gain_apart += is_first[l] ? gain : 0;
         any |= fifo->beta[l] != 0;
+        fifo->rewards |= fifo->beta[l] < 0;
         g_array_unref(meetings[l]);
     }
     fifo->pooled = gain_pooled > gain_apart;

@@ -16,6 +16,9 @@ void bb_fifo_free(BbFifo *fifo);
 // Learns from the site's assignment. False: order plays no part.
 bool bb_fifo_learn(BbFifo *fifo, const BbModel *model, const BbSite *site);
 
+// Whether two parents ever pay less where one overtakes the other.
+bool bb_fifo_rewards(const BbFifo *fifo);
+
 // Drops the waits that order does not matter for; returns how many are left.
 guint bb_fifo_keep(const BbFifo *fifo, BbWait *waits, guint n);
 

@@ -60,6 +60,32 @@ void bb_model_meet(BbModel *model, const BbSite *site, const BbOnset *onset);
 double bb_model_parent(const BbModel *model, const BbSite *site, guint32 parent,
                        const guint32 *kids, guint32 n);
 
+// What a child, or the end, is in that.
+typedef struct BbTerm {
+    double log;
+    gint64 from;          // when what it counts from was
+    gint64 reach;         // latest return of the children before it
+    guint16 what, number; // the model's: what that was; the slot, of those of a type of parent
+    guint16 rank;         // how many of its type came before it
+} BbTerm;
+
+// Of a parent with the children that it has in the site's assignment.
+typedef struct BbTerms {
+    BbTerm *at; // of the children, and of the end
+    guint32 room;
+    double sum;
+    BbBrood brood; // but for its log
+} BbTerms;
+
+// The same, of the children that the parent has in the site's assignment; notes its terms, which
+// begin as zeros. The caller frees terms->at.
+double bb_model_terms(const BbModel *model, const BbSite *site, guint32 parent, BbTerms *terms);
+
+// The same of other children (one or more), where those terms are known: what is alike in both is
+// not looked at again.
+double bb_model_trial(const BbModel *model, const BbSite *site, guint32 parent, const guint32 *kids,
+                      guint32 n, const BbTerms *terms);
+
 // log density of the gap that x would have with that parent, after the children kids[0 .. n) that
 // come before it.
 double bb_model_gap(const BbModel *model, const BbSite *site, guint32 parent, const guint32 *kids,

@@ -2,7 +2,7 @@
 // The events of a site that a gap may be measured from (slot.h numbers their kinds).
 #pragma once
 
-#include "nesting/site.h"
+#include "nesting/model.h"
 #include "nesting/slot.h"
 
 // When, and which kind of event.
@@ -46,4 +46,42 @@ static inline BbReference bb_reference_call(const BbSite *site, const BbSitePare
                                             const guint32 *kids, guint32 n, gint64 at)
 {
     return bb_reference_event(site, bb_reference_return(site, parent, NULL, 0, at), kids, n);
+}
+
+// The same for one child after the other: what has returned is not looked at again.
+typedef struct BbReturns {
+    BbReference latest; // up to the time that was asked for last
+    guint n_open;       // children that return later
+    BbReference open[BB_MODEL_NEAR + 2];
+} BbReturns;
+
+static inline void bb_returns_start(BbReturns *returns, const BbSiteParent *parent)
+{
+    returns->latest = (BbReference){parent->s, BB_SLOT_ARRIVAL};
+    returns->n_open = 0;
+}
+
+static inline void bb_returns_add(BbReturns *returns, const BbSiteChild *y)
+{
+    returns->open[returns->n_open++] = (BbReference){y->e, bb_slot_return(y->type)};
+}
+
+// What bb_reference_return finds of the children that were added. at: no earlier than the last one.
+static inline BbReference bb_returns_until(BbReturns *returns, const BbSite *site,
+                                           const BbSiteParent *parent, gint64 at)
+{
+    BbReference *latest = &returns->latest;
+    if (site->is_join && at >= parent->ready && parent->ready > latest->at)
+        *latest = (BbReference){parent->ready, bb_slot_ready(site->n_child_types)};
+    guint open = 0;
+    for (guint j = 0; j < returns->n_open; j++) {
+        if (returns->open[j].at > at)
+            returns->open[open++] = returns->open[j];
+        else if (returns->open[j].at >= latest->at)
+            *latest = returns->open[j];
+    }
+    returns->n_open = open;
+    if (G_UNLIKELY(at > parent->e) && parent->e >= latest->at)
+        return (BbReference){parent->e, bb_slot_reply(site->n_child_types)};
+    return *latest;
 }

@@ -5,12 +5,14 @@
 #include <math.h>
 #include <string.h>
 
+#define MANY 8u // children of a parent of which the terms are remembered
+
 BbScores *bb_scores_new(const BbSite *site, const BbModel *model)
 {
     BbScores *scores = g_new0(BbScores, 1);
     scores->site = site;
     scores->model = model;
-    scores->known = g_new(BbKnown, site->n_parents);
+    scores->known = g_new0(BbKnown, site->n_parents);
     bb_scores_refresh(scores);
     return scores;
 }
@@ -19,6 +21,8 @@ void bb_scores_free(BbScores *scores)
 {
     if (!scores)
         return;
+    for (guint32 p = 0; p < scores->site->n_parents; p++)
+        g_free(scores->known[p].terms.at);
     g_free(scores->known);
     g_free(scores);
 }
@@ -30,16 +34,19 @@ static void forget(BbScores *scores, guint32 p)
 
 void bb_scores_refresh(BbScores *scores)
 {
+    scores->order.p = BB_SITE_NONE;
     for (guint32 p = 0; p < scores->site->n_parents; p++)
         forget(scores, p);
 }
 
-double bb_scores_of(BbScores *scores, guint32 p)
+double bb_scores_of(const BbScores *scores, guint32 p)
 {
     const BbKids *kids = &scores->site->kids[p];
     double *score = &scores->known[p].score;
     if (isnan(*score))
-        *score = bb_model_parent(scores->model, scores->site, p, kids->at, kids->n);
+        *score = kids->n >= MANY
+                     ? bb_model_terms(scores->model, scores->site, p, &scores->known[p].terms)
+                     : bb_model_parent(scores->model, scores->site, p, kids->at, kids->n);
     return *score;
 }
 
@@ -72,7 +79,11 @@ bool bb_scores_may(BbScores *scores, guint32 p, guint32 x, double least)
 
 double bb_scores_trial(const BbScores *scores, guint32 p, const BbTrial *trial)
 {
-    return bb_model_parent(scores->model, scores->site, p, trial->at, trial->n);
+    if (scores->site->kids[p].n < MANY)
+        return bb_model_parent(scores->model, scores->site, p, trial->at, trial->n);
+    (void)bb_scores_of(scores, p);
+    const BbTerms *terms = &scores->known[p].terms;
+    return bb_model_trial(scores->model, scores->site, p, trial->at, trial->n, terms);
 }
 
 // ---- order -------------------------------------------------------------------------------------
@@ -107,15 +118,33 @@ static BbTrial current(const BbScores *scores, guint32 p)
     return trial;
 }
 
-double bb_scores_order_gain(const BbScores *scores, guint32 p, const BbTrial *a, guint32 q,
+// The same as they are: often asked of the same two in a row.
+static double order_now(BbScores *scores, guint32 p, guint32 q)
+{
+    if (scores->order.p == p && scores->order.q == q)
+        return scores->order.log;
+    BbTrial of_p = current(scores, p), of_q;
+    if (q != BB_SITE_NONE)
+        of_q = current(scores, q);
+    scores->order.p = p;
+    scores->order.q = q;
+    scores->order.log = order_of(scores, p, &of_p, q, &of_q);
+    return scores->order.log;
+}
+
+double bb_scores_order_gain(BbScores *scores, guint32 p, const BbTrial *a, guint32 q,
                             const BbTrial *b)
 {
     if (!scores->fifo)
         return 0;
-    BbTrial of_p = current(scores, p), of_q;
-    if (q != BB_SITE_NONE)
-        of_q = current(scores, q);
-    return order_of(scores, p, a, q, b) - order_of(scores, p, &of_p, q, &of_q);
+    return order_of(scores, p, a, q, b) - order_now(scores, p, q);
+}
+
+double bb_scores_order_most(BbScores *scores, guint32 p, guint32 q)
+{
+    if (!scores->fifo)
+        return 0;
+    return bb_fifo_rewards(scores->fifo) ? (double)INFINITY : -order_now(scores, p, q);
 }
 
 static void know_order(BbScores *scores, guint32 p)
@@ -131,11 +160,13 @@ static void know_order(BbScores *scores, guint32 p)
 void bb_scores_order(BbScores *scores, BbFifo *fifo)
 {
     scores->fifo = fifo;
+    scores->order.p = BB_SITE_NONE;
 }
 
 void bb_scores_changed(BbScores *scores, guint32 p)
 {
     forget(scores, p);
+    scores->order.p = BB_SITE_NONE;
     know_order(scores, p);
 }
 

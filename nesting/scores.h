@@ -11,6 +11,7 @@
 typedef struct BbKnown {
     double score;
     BbBrood brood;
+    BbTerms terms; // of a score of many children
 } BbKnown;
 
 typedef struct BbScores {
@@ -18,6 +19,10 @@ typedef struct BbScores {
     const BbModel *model;
     BbKnown *known; // of parents
     BbFifo *fifo;   // NULL where order plays no part
+    struct {
+        guint32 p, q; // BB_SITE_NONE: nothing is remembered
+        double log;
+    } order; // what two parents pay as they are, asked last
 } BbScores;
 
 // site and model are lent and must outlive the value.
@@ -41,7 +46,7 @@ static inline bool bb_scores_is_big(const BbScores *scores, guint32 parent)
 }
 
 // A parent as it is; with those children. Order apart.
-double bb_scores_of(BbScores *scores, guint32 parent);
+double bb_scores_of(const BbScores *scores, guint32 parent);
 double bb_scores_trial(const BbScores *scores, guint32 parent, const BbTrial *trial);
 
 // The kinds of children that a parent has, alone.
@@ -49,8 +54,11 @@ double bb_scores_kinds(BbScores *scores, guint32 parent);
 
 // By how much order likes two parents with a and b more than as they are. q: BB_SITE_NONE for p
 // alone.
-double bb_scores_order_gain(const BbScores *scores, guint32 p, const BbTrial *a, guint32 q,
+double bb_scores_order_gain(BbScores *scores, guint32 p, const BbTrial *a, guint32 q,
                             const BbTrial *b);
+
+// What that is at most, whatever a and b.
+double bb_scores_order_most(BbScores *scores, guint32 p, guint32 q);
 
 // Whether a parent may have x as well, by kinds of children alone: with log odds above `least`.
 bool bb_scores_may(BbScores *scores, guint32 parent, guint32 x, double least);

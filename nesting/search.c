@@ -15,7 +15,9 @@
 #define FEW 2u          // candidates that are all looked at closely
 #define HOPELESS 20     // a candidate whose gap is less likely than that (log) is not
 #define NEIGHBOURS 2u   // of one child among many, on either side, that it may change places with
-#define TAILS_MOST 24u  // children of two parents that may exchange tails
+#define TAILS_MOST 64u  // children of two parents that may exchange tails
+#define PAIRS_MOST 8u   // children of a parent of which any two may leave together
+#define PAIR_REACH 3u   // of more, those after one that may leave along with it
 #define LONE_MOST 8u    // children without parent that may come to one along with another
 #define LONE_REACH 256u // of the children after it
 #define NEVER -25       // log odds of changes that are not drawn
@@ -118,12 +120,33 @@ static void consider(BbSearch *search, Look *look, const Change *change)
         look->best = *change;
 }
 
-// By how much two parents are likelier with a and b than with what they have. before: their scores.
-static double exchange_gain(const BbSearch *search, guint32 from, const BbTrial *a, guint32 to,
-                            const BbTrial *b, double before)
+// Whether a change that makes the assignment likelier by so much at most is none that counts.
+static bool is_beyond(const Look *look, double most)
 {
-    return bb_scores_trial(search->scores, from, a) + bb_scores_trial(search->scores, to, b) -
-           before + bb_scores_order_gain(search->scores, from, a, to, b);
+    bool never =
+        look->temperature <= 0 ? most <= look->best.delta : most / look->temperature < NEVER;
+    return never && most <= look->nearest;
+}
+
+// x's parent and the one that it goes to would have a and b, or of BB_SITE_NONE nothing. likelier:
+// by how much, order apart, which is only asked where that matters.
+static void consider_lists(BbSearch *search, Look *look, const Change *change, guint32 p,
+                           const BbTrial *a, guint32 q, const BbTrial *b)
+{
+    if (is_beyond(look, change->delta + bb_scores_order_most(search->scores, p, q)))
+        return;
+    Change whole = *change;
+    whole.delta += bb_scores_order_gain(search->scores, p, a, q, b);
+    consider(search, look, &whole);
+}
+
+// Two parents exchange some children: they would have a and b. before: their scores.
+static void consider_exchange(BbSearch *search, Look *look, Change change, guint32 from,
+                              const BbTrial *a, const BbTrial *b, double before)
+{
+    change.delta = bb_scores_trial(search->scores, from, a) +
+                   bb_scores_trial(search->scores, change.to, b) - before;
+    consider_lists(search, look, &change, from, a, change.to, b);
 }
 
 static void consider_tails(BbSearch *search, Look *look, guint32 x, guint32 to, double before)
@@ -145,8 +168,7 @@ static void consider_tails(BbSearch *search, Look *look, guint32 x, guint32 to, 
         BbTrial a, b;
         if (!bb_trial_tails(&a, &b, site, x, to, y))
             continue;
-        double delta = exchange_gain(search, from, &a, to, &b, before);
-        consider(search, look, &(Change){TAIL, to, y, delta});
+        consider_exchange(search, look, (Change){TAIL, to, y, 0}, from, &a, &b, before);
     }
 }
 
@@ -183,8 +205,7 @@ static void consider_run(BbSearch *search, Look *look, guint32 x, guint32 to, gu
     if (is_tail(site, x, to, y == BB_SITE_NONE ? 0 : site->children[y].conn) ||
         !bb_trial_runs(&a, &b, site, x, to, y))
         return;
-    double delta = exchange_gain(search, from, &a, to, &b, before);
-    consider(search, look, &(Change){RUN, to, y, delta});
+    consider_exchange(search, look, (Change){RUN, to, y, 0}, from, &a, &b, before);
 }
 
 // Where requests hold connections: all that x's parent called on that of x goes to another one, for
@@ -226,8 +247,7 @@ static void consider_swaps(BbSearch *search, Look *look, guint32 x, guint32 to, 
         bb_trial_insert(&a, y);
         bb_trial_without(&b, others, y);
         bb_trial_insert(&b, x);
-        double delta = exchange_gain(search, from, &a, to, &b, before);
-        consider(search, look, &(Change){SWAP, to, y, delta});
+        consider_exchange(search, look, (Change){SWAP, to, y, 0}, from, &a, &b, before);
     }
 }
 
@@ -258,9 +278,8 @@ static void consider_joining(BbSearch *search, Look *look, guint32 x, guint32 to
         bb_trial_insert(&both, y);
         double delta = loss + bb_scores_trial(search->scores, to, &both) -
                        bb_scores_of(search->scores, to) -
-                       bb_model_lone(search->model, site->children[y].type) +
-                       bb_scores_order_gain(search->scores, to, &both, BB_SITE_NONE, NULL);
-        consider(search, look, &(Change){JOIN, to, y, delta});
+                       bb_model_lone(search->model, site->children[y].type);
+        consider_lists(search, look, &(Change){JOIN, to, y, delta}, to, &both, BB_SITE_NONE, NULL);
     }
 }
 
@@ -268,19 +287,22 @@ static void consider_move(BbSearch *search, Look *look, guint32 x, guint32 to, c
                           double loss)
 {
     guint32 from = search->site->parent[x];
-    double gain;
-    if (bb_scores_is_big(search->scores, to)) {
-        gain = bb_scores_gain_of_big(search->scores, to, x);
-    } else {
-        BbTrial more;
-        bb_trial_with(&more, &search->site->kids[to], x);
-        gain = bb_scores_trial(search->scores, to, &more) - bb_scores_of(search->scores, to);
-        if (from == BB_SITE_NONE)
-            gain += bb_scores_order_gain(search->scores, to, &more, BB_SITE_NONE, NULL);
-        else if (!bb_scores_is_big(search->scores, from))
-            gain += bb_scores_order_gain(search->scores, to, &more, from, rest);
+    BbScores *scores = search->scores;
+    Change move = {MOVE, to, 0, loss};
+    if (bb_scores_is_big(scores, to)) {
+        move.delta += bb_scores_gain_of_big(scores, to, x);
+        consider(search, look, &move);
+        return;
     }
-    consider(search, look, &(Change){MOVE, to, 0, loss + gain});
+    BbTrial more;
+    bb_trial_with(&more, &search->site->kids[to], x);
+    move.delta += bb_scores_trial(scores, to, &more) - bb_scores_of(scores, to);
+    if (from == BB_SITE_NONE)
+        consider_lists(search, look, &move, to, &more, BB_SITE_NONE, NULL);
+    else if (!bb_scores_is_big(scores, from))
+        consider_lists(search, look, &move, to, &more, from, rest);
+    else
+        consider(search, look, &move);
 }
 
 // Whether a parent may take x: by the other terms (log) and by the kinds of children that it would
@@ -370,26 +392,30 @@ static guint32 candidates_of(BbSearch *search, Look *look, guint32 x, bool leave
     return tried;
 }
 
-// x leaves with another child that came after it. Two calls of a request whose own call was not
-// seen leave the parent that took them in together or not at all: one of them alone fits nobody.
+// x leaves with another child that came after it, one of the next few. Two calls of a request whose
+// own call was not seen leave the parent that took them in together or not at all: one of them
+// alone fits nobody.
 static void consider_pairs(BbSearch *search, Look *look, guint32 x, const BbTrial *rest)
 {
     const BbSite *site = search->site;
     guint32 from = site->parent[x];
     double lone = bb_model_lone(search->model, site->children[x].type);
-    for (guint32 k = 0; k < rest->n; k++) {
+    guint32 first = 0, end = rest->n;
+    while (first < rest->n && rest->at[first] < x)
+        first++;
+    if (rest->n > PAIRS_MOST) // many: those next to x in time
+        end = MIN(end, first + PAIR_REACH);
+    for (guint32 k = first; k < end; k++) {
         guint32 y = rest->at[k];
-        if (y < x)
-            continue;
         BbTrial others = *rest;
         others.n--;
         for (guint32 i = k; i < others.n; i++)
             others.at[i] = rest->at[i + 1];
         double delta = bb_scores_trial(search->scores, from, &others) -
                        bb_scores_of(search->scores, from) + lone +
-                       bb_model_lone(search->model, site->children[y].type) +
-                       bb_scores_order_gain(search->scores, from, &others, BB_SITE_NONE, NULL);
-        consider(search, look, &(Change){PAIR, BB_SITE_NONE, y, delta});
+                       bb_model_lone(search->model, site->children[y].type);
+        consider_lists(search, look, &(Change){PAIR, BB_SITE_NONE, y, delta}, from, &others,
+                       BB_SITE_NONE, NULL);
     }
 }
 
@@ -400,10 +426,13 @@ static void consider_leaving(BbSearch *search, Look *look, guint32 x, const BbTr
     const BbSite *site = search->site;
     guint32 from = site->parent[x];
     double lone = bb_model_lone(search->model, site->children[x].type);
-    double order = big ? 0 : bb_scores_order_gain(search->scores, from, rest, BB_SITE_NONE, NULL);
-    consider(search, look, &(Change){LEAVE, BB_SITE_NONE, 0, loss + lone + order});
-    if (!big)
-        consider_pairs(search, look, x, rest);
+    Change leave = {LEAVE, BB_SITE_NONE, 0, loss + lone};
+    if (big) {
+        consider(search, look, &leave);
+        return;
+    }
+    consider_lists(search, look, &leave, from, rest, BB_SITE_NONE, NULL);
+    consider_pairs(search, look, x, rest);
 }
 
 static void look_at(BbSearch *search, Look *look, guint32 x)

@@ -441,5 +441,68 @@ START_TEST(beginning)
 }
 END_TEST
 
+// ---- trials ------------------------------------------------------------------------------------
+
+// The parent's children with some of them gone and others come, at one place or anywhere: what a
+// search asks.
+static guint32 change_kids(Scene *scene, const BbKids *now, guint32 *kids)
+{
+    guint32 n = 0, n_children = scene->site->n_children, from = 0, to = n_children;
+    gint32 leave = 1 + below(scene, 6), come = 1 + below(scene, 40);
+    if (below(scene, 2)) {
+        from = (guint32)below(scene, (gint32)n_children);
+        to = MIN(n_children, from + 1 + (guint32)below(scene, 10));
+    }
+    for (guint32 x = 0, k = 0; x < n_children; x++) {
+        bool is_there = k < now->n && now->at[k] == x;
+        k += is_there;
+        bool changes = x >= from && x < to && below(scene, is_there ? leave : come) == 0;
+        if (is_there != changes && n < BB_MODEL_NEAR)
+            kids[n++] = x;
+    }
+    return n;
+}
+
+static guint check_trials(Scene *scene)
+{
+    BbSite *site = scene->site;
+    BbTerms terms = {0};
+    guint32 kids[BB_MODEL_NEAR];
+    guint tried = 0;
+    for (guint32 p = 0; p < site->n_parents; p++) {
+        bb_site_clear(site);
+        guint32 n = draw_kids(scene, p, kids);
+        bb_site_put(site, p, kids, n);
+        double now = bb_model_terms(scene->model, site, p, &terms);
+        ck_assert_double_eq(now, bb_model_parent(scene->model, site, p, kids, n));
+        for (guint k = 0; k < 8; k++) {
+            n = change_kids(scene, &site->kids[p], kids);
+            double got = bb_model_trial(scene->model, site, p, kids, n, &terms);
+            double want = bb_model_parent(scene->model, site, p, kids, n);
+            ck_assert_double_eq_tol(got, want, 1e-4 + 1e-6 * fabs(want));
+            tried += n > 0 && site->kids[p].n > 0;
+        }
+    }
+    g_free(terms.at);
+    return tried;
+}
+
+START_TEST(trials)
+{
+    guint32 seed = test_seed("model trials");
+    guint tried = 0;
+    for (guint round = 0; round < 60; round++) {
+        GRand *rand = g_rand_new_with_seed(seed + round);
+        g_auto(Scene) scene = scene_of(rand, random_site(rand));
+        if (round % 3 > 0)
+            bb_model_leave_out(scene.model, scene.site, round % 3 > 1);
+        learn(&scene, 1 + round % 3, 1);
+        if (scene.site->n_children > 0)
+            tried += check_trials(&scene);
+    }
+    ck_assert_uint_gt(tried, 1000);
+}
+END_TEST
+
 TEST_MAIN("model", parents, gaps_that_go_together, forgets, callers_that_are_one, likes_the_truth,
-          parts, one_more, waits, without_parent, beginning)
+          parts, one_more, waits, without_parent, beginning, trials)

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: a model, and children that a parent may have. Out: how likely that is.
+#include "nesting/model_state.h"
+
+#include <math.h>
+#include <string.h>
+
+double bb_model_gap_log_without(const BbModel *model, const BbModelGap *gap)
+{
+    const BbSlot *slot = gap->slot;
+    const BbDensity *density = slot->used[gap->from.what];
+    guint16 bins[BB_OWN_SAMPLES];
+    guint way = bb_model_way(slot->reference), bin = gap->bin, of_slot = 0, n = 0;
+    for (guint i = 0; i < model->own->n; i++) {
+        const BbOwnGap *own = &gap->own[i];
+        of_slot += own->slot == slot->number;
+        if (own->slot == slot->number && own->what[way] == gap->from.what)
+            bins[n++] = own->bin[way];
+    }
+    double weight = model->own->weight, spread = slot->spread - of_slot * weight;
+    if (!density)
+        return (double)model->scale->floor_log[bin] + log(BB_SLOT_RARE / spread);
+    if (of_slot == 0)
+        return (double)(density->log[bin] + slot->bias[gap->from.what]);
+    double like_it = MAX(density->n - n * weight, 0) + BB_SLOT_RARE;
+    return log(bb_density_without(density, model->scale, bin, bins, n, weight) * like_it / spread);
+}
+
+void bb_model_gather(const BbModel *model, const BbSite *site, const BbModelGap *gaps,
+                     const guint32 *kids, guint n, BbTogether *of)
+{
+    guint16 first = (guint16)(model->nc * BB_SLOT_ORDERS + 1); // of durations
+    guint64 there[BB_SITE_TYPES * BB_SLOT_ORDERS / 64 + 1] = {0};
+    of->n = 0;
+    if (2 * n + 1 > BB_COPULA_MOST)
+        return;
+    for (guint i = 0; i <= n; i++) {
+        guint number = gaps[i].number;
+        guint64 bit = (guint64)1 << number % 64;
+        if (there[number / 64] & bit)
+            return;
+        there[number / 64] |= bit;
+        of->which[i] = (guint16)number;
+        of->z[i] = bb_model_gap_normal(&gaps[i]);
+    }
+    for (guint i = 0; i < n; i++) {
+        of->which[n + 1 + i] = (guint16)(first + gaps[i].number);
+        of->z[n + 1 + i] = site->children[kids[i]].lasts / BB_SITE_NORMAL;
+    }
+    of->n = 2 * n + 1;
+}
+
+// terms: where to note them; NULL: nowhere.
+static inline double parent_log(const BbModel *model, const BbSite *site, guint32 index,
+                                const guint32 *kids, guint32 n, BbTerms *terms)
+{
+    const BbSiteParent *parent = &site->parents[index];
+    guint p = bb_model_kind(model, parent);
+    guint8 seen[BB_SITE_TYPES];
+    BbModelGap gaps[BB_MODEL_NEAR + 2];
+    BbReturns returns;
+    BbBrood brood = bb_brood_start(model->repertoire, p);
+    double sum = 0;
+    memset(seen, 0, model->nc);
+    bb_returns_start(&returns, parent);
+    for (guint32 i = 0; i < n; i++) {
+        const BbSiteChild *x = &site->children[kids[i]];
+        guint k = seen[x->type]++;
+        bb_brood_add(&brood, model->repertoire, p, x->type, k);
+        gaps[i] = bb_model_kid_gap(model, site, parent, kids, i, &returns, kids[i], k);
+        bb_returns_add(&returns, x);
+        double log = bb_model_kid_log(model, parent, &gaps[i], x);
+        if (terms)
+            terms->at[i] = bb_model_term(&gaps[i], k, log);
+        sum += log + bb_connections_log(model->connections, site, index, kids, i, kids[i]);
+    }
+    gaps[n] = bb_model_end_gap(model, site, parent, kids, n, &returns);
+    double log = bb_model_gap_log(model, &gaps[n]);
+    sum += log;
+    if (terms) {
+        terms->at[n] = bb_model_term(&gaps[n], 0, log);
+        terms->sum = sum;
+        terms->brood = brood;
+    }
+    if (model->copula[p]) {
+        BbTogether together;
+        bb_model_gather(model, site, gaps, kids, n, &together);
+        sum += bb_copula_log(model->copula[p], together.which, together.z, together.n);
+    }
+    return sum + bb_repertoire_log(model->repertoire, model->own, site, index, p, &brood);
+}
+
+double bb_model_parent(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
+                       guint32 n)
+{
+    return parent_log(model, site, index, kids, n, NULL);
+}
+
+double bb_model_terms(const BbModel *model, const BbSite *site, guint32 index, BbTerms *terms)
+{
+    const BbKids *kids = &site->kids[index];
+    if (kids->n + 1 > terms->room) {
+        terms->room = kids->n + 1 + kids->n / 4;
+        terms->at = g_renew(BbTerm, terms->at, terms->room);
+    }
+    double log = parent_log(model, site, index, kids->at, kids->n, terms);
+    gint64 reach = G_MININT64;
+    for (guint32 i = 0; i < kids->n; i++) {
+        terms->at[i].reach = reach;
+        reach = MAX(reach, site->children[kids->at[i]].e);
+    }
+    terms->at[kids->n].reach = reach;
+    return log;
+}
+
+BbBrood bb_model_brood(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
+                       guint32 n)
+{
+    guint p = bb_model_kind(model, &site->parents[index]);
+    guint8 seen[BB_SITE_TYPES];
+    BbBrood brood = bb_brood_start(model->repertoire, p);
+    memset(seen, 0, model->nc);
+    for (guint32 i = 0; i < n; i++) {
+        guint c = site->children[kids[i]].type;
+        bb_brood_add(&brood, model->repertoire, p, c, seen[c]++);
+    }
+    brood.log = bb_repertoire_log(model->repertoire, model->own, site, index, p, &brood);
+    return brood;
+}
+
+double bb_model_more(const BbModel *model, const BbSite *site, guint32 index, const BbBrood *brood,
+                     guint32 same, guint32 x)
+{
+    BbBrood with = *brood;
+    guint p = bb_model_kind(model, &site->parents[index]);
+    bb_brood_add(&with, model->repertoire, p, site->children[x].type, same);
+    return bb_repertoire_log(model->repertoire, model->own, site, index, p, &with) - brood->log;
+}
+
+// The gap of x after the last of some children; *order: how many of its type are among them.
+static BbModelGap next_gap(const BbModel *model, const BbSite *site, guint32 index,
+                           const guint32 *kids, guint32 n, guint32 x, guint *order)
+{
+    guint32 from = n > BB_MODEL_NEAR ? n - BB_MODEL_NEAR : 0;
+    *order = 0;
+    for (guint32 i = from; i < n; i++)
+        *order += site->children[kids[i]].type == site->children[x].type;
+    const guint32 *near = n > 0 ? kids + from : NULL;
+    return bb_model_kid_gap(model, site, &site->parents[index], near, n - from, NULL, x, *order);
+}
+
+double bb_model_gap(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
+                    guint32 n, guint32 x)
+{
+    guint order;
+    BbModelGap gap = next_gap(model, site, index, kids, n, x, &order);
+    return bb_model_kid_log(model, &site->parents[index], &gap, &site->children[x]);
+}
+
+double bb_model_next(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
+                     guint32 n, guint32 x)
+{
+    guint order, p = bb_model_kind(model, &site->parents[index]), c = site->children[x].type;
+    BbModelGap gap = next_gap(model, site, index, kids, n, x, &order);
+    const BbCounts *counts = model->repertoire->counts;
+    const float *more = counts->more + bb_counts_at(counts, p, c);
+    return bb_model_gap_log(model, &gap) +
+           bb_model_late_log(gap.slot, &site->parents[index], &site->children[x]) +
+           bb_connections_log(model->connections, site, index, kids, n, x) +
+           (double)more[MIN(order, BB_COUNTS_MOST)];
+}
+
+double bb_model_part(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
+                     guint32 n, bool to_end)
+{
+    const BbSiteParent *parent = &site->parents[index];
+    guint8 seen[BB_SITE_TYPES];
+    BbReturns returns;
+    double sum = 0;
+    memset(seen, 0, model->nc);
+    bb_returns_start(&returns, parent);
+    for (guint32 i = 0; i < n; i++) {
+        const BbSiteChild *x = &site->children[kids[i]];
+        BbModelGap gap =
+            bb_model_kid_gap(model, site, parent, kids, i, &returns, kids[i], seen[x->type]++);
+        bb_returns_add(&returns, x);
+        sum += bb_model_kid_log(model, parent, &gap, x) +
+               bb_connections_log(model->connections, site, index, kids, i, kids[i]);
+    }
+    if (!to_end)
+        return sum;
+    BbModelGap end = bb_model_end_gap(model, site, parent, kids, n, &returns);
+    return sum + bb_model_gap_log(model, &end);
+}
+
+guint bb_model_slots(const BbSite *site)
+{
+    return site->n_parent_types * (site->n_child_types * BB_SLOT_ORDERS + 1);
+}
+
+guint bb_model_waits(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
+                     guint32 n, BbWait *out)
+{
+    const BbSiteParent *parent = &site->parents[index];
+    guint32 first = bb_model_kind(model, parent) * (model->nc * BB_SLOT_ORDERS + 1);
+    guint8 seen[BB_SITE_TYPES];
+    BbReturns returns;
+    bool leaves_out = model->own && model->own->site == site;
+    memset(seen, 0, model->nc);
+    bb_returns_start(&returns, parent);
+    for (guint32 i = 0; i <= n; i++) {
+        guint32 number = i < n ? kids[i] : bb_own_end(site, index);
+        BbModelGap gap = i < n ? bb_model_kid_gap(model, site, parent, kids, i, &returns, kids[i],
+                                                  seen[site->children[kids[i]].type]++)
+                               : bb_model_end_gap(model, site, parent, kids, n, &returns);
+        if (i < n)
+            bb_returns_add(&returns, &site->children[kids[i]]);
+        guint32 slot = first + gap.number;
+        gint64 at = i < n ? site->children[kids[i]].s : parent->e;
+        out[i] = (BbWait){gap.from.at, at, slot, gap.from.what, leaves_out ? number : BB_SITE_NONE,
+                          i == 0};
+    }
+    return n + 1;
+}
+
+double bb_model_wait_log(const BbModel *model, const BbWait *wait, gint64 at)
+{
+    guint per_type = model->nc * BB_SLOT_ORDERS + 1;
+    guint p = wait->slot / per_type, number = wait->slot % per_type;
+    const BbSlot *slot = number == model->nc * BB_SLOT_ORDERS
+                             ? bb_model_known_end(model, p)
+                             : bb_model_known_slot(model, p * model->nc * BB_SLOT_ORDERS + number);
+    const BbOwnGap *own =
+        wait->gap == BB_SITE_NONE ? NULL : bb_own_gaps(model->own, model->own->site, wait->gap);
+    BbReference from = {wait->from, wait->event};
+    BbModelGap gap = bb_model_make_gap(model, slot, number, from, at, own);
+    return bb_model_gap_log(model, &gap);
+}
+
+bool bb_model_holds(const BbModel *model)
+{
+    return bb_connections_holds(model->connections);
+}
+
+double bb_model_lone(const BbModel *model, guint child_type)
+{
+    return (double)model->lone->log[child_type];
+}

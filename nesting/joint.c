@@ -20,6 +20,7 @@
 #define ALL_PARENTS 6000u      // of a site that is learned from as a whole, if it is not crowded
 #define SAMPLE_PARENTS 1500u   // that a model of a greater one is learned from
 #define ROUNDS_PARENTS 40000u  // that models are refined with, over all rounds; but 3 to 6
+#define EACH 4u                // children; a parent that has more on the mean counts for several
 #define STRETCHES 4u           // of time they come from
 #define WARM 3u                // sweeps under what is expected
 #define ITERATIONS 10u         // of learning
@@ -334,10 +335,19 @@ static void publish(BbSite *site, BbSearch *search, BbFifo *fifo, const GPtrArra
     }
 }
 
-static guint stretches_of(const BbSite *site)
+// In parents with as many children as most have. A sweep costs what its children do, and of parents
+// with thirty children each a few hundred show as much.
+static guint32 size_of(const BbSite *site)
 {
+    return MAX(site->n_parents, site->n_children / EACH);
+}
+
+// Enough of a large site to learn from.
+static BbSite *sample_of(const BbSite *site)
+{
+    guint32 parents = (guint32)((guint64)SAMPLE_PARENTS * site->n_parents / size_of(site));
     // The more calls are open at once, the more of them are cut by the ends of a stretch.
-    return bb_site_candidates(site) > 4 ? 1 : STRETCHES;
+    return bb_site_sample(site, parents, bb_site_candidates(site) > 4 ? 1 : STRETCHES);
 }
 
 // Whether there is nothing to learn from, and nothing to choose: few children, each with one
@@ -377,7 +387,7 @@ static void begin_whole(const BbJoint *joint, BbSite *site, const BbOnset *onset
 
 static void refine(BbSite *site, BbModel *model, BbSearch *search, BbFifo *fifo)
 {
-    guint rounds = CLAMP(ROUNDS_PARENTS / site->n_parents, 3, 6);
+    guint rounds = CLAMP(ROUNDS_PARENTS / size_of(site), 3, 6);
     for (guint i = 1; i <= rounds; i++) {
         learn(model, site, search, i < rounds ? 1 : OBSERVED / 2, i == 1);
         fit(model, site, search, fifo, 1);
@@ -399,9 +409,9 @@ static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPa
     bool crowded = bb_site_is_crowded(site);
     // Where many calls are open what was learned of a sample is no way to begin: gaps and counts
     // grow sharp together with the assignment, or it stays where it is.
-    bool all = crowded || site->n_parents <= ALL_PARENTS;
+    bool all = crowded || size_of(site) <= ALL_PARENTS;
     guint beginnings = all && !crowded ? 3 : 2;
-    g_autoptr(BbSite) part = all ? NULL : bb_site_sample(site, SAMPLE_PARENTS, stretches_of(site));
+    g_autoptr(BbSite) part = all ? NULL : sample_of(site);
     g_autoptr(GPtrArray) guesses = guess_all(joint, all ? site : part, onset, beginnings, &total);
     if (total <= *known)
         return;

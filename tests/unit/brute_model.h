@@ -12,10 +12,10 @@
 #include <math.h>
 
 #define BRUTE_ORDERS 3u
-#define BRUTE_COUNTS 9u // 0 .. 8 or more children of a type
-#define BRUTE_RARE 0.1  // imagined samples of each event of a slot
-#define BRUTE_WHAT 16u  // kinds of events
-#define BRUTE_TYPES 5u  // kinds of parents or children
+#define BRUTE_COUNTS 33u // 0 .. 32 or more children of a type
+#define BRUTE_RARE 0.1   // imagined samples of each event of a slot
+#define BRUTE_WHAT 16u   // kinds of events
+#define BRUTE_TYPES 5u   // kinds of parents or children
 
 typedef struct {
     gint64 at;
@@ -464,7 +464,7 @@ static inline void brute_census(const BbSite *site, const guint32 *kids, guint32
         each[site->children[kids[k]].type]++;
 }
 
-// How many of the parents of a type had these children; c < 0: exactly, else as many of type c, 8
+// How many of the parents of a type had these children; c < 0: exactly, else as many of type c, 32
 // standing for more. *all: how many parents there are.
 static inline double brute_had(const Brute *brute, guint type, const guint *want, gint c,
                                double *all)
@@ -482,7 +482,8 @@ static inline double brute_had(const Brute *brute, guint type, const guint *want
             brute_census(site, kids, brute_kids(site, g_ptr_array_index(brute->seen, k), p, kids),
                          each);
             for (guint t = 0; t < site->n_child_types; t++)
-                same &= c < 0 ? each[t] == want[t] : t != (guint)c || MIN(each[t], 8) == want[t];
+                same &= c < 0 ? each[t] == want[t]
+                              : t != (guint)c || MIN(each[t], BRUTE_COUNTS - 1) == want[t];
             had += same ? brute->weight : 0;
             *all += brute->weight;
         }

@@ -10,9 +10,11 @@
 #include "diagnose/tail_parts.h"
 
 #define SHARE_LEAST 0.01 // of the excess: what is less is not told, unless calls differ
-#define TIMES_MORE 2.0   // an extra call is in so many times more of the slowest,
-#define SLOW_MORE 3.0    // and in so many more of them than by the others' share
-#define REPEATED 1.5     // a repeated call comes so many times as often
+// An extra call is in so many times more of the slowest: less than 2, as of two replicas one has
+// half of the requests, give or take a few;
+#define TIMES_MORE 1.5
+#define SLOW_MORE 3.0 // and in so many more of them than by the others' share
+#define REPEATED 1.5  // a repeated call comes so many times as often
 
 // A group with its slowest.
 typedef struct {

@@ -141,6 +141,39 @@ START_TEST(a_cache_miss_is_named)
 }
 END_TEST
 
+// client -> lb -> app1 or app2 -> auth, which answers app2 late, and now and then still later.
+static void add_balanced(Case *c, const char *app, gint64 auth_ns)
+{
+    gint64 t = c->now_ns;
+    guint32 lb = scene_call(c->scene, SCENE_ROOT, "client", "lb", t, t + 4 * MS + auth_ns);
+    guint32 at = scene_call(c->scene, lb, "lb", app, t + MS, t + 3 * MS + auth_ns);
+    scene_call(c->scene, at, app, "auth", t + 2 * MS, t + 2 * MS + auth_ns);
+    c->now_ns += MS;
+}
+
+// Of two replicas each has half of the requests; a few more or less must not make another finding.
+START_TEST(one_of_two_replicas_is_slow)
+{
+    for (guint i = 0; i < 2; i++) {
+        g_auto(Case) c = case_new((BbTailOptions){0});
+        for (guint n = 0; n < 1000; n++) {
+            bool slow = i ? n % 50 < 26 : n % 50 < 24;
+            add_balanced(&c, slow ? "app2" : "app1", slow ? 50 * MS + (n % 50 == 0) * US : 0);
+        }
+        add(&c, 3);
+        const BbTailRoot *root = finish(&c);
+        ck_assert_uint_eq(root->slow, 20);
+        const BbTailCause *cause = cause_at(root, 0);
+        ck_assert_int_eq(cause->kind, BB_TAIL_EXTRA);
+        ck_assert_uint_eq(cause->node, name(&c, "app2"));
+        ck_assert_int_eq(cause->most_kind, BB_TAIL_OWN);
+        ck_assert_uint_eq(cause->most_node, name(&c, "auth"));
+        find_cause(&c, root, BB_TAIL_MISSING, "app1");
+        ck_assert_uint_eq(root->causes->len, 2);
+    }
+}
+END_TEST
+
 START_TEST(what_it_says)
 {
     g_auto(Case) c = case_new((BbTailOptions){0});
@@ -376,7 +409,8 @@ START_TEST(nothing_comes_of_nothing)
 }
 END_TEST
 
-TEST_MAIN("tail", a_cache_miss_is_named, what_it_says, a_missing_call_and_a_gap_are_named,
-          retries_errors_work_and_wire_are_named, requests_under_way_are_counted,
-          groups_are_compared_when_they_are_large_enough, a_sample_stands_for_many,
-          contexts_are_limited, records_are_limited, nothing_comes_of_nothing)
+TEST_MAIN("tail", a_cache_miss_is_named, one_of_two_replicas_is_slow, what_it_says,
+          a_missing_call_and_a_gap_are_named, retries_errors_work_and_wire_are_named,
+          requests_under_way_are_counted, groups_are_compared_when_they_are_large_enough,
+          a_sample_stands_for_many, contexts_are_limited, records_are_limited,
+          nothing_comes_of_nothing)

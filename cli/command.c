@@ -300,6 +300,20 @@ bool bb_stop_requested(void)
     return stop;
 }
 
+static void pass_over(int number)
+{
+}
+
+void bb_stop_leave_to_writer(void)
+{
+    struct sigaction action = {.sa_handler = pass_over, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+    struct sigaction before = {0};
+    struct stat about;
+    if (fstat(STDIN_FILENO, &about) == 0 && S_ISFIFO(about.st_mode) &&
+        sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+        sigaction(SIGINT, &action, NULL);
+}
+
 bool bb_stop_check(GError **error)
 {
     if (stop)

@@ -99,6 +99,10 @@ bool bb_stop_requested(void);
 // Sets an error where it was: what is written is not complete. Returns whether it was not.
 bool bb_stop_check(GError **error);
 
+// Where standard input is a pipe, the first SIGINT is passed over: Ctrl-C ends who writes into it,
+// too, and what that has told until then is to be shown. A second one kills.
+void bb_stop_leave_to_writer(void);
+
 // From install on, SIGUSR2 asks for a snapshot. Requested says whether it came since the last time.
 void bb_snap_install(void);
 bool bb_snap_requested(void);

@@ -518,6 +518,8 @@ bool bb_inference_run(const BbInference *inference, const char *trace, BbNames *
                        .trace = trace,
                        .first_ns = BB_TIME_NONE,
                        .facts = BB_FACTS_EMPTY};
+    if (strcmp(trace, "-") == 0)
+        bb_stop_leave_to_writer();
     run.reader = bb_trace_reader_open(trace, names, error);
     if (!run.reader)
         return false;

@@ -399,6 +399,21 @@ class Capture(Programs):
         self.assertEqual(err, "")
         self.assertIn(b"messages", out)
 
+    def test_ctrl_c_leaves_what_came_through_a_pipe(self):
+        """A terminal sends it to both: who writes ends, and what came until then is shown."""
+        for count, status in ((1, 0), (2, -signal.SIGINT)):
+            with subprocess.Popen([BBPATHS, "-f", "text", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE) as job:
+                job.stdin.write(TEXT.encode())
+                job.stdin.flush()
+                time.sleep(0.5)
+                for _ in range(count):
+                    job.send_signal(signal.SIGINT)
+                    time.sleep(0.2)
+                out, err = job.communicate(timeout=60)
+            self.assertEqual((job.returncode, err), (status, b""))
+            self.assertEqual(b"a -> b" in out, count == 1)
+
 
 def frame(source, target, protocol, transport):
     """Ethernet and IPv4 around a TCP or UDP packet."""

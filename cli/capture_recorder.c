@@ -258,12 +258,24 @@ void bb_capture_recorder_idle(BbCaptureRecorder *recorder)
     say_results(recorder);
 }
 
+// A name that is spelt wrong waits for ever. Where nothing came at all, that is said already.
+static void warn_of_unmet(const BbCaptureRecorder *recorder)
+{
+    guint count = bb_triggers_count(recorder->triggers);
+    for (guint i = 0; i < count && bb_recorder_messages(recorder->recorder) > 0; i++)
+        if (!bb_triggers_have_met(recorder->triggers, i))
+            bb_say("warning: nothing came that trigger '%s' is about: `bbtrace cat` of the ring "
+                   "has the operations and nodes that there were",
+                   bb_triggers_rule(recorder->triggers, i)->text);
+}
+
 bool bb_capture_recorder_finish(BbCaptureRecorder *recorder)
 {
     take_firings(recorder);
     take_requests(recorder);
     bb_snapshots_finish(recorder->snapshots);
     say_results(recorder);
+    warn_of_unmet(recorder);
     return !recorder->failed;
 }
 

@@ -40,6 +40,7 @@ struct BbTriggers {
     guint count;
     guint16 calls, errors, silences; // rules of a kind, as bits; errors are of calls, too, as are
     guint16 opens;
+    guint16 met; // rules that something was about
     gint64 now_ns;
     GArray *known;   // of Known, by name
     GArray *nodes;   // names of watched nodes
@@ -131,6 +132,11 @@ void bb_triggers_show(BbTriggers *triggers, BbTriggersShow show, gpointer user)
     triggers->show_user = user;
 }
 
+bool bb_triggers_have_met(const BbTriggers *triggers, guint index)
+{
+    return triggers->met & 1u << index;
+}
+
 BbTriggersCounts bb_triggers_counts(const BbTriggers *triggers)
 {
     BbTriggersCounts counts = triggers->counts;
@@ -171,6 +177,7 @@ static void note_sender(BbTriggers *triggers, guint32 node, gint64 time_ns)
     guint16 wanted = known->matches & triggers->silences;
     if (!wanted)
         return;
+    triggers->met |= wanted;
     if (!known->watched) {
         if (triggers->nodes->len == BB_TRIGGERS_NODES) {
             triggers->counts.unwatched++;
@@ -390,6 +397,7 @@ static void take_call(BbTriggers *triggers, const BbMessage *m)
 {
     guint16 matches = known_of(triggers, m->op)->matches | known_of(triggers, m->receiver)->matches;
     matches &= triggers->calls;
+    triggers->met |= matches;
     if (!matches || !bb_id_is_known(m->id))
         return;
     BbAwaitedCall *call = bb_awaited_add(triggers->open, m);
@@ -429,7 +437,9 @@ static void take_return(BbTriggers *triggers, const BbMessage *m)
         matches |= call.matches;
         latency_ns = MAX(m->time_ns - call.time_ns, 0);
     }
-    count_return(triggers, m, matches & triggers->calls, latency_ns);
+    matches &= triggers->calls;
+    triggers->met |= matches;
+    count_return(triggers, m, matches, latency_ns);
 }
 
 // Whom no message has come of is not watched.

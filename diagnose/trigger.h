@@ -34,6 +34,9 @@ bool bb_triggers_add(BbTriggers *triggers, const char *text, GError **error);
 guint bb_triggers_count(const BbTriggers *triggers);
 const BbTriggerRule *bb_triggers_rule(const BbTriggers *triggers, guint index);
 
+// Whether a call, a return or, of silent, a node came that the rule is about, fired or not.
+bool bb_triggers_have_met(const BbTriggers *triggers, guint index);
+
 // What firings say in place of a name: of an operation, or of a node. Without it, the name itself.
 typedef guint32 (*BbTriggersShow)(gpointer user, guint32 name, bool is_op);
 void bb_triggers_show(BbTriggers *triggers, BbTriggersShow show, gpointer user);

@@ -137,6 +137,11 @@ def check_slow_node_fires_once(bbtrace, data, folder):
     fired = float(re.search(r"at 2026-11-20 08:54:(\d+\.\d+) UTC", info)[1]) + 1795164840
     assert stamps[0] < 1795164867.2 and abs(stamps[-1] - fired - 1) < 0.1, (stamps[0], stamps[-1], fired)
     replay(bbtrace, data, f"{folder}/slow2", *options)
+    assert "nothing came" not in err, err
+    err = replay(bbtrace, data, f"{folder}/none", "-q", "--flight-recorder", "8M",
+                 "--trigger", "latency(lb) max > 1s over 1s", "--trigger", "open(GET *) > 1min")
+    assert err.count("warning: nothing came that trigger 'latency(lb) max > 1s over 1s' is about") == 1, err
+    assert err.count("nothing came") == 1, err
     with open(path, "rb") as one, open(snapshots(f"{folder}/slow2")[0], "rb") as other:
         assert one.read() == other.read()  # the same input, the same output
 

@@ -597,6 +597,23 @@ START_TEST(names_are_shown_as_wanted)
 }
 END_TEST
 
+START_TEST(rules_that_nothing_is_about_are_known)
+{
+    Bench bench = bench_new("open(db*) > 2s");
+    static const char *const more[] = {"latency(SELECT *) max > 1s over 1s",
+                                       "errors(app) > 5% over 1s", "silent(app) > 1h",
+                                       "silent(d?) > 1h"};
+    for (guint i = 0; i < G_N_ELEMENTS(more); i++)
+        ck_assert(bb_triggers_add(bench.triggers, more[i], NULL));
+    ck_assert(!bb_triggers_have_met(bench.triggers, 0));
+    say(&bench, BB_CALL, 1, 0, "");
+    static const bool met[] = {true, true, false, true, false};
+    for (guint i = 0; i < G_N_ELEMENTS(met); i++)
+        ck_assert_msg(bb_triggers_have_met(bench.triggers, i) == met[i], "rule %u", i);
+    bench_clear(&bench);
+}
+END_TEST
+
 START_TEST(a_clock_that_is_set_back_begins_anew)
 {
     Bench bench = bench_new("open(*) > 2s");
@@ -643,4 +660,5 @@ TEST_MAIN("trigger", texts_say_what_they_mean, wrong_texts_are_refused_at_their_
           few_calls_do_not_count, who_is_heard_is_not_silent,
           open_calls_and_silences_fire_once_each, a_look_does_not_cost_what_was_looked_at_before,
           open_calls_that_are_told_late, names_are_shown_as_wanted,
-          a_clock_that_is_set_back_begins_anew, memory_is_bounded)
+          rules_that_nothing_is_about_are_known, a_clock_that_is_set_back_begins_anew,
+          memory_is_bounded)

@@ -293,7 +293,6 @@ static void take(BbSnapshots *snapshots, guint number)
     g_clear_pointer(&cause->what, g_free);
     cause->waits = false;
     cause->suppressed_before = cause->suppressed;
-    snapshots->taken++;
     if (snapshots->thread) {
         cause->in_work = true;
         g_async_queue_push(snapshots->work, work);
@@ -330,6 +329,7 @@ BbSnapshotResult *bb_snapshots_next(BbSnapshots *snapshots)
     BbSnapshotResult *result = g_async_queue_try_pop(snapshots->results);
     if (!result)
         return NULL;
+    snapshots->taken += !result->error;
     g_hash_table_remove(snapshots->paths, result->path);
     ((Cause *)g_ptr_array_index(snapshots->causes, result->cause))->in_work = false;
     return result;

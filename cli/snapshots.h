@@ -59,8 +59,8 @@ BbSnapshotResult *bb_snapshots_next(BbSnapshots *snapshots);
 void bb_snapshot_result_free(BbSnapshotResult *result);
 
 guint64 bb_snapshots_suppressed(const BbSnapshots *snapshots); // of all causes
-guint bb_snapshots_taken(const BbSnapshots *snapshots);
-guint bb_snapshots_deleted(const BbSnapshots *snapshots); // by the limit; after finish
+guint bb_snapshots_taken(const BbSnapshots *snapshots);        // and written, by the results so far
+guint bb_snapshots_deleted(const BbSnapshots *snapshots);      // by the limit; after finish
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbSnapshots, bb_snapshots_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbSnapshotResult, bb_snapshot_result_free)

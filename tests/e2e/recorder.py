@@ -343,6 +343,19 @@ def check_files_of_others(bbtrace, data, folder):
     assert len(new) == 1 and sorted(found) == sorted(names + new), found
 
 
+def check_failed_snapshots_do_not_count(bbtrace, data, folder):
+    place = f"{folder}/moved"
+    with subprocess.Popen([bbtrace, "capture", "-r", "-", "-w", place, "--flight-recorder", "1M", "--trigger",
+                           "latency(10.77.0.32) mean > 40ms over 1s"], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+        job.stdin.write(data[:10000])
+        job.stdin.flush()
+        wait_for(lambda: os.path.exists(f"{place}/ring.bbr"))
+        os.rename(place, f"{place}.away")
+        _, err = job.communicate(data[10000:])
+    assert job.returncode == 1 and b"error: snapshot for latency" in err, err
+    assert b"messages recorded; 0 snapshots taken" in err, err
+
+
 def check_recover_spares_the_ring(bbtrace, expected, folder):
     ring, out, link = f"{folder}/x.part", f"{folder}/x", f"{folder}/y.part"
     os.rename(f"{folder}/fr/ring.bbr", ring)
@@ -471,6 +484,7 @@ def main():
         check_recover_spares_the_ring(bbtrace, expected, folder)
         check_slow_node_fires_once(bbtrace, slow, folder)
         check_socket_is_of_one(bbtrace, slow, folder)
+        check_failed_snapshots_do_not_count(bbtrace, slow, folder)
         check_files_of_others(bbtrace, slow, folder)
         check_suppression(bbtrace, shop, folder)
         check_kills(bbtrace, slow, expected, folder)

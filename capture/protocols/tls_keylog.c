@@ -235,7 +235,11 @@ BbTlsKeylog *bb_tls_keylog_open(const char *path, GError **error)
         return keylog;
     int reason = errno;
     g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(reason),
-                "the key log %s cannot be read: %s", path, g_strerror(reason));
+                "the key log %s cannot be read: %s%s", path, g_strerror(reason),
+                reason == ENOENT
+                    ? ": check the name; if it is still to be written, make it, empty, "
+                      "with rights for who writes it"
+                    : "");
     bb_tls_keylog_free(keylog);
     return NULL;
 }

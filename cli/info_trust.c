@@ -125,6 +125,23 @@ static void print_breaks(guint64 outages, guint64 steps, guint64 cuts)
         printf("%s %s off: what came after is missing.\n", files, cuts == 1 ? "breaks" : "break");
 }
 
+// Of connections, those of which an end goes by address for want of its process: what a program
+// called by them is not below what it was asked.
+static double unnamed_share(const BbCounters *counters)
+{
+    double unnamed =
+        share(counted(counters, BB_PROCESSES_UNKNOWN), counted(counters, BB_SEEN_CONNECTIONS));
+    return MIN(unnamed, 100);
+}
+
+static void print_unnamed(double unnamed)
+{
+    if (unnamed > 0)
+        printf("%.2f %% of the connections have an end at this host whose process was not found: "
+               "what it called is told of an address, and paths lack it.\n",
+               unnamed);
+}
+
 static void print_early(guint64 early)
 {
     g_autofree char *calls = bb_counted(early, "return");
@@ -162,15 +179,18 @@ void bb_info_print_trust(const BbInfoMatched *matched, const BbCounters *counter
     guint64 outages = counted(counters, BB_INTERFACE_OUTAGES);
     guint64 steps = counted(counters, BB_CLOCK_SET_BACK);
     guint64 cuts = counted(counters, BB_SOURCE_CUT);
+    double unnamed = unnamed_share(counters);
+    bool broken = outages || steps || cuts || matched->damaged || unnamed >= 1;
     printf("\nHow far to trust it: %.2f %% of the calls lack their other half (%" G_GUINT64_FORMAT
            " without return, %" G_GUINT64_FORMAT
            " returns without call); %.2f %% of the packets are known to be lost or could not be "
            "read.\n%s%s\n",
            lost.halves, matched->unreturned, matched->orphans, lost.packets,
-           verdict_on(matched, &lost, &doubt, outages || steps || cuts || matched->damaged),
+           verdict_on(matched, &lost, &doubt, broken),
            matched->damaged ? " The file itself is damaged or cut: see the warning." : "");
     print_lost(&lost);
     print_breaks(outages, steps, cuts);
+    print_unnamed(unnamed);
     print_early(matched->early);
     print_clocks(&doubt);
     print_inward(matched);

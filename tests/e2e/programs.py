@@ -496,6 +496,8 @@ class Traces(Programs):
                                   ({"interface_outages": 1}, "Usable.*\n.*down or gone 1 time:"),
                                   ({"clock_set_back": 2}, "Usable.*\n.*stepped back 2 times:"),
                                   ({"input_cut": 1}, "Usable.*\n1 capture file breaks off:"),
+                                  ({"connections": 900, "processes_unknown": 8}, "Good.*\n0.89 % of the connections have an"),
+                                  ({"connections": 900, "processes_unknown": 9}, "Usable.*\n1.00 % of the connections have an"),
                                   ({"messages_damaged": 20}, "Usable.*\n1.96 % of the messages were lost where"),
                                   ({"messages_dropped": 5}, "Good.*\n0.50 % of the messages were left out by bbtrace drop"),
                                   ({"messages_dropped": 250}, "Poor.*\n20.00 % of the messages were left out by"),

@@ -22,9 +22,12 @@ typedef struct {
     guint32 *latest; // of each call and free message: what arrived last for the work on it
     BbTally begun;   // (receiver, id, path): the latest call or free message that arrived
     BbTally first;   // likewise: the first one
+    BbTally made;    // (caller, id): some call of the trace, whoever got it
     BbTally calls;   // (caller, callee, id): the latest call that was made
     BbTally asked;   // (caller, id): likewise, whoever got it
     BbTally entered; // (receiver, path): the latest call that arrived
+    BbTally unseen;  // (node, id, path): what arrived last there for the work on a call or free
+                     // message that did not, as where it was lost
 } Sweep;
 
 static void sweep_init(Sweep *sweep, BbEffects *effects)
@@ -33,8 +36,8 @@ static void sweep_init(Sweep *sweep, BbEffects *effects)
     *sweep = (Sweep){.effects = effects, .work = g_new(guint32, n), .latest = g_new(guint32, n)};
     for (guint32 i = 0; i < n; i++)
         sweep->work[i] = sweep->latest[i] = NONE;
-    BbTally *const tables[] = {&sweep->begun, &sweep->first, &sweep->calls, &sweep->asked,
-                               &sweep->entered};
+    BbTally *const tables[] = {&sweep->begun, &sweep->first,   &sweep->made,  &sweep->calls,
+                               &sweep->asked, &sweep->entered, &sweep->unseen};
     for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
         bb_tally_init(tables[i]);
 }
@@ -43,8 +46,8 @@ static void sweep_clear(Sweep *sweep)
 {
     g_free(sweep->work);
     g_free(sweep->latest);
-    BbTally *const tables[] = {&sweep->begun, &sweep->first, &sweep->calls, &sweep->asked,
-                               &sweep->entered};
+    BbTally *const tables[] = {&sweep->begun, &sweep->first,   &sweep->made,  &sweep->calls,
+                               &sweep->asked, &sweep->entered, &sweep->unseen};
     for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
         bb_tally_clear(tables[i]);
 }
@@ -62,11 +65,17 @@ static void put(BbTally *table, guint32 a, guint32 b, guint32 c, guint32 message
 
 // ---- whose work ---------------------------------------------------------------------------------
 
-// The call or free message that parent= means: of its path, or of none that is told.
-static guint32 parent_in(const BbTally *table, const BbEffect *effect)
+// The call or free message to node that parent= means: of its path, or of none that is told.
+static guint32 parent_in(const BbTally *table, guint32 node, const BbEffect *effect)
 {
-    guint32 found = get(table, effect->sender, effect->parent, effect->path);
-    return found != NONE ? found : get(table, effect->sender, effect->parent, BB_EFFECT_NO_ID);
+    guint32 found = get(table, node, effect->parent, effect->path);
+    return found != NONE ? found : get(table, node, effect->parent, BB_EFFECT_NO_ID);
+}
+
+// What arrived last at node for the work, of which at least id and path are known.
+static guint32 latest_of(const Sweep *sweep, guint32 work, guint32 node, guint32 id, guint32 path)
+{
+    return work != NONE ? sweep->latest[work] : get(&sweep->unseen, node, id, path);
 }
 
 // The call that a return answers. It may come from a node that the call was handed on to.
@@ -106,7 +115,7 @@ static void send_return(Sweep *sweep, guint32 message)
     guint32 call = call_of(sweep, effect);
     guint32 ended = call != NONE ? answered(sweep, call, effect->sender) : NONE;
     sweep->work[message] = call;
-    set_cause(effect, ended != NONE ? sweep->latest[ended] : NONE);
+    set_cause(effect, latest_of(sweep, ended, effect->sender, effect->id, effect->path));
 }
 
 static void send_other(Sweep *sweep, guint32 message)
@@ -120,19 +129,36 @@ static void send_other(Sweep *sweep, guint32 message)
         effect->truth = BB_EFFECT_ROOT;
         return;
     }
-    guint32 work = parent_in(&sweep->begun, effect);
+    guint32 work = parent_in(&sweep->begun, effect->sender, effect);
     sweep->work[message] = work;
-    set_cause(effect, work != NONE ? sweep->latest[work] : NONE);
+    set_cause(effect, latest_of(sweep, work, effect->sender, effect->parent, effect->path));
+}
+
+// What goes on is the work that its call belongs to; or, where that is not in the trace (not: later
+// by clocks that differ), what the return says.
+static void arrive_return(Sweep *sweep, guint32 message)
+{
+    const BbEffect *effect = bb_effects_at(sweep->effects, message), *made = effect;
+    guint32 node = effect->receiver, call = sweep->work[message], work;
+    if (call != NONE) {
+        made = bb_effects_at(sweep->effects, call);
+        work = sweep->work[call];
+    } else if (get(&sweep->made, node, effect->id, 0) == NONE) {
+        work = parent_in(&sweep->begun, node, effect);
+    } else {
+        return;
+    }
+    if (work != NONE)
+        sweep->latest[work] = message;
+    else if (made->parent != BB_EFFECT_NO_ID && made->parent != BB_EFFECT_ROOT_ID)
+        put(&sweep->unseen, node, made->parent, made->path, message);
 }
 
 static void arrive(Sweep *sweep, guint32 message)
 {
     const BbEffect *effect = bb_effects_at(sweep->effects, message);
-    guint32 work = sweep->work[message];
     if (effect->kind == BB_RETURN) {
-        guint32 above = work != NONE ? sweep->work[work] : NONE;
-        if (above != NONE)
-            sweep->latest[above] = message;
+        arrive_return(sweep, message);
         return;
     }
     sweep->latest[message] = message;
@@ -153,6 +179,15 @@ static int compare_events(gconstpointer a, gconstpointer b)
     if (x->message != y->message)
         return x->message < y->message ? -1 : 1;
     return x->arrives - y->arrives;
+}
+
+static void note_calls(Sweep *sweep)
+{
+    for (guint32 i = 0; i < sweep->effects->effects->len; i++) {
+        const BbEffect *effect = bb_effects_at(sweep->effects, i);
+        if (effect->kind == BB_CALL && effect->id != BB_EFFECT_NO_ID)
+            put(&sweep->made, effect->sender, effect->id, 0, i);
+    }
 }
 
 static void run_events(Sweep *sweep)
@@ -185,7 +220,7 @@ static void find_late(Sweep *sweep, guint32 message)
         guint32 call = call_of(sweep, effect);
         work = call != NONE ? answered(sweep, call, effect->sender) : NONE;
     } else {
-        work = parent_in(&sweep->first, effect);
+        work = parent_in(&sweep->first, effect->sender, effect);
     }
     if (work != NONE && work != message)
         set_cause(effect, work);
@@ -202,6 +237,7 @@ void bb_causes_find(BbEffects *effects)
 {
     Sweep sweep;
     sweep_init(&sweep, effects);
+    note_calls(&sweep);
     run_events(&sweep);
     for (guint32 i = 0; i < effects->effects->len; i++) {
         BbEffect *effect = bb_effects_at(effects, i);

@@ -50,6 +50,23 @@ START_TEST(a_parent_that_did_not_enter_the_sender_is_lost)
 }
 END_TEST
 
+START_TEST(what_arrives_for_a_lost_call_is_a_cause)
+{
+    // The call of B was lost: what C and D answered was not.
+    CAUSES("! 0 1 2 3", //
+           "C B C 2 1 path=p parent=1", "R C B 2 2 path=p parent=1", "C B D 3 3 path=p parent=1",
+           "R D B 3 4 path=p parent=1", "R B A 1 5 path=p parent=-");
+    // The call of C was: its answer says for whom it came.
+    CAUSES(". ! 1", "C A B 1 0 path=p parent=-", "R C B 2 2 path=p parent=1",
+           "R B A 1 5 path=p parent=-");
+    CAUSES("! ! 1", "C B D 3 1 path=p parent=1", "R C B 2 2 path=p parent=1",
+           "R B A 1 5 path=p parent=-");
+    // Work of the same id in another path is other work.
+    CAUSES("! 0 !", "C B C 2 1 path=p parent=1", "R C B 2 2 path=p parent=1",
+           "C B D 3 3 path=q parent=1");
+}
+END_TEST
+
 START_TEST(parallel_calls_have_one_cause)
 {
     CAUSES(". 0 0 1 2 3", // the later return causes the reply
@@ -123,6 +140,9 @@ START_TEST(clocks_that_put_the_cause_later)
     CAUSES(". 0 1", "M A B 1 10 path=p parent=-", "M B C 2 7 path=p parent=1",
            "M C D 3 1 path=p parent=2");
     CAUSES("1 .", "R B A 1 5 path=p parent=-", "C A B 1 10 path=p parent=-");
+    // A return that is stamped before its call did not cause it.
+    CAUSES(". 2 0", "C A B 1 0 path=p parent=-", "R C B 2 2 path=p parent=1",
+           "C B C 2 9 path=p parent=1");
     // Of two that are later, the first.
     CAUSES("1 . .", "M B C 9 1 path=p parent=1", "M A B 1 10 path=p parent=-",
            "M A B 1 20 path=p parent=-");
@@ -165,8 +185,9 @@ START_TEST(nothing_at_all)
 END_TEST
 
 TEST_MAIN("causes", a_return_of_the_last_child_causes_the_next_step,
-          a_parent_that_did_not_enter_the_sender_is_lost, parallel_calls_have_one_cause,
-          behind_the_reply, a_forwarded_call_is_answered_by_another_node, free_messages,
-          ids_that_come_again, a_path_that_is_not_told_of_the_parent, what_is_not_told,
-          arrival_counts_not_sending, clocks_that_put_the_cause_later, circles_are_not_told,
-          two_sightings_are_one_message, nothing_at_all)
+          a_parent_that_did_not_enter_the_sender_is_lost, what_arrives_for_a_lost_call_is_a_cause,
+          parallel_calls_have_one_cause, behind_the_reply,
+          a_forwarded_call_is_answered_by_another_node, free_messages, ids_that_come_again,
+          a_path_that_is_not_told_of_the_parent, what_is_not_told, arrival_counts_not_sending,
+          clocks_that_put_the_cause_later, circles_are_not_told, two_sightings_are_one_message,
+          nothing_at_all)

@@ -19,6 +19,7 @@ typedef struct {
     GArray *pairs;   // of Pair, in order of first appearance
     BbTally numbers; // (from, via, to) -> index + 1
     const BbChainTrial *trial;
+    BbStats *mean_apart, *median_apart; // how far found delays are from true ones
 } Pairing;
 
 static void clear_pair(gpointer data)
@@ -141,14 +142,19 @@ static int by_frequency(gconstpointer a, gconstpointer b, gpointer names)
     return order;
 }
 
-static void compare_delay(BbDelayError *error, gint64 found_ns, gint64 real_ns)
+static void compare_delay(BbDelayError *error, BbStats *apart, gint64 found_ns, gint64 real_ns)
 {
     gint64 apart_ns = bb_time_between(MIN(real_ns, found_ns), MAX(real_ns, found_ns));
-    error->compared++;
-    error->mean_ns += (apart_ns - error->mean_ns) / error->compared;
-    error->largest_ns = MAX(error->largest_ns, apart_ns);
+    bb_stats_push(apart, apart_ns);
     if (real_ns != 0) // of a number and NAN the number is the greater
         error->largest = fmax(error->largest, (double)apart_ns / fabs((double)real_ns));
+}
+
+static void sum_up(BbDelayError *error, const BbStats *apart)
+{
+    error->compared = (guint32)bb_stats_count(apart);
+    error->mean_ns = bb_stats_mean(apart);
+    error->largest_ns = bb_stats_max(apart);
 }
 
 static gint64 stated_mean(const Pair *pair)
@@ -161,7 +167,7 @@ static gint64 median(const BbStats *delays)
     return bb_stats_count(delays) ? bb_stats_quantile(delays, 0.5) : BB_TIME_NONE;
 }
 
-static void publish(BbChainScore *score, const Pair *pair)
+static void publish(BbChainScore *score, const Pairing *pairing, const Pair *pair)
 {
     BbChainPair published = {
         .from = pair->from,
@@ -179,14 +185,19 @@ static void publish(BbChainScore *score, const Pair *pair)
     if (pair->found == 0 || (double)pair->real < BB_DELAYS_LEAST * (double)score->true_roots)
         return;
     if (published.stated_mean_ns != BB_TIME_NONE)
-        compare_delay(&score->mean_delay, published.stated_mean_ns, published.real_mean_ns);
+        compare_delay(&score->mean_delay, pairing->mean_apart, published.stated_mean_ns,
+                      published.real_mean_ns);
     if (published.found_p50_ns != BB_TIME_NONE)
-        compare_delay(&score->median_delay, published.found_p50_ns, published.real_p50_ns);
+        compare_delay(&score->median_delay, pairing->median_apart, published.found_p50_ns,
+                      published.real_p50_ns);
 }
 
 void bb_chain_score_pairs(BbChainScore *score, const BbChainTrial *trial)
 {
-    Pairing pairing = {.pairs = g_array_new(FALSE, FALSE, sizeof(Pair)), .trial = trial};
+    Pairing pairing = {.pairs = g_array_new(FALSE, FALSE, sizeof(Pair)),
+                       .trial = trial,
+                       .mean_apart = bb_stats_new(),
+                       .median_apart = bb_stats_new()};
     g_array_set_clear_func(pairing.pairs, clear_pair);
     bb_tally_init(&pairing.numbers);
     for (guint32 i = 0; i < trial->effects->effects->len; i++) {
@@ -198,8 +209,12 @@ void bb_chain_score_pairs(BbChainScore *score, const BbChainTrial *trial)
         count_patterns(&pairing);
     score->mean_delay = score->median_delay = (BbDelayError){.largest = (double)NAN};
     for (guint i = 0; i < pairing.pairs->len; i++)
-        publish(score, &g_array_index(pairing.pairs, Pair, i));
+        publish(score, &pairing, &g_array_index(pairing.pairs, Pair, i));
+    sum_up(&score->mean_delay, pairing.mean_apart);
+    sum_up(&score->median_delay, pairing.median_apart);
     g_array_sort_with_data(score->pairs, by_frequency, (gpointer)trial->names);
     bb_tally_clear(&pairing.numbers);
     g_array_unref(pairing.pairs);
+    bb_stats_free(pairing.mean_apart);
+    bb_stats_free(pairing.median_apart);
 }

@@ -150,6 +150,29 @@ START_TEST(pairs_and_their_delays)
 }
 END_TEST
 
+// 40 pairs, of which the first is right and the others are 1 us off: no step of the mean may round.
+START_TEST(mean_error_of_many_pairs)
+{
+    g_auto(Told) told = told_new();
+    g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+    for (guint i = 0; i < 40; i++) {
+        g_ptr_array_add(lines, g_strdup_printf("M A B a%u %u path=p%u parent=-", i, 100 * i, i));
+        g_ptr_array_add(lines,
+                        g_strdup_printf("M B E%u b%u %u path=p%u parent=a%u found=%u "
+                                        "mode=%s",
+                                        i, i, 100 * i + 10, i, i, 2 * i, i ? "10.001" : "10"));
+    }
+    g_ptr_array_add(lines, NULL);
+    told_window(&told, (const char *const *)lines->pdata);
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("convolution");
+    g_autoptr(BbChainScore) score = bb_chain_score_new(told.effects, patterns, true, told.names);
+    ck_assert_uint_eq(score->mean_delay.compared, 40);
+    ck_assert_int_eq(score->mean_delay.largest_ns, 1000);
+    ck_assert_int_eq(score->mean_delay.mean_ns, 975);
+    ck_assert_int_eq(score->median_delay.mean_ns, 0);
+}
+END_TEST
+
 START_TEST(vertices_and_paths)
 {
     g_auto(Told) told = told_new();
@@ -304,6 +327,6 @@ START_TEST(long_paths_are_cut_in_the_middle)
 }
 END_TEST
 
-TEST_MAIN("chain_score", messages_right_and_wrong, pairs_and_their_delays, vertices_and_paths,
-          patterns_without_causes, tiers, text_and_json, no_messages,
+TEST_MAIN("chain_score", messages_right_and_wrong, pairs_and_their_delays, mean_error_of_many_pairs,
+          vertices_and_paths, patterns_without_causes, tiers, text_and_json, no_messages,
           long_paths_are_cut_in_the_middle)

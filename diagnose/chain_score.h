@@ -26,7 +26,7 @@ typedef struct BbTier {
 extern const BbTier bb_tiers[BB_TIERS];
 
 // Of what was found so often, what exists at all; of what exists so often, what was found at least
-// half as often.
+// half so often: of the tier, not of its own number.
 typedef struct BbFidelity {
     BbRight found, real;
 } BbFidelity;

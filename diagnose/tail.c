@@ -285,6 +285,18 @@ static void offer(BbTail *tail, BbTailGroup *group, const BbTailRecord *head)
         thin_out(tail, group);
 }
 
+// Of equals the first one stays before. Before the instance is counted.
+static void name_slowest(BbTailGroup *group, const BbTailRecord *head)
+{
+    BbTailInstance *named = group->named;
+    guint at = (guint)MIN(group->instances, BB_TAIL_NAMED);
+    for (; at > 0 && head->latency_ns > named[at - 1].latency_ns; at--)
+        if (at < BB_TAIL_NAMED)
+            named[at] = named[at - 1];
+    if (at < BB_TAIL_NAMED)
+        named[at] = (BbTailInstance){head->number, head->latency_ns};
+}
+
 static void add_instance(BbTail *tail, const BbPaths *paths, const BbInstance *instance)
 {
     const BbCall *root = &paths->calls[paths->order[instance->first]];
@@ -303,6 +315,7 @@ static void add_instance(BbTail *tail, const BbPaths *paths, const BbInstance *i
         g_array_index(tail->patterns, guint64, head.pattern)++;
     }
     BbTailGroup *group = group_of(tail, g_array_index(tail->entries, BbTailEntry, 0).context);
+    name_slowest(group, &head);
     group->instances++;
     group->latency_ns += (double)head.latency_ns;
     group->open += head.open;

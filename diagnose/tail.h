@@ -94,7 +94,7 @@ typedef struct BbTailRoot {
     GArray *causes;          // of BbTailCause, by falling excess
     GArray *errors;          // of BbTailErrors, by falling difference
     GArray *patterns;        // of BbTailPattern, likewise
-    BbTailInstance slowest[BB_TAIL_NAMED];
+    BbTailInstance slowest[BB_TAIL_NAMED]; // of all, also where a sample was compared
 } BbTailRoot;
 
 typedef struct BbTailFindings {

@@ -329,14 +329,13 @@ static void free_root(gpointer data)
 static void sum_slow(Comparison *c, BbTailRoot *root)
 {
     double latency_ns = 0, open = 0;
+    memcpy(root->slowest, c->group->named, sizeof root->slowest);
     g_ptr_array_sort(c->group->slowest, by_slowness);
     for (guint32 r = 0; r < c->n_slow; r++) {
         const BbTailRecord *record = g_ptr_array_index(c->group->slowest, r);
         latency_ns += (double)record->latency_ns;
         open += record->open;
         root->least_ns = record->latency_ns;
-        if (r < BB_TAIL_NAMED)
-            root->slowest[r] = (BbTailInstance){record->number, record->latency_ns};
         for (guint32 i = 0; i < record->n_entries; i++)
             bb_tail_add_sums(&c->slow[record->entries[i].context], &record->entries[i].sums);
     }

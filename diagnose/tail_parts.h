@@ -38,6 +38,7 @@ typedef struct BbTailGroup {
     guint64 taken;           // so many were, or would have been
     guint64 by_zeros[65];    // instances by the zeros at the end of their hash
     GPtrArray *slowest;      // of BbTailRecord*: a heap, the fastest on top
+    BbTailInstance named[BB_TAIL_NAMED]; // the slowest of all, taken or not; the slowest first
 } BbTailGroup;
 
 typedef struct BbTailContext {

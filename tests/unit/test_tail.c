@@ -387,6 +387,10 @@ START_TEST(records_are_limited)
     ck_assert_uint_eq(root->slow, BB_TAIL_LEAST);
     check_near(find_cause(&c, root, BB_TAIL_OWN, "app")->excess_ns, excess_of(root));
     ck_assert(fabs(excess_of(root) - 1000) < 300); // the slowest 20 of some 150: 1,870, others 870
+    for (guint i = 0; i < BB_TAIL_NAMED; i++) {    // no sample: the last ones are the slowest
+        ck_assert_uint_eq(root->slowest[i].number, 2000 - i);
+        ck_assert_int_eq(root->slowest[i].latency_ns, 9 * MS + 1999 - i);
+    }
 }
 END_TEST
 

@@ -40,5 +40,16 @@ static inline gint64 bb_time_between(gint64 from, gint64 to)
     return between;
 }
 
+// Until when the caller waited for the return, on its clock. The last byte is known on the callee's
+// clock only: it comes as long after the first one here.
+static inline gint64 bb_call_back(const BbCall *call, bool last_byte)
+{
+    gint64 back_ns = call->return_ns;
+    gint64 sending_ns = bb_time_between(call->replied_ns, bb_call_end(call, last_byte));
+    if (sending_ns > 0 && __builtin_add_overflow(back_ns, sending_ns, &back_ns))
+        back_ns = G_MAXINT64;
+    return back_ns;
+}
+
 // A root or a call whose parent was not found.
 #define BB_CALL_NO_PARENT G_MAXUINT32

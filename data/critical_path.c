@@ -62,13 +62,9 @@ static void open_window(const BbCriticalPath *path, const BbCall *call, gint64 m
     place->from_ns = end_ns - CLAMP(latency_ns, 0, most_ns);
 }
 
-// The last byte is known on the callee's clock only: it comes as long after the first one here.
 static Kid see_kid(const BbCriticalPath *path, const BbCall *call, guint32 place)
 {
-    gint64 to_ns = call->return_ns;
-    gint64 sending_ns = bb_time_between(call->replied_ns, bb_call_end(call, path->last_byte));
-    if (sending_ns > 0 && __builtin_add_overflow(to_ns, sending_ns, &to_ns))
-        to_ns = G_MAXINT64;
+    gint64 to_ns = bb_call_back(call, path->last_byte);
     return (Kid){MIN(call->call_ns, to_ns), to_ns, place};
 }
 

@@ -68,10 +68,11 @@ static guint64 self_time(const BbCall *calls, guint32 index, const guint32 *kids
     gint64 reach_ns = calls[index].arrived_ns, end_ns = bb_call_end(&calls[index], last_byte);
     guint64 self_ns = 0;
     for (guint32 k = 0; k < n_kids && reach_ns < end_ns; k++) {
-        gint64 call_ns = MIN(calls[kids[k]].call_ns, end_ns);
+        const BbCall *kid = &calls[kids[k]];
+        gint64 call_ns = MIN(kid->call_ns, end_ns);
         if (call_ns > reach_ns)
             self_ns += (guint64)call_ns - (guint64)reach_ns;
-        reach_ns = MAX(reach_ns, MAX(call_ns, calls[kids[k]].return_ns));
+        reach_ns = MAX(reach_ns, MAX(call_ns, bb_call_back(kid, last_byte)));
     }
     return reach_ns < end_ns ? self_ns + (guint64)end_ns - (guint64)reach_ns : self_ns;
 }

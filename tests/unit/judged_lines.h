@@ -3,7 +3,7 @@
 // milliseconds:
 //     "A B id call return [key=value ...]"      a call of B by A; return - : none
 // keys: path and parent (what the trace tells), found (id of the inferred parent, in the same
-// window; none: a root), sure (confidence), op.
+// window; none: a root), sure (confidence), op, end (of the return's last byte).
 #pragma once
 
 #include <string.h>
@@ -19,12 +19,16 @@ typedef struct {
     BbScoring *scoring;
 } Judged;
 
-static inline Judged judged_new(bool labels)
+static inline Judged judged_with(BbForestOptions options)
 {
     Judged judged = {bb_names_new(), bb_truth_new(), NULL};
-    BbForestOptions options = {labels, false};
     judged.scoring = bb_scoring_new(judged.names, &options);
     return judged;
+}
+
+static inline Judged judged_new(bool labels)
+{
+    return judged_with((BbForestOptions){labels, false});
 }
 
 static inline void judged_clear(Judged *judged)
@@ -57,14 +61,14 @@ static inline BbId judged_id(Judged *judged, char *const *words, const char *key
 
 static inline BbCall judged_call(Judged *judged, char *const *words)
 {
-    const char *op = judged_value(words, "op");
+    const char *op = judged_value(words, "op"), *end = judged_value(words, "end");
     gint64 call_ns = judged_time(words[3]), return_ns = judged_time(words[4]);
     return (BbCall){
         .call_ns = call_ns,
         .arrived_ns = call_ns,
         .replied_ns = return_ns,
         .return_ns = return_ns,
-        .return_end_ns = BB_TIME_NONE,
+        .return_end_ns = end ? judged_time(end) : BB_TIME_NONE,
         .id = strcmp(words[2], "-") == 0 ? (BbId){0} : bb_id_parse(judged->names, words[2]),
         .caller = bb_names_intern(judged->names, words[0]),
         .callee = bb_names_intern(judged->names, words[1]),

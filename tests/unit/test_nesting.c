@@ -211,6 +211,22 @@ START_TEST(last_byte)
 }
 END_TEST
 
+START_TEST(no_own_work_while_a_reply_is_sent)
+{
+    const char *const *lines =
+        LINES("C U A r 0", "C A B s 10", "R B A s 60 end=80", "R A U r 100 end=160");
+    BbNestingOptions options = paper_options();
+    options.latency_last_byte = true;
+    g_auto(Result) last = infer(&options, lines);
+    check_ms((gint64)vertex(&last, 0, 0)->self_total_ns, 90);
+    check_ms((gint64)vertex(&last, 0, 0)->critical_total_ns, 90);
+    check_ms((gint64)vertex(&last, 0, 1)->self_total_ns, 70);
+    g_auto(Result) first = infer(NULL, lines);
+    check_ms((gint64)vertex(&first, 0, 0)->self_total_ns, 50);
+    check_ms((gint64)vertex(&first, 0, 1)->self_total_ns, 50);
+}
+END_TEST
+
 START_TEST(errors_are_counted)
 {
     g_auto(Result) result =
@@ -577,11 +593,12 @@ START_TEST(hostile_stamps)
 END_TEST
 
 TEST_MAIN("nesting", a_chain_and_a_series, containment_is_inclusive, self_time_of_overlapping_calls,
-          two_clocks, self_time_saturates, many_calls_at_once, last_byte, errors_are_counted,
-          labels_are_part_of_the_shape, calls_without_return_stand_alone,
-          order_of_calls_does_not_split_patterns, patterns_by_total_latency_then_text,
-          hash_of_a_shape_is_stable, ties_go_to_the_earliest_parent, usual_delay_wins,
-          children_parallel, overlap_penalty, same_and_any_penalty, children_0_2, children_d_cc,
-          penalty_breaker, skew_window, smoothing, bin_floor, circles_of_equal_intervals,
-          circle_within_the_window, callback_on_skewed_clocks, child_that_ends_before_it_begins,
-          deep_chains_are_cut, nothing, hostile_stamps)
+          two_clocks, self_time_saturates, many_calls_at_once, last_byte,
+          no_own_work_while_a_reply_is_sent, errors_are_counted, labels_are_part_of_the_shape,
+          calls_without_return_stand_alone, order_of_calls_does_not_split_patterns,
+          patterns_by_total_latency_then_text, hash_of_a_shape_is_stable,
+          ties_go_to_the_earliest_parent, usual_delay_wins, children_parallel, overlap_penalty,
+          same_and_any_penalty, children_0_2, children_d_cc, penalty_breaker, skew_window,
+          smoothing, bin_floor, circles_of_equal_intervals, circle_within_the_window,
+          callback_on_skewed_clocks, child_that_ends_before_it_begins, deep_chains_are_cut, nothing,
+          hostile_stamps)

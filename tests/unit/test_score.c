@@ -136,6 +136,22 @@ START_TEST(latencies_of_a_wrong_link)
 }
 END_TEST
 
+START_TEST(own_time_until_last_bytes)
+{
+    static const char *const lines[] = {
+        "A B 1 0 100 end=160 path=x parent=-",
+        "B C 2 10 60 end=80 path=x parent=1 found=1",
+        NULL,
+    };
+    g_auto(Judged) judged = judged_with((BbForestOptions){true, true});
+    judged_window(&judged, lines);
+    g_autoptr(BbScore) score = bb_scoring_finish(judged.scoring);
+    ck_assert_int_eq(node_of(score, &judged, "B")->real_self_ns, 90000000);
+    ck_assert_int_eq(node_of(score, &judged, "B")->found_self_ns, 90000000);
+    ck_assert_int_eq(node_of(score, &judged, "C")->real_self_ns, 70000000);
+}
+END_TEST
+
 START_TEST(confidence_of_links_and_instances)
 {
     g_auto(Judged) judged = judged_new(true);
@@ -368,8 +384,8 @@ START_TEST(json_has_the_figures)
 END_TEST
 
 TEST_MAIN("score", all_right, one_link_wrong, patterns_of_a_wrong_link, latencies_of_a_wrong_link,
-          confidence_of_links_and_instances, lost_parents, a_call_that_should_have_a_parent,
-          partial_truth, no_truth, truth_that_goes_round, ids_used_again,
-          a_parent_with_a_late_clock, a_request_cut_by_windows, requests_without_path,
-          labels_tell_patterns_apart, shapes, text_says_what_is_not_stated, text_has_the_figures,
-          json_has_the_figures)
+          own_time_until_last_bytes, confidence_of_links_and_instances, lost_parents,
+          a_call_that_should_have_a_parent, partial_truth, no_truth, truth_that_goes_round,
+          ids_used_again, a_parent_with_a_late_clock, a_request_cut_by_windows,
+          requests_without_path, labels_tell_patterns_apart, shapes, text_says_what_is_not_stated,
+          text_has_the_figures, json_has_the_figures)

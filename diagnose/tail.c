@@ -88,7 +88,7 @@ static guint32 count_open(BbTail *tail, const BbCall *root)
     }
     guint32 open = ends->len;
     if (open < BB_TAIL_OPEN)
-        push_end(ends, root->return_ns);
+        push_end(ends, bb_call_back(root, tail->options.last_byte));
     return open;
 }
 

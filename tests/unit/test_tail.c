@@ -290,6 +290,23 @@ START_TEST(requests_under_way_are_counted)
 }
 END_TEST
 
+// Replies that take 50 ms to send: a request is under way until its last byte.
+START_TEST(requests_are_under_way_until_the_last_byte)
+{
+    g_auto(Case) c = case_new((BbTailOptions){.last_byte = true});
+    for (guint i = 0; i < 100;
+         i++) { // of each two the second begins between the bytes of the first
+        gint64 t = i / 2 * 1000 * MS + i % 2 * 20 * MS, end_ns = t + 60 * MS + i % 2 * MS;
+        guint32 app = scene_call(c.scene, SCENE_ROOT, "client", "app", t, t + 10 * MS);
+        scene_at(c.scene, app)->return_end_ns = end_ns;
+    }
+    add(&c, 1);
+    const BbTailRoot *root = finish(&c);
+    check_near(root->open.slow, 1);
+    check_near(root->open.rest, 30 / 80.0);
+}
+END_TEST
+
 START_TEST(groups_are_compared_when_they_are_large_enough)
 {
     g_auto(Case) c = case_new((BbTailOptions){0});
@@ -415,6 +432,6 @@ END_TEST
 
 TEST_MAIN("tail", a_cache_miss_is_named, one_of_two_replicas_is_slow, what_it_says,
           a_missing_call_and_a_gap_are_named, retries_errors_work_and_wire_are_named,
-          requests_under_way_are_counted, groups_are_compared_when_they_are_large_enough,
-          a_sample_stands_for_many, contexts_are_limited, records_are_limited,
-          nothing_comes_of_nothing)
+          requests_under_way_are_counted, requests_are_under_way_until_the_last_byte,
+          groups_are_compared_when_they_are_large_enough, a_sample_stands_for_many,
+          contexts_are_limited, records_are_limited, nothing_comes_of_nothing)

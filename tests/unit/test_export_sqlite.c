@@ -100,6 +100,24 @@ START_TEST(returns_stamped_before_their_calls)
 }
 END_TEST
 
+// Both ends of each message on a line of its own; the clock of b is behind, so its call is first
+// seen there.
+START_TEST(calls_last_by_the_callers_clock)
+{
+    g_autoptr(Scratch) scratch = scratch_new();
+    g_autoptr(Messages) all = read_text("# bbtrace text 1\n"
+                                        "1.0 CALL_RECV a b 1\n"
+                                        "1.1 CALL_SENT a b 1\n"
+                                        "1.2 RET_SENT b a 1\n"
+                                        "1.5 RET_RECV b a 1\n");
+    const char *path = scratch_path(scratch, "x.db");
+    export_path("sqlite", path, all);
+    assert_query(path, "SELECT call, \"return\", time_ns, return_ns, latency_ns FROM calls",
+                 "1|3|1100000000|1500000000|400000000\n");
+    assert_query(path, "SELECT max_latency_ns FROM edges", "400000000\n");
+}
+END_TEST
+
 START_TEST(values_of_every_kind)
 {
     g_autoptr(Scratch) scratch = scratch_new();
@@ -208,5 +226,5 @@ START_TEST(only_our_own_files_are_replaced)
 END_TEST
 
 TEST_MAIN("export_sqlite", tables_and_views, returns_stamped_before_their_calls,
-          values_of_every_kind, network_has_all_facts, random_messages_are_all_there,
-          only_our_own_files_are_replaced)
+          calls_last_by_the_callers_clock, values_of_every_kind, network_has_all_facts,
+          random_messages_are_all_there, only_our_own_files_are_replaced)

@@ -386,6 +386,13 @@ static gsize next_candidate(const HttpReader *r)
     return low < view->n_marks ? MIN(best, view->marks[low].end) : best;
 }
 
+// No more of the line comes, since the snap length cut it off, but it is a request.
+static bool is_cut_request(const HttpReader *r)
+{
+    return r->view->closed && from_client(r) &&
+           bb_http_begins_request(r->view->data + r->at, left_of(r));
+}
+
 static HttpStep search(HttpReader *r)
 {
     HttpSide *side = r->side;
@@ -395,7 +402,7 @@ static HttpStep search(HttpReader *r)
     if (side->part.begun)
         count_to(r, r->at);
     r->added = r->at;
-    if (!left_of(r) || match == BB_MATCH_MORE)
+    if (!left_of(r) || (match == BB_MATCH_MORE && !is_cut_request(r)))
         return STEP_WAIT;
     bb_dialog_resynced(r->dialog);
     if (side->part.begun)

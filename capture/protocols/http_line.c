@@ -84,18 +84,29 @@ static bool has_control(const guint8 *data, gsize length)
     return false;
 }
 
-// The first bytes of a line without an end: those of a request that goes on in its target?
-static bool is_long_request(const guint8 *line, gsize length, gsize method)
+// What is behind the target, as far as it is there.
+static bool may_be_version(const guint8 *text, gsize length)
+{
+    return memcmp(text, "HTTP/1.", MIN(length, VERSION_LENGTH - 1)) == 0;
+}
+
+bool bb_http_begins_request(const guint8 *line, gsize length)
 {
     static const char *const methods[] = {"GET ",    "POST ",  "HEAD ",   "PUT ",
                                           "DELETE ", "PATCH ", "OPTIONS "};
+    gsize method = method_length(line, length);
+    if (method == length)
+        return false;
     const guint8 *target = line + method + 1;
     gsize left = length - method - 1;
     bool common = false;
     for (gsize i = 0; i < G_N_ELEMENTS(methods) && !common; i++)
         common = bb_bytes_begin(line, length, methods[i]);
     bool addressed = bb_bytes_begin(target, left, "/") || bb_bytes_begin(target, left, "http://");
-    return common && addressed && !memchr(target, ' ', left) && !has_control(target, left);
+    const guint8 *blank = left ? memchr(target, ' ', left) : NULL;
+    gsize end = blank ? (gsize)(blank - line) : length;
+    return common && addressed && !has_control(line, end) &&
+           (!blank || may_be_version(blank + 1, length - end - 1));
 }
 
 BbMatch bb_http_match_request(const guint8 *data, gsize length)
@@ -111,7 +122,7 @@ BbMatch bb_http_match_request(const guint8 *data, gsize length)
     const guint8 *newline = memchr(data + method, '\n', most - method);
     if (!newline) {
         if (length >= BB_HTTP_START_MAX)
-            return is_long_request(data, most, method) ? BB_MATCH_REQUEST : BB_MATCH_NO;
+            return bb_http_begins_request(data, most) ? BB_MATCH_REQUEST : BB_MATCH_NO;
         gsize text = data[most - 1] == '\r' ? most - 1 : most;
         return has_control(data + method, text - method) ? BB_MATCH_NO : BB_MATCH_MORE;
     }

@@ -22,10 +22,13 @@ bool bb_http_request_line(const guint8 *line, gsize length, BbHttpRequestLine *r
 guint bb_http_status_line(const guint8 *line, gsize length);
 
 // Whether a request (reply) begins at data: REQUEST (REPLY), NO, or MORE while that is open. A line
-// that is longer than BB_HTTP_START_MAX is a request if that much of it is a common method and a
-// path or an address of HTTP, without a blank.
+// that is longer than BB_HTTP_START_MAX is a request if that much of it begins one.
 BbMatch bb_http_match_request(const guint8 *data, gsize length);
 BbMatch bb_http_match_reply(const guint8 *data, gsize length);
+
+// Whether what there is of a line, which has no end, leaves no doubt that it is a request: a common
+// method, a path or an address of HTTP, and behind a blank nothing but the version.
+bool bb_http_begins_request(const guint8 *line, gsize length);
 
 typedef enum { BB_HTTP_PLAIN, BB_HTTP_CHUNKED, BB_HTTP_OTHER_CODING } BbHttpCoding;
 

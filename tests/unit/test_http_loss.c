@@ -205,6 +205,21 @@ START_TEST(cut_off)
 }
 END_TEST
 
+// A snap length that ends within request lines leaves a call for each.
+START_TEST(cut_request_lines)
+{
+    const Script *script =
+        SCRIPT(">" GET, "<" OK, ">GET /long/na", ")me HTTP/1.1\r\n\r\n", "<" OK, ">POST /long/na",
+               ")me HTTP/1.1\r\n\r\n", "<" OK, ">GET /b HTT", ")P/1.1\r\n\r\n", "<" OK,
+               ">GETTING /a", ") on\r\n\r\n", ">" GET, "<" OK);
+    g_autoptr(Converse) c = play(script, 1460);
+    ck_assert_ptr_nonnull(strstr(converse_result(c), "CALL 2 http GET * 12\n"));
+    ck_assert_ptr_nonnull(strstr(converse_result(c), "CALL 3 http POST * 13\n"));
+    ck_assert_ptr_nonnull(strstr(converse_result(c), "CALL 4 http GET * 10\n"));
+    ck_assert_ptr_nonnull(strstr(converse_result(c), "CALL 5 http GET /a 28\n"));
+}
+END_TEST
+
 // ---- malformed input ----------------------------------------------------------------------------
 
 START_TEST(bad_content_length)
@@ -418,7 +433,7 @@ TEST_MAIN("http_loss", lost_response, lost_request, lost_response_of_a_pipeline,
           lost_request_of_a_pipeline, loss_in_bodies_does_no_harm, loss_over_the_end_of_a_body,
           loss_in_header_sections, loss_in_start_lines, loss_between_chunks,
           found_again_inside_a_segment, joined_in_a_body, joined_at_a_response, orphan_without_body,
-          cut_off, bad_content_length, bad_content_length_of_a_response, largest_content_length,
-          bad_chunks, reply_that_is_not_http, request_that_is_not_http, reply_longer_than_announced,
-          garbage_between_requests, lost_upgrades, lost_upgrade_to_http2, lost_refusals,
-          large_header_sections, endless_request_line)
+          cut_off, cut_request_lines, bad_content_length, bad_content_length_of_a_response,
+          largest_content_length, bad_chunks, reply_that_is_not_http, request_that_is_not_http,
+          reply_longer_than_announced, garbage_between_requests, lost_upgrades,
+          lost_upgrade_to_http2, lost_refusals, large_header_sections, endless_request_line)

@@ -44,13 +44,14 @@ static void guess_client(BbDialog *dialog, const BbDecoder *decoder)
         set_client(dialog, port[0] < 32768 ? 1 : 0);
 }
 
-// Whether side answers for the first time, and all that the client said before was seen: of
-// datagrams one, since of several nobody knows which is answered.
+// Whether side answers for the first time, and the client was seen to begin to speak: what it said
+// then is answered first, whatever is missing behind. Of datagrams one was seen, since of several
+// nobody knows which is answered.
 static bool is_first_answer(const BbDialog *dialog, guint side)
 {
     bool alone = dialog->is_tcp ? dialog->from_start : dialog->pieces == 1;
     return dialog->decoder == &bb_decoder_turns && alone && side != dialog->client &&
-           dialog->turns_probed == 1 && !dialog->side[dialog->client].gap_open;
+           dialog->turns_probed == 1 && !dialog->side[dialog->client].headless;
 }
 
 // What a reply answers is a request of the reply's protocol, however malformed: it stays open.

@@ -594,7 +594,7 @@ void bb_dialog_adopt(BbDialog *dialog)
 static void pass_over_until(BbDialog *dialog, guint number, guint32 seq)
 {
     BbSide *side = &dialog->side[number];
-    dialog->holed = side->gap_open = side->had_gap = true;
+    dialog->holed = side->headless = side->had_gap = true;
     side->gap_end = seq;
     give_up_before(dialog, !number, seq, false);
 }

@@ -41,7 +41,7 @@ typedef struct BbSide {
     guint16 n_marks, marks_capacity;
     bool closed : 1;
     bool had_gap : 1;
-    bool gap_open : 1;  // bytes were missing: requests among them may still be waiting for replies
+    bool headless : 1;  // bytes were missing before the first that were seen, or were passed over
     bool answered : 1;  // this side has answered a call; the answer ended before answered_seq
     bool torn : 1;      // its last message was cut off by a gap
     bool continues : 1; // bb_dialog_continues

@@ -231,7 +231,6 @@ bool bb_doubt_request(BbDialog *dialog, const BbPart *request, bool waits)
     doubt->rolls &= !in_turns;
     if (in_turns || rested || (caller->due && is_settled(dialog, number, request)))
         caller->due = caller->sure = 0;
-    dialog->side[number].gap_open = caller->due > 0;
     if (caller->due) {
         stay(dialog, number, request, further);
     } else {

@@ -248,9 +248,10 @@ static void lose_until(BbDialog *dialog, guint number, guint32 seq)
 {
     BbSide *side = &dialog->side[number];
     side->seq = seq;
+    side->headless |= !dialog->decoder;
     if (dialog->decoder)
         lose_place(dialog, number);
-    dialog->holed = side->gap_open = side->had_gap = true;
+    dialog->holed = side->had_gap = true;
     side->gap_end = seq;
     bb_dialog_give_up_before(dialog, !number, seq);
 }

@@ -135,6 +135,21 @@ START_TEST(malformed_request_is_known_by_its_reply)
 }
 END_TEST
 
+// The same of one that the snap length cut, but not where its begin is missing.
+START_TEST(cut_request_is_known_by_its_reply)
+{
+    g_autoptr(Converse) c = converse_tcp(80), headless = converse_tcp(80);
+    converse_text(c, up, "GET");
+    converse_lose(c, up, 400);
+    converse_text(c, down, "HTTP/1.1 204 No Content\r\n\r\n");
+    ck_assert_str_eq(converse_result(c), "CALL 1 tcp - 3\nRET 1 http 204 27\n");
+    converse_lose(headless, up, 400);
+    converse_text(headless, up, "x: y\r\n\r\n");
+    converse_text(headless, down, "HTTP/1.1 204 No Content\r\n\r\n");
+    ck_assert_str_eq(converse_result(headless), "MSG > tcp - 8\nRET - http 204 27\n");
+}
+END_TEST
+
 #define QUERY "\x14\0\0\0\x03SELECT a FROM shops"
 #define DONE "\x07\0\0\x01\0\0\0\x02\0\0\0"
 
@@ -327,6 +342,7 @@ TEST_MAIN("dialog", mirrored_twice_counts_once, a_deep_pipeline_keeps_its_pairs,
           a_message_ends_with_its_latest_packet, turns_are_calls, greeting_is_free, one_way_is_free,
           unanswered_call_is_kept, lost_reply_does_not_shift, lost_request_leaves_an_orphan,
           midstream_is_joined, malformed_request_is_known_by_its_reply,
-          known_by_question_and_answer, likely_question_and_certain_answer_of_another,
-          likely_at_its_port_in_a_later_turn, tail_of_a_request_is_not_known_by_its_reply,
-          a_print_is_of_what_a_datagram_begins_with, nothing_joins_without_a_trace)
+          cut_request_is_known_by_its_reply, known_by_question_and_answer,
+          likely_question_and_certain_answer_of_another, likely_at_its_port_in_a_later_turn,
+          tail_of_a_request_is_not_known_by_its_reply, a_print_is_of_what_a_datagram_begins_with,
+          nothing_joins_without_a_trace)

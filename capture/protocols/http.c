@@ -596,7 +596,11 @@ static BbMatch probe(const guint8 *data, gsize length)
         length--;
     }
     BbMatch match = bb_http_match_reply(data, length);
-    return match == BB_MATCH_NO ? bb_http_match_request(data, length) : match;
+    if (match != BB_MATCH_NO)
+        return match;
+    match = bb_http_match_request(data, length);
+    bool likely = match == BB_MATCH_MORE && bb_http_begins_request(data, length);
+    return likely ? BB_MATCH_LIKELY : match;
 }
 
 static gssize parse(BbDialog *dialog, void *state, const BbView *view)

@@ -220,6 +220,14 @@ START_TEST(cut_request_lines)
 }
 END_TEST
 
+START_TEST(cut_first_request_line)
+{
+    check(SCRIPT(">GET /long/na", ")me HTTP/1.1\r\n\r\n", "<" OK),
+          "CALL 1 http GET * 12\nRET 1 http 200 43\n");
+    check(SCRIPT(">GETTING /a", ") on\r\n\r\n", "<" OK), "CALL 1 tcp - 10\nRET 1 http 200 43\n");
+}
+END_TEST
+
 // ---- malformed input ----------------------------------------------------------------------------
 
 START_TEST(bad_content_length)
@@ -433,7 +441,8 @@ TEST_MAIN("http_loss", lost_response, lost_request, lost_response_of_a_pipeline,
           lost_request_of_a_pipeline, loss_in_bodies_does_no_harm, loss_over_the_end_of_a_body,
           loss_in_header_sections, loss_in_start_lines, loss_between_chunks,
           found_again_inside_a_segment, joined_in_a_body, joined_at_a_response, orphan_without_body,
-          cut_off, cut_request_lines, bad_content_length, bad_content_length_of_a_response,
-          largest_content_length, bad_chunks, reply_that_is_not_http, request_that_is_not_http,
-          reply_longer_than_announced, garbage_between_requests, lost_upgrades,
-          lost_upgrade_to_http2, lost_refusals, large_header_sections, endless_request_line)
+          cut_off, cut_request_lines, cut_first_request_line, bad_content_length,
+          bad_content_length_of_a_response, largest_content_length, bad_chunks,
+          reply_that_is_not_http, request_that_is_not_http, reply_longer_than_announced,
+          garbage_between_requests, lost_upgrades, lost_upgrade_to_http2, lost_refusals,
+          large_header_sections, endless_request_line)

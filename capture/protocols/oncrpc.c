@@ -111,6 +111,8 @@ static BbFrameVerdict measure(const void *state, BbDirection direction, const gu
         return BB_FRAME_BAD;
     case BB_RPC_SHORT:
         return c.left < size ? BB_FRAME_MORE : BB_FRAME_BAD;
+    case BB_RPC_CUT:
+        return c.left < size ? BB_FRAME_OK : BB_FRAME_BAD;
     default:
         return BB_FRAME_OK;
     }
@@ -128,7 +130,7 @@ static void begin(BbDialog *dialog, void *state, const guint8 *data, gsize seen,
     record->under_way = true;
     record->part = (BbPart){0};
     record->meaning = (BbMeaning){0};
-    if (bb_rpc_message_read(&message, c.at, c.left) != BB_RPC_READ)
+    if (bb_rpc_message_read(&message, c.at, c.left) < BB_RPC_CUT)
         return;
     record->tls = message.is_reply && message.starts_tls;
     understand(&record->meaning, dialog, rpc, &message, part);
@@ -174,7 +176,8 @@ static gssize parse_datagram(BbDialog *dialog, Rpc *rpc, const BbView *view)
     BbPart part = {0};
     BbMeaning meaning;
     BbRpcMessage message;
-    if (bb_rpc_message_read(&message, view->data, view->length) != BB_RPC_READ) {
+    BbRpcVerdict verdict = bb_rpc_message_read(&message, view->data, view->length);
+    if (verdict != BB_RPC_READ && !(verdict == BB_RPC_CUT && view->missing)) {
         if (!rpc->read)
             return BB_PARSE_BAD;
         bb_dialog_resynced(dialog);

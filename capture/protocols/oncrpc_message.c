@@ -164,7 +164,7 @@ static BbRpcVerdict read_call(BbRpcMessage *message, BbCursor *c)
     if (verdict == BB_RPC_READ)
         verdict = read_auth(c, &verifier, &ignored);
     if (verdict != BB_RPC_READ)
-        return verdict;
+        return verdict == BB_RPC_SHORT ? BB_RPC_CUT : verdict;
     message->starts_tls = flavour == AUTH_TLS && message->procedure == 0;
     if (flavour == AUTH_GSS)
         read_gss(message, credentials);
@@ -361,6 +361,7 @@ BbMatch bb_rpc_probe_message(const guint8 *data, gsize length)
         return BB_MATCH_NO;
     case BB_RPC_SHORT:
         return BB_MATCH_MORE;
+    case BB_RPC_CUT:
     case BB_RPC_READ:
         break;
     }
@@ -375,6 +376,9 @@ BbMatch bb_rpc_probe_record(const guint8 *data, gsize length)
         return BB_MATCH_MORE;
     if (size < BB_RPC_REPLY_MIN || size > 64u << 20)
         return BB_MATCH_NO;
-    BbMatch match = bb_rpc_probe_message(c.at, MIN(c.left, size));
-    return match == BB_MATCH_MORE && c.left >= size ? BB_MATCH_NO : match;
+    BbRpcMessage message;
+    bool whole = c.left >= size;
+    if (whole && bb_rpc_message_read(&message, c.at, size) != BB_RPC_READ)
+        return BB_MATCH_NO;
+    return bb_rpc_probe_message(c.at, MIN(c.left, size));
 }

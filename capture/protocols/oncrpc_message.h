@@ -15,6 +15,7 @@
 typedef enum {
     BB_RPC_BAD,   // no RPC message
     BB_RPC_SHORT, // too few bytes to tell
+    BB_RPC_CUT,   // a call, of which a part of the credentials or the verifier is missing
     BB_RPC_READ,
 } BbRpcVerdict;
 
@@ -32,7 +33,8 @@ typedef struct BbRpcMessage {
     BbCursor body; // arguments or results, as far as they are there
 } BbRpcMessage;
 
-// Reads the head of a message. It is READ also where only its arguments are missing.
+// Reads the head of a message. It is READ also where only its arguments are missing; of one that is
+// CUT, nothing is known but the procedure.
 BbRpcVerdict bb_rpc_message_read(BbRpcMessage *message, const guint8 *data, gsize length);
 
 // What a call leaves for its reply to be understood: fits into the tag of an open call. 0: nothing

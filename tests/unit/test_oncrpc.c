@@ -203,6 +203,35 @@ START_TEST(lost_middle)
 }
 END_TEST
 
+// The snap length ends within the credentials, which tell nothing of what is called.
+static void cut_call(Steps *s, const char *notation, guint seen)
+{
+    g_autoptr(Octets) all = record(notation);
+    Octets *head = g_byte_array_new(), *tail = g_byte_array_new();
+    octets_put(head, all->data, seen);
+    octets_put(tail, all->data + seen, all->len - seen);
+    step(s, SAY_UP, head);
+    step(s, LOSE_UP, tail);
+}
+
+START_TEST(cut_credentials)
+{
+    for (guint seen = 28; seen < 56; seen += 9) {
+        g_autoptr(Steps) s = steps_new(2049);
+        cut_call(s, CALL_BY(SYS_AUTH, "11", NFS3("03")) HANDLE "[ 'name' ]", seen);
+        reply(s, REPLY("11", "00") "00000002");
+        cut_call(s, CALL_BY(SYS_AUTH, "12", NFS4("01")) "00*32", seen);
+        reply(s, REPLY("12", "00") "00000000");
+        g_autofree char *told = g_strdup_printf("CALL 1 oncrpc nfs.LOOKUP %u\n"
+                                                "RET 1 oncrpc NFS3ERR_NOENT 32\n"
+                                                "CALL 2 oncrpc nfs.COMPOUND ? %u\n"
+                                                "RET 2 oncrpc ok 32\n",
+                                                seen, seen);
+        steps_check(s, told);
+    }
+}
+END_TEST
+
 START_TEST(joined_midstream)
 {
     g_autoptr(Steps) s = steps_new(2049);
@@ -395,12 +424,12 @@ START_TEST(probes)
     for (gsize length = 0; length <= whole->len; length++) {
         g_autofree guint8 *copy = g_memdup2(whole->data, length);
         BbMatch match = d->probe(copy ? copy : (const guint8 *)"", length);
-        ck_assert_int_eq(match, length < whole->len ? BB_MATCH_MORE : BB_MATCH_REQUEST);
+        ck_assert_int_eq(match, length < 4 + 24 ? BB_MATCH_MORE : BB_MATCH_REQUEST);
     }
     check_refusals(d);
 }
 END_TEST
 
 TEST_MAIN("oncrpc", out_of_order, refusals, gluster, long_write, sent_again, id_used_anew,
-          callbacks, lost_messages, lost_middle, joined_midstream, damage, starts_tls, datagrams,
-          sent_much_later, same_id, labels, compounds, statuses, probes)
+          callbacks, lost_messages, lost_middle, cut_credentials, joined_midstream, damage,
+          starts_tls, datagrams, sent_much_later, same_id, labels, compounds, statuses, probes)

@@ -235,14 +235,14 @@ static HttpStep begin_search(HttpReader *r)
 }
 
 // What follows in place of HTTP, in both directions.
-static HttpStep switch_to(HttpReader *r, BbHttpUpgrade upgrade)
+static HttpStep switch_to(BbDialog *dialog, BbHttpUpgrade upgrade)
 {
     if (upgrade == BB_HTTP_UPGRADE_H2C)
-        bb_dialog_switch_to(r->dialog, &bb_decoder_http2);
+        bb_dialog_switch_to(dialog, &bb_decoder_http2);
     else if (upgrade == BB_HTTP_UPGRADE_WEBSOCKET)
-        bb_dialog_switch_to(r->dialog, &bb_decoder_websocket);
+        bb_dialog_switch_to(dialog, &bb_decoder_websocket);
     else
-        bb_dialog_switch(r->dialog);
+        bb_dialog_switch(dialog);
     return STEP_WAIT;
 }
 
@@ -256,7 +256,7 @@ static HttpStep enter_tunnel(HttpReader *r)
     if (!side->unheard)
         return begin_search(r);
     bb_dialog_resynced(r->dialog);
-    return switch_to(r, side->framing.upgrade);
+    return switch_to(r->dialog, side->framing.upgrade);
 }
 
 // No start line where one should be.
@@ -523,21 +523,49 @@ static HttpStep request_body(HttpReader *r)
     return framed_body(r, side->framing.expect, false);
 }
 
+// Whether a response of that code, to a request of tag, is the last message of HTTP.
+static bool is_last(HttpTag tag, guint code)
+{
+    return code == 101 || (tag == TAG_CONNECT && code < 300);
+}
+
+// What follows behind it.
+static BbHttpUpgrade upgrade_of(const HttpState *http)
+{
+    const HttpSide *side = &http->side[BB_TO_CLIENT];
+    BbHttpUpgrade upgrade = side->code == 101 ? side->framing.upgrade : BB_HTTP_UPGRADE;
+    return upgrade == BB_HTTP_NO_UPGRADE ? http->side[BB_TO_SERVER].framing.upgrade : upgrade;
+}
+
 // Something else follows. A request that was upgraded to HTTP/2 is answered there, as stream 1 (RFC
 // 7540, 3.2).
 static HttpStep leave(HttpReader *r)
 {
     HttpSide *side = r->side;
-    BbHttpUpgrade upgrade = side->code == 101 ? side->framing.upgrade : BB_HTTP_UPGRADE;
-    if (upgrade == BB_HTTP_NO_UPGRADE)
-        upgrade = r->http->side[BB_TO_SERVER].framing.upgrade;
+    BbHttpUpgrade upgrade = upgrade_of(r->http);
     if (upgrade == BB_HTTP_UPGRADE_H2C) {
         bb_part_reset(&side->part);
         side->phase = HTTP_START;
     } else {
         message_over(r);
     }
-    return switch_to(r, upgrade);
+    return switch_to(r->dialog, upgrade);
+}
+
+// The rest of the head is missing. A request that was upgraded to HTTP/2 is answered by what there
+// is, since its response might be missing, too.
+static bool leave_cut(BbDialog *dialog, HttpState *http)
+{
+    HttpSide *side = &http->side[BB_TO_CLIENT];
+    bool cut_line = side->phase == HTTP_START && side->part.begun && side->code;
+    if (cut_line)
+        side->framing = (BbHttpFraming){0};
+    if (!(cut_line || side->phase == HTTP_FIELDS) || is_interim(side->code) ||
+        !is_last(pair(dialog, side), side->code))
+        return false;
+    end_message(dialog, http, BB_TO_CLIENT);
+    (void)switch_to(dialog, upgrade_of(http));
+    return true;
 }
 
 static HttpStep reply_body(HttpReader *r)
@@ -548,7 +576,7 @@ static HttpStep reply_body(HttpReader *r)
         return message_over(r);
     HttpTag tag = pair(r->dialog, side);
     guint code = side->code;
-    if (code == 101 || (tag == TAG_CONNECT && code < 300))
+    if (is_last(tag, code))
         return leave(r);
     if (tag == TAG_HEAD || code == 204 || code == 304)
         return message_over(r);
@@ -633,6 +661,8 @@ static void gap(BbDialog *dialog, void *state, BbDirection direction)
 {
     HttpState *http = state;
     HttpSide *side = &http->side[direction], *client = &http->side[BB_TO_SERVER];
+    if (direction == BB_TO_CLIENT && leave_cut(dialog, http))
+        return;
     end_as_seen(dialog, http, direction);
     side->phase = HTTP_SEARCH;
     side->scanned = side->looked = 0;

@@ -373,6 +373,24 @@ START_TEST(lost_upgrades)
 }
 END_TEST
 
+// The rest of the head is missing: what it tells begins behind.
+START_TEST(cut_upgrades)
+{
+    check(SCRIPT(">" CHAT, "<HTTP/1.1 101 Switching", "( Protocols\r\n\r\n", "<\x81\5world",
+                 ">\x81\x85"
+                 "abcdhello"),
+          "CALL 1 http GET /chat 63\n"
+          "RET 1 http 101 22\n"
+          "MSG < websocket text 7\n"
+          "MSG > websocket text 11\n");
+    check(SCRIPT(">" CONNECT, "<HTTP/1.1 200 OK\r\nX: ", "(y\r\n\r\n", ">" REDIS, "<$1\r\nb\r\n"),
+          "CALL 1 http CONNECT db:80 26\n"
+          "RET 1 http 200 20\n"
+          "CALL 2 redis GET 20\n"
+          "RET 2 redis ok 7\n");
+}
+END_TEST
+
 START_TEST(lost_upgrade_to_http2)
 {
     static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0";
@@ -444,5 +462,5 @@ TEST_MAIN("http_loss", lost_response, lost_request, lost_response_of_a_pipeline,
           cut_off, cut_request_lines, cut_first_request_line, bad_content_length,
           bad_content_length_of_a_response, largest_content_length, bad_chunks,
           reply_that_is_not_http, request_that_is_not_http, reply_longer_than_announced,
-          garbage_between_requests, lost_upgrades, lost_upgrade_to_http2, lost_refusals,
-          large_header_sections, endless_request_line)
+          garbage_between_requests, lost_upgrades, cut_upgrades, lost_upgrade_to_http2,
+          lost_refusals, large_header_sections, endless_request_line)

@@ -146,9 +146,9 @@ static BbSmb2Verdict read_header(BbSmb2Message *message, BbCursor c, gsize size)
     bb_cursor_skip(&c, 2); // credits
     guint32 flags = bb_cursor_le32(&c), next = bb_cursor_le32(&c);
     guint64 low = bb_cursor_le32(&c), high = bb_cursor_le32(&c);
-    bb_cursor_skip(&c, 32); // async id or tree id, session, signature
     if (!bb_cursor_ok(&c))
         return BB_SMB2_SHORT;
+    bb_cursor_skip(&c, 32); // async id or tree id, session, signature; the snap length may cut them
     if (header != BB_SMB2_HEADER || command >= G_N_ELEMENTS(commands) ||
         (next && (next < BB_SMB2_HEADER || next >= size || next % 8)))
         return BB_SMB2_BAD;

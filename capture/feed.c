@@ -289,15 +289,17 @@ static void feed_directly(BbDialog *dialog, guint number, const BbPiece *piece, 
 
 static void feed_datagram(BbDialog *dialog, guint number, const BbPiece *piece, BbMark mark)
 {
-    BbMark *marks = &mark;
+    BbMark first_and_rest[] = {mark, mark}, *marks = first_and_rest;
+    first_and_rest[0].end = 1;
+    first_and_rest[1].time_ns += piece->took_ns;
     BbView view = {
         .data = piece->data,
         .length = piece->length,
         .closed = true,
         .datagram = true,
         .missing = piece->missing,
-        .marks = &mark,
-        .n_marks = 1,
+        .marks = marks,
+        .n_marks = 2,
     };
     (void)bb_dialog_probe_turn(dialog, number, &view);
     run(dialog, number, &view, &marks, (BbHearing){.over = true});

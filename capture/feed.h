@@ -16,6 +16,7 @@ typedef struct BbPiece {
     guint32 ack;
     bool has_ack;
     gint64 time_ns;
+    gint64 took_ns; // datagram: until its last byte came
     BbPlace place;
 } BbPiece;
 

@@ -350,6 +350,7 @@ static void feed_packet(BbFlows *flows, BbFlow *flow, guint side, const BbPacket
         .has_ack = packet->tcp_flags & BB_TCP_ACK,
         .missing = packet->length - packet->captured,
         .time_ns = packet->time_ns,
+        .took_ns = packet->took_ns,
         .place = packet->place,
     };
     bb_dialog_feed(dialog_of(flows, flow, side), side, &piece);

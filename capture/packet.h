@@ -41,6 +41,7 @@ typedef enum {
 
 typedef struct BbPacket {
     gint64 time_ns;
+    gint64 took_ns; // until the last of its IP fragments came
     BbAddress source, target;
     guint16 source_port, target_port;
     BbTransport transport;

@@ -31,6 +31,7 @@ typedef struct Assembly {
     guint8 protocol;   // of the fragment at offset 0
     gint64 time_ns;    // of the fragment at offset 0
     BbPlace place;     // likewise
+    gint64 last_ns;    // of the last that came
 } Assembly;
 
 struct BbFragments {
@@ -87,7 +88,7 @@ static Assembly *assembly_new(BbFragments *fragments, const Key *key, gint64 now
     Assembly *assembly = g_new0(Assembly, 1);
     assembly->key = *key;
     assembly->link.data = assembly;
-    assembly->since_ns = now_ns;
+    assembly->since_ns = assembly->last_ns = now_ns;
     assembly->bytes = g_byte_array_new();
     assembly->pieces = g_array_new(FALSE, FALSE, sizeof(Piece));
     g_hash_table_insert(fragments->assemblies, &assembly->key, assembly);
@@ -246,6 +247,7 @@ static void insert(BbFragments *fragments, Assembly *assembly, const BbFragment 
         g_byte_array_append(assembly->bytes, fragment->data, fragment->captured);
     fragments->bytes += sizeof piece + fragment->captured;
     assembly->filled += fragment->length;
+    assembly->last_ns = MAX(assembly->last_ns, fragment->time_ns);
     if (!fragment->more)
         assembly->total = fragment->offset + fragment->length;
     if (fragment->offset == 0) {
@@ -278,6 +280,7 @@ static void complete(BbFragments *fragments, Assembly *assembly, const BbFragmen
     whole->more = false;
     whole->protocol = assembly->protocol;
     whole->time_ns = assembly->time_ns;
+    whole->last_ns = assembly->last_ns;
     whole->place = assembly->place;
     whole->data = fragments->lent->data;
     whole->captured = fragments->lent->len;

@@ -28,6 +28,7 @@ typedef struct BbFragment {
     const guint8 *data;
     guint32 captured, length; // a fragment cut by the snap length makes a packet cut there
     gint64 time_ns;
+    gint64 last_ns; // of a whole packet: of the last of its fragments that came
     BbPlace place;
 } BbFragment;
 

@@ -25,6 +25,7 @@ static BbLayerId reassemble(BbWalk *walk, BbFragment *fragment)
     walk->rest = bb_cursor(whole.data, whole.captured);
     walk->wire = whole.length;
     walk->packet->time_ns = whole.time_ns;
+    walk->packet->took_ns = whole.last_ns - whole.time_ns;
     walk->packet->place = whole.place;
     return bb_walk_protocol(walk, whole.protocol);
 }

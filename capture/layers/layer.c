@@ -178,6 +178,7 @@ bool bb_layers_decode(BbLayers *layers, const BbFrame *frame, BbPacket *packet)
                    .tunnels = layers->tunnels,
                    .n_tunnels = layers->n_tunnels};
     packet->time_ns = frame->time_ns;
+    packet->took_ns = 0;
     packet->place = frame->place;
     packet->vlan = packet->vni = 0;
     packet->has_vni = false;

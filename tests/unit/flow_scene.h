@@ -17,10 +17,11 @@ typedef struct Scene {
     BbNodes *nodes;
     BbLoss loss;
     BbCapture *capture;
-    GString *told;   // kind and bytes of each message, in order of arrival
-    gint64 now_ns;   // of the next packet
-    guint16 port;    // of the client
-    guint32 next[2]; // sequence numbers of client and server
+    GString *told;    // kind and bytes of each message, in order of arrival
+    gint64 lasted_ns; // the last one of these
+    gint64 now_ns;    // of the next packet
+    guint16 port;     // of the client
+    guint32 next[2];  // sequence numbers of client and server
 } Scene;
 
 static inline bool scene_tell(const BbMessage *message, gpointer user, GError **error)
@@ -29,6 +30,7 @@ static inline bool scene_tell(const BbMessage *message, gpointer user, GError **
     Scene *scene = user;
     g_string_append_printf(scene->told, "%s:%" G_GUINT64_FORMAT " ", kinds[message->kind],
                            message->bytes);
+    scene->lasted_ns = message->end_ns - message->time_ns;
     return true;
 }
 

@@ -202,6 +202,19 @@ START_TEST(tails_open_nothing)
 }
 END_TEST
 
+// ---- fragments ----------------------------------------------------------------------------------
+
+START_TEST(a_datagram_lasts_until_its_last_fragment)
+{
+    Scene scene;
+    BbPacket packet = {.transport = BB_TRANSPORT_UDP, .ip_id = 1, .took_ns = 3000};
+    scene_begin(&scene, 100000);
+    push(&scene, CLIENT, packet, "\1question");
+    scene_end(&scene, "msg:9 ");
+    ck_assert_int_eq(scene.lasted_ns, 3000);
+}
+END_TEST
+
 // ---- silence ------------------------------------------------------------------------------------
 
 // Closed, empty and UDP flows go when another comes a minute later; those that talk stay.
@@ -325,5 +338,6 @@ TEST_MAIN("flow", bounds_are_known_again_later, each_network_has_its_sighting,
           late_copies_are_absorbed, a_closed_connection_is_followed_by_another,
           the_next_connection_needs_no_syn, a_reset_is_outlived, what_crosses_a_reset_is_absorbed,
           a_reset_does_not_overtake_a_reply, a_reset_that_waits_expires, tails_open_nothing,
-          idle_flows_expire, idle_flows_are_not_found, who_waits_longest_gives_up_first,
-          who_gives_up_may_be_over, stamps_count_to_the_bytes_held)
+          a_datagram_lasts_until_its_last_fragment, idle_flows_expire, idle_flows_are_not_found,
+          who_waits_longest_gives_up_first, who_gives_up_may_be_over,
+          stamps_count_to_the_bytes_held)

@@ -29,7 +29,8 @@ static Frame *fragment_of(const Split *split, const Frame *whole, guint from, gu
 
 static const Split splits[] = {{7, false, 0}, {7, false, 10}, {7, true, 0}};
 
-// Three fragments in every order; the time is that of the first one by place.
+// Three fragments in every order; the time is that of the first one by place, and lasts until the
+// last.
 static void check_orders(const Split *split)
 {
     static const guint8 orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
@@ -50,6 +51,7 @@ static void check_orders(const Split *split)
             ck_assert_int_eq(found, i == 2);
         }
         ck_assert_int_eq(run.packet.time_ns, NOW_NS);
+        ck_assert_int_eq(run.packet.took_ns, 2);
         ck_assert_uint_eq(run.packet.target_port, 53);
         ck_assert_uint_eq(run.packet.length, 1000);
         ck_assert_uint_eq(run.packet.captured, 1000);

@@ -53,6 +53,7 @@ typedef struct Side {
     bool closed;   // no more bytes follow, or bytes are missing
     bool ciphered; // what this side sends is encrypted
     bool finished; // client: the encrypted handshake is over
+    bool changed;  // its last record was a ChangeCipherSpec
 } Side;
 
 typedef struct Tls {
@@ -60,6 +61,7 @@ typedef struct Tls {
     BbTlsTurns turns;
     guint16 version;         // by ServerHello; 0: not seen
     guint16 finished_length; // TLS 1.3: of a record that holds a Finished
+    bool unsure;             // that was cut off: the version may be TLS 1.3
     bool retrying;           // a HelloRetryRequest was seen
     bool early;              // the client sent data before the server said a word
     bool hopeless;           // nothing will be decrypted (any more)
@@ -118,6 +120,7 @@ static void learn_version(Tls *tls, const BbTlsHello *hello)
     guint16 hash = hello->suite == SUITE_SHA384 ? 48 : 32;
     guint16 tag = hello->suite == SUITE_CCM_8 ? 8 : 16;
     tls->version = hello->version;
+    tls->unsure = hello->cut;
     tls->agreed.suite = bb_tls_suite_find(hello->suite);
     tls->agreed.encrypt_then_mac = hello->encrypt_then_mac;
     memcpy(tls->agreed.server_random, hello->random, BB_TLS_RANDOM);
@@ -126,6 +129,16 @@ static void learn_version(Tls *tls, const BbTlsHello *hello)
     tls->finished_length = (guint16)(BB_TLS_HANDSHAKE_HEAD + hash + 1 + tag);
     tls->turns.alert_length = (guint16)(ALERT_BODY + 1 + tag);
     tls->turns.expects_tickets = true;
+}
+
+// Behind a ChangeCipherSpec stands a Finished. One that looks like data is of TLS 1.3 (RFC 8446,
+// D.4), and so is the handshake.
+static void learn_late(Tls *tls)
+{
+    tls->version = BB_TLS_1_3;
+    tls->unsure = false;
+    tls->turns.expects_tickets = true;
+    tls->side[BB_TO_SERVER].finished = false;
 }
 
 static void answer_hello(BbDialog *dialog, const BbPart *reply, const char *status)
@@ -324,6 +337,9 @@ static void end_record(BbDialog *dialog, Tls *tls, BbDirection direction)
     Side *side = &tls->side[direction];
     guint8 type = side->head.type;
     side->passing = false;
+    if (tls->unsure && side->changed && type == BB_TLS_DATA)
+        learn_late(tls);
+    side->changed = type == BB_TLS_CHANGE_CIPHER;
     tls->early |= type == BB_TLS_DATA && !tls->version && tls->has_random;
     if (tls->inner && is_encrypted(tls, direction, type)) {
         // in part only: what it held is missing
@@ -462,11 +478,17 @@ static void end_as_seen(BbDialog *dialog, Tls *tls, BbDirection direction)
 static void gap(BbDialog *dialog, void *state, BbDirection direction)
 {
     Tls *tls = state;
+    const Side *client = &tls->side[BB_TO_SERVER];
     end_as_seen(dialog, tls, direction);
     bb_tls_turns_gap(dialog, &tls->turns, direction);
+    // Tickets come behind the client's Finished.
+    if (direction == BB_TO_CLIENT && tls->version == BB_TLS_1_3)
+        tls->turns.expects_tickets |= !client->sealed && !client->finished;
     tls->side[direction].lost = true;
+    tls->side[direction].changed = false;
     tls->side[direction].ciphered |= tls->version != 0;
-    tls->side[BB_TO_SERVER].finished |= tls->version != 0;
+    if (direction == BB_TO_SERVER) // its Finished may be missing
+        tls->side[direction].finished |= tls->version != 0;
 }
 
 static void finish(BbDialog *dialog, void *state)

@@ -115,6 +115,7 @@ bool bb_tls_server_hello(BbTlsHello *hello, const guint8 *data, gsize length)
     bb_cursor_skip(&c, 1); // compression method
     read_extensions(hello, &c, true);
     hello->retry = memcmp(hello->random, retry_random, BB_TLS_RANDOM) == 0;
+    hello->cut = length < hello->size;
     return true;
 }
 

@@ -17,6 +17,7 @@ typedef struct BbTlsHello {
     guint16 suite;   // server: cipher suite
     guint32 size;    // of the message with its head
     bool retry;      // server: a HelloRetryRequest
+    bool cut;        // server: the last bytes, which may tell of TLS 1.3, are not there
     bool encrypt_then_mac;
     const guint8 *name; // client: the server's name, in the bytes read; NULL: none
     gsize name_length;

@@ -387,6 +387,34 @@ START_TEST(lost_server_hello)
 }
 END_TEST
 
+// The snap length ends within the server's hello, or behind it: a Finished is no call, nor do
+// tickets answer it.
+START_TEST(cut_handshakes)
+{
+    Octets *whole = server_hello(SUITE_1_3);
+    const guint ends[] = {50, whole->len};
+    for (guint i = 0; i < G_N_ELEMENTS(ends); i++) {
+        g_autoptr(Steps) s = on_port(40001);
+        Octets *head = g_byte_array_new(), *tail = g_byte_array_new();
+        octets_put(head, whole->data, ends[i]);
+        octets_put(tail, whole->data + ends[i], whole->len - ends[i]);
+        step(s, SAY_UP, client_hello("www.example.com"));
+        step(s, SAY_DOWN, head);
+        step(s, LOSE_DOWN, join(tail, data(900)));
+        step(s, SAY_UP, join(change_cipher(), data(53)));
+        step(s, SAY_UP, data(100));
+        step(s, SAY_DOWN, data(250)); // tickets
+        step(s, SAY_DOWN, data(250));
+        step(s, SAY_DOWN, data(400));
+        check_text(s,
+                   "CALL 1 tls www.example.com %u\nRET 1 tls ok %u\n"
+                   "CALL 2 tls - 105\nRET 2 tls ok 405\n",
+                   HELLO_SIZE, ends[i]);
+    }
+    g_byte_array_unref(whole);
+}
+END_TEST
+
 START_TEST(lost_client_hello)
 {
     g_autoptr(Steps) s = on_port(40001);
@@ -499,5 +527,5 @@ TEST_MAIN("tls", handshake_and_turns_1_2, handshake_and_turns_1_3, finished_by_s
           hello_in_parts, hello_of_ssl_2, refused, warned, closed_at_once,
           alert_of_a_number_without_name, alert_of_the_client, server_speaks_first, last_words,
           pushes, one_way_stream, midstream_by_port, midstream_by_both_sides, hole_in_a_record,
-          hole_with_heads, lost_server_hello, lost_client_hello, answered_in_clear,
+          hole_with_heads, lost_server_hello, cut_handshakes, lost_client_hello, answered_in_clear,
           bytes_that_are_no_record, probe, random_bytes)

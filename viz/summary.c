@@ -213,8 +213,9 @@ void bb_summary_append_wrong(GString *out, const BbPattern *pattern)
     double wrong = bb_pattern_wrong(pattern);
     if (wrong < 0)
         return;
-    g_string_append(out, ", about ");
-    bb_quantity_append_share(out, wrong);
+    g_autoptr(GString) share = g_string_new(NULL);
+    bb_quantity_append_share(share, wrong);
+    g_string_append_printf(out, ", %s%s", share->str[0] == '<' ? "" : "about ", share->str);
     g_string_append(out, " of them wrong");
 }
 

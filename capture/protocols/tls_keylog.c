@@ -2,6 +2,8 @@
 // In: a key log file (SSLKEYLOGFILE), which may grow. Out: secrets of connections by client random.
 #include "capture/protocols/tls_keylog.h"
 
+#include "data/keys.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/crypto.h>
@@ -38,9 +40,7 @@ struct BbTlsKeylog {
 
 static guint hash_random(gconstpointer random)
 {
-    guint hash;
-    memcpy(&hash, random, sizeof hash); // it is random
-    return hash;
+    return bb_keys_bytes(random, RANDOM); // who is not honest chose it
 }
 
 static gboolean equal_random(gconstpointer a, gconstpointer b)

@@ -64,11 +64,18 @@ void bb_held_give_back(BbJoin *join, BbHeld *held)
 
 // ---- the list and the table ---------------------------------------------------------------------
 
+// Most are young. Where a trace is out of order some are older than all, or nearly: the place is
+// looked for from both ends.
 void bb_held_insert(BbJoin *join, BbHeld *held)
 {
-    BbHeld *older = join->youngest;
-    while (older && older->message.time_ns > held->message.time_ns)
+    gint64 time_ns = held->message.time_ns;
+    BbHeld *older = join->youngest, *younger = join->oldest;
+    while (older && older->message.time_ns > time_ns && younger->message.time_ns <= time_ns) {
         older = older->older;
+        younger = younger->younger;
+    }
+    if (older && older->message.time_ns > time_ns)
+        older = younger->older;
     held->older = older;
     held->younger = older ? older->younger : join->oldest;
     *(older ? &older->younger : &join->oldest) = held;

@@ -64,28 +64,45 @@ void bb_held_give_back(BbJoin *join, BbHeld *held)
 
 // ---- the list and the table ---------------------------------------------------------------------
 
-// Most are young. Where a trace is out of order some are older than all, or nearly: the place is
-// looked for from both ends.
-void bb_held_insert(BbJoin *join, BbHeld *held)
+// Whom a message comes behind; NULL: nobody. Most are young. Where a trace is out of order some are
+// older than all, or come near the last one that was late: the place is looked for from there, too.
+static BbHeld *find_older(const BbJoin *join, gint64 time_ns)
 {
-    gint64 time_ns = held->message.time_ns;
-    BbHeld *older = join->youngest, *younger = join->oldest;
-    while (older && older->message.time_ns > time_ns && younger->message.time_ns <= time_ns) {
+    BbHeld *older = join->youngest, *younger = join->oldest, *near = join->late;
+    bool forward = near && near->message.time_ns <= time_ns;
+    for (;;) {
+        if (!older || older->message.time_ns <= time_ns)
+            return older;
+        if (younger->message.time_ns > time_ns)
+            return younger->older;
+        BbHeld *next = !near ? NULL : forward ? near->younger : near->older;
+        if (forward && (!next || next->message.time_ns > time_ns))
+            return near;
+        if (near && !forward && (!next || next->message.time_ns <= time_ns))
+            return next;
         older = older->older;
         younger = younger->younger;
+        near = next;
     }
-    if (older && older->message.time_ns > time_ns)
-        older = younger->older;
+}
+
+void bb_held_insert(BbJoin *join, BbHeld *held)
+{
+    BbHeld *older = find_older(join, held->message.time_ns);
     held->older = older;
     held->younger = older ? older->younger : join->oldest;
     *(older ? &older->younger : &join->oldest) = held;
     *(held->younger ? &held->younger->older : &join->youngest) = held;
+    if (held->younger)
+        join->late = held;
 }
 
 void bb_held_remove(BbJoin *join, const BbHeld *held)
 {
     *(held->older ? &held->older->younger : &join->oldest) = held->younger;
     *(held->younger ? &held->younger->older : &join->youngest) = held->older;
+    if (join->late == held)
+        join->late = held->older;
 }
 
 static void table_grow(BbJoin *join)

@@ -72,6 +72,7 @@ struct BbJoin {
     BbHeld *coming[BB_JOIN_COMING]; // the last ones pushed; a ring from next_coming on
     guint next_coming;
     BbHeld *oldest, *youngest;
+    BbHeld *late; // entered last of those that were not the youngest, or who stood before it
     gsize n_held, n_buckets;
     BbHeld **buckets;   // by key
     BbHeld *vacant;     // by next_same

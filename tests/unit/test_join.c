@@ -403,27 +403,35 @@ static bool take_one(const BbMessage *message, gpointer user, GError **error)
     return true;
 }
 
-// One log behind another, in one file: all of the second is older than what waits. Were its place
-// looked for from the youngest on each would pass all, which takes longer than a test may.
-START_TEST(what_is_older_than_all_passes_none)
+// One log behind another, in one file: all of the second is older than what waits, or between it.
+// Were its place looked for from the youngest on each would pass all, which takes longer than a
+// test may.
+static void join_two_logs(gint64 step_ns, gint64 first_ns, gint64 second_ns)
 {
-    const guint n = 400000;
-    gint64 last_ns = 0;
+    const gint64 n = 200000;
+    gint64 last_ns = -1;
     g_autoptr(BbNames) names = bb_names_new();
-    g_autoptr(BbJoin) join =
-        bb_join_new(&(BbJoinOptions){.window_ns = n, .held_max = BB_JOIN_HELD, .by = BB_JOIN_NONE},
-                    names, take_one, &last_ns);
+    g_autoptr(BbJoin) join = bb_join_new(
+        &(BbJoinOptions){.window_ns = 2 * n, .held_max = BB_JOIN_HELD, .by = BB_JOIN_NONE}, names,
+        take_one, &last_ns);
     BbMessage message = bb_message_empty();
     message.sender = message.receiver = bb_names_intern(names, "a");
     message.observer = bb_names_intern(names, "o");
     message.kind = BB_FREE;
-    for (guint i = 0; i < 2 * n; i++) {
-        message.time_ns = i < n ? 2 * n + i : i - n;
+    for (gint64 i = 0; i < 2 * n; i++) {
+        message.time_ns = i < n ? first_ns + i * step_ns : second_ns + (i - n) * step_ns;
         ck_assert(bb_join_push(join, &message, 0, NULL));
     }
     ck_assert(bb_join_finish(join, NULL));
-    ck_assert_int_eq(last_ns, 3 * n - 1);
+    ck_assert_int_eq(last_ns, MAX(first_ns, second_ns) + (n - 1) * step_ns);
     ck_assert_uint_eq(bb_join_count(join, BB_JOIN_LATE), 0);
+}
+
+START_TEST(what_is_late_passes_few)
+{
+    join_two_logs(1, 200000, 0);
+    join_two_logs(2, 0, 1);
+    join_two_logs(2, 1, 0);
 }
 END_TEST
 
@@ -439,4 +447,4 @@ TEST_MAIN("join", two_sightings_are_one_message_with_both_times,
           where_room_is_short_the_oldest_goes_early, identical_times_keep_the_order_of_the_inputs,
           the_decoded_sighting_counts, names_that_differ_are_a_hint,
           pieces_of_one_trace_keep_their_calls, a_failing_sink_ends_the_join,
-          a_sink_that_fails_late_ends_the_join, what_is_older_than_all_passes_none)
+          a_sink_that_fails_late_ends_the_join, what_is_late_passes_few)

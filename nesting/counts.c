@@ -60,27 +60,49 @@ static void find_more(const float *log_of, float *more)
     }
 }
 
-// What follows from counts->log.
-static void complete(BbCounts *counts)
+// What follows from counts->log of all types.
+static void sum_nothing(BbCounts *counts)
 {
     for (guint p = 0; p < counts->np; p++) {
         counts->nothing[p] = 0;
-        for (guint c = 0; c < counts->nc; c++) {
-            guint at = bb_counts_at(counts, p, c);
-            counts->nothing[p] += counts->log[at];
-            find_more(counts->log + at, counts->more + at);
-        }
+        for (guint c = 0; c < counts->nc; c++)
+            counts->nothing[p] += counts->log[bb_counts_at(counts, p, c)];
     }
 }
 
+static void fit_row(const double *seen, double n, float *log_of, float *more)
+{
+    for (guint k = 0; k < BB_COUNTS_EACH; k++)
+        log_of[k] = (float)log((seen[k] + ldexp(0.5, -(int)k - 1)) / (n + 0.5));
+    find_more(log_of, more);
+}
+
+static bool has_none(const double *seen)
+{
+    bool none = true;
+    for (guint k = 1; k < BB_COUNTS_EACH; k++)
+        none &= seen[k] == 0;
+    return none;
+}
+
+// Types that a parent never has are most, and alike.
 void bb_counts_fit(BbCounts *counts)
 {
-    for (gsize i = 0; i < size_of(counts); i++) {
-        guint k = i % BB_COUNTS_EACH, p = (guint)(i / BB_COUNTS_EACH / counts->nc);
-        counts->log[i] =
-            (float)log((counts->seen[i] + ldexp(0.5, -(int)k - 1)) / (counts->n[p] + 0.5));
+    for (guint p = 0; p < counts->np; p++) {
+        double none[BB_COUNTS_EACH] = {counts->n[p]};
+        float log_of[BB_COUNTS_EACH], more[BB_COUNTS_EACH];
+        fit_row(none, counts->n[p], log_of, more);
+        for (guint c = 0; c < counts->nc; c++) {
+            guint at = bb_counts_at(counts, p, c);
+            if (has_none(counts->seen + at)) {
+                memcpy(counts->log + at, log_of, sizeof log_of);
+                memcpy(counts->more + at, more, sizeof more);
+            } else {
+                fit_row(counts->seen + at, counts->n[p], counts->log + at, counts->more + at);
+            }
+        }
     }
-    complete(counts);
+    sum_nothing(counts);
 }
 
 static double expected(double mean, guint k, bool poisson)
@@ -99,5 +121,7 @@ void bb_counts_expect(BbCounts *counts, const double *mean, bool poisson)
     for (gsize i = 0; i < size_of(counts); i++)
         counts->log[i] =
             (float)log(expected(mean[i / BB_COUNTS_EACH], i % BB_COUNTS_EACH, poisson));
-    complete(counts);
+    for (gsize i = 0; i < size_of(counts); i += BB_COUNTS_EACH)
+        find_more(counts->log + i, counts->more + i);
+    sum_nothing(counts);
 }

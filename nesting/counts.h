@@ -5,7 +5,7 @@
 #include <glib.h>
 #include <stdbool.h>
 
-#define BB_COUNTS_MOST 32u
+#define BB_COUNTS_MOST 64u // children: more count as so many
 #define BB_COUNTS_EACH (BB_COUNTS_MOST + 1)
 
 // Numbers of children k of a type c stand at bb_counts_at(counts, p, c) + k.

@@ -19,7 +19,7 @@
 #include "nesting/repertoire.h"
 #include "nesting/site.h"
 
-#define BB_MODEL_NEAR 32u // children of a parent that are looked at together
+#define BB_MODEL_NEAR 64u // children of a parent that are looked at together
 
 typedef struct BbModel BbModel;
 

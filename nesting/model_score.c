@@ -51,8 +51,9 @@ void bb_model_gather(const BbModel *model, const BbSite *site, const BbModelGap 
 }
 
 // terms: where to note them; NULL: nowhere.
-static inline double parent_log(const BbModel *model, const BbSite *site, guint32 index,
-                                const guint32 *kids, guint32 n, BbTerms *terms)
+G_ALWAYS_INLINE static inline double parent_log(const BbModel *model, const BbSite *site,
+                                                guint32 index, const guint32 *kids, guint32 n,
+                                                BbTerms *terms)
 {
     const BbSiteParent *parent = &site->parents[index];
     guint p = bb_model_kind(model, parent);

@@ -133,6 +133,10 @@ static bool is_beyond(const Look *look, double most)
 static void consider_lists(BbSearch *search, Look *look, const Change *change, guint32 p,
                            const BbTrial *a, guint32 q, const BbTrial *b)
 {
+    if (!search->scores->fifo) {
+        consider(search, look, change);
+        return;
+    }
     if (is_beyond(look, change->delta + bb_scores_order_most(search->scores, p, q)))
         return;
     Change whole = *change;
@@ -243,7 +247,8 @@ static void consider_swaps(BbSearch *search, Look *look, guint32 x, guint32 to, 
         guint32 y = others->at[k];
         if (site->children[y].type != site->children[x].type || !bb_site_may(site, y, from))
             continue;
-        BbTrial a = *rest, b;
+        BbTrial a, b;
+        bb_trial_copy(&a, rest);
         bb_trial_insert(&a, y);
         bb_trial_without(&b, others, y);
         bb_trial_insert(&b, x);
@@ -407,7 +412,8 @@ static void consider_pairs(BbSearch *search, Look *look, guint32 x, const BbTria
         end = MIN(end, first + PAIR_REACH);
     for (guint32 k = first; k < end; k++) {
         guint32 y = rest->at[k];
-        BbTrial others = *rest;
+        BbTrial others;
+        bb_trial_copy(&others, rest);
         others.n--;
         for (guint32 i = k; i < others.n; i++)
             others.at[i] = rest->at[i + 1];

@@ -9,6 +9,13 @@ typedef struct BbTrial {
     guint32 n;
 } BbTrial;
 
+static inline void bb_trial_copy(BbTrial *trial, const BbTrial *of)
+{
+    trial->n = of->n;
+    for (guint32 k = 0; k < of->n; k++)
+        trial->at[k] = of->at[k];
+}
+
 // Puts x where it belongs.
 void bb_trial_insert(BbTrial *trial, guint32 x);
 

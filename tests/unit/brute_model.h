@@ -12,7 +12,7 @@
 #include <math.h>
 
 #define BRUTE_ORDERS 3u
-#define BRUTE_COUNTS 33u // 0 .. 32 or more children of a type
+#define BRUTE_COUNTS 65u // 0 .. 64 or more children of a type
 #define BRUTE_RARE 0.1   // imagined samples of each event of a slot
 #define BRUTE_WHAT 16u   // kinds of events
 #define BRUTE_TYPES 5u   // kinds of parents or children
@@ -464,7 +464,7 @@ static inline void brute_census(const BbSite *site, const guint32 *kids, guint32
         each[site->children[kids[k]].type]++;
 }
 
-// How many of the parents of a type had these children; c < 0: exactly, else as many of type c, 32
+// How many of the parents of a type had these children; c < 0: exactly, else as many of type c, 64
 // standing for more. *all: how many parents there are.
 static inline double brute_had(const Brute *brute, guint type, const guint *want, gint c,
                                double *all)

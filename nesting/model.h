@@ -78,8 +78,9 @@ typedef struct BbTerms {
 } BbTerms;
 
 // The same, of the children that the parent has in the site's assignment; notes its terms, which
-// begin as zeros. The caller frees terms->at.
+// begin as zeros.
 double bb_model_terms(const BbModel *model, const BbSite *site, guint32 parent, BbTerms *terms);
+void bb_terms_free(BbTerms *terms);
 
 // The same of other children (one or more), where those terms are known: what is alike in both is
 // not looked at again.

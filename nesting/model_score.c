@@ -114,6 +114,14 @@ double bb_model_terms(const BbModel *model, const BbSite *site, guint32 index, B
     return log;
 }
 
+void bb_terms_free(BbTerms *terms)
+{
+    if (!terms)
+        return;
+    g_free(terms->at);
+    g_free(terms);
+}
+
 BbBrood bb_model_brood(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
                        guint32 n)
 {

@@ -22,7 +22,7 @@ void bb_scores_free(BbScores *scores)
     if (!scores)
         return;
     for (guint32 p = 0; p < scores->site->n_parents; p++)
-        g_free(scores->known[p].terms.at);
+        bb_terms_free(scores->known[p].terms);
     g_free(scores->known);
     g_free(scores);
 }
@@ -39,13 +39,21 @@ void bb_scores_refresh(BbScores *scores)
         forget(scores, p);
 }
 
+static double with_terms(const BbScores *scores, guint32 p)
+{
+    BbKnown *known = &scores->known[p];
+    if (!known->terms)
+        known->terms = g_new0(BbTerms, 1);
+    return bb_model_terms(scores->model, scores->site, p, known->terms);
+}
+
 double bb_scores_of(const BbScores *scores, guint32 p)
 {
     const BbKids *kids = &scores->site->kids[p];
     double *score = &scores->known[p].score;
     if (isnan(*score))
         *score = kids->n >= MANY
-                     ? bb_model_terms(scores->model, scores->site, p, &scores->known[p].terms)
+                     ? with_terms(scores, p)
                      : bb_model_parent(scores->model, scores->site, p, kids->at, kids->n);
     return *score;
 }
@@ -82,7 +90,7 @@ double bb_scores_trial(const BbScores *scores, guint32 p, const BbTrial *trial)
     if (scores->site->kids[p].n < MANY)
         return bb_model_parent(scores->model, scores->site, p, trial->at, trial->n);
     (void)bb_scores_of(scores, p);
-    const BbTerms *terms = &scores->known[p].terms;
+    const BbTerms *terms = scores->known[p].terms;
     return bb_model_trial(scores->model, scores->site, p, trial->at, trial->n, terms);
 }
 

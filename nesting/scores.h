@@ -11,7 +11,7 @@
 typedef struct BbKnown {
     double score;
     BbBrood brood;
-    BbTerms terms; // of a score of many children
+    BbTerms *terms; // of a score of many children; NULL until there was one
 } BbKnown;
 
 typedef struct BbScores {

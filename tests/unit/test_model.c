@@ -466,24 +466,24 @@ static guint32 change_kids(Scene *scene, const BbKids *now, guint32 *kids)
 static guint check_trials(Scene *scene)
 {
     BbSite *site = scene->site;
-    BbTerms terms = {0};
+    BbTerms *terms = g_new0(BbTerms, 1);
     guint32 kids[BB_MODEL_NEAR];
     guint tried = 0;
     for (guint32 p = 0; p < site->n_parents; p++) {
         bb_site_clear(site);
         guint32 n = draw_kids(scene, p, kids);
         bb_site_put(site, p, kids, n);
-        double now = bb_model_terms(scene->model, site, p, &terms);
+        double now = bb_model_terms(scene->model, site, p, terms);
         ck_assert_double_eq(now, bb_model_parent(scene->model, site, p, kids, n));
         for (guint k = 0; k < 8; k++) {
             n = change_kids(scene, &site->kids[p], kids);
-            double got = bb_model_trial(scene->model, site, p, kids, n, &terms);
+            double got = bb_model_trial(scene->model, site, p, kids, n, terms);
             double want = bb_model_parent(scene->model, site, p, kids, n);
             ck_assert_double_eq_tol(got, want, 1e-4 + 1e-6 * fabs(want));
             tried += n > 0 && site->kids[p].n > 0;
         }
     }
-    g_free(terms.at);
+    bb_terms_free(terms);
     return tried;
 }
 

@@ -155,8 +155,8 @@ class Recorder(Case):
         self.assertIn("0 snapshots", err)
         self.assertEqual(re.findall(r"warning: with --labels=off triggers match nodes alone: '(.*?)'", err),
                          [self.TRIGGERS[2]])
-        self.assertNotIn("warning", run("capture", "-r", SHOP, "-w", self.path("hashed"), "--flight-recorder", "4M",
-                                        *triggers, "--labels=hash")[1])
+        self.assertNotIn("warning", run("capture", "-r", SHOP, "--names", HOSTS, "-w", self.path("hashed"),
+                                        "--flight-recorder", "4M", *triggers, "--labels=hash")[1])
         text = run("cat", self.path("rec/ring.bbr"))[0]
         self.assert_free_of(text, [rb" op="])
         self.assertIsNotNone(re.search(rb" postgres ", text))

@@ -19,6 +19,7 @@
 
 #define ALL_PARENTS 6000u      // of a site that is learned from as a whole, if it is not crowded
 #define SAMPLE_PARENTS 1500u   // that a model of a greater one is learned from
+#define SAMPLE_LEAST 20u       // but so many at least, however many children each has
 #define ROUNDS_PARENTS 40000u  // that models are refined with, over all rounds; but 3 to 6
 #define EACH 6u                // children; a parent that has more on the mean counts for several
 #define STRETCHES 4u           // of time they come from
@@ -346,6 +347,7 @@ static guint32 size_of(const BbSite *site)
 static BbSite *sample_of(const BbSite *site)
 {
     guint32 parents = (guint32)((guint64)SAMPLE_PARENTS * site->n_parents / size_of(site));
+    parents = MAX(parents, SAMPLE_LEAST);
     // The more calls are open at once, the more of them are cut by the ends of a stretch.
     return bb_site_sample(site, parents, bb_site_candidates(site) > 4 ? 1 : STRETCHES);
 }
@@ -409,7 +411,7 @@ static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPa
     bool crowded = bb_site_is_crowded(site);
     // Where many calls are open what was learned of a sample is no way to begin: gaps and counts
     // grow sharp together with the assignment, or it stays where it is.
-    bool all = crowded || size_of(site) <= ALL_PARENTS;
+    bool all = crowded || size_of(site) <= ALL_PARENTS || site->n_parents <= SAMPLE_LEAST;
     guint beginnings = all && !crowded ? 3 : 2;
     g_autoptr(BbSite) part = all ? NULL : sample_of(site);
     g_autoptr(GPtrArray) guesses = guess_all(joint, all ? site : part, onset, beginnings, &total);

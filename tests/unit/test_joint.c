@@ -481,6 +481,26 @@ START_TEST(many_calls_of_one)
 }
 END_TEST
 
+// So few parents that a part of them is no sample. Each call is inside the only request that is
+// open.
+START_TEST(thousands_of_few)
+{
+    g_auto(Trace) trace = trace_new(4);
+    for (guint i = 0; i < 5; i++) {
+        guint64 id = begin(&trace, 0);
+        double start = 1 + 300 * MS * i, at = start;
+        for (guint k = 0; k < 5000; k++)
+            at = leaf(&trace, A, B, id, at + about(&trace, 20), 10);
+        both(&trace, CLIENT, A, id, start, at + 20);
+    }
+    g_autoptr(BbPaths) paths = infer_joint(&trace);
+    Score got = score(&trace, paths);
+    printf("5,000 in each of five: right %.4f\n", share(got.right, got.links));
+    ck_assert_uint_eq(got.links, 25000);
+    ck_assert_double_ge(share(got.right, got.links), 0.99);
+}
+END_TEST
+
 START_TEST(many_around_one)
 {
     g_auto(Trace) trace = trace_new(3);
@@ -609,4 +629,5 @@ TEST_MAIN("joint", planted_systems, calls_of_nobody, stamps_of_others, late_and_
           rare_among_many, lost_parents, outlasting, outlasting_too_long, few_of_each,
           durations_go_together, durations_and_a_skew_window, confidence, any_number_of_threads,
           facts_are_those_of_the_paper, next_to_nothing, all_at_one_time, many_calls_of_one,
-          many_around_one, stays_open, ends_of_time, many_kinds, nothing_to_choose)
+          thousands_of_few, many_around_one, stays_open, ends_of_time, many_kinds,
+          nothing_to_choose)

@@ -84,10 +84,14 @@ static bool has_control(const guint8 *data, gsize length)
     return false;
 }
 
-// What is behind the target, as far as it is there.
+// What is behind the target, as far as it is there: a version, and the line's end.
 static bool may_be_version(const guint8 *text, gsize length)
 {
-    return memcmp(text, "HTTP/1.", MIN(length, VERSION_LENGTH - 1)) == 0;
+    if (length < VERSION_LENGTH)
+        return memcmp(text, "HTTP/1.", length) == 0;
+    bool ends =
+        length == VERSION_LENGTH || (length == VERSION_LENGTH + 1 && text[VERSION_LENGTH] == '\r');
+    return is_version(text) && ends;
 }
 
 bool bb_http_begins_request(const guint8 *line, gsize length)

@@ -79,7 +79,8 @@ START_TEST(probe_is_bounded)
 {
     g_autofree char *path = g_strnfill(BB_HTTP_START_MAX, 'p');
     static const char *const likely[] = {"GET /", "OPTIONS /", "POST http://a/"};
-    static const char *const others[] = {"GET p", "TAKE /", "GET /a b", "GET  /", "GETS /"};
+    static const char *const others[] = {"GET p",  "TAKE /", "GET /a b",
+                                         "GET  /", "GETS /", "GET /a HTTP/1.1"};
     g_autofree char *most = g_strnfill(BB_HTTP_START_MAX + 10, 'p');
     for (guint i = 0; i < G_N_ELEMENTS(likely); i++) {
         memcpy(most, likely[i], strlen(likely[i]));

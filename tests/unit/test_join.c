@@ -435,6 +435,50 @@ START_TEST(what_is_late_passes_few)
 }
 END_TEST
 
+typedef struct {
+    gint64 time_ns;
+    guint64 number;
+} Place;
+
+static bool take_in_order(const BbMessage *message, gpointer user, GError **error)
+{
+    Place *last = user;
+    ck_assert_int_ge(message->time_ns, last->time_ns);
+    if (message->time_ns == last->time_ns)
+        ck_assert_uint_gt(message->bytes, last->number);
+    *last = (Place){message->time_ns, message->bytes};
+    return true;
+}
+
+// Wherever the next one comes among those that wait, and those near it have left.
+START_TEST(any_order_comes_out_in_order)
+{
+    guint32 seed = test_seed("join order");
+    for (guint round = 0; round < 60; round++) {
+        g_autoptr(GRand) rand = g_rand_new_with_seed(seed + round);
+        gint32 late = 1 + g_rand_int_range(rand, 0, round % 2 ? 20 : 500);
+        Place last = {-1, 0};
+        g_autoptr(BbNames) names = bb_names_new();
+        g_autoptr(BbJoin) join = bb_join_new(
+            &(BbJoinOptions){.window_ns = 500, .held_max = BB_JOIN_HELD, .by = BB_JOIN_NONE}, names,
+            take_in_order, &last);
+        BbMessage message = bb_message_empty();
+        message.sender = message.receiver = bb_names_intern(names, "a");
+        message.observer = bb_names_intern(names, "o");
+        message.kind = BB_FREE;
+        for (gint32 i = 1; i <= 2000; i++) {
+            message.time_ns = 500 + i / 2;
+            if (g_rand_boolean(rand))
+                message.time_ns -= g_rand_int_range(rand, 0, late);
+            message.bytes = (guint64)i;
+            ck_assert(bb_join_push(join, &message, 0, NULL));
+        }
+        ck_assert(bb_join_finish(join, NULL));
+        ck_assert_uint_eq(bb_join_count(join, BB_JOIN_LATE), 0);
+    }
+}
+END_TEST
+
 TEST_MAIN("join", two_sightings_are_one_message_with_both_times,
           a_mirror_between_gives_neither_time, a_clock_that_is_not_known_adds_no_time,
           what_one_side_lost_passes, made_up_ids_of_two_observers_never_meet,
@@ -447,4 +491,5 @@ TEST_MAIN("join", two_sightings_are_one_message_with_both_times,
           where_room_is_short_the_oldest_goes_early, identical_times_keep_the_order_of_the_inputs,
           the_decoded_sighting_counts, names_that_differ_are_a_hint,
           pieces_of_one_trace_keep_their_calls, a_failing_sink_ends_the_join,
-          a_sink_that_fails_late_ends_the_join, what_is_late_passes_few)
+          a_sink_that_fails_late_ends_the_join, what_is_late_passes_few,
+          any_order_comes_out_in_order)

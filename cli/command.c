@@ -274,7 +274,8 @@ bool bb_say_early(const char *option, const char *text, gint64 first_ns)
     return true;
 }
 
-// The only variable of the process: a signal handler can reach nothing else.
+// The only variable of the process, but for the seed of tables (data/keys.c): a signal handler can
+// reach nothing else.
 static volatile sig_atomic_t stop;
 
 static void on_signal(int number)

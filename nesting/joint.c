@@ -19,7 +19,7 @@
 
 #define ALL_PARENTS 6000u      // of a site that is learned from as a whole, if it is not crowded
 #define SAMPLE_PARENTS 1500u   // that a model of a greater one is learned from
-#define SAMPLE_LEAST 20u       // but so many at least, however many children each has
+#define SAMPLE_LEAST 100u      // but so many at least, however many children each has
 #define ROUNDS_PARENTS 40000u  // that models are refined with, over all rounds; but 3 to 6
 #define EACH 6u                // children; a parent that has more on the mean counts for several
 #define STRETCHES 4u           // of time they come from

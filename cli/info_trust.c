@@ -136,7 +136,7 @@ static double unnamed_share(const BbCounters *counters)
 
 static void print_unnamed(double unnamed)
 {
-    if (unnamed > 0)
+    if (unnamed >= 0.01)
         printf("%.2f %% of the connections have an end at this host whose process was not found: "
                "what it called is told of an address, and paths lack it.\n",
                unnamed);

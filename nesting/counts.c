@@ -5,6 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+#define FEW 8u    // children; of parents with more
+#define LENT 0.02 // so much of each count goes to either side
+
 static gsize size_of(const BbCounts *counts)
 {
     return (gsize)counts->np * counts->nc * BB_COUNTS_EACH;
@@ -70,10 +73,22 @@ static void sum_nothing(BbCounts *counts)
     }
 }
 
+// Parents that are taken to have k children. Who has many hardly ever has just so many: what has
+// one more or less lends a part.
+static double lent(const double *seen, guint k)
+{
+    double n = seen[k];
+    if (k > FEW + 1 && k < BB_COUNTS_MOST)
+        n += LENT * (seen[k - 1] - seen[k]);
+    if (k > FEW && k + 1 < BB_COUNTS_MOST)
+        n += LENT * (seen[k + 1] - seen[k]);
+    return n;
+}
+
 static void fit_row(const double *seen, double n, float *log_of, float *more)
 {
     for (guint k = 0; k < BB_COUNTS_EACH; k++)
-        log_of[k] = (float)log((seen[k] + ldexp(0.5, -(int)k - 1)) / (n + 0.5));
+        log_of[k] = (float)log((lent(seen, k) + ldexp(0.5, -(int)k - 1)) / (n + 0.5));
     find_more(log_of, more);
 }
 

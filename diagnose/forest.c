@@ -3,6 +3,7 @@
 #include "diagnose/forest.h"
 
 #include "data/keys.h"
+#include "data/self_time.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,21 +116,13 @@ static void collect_kids(BbForest *forest)
             forest->kids[start[parent[i] + (gsize)1]++] = (guint32)i;
 }
 
-// What of the callee's time is not covered by the union of its calls.
 static guint64 self_time(const Growth *growth, const BbCall *call, const guint32 *kids,
                          guint32 n_kids)
 {
-    bool last_byte = growth->options->last_byte;
-    gint64 reach_ns = call->arrived_ns, end_ns = bb_call_end(call, last_byte);
-    guint64 self_ns = 0;
-    for (guint32 k = 0; k < n_kids && reach_ns < end_ns; k++) {
-        const BbCall *kid = &bb_links_at(growth->links, kids[k])->call;
-        gint64 call_ns = MIN(kid->call_ns, end_ns);
-        if (call_ns > reach_ns)
-            self_ns += (guint64)call_ns - (guint64)reach_ns;
-        reach_ns = MAX(reach_ns, MAX(call_ns, bb_call_back(kid, last_byte)));
-    }
-    return reach_ns < end_ns ? self_ns + (guint64)end_ns - (guint64)reach_ns : self_ns;
+    BbSelfTime time = bb_self_time_start(call, growth->options->last_byte);
+    for (guint32 k = 0; k < n_kids; k++)
+        bb_self_time_add(&time, &bb_links_at(growth->links, kids[k])->call);
+    return bb_self_time_end(&time);
 }
 
 static guint32 kind_of(Growth *growth, const BbCall *call, const guint32 *kids, guint32 n_kids)

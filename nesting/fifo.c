@@ -18,18 +18,19 @@
 #define BETA_LEAST 0.3
 #define BETA_MOST 8.0
 
-typedef struct {
-    BbWait *at;
-    guint n, room;
-    bool in_order;
-} Waits;
-
 // The waits of one parent.
 typedef struct {
     const BbWait *at;
     guint n;
     bool in_order; // both ends are in order of time, as those of calls in sequence
 } Queue;
+
+// Those that are remembered.
+typedef struct {
+    BbWait *at;
+    guint room;
+    Queue queue;
+} Waits;
 
 struct BbFifo {
     guint32 n_parents;
@@ -115,14 +116,14 @@ void bb_fifo_free(BbFifo *fifo)
     g_free(fifo);
 }
 
-static bool in_order(const BbWait *waits, guint n)
+static Queue queue_of(const BbWait *waits, guint n)
 {
     bool ordered = true;
     for (guint i = 0; i < n; i++) {
         ordered &= waits[i].from <= waits[i].at;
         ordered &= i == 0 || (waits[i - 1].from <= waits[i].from && waits[i - 1].at <= waits[i].at);
     }
-    return ordered;
+    return (Queue){waits, n, ordered};
 }
 
 void bb_fifo_know(BbFifo *fifo, guint32 parent, const BbWait *waits, guint n)
@@ -134,8 +135,7 @@ void bb_fifo_know(BbFifo *fifo, guint32 parent, const BbWait *waits, guint n)
     }
     if (n > 0)
         memcpy(known->at, waits, n * sizeof *waits);
-    known->n = n;
-    known->in_order = in_order(waits, n);
+    known->queue = queue_of(known->at, n);
 }
 
 bool bb_fifo_rewards(const BbFifo *fifo)
@@ -178,13 +178,11 @@ static double between(const BbFifo *fifo, const Queue *a, const Queue *b)
 
 double bb_fifo_log(const BbFifo *fifo, guint32 parent, const BbWait *waits, guint n, guint32 but)
 {
-    const Queue own = {waits, n, in_order(waits, n)};
+    const Queue own = queue_of(waits, n);
     double sum = 0;
-    for (guint32 k = fifo->first[parent]; k < fifo->first[parent + 1]; k++) {
-        const Waits *other = &fifo->waits[fifo->list[k]];
+    for (guint32 k = fifo->first[parent]; k < fifo->first[parent + 1]; k++)
         if (fifo->list[k] != but)
-            sum += between(fifo, &own, &(Queue){other->at, other->n, other->in_order});
-    }
+            sum += between(fifo, &own, &fifo->waits[fifo->list[k]].queue);
     return sum;
 }
 
@@ -194,7 +192,8 @@ double bb_fifo_between(const BbFifo *fifo, const BbSite *site, guint32 p, const 
     const BbSiteParent *early = &site->parents[MIN(p, q)], *late = &site->parents[MAX(p, q)];
     if (late->s > early->e || fifo->is_apart[p] || fifo->is_apart[q])
         return 0;
-    return between(fifo, &(Queue){a, n_a, in_order(a, n_a)}, &(Queue){b, n_b, in_order(b, n_b)});
+    const Queue of_p = queue_of(a, n_a), of_q = queue_of(b, n_b);
+    return between(fifo, &of_p, &of_q);
 }
 
 // ---- learning ----------------------------------------------------------------------------------
@@ -281,7 +280,7 @@ static void meet_all(const BbFifo *fifo, const BbModel *model, GArray **meetings
 {
     for (guint32 p = 0; p < fifo->n_parents; p++) {
         for (guint32 k = fifo->first[p]; k < fifo->first[p + 1]; k++) {
-            const Waits *a = &fifo->waits[p], *b = &fifo->waits[fifo->list[k]];
+            const Queue *a = &fifo->waits[p].queue, *b = &fifo->waits[fifo->list[k]].queue;
             if (fifo->list[k] < p)
                 continue;
             for (guint i = 0; i < a->n; i++)
@@ -292,6 +291,11 @@ static void meet_all(const BbFifo *fifo, const BbModel *model, GArray **meetings
                 meet(model, &a->at[0], &b->at[0], meetings[0]);
         }
     }
+}
+
+static void forget_needless(const BbFifo *fifo, Waits *known)
+{
+    known->queue = queue_of(known->at, bb_fifo_keep(fifo, known->at, known->queue.n));
 }
 
 bool bb_fifo_learn(BbFifo *fifo, const BbModel *model, const BbSite *site)
@@ -306,7 +310,7 @@ bool bb_fifo_learn(BbFifo *fifo, const BbModel *model, const BbSite *site)
         meetings[l] = g_array_new(FALSE, FALSE, sizeof(Meeting));
     meet_all(fifo, model, meetings);
     for (guint32 p = 0; p < site->n_parents; p++)
-        if (fifo->waits[p].n > 0)
+        if (fifo->waits[p].queue.n > 0)
             is_first[1 + fifo->waits[p].at[0].slot] = true;
     for (guint l = 0; l < fifo->n_lines; l++) {
         double gain = fit_beta(meetings[l], &fifo->beta[l]);
@@ -318,6 +322,6 @@ bool bb_fifo_learn(BbFifo *fifo, const BbModel *model, const BbSite *site)
     }
     fifo->pooled = gain_pooled > gain_apart;
     for (guint32 p = 0; p < site->n_parents; p++)
-        fifo->waits[p].n = bb_fifo_keep(fifo, fifo->waits[p].at, fifo->waits[p].n);
+        forget_needless(fifo, &fifo->waits[p]);
     return any;
 }

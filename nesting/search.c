@@ -133,7 +133,7 @@ static bool is_beyond(const Look *look, double most)
 static void consider_lists(BbSearch *search, Look *look, const Change *change, guint32 p,
                            const BbTrial *a, guint32 q, const BbTrial *b)
 {
-    if (!search->scores->fifo) {
+    if (!search->scores->fifo) { // mostly
         consider(search, look, change);
         return;
     }

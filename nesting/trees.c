@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "data/large.h"
+#include "data/self_time.h"
 
 #define FEW 16   // kids sorted by insertion
 #define AHEAD 32 // calls of a level lie apart: the next ones are fetched before they are needed
@@ -61,20 +62,14 @@ static Kids collect_kids(const BbPaths *paths)
     return (Kids){start, kids, most};
 }
 
-// What of the callee's time is not covered by the union of its calls. kids are in order of time.
+// kids are in order of time.
 static guint64 self_time(const BbCall *calls, guint32 index, const guint32 *kids, guint32 n_kids,
                          bool last_byte)
 {
-    gint64 reach_ns = calls[index].arrived_ns, end_ns = bb_call_end(&calls[index], last_byte);
-    guint64 self_ns = 0;
-    for (guint32 k = 0; k < n_kids && reach_ns < end_ns; k++) {
-        const BbCall *kid = &calls[kids[k]];
-        gint64 call_ns = MIN(kid->call_ns, end_ns);
-        if (call_ns > reach_ns)
-            self_ns += (guint64)call_ns - (guint64)reach_ns;
-        reach_ns = MAX(reach_ns, MAX(call_ns, bb_call_back(kid, last_byte)));
-    }
-    return reach_ns < end_ns ? self_ns + (guint64)end_ns - (guint64)reach_ns : self_ns;
+    BbSelfTime time = bb_self_time_start(&calls[index], last_byte);
+    for (guint32 k = 0; k < n_kids; k++)
+        bb_self_time_add(&time, &calls[kids[k]]);
+    return bb_self_time_end(&time);
 }
 
 static int by_number(const void *a, const void *b)

@@ -4,16 +4,8 @@
 
 #include "tests/unit/script.h"
 
-#define SCRIPT(...)              \
-    &(const Script)              \
-    {                            \
-        .steps = { __VA_ARGS__ } \
-    }
-#define MIDSTREAM(...)                            \
-    &(const Script)                               \
-    {                                             \
-        .steps = {__VA_ARGS__}, .midstream = true \
-    }
+#define SCRIPT(...) SCRIPT_AT(80, __VA_ARGS__)
+#define MIDSTREAM(...) MIDSTREAM_AT(80, __VA_ARGS__)
 
 #define GET "GET /a HTTP/1.1\r\nHost: x\r\n\r\n"                 // 28 bytes
 #define GET2 "GET /b HTTP/1.1\r\n\r\n"                           // 19

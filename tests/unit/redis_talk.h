@@ -5,21 +5,9 @@
 #include "tests/unit/script.h"
 
 // On a port that is not known for Redis: the content must do.
-#define SCRIPT(...)                           \
-    &(const Script)                           \
-    {                                         \
-        .steps = {__VA_ARGS__}, .port = 40001 \
-    }
-#define ON_PORT(...)                         \
-    &(const Script)                          \
-    {                                        \
-        .steps = {__VA_ARGS__}, .port = 6379 \
-    }
-#define MIDSTREAM(...)                                          \
-    &(const Script)                                             \
-    {                                                           \
-        .steps = {__VA_ARGS__}, .port = 6379, .midstream = true \
-    }
+#define SCRIPT(...) SCRIPT_AT(40001, __VA_ARGS__)
+#define ON_PORT(...) SCRIPT_AT(6379, __VA_ARGS__)
+#define MIDSTREAM(...) MIDSTREAM_AT(6379, __VA_ARGS__)
 
 #define PING "*1\r\n$4\r\nPING\r\n"                           // 14 bytes
 #define GET "*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n"                // 22

@@ -18,6 +18,17 @@ typedef struct Script {
     bool midstream;
 } Script;
 
+#define SCRIPT_AT(PORT, ...)                 \
+    &(const Script)                          \
+    {                                        \
+        .steps = {__VA_ARGS__}, .port = PORT \
+    }
+#define MIDSTREAM_AT(PORT, ...)                                 \
+    &(const Script)                                             \
+    {                                                           \
+        .steps = {__VA_ARGS__}, .port = PORT, .midstream = true \
+    }
+
 static inline Converse *play(const Script *script, gsize segment)
 {
     guint16 port = script->port ? script->port : 80;

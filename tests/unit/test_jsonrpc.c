@@ -5,11 +5,7 @@
 #include "tests/unit/octets.h"
 #include "tests/unit/script.h"
 
-#define SCRIPT(...)                           \
-    &(const Script)                           \
-    {                                         \
-        .steps = {__VA_ARGS__}, .port = 40001 \
-    }
+#define SCRIPT(...) SCRIPT_AT(40001, __VA_ARGS__)
 
 #define V "{\"jsonrpc\":\"2.0\","
 #define ASK(id, method) V "\"id\":" id ",\"method\":\"" method "\"}" // 34 and more bytes

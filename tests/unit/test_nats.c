@@ -7,16 +7,8 @@
 #include "tests/unit/script.h"
 
 // On a port that is not known for NATS: the content must do.
-#define SCRIPT(...)                           \
-    &(const Script)                           \
-    {                                         \
-        .steps = {__VA_ARGS__}, .port = 40001 \
-    }
-#define MIDSTREAM(...)                                          \
-    &(const Script)                                             \
-    {                                                           \
-        .steps = {__VA_ARGS__}, .port = 4222, .midstream = true \
-    }
+#define SCRIPT(...) SCRIPT_AT(40001, __VA_ARGS__)
+#define MIDSTREAM(...) MIDSTREAM_AT(4222, __VA_ARGS__)
 
 #define INFO "INFO {\"server_id\":\"N1\"} \r\n"           // 26 bytes
 #define CONNECT "CONNECT {\"verbose\":false}\r\nPING\r\n" // 27 + 6

@@ -6,21 +6,9 @@
 #include "tests/unit/octets.h"
 #include "tests/unit/script.h"
 
-#define SCRIPT(...)                           \
-    &(const Script)                           \
-    {                                         \
-        .steps = {__VA_ARGS__}, .port = 40001 \
-    }
-#define ON_PORT(...)                       \
-    &(const Script)                        \
-    {                                      \
-        .steps = {__VA_ARGS__}, .port = 25 \
-    }
-#define MIDSTREAM(...)                                        \
-    &(const Script)                                           \
-    {                                                         \
-        .steps = {__VA_ARGS__}, .port = 25, .midstream = true \
-    }
+#define SCRIPT(...) SCRIPT_AT(40001, __VA_ARGS__)
+#define ON_PORT(...) SCRIPT_AT(25, __VA_ARGS__)
+#define MIDSTREAM(...) MIDSTREAM_AT(25, __VA_ARGS__)
 
 #define BANNER "<220 mx.example.com ESMTP\r\n"         // 26
 #define EHLO ">EHLO a.example.com\r\n"                 // 20

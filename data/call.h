@@ -12,7 +12,9 @@ typedef struct BbCall {
     gint64 arrived_ns;      // call, first byte, callee's clock; = call_ns with one sighting
     gint64 replied_ns;      // return, first byte, callee's clock; BB_TIME_NONE without return
     guint32 op, status;
-    gint64 return_end_ns; // return, last byte; BB_TIME_NONE if not known
+    gint64 return_end_ns; // return, last byte; BB_TIME_NONE if not known. Without return: until
+                          // when its caller waited for one, on the callee's clock
+                          // (nesting/patience.h); BB_TIME_NONE where none is known
     BbId id;              // of the trace; absent where the trace has none
     guint32 proto;
     guint32 conn; // what tells the connection that it was sent on from others; 0 if not known
@@ -24,11 +26,11 @@ static inline bool bb_call_is_returned(const BbCall *call)
 }
 
 // When the callee was done with the call, on its clock. last_byte: with the last byte of the
-// return, where that is known, else with the first.
+// return, where that is known, else with the first. Without return: when its caller went on.
 static inline gint64 bb_call_end(const BbCall *call, bool last_byte)
 {
-    return last_byte && call->return_end_ns != BB_TIME_NONE ? call->return_end_ns
-                                                            : call->replied_ns;
+    bool by_end = last_byte || !bb_call_is_returned(call);
+    return by_end && call->return_end_ns != BB_TIME_NONE ? call->return_end_ns : call->replied_ns;
 }
 
 // to - from, held at the ends of gint64: stamps of a hostile trace may be any number.
@@ -40,13 +42,15 @@ static inline gint64 bb_time_between(gint64 from, gint64 to)
     return between;
 }
 
-// Until when the caller waited for the return, on its clock. The last byte is known on the callee's
-// clock only: it comes as long after the first one here.
+// Until when the caller waited for the return, on its clock. The end is known on the callee's clock
+// only: here it comes as long after the first byte of the return; without one, of the call.
 static inline gint64 bb_call_back(const BbCall *call, bool last_byte)
 {
-    gint64 back_ns = call->return_ns;
-    gint64 sending_ns = bb_time_between(call->replied_ns, bb_call_end(call, last_byte));
-    if (sending_ns > 0 && __builtin_add_overflow(back_ns, sending_ns, &back_ns))
+    bool is_returned = bb_call_is_returned(call);
+    gint64 back_ns = is_returned ? call->return_ns : call->call_ns;
+    gint64 there_ns = is_returned ? call->replied_ns : call->arrived_ns;
+    gint64 longer_ns = bb_time_between(there_ns, bb_call_end(call, last_byte));
+    if (longer_ns > 0 && __builtin_add_overflow(back_ns, longer_ns, &back_ns))
         back_ns = G_MAXINT64;
     return back_ns;
 }

@@ -33,6 +33,7 @@ struct BbCensus {
     GArray *forms;       // of Form
     BbTally by_shape;    // (client, shape of the root) -> index into forms + 1
     BbTally by_status;   // (protocol, status) -> 1, and 1 more for a failure
+    BbTally unreturned;  // (caller, callee) -> calls without return that begin an instance
     BbCriticalPath *critical;
 };
 
@@ -42,6 +43,7 @@ BbPatterns *bb_patterns_new(const char *algorithm)
     patterns->algorithm = algorithm;
     patterns->patterns = g_ptr_array_new_with_free_func((GDestroyNotify)bb_pattern_free);
     patterns->facts = BB_FACTS_EMPTY;
+    patterns->unreturned = g_array_new(FALSE, FALSE, sizeof(BbUnreturned));
     return patterns;
 }
 
@@ -50,6 +52,7 @@ void bb_patterns_free(BbPatterns *patterns)
     if (!patterns)
         return;
     g_ptr_array_unref(patterns->patterns);
+    g_array_unref(patterns->unreturned);
     g_free(patterns);
 }
 
@@ -70,6 +73,7 @@ BbCensus *bb_census_new(const BbCensusOptions *options, const BbNames *names)
     g_array_set_clear_func(census->forms, clear_form);
     bb_tally_init(&census->by_shape);
     bb_tally_init(&census->by_status);
+    bb_tally_init(&census->unreturned);
     census->critical = bb_critical_path_new(options->last_byte);
     return census;
 }
@@ -84,6 +88,7 @@ void bb_census_free(BbCensus *census)
     g_array_unref(census->forms);
     bb_tally_clear(&census->by_shape);
     bb_tally_clear(&census->by_status);
+    bb_tally_clear(&census->unreturned);
     bb_critical_path_free(census->critical);
     g_free(census);
 }
@@ -91,7 +96,7 @@ void bb_census_free(BbCensus *census)
 // ---- shapes ------------------------------------------------------------------------------------
 
 // What ends a part of the text of a shape.
-enum { MARK_NODE = 1, MARK_OP, MARK_CALLS, MARK_CLIENT, MARK_LITERAL };
+enum { MARK_NODE = 1, MARK_OP, MARK_CALLS, MARK_CLIENT, MARK_UNANSWERED, MARK_LITERAL };
 
 // A subtree with its text, for sorting.
 typedef struct {
@@ -145,6 +150,8 @@ static char *shape_text(const BbPatternNode *node, const BbNames *names)
     GString *text = g_string_new(NULL);
     append_name(text, bb_names_text(names, node->node), MARK_NODE);
     append_name(text, bb_names_text(names, node->op), MARK_OP);
+    if (node->unanswered)
+        g_string_append_c(text, MARK_UNANSWERED);
     for (guint i = 0; i < branches->len; i++)
         g_string_append(text, g_array_index(branches, Branch, i).text);
     g_string_append_c(text, MARK_CALLS);
@@ -190,6 +197,7 @@ static BbPatternNode *node_of(const BbCensus *census, const BbPaths *paths, cons
     guint32 op = census->options.labels ? call->op : BB_NAME_NONE;
     BbPatternNode *node = bb_pattern_node_new(role_of(paths, call->callee), op);
     node->replicas = replicas_of(paths, node->node);
+    node->unanswered = !paths->mode && !bb_call_is_returned(call);
     return node;
 }
 
@@ -303,8 +311,11 @@ static void count_call(BbCensus *census, const BbPaths *paths, guint32 index, Bb
 static void count_instance(BbCensus *census, const BbPaths *paths, BbInstance *instance)
 {
     const guint32 *order = paths->order + instance->first;
-    if (!bb_call_is_returned(&paths->calls[order[0]]))
+    const BbCall *root = &paths->calls[order[0]];
+    if (!bb_call_is_returned(root)) {
+        ++*bb_tally_at(&census->unreturned, (BbTallyKey){root->caller, root->callee, 0});
         return;
+    }
     const Form *form = form_of(census, paths, instance);
     BbPattern *pattern = g_ptr_array_index(census->patterns->patterns, form->pattern);
     for (guint32 k = 0; k < instance->count; k++) {
@@ -313,11 +324,10 @@ static void count_instance(BbCensus *census, const BbPaths *paths, BbInstance *i
     }
     const BbCritical *critical = bb_critical_path_find(census->critical, paths, instance);
     double right = 1;
-    guint32 client = paths->calls[order[0]].caller;
     instance->pattern = form->pattern;
     pattern->count++;
     if (pattern->clients)
-        bb_replicas_count(pattern->clients, client);
+        bb_replicas_count(pattern->clients, root->caller);
     for (guint32 k = 0; k < instance->count; k++) {
         BbPatternNode *node = form->nodes[k];
         double confidence = (double)paths->confidence[order[k]];
@@ -426,7 +436,8 @@ static gint by_delay(gconstpointer a, gconstpointer b, gpointer names)
     if (x_ns != y_ns)
         return x_ns < y_ns ? -1 : 1;
     gint order = strcmp(bb_names_text(names, x->node), bb_names_text(names, y->node));
-    return order ? order : strcmp(bb_names_text(names, x->op), bb_names_text(names, y->op));
+    order = order ? order : strcmp(bb_names_text(names, x->op), bb_names_text(names, y->op));
+    return order ? order : x->unanswered - y->unanswered;
 }
 
 static void sort_calls(const BbPatternNode *node, const BbNames *names)
@@ -437,9 +448,30 @@ static void sort_calls(const BbPatternNode *node, const BbNames *names)
         sort_calls(g_ptr_array_index(node->calls, i), names);
 }
 
+static gint by_count(gconstpointer a, gconstpointer b, gpointer names)
+{
+    const BbUnreturned *x = a, *y = b;
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
+    gint order = strcmp(bb_names_text(names, x->caller), bb_names_text(names, y->caller));
+    return order ? order : strcmp(bb_names_text(names, x->callee), bb_names_text(names, y->callee));
+}
+
+static void list_unreturned(const BbCensus *census, GArray *list)
+{
+    gsize count;
+    g_autofree BbTallyEntry *entries = bb_tally_entries(&census->unreturned, &count);
+    for (gsize i = 0; i < count; i++) {
+        BbUnreturned edge = {entries[i].key.a, entries[i].key.b, entries[i].count};
+        g_array_append_val(list, edge);
+    }
+    g_array_sort_with_data(list, by_count, (gpointer)census->names);
+}
+
 BbPatterns *bb_census_finish(BbCensus *census)
 {
     drop_forms(census);
+    list_unreturned(census, census->patterns->unreturned);
     for (guint i = 0; i < census->patterns->patterns->len; i++) {
         const BbPattern *pattern = g_ptr_array_index(census->patterns->patterns, i);
         if (!pattern)

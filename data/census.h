@@ -6,11 +6,18 @@
 #include "data/path.h"
 #include "data/pattern.h"
 
+// Calls without return that began an instance, and so are in no pattern.
+typedef struct BbUnreturned {
+    guint32 caller, callee;
+    guint64 count;
+} BbUnreturned;
+
 // What every view of patterns reads.
 typedef struct BbPatterns {
     const char *algorithm; // "nesting", static
     GPtrArray *patterns;   // of BbPattern*, owned, in order of first appearance
     BbFacts facts;         // of the whole trace
+    GArray *unreturned;    // of BbUnreturned, by falling count, then by names
     // Patterns that were rare when there were too many; nothing else is known of them any more.
     guint64 forgotten, forgotten_instances;
     gint64 forgotten_latency_ns;

@@ -8,6 +8,7 @@ void bb_facts_add(BbFacts *sum, const BbFacts *part)
     sum->free_messages += part->free_messages;
     sum->calls += part->calls;
     sum->calls_unreturned += part->calls_unreturned;
+    sum->calls_unanswered += part->calls_unanswered;
     sum->returns_orphaned += part->returns_orphaned;
     sum->forwarded += part->forwarded;
     sum->deep_calls += part->deep_calls;

@@ -15,8 +15,7 @@
 typedef struct BbInstance {
     guint32 first, count;
     guint32 pattern; // index into BbPatterns.patterns once the census has counted it;
-                     // BB_PATTERN_NONE before, and for a call without return, which is an instance
-                     // of its own
+                     // BB_PATTERN_NONE before, and for a root without return
     guint32 place;   // among the instances of the window: number - paths->instances_before - 1
 } BbInstance;
 
@@ -51,8 +50,9 @@ typedef struct BbPaths {
                        // are its own; NULL where not estimated
     guint16 *level;    // 1 for roots
     guint32 *shape;    // equal for equal subtrees of a window; equal in two windows of a run only
-                       // for equal subtrees. Meaningless without return
-    guint64 *self_ns;  // time in which the callee waited for none of its calls
+                       // for equal subtrees. Meaningless for a root without return
+    guint64 *self_ns;  // time in which the callee waited for none of its calls; of a call without
+                       // return: for how long its caller waited for one
     guint32 n_calls;
     guint32 *order;        // call indices grouped by instance; kids of a call by shape, then time
     BbInstance *instances; // in order of the root's start. A selection takes some out

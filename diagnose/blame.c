@@ -113,13 +113,14 @@ static void add_instance(BbBlame *blame, const BbPaths *paths, const BbInstance 
     const BbCritical *charges = bb_critical_path_find(blame->path, paths, instance);
     guint64 number = bb_instance_number(paths, instance);
     guint32 above[BB_PATHS_DEPTH_MAX + 1]; // the latest chain of each level
-    above[0] = bb_contexts_intern(blame->chains, BB_CONTEXT_NONE, paths->calls[order[0]].caller,
-                                  BB_NAME_NONE);
+    BbContext client = {BB_CONTEXT_NONE, paths->calls[order[0]].caller, BB_NAME_NONE, false};
+    above[0] = bb_contexts_intern(blame->chains, client);
     for (guint32 k = 0; k < instance->count; k++) {
         const BbCall *call = &paths->calls[order[k]];
         guint level = paths->level[order[k]];
-        above[level] =
-            bb_contexts_intern(blame->chains, above[level - 1], call->callee, BB_NAME_NONE);
+        BbContext chain = {above[level - 1], call->callee, BB_NAME_NONE,
+                           !bb_call_is_returned(call)};
+        above[level] = bb_contexts_intern(blame->chains, chain);
         Row *row = row_of(blame, above[level], blame->options.labels ? call->op : BB_NAME_NONE);
         Node *node = node_of(blame, call->callee);
         add_cost(&row->cost, &charges[k], &row->instance, number);
@@ -223,7 +224,8 @@ static gint by_row_cost(gconstpointer a, gconstpointer b, gpointer names)
     order = order ? order : compare_names(names, x->op, y->op);
     for (guint i = 0; !order && i < MIN(x->n_callers, y->n_callers); i++)
         order = compare_names(names, x->callers[i], y->callers[i]);
-    return order ? order : (x->n_callers > y->n_callers) - (x->n_callers < y->n_callers);
+    order = order ? order : (x->n_callers > y->n_callers) - (x->n_callers < y->n_callers);
+    return order ? order : x->unanswered - y->unanswered;
 }
 
 static void publish_rows(BbBlame *blame, BbBlameFindings *findings)
@@ -232,7 +234,10 @@ static void publish_rows(BbBlame *blame, BbBlameFindings *findings)
         Row *from = &g_array_index(blame->rows, Row, i);
         const BbContext *chain = bb_contexts_at(blame->chains, from->chain);
         g_autoptr(GArray) callers = g_array_new(FALSE, FALSE, sizeof(guint32));
-        BbBlameRow row = {.node = chain->node, .op = from->op, .cost = from->cost};
+        BbBlameRow row = {.node = chain->node,
+                          .op = from->op,
+                          .unanswered = chain->unanswered,
+                          .cost = from->cost};
         while (chain->above != BB_CONTEXT_NONE) {
             chain = bb_contexts_at(blame->chains, chain->above);
             g_array_append_val(callers, chain->node);

@@ -31,6 +31,7 @@ typedef struct BbBlameCost {
 // A node and operation with its callers.
 typedef struct BbBlameRow {
     guint32 node, op;
+    bool unanswered;  // calls without return: work is how long they were waited for
     guint32 *callers; // nodes: the direct caller first, the client of the root's call last
     guint n_callers;
     BbBlameCost cost;

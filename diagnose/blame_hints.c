@@ -140,8 +140,9 @@ GArray *bb_blame_hints(const GArray *rows, gint64 latency_ns, const BbNames *nam
 {
     Search search = {g_array_new(FALSE, FALSE, sizeof(BbBlameHint)), names, latency_ns};
     g_autoptr(GPtrArray) sorted = g_ptr_array_new();
-    for (guint i = 0; i < rows->len; i++)
-        g_ptr_array_add(sorted, &g_array_index(rows, BbBlameRow, i));
+    for (guint i = 0; i < rows->len; i++) // how long is waited in vain is up to the callers
+        if (!g_array_index(rows, BbBlameRow, i).unanswered)
+            g_ptr_array_add(sorted, &g_array_index(rows, BbBlameRow, i));
     g_ptr_array_sort(sorted, by_callers);
     const BbBlameRow *const *row = (const BbBlameRow *const *)sorted->pdata;
     for (guint i = 0, end; i < sorted->len; i = end) {

@@ -56,6 +56,7 @@ static void write_rows(BbJson *json, const BbBlameFindings *findings, const BbNa
         bb_json_newline(json);
         bb_json_begin_object(json);
         bb_route_write_call(json, names, row->node, row->op);
+        bb_route_write_unanswered(json, row->unanswered);
         bb_route_write_callers(json, "callers", names, row->callers, row->n_callers);
         write_cost(json, &row->cost, findings->latency_ns);
         write_self(json, row->self);

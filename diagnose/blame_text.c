@@ -60,6 +60,7 @@ static void write_rows(const BbBlameFindings *findings, const BbNames *names, gu
                                         bb_stats_quantile(row->self, quantiles[q]));
         GString *cell = bb_sheet_cell(sheet);
         bb_route_append_call(cell, names, row->node, row->op);
+        bb_route_append_unanswered(cell, row->unanswered);
         g_string_append(cell, "  <-  ");
         bb_route_append_callers(cell, names, row->callers, row->n_callers);
     }

@@ -6,7 +6,7 @@
 
 struct BbContexts {
     GArray *list;  // of BbContext
-    BbTally index; // (above, node, op) -> number + 1
+    BbTally index; // of the context -> number + 1
 };
 
 BbContexts *bb_contexts_new(void)
@@ -26,11 +26,17 @@ void bb_contexts_free(BbContexts *contexts)
     g_free(contexts);
 }
 
-guint32 bb_contexts_intern(BbContexts *contexts, guint32 above, guint32 node, guint32 op)
+// above is below 2^31, or BB_CONTEXT_NONE.
+static BbTallyKey key_of(const BbContext *context)
 {
-    guint64 *number = bb_tally_at(&contexts->index, (BbTallyKey){above, node, op});
+    guint32 apart = context->unanswered ? 1u << 31 : 0;
+    return (BbTallyKey){context->above ^ apart, context->node, context->op};
+}
+
+guint32 bb_contexts_intern(BbContexts *contexts, BbContext context)
+{
+    guint64 *number = bb_tally_at(&contexts->index, key_of(&context));
     if (*number == 0) {
-        BbContext context = {above, node, op};
         g_array_append_val(contexts->list, context);
         *number = contexts->list->len;
     }
@@ -68,8 +74,7 @@ guint32 *bb_contexts_keep(BbContexts *contexts, const bool *keep)
             context.above = number[context.above];
         g_array_index(contexts->list, BbContext, kept) = context;
         number[i] = kept++;
-        *bb_tally_at(&contexts->index, (BbTallyKey){context.above, context.node, context.op}) =
-            kept;
+        *bb_tally_at(&contexts->index, key_of(&context)) = kept;
     }
     g_array_set_size(contexts->list, kept);
     return number;

@@ -12,6 +12,7 @@
 typedef struct BbContext {
     guint32 above; // BB_CONTEXT_NONE or a smaller context
     guint32 node, op;
+    bool unanswered; // calls without return, which stand apart from those with one
 } BbContext;
 
 typedef struct BbContexts BbContexts;
@@ -19,8 +20,8 @@ typedef struct BbContexts BbContexts;
 BbContexts *bb_contexts_new(void);
 void bb_contexts_free(BbContexts *contexts);
 
-// The context of node and op below above, made when new.
-guint32 bb_contexts_intern(BbContexts *contexts, guint32 above, guint32 node, guint32 op);
+// The number of the context, made when new.
+guint32 bb_contexts_intern(BbContexts *contexts, BbContext context);
 
 guint32 bb_contexts_count(const BbContexts *contexts);
 // context < bb_contexts_count(). Lent until the next one is interned.

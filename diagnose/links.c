@@ -13,6 +13,7 @@ BbLinks *bb_links_new(void)
 {
     BbLinks *links = g_new0(BbLinks, 1);
     links->links = g_array_new(FALSE, FALSE, sizeof(BbLink));
+    links->unanswered = g_array_new(FALSE, FALSE, sizeof(BbLink));
     links->paths = g_hash_table_new_full(bb_id_key_hash, bb_id_key_equal, g_free, NULL);
     return links;
 }
@@ -22,6 +23,7 @@ void bb_links_free(BbLinks *links)
     if (!links)
         return;
     g_array_unref(links->links);
+    g_array_unref(links->unanswered);
     g_hash_table_unref(links->paths);
     g_free(links);
 }
@@ -45,44 +47,59 @@ static guint32 request_of(BbLinks *links, BbId path)
     return number - 1;
 }
 
-static void add_link(BbLinks *links, const BbCall *call, float confidence, float whole,
-                     BbTruthFact fact)
+static BbLink make_link(BbLinks *links, const BbPaths *paths, guint32 call, BbTruthFact fact)
 {
     BbLink link = {
-        .call = *call,
+        .call = paths->calls[call],
         .parent_id = fact.parent,
         .request = request_of(links, fact.path),
         .found = BB_CALL_NO_PARENT,
         .real = BB_CALL_NO_PARENT,
-        .confidence = confidence,
-        .whole = whole,
+        .confidence = paths->confidence[call],
+        .whole = paths->whole ? paths->whole[call] : 1,
         .truth = BB_LINK_LOST,
     };
-    if (!bb_id_is_known(fact.parent) || !bb_id_is_known(call->id)) // what it caused cannot be told
+    // What it caused cannot be told.
+    if (!bb_id_is_known(fact.parent) || !bb_id_is_known(link.call.id))
         link.truth = BB_LINK_UNTOLD;
     else if (fact.parent.form == BB_ID_DASH)
         link.truth = BB_LINK_ROOT;
-    g_array_append_val(links->links, link);
+    return link;
+}
+
+static void find_found(BbLink *link, const BbPaths *paths, guint32 call, const guint32 *place)
+{
+    if (paths->parent[call] != BB_CALL_NO_PARENT)
+        link->found = place[paths->parent[call]];
 }
 
 void bb_links_add(BbLinks *links, const BbPaths *paths, BbTruth *truth)
 {
     g_autofree guint32 *place = g_new(guint32, paths->n_calls); // among the links
+    g_autoptr(GArray) opens = g_array_new(FALSE, FALSE, sizeof(guint32));
+    guint32 n_before = links->unanswered->len;
     for (guint32 i = 0; i < paths->n_calls; i++) {
         BbTruthFact fact = {{0}, {0}};
         (void)bb_truth_take(truth, &paths->calls[i], &fact);
+        BbLink link = make_link(links, paths, i, fact);
         place[i] = BB_CALL_NO_PARENT;
         if (bb_call_is_returned(&paths->calls[i])) {
             place[i] = links->links->len;
-            add_link(links, &paths->calls[i], paths->confidence[i],
-                     paths->whole ? paths->whole[i] : 1, fact);
-        } else {
-            links->unreturned++;
+            g_array_append_val(links->links, link);
+            continue;
         }
+        links->unreturned++;
+        if (link.truth == BB_LINK_UNTOLD)
+            continue;
+        g_array_append_val(links->unanswered, link);
+        g_array_append_val(opens, i);
     }
     for (guint32 i = 0; i < paths->n_calls; i++)
-        if (place[i] != BB_CALL_NO_PARENT && paths->parent[i] != BB_CALL_NO_PARENT)
-            link_at(links, place[i])->found = place[paths->parent[i]];
+        if (place[i] != BB_CALL_NO_PARENT)
+            find_found(link_at(links, place[i]), paths, i, place);
+    for (guint32 u = 0; u < opens->len; u++)
+        find_found(&g_array_index(links->unanswered, BbLink, n_before + u), paths,
+                   g_array_index(opens, guint32, u), place);
 }
 
 // ---- true parents -------------------------------------------------------------------------------
@@ -161,6 +178,15 @@ static guint32 find_parent(BbLinks *links, const guint32 *sorted, const BbLink *
     return BB_CALL_NO_PARENT;
 }
 
+static void settle_parent(BbLinks *links, const guint32 *sorted, BbLink *link)
+{
+    if (link->truth != BB_LINK_LOST)
+        return;
+    link->real = find_parent(links, sorted, link);
+    if (link->real != BB_CALL_NO_PARENT)
+        link->truth = BB_LINK_CHILD;
+}
+
 static void find_parents(BbLinks *links)
 {
     guint32 n = links->links->len;
@@ -169,14 +195,10 @@ static void find_parents(BbLinks *links)
         sorted[i] = i;
     if (n > 1)
         g_qsort_with_data(sorted, (gint)n, sizeof *sorted, compare_links, links);
-    for (guint32 i = 0; i < n; i++) {
-        BbLink *link = link_at(links, i);
-        if (link->truth != BB_LINK_LOST)
-            continue;
-        link->real = find_parent(links, sorted, link);
-        if (link->real != BB_CALL_NO_PARENT)
-            link->truth = BB_LINK_CHILD;
-    }
+    for (guint32 i = 0; i < n; i++)
+        settle_parent(links, sorted, link_at(links, i));
+    for (guint32 i = 0; i < links->unanswered->len; i++)
+        settle_parent(links, sorted, &g_array_index(links->unanswered, BbLink, i));
 }
 
 // Truth that goes round in circles is none. Calls without a path are of their parent's.
@@ -210,5 +232,9 @@ void bb_links_settle(BbLinks *links)
         BbLink *link = link_at(links, i);
         links->untold += link->truth == BB_LINK_UNTOLD;
         link->right = link->truth != BB_LINK_UNTOLD && link->found == link->real;
+    }
+    for (guint32 i = 0; i < links->unanswered->len; i++) {
+        BbLink *link = &g_array_index(links->unanswered, BbLink, i);
+        link->right = link->found == link->real;
     }
 }

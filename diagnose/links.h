@@ -29,7 +29,8 @@ typedef struct BbLink {
 typedef struct BbLinks {
     GArray *links;      // of BbLink: the calls with return
     guint32 n_requests; // once settled; requests are numbered from 0
-    guint64 unreturned; // calls without return: they take no part
+    guint64 unreturned; // calls without return: they are nobody's parent, and stand apart
+    GArray *unanswered; // of BbLink: those of them whose truth is told
     guint64 untold;     // calls of links whose truth is not told, circular ones included
     guint64 circular;   // calls whose true parents, if followed, come back to the call
     GHashTable *paths;  // BbId of a path -> its number + 1

@@ -23,6 +23,11 @@ void bb_route_append_call(GString *out, const BbNames *names, guint32 node, guin
     append_name(out, names, op);
 }
 
+void bb_route_append_unanswered(GString *out, bool unanswered)
+{
+    g_string_append(out, unanswered ? " (no return)" : "");
+}
+
 void bb_route_append_callers(GString *out, const BbNames *names, const guint32 *callers,
                              guint count)
 {
@@ -41,6 +46,14 @@ void bb_route_write_call(BbJson *json, const BbNames *names, guint32 node, guint
     }
     bb_json_key(json, "op");
     bb_json_null(json);
+}
+
+void bb_route_write_unanswered(BbJson *json, bool unanswered)
+{
+    if (!unanswered)
+        return;
+    bb_json_key(json, "unanswered");
+    bb_json_bool(json, true);
 }
 
 void bb_route_write_callers(BbJson *json, const char *key, const BbNames *names,

@@ -71,6 +71,17 @@ static BbScoreEdge *edge_of(BbScore *score, GHashTable *places, const BbCall *ca
     return &g_array_index(score->edges, BbScoreEdge, place - 1);
 }
 
+static void judge_unanswered(BbScore *score, const BbLinks *links)
+{
+    double stated = 0;
+    for (guint32 i = 0; i < links->unanswered->len; i++) {
+        const BbLink *link = &g_array_index(links->unanswered, BbLink, i);
+        count(&score->unanswered, link->right);
+        stated += link->confidence < 0 ? NAN : (double)link->confidence;
+    }
+    score->unanswered_stated = stated / (double)score->unanswered.all;
+}
+
 static void judge_links(BbScore *score, const BbTrial *trial)
 {
     g_autoptr(GHashTable) places =
@@ -89,6 +100,7 @@ static void judge_links(BbScore *score, const BbTrial *trial)
         count(&edge_of(score, places, &link->call)->links, link->right);
         bb_calibration_add(&score->link_confidence, (double)link->confidence, link->right);
     }
+    judge_unanswered(score, trial->links);
     score->calls = score->links.all;
     score->unreturned = trial->links->unreturned;
     score->untold = trial->links->untold;

@@ -50,6 +50,8 @@ typedef struct BbScore {
 
     // Links.
     BbRight links, roots, children, lost; // lost: the true parent is not in the trace
+    BbRight unanswered;                   // calls without return, in none of the other figures
+    double unanswered_stated;             // mean confidence of their links; NAN if not stated
     GArray *edges; // of BbScoreEdge, the most wrong links first, then by name
 
     // Requests.

@@ -25,6 +25,8 @@ static void write_links(BbJson *json, const BbScore *score)
     bb_field_right(json, "roots", score->roots);
     bb_field_right(json, "parent_lost", score->lost);
     bb_json_end_object(json);
+    bb_field_right(json, "unanswered", score->unanswered);
+    bb_json_put_share(json, "unanswered_confidence_mean", score->unanswered_stated);
     bb_json_newline(json);
     bb_field_right(json, "requests", score->requests);
     bb_field_right(json, "instances", score->instances);

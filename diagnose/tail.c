@@ -133,13 +133,14 @@ static gint64 sum_calls(BbTail *tail, const BbPaths *paths, const BbInstance *in
     guint32 above[BB_PATHS_DEPTH_MAX + 1]; // the latest context of each level
     gint64 latency_ns = 0;
     g_array_set_size(tail->entries, 0);
-    above[0] = bb_contexts_intern(tail->contexts, BB_CONTEXT_NONE, paths->calls[order[0]].caller,
-                                  BB_NAME_NONE);
+    BbContext client = {BB_CONTEXT_NONE, paths->calls[order[0]].caller, BB_NAME_NONE, false};
+    above[0] = bb_contexts_intern(tail->contexts, client);
     for (guint32 k = 0; k < instance->count; k++) {
         const BbCall *call = &paths->calls[order[k]];
         guint level = paths->level[order[k]];
-        above[level] =
-            bb_contexts_intern(tail->contexts, above[level - 1], call->callee, op_of(tail, call));
+        BbContext context = {above[level - 1], call->callee, op_of(tail, call),
+                             !bb_call_is_returned(call)};
+        above[level] = bb_contexts_intern(tail->contexts, context);
         BbTailSums *sums = entry_of(tail, above[level], number);
         sums->calls++;
         sums->errors |= failed(tail, call);

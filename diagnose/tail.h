@@ -52,6 +52,7 @@ typedef struct BbTailPair {
 typedef struct BbTailCause {
     BbTailKind kind;
     guint32 node, op;
+    bool unanswered;  // calls without return: own work is how long they were waited for
     guint32 *callers; // nodes, the direct caller first, the client last
     guint n_callers;
     BbTailPair ns;      // on the critical path, mean of all requests
@@ -61,6 +62,7 @@ typedef struct BbTailCause {
     // Of a call that differs as such: what makes most of the excess within it.
     BbTailKind most_kind;
     guint32 most_node, most_op;
+    bool most_unanswered;
     double most_ns;
 } BbTailCause;
 

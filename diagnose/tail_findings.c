@@ -131,6 +131,7 @@ static BbTailCause *add_cause(const Comparison *c, BbTailRoot *root, guint32 con
     BbTailCause cause = {.kind = kind,
                          .node = called->node,
                          .op = called->op,
+                         .unanswered = called->unanswered,
                          .ns = ns,
                          .present = contrast->present,
                          .calls = contrast->calls,
@@ -175,6 +176,7 @@ static void add_change(const Comparison *c, BbTailRoot *root, guint32 context, c
     cause->most_kind = change->most_kind;
     cause->most_node = most->node;
     cause->most_op = most->op;
+    cause->most_unanswered = most->unanswered;
     cause->most_ns = change->most_ns;
 }
 
@@ -265,6 +267,7 @@ static gint by_excess(gconstpointer a, gconstpointer b, gpointer names)
     order = order ? order : compare_names(names, x->op, y->op);
     order =
         order ? order : compare_callers(names, x->callers, x->n_callers, y->callers, y->n_callers);
+    order = order ? order : x->unanswered - y->unanswered;
     return order ? order : (gint)x->kind - (gint)y->kind;
 }
 

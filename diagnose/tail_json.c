@@ -36,6 +36,7 @@ static void write_most(BbJson *json, const BbTailCause *cause, const BbNames *na
     bb_json_key(json, "what");
     bb_json_string(json, bb_tail_kind_word(cause->most_kind));
     bb_route_write_call(json, names, cause->most_node, cause->most_op);
+    bb_route_write_unanswered(json, cause->most_unanswered);
     write_time(json, "excess_s", cause->most_ns);
     bb_json_end_object(json);
 }
@@ -52,6 +53,7 @@ static void write_causes(BbJson *json, const BbTailRoot *root, const BbNames *na
         bb_json_key(json, "what");
         bb_json_string(json, bb_tail_kind_word(cause->kind));
         bb_route_write_call(json, names, cause->node, cause->op);
+        bb_route_write_unanswered(json, cause->unanswered);
         bb_route_write_callers(json, "callers", names, cause->callers, cause->n_callers);
         bb_json_put_share(json, "share", excess_ns > 0 ? cause->excess_ns / excess_ns : 0);
         write_time(json, "excess_s", cause->excess_ns);

@@ -61,12 +61,14 @@ static double gain(BbTailPair pair)
 // ", mostly own work: auth GET", where the most is elsewhere than in the call itself.
 static void append_most(GString *out, const BbTailCause *cause, const BbNames *names)
 {
-    bool same = cause->most_node == cause->node && cause->most_op == cause->op;
+    bool same = cause->most_node == cause->node && cause->most_op == cause->op &&
+                cause->most_unanswered == cause->unanswered;
     if (cause->kind >= BB_TAIL_GAP || cause->excess_ns <= 0 || same ||
         cause->most_ns < 0.5 * cause->excess_ns)
         return;
     g_string_append_printf(out, ", mostly %s: ", bb_tail_kind_text(cause->most_kind));
     bb_route_append_call(out, names, cause->most_node, cause->most_op);
+    bb_route_append_unanswered(out, cause->most_unanswered);
 }
 
 // "extra call: lb -> app2 -> postgres SELECT item"
@@ -88,6 +90,7 @@ static void put_cause(BbSheet *sheet, const BbTailCause *cause, double excess_ns
     bb_route_append_callers(cell, names, cause->callers, cause->n_callers - 1); // no client
     g_string_append(cell, cause->n_callers > 1 ? " -> " : "");
     bb_route_append_call(cell, names, cause->node, cause->op);
+    bb_route_append_unanswered(cell, cause->unanswered);
     append_most(cell, cause, names);
 }
 

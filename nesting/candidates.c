@@ -24,6 +24,7 @@ struct BbCandidates {
     const BbCall *calls;
     guint32 n_names;
     gint64 window_ns;
+    const bool *hanging;
     Groups to, by; // calls to a node, calls by a node
     bool *knotted; // of names
     bool any_knotted;
@@ -73,13 +74,16 @@ static void group(BbCandidates *candidates, guint32 n_calls, const BbTallyEntry 
         by->start[edges[i].key.a + 2] += (guint32)edges[i].count;
         to->start[edges[i].key.b + 2] += (guint32)edges[i].count;
     }
+    for (guint32 i = 0; candidates->hanging && i < n_calls; i++)
+        by->start[calls[i].caller + 2] += candidates->hanging[i];
     open_groups(to, candidates->n_names);
     open_groups(by, candidates->n_names);
     for (guint32 i = 0; i < n_calls; i++) {
-        if (!bb_call_is_returned(&calls[i]))
-            continue;
-        to->list[to->start[calls[i].callee + 1]++] = i;
-        by->list[by->start[calls[i].caller + 1]++] = i;
+        bool is_returned = bb_call_is_returned(&calls[i]);
+        if (is_returned)
+            to->list[to->start[calls[i].callee + 1]++] = i;
+        if (is_returned || (candidates->hanging && candidates->hanging[i]))
+            by->list[by->start[calls[i].caller + 1]++] = i;
     }
 }
 
@@ -111,12 +115,13 @@ static void make_room(BbCandidates *candidates)
 }
 
 BbCandidates *bb_candidates_new(const BbCall *calls, guint32 n_calls, guint32 n_names,
-                                gint64 skew_window_ns)
+                                gint64 skew_window_ns, const bool *hanging)
 {
     BbCandidates *candidates = g_new0(BbCandidates, 1);
     candidates->calls = calls;
     candidates->n_names = n_names;
     candidates->window_ns = MAX(skew_window_ns, 0);
+    candidates->hanging = hanging;
     gsize n_edges;
     g_autofree BbTallyEntry *edges = count_edges(calls, n_calls, &n_edges);
     group(candidates, n_calls, edges, n_edges);

@@ -16,7 +16,7 @@ typedef struct BbParent {
 // A call by the node. children[] are in order of end_ns, ties of call_ns, then of index.
 typedef struct BbChild {
     gint64 call_ns;
-    gint64 end_ns; // of the return; call_ns where clocks let the return be earlier
+    gint64 end_ns; // of the return; call_ns where clocks let it be earlier, or there is none
     guint32 call;  // index into the calls
     guint32 callee;
 } BbChild;
@@ -24,9 +24,11 @@ typedef struct BbChild {
 typedef struct BbCandidates BbCandidates;
 
 // calls, in order of call_ns, and their names, all below n_names; lent, must outlive the value.
-// Calls without return take no part. skew_window_ns loosens the containment at both ends.
+// Calls without return are nobody's candidates. Those that hang ([call], hanging.h; lent, or NULL)
+// are children, as if they returned at once; all others take no part. skew_window_ns loosens the
+// containment at both ends.
 BbCandidates *bb_candidates_new(const BbCall *calls, guint32 n_calls, guint32 n_names,
-                                gint64 skew_window_ns);
+                                gint64 skew_window_ns, const bool *hanging);
 void bb_candidates_free(BbCandidates *candidates);
 
 // Goes to the next node that both is called and calls; false when there is none left.

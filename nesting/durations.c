@@ -16,7 +16,8 @@ void bb_durations_rank(BbSite *site, const BbGapScale *scale)
     for (guint c = 0; c < site->n_child_types; c++)
         density[c] = bb_density_new();
     for (guint32 x = 0; x < site->n_children; x++)
-        bb_density_add(density[site->children[x].type], bin_of(&site->children[x], scale), 1);
+        if (!site->children[x].unanswered)
+            bb_density_add(density[site->children[x].type], bin_of(&site->children[x], scale), 1);
     for (guint c = 0; c < site->n_child_types; c++) {
         bb_density_fit(density[c], scale);
         bb_density_normal(density[c], scale, normal[c]);
@@ -24,6 +25,7 @@ void bb_durations_rank(BbSite *site, const BbGapScale *scale)
     }
     for (guint32 x = 0; x < site->n_children; x++) {
         BbSiteChild *child = &site->children[x];
-        child->lasts = (gint16)(BB_SITE_NORMAL * normal[child->type][bin_of(child, scale)]);
+        if (!child->unanswered)
+            child->lasts = (gint16)(BB_SITE_NORMAL * normal[child->type][bin_of(child, scale)]);
     }
 }

@@ -30,11 +30,12 @@ typedef struct BbSiteChild {
     gint64 s, e; // departure of the call, arrival of the return
     gint64 trip; // from one to the other; with a skew window e is earlier than that
     guint32 call;
-    guint32 callee; // a name
-    guint32 conn;   // that it went out on; 0: not known
-    guint16 type;   // callee and operation
-    gint16 lasts;   // how long, among those of its type: standard normal quantile, in parts of
-                    // BB_SITE_NORMAL (durations.h)
+    guint32 callee;  // a name
+    guint32 conn;    // that it went out on; 0: not known
+    guint16 type;    // callee and operation
+    gint16 lasts;    // how long, among those of its type: standard normal quantile, in parts of
+                     // BB_SITE_NORMAL (durations.h); 0 where it is not known
+    bool unanswered; // no return was seen: e is s
 } BbSiteChild;
 
 // A connection, and the node at its other end.

@@ -5,6 +5,7 @@
 #include "data/tally.h"
 #include "nesting/axis.h"
 #include "nesting/caused.h"
+#include "nesting/hanging.h"
 #include "nesting/owners.h"
 #include "nesting/timesort.h"
 
@@ -39,6 +40,7 @@ struct BbSites {
     const BbCall *calls;
     guint32 n_calls, n_names;
     gint64 window_ns;
+    bool *hanging;
     BbAxis *axis;
     double busy; // of the trace, in quanta
     bool labels, connections;
@@ -110,6 +112,7 @@ BbSites *bb_sites_new(const BbCall *calls, guint32 n_calls, guint32 n_names, gin
                        .n_calls = n_calls,
                        .n_names = n_names,
                        .window_ns = skew_window_ns,
+                       .hanging = bb_hanging_find(calls, n_calls),
                        .axis = bb_axis_new(calls, n_calls, n_names),
                        .labels = labels,
                        .connections = connections,
@@ -126,6 +129,7 @@ void bb_sites_free(BbSites *sites)
         return;
     bb_candidates_free(sites->candidates);
     bb_axis_free(sites->axis);
+    g_free(sites->hanging);
     g_free(sites->nodes);
     g_free(sites->team);
     g_free(sites->period);
@@ -139,8 +143,8 @@ void bb_sites_rewind(BbSites *sites, const guint8 *place, const gint64 *ready_ns
     sites->ready_ns = ready_ns;
     sites->n_sites = 0;
     sites->next = 0;
-    sites->candidates =
-        bb_candidates_new(sites->calls, sites->n_calls, sites->n_names, sites->window_ns);
+    sites->candidates = bb_candidates_new(sites->calls, sites->n_calls, sites->n_names,
+                                          sites->window_ns, sites->hanging);
 }
 
 // ---- kinds -------------------------------------------------------------------------------------
@@ -240,6 +244,11 @@ static gint64 ready_of(const BbSites *sites, const Member *member, guint32 call,
     return ready_ns == G_MININT64 ? arrival : MAX(arrival, time_of(sites, member, ready_ns));
 }
 
+static bool is_returned(const BbSites *sites, guint32 call)
+{
+    return bb_call_is_returned(&sites->calls[call]);
+}
+
 static guint32 conn_of(const BbSites *sites, guint32 call)
 {
     return sites->connections ? sites->calls[call].conn : 0;
@@ -316,7 +325,8 @@ static void load_children(const BbSites *sites, BbSite *site, const Crew *crew)
                                           .call = child->call,
                                           .callee = child->callee,
                                           .conn = conn_of(sites, child->call),
-                                          .type = number[order[i].index]};
+                                          .type = number[order[i].index],
+                                          .unanswered = !is_returned(sites, child->call)};
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "data/large.h"
 #include "data/self_time.h"
+#include "nesting/patience.h"
 
 #define FEW 16   // kids sorted by insertion
 #define AHEAD 32 // calls of a level lie apart: the next ones are fetched before they are needed
@@ -126,13 +127,14 @@ static void find_self_times(BbPaths *paths, const Kids *all, bool last_byte)
     for (guint32 i = 0; i < paths->n_calls; i++) {
         const guint32 *kids = all->kids + all->start[i];
         guint32 n_kids = all->start[i + 1] - all->start[i];
-        bool is_returned = bb_call_is_returned(&paths->calls[i]);
-        paths->self_ns[i] = is_returned ? self_time(paths->calls, i, kids, n_kids, last_byte) : 0;
+        bool has_end = bb_call_end(&paths->calls[i], last_byte) != BB_TIME_NONE;
+        paths->self_ns[i] = has_end ? self_time(paths->calls, i, kids, n_kids, last_byte) : 0;
     }
 }
 
 static void find_shapes(BbPaths *paths, const Kids *all, BbShapes *shapes, bool labels)
 {
+    static const guint32 no_return = BB_SHAPES_NO_RETURN;
     g_autofree guint64 *keys = g_new(guint64, all->most);
     g_autofree guint32 *kid_shapes = g_new(guint32, all->most);
     g_autofree guint32 *order = deepest_first(paths);
@@ -146,11 +148,13 @@ static void find_shapes(BbPaths *paths, const Kids *all, BbShapes *shapes, bool 
         const BbCall *call = &paths->calls[index];
         guint32 *kids = all->kids + all->start[index];
         guint32 n_kids = all->start[index + 1] - all->start[index];
-        if (!bb_call_is_returned(call))
-            continue;
-        sort_kids(paths, kids, n_kids, keys, kid_shapes);
-        paths->shape[index] = bb_shapes_intern(
-            shapes, call->callee, labels ? call->op : BB_NAME_NONE, kid_shapes, n_kids);
+        guint32 op = labels ? call->op : BB_NAME_NONE;
+        if (bb_call_is_returned(call)) {
+            sort_kids(paths, kids, n_kids, keys, kid_shapes);
+            paths->shape[index] = bb_shapes_intern(shapes, call->callee, op, kid_shapes, n_kids);
+        } else if (paths->parent[index] != BB_CALL_NO_PARENT) {
+            paths->shape[index] = bb_shapes_intern(shapes, call->callee, op, &no_return, 1);
+        }
     }
 }
 
@@ -191,6 +195,7 @@ void bb_trees_grow(BbPaths *paths, BbShapes *shapes, bool labels, bool last_byte
 {
     find_levels(paths);
     Kids kids = collect_kids(paths);
+    bb_patience_find_ends(paths, kids.start, kids.kids);
     find_self_times(paths, &kids, last_byte);
     find_shapes(paths, &kids, shapes, labels);
     list_instances(paths, &kids);

@@ -102,10 +102,15 @@ static guint64 mark_carried(const BbWindows *windows, const BbPaths *paths, gint
 
 static void count_calls(BbPaths *paths)
 {
-    paths->facts.calls = paths->n_calls;
-    paths->facts.calls_unreturned = 0;
-    for (guint32 i = 0; i < paths->n_calls; i++)
-        paths->facts.calls_unreturned += !bb_call_is_returned(&paths->calls[i]);
+    BbFacts *facts = &paths->facts;
+    facts->calls = paths->n_calls;
+    facts->calls_unreturned = facts->calls_unanswered = 0;
+    for (guint32 i = 0; i < paths->n_calls; i++) {
+        if (bb_call_is_returned(&paths->calls[i]))
+            continue;
+        facts->calls_unreturned++;
+        facts->calls_unanswered += paths->parent[i] != BB_CALL_NO_PARENT;
+    }
 }
 
 // Leaves what is published in paths, and the rest to the next window. Returns the frontier.
@@ -119,9 +124,14 @@ static gint64 divide(BbWindows *windows, BbPaths *paths)
     if (!bb_schedule_goes_by_time(&windows->schedule) &&
         messages > windows->schedule.options.messages / 4 * 3)
         return BB_SCHEDULE_ALL; // a window would hold little else
-    for (guint32 i = 0; i < paths->n_calls; i++)
-        if (carried[i])
-            bb_pairs_push_call(windows->pairs, &paths->calls[i]);
+    for (guint32 i = 0; i < paths->n_calls; i++) {
+        BbCall *call = &paths->calls[i];
+        if (!carried[i])
+            continue;
+        if (!bb_call_is_returned(call))
+            call->return_end_ns = BB_TIME_NONE; // the next window finds it anew
+        bb_pairs_push_call(windows->pairs, call);
+    }
     bb_paths_take_out(paths, carried);
     count_calls(paths);
     return frontier_ns;

@@ -60,13 +60,12 @@ static void label_node(BbDrawing *drawing, Agnode_t *drawn, const BbPatternNode 
         g_string_append_c(text, '\n');
         bb_drawing_append_name(text, bb_names_text(drawing->names, node->op), NAME_COLUMNS);
     }
-    g_string_append_c(text, '\n');
-    if (bb_stats_count(node->latency) > 0)
-        bb_quantity_append_duration(text, bb_stats_mean(node->latency));
-    else
-        g_string_append(text, "no return");
-    g_string_append(text, ", self ");
-    bb_quantity_append_share(text, self_share(drawing->pattern, node));
+    g_string_append(text, node->unanswered ? "\nno return in " : "\n");
+    bb_quantity_append_duration(text, bb_stats_mean(node->latency));
+    if (!node->unanswered) {
+        g_string_append(text, ", self ");
+        bb_quantity_append_share(text, self_share(drawing->pattern, node));
+    }
     if (is_waited_for(drawing->pattern, node)) {
         g_string_append(text, "\nwaited ");
         append_waited(text, drawing->pattern, node);
@@ -82,13 +81,16 @@ static void label_node(BbDrawing *drawing, Agnode_t *drawn, const BbPatternNode 
     bb_drawing_set_plain(drawing, drawn, "label");
 }
 
-static void explain_node(BbDrawing *drawing, Agnode_t *drawn, const BbPatternNode *node)
+static void explain_wait(GString *text, const BbPatternNode *node)
 {
-    GString *text = drawing->plain;
-    g_string_truncate(text, 0);
-    bb_caption_append(text, bb_names_text(drawing->names, node->node), "?");
-    g_string_append_c(text, ' ');
-    bb_caption_append(text, bb_names_text(drawing->names, node->op), "");
+    g_string_append_c(text, '\n');
+    bb_quantity_append_counted(text, bb_stats_count(node->latency), "call");
+    g_string_append(text, " without return; the caller went on after: ");
+    bb_drawing_append_quantiles(text, node->latency);
+}
+
+static void explain_latency(const BbDrawing *drawing, GString *text, const BbPatternNode *node)
+{
     g_string_append(text, "\nlatency: ");
     bb_drawing_append_quantiles(text, node->latency);
     g_string_append_c(text, '\n');
@@ -99,7 +101,21 @@ static void explain_node(BbDrawing *drawing, Agnode_t *drawn, const BbPatternNod
     bb_quantity_append_duration(text, (gint64)node->self_total_ns);
     g_string_append(text, " in total, ");
     bb_quantity_append_share(text, self_share(drawing->pattern, node));
-    g_string_append(text, " of the pattern's latency\nwaited for: ");
+    g_string_append(text, " of the pattern's latency");
+}
+
+static void explain_node(BbDrawing *drawing, Agnode_t *drawn, const BbPatternNode *node)
+{
+    GString *text = drawing->plain;
+    g_string_truncate(text, 0);
+    bb_caption_append(text, bb_names_text(drawing->names, node->node), "?");
+    g_string_append_c(text, ' ');
+    bb_caption_append(text, bb_names_text(drawing->names, node->op), "");
+    if (node->unanswered)
+        explain_wait(text, node);
+    else
+        explain_latency(drawing, text, node);
+    g_string_append(text, "\nwaited for: ");
     append_waited(text, drawing->pattern, node);
     bb_drawing_append_replicas(drawing, node->replicas);
     bb_drawing_set_plain(drawing, drawn, "tooltip");
@@ -142,8 +158,10 @@ static bool draw_node(BbDrawing *drawing, Agnode_t *parent, const BbPatternNode 
         bb_drawing_set(drawn, "penwidth", "3");
     else if (is_waited_for(drawing->pattern, node))
         bb_drawing_set(drawn, "penwidth", "2");
-    if (node->errors > 0)
+    if (node->errors > 0 || node->unanswered)
         bb_drawing_set(drawn, "color", "#b3261e");
+    if (node->unanswered)
+        bb_drawing_set(drawn, "style", "filled,dashed");
     return draw_calls(drawing, drawn, node);
 }
 

@@ -118,6 +118,10 @@ static void write_node(BbJson *json, const BbNames *names, const BbPattern *patt
 {
     bb_json_begin_object(json);
     write_what(json, names, pattern, node);
+    if (node->unanswered) {
+        bb_json_key(json, "unanswered");
+        bb_json_bool(json, true);
+    }
     bb_json_key(json, "errors");
     bb_json_uint(json, node->errors);
     bb_json_key(json, "self_total_s");
@@ -184,6 +188,25 @@ static void write_pattern(BbJson *json, const BbView *view, guint i)
     bb_json_end_object(json);
 }
 
+// Only where there are some.
+static void write_unreturned(BbJson *json, const BbView *view)
+{
+    const GArray *edges = view->patterns->unreturned;
+    if (edges->len == 0)
+        return;
+    bb_json_key(json, "unreturned");
+    bb_json_begin_array(json);
+    for (guint i = 0; i < edges->len; i++) {
+        const BbUnreturned *edge = &g_array_index(edges, BbUnreturned, i);
+        bb_json_begin_object(json);
+        bb_json_put_string(json, "from", bb_names_text(view->names, edge->caller));
+        bb_json_put_string(json, "to", bb_names_text(view->names, edge->callee));
+        bb_json_put_uint(json, "count", edge->count);
+        bb_json_end_object(json);
+    }
+    bb_json_end_array(json);
+}
+
 static void write_trace(BbJson *json, const BbFacts *facts)
 {
     bb_json_key(json, "trace");
@@ -232,6 +255,7 @@ bool bb_patterns_json_write(const BbView *view, FILE *out, GError **error)
     bb_json_key(json, "algorithm");
     bb_json_string(json, view->patterns->algorithm);
     write_trace(json, &view->patterns->facts);
+    write_unreturned(json, view);
     bb_chosen_write(ranking->options.chosen, json);
     write_left_out(json, ranking);
     bb_json_newline(json);

@@ -2,10 +2,14 @@
 // In: ranked patterns. Out: a table of them, then the tree or chain of each, aligned.
 #include "viz/table.h"
 
+#include "data/caption.h"
 #include "data/quantity.h"
 #include "viz/ranking.h"
 #include "viz/summary.h"
 #include "viz/table_form.h"
+
+#define EDGES_MOST 5u // of calls without return
+#define NAME_MOST 40u // columns of a name there
 
 static void put_head(BbTable *table)
 {
@@ -34,6 +38,41 @@ static void put_left_out(BbTable *table)
     g_string_append_c(text, '\n');
 }
 
+static void put_elided(BbTable *table, guint32 node)
+{
+    bb_table_append_name(table->cell, table->view->names, node, BB_NAME_NONE);
+    bb_caption_elide(table->cell, NAME_MOST);
+    bb_table_put_cell(table, 0, false);
+}
+
+// "  without return: 300 client -> web, 300 web -> db, and 2 of 1 other edge"
+static void put_unreturned(BbTable *table)
+{
+    const GArray *edges = table->view->patterns->unreturned;
+    guint64 others = 0;
+    g_string_append(table->text, edges->len > 0 ? "  without return: " : "");
+    for (guint i = 0; i < edges->len; i++) {
+        const BbUnreturned *edge = &g_array_index(edges, BbUnreturned, i);
+        if (i >= EDGES_MOST) {
+            others += edge->count;
+            continue;
+        }
+        g_string_append(table->text, i > 0 ? ", " : "");
+        bb_quantity_append_count(table->text, edge->count);
+        g_string_append_c(table->text, ' ');
+        put_elided(table, edge->caller);
+        g_string_append(table->text, " -> ");
+        put_elided(table, edge->callee);
+    }
+    if (others > 0) {
+        g_string_append(table->text, ", and ");
+        bb_quantity_append_count(table->text, others);
+        g_string_append(table->text, " of ");
+        bb_quantity_append_counted(table->text, edges->len - EDGES_MOST, "other edge");
+    }
+    g_string_append(table->text, edges->len > 0 ? "\n" : "");
+}
+
 // What the rows above do not tell.
 static void put_foot(BbTable *table, const BbTableForm *form)
 {
@@ -42,12 +81,19 @@ static void put_foot(BbTable *table, const BbTableForm *form)
     GString *text = table->text;
     g_string_append_c(text, '\n');
     put_left_out(table);
-    if (!ranking->chains && bb_summary_unmatched(facts) > 0) {
+    if (facts->calls_unanswered > 0) {
+        g_string_append(text, "In patterns, without return: ");
+        bb_quantity_append_counted(text, facts->calls_unanswered, "call");
+        g_string_append(text, " whose callers went on without one\n");
+    }
+    if (!ranking->chains && bb_summary_unmatched(facts) > facts->calls_unanswered) {
         g_string_append(text, "In no pattern: ");
-        bb_quantity_append_counted(text, facts->calls_unreturned, "call");
+        guint64 alone = facts->calls_unreturned - facts->calls_unanswered;
+        bb_quantity_append_counted(text, alone, "call");
         g_string_append(text, " without return, ");
         bb_quantity_append_counted(text, facts->returns_orphaned, "return");
         g_string_append(text, " without call\n");
+        put_unreturned(table);
     }
     if (facts->deep_calls > 0) {
         g_string_append_printf(text, "Cut at %u levels: ", BB_PATHS_DEPTH_MAX);

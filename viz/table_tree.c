@@ -80,6 +80,7 @@ static guint width_of(BbTable *table, const BbPattern *pattern)
 
 static void put_remarks(BbTable *table, const BbPattern *pattern, const BbPatternNode *node)
 {
+    g_string_append(table->text, node->unanswered ? "  no return" : "");
     if (node->errors > 0) {
         g_string_append(table->text, "  ");
         bb_quantity_append_counted(table->text, node->errors, "error");

@@ -93,9 +93,11 @@ static BbTimelineRow row_of_call(const Listing *listing, const Draft *draft)
                          .start_ns = draft->start_ns,
                          .level = listing->paths->level[index],
                          .sure = listing->paths->confidence[index]};
-    row.returned = bb_call_is_returned(call);
+    gint64 end_ns = bb_call_end(call, listing->last_byte);
+    row.returned = end_ns != BB_TIME_NONE;
+    row.unanswered = !bb_call_is_returned(call);
     if (row.returned) {
-        row.mean_ns = bb_time_between(call->arrived_ns, bb_call_end(call, listing->last_byte));
+        row.mean_ns = bb_time_between(call->arrived_ns, end_ns);
         row.self_ns = (gint64)MIN(listing->paths->self_ns[index], (guint64)G_MAXINT64);
     }
     row.on_path = listing->critical && listing->critical[draft->place].on_path;
@@ -153,6 +155,7 @@ static BbTimelineRow row_of_node(const BbPattern *pattern, const BbPatternNode *
                          .errors = node->errors,
                          .level = (guint16)level,
                          .returned = !pattern->root->delays,
+                         .unanswered = node->unanswered || pattern->root->delays,
                          .sure = BB_CONFIDENCE_NONE};
     if (total_ns > 0)
         row.waited = (double)node->critical_total_ns / (double)total_ns;

@@ -128,7 +128,7 @@ static void put_figures(Drawing *drawing, const BbTimelineRow *row)
     put_duration(drawing, TOOK, row->mean_ns, row->returned);
     put_duration(drawing, P50, row->p50_ns, of_pattern);
     put_duration(drawing, P90, row->p90_ns, of_pattern);
-    put_duration(drawing, SELF, row->self_ns, row->returned);
+    put_duration(drawing, SELF, row->self_ns, row->returned && !row->unanswered);
     if (of_pattern)
         bb_quantity_append_share(drawing->cell, row->waited);
     end_cell(drawing, WAITED);
@@ -155,7 +155,7 @@ static void put_notes(Drawing *drawing, const BbTimelineRow *row)
         bb_caption_elide(cell, STATUS_MOST);
         if (row->errors > 0)
             g_string_append_c(cell, '!');
-    } else if (!row->returned && !drawing->timeline->of_messages) {
+    } else if (row->unanswered && !drawing->timeline->of_messages) {
         g_string_append(cell, "no return");
     }
     end_cell(drawing, STATUS);
@@ -227,7 +227,7 @@ static void put_bar(Drawing *drawing, guint index)
     const Letters *with = letters(drawing);
     guint from = cell_of(drawing, row->start_ns), to = cell_of(drawing, end_of(row));
     g_autofree char *paint = g_strnfill(drawing->width[BAR], ' ');
-    memset(paint + from, row->returned ? 's' : 'o', to - from + 1);
+    memset(paint + from, row->unanswered ? 'o' : 's', to - from + 1);
     if (row->returned)
         paint_waits(drawing, index, paint);
     for (guint cell = 0; cell <= to; cell++) {

@@ -15,10 +15,11 @@ typedef struct BbTimelineRow {
     guint64 errors;
     float sure; // BB_CONFIDENCE_NONE where not known
     guint32 node, op, status;
-    guint16 level; // 1 for the root
-    bool last;     // of its siblings
-    bool returned;
-    bool on_path; // of an instance: on the critical path
+    guint16 level;   // 1 for the root
+    bool last;       // of its siblings
+    bool returned;   // mean_ns is known
+    bool unanswered; // which is how long its caller waited in vain
+    bool on_path;    // of an instance: on the critical path
 } BbTimelineRow;
 
 struct BbTimeline {

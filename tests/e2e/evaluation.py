@@ -72,6 +72,27 @@ class ManyCalls(unittest.TestCase):
         self.assertLess(instances["false_positives"], 0.1 * instances["found"])  # none; with counts up to 8 it was 15 %
 
 
+class Unanswered(unittest.TestCase):
+    """Calls without return are found below those that made them: made again after a while, missing in a fan-out, never
+    answered at all, or lost by the sniffer."""
+    def check(self, trace, runs, share):
+        found = runs.score(trace, "joint")["unanswered"]
+        self.assertGreater(found["of"], 20)
+        self.assertGreater(found["right"], share * found["of"])
+
+    def test_they_are_given_to_their_callers(self):
+        options = argparse.Namespace(bbtrace=BBTRACE, bbpaths=BBPATHS, tools=TOOLS, seed=1)
+        for settings, share in (("rate=20/s", 0.95), ("rate=150/s", 0.93), ("rate=20/s,lost=100%", 0.8)):
+            with self.subTest(settings=settings), Runs(options) as runs:
+                self.check(runs.generate("retries", *settings.split(","), seconds=30), runs, share)
+
+    def test_losses_of_the_sniffer(self):
+        options = argparse.Namespace(bbtrace=BBTRACE, bbpaths=BBPATHS, tools=TOOLS, seed=1)
+        with Runs(options) as runs:
+            trace = runs.generate("multitier", seconds=60)
+            self.check(runs.perturb("drop", trace, "--rate=0.05"), runs, 0.9)
+
+
 class Accuracy(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

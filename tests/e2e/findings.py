@@ -154,6 +154,53 @@ class CacheMiss(unittest.TestCase):
         self.assertAlmostEqual(group["causes"][0]["present"]["slow"], 0.1)
 
 
+class Timeouts(unittest.TestCase):
+    """One call in ten gets no return, and is made again after 100 ms: the caller works no longer for that."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.trace = pathlib.Path(cls.folder.name) / "retries.bbt"
+        run(BBTRACE, "generate", "-q", "retries", "-G", "20s", "-w", cls.trace)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_blame_tells_waits_from_work(self):
+        found = json.loads(run(BBPATHS, "blame", "-q", "-f", "json", self.trace))
+        waits = [row for row in found["contexts"] if row.get("unanswered")]
+        self.assertEqual([(row["node"], row["callers"]) for row in waits], [("PRICE", ["CLIENT", "WEB"])])
+        self.assertAlmostEqual(waits[0]["self_s"]["p50"], 0.1, delta=0.001)
+        work = next(row for row in found["contexts"] if row["node"] == "WEB")
+        self.assertLess(work["self_s"]["p99"], 0.05)  # it had been more than 0.2
+        self.assertIn("PRICE (no return)  <-  CLIENT -> WEB\n", run(BBPATHS, "blame", "-q", self.trace))
+
+    def test_tail_names_the_call(self):
+        cause = json.loads(run(BBPATHS, "tail", "-q", "-f", "json", self.trace))["compared"][0]["causes"][0]
+        self.assertEqual((cause["what"], cause["node"], cause["unanswered"]), ("extra_call", "PRICE", True))
+        self.assertGreater(cause["share"], 0.9)
+        self.assertIn("extra call: WEB -> PRICE (no return)\n", run(BBPATHS, "tail", "-q", self.trace))
+
+    def test_patterns_have_it(self):
+        second = json.loads(run(BBPATHS, "-q", "-f", "json", self.trace))["patterns"][1]
+        calls = second["root"]["calls"][0]["calls"]
+        self.assertEqual([(call["node"], call.get("unanswered", False)) for call in calls],
+                         [("PRICE", True), ("PRICE", False), ("STOCK", False)])
+        text = run(BBPATHS, "-q", "-f", "text", self.trace)
+        self.assertRegex(text, r"PRICE .*  no return\n")
+        self.assertIn("In patterns, without return: 49 calls whose callers went on without one\n", text)
+        self.assertNotIn("In no pattern", text)
+        self.assertRegex(run(BBPATHS, "show", "-q", "p2", self.trace), r"PRICE .*  no return")
+
+    def test_what_is_cut_by_the_end_is_not_waited_for(self):
+        """At the end of a capture calls are open, as are those that they were made for."""
+        trace = self.trace.with_name("shop.bbt")
+        run(BBTRACE, "capture", "-q", "-r", SAMPLES / "shop-slowauth.pcap.xz", "--names", SAMPLES / "shop.hosts", "-w", trace)
+        self.assertIn("In no pattern: 20 calls without return, 0 returns without call\n"
+                      "  without return: 7 client -> lb, 7 lb -> app2, 6 app2 -> auth\n", run(BBPATHS, "-q", "-f", "text", trace))
+
+
 class Refusals(unittest.TestCase):
     def test_wrong_usage(self):
         for words, said in ((("blame",), "which trace?"), (("tail", "a", "b"), "one trace at a time"),

@@ -51,6 +51,15 @@ static inline BbCall *scene_at(Scene *scene, guint32 index)
     return &g_array_index(scene->calls, BbCall, index);
 }
 
+// One that gets no return, for which its caller waits until to_ns.
+static inline guint32 scene_unanswered(Scene *scene, guint32 parent, const char *caller,
+                                       const char *callee, gint64 from_ns, gint64 to_ns)
+{
+    guint32 index = scene_call(scene, parent, caller, callee, from_ns, BB_TIME_NONE);
+    scene_at(scene, index)->return_end_ns = to_ns;
+    return index;
+}
+
 static inline void scene_list(BbPaths *paths, guint32 call, guint16 level, guint32 *listed)
 {
     paths->level[call] = level;

@@ -250,6 +250,38 @@ START_TEST(labels_may_be_off)
 }
 END_TEST
 
+// They stand apart, and that app2 waits longer in vain than app1 is no hint.
+START_TEST(waits_in_vain_have_rows_of_their_own)
+{
+    g_auto(Case) c = case_new(0);
+    for (guint i = 0; i < 80; i++) {
+        const char *app = i % 2 ? "app1" : "app2";
+        gint64 start_ns = i * 10000000, wait_ns = i % 2 ? 100000 : 5000000;
+        guint32 a =
+            scene_call(c.scene, SCENE_ROOT, "client", app, start_ns, start_ns + wait_ns + 3000);
+        scene_unanswered(c.scene, a, app, "auth", start_ns + 1000, start_ns + 1000 + wait_ns);
+        scene_call(c.scene, a, app, "auth", start_ns + 1000 + wait_ns, start_ns + 2000 + wait_ns);
+    }
+    g_autoptr(BbPaths) paths = scene_paths(c.scene, 0);
+    bb_blame_add(c.blame, paths);
+    finish(&c);
+    ck_assert_uint_eq(c.findings->rows->len, 6);
+    ck_assert(row_at(&c, 0)->unanswered);
+    ck_assert_uint_eq(row_at(&c, 0)->callers[0], name(&c, "app2"));
+    ck_assert_int_eq(row_at(&c, 0)->cost.critical_ns, 40 * 5000000);
+    ck_assert(row_at(&c, 1)->unanswered);
+    ck_assert_int_eq(node_at(&c, 0)->cost.critical_ns, 40 * (5000000 + 100000) + 80 * 1000);
+    ck_assert_uint_eq(node_at(&c, 0)->rows, 4);
+    ck_assert_uint_eq(c.findings->hints->len, 0);
+    g_autofree char *text = text_of(&c, 0), *json = json_of(&c);
+    check_contains(text, "auth (no return)  <-  client -> app2\n");
+    check_contains(text, "auth  <-  client -> app2\n");
+    check_contains(
+        json, "\"node\": \"auth\", \"op\": null, \"unanswered\": true, \"callers\": [\"client\", "
+              "\"app2\"]");
+}
+END_TEST
+
 START_TEST(calls_without_return_are_passed_over)
 {
     g_auto(Case) c = case_new(0);
@@ -311,4 +343,5 @@ END_TEST
 
 TEST_MAIN("blame", every_nanosecond_is_blamed_once, a_node_slow_for_one_caller_is_named,
           the_shortest_chain_that_tells_it_is_named, no_hint_without_evidence, labels_may_be_off,
-          calls_without_return_are_passed_over, contexts_are_limited, times_stop_at_the_end)
+          waits_in_vain_have_rows_of_their_own, calls_without_return_are_passed_over,
+          contexts_are_limited, times_stop_at_the_end)

@@ -152,6 +152,32 @@ START_TEST(without_return_there_is_no_pattern)
 END_TEST
 
 // The client is part of a pattern, also where the shapes are the same.
+// Edges without return, the most first; of equals by names.
+START_TEST(roots_without_return_are_counted_by_edge)
+{
+    Fixture f = begin(0);
+    const char *const edges[] = {"B", "A", "C", "A", "B"};
+    for (guint i = 0; i < G_N_ELEMENTS(edges); i++) {
+        Window window = window_begin();
+        add(&window, f.names, "U", edges[i], 0, BB_TIME_NONE, -1, 0);
+        add(&window, f.names, "U", "A", 0, 10, -1, 1);
+        g_autoptr(BbPaths) paths = window_end(&window);
+        bb_census_add(f.census, paths);
+    }
+    g_autoptr(BbPatterns) patterns = bb_census_finish(f.census);
+    ck_assert_uint_eq(patterns->patterns->len, 1);
+    ck_assert_uint_eq(patterns->unreturned->len, 3);
+    const char *const wanted[] = {"A", "B", "C"};
+    for (guint i = 0; i < G_N_ELEMENTS(wanted); i++) {
+        const BbUnreturned *edge = &g_array_index(patterns->unreturned, BbUnreturned, i);
+        ck_assert_str_eq(bb_names_text(f.names, edge->caller), "U");
+        ck_assert_str_eq(bb_names_text(f.names, edge->callee), wanted[i]);
+        ck_assert_uint_eq(edge->count, i < 2 ? 2 : 1);
+    }
+    end(&f);
+}
+END_TEST
+
 START_TEST(clients_tell_patterns_apart)
 {
     Fixture f = begin(0);
@@ -372,7 +398,8 @@ START_TEST(critical_time_is_summed)
 }
 END_TEST
 
-TEST_MAIN("census", windows_add_up, without_return_there_is_no_pattern, clients_tell_patterns_apart,
+TEST_MAIN("census", windows_add_up, without_return_there_is_no_pattern,
+          roots_without_return_are_counted_by_edge, clients_tell_patterns_apart,
           shapes_are_known_under_another_number, hostile_names_stay_apart, the_rarest_are_forgotten,
           patterns_are_bounded, forms_are_bounded, confidences_are_summed,
           one_unknown_confidence_makes_the_sum_unknown, critical_time_is_summed)

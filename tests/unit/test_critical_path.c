@@ -103,6 +103,26 @@ START_TEST(nobody_waits_for_a_call_that_outlasts_its_caller)
 }
 END_TEST
 
+// Until A goes on, it waits for B; of the call to D, made at once, nobody waits any more then.
+START_TEST(a_call_without_return_is_waited_for)
+{
+    for (gint64 wire_ns = 0; wire_ns <= 3; wire_ns += 3) {
+        g_auto(Case) c = CASE;
+        guint32 a = scene_call(c.scene, SCENE_ROOT, "C", "A", 0, 100);
+        guint32 b = scene_unanswered(c.scene, a, "A", "B", 10, 80 + wire_ns);
+        scene_at(c.scene, b)->arrived_ns += wire_ns;
+        scene_call(c.scene, a, "A", "D", 11, 20);
+        scene_call(c.scene, a, "A", "B", 80, 95);
+        find(&c, false);
+        check(&c, 0, true, 10 + 5, 0, 0);
+        check(&c, 1, true, 70, 0, 0);
+        check(&c, 2, false, 0, 0, 60);
+        check(&c, 3, true, 15, 0, 0);
+        ck_assert_int_eq(c.charges[3].gap_ns, 0);
+    }
+}
+END_TEST
+
 START_TEST(the_wire_is_what_the_callee_does_not_see)
 {
     g_auto(Case) c = CASE;
@@ -335,7 +355,7 @@ END_TEST
 
 TEST_MAIN("critical_path", calls_in_series, the_last_of_calls_in_parallel_is_waited_for,
           of_equals_the_earliest_call_is_waited_for,
-          nobody_waits_for_a_call_that_outlasts_its_caller,
+          nobody_waits_for_a_call_that_outlasts_its_caller, a_call_without_return_is_waited_for,
           the_wire_is_what_the_callee_does_not_see, calls_outside_of_their_caller_are_cut,
           a_return_before_its_call_takes_no_time, a_root_of_no_length_has_nothing_to_charge,
           calls_may_last_until_the_last_byte, stamps_may_be_any_number,

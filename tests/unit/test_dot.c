@@ -152,10 +152,16 @@ START_TEST(call_without_return)
     g_autoptr(BbNames) names = bb_names_new();
     g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
     BbPatternNode *root = sample_node(names, "S", "", 1, 0, MS);
-    g_ptr_array_add(root->calls, bb_pattern_node_new(bb_names_intern(names, "T"), BB_NAME_NONE));
+    BbPatternNode *waited = sample_node(names, "T", "", 1, 0, MS);
+    waited->unanswered = true;
+    g_ptr_array_add(root->calls, waited);
     sample_pattern(patterns, names, "C", root);
     Agraph_t *graph = read_back(patterns, names, all);
-    ck_assert_str_eq(agget(find_node(graph, "T"), (char *)"label"), "T\\nno return, self 0 %");
+    Agnode_t *drawn = find_node(graph, "T");
+    ck_assert_str_eq(agget(drawn, (char *)"label"),
+                     "T\\nno return in 1.00 ms\\nwaited 1.00 ms (100 %)");
+    ck_assert_ptr_nonnull(strstr(agget(drawn, (char *)"style"), "dashed"));
+    ck_assert_ptr_nonnull(strstr(agget(drawn, (char *)"tooltip"), "1 call without return; "));
     agclose(graph);
 }
 END_TEST

@@ -262,6 +262,43 @@ START_TEST(calls_without_return_stand_alone)
 }
 END_TEST
 
+// Every fourth request calls B twice: the first call gets no return in 100 ms.
+static char *timeouts(void)
+{
+    GString *text = g_string_new("");
+    for (guint i = 0; i < 80; i++) {
+        double at = 1000.0 * i;
+        bool fails = i % 4 == 0;
+        double b = fails ? at + 110 : at + 10;
+        g_string_append_printf(text, "C U A a%u %g|", i, at);
+        if (fails)
+            g_string_append_printf(text, "C A B x%u %g|", i, at + 10);
+        g_string_append_printf(text, "C A B b%u %g|R B A b%u %g|R A U a%u %g|", i, b, i, b + 20, i,
+                               b + 25);
+    }
+    g_string_truncate(text, text->len - 1);
+    return g_string_free(text, FALSE);
+}
+
+START_TEST(calls_without_return_are_part_of_their_path)
+{
+    BbNestingOptions options = bb_nesting_options_default();
+    g_autofree char *text = timeouts();
+    g_auto(GStrv) lines = g_strsplit(text, "|", -1);
+    g_auto(Result) result = infer(&options, (const char *const *)lines);
+    check_parents(&result, "a0<- x0<a0 b0<a0 x76<a76 b77<a77");
+    check_patterns(&result, "U>A(B B) x20; U>A(B) x60");
+    const BbPatternNode *waited = vertex(&result, 0, 1), *called = vertex(&result, 0, 2);
+    ck_assert(waited->unanswered && !called->unanswered);
+    check_ms(bb_stats_mean(waited->latency), 100);
+    check_ms((gint64)waited->critical_total_ns, 20 * 100);
+    check_ms((gint64)vertex(&result, 0, 0)->self_total_ns, 20 * (10 + 5));
+    ck_assert_uint_eq(result.paths->facts.calls_unreturned, 20);
+    ck_assert_uint_eq(result.paths->facts.calls_unanswered, 20);
+    ck_assert_uint_eq(result.patterns->unreturned->len, 0);
+}
+END_TEST
+
 // Parallel calls whose answers, or starts, swap are one pattern; the two C are told apart by time.
 START_TEST(order_of_calls_does_not_split_patterns)
 {
@@ -595,10 +632,10 @@ END_TEST
 TEST_MAIN("nesting", a_chain_and_a_series, containment_is_inclusive, self_time_of_overlapping_calls,
           two_clocks, self_time_saturates, many_calls_at_once, last_byte,
           no_own_work_while_a_reply_is_sent, errors_are_counted, labels_are_part_of_the_shape,
-          calls_without_return_stand_alone, order_of_calls_does_not_split_patterns,
-          patterns_by_total_latency_then_text, hash_of_a_shape_is_stable,
-          ties_go_to_the_earliest_parent, usual_delay_wins, children_parallel, overlap_penalty,
-          same_and_any_penalty, children_0_2, children_d_cc, penalty_breaker, skew_window,
-          smoothing, bin_floor, circles_of_equal_intervals, circle_within_the_window,
-          callback_on_skewed_clocks, child_that_ends_before_it_begins, deep_chains_are_cut, nothing,
-          hostile_stamps)
+          calls_without_return_stand_alone, calls_without_return_are_part_of_their_path,
+          order_of_calls_does_not_split_patterns, patterns_by_total_latency_then_text,
+          hash_of_a_shape_is_stable, ties_go_to_the_earliest_parent, usual_delay_wins,
+          children_parallel, overlap_penalty, same_and_any_penalty, children_0_2, children_d_cc,
+          penalty_breaker, skew_window, smoothing, bin_floor, circles_of_equal_intervals,
+          circle_within_the_window, callback_on_skewed_clocks, child_that_ends_before_it_begins,
+          deep_chains_are_cut, nothing, hostile_stamps)

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long a caller waited for calls without return. What hangs, or times out and is made again,
+// costs a request most: without it that time would be the work of the node that waited.
+#pragma once
+
+#include "data/path.h"
+
+// Fills return_end_ns (data/call.h) of the calls without return that have a parent: their caller
+// went on with the first message that it sent for the parent after half of the time that such a
+// call usually takes, at the latest with its reply. Sooner, it sends what it would have sent
+// anyway: calls that are made at once. kids[start[i] .. start[i + 1]): the calls whose parent is
+// call i, in order of time.
+void bb_patience_find_ends(BbPaths *paths, const guint32 *start, const guint32 *kids);

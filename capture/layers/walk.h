@@ -60,6 +60,7 @@ typedef struct BbWalk {
     guint n_tunnels;
     guint vlan_tags;       // of the Ethernet frame passed last
     guint16 mirrored_vlan; // of the frame to come, as the mirror says; 0: none
+    bool wlan_padded;      // likewise, as the radio says: its header takes whole words
 } BbWalk;
 
 // One per kind of header. Each takes its header off walk and returns the layer that follows.

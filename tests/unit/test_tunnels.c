@@ -401,15 +401,20 @@ static Frame *mpls_in_udp(void)
     return outer_udp(frame, 6635);
 }
 
-static void put_wlan(Frame *frame, guint8 subtype, guint8 flags)
+static void put_wlan_head(Frame *frame, guint8 subtype, guint8 flags)
 {
-    frame_snap(frame, 0, 0x0800);
     if (subtype & 8)
         FRAME_PUT(frame, 0, 0);
     if ((flags & 3) == 3)
         FRAME_PUT(frame, 6, 6, 6, 6, 6, 6);
     FRAME_PUT(frame, (guint8)(subtype << 4 | 2 << 2), flags, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2,
               2, 3, 3, 3, 3, 3, 3, 0, 0);
+}
+
+static void put_wlan(Frame *frame, guint8 subtype, guint8 flags)
+{
+    frame_snap(frame, 0, 0x0800);
+    put_wlan_head(frame, subtype, flags);
 }
 
 static Frame *wlan(void)
@@ -424,6 +429,39 @@ static Frame *wlan_radio(void)
     Frame *frame = inner();
     put_wlan(frame, 8, 3);
     FRAME_PUT(frame, 0, 0, 12, 0, 0, 0, 0, 0, 1, 2, 3, 4);
+    return frame;
+}
+
+// Its header is filled up to whole words, as the flags say behind two words of fields and the
+// clock.
+static Frame *wlan_padded(void)
+{
+    Frame *frame = inner();
+    frame_snap(frame, 0, 0x0800);
+    FRAME_PUT(frame, 0, 0);
+    put_wlan_head(frame, 8, 1);
+    FRAME_PUT(frame, 0, 0, 25, 0, 3, 0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8,
+              0x20);
+    return frame;
+}
+
+// The same without a clock.
+static Frame *wlan_padded_clockless(void)
+{
+    Frame *frame = inner();
+    frame_snap(frame, 0, 0x0800);
+    FRAME_PUT(frame, 0, 0);
+    put_wlan_head(frame, 8, 1);
+    FRAME_PUT(frame, 0, 0, 9, 0, 2, 0, 0, 0, 0x20);
+    return frame;
+}
+
+// With addresses of four stations it takes whole words as it is.
+static Frame *wlan_padded_full(void)
+{
+    Frame *frame = inner();
+    put_wlan(frame, 8, 3);
+    FRAME_PUT(frame, 0, 0, 17, 0, 3, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0x20);
     return frame;
 }
 
@@ -517,6 +555,9 @@ static const Sample samples[] = {
     {"mpls in udp", ETHERNET, mpls_in_udp, false, 0, -1},
     {"wlan", WLAN, wlan, false, 0, -1},
     {"wlan with radiotap", WLAN_RADIO, wlan_radio, false, 0, -1},
+    {"wlan with padding", WLAN_RADIO, wlan_padded, false, 0, -1},
+    {"wlan with padding, no clock", WLAN_RADIO, wlan_padded_clockless, false, 0, -1},
+    {"wlan with padding, of whole words", WLAN_RADIO, wlan_padded_full, false, 0, -1},
     {"wlan in gre", ETHERNET, wlan_in_gre, false, 0, -1},
     {"nflog", NFLOG, nflog, false, 0, -1},
     {"nflog of another byte order", NFLOG, nflog_swapped, false, 0, -1},

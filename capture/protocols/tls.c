@@ -11,6 +11,7 @@
 // dialog of its own. Not where a client sent early data (0-RTT): its keys are others, and what was
 // said with them would be missing.
 #include "capture/protocols/label.h"
+#include "capture/protocols/tls_derive.h"
 #include "capture/protocols/tls_hello.h"
 #include "capture/protocols/tls_inner.h"
 #include "capture/protocols/tls_record.h"
@@ -18,9 +19,9 @@
 
 #include <string.h>
 
-#define SUITE_SHA384 0x1302u // the one of TLS 1.3's with this hash
-#define SUITE_CCM_8 0x1305u  // and the one with a tag of 8 bytes
-#define NAME_MAX_SIZE 256u   // RFC 1035: 255 bytes
+#define NAME_MAX_SIZE 256u // RFC 1035: 255 bytes
+#define HASH_LENGTH 32u    // of the cipher suites of TLS 1.3 that are not known
+#define TAG_LENGTH 16u     // likewise
 #define ALERT_BODY 2u
 #define ALERT_FATAL 2u
 // Records of a client's encrypted handshake up to its Finished, certificate and signature among
@@ -115,29 +116,35 @@ static void end_client_hello(BbDialog *dialog, Side *side)
     side->call = 0;
 }
 
+// What is said encrypted looks like data from here on: some of it is told by its length.
+static void begin_1_3(Tls *tls)
+{
+    const BbTlsSuite *suite = tls->agreed.suite;
+    gsize hash = suite ? bb_tls_hash_size(suite->hash) : HASH_LENGTH;
+    gsize tag = suite ? suite->tag_length : TAG_LENGTH;
+    tls->version = BB_TLS_1_3;
+    tls->finished_length = (guint16)(BB_TLS_HANDSHAKE_HEAD + hash + 1 + tag);
+    tls->turns.alert_length = (guint16)(ALERT_BODY + 1 + tag);
+    tls->turns.expects_tickets = true;
+}
+
 static void learn_version(Tls *tls, const BbTlsHello *hello)
 {
-    guint16 hash = hello->suite == SUITE_SHA384 ? 48 : 32;
-    guint16 tag = hello->suite == SUITE_CCM_8 ? 8 : 16;
     tls->version = hello->version;
     tls->unsure = hello->cut;
     tls->agreed.suite = bb_tls_suite_find(hello->suite);
     tls->agreed.encrypt_then_mac = hello->encrypt_then_mac;
     memcpy(tls->agreed.server_random, hello->random, BB_TLS_RANDOM);
-    if (tls->version != BB_TLS_1_3)
-        return;
-    tls->finished_length = (guint16)(BB_TLS_HANDSHAKE_HEAD + hash + 1 + tag);
-    tls->turns.alert_length = (guint16)(ALERT_BODY + 1 + tag);
-    tls->turns.expects_tickets = true;
+    if (tls->version == BB_TLS_1_3)
+        begin_1_3(tls);
 }
 
 // Behind a ChangeCipherSpec stands a Finished. One that looks like data is of TLS 1.3 (RFC 8446,
 // D.4), and so is the handshake.
 static void learn_late(Tls *tls)
 {
-    tls->version = BB_TLS_1_3;
+    begin_1_3(tls);
     tls->unsure = false;
-    tls->turns.expects_tickets = true;
     tls->side[BB_TO_SERVER].finished = false;
 }
 

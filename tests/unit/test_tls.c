@@ -387,30 +387,55 @@ START_TEST(lost_server_hello)
 }
 END_TEST
 
+// Hellos of which the server's is cut off behind so many bytes.
+static void say_cut_hellos(Steps *s, const Octets *whole, guint end)
+{
+    Octets *head = g_byte_array_new(), *tail = g_byte_array_new();
+    octets_put(head, whole->data, end);
+    octets_put(tail, whole->data + end, whole->len - end);
+    step(s, SAY_UP, client_hello("www.example.com"));
+    step(s, SAY_DOWN, head);
+    step(s, LOSE_DOWN, join(tail, data(900)));
+}
+
 // The snap length ends within the server's hello, or behind it: a Finished is no call, nor do
-// tickets answer it.
+// tickets answer it, nor is it one to say goodbye.
 START_TEST(cut_handshakes)
 {
     Octets *whole = server_hello(SUITE_1_3);
-    const guint ends[] = {50, whole->len};
+    const guint ends[] = {20, 50, whole->len - 2, whole->len};
     for (guint i = 0; i < G_N_ELEMENTS(ends); i++) {
         g_autoptr(Steps) s = on_port(40001);
-        Octets *head = g_byte_array_new(), *tail = g_byte_array_new();
-        octets_put(head, whole->data, ends[i]);
-        octets_put(tail, whole->data + ends[i], whole->len - ends[i]);
-        step(s, SAY_UP, client_hello("www.example.com"));
-        step(s, SAY_DOWN, head);
-        step(s, LOSE_DOWN, join(tail, data(900)));
+        say_cut_hellos(s, whole, ends[i]);
         step(s, SAY_UP, join(change_cipher(), data(53)));
         step(s, SAY_UP, data(100));
         step(s, SAY_DOWN, data(250)); // tickets
         step(s, SAY_DOWN, data(250));
         step(s, SAY_DOWN, data(400));
+        step(s, SAY_UP, data(19)); // close_notify
         check_text(s,
                    "CALL 1 tls www.example.com %u\nRET 1 tls ok %u\n"
                    "CALL 2 tls - 105\nRET 2 tls ok 405\n",
                    HELLO_SIZE, ends[i]);
     }
+    g_byte_array_unref(whole);
+}
+END_TEST
+
+// Behind the cipher suite, which tells the length of a Finished: the client's certificate is no
+// call.
+START_TEST(cut_handshake_with_certificate)
+{
+    g_autoptr(Steps) s = on_port(40001);
+    Octets *whole = server_hello(SHA384_SUITE);
+    guint end = whole->len - 2;
+    say_cut_hellos(s, whole, end);
+    step(s, SAY_UP, join(join(change_cipher(), data(700)), data(300))); // certificate, signature
+    step(s, SAY_UP, join(data(69), data(90)));
+    step(s, SAY_DOWN, data(30));
+    check_text(s,
+               "CALL 1 tls www.example.com %u\nRET 1 tls ok %u\nCALL 2 tls - 95\nRET 2 tls ok 35\n",
+               HELLO_SIZE, end);
     g_byte_array_unref(whole);
 }
 END_TEST
@@ -527,5 +552,5 @@ TEST_MAIN("tls", handshake_and_turns_1_2, handshake_and_turns_1_3, finished_by_s
           hello_in_parts, hello_of_ssl_2, refused, warned, closed_at_once,
           alert_of_a_number_without_name, alert_of_the_client, server_speaks_first, last_words,
           pushes, one_way_stream, midstream_by_port, midstream_by_both_sides, hole_in_a_record,
-          hole_with_heads, lost_server_hello, cut_handshakes, lost_client_hello, answered_in_clear,
-          bytes_that_are_no_record, probe, random_bytes)
+          hole_with_heads, lost_server_hello, cut_handshakes, cut_handshake_with_certificate,
+          lost_client_hello, answered_in_clear, bytes_that_are_no_record, probe, random_bytes)

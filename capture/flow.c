@@ -412,10 +412,22 @@ static bool is_new_connection(const BbFlow *flow, guint side, const BbPacket *pa
     return stream->spoke && (ahead > 0 || ahead < -(1 << 30));
 }
 
-// Only of a connection that talks. One with data (RFC 7413) expects to be taken.
+// Whether both sides have agreed on a connection that nobody has ended.
+static bool is_established(const BbFlow *flow)
+{
+    const BbTcp *tcp = &flow->tcp;
+    bool agreed = true;
+    for (guint side = 0; side < 2; side++) {
+        const BbStream *stream = &tcp->stream[side];
+        agreed &= stream->from_syn && stream->has_acked && stream->acked == stream->isn + 1;
+    }
+    return flow->list == TALKING || (flow->list == EMPTY && agreed && !tcp->reset_waits);
+}
+
+// One with data (RFC 7413) expects to be taken.
 static bool set_aside(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *packet)
 {
-    if (flow->list != TALKING || packet->tcp_flags & BB_TCP_ACK || packet->length)
+    if (!is_established(flow) || packet->tcp_flags & BB_TCP_ACK || packet->length)
         return false;
     if (flow->asked && bb_asked_is_same(flow->asked, side, packet)) {
         flow->asked->again++;

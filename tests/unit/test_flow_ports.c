@@ -48,6 +48,25 @@ START_TEST(a_stray_syn_changes_nothing)
 }
 END_TEST
 
+// Nor where it comes before the first request.
+START_TEST(a_stray_syn_changes_nothing_in_silence)
+{
+    for (guint side = 0; side < 2; side++) {
+        Scene scene;
+        scene_begin(&scene, 100000);
+        open_connection(&scene, 1000, 2000);
+        say_at(&scene, side, 0x12345678, BB_TCP_SYN, "");
+        say(&scene, !side, BB_TCP_ACK, "");
+        say(&scene, CLIENT, BB_TCP_ACK, "\1one");
+        say(&scene, SERVER, BB_TCP_ACK, "\2first");
+        close_connection(&scene);
+        ck_assert_uint_eq(scene.loss.count[BB_SEEN_CONNECTIONS], 1);
+        scene_end(&scene, "call:4 ret:6 ");
+        ck_assert_uint_eq(scene.loss.count[BB_TCP_ODD], 1);
+    }
+}
+END_TEST
+
 // Where nothing is heard of either connection after it, it was not answered: one more that was not.
 START_TEST(an_asked_connection_may_be_unanswered)
 {
@@ -251,8 +270,8 @@ START_TEST(other_numbers_in_between_are_left_out)
 END_TEST
 
 TEST_MAIN("flow_ports", ports_are_used_again, a_stray_syn_changes_nothing,
-          an_asked_connection_may_be_unanswered, an_asked_connection_needs_no_answer,
-          ports_are_used_again_unseen, who_calls_is_not_forgotten,
-          ports_of_a_silent_client_are_used_again, a_half_open_connection_is_no_gap,
-          a_repeated_syn_is_the_same_connection, simultaneous_open,
-          other_numbers_in_between_are_left_out)
+          a_stray_syn_changes_nothing_in_silence, an_asked_connection_may_be_unanswered,
+          an_asked_connection_needs_no_answer, ports_are_used_again_unseen,
+          who_calls_is_not_forgotten, ports_of_a_silent_client_are_used_again,
+          a_half_open_connection_is_no_gap, a_repeated_syn_is_the_same_connection,
+          simultaneous_open, other_numbers_in_between_are_left_out)

@@ -164,79 +164,17 @@ guint32 bb_statement_label(BbDialog *dialog, const char *prefix, const guint8 *t
 
 bool bb_statement_begins(const guint8 *text, gsize length, bool *whole)
 {
-    static const char *const words[] = {"ABORT",
-                                        "ALTER",
-                                        "ANALYZE",
-                                        "APPLY",
-                                        "BATCH",
-                                        "BEGIN",
-                                        "BINLOG",
-                                        "CALL",
-                                        "CHANGE",
-                                        "CHECK",
-                                        "CLOSE",
-                                        "COMMENT",
-                                        "COMMIT",
-                                        "COPY",
-                                        "CREATE",
-                                        "DEALLOCATE",
-                                        "DECLARE",
-                                        "DELETE",
-                                        "DESC",
-                                        "DESCRIBE",
-                                        "DISCARD",
-                                        "DO",
-                                        "DROP",
-                                        "END",
-                                        "EXECUTE",
-                                        "EXPLAIN",
-                                        "FETCH",
-                                        "FLUSH",
-                                        "GRANT",
-                                        "HANDLER",
-                                        "IDENTIFY_SYSTEM",
-                                        "INSERT",
-                                        "KILL",
-                                        "LIST",
-                                        "LISTEN",
-                                        "LOAD",
-                                        "LOCK",
-                                        "MERGE",
-                                        "NOTIFY",
-                                        "OPTIMIZE",
-                                        "PREPARE",
-                                        "PURGE",
-                                        "REFRESH",
-                                        "RELEASE",
-                                        "RENAME",
-                                        "REPAIR",
-                                        "REPLACE",
-                                        "RESET",
-                                        "REVOKE",
-                                        "ROLLBACK",
-                                        "SAVEPOINT",
-                                        "SELECT",
-                                        "SET",
-                                        "SHOW",
-                                        "START",
-                                        "START_REPLICATION",
-                                        "STOP",
-                                        "TABLE",
-                                        "TRUNCATE",
-                                        "UNLISTEN",
-                                        "UNLOCK",
-                                        "UPDATE",
-                                        "USE",
-                                        "VACUUM",
-                                        "VALUES",
-                                        "WITH",
-                                        "XA"};
-    char label[BB_LABEL_MAX + 1];
+    static const char words[] =
+        " ABORT ALTER ANALYZE APPLY BATCH BEGIN BINLOG CALL CHANGE CHECK CLOSE COMMENT COMMIT "
+        "COPY CREATE DEALLOCATE DECLARE DELETE DESC DESCRIBE DISCARD DO DROP END EXECUTE EXPLAIN "
+        "FETCH FLUSH GRANT HANDLER IDENTIFY_SYSTEM INSERT KILL LIST LISTEN LOAD LOCK MERGE "
+        "NOTIFY OPTIMIZE PREPARE PURGE REFRESH RELEASE RENAME REPAIR REPLACE RESET REVOKE "
+        "ROLLBACK SAVEPOINT SELECT SET SHOW START START_REPLICATION STOP TABLE TRUNCATE UNLISTEN "
+        "UNLOCK UPDATE USE VACUUM VALUES WITH XA ";
+    char label[BB_LABEL_MAX + 1], word[BB_LABEL_MAX + 3];
     gsize used = bb_label_sql(label, text, length);
     gsize verb = strcspn(label, " ");
     *whole = used > 0 && length > used;
-    for (gsize i = 0; i < G_N_ELEMENTS(words); i++)
-        if (strlen(words[i]) == verb && memcmp(words[i], label, verb) == 0)
-            return true;
-    return false;
+    g_snprintf(word, sizeof word, " %.*s ", (int)verb, label);
+    return verb && strstr(words, word);
 }

@@ -17,25 +17,25 @@
 
 typedef struct Code {
     const char *name;
-    bool request, response;
+    bool request;
 } Code;
 
 // RFC 3575, 2.1, and the packet type codes that IANA keeps.
 static const Code codes[] = {
-    [1] = {"Access-Request", true, false},
-    [2] = {"Access-Accept", false, true},
-    [3] = {"Access-Reject", false, true},
-    [4] = {"Accounting-Request", true, false},
-    [5] = {"Accounting-Response", false, true},
-    [11] = {"Access-Challenge", false, true},
-    [12] = {"Status-Server", true, false},
-    [40] = {"Disconnect-Request", true, false},
-    [41] = {"Disconnect-ACK", false, true},
-    [42] = {"Disconnect-NAK", false, true},
-    [43] = {"CoA-Request", true, false},
-    [44] = {"CoA-ACK", false, true},
-    [45] = {"CoA-NAK", false, true},
-    [52] = {"Protocol-Error", false, true}, // RFC 7930
+    [1] = {"Access-Request", true},
+    [2] = {"Access-Accept", false},
+    [3] = {"Access-Reject", false},
+    [4] = {"Accounting-Request", true},
+    [5] = {"Accounting-Response", false},
+    [11] = {"Access-Challenge", false},
+    [12] = {"Status-Server", true},
+    [40] = {"Disconnect-Request", true},
+    [41] = {"Disconnect-ACK", false},
+    [42] = {"Disconnect-NAK", false},
+    [43] = {"CoA-Request", true},
+    [44] = {"CoA-ACK", false},
+    [45] = {"CoA-NAK", false},
+    [52] = {"Protocol-Error", false}, // RFC 7930
 };
 
 typedef struct Packet {

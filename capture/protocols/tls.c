@@ -260,8 +260,6 @@ static bool take_inner(BbDialog *dialog, Tls *tls, const BbView *view)
         if (++side->failed < CLOSED_MAX)
             return true;
         break;
-    case BB_TLS_INNER_REKEYED:
-        break;
     }
     give_up_decryption(dialog, tls, BB_TLS_UNDECRYPTED);
     return false;
@@ -330,13 +328,19 @@ static bool is_sealed_handshake(Tls *tls, BbDirection direction, guint16 length)
     return length == tls->finished_length || client->sealed == 1;
 }
 
-static void end_change_cipher(Tls *tls, Side *side)
+// In TLS 1.3 it means nothing (RFC 8446, D.4). A further one ends a further handshake.
+static void end_change_cipher(BbDialog *dialog, Tls *tls, BbDirection direction)
 {
+    Side *side = &tls->side[direction];
+    guint32 end_seq = side->record.seq + BB_TLS_HEAD + side->head.length;
+    bool further = side->ciphered && tls->inner && tls->version != BB_TLS_1_3;
+    if (further && !bb_tls_inner_renew(tls->inner, direction, end_seq))
+        give_up_decryption(dialog, tls, BB_TLS_KEYS_UNKNOWN);
     if (!tls->version || side->ciphered)
         return;
     side->ciphered = true;
-    side->ciphered_known = tls->version != BB_TLS_1_3; // there it means nothing (RFC 8446, D.4)
-    side->ciphered_from = side->record.seq + BB_TLS_HEAD + side->head.length;
+    side->ciphered_known = tls->version != BB_TLS_1_3;
+    side->ciphered_from = end_seq;
 }
 
 static void end_record(BbDialog *dialog, Tls *tls, BbDirection direction)
@@ -354,7 +358,7 @@ static void end_record(BbDialog *dialog, Tls *tls, BbDirection direction)
         if (!is_sealed_handshake(tls, direction, side->head.length))
             bb_tls_turns_add(dialog, &tls->turns, &side->record, side->head.length);
     } else if (type == BB_TLS_CHANGE_CIPHER) {
-        end_change_cipher(tls, side);
+        end_change_cipher(dialog, tls, direction);
     } else if (type == BB_TLS_ALERT) {
         if (side->alert_level)
             end_alert(dialog, tls, direction);

@@ -37,6 +37,8 @@ typedef struct Way {
 
 struct BbTlsInner {
     BbDialog *dialog;
+    BbTlsKeylog *keylog;
+    BbTlsAgreed agreed; // in the last handshake
     Way way[2];
     bool is_1_3;
 };
@@ -51,33 +53,34 @@ typedef struct Opened {
 
 // ---- keys ---------------------------------------------------------------------------------------
 
-static bool make_keys(BbTlsInner *inner, BbTlsKeylog *keylog, const BbTlsAgreed *agreed)
+static bool make_key(BbTlsInner *inner, BbDirection direction)
 {
     static const BbTlsSecretKind kinds[] = {
         [BB_TO_SERVER] = BB_TLS_SECRET_CLIENT, [BB_TO_CLIENT] = BB_TLS_SECRET_SERVER};
-    for (guint direction = 0; direction < 2; direction++) {
-        BbTlsSecret secret;
-        BbTlsKey **key = &inner->way[direction].key;
-        if (!bb_tls_keylog_find(keylog, agreed->client_random,
-                                inner->is_1_3 ? kinds[direction] : BB_TLS_SECRET_MASTER, &secret))
-            return false;
-        *key = inner->is_1_3
-                   ? bb_tls_key_new_1_3(agreed->suite, &secret)
-                   : bb_tls_key_new_1_2(agreed->suite, &secret, agreed->client_random,
-                                        agreed->server_random, direction, agreed->encrypt_then_mac);
-        OPENSSL_cleanse(&secret, sizeof secret);
-        if (!*key)
-            return false;
-    }
-    return true;
+    const BbTlsAgreed *agreed = &inner->agreed;
+    BbTlsKey **key = &inner->way[direction].key;
+    BbTlsSecret secret;
+    g_clear_pointer(key, bb_tls_key_free);
+    if (!agreed->suite ||
+        !bb_tls_keylog_find(inner->keylog, agreed->client_random,
+                            inner->is_1_3 ? kinds[direction] : BB_TLS_SECRET_MASTER, &secret))
+        return false;
+    *key = inner->is_1_3
+               ? bb_tls_key_new_1_3(agreed->suite, &secret)
+               : bb_tls_key_new_1_2(agreed->suite, &secret, agreed->client_random,
+                                    agreed->server_random, direction, agreed->encrypt_then_mac);
+    OPENSSL_cleanse(&secret, sizeof secret);
+    return *key;
 }
 
 BbTlsInner *bb_tls_inner_new(const BbDialog *outer, BbTlsKeylog *keylog, guint16 version,
                              const BbTlsAgreed *agreed)
 {
     BbTlsInner *inner = g_new0(BbTlsInner, 1);
+    inner->keylog = keylog;
+    inner->agreed = *agreed;
     inner->is_1_3 = version == BB_TLS_1_3;
-    if (!make_keys(inner, keylog, agreed)) {
+    if (!make_key(inner, BB_TO_SERVER) || !make_key(inner, BB_TO_CLIENT)) {
         bb_tls_inner_free(inner);
         return NULL;
     }
@@ -108,6 +111,14 @@ static void begin(Way *way, guint32 seq)
 void bb_tls_inner_begin(BbTlsInner *inner, BbDirection direction, guint32 seq)
 {
     begin(&inner->way[direction], seq);
+}
+
+bool bb_tls_inner_renew(BbTlsInner *inner, BbDirection direction, guint32 seq)
+{
+    Way *way = &inner->way[direction];
+    way->number = 0;
+    way->next = seq;
+    return make_key(inner, direction);
 }
 
 // How far the content's sequence numbers go on over so many bytes of the connection that were not
@@ -229,12 +240,26 @@ static bool ends_with_key_update(Way *way, const guint8 *data, gsize length)
     return update;
 }
 
-static BbTlsInnerVerdict take_handshake(const BbTlsInner *inner, Way *way, const Opened *opened)
+// TLS 1.2: a new handshake under the keys of the one before (RFC 5246, 7.4.1).
+static void note_hello(BbTlsAgreed *agreed, const Opened *opened)
 {
-    guint8 type = opened->text[0];
-    bool hello = type == BB_TLS_CLIENT_HELLO || type == BB_TLS_SERVER_HELLO;
-    if (!inner->is_1_3)
-        return hello ? BB_TLS_INNER_REKEYED : BB_TLS_INNER_OPENED;
+    BbTlsHello hello;
+    BbMatch match = bb_tls_match_hello(opened->text, opened->length, opened->length);
+    if (match == BB_MATCH_REQUEST && bb_tls_client_hello(&hello, opened->text, opened->length))
+        memcpy(agreed->client_random, hello.random, BB_TLS_RANDOM);
+    if (match != BB_MATCH_REPLY || !bb_tls_server_hello(&hello, opened->text, opened->length))
+        return;
+    memcpy(agreed->server_random, hello.random, BB_TLS_RANDOM);
+    agreed->suite = bb_tls_suite_find(hello.suite);
+    agreed->encrypt_then_mac = hello.encrypt_then_mac;
+}
+
+static BbTlsInnerVerdict take_handshake(BbTlsInner *inner, Way *way, const Opened *opened)
+{
+    if (!inner->is_1_3) {
+        note_hello(&inner->agreed, opened);
+        return BB_TLS_INNER_OPENED;
+    }
     // Where records are missing, what was taken for the head of a message may have been none.
     if (opened->length == MESSAGE_HEAD + 1 && memcmp(opened->text, key_update, MESSAGE_HEAD) == 0)
         way->seen = 0;

@@ -20,7 +20,7 @@ typedef struct BbTlsAgreed {
 } BbTlsAgreed;
 
 // NULL when the log does not have the connection's keys, or libcrypto cannot use them. version is
-// BB_TLS_1_2 or BB_TLS_1_3.
+// BB_TLS_1_2 or BB_TLS_1_3. keylog is lent and must outlive the result.
 BbTlsInner *bb_tls_inner_new(const BbDialog *outer, BbTlsKeylog *keylog, guint16 version,
                              const BbTlsAgreed *agreed);
 // Ends what is under way inside; wipes the keys.
@@ -28,11 +28,13 @@ void bb_tls_inner_free(BbTlsInner *inner);
 
 // TLS 1.2: what direction sends is encrypted from the record on that begins at seq.
 void bb_tls_inner_begin(BbTlsInner *inner, BbDirection direction, guint32 seq);
+// Likewise with the keys of another handshake, which was read inside. False: they are not to be
+// had.
+bool bb_tls_inner_renew(BbTlsInner *inner, BbDirection direction, guint32 seq);
 
 typedef enum {
     BB_TLS_INNER_OPENED,  // and application data passed on
     BB_TLS_INNER_ALERT,   // opened: an alert, level and number
-    BB_TLS_INNER_REKEYED, // opened: a new handshake begins, whose keys are others
     BB_TLS_INNER_EARLIER, // TLS 1.3: of the handshake, with other keys
     BB_TLS_INNER_CLOSED,  // cannot be opened
 } BbTlsInnerVerdict;

@@ -469,15 +469,49 @@ START_TEST(early_data)
 }
 END_TEST
 
-// A new handshake under the old keys.
+// A handshake under the keys of the one before. What follows has its own, and another suite.
+static void shake_again(Talk *t)
+{
+    static const guint8 client = 0xc2, server = 0x5f;
+    Octets *hello = client_hello_message("a.example.com", "");
+    Octets *reply = server_hello_message(0x002f, "");
+    memset(hello->data + 6, client, 32);
+    memset(reply->data + 6, server, 32);
+    say(t, BB_TO_SERVER, seal(&t->client, HANDSHAKE, hello));
+    say(t, BB_TO_CLIENT, seal(&t->server, HANDSHAKE, join(reply, handshake(14, zeros(0)))));
+    say(t, BB_TO_SERVER, seal(&t->client, HANDSHAKE, handshake(16, zeros(66))));
+    say(t, BB_TO_SERVER, seal(&t->client, CCS, octets("01")));
+    t->client = sealer_1_2_of(0x002f, BB_TO_SERVER, false, client, server);
+    say(t, BB_TO_SERVER, seal(&t->client, HANDSHAKE, handshake(20, zeros(12))));
+    say(t, BB_TO_CLIENT, seal(&t->server, CCS, octets("01")));
+    t->server = sealer_1_2_of(0x002f, BB_TO_CLIENT, false, client, server);
+    say(t, BB_TO_CLIENT, seal(&t->server, HANDSHAKE, handshake(20, zeros(12))));
+}
+
 START_TEST(renegotiation)
+{
+    GString *log = g_string_new(NULL);
+    put_master(log, 0xc1);
+    put_master(log, 0xc2);
+    g_auto(Talk) t = talk(g_string_free(log, FALSE), PORT);
+    shake_1_2(&t, 0xc02f, false);
+    exchange(&t);
+    shake_again(&t);
+    exchange(&t);
+    exchange(&t);
+    check_rest(&t, GET_CALL("2") GET_CALL("3") GET_CALL("4"));
+    ck_assert_uint_eq(converse_loss(t.c, BB_TLS_UNDECRYPTED), 0);
+}
+END_TEST
+
+START_TEST(renegotiation_without_secrets)
 {
     g_auto(Talk) t = talk_1_2(0xc02f);
     exchange(&t);
-    say(&t, BB_TO_SERVER, seal(&t.client, HANDSHAKE, client_hello_message("a.example.com", "")));
-    say(&t, BB_TO_CLIENT, data(100));
-    ck_assert_uint_eq(converse_loss(t.c, BB_TLS_UNDECRYPTED), 1);
-    ck_assert(strstr(converse_result(t.c), GET_CALL("2")));
+    shake_again(&t);
+    exchange(&t);
+    check_rest(&t, GET_CALL("2") "CALL 3 tls - 85\nRET 3 tls ok 85\n");
+    ck_assert_uint_eq(converse_loss(t.c, BB_TLS_KEYS_UNKNOWN), 1);
 }
 END_TEST
 
@@ -485,4 +519,4 @@ TEST_MAIN("tls_inner", http_in_1_2, http_in_1_3, records_and_messages, stamps_in
           key_update, key_update_among_messages, key_update_after_a_loss, alerts, close_notify,
           padded, unknown_inside, lost_exchanges, lost_reply, lost_in_a_body, hole_in_a_record,
           too_much_lost, damaged_record, unknown_secrets, wrong_secrets, secrets_that_come_late,
-          unknown_suite, early_data, renegotiation)
+          unknown_suite, early_data, renegotiation, renegotiation_without_secrets)

@@ -48,13 +48,15 @@ static inline void seal_update(Sealer *s)
     seal_keys_1_3(s);
 }
 
-static inline Sealer sealer_1_2(guint16 suite, BbDirection direction, bool encrypt_then_mac)
+// client, server: bytes of which their randoms are.
+static inline Sealer sealer_1_2_of(guint16 suite, BbDirection direction, bool encrypt_then_mac,
+                                   guint8 client, guint8 server)
 {
     Sealer s = {.suite = bb_tls_suite_find(suite), .encrypt_then_mac = encrypt_then_mac};
     guint8 master[48], seed[64], block[256];
     memset(master, MASTER_BYTE, sizeof master);
-    memset(seed, 0x5e, 32);
-    memset(seed + 32, 0xc1, 32);
+    memset(seed, server, 32);
+    memset(seed + 32, client, 32);
     ck_assert(bb_tls_prf(s.suite->hash, master, sizeof master, "key expansion", seed, sizeof seed,
                          block, sizeof block));
     gsize mac = bb_tls_hash_size(s.suite->mac), key = s.suite->key_length;
@@ -64,6 +66,11 @@ static inline Sealer sealer_1_2(guint16 suite, BbDirection direction, bool encry
     memcpy(s.key, block + 2 * mac + second * key, key);
     memcpy(s.iv, block + 2 * mac + 2 * key + second * iv, iv);
     return s;
+}
+
+static inline Sealer sealer_1_2(guint16 suite, BbDirection direction, bool encrypt_then_mac)
+{
+    return sealer_1_2_of(suite, direction, encrypt_then_mac, 0xc1, 0x5e);
 }
 
 static inline const EVP_CIPHER *seal_cipher(const BbTlsSuite *suite)
@@ -204,13 +211,19 @@ static inline void put_hex(GString *out, guint8 byte, guint times)
         g_string_append_printf(out, "%02x", byte);
 }
 
-static inline char *keylog_1_2(void)
+static inline void put_master(GString *out, guint8 client)
 {
-    GString *out = g_string_new("# a comment\nCLIENT_RANDOM ");
-    put_hex(out, 0xc1, 32);
+    g_string_append(out, "CLIENT_RANDOM ");
+    put_hex(out, client, 32);
     g_string_append_c(out, ' ');
     put_hex(out, MASTER_BYTE, 48);
     g_string_append_c(out, '\n');
+}
+
+static inline char *keylog_1_2(void)
+{
+    GString *out = g_string_new("# a comment\n");
+    put_master(out, 0xc1);
     return g_string_free(out, FALSE);
 }
 

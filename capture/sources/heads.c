@@ -131,9 +131,8 @@ static const Head *choose(BbHeads *heads, BbHeadsNow now)
     if (!early || heads->n_open == 1)
         return early;
     const Head *first = read_first(heads);
-    if (heads->by_reading)
-        heads->by_reading = !are_close(heads);
-    else if (first != early && now.steady_us - first->read_us >= BB_HEADS_PASS_US)
+    bool is_late = first != early && now.steady_us - first->read_us >= BB_HEADS_PASS_US;
+    if (heads->by_reading || is_late)
         heads->by_reading = !are_close(heads);
     return heads->by_reading ? first : early;
 }

@@ -366,8 +366,8 @@ static void find_scale(BbConvolution *convolution, const BbStreams *streams,
     if (options->max_delay_ns == 0)
         convolution->max_delay_ns = scale.max_delay_ns;
     if (options->quantum_ns == 0)
-        convolution->quantum_ns =
-            MIN(scale.quantum_ns, MAX(1, convolution->max_delay_ns / QUANTA_LEAST));
+        convolution->quantum_ns = MAX(
+            MIN(scale.quantum_ns, MAX(1, convolution->max_delay_ns / QUANTA_LEAST)), scale.step_ns);
 }
 
 // ---- the run -----------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 typedef struct BbScale {
     gint64 quantum_ns;   // a fifth of the smallest spread of a delay; 0: nothing was found
     gint64 max_delay_ns; // several times the longest delay
+    gint64 step_ns;      // of the clocks, as far as it shows: the quantum is a multiple of it
 } BbScale;
 
 // A scale that all of them fit in; nothing of none.

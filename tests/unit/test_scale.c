@@ -134,5 +134,53 @@ START_TEST(delay_that_stands_out_from_nothing)
 }
 END_TEST
 
+// A message at a time that a clock with such steps tells.
+static guint32 send_by_steps(Planted *planted, const char *from, const char *to, gint64 at_ns,
+                             gint64 step_ns, guint32 cause)
+{
+    return planted_send(planted, from, to, at_ns / step_ns * step_ns, cause);
+}
+
+// All lags are multiples of the step then, of which no bin may have more than its width tells.
+START_TEST(coarse_stamps_show_nothing)
+{
+    const gint64 steps[] = {US, MS, 10 * MS, SECOND};
+    for (guint i = 0; i < G_N_ELEMENTS(steps); i++) {
+        g_autoptr(Planted) planted = planted_new(i);
+        gint64 span = MAX(200, steps[i] / MS * 20) * SECOND;
+        for (guint k = 0; k < 20000; k++)
+            send_by_steps(planted, k % 2 ? "A" : "B", k % 2 ? "B" : "C",
+                          EPOCH + (gint64)bb_random_below(&planted->random, (guint64)span),
+                          steps[i], PLANTED_ROOT);
+        ck_assert_int_eq(guess(planted).quantum_ns, 0);
+    }
+}
+END_TEST
+
+START_TEST(quantum_is_no_finer_than_stamps)
+{
+    g_autoptr(Planted) planted = planted_new(7);
+    for (guint i = 0; i < 5000; i++) {
+        gint64 at = EPOCH + (gint64)bb_random_below(&planted->random, 500 * SECOND);
+        guint32 cause = send_by_steps(planted, "A", "B", at, MS, PLANTED_ROOT);
+        send_by_steps(planted, "B", "C", planted_later(planted, at, 20.0 * MS, 2.0 * MS), MS,
+                      cause);
+    }
+    for (guint i = 0; i < 100; i++) { // whose step is no clock's
+        planted_send(planted, "D", "E", EPOCH + i * 5 * SECOND, PLANTED_ROOT);
+        planted_send(planted, "E", "F", EPOCH + i * 5 * SECOND, PLANTED_ROOT);
+    }
+    BbScale scale = guess(planted);
+    ck_assert_int_gt(scale.quantum_ns, 0);
+    ck_assert_int_eq(scale.quantum_ns % MS, 0);
+    ck_assert_int_le(scale.quantum_ns, 5 * MS);
+    ck_assert_int_ge(scale.max_delay_ns, 30 * MS);
+    BbScale fine = {US, 10 * MS, 1};
+    BbScale both = bb_scale_widest((BbScale[]){scale, fine}, 2);
+    ck_assert_int_eq(both.quantum_ns, MS);
+}
+END_TEST
+
 TEST_MAIN("scale", delays_of_any_length, two_delays_far_apart, noise_shows_nothing,
-          little_shows_nothing, long_traces_are_sampled, delay_that_stands_out_from_nothing)
+          little_shows_nothing, long_traces_are_sampled, delay_that_stands_out_from_nothing,
+          coarse_stamps_show_nothing, quantum_is_no_finer_than_stamps)

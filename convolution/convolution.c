@@ -349,6 +349,30 @@ static BbAssignment *assign(const BbTraffic *traffic, BbExplanation *const *expl
 
 // ---- the scale ---------------------------------------------------------------------------------
 
+// The longest delay that was found, as far as there are quanta of the one that was given.
+static gint64 reach_within(const BbConvolution *convolution, gint64 max_delay_ns)
+{
+    gint64 quantum_ns = convolution->options.quantum_ns;
+    if (quantum_ns == 0 || max_delay_ns / BB_CONVOLUTION_LAGS_MAX < quantum_ns)
+        return max_delay_ns;
+    return quantum_ns * BB_CONVOLUTION_LAGS_MAX;
+}
+
+// The quantum that was found, as fine or as coarse as the longest delay that the traffic can have
+// needs it; 0 where none was.
+static gint64 quantum_for(const BbConvolution *convolution, const BbScale *scale,
+                          const BbTraffic *traffic)
+{
+    if (scale->quantum_ns == 0)
+        return 0;
+    gint64 longest = MAX(convolution->max_delay_ns, MIN(convolution->options.skew_ns, LENGTH_MAX));
+    longest = MIN(longest, traffic->end_ns - traffic->start_ns);
+    gint64 finest = MAX(1, round_up(longest, BB_CONVOLUTION_LAGS_MAX));
+    gint64 coarsest = MAX(1, convolution->max_delay_ns / QUANTA_LEAST);
+    gint64 quantum = MAX(MIN(scale->quantum_ns, coarsest), finest);
+    return round_up(quantum, scale->step_ns) * scale->step_ns;
+}
+
 // What is not given is found in each window, so that a system that becomes slower is seen to; and
 // not for less than the last few showed, as a window may have little of what is slow.
 static void find_scale(BbConvolution *convolution, const BbStreams *streams,
@@ -364,10 +388,9 @@ static void find_scale(BbConvolution *convolution, const BbStreams *streams,
         convolution->recent[convolution->n_found++ % RECENT] = found;
     BbScale scale = bb_scale_widest(convolution->recent, MIN(convolution->n_found, RECENT));
     if (options->max_delay_ns == 0)
-        convolution->max_delay_ns = scale.max_delay_ns;
+        convolution->max_delay_ns = reach_within(convolution, scale.max_delay_ns);
     if (options->quantum_ns == 0)
-        convolution->quantum_ns = MAX(
-            MIN(scale.quantum_ns, MAX(1, convolution->max_delay_ns / QUANTA_LEAST)), scale.step_ns);
+        convolution->quantum_ns = quantum_for(convolution, &scale, traffic);
 }
 
 // ---- the run -----------------------------------------------------------------------------------

@@ -420,6 +420,46 @@ START_TEST(longest_delay_holds)
 }
 END_TEST
 
+// A delay of 1 ms, and one of 30 s: quanta that suit the first one alone do not reach the other.
+static Planted *plant_fast_and_slow(void)
+{
+    Planted *planted = planted_new(8);
+    for (guint i = 0; i < 6000; i++) {
+        gint64 at = EPOCH + (gint64)bb_random_below(&planted->random, 2000 * SECOND);
+        bool fast = i % 3 > 0;
+        guint32 cause = planted_send(planted, fast ? "A" : "D", fast ? "B" : "E", at, PLANTED_ROOT);
+        at = planted_later(planted, at, fast ? 1.0 * MS : 30.0 * SECOND,
+                           fast ? 0.05 * MS : 1.0 * SECOND);
+        planted_send(planted, fast ? "B" : "E", fast ? "C" : "F", at, cause);
+    }
+    bb_traffic_finish(planted->traffic);
+    return planted;
+}
+
+// What was given is looked at, whatever is found of the other: in the whole trace, if it is beyond.
+START_TEST(longest_delay_is_reached)
+{
+    const gint64 longest[] = {60 * SECOND, 4000 * 1000 * SECOND};
+    for (guint i = 0; i < G_N_ELEMENTS(longest); i++) {
+        g_autoptr(Planted) planted = plant_fast_and_slow();
+        BbConvolutionOptions options = options_of(0, longest[i]);
+        g_autoptr(BbConvolution) convolution = bb_convolution_new(planted->names, &options);
+        g_autoptr(BbPaths) paths = bb_convolution_run(convolution, planted->traffic);
+        check_paths(paths);
+        ck_assert_double_ge(right_share(planted, paths), 0.7);
+        guint32 caused = 0;
+        for (guint32 k = 0; k < paths->n_calls; k++)
+            caused += paths->parent[k] != BB_CALL_NO_PARENT;
+        ck_assert_uint_ge(caused, 5800);
+    }
+    g_autoptr(Planted) planted = plant_fast_and_slow();
+    BbConvolutionOptions options = options_of(1, 0);
+    g_autoptr(BbConvolution) convolution = bb_convolution_new(planted->names, &options);
+    g_autoptr(BbPaths) paths = bb_convolution_run(convolution, planted->traffic);
+    ck_assert_int_eq(bb_convolution_max_delay(convolution), BB_CONVOLUTION_LAGS_MAX);
+}
+END_TEST
+
 START_TEST(little_traffic)
 {
     for (guint n = 0; n < 8; n++)
@@ -499,5 +539,5 @@ END_TEST
 TEST_MAIN("convolution", a_shop, as_many_threads_as_you_like, names_in_any_order_of_numbers,
           other_names, runs_again, slower_later, unknown_and_none, roots_without_scale,
           a_given_root_has_no_causes, clients_begin_anew, derived_pairs_are_listed, skewed_clocks,
-          skew_makes_no_cycles, longest_delay_holds, little_traffic, all_at_one_time,
-          messages_to_oneself, nothing_causes_nothing)
+          skew_makes_no_cycles, longest_delay_holds, longest_delay_is_reached, little_traffic,
+          all_at_one_time, messages_to_oneself, nothing_causes_nothing)

@@ -61,6 +61,57 @@ static void take_separator(int *argc, char **argv)
     argv[*argc] = NULL;
 }
 
+static bool takes_value(const GOptionEntry *entry)
+{
+    return entry->arg != G_OPTION_ARG_NONE && !(entry->flags & G_OPTION_FLAG_NO_ARG);
+}
+
+static const GOptionEntry *find_long(const GOptionEntry *entry, const char *name)
+{
+    while (entry->long_name && strcmp(entry->long_name, name) != 0)
+        entry++;
+    return entry->long_name ? entry : NULL;
+}
+
+// The first letter of "-qn" whose option takes a value, with that option; else NULL.
+static const char *find_letter(const GOptionEntry *entries, const char *word,
+                               const GOptionEntry **found)
+{
+    for (const char *letter = word + 1; *letter; letter++) {
+        const GOptionEntry *entry = entries;
+        while (entry->long_name && entry->short_name != *letter)
+            entry++;
+        *found = entry;
+        if (!entry->long_name || takes_value(entry))
+            return entry->long_name ? letter : NULL;
+    }
+    return NULL;
+}
+
+// Whether the word is an option whose value is the next word. "-n1", of which GLib knows nothing,
+// becomes "--top=1", kept in made; "-n=1" stays an error, as it may be meant for "--top=1".
+static bool expects_value(const GOptionEntry *entries, char **word, GPtrArray *made)
+{
+    const GOptionEntry *entry = NULL;
+    if (g_str_has_prefix(*word, "--")) {
+        entry = find_long(entries, *word + 2);
+        return entry && takes_value(entry);
+    }
+    const char *letter = **word == '-' ? find_letter(entries, *word, &entry) : NULL;
+    if (letter == *word + 1 && letter[1] && letter[1] != '=') {
+        g_ptr_array_add(made, g_strdup_printf("--%s=%s", entry->long_name, letter + 1));
+        *word = made->pdata[made->len - 1];
+        return false;
+    }
+    return letter && !letter[1];
+}
+
+static void spell_out_values(const GOptionEntry *entries, int argc, char **argv, GPtrArray *made)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        i += expects_value(entries, &argv[i], made);
+}
+
 bool bb_options_parse(const char *program, const char *arguments, const char *summary,
                       const char *description, const GOptionEntry *entries, int *argc, char ***argv,
                       int *status)
@@ -80,6 +131,8 @@ bool bb_options_parse(const char *program, const char *arguments, const char *su
         *status = bb_end_stdout(BB_EXIT_DONE);
         return false;
     }
+    g_autoptr(GPtrArray) made = g_ptr_array_new_with_free_func(g_free); // until they are parsed
+    spell_out_values(entries, *argc, *argv, made);
     if (!g_option_context_parse(context, argc, argv, &error)) {
         *status = bb_say_usage(program, "%s", error->message);
         return false;

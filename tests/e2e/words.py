@@ -180,6 +180,19 @@ class Words(unittest.TestCase):
         self.says(2, "one trace at a time", BBTRACE, "info", "--", "-t.txt", "-t.txt")
         self.says(1, "cannot open --:", BBTRACE, "info", "--", "--")
 
+    def test_values_behind_their_letter(self):
+        trace = self.write("-n2", requests(60))
+        wanted = self.run_one(0, BBPATHS, "-q", "--format=json", "--top=1", self.trace).stdout
+        for words in (["-fjson", "-n1"], ["-f", "json", "-n1"], ["-fjson", "-qn", "1"], ["-n1", "--format", "json"]):
+            self.assertEqual(self.run_one(0, BBPATHS, "-q", *words, self.trace).stdout, wanted, words)
+        self.run_one(0, BBPATHS, "-q", "-oout.json", "-n1", "--", trace.name)
+        self.assertEqual((self.folder / "out.json").read_text(), wanted)
+        self.run_one(0, BBPATHS, "-q", "-f", "json", "-o", "-n3", self.trace)  # the name of a file
+        self.assertTrue((self.folder / "-n3").exists())
+        self.says(2, "--top takes a number or 'all', not '1x'", BBPATHS, "-n1x", self.trace)
+        self.says(2, "Unknown option -o=x.svg", BBPATHS, "-o=x.svg", self.trace)
+        self.says(2, "Unknown option -z1", BBPATHS, "-z1", self.trace)
+
     def test_suggestions_can_be_copied(self):
         head = b"\xd4\xc3\xb2\xa1" + bytes(60)
         for name, word in (("plain.pcap", "plain.pcap"), ("a b.pcap", "'a b.pcap'"), ("-x.pcap", "./-x.pcap"), ("it's.pcap", "'it'\\''s.pcap'")):

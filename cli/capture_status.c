@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #define INTERVAL_NS G_GINT64_CONSTANT(1000000000)
 #define TEXT_EDGES 10u
@@ -55,7 +54,7 @@ BbCaptureStatus *bb_capture_status_open(const BbCaptureStatusSetup *setup, GErro
     status->moments = g_async_queue_new_full(g_free);
     status->now_ns = status->report.time_ns = BB_TIME_NONE;
     status->begun = bb_since(BB_TIME_NONE);
-    status->terminal = setup->screen && isatty(STDERR_FILENO);
+    status->terminal = setup->screen && bb_can_redraw();
     status->statm = setup->live ? open("/proc/self/statm", O_RDONLY | O_CLOEXEC) : -1;
     if (setup->live || setup->stats)
         status->pulse = bb_pulse_new(setup->names, BB_PULSE_OPEN, BB_PULSE_EDGES);

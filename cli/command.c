@@ -419,9 +419,15 @@ bool bb_report_requested(void)
     return asked;
 }
 
+bool bb_can_redraw(void)
+{
+    const char *terminal = g_getenv("TERM");
+    return terminal && *terminal && strcmp(terminal, "dumb") != 0 && isatty(STDERR_FILENO);
+}
+
 BbProgress bb_progress_start(bool quiet)
 {
-    return (BbProgress){.on = !quiet && isatty(STDERR_FILENO)};
+    return (BbProgress){.on = !quiet && bb_can_redraw()};
 }
 
 bool bb_progress_due(BbProgress *progress)

@@ -110,8 +110,11 @@ bool bb_snap_requested(void);
 void bb_report_install(void);
 bool bb_report_requested(void);
 
+// Whether stderr is a terminal on which a line can be drawn anew: one whose TERM is not dumb.
+bool bb_can_redraw(void);
+
 // A line that says how far long work is, redrawn on a terminal at most five times a second; nothing
-// where stderr is no terminal.
+// where that cannot be.
 typedef struct BbProgress {
     gint64 next_us;
     bool on, drawn;

@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import pathlib
+import pty
 import random
 import re
 import resource
@@ -58,7 +59,8 @@ class Words(unittest.TestCase):
         return path
 
     def run_one(self, status, *words, **more):
-        done = subprocess.run([str(word) for word in words], capture_output=True, text=True, cwd=self.folder, **more)
+        done = subprocess.run([str(word) for word in words], text=True, cwd=self.folder,
+                              **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more})
         self.assertEqual(done.returncode, status, (words, done.stderr))
         return done
 
@@ -192,6 +194,17 @@ class Words(unittest.TestCase):
         self.says(2, "--top takes a number or 'all', not '1x'", BBPATHS, "-n1x", self.trace)
         self.says(2, "Unknown option -o=x.svg", BBPATHS, "-o=x.svg", self.trace)
         self.says(2, "Unknown option -z1", BBPATHS, "-z1", self.trace)
+
+    def test_terminals_that_cannot_redraw(self):
+        trace = self.write("long.txt", requests(5000))
+        for kind in ("xterm", "dumb", "", None):
+            ours, theirs = pty.openpty()
+            around = {name: value for name, value in os.environ.items() if name != "TERM"}
+            with os.fdopen(ours, "rb", buffering=0) as told:
+                self.run_one(0, BBTRACE, "merge", "-w", "out.bbt", trace, stdout=subprocess.DEVNULL, stderr=theirs,
+                             env=around if kind is None else {**around, "TERM": kind})
+                os.close(theirs)
+                self.assertEqual(b"\x1b" in told.read(65536), kind == "xterm", kind)
 
     def test_suggestions_can_be_copied(self):
         head = b"\xd4\xc3\xb2\xa1" + bytes(60)

@@ -10,6 +10,7 @@
 
 #define SECONDS_LIVE 10
 #define SECONDS_MAX 1000000000 // of -G: 30 years
+#define SECONDS_NONE G_MININT64
 
 static const char summary[] =
     "Looks at the packets of an interface (-i) or of capture files (-r) and tells whether the "
@@ -23,7 +24,7 @@ static const char summary[] =
 typedef struct Options {
     char **files, **interfaces;
     char *filter;
-    gint64 seconds; // 0: no limit
+    gint64 seconds; // 0: no limit; SECONDS_NONE: nobody said so
     gboolean json, strict, quiet;
 } Options;
 
@@ -46,11 +47,11 @@ static int check_options(Options *o, int argc, char **argv)
     if (!o->files == !o->interfaces)
         return bb_say_usage(program,
                             "give an interface (-i) or capture files (-r): one of the two");
-    if (o->seconds < -1 || o->seconds > SECONDS_MAX)
+    if (o->seconds == SECONDS_NONE)
+        o->seconds = o->interfaces ? SECONDS_LIVE : 0;
+    if (o->seconds < 0 || o->seconds > SECONDS_MAX)
         return bb_say_usage(program, "-G takes a number of seconds from 0 (no limit) to %d",
                             SECONDS_MAX);
-    if (o->seconds == -1)
-        o->seconds = o->interfaces ? SECONDS_LIVE : 0;
     o->filter = argc > 1 ? g_strjoinv(" ", argv + 1) : NULL;
     return -1;
 }
@@ -268,7 +269,7 @@ static int work(const Options *options)
 
 static int run(int argc, char **argv)
 {
-    g_auto(Options) options = {.seconds = -1};
+    g_auto(Options) options = {.seconds = SECONDS_NONE};
     int status = parse_options(&options, argc, argv);
     return status >= 0 ? status : work(&options);
 }

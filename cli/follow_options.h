@@ -4,7 +4,7 @@
 
 #include "capture/follow.h"
 
-#define BB_FOLLOW_HOPS_NONE (-1)
+#define BB_FOLLOW_HOPS_NONE G_MININT
 
 typedef struct BbFollowChoice {
     char **entrances, **others; // as given; NULL: nobody is followed, or nobody left out

@@ -77,6 +77,8 @@ class Usage(Programs):
                         [BBTRACE, "capture", "-r", "x", "--node", "rack"],
                         [BBTRACE, "capture", "-r", "x", "-c", "-1"],
                         [BBTRACE, "capture", "-r", "x", "-G", "9223372036854775807"],
+                        [BBTRACE, "doctor", "-r", "x", "-G", "-1"],
+                        [BBTRACE, "capture", "-r", "x", "--follow", "10.0.0.1", "--hops", "-1"],
                         [BBTRACE, "capture", "-r", "x", "--max-held", "much"],
                         [BBTRACE, "import", "x", "-w", "y"], [BBTRACE, "import", "--from", "text", "x"],
                         [BBPATHS], [BBPATHS, "a", "b"], [BBPATHS, "--algo", "guess", "x"],

@@ -6,6 +6,7 @@ with their arguments and defaults, values, counters; and the commands in example
   options.py BBTRACE BBPATHS SOURCE"""
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import unittest
@@ -160,6 +161,20 @@ def complete(name, *words):
     return set(done.stdout.split())
 
 
+def formats(text):
+    """What the script for zsh sets $formats to, for the main work."""
+    return re.search(r"^local formats='([^']*)'", text, re.M)[1] if "$formats" in text else ""
+
+
+def zsh_arguments(name, *words):
+    """What the script for zsh gives to _arguments."""
+    script = '_arguments() { print -rl -- "$@" }; _describe() { }; _call_program() { shift; eval "$@" }; ' \
+             'words=("${@[2,-1]}"); CURRENT=$#words; () { source $1 } $1'
+    done = run("zsh", "-f", "-c", script, "zsh", str(COMPLETIONS / f"_{name}"), PROGRAM[name], *words)
+    assert done.returncode == 0 and not done.stderr, (words, done.stderr)
+    return done.stdout.splitlines()
+
+
 # Options whose values are a closed list, and how to ask for them.
 VALUES = [("bbpaths", None, "--algo"), ("bbpaths", None, "--explain"), ("bbpaths", None, "--assign"),
           ("bbpaths", None, "--format"), ("bbpaths", None, "--sort"), ("bbpaths", None, "--latency"),
@@ -291,6 +306,21 @@ class Completion(unittest.TestCase):
         for words in (("bbtrace", "info", ""), ("bbtrace", "capture", "-r", ""), ("bbpaths", "-o", "x")):
             self.assertEqual(complete(*words), set(), words)
 
+    @unittest.skipUnless(shutil.which("zsh"), "no zsh here")
+    def test_zsh_offers_the_short_options_of_the_command(self):
+        for name, command in (pair for pair in commands() if pair != ("bbtrace", None)):
+            with self.subTest(name=name, command=command):
+                taken = zsh_arguments(name, *[command] if command else [], "-")
+                short = {letter: value for letter, value, _ in help_options(name, command).values() if letter and value}
+                self.assertEqual({word[1] for word in taken if re.match(r"-\w\+", word)}, set(short), taken)
+                for letter in (letter for letter, value in short.items() if value == "FILE"):
+                    self.assertIn(f"-{letter}+:file:_files", taken)
+                self.assertEqual("--node=host*:node:(host endpoint)" in taken, name == "bbtrace")
+                if name == "bbpaths":
+                    values = accepted_values(name, command, "--format") if command != "show" else {"text", "json"}
+                    listed = [word for word in taken if word.startswith("--format=*:")]
+                    self.assertEqual({*re.search(r"\((.*)\)", *listed)[1].split()}, values)
+
     def test_zsh_names_nothing_else(self):
         for name in PROGRAM:
             text = (COMPLETIONS / f"_{name}").read_text(encoding="utf-8")
@@ -299,7 +329,7 @@ class Completion(unittest.TestCase):
             self.assertTrue(named)
             self.assertLessEqual(named, all_options(name))
             for _, command, option in (v for v in VALUES if v[0] == name):
-                listed = re.search(rf"'{option}=[A-Z]*\*:\w+:\(([^)]*)\)'", text)
+                listed = re.search(rf"['\"]{option}=\w*\*:\w+:\(([^)$]*)\)['\"]", text.replace("$formats", formats(text)))
                 self.assertTrue(listed, option)
                 self.assertEqual(set(listed[1].split()), accepted_values(name, command, option))
 

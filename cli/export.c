@@ -112,7 +112,8 @@ static int run_export(int argc, char **argv)
     gboolean skip = FALSE;
     g_autofree char *to = NULL, *out = NULL, *forms = list_forms(true), *words = list_forms(false);
     const GOptionEntry entries[] = {
-        {"to", 't', 0, G_OPTION_ARG_STRING, &to, "What to write", "FORMAT"},
+        {"to", 't', 0, G_OPTION_ARG_STRING, &to, "What to write, unless the ending of -o tells",
+         "FORMAT"},
         {"output", 'o', 0, G_OPTION_ARG_FILENAME, &out,
          "Write to this file (default: standard output)", "FILE"},
         {"skip-bad-lines", 0, 0, G_OPTION_ARG_NONE, &skip,
@@ -124,7 +125,13 @@ static int run_export(int argc, char **argv)
                           "Writes traces, in order of time, in a form that other programs read.",
                           forms, entries, &argc, &argv, &status))
         return status;
-    const BbExporter *exporter = to ? bb_exporter_find(to) : NULL;
+    bool ending = !to && out && strcmp(out, "-") != 0;
+    const BbExporter *exporter = to       ? bb_exporter_find(to)
+                                 : ending ? bb_exporter_of_file(out)
+                                          : NULL;
+    if (!exporter && ending)
+        return bb_say_usage("bbtrace export", "the ending of '%s' names no format: give --to (%s)",
+                            out, words);
     if (!exporter)
         return bb_say_usage("bbtrace export", "--to takes: %s", words);
     status = bb_traces_check("bbtrace export", argv + 1, out, NULL);

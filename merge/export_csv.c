@@ -75,6 +75,7 @@ static bool csv_finish(gpointer data, const BbCounters *counters, GError **error
 const BbExporter bb_exporter_csv = {
     .name = "csv",
     .about = "CSV (RFC 4180), a line a message",
+    .endings = {"csv"},
     .without_counters = true,
     .open = csv_open,
     .push = csv_push,

@@ -143,6 +143,7 @@ static bool jsonl_finish(gpointer data, const BbCounters *counters, GError **err
 const BbExporter bb_exporter_jsonl = {
     .name = "jsonl",
     .about = "JSON Lines, an object a message",
+    .endings = {"jsonl"},
     .open = jsonl_open,
     .push = jsonl_push,
     .network = jsonl_network,

@@ -308,6 +308,7 @@ static bool sqlite_finish(gpointer data, const BbCounters *counters, GError **er
 const BbExporter bb_exporter_sqlite = {
     .name = "sqlite",
     .about = "a SQLite database with messages, nodes, counters, calls and edges",
+    .endings = {"sqlite", "sqlite3", "db"},
     .file_only = true,
     .open = sqlite_open,
     .push = sqlite_push,

@@ -37,6 +37,7 @@ static void text_free(gpointer writing)
 const BbExporter bb_exporter_text = {
     .name = "text",
     .about = "a trace in text form (bbtrace-text(5))",
+    .endings = {"txt", "text"},
     .open = text_open,
     .push = text_push,
     .network = text_network,

@@ -7,10 +7,11 @@
 #include "data/network.h"
 
 typedef struct BbExporter {
-    const char *name;      // of --to
-    const char *about;     // one line for --help
-    bool file_only;        // cannot be written to standard output
-    bool without_counters; // has no place for them
+    const char *name;       // of --to
+    const char *about;      // one line for --help
+    const char *endings[3]; // of files; what is not used is NULL
+    bool file_only;         // cannot be written to standard output
+    bool without_counters;  // has no place for them
     // Begins to write path ("-" is standard output), which is replaced. names is lent, and outlives
     // what is returned. Returns NULL with an error.
     gpointer (*open)(const char *path, const BbNames *names, GError **error);
@@ -27,8 +28,9 @@ typedef struct BbExporter {
     void (*free)(gpointer writing);
 } BbExporter;
 
-const BbExporter *bb_exporter_at(gsize index);        // of the table; NULL behind its end
-const BbExporter *bb_exporter_find(const char *name); // NULL if there is none
+const BbExporter *bb_exporter_at(gsize index);           // of the table; NULL behind its end
+const BbExporter *bb_exporter_find(const char *name);    // NULL if there is none
+const BbExporter *bb_exporter_of_file(const char *path); // by its ending; NULL if that names none
 
 // The rows of the table, each in export_<name>.c.
 extern const BbExporter bb_exporter_text;

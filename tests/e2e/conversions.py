@@ -249,6 +249,18 @@ class Export(Case):
         self.assertEqual(times, sorted(times))
         self.assertEqual(len(times), 4)
 
+    def test_the_ending_tells_the_form(self):
+        trace, out = self.path("t.txt", TEXT), self.path("o.CSV")
+        run(BBTRACE, "export", "-o", out, trace)
+        with open(out, "rb") as file:
+            self.assertEqual(file.read(), run(BBTRACE, "export", "-t", "csv", trace)[0])
+        run(BBTRACE, "export", "-o", out, "-t", "text", trace)
+        with open(out, "rb") as file:
+            self.assertEqual(file.read(), run(BBTRACE, "cat", trace)[0])
+        for words, wanted in ((("-o", self.path("o.xls")), "o.xls' names no format: give --to (text, jsonl, csv, sqlite)"),
+                              (("-o", "-"), "--to takes: text, jsonl, csv, sqlite"), ((), "--to takes: text")):
+            self.assertIn(wanted, run(BBTRACE, "export", *words, trace, status=2)[1])
+
     def test_csv_says_what_it_cannot_hold(self):
         self.assertRegex(run(BBTRACE, "export", "-t", "csv", self.shop)[1],
                          r"csv has no place for the \d+ counters of the trace and the facts on the network of \d+ edges\n")

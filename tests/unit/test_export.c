@@ -207,9 +207,15 @@ START_TEST(the_table)
     for (; (exporter = bb_exporter_at(count)); count++) {
         ck_assert_ptr_eq(bb_exporter_find(exporter->name), exporter);
         ck_assert(exporter->about[0]);
+        g_autofree char *file = g_strdup_printf("a.b/x.%s", exporter->endings[0]);
+        ck_assert_ptr_eq(bb_exporter_of_file(file), exporter);
     }
     ck_assert_uint_eq(count, 4);
     ck_assert_ptr_null(bb_exporter_find("xml"));
+    ck_assert_ptr_eq(bb_exporter_of_file("X.DB"), &bb_exporter_sqlite);
+    static const char *const others[] = {"csv", "x.csv/y", "x.", "x.csv.gz", ""};
+    for (gsize i = 0; i < G_N_ELEMENTS(others); i++)
+        ck_assert_ptr_null(bb_exporter_of_file(others[i]));
 }
 END_TEST
 

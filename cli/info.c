@@ -320,6 +320,8 @@ static const char *other_meaning(const char *name)
         meaning = bb_nat_meaning(name);
     if (strcmp(name, BB_CLOCK_ERROR) == 0)
         meaning = "nanoseconds that times of two observers may be wrong against each other";
+    if (strcmp(name, BB_SIGHTINGS_APART) == 0)
+        meaning = "messages that may be the same as another observer's, and were not joined";
     if (strcmp(name, BB_CALLS_MERGED) == 0)
         meaning = "calls that the merge wrote";
     return meaning ? meaning : name;

@@ -67,7 +67,7 @@ static Lost lost_of(const BbInfoMatched *matched, const BbCounters *counters)
 
 // The paper (section 7.5.5): unaffected by losses below 1 %, usable below 10 %.
 static const char *verdict_on(const BbInfoMatched *matched, const Lost *lost,
-                              const BbClockDoubt *doubt, bool broken)
+                              const BbClockDoubt *doubt, bool broken, bool apart)
 {
     double worst = MAX(MAX(lost->halves, lost->packets), MAX(lost->shed, lost->unwritten));
     worst = MAX(worst, MAX(lost->damaged, lost->dropped));
@@ -90,6 +90,9 @@ static const char *verdict_on(const BbInfoMatched *matched, const Lost *lost,
                "clocks are not known well enough.";
     if (broken)
         return "Usable: what is there can be relied on, but it is not all in one piece.";
+    if (apart)
+        return "Good only if observers did not see the same messages: else these stand twice, and "
+               "counts are not to be relied on.";
     return "Good: counts, delays and rare patterns can be relied on.";
 }
 
@@ -163,6 +166,15 @@ static void print_clocks(const BbClockDoubt *doubt)
                error->str);
 }
 
+static void print_apart(guint64 apart)
+{
+    g_autofree char *messages = bb_counted(apart, "message");
+    if (apart)
+        printf("%s of one observer may be the same as those of another, and %s not joined: unless "
+               "each saw others, merge again with --clocks=correct or a longer --window.\n",
+               messages, apart == 1 ? "was" : "were");
+}
+
 // Of programs that talk within one host, by its address.
 static void print_inward(const BbInfoMatched *matched)
 {
@@ -179,6 +191,7 @@ void bb_info_print_trust(const BbInfoMatched *matched, const BbCounters *counter
     guint64 outages = counted(counters, BB_INTERFACE_OUTAGES);
     guint64 steps = counted(counters, BB_CLOCK_SET_BACK);
     guint64 cuts = counted(counters, BB_SOURCE_CUT);
+    guint64 apart = bb_counters_get(counters, BB_SIGHTINGS_APART);
     double unnamed = unnamed_share(counters);
     bool broken = outages || steps || cuts || matched->damaged || unnamed >= 1;
     printf("\nHow far to trust it: %.2f %% of the calls lack their other half (%" G_GUINT64_FORMAT
@@ -186,12 +199,13 @@ void bb_info_print_trust(const BbInfoMatched *matched, const BbCounters *counter
            " returns without call); %.2f %% of the packets are known to be lost or could not be "
            "read.\n%s%s\n",
            lost.halves, matched->unreturned, matched->orphans, lost.packets,
-           verdict_on(matched, &lost, &doubt, broken),
+           verdict_on(matched, &lost, &doubt, broken, apart > 0),
            matched->damaged ? " The file itself is damaged or cut: see the warning." : "");
     print_lost(&lost);
     print_breaks(outages, steps, cuts);
     print_unnamed(unnamed);
     print_early(matched->early);
     print_clocks(&doubt);
+    print_apart(apart);
     print_inward(matched);
 }

@@ -67,6 +67,48 @@ static guint64 apart_by(const BbMergeFindings *found)
     return most + next;
 }
 
+// From the earliest clock to the latest, as far as they are known; the first's is 0.
+static gint64 clocks_span(const BbMergeFindings *found)
+{
+    gint64 least_ns = 0, most_ns = 0;
+    for (guint i = 0; found->clocks && i < bb_clocks_count(found->clocks); i++) {
+        const BbClock *clock = bb_clocks_at(found->clocks, i);
+        if (clock->state != BB_CLOCK_KNOWN)
+            continue;
+        least_ns = MIN(least_ns, clock->offset_ns);
+        most_ns = MAX(most_ns, clock->offset_ns);
+    }
+    return bb_time_between(least_ns, most_ns);
+}
+
+// Clocks that are only reported are further apart than sightings of one message may be.
+static bool outside_window(const BbMergeFindings *found)
+{
+    return found->options->clocks == BB_MERGE_CLOCKS_REPORT &&
+           clocks_span(found) > found->options->join.window_ns;
+}
+
+// Pairs of observers that see the same places and never the same message. Where clocks were
+// corrected, each saw others; else nobody knows.
+static GArray *list_strangers(const BbMergeFindings *found)
+{
+    bool unknown = found->options->clocks == BB_MERGE_CLOCKS_AS_IS || outside_window(found);
+    if (!unknown || found->options->join.by == BB_JOIN_NONE)
+        return g_array_new(FALSE, FALSE, sizeof(BbOverlapPair));
+    return bb_overlap_apart(bb_join_overlap(found->join), found->names);
+}
+
+static guint64 sightings_apart(const BbMergeFindings *found)
+{
+    g_autoptr(GArray) pairs = list_strangers(found);
+    guint64 sum = 0;
+    for (guint i = 0; i < pairs->len; i++) {
+        const BbOverlapPair *pair = &g_array_index(pairs, BbOverlapPair, i);
+        sum += MIN(pair->only_a, pair->only_b);
+    }
+    return sum;
+}
+
 // Damage and loss of the inputs, and what the merge itself counted.
 BbCounters *bb_merge_counters(const BbMergeFindings *found)
 {
@@ -78,6 +120,8 @@ BbCounters *bb_merge_counters(const BbMergeFindings *found)
     g_autoptr(GArray) pairs = bb_overlap_pairs(bb_join_overlap(found->join), found->names);
     if (apart_by(found))
         bb_counters_add(counters, BB_CLOCK_ERROR, apart_by(found));
+    if (sightings_apart(found))
+        bb_counters_add(counters, BB_SIGHTINGS_APART, sightings_apart(found));
     if (bb_counters_get(counters, BB_RETURNS_MOVED) || bb_counters_get(counters, BB_RETURNS_BEFORE))
         bb_counters_add(counters, BB_CALLS_MERGED, found->calls);
     if (found->nat && bb_nat_joined(found->nat))
@@ -127,25 +171,13 @@ static void say_clock(const BbMergeFindings *found, const BbClock *clock)
                name);
 }
 
-// Clocks that are only reported are further apart than sightings of one message may be.
 static void warn_of_window(const BbMergeFindings *found)
 {
-    gint64 least_ns = 0, most_ns = 0, window_ns = found->options->join.window_ns; // the first's: 0
-    if (!found->clocks || found->options->clocks != BB_MERGE_CLOCKS_REPORT)
-        return;
-    for (guint i = 0; i < bb_clocks_count(found->clocks); i++) {
-        const BbClock *clock = bb_clocks_at(found->clocks, i);
-        if (clock->state != BB_CLOCK_KNOWN)
-            continue;
-        least_ns = MIN(least_ns, clock->offset_ns);
-        most_ns = MAX(most_ns, clock->offset_ns);
-    }
-    gint64 apart_ns = bb_time_between(least_ns, most_ns);
-    if (apart_ns > window_ns)
+    if (outside_window(found))
         bb_say("warning: the clocks are up to %.6f s apart, and sightings further apart than the "
                "window of %.6f s are not joined: give --clocks=correct, or a --window that is "
                "longer than that",
-               (double)apart_ns / 1e9, (double)window_ns / 1e9);
+               (double)clocks_span(found) / 1e9, (double)found->options->join.window_ns / 1e9);
 }
 
 // Messages that two observers share, and that were joined.
@@ -188,9 +220,9 @@ static void warn_of_errors(const BbMergeFindings *found)
 // Nobody looked at clocks: what observers see at the same places and is never the same.
 static void warn_of_strangers(const BbMergeFindings *found)
 {
-    if (found->options->clocks != BB_MERGE_CLOCKS_AS_IS || found->options->join.by == BB_JOIN_NONE)
+    if (found->options->clocks != BB_MERGE_CLOCKS_AS_IS)
         return;
-    g_autoptr(GArray) pairs = bb_overlap_apart(bb_join_overlap(found->join), found->names);
+    g_autoptr(GArray) pairs = list_strangers(found);
     for (guint i = 0; i < MIN(pairs->len, NAMES_SHOWN); i++) {
         const BbOverlapPair *pair = &g_array_index(pairs, BbOverlapPair, i);
         g_autofree char *only_a = bb_number(pair->only_a), *only_b = bb_number(pair->only_b);

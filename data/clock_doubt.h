@@ -13,6 +13,10 @@
 // The calls that these are of: the merge wrote so many, of which a trace may have a part.
 #define BB_CALLS_MERGED "merge_calls"
 
+// Messages of an observer between nodes, and at a time, of which another one saw messages too, and
+// none of them was joined: unless each saw others, so many stand twice, as clocks differ.
+#define BB_SIGHTINGS_APART "merge_apart"
+
 typedef struct BbClockDoubt {
     guint64 error_ns; // 0: not known
     double share;     // of the calls, how many have a return that preceded them, 0 to 1

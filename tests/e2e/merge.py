@@ -479,9 +479,22 @@ class Merge(Merging):
         done = good("merge", "--clocks=as-is", "-w", self.at / "all.bbt", a, b)
         self.assertRegex(done.err, r"warning: a and b saw 149 and 149 messages between the same nodes at the same time, of "
                                    r"which none was joined: .* give --clocks=correct, or a --window that is longer")
+        self.assertIn("\n149 messages of one observer may be the same as those of another, and were not joined",
+                      good("info", self.at / "all.bbt").out)
         for clocks in "correct", "as-is":
             done = good("merge", "--window=7s", f"--clocks={clocks}", "-w", self.at / "all.bbt", a, b)
             self.assertNotIn("warning", done.err)
+            self.assertIn("\nGood: counts", good("info", self.at / "all.bbt").out)
+
+    def test_clocks_that_are_not_corrected(self):
+        """Messages stand twice where they are further apart than the window: the trace knows, and info says so."""
+        calls = [line for i in range(1, 150) for line in (f"{i}.2 CALL_SENT x y id{i}", f"{i}.4 RET_SENT y x id{i}")]
+        a, b = self.write("a.txt", calls), self.write("b.txt", calls)
+        good("skew", "-q", "-n", "x=3s", "-n", "y=3s", "-w", self.at / "c.bbt", b)
+        for clocks in "as-is", "report":
+            for window, wanted in (("1s", "Good only if observers did not see the same"), ("5s", "Good: counts")):
+                good("merge", "-q", "--clocks", clocks, "--window", window, "-w", self.at / "all.bbt", a, self.at / "c.bbt")
+                self.assertIn("\n" + wanted, good("info", self.at / "all.bbt").out)
 
     def test_names(self):
         hosts = self.at / "hosts"

@@ -9,7 +9,11 @@
 #include "viz/ranking.h"
 #include "viz/summary.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #define FONT "Helvetica"
+#define END "}\n" // of a graph
 
 struct BbDot {
     Agraph_t *graph;
@@ -94,7 +98,8 @@ static void label_graph(Agraph_t *graph, const BbView *view)
     bb_drawing_set(graph, "label", text->str);
 }
 
-static bool draw(BbDot *dot, const BbView *view)
+// The first of the patterns shown, from 0, and the one behind the last.
+static bool draw(BbDot *dot, const BbView *view, guint first, guint end)
 {
     for (guint i = 0; i < G_N_ELEMENTS(defaults); i++)
         if (!agattr(dot->graph, defaults[i].kind, (char *)defaults[i].name,
@@ -103,24 +108,29 @@ static bool draw(BbDot *dot, const BbView *view)
     if (view->ranking->chains)
         bb_drawing_set(dot->graph, "ranksep", "0.12"); // on both sides of an edge's label
     label_graph(dot->graph, view);
-    for (guint i = view->ranking->n_shown; i-- > 0;)
+    for (guint i = end; i-- > first;)
         if (!draw_pattern(dot->graph, view, i))
             return false;
     return true;
 }
 
-BbDot *bb_dot_new(const BbView *view, GError **error)
+static BbDot *new_part(const BbView *view, guint first, guint end, GError **error)
 {
     g_autoptr(BbDot) dot = g_new0(BbDot, 1);
     dot->ids = bb_dot_ids();
     dot->disc = AgDefaultDisc;
     dot->disc.id = &dot->ids;
     dot->graph = agopen((char *)"bbpaths", Agdirected, &dot->disc);
-    if (dot->graph && draw(dot, view))
+    if (dot->graph && draw(dot, view, first, end))
         return g_steal_pointer(&dot);
     g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_NOMEM,
                         "cannot build the graph of the patterns: show fewer of them (--top)");
     return NULL;
+}
+
+BbDot *bb_dot_new(const BbView *view, GError **error)
+{
+    return new_part(view, 0, view->ranking->n_shown, error);
 }
 
 void bb_dot_free(BbDot *dot)
@@ -137,15 +147,43 @@ Agraph_t *bb_dot_graph(const BbDot *dot)
     return dot->graph;
 }
 
+// The graph with these patterns as text, without the brace that closes it; the caller frees it.
+static char *write_part(const BbView *view, guint first, guint end, gsize *length, GError **error)
+{
+    g_autoptr(BbDot) dot = new_part(view, first, end, error);
+    if (!dot)
+        return NULL;
+    char *text = NULL;
+    FILE *memory = open_memstream(&text, length);
+    bool written = memory && agwrite(dot->graph, memory) == 0;
+    if (memory && fclose(memory) == 0 && written) {
+        *length -= strlen(END);
+        return text;
+    }
+    free(text);
+    g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
+                        "cgraph cannot write the graph of the patterns");
+    return NULL;
+}
+
+// What agwrite makes of the graph with all patterns, pattern by pattern: it asks of each node and
+// edge whether one of all clusters has it, which costs the square of their number. A graph with one
+// begins as the graph with none does.
 bool bb_dot_write(const BbView *view, FILE *out, GError **error)
 {
-    g_autoptr(BbDot) dot = bb_dot_new(view, error);
-    if (!dot)
+    gsize head = 0, length = 0;
+    char *text = write_part(view, 0, 0, &head, error);
+    if (!text)
         return false;
-    if (agwrite(dot->graph, out) != 0 && !ferror(out)) {
-        g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
-                            "cgraph cannot write the graph of the patterns");
-        return false;
+    fwrite(text, 1, head, out);
+    free(text);
+    for (guint i = view->ranking->n_shown; i-- > 0 && !ferror(out);) {
+        text = write_part(view, i, i + 1, &length, error);
+        if (!text)
+            return false;
+        fwrite(text + head, 1, length - head, out);
+        free(text);
     }
+    fputs(END, out);
     return true;
 }

@@ -6,6 +6,7 @@
 #include "tests/unit/test.h"
 #include "tests/unit/view_text.h"
 #include "viz/dot.h"
+#include "viz/ranking.h"
 
 #include <string.h>
 
@@ -38,6 +39,57 @@ START_TEST(golden_empty)
     g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
     char *text = view_text("dot", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
     golden_check("viz/empty.dot", text, strlen(text));
+    free(text);
+}
+END_TEST
+
+// Written pattern by pattern, it is what cgraph writes of the whole graph.
+static void expect_written_whole(const BbPatterns *patterns, const BbNames *names)
+{
+    const BbViewOptions options = {.top = BB_TOP_ALL};
+    g_autoptr(BbRanking) ranking = bb_ranking_new(patterns, names, &options, BB_TOP_ALL);
+    const BbView view = {patterns, names, ranking, NULL};
+    g_autoptr(GError) error = NULL;
+    g_autoptr(BbDot) dot = bb_dot_new(&view, &error);
+    ck_assert_ptr_nonnull(dot);
+    char *whole = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&whole, &length);
+    ck_assert_int_eq(agwrite(bb_dot_graph(dot), out), 0);
+    fclose(out);
+    char *text = view_text("dot", patterns, names, options);
+    ck_assert_str_eq(text, whole);
+    free(text);
+    free(whole);
+}
+
+START_TEST(written_as_one_graph)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) trees = sample_patterns(names);
+    g_autoptr(BbPatterns) chains = sample_chain_patterns(names);
+    g_autoptr(BbPatterns) none = bb_patterns_new("nesting");
+    expect_written_whole(trees, names);
+    expect_written_whole(chains, names);
+    expect_written_whole(none, names);
+}
+END_TEST
+
+// 20,000 patterns took more than a minute, as the square of their number.
+START_TEST(many_patterns)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
+    for (guint i = 0; i < 20000; i++) {
+        g_autofree char *op = g_strdup_printf("op%u", i);
+        BbPatternNode *root = sample_node(names, "S", op, 1, 0, MS);
+        sample_call(root, sample_node(names, "T", op, 1, MS / 10, MS / 2));
+        sample_pattern(patterns, names, "C", root);
+    }
+    gint64 start = g_get_monotonic_time();
+    char *text = view_text("dot", patterns, names, all);
+    ck_assert_int_lt(g_get_monotonic_time() - start, 20 * G_USEC_PER_SEC);
+    ck_assert_ptr_nonnull(strstr(text, "subgraph cluster_20000 {"));
     free(text);
 }
 END_TEST
@@ -388,7 +440,7 @@ START_TEST(chains_are_lines)
 }
 END_TEST
 
-TEST_MAIN("dot", tosses_of_a_coin_are_told, golden, golden_top, golden_empty, web_pattern,
-          repeated_calls_and_errors, hostile_names, call_without_return, same_bytes_again, pictures,
-          svg_text, full_disk, replicas, golden_chains, a_chain, all_delays_in_the_tooltip,
-          derived_is_marked, hostile_chain, chains_are_lines)
+TEST_MAIN("dot", written_as_one_graph, many_patterns, tosses_of_a_coin_are_told, golden, golden_top,
+          golden_empty, web_pattern, repeated_calls_and_errors, hostile_names, call_without_return,
+          same_bytes_again, pictures, svg_text, full_disk, replicas, golden_chains, a_chain,
+          all_delays_in_the_tooltip, derived_is_marked, hostile_chain, chains_are_lines)

@@ -103,11 +103,18 @@ void bb_caption_elide(GString *caption, guint width)
     g_string_insert(caption, (gssize)head, "...");
 }
 
+// "..." is one mark.
+static bool is_ellipsis(char before, char after)
+{
+    return before == '.' && after == '.';
+}
+
 // Whether a line may end between these two characters: after a blank or a mark, before a separator
 // of a path or query.
 static bool breaks(char before, char after)
 {
-    return (before && strchr(" ,;-_.", before)) || (after && strchr("/?&", after));
+    return !is_ellipsis(before, after) &&
+           ((before && strchr(" ,;-_.", before)) || (after && strchr("/?&", after)));
 }
 
 // Bytes of the next line: up to the last break, unless it is in the first third, else all that fit.
@@ -117,7 +124,10 @@ static gsize line_bytes(const char *text, guint width)
     for (gsize at = most; at > most / 3; at--)
         if (breaks(text[at - 1], text[at]))
             return at;
-    return most;
+    gsize dots = 0; // that go to the next line
+    while (dots < 2 && most > dots + 1 && is_ellipsis(text[most - dots - 1], text[most - dots]))
+        dots++;
+    return most - dots;
 }
 
 void bb_caption_wrap(GString *caption, guint width, guint lines)

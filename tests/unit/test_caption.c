@@ -84,6 +84,23 @@ START_TEST(wrapped)
 }
 END_TEST
 
+// What stands for the middle of a long name stays in one line.
+START_TEST(ellipses_are_whole)
+{
+    for (guint width = 8; width < 40; width++) {
+        for (guint lines = 1; lines < 6; lines++) {
+            g_autofree char *text = g_strnfill(300, 'x');
+            g_autoptr(GString) caption = g_string_new(text);
+            bb_caption_wrap(caption, width, lines);
+            ck_assert_msg(strstr(caption->str, "..."), "%u, %u: %s", width, lines, caption->str);
+        }
+    }
+    g_autoptr(GString) dots = g_string_new("....................................");
+    bb_caption_wrap(dots, 12, 3);
+    ck_assert_uint_eq(dots->len, 38);
+}
+END_TEST
+
 // Whatever the text: never more lines than asked for, nothing lost that was not elided.
 START_TEST(wrapped_any)
 {
@@ -128,4 +145,5 @@ START_TEST(plain)
 }
 END_TEST
 
-TEST_MAIN("caption", shown_text, plain, widths, padded, elided, wrapped, wrapped_any)
+TEST_MAIN("caption", shown_text, plain, widths, padded, elided, wrapped, ellipses_are_whole,
+          wrapped_any)

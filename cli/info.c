@@ -275,9 +275,14 @@ static char *printable(Info *info, guint32 name)
     return g_string_free(text, FALSE);
 }
 
+static char *node_name(Info *info, guint32 node)
+{
+    return node == BB_NAME_NONE ? g_strdup("?") : printable(info, node);
+}
+
 static char *edge_name(Info *info, const Edge *edge)
 {
-    g_autofree char *from = printable(info, edge->sender), *to = printable(info, edge->receiver);
+    g_autofree char *from = node_name(info, edge->sender), *to = node_name(info, edge->receiver);
     g_autofree char *proto = printable(info, edge->proto);
     return g_strdup_printf("%s -> %s  %s", from, to, proto);
 }
@@ -367,6 +372,7 @@ static guint count_nodes(const Info *info)
         g_hash_table_add(nodes, GUINT_TO_POINTER(((const Edge *)key)->sender));
         g_hash_table_add(nodes, GUINT_TO_POINTER(((const Edge *)key)->receiver));
     }
+    g_hash_table_remove(nodes, GUINT_TO_POINTER(BB_NAME_NONE));
     return g_hash_table_size(nodes);
 }
 
@@ -376,9 +382,11 @@ static guint64 count_inward(const Info *info)
     gpointer key;
     guint64 inward = 0;
     g_hash_table_iter_init(&iter, info->edges);
-    while (g_hash_table_iter_next(&iter, &key, NULL))
-        if (((const Edge *)key)->sender == ((const Edge *)key)->receiver)
-            inward += ((const Edge *)key)->calls;
+    while (g_hash_table_iter_next(&iter, &key, NULL)) {
+        const Edge *edge = key;
+        if (edge->sender == edge->receiver && edge->sender != BB_NAME_NONE)
+            inward += edge->calls;
+    }
     return inward;
 }
 

@@ -76,6 +76,14 @@ class Words(unittest.TestCase):
                       "with --processes", told)
         self.assertNotIn("--processes", self.run_one(0, BBTRACE, "info", self.trace).stdout)
 
+    def test_ends_without_name_are_no_nodes(self):
+        lines = [(1, "CALL_SENT - - 1"), (2, "RET_SENT - - 1"), (3, "CALL_SENT a - 2"), (4, "RET_SENT - a 2")]
+        told = self.run_one(0, BBTRACE, "info", self.write("none.txt", lines)).stdout
+        self.assertRegex(told, r"\nnodes +1\n")
+        self.assertRegex(told, r"\n\? -> \? +1 +1 ")
+        self.assertRegex(told, r"\na -> \? +1 +1 ")
+        self.assertNotIn("from a node to itself", told)
+
     def test_a_mistyped_command_is_no_trace(self):
         self.says(2, "there is no trace 'sho', and no command matches 'sho': near that is show", BBPATHS, "sho", self.trace)
         for word in ("sh*", "a,b", self.trace):

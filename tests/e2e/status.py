@@ -375,7 +375,8 @@ class Live(unittest.TestCase):
     def on_terminal(self, rows, columns):
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        job = subprocess.Popen([BBTRACE, "capture", "-i", "lo", "-w", "/dev/null", "tcp", "port", "8080"], stderr=theirs)
+        job = subprocess.Popen([BBTRACE, "capture", "-i", "lo", "-w", "/dev/null", "tcp", "port", "8080"], stderr=theirs,
+                               env={**os.environ, "TERM": "xterm"})
         time.sleep(0.8)
         for _ in range(4):
             live.ask(10)

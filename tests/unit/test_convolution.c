@@ -456,6 +456,7 @@ START_TEST(longest_delay_is_reached)
     BbConvolutionOptions options = options_of(1, 0);
     g_autoptr(BbConvolution) convolution = bb_convolution_new(planted->names, &options);
     g_autoptr(BbPaths) paths = bb_convolution_run(convolution, planted->traffic);
+    check_paths(paths);
     ck_assert_int_eq(bb_convolution_max_delay(convolution), BB_CONVOLUTION_LAGS_MAX);
 }
 END_TEST

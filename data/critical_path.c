@@ -19,6 +19,7 @@ typedef struct {
 
 typedef struct {
     gint64 from_ns, to_ns; // what is charged, on the callee's clock; from <= to
+    bool given_up;         // its caller did not wait longer: what is open then was waited for
     guint32 parent;        // place in the instance
     guint32 kids_end;      // its kids are those before, up to the end of the place before it
 } Place;
@@ -52,12 +53,14 @@ void bb_critical_path_free(BbCriticalPath *path)
     g_free(path);
 }
 
-// The window in which the callee worked on the call, of which the last most_ns count.
-static void open_window(const BbCriticalPath *path, const BbCall *call, gint64 most_ns,
-                        Place *place)
+// The window in which the callee worked on the call until late_ns before its end, of which the last
+// most_ns count.
+static void open_window(const BbCriticalPath *path, const BbCall *call, gint64 late_ns,
+                        gint64 most_ns, Place *place)
 {
-    gint64 end_ns = bb_call_end(call, path->last_byte);
+    gint64 end_ns = bb_time_between(late_ns, bb_call_end(call, path->last_byte));
     gint64 latency_ns = bb_time_between(call->arrived_ns, end_ns);
+    place->given_up = late_ns > 0 || !bb_call_is_returned(call);
     place->to_ns = end_ns;
     place->from_ns = end_ns - CLAMP(latency_ns, 0, most_ns);
 }
@@ -150,18 +153,21 @@ static void walk(BbCriticalPath *path, const BbPaths *paths, const guint32 *orde
         const BbCall *call = &paths->calls[order[kid->place]];
         Place *below = &g_array_index(path->places, Place, kid->place);
         BbCritical *kid_charge = &g_array_index(path->charges, BbCritical, kid->place);
-        if (kid->to_ns > at_ns || kid->to_ns < place->from_ns) {
-            open_window(path, call, G_MAXINT64, below);
-            if (kid->to_ns > at_ns && waited)
-                kid_charge->slack_ns = waited->to_ns - kid->to_ns;
+        gint64 to_ns = kid->to_ns;
+        if (place->given_up && kid->from_ns < place->to_ns)
+            to_ns = MIN(to_ns, place->to_ns);
+        if (to_ns > at_ns || to_ns < place->from_ns) {
+            open_window(path, call, 0, G_MAXINT64, below);
+            if (to_ns > at_ns && waited)
+                kid_charge->slack_ns = MAX(waited->to_ns - to_ns, 0);
             continue;
         }
-        note_gap(path, charge, waited, at_ns - kid->to_ns);
+        note_gap(path, charge, waited, at_ns - to_ns);
         at_ns = MAX(kid->from_ns, place->from_ns);
-        open_window(path, call, kid->to_ns - at_ns, below);
+        open_window(path, call, bb_time_between(to_ns, kid->to_ns), to_ns - at_ns, below);
         kid_charge->on_path = charge->on_path;
         if (charge->on_path)
-            kid_charge->wire_ns = kid->to_ns - at_ns - (below->to_ns - below->from_ns);
+            kid_charge->wire_ns = to_ns - at_ns - (below->to_ns - below->from_ns);
         waited = kid;
     }
     note_gap(path, charge, waited, at_ns - place->from_ns);
@@ -179,7 +185,8 @@ const BbCritical *bb_critical_path_find(BbCriticalPath *path, const BbPaths *pat
     g_array_set_size(path->kids, instance->count); // never NULL
     collect_kids(path, paths, instance);
     g_array_index(path->charges, BbCritical, 0).on_path = true;
-    open_window(path, &paths->calls[order[0]], G_MAXINT64, &g_array_index(path->places, Place, 0));
+    open_window(path, &paths->calls[order[0]], 0, G_MAXINT64,
+                &g_array_index(path->places, Place, 0));
     for (guint32 p = 0; p < instance->count; p++)
         walk(path, paths, order, p);
     return &g_array_index(path->charges, BbCritical, 0);

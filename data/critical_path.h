@@ -6,6 +6,8 @@
 // Walking back from the end of a call, its callee works itself down to the latest return of one of
 // its calls; then that call is waited for, down to its start; and so on. A call that is not walked
 // through was not waited for: it has slack.
+// Where a call had no return, its caller went on at some time: until then it was waited for, and so
+// was what its callee had not got back by then.
 #pragma once
 
 #include "data/path.h"

@@ -118,10 +118,12 @@ static void add_instance(BbBlame *blame, const BbPaths *paths, const BbInstance 
     for (guint32 k = 0; k < instance->count; k++) {
         const BbCall *call = &paths->calls[order[k]];
         guint level = paths->level[order[k]];
-        BbContext chain = {above[level - 1], call->callee, BB_NAME_NONE,
-                           !bb_call_is_returned(call)};
-        above[level] = bb_contexts_intern(blame->chains, chain);
-        Row *row = row_of(blame, above[level], blame->options.labels ? call->op : BB_NAME_NONE);
+        BbContext chain = {above[level - 1], call->callee, BB_NAME_NONE, false};
+        guint32 own = above[level] = bb_contexts_intern(blame->chains, chain);
+        chain.unanswered = !bb_call_is_returned(call);
+        if (chain.unanswered) // what is below it stands with what is below all others
+            own = bb_contexts_intern(blame->chains, chain);
+        Row *row = row_of(blame, own, blame->options.labels ? call->op : BB_NAME_NONE);
         Node *node = node_of(blame, call->callee);
         add_cost(&row->cost, &charges[k], &row->instance, number);
         add_cost(&node->cost, &charges[k], &node->instance, number);

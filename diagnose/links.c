@@ -67,10 +67,17 @@ static BbLink make_link(BbLinks *links, const BbPaths *paths, guint32 call, BbTr
     return link;
 }
 
-static void find_found(BbLink *link, const BbPaths *paths, guint32 call, const guint32 *place)
+static void find_found(BbLinks *links, BbLink *link, const BbPaths *paths, guint32 call,
+                       const guint32 *place)
 {
-    if (paths->parent[call] != BB_CALL_NO_PARENT)
-        link->found = place[paths->parent[call]];
+    guint32 parent = paths->parent[call];
+    if (parent == BB_CALL_NO_PARENT)
+        return;
+    link->found = place[parent];
+    if (bb_call_is_returned(&paths->calls[parent]) || link->truth == BB_LINK_UNTOLD)
+        return;
+    links->beneath++;
+    links->beneath_right += bb_id_equal(paths->calls[parent].id, link->parent_id);
 }
 
 void bb_links_add(BbLinks *links, const BbPaths *paths, BbTruth *truth)
@@ -96,9 +103,9 @@ void bb_links_add(BbLinks *links, const BbPaths *paths, BbTruth *truth)
     }
     for (guint32 i = 0; i < paths->n_calls; i++)
         if (place[i] != BB_CALL_NO_PARENT)
-            find_found(link_at(links, place[i]), paths, i, place);
+            find_found(links, link_at(links, place[i]), paths, i, place);
     for (guint32 u = 0; u < opens->len; u++)
-        find_found(&g_array_index(links->unanswered, BbLink, n_before + u), paths,
+        find_found(links, &g_array_index(links->unanswered, BbLink, n_before + u), paths,
                    g_array_index(opens, guint32, u), place);
 }
 

@@ -31,9 +31,11 @@ typedef struct BbLinks {
     guint32 n_requests; // once settled; requests are numbered from 0
     guint64 unreturned; // calls without return: they are nobody's parent, and stand apart
     GArray *unanswered; // of BbLink: those of them whose truth is told
-    guint64 untold;     // calls of links whose truth is not told, circular ones included
-    guint64 circular;   // calls whose true parents, if followed, come back to the call
-    GHashTable *paths;  // BbId of a path -> its number + 1
+    guint64 beneath, beneath_right; // calls whose truth is told that were given to one of them;
+                                    // those that it is the true parent of
+    guint64 untold;    // calls of links whose truth is not told, circular ones included
+    guint64 circular;  // calls whose true parents, if followed, come back to the call
+    GHashTable *paths; // BbId of a path -> its number + 1
 } BbLinks;
 
 BbLinks *bb_links_new(void);

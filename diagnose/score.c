@@ -80,6 +80,7 @@ static void judge_unanswered(BbScore *score, const BbLinks *links)
         stated += link->confidence < 0 ? NAN : (double)link->confidence;
     }
     score->unanswered_stated = stated / (double)score->unanswered.all;
+    score->beneath = (BbRight){links->beneath_right, links->beneath};
 }
 
 static void judge_links(BbScore *score, const BbTrial *trial)

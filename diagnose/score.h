@@ -52,6 +52,7 @@ typedef struct BbScore {
     BbRight links, roots, children, lost; // lost: the true parent is not in the trace
     BbRight unanswered;                   // calls without return, in none of the other figures
     double unanswered_stated;             // mean confidence of their links; NAN if not stated
+    BbRight beneath;                      // calls that were given to one of them
     GArray *edges; // of BbScoreEdge, the most wrong links first, then by name
 
     // Requests.

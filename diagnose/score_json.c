@@ -27,6 +27,7 @@ static void write_links(BbJson *json, const BbScore *score)
     bb_json_end_object(json);
     bb_field_right(json, "unanswered", score->unanswered);
     bb_json_put_share(json, "unanswered_confidence_mean", score->unanswered_stated);
+    bb_field_right(json, "beneath", score->beneath);
     bb_json_newline(json);
     bb_field_right(json, "requests", score->requests);
     bb_field_right(json, "instances", score->instances);

@@ -70,6 +70,8 @@ static void put_links(Report *report)
     bb_cell_right(report->text, "  parent lost, without one", score->lost);
     if (score->unanswered.all > 0)
         bb_cell_right(report->text, "calls without return", score->unanswered);
+    if (score->beneath.all > 0)
+        bb_cell_right(report->text, "  calls given to them", score->beneath);
     bb_cell_right(report->text, "requests, end to end", score->requests);
     bb_cell_right(report->text, "found instances", score->instances);
     bb_cell_share(report->text, "nodes, mean share of steps", score->node_steps);

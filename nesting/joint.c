@@ -478,14 +478,14 @@ static void solve_all(const BbJoint *joint, BbSites *sites, BbPaths *paths, doub
     *candidates = shared.candidates;
 }
 
-void bb_joint_run(BbJoint *joint, BbPaths *paths)
+void bb_joint_run(BbJoint *joint, BbPaths *paths, const bool *hanging)
 {
     guint64 children, candidates;
     guint32 n_names = bb_names_count(joint->names);
     g_autofree double *known = g_new(double, n_names);
     g_autoptr(BbSites) sites = bb_sites_new(
         paths->calls, paths->n_calls, n_names, joint->options.skew_window_ns, joint->options.labels,
-        joint->options.connections, joint->options.roles, joint->scale);
+        joint->options.connections, joint->options.roles, joint->scale, hanging);
     for (guint32 n = 0; n < n_names; n++)
         known[n] = -G_MAXDOUBLE;
     for (guint32 i = 0; i < paths->n_calls; i++)

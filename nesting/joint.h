@@ -13,7 +13,7 @@ BbJoint *bb_joint_new(const BbNestingOptions *options, const BbNames *names);
 void bb_joint_free(BbJoint *joint);
 
 // Fills paths->parent, ->confidence and ->whole (all allocated, without parents) from paths->calls,
-// and the numbers of children and of candidates in its facts.
-void bb_joint_run(BbJoint *joint, BbPaths *paths);
+// and the numbers of children and of candidates in its facts. hanging: hanging.h.
+void bb_joint_run(BbJoint *joint, BbPaths *paths, const bool *hanging);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbJoint, bb_joint_free)

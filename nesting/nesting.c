@@ -4,8 +4,10 @@
 #include "nesting/nesting.h"
 
 #include "data/large.h"
+#include "nesting/beneath.h"
 #include "nesting/candidates.h"
 #include "nesting/choice.h"
+#include "nesting/hanging.h"
 #include "nesting/joint.h"
 #include "nesting/roles.h"
 #include "nesting/trees.h"
@@ -76,7 +78,9 @@ static void find_parents(BbNesting *nesting, BbPaths *paths)
         return;
     }
     paths->whole = bb_large_new(float, paths->n_calls);
-    bb_joint_run(nesting->joint, paths);
+    g_autofree bool *hanging = bb_hanging_find(paths->calls, paths->n_calls);
+    bb_joint_run(nesting->joint, paths, hanging);
+    bb_beneath_find(paths, hanging);
 }
 
 // In the first window that has calls; kept from then on.

@@ -85,30 +85,37 @@ static gint64 find_end(const BbPaths *paths, const BbCall *parent, const guint32
     if (__builtin_add_overflow(call_ns, patience_ns, &from_ns))
         from_ns = G_MAXINT64;
     guint32 next = find_next(paths, kids, n, place, from_ns);
-    gint64 end_ns = MAX(parent->replied_ns, call_ns);
+    gint64 end_ns = MAX(bb_call_end(parent, false), call_ns);
     return next < n ? MIN(end_ns, paths->calls[kids[next]].call_ns) : end_ns;
 }
 
-void bb_patience_find_ends(BbPaths *paths, const guint32 *start, const guint32 *kids)
+// Of all calls of parent p without return.
+static void find_ends(BbPaths *paths, const Durations *durations, guint32 p, const guint32 *kids,
+                      guint32 n)
+{
+    for (guint32 k = 0; k < n; k++) {
+        BbCall *call = &paths->calls[kids[k]];
+        if (bb_call_is_returned(call))
+            continue;
+        gint64 patience_ns = usual(durations, call) / 2;
+        gint64 end_ns = find_end(paths, &paths->calls[p], kids, n, k, patience_ns);
+        gint64 wait_ns = bb_time_between(call->call_ns, end_ns);
+        if (__builtin_add_overflow(call->arrived_ns, wait_ns, &call->return_end_ns))
+            call->return_end_ns = G_MAXINT64;
+        paths->facts.calls_unanswered++;
+    }
+}
+
+void bb_patience_find_ends(BbPaths *paths, const guint32 *start, const guint32 *kids,
+                           const guint32 *order)
 {
     Durations durations;
     bb_tally_init(&durations.count);
     bb_tally_init(&durations.logs);
     measure(&durations, paths);
-    for (guint32 p = 0; durations.count.used > 0 && p < paths->n_calls; p++) {
-        const guint32 *own = kids + start[p];
-        guint32 n = start[p + 1] - start[p];
-        for (guint32 k = 0; k < n; k++) {
-            BbCall *call = &paths->calls[own[k]];
-            if (bb_call_is_returned(call))
-                continue;
-            paths->facts.calls_unanswered++;
-            gint64 end_ns =
-                find_end(paths, &paths->calls[p], own, n, k, usual(&durations, call) / 2);
-            gint64 wait_ns = bb_time_between(call->call_ns, end_ns);
-            if (__builtin_add_overflow(call->arrived_ns, wait_ns, &call->return_end_ns))
-                call->return_end_ns = G_MAXINT64;
-        }
+    for (guint32 i = durations.count.used > 0 ? paths->n_calls : 0; i > 0; i--) {
+        guint32 p = order[i - 1];
+        find_ends(paths, &durations, p, kids + start[p], start[p + 1] - start[p]);
     }
     bb_tally_clear(&durations.count);
     bb_tally_clear(&durations.logs);

@@ -9,5 +9,6 @@
 // went on with the first message that it sent for the parent after half of the time that such a
 // call usually takes, at the latest with its reply. Sooner, it sends what it would have sent
 // anyway: calls that are made at once. kids[start[i] .. start[i + 1]): the calls whose parent is
-// call i, in order of time.
-void bb_patience_find_ends(BbPaths *paths, const guint32 *start, const guint32 *kids);
+// call i, in order of time; order: all calls, each after its kids.
+void bb_patience_find_ends(BbPaths *paths, const guint32 *start, const guint32 *kids,
+                           const guint32 *order);

@@ -20,7 +20,7 @@ void bb_shapes_use_roles(BbShapes *shapes, BbRoles *roles);
 // twice, so shapes known before get new ones, and equal numbers still mean equal subtrees.
 void bb_shapes_forget(BbShapes *shapes);
 
-// The only subtree of a call without return.
+// What stands behind the subtrees of a call without return.
 #define BB_SHAPES_NO_RETURN G_MAXUINT32
 
 // The number of a tree with node and op at its root over the subtrees of shapes kids[], in

@@ -5,7 +5,6 @@
 #include "data/tally.h"
 #include "nesting/axis.h"
 #include "nesting/caused.h"
-#include "nesting/hanging.h"
 #include "nesting/owners.h"
 #include "nesting/timesort.h"
 
@@ -40,7 +39,7 @@ struct BbSites {
     const BbCall *calls;
     guint32 n_calls, n_names;
     gint64 window_ns;
-    bool *hanging;
+    const bool *hanging; // or NULL
     BbAxis *axis;
     double busy; // of the trace, in quanta
     bool labels, connections;
@@ -105,14 +104,15 @@ static void make_teams(BbSites *sites)
 }
 
 BbSites *bb_sites_new(const BbCall *calls, guint32 n_calls, guint32 n_names, gint64 skew_window_ns,
-                      bool labels, bool connections, BbRoles *roles, const BbGapScale *scale)
+                      bool labels, bool connections, BbRoles *roles, const BbGapScale *scale,
+                      const bool *hanging)
 {
     BbSites *sites = g_new0(BbSites, 1);
     *sites = (BbSites){.calls = calls,
                        .n_calls = n_calls,
                        .n_names = n_names,
                        .window_ns = skew_window_ns,
-                       .hanging = bb_hanging_find(calls, n_calls),
+                       .hanging = hanging,
                        .axis = bb_axis_new(calls, n_calls, n_names),
                        .labels = labels,
                        .connections = connections,
@@ -129,7 +129,6 @@ void bb_sites_free(BbSites *sites)
         return;
     bb_candidates_free(sites->candidates);
     bb_axis_free(sites->axis);
-    g_free(sites->hanging);
     g_free(sites->nodes);
     g_free(sites->team);
     g_free(sites->period);

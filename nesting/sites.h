@@ -12,9 +12,10 @@ typedef struct BbSites BbSites;
 
 // Everything is lent. labels: operations tell calls apart. connections: what they tell counts.
 // roles: nodes of one role do not; may be NULL: then each node is a site of its own, else all nodes
-// of a role are one, with candidates among a node's own calls only.
+// of a role are one, with candidates among a node's own calls only. hanging: hanging.h; or NULL.
 BbSites *bb_sites_new(const BbCall *calls, guint32 n_calls, guint32 n_names, gint64 skew_window_ns,
-                      bool labels, bool connections, BbRoles *roles, const BbGapScale *scale);
+                      bool labels, bool connections, BbRoles *roles, const BbGapScale *scale,
+                      const bool *hanging);
 void bb_sites_free(BbSites *sites);
 
 // Back to before the first site. place: of each call, 0 or what tells it from others of its node,

@@ -132,12 +132,11 @@ static void find_self_times(BbPaths *paths, const Kids *all, bool last_byte)
     }
 }
 
-static void find_shapes(BbPaths *paths, const Kids *all, BbShapes *shapes, bool labels)
+static void find_shapes(BbPaths *paths, const Kids *all, const guint32 *order, BbShapes *shapes,
+                        bool labels)
 {
-    static const guint32 no_return = BB_SHAPES_NO_RETURN;
     g_autofree guint64 *keys = g_new(guint64, all->most);
-    g_autofree guint32 *kid_shapes = g_new(guint32, all->most);
-    g_autofree guint32 *order = deepest_first(paths);
+    g_autofree guint32 *kid_shapes = g_new(guint32, (gsize)all->most + 1);
     paths->shape = bb_large_new0(guint32, paths->n_calls);
     for (guint32 i = 0; i < paths->n_calls; i++) {
         guint32 index = order[i];
@@ -148,13 +147,13 @@ static void find_shapes(BbPaths *paths, const Kids *all, BbShapes *shapes, bool 
         const BbCall *call = &paths->calls[index];
         guint32 *kids = all->kids + all->start[index];
         guint32 n_kids = all->start[index + 1] - all->start[index];
-        guint32 op = labels ? call->op : BB_NAME_NONE;
-        if (bb_call_is_returned(call)) {
-            sort_kids(paths, kids, n_kids, keys, kid_shapes);
-            paths->shape[index] = bb_shapes_intern(shapes, call->callee, op, kid_shapes, n_kids);
-        } else if (paths->parent[index] != BB_CALL_NO_PARENT) {
-            paths->shape[index] = bb_shapes_intern(shapes, call->callee, op, &no_return, 1);
-        }
+        if (!bb_call_is_returned(call) && paths->parent[index] == BB_CALL_NO_PARENT)
+            continue;
+        sort_kids(paths, kids, n_kids, keys, kid_shapes);
+        if (!bb_call_is_returned(call))
+            kid_shapes[n_kids++] = BB_SHAPES_NO_RETURN;
+        paths->shape[index] = bb_shapes_intern(
+            shapes, call->callee, labels ? call->op : BB_NAME_NONE, kid_shapes, n_kids);
     }
 }
 
@@ -195,9 +194,10 @@ void bb_trees_grow(BbPaths *paths, BbShapes *shapes, bool labels, bool last_byte
 {
     find_levels(paths);
     Kids kids = collect_kids(paths);
-    bb_patience_find_ends(paths, kids.start, kids.kids);
+    g_autofree guint32 *order = deepest_first(paths);
+    bb_patience_find_ends(paths, kids.start, kids.kids, order);
     find_self_times(paths, &kids, last_byte);
-    find_shapes(paths, &kids, shapes, labels);
+    find_shapes(paths, &kids, order, shapes, labels);
     list_instances(paths, &kids);
     g_free(kids.start);
     g_free(kids.kids);

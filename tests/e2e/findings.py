@@ -154,6 +154,24 @@ class CacheMiss(unittest.TestCase):
         self.assertAlmostEqual(group["causes"][0]["present"]["slow"], 0.1)
 
 
+def give_up(lines):
+    """The lines of a trace in which nobody sees what APP answers WEB after more than 100 ms, and WEB answers then."""
+    begun = {}
+    for line in lines:
+        at, what, *rest = line.split()
+        late = False
+        if what.startswith("CALL"):
+            begun[tuple(rest[:3])] = float(at)
+        elif what.startswith("RET"):
+            call_at = begun[(rest[1], rest[0], rest[2])]
+            late = float(at) - call_at > 0.1
+        if late and rest[0] == "APP":
+            continue
+        if late and rest[0] == "WEB":
+            line = " ".join((f"{call_at + 0.104:.9f}", what, *rest)) + "\n"
+        yield line
+
+
 class Timeouts(unittest.TestCase):
     """One call in ten gets no return, and is made again after 100 ms: the caller works no longer for that."""
 
@@ -192,6 +210,23 @@ class Timeouts(unittest.TestCase):
         self.assertIn("In patterns, without return: 49 calls whose callers went on without one\n", text)
         self.assertNotIn("In no pattern", text)
         self.assertRegex(run(BBPATHS, "show", "-q", "p2", self.trace), r"PRICE .*  no return")
+
+    def test_what_was_given_up_is_charged_to_what_was_slow(self):
+        """WEB closes its connection to APP after 100 ms, which waits for DB."""
+        folder = self.trace.parent
+        folder.joinpath("slow.scn").write_text(
+            "duration 60s\nservice WEB { after 2ms~30% -> APP }\nservice APP { after 2ms~30% -> DB }\n"
+            "service DB { after 5ms + exp 20ms reply }\ntracelet page { rate 100/s\n CLIENT -> WEB }\n")
+        whole, trace = folder / "whole.bbt", folder / "slow.bbt"
+        run(BBTRACE, "generate", "-q", folder / "slow.scn", "-w", whole)
+        folder.joinpath("slow.txt").write_text("".join(give_up(run(BBTRACE, "cat", whole).splitlines(keepends=True))))
+        run(BBTRACE, "import", "-q", "--from", "text", "-w", trace, folder / "slow.txt")
+        patterns = json.loads(run(BBPATHS, "-q", "-f", "json", trace))["patterns"]
+        given_up = next(p for p in patterns if any(call.get("unanswered") for call in p["root"]["calls"][0]["calls"]))
+        app = given_up["root"]["calls"][0]["calls"][0]
+        self.assertEqual((app["node"], [call["node"] for call in app["calls"]]), ("APP", ["DB"]))
+        self.assertGreater(app["calls"][0]["critical_total_s"], 0.9 * given_up["total_latency_s"])
+        self.assertGreater(app["calls"][0]["latency_s"]["min"], 0.09)
 
     def test_what_is_cut_by_the_end_is_not_waited_for(self):
         """At the end of a capture calls are open, as are those that they were made for."""

@@ -18,7 +18,10 @@ static BbPaths *find_ends(Scene *scene)
                 kids[n++] = i;
     }
     start[paths->n_calls] = n;
-    bb_patience_find_ends(paths, start, kids);
+    g_autofree guint32 *order = g_new(guint32, (gsize)paths->n_calls + 1);
+    for (guint32 i = 0; i < paths->n_calls; i++)
+        order[i] = paths->n_calls - 1 - i;
+    bb_patience_find_ends(paths, start, kids, order);
     return paths;
 }
 

@@ -10,7 +10,9 @@ typedef struct BbCall {
     gint64 return_ns;       // return, first byte, caller's clock; = replied_ns with one sighting
     guint32 caller, callee; // names, as op, status and proto
     gint64 arrived_ns;      // call, first byte, callee's clock; = call_ns with one sighting
-    gint64 replied_ns;      // return, first byte, callee's clock; BB_TIME_NONE without return
+    gint64 replied_ns; // return, first byte, callee's clock; BB_TIME_NONE without return. Where
+                       // return_ns is BB_TIME_NONE all the same, it came when the caller had
+                       // gone on (nesting/given_up.h)
     guint32 op, status;
     gint64 return_end_ns; // return, last byte; BB_TIME_NONE if not known. Without return: until
                           // when its caller waited for one, on the callee's clock
@@ -23,6 +25,12 @@ typedef struct BbCall {
 static inline bool bb_call_is_returned(const BbCall *call)
 {
     return call->return_ns != BB_TIME_NONE;
+}
+
+// Whether it returned when its caller had gone on, which is no return to the caller.
+static inline bool bb_call_is_late(const BbCall *call)
+{
+    return !bb_call_is_returned(call) && call->replied_ns != BB_TIME_NONE;
 }
 
 // When the callee was done with the call, on its clock. last_byte: with the last byte of the

@@ -9,6 +9,7 @@ void bb_facts_add(BbFacts *sum, const BbFacts *part)
     sum->calls += part->calls;
     sum->calls_unreturned += part->calls_unreturned;
     sum->calls_unanswered += part->calls_unanswered;
+    sum->calls_late += part->calls_late;
     sum->returns_orphaned += part->returns_orphaned;
     sum->forwarded += part->forwarded;
     sum->deep_calls += part->deep_calls;

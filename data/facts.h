@@ -10,6 +10,7 @@ typedef struct BbFacts {
     guint64 calls;            // with or without return
     guint64 calls_unreturned; // calls without return
     guint64 calls_unanswered; // of them, those that have a parent: they are in path instances
+    guint64 calls_late;       // calls that returned when their caller had gone on
     guint64 returns_orphaned; // returns without call
     guint64 forwarded;        // returns that came from another node than was called, but belong to
                               // calls all the same (chains of calls that were passed on)

@@ -12,6 +12,7 @@
 
 #include "nesting/caused.h"
 #include "nesting/durations.h"
+#include "nesting/given_up.h"
 #include "nesting/joins.h"
 #include "nesting/lacking.h"
 #include "nesting/search.h"
@@ -317,8 +318,25 @@ static void find_shares(BbSite *site, BbSearch *search, BbFifo *fifo, const GPtr
     bb_lacking_finish(lacking, answer->share, answer->whole);
 }
 
+// What was given up: that for which no parent was found that outlasts it (sites.c), and what its
+// parent does not outlast, though by the assignment most of its kind return in time.
+static void note_given_up(const BbSite *site, const guint32 *parent, bool *given_up)
+{
+    g_autofree bool *nested = g_new(bool, site->n_children);
+    for (guint32 x = 0; x < site->n_children; x++)
+        nested[x] = parent[x] != BB_SITE_NONE && site->children[x].e <= site->parents[parent[x]].e;
+    g_autofree double *too_long = bb_given_up_least(site, nested);
+    for (guint32 x = 0; x < site->n_children; x++) {
+        const BbSiteChild *child = &site->children[x];
+        bool late = !nested[x] && parent[x] != BB_SITE_NONE &&
+                    child->s < site->parents[parent[x]].e &&
+                    (double)child->trip >= too_long[child->type];
+        given_up[child->call] = child->given_up ? parent[x] != BB_SITE_NONE : late;
+    }
+}
+
 static void publish(BbSite *site, BbSearch *search, BbFifo *fifo, const GPtrArray *guesses,
-                    BbPaths *paths)
+                    BbPaths *paths, bool *given_up)
 {
     bb_search_all(search);
     bb_search_sweep(search, 0);
@@ -326,6 +344,7 @@ static void publish(BbSite *site, BbSearch *search, BbFifo *fifo, const GPtrArra
     g_autofree float *share = g_new0(float, site->n_children),
                      *whole = g_new(float, site->n_parents);
     find_shares(site, search, fifo, guesses, &(Answer){parent, share, whole});
+    note_given_up(site, parent, given_up);
     for (guint32 p = 0; p < site->n_parents; p++)
         paths->whole[site->parents[p].call] = whole[p];
     for (guint32 x = 0; x < site->n_children; x++) {
@@ -400,7 +419,7 @@ static void refine(BbSite *site, BbModel *model, BbSearch *search, BbFifo *fifo)
 // Learns a site, and writes the parents of its children if that explains the site better than
 // *known: the log likelihood of an earlier look at it, which becomes this one's then.
 static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPaths *paths,
-                  double *known)
+                  bool *given_up, double *known)
 {
     double total;
     if (is_plain(site)) {
@@ -429,7 +448,7 @@ static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPa
         learn_order(search, fifo, model, site);
     else
         refine(site, model, search, fifo);
-    publish(site, search, fifo, guesses, paths);
+    publish(site, search, fifo, guesses, paths, given_up);
 }
 
 // ---- all sites ---------------------------------------------------------------------------------
@@ -437,6 +456,7 @@ static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPa
 typedef struct {
     const BbJoint *joint;
     BbPaths *paths;
+    bool *given_up;
     BbSites *sites;
     double *known; // of nodes: the likelihood that another look must exceed
     GMutex mutex;  // of sites and of facts
@@ -457,14 +477,15 @@ static gpointer work(gpointer data)
             return NULL;
         if (bb_site_is_crowded(site))
             bb_caused_find(site, work->joint->scale, onset->is_caused);
-        solve(work->joint, site, onset, work->paths, &work->known[site->team]);
+        solve(work->joint, site, onset, work->paths, work->given_up, &work->known[site->team]);
     }
 }
 
-static void solve_all(const BbJoint *joint, BbSites *sites, BbPaths *paths, double *known,
-                      guint64 *children, guint64 *candidates)
+static void solve_all(const BbJoint *joint, BbSites *sites, BbPaths *paths, bool *given_up,
+                      double *known, guint64 *children, guint64 *candidates)
 {
-    Work shared = {.joint = joint, .paths = paths, .sites = sites, .known = known};
+    Work shared = {
+        .joint = joint, .paths = paths, .given_up = given_up, .sites = sites, .known = known};
     guint n = joint->options.threads > 0 ? joint->options.threads : g_get_num_processors();
     g_mutex_init(&shared.mutex);
     g_autofree GThread **threads = g_new(GThread *, n);
@@ -478,7 +499,7 @@ static void solve_all(const BbJoint *joint, BbSites *sites, BbPaths *paths, doub
     *candidates = shared.candidates;
 }
 
-void bb_joint_run(BbJoint *joint, BbPaths *paths, const bool *hanging)
+void bb_joint_run(BbJoint *joint, BbPaths *paths, const bool *hanging, bool *given_up)
 {
     guint64 children, candidates;
     guint32 n_names = bb_names_count(joint->names);
@@ -491,11 +512,12 @@ void bb_joint_run(BbJoint *joint, BbPaths *paths, const bool *hanging)
     for (guint32 i = 0; i < paths->n_calls; i++)
         paths->confidence[i] = paths->whole[i] = 1;
     bb_sites_rewind(sites, NULL, NULL);
-    solve_all(joint, sites, paths, known, &paths->facts.children, &paths->facts.candidates);
+    solve_all(joint, sites, paths, given_up, known, &paths->facts.children,
+              &paths->facts.candidates);
     g_autofree gint64 *ready_ns = NULL;
     g_autofree guint8 *place = bb_joins_find(paths, &ready_ns);
     if (!place)
         return;
     bb_sites_rewind(sites, place, ready_ns);
-    solve_all(joint, sites, paths, known, &children, &candidates);
+    solve_all(joint, sites, paths, given_up, known, &children, &candidates);
 }

@@ -133,7 +133,7 @@ static void learn_gaps(BbModel *model, const BbSite *site, guint32 index, double
         BbReference start = {parent->s, 0};
         BbReference latest = bb_reference_return(site, parent, kids->at + from, i - from, x->s);
         BbReference event = bb_reference_event(site, latest, kids->at + from, i - from);
-        slot->late += x->e > parent->e ? weight : 0;
+        slot->late += x->e > parent->e && !x->given_up ? weight : 0;
         add_sample(model, slot, BB_FROM_EVENT, event, x->s, weight, own);
         if (model->is_join) {
             event = bb_reference_call(site, parent, kids->at + from, i - from, x->s);

@@ -91,7 +91,7 @@ static inline double bb_model_gap_log(const BbModel *model, const BbModelGap *ga
 static inline double bb_model_late_log(const BbSlot *slot, const BbSiteParent *parent,
                                        const BbSiteChild *x)
 {
-    return (double)(x->e > parent->e ? slot->overdue : slot->on_time);
+    return (double)(x->e > parent->e && !x->given_up ? slot->overdue : slot->on_time);
 }
 
 static inline float bb_model_gap_normal(const BbModelGap *gap)

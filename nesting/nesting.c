@@ -65,6 +65,17 @@ static void choose_as_in_the_paper(const BbNesting *nesting, BbPaths *paths)
                       &paths->facts.candidates);
 }
 
+// A return that comes when its caller has gone on is none to the caller (data/call.h).
+static void forget_late_returns(BbPaths *paths, const bool *given_up)
+{
+    for (guint32 i = 0; i < paths->n_calls; i++) {
+        if (!given_up[i] || !bb_call_is_returned(&paths->calls[i]))
+            continue;
+        paths->calls[i].return_ns = paths->calls[i].return_end_ns = BB_TIME_NONE;
+        paths->facts.calls_late++;
+    }
+}
+
 static void find_parents(BbNesting *nesting, BbPaths *paths)
 {
     paths->parent = bb_large_new(guint32, paths->n_calls);
@@ -79,7 +90,9 @@ static void find_parents(BbNesting *nesting, BbPaths *paths)
     }
     paths->whole = bb_large_new(float, paths->n_calls);
     g_autofree bool *hanging = bb_hanging_find(paths->calls, paths->n_calls);
-    bb_joint_run(nesting->joint, paths, hanging);
+    g_autofree bool *given_up = g_new0(bool, paths->n_calls);
+    bb_joint_run(nesting->joint, paths, hanging, given_up);
+    forget_late_returns(paths, given_up);
     bb_beneath_find(paths, hanging);
 }
 

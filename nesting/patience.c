@@ -102,7 +102,7 @@ static void find_ends(BbPaths *paths, const Durations *durations, guint32 p, con
         gint64 wait_ns = bb_time_between(call->call_ns, end_ns);
         if (__builtin_add_overflow(call->arrived_ns, wait_ns, &call->return_end_ns))
             call->return_end_ns = G_MAXINT64;
-        paths->facts.calls_unanswered++;
+        paths->facts.calls_unanswered += !bb_call_is_late(call);
     }
 }
 

@@ -36,6 +36,7 @@ typedef struct BbSiteChild {
     gint16 lasts;    // how long, among those of its type: standard normal quantile, in parts of
                      // BB_SITE_NORMAL (durations.h); 0 where it is not known
     bool unanswered; // no return was seen: e is s
+    bool given_up;   // no parent outlasts it, as it took so long that its own one gave it up
 } BbSiteChild;
 
 // A connection, and the node at its other end.

@@ -5,6 +5,7 @@
 #include "data/tally.h"
 #include "nesting/axis.h"
 #include "nesting/caused.h"
+#include "nesting/given_up.h"
 #include "nesting/owners.h"
 #include "nesting/timesort.h"
 
@@ -510,25 +511,39 @@ static void find_late(const BbSites *sites, BbSite *site, BbOnset *onset, Found 
     }
 }
 
-// Adds, for children that have no candidate, the parents that were open when they were called and
-// that they outlast by little: stamps of one node may be taken a moment late.
-static void find_outlasting(const BbSites *sites, BbSite *site, BbOnset *onset, Found *found)
+// Adds, for a child that has no candidate, the parents that were open when it was called and until
+// least. Parents behind `next` arrived after it.
+static void find_open(const BbSites *sites, BbSite *site, BbOnset *onset, Found *found, guint32 x,
+                      guint32 next, gint64 least)
 {
+    guint32 n = 0;
+    for (guint32 p = next; p > 0 && next - p < SCANNED_MOST; p--)
+        if (site->parents[p - 1].e >= least)
+            found->list[n++] = p - 1;
+    note_backwards(sites, site, onset, found, x, n);
+}
+
+// Of children that no parent outlasts: stamps of one node may be taken a moment late; and a parent
+// may have given up what took very long (given_up.h).
+static void find_outlasting(const BbSites *sites, BbSite *site, BbOnset *onset, Found *found,
+                            const bool *nested)
+{
+    g_autofree double *too_long = bb_given_up_least(site, nested);
     guint32 next = 0;
     for (guint32 x = 0; x < site->n_children; x++) {
-        const BbSiteChild *child = &site->children[x];
+        BbSiteChild *child = &site->children[x];
         const BbCall *call = &sites->calls[child->call];
-        guint32 n = 0;
         while (next < site->n_parents && site->parents[next].s <= child->s)
             next++;
         if (found->size[x] > 0 ||
             bb_candidates_is_knotted(sites->candidates, call->caller, call->callee))
             continue;
         gint64 least = child->e - (gint64)(OUTLASTS * (double)(child->e - child->s));
-        for (guint32 p = next; p > 0 && next - p < SCANNED_MOST; p--)
-            if (site->parents[p - 1].e >= least)
-                found->list[n++] = p - 1;
-        note_backwards(sites, site, onset, found, x, n);
+        find_open(sites, site, onset, found, x, next, least);
+        if (found->size[x] > 0 || (double)child->trip < too_long[child->type])
+            continue;
+        find_open(sites, site, onset, found, x, next, child->s + 1);
+        child->given_up = found->size[x] > 0;
     }
 }
 
@@ -547,7 +562,7 @@ static void find_candidates(BbSites *sites, BbSite *site, BbOnset *onset, const 
     for (guint t = 0; t < site->n_child_types; t++)
         if (is_late_kind(sites, site, nested, t))
             find_late(sites, site, onset, &found, t);
-    find_outlasting(sites, site, onset, &found);
+    find_outlasting(sites, site, onset, &found, nested);
     for (guint32 x = 0; x < n; x++)
         site->first[x + 1] = site->first[x] + size[x];
     site->list = g_new(guint32, site->first[n] + 1);

@@ -104,9 +104,10 @@ static void count_calls(BbPaths *paths)
 {
     BbFacts *facts = &paths->facts;
     facts->calls = paths->n_calls;
-    facts->calls_unreturned = facts->calls_unanswered = 0;
+    facts->calls_unreturned = facts->calls_unanswered = facts->calls_late = 0;
     for (guint32 i = 0; i < paths->n_calls; i++) {
-        if (bb_call_is_returned(&paths->calls[i]))
+        facts->calls_late += bb_call_is_late(&paths->calls[i]);
+        if (bb_call_is_returned(&paths->calls[i]) || bb_call_is_late(&paths->calls[i]))
             continue;
         facts->calls_unreturned++;
         facts->calls_unanswered += paths->parent[i] != BB_CALL_NO_PARENT;
@@ -128,8 +129,11 @@ static gint64 divide(BbWindows *windows, BbPaths *paths)
         BbCall *call = &paths->calls[i];
         if (!carried[i])
             continue;
-        if (!bb_call_is_returned(call))
-            call->return_end_ns = BB_TIME_NONE; // the next window finds it anew
+        if (!bb_call_is_returned(call)) // the next window finds anew until when it was waited for
+            call->return_end_ns = BB_TIME_NONE;
+        if (bb_call_is_late(call))
+            call->return_ns =
+                bb_time_between(bb_time_between(call->call_ns, call->arrived_ns), call->replied_ns);
         bb_pairs_push_call(windows->pairs, call);
     }
     bb_paths_take_out(paths, carried);

@@ -86,6 +86,11 @@ static void put_foot(BbTable *table, const BbTableForm *form)
         bb_quantity_append_counted(text, facts->calls_unanswered, "call");
         g_string_append(text, " whose callers went on without one\n");
     }
+    if (facts->calls_late > 0) {
+        g_string_append(text, "In patterns, likewise: ");
+        bb_quantity_append_counted(text, facts->calls_late, "call");
+        g_string_append(text, " that returned only after that\n");
+    }
     if (!ranking->chains && bb_summary_unmatched(facts) > facts->calls_unanswered) {
         g_string_append(text, "In no pattern: ");
         guint64 alone = facts->calls_unreturned - facts->calls_unanswered;

@@ -228,6 +228,23 @@ class Timeouts(unittest.TestCase):
         self.assertGreater(app["calls"][0]["critical_total_s"], 0.9 * given_up["total_latency_s"])
         self.assertGreater(app["calls"][0]["latency_s"]["min"], 0.09)
 
+    def test_what_returns_after_it_was_given_up(self):
+        """As before, but APP's answer to the connection that WEB has closed is seen."""
+        folder = self.trace.parent
+        folder.joinpath("late.scn").write_text(
+            "duration 60s\nservice WEB { after 2ms~30% -> APP timeout 100ms }\nservice APP { after 2ms~30% -> DB }\n"
+            "service DB { after 5ms + exp 20ms reply }\ntracelet page { rate 100/s\n CLIENT -> WEB }\n")
+        trace = folder / "late.bbt"
+        run(BBTRACE, "generate", "-q", folder / "late.scn", "-w", trace)
+        score = json.loads(run(BBPATHS, "score", "-q", "-f", "json", trace))["unanswered"]
+        self.assertGreater(score["of"], 40)
+        self.assertGreaterEqual(score["right"], score["of"] - 1)
+        text = run(BBPATHS, "-q", "-f", "text", trace)
+        self.assertIn(f"In patterns, likewise: {score['of']} calls that returned only after that\n", text)
+        nodes = {node["node"]: node["share"] for node in json.loads(run(BBPATHS, "blame", "-q", "-f", "json", trace))["nodes"]}
+        self.assertGreater(nodes["DB"], 0.75)
+        self.assertLess(nodes["WEB"], 0.12)
+
     def test_what_is_cut_by_the_end_is_not_waited_for(self):
         """At the end of a capture calls are open, as are those that they were made for."""
         trace = self.trace.with_name("shop.bbt")

@@ -84,11 +84,11 @@ BbAxis *bb_axis_new(const BbCall *calls, guint32 n_calls, guint32 n_names)
         axis->of[n] = (Reach){G_MAXINT64, G_MININT64};
     for (guint32 i = 0; i < n_calls; i++) {
         const BbCall *call = &calls[i];
+        stretch(axis, call->caller, call->call_ns);
         if (!bb_call_is_returned(call))
             continue;
         stretch(axis, call->callee, call->arrived_ns);
         stretch(axis, call->callee, call->replied_ns);
-        stretch(axis, call->caller, call->call_ns);
         stretch(axis, call->caller, call->return_ns);
     }
     return axis;

@@ -14,7 +14,8 @@ typedef struct BbAxis BbAxis;
 BbAxis *bb_axis_new(const BbCall *calls, guint32 n_calls, guint32 n_names);
 void bb_axis_free(BbAxis *axis);
 
-// A time on the node's clock, in quanta. 0 or later for those of its calls that were answered.
+// A time on the node's clock, in quanta. 0 or later for calls by it, and for those to it that
+// were answered.
 gint64 bb_axis_at(const BbAxis *axis, guint32 node, gint64 time_ns);
 
 // From the node's first time to its last, in quanta; 0 where it has none.

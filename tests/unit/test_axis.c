@@ -58,6 +58,20 @@ START_TEST(each_node_has_its_own)
 }
 END_TEST
 
+// Calls that got no return have their place, too: replicas' times are laid one after the other.
+START_TEST(unanswered_calls_are_their_callers)
+{
+    g_auto(Scene) scene = scene_new();
+    add(&scene, B, C, 3000, BB_TIME_NONE);
+    add(&scene, A, B, 10000, 15000);
+    add(&scene, B, C, 99000, BB_TIME_NONE);
+    const BbAxis *axis = axis_of(&scene);
+    ck_assert_int_eq(bb_axis_at(axis, B, 3000), 0);
+    ck_assert_int_eq(bb_axis_spread(axis, B), 96);
+    ck_assert_int_eq(bb_axis_spread(axis, C), 0);
+}
+END_TEST
+
 // Years before all others, and years after: whose they are has a long axis, on which its other
 // times stay apart; who has none of them does not notice.
 START_TEST(lost_stamps)
@@ -114,4 +128,5 @@ START_TEST(next_to_nothing)
 }
 END_TEST
 
-TEST_MAIN("axis", each_node_has_its_own, lost_stamps, pauses_count_little, next_to_nothing)
+TEST_MAIN("axis", each_node_has_its_own, unanswered_calls_are_their_callers, lost_stamps,
+          pauses_count_little, next_to_nothing)

@@ -119,6 +119,14 @@ static guint32 kids_most(const Usual *usual)
     return (guint32)MAX(1, ceil(2 * (double)usual->count / (double)MAX(usual->parents, 1)) - 1);
 }
 
+// Where nodes call each other, what hangs may have been made for this very call.
+static bool is_above(const BbPaths *paths, guint32 call, guint32 below)
+{
+    while (below != call && paths->parent[below] != BB_CALL_NO_PARENT)
+        below = paths->parent[below];
+    return below == call;
+}
+
 static void choose(Work *work, guint32 call, const Usual *usual, GArray *opens)
 {
     BbPaths *paths = work->paths;
@@ -137,7 +145,7 @@ static void choose(Work *work, guint32 call, const Usual *usual, GArray *opens)
             best = open;
         }
     }
-    if (!best || most / sum < 0.5)
+    if (!best || most / sum < 0.5 || is_above(paths, call, best->call))
         return;
     best->kids++;
     paths->parent[call] = best->call;

@@ -63,6 +63,12 @@ static BbPairs *read_calls(const BbNames *names, const guint8 *data, gsize size,
     return pairs;
 }
 
+// With or without return, it is known until when it was waited for.
+static bool has_end(const BbCall *call)
+{
+    return bb_call_end(call, false) != BB_TIME_NONE;
+}
+
 static void check(const BbPaths *paths, bool joint)
 {
     for (guint32 i = 0; i < paths->n_calls; i++) {
@@ -74,9 +80,21 @@ static void check(const BbPaths *paths, bool joint)
         if (parent == BB_CALL_NO_PARENT)
             continue;
         g_assert(paths->calls[parent].callee == paths->calls[i].caller);
-        g_assert(bb_call_is_returned(&paths->calls[parent]));
-        g_assert(bb_call_is_returned(&paths->calls[i]));
+        g_assert(has_end(&paths->calls[parent]) && has_end(&paths->calls[i]));
     }
+}
+
+// What both choices have in common: the paper's knows nothing of calls without return.
+static void check_facts(BbFacts joint, const BbFacts *paper)
+{
+    g_assert(joint.calls_unanswered <= joint.calls_unreturned);
+    g_assert(joint.calls_late <= joint.calls - joint.calls_unreturned);
+    g_assert(joint.candidates >= joint.children);
+    g_assert(joint.candidates >= paper->candidates && joint.children >= paper->children);
+    joint.calls_unanswered = joint.calls_late = 0;
+    joint.children = paper->children;
+    joint.candidates = paper->candidates;
+    g_assert(memcmp(&joint, paper, sizeof joint) == 0);
 }
 
 static BbPaths *infer(const BbNames *names, const guint8 *data, gsize size, BbAssign assign)
@@ -104,7 +122,6 @@ int LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
         bb_names_intern(names, (const char[]){(char)('A' + i), '\0'});
     g_autoptr(BbPaths) joint = infer(names, data, size, BB_ASSIGN_JOINT);
     g_autoptr(BbPaths) paper = infer(names, data, size, BB_ASSIGN_PAPER);
-    g_assert(memcmp(&joint->facts, &paper->facts, sizeof joint->facts) == 0);
-    g_assert(joint->facts.candidates >= joint->facts.children);
+    check_facts(joint->facts, &paper->facts);
     return 0;
 }

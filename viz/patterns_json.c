@@ -224,6 +224,8 @@ static void write_trace(BbJson *json, const BbFacts *facts)
         bb_json_seconds(json, facts->start_ns);
     bb_json_key(json, "duration_s");
     bb_json_seconds(json, bb_summary_duration(facts));
+    if (facts->calls_late > 0)
+        bb_json_put_uint(json, "late", facts->calls_late);
     if (facts->unrelated > 0)
         bb_json_put_uint(json, "unrelated", facts->unrelated);
     bb_json_end_object(json);

@@ -49,8 +49,11 @@ static void put_elided(BbTable *table, guint32 node)
 static void put_unreturned(BbTable *table)
 {
     const GArray *edges = table->view->patterns->unreturned;
+    const BbChosen *chosen = table->view->ranking->options.chosen;
     guint64 others = 0;
-    g_string_append(table->text, edges->len > 0 ? "  without return: " : "");
+    if (edges->len > 0)
+        g_string_append_printf(
+            table->text, "  without return%s: ", chosen && chosen->by ? ", of the chosen" : "");
     for (guint i = 0; i < edges->len; i++) {
         const BbUnreturned *edge = &g_array_index(edges, BbUnreturned, i);
         if (i >= EDGES_MOST) {
@@ -73,6 +76,31 @@ static void put_unreturned(BbTable *table)
     g_string_append(table->text, edges->len > 0 ? "\n" : "");
 }
 
+static guint64 count_unanswered(const BbPatternNode *node)
+{
+    guint64 calls = node->unanswered ? bb_stats_count(node->latency) : 0;
+    for (guint i = 0; i < node->calls->len; i++)
+        calls += count_unanswered(g_ptr_array_index(node->calls, i));
+    return calls;
+}
+
+// Those of all patterns, shown or not. The facts are of the whole trace, patterns of what was
+// chosen of it.
+static void put_unanswered(BbTable *table)
+{
+    const GPtrArray *patterns = table->view->patterns->patterns;
+    guint64 calls = 0;
+    for (guint i = 0; i < patterns->len; i++) {
+        const BbPattern *pattern = g_ptr_array_index(patterns, i);
+        calls += pattern ? count_unanswered(pattern->root) : 0;
+    }
+    if (calls == 0)
+        return;
+    g_string_append(table->text, "In patterns, without return in time: ");
+    bb_quantity_append_counted(table->text, calls, "call");
+    g_string_append(table->text, " whose callers went on without one\n");
+}
+
 // What the rows above do not tell.
 static void put_foot(BbTable *table, const BbTableForm *form)
 {
@@ -81,16 +109,7 @@ static void put_foot(BbTable *table, const BbTableForm *form)
     GString *text = table->text;
     g_string_append_c(text, '\n');
     put_left_out(table);
-    if (facts->calls_unanswered > 0) {
-        g_string_append(text, "In patterns, without return: ");
-        bb_quantity_append_counted(text, facts->calls_unanswered, "call");
-        g_string_append(text, " whose callers went on without one\n");
-    }
-    if (facts->calls_late > 0) {
-        g_string_append(text, "In patterns, likewise: ");
-        bb_quantity_append_counted(text, facts->calls_late, "call");
-        g_string_append(text, " that returned only after that\n");
-    }
+    put_unanswered(table);
     if (!ranking->chains && bb_summary_unmatched(facts) > facts->calls_unanswered) {
         g_string_append(text, "In no pattern: ");
         guint64 alone = facts->calls_unreturned - facts->calls_unanswered;

@@ -207,7 +207,7 @@ class Timeouts(unittest.TestCase):
                          [("PRICE", True), ("PRICE", False), ("STOCK", False)])
         text = run(BBPATHS, "-q", "-f", "text", self.trace)
         self.assertRegex(text, r"PRICE .*  no return\n")
-        self.assertIn("In patterns, without return: 49 calls whose callers went on without one\n", text)
+        self.assertIn("In patterns, without return in time: 49 calls whose callers went on without one\n", text)
         self.assertNotIn("In no pattern", text)
         self.assertRegex(run(BBPATHS, "show", "-q", "p2", self.trace), r"PRICE .*  no return")
 
@@ -240,7 +240,8 @@ class Timeouts(unittest.TestCase):
         self.assertGreater(score["of"], 40)
         self.assertGreaterEqual(score["right"], score["of"] - 1)
         text = run(BBPATHS, "-q", "-f", "text", trace)
-        self.assertIn(f"In patterns, likewise: {score['of']} calls that returned only after that\n", text)
+        self.assertIn(f"In patterns, without return in time: {score['of']} calls whose callers went on without one\n", text)
+        self.assertEqual(json.loads(run(BBPATHS, "-q", "-f", "json", trace))["trace"]["late"], score["of"])
         nodes = {node["node"]: node["share"] for node in json.loads(run(BBPATHS, "blame", "-q", "-f", "json", trace))["nodes"]}
         self.assertGreater(nodes["DB"], 0.75)
         self.assertLess(nodes["WEB"], 0.12)

@@ -245,6 +245,49 @@ START_TEST(what_was_chosen)
 }
 END_TEST
 
+static void add_edge(BbPatterns *patterns, BbNames *names, guint callee, guint64 count)
+{
+    g_autofree char *name = g_strdup_printf("node%u", callee);
+    BbUnreturned edge = {bb_names_intern(names, "client"), bb_names_intern(names, name), count};
+    g_array_append_val(patterns->unreturned, edge);
+}
+
+// In patterns those of the patterns at hand, which are not all where some were chosen; in none, the
+// commonest edges.
+START_TEST(calls_without_return)
+{
+    const BbChosen chosen = {.by = "--root=client", .instances = 1, .of = 2, .counted = true};
+    for (guint choose = 0; choose <= 1; choose++) {
+        g_autoptr(BbNames) names = bb_names_new();
+        g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
+        BbPatternNode *root = sample_node(names, "web", "", 1, 0, 1000000);
+        BbPatternNode *waited = sample_node(names, "db", "", 1, 0, 1000000);
+        waited->unanswered = true;
+        g_ptr_array_add(root->calls, waited);
+        sample_pattern(patterns, names, "client", root);
+        patterns->facts.calls_unreturned = 2030;
+        patterns->facts.calls_unanswered = 9;
+        for (guint i = 0; i < 7; i++)
+            add_edge(patterns, names, i, i == 0 ? 2000 : 3);
+        BbViewOptions options = BB_VIEW_OPTIONS_DEFAULT;
+        options.chosen = choose ? &chosen : NULL;
+        char *text = view_text("text", patterns, names, options);
+        ck_assert_ptr_nonnull(strstr(text, "  no return\n"));
+        ck_assert_ptr_nonnull(
+            strstr(text, "\nIn patterns, without return in time: 1 call whose callers went "
+                         "on without one\n"
+                         "In no pattern: 2,021 calls without return, 0 returns "
+                         "without call\n"));
+        ck_assert_ptr_nonnull(strstr(text, choose ? "\n  without return, of the chosen: 2,000 "
+                                                  : "\n  without return: 2,000 "));
+        ck_assert_ptr_nonnull(strstr(text, " 2,000 client -> node0, 3 client -> node1, "
+                                           "3 client -> node2, 3 client -> node3, "
+                                           "3 client -> node4, and 6 of 2 other edges\n"));
+        free(text);
+    }
+}
+END_TEST
+
 // As deep as an inference gives them: every message has its row.
 START_TEST(deep_path)
 {
@@ -271,4 +314,5 @@ END_TEST
 
 TEST_MAIN("table", golden, golden_left_out, golden_empty, nothing_that_was_asked_for, narrow_enough,
           columns_align, long_figures_are_apart, deep_chain, full_disk, replicas, golden_chains,
-          golden_chains_by_mean, no_chains, chains_are_narrow_enough, what_was_chosen, deep_path)
+          golden_chains_by_mean, no_chains, chains_are_narrow_enough, what_was_chosen,
+          calls_without_return, deep_path)

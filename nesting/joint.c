@@ -381,17 +381,21 @@ static bool is_plain(const BbSite *site)
     return plain;
 }
 
-static void take_only(const BbSite *site, BbPaths *paths)
+static void take_only(const BbSite *site, BbPaths *paths, bool *given_up)
 {
+    g_autofree guint32 *parent = g_new(guint32, site->n_children);
     for (guint32 x = 0; x < site->n_children; x++) {
+        parent[x] = BB_SITE_NONE;
         if (site->first[x] == site->first[x + 1])
             continue;
+        parent[x] = site->list[site->first[x]];
         guint32 call = site->children[x].call;
-        const BbSiteParent *parent = &site->parents[site->list[site->first[x]]];
-        paths->parent[call] = parent->call;
+        const BbSiteParent *only = &site->parents[parent[x]];
+        paths->parent[call] = only->call;
         paths->confidence[call] =
-            site->children[x].e > parent->e ? HASTY_CONFIDENCE : PLAIN_CONFIDENCE;
+            site->children[x].e > only->e ? HASTY_CONFIDENCE : PLAIN_CONFIDENCE;
     }
+    note_given_up(site, parent, given_up);
 }
 
 // A site of which a sample was learned from begins as the sample did. Under what was learned a
@@ -423,7 +427,7 @@ static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPa
 {
     double total;
     if (is_plain(site)) {
-        take_only(site, paths);
+        take_only(site, paths, given_up);
         return;
     }
     bb_durations_rank(site, joint->scale);

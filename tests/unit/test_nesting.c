@@ -299,11 +299,11 @@ START_TEST(calls_without_return_are_part_of_their_path)
 }
 END_TEST
 
-// Of eighty requests every eighth gives B up after 100 ms, which returns after 300 all the same.
-static char *late_returns(void)
+// Of n requests every eighth gives B up after 100 ms, which returns after 300 all the same.
+static char *late_returns(guint n)
 {
     GString *text = g_string_new("");
-    for (guint i = 0; i < 80; i++) {
+    for (guint i = 0; i < n; i++) {
         double at = 1000.0 * i;
         bool late = i % 8 == 0;
         g_string_append_printf(text, "C U A a%u %g|C A B b%u %g|C B D d%u %g|", i, at, i, at + 10,
@@ -322,7 +322,7 @@ static char *late_returns(void)
 START_TEST(calls_that_were_given_up)
 {
     BbNestingOptions options = bb_nesting_options_default();
-    g_autofree char *text = late_returns();
+    g_autofree char *text = late_returns(80);
     g_auto(GStrv) lines = g_strsplit(text, "|", -1);
     g_auto(Result) result = infer(&options, (const char *const *)lines);
     check_parents(&result, "a0<- b0<a0 d0<b0 b1<a1 d72<b72");
@@ -338,6 +338,19 @@ START_TEST(calls_that_were_given_up)
     ck_assert_uint_eq(result.paths->facts.calls_late, 10);
     ck_assert_uint_eq(result.paths->facts.calls_unreturned, 0);
     ck_assert_uint_eq(result.paths->facts.calls_unanswered, 0);
+}
+END_TEST
+
+// So few that there is nothing to learn.
+START_TEST(one_call_that_was_given_up)
+{
+    BbNestingOptions options = bb_nesting_options_default();
+    g_autofree char *text = late_returns(8);
+    g_auto(GStrv) lines = g_strsplit(text, "|", -1);
+    g_auto(Result) result = infer(&options, (const char *const *)lines);
+    check_patterns(&result, "U>A(B(D)) x7; U>A(B(D)) x1");
+    ck_assert(vertex(&result, 1, 1)->unanswered);
+    ck_assert_uint_eq(result.paths->facts.calls_late, 1);
 }
 END_TEST
 
@@ -675,10 +688,10 @@ TEST_MAIN("nesting", a_chain_and_a_series, containment_is_inclusive, self_time_o
           two_clocks, self_time_saturates, many_calls_at_once, last_byte,
           no_own_work_while_a_reply_is_sent, errors_are_counted, labels_are_part_of_the_shape,
           calls_without_return_stand_alone, calls_without_return_are_part_of_their_path,
-          calls_that_were_given_up, order_of_calls_does_not_split_patterns,
-          patterns_by_total_latency_then_text, hash_of_a_shape_is_stable,
-          ties_go_to_the_earliest_parent, usual_delay_wins, children_parallel, overlap_penalty,
-          same_and_any_penalty, children_0_2, children_d_cc, penalty_breaker, skew_window,
-          smoothing, bin_floor, circles_of_equal_intervals, circle_within_the_window,
-          callback_on_skewed_clocks, child_that_ends_before_it_begins, deep_chains_are_cut, nothing,
-          hostile_stamps)
+          calls_that_were_given_up, one_call_that_was_given_up,
+          order_of_calls_does_not_split_patterns, patterns_by_total_latency_then_text,
+          hash_of_a_shape_is_stable, ties_go_to_the_earliest_parent, usual_delay_wins,
+          children_parallel, overlap_penalty, same_and_any_penalty, children_0_2, children_d_cc,
+          penalty_breaker, skew_window, smoothing, bin_floor, circles_of_equal_intervals,
+          circle_within_the_window, callback_on_skewed_clocks, child_that_ends_before_it_begins,
+          deep_chains_are_cut, nothing, hostile_stamps)

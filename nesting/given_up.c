@@ -4,9 +4,19 @@
 
 #include <math.h>
 
+static bool are_all(const bool *nested, guint32 n)
+{
+    guint32 x = 0;
+    while (x < n && nested[x])
+        x++;
+    return x == n;
+}
+
 double *bb_given_up_least(const BbSite *site, const bool *nested)
 {
     guint nc = site->n_child_types;
+    if (are_all(nested, site->n_children))
+        return NULL;
     g_autofree double *all = g_new0(double, nc), *within = g_new0(double, nc);
     double *least = g_new0(double, nc); // at first the sum of the logs of those within
     for (guint32 x = 0; x < site->n_children; x++) {

@@ -10,6 +10,6 @@
 #define BB_GIVEN_UP_NESTED 0.5 // share of a kind that returns before its parents do, and more
 
 // [type]: how long a child must last to be one that was given up, if it outlasts its parent.
-// G_MAXDOUBLE: none was. nested: [child], whether it is known to return before its parent does. The
-// caller frees.
+// G_MAXDOUBLE: none was. nested: [child], whether it is known to return before its parent does.
+// NULL where that is so of all. The caller frees.
 double *bb_given_up_least(const BbSite *site, const bool *nested);

@@ -36,14 +36,24 @@ START_TEST(twice_as_long_as_usual)
 }
 END_TEST
 
+START_TEST(where_all_return_in_time)
+{
+    g_autoptr(BbSite) site = bb_site_new(1, 2);
+    site->n_child_types = 1;
+    ck_assert_ptr_null(bb_given_up_least(site, (const bool[]){true, true}));
+    g_autoptr(BbSite) none = bb_site_new(1, 0);
+    ck_assert_ptr_null(bb_given_up_least(none, (const bool[]){false}));
+}
+END_TEST
+
 // What mostly outlasts its parent is not waited for; of what never returned nothing is known.
 START_TEST(not_of_what_nobody_waits_for)
 {
     const Child children[] = {
         {0, 10, true, false}, {0, 10, false, false}, {0, 10, false, false}, {1, 0, false, true}};
     check(children, G_N_ELEMENTS(children), G_MAXDOUBLE, G_MAXDOUBLE);
-    check(children, 0, G_MAXDOUBLE, G_MAXDOUBLE);
 }
 END_TEST
 
-TEST_MAIN("given_up", twice_as_long_as_usual, not_of_what_nobody_waits_for)
+TEST_MAIN("given_up", twice_as_long_as_usual, where_all_return_in_time,
+          not_of_what_nobody_waits_for)

@@ -197,7 +197,7 @@ static BbPatternNode *node_of(const BbCensus *census, const BbPaths *paths, cons
     guint32 op = census->options.labels ? call->op : BB_NAME_NONE;
     BbPatternNode *node = bb_pattern_node_new(role_of(paths, call->callee), op);
     node->replicas = replicas_of(paths, node->node);
-    node->unanswered = !paths->mode && !bb_call_is_returned(call);
+    node->unanswered = !bb_call_is_returned(call);
     return node;
 }
 

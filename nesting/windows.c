@@ -3,8 +3,9 @@
 //
 // What a window does not publish goes on to the next one as calls (bb_pairs_push_call): those with
 // their returns are not paired again, those without meet their returns there. A call without return
-// goes on once; after that it has waited for at least a whole step more than the overlap, and is
-// published as it is. Returns without call are dropped.
+// that has a parent goes where its parent does. One without parent goes on once; after that it has
+// waited for at least a whole step more than the overlap, and is published as it is. Returns
+// without call are dropped.
 #include "nesting/windows.h"
 
 struct BbWindows {
@@ -114,6 +115,17 @@ static void count_calls(BbPaths *paths)
     }
 }
 
+// To the next window, which finds anew what was given up.
+static void carry(BbWindows *windows, BbCall *call)
+{
+    if (bb_call_is_late(call)) {
+        gint64 ahead_ns = bb_time_between(call->call_ns, call->arrived_ns); // of the caller's clock
+        call->return_ns = bb_time_between(ahead_ns, call->replied_ns);
+        call->return_end_ns = BB_TIME_NONE;
+    }
+    bb_pairs_push_call(windows->pairs, call);
+}
+
 // Leaves what is published in paths, and the rest to the next window. Returns the frontier.
 static gint64 divide(BbWindows *windows, BbPaths *paths)
 {
@@ -125,17 +137,9 @@ static gint64 divide(BbWindows *windows, BbPaths *paths)
     if (!bb_schedule_goes_by_time(&windows->schedule) &&
         messages > windows->schedule.options.messages / 4 * 3)
         return BB_SCHEDULE_ALL; // a window would hold little else
-    for (guint32 i = 0; i < paths->n_calls; i++) {
-        BbCall *call = &paths->calls[i];
-        if (!carried[i])
-            continue;
-        if (!bb_call_is_returned(call)) // the next window finds anew until when it was waited for
-            call->return_end_ns = BB_TIME_NONE;
-        if (bb_call_is_late(call))
-            call->return_ns =
-                bb_time_between(bb_time_between(call->call_ns, call->arrived_ns), call->replied_ns);
-        bb_pairs_push_call(windows->pairs, call);
-    }
+    for (guint32 i = 0; i < paths->n_calls; i++)
+        if (carried[i])
+            carry(windows, &paths->calls[i]);
     bb_paths_take_out(paths, carried);
     count_calls(paths);
     return frontier_ns;

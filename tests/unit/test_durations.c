@@ -65,6 +65,27 @@ START_TEST(with_a_skew_window)
 }
 END_TEST
 
+// Of a call without return it is not known, and says nothing of the others.
+START_TEST(without_those_that_got_no_return)
+{
+    BbRandom random = bb_random_start(test_seed("durations"));
+    g_autoptr(BbGapScale) scale = bb_gap_scale_new();
+    g_autoptr(BbSite) all = two_types(&random, 0), some = bb_site_new(1, CHILDREN / 2);
+    some->n_child_types = 2;
+    for (guint32 x = 0; x < CHILDREN / 2; x++)
+        some->children[x] = all->children[x];
+    for (guint32 x = CHILDREN / 2; x < CHILDREN; x++) {
+        all->children[x].e = all->children[x].s;
+        all->children[x].trip = 0;
+        all->children[x].unanswered = true;
+    }
+    bb_durations_rank(all, scale);
+    bb_durations_rank(some, scale);
+    for (guint32 x = 0; x < CHILDREN; x++)
+        ck_assert_int_eq(all->children[x].lasts, x < CHILDREN / 2 ? some->children[x].lasts : 0);
+}
+END_TEST
+
 START_TEST(all_alike_or_none)
 {
     g_autoptr(BbGapScale) scale = bb_gap_scale_new();
@@ -84,4 +105,5 @@ START_TEST(all_alike_or_none)
 }
 END_TEST
 
-TEST_MAIN("durations", among_those_of_its_type, with_a_skew_window, all_alike_or_none)
+TEST_MAIN("durations", among_those_of_its_type, with_a_skew_window,
+          without_those_that_got_no_return, all_alike_or_none)

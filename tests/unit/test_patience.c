@@ -131,6 +131,23 @@ START_TEST(stamps_may_be_any_number)
 }
 END_TEST
 
+// Half of what is usual after the call there is no time any more: nothing comes then.
+START_TEST(patience_may_last_until_the_end_of_time)
+{
+    for (gint64 late_ns = 0; late_ns <= 14; late_ns += 14) {
+        g_autoptr(Scene) scene = scene_new();
+        add_usual(scene);
+        guint32 a = scene_call(scene, SCENE_ROOT, "U", "A", 0, G_MAXINT64);
+        guint32 call = lost(scene, a, "B", G_MAXINT64 - 15);
+        scene_call(scene, a, "A", "C", G_MAXINT64 - 10, G_MAXINT64 - 9);
+        scene_at(scene, call)->arrived_ns += late_ns;
+        g_autoptr(BbPaths) paths = find_ends(scene);
+        check(paths, call, G_MAXINT64);
+        ck_assert_int_eq(bb_call_back(&paths->calls[call], false), G_MAXINT64 - late_ns);
+    }
+}
+END_TEST
+
 TEST_MAIN("patience", with_the_next_message, not_with_calls_that_are_made_at_once,
           what_is_usual_may_not_be_known, on_the_callees_clock, there_may_be_no_wait,
-          stamps_may_be_any_number)
+          stamps_may_be_any_number, patience_may_last_until_the_end_of_time)

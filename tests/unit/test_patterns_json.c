@@ -56,6 +56,29 @@ START_TEST(one_call)
 }
 END_TEST
 
+// What is in patterns has a mark, and of what is in none it is told between which nodes it is.
+START_TEST(calls_without_return)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
+    BbPatternNode *root = sample_node(names, "web", "", 1, 0, 10);
+    BbPatternNode *waited = sample_node(names, "db", "", 1, 0, 10);
+    waited->unanswered = true;
+    g_ptr_array_add(root->calls, waited);
+    sample_pattern(patterns, names, "client", root);
+    const BbUnreturned edge = {bb_names_intern(names, "client"), bb_names_intern(names, "db"), 3};
+    g_array_append_val(patterns->unreturned, edge);
+    char *text = view_text("json", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
+    ck_assert_ptr_nonnull(strstr(text, "}, \"unreturned\": [{\"from\": \"client\", \"to\": \"db\", "
+                                       "\"count\": 3}], \"left_out\": {"));
+    ck_assert_ptr_nonnull(strstr(text, "{\"node\": \"web\", \"op\": null, \"count\": 1, "
+                                       "\"errors\": 0, "));
+    ck_assert_ptr_nonnull(strstr(text, "{\"node\": \"db\", \"op\": null, \"count\": 1, "
+                                       "\"unanswered\": true, \"errors\": 0, "));
+    free(text);
+}
+END_TEST
+
 START_TEST(empty)
 {
     g_autoptr(BbNames) names = bb_names_new();
@@ -235,5 +258,5 @@ START_TEST(noise_is_left_out)
 }
 END_TEST
 
-TEST_MAIN("patterns_json", golden, one_call, empty, default_tops, formats, full_disk, replicas,
-          golden_chains, two_messages, noise_is_left_out)
+TEST_MAIN("patterns_json", golden, one_call, calls_without_return, empty, default_tops, formats,
+          full_disk, replicas, golden_chains, two_messages, noise_is_left_out)

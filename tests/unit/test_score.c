@@ -194,6 +194,27 @@ START_TEST(lost_parents)
 }
 END_TEST
 
+// Two of three have their parent; of a fourth nothing is told. Windows come one after the other.
+START_TEST(calls_without_return_stand_apart)
+{
+    g_auto(Judged) judged = judged_new(true);
+    JUDGED(&judged, "A B 1 0 20 path=x parent=- sure=1",
+           "B C 2 2 - path=x parent=1 found=1 sure=0.9", "B C 3 5 - path=x parent=1 sure=0.5",
+           "B C 4 6 - found=1 sure=0.1");
+    JUDGED(&judged, "A B 5 40 50 path=y parent=- sure=1",
+           "B C 6 42 - path=y parent=5 found=5 sure=0.7");
+    g_autoptr(BbScore) score = bb_scoring_finish(judged.scoring);
+    ck_assert_uint_eq(score->unreturned, 4);
+    check_right(score->unanswered, 2, 3);
+    ck_assert_double_eq_tol(score->unanswered_stated, (0.9 + 0.5 + 0.7) / 3, 1e-6);
+    check_right(score->links, 2, 2);
+    check_right(score->requests, 2, 2);
+    char *text = text_of(score, &judged, bb_score_write_text);
+    ck_assert_ptr_nonnull(strstr(text, "\n  calls without return "));
+    free(text);
+}
+END_TEST
+
 START_TEST(a_call_that_should_have_a_parent)
 {
     g_auto(Judged) judged = judged_new(true);
@@ -385,7 +406,7 @@ END_TEST
 
 TEST_MAIN("score", all_right, one_link_wrong, patterns_of_a_wrong_link, latencies_of_a_wrong_link,
           own_time_until_last_bytes, confidence_of_links_and_instances, lost_parents,
-          a_call_that_should_have_a_parent, partial_truth, no_truth, truth_that_goes_round,
-          ids_used_again, a_parent_with_a_late_clock, a_request_cut_by_windows,
-          requests_without_path, labels_tell_patterns_apart, shapes, text_says_what_is_not_stated,
-          text_has_the_figures, json_has_the_figures)
+          calls_without_return_stand_apart, a_call_that_should_have_a_parent, partial_truth,
+          no_truth, truth_that_goes_round, ids_used_again, a_parent_with_a_late_clock,
+          a_request_cut_by_windows, requests_without_path, labels_tell_patterns_apart, shapes,
+          text_says_what_is_not_stated, text_has_the_figures, json_has_the_figures)

@@ -131,6 +131,28 @@ START_TEST(call_without_return)
 }
 END_TEST
 
+// b waits for c from 2 ms until it goes on at 8 ms.
+START_TEST(a_call_that_was_waited_for_in_vain)
+{
+    g_autoptr(Scene) scene = scene_new();
+    guint32 root = scene_call(scene, SCENE_ROOT, "a", "b", START, START + 10 * MS);
+    guint32 kid = scene_unanswered(scene, root, "b", "c", START + 2 * MS, START + 8 * MS);
+    g_autoptr(BbPaths) paths = scene_paths(scene, 0);
+    paths->self_ns[root] = 4 * MS;
+    paths->self_ns[kid] = 6 * MS;
+    g_autofree char *text = draw(scene, paths, (BbTimelineStyle){80, true});
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    ck_assert_ptr_nonnull(strstr(lines[1], "4.00 ms")); // its own work
+    ck_assert_ptr_nonnull(strstr(lines[1], "#"));
+    ck_assert(g_str_has_prefix(lines[2], "* `- c"));
+    const char *took = strstr(lines[2], "6.00 ms");
+    ck_assert_ptr_nonnull(took);
+    ck_assert_ptr_null(strstr(took + strlen("6.00 ms"), " ms")); // no work of c is known
+    ck_assert_ptr_nonnull(strstr(lines[2], ">>>"));
+    ck_assert_ptr_nonnull(strstr(lines[2], "no return"));
+}
+END_TEST
+
 // A call that is made after its parent's return, and one before its parent's entry (skewed clocks).
 START_TEST(calls_that_stick_out)
 {
@@ -205,6 +227,25 @@ static BbPatternNode *node(Scene *scene, const char *name, const char *op, gint6
     return made;
 }
 
+START_TEST(a_pattern_that_waits_in_vain)
+{
+    g_autoptr(Scene) scene = scene_new();
+    BbPatternNode *web = node(scene, "web", "", 0, 40 * MS, 12 * MS);
+    BbPatternNode *db = node(scene, "db", "", 5 * MS, 28 * MS, 28 * MS);
+    db->unanswered = true;
+    g_ptr_array_add(web->calls, db);
+    g_autoptr(BbPattern) whole = bb_pattern_new(bb_names_intern(scene->names, "client"), web);
+    whole->count = 10;
+    g_autoptr(BbTimeline) timeline = bb_timeline_of_pattern(whole);
+    g_autoptr(GString) text = g_string_new(NULL);
+    BbTimelineStyle style = {100, true};
+    bb_timeline_append(text, timeline, scene->names, &style);
+    ck_assert_ptr_null(strstr(line_of(text->str, 2), "#"));
+    ck_assert_ptr_nonnull(strstr(line_of(text->str, 2), ">>>"));
+    ck_assert_ptr_nonnull(strstr(text->str, "no return"));
+}
+END_TEST
+
 START_TEST(pattern)
 {
     g_autoptr(Scene) scene = scene_new();
@@ -235,5 +276,6 @@ START_TEST(pattern)
 END_TEST
 
 TEST_MAIN("timeline", instance_in_a_pipe, instance_in_a_wide_terminal, instance_in_ascii,
-          call_without_return, calls_that_stick_out, skewed_clocks_do_not_show,
-          times_at_the_ends_of_time, deep_trees_keep_names_readable, pattern)
+          call_without_return, a_call_that_was_waited_for_in_vain, calls_that_stick_out,
+          skewed_clocks_do_not_show, times_at_the_ends_of_time, deep_trees_keep_names_readable,
+          a_pattern_that_waits_in_vain, pattern)

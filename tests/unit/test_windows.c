@@ -67,6 +67,11 @@ static void check_window(const BbPaths *paths)
     for (guint32 i = 1; i < paths->n_calls; i++)
         ck_assert_int_le(paths->calls[i - 1].call_ns, paths->calls[i].call_ns);
     ck_assert_uint_eq(paths->facts.calls, paths->n_calls);
+    guint64 unanswered = 0;
+    for (guint32 i = 0; i < paths->n_calls; i++)
+        unanswered +=
+            !bb_call_is_returned(&paths->calls[i]) && paths->parent[i] != BB_CALL_NO_PARENT;
+    ck_assert_uint_eq(paths->facts.calls_unanswered, unanswered);
 }
 
 // Takes the window that is due, if one is.
@@ -102,14 +107,19 @@ static void end(Run *run)
     ck_assert_ptr_null(bb_windows_next(run->windows));
 }
 
+static void push_lines(Run *run, const char *const *lines)
+{
+    for (; *lines; lines++) {
+        BbMessage message = line_parse(run->names, *lines);
+        push(run, &message);
+    }
+    end(run);
+}
+
 static Run run_lines(BbWindowOptions options, const char *const *lines)
 {
     Run run = run_begin(options);
-    for (; *lines; lines++) {
-        BbMessage message = line_parse(run.names, *lines);
-        push(&run, &message);
-    }
-    end(&run);
+    push_lines(&run, lines);
     return run;
 }
 
@@ -315,6 +325,20 @@ START_TEST(a_stamp_of_the_future)
     ck_assert_uint_eq(run.facts.calls_unreturned, 1);
     ck_assert_uint_eq(bb_windows_late(run.windows), 100); // then the clock is set anew
     ck_assert_uint_gt(run.published->len, 100);
+}
+END_TEST
+
+// They are published with their parents, and go on with them.
+START_TEST(calls_without_return_go_with_their_parents)
+{
+    static const char *const lines[] = {"C U A a 0",   "C A B x 10",  "R A U a 40",
+                                        "C U A b 60",  "C A B y 70",  "R A U b 90",
+                                        "C U A c 120", "R A U c 130", NULL};
+    g_auto(Run) run = run_begin_as(by_time(100, 50), BB_ASSIGN_JOINT);
+    push_lines(&run, lines);
+    g_autofree char *got = describe(&run);
+    ck_assert_str_eq(got, "a x?<a | b y?<b c");
+    ck_assert_uint_eq(run.facts.calls_unanswered, 2);
 }
 END_TEST
 
@@ -591,6 +615,6 @@ TEST_MAIN("windows", nothing_and_one, paths_are_published_by_their_start, calls_
           open_calls_wait_for_their_return, long_paths_are_cut, second_sightings_find_their_call,
           carried_calls_keep_what_is_known, late_messages_are_used_and_counted, jumps_cost_nothing,
           windows_begin_at_multiples_of_the_step, a_stamp_of_the_future,
-          windows_of_messages_always_go_on, every_call_is_published_once,
-          a_short_trace_is_one_window, stationary_traffic, stationary_traffic_jointly,
-          lonely_requests_are_counted_alike)
+          calls_without_return_go_with_their_parents, windows_of_messages_always_go_on,
+          every_call_is_published_once, a_short_trace_is_one_window, stationary_traffic,
+          stationary_traffic_jointly, lonely_requests_are_counted_alike)

@@ -5,6 +5,6 @@
 
 #include "data/call.h"
 
-// [call]: whether it has no return and hangs; those whose like never returned do. NULL where none
-// does. The caller frees.
+// [call]: whether it has no return and hangs; those whose like never returned do. NULL where all
+// returned. The caller frees.
 bool *bb_hanging_find(const BbCall *calls, guint32 n_calls);

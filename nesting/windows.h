@@ -5,7 +5,8 @@
 // data/schedule.h tells when a window ends and what is published of it. What is not goes on to the
 // next window: paths that began in the overlap, and calls still open. A call without return goes on
 // once, then it is published as it is; of more than a quarter of a window of messages the oldest do
-// not. A return without call is dropped with its window.
+// not, and one that has a parent goes where that does. A return without call is dropped with its
+// window.
 #pragma once
 
 #include "data/schedule.h"

@@ -34,6 +34,7 @@ typedef struct {
     GArray *parents, *children; // of BbParent, BbChild
     GArray *members;            // of Member
     guint32 team;
+    guint32 at; // the node at which the candidates stand: maybe one that has no part
 } Crew;
 
 struct BbSites {
@@ -211,6 +212,7 @@ static bool next_crew(BbSites *sites, Crew *crew)
             guint32 node = sites->nodes[sites->next], n;
             if (!bb_candidates_go(sites->candidates, node))
                 continue;
+            crew->at = node;
             Member member = {node, crew->parents->len, crew->members->len * sites->period[team]};
             const BbParent *parents = bb_candidates_parents(sites->candidates, &n);
             if (sites->place && sites->place[parents[0].call] == 0)
@@ -452,7 +454,7 @@ static void find_all_nested(BbSites *sites, BbSite *site, BbOnset *onset, Found 
         place[site->children[x].call] = x;
     for (guint m = 0; m < crew->members->len; m++) {
         const Member *member = &g_array_index(crew->members, Member, m);
-        if (crew->members->len > 1)
+        if (crew->members->len > 1 || crew->at != member->node)
             bb_candidates_go(sites->candidates, member->node);
         find_nested(sites, site, onset, found, member, place, scratch);
     }
@@ -589,7 +591,7 @@ BbSite *bb_sites_next(BbSites *sites, BbOnset **onset, guint64 *children, guint6
     g_autoptr(GArray) parents = g_array_new(FALSE, FALSE, sizeof(BbParent));
     g_autoptr(GArray) kids = g_array_new(FALSE, FALSE, sizeof(BbChild));
     g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(Member));
-    Crew crew = {parents, kids, members, 0};
+    Crew crew = {parents, kids, members, 0, 0};
     if (!next_crew(sites, &crew))
         return NULL;
     BbSite *site = bb_site_new(parents->len, kids->len);

@@ -3,6 +3,8 @@
 """Nodes named by process: three programs on one host, on lo, in a network namespace of their own.
 
   processes.py BBTRACE        skipped (77) where the kernel gives no such namespace"""
+import collections
+import contextlib
 import ctypes
 import http.client
 import http.server
@@ -199,6 +201,19 @@ def looker_uid():
     return uid if any(inside <= uid < inside + count for inside, _, count in ranges) else os.getuid()
 
 
+def lasting_files(pid):
+    """What a process has open each time: while it looks at others, it has their folders open, too."""
+    lasting = None
+    for _ in range(20):
+        files = collections.Counter()
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(FileNotFoundError):
+                files[os.readlink(f"/proc/{pid}/fd/{fd}")] += 1
+        lasting = files if lasting is None else lasting & files
+        time.sleep(0.01)
+    return sorted(lasting.elements())
+
+
 def check_rights(folder):
     """The other process may look into processes, and has nothing open but what it looks with."""
     job = start(BBTRACE, "capture", "-i", "lo", "--processes", "-w", f"{folder}/r.bbt")
@@ -209,7 +224,7 @@ def check_rights(folder):
     assert have["NoNewPrivs"] == "1" and have["Seccomp"] == rights(job.pid)["Seccomp"], have  # 0 under the sanitizers
     assert set(have["Uid"].split()) == {str(looker_uid())}, have
     assert rights(job.pid)["CapBnd"].strip("0") == "", "the capture's own bounding set"
-    open_files = [os.readlink(f"/proc/{looker}/fd/{fd}") for fd in os.listdir(f"/proc/{looker}/fd")]
+    open_files = lasting_files(looker)
     kinds = [re.sub(r":\[\d+\]", "", file) for file in open_files]
     packets = pathlib.Path("/proc/net/packet").read_text()
     inodes = {line.split()[8] for line in packets.splitlines()[1:]}

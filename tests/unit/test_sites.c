@@ -22,7 +22,7 @@ START_TEST(a_replica_that_is_passed_over_leaves_nothing)
     g_autoptr(BbGapScale) scale = bb_gap_scale_new();
     BbSites *sites =
         bb_sites_new((const BbCall *)(const void *)scene->calls->data, scene->calls->len,
-                     bb_names_count(scene->names), 0, true, true, roles, scale);
+                     bb_names_count(scene->names), 0, true, true, roles, scale, NULL);
     g_autofree guint8 *place = g_new0(guint8, scene->calls->len);
     g_autofree gint64 *ready_ns = g_new(gint64, scene->calls->len);
     for (guint32 i = 0; i < scene->calls->len; i++)

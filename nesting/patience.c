@@ -56,8 +56,8 @@ static gint64 usual(const Durations *durations, const BbCall *call)
     for (gsize i = 0; i < G_N_ELEMENTS(keys); i++) {
         guint64 n = bb_tally_get(&durations->count, keys[i]);
         if (n > 0)
-            return (gint64)exp2((double)bb_tally_get(&durations->logs, keys[i]) / STEPS /
-                                (double)n);
+            return (gint64)exp2(
+                MIN((double)bb_tally_get(&durations->logs, keys[i]) / STEPS / (double)n, 62));
     }
     return 0;
 }

@@ -118,10 +118,11 @@ BbCounters *bb_merge_counters(const BbMergeFindings *found)
         if (bb_join_count(found->join, i))
             bb_counters_add(counters, bb_join_count_name(i), bb_join_count(found->join, i));
     g_autoptr(GArray) pairs = bb_overlap_pairs(bb_join_overlap(found->join), found->names);
-    if (apart_by(found))
-        bb_counters_add(counters, BB_CLOCK_ERROR, apart_by(found));
-    if (sightings_apart(found))
-        bb_counters_add(counters, BB_SIGHTINGS_APART, sightings_apart(found));
+    guint64 apart_ns = apart_by(found), apart = sightings_apart(found);
+    if (apart_ns)
+        bb_counters_add(counters, BB_CLOCK_ERROR, apart_ns);
+    if (apart)
+        bb_counters_add(counters, BB_SIGHTINGS_APART, apart);
     if (bb_counters_get(counters, BB_RETURNS_MOVED) || bb_counters_get(counters, BB_RETURNS_BEFORE))
         bb_counters_add(counters, BB_CALLS_MERGED, found->calls);
     if (found->nat && bb_nat_joined(found->nat))

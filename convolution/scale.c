@@ -3,6 +3,7 @@
 #include "convolution/scale.h"
 
 #include "convolution/load.h"
+#include "data/divisor.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -59,22 +60,12 @@ static gint compare_pairs(gconstpointer left, gconstpointer right)
     return a->in < b->in ? -1 : a->in > b->in;
 }
 
-static gint64 common_divisor(gint64 a, gint64 b)
-{
-    while (b != 0) {
-        gint64 rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 // What all times of a stream are apart is a multiple of it; 0 where they are equal.
-static gint64 step_of(const BbStream *stream)
+static guint64 step_of(const BbStream *stream)
 {
-    gint64 step = 0;
+    guint64 step = 0;
     for (guint32 i = 1; i < stream->count && step != 1; i++)
-        step = common_divisor(stream->ns[i] - stream->ns[i - 1], step);
+        step = bb_common_divisor((guint64)(stream->ns[i] - stream->ns[i - 1]), step);
     return step;
 }
 
@@ -82,17 +73,17 @@ static gint64 step_of(const BbStream *stream)
 // times have nothing in common have one of 1 ns after a few of them.)
 static void find_steps(const BbStreams *streams, GArray *pairs)
 {
-    g_autofree gint64 *in = g_new(gint64, MAX(1, streams->n_in));
-    g_autofree gint64 *out = g_new(gint64, MAX(1, streams->n_out));
+    g_autofree guint64 *in = g_new(guint64, MAX(1, streams->n_in));
+    g_autofree guint64 *out = g_new(guint64, MAX(1, streams->n_out));
     for (guint32 i = 0; i < streams->n_in; i++)
         in[i] = step_of(&streams->in[i]);
     for (guint32 i = 0; i < streams->n_out; i++)
         out[i] = step_of(&streams->out[i]);
     for (guint i = 0; i < pairs->len; i++) {
         Pair *pair = &g_array_index(pairs, Pair, i);
-        gint64 step = common_divisor(in[pair->in - streams->in], out[pair->out - streams->out]);
-        step = common_divisor(ABS(pair->in->ns[0] - pair->out->ns[0]), step);
-        pair->step_ns = MAX(1, step);
+        guint64 step = bb_common_divisor(in[pair->in - streams->in], out[pair->out - streams->out]);
+        step = bb_common_divisor((guint64)ABS(pair->in->ns[0] - pair->out->ns[0]), step);
+        pair->step_ns = (gint64)MAX(1, step);
     }
 }
 

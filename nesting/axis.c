@@ -2,6 +2,7 @@
 // In: the stamps of calls. Out: the same in quanta, node by node, and how long there were any.
 #include "nesting/axis.h"
 
+#include "data/divisor.h"
 #include "data/stats.h"
 
 #define USUAL_SHARE 0.99 // of the gaps between calls are no longer than is usual,
@@ -20,16 +21,6 @@ struct BbAxis {
     Reach *of; // [node]
 };
 
-static guint64 gcd(guint64 a, guint64 b)
-{
-    while (b != 0) {
-        guint64 rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 static guint64 distance(gint64 a, gint64 b)
 {
     return a > b ? (guint64)a - (guint64)b : (guint64)b - (guint64)a;
@@ -41,12 +32,12 @@ static gint64 find_quantum(const BbCall *calls, guint32 n)
     guint64 unit = 0;
     for (guint32 i = 0; i < n && unit != 1; i++) {
         const BbCall *call = &calls[i];
-        unit = gcd(unit, distance(call->call_ns, calls[0].call_ns));
-        unit = gcd(unit, distance(call->arrived_ns, calls[0].call_ns));
+        unit = bb_common_divisor(unit, distance(call->call_ns, calls[0].call_ns));
+        unit = bb_common_divisor(unit, distance(call->arrived_ns, calls[0].call_ns));
         if (!bb_call_is_returned(call))
             continue;
-        unit = gcd(unit, distance(call->replied_ns, calls[0].call_ns));
-        unit = gcd(unit, distance(call->return_ns, calls[0].call_ns));
+        unit = bb_common_divisor(unit, distance(call->replied_ns, calls[0].call_ns));
+        unit = bb_common_divisor(unit, distance(call->return_ns, calls[0].call_ns));
     }
     return unit == 0 || unit > G_MAXINT64 ? 1 : (gint64)unit;
 }

@@ -10,6 +10,6 @@
 
 // Gives calls without parent to calls that hang and have one: those to their caller that arrived
 // before about as long as such calls are made after their cause usually. Fills parent and
-// confidence. hanging: [call], or NULL. Cost: nothing where none hangs, else some passes over the
-// calls.
-void bb_beneath_find(BbPaths *paths, const bool *hanging);
+// confidence. Names are below n_names. hanging: [call], or NULL. Cost: nothing where none hangs,
+// else some passes over the calls.
+void bb_beneath_find(BbPaths *paths, guint32 n_names, const bool *hanging);

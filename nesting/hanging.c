@@ -2,12 +2,7 @@
 // In: calls. Out: those that got no return, though there was time for one.
 #include "nesting/hanging.h"
 
-#include "data/tally.h"
-
-static BbTallyKey key_of(const BbCall *call)
-{
-    return (BbTallyKey){call->caller, call->callee, call->op};
-}
+#include "nesting/usual.h"
 
 static gint64 find_end(const BbCall *calls, guint32 n_calls)
 {
@@ -23,11 +18,11 @@ static bool find_longest(const BbCall *calls, guint32 n_calls, BbTally *longest)
 {
     for (guint32 i = 0; i < n_calls; i++)
         if (!bb_call_is_returned(&calls[i]))
-            (void)bb_tally_at(longest, key_of(&calls[i]));
+            (void)bb_tally_at(longest, bb_usual_kind(&calls[i]));
     for (guint32 i = 0; longest->used > 0 && i < n_calls; i++) {
         if (!bb_call_is_returned(&calls[i]))
             continue;
-        BbTallyEntry *entry = bb_tally_slot(longest, key_of(&calls[i]));
+        BbTallyEntry *entry = bb_tally_slot(longest, bb_usual_kind(&calls[i]));
         gint64 ns = bb_time_between(calls[i].call_ns, calls[i].return_ns);
         if (entry->round == longest->round)
             entry->count = MAX(entry->count, (guint64)MAX(ns, 0));
@@ -46,7 +41,7 @@ bool *bb_hanging_find(const BbCall *calls, guint32 n_calls)
         for (guint32 i = 0; i < n_calls; i++) {
             guint64 left_ns = (guint64)bb_time_between(calls[i].call_ns, end_ns);
             hanging[i] = !bb_call_is_returned(&calls[i]) &&
-                         left_ns >= bb_tally_get(&longest, key_of(&calls[i]));
+                         left_ns >= bb_tally_get(&longest, bb_usual_kind(&calls[i]));
         }
     }
     bb_tally_clear(&longest);

@@ -246,11 +246,6 @@ static gint64 ready_of(const BbSites *sites, const Member *member, guint32 call,
     return ready_ns == G_MININT64 ? arrival : MAX(arrival, time_of(sites, member, ready_ns));
 }
 
-static bool is_returned(const BbSites *sites, guint32 call)
-{
-    return bb_call_is_returned(&sites->calls[call]);
-}
-
 static guint32 conn_of(const BbSites *sites, guint32 call)
 {
     return sites->connections ? sites->calls[call].conn : 0;
@@ -321,14 +316,15 @@ static void load_children(const BbSites *sites, BbSite *site, const Crew *crew)
     for (guint32 i = 0; i < n; i++) {
         const BbChild *child = &children[order[i].index];
         gint64 end = time_of(sites, caller_of(sites, crew, child), child->end_ns);
-        site->children[i] = (BbSiteChild){.s = order[i].time_ns,
-                                          .e = MAX(order[i].time_ns, end - early),
-                                          .trip = end - order[i].time_ns,
-                                          .call = child->call,
-                                          .callee = child->callee,
-                                          .conn = conn_of(sites, child->call),
-                                          .type = number[order[i].index],
-                                          .unanswered = !is_returned(sites, child->call)};
+        site->children[i] =
+            (BbSiteChild){.s = order[i].time_ns,
+                          .e = MAX(order[i].time_ns, end - early),
+                          .trip = end - order[i].time_ns,
+                          .call = child->call,
+                          .callee = child->callee,
+                          .conn = conn_of(sites, child->call),
+                          .type = number[order[i].index],
+                          .unanswered = !bb_call_is_returned(&sites->calls[child->call])};
     }
 }
 

@@ -41,7 +41,7 @@ static BbPaths *find(Scene *scene)
     add_end(scene);
     BbPaths *paths = scene_paths(scene, 0);
     g_autofree bool *hanging = bb_hanging_find(paths->calls, paths->n_calls);
-    bb_beneath_find(paths, hanging);
+    bb_beneath_find(paths, bb_names_count(scene->names), hanging);
     return paths;
 }
 

@@ -21,6 +21,7 @@ typedef struct {
 typedef struct {
     BbPaths *paths;
     const bool *hanging;
+    bool *given_up;
     GArray **opens;  // [node]: of Open, by time; NULL where nothing hangs
     guint32 *got;    // [node]: calls with return
     BbUsual *delays; // of calls of such nodes, after the arrival of their parent
@@ -39,13 +40,19 @@ static void find_nodes(Work *work)
     }
 }
 
+// Whether none is known to have waited for it.
+static bool is_free(const Work *work, guint32 call)
+{
+    return work->paths->parent[call] == BB_CALL_NO_PARENT || work->given_up[call];
+}
+
 static void measure(Work *work)
 {
     const BbPaths *paths = work->paths;
     for (guint32 i = 0; i < paths->n_calls; i++) {
         const BbCall *call = &paths->calls[i];
         guint32 parent = paths->parent[i];
-        if (parent != BB_CALL_NO_PARENT && work->opens[call->caller])
+        if (!is_free(work, i) && work->opens[call->caller])
             bb_usual_add(work->delays, bb_usual_kind(call),
                          bb_time_between(paths->calls[parent].arrived_ns, call->call_ns));
     }
@@ -97,6 +104,7 @@ static void choose(Work *work, guint32 call, const BbUsualTimes *delays)
     if (!best || most / sum < 0.5 || is_above(paths, call, best->call))
         return;
     best->kids++;
+    work->given_up[call] = false;
     paths->parent[call] = best->call;
     paths->confidence[call] = (float)(most / sum);
 }
@@ -106,7 +114,7 @@ static void choose_all(Work *work)
     const BbPaths *paths = work->paths;
     for (guint32 i = 0; i < paths->n_calls; i++) {
         const BbCall *call = &paths->calls[i];
-        if (paths->parent[i] == BB_CALL_NO_PARENT && work->opens[call->caller]) {
+        if (is_free(work, i) && work->opens[call->caller]) {
             const BbUsualTimes *delays = bb_usual_find(work->delays, bb_usual_kind(call));
             if (delays && delays->count >= SEEN_LEAST)
                 choose(work, i, delays);
@@ -118,14 +126,14 @@ static void choose_all(Work *work)
     }
 }
 
-void bb_beneath_find(BbPaths *paths, guint32 n_names, const bool *hanging)
+void bb_beneath_find(BbPaths *paths, guint32 n_names, const bool *hanging, bool *given_up)
 {
     if (!hanging)
         return;
     g_autofree GArray **opens = g_new0(GArray *, n_names);
     g_autofree guint32 *got = g_new0(guint32, n_names);
     g_autoptr(BbUsual) delays = bb_usual_new();
-    Work work = {paths, hanging, opens, got, delays};
+    Work work = {paths, hanging, given_up, opens, got, delays};
     find_nodes(&work);
     measure(&work);
     choose_all(&work);

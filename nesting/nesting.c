@@ -92,8 +92,8 @@ static void find_parents(BbNesting *nesting, BbPaths *paths)
     g_autofree bool *hanging = bb_hanging_find(paths->calls, paths->n_calls);
     g_autofree bool *given_up = g_new0(bool, paths->n_calls);
     bb_joint_run(nesting->joint, paths, hanging, given_up);
+    bb_beneath_find(paths, bb_names_count(nesting->names), hanging, given_up);
     forget_late_returns(paths, given_up);
-    bb_beneath_find(paths, bb_names_count(nesting->names), hanging);
 }
 
 // In the first window that has calls; kept from then on.

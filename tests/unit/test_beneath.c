@@ -14,7 +14,8 @@ static void add_usual(Scene *scene)
         gint64 at_ns = i * 100 * MS;
         guint32 a = scene_call(scene, SCENE_ROOT, "U", "A", at_ns, at_ns + 50 * MS);
         guint32 b = scene_call(scene, a, "A", "B", at_ns + 5 * MS, at_ns + 40 * MS);
-        scene_call(scene, b, "B", "D", at_ns + 15 * MS + (i % 5 - 2) * MS, at_ns + 30 * MS);
+        scene_call(scene, b, "B", "D", at_ns + 15 * MS + ((gint64)(i % 5) - 2) * MS,
+                   at_ns + 30 * MS);
     }
 }
 
@@ -36,13 +37,24 @@ static void add_end(Scene *scene)
     scene_call(scene, SCENE_ROOT, "U", "V", 100000 * MS, 100000 * MS);
 }
 
-static BbPaths *find(Scene *scene)
+// late: a call that its parent is said to have given up, or SCENE_ROOT; whether it still is.
+static BbPaths *find_with(Scene *scene, guint32 late, bool *is_late)
 {
     add_end(scene);
     BbPaths *paths = scene_paths(scene, 0);
     g_autofree bool *hanging = bb_hanging_find(paths->calls, paths->n_calls);
-    bb_beneath_find(paths, bb_names_count(scene->names), hanging);
+    g_autofree bool *given_up = g_new0(bool, paths->n_calls);
+    if (late != SCENE_ROOT)
+        given_up[late] = true;
+    bb_beneath_find(paths, bb_names_count(scene->names), hanging, given_up);
+    *is_late = late != SCENE_ROOT && given_up[late];
     return paths;
+}
+
+static BbPaths *find(Scene *scene)
+{
+    bool is_late;
+    return find_with(scene, SCENE_ROOT, &is_late);
 }
 
 START_TEST(what_is_made_as_usual)
@@ -94,6 +106,24 @@ START_TEST(chains_that_hang)
 }
 END_TEST
 
+// What no other call outlasts was not given up by one that was open by chance, but made for one
+// that hangs, if its time suits that.
+START_TEST(rather_than_given_up)
+{
+    for (guint suits = 0; suits <= 1; suits++) {
+        g_autoptr(Scene) scene = scene_new();
+        add_usual(scene);
+        guint32 hangs = add_hanging(scene, 3000 * MS);
+        guint32 b = scene_call(scene, SCENE_ROOT, "A", "B", 3004 * MS, 3080 * MS);
+        guint32 slow = scene_call(scene, b, "B", "D", (suits ? 3015 : 3070) * MS, 3900 * MS);
+        bool is_late;
+        g_autoptr(BbPaths) paths = find_with(scene, slow, &is_late);
+        ck_assert_uint_eq(paths->parent[slow], suits ? hangs : b);
+        ck_assert_int_eq(is_late, !suits);
+    }
+}
+END_TEST
+
 // Nothing is known of what is usual, or nothing hangs.
 START_TEST(nothing_to_go_by)
 {
@@ -109,4 +139,5 @@ START_TEST(nothing_to_go_by)
 }
 END_TEST
 
-TEST_MAIN("beneath", what_is_made_as_usual, as_many_as_usual, chains_that_hang, nothing_to_go_by)
+TEST_MAIN("beneath", what_is_made_as_usual, as_many_as_usual, chains_that_hang,
+          rather_than_given_up, nothing_to_go_by)

@@ -412,22 +412,11 @@ static bool is_new_connection(const BbFlow *flow, guint side, const BbPacket *pa
     return stream->spoke && (ahead > 0 || ahead < -(1 << 30));
 }
 
-// Whether both sides have agreed on a connection that nobody has ended.
-static bool is_established(const BbFlow *flow)
-{
-    const BbTcp *tcp = &flow->tcp;
-    bool agreed = true;
-    for (guint side = 0; side < 2; side++) {
-        const BbStream *stream = &tcp->stream[side];
-        agreed &= stream->from_syn && stream->has_acked && stream->acked == stream->isn + 1;
-    }
-    return flow->list == TALKING || (flow->list == EMPTY && agreed && !tcp->reset_waits);
-}
-
-// One with data (RFC 7413) expects to be taken.
+// Only of a connection that nobody has ended. One with data (RFC 7413) expects to be taken.
 static bool set_aside(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *packet)
 {
-    if (!is_established(flow) || packet->tcp_flags & BB_TCP_ACK || packet->length)
+    bool lasts = flow->list == TALKING || (flow->list == EMPTY && bb_tcp_is_agreed(&flow->tcp));
+    if (!lasts || packet->tcp_flags & BB_TCP_ACK || packet->length)
         return false;
     if (flow->asked && bb_asked_is_same(flow->asked, side, packet)) {
         flow->asked->again++;

@@ -88,6 +88,17 @@ bool bb_tcp_next(BbTcp *tcp, BbTcpEvent *event, BbLoss *loss);
 // side). It is not to be pushed then.
 bool bb_tcp_has_moved(const BbTcp *tcp, guint side, const BbPacket *packet);
 
+// Whether the handshake is over on both sides, of a connection that none has reset.
+static inline bool bb_tcp_is_agreed(const BbTcp *tcp)
+{
+    bool agreed = !tcp->reset_waits;
+    for (guint side = 0; side < 2; side++) {
+        const BbStream *stream = &tcp->stream[side];
+        agreed &= stream->from_syn && stream->has_acked && stream->acked == stream->isn + 1;
+    }
+    return agreed;
+}
+
 // Whether bb_tcp_next may have something.
 static inline bool bb_tcp_waits(const BbTcp *tcp)
 {

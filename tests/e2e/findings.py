@@ -216,11 +216,14 @@ class Timeouts(unittest.TestCase):
         folder = self.trace.parent
         folder.joinpath("slow.scn").write_text(
             "duration 60s\nservice WEB { after 2ms~30% -> APP }\nservice APP { after 2ms~30% -> DB }\n"
-            "service DB { after 5ms + exp 20ms reply }\ntracelet page { rate 100/s\n CLIENT -> WEB }\n")
+            "service DB { after 5ms + exp 20ms reply }\ntracelet page { rate 300/s\n CLIENT -> WEB }\n")
         whole, trace = folder / "whole.bbt", folder / "slow.bbt"
         run(BBTRACE, "generate", "-q", folder / "slow.scn", "-w", whole)
         folder.joinpath("slow.txt").write_text("".join(give_up(run(BBTRACE, "cat", whole).splitlines(keepends=True))))
         run(BBTRACE, "import", "-q", "--from", "text", "-w", trace, folder / "slow.txt")
+        score = json.loads(run(BBPATHS, "score", "-q", "-f", "json", trace))
+        self.assertGreater(score["unanswered"]["share"], 0.95)
+        self.assertGreater(score["beneath"]["right"], 0.95 * score["unanswered"]["of"])
         patterns = json.loads(run(BBPATHS, "-q", "-f", "json", trace))["patterns"]
         given_up = next(p for p in patterns if any(call.get("unanswered") for call in p["root"]["calls"][0]["calls"]))
         app = given_up["root"]["calls"][0]["calls"][0]

@@ -37,6 +37,15 @@ static inline BbPatternNode *sample_call(BbPatternNode *node, BbPatternNode *cal
     return call;
 }
 
+// Hangs a call below node that got no return in that time.
+static inline void sample_unanswered(BbPatternNode *node, BbNames *names, const char *callee,
+                                     gint64 wait_ns)
+{
+    BbPatternNode *waited = sample_node(names, callee, "", 1, 0, wait_ns);
+    waited->unanswered = true;
+    g_ptr_array_add(node->calls, waited);
+}
+
 // As if all calls were made in row: all own work is waited for.
 static inline void sample_wait(BbPatternNode *node)
 {

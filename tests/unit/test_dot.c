@@ -204,9 +204,7 @@ START_TEST(call_without_return)
     g_autoptr(BbNames) names = bb_names_new();
     g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
     BbPatternNode *root = sample_node(names, "S", "", 1, 0, MS);
-    BbPatternNode *waited = sample_node(names, "T", "", 1, 0, MS);
-    waited->unanswered = true;
-    g_ptr_array_add(root->calls, waited);
+    sample_unanswered(root, names, "T", MS);
     sample_pattern(patterns, names, "C", root);
     Agraph_t *graph = read_back(patterns, names, all);
     Agnode_t *drawn = find_node(graph, "T");

@@ -62,9 +62,7 @@ START_TEST(calls_without_return)
     g_autoptr(BbNames) names = bb_names_new();
     g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
     BbPatternNode *root = sample_node(names, "web", "", 1, 0, 10);
-    BbPatternNode *waited = sample_node(names, "db", "", 1, 0, 10);
-    waited->unanswered = true;
-    g_ptr_array_add(root->calls, waited);
+    sample_unanswered(root, names, "db", 10);
     sample_pattern(patterns, names, "client", root);
     const BbUnreturned edge = {bb_names_intern(names, "client"), bb_names_intern(names, "db"), 3};
     g_array_append_val(patterns->unreturned, edge);

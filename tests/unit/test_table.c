@@ -261,9 +261,7 @@ START_TEST(calls_without_return)
         g_autoptr(BbNames) names = bb_names_new();
         g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
         BbPatternNode *root = sample_node(names, "web", "", 1, 0, 1000000);
-        BbPatternNode *waited = sample_node(names, "db", "", 1, 0, 1000000);
-        waited->unanswered = true;
-        g_ptr_array_add(root->calls, waited);
+        sample_unanswered(root, names, "db", 1000000);
         sample_pattern(patterns, names, "client", root);
         patterns->facts.calls_unreturned = 2030;
         patterns->facts.calls_unanswered = 9;

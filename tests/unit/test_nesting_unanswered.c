@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nesting on small traces made by hand: calls without return, or whose return comes too late.
+#include "tests/unit/nesting_result.h"
+
+// lines: each with a | behind it; taken.
+static Result infer_jointly(GString *lines)
+{
+    BbNestingOptions options = bb_nesting_options_default();
+    g_string_truncate(lines, lines->len - 1);
+    g_auto(GStrv) list = g_strsplit(lines->str, "|", -1);
+    g_string_free(lines, TRUE);
+    return infer(&options, (const char *const *)list);
+}
+
+START_TEST(calls_without_return_stand_alone)
+{
+    g_auto(Result) result = infer(NULL, LINES("C U A r 0", "C A B lost 1", "C A B b 2", "R B A b 3",
+                                              "R A U r 5", "R A U orphan 6"));
+    check_parents(&result, "r<- lost<- b<r");
+    check_patterns(&result, "U>A(B) x1");
+    ck_assert_uint_eq(result.paths->facts.calls_unreturned, 1);
+    ck_assert_uint_eq(result.paths->facts.returns_orphaned, 1);
+    ck_assert_uint_eq(result.paths->n_instances, 2);
+    ck_assert_uint_eq(result.paths->instances[1].pattern, BB_PATTERN_NONE);
+    ck_assert_uint_eq(result.paths->instances[1].count, 1);
+}
+END_TEST
+
+// Every fourth request calls B twice: the first call gets no return in 100 ms.
+static GString *timeouts(void)
+{
+    GString *text = g_string_new("");
+    for (guint i = 0; i < 80; i++) {
+        double at = 1000.0 * i;
+        bool fails = i % 4 == 0;
+        double b = fails ? at + 110 : at + 10;
+        g_string_append_printf(text, "C U A a%u %g|", i, at);
+        if (fails)
+            g_string_append_printf(text, "C A B x%u %g|", i, at + 10);
+        g_string_append_printf(text, "C A B b%u %g|R B A b%u %g|R A U a%u %g|", i, b, i, b + 20, i,
+                               b + 25);
+    }
+    return text;
+}
+
+START_TEST(calls_without_return_are_part_of_their_path)
+{
+    g_auto(Result) result = infer_jointly(timeouts());
+    check_parents(&result, "a0<- x0<a0 b0<a0 x76<a76 b77<a77");
+    check_patterns(&result, "U>A(B B) x20; U>A(B) x60");
+    const BbPatternNode *waited = vertex(&result, 0, 1), *called = vertex(&result, 0, 2);
+    ck_assert(waited->unanswered && !called->unanswered);
+    check_ms(bb_stats_mean(waited->latency), 100);
+    check_ms((gint64)waited->critical_total_ns, 20 * 100);
+    check_ms((gint64)waited->self_total_ns, 20 * 100);
+    check_ms((gint64)vertex(&result, 0, 0)->self_total_ns, 20 * (10 + 5));
+    ck_assert_uint_eq(result.paths->facts.calls_unreturned, 20);
+    ck_assert_uint_eq(result.paths->facts.calls_unanswered, 20);
+    ck_assert_uint_eq(result.patterns->unreturned->len, 0);
+}
+END_TEST
+
+// Of n requests every eighth gives B up after 100 ms, which returns after 300 all the same.
+static GString *late_returns(guint n)
+{
+    GString *text = g_string_new("");
+    for (guint i = 0; i < n; i++) {
+        double at = 1000.0 * i;
+        bool late = i % 8 == 0;
+        g_string_append_printf(text, "C U A a%u %g|C A B b%u %g|C B D d%u %g|", i, at, i, at + 10,
+                               i, at + 15);
+        if (late)
+            g_string_append_printf(text, "R A U a%u %g|", i, at + 110);
+        g_string_append_printf(text, "R D B d%u %g|R B A b%u %g|", i, at + (late ? 300 : 30), i,
+                               at + (late ? 310 : 35));
+        if (!late)
+            g_string_append_printf(text, "R A U a%u %g|", i, at + 40);
+    }
+    return text;
+}
+
+START_TEST(calls_that_were_given_up)
+{
+    g_auto(Result) result = infer_jointly(late_returns(80));
+    check_parents(&result, "a0<- b0<a0 d0<b0 b1<a1 d72<b72");
+    check_patterns(&result, "U>A(B(D)) x70; U>A(B(D)) x10");
+    const BbPatternNode *given_up = vertex(&result, 1, 1);
+    const BbPatternNode *slow = g_ptr_array_index(given_up->calls, 0);
+    ck_assert(given_up->unanswered && !slow->unanswered);
+    check_ms(bb_stats_mean(given_up->latency), 100);
+    check_ms(bb_stats_mean(slow->latency), 285);
+    check_ms((gint64)vertex(&result, 1, 0)->critical_total_ns, 10 * 10);
+    check_ms((gint64)given_up->critical_total_ns, 10 * 5);
+    check_ms((gint64)slow->critical_total_ns, 10 * 95);
+    ck_assert_uint_eq(result.paths->facts.calls_late, 10);
+    ck_assert_uint_eq(result.paths->facts.calls_unreturned, 0);
+    ck_assert_uint_eq(result.paths->facts.calls_unanswered, 0);
+}
+END_TEST
+
+// So few that there is nothing to learn.
+START_TEST(one_call_that_was_given_up)
+{
+    g_auto(Result) result = infer_jointly(late_returns(8));
+    check_patterns(&result, "U>A(B(D)) x7; U>A(B(D)) x1");
+    ck_assert(vertex(&result, 1, 1)->unanswered);
+    ck_assert_uint_eq(result.paths->facts.calls_late, 1);
+}
+END_TEST
+
+// Every second request gets no answer of B.
+START_TEST(calls_without_return_are_patterns_of_their_own)
+{
+    GString *text = g_string_new("");
+    for (guint i = 0; i < 80; i++) {
+        double at = 1000.0 * i;
+        g_string_append_printf(text, "C U A a%u %g|C A B b%u %g|", i, at, i, at + 10);
+        if (i % 2)
+            g_string_append_printf(text, "R B A b%u %g|", i, at + 30);
+        g_string_append_printf(text, "R A U a%u %g|", i, at + 40);
+    }
+    g_auto(Result) result = infer_jointly(text);
+    check_patterns(&result, "U>A(B) x40; U>A(B) x40");
+    ck_assert(vertex(&result, 0, 1)->unanswered != vertex(&result, 1, 1)->unanswered);
+}
+END_TEST
+
+TEST_MAIN("nesting_unanswered", calls_without_return_stand_alone,
+          calls_without_return_are_part_of_their_path, calls_that_were_given_up,
+          one_call_that_was_given_up, calls_without_return_are_patterns_of_their_own)

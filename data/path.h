@@ -52,7 +52,7 @@ typedef struct BbPaths {
     guint32 *shape;    // equal for equal subtrees of a window; equal in two windows of a run only
                        // for equal subtrees. Meaningless for a root without return
     guint64 *self_ns;  // time in which the callee waited for none of its calls; of a call without
-                       // return: for how long its caller waited for one
+                       // return, until its caller went on
     guint32 n_calls;
     guint32 *order;        // call indices grouped by instance; kids of a call by shape, then time
     BbInstance *instances; // in order of the root's start. A selection takes some out

@@ -31,8 +31,8 @@ struct BbPatternNode {
                                // than self where a call is made while another one, not waited
                                // for, is open; stops likewise
     guint64 errors;            // returns whose status is an error
-    bool unanswered;   // calls without return: latency, self and critical time are how long their
-                       // caller waited for one. They call nothing
+    bool unanswered;   // calls without return, or with one that came when their caller had gone on:
+                       // latency is how long it waited; self and critical time are parts of that
     double sure_total; // sum of the confidences of its links to the parent; expected number of
                        // right ones
     GArray *replicas;  // of BbReplica, by falling count, then by name; NULL where there are none

@@ -23,17 +23,18 @@ static const char summary[] =
 
 typedef struct Options {
     BbInference inference;
-    char *format_name, *out, *instances, *phases, *top, *sort, *min_share;
+    char *format_name, *out, *instances, *form_name, *phases, *top, *sort, *min_share;
     gint64 min_count;
     BbViewOptions view;
     const BbViewFormat *format;
+    const BbInstanceForm *form; // of instances
     const char *trace;
 } Options;
 
 static void options_clear(Options *o)
 {
-    char *owned[] = {o->format_name, o->out,  o->instances, o->phases,
-                     o->top,         o->sort, o->min_share};
+    char *owned[] = {o->format_name, o->out, o->instances, o->form_name,
+                     o->phases,      o->top, o->sort,      o->min_share};
     for (gsize i = 0; i < G_N_ELEMENTS(owned); i++)
         g_free(owned[i]);
     bb_inference_clear(&o->inference);
@@ -59,6 +60,10 @@ static char *describe(void)
     GString *text = g_string_new("Formats (-o takes them from the ending of FILE too):\n");
     for (gsize i = 0; i < count; i++)
         g_string_append_printf(text, "  %-6s %s\n", formats[i].name, formats[i].about);
+    g_string_append(text, "\nForms of path instances:\n");
+    for (gsize i = 0; bb_instance_forms[i]; i++)
+        g_string_append_printf(text, "  %-6s %s\n", bb_instance_forms[i]->name,
+                               bb_instance_forms[i]->about);
     if (bb_paths_commands[0])
         g_string_append(text, "\nOther commands (bbpaths COMMAND --help):\n");
     for (gsize i = 0; bb_paths_commands[i]; i++)
@@ -83,6 +88,22 @@ static int choose_format(Options *o)
         return bb_say_usage(program, "there is no format '%s': %s", o->format_name, names);
     return bb_say_usage(program, "the ending of '%s' names no format: give --format (%s)", o->out,
                         names);
+}
+
+static int choose_form(Options *o)
+{
+    o->form = bb_instance_forms[0];
+    if (!o->form_name)
+        return -1;
+    o->form = bb_instance_form_find(o->form_name);
+    if (!o->instances)
+        return bb_say_usage(program, "--instances-format needs --instances=FILE");
+    if (o->form)
+        return -1;
+    g_autoptr(GString) names = g_string_new(NULL);
+    for (gsize i = 0; bb_instance_forms[i]; i++)
+        g_string_append_printf(names, "%s%s", i ? ", " : "", bb_instance_forms[i]->name);
+    return bb_say_usage(program, "--instances-format takes: %s", names->str);
 }
 
 static bool is_stdout(const char *path)
@@ -147,6 +168,8 @@ static int check_view(Options *o)
     int status = check_outputs(o);
     if (status < 0)
         status = choose_format(o);
+    if (status < 0)
+        status = choose_form(o);
     if (status >= 0)
         return status;
     if (is_stdout(o->out) && o->format->binary && isatty(STDOUT_FILENO))
@@ -191,8 +214,10 @@ static int parse_options(Options *o, int argc, char **argv)
         {"format", 'f', 0, G_OPTION_ARG_STRING, &o->format_name, "Format of the patterns",
          "FORMAT"},
         {"output", 'o', 0, G_OPTION_ARG_FILENAME, &o->out, "Write the patterns here", "FILE"},
-        {"instances", 0, 0, G_OPTION_ARG_FILENAME, &o->instances,
-         "Write every path instance here, as JSON Lines", "FILE"},
+        {"instances", 0, 0, G_OPTION_ARG_FILENAME, &o->instances, "Write every path instance here",
+         "FILE"},
+        {"instances-format", 0, 0, G_OPTION_ARG_STRING, &o->form_name,
+         "Form of path instances (default: jsonl)", "FORM"},
         {"phases", 0, 0, G_OPTION_ARG_FILENAME, &o->phases,
          "Write how much there was of each pattern in each window here", "FILE"},
         {"top", 'n', 0, G_OPTION_ARG_STRING, &o->top,
@@ -331,7 +356,8 @@ static int infer(const Options *o)
     g_autoptr(BbNames) names = bb_names_new();
     g_auto(Work) work = {
         .counting = bb_counting_new(&o->inference, names),
-        .instances = o->instances ? bb_instances_new(names) : NULL,
+        .instances =
+            o->instances ? bb_instances_new(o->form, names, o->inference.census.last_byte) : NULL,
         .phases = o->phases ? bb_phases_new(o->inference.census.last_byte) : NULL,
     };
     g_autoptr(BbNetwork) network = bb_network_new();

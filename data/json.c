@@ -281,6 +281,11 @@ void bb_json_seconds(BbJson *json, gint64 ns)
     put_fixed(json, ns < 0, magnitude(ns), 9);
 }
 
+void bb_json_microseconds(BbJson *json, gint64 ns)
+{
+    put_fixed(json, ns < 0, magnitude(ns), 3);
+}
+
 void bb_json_share(BbJson *json, double value)
 {
     double scaled = round(fabs(value) * 1e4);

@@ -33,6 +33,8 @@ void bb_json_bool(BbJson *json, bool value);
 void bb_json_null(BbJson *json);
 // Nanoseconds as seconds with 9 decimals, from integers: a double cannot hold them.
 void bb_json_seconds(BbJson *json, gint64 ns);
+// Nanoseconds as microseconds with 3 decimals, likewise.
+void bb_json_microseconds(BbJson *json, gint64 ns);
 // A share or probability with 4 decimals; null if it is no number.
 void bb_json_share(BbJson *json, double value);
 

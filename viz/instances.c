@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: path instances and a selection of patterns. Out: JSON Lines, one instance a line.
+// In: path instances and a selection of patterns. Out: those chosen, in one of several forms.
 #include "viz/instances.h"
 
 #include "data/json.h"
 #include "data/output.h"
-#include "data/percent.h"
 #include "viz/ranking.h"
 #include "viz/spool.h"
 #include "viz/unique_ids.h"
@@ -17,36 +16,26 @@ typedef struct {
     guint32 pattern, count;
 } Head;
 
-typedef struct {
-    gint64 call_ns, return_ns;
-    BbId id; // bb_unique_ids_absent where the trace has none
-    guint32 caller, callee;
-    guint32 parent; // place in the instance; BB_CALL_NO_PARENT
-    float confidence;
-} Line;
-
 struct BbInstances {
+    const BbInstanceForm *form;
     const BbNames *names;
+    bool last_byte;
+    bool messages; // calls are messages
     BbSpool *spool;
     guint64 n_absent; // calls without id
-    GArray *lines;    // of Line: one instance
+    GArray *calls;    // of BbInstanceCall: one instance
 };
 
-// The writing at the end.
-typedef struct {
-    const BbNames *names;
-    BbUniqueIds *ids;
-    BbJson *json;
-    GArray *lines; // of Line: the current instance
-    GArray *uses;  // of guint64: of their ids
-    GString *text; // scratch
-} Writing;
-
-BbInstances *bb_instances_new(const BbNames *names)
+BbInstances *bb_instances_new(const BbInstanceForm *form, const BbNames *names, bool last_byte)
 {
     BbInstances *instances = g_new(BbInstances, 1);
     *instances = (BbInstances){
-        .names = names, .spool = bb_spool_new(), .lines = g_array_new(FALSE, FALSE, sizeof(Line))};
+        .form = form,
+        .names = names,
+        .last_byte = last_byte,
+        .spool = bb_spool_new(),
+        .calls = g_array_new(FALSE, FALSE, sizeof(BbInstanceCall)),
+    };
     return instances;
 }
 
@@ -55,7 +44,7 @@ void bb_instances_free(BbInstances *instances)
     if (!instances)
         return;
     bb_spool_free(instances->spool);
-    g_array_unref(instances->lines);
+    g_array_unref(instances->calls);
     g_free(instances);
 }
 
@@ -80,37 +69,62 @@ static guint64 *number_absent(BbInstances *instances, const BbPaths *paths)
     return number;
 }
 
+// A call without return was done with when its caller went on, if that is known.
+static gint64 end_of(const BbInstances *instances, const BbCall *call)
+{
+    gint64 end_ns = bb_call_end(call, instances->last_byte);
+    return end_ns == BB_TIME_NONE ? call->arrived_ns : MAX(end_ns, call->arrived_ns);
+}
+
+static BbInstanceCall describe(const BbInstances *instances, const BbCall *call)
+{
+    return (BbInstanceCall){
+        .call_ns = call->call_ns,
+        .return_ns = call->return_ns,
+        .back_ns = instances->messages ? call->call_ns : bb_call_back(call, instances->last_byte),
+        .arrived_ns = call->arrived_ns,
+        .left_ns = instances->messages ? call->arrived_ns : end_of(instances, call),
+        .caller = call->caller,
+        .callee = call->callee,
+        .op = call->op,
+        .status = call->status,
+        .proto = call->proto,
+    };
+}
+
 // place: of calls, in their instances.
-static void fill_lines(GArray *lines, const BbPaths *paths, const BbInstance *instance,
+static void fill_calls(BbInstances *instances, const BbPaths *paths, const BbInstance *instance,
                        const guint64 *absent, guint32 *place)
 {
-    g_array_set_size(lines, instance->count);
+    g_array_set_size(instances->calls, instance->count);
+    BbInstanceCall *calls = (BbInstanceCall *)(gpointer)instances->calls->data;
     for (guint32 k = 0; k < instance->count; k++) {
         guint32 index = paths->order[instance->first + k], parent = paths->parent[index];
         const BbCall *call = &paths->calls[index];
         place[index] = k;
-        g_array_index(lines, Line, k) =
-            (Line){.call_ns = call->call_ns,
-                   .return_ns = call->return_ns,
-                   .id = has_id(call) ? call->id : bb_unique_ids_absent(absent[index]),
-                   .caller = call->caller,
-                   .callee = call->callee,
-                   .parent = parent == BB_CALL_NO_PARENT ? parent : place[parent],
-                   .confidence = paths->confidence[index]};
+        calls[k] = describe(instances, call);
+        calls[k].id = has_id(call) ? call->id : bb_unique_ids_absent(absent[index]);
+        calls[k].parent = parent == BB_CALL_NO_PARENT ? parent : place[parent];
+        calls[k].confidence = paths->confidence[index];
+        if (instances->messages && parent != BB_CALL_NO_PARENT) {
+            BbInstanceCall *cause = &calls[calls[k].parent];
+            cause->left_ns = MAX(cause->left_ns, call->call_ns);
+        }
     }
 }
 
 bool bb_instances_add(BbInstances *instances, const BbPaths *paths, GError **error)
 {
+    instances->messages = paths->mode != NULL;
     g_autofree guint64 *absent = number_absent(instances, paths);
     g_autofree guint32 *place = g_new(guint32, paths->n_calls);
     for (guint32 i = 0; i < paths->n_instances; i++) {
         const BbInstance *instance = &paths->instances[i];
         Head head = {bb_instance_number(paths, instance), instance->pattern, instance->count};
-        fill_lines(instances->lines, paths, instance, absent, place);
+        fill_calls(instances, paths, instance, absent, place);
         if (!bb_spool_push(instances->spool, &head, sizeof head, error) ||
-            !bb_spool_push(instances->spool, instances->lines->data, head.count * sizeof(Line),
-                           error))
+            !bb_spool_push(instances->spool, instances->calls->data,
+                           head.count * sizeof(BbInstanceCall), error))
             return false;
     }
     return true;
@@ -118,90 +132,47 @@ bool bb_instances_add(BbInstances *instances, const BbPaths *paths, GError **err
 
 // ---- writing -----------------------------------------------------------------------------------
 
-static void write_id(Writing *writing, const char *key, guint32 place)
-{
-    g_string_truncate(writing->text, 0);
-    bb_unique_ids_append(writing->ids, g_array_index(writing->lines, Line, place).id,
-                         g_array_index(writing->uses, guint64, place), writing->text);
-    bb_json_key(writing->json, key);
-    if (g_utf8_validate(writing->text->str, (gssize)writing->text->len, NULL)) {
-        bb_json_string(writing->json, writing->text->str);
-        return;
-    }
-    // As a text trace has it: U+FFFD for every bad byte would make different ids the same.
-    g_autoptr(GString) encoded = g_string_new(NULL);
-    bb_percent_append(encoded, writing->text->str, "%");
-    bb_json_string(writing->json, encoded->str);
-}
+typedef struct {
+    const BbPatterns *patterns;
+    const BbRanking *ranking;
+    BbUniqueIds *ids;
+    GArray *uses;   // of guint64: of the ids of an instance
+    gpointer state; // of the form
+} Writing;
 
-static void write_call(Writing *writing, guint32 place)
+static void write_instance(const BbInstances *instances, const Writing *writing, const Head *head,
+                           guint32 rank)
 {
-    BbJson *json = writing->json;
-    const Line *line = &g_array_index(writing->lines, Line, place);
-    g_array_index(writing->uses, guint64, place) = bb_unique_ids_use(writing->ids, line->id);
-    bb_json_begin_object(json);
-    write_id(writing, "id", place);
-    bb_json_key(json, "from");
-    bb_json_string(json, bb_names_text(writing->names, line->caller));
-    bb_json_key(json, "to");
-    bb_json_string(json, bb_names_text(writing->names, line->callee));
-    bb_json_key(json, "call");
-    bb_json_seconds(json, line->call_ns);
-    bb_json_key(json, "return");
-    if (line->return_ns == BB_TIME_NONE)
-        bb_json_null(json);
-    else
-        bb_json_seconds(json, line->return_ns);
-    if (line->parent == BB_CALL_NO_PARENT) {
-        bb_json_key(json, "parent");
-        bb_json_null(json);
-    } else {
-        write_id(writing, "parent", line->parent);
-    }
-    bb_json_key(json, "confidence");
-    if (line->confidence < 0)
-        bb_json_null(json);
-    else
-        bb_json_share(json, (double)line->confidence);
-    bb_json_end_object(json);
-}
-
-// rank 0: the instance has no pattern.
-static void write_instance(Writing *writing, const Head *head, guint32 rank)
-{
-    BbJson *json = writing->json;
+    const BbInstanceCall *calls = (const BbInstanceCall *)(gconstpointer)instances->calls->data;
     g_array_set_size(writing->uses, head->count);
-    bb_json_begin_object(json);
-    bb_json_key(json, "pattern");
-    if (rank == 0)
-        bb_json_null(json);
-    else
-        bb_json_uint(json, rank);
-    bb_json_key(json, "instance");
-    bb_json_uint(json, head->number);
-    bb_json_key(json, "calls");
-    bb_json_begin_array(json);
     for (guint32 k = 0; k < head->count; k++)
-        write_call(writing, k);
-    bb_json_end_array(json);
-    bb_json_end_object(json);
+        g_array_index(writing->uses, guint64, k) = bb_unique_ids_use(writing->ids, calls[k].id);
+    BbInstanceView view = {.names = instances->names,
+                           .number = head->number,
+                           .rank = rank,
+                           .messages = instances->messages,
+                           .calls = calls,
+                           .count = head->count,
+                           .ids = writing->ids,
+                           .uses = (const guint64 *)(gconstpointer)writing->uses->data};
+    instances->form->write(writing->state, &view);
 }
 
-static bool write_all(BbInstances *instances, const BbPatterns *patterns, const BbRanking *ranking,
-                      Writing *writing, GError **error)
+static bool write_all(BbInstances *instances, const Writing *writing, GError **error)
 {
     Head head;
     GError *failure = NULL;
+    const BbRanking *ranking = writing->ranking;
     while (bb_spool_next(instances->spool, &head, sizeof head, &failure)) {
         bool patterned = head.pattern < ranking->n_ranks;
         guint32 rank = patterned ? ranking->rank[head.pattern] : 0;
-        bool forgotten = patterned && !g_ptr_array_index(patterns->patterns, head.pattern);
-        g_array_set_size(writing->lines, head.count);
-        if (!bb_spool_next(instances->spool, writing->lines->data, head.count * sizeof(Line),
-                           &failure))
+        bool forgotten = patterned && !g_ptr_array_index(writing->patterns->patterns, head.pattern);
+        g_array_set_size(instances->calls, head.count);
+        if (!bb_spool_next(instances->spool, instances->calls->data,
+                           head.count * sizeof(BbInstanceCall), &failure))
             break;
         if (rank > 0 || ((!patterned || forgotten) && !bb_ranking_chooses(ranking)))
-            write_instance(writing, &head, rank);
+            write_instance(instances, writing, &head, rank);
     }
     if (failure)
         g_propagate_error(error, failure);
@@ -215,11 +186,12 @@ bool bb_instances_write(BbInstances *instances, const BbPatterns *patterns,
     g_autoptr(BbUniqueIds) ids = bb_unique_ids_new(instances->names, instances->n_absent);
     g_autoptr(BbJson) json = bb_json_new(out);
     g_autoptr(GArray) uses = g_array_new(FALSE, FALSE, sizeof(guint64));
-    g_autoptr(GString) text = g_string_new(NULL);
-    Writing writing = {instances->names, ids, json, instances->lines, uses, text};
+    Writing writing = {patterns, ranking, ids, uses, NULL};
     if (!bb_spool_rewind(instances->spool, error))
         return false;
-    bool good = write_all(instances, patterns, ranking, &writing, error);
+    writing.state = instances->form->begin(json, patterns->facts.start_ns);
+    bool good = write_all(instances, &writing, error);
+    instances->form->end(writing.state);
     if (bb_json_finish(json) || !good)
         return good;
     int code = errno;

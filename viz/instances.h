@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Path instances as JSON Lines, one instance a line (bbpaths(1), --instances). The rank of a
-// pattern is known when all windows have been counted, so instances are put aside until then: some
-// 50 bytes a call, in memory at first, then in a temporary file.
+// Path instances, in one of several forms (bbpaths(1), --instances). The rank of a pattern is known
+// when all windows have been counted, so instances are put aside until then: some 90 bytes a call,
+// in memory at first, then in a temporary file.
 #pragma once
 
 #include "data/path.h"
+#include "viz/instance_form.h"
 #include "viz/view.h"
 
 typedef struct BbInstances BbInstances;
 
-// names is lent.
-BbInstances *bb_instances_new(const BbNames *names);
+// names is lent. last_byte: a call lasts until the last byte of its return.
+BbInstances *bb_instances_new(const BbInstanceForm *form, const BbNames *names, bool last_byte);
 void bb_instances_free(BbInstances *instances);
 
 // Takes the instances of a window, once the census has counted them. Fails (G_FILE_ERROR) when

@@ -5,6 +5,7 @@
 #include "data/output.h"
 #include "viz/chain.h"
 #include "viz/dot.h"
+#include "viz/folded.h"
 #include "viz/patterns_json.h"
 #include "viz/ranking.h"
 #include "viz/render.h"
@@ -18,6 +19,12 @@
 static const BbViewFormat formats[] = {
     {"dot", {"dot", "gv"}, "graph for Graphviz", false, TOP_FOR_PEOPLE, bb_dot_write},
     {"json", {"json"}, "all figures, for programs", false, BB_TOP_ALL, bb_patterns_json_write},
+    {"folded",
+     {"folded"},
+     "stacks for flame graphs, by how long was waited",
+     false,
+     BB_TOP_ALL,
+     bb_folded_write},
     {"text", {"txt", "text"}, "table and trees", false, TOP_FOR_PEOPLE, bb_table_write},
     {"svg",
      {"svg"},

@@ -18,8 +18,9 @@ _bbpaths() {
     *,--algo) words='nesting convolution' ;;
     *,--explain) words='messages paper' ;;
     *,--assign) words='joint paper' ;;
-    ,-f | ,--format) words='dot json text svg png pdf' ;;
+    ,-f | ,--format) words='dot json folded text svg png pdf' ;;
     *,-f | *,--format) words='text json' ;;
+    *,--instances-format) words='jsonl otlp chrome' ;;
     *,--sort) words='total count mean' ;;
     *,--latency) words='first-byte last-byte' ;;
     *,--window) words='auto whole' ;;

@@ -48,7 +48,7 @@ int main(int argc, char **argv)
     g_autoptr(GError) error = NULL;
     BbViewOptions options = BB_VIEW_OPTIONS_DEFAULT;
     gint64 start_us = g_get_monotonic_time();
-    g_autoptr(BbInstances) instances = bb_instances_new(names);
+    g_autoptr(BbInstances) instances = bb_instances_new(bb_instance_forms[0], names, false);
     bool good = bb_instances_add(instances, paths, &error);
     double aside = (double)(g_get_monotonic_time() - start_us) / 1e6;
     good = good && bb_instances_write(instances, patterns, &options, out, &error);

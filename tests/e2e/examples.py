@@ -16,7 +16,7 @@ import unittest
 
 BBTRACE, BBPATHS = (os.path.abspath(path) for path in sys.argv[1:3])
 SAMPLES, PAGE = map(pathlib.Path, sys.argv[3:5])
-FOREIGN = {"dot", "jq"}  # may be absent
+FOREIGN = {"dot", "flamegraph.pl", "jq"}  # may be absent
 
 
 def plain(line):

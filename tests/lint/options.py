@@ -317,7 +317,7 @@ class Completion(unittest.TestCase):
                     self.assertIn(f"-{letter}+:file:_files", taken)
                 self.assertEqual("--node=host*:node:(host endpoint)" in taken, name == "bbtrace")
                 if name == "bbpaths":
-                    values = accepted_values(name, command, "--format") if command != "show" else {"text", "json"}
+                    values = accepted_values(name, command, "--format") if command not in ("report", "show") else {"text", "json"}
                     listed = [word for word in taken if word.startswith("--format=*:")]
                     self.assertEqual({*re.search(r"\((.*)\)", *listed)[1].split()}, values)
 

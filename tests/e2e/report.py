@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""bbpaths report: one page that has what the commands say, and nothing that runs.
+
+  report.py BBTRACE BBPATHS SAMPLES"""
+import html.parser
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BBTRACE, BBPATHS, SAMPLES = sys.argv[1:4]
+HOSTILE = """# bbtrace text 1
+10.0 CALL_SENT <script>alert(1)</script> b]]>--><!-- 1 op=%22%3E%3Cimg%20src=x%3E
+10.1 CALL_SENT b]]>--><!-- c&lt; 2 op=%26%23x3c;script%3E
+10.2 RET_SENT c&lt; b]]>--><!-- 2
+10.3 RET_SENT b]]>--><!-- <script>alert(1)</script> 1 status=500
+"""
+VOID = {"meta"}
+
+
+def run(*command, status=0):
+    done = subprocess.run(command, capture_output=True, check=False, timeout=300)
+    assert done.returncode == status, (command, done.returncode, done.stderr.decode())
+    return done.stdout.decode(), done.stderr.decode()
+
+
+class Page(html.parser.HTMLParser):
+    """Tags by number, and the text of each kind of element; complains of what does not nest."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.texts = [], [], {}
+        self.feed(text)
+        self.close()
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        for name, value in attrs:
+            assert not name.startswith("on"), (tag, name)
+            assert name not in ("href", "src", "xlink:href") or value.startswith("#"), (tag, name, value)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, tag
+
+    def handle_data(self, data):
+        if self.open:
+            self.texts.setdefault(self.open[-1], []).append(data)
+
+
+class Report(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.shop = cls.path("shop.bbt")
+        run(BBTRACE, "capture", "-r", f"{SAMPLES}/shop-slowauth.pcap.xz", "--names", f"{SAMPLES}/shop.hosts", "-w",
+            cls.shop)
+
+    @classmethod
+    def path(cls, name):
+        return os.path.join(cls.folder.name, name)
+
+    def test_it_has_what_the_commands_say(self):
+        page = Page(run(BBPATHS, "report", "-q", self.shop)[0])
+        tables = "".join(page.texts["pre"])
+        for command in (["blame", "-n30"], ["tail"], ["-f", "text"]):
+            self.assertIn(run(BBPATHS, *command, "-q", self.shop)[0], tables)
+        self.assertEqual(page.tags.count("svg"), 1)
+        self.assertEqual(page.texts["h1"], ["shop.bbt"])
+        self.assertNotIn("script", page.tags)
+
+    def test_options(self):
+        path = self.path("report.html")
+        run(BBPATHS, "report", "-q", "-n2", "--title", "<Shop>", "--root=client", "-o", path, self.shop)
+        with open(path, encoding="utf-8") as file:
+            page = Page(file.read())
+        self.assertEqual(page.texts["h1"], ["<Shop>"])
+        self.assertIn("Top 2 of ", "".join(page.texts["pre"]))
+        self.assertIn("Chosen by --root=client", "".join(page.texts["pre"]))
+
+    def test_names_are_text(self):
+        trace = self.path("hostile.txt")
+        with open(trace, "w", encoding="utf-8") as file:
+            file.write(HOSTILE)
+        page = Page(run(BBPATHS, "report", "-q", trace)[0])
+        self.assertFalse({"script", "img"} & set(page.tags))
+        self.assertIn("<script>alert(1)</script>", "".join(page.texts["pre"]))
+
+    def test_convolution_has_patterns(self):
+        page = Page(run(BBPATHS, "report", "-q", "--algo=convolution", self.shop)[0])
+        self.assertEqual(len(page.texts["h2"]), 1)
+        self.assertIn("svg", page.tags)
+
+    def test_nothing_in_the_trace(self):
+        trace = self.path("empty.txt")
+        with open(trace, "w", encoding="utf-8") as file:
+            file.write("# bbtrace text 1\n")
+        page = Page(run(BBPATHS, "report", "-q", trace)[0])
+        self.assertNotIn("svg", page.tags)
+        self.assertIn("No patterns: the trace has no messages", "".join(page.texts["pre"]))
+
+    def test_same_bytes(self):
+        one, _ = run(BBPATHS, "report", "-q", "--threads=1", self.shop)
+        self.assertEqual(one, run(BBPATHS, "report", "-q", "--threads=3", self.shop)[0])
+
+    def test_refusals(self):
+        for words, option in (("would be overwritten", ["-o", self.shop]), ("a report goes by node", ["--merge-replicas"]),
+                              ("--top takes a number", ["-n", "x"])):
+            self.assertIn(words, run(BBPATHS, "report", *option, self.shop, status=2)[1])
+        self.assertIn("cannot", run(BBPATHS, "report", "-q", "-o", self.path("no/where.html"), self.shop, status=1)[1])
+        self.assertIn("No space left", run(BBPATHS, "report", "-q", "-o", "/dev/full", self.shop, status=1)[1])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

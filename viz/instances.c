@@ -87,7 +87,7 @@ static BbInstanceCall describe(const BbInstances *instances, const BbCall *call)
         .caller = call->caller,
         .callee = call->callee,
         .op = call->op,
-        .status = call->status,
+        .status = instances->messages || bb_call_is_returned(call) ? call->status : BB_NAME_NONE,
         .proto = call->proto,
     };
 }
@@ -115,7 +115,7 @@ static void fill_calls(BbInstances *instances, const BbPaths *paths, const BbIns
 
 bool bb_instances_add(BbInstances *instances, const BbPaths *paths, GError **error)
 {
-    instances->messages = paths->mode != NULL;
+    instances->messages |= paths->mode != NULL; // an empty window may have none
     g_autofree guint64 *absent = number_absent(instances, paths);
     g_autofree guint32 *place = g_new(guint32, paths->n_calls);
     for (guint32 i = 0; i < paths->n_instances; i++) {

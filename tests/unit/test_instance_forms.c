@@ -55,7 +55,8 @@ static Fixture requests(const BbInstanceForm *form)
     both->arrived_ns += 2 * MS;
     both->replied_ns -= MS;
     guint32 lost = add_call(&f, "x\xff", root, 0.5);
-    set_times(label(&f, lost, "web", "\"o", "grpc", "", ""), 100, 101);
+    set_times(label(&f, lost, "web", "\"o", "grpc", "", "14"), 100,
+              101); // of an answer that came late
     hang(call_at(&f, lost), 300);
     add_instance(&f, root, 4, 0);
     guint32 other = add_call(&f, "", BB_CALL_NO_PARENT, BB_CONFIDENCE_NONE);
@@ -108,6 +109,28 @@ END_TEST
 START_TEST(golden_events_of_messages)
 {
     expect_golden(messages(&bb_instance_form_chrome), "viz/events-of-messages.json");
+}
+END_TEST
+
+// Convolution may end with a window in which nothing is.
+START_TEST(an_empty_window)
+{
+    Fixture f = messages(&bb_instance_form_otlp);
+    char *text = NULL;
+    size_t length = 0;
+    BbViewOptions options = BB_VIEW_OPTIONS_DEFAULT;
+    g_autoptr(BbPaths) empty = bb_paths_new();
+    g_autoptr(GError) error = NULL;
+    g_autoptr(BbInstances) instances = bb_instances_new(f.form, f.names, false);
+    publish(&f);
+    ck_assert(bb_instances_add(instances, f.paths, &error));
+    ck_assert(bb_instances_add(instances, empty, &error));
+    FILE *out = open_memstream(&text, &length);
+    ck_assert(bb_instances_write(instances, f.patterns, &options, out, &error));
+    fclose(out);
+    golden_check("viz/spans-of-messages.json", text, length);
+    free(text);
+    end(&f);
 }
 END_TEST
 
@@ -186,4 +209,4 @@ START_TEST(threads)
 END_TEST
 
 TEST_MAIN("instance_forms", golden_spans, golden_spans_of_messages, golden_events,
-          golden_events_of_messages, nothing, sizes_of_requests, threads)
+          golden_events_of_messages, an_empty_window, nothing, sizes_of_requests, threads)

@@ -150,13 +150,13 @@ bool bb_timeline_shows_sure(const BbTimeline *timeline)
 static void put_notes(Drawing *drawing, const BbTimelineRow *row)
 {
     GString *cell = drawing->cell;
-    if (row->status != BB_NAME_NONE) {
+    if (row->unanswered && !drawing->timeline->of_messages) {
+        g_string_append(cell, "no return"); // one that came too late has a status
+    } else if (row->status != BB_NAME_NONE) {
         append_text(cell, bb_names_text(drawing->names, row->status), drawing->style);
         bb_caption_elide(cell, STATUS_MOST);
         if (row->errors > 0)
             g_string_append_c(cell, '!');
-    } else if (row->unanswered && !drawing->timeline->of_messages) {
-        g_string_append(cell, "no return");
     }
     end_cell(drawing, STATUS);
     if (is_doubtful(row))

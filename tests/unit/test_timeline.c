@@ -153,6 +153,21 @@ START_TEST(a_call_that_was_waited_for_in_vain)
 }
 END_TEST
 
+// c answers 200 when b has gone on: that is no status that b knew of.
+START_TEST(a_return_that_comes_too_late_has_no_status)
+{
+    g_autoptr(Scene) scene = scene_new();
+    guint32 root = scene_call(scene, SCENE_ROOT, "a", "b", START, START + 10 * MS);
+    guint32 kid = scene_unanswered(scene, root, "b", "c", START + 2 * MS, START + 8 * MS);
+    g_autoptr(BbPaths) paths = scene_paths(scene, 0);
+    paths->calls[kid].replied_ns = START + 30 * MS;
+    paths->calls[kid].status = bb_names_intern(scene->names, "200");
+    g_autofree char *text = draw(scene, paths, (BbTimelineStyle){80, true});
+    ck_assert_ptr_nonnull(strstr(text, "no return"));
+    ck_assert_ptr_null(strstr(text, "200"));
+}
+END_TEST
+
 // A call that is made after its parent's return, and one before its parent's entry (skewed clocks).
 START_TEST(calls_that_stick_out)
 {
@@ -276,6 +291,7 @@ START_TEST(pattern)
 END_TEST
 
 TEST_MAIN("timeline", instance_in_a_pipe, instance_in_a_wide_terminal, instance_in_ascii,
-          call_without_return, a_call_that_was_waited_for_in_vain, calls_that_stick_out,
+          call_without_return, a_call_that_was_waited_for_in_vain,
+          a_return_that_comes_too_late_has_no_status, calls_that_stick_out,
           skewed_clocks_do_not_show, times_at_the_ends_of_time, deep_trees_keep_names_readable,
           a_pattern_that_waits_in_vain, pattern)

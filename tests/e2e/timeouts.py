@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Who is to blame where calls time out: three processes that speak HTTP, web, cache and db. Every tenth answer of
+db takes long, and web gives it up after 200 ms. What bbpaths says of a live capture is what web has noted itself.
+
+  timeouts.py BBTRACE BBPATHS        skipped (77) where the kernel gives no such namespace"""
+import http.client
+import http.server
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from namespace import enter, finish, start
+
+PORT, PATIENCE_S, SLOW_S, SLOW_EACH = 8080, 0.2, 0.8, 10
+ADDRESS = {"web": "127.0.0.2", "cache": "127.0.0.3", "db": "127.0.0.4", "client": "127.0.0.9"}
+CLIENTS, ASKED = 3, 70  # of each client
+
+
+def ask(caller, callee, path, timeout):
+    """The status of the answer; None where it has been waited for in vain, and the connection is closed."""
+    connection = http.client.HTTPConnection(ADDRESS[callee], PORT, timeout, source_address=(ADDRESS[caller], 0))
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status
+    except TimeoutError:
+        return None
+    finally:
+        connection.close()
+
+
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 64
+
+    def handle_error(self, *_):
+        pass  # db answers a connection that is closed
+
+
+class Quiet(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        self.send_response(self.work())
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"ok")
+
+    def log_message(self, *_):
+        pass
+
+
+class Web(Quiet):
+    log = None  # what was waited for in vain, in seconds, a line each
+
+    def work(self):
+        ask("web", "cache", "/price", 10)
+        began = time.monotonic()
+        if ask("web", "db", "/stock", PATIENCE_S):
+            return 200
+        os.write(self.log, b"%.6f\n" % (time.monotonic() - began))
+        return 504
+
+
+class Cache(Quiet):
+    def work(self):
+        time.sleep(0.002)
+        return 200
+
+
+class Db(Quiet):
+    turn, lock = 0, threading.Lock()
+
+    def work(self):
+        with self.lock:
+            Db.turn += 1
+            slow = Db.turn % SLOW_EACH == 0
+        time.sleep(SLOW_S if slow else 0.008)
+        return 200
+
+
+def serve(name, handler, ready, log):
+    Web.log = log
+    server = Server((ADDRESS[name], PORT), handler)
+    ready.set()
+    server.serve_forever()
+
+
+def serve_all(log):
+    jobs = []
+    for name, handler in (("web", Web), ("cache", Cache), ("db", Db)):
+        ready = multiprocessing.Event()
+        jobs.append(multiprocessing.Process(target=serve, args=(name, handler, ready, log), daemon=True))
+        jobs[-1].start()
+        assert ready.wait(20), name
+    return jobs
+
+
+def ask_often():
+    def client():
+        for _ in range(ASKED):
+            ask("client", "web", "/page", 10)
+
+    threads = [threading.Thread(target=client) for _ in range(CLIENTS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def capture(bbtrace, folder):
+    """Returns the trace, and how long each call took that web gave up."""
+    names, trace, log = f"{folder}/hosts", f"{folder}/t.bbt", f"{folder}/log"
+    with open(names, "w", encoding="ascii") as file:
+        file.writelines(f"{address} {name}\n" for name, address in ADDRESS.items())
+    jobs = serve_all(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+    job = start(bbtrace, "capture", "-i", "lo", "--names", names, "-w", trace, "tcp", "port", str(PORT))
+    ask_often()
+    time.sleep(SLOW_S + 0.3)  # the last late answers
+    finish(job, signal.SIGINT)
+    for server in jobs:
+        server.kill()
+    with open(log, encoding="ascii") as file:
+        return trace, [float(line) for line in file]
+
+
+def run(*words):
+    return subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout.decode()
+
+
+def check_blame(bbpaths, trace, waited):
+    found = json.loads(run(bbpaths, "blame", "-q", "-f", "json", trace))
+    assert found["requests"] == CLIENTS * ASKED, found
+    assert found["nodes"][0]["node"] == "db", found["nodes"]
+    vain = [row for row in found["contexts"] if row.get("unanswered")]
+    assert [(row["node"], row["op"], row["callers"]) for row in vain] == [("db", "GET /stock", ["client", "web"])], vain
+    assert abs(vain[0]["calls"] - len(waited)) <= 2, (vain, waited)
+    # What web notes begins with the handshake, and ends when it runs again.
+    assert abs(vain[0]["critical_total_s"] - sum(waited)) < 0.1 * sum(waited), (vain, waited)
+    share = sum(waited) / found["latency_total_s"]
+    assert abs(vain[0]["share"] - share) < 0.1 * share, (vain, share)
+
+
+def check_tail(bbpaths, trace):
+    [found] = json.loads(run(bbpaths, "tail", "-q", "-f", "json", trace))["compared"]
+    cause = found["causes"][0]
+    assert (found["node"], cause["what"], cause["node"]) == ("web", "extra_call", "db"), found
+    assert cause.get("unanswered"), cause
+    assert cause["share"] > 0.7, cause
+    shown = run(bbpaths, "show", "-q", f"i{found['slowest'][0]['instance']}", trace)
+    [page] = [line for line in shown.splitlines() if "web GET /page" in line]
+    [stock] = [line for line in shown.splitlines() if "db GET /stock" in line]
+    assert " 504!" in page and "no return" in stock, shown
+
+
+def main():
+    bbtrace, bbpaths = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as folder:
+        trace, waited = capture(bbtrace, folder)
+        assert len(waited) >= CLIENTS * ASKED // SLOW_EACH, waited
+        check_blame(bbpaths, trace, waited)
+        check_tail(bbpaths, trace)
+    print(f"{len(waited)} calls that were given up: fine")
+    return 0
+
+
+if __name__ == "__main__":
+    enter(main)

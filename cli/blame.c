@@ -19,12 +19,14 @@ static const BbFindingAbout about = {
 typedef struct {
     BbFinding finding;
     BbBlame *blame;
+    BbNetwork *network;
 } Run;
 
 static void run_clear(Run *run)
 {
     bb_finding_clear(&run->finding);
     bb_blame_free(run->blame);
+    bb_network_free(run->network);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Run, run_clear)
 
@@ -40,6 +42,7 @@ static int print(const Run *run)
     const BbFinding *finding = &run->finding;
     g_autoptr(BbBlameFindings) findings = bb_blame_finish(run->blame);
     findings->chosen = &finding->chosen;
+    findings->network = run->network;
     if (finding->json)
         bb_blame_write_json(findings, finding->names, stdout);
     else
@@ -61,7 +64,8 @@ static int run_blame(int argc, char **argv)
     BbBlameOptions options = {.labels = finding->inference.nesting.labels,
                               .last_byte = finding->inference.nesting.latency_last_byte};
     run.blame = bb_blame_new(&options, finding->names);
-    BbInferenceUse use = {.paths = take_window, .user = &run};
+    run.network = bb_network_new();
+    BbInferenceUse use = {.paths = take_window, .user = &run, .network = run.network};
     status = bb_finding_run(finding, &use);
     return status >= 0 ? status : print(&run);
 }

@@ -27,6 +27,12 @@ typedef struct BbNetworkEdge {
     BbRoundTrip to_client;  // from the observer to the client and back: SYN and ACK to ACK
 } BbNetworkEdge;
 
+// Connections that its client asked for in vain.
+static inline guint64 bb_network_unopened(const BbNetworkEdge *edge)
+{
+    return edge->refused + edge->unanswered;
+}
+
 typedef struct BbNetwork BbNetwork;
 
 BbNetwork *bb_network_new(void);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "data/chosen.h"
+#include "data/network.h"
 #include "data/path.h"
 #include "data/stats.h"
 
@@ -71,7 +72,9 @@ typedef struct BbBlameFindings {
     GArray *hints;     // of BbBlameHint, by falling excess
     guint64 forgotten; // rows, and their critical time and wire
     gint64 forgotten_ns;
-    const BbChosen *chosen; // which instances they are of; lent; NULL: all
+    const BbChosen *chosen;   // which instances they are of; lent; NULL: all
+    const BbNetwork *network; // of the whole trace: who waits for a connection that is not opened
+                              // makes no call, and seems to work; lent; NULL: not known
 } BbBlameFindings;
 
 typedef struct BbBlame BbBlame;

@@ -87,6 +87,32 @@ static void write_hints(BbJson *json, const BbBlameFindings *findings, const BbN
     bb_json_end_array(json);
 }
 
+// Only where there are some, in the order of first mention.
+static void write_unopened(BbJson *json, const BbNetwork *network, const BbNames *names)
+{
+    guint n = network ? bb_network_count(network) : 0, found = 0;
+    for (guint i = 0; i < n; i++) {
+        const BbNetworkEdge *edge = bb_network_at(network, i);
+        if (bb_network_unopened(edge) == 0)
+            continue;
+        if (found++ == 0) {
+            bb_json_newline(json);
+            bb_json_key(json, "not_opened");
+            bb_json_begin_array(json);
+        }
+        bb_json_newline(json);
+        bb_json_begin_object(json);
+        bb_json_put_string(json, "client", bb_names_text(names, edge->client));
+        bb_json_put_string(json, "server", bb_names_text(names, edge->server));
+        bb_json_put_uint(json, "connections", edge->connections);
+        bb_json_put_uint(json, "unanswered", edge->unanswered);
+        bb_json_put_uint(json, "refused", edge->refused);
+        bb_json_end_object(json);
+    }
+    if (found > 0)
+        bb_json_end_array(json);
+}
+
 void bb_blame_write_json(const BbBlameFindings *findings, const BbNames *names, FILE *out)
 {
     g_autoptr(BbJson) json = bb_json_new(out);
@@ -100,6 +126,7 @@ void bb_blame_write_json(const BbBlameFindings *findings, const BbNames *names, 
     write_nodes(json, findings, names);
     write_rows(json, findings, names);
     write_hints(json, findings, names);
+    write_unopened(json, findings->network, names);
     bb_json_end_object(json);
     (void)bb_json_finish(json); // the caller looks at ferror
 }

@@ -117,6 +117,47 @@ static void write_hints(const BbBlameFindings *findings, const BbNames *names, F
         fprintf(out, "  and %u more\n", findings->hints->len - shown);
 }
 
+// By falling number, then in the order of first mention.
+static int by_unopened(const void *a, const void *b)
+{
+    const BbNetworkEdge *const *x = a, *const *y = b;
+    guint64 unopened[] = {bb_network_unopened(*x), bb_network_unopened(*y)};
+    if (unopened[0] != unopened[1])
+        return unopened[0] < unopened[1] ? 1 : -1;
+    return (*x > *y) - (*x < *y);
+}
+
+static void write_unopened(const BbBlameFindings *findings, const BbNames *names, FILE *out)
+{
+    g_autoptr(GPtrArray) edges = g_ptr_array_new();
+    guint n = findings->network ? bb_network_count(findings->network) : 0;
+    for (guint i = 0; i < n; i++) {
+        const BbNetworkEdge *edge = bb_network_at(findings->network, i);
+        if (bb_network_unopened(edge) > 0)
+            g_ptr_array_add(edges, (gpointer)edge);
+    }
+    g_ptr_array_sort(edges, by_unopened);
+    if (edges->len > 0)
+        fputs("\nConnections that were not opened (no calls: who waits for one seems to work)\n",
+              out);
+    for (guint i = 0; i < MIN(edges->len, HINTS_MOST); i++) {
+        const BbNetworkEdge *edge = edges->pdata[i];
+        g_autoptr(GString) text = g_string_new("  ");
+        bb_route_append_call(text, names, edge->client, BB_NAME_NONE);
+        g_string_append(text, " -> ");
+        bb_route_append_call(text, names, edge->server, BB_NAME_NONE);
+        g_string_append(text, ": ");
+        bb_quantity_append_count(text, edge->unanswered);
+        g_string_append(text, " without answer, ");
+        bb_quantity_append_count(text, edge->refused);
+        g_string_append(text, " refused, of ");
+        bb_quantity_append_count(text, edge->connections);
+        fprintf(out, "%s\n", text->str);
+    }
+    if (edges->len > HINTS_MOST)
+        fprintf(out, "  and %u more\n", edges->len - HINTS_MOST);
+}
+
 static void write_foot(const BbBlameFindings *findings, guint nodes, guint rows, FILE *out)
 {
     g_autoptr(GString) text = g_string_new("\n");
@@ -162,5 +203,6 @@ void bb_blame_write_text(const BbBlameFindings *findings, const BbNames *names, 
     write_nodes(findings, names, nodes, out);
     write_rows(findings, names, rows, out);
     write_hints(findings, names, out);
+    write_unopened(findings, names, out);
     write_foot(findings, nodes, rows, out);
 }

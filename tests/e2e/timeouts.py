@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Who is to blame where calls time out: three processes that speak HTTP, web, cache and db. Every tenth answer of
-db takes long, and web gives it up after 200 ms. What bbpaths says of a live capture is what web has noted itself.
+db takes long, web gives it up after 200 ms, and tries a spare that is down. What bbpaths says of a live capture is
+what web has noted itself.
 
   timeouts.py BBTRACE BBPATHS        skipped (77) where the kernel gives no such namespace"""
 import http.client
@@ -19,19 +20,19 @@ import time
 from namespace import enter, finish, start
 
 PORT, PATIENCE_S, SLOW_S, SLOW_EACH = 8080, 0.2, 0.8, 10
-ADDRESS = {"web": "127.0.0.2", "cache": "127.0.0.3", "db": "127.0.0.4", "client": "127.0.0.9"}
+ADDRESS = {"web": "127.0.0.2", "cache": "127.0.0.3", "db": "127.0.0.4", "spare": "127.0.0.5", "client": "127.0.0.9"}
 CLIENTS, ASKED = 3, 70  # of each client
 
 
 def ask(caller, callee, path, timeout):
-    """The status of the answer; None where it has been waited for in vain, and the connection is closed."""
+    """The status of the answer; None where it has been waited for in vain, and the connection is closed, or refused."""
     connection = http.client.HTTPConnection(ADDRESS[callee], PORT, timeout, source_address=(ADDRESS[caller], 0))
     try:
         connection.request("GET", path)
         answer = connection.getresponse()
         answer.read()
         return answer.status
-    except TimeoutError:
+    except (TimeoutError, ConnectionRefusedError):
         return None
     finally:
         connection.close()
@@ -66,6 +67,7 @@ class Web(Quiet):
         if ask("web", "db", "/stock", PATIENCE_S):
             return 200
         os.write(self.log, b"%.6f\n" % (time.monotonic() - began))
+        ask("web", "spare", "/stock", PATIENCE_S)
         return 504
 
 
@@ -139,6 +141,8 @@ def check_blame(bbpaths, trace, waited):
     found = json.loads(run(bbpaths, "blame", "-q", "-f", "json", trace))
     assert found["requests"] == CLIENTS * ASKED, found
     assert found["nodes"][0]["node"] == "db", found["nodes"]
+    spare = {"client": "web", "server": "spare", "connections": len(waited), "unanswered": 0, "refused": len(waited)}
+    assert found["not_opened"] == [spare], found["not_opened"]
     vain = [row for row in found["contexts"] if row.get("unanswered")]
     assert [(row["node"], row["op"], row["callers"]) for row in vain] == [("db", "GET /stock", ["client", "web"])], vain
     assert abs(vain[0]["calls"] - len(waited)) <= 2, (vain, waited)

@@ -282,6 +282,37 @@ START_TEST(waits_in_vain_have_rows_of_their_own)
 }
 END_TEST
 
+// web tries db1, waits for it, and goes on with db2: there is no call of db1 to be charged with it.
+START_TEST(connections_that_were_not_opened_are_told)
+{
+    g_auto(Case) c = case_new(0);
+    scene_call(c.scene, SCENE_ROOT, "client", "web", 0, 1000);
+    g_autoptr(BbPaths) paths = scene_paths(c.scene, 0);
+    bb_blame_add(c.blame, paths);
+    finish(&c);
+    g_autofree char *silent = text_of(&c, 0), *silent_json = json_of(&c);
+    ck_assert_ptr_null(strstr(silent, "not opened"));
+    ck_assert_ptr_null(strstr(silent_json, "not_opened"));
+    guint32 web = name(&c, "web"), db1 = bb_names_intern(c.scene->names, "db1"),
+            db2 = bb_names_intern(c.scene->names, "db2");
+    g_autoptr(BbNetwork) network = bb_network_new();
+    BbNetworkEdge good = {.client = name(&c, "client"), .server = web, .connections = 9};
+    BbNetworkEdge few = {.client = web, .server = db2, .connections = 50, .refused = 2};
+    BbNetworkEdge bad = {.client = web, .server = db1, .connections = 24, .unanswered = 24};
+    bb_network_add(network, &good);
+    bb_network_add(network, &few);
+    bb_network_add(network, &bad);
+    c.findings->network = network;
+    g_autofree char *text = text_of(&c, 0), *json = json_of(&c);
+    check_contains(text, "not opened (no calls: who waits for one seems to work)\n"
+                         "  web -> db1: 24 without answer, 0 refused, of 24\n"
+                         "  web -> db2: 0 without answer, 2 refused, of 50\n\n");
+    check_contains(json, "{\"client\": \"web\", \"server\": \"db1\", \"connections\": 24, "
+                         "\"unanswered\": 24, \"refused\": 0}");
+    ck_assert_ptr_null(strstr(json, "\"server\": \"web\""));
+}
+END_TEST
+
 START_TEST(calls_without_return_are_passed_over)
 {
     g_auto(Case) c = case_new(0);
@@ -343,5 +374,5 @@ END_TEST
 
 TEST_MAIN("blame", every_nanosecond_is_blamed_once, a_node_slow_for_one_caller_is_named,
           the_shortest_chain_that_tells_it_is_named, no_hint_without_evidence, labels_may_be_off,
-          waits_in_vain_have_rows_of_their_own, calls_without_return_are_passed_over,
-          contexts_are_limited, times_stop_at_the_end)
+          waits_in_vain_have_rows_of_their_own, connections_that_were_not_opened_are_told,
+          calls_without_return_are_passed_over, contexts_are_limited, times_stop_at_the_end)

@@ -141,6 +141,7 @@ static void put_blame(const Report *report)
     g_autoptr(BbBlameFindings) findings = bb_blame_finish(run->blame);
     g_auto(Text) text = {0};
     findings->chosen = &run->chosen;
+    findings->network = run->network;
     text_begin(&text);
     bb_blame_write_text(findings, run->names, BLAME_ROWS, text.stream);
     bb_page_heading(report->page, "Which node costs most, called by whom");

@@ -24,14 +24,14 @@ static const double TRANSFORM_NS[] = {
     1.3, 1.1, 1.0, 1.0, 1.3, 1.8, 2.4, 2.4, 2.6, 3.6, 4.5, 5.3, 6.1, 11, 13, 14, 16,
 };
 
-static double transform_ns(gsize size)
+static double transform_ns(guint64 size)
 {
-    guint log = g_bit_storage(size) - 1;
+    guint log = 63 - (guint)__builtin_clzll(size);
     guint last = 8 + G_N_ELEMENTS(TRANSFORM_NS) - 1;
     return (double)size * TRANSFORM_NS[CLAMP(log, 8, last) - 8];
 }
 
-static BbBlockShape shape_of(gsize size, gsize n_lags, gint64 span)
+static BbBlockShape shape_of(guint64 size, gsize n_lags, gint64 span)
 {
     BbBlockShape shape = {.size = size, .step = (gint64)(size - n_lags + 1)};
     shape.count = span / shape.step + 1;
@@ -49,9 +49,9 @@ static double total_ns(const BbBlockShape *shape)
 // Powers of 2: FFTW's estimated plans of others take up to twice as long.
 BbBlockShape bb_block_shape(gsize n_lags, gint64 span)
 {
-    const gsize most = n_lags + (gsize)span; // one block for all
-    gsize size = 256;
-    while (size < n_lags + n_lags / 4 && size < most)
+    const guint64 most = n_lags + (guint64)span; // one block for all
+    guint64 size = 256;
+    while (size < (guint64)n_lags + n_lags / 4 && size < most)
         size *= 2;
     BbBlockShape best = shape_of(size, n_lags, span);
     while (size < most) {

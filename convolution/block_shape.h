@@ -6,7 +6,7 @@
 #include "convolution/correlogram.h"
 
 typedef struct BbBlockShape {
-    gsize size;      // of a transform; >= step + n_lags - 1, so that no wanted lag wraps around
+    guint64 size;    // of a transform; >= step + n_lags - 1, so that no wanted lag wraps around
     gint64 step;     // quanta of the train in that a block has
     gint64 count;    // of blocks in the span
     double block_ns; // of a pair of blocks: multiplying, and its share of two transforms

@@ -57,10 +57,10 @@ static bool spectra_reserve(BbBlocks *blocks, gsize count)
 }
 
 // How many spectra fit into the limit beside the signal and FFTW's tables.
-static gsize spectra_within(gsize memory_limit, gsize size)
+static gsize spectra_within(gsize memory_limit, guint64 size)
 {
-    gsize fixed = size * 48, each = (size / 2 + 1) * sizeof(double complex) + sizeof(gpointer);
-    return memory_limit > fixed ? (memory_limit - fixed) / each : 0;
+    guint64 fixed = size * 48, each = (size / 2 + 1) * sizeof(double complex) + sizeof(gpointer);
+    return memory_limit > fixed ? (gsize)((memory_limit - fixed) / each) : 0;
 }
 
 BbBlocks *bb_blocks_new(const BbLags *lags, gint64 span, gsize memory_limit)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "data/address.h"
+#include "data/wide.h"
 
 #include <sys/random.h>
 
@@ -12,9 +13,8 @@
 // undoes it for every seed.
 static inline guint64 bb_mix(guint64 hash, guint64 word)
 {
-    __extension__ typedef unsigned __int128 Wide;
-    Wide product = (Wide)(hash ^ word) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
-    return (guint64)(product >> 64) ^ (guint64)product;
+    guint64 high, low = bb_multiply(hash ^ word, G_GUINT64_CONSTANT(0x9e3779b97f4a7c15), &high);
+    return high ^ low;
 }
 
 // Eight bytes, the first one lowest.

@@ -3,22 +3,14 @@
 // Out: count, mean, deviation, extremes and quantiles of them all.
 #include "data/stats.h"
 
-#include <math.h>
+#include "data/wide.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-__extension__ typedef __int128 Int128;
-__extension__ typedef unsigned __int128 UInt128;
-
-// 192 bits: the sum of 2^64 squares of 63-bit values fits.
 typedef struct {
-    UInt128 low;
-    guint64 high;
-} Wide;
-
-typedef struct {
-    Int128 sum;
-    Wide squares;
+    BbWide sum;
+    BbWide squares; // the sum of 2^64 squares of 63-bit values fits
     gint64 min, max;
 } Moments;
 
@@ -73,31 +65,13 @@ static gint64 bucket_middle(gint32 number)
     return number < 0 ? -(gint64)size : (gint64)size;
 }
 
-static void wide_add(Wide *wide, UInt128 value)
-{
-    wide->low += value;
-    wide->high += wide->low < value;
-}
-
-static Wide wide_product(guint64 a, UInt128 b)
-{
-    UInt128 low = (UInt128)a * (guint64)b;
-    UInt128 high = (UInt128)a * (guint64)(b >> 64);
-    Wide product = {low, (guint64)(high >> 64)};
-    wide_add(&product, high << 64);
-    return product;
-}
-
-static Wide wide_minus(Wide a, Wide b)
-{
-    return (Wide){a.low - b.low, a.high - b.high - (a.low < b.low)};
-}
-
 static void moments_push(Moments *moments, gint64 value)
 {
     guint64 size = magnitude(value);
-    moments->sum += value;
-    wide_add(&moments->squares, (UInt128)size * size);
+    BbWide square = {0};
+    square.word[0] = bb_multiply(size, size, &square.word[1]);
+    bb_wide_add(&moments->sum, bb_wide_of(value));
+    bb_wide_add(&moments->squares, square);
     moments->min = MIN(moments->min, value);
     moments->max = MAX(moments->max, value);
 }
@@ -172,9 +146,8 @@ static void many_merge(Many *many, const Many *other)
         many_reach(many, number);
         many->bucket[number - many->lowest] += other->bucket[i];
     }
-    many->moments.sum += other->moments.sum;
-    wide_add(&many->moments.squares, other->moments.squares.low);
-    many->moments.squares.high += other->moments.squares.high;
+    bb_wide_add(&many->moments.sum, other->moments.sum);
+    bb_wide_add(&many->moments.squares, other->moments.squares);
     many->moments.min = MIN(many->moments.min, other->moments.min);
     many->moments.max = MAX(many->moments.max, other->moments.max);
 }
@@ -294,15 +267,27 @@ guint64 bb_stats_count(const BbStats *stats)
 
 gint64 bb_stats_sum(const BbStats *stats)
 {
-    return (gint64)CLAMP(moments_of(stats).sum, (Int128)G_MININT64, (Int128)G_MAXINT64);
+    BbWide sum = moments_of(stats).sum, low = bb_wide_of((gint64)sum.word[0]);
+    if (memcmp(&sum, &low, sizeof sum) == 0)
+        return (gint64)sum.word[0];
+    return bb_wide_is_negative(&sum) ? G_MININT64 : G_MAXINT64;
+}
+
+// Without its sign.
+static BbWide size_of_sum(const Moments *moments)
+{
+    return bb_wide_is_negative(&moments->sum) ? bb_wide_negated(moments->sum) : moments->sum;
 }
 
 gint64 bb_stats_mean(const BbStats *stats)
 {
     if (stats->count == 0)
         return 0;
-    Int128 sum = moments_of(stats).sum, half = stats->count / 2;
-    return (gint64)((sum < 0 ? sum - half : sum + half) / (Int128)stats->count);
+    Moments moments = moments_of(stats);
+    BbWide mean = size_of_sum(&moments);
+    bb_wide_add(&mean, bb_wide_of((gint64)(stats->count / 2)));
+    (void)bb_wide_divide(&mean, stats->count);
+    return (gint64)(bb_wide_is_negative(&moments.sum) ? -mean.word[0] : mean.word[0]);
 }
 
 // With sum = n m + r: the squared deviations from the mean are squares - m (n m + 2 r) - r^2 / n.
@@ -313,11 +298,11 @@ gint64 bb_stats_stddev(const BbStats *stats)
     if (stats->count < 2)
         return 0;
     Moments moments = moments_of(stats);
-    UInt128 sum = moments.sum < 0 ? -(UInt128)moments.sum : (UInt128)moments.sum;
-    guint64 mean = (guint64)(sum / stats->count);
-    guint64 rest = (guint64)(sum % stats->count);
-    Wide around = wide_minus(moments.squares, wide_product(mean, sum + rest));
-    long double squared = ldexpl((long double)around.high, 128) + (long double)around.low;
+    BbWide sum = size_of_sum(&moments), mean = sum, around = moments.squares;
+    guint64 rest = bb_wide_divide(&mean, stats->count);
+    bb_wide_add(&sum, (BbWide){{rest}});
+    bb_wide_add(&around, bb_wide_negated(bb_wide_times(sum, mean.word[0])));
+    long double squared = bb_wide_to_float(&around);
     squared -= (long double)rest * rest / (long double)stats->count;
     long double deviation = sqrtl(MAX(squared, 0) / (long double)(stats->count - 1));
     return deviation >= 0x1p63L ? G_MAXINT64 : (gint64)llroundl(deviation);

@@ -58,10 +58,14 @@ static gint64 middle(gint64 a, gint64 b)
 // All of the sum before any bound: else, at the ends of time, it could fall with rising time_ns.
 static gint64 on_line(const BbClockPiece *piece, gint64 time_ns)
 {
-    __extension__ typedef __int128 Wide;
-    gint64 drifted_ns = whole(piece->drift * difference(time_ns, piece->anchor_ns));
-    Wide sum = (Wide)time_ns + piece->offset_ns + drifted_ns;
-    return sum > G_MAXINT64 ? G_MAXINT64 : sum < G_MININT64 ? G_MININT64 : (gint64)sum;
+    const gint64 more[] = {piece->offset_ns,
+                           whole(piece->drift * difference(time_ns, piece->anchor_ns))};
+    gint64 sum_ns = time_ns;
+    int beyond = 0; // how often 2^64 is to be added to what the sum has become
+    for (guint i = 0; i < G_N_ELEMENTS(more); i++)
+        if (__builtin_add_overflow(sum_ns, more[i], &sum_ns))
+            beyond += more[i] < 0 ? -1 : 1;
+    return beyond > 0 ? G_MAXINT64 : beyond < 0 ? G_MININT64 : sum_ns;
 }
 
 // ---- pieces ------------------------------------------------------------------------------------

@@ -163,8 +163,8 @@ static int bench(gint64 span, gsize n_lags)
 {
     BbRandom random = bb_random_start(1);
     const BbBlockShape shape = bb_block_shape(n_lags, span);
-    printf("%d x %d edges, %" G_GINT64_FORMAT " quanta, %zu lags; blocks of %zu, %" G_GINT64_FORMAT
-           " of them\n",
+    printf("%d x %d edges, %" G_GINT64_FORMAT " quanta, %zu lags; blocks of %" G_GUINT64_FORMAT
+           ", %" G_GINT64_FORMAT " of them\n",
            EDGES, EDGES, span, n_lags, shape.size, shape.count);
     printf("%9s %11s %9s %9s %7s %9s %9s %7s %9s %8s %8s %8s\n", "messages", "pairs", "count s",
            "predicted", "ns/pair", "blocks s", "predicted", "ratio", "FFT s", "FFTs", "products",

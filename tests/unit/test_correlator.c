@@ -120,7 +120,7 @@ END_TEST
 
 START_TEST(no_memory)
 {
-    ck_assert_ptr_null(bb_correlator_new(G_GUINT64_CONSTANT(1) << 58, 1, 0));
+    ck_assert_ptr_null(bb_correlator_new(G_MAXSIZE / 64, 1, 0));
 }
 END_TEST
 

@@ -33,7 +33,7 @@ START_TEST(lags_within_limits)
         {{5, 10}, 0, 4, {0, 0}},
         {{5, 0}, 0, 9, {0, 0}},
         {{5, 5}, 7, 6, {7, 0}},
-        {{G_MININT64, G_MAXSIZE}, -3, 3, {-3, 7}},
+        {{G_MININT64, G_MAXSIZE}, -3, 3, {-3, sizeof(gsize) < 8 ? 0 : 7}},
         {{G_MININT64, G_MAXSIZE}, G_MININT64, G_MAXINT64, {G_MININT64, G_MAXSIZE}},
         {{G_MAXINT64 - 1, 2}, G_MININT64, G_MAXINT64, {G_MAXINT64 - 1, 2}},
         {{G_MAXINT64, 1}, -3, 3, {-3, 0}},
@@ -307,11 +307,11 @@ END_TEST
 
 START_TEST(too_many_lags_are_refused)
 {
-    ck_assert_ptr_null(bb_blocks_new(&(BbLags){0, (gsize)1 << 40}, (gint64)1 << 40, MEMORY));
+    ck_assert_ptr_null(bb_blocks_new(&(BbLags){0, G_MAXSIZE >> 1}, (gint64)1 << 40, MEMORY));
     ck_assert_ptr_null(bb_blocks_new(&(BbLags){0, G_MAXSIZE}, BB_QUANTA_END - 1, MEMORY));
     ck_assert_ptr_null(bb_blocks_new(&(BbLags){0, 10}, 1000, 0));
     // But what the span leaves of them is not many.
-    g_autoptr(BbBlocks) blocks = bb_blocks_new(&(BbLags){0, (gsize)1 << 40}, 1000, MEMORY);
+    g_autoptr(BbBlocks) blocks = bb_blocks_new(&(BbLags){0, G_MAXSIZE >> 1}, 1000, MEMORY);
     ck_assert_ptr_nonnull(blocks);
     bb_blocks_free(NULL);
 }
@@ -388,7 +388,7 @@ START_TEST(shapes_fit_the_lags)
             const BbBlockShape shape = bb_block_shape(n_lags, spans[i]);
             ck_assert_int_ge(shape.step, 1);
             ck_assert_uint_ge(shape.size, (gsize)shape.step + n_lags - 1);
-            ck_assert_uint_eq(shape.size, bb_transform_size(shape.size));
+            ck_assert_uint_eq(shape.size & (shape.size - 1), 0); // FFTW likes powers of 2
             ck_assert(spans[i] < shape.step * shape.count || shape.count > spans[i] / shape.step);
             ck_assert_double_gt(shape.block_ns, 0);
             ck_assert_double_gt(shape.pair_ns, 0);

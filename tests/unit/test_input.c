@@ -185,6 +185,8 @@ START_TEST(memory_is_bounded)
     ck_assert_uint_eq(none->len, 0);
     ck_assert_ptr_nonnull(strstr(bb_input_damage(large_zstd), "unpack it with zstd -d --long=31"));
 
+    if (sizeof(gsize) < 8)
+        return; // who packs with the dictionary below takes ten times its memory
     lzma_options_lzma options;
     ck_assert(!lzma_lzma_preset(&options, 0));
     options.dict_size = 1u << 30;

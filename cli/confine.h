@@ -8,6 +8,7 @@
 
 #include <glib.h>
 #include <stdbool.h>
+#include <sys/syscall.h>
 
 // The sanitizers look into their own process, by calls that are forbidden here: with them system
 // calls stay as they are.
@@ -20,6 +21,15 @@
 #endif
 #ifndef BB_IS_SANITIZED
 #define BB_IS_SANITIZED false
+#endif
+
+// 32-bit machines have other names of calls. Where socketcall(2) stands for all calls of sockets
+// (on s390x it does), no filter can tell a descriptor or an address, and arguments of clone(2) are
+// in another order there: system calls stay as they are.
+#if defined(__LP64__) && !defined(SYS_socketcall)
+#define BB_CAN_FILTER_CALLS true
+#else
+#define BB_CAN_FILTER_CALLS false
 #endif
 
 #define BB_CONFINE_PATHS 1024u // of reads and of writes: beyond it files are not confined

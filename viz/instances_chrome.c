@@ -3,8 +3,9 @@
 //
 // A node is a process; a call is a slice there while the callee works on it, with an arrow from the
 // caller's slice. Slices of a thread must not overlap, so a node has as many threads as it has
-// calls at once. Whoever begins a path has a slice while it waits. Times count from the second in
-// which the trace begins: since 1970 a double has no room for nanoseconds.
+// calls at once, or a few more: before its last slice a thread is not looked at again. Whoever
+// begins a path has a slice while it waits. Times count from the second in which the trace begins:
+// since 1970 a double has no room for nanoseconds.
 #include "viz/instance_form.h"
 
 #include "data/path.h"
@@ -20,8 +21,9 @@ typedef struct {
     BbJson *json;
     const BbNames *names; // of the instance
     gint64 origin_ns;
-    GPtrArray *nodes; // by name: NULL, or a GArray of gint64, the end of each thread's last slice
+    GPtrArray *nodes; // by name: NULL, or a GArray of gint64, from when on each thread is free
     GArray *lanes;    // of Lane: those of an instance's calls
+    GArray *free;     // of gint64: from when on these are free
     guint64 arrows;
     GString *text; // scratch
 } Writing;
@@ -41,6 +43,7 @@ static gpointer begin(BbJson *json, gint64 start_ns)
         .origin_ns = origin_ns,
         .nodes = g_ptr_array_new_with_free_func(free_threads),
         .lanes = g_array_new(FALSE, FALSE, sizeof(Lane)),
+        .free = g_array_new(FALSE, FALSE, sizeof(gint64)),
         .text = g_string_new(NULL),
     };
     bb_json_begin_object(json);
@@ -63,6 +66,7 @@ static void end(gpointer state)
     bb_json_end_object(writing->json);
     g_ptr_array_unref(writing->nodes);
     g_array_unref(writing->lanes);
+    g_array_unref(writing->free);
     g_string_free(writing->text, TRUE);
     g_free(writing);
 }
@@ -121,8 +125,8 @@ static Lane new_thread(const Writing *writing, guint32 node, GArray *threads)
     return lane;
 }
 
-// The first thread of node that is free from then on, which it is no longer until to_ns.
-static Lane take_lane(const Writing *writing, guint32 node, gint64 from_ns, gint64 to_ns)
+// The first thread of node that is free from then on, which it is no longer until free_ns.
+static Lane take_lane(const Writing *writing, guint32 node, gint64 from_ns, gint64 free_ns)
 {
     GArray *threads = threads_of(writing, node);
     Lane lane = {node, 1};
@@ -130,8 +134,22 @@ static Lane take_lane(const Writing *writing, guint32 node, gint64 from_ns, gint
         lane.thread++;
     if (lane.thread > threads->len)
         lane = new_thread(writing, node, threads);
-    g_array_index(threads, gint64, lane.thread - 1) = MAX(from_ns, to_ns);
+    g_array_index(threads, gint64, lane.thread - 1) = MAX(from_ns, free_ns);
     return lane;
+}
+
+// A thread is free when the callee is done and all arrows have left: Perfetto lets an arrow come
+// from the slice that began last on the thread, even if that is over.
+static void find_free(const Writing *writing, const BbInstanceView *view)
+{
+    g_array_set_size(writing->free, view->count);
+    gint64 *free_ns = (gint64 *)(gpointer)writing->free->data;
+    for (guint k = 0; k < view->count; k++) {
+        const BbInstanceCall *call = &view->calls[k];
+        free_ns[k] = call->left_ns;
+        if (call->parent != BB_CALL_NO_PARENT && call->call_ns >= free_ns[call->parent])
+            free_ns[call->parent] = MIN(call->call_ns, G_MAXINT64 - 1) + 1;
+    }
 }
 
 // ---- slices and arrows -------------------------------------------------------------------------
@@ -164,16 +182,23 @@ static void put_arguments(const Writing *writing, const BbInstanceView *view, gu
     bb_json_end_object(json);
 }
 
-static Lane put_slice(const Writing *writing, const BbInstanceView *view, guint place, guint32 node,
+static void put_slice(const Writing *writing, const BbInstanceView *view, guint place, Lane lane,
                       gint64 from_ns, gint64 to_ns)
 {
-    Lane lane = take_lane(writing, node, from_ns, to_ns);
     begin_event(writing->json, "X", lane);
     put_time(writing, "ts", writing->origin_ns, from_ns);
     put_time(writing, "dur", from_ns, MAX(from_ns, to_ns));
     put_name(writing, &view->calls[place]);
     put_arguments(writing, view, place);
     bb_json_end_object(writing->json);
+}
+
+// Whoever begins the path.
+static Lane put_client(const Writing *writing, const BbInstanceView *view)
+{
+    const BbInstanceCall *root = &view->calls[0];
+    Lane lane = take_lane(writing, root->caller, root->call_ns, root->back_ns);
+    put_slice(writing, view, 0, lane, root->call_ns, root->back_ns);
     return lane;
 }
 
@@ -194,13 +219,16 @@ static void write_instance(gpointer state, const BbInstanceView *view)
 {
     Writing *writing = state;
     writing->names = view->names;
+    find_free(writing, view);
     g_array_set_size(writing->lanes, view->count);
     for (guint k = 0; k < view->count; k++) {
         const BbInstanceCall *call = &view->calls[k];
+        gint64 free_ns = g_array_index(writing->free, gint64, k);
         Lane from = call->parent == BB_CALL_NO_PARENT
-                        ? put_slice(writing, view, k, call->caller, call->call_ns, call->back_ns)
+                        ? put_client(writing, view)
                         : g_array_index(writing->lanes, Lane, call->parent);
-        Lane to = put_slice(writing, view, k, call->callee, call->arrived_ns, call->left_ns);
+        Lane to = take_lane(writing, call->callee, call->arrived_ns, free_ns);
+        put_slice(writing, view, k, to, call->arrived_ns, call->left_ns);
         g_array_index(writing->lanes, Lane, k) = to;
         writing->arrows++;
         put_arrow_end(writing, "s", from, call->call_ns);

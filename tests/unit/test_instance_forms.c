@@ -208,5 +208,49 @@ START_TEST(threads)
 }
 END_TEST
 
+// The slice that began last on a thread is where an arrow comes from (Perfetto): that of a caller
+// which is done stays the last one until its last call.
+START_TEST(late_arrows)
+{
+    static const char *const slices[] = {
+        "\"tid\": 1, \"ts\": 482205.000, \"dur\": 100000.000", // at A
+        "\"tid\": 1, \"ts\": 482205.000, \"dur\": 100000.000", // at B
+        "\"tid\": 1, \"ts\": 632205.000, \"dur\": 10000.000",  // at C, called by B
+        "\"tid\": 1, \"ts\": 592205.000, \"dur\": 10000.000",  // the next request at A
+        "\"tid\": 2, \"ts\": 592205.000, \"dur\": 10000.000",  // at B: its thread is not free
+        "\"tid\": 1, \"ts\": 632205.000, \"dur\": 50000.000",  // one that comes with the call
+        "\"tid\": 2, \"ts\": 632205.000, \"dur\": 50000.000",
+        "\"tid\": 2, \"ts\": 632206.000, \"dur\": 10000.000", // after it
+        "\"tid\": 1, \"ts\": 632206.000, \"dur\": 10000.000",
+    };
+    Fixture f = begin();
+    f.form = &bb_instance_form_chrome;
+    f.patterns->facts.start_ns = START_NS;
+    set_times(call_at(&f, add_root(&f, "")), 0, 100);
+    guint32 late = add_call(&f, "", 0, 1);
+    set_times(label(&f, late, "B", "C", "", "", ""), 150, 160);
+    set_times(call_at(&f, add_root(&f, "")), 110, 120);
+    set_times(call_at(&f, add_root(&f, "")), 150, 200);
+    guint32 after = add_root(&f, "");
+    set_times(call_at(&f, after), 150, 160);
+    call_at(&f, after)->call_ns = call_at(&f, after)->arrived_ns += MS / 1000;
+    call_at(&f, after)->return_ns = call_at(&f, after)->replied_ns += MS / 1000;
+    add_instance(&f, 0, 2, BB_PATTERN_NONE);
+    for (guint i = 2; i <= after; i++)
+        add_instance(&f, i, 1, BB_PATTERN_NONE);
+    char *text = written(&f, BB_VIEW_OPTIONS_DEFAULT);
+    const char *at = text;
+    for (guint i = 0; i < G_N_ELEMENTS(slices); i++) {
+        at = strstr(at, "{\"ph\": \"X\"");
+        ck_assert_ptr_nonnull(at);
+        at = strstr(at, "\"tid\": ");
+        ck_assert_msg(g_str_has_prefix(at, slices[i]), "slice %u: %.60s", i, at);
+    }
+    free(text);
+    end(&f);
+}
+END_TEST
+
 TEST_MAIN("instance_forms", golden_spans, golden_spans_of_messages, golden_events,
-          golden_events_of_messages, an_empty_window, nothing, sizes_of_requests, threads)
+          golden_events_of_messages, an_empty_window, nothing, sizes_of_requests, threads,
+          late_arrows)

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define LONG_LAYOUT 3.0        // seconds that are warned of
 #define DURATION_MAX "277777h" // BB_DELAY_MAX_NS, some 31 years
 
 bool bb_hold_standard_files(void)
@@ -452,6 +453,19 @@ void bb_progress_end(BbProgress *progress)
     if (progress->drawn)
         fputs("\r\033[K", stderr);
     progress->drawn = false;
+}
+
+// Nothing can be shown of how far Graphviz is.
+void bb_say_layout(guint nodes, double seconds, gpointer progress)
+{
+    g_autofree char *count = bb_number(nodes);
+    if (seconds >= LONG_LAYOUT)
+        bb_say("warning: Graphviz takes some %.0f %s to lay out a picture of %s nodes, in which "
+               "little can be read: show fewer patterns (--top), or have bbpaths write them to a "
+               ".dot, .txt or .json",
+               seconds < 100 ? seconds : seconds / 60, seconds < 100 ? "s" : "min", count);
+    if (bb_progress_due(progress))
+        bb_progress_show(progress, "laying out %s nodes", count);
 }
 
 char *bb_number(guint64 value)

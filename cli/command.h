@@ -124,6 +124,8 @@ BbProgress bb_progress_start(bool quiet);
 bool bb_progress_due(BbProgress *progress);
 void bb_progress_show(BbProgress *progress, const char *format, ...) G_GNUC_PRINTF(2, 3);
 void bb_progress_end(BbProgress *progress); // clears the line
+// Tells of a picture that is laid out, and warns where that takes long. progress is a BbProgress.
+void bb_say_layout(guint nodes, double seconds, gpointer progress);
 
 // 1234567 as "1,234,567". The result is yours.
 char *bb_number(guint64 value);

@@ -14,8 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LONG_LAYOUT 3.0 // seconds that are warned of
-
 static const char program[] = "bbpaths";
 static const char summary[] =
     "Infers which message caused which from nothing but who sent what to whom when, and shows the\n"
@@ -284,20 +282,6 @@ typedef struct {
     const BbChosen *chosen;
 } Results;
 
-// Nothing can be shown of how far Graphviz is.
-static void say_large(guint nodes, double seconds, gpointer user)
-{
-    BbProgress *progress = user;
-    g_autofree char *count = bb_number(nodes);
-    if (seconds >= LONG_LAYOUT)
-        bb_say("warning: Graphviz takes some %.0f %s to lay out a picture of %s nodes, in which "
-               "little can be read: show fewer patterns (--top), or write them to a .dot, .txt or "
-               ".json",
-               seconds < 100 ? seconds : seconds / 60, seconds < 100 ? "s" : "min", count);
-    if (bb_progress_due(progress))
-        bb_progress_show(progress, "laying out %s nodes", count);
-}
-
 static bool write_patterns(const Results *results, FILE *out, GError **error)
 {
     const Options *o = results->options;
@@ -307,7 +291,7 @@ static bool write_patterns(const Results *results, FILE *out, GError **error)
     view.network = results->network;
     view.chosen = results->chosen;
     view.shrunk = &shrunk;
-    view.laying = say_large;
+    view.laying = bb_say_layout;
     view.user = &progress;
     bool written = bb_view_write(o->format, results->patterns, results->names, &view, out, error);
     bb_progress_end(&progress);

@@ -175,13 +175,18 @@ static bool put_view(const Report *report, const char *format,
 {
     const Run *run = report->run;
     BbViewOptions options = BB_VIEW_OPTIONS_DEFAULT;
+    BbProgress progress = bb_progress_start(run->inference.quiet);
     g_auto(Text) text = {0};
     options.top = run->top;
     options.network = run->network;
     options.chosen = &run->chosen;
+    options.laying = bb_say_layout;
+    options.user = &progress;
     text_begin(&text);
-    if (!bb_view_write(bb_view_format_find(format), report->patterns, run->names, &options,
-                       text.stream, error))
+    bool written = bb_view_write(bb_view_format_find(format), report->patterns, run->names,
+                                 &options, text.stream, error);
+    bb_progress_end(&progress);
+    if (!written)
         return false;
     put(report->page, text_end(&text));
     return true;

@@ -95,6 +95,18 @@ class Report(unittest.TestCase):
         self.assertFalse({"script", "img"} & set(page.tags))
         self.assertIn("<script>alert(1)</script>", "".join(page.texts["pre"]))
 
+    def test_long_layout_is_warned_of(self):
+        trace = self.path("many.txt")
+        with open(trace, "w", encoding="utf-8") as file:
+            file.write("# bbtrace text 1\n")
+            for i in range(1000):  # each with an operation of its own
+                for at, line in ((0, f"CALL_SENT a b {i}.1 op=x{i}"), (1, f"CALL_SENT b c {i}.2"),
+                                 (2, f"RET_SENT c b {i}.2"), (3, f"RET_SENT b a {i}.1")):
+                    file.write(f"{10 + i}.{at} {line}\n")
+        _, err = run(BBPATHS, "report", "-q", "-n", "all", trace)
+        self.assertIn("Graphviz takes some 3 s to lay out a picture of 3,000 nodes", err)
+        self.assertEqual("", run(BBPATHS, "report", "-q", trace)[1])
+
     def test_convolution_has_patterns(self):
         page = Page(run(BBPATHS, "report", "-q", "--algo=convolution", self.shop)[0])
         self.assertEqual(len(page.texts["h2"]), 1)

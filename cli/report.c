@@ -71,6 +71,11 @@ static int check(Run *run)
     if (!is_stdout(run) && bb_is_same_file(run->out, run->trace))
         return bb_say_usage(program, "%s would be overwritten: give another file for the report",
                             run->trace);
+    if (!is_stdout(run) && run->inference.roles && bb_is_same_file(run->out, run->inference.roles))
+        return bb_say_usage(program,
+                            "%s has the roles and would be overwritten: give another file for the "
+                            "report",
+                            run->inference.roles);
     if (is_stdout(run) && isatty(STDOUT_FILENO))
         return bb_say_usage(program, "a page is not for a terminal: give -o FILE");
     return -1;

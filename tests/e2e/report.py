@@ -124,6 +124,12 @@ class Report(unittest.TestCase):
         one, _ = run(BBPATHS, "report", "-q", "--threads=1", self.shop)
         self.assertEqual(one, run(BBPATHS, "report", "-q", "--threads=3", self.shop)[0])
 
+    def test_roles_are_not_overwritten(self):
+        roles = self.path("roles")
+        with open(roles, "w", encoding="utf-8") as file:
+            file.write("app: app1 app2\n")
+        self.assertIn("would be overwritten", run(BBPATHS, "report", "--roles", roles, "-o", roles, self.shop, status=2)[1])
+
     def test_refusals(self):
         for words, option in (("would be overwritten", ["-o", self.shop]), ("a report goes by node", ["--merge-replicas"]),
                               ("--top takes a number", ["-n", "x"])):

@@ -212,7 +212,8 @@ static bool put_patterns(const Report *report, GError **error)
 
 static bool put_page(const Run *run, const BbPatterns *patterns, FILE *out, GError **error)
 {
-    g_autofree char *name = g_path_get_basename(run->trace);
+    bool is_stdin = strcmp(run->trace, "-") == 0;
+    g_autofree char *name = is_stdin ? g_strdup("standard input") : g_path_get_basename(run->trace);
     g_autoptr(BbPage) page = bb_page_new(out, run->title ? run->title : name);
     g_autoptr(GString) text = g_string_new(NULL);
     const Report report = {run, patterns, page};

@@ -95,6 +95,11 @@ class Report(unittest.TestCase):
         self.assertFalse({"script", "img"} & set(page.tags))
         self.assertIn("<script>alert(1)</script>", "".join(page.texts["pre"]))
 
+    def test_of_standard_input(self):
+        with open(self.shop, "rb") as file:
+            done = subprocess.run([BBPATHS, "report", "-q", "-"], stdin=file, capture_output=True, check=True, timeout=300)
+        self.assertEqual(Page(done.stdout.decode()).texts["h1"], ["standard input"])
+
     def test_long_layout_is_warned_of(self):
         trace = self.path("many.txt")
         with open(trace, "w", encoding="utf-8") as file:

@@ -57,7 +57,8 @@ int bb_say_usage(const char *program, const char *format, ...) G_GNUC_PRINTF(2, 
 
 // Whether both paths are one regular file, so that writing to the one would destroy the other.
 bool bb_is_same_file(const char *a, const char *b);
-// Whether two outputs are one, or will be when they are written; both may be "-".
+// Whether two outputs are one, or will be when they are written; both may be "-". /dev/null may
+// take several.
 bool bb_is_same_output(const char *a, const char *b);
 
 // Refuses to begin: no path (they end with NULL) of what noun says, or standard input more than

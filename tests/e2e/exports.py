@@ -160,6 +160,9 @@ class Exports(unittest.TestCase):
                     if a["key"] == "bbtrace.pattern"}
         self.assertEqual(patterns, {"1"})
 
+    def test_all_into_nothing(self):
+        run(BBPATHS, "-q", "-f", "json", "-o", "/dev/null", "--instances", "/dev/null", "--phases", "/dev/null", self.shop)
+
     def test_refusals(self):
         _, err = run(BBPATHS, "--instances-format=otlp", self.shop, status=2)
         self.assertIn("--instances-format needs --instances=FILE", err)

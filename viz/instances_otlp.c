@@ -182,8 +182,11 @@ static void put_protocol(BbJson *json, const char *proto, const char *status)
         number = conventions[i].number;
         system = conventions[i].system;
     }
+    bool is_http2 = strcmp(proto, "http2") == 0; // a version of http there
     if (*proto)
-        put_text(json, "network.protocol.name", proto);
+        put_text(json, "network.protocol.name", is_http2 ? "http" : proto);
+    if (is_http2)
+        put_text(json, "network.protocol.version", "2");
     if (system)
         put_text(json, system, proto);
     if (number && is_number(status))

@@ -157,6 +157,23 @@ static guint count_of(const char *text, const char *part)
     return count;
 }
 
+START_TEST(versions_of_http)
+{
+    Fixture f = begin();
+    f.form = &bb_instance_form_otlp;
+    label(&f, add_root(&f, "1"), "A", "B", "http2", "GET /", "404");
+    add_instance(&f, 0, 1, BB_PATTERN_NONE);
+    char *text = written(&f, BB_VIEW_OPTIONS_DEFAULT);
+    ck_assert_ptr_nonnull(
+        strstr(text, "{\"key\": \"network.protocol.name\", \"value\": {\"stringValue\": "
+                     "\"http\"}}, {\"key\": \"network.protocol.version\", \"value\": "
+                     "{\"stringValue\": \"2\"}}, {\"key\": \"http.response.status_code\", "
+                     "\"value\": {\"intValue\": \"404\"}}"));
+    free(text);
+    end(&f);
+}
+END_TEST
+
 // No request has more than 4,096 spans, but for an instance that has more itself.
 START_TEST(sizes_of_requests)
 {
@@ -252,5 +269,5 @@ START_TEST(late_arrows)
 END_TEST
 
 TEST_MAIN("instance_forms", golden_spans, golden_spans_of_messages, golden_events,
-          golden_events_of_messages, an_empty_window, nothing, sizes_of_requests, threads,
-          late_arrows)
+          golden_events_of_messages, an_empty_window, nothing, versions_of_http, sizes_of_requests,
+          threads, late_arrows)

@@ -184,7 +184,7 @@ static void warn_of_unknown(const Run *run)
 static int write_result(const Run *run)
 {
     g_autoptr(GError) error = NULL;
-    bool is_file = run->out && strcmp(run->out, "-") != 0;
+    bool is_file = !bb_is_stdout(run->out);
     if (is_file && run->failed) {
         bb_say_error("%s: not written, since not all traces could be read", run->out);
         return BB_EXIT_FAILED;

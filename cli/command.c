@@ -201,6 +201,11 @@ static bool is_same_place(const char *a, const char *b)
            is_one(&x, &y);
 }
 
+bool bb_is_stdout(const char *path)
+{
+    return !path || strcmp(path, "-") == 0;
+}
+
 bool bb_is_same_file(const char *a, const char *b)
 {
     struct stat x, y;

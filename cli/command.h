@@ -55,6 +55,8 @@ void bb_say(const char *format, ...) G_GNUC_PRINTF(1, 2);
 // An error of wrong usage: says how to get help. Returns BB_EXIT_USAGE.
 int bb_say_usage(const char *program, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
+// Whether an output of that name (NULL: none was given) is standard output.
+bool bb_is_stdout(const char *path);
 // Whether both paths are one regular file, so that writing to the one would destroy the other.
 bool bb_is_same_file(const char *a, const char *b);
 // Whether two outputs are one, or will be when they are written; both may be "-". /dev/null may

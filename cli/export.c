@@ -4,8 +4,6 @@
 
 #include "merge/exporter.h"
 
-#include <string.h>
-
 typedef struct Job {
     const BbExporter *exporter;
     const char *out;
@@ -125,7 +123,7 @@ static int run_export(int argc, char **argv)
                           "Writes traces, in order of time, in a form that other programs read.",
                           forms, entries, &argc, &argv, &status))
         return status;
-    bool ending = !to && out && strcmp(out, "-") != 0;
+    bool ending = !to && !bb_is_stdout(out);
     const BbExporter *exporter = to       ? bb_exporter_find(to)
                                  : ending ? bb_exporter_of_file(out)
                                           : NULL;
@@ -137,7 +135,7 @@ static int run_export(int argc, char **argv)
     status = bb_traces_check("bbtrace export", argv + 1, out, NULL);
     if (status >= 0)
         return status;
-    if (exporter->file_only && (!out || strcmp(out, "-") == 0))
+    if (exporter->file_only && bb_is_stdout(out))
         return bb_say_usage("bbtrace export", "%s cannot go to standard output: give -o FILE",
                             exporter->name);
     return export_files(exporter, argv + 1, out ? out : "-", skip);

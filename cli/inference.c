@@ -290,6 +290,21 @@ int bb_inference_check_calls(BbInference *inference, const char *program)
                                  "--algo=nesting");
 }
 
+int bb_inference_check_output(const BbInference *inference, const char *program, const char *trace,
+                              const char *path)
+{
+    const char *roles = inference->roles;
+    if (path && bb_is_same_file(path, trace))
+        return bb_say_usage(program, "%s would be overwritten: give another file for the output",
+                            trace);
+    if (path && roles && bb_is_same_file(path, roles))
+        return bb_say_usage(program,
+                            "%s has the roles and would be overwritten: give another file for the "
+                            "output",
+                            roles);
+    return -1;
+}
+
 // ---- the run -----------------------------------------------------------------------------------
 
 typedef struct {

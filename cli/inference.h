@@ -51,6 +51,10 @@ int bb_inference_check(BbInference *inference, const char *program);
 // Likewise, of commands that tell who waits for whom: only calls with returns do.
 int bb_inference_check_calls(BbInference *inference, const char *program);
 
+// Refuses an output (NULL: none) that would go over the trace or the roles. Likewise.
+int bb_inference_check_output(const BbInference *inference, const char *program, const char *trace,
+                              const char *path);
+
 // Whether there will be path instances; if not, there are only patterns (--explain=paper).
 bool bb_inference_has_instances(const BbInference *inference);
 

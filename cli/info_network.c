@@ -41,7 +41,7 @@ static void print_edge(const BbNetworkEdge *edge, const BbNames *names)
     printf("%s %9" G_GUINT64_FORMAT " %14s %14s %7.2f %7" G_GUINT64_FORMAT " %7" G_GUINT64_FORMAT
            " %7" G_GUINT64_FORMAT " %7" G_GUINT64_FORMAT "\n",
            name->str, edge->connections, server, client, again, edge->reordered, edge->zero_windows,
-           edge->resets, edge->refused + edge->unanswered);
+           edge->resets, bb_network_unopened(edge));
 }
 
 void bb_info_print_network(const BbNetwork *network, const BbNames *names, guint most)

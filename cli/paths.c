@@ -104,11 +104,6 @@ static int choose_form(Options *o)
     return bb_say_usage(program, "--instances-format takes: %s", names->str);
 }
 
-static bool is_stdout(const char *path)
-{
-    return !path || strcmp(path, "-") == 0;
-}
-
 // No output goes where another one does, or over the trace or the roles.
 static int check_outputs(const Options *o)
 {
@@ -118,19 +113,14 @@ static int check_outputs(const Options *o)
         {"patterns", o->out ? o->out : "-"}, {"instances", o->instances}, {"phases", o->phases}};
     for (gsize i = 0; i < G_N_ELEMENTS(outputs); i++) {
         const char *path = outputs[i].path;
-        if (path && bb_is_same_file(path, o->trace))
-            return bb_say_usage(
-                program, "%s would be overwritten: give another file for the output", o->trace);
-        if (path && o->inference.roles && bb_is_same_file(path, o->inference.roles))
-            return bb_say_usage(program,
-                                "%s has the roles and would be overwritten: give another "
-                                "file for the output",
-                                o->inference.roles);
+        int status = bb_inference_check_output(&o->inference, program, o->trace, path);
+        if (status >= 0)
+            return status;
         for (gsize j = 0; j < i && path; j++)
             if (outputs[j].path && bb_is_same_output(path, outputs[j].path))
                 return bb_say_usage(program, "%s and %s cannot both go to %s", outputs[j].what,
                                     outputs[i].what,
-                                    is_stdout(path) ? "standard output: give -o FILE" : path);
+                                    bb_is_stdout(path) ? "standard output: give -o FILE" : path);
     }
     return -1;
 }
@@ -170,7 +160,7 @@ static int check_view(Options *o)
         status = choose_form(o);
     if (status >= 0)
         return status;
-    if (is_stdout(o->out) && o->format->binary && isatty(STDOUT_FILENO))
+    if (bb_is_stdout(o->out) && o->format->binary && isatty(STDOUT_FILENO))
         return bb_say_usage(program, "%s is not for a terminal: give -o FILE", o->format->name);
     return -1;
 }
@@ -317,7 +307,7 @@ static bool write_phases(const Results *results, FILE *out, GError **error)
 static bool write_file(const char *path, bool (*write)(const Results *, FILE *, GError **),
                        const Results *results, GError **error)
 {
-    g_autoptr(BbOutfile) file = bb_outfile_open(is_stdout(path) ? "-" : path, error);
+    g_autoptr(BbOutfile) file = bb_outfile_open(bb_is_stdout(path) ? "-" : path, error);
     if (!file)
         return false;
     if (write(results, bb_outfile_stream(file), error))

@@ -54,11 +54,6 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Run, run_clear)
 
 // ---- options -----------------------------------------------------------------------------------
 
-static bool is_stdout(const Run *run)
-{
-    return !run->out || strcmp(run->out, "-") == 0;
-}
-
 static int check(Run *run)
 {
     int status = bb_inference_check(&run->inference, program);
@@ -68,17 +63,9 @@ static int check(Run *run)
         return bb_say_usage(program, "--merge-replicas is for patterns: a report goes by node");
     if (run->top_text && !bb_parse_top(run->top_text, &run->top))
         return bb_say_usage(program, "--top takes a number or 'all', not '%s'", run->top_text);
-    if (!is_stdout(run) && bb_is_same_file(run->out, run->trace))
-        return bb_say_usage(program, "%s would be overwritten: give another file for the report",
-                            run->trace);
-    if (!is_stdout(run) && run->inference.roles && bb_is_same_file(run->out, run->inference.roles))
-        return bb_say_usage(program,
-                            "%s has the roles and would be overwritten: give another file for the "
-                            "report",
-                            run->inference.roles);
-    if (is_stdout(run) && isatty(STDOUT_FILENO))
+    if (bb_is_stdout(run->out) && isatty(STDOUT_FILENO))
         return bb_say_usage(program, "a page is not for a terminal: give -o FILE");
-    return -1;
+    return bb_inference_check_output(&run->inference, program, run->trace, run->out);
 }
 
 // Returns an exit status, or -1 to go on.
@@ -272,7 +259,7 @@ static bool infer(Run *run, GError **error)
 static bool write_page(Run *run, GError **error)
 {
     g_autoptr(BbPatterns) patterns = bb_counting_finish(run->counting);
-    g_autoptr(BbOutfile) file = bb_outfile_open(is_stdout(run) ? "-" : run->out, error);
+    g_autoptr(BbOutfile) file = bb_outfile_open(bb_is_stdout(run->out) ? "-" : run->out, error);
     return file && put_page(run, patterns, bb_outfile_stream(file), error) &&
            bb_outfile_close(file, error);
 }

@@ -98,7 +98,7 @@ static int check_sync(BbRotation *r, const char *program, bool live)
 
 int bb_rotation_parse(BbRotation *r, const char *program, const char *out, bool live)
 {
-    bool standard = !out || strcmp(out, "-") == 0;
+    bool standard = bb_is_stdout(out);
     if (standard && (r->size_word || r->time_word || r->ring_word || r->sync_word))
         return bb_say_usage(program, "--rotate-size, --rotate-time, --ring and --sync are for "
                                      "files: give -w FILE");

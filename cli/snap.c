@@ -146,7 +146,7 @@ static int recover(const Snap *snap)
 
 static int check_recover(const Snap *snap, int argc)
 {
-    if (!snap->out || strcmp(snap->out, "-") == 0)
+    if (bb_is_stdout(snap->out))
         return bb_say_usage(program, "--recover needs -w FILE: where the trace is to be written");
     if (argc > 1 || snap->socket || snap->reason)
         return bb_say_usage(program, "--recover reads a file: no folder, --socket or --reason");

@@ -13,7 +13,7 @@ static double share(guint64 part, guint64 whole)
 
 static guint64 failed(const BbNetworkEdge *edge)
 {
-    return edge->resets + edge->refused + edge->unanswered;
+    return edge->resets + bb_network_unopened(edge);
 }
 
 static void append_handshake(GString *out, const BbNetworkEdge *edge)
@@ -66,8 +66,7 @@ void bb_network_note_append_trouble(GString *out, const BbNetwork *network, guin
         return;
     append_share_of(out, "sent again", edge->retransmitted, edge->packets, "packet");
     append_share_of(out, "reset", edge->resets, edge->connections, "connection");
-    append_share_of(out, "not opened", edge->refused + edge->unanswered, edge->connections,
-                    "connection");
+    append_share_of(out, "not opened", bb_network_unopened(edge), edge->connections, "connection");
     if (edge->zero_windows) {
         g_string_append_c(out, '\n');
         bb_quantity_append_counted(out, edge->zero_windows, "full window");

@@ -21,6 +21,18 @@ const BbInstanceForm *bb_instance_form_find(const char *name)
     return NULL;
 }
 
+const char *bb_instance_node(const BbNames *names, guint32 node)
+{
+    const char *text = bb_names_text(names, node);
+    return *text ? text : "?";
+}
+
+const char *bb_instance_title(const BbNames *names, const BbInstanceCall *call)
+{
+    const char *op = bb_names_text(names, call->op);
+    return *op ? op : bb_instance_node(names, call->callee);
+}
+
 void bb_instance_set_id(const BbInstanceView *view, guint place, GString *text)
 {
     g_string_truncate(text, 0);

@@ -10,15 +10,21 @@
 // A call of an instance; with convolution, a message.
 typedef struct BbInstanceCall {
     gint64 call_ns, return_ns; // on the caller's clock; BB_TIME_NONE without return
-    gint64 back_ns;            // until when the caller waited, likewise; of a message, call_ns
-    gint64 arrived_ns;         // at the callee, on its clock
-    gint64 left_ns; // when the callee was done, likewise, not before arrived_ns: it returned, or
+    BbId id;                   // bb_unique_ids_absent where the trace has none
+    guint32 caller, callee;    // names, as op, status and proto
+    guint32 parent;            // place in the instance; BB_CALL_NO_PARENT
+    float confidence;          // BB_CONFIDENCE_NONE where not estimated
+    // From here on only for forms that ask for them.
+    gint64 back_ns;    // until when the caller waited, on its clock; of a message, call_ns
+    gint64 arrived_ns; // at the callee, on its clock
+    gint64 left_ns;    // when the callee was done, likewise, not before arrived_ns: it returned, or
                     // its caller went on; of a message, it sent the last that this one caused
-    BbId id;        // bb_unique_ids_absent where the trace has none
-    guint32 caller, callee, op, status, proto; // names
-    guint32 parent;                            // place in the instance; BB_CALL_NO_PARENT
-    float confidence;                          // BB_CONFIDENCE_NONE where not estimated
+    guint32 op, status, proto;
 } BbInstanceCall;
+
+// What is put aside of a call for a form: the first members, or all.
+#define BB_INSTANCE_CALL_LINKS offsetof(BbInstanceCall, back_ns)
+#define BB_INSTANCE_CALL_WHOLE sizeof(BbInstanceCall)
 
 // An instance as a form gets it. Everything is lent.
 typedef struct BbInstanceView {
@@ -36,9 +42,14 @@ typedef struct BbInstanceView {
 // where it is not UTF-8 (U+FFFD for every bad byte would make different ids the same).
 void bb_instance_set_id(const BbInstanceView *view, guint place, GString *text);
 
+// What a call is called: its operation, else its callee; and a node. Lent; "?" for nothing.
+const char *bb_instance_title(const BbNames *names, const BbInstanceCall *call);
+const char *bb_instance_node(const BbNames *names, guint32 node);
+
 typedef struct BbInstanceForm {
     const char *name;
     const char *about; // one line for --help
+    gsize kept;        // bytes of a call that it looks at: BB_INSTANCE_CALL_...
     // begin makes the state of a run, which write gets, and end writes the rest and frees. json is
     // lent; start_ns is when the trace begins, BB_TIME_NONE if nothing is in it.
     gpointer (*begin)(BbJson *json, gint64 start_ns);

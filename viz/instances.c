@@ -34,7 +34,7 @@ BbInstances *bb_instances_new(const BbInstanceForm *form, const BbNames *names, 
         .names = names,
         .last_byte = last_byte,
         .spool = bb_spool_new(),
-        .calls = g_array_new(FALSE, FALSE, sizeof(BbInstanceCall)),
+        .calls = g_array_new(FALSE, TRUE, sizeof(BbInstanceCall)),
     };
     return instances;
 }
@@ -113,6 +113,15 @@ static void fill_calls(BbInstances *instances, const BbPaths *paths, const BbIns
     }
 }
 
+static bool push_calls(const BbInstances *instances, GError **error)
+{
+    for (guint k = 0; k < instances->calls->len; k++)
+        if (!bb_spool_push(instances->spool, &g_array_index(instances->calls, BbInstanceCall, k),
+                           instances->form->kept, error))
+            return false;
+    return true;
+}
+
 bool bb_instances_add(BbInstances *instances, const BbPaths *paths, GError **error)
 {
     instances->messages |= paths->mode != NULL; // an empty window may have none
@@ -123,8 +132,7 @@ bool bb_instances_add(BbInstances *instances, const BbPaths *paths, GError **err
         Head head = {bb_instance_number(paths, instance), instance->pattern, instance->count};
         fill_calls(instances, paths, instance, absent, place);
         if (!bb_spool_push(instances->spool, &head, sizeof head, error) ||
-            !bb_spool_push(instances->spool, instances->calls->data,
-                           head.count * sizeof(BbInstanceCall), error))
+            !push_calls(instances, error))
             return false;
     }
     return true;
@@ -158,6 +166,18 @@ static void write_instance(const BbInstances *instances, const Writing *writing,
     instances->form->write(writing->state, &view);
 }
 
+// What the form does not look at stays zero.
+static bool next_calls(const BbInstances *instances, guint32 count, GError **error)
+{
+    g_array_set_size(instances->calls, 0);
+    g_array_set_size(instances->calls, count);
+    for (guint k = 0; k < count; k++)
+        if (!bb_spool_next(instances->spool, &g_array_index(instances->calls, BbInstanceCall, k),
+                           instances->form->kept, error))
+            return false;
+    return true;
+}
+
 static bool write_all(BbInstances *instances, const Writing *writing, GError **error)
 {
     Head head;
@@ -167,9 +187,7 @@ static bool write_all(BbInstances *instances, const Writing *writing, GError **e
         bool patterned = head.pattern < ranking->n_ranks;
         guint32 rank = patterned ? ranking->rank[head.pattern] : 0;
         bool forgotten = patterned && !g_ptr_array_index(writing->patterns->patterns, head.pattern);
-        g_array_set_size(instances->calls, head.count);
-        if (!bb_spool_next(instances->spool, instances->calls->data,
-                           head.count * sizeof(BbInstanceCall), &failure))
+        if (!next_calls(instances, head.count, &failure))
             break;
         if (rank > 0 || ((!patterned || forgotten) && !bb_ranking_chooses(ranking)))
             write_instance(instances, writing, &head, rank);

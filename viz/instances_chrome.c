@@ -116,10 +116,9 @@ static Lane new_thread(const Writing *writing, guint32 node, GArray *threads)
 {
     Lane lane = {node, threads->len + 1};
     const gint64 never = G_MININT64;
-    const char *name = bb_names_text(writing->names, node);
     g_array_append_val(threads, never);
     if (lane.thread == 1)
-        put_title(writing, "process_name", lane, *name ? name : "?");
+        put_title(writing, "process_name", lane, bb_instance_node(writing->names, node));
     g_string_printf(writing->text, "at once: %u", lane.thread);
     put_title(writing, "thread_name", lane, writing->text->str);
     return lane;
@@ -154,13 +153,6 @@ static void find_free(const Writing *writing, const BbInstanceView *view)
 
 // ---- slices and arrows -------------------------------------------------------------------------
 
-static void put_name(const Writing *writing, const BbInstanceCall *call)
-{
-    const char *op = bb_names_text(writing->names, call->op);
-    const char *callee = bb_names_text(writing->names, call->callee);
-    bb_json_put_string(writing->json, "name", *op ? op : *callee ? callee : "?");
-}
-
 static void put_arguments(const Writing *writing, const BbInstanceView *view, guint place)
 {
     BbJson *json = writing->json;
@@ -188,7 +180,7 @@ static void put_slice(const Writing *writing, const BbInstanceView *view, guint 
     begin_event(writing->json, "X", lane);
     put_time(writing, "ts", writing->origin_ns, from_ns);
     put_time(writing, "dur", from_ns, MAX(from_ns, to_ns));
-    put_name(writing, &view->calls[place]);
+    bb_json_put_string(writing->json, "name", bb_instance_title(view->names, &view->calls[place]));
     put_arguments(writing, view, place);
     bb_json_end_object(writing->json);
 }
@@ -239,6 +231,7 @@ static void write_instance(gpointer state, const BbInstanceView *view)
 const BbInstanceForm bb_instance_form_chrome = {
     .name = "chrome",
     .about = "trace events of Chrome (JSON): Perfetto, all nodes on one axis of time",
+    .kept = BB_INSTANCE_CALL_WHOLE,
     .begin = begin,
     .write = write_instance,
     .end = end,

@@ -80,6 +80,7 @@ static void write_instance(gpointer state, const BbInstanceView *view)
 const BbInstanceForm bb_instance_form_jsonl = {
     .name = "jsonl",
     .about = "JSON Lines, an instance a line",
+    .kept = BB_INSTANCE_CALL_LINKS,
     .begin = begin,
     .write = write_instance,
     .end = end,

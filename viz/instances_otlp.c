@@ -124,12 +124,6 @@ static const struct {
     {"redis", "db.response.status_code", false, "db.system.name"},
 };
 
-static const char *name_of(const Writing *writing, guint32 name)
-{
-    const char *text = bb_names_text(writing->names, name);
-    return *text ? text : "?";
-}
-
 static void begin_attribute(BbJson *json, const char *key)
 {
     bb_json_begin_object(json);
@@ -203,7 +197,7 @@ static void put_attributes(Writing *writing, const Span *span)
     bb_json_key(json, "attributes");
     bb_json_begin_array(json);
     put_text(json, at_caller ? "server.address" : "client.address",
-             name_of(writing, at_caller ? call->callee : call->caller));
+             bb_instance_node(writing->names, at_caller ? call->callee : call->caller));
     put_protocol(json, bb_names_text(writing->names, call->proto),
                  bb_names_text(writing->names, call->status));
     put_text(json, "bbtrace.call_id", span->call_id);
@@ -252,13 +246,12 @@ static void put_span(Writing *writing, const Span *span)
     BbJson *json = writing->json;
     const BbInstanceCall *call = &span->call;
     bool at_caller = span->kind == KIND_CLIENT;
-    const char *op = bb_names_text(writing->names, call->op);
     bb_json_begin_object(json);
     put_hex(writing, "traceId", span->trace, sizeof span->trace);
     put_span_id(writing, "spanId", span->id);
     if (span->parent)
         put_span_id(writing, "parentSpanId", span->parent);
-    bb_json_put_string(json, "name", *op ? op : name_of(writing, call->callee));
+    bb_json_put_string(json, "name", bb_instance_title(writing->names, call));
     bb_json_put_uint(json, "kind", span->kind);
     put_time(json, "startTimeUnixNano", at_caller ? call->call_ns : call->arrived_ns);
     put_time(json, "endTimeUnixNano", at_caller ? call->back_ns : call->left_ns);
@@ -285,7 +278,7 @@ static void put_resource(Writing *writing, guint from, guint end)
     bb_json_begin_object(json);
     bb_json_key(json, "attributes");
     bb_json_begin_array(json);
-    put_text(json, "service.name", name_of(writing, service));
+    put_text(json, "service.name", bb_instance_node(writing->names, service));
     bb_json_end_array(json);
     bb_json_end_object(json);
     bb_json_key(json, "scopeSpans");
@@ -382,6 +375,7 @@ static void end(gpointer state)
 const BbInstanceForm bb_instance_form_otlp = {
     .name = "otlp",
     .about = "spans of OpenTelemetry (OTLP as JSON): Jaeger, Tempo, collectors",
+    .kept = BB_INSTANCE_CALL_WHOLE,
     .begin = begin,
     .write = write_instance,
     .end = end,

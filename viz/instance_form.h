@@ -18,7 +18,7 @@ typedef struct BbInstanceCall {
     gint64 back_ns;    // until when the caller waited, on its clock; of a message, call_ns
     gint64 arrived_ns; // at the callee, on its clock
     gint64 left_ns;    // when the callee was done, likewise, not before arrived_ns: it returned, or
-                    // its caller went on; of a message, it sent the last that this one caused
+                       // its caller went on; of a message, it sent the last that this one caused
     guint32 op, status, proto;
 } BbInstanceCall;
 

@@ -6,12 +6,12 @@ same causes, slices lie side by side, folded stacks make the whole latency.
   exports.py BBTRACE BBPATHS SAMPLES"""
 import collections
 import json
-import os
 import re
 import subprocess
 import sys
-import tempfile
 import unittest
+
+from shop_trace import ShopTrace
 
 BBTRACE, BBPATHS, SAMPLES = sys.argv[1:4]
 SECOND = 10**9
@@ -61,18 +61,8 @@ def read_trace(path, origin_ns=0):
     return collections.Counter((call, calls.get(parents[number])) for number, call in calls.items())
 
 
-class Exports(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.folder.cleanup)
-        cls.shop = cls.path("shop.bbt")
-        run(BBTRACE, "capture", "-r", f"{SAMPLES}/shop-slowauth.pcap.xz", "--names", f"{SAMPLES}/shop.hosts", "-w",
-            cls.shop)
-
-    @classmethod
-    def path(cls, name):
-        return os.path.join(cls.folder.name, name)
+class Exports(ShopTrace):
+    bbtrace, samples = BBTRACE, SAMPLES
 
     def instances(self, trace, form, *options):
         path = self.path(form)

@@ -11,6 +11,8 @@ import sys
 import tempfile
 import unittest
 
+from shop_trace import ShopTrace
+
 BBTRACE, BBPATHS, SAMPLES = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
 
 
@@ -20,22 +22,11 @@ def run(*words):
     return done.stdout
 
 
-class SlowAuth(unittest.TestCase):
-    """The sample whose auth answers 50 ms later when app2 asks (data/samples/README.md)."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.trace = pathlib.Path(cls.folder.name) / "shop.bbt"
-        run(BBTRACE, "capture", "-q", "-r", SAMPLES / "shop-slowauth.pcap.xz", "--names", SAMPLES / "shop.hosts",
-            "-w", cls.trace)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
+class SlowAuth(ShopTrace):
+    bbtrace, samples = BBTRACE, SAMPLES
 
     def blame(self, *options):
-        return json.loads(run(BBPATHS, "blame", "-q", "-f", "json", *options, self.trace))
+        return json.loads(run(BBPATHS, "blame", "-q", "-f", "json", *options, self.shop))
 
     def test_blame_names_auth_when_app2_calls(self):
         found = self.blame()
@@ -57,15 +48,15 @@ class SlowAuth(unittest.TestCase):
                 self.assertEqual(charged, round(1e9 * found["latency_total_s"]), (options, table))
 
     def test_blame_says_so(self):
-        text = run(BBPATHS, "blame", "-q", "--top", "3", self.trace)
+        text = run(BBPATHS, "blame", "-q", "--top", "3", self.shop)
         self.assertRegex(text, r"auth GET is \d+ times slower when called from app2 \(50\.\d ms, \d+ calls\) than "
                                r"from app1 \(\d+ us, \d+ calls\): ")
         self.assertRegex(text, r"(?m)^ .* auth GET  <-  client -> lb -> app2$")
         self.assertIn("--top all", text)
-        self.assertNotIn("--top all", run(BBPATHS, "blame", "-q", "--top", "all", self.trace))
+        self.assertNotIn("--top all", run(BBPATHS, "blame", "-q", "--top", "all", self.shop))
 
     def test_what_was_chosen_is_told(self):
-        words = ("-q", "--root", "client", "--slower-than", "20ms", self.trace)
+        words = ("-q", "--root", "client", "--slower-than", "20ms", self.shop)
         for command in ((), ("blame",), ("tail",)):
             text, found = (run(BBPATHS, *command, "-f", form, *words) for form in ("text", "json"))
             chosen = re.search(r"\nChosen by --root='?client'? --slower-than='?20ms'?: (\d+) of ([\d,]+) requests\n", text)
@@ -84,10 +75,10 @@ class SlowAuth(unittest.TestCase):
                 self.assertEqual((told["instances"], told["of"]), (0, 0)) # counted: none
                 for command in "blame", "tail":
                     self.assertIn(f"\nNo requests: {why}", run(BBPATHS, command, "-q", trace))
-        self.assertIn("\nNo requests: no request meets all conditions\n", run(BBPATHS, "blame", "-q", "--slower-than", "1h", self.trace))
+        self.assertIn("\nNo requests: no request meets all conditions\n", run(BBPATHS, "blame", "-q", "--slower-than", "1h", self.shop))
 
     def test_tail_names_it_too(self):
-        found = json.loads(run(BBPATHS, "tail", "-q", "-f", "json", self.trace))
+        found = json.loads(run(BBPATHS, "tail", "-q", "-f", "json", self.shop))
         item = next(g for g in found["compared"] if (g["client"], g["op"]) == ("client", "GET /item/*"))
         cause = item["causes"][0]
         self.assertEqual((cause["what"], cause["node"], cause["callers"]), ("extra_call", "app2", ["client", "lb"]))
@@ -97,7 +88,7 @@ class SlowAuth(unittest.TestCase):
     def test_same_bytes_every_time(self):
         for command in ("blame", "tail"):
             for form in ("text", "json"):
-                words = (BBPATHS, command, "-q", "--format", form, self.trace)
+                words = (BBPATHS, command, "-q", "--format", form, self.shop)
                 self.assertEqual(run(*words), run(*words))
 
 

@@ -4,11 +4,11 @@
 
   report.py BBTRACE BBPATHS SAMPLES"""
 import html.parser
-import os
 import subprocess
 import sys
-import tempfile
 import unittest
+
+from shop_trace import ShopTrace
 
 BBTRACE, BBPATHS, SAMPLES = sys.argv[1:4]
 HOSTILE = """# bbtrace text 1
@@ -56,18 +56,8 @@ class Page(html.parser.HTMLParser):
             self.texts.setdefault(self.open[-1], []).append(data)
 
 
-class Report(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.folder.cleanup)
-        cls.shop = cls.path("shop.bbt")
-        run(BBTRACE, "capture", "-r", f"{SAMPLES}/shop-slowauth.pcap.xz", "--names", f"{SAMPLES}/shop.hosts", "-w",
-            cls.shop)
-
-    @classmethod
-    def path(cls, name):
-        return os.path.join(cls.folder.name, name)
+class Report(ShopTrace):
+    bbtrace, samples = BBTRACE, SAMPLES
 
     def test_it_has_what_the_commands_say(self):
         page = Page(run(BBPATHS, "report", "-q", self.shop)[0])

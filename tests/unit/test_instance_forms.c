@@ -3,6 +3,7 @@
 // a slice is on.
 #include "tests/unit/golden.h"
 #include "tests/unit/test.h"
+#include "tests/unit/view_text.h"
 #include "tests/unit/written_instances.h"
 
 #include <string.h>
@@ -148,14 +149,6 @@ START_TEST(nothing)
     end(&f);
 }
 END_TEST
-
-static guint count_of(const char *text, const char *part)
-{
-    guint count = 0;
-    for (const char *at = text; (at = strstr(at, part)); at += strlen(part))
-        count++;
-    return count;
-}
 
 START_TEST(versions_of_http)
 {

@@ -92,14 +92,6 @@ START_TEST(empty)
 }
 END_TEST
 
-static guint count_of(const char *text, const char *part)
-{
-    guint count = 0;
-    for (const char *at = text; (at = strstr(at, part)); at += strlen(part))
-        count++;
-    return count;
-}
-
 // DOT and text show ten patterns unless told otherwise, JSON all of them.
 START_TEST(default_tops)
 {

@@ -8,6 +8,7 @@
 #include <glib.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 // What the format writes; free() it. Not inlined: gcc takes what open_memstream leaves in text for
 // the address of text itself.
@@ -44,4 +45,13 @@ static inline void view_expect_full(const char *format, const BbPatterns *patter
     ck_assert(g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NOSPC));
     ck_assert_ptr_nonnull(strstr(error->message, format));
     fclose(out);
+}
+
+// How often part stands in text.
+static inline guint count_of(const char *text, const char *part)
+{
+    guint count = 0;
+    for (const char *at = text; (at = strstr(at, part)); at += strlen(part))
+        count++;
+    return count;
 }

@@ -69,6 +69,8 @@ bool bb_capture_job_read(BbCaptureJob *job, GError **error);
 
 // Before anything else is said.
 void bb_capture_job_clear_screen(BbCaptureJob *job);
+// Of interfaces: from now on what comes is captured, and signals end it in order.
+void bb_capture_job_say_begin(const BbCaptureJob *job);
 void bb_capture_job_say_warnings(BbCaptureJob *job);
 // What shedding has to say; snapshots of a flight recorder have its notes, too.
 void bb_capture_job_say_shedding(BbCaptureJob *job);

@@ -250,6 +250,7 @@ bool bb_capture_job_read(BbCaptureJob *job, GError **error)
     BbFrame frame;
     if (!follow_hosts(job, error))
         return false;
+    bb_capture_job_say_begin(job);
     for (guint64 turn = 0; !is_over(job); turn++) {
         g_autoptr(GError) source_error = NULL;
         BbSourceStatus status = bb_source_next(job->source, &frame, &source_error);

@@ -9,6 +9,12 @@ void bb_capture_job_clear_screen(BbCaptureJob *job)
         bb_capture_status_clear(job->status);
 }
 
+void bb_capture_job_say_begin(const BbCaptureJob *job)
+{
+    if (job->options->interfaces && !job->options->quiet)
+        bb_say("listening on %s", bb_source_name(job->source));
+}
+
 // Who has one asks it itself.
 static void answer_snap(BbCaptureJob *job)
 {

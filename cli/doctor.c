@@ -257,6 +257,8 @@ static int work(const Options *options)
     }
     bb_stop_install();
     bb_report_install();
+    if (options->interfaces && !options->quiet)
+        bb_say("listening on %s", bb_source_name(visit.source));
     visit.progress = bb_progress_start(options->quiet);
     visit.deadline_us = g_get_monotonic_time() + options->seconds * G_USEC_PER_SEC;
     gint64 begun_us = g_get_monotonic_time();

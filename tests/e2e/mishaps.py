@@ -8,7 +8,6 @@ import fcntl
 import json
 import os
 import re
-import select
 import signal
 import socket
 import struct
@@ -17,7 +16,7 @@ import sys
 import tempfile
 import time
 
-from namespace import Tap, enter, kill_late, start, talk
+from namespace import Tap, ended, enter, finish, hear, start, talk
 
 BBTRACE = sys.argv[1]
 TUNSETCARRIER, SIOCGIFFLAGS, IFF_RUNNING = 0x400454e2, 0x8913, 0x40
@@ -42,15 +41,6 @@ def messages(trace):
     return sum(not line.startswith("#") for line in done.stdout.splitlines())
 
 
-def hear(job, words):
-    """Waits until it has said that, 20 seconds at most; what it has said is kept."""
-    while words not in job.heard:
-        assert select.select([job.stderr], [], [], 20)[0], (words, job.heard)
-        part = os.read(job.stderr.fileno(), 65536).decode()
-        assert part, (words, job.heard)
-        job.heard += part
-
-
 def run(*options, **more):
     job = subprocess.Popen([BBTRACE, "capture", "-v", "-i", "mis0", *options], stderr=subprocess.PIPE, **more)
     job.heard = ""
@@ -60,7 +50,7 @@ def run(*options, **more):
 def begin(*options, **more):
     """Returns when it captures."""
     job = run(*options, **more)
-    hear(job, "confined: ")
+    hear(job, "listening on ")
     return job
 
 
@@ -71,20 +61,6 @@ def wait_for(path):
         assert time.monotonic() < until, path
         time.sleep(0.05)
     time.sleep(0.3)
-
-
-def ended(job, status):
-    """What it said; its standard error is closed when it ends."""
-    timer = kill_late(job)
-    err = job.heard + job.stderr.read().decode()
-    timer.cancel()
-    assert job.wait(timeout=60) == status, (job.returncode, err)
-    return err
-
-
-def finish(job, sent):
-    job.send_signal(sent)
-    return ended(job, 0)
 
 
 def check_signals(tap, folder):

@@ -3,12 +3,12 @@
 import fcntl
 import glob
 import os
+import select
 import socket
 import struct
 import subprocess
 import sys
 import threading
-import time
 
 SIOCSIFFLAGS, IFF_UP, IFF_RUNNING = 0x8914, 1, 64
 TUNSETIFF, IFF_TAP, IFF_NO_PI = 0x400454ca, 2, 0x1000
@@ -78,18 +78,20 @@ def talk(legs, numbers):
         legs[1].send(datagram("10.9.0.2", "10.9.0.1", (53, 40000 + number), dns(number, True)))
 
 
-def count_listeners():
-    with open("/proc/net/packet", encoding="ascii") as table:
-        return len(table.readlines())
+def hear(job, words):
+    """Waits until it has said that, 60 seconds at most; what it has said is kept."""
+    while words not in job.heard:
+        assert select.select([job.stderr], [], [], 60)[0], (words, job.heard)
+        part = os.read(job.stderr.fileno(), 65536).decode()
+        assert part, (words, job.heard)
+        job.heard += part
 
 
 def start(*command, **options):
-    """A capture that listens: its socket is there, and after a second so are its filter and its confinement."""
-    before, until = count_listeners(), time.monotonic() + 20
+    """A capture, or a doctor, that listens."""
     job = subprocess.Popen(command, stderr=subprocess.PIPE, **options)
-    while count_listeners() <= before and job.poll() is None and time.monotonic() < until:
-        time.sleep(0.02)
-    time.sleep(1)
+    job.heard = ""
+    hear(job, "listening on ")
     return job
 
 
@@ -112,11 +114,16 @@ def kill_late(job):
     return timer
 
 
+def ended(job, status):
+    """What it said; its standard error is closed when it ends."""
+    timer = kill_late(job)
+    err = job.heard + job.stderr.read().decode()
+    timer.cancel()
+    assert job.wait(timeout=60) == status, (job.returncode, err)
+    return err
+
+
 def finish(job, sent):
     if sent:
         job.send_signal(sent)
-    timer = kill_late(job)
-    err = job.stderr.read().decode()
-    timer.cancel()
-    assert job.wait(timeout=60) == 0, err
-    return err
+    return ended(job, 0)

@@ -378,20 +378,13 @@ def answers(path):
 
 
 def start(bbtrace, place, *options):
-    job = subprocess.Popen([bbtrace, "capture", "-i", "lo", "-w", place, "--flight-recorder", "4M",
-                            "--snap-after", "300ms", *options], stderr=subprocess.PIPE, text=True)
-    wait_for(lambda: answers(f"{place}/control.sock") or job.poll() is not None)
-    assert job.poll() is None, job.stderr.read()
-    time.sleep(0.3)  # the socket is not the last thing that is made
-    return job
+    return namespace.start(bbtrace, "capture", "-i", "lo", "-w", place, "--flight-recorder", "4M", "--snap-after", "300ms",
+                           *options)
 
 
 def stop(job):
     time.sleep(0.5)  # until the kernel has handed over what was sent
-    job.send_signal(signal.SIGINT)
-    err = job.stderr.read()
-    assert job.wait(timeout=60) == 0, err
-    return err
+    return namespace.finish(job, signal.SIGINT)
 
 
 def check_live(bbtrace, folder):

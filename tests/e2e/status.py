@@ -322,7 +322,7 @@ class Live(unittest.TestCase):
         job = self.start("--stats", stats)
         for _ in range(3):
             live.ask(20)
-            time.sleep(1)
+            time.sleep(1.3)  # the first is there after a second
             Metrics(read(f"{self.folder}/a.prom"))  # whole at any time
         words = namespace.finish(job, signal.SIGINT)
         lines = json_lines(stats)

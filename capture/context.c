@@ -3,6 +3,7 @@
 #include "capture/context.h"
 
 #include "capture/capture.h"
+#include "capture/hold.h"
 #include "capture/kept.h"
 #include "capture/tape.h"
 #include "data/keys.h"
@@ -136,6 +137,8 @@ guint64 bb_context_new_call(BbContext *context, guint64 *id)
 void bb_context_end_call(BbContext *context, guint64 id)
 {
     guint32 slot = (guint32)id;
+    if (context->hold && bb_hold_end_call(context->hold, id))
+        return;
     if (context->inside->tape)
         g_array_append_val(context->inside->calls_open.free, slot);
 }
@@ -154,6 +157,8 @@ guint32 bb_context_node(BbContext *context, const BbEndpoints *endpoints, guint 
 
 void bb_context_end_node(BbContext *context, guint32 node)
 {
+    if (context->hold && bb_hold_end_node(context->hold, node))
+        return;
     if (context->inside->tape && node)
         g_array_append_val(context->inside->nodes_known.free, node);
 }

@@ -4,6 +4,7 @@
 #include "capture/dialog.h"
 
 #include "capture/doubt.h"
+#include "capture/hold.h"
 #include "capture/unanswered.h"
 #include "data/crc32c.h"
 
@@ -147,7 +148,11 @@ static void emit(BbDialog *dialog, BbKind kind, const BbPart *part, guint64 id, 
         message.offset = BB_OFFSET_PRINT + part->print;
     if (id)
         message.id = bb_id_number(id);
-    bb_context_emit(dialog->context, &message);
+    BbHold *hold = dialog->context->hold;
+    if (hold && id && kind == BB_RETURN && bb_hold_takes(hold, !sender, message.time_ns))
+        bb_hold_add(hold, !sender, &message);
+    else
+        bb_context_emit(dialog->context, &message);
 }
 
 static void write_call(BbDialog *dialog, BbOpenEntry *entry)

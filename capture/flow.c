@@ -5,6 +5,7 @@
 
 #include "capture/asked.h"
 #include "capture/feed.h"
+#include "capture/hold.h"
 #include "capture/sequence.h"
 #include "capture/shed.h"
 #include "capture/tcp.h"
@@ -33,8 +34,9 @@ struct BbFlow {
     BbAsked *asked;                    // not answered yet; NULL: none
     BbEndpoints *real;                 // ends, where a NAT hides one; else NULL
     BbFlow *holds_older, *holds_newer; // of the flows that hold bytes, by when they began to
-    BbTcp tcp;                         // only of TCP, as is wire
+    BbTcp tcp;                         // only of TCP, as are wire and hold
     BbWire wire;
+    BbHold hold;
 };
 
 typedef struct List {
@@ -110,7 +112,8 @@ static void holders_append(BbFlows *flows, BbFlow *flow)
 static void account(BbFlows *flows, BbFlow *flow)
 {
     guint32 held = (flow->dialog ? bb_dialog_held(flow->dialog) : 0) +
-                   (flow->transport == BB_TRANSPORT_TCP ? bb_tcp_held(&flow->tcp) : 0);
+                   (flow->transport == BB_TRANSPORT_TCP ? bb_tcp_held(&flow->tcp) : 0) +
+                   bb_hold_bytes(&flow->hold);
     if (held == flow->held)
         return;
     if (!flow->held)
@@ -251,7 +254,10 @@ static void drop_asked(BbFlows *flows, BbFlow *flow)
 static void remove_flow(BbFlows *flows, BbFlow *flow)
 {
     drop_asked(flows, flow);
+    flows->context->hold = &flow->hold;
     finish_dialog(flows, flow);
+    bb_hold_release(&flow->hold, flows->context);
+    flows->context->hold = NULL;
     if (flow->transport == BB_TRANSPORT_TCP)
         bb_tcp_clear(&flow->tcp);
     account(flows, flow);
@@ -313,6 +319,7 @@ static BbFlow *add(BbFlows *flows, const BbPacket *packet, guint32 hash)
     flow->transport = packet->transport;
     flow->endpoints = bb_endpoints_on_wire(packet);
     flow->told_ms = milliseconds(packet->time_ns);
+    flow->hold = BB_HOLD_NOTHING;
     flow->list = packet->transport == BB_TRANSPORT_UDP ? DATAGRAMS : EMPTY;
     BbFlow **bucket = &flows->buckets[hash & (flows->n_buckets - 1)];
     flow->chain = *bucket;
@@ -370,6 +377,13 @@ static void feed_event(BbFlows *flows, BbFlow *flow, const BbTcpEvent *event)
     bb_dialog_feed(dialog_of(flows, flow, event->side), event->side, &piece);
 }
 
+static void close_side(BbFlow *flow, guint side)
+{
+    flow->hold.closed_ns[side] = flow->last_ns;
+    if (flow->dialog)
+        bb_dialog_close(flow->dialog, side);
+}
+
 static void drain(BbFlows *flows, BbFlow *flow)
 {
     BbTcpEvent event;
@@ -380,8 +394,8 @@ static void drain(BbFlows *flows, BbFlow *flow)
             bb_dialog_cut(dialog_of(flows, flow, event.side), event.side, event.seq, event.length);
         else if (event.kind == BB_TCP_GAP)
             bb_dialog_gap(dialog_of(flows, flow, event.side), event.side, event.seq, event.length);
-        else if (flow->dialog)
-            bb_dialog_close(flow->dialog, event.side);
+        else
+            close_side(flow, event.side);
     }
 }
 
@@ -499,7 +513,20 @@ static bool close_if_over(BbFlows *flows, BbFlow *flow)
     return true;
 }
 
-static void push_tcp(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *packet)
+// What side sends tells whether it took the returns that came when it had closed.
+static void settle_held(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *packet)
+{
+    const BbStream *stream = flow->tcp.stream;
+    bool resets = packet->tcp_flags & BB_TCP_RST;
+    if (!bb_hold_bytes(&flow->hold) ||
+        (resets && flow->list != CLOSED && flow->tcp.reset != side + 1))
+        return;
+    bb_hold_note_end(&flow->hold, (const guint32[]){stream[0].next, stream[1].next});
+    bb_hold_heard(&flow->hold, flows->context, side, resets, packet->tcp_flags & BB_TCP_ACK,
+                  packet->ack);
+}
+
+static void take_tcp(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *packet)
 {
     if (flow->list == CLOSED) {
         push_closed(flows, flow, side, packet);
@@ -516,6 +543,14 @@ static void push_tcp(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *p
     // Who only waits to be reset may never be heard again.
     touch(flows, flow, flow->dialog && !flow->tcp.reset_waits ? TALKING : EMPTY);
     tell_network(flows, flow, packet->time_ns);
+}
+
+static void push_tcp(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *packet)
+{
+    flows->context->hold = &flow->hold;
+    take_tcp(flows, flow, side, packet);
+    settle_held(flows, flow, side, packet);
+    flows->context->hold = NULL;
 }
 
 static void push_udp(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *packet)
@@ -539,6 +574,7 @@ static void bound_held(BbFlows *flows)
         }
         if (flow->dialog)
             bb_dialog_drop_held(flow->dialog);
+        bb_hold_release(&flow->hold, flows->context);
         account(flows, flow);
         g_assert(!flow->held);
     }

@@ -4,6 +4,10 @@
 
 #include <stdbool.h>
 
+// Of a return that nobody took: its caller had closed the connection when it came (capture/hold.h).
+// Whatever the protocol, it is a failure.
+#define BB_STATUS_UNREAD "unread"
+
 // Whether status, as a trace has it (`status=`), tells of a failure. proto is the protocol's name
 // as in `proto=`; "" or NULL where it is not known. No status ("" or NULL) is no failure.
 //   any       "error", "fault", "exception" and a leading `-` (redis, POP3) are one, "ok" is none

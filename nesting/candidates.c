@@ -50,13 +50,14 @@ static void open_groups(Groups *groups, guint32 n_names)
     groups->list = bb_large_new(guint32, groups->start[n_names + 1]);
 }
 
-// How many calls with return each caller made of each callee. The caller frees.
+// How many calls with return, be it one that the caller did not read, each caller made of each
+// callee. The caller frees.
 static BbTallyEntry *count_edges(const BbCall *calls, guint32 n_calls, gsize *count)
 {
     BbTally edges;
     bb_tally_init(&edges);
     for (guint32 i = 0; i < n_calls; i++)
-        if (bb_call_is_returned(&calls[i]))
+        if (bb_call_is_returned(&calls[i]) || bb_call_is_late(&calls[i]))
             ++*bb_tally_at(&edges, (BbTallyKey){calls[i].caller, calls[i].callee, 0});
     BbTallyEntry *entries = bb_tally_entries(&edges, count);
     bb_tally_clear(&edges);
@@ -75,12 +76,12 @@ static void group(BbCandidates *candidates, guint32 n_calls, const BbTallyEntry 
         to->start[edges[i].key.b + 2] += (guint32)edges[i].count;
     }
     for (guint32 i = 0; candidates->hanging && i < n_calls; i++)
-        by->start[calls[i].caller + 2] += candidates->hanging[i];
+        by->start[calls[i].caller + 2] += candidates->hanging[i] && !bb_call_is_late(&calls[i]);
     open_groups(to, candidates->n_names);
     open_groups(by, candidates->n_names);
     for (guint32 i = 0; i < n_calls; i++) {
         bool is_returned = bb_call_is_returned(&calls[i]);
-        if (is_returned)
+        if (is_returned || bb_call_is_late(&calls[i]))
             to->list[to->start[calls[i].callee + 1]++] = i;
         if (is_returned || (candidates->hanging && candidates->hanging[i]))
             by->list[by->start[calls[i].caller + 1]++] = i;

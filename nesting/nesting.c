@@ -11,6 +11,7 @@
 #include "nesting/joint.h"
 #include "nesting/roles.h"
 #include "nesting/trees.h"
+#include "nesting/unread.h"
 
 struct BbNesting {
     const BbNames *names;
@@ -89,11 +90,14 @@ static void find_parents(BbNesting *nesting, BbPaths *paths)
         return;
     }
     paths->whole = bb_large_new(float, paths->n_calls);
+    g_autoptr(BbUnread) unread = bb_unread_take(paths, nesting->names);
     g_autofree bool *hanging = bb_hanging_find(paths->calls, paths->n_calls);
+    bb_unread_add_hanging(unread, hanging);
     g_autofree bool *given_up = g_new0(bool, paths->n_calls);
     bb_joint_run(nesting->joint, paths, hanging, given_up);
     bb_beneath_find(paths, bb_names_count(nesting->names), hanging, given_up);
     forget_late_returns(paths, given_up);
+    bb_unread_give_back(unread, paths);
 }
 
 // In the first window that has calls; kept from then on.

@@ -7,6 +7,7 @@
 #include "capture/capture.h"
 #include "capture/dialog.h"
 #include "capture/flow.h"
+#include "data/status.h"
 
 #define SECOND (G_GINT64_CONSTANT(1000000000))
 
@@ -17,7 +18,7 @@ typedef struct Scene {
     BbNodes *nodes;
     BbLoss loss;
     BbCapture *capture;
-    GString *told;    // kind and bytes of each message, in order of arrival
+    GString *told; // kind and bytes of each message, in order of arrival, and ! if it is not read
     gint64 lasted_ns; // the last one of these
     gint64 now_ns;    // of the next packet
     guint16 port;     // of the client
@@ -28,8 +29,9 @@ static inline bool scene_tell(const BbMessage *message, gpointer user, GError **
 {
     static const char *const kinds[] = {[BB_CALL] = "call", [BB_RETURN] = "ret", [BB_FREE] = "msg"};
     Scene *scene = user;
-    g_string_append_printf(scene->told, "%s:%" G_GUINT64_FORMAT " ", kinds[message->kind],
-                           message->bytes);
+    const char *status = bb_names_text(scene->names, message->status);
+    g_string_append_printf(scene->told, "%s:%" G_GUINT64_FORMAT "%s ", kinds[message->kind],
+                           message->bytes, g_strcmp0(status, BB_STATUS_UNREAD) == 0 ? "!" : "");
     scene->lasted_ns = message->end_ns - message->time_ns;
     return true;
 }

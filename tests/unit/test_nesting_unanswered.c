@@ -125,6 +125,59 @@ START_TEST(calls_without_return_are_patterns_of_their_own)
 }
 END_TEST
 
+// B takes 300 ms, and all requests give it up after 100: what they do then takes that long, and in
+// others longer than B does.
+static GString *outage(const char *status)
+{
+    GString *text = g_string_new("");
+    for (guint i = 0; i < 80; i++) {
+        double at = 1000.0 * i, end = at + (i % 2 ? 420 : 120);
+        g_string_append_printf(text, "C U A a%u %g|C A B b%u %g|C B D d%u %g|C A S s%u %g|", i, at,
+                               i, at + 10, i, at + 15, i, at + 110);
+        g_string_append_printf(text, "R S A s%u %g|R D B d%u %g|R B A b%u %g status=%s|", i,
+                               end - 5, i, at + 300, i, at + 310, status);
+        g_string_append_printf(text, "R A U a%u %g|", i, end);
+    }
+    return text;
+}
+
+START_TEST(returns_that_nobody_read)
+{
+    g_auto(Result) result = infer_jointly(outage("unread"));
+    check_parents(&result, "a0<- b0<a0 d0<b0 s0<a0 b1<a1 s1<a1 d79<b79 s79<a79");
+    check_patterns(&result, "U>A(B(D) S) x80");
+    const BbPatternNode *b = vertex(&result, 0, 1), *d = g_ptr_array_index(b->calls, 0);
+    ck_assert(b->unanswered && !d->unanswered);
+    check_ms(bb_stats_mean(b->latency), 100);
+    check_ms((gint64)b->critical_total_ns, 80 * 5);
+    check_ms((gint64)d->critical_total_ns, 80 * 95);
+    check_ms((gint64)vertex(&result, 0, 0)->critical_total_ns, 80 * (10 + 5));
+    ck_assert_uint_eq(result.paths->facts.calls_late, 80);
+    ck_assert_uint_eq(result.paths->facts.calls_unreturned, 0);
+}
+END_TEST
+
+// Nobody is known to have gone on without them.
+START_TEST(nor_read_of_a_root)
+{
+    GString *text = g_string_new("");
+    for (guint i = 0; i < 20; i++)
+        g_string_append_printf(
+            text, "C U A a%u %g|C A B b%u %g|R B A b%u %g|R A U a%u %g end=%g status=unread|", i,
+            1000.0 * i, i, 1000.0 * i + 10, i, 1000.0 * i + 200, i, 1000.0 * i + 250,
+            1000.0 * i + 260);
+    g_auto(Result) result = infer_jointly(text);
+    check_patterns(&result, "U>A(B) x20");
+    const BbPatternNode *root = vertex(&result, 0, 0);
+    ck_assert(!root->unanswered);
+    check_ms(bb_stats_mean(root->latency), 250);
+    ck_assert_uint_eq(result.paths->facts.calls_late, 0);
+    ck_assert_int_eq(result.paths->calls[find(&result, "a3")].return_end_ns,
+                     3260 * (gint64)LINE_MS);
+}
+END_TEST
+
 TEST_MAIN("nesting_unanswered", calls_without_return_stand_alone,
           calls_without_return_are_part_of_their_path, calls_that_were_given_up,
-          one_call_that_was_given_up, calls_without_return_are_patterns_of_their_own)
+          one_call_that_was_given_up, calls_without_return_are_patterns_of_their_own,
+          returns_that_nobody_read, nor_read_of_a_root)

@@ -10,6 +10,9 @@ typedef struct {
 
 static const Case failures[] = {
     {"", "error"},
+    {"", "unread"},
+    {"http", "unread"},
+    {"mysql", "unread"},
     {NULL, "Error"},
     {"http", "400"},
     {"http", "404"},

@@ -69,8 +69,8 @@ static void check_window(const BbPaths *paths)
     ck_assert_uint_eq(paths->facts.calls, paths->n_calls);
     guint64 unanswered = 0;
     for (guint32 i = 0; i < paths->n_calls; i++)
-        unanswered +=
-            !bb_call_is_returned(&paths->calls[i]) && paths->parent[i] != BB_CALL_NO_PARENT;
+        unanswered += paths->calls[i].replied_ns == BB_TIME_NONE &&
+                      paths->parent[i] != BB_CALL_NO_PARENT;
     ck_assert_uint_eq(paths->facts.calls_unanswered, unanswered);
 }
 
@@ -339,6 +339,23 @@ START_TEST(calls_without_return_go_with_their_parents)
     g_autofree char *got = describe(&run);
     ck_assert_str_eq(got, "a x?<a | b y?<b c");
     ck_assert_uint_eq(run.facts.calls_unanswered, 2);
+}
+END_TEST
+
+// Those of the second request are known in its first window, and go on to the next one.
+START_TEST(unread_returns_stay_so)
+{
+    static const char *const lines[] = {
+        "C U A a 0",   "C A B x 10",  "R B A x 60 status=unread",  "R A U a 70",
+        "C U A b 80",  "C A B y 82",  "R B A y 90 status=unread",  "R A U b 130",
+        "C U A c 150", "C A B z 160", "R B A z 165 status=unread", "R A U c 210",
+        NULL};
+    g_auto(Run) run = run_begin_as(by_time(100, 50), BB_ASSIGN_JOINT);
+    push_lines(&run, lines);
+    g_autofree char *got = describe(&run);
+    ck_assert_str_eq(got, "a x?<a | b y?<b | | c z?<c");
+    ck_assert_uint_eq(run.facts.calls_late, 3);
+    ck_assert_uint_eq(run.facts.calls_unreturned, 0);
 }
 END_TEST
 
@@ -615,6 +632,7 @@ TEST_MAIN("windows", nothing_and_one, paths_are_published_by_their_start, calls_
           open_calls_wait_for_their_return, long_paths_are_cut, second_sightings_find_their_call,
           carried_calls_keep_what_is_known, late_messages_are_used_and_counted, jumps_cost_nothing,
           windows_begin_at_multiples_of_the_step, a_stamp_of_the_future,
-          calls_without_return_go_with_their_parents, windows_of_messages_always_go_on,
-          every_call_is_published_once, a_short_trace_is_one_window, stationary_traffic,
-          stationary_traffic_jointly, lonely_requests_are_counted_alike)
+          calls_without_return_go_with_their_parents, unread_returns_stay_so,
+          windows_of_messages_always_go_on, every_call_is_published_once,
+          a_short_trace_is_one_window, stationary_traffic, stationary_traffic_jointly,
+          lonely_requests_are_counted_alike)

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Returns on a TCP connection that began when who they are for had closed its side of it. Who had
+// only nothing more to say acknowledges them; who had given up resets the connection (RFC 9293
+// section 3.6.1, RFC 1122 section 4.2.2.13), and the return was read by nobody: its status is
+// "unread". So such a return waits for that side's next packet. Inside of capture/ only.
+#pragma once
+
+#include "data/message.h"
+
+struct BbContext;
+
+typedef struct BbHold {
+    gint64 closed_ns[2]; // when a side's FIN was delivered; BB_TIME_NONE: not yet
+    GArray *entries;     // NULL: nothing waits; as nodes
+    GArray *nodes;       // of guint32: to be given back when nothing waits any more
+} BbHold;
+
+#define BB_HOLD_NOTHING ((BbHold){.closed_ns = {BB_TIME_NONE, BB_TIME_NONE}})
+
+// Whether a return that begins then has to wait. receiver: the side that it is for.
+bool bb_hold_takes(const BbHold *hold, guint receiver, gint64 time_ns);
+// Its lent strings are copied.
+void bb_hold_add(BbHold *hold, guint receiver, const BbMessage *message);
+// Of what waits: takes over giving back the id of a call, or a node. False: it has no such thing.
+bool bb_hold_end_call(BbHold *hold, guint64 id);
+bool bb_hold_end_node(BbHold *hold, guint32 node);
+// next: the number up to which bytes of each side were delivered. To be called after each packet.
+void bb_hold_note_end(BbHold *hold, const guint32 next[2]);
+
+// A packet of side has come. Emits what is known by it: resets, and acknowledges up to ack, where
+// it has one.
+void bb_hold_heard(BbHold *hold, struct BbContext *context, guint side, bool resets, bool has_ack,
+                   guint32 ack);
+// Nothing more comes that could tell: all are emitted as they came.
+void bb_hold_release(BbHold *hold, struct BbContext *context);
+guint32 bb_hold_bytes(const BbHold *hold); // that it keeps

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: calls with their statuses. Out: calls whose return nobody read are without one.
+#include "nesting/unread.h"
+
+#include "data/status.h"
+
+typedef struct {
+    gint64 return_ns, return_end_ns;
+    guint32 call;
+} Taken;
+
+struct BbUnread {
+    GArray *taken; // of Taken
+};
+
+BbUnread *bb_unread_take(BbPaths *paths, const BbNames *names)
+{
+    guint32 status = bb_names_find(names, BB_STATUS_UNREAD);
+    BbUnread *unread = NULL;
+    for (guint32 i = 0; status != BB_NAME_NONE && i < paths->n_calls; i++) {
+        BbCall *call = &paths->calls[i];
+        if (call->status != status || !bb_call_is_returned(call))
+            continue;
+        if (!unread) {
+            unread = g_new(BbUnread, 1);
+            unread->taken = g_array_new(FALSE, FALSE, sizeof(Taken));
+        }
+        const Taken taken = {call->return_ns, call->return_end_ns, i};
+        g_array_append_val(unread->taken, taken);
+        call->return_ns = call->return_end_ns = BB_TIME_NONE;
+    }
+    return unread;
+}
+
+void bb_unread_free(BbUnread *unread)
+{
+    if (!unread)
+        return;
+    g_array_unref(unread->taken);
+    g_free(unread);
+}
+
+void bb_unread_add_hanging(const BbUnread *unread, bool *hanging)
+{
+    for (guint i = 0; unread && i < unread->taken->len; i++)
+        hanging[g_array_index(unread->taken, Taken, i).call] = true;
+}
+
+void bb_unread_give_back(const BbUnread *unread, BbPaths *paths)
+{
+    for (guint i = 0; unread && i < unread->taken->len; i++) {
+        const Taken *taken = &g_array_index(unread->taken, Taken, i);
+        BbCall *call = &paths->calls[taken->call];
+        if (paths->parent[taken->call] != BB_CALL_NO_PARENT) {
+            paths->facts.calls_late++;
+            continue;
+        }
+        call->return_ns = taken->return_ns;
+        call->return_end_ns = taken->return_end_ns;
+    }
+}

@@ -12,7 +12,7 @@ typedef struct BbCall {
     gint64 arrived_ns;      // call, first byte, callee's clock; = call_ns with one sighting
     gint64 replied_ns; // return, first byte, callee's clock; BB_TIME_NONE without return. Where
                        // return_ns is BB_TIME_NONE all the same, it came when the caller had
-                       // gone on (nesting/given_up.h)
+                       // gone on (nesting/given_up.h, nesting/unread.h)
     guint32 op, status;
     gint64 return_end_ns; // return, last byte; BB_TIME_NONE if not known. Without return: until
                           // when its caller waited for one, on the callee's clock

@@ -7,6 +7,7 @@
 
 #include "data/clock_doubt.h"
 #include "data/keys.h"
+#include "data/status.h"
 #include "merge/join_state.h"
 
 #include <string.h>
@@ -68,6 +69,7 @@ BbJoin *bb_join_new(const BbJoinOptions *options, BbNames *names, BbMessageSink 
     join->newest_ns = join->out_ns = G_MININT64;
     join->tcp = bb_names_intern(names, "tcp");
     join->udp = bb_names_intern(names, "udp");
+    join->unread = bb_names_intern(names, BB_STATUS_UNREAD);
     return join;
 }
 

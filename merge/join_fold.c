@@ -88,7 +88,10 @@ static void fill_meaning(BbJoin *join, BbMessage *a, const BbMessage *b)
 
 static void fill_message(BbJoin *join, BbMessage *a, const BbMessage *b)
 {
+    bool unread = a->status == join->unread || b->status == join->unread;
     fill_meaning(join, a, b);
+    if (unread)
+        a->status = join->unread;
     if (a->end_ns == BB_TIME_NONE && b->end_ns != BB_TIME_NONE)
         a->end_ns = a->time_ns + (b->end_ns - b->time_ns);
     if (a->bytes == BB_BYTES_NONE || (b->bytes != BB_BYTES_NONE && b->bytes > a->bytes))

@@ -155,15 +155,21 @@ static bool differ(guint32 a, guint32 b)
     return a != b && a != BB_NAME_NONE && b != BB_NAME_NONE;
 }
 
+// That nobody read a return is seen where the caller resets the connection, not everywhere.
+static bool differ_in_status(const BbJoin *join, guint32 a, guint32 b)
+{
+    return differ(a, b) && a != join->unread && b != join->unread;
+}
+
 // Labels and sizes of different decoders tell nothing. Of datagrams with prints, those with one
 // print may have passed a translation of addresses between.
-static bool is_like(const BbMessage *a, const BbMessage *b)
+static bool is_like(const BbJoin *join, const BbMessage *a, const BbMessage *b)
 {
     if (bb_message_has_print(a) && bb_message_has_print(b) && a->offset != b->offset)
         return false;
     if (a->proto != b->proto)
         return true;
-    return !differ(a->op, b->op) && !differ(a->status, b->status) &&
+    return !differ(a->op, b->op) && !differ_in_status(join, a->status, b->status) &&
            (a->bytes == b->bytes || a->bytes == BB_BYTES_NONE || b->bytes == BB_BYTES_NONE);
 }
 
@@ -207,13 +213,15 @@ static bool is_too_odd(const BbJoinDelay *delay, gint64 odd_ns)
 }
 
 // Whether another message of held's observer, on the same edge, is nearer to other.
-static bool is_others(Usual usual, const BbHeld *held, const BbHeld *other, gint64 odd_ns)
+static bool is_others(const BbJoin *join, Usual usual, const BbHeld *held, const BbHeld *other,
+                      gint64 odd_ns)
 {
     guint left = SCAN;
     for (const BbHeld *rival = held->behind; rival && left; rival = rival->behind, left--)
         if (rival != other && rival->seen.observer == held->seen.observer &&
             rival->message.time_ns <= other->message.time_ns &&
-            is_like(&rival->message, &other->message) && oddness(usual, rival, other) < odd_ns)
+            is_like(join, &rival->message, &other->message) &&
+            oddness(usual, rival, other) < odd_ns)
             return true;
     return false;
 }
@@ -221,7 +229,7 @@ static bool is_others(Usual usual, const BbHeld *held, const BbHeld *other, gint
 static bool may_join(const BbJoin *join, const BbHeld *held, const BbHeld *other)
 {
     return other->message.time_ns - held->message.time_ns <= join->options.window_ns &&
-           !share_observer(held, other) && is_like(&held->message, &other->message);
+           !share_observer(held, other) && is_like(join, &held->message, &other->message);
 }
 
 // The nearest to what is usual; of a return, that of the same call, if two observers saw it, and
@@ -242,7 +250,7 @@ static BbHeld *find_nearest(const BbJoin *join, const BbHeld *held, const BbOpen
             continue;
         Usual usual = find_usual(join, held, other);
         gint64 odd_ns = oddness(usual, held, other);
-        if (odd_ns < best_ns && !is_others(usual, held, other, odd_ns)) {
+        if (odd_ns < best_ns && !is_others(join, usual, held, other, odd_ns)) {
             best = other;
             best_ns = odd_ns;
             delay = usual.delay;

@@ -83,6 +83,7 @@ struct BbJoin {
     BbOverlap *overlap;
     gint64 newest_ns, out_ns; // times pushed and handed on
     guint32 tcp, udp;         // protocols of connections that no decoder knew
+    guint32 unread;           // BB_STATUS_UNREAD
     guint64 count[BB_JOIN_COUNTS];
 };
 

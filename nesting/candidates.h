@@ -24,8 +24,9 @@ typedef struct BbChild {
 typedef struct BbCandidates BbCandidates;
 
 // calls, in order of call_ns, and their names, all below n_names; lent, must outlive the value.
-// Calls without return are nobody's candidates. Those that hang ([call], hanging.h; lent, or NULL)
-// are children, as if they returned at once; all others take no part. skew_window_ns loosens the
+// Calls without return are nobody's candidates, unless they are late (data/call.h). Those that hang
+// ([call], hanging.h; lent, or NULL) are children, as if they returned at once; all others take no
+// part. skew_window_ns loosens the
 // containment at both ends.
 BbCandidates *bb_candidates_new(const BbCall *calls, guint32 n_calls, guint32 n_names,
                                 gint64 skew_window_ns, const bool *hanging);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Who is to blame where calls time out: three processes that speak HTTP, web, cache and db. Every sixth answer of
-db takes long, web gives it up after 200 ms, and tries a spare that is down. What bbpaths says of a live capture is
-what web has noted itself.
+"""Who is to blame where calls time out: three processes that speak HTTP, web, cache and db. Some of db's answers, or
+all, take long, web gives them up after 200 ms, and tries a spare that is down. What bbpaths says of a live capture
+is what web has noted itself.
 
   timeouts.py BBTRACE BBPATHS        skipped (77) where the kernel gives no such namespace"""
 import http.client
@@ -19,9 +19,10 @@ import time
 
 from namespace import enter, finish, start
 
-PORT, PATIENCE_S, SLOW_S, SLOW_EACH = 8080, 0.2, 0.8, 6
+PORT, PATIENCE_S, SLOW_S = 8080, 0.2, 0.8
 ADDRESS = {"web": "127.0.0.2", "cache": "127.0.0.3", "db": "127.0.0.4", "spare": "127.0.0.5", "client": "127.0.0.9"}
-ASKED = 130  # one after the other: whose call it was is not to be guessed
+# Requests, one after the other (whose call it was is not to be guessed), and of how many answers how many are slow.
+SOME, MANY, ALL = (130, 6, 1), (50, 5, 3), (40, 1, 1)
 
 
 def ask(caller, callee, path, timeout):
@@ -78,46 +79,43 @@ class Cache(Quiet):
 
 
 class Db(Quiet):
-    turn, lock = 0, threading.Lock()
+    turn, lock, mix = 0, threading.Lock(), None
 
     def work(self):
+        _, each, slows = self.mix
         with self.lock:
             Db.turn += 1
-            slow = Db.turn % SLOW_EACH == 0
+            slow = Db.turn % each < slows
         time.sleep(SLOW_S if slow else 0.008)
         return 200
 
 
-def serve(name, handler, ready, log):
-    Web.log = log
+def serve(name, handler, ready, log, mix):
+    Web.log, Db.mix = log, mix
     server = Server((ADDRESS[name], PORT), handler)
     ready.set()
     server.serve_forever()
 
 
-def serve_all(log):
+def serve_all(log, mix):
     jobs = []
     for name, handler in (("web", Web), ("cache", Cache), ("db", Db)):
         ready = multiprocessing.Event()
-        jobs.append(multiprocessing.Process(target=serve, args=(name, handler, ready, log), daemon=True))
+        jobs.append(multiprocessing.Process(target=serve, args=(name, handler, ready, log, mix), daemon=True))
         jobs[-1].start()
         assert ready.wait(20), name
     return jobs
 
 
-def ask_often():
-    for _ in range(ASKED):
-        ask("client", "web", "/page", 10)
-
-
-def capture(bbtrace, folder):
+def capture(bbtrace, folder, mix):
     """Returns the trace, and how long each call took that web gave up."""
     names, trace, log = f"{folder}/hosts", f"{folder}/t.bbt", f"{folder}/log"
     with open(names, "w", encoding="ascii") as file:
         file.writelines(f"{address} {name}\n" for name, address in ADDRESS.items())
-    jobs = serve_all(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+    jobs = serve_all(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), mix)
     job = start(bbtrace, "capture", "-i", "lo", "--names", names, "-w", trace, "tcp", "port", str(PORT))
-    ask_often()
+    for _ in range(mix[0]):
+        ask("client", "web", "/page", 10)
     time.sleep(SLOW_S + 0.3)  # the last late answers
     finish(job, signal.SIGINT)
     for server in jobs:
@@ -130,9 +128,9 @@ def run(*words):
     return subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout.decode()
 
 
-def check_blame(bbpaths, trace, waited):
+def check_blame(bbpaths, trace, waited, mix):
     found = json.loads(run(bbpaths, "blame", "-q", "-f", "json", trace))
-    assert found["requests"] == ASKED, found
+    assert found["requests"] == mix[0], found
     assert found["nodes"][0]["node"] == "db", found["nodes"]
     spare = {"client": "web", "server": "spare", "connections": len(waited), "unanswered": 0, "refused": len(waited)}
     assert found["not_opened"] == [spare], found["not_opened"]
@@ -143,6 +141,12 @@ def check_blame(bbpaths, trace, waited):
     assert abs(vain[0]["critical_total_s"] - sum(waited)) < 0.1 * sum(waited), (vain, waited)
     share = sum(waited) / found["latency_total_s"]
     assert abs(vain[0]["share"] - share) < 0.1 * share, (vain, share)
+
+
+def check_unread(bbtrace, trace, waited):
+    """The answers that db sent to connections that web had closed."""
+    unread = [line for line in run(bbtrace, "cat", trace).splitlines() if "status=unread" in line]
+    assert abs(len(unread) - len(waited)) <= 2 and all("RET_SENT db web" in line for line in unread), unread
 
 
 def check_tail(bbpaths, trace):
@@ -159,12 +163,16 @@ def check_tail(bbpaths, trace):
 
 def main():
     bbtrace, bbpaths = sys.argv[1:]
-    with tempfile.TemporaryDirectory() as folder:
-        trace, waited = capture(bbtrace, folder)
-        assert len(waited) >= ASKED // SLOW_EACH, waited
-        check_blame(bbpaths, trace, waited)
-        check_tail(bbpaths, trace)
-    print(f"{len(waited)} calls that were given up: fine")
+    for mix in SOME, MANY, ALL:
+        with tempfile.TemporaryDirectory() as folder:
+            trace, waited = capture(bbtrace, folder, mix)
+            asked, each, slows = mix
+            assert len(waited) >= asked // each * slows, waited
+            check_blame(bbpaths, trace, waited, mix)
+            check_unread(bbtrace, trace, waited)
+            if mix is SOME:
+                check_tail(bbpaths, trace)
+        print(f"{len(waited)} calls of {asked} that were given up: fine")
     return 0
 
 

@@ -36,6 +36,26 @@ START_TEST(a_mirror_between_gives_neither_time)
 }
 END_TEST
 
+// Only where the caller resets the connection is it seen that it did not read the return.
+START_TEST(unread_is_what_one_has_seen)
+{
+    static const char *const statuses[][2] = {{"unread", "200"}, {"200", "unread"}};
+    for (guint i = 0; i < 2 * G_N_ELEMENTS(statuses); i++) {
+        const char *id = i % 2 ? "1" : "-"; // by its id, or by order
+        g_autoptr(Merge) merge = merge_new();
+        for (guint k = 0; k < 2; k++) {
+            g_autofree char *back = g_strdup_printf("1.%u R s c %s proto=http status=%s", 5 + k, id,
+                                                    statuses[i / 2][k]);
+            merge_add(merge, k ? "b.txt" : "a.txt", (const char *const[]){back, NULL});
+        }
+        merge_with(merge, BB_JOIN_KEYS);
+        g_autofree char *out =
+            g_strdup_printf("1.5 R s c %s recv=1.6 status=unread obs=a proto=http", id);
+        MERGE_EXPECT(merge, out);
+    }
+}
+END_TEST
+
 // By the clock of b nothing compares; what its host itself received is its own.
 START_TEST(a_clock_that_is_not_known_adds_no_time)
 {
@@ -480,16 +500,16 @@ START_TEST(any_order_comes_out_in_order)
 END_TEST
 
 TEST_MAIN("join", two_sightings_are_one_message_with_both_times,
-          a_mirror_between_gives_neither_time, a_clock_that_is_not_known_adds_no_time,
-          what_one_side_lost_passes, made_up_ids_of_two_observers_never_meet,
-          ids_from_the_wire_join_and_stay, an_id_used_again_is_another_message,
-          received_lines_join_sent_lines_of_one_trace, without_keys_order_and_time_decide,
-          what_order_makes_later_waits, a_constant_id_costs_little,
-          a_usual_delay_tells_dense_messages_apart, order_joins_what_has_other_keys_where_asked,
-          nothing_joins_where_told, sightings_beyond_the_window_are_two_messages,
-          a_reply_moves_behind_its_call_where_it_may, disorder_within_the_window_is_put_right,
-          where_room_is_short_the_oldest_goes_early, identical_times_keep_the_order_of_the_inputs,
-          the_decoded_sighting_counts, names_that_differ_are_a_hint,
-          pieces_of_one_trace_keep_their_calls, a_failing_sink_ends_the_join,
-          a_sink_that_fails_late_ends_the_join, what_is_late_passes_few,
-          any_order_comes_out_in_order)
+          a_mirror_between_gives_neither_time, unread_is_what_one_has_seen,
+          a_clock_that_is_not_known_adds_no_time, what_one_side_lost_passes,
+          made_up_ids_of_two_observers_never_meet, ids_from_the_wire_join_and_stay,
+          an_id_used_again_is_another_message, received_lines_join_sent_lines_of_one_trace,
+          without_keys_order_and_time_decide, what_order_makes_later_waits,
+          a_constant_id_costs_little, a_usual_delay_tells_dense_messages_apart,
+          order_joins_what_has_other_keys_where_asked, nothing_joins_where_told,
+          sightings_beyond_the_window_are_two_messages, a_reply_moves_behind_its_call_where_it_may,
+          disorder_within_the_window_is_put_right, where_room_is_short_the_oldest_goes_early,
+          identical_times_keep_the_order_of_the_inputs, the_decoded_sighting_counts,
+          names_that_differ_are_a_hint, pieces_of_one_trace_keep_their_calls,
+          a_failing_sink_ends_the_join, a_sink_that_fails_late_ends_the_join,
+          what_is_late_passes_few, any_order_comes_out_in_order)

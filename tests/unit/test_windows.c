@@ -69,8 +69,8 @@ static void check_window(const BbPaths *paths)
     ck_assert_uint_eq(paths->facts.calls, paths->n_calls);
     guint64 unanswered = 0;
     for (guint32 i = 0; i < paths->n_calls; i++)
-        unanswered += paths->calls[i].replied_ns == BB_TIME_NONE &&
-                      paths->parent[i] != BB_CALL_NO_PARENT;
+        unanswered +=
+            paths->calls[i].replied_ns == BB_TIME_NONE && paths->parent[i] != BB_CALL_NO_PARENT;
     ck_assert_uint_eq(paths->facts.calls_unanswered, unanswered);
 }
 

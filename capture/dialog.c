@@ -120,8 +120,8 @@ static guint32 protocol_of(BbDialog *dialog)
 }
 
 // proto: BB_NAME_NONE for the dialog's.
-static void emit(BbDialog *dialog, BbKind kind, const BbPart *part, guint64 id, guint32 op,
-                 guint32 status, guint32 proto)
+static BbMessage message_of(BbDialog *dialog, BbKind kind, const BbPart *part, guint64 id,
+                            guint32 op, guint32 status, guint32 proto)
 {
     static const BbLossKind counter[] = {
         [BB_CALL] = BB_CALLS, [BB_RETURN] = BB_RETURNS, [BB_FREE] = BB_FREES};
@@ -148,11 +148,14 @@ static void emit(BbDialog *dialog, BbKind kind, const BbPart *part, guint64 id, 
         message.offset = BB_OFFSET_PRINT + part->print;
     if (id)
         message.id = bb_id_number(id);
-    BbHold *hold = dialog->context->hold;
-    if (hold && id && kind == BB_RETURN && bb_hold_takes(hold, !sender, message.time_ns))
-        bb_hold_add(hold, !sender, &message);
-    else
-        bb_context_emit(dialog->context, &message);
+    return message;
+}
+
+static void emit(BbDialog *dialog, BbKind kind, const BbPart *part, guint64 id, guint32 op,
+                 guint32 status, guint32 proto)
+{
+    BbMessage message = message_of(dialog, kind, part, id, op, status, proto);
+    bb_context_emit(dialog->context, &message);
 }
 
 static void write_call(BbDialog *dialog, BbOpenEntry *entry)
@@ -176,7 +179,14 @@ static void remove_entry(BbDialog *dialog, BbOpenEntry *entry)
 static void write_return(BbDialog *dialog, const BbOpenEntry *entry, const BbPart *reply,
                          guint32 status)
 {
-    emit(dialog, BB_RETURN, reply, entry->id, entry->open.op, status, entry->proto);
+    BbMessage message =
+        message_of(dialog, BB_RETURN, reply, entry->id, entry->open.op, status, entry->proto);
+    BbHold *hold = dialog->context->hold;
+    guint caller = !bb_dialog_side(dialog, reply->direction);
+    if (hold && bb_hold_takes(hold, caller, entry->request.last_ns, message.time_ns))
+        bb_hold_add(hold, caller, &message);
+    else
+        bb_context_emit(dialog->context, &message);
 }
 
 static void give_up(BbDialog *dialog, BbOpenEntry *entry)

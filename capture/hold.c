@@ -26,9 +26,11 @@ static guint count_of(const BbHold *hold)
     return hold->entries ? hold->entries->len : 0;
 }
 
-bool bb_hold_takes(const BbHold *hold, guint receiver, gint64 time_ns)
+bool bb_hold_takes(const BbHold *hold, guint receiver, gint64 asked_ns, gint64 time_ns)
 {
-    return hold->closed_ns[receiver] != BB_TIME_NONE && time_ns >= hold->closed_ns[receiver];
+    gint64 closed_ns = hold->closed_ns[receiver];
+    return closed_ns != BB_TIME_NONE && time_ns >= closed_ns &&
+           closed_ns - asked_ns >= BB_HOLD_WAITED_NS;
 }
 
 void bb_hold_add(BbHold *hold, guint receiver, const BbMessage *message)

@@ -2,7 +2,8 @@
 // Returns on a TCP connection that began when who they are for had closed its side of it. Who had
 // only nothing more to say acknowledges them; who had given up resets the connection (RFC 9293
 // section 3.6.1, RFC 1122 section 4.2.2.13), and the return was read by nobody: its status is
-// "unread". So such a return waits for that side's next packet. Inside of capture/ only.
+// "unread". So such a return waits for that side's next packet. Who closes right after it has asked
+// (QUIT) never meant to wait: that is no failure, and is told as it came. Inside of capture/ only.
 #pragma once
 
 #include "data/message.h"
@@ -17,8 +18,11 @@ typedef struct BbHold {
 
 #define BB_HOLD_NOTHING ((BbHold){.closed_ns = {BB_TIME_NONE, BB_TIME_NONE}})
 
-// Whether a return that begins then has to wait. receiver: the side that it is for.
-bool bb_hold_takes(const BbHold *hold, guint receiver, gint64 time_ns);
+#define BB_HOLD_WAITED_NS (G_GINT64_CONSTANT(1000000)) // who closes sooner did not wait
+
+// Whether a return that begins at time_ns has to be held. receiver: the side that it is for, which
+// had asked for it by asked_ns.
+bool bb_hold_takes(const BbHold *hold, guint receiver, gint64 asked_ns, gint64 time_ns);
 // Its lent strings are copied.
 void bb_hold_add(BbHold *hold, guint receiver, const BbMessage *message);
 // Of what waits: takes over giving back the id of a call, or a node. False: it has no such thing.

@@ -124,6 +124,22 @@ START_TEST(of_turns_likewise)
 }
 END_TEST
 
+// As of QUIT: it never waited.
+START_TEST(who_closes_at_once_gives_nothing_up)
+{
+    Scene scene;
+    scene_begin(&scene, 100000);
+    open_connection(&scene, 1000, 2000);
+    say(&scene, CLIENT, BB_TCP_ACK, GET);
+    scene.now_ns -= 1; // of the millisecond that each packet takes
+    say(&scene, CLIENT, BB_TCP_FIN | BB_TCP_ACK, "");
+    say(&scene, SERVER, BB_TCP_ACK, OK);
+    check_told(&scene, "call:28 ret:40 ", 0);
+    say(&scene, CLIENT, BB_TCP_RST, "");
+    scene_end(&scene, "call:28 ret:40 ");
+}
+END_TEST
+
 START_TEST(nothing_more_is_heard)
 {
     Scene scene;
@@ -151,5 +167,5 @@ END_TEST
 
 TEST_MAIN("hold", who_gave_up_resets, who_has_no_more_to_say_acknowledges,
           a_reset_that_acknowledges, one_that_is_older_tells_nothing, of_two_the_second_is_not_read,
-          what_began_before_the_end_is_not_held, of_turns_likewise, nothing_more_is_heard,
-          the_limit_of_what_is_held)
+          what_began_before_the_end_is_not_held, of_turns_likewise,
+          who_closes_at_once_gives_nothing_up, nothing_more_is_heard, the_limit_of_what_is_held)

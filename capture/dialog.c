@@ -7,6 +7,9 @@
 #include "capture/hold.h"
 #include "capture/unanswered.h"
 #include "data/crc32c.h"
+#include "data/status.h"
+
+#include <string.h>
 
 // ---- parts ------------------------------------------------------------------------------------
 
@@ -528,6 +531,50 @@ static void give_up_before(BbDialog *dialog, guint side, guint32 seq, bool hole)
 void bb_dialog_give_up_before(BbDialog *dialog, guint side, guint32 seq)
 {
     give_up_before(dialog, side, seq, true);
+}
+
+static void tell_closed(BbDialog *dialog, BbOpenEntry *entry, guint side)
+{
+    const BbHold *hold = dialog->context->hold;
+    const BbPart end = {.first_ns = hold->closed_ns[side],
+                        .last_ns = hold->closed_ns[side],
+                        .seq = hold->closed_at[side],
+                        .direction = bb_dialog_direction(dialog, side)};
+    guint32 status = bb_dialog_status(dialog, BB_STATUS_CLOSED, strlen(BB_STATUS_CLOSED));
+    entry->closed = true;
+    dialog->context->loss->count[BB_CALLS_CLOSED]++;
+    emit(dialog, BB_FREE, &end, entry->id, entry->open.op, status, entry->proto);
+}
+
+// Whether its reply may have begun: the callee has sent something since it was made.
+static bool may_be_answered(const BbDialog *dialog, const BbOpenEntry *entry)
+{
+    const BbPart *request = &entry->request;
+    const BbSide *callee = &dialog->side[!bb_dialog_side(dialog, request->direction)];
+    guint32 next = callee->seq + callee->buffered;
+    return entry->reply || (bb_dialog_in_order(entry) && request->has_ack &&
+                            (callee->seq || callee->buffered) && (gint32)(next - request->ack) > 0);
+}
+
+// Whether the call ends as side closes: it waited no longer, or will not answer who waits.
+static bool is_ended_by(const BbDialog *dialog, const BbOpenEntry *entry, guint side)
+{
+    const BbHold *hold = dialog->context->hold;
+    guint caller = bb_dialog_side(dialog, entry->request.direction);
+    if (!entry->sent || entry->closed || entry->ambiguous || may_be_answered(dialog, entry))
+        return false;
+    if (side == caller)
+        return bb_hold_has_waited(hold, side, entry->request.last_ns);
+    return hold->closed_ns[side] != BB_TIME_NONE && hold->closed_ns[caller] == BB_TIME_NONE;
+}
+
+void bb_dialog_tell_closed(BbDialog *dialog, guint side)
+{
+    bool knows = dialog->context->hold && dialog->is_tcp;
+    BbOpenEntry *entry = knows ? bb_unanswered_first(dialog) : NULL;
+    for (; entry; entry = bb_unanswered_next(dialog, entry))
+        if (is_ended_by(dialog, entry, side))
+            tell_closed(dialog, entry, side);
 }
 
 void bb_dialog_give_up_all(BbDialog *dialog)

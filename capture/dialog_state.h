@@ -30,6 +30,7 @@ typedef struct BbOpenEntry {
     bool adopted : 1;   // read before the protocol was known: its key is not
     bool ambiguous : 1; // no telling which reply is its own: it waits for its last byte only
     bool answered : 1;  // ambiguous: maybe its reply was missing
+    bool closed : 1;    // that an end has closed the connection over it is written
 } BbOpenEntry;
 
 typedef struct BbDoubt BbDoubt;
@@ -125,6 +126,9 @@ void bb_dialog_end_nodes(BbDialog *dialog);
 void bb_dialog_give_up_before(BbDialog *dialog, guint side, guint32 seq);
 // The open calls were read before their protocol was known.
 void bb_dialog_adopt(BbDialog *dialog);
+// Writes that side closes the connection over the calls that it waited for, or is waited for with;
+// nothing where it does not (capture/hold.h).
+void bb_dialog_tell_closed(BbDialog *dialog, guint side);
 // Gives up all of them.
 void bb_dialog_give_up_all(BbDialog *dialog);
 // The same at the memory limit, where replies to them may still come. Gives their room back.

@@ -576,6 +576,7 @@ void bb_dialog_close(BbDialog *dialog, guint number)
         hear_turn(dialog);
     run_buffer(dialog, number, true, (BbHearing){.over = true});
     clear_buffer(side);
+    bb_dialog_tell_closed(dialog, number);
     if (dialog->side[!number].closed)
         bb_dialog_finish(dialog);
 }
@@ -597,6 +598,8 @@ void bb_dialog_finish(BbDialog *dialog)
     // A decoder that was named but saw no byte: the calls it was to answer are given up as its own.
     if (!dialog->decoder && dialog->n_open)
         bb_dialog_set_decoder(dialog, dialog->next ? dialog->next : &bb_decoder_turns);
+    for (guint number = 0; number < 2; number++) // where a reset ended it
+        bb_dialog_tell_closed(dialog, number);
     bb_dialog_end_decoder(dialog, true);
     dialog->finished = true;
 }

@@ -377,9 +377,18 @@ static void feed_event(BbFlows *flows, BbFlow *flow, const BbTcpEvent *event)
     bb_dialog_feed(dialog_of(flows, flow, event->side), event->side, &piece);
 }
 
+static void note_closed(BbFlow *flow, guint side, bool was_reset)
+{
+    if (flow->hold.closed_ns[side] != BB_TIME_NONE)
+        return;
+    flow->hold.closed_ns[side] = flow->last_ns;
+    flow->hold.closed_at[side] = flow->tcp.stream[side].next;
+    flow->hold.was_reset[side] = was_reset;
+}
+
 static void close_side(BbFlow *flow, guint side)
 {
-    flow->hold.closed_ns[side] = flow->last_ns;
+    note_closed(flow, side, false);
     if (flow->dialog)
         bb_dialog_close(flow->dialog, side);
 }
@@ -508,6 +517,8 @@ static bool close_if_over(BbFlows *flows, BbFlow *flow)
     const BbTcp *tcp = &flow->tcp;
     if (!tcp->reset && !(tcp->stream[0].closed && tcp->stream[1].closed))
         return false;
+    if (tcp->reset)
+        note_closed(flow, tcp->reset - 1, true);
     finish_dialog(flows, flow);
     touch(flows, flow, CLOSED);
     return true;

@@ -26,11 +26,16 @@ static guint count_of(const BbHold *hold)
     return hold->entries ? hold->entries->len : 0;
 }
 
+bool bb_hold_has_waited(const BbHold *hold, guint side, gint64 asked_ns)
+{
+    gint64 closed_ns = hold->closed_ns[side];
+    return closed_ns != BB_TIME_NONE && closed_ns - asked_ns >= BB_HOLD_WAITED_NS;
+}
+
 bool bb_hold_takes(const BbHold *hold, guint receiver, gint64 asked_ns, gint64 time_ns)
 {
-    gint64 closed_ns = hold->closed_ns[receiver];
-    return closed_ns != BB_TIME_NONE && time_ns >= closed_ns &&
-           closed_ns - asked_ns >= BB_HOLD_WAITED_NS;
+    return bb_hold_has_waited(hold, receiver, asked_ns) && !hold->was_reset[receiver] &&
+           time_ns >= hold->closed_ns[receiver];
 }
 
 void bb_hold_add(BbHold *hold, guint receiver, const BbMessage *message)

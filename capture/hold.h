@@ -11,15 +11,19 @@
 struct BbContext;
 
 typedef struct BbHold {
-    gint64 closed_ns[2]; // when a side's FIN was delivered; BB_TIME_NONE: not yet
-    GArray *entries;     // NULL: nothing waits; as nodes
-    GArray *nodes;       // of guint32: to be given back when nothing waits any more
+    gint64 closed_ns[2];  // when a side closed, or reset the connection; BB_TIME_NONE: not yet
+    guint32 closed_at[2]; // number of the byte behind its last one, then
+    bool was_reset[2];    // so it may not answer what comes now
+    GArray *entries;      // NULL: nothing waits; as nodes
+    GArray *nodes;        // of guint32: to be given back when nothing waits any more
 } BbHold;
 
 #define BB_HOLD_NOTHING ((BbHold){.closed_ns = {BB_TIME_NONE, BB_TIME_NONE}})
 
 #define BB_HOLD_WAITED_NS (G_GINT64_CONSTANT(1000000)) // who closes sooner did not wait
 
+// Whether the side that had asked by asked_ns has closed, and waited before that.
+bool bb_hold_has_waited(const BbHold *hold, guint side, gint64 asked_ns);
 // Whether a return that begins at time_ns has to be held. receiver: the side that it is for, which
 // had asked for it by asked_ns.
 bool bb_hold_takes(const BbHold *hold, guint receiver, gint64 asked_ns, gint64 time_ns);

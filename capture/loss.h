@@ -81,6 +81,8 @@
     X(BB_FREES, "free_messages", "free messages", false)                                           \
     X(BB_CALLS_UNRETURNED, "calls_unreturned", "calls whose return was not seen", true)            \
     X(BB_RETURNS_ORPHANED, "returns_orphaned", "returns whose call was not seen", true)            \
+    X(BB_CALLS_CLOSED, "calls_closed",                                                             \
+      "calls over which the connection was closed, before a return came", false)                   \
     X(BB_RETURNS_UNREAD, "returns_unread",                                                         \
       "returns that came when their caller had closed the connection, not read", false)            \
     X(BB_DATAGRAM_ECHOED, "udp_mirrored_twice", "UDP datagrams seen again at once", false)         \

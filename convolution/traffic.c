@@ -64,6 +64,10 @@ static void note_time(BbFacts *facts, gint64 time_ns)
 
 bool bb_traffic_push(BbTraffic *traffic, const BbMessage *message)
 {
+    if (bb_message_ends_call(message, traffic->names)) {
+        traffic->facts.messages++;
+        return true;
+    }
     if (traffic->pushed->len >= G_MAXUINT32 - 1)
         return false;
     Pushed pushed = {

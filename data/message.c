@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: texts of identifiers. Out: identifiers of 16 bytes that give the very same text back.
+// In: texts of identifiers. Out: identifiers of 16 bytes that give the very same text back. What a
+// message is.
 #include "data/message.h"
+
+#include "data/status.h"
 
 #include <string.h>
 
 #define HEX16_LENGTH 16
+
+bool bb_message_ends_call(const BbMessage *message, const BbNames *names)
+{
+    return message->kind == BB_FREE && bb_id_is_known(message->id) &&
+           message->status != BB_NAME_NONE &&
+           strcmp(bb_names_text(names, message->status), BB_STATUS_CLOSED) == 0;
+}
 
 BbId bb_id_number(guint64 number)
 {

@@ -77,6 +77,10 @@ static inline bool bb_message_has_print(const BbMessage *message)
     return message->conn && message->offset >> 32 == BB_OFFSET_PRINT >> 32;
 }
 
+// Whether it only says that its sender closes a connection over the call with its id (free, of
+// status BB_STATUS_CLOSED): no node does anything because of it.
+bool bb_message_ends_call(const BbMessage *message, const BbNames *names);
+
 static inline bool bb_id_equal(BbId a, BbId b)
 {
     return a.form == b.form && a.number == b.number;

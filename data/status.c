@@ -24,8 +24,8 @@ static const char *const dns_failures[] = {
 };
 
 // Words that mean a failure whatever comes after them.
-static const char *const failure_words[] = {"error", "client_error", "server_error",
-                                            "fault", "exception",    BB_STATUS_UNREAD};
+static const char *const failure_words[] = {"error",     "client_error",   "server_error",  "fault",
+                                            "exception", BB_STATUS_UNREAD, BB_STATUS_CLOSED};
 
 // Protocols whose statuses are words: what is none of these is a failure. Of the security models of
 // SNMP two reports are how a dialog begins (RFC 3414, 4).

@@ -7,6 +7,9 @@
 // Of a return that nobody took: its caller had closed the connection when it came (capture/hold.h).
 // Whatever the protocol, it is a failure.
 #define BB_STATUS_UNREAD "unread"
+// Of a free message with the id of a call that has no return: its sender closes the connection. The
+// caller waits no more, or waits in vain.
+#define BB_STATUS_CLOSED "closed"
 
 // Whether status, as a trace has it (`status=`), tells of a failure. proto is the protocol's name
 // as in `proto=`; "" or NULL where it is not known. No status ("" or NULL) is no failure.

@@ -82,12 +82,26 @@ bool bb_held_settle_return(BbJoin *join, BbHeld *held)
     return true;
 }
 
+// The call over which a connection is closed, by its caller or by its callee.
+static BbOpenCall *find_ended(const BbJoin *join, const BbHeld *held)
+{
+    BbHeld answer = *held;
+    BbOpenCall *call = bb_held_find_call(join, &answer);
+    answer.message.sender = held->message.receiver;
+    answer.message.receiver = held->message.sender;
+    return call ? call : bb_held_find_call(join, &answer);
+}
+
 void bb_held_settle_other(BbJoin *join, BbHeld *held)
 {
     BbMessage *message = &held->message;
+    bool ends_call = bb_message_ends_call(message, join->names);
+    BbOpenCall *ended = ends_call ? find_ended(join, held) : NULL;
     message->id = known_id(held);
     if (held->call)
         message->id = bb_call_ids_write(join->ids, held->call, message->time_ns);
+    else if (ended)
+        message->id = bb_call_ids_of(join->ids, ended);
     else if (bb_call_id_is_made_up(message))
         message->id = bb_call_ids_fresh(join->ids);
 }

@@ -7,8 +7,11 @@
 static gint64 find_end(const BbCall *calls, guint32 n_calls)
 {
     gint64 end_ns = BB_TIME_NONE; // the least of all times
-    for (guint32 i = 0; i < n_calls; i++)
-        end_ns = MAX(end_ns, MAX(calls[i].call_ns, calls[i].return_ns));
+    for (guint32 i = 0; i < n_calls; i++) {
+        const BbCall *call = &calls[i];
+        gint64 last_ns = bb_call_is_late(call) ? call->replied_ns : call->return_ns;
+        end_ns = MAX(end_ns, MAX(call->call_ns, last_ns));
+    }
     return end_ns;
 }
 

@@ -395,6 +395,20 @@ static void take_labels(BbMatcher *matcher, guint32 index, const BbSighting *sig
         matcher->answers[index] = (Labels){sighting->op, sighting->proto};
 }
 
+static void answer(BbMatcher *matcher, BbOpening *entry, guint32 call, const BbSighting *sighting)
+{
+    take_labels(matcher, call, sighting);
+    fill_return(&matcher->calls[call], sighting);
+    if (!matcher->two_sided)
+        fill_return_times(&matcher->calls[call]);
+    matcher->returned += bb_call_is_returned(&matcher->calls[call]);
+    entry->answered += !is_answered(matcher, call);
+    matcher->sides[call] |= sides_of(sighting);
+    settle_early(matcher, entry, call);
+    unlink_if_complete(matcher, entry, call);
+    bb_openings_drop_empty(&matcher->openings, entry);
+}
+
 static void feed_return(BbMatcher *matcher, const BbOpeningKey *key, const BbSighting *sighting)
 {
     guint8 sides = sides_of(sighting);
@@ -406,22 +420,29 @@ static void feed_return(BbMatcher *matcher, const BbOpeningKey *key, const BbSig
         keep_early(matcher, key, sighting, sides);
         return;
     }
-    take_labels(matcher, call, sighting);
-    fill_return(&matcher->calls[call], sighting);
-    if (!matcher->two_sided)
-        fill_return_times(&matcher->calls[call]);
-    matcher->returned += bb_call_is_returned(&matcher->calls[call]);
-    entry->answered += !is_answered(matcher, call);
-    matcher->sides[call] |= sides;
-    settle_early(matcher, entry, call);
-    unlink_if_complete(matcher, entry, call);
-    bb_openings_drop_empty(&matcher->openings, entry);
+    answer(matcher, entry, call, sighting);
+}
+
+static BbOpeningKey key_of(const BbSighting *sighting)
+{
+    BbId id = {sighting->id_number, sighting->id_form};
+    return (BbOpeningKey){id, sighting->caller, sighting->callee};
+}
+
+void bb_matcher_end(BbMatcher *matcher, const BbSighting *sighting)
+{
+    BbOpeningKey key = key_of(sighting);
+    BbOpening *entry = bb_openings_find(&matcher->openings, &key);
+    guint32 call = entry ? entry->first : NONE;
+    while (call != NONE && is_answered(matcher, call))
+        call = matcher->next[call];
+    if (call != NONE)
+        answer(matcher, entry, call, sighting);
 }
 
 void bb_matcher_feed(BbMatcher *matcher, const BbSighting *sighting)
 {
-    BbId id = {sighting->id_number, sighting->id_form};
-    BbOpeningKey key = {id, sighting->caller, sighting->callee};
+    BbOpeningKey key = key_of(sighting);
     if (sighting->is_return)
         feed_return(matcher, &key, sighting);
     else

@@ -16,6 +16,10 @@ void bb_matcher_free(BbMatcher *matcher);
 // Takes the next sighting. Of sightings at the same time the calls come first.
 void bb_matcher_feed(BbMatcher *matcher, const BbSighting *sighting);
 
+// After all of those: what sighting, as of a return, says ends the earliest call of its caller,
+// callee and id that has no return, if there is one.
+void bb_matcher_end(BbMatcher *matcher, const BbSighting *sighting);
+
 // Hands out what was fed, in no order of time, for another matcher. Only where two_sided is false.
 // After it, only free.
 void bb_matcher_turn_back(const BbMatcher *matcher, BbBacklog *to);

@@ -4,6 +4,7 @@
 
 #include "data/large.h"
 #include "data/mix.h"
+#include "data/status.h"
 #include "nesting/backlog.h"
 #include "nesting/forwarding.h"
 #include "nesting/timesort.h"
@@ -26,6 +27,7 @@ struct BbPairs {
     guint64 messages, free_messages;
     gint64 start_ns, end_ns; // of all messages
     GArray *known;           // of BbCall: with their returns, from bb_pairs_push_call
+    GArray *ends; // of BbSighting, as of returns: what ends calls that get none; NULL: nothing
 };
 
 BbPairs *bb_pairs_new(const BbNames *names)
@@ -47,6 +49,7 @@ void bb_pairs_free(BbPairs *pairs)
     g_free(pairs->returns);
     bb_backlog_free(pairs->backlog);
     g_array_unref(pairs->known);
+    g_clear_pointer(&pairs->ends, g_array_unref);
     g_free(pairs);
 }
 
@@ -135,6 +138,38 @@ static void push_sighting(BbPairs *pairs, const BbSighting *sighting)
         bb_backlog_push(pairs->backlog, sighting);
 }
 
+static void add_end(BbPairs *pairs, const BbSighting *end)
+{
+    if (!pairs->ends)
+        pairs->ends = g_array_new(FALSE, FALSE, sizeof(BbSighting));
+    g_array_append_val(pairs->ends, *end);
+}
+
+// A connection is closed over a call: by its caller, by whose clock the return would have come, or
+// by its callee. Only the former call has the id, or the latter.
+static void push_end(BbPairs *pairs, const BbMessage *message)
+{
+    BbMessage end = *message;
+    end.kind = BB_RETURN;
+    end.recv_ns = end.end_ns = BB_TIME_NONE;
+    BbSighting sighting;
+    fill_sighting(&sighting, &end);
+    add_end(pairs, &sighting);
+    end.sender = message->receiver;
+    end.receiver = message->sender;
+    end.at_receiver = !message->at_receiver;
+    fill_sighting(&sighting, &end);
+    add_end(pairs, &sighting);
+}
+
+static void push_free(BbPairs *pairs, const BbMessage *message)
+{
+    if (bb_message_ends_call(message, pairs->names))
+        push_end(pairs, message);
+    else
+        pairs->free_messages++;
+}
+
 bool bb_pairs_push(BbPairs *pairs, const BbMessage *message)
 {
     if (message->kind != BB_FREE && bb_pairs_held(pairs) >= COUNT_MAX)
@@ -142,13 +177,20 @@ bool bb_pairs_push(BbPairs *pairs, const BbMessage *message)
     pairs->messages++;
     note_times(pairs, message);
     if (message->kind == BB_FREE) {
-        pairs->free_messages++;
+        push_free(pairs, message);
         return true;
     }
     BbSighting sighting;
     fill_sighting(&sighting, message);
     push_sighting(pairs, &sighting);
     return true;
+}
+
+// Whether what ended it was no return, but a connection that was closed.
+static bool is_cut_off(const BbPairs *pairs, const BbCall *call)
+{
+    return call->status != BB_NAME_NONE &&
+           strcmp(bb_names_text(pairs->names, call->status), BB_STATUS_CLOSED) == 0;
 }
 
 // A call of an earlier window: it does not tell at which ends it was seen. Two times are two ends;
@@ -161,10 +203,16 @@ static void push_call(BbPairs *pairs, const BbCall *call)
 
 void bb_pairs_push_call(BbPairs *pairs, const BbCall *call)
 {
-    if (bb_call_is_returned(call))
+    bool cut_off = bb_call_is_returned(call) && is_cut_off(pairs, call);
+    if (bb_call_is_returned(call) && !cut_off) {
         g_array_append_val(pairs->known, *call);
-    else
-        push_call(pairs, call);
+        return;
+    }
+    push_call(pairs, call);
+    if (cut_off) { // unless its return is among those to come
+        BbSighting end = bb_sighting_of_return(call, call->return_ns != call->replied_ns);
+        add_end(pairs, &end);
+    }
 }
 
 guint64 bb_pairs_held(const BbPairs *pairs)
@@ -241,6 +289,12 @@ static void unpair_known(BbPairs *pairs)
     g_array_set_size(pairs->known, 0);
 }
 
+static void end_calls(const BbPairs *pairs, BbMatcher *matcher)
+{
+    for (guint i = 0; pairs->ends && i < pairs->ends->len; i++)
+        bb_matcher_end(matcher, &g_array_index(pairs->ends, BbSighting, i));
+}
+
 // Returns that no call waits for may end chains of those that have none.
 static void join_forwarded(const BbMatcher *matcher, BbPaths *paths)
 {
@@ -271,6 +325,7 @@ static BbMatcher *match_all(BbPairs *pairs)
 void bb_pairs_finish(BbPairs *pairs, BbPaths *paths)
 {
     g_autoptr(BbMatcher) matcher = match_all(pairs);
+    end_calls(pairs, matcher);
     BbMatches matches = bb_matcher_finish(matcher);
     if (!matches.in_order)
         sort_calls(matches.calls, matches.count);

@@ -15,11 +15,14 @@ struct BbUnread {
 
 BbUnread *bb_unread_take(BbPaths *paths, const BbNames *names)
 {
-    guint32 status = bb_names_find(names, BB_STATUS_UNREAD);
+    const guint32 statuses[2] = {bb_names_find(names, BB_STATUS_UNREAD),
+                                 bb_names_find(names, BB_STATUS_CLOSED)};
+    bool none = statuses[0] == BB_NAME_NONE && statuses[1] == BB_NAME_NONE;
     BbUnread *unread = NULL;
-    for (guint32 i = 0; status != BB_NAME_NONE && i < paths->n_calls; i++) {
+    for (guint32 i = 0; !none && i < paths->n_calls; i++) {
         BbCall *call = &paths->calls[i];
-        if (call->status != status || !bb_call_is_returned(call))
+        if (call->status == BB_NAME_NONE || !bb_call_is_returned(call) ||
+            (call->status != statuses[0] && call->status != statuses[1]))
             continue;
         if (!unread) {
             unread = g_new(BbUnread, 1);

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who is to blame where calls time out: three processes that speak HTTP, web, cache and db. Some of db's answers, or
 all, take long, web gives them up after 200 ms, and tries a spare that is down. What bbpaths says of a live capture
-is what web has noted itself.
+is what web has noted itself. Or db does not answer at all, web waits for it, and the client goes.
 
   timeouts.py BBTRACE BBPATHS        skipped (77) where the kernel gives no such namespace"""
+import collections
 import http.client
 import http.server
 import json
@@ -19,10 +20,13 @@ import time
 
 from namespace import enter, finish, start
 
-PORT, PATIENCE_S, SLOW_S = 8080, 0.2, 0.8
+PORT = 8080
 ADDRESS = {"web": "127.0.0.2", "cache": "127.0.0.3", "db": "127.0.0.4", "spare": "127.0.0.5", "client": "127.0.0.9"}
-# Requests, one after the other (whose call it was is not to be guessed), and of how many answers how many are slow.
-SOME, MANY, ALL = (130, 6, 1), (50, 5, 3), (40, 1, 1)
+
+# Requests, one after the other (whose call it was is not to be guessed); of how many answers how many are slow, and
+# how slow; how long web and the client wait.
+Mix = collections.namedtuple("Mix", "asked each slows slow_s web_s client_s", defaults=(0.8, 0.2, 10))
+SOME, MANY, ALL, HUNG = Mix(130, 6, 1), Mix(50, 5, 3), Mix(40, 1, 1), Mix(40, 4, 1, 60, 60, 0.3)
 
 
 def ask(caller, callee, path, timeout):
@@ -60,15 +64,15 @@ class Quiet(http.server.BaseHTTPRequestHandler):
 
 
 class Web(Quiet):
-    log = None  # what was waited for in vain, in seconds, a line each
+    log = mix = None  # log: what was waited for in vain, in seconds, a line each
 
     def work(self):
         ask("web", "cache", "/price", 10)
         began = time.monotonic()
-        if ask("web", "db", "/stock", PATIENCE_S):
+        if ask("web", "db", "/stock", self.mix.web_s):
             return 200
         os.write(self.log, b"%.6f\n" % (time.monotonic() - began))
-        ask("web", "spare", "/stock", PATIENCE_S)
+        ask("web", "spare", "/stock", self.mix.web_s)
         return 504
 
 
@@ -82,16 +86,15 @@ class Db(Quiet):
     turn, lock, mix = 0, threading.Lock(), None
 
     def work(self):
-        _, each, slows = self.mix
         with self.lock:
             Db.turn += 1
-            slow = Db.turn % each < slows
-        time.sleep(SLOW_S if slow else 0.008)
+            slow = Db.turn % self.mix.each < self.mix.slows
+        time.sleep(self.mix.slow_s if slow else 0.008)
         return 200
 
 
 def serve(name, handler, ready, log, mix):
-    Web.log, Db.mix = log, mix
+    Web.log, Web.mix, Db.mix = log, mix, mix
     server = Server((ADDRESS[name], PORT), handler)
     ready.set()
     server.serve_forever()
@@ -114,9 +117,9 @@ def capture(bbtrace, folder, mix):
         file.writelines(f"{address} {name}\n" for name, address in ADDRESS.items())
     jobs = serve_all(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), mix)
     job = start(bbtrace, "capture", "-i", "lo", "--names", names, "-w", trace, "tcp", "port", str(PORT))
-    for _ in range(mix[0]):
-        ask("client", "web", "/page", 10)
-    time.sleep(SLOW_S + 0.3)  # the last late answers
+    for _ in range(mix.asked):
+        ask("client", "web", "/page", mix.client_s)
+    time.sleep(1.1)  # the last late answers
     finish(job, signal.SIGINT)
     for server in jobs:
         server.kill()
@@ -130,7 +133,7 @@ def run(*words):
 
 def check_blame(bbpaths, trace, waited, mix):
     found = json.loads(run(bbpaths, "blame", "-q", "-f", "json", trace))
-    assert found["requests"] == mix[0], found
+    assert found["requests"] == mix.asked, found
     assert found["nodes"][0]["node"] == "db", found["nodes"]
     spare = {"client": "web", "server": "spare", "connections": len(waited), "unanswered": 0, "refused": len(waited)}
     assert found["not_opened"] == [spare], found["not_opened"]
@@ -161,18 +164,33 @@ def check_tail(bbpaths, trace):
     assert " 504!" in page and "no return" in stock, shown
 
 
+def check_hung(bbtrace, bbpaths):
+    """Who waits is gone, and nobody answered: it is db that the clients waited for, and until they went."""
+    with tempfile.TemporaryDirectory() as folder:
+        trace, _ = capture(bbtrace, folder, HUNG)
+        found = json.loads(run(bbpaths, "blame", "-q", "-f", "json", trace))
+        closed = [line for line in run(bbtrace, "cat", trace).splitlines() if "status=closed" in line]
+    hung = HUNG.asked // HUNG.each
+    assert len(closed) == hung and all("MSG_SENT client web" in line for line in closed), closed
+    assert found["requests"] == HUNG.asked and found["nodes"][0]["node"] == "db", found
+    vain = [row for row in found["contexts"] if row.get("unanswered")]
+    assert [(row["node"], row["calls"]) for row in vain] == [("db", hung)], vain
+    assert abs(vain[0]["critical_total_s"] - hung * HUNG.client_s) < 0.1 * hung * HUNG.client_s, vain
+    print(f"{hung} of {HUNG.asked} requests that hung: fine")
+
+
 def main():
     bbtrace, bbpaths = sys.argv[1:]
     for mix in SOME, MANY, ALL:
         with tempfile.TemporaryDirectory() as folder:
             trace, waited = capture(bbtrace, folder, mix)
-            asked, each, slows = mix
-            assert len(waited) >= asked // each * slows, waited
+            assert len(waited) >= mix.asked // mix.each * mix.slows, waited
             check_blame(bbpaths, trace, waited, mix)
             check_unread(bbtrace, trace, waited)
             if mix is SOME:
                 check_tail(bbpaths, trace)
-        print(f"{len(waited)} calls of {asked} that were given up: fine")
+        print(f"{len(waited)} calls of {mix.asked} that were given up: fine")
+    check_hung(bbtrace, bbpaths)
     return 0
 
 

@@ -30,8 +30,10 @@ static inline bool scene_tell(const BbMessage *message, gpointer user, GError **
     static const char *const kinds[] = {[BB_CALL] = "call", [BB_RETURN] = "ret", [BB_FREE] = "msg"};
     Scene *scene = user;
     const char *status = bb_names_text(scene->names, message->status);
-    g_string_append_printf(scene->told, "%s:%" G_GUINT64_FORMAT "%s ", kinds[message->kind],
-                           message->bytes, g_strcmp0(status, BB_STATUS_UNREAD) == 0 ? "!" : "");
+    bool ends_call = bb_message_ends_call(message, scene->names);
+    g_string_append_printf(scene->told, "%s:%" G_GUINT64_FORMAT "%s ",
+                           ends_call ? "end" : kinds[message->kind], message->bytes,
+                           g_strcmp0(status, BB_STATUS_UNREAD) == 0 ? "!" : "");
     scene->lasted_ns = message->end_ns - message->time_ns;
     return true;
 }

@@ -30,10 +30,10 @@ START_TEST(who_gave_up_resets)
         say(&scene, SERVER, BB_TCP_ACK, OK);
         if (server_closes)
             say(&scene, SERVER, BB_TCP_FIN | BB_TCP_ACK, "");
-        check_told(&scene, "call:28 ", 0);
+        check_told(&scene, "call:28 end:0 ", 0);
         say(&scene, CLIENT, BB_TCP_RST, "");
-        check_told(&scene, "call:28 ret:40! ", 1);
-        scene_end(&scene, "call:28 ret:40! ");
+        check_told(&scene, "call:28 end:0 ret:40! ", 1);
+        scene_end(&scene, "call:28 end:0 ret:40! ");
     }
 }
 END_TEST
@@ -44,11 +44,11 @@ START_TEST(who_has_no_more_to_say_acknowledges)
         Scene scene;
         ask_and_close(&scene, 1);
         say(&scene, SERVER, BB_TCP_ACK | (server_closes ? BB_TCP_FIN : 0), OK);
-        check_told(&scene, "call:28 ", 0);
+        check_told(&scene, "call:28 end:0 ", 0);
         say(&scene, CLIENT, BB_TCP_ACK, "");
-        check_told(&scene, "call:28 ret:40 ", 0);
+        check_told(&scene, "call:28 end:0 ret:40 ", 0);
         say(&scene, CLIENT, BB_TCP_RST, ""); // and throws the rest away
-        scene_end(&scene, "call:28 ret:40 ");
+        scene_end(&scene, "call:28 end:0 ret:40 ");
     }
 }
 END_TEST
@@ -60,8 +60,8 @@ START_TEST(a_reset_that_acknowledges)
     ask_and_close(&scene, 1);
     say(&scene, SERVER, BB_TCP_ACK, OK);
     say(&scene, CLIENT, BB_TCP_RST | BB_TCP_ACK, "");
-    check_told(&scene, "call:28 ret:40 ", 0);
-    scene_end(&scene, "call:28 ret:40 ");
+    check_told(&scene, "call:28 end:0 ret:40 ", 0);
+    scene_end(&scene, "call:28 end:0 ret:40 ");
 }
 END_TEST
 
@@ -76,9 +76,9 @@ START_TEST(one_that_is_older_tells_nothing)
     scene.next[SERVER] = before;
     say(&scene, CLIENT, BB_TCP_ACK, "");
     scene.next[SERVER] = behind;
-    check_told(&scene, "call:28 ", 0);
+    check_told(&scene, "call:28 end:0 ", 0);
     say(&scene, CLIENT, BB_TCP_RST, "");
-    scene_end(&scene, "call:28 ret:40! ");
+    scene_end(&scene, "call:28 end:0 ret:40! ");
 }
 END_TEST
 
@@ -90,7 +90,7 @@ START_TEST(of_two_the_second_is_not_read)
     say(&scene, CLIENT, BB_TCP_ACK, "");
     say(&scene, SERVER, BB_TCP_ACK, OK);
     say(&scene, CLIENT, BB_TCP_RST, "");
-    scene_end(&scene, "call:28 call:28 ret:40 ret:40! ");
+    scene_end(&scene, "call:28 call:28 end:0 end:0 ret:40 ret:40! ");
 }
 END_TEST
 
@@ -146,7 +146,7 @@ START_TEST(nothing_more_is_heard)
     ask_and_close(&scene, 1);
     say(&scene, SERVER, BB_TCP_FIN | BB_TCP_ACK, OK);
     ck_assert_uint_gt(bb_capture_held_bytes(scene.capture), 0);
-    scene_end(&scene, "call:28 ret:40 ");
+    scene_end(&scene, "call:28 end:0 ret:40 ");
 }
 END_TEST
 
@@ -158,14 +158,56 @@ START_TEST(the_limit_of_what_is_held)
     say(&scene, CLIENT, BB_TCP_ACK, GET);
     say(&scene, CLIENT, BB_TCP_FIN | BB_TCP_ACK, "");
     say(&scene, SERVER, BB_TCP_ACK, OK);
-    check_told(&scene, "call:28 ret:40 ", 0);
+    check_told(&scene, "call:28 end:0 ret:40 ", 0);
     ck_assert_uint_eq(bb_capture_held_bytes(scene.capture), 0);
     say(&scene, CLIENT, BB_TCP_RST, "");
-    scene_end(&scene, "call:28 ret:40 ");
+    scene_end(&scene, "call:28 end:0 ret:40 ");
 }
 END_TEST
 
-TEST_MAIN("hold", who_gave_up_resets, who_has_no_more_to_say_acknowledges,
-          a_reset_that_acknowledges, one_that_is_older_tells_nothing, of_two_the_second_is_not_read,
+// What ends calls is told, and only that: who closes what they wait for, or is waited for with.
+START_TEST(calls_that_get_no_return)
+{
+    static const struct {
+        guint side;
+        guint8 flags;
+        const char *told;
+    } cases[] = {{CLIENT, BB_TCP_FIN | BB_TCP_ACK, "call:28 end:0 "},
+                 {CLIENT, BB_TCP_RST | BB_TCP_ACK, "call:28 end:0 "},
+                 {SERVER, BB_TCP_FIN | BB_TCP_ACK, "call:28 end:0 "},
+                 {SERVER, BB_TCP_RST | BB_TCP_ACK, "call:28 end:0 "},
+                 {CLIENT, BB_TCP_ACK, "call:28 "}};
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        Scene scene;
+        scene_begin(&scene, 100000);
+        open_connection(&scene, 1000, 2000);
+        say(&scene, CLIENT, BB_TCP_ACK, GET);
+        say(&scene, cases[i].side, cases[i].flags, "");
+        if (cases[i].flags & BB_TCP_FIN) // and the other one
+            say(&scene, !cases[i].side, cases[i].flags, "");
+        bool ended = cases[i].flags != BB_TCP_ACK;
+        ck_assert_uint_eq(scene.loss.count[BB_CALLS_CLOSED], ended);
+        scene_end(&scene, cases[i].told);
+        ck_assert_uint_eq(scene.loss.count[BB_CALLS_UNRETURNED], 1);
+    }
+}
+END_TEST
+
+// Its last byte is not known yet.
+START_TEST(a_call_that_is_being_answered)
+{
+    Scene scene;
+    scene_begin(&scene, 100000);
+    open_connection(&scene, 1000, 2000);
+    say(&scene, CLIENT, BB_TCP_ACK, "\1one");
+    say(&scene, SERVER, BB_TCP_ACK, "\2two");
+    close_connection(&scene);
+    scene_end(&scene, "call:4 ret:4 ");
+}
+END_TEST
+
+TEST_MAIN("hold", calls_that_get_no_return, a_call_that_is_being_answered, who_gave_up_resets,
+          who_has_no_more_to_say_acknowledges, a_reset_that_acknowledges,
+          one_that_is_older_tells_nothing, of_two_the_second_is_not_read,
           what_began_before_the_end_is_not_held, of_turns_likewise,
           who_closes_at_once_gives_nothing_up, nothing_more_is_heard, the_limit_of_what_is_held)

@@ -190,7 +190,7 @@ END_TEST
 START_TEST(cut_off)
 {
     check(SCRIPT(">POST /a HTTP/1.1\r\nContent-Length: 9\r\n\r\nabc", "x", "y"),
-          "CALL 1 http POST /a 42\n");
+          "CALL 1 http POST /a 42\nMSG > http POST /a 0\n"); // who closes over it
     check(SCRIPT(">POST /a HTTP/1.1\r\nContent-Len", "y", "x"), "CALL 1 http POST /a 29\n");
     check(SCRIPT(">" GET, "<HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", "y", "x"),
           "CALL 1 http GET /a 28\nRET 1 http 200 41\n");

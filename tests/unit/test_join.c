@@ -56,6 +56,27 @@ START_TEST(unread_is_what_one_has_seen)
 }
 END_TEST
 
+// What ends a call keeps its id, whichever end closes, and whoever has seen what.
+START_TEST(what_ends_a_call_has_its_id)
+{
+    g_autoptr(Merge) merge = merge_new();
+    MERGE_ADD(merge, "a.txt", "1.1 C c s 1 end=1.1 bytes=9 conn=x-y off=5 proto=http",
+              "1.2 C c s 2 end=1.2 bytes=9 conn=x-z off=5 proto=http",
+              "1.3 M c s 2 end=1.3 status=closed bytes=0 conn=x-z off=14 proto=http",
+              "1.4 M s c 1 end=1.4 status=closed bytes=0 conn=x-y off=7 proto=http");
+    MERGE_ADD(merge, "b.txt", "1.15 C c s 7 end=1.15 bytes=9 conn=x-z off=5 proto=http",
+              "1.25 C c s 8 end=1.25 bytes=9 conn=x-y off=5 proto=http");
+    merge_with(merge, BB_JOIN_KEYS);
+    ck_assert_uint_eq(merge->lines->len, 4);
+    g_autoptr(GString) ids = g_string_new(NULL);
+    for (guint i = 0; i < merge->lines->len; i++) {
+        g_auto(GStrv) words = g_strsplit(merge->lines->pdata[i], " ", -1);
+        g_string_append_printf(ids, "%s%s ", words[1], words[4]);
+    }
+    ck_assert_str_eq(ids->str, "C1 C2 M2 M1 ");
+}
+END_TEST
+
 // By the clock of b nothing compares; what its host itself received is its own.
 START_TEST(a_clock_that_is_not_known_adds_no_time)
 {
@@ -501,15 +522,16 @@ END_TEST
 
 TEST_MAIN("join", two_sightings_are_one_message_with_both_times,
           a_mirror_between_gives_neither_time, unread_is_what_one_has_seen,
-          a_clock_that_is_not_known_adds_no_time, what_one_side_lost_passes,
-          made_up_ids_of_two_observers_never_meet, ids_from_the_wire_join_and_stay,
-          an_id_used_again_is_another_message, received_lines_join_sent_lines_of_one_trace,
-          without_keys_order_and_time_decide, what_order_makes_later_waits,
-          a_constant_id_costs_little, a_usual_delay_tells_dense_messages_apart,
-          order_joins_what_has_other_keys_where_asked, nothing_joins_where_told,
-          sightings_beyond_the_window_are_two_messages, a_reply_moves_behind_its_call_where_it_may,
-          disorder_within_the_window_is_put_right, where_room_is_short_the_oldest_goes_early,
-          identical_times_keep_the_order_of_the_inputs, the_decoded_sighting_counts,
-          names_that_differ_are_a_hint, pieces_of_one_trace_keep_their_calls,
-          a_failing_sink_ends_the_join, a_sink_that_fails_late_ends_the_join,
-          what_is_late_passes_few, any_order_comes_out_in_order)
+          what_ends_a_call_has_its_id, a_clock_that_is_not_known_adds_no_time,
+          what_one_side_lost_passes, made_up_ids_of_two_observers_never_meet,
+          ids_from_the_wire_join_and_stay, an_id_used_again_is_another_message,
+          received_lines_join_sent_lines_of_one_trace, without_keys_order_and_time_decide,
+          what_order_makes_later_waits, a_constant_id_costs_little,
+          a_usual_delay_tells_dense_messages_apart, order_joins_what_has_other_keys_where_asked,
+          nothing_joins_where_told, sightings_beyond_the_window_are_two_messages,
+          a_reply_moves_behind_its_call_where_it_may, disorder_within_the_window_is_put_right,
+          where_room_is_short_the_oldest_goes_early, identical_times_keep_the_order_of_the_inputs,
+          the_decoded_sighting_counts, names_that_differ_are_a_hint,
+          pieces_of_one_trace_keep_their_calls, a_failing_sink_ends_the_join,
+          a_sink_that_fails_late_ends_the_join, what_is_late_passes_few,
+          any_order_comes_out_in_order)

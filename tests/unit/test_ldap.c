@@ -100,7 +100,8 @@ START_TEST(disconnection)
     up(s, SEARCH("01"));
     down(s, "30(02(00)78(0a(34)04()04()8a('1.3.6.1.4.1.1466.20036')))");
     step(s, END_DOWN, octets(""));
-    steps_check(s, "CALL 1 ldap search sub 40\nMSG < ldap extendedResponse 38\n");
+    steps_check(s, "CALL 1 ldap search sub 40\nMSG < ldap extendedResponse 38\n"
+                   "MSG < ldap search sub 0\n"); // over which it closes
     ck_assert_uint_eq(steps_count(s, BB_CALLS_UNRETURNED), 1);
 }
 END_TEST

@@ -177,7 +177,55 @@ START_TEST(nor_read_of_a_root)
 }
 END_TEST
 
-TEST_MAIN("nesting_unanswered", calls_without_return_stand_alone,
-          calls_without_return_are_part_of_their_path, calls_that_were_given_up,
-          one_call_that_was_given_up, calls_without_return_are_patterns_of_their_own,
-          returns_that_nobody_read, nor_read_of_a_root)
+// B hangs in every fourth request, and A with it, until the client closes its connection after 300
+// ms.
+static GString *hung(const char *status)
+{
+    GString *text = g_string_new("");
+    for (guint i = 0; i < 80; i++) {
+        double at = 1000.0 * i;
+        g_string_append_printf(text, "C U A a%u %g|C A B b%u %g|", i, at, i, at + 10);
+        if (i % 4)
+            g_string_append_printf(text, "R B A b%u %g|R A U a%u %g|", i, at + 30, i, at + 35);
+        else
+            g_string_append_printf(text, "M U A a%u %g status=%s|", i, at + 300, status);
+    }
+    return text;
+}
+
+START_TEST(clients_that_close)
+{
+    g_auto(Result) result = infer_jointly(hung("closed"));
+    check_patterns(&result, "U>A(B) x20; U>A(B) x60");
+    const BbPatternNode *root = vertex(&result, 0, 0), *b = vertex(&result, 0, 1);
+    ck_assert(!root->unanswered && b->unanswered);
+    check_ms(bb_stats_mean(root->latency), 300);
+    check_ms((gint64)b->critical_total_ns, 20 * 290);
+    ck_assert_uint_eq(result.paths->facts.free_messages, 0);
+    ck_assert_uint_eq(result.patterns->unreturned->len, 0);
+    g_auto(Result) other = infer_jointly(hung("ok"));
+    ck_assert_uint_eq(other.paths->facts.free_messages, 20);
+    ck_assert_uint_gt(other.patterns->unreturned->len, 0);
+}
+END_TEST
+
+// By whichever end; a return counts more, whenever it comes, and other nodes' calls have other ids.
+START_TEST(connections_that_are_closed)
+{
+    g_auto(Result) result = infer_jointly(g_string_new(
+        "C U A a 0|M A U a 50 status=closed|C U A b 100|M U A b 150 status=closed|R A U b 160|"
+        "C U A c 200|M U B c 250 status=closed|M U A - 260 status=closed|"));
+    const BbCall *a = &result.paths->calls[find(&result, "a")];
+    const BbCall *b = &result.paths->calls[find(&result, "b")];
+    check_ms(a->return_ns, 50);
+    check_ms(b->return_ns, 160);
+    ck_assert(!bb_call_is_returned(&result.paths->calls[find(&result, "c")]));
+    ck_assert_uint_eq(result.paths->facts.free_messages, 1);
+}
+END_TEST
+
+TEST_MAIN("nesting_unanswered", clients_that_close, connections_that_are_closed,
+          calls_without_return_stand_alone, calls_without_return_are_part_of_their_path,
+          calls_that_were_given_up, one_call_that_was_given_up,
+          calls_without_return_are_patterns_of_their_own, returns_that_nobody_read,
+          nor_read_of_a_root)

@@ -359,6 +359,35 @@ START_TEST(unread_returns_stay_so)
 }
 END_TEST
 
+// A return that comes in a later window than that counts more; what gets none is ended by it in
+// any.
+START_TEST(closed_connections_go_with_their_calls)
+{
+    static const char *const lines[] = {"C U A a 0",   "R A U a 30",
+                                        "C U A b 80",  "M U A b 95 status=closed",
+                                        "C U A d 85",  "M U A d 98 status=closed",
+                                        "R A U d 120", "C U A c 190",
+                                        "R A U c 200", NULL};
+    g_auto(Run) run = run_begin_as(by_time(100, 50), BB_ASSIGN_JOINT);
+    push_lines(&run, lines);
+    guint found = 0;
+    for (guint w = 0; w < run.published->len; w++) {
+        const BbPaths *paths = g_ptr_array_index(run.published, w);
+        for (guint32 i = 0; i < paths->n_calls; i++) {
+            const BbCall *call = &paths->calls[i];
+            found++;
+            if (call->call_ns == 80 * MS)
+                ck_assert_int_eq(call->return_ns, 95 * MS);
+            if (call->call_ns == 85 * MS)
+                ck_assert_int_eq(call->return_ns, 120 * MS);
+        }
+    }
+    ck_assert_uint_eq(found, 4);
+    ck_assert_uint_eq(run.facts.returns_orphaned, 0);
+    ck_assert_uint_eq(run.facts.free_messages, 0);
+}
+END_TEST
+
 // Windows of messages do not depend on stamps: all the same, or none with a return.
 START_TEST(windows_of_messages_always_go_on)
 {
@@ -633,6 +662,6 @@ TEST_MAIN("windows", nothing_and_one, paths_are_published_by_their_start, calls_
           carried_calls_keep_what_is_known, late_messages_are_used_and_counted, jumps_cost_nothing,
           windows_begin_at_multiples_of_the_step, a_stamp_of_the_future,
           calls_without_return_go_with_their_parents, unread_returns_stay_so,
-          windows_of_messages_always_go_on, every_call_is_published_once,
-          a_short_trace_is_one_window, stationary_traffic, stationary_traffic_jointly,
-          lonely_requests_are_counted_alike)
+          closed_connections_go_with_their_calls, windows_of_messages_always_go_on,
+          every_call_is_published_once, a_short_trace_is_one_window, stationary_traffic,
+          stationary_traffic_jointly, lonely_requests_are_counted_alike)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages as convolution sees them: in order of time, on edges in order of names, sightings of one
 // message joined, arrivals in an order of their own.
+#include "data/status.h"
 #include "tests/unit/planted.h"
 
 #include <string.h>
@@ -82,6 +83,25 @@ START_TEST(messages_in_order_of_time)
     check_tables(planted->traffic);
     ck_assert_int_eq(planted->traffic->start_ns, 10);
     ck_assert_int_eq(planted->traffic->end_ns, 30);
+}
+END_TEST
+
+// It is no message of a node.
+START_TEST(a_connection_that_is_closed)
+{
+    g_autoptr(Planted) planted = planted_new(1);
+    planted_send(planted, "A", "B", 10, PLANTED_ROOT);
+    BbMessage end = bb_message_empty();
+    end.id = bb_id_number(1);
+    end.sender = bb_names_intern(planted->names, "A");
+    end.receiver = bb_names_intern(planted->names, "B");
+    end.status = bb_names_intern(planted->names, BB_STATUS_CLOSED);
+    end.time_ns = 20;
+    ck_assert(bb_traffic_push(planted->traffic, &end));
+    end.kind = BB_RETURN; // which is one
+    ck_assert(bb_traffic_push(planted->traffic, &end));
+    expect(planted, "A>B@10 A>B@20");
+    ck_assert_uint_eq(planted->traffic->facts.free_messages, 1); // the first one
 }
 END_TEST
 
@@ -283,7 +303,7 @@ START_TEST(any_order_gives_the_same)
 }
 END_TEST
 
-TEST_MAIN("traffic", messages_in_order_of_time, edges_in_order_of_names,
-          sightings_of_one_message_join, sightings_of_others_do_not_join,
+TEST_MAIN("traffic", messages_in_order_of_time, a_connection_that_is_closed,
+          edges_in_order_of_names, sightings_of_one_message_join, sightings_of_others_do_not_join,
           the_kth_here_is_the_kth_there, arrivals_have_their_own_order, kinds_are_alike_and_counted,
           clients_are_known, nothing_is_nothing, any_order_gives_the_same)

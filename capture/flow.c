@@ -576,6 +576,7 @@ static void bound_held(BbFlows *flows)
 {
     while (flows->held > flows->max_held && flows->holders.oldest) {
         BbFlow *flow = flows->holders.oldest;
+        flows->context->hold = &flow->hold;
         if (flow->transport == BB_TRANSPORT_TCP && bb_tcp_held(&flow->tcp)) {
             flows->loss->count[BB_TCP_BUFFER_LIMIT]++;
             bb_tcp_force(&flow->tcp);
@@ -586,6 +587,7 @@ static void bound_held(BbFlows *flows)
         if (flow->dialog)
             bb_dialog_drop_held(flow->dialog);
         bb_hold_release(&flow->hold, flows->context);
+        flows->context->hold = NULL;
         account(flows, flow);
         g_assert(!flow->held);
     }

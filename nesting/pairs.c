@@ -217,7 +217,8 @@ void bb_pairs_push_call(BbPairs *pairs, const BbCall *call)
 
 guint64 bb_pairs_held(const BbPairs *pairs)
 {
-    return pairs->count + 2 * (guint64)pairs->known->len;
+    guint64 ends = pairs->ends ? pairs->ends->len : 0;
+    return pairs->count + 2 * (guint64)pairs->known->len + ends;
 }
 
 guint64 bb_pairs_messages(const BbPairs *pairs)

@@ -11,10 +11,11 @@ typedef struct BbPairs BbPairs;
 BbPairs *bb_pairs_new(const BbNames *names);
 void bb_pairs_free(BbPairs *pairs);
 
-// Takes a message; nothing of it is kept by reference. Free messages are only counted. Memory: 85
-// bytes a call while messages come in order of time and are seen once (93 where returns have other
-// labels than their calls); else 56 bytes a call or return until bb_pairs_finish, which turns them
-// into 80 bytes a call. Returns false, and takes nothing, when 2^32 - 2 calls and returns are there
+// Takes a message; nothing of it is kept by reference. Free messages are only counted, but for
+// those that end calls (bb_message_ends_call), of which each takes 112 bytes. Memory: 85 bytes a
+// call while messages come in order of time and are seen once (93 where returns have other labels
+// than their calls); else 56 bytes a call or return until bb_pairs_finish, which turns them into 80
+// bytes a call. Returns false, and takes nothing, when 2^32 - 2 calls and returns are there
 // already.
 bool bb_pairs_push(BbPairs *pairs, const BbMessage *message);
 
@@ -28,6 +29,7 @@ bool bb_pairs_push(BbPairs *pairs, const BbMessage *message);
 //   that key, unless that call has another return.
 // - A second sighting of a message, at its receiver, adds the receiver's time; alone it stands for
 //   the message.
+// - A call without return over which a connection is closed is returned then, of that status.
 void bb_pairs_finish(BbPairs *pairs, BbPaths *paths);
 
 // Takes a call of an earlier window, with or without return: before any message, and in order of

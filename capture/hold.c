@@ -11,19 +11,32 @@
 typedef struct {
     BbMessage message;
     guint32 end; // number of the byte behind it, once that is known
-    guint8 receiver;
     bool has_end : 1;
     bool ends_call : 1; // its id is to be given back
 } Entry;
 
-static Entry *entry_at(const BbHold *hold, guint i)
+// Ends come in order, so what waits for a side is known from the front on.
+typedef struct {
+    GArray *entries; // of Entry; NULL: none
+    guint first;     // those before it are gone
+} Line;
+
+struct BbHeldReturns {
+    Line lines[2]; // by receiver
+    guint waiting; // in both
+    guint last;    // receiver of what was added last
+    char *conn;    // of all
+    GArray *nodes; // of guint32: to be given back when nothing waits any more
+};
+
+static Entry *entry_at(const Line *line, guint i)
 {
-    return &g_array_index(hold->entries, Entry, i);
+    return &g_array_index(line->entries, Entry, i);
 }
 
-static guint count_of(const BbHold *hold)
+static guint length_of(const Line *line)
 {
-    return hold->entries ? hold->entries->len : 0;
+    return line->entries ? line->entries->len : 0;
 }
 
 bool bb_hold_has_waited(const BbHold *hold, guint side, gint64 asked_ns)
@@ -40,46 +53,57 @@ bool bb_hold_takes(const BbHold *hold, guint receiver, gint64 asked_ns, gint64 t
 
 void bb_hold_add(BbHold *hold, guint receiver, const BbMessage *message)
 {
-    if (!hold->entries) {
-        hold->entries = g_array_new(FALSE, FALSE, sizeof(Entry));
-        hold->nodes = g_array_new(FALSE, FALSE, sizeof(guint32));
+    if (!hold->returns) {
+        hold->returns = g_new0(BbHeldReturns, 1);
+        hold->returns->nodes = g_array_new(FALSE, FALSE, sizeof(guint32));
+        hold->returns->conn = g_strdup(message->conn);
     }
-    Entry entry = {.message = *message, .receiver = (guint8)receiver};
-    entry.message.conn = g_strdup(message->conn);
-    g_array_append_val(hold->entries, entry);
+    BbHeldReturns *returns = hold->returns;
+    Line *line = &returns->lines[receiver];
+    if (!line->entries)
+        line->entries = g_array_new(FALSE, FALSE, sizeof(Entry));
+    Entry entry = {.message = *message};
+    entry.message.conn = returns->conn;
+    g_array_append_val(line->entries, entry);
+    returns->last = receiver;
+    returns->waiting++;
 }
 
 // Plain numbers, as capture gives them.
 bool bb_hold_end_call(BbHold *hold, guint64 id)
 {
-    const BbId wanted = bb_id_number(id);
-    for (guint i = count_of(hold); i > 0; i--) {
-        Entry *entry = entry_at(hold, i - 1);
-        if (bb_id_equal(entry->message.id, wanted) && !entry->ends_call)
-            return entry->ends_call = true;
-    }
-    return false;
+    if (!hold->returns)
+        return false;
+    const Line *line = &hold->returns->lines[hold->returns->last];
+    Entry *entry = entry_at(line, length_of(line) - 1);
+    if (entry->ends_call || !bb_id_equal(entry->message.id, bb_id_number(id)))
+        return false;
+    return entry->ends_call = true;
 }
 
 bool bb_hold_end_node(BbHold *hold, guint32 node)
 {
-    if (!count_of(hold))
+    if (!hold->returns)
         return false;
-    g_array_append_val(hold->nodes, node);
+    g_array_append_val(hold->returns->nodes, node);
     return true;
 }
 
 void bb_hold_note_end(BbHold *hold, const guint32 next[2])
 {
-    for (guint i = count_of(hold); i > 0 && !entry_at(hold, i - 1)->has_end; i--) {
-        Entry *entry = entry_at(hold, i - 1);
-        entry->end = next[!entry->receiver];
-        entry->has_end = true;
+    for (guint receiver = 0; hold->returns && receiver < 2; receiver++) {
+        const Line *line = &hold->returns->lines[receiver];
+        for (guint i = length_of(line); i > line->first && !entry_at(line, i - 1)->has_end; i--) {
+            entry_at(line, i - 1)->end = next[!receiver];
+            entry_at(line, i - 1)->has_end = true;
+        }
     }
 }
 
-static void emit(Entry *entry, BbContext *context, bool unread)
+static void emit_first(BbHeldReturns *returns, guint receiver, BbContext *context, bool unread)
 {
+    Line *line = &returns->lines[receiver];
+    Entry *entry = entry_at(line, line->first++);
     BbMessage *message = &entry->message;
     if (unread) {
         message->status = bb_context_label(context, BB_STATUS_UNREAD, strlen(BB_STATUS_UNREAD));
@@ -88,46 +112,53 @@ static void emit(Entry *entry, BbContext *context, bool unread)
     bb_context_emit(context, message);
     if (entry->ends_call)
         bb_context_end_call(context, message->id.number);
-    g_free((char *)message->conn);
+    returns->waiting--;
 }
 
-static void clear(BbHold *hold, BbContext *context)
+static void clear_if_none(BbHold *hold, BbContext *context)
 {
-    if (count_of(hold))
+    if (hold->returns->waiting)
         return;
-    for (guint i = 0; hold->nodes && i < hold->nodes->len; i++)
-        bb_context_end_node(context, g_array_index(hold->nodes, guint32, i));
-    g_clear_pointer(&hold->nodes, g_array_unref);
-    g_clear_pointer(&hold->entries, g_array_unref);
+    BbHeldReturns *returns = g_steal_pointer(&hold->returns);
+    for (guint i = 0; i < returns->nodes->len; i++)
+        bb_context_end_node(context, g_array_index(returns->nodes, guint32, i));
+    for (guint receiver = 0; receiver < 2; receiver++)
+        g_clear_pointer(&returns->lines[receiver].entries, g_array_unref);
+    g_array_unref(returns->nodes);
+    g_free(returns->conn);
+    g_free(returns);
 }
 
 void bb_hold_heard(BbHold *hold, BbContext *context, guint side, bool resets, bool has_ack,
                    guint32 ack)
 {
-    guint kept = 0, count = count_of(hold);
-    for (guint i = 0; i < count; i++) {
-        Entry *entry = entry_at(hold, i);
+    if (!hold->returns)
+        return;
+    Line *line = &hold->returns->lines[side];
+    while (line->first < length_of(line)) {
+        const Entry *entry = entry_at(line, line->first);
         bool is_acked = has_ack && entry->has_end && (gint32)(ack - entry->end) >= 0;
-        if (entry->receiver == side && (resets || is_acked))
-            emit(entry, context, !is_acked);
-        else
-            *entry_at(hold, kept++) = *entry;
+        if (!resets && !is_acked)
+            break;
+        emit_first(hold->returns, side, context, !is_acked);
     }
-    if (hold->entries)
-        g_array_set_size(hold->entries, kept);
-    clear(hold, context);
+    clear_if_none(hold, context);
 }
 
 void bb_hold_release(BbHold *hold, BbContext *context)
 {
-    for (guint i = 0; i < count_of(hold); i++)
-        emit(entry_at(hold, i), context, false);
-    if (hold->entries)
-        g_array_set_size(hold->entries, 0);
-    clear(hold, context);
+    if (!hold->returns)
+        return;
+    for (guint receiver = 0; receiver < 2; receiver++)
+        while (hold->returns->lines[receiver].first < length_of(&hold->returns->lines[receiver]))
+            emit_first(hold->returns, receiver, context, false);
+    clear_if_none(hold, context);
 }
 
 guint32 bb_hold_bytes(const BbHold *hold)
 {
-    return count_of(hold) * (guint32)sizeof(Entry);
+    const BbHeldReturns *returns = hold->returns;
+    return returns ? (guint32)sizeof(Entry) *
+                         (length_of(&returns->lines[0]) + length_of(&returns->lines[1]))
+                   : 0;
 }

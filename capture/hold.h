@@ -10,12 +10,13 @@
 
 struct BbContext;
 
+typedef struct BbHeldReturns BbHeldReturns;
+
 typedef struct BbHold {
-    gint64 closed_ns[2];  // when a side closed, or reset the connection; BB_TIME_NONE: not yet
-    guint32 closed_at[2]; // number of the byte behind its last one, then
-    bool was_reset[2];    // so it may not answer what comes now
-    GArray *entries;      // NULL: nothing waits; as nodes
-    GArray *nodes;        // of guint32: to be given back when nothing waits any more
+    gint64 closed_ns[2];    // when a side closed, or reset the connection; BB_TIME_NONE: not yet
+    guint32 closed_at[2];   // number of the byte behind its last one, then
+    bool was_reset[2];      // so it may not answer what comes now
+    BbHeldReturns *returns; // NULL: nothing waits
 } BbHold;
 
 #define BB_HOLD_NOTHING ((BbHold){.closed_ns = {BB_TIME_NONE, BB_TIME_NONE}})
@@ -27,16 +28,17 @@ bool bb_hold_has_waited(const BbHold *hold, guint side, gint64 asked_ns);
 // Whether a return that begins at time_ns has to be held. receiver: the side that it is for, which
 // had asked for it by asked_ns.
 bool bb_hold_takes(const BbHold *hold, guint receiver, gint64 asked_ns, gint64 time_ns);
-// Its lent strings are copied.
+// Its lent strings are copied; conn is that of all of the connection's.
 void bb_hold_add(BbHold *hold, guint receiver, const BbMessage *message);
-// Of what waits: takes over giving back the id of a call, or a node. False: it has no such thing.
+// Takes over giving back the id of the call whose return was added last, or a node. False: it is
+// not of what waits.
 bool bb_hold_end_call(BbHold *hold, guint64 id);
 bool bb_hold_end_node(BbHold *hold, guint32 node);
 // next: the number up to which bytes of each side were delivered. To be called after each packet.
 void bb_hold_note_end(BbHold *hold, const guint32 next[2]);
 
 // A packet of side has come. Emits what is known by it: resets, and acknowledges up to ack, where
-// it has one.
+// it has one. What waits on takes no time.
 void bb_hold_heard(BbHold *hold, struct BbContext *context, guint side, bool resets, bool has_ack,
                    guint32 ack);
 // Nothing more comes that could tell: all are emitted as they came.

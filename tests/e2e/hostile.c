@@ -2,6 +2,7 @@
 // Floods, each in a process of its own, through capture/ and on to a trace: memory has a bound
 // whatever comes, the counters tell what was given up, and it ends.
 //   hostile [--threads N] [SCENARIO...]
+#include "capture/hold.h"
 #include "capture/shards.h"
 #include "capture/unanswered.h"
 #include "data/order.h"
@@ -18,7 +19,8 @@
 #define SECONDS 60.0        // of the processor, for one scenario
 #define ORDER_WINDOW 65536u // as the program has it
 #define MSS 1460u
-#define RAW_IP 101 // LINKTYPE_RAW
+#define UNREAD 20000u // returns of one connection that nobody reads
+#define RAW_IP 101    // LINKTYPE_RAW
 
 // Sanitizers multiply memory and time: there, less comes, and the peak says nothing.
 #if defined(__SANITIZE_ADDRESS__)
@@ -218,6 +220,26 @@ static void deep_pipeline(Flood *flood, guint n)
 static void deep_pipelines(Flood *flood, guint n)
 {
     pipelines(flood, n, 80, "GET /a HTTP/1.1\r\n\r\n", 1100);
+}
+
+// Each asks much, closes, and resets the connection when all of it was answered, one by one.
+static void unread(Flood *flood, guint n)
+{
+    static const char request[] = "*1\r\n$4\r\nPING\r\n";
+    for (guint i = 0; i < n; i++) {
+        Client c = client(flood, i, 6379), server = c;
+        say_syn(&c);
+        for (guint asked = 0; asked < UNREAD; asked++)
+            say_text(&c, request);
+        flood->now_ns += BB_HOLD_WAITED_NS;
+        c.packet.tcp_flags = BB_TCP_FIN | BB_TCP_ACK;
+        push(flood, c.packet, NULL, 0);
+        c.packet.seq++;
+        for (guint heard = 0; heard < UNREAD; heard++)
+            hear(&server, &c, "+PONG\r\n", 7);
+        c.packet.tcp_flags = BB_TCP_RST;
+        push(flood, c.packet, NULL, 0);
+    }
 }
 
 static void quiet_gets(Flood *flood, guint n)
@@ -447,6 +469,7 @@ static const Scenario scenarios[] = {
     {"strangers", strangers, 1000000, BB_EVICTED_CONNECTIONS, 900000},
     {"deep_pipeline", deep_pipeline, 2000000, BB_PENDING_LIMIT, 1900000},
     {"deep_pipelines", deep_pipelines, 5000, BB_PENDING_LIMIT, 1},
+    {"unread", unread, 60, BB_RETURNS_UNREAD, 60 * UNREAD},
     {"quiet_gets", quiet_gets, 5000, BB_FREES, 1},
     {"other_methods", other_methods, 1200000, BB_RETURNS, 1200000},
     {"statements", statements, 2000, BB_CALLS, 1900000},

@@ -533,6 +533,9 @@ static void settle_held(BbFlows *flows, BbFlow *flow, guint side, const BbPacket
         (resets && flow->list != CLOSED && flow->tcp.reset != side + 1))
         return;
     bb_hold_note_end(&flow->hold, (const guint32[]){stream[0].next, stream[1].next});
+    // Where the mirror swapped them, who is answered here has acknowledged it already.
+    bb_hold_heard(&flow->hold, flows->context, !side, false, stream[side].has_acked,
+                  stream[side].acked);
     bb_hold_heard(&flow->hold, flows->context, side, resets, packet->tcp_flags & BB_TCP_ACK,
                   packet->ack);
 }

@@ -82,6 +82,22 @@ START_TEST(one_that_is_older_tells_nothing)
 }
 END_TEST
 
+// The mirror shows the acknowledgement before what it is for.
+START_TEST(one_that_was_seen_before)
+{
+    Scene scene;
+    ask_and_close(&scene, 1);
+    guint32 before = scene.next[SERVER];
+    scene.next[SERVER] += (guint32)strlen(OK);
+    say(&scene, CLIENT, BB_TCP_ACK, "");
+    scene.next[SERVER] = before;
+    say(&scene, SERVER, BB_TCP_ACK, OK);
+    check_told(&scene, "call:28 ret:40 ", 0);
+    say(&scene, CLIENT, BB_TCP_RST, "");
+    scene_end(&scene, "call:28 ret:40 ");
+}
+END_TEST
+
 START_TEST(of_two_the_second_is_not_read)
 {
     Scene scene;

@@ -37,6 +37,7 @@ struct BbFlow {
     BbTcp tcp;                         // only of TCP, as are wire and hold
     BbWire wire;
     BbHold hold;
+    GList *waits; // among those of which returns wait; NULL: none does
 };
 
 typedef struct List {
@@ -52,6 +53,7 @@ struct BbFlows {
     gsize held, max_held;
     List lists[N_LISTS];
     List holders;
+    GQueue waiting; // of BbFlow, of which returns wait
 };
 
 BbFlows *bb_flows_new(BbContext *context, guint max, gsize max_held)
@@ -109,8 +111,22 @@ static void holders_append(BbFlows *flows, BbFlow *flow)
     list->newest = flow;
 }
 
+static void account_waiting(BbFlows *flows, BbFlow *flow)
+{
+    bool waits = bb_hold_bytes(&flow->hold);
+    if (G_LIKELY(waits == (flow->waits != NULL)))
+        return;
+    if (waits) {
+        g_queue_push_tail(&flows->waiting, flow);
+        flow->waits = flows->waiting.tail;
+    } else {
+        g_queue_delete_link(&flows->waiting, g_steal_pointer(&flow->waits));
+    }
+}
+
 static void account(BbFlows *flows, BbFlow *flow)
 {
+    account_waiting(flows, flow);
     guint32 held = (flow->dialog ? bb_dialog_held(flow->dialog) : 0) +
                    (flow->transport == BB_TRANSPORT_TCP ? bb_tcp_held(&flow->tcp) : 0) +
                    bb_hold_bytes(&flow->hold);
@@ -306,6 +322,18 @@ static void make_room(BbFlows *flows)
             flows->loss->count[BB_EVICTED_CONNECTIONS]++;
         remove_flow(flows, flows->lists[kind].oldest);
     }
+}
+
+// One at a time, in turn.
+static void release_if_over(BbFlows *flows, gint64 now_ns)
+{
+    GList *link = g_queue_pop_head_link(&flows->waiting);
+    BbFlow *flow = link->data;
+    g_queue_push_tail_link(&flows->waiting, link);
+    if (!bb_hold_is_over(&flow->hold, now_ns))
+        return;
+    bb_hold_release(&flow->hold, flows->context);
+    account(flows, flow);
 }
 
 static BbFlow *add(BbFlows *flows, const BbPacket *packet, guint32 hash)
@@ -529,10 +557,12 @@ static void settle_held(BbFlows *flows, BbFlow *flow, guint side, const BbPacket
 {
     const BbStream *stream = flow->tcp.stream;
     bool resets = packet->tcp_flags & BB_TCP_RST;
-    if (!bb_hold_bytes(&flow->hold) ||
-        (resets && flow->list != CLOSED && flow->tcp.reset != side + 1))
+    if (G_LIKELY(!flow->hold.returns))
         return;
-    bb_hold_note_end(&flow->hold, (const guint32[]){stream[0].next, stream[1].next});
+    bb_hold_note_end(&flow->hold, (const guint32[]){stream[0].next, stream[1].next},
+                     packet->time_ns);
+    if (resets && flow->list != CLOSED && flow->tcp.reset != side + 1)
+        return;
     // Where the mirror swapped them, who is answered here has acknowledged it already.
     bb_hold_heard(&flow->hold, flows->context, !side, false, stream[side].has_acked,
                   stream[side].acked);
@@ -561,6 +591,9 @@ static void take_tcp(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *p
 
 static void push_tcp(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *packet)
 {
+    // Whether or not its turn came since then.
+    if (G_UNLIKELY(bb_hold_is_over(&flow->hold, packet->time_ns)))
+        bb_hold_release(&flow->hold, flows->context);
     flows->context->hold = &flow->hold;
     take_tcp(flows, flow, side, packet);
     settle_held(flows, flow, side, packet);
@@ -636,6 +669,8 @@ void bb_flows_push(BbFlows *flows, const BbPacket *packet)
     guint side = 0;
     bool is_tcp = packet->transport == BB_TRANSPORT_TCP;
     guint32 hash = hash_packet(flows, packet);
+    if (G_UNLIKELY(flows->waiting.length))
+        release_if_over(flows, packet->time_ns);
     BbFlow *flow = find_taking(flows, packet, hash, &side);
     if (G_UNLIKELY(packet->translated == BB_TRANSLATED_TWIN)) {
         forget_twin(flows, flow);

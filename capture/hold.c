@@ -10,7 +10,8 @@
 
 typedef struct {
     BbMessage message;
-    guint32 end; // number of the byte behind it, once that is known
+    gint64 since_ns; // as end, once that is known
+    guint32 end;     // number of the byte behind it
     bool has_end : 1;
     bool ends_call : 1; // its id is to be given back
 } Entry;
@@ -89,12 +90,13 @@ bool bb_hold_end_node(BbHold *hold, guint32 node)
     return true;
 }
 
-void bb_hold_note_end(BbHold *hold, const guint32 next[2])
+void bb_hold_note_end(BbHold *hold, const guint32 next[2], gint64 now_ns)
 {
     for (guint receiver = 0; hold->returns && receiver < 2; receiver++) {
         const Line *line = &hold->returns->lines[receiver];
         for (guint i = length_of(line); i > line->first && !entry_at(line, i - 1)->has_end; i--) {
             entry_at(line, i - 1)->end = next[!receiver];
+            entry_at(line, i - 1)->since_ns = now_ns;
             entry_at(line, i - 1)->has_end = true;
         }
     }
@@ -143,6 +145,17 @@ void bb_hold_heard(BbHold *hold, BbContext *context, guint side, bool resets, bo
         emit_first(hold->returns, side, context, !is_acked);
     }
     clear_if_none(hold, context);
+}
+
+bool bb_hold_is_over(const BbHold *hold, gint64 now_ns)
+{
+    bool is_over = false;
+    for (guint receiver = 0; hold->returns && receiver < 2; receiver++) {
+        const Line *line = &hold->returns->lines[receiver];
+        is_over |= line->first < length_of(line) &&
+                   now_ns - entry_at(line, line->first)->since_ns >= BB_HOLD_NS;
+    }
+    return is_over;
 }
 
 void bb_hold_release(BbHold *hold, BbContext *context)

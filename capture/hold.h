@@ -3,7 +3,9 @@
 // only nothing more to say acknowledges them; who had given up resets the connection (RFC 9293
 // section 3.6.1, RFC 1122 section 4.2.2.13), and the return was read by nobody: its status is
 // "unread". So such a return waits for that side's next packet. Who closes right after it has asked
-// (QUIT) never meant to wait: that is no failure, and is told as it came. Inside of capture/ only.
+// (QUIT) never meant to wait: that is no failure, and is told as it came. So is, after BB_HOLD_NS,
+// what nothing more is heard of (the reset was lost, or a firewall drops it). Inside of capture/
+// only.
 #pragma once
 
 #include "data/message.h"
@@ -22,6 +24,8 @@ typedef struct BbHold {
 #define BB_HOLD_NOTHING ((BbHold){.closed_ns = {BB_TIME_NONE, BB_TIME_NONE}})
 
 #define BB_HOLD_WAITED_NS (G_GINT64_CONSTANT(1000000)) // who closes sooner did not wait
+// In which a reply that was lost behind the mirror is sent again, and reset.
+#define BB_HOLD_NS (3 * G_GINT64_CONSTANT(1000000000))
 
 // Whether the side that had asked by asked_ns has closed, and waited before that.
 bool bb_hold_has_waited(const BbHold *hold, guint side, gint64 asked_ns);
@@ -34,13 +38,16 @@ void bb_hold_add(BbHold *hold, guint receiver, const BbMessage *message);
 // not of what waits.
 bool bb_hold_end_call(BbHold *hold, guint64 id);
 bool bb_hold_end_node(BbHold *hold, guint32 node);
-// next: the number up to which bytes of each side were delivered. To be called after each packet.
-void bb_hold_note_end(BbHold *hold, const guint32 next[2]);
+// next: the number up to which bytes of each side were delivered. To be called after each packet,
+// with its time.
+void bb_hold_note_end(BbHold *hold, const guint32 next[2], gint64 now_ns);
 
 // A packet of side has come. Emits what is known by it: resets, and acknowledges up to ack, where
 // it has one. What waits on takes no time.
 void bb_hold_heard(BbHold *hold, struct BbContext *context, guint side, bool resets, bool has_ack,
                    guint32 ack);
+// Whether a return has waited for BB_HOLD_NS.
+bool bb_hold_is_over(const BbHold *hold, gint64 now_ns);
 // Nothing more comes that could tell: all are emitted as they came.
 void bb_hold_release(BbHold *hold, struct BbContext *context);
 guint32 bb_hold_bytes(const BbHold *hold); // that it keeps

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: connections whose client closes before the reply comes. Out: checks of whether it was read.
+#include "capture/hold.h"
 #include "tests/unit/flow_scene.h"
 
 #define GET "GET /a HTTP/1.1\r\nHost: x\r\n\r\n"            // 28 bytes
@@ -163,6 +164,27 @@ START_TEST(nothing_more_is_heard)
     say(&scene, SERVER, BB_TCP_FIN | BB_TCP_ACK, OK);
     ck_assert_uint_gt(bb_capture_held_bytes(scene.capture), 0);
     scene_end(&scene, "call:28 end:0 ret:40 ");
+}
+END_TEST
+
+// Nor of what was reset long after, or never: other connections go on.
+START_TEST(nothing_is_heard_for_long)
+{
+    for (guint another = 0; another < 2; another++) {
+        Scene scene;
+        ask_and_close(&scene, 1);
+        say(&scene, SERVER, BB_TCP_ACK, OK);
+        scene.now_ns += BB_HOLD_NS;
+        if (another) {
+            scene.port++;
+            say(&scene, CLIENT, BB_TCP_SYN, "");
+            scene.port--;
+            check_told(&scene, "call:28 ret:40 ", 0);
+            ck_assert_uint_eq(bb_capture_held_bytes(scene.capture), 0);
+        }
+        say(&scene, CLIENT, BB_TCP_RST, "");
+        scene_end(&scene, "call:28 ret:40 ");
+    }
 }
 END_TEST
 

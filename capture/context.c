@@ -8,6 +8,7 @@
 #include "capture/tape.h"
 #include "data/keys.h"
 #include "data/mix.h"
+#include "data/status.h"
 
 #include <string.h>
 
@@ -60,6 +61,8 @@ BbContext *bb_context_new(BbNames *names, BbNodes *nodes, BbLoss *loss, BbMessag
     };
     context->inside->sink = sink;
     context->inside->user = user;
+    if (nodes) // not a shard: our own label is taken, too, when there are too many of others
+        bb_names_intern(names, BB_STATUS_UNREAD);
     return context;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shards: the same messages, in the same order and with the same ids and names, whatever the number
 // of threads, and the same as those of the slow twin, which has no shards.
+#include "capture/hold.h"
 #include "capture/shards.h"
 #include "tests/unit/crowd.h"
 
@@ -243,31 +244,49 @@ typedef struct Speech {
     guint32 seq[2][SPEAKERS];
 } Speech;
 
-// The client of a connection says text to a server port.
-static void say(Speech *speech, guint16 port, guint number, const char *text)
+// The client of a connection to a server port says text, or its server answers.
+static void send(Speech *speech, guint16 port, guint number, bool answers, guint8 flags,
+                 const char *text)
 {
-    guint32 *seq = &speech->seq[port == 6379][number];
+    guint32 *seq = &speech->seq[port == 6379][number], first = 1;
     gsize length = strlen(text);
     BbPacket packet = {
         .time_ns = speech->now_ns += 1000,
-        .source = bb_address_v4((const guint8[]){10, 0, 0, 1}),
-        .target = bb_address_v4((const guint8[]){10, 0, 0, 2}),
-        .source_port = (guint16)(40000 + number),
-        .target_port = port,
+        .source = bb_address_v4((const guint8[]){10, 0, 0, answers ? 2 : 1}),
+        .target = bb_address_v4((const guint8[]){10, 0, 0, answers ? 1 : 2}),
+        .source_port = answers ? port : (guint16)(40000 + number),
+        .target_port = answers ? (guint16)(40000 + number) : port,
         .transport = BB_TRANSPORT_TCP,
-        .tcp_flags = BB_TCP_ACK,
-        .seq = *seq,
+        .tcp_flags = flags,
+        .seq = answers ? first : *seq,
+        .ack = answers ? *seq : first,
         .window = 1000,
         .ip_id = (guint16)(speech->now_ns / 1000),
         .payload = (const guint8 *)text,
         .captured = (guint32)length,
         .length = (guint32)length,
     };
-    *seq += (guint32)length;
+    if (!answers)
+        *seq += (guint32)length + (flags & BB_TCP_FIN ? 1 : 0);
     if (speech->shards)
         ck_assert(bb_shards_packet(speech->shards, &packet, NULL));
     else
         ck_assert(bb_capture_packet(speech->twin, &packet, NULL));
+}
+
+static void say(Speech *speech, guint16 port, guint number, const char *text)
+{
+    send(speech, port, number, false, BB_TCP_ACK, text);
+}
+
+// And does not read the answer.
+static void give_up(Speech *speech, guint number)
+{
+    say(speech, 6379, number, "*1\r\n$4\r\nPING\r\n");
+    speech->now_ns += BB_HOLD_WAITED_NS;
+    send(speech, 6379, number, false, BB_TCP_FIN | BB_TCP_ACK, "");
+    send(speech, 6379, number, true, BB_TCP_ACK, "+PONG\r\n");
+    send(speech, 6379, number, false, BB_TCP_RST, "");
 }
 
 static void call_all(Speech *speech, const char *method)
@@ -279,7 +298,7 @@ static void call_all(Speech *speech, const char *method)
 }
 
 // `*` and more labels than are kept; then a protocol that was not seen before, and a label of its
-// name; then both again.
+// name; then both again. Then answers that are not read: that label is ours, and always kept.
 static void say_all(Speech *speech)
 {
     call_all(speech, "*");
@@ -297,6 +316,8 @@ static void say_all(Speech *speech)
         call_all(speech, "redis");
         call_all(speech, "*");
     }
+    for (guint i = 0; i < SPEAKERS; i++)
+        give_up(speech, i);
 }
 
 static void tell_speech(Told *told, guint n_threads)
@@ -325,6 +346,7 @@ START_TEST(labels_and_protocols_are_apart)
     tell_speech(&one, 1);
     ck_assert_uint_gt(one.loss.count[BB_LABEL_LIMIT], 10000);
     ck_assert_ptr_nonnull(strstr(one.text->str, " redis "));
+    ck_assert_ptr_nonnull(strstr(one.text->str, " unread redis "));
     ck_assert_ptr_nonnull(strstr(one.text->str, " jsonrpc "));
     check_same(&twin, &one, 1);
     for (guint i = 0; i < G_N_ELEMENTS(threads); i++) {

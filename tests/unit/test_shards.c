@@ -244,34 +244,53 @@ typedef struct Speech {
     guint32 seq[2][SPEAKERS];
 } Speech;
 
-// The client of a connection to a server port says text, or its server answers.
-static void send(Speech *speech, guint16 port, guint number, bool answers, guint8 flags,
-                 const char *text)
+typedef struct Segment {
+    guint16 ports[2]; // of client and server
+    bool answers;     // the server does
+    guint8 flags;
+    guint32 seq, ack;
+    const char *text;
+    gsize length;
+} Segment;
+
+static void put(Speech *speech, Segment segment)
 {
-    guint32 *seq = &speech->seq[port == 6379][number], first = 1;
-    gsize length = strlen(text);
     BbPacket packet = {
         .time_ns = speech->now_ns += 1000,
-        .source = bb_address_v4((const guint8[]){10, 0, 0, answers ? 2 : 1}),
-        .target = bb_address_v4((const guint8[]){10, 0, 0, answers ? 1 : 2}),
-        .source_port = answers ? port : (guint16)(40000 + number),
-        .target_port = answers ? (guint16)(40000 + number) : port,
+        .source = bb_address_v4((const guint8[]){10, 0, 0, segment.answers ? 2 : 1}),
+        .target = bb_address_v4((const guint8[]){10, 0, 0, segment.answers ? 1 : 2}),
+        .source_port = segment.ports[segment.answers],
+        .target_port = segment.ports[!segment.answers],
         .transport = BB_TRANSPORT_TCP,
-        .tcp_flags = flags,
-        .seq = answers ? first : *seq,
-        .ack = answers ? *seq : first,
+        .tcp_flags = segment.flags,
+        .seq = segment.seq,
+        .ack = segment.ack,
         .window = 1000,
         .ip_id = (guint16)(speech->now_ns / 1000),
-        .payload = (const guint8 *)text,
-        .captured = (guint32)length,
-        .length = (guint32)length,
+        .payload = (const guint8 *)segment.text,
+        .captured = (guint32)segment.length,
+        .length = (guint32)segment.length,
     };
-    if (!answers)
-        *seq += (guint32)length + (flags & BB_TCP_FIN ? 1 : 0);
     if (speech->shards)
         ck_assert(bb_shards_packet(speech->shards, &packet, NULL));
     else
         ck_assert(bb_capture_packet(speech->twin, &packet, NULL));
+}
+
+// The client of a connection to a server port says text, or its server answers, once.
+static void send(Speech *speech, guint16 port, guint number, bool answers, guint8 flags,
+                 const char *text)
+{
+    guint32 *seq = &speech->seq[port == 6379][number];
+    put(speech, (Segment){.ports = {(guint16)(40000 + number), port},
+                          .answers = answers,
+                          .flags = flags,
+                          .seq = answers ? 1 : *seq,
+                          .ack = answers ? *seq : 1,
+                          .text = text,
+                          .length = strlen(text)});
+    if (!answers)
+        *seq += (guint32)strlen(text) + (flags & BB_TCP_FIN ? 1 : 0);
 }
 
 static void say(Speech *speech, guint16 port, guint number, const char *text)
@@ -357,6 +376,69 @@ START_TEST(labels_and_protocols_are_apart)
     }
     told_end(&one);
     told_end(&twin);
+}
+END_TEST
+
+// ---- a return that waits, and nodes that change -------------------------------------------------
+
+#define TUNNEL "CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n" // 34 bytes
+#define TUNNELLED "HTTP/1.1 200 OK\r\n\r\n"               // 19 bytes
+#define FILL 1400u
+
+// Through a tunnel that its client has closed, its server calls, behind a hole. Others fill what
+// may be held, so that the hole is given up: the return that waits is that of the server still.
+static void call_back(Speech *speech)
+{
+    g_autofree char *fill = g_strnfill(FILL, 'x');
+    Segment there = {.ports = {40000, 8080}, .flags = BB_TCP_ACK, .seq = 1, .ack = 1};
+    Segment back = there;
+    back.answers = true;
+    back.ack = 1 + 34 + 1;
+    put(speech, (Segment){.ports = {40000, 8080}, .flags = BB_TCP_SYN});
+    put(speech,
+        (Segment){
+            .ports = {40000, 8080}, .answers = true, .flags = BB_TCP_SYN | BB_TCP_ACK, .ack = 1});
+    there.text = TUNNEL;
+    there.length = 34;
+    put(speech, there);
+    speech->now_ns += BB_HOLD_WAITED_NS;
+    put(speech,
+        (Segment){
+            .ports = {40000, 8080}, .flags = BB_TCP_FIN | BB_TCP_ACK, .seq = 1 + 34, .ack = 1});
+    back.text = TUNNELLED;
+    back.length = 19;
+    put(speech, back);
+    back.seq += 19 + 10;
+    back.text = "GET /b HTTP/1.1\r\n\r\n";
+    back.length = strlen(back.text);
+    put(speech, back);
+    for (guint i = 0; i < 16 * 700; i++)
+        put(speech, (Segment){.ports = {(guint16)(50000 + i / 700), 9999},
+                              .flags = i % 700 ? BB_TCP_ACK : BB_TCP_SYN,
+                              .seq = i % 700 ? 10 + i % 700 * FILL : 0,
+                              .text = fill,
+                              .length = i % 700 ? FILL : 0});
+}
+
+START_TEST(nodes_of_what_waits)
+{
+    Told told[2];
+    for (guint i = 0; i < 2; i++) {
+        BbCaptureOptions options = bb_capture_options_default();
+        options.max_held_bytes = 2 * BB_SHARD_HELD_BYTES;
+        Speech speech = {.now_ns = G_GINT64_CONSTANT(1000000000000)};
+        told_begin(&told[i], true);
+        speech.shards = bb_shards_new(&options, i + 1, false, told[i].names, told[i].nodes,
+                                      &told[i].loss, (BbShardsOutput){tell, note_mark, &told[i]});
+        call_back(&speech);
+        ck_assert(bb_shards_finish(speech.shards, NULL));
+        bb_shards_free(speech.shards);
+        ck_assert_uint_gt(told[i].loss.count[BB_TCP_BUFFER_LIMIT], 0);
+        ck_assert_ptr_nonnull(strstr(told[i].text->str, "10.0.0.2:8080 10.0.0.1 CONNECT x:80 200"));
+    }
+    check_same(&told[0], &told[1], 2);
+    told_end(&told[0]);
+    told_end(&told[1]);
 }
 END_TEST
 
@@ -455,5 +537,5 @@ START_TEST(large_payloads)
 END_TEST
 
 TEST_MAIN("shards", threads_make_no_difference, limits_are_by_shard, labels_beyond_the_limit,
-          labels_and_protocols_are_apart, marks_come_in_their_place, errors_come_back,
-          freed_half_way, large_payloads)
+          labels_and_protocols_are_apart, nodes_of_what_waits, marks_come_in_their_place,
+          errors_come_back, freed_half_way, large_payloads)

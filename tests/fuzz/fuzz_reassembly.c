@@ -7,8 +7,10 @@
 
 int LLVMFuzzerTestOneInput(const guint8 *data, gsize size);
 
-static bool ignore(const BbMessage *message, gpointer user, GError **error)
+static bool count(const BbMessage *message, gpointer user, GError **error)
 {
+    guint64 *told = user;
+    told[message->kind]++;
     return true;
 }
 
@@ -44,10 +46,11 @@ static BbPacket next_packet(BbCursor *c, gint64 *now_ns)
 int LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
 {
     BbLoss loss = {0};
+    guint64 told[] = {[BB_CALL] = 0, [BB_RETURN] = 0, [BB_FREE] = 0};
     BbCaptureOptions options = {.max_connections = 3, .max_held_bytes = 4096};
     g_autoptr(BbNames) names = bb_names_new();
     g_autoptr(BbNodes) nodes = bb_nodes_new(names, true);
-    g_autoptr(BbCapture) capture = bb_capture_new(&options, names, nodes, &loss, ignore, NULL);
+    g_autoptr(BbCapture) capture = bb_capture_new(&options, names, nodes, &loss, count, told);
     BbCursor cursor = bb_cursor(data, size);
     gint64 now_ns = 0;
     while (cursor.left) {
@@ -60,6 +63,8 @@ int LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
     }
     g_assert(bb_capture_finish(capture, NULL));
     g_assert(bb_capture_held_bytes(capture) == 0);
+    g_assert(told[BB_CALL] == loss.count[BB_CALLS] && told[BB_FREE] == loss.count[BB_FREES]);
+    g_assert(told[BB_RETURN] == loss.count[BB_RETURNS]);
     g_assert(loss.count[BB_RETURNS] + loss.count[BB_CALLS_UNRETURNED] ==
              loss.count[BB_CALLS] + loss.count[BB_RETURNS_ORPHANED]);
     return 0;

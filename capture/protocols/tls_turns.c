@@ -136,6 +136,8 @@ void bb_tls_turns_add(BbDialog *dialog, BbTlsTurns *turns, const BbPart *record,
         turns->held[direction] = *record;
         return;
     }
+    if (turns->left[bb_direction_other(direction)]) // nothing follows it
+        bb_part_reset(&turns->held[bb_direction_other(direction)]);
     take_held(dialog, turns, bb_direction_other(direction));
     take_held(dialog, turns, direction);
     take(dialog, turns, record);

@@ -272,6 +272,24 @@ START_TEST(last_words)
 }
 END_TEST
 
+// Who gives a call up says so when it closes, which is no part of the call.
+START_TEST(answered_too_late)
+{
+    g_autoptr(Steps) s = on_port(40001);
+    shake_hands_1_3(s, "www.example.com");
+    step(s, SAY_UP, data(100));
+    step(s, SAY_DOWN, data(400));
+    step(s, SAY_UP, data(60));
+    step(s, SAY_UP, data(19)); // close_notify
+    step(s, END_UP, zeros(0));
+    step(s, SAY_DOWN, data(300));
+    check_text(s,
+               "CALL 1 tls www.example.com %u\nRET 1 tls ok %u\n"
+               "CALL 2 tls - 105\nRET 2 tls ok 405\nCALL 3 tls - 65\nRET 3 tls ok 305\n",
+               HELLO_SIZE, ANSWER_1_3);
+}
+END_TEST
+
 static void say(Converse *c, BbDirection direction, Octets *bytes)
 {
     converse_say(c, direction, bytes->data, bytes->len);
@@ -551,6 +569,7 @@ TEST_MAIN("tls", handshake_and_turns_1_2, handshake_and_turns_1_3, finished_by_s
           finished_with_certificate, answer_like_a_ticket, tickets_first, names, retry,
           hello_in_parts, hello_of_ssl_2, refused, warned, closed_at_once,
           alert_of_a_number_without_name, alert_of_the_client, server_speaks_first, last_words,
-          pushes, one_way_stream, midstream_by_port, midstream_by_both_sides, hole_in_a_record,
-          hole_with_heads, lost_server_hello, cut_handshakes, cut_handshake_with_certificate,
-          lost_client_hello, answered_in_clear, bytes_that_are_no_record, probe, random_bytes)
+          answered_too_late, pushes, one_way_stream, midstream_by_port, midstream_by_both_sides,
+          hole_in_a_record, hole_with_heads, lost_server_hello, cut_handshakes,
+          cut_handshake_with_certificate, lost_client_hello, answered_in_clear,
+          bytes_that_are_no_record, probe, random_bytes)

@@ -61,8 +61,10 @@ BbContext *bb_context_new(BbNames *names, BbNodes *nodes, BbLoss *loss, BbMessag
     };
     context->inside->sink = sink;
     context->inside->user = user;
-    if (nodes) // not a shard: our own label is taken, too, when there are too many of others
+    if (nodes) { // not a shard: our own labels are taken, too, when there are too many of others
         bb_names_intern(names, BB_STATUS_UNREAD);
+        bb_names_intern(names, BB_STATUS_CLOSED);
+    }
     return context;
 }
 

@@ -93,9 +93,9 @@ START_TEST(one_that_was_seen_before)
     say(&scene, CLIENT, BB_TCP_ACK, "");
     scene.next[SERVER] = before;
     say(&scene, SERVER, BB_TCP_ACK, OK);
-    check_told(&scene, "call:28 ret:40 ", 0);
+    check_told(&scene, "call:28 end:0 ret:40 ", 0);
     say(&scene, CLIENT, BB_TCP_RST, "");
-    scene_end(&scene, "call:28 ret:40 ");
+    scene_end(&scene, "call:28 end:0 ret:40 ");
 }
 END_TEST
 
@@ -179,11 +179,11 @@ START_TEST(nothing_is_heard_for_long)
             scene.port++;
             say(&scene, CLIENT, BB_TCP_SYN, "");
             scene.port--;
-            check_told(&scene, "call:28 ret:40 ", 0);
+            check_told(&scene, "call:28 end:0 ret:40 ", 0);
             ck_assert_uint_eq(bb_capture_held_bytes(scene.capture), 0);
         }
         say(&scene, CLIENT, BB_TCP_RST, "");
-        scene_end(&scene, "call:28 ret:40 ");
+        scene_end(&scene, "call:28 end:0 ret:40 ");
     }
 }
 END_TEST
@@ -248,4 +248,5 @@ TEST_MAIN("hold", calls_that_get_no_return, a_call_that_is_being_answered, who_g
           who_has_no_more_to_say_acknowledges, a_reset_that_acknowledges,
           one_that_is_older_tells_nothing, of_two_the_second_is_not_read,
           what_began_before_the_end_is_not_held, of_turns_likewise,
-          who_closes_at_once_gives_nothing_up, nothing_more_is_heard, the_limit_of_what_is_held)
+          who_closes_at_once_gives_nothing_up, nothing_is_heard_for_long, one_that_was_seen_before,
+          nothing_more_is_heard, the_limit_of_what_is_held)

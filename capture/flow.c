@@ -34,10 +34,10 @@ struct BbFlow {
     BbAsked *asked;                    // not answered yet; NULL: none
     BbEndpoints *real;                 // ends, where a NAT hides one; else NULL
     BbFlow *holds_older, *holds_newer; // of the flows that hold bytes, by when they began to
-    BbTcp tcp;                         // only of TCP, as are wire and hold
+    BbHold *hold;                      // NULL: no side has closed yet
+    GList *waits;                      // among those of which returns wait; NULL: none does
+    BbTcp tcp;                         // only of TCP, as is wire
     BbWire wire;
-    BbHold hold;
-    GList *waits; // among those of which returns wait; NULL: none does
 };
 
 typedef struct List {
@@ -113,7 +113,7 @@ static void holders_append(BbFlows *flows, BbFlow *flow)
 
 static void account_waiting(BbFlows *flows, BbFlow *flow)
 {
-    bool waits = bb_hold_bytes(&flow->hold);
+    bool waits = bb_hold_bytes(flow->hold);
     if (G_LIKELY(waits == (flow->waits != NULL)))
         return;
     if (waits) {
@@ -129,7 +129,7 @@ static void account(BbFlows *flows, BbFlow *flow)
     account_waiting(flows, flow);
     guint32 held = (flow->dialog ? bb_dialog_held(flow->dialog) : 0) +
                    (flow->transport == BB_TRANSPORT_TCP ? bb_tcp_held(&flow->tcp) : 0) +
-                   bb_hold_bytes(&flow->hold);
+                   bb_hold_bytes(flow->hold);
     if (held == flow->held)
         return;
     if (!flow->held)
@@ -270,9 +270,9 @@ static void drop_asked(BbFlows *flows, BbFlow *flow)
 static void remove_flow(BbFlows *flows, BbFlow *flow)
 {
     drop_asked(flows, flow);
-    flows->context->hold = &flow->hold;
+    flows->context->hold = flow->hold;
     finish_dialog(flows, flow);
-    bb_hold_release(&flow->hold, flows->context);
+    bb_hold_release(flow->hold, flows->context);
     flows->context->hold = NULL;
     if (flow->transport == BB_TRANSPORT_TCP)
         bb_tcp_clear(&flow->tcp);
@@ -283,6 +283,7 @@ static void remove_flow(BbFlows *flows, BbFlow *flow)
         at = &(*at)->chain;
     *at = flow->chain;
     flows->count--;
+    bb_hold_free(flow->hold);
     g_free(flow->real);
     g_free(flow);
 }
@@ -330,9 +331,9 @@ static void release_if_over(BbFlows *flows, gint64 now_ns)
     GList *link = g_queue_pop_head_link(&flows->waiting);
     BbFlow *flow = link->data;
     g_queue_push_tail_link(&flows->waiting, link);
-    if (!bb_hold_is_over(&flow->hold, now_ns))
+    if (!bb_hold_is_over(flow->hold, now_ns))
         return;
-    bb_hold_release(&flow->hold, flows->context);
+    bb_hold_release(flow->hold, flows->context);
     account(flows, flow);
 }
 
@@ -347,7 +348,6 @@ static BbFlow *add(BbFlows *flows, const BbPacket *packet, guint32 hash)
     flow->transport = packet->transport;
     flow->endpoints = bb_endpoints_on_wire(packet);
     flow->told_ms = milliseconds(packet->time_ns);
-    flow->hold = BB_HOLD_NOTHING;
     flow->list = packet->transport == BB_TRANSPORT_UDP ? DATAGRAMS : EMPTY;
     BbFlow **bucket = &flows->buckets[hash & (flows->n_buckets - 1)];
     flow->chain = *bucket;
@@ -405,18 +405,16 @@ static void feed_event(BbFlows *flows, BbFlow *flow, const BbTcpEvent *event)
     bb_dialog_feed(dialog_of(flows, flow, event->side), event->side, &piece);
 }
 
-static void note_closed(BbFlow *flow, guint side, bool was_reset)
+static void note_closed(BbFlows *flows, BbFlow *flow, guint side, bool was_reset)
 {
-    if (flow->hold.closed_ns[side] != BB_TIME_NONE)
-        return;
-    flow->hold.closed_ns[side] = flow->last_ns;
-    flow->hold.closed_at[side] = flow->tcp.stream[side].next;
-    flow->hold.was_reset[side] = was_reset;
+    if (!flow->hold)
+        flows->context->hold = flow->hold = bb_hold_new();
+    bb_hold_close(flow->hold, side, flow->last_ns, flow->tcp.stream[side].next, was_reset);
 }
 
-static void close_side(BbFlow *flow, guint side)
+static void close_side(BbFlows *flows, BbFlow *flow, guint side)
 {
-    note_closed(flow, side, false);
+    note_closed(flows, flow, side, false);
     if (flow->dialog)
         bb_dialog_close(flow->dialog, side);
 }
@@ -432,7 +430,7 @@ static void drain(BbFlows *flows, BbFlow *flow)
         else if (event.kind == BB_TCP_GAP)
             bb_dialog_gap(dialog_of(flows, flow, event.side), event.side, event.seq, event.length);
         else
-            close_side(flow, event.side);
+            close_side(flows, flow, event.side);
     }
 }
 
@@ -546,7 +544,7 @@ static bool close_if_over(BbFlows *flows, BbFlow *flow)
     if (!tcp->reset && !(tcp->stream[0].closed && tcp->stream[1].closed))
         return false;
     if (tcp->reset)
-        note_closed(flow, tcp->reset - 1, true);
+        note_closed(flows, flow, tcp->reset - 1, true);
     finish_dialog(flows, flow);
     touch(flows, flow, CLOSED);
     return true;
@@ -557,16 +555,16 @@ static void settle_held(BbFlows *flows, BbFlow *flow, guint side, const BbPacket
 {
     const BbStream *stream = flow->tcp.stream;
     bool resets = packet->tcp_flags & BB_TCP_RST;
-    if (G_LIKELY(!flow->hold.returns))
+    if (G_LIKELY(!bb_hold_bytes(flow->hold)))
         return;
-    bb_hold_note_end(&flow->hold, (const guint32[]){stream[0].next, stream[1].next},
+    bb_hold_note_end(flow->hold, (const guint32[]){stream[0].next, stream[1].next},
                      packet->time_ns);
     if (resets && flow->list != CLOSED && flow->tcp.reset != side + 1)
         return;
     // Where the mirror swapped them, who is answered here has acknowledged it already.
-    bb_hold_heard(&flow->hold, flows->context, !side, false, stream[side].has_acked,
+    bb_hold_heard(flow->hold, flows->context, !side, false, stream[side].has_acked,
                   stream[side].acked);
-    bb_hold_heard(&flow->hold, flows->context, side, resets, packet->tcp_flags & BB_TCP_ACK,
+    bb_hold_heard(flow->hold, flows->context, side, resets, packet->tcp_flags & BB_TCP_ACK,
                   packet->ack);
 }
 
@@ -592,9 +590,9 @@ static void take_tcp(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *p
 static void push_tcp(BbFlows *flows, BbFlow *flow, guint side, const BbPacket *packet)
 {
     // Whether or not its turn came since then.
-    if (G_UNLIKELY(bb_hold_is_over(&flow->hold, packet->time_ns)))
-        bb_hold_release(&flow->hold, flows->context);
-    flows->context->hold = &flow->hold;
+    if (G_UNLIKELY(bb_hold_is_over(flow->hold, packet->time_ns)))
+        bb_hold_release(flow->hold, flows->context);
+    flows->context->hold = flow->hold;
     take_tcp(flows, flow, side, packet);
     settle_held(flows, flow, side, packet);
     flows->context->hold = NULL;
@@ -612,7 +610,7 @@ static void bound_held(BbFlows *flows)
 {
     while (flows->held > flows->max_held && flows->holders.oldest) {
         BbFlow *flow = flows->holders.oldest;
-        flows->context->hold = &flow->hold;
+        flows->context->hold = flow->hold;
         if (flow->transport == BB_TRANSPORT_TCP && bb_tcp_held(&flow->tcp)) {
             flows->loss->count[BB_TCP_BUFFER_LIMIT]++;
             bb_tcp_force(&flow->tcp);
@@ -622,7 +620,7 @@ static void bound_held(BbFlows *flows)
         }
         if (flow->dialog)
             bb_dialog_drop_held(flow->dialog);
-        bb_hold_release(&flow->hold, flows->context);
+        bb_hold_release(flow->hold, flows->context);
         flows->context->hold = NULL;
         account(flows, flow);
         g_assert(!flow->held);

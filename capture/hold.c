@@ -40,6 +40,28 @@ static guint length_of(const Line *line)
     return line->entries ? line->entries->len : 0;
 }
 
+BbHold *bb_hold_new(void)
+{
+    BbHold *hold = g_new0(BbHold, 1);
+    hold->closed_ns[0] = hold->closed_ns[1] = BB_TIME_NONE;
+    return hold;
+}
+
+void bb_hold_free(BbHold *hold)
+{
+    g_assert(!hold || !hold->returns);
+    g_free(hold);
+}
+
+void bb_hold_close(BbHold *hold, guint side, gint64 time_ns, guint32 at, bool was_reset)
+{
+    if (hold->closed_ns[side] != BB_TIME_NONE)
+        return;
+    hold->closed_ns[side] = time_ns;
+    hold->closed_at[side] = at;
+    hold->was_reset[side] = was_reset;
+}
+
 bool bb_hold_has_waited(const BbHold *hold, guint side, gint64 asked_ns)
 {
     gint64 closed_ns = hold->closed_ns[side];
@@ -150,7 +172,7 @@ void bb_hold_heard(BbHold *hold, BbContext *context, guint side, bool resets, bo
 bool bb_hold_is_over(const BbHold *hold, gint64 now_ns)
 {
     bool is_over = false;
-    for (guint receiver = 0; hold->returns && receiver < 2; receiver++) {
+    for (guint receiver = 0; hold && hold->returns && receiver < 2; receiver++) {
         const Line *line = &hold->returns->lines[receiver];
         is_over |= line->first < length_of(line) &&
                    now_ns - entry_at(line, line->first)->since_ns >= BB_HOLD_NS;
@@ -160,7 +182,7 @@ bool bb_hold_is_over(const BbHold *hold, gint64 now_ns)
 
 void bb_hold_release(BbHold *hold, BbContext *context)
 {
-    if (!hold->returns)
+    if (!hold || !hold->returns)
         return;
     for (guint receiver = 0; receiver < 2; receiver++)
         while (hold->returns->lines[receiver].first < length_of(&hold->returns->lines[receiver]))
@@ -170,7 +192,7 @@ void bb_hold_release(BbHold *hold, BbContext *context)
 
 guint32 bb_hold_bytes(const BbHold *hold)
 {
-    const BbHeldReturns *returns = hold->returns;
+    const BbHeldReturns *returns = hold ? hold->returns : NULL;
     return returns ? (guint32)sizeof(Entry) *
                          (length_of(&returns->lines[0]) + length_of(&returns->lines[1]))
                    : 0;

@@ -21,7 +21,11 @@ typedef struct BbHold {
     BbHeldReturns *returns; // NULL: nothing waits
 } BbHold;
 
-#define BB_HOLD_NOTHING ((BbHold){.closed_ns = {BB_TIME_NONE, BB_TIME_NONE}})
+// Of a connection that no side has closed. Where others take a hold, NULL is one too.
+BbHold *bb_hold_new(void);
+void bb_hold_free(BbHold *hold); // nothing waits in it
+// The first time counts. at: number of the byte behind the last one of side.
+void bb_hold_close(BbHold *hold, guint side, gint64 time_ns, guint32 at, bool was_reset);
 
 #define BB_HOLD_WAITED_NS (G_GINT64_CONSTANT(1000000)) // who closes sooner did not wait
 // In which a reply that was lost behind the mirror is sent again, and reset.

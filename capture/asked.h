@@ -2,7 +2,7 @@
 // A SYN that asks for another connection with the ends of one that talks. It may be forged, or its
 // host may have forgotten: if the other side has not, it answers for the old one, and that goes on
 // (RFC 5961, section 4). So it is set aside until it is answered, or the old connection ends. Part
-// of the flow (capture/flow.h), which has one at most, of some 200 bytes.
+// of the flow (capture/connection.h), which has one at most, of some 200 bytes.
 #pragma once
 
 #include "capture/packet.h"

@@ -12,8 +12,7 @@
 bool bb_message_ends_call(const BbMessage *message, const BbNames *names)
 {
     return message->kind == BB_FREE && bb_id_is_known(message->id) &&
-           message->status != BB_NAME_NONE &&
-           strcmp(bb_names_text(names, message->status), BB_STATUS_CLOSED) == 0;
+           bb_status_is_closed(bb_names_text(names, message->status));
 }
 
 BbId bb_id_number(guint64 number)

@@ -118,6 +118,11 @@ static bool words_failed(const char *proto, const char *status)
     return false;
 }
 
+bool bb_status_is_closed(const char *status)
+{
+    return status && strcmp(status, BB_STATUS_CLOSED) == 0;
+}
+
 bool bb_status_is_error(const char *proto, const char *status)
 {
     if (!status || status[0] == '\0' || g_ascii_strcasecmp(status, "ok") == 0)

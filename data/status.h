@@ -10,6 +10,7 @@
 // Of a free message with the id of a call that has no return: its sender closes the connection. The
 // caller waits no more, or waits in vain.
 #define BB_STATUS_CLOSED "closed"
+bool bb_status_is_closed(const char *status);
 
 // Whether status, as a trace has it (`status=`), tells of a failure. proto is the protocol's name
 // as in `proto=`; "" or NULL where it is not known. No status ("" or NULL) is no failure.

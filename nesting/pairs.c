@@ -186,13 +186,6 @@ bool bb_pairs_push(BbPairs *pairs, const BbMessage *message)
     return true;
 }
 
-// Whether what ended it was no return, but a connection that was closed.
-static bool is_cut_off(const BbPairs *pairs, const BbCall *call)
-{
-    return call->status != BB_NAME_NONE &&
-           strcmp(bb_names_text(pairs->names, call->status), BB_STATUS_CLOSED) == 0;
-}
-
 // A call of an earlier window: it does not tell at which ends it was seen. Two times are two ends;
 // what both ends saw in the same nanosecond counts as seen by the sender.
 static void push_call(BbPairs *pairs, const BbCall *call)
@@ -203,7 +196,9 @@ static void push_call(BbPairs *pairs, const BbCall *call)
 
 void bb_pairs_push_call(BbPairs *pairs, const BbCall *call)
 {
-    bool cut_off = bb_call_is_returned(call) && is_cut_off(pairs, call);
+    // What ended it was no return, but a connection that was closed.
+    bool cut_off =
+        bb_call_is_returned(call) && bb_status_is_closed(bb_names_text(pairs->names, call->status));
     if (bb_call_is_returned(call) && !cut_off) {
         g_array_append_val(pairs->known, *call);
         return;

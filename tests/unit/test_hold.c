@@ -6,11 +6,17 @@
 #define GET "GET /a HTTP/1.1\r\nHost: x\r\n\r\n"            // 28 bytes
 #define OK "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok" // 40 bytes
 
-static void ask_and_close(Scene *scene, guint calls)
+static void ask(Scene *scene, const char *request)
 {
     scene_begin(scene, 100000);
     open_connection(scene, 1000, 2000);
-    for (guint i = 0; i < calls; i++)
+    say(scene, CLIENT, BB_TCP_ACK, request);
+}
+
+static void ask_and_close(Scene *scene, guint calls)
+{
+    ask(scene, GET);
+    for (guint i = 1; i < calls; i++)
         say(scene, CLIENT, BB_TCP_ACK, GET);
     say(scene, CLIENT, BB_TCP_FIN | BB_TCP_ACK, "");
     say(scene, SERVER, BB_TCP_ACK, "");
@@ -115,9 +121,7 @@ END_TEST
 START_TEST(what_began_before_the_end_is_not_held)
 {
     Scene scene;
-    scene_begin(&scene, 100000);
-    open_connection(&scene, 1000, 2000);
-    say(&scene, CLIENT, BB_TCP_ACK, GET);
+    ask(&scene, GET);
     say(&scene, SERVER, BB_TCP_ACK, "HTTP/1.1 200 OK\r\n");
     say(&scene, CLIENT, BB_TCP_FIN | BB_TCP_ACK, "");
     say(&scene, SERVER, BB_TCP_ACK, "Content-Length: 2\r\n\r\nok");
@@ -131,9 +135,7 @@ END_TEST
 START_TEST(of_turns_likewise)
 {
     Scene scene;
-    scene_begin(&scene, 100000);
-    open_connection(&scene, 1000, 2000);
-    say(&scene, CLIENT, BB_TCP_ACK, "\1one");
+    ask(&scene, "\1one");
     say(&scene, CLIENT, BB_TCP_FIN | BB_TCP_ACK, "");
     say(&scene, SERVER, BB_TCP_ACK, "\2two");
     say(&scene, CLIENT, BB_TCP_RST, "");
@@ -145,9 +147,7 @@ END_TEST
 START_TEST(who_closes_at_once_gives_nothing_up)
 {
     Scene scene;
-    scene_begin(&scene, 100000);
-    open_connection(&scene, 1000, 2000);
-    say(&scene, CLIENT, BB_TCP_ACK, GET);
+    ask(&scene, GET);
     scene.now_ns -= 1; // of the millisecond that each packet takes
     say(&scene, CLIENT, BB_TCP_FIN | BB_TCP_ACK, "");
     say(&scene, SERVER, BB_TCP_ACK, OK);
@@ -217,9 +217,7 @@ START_TEST(calls_that_get_no_return)
                  {CLIENT, BB_TCP_ACK, "call:28 "}};
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
         Scene scene;
-        scene_begin(&scene, 100000);
-        open_connection(&scene, 1000, 2000);
-        say(&scene, CLIENT, BB_TCP_ACK, GET);
+        ask(&scene, GET);
         say(&scene, cases[i].side, cases[i].flags, "");
         if (cases[i].flags & BB_TCP_FIN) // and the other one
             say(&scene, !cases[i].side, cases[i].flags, "");
@@ -235,9 +233,7 @@ END_TEST
 START_TEST(a_call_that_is_being_answered)
 {
     Scene scene;
-    scene_begin(&scene, 100000);
-    open_connection(&scene, 1000, 2000);
-    say(&scene, CLIENT, BB_TCP_ACK, "\1one");
+    ask(&scene, "\1one");
     say(&scene, SERVER, BB_TCP_ACK, "\2two");
     close_connection(&scene);
     scene_end(&scene, "call:4 ret:4 ");

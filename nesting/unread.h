@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Returns that nobody read (BB_STATUS_UNREAD): the caller had closed the connection when they came.
-// To the caller they are none, whatever it did next; what its callee did until then is known.
+// To the caller they are none, whatever it did next; what its callee did until then is known. So
+// are closed connections (BB_STATUS_CLOSED), which nesting/pairs.h takes for the returns of calls
+// that get none.
 #pragma once
 
 #include "data/path.h"

@@ -79,13 +79,33 @@ static void take(BbDialog *dialog, BbTlsTurns *turns, const BbPart *record)
 
 // ---- what is no application data --------------------------------------------------------------
 
-static void take_tickets(BbDialog *dialog, BbTlsTurns *turns)
+static void end_tickets(BbDialog *dialog, BbTlsTurns *turns, const BbPart *answer)
 {
-    BbPart tickets = turns->tickets;
+    BbPart taken = *answer;
     bb_part_reset(&turns->tickets);
     turns->expects_tickets = false;
-    if (tickets.begun)
-        take(dialog, turns, &tickets);
+    if (taken.begun)
+        take(dialog, turns, &taken);
+}
+
+static void take_tickets(BbDialog *dialog, BbTlsTurns *turns)
+{
+    end_tickets(dialog, turns, &turns->tickets);
+}
+
+static bool is_apart(const BbPart *record, const BbPart *before)
+{
+    return record->first_ns > before->last_ns; // a packet of its own
+}
+
+static void add_ticket(BbTlsTurns *turns, const BbPart *record, guint16 length)
+{
+    if (is_apart(record, &turns->newest))
+        bb_part_reset(&turns->newest);
+    bb_part_join(&turns->newest, record);
+    bb_part_join(&turns->tickets, record);
+    turns->ticket_length = length;
+    turns->n_tickets++;
 }
 
 // Whether the record is kept back as a ticket. What they turn out to be otherwise is taken: the
@@ -97,22 +117,19 @@ static bool is_ticket(BbDialog *dialog, BbTlsTurns *turns, const BbPart *record,
     if (record->direction == BB_TO_SERVER) {
         if (turns->tickets.begun && turns->spoke[BB_TO_SERVER])
             take_tickets(dialog, turns); // all the answer there was
-        else if (turns->tickets.begun)
-            turns->expects_tickets = false;
-        bb_part_reset(&turns->tickets);
+        bb_part_reset(&turns->tickets);  // others may follow
         return false;
     }
     bool alike = turns->n_tickets == 0 ? length >= TICKET_MIN && length <= TICKET_MAX
                                        : length == turns->ticket_length;
     if (alike && turns->n_tickets < TICKETS_MAX) {
-        turns->ticket_length = length;
-        turns->n_tickets++;
-        bb_part_join(&turns->tickets, record);
+        add_ticket(turns, record, length);
         return true;
     }
-    bool apart = record->first_ns > turns->tickets.last_ns; // a packet of its own
-    if (turns->n_tickets == TICKETS_MAX || !apart)
+    if (turns->n_tickets == TICKETS_MAX)
         take_tickets(dialog, turns);
+    else if (turns->tickets.begun && !is_apart(record, &turns->newest))
+        end_tickets(dialog, turns, &turns->newest); // the answer came with these
     bb_part_reset(&turns->tickets);
     turns->expects_tickets = false;
     return false;

@@ -14,6 +14,7 @@ typedef struct BbTlsTurns {
     BbPart part;           // the turn under way
     BbPart held[2];        // a record that is an alert if nothing follows it
     BbPart tickets;        // records that are tickets if something else follows them
+    BbPart newest;         // those of the last packet with some
     guint64 call;          // server: the call that part answers; 0: none
     BbDirection direction; // of part, or of the newest record
     guint16 alert_length;  // TLS 1.3: of a record that holds an alert; else 0

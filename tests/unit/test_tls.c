@@ -123,6 +123,54 @@ START_TEST(tickets_first)
 }
 END_TEST
 
+// Each ticket is a packet of its own, and the client does not wait for the second one.
+START_TEST(call_between_tickets)
+{
+    g_autoptr(Steps) s = on_port(40001);
+    shake_hands_1_3(s, "www.example.com");
+    step(s, SAY_DOWN, data(250));
+    step(s, SAY_UP, data(100));
+    step(s, SAY_DOWN, data(250));
+    step(s, SAY_DOWN, data(400));
+    step(s, SAY_UP, data(60));
+    step(s, SAY_DOWN, data(250)); // and this is none
+    step(s, SAY_UP, data(19));
+    check_text(s,
+               "CALL 1 tls www.example.com %u\nRET 1 tls ok %u\n"
+               "CALL 2 tls - 105\nRET 2 tls ok 405\nCALL 3 tls - 65\nRET 3 tls ok 255\n",
+               HELLO_SIZE, ANSWER_1_3);
+}
+END_TEST
+
+// The second one waited for the acknowledgement of the first (Nagle), and so goes with the answer:
+// that begins there.
+START_TEST(ticket_with_answer)
+{
+    g_autoptr(Steps) s = on_port(40001);
+    shake_hands_1_3(s, "www.example.com");
+    step(s, SAY_UP, data(100));
+    step(s, SAY_DOWN, data(250));
+    step(s, SAY_DOWN, join(data(250), data(131)));
+    g_autoptr(Converse) c = steps_play(s, 1460);
+    const char *answer = strstr(converse_result(c), "RET 2");
+    ck_assert_pstr_eq(answer, "RET 2 tls ok 391\n");
+}
+END_TEST
+
+// The answer has the length of the ticket that came before.
+START_TEST(answer_of_a_tickets_length)
+{
+    g_autoptr(Steps) s = on_port(40001);
+    shake_hands_1_3(s, "www.example.com");
+    step(s, SAY_DOWN, data(250));
+    step(s, SAY_UP, data(100));
+    step(s, SAY_DOWN, data(250));
+    check_text(
+        s, "CALL 1 tls www.example.com %u\nRET 1 tls ok %u\nCALL 2 tls - 105\nRET 2 tls ok 255\n",
+        HELLO_SIZE, ANSWER_1_3);
+}
+END_TEST
+
 START_TEST(names)
 {
     static const struct {
@@ -566,10 +614,10 @@ START_TEST(random_bytes)
 END_TEST
 
 TEST_MAIN("tls", handshake_and_turns_1_2, handshake_and_turns_1_3, finished_by_suite,
-          finished_with_certificate, answer_like_a_ticket, tickets_first, names, retry,
-          hello_in_parts, hello_of_ssl_2, refused, warned, closed_at_once,
-          alert_of_a_number_without_name, alert_of_the_client, server_speaks_first, last_words,
-          answered_too_late, pushes, one_way_stream, midstream_by_port, midstream_by_both_sides,
-          hole_in_a_record, hole_with_heads, lost_server_hello, cut_handshakes,
-          cut_handshake_with_certificate, lost_client_hello, answered_in_clear,
-          bytes_that_are_no_record, probe, random_bytes)
+          finished_with_certificate, answer_like_a_ticket, tickets_first, call_between_tickets,
+          ticket_with_answer, answer_of_a_tickets_length, names, retry, hello_in_parts,
+          hello_of_ssl_2, refused, warned, closed_at_once, alert_of_a_number_without_name,
+          alert_of_the_client, server_speaks_first, last_words, answered_too_late, pushes,
+          one_way_stream, midstream_by_port, midstream_by_both_sides, hole_in_a_record,
+          hole_with_heads, lost_server_hello, cut_handshakes, cut_handshake_with_certificate,
+          lost_client_hello, answered_in_clear, bytes_that_are_no_record, probe, random_bytes)

@@ -34,7 +34,7 @@ typedef struct Edge {
 typedef struct Seen {
     Edge *edge;
     gint64 time_ns;
-    bool returned;
+    bool returned, cut_off; // cut off: its connection was closed before a return came
 } Seen;
 
 typedef struct Info {
@@ -42,6 +42,7 @@ typedef struct Info {
     GHashTable *edges; // Edge -> itself
     BbOpenCalls *open; // values are Seen
     guint64 kinds[3], orphans, unreturned, early;
+    guint64 cut_off; // of those without return
     gint64 first_ns, last_ns;
     guint64 sightings; // second ones
 } Info;
@@ -64,14 +65,20 @@ static gpointer early_value(gint64 time_ns)
     return GSIZE_TO_POINTER((gsize)time_ns + 1);
 }
 
+static void note_return(Info *info, Seen *call)
+{
+    call->returned = true;
+    info->unreturned--;
+    info->cut_off -= call->cut_off;
+}
+
 // Of one time the call is the first, whatever their order in the trace.
 static void adopt_early(gpointer call, gpointer early, gpointer user)
 {
     Info *info = user;
     Seen *seen = call;
-    seen->returned = true;
+    note_return(info, seen);
     info->orphans--;
-    info->unreturned--;
     info->early += early != early_value(seen->time_ns);
 }
 
@@ -141,10 +148,18 @@ static bool count_return(Info *info, const BbMessage *m, Seen *call)
     edge->errors += bb_status_is_error(bb_names_text(info->names, m->proto),
                                        bb_names_text(info->names, m->status));
     info->orphans += !call;
-    info->unreturned -= call != NULL;
     if (call)
-        call->returned = true;
+        note_return(info, call);
     return true;
+}
+
+static void count_end(Info *info, const BbMessage *m)
+{
+    Seen *call = bb_message_ends_call(m, info->names) ? bb_open_calls_closed(info->open, m) : NULL;
+    if (!call || call->returned || call->cut_off)
+        return;
+    call->cut_off = true;
+    info->cut_off++;
 }
 
 static void note_time(Info *info, gint64 time_ns)
@@ -166,6 +181,8 @@ static bool count_message(const BbMessage *m, gpointer user, GError **error)
     info->kinds[m->kind] += first;
     if (first && m->kind != BB_RETURN)
         count_new(info, m);
+    if (first && m->kind == BB_FREE)
+        count_end(info, m);
     if (seen)
         g_rc_box_release(seen);
     return true;
@@ -419,7 +436,8 @@ static void print_info(Info *info, BbTraceReader *reader, gboolean all)
     const BbInfoMatched matched = {
         .messages = info->kinds[BB_CALL] + info->kinds[BB_RETURN] + info->kinds[BB_FREE],
         .calls = info->kinds[BB_CALL],
-        .unreturned = info->unreturned,
+        .unreturned = info->unreturned - info->cut_off,
+        .cut_off = info->cut_off,
         .orphans = info->orphans,
         .early = info->early,
         .inward = count_inward(info),

@@ -96,6 +96,14 @@ static const char *verdict_on(const BbInfoMatched *matched, const Lost *lost,
     return "Good: counts, delays and rare patterns can be relied on.";
 }
 
+static void print_cut_off(guint64 cut_off)
+{
+    g_autofree char *calls = bb_counted(cut_off, "call");
+    if (cut_off)
+        printf("%s had no return when %s connection was closed: given up, not lost.\n", calls,
+               cut_off == 1 ? "its" : "their");
+}
+
 static void print_lost(const Lost *lost)
 {
     if (lost->unwritten > 0)
@@ -201,6 +209,7 @@ void bb_info_print_trust(const BbInfoMatched *matched, const BbCounters *counter
            lost.halves, matched->unreturned, matched->orphans, lost.packets,
            verdict_on(matched, &lost, &doubt, broken, apart > 0),
            matched->damaged ? " The file itself is damaged or cut: see the warning." : "");
+    print_cut_off(matched->cut_off);
     print_lost(&lost);
     print_breaks(outages, steps, cuts);
     print_unnamed(unnamed);

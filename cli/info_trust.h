@@ -6,11 +6,12 @@
 
 typedef struct {
     guint64 messages, calls; // messages: calls, returns and free ones
-    guint64 unreturned;      // calls without return
-    guint64 orphans;         // returns without call
-    guint64 early;           // calls whose return is stamped before them
-    guint64 inward;          // calls that go from a node to itself
-    bool damaged;            // the file itself
+    guint64 unreturned;      // calls without return, but for those that were cut off
+    guint64 cut_off; // calls whose connection was closed before a return came: none was lost
+    guint64 orphans; // returns without call
+    guint64 early;   // calls whose return is stamped before them
+    guint64 inward;  // calls that go from a node to itself
+    bool damaged;    // the file itself
 } BbInfoMatched;
 
 // Prints a verdict, and what it rests on.

@@ -296,6 +296,17 @@ gpointer bb_open_calls_find(BbOpenCalls *calls, const BbMessage *message)
     return value;
 }
 
+gpointer bb_open_calls_closed(BbOpenCalls *calls, const BbMessage *message)
+{
+    g_return_val_if_fail(message->kind == BB_FREE, NULL);
+    Key by_caller = key_of(message), by_callee = by_caller;
+    by_callee.caller = by_caller.callee;
+    by_callee.callee = by_caller.caller;
+    Waiting *call = shelf_first(&calls->open, &by_caller);
+    call = call ? call : shelf_first(&calls->open, &by_callee);
+    return call ? call->value : NULL;
+}
+
 guint64 bb_open_calls_forgotten(const BbOpenCalls *calls)
 {
     return calls->forgotten;

@@ -49,6 +49,11 @@ void bb_open_calls_finish(BbOpenCalls *calls);
 //   whichever end it was seen. So the clocks of the ends may differ.
 gpointer bb_open_calls_find(BbOpenCalls *calls, const BbMessage *message);
 
+// The value of the call over which its connection was closed, by whichever end, as message says
+// (bb_message_ends_call); lent. The call stays open: its return may come all the same. NULL where
+// it is not known, or has its return.
+gpointer bb_open_calls_closed(BbOpenCalls *calls, const BbMessage *message);
+
 guint64 bb_open_calls_forgotten(const BbOpenCalls *calls); // calls, at the limit
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbOpenCalls, bb_open_calls_free)

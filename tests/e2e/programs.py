@@ -508,6 +508,16 @@ class Traces(Programs):
             trace = self.path("t.txt", ("# bbtrace text 1\n" + said + lines).encode())
             self.assertRegex(run(BBTRACE, "info", trace)[0].decode(), verdict)
 
+    def test_info_of_calls_that_are_closed(self):
+        """Of ten calls nine have no return, which is known; one comes all the same. Of the last nothing is known."""
+        lines = "".join(f"1.{i:02}0 CALL_SENT a b id{i}\n" for i in range(10))
+        lines += "".join(f"1.{i:02}5 MSG_SENT a b id{i} status=closed\n" for i in range(5))
+        lines += "".join(f"1.{i:02}5 MSG_SENT b a id{i} status=closed\n" for i in range(5, 9))
+        lines += "1.5 RET_SENT b a id3 status=unread\n"
+        out, _ = run(BBTRACE, "info", self.path("t.txt", ("# bbtrace text 1\n" + lines).encode()))
+        self.assertRegex(out.decode(), r"10\.00 % of the calls lack their other half \(1 without return, 0 ")
+        self.assertIn("\n8 calls had no return when their connection was closed: given up, not lost.", out.decode())
+
     def test_info_of_a_damaged_trace(self):
         with open(self.trace(), "rb") as file:
             data = bytearray(file.read())

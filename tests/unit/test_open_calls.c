@@ -233,6 +233,33 @@ START_TEST(returns_before_their_calls)
 }
 END_TEST
 
+// By its caller or its callee; its return may come all the same.
+START_TEST(closed_calls_stay_open)
+{
+    static const BbOpenCallsValues numbers = {0};
+    g_autoptr(BbOpenCalls) calls = bb_open_calls_new(9, &numbers);
+    BbMessage call = bb_message_empty(), end;
+    call.kind = BB_CALL;
+    call.sender = 1;
+    call.receiver = 2;
+    call.id = bb_id_number(7);
+    bb_open_calls_push(calls, &call, GSIZE_TO_POINTER(1));
+    end = call;
+    end.kind = BB_FREE;
+    ck_assert_uint_eq(GPOINTER_TO_SIZE(bb_open_calls_closed(calls, &end)), 1);
+    end.sender = 2;
+    end.receiver = 1;
+    ck_assert_uint_eq(GPOINTER_TO_SIZE(bb_open_calls_closed(calls, &end)), 1);
+    end.receiver = 3;
+    ck_assert_ptr_null(bb_open_calls_closed(calls, &end));
+    end.receiver = 1;
+    end.kind = BB_RETURN;
+    ck_assert_uint_eq(GPOINTER_TO_SIZE(bb_open_calls_find(calls, &end)), 1);
+    end.kind = BB_FREE;
+    ck_assert_ptr_null(bb_open_calls_closed(calls, &end));
+}
+END_TEST
+
 // As a list does it, slowly.
 START_TEST(as_a_plain_list_does)
 {
@@ -276,4 +303,5 @@ END_TEST
 
 TEST_MAIN("open_calls", returns_find_their_calls, the_earliest_of_a_key_is_first, second_sightings,
           second_sightings_at_the_sender, free_messages_are_seen_twice,
-          the_oldest_is_forgotten_at_the_limit, returns_before_their_calls, as_a_plain_list_does)
+          the_oldest_is_forgotten_at_the_limit, returns_before_their_calls, closed_calls_stay_open,
+          as_a_plain_list_does)

@@ -33,6 +33,12 @@ static inline guint64 bb_network_unopened(const BbNetworkEdge *edge)
     return edge->refused + edge->unanswered;
 }
 
+// Data sent again, where that is trouble: from 1 % of the packets on; else 0.
+static inline guint64 bb_network_sent_again(const BbNetworkEdge *edge)
+{
+    return edge->retransmitted >= edge->packets / 100.0 ? edge->retransmitted : 0;
+}
+
 typedef struct BbNetwork BbNetwork;
 
 BbNetwork *bb_network_new(void);

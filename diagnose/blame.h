@@ -73,8 +73,9 @@ typedef struct BbBlameFindings {
     guint64 forgotten; // rows, and their critical time and wire
     gint64 forgotten_ns;
     const BbChosen *chosen;   // which instances they are of; lent; NULL: all
-    const BbNetwork *network; // of the whole trace: who waits for a connection that is not opened
-                              // makes no call, and seems to work; lent; NULL: not known
+    const BbNetwork *network; // of the whole trace: who waits for a connection that is not opened,
+                              // or for data that is sent again, makes no call, and seems to work;
+                              // lent; NULL: not known
 } BbBlameFindings;
 
 typedef struct BbBlame BbBlame;

@@ -87,26 +87,39 @@ static void write_hints(BbJson *json, const BbBlameFindings *findings, const BbN
     bb_json_end_array(json);
 }
 
-// Only where there are some, in the order of first mention.
-static void write_unopened(BbJson *json, const BbNetwork *network, const BbNames *names)
+static void put_unopened(BbJson *json, const BbNetworkEdge *edge)
+{
+    bb_json_put_uint(json, "connections", edge->connections);
+    bb_json_put_uint(json, "unanswered", edge->unanswered);
+    bb_json_put_uint(json, "refused", edge->refused);
+}
+
+static void put_sent_again(BbJson *json, const BbNetworkEdge *edge)
+{
+    bb_json_put_uint(json, "packets", edge->packets);
+    bb_json_put_uint(json, "retransmitted", edge->retransmitted);
+}
+
+// Of edges with some of what number tells; only where there are any, in the order of first mention.
+static void write_edges(BbJson *json, const char *key, const BbNetwork *network,
+                        const BbNames *names, guint64 (*number)(const BbNetworkEdge *),
+                        void (*put)(BbJson *, const BbNetworkEdge *))
 {
     guint n = network ? bb_network_count(network) : 0, found = 0;
     for (guint i = 0; i < n; i++) {
         const BbNetworkEdge *edge = bb_network_at(network, i);
-        if (bb_network_unopened(edge) == 0)
+        if (number(edge) == 0)
             continue;
         if (found++ == 0) {
             bb_json_newline(json);
-            bb_json_key(json, "not_opened");
+            bb_json_key(json, key);
             bb_json_begin_array(json);
         }
         bb_json_newline(json);
         bb_json_begin_object(json);
         bb_json_put_string(json, "client", bb_names_text(names, edge->client));
         bb_json_put_string(json, "server", bb_names_text(names, edge->server));
-        bb_json_put_uint(json, "connections", edge->connections);
-        bb_json_put_uint(json, "unanswered", edge->unanswered);
-        bb_json_put_uint(json, "refused", edge->refused);
+        put(json, edge);
         bb_json_end_object(json);
     }
     if (found > 0)
@@ -126,7 +139,9 @@ void bb_blame_write_json(const BbBlameFindings *findings, const BbNames *names, 
     write_nodes(json, findings, names);
     write_rows(json, findings, names);
     write_hints(json, findings, names);
-    write_unopened(json, findings->network, names);
+    write_edges(json, "not_opened", findings->network, names, bb_network_unopened, put_unopened);
+    write_edges(json, "sent_again", findings->network, names, bb_network_sent_again,
+                put_sent_again);
     bb_json_end_object(json);
     (void)bb_json_finish(json); // the caller looks at ferror
 }

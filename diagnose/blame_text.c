@@ -117,29 +117,61 @@ static void write_hints(const BbBlameFindings *findings, const BbNames *names, F
         fprintf(out, "  and %u more\n", findings->hints->len - shown);
 }
 
+static void append_unopened(GString *text, const BbNetworkEdge *edge)
+{
+    bb_quantity_append_count(text, edge->unanswered);
+    g_string_append(text, " without answer, ");
+    bb_quantity_append_count(text, edge->refused);
+    g_string_append(text, " refused, of ");
+    bb_quantity_append_count(text, edge->connections);
+}
+
+static void append_sent_again(GString *text, const BbNetworkEdge *edge)
+{
+    bb_quantity_append_count(text, edge->retransmitted);
+    g_string_append(text, " of ");
+    bb_quantity_append_counted(text, edge->packets, "packet");
+    g_string_append(text, ", ");
+    bb_quantity_append_share(text, (double)edge->retransmitted / (double)edge->packets);
+}
+
+// What nodes wait for that is no call. number: how much of it an edge has.
+typedef struct {
+    const char *head;
+    guint64 (*number)(const BbNetworkEdge *edge);
+    void (*append)(GString *text, const BbNetworkEdge *edge);
+} Trouble;
+
+static const Trouble troubles[] = {
+    {"Connections that were not opened (no calls: who waits for one seems to work)",
+     bb_network_unopened, append_unopened},
+    {"Data that was sent again (no calls: who waits for it seems to work)", bb_network_sent_again,
+     append_sent_again},
+};
+
 // By falling number, then in the order of first mention.
-static int by_unopened(const void *a, const void *b)
+static int by_number(gconstpointer a, gconstpointer b, gpointer trouble)
 {
     const BbNetworkEdge *const *x = a, *const *y = b;
-    guint64 unopened[] = {bb_network_unopened(*x), bb_network_unopened(*y)};
-    if (unopened[0] != unopened[1])
-        return unopened[0] < unopened[1] ? 1 : -1;
+    guint64 (*number)(const BbNetworkEdge *) = ((const Trouble *)trouble)->number;
+    if (number(*x) != number(*y))
+        return number(*x) < number(*y) ? 1 : -1;
     return (*x > *y) - (*x < *y);
 }
 
-static void write_unopened(const BbBlameFindings *findings, const BbNames *names, FILE *out)
+static void write_trouble(const Trouble *trouble, const BbNetwork *network, const BbNames *names,
+                          FILE *out)
 {
     g_autoptr(GPtrArray) edges = g_ptr_array_new();
-    guint n = findings->network ? bb_network_count(findings->network) : 0;
+    guint n = network ? bb_network_count(network) : 0;
     for (guint i = 0; i < n; i++) {
-        const BbNetworkEdge *edge = bb_network_at(findings->network, i);
-        if (bb_network_unopened(edge) > 0)
+        const BbNetworkEdge *edge = bb_network_at(network, i);
+        if (trouble->number(edge) > 0)
             g_ptr_array_add(edges, (gpointer)edge);
     }
-    g_ptr_array_sort(edges, by_unopened);
+    g_ptr_array_sort_with_data(edges, by_number, (gpointer)trouble);
     if (edges->len > 0)
-        fputs("\nConnections that were not opened (no calls: who waits for one seems to work)\n",
-              out);
+        fprintf(out, "\n%s\n", trouble->head);
     for (guint i = 0; i < MIN(edges->len, HINTS_MOST); i++) {
         const BbNetworkEdge *edge = edges->pdata[i];
         g_autoptr(GString) text = g_string_new("  ");
@@ -147,11 +179,7 @@ static void write_unopened(const BbBlameFindings *findings, const BbNames *names
         g_string_append(text, " -> ");
         bb_route_append_call(text, names, edge->server, BB_NAME_NONE);
         g_string_append(text, ": ");
-        bb_quantity_append_count(text, edge->unanswered);
-        g_string_append(text, " without answer, ");
-        bb_quantity_append_count(text, edge->refused);
-        g_string_append(text, " refused, of ");
-        bb_quantity_append_count(text, edge->connections);
+        trouble->append(text, edge);
         fprintf(out, "%s\n", text->str);
     }
     if (edges->len > HINTS_MOST)
@@ -203,6 +231,7 @@ void bb_blame_write_text(const BbBlameFindings *findings, const BbNames *names, 
     write_nodes(findings, names, nodes, out);
     write_rows(findings, names, rows, out);
     write_hints(findings, names, out);
-    write_unopened(findings, names, out);
+    for (guint i = 0; i < G_N_ELEMENTS(troubles); i++)
+        write_trouble(&troubles[i], findings->network, names, out);
     write_foot(findings, nodes, rows, out);
 }

@@ -313,6 +313,38 @@ START_TEST(connections_that_were_not_opened_are_told)
 }
 END_TEST
 
+// From 1 % of the packets on, as in pictures.
+START_TEST(data_that_was_sent_again_is_told)
+{
+    g_auto(Case) c = case_new(0);
+    scene_call(c.scene, SCENE_ROOT, "client", "web", 0, 1000);
+    g_autoptr(BbPaths) paths = scene_paths(c.scene, 0);
+    bb_blame_add(c.blame, paths);
+    finish(&c);
+    guint32 web = name(&c, "web"), db1 = bb_names_intern(c.scene->names, "db1"),
+            db2 = bb_names_intern(c.scene->names, "db2");
+    g_autoptr(BbNetwork) network = bb_network_new();
+    BbNetworkEdge none = {.client = web, .server = web};
+    BbNetworkEdge good = {
+        .client = name(&c, "client"), .server = web, .packets = 199, .retransmitted = 1};
+    BbNetworkEdge few = {.client = web, .server = db2, .packets = 200, .retransmitted = 2};
+    BbNetworkEdge bad = {.client = web, .server = db1, .packets = 200, .retransmitted = 6};
+    bb_network_add(network, &none);
+    bb_network_add(network, &good);
+    bb_network_add(network, &few);
+    bb_network_add(network, &bad);
+    c.findings->network = network;
+    g_autofree char *text = text_of(&c, 0), *json = json_of(&c);
+    check_contains(text, "sent again (no calls: who waits for it seems to work)\n"
+                         "  web -> db1: 6 of 200 packets, 3.0 %\n"
+                         "  web -> db2: 2 of 200 packets, 1.0 %\n\n");
+    check_contains(json, "\"sent_again\": [\n"
+                         "{\"client\": \"web\", \"server\": \"db2\", \"packets\": 200, "
+                         "\"retransmitted\": 2}");
+    ck_assert_ptr_null(strstr(json, "\"server\": \"web\""));
+}
+END_TEST
+
 START_TEST(calls_without_return_are_passed_over)
 {
     g_auto(Case) c = case_new(0);
@@ -375,4 +407,5 @@ END_TEST
 TEST_MAIN("blame", every_nanosecond_is_blamed_once, a_node_slow_for_one_caller_is_named,
           the_shortest_chain_that_tells_it_is_named, no_hint_without_evidence, labels_may_be_off,
           waits_in_vain_have_rows_of_their_own, connections_that_were_not_opened_are_told,
-          calls_without_return_are_passed_over, contexts_are_limited, times_stop_at_the_end)
+          data_that_was_sent_again_is_told, calls_without_return_are_passed_over,
+          contexts_are_limited, times_stop_at_the_end)

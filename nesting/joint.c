@@ -328,7 +328,7 @@ static void note_given_up(const BbSite *site, const guint32 *parent, bool *given
     g_autofree double *too_long = bb_given_up_least(site, nested);
     for (guint32 x = 0; x < site->n_children; x++) {
         const BbSiteChild *child = &site->children[x];
-        bool late = !nested[x] && parent[x] != BB_SITE_NONE &&
+        bool late = !nested[x] && !child->unanswered && parent[x] != BB_SITE_NONE &&
                     child->s < site->parents[parent[x]].e &&
                     (double)child->trip >= too_long[child->type];
         given_up[child->call] = child->given_up ? parent[x] != BB_SITE_NONE : late;
@@ -391,9 +391,9 @@ static void take_only(const BbSite *site, BbPaths *paths, bool *given_up)
         parent[x] = site->list[site->first[x]];
         guint32 call = site->children[x].call;
         const BbSiteParent *only = &site->parents[parent[x]];
+        bool hasty = !site->children[x].unanswered && site->children[x].e > only->e;
         paths->parent[call] = only->call;
-        paths->confidence[call] =
-            site->children[x].e > only->e ? HASTY_CONFIDENCE : PLAIN_CONFIDENCE;
+        paths->confidence[call] = hasty ? HASTY_CONFIDENCE : PLAIN_CONFIDENCE;
     }
     note_given_up(site, parent, given_up);
 }

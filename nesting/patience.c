@@ -67,8 +67,10 @@ static gint64 find_end(const BbPaths *paths, const BbCall *parent, const guint32
     if (__builtin_add_overflow(call_ns, patience_ns, &from_ns))
         from_ns = G_MAXINT64;
     guint32 next = find_next(paths, kids, n, place, from_ns);
-    gint64 end_ns = MAX(bb_call_end(parent, false), call_ns);
-    return next < n ? MIN(end_ns, paths->calls[kids[next]].call_ns) : end_ns;
+    gint64 end_ns = bb_call_end(parent, false), closed_ns = paths->calls[kids[place]].return_end_ns;
+    end_ns = next < n ? MIN(end_ns, paths->calls[kids[next]].call_ns) : end_ns;
+    end_ns = closed_ns != BB_TIME_NONE ? MIN(end_ns, closed_ns) : end_ns;
+    return MAX(end_ns, call_ns);
 }
 
 // Of all calls of parent p without return.

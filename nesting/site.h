@@ -35,7 +35,7 @@ typedef struct BbSiteChild {
     guint16 type;    // callee and operation
     gint16 lasts;    // how long, among those of its type: standard normal quantile, in parts of
                      // BB_SITE_NORMAL (durations.h); 0 where it is not known
-    bool unanswered; // no return was seen: e is s
+    bool unanswered; // no return was seen: e is s, or when its connection was closed
     bool given_up;   // no parent outlasts it, as it took so long that its own one gave it up
 } BbSiteChild;
 

@@ -294,6 +294,14 @@ static const Member *caller_of(const BbSites *sites, const Crew *crew, const BbC
     return bsearch(&key, crew->members->data, crew->members->len, sizeof key, by_node);
 }
 
+// Where its connection was closed a child is over for its caller (unread.h), as with a return. It
+// may be of any call that was open when it was made: whoever closed may have replied before.
+static gint64 back_of(const BbSites *sites, const BbChild *child)
+{
+    const BbCall *call = &sites->calls[child->call];
+    return bb_call_is_late(call) ? MAX(call->return_end_ns, call->call_ns) : child->end_ns;
+}
+
 static void load_children(const BbSites *sites, BbSite *site, const Crew *crew)
 {
     guint32 n = site->n_children;
@@ -315,7 +323,7 @@ static void load_children(const BbSites *sites, BbSite *site, const Crew *crew)
     bb_timesort(order, scratch, n);
     for (guint32 i = 0; i < n; i++) {
         const BbChild *child = &children[order[i].index];
-        gint64 end = time_of(sites, caller_of(sites, crew, child), child->end_ns);
+        gint64 end = time_of(sites, caller_of(sites, crew, child), back_of(sites, child));
         site->children[i] =
             (BbSiteChild){.s = order[i].time_ns,
                           .e = MAX(order[i].time_ns, end - early),

@@ -15,14 +15,14 @@ struct BbUnread {
 
 BbUnread *bb_unread_take(BbPaths *paths, const BbNames *names)
 {
-    const guint32 statuses[2] = {bb_names_find(names, BB_STATUS_UNREAD),
-                                 bb_names_find(names, BB_STATUS_CLOSED)};
-    bool none = statuses[0] == BB_NAME_NONE && statuses[1] == BB_NAME_NONE;
+    guint32 ignored = bb_names_find(names, BB_STATUS_UNREAD),
+            closed = bb_names_find(names, BB_STATUS_CLOSED);
+    bool none = ignored == BB_NAME_NONE && closed == BB_NAME_NONE;
     BbUnread *unread = NULL;
     for (guint32 i = 0; !none && i < paths->n_calls; i++) {
         BbCall *call = &paths->calls[i];
         if (call->status == BB_NAME_NONE || !bb_call_is_returned(call) ||
-            (call->status != statuses[0] && call->status != statuses[1]))
+            (call->status != ignored && call->status != closed))
             continue;
         if (!unread) {
             unread = g_new(BbUnread, 1);
@@ -30,7 +30,8 @@ BbUnread *bb_unread_take(BbPaths *paths, const BbNames *names)
         }
         const Taken taken = {call->return_ns, call->return_end_ns, i};
         g_array_append_val(unread->taken, taken);
-        call->return_ns = call->return_end_ns = BB_TIME_NONE;
+        call->return_end_ns = call->status == closed ? call->return_ns : BB_TIME_NONE;
+        call->return_ns = BB_TIME_NONE;
     }
     return unread;
 }

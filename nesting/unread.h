@@ -9,8 +9,9 @@
 
 typedef struct BbUnread BbUnread;
 
-// Takes those returns from the calls of paths, which are late then (data/call.h). NULL: there are
-// none. names, lent: of the calls' statuses.
+// Takes those returns from the calls of paths, which are late then (data/call.h); return_end_ns is
+// when the connection was closed, on the caller's clock, where that is known. NULL: there are none.
+// names, lent: of the calls' statuses.
 BbUnread *bb_unread_take(BbPaths *paths, const BbNames *names);
 void bb_unread_free(BbUnread *unread);
 

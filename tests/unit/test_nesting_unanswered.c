@@ -224,7 +224,57 @@ START_TEST(connections_that_are_closed)
 }
 END_TEST
 
+// Ten clients at once: each request tries B, gives it up after 200 ms, and tries C, likewise.
+// What it does next follows when it has closed the connection, not when it called.
+static GString *retried(guint rounds)
+{
+    static const double delay[] = {0, 1.7, 0.4, 3.1, 0.9, 2.3, 1.1, 0.2, 2.8, 1.4};
+    GString *text = g_string_new("");
+    for (guint k = 0; k < rounds; k++)
+        for (guint c = 0; c < 10; c++) {
+            guint i = 10 * k + c;
+            double at = 402.0 * k + delay[(3 * c + k) % 10], b = at + 0.3;
+            double closed = b + 200 + 0.5 * delay[(c + 3 * k) % 10], d = closed + 0.1;
+            double end = d + 200 + 0.5 * delay[(9 * c + k) % 10];
+            g_string_append_printf(text, "C U A a%u %g|C A B b%u %g|M A B b%u %g status=closed|", i,
+                                   at, i, b, i, closed);
+            g_string_append_printf(text, "C A C c%u %g|M A C c%u %g status=closed|R A U a%u %g|", i,
+                                   d, i, end, i, end + 0.1);
+        }
+    return text;
+}
+
+START_TEST(tried_again_when_it_is_closed)
+{
+    g_auto(Result) result = infer_jointly(retried(6));
+    for (guint i = 0; i < 60; i++) {
+        g_autofree char *wanted = g_strdup_printf("b%u<a%u c%u<a%u", i, i, i, i);
+        check_parents(&result, wanted);
+    }
+    check_patterns(&result, "U>A(B C) x60");
+}
+END_TEST
+
+// The client goes, then A, from B.
+START_TEST(closed_when_its_request_is)
+{
+    GString *text = g_string_new("");
+    for (guint i = 0; i < 40; i++) {
+        double at = 1000.0 * i;
+        g_string_append_printf(text, "C U A a%u %g|C A B b%u %g|M U A a%u %g status=closed|", i, at,
+                               i, at + 10, i, at + 300);
+        g_string_append_printf(text, "M A B b%u %g status=closed|", i, at + 301);
+    }
+    g_auto(Result) result = infer_jointly(text);
+    check_parents(&result, "a0<- b0<a0 b39<a39");
+    check_patterns(&result, "U>A(B) x40");
+    check_ms((gint64)vertex(&result, 0, 1)->critical_total_ns, 40 * 290);
+    ck_assert_float_gt(result.paths->confidence[find(&result, "b7")], 0.9f);
+}
+END_TEST
+
 TEST_MAIN("nesting_unanswered", clients_that_close, connections_that_are_closed,
+          tried_again_when_it_is_closed, closed_when_its_request_is,
           calls_without_return_stand_alone, calls_without_return_are_part_of_their_path,
           calls_that_were_given_up, one_call_that_was_given_up,
           calls_without_return_are_patterns_of_their_own, returns_that_nobody_read,

@@ -77,6 +77,21 @@ START_TEST(not_with_calls_that_are_made_at_once)
 }
 END_TEST
 
+// The connection was closed, and nothing followed, or later than that.
+START_TEST(not_when_it_is_closed)
+{
+    g_autoptr(Scene) scene = scene_new();
+    add_usual(scene);
+    guint32 a = scene_call(scene, SCENE_ROOT, "U", "A", 0, 1000);
+    guint32 first = lost(scene, a, "B", 100), second = lost(scene, a, "B", 400);
+    scene_at(scene, first)->replied_ns = scene_at(scene, first)->return_end_ns = 350;
+    scene_at(scene, second)->replied_ns = scene_at(scene, second)->return_end_ns = 1200;
+    g_autoptr(BbPaths) paths = find_ends(scene);
+    check(paths, first, 350);
+    check(paths, second, 1000);
+}
+END_TEST
+
 // None of its callee ever returned: then as other calls of A; where none did, the next message.
 START_TEST(what_is_usual_may_not_be_known)
 {
@@ -149,5 +164,5 @@ START_TEST(patience_may_last_until_the_end_of_time)
 END_TEST
 
 TEST_MAIN("patience", with_the_next_message, not_with_calls_that_are_made_at_once,
-          what_is_usual_may_not_be_known, on_the_callees_clock, there_may_be_no_wait,
-          stamps_may_be_any_number, patience_may_last_until_the_end_of_time)
+          not_when_it_is_closed, what_is_usual_may_not_be_known, on_the_callees_clock,
+          there_may_be_no_wait, stamps_may_be_any_number, patience_may_last_until_the_end_of_time)

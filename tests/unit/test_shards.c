@@ -84,7 +84,8 @@ static bool note_mark(guint mark, const BbLoss *loss, const BbNetwork *network, 
 typedef struct Plan {
     guint32 seed;
     guint packets, labels, max_connections;
-    bool learn, endpoints, brief;
+    gsize max_held;
+    bool learn, endpoints, brief, wild, tame_pace;
     guint mark_every;
     guint16 port;
 } Plan;
@@ -94,7 +95,17 @@ static BbCaptureOptions options_of(const Plan *plan)
     BbCaptureOptions options = bb_capture_options_default();
     if (plan->max_connections)
         options.max_connections = plan->max_connections;
+    if (plan->max_held)
+        options.max_held_bytes = plan->max_held;
     return options;
+}
+
+static void begin_crowd(Crowd *crowd, const Plan *plan)
+{
+    crowd_begin(crowd, plan->seed, plan->port);
+    crowd->labels = plan->labels;
+    if (plan->wild)
+        crowd_go_wild(crowd, plan->tame_pace);
 }
 
 static void run_shards(Told *told, const Plan *plan, guint threads)
@@ -107,8 +118,7 @@ static void run_shards(Told *told, const Plan *plan, guint threads)
         bb_shards_new(&options, threads, plan->learn, told->names, told->nodes, &told->loss,
                       (BbShardsOutput){tell, note_mark, told});
     guint32 file = bb_shards_file(shards, "a.pcap");
-    crowd_begin(&crowd, plan->seed, plan->port);
-    crowd.labels = plan->labels;
+    begin_crowd(&crowd, plan);
     for (guint i = 0; i < plan->packets; i++) {
         BbPacket packet = *crowd_packet(&crowd);
         packet.place = (BbPlace){file, i + 1};
@@ -134,8 +144,7 @@ static void run_twin(Told *told, const Plan *plan)
         bb_capture_new(&options, told->names, told->nodes, &told->loss, tell, told);
     bb_capture_learn_names(capture, plan->learn);
     guint32 file = bb_names_intern(told->names, "a.pcap");
-    crowd_begin(&crowd, plan->seed, plan->port);
-    crowd.labels = plan->labels;
+    begin_crowd(&crowd, plan);
     for (guint i = 0; i < plan->packets; i++) {
         BbPacket packet = *crowd_packet(&crowd);
         packet.place = (BbPlace){file, i + 1};
@@ -212,6 +221,52 @@ START_TEST(limits_are_by_shard)
         }
         told_end(&one);
     }
+}
+END_TEST
+
+// Closed over answers, used again, with holes, at the limits: threads still make no difference.
+START_TEST(wild_crowds)
+{
+    guint32 seed = test_seed("shards");
+    for (guint kind = 0; kind < 4; kind++) {
+        Plan plan = {.seed = seed + kind,
+                     .packets = PACKETS,
+                     .labels = 100,
+                     .max_connections = kind & 1 ? 2 * BB_SHARD_CONNECTIONS : 0,
+                     .max_held = kind & 2 ? 2 * BB_SHARD_HELD_BYTES : 0,
+                     .endpoints = kind == 3,
+                     .wild = true};
+        Told one;
+        run_shards(&one, &plan, 1);
+        ck_assert_uint_gt(one.loss.count[BB_RETURNS_UNREAD], 10);
+        ck_assert_uint_gt(one.loss.count[BB_CALLS_CLOSED], 100);
+        for (guint i = 0; i < G_N_ELEMENTS(threads); i++) {
+            Told more;
+            run_shards(&more, &plan, threads[i]);
+            check_same(&one, &more, threads[i]);
+            told_end(&more);
+        }
+        told_end(&one);
+    }
+}
+END_TEST
+
+// Where none is silent for long, and no limit is reached, shards make no difference either.
+START_TEST(wild_twin)
+{
+    Plan plan = {.seed = test_seed("shards"),
+                 .packets = PACKETS,
+                 .labels = 100,
+                 .max_held = G_MAXUINT32,
+                 .wild = true,
+                 .tame_pace = true};
+    Told twin, one;
+    run_twin(&twin, &plan);
+    run_shards(&one, &plan, 1);
+    ck_assert_uint_gt(one.loss.count[BB_RETURNS_UNREAD], 10);
+    check_same(&twin, &one, 1);
+    told_end(&one);
+    told_end(&twin);
 }
 END_TEST
 
@@ -536,6 +591,6 @@ START_TEST(large_payloads)
 }
 END_TEST
 
-TEST_MAIN("shards", threads_make_no_difference, limits_are_by_shard, labels_beyond_the_limit,
-          labels_and_protocols_are_apart, nodes_of_what_waits, marks_come_in_their_place,
-          errors_come_back, freed_half_way, large_payloads)
+TEST_MAIN("shards", threads_make_no_difference, limits_are_by_shard, wild_crowds, wild_twin,
+          labels_beyond_the_limit, labels_and_protocols_are_apart, nodes_of_what_waits,
+          marks_come_in_their_place, errors_come_back, freed_half_way, large_payloads)

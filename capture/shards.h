@@ -2,7 +2,9 @@
 // The stage of capture.h in several threads: frames in, messages out. Connections are spread over a
 // fixed number of shards by their addresses and ports, both directions to the same; each shard has
 // its part of the limits, and threads serve shards. What comes out does not depend on the number of
-// threads, and as long as no limit is reached is what BbCapture gives.
+// threads. It is what BbCapture gives as long as no limit is reached and nobody is silent for long:
+// what ends by silence (capture/flow.h, capture/hold.h) does so when the next packet comes of its
+// shard, or there of any, so that order and call ids may differ; and more where stamps go back.
 //
 // The calling thread reads: layers, IP fragments, second sightings, and hands packets over. With
 // one thread it decodes too; with more a further one brings what they found in the order of the

@@ -91,6 +91,19 @@ static double leave_one_out(const BbDensity *density, const float *smoothed, gui
     return sum;
 }
 
+// Outside of the n bins from the first one on lies what is spread over all.
+static void write_below(BbDensity *density, const float *smoothed, guint from, guint n)
+{
+    float share = (float)((1 - BB_DENSITY_FLOOR) / density->n), sum = 0;
+    for (guint b = 0; b < BB_GAP_BINS; b++) {
+        float mass = (float)(BB_DENSITY_FLOOR / BB_GAP_BINS);
+        if (b >= from && b < from + n)
+            mass += share * smoothed[b - from];
+        density->below[b] = sum + mass / 2;
+        sum += mass;
+    }
+}
+
 static void write_logs(BbDensity *density, const float *smoothed, guint from, guint n,
                        const BbGapScale *scale)
 {
@@ -138,6 +151,7 @@ void bb_density_fit(BbDensity *density, const BbGapScale *scale)
         level[best][i] *= density->scaled;
     }
     write_logs(density, level[best], from, n, scale);
+    write_below(density, level[best], from, n);
 }
 
 // What the samples give a bin at a level.

@@ -13,8 +13,9 @@ typedef struct BbDensity {
     double loo;        // sum over samples of the log of their leave-one-out density
     float scaled;      // by which the kernels were, so that all is 1
     float count[BB_GAP_BINS];
-    float log[BB_GAP_BINS];  // of the density per quantum, once fitted
-    guint8 few[BB_GAP_BINS]; // 0 where one sample counts next to nothing; else 1 + which kernel
+    float log[BB_GAP_BINS];   // of the density per quantum, once fitted
+    float below[BB_GAP_BINS]; // share of the mass that lies below the middle of a bin, likewise
+    guint8 few[BB_GAP_BINS];  // 0 where one sample counts next to nothing; else 1 + which kernel
 } BbDensity;
 
 // Fills the kernels of a scale: what bb_gap_scale_new does.
@@ -31,7 +32,7 @@ static inline void bb_density_add(BbDensity *density, guint bin, double weight)
     density->last = MAX(density->last, bin);
 }
 
-// Fills log, few and loo.
+// Fills log, below, few and loo.
 void bb_density_fit(BbDensity *density, const BbGapScale *scale);
 
 // The density (not its log) in a bin with few[bin] > 0 that some of the samples leave when they are

@@ -128,11 +128,13 @@ static void learn_gaps(BbModel *model, const BbSite *site, guint32 index, double
         guint32 from = i > BB_MODEL_NEAR ? i - BB_MODEL_NEAR : 0;
         const BbSiteChild *x = &site->children[kids->at[i]];
         BbSlot *slot = kid_slot(model, bb_model_kind(model, parent), x->type, seen[x->type]++);
-        sampled(model, slot, weight);
-        BbOwnGap *own = own_gap(model, site, kids->at[i], slot);
         BbReference start = {parent->s, 0};
         BbReference latest = bb_reference_return(site, parent, kids->at + from, i - from, x->s);
         BbReference event = bb_reference_event(site, latest, kids->at + from, i - from);
+        if (bb_reference_waits(site, kids->at[i], latest, kids->at + from, i - from))
+            continue; // when it was wanted is not known
+        sampled(model, slot, weight);
+        BbOwnGap *own = own_gap(model, site, kids->at[i], slot);
         slot->late += x->e > parent->e && !x->given_up ? weight : 0;
         add_sample(model, slot, BB_FROM_EVENT, event, x->s, weight, own);
         if (model->is_join) {

@@ -67,6 +67,7 @@ typedef struct BbTerm {
     gint64 reach;         // latest return of the children before it
     guint16 what, number; // the model's: what that was; the slot, of those of a type of parent
     guint16 rank;         // how many of its type came before it
+    bool waited;          // maybe, for a pool
 } BbTerm;
 
 // Of a parent with the children that it has in the site's assignment.
@@ -121,7 +122,8 @@ typedef struct BbWait {
 
 guint bb_model_slots(const BbSite *site);
 
-// The waits of a parent with the children kids[0 .. n); out has room for n + 1. Returns how many.
+// The waits of a parent with the children kids[0 .. n), but for those that may be for a pool; out
+// has room for n + 1. Returns how many.
 guint bb_model_waits(const BbModel *model, const BbSite *site, guint32 parent, const guint32 *kids,
                      guint32 n, BbWait *out);
 

@@ -26,6 +26,25 @@ double bb_model_gap_log_without(const BbModel *model, const BbModelGap *gap)
     return log(bb_density_without(density, model->scale, bin, bins, n, weight) * like_it / spread);
 }
 
+void bb_model_await_pool(const BbModel *model, const BbSite *site, const guint32 *kids, guint32 n,
+                         guint32 child, BbModelGap *gap)
+{
+    if (bb_reference_waits(site, child, gap->from, kids, n))
+        gap->waited = (guint16)(1 + bb_gap_bin(model->scale, site->freed[child].at - gap->from.at));
+}
+
+double bb_model_freed_log(const BbModelGap *gap, const BbSiteFreed *freed, double log_gap)
+{
+    const BbSlot *slot = gap->slot;
+    const BbDensity *density = slot->used[gap->from.what];
+    guint bin = gap->waited - 1u;
+    double over =
+        density ? (double)density->below[bin] : BB_DENSITY_FLOOR * (bin + 0.5) / BB_GAP_BINS;
+    double event = (double)(density ? slot->bias[gap->from.what] : slot->unseen);
+    double log_freed = event + (double)freed->log, most = MAX(log_gap, log_freed);
+    return most + log(exp(log_gap - most) + over * exp(log_freed - most));
+}
+
 void bb_model_gather(const BbModel *model, const BbSite *site, const BbModelGap *gaps,
                      const guint32 *kids, guint n, BbTogether *of)
 {
@@ -70,7 +89,7 @@ G_ALWAYS_INLINE static inline double parent_log(const BbModel *model, const BbSi
         bb_brood_add(&brood, model->repertoire, p, x->type, k);
         gaps[i] = bb_model_kid_gap(model, site, parent, kids, i, &returns, kids[i], k);
         bb_returns_add(&returns, x);
-        double log = bb_model_kid_log(model, parent, &gaps[i], x);
+        double log = bb_model_kid_log(model, site, parent, &gaps[i], x);
         if (terms)
             terms->at[i] = bb_model_term(&gaps[i], k, log);
         sum += log + bb_connections_log(model->connections, site, index, kids, i, kids[i]);
@@ -163,7 +182,7 @@ double bb_model_gap(const BbModel *model, const BbSite *site, guint32 index, con
 {
     guint order;
     BbModelGap gap = next_gap(model, site, index, kids, n, x, &order);
-    return bb_model_kid_log(model, &site->parents[index], &gap, &site->children[x]);
+    return bb_model_kid_log(model, site, &site->parents[index], &gap, &site->children[x]);
 }
 
 double bb_model_next(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
@@ -173,8 +192,7 @@ double bb_model_next(const BbModel *model, const BbSite *site, guint32 index, co
     BbModelGap gap = next_gap(model, site, index, kids, n, x, &order);
     const BbCounts *counts = model->repertoire->counts;
     const float *more = counts->more + bb_counts_at(counts, p, c);
-    return bb_model_gap_log(model, &gap) +
-           bb_model_late_log(gap.slot, &site->parents[index], &site->children[x]) +
+    return bb_model_kid_log(model, site, &site->parents[index], &gap, &site->children[x]) +
            bb_connections_log(model->connections, site, index, kids, n, x) +
            (double)more[MIN(order, BB_COUNTS_MOST)];
 }
@@ -193,7 +211,7 @@ double bb_model_part(const BbModel *model, const BbSite *site, guint32 index, co
         BbModelGap gap =
             bb_model_kid_gap(model, site, parent, kids, i, &returns, kids[i], seen[x->type]++);
         bb_returns_add(&returns, x);
-        sum += bb_model_kid_log(model, parent, &gap, x) +
+        sum += bb_model_kid_log(model, site, parent, &gap, x) +
                bb_connections_log(model->connections, site, index, kids, i, kids[i]);
     }
     if (!to_end)
@@ -214,6 +232,7 @@ guint bb_model_waits(const BbModel *model, const BbSite *site, guint32 index, co
     guint32 first = bb_model_kind(model, parent) * (model->nc * BB_SLOT_ORDERS + 1);
     guint8 seen[BB_SITE_TYPES];
     BbReturns returns;
+    guint waits = 0;
     bool leaves_out = model->own && model->own->site == site;
     memset(seen, 0, model->nc);
     bb_returns_start(&returns, parent);
@@ -224,12 +243,14 @@ guint bb_model_waits(const BbModel *model, const BbSite *site, guint32 index, co
                                : bb_model_end_gap(model, site, parent, kids, n, &returns);
         if (i < n)
             bb_returns_add(&returns, &site->children[kids[i]]);
+        if (gap.waited > 0)
+            continue;
         guint32 slot = first + gap.number;
         gint64 at = i < n ? site->children[kids[i]].s : parent->e;
-        out[i] = (BbWait){gap.from.at, at, slot, gap.from.what, leaves_out ? number : BB_SITE_NONE,
-                          i == 0};
+        out[waits++] = (BbWait){
+            gap.from.at, at, slot, gap.from.what, leaves_out ? number : BB_SITE_NONE, i == 0};
     }
-    return n + 1;
+    return waits;
 }
 
 double bb_model_wait_log(const BbModel *model, const BbWait *wait, gint64 at)

@@ -64,6 +64,7 @@ typedef struct BbModelGap {
     const BbSlot *slot;
     guint16 number; // of the slot among those of its type of parent
     guint16 bin;
+    guint16 waited; // 1 + bin of the time until its pool was free; 0: it waited for none
     BbReference from;
     const BbOwnGap *own; // what it gave the model; NULL: nothing
 } BbModelGap;
@@ -76,6 +77,11 @@ static inline guint bb_model_way(guint reference)
 
 // Without what the gap gave the slot itself.
 double bb_model_gap_log_without(const BbModel *model, const BbModelGap *gap);
+
+// log likelihood of a call that may have waited for a pool: either it was made after its gap, which
+// is as likely as log_gap says; or its gap was over when the pool had a connection, and it was made
+// so long after that. Which of those that wait is next is not asked: that is the same for all.
+double bb_model_freed_log(const BbModelGap *gap, const BbSiteFreed *freed, double log_gap);
 
 static inline double bb_model_gap_log(const BbModel *model, const BbModelGap *gap)
 {
@@ -94,8 +100,11 @@ static inline double bb_model_late_log(const BbSlot *slot, const BbSiteParent *p
     return (double)(x->e > parent->e && !x->given_up ? slot->overdue : slot->on_time);
 }
 
+// Of a gap that is not known, in the middle.
 static inline float bb_model_gap_normal(const BbModelGap *gap)
 {
+    if (gap->waited > 0)
+        return 0;
     const float *normal = gap->slot->normal[gap->from.what];
     return normal ? normal[gap->bin] : 0;
 }
@@ -103,14 +112,22 @@ static inline float bb_model_gap_normal(const BbModelGap *gap)
 static inline BbModelGap bb_model_make_gap(const BbModel *model, const BbSlot *slot, guint number,
                                            BbReference from, gint64 at, const BbOwnGap *own)
 {
-    return (BbModelGap){slot, (guint16)number, (guint16)bb_gap_bin(model->scale, at - from.at),
-                        from, own};
+    return (BbModelGap){.slot = slot,
+                        .number = (guint16)number,
+                        .bin = (guint16)bb_gap_bin(model->scale, at - from.at),
+                        .from = from,
+                        .own = own};
 }
 
+// Notes in a child's gap whether its parent, with the kids[0 .. n) before it, may have waited for a
+// pool. Of a site of which that is known.
+void bb_model_await_pool(const BbModel *model, const BbSite *site, const guint32 *kids, guint32 n,
+                         guint32 child, BbModelGap *gap);
+
 // Of a child after the kids[0 .. n), `order` of which are of its type. returns: theirs, or NULL.
-static inline BbModelGap bb_model_kid_gap(const BbModel *model, const BbSite *site,
-                                          const BbSiteParent *parent, const guint32 *kids,
-                                          guint32 n, BbReturns *returns, guint32 child, guint order)
+G_ALWAYS_INLINE static inline BbModelGap
+bb_model_kid_gap(const BbModel *model, const BbSite *site, const BbSiteParent *parent,
+                 const guint32 *kids, guint32 n, BbReturns *returns, guint32 child, guint order)
 {
     const BbSiteChild *x = &site->children[child];
     guint number = bb_model_slot(model, 0, x->type, order);
@@ -124,7 +141,11 @@ static inline BbModelGap bb_model_kid_gap(const BbModel *model, const BbSite *si
                        : bb_reference_return(site, parent, kids, n, x->s);
     if (slot->reference == BB_FROM_EVENT)
         from = bb_reference_event(site, from, kids, n);
-    return bb_model_make_gap(model, slot, number, from, x->s, bb_own_gaps(model->own, site, child));
+    BbModelGap gap =
+        bb_model_make_gap(model, slot, number, from, x->s, bb_own_gaps(model->own, site, child));
+    if (G_UNLIKELY(site->freed))
+        bb_model_await_pool(model, site, kids, n, child, &gap);
+    return gap;
 }
 
 // Of the parent's reply; the last of the children may have been called later.
@@ -143,10 +164,14 @@ static inline BbModelGap bb_model_end_gap(const BbModel *model, const BbSite *si
                              bb_own_gaps(model->own, site, end));
 }
 
-static inline double bb_model_kid_log(const BbModel *model, const BbSiteParent *parent,
-                                      const BbModelGap *gap, const BbSiteChild *x)
+static inline double bb_model_kid_log(const BbModel *model, const BbSite *site,
+                                      const BbSiteParent *parent, const BbModelGap *gap,
+                                      const BbSiteChild *x)
 {
-    return bb_model_gap_log(model, gap) + bb_model_late_log(gap->slot, parent, x);
+    double log = bb_model_gap_log(model, gap);
+    if (gap->waited > 0)
+        log = bb_model_freed_log(gap, &site->freed[x - site->children], log);
+    return log + bb_model_late_log(gap->slot, parent, x);
 }
 
 static inline BbTerm bb_model_term(const BbModelGap *gap, guint rank, double log)
@@ -155,7 +180,8 @@ static inline BbTerm bb_model_term(const BbModelGap *gap, guint rank, double log
                     .from = gap->from.at,
                     .what = (guint16)gap->from.what,
                     .number = gap->number,
-                    .rank = (guint16)rank};
+                    .rank = (guint16)rank,
+                    .waited = gap->waited > 0};
 }
 
 // What a copula looks at, of a parent with n children: its gaps, and how long the children last.

@@ -107,7 +107,7 @@ static void resume(BbReturns *returns, const Difference *of, const BbSite *site,
 static bool is_same(const BbTerm *term, const BbModelGap *gap)
 {
     return term->from == gap->from.at && term->what == gap->from.what &&
-           term->number == gap->number;
+           term->number == gap->number && term->waited == (gap->waited > 0);
 }
 
 // Whether all types of which there are more or fewer have had so many that slots are the same.
@@ -150,9 +150,9 @@ static double grow(Difference *of, const BbModel *model, const BbSite *site, gui
         bb_returns_add(&returns, x);
         of->seen[x->type] = (guint8)(rank + 1);
         if (differs)
-            sum += bb_model_kid_log(model, parent, &gap, x);
+            sum += bb_model_kid_log(model, site, parent, &gap, x);
         else if (!is_same(term, &gap))
-            sum += bb_model_kid_log(model, parent, &gap, x) - term->log;
+            sum += bb_model_kid_log(model, site, parent, &gap, x) - term->log;
     }
     const BbTerm *end = &terms->at[of->now->n];
     BbModelGap gap = bb_model_end_gap(model, site, parent, of->kids, of->n, &returns);

@@ -15,9 +15,13 @@
 static BbDensity *flat_density(const BbLags *lags)
 {
     BbDensity *density = bb_density_new();
-    float level = (float)-log((double)lags->reach + 1);
-    for (guint b = 0; b < BB_GAP_BINS; b++)
-        density->log[b] = level;
+    double all = (double)lags->reach + 1, sum = 0;
+    for (guint b = 0; b < BB_GAP_BINS; b++) {
+        double width = (double)lags->scale->width[b];
+        density->log[b] = (float)-log(all);
+        density->below[b] = (float)MIN((sum + width / 2) / all, 1);
+        sum += width;
+    }
     return density;
 }
 
@@ -50,6 +54,18 @@ static BbDensity *durations(const BbSite *site, const BbGapScale *scale, guint t
     return density;
 }
 
+// Which children began by themselves; NULL: all. What waited for a pool follows the return of
+// whatever was before it.
+static bool *by_themselves(const BbSite *site)
+{
+    if (!site->freed)
+        return NULL;
+    bool *own = g_new(bool, site->n_children);
+    for (guint32 x = 0; x < site->n_children; x++)
+        own[x] = site->freed[x].at == G_MININT64;
+    return own;
+}
+
 BbOnset *bb_onset_new(const BbSite *site, const BbGapScale *scale)
 {
     BbOnset *onset = g_new0(BbOnset, 1);
@@ -58,7 +74,8 @@ BbOnset *bb_onset_new(const BbSite *site, const BbGapScale *scale)
     BbLags lags = bb_lags_of(site, scale, MAX(pairs, PAIRS_LEAST));
     BbEvents *arrivals = bb_events_of_parents(site, true, true),
              *replies = bb_events_of_parents(site, false, true);
-    BbEvents *calls = bb_events_of_children(site, true, NULL),
+    g_autofree bool *own = by_themselves(site);
+    BbEvents *calls = bb_events_of_children(site, true, own),
              *returns = bb_events_of_children(site, false, NULL);
     onset->flat = flat_density(&lags);
     onset->start = g_new(BbDensity *, np * nc);

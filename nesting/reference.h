@@ -30,6 +30,19 @@ static inline BbReference bb_reference_return(const BbSite *site, const BbSitePa
     return latest;
 }
 
+// Whether the parent may have waited for a pool that let x begin (pool.h): nothing happened for it
+// since, and none of the first n of the kids was under way.
+static inline bool bb_reference_waits(const BbSite *site, guint32 x, BbReference from,
+                                      const guint32 *kids, guint32 n)
+{
+    if (G_LIKELY(!site->freed) || site->freed[x].at <= from.at)
+        return false;
+    for (guint32 j = 0; j < n; j++)
+        if (site->children[kids[j]].e > site->children[x].s)
+            return false;
+    return true;
+}
+
 // The same where calls of kids are events, too: the n-th and later ones were not made yet.
 static inline BbReference bb_reference_event(const BbSite *site, BbReference latest,
                                              const guint32 *kids, guint32 n)

@@ -34,6 +34,7 @@ void bb_site_free(BbSite *site)
     g_free(site->parent);
     g_free(site->kept);
     g_free(site->owner);
+    g_free(site->freed);
     g_free(site->list);
     g_free(site->first);
     g_free(site->children);
@@ -86,6 +87,7 @@ BbSite *bb_site_sample(const BbSite *site, guint32 n_parents, guint n_stretches)
     sample->span = MAX(1, site->span * parents / site->n_parents);
     sample->list = g_new(guint32, candidates + 1);
     sample->owner = site->owner ? g_new(BbSiteEnd, children) : NULL;
+    sample->freed = site->freed ? g_new(BbSiteFreed, children) : NULL;
     for (guint32 p = 0; p < site->n_parents; p++)
         if (place[p] != BB_SITE_NONE)
             sample->parents[place[p]] = site->parents[p];
@@ -96,6 +98,8 @@ BbSite *bb_site_sample(const BbSite *site, guint32 n_parents, guint n_stretches)
         sample->children[next] = site->children[x];
         if (site->owner)
             sample->owner[next] = site->owner[x];
+        if (site->freed)
+            sample->freed[next] = site->freed[x];
         guint32 *to = &sample->first[next + 1];
         *to = sample->first[next++];
         for (guint32 i = site->first[x]; i < site->first[x + 1]; i++)

@@ -39,6 +39,12 @@ typedef struct BbSiteChild {
     bool given_up;   // no parent outlasts it, as it took so long that its own one gave it up
 } BbSiteChild;
 
+// What let a child begin that waited for a pool (pool.h).
+typedef struct BbSiteFreed {
+    gint64 at; // when it returned; G_MININT64: nothing did
+    float log; // density of how long after that the child began
+} BbSiteFreed;
+
 // A connection, and the node at its other end.
 typedef struct BbSiteEnd {
     guint32 conn, peer; // conn 0: not known
@@ -61,7 +67,8 @@ typedef struct BbSite {
                  // where none of those the child had was left out
     BbSiteEnd *owner; // of children: the incoming connection that theirs serves (owners.h), 0 where
                       // none stands out; NULL: not known
-    double span;      // for how long calls were made, in quanta; of all its nodes together
+    BbSiteFreed *freed; // of children; NULL: nobody waited for a pool
+    double span;        // for how long calls were made, in quanta; of all its nodes together
     gint64 period; // of replicas: the n-th one's times begin at n periods and last a quarter of one
                    // at most; 0: a single node
     guint32 number; // among the sites of a trace: fixes the random choices made for it

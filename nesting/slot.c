@@ -180,6 +180,9 @@ static void blend(BbDensity *own, const BbDensity *shared)
     for (guint bin = 0; bin < BB_GAP_BINS; bin++) {
         double both = own->n * exp((double)own->log[bin]) + SHARED * exp((double)shared->log[bin]);
         own->log[bin] = (float)log(both / (own->n + SHARED));
+        own->below[bin] =
+            (float)((own->n * (double)own->below[bin] + SHARED * (double)shared->below[bin]) /
+                    (own->n + SHARED));
     }
 }
 

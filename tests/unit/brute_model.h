@@ -90,6 +90,17 @@ static inline BruteEvent brute_reference(const Brute *brute, guint reference, gu
     return latest;
 }
 
+// Whether the parent of kids[i] may have waited for a pool: nothing happened for it since this one
+// had a connection, and no sibling was under way.
+static inline bool brute_waits(const Brute *brute, BruteEvent from, const guint32 *kids, guint32 i)
+{
+    const BbSiteChild *x = &brute->site->children[kids[i]];
+    bool waits = brute->site->freed && from.at < brute->site->freed[kids[i]].at;
+    for (guint32 k = 0; k < i; k++)
+        waits &= brute->site->children[kids[k]].e <= x->s;
+    return waits;
+}
+
 static inline guint brute_slot_of(const Brute *brute, const guint32 *kids, guint32 i)
 {
     guint c = brute->site->children[kids[i]].type, order = 0;
@@ -114,6 +125,8 @@ static inline void brute_gather(Brute *brute, guint32 p, const guint32 *kids, gu
     for (guint32 i = 0; i < n; i++) {
         gint64 at = site->children[kids[i]].s;
         BruteSlot *slot = &brute->slots[parent->type][brute_slot_of(brute, kids, i)];
+        if (brute_waits(brute, brute_reference(brute, 1, p, kids, i, at), kids, i))
+            continue;
         slot->n += brute->weight;
         slot->late += site->children[kids[i]].e > parent->e ? brute->weight : 0;
         for (guint r = 0; r < 4; r++)
@@ -270,6 +283,8 @@ typedef struct {
     guint slot;
     BruteEvent from;
     gint64 at;
+    bool waits;  // maybe
+    bool sample; // what is known of it is learned
 } BruteGap;
 
 // The n + 1 gaps of a parent.
@@ -282,13 +297,16 @@ static inline void brute_gaps(const Brute *brute, guint32 p, const guint32 *kids
         guint slot = brute_slot_of(brute, kids, i);
         gint64 at = site->children[kids[i]].s;
         guint reference = brute->slots[parent->type][slot].reference;
-        gaps[i] = (BruteGap){slot, brute_reference(brute, reference, p, kids, i, at), at};
+        BruteEvent from = brute_reference(brute, reference, p, kids, i, at);
+        BruteEvent latest = brute_reference(brute, 1, p, kids, i, at);
+        gaps[i] = (BruteGap){slot, from, at, brute_waits(brute, from, kids, i),
+                             !brute_waits(brute, latest, kids, i)};
     }
     guint end = site->n_child_types * BRUTE_ORDERS;
     BruteEvent from = {parent->s, n > 0};
     if (brute->slots[parent->type][end].reference == 1)
         from = brute_reference(brute, 1, p, kids, n, parent->e);
-    gaps[n] = (BruteGap){end, from, parent->e};
+    gaps[n] = (BruteGap){end, from, parent->e, false, true};
 }
 
 // The bins of those samples of a density that a child (x) or the end of a parent (x is
@@ -310,7 +328,7 @@ static inline guint brute_own(const Brute *brute, guint type, const BruteGap *ga
         brute_gaps(brute, of, kids, n, gaps);
         while (i < n && kids[i] != x)
             i++;
-        if (gaps[i].slot != gap->slot)
+        if (gaps[i].slot != gap->slot || !gaps[i].sample)
             continue;
         ++*of_slot;
         if (gaps[i].from.what == gap->from.what)
@@ -320,7 +338,7 @@ static inline guint brute_own(const Brute *brute, guint type, const BruteGap *ga
 }
 
 // x: the child that the gap is of; BB_SITE_NONE: the end of parent p.
-static inline double brute_gap_log(const Brute *brute, const BruteGap *gap, guint32 p, guint32 x)
+static inline double brute_known_log(const Brute *brute, const BruteGap *gap, guint32 p, guint32 x)
 {
     guint type = brute->site->parents[p].type;
     const BruteSlot *slot = &brute->slots[type][gap->slot];
@@ -347,6 +365,41 @@ static inline double brute_gap_log(const Brute *brute, const BruteGap *gap, guin
            log((density->n - n * brute->weight + BRUTE_RARE) / (all - of_slot * brute->weight));
 }
 
+// The share of a gap's kind that is over by the time until x's pool had a connection: whole bins,
+// and half of the last one. *p: log of how often a gap counts from that event.
+static inline double brute_over(const Brute *brute, const BruteGap *gap, guint type, guint32 x,
+                                double *p)
+{
+    const BruteSlot *slot = &brute->slots[type][gap->slot];
+    guint last = bb_gap_bin(brute->scale, brute->site->freed[x].at - gap->from.at);
+    bool shares =
+        brute->shares &&
+        (brute_is_poor(slot) || (slot->n <= 0 && brute->pools[brute_pool(brute, gap->slot)].n > 0));
+    const BbDensity *density = slot->density[slot->reference][gap->from.what];
+    double sum = 0, chance, all;
+    all = slot->n +
+          BRUTE_RARE * brute_events(brute, brute->site->n_child_types, slot->reference, false);
+    *p = log(((density ? density->n : 0) + BRUTE_RARE) / all);
+    for (guint b = 0; b <= last; b++) {
+        double log = shares    ? brute_both(brute, type, gap->slot, gap->from.what, b, &chance)
+                     : density ? (double)density->log[b]
+                               : (double)brute->scale->floor_log[b];
+        sum += exp(log) * (double)brute->scale->width[b] * (b < last ? 1 : 0.5);
+    }
+    if (shares)
+        *p = log(chance);
+    return sum;
+}
+
+static inline double brute_gap_log(const Brute *brute, const BruteGap *gap, guint32 p, guint32 x)
+{
+    double log_gap = brute_known_log(brute, gap, p, x), event;
+    if (!gap->waits)
+        return log_gap;
+    double over = brute_over(brute, gap, brute->site->parents[p].type, x, &event);
+    return log(exp(log_gap) + over * exp(event + (double)brute->site->freed[x].log));
+}
+
 // Whether a child in a slot outlasts its parent, as often as others there did.
 static inline double brute_late_log(const Brute *brute, guint32 p, guint slot_number, guint32 x)
 {
@@ -361,6 +414,8 @@ static inline double brute_late_log(const Brute *brute, guint32 p, guint slot_nu
 
 static inline float brute_normal(const Brute *brute, guint type, const BruteGap *gap)
 {
+    if (gap->waits)
+        return 0;
     const BruteSlot *slot = &brute->slots[type][gap->slot];
     bool shares = brute->shares && brute_is_poor(slot);
     if (slot->n <= 0 || (!shares && !slot->density[slot->reference][gap->from.what]))

@@ -39,13 +39,19 @@ struct BbFifo {
     Waits *waits;          // of parents
     float *beta;           // of lines
     bool rewards;          // some beta is negative
-    guint n_lines;         // 0: what parents do first, whatever that is, if `pooled`; 1 + slot
+    guint n_lines;         // 0: what parents do first, whatever that is, if `pooled`; 1 + slot;
+    guint for_pools;       // from here on: for pools of connections, by the type of call
     bool pooled;
 };
 
+static guint own_line(const BbFifo *fifo, const BbWait *wait)
+{
+    return wait->pool > 0 ? fifo->for_pools + wait->pool - 1 : 1 + wait->slot;
+}
+
 static guint line_of(const BbFifo *fifo, const BbWait *wait)
 {
-    return fifo->pooled && wait->first ? 0 : 1 + wait->slot;
+    return fifo->pooled && wait->first && wait->pool == 0 ? 0 : own_line(fifo, wait);
 }
 
 // How many parents come while this one is open, NEIGHBOURS + 1 at most.
@@ -97,7 +103,8 @@ BbFifo *bb_fifo_new(const BbSite *site)
     fifo->n_parents = site->n_parents;
     fifo->waits = g_new0(Waits, site->n_parents);
     fifo->is_apart = g_new(bool, site->n_parents);
-    fifo->n_lines = 1 + bb_model_slots(site);
+    fifo->for_pools = 1 + bb_model_slots(site);
+    fifo->n_lines = fifo->for_pools + (site->freed ? site->n_child_types : 0);
     fifo->beta = g_new0(float, fifo->n_lines);
     return find_together(fifo, site) ? g_steal_pointer(&fifo) : NULL;
 }
@@ -206,8 +213,8 @@ typedef struct {
 static void meet(const BbModel *model, const BbWait *a, const BbWait *b, GArray *meetings)
 {
     const BbWait *early = a->from <= b->from ? a : b, *late = early == a ? b : a;
-    gint64 first = MIN(a->at, b->at), last = MAX(a->at, b->at);
-    if (late->from > first || meetings->len >= PAIRS_MOST)
+    const BbWait *first = a->at <= b->at ? a : b, *last = first == a ? b : a;
+    if (late->from > first->at || meetings->len >= PAIRS_MOST)
         return;
     double u = bb_model_wait_log(model, early, first) + bb_model_wait_log(model, late, last) -
                bb_model_wait_log(model, early, last) - bb_model_wait_log(model, late, first);
@@ -275,7 +282,7 @@ static void know_all(BbFifo *fifo, const BbModel *model, const BbSite *site)
     }
 }
 
-// Where two parents stood in line together: meetings[1 + slot], and [0] for what both did first.
+// Where two parents stood in line together: meetings[line], and [0] for what both did first.
 static void meet_all(const BbFifo *fifo, const BbModel *model, GArray **meetings)
 {
     for (guint32 p = 0; p < fifo->n_parents; p++) {
@@ -285,9 +292,9 @@ static void meet_all(const BbFifo *fifo, const BbModel *model, GArray **meetings
                 continue;
             for (guint i = 0; i < a->n; i++)
                 for (guint j = 0; j < b->n; j++)
-                    if (a->at[i].slot == b->at[j].slot)
-                        meet(model, &a->at[i], &b->at[j], meetings[1 + a->at[i].slot]);
-            if (a->n > 0 && b->n > 0)
+                    if (own_line(fifo, &a->at[i]) == own_line(fifo, &b->at[j]))
+                        meet(model, &a->at[i], &b->at[j], meetings[own_line(fifo, &a->at[i])]);
+            if (a->n > 0 && b->n > 0 && a->at[0].pool == 0 && b->at[0].pool == 0)
                 meet(model, &a->at[0], &b->at[0], meetings[0]);
         }
     }
@@ -310,8 +317,8 @@ bool bb_fifo_learn(BbFifo *fifo, const BbModel *model, const BbSite *site)
         meetings[l] = g_array_new(FALSE, FALSE, sizeof(Meeting));
     meet_all(fifo, model, meetings);
     for (guint32 p = 0; p < site->n_parents; p++)
-        if (fifo->waits[p].queue.n > 0)
-            is_first[1 + fifo->waits[p].at[0].slot] = true;
+        if (fifo->waits[p].queue.n > 0 && fifo->waits[p].at[0].pool == 0)
+            is_first[own_line(fifo, &fifo->waits[p].at[0])] = true;
     for (guint l = 0; l < fifo->n_lines; l++) {
         double gain = fit_beta(meetings[l], &fifo->beta[l]);
         gain_pooled += l == 0 ? gain : 0;

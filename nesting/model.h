@@ -118,17 +118,18 @@ typedef struct BbWait {
     guint32 slot, event; // what it counts from; the model's
     guint32 gap;         // its number (own.h); BB_SITE_NONE: of no site whose own is left out
     bool first;          // of the parent: what it does after its arrival
+    guint8 pool;         // 1 + type of a call that may have waited for a pool; 0: none
+    BbSiteFreed freed;   // when that had a connection
 } BbWait;
 
 guint bb_model_slots(const BbSite *site);
 
-// The waits of a parent with the children kids[0 .. n), but for those that may be for a pool; out
-// has room for n + 1. Returns how many.
+// The waits of a parent with the children kids[0 .. n); out has room for n + 1. Returns how many.
 guint bb_model_waits(const BbModel *model, const BbSite *site, guint32 parent, const guint32 *kids,
                      guint32 n, BbWait *out);
 
-// log density of the wait if it ended at another time.
-double bb_model_wait_log(const BbModel *model, const BbWait *wait, gint64 at);
+// log density of the wait if it ended when another one did.
+double bb_model_wait_log(const BbModel *model, const BbWait *wait, const BbWait *end);
 
 // Whether parents hold connections for several calls.
 bool bb_model_holds(const BbModel *model);

@@ -232,7 +232,6 @@ guint bb_model_waits(const BbModel *model, const BbSite *site, guint32 index, co
     guint32 first = bb_model_kind(model, parent) * (model->nc * BB_SLOT_ORDERS + 1);
     guint8 seen[BB_SITE_TYPES];
     BbReturns returns;
-    guint waits = 0;
     bool leaves_out = model->own && model->own->site == site;
     memset(seen, 0, model->nc);
     bb_returns_start(&returns, parent);
@@ -243,17 +242,21 @@ guint bb_model_waits(const BbModel *model, const BbSite *site, guint32 index, co
                                : bb_model_end_gap(model, site, parent, kids, n, &returns);
         if (i < n)
             bb_returns_add(&returns, &site->children[kids[i]]);
-        if (gap.waited > 0)
-            continue;
-        guint32 slot = first + gap.number;
-        gint64 at = i < n ? site->children[kids[i]].s : parent->e;
-        out[waits++] = (BbWait){
-            gap.from.at, at, slot, gap.from.what, leaves_out ? number : BB_SITE_NONE, i == 0};
+        out[i] = (BbWait){.from = gap.from.at,
+                          .at = i < n ? site->children[kids[i]].s : parent->e,
+                          .slot = first + gap.number,
+                          .event = gap.from.what,
+                          .gap = leaves_out ? number : BB_SITE_NONE,
+                          .first = i == 0};
+        if (gap.waited > 0) {
+            out[i].pool = (guint8)(1 + site->children[kids[i]].type);
+            out[i].freed = site->freed[kids[i]];
+        }
     }
-    return waits;
+    return n + 1;
 }
 
-double bb_model_wait_log(const BbModel *model, const BbWait *wait, gint64 at)
+double bb_model_wait_log(const BbModel *model, const BbWait *wait, const BbWait *end)
 {
     guint per_type = model->nc * BB_SLOT_ORDERS + 1;
     guint p = wait->slot / per_type, number = wait->slot % per_type;
@@ -263,8 +266,12 @@ double bb_model_wait_log(const BbModel *model, const BbWait *wait, gint64 at)
     const BbOwnGap *own =
         wait->gap == BB_SITE_NONE ? NULL : bb_own_gaps(model->own, model->own->site, wait->gap);
     BbReference from = {wait->from, wait->event};
-    BbModelGap gap = bb_model_make_gap(model, slot, number, from, at, own);
-    return bb_model_gap_log(model, &gap);
+    BbModelGap gap = bb_model_make_gap(model, slot, number, from, end->at, own);
+    double log = bb_model_gap_log(model, &gap);
+    if (end->pool == 0 || end->freed.at <= wait->from)
+        return log;
+    gap.waited = (guint16)(1 + bb_gap_bin(model->scale, end->freed.at - wait->from));
+    return bb_model_freed_log(&gap, &end->freed, log);
 }
 
 bool bb_model_holds(const BbModel *model)

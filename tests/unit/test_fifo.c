@@ -131,8 +131,8 @@ static double best_beta(const GArray *meetings)
 static void meet(const Scene *scene, const BbWait *a, const BbWait *b, GArray *meetings)
 {
     const BbWait *x = a->from <= b->from ? a : b, *y = x == a ? b : a; // x came first
-    gint64 first = MIN(x->at, y->at), last = MAX(x->at, y->at);
-    if (y->from > first)
+    const BbWait *first = x->at <= y->at ? x : y, *last = first == x ? y : x;
+    if (y->from > first->at)
         return; // y came when x was gone
     bool crossed = x->from < y->from && y->at < x->at;
     double in_order =

@@ -383,18 +383,18 @@ START_TEST(waits)
             BruteGap gaps[BB_MODEL_NEAR + 1];
             BbWait got[BB_MODEL_NEAR + 1];
             brute_gaps(brute, p, kids, n, gaps);
-            guint waits = bb_model_waits(scene.model, scene.site, p, kids, n, got), w = 0;
+            ck_assert_uint_eq(bb_model_waits(scene.model, scene.site, p, kids, n, got), n + 1);
             for (guint32 i = 0; i <= n; i++) {
-                if (gaps[i].waits) // for a pool
-                    continue;
-                ck_assert_uint_lt(w, waits);
-                ck_assert_int_eq(got[w].from, gaps[i].from.at);
-                ck_assert_int_eq(got[w].at, gaps[i].at);
-                ck_assert_uint_eq(got[w].slot, type * per_type + gaps[i].slot);
-                ck_assert(got[w].first == (i == 0));
-                gaps[i].at += below(&scene, 50);
+                ck_assert_int_eq(got[i].from, gaps[i].from.at);
+                ck_assert_int_eq(got[i].at, gaps[i].at);
+                ck_assert_uint_eq(got[i].slot, type * per_type + gaps[i].slot);
+                ck_assert(got[i].first == (i == 0));
+                bool waits_for_pool = got[i].pool > 0;
+                ck_assert(waits_for_pool == gaps[i].waits);
+                BbWait end = got[i];
+                end.at = gaps[i].at += below(&scene, 50);
                 ck_assert_double_eq_tol(
-                    bb_model_wait_log(scene.model, &got[w++], gaps[i].at),
+                    bb_model_wait_log(scene.model, &got[i], &end),
                     brute_gap_log(brute, &gaps[i], p, i < n ? kids[i] : BB_SITE_NONE), 1e-3);
             }
         }

@@ -165,11 +165,11 @@ static void check_links(guint pool, double between, double right)
 // From gaps alone, without a pool: 0.56, 0.43, 0.24, 0.49, 0.31.
 START_TEST(whose_they_are)
 {
-    check_links(2, 10 * MS, 0.8);
-    check_links(2, 8 * MS, 0.75);
+    check_links(2, 10 * MS, 0.87);
+    check_links(2, 8 * MS, 0.83);
     check_links(2, 7 * MS, 0.65);
     check_links(4, 4 * MS, 0.68);
-    check_links(4, 3.6 * MS, 0.55);
+    check_links(4, 3.6 * MS, 0.62);
 }
 END_TEST
 

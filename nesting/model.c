@@ -131,8 +131,11 @@ static void learn_gaps(BbModel *model, const BbSite *site, guint32 index, double
         BbReference start = {parent->s, 0};
         BbReference latest = bb_reference_return(site, parent, kids->at + from, i - from, x->s);
         BbReference event = bb_reference_event(site, latest, kids->at + from, i - from);
-        if (bb_reference_waits(site, kids->at[i], latest, kids->at + from, i - from))
+        slot->freed += bb_reference_is_freed(site, kids->at[i]) ? weight : 0;
+        if (bb_reference_waits(site, kids->at[i], latest, kids->at + from, i - from)) {
+            slot->waited += weight;
             continue; // when it was wanted is not known
+        }
         sampled(model, slot, weight);
         BbOwnGap *own = own_gap(model, site, kids->at[i], slot);
         slot->late += x->e > parent->e && !x->given_up ? weight : 0;

@@ -37,12 +37,15 @@ double bb_model_freed_log(const BbModelGap *gap, const BbSiteFreed *freed, doubl
 {
     const BbSlot *slot = gap->slot;
     const BbDensity *density = slot->used[gap->from.what];
+    double log_stays = log_gap + (double)slot->stays;
+    if (freed->at == G_MININT64 || gap->waited == 0)
+        return freed->at == G_MININT64 ? log_gap : log_stays;
     guint bin = gap->waited - 1u;
     double over =
         density ? (double)density->below[bin] : BB_DENSITY_FLOOR * (bin + 0.5) / BB_GAP_BINS;
     double event = (double)(density ? slot->bias[gap->from.what] : slot->unseen);
-    double log_freed = event + (double)freed->log, most = MAX(log_gap, log_freed);
-    return most + log(exp(log_gap - most) + over * exp(log_freed - most));
+    double log_waits = event + (double)(slot->waits + freed->log), most = MAX(log_stays, log_waits);
+    return most + log(exp(log_stays - most) + over * exp(log_waits - most));
 }
 
 void bb_model_gather(const BbModel *model, const BbSite *site, const BbModelGap *gaps,
@@ -268,9 +271,10 @@ double bb_model_wait_log(const BbModel *model, const BbWait *wait, const BbWait 
     BbReference from = {wait->from, wait->event};
     BbModelGap gap = bb_model_make_gap(model, slot, number, from, end->at, own);
     double log = bb_model_gap_log(model, &gap);
-    if (end->pool == 0 || end->freed.at <= wait->from)
+    if (end->pool == 0)
         return log;
-    gap.waited = (guint16)(1 + bb_gap_bin(model->scale, end->freed.at - wait->from));
+    if (end->freed.at > wait->from)
+        gap.waited = (guint16)(1 + bb_gap_bin(model->scale, end->freed.at - wait->from));
     return bb_model_freed_log(&gap, &end->freed, log);
 }
 

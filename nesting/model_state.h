@@ -78,9 +78,11 @@ static inline guint bb_model_way(guint reference)
 // Without what the gap gave the slot itself.
 double bb_model_gap_log_without(const BbModel *model, const BbModelGap *gap);
 
-// log likelihood of a call that may have waited for a pool: either it was made after its gap, which
-// is as likely as log_gap says; or its gap was over when the pool had a connection, and it was made
-// so long after that. Which of those that wait is next is not asked: that is the same for all.
+// log likelihood of a call where log_gap is that of its gap. One that a pool let begin either was
+// made after its gap, as any other; or, if its parent may have waited, its gap was over when the
+// pool had a connection, and it was made so long after that. How often which is so is learned: who
+// waits for a worker makes its first call then, and all others after their gaps. Which of those
+// that wait is next is not asked: that is the same for all.
 double bb_model_freed_log(const BbModelGap *gap, const BbSiteFreed *freed, double log_gap);
 
 static inline double bb_model_gap_log(const BbModel *model, const BbModelGap *gap)
@@ -169,7 +171,7 @@ static inline double bb_model_kid_log(const BbModel *model, const BbSite *site,
                                       const BbSiteChild *x)
 {
     double log = bb_model_gap_log(model, gap);
-    if (gap->waited > 0)
+    if (G_UNLIKELY(site->freed))
         log = bb_model_freed_log(gap, &site->freed[x - site->children], log);
     return log + bb_model_late_log(gap->slot, parent, x);
 }

@@ -30,6 +30,12 @@ static inline BbReference bb_reference_return(const BbSite *site, const BbSitePa
     return latest;
 }
 
+// Whether a pool let x begin (pool.h).
+static inline bool bb_reference_is_freed(const BbSite *site, guint32 x)
+{
+    return site->freed && site->freed[x].at != G_MININT64;
+}
+
 // Whether the parent may have waited for a pool that let x begin (pool.h): nothing happened for it
 // since, and none of the first n of the kids was under way.
 static inline bool bb_reference_waits(const BbSite *site, guint32 x, BbReference from,

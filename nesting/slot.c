@@ -13,6 +13,14 @@ static BbDensity *density_at(const BbSlot *slot, guint reference, guint event)
     return slot->density[reference] ? slot->density[reference][event] : NULL;
 }
 
+// Two imagined ones are as it was expected.
+static void fit_waits(BbSlot *slot)
+{
+    double waits = (slot->waited + 2 * BB_SLOT_WAITS) / (slot->freed + 2);
+    slot->stays = (float)log(1 - waits);
+    slot->waits = (float)log(waits);
+}
+
 BbSlot *bb_slot_new(guint16 number, guint nc, bool is_join, bool is_end)
 {
     BbSlot *slot = g_new0(BbSlot, 1);
@@ -24,6 +32,7 @@ BbSlot *bb_slot_new(guint16 number, guint nc, bool is_join, bool is_end)
     slot->used = g_new0(const BbDensity *, n);
     slot->normal = g_new0(float *, n);
     slot->bias = g_new0(float, n);
+    fit_waits(slot);
     return slot;
 }
 
@@ -47,7 +56,7 @@ void bb_slot_free(BbSlot *slot)
 void bb_slot_forget(BbSlot *slot)
 {
     slot->n = 0;
-    slot->late = 0;
+    slot->late = slot->freed = slot->waited = 0;
     for (guint r = 0; r < BB_REFERENCES; r++)
         for (guint w = 0; w < bb_slot_events(slot->nc); w++)
             if (density_at(slot, r, w))
@@ -96,6 +105,7 @@ void bb_slot_fit(BbSlot *slot, const BbGapScale *scale)
     double best = -G_MAXDOUBLE;
     slot->on_time = (float)log((slot->n - slot->late + 0.5) / (slot->n + 0.5));
     slot->overdue = (float)log((slot->late + 0.05) / (slot->n + 0.5));
+    fit_waits(slot);
     for (guint r = first; r <= last; r++) {
         double sum = fit_reference(slot, r, scale);
         if (sum > best) {

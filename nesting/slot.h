@@ -15,6 +15,7 @@ enum { BB_FROM_START, BB_FROM_LATEST, BB_FROM_EVENT, BB_FROM_CALL, BB_REFERENCES
 
 #define BB_SLOT_ORDERS 3u // how many of its kind came before a child: 0, 1, more
 #define BB_SLOT_FEW 20.0  // samples: of fewer, each is most of what is known
+#define BB_SLOT_WAITS 0.2 // share of what a pool let begin that waited, before it was learned
 #define BB_SLOT_RARE 0.1  // imagined samples of each event that a slot could count from
 
 // Events, by number: the parent's arrival; then returns by type of child, then calls by type of
@@ -55,6 +56,8 @@ typedef struct BbSlot {
     double spread;                      // samples and imagined ones, of all events
     double late;                        // of them, children that outlast their parent
     float on_time, overdue;             // logs of the two shares
+    double freed, waited;               // children that a pool let begin (pool.h); that waited
+    float stays, waits;                 // logs of the shares of those that did not, and did
     BbDensity **density[BB_REFERENCES]; // [event], NULL where never seen, as is each; owned
     const BbDensity **used;             // [event], of the reference in use
     float **normal;                     // [event]: quantiles of its bins, NULL where not made

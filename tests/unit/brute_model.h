@@ -25,7 +25,8 @@ typedef struct {
 typedef struct {
     BbDensity *density[4][BRUTE_WHAT];
     float normal[BRUTE_WHAT][BB_GAP_BINS];
-    double n, late; // samples, and those that outlast their parent
+    double n, late;       // samples, and those that outlast their parent
+    double freed, waited; // children that a pool let begin, and that waited for it
     guint reference;
 } BruteSlot;
 
@@ -90,6 +91,11 @@ static inline BruteEvent brute_reference(const Brute *brute, guint reference, gu
     return latest;
 }
 
+static inline bool brute_is_freed(const Brute *brute, guint32 x)
+{
+    return brute->site->freed && brute->site->freed[x].at > G_MININT64;
+}
+
 // Whether the parent of kids[i] may have waited for a pool: nothing happened for it since this one
 // had a connection, and no sibling was under way.
 static inline bool brute_waits(const Brute *brute, BruteEvent from, const guint32 *kids, guint32 i)
@@ -125,8 +131,11 @@ static inline void brute_gather(Brute *brute, guint32 p, const guint32 *kids, gu
     for (guint32 i = 0; i < n; i++) {
         gint64 at = site->children[kids[i]].s;
         BruteSlot *slot = &brute->slots[parent->type][brute_slot_of(brute, kids, i)];
-        if (brute_waits(brute, brute_reference(brute, 1, p, kids, i, at), kids, i))
+        slot->freed += brute_is_freed(brute, kids[i]) ? brute->weight : 0;
+        if (brute_waits(brute, brute_reference(brute, 1, p, kids, i, at), kids, i)) {
+            slot->waited += brute->weight;
             continue;
+        }
         slot->n += brute->weight;
         slot->late += site->children[kids[i]].e > parent->e ? brute->weight : 0;
         for (guint r = 0; r < 4; r++)
@@ -393,11 +402,19 @@ static inline double brute_over(const Brute *brute, const BruteGap *gap, guint t
 
 static inline double brute_gap_log(const Brute *brute, const BruteGap *gap, guint32 p, guint32 x)
 {
+    guint type = brute->site->parents[p].type;
+    const BruteSlot *slot = &brute->slots[type][gap->slot];
     double log_gap = brute_known_log(brute, gap, p, x), event;
-    if (!gap->waits)
+    if (x == BB_SITE_NONE || !brute_is_freed(brute, x))
         return log_gap;
-    double over = brute_over(brute, gap, brute->site->parents[p].type, x, &event);
-    return log(exp(log_gap) + over * exp(event + (double)brute->site->freed[x].log));
+    // What has no samples knows nothing of it, whatever waited there.
+    double waited = slot->n > 0 ? slot->waited : 0, freed = slot->n > 0 ? slot->freed : 0;
+    double waits = (waited + 2 * 0.2) / (freed + 2);
+    if (!gap->waits)
+        return log_gap + log(1 - waits);
+    double over = brute_over(brute, gap, type, x, &event);
+    return log((1 - waits) * exp(log_gap) +
+               waits * over * exp(event + (double)brute->site->freed[x].log));
 }
 
 // Whether a child in a slot outlasts its parent, as often as others there did.

@@ -166,10 +166,10 @@ static void check_links(guint pool, double between, double right)
 START_TEST(whose_they_are)
 {
     check_links(2, 10 * MS, 0.87);
-    check_links(2, 8 * MS, 0.83);
+    check_links(2, 8 * MS, 0.85);
     check_links(2, 7 * MS, 0.65);
-    check_links(4, 4 * MS, 0.68);
-    check_links(4, 3.6 * MS, 0.62);
+    check_links(4, 4 * MS, 0.7);
+    check_links(4, 3.6 * MS, 0.58);
 }
 END_TEST
 

@@ -86,12 +86,26 @@ static guint type_of_slot(const BbModel *model, const BbSlot *slot)
     return index < of_kids ? index / (model->nc * BB_SLOT_ORDERS) : index - of_kids;
 }
 
+// What is learned in a slot is forgotten and fitted with those of the list.
+static void list_sampled(BbModel *model, BbSlot *slot)
+{
+    if (slot->n <= 0 && slot->freed <= 0)
+        g_ptr_array_add(model->sampled, slot);
+}
+
 // A slot that gets samples.
 static void sampled(BbModel *model, BbSlot *slot, double weight)
 {
-    if (slot->n <= 0)
-        g_ptr_array_add(model->sampled, slot);
+    list_sampled(model, slot);
     slot->n += weight;
+}
+
+// A slot of a child that a pool let begin.
+static void freed(BbModel *model, BbSlot *slot, double weight, bool waited)
+{
+    list_sampled(model, slot);
+    slot->freed += weight;
+    slot->waited += waited ? weight : 0;
 }
 
 // ---- learning ----------------------------------------------------------------------------------
@@ -131,11 +145,11 @@ static void learn_gaps(BbModel *model, const BbSite *site, guint32 index, double
         BbReference start = {parent->s, 0};
         BbReference latest = bb_reference_return(site, parent, kids->at + from, i - from, x->s);
         BbReference event = bb_reference_event(site, latest, kids->at + from, i - from);
-        slot->freed += bb_reference_is_freed(site, kids->at[i]) ? weight : 0;
-        if (bb_reference_waits(site, kids->at[i], latest, kids->at + from, i - from)) {
-            slot->waited += weight;
+        bool waited = bb_reference_waits(site, kids->at[i], latest, kids->at + from, i - from);
+        if (bb_reference_is_freed(site, kids->at[i]))
+            freed(model, slot, weight, waited);
+        if (waited)
             continue; // when it was wanted is not known
-        }
         sampled(model, slot, weight);
         BbOwnGap *own = own_gap(model, site, kids->at[i], slot);
         slot->late += x->e > parent->e && !x->given_up ? weight : 0;

@@ -83,8 +83,10 @@ static BbSite *site_of(const Trace *trace)
         g_array_append_val(children, child);
     }
     BbSite *site = bb_site_new(0, children->len);
-    qsort(children->data, children->len, sizeof(BbSiteChild), by_start);
-    memcpy(site->children, children->data, children->len * sizeof(BbSiteChild));
+    if (children->len > 0) {
+        qsort(children->data, children->len, sizeof(BbSiteChild), by_start);
+        memcpy(site->children, children->data, children->len * sizeof(BbSiteChild));
+    }
     return site;
 }
 

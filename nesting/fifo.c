@@ -290,10 +290,12 @@ static void meet_all(const BbFifo *fifo, const BbModel *model, GArray **meetings
             const Queue *a = &fifo->waits[p].queue, *b = &fifo->waits[fifo->list[k]].queue;
             if (fifo->list[k] < p)
                 continue;
-            for (guint i = 0; i < a->n; i++)
+            for (guint i = 0; i < a->n; i++) {
+                guint line = own_line(fifo, &a->at[i]);
                 for (guint j = 0; j < b->n; j++)
-                    if (own_line(fifo, &a->at[i]) == own_line(fifo, &b->at[j]))
-                        meet(model, &a->at[i], &b->at[j], meetings[own_line(fifo, &a->at[i])]);
+                    if (own_line(fifo, &b->at[j]) == line)
+                        meet(model, &a->at[i], &b->at[j], meetings[line]);
+            }
             if (a->n > 0 && b->n > 0 && a->at[0].pool == 0 && b->at[0].pool == 0)
                 meet(model, &a->at[0], &b->at[0], meetings[0]);
         }

@@ -282,19 +282,27 @@ START_TEST(waits_in_vain_have_rows_of_their_own)
 }
 END_TEST
 
-// web tries db1, waits for it, and goes on with db2: there is no call of db1 to be charged with it.
-START_TEST(connections_that_were_not_opened_are_told)
+// client calls web; db1 and db2 are names.
+static Case case_of_one_call(void)
 {
-    g_auto(Case) c = case_new(0);
+    Case c = case_new(0);
     scene_call(c.scene, SCENE_ROOT, "client", "web", 0, 1000);
+    bb_names_intern(c.scene->names, "db1");
+    bb_names_intern(c.scene->names, "db2");
     g_autoptr(BbPaths) paths = scene_paths(c.scene, 0);
     bb_blame_add(c.blame, paths);
     finish(&c);
+    return c;
+}
+
+// web tries db1, waits for it, and goes on with db2: there is no call of db1 to be charged with it.
+START_TEST(connections_that_were_not_opened_are_told)
+{
+    g_auto(Case) c = case_of_one_call();
     g_autofree char *silent = text_of(&c, 0), *silent_json = json_of(&c);
     ck_assert_ptr_null(strstr(silent, "not opened"));
     ck_assert_ptr_null(strstr(silent_json, "not_opened"));
-    guint32 web = name(&c, "web"), db1 = bb_names_intern(c.scene->names, "db1"),
-            db2 = bb_names_intern(c.scene->names, "db2");
+    guint32 web = name(&c, "web"), db1 = name(&c, "db1"), db2 = name(&c, "db2");
     g_autoptr(BbNetwork) network = bb_network_new();
     BbNetworkEdge good = {.client = name(&c, "client"), .server = web, .connections = 9};
     BbNetworkEdge few = {.client = web, .server = db2, .connections = 50, .refused = 2};
@@ -316,13 +324,8 @@ END_TEST
 // From 1 % of the packets on, as in pictures.
 START_TEST(data_that_was_sent_again_is_told)
 {
-    g_auto(Case) c = case_new(0);
-    scene_call(c.scene, SCENE_ROOT, "client", "web", 0, 1000);
-    g_autoptr(BbPaths) paths = scene_paths(c.scene, 0);
-    bb_blame_add(c.blame, paths);
-    finish(&c);
-    guint32 web = name(&c, "web"), db1 = bb_names_intern(c.scene->names, "db1"),
-            db2 = bb_names_intern(c.scene->names, "db2");
+    g_auto(Case) c = case_of_one_call();
+    guint32 web = name(&c, "web"), db1 = name(&c, "db1"), db2 = name(&c, "db2");
     g_autoptr(BbNetwork) network = bb_network_new();
     BbNetworkEdge none = {.client = web, .server = web};
     BbNetworkEdge good = {

@@ -172,6 +172,17 @@ static void check_same(const Told *one, const Told *other, guint threads)
 
 static const guint threads[] = {2, 3, 100};
 
+// More threads than one tell the same.
+static void check_threads(const Told *one, const Plan *plan)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(threads); i++) {
+        Told more;
+        run_shards(&more, plan, threads[i]);
+        check_same(one, &more, threads[i]);
+        told_end(&more);
+    }
+}
+
 START_TEST(threads_make_no_difference)
 {
     for (guint kind = 0; kind < 4; kind++) {
@@ -189,12 +200,7 @@ START_TEST(threads_make_no_difference)
         ck_assert_uint_gt(one.loss.count[BB_TCP_ECHOED], 100);
         ck_assert_uint_gt(one.loss.count[BB_CALLS_UNRETURNED], 100);
         check_same(&twin, &one, 1);
-        for (guint i = 0; i < G_N_ELEMENTS(threads); i++) {
-            Told more;
-            run_shards(&more, &plan, threads[i]);
-            check_same(&one, &more, threads[i]);
-            told_end(&more);
-        }
+        check_threads(&one, &plan);
         told_end(&one);
         told_end(&twin);
     }
@@ -213,12 +219,7 @@ START_TEST(limits_are_by_shard)
         Told one;
         run_shards(&one, &plan, 1);
         ck_assert_int_eq(one.loss.count[BB_EVICTED_CONNECTIONS] > 0, most[limit] == 10);
-        for (guint i = 0; i < G_N_ELEMENTS(threads); i++) {
-            Told more;
-            run_shards(&more, &plan, threads[i]);
-            check_same(&one, &more, threads[i]);
-            told_end(&more);
-        }
+        check_threads(&one, &plan);
         told_end(&one);
     }
 }
@@ -240,12 +241,7 @@ START_TEST(wild_crowds)
         run_shards(&one, &plan, 1);
         ck_assert_uint_gt(one.loss.count[BB_RETURNS_UNREAD], 10);
         ck_assert_uint_gt(one.loss.count[BB_CALLS_CLOSED], 100);
-        for (guint i = 0; i < G_N_ELEMENTS(threads); i++) {
-            Told more;
-            run_shards(&more, &plan, threads[i]);
-            check_same(&one, &more, threads[i]);
-            told_end(&more);
-        }
+        check_threads(&one, &plan);
         told_end(&one);
     }
 }

@@ -456,21 +456,21 @@ static void drop_held(BbStream *stream)
         g_free(take_held(stream));
 }
 
-// Nothing follows a FIN but a reset.
+// Nothing follows a FIN but a reset, and nothing that.
 static void drop_behind_fin(BbStream *stream)
 {
-    BbSegment *last = NULL;
+    BbSegment *first = NULL;
     while (stream->held) {
         BbSegment *segment = take_held(stream);
-        if (segment->reset)
-            last = segment;
+        if (segment->reset && !first)
+            first = segment;
         else
             g_free(segment);
     }
-    if (!last)
+    if (!first)
         return;
-    last->seq = stream->next;
-    add_held(stream, &stream->held, last);
+    first->seq = stream->next;
+    add_held(stream, &stream->held, first);
 }
 
 static BbPacket segment_packet(const BbSegment *segment)

@@ -533,6 +533,29 @@ START_TEST(a_reset_does_not_wait_forever)
 }
 END_TEST
 
+// The other side broke it off meanwhile, so that a second one of this side waits, too.
+START_TEST(two_resets_wait_behind_a_fin)
+{
+    Wire wire = {0};
+    g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+    stream_init(&wire.side[0], rand, 100);
+    stream_init(&wire.side[1], rand, 300);
+    handshake(&wire);
+    push(&wire, 0, packet_of(&wire, 0, 50, 50, 0, BB_TCP_ACK | BB_TCP_FIN), MS);
+    push(&wire, 0, packet_of(&wire, 0, 100, 0, 300, BB_TCP_ACK | BB_TCP_RST), MS);
+    push(&wire, 1, packet_of(&wire, 1, 0, 0, 0, BB_TCP_ACK | BB_TCP_RST), MS);
+    ck_assert_uint_eq(wire.tcp.reset, 2);
+    push(&wire, 0, packet_of(&wire, 0, 100, 0, 300, BB_TCP_ACK | BB_TCP_RST), MS);
+    push(&wire, 0, packet_of(&wire, 0, 0, 50, 0, BB_TCP_ACK), MS);
+    ck_assert_uint_eq(wire.side[0].at, 100);
+    ck_assert(wire.side[0].closed);
+    bb_tcp_force(&wire.tcp);
+    check_events(&wire);
+    ck_assert_uint_eq(bb_tcp_held(&wire.tcp), 0);
+    wire_clear(&wire);
+}
+END_TEST
+
 // One that acknowledges what cannot have been sent does not, and makes no gap.
 START_TEST(a_reset_waits_for_nothing_wild)
 {
@@ -856,9 +879,10 @@ TEST_MAIN("tcp", any_order_gives_the_stream, losses_are_gaps, who_comes_late_is_
           first_bytes_can_be_missed, gaps_come_before_what_acknowledges_them, patience_ends,
           a_clock_set_back_stalls_nothing, held_bytes_are_bounded, snap_length_leaves_a_gap,
           resets_outside_the_window_are_ignored, a_reset_waits_for_its_cause,
-          a_reset_does_not_wait_forever, a_reset_waits_for_nothing_wild,
-          what_is_not_acknowledged_may_be_old, a_moved_stream_is_another_connection,
-          a_stream_moves_when_the_clock_is_set_back, keep_alives_are_nothing,
-          a_keep_alive_joins_nothing, a_server_answers_twice, a_late_answer_changes_nothing,
-          a_wild_acknowledgement_is_forgotten, a_wild_acknowledgement_is_not_believed,
-          a_wild_segment_is_not_followed, nonsense_is_delivered_in_order)
+          a_reset_does_not_wait_forever, two_resets_wait_behind_a_fin,
+          a_reset_waits_for_nothing_wild, what_is_not_acknowledged_may_be_old,
+          a_moved_stream_is_another_connection, a_stream_moves_when_the_clock_is_set_back,
+          keep_alives_are_nothing, a_keep_alive_joins_nothing, a_server_answers_twice,
+          a_late_answer_changes_nothing, a_wild_acknowledgement_is_forgotten,
+          a_wild_acknowledgement_is_not_believed, a_wild_segment_is_not_followed,
+          nonsense_is_delivered_in_order)

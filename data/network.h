@@ -36,7 +36,8 @@ static inline guint64 bb_network_unopened(const BbNetworkEdge *edge)
 // Data sent again, where that is trouble: from 1 % of the packets on; else 0.
 static inline guint64 bb_network_sent_again(const BbNetworkEdge *edge)
 {
-    return edge->retransmitted >= edge->packets / 100.0 ? edge->retransmitted : 0;
+    bool often = edge->packets > 0 && edge->retransmitted >= edge->packets / 100.0;
+    return often ? edge->retransmitted : 0;
 }
 
 typedef struct BbNetwork BbNetwork;

@@ -117,7 +117,7 @@ BbConnections *bb_connections_new(const BbSite *site)
     for (guint way = 0; way < WAYS; way++)
         connections->odds[way] = g_new0(Odds, site->n_child_types);
     look_at(connections, site);
-    return !site->freed && is_any_shared(connections) ? g_steal_pointer(&connections) : NULL;
+    return is_any_shared(connections) ? g_steal_pointer(&connections) : NULL;
 }
 
 void bb_connections_free(BbConnections *connections)

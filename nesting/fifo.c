@@ -40,18 +40,18 @@ struct BbFifo {
     float *beta;           // of lines
     bool rewards;          // some beta is negative
     guint n_lines;         // 0: what parents do first, whatever that is, if `pooled`; 1 + slot;
-    guint for_pools;       // from here on: for pools of connections, by the type of call
+    guint for_pools;       // from here on: for pools of connections
     bool pooled;
 };
 
 static guint own_line(const BbFifo *fifo, const BbWait *wait)
 {
-    return wait->pool > 0 ? fifo->for_pools + wait->pool - 1 : 1 + wait->slot;
+    return wait->for_pool ? fifo->for_pools + wait->freed.pool : 1 + wait->slot;
 }
 
 static guint line_of(const BbFifo *fifo, const BbWait *wait)
 {
-    return fifo->pooled && wait->first && wait->pool == 0 ? 0 : own_line(fifo, wait);
+    return fifo->pooled && wait->first && !wait->for_pool ? 0 : own_line(fifo, wait);
 }
 
 // How many parents come while this one is open, NEIGHBOURS + 1 at most.
@@ -104,7 +104,7 @@ BbFifo *bb_fifo_new(const BbSite *site)
     fifo->waits = g_new0(Waits, site->n_parents);
     fifo->is_apart = g_new(bool, site->n_parents);
     fifo->for_pools = 1 + bb_model_slots(site);
-    fifo->n_lines = fifo->for_pools + (site->freed ? site->n_child_types : 0);
+    fifo->n_lines = fifo->for_pools + site->n_pools;
     fifo->beta = g_new0(float, fifo->n_lines);
     return find_together(fifo, site) ? g_steal_pointer(&fifo) : NULL;
 }
@@ -296,7 +296,7 @@ static void meet_all(const BbFifo *fifo, const BbModel *model, GArray **meetings
                     if (own_line(fifo, &b->at[j]) == line)
                         meet(model, &a->at[i], &b->at[j], meetings[line]);
             }
-            if (a->n > 0 && b->n > 0 && a->at[0].pool == 0 && b->at[0].pool == 0)
+            if (a->n > 0 && b->n > 0 && !a->at[0].for_pool && !b->at[0].for_pool)
                 meet(model, &a->at[0], &b->at[0], meetings[0]);
         }
     }
@@ -319,7 +319,7 @@ bool bb_fifo_learn(BbFifo *fifo, const BbModel *model, const BbSite *site)
         meetings[l] = g_array_new(FALSE, FALSE, sizeof(Meeting));
     meet_all(fifo, model, meetings);
     for (guint32 p = 0; p < site->n_parents; p++)
-        if (fifo->waits[p].queue.n > 0 && fifo->waits[p].at[0].pool == 0)
+        if (fifo->waits[p].queue.n > 0 && !fifo->waits[p].at[0].for_pool)
             is_first[own_line(fifo, &fifo->waits[p].at[0])] = true;
     for (guint l = 0; l < fifo->n_lines; l++) {
         double gain = fit_beta(meetings[l], &fifo->beta[l]);

@@ -118,8 +118,8 @@ typedef struct BbWait {
     guint32 slot, event; // what it counts from; the model's
     guint32 gap;         // its number (own.h); BB_SITE_NONE: of no site whose own is left out
     bool first;          // of the parent: what it does after its arrival
-    guint8 pool;         // 1 + type of a call that may have waited for a pool; 0: none
-    BbSiteFreed freed;   // when that had a connection
+    bool for_pool;       // maybe,
+    BbSiteFreed freed;   // which had a connection then
 } BbWait;
 
 guint bb_model_slots(const BbSite *site);

@@ -252,7 +252,7 @@ guint bb_model_waits(const BbModel *model, const BbSite *site, guint32 index, co
                           .gap = leaves_out ? number : BB_SITE_NONE,
                           .first = i == 0};
         if (gap.waited > 0) {
-            out[i].pool = (guint8)(1 + site->children[kids[i]].type);
+            out[i].for_pool = true;
             out[i].freed = site->freed[kids[i]];
         }
     }
@@ -271,7 +271,7 @@ double bb_model_wait_log(const BbModel *model, const BbWait *wait, const BbWait 
     BbReference from = {wait->from, wait->event};
     BbModelGap gap = bb_model_make_gap(model, slot, number, from, end->at, own);
     double log = bb_model_gap_log(model, &gap);
-    if (end->pool == 0)
+    if (!end->for_pool)
         return log;
     if (end->freed.at > wait->from)
         gap.waited = (guint16)(1 + bb_gap_bin(model->scale, end->freed.at - wait->from));

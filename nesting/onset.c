@@ -142,7 +142,8 @@ void bb_onset_free(BbOnset *onset)
 void bb_onset_add_late(BbOnset *onset, const BbSite *site, const BbGapScale *scale, guint type)
 {
     BbLags lags = bb_lags_of(site, scale, PAIRS_LEAST);
-    BbEvents *calls = bb_events_of_children(site, true, NULL);
+    g_autofree bool *own = by_themselves(site);
+    BbEvents *calls = bb_events_of_children(site, true, own);
     BbEvents *replies = bb_events_of_parents(site, false, false);
     double before, after;
     onset->before[type] = excess_density(onset, &lags, &calls[type], replies, &before);

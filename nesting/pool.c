@@ -5,6 +5,8 @@
 #include "nesting/density.h"
 #include "nesting/timesort.h"
 
+#include <stdlib.h>
+
 #define LEVELS 256u        // calls under way to one callee that are told apart
 #define FEWEST 30u         // calls that are made at once when one returns,
 #define OFTEN 0.05         // share of all calls that find the pool with one connection left,
@@ -20,6 +22,7 @@ typedef struct {
     guint capacity; // 0: there is no such number
     guint open;     // now
     gint64 freed;   // when the last one returned and left one connection free; G_MININT64: none did
+    guint32 number; // of those that are believed
     guint32 full, at_once; // calls that took the last one; those of them that did so at once
     BbDensity *lags;       // of these; NULL: none
 } Pool;
@@ -49,18 +52,28 @@ static bool lasts(const BbSiteChild *child)
     return !child->unanswered && child->e > child->s;
 }
 
+// One for each callee of so many calls that there may be one; first, one that has none, for all
+// others.
 static void number_pools(Moments *moments)
 {
-    g_autoptr(GHashTable) known = g_hash_table_new(NULL, NULL); // callee -> 1 + its pool
-    for (guint32 x = 0; x < moments->site->n_children; x++) {
-        gpointer callee = GUINT_TO_POINTER(moments->site->children[x].callee);
-        guint number = GPOINTER_TO_UINT(g_hash_table_lookup(known, callee));
-        if (number == 0) {
-            number = moments->pools->len + 1;
-            g_array_set_size(moments->pools, number);
-            g_hash_table_insert(known, callee, GUINT_TO_POINTER(number));
+    const BbSite *site = moments->site;
+    g_autoptr(GHashTable) calls = g_hash_table_new(NULL, NULL); // callee -> how many; then its pool
+    for (guint32 x = 0; x < site->n_children; x++) {
+        gpointer callee = GUINT_TO_POINTER(site->children[x].callee);
+        guint n = GPOINTER_TO_UINT(g_hash_table_lookup(calls, callee));
+        if (n < FEWEST)
+            g_hash_table_insert(calls, callee, GUINT_TO_POINTER(n + 1));
+    }
+    g_array_set_size(moments->pools, 1);
+    for (guint32 x = 0; x < site->n_children; x++) {
+        gpointer callee = GUINT_TO_POINTER(site->children[x].callee);
+        guint n = GPOINTER_TO_UINT(g_hash_table_lookup(calls, callee));
+        if (n == FEWEST) {
+            n = FEWEST + moments->pools->len;
+            g_hash_table_insert(calls, callee, GUINT_TO_POINTER(n));
+            g_array_set_size(moments->pools, moments->pools->len + 1);
         }
-        moments->pool[x] = number - 1;
+        moments->pool[x] = n > FEWEST ? n - FEWEST : 0;
     }
 }
 
@@ -133,6 +146,38 @@ static gint64 at_once(const Pool *pool)
     return (gint64)(AT_ONCE * pool->lasts / pool->n / pool->capacity);
 }
 
+// How many parents are open, as time goes on.
+typedef struct {
+    const BbSite *site;
+    gint64 *ends; // in order
+    guint32 begun, ended;
+} Parents;
+
+static int by_time(const void *a, const void *b)
+{
+    gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
+    return (x > y) - (x < y);
+}
+
+static Parents parents_of(const BbSite *site)
+{
+    Parents parents = {.site = site, .ends = g_new(gint64, site->n_parents + 1)};
+    for (guint32 p = 0; p < site->n_parents; p++)
+        parents.ends[p] = site->parents[p].e;
+    qsort(parents.ends, site->n_parents, sizeof *parents.ends, by_time);
+    return parents;
+}
+
+static guint32 open_at(Parents *parents, gint64 time)
+{
+    const BbSite *site = parents->site;
+    while (parents->begun < site->n_parents && site->parents[parents->begun].s <= time)
+        parents->begun++;
+    while (parents->ended < site->n_parents && parents->ends[parents->ended] < time)
+        parents->ended++;
+    return parents->begun - parents->ended;
+}
+
 static void take_last(Pool *pool, const BbSiteChild *child, const BbGapScale *scale,
                       BbSiteFreed *freed)
 {
@@ -147,8 +192,10 @@ static void take_last(Pool *pool, const BbSiteChild *child, const BbGapScale *sc
     bb_density_add(pool->lags, bb_gap_bin(scale, lag), 1);
 }
 
+// Somebody waits for the last one only where more parents are open than there are connections.
 static void find_freed(Moments *moments, const BbGapScale *scale, BbSiteFreed *freed)
 {
+    Parents parents = parents_of(moments->site);
     guint32 x;
     bool calls;
     Pool *pool;
@@ -160,51 +207,58 @@ static void find_freed(Moments *moments, const BbGapScale *scale, BbSiteFreed *f
             pool->freed = pool->open-- == pool->capacity ? child->e : G_MININT64;
             continue;
         }
-        if (++pool->open == pool->capacity && pool->freed != G_MININT64)
+        if (++pool->open == pool->capacity && pool->freed != G_MININT64 &&
+            open_at(&parents, pool->freed) > pool->capacity)
             take_last(pool, child, scale, &freed[x]);
         pool->freed = G_MININT64;
     }
+    g_free(parents.ends);
 }
 
-// Forgets what shows no pool. False: that is all.
-static bool believe(const Moments *moments, const BbGapScale *scale, BbSiteFreed *freed)
+// Forgets what shows no pool. Returns how many there are.
+static guint32 believe(const Moments *moments, const BbGapScale *scale, BbSiteFreed *freed)
 {
-    bool any = false;
+    guint32 n = 0;
     for (guint i = 0; i < moments->pools->len; i++) {
         Pool *pool = &g_array_index(moments->pools, Pool, i);
+        pool->number = n;
         if (pool->at_once < FEWEST || pool->at_once < AT_ONCE_LEAST * pool->full)
             g_clear_pointer(&pool->lags, g_free);
         else
             bb_density_fit(pool->lags, scale);
-        any |= pool->lags != NULL;
+        n += pool->lags != NULL;
     }
-    for (guint32 x = 0; any && x < moments->site->n_children; x++) {
+    for (guint32 x = 0; n > 0 && x < moments->site->n_children; x++) {
         const Pool *pool = &g_array_index(moments->pools, Pool, moments->pool[x]);
         if (!pool->lags)
             freed[x].at = G_MININT64;
-        else if (freed[x].at != G_MININT64)
-            freed[x].log =
-                pool->lags->log[bb_gap_bin(scale, moments->site->children[x].s - freed[x].at)];
+        if (freed[x].at == G_MININT64)
+            continue;
+        gint64 lag = moments->site->children[x].s - freed[x].at;
+        freed[x].log = pool->lags->log[bb_gap_bin(scale, lag)];
+        freed[x].pool = pool->number;
     }
-    return any;
+    return n;
 }
 
-BbSiteFreed *bb_pool_find(const BbSite *site, const BbGapScale *scale)
+void bb_pool_find(BbSite *site, const BbGapScale *scale)
 {
     bool any = false;
     g_auto(Moments) moments = moments_of(site);
     count_starts(&moments);
     for (guint i = 0; i < moments.pools->len; i++) {
         Pool *pool = &g_array_index(moments.pools, Pool, i);
-        pool->capacity = capacity_of(pool);
+        pool->capacity = i > 0 ? capacity_of(pool) : 0;
         pool->freed = G_MININT64;
         any |= pool->capacity > 0;
     }
     if (!any)
-        return NULL;
+        return;
     g_autofree BbSiteFreed *freed = g_new(BbSiteFreed, site->n_children);
     for (guint32 x = 0; x < site->n_children; x++)
-        freed[x] = (BbSiteFreed){G_MININT64, 0};
+        freed[x] = (BbSiteFreed){.at = G_MININT64};
     find_freed(&moments, scale, freed);
-    return believe(&moments, scale, freed) ? g_steal_pointer(&freed) : NULL;
+    site->n_pools = believe(&moments, scale, freed);
+    if (site->n_pools > 0)
+        site->freed = g_steal_pointer(&freed);
 }

@@ -11,6 +11,6 @@
 
 #include "nesting/site.h"
 
-// What let each child begin (the caller's); NULL: nobody waited for a pool. Cost: n log n for n
-// children.
-BbSiteFreed *bb_pool_find(const BbSite *site, const BbGapScale *scale);
+// Finds what let each child begin: site->freed, of which nothing is known yet, and n_pools. Cost: n
+// log n for n parents and children.
+void bb_pool_find(BbSite *site, const BbGapScale *scale);

@@ -36,15 +36,15 @@ static inline bool bb_reference_is_freed(const BbSite *site, guint32 x)
     return site->freed && site->freed[x].at != G_MININT64;
 }
 
-// Whether the parent may have waited for a pool that let x begin (pool.h): nothing happened for it
-// since, and none of the first n of the kids was under way.
+// Whether the parent may have waited for a pool that let x begin (pool.h): it was there before, and
+// none of the first n of the kids was under way since.
 static inline bool bb_reference_waits(const BbSite *site, guint32 x, BbReference from,
                                       const guint32 *kids, guint32 n)
 {
     if (G_LIKELY(!site->freed) || site->freed[x].at <= from.at)
         return false;
     for (guint32 j = 0; j < n; j++)
-        if (site->children[kids[j]].e > site->children[x].s)
+        if (site->children[kids[j]].e >= site->freed[x].at)
             return false;
     return true;
 }

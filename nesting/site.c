@@ -87,6 +87,7 @@ BbSite *bb_site_sample(const BbSite *site, guint32 n_parents, guint n_stretches)
     sample->span = MAX(1, site->span * parents / site->n_parents);
     sample->list = g_new(guint32, candidates + 1);
     sample->owner = site->owner ? g_new(BbSiteEnd, children) : NULL;
+    sample->n_pools = site->n_pools;
     sample->freed = site->freed ? g_new(BbSiteFreed, children) : NULL;
     for (guint32 p = 0; p < site->n_parents; p++)
         if (place[p] != BB_SITE_NONE)

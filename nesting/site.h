@@ -41,8 +41,9 @@ typedef struct BbSiteChild {
 
 // What let a child begin that waited for a pool (pool.h).
 typedef struct BbSiteFreed {
-    gint64 at; // when it returned; G_MININT64: nothing did
-    float log; // density of how long after that the child began
+    gint64 at;    // when it returned; G_MININT64: nothing did
+    float log;    // density of how long after that the child began
+    guint32 pool; // its number, from 0
 } BbSiteFreed;
 
 // A connection, and the node at its other end.
@@ -68,7 +69,8 @@ typedef struct BbSite {
     BbSiteEnd *owner; // of children: the incoming connection that theirs serves (owners.h), 0 where
                       // none stands out; NULL: not known
     BbSiteFreed *freed; // of children; NULL: nobody waited for a pool
-    double span;        // for how long calls were made, in quanta; of all its nodes together
+    guint32 n_pools;
+    double span;   // for how long calls were made, in quanta; of all its nodes together
     gint64 period; // of replicas: the n-th one's times begin at n periods and last a quarter of one
                    // at most; 0: a single node
     guint32 number; // among the sites of a trace: fixes the random choices made for it

@@ -96,14 +96,14 @@ static inline bool brute_is_freed(const Brute *brute, guint32 x)
     return brute->site->freed && brute->site->freed[x].at > G_MININT64;
 }
 
-// Whether the parent of kids[i] may have waited for a pool: nothing happened for it since this one
-// had a connection, and no sibling was under way.
+// Whether the parent of kids[i] may have waited for a pool: it was there before this one had a
+// connection, and no sibling was under way since.
 static inline bool brute_waits(const Brute *brute, BruteEvent from, const guint32 *kids, guint32 i)
 {
-    const BbSiteChild *x = &brute->site->children[kids[i]];
-    bool waits = brute->site->freed && from.at < brute->site->freed[kids[i]].at;
-    for (guint32 k = 0; k < i; k++)
-        waits &= brute->site->children[kids[k]].e <= x->s;
+    const BbSite *site = brute->site;
+    bool waits = site->freed && from.at < site->freed[kids[i]].at;
+    for (guint32 k = 0; k < i && waits; k++)
+        waits = site->children[kids[k]].e < site->freed[kids[i]].at;
     return waits;
 }
 

@@ -47,7 +47,7 @@ static void free_some(GRand *rand, BbSite *site)
         gint64 at = site->children[x].s - g_rand_int_range(rand, 0, 30);
         bool none = g_rand_int_range(rand, 0, one_of) == 0;
         site->freed[x] =
-            (BbSiteFreed){none ? G_MININT64 : at, (float)g_rand_double_range(rand, -8, 0)};
+            (BbSiteFreed){none ? G_MININT64 : at, (float)g_rand_double_range(rand, -8, 0), 0};
     }
 }
 
@@ -389,7 +389,7 @@ START_TEST(waits)
                 ck_assert_int_eq(got[i].at, gaps[i].at);
                 ck_assert_uint_eq(got[i].slot, type * per_type + gaps[i].slot);
                 ck_assert(got[i].first == (i == 0));
-                bool for_pool = got[i].pool > 0;
+                bool for_pool = got[i].for_pool;
                 ck_assert(for_pool == gaps[i].waits);
                 BbWait end = got[i];
                 end.at = gaps[i].at += below(&scene, 50);

@@ -28,10 +28,10 @@ typedef enum {
     FIRST_NONE, // of the calls next to it have the owner
     FIRST_SOME,
     FIRST_MOST,
-    LATER_NONE,
-    LATER_SOME,
-    LATER_MOST,
-    LATER_OTHER, // of an unknown owner; goes out on another connection than the call before it,
+    LATER_NONE,  // likewise; and each of these is LATER_OTHER, too:
+    LATER_SOME,  // whether an owner is known at all tells no more than what was called before,
+    LATER_MOST,  // which is evidence that is counted elsewhere
+    LATER_OTHER, // goes out on another connection than the call before it,
     LATER_SAME,  // or on the same
     SIGHTS,
     UNKNOWN = SIGHTS,
@@ -250,6 +250,11 @@ static Sight sight_of(const BbConnections *connections, const BbSite *site, guin
     return (Sight)((scene->held != 0 ? LATER_NONE : FIRST_NONE) + how_many);
 }
 
+static bool is_later_by_owner(Sight sight)
+{
+    return sight >= LATER_NONE && sight <= LATER_MOST;
+}
+
 bool bb_connections_tells(const BbConnections *connections, const BbSite *site)
 {
     return connections && connections->tells && connections->site == site;
@@ -264,7 +269,9 @@ double bb_connections_odds(const BbConnections *connections, const BbSite *site,
     Scene scene = look_back(connections, site, parent, kids, n, x, connections->way == BY_SIBLING);
     Sight sight = sight_of(connections, site, parent, &scene, connections->way);
     const Odds *odds = &connections->odds[connections->way][child->type];
-    return sight == UNKNOWN ? 0 : (double)odds->log[sight];
+    if (sight == UNKNOWN)
+        return 0;
+    return (double)(odds->log[sight] + (is_later_by_owner(sight) ? odds->log[LATER_OTHER] : 0));
 }
 
 // ---- learning ----------------------------------------------------------------------------------
@@ -289,6 +296,15 @@ static void note_made(BbConnections *connections, const BbSite *site)
     }
 }
 
+static void count(double *sights, Sight sight, double weight)
+{
+    if (sight == UNKNOWN)
+        return;
+    sights[sight] += weight;
+    if (is_later_by_owner(sight))
+        sights[LATER_OTHER] += weight;
+}
+
 static void observe(BbConnections *connections, const BbSite *site, guint32 x, double weight)
 {
     for (guint32 i = site->first[x]; i < site->first[x + 1]; i++) {
@@ -297,8 +313,7 @@ static void observe(BbConnections *connections, const BbSite *site, guint32 x, d
         for (guint way = 0; way < WAYS; way++) {
             Odds *odds = &connections->odds[way][site->children[x].type];
             Sight sight = sight_of(connections, site, p, &scene, way);
-            if (sight != UNKNOWN)
-                (p == site->parent[x] ? odds->own : odds->other)[sight] += weight;
+            count(p == site->parent[x] ? odds->own : odds->other, sight, weight);
         }
     }
 }
@@ -314,7 +329,7 @@ void bb_connections_observe(BbConnections *connections, const BbSite *site, doub
     guint32 step = 1 + connections->n / OBSERVED_MOST;
     for (guint32 i = 0; i < connections->n; i++) {
         guint32 x = connections->order[i];
-        bool is_drawn = (x * LOT >> 16) % step == 0;
+        bool is_drawn = (x * LOT >> 16) % step == 0 && !site->children[x].handed;
         if (is_drawn && site->parent[x] != BB_SITE_NONE && site->first[x + 1] - site->first[x] > 1)
             observe(connections, site, x, weight);
     }
@@ -351,7 +366,8 @@ void bb_connections_fit(BbConnections *connections, bool guessed)
         for (guint c = 0; c < connections->nc; c++) {
             Odds *odds = &connections->odds[way][c];
             gain[way] += fit(odds, FIRST_NONE, LATER_NONE - FIRST_NONE, each);
-            gain[way] += fit(odds, LATER_NONE, SIGHTS - LATER_NONE, each);
+            gain[way] += fit(odds, LATER_NONE, LATER_OTHER - LATER_NONE, each);
+            gain[way] += fit(odds, LATER_OTHER, SIGHTS - LATER_OTHER, each);
         }
     }
     connections->way = gain[BY_SIBLING] > gain[BY_SERVED] ? BY_SIBLING : BY_SERVED;

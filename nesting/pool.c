@@ -3,7 +3,7 @@
 #include "nesting/pool.h"
 
 #include "nesting/density.h"
-#include "nesting/timesort.h"
+#include "nesting/moments.h"
 
 #include <stdlib.h>
 
@@ -27,36 +27,26 @@ typedef struct {
     BbDensity *lags;       // of these; NULL: none
 } Pool;
 
-// The calls and returns of the answered children, in order of time, returns before calls.
 typedef struct {
-    const BbSite *site;
-    BbTimed *returns; // index: of the child
-    guint32 n;        // of these
-    guint32 *pool;    // of children
-    GArray *pools;    // of Pool
-    guint32 x, i;     // the next child and return
-} Moments;
+    BbMoments moments;
+    guint32 *pool; // of children
+    GArray *pools; // of Pool
+} Pools;
 
-static void moments_clear(Moments *moments)
+static void pools_clear(Pools *pools)
 {
-    for (guint i = 0; i < moments->pools->len; i++)
-        g_free(g_array_index(moments->pools, Pool, i).lags);
-    g_array_unref(moments->pools);
-    g_free(moments->pool);
-    g_free(moments->returns);
+    for (guint i = 0; i < pools->pools->len; i++)
+        g_free(g_array_index(pools->pools, Pool, i).lags);
+    g_array_unref(pools->pools);
+    g_free(pools->pool);
+    bb_moments_clear(&pools->moments);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Moments, moments_clear)
-
-static bool lasts(const BbSiteChild *child)
-{
-    return !child->unanswered && child->e > child->s;
-}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Pools, pools_clear)
 
 // One for each callee of so many calls that there may be one; first, one that has none, for all
 // others.
-static void number_pools(Moments *moments)
+static void number_pools(Pools *pools, const BbSite *site)
 {
-    const BbSite *site = moments->site;
     g_autoptr(GHashTable) calls = g_hash_table_new(NULL, NULL); // callee -> how many; then its pool
     for (guint32 x = 0; x < site->n_children; x++) {
         gpointer callee = GUINT_TO_POINTER(site->children[x].callee);
@@ -64,68 +54,53 @@ static void number_pools(Moments *moments)
         if (n < FEWEST)
             g_hash_table_insert(calls, callee, GUINT_TO_POINTER(n + 1));
     }
-    g_array_set_size(moments->pools, 1);
+    g_array_set_size(pools->pools, 1);
     for (guint32 x = 0; x < site->n_children; x++) {
         gpointer callee = GUINT_TO_POINTER(site->children[x].callee);
         guint n = GPOINTER_TO_UINT(g_hash_table_lookup(calls, callee));
         if (n == FEWEST) {
-            n = FEWEST + moments->pools->len;
+            n = FEWEST + pools->pools->len;
             g_hash_table_insert(calls, callee, GUINT_TO_POINTER(n));
-            g_array_set_size(moments->pools, moments->pools->len + 1);
+            g_array_set_size(pools->pools, pools->pools->len + 1);
         }
-        moments->pool[x] = n > FEWEST ? n - FEWEST : 0;
+        pools->pool[x] = n > FEWEST ? n - FEWEST : 0;
     }
 }
 
-static Moments moments_of(const BbSite *site)
+static Pools pools_of(const BbSite *site)
 {
-    guint32 n = site->n_children;
-    Moments moments = {.site = site,
-                       .returns = g_new(BbTimed, n),
-                       .pool = g_new(guint32, n),
-                       .pools = g_array_new(FALSE, TRUE, sizeof(Pool))};
-    g_autofree BbTimed *scratch = g_new(BbTimed, n);
-    for (guint32 x = 0; x < n; x++)
-        if (lasts(&site->children[x]))
-            moments.returns[moments.n++] = (BbTimed){site->children[x].e, x};
-    bb_timesort(moments.returns, scratch, moments.n);
-    number_pools(&moments);
-    return moments;
+    Pools pools = {.moments = bb_moments_of(site),
+                   .pool = g_new(guint32, site->n_children),
+                   .pools = g_array_new(FALSE, TRUE, sizeof(Pool))};
+    number_pools(&pools, site);
+    return pools;
 }
 
-// The next child that calls or returns, and its pool; false after the last.
-static bool next(Moments *moments, guint32 *x, bool *calls, Pool **pool)
+static bool next(Pools *pools, guint32 *x, bool *calls, Pool **pool)
 {
-    const BbSite *site = moments->site;
-    while (moments->x < site->n_children && !lasts(&site->children[moments->x]))
-        moments->x++;
-    bool more = moments->x < site->n_children;
-    if (!more && moments->i == moments->n)
+    if (!bb_moments_next(&pools->moments, x, calls))
         return false;
-    const BbTimed *back = &moments->returns[moments->i];
-    *calls = more && (moments->i == moments->n || site->children[moments->x].s < back->time_ns);
-    *x = *calls ? moments->x++ : moments->returns[moments->i++].index;
-    *pool = &g_array_index(moments->pools, Pool, moments->pool[*x]);
+    *pool = &g_array_index(pools->pools, Pool, pools->pool[*x]);
     return true;
 }
 
-static void count_starts(Moments *moments)
+static void count_starts(Pools *pools)
 {
     guint32 x;
     bool calls;
     Pool *pool;
-    while (next(moments, &x, &calls, &pool)) {
+    while (next(pools, &x, &calls, &pool)) {
         if (!calls) {
             pool->open--;
             continue;
         }
-        const BbSiteChild *child = &moments->site->children[x];
+        const BbSiteChild *child = &pools->moments.site->children[x];
         pool->open++;
         pool->starts[MIN(pool->open, LEVELS) - 1]++;
         pool->n++;
         pool->lasts += (double)(child->e - child->s);
     }
-    moments->x = moments->i = 0;
+    bb_moments_rewind(&pools->moments);
 }
 
 static guint capacity_of(const Pool *pool)
@@ -193,14 +168,14 @@ static void take_last(Pool *pool, const BbSiteChild *child, const BbGapScale *sc
 }
 
 // Somebody waits for the last one only where more parents are open than there are connections.
-static void find_freed(Moments *moments, const BbGapScale *scale, BbSiteFreed *freed)
+static void find_freed(Pools *pools, const BbGapScale *scale, BbSiteFreed *freed)
 {
-    Parents parents = parents_of(moments->site);
+    Parents parents = parents_of(pools->moments.site);
     guint32 x;
     bool calls;
     Pool *pool;
-    while (next(moments, &x, &calls, &pool)) {
-        const BbSiteChild *child = &moments->site->children[x];
+    while (next(pools, &x, &calls, &pool)) {
+        const BbSiteChild *child = &pools->moments.site->children[x];
         if (pool->capacity == 0)
             continue;
         if (!calls) {
@@ -216,11 +191,11 @@ static void find_freed(Moments *moments, const BbGapScale *scale, BbSiteFreed *f
 }
 
 // Forgets what shows no pool. Returns how many there are.
-static guint32 believe(const Moments *moments, const BbGapScale *scale, BbSiteFreed *freed)
+static guint32 believe(const Pools *pools, const BbGapScale *scale, BbSiteFreed *freed)
 {
     guint32 n = 0;
-    for (guint i = 0; i < moments->pools->len; i++) {
-        Pool *pool = &g_array_index(moments->pools, Pool, i);
+    for (guint i = 0; i < pools->pools->len; i++) {
+        Pool *pool = &g_array_index(pools->pools, Pool, i);
         pool->number = n;
         if (pool->at_once < FEWEST || pool->at_once < AT_ONCE_LEAST * pool->full)
             g_clear_pointer(&pool->lags, g_free);
@@ -228,13 +203,13 @@ static guint32 believe(const Moments *moments, const BbGapScale *scale, BbSiteFr
             bb_density_fit(pool->lags, scale);
         n += pool->lags != NULL;
     }
-    for (guint32 x = 0; n > 0 && x < moments->site->n_children; x++) {
-        const Pool *pool = &g_array_index(moments->pools, Pool, moments->pool[x]);
+    for (guint32 x = 0; n > 0 && x < pools->moments.site->n_children; x++) {
+        const Pool *pool = &g_array_index(pools->pools, Pool, pools->pool[x]);
         if (!pool->lags)
             freed[x].at = G_MININT64;
         if (freed[x].at == G_MININT64)
             continue;
-        gint64 lag = moments->site->children[x].s - freed[x].at;
+        gint64 lag = pools->moments.site->children[x].s - freed[x].at;
         freed[x].log = pool->lags->log[bb_gap_bin(scale, lag)];
         freed[x].pool = pool->number;
     }
@@ -244,10 +219,10 @@ static guint32 believe(const Moments *moments, const BbGapScale *scale, BbSiteFr
 void bb_pool_find(BbSite *site, const BbGapScale *scale)
 {
     bool any = false;
-    g_auto(Moments) moments = moments_of(site);
-    count_starts(&moments);
-    for (guint i = 0; i < moments.pools->len; i++) {
-        Pool *pool = &g_array_index(moments.pools, Pool, i);
+    g_auto(Pools) pools = pools_of(site);
+    count_starts(&pools);
+    for (guint i = 0; i < pools.pools->len; i++) {
+        Pool *pool = &g_array_index(pools.pools, Pool, i);
         pool->capacity = i > 0 ? capacity_of(pool) : 0;
         pool->freed = G_MININT64;
         any |= pool->capacity > 0;
@@ -257,8 +232,8 @@ void bb_pool_find(BbSite *site, const BbGapScale *scale)
     g_autofree BbSiteFreed *freed = g_new(BbSiteFreed, site->n_children);
     for (guint32 x = 0; x < site->n_children; x++)
         freed[x] = (BbSiteFreed){.at = G_MININT64};
-    find_freed(&moments, scale, freed);
-    site->n_pools = believe(&moments, scale, freed);
+    find_freed(&pools, scale, freed);
+    site->n_pools = believe(&pools, scale, freed);
     if (site->n_pools > 0)
         site->freed = g_steal_pointer(&freed);
 }

@@ -37,6 +37,7 @@ typedef struct BbSiteChild {
                      // BB_SITE_NORMAL (durations.h); 0 where it is not known
     bool unanswered; // no return was seen: e is s, or when its connection was closed
     bool given_up;   // no parent outlasts it, as it took so long that its own one gave it up
+    bool handed;     // its connection is that which a pool shared by all would give it (handout.h)
 } BbSiteChild;
 
 // What let a child begin that waited for a pool (pool.h).

@@ -6,6 +6,7 @@
 #include "nesting/axis.h"
 #include "nesting/caused.h"
 #include "nesting/given_up.h"
+#include "nesting/handout.h"
 #include "nesting/owners.h"
 #include "nesting/pool.h"
 #include "nesting/timesort.h"
@@ -607,6 +608,7 @@ BbSite *bb_sites_next(BbSites *sites, BbOnset **onset, guint64 *children, guint6
     site->span = sites->busy * members->len;
     site->period = members->len > 1 ? sites->period[crew.team] : 0;
     bb_pool_find(site, sites->scale);
+    bb_handout_find(site);
     site->owner = bb_owners_find(site);
     *onset = bb_onset_new(site, sites->scale);
     find_candidates(sites, site, *onset, &crew, children, candidates);

@@ -283,21 +283,29 @@ static guint twin_sight(const BbSite *site, guint32 p, guint32 x, guint way)
     return (held == BB_SITE_NONE ? 0 : 3) + (same == 0 ? 0 : 2 * same < known ? 1 : 2);
 }
 
+// Whether a sight is counted as this one.
+static bool twin_is(guint sight, guint as)
+{
+    return sight == as || (as == 6 && sight >= 3 && sight < 6);
+}
+
 // log odds of sights [from, to) of a kind; returns what they explain.
 static double twin_fit(const BbSite *site, guint way, guint kind, guint from, guint to,
                        double *log_odds)
 {
     double own[TWIN_SIGHTS] = {0}, other[TWIN_SIGHTS] = {0}, all_own = 0, all_other = 0, gain = 0;
     for (guint32 x = 0; x < site->n_children; x++) {
-        if (site->children[x].type != kind || site->parent[x] == BB_SITE_NONE ||
+        const BbSiteChild *child = &site->children[x];
+        if (child->type != kind || child->handed || site->parent[x] == BB_SITE_NONE ||
             site->first[x + 1] - site->first[x] < 2)
             continue;
         for (guint32 i = site->first[x]; i < site->first[x + 1]; i++) {
             guint sight = twin_sight(site, site->list[i], x, way);
-            if (sight < from || sight >= to)
-                continue;
-            *(site->list[i] == site->parent[x] ? &all_own : &all_other) += 1;
-            (site->list[i] == site->parent[x] ? own : other)[sight]++;
+            bool is_own = site->list[i] == site->parent[x];
+            for (guint as = from; as < to; as++) {
+                *(is_own ? &all_own : &all_other) += twin_is(sight, as);
+                (is_own ? own : other)[as] += twin_is(sight, as);
+            }
         }
     }
     for (guint s = from; s < to; s++) {
@@ -322,7 +330,8 @@ static void compare_with_twin(GRand *rand, BbSite *site)
     for (guint way = 0; way < 2; way++) {
         for (guint kind = 0; kind < 2; kind++) {
             gain[way] += twin_fit(site, way, kind, 0, 3, odds[way][kind]);
-            gain[way] += twin_fit(site, way, kind, 3, TWIN_SIGHTS, odds[way][kind]);
+            gain[way] += twin_fit(site, way, kind, 3, 6, odds[way][kind]);
+            gain[way] += twin_fit(site, way, kind, 6, TWIN_SIGHTS, odds[way][kind]);
         }
     }
     guint way = gain[1] > gain[0] ? 1 : 0;
@@ -333,7 +342,10 @@ static void compare_with_twin(GRand *rand, BbSite *site)
         guint32 p =
             site->list[g_rand_int_range(rand, (gint32)site->first[x], (gint32)site->first[x + 1])];
         guint sight = twin_sight(site, p, x, way);
-        double want = sight == TWIN_SIGHTS ? 0 : odds[way][site->children[x].type][sight];
+        const double *log_odds = odds[way][site->children[x].type];
+        double want = sight == TWIN_SIGHTS ? 0 : log_odds[sight];
+        if (sight >= 3 && sight < 6)
+            want += log_odds[6];
         const BbKids *kids = &site->kids[p];
         double got = bb_connections_log(connections, site, p, kids->at, bb_kids_before(kids, x), x);
         ck_assert_double_eq_tol(got, want, 1e-4);
@@ -351,9 +363,11 @@ START_TEST(twin)
                 site->parents[p].conn = g_rand_boolean(rand) ? 0 : 9000 + p;
             site->parents[p].caller += (guint32)g_rand_int_range(rand, 0, 2) * (i % 2);
         }
-        for (guint32 x = 0; x < site->n_children; x++)
+        for (guint32 x = 0; x < site->n_children; x++) {
             if (g_rand_int_range(rand, 0, 20) == 0)
                 site->children[x].conn = 0;
+            site->children[x].handed = g_rand_int_range(rand, 0, 5) == 0;
+        }
         worker_assign(rand, site, 0.3);
         compare_with_twin(rand, site);
     }

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: the times and connections of a site's children. Out: which of them took the connection that
+// was theirs in order.
+//
+// A pool hands out the connection that was returned last (nginx, Go), or the one that
+// was returned first. Which of the two, all calls to a callee show together; where one alone was
+// free there was no choice.
+#include "nesting/handout.h"
+
+#include "nesting/moments.h"
+
+#define NONE G_MAXUINT32
+#define NEWEST 1u
+#define OLDEST 2u
+
+typedef struct {
+    guint32 older, newer; // of those that are free
+    guint32 pool;
+    guint32 open, left; // calls under way; answered ones that are still to be made
+    bool is_free;
+} Conn;
+
+typedef struct {
+    guint32 newest, oldest;
+    guint32 n_free;
+    guint32 n_newest, n_oldest; // calls that took them where there was a choice
+} Pool;
+
+typedef struct {
+    const BbSite *site;
+    guint32 *conn; // of children; NONE
+    Conn *conns;
+    GArray *pools; // of callees
+    guint8 *order; // of children: whether they took the newest, the oldest
+} Handout;
+
+static void handout_clear(Handout *handout)
+{
+    g_free(handout->conn);
+    g_free(handout->conns);
+    g_free(handout->order);
+    g_array_unref(handout->pools);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Handout, handout_clear)
+
+static Pool *pool_of(const Handout *handout, const Conn *conn)
+{
+    return &g_array_index(handout->pools, Pool, conn->pool);
+}
+
+// The number of a callee's pool.
+static guint32 find_pool(Handout *handout, GHashTable *numbers, guint32 callee)
+{
+    gpointer key = GUINT_TO_POINTER(callee), number;
+    if (g_hash_table_lookup_extended(numbers, key, NULL, &number))
+        return GPOINTER_TO_UINT(number);
+    Pool pool = {.newest = NONE, .oldest = NONE};
+    g_array_append_val(handout->pools, pool);
+    g_hash_table_insert(numbers, key, GUINT_TO_POINTER(handout->pools->len - 1));
+    return handout->pools->len - 1;
+}
+
+static Handout handout_of(const BbSite *site, const guint32 *by_conn, guint32 n)
+{
+    Handout handout = {.site = site,
+                       .conn = g_new(guint32, site->n_children),
+                       .conns = g_new0(Conn, n),
+                       .order = g_new0(guint8, site->n_children),
+                       .pools = g_array_new(FALSE, FALSE, sizeof(Pool))};
+    g_autoptr(GHashTable) numbers = g_hash_table_new(NULL, NULL);
+    for (guint32 x = 0; x < site->n_children; x++)
+        handout.conn[x] = NONE;
+    guint32 n_conns = 0;
+    for (guint32 i = 0; i < n; i++) {
+        const BbSiteChild *child = &site->children[by_conn[i]];
+        if (i == 0 || child->conn != site->children[by_conn[i - 1]].conn)
+            handout.conns[n_conns++].pool = find_pool(&handout, numbers, child->callee);
+        handout.conn[by_conn[i]] = n_conns - 1;
+        handout.conns[n_conns - 1].left += bb_moments_has(child);
+    }
+    return handout;
+}
+
+static void give_back(Handout *handout, guint32 c)
+{
+    Conn *conn = &handout->conns[c];
+    Pool *pool = pool_of(handout, conn);
+    conn->is_free = true;
+    conn->older = pool->newest;
+    conn->newer = NONE;
+    if (pool->newest == NONE)
+        pool->oldest = c;
+    else
+        handout->conns[pool->newest].newer = c;
+    pool->newest = c;
+    pool->n_free++;
+}
+
+static void take(Handout *handout, guint32 c)
+{
+    Conn *conn = &handout->conns[c];
+    Pool *pool = pool_of(handout, conn);
+    conn->is_free = false;
+    *(conn->newer == NONE ? &pool->newest : &handout->conns[conn->newer].older) = conn->older;
+    *(conn->older == NONE ? &pool->oldest : &handout->conns[conn->older].newer) = conn->newer;
+    pool->n_free--;
+}
+
+// Another replica has connections of its own.
+static void take_all(Handout *handout)
+{
+    for (guint i = 0; i < handout->pools->len; i++) {
+        const Pool *pool = &g_array_index(handout->pools, Pool, i);
+        while (pool->newest != NONE)
+            take(handout, pool->newest);
+    }
+}
+
+static void begin(Handout *handout, guint32 x)
+{
+    guint32 c = handout->conn[x];
+    Conn *conn = &handout->conns[c];
+    Pool *pool = pool_of(handout, conn);
+    conn->left--;
+    conn->open++;
+    if (!conn->is_free)
+        return;
+    bool newest = pool->newest == c, oldest = pool->oldest == c;
+    handout->order[x] = (newest ? NEWEST : 0) | (oldest ? OLDEST : 0);
+    if (pool->n_free > 1) {
+        pool->n_newest += newest;
+        pool->n_oldest += oldest;
+    }
+    take(handout, c);
+}
+
+// One that is never used again may be closed.
+static void end(Handout *handout, guint32 x)
+{
+    Conn *conn = &handout->conns[handout->conn[x]];
+    if (--conn->open == 0 && conn->left > 0)
+        give_back(handout, handout->conn[x]);
+}
+
+static void play(Handout *handout)
+{
+    g_auto(BbMoments) moments = bb_moments_of(handout->site);
+    gint64 period = handout->site->period, replica = 0;
+    guint32 x;
+    bool calls;
+    while (bb_moments_next(&moments, &x, &calls)) {
+        const BbSiteChild *child = &handout->site->children[x];
+        if (period > 0 && child->s / period != replica) {
+            replica = child->s / period;
+            take_all(handout);
+        }
+        if (handout->conn[x] == NONE)
+            continue;
+        if (calls)
+            begin(handout, x);
+        else
+            end(handout, x);
+    }
+}
+
+void bb_handout_find(BbSite *site)
+{
+    guint32 n;
+    g_autofree guint32 *by_conn = bb_site_by_conn(site, &n);
+    if (n == 0)
+        return;
+    g_auto(Handout) handout = handout_of(site, by_conn, n);
+    play(&handout);
+    for (guint32 i = 0; i < n; i++) {
+        guint32 x = by_conn[i];
+        const Pool *pool = pool_of(&handout, &handout.conns[handout.conn[x]]);
+        guint8 usual = pool->n_newest >= pool->n_oldest ? NEWEST : OLDEST;
+        site->children[x].handed = handout.order[x] & usual;
+    }
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which calls went out on the connection that a pool shared by all requests would have handed out:
+// whose they are, that does not tell.
+#pragma once
+
+#include "nesting/site.h"
+
+// Finds children[].handed. Cost: linear, and a sort by connection.
+void bb_handout_find(BbSite *site);

@@ -18,6 +18,7 @@ void bb_paths_free(BbPaths *paths)
     g_free(paths->parent);
     g_free(paths->confidence);
     g_free(paths->whole);
+    g_free(paths->pool_wait);
     g_free(paths->level);
     g_free(paths->shape);
     g_free(paths->self_ns);
@@ -65,6 +66,8 @@ static guint32 *compact_calls(BbPaths *paths, const guint8 *gone)
         paths->confidence[kept] = paths->confidence[i];
         if (paths->whole)
             paths->whole[kept] = paths->whole[i];
+        if (paths->pool_wait)
+            paths->pool_wait[kept] = paths->pool_wait[i];
         paths->level[kept] = paths->level[i];
         if (paths->shape)
             paths->shape[kept] = paths->shape[i];

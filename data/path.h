@@ -42,17 +42,26 @@ typedef struct BbDerived {
 // what is below is an instance of its own. So whoever walks a pattern may do it by recursion.
 #define BB_PATHS_DEPTH_MAX 512u
 
+// Of a call to a node for which its caller has a pool of connections, or of workers, that is used
+// up at times: who finds none free waits, and makes no call meanwhile.
+typedef struct BbPoolWait {
+    guint32 limit; // calls that are under way at once; 0: no such pool is known
+    float share;   // probability that the call waited
+    gint64 ns;     // expected time that it did
+} BbPoolWait;
+
 typedef struct BbPaths {
     BbCall *calls;     // all calls with or without return, in order of call_ns
     guint32 *parent;   // index of the parent, BB_CALL_NO_PARENT for roots
     float *confidence; // of the choice of parent; BB_CONFIDENCE_NONE where not estimated
     float *whole;      // probability that a call lacks none of those it made, if those it is given
                        // are its own; NULL where not estimated
-    guint16 *level;    // 1 for roots
-    guint32 *shape;    // equal for equal subtrees of a window; equal in two windows of a run only
-                       // for equal subtrees. Meaningless for a root without return
-    guint64 *self_ns;  // time in which the callee waited for none of its calls; of a call without
-                       // return, until its caller went on
+    BbPoolWait *pool_wait; // by call; NULL where none is known to have waited
+    guint16 *level;        // 1 for roots
+    guint32 *shape;   // equal for equal subtrees of a window; equal in two windows of a run only
+                      // for equal subtrees. Meaningless for a root without return
+    guint64 *self_ns; // time in which the callee waited for none of its calls; of a call without
+                      // return, until its caller went on
     guint32 n_calls;
     guint32 *order;        // call indices grouped by instance; kids of a call by shape, then time
     BbInstance *instances; // in order of the root's start. A selection takes some out

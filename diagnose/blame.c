@@ -30,6 +30,8 @@ struct BbBlame {
     BbTally index;      // (chain, op) -> row + 1
     GArray *rows;       // of Row
     GArray *nodes;      // of Node, by name
+    BbTally edges;      // (caller, callee) -> pool + 1
+    GArray *pools;      // of BbBlamePool
     guint64 instances, forgotten;
     gint64 latency_ns, forgotten_ns;
 };
@@ -50,7 +52,9 @@ BbBlame *bb_blame_new(const BbBlameOptions *options, const BbNames *names)
     blame->chains = bb_contexts_new();
     blame->rows = g_array_new(FALSE, FALSE, sizeof(Row));
     blame->nodes = g_array_new(FALSE, TRUE, sizeof(Node));
+    blame->pools = g_array_new(FALSE, FALSE, sizeof(BbBlamePool));
     bb_tally_init(&blame->index);
+    bb_tally_init(&blame->edges);
     g_array_set_clear_func(blame->rows, clear_row);
     return blame;
 }
@@ -63,7 +67,9 @@ void bb_blame_free(BbBlame *blame)
     bb_contexts_free(blame->chains);
     g_array_unref(blame->rows);
     g_array_unref(blame->nodes);
+    g_array_unref(blame->pools);
     bb_tally_clear(&blame->index);
+    bb_tally_clear(&blame->edges);
     g_free(blame);
 }
 
@@ -107,6 +113,22 @@ static void add_cost(BbBlameCost *cost, const BbCritical *charge, guint64 *lates
     cost->off_path += !charge->on_path;
 }
 
+// gap_ns: what requests waited for before the call.
+static void add_pool(BbBlame *blame, const BbCall *call, const BbPoolWait *wait, gint64 gap_ns)
+{
+    guint64 *number = bb_tally_at(&blame->edges, (BbTallyKey){call->caller, call->callee, 0});
+    if (*number == 0) {
+        BbBlamePool pool = {.caller = call->caller, .callee = call->callee};
+        g_array_append_val(blame->pools, pool);
+        *number = blame->pools->len;
+    }
+    BbBlamePool *pool = &g_array_index(blame->pools, BbBlamePool, *number - 1);
+    pool->limit = MAX(pool->limit, wait->limit);
+    pool->calls++;
+    pool->waited += (double)wait->share;
+    pool->waited_ns = add_held(pool->waited_ns, CLAMP(wait->ns, 0, gap_ns));
+}
+
 static void add_instance(BbBlame *blame, const BbPaths *paths, const BbInstance *instance)
 {
     const guint32 *order = paths->order + instance->first;
@@ -128,6 +150,8 @@ static void add_instance(BbBlame *blame, const BbPaths *paths, const BbInstance 
         add_cost(&row->cost, &charges[k], &row->instance, number);
         add_cost(&node->cost, &charges[k], &node->instance, number);
         bb_stats_push(row->self, (gint64)MIN(paths->self_ns[order[k]], (guint64)G_MAXINT64));
+        if (paths->pool_wait && paths->pool_wait[order[k]].limit > 0)
+            add_pool(blame, call, &paths->pool_wait[order[k]], charges[k].gap_ns);
         blame->latency_ns = add_held(blame->latency_ns, charges[k].self_ns + charges[k].wire_ns);
     }
     blame->instances++;
@@ -265,6 +289,15 @@ static void publish_nodes(const BbBlame *blame, BbBlameFindings *findings)
     g_array_sort_with_data(findings->nodes, by_node_cost, (gpointer)blame->names);
 }
 
+static gint by_pool_time(gconstpointer a, gconstpointer b, gpointer names)
+{
+    const BbBlamePool *x = a, *y = b;
+    if (x->waited_ns != y->waited_ns)
+        return x->waited_ns > y->waited_ns ? -1 : 1;
+    gint order = compare_names(names, x->caller, y->caller);
+    return order ? order : compare_names(names, x->callee, y->callee);
+}
+
 static void clear_finding(gpointer row)
 {
     bb_stats_free(((BbBlameRow *)row)->self);
@@ -283,6 +316,8 @@ BbBlameFindings *bb_blame_finish(BbBlame *blame)
     g_array_set_clear_func(findings->rows, clear_finding);
     publish_rows(blame, findings);
     publish_nodes(blame, findings);
+    g_array_sort_with_data(blame->pools, by_pool_time, (gpointer)blame->names);
+    findings->pools = g_array_ref(blame->pools);
     findings->hints = bb_blame_hints(findings->rows, findings->latency_ns, blame->names);
     return findings;
 }
@@ -294,5 +329,6 @@ void bb_blame_findings_free(BbBlameFindings *findings)
     g_array_unref(findings->nodes);
     g_array_unref(findings->rows);
     g_array_unref(findings->hints);
+    g_array_unref(findings->pools);
     g_free(findings);
 }

@@ -64,12 +64,24 @@ typedef struct BbBlameHint {
 #define BB_BLAME_SHARE 0.01
 #define BB_BLAME_CALLERS 4u // longest chain of callers that is compared
 
+// Calls of a node to another one, of which hardly ever more than a number are under way at once, as
+// a pool of connections or of workers is used up. Who waits makes no call meanwhile, and seems to
+// work.
+typedef struct BbBlamePool {
+    guint32 caller, callee;
+    guint32 limit; // of the pool; of windows that differ, the most
+    guint64 calls;
+    double waited;    // expected number of those that waited,
+    gint64 waited_ns; // and for how long, as far as requests waited for that (part of critical_ns)
+} BbBlamePool;
+
 typedef struct BbBlameFindings {
     guint64 instances;
     gint64 latency_ns; // of the roots' calls = critical_ns + wire_ns of all nodes
     GArray *nodes;     // of BbBlameNode, by falling critical time + wire, then by name
     GArray *rows;      // of BbBlameRow, likewise; then by names of callers
     GArray *hints;     // of BbBlameHint, by falling excess
+    GArray *pools;     // of BbBlamePool, by falling time, then by names
     guint64 forgotten; // rows, and their critical time and wire
     gint64 forgotten_ns;
     const BbChosen *chosen;   // which instances they are of; lent; NULL: all

@@ -87,6 +87,29 @@ static void write_hints(BbJson *json, const BbBlameFindings *findings, const BbN
     bb_json_end_array(json);
 }
 
+// Only where there are any.
+static void write_pools(BbJson *json, const BbBlameFindings *findings, const BbNames *names)
+{
+    if (findings->pools->len == 0)
+        return;
+    bb_json_newline(json);
+    bb_json_key(json, "waited_for_pool");
+    bb_json_begin_array(json);
+    for (guint i = 0; i < findings->pools->len; i++) {
+        const BbBlamePool *pool = &g_array_index(findings->pools, BbBlamePool, i);
+        bb_json_newline(json);
+        bb_json_begin_object(json);
+        bb_json_put_string(json, "client", bb_names_text(names, pool->caller));
+        bb_json_put_string(json, "server", bb_names_text(names, pool->callee));
+        bb_json_put_uint(json, "at_once", pool->limit);
+        bb_json_put_uint(json, "calls", pool->calls);
+        bb_json_put_uint(json, "calls_waited", (guint64)(pool->waited + 0.5));
+        bb_json_put_seconds(json, "waited_total_s", pool->waited_ns);
+        bb_json_end_object(json);
+    }
+    bb_json_end_array(json);
+}
+
 static void put_unopened(BbJson *json, const BbNetworkEdge *edge)
 {
     bb_json_put_uint(json, "connections", edge->connections);
@@ -139,6 +162,7 @@ void bb_blame_write_json(const BbBlameFindings *findings, const BbNames *names, 
     write_nodes(json, findings, names);
     write_rows(json, findings, names);
     write_hints(json, findings, names);
+    write_pools(json, findings, names);
     write_edges(json, "not_opened", findings->network, names, bb_network_unopened, put_unopened);
     write_edges(json, "sent_again", findings->network, names, bb_network_sent_again,
                 put_sent_again);

@@ -117,6 +117,38 @@ static void write_hints(const BbBlameFindings *findings, const BbNames *names, F
         fprintf(out, "  and %u more\n", findings->hints->len - shown);
 }
 
+// "web -> db: 612 of 1,000 calls, hardly ever more than 2 at once: 8.3 s, 41 % of all latency"
+static void write_pool(const BbBlameFindings *findings, const BbBlamePool *pool,
+                       const BbNames *names, FILE *out)
+{
+    g_autoptr(GString) text = g_string_new("  ");
+    bb_route_append_call(text, names, pool->caller, BB_NAME_NONE);
+    g_string_append(text, " -> ");
+    bb_route_append_call(text, names, pool->callee, BB_NAME_NONE);
+    g_string_append(text, ": ");
+    bb_quantity_append_count(text, (guint64)(pool->waited + 0.5));
+    g_string_append(text, " of ");
+    bb_quantity_append_counted(text, pool->calls, "call");
+    g_string_append_printf(text, ", hardly ever more than %u at once: ", pool->limit);
+    bb_quantity_append_duration(text, pool->waited_ns);
+    g_string_append(text, ", ");
+    bb_quantity_append_share(text, bb_quantity_share(pool->waited_ns, findings->latency_ns));
+    bb_chosen_append_whole(text, findings->chosen, "latency");
+    fprintf(out, "%s\n", text->str);
+}
+
+static void write_pools(const BbBlameFindings *findings, const BbNames *names, FILE *out)
+{
+    guint shown = MIN(findings->pools->len, HINTS_MOST);
+    if (shown > 0)
+        fputs("\nCalls that waited for a pool (their callers seem to work meanwhile), at least\n",
+              out);
+    for (guint i = 0; i < shown; i++)
+        write_pool(findings, &g_array_index(findings->pools, BbBlamePool, i), names, out);
+    if (shown < findings->pools->len)
+        fprintf(out, "  and %u more\n", findings->pools->len - shown);
+}
+
 static void append_unopened(GString *text, const BbNetworkEdge *edge)
 {
     bb_quantity_append_count(text, edge->unanswered);
@@ -231,6 +263,7 @@ void bb_blame_write_text(const BbBlameFindings *findings, const BbNames *names, 
     write_nodes(findings, names, nodes, out);
     write_rows(findings, names, rows, out);
     write_hints(findings, names, out);
+    write_pools(findings, names, out);
     for (guint i = 0; i < G_N_ELEMENTS(troubles); i++)
         write_trouble(&troubles[i], findings->network, names, out);
     write_foot(findings, nodes, rows, out);

@@ -93,6 +93,11 @@ void bb_axis_free(BbAxis *axis)
     g_free(axis);
 }
 
+gint64 bb_axis_quantum_ns(const BbAxis *axis)
+{
+    return axis->quantum_ns;
+}
+
 gint64 bb_axis_length(const BbAxis *axis, gint64 length_ns)
 {
     return CLAMP(length_ns / axis->quantum_ns, -BB_AXIS_MAX, BB_AXIS_MAX);

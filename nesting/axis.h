@@ -21,6 +21,9 @@ gint64 bb_axis_at(const BbAxis *axis, guint32 node, gint64 time_ns);
 // From the node's first time to its last, in quanta; 0 where it has none.
 gint64 bb_axis_spread(const BbAxis *axis, guint32 node);
 
+// The unit.
+gint64 bb_axis_quantum_ns(const BbAxis *axis);
+
 // A length of time in quanta.
 gint64 bb_axis_length(const BbAxis *axis, gint64 length_ns);
 

@@ -207,6 +207,19 @@ static double normal_quantile(double p)
     return p < 0.5 ? -x : x;
 }
 
+double bb_density_mean_below(const BbDensity *density, const BbGapScale *scale, guint bin)
+{
+    double sum = 0, masses = 0, edge = 0;
+    for (guint b = 0; b <= bin; b++) {
+        double part = b < bin ? 1 : 0.5, width = (double)scale->width[b];
+        double mass = part * exp((double)density->log[b] + (double)scale->log_width[b]);
+        sum += mass * (edge + part * width / 2);
+        masses += mass;
+        edge += width;
+    }
+    return masses > 0 ? sum / masses : 0;
+}
+
 void bb_density_normal(const BbDensity *density, const BbGapScale *scale, float *z)
 {
     double sum = 0, below = 0, mass[BB_GAP_BINS];

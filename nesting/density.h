@@ -40,5 +40,8 @@ void bb_density_fit(BbDensity *density, const BbGapScale *scale);
 double bb_density_without(const BbDensity *density, const BbGapScale *scale, guint bin,
                           const guint16 *bins, guint n, double weight);
 
+// Mean of what lies below the middle of a bin, in quanta; 0 where nothing does.
+double bb_density_mean_below(const BbDensity *density, const BbGapScale *scale, guint bin);
+
 // Standard normal quantile of the distribution's middle of each bin, cut at 3 either way.
 void bb_density_normal(const BbDensity *density, const BbGapScale *scale, float *z);

@@ -3,8 +3,8 @@
 // was theirs in order.
 //
 // A pool hands out the connection that was returned last (nginx, Go), or the one that
-// was returned first. Which of the two, all calls to a callee show together; where one alone was
-// free there was no choice.
+// was returned first. Whether it has such an order, and which, all calls to a callee show together:
+// where there was a choice most go by it. Where one alone was free that was next.
 #include "nesting/handout.h"
 
 #include "nesting/moments.h"
@@ -12,6 +12,7 @@
 #define NONE G_MAXUINT32
 #define NEWEST 1u
 #define OLDEST 2u
+#define USUAL_LEAST 0.5 // of the calls that chance does not explain: so many go by the order
 
 typedef struct {
     guint32 older, newer; // of those that are free
@@ -23,7 +24,8 @@ typedef struct {
 typedef struct {
     guint32 newest, oldest;
     guint32 n_free;
-    guint32 n_newest, n_oldest; // calls that took them where there was a choice
+    guint32 n_chosen, n_newest, n_oldest; // calls where there was a choice; that took these
+    double by_chance;                     // so many would have taken either of them by chance
 } Pool;
 
 typedef struct {
@@ -128,6 +130,8 @@ static void begin(Handout *handout, guint32 x)
     bool newest = pool->newest == c, oldest = pool->oldest == c;
     handout->order[x] = (newest ? NEWEST : 0) | (oldest ? OLDEST : 0);
     if (pool->n_free > 1) {
+        pool->n_chosen++;
+        pool->by_chance += 1.0 / pool->n_free;
         pool->n_newest += newest;
         pool->n_oldest += oldest;
     }
@@ -163,6 +167,16 @@ static void play(Handout *handout)
     }
 }
 
+// NEWEST or OLDEST; 0: it has no order.
+static guint8 order_of(const Pool *pool)
+{
+    guint32 most = MAX(pool->n_newest, pool->n_oldest);
+    double excess = most - pool->by_chance, rest = pool->n_chosen - pool->by_chance;
+    if (pool->n_chosen == 0 || excess < USUAL_LEAST * rest)
+        return 0;
+    return pool->n_newest == most ? NEWEST : OLDEST;
+}
+
 void bb_handout_find(BbSite *site)
 {
     guint32 n;
@@ -174,7 +188,6 @@ void bb_handout_find(BbSite *site)
     for (guint32 i = 0; i < n; i++) {
         guint32 x = by_conn[i];
         const Pool *pool = pool_of(&handout, &handout.conns[handout.conn[x]]);
-        guint8 usual = pool->n_newest >= pool->n_oldest ? NEWEST : OLDEST;
-        site->children[x].handed = handout.order[x] & usual;
+        site->children[x].handed = handout.order[x] & order_of(pool);
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which calls went out on the connection that a pool shared by all requests would have handed out:
-// whose they are, that does not tell.
+// Which calls went out on the connection that a pool shared by all requests would have handed out,
+// where it hands them out in an order: whose they are, that does not tell.
 #pragma once
 
 #include "nesting/site.h"

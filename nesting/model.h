@@ -131,6 +131,11 @@ guint bb_model_waits(const BbModel *model, const BbSite *site, guint32 parent, c
 // log density of the wait if it ended when another one did.
 double bb_model_wait_log(const BbModel *model, const BbWait *wait, const BbWait *end);
 
+// How likely it is that kids[i], a child of that parent after those before it, waited for a pool,
+// and how long, in quanta, if it did. 0: it did not.
+double bb_model_pool_wait(const BbModel *model, const BbSite *site, guint32 parent,
+                          const guint32 *kids, guint32 i, double *quanta);
+
 // Whether parents hold connections for several calls.
 bool bb_model_holds(const BbModel *model);
 

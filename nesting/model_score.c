@@ -33,19 +33,39 @@ void bb_model_await_pool(const BbModel *model, const BbSite *site, const guint32
         gap->waited = (guint16)(1 + bb_gap_bin(model->scale, site->freed[child].at - gap->from.at));
 }
 
-double bb_model_freed_log(const BbModelGap *gap, const BbSiteFreed *freed, double log_gap)
+// Share of the gap that was over when the pool had a connection.
+static double over_by_then(const BbModelGap *gap)
+{
+    const BbDensity *density = gap->slot->used[gap->from.what];
+    guint bin = gap->waited - 1u;
+    return density ? (double)density->below[bin] : BB_DENSITY_FLOOR * (bin + 0.5) / BB_GAP_BINS;
+}
+
+// log of both ways: it stayed for its gap, or waited since that was over.
+typedef struct {
+    double stays, waits, over, most;
+} FreedLogs;
+
+static FreedLogs freed_logs(const BbModelGap *gap, const BbSiteFreed *freed, double log_gap)
 {
     const BbSlot *slot = gap->slot;
-    const BbDensity *density = slot->used[gap->from.what];
-    double log_stays = log_gap + (double)slot->stays;
-    if (freed->at == G_MININT64 || gap->waited == 0)
-        return freed->at == G_MININT64 ? log_gap : log_stays;
-    guint bin = gap->waited - 1u;
-    double over =
-        density ? (double)density->below[bin] : BB_DENSITY_FLOOR * (bin + 0.5) / BB_GAP_BINS;
-    double event = (double)(density ? slot->bias[gap->from.what] : slot->unseen);
-    double log_waits = event + (double)(slot->waits + freed->log), most = MAX(log_stays, log_waits);
-    return most + log(exp(log_stays - most) + over * exp(log_waits - most));
+    bool seen = slot->used[gap->from.what];
+    double event = (double)(seen ? slot->bias[gap->from.what] : slot->unseen);
+    FreedLogs logs = {.stays = log_gap + (double)slot->stays,
+                      .waits = event + (double)(slot->waits + freed->log),
+                      .over = over_by_then(gap)};
+    logs.most = MAX(logs.stays, logs.waits);
+    return logs;
+}
+
+double bb_model_freed_log(const BbModelGap *gap, const BbSiteFreed *freed, double log_gap)
+{
+    if (freed->at == G_MININT64)
+        return log_gap;
+    if (gap->waited == 0)
+        return log_gap + (double)gap->slot->stays;
+    FreedLogs logs = freed_logs(gap, freed, log_gap);
+    return logs.most + log(exp(logs.stays - logs.most) + logs.over * exp(logs.waits - logs.most));
 }
 
 void bb_model_gather(const BbModel *model, const BbSite *site, const BbModelGap *gaps,
@@ -178,6 +198,23 @@ static BbModelGap next_gap(const BbModel *model, const BbSite *site, guint32 ind
         *order += site->children[kids[i]].type == site->children[x].type;
     const guint32 *near = n > 0 ? kids + from : NULL;
     return bb_model_kid_gap(model, site, &site->parents[index], near, n - from, NULL, x, *order);
+}
+
+double bb_model_pool_wait(const BbModel *model, const BbSite *site, guint32 index,
+                          const guint32 *kids, guint32 i, double *quanta)
+{
+    guint order;
+    *quanta = 0;
+    BbModelGap gap = next_gap(model, site, index, kids, i, kids[i], &order);
+    if (gap.waited == 0)
+        return 0;
+    const BbSiteFreed *freed = &site->freed[kids[i]];
+    const BbDensity *density = gap.slot->used[gap.from.what];
+    FreedLogs logs = freed_logs(&gap, freed, bb_model_gap_log(model, &gap));
+    double waits = logs.over * exp(logs.waits - logs.most);
+    double wanted = density ? bb_density_mean_below(density, model->scale, gap.waited - 1u) : 0;
+    *quanta = MAX((double)(freed->at - gap.from.at) - wanted, 0);
+    return waits / (waits + exp(logs.stays - logs.most));
 }
 
 double bb_model_gap(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,

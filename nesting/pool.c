@@ -5,14 +5,16 @@
 #include "nesting/density.h"
 #include "nesting/moments.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define LEVELS 256u        // calls under way to one callee that are told apart
 #define FEWEST 30u         // calls that are made at once when one returns,
 #define OFTEN 0.05         // share of all calls that find the pool with one connection left,
 #define BEYOND 0.01        // and of those that may be more than the pool has
-#define AT_ONCE 0.2        // of the time after which the next one returns: so soon is at once,
-#define AT_ONCE_LEAST 0.33 // and so many of those that find one left must be made
+#define STEPS 5u           // tenths of the time after which the next one returns: that is at once
+#define STEP 0.1           // within which the most calls are made, against
+#define AT_ONCE_LEAST 0.15 // chance; so much more, of those that find one left, it must be
 
 // What is known of the calls to one callee.
 typedef struct {
@@ -23,8 +25,10 @@ typedef struct {
     guint open;     // now
     gint64 freed;   // when the last one returned and left one connection free; G_MININT64: none did
     guint32 number; // of those that are believed
-    guint32 full, at_once; // calls that took the last one; those of them that did so at once
-    BbDensity *lags;       // of these; NULL: none
+    guint32 full;   // calls that took the last one,
+    guint32 soon[STEPS]; // those of them that did so within so many steps
+    guint at_once;       // so many steps are
+    BbDensity *lags;     // of these; NULL: none
 } Pool;
 
 typedef struct {
@@ -103,22 +107,23 @@ static void count_starts(Pools *pools)
     bb_moments_rewind(&pools->moments);
 }
 
+// One alone is no pool: a node that does one thing after the other makes calls likewise.
 static guint capacity_of(const Pool *pool)
 {
     guint32 above = 0;
     for (guint level = LEVELS; level > 0; level--) {
         guint32 with = above + pool->starts[level - 1];
         if (with >= FEWEST && with >= OFTEN * pool->n)
-            return level < LEVELS && above <= BEYOND * pool->n ? level : 0;
+            return level > 1 && level < LEVELS && above <= BEYOND * pool->n ? level : 0;
         above = with;
     }
     return 0;
 }
 
-// So soon after a return a call follows at once.
-static gint64 at_once(const Pool *pool)
+// After a return, in quanta: the time of a step.
+static double step_of(const Pool *pool)
 {
-    return (gint64)(AT_ONCE * pool->lasts / pool->n / pool->capacity);
+    return STEP * pool->lasts / pool->n / pool->capacity;
 }
 
 // How many parents are open, as time goes on.
@@ -153,22 +158,18 @@ static guint32 open_at(Parents *parents, gint64 time)
     return parents->begun - parents->ended;
 }
 
-static void take_last(Pool *pool, const BbSiteChild *child, const BbGapScale *scale,
-                      BbSiteFreed *freed)
+static void take_last(Pool *pool, const BbSiteChild *child, BbSiteFreed *freed)
 {
-    gint64 lag = child->s - pool->freed;
+    double steps = (double)(child->s - pool->freed) / step_of(pool);
     pool->full++;
-    if (lag > at_once(pool))
-        return;
-    pool->at_once++;
-    freed->at = pool->freed;
-    if (!pool->lags)
-        pool->lags = bb_density_new();
-    bb_density_add(pool->lags, bb_gap_bin(scale, lag), 1);
+    for (guint i = 0; i < STEPS; i++)
+        pool->soon[i] += steps <= i + 1;
+    if (steps <= STEPS)
+        freed->at = pool->freed;
 }
 
 // Somebody waits for the last one only where more parents are open than there are connections.
-static void find_freed(Pools *pools, const BbGapScale *scale, BbSiteFreed *freed)
+static void find_freed(Pools *pools, BbSiteFreed *freed)
 {
     Parents parents = parents_of(pools->moments.site);
     guint32 x;
@@ -184,36 +185,74 @@ static void find_freed(Pools *pools, const BbGapScale *scale, BbSiteFreed *freed
         }
         if (++pool->open == pool->capacity && pool->freed != G_MININT64 &&
             open_at(&parents, pool->freed) > pool->capacity)
-            take_last(pool, child, scale, &freed[x]);
+            take_last(pool, child, &freed[x]);
         pool->freed = G_MININT64;
     }
     g_free(parents.ends);
 }
 
+// So many steps after a return are at once; 0: no more calls are made then than by chance.
+static guint find_at_once(const Pool *pool)
+{
+    guint steps = 0;
+    double most = AT_ONCE_LEAST;
+    for (guint i = 0; i < STEPS && pool->full > 0; i++) {
+        double excess = (double)pool->soon[i] / pool->full - (1 - exp(-STEP * (i + 1)));
+        if (pool->soon[i] < FEWEST || excess < most)
+            continue;
+        steps = i + 1;
+        most = excess;
+    }
+    return steps;
+}
+
 // Forgets what shows no pool. Returns how many there are.
 static guint32 believe(const Pools *pools, const BbGapScale *scale, BbSiteFreed *freed)
 {
+    const BbSite *site = pools->moments.site;
     guint32 n = 0;
     for (guint i = 0; i < pools->pools->len; i++) {
         Pool *pool = &g_array_index(pools->pools, Pool, i);
-        pool->number = n;
-        if (pool->at_once < FEWEST || pool->at_once < AT_ONCE_LEAST * pool->full)
-            g_clear_pointer(&pool->lags, g_free);
-        else
-            bb_density_fit(pool->lags, scale);
-        n += pool->lags != NULL;
+        pool->at_once = find_at_once(pool);
+        pool->number = pool->at_once > 0 ? n++ : BB_SITE_NONE;
+        pool->lags = pool->at_once > 0 ? bb_density_new() : NULL;
     }
-    for (guint32 x = 0; n > 0 && x < pools->moments.site->n_children; x++) {
+    for (guint32 x = 0; n > 0 && x < site->n_children; x++) {
         const Pool *pool = &g_array_index(pools->pools, Pool, pools->pool[x]);
-        if (!pool->lags)
-            freed[x].at = G_MININT64;
+        freed[x].pool = pool->number;
         if (freed[x].at == G_MININT64)
             continue;
-        gint64 lag = pools->moments.site->children[x].s - freed[x].at;
-        freed[x].log = pool->lags->log[bb_gap_bin(scale, lag)];
-        freed[x].pool = pool->number;
+        gint64 lag = site->children[x].s - freed[x].at;
+        if (pool->at_once > 0 && (double)lag <= pool->at_once * step_of(pool))
+            bb_density_add(pool->lags, bb_gap_bin(scale, lag), 1);
+        else
+            freed[x].at = G_MININT64;
     }
     return n;
+}
+
+static void fit_lags(const Pools *pools, const BbGapScale *scale, BbSiteFreed *freed)
+{
+    const BbSite *site = pools->moments.site;
+    for (guint i = 0; i < pools->pools->len; i++)
+        if (g_array_index(pools->pools, Pool, i).lags)
+            bb_density_fit(g_array_index(pools->pools, Pool, i).lags, scale);
+    for (guint32 x = 0; x < site->n_children; x++) {
+        const Pool *pool = &g_array_index(pools->pools, Pool, pools->pool[x]);
+        if (freed[x].at != G_MININT64)
+            freed[x].log = pool->lags->log[bb_gap_bin(scale, site->children[x].s - freed[x].at)];
+    }
+}
+
+static guint32 *limits_of(const Pools *pools, guint32 n)
+{
+    guint32 *limits = g_new(guint32, n);
+    for (guint i = 0; i < pools->pools->len; i++) {
+        const Pool *pool = &g_array_index(pools->pools, Pool, i);
+        if (pool->lags)
+            limits[pool->number] = pool->capacity;
+    }
+    return limits;
 }
 
 void bb_pool_find(BbSite *site, const BbGapScale *scale)
@@ -231,9 +270,12 @@ void bb_pool_find(BbSite *site, const BbGapScale *scale)
         return;
     g_autofree BbSiteFreed *freed = g_new(BbSiteFreed, site->n_children);
     for (guint32 x = 0; x < site->n_children; x++)
-        freed[x] = (BbSiteFreed){.at = G_MININT64};
-    find_freed(&pools, scale, freed);
+        freed[x] = (BbSiteFreed){.at = G_MININT64, .pool = BB_SITE_NONE};
+    find_freed(&pools, freed);
     site->n_pools = believe(&pools, scale, freed);
-    if (site->n_pools > 0)
-        site->freed = g_steal_pointer(&freed);
+    if (site->n_pools == 0)
+        return;
+    fit_lags(&pools, scale, freed);
+    site->freed = g_steal_pointer(&freed);
+    site->limit = limits_of(&pools, site->n_pools);
 }

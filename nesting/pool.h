@@ -11,6 +11,6 @@
 
 #include "nesting/site.h"
 
-// Finds what let each child begin: site->freed, of which nothing is known yet, and n_pools. Cost: n
-// log n for n parents and children.
+// Finds what let each child begin: site->freed, of which nothing is known yet, limit and
+// n_pools. Cost: n log n for n parents and children.
 void bb_pool_find(BbSite *site, const BbGapScale *scale);

@@ -35,6 +35,7 @@ void bb_site_free(BbSite *site)
     g_free(site->kept);
     g_free(site->owner);
     g_free(site->freed);
+    g_free(site->limit);
     g_free(site->list);
     g_free(site->first);
     g_free(site->children);

@@ -44,7 +44,7 @@ typedef struct BbSiteChild {
 typedef struct BbSiteFreed {
     gint64 at;    // when it returned; G_MININT64: nothing did
     float log;    // density of how long after that the child began
-    guint32 pool; // its number, from 0
+    guint32 pool; // whose connection it takes, BB_SITE_NONE if none waits for these
 } BbSiteFreed;
 
 // A connection, and the node at its other end.
@@ -70,7 +70,9 @@ typedef struct BbSite {
     BbSiteEnd *owner; // of children: the incoming connection that theirs serves (owners.h), 0 where
                       // none stands out; NULL: not known
     BbSiteFreed *freed; // of children; NULL: nobody waited for a pool
+    guint32 *limit;     // of these pools: calls at once; NULL in a sample
     guint32 n_pools;
+    gint64 quantum_ns;
     double span;   // for how long calls were made, in quanta; of all its nodes together
     gint64 period; // of replicas: the n-th one's times begin at n periods and last a quarter of one
                    // at most; 0: a single node

@@ -603,6 +603,7 @@ BbSite *bb_sites_next(BbSites *sites, BbOnset **onset, guint64 *children, guint6
     BbSite *site = bb_site_new(parents->len, kids->len);
     site->number = sites->n_sites++;
     site->team = crew.team;
+    site->quantum_ns = bb_axis_quantum_ns(sites->axis);
     load_parents(sites, site, &crew);
     load_children(sites, site, &crew);
     site->span = sites->busy * members->len;

@@ -348,6 +348,51 @@ START_TEST(data_that_was_sent_again_is_told)
 }
 END_TEST
 
+// Two calls of one request to db, 20 ns of work of web before each.
+static void add_pool_request(Case *c, gint64 start_ns)
+{
+    guint32 web = scene_call(c->scene, SCENE_ROOT, "client", "web", start_ns, start_ns + 100);
+    scene_call(c->scene, web, "web", "db", start_ns + 20, start_ns + 40);
+    scene_call(c->scene, web, "web", "db", start_ns + 60, start_ns + 80);
+}
+
+START_TEST(waits_for_a_pool_are_told)
+{
+    g_auto(Case) c = case_new(0);
+    add_pool_request(&c, 0);
+    g_autoptr(BbPaths) paths = scene_paths(c.scene, 0);
+    for (guint32 i = 0; i < paths->n_calls; i++)
+        paths->self_ns[i] = 20;
+    bb_blame_add(c.blame, paths);
+    paths->pool_wait = g_new0(BbPoolWait, paths->n_calls);
+    paths->pool_wait[1] = (BbPoolWait){.limit = 2, .share = 0.9F, .ns = 10};
+    paths->pool_wait[2] = (BbPoolWait){.limit = 2, .share = 0.8F, .ns = 1000}; // but worked for 20
+    bb_blame_add(c.blame, paths);
+    paths->pool_wait[1] = (BbPoolWait){.limit = 3};
+    paths->pool_wait[2] = (BbPoolWait){0};
+    bb_blame_add(c.blame, paths);
+    finish(&c);
+    ck_assert_uint_eq(c.findings->pools->len, 1);
+    g_autofree char *text = text_of(&c, 0), *json = json_of(&c);
+    check_contains(text,
+                   "Calls that waited for a pool (their callers seem to work meanwhile), at "
+                   "least\n  web -> db: 2 of 3 calls, hardly ever more than 3 at once: 30 ns, "
+                   "10 % of all latency\n");
+    check_contains(json, "\"waited_for_pool\": [\n{\"client\": \"web\", \"server\": \"db\", "
+                         "\"at_once\": 3, \"calls\": 3, \"calls_waited\": 2, "
+                         "\"waited_total_s\": 0.00000003");
+}
+END_TEST
+
+START_TEST(no_pool_is_told_where_there_is_none)
+{
+    g_auto(Case) c = case_of_one_call();
+    g_autofree char *text = text_of(&c, 0), *json = json_of(&c);
+    ck_assert_ptr_null(strstr(text, "pool"));
+    ck_assert_ptr_null(strstr(json, "pool"));
+}
+END_TEST
+
 START_TEST(calls_without_return_are_passed_over)
 {
     g_auto(Case) c = case_new(0);
@@ -410,5 +455,6 @@ END_TEST
 TEST_MAIN("blame", every_nanosecond_is_blamed_once, a_node_slow_for_one_caller_is_named,
           the_shortest_chain_that_tells_it_is_named, no_hint_without_evidence, labels_may_be_off,
           waits_in_vain_have_rows_of_their_own, connections_that_were_not_opened_are_told,
-          data_that_was_sent_again_is_told, calls_without_return_are_passed_over,
+          data_that_was_sent_again_is_told, waits_for_a_pool_are_told,
+          no_pool_is_told_where_there_is_none, calls_without_return_are_passed_over,
           contexts_are_limited, times_stop_at_the_end)

@@ -293,6 +293,30 @@ START_TEST(mass_lies_where_samples_do)
 }
 END_TEST
 
+START_TEST(means_below)
+{
+    g_autoptr(BbGapScale) scale = bb_gap_scale_new();
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("density means"));
+    guint samples[60];
+    for (guint round = 0; round < 100; round++) {
+        guint n = draw(rand, samples, G_N_ELEMENTS(samples));
+        g_autofree BbDensity *density = density_of(scale, samples, n);
+        guint at = (guint)g_rand_int_range(rand, 0, BB_GAP_BINS);
+        double sum = 0, masses = 0, edge = 0;
+        for (guint b = 0; b < at; b++) {
+            sum += mass_of(density, scale, b) * (edge + (double)scale->width[b] / 2);
+            masses += mass_of(density, scale, b);
+            edge += (double)scale->width[b];
+        }
+        sum += mass_of(density, scale, at) / 2 * (edge + (double)scale->width[at] / 4);
+        masses += mass_of(density, scale, at) / 2;
+        double got = bb_density_mean_below(density, scale, at);
+        ck_assert_double_eq_tol(got, sum / masses, 1e-6 * (1 + got));
+        ck_assert_double_le(got, edge + (double)scale->width[at] / 2);
+    }
+}
+END_TEST
+
 static double quantile(double p)
 {
     double low = -3, high = 3;
@@ -331,4 +355,4 @@ END_TEST
 
 TEST_MAIN("density", like_the_twin, without_some, one_of_many_counts_nothing, nothing_seen,
           a_lone_sample_does_not_vouch_for_itself, an_outlier_is_given_a_wide_kernel,
-          mass_lies_where_samples_do, normal_quantiles)
+          mass_lies_where_samples_do, means_below, normal_quantiles)

@@ -36,13 +36,14 @@ static double think(Trace *trace, const Load *load)
     return load->think * (0.5 + bb_random_unit(&trace->random));
 }
 
-// Returns the share of the calls that waited.
-static double play(Trace *trace, const Load *load)
+// Returns the share of the calls that waited; *wait_us: for how long in all.
+static double play_waits(Trace *trace, const Load *load, double *wait_us)
 {
     g_autofree Request *requests = g_new(Request, load->requests);
     g_autofree double *free_at = g_new0(double, load->pool);
     double at = 1000 * MS;
     guint waited = 0;
+    *wait_us = 0;
     for (guint i = 0; i < load->requests; i++) {
         at += load->between * bb_random_exponential(&trace->random);
         requests[i] = (Request){begin(trace, 0), at + think(trace, load), at, load->calls};
@@ -53,6 +54,7 @@ static double play(Trace *trace, const Load *load)
             line = free_at[l] < free_at[line] ? l : line;
         bool waits = free_at[line] > next->wish;
         double start = waits ? free_at[line] + about(trace, 100) : next->wish;
+        *wait_us += start - next->wish;
         free_at[line] = leaf(trace, A, B, next->id, start, load->away);
         next->wish = free_at[line] + think(trace, load);
         next->left--;
@@ -61,6 +63,12 @@ static double play(Trace *trace, const Load *load)
             both(trace, CLIENT, A, next->id, next->arrived, next->wish);
     }
     return share(waited, load->requests * load->calls);
+}
+
+static double play(Trace *trace, const Load *load)
+{
+    double wait_us;
+    return play_waits(trace, load, &wait_us);
 }
 
 // ---- which calls waited ------------------------------------------------------------------------
@@ -119,7 +127,7 @@ static double share_freed(const Trace *trace)
 
 START_TEST(who_waits_is_known)
 {
-    for (guint pool = 1; pool <= 5; pool++) {
+    for (guint pool = 2; pool <= 6; pool++) {
         g_auto(Trace) trace = trace_new(40 + pool);
         Load load = {600, 2, pool, 13 * MS / pool, 3 * MS, 6 * MS};
         double waited = play(&trace, &load), freed = share_freed(&trace);
@@ -147,7 +155,8 @@ static void play_threads(Trace *trace, guint threads)
     }
 }
 
-// There are connections enough, or each caller has one, for all of its calls.
+// There are connections enough, or each caller has one, for all of its calls; or one alone, which
+// may be that of a node that does one thing after the other.
 START_TEST(nobody_waits)
 {
     for (guint round = 0; round < 5; round++) {
@@ -157,6 +166,9 @@ START_TEST(nobody_waits)
         ck_assert_double_le(share_freed(&wide), 0);
         play_threads(&threads, 2 + 4 * round);
         ck_assert_double_le(share_freed(&threads), 0);
+        g_auto(Trace) one = trace_new(70 + round);
+        play(&one, &(Load){600, 2, 1, 13 * MS, 3 * MS, 6 * MS});
+        ck_assert_double_le(share_freed(&one), 0);
     }
 }
 END_TEST
@@ -196,4 +208,39 @@ START_TEST(whose_they_are)
 }
 END_TEST
 
-TEST_MAIN("pool", who_waits_is_known, nobody_waits, nothing_to_know, whose_they_are)
+// Told is less than there was, as a wait is known by what makes it end: between half of it and all.
+static void check_waits(guint pool, double between)
+{
+    g_auto(Trace) trace = trace_new(90 + pool);
+    double wait_us, told_us = 0, waited = 0;
+    Load load = {600, 2, pool, between, 3 * MS, 6 * MS};
+    guint limited = 0, calls = load.requests * load.calls;
+    double truth = play_waits(&trace, &load, &wait_us);
+    g_autoptr(BbPaths) paths = infer_joint(&trace);
+    ck_assert_ptr_nonnull(paths->pool_wait);
+    for (guint32 i = 0; i < paths->n_calls; i++) {
+        const BbPoolWait *wait = &paths->pool_wait[i];
+        ck_assert(wait->limit == (paths->calls[i].caller == A ? pool : 0));
+        ck_assert_int_ge(wait->ns, 0);
+        limited += wait->limit > 0;
+        waited += (double)wait->share;
+        told_us += (double)wait->ns / 1000;
+    }
+    printf("pool of %u: waited %.2f for %.1f s, told %.2f for %.1f s\n", pool, truth, wait_us / 1e6,
+           waited / calls, told_us / 1e6);
+    ck_assert_uint_eq(limited, calls);
+    ck_assert_double_ge(waited / calls, 0.6 * truth);
+    ck_assert_double_le(waited / calls, 1.1 * truth);
+    ck_assert_double_ge(told_us, 0.5 * wait_us);
+    ck_assert_double_le(told_us, 1.1 * wait_us);
+}
+
+START_TEST(waits_are_told)
+{
+    check_waits(2, 10 * MS);
+    check_waits(2, 8 * MS);
+    check_waits(4, 4 * MS);
+}
+END_TEST
+
+TEST_MAIN("pool", who_waits_is_known, nobody_waits, nothing_to_know, whose_they_are, waits_are_told)

@@ -298,6 +298,19 @@ static gint by_pool_time(gconstpointer a, gconstpointer b, gpointer names)
     return order ? order : compare_names(names, x->callee, y->callee);
 }
 
+// Without those in which none of these calls waited.
+static GArray *publish_pools(const BbBlame *blame)
+{
+    GArray *pools = g_array_new(FALSE, FALSE, sizeof(BbBlamePool));
+    for (guint i = 0; i < blame->pools->len; i++) {
+        BbBlamePool pool = g_array_index(blame->pools, BbBlamePool, i);
+        if (pool.waited >= 0.5)
+            g_array_append_val(pools, pool);
+    }
+    g_array_sort_with_data(pools, by_pool_time, (gpointer)blame->names);
+    return pools;
+}
+
 static void clear_finding(gpointer row)
 {
     bb_stats_free(((BbBlameRow *)row)->self);
@@ -316,8 +329,7 @@ BbBlameFindings *bb_blame_finish(BbBlame *blame)
     g_array_set_clear_func(findings->rows, clear_finding);
     publish_rows(blame, findings);
     publish_nodes(blame, findings);
-    g_array_sort_with_data(blame->pools, by_pool_time, (gpointer)blame->names);
-    findings->pools = g_array_ref(blame->pools);
+    findings->pools = publish_pools(blame);
     findings->hints = bb_blame_hints(findings->rows, findings->latency_ns, blame->names);
     return findings;
 }

@@ -117,7 +117,7 @@ static void write_hints(const BbBlameFindings *findings, const BbNames *names, F
         fprintf(out, "  and %u more\n", findings->hints->len - shown);
 }
 
-// "web -> db: 612 of 1,000 calls, hardly ever more than 2 at once: 8.3 s, 41 % of all latency"
+// "web -> db: some 612 of 1,000 calls, hardly ever more than 2 at once: 8.3 s, 41 % of all latency"
 static void write_pool(const BbBlameFindings *findings, const BbBlamePool *pool,
                        const BbNames *names, FILE *out)
 {
@@ -125,7 +125,7 @@ static void write_pool(const BbBlameFindings *findings, const BbBlamePool *pool,
     bb_route_append_call(text, names, pool->caller, BB_NAME_NONE);
     g_string_append(text, " -> ");
     bb_route_append_call(text, names, pool->callee, BB_NAME_NONE);
-    g_string_append(text, ": ");
+    g_string_append(text, ": some ");
     bb_quantity_append_count(text, (guint64)(pool->waited + 0.5));
     g_string_append(text, " of ");
     bb_quantity_append_counted(text, pool->calls, "call");
@@ -141,8 +141,7 @@ static void write_pools(const BbBlameFindings *findings, const BbNames *names, F
 {
     guint shown = MIN(findings->pools->len, HINTS_MOST);
     if (shown > 0)
-        fputs("\nCalls that waited for a pool (their callers seem to work meanwhile), at least\n",
-              out);
+        fputs("\nCalls that waited for a pool (their callers seem to work meanwhile)\n", out);
     for (guint i = 0; i < shown; i++)
         write_pool(findings, &g_array_index(findings->pools, BbBlamePool, i), names, out);
     if (shown < findings->pools->len)

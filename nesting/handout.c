@@ -12,6 +12,7 @@
 #define NONE G_MAXUINT32
 #define NEWEST 1u
 #define OLDEST 2u
+#define FEWEST 30u      // calls where there was a choice
 #define USUAL_LEAST 0.5 // of the calls that chance does not explain: so many go by the order
 
 typedef struct {
@@ -172,7 +173,7 @@ static guint8 order_of(const Pool *pool)
 {
     guint32 most = MAX(pool->n_newest, pool->n_oldest);
     double excess = most - pool->by_chance, rest = pool->n_chosen - pool->by_chance;
-    if (pool->n_chosen == 0 || excess < USUAL_LEAST * rest)
+    if (pool->n_chosen < FEWEST || excess < USUAL_LEAST * rest)
         return 0;
     return pool->n_newest == most ? NEWEST : OLDEST;
 }

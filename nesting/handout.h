@@ -5,5 +5,6 @@
 
 #include "nesting/site.h"
 
-// Finds children[].handed. Cost: linear, and a sort by connection.
+// Finds children[].handed. A connection is taken for one to the callee of its first call. Cost:
+// linear, and a sort by connection.
 void bb_handout_find(BbSite *site);

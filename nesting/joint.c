@@ -345,8 +345,9 @@ static void publish(BbSite *site, BbSearch *search, BbFifo *fifo, const GPtrArra
     g_autofree guint32 *parent = g_memdup2(site->parent, site->n_children * sizeof *parent);
     g_autofree float *share = g_new0(float, site->n_children),
                      *whole = g_new(float, site->n_parents);
-    if (site->freed)
-        bb_pool_waits_note(site, ((Guess *)g_ptr_array_index(guesses, 0))->model, paths->pool_wait);
+    BbPoolWait *waits = g_atomic_pointer_get(&paths->pool_wait);
+    if (waits)
+        bb_pool_waits_note(site, ((Guess *)g_ptr_array_index(guesses, 0))->model, waits);
     find_shares(site, search, fifo, guesses, &(Answer){parent, share, whole});
     note_given_up(site, parent, given_up);
     for (guint32 p = 0; p < site->n_parents; p++)
@@ -481,7 +482,8 @@ static gpointer work(gpointer data)
         g_autoptr(BbSite) site =
             bb_sites_next(work->sites, &onset, &work->children, &work->candidates);
         if (site && site->freed && !work->paths->pool_wait)
-            work->paths->pool_wait = bb_large_new0(BbPoolWait, work->paths->n_calls);
+            g_atomic_pointer_set(&work->paths->pool_wait,
+                                 bb_large_new0(BbPoolWait, work->paths->n_calls));
         g_mutex_unlock(&work->mutex);
         if (!site)
             return NULL;

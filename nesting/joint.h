@@ -13,8 +13,9 @@ BbJoint *bb_joint_new(const BbNestingOptions *options, const BbNames *names);
 void bb_joint_free(BbJoint *joint);
 
 // Fills paths->parent, ->confidence and ->whole (all allocated, without parents) from paths->calls,
-// and the numbers of children and of candidates in its facts. hanging: hanging.h. given_up: [call],
-// all false; becomes true of calls that outlast their parent because it gave them up.
+// and the numbers of children and of candidates in its facts; allocates ->pool_wait where calls
+// waited for a pool. hanging: hanging.h. given_up: [call], all false; becomes true of calls that
+// outlast their parent because it gave them up.
 void bb_joint_run(BbJoint *joint, BbPaths *paths, const bool *hanging, bool *given_up);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbJoint, bb_joint_free)

@@ -23,9 +23,10 @@ typedef struct {
     double lasts;   // all calls together
     guint capacity; // 0: there is no such number
     guint open;     // now
-    gint64 freed;   // when the last one returned and left one connection free; G_MININT64: none did
-    guint32 number; // of those that are believed
-    guint32 full;   // calls that took the last one,
+    gint64 freed; // when the last one returned and left one connection free that somebody may wait
+                  // for; G_MININT64: none did
+    guint32 number;      // of those that are believed
+    guint32 full;        // calls that took the last one,
     guint32 soon[STEPS]; // those of them that did so within so many steps
     guint at_once;       // so many steps are
     BbDensity *lags;     // of these; NULL: none
@@ -143,11 +144,12 @@ static Parents parents_of(const BbSite *site)
 {
     Parents parents = {.site = site, .ends = g_new(gint64, site->n_parents + 1)};
     for (guint32 p = 0; p < site->n_parents; p++)
-        parents.ends[p] = site->parents[p].e;
+        parents.ends[p] = MAX(site->parents[p].s, site->parents[p].e);
     qsort(parents.ends, site->n_parents, sizeof *parents.ends, by_time);
     return parents;
 }
 
+// time: no earlier than that of the last call.
 static guint32 open_at(Parents *parents, gint64 time)
 {
     const BbSite *site = parents->site;
@@ -180,11 +182,12 @@ static void find_freed(Pools *pools, BbSiteFreed *freed)
         if (pool->capacity == 0)
             continue;
         if (!calls) {
-            pool->freed = pool->open-- == pool->capacity ? child->e : G_MININT64;
+            bool waited_for =
+                pool->open-- == pool->capacity && open_at(&parents, child->e) > pool->capacity;
+            pool->freed = waited_for ? child->e : G_MININT64;
             continue;
         }
-        if (++pool->open == pool->capacity && pool->freed != G_MININT64 &&
-            open_at(&parents, pool->freed) > pool->capacity)
+        if (++pool->open == pool->capacity && pool->freed != G_MININT64)
             take_last(pool, child, &freed[x]);
         pool->freed = G_MININT64;
     }

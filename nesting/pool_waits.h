@@ -5,7 +5,7 @@
 #include "data/path.h"
 #include "nesting/model.h"
 
-// Of the site's children, by their calls; site->freed is known. A pool is told where at least a
+// Of the site's children, by their calls. A pool is told where at least a
 // third of the calls that it let begin waited, as far as the model knows: else its callers make
 // calls one after the other, and it is none.
 void bb_pool_waits_note(const BbSite *site, const BbModel *model, BbPoolWait *waits);

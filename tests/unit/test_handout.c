@@ -151,7 +151,7 @@ static void compare_with_twin(BbSite *site, guint n_conns, guint n_callees)
             chance += 1.0 / place.free;
             all++;
         }
-        bool ordered = all > 0 && MAX(newest, oldest) - chance >= 0.5 * (all - chance);
+        bool ordered = all >= 30 && MAX(newest, oldest) - chance >= 0.5 * (all - chance);
         for (guint32 x = 0; x < site->n_children; x++) {
             TwinPlace place = twin_place(site, x, n_conns);
             bool next = newest >= oldest ? place.newest : place.oldest;

@@ -1,75 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls that wait for a pool of connections: whether they are known, and whose they are.
 #include "nesting/pool.h"
-#include "tests/unit/planted_traces.h"
+#include "tests/unit/pool_traces.h"
 
 #include <stdio.h>
-
-// A node whose requests each make some calls, one after the other, on a pool of connections that
-// gives what returns to who waits longest.
-typedef struct {
-    guint requests, calls;
-    guint pool;         // connections
-    double between;     // mean time between arrivals, us,
-    double think, away; // before each call and the reply; of a call
-} Load;
-
-typedef struct {
-    guint64 id;
-    double wish; // when it wants to make its next call, or to reply
-    double arrived;
-    guint left; // calls
-} Request;
-
-// The one with a call to make that wished so first; NULL: none.
-static Request *first_of(Request *requests, guint n)
-{
-    Request *first = NULL;
-    for (guint i = 0; i < n; i++)
-        if (requests[i].left > 0 && (!first || requests[i].wish < first->wish))
-            first = &requests[i];
-    return first;
-}
-
-static double think(Trace *trace, const Load *load)
-{
-    return load->think * (0.5 + bb_random_unit(&trace->random));
-}
-
-// Returns the share of the calls that waited; *wait_us: for how long in all.
-static double play_waits(Trace *trace, const Load *load, double *wait_us)
-{
-    g_autofree Request *requests = g_new(Request, load->requests);
-    g_autofree double *free_at = g_new0(double, load->pool);
-    double at = 1000 * MS;
-    guint waited = 0;
-    *wait_us = 0;
-    for (guint i = 0; i < load->requests; i++) {
-        at += load->between * bb_random_exponential(&trace->random);
-        requests[i] = (Request){begin(trace, 0), at + think(trace, load), at, load->calls};
-    }
-    for (Request *next; (next = first_of(requests, load->requests));) {
-        guint line = 0;
-        for (guint l = 1; l < load->pool; l++)
-            line = free_at[l] < free_at[line] ? l : line;
-        bool waits = free_at[line] > next->wish;
-        double start = waits ? free_at[line] + about(trace, 100) : next->wish;
-        *wait_us += start - next->wish;
-        free_at[line] = leaf(trace, A, B, next->id, start, load->away);
-        next->wish = free_at[line] + think(trace, load);
-        next->left--;
-        waited += waits;
-        if (next->left == 0)
-            both(trace, CLIENT, A, next->id, next->arrived, next->wish);
-    }
-    return share(waited, load->requests * load->calls);
-}
-
-static double play(Trace *trace, const Load *load)
-{
-    double wait_us;
-    return play_waits(trace, load, &wait_us);
-}
 
 // ---- which calls waited ------------------------------------------------------------------------
 
@@ -173,6 +107,41 @@ START_TEST(nobody_waits)
 }
 END_TEST
 
+static gint64 add_pool_call(BbSite *site, gint64 s, gint64 e, guint32 callee)
+{
+    site->children[site->n_children++] = (BbSiteChild){.s = s, .e = e, .callee = callee};
+    return e;
+}
+
+// Two requests call one node, never more, and go on at once when it returns. Then others come, and
+// wait for another node.
+START_TEST(another_pool_is_none_of_its_business)
+{
+    enum { ROUNDS = 100, PARENTS = 5, CALLS = 6 };
+    g_autoptr(BbGapScale) scale = bb_gap_scale_new();
+    g_autoptr(BbSite) site = bb_site_new(ROUNDS * PARENTS, ROUNDS * CALLS);
+    site->n_parents = site->n_children = 0;
+    for (gint64 at = 1000; site->n_parents < ROUNDS * PARENTS; at += 1000) {
+        for (guint p = 0; p < PARENTS; p++)
+            site->parents[site->n_parents++] =
+                (BbSiteParent){.s = p < 2 ? at : at + 101, .e = at + 500};
+        add_pool_call(site, at + 10, at + 100, B);
+        add_pool_call(site, at + 10, at + 300, B);
+        add_pool_call(site, at + 101, at + 102, C);
+        add_pool_call(site, at + 101, at + 400, C);
+        add_pool_call(site, at + 103, at + 350, C);
+        add_pool_call(site, at + 105, at + 420, B);
+    }
+    bb_pool_find(site, scale);
+    ck_assert_uint_eq(site->n_pools, 1);
+    for (guint32 x = 0; x < site->n_children; x++) {
+        bool waited = x % CALLS == 4;
+        ck_assert((site->freed[x].at != G_MININT64) == waited);
+        ck_assert_uint_eq(site->freed[x].pool, site->children[x].callee == C ? 0 : BB_SITE_NONE);
+    }
+}
+END_TEST
+
 START_TEST(nothing_to_know)
 {
     g_auto(Trace) trace = trace_new(1);
@@ -183,64 +152,11 @@ START_TEST(nothing_to_know)
 }
 END_TEST
 
-// ---- whose calls they are ----------------------------------------------------------------------
-
-// At least the share `right` of the links.
-static void check_links(guint pool, double between, double right)
-{
-    g_auto(Trace) trace = trace_new(70 + pool);
-    double waited = play(&trace, &(Load){600, 2, pool, between, 3 * MS, 6 * MS});
-    g_autoptr(BbPaths) paths = infer_joint(&trace);
-    Score got = score(&trace, paths);
-    printf("pool of %u, parallelism %.1f, %.2f waited: right %.3f\n", pool, got.parallelism, waited,
-           share(got.right, got.links));
-    ck_assert_double_ge(share(got.right, got.links), right);
-}
-
-// From gaps alone, without a pool: 0.56, 0.43, 0.24, 0.49, 0.31.
-START_TEST(whose_they_are)
-{
-    check_links(2, 10 * MS, 0.87);
-    check_links(2, 8 * MS, 0.85);
-    check_links(2, 7 * MS, 0.65);
-    check_links(4, 4 * MS, 0.7);
-    check_links(4, 3.6 * MS, 0.58);
-}
-END_TEST
-
-// Told is less than there was, as a wait is known by what makes it end: between half of it and all.
-static void check_waits(guint pool, double between)
-{
-    g_auto(Trace) trace = trace_new(90 + pool);
-    double wait_us, told_us = 0, waited = 0;
-    Load load = {600, 2, pool, between, 3 * MS, 6 * MS};
-    guint limited = 0, calls = load.requests * load.calls;
-    double truth = play_waits(&trace, &load, &wait_us);
-    g_autoptr(BbPaths) paths = infer_joint(&trace);
-    ck_assert_ptr_nonnull(paths->pool_wait);
-    for (guint32 i = 0; i < paths->n_calls; i++) {
-        const BbPoolWait *wait = &paths->pool_wait[i];
-        ck_assert(wait->limit == (paths->calls[i].caller == A ? pool : 0));
-        ck_assert_int_ge(wait->ns, 0);
-        limited += wait->limit > 0;
-        waited += (double)wait->share;
-        told_us += (double)wait->ns / 1000;
-    }
-    printf("pool of %u: waited %.2f for %.1f s, told %.2f for %.1f s\n", pool, truth, wait_us / 1e6,
-           waited / calls, told_us / 1e6);
-    ck_assert_uint_eq(limited, calls);
-    ck_assert_double_ge(waited / calls, 0.6 * truth);
-    ck_assert_double_le(waited / calls, 1.1 * truth);
-    ck_assert_double_ge(told_us, 0.5 * wait_us);
-    ck_assert_double_le(told_us, 1.1 * wait_us);
-}
-
 START_TEST(waits_are_told)
 {
     check_waits(2, 10 * MS);
-    check_waits(2, 8 * MS);
-    check_waits(4, 4 * MS);
 }
 END_TEST
 
-TEST_MAIN("pool", who_waits_is_known, nobody_waits, nothing_to_know, whose_they_are, waits_are_told)
+TEST_MAIN("pool", who_waits_is_known, nobody_waits, another_pool_is_none_of_its_business,
+          nothing_to_know, waits_are_told)

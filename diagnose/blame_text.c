@@ -68,6 +68,24 @@ static void write_rows(const BbBlameFindings *findings, const BbNames *names, gu
     bb_sheet_write(sheet, out);
 }
 
+// "8.3 s, 41 % of all latency"
+static void append_latency(GString *text, const BbBlameFindings *findings, gint64 part_ns)
+{
+    bb_quantity_append_duration(text, part_ns);
+    g_string_append(text, ", ");
+    bb_quantity_append_share(text, bb_quantity_share(part_ns, findings->latency_ns));
+    bb_chosen_append_whole(text, findings->chosen, "latency");
+}
+
+// "web -> db: "
+static void append_edge(GString *text, const BbNames *names, guint32 from, guint32 to)
+{
+    bb_route_append_call(text, names, from, BB_NAME_NONE);
+    g_string_append(text, " -> ");
+    bb_route_append_call(text, names, to, BB_NAME_NONE);
+    g_string_append(text, ": ");
+}
+
 static void append_times(GString *out, double times)
 {
     g_string_append_printf(out, times < 10 ? " is %.1f times slower" : " is %.0f times slower",
@@ -97,10 +115,7 @@ static void write_hint(const BbBlameFindings *findings, const BbBlameHint *hint,
     g_string_append(text, ", ");
     bb_quantity_append_counted(text, hint->fast_calls, "call");
     g_string_append(text, "): ");
-    bb_quantity_append_duration(text, hint->excess_ns);
-    g_string_append(text, ", ");
-    bb_quantity_append_share(text, bb_quantity_share(hint->excess_ns, findings->latency_ns));
-    bb_chosen_append_whole(text, findings->chosen, "latency");
+    append_latency(text, findings, hint->excess_ns);
     fprintf(out, "%s\n", text->str);
 }
 
@@ -122,18 +137,13 @@ static void write_pool(const BbBlameFindings *findings, const BbBlamePool *pool,
                        const BbNames *names, FILE *out)
 {
     g_autoptr(GString) text = g_string_new("  ");
-    bb_route_append_call(text, names, pool->caller, BB_NAME_NONE);
-    g_string_append(text, " -> ");
-    bb_route_append_call(text, names, pool->callee, BB_NAME_NONE);
-    g_string_append(text, ": some ");
+    append_edge(text, names, pool->caller, pool->callee);
+    g_string_append(text, "some ");
     bb_quantity_append_count(text, (guint64)(pool->waited + 0.5));
     g_string_append(text, " of ");
     bb_quantity_append_counted(text, pool->calls, "call");
     g_string_append_printf(text, ", hardly ever more than %u at once: ", pool->limit);
-    bb_quantity_append_duration(text, pool->waited_ns);
-    g_string_append(text, ", ");
-    bb_quantity_append_share(text, bb_quantity_share(pool->waited_ns, findings->latency_ns));
-    bb_chosen_append_whole(text, findings->chosen, "latency");
+    append_latency(text, findings, pool->waited_ns);
     fprintf(out, "%s\n", text->str);
 }
 
@@ -206,10 +216,7 @@ static void write_trouble(const Trouble *trouble, const BbNetwork *network, cons
     for (guint i = 0; i < MIN(edges->len, HINTS_MOST); i++) {
         const BbNetworkEdge *edge = edges->pdata[i];
         g_autoptr(GString) text = g_string_new("  ");
-        bb_route_append_call(text, names, edge->client, BB_NAME_NONE);
-        g_string_append(text, " -> ");
-        bb_route_append_call(text, names, edge->server, BB_NAME_NONE);
-        g_string_append(text, ": ");
+        append_edge(text, names, edge->client, edge->server);
         trouble->append(text, edge);
         fprintf(out, "%s\n", text->str);
     }

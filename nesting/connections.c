@@ -5,8 +5,8 @@
 // on the connection of the one before it. Else what counts are the calls next to it on its
 // connection that other parents made: whether these had the same owner as its parent, that is, were
 // served by the same process or thread. The odds are how often that is so of the parents that calls
-// have, against how often it is so of the candidates that they do not have: in a pool that gives
-// out what was returned last both are frequent, and say little.
+// have, against how often it is so of the candidates that they do not have. A call on the
+// connection that a pool's order gave it (handout.h) teaches nothing.
 #include "nesting/connections.h"
 
 #include <math.h>

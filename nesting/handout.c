@@ -7,8 +7,6 @@
 // where there was a choice most go by it. Where one alone was free that was next.
 #include "nesting/handout.h"
 
-#include "nesting/moments.h"
-
 #define NONE G_MAXUINT32
 #define NEWEST 1u
 #define OLDEST 2u
@@ -17,8 +15,8 @@
 
 typedef struct {
     guint32 older, newer; // of those that are free
-    guint32 pool;
-    guint32 open, left; // calls under way; answered ones that are still to be made
+    guint32 callee;       // as moments number them
+    guint32 open, left;   // calls under way; answered ones that are still to be made
     bool is_free;
 } Conn;
 
@@ -30,10 +28,10 @@ typedef struct {
 } Pool;
 
 typedef struct {
-    const BbSite *site;
+    BbMoments *moments;
     guint32 *conn; // of children; NONE
     Conn *conns;
-    GArray *pools; // of callees
+    Pool *pools;   // of callees
     guint8 *order; // of children: whether they took the newest, the oldest
 } Handout;
 
@@ -42,42 +40,32 @@ static void handout_clear(Handout *handout)
     g_free(handout->conn);
     g_free(handout->conns);
     g_free(handout->order);
-    g_array_unref(handout->pools);
+    g_free(handout->pools);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Handout, handout_clear)
 
 static Pool *pool_of(const Handout *handout, const Conn *conn)
 {
-    return &g_array_index(handout->pools, Pool, conn->pool);
+    return &handout->pools[conn->callee];
 }
 
-// The number of a callee's pool.
-static guint32 find_pool(Handout *handout, GHashTable *numbers, guint32 callee)
+static Handout handout_of(BbMoments *moments, const guint32 *by_conn, guint32 n)
 {
-    gpointer key = GUINT_TO_POINTER(callee), number;
-    if (g_hash_table_lookup_extended(numbers, key, NULL, &number))
-        return GPOINTER_TO_UINT(number);
-    Pool pool = {.newest = NONE, .oldest = NONE};
-    g_array_append_val(handout->pools, pool);
-    g_hash_table_insert(numbers, key, GUINT_TO_POINTER(handout->pools->len - 1));
-    return handout->pools->len - 1;
-}
-
-static Handout handout_of(const BbSite *site, const guint32 *by_conn, guint32 n)
-{
-    Handout handout = {.site = site,
+    const BbSite *site = moments->site;
+    Handout handout = {.moments = moments,
                        .conn = g_new(guint32, site->n_children),
                        .conns = g_new0(Conn, n),
-                       .order = g_new0(guint8, site->n_children),
-                       .pools = g_array_new(FALSE, FALSE, sizeof(Pool))};
-    g_autoptr(GHashTable) numbers = g_hash_table_new(NULL, NULL);
+                       .pools = g_new0(Pool, moments->n_callees),
+                       .order = g_new0(guint8, site->n_children)};
+    for (guint32 i = 0; i < moments->n_callees; i++)
+        handout.pools[i].newest = handout.pools[i].oldest = NONE;
     for (guint32 x = 0; x < site->n_children; x++)
         handout.conn[x] = NONE;
     guint32 n_conns = 0;
     for (guint32 i = 0; i < n; i++) {
         const BbSiteChild *child = &site->children[by_conn[i]];
         if (i == 0 || child->conn != site->children[by_conn[i - 1]].conn)
-            handout.conns[n_conns++].pool = find_pool(&handout, numbers, child->callee);
+            handout.conns[n_conns++].callee = moments->callee[by_conn[i]];
         handout.conn[by_conn[i]] = n_conns - 1;
         handout.conns[n_conns - 1].left += bb_moments_has(child);
     }
@@ -112,11 +100,9 @@ static void take(Handout *handout, guint32 c)
 // Another replica has connections of its own.
 static void take_all(Handout *handout)
 {
-    for (guint i = 0; i < handout->pools->len; i++) {
-        const Pool *pool = &g_array_index(handout->pools, Pool, i);
-        while (pool->newest != NONE)
-            take(handout, pool->newest);
-    }
+    for (guint32 i = 0; i < handout->moments->n_callees; i++)
+        while (handout->pools[i].newest != NONE)
+            take(handout, handout->pools[i].newest);
 }
 
 static void begin(Handout *handout, guint32 x)
@@ -149,14 +135,15 @@ static void end(Handout *handout, guint32 x)
 
 static void play(Handout *handout)
 {
-    g_auto(BbMoments) moments = bb_moments_of(handout->site);
-    gint64 period = handout->site->period, replica = 0;
+    const BbSite *site = handout->moments->site;
+    gint64 replica = 0;
     guint32 x;
     bool calls;
-    while (bb_moments_next(&moments, &x, &calls)) {
-        const BbSiteChild *child = &handout->site->children[x];
-        if (period > 0 && child->s / period != replica) {
-            replica = child->s / period;
+    bb_moments_rewind(handout->moments);
+    while (bb_moments_next(handout->moments, &x, &calls)) {
+        const BbSiteChild *child = &site->children[x];
+        if (site->period > 0 && child->s / site->period != replica) {
+            replica = child->s / site->period;
             take_all(handout);
         }
         if (handout->conn[x] == NONE)
@@ -178,13 +165,13 @@ static guint8 order_of(const Pool *pool)
     return pool->n_newest == most ? NEWEST : OLDEST;
 }
 
-void bb_handout_find(BbSite *site)
+void bb_handout_find(BbSite *site, BbMoments *moments)
 {
     guint32 n;
     g_autofree guint32 *by_conn = bb_site_by_conn(site, &n);
     if (n == 0)
         return;
-    g_auto(Handout) handout = handout_of(site, by_conn, n);
+    g_auto(Handout) handout = handout_of(moments, by_conn, n);
     play(&handout);
     for (guint32 i = 0; i < n; i++) {
         guint32 x = by_conn[i];

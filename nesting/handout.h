@@ -3,8 +3,8 @@
 // where it hands them out in an order: whose they are, that does not tell.
 #pragma once
 
-#include "nesting/site.h"
+#include "nesting/moments.h"
 
-// Finds children[].handed. A connection is taken for one to the callee of its first call. Cost:
-// linear, and a sort by connection.
-void bb_handout_find(BbSite *site);
+// Finds children[].handed. moments: the site's. A connection is taken for one to the callee of its
+// first call. Cost: linear, and a sort by connection.
+void bb_handout_find(BbSite *site, BbMoments *moments);

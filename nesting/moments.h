@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls and returns of a site's answered children, in order of time, returns before calls.
+// The calls and returns of a site's answered children, in order of time, returns before calls; and
+// their callees, numbered.
 #pragma once
 
 #include "nesting/site.h"
@@ -9,9 +10,12 @@ typedef struct BbMoments {
     const BbSite *site;
     BbTimed *returns; // index: of the child
     guint32 n;        // of these
-    guint32 x, i;     // the next child and return
+    guint32 *callee;  // of children: its number
+    guint32 n_callees;
+    guint32 x, i; // the next child and return
 } BbMoments;
 
+// The site is lent. Cost: linear.
 BbMoments bb_moments_of(const BbSite *site);
 void bb_moments_clear(BbMoments *moments);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(BbMoments, bb_moments_clear)

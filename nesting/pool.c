@@ -3,7 +3,6 @@
 #include "nesting/pool.h"
 
 #include "nesting/density.h"
-#include "nesting/moments.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,8 +32,8 @@ typedef struct {
 } Pool;
 
 typedef struct {
-    BbMoments moments;
-    guint32 *pool; // of children
+    BbMoments *moments;
+    guint32 *pool; // of callees
     GArray *pools; // of Pool
 } Pools;
 
@@ -44,48 +43,38 @@ static void pools_clear(Pools *pools)
         g_free(g_array_index(pools->pools, Pool, i).lags);
     g_array_unref(pools->pools);
     g_free(pools->pool);
-    bb_moments_clear(&pools->moments);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Pools, pools_clear)
 
 // One for each callee of so many calls that there may be one; first, one that has none, for all
 // others.
-static void number_pools(Pools *pools, const BbSite *site)
+static Pools pools_of(BbMoments *moments)
 {
-    g_autoptr(GHashTable) calls = g_hash_table_new(NULL, NULL); // callee -> how many; then its pool
-    for (guint32 x = 0; x < site->n_children; x++) {
-        gpointer callee = GUINT_TO_POINTER(site->children[x].callee);
-        guint n = GPOINTER_TO_UINT(g_hash_table_lookup(calls, callee));
-        if (n < FEWEST)
-            g_hash_table_insert(calls, callee, GUINT_TO_POINTER(n + 1));
+    guint32 n = moments->site->n_children;
+    Pools pools = {.moments = moments,
+                   .pool = g_new0(guint32, moments->n_callees),
+                   .pools = g_array_new(FALSE, TRUE, sizeof(Pool))};
+    for (guint32 x = 0; x < n; x++)
+        pools.pool[moments->callee[x]]++;
+    g_array_set_size(pools.pools, 1);
+    for (guint32 i = 0; i < moments->n_callees; i++) {
+        bool many = pools.pool[i] >= FEWEST;
+        pools.pool[i] = many ? pools.pools->len : 0;
+        g_array_set_size(pools.pools, pools.pools->len + many);
     }
-    g_array_set_size(pools->pools, 1);
-    for (guint32 x = 0; x < site->n_children; x++) {
-        gpointer callee = GUINT_TO_POINTER(site->children[x].callee);
-        guint n = GPOINTER_TO_UINT(g_hash_table_lookup(calls, callee));
-        if (n == FEWEST) {
-            n = FEWEST + pools->pools->len;
-            g_hash_table_insert(calls, callee, GUINT_TO_POINTER(n));
-            g_array_set_size(pools->pools, pools->pools->len + 1);
-        }
-        pools->pool[x] = n > FEWEST ? n - FEWEST : 0;
-    }
+    return pools;
 }
 
-static Pools pools_of(const BbSite *site)
+static Pool *pool_of(const Pools *pools, guint32 x)
 {
-    Pools pools = {.moments = bb_moments_of(site),
-                   .pool = g_new(guint32, site->n_children),
-                   .pools = g_array_new(FALSE, TRUE, sizeof(Pool))};
-    number_pools(&pools, site);
-    return pools;
+    return &g_array_index(pools->pools, Pool, pools->pool[pools->moments->callee[x]]);
 }
 
 static bool next(Pools *pools, guint32 *x, bool *calls, Pool **pool)
 {
-    if (!bb_moments_next(&pools->moments, x, calls))
+    if (!bb_moments_next(pools->moments, x, calls))
         return false;
-    *pool = &g_array_index(pools->pools, Pool, pools->pool[*x]);
+    *pool = pool_of(pools, *x);
     return true;
 }
 
@@ -94,18 +83,18 @@ static void count_starts(Pools *pools)
     guint32 x;
     bool calls;
     Pool *pool;
+    bb_moments_rewind(pools->moments);
     while (next(pools, &x, &calls, &pool)) {
         if (!calls) {
             pool->open--;
             continue;
         }
-        const BbSiteChild *child = &pools->moments.site->children[x];
+        const BbSiteChild *child = &pools->moments->site->children[x];
         pool->open++;
         pool->starts[MIN(pool->open, LEVELS) - 1]++;
         pool->n++;
         pool->lasts += (double)(child->e - child->s);
     }
-    bb_moments_rewind(&pools->moments);
 }
 
 // One alone is no pool: a node that does one thing after the other makes calls likewise.
@@ -173,12 +162,13 @@ static void take_last(Pool *pool, const BbSiteChild *child, BbSiteFreed *freed)
 // Somebody waits for the last one only where more parents are open than there are connections.
 static void find_freed(Pools *pools, BbSiteFreed *freed)
 {
-    Parents parents = parents_of(pools->moments.site);
+    Parents parents = parents_of(pools->moments->site);
     guint32 x;
     bool calls;
     Pool *pool;
+    bb_moments_rewind(pools->moments);
     while (next(pools, &x, &calls, &pool)) {
-        const BbSiteChild *child = &pools->moments.site->children[x];
+        const BbSiteChild *child = &pools->moments->site->children[x];
         if (pool->capacity == 0)
             continue;
         if (!calls) {
@@ -212,7 +202,7 @@ static guint find_at_once(const Pool *pool)
 // Forgets what shows no pool. Returns how many there are.
 static guint32 believe(const Pools *pools, const BbGapScale *scale, BbSiteFreed *freed)
 {
-    const BbSite *site = pools->moments.site;
+    const BbSite *site = pools->moments->site;
     guint32 n = 0;
     for (guint i = 0; i < pools->pools->len; i++) {
         Pool *pool = &g_array_index(pools->pools, Pool, i);
@@ -221,7 +211,7 @@ static guint32 believe(const Pools *pools, const BbGapScale *scale, BbSiteFreed 
         pool->lags = pool->at_once > 0 ? bb_density_new() : NULL;
     }
     for (guint32 x = 0; n > 0 && x < site->n_children; x++) {
-        const Pool *pool = &g_array_index(pools->pools, Pool, pools->pool[x]);
+        const Pool *pool = pool_of(pools, x);
         freed[x].pool = pool->number;
         if (freed[x].at == G_MININT64)
             continue;
@@ -236,12 +226,12 @@ static guint32 believe(const Pools *pools, const BbGapScale *scale, BbSiteFreed 
 
 static void fit_lags(const Pools *pools, const BbGapScale *scale, BbSiteFreed *freed)
 {
-    const BbSite *site = pools->moments.site;
+    const BbSite *site = pools->moments->site;
     for (guint i = 0; i < pools->pools->len; i++)
         if (g_array_index(pools->pools, Pool, i).lags)
             bb_density_fit(g_array_index(pools->pools, Pool, i).lags, scale);
     for (guint32 x = 0; x < site->n_children; x++) {
-        const Pool *pool = &g_array_index(pools->pools, Pool, pools->pool[x]);
+        const Pool *pool = pool_of(pools, x);
         if (freed[x].at != G_MININT64)
             freed[x].log = pool->lags->log[bb_gap_bin(scale, site->children[x].s - freed[x].at)];
     }
@@ -258,10 +248,10 @@ static guint32 *limits_of(const Pools *pools, guint32 n)
     return limits;
 }
 
-void bb_pool_find(BbSite *site, const BbGapScale *scale)
+void bb_pool_find(BbSite *site, BbMoments *moments, const BbGapScale *scale)
 {
     bool any = false;
-    g_auto(Pools) pools = pools_of(site);
+    g_auto(Pools) pools = pools_of(moments);
     count_starts(&pools);
     for (guint i = 0; i < pools.pools->len; i++) {
         Pool *pool = &g_array_index(pools.pools, Pool, i);

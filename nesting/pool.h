@@ -9,8 +9,8 @@
 // returns.
 #pragma once
 
-#include "nesting/site.h"
+#include "nesting/moments.h"
 
-// Finds what let each child begin: site->freed, of which nothing is known yet, limit and
-// n_pools. Cost: n log n for n parents and children.
-void bb_pool_find(BbSite *site, const BbGapScale *scale);
+// Finds what let each child begin: site->freed, of which nothing is known yet, limit and n_pools.
+// moments: the site's. Cost: linear in children, n log n for n parents.
+void bb_pool_find(BbSite *site, BbMoments *moments, const BbGapScale *scale);

@@ -608,8 +608,9 @@ BbSite *bb_sites_next(BbSites *sites, BbOnset **onset, guint64 *children, guint6
     load_children(sites, site, &crew);
     site->span = sites->busy * members->len;
     site->period = members->len > 1 ? sites->period[crew.team] : 0;
-    bb_pool_find(site, sites->scale);
-    bb_handout_find(site);
+    g_auto(BbMoments) moments = bb_moments_of(site);
+    bb_pool_find(site, &moments, sites->scale);
+    bb_handout_find(site, &moments);
     site->owner = bb_owners_find(site);
     *onset = bb_onset_new(site, sites->scale);
     find_candidates(sites, site, *onset, &crew, children, candidates);

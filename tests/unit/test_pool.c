@@ -40,12 +40,18 @@ static BbSite *site_of(const Trace *trace)
     return site;
 }
 
+static void find(BbSite *site, const BbGapScale *scale)
+{
+    g_auto(BbMoments) moments = bb_moments_of(site);
+    bb_pool_find(site, &moments, scale);
+}
+
 // The share of the calls that something let begin; 0: there is no pool.
 static double share_freed(const Trace *trace)
 {
     g_autoptr(BbGapScale) scale = bb_gap_scale_new();
     g_autoptr(BbSite) site = site_of(trace);
-    bb_pool_find(site, scale);
+    find(site, scale);
     const BbSiteFreed *freed = site->freed;
     guint n = 0;
     for (guint32 x = 0; freed && x < site->n_children; x++) {
@@ -132,7 +138,7 @@ START_TEST(another_pool_is_none_of_its_business)
         add_pool_call(site, at + 103, at + 350, C);
         add_pool_call(site, at + 105, at + 420, B);
     }
-    bb_pool_find(site, scale);
+    find(site, scale);
     ck_assert_uint_eq(site->n_pools, 1);
     for (guint32 x = 0; x < site->n_children; x++) {
         bool waited = x % CALLS == 4;

@@ -19,6 +19,7 @@ void bb_paths_free(BbPaths *paths)
     g_free(paths->confidence);
     g_free(paths->whole);
     g_free(paths->pool_wait);
+    g_free(paths->worker_wait);
     g_free(paths->level);
     g_free(paths->shape);
     g_free(paths->self_ns);
@@ -68,6 +69,8 @@ static guint32 *compact_calls(BbPaths *paths, const guint8 *gone)
             paths->whole[kept] = paths->whole[i];
         if (paths->pool_wait)
             paths->pool_wait[kept] = paths->pool_wait[i];
+        if (paths->worker_wait)
+            paths->worker_wait[kept] = paths->worker_wait[i];
         paths->level[kept] = paths->level[i];
         if (paths->shape)
             paths->shape[kept] = paths->shape[i];

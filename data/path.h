@@ -50,14 +50,22 @@ typedef struct BbPoolWait {
     gint64 ns;     // expected time that it did
 } BbPoolWait;
 
+// Of a call to a node that works on so many at once, and no more: others wait for their turn, and
+// seem to be worked on.
+typedef struct BbWorkerWait {
+    guint32 limit; // calls worked on at once; 0: no such limit is known
+    gint64 ns;     // that the call waited
+} BbWorkerWait;
+
 typedef struct BbPaths {
     BbCall *calls;     // all calls with or without return, in order of call_ns
     guint32 *parent;   // index of the parent, BB_CALL_NO_PARENT for roots
     float *confidence; // of the choice of parent; BB_CONFIDENCE_NONE where not estimated
     float *whole;      // probability that a call lacks none of those it made, if those it is given
                        // are its own; NULL where not estimated
-    BbPoolWait *pool_wait; // by call; NULL where none is known to have waited
-    guint16 *level;        // 1 for roots
+    BbPoolWait *pool_wait;     // by call; NULL where none is known to have waited
+    BbWorkerWait *worker_wait; // likewise
+    guint16 *level;            // 1 for roots
     guint32 *shape;   // equal for equal subtrees of a window; equal in two windows of a run only
                       // for equal subtrees. Meaningless for a root without return
     guint64 *self_ns; // time in which the callee waited for none of its calls; of a call without

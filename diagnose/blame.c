@@ -20,6 +20,7 @@ typedef struct {
 typedef struct {
     BbBlameCost cost;
     guint64 instance;
+    BbBlameWorkers workers;
 } Node;
 
 struct BbBlame {
@@ -129,6 +130,15 @@ static void add_pool(BbBlame *blame, const BbCall *call, const BbPoolWait *wait,
     pool->waited_ns = add_held(pool->waited_ns, CLAMP(wait->ns, 0, gap_ns));
 }
 
+// work_ns: of the node, that requests waited for.
+static void add_turn(BbBlameWorkers *workers, const BbWorkerWait *wait, gint64 work_ns)
+{
+    workers->limit = MAX(workers->limit, wait->limit);
+    workers->calls++;
+    workers->waited += wait->ns > 0;
+    workers->waited_ns = add_held(workers->waited_ns, CLAMP(wait->ns, 0, work_ns));
+}
+
 static void add_instance(BbBlame *blame, const BbPaths *paths, const BbInstance *instance)
 {
     const guint32 *order = paths->order + instance->first;
@@ -152,6 +162,8 @@ static void add_instance(BbBlame *blame, const BbPaths *paths, const BbInstance 
         bb_stats_push(row->self, (gint64)MIN(paths->self_ns[order[k]], (guint64)G_MAXINT64));
         if (paths->pool_wait && paths->pool_wait[order[k]].limit > 0)
             add_pool(blame, call, &paths->pool_wait[order[k]], charges[k].gap_ns);
+        if (paths->worker_wait && paths->worker_wait[order[k]].limit > 0)
+            add_turn(&node->workers, &paths->worker_wait[order[k]], charges[k].self_ns);
         blame->latency_ns = add_held(blame->latency_ns, charges[k].self_ns + charges[k].wire_ns);
     }
     blame->instances++;
@@ -311,6 +323,28 @@ static GArray *publish_pools(const BbBlame *blame)
     return pools;
 }
 
+static gint by_turn_time(gconstpointer a, gconstpointer b, gpointer names)
+{
+    const BbBlameWorkers *x = a, *y = b;
+    if (x->waited_ns != y->waited_ns)
+        return x->waited_ns > y->waited_ns ? -1 : 1;
+    return compare_names(names, x->node, y->node);
+}
+
+static GArray *publish_workers(const BbBlame *blame)
+{
+    GArray *all = g_array_new(FALSE, FALSE, sizeof(BbBlameWorkers));
+    for (guint32 name = 0; name < blame->nodes->len; name++) {
+        BbBlameWorkers workers = g_array_index(blame->nodes, Node, name).workers;
+        workers.node = name;
+        if (workers.waited > 0 &&
+            (double)workers.waited_ns >= BB_BLAME_SHARE * (double)blame->latency_ns)
+            g_array_append_val(all, workers);
+    }
+    g_array_sort_with_data(all, by_turn_time, (gpointer)blame->names);
+    return all;
+}
+
 static void clear_finding(gpointer row)
 {
     bb_stats_free(((BbBlameRow *)row)->self);
@@ -330,6 +364,7 @@ BbBlameFindings *bb_blame_finish(BbBlame *blame)
     publish_rows(blame, findings);
     publish_nodes(blame, findings);
     findings->pools = publish_pools(blame);
+    findings->workers = publish_workers(blame);
     findings->hints = bb_blame_hints(findings->rows, findings->latency_ns, blame->names);
     return findings;
 }
@@ -342,5 +377,6 @@ void bb_blame_findings_free(BbBlameFindings *findings)
     g_array_unref(findings->rows);
     g_array_unref(findings->hints);
     g_array_unref(findings->pools);
+    g_array_unref(findings->workers);
     g_free(findings);
 }

@@ -75,6 +75,16 @@ typedef struct BbBlamePool {
     gint64 waited_ns; // and for how long, as far as requests waited for that (part of critical_ns)
 } BbBlamePool;
 
+// A node that works on so many calls at once and no more, as its workers (processes, threads) are
+// all busy. What waits for its turn seems to be worked on. Told where that makes BB_BLAME_SHARE of
+// all latency.
+typedef struct BbBlameWorkers {
+    guint32 node;
+    guint32 limit; // of windows that differ, the most
+    guint64 calls, waited;
+    gint64 waited_ns; // by these, as far as requests waited for that (part of critical_ns)
+} BbBlameWorkers;
+
 typedef struct BbBlameFindings {
     guint64 instances;
     gint64 latency_ns; // of the roots' calls = critical_ns + wire_ns of all nodes
@@ -82,6 +92,7 @@ typedef struct BbBlameFindings {
     GArray *rows;      // of BbBlameRow, likewise; then by names of callers
     GArray *hints;     // of BbBlameHint, by falling excess
     GArray *pools;     // of BbBlamePool, by falling time, then by names
+    GArray *workers;   // of BbBlameWorkers, likewise
     guint64 forgotten; // rows, and their critical time and wire
     gint64 forgotten_ns;
     const BbChosen *chosen;   // which instances they are of; lent; NULL: all

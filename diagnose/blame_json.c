@@ -110,6 +110,27 @@ static void write_pools(BbJson *json, const BbBlameFindings *findings, const BbN
     bb_json_end_array(json);
 }
 
+static void write_workers(BbJson *json, const BbBlameFindings *findings, const BbNames *names)
+{
+    if (findings->workers->len == 0)
+        return;
+    bb_json_newline(json);
+    bb_json_key(json, "waited_for_turn");
+    bb_json_begin_array(json);
+    for (guint i = 0; i < findings->workers->len; i++) {
+        const BbBlameWorkers *workers = &g_array_index(findings->workers, BbBlameWorkers, i);
+        bb_json_newline(json);
+        bb_json_begin_object(json);
+        bb_json_put_string(json, "node", bb_names_text(names, workers->node));
+        bb_json_put_uint(json, "at_once", workers->limit);
+        bb_json_put_uint(json, "calls", workers->calls);
+        bb_json_put_uint(json, "calls_waited", workers->waited);
+        bb_json_put_seconds(json, "waited_total_s", workers->waited_ns);
+        bb_json_end_object(json);
+    }
+    bb_json_end_array(json);
+}
+
 static void put_unopened(BbJson *json, const BbNetworkEdge *edge)
 {
     bb_json_put_uint(json, "connections", edge->connections);
@@ -162,6 +183,7 @@ void bb_blame_write_json(const BbBlameFindings *findings, const BbNames *names, 
     write_nodes(json, findings, names);
     write_rows(json, findings, names);
     write_hints(json, findings, names);
+    write_workers(json, findings, names);
     write_pools(json, findings, names);
     write_edges(json, "not_opened", findings->network, names, bb_network_unopened, put_unopened);
     write_edges(json, "sent_again", findings->network, names, bb_network_sent_again,

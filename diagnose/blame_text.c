@@ -158,6 +158,32 @@ static void write_pools(const BbBlameFindings *findings, const BbNames *names, F
         fprintf(out, "  and %u more\n", findings->pools->len - shown);
 }
 
+// "web, hardly ever more than 4 at once: 612 of 1,000 calls: 8.3 s, 41 % of all latency"
+static void write_turns(const BbBlameFindings *findings, const BbBlameWorkers *workers,
+                        const BbNames *names, FILE *out)
+{
+    g_autoptr(GString) text = g_string_new("  ");
+    g_string_append(text, bb_names_text(names, workers->node));
+    g_string_append_printf(text, ", hardly ever more than %u at once: ", workers->limit);
+    bb_quantity_append_count(text, workers->waited);
+    g_string_append(text, " of ");
+    bb_quantity_append_counted(text, workers->calls, "call");
+    g_string_append(text, ": ");
+    append_latency(text, findings, workers->waited_ns);
+    fprintf(out, "%s\n", text->str);
+}
+
+static void write_workers(const BbBlameFindings *findings, const BbNames *names, FILE *out)
+{
+    guint shown = MIN(findings->workers->len, HINTS_MOST);
+    if (shown > 0)
+        fputs("\nCalls that waited for their turn (the node seems to work meanwhile)\n", out);
+    for (guint i = 0; i < shown; i++)
+        write_turns(findings, &g_array_index(findings->workers, BbBlameWorkers, i), names, out);
+    if (shown < findings->workers->len)
+        fprintf(out, "  and %u more\n", findings->workers->len - shown);
+}
+
 static void append_unopened(GString *text, const BbNetworkEdge *edge)
 {
     bb_quantity_append_count(text, edge->unanswered);
@@ -269,6 +295,7 @@ void bb_blame_write_text(const BbBlameFindings *findings, const BbNames *names, 
     write_nodes(findings, names, nodes, out);
     write_rows(findings, names, rows, out);
     write_hints(findings, names, out);
+    write_workers(findings, names, out);
     write_pools(findings, names, out);
     for (guint i = 0; i < G_N_ELEMENTS(troubles); i++)
         write_trouble(&troubles[i], findings->network, names, out);

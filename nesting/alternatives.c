@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "nesting/alike.h"
+#include "nesting/by_node.h"
 #include "nesting/kolmogorov.h"
 #include "nesting/times.h"
 
@@ -36,45 +37,21 @@ typedef struct {
 struct BbAlternatives {
     const BbCall *calls;
     guint32 n_calls, n_names;
-    // Indices of calls, in order of time within each group; where those of each name begin.
-    guint32 *by_callee, *callee_start;
-    guint32 *by_caller, *caller_start;
-    guint32 *by_edge;    // grouped by callee, and there by caller
-    GArray *edges;       // of Edge, in that order; one more at the end
-    guint32 *edge_start; // those to each callee
-    GArray **served;     // by name; of Served: those to look at; NULL where nobody asked
-    guint32 *next_of;    // by name; scratch of take_turns, 0 between its calls
+    BbByNode by_callee, by_caller; // in order of time
+    guint32 *by_edge;              // grouped by callee, and there by caller
+    GArray *edges;                 // of Edge, in that order; one more at the end
+    guint32 *edge_start;           // those to each callee
+    GArray **served;               // by name; of Served: those to look at; NULL where nobody asked
+    guint32 *next_of;              // by name; scratch of take_turns, 0 between its calls
 };
-
-static guint32 end_of(const BbCall *call, bool callee)
-{
-    return callee ? call->callee : call->caller;
-}
-
-// By callee, or by caller; within each as in order (NULL: in order of time). Returns the indices;
-// start[name] tells where those of name begin.
-static guint32 *group_by_node(const BbAlternatives *alternatives, bool callee, const guint32 *order,
-                              guint32 **start)
-{
-    guint32 n = alternatives->n_calls, names = alternatives->n_names;
-    guint32 *at = *start = g_new0(guint32, (gsize)names + 2);
-    guint32 *grouped = g_new(guint32, (gsize)n + 1);
-    for (guint32 i = 0; i < n; i++)
-        at[end_of(&alternatives->calls[i], callee) + 2]++;
-    for (guint32 name = 2; name < names + 2; name++)
-        at[name] += at[name - 1];
-    for (guint32 i = 0; i < n; i++) {
-        guint32 index = order ? order[i] : i;
-        grouped[at[end_of(&alternatives->calls[index], callee) + 1]++] = index;
-    }
-    return grouped;
-}
 
 // What is in order by caller, and then grouped by callee, is grouped by both.
 static void find_edges(BbAlternatives *alternatives)
 {
-    guint32 *start;
-    alternatives->by_edge = group_by_node(alternatives, true, alternatives->by_caller, &start);
+    BbByNode by_edge = bb_by_node(alternatives->calls, alternatives->n_calls, alternatives->n_names,
+                                  true, alternatives->by_caller.list);
+    guint32 *start = by_edge.start;
+    alternatives->by_edge = by_edge.list;
     alternatives->edges = g_array_new(FALSE, FALSE, sizeof(Edge));
     for (guint32 callee = 0; callee < alternatives->n_names; callee++) {
         guint32 from = start[callee], to = start[callee + 1], last = BB_NAME_NONE;
@@ -100,8 +77,8 @@ BbAlternatives *bb_alternatives_new(const BbCall *calls, guint32 n_calls, guint3
     alternatives->n_names = names;
     alternatives->served = g_new0(GArray *, names);
     alternatives->next_of = g_new0(guint32, names);
-    alternatives->by_callee = group_by_node(alternatives, true, NULL, &alternatives->callee_start);
-    alternatives->by_caller = group_by_node(alternatives, false, NULL, &alternatives->caller_start);
+    alternatives->by_callee = bb_by_node(calls, n_calls, names, true, NULL);
+    alternatives->by_caller = bb_by_node(calls, n_calls, names, false, NULL);
     find_edges(alternatives);
     return alternatives;
 }
@@ -115,10 +92,8 @@ void bb_alternatives_free(BbAlternatives *alternatives)
             g_array_unref(alternatives->served[name]);
     g_free(alternatives->served);
     g_free(alternatives->by_edge);
-    g_free(alternatives->by_callee);
-    g_free(alternatives->callee_start);
-    g_free(alternatives->by_caller);
-    g_free(alternatives->caller_start);
+    bb_by_node_clear(&alternatives->by_callee);
+    bb_by_node_clear(&alternatives->by_caller);
     g_array_unref(alternatives->edges);
     g_free(alternatives->edge_start);
     g_free(alternatives->next_of);
@@ -214,9 +189,9 @@ static const GArray *find_served(BbAlternatives *alternatives, guint32 node)
     if (alternatives->served[node])
         return alternatives->served[node];
     GArray *served = g_array_new(FALSE, FALSE, sizeof(Served));
-    const guint32 *start = &alternatives->callee_start[node];
+    const guint32 *start = &alternatives->by_callee.start[node];
     for (guint32 i = start[0]; i < start[1] && served->len < SERVED_MAX; i++) {
-        const BbCall *call = &alternatives->calls[alternatives->by_callee[i]];
+        const BbCall *call = &alternatives->calls[alternatives->by_callee.list[i]];
         Served one = {call->arrived_ns, call->replied_ns, 0};
         if (bb_call_is_returned(call) && one.from_ns <= one.to_ns)
             g_array_append_val(served, one);
@@ -363,11 +338,11 @@ static bool take_turns(const BbAlternatives *alternatives, guint32 caller, guint
     g_autoptr(GArray) v_gaps = g_array_new(FALSE, FALSE, sizeof(gint64));
     const Gaps of_u = {u, u_gaps}, of_v = {v, v_gaps};
     guint32 *next_of = alternatives->next_of;
-    const guint32 *start = &alternatives->caller_start[caller];
+    const guint32 *start = &alternatives->by_caller.start[caller];
     const BbCall *last = NULL;
     double steps = 0, same = 0;
     for (guint32 i = start[0]; i < start[1]; i++) {
-        const BbCall *call = &alternatives->calls[alternatives->by_caller[i]];
+        const BbCall *call = &alternatives->calls[alternatives->by_caller.list[i]];
         if (klass[call->callee] != klass[u])
             continue;
         if (last) {
@@ -380,7 +355,7 @@ static bool take_turns(const BbAlternatives *alternatives, guint32 caller, guint
         last = call;
     }
     for (guint32 i = start[0]; i < start[1]; i++)
-        next_of[alternatives->calls[alternatives->by_caller[i]].callee] = 0;
+        next_of[alternatives->calls[alternatives->by_caller.list[i]].callee] = 0;
     return same >= TURNS_LEAST * steps && gaps_are_alike(u_gaps, v_gaps);
 }
 

@@ -25,6 +25,7 @@ struct BbCandidates {
     guint32 n_names;
     gint64 window_ns;
     const bool *hanging;
+    const gint64 *begun_ns;
     Groups to, by; // calls to a node, calls by a node
     bool *knotted; // of names
     bool any_knotted;
@@ -116,13 +117,14 @@ static void make_room(BbCandidates *candidates)
 }
 
 BbCandidates *bb_candidates_new(const BbCall *calls, guint32 n_calls, guint32 n_names,
-                                gint64 skew_window_ns, const bool *hanging)
+                                gint64 skew_window_ns, const bool *hanging, const gint64 *begun_ns)
 {
     BbCandidates *candidates = g_new0(BbCandidates, 1);
     candidates->calls = calls;
     candidates->n_names = n_names;
     candidates->window_ns = MAX(skew_window_ns, 0);
     candidates->hanging = hanging;
+    candidates->begun_ns = begun_ns;
     gsize n_edges;
     g_autofree BbTallyEntry *edges = count_edges(calls, n_calls, &n_edges);
     group(candidates, n_calls, edges, n_edges);
@@ -165,7 +167,8 @@ static inline void fetch(const BbCandidates *candidates, const guint32 *members,
 static BbParent parent_of(const BbCandidates *candidates, guint32 index)
 {
     const BbCall *call = &candidates->calls[index];
-    return (BbParent){call->arrived_ns, call->replied_ns, index, call->caller};
+    gint64 arrived_ns = candidates->begun_ns ? candidates->begun_ns[index] : call->arrived_ns;
+    return (BbParent){arrived_ns, call->replied_ns, index, call->caller};
 }
 
 static BbChild child_of(const BbCandidates *candidates, guint32 index)

@@ -27,9 +27,10 @@ typedef struct BbCandidates BbCandidates;
 // Calls without return are nobody's candidates, unless they are late (data/call.h). Those that hang
 // ([call], hanging.h; lent, or NULL) are children, as if they returned at once; all others take no
 // part. skew_window_ns loosens the
-// containment at both ends.
+// containment at both ends. begun_ns: [call], when its callee may have begun to work on it
+// (workers.h), which counts as its arrival; lent, or NULL.
 BbCandidates *bb_candidates_new(const BbCall *calls, guint32 n_calls, guint32 n_names,
-                                gint64 skew_window_ns, const bool *hanging);
+                                gint64 skew_window_ns, const bool *hanging, const gint64 *begun_ns);
 void bb_candidates_free(BbCandidates *candidates);
 
 // Goes to the next node that both is called and calls; false when there is none left.

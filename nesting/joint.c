@@ -36,7 +36,8 @@
 #define COOLING 4u             // sweeps from chance to certainty
 #define SETTLING 8u            // sweeps at most
 #define BETTER 20.0            // by which another look at a site must exceed the likelihood of the
-#define BETTER_EACH 0.01       // first, and for each parent: it has more freedom
+#define BETTER_EACH 0.01       // first, and for each parent: it has more freedom;
+#define WORKERS_EACH 0.5       // and for each that is said to have waited for a worker
 #define PLAIN 30u              // children: fewer, each with one candidate, need no model
 #define PLAIN_CONFIDENCE 0.97f // nothing speaks against it, and nothing was measured
 #define HASTY_CONFIDENCE 0.5f  // its parent was over before it was
@@ -426,7 +427,8 @@ static void refine(BbSite *site, BbModel *model, BbSearch *search, BbFifo *fifo)
 }
 
 // Learns a site, and writes the parents of its children if that explains the site better than
-// *known: the log likelihood of an earlier look at it, which becomes this one's then.
+// *known: the log likelihood that it must exceed for each parent, because of an earlier look, and
+// which becomes what the next look must.
 static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPaths *paths,
                   bool *given_up, double *known)
 {
@@ -443,10 +445,11 @@ static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPa
     guint beginnings = all && !crowded ? 3 : 2;
     g_autoptr(BbSite) part = all ? NULL : sample_of(site);
     g_autoptr(GPtrArray) guesses = guess_all(joint, all ? site : part, onset, beginnings, &total);
-    if (total <= *known)
+    guint32 n_parents = (all ? site : part)->n_parents;
+    if (total / n_parents <= *known)
         return;
     BbModel *model = ((Guess *)g_ptr_array_index(guesses, 0))->model;
-    *known = total + BETTER + BETTER_EACH * (all ? site : part)->n_parents;
+    *known = (total + BETTER) / n_parents + BETTER_EACH;
     g_autoptr(BbFifo) fifo = bb_fifo_new(site);
     if (!all) {
         g_ptr_array_set_size(guesses, 1); // the others know the sample only
@@ -467,7 +470,7 @@ typedef struct {
     BbPaths *paths;
     bool *given_up;
     BbSites *sites;
-    double *known; // of nodes: the likelihood that another look must exceed
+    double *known; // of nodes: the likelihood of each parent that another look must exceed
     GMutex mutex;  // of sites and of facts
     guint64 children, candidates;
 } Work;
@@ -511,6 +514,46 @@ static void solve_all(const BbJoint *joint, BbSites *sites, BbPaths *paths, bool
     *candidates = shared.candidates;
 }
 
+static void note_worker_waits(BbPaths *paths, const BbWorkers *workers)
+{
+    for (guint32 i = 0; i < paths->n_calls; i++) {
+        const BbCall *call = &paths->calls[i];
+        guint32 limit = workers->limit[call->callee];
+        if (limit == 0)
+            continue;
+        if (!paths->worker_wait)
+            paths->worker_wait = bb_large_new0(BbWorkerWait, paths->n_calls);
+        paths->worker_wait[i] =
+            (BbWorkerWait){limit, bb_time_between(call->arrived_ns, workers->begun_ns[i])};
+    }
+}
+
+// Another look at nodes that have so many workers, as the times of the calls to them would have it.
+// What does not explain what they do better is forgotten; of those that call nobody there is
+// nothing to compare.
+static void look_at_workers(const BbJoint *joint, BbSites *sites, BbPaths *paths, bool *given_up,
+                            double *known, guint32 n_names)
+{
+    guint64 children, candidates;
+    g_autoptr(BbWorkers) workers =
+        bb_workers_find(paths->calls, paths->n_calls, n_names, joint->options.labels);
+    if (!workers)
+        return;
+    const guint32 *team = bb_sites_teams(sites);
+    g_autofree double *more = g_new(double, n_names);
+    for (guint32 n = 0; n < n_names; n++)
+        more[n] = known[n] + WORKERS_EACH;
+    bb_sites_rewind(sites, NULL, NULL, workers);
+    solve_all(joint, sites, paths, given_up, more, &children, &candidates);
+    for (guint32 n = 0; n < n_names; n++)
+        if (known[team[n]] > -G_MAXDOUBLE && more[team[n]] <= known[team[n]] + WORKERS_EACH)
+            workers->limit[n] = 0;
+    for (guint32 n = 0; n < n_names; n++)
+        if (more[n] > known[n] + WORKERS_EACH)
+            known[n] = more[n];
+    note_worker_waits(paths, workers);
+}
+
 void bb_joint_run(BbJoint *joint, BbPaths *paths, const bool *hanging, bool *given_up)
 {
     guint64 children, candidates;
@@ -523,13 +566,14 @@ void bb_joint_run(BbJoint *joint, BbPaths *paths, const bool *hanging, bool *giv
         known[n] = -G_MAXDOUBLE;
     for (guint32 i = 0; i < paths->n_calls; i++)
         paths->confidence[i] = paths->whole[i] = 1;
-    bb_sites_rewind(sites, NULL, NULL);
+    bb_sites_rewind(sites, NULL, NULL, NULL);
     solve_all(joint, sites, paths, given_up, known, &paths->facts.children,
               &paths->facts.candidates);
+    look_at_workers(joint, sites, paths, given_up, known, n_names);
     g_autofree gint64 *ready_ns = NULL;
     g_autofree guint8 *place = bb_joins_find(paths, &ready_ns);
     if (!place)
         return;
-    bb_sites_rewind(sites, place, ready_ns);
+    bb_sites_rewind(sites, place, ready_ns, NULL);
     solve_all(joint, sites, paths, given_up, known, &children, &candidates);
 }

@@ -49,7 +49,8 @@ BbEvents *bb_events_of_parents(const BbSite *site, bool arrivals, bool by_type)
     BbEvents *events = events_new(n, n_lists);
     for (guint32 i = 0; i < site->n_parents; i++) {
         const BbSiteParent *parent = &site->parents[i];
-        add(&events[by_type ? parent->type : 0], arrivals ? parent->s : parent->e);
+        add(&events[by_type ? parent->type : 0],
+            arrivals ? bb_site_begun(site, parent) : parent->e);
     }
     return in_order(events, n_lists);
 }
@@ -79,7 +80,7 @@ gint64 bb_lags_longest(const BbSite *site)
 {
     g_autofree gint64 *length = g_new(gint64, site->n_parents);
     for (guint32 i = 0; i < site->n_parents; i++)
-        length[i] = site->parents[i].e - site->parents[i].s;
+        length[i] = site->parents[i].e - bb_site_begun(site, &site->parents[i]);
     qsort(length, site->n_parents, sizeof *length, bb_times_compare);
     return CLAMP(length[(gsize)(0.99 * (site->n_parents - 1))], 1, LENGTH_MAX);
 }

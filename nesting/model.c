@@ -142,7 +142,7 @@ static void learn_gaps(BbModel *model, const BbSite *site, guint32 index, double
         guint32 from = i > BB_MODEL_NEAR ? i - BB_MODEL_NEAR : 0;
         const BbSiteChild *x = &site->children[kids->at[i]];
         BbSlot *slot = kid_slot(model, bb_model_kind(model, parent), x->type, seen[x->type]++);
-        BbReference start = {parent->s, 0};
+        BbReference start = bb_reference_start(site, parent, x->s);
         BbReference latest = bb_reference_return(site, parent, kids->at + from, i - from, x->s);
         BbReference event = bb_reference_event(site, latest, kids->at + from, i - from);
         bool waited = bb_reference_waits(site, kids->at[i], latest, kids->at + from, i - from);
@@ -165,7 +165,7 @@ static void learn_gaps(BbModel *model, const BbSite *site, guint32 index, double
     }
     guint32 near = MIN(kids->n, BB_MODEL_NEAR);
     const guint32 *last = near > 0 ? kids->at + (kids->n - near) : NULL;
-    BbReference start = {parent->s, kids->n > 0};
+    BbReference start = {bb_site_begun(site, parent), kids->n > 0};
     BbReference latest = bb_reference_return(site, parent, last, near, parent->e);
     BbSlot *end = end_slot(model, bb_model_kind(model, parent));
     sampled(model, end, weight);
@@ -185,7 +185,7 @@ static void count_together(BbModel *model, const BbSite *site, guint32 index)
     if (kids->n == 0 || kids->n > BB_COPULA_MOST / 2)
         return;
     memset(seen, 0, model->nc);
-    bb_returns_start(&returns, parent);
+    bb_returns_start(&returns, site, parent);
     for (guint32 i = 0; i < kids->n; i++) {
         const BbSiteChild *x = &site->children[kids->at[i]];
         gaps[i] = bb_model_kid_gap(model, site, parent, kids->at, i, &returns, kids->at[i],

@@ -105,7 +105,7 @@ G_ALWAYS_INLINE static inline double parent_log(const BbModel *model, const BbSi
     BbBrood brood = bb_brood_start(model->repertoire, p);
     double sum = 0;
     memset(seen, 0, model->nc);
-    bb_returns_start(&returns, parent);
+    bb_returns_start(&returns, site, parent);
     for (guint32 i = 0; i < n; i++) {
         const BbSiteChild *x = &site->children[kids[i]];
         guint k = seen[x->type]++;
@@ -245,7 +245,7 @@ double bb_model_part(const BbModel *model, const BbSite *site, guint32 index, co
     BbReturns returns;
     double sum = 0;
     memset(seen, 0, model->nc);
-    bb_returns_start(&returns, parent);
+    bb_returns_start(&returns, site, parent);
     for (guint32 i = 0; i < n; i++) {
         const BbSiteChild *x = &site->children[kids[i]];
         BbModelGap gap =
@@ -274,7 +274,7 @@ guint bb_model_waits(const BbModel *model, const BbSite *site, guint32 index, co
     BbReturns returns;
     bool leaves_out = model->own && model->own->site == site;
     memset(seen, 0, model->nc);
-    bb_returns_start(&returns, parent);
+    bb_returns_start(&returns, site, parent);
     for (guint32 i = 0; i <= n; i++) {
         guint32 number = i < n ? kids[i] : bb_own_end(site, index);
         BbModelGap gap = i < n ? bb_model_kid_gap(model, site, parent, kids, i, &returns, kids[i],

@@ -135,7 +135,7 @@ bb_model_kid_gap(const BbModel *model, const BbSite *site, const BbSiteParent *p
     guint number = bb_model_slot(model, 0, x->type, order);
     const BbSlot *slot = bb_model_known_slot(
         model, bb_model_slot(model, bb_model_kind(model, parent), x->type, order));
-    BbReference from = {parent->s, 0};
+    BbReference from = bb_reference_start(site, parent, x->s);
     if (slot->reference == BB_FROM_CALL)
         from = bb_reference_call(site, parent, kids, n, x->s);
     else if (G_UNLIKELY(x->s > parent->e) || slot->reference != BB_FROM_START)
@@ -156,7 +156,7 @@ static inline BbModelGap bb_model_end_gap(const BbModel *model, const BbSite *si
                                           guint32 n, BbReturns *returns)
 {
     const BbSlot *slot = bb_model_known_end(model, bb_model_kind(model, parent));
-    BbReference from = {parent->s, n > 0};
+    BbReference from = {bb_site_begun(site, parent), n > 0};
     if (slot->reference == BB_FROM_LATEST && n > 0 && site->children[kids[n - 1]].s > parent->e)
         from = bb_reference_return(site, parent, kids, n, parent->e);
     else if (slot->reference == BB_FROM_LATEST)

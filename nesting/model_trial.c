@@ -84,7 +84,7 @@ static void resume(BbReturns *returns, const Difference *of, const BbSite *site,
     BbReference open[BB_MODEL_NEAR + 2];
     guint n = 0;
     bool found = false;
-    bb_returns_start(returns, parent);
+    bb_returns_start(returns, site, parent);
     BbReference *latest = &returns->latest;
     *latest = bb_returns_until(returns, site, parent, MIN(at, parent->e));
     for (guint32 i = of->from; i > 0; i--) {

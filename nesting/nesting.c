@@ -59,7 +59,7 @@ static void choose_as_in_the_paper(const BbNesting *nesting, BbPaths *paths)
     const BbNestingOptions *options = &nesting->options;
     g_autoptr(BbCandidates) candidates =
         bb_candidates_new(paths->calls, paths->n_calls, bb_names_count(nesting->names),
-                          options->skew_window_ns, NULL);
+                          options->skew_window_ns, NULL, NULL);
     g_autoptr(BbChoice) choice = bb_choice_new(options, nesting->board);
     while (bb_candidates_next_node(candidates))
         bb_choice_run(choice, candidates, paths->parent, &paths->facts.children,

@@ -48,7 +48,7 @@ static BbDensity *durations(const BbSite *site, const BbGapScale *scale, guint t
     for (guint32 i = 0; i < site->n_parents; i++) {
         const BbSiteParent *parent = &site->parents[i];
         if (parent->type == type)
-            bb_density_add(density, bb_gap_bin(scale, parent->e - parent->s), 1);
+            bb_density_add(density, bb_gap_bin(scale, parent->e - bb_site_begun(site, parent)), 1);
     }
     bb_density_fit(density, scale);
     return density;

@@ -142,7 +142,8 @@ static Parents parents_of(const BbSite *site)
 static guint32 open_at(Parents *parents, gint64 time)
 {
     const BbSite *site = parents->site;
-    while (parents->begun < site->n_parents && site->parents[parents->begun].s <= time)
+    while (parents->begun < site->n_parents &&
+           bb_site_begun(site, &site->parents[parents->begun]) <= time)
         parents->begun++;
     while (parents->ended < site->n_parents && parents->ends[parents->ended] < time)
         parents->ended++;

@@ -11,15 +11,33 @@ typedef struct BbReference {
     guint what;
 } BbReference;
 
+// What is there of a parent at time `at`: its arrival; at a join, from when all is there, that.
+// Where it had to wait for its turn, that is as its arrival, and before its turn is something else.
+static inline BbReference bb_reference_arrival(const BbSite *site, const BbSiteParent *parent,
+                                               gint64 at)
+{
+    if (G_LIKELY(parent->ready <= parent->s))
+        return (BbReference){parent->s, BB_SLOT_ARRIVAL};
+    bool is_ready = at >= parent->ready;
+    return (BbReference){is_ready ? parent->ready : parent->s,
+                         is_ready == site->is_join ? bb_slot_ready(site->n_child_types)
+                                                   : BB_SLOT_ARRIVAL};
+}
+
+// The same where only that counts: a join begins with its arrival.
+static inline BbReference bb_reference_start(const BbSite *site, const BbSiteParent *parent,
+                                             gint64 at)
+{
+    return site->is_join ? (BbReference){parent->s, BB_SLOT_ARRIVAL}
+                         : bb_reference_arrival(site, parent, at);
+}
+
 // The latest of the parent's arrival and the returns, up to time `at`, of the first n of the kids.
-// A call made after its parent's return (write-behind) counts from that. At a join, all being
-// there is such an event.
+// A call made after its parent's return (write-behind) counts from that.
 static inline BbReference bb_reference_return(const BbSite *site, const BbSiteParent *parent,
                                               const guint32 *kids, guint32 n, gint64 at)
 {
-    BbReference latest = {parent->s, BB_SLOT_ARRIVAL};
-    if (site->is_join && at >= parent->ready && parent->ready > parent->s)
-        latest = (BbReference){parent->ready, bb_slot_ready(site->n_child_types)};
+    BbReference latest = bb_reference_arrival(site, parent, at);
     for (guint32 j = 0; j < n; j++) {
         const BbSiteChild *y = &site->children[kids[j]];
         if (y->e <= at && y->e >= latest.at)
@@ -74,9 +92,10 @@ typedef struct BbReturns {
     BbReference open[BB_MODEL_NEAR + 2];
 } BbReturns;
 
-static inline void bb_returns_start(BbReturns *returns, const BbSiteParent *parent)
+static inline void bb_returns_start(BbReturns *returns, const BbSite *site,
+                                    const BbSiteParent *parent)
 {
-    returns->latest = (BbReference){parent->s, BB_SLOT_ARRIVAL};
+    returns->latest = bb_reference_arrival(site, parent, parent->s);
     returns->n_open = 0;
 }
 
@@ -90,8 +109,8 @@ static inline BbReference bb_returns_until(BbReturns *returns, const BbSite *sit
                                            const BbSiteParent *parent, gint64 at)
 {
     BbReference *latest = &returns->latest;
-    if (site->is_join && at >= parent->ready && parent->ready > latest->at)
-        *latest = (BbReference){parent->ready, bb_slot_ready(site->n_child_types)};
+    if (G_UNLIKELY(parent->ready > latest->at) && at >= parent->ready)
+        *latest = bb_reference_arrival(site, parent, at);
     guint open = 0;
     for (guint j = 0; j < returns->n_open; j++) {
         if (returns->open[j].at > at)

@@ -19,7 +19,8 @@
 
 typedef struct BbSiteParent {
     gint64 s, e;    // arrival of the call, departure of the return
-    gint64 ready;   // of a join: when all that it may wait for was there; s, if that is no later
+    gint64 ready;   // of a join: when all that it may wait for was there; else when its turn came
+                    // (workers.h); s, if that is no later
     guint32 call;   // index into the calls
     guint32 caller; // a name
     guint32 conn;   // that it came on; 0: not known
@@ -94,6 +95,12 @@ BbSite *bb_site_sample(const BbSite *site, guint32 n_parents, guint n_stretches)
 
 // Takes all children off their parents.
 void bb_site_clear(BbSite *site);
+
+// When the node began to work on a call to it, as far as is known from outside.
+static inline gint64 bb_site_begun(const BbSite *site, const BbSiteParent *parent)
+{
+    return site->is_join ? parent->s : MAX(parent->s, parent->ready);
+}
 
 // How many of a parent's children stand before x, which may be one of them: they are numbered in
 // order of their start.

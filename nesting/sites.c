@@ -51,8 +51,9 @@ struct BbSites {
     const BbGapScale *scale;
     const guint8 *place; // NULL: callers tell parents apart
     const gint64 *ready_ns;
+    const BbWorkers *workers; // or NULL
     BbCandidates *candidates;
-    guint32 *nodes, *team; // nodes in order of their team; team of nodes[i]: equal for replicas
+    guint32 *nodes, *team; // nodes in order of their team; team of each node: equal for replicas
     guint32 next;          // in nodes
     gint64 *period;        // [team], in quanta: times of one node never come near those of the next
     guint32 n_sites;
@@ -95,16 +96,13 @@ static void make_teams(BbSites *sites)
     sites->nodes = g_new(guint32, n);
     sites->team = g_new(guint32, n);
     sites->period = g_new0(gint64, n);
-    g_autofree guint32 *team = g_new(guint32, n);
     g_autofree BbTimed *order = g_new(BbTimed, n), *scratch = g_new(BbTimed, n);
-    find_teams(sites, team);
+    find_teams(sites, sites->team);
     for (guint32 i = 0; i < n; i++)
-        order[i] = (BbTimed){team[i], i};
+        order[i] = (BbTimed){sites->team[i], i};
     bb_timesort(order, scratch, n);
-    for (guint32 i = 0; i < n; i++) {
+    for (guint32 i = 0; i < n; i++)
         sites->nodes[i] = order[i].index;
-        sites->team[i] = (guint32)order[i].time_ns;
-    }
 }
 
 BbSites *bb_sites_new(const BbCall *calls, guint32 n_calls, guint32 n_names, gint64 skew_window_ns,
@@ -139,15 +137,23 @@ void bb_sites_free(BbSites *sites)
     g_free(sites);
 }
 
-void bb_sites_rewind(BbSites *sites, const guint8 *place, const gint64 *ready_ns)
+void bb_sites_rewind(BbSites *sites, const guint8 *place, const gint64 *ready_ns,
+                     const BbWorkers *workers)
 {
     bb_candidates_free(sites->candidates);
+    sites->workers = workers;
     sites->place = place;
     sites->ready_ns = ready_ns;
     sites->n_sites = 0;
     sites->next = 0;
-    sites->candidates = bb_candidates_new(sites->calls, sites->n_calls, sites->n_names,
-                                          sites->window_ns, sites->hanging);
+    sites->candidates =
+        bb_candidates_new(sites->calls, sites->n_calls, sites->n_names, sites->window_ns,
+                          sites->hanging, workers ? workers->first_ns : NULL);
+}
+
+const guint32 *bb_sites_teams(const BbSites *sites)
+{
+    return sites->team;
 }
 
 // ---- kinds -------------------------------------------------------------------------------------
@@ -205,12 +211,27 @@ static guint number_kinds(const BbSites *sites, const guint32 *calls, guint32 n,
 
 // ---- calls -------------------------------------------------------------------------------------
 
+// Where the team of the next node ends among the nodes; *limited: whether some of its nodes have
+// workers.
+static guint32 end_of_team(const BbSites *sites, bool *limited)
+{
+    guint32 i = sites->next, team = sites->team[sites->nodes[i]];
+    *limited = false;
+    for (; i < sites->n_names && sites->team[sites->nodes[i]] == team; i++)
+        *limited |= sites->workers && sites->workers->limit[sites->nodes[i]] > 0;
+    return i;
+}
+
 // Gathers the calls of the next team that has a part; false after the last.
 static bool next_crew(BbSites *sites, Crew *crew)
 {
     while (crew->members->len == 0 && sites->next < sites->n_names) {
-        guint32 team = crew->team = sites->team[sites->next];
-        for (; sites->next < sites->n_names && sites->team[sites->next] == team; sites->next++) {
+        bool limited;
+        guint32 end = end_of_team(sites, &limited);
+        guint32 team = crew->team = sites->team[sites->nodes[sites->next]];
+        if (sites->workers && !limited)
+            sites->next = end;
+        for (; sites->next < end; sites->next++) {
             guint32 node = sites->nodes[sites->next], n;
             if (!bb_candidates_go(sites->candidates, node))
                 continue;
@@ -241,10 +262,13 @@ static gint64 time_of(const BbSites *sites, const Member *member, gint64 time_ns
     return member->shift + bb_axis_at(sites->axis, member->node, time_ns);
 }
 
-// When all that a call of a join may wait for was there, on its node's clock.
+// When all that a call of a join may wait for was there, or its turn came, on its node's clock.
 static gint64 ready_of(const BbSites *sites, const Member *member, guint32 call, gint64 arrival)
 {
     gint64 ready_ns = sites->ready_ns ? sites->ready_ns[call] : G_MININT64;
+    const BbWorkers *workers = sites->workers;
+    if (workers && workers->begun_ns[call] > workers->first_ns[call])
+        ready_ns = workers->begun_ns[call];
     return ready_ns == G_MININT64 ? arrival : MAX(arrival, time_of(sites, member, ready_ns));
 }
 

@@ -7,6 +7,7 @@
 #include "nesting/candidates.h"
 #include "nesting/onset.h"
 #include "nesting/site.h"
+#include "nesting/workers.h"
 
 typedef struct BbSites BbSites;
 
@@ -20,8 +21,14 @@ void bb_sites_free(BbSites *sites);
 
 // Back to before the first site. place: of each call, 0 or what tells it from others of its node,
 // whoever made them (joins.h); NULL: calls are told apart by caller. With places only sites that
-// have some come, and ready_ns says when all that a call may wait for was there.
-void bb_sites_rewind(BbSites *sites, const guint8 *place, const gint64 *ready_ns);
+// have some come, and ready_ns says when all that a call may wait for was there. workers: a call is
+// worked on when its turn comes, and only sites in which some waited for that come; NULL: all, from
+// their arrival on.
+void bb_sites_rewind(BbSites *sites, const guint8 *place, const gint64 *ready_ns,
+                     const BbWorkers *workers);
+
+// [name]: the first of the nodes that are one site with it (BbSite.team). Lent.
+const guint32 *bb_sites_teams(const BbSites *sites);
 
 // The next site with what is known of it before any assignment, NULL after the last. Both are the
 // caller's. Adds to the numbers of children with candidates, and of candidates.

@@ -72,10 +72,12 @@ static inline BruteEvent brute_reference(const Brute *brute, guint reference, gu
     const BbSiteParent *parent = &site->parents[p];
     guint nc = site->n_child_types;
     BruteEvent latest = {parent->s, 0};
-    bool late = at > parent->e;
+    bool late = at > parent->e, waits = parent->ready > parent->s, over = parent->ready <= at;
+    if (waits && !site->is_join) // for its turn
+        latest = over ? (BruteEvent){parent->ready, 0} : (BruteEvent){parent->s, 2 * nc + 1};
     if (reference == 0 && !late)
         return latest;
-    if (site->is_join && parent->ready > parent->s && parent->ready <= at)
+    if (waits && over && site->is_join)
         latest = (BruteEvent){parent->ready, 2 * nc + 1};
     for (guint32 i = 0; i < n; i++) {
         const BbSiteChild *y = &site->children[kids[i]];
@@ -89,6 +91,14 @@ static inline BruteEvent brute_reference(const Brute *brute, guint reference, gu
         brute_later(&latest, y->s, 1 + nc + y->type);
     }
     return latest;
+}
+
+// From when on the end counts, if it does not count from children.
+static inline BruteEvent brute_begin(const Brute *brute, guint32 p, guint32 n)
+{
+    const BbSiteParent *parent = &brute->site->parents[p];
+    bool waits = !brute->site->is_join && parent->ready > parent->s;
+    return (BruteEvent){waits ? parent->ready : parent->s, n > 0};
 }
 
 static inline bool brute_is_freed(const Brute *brute, guint32 x)
@@ -143,7 +153,7 @@ static inline void brute_gather(Brute *brute, guint32 p, const guint32 *kids, gu
     }
     BruteSlot *end = &brute->slots[parent->type][site->n_child_types * BRUTE_ORDERS];
     end->n += brute->weight;
-    brute_sample(brute, end, 0, (BruteEvent){parent->s, n > 0}, parent->e);
+    brute_sample(brute, end, 0, brute_begin(brute, p, n), parent->e);
     brute_sample(brute, end, 1, brute_reference(brute, 1, p, kids, n, parent->e), parent->e);
 }
 
@@ -312,7 +322,7 @@ static inline void brute_gaps(const Brute *brute, guint32 p, const guint32 *kids
                              !brute_waits(brute, latest, kids, i)};
     }
     guint end = site->n_child_types * BRUTE_ORDERS;
-    BruteEvent from = {parent->s, n > 0};
+    BruteEvent from = brute_begin(brute, p, n);
     if (brute->slots[parent->type][end].reference == 1)
         from = brute_reference(brute, 1, p, kids, n, parent->e);
     gaps[n] = (BruteGap){end, from, parent->e, false, true};

@@ -383,6 +383,55 @@ START_TEST(waits_for_a_pool_are_told)
 }
 END_TEST
 
+// web has its turn after 15 of its 60 ns of work.
+static BbPaths *paths_with_turns(const Case *c)
+{
+    BbPaths *paths = scene_paths(c->scene, 0);
+    for (guint32 i = 0; i < paths->n_calls; i++)
+        paths->self_ns[i] = 20;
+    paths->worker_wait = g_new0(BbWorkerWait, paths->n_calls);
+    paths->worker_wait[0] = (BbWorkerWait){.limit = 4, .ns = 15};
+    return paths;
+}
+
+START_TEST(waits_for_a_turn_are_told)
+{
+    g_auto(Case) c = case_new(0);
+    add_pool_request(&c, 0);
+    g_autoptr(BbPaths) paths = paths_with_turns(&c);
+    bb_blame_add(c.blame, paths);
+    paths->worker_wait[0] = (BbWorkerWait){.limit = 3, .ns = 1000}; // but only 60 were its own
+    bb_blame_add(c.blame, paths);
+    paths->worker_wait[0].ns = 0;
+    bb_blame_add(c.blame, paths);
+    finish(&c);
+    g_autofree char *text = text_of(&c, 0), *json = json_of(&c);
+    check_contains(text, "Calls that waited for their turn (the node seems to work meanwhile)\n"
+                         "  web, hardly ever more than 4 at once: 2 of 3 calls: 75 ns, "
+                         "25 % of all latency\n");
+    check_contains(json, "\"waited_for_turn\": [\n{\"node\": \"web\", \"at_once\": 4, "
+                         "\"calls\": 3, \"calls_waited\": 2, \"waited_total_s\": 0.000000075");
+}
+END_TEST
+
+// What makes less than a hundredth of all latency is none of the reader's business.
+START_TEST(short_waits_for_a_turn_are_not)
+{
+    g_auto(Case) c = case_new(0);
+    add_pool_request(&c, 0);
+    g_autoptr(BbPaths) paths = paths_with_turns(&c);
+    paths->worker_wait[0].ns = 1;
+    bb_blame_add(c.blame, paths);
+    paths->worker_wait[0].ns = 0;
+    bb_blame_add(c.blame, paths);
+    finish(&c);
+    ck_assert_uint_eq(c.findings->workers->len, 0);
+    g_autofree char *text = text_of(&c, 0), *json = json_of(&c);
+    ck_assert_ptr_null(strstr(text, "turn ("));
+    ck_assert_ptr_null(strstr(json, "turn"));
+}
+END_TEST
+
 START_TEST(no_pool_is_told_where_there_is_none)
 {
     g_auto(Case) c = case_of_one_call();
@@ -468,6 +517,7 @@ END_TEST
 TEST_MAIN("blame", every_nanosecond_is_blamed_once, a_node_slow_for_one_caller_is_named,
           the_shortest_chain_that_tells_it_is_named, no_hint_without_evidence, labels_may_be_off,
           waits_in_vain_have_rows_of_their_own, connections_that_were_not_opened_are_told,
-          data_that_was_sent_again_is_told, waits_for_a_pool_are_told,
-          no_pool_is_told_where_there_is_none, no_pool_is_told_that_nobody_waited_for,
-          calls_without_return_are_passed_over, contexts_are_limited, times_stop_at_the_end)
+          data_that_was_sent_again_is_told, waits_for_a_pool_are_told, waits_for_a_turn_are_told,
+          short_waits_for_a_turn_are_not, no_pool_is_told_where_there_is_none,
+          no_pool_is_told_that_nobody_waited_for, calls_without_return_are_passed_over,
+          contexts_are_limited, times_stop_at_the_end)

@@ -53,8 +53,10 @@ static BbPaths *make_paths(Chains *chains)
         paths->self_ns[i] = 20 + i;
     }
     paths->pool_wait = g_new0(BbPoolWait, 6);
+    paths->worker_wait = g_new0(BbWorkerWait, 6);
     for (guint32 i = 0; i < 6; i++)
         paths->pool_wait[i].ns = 30 + i;
+    paths->worker_wait[i].ns = 40 + i;
     return paths;
 }
 
@@ -81,6 +83,7 @@ START_TEST(takes_out_what_is_marked)
         ck_assert_uint_eq(paths->shape[i], 10 + wanted[i].was);
         ck_assert_uint_eq(paths->self_ns[i], 20 + wanted[i].was);
         ck_assert_int_eq(paths->pool_wait[i].ns, 30 + wanted[i].was);
+        ck_assert_int_eq(paths->worker_wait[i].ns, 40 + wanted[i].was);
         ck_assert_float_eq(paths->confidence[i], (float)wanted[i].was / 8);
         ck_assert_float_eq(paths->onward[i], (float)wanted[i].was + 0.5f);
     }
@@ -118,6 +121,7 @@ START_TEST(takes_out_without_what_is_not_there)
     g_clear_pointer(&paths->shape, g_free);
     g_clear_pointer(&paths->self_ns, g_free);
     g_clear_pointer(&paths->pool_wait, g_free);
+    g_clear_pointer(&paths->worker_wait, g_free);
     g_clear_pointer(&paths->mode, g_free);
     g_clear_pointer(&paths->onward, g_free);
     bb_paths_take_out(paths, gone);

@@ -28,7 +28,7 @@ START_TEST(a_replica_that_is_passed_over_leaves_nothing)
     for (guint32 i = 0; i < scene->calls->len; i++)
         ready_ns[i] = G_MININT64;
     place[first] = 1;
-    bb_sites_rewind(sites, place, ready_ns);
+    bb_sites_rewind(sites, place, ready_ns, NULL);
     guint64 children = 0, candidates = 0;
     g_autoptr(BbOnset) onset = NULL;
     g_autoptr(BbSite) site = bb_sites_next(sites, &onset, &children, &candidates);

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nodes that work on so many calls at once and no more, as they have so many workers (processes, or
+// threads, that each do one call after the other). What arrives while all are busy waits for its
+// turn, first come, first served; from outside it seems to be worked on.
+//
+// It shows in the times of the calls to a node alone. Who replies is one of those W that arrived
+// first of all that are open, as the others have not begun; and a call lasts more nearly alike from
+// when its turn came than from its arrival (how much more is least surprising at the true W).
+#pragma once
+
+#include <stdbool.h>
+
+#include "data/call.h"
+
+typedef struct BbWorkers {
+    guint32 *limit;   // of names: calls worked on at once; 0: no such limit is known
+    gint64 *begun_ns; // of calls: when the callee began to work on it, on its clock: arrived_ns,
+                      // where it did not wait
+    gint64 *first_ns; // when it did, if that was one turn earlier: who arrives at about the same
+                      // time as another may have been seen in the wrong order
+} BbWorkers;
+
+// calls: in order of call_ns, of names below n_names. labels: operations last differently. NULL
+// where no node has such a limit. Cost: linear, n log n for the calls of a node; where one often
+// has many open at once also a look at 4,096 of them, some 50 ms.
+BbWorkers *bb_workers_find(const BbCall *calls, guint32 n_calls, guint32 n_names, bool labels);
+void bb_workers_free(BbWorkers *workers);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbWorkers, bb_workers_free)

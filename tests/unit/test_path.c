@@ -54,9 +54,10 @@ static BbPaths *make_paths(Chains *chains)
     }
     paths->pool_wait = g_new0(BbPoolWait, 6);
     paths->worker_wait = g_new0(BbWorkerWait, 6);
-    for (guint32 i = 0; i < 6; i++)
+    for (guint32 i = 0; i < 6; i++) {
         paths->pool_wait[i].ns = 30 + i;
-    paths->worker_wait[i].ns = 40 + i;
+        paths->worker_wait[i].ns = 40 + i;
+    }
     return paths;
 }
 

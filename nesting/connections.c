@@ -58,6 +58,7 @@ struct BbConnections {
     Odds *odds[WAYS]; // of types of children
     guint way;        // the one that tells more
     bool tells, holds;
+    bool unheard;    // but for owners that are known before any assignment
     guint32 *served; // of parents: their incoming connection; 0: not known, or of no other parent
     guint32 *order;  // children whose connection is known, by connection, then time
     Made *made;      // of order[i]
@@ -357,6 +358,12 @@ static double fit(Odds *odds, guint from, guint n, double gain_each)
     return 0;
 }
 
+void bb_connections_hear(BbConnections *connections, bool heard)
+{
+    if (connections)
+        connections->unheard = !heard;
+}
+
 void bb_connections_fit(BbConnections *connections, bool guessed)
 {
     double gain[WAYS] = {0}, each = guessed ? GAIN_GUESSED : GAIN_EACH;
@@ -371,7 +378,8 @@ void bb_connections_fit(BbConnections *connections, bool guessed)
         }
     }
     connections->way = gain[BY_SIBLING] > gain[BY_SERVED] ? BY_SIBLING : BY_SERVED;
-    connections->tells = gain[connections->way] > 0;
+    bool heard = !connections->unheard || connections->site->owner;
+    connections->tells = heard && gain[connections->way] > 0;
     connections->holds = false;
     for (guint c = 0; c < connections->nc; c++)
         connections->holds |= connections->odds[connections->way][c].log[LATER_SAME] > 0;

@@ -26,6 +26,11 @@ void bb_connections_reset(BbConnections *connections);
 void bb_connections_observe(BbConnections *connections, const BbSite *site, double weight);
 void bb_connections_fit(BbConnections *connections, bool guessed);
 
+// Whether they may tell anything from the next fit on that is not known before any assignment
+// (owners.h). They are not to be heard too early: guesses that are wrong they seem to confirm, as
+// where requests in line seem to be worked on by whoever holds the connections. At first they may.
+void bb_connections_hear(BbConnections *connections, bool heard);
+
 // Whether calls go out on the connection of the call before them by more than chance.
 bool bb_connections_holds(const BbConnections *connections);
 

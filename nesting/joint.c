@@ -185,6 +185,7 @@ static double learn_from(BbSite *site, BbModel *model, BbFifo *fifo, const BbOns
         bb_model_regroup(model, site);
     bb_model_observe(model, site, 1);
     for (guint i = 0;; i++) {
+        bb_model_hear_connections(model, i >= iterations / 2);
         fit(model, site, search, i >= 2 ? fifo : NULL, trust_after(i));
         if (i == iterations)
             break;

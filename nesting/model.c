@@ -277,6 +277,11 @@ void bb_model_meet(BbModel *model, const BbSite *site, const BbOnset *onset)
         model->connections = bb_connections_new(site);
 }
 
+void bb_model_hear_connections(BbModel *model, bool heard)
+{
+    bb_connections_hear(model->connections, heard);
+}
+
 void bb_model_trust(BbModel *model, double trust)
 {
     bb_repertoire_trust(model->repertoire, trust);

@@ -37,6 +37,10 @@ void bb_model_forget(BbModel *model);
 void bb_model_observe(BbModel *model, const BbSite *site, double weight);
 void bb_model_fit(BbModel *model, const BbSite *site, double trust);
 
+// Whether connections may tell anything that assignments show, from the next fit on
+// (connections.h).
+void bb_model_hear_connections(BbModel *model, bool heard);
+
 // Forgets, and takes all types of parents for one until they are grouped.
 void bb_model_take_as_one(BbModel *model);
 

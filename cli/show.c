@@ -378,12 +378,15 @@ static bool append_instance(GString *out, const Show *show, const BbPatterns *pa
     g_string_append_c(out, '\n');
     bb_timeline_append(out, found->timeline, show->names, &show->style);
     bool sure = bb_timeline_shows_sure(found->timeline);
+    bool lines = bb_timeline_shows_lines(found->timeline);
     if (bb_inference_has_calls(&show->inference))
         g_string_append_printf(out,
                                "\n* is waited for (critical path). %s worked itself, %s waited for "
-                               "a call.%s\n",
+                               "a call.%s%s%s\n",
                                show->style.ascii ? "#" : "█", show->style.ascii ? "-" : "░",
-                               sure ? " sure: of the parent." : "");
+                               sure ? " sure: of the parent." : "",
+                               lines ? show->style.ascii ? "\n." : "\n·" : "",
+                               lines ? " waited for its turn, or for a connection of a pool." : "");
     else
         g_string_append_printf(out, "\nstart: when the message was sent.%s\n",
                                sure ? " sure: of its cause." : "");

@@ -7,6 +7,8 @@
 #include "data/status.h"
 #include "viz/timeline_row.h"
 
+#define LIKELY 0.5F // probability of a wait that is shown
+
 static BbTimeline *timeline_new(bool of_pattern, bool of_messages)
 {
     BbTimeline *timeline = g_new0(BbTimeline, 1);
@@ -100,6 +102,11 @@ static BbTimelineRow row_of_call(const Listing *listing, const Draft *draft)
         row.mean_ns = bb_time_between(call->arrived_ns, end_ns);
         row.self_ns = (gint64)MIN(listing->paths->self_ns[index], (guint64)G_MAXINT64);
     }
+    if (listing->paths->worker_wait)
+        row.turn_ns = listing->paths->worker_wait[index].ns;
+    const BbPoolWait *pool = listing->paths->pool_wait ? &listing->paths->pool_wait[index] : NULL;
+    if (pool && pool->share >= LIKELY)
+        row.pool_ns = pool->ns;
     row.on_path = listing->critical && listing->critical[draft->place].on_path;
     row.errors = bb_status_is_error(bb_names_text(listing->names, call->proto),
                                     bb_names_text(listing->names, call->status));

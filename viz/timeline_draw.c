@@ -32,11 +32,11 @@ typedef struct {
 } Drawing;
 
 typedef struct {
-    const char *down, *fork, *end, *self, *waits, *open;
+    const char *down, *fork, *end, *self, *waits, *open, *line;
 } Letters;
 
-static const Letters unicode = {"│  ", "├─ ", "└─ ", "█", "░", "▸"};
-static const Letters ascii = {"|  ", "|- ", "`- ", "#", "-", ">"};
+static const Letters unicode = {"│  ", "├─ ", "└─ ", "█", "░", "▸", "·"};
+static const Letters ascii = {"|  ", "|- ", "`- ", "#", "-", ">", "."};
 
 static const Letters *letters(const Drawing *drawing)
 {
@@ -147,6 +147,16 @@ bool bb_timeline_shows_sure(const BbTimeline *timeline)
     return false;
 }
 
+bool bb_timeline_shows_lines(const BbTimeline *timeline)
+{
+    for (guint i = 0; i < timeline->rows->len; i++) {
+        const BbTimelineRow *row = &g_array_index(timeline->rows, BbTimelineRow, i);
+        if (row->turn_ns > 0 || row->pool_ns > 0)
+            return true;
+    }
+    return false;
+}
+
 static void put_notes(Drawing *drawing, const BbTimelineRow *row)
 {
     GString *cell = drawing->cell;
@@ -198,12 +208,18 @@ static guint cell_of(const Drawing *drawing, gint64 ns)
     return MIN((guint)(CLAMP(share, 0, 1) * cells), cells - 1);
 }
 
+// Stays at the ends of gint64.
+static gint64 moved(gint64 ns, gint64 by_ns)
+{
+    gint64 sum_ns;
+    if (__builtin_add_overflow(ns, by_ns, &sum_ns))
+        return by_ns < 0 ? G_MININT64 : G_MAXINT64;
+    return sum_ns;
+}
+
 static gint64 end_of(const BbTimelineRow *row)
 {
-    gint64 end_ns;
-    if (__builtin_add_overflow(row->start_ns, MAX(row->mean_ns, 0), &end_ns))
-        return G_MAXINT64;
-    return end_ns;
+    return moved(row->start_ns, MAX(row->mean_ns, 0));
 }
 
 // Cells in which one of the row's calls is under way all the time.
@@ -221,6 +237,28 @@ static void paint_waits(const Drawing *drawing, guint index, char *paint)
     }
 }
 
+// Cells of the row's own time in which it stood in line, whole ones.
+static void paint_line(const Drawing *drawing, gint64 from_ns, gint64 to_ns, char *paint)
+{
+    guint to = cell_of(drawing, to_ns);
+    for (guint cell = cell_of(drawing, from_ns); cell < to; cell++)
+        if (paint[cell] == 's')
+            paint[cell] = 'l';
+}
+
+// For its turn, and for the pools of its calls.
+static void paint_lines(const Drawing *drawing, guint index, char *paint)
+{
+    const BbTimelineRow *rows = &g_array_index(drawing->timeline->rows, BbTimelineRow, 0);
+    guint n = drawing->timeline->rows->len;
+    if (rows[index].turn_ns > 0)
+        paint_line(drawing, rows[index].start_ns, moved(rows[index].start_ns, rows[index].turn_ns),
+                   paint);
+    for (guint i = index + 1; i < n && rows[i].level > rows[index].level; i++)
+        if (rows[i].level == rows[index].level + 1 && rows[i].pool_ns > 0)
+            paint_line(drawing, moved(rows[i].start_ns, -rows[i].pool_ns), rows[i].start_ns, paint);
+}
+
 static void put_bar(Drawing *drawing, guint index)
 {
     const BbTimelineRow *row = &g_array_index(drawing->timeline->rows, BbTimelineRow, index);
@@ -228,12 +266,15 @@ static void put_bar(Drawing *drawing, guint index)
     guint from = cell_of(drawing, row->start_ns), to = cell_of(drawing, end_of(row));
     g_autofree char *paint = g_strnfill(drawing->width[BAR], ' ');
     memset(paint + from, row->unanswered ? 'o' : 's', to - from + 1);
-    if (row->returned)
+    if (row->returned) {
         paint_waits(drawing, index, paint);
+        paint_lines(drawing, index, paint);
+    }
     for (guint cell = 0; cell <= to; cell++) {
         const char *letter = paint[cell] == 's'   ? with->self
                              : paint[cell] == 'w' ? with->waits
                              : paint[cell] == 'o' ? with->open
+                             : paint[cell] == 'l' ? with->line
                                                   : " ";
         g_string_append(drawing->cell, letter);
     }

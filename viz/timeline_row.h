@@ -9,6 +9,8 @@ typedef struct BbTimelineRow {
     gint64 mean_ns;        // how long it took; of a pattern, on average
     gint64 self_ns;        // of that, in which the callee worked itself
     gint64 p50_ns, p90_ns; // of a pattern
+    gint64 turn_ns;        // of self_ns, how long it waited for its turn at first
+    gint64 pool_ns;        // of its caller's, how long that waited for a pool before the call
     double waited;         // of a pattern: its own work that was waited for, as a share of the
                            // root's latency
     BbId id;               // of an instance's call

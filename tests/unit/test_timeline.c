@@ -118,6 +118,47 @@ static const char *line_of(const char *text, guint number)
     return text;
 }
 
+// How many letters of a kind follow; *bar goes on behind them.
+static guint letters(const char **bar, const char *letter)
+{
+    guint n = (guint)strspn(*bar, letter);
+    *bar += n;
+    return n;
+}
+
+// app1 waits 40 of its 100 ms for its turn; for its first call to pg likely 20 ms for a pool, for
+// the second one hardly.
+START_TEST(who_stands_in_line)
+{
+    g_autoptr(Scene) scene = scene_new();
+    gint64 t = START;
+    guint32 web = scene_call(scene, SCENE_ROOT, "client", "web", t, t + 100 * MS);
+    guint32 app = scene_call(scene, web, "web", "app1", t, t + 100 * MS);
+    scene_call(scene, app, "app1", "pg", t + 70 * MS, t + 80 * MS);
+    scene_call(scene, app, "app1", "pg", t + 90 * MS, t + 95 * MS);
+    g_autoptr(BbPaths) paths = scene_paths(scene, 0);
+    BbTimelineStyle style = {132, true};
+    g_autofree char *before = draw(scene, paths, style);
+    ck_assert_ptr_null(strstr(before, ".."));
+    paths->worker_wait = g_new0(BbWorkerWait, paths->n_calls);
+    paths->pool_wait = g_new0(BbPoolWait, paths->n_calls);
+    paths->worker_wait[app] = (BbWorkerWait){.limit = 4, .ns = 40 * MS};
+    paths->pool_wait[2] = (BbPoolWait){.limit = 2, .share = 0.9F, .ns = 20 * MS};
+    paths->pool_wait[3] = (BbPoolWait){.limit = 2, .share = 0.2F, .ns = 10 * MS};
+    g_autofree char *text = draw(scene, paths, style);
+    const char *bar = strstr(text, "..");
+    ck_assert(bar > line_of(text, 2) && bar < line_of(text, 3));
+    guint cells = (guint)strcspn(bar, " \n");
+    guint turn = letters(&bar, "."), work = letters(&bar, "#"), pool = letters(&bar, ".");
+    ck_assert_uint_eq(turn, 4 * cells / 10);
+    ck_assert_uint_ge(work, 1);
+    ck_assert_uint_le(work, cells / 10 + 1);
+    ck_assert_uint_ge(pool + 1, 2 * cells / 10);
+    ck_assert_uint_le(pool, 2 * cells / 10 + 1);
+    ck_assert_ptr_null(strstr(bar, ".."));
+}
+END_TEST
+
 START_TEST(call_without_return)
 {
     g_autoptr(Scene) scene = scene_new();
@@ -291,7 +332,7 @@ START_TEST(pattern)
 END_TEST
 
 TEST_MAIN("timeline", instance_in_a_pipe, instance_in_a_wide_terminal, instance_in_ascii,
-          call_without_return, a_call_that_was_waited_for_in_vain,
+          who_stands_in_line, call_without_return, a_call_that_was_waited_for_in_vain,
           a_return_that_comes_too_late_has_no_status, calls_that_stick_out,
           skewed_clocks_do_not_show, times_at_the_ends_of_time, deep_trees_keep_names_readable,
           a_pattern_that_waits_in_vain, pattern)

@@ -37,7 +37,7 @@
 #define SETTLING 8u            // sweeps at most
 #define BETTER 20.0            // by which another look at a site must exceed the likelihood of the
 #define BETTER_EACH 0.01       // first, and for each parent: it has more freedom;
-#define WORKERS_EACH 0.5       // and for each that is said to have waited for a worker
+#define WORKERS_EACH 0.5       // and again, where calls are said to wait for a worker
 #define PLAIN 30u              // children: fewer, each with one candidate, need no model
 #define PLAIN_CONFIDENCE 0.97f // nothing speaks against it, and nothing was measured
 #define HASTY_CONFIDENCE 0.5f  // its parent was over before it was
@@ -165,9 +165,9 @@ static guint crowded_iterations(const BbSite *site)
 }
 
 // Learns a model of the site from one beginning, and leaves the site's assignment under it.
-// Returns its log likelihood.
+// Connections are heard in the last rounds, or all (early). Returns its log likelihood.
 static double learn_from(BbSite *site, BbModel *model, BbFifo *fifo, const BbOnset *onset,
-                         guint beginning)
+                         guint beginning, bool early)
 {
     bool crowded = bb_site_is_crowded(site);
     guint iterations = crowded ? crowded_iterations(site) : ITERATIONS;
@@ -185,7 +185,7 @@ static double learn_from(BbSite *site, BbModel *model, BbFifo *fifo, const BbOns
         bb_model_regroup(model, site);
     bb_model_observe(model, site, 1);
     for (guint i = 0;; i++) {
-        bb_model_hear_connections(model, i >= iterations / 2);
+        bb_model_hear_connections(model, early || i >= iterations / 2);
         fit(model, site, search, i >= 2 ? fifo : NULL, trust_after(i));
         if (i == iterations)
             break;
@@ -199,7 +199,8 @@ static double learn_from(BbSite *site, BbModel *model, BbFifo *fifo, const BbOns
 typedef struct {
     guint beginning;
     BbModel *model;
-    guint32 *parent; // of children
+    guint32 *parent;         // of children
+    double likelihood, rest; // and without what connections have in it
 } Guess;
 
 static void guess_free(gpointer data)
@@ -211,15 +212,33 @@ static void guess_free(gpointer data)
 }
 
 static Guess *guess(const BbJoint *joint, BbSite *site, BbFifo *fifo, const BbOnset *onset,
-                    guint beginning, double *likelihood)
+                    guint beginning, bool early)
 {
     Guess *guess = g_new(Guess, 1);
     guess->beginning = beginning;
     guess->model = bb_model_new(site, joint->scale);
     bb_model_leave_out(guess->model, site, has_few(site));
-    *likelihood = learn_from(site, guess->model, fifo, onset, beginning);
+    guess->likelihood = learn_from(site, guess->model, fifo, onset, beginning, early);
+    guess->rest = guess->likelihood - bb_model_connections(guess->model, site);
     guess->parent = g_memdup2(site->parent, site->n_children * sizeof *guess->parent);
     return guess;
+}
+
+// Where many calls are open connections may have to be heard before the times alone lead astray. Or
+// they lead astray themselves; then what they make likely is less so by the times.
+static void guess_early(const BbJoint *joint, BbSite *site, BbFifo *fifo, const BbOnset *onset,
+                        GPtrArray *guesses)
+{
+    const Guess *late = g_ptr_array_index(guesses, 0);
+    if (!bb_site_is_crowded(site) || site->owner || late->rest == late->likelihood)
+        return;
+    Guess *early = guess(joint, site, fifo, onset, late->beginning, true);
+    if (early->rest <= late->rest) {
+        guess_free(early);
+        return;
+    }
+    g_ptr_array_remove_index(guesses, 0);
+    g_ptr_array_insert(guesses, 0, early);
 }
 
 // One guess from each beginning, the likeliest first, and its log likelihood. The site holds its
@@ -231,13 +250,14 @@ static GPtrArray *guess_all(const BbJoint *joint, BbSite *site, const BbOnset *o
     g_autoptr(BbFifo) fifo = bb_fifo_new(site);
     *total = -G_MAXDOUBLE;
     for (guint i = bb_site_is_crowded(site) ? 1 : 0; i < beginnings; i++) {
-        double likelihood;
-        Guess *other = guess(joint, site, fifo, onset, i, &likelihood);
-        bool better = guesses->len == 0 || likelihood > *total;
+        Guess *other = guess(joint, site, fifo, onset, i, !bb_site_is_crowded(site));
+        bool better = guesses->len == 0 || other->likelihood > *total;
         g_ptr_array_insert(guesses, better ? 0 : -1, other);
-        *total = better ? likelihood : *total;
+        *total = better ? other->likelihood : *total;
     }
+    guess_early(joint, site, fifo, onset, guesses);
     const Guess *first = g_ptr_array_index(guesses, 0);
+    *total = first->likelihood;
     bb_site_restore(site, first->parent);
     return guesses;
 }
@@ -417,7 +437,8 @@ static void begin_whole(const BbJoint *joint, BbSite *site, const BbOnset *onset
     bb_model_meet(guess->model, site, onset);
 }
 
-static void refine(BbSite *site, BbModel *model, BbSearch *search, BbFifo *fifo)
+// Returns the log likelihood.
+static double refine(BbSite *site, BbModel *model, BbSearch *search, BbFifo *fifo)
 {
     guint rounds = CLAMP(ROUNDS_PARENTS / size_of(site), 3, 6);
     for (guint i = 1; i <= rounds; i++) {
@@ -425,19 +446,27 @@ static void refine(BbSite *site, BbModel *model, BbSearch *search, BbFifo *fifo)
         fit(model, site, search, fifo, 1);
     }
     settle(search, false);
+    return bb_search_total(search);
 }
 
-// Learns a site, and writes the parents of its children if that explains the site better than
-// *known: the log likelihood that it must exceed for each parent, because of an earlier look, and
-// which becomes what the next look must.
+// What is known of a site from earlier looks at it.
+typedef struct {
+    double each; // log likelihood for each parent that the next look must exceed
+    bool looked;
+} Look;
+
+// Learns a site, and writes the parents of its children if that explains the site better than an
+// earlier look.
 static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPaths *paths,
-                  bool *given_up, double *known)
+                  bool *given_up, Look *look)
 {
     double total;
-    if (is_plain(site)) {
+    bool plain = is_plain(site), again = look->looked;
+    look->looked = true;
+    if (plain && !again)
         take_only(site, paths, given_up);
+    if (plain)
         return;
-    }
     bb_durations_rank(site, joint->scale);
     bool crowded = bb_site_is_crowded(site);
     // Where many calls are open what was learned of a sample is no way to begin: gaps and counts
@@ -446,11 +475,7 @@ static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPa
     guint beginnings = all && !crowded ? 3 : 2;
     g_autoptr(BbSite) part = all ? NULL : sample_of(site);
     g_autoptr(GPtrArray) guesses = guess_all(joint, all ? site : part, onset, beginnings, &total);
-    guint32 n_parents = (all ? site : part)->n_parents;
-    if (total / n_parents <= *known)
-        return;
     BbModel *model = ((Guess *)g_ptr_array_index(guesses, 0))->model;
-    *known = (total + BETTER) / n_parents + BETTER_EACH;
     g_autoptr(BbFifo) fifo = bb_fifo_new(site);
     if (!all) {
         g_ptr_array_set_size(guesses, 1); // the others know the sample only
@@ -460,7 +485,10 @@ static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPa
     if (all)
         learn_order(search, fifo, model, site);
     else
-        refine(site, model, search, fifo);
+        total = refine(site, model, search, fifo);
+    if (total / site->n_parents <= look->each)
+        return;
+    look->each = (total + BETTER) / site->n_parents + BETTER_EACH;
     publish(site, search, fifo, guesses, paths, given_up);
 }
 
@@ -471,8 +499,8 @@ typedef struct {
     BbPaths *paths;
     bool *given_up;
     BbSites *sites;
-    double *known; // of nodes: the likelihood of each parent that another look must exceed
-    GMutex mutex;  // of sites and of facts
+    Look *looks;  // of nodes
+    GMutex mutex; // of sites and of facts
     guint64 children, candidates;
 } Work;
 
@@ -493,15 +521,15 @@ static gpointer work(gpointer data)
             return NULL;
         if (bb_site_is_crowded(site))
             bb_caused_find(site, work->joint->scale, onset->is_caused);
-        solve(work->joint, site, onset, work->paths, work->given_up, &work->known[site->team]);
+        solve(work->joint, site, onset, work->paths, work->given_up, &work->looks[site->team]);
     }
 }
 
 static void solve_all(const BbJoint *joint, BbSites *sites, BbPaths *paths, bool *given_up,
-                      double *known, guint64 *children, guint64 *candidates)
+                      Look *looks, guint64 *children, guint64 *candidates)
 {
     Work shared = {
-        .joint = joint, .paths = paths, .given_up = given_up, .sites = sites, .known = known};
+        .joint = joint, .paths = paths, .given_up = given_up, .sites = sites, .looks = looks};
     guint n = joint->options.threads > 0 ? joint->options.threads : g_get_num_processors();
     g_mutex_init(&shared.mutex);
     g_autofree GThread **threads = g_new(GThread *, n);
@@ -533,7 +561,7 @@ static void note_worker_waits(BbPaths *paths, const BbWorkers *workers)
 // What does not explain what they do better is forgotten; of those that call nobody there is
 // nothing to compare.
 static void look_at_workers(const BbJoint *joint, BbSites *sites, BbPaths *paths, bool *given_up,
-                            double *known, guint32 n_names)
+                            Look *looks, guint32 n_names)
 {
     guint64 children, candidates;
     g_autoptr(BbWorkers) workers =
@@ -541,17 +569,18 @@ static void look_at_workers(const BbJoint *joint, BbSites *sites, BbPaths *paths
     if (!workers)
         return;
     const guint32 *team = bb_sites_teams(sites);
-    g_autofree double *more = g_new(double, n_names);
+    g_autofree Look *before = g_memdup2(looks, n_names * sizeof *looks);
     for (guint32 n = 0; n < n_names; n++)
-        more[n] = known[n] + WORKERS_EACH;
+        looks[n].each += WORKERS_EACH;
+    g_autofree Look *expected = g_memdup2(looks, n_names * sizeof *looks);
     bb_sites_rewind(sites, NULL, NULL, workers);
-    solve_all(joint, sites, paths, given_up, more, &children, &candidates);
+    solve_all(joint, sites, paths, given_up, looks, &children, &candidates);
     for (guint32 n = 0; n < n_names; n++)
-        if (known[team[n]] > -G_MAXDOUBLE && more[team[n]] <= known[team[n]] + WORKERS_EACH)
+        if (before[team[n]].looked && looks[team[n]].each <= expected[team[n]].each)
             workers->limit[n] = 0;
     for (guint32 n = 0; n < n_names; n++)
-        if (more[n] > known[n] + WORKERS_EACH)
-            known[n] = more[n];
+        if (looks[n].each <= expected[n].each)
+            looks[n] = before[n];
     note_worker_waits(paths, workers);
 }
 
@@ -559,22 +588,22 @@ void bb_joint_run(BbJoint *joint, BbPaths *paths, const bool *hanging, bool *giv
 {
     guint64 children, candidates;
     guint32 n_names = bb_names_count(joint->names);
-    g_autofree double *known = g_new(double, n_names);
+    g_autofree Look *looks = g_new(Look, n_names);
     g_autoptr(BbSites) sites = bb_sites_new(
         paths->calls, paths->n_calls, n_names, joint->options.skew_window_ns, joint->options.labels,
         joint->options.connections, joint->options.roles, joint->scale, hanging);
     for (guint32 n = 0; n < n_names; n++)
-        known[n] = -G_MAXDOUBLE;
+        looks[n] = (Look){.each = -G_MAXDOUBLE};
     for (guint32 i = 0; i < paths->n_calls; i++)
         paths->confidence[i] = paths->whole[i] = 1;
     bb_sites_rewind(sites, NULL, NULL, NULL);
-    solve_all(joint, sites, paths, given_up, known, &paths->facts.children,
+    solve_all(joint, sites, paths, given_up, looks, &paths->facts.children,
               &paths->facts.candidates);
-    look_at_workers(joint, sites, paths, given_up, known, n_names);
+    look_at_workers(joint, sites, paths, given_up, looks, n_names);
     g_autofree gint64 *ready_ns = NULL;
     g_autofree guint8 *place = bb_joins_find(paths, &ready_ns);
     if (!place)
         return;
     bb_sites_rewind(sites, place, ready_ns, NULL);
-    solve_all(joint, sites, paths, given_up, known, &children, &candidates);
+    solve_all(joint, sites, paths, given_up, looks, &children, &candidates);
 }

@@ -5,7 +5,7 @@
 // A child stands in a slot: (type of parent, type of child, how many of that type came before it,
 // up to 2). Its gap is measured from a reference event, by one of three models, the one that would
 // have foretold the slot's gaps best:
-//   start    from the parent's arrival: parallel calls
+//   start    from the parent's arrival, or when its turn came: parallel calls
 //   latest   from the latest of the arrival and the returns of earlier siblings: calls in sequence
 //   event    likewise, but calls of siblings are events too: bursts
 // The end of a parent is a slot too (models latest and start).
@@ -40,6 +40,9 @@ void bb_model_fit(BbModel *model, const BbSite *site, double trust);
 // Whether connections may tell anything that assignments show, from the next fit on
 // (connections.h).
 void bb_model_hear_connections(BbModel *model, bool heard);
+
+// What connections have in the log likelihood of the site's assignment; 0 where they tell nothing.
+double bb_model_connections(const BbModel *model, const BbSite *site);
 
 // Forgets, and takes all types of parents for one until they are grouped.
 void bb_model_take_as_one(BbModel *model);

@@ -315,6 +315,17 @@ double bb_model_wait_log(const BbModel *model, const BbWait *wait, const BbWait 
     return bb_model_freed_log(&gap, &end->freed, log);
 }
 
+double bb_model_connections(const BbModel *model, const BbSite *site)
+{
+    double sum = 0;
+    for (guint32 p = 0; p < site->n_parents; p++) {
+        const BbKids *kids = &site->kids[p];
+        for (guint32 i = 0; i < kids->n; i++)
+            sum += bb_connections_log(model->connections, site, p, kids->at, i, kids->at[i]);
+    }
+    return sum;
+}
+
 bool bb_model_holds(const BbModel *model)
 {
     return bb_connections_holds(model->connections);

@@ -164,11 +164,12 @@ static double late_log(const BbOnset *onset, const BbGapScale *scale, const BbSi
            (double)onset->after[c]->log[bb_gap_bin(scale, child->s - parent->e)];
 }
 
-double bb_onset_log(const BbOnset *onset, const BbGapScale *scale, const BbSiteParent *parent,
-                    const BbSiteChild *child)
+double bb_onset_log(const BbOnset *onset, const BbSite *site, const BbGapScale *scale,
+                    const BbSiteParent *parent, const BbSiteChild *child)
 {
     guint at = parent->type * onset->nc + child->type;
-    double start = (double)onset->start[at]->log[bb_gap_bin(scale, child->s - parent->s)];
+    gint64 begun = bb_site_begun(site, parent), from = begun <= child->s ? begun : parent->s;
+    double start = (double)onset->start[at]->log[bb_gap_bin(scale, child->s - from)];
     if (onset->before[child->type])
         return start + late_log(onset, scale, parent, child);
     return start + (double)onset->end[at]->log[bb_gap_bin(scale, parent->e - child->e)];

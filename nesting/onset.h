@@ -12,7 +12,7 @@ typedef struct BbOnset {
     BbDensity **start; // [p * nc + c]: parent's arrival -> call of the child
     BbDensity **next;  // [d * nc + c]: return of a d -> call of a c
     BbDensity **end;   // [p * nc + c]: return of the child -> return of the parent
-    BbDensity **whole; // [p]: duration of the parent
+    BbDensity **whole; // [p]: duration of the parent, from its turn on
     BbDensity *flat;   // any of them, and of those below, where nothing is due to anything
     double *mean; // [p * kinds of children + c]: children of kind c for each parent of kind p, if
                   // all candidates were equally likely; filled with the candidates
@@ -34,7 +34,7 @@ void bb_onset_free(BbOnset *onset);
 void bb_onset_add_late(BbOnset *onset, const BbSite *site, const BbGapScale *scale, guint type);
 
 // How well a parent suits a child by these densities alone.
-double bb_onset_log(const BbOnset *onset, const BbGapScale *scale, const BbSiteParent *parent,
-                    const BbSiteChild *child);
+double bb_onset_log(const BbOnset *onset, const BbSite *site, const BbGapScale *scale,
+                    const BbSiteParent *parent, const BbSiteChild *child);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbOnset, bb_onset_free)

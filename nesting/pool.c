@@ -3,6 +3,7 @@
 #include "nesting/pool.h"
 
 #include "nesting/density.h"
+#include "nesting/times.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -118,34 +119,29 @@ static double step_of(const Pool *pool)
 
 // How many parents are open, as time goes on.
 typedef struct {
-    const BbSite *site;
-    gint64 *ends; // in order
-    guint32 begun, ended;
+    gint64 *begins, *ends; // each in order
+    guint32 n, begun, ended;
 } Parents;
-
-static int by_time(const void *a, const void *b)
-{
-    gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
-    return (x > y) - (x < y);
-}
 
 static Parents parents_of(const BbSite *site)
 {
-    Parents parents = {.site = site, .ends = g_new(gint64, site->n_parents + 1)};
-    for (guint32 p = 0; p < site->n_parents; p++)
-        parents.ends[p] = MAX(site->parents[p].s, site->parents[p].e);
-    qsort(parents.ends, site->n_parents, sizeof *parents.ends, by_time);
+    guint32 n = site->n_parents;
+    Parents parents = {.begins = g_new(gint64, n + 1), .ends = g_new(gint64, n + 1), .n = n};
+    for (guint32 p = 0; p < n; p++) {
+        parents.begins[p] = bb_site_begun(site, &site->parents[p]);
+        parents.ends[p] = MAX(parents.begins[p], site->parents[p].e);
+    }
+    qsort(parents.begins, n, sizeof *parents.begins, bb_times_compare);
+    qsort(parents.ends, n, sizeof *parents.ends, bb_times_compare);
     return parents;
 }
 
 // time: no earlier than that of the last call.
 static guint32 open_at(Parents *parents, gint64 time)
 {
-    const BbSite *site = parents->site;
-    while (parents->begun < site->n_parents &&
-           bb_site_begun(site, &site->parents[parents->begun]) <= time)
+    while (parents->begun < parents->n && parents->begins[parents->begun] <= time)
         parents->begun++;
-    while (parents->ended < site->n_parents && parents->ends[parents->ended] < time)
+    while (parents->ended < parents->n && parents->ends[parents->ended] < time)
         parents->ended++;
     return parents->begun - parents->ended;
 }
@@ -182,6 +178,7 @@ static void find_freed(Pools *pools, BbSiteFreed *freed)
             take_last(pool, child, &freed[x]);
         pool->freed = G_MININT64;
     }
+    g_free(parents.begins);
     g_free(parents.ends);
 }
 

@@ -79,7 +79,7 @@ typedef struct BbSite {
                    // at most; 0: a single node
     guint32 number; // among the sites of a trace: fixes the random choices made for it
     guint32 team;   // its first node, of replicas; the node
-    bool is_join;   // ready counts
+    bool is_join;   // ready is when all was there, not when its turn came
 
     // The assignment.
     guint32 *parent; // of children; BB_SITE_NONE

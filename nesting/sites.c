@@ -410,7 +410,7 @@ static double prune(const BbSites *sites, const BbSite *site, const BbOnset *ons
     guint32 owner = site->owner ? site->owner[child].conn : 0;
     for (guint32 i = 0; i < n; i++) {
         const BbSiteParent *parent = &site->parents[list[i]];
-        double suits = bb_onset_log(onset, sites->scale, parent, &site->children[child]);
+        double suits = bb_onset_log(onset, site, sites->scale, parent, &site->children[child]);
         bool owned = owner != 0 && parent->conn == owner;
         suitor[i] = (Suitor){owned ? suits + OWNED : suits, list[i], owned};
     }

@@ -19,7 +19,8 @@ enum { BB_FROM_START, BB_FROM_LATEST, BB_FROM_EVENT, BB_FROM_CALL, BB_REFERENCES
 #define BB_SLOT_RARE 0.1  // imagined samples of each event that a slot could count from
 
 // Events, by number: the parent's arrival; then returns by type of child, then calls by type of
-// child; then that all is there, at a join; last the parent's own return.
+// child; then that all is there, at a join, or elsewhere that its turn has not come yet; last the
+// parent's own return.
 #define BB_SLOT_ARRIVAL 0u
 
 static inline guint bb_slot_return(guint type)

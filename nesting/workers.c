@@ -7,17 +7,15 @@
 #include <string.h>
 
 #include "nesting/by_node.h"
-#include "nesting/times.h"
 #include "nesting/timesort.h"
 
-#define MOST 64u          // workers that are thought of
-#define FEWEST 50u        // replies for which more calls were open than there are workers,
-#define RARELY 0.01       // and their share of all
-#define OUT_OF_TURN 0.002 // share of the replies that may be none of the first of those open
-#define BEYOND 0.01       // share of the node's own calls that may be more at once than its workers
-#define SAMPLED 4096u     // calls that are compared: those of the time in which the most wait
-#define GAIN 0.2          // nats a call, by which they last more alike
-#define UNIT_NS 1000.0    // times are no finer than that
+#define MOST 64u         // workers that are thought of
+#define FEWEST 50u       // replies for which more calls were open than there are workers,
+#define RARELY 0.01      // and their share of all
+#define OUT_OF_TURN 0.02 // share of the replies that may be none of the first of those open
+#define SAMPLED 4096u    // calls that are compared: those of the time in which the most wait
+#define GAIN 0.2         // nats a call, by which they last more alike
+#define UNIT_NS 1000.0   // times are no finer than that
 
 // A call to the node.
 typedef struct {
@@ -70,42 +68,16 @@ static void count_turns(Node *node)
     }
 }
 
-// The least level above which a share of all is at most.
-static guint least_level(const guint32 *levels, double share)
+// The fewest workers by whose number all but a few reply in turn; MOST + 1: there is none.
+static guint least_by_turns(const Node *node)
 {
-    guint32 all = 0, above = 0;
-    for (guint level = 1; level <= MOST + 1; level++)
-        all += levels[level];
-    for (guint level = MOST + 1; level > 1; level--) {
-        above += levels[level];
-        if (above > share * all)
-            return level;
+    guint32 beyond = 0;
+    for (guint turn = MOST + 1; turn > 1; turn--) {
+        beyond += node->turn[turn];
+        if (beyond > OUT_OF_TURN * node->n)
+            return turn;
     }
     return 1;
-}
-
-// Of the node's own calls, by how many are under way then.
-static guint least_for_calls(const BbCall *calls, const guint32 *own, guint32 n)
-{
-    guint32 levels[MOST + 2] = {0}, ended = 0, begun = 0;
-    g_autofree gint64 *ends = g_new(gint64, (gsize)n + 1);
-    for (guint32 i = 0; i < n; i++)
-        if (bb_call_is_returned(&calls[own[i]]))
-            ends[begun++] = MAX(calls[own[i]].return_ns, calls[own[i]].call_ns);
-    if (begun == 0)
-        return 1;
-    qsort(ends, begun, sizeof *ends, bb_times_compare);
-    begun = 0;
-    for (guint32 i = 0; i < n; i++) {
-        const BbCall *call = &calls[own[i]];
-        if (!bb_call_is_returned(call))
-            continue;
-        while (ended < begun && ends[ended] <= call->call_ns)
-            ended++;
-        guint32 level = ++begun > ended ? begun - ended : 1; // those that take no time
-        levels[MIN(level, MOST + 1)]++;
-    }
-    return least_level(levels, BEYOND);
 }
 
 // Whether more calls than workers are open often enough.
@@ -236,6 +208,8 @@ static guint find_best(const Node *node, guint least)
         double gain = whole - entropy(node, first, n, begun, lasting);
         best = gain > most ? workers : best;
         most = MAX(gain, most);
+        if (best > 0 && workers > 2 * best && gain < most / 2)
+            break; // it falls from there on
     }
     return best;
 }
@@ -300,26 +274,22 @@ static void note(BbWorkers *workers, const Node *node, guint32 name, guint limit
 }
 
 // How many calls a node works on at once; 0: no limit is known.
-static guint find_limit(Node *node, const guint32 *own, guint32 n_own)
+static guint find_limit(Node *node)
 {
     if (node->n < FEWEST)
         return 0;
     count_turns(node);
-    guint least = least_level(node->turn, OUT_OF_TURN);
-    if (!is_crowded(node, least)) // most nodes
-        return 0;
-    least = MAX(least, least_for_calls(node->calls, own, n_own));
-    return is_crowded(node, least) ? find_best(node, least) : 0;
+    guint least = least_by_turns(node);
+    return is_crowded(node, least) ? find_best(node, least) : 0; // most nodes are not
 }
 
 BbWorkers *bb_workers_find(const BbCall *calls, guint32 n_calls, guint32 n_names, bool labels)
 {
     BbWorkers *workers = NULL;
     g_auto(BbByNode) to = bb_by_node(calls, n_calls, n_names, true, NULL);
-    g_auto(BbByNode) by = bb_by_node(calls, n_calls, n_names, false, NULL);
     for (guint32 name = 0; name < n_names; name++) {
         Node node = node_of(calls, to.list + to.start[name], bb_by_node_size(&to, name), labels);
-        guint limit = find_limit(&node, by.list + by.start[name], bb_by_node_size(&by, name));
+        guint limit = find_limit(&node);
         if (limit > 0) {
             workers = workers ? workers : workers_new(calls, n_calls, n_names);
             note(workers, &node, name, limit);

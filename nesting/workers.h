@@ -5,7 +5,9 @@
 //
 // It shows in the times of the calls to a node alone. Who replies is one of those W that arrived
 // first of all that are open, as the others have not begun; and a call lasts more nearly alike from
-// when its turn came than from its arrival (how much more is least surprising at the true W).
+// when its turn came than from its arrival, most at the true W. A node that passes on all it gets
+// to one with a limit looks like that, too: that what it calls is so likelier must be looked at
+// besides.
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +15,7 @@
 #include "data/call.h"
 
 typedef struct BbWorkers {
-    guint32 *limit;   // of names: calls worked on at once; 0: no such limit is known
+    guint32 *limit; // of names: calls that seem to be worked on at once; 0: no such limit is known
     gint64 *begun_ns; // of calls: when the callee began to work on it, on its clock: arrived_ns,
                       // where it did not wait
     gint64 *first_ns; // when it did, if that was one turn earlier: who arrives at about the same
@@ -22,7 +24,7 @@ typedef struct BbWorkers {
 
 // calls: in order of call_ns, of names below n_names. labels: operations last differently. NULL
 // where no node has such a limit. Cost: linear, n log n for the calls of a node; where one often
-// has many open at once also a look at 4,096 of them, some 50 ms.
+// has many open at once also a look at 4,096 of them, some 40 ms.
 BbWorkers *bb_workers_find(const BbCall *calls, guint32 n_calls, guint32 n_names, bool labels);
 void bb_workers_free(BbWorkers *workers);
 

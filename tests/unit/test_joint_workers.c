@@ -6,6 +6,7 @@ typedef struct {
     guint requests, calls, workers;
     double between; // mean time between arrivals, us
     bool swap;      // of two requests that arrive at about the same time the later one is first
+    guint at_once;  // to so many callees each call is made; 0: one
 } Job;
 
 // Who is next begins when a worker is free, and makes its calls one after the other. Returns how
@@ -24,8 +25,11 @@ static double work(Trace *trace, const Job *job)
         double now = MAX(seen, free_at[w]);
         waited += now - seen;
         for (guint k = 0; k < job->calls; k++) {
-            now += about(trace, 2 * MS);
-            now = leaf(trace, A, B, id, now, 6 * MS);
+            double from = now + about(trace, 2 * MS);
+            for (guint c = 0; c < MAX(job->at_once, 1); c++) {
+                double end = leaf(trace, A, B + c, id, from + 20 * c, 6 * MS);
+                now = MAX(now, end);
+            }
         }
         now += about(trace, 1 * MS);
         both(trace, CLIENT, A, id, seen, now);
@@ -75,7 +79,64 @@ END_TEST
 // Connections are accepted in one order, and requests come on them in another.
 START_TEST(in_about_the_order_seen)
 {
-    check_links((Job){600, 2, 2, 9 * MS, true}, 0.96);
+    check_links((Job){600, 2, 2, 9 * MS, true}, 0.975);
+}
+END_TEST
+
+// From their arrival on: 0.63, 0.60.
+START_TEST(calls_at_once)
+{
+    check_links((Job){600, 2, 1, 22 * MS, false, 2}, 0.97);
+    check_links((Job){600, 2, 2, 11 * MS, false, 2}, 0.9);
+}
+END_TEST
+
+// The limit of B looks like one of A, too, but all that waits there was passed on.
+START_TEST(who_passes_on_has_begun)
+{
+    g_auto(Trace) trace = trace_new(60);
+    double free_at[2] = {0}, at = 1000 * MS;
+    for (guint i = 0; i < 600; i++) {
+        guint64 id = begin(&trace, 0);
+        at += 6 * MS * bb_random_exponential(&trace.random);
+        double *worker = &free_at[free_at[1] < free_at[0]], there = at + about(&trace, 1 * MS);
+        *worker = MAX(*worker, there) + about(&trace, 10 * MS);
+        both(&trace, A, B, begin(&trace, id), there, *worker);
+        both(&trace, CLIENT, A, id, at, *worker + about(&trace, 1 * MS));
+    }
+    g_autoptr(BbPaths) paths = infer_joint(&trace);
+    ck_assert_ptr_nonnull(paths->worker_wait);
+    for (guint32 i = 0; i < paths->n_calls; i++)
+        ck_assert_uint_eq(paths->worker_wait[i].limit, paths->calls[i].callee == B ? 2 : 0);
+}
+END_TEST
+
+// They share what is known of what they do, not their lines.
+START_TEST(replicas)
+{
+    g_auto(Trace) trace = trace_new(61);
+    double free_at[2] = {0}, at = 1000 * MS;
+    for (guint i = 0; i < 1000; i++) {
+        guint64 id = begin(&trace, 0);
+        guint which = i % 2;
+        at += 5 * MS * bb_random_exponential(&trace.random);
+        double now = MAX(at, free_at[which]) + about(&trace, 2 * MS);
+        now = leaf(&trace, which ? D : A, B, id, now, 6 * MS) + about(&trace, 1 * MS);
+        both(&trace, CLIENT, which ? D : A, id, at, now);
+        free_at[which] = now;
+    }
+    BbNestingOptions options = bb_nesting_options_default();
+    g_autoptr(BbRoles) roles = bb_roles_new(trace.names);
+    options.roles = roles;
+    options.find_roles = true;
+    g_autoptr(BbPaths) paths = infer(&trace, &options);
+    check_whole(paths);
+    ck_assert_uint_eq(bb_roles_of(roles, A), bb_roles_of(roles, D));
+    ck_assert_ptr_nonnull(paths->worker_wait);
+    for (guint32 i = 0; i < paths->n_calls; i++)
+        ck_assert_uint_eq(paths->worker_wait[i].limit, paths->calls[i].caller == CLIENT ? 1 : 0);
+    Score got = score(&trace, paths);
+    ck_assert_double_ge(share(got.right, got.links), 0.99);
 }
 END_TEST
 
@@ -109,5 +170,5 @@ START_TEST(any_number_of_threads)
 }
 END_TEST
 
-TEST_MAIN("joint workers", whose_they_are, in_about_the_order_seen, who_waits_for_a_pool_has_begun,
-          any_number_of_threads)
+TEST_MAIN("joint workers", whose_they_are, in_about_the_order_seen, calls_at_once,
+          who_passes_on_has_begun, replicas, who_waits_for_a_pool_has_begun, any_number_of_threads)

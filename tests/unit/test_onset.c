@@ -103,8 +103,8 @@ START_TEST(suits)
                 wrong = {.s = 3000, .e = 9000, .type = 0};
     double want = (double)onset->start[0]->log[bb_gap_bin(scale, 8000)] +
                   (double)onset->end[0]->log[bb_gap_bin(scale, 15000)];
-    ck_assert_double_eq_tol(bb_onset_log(onset, scale, &parent, &right), want, 1e-9);
-    ck_assert_double_gt(want, 2 + bb_onset_log(onset, scale, &parent, &wrong));
+    ck_assert_double_eq_tol(bb_onset_log(onset, site, scale, &parent, &right), want, 1e-9);
+    ck_assert_double_gt(want, 2 + bb_onset_log(onset, site, scale, &parent, &wrong));
 }
 END_TEST
 
@@ -121,10 +121,10 @@ START_TEST(late_calls)
     BbSiteParent right = {.s = 1000, .e = 31000}, wrong = {.s = 1000, .e = 45000};
     BbSiteChild early = {.s = 29000, .e = 89000, .type = 0},
                 late = {.s = 35000, .e = 95000, .type = 1};
-    ck_assert_double_gt(bb_onset_log(onset, scale, &right, &early),
-                        1 + bb_onset_log(onset, scale, &wrong, &early));
-    ck_assert_double_gt(bb_onset_log(onset, scale, &right, &late),
-                        1 + bb_onset_log(onset, scale, &wrong, &late));
+    ck_assert_double_gt(bb_onset_log(onset, site, scale, &right, &early),
+                        1 + bb_onset_log(onset, site, scale, &wrong, &early));
+    ck_assert_double_gt(bb_onset_log(onset, site, scale, &right, &late),
+                        1 + bb_onset_log(onset, site, scale, &wrong, &late));
 }
 END_TEST
 
@@ -139,9 +139,9 @@ START_TEST(extremes)
             ck_assert(isfinite(onset->start[0]->log[b]) && isfinite(onset->end[0]->log[b]));
             ck_assert(isfinite(onset->next[0]->log[b]) && isfinite(onset->whole[0]->log[b]));
         }
-        ck_assert(isfinite(bb_onset_log(onset, scale, site->parents, site->children)));
+        ck_assert(isfinite(bb_onset_log(onset, site, scale, site->parents, site->children)));
         bb_onset_add_late(onset, site, scale, 0);
-        ck_assert(isfinite(bb_onset_log(onset, scale, site->parents, site->children)));
+        ck_assert(isfinite(bb_onset_log(onset, site, scale, site->parents, site->children)));
     }
 }
 END_TEST

@@ -160,6 +160,22 @@ START_TEST(out_of_turn)
 }
 END_TEST
 
+// Most of the time nobody waits.
+START_TEST(at_the_end)
+{
+    g_auto(Served) idle = serve(&(Server){3, 0.05, 0.3, 9000, false, 0}, 8);
+    g_auto(Served) busy = serve(&(Server){3, 1.02, 0.3, 1500, false, 0}, 9);
+    gint64 shift = idle.calls[idle.n - 1].call_ns;
+    idle.calls = g_renew(BbCall, idle.calls, (gsize)idle.n + busy.n);
+    for (guint32 i = 0; i < busy.n; i++)
+        idle.calls[idle.n++] =
+            call_of(CLIENT, A, busy.calls[i].call_ns + shift, busy.calls[i].return_ns + shift);
+    g_autoptr(BbWorkers) workers = find(&idle);
+    ck_assert_ptr_nonnull(workers);
+    ck_assert_uint_eq(workers->limit[A], 3);
+}
+END_TEST
+
 // Of what was lost nothing is known; the others have their turns.
 START_TEST(replies_that_are_missing)
 {
@@ -209,8 +225,9 @@ static int by_call(const void *a, const void *b)
     return (x->call_ns > y->call_ns) - (x->call_ns < y->call_ns);
 }
 
-// Who passes on all that it gets has no limit of its own.
-START_TEST(only_who_has_it)
+// Who passes on all that it gets looks like that, too; but for what it calls
+// (test_joint_workers.c).
+START_TEST(whoever_looks_so)
 {
     g_auto(Served) served = serve(&(Server){2, 1.1, 0.3, 1500, false, 0}, 5);
     served.calls = g_renew(BbCall, served.calls, 2 * (gsize)served.n);
@@ -222,13 +239,13 @@ START_TEST(only_who_has_it)
     qsort(served.calls, served.n, sizeof *served.calls, by_call);
     g_autoptr(BbWorkers) workers = find(&served);
     ck_assert_ptr_nonnull(workers);
-    ck_assert_uint_eq(workers->limit[A], 0);
+    ck_assert_uint_eq(workers->limit[A], 2);
     ck_assert_uint_eq(workers->limit[B], 2);
+    ck_assert_uint_eq(workers->limit[CLIENT], 0);
 }
 END_TEST
 
-// ---- oracle, and times of any kind
-// ---------------------------------------------------------------
+// ---- oracle, hostile times ---------------------------------------------------------------------
 
 // The first time at which fewer of those before it are open than there are workers.
 static gint64 turn_of(const Served *served, guint32 i, guint workers)
@@ -275,6 +292,6 @@ START_TEST(times_of_any_kind)
 }
 END_TEST
 
-TEST_MAIN("workers", how_many_there_are, at_times, when_each_begins, out_of_turn,
+TEST_MAIN("workers", how_many_there_are, at_times, when_each_begins, out_of_turn, at_the_end,
           replies_that_are_missing, nobody_waits, too_few_to_tell, the_last_one_first,
-          only_who_has_it, as_one_would_count, times_of_any_kind)
+          whoever_looks_so, as_one_would_count, times_of_any_kind)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: the calls to a node, and its own. Out: on how many it works at once, and when it began each.
+// In: the calls to a node. Out: on how many it seems to work at once, and when it began each.
 #include "nesting/workers.h"
 
 #include <math.h>

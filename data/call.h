@@ -50,6 +50,15 @@ static inline gint64 bb_time_between(gint64 from, gint64 to)
     return between;
 }
 
+// ns + by_ns, held likewise.
+static inline gint64 bb_time_after(gint64 ns, gint64 by_ns)
+{
+    gint64 sum_ns;
+    if (__builtin_add_overflow(ns, by_ns, &sum_ns))
+        return by_ns < 0 ? G_MININT64 : G_MAXINT64;
+    return sum_ns;
+}
+
 // Until when the caller waited for the return, on its clock. The end is known on the callee's clock
 // only: here it comes as long after the first byte of the return; without one, of the call.
 static inline gint64 bb_call_back(const BbCall *call, bool last_byte)
@@ -58,9 +67,7 @@ static inline gint64 bb_call_back(const BbCall *call, bool last_byte)
     gint64 back_ns = is_returned ? call->return_ns : call->call_ns;
     gint64 there_ns = is_returned ? call->replied_ns : call->arrived_ns;
     gint64 longer_ns = bb_time_between(there_ns, bb_call_end(call, last_byte));
-    if (longer_ns > 0 && __builtin_add_overflow(back_ns, longer_ns, &back_ns))
-        back_ns = G_MAXINT64;
-    return back_ns;
+    return bb_time_after(back_ns, MAX(longer_ns, 0));
 }
 
 // A root or a call whose parent was not found.

@@ -20,7 +20,6 @@ typedef struct {
 typedef struct {
     BbBlameCost cost;
     guint64 instance;
-    BbBlameWorkers workers;
 } Node;
 
 struct BbBlame {
@@ -31,8 +30,8 @@ struct BbBlame {
     BbTally index;      // (chain, op) -> row + 1
     GArray *rows;       // of Row
     GArray *nodes;      // of Node, by name
-    BbTally edges;      // (caller, callee) -> pool + 1
-    GArray *pools;      // of BbBlamePool
+    BbTally edges;      // (caller, callee) -> waits + 1
+    GArray *waits;      // of BbBlameWaits
     guint64 instances, forgotten;
     gint64 latency_ns, forgotten_ns;
 };
@@ -53,7 +52,7 @@ BbBlame *bb_blame_new(const BbBlameOptions *options, const BbNames *names)
     blame->chains = bb_contexts_new();
     blame->rows = g_array_new(FALSE, FALSE, sizeof(Row));
     blame->nodes = g_array_new(FALSE, TRUE, sizeof(Node));
-    blame->pools = g_array_new(FALSE, FALSE, sizeof(BbBlamePool));
+    blame->waits = g_array_new(FALSE, FALSE, sizeof(BbBlameWaits));
     bb_tally_init(&blame->index);
     bb_tally_init(&blame->edges);
     g_array_set_clear_func(blame->rows, clear_row);
@@ -68,7 +67,7 @@ void bb_blame_free(BbBlame *blame)
     bb_contexts_free(blame->chains);
     g_array_unref(blame->rows);
     g_array_unref(blame->nodes);
-    g_array_unref(blame->pools);
+    g_array_unref(blame->waits);
     bb_tally_clear(&blame->index);
     bb_tally_clear(&blame->edges);
     g_free(blame);
@@ -114,29 +113,37 @@ static void add_cost(BbBlameCost *cost, const BbCritical *charge, guint64 *lates
     cost->off_path += !charge->on_path;
 }
 
-// gap_ns: what requests waited for before the call.
-static void add_pool(BbBlame *blame, const BbCall *call, const BbPoolWait *wait, gint64 gap_ns)
+// most_ns: of the work that requests waited for.
+static void add_wait(BbBlame *blame, BbBlameWaits wait, gint64 most_ns)
 {
-    guint64 *number = bb_tally_at(&blame->edges, (BbTallyKey){call->caller, call->callee, 0});
+    guint64 *number = bb_tally_at(&blame->edges, (BbTallyKey){wait.caller, wait.callee, 0});
+    wait.waited_ns = CLAMP(wait.waited_ns, 0, most_ns);
     if (*number == 0) {
-        BbBlamePool pool = {.caller = call->caller, .callee = call->callee};
-        g_array_append_val(blame->pools, pool);
-        *number = blame->pools->len;
+        g_array_append_val(blame->waits, wait);
+        *number = blame->waits->len;
+        return;
     }
-    BbBlamePool *pool = &g_array_index(blame->pools, BbBlamePool, *number - 1);
-    pool->limit = MAX(pool->limit, wait->limit);
-    pool->calls++;
-    pool->waited += (double)wait->share;
-    pool->waited_ns = add_held(pool->waited_ns, CLAMP(wait->ns, 0, gap_ns));
+    BbBlameWaits *waits = &g_array_index(blame->waits, BbBlameWaits, *number - 1);
+    waits->limit = MAX(waits->limit, wait.limit);
+    waits->calls++;
+    waits->waited += wait.waited;
+    waits->waited_ns = add_held(waits->waited_ns, wait.waited_ns);
 }
 
-// work_ns: of the node, that requests waited for.
-static void add_turn(BbBlameWorkers *workers, const BbWorkerWait *wait, gint64 work_ns)
+static void add_waits(BbBlame *blame, const BbPaths *paths, guint32 index, const BbCritical *charge)
 {
-    workers->limit = MAX(workers->limit, wait->limit);
-    workers->calls++;
-    workers->waited += wait->ns > 0;
-    workers->waited_ns = add_held(workers->waited_ns, CLAMP(wait->ns, 0, work_ns));
+    const BbCall *call = &paths->calls[index];
+    const BbPoolWait *pool = paths->pool_wait ? &paths->pool_wait[index] : NULL;
+    const BbWorkerWait *turn = paths->worker_wait ? &paths->worker_wait[index] : NULL;
+    if (pool && pool->limit > 0)
+        add_wait(blame,
+                 (BbBlameWaits){call->caller, call->callee, pool->limit, 1, (double)pool->share,
+                                pool->ns},
+                 charge->gap_ns);
+    if (turn && turn->limit > 0)
+        add_wait(blame,
+                 (BbBlameWaits){BB_NAME_NONE, call->callee, turn->limit, 1, turn->ns > 0, turn->ns},
+                 charge->self_ns);
 }
 
 static void add_instance(BbBlame *blame, const BbPaths *paths, const BbInstance *instance)
@@ -160,10 +167,7 @@ static void add_instance(BbBlame *blame, const BbPaths *paths, const BbInstance 
         add_cost(&row->cost, &charges[k], &row->instance, number);
         add_cost(&node->cost, &charges[k], &node->instance, number);
         bb_stats_push(row->self, (gint64)MIN(paths->self_ns[order[k]], (guint64)G_MAXINT64));
-        if (paths->pool_wait && paths->pool_wait[order[k]].limit > 0)
-            add_pool(blame, call, &paths->pool_wait[order[k]], charges[k].gap_ns);
-        if (paths->worker_wait && paths->worker_wait[order[k]].limit > 0)
-            add_turn(&node->workers, &paths->worker_wait[order[k]], charges[k].self_ns);
+        add_waits(blame, paths, order[k], &charges[k]);
         blame->latency_ns = add_held(blame->latency_ns, charges[k].self_ns + charges[k].wire_ns);
     }
     blame->instances++;
@@ -301,47 +305,26 @@ static void publish_nodes(const BbBlame *blame, BbBlameFindings *findings)
     g_array_sort_with_data(findings->nodes, by_node_cost, (gpointer)blame->names);
 }
 
-static gint by_pool_time(gconstpointer a, gconstpointer b, gpointer names)
+static gint by_wait(gconstpointer a, gconstpointer b, gpointer names)
 {
-    const BbBlamePool *x = a, *y = b;
+    const BbBlameWaits *x = a, *y = b;
     if (x->waited_ns != y->waited_ns)
         return x->waited_ns > y->waited_ns ? -1 : 1;
     gint order = compare_names(names, x->caller, y->caller);
     return order ? order : compare_names(names, x->callee, y->callee);
 }
 
-// Without those in which none of these calls waited.
-static GArray *publish_pools(const BbBlame *blame)
+// For turns, or for pools; without those that none of these calls waited for, or for less time.
+static GArray *publish_waits(const BbBlame *blame, bool turns, double least_ns)
 {
-    GArray *pools = g_array_new(FALSE, FALSE, sizeof(BbBlamePool));
-    for (guint i = 0; i < blame->pools->len; i++) {
-        BbBlamePool pool = g_array_index(blame->pools, BbBlamePool, i);
-        if (pool.waited >= 0.5)
-            g_array_append_val(pools, pool);
+    GArray *all = g_array_new(FALSE, FALSE, sizeof(BbBlameWaits));
+    for (guint i = 0; i < blame->waits->len; i++) {
+        BbBlameWaits waits = g_array_index(blame->waits, BbBlameWaits, i);
+        bool is_turn = waits.caller == BB_NAME_NONE;
+        if (is_turn == turns && waits.waited >= 0.5 && (double)waits.waited_ns >= least_ns)
+            g_array_append_val(all, waits);
     }
-    g_array_sort_with_data(pools, by_pool_time, (gpointer)blame->names);
-    return pools;
-}
-
-static gint by_turn_time(gconstpointer a, gconstpointer b, gpointer names)
-{
-    const BbBlameWorkers *x = a, *y = b;
-    if (x->waited_ns != y->waited_ns)
-        return x->waited_ns > y->waited_ns ? -1 : 1;
-    return compare_names(names, x->node, y->node);
-}
-
-static GArray *publish_workers(const BbBlame *blame)
-{
-    GArray *all = g_array_new(FALSE, FALSE, sizeof(BbBlameWorkers));
-    for (guint32 name = 0; name < blame->nodes->len; name++) {
-        BbBlameWorkers workers = g_array_index(blame->nodes, Node, name).workers;
-        workers.node = name;
-        if (workers.waited > 0 &&
-            (double)workers.waited_ns >= BB_BLAME_SHARE * (double)blame->latency_ns)
-            g_array_append_val(all, workers);
-    }
-    g_array_sort_with_data(all, by_turn_time, (gpointer)blame->names);
+    g_array_sort_with_data(all, by_wait, (gpointer)blame->names);
     return all;
 }
 
@@ -363,8 +346,8 @@ BbBlameFindings *bb_blame_finish(BbBlame *blame)
     g_array_set_clear_func(findings->rows, clear_finding);
     publish_rows(blame, findings);
     publish_nodes(blame, findings);
-    findings->pools = publish_pools(blame);
-    findings->workers = publish_workers(blame);
+    findings->pools = publish_waits(blame, false, 0);
+    findings->turns = publish_waits(blame, true, BB_BLAME_SHARE * (double)blame->latency_ns);
     findings->hints = bb_blame_hints(findings->rows, findings->latency_ns, blame->names);
     return findings;
 }
@@ -377,6 +360,6 @@ void bb_blame_findings_free(BbBlameFindings *findings)
     g_array_unref(findings->rows);
     g_array_unref(findings->hints);
     g_array_unref(findings->pools);
-    g_array_unref(findings->workers);
+    g_array_unref(findings->turns);
     g_free(findings);
 }

@@ -64,26 +64,16 @@ typedef struct BbBlameHint {
 #define BB_BLAME_SHARE 0.01
 #define BB_BLAME_CALLERS 4u // longest chain of callers that is compared
 
-// Calls of a node to another one, of which hardly ever more than a number are under way at once, as
-// a pool of connections or of workers is used up. Who waits makes no call meanwhile, and seems to
-// work.
-typedef struct BbBlamePool {
-    guint32 caller, callee;
-    guint32 limit; // of the pool; of windows that differ, the most
+// Calls of which hardly ever more than a number are under way at once, and others wait. Those of a
+// node to another one: a pool of connections is used up, and who waits makes no call meanwhile. All
+// that a node gets: its workers (processes, threads) are busy. Whoever they wait at seems to work.
+typedef struct BbBlameWaits {
+    guint32 caller, callee; // BB_NAME_NONE: whoever calls
+    guint32 limit;          // of windows that differ, the most
     guint64 calls;
     double waited;    // expected number of those that waited,
     gint64 waited_ns; // and for how long, as far as requests waited for that (part of critical_ns)
-} BbBlamePool;
-
-// A node that works on so many calls at once and no more, as its workers (processes, threads) are
-// all busy. What waits for its turn seems to be worked on. Told where that makes BB_BLAME_SHARE of
-// all latency.
-typedef struct BbBlameWorkers {
-    guint32 node;
-    guint32 limit; // of windows that differ, the most
-    guint64 calls, waited;
-    gint64 waited_ns; // by these, as far as requests waited for that (part of critical_ns)
-} BbBlameWorkers;
+} BbBlameWaits;
 
 typedef struct BbBlameFindings {
     guint64 instances;
@@ -91,8 +81,8 @@ typedef struct BbBlameFindings {
     GArray *nodes;     // of BbBlameNode, by falling critical time + wire, then by name
     GArray *rows;      // of BbBlameRow, likewise; then by names of callers
     GArray *hints;     // of BbBlameHint, by falling excess
-    GArray *pools;     // of BbBlamePool, by falling time, then by names
-    GArray *workers;   // of BbBlameWorkers, likewise
+    GArray *pools;     // of BbBlameWaits, by falling time, then by names
+    GArray *turns;     // likewise, of nodes where that makes BB_BLAME_SHARE of all latency
     guint64 forgotten; // rows, and their critical time and wire
     gint64 forgotten_ns;
     const BbChosen *chosen;   // which instances they are of; lent; NULL: all

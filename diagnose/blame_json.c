@@ -88,44 +88,25 @@ static void write_hints(BbJson *json, const BbBlameFindings *findings, const BbN
 }
 
 // Only where there are any.
-static void write_pools(BbJson *json, const BbBlameFindings *findings, const BbNames *names)
+static void write_waits(BbJson *json, const char *key, const GArray *all, const BbNames *names)
 {
-    if (findings->pools->len == 0)
+    if (all->len == 0)
         return;
     bb_json_newline(json);
-    bb_json_key(json, "waited_for_pool");
+    bb_json_key(json, key);
     bb_json_begin_array(json);
-    for (guint i = 0; i < findings->pools->len; i++) {
-        const BbBlamePool *pool = &g_array_index(findings->pools, BbBlamePool, i);
+    for (guint i = 0; i < all->len; i++) {
+        const BbBlameWaits *waits = &g_array_index(all, BbBlameWaits, i);
+        bool is_edge = waits->caller != BB_NAME_NONE;
         bb_json_newline(json);
         bb_json_begin_object(json);
-        bb_json_put_string(json, "client", bb_names_text(names, pool->caller));
-        bb_json_put_string(json, "server", bb_names_text(names, pool->callee));
-        bb_json_put_uint(json, "at_once", pool->limit);
-        bb_json_put_uint(json, "calls", pool->calls);
-        bb_json_put_uint(json, "calls_waited", (guint64)(pool->waited + 0.5));
-        bb_json_put_seconds(json, "waited_total_s", pool->waited_ns);
-        bb_json_end_object(json);
-    }
-    bb_json_end_array(json);
-}
-
-static void write_workers(BbJson *json, const BbBlameFindings *findings, const BbNames *names)
-{
-    if (findings->workers->len == 0)
-        return;
-    bb_json_newline(json);
-    bb_json_key(json, "waited_for_turn");
-    bb_json_begin_array(json);
-    for (guint i = 0; i < findings->workers->len; i++) {
-        const BbBlameWorkers *workers = &g_array_index(findings->workers, BbBlameWorkers, i);
-        bb_json_newline(json);
-        bb_json_begin_object(json);
-        bb_json_put_string(json, "node", bb_names_text(names, workers->node));
-        bb_json_put_uint(json, "at_once", workers->limit);
-        bb_json_put_uint(json, "calls", workers->calls);
-        bb_json_put_uint(json, "calls_waited", workers->waited);
-        bb_json_put_seconds(json, "waited_total_s", workers->waited_ns);
+        if (is_edge)
+            bb_json_put_string(json, "client", bb_names_text(names, waits->caller));
+        bb_json_put_string(json, is_edge ? "server" : "node", bb_names_text(names, waits->callee));
+        bb_json_put_uint(json, "at_once", waits->limit);
+        bb_json_put_uint(json, "calls", waits->calls);
+        bb_json_put_uint(json, "calls_waited", (guint64)(waits->waited + 0.5));
+        bb_json_put_seconds(json, "waited_total_s", waits->waited_ns);
         bb_json_end_object(json);
     }
     bb_json_end_array(json);
@@ -183,8 +164,8 @@ void bb_blame_write_json(const BbBlameFindings *findings, const BbNames *names, 
     write_nodes(json, findings, names);
     write_rows(json, findings, names);
     write_hints(json, findings, names);
-    write_workers(json, findings, names);
-    write_pools(json, findings, names);
+    write_waits(json, "waited_for_turn", findings->turns, names);
+    write_waits(json, "waited_for_pool", findings->pools, names);
     write_edges(json, "not_opened", findings->network, names, bb_network_unopened, put_unopened);
     write_edges(json, "sent_again", findings->network, names, bb_network_sent_again,
                 put_sent_again);

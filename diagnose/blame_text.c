@@ -133,55 +133,35 @@ static void write_hints(const BbBlameFindings *findings, const BbNames *names, F
 }
 
 // "web -> db: some 612 of 1,000 calls, hardly ever more than 2 at once: 8.3 s, 41 % of all latency"
-static void write_pool(const BbBlameFindings *findings, const BbBlamePool *pool,
+static void write_wait(const BbBlameFindings *findings, const BbBlameWaits *waits,
                        const BbNames *names, FILE *out)
 {
     g_autoptr(GString) text = g_string_new("  ");
-    append_edge(text, names, pool->caller, pool->callee);
-    g_string_append(text, "some ");
-    bb_quantity_append_count(text, (guint64)(pool->waited + 0.5));
+    if (waits->caller != BB_NAME_NONE) {
+        append_edge(text, names, waits->caller, waits->callee);
+        g_string_append(text, "some ");
+    } else {
+        bb_route_append_call(text, names, waits->callee, BB_NAME_NONE);
+        g_string_append(text, ": ");
+    }
+    bb_quantity_append_count(text, (guint64)(waits->waited + 0.5));
     g_string_append(text, " of ");
-    bb_quantity_append_counted(text, pool->calls, "call");
-    g_string_append_printf(text, ", hardly ever more than %u at once: ", pool->limit);
-    append_latency(text, findings, pool->waited_ns);
+    bb_quantity_append_counted(text, waits->calls, "call");
+    g_string_append_printf(text, ", hardly ever more than %u at once: ", waits->limit);
+    append_latency(text, findings, waits->waited_ns);
     fprintf(out, "%s\n", text->str);
 }
 
-static void write_pools(const BbBlameFindings *findings, const BbNames *names, FILE *out)
-{
-    guint shown = MIN(findings->pools->len, HINTS_MOST);
-    if (shown > 0)
-        fputs("\nCalls that waited for a pool (their callers seem to work meanwhile)\n", out);
-    for (guint i = 0; i < shown; i++)
-        write_pool(findings, &g_array_index(findings->pools, BbBlamePool, i), names, out);
-    if (shown < findings->pools->len)
-        fprintf(out, "  and %u more\n", findings->pools->len - shown);
-}
-
-// "web, hardly ever more than 4 at once: 612 of 1,000 calls: 8.3 s, 41 % of all latency"
-static void write_turns(const BbBlameFindings *findings, const BbBlameWorkers *workers,
+static void write_waits(const BbBlameFindings *findings, const char *title, const GArray *waits,
                         const BbNames *names, FILE *out)
 {
-    g_autoptr(GString) text = g_string_new("  ");
-    g_string_append(text, bb_names_text(names, workers->node));
-    g_string_append_printf(text, ", hardly ever more than %u at once: ", workers->limit);
-    bb_quantity_append_count(text, workers->waited);
-    g_string_append(text, " of ");
-    bb_quantity_append_counted(text, workers->calls, "call");
-    g_string_append(text, ": ");
-    append_latency(text, findings, workers->waited_ns);
-    fprintf(out, "%s\n", text->str);
-}
-
-static void write_workers(const BbBlameFindings *findings, const BbNames *names, FILE *out)
-{
-    guint shown = MIN(findings->workers->len, HINTS_MOST);
+    guint shown = MIN(waits->len, HINTS_MOST);
     if (shown > 0)
-        fputs("\nCalls that waited for their turn (the node seems to work meanwhile)\n", out);
+        fprintf(out, "\n%s\n", title);
     for (guint i = 0; i < shown; i++)
-        write_turns(findings, &g_array_index(findings->workers, BbBlameWorkers, i), names, out);
-    if (shown < findings->workers->len)
-        fprintf(out, "  and %u more\n", findings->workers->len - shown);
+        write_wait(findings, &g_array_index(waits, BbBlameWaits, i), names, out);
+    if (shown < waits->len)
+        fprintf(out, "  and %u more\n", waits->len - shown);
 }
 
 static void append_unopened(GString *text, const BbNetworkEdge *edge)
@@ -295,8 +275,10 @@ void bb_blame_write_text(const BbBlameFindings *findings, const BbNames *names, 
     write_nodes(findings, names, nodes, out);
     write_rows(findings, names, rows, out);
     write_hints(findings, names, out);
-    write_workers(findings, names, out);
-    write_pools(findings, names, out);
+    write_waits(findings, "Calls that waited for their turn (the node seems to work meanwhile)",
+                findings->turns, names, out);
+    write_waits(findings, "Calls that waited for a pool (their callers seem to work meanwhile)",
+                findings->pools, names, out);
     for (guint i = 0; i < G_N_ELEMENTS(troubles); i++)
         write_trouble(&troubles[i], findings->network, names, out);
     write_foot(findings, nodes, rows, out);

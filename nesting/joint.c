@@ -199,8 +199,8 @@ static double learn_from(BbSite *site, BbModel *model, BbFifo *fifo, const BbOns
 typedef struct {
     guint beginning;
     BbModel *model;
-    guint32 *parent;         // of children
-    double likelihood, rest; // and without what connections have in it
+    guint32 *parent; // of children
+    double likelihood;
 } Guess;
 
 static void guess_free(gpointer data)
@@ -219,7 +219,6 @@ static Guess *guess(const BbJoint *joint, BbSite *site, BbFifo *fifo, const BbOn
     guess->model = bb_model_new(site, joint->scale);
     bb_model_leave_out(guess->model, site, has_few(site));
     guess->likelihood = learn_from(site, guess->model, fifo, onset, beginning, early);
-    guess->rest = guess->likelihood - bb_model_connections(guess->model, site);
     guess->parent = g_memdup2(site->parent, site->n_children * sizeof *guess->parent);
     return guess;
 }
@@ -230,34 +229,33 @@ static void guess_early(const BbJoint *joint, BbSite *site, BbFifo *fifo, const 
                         GPtrArray *guesses)
 {
     const Guess *late = g_ptr_array_index(guesses, 0);
-    if (!bb_site_is_crowded(site) || site->owner || late->rest == late->likelihood)
+    double told = bb_model_connections(late->model, site);
+    if (site->owner || told == 0)
         return;
     Guess *early = guess(joint, site, fifo, onset, late->beginning, true);
-    if (early->rest <= late->rest) {
-        guess_free(early);
-        return;
-    }
-    g_ptr_array_remove_index(guesses, 0);
-    g_ptr_array_insert(guesses, 0, early);
+    double told_early = bb_model_connections(early->model, site);
+    bool better = early->likelihood - told_early > late->likelihood - told;
+    g_ptr_array_add(guesses, early);
+    g_ptr_array_remove_index(guesses, better ? 0 : 1);
 }
 
-// One guess from each beginning, the likeliest first, and its log likelihood. The site holds its
-// assignment.
+// One guess from each beginning, the likeliest first. The site holds its assignment.
 static GPtrArray *guess_all(const BbJoint *joint, BbSite *site, const BbOnset *onset,
-                            guint beginnings, double *total)
+                            guint beginnings)
 {
     GPtrArray *guesses = g_ptr_array_new_with_free_func(guess_free);
     g_autoptr(BbFifo) fifo = bb_fifo_new(site);
-    *total = -G_MAXDOUBLE;
-    for (guint i = bb_site_is_crowded(site) ? 1 : 0; i < beginnings; i++) {
-        Guess *other = guess(joint, site, fifo, onset, i, !bb_site_is_crowded(site));
-        bool better = guesses->len == 0 || other->likelihood > *total;
+    bool crowded = bb_site_is_crowded(site);
+    double most = -G_MAXDOUBLE;
+    for (guint i = crowded ? 1 : 0; i < beginnings; i++) {
+        Guess *other = guess(joint, site, fifo, onset, i, !crowded);
+        bool better = guesses->len == 0 || other->likelihood > most;
         g_ptr_array_insert(guesses, better ? 0 : -1, other);
-        *total = better ? other->likelihood : *total;
+        most = better ? other->likelihood : most;
     }
-    guess_early(joint, site, fifo, onset, guesses);
+    if (crowded)
+        guess_early(joint, site, fifo, onset, guesses);
     const Guess *first = g_ptr_array_index(guesses, 0);
-    *total = first->likelihood;
     bb_site_restore(site, first->parent);
     return guesses;
 }
@@ -451,22 +449,22 @@ static double refine(BbSite *site, BbModel *model, BbSearch *search, BbFifo *fif
 
 // What is known of a site from earlier looks at it.
 typedef struct {
-    double each; // log likelihood for each parent that the next look must exceed
-    bool looked;
+    bool looked, taken; // ever; in the latest round
+    double each;        // log likelihood for each parent that the next look must exceed
 } Look;
 
 // Learns a site, and writes the parents of its children if that explains the site better than an
-// earlier look.
+// earlier look, by so much for each parent.
 static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPaths *paths,
-                  bool *given_up, Look *look)
+                  bool *given_up, Look *look, double margin)
 {
-    double total;
-    bool plain = is_plain(site), again = look->looked;
+    bool first = !look->looked;
     look->looked = true;
-    if (plain && !again)
-        take_only(site, paths, given_up);
-    if (plain)
+    if (is_plain(site)) {
+        if (first)
+            take_only(site, paths, given_up);
         return;
+    }
     bb_durations_rank(site, joint->scale);
     bool crowded = bb_site_is_crowded(site);
     // Where many calls are open what was learned of a sample is no way to begin: gaps and counts
@@ -474,21 +472,22 @@ static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPa
     bool all = crowded || size_of(site) <= ALL_PARENTS || site->n_parents <= SAMPLE_LEAST;
     guint beginnings = all && !crowded ? 3 : 2;
     g_autoptr(BbSite) part = all ? NULL : sample_of(site);
-    g_autoptr(GPtrArray) guesses = guess_all(joint, all ? site : part, onset, beginnings, &total);
-    BbModel *model = ((Guess *)g_ptr_array_index(guesses, 0))->model;
+    g_autoptr(GPtrArray) guesses = guess_all(joint, all ? site : part, onset, beginnings);
+    Guess *best = g_ptr_array_index(guesses, 0);
     g_autoptr(BbFifo) fifo = bb_fifo_new(site);
     if (!all) {
         g_ptr_array_set_size(guesses, 1); // the others know the sample only
-        begin_whole(joint, site, onset, g_ptr_array_index(guesses, 0));
+        begin_whole(joint, site, onset, best);
     }
-    g_autoptr(BbSearch) search = bb_search_new(site, model, site->number);
+    g_autoptr(BbSearch) search = bb_search_new(site, best->model, site->number);
     if (all)
-        learn_order(search, fifo, model, site);
+        learn_order(search, fifo, best->model, site);
     else
-        total = refine(site, model, search, fifo);
-    if (total / site->n_parents <= look->each)
+        best->likelihood = refine(site, best->model, search, fifo);
+    if (best->likelihood / site->n_parents <= look->each + margin)
         return;
-    look->each = (total + BETTER) / site->n_parents + BETTER_EACH;
+    look->taken = true;
+    look->each = (best->likelihood + BETTER) / site->n_parents + BETTER_EACH;
     publish(site, search, fifo, guesses, paths, given_up);
 }
 
@@ -499,7 +498,8 @@ typedef struct {
     BbPaths *paths;
     bool *given_up;
     BbSites *sites;
-    Look *looks;  // of nodes
+    Look *looks; // of nodes
+    double margin;
     GMutex mutex; // of sites and of facts
     guint64 children, candidates;
 } Work;
@@ -521,15 +521,23 @@ static gpointer work(gpointer data)
             return NULL;
         if (bb_site_is_crowded(site))
             bb_caused_find(site, work->joint->scale, onset->is_caused);
-        solve(work->joint, site, onset, work->paths, work->given_up, &work->looks[site->team]);
+        solve(work->joint, site, onset, work->paths, work->given_up, &work->looks[site->team],
+              work->margin);
     }
 }
 
+// One round: a look at each of the sites.
 static void solve_all(const BbJoint *joint, BbSites *sites, BbPaths *paths, bool *given_up,
-                      Look *looks, guint64 *children, guint64 *candidates)
+                      Look *looks, double margin, guint64 *children, guint64 *candidates)
 {
-    Work shared = {
-        .joint = joint, .paths = paths, .given_up = given_up, .sites = sites, .looks = looks};
+    Work shared = {.joint = joint,
+                   .paths = paths,
+                   .given_up = given_up,
+                   .sites = sites,
+                   .looks = looks,
+                   .margin = margin};
+    for (guint32 n = 0; n < bb_names_count(joint->names); n++)
+        looks[n].taken = false;
     guint n = joint->options.threads > 0 ? joint->options.threads : g_get_num_processors();
     g_mutex_init(&shared.mutex);
     g_autofree GThread **threads = g_new(GThread *, n);
@@ -569,18 +577,11 @@ static void look_at_workers(const BbJoint *joint, BbSites *sites, BbPaths *paths
     if (!workers)
         return;
     const guint32 *team = bb_sites_teams(sites);
-    g_autofree Look *before = g_memdup2(looks, n_names * sizeof *looks);
-    for (guint32 n = 0; n < n_names; n++)
-        looks[n].each += WORKERS_EACH;
-    g_autofree Look *expected = g_memdup2(looks, n_names * sizeof *looks);
     bb_sites_rewind(sites, NULL, NULL, workers);
-    solve_all(joint, sites, paths, given_up, looks, &children, &candidates);
+    solve_all(joint, sites, paths, given_up, looks, WORKERS_EACH, &children, &candidates);
     for (guint32 n = 0; n < n_names; n++)
-        if (before[team[n]].looked && looks[team[n]].each <= expected[team[n]].each)
+        if (looks[team[n]].looked && !looks[team[n]].taken)
             workers->limit[n] = 0;
-    for (guint32 n = 0; n < n_names; n++)
-        if (looks[n].each <= expected[n].each)
-            looks[n] = before[n];
     note_worker_waits(paths, workers);
 }
 
@@ -597,7 +598,7 @@ void bb_joint_run(BbJoint *joint, BbPaths *paths, const bool *hanging, bool *giv
     for (guint32 i = 0; i < paths->n_calls; i++)
         paths->confidence[i] = paths->whole[i] = 1;
     bb_sites_rewind(sites, NULL, NULL, NULL);
-    solve_all(joint, sites, paths, given_up, looks, &paths->facts.children,
+    solve_all(joint, sites, paths, given_up, looks, 0, &paths->facts.children,
               &paths->facts.candidates);
     look_at_workers(joint, sites, paths, given_up, looks, n_names);
     g_autofree gint64 *ready_ns = NULL;
@@ -605,5 +606,5 @@ void bb_joint_run(BbJoint *joint, BbPaths *paths, const bool *hanging, bool *giv
     if (!place)
         return;
     bb_sites_rewind(sites, place, ready_ns, NULL);
-    solve_all(joint, sites, paths, given_up, looks, &children, &candidates);
+    solve_all(joint, sites, paths, given_up, looks, 0, &children, &candidates);
 }

@@ -26,15 +26,6 @@ void bb_timeline_free(BbTimeline *timeline)
     g_free(timeline);
 }
 
-// Sum that stays at the ends of gint64.
-static gint64 add_ns(gint64 a, gint64 b)
-{
-    gint64 sum;
-    if (__builtin_add_overflow(a, b, &sum))
-        return b < 0 ? G_MININT64 : G_MAXINT64;
-    return sum;
-}
-
 // ---- instances ---------------------------------------------------------------------------------
 
 // A call of the instance on its way into the rows.
@@ -68,8 +59,8 @@ static Draft *draft_calls(const BbPaths *paths, const BbInstance *instance)
         guint32 parent = GPOINTER_TO_UINT(g_hash_table_lookup(place, GUINT_TO_POINTER(call)));
         drafts[k].parent = parent;
         drafts[k].start_ns =
-            add_ns(drafts[parent].start_ns,
-                   bb_time_between(paths->calls[call].arrived_ns, paths->calls[order[k]].call_ns));
+            bb_time_after(drafts[parent].start_ns, bb_time_between(paths->calls[call].arrived_ns,
+                                                                   paths->calls[order[k]].call_ns));
     }
     return drafts;
 }
@@ -181,7 +172,8 @@ static void list_nodes(BbTimeline *timeline, const BbPattern *pattern, const BbP
     for (guint i = 0; i < node->calls->len; i++) {
         const BbPatternNode *call = g_ptr_array_index(node->calls, i);
         list_nodes(timeline, pattern, call, level + 1,
-                   add_ns(start_ns, bb_stats_mean(call->call_delay)), i + 1 == node->calls->len);
+                   bb_time_after(start_ns, bb_stats_mean(call->call_delay)),
+                   i + 1 == node->calls->len);
     }
 }
 

@@ -208,18 +208,9 @@ static guint cell_of(const Drawing *drawing, gint64 ns)
     return MIN((guint)(CLAMP(share, 0, 1) * cells), cells - 1);
 }
 
-// Stays at the ends of gint64.
-static gint64 moved(gint64 ns, gint64 by_ns)
-{
-    gint64 sum_ns;
-    if (__builtin_add_overflow(ns, by_ns, &sum_ns))
-        return by_ns < 0 ? G_MININT64 : G_MAXINT64;
-    return sum_ns;
-}
-
 static gint64 end_of(const BbTimelineRow *row)
 {
-    return moved(row->start_ns, MAX(row->mean_ns, 0));
+    return bb_time_after(row->start_ns, MAX(row->mean_ns, 0));
 }
 
 // Cells in which one of the row's calls is under way all the time.
@@ -252,11 +243,12 @@ static void paint_lines(const Drawing *drawing, guint index, char *paint)
     const BbTimelineRow *rows = &g_array_index(drawing->timeline->rows, BbTimelineRow, 0);
     guint n = drawing->timeline->rows->len;
     if (rows[index].turn_ns > 0)
-        paint_line(drawing, rows[index].start_ns, moved(rows[index].start_ns, rows[index].turn_ns),
-                   paint);
+        paint_line(drawing, rows[index].start_ns,
+                   bb_time_after(rows[index].start_ns, rows[index].turn_ns), paint);
     for (guint i = index + 1; i < n && rows[i].level > rows[index].level; i++)
         if (rows[i].level == rows[index].level + 1 && rows[i].pool_ns > 0)
-            paint_line(drawing, moved(rows[i].start_ns, -rows[i].pool_ns), rows[i].start_ns, paint);
+            paint_line(drawing, bb_time_after(rows[i].start_ns, -rows[i].pool_ns), rows[i].start_ns,
+                       paint);
 }
 
 static void put_bar(Drawing *drawing, guint index)

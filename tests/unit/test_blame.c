@@ -407,7 +407,7 @@ START_TEST(waits_for_a_turn_are_told)
     finish(&c);
     g_autofree char *text = text_of(&c, 0), *json = json_of(&c);
     check_contains(text, "Calls that waited for their turn (the node seems to work meanwhile)\n"
-                         "  web, hardly ever more than 4 at once: 2 of 3 calls: 75 ns, "
+                         "  web: 2 of 3 calls, hardly ever more than 4 at once: 75 ns, "
                          "25 % of all latency\n");
     check_contains(json, "\"waited_for_turn\": [\n{\"node\": \"web\", \"at_once\": 4, "
                          "\"calls\": 3, \"calls_waited\": 2, \"waited_total_s\": 0.000000075");
@@ -425,7 +425,7 @@ START_TEST(short_waits_for_a_turn_are_not)
     paths->worker_wait[0].ns = 0;
     bb_blame_add(c.blame, paths);
     finish(&c);
-    ck_assert_uint_eq(c.findings->workers->len, 0);
+    ck_assert_uint_eq(c.findings->turns->len, 0);
     g_autofree char *text = text_of(&c, 0), *json = json_of(&c);
     ck_assert_ptr_null(strstr(text, "turn ("));
     ck_assert_ptr_null(strstr(json, "turn"));

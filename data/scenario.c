@@ -42,7 +42,9 @@ static BbScenario *scenario_new(BbNames *names, const char *file)
         .steps = g_ptr_array_new_with_free_func(step_free),
         .bodies = g_ptr_array_new_with_free_func(g_free),
         .tracelets = g_ptr_array_new_with_free_func(g_free),
+        .limits = g_array_new(FALSE, FALSE, sizeof(BbLimit)),
     };
+    bb_tally_init(&scenario->limit);
     return scenario;
 }
 
@@ -50,6 +52,8 @@ void bb_scenario_free(BbScenario *scenario)
 {
     if (!scenario)
         return;
+    bb_tally_clear(&scenario->limit);
+    g_array_unref(scenario->limits);
     g_ptr_array_unref(scenario->tracelets);
     g_ptr_array_unref(scenario->bodies);
     g_ptr_array_unref(scenario->steps);
@@ -291,17 +295,24 @@ static bool need_statement(BbParser *parser)
         const char *word;
         bool (*need)(BbParser *parser);
     } statements[] = {
-        {"calls", need_calls},       {"duration", need_duration},
-        {"messages", need_messages}, {"network", need_network},
-        {"replicas", need_replicas}, {"resolution", need_resolution},
-        {"returns", need_returns},   {"sends", need_sends},
-        {"service", need_service},   {"tracelet", bb_parser_need_tracelet},
+        {"calls", need_calls},
+        {"duration", need_duration},
+        {"messages", need_messages},
+        {"network", need_network},
+        {"pool", bb_parser_need_pool},
+        {"replicas", need_replicas},
+        {"resolution", need_resolution},
+        {"returns", need_returns},
+        {"sends", need_sends},
+        {"service", need_service},
+        {"tracelet", bb_parser_need_tracelet},
+        {"workers", bb_parser_need_workers},
     };
     for (gsize i = 0; i < G_N_ELEMENTS(statements); i++)
         if (bb_parser_word(parser, statements[i].word))
             return statements[i].need(parser);
-    return bb_parser_expect(parser, "a statement: set calls duration messages network replicas "
-                                    "resolution returns sends service tracelet");
+    return bb_parser_expect(parser, "a statement: set calls duration messages network pool "
+                                    "replicas resolution returns sends service tracelet workers");
 }
 
 static bool parse(BbParser *parser)

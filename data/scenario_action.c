@@ -103,18 +103,42 @@ static guint32 pick(BbRun *run, const BbTarget *target, guint64 path)
 
 // ---- calls --------------------------------------------------------------------------------------
 
-void bb_work_begin(BbRun *run, BbWork *work)
+// The message of a step, which is to be sent.
+static BbWant want_of(BbRun *run, BbWork *work, const BbStep *step)
 {
-    bb_strand_go_on(run, bb_strand_new(run, work, work->body));
-    bb_work_unref(run, work);
+    BbWant want = {
+        .work = work,
+        .step = step,
+        .sender = work->node,
+        .path = work->path ? work->path : ++run->paths,
+    };
+    if (step->from)
+        want.sender = step->from->nodes[pick(run, step->from, want.path)];
+    want.index = pick(run, step->to, want.path);
+    want.receiver = step->to->nodes[want.index];
+    return want;
 }
 
-// What a message of step, sent by work, makes its receiver do; debt is NULL for a free one.
-static void deliver(BbRun *run, const BbWork *work, const BbStep *step, guint32 index,
-                    const Sent *sent, const BbDebt *debt, gint64 travel_ns)
+static Sent sent_of(BbRun *run, const BbWant *want, BbKind kind)
 {
-    BbWork *next = bb_work_new(run, work->instance, work->depth + 1);
-    next->body = step->body ? step->body : step->bodies[index];
+    return (Sent){
+        .kind = kind,
+        .sender = want->sender,
+        .receiver = want->receiver,
+        .op = want->step->op,
+        .id = ++run->ids,
+        .path = want->path,
+        .parent = want->work->id,
+    };
+}
+
+// What the message makes its receiver do; debt is NULL for a free one.
+static void deliver(BbRun *run, const BbWant *want, const Sent *sent, const BbDebt *debt,
+                    gint64 travel_ns)
+{
+    const BbStep *step = want->step;
+    BbWork *next = bb_work_new(run, want->work->instance, want->work->depth + 1);
+    next->body = step->body ? step->body : step->bodies[want->index];
     next->id = sent->id;
     next->path = sent->path;
     next->node = sent->receiver;
@@ -125,34 +149,32 @@ static void deliver(BbRun *run, const BbWork *work, const BbStep *step, guint32 
     bb_run_at(run, travel_ns, BB_RUN_ARRIVE, next, 0);
 }
 
-static Sent message_of(BbRun *run, const BbStrand *strand, const BbStep *step, BbKind kind,
-                       guint32 *index)
+// One of the async calls of work is over.
+static void end_async(BbRun *run, BbWork *work)
 {
-    const BbWork *work = strand->work;
-    guint64 path = work->path ? work->path : ++run->paths;
-    guint32 sender = work->node;
-    if (step->from)
-        sender = step->from->nodes[pick(run, step->from, path)];
-    *index = pick(run, step->to, path);
-    return (Sent){
-        .kind = kind,
-        .sender = sender,
-        .receiver = step->to->nodes[*index],
-        .op = step->op,
-        .id = ++run->ids,
-        .path = path,
-        .parent = work->id,
-    };
+    BbStrand *waiting = work->waiting;
+    if (--work->open > 0)
+        return;
+    work->waiting = NULL;
+    for (BbStrand *next = NULL; waiting; waiting = next) {
+        next = waiting->next_waiting;
+        bb_strand_go_on(run, waiting);
+    }
 }
 
-void bb_strand_call(BbRun *run, BbStrand *strand, const BbStep *step)
+// Returns whether the call is under way: it may be lost, and nobody may want it any more.
+static bool send_call(BbRun *run, const BbWant *want, BbLine *pool)
 {
-    guint32 index = 0;
-    Sent sent = message_of(run, strand, step, BB_CALL, &index);
+    bool is_async = want->step->kind == BB_STEP_ASYNC;
+    if (want->waiter && want->waiter->ticket != want->ticket)
+        return false;
+    Sent sent = sent_of(run, want, BB_CALL);
     gint64 travel_ns = emit(run, &sent);
-    if (bb_random_chance(&run->random, step->lost)) {
+    if (bb_random_chance(&run->random, want->step->lost)) {
         end_without_return(run, sent.id);
-        return;
+        if (is_async)
+            end_async(run, want->work);
+        return false;
     }
     BbDebt debt = {
         .id = sent.id,
@@ -160,15 +182,39 @@ void bb_strand_call(BbRun *run, BbStrand *strand, const BbStep *step)
         .parent = sent.parent,
         .caller = sent.sender,
         .op = sent.op,
-        .waiter = strand->ticket ? strand : NULL,
-        .ticket = strand->ticket,
-        .async = step->kind == BB_STEP_ASYNC ? strand->work : NULL,
+        .waiter = want->waiter,
+        .ticket = want->ticket,
+        .async = is_async ? want->work : NULL,
+        .pool = pool,
     };
-    if (debt.async) {
-        debt.async->open++;
-        debt.async->refs++;
+    if (is_async)
+        want->work->refs++;
+    deliver(run, want, &sent, &debt, travel_ns);
+    return true;
+}
+
+// The want has a connection of the pool; it goes to the next one that waits if it is not used.
+static void connect(BbRun *run, BbLine *pool, BbWant *want)
+{
+    for (bool used = false; want && !used; want = used ? NULL : bb_line_leave(pool)) {
+        BbWork *work = want->work;
+        used = send_call(run, want, pool);
+        bb_pool_give(&run->wants, want);
+        bb_work_unref(run, work);
     }
-    deliver(run, strand->work, step, index, &sent, &debt, travel_ns);
+}
+
+void bb_strand_call(BbRun *run, BbStrand *strand, const BbStep *step)
+{
+    BbWant *want = bb_pool_take(&run->wants);
+    *want = want_of(run, strand->work, step);
+    want->waiter = strand->ticket ? strand : NULL;
+    want->ticket = strand->ticket;
+    want->work->refs++;
+    want->work->open += step->kind == BB_STEP_ASYNC;
+    BbLine *pool = bb_line_of(run, want->sender, want->receiver);
+    if (bb_line_enter(pool, want))
+        connect(run, pool, want);
 }
 
 // Each of the following does a step. Returns whether the strand goes on at once.
@@ -195,11 +241,11 @@ static bool do_async(BbRun *run, BbStrand *strand, const BbStep *step)
 
 static bool do_send(BbRun *run, BbStrand *strand, const BbStep *step)
 {
-    guint32 index = 0;
-    Sent sent = message_of(run, strand, step, BB_FREE, &index);
+    BbWant want = want_of(run, strand->work, step);
+    Sent sent = sent_of(run, &want, BB_FREE);
     gint64 travel_ns = emit(run, &sent);
     if (!bb_random_chance(&run->random, step->lost))
-        deliver(run, strand->work, step, index, &sent, NULL, travel_ns);
+        deliver(run, &want, &sent, NULL, travel_ns);
     strand->step = step->next;
     return true;
 }
@@ -219,11 +265,11 @@ static bool do_forward(BbRun *run, BbStrand *strand, const BbStep *step)
     strand->step = step->next;
     if (!work->owes)
         return true;
-    guint32 index = 0;
-    Sent sent = message_of(run, strand, step, BB_CALL, &index);
+    BbWant want = want_of(run, work, step);
+    Sent sent = sent_of(run, &want, BB_CALL);
     gint64 travel_ns = emit(run, &sent);
     pay(run, work);
-    deliver(run, work, step, index, &sent, &work->debt, travel_ns);
+    deliver(run, &want, &sent, &work->debt, travel_ns);
     return true;
 }
 
@@ -233,16 +279,10 @@ void bb_work_returned(BbRun *run, BbWork *work)
     BbWork *async = work->debt.async;
     bb_strand_wake(run, work->debt.waiter, work->debt.ticket);
     if (async) {
-        BbStrand *waiting = async->waiting;
-        if (--async->open == 0) {
-            async->waiting = NULL;
-            for (BbStrand *next = NULL; waiting; waiting = next) {
-                next = waiting->next_waiting;
-                bb_strand_go_on(run, waiting);
-            }
-        }
+        end_async(run, async);
         bb_work_unref(run, async);
     }
+    connect(run, work->debt.pool, bb_line_leave(work->debt.pool));
     bb_work_unref(run, work);
 }
 

@@ -4,6 +4,7 @@
 
 #include "data/delay.h"
 #include "data/scenario.h"
+#include "data/tally.h"
 
 typedef struct BbStep BbStep;
 
@@ -63,6 +64,14 @@ struct BbStep {
     guint64 from_times, to_times;
 };
 
+// So many at once, of the messages that a node works on, or of the calls of one node to another;
+// the others wait for their turn.
+typedef struct BbLimit {
+    guint32 each;
+    guint32 lines; // each of these has so many; one gets into any
+    guint32 first; // its lines, among all of the scenario
+} BbLimit;
+
 typedef struct BbTracelet {
     guint32 name;
     guint line;
@@ -91,4 +100,7 @@ struct BbScenario {
     GPtrArray *steps;     // of BbStep: all of them
     GPtrArray *bodies;    // of arrays of BbStep *
     GPtrArray *tracelets; // of BbTracelet
+    GArray *limits;       // of BbLimit
+    BbTally limit;        // (caller, callee) -> its number from 1; of a node: (BB_NAME_NONE, node)
+    guint32 lines;
 };

@@ -23,7 +23,7 @@ void bb_load_begin(BbRun *run, BbLoad *load)
         instance->stages = g_new0(BbStage, tracelet->labels);
     BbWork *client = bb_work_new(run, instance, 0);
     client->body = tracelet->steps;
-    bb_work_begin(run, client);
+    bb_work_arrive(run, client);
 }
 
 // Time from now to the next beginning, by the clock that runs while the load is on.

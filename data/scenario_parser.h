@@ -58,6 +58,9 @@ bool bb_parser_need_step(BbParser *parser, BbStep **step);
 BbStep *bb_parser_new_step(BbParser *parser, BbStepKind kind);
 // The list is whole: its ends go on to `after`, and the branches of choices with them.
 void bb_step_link(BbStep *first, BbStep *after);
+// What stands behind `workers`, and `pool`.
+bool bb_parser_need_workers(BbParser *parser);
+bool bb_parser_need_pool(BbParser *parser);
 // What stands behind `tracelet`.
 bool bb_parser_need_tracelet(BbParser *parser);
 // The messages of `script {`, as a list of steps.

@@ -86,8 +86,30 @@ BbStrand *bb_strand_new(BbRun *run, BbWork *work, const BbStep *step)
     strand->work = work;
     strand->step = step;
     work->refs++;
+    work->strands++;
     check_under_way(run);
     return strand;
+}
+
+static void work_begin(BbRun *run, BbWork *work)
+{
+    bb_strand_go_on(run, bb_strand_new(run, work, work->body));
+    bb_work_unref(run, work);
+}
+
+void bb_work_arrive(BbRun *run, BbWork *work)
+{
+    work->line = bb_line_of(run, BB_NAME_NONE, work->node);
+    if (bb_line_enter(work->line, work))
+        work_begin(run, work);
+}
+
+// The node has no more to do for it.
+static void work_end(BbRun *run, const BbWork *work)
+{
+    BbWork *next = bb_line_leave(work->line);
+    if (next)
+        work_begin(run, next);
 }
 
 void bb_strand_go_on(BbRun *run, BbStrand *strand)
@@ -118,6 +140,8 @@ static void strand_end(BbRun *run, BbStrand *strand)
     bb_pool_give(&run->strands, strand);
     if (join && --join->branches == 0)
         bb_strand_go_on(run, join);
+    if (--work->strands == 0)
+        work_end(run, work);
     bb_work_unref(run, work);
 }
 
@@ -187,10 +211,12 @@ static void run_init(BbRun *run)
     bb_pool_init(&run->works, sizeof(BbWork));
     bb_pool_init(&run->strands, sizeof(BbStrand));
     bb_pool_init(&run->instances, sizeof(BbRunInstance));
+    bb_pool_init(&run->wants, sizeof(BbWant));
     run->random = bb_random_start(options->seed);
     run->agenda = bb_agenda_new(scenario->resolution_ns);
     run->ready = g_array_new(FALSE, FALSE, sizeof(BbEvent));
     run->turns = g_new0(guint32, scenario->targets->len);
+    bb_lines_init(run);
     run->ok = bb_names_intern(scenario->names, "ok");
     if (options->without_ids)
         run->hash_stem = bb_names_intern(scenario->names, "#");
@@ -213,8 +239,10 @@ static void run_clear(BbRun *run)
     bb_pool_clear(&run->works);
     bb_pool_clear(&run->strands);
     bb_pool_clear(&run->instances);
+    bb_pool_clear(&run->wants);
     bb_agenda_free(run->agenda);
     g_array_unref(run->ready);
+    bb_lines_clear(run);
     g_free(run->loads);
     g_free(run->turns);
 }
@@ -252,7 +280,7 @@ static void handle(BbRun *run, const BbEvent *event)
         run_strand(run, strand);
         return;
     case BB_RUN_ARRIVE:
-        bb_work_begin(run, event->object);
+        bb_work_arrive(run, event->object);
         return;
     case BB_RUN_RETURNED:
         bb_work_returned(run, event->object);

@@ -17,6 +17,8 @@ typedef struct BbStage {
     guint32 sender, receiver, op;
 } BbStage;
 
+typedef struct BbLine BbLine;
+
 typedef struct BbLoad {
     const BbTracelet *tracelet;
     guint64 begun;
@@ -40,7 +42,19 @@ typedef struct BbDebt {
     BbStrand *waiter; // goes on if it still has the ticket
     guint64 ticket;
     BbWork *async; // counts it
+    BbLine *pool;  // of its connection
 } BbDebt;
+
+// A call that is to be made.
+typedef struct BbWant {
+    BbWork *work; // whose it is
+    const BbStep *step;
+    BbStrand *waiter; // goes on with the return if it still has the ticket
+    guint64 ticket;   // 0: nobody waits
+    guint64 path;
+    guint32 sender, receiver;
+    guint32 index; // of the receiver among those of the step
+} BbWant;
 
 struct BbWork {
     BbRunInstance *instance;
@@ -48,8 +62,10 @@ struct BbWork {
     guint64 id, path; // of the message that it is about; 0 for the client of an instance
     BbDebt debt;
     BbStrand *waiting; // for the returns of async calls
+    BbLine *line;      // of its node
     guint32 node, refs, depth;
     guint32 open; // async calls
+    guint32 strands;
     bool owes, failed;
 };
 
@@ -89,9 +105,10 @@ typedef struct BbRun {
     gint64 now_ns, end_ns;
     guint64 ids, paths, tickets, written, messages;
     guint silence;
-    BbPool works, strands, instances;
+    BbPool works, strands, instances, wants;
     BbLoad *loads;
     guint32 *turns; // round robin, by target
+    BbLine *lines;  // of all limits
     guint32 hash_stem, ok;
 } BbRun;
 
@@ -106,8 +123,8 @@ gint64 bb_run_sample(BbRun *run, const BbDelay *delay);
 // A node's work, with one reference that is the caller's.
 BbWork *bb_work_new(BbRun *run, BbRunInstance *instance, guint32 depth);
 void bb_work_unref(BbRun *run, BbWork *work);
-// Its body begins; takes the reference.
-void bb_work_begin(BbRun *run, BbWork *work);
+// It is there, and its body begins when there is a worker for it; takes the reference.
+void bb_work_arrive(BbRun *run, BbWork *work);
 
 BbStrand *bb_strand_new(BbRun *run, BbWork *work, const BbStep *step);
 void bb_strand_go_on(BbRun *run, BbStrand *strand);
@@ -119,10 +136,22 @@ void bb_strand_wake(BbRun *run, BbStrand *strand, guint64 ticket);
 
 // Does the step that the strand is at. Returns whether the strand goes on at once.
 bool bb_strand_act(BbRun *run, BbStrand *strand, const BbStep *step);
-// Sends the call of the step once more, for a hedge.
+// The call of the step, as soon as there is a connection for it; once more, for a hedge.
 void bb_strand_call(BbRun *run, BbStrand *strand, const BbStep *step);
 // The caller has the return of a work.
 void bb_work_returned(BbRun *run, BbWork *work);
+
+// ---- who waits (scenario_line.c)
+
+void bb_lines_init(BbRun *run);
+void bb_lines_clear(BbRun *run);
+// The line that a call gets into; of caller BB_NAME_NONE, a message that has arrived. NULL: there
+// is no limit.
+BbLine *bb_line_of(BbRun *run, guint32 caller, guint32 callee);
+// Returns whether it is who's turn at once; else it waits.
+bool bb_line_enter(BbLine *line, gpointer who);
+// One whose turn it was is done. Returns whose turn it is now, NULL if nobody waits.
+gpointer bb_line_leave(BbLine *line);
 
 // ---- when things begin (scenario_load.c)
 

@@ -95,6 +95,9 @@ static bool check_modifiers(BbParser *parser, const BbStep *step)
     if (step->retries && !step->has_timeout)
         return bb_parser_refuse(parser, "retry without timeout: say `timeout TIME`, after which it "
                                         "is tried again");
+    if (step->kind == BB_STEP_FORWARD && step->lost > 0)
+        return bb_parser_refuse(parser, "lost is not for forward: its caller would wait for ever; "
+                                        "let the call before be lost");
     if (waits && step->lost > 0 && !step->has_timeout)
         return bb_parser_refuse(parser, "lost without timeout: the caller would wait for ever; say "
                                         "`timeout TIME`");

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Floods, each in a process of its own, through capture/ and on to a trace: memory has a bound
 // whatever comes, the counters tell what was given up, and it ends.
-//   hostile [--threads N] [SCENARIO...]
+//   hostile [--threads N] [--part N] [SCENARIO...]     --part: so much less of each
 #include "capture/hold.h"
 #include "capture/shards.h"
 #include "capture/unanswered.h"
 #include "data/order.h"
 #include "data/trace.h"
+#include "tests/sanitized.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,18 +23,7 @@
 #define UNREAD 20000u // returns of one connection that nobody reads
 #define RAW_IP 101    // LINKTYPE_RAW
 
-// Sanitizers multiply memory and time: there, less comes, and the peak says nothing.
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
-#define SCALED_DOWN 50u
+#define SCALED_DOWN 50u // under the sanitizers
 
 typedef struct Flood {
     BbShards *shards;
@@ -532,12 +522,17 @@ static guint peak_kb(void)
     return line ? (guint)g_ascii_strtoull(line + 6, NULL, 10) : 0;
 }
 
-static bool run_here(const Scenario *scenario, guint threads)
+typedef struct Options {
+    guint threads, part;
+} Options;
+
+static bool run_here(const Scenario *scenario, const Options *options)
 {
     Flood flood;
-    guint down = SANITIZED ? SCALED_DOWN : 1;
-    flood_begin(&flood, threads);
-    scenario->run(&flood, MAX(scenario->n / down, 1));
+    guint part = TEST_SANITIZED ? SCALED_DOWN : options->part;
+    guint64 at_least = part > 1 ? MIN(scenario->at_least, 1) : scenario->at_least;
+    flood_begin(&flood, options->threads);
+    scenario->run(&flood, MAX(scenario->n / part, 1));
     flood_end(&flood);
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);
@@ -545,7 +540,7 @@ static bool run_here(const Scenario *scenario, guint threads)
                      (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
     guint peak = peak_kb();
     guint64 told = flood.loss.count[scenario->told];
-    bool good = SANITIZED || (peak <= PEAK_KB && told >= scenario->at_least && seconds < SECONDS);
+    bool good = TEST_SANITIZED || (peak <= PEAK_KB && told >= at_least && seconds < SECONDS);
     printf("%-20s %9" G_GUINT64_FORMAT " packets  %6.1f s  %4u MB  %s %" G_GUINT64_FORMAT "%s\n",
            scenario->name, flood.packets, seconds, peak / 1024, bb_loss_name(scenario->told), told,
            good ? "" : "  TOO MUCH");
@@ -553,13 +548,13 @@ static bool run_here(const Scenario *scenario, guint threads)
     return good;
 }
 
-static bool run_apart(const Scenario *scenario, guint threads)
+static bool run_apart(const Scenario *scenario, const Options *options)
 {
     int status = 0;
     pid_t pid = fork();
     g_assert(pid >= 0);
     if (pid == 0)
-        exit(run_here(scenario, threads) ? EXIT_SUCCESS : EXIT_FAILURE);
+        exit(run_here(scenario, options) ? EXIT_SUCCESS : EXIT_FAILURE);
     g_assert(waitpid(pid, &status, 0) == pid);
     if (WIFSIGNALED(status))
         printf("%-20s ended by signal %d\n", scenario->name, WTERMSIG(status));
@@ -574,13 +569,13 @@ static bool is_wanted(const char *name, char **wanted)
 int main(int argc, char **argv)
 {
     bool good = argc > 0;
-    guint threads = 1;
-    if (argc > 2 && strcmp(argv[1], "--threads") == 0) {
-        threads = (guint)atoi(argv[2]);
-        argv += 2;
+    Options options = {1, 1};
+    for (; argc > 2 && g_str_has_prefix(argv[1], "--"); argv += 2, argc -= 2) {
+        guint *option = strcmp(argv[1], "--threads") == 0 ? &options.threads : &options.part;
+        *option = (guint)MAX(atoi(argv[2]), 1);
     }
     for (gsize i = 0; i < G_N_ELEMENTS(scenarios); i++)
         if (is_wanted(scenarios[i].name, argv + 1))
-            good = run_apart(&scenarios[i], threads) && good;
+            good = run_apart(&scenarios[i], &options) && good;
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

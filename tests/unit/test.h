@@ -2,6 +2,8 @@
 // The frame of a unit test program: START_TEST functions of check, listed once in TEST_MAIN.
 #pragma once
 
+#include "tests/sanitized.h"
+
 #include <check.h>
 #include <glib.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #define MOST 200u // requests of a talk
-#define DEEPEST 6u
+#define DEEPEST (TEST_SANITIZED ? 3u : 6u)
 #define NOT 0xffffffffu
 #define KEPT \
     20u // of 100 calls, at least, that have their replies where packets get lost all the time
@@ -354,7 +354,7 @@ START_TEST(several_packets_are_lost)
 {
     BbRandom random = bb_random_start(test_seed("several_packets_are_lost"));
     guint unsettled = 0;
-    for (guint run = 0; run < 1000; run++) {
+    for (guint run = 0; run < (TEST_SANITIZED ? 250 : 1000); run++) {
         Shape shape = (Shape)bb_random_below(&random, SHAPES);
         guint depth = 1 + (guint)bb_random_below(&random, DEEPEST);
         Talk talk = {.protocol = &protocols[run / 2 % G_N_ELEMENTS(protocols)],

@@ -197,7 +197,7 @@ START_TEST(damage_costs_its_own_sub_buffer_only)
     g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
     Image image;
     image_init(&image, seed, 15000);
-    for (guint round = 0; round < 80; round++) {
+    for (guint round = 0; round < (TEST_SANITIZED ? 20 : 80); round++) {
         guint place = (guint)g_rand_int_range(rand, 0, SUBS);
         g_autofree char *copy = g_memdup2(image.bytes, image.size);
         char *sub = copy + PAGE + place * SUB;

@@ -358,6 +358,14 @@ static void append_also(GString *out, const Show *show)
     g_string_append_c(out, '\n');
 }
 
+// What the dots of its bars are.
+static void append_dots(GString *out, const Show *show, const BbTimeline *timeline)
+{
+    if (bb_timeline_shows_lines(timeline))
+        g_string_append_printf(out, "%s waited for its turn, or for a connection of a pool.\n",
+                               show->style.ascii ? "." : "·");
+}
+
 static bool append_instance(GString *out, const Show *show, const BbPatterns *patterns,
                             const BbRanking *ranking)
 {
@@ -378,18 +386,16 @@ static bool append_instance(GString *out, const Show *show, const BbPatterns *pa
     g_string_append_c(out, '\n');
     bb_timeline_append(out, found->timeline, show->names, &show->style);
     bool sure = bb_timeline_shows_sure(found->timeline);
-    bool lines = bb_timeline_shows_lines(found->timeline);
     if (bb_inference_has_calls(&show->inference))
         g_string_append_printf(out,
                                "\n* is waited for (critical path). %s worked itself, %s waited for "
-                               "a call.%s%s%s\n",
+                               "a call.%s\n",
                                show->style.ascii ? "#" : "█", show->style.ascii ? "-" : "░",
-                               sure ? " sure: of the parent." : "",
-                               lines ? show->style.ascii ? "\n." : "\n·" : "",
-                               lines ? " waited for its turn, or for a connection of a pool." : "");
+                               sure ? " sure: of the parent." : "");
     else
         g_string_append_printf(out, "\nstart: when the message was sent.%s\n",
                                sure ? " sure: of its cause." : "");
+    append_dots(out, show, found->timeline);
     return true;
 }
 
@@ -436,6 +442,7 @@ static bool append_pattern(GString *out, const Show *show, const BbPatterns *pat
                         ? "\nstart, mean, self: means. waited: how long the node was waited for, "
                           "not its calls,\nas a share of the latency.\n"
                         : "\nstart: when the message is sent, by the most frequent delays.\n");
+    append_dots(out, show, timeline);
     return true;
 }
 

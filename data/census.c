@@ -333,6 +333,8 @@ static void count_instance(BbCensus *census, const BbPaths *paths, BbInstance *i
         double confidence = (double)paths->confidence[order[k]];
         count_call(census, paths, order[k], node);
         node->critical_total_ns = add_time(node->critical_total_ns, (guint64)critical[k].self_ns);
+        node->turn_total_ns = add_time(node->turn_total_ns, (guint64)critical[k].turn_ns);
+        node->pool_total_ns = add_time(node->pool_total_ns, (guint64)critical[k].pool_ns);
         right = right < 0 || confidence < 0 ? (double)BB_CONFIDENCE_NONE : right * confidence;
         if (right > 0 && paths->whole)
             right *= (double)paths->whole[order[k]];

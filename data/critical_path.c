@@ -173,6 +173,15 @@ static void walk(BbCriticalPath *path, const BbPaths *paths, const guint32 *orde
     note_gap(path, charge, waited, at_ns - place->from_ns);
 }
 
+// Who waits makes no call meanwhile: on the path that is, or it is not waited for itself.
+static void note_waits(BbCritical *charge, const BbPaths *paths, guint32 call)
+{
+    if (paths->worker_wait)
+        charge->turn_ns = CLAMP(paths->worker_wait[call].ns, 0, charge->self_ns);
+    if (paths->pool_wait)
+        charge->pool_ns = CLAMP(paths->pool_wait[call].ns, 0, charge->gap_ns);
+}
+
 const BbCritical *bb_critical_path_find(BbCriticalPath *path, const BbPaths *paths,
                                         const BbInstance *instance)
 {
@@ -189,5 +198,7 @@ const BbCritical *bb_critical_path_find(BbCriticalPath *path, const BbPaths *pat
                 &g_array_index(path->places, Place, 0));
     for (guint32 p = 0; p < instance->count; p++)
         walk(path, paths, order, p);
+    for (guint32 p = 0; p < instance->count; p++)
+        note_waits(&g_array_index(path->charges, BbCritical, p), paths, order[p]);
     return &g_array_index(path->charges, BbCritical, 0);
 }

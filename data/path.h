@@ -97,6 +97,17 @@ static inline guint64 bb_instance_number(const BbPaths *paths, const BbInstance 
     return paths->instances_before + instance->place + 1;
 }
 
+// How long a call waited for its turn at the callee, and its caller for a pool before it; of a
+// pool, where it is likelier than not that it did.
+static inline gint64 bb_paths_turn_ns(const BbPaths *paths, guint32 call)
+{
+    return paths->worker_wait ? paths->worker_wait[call].ns : 0;
+}
+static inline gint64 bb_paths_pool_ns(const BbPaths *paths, guint32 call)
+{
+    return paths->pool_wait && paths->pool_wait[call].share >= 0.5F ? paths->pool_wait[call].ns : 0;
+}
+
 // How long an instance takes: from the entry into the root's callee until its return leaves (or its
 // last byte does); BB_TIME_NONE without return. Of convolution: from when the first message is sent
 // until the last one arrives.

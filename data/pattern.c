@@ -97,6 +97,15 @@ double bb_pattern_wrong(const BbPattern *pattern)
     return CLAMP(1 - pattern->right_total / (double)pattern->count, 0, 1);
 }
 
+guint64 bb_pattern_queued(const BbPatternNode *node)
+{
+    guint64 ns = node->turn_total_ns;
+    for (guint i = 0; i < node->calls->len; i++)
+        ns = MIN(ns + ((const BbPatternNode *)g_ptr_array_index(node->calls, i))->pool_total_ns,
+                 node->critical_total_ns);
+    return ns;
+}
+
 double bb_pattern_sure(const BbPattern *pattern, const BbPatternNode *node)
 {
     if (pattern->right_total < 0 || node->sure_total < 0 || pattern->count == 0)

@@ -30,6 +30,8 @@ struct BbPatternNode {
     guint64 critical_total_ns; // own work that the root's caller waited for (critical path); more
                                // than self where a call is made while another one, not waited
                                // for, is open; stops likewise
+    guint64 turn_total_ns;     // of that, calls waited for their turn (workers), and
+    guint64 pool_total_ns;     // of the caller's, it waited for a pool before it made the call
     guint64 errors;            // returns whose status is an error
     bool unanswered;   // calls without return, or with one that came when their caller had gone on:
                        // latency is how long it waited; self and critical time are parts of that
@@ -71,6 +73,9 @@ gint64 bb_pattern_mean_latency(const BbPattern *pattern);
 // that have the right parent; less than 0 where no confidences are known.
 double bb_pattern_wrong(const BbPattern *pattern);
 double bb_pattern_sure(const BbPattern *pattern, const BbPatternNode *node);
+
+// Of the node's critical_total_ns: that it stood in line, for one of its workers or for a pool.
+guint64 bb_pattern_queued(const BbPatternNode *node);
 
 // Below it, who caused a call is little better than a toss of a coin.
 #define BB_PATTERN_SURE_LEAST 0.6

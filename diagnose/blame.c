@@ -113,11 +113,9 @@ static void add_cost(BbBlameCost *cost, const BbCritical *charge, guint64 *lates
     cost->off_path += !charge->on_path;
 }
 
-// most_ns: of the work that requests waited for.
-static void add_wait(BbBlame *blame, BbBlameWaits wait, gint64 most_ns)
+static void add_wait(BbBlame *blame, BbBlameWaits wait)
 {
     guint64 *number = bb_tally_at(&blame->edges, (BbTallyKey){wait.caller, wait.callee, 0});
-    wait.waited_ns = CLAMP(wait.waited_ns, 0, most_ns);
     if (*number == 0) {
         g_array_append_val(blame->waits, wait);
         *number = blame->waits->len;
@@ -136,14 +134,11 @@ static void add_waits(BbBlame *blame, const BbPaths *paths, guint32 index, const
     const BbPoolWait *pool = paths->pool_wait ? &paths->pool_wait[index] : NULL;
     const BbWorkerWait *turn = paths->worker_wait ? &paths->worker_wait[index] : NULL;
     if (pool && pool->limit > 0)
-        add_wait(blame,
-                 (BbBlameWaits){call->caller, call->callee, pool->limit, 1, (double)pool->share,
-                                pool->ns},
-                 charge->gap_ns);
+        add_wait(blame, (BbBlameWaits){call->caller, call->callee, pool->limit, 1,
+                                       (double)pool->share, charge->pool_ns});
     if (turn && turn->limit > 0)
-        add_wait(blame,
-                 (BbBlameWaits){BB_NAME_NONE, call->callee, turn->limit, 1, turn->ns > 0, turn->ns},
-                 charge->self_ns);
+        add_wait(blame, (BbBlameWaits){BB_NAME_NONE, call->callee, turn->limit, 1, turn->ns > 0,
+                                       charge->turn_ns});
 }
 
 static void add_instance(BbBlame *blame, const BbPaths *paths, const BbInstance *instance)

@@ -72,6 +72,9 @@ static const char legend_of_chains[] =
     "up "
     "to the pattern's time.\\lNode: the deeper its colour, the more of the pattern's time passes "
     "there.\\l";
+static const char legend_of_queued[] =
+    "queued = the part of waited in which it stood in line, for one of its workers or for a "
+    "connection of a pool.\\l";
 static const char legend_of_derived[] =
     "Dashed frame: no causal path; derived from other paths.\\l";
 
@@ -93,6 +96,8 @@ static void label_graph(Agraph_t *graph, const BbView *view)
         g_string_append(text, "\\l");
     if (ranking->n_shown > 0)
         g_string_append(text, ranking->chains ? legend_of_chains : legend_of_trees);
+    if (bb_summary_tells_queued(ranking))
+        g_string_append(text, legend_of_queued);
     if (ranking->derived_shown > 0)
         g_string_append(text, legend_of_derived);
     bb_drawing_set(graph, "label", text->str);

@@ -21,11 +21,6 @@ static double waited_share(const BbPattern *pattern, const BbPatternNode *node)
     return bb_quantity_share((gint64)node->critical_total_ns, bb_pattern_total_latency(pattern));
 }
 
-static gint64 waited_ns(const BbPattern *pattern, const BbPatternNode *node)
-{
-    return (gint64)(node->critical_total_ns / MAX(pattern->count, 1));
-}
-
 // The first of those that are waited for most; NULL if none is.
 static const BbPatternNode *find_heaviest(const BbPatternNode *node, const BbPatternNode *best)
 {
@@ -42,13 +37,22 @@ static bool is_waited_for(const BbPattern *pattern, const BbPatternNode *node)
     return waited_share(pattern, node) >= WAITED_LEAST;
 }
 
-// "12.3 ms (61 %)"
-static void append_waited(GString *out, const BbPattern *pattern, const BbPatternNode *node)
+// "12.3 ms (61 %)" of the pattern's latency
+static void append_part(GString *out, const BbPattern *pattern, guint64 total_ns)
 {
-    bb_quantity_append_duration(out, waited_ns(pattern, node));
+    bb_quantity_append_duration(out, (gint64)(total_ns / MAX(pattern->count, 1)));
     g_string_append(out, " (");
-    bb_quantity_append_share(out, waited_share(pattern, node));
+    bb_quantity_append_share(
+        out, bb_quantity_share((gint64)total_ns, bb_pattern_total_latency(pattern)));
     g_string_append_c(out, ')');
+}
+
+static void append_queued(GString *out, const BbPattern *pattern, const BbPatternNode *node)
+{
+    if (bb_summary_queued(pattern, node) == 0)
+        return;
+    g_string_append(out, "\nqueued ");
+    append_part(out, pattern, bb_pattern_queued(node));
 }
 
 static void label_node(BbDrawing *drawing, Agnode_t *drawn, const BbPatternNode *node)
@@ -68,8 +72,9 @@ static void label_node(BbDrawing *drawing, Agnode_t *drawn, const BbPatternNode 
     }
     if (is_waited_for(drawing->pattern, node)) {
         g_string_append(text, "\nwaited ");
-        append_waited(text, drawing->pattern, node);
+        append_part(text, drawing->pattern, node->critical_total_ns);
     }
+    append_queued(text, drawing->pattern, node);
     if (node->errors > 0) {
         g_string_append_c(text, '\n');
         bb_quantity_append_counted(text, node->errors, "error");
@@ -116,7 +121,8 @@ static void explain_node(BbDrawing *drawing, Agnode_t *drawn, const BbPatternNod
     else
         explain_latency(drawing, text, node);
     g_string_append(text, "\nwaited for: ");
-    append_waited(text, drawing->pattern, node);
+    append_part(text, drawing->pattern, node->critical_total_ns);
+    append_queued(text, drawing->pattern, node);
     bb_drawing_append_replicas(drawing, node->replicas);
     bb_drawing_set_plain(drawing, drawn, "tooltip");
 }

@@ -19,6 +19,7 @@ typedef struct BbInstanceCall {
     gint64 arrived_ns; // at the callee, on its clock
     gint64 left_ns;    // when the callee was done, likewise, not before arrived_ns: it returned, or
                        // its caller went on; of a message, it sent the last that this one caused
+    gint64 turn_ns, pool_ns; // waited for its turn at the callee; for a pool, before it was made
     guint32 op, status, proto;
 } BbInstanceCall;
 

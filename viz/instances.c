@@ -106,6 +106,8 @@ static void fill_calls(BbInstances *instances, const BbPaths *paths, const BbIns
         calls[k].id = has_id(call) ? call->id : bb_unique_ids_absent(absent[index]);
         calls[k].parent = parent == BB_CALL_NO_PARENT ? parent : place[parent];
         calls[k].confidence = paths->confidence[index];
+        calls[k].turn_ns = bb_paths_turn_ns(paths, index);
+        calls[k].pool_ns = bb_paths_pool_ns(paths, index);
         if (instances->messages && parent != BB_CALL_NO_PARENT) {
             BbInstanceCall *cause = &calls[calls[k].parent];
             cause->left_ns = MAX(cause->left_ns, call->call_ns);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Path instances, in one of several forms (bbpaths(1), --instances). The rank of a pattern is known
-// when all windows have been counted, so instances are put aside until then: 50 to 90 bytes a
+// when all windows have been counted, so instances are put aside until then: 50 to 106 bytes a
 // call, in memory at first, then in a temporary file.
 #pragma once
 

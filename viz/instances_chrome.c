@@ -9,6 +9,7 @@
 #include "viz/instance_form.h"
 
 #include "data/path.h"
+#include "data/quantity.h"
 
 #define SECOND G_GINT64_CONSTANT(1000000000)
 
@@ -153,6 +154,15 @@ static void find_free(const Writing *writing, const BbInstanceView *view)
 
 // ---- slices and arrows -------------------------------------------------------------------------
 
+static void put_wait(const Writing *writing, const char *key, gint64 ns)
+{
+    if (ns <= 0)
+        return;
+    g_string_truncate(writing->text, 0);
+    bb_quantity_append_duration(writing->text, ns);
+    bb_json_put_string(writing->json, key, writing->text->str);
+}
+
 static void put_arguments(const Writing *writing, const BbInstanceView *view, guint place)
 {
     BbJson *json = writing->json;
@@ -169,6 +179,8 @@ static void put_arguments(const Writing *writing, const BbInstanceView *view, gu
         bb_json_put_string(json, "status", status);
     if (!view->messages && call->return_ns == BB_TIME_NONE)
         bb_json_put_string(json, "no return", "the caller went on");
+    put_wait(writing, "waited for its turn", call->turn_ns);
+    put_wait(writing, "waited for a pool", call->pool_ns);
     if (call->confidence >= 0)
         bb_json_put_share(json, "confidence", (double)call->confidence);
     bb_json_end_object(json);

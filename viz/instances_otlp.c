@@ -206,6 +206,10 @@ static void put_attributes(Writing *writing, const Span *span)
         bb_json_put_share(json, "doubleValue", (double)call->confidence);
         end_attribute(json);
     }
+    if (!at_caller && call->turn_ns > 0)
+        put_number(json, "bbtrace.waited_for_turn_ns", (guint64)call->turn_ns);
+    if (!at_caller && call->pool_ns > 0)
+        put_number(json, "bbtrace.waited_for_pool_ns", (guint64)call->pool_ns);
     if (span->parent == 0) {
         put_number(json, "bbtrace.instance", span->instance);
         if (span->rank > 0)

@@ -126,6 +126,11 @@ static void put_foot(BbTable *table, const BbTableForm *form)
     }
     if (ranking->n_shown > 0)
         g_string_append(text, form->legend);
+    if (bb_summary_tells_queued(ranking))
+        g_string_append(
+            text,
+            "queued: the part of waited in which it stood in line, for one of its workers or for a "
+            "connection of a pool.\n");
 }
 
 static guint widest(BbTable *table, const BbTableForm *form)

@@ -7,8 +7,6 @@
 #include "data/status.h"
 #include "viz/timeline_row.h"
 
-#define LIKELY 0.5F // probability of a wait that is shown
-
 static BbTimeline *timeline_new(bool of_pattern, bool of_messages)
 {
     BbTimeline *timeline = g_new0(BbTimeline, 1);
@@ -93,11 +91,8 @@ static BbTimelineRow row_of_call(const Listing *listing, const Draft *draft)
         row.mean_ns = bb_time_between(call->arrived_ns, end_ns);
         row.self_ns = (gint64)MIN(listing->paths->self_ns[index], (guint64)G_MAXINT64);
     }
-    if (listing->paths->worker_wait)
-        row.turn_ns = listing->paths->worker_wait[index].ns;
-    const BbPoolWait *pool = listing->paths->pool_wait ? &listing->paths->pool_wait[index] : NULL;
-    if (pool && pool->share >= LIKELY)
-        row.pool_ns = pool->ns;
+    row.turn_ns = bb_paths_turn_ns(listing->paths, index);
+    row.pool_ns = bb_paths_pool_ns(listing->paths, index);
     row.on_path = listing->critical && listing->critical[draft->place].on_path;
     row.errors = bb_status_is_error(bb_names_text(listing->names, call->proto),
                                     bb_names_text(listing->names, call->status));
@@ -155,6 +150,8 @@ static BbTimelineRow row_of_node(const BbPattern *pattern, const BbPatternNode *
                          .returned = !pattern->root->delays,
                          .unanswered = node->unanswered || pattern->root->delays,
                          .sure = BB_CONFIDENCE_NONE};
+    row.turn_ns = (gint64)((double)node->turn_total_ns / count);
+    row.pool_ns = (gint64)((double)node->pool_total_ns / count);
     if (total_ns > 0)
         row.waited = (double)node->critical_total_ns / (double)total_ns;
     if (pattern->right_total >= 0)

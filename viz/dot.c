@@ -96,7 +96,7 @@ static void label_graph(Agraph_t *graph, const BbView *view)
         g_string_append(text, "\\l");
     if (ranking->n_shown > 0)
         g_string_append(text, ranking->chains ? legend_of_chains : legend_of_trees);
-    if (bb_summary_tells_queued(ranking))
+    if (ranking->queued)
         g_string_append(text, legend_of_queued);
     if (ranking->derived_shown > 0)
         g_string_append(text, legend_of_derived);

@@ -49,7 +49,7 @@ static void append_part(GString *out, const BbPattern *pattern, guint64 total_ns
 
 static void append_queued(GString *out, const BbPattern *pattern, const BbPatternNode *node)
 {
-    if (bb_summary_queued(pattern, node) == 0)
+    if (bb_ranking_queued(pattern, node) == 0)
         return;
     g_string_append(out, "\nqueued ");
     append_part(out, pattern, bb_pattern_queued(node));

@@ -2,9 +2,12 @@
 // In: the patterns of an inference and what was asked for. Out: those to show, ranked.
 #include "viz/ranking.h"
 
+#include "data/quantity.h"
 #include "viz/chain.h"
 
 #include <string.h>
+
+#define QUEUED_LEAST 0.02 // of the latency of a pattern
 
 typedef struct Sorting {
     const GPtrArray *patterns;
@@ -82,8 +85,24 @@ static gint64 add_latency(gint64 sum, gint64 latency)
     return result;
 }
 
+double bb_ranking_queued(const BbPattern *pattern, const BbPatternNode *node)
+{
+    double share =
+        bb_quantity_share((gint64)bb_pattern_queued(node), bb_pattern_total_latency(pattern));
+    return share < QUEUED_LEAST ? 0 : share;
+}
+
+static bool is_queued_below(const BbPattern *pattern, const BbPatternNode *node)
+{
+    bool queued = bb_ranking_queued(pattern, node) > 0;
+    for (guint i = 0; !queued && i < node->calls->len; i++)
+        queued = is_queued_below(pattern, g_ptr_array_index(node->calls, i));
+    return queued;
+}
+
 static void show(BbRanking *ranking, const BbPattern *pattern, guint32 index, guint32 rank)
 {
+    ranking->queued |= !ranking->chains && is_queued_below(pattern, pattern->root);
     ranking->rank_shown[ranking->n_shown] = rank;
     ranking->shown[ranking->n_shown++] = pattern;
     ranking->rank[index] = rank;

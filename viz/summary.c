@@ -184,31 +184,6 @@ static void append_share_left_out(GString *out, const BbRanking *ranking)
     bb_chosen_append_whole(out, ranking->options.chosen, words_of(ranking)->shares);
 }
 
-#define QUEUED_LEAST 0.02
-
-double bb_summary_queued(const BbPattern *pattern, const BbPatternNode *node)
-{
-    double share =
-        bb_quantity_share((gint64)bb_pattern_queued(node), bb_pattern_total_latency(pattern));
-    return share < QUEUED_LEAST ? 0 : share;
-}
-
-static bool is_queued_below(const BbPattern *pattern, const BbPatternNode *node)
-{
-    bool queued = bb_summary_queued(pattern, node) > 0;
-    for (guint i = 0; !queued && i < node->calls->len; i++)
-        queued = is_queued_below(pattern, g_ptr_array_index(node->calls, i));
-    return queued;
-}
-
-bool bb_summary_tells_queued(const BbRanking *ranking)
-{
-    bool any = false;
-    for (guint i = 0; !any && !ranking->chains && i < ranking->n_shown; i++)
-        any = is_queued_below(ranking->shown[i], ranking->shown[i]->root);
-    return any;
-}
-
 bool bb_summary_append_left_out(GString *out, const BbRanking *ranking)
 {
     if (ranking->n_shown == ranking->n_patterns)

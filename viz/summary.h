@@ -21,12 +21,6 @@ const char *bb_summary_none(const BbFacts *facts, bool chains);
 // 47 patterns (40 for being rare), 4,321 paths, 8.3 % of all paths"; false where nothing was.
 bool bb_summary_append_left_out(GString *out, const BbRanking *ranking);
 
-// As a share of the pattern's latency: that the node stood in line, for one of its workers or for a
-// pool. 0 where it is too little to be told.
-double bb_summary_queued(const BbPattern *pattern, const BbPatternNode *node);
-// Whether it is told of a node of the patterns that are shown.
-bool bb_summary_tells_queued(const BbRanking *ranking);
-
 // "400 messages with which nothing correlates that their senders got: each begins a path, rightly
 // or not"; false where there are none.
 bool bb_summary_append_unrelated(GString *out, const BbFacts *facts);

@@ -126,7 +126,7 @@ static void put_foot(BbTable *table, const BbTableForm *form)
     }
     if (ranking->n_shown > 0)
         g_string_append(text, form->legend);
-    if (bb_summary_tells_queued(ranking))
+    if (ranking->queued)
         g_string_append(
             text,
             "queued: the part of waited in which it stood in line, for one of its workers or for a "

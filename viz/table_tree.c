@@ -80,7 +80,7 @@ static guint width_of(BbTable *table, const BbPattern *pattern)
 
 static void put_remarks(BbTable *table, const BbPattern *pattern, const BbPatternNode *node)
 {
-    double queued = bb_summary_queued(pattern, node);
+    double queued = bb_ranking_queued(pattern, node);
     if (queued > 0) {
         g_string_append(table->text, "  queued ");
         bb_quantity_append_share(table->text, queued);

@@ -107,6 +107,12 @@ class Accuracy(unittest.TestCase):
                 self.assertEqual(len(rows(self.folder, f"figure-{figure}")), count)
                 self.assertIn(f"Figure {figure}: ", self.said)
         self.assertEqual(len(rows(self.folder, "prototype")), POINTS)
+        waits = rows(self.folder, "waits")
+        self.assertEqual(len(waits), 5 * POINTS)
+        for row in waits:
+            self.assertGreaterEqual(float(row["parallelism"]), 1)
+            self.assertGreater(float(row["free_exact"]), 70, row)
+        self.assertGreater(float(waits[POINTS - 1]["told"]), 20) # of workers in one line, all busy
         for figure in ("19", "20"):
             self.assertEqual({row["system"] for row in rows(self.folder, f"figure-{figure}")}, SYSTEMS)
 

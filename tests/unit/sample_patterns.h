@@ -79,6 +79,16 @@ static inline void sample_web(BbPatterns *patterns, BbNames *names)
     sample_pattern(patterns, names, "client", lb);
 }
 
+// web's calls wait 30 of its 100 ms for their turn, and web 20 ms for a pool before it calls db.
+static inline void sample_queued(BbPatterns *patterns, BbNames *names)
+{
+    BbPatternNode *web = sample_node(names, "web", "", 1, 0, 100 * MS);
+    BbPatternNode *db = sample_call(web, sample_node(names, "db", "", 1, 60 * MS, 30 * MS));
+    sample_pattern(patterns, names, "client", web);
+    web->turn_total_ns = 30 * MS;
+    db->pool_total_ns = 20 * MS;
+}
+
 static inline void sample_fan_out(BbPatterns *patterns, BbNames *names)
 {
     guint64 n = 400;

@@ -385,12 +385,21 @@ START_TEST(critical_time_is_summed)
         add(&window, f.names, "A", "B", 10, 40, 0, 0);
         add(&window, f.names, "A", "C", 10, 90, 0, 0);
         g_autoptr(BbPaths) paths = window_end(&window);
+        paths->worker_wait = g_new0(BbWorkerWait, paths->n_calls);
+        paths->pool_wait = g_new0(BbPoolWait, paths->n_calls);
+        paths->worker_wait[2].ns = 30;
+        paths->pool_wait[2].ns = 4;
         bb_census_add(f.census, paths);
     }
     g_autoptr(BbPatterns) patterns = bb_census_finish(f.census);
     const BbPatternNode *root = pattern_at(patterns, 0)->root;
     const BbPatternNode *b = g_ptr_array_index(root->calls, 0);
     const BbPatternNode *c = g_ptr_array_index(root->calls, 1);
+    ck_assert_uint_eq(c->turn_total_ns, 60);
+    ck_assert_uint_eq(c->pool_total_ns, 8);
+    ck_assert_uint_eq(bb_pattern_queued(root), 8);
+    ck_assert_uint_eq(bb_pattern_queued(c), 60);
+    ck_assert_uint_eq(root->turn_total_ns + b->turn_total_ns + b->pool_total_ns, 0);
     ck_assert_uint_eq(root->critical_total_ns, 40);
     ck_assert_uint_eq(b->critical_total_ns, 0);
     ck_assert_uint_eq(c->critical_total_ns, 160);

@@ -395,6 +395,31 @@ START_TEST(charges_are_those_of_the_slow_twin)
 }
 END_TEST
 
+// For its turn, as far as that is on the path; for a pool, as long as its caller did nothing else.
+START_TEST(who_waits_in_line)
+{
+    g_auto(Case) c = CASE;
+    guint32 a = scene_call(c.scene, SCENE_ROOT, "C", "A", 100, 200);
+    guint32 b = scene_call(c.scene, a, "A", "B", 110, 140);
+    guint32 d = scene_call(c.scene, a, "A", "D", 150, 190);
+    find(&c, false);
+    ck_assert_int_eq(c.charges[0].turn_ns + c.charges[1].pool_ns, 0);
+    c.paths->worker_wait = g_new0(BbWorkerWait, c.paths->n_calls);
+    c.paths->pool_wait = g_new0(BbPoolWait, c.paths->n_calls);
+    c.paths->worker_wait[a].ns = 4;
+    c.paths->worker_wait[b].ns = 1000;
+    c.paths->pool_wait[b].ns = 7;
+    c.paths->pool_wait[d].ns = 1000;
+    c.charges = bb_critical_path_find(c.path, c.paths, &c.paths->instances[0]);
+    ck_assert_int_eq(c.charges[0].turn_ns, 4);
+    ck_assert_int_eq(c.charges[0].pool_ns, 0);
+    ck_assert_int_eq(c.charges[1].turn_ns, 30);
+    ck_assert_int_eq(c.charges[1].pool_ns, 7);
+    ck_assert_int_eq(c.charges[2].turn_ns, 0);
+    ck_assert_int_eq(c.charges[2].pool_ns, 10);
+}
+END_TEST
+
 TEST_MAIN("critical_path", calls_in_series, the_last_of_calls_in_parallel_is_waited_for,
           of_equals_the_earliest_call_is_waited_for,
           nobody_waits_for_a_call_that_outlasts_its_caller, a_call_without_return_is_waited_for,
@@ -402,4 +427,4 @@ TEST_MAIN("critical_path", calls_in_series, the_last_of_calls_in_parallel_is_wai
           calls_outside_of_their_caller_are_cut, a_return_before_its_call_takes_no_time,
           a_root_of_no_length_has_nothing_to_charge, calls_may_last_until_the_last_byte,
           stamps_may_be_any_number, one_scratch_serves_many_instances, a_chain_as_deep_as_may_be,
-          charges_are_those_of_the_slow_twin)
+          charges_are_those_of_the_slow_twin, who_waits_in_line)

@@ -156,6 +156,20 @@ START_TEST(web_pattern)
 }
 END_TEST
 
+START_TEST(queued)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
+    sample_queued(patterns, names);
+    Agraph_t *graph = read_back(patterns, names, all);
+    const char *label = agget(find_node(graph, "web"), (char *)"label");
+    ck_assert_ptr_nonnull(strstr(label, "\\nwaited 70.0 ms (70 %)\\nqueued 50.0 ms (50 %)"));
+    ck_assert_ptr_null(strstr(agget(find_node(graph, "db"), (char *)"label"), "queued"));
+    ck_assert_ptr_nonnull(strstr(agget(graph, (char *)"label"), "\\lqueued = the part of waited"));
+    agclose(graph);
+}
+END_TEST
+
 // The equal calls of a node are nodes of their own; errors stand in the label and in the outline.
 START_TEST(repeated_calls_and_errors)
 {
@@ -439,6 +453,7 @@ START_TEST(chains_are_lines)
 END_TEST
 
 TEST_MAIN("dot", written_as_one_graph, many_patterns, tosses_of_a_coin_are_told, golden, golden_top,
-          golden_empty, web_pattern, repeated_calls_and_errors, hostile_names, call_without_return,
-          same_bytes_again, pictures, svg_text, full_disk, replicas, golden_chains, a_chain,
-          all_delays_in_the_tooltip, derived_is_marked, hostile_chain, chains_are_lines)
+          golden_empty, web_pattern, repeated_calls_and_errors, queued, hostile_names,
+          call_without_return, same_bytes_again, pictures, svg_text, full_disk, replicas,
+          golden_chains, a_chain, all_delays_in_the_tooltip, derived_is_marked, hostile_chain,
+          chains_are_lines)

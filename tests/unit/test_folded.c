@@ -34,6 +34,18 @@ START_TEST(stacks)
 }
 END_TEST
 
+START_TEST(queued)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
+    sample_queued(patterns, names);
+    expect(patterns, names,
+           "client;web 20000000\n"
+           "client;web;(queued) 50000000\n"
+           "client;web;db 30000000\n");
+}
+END_TEST
+
 // What nobody waited for has no line, but what it called may have.
 START_TEST(not_waited_for)
 {
@@ -87,4 +99,4 @@ START_TEST(chains)
 }
 END_TEST
 
-TEST_MAIN("folded", stacks, not_waited_for, hostile_names, sums_stop, chains)
+TEST_MAIN("folded", stacks, queued, not_waited_for, hostile_names, sums_stop, chains)

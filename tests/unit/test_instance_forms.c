@@ -95,6 +95,37 @@ START_TEST(golden_spans)
 }
 END_TEST
 
+// Of the call to db, which was seen at both ends: its server's span tells. A wait for a pool that
+// is unlikely is not told.
+START_TEST(waits_in_line)
+{
+    static const BbInstanceForm *const forms[] = {&bb_instance_form_otlp, &bb_instance_form_chrome};
+    static const char *const told[][2] = {
+        {"\"bbtrace.waited_for_turn_ns\", \"value\": {\"intValue\": \"20000000\"}",
+         "\"bbtrace.waited_for_pool_ns\", \"value\": {\"intValue\": \"5000000\"}"},
+        {"\"waited for its turn\": \"20.0 ms\"", "\"waited for a pool\": \"5.00 ms\""},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(forms); i++) {
+        Fixture f = requests(forms[i]);
+        f.paths->worker_wait = g_new0(BbWorkerWait, 16);
+        f.paths->pool_wait = g_new0(BbPoolWait, 16);
+        f.paths->worker_wait[2] = (BbWorkerWait){.limit = 4, .ns = 20 * MS};
+        f.paths->pool_wait[2] = (BbPoolWait){.limit = 2, .share = 0.8F, .ns = 5 * MS};
+        f.paths->pool_wait[1] = (BbPoolWait){.limit = 2, .share = 0.3F, .ns = 7 * MS};
+        char *text = written(&f, BB_VIEW_OPTIONS_DEFAULT);
+        for (guint k = 0; k < 2; k++) {
+            const char *at = strstr(text, told[i][k]);
+            ck_assert_msg(at, "%s:\n%s", told[i][k], text);
+            ck_assert_ptr_null(strstr(at + 1, told[i][k]));
+        }
+        ck_assert_ptr_null(strstr(text, "7000000"));
+        ck_assert_ptr_null(strstr(text, "7.00 ms"));
+        free(text);
+        end(&f);
+    }
+}
+END_TEST
+
 START_TEST(golden_spans_of_messages)
 {
     expect_golden(messages(&bb_instance_form_otlp), "viz/spans-of-messages.json");
@@ -261,6 +292,6 @@ START_TEST(late_arrows)
 }
 END_TEST
 
-TEST_MAIN("instance_forms", golden_spans, golden_spans_of_messages, golden_events,
+TEST_MAIN("instance_forms", golden_spans, waits_in_line, golden_spans_of_messages, golden_events,
           golden_events_of_messages, an_empty_window, nothing, versions_of_http, sizes_of_requests,
           threads, late_arrows)

@@ -77,6 +77,20 @@ START_TEST(calls_without_return)
 }
 END_TEST
 
+START_TEST(queued)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
+    sample_queued(patterns, names);
+    char *text = view_text("json", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
+    ck_assert_ptr_nonnull(strstr(text, "\"critical_total_s\": 0.070000000, "
+                                       "\"turn_total_s\": 0.030000000, \"confidence\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"critical_total_s\": 0.030000000, "
+                                       "\"pool_total_s\": 0.020000000, \"confidence\""));
+    free(text);
+}
+END_TEST
+
 START_TEST(empty)
 {
     g_autoptr(BbNames) names = bb_names_new();
@@ -248,5 +262,5 @@ START_TEST(noise_is_left_out)
 }
 END_TEST
 
-TEST_MAIN("patterns_json", golden, one_call, calls_without_return, empty, default_tops, formats,
-          full_disk, replicas, golden_chains, two_messages, noise_is_left_out)
+TEST_MAIN("patterns_json", golden, one_call, calls_without_return, queued, empty, default_tops,
+          formats, full_disk, replicas, golden_chains, two_messages, noise_is_left_out)

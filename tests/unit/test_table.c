@@ -252,6 +252,25 @@ static void add_edge(BbPatterns *patterns, BbNames *names, guint callee, guint64
     g_array_append_val(patterns->unreturned, edge);
 }
 
+// From 2 % of the latency on.
+START_TEST(queued)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
+    sample_queued(patterns, names);
+    char *text = view_text("text", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
+    ck_assert_ptr_nonnull(strstr(text, "  queued 50 %\n  └─ db "));
+    ck_assert_ptr_nonnull(strstr(text, "\nqueued: the part of waited in which it stood in line"));
+    free(text);
+    BbPattern *pattern = g_ptr_array_index(patterns->patterns, 0);
+    pattern->root->turn_total_ns = MS;
+    ((BbPatternNode *)g_ptr_array_index(pattern->root->calls, 0))->pool_total_ns = 9 * MS / 10;
+    text = view_text("text", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
+    ck_assert_ptr_null(strstr(text, "queued"));
+    free(text);
+}
+END_TEST
+
 // In patterns those of the patterns at hand, which are not all where some were chosen; in none, the
 // commonest edges.
 START_TEST(calls_without_return)
@@ -313,4 +332,4 @@ END_TEST
 TEST_MAIN("table", golden, golden_left_out, golden_empty, nothing_that_was_asked_for, narrow_enough,
           columns_align, long_figures_are_apart, deep_chain, full_disk, replicas, golden_chains,
           golden_chains_by_mean, no_chains, chains_are_narrow_enough, what_was_chosen,
-          calls_without_return, deep_path)
+          calls_without_return, queued, deep_path)

@@ -359,11 +359,10 @@ static void append_also(GString *out, const Show *show)
 }
 
 // What the dots of its bars are.
-static void append_dots(GString *out, const Show *show, const BbTimeline *timeline)
+static void append_dots(GString *out, const Show *show)
 {
-    if (bb_timeline_shows_lines(timeline))
-        g_string_append_printf(out, "%s waited for its turn, or for a connection of a pool.\n",
-                               show->style.ascii ? "." : "·");
+    g_string_append_printf(out, "%s waited for its turn, or for a connection of a pool.\n",
+                           show->style.ascii ? "." : "·");
 }
 
 static bool append_instance(GString *out, const Show *show, const BbPatterns *patterns,
@@ -384,7 +383,7 @@ static bool append_instance(GString *out, const Show *show, const BbPatterns *pa
     append_pattern_of(out, show, patterns, ranking);
     append_also(out, show);
     g_string_append_c(out, '\n');
-    bb_timeline_append(out, found->timeline, show->names, &show->style);
+    bool dots = bb_timeline_append(out, found->timeline, show->names, &show->style);
     bool sure = bb_timeline_shows_sure(found->timeline);
     if (bb_inference_has_calls(&show->inference))
         g_string_append_printf(out,
@@ -395,7 +394,8 @@ static bool append_instance(GString *out, const Show *show, const BbPatterns *pa
     else
         g_string_append_printf(out, "\nstart: when the message was sent.%s\n",
                                sure ? " sure: of its cause." : "");
-    append_dots(out, show, found->timeline);
+    if (dots)
+        append_dots(out, show);
     return true;
 }
 
@@ -436,13 +436,14 @@ static bool append_pattern(GString *out, const Show *show, const BbPatterns *pat
     append_distribution(out, pattern, bb_inference_has_calls(&show->inference));
     append_exemplars(out, show, index);
     g_string_append_c(out, '\n');
-    bb_timeline_append(out, timeline, show->names, &show->style);
+    bool dots = bb_timeline_append(out, timeline, show->names, &show->style);
     g_string_append(out,
                     bb_inference_has_calls(&show->inference)
                         ? "\nstart, mean, self: means. waited: how long the node was waited for, "
                           "not its calls,\nas a share of the latency.\n"
                         : "\nstart: when the message is sent, by the most frequent delays.\n");
-    append_dots(out, show, timeline);
+    if (dots)
+        append_dots(out, show);
     return true;
 }
 

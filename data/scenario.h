@@ -24,6 +24,7 @@ typedef enum {
 #define BB_SCENARIO_NESTING_MAX 64u            // braces and parallel, choose, repeat in each other
 #define BB_SCENARIO_DEPTH_MAX 1000u            // messages that cause each other
 #define BB_SCENARIO_UNDER_WAY_MAX (1u << 20)   // calls, and what they do at once
+#define BB_SCENARIO_LINES_MAX (1u << 20)       // of workers and pools
 #define BB_SCENARIO_SILENCE_MAX 1000000u       // steps in a row that send nothing
 
 typedef struct BbScenario BbScenario;

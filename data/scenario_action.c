@@ -162,12 +162,19 @@ static void end_async(BbRun *run, BbWork *work)
     }
 }
 
-// Returns whether the call is under way: it may be lost, and nobody may want it any more.
+// Returns whether the call is under way: it may be lost, and nobody may want it any more, as its
+// caller has gone on (then its work may be gone) or failed.
 static bool send_call(BbRun *run, const BbWant *want, BbLine *pool)
 {
     bool is_async = want->step->kind == BB_STEP_ASYNC;
     if (want->waiter && want->waiter->ticket != want->ticket)
         return false;
+    if (want->work->failed) {
+        bb_strand_wake(run, want->waiter, want->ticket);
+        if (is_async)
+            end_async(run, want->work);
+        return false;
+    }
     Sent sent = sent_of(run, want, BB_CALL);
     gint64 travel_ns = emit(run, &sent);
     if (bb_random_chance(&run->random, want->step->lost)) {
@@ -194,13 +201,14 @@ static bool send_call(BbRun *run, const BbWant *want, BbLine *pool)
 }
 
 // The want has a connection of the pool; it goes to the next one that waits if it is not used.
-static void connect(BbRun *run, BbLine *pool, BbWant *want)
+static void use_connection(BbRun *run, BbLine *pool, BbWant *want)
 {
     for (bool used = false; want && !used; want = used ? NULL : bb_line_leave(pool)) {
-        BbWork *work = want->work;
+        BbWork *kept = want->waiter ? NULL : want->work;
         used = send_call(run, want, pool);
         bb_pool_give(&run->wants, want);
-        bb_work_unref(run, work);
+        if (kept)
+            bb_work_unref(run, kept);
     }
 }
 
@@ -210,11 +218,12 @@ void bb_strand_call(BbRun *run, BbStrand *strand, const BbStep *step)
     *want = want_of(run, strand->work, step);
     want->waiter = strand->ticket ? strand : NULL;
     want->ticket = strand->ticket;
-    want->work->refs++;
+    want->work->refs += !want->waiter;
     want->work->open += step->kind == BB_STEP_ASYNC;
+    bb_run_check_under_way(run);
     BbLine *pool = bb_line_of(run, want->sender, want->receiver);
     if (bb_line_enter(pool, want))
-        connect(run, pool, want);
+        use_connection(run, pool, want);
 }
 
 // Each of the following does a step. Returns whether the strand goes on at once.
@@ -282,7 +291,7 @@ void bb_work_returned(BbRun *run, BbWork *work)
         end_async(run, async);
         bb_work_unref(run, async);
     }
-    connect(run, work->debt.pool, bb_line_leave(work->debt.pool));
+    use_connection(run, work->debt.pool, bb_line_leave(work->debt.pool));
     bb_work_unref(run, work);
 }
 
@@ -316,6 +325,7 @@ static bool do_fail(BbRun *run, BbStrand *strand, const BbStep *step)
 {
     (void)do_reply(run, strand, step);
     strand->work->failed = true;
+    bb_work_end(run, strand->work);
     return true;
 }
 

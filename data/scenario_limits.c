@@ -3,8 +3,6 @@
 // node to another are under way at once.
 #include "data/scenario_parser.h"
 
-#define LINES_MAX (1u << 20)
-
 static bool need_number(BbParser *parser, guint32 *number)
 {
     guint64 count = 0;
@@ -18,15 +16,19 @@ static bool need_number(BbParser *parser, guint32 *number)
 static bool add_limit(BbParser *parser, guint32 caller, guint32 callee, BbLimit limit)
 {
     BbScenario *scenario = parser->scenario;
+    guint64 *number = bb_tally_at(&scenario->limit, (BbTallyKey){caller, callee, 0});
+    if (*number > 0)
+        return bb_parser_refuse(parser, "a second limit of '%s': remove one",
+                                bb_names_text(scenario->names, callee));
     limit.first = scenario->lines;
     scenario->lines += limit.lines;
-    if (scenario->lines > LINES_MAX)
+    if (scenario->lines > BB_SCENARIO_LINES_MAX)
         return bb_parser_refuse(parser,
                                 "more than %u lines in all, of nodes and of pairs of nodes: use "
                                 "fewer replicas or lines",
-                                LINES_MAX);
+                                BB_SCENARIO_LINES_MAX);
     g_array_append_val(scenario->limits, limit);
-    *bb_tally_at(&scenario->limit, (BbTallyKey){caller, callee, 0}) = scenario->limits->len;
+    *number = scenario->limits->len;
     return true;
 }
 

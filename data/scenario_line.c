@@ -29,6 +29,8 @@ void bb_lines_clear(BbRun *run)
 BbLine *bb_line_of(BbRun *run, guint32 caller, guint32 callee)
 {
     const BbScenario *scenario = run->scenario;
+    if (scenario->limits->len == 0)
+        return NULL;
     guint64 number = bb_tally_get(&scenario->limit, (BbTallyKey){caller, callee, 0});
     if (number == 0)
         return NULL;

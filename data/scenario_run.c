@@ -55,9 +55,9 @@ void bb_work_unref(BbRun *run, BbWork *work)
         bb_run_at(run, bb_run_sample(run, &load->tracelet->think), BB_RUN_BEGIN, load, 0);
 }
 
-static void check_under_way(BbRun *run)
+void bb_run_check_under_way(BbRun *run)
 {
-    if (run->works.live + run->strands.live > BB_SCENARIO_UNDER_WAY_MAX)
+    if (run->works.live + run->strands.live + run->wants.live > BB_SCENARIO_UNDER_WAY_MAX)
         bb_run_fail(run,
                     "more than %u calls are under way at once: lower the rate, or shorten what is "
                     "waited for",
@@ -71,7 +71,7 @@ BbWork *bb_work_new(BbRun *run, BbRunInstance *instance, guint32 depth)
     work->depth = depth;
     work->refs = 1;
     instance->refs++;
-    check_under_way(run);
+    bb_run_check_under_way(run);
     if (depth > BB_SCENARIO_DEPTH_MAX)
         bb_run_fail(run,
                     "a path of more than %u messages in each other: some service calls itself; let "
@@ -87,7 +87,7 @@ BbStrand *bb_strand_new(BbRun *run, BbWork *work, const BbStep *step)
     strand->step = step;
     work->refs++;
     work->strands++;
-    check_under_way(run);
+    bb_run_check_under_way(run);
     return strand;
 }
 
@@ -104,10 +104,10 @@ void bb_work_arrive(BbRun *run, BbWork *work)
         work_begin(run, work);
 }
 
-// The node has no more to do for it.
-static void work_end(BbRun *run, const BbWork *work)
+void bb_work_end(BbRun *run, BbWork *work)
 {
     BbWork *next = bb_line_leave(work->line);
+    work->line = NULL;
     if (next)
         work_begin(run, next);
 }
@@ -141,7 +141,7 @@ static void strand_end(BbRun *run, BbStrand *strand)
     if (join && --join->branches == 0)
         bb_strand_go_on(run, join);
     if (--work->strands == 0)
-        work_end(run, work);
+        bb_work_end(run, work);
     bb_work_unref(run, work);
 }
 
@@ -311,8 +311,11 @@ bool bb_scenario_run(const BbScenario *scenario, const BbScenarioOptions *option
     while (!run.failed && take_event(&run, &event)) {
         handle(&run, &event);
         if (++run.silence > BB_SCENARIO_SILENCE_MAX)
-            bb_run_fail(&run, "%u steps in a row send nothing: raise its chances, or let time pass",
-                        BB_SCENARIO_SILENCE_MAX);
+            bb_run_fail(
+                &run,
+                "%u steps in a row send nothing: raise its chances, let time pass, or give its "
+                "pools more connections",
+                BB_SCENARIO_SILENCE_MAX);
     }
     run_clear(&run);
     return !run.failed;

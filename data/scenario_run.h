@@ -47,7 +47,7 @@ typedef struct BbDebt {
 
 // A call that is to be made.
 typedef struct BbWant {
-    BbWork *work; // whose it is
+    BbWork *work; // whose it is; with a reference where nobody waits
     const BbStep *step;
     BbStrand *waiter; // goes on with the return if it still has the ticket
     guint64 ticket;   // 0: nobody waits
@@ -120,11 +120,16 @@ void bb_run_fail(BbRun *run, const char *format, ...) G_GNUC_PRINTF(2, 3);
 void bb_run_at(BbRun *run, gint64 delay_ns, BbRunEvent kind, gpointer object, guint64 ticket);
 gint64 bb_run_sample(BbRun *run, const BbDelay *delay);
 
+// Ends the run with an error where more is under way than may be.
+void bb_run_check_under_way(BbRun *run);
+
 // A node's work, with one reference that is the caller's.
 BbWork *bb_work_new(BbRun *run, BbRunInstance *instance, guint32 depth);
 void bb_work_unref(BbRun *run, BbWork *work);
 // It is there, and its body begins when there is a worker for it; takes the reference.
 void bb_work_arrive(BbRun *run, BbWork *work);
+// The node has no more to do for it: its worker takes the next one.
+void bb_work_end(BbRun *run, BbWork *work);
 
 BbStrand *bb_strand_new(BbRun *run, BbWork *work, const BbStep *step);
 void bb_strand_go_on(BbRun *run, BbStrand *strand);

@@ -229,6 +229,7 @@ static void guess_early(const BbJoint *joint, BbSite *site, BbFifo *fifo, const 
                         GPtrArray *guesses)
 {
     const Guess *late = g_ptr_array_index(guesses, 0);
+    g_assert(guesses->len == 1); // so that it is what the site holds
     double told = bb_model_connections(late->model, site);
     if (site->owner || told == 0)
         return;
@@ -449,7 +450,7 @@ static double refine(BbSite *site, BbModel *model, BbSearch *search, BbFifo *fif
 
 // What is known of a site from earlier looks at it.
 typedef struct {
-    bool looked, taken; // ever; in the latest round
+    bool looked, taken; // ever; since it was last set to false
     double each;        // log likelihood for each parent that the next look must exceed
 } Look;
 
@@ -536,8 +537,6 @@ static void solve_all(const BbJoint *joint, BbSites *sites, BbPaths *paths, bool
                    .sites = sites,
                    .looks = looks,
                    .margin = margin};
-    for (guint32 n = 0; n < bb_names_count(joint->names); n++)
-        looks[n].taken = false;
     guint n = joint->options.threads > 0 ? joint->options.threads : g_get_num_processors();
     g_mutex_init(&shared.mutex);
     g_autofree GThread **threads = g_new(GThread *, n);
@@ -577,6 +576,8 @@ static void look_at_workers(const BbJoint *joint, BbSites *sites, BbPaths *paths
     if (!workers)
         return;
     const guint32 *team = bb_sites_teams(sites);
+    for (guint32 n = 0; n < n_names; n++)
+        looks[n].taken = false;
     bb_sites_rewind(sites, NULL, NULL, workers);
     solve_all(joint, sites, paths, given_up, looks, WORKERS_EACH, &children, &candidates);
     for (guint32 n = 0; n < n_names; n++)

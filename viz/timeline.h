@@ -31,10 +31,8 @@ void bb_timeline_free(BbTimeline *timeline);
 // Whether some call is less than sure, so that there is a column that says so.
 bool bb_timeline_shows_sure(const BbTimeline *timeline);
 
-// Whether some call waited for its turn, or for a pool, and the bars have a letter for that.
-bool bb_timeline_shows_lines(const BbTimeline *timeline);
-
-void bb_timeline_append(GString *out, const BbTimeline *timeline, const BbNames *names,
+// Returns whether bars have dots: for a while somebody waited for their turn, or for a pool.
+bool bb_timeline_append(GString *out, const BbTimeline *timeline, const BbNames *names,
                         const BbTimelineStyle *style);
 
 // A name from the network as the style can show it; an empty one as "?".

@@ -29,6 +29,7 @@ typedef struct {
     guint width[COLUMNS];
     GString *cell;                     // scratch
     bool more[BB_PATHS_DEPTH_MAX + 2]; // by level: there are siblings further down
+    bool has_dots;
 } Drawing;
 
 typedef struct {
@@ -147,16 +148,6 @@ bool bb_timeline_shows_sure(const BbTimeline *timeline)
     return false;
 }
 
-bool bb_timeline_shows_lines(const BbTimeline *timeline)
-{
-    for (guint i = 0; i < timeline->rows->len; i++) {
-        const BbTimelineRow *row = &g_array_index(timeline->rows, BbTimelineRow, i);
-        if (row->turn_ns > 0 || row->pool_ns > 0)
-            return true;
-    }
-    return false;
-}
-
 static void put_notes(Drawing *drawing, const BbTimelineRow *row)
 {
     GString *cell = drawing->cell;
@@ -229,16 +220,18 @@ static void paint_waits(const Drawing *drawing, guint index, char *paint)
 }
 
 // Cells of the row's own time in which it stood in line, whole ones.
-static void paint_line(const Drawing *drawing, gint64 from_ns, gint64 to_ns, char *paint)
+static void paint_line(Drawing *drawing, gint64 from_ns, gint64 to_ns, char *paint)
 {
     guint to = cell_of(drawing, to_ns);
     for (guint cell = cell_of(drawing, from_ns); cell < to; cell++)
-        if (paint[cell] == 's')
+        if (paint[cell] == 's') {
             paint[cell] = 'l';
+            drawing->has_dots = true;
+        }
 }
 
 // For its turn, and for the pools of its calls.
-static void paint_lines(const Drawing *drawing, guint index, char *paint)
+static void paint_lines(Drawing *drawing, guint index, char *paint)
 {
     const BbTimelineRow *rows = &g_array_index(drawing->timeline->rows, BbTimelineRow, 0);
     guint n = drawing->timeline->rows->len;
@@ -325,12 +318,12 @@ static void append_line(GString *out, Drawing *drawing, guint line)
     g_string_append_c(out, '\n');
 }
 
-void bb_timeline_append(GString *out, const BbTimeline *timeline, const BbNames *names,
+bool bb_timeline_append(GString *out, const BbTimeline *timeline, const BbNames *names,
                         const BbTimelineStyle *style)
 {
     g_autoptr(GString) cell = g_string_new(NULL);
     g_autoptr(GPtrArray) cells = g_ptr_array_new_with_free_func(g_free);
-    Drawing drawing = {timeline, names, style, 0, 0, cells, {0}, cell, {false}};
+    Drawing drawing = {timeline, names, style, 0, 0, cells, {0}, cell, {false}, false};
     find_span(&drawing);
     put_heads(&drawing);
     for (guint i = 0; i < timeline->rows->len; i++) {
@@ -343,4 +336,5 @@ void bb_timeline_append(GString *out, const BbTimeline *timeline, const BbNames 
     choose_widths(&drawing);
     for (guint line = 0; line <= timeline->rows->len; line++)
         append_line(out, &drawing, line);
+    return drawing.has_dots;
 }

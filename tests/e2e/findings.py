@@ -163,6 +163,49 @@ def give_up(lines):
         yield line
 
 
+class Waits(unittest.TestCase):
+    """What a request waits for a worker or a connection is how much longer it takes than where there is no limit."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.trace = pathlib.Path(cls.folder.name) / "busy.bbt"
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def blame(self, *generate):
+        run(BBTRACE, "generate", "-q", *generate, "-G", "15s", "-w", self.trace)
+        return json.loads(run(BBPATHS, "blame", "-q", "-f", "json", self.trace))
+
+    def check(self, key, limit, scenario, *settings):
+        """limit: of the workers or the pool, which have the name of the scenario."""
+        free = self.blame(scenario, *settings, "-D", f"{scenario}=1000")
+        self.assertNotIn(key, free)
+        found = self.blame(scenario, *settings)
+        busy, wait = found["latency_total_s"], found[key][0]
+        self.assertEqual(wait["at_once"], limit)
+        needed = free["latency_total_s"] / free["requests"] * found["requests"]
+        self.assertAlmostEqual(wait["waited_total_s"] / busy, 1 - needed / busy, delta=0.07)
+        share = 100 * wait["waited_total_s"] / busy
+        text = run(BBPATHS, "-q", "-f", "text", "-n", "1", self.trace)
+        queued = int(re.search(r"app .*  queued (\d+) %\n", text).group(1))
+        self.assertAlmostEqual(queued, share, delta=1)
+        self.assertEqual(len(re.findall("  queued ", text)), 1)
+        self.assertIn("queued ", run(BBPATHS, "-q", "-f", "dot", "-n", "1", self.trace))
+        stacks = dict(line.rsplit(" ", 1) for line in run(BBPATHS, "-q", "-f", "folded", self.trace).splitlines())
+        above = sum(int(ns) for stack, ns in stacks.items() if stack.endswith("(queued)"))
+        self.assertAlmostEqual(above / 1e9, wait["waited_total_s"], delta=0.02 * busy)
+        self.assertIn("· waited for its turn, or for a connection of a pool.", run(BBPATHS, "show", "-q", "p1", self.trace))
+
+    def test_workers(self):
+        self.check("waited_for_turn", 4, "workers", "-D", "rate=100/s")
+
+    def test_a_pool(self):
+        self.check("waited_for_pool", 2, "pool")
+
+
 class Timeouts(unittest.TestCase):
     """One call in ten gets no return, and is made again after 100 ms: the caller works no longer for that."""
 

@@ -530,7 +530,7 @@ static bool run_here(const Scenario *scenario, const Options *options)
 {
     Flood flood;
     guint part = TEST_SANITIZED ? SCALED_DOWN : options->part;
-    guint64 at_least = part > 1 ? MIN(scenario->at_least, 1) : scenario->at_least;
+    guint64 at_least = part > 1 ? MAX(scenario->at_least / part / 2, 1) : scenario->at_least;
     flood_begin(&flood, options->threads);
     scenario->run(&flood, MAX(scenario->n / part, 1));
     flood_end(&flood);

@@ -311,6 +311,58 @@ START_TEST(who_gives_up_waiting_makes_no_call)
 }
 END_TEST
 
+// In a closed loop it goes on at once, though its call still stands in line.
+START_TEST(who_gives_up_waiting_begins_anew)
+{
+    g_autoptr(Made) made = make("duration 99ms\npool A -> C 1\nservice C { after 100ms reply }\n"
+                                "tracelet t { clients 2; A ~> M; A -> C timeout 10ms }");
+    ck_assert_uint_eq(made_count(made, BB_CALL, "A", "C"), 1);
+    ck_assert_uint_eq(made_count(made, BB_FREE, "A", "M"), 2 + 9);
+}
+END_TEST
+
+// The second one is there when the connection is free; the hedge is not sent then.
+START_TEST(retries_and_hedges_stand_in_line)
+{
+    g_autoptr(Made) retried =
+        make(ONCE "pool B -> C 1\nservice C { after 30ms reply }\n" BEGIN
+                  "A -> B { parallel { -> C; after 11ms -> C timeout 10ms retry 1 } } }");
+    IS(retried, "1000 C A B 1 path 1 parent -", "1010 C B C 2 path 1 parent 1",
+       "1040 R C B 2 path 1 parent 1", "1045 R B A 1 path 1 parent -");
+    g_autoptr(Made) again =
+        make(ONCE "pool B -> C 1\nservice C { after 30ms reply }\n" BEGIN
+                  "A -> B { parallel { -> C; after 11ms -> C timeout 20ms retry 1 } } }");
+    ck_assert_uint_eq(made_count(again, BB_CALL, "B", "C"), 2);
+    g_autoptr(Made) hedged = make(ONCE "pool B -> C 1\nservice C { after 30ms reply }\n" BEGIN
+                                       "A -> B { -> C hedge 10ms; after 50ms -> C } }");
+    ck_assert_uint_eq(made_count(hedged, BB_CALL, "B", "C"), 2);
+}
+END_TEST
+
+// Nor is a call made of a work that has failed meanwhile, and its worker is free.
+START_TEST(who_has_failed_makes_no_call)
+{
+    g_autoptr(Made) made = make(
+        ONCE "workers B 1\npool B -> D 1\nservice D { after 30ms reply }\n" BEGIN
+             "parallel { A -> B { parallel { -> D; -> D; async -> D; after 12ms fail } }; after "
+             "1ms A -> B { reply } } }");
+    IS(made, "1000 C A B 1 path 1 parent -", "1001 C A B 2 path 2 parent -",
+       "1010 C B D 3 path 1 parent 1", "1012 R B A 1 path 1 parent -",
+       "1017 R B A 2 path 2 parent -", "1040 R D B 3 path 1 parent 1");
+}
+END_TEST
+
+// Whoever returns it, the caller has its connection back.
+START_TEST(a_forwarded_call_gives_its_connection_back)
+{
+    g_autoptr(Made) made = make(ONCE "pool A -> B 1\nservice B { forward -> C }\n" BEGIN
+                                     "parallel { A -> B; after 1ms A -> B } }");
+    IS(made, "1000 C A B 1 path 1 parent -", "1010 C B C 2 path 1 parent 1",
+       "1015 R C A 1 path 1 parent -", "1015 C A B 3 path 2 parent -",
+       "1025 C B C 4 path 2 parent 3", "1030 R C A 3 path 2 parent -");
+}
+END_TEST
+
 // Also where that of everybody is: the run must not go deep.
 START_TEST(a_lost_call_frees_its_connection)
 {
@@ -661,6 +713,15 @@ START_TEST(more_than_can_be_under_way)
 }
 END_TEST
 
+START_TEST(more_than_can_stand_in_line)
+{
+    fails_with("pool B -> C 1\nservice C { after 100000s reply }\n"
+               "service B { repeat 1000000 repeat 1000000 { async -> C; after 1ns ~> D } }\n"
+               "tracelet t { rate 1/s; A -> B }",
+               "t.scn: more than 1048576 calls are under way at once", swallow);
+}
+END_TEST
+
 START_TEST(beyond_time)
 {
     fails_with(
@@ -683,10 +744,12 @@ TEST_MAIN("scenario_run", calls_in_series, calls_in_parallel, a_reply_before_the
           a_worker_does_one_after_the_other, a_worker_is_busy_to_its_last_step,
           two_workers_of_each_replica, who_waits_for_itself_waits_for_ever, lines_of_workers,
           a_pool_of_connections, who_gives_up_waiting_makes_no_call,
+          who_gives_up_waiting_begins_anew, retries_and_hedges_stand_in_line,
+          who_has_failed_makes_no_call, a_forwarded_call_gives_its_connection_back,
           a_lost_call_frees_its_connection, async_calls_wait_for_a_pool, chances_and_choices,
           replicas_by_weight, replicas_in_turn, replicas_by_path, the_most_special_service_counts,
           a_poisson_process, rates_by_minute_and_hour, on_and_off, a_rate_that_swings, bursts,
           clients_in_a_closed_loop, clients_are_under_way_at_once, limits_from_outside,
           parents_hold_their_children, a_seed_is_a_trace, without_ids_parents_are_counted,
-          endless_depth, time_that_stands_still, more_than_can_be_under_way, beyond_time,
-          a_sink_that_refuses_ends_it)
+          endless_depth, time_that_stands_still, more_than_can_be_under_way,
+          more_than_can_stand_in_line, beyond_time, a_sink_that_refuses_ends_it)

@@ -18,7 +18,7 @@ sys.path.insert(0, BENCH)
 from runs import Runs  # noqa: E402
 
 PROGRAMS = ["--bbtrace", BBTRACE, "--bbpaths", BBPATHS, "--tools", TOOLS]
-POINTS = 3
+POINTS = 2
 # Figure: rows, panels, lines of all panels.
 FIGURES = {
     "17": (2 * POINTS, 6, 18),

@@ -3,7 +3,7 @@
 """The programs as a user calls them: exit statuses, what goes where, errors that name file and remedy,
 pipes, formats, the same bytes on every run.
 
-  programs.py BBTRACE BBPATHS SAMPLES"""
+  programs.py BBTRACE BBPATHS SAMPLES [--without-paths]"""
 import contextlib
 import gzip
 import json
@@ -807,4 +807,6 @@ class Paths(Programs):
 
 
 if __name__ == "__main__":
+    if "--without-paths" in sys.argv:
+        del Paths
     unittest.main(argv=[sys.argv[0]], verbosity=1)

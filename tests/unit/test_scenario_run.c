@@ -277,7 +277,8 @@ START_TEST(lines_of_workers)
             const BbMessage *m = made_at(made, i);
             bool is_inner = strcmp(bb_names_text(made->names, m->sender), "A") != 0 &&
                             strcmp(bb_names_text(made->names, m->receiver), "A") != 0;
-            latency_ns[lines] += is_inner ? 0 : m->kind == BB_CALL ? -m->time_ns : m->time_ns;
+            gint64 time_ns = m->time_ns - START_NS;
+            latency_ns[lines] += is_inner ? 0 : m->kind == BB_CALL ? -time_ns : time_ns;
             at_once += is_inner ? m->kind == BB_CALL ? 1 : -1 : 0;
             most = MAX(most, at_once);
         }

@@ -196,9 +196,9 @@ const BbCritical *bb_critical_path_find(BbCriticalPath *path, const BbPaths *pat
     g_array_index(path->charges, BbCritical, 0).on_path = true;
     open_window(path, &paths->calls[order[0]], 0, G_MAXINT64,
                 &g_array_index(path->places, Place, 0));
-    for (guint32 p = 0; p < instance->count; p++)
-        walk(path, paths, order, p);
-    for (guint32 p = 0; p < instance->count; p++)
+    for (guint32 p = 0; p < instance->count; p++) {
+        walk(path, paths, order, p); // its gap is known by then, from its parent
         note_waits(&g_array_index(path->charges, BbCritical, p), paths, order[p]);
+    }
     return &g_array_index(path->charges, BbCritical, 0);
 }

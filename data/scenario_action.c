@@ -200,10 +200,11 @@ static bool send_call(BbRun *run, const BbWant *want, BbLine *pool)
     return true;
 }
 
-// The want has a connection of the pool; it goes to the next one that waits if it is not used.
-static void use_connection(BbRun *run, BbLine *pool, BbWant *want)
+// A connection of the pool is free: the first one in line that still wants it has it.
+static void pass_on(BbRun *run, BbLine *pool)
 {
-    for (bool used = false; want && !used; want = used ? NULL : bb_line_leave(pool)) {
+    BbWant *want = NULL;
+    for (bool used = false; !used && (want = bb_line_leave(pool));) {
         BbWork *kept = want->waiter ? NULL : want->work;
         used = send_call(run, want, pool);
         bb_pool_give(&run->wants, want);
@@ -212,18 +213,26 @@ static void use_connection(BbRun *run, BbLine *pool, BbWant *want)
     }
 }
 
+static void stand_in_line(BbRun *run, BbLine *pool, const BbWant *want)
+{
+    BbWant *kept = bb_pool_take(&run->wants);
+    *kept = *want;
+    kept->work->refs += !kept->waiter;
+    bb_line_wait(pool, kept);
+    bb_run_check_under_way(run);
+}
+
 void bb_strand_call(BbRun *run, BbStrand *strand, const BbStep *step)
 {
-    BbWant *want = bb_pool_take(&run->wants);
-    *want = want_of(run, strand->work, step);
-    want->waiter = strand->ticket ? strand : NULL;
-    want->ticket = strand->ticket;
-    want->work->refs += !want->waiter;
-    want->work->open += step->kind == BB_STEP_ASYNC;
-    bb_run_check_under_way(run);
-    BbLine *pool = bb_line_of(run, want->sender, want->receiver);
-    if (bb_line_enter(pool, want))
-        use_connection(run, pool, want);
+    BbWant want = want_of(run, strand->work, step);
+    want.waiter = strand->ticket ? strand : NULL;
+    want.ticket = strand->ticket;
+    want.work->open += step->kind == BB_STEP_ASYNC;
+    BbLine *pool = bb_line_of(run, want.sender, want.receiver);
+    if (!bb_line_take(pool))
+        stand_in_line(run, pool, &want);
+    else if (!send_call(run, &want, pool))
+        pass_on(run, pool);
 }
 
 // Each of the following does a step. Returns whether the strand goes on at once.
@@ -291,7 +300,7 @@ void bb_work_returned(BbRun *run, BbWork *work)
         end_async(run, async);
         bb_work_unref(run, async);
     }
-    use_connection(run, work->debt.pool, bb_line_leave(work->debt.pool));
+    pass_on(run, work->debt.pool);
     bb_work_unref(run, work);
 }
 

@@ -39,16 +39,17 @@ BbLine *bb_line_of(BbRun *run, guint32 caller, guint32 callee)
     return &run->lines[limit->first + line];
 }
 
-bool bb_line_enter(BbLine *line, gpointer who)
+bool bb_line_take(BbLine *line)
 {
-    if (!line)
-        return true;
-    if (line->free == 0) {
-        g_queue_push_tail(&line->waiting, who);
-        return false;
-    }
-    line->free--;
-    return true;
+    bool free = !line || line->free > 0;
+    if (line && free)
+        line->free--;
+    return free;
+}
+
+void bb_line_wait(BbLine *line, gpointer who)
+{
+    g_queue_push_tail(&line->waiting, who);
 }
 
 gpointer bb_line_leave(BbLine *line)

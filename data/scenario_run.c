@@ -100,8 +100,10 @@ static void work_begin(BbRun *run, BbWork *work)
 void bb_work_arrive(BbRun *run, BbWork *work)
 {
     work->line = bb_line_of(run, BB_NAME_NONE, work->node);
-    if (bb_line_enter(work->line, work))
+    if (bb_line_take(work->line))
         work_begin(run, work);
+    else
+        bb_line_wait(work->line, work);
 }
 
 void bb_work_end(BbRun *run, BbWork *work)

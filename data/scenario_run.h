@@ -45,9 +45,9 @@ typedef struct BbDebt {
     BbLine *pool;  // of its connection
 } BbDebt;
 
-// A call that is to be made.
+// A call that is to be made, at once or when there is a connection for it.
 typedef struct BbWant {
-    BbWork *work; // whose it is; with a reference where nobody waits
+    BbWork *work; // whose it is; in line with a reference, where nobody waits for the return
     const BbStep *step;
     BbStrand *waiter; // goes on with the return if it still has the ticket
     guint64 ticket;   // 0: nobody waits
@@ -153,8 +153,9 @@ void bb_lines_clear(BbRun *run);
 // The line that a call gets into; of caller BB_NAME_NONE, a message that has arrived. NULL: there
 // is no limit.
 BbLine *bb_line_of(BbRun *run, guint32 caller, guint32 callee);
-// Returns whether it is who's turn at once; else it waits.
-bool bb_line_enter(BbLine *line, gpointer who);
+// Returns whether there is a free one, which is taken; else somebody has to wait.
+bool bb_line_take(BbLine *line);
+void bb_line_wait(BbLine *line, gpointer who);
 // One whose turn it was is done. Returns whose turn it is now, NULL if nobody waits.
 gpointer bb_line_leave(BbLine *line);
 

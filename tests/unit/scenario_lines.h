@@ -7,6 +7,12 @@
 #include "data/scenario.h"
 #include "tests/unit/test.h"
 
+#define NS_PER_S G_GINT64_CONSTANT(1000000000)
+#define START_NS (NS_PER_S * NS_PER_S)
+// One instance, at 1 s: root messages are at 1000 ms.
+#define ONCE "duration 1h\ncalls after 10ms\nreturns after 5ms\nsends after 20ms\n"
+#define BEGIN "tracelet t { rate 1/s regular; times 1; "
+
 typedef struct Made {
     BbNames *names;
     GArray *messages; // of BbMessage, without lent strings
@@ -56,11 +62,10 @@ static inline char *made_line(const Made *made, guint index)
     const BbMessage *m = made_at(made, index);
     g_autoptr(GString) parent = g_string_new(NULL);
     bb_id_append(parent, made->names, m->parent);
-    return g_strdup_printf("%g %c %s %s %d path %d parent %s",
-                           (double)(m->time_ns - G_GINT64_CONSTANT(1000000000000000000)) / 1e6,
-                           "CRM"[m->kind], bb_names_text(made->names, m->sender),
-                           bb_names_text(made->names, m->receiver), (int)m -> id.number,
-                           (int)m->path.number, parent->str);
+    return g_strdup_printf(
+        "%g %c %s %s %d path %d parent %s", (double)(m->time_ns - START_NS) / 1e6, "CRM"[m->kind],
+        bb_names_text(made->names, m->sender), bb_names_text(made->names, m->receiver),
+        (int)m -> id.number, (int)m->path.number, parent->str);
 }
 
 // All messages, in this order. Lines end with NULL.
@@ -86,6 +91,25 @@ static inline guint made_count(const Made *made, BbKind kind, const char *sender
                  (!receiver || strcmp(bb_names_text(made->names, m->receiver), receiver) == 0);
     }
     return count;
+}
+
+// The scenario is taken, and its run ends with such an error.
+static inline void fails_with(const char *text, const char *message, BbMessageSink sink)
+{
+    guint taken = 0;
+    g_autoptr(GError) error = NULL;
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbScenario) scenario =
+        bb_scenario_parse(text, strlen(text), "t.scn", NULL, names, &error);
+    ck_assert_msg(scenario, "%s", error ? error->message : "");
+    BbScenarioOptions options = {.seed = 1, .duration_ns = BB_TIME_NONE};
+    ck_assert(!bb_scenario_run(scenario, &options, sink, &taken, &error));
+    ck_assert_msg(g_str_has_prefix(error->message, message), "%s", error->message);
+}
+
+static inline bool swallow(const BbMessage *message, gpointer user, GError **error)
+{
+    return true;
 }
 
 #define IS(made, ...) made_is(made, (const char *const[]){__VA_ARGS__, NULL})

@@ -54,6 +54,7 @@ typedef struct BbPoolWait {
 // seem to be worked on.
 typedef struct BbWorkerWait {
     guint32 limit; // calls worked on at once; 0: no such limit is known
+    guint32 lines; // so many in each of these, by connection; 0: all calls stand in one
     gint64 ns;     // that the call waited
 } BbWorkerWait;
 

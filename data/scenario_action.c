@@ -2,12 +2,17 @@
 // In: a strand and its step. Out: what the step does: messages, waiting, branches.
 #include "data/scenario_run.h"
 
+#include <string.h>
+
+#include "data/mix.h"
+
 // ---- messages -----------------------------------------------------------------------------------
 
 typedef struct Sent {
     BbKind kind;
     guint32 sender, receiver, op, status;
     guint64 id, path, parent;
+    guint64 conn; // that it went on, a hash; 0: none
 } Sent;
 
 static BbMessage message_of_sent(const BbRun *run, const Sent *sent, gint64 travel_ns)
@@ -41,13 +46,14 @@ static void leave_out(const BbRun *run, BbMessage *message)
         message->path = message->parent = (BbId){0};
 }
 
-// Returns the time that it takes to arrive.
-static gint64 emit(BbRun *run, const Sent *sent)
+// Returns the time that it takes to arrive; sets the connection.
+static gint64 emit(BbRun *run, Sent *sent)
 {
     gint64 travel_ns = bb_run_sample(run, &run->scenario->network);
     BbMessage message = message_of_sent(run, sent, travel_ns);
     if (run->options.pools)
         bb_pools_connect(run->options.pools, &message);
+    sent->conn = message.conn ? bb_mix_bytes(0, message.conn, strlen(message.conn)) : 0;
     leave_out(run, &message);
     run->written++;
     run->silence = 0;
@@ -142,6 +148,7 @@ static void deliver(BbRun *run, const BbWant *want, const Sent *sent, const BbDe
     next->id = sent->id;
     next->path = sent->path;
     next->node = sent->receiver;
+    next->conn = sent->conn;
     if (debt) {
         next->debt = *debt;
         next->owes = true;
@@ -228,7 +235,7 @@ void bb_strand_call(BbRun *run, BbStrand *strand, const BbStep *step)
     want.waiter = strand->ticket ? strand : NULL;
     want.ticket = strand->ticket;
     want.work->open += step->kind == BB_STEP_ASYNC;
-    BbLine *pool = bb_line_of(run, want.sender, want.receiver);
+    BbLine *pool = bb_line_of(run, want.sender, want.receiver, 0);
     if (!bb_line_take(pool))
         stand_in_line(run, pool, &want);
     else if (!send_call(run, &want, pool))

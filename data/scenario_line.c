@@ -26,7 +26,7 @@ void bb_lines_clear(BbRun *run)
     g_free(run->lines);
 }
 
-BbLine *bb_line_of(BbRun *run, guint32 caller, guint32 callee)
+BbLine *bb_line_of(BbRun *run, guint32 caller, guint32 callee, guint64 conn)
 {
     const BbScenario *scenario = run->scenario;
     if (scenario->limits->len == 0)
@@ -35,7 +35,9 @@ BbLine *bb_line_of(BbRun *run, guint32 caller, guint32 callee)
     if (number == 0)
         return NULL;
     const BbLimit *limit = &g_array_index(scenario->limits, BbLimit, number - 1);
-    guint64 line = limit->lines > 1 ? bb_random_below(&run->random, limit->lines) : 0;
+    if (limit->lines == 1)
+        return &run->lines[limit->first];
+    guint64 line = conn ? conn % limit->lines : bb_random_below(&run->random, limit->lines);
     return &run->lines[limit->first + line];
 }
 

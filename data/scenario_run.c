@@ -99,7 +99,7 @@ static void work_begin(BbRun *run, BbWork *work)
 
 void bb_work_arrive(BbRun *run, BbWork *work)
 {
-    work->line = bb_line_of(run, BB_NAME_NONE, work->node);
+    work->line = bb_line_of(run, BB_NAME_NONE, work->node, work->conn);
     if (bb_line_take(work->line))
         work_begin(run, work);
     else

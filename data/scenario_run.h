@@ -63,6 +63,7 @@ struct BbWork {
     BbDebt debt;
     BbStrand *waiting; // for the returns of async calls
     BbLine *line;      // of its node
+    guint64 conn;      // that the message came on, a hash; 0: none
     guint32 node, refs, depth;
     guint32 open; // async calls
     guint32 strands;
@@ -151,8 +152,8 @@ void bb_work_returned(BbRun *run, BbWork *work);
 void bb_lines_init(BbRun *run);
 void bb_lines_clear(BbRun *run);
 // The line that a call gets into; of caller BB_NAME_NONE, a message that has arrived. NULL: there
-// is no limit.
-BbLine *bb_line_of(BbRun *run, guint32 caller, guint32 callee);
+// is no limit. conn: what it came on: a connection has a line of its own; 0: each message has.
+BbLine *bb_line_of(BbRun *run, guint32 caller, guint32 callee, guint64 conn);
 // Returns whether there is a free one, which is taken; else somebody has to wait.
 bool bb_line_take(BbLine *line);
 void bb_line_wait(BbLine *line, gpointer who);

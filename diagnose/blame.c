@@ -123,6 +123,7 @@ static void add_wait(BbBlame *blame, BbBlameWaits wait)
     }
     BbBlameWaits *waits = &g_array_index(blame->waits, BbBlameWaits, *number - 1);
     waits->limit = MAX(waits->limit, wait.limit);
+    waits->lines = MAX(waits->lines, wait.lines);
     waits->calls++;
     waits->waited += wait.waited;
     waits->waited_ns = add_held(waits->waited_ns, wait.waited_ns);
@@ -134,11 +135,11 @@ static void add_waits(BbBlame *blame, const BbPaths *paths, guint32 index, const
     const BbPoolWait *pool = paths->pool_wait ? &paths->pool_wait[index] : NULL;
     const BbWorkerWait *turn = paths->worker_wait ? &paths->worker_wait[index] : NULL;
     if (pool && pool->limit > 0)
-        add_wait(blame, (BbBlameWaits){call->caller, call->callee, pool->limit, 1,
+        add_wait(blame, (BbBlameWaits){call->caller, call->callee, pool->limit, 0, 1,
                                        (double)pool->share, charge->pool_ns});
     if (turn && turn->limit > 0)
-        add_wait(blame, (BbBlameWaits){BB_NAME_NONE, call->callee, turn->limit, 1, turn->ns > 0,
-                                       charge->turn_ns});
+        add_wait(blame, (BbBlameWaits){BB_NAME_NONE, call->callee, turn->limit, turn->lines, 1,
+                                       turn->ns > 0, charge->turn_ns});
 }
 
 static void add_instance(BbBlame *blame, const BbPaths *paths, const BbInstance *instance)

@@ -104,6 +104,8 @@ static void write_waits(BbJson *json, const char *key, const GArray *all, const 
             bb_json_put_string(json, "client", bb_names_text(names, waits->caller));
         bb_json_put_string(json, is_edge ? "server" : "node", bb_names_text(names, waits->callee));
         bb_json_put_uint(json, "at_once", waits->limit);
+        if (waits->lines > 0)
+            bb_json_put_uint(json, "groups", waits->lines);
         bb_json_put_uint(json, "calls", waits->calls);
         bb_json_put_uint(json, "calls_waited", (guint64)(waits->waited + 0.5));
         bb_json_put_seconds(json, "waited_total_s", waits->waited_ns);

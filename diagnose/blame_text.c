@@ -132,7 +132,8 @@ static void write_hints(const BbBlameFindings *findings, const BbNames *names, F
         fprintf(out, "  and %u more\n", findings->hints->len - shown);
 }
 
-// "web -> db: some 612 of 1,000 calls, hardly ever more than 2 at once: 8.3 s, 41 % of all latency"
+// "web -> db: some 612 of 1,000 calls, hardly ever more than 2 at once: 8.3 s, 41 % of all
+// latency"; or "at once on each of 4 groups of connections"
 static void write_wait(const BbBlameFindings *findings, const BbBlameWaits *waits,
                        const BbNames *names, FILE *out)
 {
@@ -147,7 +148,12 @@ static void write_wait(const BbBlameFindings *findings, const BbBlameWaits *wait
     bb_quantity_append_count(text, (guint64)(waits->waited + 0.5));
     g_string_append(text, " of ");
     bb_quantity_append_counted(text, waits->calls, "call");
-    g_string_append_printf(text, ", hardly ever more than %u at once: ", waits->limit);
+    g_string_append_printf(text, ", hardly ever more than %u at once", waits->limit);
+    if (waits->lines == 1)
+        g_string_append(text, " on one group of connections");
+    else if (waits->lines > 1)
+        g_string_append_printf(text, " on each of %u groups of connections", waits->lines);
+    g_string_append(text, ": ");
     append_latency(text, findings, waits->waited_ns);
     fprintf(out, "%s\n", text->str);
 }

@@ -152,7 +152,7 @@ void bb_work_returned(BbRun *run, BbWork *work);
 void bb_lines_init(BbRun *run);
 void bb_lines_clear(BbRun *run);
 // The line that a call gets into; of caller BB_NAME_NONE, a message that has arrived. NULL: there
-// is no limit. conn: what it came on: a connection has a line of its own; 0: each message has.
+// is no limit. conn: what it came on, which stays with one line; 0: it gets into any.
 BbLine *bb_line_of(BbRun *run, guint32 caller, guint32 callee, guint64 conn);
 // Returns whether there is a free one, which is taken; else somebody has to wait.
 bool bb_line_take(BbLine *line);

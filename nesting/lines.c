@@ -8,7 +8,6 @@
 #include "nesting/lines.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "data/call.h"
 #include "data/random.h"
@@ -19,15 +18,15 @@
 #define FEWEST 12u           // calls on a connection by which its line can be told
 #define CONNECTIONS_LEAST 3u // in a sample
 #define CONNECTIONS_MOST 64u
-#define WORKERS_MOST 16u  // of each line
-#define KINDS 32u         // of calls; others share the last
-#define OCTAVE_BITS 3u    // bins of how long calls last: 8 for each doubling,
-#define SHORTEST_BITS 10u // from 2^10 ns on
-#define BINS (((64 - SHORTEST_BITS) << OCTAVE_BITS) + 3) // an empty one on either side
+#define WORKERS_MOST 16u       // of each line
+#define KINDS 32u              // of calls; others share the last
+#define BINS (BB_GAP_BINS + 2) // of how long those of one last: an empty one on either side
+#define UNIT_NS 1000           // times are no finer than that
 #define SWEEPS 8u
-#define STARTS 6u
+#define STARTS 6u     // for each number of workers
+#define FAR 0.3       // share of the best gain by which a start misses it
 #define ROUNDS 4u     // of merging lines
-#define HINT_LINES 4u // of a short look,
+#define HINT_LINES 4u // of a short look, and half of that,
 #define HINT 0.1      // which must make calls last more alike by so much, in nats a call;
 #define GAIN 0.2      // and the result by so much, where it was not looked for
 #define BEYOND 0.02   // share of the calls that may reply before their turn; while it is looked for
@@ -54,11 +53,11 @@ typedef struct {
     bool *beyond;   // [call]: it replied before its turn
     GArray *conns;  // of Conn
     guint32 *count; // [bin]: calls
-    double *width;  // [bin]: its logarithm
-    double *log;    // of numbers
-    double sum;     // over calls: log of what the width of its bin is to the calls around it,
-                    // and what it costs to reply before one's turn
-    double alone;   // the same where nobody waits
+    const BbGapScale *scale;
+    double *log;  // of numbers
+    double sum;   // over calls: log of what the width of its bin is to the calls around it,
+                  // and what it costs to reply before one's turn
+    double alone; // the same where nobody waits
 } Deal;
 
 static void deal_free(Deal *deal)
@@ -70,7 +69,6 @@ static void deal_free(Deal *deal)
     g_free(deal->beyond);
     g_array_unref(deal->conns);
     g_free(deal->count);
-    g_free(deal->width);
     g_free(deal->log);
     g_free(deal);
 }
@@ -83,20 +81,15 @@ static Conn *conn_at(const Deal *deal, guint c)
 
 // ---- how much alike calls last -----------------------------------------------------------------
 
-static guint bin_of(guint32 kind, gint64 ns)
+static guint bin_of(const Deal *deal, const BbServed *served, gint64 begun)
 {
-    guint first = MIN(kind, KINDS - 1) * BINS + 1, octave = g_bit_storage((gulong)MAX(ns, 1)) - 1;
-    if (octave < SHORTEST_BITS)
-        return first;
-    guint part = (guint)(ns >> (octave - OCTAVE_BITS)) & ((1 << OCTAVE_BITS) - 1);
-    return first + 1 + ((octave - SHORTEST_BITS) << OCTAVE_BITS) + part;
+    gint64 lasts = bb_time_between(begun, served->e) / UNIT_NS;
+    return MIN(served->kind, KINDS - 1) * BINS + 1 + bb_gap_bin(deal->scale, lasts);
 }
 
-static double width_of(guint bin)
+static double width_of(const Deal *deal, guint bin)
 {
-    guint at = bin % BINS;
-    guint bits = at < 2 ? SHORTEST_BITS : SHORTEST_BITS - OCTAVE_BITS + ((at - 2) >> OCTAVE_BITS);
-    return bits * G_LN2;
+    return (double)deal->scale->log_width[bin % BINS - 1];
 }
 
 // What the calls of a bin have in the sum but for its width: smoothed over those beside it.
@@ -116,14 +109,14 @@ static void put_in(Deal *deal, guint bin)
 {
     double before = terms(deal, bin);
     deal->count[bin]++;
-    deal->sum += deal->width[bin] - terms(deal, bin) + before;
+    deal->sum += width_of(deal, bin) - terms(deal, bin) + before;
 }
 
 static void take_out(Deal *deal, guint bin)
 {
     double before = terms(deal, bin);
     deal->count[bin]--;
-    deal->sum -= deal->width[bin] + terms(deal, bin) - before;
+    deal->sum -= width_of(deal, bin) + terms(deal, bin) - before;
 }
 
 // ---- dealing -----------------------------------------------------------------------------------
@@ -165,8 +158,7 @@ static void deal_again(Deal *deal, guint32 one, guint32 other)
             bb_turns_reply(&turns[line], served->e);
         }
         bool beyond = turn > served->e;
-        note(deal, i, bin_of(served->kind, bb_time_between(beyond ? served->s : turn, served->e)),
-             beyond);
+        note(deal, i, bin_of(deal, served, beyond ? served->s : turn), beyond);
     }
 }
 
@@ -280,7 +272,7 @@ static void find_conns(Deal *deal, GHashTable *lines)
 }
 
 // Nobody waits yet.
-static Deal *deal_new(const BbServed *served, guint32 n, GHashTable *lines)
+static Deal *deal_new(const BbServed *served, guint32 n, GHashTable *lines, const BbGapScale *scale)
 {
     Deal *deal = g_new0(Deal, 1);
     deal->served = served;
@@ -290,10 +282,8 @@ static Deal *deal_new(const BbServed *served, guint32 n, GHashTable *lines)
     deal->beyond = g_new0(bool, (gsize)n + 1);
     deal->conns = g_array_new(FALSE, FALSE, sizeof(Conn));
     deal->count = g_new0(guint32, KINDS * BINS);
-    deal->width = g_new(double, KINDS *BINS);
+    deal->scale = scale;
     deal->log = g_new0(double, 4 * (gsize)n + 1);
-    for (guint bin = 0; bin < KINDS * BINS; bin++)
-        deal->width[bin] = width_of(bin);
     for (guint32 i = 1; i <= 4 * n; i++)
         deal->log[i] = log(i);
     find_conns(deal, lines);
@@ -301,7 +291,7 @@ static Deal *deal_new(const BbServed *served, guint32 n, GHashTable *lines)
         if (deal->conn[i] == NOT_LOOKED_AT)
             continue;
         deal->counted++;
-        deal->bin[i] = (guint16)bin_of(served[i].kind, bb_time_between(served[i].s, served[i].e));
+        deal->bin[i] = (guint16)bin_of(deal, &served[i], served[i].s);
         put_in(deal, deal->bin[i]);
     }
     deal->alone = deal->sum;
@@ -327,11 +317,13 @@ static guint32 find_busiest(const BbServed *served, guint32 n, guint32 sample)
 static guint32 sample_of(const BbServed *served, guint32 n)
 {
     g_autoptr(GHashTable) conns = g_hash_table_new(NULL, NULL);
-    for (guint32 i = 0; i < n; i++)
+    guint32 enough = 0;
+    for (guint32 i = 0; i < n && enough < SAMPLE_MOST; i++) {
         if (served[i].conn != 0)
             g_hash_table_add(conns, GUINT_TO_POINTER(served[i].conn));
-    guint64 enough = (guint64)SAMPLE_EACH * g_hash_table_size(conns);
-    return MIN(n / 2, (guint32)CLAMP(enough, SAMPLE_LEAST, SAMPLE_MOST));
+        enough = SAMPLE_EACH * g_hash_table_size(conns);
+    }
+    return MIN(n / 2, CLAMP(enough, SAMPLE_LEAST, SAMPLE_MOST));
 }
 
 // ---- the search --------------------------------------------------------------------------------
@@ -359,11 +351,22 @@ static Best find_hint(Deal *deal)
     static const guint workers[] = {1, 2, 3, 4, 6, 8, 12, 16};
     Best best = {.sum = deal->alone - HINT * deal->counted};
     for (guint i = 0; i < G_N_ELEMENTS(workers); i++) {
-        deal_by_chance(deal, workers[i], HINT_LINES, workers[i]);
-        descend(deal, SWEEPS / 2, BETTER);
-        note_best(deal, &best);
+        for (guint lines = HINT_LINES; lines > 1; lines /= 2) {
+            deal_by_chance(deal, workers[i], lines, workers[i]);
+            descend(deal, SWEEPS / 2, BETTER);
+            note_best(deal, &best);
+        }
     }
     return best;
+}
+
+// Whether more beginnings with as many workers are worth it: not where one led to the best again,
+// or the first ones far from it.
+static bool goes_on(const Deal *deal, const Best *best, double was, guint start)
+{
+    bool again = fabs(deal->sum - was) < BETTER;
+    return !again &&
+           (start + 1 < STARTS / 3 || deal->sum - best->sum < FAR * (deal->alone - best->sum));
 }
 
 // A longer one, with about as many.
@@ -371,10 +374,13 @@ static void find_best(Deal *deal, Best *best)
 {
     guint least = (best->workers + 1) / 2, most = MIN(2 * best->workers, WORKERS_MOST);
     for (guint workers = least; workers <= most; workers++) {
-        for (guint start = 0; start < STARTS; start++) {
+        bool more = true;
+        for (guint start = 0; more && start < STARTS; start++) {
+            double was = best->sum;
             deal_by_chance(deal, workers, BB_SERVED_LINES, workers * STARTS + start);
             descend_and_merge(deal);
             note_best(deal, best);
+            more = goes_on(deal, best, was, start);
         }
     }
 }
@@ -399,10 +405,11 @@ static void remember_best(Deal *deal, const Best *best, GHashTable *lines)
 }
 
 // Connections that the sample does not have, stretch by stretch.
-static void place_others(const BbServed *served, guint32 n, guint workers, GHashTable *lines)
+static void place_others(const BbServed *served, guint32 n, guint workers, GHashTable *lines,
+                         const BbGapScale *scale)
 {
     for (guint32 first = 0; first < n; first += SAMPLE_MOST) {
-        g_autoptr(Deal) deal = deal_new(served + first, MIN(SAMPLE_MOST, n - first), lines);
+        g_autoptr(Deal) deal = deal_new(served + first, MIN(SAMPLE_MOST, n - first), lines, scale);
         guint n_new = 0;
         for (guint c = 0; c < deal->conns->len; c++)
             n_new += !conn_at(deal, c)->known;
@@ -449,11 +456,11 @@ static bool are_in_turn(const BbServed *served, guint32 n, guint workers)
     return bb_served_begin(served, n, workers, begun, NULL) <= BEYOND * n;
 }
 
-static guint find(BbServed *served, guint32 n)
+static guint find(BbServed *served, guint32 n, const BbGapScale *scale)
 {
     guint32 sample = sample_of(served, n), first = find_busiest(served, n, MAX(sample, 1));
     g_autoptr(GHashTable) lines = g_hash_table_new(NULL, NULL);
-    g_autoptr(Deal) deal = deal_new(served + first, sample, lines);
+    g_autoptr(Deal) deal = deal_new(served + first, sample, lines, scale);
     if (deal->conns->len < CONNECTIONS_LEAST || deal->conns->len > CONNECTIONS_MOST)
         return 0;
     Best best = find_hint(deal);
@@ -465,16 +472,16 @@ static guint find(BbServed *served, guint32 n)
         return 0;
     find_best(deal, &best);
     remember_best(deal, &best, lines);
-    place_others(served, n, best.workers, lines);
+    place_others(served, n, best.workers, lines, scale);
     set_lines(served, n, lines);
     bool good = holds(served, n, first, sample, SAMPLE_MOST, best.workers, GAIN) &&
                 are_in_turn(served, n, best.workers);
     return good ? best.workers : 0;
 }
 
-guint bb_lines_find(BbServed *served, guint32 n)
+guint bb_lines_find(BbServed *served, guint32 n, const BbGapScale *scale)
 {
-    guint workers = find(served, n);
+    guint workers = find(served, n, scale);
     for (guint32 i = 0; workers == 0 && i < n; i++)
         served[i].line = 0;
     return workers;

@@ -7,10 +7,11 @@
 // the most alike from when their turns come where it is the true one.
 #pragma once
 
+#include "nesting/gap.h"
 #include "nesting/served.h"
 
 // Sets the line of each of the n calls to a node, in order of arrival. Returns how many workers
-// each line has; 0: there are no such lines, and those of the calls are as they were.
+// each line has; 0: there are no such lines, and all calls stand in line 0.
 // Cost: a search over 4,096 of the calls at most: some 10 ms where there are no lines, up to
 // a second or two where there are.
-guint bb_lines_find(BbServed *served, guint32 n);
+guint bb_lines_find(BbServed *served, guint32 n, const BbGapScale *scale);

@@ -21,6 +21,7 @@ typedef struct {
     guint32 n;
     guint32 turn[MOST + 2]; // replies, by how many of those open arrived no later than it, from 1,
     guint32 open[MOST + 2]; // and by how many were open; MOST + 1: so many or more
+    bool by_connection;     // they stand in several lines
 } Node;
 
 // ---- whose turn it was -------------------------------------------------------------------------
@@ -187,8 +188,7 @@ void bb_workers_free(BbWorkers *workers)
     g_free(workers);
 }
 
-static void note(BbWorkers *workers, const Node *node, guint32 name, guint limit,
-                 bool by_connection)
+static void note(BbWorkers *workers, const Node *node, guint32 name, guint limit)
 {
     g_autofree gint64 *begun = g_new(gint64, node->n), *first = g_new(gint64, node->n);
     bool waits[BB_SERVED_LINES] = {false};
@@ -201,14 +201,13 @@ static void note(BbWorkers *workers, const Node *node, guint32 name, guint limit
             waits[served->line] = true;
     }
     workers->limit[name] = limit;
-    for (guint line = 0; by_connection && line < BB_SERVED_LINES; line++)
+    for (guint line = 0; node->by_connection && line < BB_SERVED_LINES; line++)
         workers->lines[name] += waits[line];
 }
 
 // How many calls a node works on at once, in each line; 0: no limit is known.
-static guint find_limit(Node *node, bool *by_connection)
+static guint find_limit(Node *node, const BbGapScale *scale)
 {
-    *by_connection = false;
     if (node->n < FEWEST)
         return 0;
     count_turns(node);
@@ -216,11 +215,12 @@ static guint find_limit(Node *node, bool *by_connection)
     guint limit = is_crowded(node, least) ? find_best(node, least) : 0; // most nodes are not
     if (limit > 0 || !is_crowded(node, 1))
         return limit;
-    *by_connection = true;
-    return bb_lines_find(node->served, node->n);
+    node->by_connection = true;
+    return bb_lines_find(node->served, node->n, scale);
 }
 
-BbWorkers *bb_workers_find(const BbCall *calls, guint32 n_calls, guint32 n_names, bool labels)
+BbWorkers *bb_workers_find(const BbCall *calls, guint32 n_calls, guint32 n_names, bool labels,
+                           const BbGapScale *scale)
 {
     BbWorkers *workers = NULL;
     g_auto(BbByNode) to = bb_by_node(calls, n_calls, n_names, true, NULL);
@@ -228,11 +228,10 @@ BbWorkers *bb_workers_find(const BbCall *calls, guint32 n_calls, guint32 n_names
     bb_tally_init(&kinds.number);
     for (guint32 name = 0; name < n_names; name++) {
         Node node = node_of(calls, to.list + to.start[name], bb_by_node_size(&to, name), &kinds);
-        bool by_connection;
-        guint limit = find_limit(&node, &by_connection);
+        guint limit = find_limit(&node, scale);
         if (limit > 0) {
             workers = workers ? workers : workers_new(calls, n_calls, n_names);
-            note(workers, &node, name, limit, by_connection);
+            note(workers, &node, name, limit);
         }
         g_free(node.served);
     }

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "data/call.h"
+#include "nesting/gap.h"
 
 typedef struct BbWorkers {
     guint32 *limit; // of names: calls that seem to be worked on at once; 0: no such limit is known
@@ -27,7 +28,8 @@ typedef struct BbWorkers {
 // calls: in order of call_ns, of names below n_names. labels: operations last differently. NULL
 // where no node has such a limit. Cost: linear, n log n for the calls of a node; where one often
 // has many open at once also a look at 4,096 of them, some 40 ms.
-BbWorkers *bb_workers_find(const BbCall *calls, guint32 n_calls, guint32 n_names, bool labels);
+BbWorkers *bb_workers_find(const BbCall *calls, guint32 n_calls, guint32 n_names, bool labels,
+                           const BbGapScale *scale);
 void bb_workers_free(BbWorkers *workers);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbWorkers, bb_workers_free)

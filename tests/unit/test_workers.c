@@ -94,7 +94,8 @@ static Served serve(const Server *server, guint64 seed)
 
 static BbWorkers *find(const Served *served)
 {
-    return bb_workers_find(served->calls, served->n, NAMES, true);
+    g_autoptr(BbGapScale) scale = bb_gap_scale_new();
+    return bb_workers_find(served->calls, served->n, NAMES, true, scale);
 }
 
 static guint32 limit_of(const Server *server)
@@ -209,7 +210,7 @@ START_TEST(too_few_to_tell)
 {
     ck_assert_uint_eq(limit_of(&(Server){1, 1.1, 0.3, 40, false, 0}), 0);
     ck_assert_uint_eq(limit_of(&(Server){1, 1.1, 0.3, 100, false, 0}), 1);
-    ck_assert_ptr_null(bb_workers_find(NULL, 0, 0, true));
+    ck_assert_ptr_null(bb_workers_find(NULL, 0, 0, true, NULL));
 }
 END_TEST
 

@@ -53,7 +53,8 @@ static gint64 emit(BbRun *run, Sent *sent)
     BbMessage message = message_of_sent(run, sent, travel_ns);
     if (run->options.pools)
         bb_pools_connect(run->options.pools, &message);
-    sent->conn = message.conn ? bb_mix_bytes(0, message.conn, strlen(message.conn)) : 0;
+    if (message.conn && run->scenario->lines > run->scenario->limits->len) // else nobody asks
+        sent->conn = bb_mix_bytes(run->options.seed, message.conn, strlen(message.conn));
     leave_out(run, &message);
     run->written++;
     run->silence = 0;

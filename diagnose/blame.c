@@ -122,8 +122,10 @@ static void add_wait(BbBlame *blame, BbBlameWaits wait)
         return;
     }
     BbBlameWaits *waits = &g_array_index(blame->waits, BbBlameWaits, *number - 1);
-    waits->limit = MAX(waits->limit, wait.limit);
-    waits->lines = MAX(waits->lines, wait.lines);
+    if ((guint64)wait.limit * MAX(wait.lines, 1) > (guint64)waits->limit * MAX(waits->lines, 1)) {
+        waits->limit = wait.limit;
+        waits->lines = wait.lines;
+    }
     waits->calls++;
     waits->waited += wait.waited;
     waits->waited_ns = add_held(waits->waited_ns, wait.waited_ns);

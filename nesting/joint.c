@@ -573,7 +573,8 @@ static void look_at_workers(const BbJoint *joint, BbSites *sites, BbPaths *paths
 {
     guint64 children, candidates;
     g_autoptr(BbWorkers) workers =
-        bb_workers_find(paths->calls, paths->n_calls, n_names, joint->options.labels, joint->scale);
+        bb_workers_find(paths->calls, paths->n_calls, n_names, joint->options.labels,
+                        joint->options.connections, joint->scale);
     if (!workers)
         return;
     const guint32 *team = bb_sites_teams(sites);

@@ -3,14 +3,15 @@
 //
 // A descent, from several beginnings: one connection after the other goes to the line in which the
 // calls of both lines last the most alike. A connection finds most of its own soon, as what each of
-// them does makes the others wait. Half of the calls, or more, are not looked at before: they must
-// show the same.
+// them does makes the others wait. Half of the calls, or more, are not looked at before, but for
+// connections that come later: they must show the same.
 #include "nesting/lines.h"
 
 #include <math.h>
 
 #include "data/call.h"
 #include "data/random.h"
+#include "data/tally.h"
 
 #define SAMPLE_EACH 48u      // calls that are looked at, where most are open, for a connection;
 #define SAMPLE_LEAST 1024u   // of all of them, but half of all calls at most,
@@ -21,36 +22,43 @@
 #define WORKERS_MOST 16u       // of each line
 #define KINDS 32u              // of calls; others share the last
 #define BINS (BB_GAP_BINS + 2) // of how long those of one last: an empty one on either side
-#define UNIT_NS 1000           // times are no finer than that
 #define SWEEPS 8u
 #define STARTS 6u     // for each number of workers
 #define FAR 0.3       // share of the best gain by which a start misses it
 #define ROUNDS 4u     // of merging lines
 #define HINT_LINES 4u // of a short look, and half of that,
-#define HINT 0.1      // which must make calls last more alike by so much, in nats a call;
-#define GAIN 0.2      // and the result by so much, where it was not looked for
-#define BEYOND 0.02   // share of the calls that may reply before their turn; while it is looked for
+#define HINT_SWEEPS 4u
+#define HINT 0.1    // which must make calls last more alike by so much, in nats a call;
+#define GAIN 0.2    // and the result by so much, where it was not looked for
+#define BEYOND 0.02 // share of the calls that may reply before their turn; while it is looked for
 #define BEYOND_COST \
     0.01 // each costs so much, in nats: or nothing would tell where lines that never wait end
 #define BETTER 1e-6 // nats in all, by which a connection goes to another line,
 #define PLACED 4.0  // and one that was not in the sample to the first
-#define NOT_LOOKED_AT G_MAXUINT16
+#define MOVED 0.5   // in a short look: noise moves somebody for ever
+#define PLACED_SWEEPS 2u
+#define ALL_LINES G_MAXUINT
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(BbTally, bb_tally_clear)
 
 // A connection of a sample.
 typedef struct {
     guint32 name, line;
-    guint32 n;  // calls
     bool known; // its line is, already
 } Conn;
 
+// A call on one of them.
+typedef struct {
+    const BbServed *served;
+    guint16 conn; // place among conns
+    guint16 bin;  // of how long it lasts from its turn on, and of its kind
+    bool beyond;  // it replied before its turn
+} Dealt;
+
 // How connections are dealt out to lines, and how much alike calls last then.
 typedef struct {
-    const BbServed *served; // in order of arrival
-    guint32 n, counted;     // calls; those on a connection that is looked at
     guint workers, n_lines;
-    guint16 *conn;  // [call]: place among conns, or NOT_LOOKED_AT
-    guint16 *bin;   // [call]: of how long it lasts from its turn on, and of its kind
-    bool *beyond;   // [call]: it replied before its turn
+    GArray *calls;  // of Dealt, in order of arrival
     GArray *conns;  // of Conn
     guint32 *count; // [bin]: calls
     const BbGapScale *scale;
@@ -64,9 +72,7 @@ static void deal_free(Deal *deal)
 {
     if (!deal)
         return;
-    g_free(deal->conn);
-    g_free(deal->bin);
-    g_free(deal->beyond);
+    g_array_unref(deal->calls);
     g_array_unref(deal->conns);
     g_free(deal->count);
     g_free(deal->log);
@@ -83,7 +89,7 @@ static Conn *conn_at(const Deal *deal, guint c)
 
 static guint bin_of(const Deal *deal, const BbServed *served, gint64 begun)
 {
-    gint64 lasts = bb_time_between(begun, served->e) / UNIT_NS;
+    gint64 lasts = bb_time_between(begun, served->e) / BB_SERVED_UNIT_NS;
     return MIN(served->kind, KINDS - 1) * BINS + 1 + bb_gap_bin(deal->scale, lasts);
 }
 
@@ -121,36 +127,37 @@ static void take_out(Deal *deal, guint bin)
 
 // ---- dealing -----------------------------------------------------------------------------------
 
-static void turns_start(const Deal *deal, BbTurns turns[BB_SERVED_LINES])
+static void note(Deal *deal, Dealt *call, guint bin, bool beyond)
 {
+    if (beyond != call->beyond)
+        deal->sum += beyond ? BEYOND_COST : -BEYOND_COST;
+    call->beyond = beyond;
+    if (bin == call->bin)
+        return;
+    take_out(deal, call->bin);
+    put_in(deal, bin);
+    call->bin = (guint16)bin;
+}
+
+// One of a set of lines, or of those without.
+static guint bit_of(guint32 line)
+{
+    return 1u << MIN(line, BB_SERVED_LINES);
+}
+
+// The calls of a set of lines have their turns anew.
+static void deal_again(Deal *deal, guint lines)
+{
+    BbTurns turns[BB_SERVED_LINES];
     for (guint line = 0; line < BB_SERVED_LINES; line++) {
         turns[line].n = 0;
         turns[line].workers = deal->workers;
     }
-}
-
-static void note(Deal *deal, guint32 i, guint bin, bool beyond)
-{
-    if (beyond != deal->beyond[i])
-        deal->sum += beyond ? BEYOND_COST : -BEYOND_COST;
-    deal->beyond[i] = beyond;
-    if (bin == deal->bin[i])
-        return;
-    take_out(deal, deal->bin[i]);
-    put_in(deal, bin);
-    deal->bin[i] = (guint16)bin;
-}
-
-// The calls of two lines, or of none, have their turns anew.
-static void deal_again(Deal *deal, guint32 one, guint32 other)
-{
-    BbTurns turns[BB_SERVED_LINES];
-    turns_start(deal, turns);
-    for (guint32 i = 0; i < deal->n; i++) {
-        const BbServed *served = &deal->served[i];
-        guint32 line =
-            deal->conn[i] == NOT_LOOKED_AT ? BB_SERVED_NO_LINE : conn_at(deal, deal->conn[i])->line;
-        if (deal->conn[i] == NOT_LOOKED_AT || (line != one && line != other))
+    for (guint32 i = 0; i < deal->calls->len; i++) {
+        Dealt *call = &g_array_index(deal->calls, Dealt, i);
+        const BbServed *served = call->served;
+        guint32 line = conn_at(deal, call->conn)->line;
+        if (!(lines & bit_of(line)))
             continue;
         gint64 turn = served->s;
         if (line != BB_SERVED_NO_LINE) {
@@ -158,7 +165,7 @@ static void deal_again(Deal *deal, guint32 one, guint32 other)
             bb_turns_reply(&turns[line], served->e);
         }
         bool beyond = turn > served->e;
-        note(deal, i, bin_of(deal, served, beyond ? served->s : turn), beyond);
+        note(deal, call, bin_of(deal, served, beyond ? served->s : turn), beyond);
     }
 }
 
@@ -168,11 +175,11 @@ static bool try_line(Deal *deal, Conn *conn, guint32 line, double least)
     guint32 was = conn->line;
     double before = deal->sum;
     conn->line = line;
-    deal_again(deal, was, line);
+    deal_again(deal, bit_of(was) | bit_of(line));
     if (deal->sum < before - least)
         return true;
     conn->line = was;
-    deal_again(deal, was, line);
+    deal_again(deal, bit_of(was) | bit_of(line));
     deal->sum = before;
     return false;
 }
@@ -204,12 +211,12 @@ static bool merge(Deal *deal, guint32 from, guint32 to)
     }
     if (!any)
         return false;
-    deal_again(deal, to, to);
+    deal_again(deal, bit_of(to));
     if (deal->sum < before - BETTER)
         return true;
     for (guint c = 0; c < deal->conns->len; c++)
         conn_at(deal, c)->line = was[c];
-    deal_again(deal, from, to);
+    deal_again(deal, bit_of(from) | bit_of(to));
     deal->sum = before;
     return false;
 }
@@ -234,72 +241,72 @@ static void deal_by_chance(Deal *deal, guint workers, guint n_lines, guint64 see
     deal->n_lines = n_lines;
     for (guint c = 0; c < deal->conns->len; c++)
         conn_at(deal, c)->line = (guint32)bb_random_below(&random, n_lines);
-    for (guint line = 0; line < n_lines; line++)
-        deal_again(deal, line, line);
+    deal_again(deal, ALL_LINES);
 }
 
 // ---- the sample --------------------------------------------------------------------------------
 
-// The connections of the calls that have enough of them. lines: [name] -> line + 1 of those known.
-static void find_conns(Deal *deal, GHashTable *lines)
+static BbTallyKey key_of(guint32 conn)
 {
-    g_autoptr(GHashTable) places = g_hash_table_new(NULL, NULL);
-    g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(Conn));
-    g_autofree guint32 *place = g_new(guint32, deal->n + 1), *kept = NULL;
-    for (guint32 i = 0; i < deal->n; i++) {
-        guint32 name = deal->served[i].conn;
-        gpointer key = GUINT_TO_POINTER(name);
-        place[i] = GPOINTER_TO_UINT(g_hash_table_lookup(places, key));
-        if (place[i] == 0) {
-            guint32 line = GPOINTER_TO_UINT(g_hash_table_lookup(lines, key));
-            Conn conn = {name, line > 0 ? line - 1 : BB_SERVED_NO_LINE, 0, line > 0};
-            g_array_append_val(all, conn);
-            place[i] = all->len;
-            g_hash_table_insert(places, key, GUINT_TO_POINTER(place[i]));
-        }
-        g_array_index(all, Conn, place[i] - 1).n += name != 0;
-    }
-    kept = g_new(guint32, all->len + 1);
-    for (guint c = 0; c < all->len; c++) {
-        const Conn *conn = &g_array_index(all, Conn, c);
-        bool keep = conn->n > 0 && (conn->known || conn->n >= FEWEST);
-        kept[c] = keep && deal->conns->len < NOT_LOOKED_AT ? deal->conns->len : NOT_LOOKED_AT;
-        if (kept[c] != NOT_LOOKED_AT)
-            g_array_append_val(deal->conns, *conn);
-    }
-    for (guint32 i = 0; i < deal->n; i++)
-        deal->conn[i] = (guint16)kept[place[i] - 1];
+    return (BbTallyKey){conn, 0, 0};
 }
 
-// Nobody waits yet.
-static Deal *deal_new(const BbServed *served, guint32 n, GHashTable *lines, const BbGapScale *scale)
+// How many calls there are on each connection.
+static void count_calls(const BbServed *served, guint32 n, BbTally *counts)
+{
+    for (guint32 i = 0; i < n; i++)
+        if (served[i].conn != 0)
+            ++*bb_tally_at(counts, key_of(served[i].conn));
+}
+
+// The connections that have enough of them, and those in lines, where it is one more than a known
+// line; their calls. In counts, their places from 1.
+static void find_conns(Deal *deal, const BbServed *served, guint32 n, const BbTally *lines)
+{
+    g_auto(BbTally) counts, places;
+    bb_tally_init(&counts);
+    bb_tally_init(&places);
+    count_calls(served, n, &counts);
+    for (guint32 i = 0; i < n; i++) {
+        BbTallyKey key = key_of(served[i].conn);
+        guint64 line = bb_tally_get(lines, key), calls = bb_tally_get(&counts, key);
+        if (calls == 0 || (line == 0 && calls < FEWEST))
+            continue;
+        guint64 *place = bb_tally_at(&places, key);
+        if (*place == 0) {
+            Conn conn = {key.a, line > 0 ? (guint32)line - 1 : BB_SERVED_NO_LINE, line > 0};
+            g_array_append_val(deal->conns, conn);
+            *place = deal->conns->len;
+        }
+        Dealt call = {.served = &served[i], .conn = (guint16)(*place - 1)};
+        g_array_append_val(deal->calls, call);
+    }
+}
+
+// Nobody waits yet. n: SAMPLE_MOST at most.
+static Deal *deal_new(const BbServed *served, guint32 n, const BbTally *lines,
+                      const BbGapScale *scale)
 {
     Deal *deal = g_new0(Deal, 1);
-    deal->served = served;
-    deal->n = n;
-    deal->conn = g_new(guint16, (gsize)n + 1);
-    deal->bin = g_new(guint16, (gsize)n + 1);
-    deal->beyond = g_new0(bool, (gsize)n + 1);
+    deal->calls = g_array_new(FALSE, FALSE, sizeof(Dealt));
     deal->conns = g_array_new(FALSE, FALSE, sizeof(Conn));
     deal->count = g_new0(guint32, KINDS * BINS);
     deal->scale = scale;
-    deal->log = g_new0(double, 4 * (gsize)n + 1);
-    for (guint32 i = 1; i <= 4 * n; i++)
+    deal->log = g_new0(double, 2 * (gsize)n + 1);
+    for (guint32 i = 1; i <= 2 * n; i++)
         deal->log[i] = log(i);
-    find_conns(deal, lines);
-    for (guint32 i = 0; i < n; i++) {
-        if (deal->conn[i] == NOT_LOOKED_AT)
-            continue;
-        deal->counted++;
-        deal->bin[i] = (guint16)bin_of(deal, &served[i], served[i].s);
-        put_in(deal, deal->bin[i]);
+    find_conns(deal, served, n, lines);
+    for (guint32 i = 0; i < deal->calls->len; i++) {
+        Dealt *call = &g_array_index(deal->calls, Dealt, i);
+        call->bin = (guint16)bin_of(deal, call->served, call->served->s);
+        put_in(deal, call->bin);
     }
     deal->alone = deal->sum;
     return deal;
 }
 
 // Where one that arrives finds the most open, of n calls: the first of so many.
-static guint32 find_busiest(const BbServed *served, guint32 n, guint32 sample)
+static guint32 busiest_of(const BbServed *served, guint32 n, guint32 sample)
 {
     double most = -1;
     guint32 busiest = 0;
@@ -316,13 +323,12 @@ static guint32 find_busiest(const BbServed *served, guint32 n, guint32 sample)
 
 static guint32 sample_of(const BbServed *served, guint32 n)
 {
-    g_autoptr(GHashTable) conns = g_hash_table_new(NULL, NULL);
+    g_auto(BbTally) conns;
+    bb_tally_init(&conns);
     guint32 enough = 0;
-    for (guint32 i = 0; i < n && enough < SAMPLE_MOST; i++) {
-        if (served[i].conn != 0)
-            g_hash_table_add(conns, GUINT_TO_POINTER(served[i].conn));
-        enough = SAMPLE_EACH * g_hash_table_size(conns);
-    }
+    for (guint32 i = 0; i < n && enough < SAMPLE_MOST; i++)
+        if (served[i].conn != 0 && ++*bb_tally_at(&conns, key_of(served[i].conn)) == 1)
+            enough += SAMPLE_EACH;
     return MIN(n / 2, CLAMP(enough, SAMPLE_LEAST, SAMPLE_MOST));
 }
 
@@ -349,11 +355,11 @@ static void note_best(const Deal *deal, Best *best)
 static Best find_hint(Deal *deal)
 {
     static const guint workers[] = {1, 2, 3, 4, 6, 8, 12, 16};
-    Best best = {.sum = deal->alone - HINT * deal->counted};
+    Best best = {.sum = deal->alone - HINT * deal->calls->len};
     for (guint i = 0; i < G_N_ELEMENTS(workers); i++) {
         for (guint lines = HINT_LINES; lines > 1; lines /= 2) {
             deal_by_chance(deal, workers[i], lines, workers[i]);
-            descend(deal, SWEEPS / 2, BETTER);
+            descend(deal, HINT_SWEEPS, MOVED);
             note_best(deal, &best);
         }
     }
@@ -387,51 +393,60 @@ static void find_best(Deal *deal, Best *best)
 
 // ---- the rest of the calls ---------------------------------------------------------------------
 
-static void remember(const Deal *deal, GHashTable *lines)
+static void remember(const Deal *deal, BbTally *lines)
 {
     for (guint c = 0; c < deal->conns->len; c++) {
         const Conn *conn = conn_at(deal, c);
         if (conn->line != BB_SERVED_NO_LINE)
-            g_hash_table_insert(lines, GUINT_TO_POINTER(conn->name),
-                                GUINT_TO_POINTER(conn->line + 1));
+            *bb_tally_at(lines, key_of(conn->name)) = conn->line + 1;
     }
 }
 
-static void remember_best(Deal *deal, const Best *best, GHashTable *lines)
+static void remember_best(Deal *deal, const Best *best, BbTally *lines)
 {
     for (guint c = 0; c < deal->conns->len; c++)
         conn_at(deal, c)->line = best->line[c];
     remember(deal, lines);
 }
 
+// How many connections there are that have enough calls, and no line.
+static guint count_new(const BbServed *served, guint32 n, const BbTally *lines, BbTally *counts)
+{
+    guint n_new = 0;
+    bb_tally_reset(counts);
+    for (guint32 i = 0; i < n; i++) {
+        BbTallyKey key = key_of(served[i].conn);
+        if (key.a != 0 && bb_tally_get(lines, key) == 0)
+            n_new += ++*bb_tally_at(counts, key) == FEWEST;
+    }
+    return n_new;
+}
+
 // Connections that the sample does not have, stretch by stretch.
-static void place_others(const BbServed *served, guint32 n, guint workers, GHashTable *lines,
+static void place_others(const BbServed *served, guint32 n, guint workers, BbTally *lines,
                          const BbGapScale *scale)
 {
+    g_auto(BbTally) counts;
+    bb_tally_init(&counts);
     for (guint32 first = 0; first < n; first += SAMPLE_MOST) {
-        g_autoptr(Deal) deal = deal_new(served + first, MIN(SAMPLE_MOST, n - first), lines, scale);
-        guint n_new = 0;
-        for (guint c = 0; c < deal->conns->len; c++)
-            n_new += !conn_at(deal, c)->known;
+        guint32 stretch = MIN(SAMPLE_MOST, n - first);
+        guint n_new = count_new(served + first, stretch, lines, &counts);
         if (n_new == 0 || n_new > CONNECTIONS_MOST)
             continue;
+        g_autoptr(Deal) deal = deal_new(served + first, stretch, lines, scale);
         deal->workers = workers;
         deal->n_lines = BB_SERVED_LINES;
-        for (guint line = 0; line < BB_SERVED_LINES; line++)
-            deal_again(deal, line, line);
-        descend(deal, SWEEPS, PLACED);
+        deal_again(deal, ALL_LINES);
+        descend(deal, PLACED_SWEEPS, PLACED);
         remember(deal, lines);
     }
 }
 
-static void set_lines(BbServed *served, guint32 n, GHashTable *lines)
+static void set_lines(BbServed *served, guint32 n, const BbTally *lines)
 {
     for (guint32 i = 0; i < n; i++) {
-        guint32 line =
-            served[i].conn == 0
-                ? 0
-                : GPOINTER_TO_UINT(g_hash_table_lookup(lines, GUINT_TO_POINTER(served[i].conn)));
-        served[i].line = line > 0 ? line - 1 : BB_SERVED_NO_LINE;
+        guint64 line = bb_tally_get(lines, key_of(served[i].conn));
+        served[i].line = line > 0 ? (guint32)line - 1 : BB_SERVED_NO_LINE;
     }
 }
 
@@ -458,22 +473,25 @@ static bool are_in_turn(const BbServed *served, guint32 n, guint workers)
 
 static guint find(BbServed *served, guint32 n, const BbGapScale *scale)
 {
-    guint32 sample = sample_of(served, n), first = find_busiest(served, n, MAX(sample, 1));
-    g_autoptr(GHashTable) lines = g_hash_table_new(NULL, NULL);
-    g_autoptr(Deal) deal = deal_new(served + first, sample, lines, scale);
+    if (n < 2 * CONNECTIONS_LEAST * FEWEST)
+        return 0;
+    guint32 sample = sample_of(served, n), first = busiest_of(served, n, sample);
+    g_auto(BbTally) lines;
+    bb_tally_init(&lines);
+    g_autoptr(Deal) deal = deal_new(served + first, sample, &lines, scale);
     if (deal->conns->len < CONNECTIONS_LEAST || deal->conns->len > CONNECTIONS_MOST)
         return 0;
     Best best = find_hint(deal);
     if (best.workers == 0)
         return 0;
-    remember_best(deal, &best, lines);
-    set_lines(served, n, lines);
+    remember_best(deal, &best, &lines);
+    set_lines(served, n, &lines);
     if (!holds(served, n, first, sample, sample / 2, best.workers, HINT))
         return 0;
     find_best(deal, &best);
-    remember_best(deal, &best, lines);
-    place_others(served, n, best.workers, lines, scale);
-    set_lines(served, n, lines);
+    remember_best(deal, &best, &lines);
+    place_others(served, n, best.workers, &lines, scale);
+    set_lines(served, n, &lines);
     bool good = holds(served, n, first, sample, SAMPLE_MOST, best.workers, GAIN) &&
                 are_in_turn(served, n, best.workers);
     return good ? best.workers : 0;

@@ -7,8 +7,6 @@
 
 #include "data/call.h"
 
-#define UNIT_NS 1000.0 // times are no finer than that
-
 guint32 bb_served_begin(const BbServed *served, guint32 n, guint workers, gint64 *begun,
                         gint64 *first)
 {
@@ -63,7 +61,8 @@ static double entropy_of_kind(const Lasting *lasting, guint32 n)
     double sum = 0;
     for (guint32 i = 0; n > 1 && i < n; i++) {
         guint32 low = i > m ? i - m : 0, high = MIN(i + m, n - 1);
-        sum += log(((double)(lasting[high].ns - lasting[low].ns) + UNIT_NS) / (high - low));
+        sum +=
+            log(((double)(lasting[high].ns - lasting[low].ns) + BB_SERVED_UNIT_NS) / (high - low));
     }
     return sum;
 }

@@ -8,6 +8,7 @@
 
 #define BB_SERVED_WORKERS 64u         // of a line, at most
 #define BB_SERVED_LINES 8u            // of a node, at most
+#define BB_SERVED_UNIT_NS 1000        // times are no finer than that
 #define BB_SERVED_NO_LINE G_MAXUINT32 // whose call begins when it arrives
 
 typedef struct BbServed {

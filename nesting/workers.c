@@ -17,6 +17,7 @@
 #define GAIN 0.2               // nats a call, by which they last more alike
 
 typedef struct {
+    const BbCall *calls;
     BbServed *served; // in order of arrival
     guint32 n;
     guint32 turn[MOST + 2]; // replies, by how many of those open arrived no later than it, from 1,
@@ -126,29 +127,28 @@ static int by_arrival(const void *a, const void *b)
     return (x->call > y->call) - (x->call < y->call);
 }
 
-// Numbers for the callers and operations of calls.
-typedef struct {
-    BbTally number; // plus one
-    guint32 n;
-    bool labels;
-} Kinds;
-
-static guint32 kind_of(Kinds *kinds, const BbCall *call)
+// Numbers the callers, and the operations, if labels, of the calls.
+static void set_kinds(const Node *node, bool labels)
 {
-    guint32 op = kinds->labels ? call->op : BB_NAME_NONE;
-    guint64 *number = bb_tally_at(&kinds->number, (BbTallyKey){call->caller, op, 0});
-    if (*number == 0)
-        *number = ++kinds->n;
-    return (guint32)*number - 1;
+    BbTally number; // plus one
+    guint32 kinds = 0;
+    bb_tally_init(&number);
+    for (guint32 i = 0; i < node->n; i++) {
+        const BbCall *call = &node->calls[node->served[i].call];
+        BbTallyKey key = {call->caller, labels ? call->op : BB_NAME_NONE, 0};
+        guint64 *kind = bb_tally_at(&number, key);
+        if (*kind == 0)
+            *kind = ++kinds;
+        node->served[i].kind = (guint32)*kind - 1;
+    }
+    bb_tally_clear(&number);
 }
 
 // Calls to a node that it replied to; the caller frees node->served.
-static Node node_of(const BbCall *calls, const guint32 *to, guint32 n, Kinds *kinds)
+static Node node_of(const BbCall *calls, const guint32 *to, guint32 n, bool connections)
 {
-    Node node = {.served = g_new0(BbServed, (gsize)n + 1)};
+    Node node = {.calls = calls, .served = g_new(BbServed, (gsize)n + 1)};
     bool in_order = true;
-    bb_tally_reset(&kinds->number);
-    kinds->n = 0;
     for (guint32 i = 0; i < n; i++) {
         const BbCall *call = &calls[to[i]];
         if (call->replied_ns == BB_TIME_NONE || call->replied_ns < call->arrived_ns)
@@ -157,8 +157,7 @@ static Node node_of(const BbCall *calls, const guint32 *to, guint32 n, Kinds *ki
         node.served[node.n++] = (BbServed){.s = call->arrived_ns,
                                            .e = call->replied_ns,
                                            .call = to[i],
-                                           .kind = kind_of(kinds, call),
-                                           .conn = call->conn};
+                                           .conn = connections ? call->conn : 0};
     }
     if (!in_order)
         qsort(node.served, node.n, sizeof *node.served, by_arrival);
@@ -191,50 +190,51 @@ void bb_workers_free(BbWorkers *workers)
 static void note(BbWorkers *workers, const Node *node, guint32 name, guint limit)
 {
     g_autofree gint64 *begun = g_new(gint64, node->n), *first = g_new(gint64, node->n);
-    bool waits[BB_SERVED_LINES] = {false};
+    guint32 waits[BB_SERVED_LINES] = {0};
     bb_served_begin(node->served, node->n, limit, begun, first);
     for (guint32 i = 0; i < node->n; i++) {
         const BbServed *served = &node->served[i];
         workers->begun_ns[served->call] = begun[i];
         workers->first_ns[served->call] = first[i];
         if (begun[i] > served->s)
-            waits[served->line] = true;
+            waits[served->line]++;
     }
     workers->limit[name] = limit;
     for (guint line = 0; node->by_connection && line < BB_SERVED_LINES; line++)
-        workers->lines[name] += waits[line];
+        workers->lines[name] += waits[line] >= RARELY * node->n;
 }
 
 // How many calls a node works on at once, in each line; 0: no limit is known.
-static guint find_limit(Node *node, const BbGapScale *scale)
+static guint find_limit(Node *node, bool labels, const BbGapScale *scale)
 {
     if (node->n < FEWEST)
         return 0;
     count_turns(node);
+    if (!is_crowded(node, 1)) // most nodes are not
+        return 0;
+    set_kinds(node, labels);
     guint least = least_by_turns(node);
-    guint limit = is_crowded(node, least) ? find_best(node, least) : 0; // most nodes are not
-    if (limit > 0 || !is_crowded(node, 1))
+    guint limit = is_crowded(node, least) ? find_best(node, least) : 0;
+    if (limit > 0)
         return limit;
     node->by_connection = true;
     return bb_lines_find(node->served, node->n, scale);
 }
 
 BbWorkers *bb_workers_find(const BbCall *calls, guint32 n_calls, guint32 n_names, bool labels,
-                           const BbGapScale *scale)
+                           bool connections, const BbGapScale *scale)
 {
     BbWorkers *workers = NULL;
     g_auto(BbByNode) to = bb_by_node(calls, n_calls, n_names, true, NULL);
-    Kinds kinds = {.labels = labels};
-    bb_tally_init(&kinds.number);
     for (guint32 name = 0; name < n_names; name++) {
-        Node node = node_of(calls, to.list + to.start[name], bb_by_node_size(&to, name), &kinds);
-        guint limit = find_limit(&node, scale);
+        Node node =
+            node_of(calls, to.list + to.start[name], bb_by_node_size(&to, name), connections);
+        guint limit = find_limit(&node, labels, scale);
         if (limit > 0) {
             workers = workers ? workers : workers_new(calls, n_calls, n_names);
             note(workers, &node, name, limit);
         }
         g_free(node.served);
     }
-    bb_tally_clear(&kinds.number);
     return workers;
 }

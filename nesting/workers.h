@@ -17,19 +17,20 @@
 
 typedef struct BbWorkers {
     guint32 *limit; // of names: calls that seem to be worked on at once; 0: no such limit is known
-    guint32 *lines; // of names: that many in each of so many lines (lines.h) in which calls wait;
-                    // 0: all calls stand in one
+    guint32 *lines; // of names: that many in each of so many lines (lines.h) in which a hundredth
+                    // of all calls waits; 0: all calls stand in one
     gint64 *begun_ns; // of calls: when the callee began to work on it, on its clock: arrived_ns,
                       // where it did not wait
     gint64 *first_ns; // when it did, if that was one turn earlier: who arrives at about the same
                       // time as another may have been seen in the wrong order
 } BbWorkers;
 
-// calls: in order of call_ns, of names below n_names. labels: operations last differently. NULL
-// where no node has such a limit. Cost: linear, n log n for the calls of a node; where one often
-// has many open at once also a look at 4,096 of them, some 40 ms.
+// calls: in order of call_ns, of names below n_names. labels: operations last differently.
+// connections: those of the calls count, too. NULL where no node has such a limit. Cost: linear, n
+// log n for the calls of a node; where one often has many open at once also a look at 4,096 of
+// them, some 40 ms, and at their connections (lines.h).
 BbWorkers *bb_workers_find(const BbCall *calls, guint32 n_calls, guint32 n_names, bool labels,
-                           const BbGapScale *scale);
+                           bool connections, const BbGapScale *scale);
 void bb_workers_free(BbWorkers *workers);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbWorkers, bb_workers_free)

@@ -202,6 +202,13 @@ class Waits(unittest.TestCase):
     def test_workers(self):
         self.check("waited_for_turn", 4, "workers", "-D", "rate=100/s")
 
+    def test_lines_by_connection(self):
+        settings = ("-D", "workers=2", "-D", "lines=2", "--connections", "pool")
+        found = self.blame("workers", *settings)["waited_for_turn"]
+        self.assertEqual([(wait["node"], wait["at_once"], wait["groups"]) for wait in found], [("app", 2, 2)])
+        black = json.loads(run(BBPATHS, "blame", "-q", "-f", "json", "--no-connections", self.trace))
+        self.assertNotIn("waited_for_turn", black)
+
     def test_a_pool(self):
         self.check("waited_for_pool", 2, "pool")
 

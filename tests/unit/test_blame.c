@@ -414,6 +414,37 @@ START_TEST(waits_for_a_turn_are_told)
 }
 END_TEST
 
+// As many on each of several groups of connections; of windows that differ the one with more.
+START_TEST(waits_by_connection_are_told)
+{
+    g_auto(Case) c = case_new(0);
+    add_pool_request(&c, 0);
+    g_autoptr(BbPaths) paths = paths_with_turns(&c);
+    bb_blame_add(c.blame, paths);
+    paths->worker_wait[0] = (BbWorkerWait){.limit = 2, .lines = 3, .ns = 15};
+    bb_blame_add(c.blame, paths);
+    finish(&c);
+    g_autofree char *text = text_of(&c, 0), *json = json_of(&c);
+    check_contains(text,
+                   "  web: 2 of 2 calls, hardly ever more than 2 at once on each of 3 groups of "
+                   "connections: 30 ns, ");
+    check_contains(json, "{\"node\": \"web\", \"at_once\": 2, \"groups\": 3, \"calls\": 2, ");
+}
+END_TEST
+
+START_TEST(waits_on_one_group_are_told)
+{
+    g_auto(Case) c = case_new(0);
+    add_pool_request(&c, 0);
+    g_autoptr(BbPaths) paths = paths_with_turns(&c);
+    paths->worker_wait[0].lines = 1;
+    bb_blame_add(c.blame, paths);
+    finish(&c);
+    g_autofree char *text = text_of(&c, 0);
+    check_contains(text, "more than 4 at once on one group of connections: 15 ns, ");
+}
+END_TEST
+
 // What makes less than a hundredth of all latency is none of the reader's business.
 START_TEST(short_waits_for_a_turn_are_not)
 {
@@ -518,6 +549,6 @@ TEST_MAIN("blame", every_nanosecond_is_blamed_once, a_node_slow_for_one_caller_i
           the_shortest_chain_that_tells_it_is_named, no_hint_without_evidence, labels_may_be_off,
           waits_in_vain_have_rows_of_their_own, connections_that_were_not_opened_are_told,
           data_that_was_sent_again_is_told, waits_for_a_pool_are_told, waits_for_a_turn_are_told,
-          short_waits_for_a_turn_are_not, no_pool_is_told_where_there_is_none,
-          no_pool_is_told_that_nobody_waited_for, calls_without_return_are_passed_over,
-          contexts_are_limited, times_stop_at_the_end)
+          waits_by_connection_are_told, waits_on_one_group_are_told, short_waits_for_a_turn_are_not,
+          no_pool_is_told_where_there_is_none, no_pool_is_told_that_nobody_waited_for,
+          calls_without_return_are_passed_over, contexts_are_limited, times_stop_at_the_end)

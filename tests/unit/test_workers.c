@@ -95,7 +95,7 @@ static Served serve(const Server *server, guint64 seed)
 static BbWorkers *find(const Served *served)
 {
     g_autoptr(BbGapScale) scale = bb_gap_scale_new();
-    return bb_workers_find(served->calls, served->n, NAMES, true, scale);
+    return bb_workers_find(served->calls, served->n, NAMES, true, true, scale);
 }
 
 static guint32 limit_of(const Server *server)
@@ -210,7 +210,7 @@ START_TEST(too_few_to_tell)
 {
     ck_assert_uint_eq(limit_of(&(Server){1, 1.1, 0.3, 40, false, 0}), 0);
     ck_assert_uint_eq(limit_of(&(Server){1, 1.1, 0.3, 100, false, 0}), 1);
-    ck_assert_ptr_null(bb_workers_find(NULL, 0, 0, true, NULL));
+    ck_assert_ptr_null(bb_workers_find(NULL, 0, 0, true, true, NULL));
 }
 END_TEST
 

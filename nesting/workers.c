@@ -14,7 +14,8 @@
 #define RARELY 0.01            // and their share of all
 #define OUT_OF_TURN 0.02       // share of the replies that may be none of the first of those open
 #define SAMPLED 4096u          // calls that are compared: those of the time in which the most wait
-#define GAIN 0.2               // nats a call, by which they last more alike
+#define GAIN 0.2               // nats a call, by which they last more alike;
+#define LINES_GAIN 0.05        // and more so in several lines than in one
 
 typedef struct {
     const BbCall *calls;
@@ -98,17 +99,23 @@ static guint32 find_busiest(const Node *node, guint workers)
     return MIN(busiest, node->n - MIN(node->n, SAMPLED));
 }
 
+// The entropy of some calls from their turns on.
+static double entropy_by(const BbServed *served, guint32 n, guint workers)
+{
+    g_autofree gint64 *begun = g_new(gint64, (gsize)n + 1);
+    bb_served_begin(served, n, workers, begun, NULL);
+    return bb_served_entropy(served, n, begun);
+}
+
 // The number of workers that makes calls last the most alike; 0: none does by enough.
 static guint find_best(const Node *node, guint least)
 {
     guint32 first = find_busiest(node, least), n = MIN(node->n, SAMPLED);
     const BbServed *served = node->served + first;
-    g_autofree gint64 *begun = g_new(gint64, n);
     double whole = bb_served_entropy(served, n, NULL), most = GAIN * n;
     guint best = 0;
     for (guint workers = least; workers <= MOST && is_crowded(node, workers); workers++) {
-        bb_served_begin(served, n, workers, begun, NULL);
-        double gain = whole - bb_served_entropy(served, n, begun);
+        double gain = whole - entropy_by(served, n, workers);
         best = gain > most ? workers : best;
         most = MAX(gain, most);
         if (best > 0 && workers > 2 * best && gain < most / 2)
@@ -204,6 +211,22 @@ static void note(BbWorkers *workers, const Node *node, guint32 name, guint limit
         workers->lines[name] += waits[line] >= RARELY * node->n;
 }
 
+// Sets the lines of the calls, if these explain them better than one line of so many workers; 0:
+// than none. Returns how many workers each has then; else limit.
+static guint find_lines(Node *node, guint limit, const BbGapScale *scale)
+{
+    guint32 first = find_busiest(node, MAX(limit, 1)), n = MIN(node->n, SAMPLED);
+    const BbServed *served = node->served + first;
+    double one = limit > 0 ? entropy_by(served, n, limit) : G_MAXDOUBLE;
+    guint workers = bb_lines_find(node->served, node->n, scale);
+    node->by_connection = workers > 0 && entropy_by(served, n, workers) < one - LINES_GAIN * n;
+    if (node->by_connection)
+        return workers;
+    for (guint32 i = 0; i < node->n; i++)
+        node->served[i].line = 0;
+    return limit;
+}
+
 // How many calls a node works on at once, in each line; 0: no limit is known.
 static guint find_limit(Node *node, bool labels, const BbGapScale *scale)
 {
@@ -215,10 +238,7 @@ static guint find_limit(Node *node, bool labels, const BbGapScale *scale)
     set_kinds(node, labels);
     guint least = least_by_turns(node);
     guint limit = is_crowded(node, least) ? find_best(node, least) : 0;
-    if (limit > 0)
-        return limit;
-    node->by_connection = true;
-    return bb_lines_find(node->served, node->n, scale);
+    return find_lines(node, limit, scale);
 }
 
 BbWorkers *bb_workers_find(const BbCall *calls, guint32 n_calls, guint32 n_names, bool labels,

@@ -108,7 +108,7 @@ class Accuracy(unittest.TestCase):
                 self.assertIn(f"Figure {figure}: ", self.said)
         self.assertEqual(len(rows(self.folder, "prototype")), POINTS)
         waits = rows(self.folder, "waits")
-        self.assertEqual(len(waits), 5 * POINTS)
+        self.assertEqual(len(waits), 7 * POINTS)
         for row in waits:
             self.assertGreaterEqual(float(row["parallelism"]), 1)
             self.assertGreater(float(row["free_exact"]), 70, row)

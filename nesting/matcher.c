@@ -433,9 +433,9 @@ void bb_matcher_end(BbMatcher *matcher, const BbSighting *sighting)
 {
     BbOpeningKey key = key_of(sighting);
     BbOpening *entry = bb_openings_find(&matcher->openings, &key);
-    guint32 call = entry ? entry->first : NONE;
-    while (call != NONE && is_answered(matcher, call))
-        call = matcher->next[call];
+    guint32 call = NONE;
+    if (entry)
+        call = find_lacking(matcher, entry, RETURN_SIDES, bb_sighting_time(sighting));
     if (call != NONE)
         answer(matcher, entry, call, sighting);
 }

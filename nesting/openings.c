@@ -25,11 +25,17 @@ static BbOpening *slot_of(const BbOpenings *openings, const BbOpeningKey *key)
     return &openings->slots[at];
 }
 
+// BB_OPENING_NONE everywhere: what was in a slot before tells nothing.
+static void set_free(BbOpening *slots, gsize n)
+{
+    memset(slots, 0xff, n * sizeof *slots);
+}
+
 static void allocate(BbOpenings *openings, gsize slots)
 {
     openings->mask = slots - 1;
     openings->slots = g_new(BbOpening, slots);
-    memset(openings->slots, 0xff, slots * sizeof *openings->slots); // BB_OPENING_NONE everywhere
+    set_free(openings->slots, slots);
 }
 
 void bb_openings_init(BbOpenings *openings)
@@ -73,9 +79,6 @@ BbOpening *bb_openings_add(BbOpenings *openings, const BbOpeningKey *key)
     openings->used++;
     slot->key = *key;
     slot->answered = 0;
-    slot->early_call = BB_OPENING_NONE;
-    for (guint way = 0; way < BB_OPENING_WAYS; way++)
-        slot->lacking[way] = BB_OPENING_NONE;
     return slot;
 }
 
@@ -97,6 +100,5 @@ void bb_openings_drop_empty(BbOpenings *openings, BbOpening *entry)
         openings->slots[hole] = openings->slots[at];
         hole = at;
     }
-    openings->slots[hole].first = BB_OPENING_NONE;
-    openings->slots[hole].early = BB_OPENING_NONE;
+    set_free(&openings->slots[hole], 1);
 }

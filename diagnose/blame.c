@@ -125,6 +125,7 @@ static void add_wait(BbBlame *blame, BbBlameWaits wait)
     if ((guint64)wait.limit * MAX(wait.lines, 1) > (guint64)waits->limit * MAX(waits->lines, 1)) {
         waits->limit = wait.limit;
         waits->lines = wait.lines;
+        waits->keep = wait.keep;
     }
     waits->calls++;
     waits->waited += wait.waited;
@@ -137,11 +138,21 @@ static void add_waits(BbBlame *blame, const BbPaths *paths, guint32 index, const
     const BbPoolWait *pool = paths->pool_wait ? &paths->pool_wait[index] : NULL;
     const BbWorkerWait *turn = paths->worker_wait ? &paths->worker_wait[index] : NULL;
     if (pool && pool->limit > 0)
-        add_wait(blame, (BbBlameWaits){call->caller, call->callee, pool->limit, 0, 1,
-                                       (double)pool->share, charge->pool_ns});
+        add_wait(blame, (BbBlameWaits){.caller = call->caller,
+                                       .callee = call->callee,
+                                       .limit = pool->limit,
+                                       .calls = 1,
+                                       .waited = (double)pool->share,
+                                       .waited_ns = charge->pool_ns});
     if (turn && turn->limit > 0)
-        add_wait(blame, (BbBlameWaits){BB_NAME_NONE, call->callee, turn->limit, turn->lines, 1,
-                                       turn->ns > 0, charge->turn_ns});
+        add_wait(blame, (BbBlameWaits){.caller = BB_NAME_NONE,
+                                       .callee = call->callee,
+                                       .limit = turn->limit,
+                                       .lines = turn->lines,
+                                       .keep = turn->keep,
+                                       .calls = 1,
+                                       .waited = turn->ns > 0,
+                                       .waited_ns = charge->turn_ns});
 }
 
 static void add_instance(BbBlame *blame, const BbPaths *paths, const BbInstance *instance)

@@ -106,6 +106,10 @@ static void write_waits(BbJson *json, const char *key, const GArray *all, const 
         bb_json_put_uint(json, "at_once", waits->limit);
         if (waits->lines > 0)
             bb_json_put_uint(json, "groups", waits->lines);
+        if (waits->keep) {
+            bb_json_key(json, "own_connections");
+            bb_json_bool(json, true);
+        }
         bb_json_put_uint(json, "calls", waits->calls);
         bb_json_put_uint(json, "calls_waited", (guint64)(waits->waited + 0.5));
         bb_json_put_seconds(json, "waited_total_s", waits->waited_ns);

@@ -133,7 +133,8 @@ static void write_hints(const BbBlameFindings *findings, const BbNames *names, F
 }
 
 // "web -> db: some 612 of 1,000 calls, hardly ever more than 2 at once: 8.3 s, 41 % of all
-// latency"; or "at once on each of 4 groups of connections"
+// latency"; or "at once on each of 4 groups of connections", "at once, each with a connection of
+// its own"
 static void write_wait(const BbBlameFindings *findings, const BbBlameWaits *waits,
                        const BbNames *names, FILE *out)
 {
@@ -153,6 +154,8 @@ static void write_wait(const BbBlameFindings *findings, const BbBlameWaits *wait
         g_string_append(text, " on one group of connections");
     else if (waits->lines > 1)
         g_string_append_printf(text, " on each of %u groups of connections", waits->lines);
+    if (waits->keep)
+        g_string_append(text, ", each with a connection of its own");
     g_string_append(text, ": ");
     append_latency(text, findings, waits->waited_ns);
     fprintf(out, "%s\n", text->str);

@@ -560,8 +560,10 @@ static void note_worker_waits(BbPaths *paths, const BbWorkers *workers)
         if (!paths->worker_wait)
             paths->worker_wait = bb_large_new0(BbWorkerWait, paths->n_calls);
         paths->worker_wait[i] =
-            (BbWorkerWait){limit, workers->lines[call->callee],
-                           bb_time_between(call->arrived_ns, workers->begun_ns[i])};
+            (BbWorkerWait){.limit = limit,
+                           .lines = workers->lines[call->callee],
+                           .keep = workers->keep[call->callee],
+                           .ns = bb_time_between(call->arrived_ns, workers->begun_ns[i])};
     }
 }
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "data/call.h"
+#include "data/tally.h"
 
 guint32 bb_served_begin(const BbServed *served, guint32 n, guint workers, gint64 *begun,
                         gint64 *first)
@@ -36,6 +36,22 @@ guint32 bb_served_begin(const BbServed *served, guint32 n, guint workers, gint64
         bb_turns_reply(&turns[line], one->e);
     }
     return beyond;
+}
+
+void bb_served_set_kinds(BbServed *served, guint32 n, const BbCall *calls, bool labels)
+{
+    BbTally number; // plus one
+    guint32 kinds = 0;
+    bb_tally_init(&number);
+    for (guint32 i = 0; i < n; i++) {
+        const BbCall *call = &calls[served[i].call];
+        BbTallyKey key = {call->caller, labels ? call->op : BB_NAME_NONE, 0};
+        guint64 *kind = bb_tally_at(&number, key);
+        if (*kind == 0)
+            *kind = ++kinds;
+        served[i].kind = (guint32)*kind - 1;
+    }
+    bb_tally_clear(&number);
 }
 
 // ---- how much alike calls last -----------------------------------------------------------------

@@ -3,8 +3,7 @@
 // once, and how much alike they last from then on.
 #pragma once
 
-#include <glib.h>
-#include <stdbool.h>
+#include "data/call.h"
 
 #define BB_SERVED_WORKERS 64u         // of a line, at most
 #define BB_SERVED_LINES 8u            // of a node, at most
@@ -53,6 +52,9 @@ static inline void bb_turns_reply(BbTurns *turns, gint64 reply)
 // NULL.
 guint32 bb_served_begin(const BbServed *served, guint32 n, guint workers, gint64 *begun,
                         gint64 *first);
+
+// Calls of a caller, and of an operation, if labels, should last alike.
+void bb_served_set_kinds(BbServed *served, guint32 n, const BbCall *calls, bool labels);
 
 // The entropy of how long n calls last from when they begin, given their kinds, in nats, up to what
 // depends on their number and kinds only. begun: NULL: from their arrival.

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "data/tally.h"
 #include "nesting/by_node.h"
+#include "nesting/keepers.h"
 #include "nesting/lines.h"
 #include "nesting/timesort.h"
 
@@ -16,15 +16,28 @@
 #define SAMPLED 4096u          // calls that are compared: those of the time in which the most wait
 #define GAIN 0.2               // nats a call, by which they last more alike;
 #define LINES_GAIN 0.05        // and more so in several lines than in one
+#define BEYOND 0.01            // share of the calls that may begin when that many are worked on
 
 typedef struct {
     const BbCall *calls;
     BbServed *served; // in order of arrival
     guint32 n;
+    const guint32 *made; // that it makes, in order of call_ns
+    guint32 n_made;
     guint32 turn[MOST + 2]; // replies, by how many of those open arrived no later than it, from 1,
     guint32 open[MOST + 2]; // and by how many were open; MOST + 1: so many or more
     bool by_connection;     // they stand in several lines
+    bool keep;              // each worker keeps an outgoing connection
+    gint64 *begun, *first;  // of served, where a limit was found, as in BbWorkers; else NULL
 } Node;
+
+static void node_clear(Node *node)
+{
+    g_free(node->served);
+    g_free(node->begun);
+    g_free(node->first);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Node, node_clear)
 
 // ---- whose turn it was -------------------------------------------------------------------------
 
@@ -134,24 +147,7 @@ static int by_arrival(const void *a, const void *b)
     return (x->call > y->call) - (x->call < y->call);
 }
 
-// Numbers the callers, and the operations, if labels, of the calls.
-static void set_kinds(const Node *node, bool labels)
-{
-    BbTally number; // plus one
-    guint32 kinds = 0;
-    bb_tally_init(&number);
-    for (guint32 i = 0; i < node->n; i++) {
-        const BbCall *call = &node->calls[node->served[i].call];
-        BbTallyKey key = {call->caller, labels ? call->op : BB_NAME_NONE, 0};
-        guint64 *kind = bb_tally_at(&number, key);
-        if (*kind == 0)
-            *kind = ++kinds;
-        node->served[i].kind = (guint32)*kind - 1;
-    }
-    bb_tally_clear(&number);
-}
-
-// Calls to a node that it replied to; the caller frees node->served.
+// Calls to a node that it replied to.
 static Node node_of(const BbCall *calls, const guint32 *to, guint32 n, bool connections)
 {
     Node node = {.calls = calls, .served = g_new(BbServed, (gsize)n + 1)};
@@ -176,6 +172,7 @@ static BbWorkers *workers_new(const BbCall *calls, guint32 n_calls, guint32 n_na
     BbWorkers *workers = g_new(BbWorkers, 1);
     workers->limit = g_new0(guint32, n_names);
     workers->lines = g_new0(guint32, n_names);
+    workers->keep = g_new0(bool, n_names);
     workers->begun_ns = g_new(gint64, n_calls);
     workers->first_ns = g_new(gint64, n_calls);
     for (guint32 i = 0; i < n_calls; i++)
@@ -189,6 +186,7 @@ void bb_workers_free(BbWorkers *workers)
         return;
     g_free(workers->limit);
     g_free(workers->lines);
+    g_free(workers->keep);
     g_free(workers->begun_ns);
     g_free(workers->first_ns);
     g_free(workers);
@@ -196,17 +194,16 @@ void bb_workers_free(BbWorkers *workers)
 
 static void note(BbWorkers *workers, const Node *node, guint32 name, guint limit)
 {
-    g_autofree gint64 *begun = g_new(gint64, node->n), *first = g_new(gint64, node->n);
     guint32 waits[BB_SERVED_LINES] = {0};
-    bb_served_begin(node->served, node->n, limit, begun, first);
     for (guint32 i = 0; i < node->n; i++) {
         const BbServed *served = &node->served[i];
-        workers->begun_ns[served->call] = begun[i];
-        workers->first_ns[served->call] = first[i];
-        if (begun[i] > served->s)
+        workers->begun_ns[served->call] = node->begun[i];
+        workers->first_ns[served->call] = node->first[i];
+        if (node->by_connection && node->begun[i] > served->s)
             waits[served->line]++;
     }
     workers->limit[name] = limit;
+    workers->keep[name] = node->keep;
     for (guint line = 0; node->by_connection && line < BB_SERVED_LINES; line++)
         workers->lines[name] += waits[line] >= RARELY * node->n;
 }
@@ -227,6 +224,53 @@ static guint find_lines(Node *node, guint limit, const BbGapScale *scale)
     return limit;
 }
 
+// How many are worked on at once, hardly ever more.
+static guint at_once(const BbServed *served, guint32 n, const gint64 *begun)
+{
+    g_autofree BbTimed *first = g_new(BbTimed, n), *last = g_new(BbTimed, n);
+    g_autofree BbTimed *scratch = g_new(BbTimed, n);
+    guint32 times[MOST + 1] = {0}, ended = 0, beyond = 0; // so many at once
+    guint limit = MOST;
+    for (guint32 i = 0; i < n; i++) {
+        first[i] = (BbTimed){begun[i], i};
+        last[i] = (BbTimed){served[i].e, i};
+    }
+    bb_timesort(first, scratch, n);
+    bb_timesort(last, scratch, n);
+    for (guint32 i = 0; i < n; i++) {
+        while (ended < i && last[ended].time_ns <= first[i].time_ns)
+            ended++;
+        times[MIN(i + 1 - ended, MOST)]++;
+    }
+    while (limit > 1 && beyond + times[limit] <= BEYOND * n)
+        beyond += times[limit--];
+    return limit;
+}
+
+// Sets when calls began by the outgoing connections of workers that each keep one, if that explains
+// them better than what was found before: a limit, in each line, or none (0). Returns how many are
+// at work then; else limit.
+static guint find_keepers(Node *node, guint limit, const BbGapScale *scale)
+{
+    guint32 busiest = find_busiest(node, MAX(limit, 1)), n = MIN(node->n, SAMPLED);
+    const BbServed *served = node->served + busiest;
+    g_autoptr(BbKeepers) keepers =
+        bb_keepers_learn(served, n, node->calls, node->made, node->n_made, scale);
+    if (!keepers)
+        return limit;
+    bb_keepers_begin(keepers, served, n, node->calls, node->made, node->n_made, node->begun);
+    double before = limit > 0 ? entropy_by(served, n, limit) : bb_served_entropy(served, n, NULL);
+    if (bb_served_entropy(served, n, node->begun) > before - GAIN * n)
+        return limit;
+    bb_keepers_begin(keepers, node->served, node->n, node->calls, node->made, node->n_made,
+                     node->begun);
+    for (guint32 i = 0; i < node->n; i++)
+        node->first[i] = node->served[i].s; // now and then a request is taken for another one
+    node->keep = true;
+    node->by_connection = false;
+    return at_once(node->served, node->n, node->begun);
+}
+
 // How many calls a node works on at once, in each line; 0: no limit is known.
 static guint find_limit(Node *node, bool labels, const BbGapScale *scale)
 {
@@ -235,10 +279,16 @@ static guint find_limit(Node *node, bool labels, const BbGapScale *scale)
     count_turns(node);
     if (!is_crowded(node, 1)) // most nodes are not
         return 0;
-    set_kinds(node, labels);
+    bb_served_set_kinds(node->served, node->n, node->calls, labels);
     guint least = least_by_turns(node);
     guint limit = is_crowded(node, least) ? find_best(node, least) : 0;
-    return find_lines(node, limit, scale);
+    limit = find_lines(node, limit, scale);
+    node->begun = g_new(gint64, node->n);
+    node->first = g_new(gint64, node->n);
+    limit = find_keepers(node, limit, scale);
+    if (limit > 0 && !node->keep)
+        bb_served_begin(node->served, node->n, limit, node->begun, node->first);
+    return limit;
 }
 
 BbWorkers *bb_workers_find(const BbCall *calls, guint32 n_calls, guint32 n_names, bool labels,
@@ -246,15 +296,17 @@ BbWorkers *bb_workers_find(const BbCall *calls, guint32 n_calls, guint32 n_names
 {
     BbWorkers *workers = NULL;
     g_auto(BbByNode) to = bb_by_node(calls, n_calls, n_names, true, NULL);
+    g_auto(BbByNode) from = bb_by_node(calls, n_calls, n_names, false, NULL);
     for (guint32 name = 0; name < n_names; name++) {
-        Node node =
+        g_auto(Node) node =
             node_of(calls, to.list + to.start[name], bb_by_node_size(&to, name), connections);
+        node.made = from.list + from.start[name];
+        node.n_made = connections ? bb_by_node_size(&from, name) : 0;
         guint limit = find_limit(&node, labels, scale);
         if (limit > 0) {
             workers = workers ? workers : workers_new(calls, n_calls, n_names);
             note(workers, &node, name, limit);
         }
-        g_free(node.served);
     }
     return workers;
 }

@@ -19,6 +19,8 @@ typedef struct BbWorkers {
     guint32 *limit; // of names: calls that seem to be worked on at once; 0: no such limit is known
     guint32 *lines; // of names: that many in each of so many lines (lines.h) in which a hundredth
                     // of all calls waits; 0: all calls stand in one
+    bool *keep;     // of names: each worker keeps an outgoing connection (keepers.h), and limit is
+                    // how many are at work
     gint64 *begun_ns; // of calls: when the callee began to work on it, on its clock: arrived_ns,
                       // where it did not wait
     gint64 *first_ns; // when it did, if that was one turn earlier: who arrives at about the same

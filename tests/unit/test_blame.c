@@ -432,6 +432,20 @@ START_TEST(waits_by_connection_are_told)
 }
 END_TEST
 
+START_TEST(waits_of_keepers_are_told)
+{
+    g_auto(Case) c = case_new(0);
+    add_pool_request(&c, 0);
+    g_autoptr(BbPaths) paths = paths_with_turns(&c);
+    paths->worker_wait[0].keep = true;
+    bb_blame_add(c.blame, paths);
+    finish(&c);
+    g_autofree char *text = text_of(&c, 0), *json = json_of(&c);
+    check_contains(text, "more than 4 at once, each with a connection of its own: 15 ns, ");
+    check_contains(json, "\"at_once\": 4, \"own_connections\": true, \"calls\": ");
+}
+END_TEST
+
 START_TEST(waits_on_one_group_are_told)
 {
     g_auto(Case) c = case_new(0);
@@ -549,6 +563,7 @@ TEST_MAIN("blame", every_nanosecond_is_blamed_once, a_node_slow_for_one_caller_i
           the_shortest_chain_that_tells_it_is_named, no_hint_without_evidence, labels_may_be_off,
           waits_in_vain_have_rows_of_their_own, connections_that_were_not_opened_are_told,
           data_that_was_sent_again_is_told, waits_for_a_pool_are_told, waits_for_a_turn_are_told,
-          waits_by_connection_are_told, waits_on_one_group_are_told, short_waits_for_a_turn_are_not,
-          no_pool_is_told_where_there_is_none, no_pool_is_told_that_nobody_waited_for,
-          calls_without_return_are_passed_over, contexts_are_limited, times_stop_at_the_end)
+          waits_by_connection_are_told, waits_of_keepers_are_told, waits_on_one_group_are_told,
+          short_waits_for_a_turn_are_not, no_pool_is_told_where_there_is_none,
+          no_pool_is_told_that_nobody_waited_for, calls_without_return_are_passed_over,
+          contexts_are_limited, times_stop_at_the_end)

@@ -140,6 +140,50 @@ START_TEST(replicas)
 }
 END_TEST
 
+// Processes of one thread that each keep a connection to B; a request is in the line of any of
+// them, and comes on a connection that nobody knows. Returns how long requests waited, in us.
+static double work_apart(Trace *trace, guint requests)
+{
+    static const char *const conns[] = {"a1-b", "a2-b", "a3-b", "a4-b"};
+    double free_at[4] = {0}, at = 1000 * MS, waited = 0;
+    for (guint i = 0; i < requests; i++) {
+        guint64 id = begin(trace, 0);
+        guint w = (guint)bb_random_below(&trace->random, 4);
+        at += 7 * MS * bb_random_exponential(&trace->random);
+        double now = MAX(at, free_at[w]);
+        waited += now - at;
+        for (guint k = 0; k < 2; k++) {
+            now = leaf(trace, A, B, id, now + about(trace, 3 * MS), 6 * MS);
+            for (guint m = 1; m <= 2; m++)
+                g_array_index(trace->messages, BbMessage, trace->messages->len - m).conn = conns[w];
+        }
+        now += about(trace, 0.4 * MS);
+        both(trace, CLIENT, A, id, at, now);
+        free_at[w] = now;
+    }
+    return waited;
+}
+
+// Of two requests of a process, the one that waits is not given what is called for the other.
+START_TEST(processes_with_connections)
+{
+    g_auto(Trace) trace = trace_new(62);
+    double waited_us = work_apart(&trace, 800), told_us = 0;
+    g_autoptr(BbPaths) paths = infer_joint(&trace);
+    Score got = score(&trace, paths);
+    ck_assert_ptr_nonnull(paths->worker_wait);
+    for (guint32 i = 0; i < paths->n_calls; i++) {
+        ck_assert(paths->worker_wait[i].keep == (paths->calls[i].callee == A));
+        told_us += (double)paths->worker_wait[i].ns / 1000;
+    }
+    printf("4 processes, %.0f ms waited, %.0f told: right %.3f\n", waited_us / 800 / 1000,
+           told_us / 800 / 1000, share(got.right, got.links));
+    ck_assert_double_ge(share(got.right, got.links), 0.97);
+    ck_assert_double_ge(told_us, 0.9 * waited_us);
+    ck_assert_double_le(told_us, 1.05 * waited_us);
+}
+END_TEST
+
 START_TEST(who_waits_for_a_pool_has_begun)
 {
     g_auto(Trace) trace = trace_new(72);
@@ -171,4 +215,5 @@ START_TEST(any_number_of_threads)
 END_TEST
 
 TEST_MAIN("joint workers", whose_they_are, in_about_the_order_seen, calls_at_once,
-          who_passes_on_has_begun, replicas, who_waits_for_a_pool_has_begun, any_number_of_threads)
+          who_passes_on_has_begun, replicas, processes_with_connections,
+          who_waits_for_a_pool_has_begun, any_number_of_threads)

@@ -20,6 +20,7 @@ void bb_paths_free(BbPaths *paths)
     g_free(paths->whole);
     g_free(paths->pool_wait);
     g_free(paths->worker_wait);
+    g_clear_pointer(&paths->late, g_array_unref);
     g_free(paths->level);
     g_free(paths->shape);
     g_free(paths->self_ns);
@@ -30,6 +31,14 @@ void bb_paths_free(BbPaths *paths)
     g_free(paths->modes);
     g_clear_pointer(&paths->derived, g_array_unref);
     g_free(paths);
+}
+
+void bb_paths_note_late(BbPaths *paths, BbLate late)
+{
+    if (!paths->late)
+        paths->late = g_array_new(FALSE, FALSE, sizeof(BbLate));
+    g_array_append_val(paths->late, late);
+    paths->facts.calls_late++;
 }
 
 static gint64 last_arrival(const BbPaths *paths, const BbInstance *instance)
@@ -92,6 +101,7 @@ static guint32 *compact_calls(BbPaths *paths, const guint8 *gone)
 void bb_paths_take_out(BbPaths *paths, const guint8 *gone)
 {
     guint32 listed = 0, kept = 0;
+    g_clear_pointer(&paths->late, g_array_unref);
     g_autofree guint32 *root = g_new(guint32, paths->n_instances);
     for (guint32 i = 0; i < paths->n_instances; i++)
         root[i] = paths->order[paths->instances[i].first];

@@ -42,6 +42,13 @@ typedef struct BbDerived {
 // what is below is an instance of its own. So whoever walks a pattern may do it by recursion.
 #define BB_PATHS_DEPTH_MAX 512u
 
+// What a late call (data/call.h) had of a return, before that was none to its caller: for a later
+// window, which finds that anew.
+typedef struct BbLate {
+    guint32 call;
+    gint64 return_ns, return_end_ns;
+} BbLate;
+
 // Of a call to a node for which its caller has a pool of connections, or of workers, that is used
 // up at times: who finds none free waits, and makes no call meanwhile.
 typedef struct BbPoolWait {
@@ -67,6 +74,7 @@ typedef struct BbPaths {
                        // are its own; NULL where not estimated
     BbPoolWait *pool_wait;     // by call; NULL where none is known to have waited
     BbWorkerWait *worker_wait; // likewise
+    GArray *late;              // of BbLate, until calls are taken out; NULL: there are none
     guint16 *level;            // 1 for roots
     guint32 *shape;   // equal for equal subtrees of a window; equal in two windows of a run only
                       // for equal subtrees. Meaningless for a root without return
@@ -92,6 +100,8 @@ typedef struct BbPaths {
 
 BbPaths *bb_paths_new(void);
 void bb_paths_free(BbPaths *paths);
+
+void bb_paths_note_late(BbPaths *paths, BbLate late); // and counts it
 
 // The number of an instance in the whole run, from 1. A selection does not change it.
 static inline guint64 bb_instance_number(const BbPaths *paths, const BbInstance *instance)

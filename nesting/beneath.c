@@ -73,12 +73,15 @@ static guint32 kids_most(const BbUsualTimes *delays, guint32 got)
     return (guint32)MAX(1, ceil(2 * (double)delays->count / (double)MAX(got, 1)) - 1);
 }
 
-// Where nodes call each other, what hangs may have been made for this very call.
-static bool is_above(const BbPaths *paths, guint32 call, guint32 below)
+// Where nodes call each other, what hangs may have been made for this very call. Of chains that are
+// cut anyway it is not asked, and nothing goes beneath them.
+static bool may_be_above(const BbPaths *paths, guint32 call, guint32 below)
 {
-    while (below != call && paths->parent[below] != BB_CALL_NO_PARENT)
+    guint steps = 0;
+    while (below != call && paths->parent[below] != BB_CALL_NO_PARENT &&
+           steps++ < BB_PATHS_DEPTH_MAX)
         below = paths->parent[below];
-    return below == call;
+    return below == call || steps > BB_PATHS_DEPTH_MAX;
 }
 
 // delays: of calls of its kind.
@@ -101,7 +104,7 @@ static void choose(Work *work, guint32 call, const BbUsualTimes *delays)
             best = open;
         }
     }
-    if (!best || most / sum < 0.5 || is_above(paths, call, best->call))
+    if (!best || most / sum < 0.5 || may_be_above(paths, call, best->call))
         return;
     best->kids++;
     work->given_up[call] = false;

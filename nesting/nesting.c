@@ -70,10 +70,11 @@ static void choose_as_in_the_paper(const BbNesting *nesting, BbPaths *paths)
 static void forget_late_returns(BbPaths *paths, const bool *given_up)
 {
     for (guint32 i = 0; i < paths->n_calls; i++) {
-        if (!given_up[i] || !bb_call_is_returned(&paths->calls[i]))
+        BbCall *call = &paths->calls[i];
+        if (!given_up[i] || !bb_call_is_returned(call))
             continue;
-        paths->calls[i].return_ns = paths->calls[i].return_end_ns = BB_TIME_NONE;
-        paths->facts.calls_late++;
+        bb_paths_note_late(paths, (BbLate){i, call->return_ns, call->return_end_ns});
+        call->return_ns = call->return_end_ns = BB_TIME_NONE;
     }
 }
 

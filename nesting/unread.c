@@ -4,13 +4,8 @@
 
 #include "data/status.h"
 
-typedef struct {
-    gint64 return_ns, return_end_ns;
-    guint32 call;
-} Taken;
-
 struct BbUnread {
-    GArray *taken; // of Taken
+    GArray *taken; // of BbLate
 };
 
 BbUnread *bb_unread_take(BbPaths *paths, const BbNames *names)
@@ -26,9 +21,9 @@ BbUnread *bb_unread_take(BbPaths *paths, const BbNames *names)
             continue;
         if (!unread) {
             unread = g_new(BbUnread, 1);
-            unread->taken = g_array_new(FALSE, FALSE, sizeof(Taken));
+            unread->taken = g_array_new(FALSE, FALSE, sizeof(BbLate));
         }
-        const Taken taken = {call->return_ns, call->return_end_ns, i};
+        const BbLate taken = {i, call->return_ns, call->return_end_ns};
         g_array_append_val(unread->taken, taken);
         call->return_end_ns = call->status == closed ? call->return_ns : BB_TIME_NONE;
         call->return_ns = BB_TIME_NONE;
@@ -47,16 +42,16 @@ void bb_unread_free(BbUnread *unread)
 void bb_unread_add_hanging(const BbUnread *unread, bool *hanging)
 {
     for (guint i = 0; unread && i < unread->taken->len; i++)
-        hanging[g_array_index(unread->taken, Taken, i).call] = true;
+        hanging[g_array_index(unread->taken, BbLate, i).call] = true;
 }
 
 void bb_unread_give_back(const BbUnread *unread, BbPaths *paths)
 {
     for (guint i = 0; unread && i < unread->taken->len; i++) {
-        const Taken *taken = &g_array_index(unread->taken, Taken, i);
+        const BbLate *taken = &g_array_index(unread->taken, BbLate, i);
         BbCall *call = &paths->calls[taken->call];
         if (paths->parent[taken->call] != BB_CALL_NO_PARENT) {
-            paths->facts.calls_late++;
+            bb_paths_note_late(paths, *taken);
             continue;
         }
         call->return_ns = taken->return_ns;

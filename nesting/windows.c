@@ -116,14 +116,18 @@ static void count_calls(BbPaths *paths)
 }
 
 // To the next window, which finds anew what was given up.
-static void carry(BbWindows *windows, BbCall *call)
+static void carry(BbWindows *windows, BbPaths *paths, const guint8 *carried)
 {
-    if (bb_call_is_late(call)) {
-        gint64 ahead_ns = bb_time_between(call->call_ns, call->arrived_ns); // of the caller's clock
-        call->return_ns = bb_time_between(ahead_ns, call->replied_ns);
-        call->return_end_ns = BB_TIME_NONE;
+    for (guint i = 0; paths->late && i < paths->late->len; i++) {
+        const BbLate *late = &g_array_index(paths->late, BbLate, i);
+        if (!carried[late->call])
+            continue;
+        paths->calls[late->call].return_ns = late->return_ns;
+        paths->calls[late->call].return_end_ns = late->return_end_ns;
     }
-    bb_pairs_push_call(windows->pairs, call);
+    for (guint32 i = 0; i < paths->n_calls; i++)
+        if (carried[i])
+            bb_pairs_push_call(windows->pairs, &paths->calls[i]);
 }
 
 // Leaves what is published in paths, and the rest to the next window. Returns the frontier.
@@ -137,9 +141,7 @@ static gint64 divide(BbWindows *windows, BbPaths *paths)
     if (!bb_schedule_goes_by_time(&windows->schedule) &&
         messages > windows->schedule.options.messages / 4 * 3)
         return BB_SCHEDULE_ALL; // a window would hold little else
-    for (guint32 i = 0; i < paths->n_calls; i++)
-        if (carried[i])
-            carry(windows, &paths->calls[i]);
+    carry(windows, paths, carried);
     bb_paths_take_out(paths, carried);
     count_calls(paths);
     return frontier_ns;

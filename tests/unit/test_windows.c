@@ -359,6 +359,29 @@ START_TEST(unread_returns_stay_so)
 }
 END_TEST
 
+// Which each window finds anew: that B's clock is 12 ms ahead is not told twice.
+START_TEST(closed_calls_end_when_their_caller_closed)
+{
+    static const char *const lines[] = {"C U A a 0",
+                                        "C A B x 10 recv=22",
+                                        "M A B x 60 status=closed",
+                                        "R A U a 70",
+                                        "C U A b 60",
+                                        "C A B y 65 recv=77",
+                                        "M A B y 85 status=closed",
+                                        "R A U b 90",
+                                        "C U A c 190",
+                                        "R A U c 200",
+                                        NULL};
+    g_auto(Run) run = run_begin_as(by_time(100, 50), BB_ASSIGN_JOINT);
+    push_lines(&run, lines);
+    g_autofree char *got = describe(&run);
+    ck_assert_str_eq(got, "a x?<a | b y?<b | | c");
+    const BbPaths *paths = g_ptr_array_index(run.published, 1);
+    ck_assert_int_eq(paths->calls[1].return_end_ns, (85 + 12) * MS);
+}
+END_TEST
+
 // A return that comes in a later window than that counts more; what gets none is ended by it in
 // any.
 START_TEST(closed_connections_go_with_their_calls)
@@ -662,6 +685,7 @@ TEST_MAIN("windows", nothing_and_one, paths_are_published_by_their_start, calls_
           carried_calls_keep_what_is_known, late_messages_are_used_and_counted, jumps_cost_nothing,
           windows_begin_at_multiples_of_the_step, a_stamp_of_the_future,
           calls_without_return_go_with_their_parents, unread_returns_stay_so,
-          closed_connections_go_with_their_calls, windows_of_messages_always_go_on,
-          every_call_is_published_once, a_short_trace_is_one_window, stationary_traffic,
-          stationary_traffic_jointly, lonely_requests_are_counted_alike)
+          closed_calls_end_when_their_caller_closed, closed_connections_go_with_their_calls,
+          windows_of_messages_always_go_on, every_call_is_published_once,
+          a_short_trace_is_one_window, stationary_traffic, stationary_traffic_jointly,
+          lonely_requests_are_counted_alike)

@@ -115,9 +115,15 @@ double bb_model_next(const BbModel *model, const BbSite *site, guint32 parent, c
                      guint32 n, guint32 x);
 
 // Part of it that depends on which of the children stand in kids only: for parents with more. What
-// came before kids is not known: the first of a kind there is taken for the first of all.
+// came before kids is not known: the first of a kind there is taken for the first of all. Those
+// from kids[from] on count, and the end, if to_end.
 double bb_model_part(const BbModel *model, const BbSite *site, guint32 parent, const guint32 *kids,
-                     guint32 n, bool to_end);
+                     guint32 from, guint32 n, bool to_end);
+
+// How many of a parent's kids[0 .. n) there are up to the last one in whose score x may count, x
+// being kids[place], or to come before it; n: maybe in that of the end, too.
+guint32 bb_model_beside(const BbModel *model, const BbSite *site, guint32 parent,
+                        const guint32 *kids, guint32 place, guint32 n, guint32 x);
 
 // What a parent waits for: a gap in a slot.
 typedef struct BbWait {

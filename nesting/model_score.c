@@ -238,7 +238,7 @@ double bb_model_next(const BbModel *model, const BbSite *site, guint32 index, co
 }
 
 double bb_model_part(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
-                     guint32 n, bool to_end)
+                     guint32 from, guint32 n, bool to_end)
 {
     const BbSiteParent *parent = &site->parents[index];
     guint8 seen[BB_SITE_TYPES];
@@ -248,16 +248,45 @@ double bb_model_part(const BbModel *model, const BbSite *site, guint32 index, co
     bb_returns_start(&returns, site, parent);
     for (guint32 i = 0; i < n; i++) {
         const BbSiteChild *x = &site->children[kids[i]];
-        BbModelGap gap =
-            bb_model_kid_gap(model, site, parent, kids, i, &returns, kids[i], seen[x->type]++);
+        guint rank = seen[x->type]++;
+        if (i >= from) {
+            BbModelGap gap =
+                bb_model_kid_gap(model, site, parent, kids, i, &returns, kids[i], rank);
+            sum += bb_model_kid_log(model, site, parent, &gap, x) +
+                   bb_connections_log(model->connections, site, index, kids, i, kids[i]);
+        }
         bb_returns_add(&returns, x);
-        sum += bb_model_kid_log(model, site, parent, &gap, x) +
-               bb_connections_log(model->connections, site, index, kids, i, kids[i]);
     }
     if (!to_end)
         return sum;
     BbModelGap end = bb_model_end_gap(model, site, parent, kids, n, &returns);
     return sum + bb_model_gap_log(model, &end);
+}
+
+// Who calls after a return that is later than that of x, and before the reply, counts from such a
+// one, and so do all after it.
+guint32 bb_model_beside(const BbModel *model, const BbSite *site, guint32 index,
+                        const guint32 *kids, guint32 place, guint32 n, guint32 x)
+{
+    const BbSiteChild *child = &site->children[x];
+    gint64 later = G_MAXINT64; // the first of these returns
+    guint32 like = 0;
+    bool next = false; // it may count from the call of x
+    if (bb_connections_tells(model->connections, site) || site->freed)
+        return n;
+    for (guint32 i = 0; i < n; i++) {
+        const BbSiteChild *other = &site->children[kids[i]];
+        if (next && like + 1 >= BB_SLOT_ORDERS && later <= other->s &&
+            other->s <= site->parents[index].e)
+            return i;
+        if (kids[i] == x)
+            continue;
+        next |= i >= place;
+        like += other->type == child->type;
+        if (other->e > child->e)
+            later = MIN(later, other->e);
+    }
+    return n;
 }
 
 guint bb_model_slots(const BbSite *site)

@@ -182,9 +182,12 @@ void bb_scores_changed(BbScores *scores, guint32 p)
 
 double bb_scores_gain_of_big(const BbScores *scores, guint32 p, guint32 x)
 {
-    const BbKids *kids = &scores->site->kids[p];
+    const BbSite *site = scores->site;
+    const BbKids *kids = &site->kids[p];
     guint32 place = bb_kids_before(kids, x), half = BB_MODEL_NEAR / 2 - 1;
     guint32 from = place > half ? place - half : 0, to = MIN(kids->n, place + half + 1);
+    to =
+        from + bb_model_beside(scores->model, site, p, kids->at + from, place - from, to - from, x);
     BbTrial in = {.n = 0}, out = {.n = 0};
     for (guint32 k = from; k < to; k++) {
         in.at[in.n++] = kids->at[k];
@@ -194,8 +197,8 @@ double bb_scores_gain_of_big(const BbScores *scores, guint32 p, guint32 x)
     if (in.n == out.n)
         bb_trial_insert(&in, x);
     bool to_end = to == kids->n;
-    return bb_model_part(scores->model, scores->site, p, in.at, in.n, to_end) -
-           bb_model_part(scores->model, scores->site, p, out.at, out.n, to_end);
+    return bb_model_part(scores->model, site, p, in.at, place - from, in.n, to_end) -
+           bb_model_part(scores->model, site, p, out.at, place - from, out.n, to_end);
 }
 
 // ---- all of them -------------------------------------------------------------------------------
@@ -209,7 +212,7 @@ double bb_scores_total(const BbScores *scores)
         if (kids->n <= BB_MODEL_NEAR)
             total += bb_model_parent(scores->model, site, p, kids->at, kids->n);
         for (guint32 k = 0; kids->n > BB_MODEL_NEAR && k < kids->n; k += BB_MODEL_NEAR)
-            total += bb_model_part(scores->model, site, p, kids->at + k,
+            total += bb_model_part(scores->model, site, p, kids->at + k, 0,
                                    MIN(BB_MODEL_NEAR, kids->n - k), k + BB_MODEL_NEAR >= kids->n);
     }
     for (guint32 p = 0; scores->fifo && p < site->n_parents; p++) {

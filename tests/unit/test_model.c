@@ -311,12 +311,41 @@ START_TEST(parts)
                 kids_sum += brute_gap_log(brute, &gaps[i], p, kids[i]) +
                             brute_late_log(brute, p, gaps[i].slot, kids[i]);
             double end = brute_gap_log(brute, &gaps[n], p, BB_SITE_NONE);
-            ck_assert_double_eq_tol(bb_model_part(scene.model, scene.site, p, kids, n, false),
+            ck_assert_double_eq_tol(bb_model_part(scene.model, scene.site, p, kids, 0, n, false),
                                     kids_sum, 1e-3 + 1e-5 * fabs(kids_sum));
-            ck_assert_double_eq_tol(bb_model_part(scene.model, scene.site, p, kids, n, true),
+            ck_assert_double_eq_tol(bb_model_part(scene.model, scene.site, p, kids, 0, n, true),
                                     kids_sum + end, 1e-3 + 1e-5 * fabs(kids_sum + end));
         }
     }
+}
+END_TEST
+
+// What a child is worth, of all that stand beside it, and of those that may count from it only.
+START_TEST(beside_a_child)
+{
+    guint32 seed = test_seed("model beside"), fewer = 0;
+    for (guint round = 0; round < 40; round++) {
+        GRand *rand = g_rand_new_with_seed(seed + round);
+        g_auto(Scene) scene = scene_of(rand, random_site(rand));
+        guint32 kids[BB_MODEL_NEAR], out[BB_MODEL_NEAR];
+        learn(&scene, 1, 1);
+        for (guint32 p = 0; p < scene.site->n_parents; p++) {
+            guint32 n = draw_kids(&scene, p, kids);
+            for (guint32 i = 0; i < n; i++) {
+                memcpy(out, kids, i * sizeof *kids);
+                memcpy(out + i, kids + i + 1, (n - i - 1) * sizeof *kids);
+                double whole = bb_model_part(scene.model, scene.site, p, kids, 0, n, true) -
+                               bb_model_part(scene.model, scene.site, p, out, 0, n - 1, true);
+                guint32 to = bb_model_beside(scene.model, scene.site, p, kids, i, n, kids[i]);
+                ck_assert(to > i && to <= n);
+                double part = bb_model_part(scene.model, scene.site, p, kids, i, to, to == n) -
+                              bb_model_part(scene.model, scene.site, p, out, i, to - 1, to == n);
+                ck_assert_double_eq_tol(part, whole, 1e-4 + 1e-6 * fabs(whole));
+                fewer += to < n;
+            }
+        }
+    }
+    ck_assert_uint_gt(fewer, 0);
 }
 END_TEST
 
@@ -524,4 +553,4 @@ START_TEST(trials)
 END_TEST
 
 TEST_MAIN("model", parents, gaps_that_go_together, forgets, callers_that_are_one, likes_the_truth,
-          parts, one_more, waits, without_parent, beginning, trials)
+          parts, beside_a_child, one_more, waits, without_parent, beginning, trials)

@@ -182,14 +182,6 @@ BbNetwork *bb_network_since(const BbNetwork *now, const BbNetwork *then)
     return grown;
 }
 
-void bb_network_better(BbNetwork *network, const BbNetworkEdge *edge)
-{
-    bool is_new = !bb_network_find(network, edge->client, edge->server);
-    BbNetworkEdge *known = edge_of(network, edge->client, edge->server);
-    if (is_new || edge->packets > known->packets)
-        *known = *edge;
-}
-
 const BbNetworkEdge *bb_network_find(const BbNetwork *network, guint32 client, guint32 server)
 {
     guint place = place_of(network, client, server);

@@ -47,8 +47,6 @@ void bb_network_free(BbNetwork *network);
 
 // Adds to the edge of those two nodes. Sums do not overflow, they stop at the largest number.
 void bb_network_add(BbNetwork *network, const BbNetworkEdge *edge);
-// Keeps of two observers' words on an edge that of the one who saw more packets of it.
-void bb_network_better(BbNetwork *network, const BbNetworkEdge *edge);
 
 // Adds every edge of other.
 void bb_network_merge(BbNetwork *network, const BbNetwork *other);

@@ -126,8 +126,7 @@ BbMerger *bb_merger_new(const BbMergerOptions *options, BbNames *names, const ch
     merger->failed = g_byte_array_new();
     merger->counters = bb_counters_new();
     merger->notes = g_ptr_array_new_with_free_func(g_free);
-    merger->networks = g_ptr_array_new_with_free_func((GDestroyNotify)bb_network_free);
-    merger->network_places = g_hash_table_new(NULL, NULL);
+    merger->witnesses = bb_witnesses_new();
     g_autoptr(GPtrArray) observers = bb_observers_name(paths, options->by_folder);
     for (guint i = 0; paths[i]; i++) {
         BbMergerSource *source = g_new0(BbMergerSource, 1);
@@ -154,16 +153,20 @@ void bb_merger_free(BbMerger *merger)
     g_byte_array_unref(merger->failed);
     bb_counters_free(merger->counters);
     g_ptr_array_unref(merger->notes);
-    g_ptr_array_unref(merger->networks);
-    g_hash_table_unref(merger->network_places);
+    bb_witnesses_free(merger->witnesses);
     g_free(merger);
 }
 
 static void begin_run(BbMerger *merger)
 {
     guint count = merger->sources->len;
-    for (guint i = 0; i < count && merger->ran; i++)
-        bb_merger_source_close(merger->sources->pdata[i]);
+    for (guint i = 0; i < count; i++) {
+        BbMergerSource *source = merger->sources->pdata[i];
+        if (merger->ran)
+            bb_merger_source_close(source);
+        source->from_ns = G_MAXINT64;
+        source->to_ns = G_MININT64;
+    }
     g_ptr_array_set_size(merger->spills, 0);
     g_ptr_array_set_size(merger->pending, 0);
     g_ptr_array_set_size(merger->heap, 0);
@@ -171,10 +174,10 @@ static void begin_run(BbMerger *merger)
     g_ptr_array_set_size(merger->complaints, (gint)count);
     g_byte_array_set_size(merger->failed, count);
     memset(merger->failed->data, 0, count);
-    g_ptr_array_set_size(merger->networks, 0);
-    g_hash_table_remove_all(merger->network_places);
+    bb_witnesses_free(merger->witnesses);
     bb_counters_free(merger->counters);
     g_ptr_array_unref(merger->notes);
+    merger->witnesses = bb_witnesses_new();
     merger->counters = bb_counters_new();
     merger->notes = g_ptr_array_new_with_free_func(g_free);
     merger->messages = merger->late = 0;
@@ -274,11 +277,7 @@ guint64 bb_merger_late(const BbMerger *merger)
 
 void bb_merger_tell_network(const BbMerger *merger, BbNetwork *network)
 {
-    for (guint i = 0; i < merger->networks->len; i++) {
-        const BbNetwork *told = g_ptr_array_index(merger->networks, i);
-        for (guint k = 0; k < bb_network_count(told); k++)
-            bb_network_better(network, bb_network_at(told, k));
-    }
+    bb_witnesses_tell(merger->witnesses, network);
 }
 
 const GPtrArray *bb_merger_notes(const BbMerger *merger)

@@ -65,7 +65,8 @@ const BbCounters *bb_merger_counters(const BbMerger *merger);
 // Notes of all inputs (char *), each once, at most BB_TRACE_NOTES. Lent.
 const GPtrArray *bb_merger_notes(const BbMerger *merger);
 // What TCP told of the network, nodes named as prepare names them: the files of one observer add
-// up, of several observers the one that saw more packets of an edge is believed. Added to network.
+// up, of observers that watched at the same time the one that saw more packets of an edge is
+// believed (witnesses.h). Added to network.
 void bb_merger_tell_network(const BbMerger *merger, BbNetwork *network);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbMerger, bb_merger_free)

@@ -44,6 +44,8 @@ void bb_merger_source_prepare(BbMessage *message, gpointer user)
     source->least_ns = MIN(source->least_ns, message->time_ns);
     if (options->prepare)
         options->prepare(message, source->input, options->user);
+    source->from_ns = MIN(source->from_ns, message->time_ns);
+    source->to_ns = MAX(source->to_ns, message->time_ns);
 }
 
 gsize bb_merger_source_window(const BbMerger *merger)
@@ -68,22 +70,12 @@ bool bb_merger_source_open(BbMergerSource *source, gsize window)
     return source->stream;
 }
 
-static BbNetwork *network_of(BbMerger *merger, guint32 observer)
-{
-    gpointer key = GUINT_TO_POINTER(observer);
-    guint place = GPOINTER_TO_UINT(g_hash_table_lookup(merger->network_places, key));
-    if (!place) {
-        g_ptr_array_add(merger->networks, bb_network_new());
-        place = merger->networks->len;
-        g_hash_table_insert(merger->network_places, key, GUINT_TO_POINTER(place));
-    }
-    return g_ptr_array_index(merger->networks, place - 1);
-}
-
 // The two ends of an edge are named as those of a message between them.
 static void note_network(const BbMergerSource *source, const BbNetwork *told)
 {
     const BbMergerOptions *options = &source->merger->options;
+    bb_witnesses_watched(source->merger->witnesses, source->observer, source->from_ns,
+                         source->to_ns);
     for (guint i = 0; i < bb_network_count(told); i++) {
         BbNetworkEdge edge = *bb_network_at(told, i);
         BbMessage message = bb_message_empty();
@@ -95,7 +87,7 @@ static void note_network(const BbMergerSource *source, const BbNetwork *told)
             options->prepare(&message, source->input, options->user);
         edge.client = message.sender;
         edge.server = message.receiver;
-        bb_network_add(network_of(source->merger, source->observer), &edge);
+        bb_witnesses_saw(source->merger->witnesses, source->observer, &edge);
     }
 }
 

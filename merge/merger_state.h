@@ -5,18 +5,20 @@
 #include "merge/merger.h"
 #include "merge/spill.h"
 #include "merge/stream.h"
+#include "merge/witnesses.h"
 
 typedef struct BbMergerSource {
     BbMerger *merger;
     char *path;
     guint input;
     guint32 observer;
-    bool once;       // a pipe: what was opened for the survey stays open
-    bool in_order;   // known from a run that read all of it
-    guint32 seen;    // observer of its messages, unless mixed
-    bool mixed;      // several clocks: what is in order now may not be so by other ones
-    gint64 least_ns; // the earliest time as it was read; G_MAXINT64 before the first message
-    bool scanned;    // all of it was read: the three above are known
+    bool once;             // a pipe: what was opened for the survey stays open
+    bool in_order;         // known from a run that read all of it
+    guint32 seen;          // observer of its messages, unless mixed
+    bool mixed;            // several clocks: what is in order now may not be so by other ones
+    gint64 least_ns;       // the earliest time as it was read; G_MAXINT64 before the first message
+    bool scanned;          // all of it was read: the three above are known
+    gint64 from_ns, to_ns; // the times of the messages that were read in this run, as they are now
     gint64 due_ns;
     BbStream *stream; // one of the two, while it is open
     BbSpill *spill;
@@ -38,9 +40,8 @@ struct BbMerger {
     GPtrArray *complaints; // of char*, by input; NULL where there is none
     GByteArray *failed;    // by input
     BbCounters *counters;
-    GPtrArray *notes;           // of char *, each once
-    GPtrArray *networks;        // of BbNetwork, one for each observer
-    GHashTable *network_places; // observer -> 1 + place in it
+    GPtrArray *notes; // of char *, each once
+    BbWitnesses *witnesses;
     guint64 messages, late;
     gint64 newest_ns;
     guint done;

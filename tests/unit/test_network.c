@@ -38,26 +38,6 @@ START_TEST(edges_add_up)
 }
 END_TEST
 
-START_TEST(the_better_observer_is_believed)
-{
-    g_autoptr(BbNetwork) network = bb_network_new();
-    BbNetworkEdge few = {.client = 1, .server = 2, .connections = 5, .packets = 10};
-    BbNetworkEdge many = {.client = 1, .server = 2, .connections = 4, .packets = 11};
-    bb_network_better(network, &few);
-    ck_assert_uint_eq(bb_network_find(network, 1, 2)->connections, 5);
-    bb_network_better(network, &many);
-    bb_network_better(network, &few);
-    ck_assert_uint_eq(bb_network_find(network, 1, 2)->connections, 4);
-
-    // Of a connection that began before: no connections, and packets all the same.
-    BbNetworkEdge more = {.client = 1, .server = 3, .packets = 105};
-    BbNetworkEdge less = {.client = 1, .server = 3, .packets = 8, .reordered = 8};
-    bb_network_better(network, &more);
-    bb_network_better(network, &less);
-    ck_assert_uint_eq(bb_network_find(network, 1, 3)->packets, 105);
-}
-END_TEST
-
 // ---- traces -------------------------------------------------------------------------------------
 
 static BbNetworkEdge every_field(guint32 client, guint32 server)
@@ -395,7 +375,7 @@ START_TEST(in_words)
 }
 END_TEST
 
-TEST_MAIN("network", edges_add_up, the_better_observer_is_believed, both_forms_of_a_trace,
+TEST_MAIN("network", edges_add_up, both_forms_of_a_trace,
           cut_at_every_byte, lines_that_are_comments, handshake, a_repeated_syn_measures_nothing,
           not_opened, windows_that_close, told_while_it_goes_on, seen_twice,
           echoes_without_identification, acknowledgements_are_echoes_by_identification_alone,

@@ -375,8 +375,7 @@ START_TEST(in_words)
 }
 END_TEST
 
-TEST_MAIN("network", edges_add_up, both_forms_of_a_trace,
-          cut_at_every_byte, lines_that_are_comments, handshake, a_repeated_syn_measures_nothing,
-          not_opened, windows_that_close, told_while_it_goes_on, seen_twice,
-          echoes_without_identification, acknowledgements_are_echoes_by_identification_alone,
-          in_words)
+TEST_MAIN("network", edges_add_up, both_forms_of_a_trace, cut_at_every_byte,
+          lines_that_are_comments, handshake, a_repeated_syn_measures_nothing, not_opened,
+          windows_that_close, told_while_it_goes_on, seen_twice, echoes_without_identification,
+          acknowledgements_are_echoes_by_identification_alone, in_words)

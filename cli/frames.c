@@ -13,8 +13,8 @@ typedef struct {
     BbId id;
     guint32 from, to; // of a return only the receiver counts: another node may have answered
     bool is_return;
-    bool found;
-    char *conn; // NULL if the trace has none
+    bool found, closes; // in place of a return the connection was closed, by the caller
+    char *conn;         // NULL if the trace has none
     guint64 offset;
     guint32 file, number; // of its first packet
 } Frame;
@@ -55,7 +55,7 @@ BbFrames *bb_frames_new(const BbPaths *paths, const BbInstance *instance)
     for (guint32 k = 0; k < instance->count; k++) {
         const BbCall *call = &paths->calls[paths->order[instance->first + k]];
         want(frames, call, false, call->call_ns);
-        if (bb_call_is_returned(call))
+        if (bb_call_is_returned(call) || bb_call_is_late(call))
             want(frames, call, true, call->replied_ns);
     }
     g_array_sort(frames->frames, by_time);
@@ -86,9 +86,12 @@ static guint first_at(const BbFrames *frames, gint64 time_ns)
 
 static bool is_frame(const Frame *frame, const BbMessage *message)
 {
-    return !frame->found && message->kind == (frame->is_return ? BB_RETURN : BB_CALL) &&
-           bb_id_equal(frame->id, message->id) && frame->to == message->receiver &&
-           (frame->is_return || frame->from == message->sender);
+    if (frame->found || !bb_id_equal(frame->id, message->id))
+        return false;
+    if (message->kind == BB_FREE)
+        return frame->is_return && frame->to == message->sender && frame->from == message->receiver;
+    return message->kind == (frame->is_return ? BB_RETURN : BB_CALL) &&
+           frame->to == message->receiver && (frame->is_return || frame->from == message->sender);
 }
 
 static void take(BbFrames *frames, const BbMessage *message)
@@ -106,7 +109,9 @@ static void take(BbFrames *frames, const BbMessage *message)
         frame->file = message->file;
         frame->number = message->frame;
         frame->offset = message->offset;
+        frame->closes = message->kind == BB_FREE;
         frame->from = message->sender;
+        frame->to = message->receiver;
         return;
     }
 }
@@ -133,7 +138,7 @@ static void append_frame(GString *out, const Frame *frame, const BbNames *names,
     gint64 after_us = bb_time_between(start_ns, frame->time_ns) / 1000;
     g_string_append_printf(out, "%12" G_GINT64_FORMAT ".%03d ms  ", after_us / 1000,
                            (int)ABS(after_us % 1000));
-    g_string_append(out, frame->is_return ? "return  " : "call    ");
+    g_string_append(out, frame->closes ? "close   " : frame->is_return ? "return  " : "call    ");
     bb_timeline_append_name(out, names, frame->from, style);
     g_string_append(out, " -> ");
     bb_timeline_append_name(out, names, frame->to, style);
@@ -164,6 +169,6 @@ void bb_frames_append(GString *out, const BbFrames *frames, const BbNames *names
         found++;
     }
     if (found < frames->frames->len)
-        g_string_append_printf(out, "  of %u the trace names no connection\n",
+        g_string_append_printf(out, "  and %u of which the trace does not say where\n",
                                frames->frames->len - found);
 }

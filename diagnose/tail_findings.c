@@ -180,12 +180,10 @@ static void add_change(const Comparison *c, BbTailRoot *root, guint32 context, c
     cause->most_ns = change->most_ns;
 }
 
-// The times of a call that differs as such go together with those of all that it leads to.
 // Contexts come after those above them; the first one is that of the group.
-static void find_causes(const Comparison *c, BbTailRoot *root, const guint32 *contexts,
-                        guint32 n_contexts)
+static void find_changes(const Comparison *c, BbTailRoot *root, const guint32 *contexts,
+                         guint32 n_contexts, Change *changes)
 {
-    g_autofree Change *changes = g_new0(Change, n_contexts);
     g_autoptr(GHashTable) place = g_hash_table_new(NULL, NULL);
     for (guint32 i = 0; i < n_contexts; i++) {
         guint32 above = bb_contexts_at(c->tail->contexts, contexts[i])->above;
@@ -199,17 +197,34 @@ static void find_causes(const Comparison *c, BbTailRoot *root, const guint32 *co
             change->top = ((Change *)found)->top;
         else if (i > 0 && calls_differ(c, &now, &change->kind))
             change->top = change;
-        if (change->top) {
+        if (change->top)
             note_most(change->top, contexts[i], &now);
-            continue;
-        }
-        add_cause(c, root, contexts[i], BB_TAIL_GAP, &now, now.gap_ns);
-        add_cause(c, root, contexts[i], BB_TAIL_OWN, &now, now.own_ns);
-        add_cause(c, root, contexts[i], BB_TAIL_WIRE, &now, now.wire_ns);
     }
-    for (guint32 i = 0; i < n_contexts; i++)
-        if (changes[i].top == &changes[i])
+}
+
+// Whether it is the call as such that makes the difference: who is slow though it makes less of one
+// is slow for what happens there.
+static bool tells(const Change *change)
+{
+    return change && !(change->kind == BB_TAIL_MISSING && change->ns.slow > change->ns.rest);
+}
+
+// The times of a call that differs as such go together with those of all that it leads to.
+static void find_causes(const Comparison *c, BbTailRoot *root, const guint32 *contexts,
+                        guint32 n_contexts)
+{
+    g_autofree Change *changes = g_new0(Change, n_contexts);
+    find_changes(c, root, contexts, n_contexts, changes);
+    for (guint32 i = 0; i < n_contexts; i++) {
+        const Contrast *now = &changes[i].contrast;
+        if (!tells(changes[i].top)) {
+            add_cause(c, root, contexts[i], BB_TAIL_GAP, now, now->gap_ns);
+            add_cause(c, root, contexts[i], BB_TAIL_OWN, now, now->own_ns);
+            add_cause(c, root, contexts[i], BB_TAIL_WIRE, now, now->wire_ns);
+        } else if (changes[i].top == &changes[i]) {
             add_change(c, root, contexts[i], &changes[i]);
+        }
+    }
 }
 
 static gint by_number(gconstpointer a, gconstpointer b)

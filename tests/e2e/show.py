@@ -115,9 +115,19 @@ class Show(Case):
         out, _ = self.show("i1", "--frames")
         self.assertIn("0.000 ms  call    a -> b  conn=a:1-b:2 off=100\n", out)
         self.assertIn("40.000 ms  return  b -> a  conn=a:1-b:2 off=7\n", out)
-        self.assertIn("of 2 the trace names no connection", out)
+        self.assertIn("and 2 of which the trace does not say where", out)
         self.show("1", "--frames", status=2)
         run(BBPATHS, "show", "i1", "-", "--frames", data=TEXT.encode(), status=2)
+
+    def test_frames_of_what_was_given_up(self):
+        lines = ("1.00 CALL_SENT u a 1 conn=u-a off=1\n1.01 CALL_SENT a b 2 conn=a-b off=2\n"
+                 "1.05 MSG_SENT u a 1 status=closed conn=u-a off=3\n"
+                 "1.06 RET_SENT b a 2 status=unread conn=a-b off=4\n")
+        trace = self.path("given_up.txt", "# bbtrace text 1\n" + lines)
+        out, _ = run(BBPATHS, "show", "i1", trace, "--frames")
+        self.assertIn("50.000 ms  close   u -> a  conn=u-a off=3\n", out)
+        self.assertIn("60.000 ms  return  b -> a  conn=a-b off=4\n", out)
+        self.assertNotIn("does not say where", out)
 
     def test_ascii_where_the_locale_is(self):
         out, _ = self.show("i2", locale="C")

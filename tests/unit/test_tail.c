@@ -233,6 +233,27 @@ START_TEST(a_missing_call_and_a_gap_are_named)
 }
 END_TEST
 
+// Of two replicas the slow ones call one less often; but where they do, it is what it calls.
+START_TEST(what_is_called_less_is_not_slow_for_that)
+{
+    g_auto(Case) c = case_new((BbTailOptions){0});
+    for (guint n = 0; n < 1000; n++) {
+        bool slow = n % 50 == 0;
+        const char *app = slow ? n % 200 ? "app1" : "app2" : n % 2 ? "app1" : "app2";
+        add_balanced(&c, app, slow ? 50 * MS : MS);
+    }
+    add(&c, 3);
+    const BbTailRoot *root = finish(&c);
+    ck_assert_uint_eq(root->slow, 20);
+    ck_assert_uint_eq(root->causes->len, 2);
+    for (guint i = 0; i < 2; i++) {
+        ck_assert_int_eq(cause_at(root, i)->kind, BB_TAIL_OWN);
+        ck_assert_uint_eq(cause_at(root, i)->node, name(&c, "auth"));
+        ck_assert_double_gt(cause_at(root, i)->excess_ns, 0);
+    }
+}
+END_TEST
+
 // A retry, a failure of the first try; own work and wire that are longer.
 START_TEST(retries_errors_work_and_wire_are_named)
 {
@@ -431,7 +452,8 @@ START_TEST(nothing_comes_of_nothing)
 END_TEST
 
 TEST_MAIN("tail", a_cache_miss_is_named, one_of_two_replicas_is_slow, what_it_says,
-          a_missing_call_and_a_gap_are_named, retries_errors_work_and_wire_are_named,
-          requests_under_way_are_counted, requests_are_under_way_until_the_last_byte,
+          a_missing_call_and_a_gap_are_named, what_is_called_less_is_not_slow_for_that,
+          retries_errors_work_and_wire_are_named, requests_under_way_are_counted,
+          requests_are_under_way_until_the_last_byte,
           groups_are_compared_when_they_are_large_enough, a_sample_stands_for_many,
           contexts_are_limited, records_are_limited, nothing_comes_of_nothing)

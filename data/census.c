@@ -323,23 +323,18 @@ static void count_instance(BbCensus *census, const BbPaths *paths, BbInstance *i
         bb_stats_fetch(form->nodes[k]->latency);
     }
     const BbCritical *critical = bb_critical_path_find(census->critical, paths, instance);
-    double right = 1;
     instance->pattern = form->pattern;
     pattern->count++;
     if (pattern->clients)
         bb_replicas_count(pattern->clients, root->caller);
     for (guint32 k = 0; k < instance->count; k++) {
         BbPatternNode *node = form->nodes[k];
-        double confidence = (double)paths->confidence[order[k]];
         count_call(census, paths, order[k], node);
         node->critical_total_ns = add_time(node->critical_total_ns, (guint64)critical[k].self_ns);
         node->turn_total_ns = add_time(node->turn_total_ns, (guint64)critical[k].turn_ns);
         node->pool_total_ns = add_time(node->pool_total_ns, (guint64)critical[k].pool_ns);
-        right = right < 0 || confidence < 0 ? (double)BB_CONFIDENCE_NONE : right * confidence;
-        if (right > 0 && paths->whole)
-            right *= (double)paths->whole[order[k]];
     }
-    pattern->right_total = add_confidence(pattern->right_total, right);
+    pattern->right_total = add_confidence(pattern->right_total, bb_instance_right(paths, instance));
 }
 
 // ---- forgetting --------------------------------------------------------------------------------

@@ -60,6 +60,19 @@ gint64 bb_instance_latency(const BbPaths *paths, const BbInstance *instance, boo
                : BB_TIME_NONE;
 }
 
+double bb_instance_right(const BbPaths *paths, const BbInstance *instance)
+{
+    const guint32 *order = paths->order + instance->first;
+    double right = 1;
+    for (guint32 k = 0; k < instance->count; k++) {
+        double confidence = (double)paths->confidence[order[k]];
+        if (confidence < 0)
+            return (double)BB_CONFIDENCE_NONE;
+        right *= paths->whole ? confidence * (double)paths->whole[order[k]] : confidence;
+    }
+    return right;
+}
+
 // ---- taking out --------------------------------------------------------------------------------
 
 // Closes the gaps that the calls leave which go; returns the new indices, which the caller frees.

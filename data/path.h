@@ -120,6 +120,10 @@ static inline gint64 bb_paths_pool_ns(const BbPaths *paths, guint32 call)
     return paths->pool_wait && paths->pool_wait[call].share >= 0.5F ? paths->pool_wait[call].ns : 0;
 }
 
+// Probability that an instance has neither a wrong link nor lacks one; BB_CONFIDENCE_NONE where it
+// is not estimated.
+double bb_instance_right(const BbPaths *paths, const BbInstance *instance);
+
 // How long an instance takes: from the entry into the root's callee until its return leaves (or its
 // last byte does); BB_TIME_NONE without return. Of convolution: from when the first message is sent
 // until the last one arrives.

@@ -34,6 +34,7 @@ struct BbBlame {
     GArray *waits;      // of BbBlameWaits
     guint64 instances, forgotten;
     gint64 latency_ns, forgotten_ns;
+    double right; // expected number of instances without a wrong link; < 0: not estimated
 };
 
 static void clear_row(gpointer row)
@@ -179,6 +180,8 @@ static void add_instance(BbBlame *blame, const BbPaths *paths, const BbInstance 
         add_waits(blame, paths, order[k], &charges[k]);
         blame->latency_ns = add_held(blame->latency_ns, charges[k].self_ns + charges[k].wire_ns);
     }
+    double right = bb_instance_right(paths, instance);
+    blame->right = blame->right < 0 || right < 0 ? -1 : blame->right + right;
     blame->instances++;
 }
 
@@ -348,6 +351,9 @@ BbBlameFindings *bb_blame_finish(BbBlame *blame)
     BbBlameFindings *findings = g_new0(BbBlameFindings, 1);
     findings->instances = blame->instances;
     findings->latency_ns = blame->latency_ns;
+    findings->wrong = -1;
+    if (blame->instances > 0 && blame->right >= 0)
+        findings->wrong = CLAMP(1 - blame->right / (double)blame->instances, 0, 1);
     findings->forgotten = blame->forgotten;
     findings->forgotten_ns = blame->forgotten_ns;
     findings->nodes = g_array_new(FALSE, FALSE, sizeof(BbBlameNode));

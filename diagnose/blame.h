@@ -80,6 +80,8 @@ typedef struct BbBlameWaits {
 typedef struct BbBlameFindings {
     guint64 instances;
     gint64 latency_ns; // of the roots' calls = critical_ns + wire_ns of all nodes
+    double wrong;      // expected share of the instances with a wrong link or without one that they
+                       // should have; < 0: not estimated
     GArray *nodes;     // of BbBlameNode, by falling critical time + wire, then by name
     GArray *rows;      // of BbBlameRow, likewise; then by names of callers
     GArray *hints;     // of BbBlameHint, by falling excess

@@ -6,7 +6,8 @@
 #include "diagnose/route.h"
 #include "diagnose/sheet.h"
 
-#define HINTS_MOST 10u // lines of text
+#define WRONG_LEAST 0.01 // share of the requests that is told
+#define HINTS_MOST 10u   // lines of text
 
 // What both tables have.
 static void put_cost(BbSheet *sheet, const BbBlameCost *cost, gint64 latency_ns)
@@ -273,7 +274,13 @@ void bb_blame_write_text(const BbBlameFindings *findings, const BbNames *names, 
     bb_quantity_append_counted(head, findings->instances, "request");
     g_string_append(head, ", ");
     bb_quantity_append_duration(head, findings->latency_ns);
-    g_string_append(head, " of latency\n");
+    g_string_append(head, " of latency");
+    if (findings->wrong >= WRONG_LEAST) {
+        g_string_append(head, "; about ");
+        bb_quantity_append_share(head, findings->wrong);
+        g_string_append(head, " of the requests have a wrong call, or lack one");
+    }
+    g_string_append_c(head, '\n');
     if (bb_chosen_append(head, findings->chosen, "request"))
         g_string_append_c(head, '\n');
     fputs(head->str, out);

@@ -432,6 +432,27 @@ START_TEST(waits_by_connection_are_told)
 }
 END_TEST
 
+// Of two requests one has a call that is another one's by half, and lacks one by a fifth.
+START_TEST(how_many_are_wrong_is_told)
+{
+    g_auto(Case) c = case_new(0);
+    add_pool_request(&c, 0);
+    g_autoptr(BbPaths) paths = paths_with_turns(&c);
+    paths->whole = g_new(float, paths->n_calls);
+    for (guint32 i = 0; i < paths->n_calls; i++)
+        paths->confidence[i] = paths->whole[i] = 1;
+    bb_blame_add(c.blame, paths);
+    paths->confidence[1] = 0.5F;
+    paths->whole[0] = 0.8F;
+    bb_blame_add(c.blame, paths);
+    finish(&c);
+    ck_assert_double_eq_tol(c.findings->wrong, 0.3, 1e-6);
+    g_autofree char *text = text_of(&c, 0), *json = json_of(&c);
+    check_contains(text, "; about 30 % of the requests have a wrong call, or lack one\n");
+    check_contains(json, "\"wrong_share\": 0.3000, ");
+}
+END_TEST
+
 START_TEST(waits_of_keepers_are_told)
 {
     g_auto(Case) c = case_new(0);
@@ -563,7 +584,7 @@ TEST_MAIN("blame", every_nanosecond_is_blamed_once, a_node_slow_for_one_caller_i
           the_shortest_chain_that_tells_it_is_named, no_hint_without_evidence, labels_may_be_off,
           waits_in_vain_have_rows_of_their_own, connections_that_were_not_opened_are_told,
           data_that_was_sent_again_is_told, waits_for_a_pool_are_told, waits_for_a_turn_are_told,
-          waits_by_connection_are_told, waits_of_keepers_are_told, waits_on_one_group_are_told,
-          short_waits_for_a_turn_are_not, no_pool_is_told_where_there_is_none,
-          no_pool_is_told_that_nobody_waited_for, calls_without_return_are_passed_over,
-          contexts_are_limited, times_stop_at_the_end)
+          waits_by_connection_are_told, how_many_are_wrong_is_told, waits_of_keepers_are_told,
+          waits_on_one_group_are_told, short_waits_for_a_turn_are_not,
+          no_pool_is_told_where_there_is_none, no_pool_is_told_that_nobody_waited_for,
+          calls_without_return_are_passed_over, contexts_are_limited, times_stop_at_the_end)

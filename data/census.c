@@ -333,6 +333,7 @@ static void count_instance(BbCensus *census, const BbPaths *paths, BbInstance *i
         node->critical_total_ns = add_time(node->critical_total_ns, (guint64)critical[k].self_ns);
         node->turn_total_ns = add_time(node->turn_total_ns, (guint64)critical[k].turn_ns);
         node->pool_total_ns = add_time(node->pool_total_ns, (guint64)critical[k].pool_ns);
+        node->wire_total_ns = add_time(node->wire_total_ns, (guint64)critical[k].wire_ns);
     }
     pattern->right_total = add_confidence(pattern->right_total, bb_instance_right(paths, instance));
 }

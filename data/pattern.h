@@ -23,7 +23,7 @@ typedef struct BbReplica {
 struct BbPatternNode {
     guint32 node;          // the callee, or the role of its replicas
     guint32 op;            // operation label, BB_NAME_NONE if unknown or labels are off
-    BbStats *call_delay;   // entry into the parent to entry into this one; 0 for the root's call
+    BbStats *call_delay;   // entry into the parent to the call of this one; 0 for the root's
     BbStats *latency;      // entry to first byte of the return (or last: --latency), with its calls
     guint64 self_total_ns; // time that this node worked itself: not covered by any of its calls;
                            // stops at the end of gint64
@@ -32,6 +32,8 @@ struct BbPatternNode {
                                // for, is open; stops likewise
     guint64 turn_total_ns;     // of that, calls waited for their turn (workers), and
     guint64 pool_total_ns;     // of the caller's, it waited for a pool before it made the call
+    guint64 wire_total_ns;     // on the way to it and back, as far as the root's caller waited; 0
+                               // with one sighting a message
     guint64 errors;            // returns whose status is an error
     bool unanswered;   // calls without return, or with one that came when their caller had gone on:
                        // latency is how long it waited; self and critical time are parts of that

@@ -75,6 +75,8 @@ static const char legend_of_chains[] =
 static const char legend_of_queued[] =
     "queued = the part of waited in which it stood in line, for one of its workers or for a "
     "connection of a pool.\\l";
+static const char legend_of_wire[] =
+    "wire = how long the client waited for what was on the way to the node, or back.\\l";
 static const char legend_of_derived[] =
     "Dashed frame: no causal path; derived from other paths.\\l";
 
@@ -98,6 +100,8 @@ static void label_graph(Agraph_t *graph, const BbView *view)
         g_string_append(text, ranking->chains ? legend_of_chains : legend_of_trees);
     if (ranking->queued)
         g_string_append(text, legend_of_queued);
+    if (ranking->wire)
+        g_string_append(text, legend_of_wire);
     if (ranking->derived_shown > 0)
         g_string_append(text, legend_of_derived);
     bb_drawing_set(graph, "label", text->str);

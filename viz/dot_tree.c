@@ -55,6 +55,14 @@ static void append_queued(GString *out, const BbPattern *pattern, const BbPatter
     append_part(out, pattern, bb_pattern_queued(node));
 }
 
+static void append_wire(GString *out, const BbPattern *pattern, const BbPatternNode *node)
+{
+    if (bb_ranking_wire(pattern, node) == 0)
+        return;
+    g_string_append(out, "\nwire ");
+    append_part(out, pattern, node->wire_total_ns);
+}
+
 static void label_node(BbDrawing *drawing, Agnode_t *drawn, const BbPatternNode *node)
 {
     GString *text = drawing->plain;
@@ -75,6 +83,7 @@ static void label_node(BbDrawing *drawing, Agnode_t *drawn, const BbPatternNode 
         append_part(text, drawing->pattern, node->critical_total_ns);
     }
     append_queued(text, drawing->pattern, node);
+    append_wire(text, drawing->pattern, node);
     if (node->errors > 0) {
         g_string_append_c(text, '\n');
         bb_quantity_append_counted(text, node->errors, "error");
@@ -123,6 +132,7 @@ static void explain_node(BbDrawing *drawing, Agnode_t *drawn, const BbPatternNod
     g_string_append(text, "\nwaited for: ");
     append_part(text, drawing->pattern, node->critical_total_ns);
     append_queued(text, drawing->pattern, node);
+    append_wire(text, drawing->pattern, node);
     bb_drawing_append_replicas(drawing, node->replicas);
     bb_drawing_set_plain(drawing, drawn, "tooltip");
 }

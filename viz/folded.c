@@ -91,13 +91,19 @@ static guint64 add(guint64 sum_ns, guint64 ns)
     return ns > G_MAXUINT64 - sum_ns ? G_MAXUINT64 : sum_ns + ns;
 }
 
+static void put_line(const Folding *folding, const char *frame, guint64 ns)
+{
+    if (ns > 0)
+        fprintf(folding->out, "%s%s %" G_GUINT64_FORMAT "\n", folding->frames->str, frame, ns);
+}
+
 static void fold_calls(Folding *folding, GArray *entries);
 
 // entries[from .. end) are of one frame.
 static void fold_frame(Folding *folding, const GArray *entries, guint from, guint end)
 {
     gsize length = folding->frames->len;
-    guint64 sum_ns = 0, queued_ns = 0;
+    guint64 sum_ns = 0, queued_ns = 0, wire_ns = 0;
     g_autoptr(GArray) below = g_array_new(FALSE, FALSE, sizeof(Entry));
     for (guint i = from; i < end; i++) {
         const Entry *entry = &g_array_index(entries, Entry, i);
@@ -105,17 +111,16 @@ static void fold_frame(Folding *folding, const GArray *entries, guint from, guin
         guint64 queued = folding->chains ? 0 : bb_pattern_queued(entry->node);
         sum_ns = add(sum_ns, ns - queued);
         queued_ns = add(queued_ns, queued);
+        wire_ns = add(wire_ns, entry->node->wire_total_ns);
         for (guint k = 0; k < entry->node->calls->len; k++) {
             Entry call = {entry->client, entry->count, g_ptr_array_index(entry->node->calls, k)};
             g_array_append_val(below, call);
         }
     }
     append_frame(folding, g_array_index(entries, Entry, from).node);
-    if (sum_ns > 0)
-        fprintf(folding->out, "%s %" G_GUINT64_FORMAT "\n", folding->frames->str, sum_ns);
-    if (queued_ns > 0)
-        fprintf(folding->out, "%s;(queued) %" G_GUINT64_FORMAT "\n", folding->frames->str,
-                queued_ns);
+    put_line(folding, "", sum_ns);
+    put_line(folding, ";(queued)", queued_ns);
+    put_line(folding, ";(wire)", wire_ns);
     fold_calls(folding, below);
     g_string_truncate(folding->frames, length);
 }

@@ -132,6 +132,8 @@ static void write_node(BbJson *json, const BbNames *names, const BbPattern *patt
         bb_json_put_seconds(json, "turn_total_s", (gint64)node->turn_total_ns);
     if (node->pool_total_ns > 0)
         bb_json_put_seconds(json, "pool_total_s", (gint64)node->pool_total_ns);
+    if (node->wire_total_ns > 0)
+        bb_json_put_seconds(json, "wire_total_s", (gint64)node->wire_total_ns);
     write_confidence(json, "confidence", bb_pattern_sure(pattern, node));
     write_stats(json, "call_delay_s", node->call_delay);
     write_stats(json, "latency_s", node->latency);

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define QUEUED_LEAST 0.02 // of the latency of a pattern
+#define TOLD_LEAST 0.02 // of the latency of a pattern
 
 typedef struct Sorting {
     const GPtrArray *patterns;
@@ -89,20 +89,29 @@ double bb_ranking_queued(const BbPattern *pattern, const BbPatternNode *node)
 {
     double share =
         bb_quantity_share((gint64)bb_pattern_queued(node), bb_pattern_total_latency(pattern));
-    return share < QUEUED_LEAST ? 0 : share;
+    return share < TOLD_LEAST ? 0 : share;
 }
 
-static bool is_queued_below(const BbPattern *pattern, const BbPatternNode *node)
+double bb_ranking_wire(const BbPattern *pattern, const BbPatternNode *node)
 {
-    bool queued = bb_ranking_queued(pattern, node) > 0;
-    for (guint i = 0; !queued && i < node->calls->len; i++)
-        queued = is_queued_below(pattern, g_ptr_array_index(node->calls, i));
-    return queued;
+    double share =
+        bb_quantity_share((gint64)node->wire_total_ns, bb_pattern_total_latency(pattern));
+    return share < TOLD_LEAST ? 0 : share;
+}
+
+// What of a pattern's nodes is told.
+static void note_told(BbRanking *ranking, const BbPattern *pattern, const BbPatternNode *node)
+{
+    ranking->queued |= bb_ranking_queued(pattern, node) > 0;
+    ranking->wire |= bb_ranking_wire(pattern, node) > 0;
+    for (guint i = 0; i < node->calls->len; i++)
+        note_told(ranking, pattern, g_ptr_array_index(node->calls, i));
 }
 
 static void show(BbRanking *ranking, const BbPattern *pattern, guint32 index, guint32 rank)
 {
-    ranking->queued |= !ranking->chains && is_queued_below(pattern, pattern->root);
+    if (!ranking->chains)
+        note_told(ranking, pattern, pattern->root);
     ranking->rank_shown[ranking->n_shown] = rank;
     ranking->shown[ranking->n_shown++] = pattern;
     ranking->rank[index] = rank;

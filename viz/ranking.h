@@ -16,7 +16,8 @@ struct BbRanking {
     guint64 forgotten;                  // with those of which nothing more is known
     guint64 rare;                       // left out because of min_share
     bool queued;                        // some node of those shown stood in line so long that it
-                                        // is told
+                                        // is told,
+    bool wire;                          // or so much was on the way to it and back
     guint64 derived, derived_shown;     // of n_patterns, of n_shown; they have no instances
     BbViewOptions options;              // as asked for, all resolved
     guint64 instances, instances_shown; // of all patterns, of those shown; paths of convolution
@@ -34,6 +35,8 @@ double bb_ranking_share(const BbRanking *ranking, const BbPattern *pattern);
 // As a share of the pattern's latency: that the node stood in line, for one of its workers or for a
 // pool. 0 where it is too little to be told.
 double bb_ranking_queued(const BbPattern *pattern, const BbPatternNode *node);
+// Likewise: that calls of the node and returns were on the way.
+double bb_ranking_wire(const BbPattern *pattern, const BbPatternNode *node);
 
 // Whether the options chose at all: some pattern could be left out.
 bool bb_ranking_chooses(const BbRanking *ranking);

@@ -78,13 +78,18 @@ static guint width_of(BbTable *table, const BbPattern *pattern)
     return tree_width(table, pattern->root, 2);
 }
 
+static void put_part(BbTable *table, const char *what, double share)
+{
+    if (share == 0)
+        return;
+    g_string_append(table->text, what);
+    bb_quantity_append_share(table->text, share);
+}
+
 static void put_remarks(BbTable *table, const BbPattern *pattern, const BbPatternNode *node)
 {
-    double queued = bb_ranking_queued(pattern, node);
-    if (queued > 0) {
-        g_string_append(table->text, "  queued ");
-        bb_quantity_append_share(table->text, queued);
-    }
+    put_part(table, "  queued ", bb_ranking_queued(pattern, node));
+    put_part(table, "  wire ", bb_ranking_wire(pattern, node));
     g_string_append(table->text, node->unanswered ? "  no return" : "");
     if (node->errors > 0) {
         g_string_append(table->text, "  ");

@@ -91,6 +91,10 @@ static BbTimelineRow row_of_call(const Listing *listing, const Draft *draft)
         row.mean_ns = bb_time_between(call->arrived_ns, end_ns);
         row.self_ns = (gint64)MIN(listing->paths->self_ns[index], (guint64)G_MAXINT64);
     }
+    if (bb_call_is_returned(call)) {
+        gint64 away_ns = bb_time_between(call->call_ns, bb_call_back(call, listing->last_byte));
+        row.wire_ns = MAX(bb_time_between(row.mean_ns, away_ns), 0);
+    }
     row.turn_ns = bb_paths_turn_ns(listing->paths, index);
     row.pool_ns = bb_paths_pool_ns(listing->paths, index);
     row.on_path = listing->critical && listing->critical[draft->place].on_path;
@@ -150,6 +154,7 @@ static BbTimelineRow row_of_node(const BbPattern *pattern, const BbPatternNode *
                          .returned = !pattern->root->delays,
                          .unanswered = node->unanswered || pattern->root->delays,
                          .sure = BB_CONFIDENCE_NONE};
+    row.wire_ns = (gint64)((double)node->wire_total_ns / count);
     row.turn_ns = (gint64)((double)node->turn_total_ns / count);
     row.pool_ns = (gint64)((double)node->pool_total_ns / count);
     if (total_ns > 0)

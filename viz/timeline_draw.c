@@ -204,7 +204,13 @@ static gint64 end_of(const BbTimelineRow *row)
     return bb_time_after(row->start_ns, MAX(row->mean_ns, 0));
 }
 
-// Cells in which one of the row's calls is under way all the time.
+// When its caller had the return.
+static gint64 back_of(const BbTimelineRow *row)
+{
+    return bb_time_after(end_of(row), row->wire_ns);
+}
+
+// Cells in which one of the row's calls, or its return, is under way all the time.
 static void paint_waits(const Drawing *drawing, guint index, char *paint)
 {
     const BbTimelineRow *rows = &g_array_index(drawing->timeline->rows, BbTimelineRow, 0);
@@ -212,7 +218,7 @@ static void paint_waits(const Drawing *drawing, guint index, char *paint)
     for (guint i = index + 1; i < n && rows[i].level > rows[index].level; i++) {
         if (rows[i].level != rows[index].level + 1 || !rows[i].returned)
             continue;
-        guint from = cell_of(drawing, rows[i].start_ns), to = cell_of(drawing, end_of(&rows[i]));
+        guint from = cell_of(drawing, rows[i].start_ns), to = cell_of(drawing, back_of(&rows[i]));
         for (guint cell = from + 1; cell < to; cell++)
             if (paint[cell] == 's')
                 paint[cell] = 'w';

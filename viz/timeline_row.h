@@ -7,7 +7,9 @@
 typedef struct BbTimelineRow {
     gint64 start_ns;       // since the entry into the root's callee
     gint64 mean_ns;        // how long it took; of a pattern, on average
-    gint64 self_ns;        // of that, in which the callee worked itself
+    gint64 wire_ns;        // how much longer its caller waited, from start_ns on; of a pattern,
+                           // as far as that was waited for
+    gint64 self_ns;        // of mean_ns, in which the callee worked itself
     gint64 p50_ns, p90_ns; // of a pattern
     gint64 turn_ns;        // of self_ns, how long it waited for its turn at first
     gint64 pool_ns;        // of its caller's, how long that waited for a pool before the call

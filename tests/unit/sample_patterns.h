@@ -89,6 +89,17 @@ static inline void sample_queued(BbPatterns *patterns, BbNames *names)
     db->pool_total_ns = 20 * MS;
 }
 
+// 30 of 100 ms are on the way from web to db and back; returns db.
+static inline BbPatternNode *sample_wire(BbPatterns *patterns, BbNames *names)
+{
+    BbPatternNode *web = sample_node(names, "web", "", 1, 0, 100 * MS);
+    BbPatternNode *db = sample_call(web, sample_node(names, "db", "", 1, 60 * MS, 30 * MS));
+    sample_pattern(patterns, names, "client", web);
+    web->critical_total_ns -= 30 * MS;
+    db->wire_total_ns = 30 * MS;
+    return db;
+}
+
 static inline void sample_fan_out(BbPatterns *patterns, BbNames *names)
 {
     guint64 n = 400;

@@ -389,6 +389,8 @@ START_TEST(critical_time_is_summed)
         paths->pool_wait = g_new0(BbPoolWait, paths->n_calls);
         paths->worker_wait[2].ns = 30;
         paths->pool_wait[2].ns = 4;
+        paths->calls[2].arrived_ns += 20; // and is back 10 later than C replied
+        paths->calls[2].replied_ns -= 10;
         bb_census_add(f.census, paths);
     }
     g_autoptr(BbPatterns) patterns = bb_census_finish(f.census);
@@ -402,7 +404,8 @@ START_TEST(critical_time_is_summed)
     ck_assert_uint_eq(root->turn_total_ns + b->turn_total_ns + b->pool_total_ns, 0);
     ck_assert_uint_eq(root->critical_total_ns, 40);
     ck_assert_uint_eq(b->critical_total_ns, 0);
-    ck_assert_uint_eq(c->critical_total_ns, 160);
+    ck_assert_uint_eq(c->critical_total_ns, 100);
+    ck_assert_uint_eq(c->wire_total_ns, 60);
     end(&f);
 }
 END_TEST

@@ -156,6 +156,19 @@ START_TEST(web_pattern)
 }
 END_TEST
 
+START_TEST(wire)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
+    sample_wire(patterns, names);
+    Agraph_t *graph = read_back(patterns, names, all);
+    const char *label = agget(find_node(graph, "db"), (char *)"label");
+    ck_assert_ptr_nonnull(strstr(label, "\\nwire 30.0 ms (30 %)"));
+    ck_assert_ptr_nonnull(strstr(agget(graph, (char *)"label"), "\\lwire = how long the client"));
+    agclose(graph);
+}
+END_TEST
+
 START_TEST(queued)
 {
     g_autoptr(BbNames) names = bb_names_new();
@@ -453,7 +466,7 @@ START_TEST(chains_are_lines)
 END_TEST
 
 TEST_MAIN("dot", written_as_one_graph, many_patterns, tosses_of_a_coin_are_told, golden, golden_top,
-          golden_empty, web_pattern, repeated_calls_and_errors, queued, hostile_names,
+          golden_empty, web_pattern, repeated_calls_and_errors, wire, queued, hostile_names,
           call_without_return, same_bytes_again, pictures, svg_text, full_disk, replicas,
           golden_chains, a_chain, all_delays_in_the_tooltip, derived_is_marked, hostile_chain,
           chains_are_lines)

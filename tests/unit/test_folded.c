@@ -46,6 +46,18 @@ START_TEST(queued)
 }
 END_TEST
 
+START_TEST(wire)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
+    sample_wire(patterns, names);
+    expect(patterns, names,
+           "client;web 40000000\n"
+           "client;web;db 30000000\n"
+           "client;web;db;(wire) 30000000\n");
+}
+END_TEST
+
 // What nobody waited for has no line, but what it called may have.
 START_TEST(not_waited_for)
 {
@@ -99,4 +111,4 @@ START_TEST(chains)
 }
 END_TEST
 
-TEST_MAIN("folded", stacks, queued, not_waited_for, hostile_names, sums_stop, chains)
+TEST_MAIN("folded", stacks, queued, wire, not_waited_for, hostile_names, sums_stop, chains)

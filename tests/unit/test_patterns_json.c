@@ -91,6 +91,17 @@ START_TEST(queued)
 }
 END_TEST
 
+START_TEST(wire)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
+    sample_wire(patterns, names);
+    char *text = view_text("json", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
+    ck_assert_ptr_nonnull(strstr(text, "\"wire_total_s\": 0.030000000, \"confidence\""));
+    free(text);
+}
+END_TEST
+
 START_TEST(empty)
 {
     g_autoptr(BbNames) names = bb_names_new();
@@ -262,5 +273,6 @@ START_TEST(noise_is_left_out)
 }
 END_TEST
 
-TEST_MAIN("patterns_json", golden, one_call, calls_without_return, queued, empty, default_tops,
-          formats, full_disk, replicas, golden_chains, two_messages, noise_is_left_out)
+TEST_MAIN("patterns_json", golden, one_call, calls_without_return, queued, wire, empty,
+          default_tops, formats, full_disk, replicas, golden_chains, two_messages,
+          noise_is_left_out)

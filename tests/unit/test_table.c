@@ -252,6 +252,22 @@ static void add_edge(BbPatterns *patterns, BbNames *names, guint callee, guint64
     g_array_append_val(patterns->unreturned, edge);
 }
 
+START_TEST(wire)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
+    BbPatternNode *db = sample_wire(patterns, names);
+    char *text = view_text("text", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
+    ck_assert_ptr_nonnull(strstr(text, "  wire 30 %\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\nwire: how long it was waited for"));
+    free(text);
+    db->wire_total_ns = MS;
+    text = view_text("text", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
+    ck_assert_ptr_null(strstr(text, "wire"));
+    free(text);
+}
+END_TEST
+
 // From 2 % of the latency on.
 START_TEST(queued)
 {
@@ -332,4 +348,4 @@ END_TEST
 TEST_MAIN("table", golden, golden_left_out, golden_empty, nothing_that_was_asked_for, narrow_enough,
           columns_align, long_figures_are_apart, deep_chain, full_disk, replicas, golden_chains,
           golden_chains_by_mean, no_chains, chains_are_narrow_enough, what_was_chosen,
-          calls_without_return, queued, deep_path)
+          calls_without_return, wire, queued, deep_path)

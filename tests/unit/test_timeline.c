@@ -126,6 +126,28 @@ static guint letters(const char **bar, const char *letter)
     return n;
 }
 
+// web waits 80 of its 100 ms for pg, which works 10 of them; so does the mean of one.
+START_TEST(on_the_way)
+{
+    g_autoptr(Scene) scene = scene_new();
+    gint64 t = START;
+    guint32 web = scene_call(scene, SCENE_ROOT, "client", "web", t, t + 100 * MS);
+    scene_call(scene, web, "web", "pg", t + 10 * MS, t + 90 * MS);
+    g_autoptr(BbPaths) paths = scene_paths(scene, 0);
+    paths->calls[1].arrived_ns = t + 50 * MS;
+    paths->calls[1].replied_ns = t + 60 * MS;
+    paths->self_ns[0] = 20 * MS;
+    g_autofree char *text = draw(scene, paths, (BbTimelineStyle){132, true});
+    const char *bar = strstr(line_of(text, 1), "#");
+    guint before = letters(&bar, "#"), waits = letters(&bar, "-"), after = letters(&bar, "#");
+    guint cells = before + waits + after;
+    ck_assert_uint_gt(cells, 40);
+    ck_assert_uint_ge(waits + 2, 8 * cells / 10);
+    ck_assert_uint_le(waits, 8 * cells / 10);
+    ck_assert_uint_le(MAX(before, after), cells / 10 + 2);
+}
+END_TEST
+
 // app1 waits 40 of its 100 ms for its turn; for its first call to pg likely 20 ms for a pool, for
 // the second one hardly.
 START_TEST(who_stands_in_line)
@@ -337,7 +359,7 @@ START_TEST(pattern)
 END_TEST
 
 TEST_MAIN("timeline", instance_in_a_pipe, instance_in_a_wide_terminal, instance_in_ascii,
-          who_stands_in_line, call_without_return, a_call_that_was_waited_for_in_vain,
+          on_the_way, who_stands_in_line, call_without_return, a_call_that_was_waited_for_in_vain,
           a_return_that_comes_too_late_has_no_status, calls_that_stick_out,
           skewed_clocks_do_not_show, times_at_the_ends_of_time, deep_trees_keep_names_readable,
           a_pattern_that_waits_in_vain, pattern)

@@ -136,6 +136,14 @@ static void print_breaks(guint64 outages, guint64 steps, guint64 cuts)
         printf("%s %s off: what came after is missing.\n", files, cuts == 1 ? "breaks" : "break");
 }
 
+static void print_cut_packets(double cut)
+{
+    if (cut >= 0.01)
+        printf("%.2f %% of the packets were recorded in part: what stood behind the cut is in no "
+               "message, and calls there are missing. Record whole packets (tcpdump -s 0).\n",
+               cut);
+}
+
 // Of connections, those of which an end goes by address for want of its process: what a program
 // called by them is not below what it was asked.
 static double unnamed_share(const BbCounters *counters)
@@ -201,7 +209,8 @@ void bb_info_print_trust(const BbInfoMatched *matched, const BbCounters *counter
     guint64 cuts = counted(counters, BB_SOURCE_CUT);
     guint64 apart = bb_counters_get(counters, BB_SIGHTINGS_APART);
     double unnamed = unnamed_share(counters);
-    bool broken = outages || steps || cuts || matched->damaged || unnamed >= 1;
+    double cut = share(counted(counters, BB_CUT_PAYLOAD), counted(counters, BB_SEEN_FRAMES));
+    bool broken = outages || steps || cuts || matched->damaged || unnamed >= 1 || cut >= 1;
     printf("\nHow far to trust it: %.2f %% of the calls lack their other half (%" G_GUINT64_FORMAT
            " without return, %" G_GUINT64_FORMAT
            " returns without call); %.2f %% of the packets are known to be lost or could not be "
@@ -212,6 +221,7 @@ void bb_info_print_trust(const BbInfoMatched *matched, const BbCounters *counter
     print_cut_off(matched->cut_off);
     print_lost(&lost);
     print_breaks(outages, steps, cuts);
+    print_cut_packets(cut);
     print_unnamed(unnamed);
     print_early(matched->early);
     print_clocks(&doubt);

@@ -498,6 +498,8 @@ class Traces(Programs):
                                   ({"interface_outages": 1}, "Usable.*\n.*down or gone 1 time:"),
                                   ({"clock_set_back": 2}, "Usable.*\n.*stepped back 2 times:"),
                                   ({"input_cut": 1}, "Usable.*\n1 capture file breaks off:"),
+                                  ({"frames": 10000, "cut_payloads": 5}, "Good.*\n0.05 % of the packets were recorded in"),
+                                  ({"frames": 10000, "cut_payloads": 6246}, "Usable.*\n62.46 % of the packets were"),
                                   ({"connections": 900, "processes_unknown": 8}, "Good.*\n0.89 % of the connections have an"),
                                   ({"connections": 900, "processes_unknown": 9}, "Usable.*\n1.00 % of the connections have an"),
                                   ({"messages_damaged": 20}, "Usable.*\n1.96 % of the messages were lost where"),

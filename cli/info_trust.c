@@ -140,7 +140,7 @@ static void print_cut_packets(double cut)
 {
     if (cut >= 0.01)
         printf("%.2f %% of the packets were recorded in part: what stood behind the cut is in no "
-               "message, and calls there are missing. Record whole packets (tcpdump -s 0).\n",
+               "message, and calls there may be missing. Record whole packets (tcpdump -s 0).\n",
                cut);
 }
 

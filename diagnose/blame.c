@@ -126,8 +126,8 @@ static void add_wait(BbBlame *blame, BbBlameWaits wait)
     if ((guint64)wait.limit * MAX(wait.lines, 1) > (guint64)waits->limit * MAX(waits->lines, 1)) {
         waits->limit = wait.limit;
         waits->lines = wait.lines;
-        waits->keep = wait.keep;
     }
+    waits->keep &= wait.keep;
     waits->calls++;
     waits->waited += wait.waited;
     waits->waited_ns = add_held(waits->waited_ns, wait.waited_ns);

@@ -71,7 +71,7 @@ typedef struct BbBlameWaits {
     guint32 caller, callee; // BB_NAME_NONE: whoever calls
     guint32 limit;          // of windows that differ, the most
     guint32 lines;          // of each of so many groups of connections; 0: of all together
-    bool keep;              // each has an outgoing connection of its own
+    bool keep;              // each has an outgoing connection of its own, in all windows
     guint64 calls;
     double waited;    // expected number of those that waited,
     gint64 waited_ns; // and for how long, as far as requests waited for that (part of critical_ns)

@@ -180,9 +180,10 @@ static void add_change(const Comparison *c, BbTailRoot *root, guint32 context, c
     cause->most_ns = change->most_ns;
 }
 
-// Contexts come after those above them; the first one is that of the group.
-static void find_changes(const Comparison *c, BbTailRoot *root, const guint32 *contexts,
-                         guint32 n_contexts, Change *changes)
+// Contexts come after those above them; the first one is that of the group. refused: those whose
+// calls do not make the difference.
+static void find_changes(const Comparison *c, const guint32 *contexts, guint32 n_contexts,
+                         const bool *refused, Change *changes)
 {
     g_autoptr(GHashTable) place = g_hash_table_new(NULL, NULL);
     for (guint32 i = 0; i < n_contexts; i++) {
@@ -192,21 +193,28 @@ static void find_changes(const Comparison *c, BbTailRoot *root, const guint32 *c
         Contrast now = contrast(c, contexts[i]);
         *change = (Change){.contrast = now, .most = contexts[i]};
         g_hash_table_insert(place, GUINT_TO_POINTER(contexts[i]), change);
-        add_errors(c, root, contexts[i], &now);
         if (found && ((Change *)found)->top)
             change->top = ((Change *)found)->top;
-        else if (i > 0 && calls_differ(c, &now, &change->kind))
+        else if (i > 0 && !refused[i] && calls_differ(c, &now, &change->kind))
             change->top = change;
         if (change->top)
             note_most(change->top, contexts[i], &now);
     }
 }
 
-// Whether it is the call as such that makes the difference: who is slow though it makes less of one
-// is slow for what happens there.
-static bool tells(const Change *change)
+// Who is slow though it makes less of a call is slow for what happens there. Returns whether there
+// are more of these.
+static bool refuse(const Change *changes, guint32 n_contexts, bool *refused)
 {
-    return change && !(change->kind == BB_TAIL_MISSING && change->ns.slow > change->ns.rest);
+    bool more = false;
+    for (guint32 i = 0; i < n_contexts; i++) {
+        const Change *change = &changes[i];
+        if (change->top != change || change->kind != BB_TAIL_MISSING ||
+            change->ns.slow <= change->ns.rest)
+            continue;
+        refused[i] = more = true;
+    }
+    return more;
 }
 
 // The times of a call that differs as such go together with those of all that it leads to.
@@ -214,10 +222,14 @@ static void find_causes(const Comparison *c, BbTailRoot *root, const guint32 *co
                         guint32 n_contexts)
 {
     g_autofree Change *changes = g_new0(Change, n_contexts);
-    find_changes(c, root, contexts, n_contexts, changes);
+    g_autofree bool *refused = g_new0(bool, n_contexts);
+    do
+        find_changes(c, contexts, n_contexts, refused, changes);
+    while (refuse(changes, n_contexts, refused));
     for (guint32 i = 0; i < n_contexts; i++) {
         const Contrast *now = &changes[i].contrast;
-        if (!tells(changes[i].top)) {
+        add_errors(c, root, contexts[i], now);
+        if (!changes[i].top) {
             add_cause(c, root, contexts[i], BB_TAIL_GAP, now, now->gap_ns);
             add_cause(c, root, contexts[i], BB_TAIL_OWN, now, now->own_ns);
             add_cause(c, root, contexts[i], BB_TAIL_WIRE, now, now->wire_ns);

@@ -111,7 +111,10 @@ static void tell_edge(const BbWitnesses *witnesses, const BbNetworkEdge *told, B
             is_new = !saw_the_same(word.witness, g_array_index(words, Word, k).witness);
         if (!is_new)
             continue;
-        bb_network_add(network, word.edge);
+        BbNetworkEdge edge = *word.edge;
+        if (believed > 0) // a round trip is one from where it was seen
+            edge.to_server = edge.to_client = (BbRoundTrip){0};
+        bb_network_add(network, &edge);
         g_array_index(words, Word, believed++) = word;
     }
 }

@@ -17,9 +17,10 @@ void bb_witnesses_watched(BbWitnesses *witnesses, guint32 observer, gint64 from_
 void bb_witnesses_saw(BbWitnesses *witnesses, guint32 observer, const BbNetworkEdge *edge);
 
 // Adds to network, of each edge, in the order in which they were first told, what the observer says
-// that saw most packets of it, then those that saw less, but for who watched for more than half of
-// his time, or of the other's, while one did who is believed already.
-// Cost: edges, times the square of observers that tell of one.
+// that saw most packets of it, then those that saw less, but for who watched at the same time as
+// one who is believed already: for half of the shorter of both times, or more. Round trips are
+// those of the first. What is told twice is less than half of what both saw. Cost: edges, times
+// observers, and the square of those that are believed.
 void bb_witnesses_tell(const BbWitnesses *witnesses, BbNetwork *network);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbWitnesses, bb_witnesses_free)

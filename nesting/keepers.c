@@ -11,6 +11,7 @@
 
 #define FEWEST_CONNS 2u
 #define MOST_CONNS BB_SERVED_WORKERS
+#define CALLEES 3u    // that are looked at
 #define ROUNDS 5u     // of learning
 #define RECENT 16u    // calls that are counted; more are as so many
 #define AT_ONCE 0.02  // share of the calls that may go out while another one is open there
@@ -120,6 +121,12 @@ static Conn *conn_of(Pass *pass, guint32 name)
     return slot > 0 ? &pass->conns[slot - 1] : NULL;
 }
 
+// Those without return last no time.
+static bool lasts(const BbCall *call)
+{
+    return call->return_ns > call->call_ns;
+}
+
 static void add_call(Pass *pass, const BbCall *call)
 {
     Conn *conn = conn_of(pass, call->conn);
@@ -133,7 +140,10 @@ static void add_call(Pass *pass, const BbCall *call)
         bb_density_add(pass->learns->calls, bin, 1);
     }
     conn->made_ns[conn->unclaimed++ % RECENT] = call->call_ns;
-    conn->open++;
+    if (lasts(call))
+        conn->open++;
+    else
+        conn->returned_ns = MAX(conn->returned_ns, call->call_ns);
 }
 
 static void add_return(Pass *pass, const BbCall *call)
@@ -142,7 +152,7 @@ static void add_return(Pass *pass, const BbCall *call)
     if (!conn || conn->open == 0) // it made way
         return;
     conn->open--;
-    conn->returned_ns = MAX(call->call_ns, call->return_ns);
+    conn->returned_ns = call->return_ns;
 }
 
 // Calls there that a request may have made which arrived then.
@@ -178,14 +188,14 @@ static Conn *find_worker(Pass *pass, const BbServed *request)
     return best;
 }
 
-// Returns when it began.
+// Returns when it began; G_MININT64: that is not known.
 static gint64 add_reply(Pass *pass, const BbServed *request)
 {
     Conn *conn = find_worker(pass, request);
     if (!conn) {
         if (pass->learns)
             pass->learns->none++;
-        return request->s;
+        return G_MININT64;
     }
     if (pass->learns) {
         guint bin = bin_of(pass->keepers->scale, conn->returned_ns, request->e);
@@ -201,12 +211,20 @@ static gint64 add_reply(Pass *pass, const BbServed *request)
 // ---- passes ------------------------------------------------------------------------------------
 
 // Calls to the callee on known connections, as long as some requests are open, from the first of
-// them on. Those without return last no time.
+// them on.
 typedef struct {
     const BbCall **call; // in order of call_ns
-    BbTimed *back;       // of their returns, in order
-    guint32 n;
+    BbTimed *back;       // of the returns of those that last, in order
+    guint32 n, n_back;
 } Made;
+
+static gint64 last_reply(const BbServed *served, guint32 n)
+{
+    gint64 last_ns = G_MININT64;
+    for (guint32 i = 0; i < n; i++)
+        last_ns = MAX(last_ns, served[i].e);
+    return last_ns;
+}
 
 static void made_clear(Made *made)
 {
@@ -218,21 +236,19 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Made, made_clear)
 static Made made_of(const BbCall *calls, const guint32 *list, guint32 n, guint32 callee,
                     const BbServed *served, guint32 n_served)
 {
-    gint64 last_ns = G_MININT64;
-    for (guint32 i = 0; i < n_served; i++)
-        last_ns = MAX(last_ns, served[i].e);
-    Made made = {g_new(const BbCall *, (gsize)n + 1), g_new(BbTimed, (gsize)n + 1), 0};
+    Made made = {g_new(const BbCall *, (gsize)n + 1), g_new(BbTimed, (gsize)n + 1), 0, 0};
     g_autofree BbTimed *scratch = g_new(BbTimed, (gsize)n + 1);
+    gint64 last_ns = last_reply(served, n_served);
     for (guint32 i = 0; i < n; i++) {
         const BbCall *call = &calls[list[i]];
         if (call->callee != callee || call->conn == 0 || call->call_ns < served[0].s ||
             call->call_ns > last_ns)
             continue;
-        made.call[made.n] = call;
-        made.back[made.n] = (BbTimed){MAX(call->call_ns, call->return_ns), made.n};
-        made.n++;
+        if (lasts(call))
+            made.back[made.n_back++] = (BbTimed){call->return_ns, made.n};
+        made.call[made.n++] = call;
     }
-    bb_timesort(made.back, scratch, made.n);
+    bb_timesort(made.back, scratch, made.n_back);
     return made;
 }
 
@@ -250,11 +266,11 @@ static void pass_run(Pass *pass, const BbServed *served, guint32 n, const Made *
         gint64 now_ns = reply[k].time_ns;
         while (called < made->n && made->call[called]->call_ns <= now_ns) {
             gint64 call_ns = made->call[called]->call_ns;
-            for (; returned < called && made->back[returned].time_ns <= call_ns; returned++)
+            for (; returned < made->n_back && made->back[returned].time_ns <= call_ns; returned++)
                 add_return(pass, made->call[made->back[returned].index]);
             add_call(pass, made->call[called++]);
         }
-        for (; returned < called && made->back[returned].time_ns <= now_ns; returned++)
+        for (; returned < made->n_back && made->back[returned].time_ns <= now_ns; returned++)
             add_return(pass, made->call[made->back[returned].index]);
         begun[reply[k].index] = add_reply(pass, &served[reply[k].index]);
     }
@@ -263,16 +279,23 @@ static void pass_run(Pass *pass, const BbServed *served, guint32 n, const Made *
 
 // ---- learning ----------------------------------------------------------------------------------
 
-// Who is called most often; BB_NAME_NONE: nobody.
-static guint32 find_callee(const BbCall *calls, const guint32 *made, guint32 n)
+// Who is called most often while some requests are open, but for those tried; BB_NAME_NONE: nobody.
+static guint32 find_callee(const BbServed *served, guint32 n, const BbCall *calls,
+                           const guint32 *made, guint32 n_made, const guint32 *tried, guint n_tried)
 {
+    gint64 last_ns = last_reply(served, n);
     BbTally count;
     guint32 best = BB_NAME_NONE;
     guint64 most = 0;
     bb_tally_init(&count);
-    for (guint32 i = 0; i < n; i++) {
+    for (guint k = 0; k < n_tried; k++)
+        *bb_tally_at(&count, (BbTallyKey){tried[k], 1, 0}) = 1;
+    for (guint32 i = 0; i < n_made; i++) {
         const BbCall *call = &calls[made[i]];
-        guint64 times = call->conn ? ++*bb_tally_at(&count, (BbTallyKey){call->callee, 0, 0}) : 0;
+        if (call->conn == 0 || call->call_ns < served[0].s || call->call_ns > last_ns ||
+            bb_tally_get(&count, (BbTallyKey){call->callee, 1, 0}) > 0)
+            continue;
+        guint64 times = ++*bb_tally_at(&count, (BbTallyKey){call->callee, 0, 0});
         if (times > most) {
             most = times;
             best = call->callee;
@@ -303,7 +326,7 @@ static void learn(BbKeepers *keepers, const BbServed *served, guint32 n, const M
 {
     g_autofree gint64 *begun = g_new(gint64, (gsize)n + 1);
     gint64 lasted_ns = bb_time_between(served[0].s, served[n - 1].s);
-    keepers->habits.usual = MAX(1, (made->n + n / 2) / n);
+    keepers->habits.usual = CLAMP((made->n + n / 2) / n, 1, RECENT);
     for (guint round = 0; round < ROUNDS; round++) {
         Habits learns;
         habits_init(&learns);
@@ -321,18 +344,22 @@ static void learn(BbKeepers *keepers, const BbServed *served, guint32 n, const M
 BbKeepers *bb_keepers_learn(const BbServed *served, guint32 n, const BbCall *calls,
                             const guint32 *made, guint32 n_made, const BbGapScale *scale)
 {
-    guint32 callee = find_callee(calls, made, n_made);
-    if (n == 0 || callee == BB_NAME_NONE)
-        return NULL;
-    g_auto(Made) to = made_of(calls, made, n_made, callee, served, n);
-    if (!may_be_kept(&to))
-        return NULL;
-    BbKeepers *keepers = g_new0(BbKeepers, 1);
-    keepers->callee = callee;
-    keepers->scale = scale;
-    habits_init(&keepers->habits);
-    learn(keepers, served, n, &to);
-    return keepers;
+    guint32 tried[CALLEES];
+    for (guint k = 0; n > 0 && k < CALLEES; k++) {
+        tried[k] = find_callee(served, n, calls, made, n_made, tried, k);
+        if (tried[k] == BB_NAME_NONE)
+            break;
+        g_auto(Made) to = made_of(calls, made, n_made, tried[k], served, n);
+        if (!may_be_kept(&to))
+            continue;
+        BbKeepers *keepers = g_new0(BbKeepers, 1);
+        keepers->callee = tried[k];
+        keepers->scale = scale;
+        habits_init(&keepers->habits);
+        learn(keepers, served, n, &to);
+        return keepers;
+    }
+    return NULL;
 }
 
 void bb_keepers_free(BbKeepers *keepers)

@@ -224,27 +224,36 @@ static guint find_lines(Node *node, guint limit, const BbGapScale *scale)
     return limit;
 }
 
-// How many are worked on at once, hardly ever more.
+// How many are worked on at once of those whose beginning is known, hardly ever more.
 static guint at_once(const BbServed *served, guint32 n, const gint64 *begun)
 {
     g_autofree BbTimed *first = g_new(BbTimed, n), *last = g_new(BbTimed, n);
     g_autofree BbTimed *scratch = g_new(BbTimed, n);
-    guint32 times[MOST + 1] = {0}, ended = 0, beyond = 0; // so many at once
+    guint32 times[MOST + 1] = {0}, known = 0, ended = 0, beyond = 0; // so many at once
     guint limit = MOST;
     for (guint32 i = 0; i < n; i++) {
-        first[i] = (BbTimed){begun[i], i};
-        last[i] = (BbTimed){served[i].e, i};
+        if (begun[i] == G_MININT64)
+            continue;
+        first[known] = (BbTimed){begun[i], i};
+        last[known++] = (BbTimed){served[i].e, i};
     }
-    bb_timesort(first, scratch, n);
-    bb_timesort(last, scratch, n);
-    for (guint32 i = 0; i < n; i++) {
+    bb_timesort(first, scratch, known);
+    bb_timesort(last, scratch, known);
+    for (guint32 i = 0; i < known; i++) {
         while (ended < i && last[ended].time_ns <= first[i].time_ns)
             ended++;
         times[MIN(i + 1 - ended, MOST)]++;
     }
-    while (limit > 1 && beyond + times[limit] <= BEYOND * n)
+    while (limit > 1 && beyond + times[limit] <= BEYOND * known)
         beyond += times[limit--];
     return limit;
+}
+
+// Who is not known to have waited begins when it arrives.
+static void begin_others(const BbServed *served, guint32 n, gint64 *begun)
+{
+    for (guint32 i = 0; i < n; i++)
+        begun[i] = begun[i] == G_MININT64 ? served[i].s : begun[i];
 }
 
 // Sets when calls began by the outgoing connections of workers that each keep one, if that explains
@@ -259,16 +268,19 @@ static guint find_keepers(Node *node, guint limit, const BbGapScale *scale)
     if (!keepers)
         return limit;
     bb_keepers_begin(keepers, served, n, node->calls, node->made, node->n_made, node->begun);
+    begin_others(served, n, node->begun);
     double before = limit > 0 ? entropy_by(served, n, limit) : bb_served_entropy(served, n, NULL);
     if (bb_served_entropy(served, n, node->begun) > before - GAIN * n)
         return limit;
     bb_keepers_begin(keepers, node->served, node->n, node->calls, node->made, node->n_made,
                      node->begun);
+    limit = at_once(node->served, node->n, node->begun);
+    begin_others(node->served, node->n, node->begun);
     for (guint32 i = 0; i < node->n; i++)
         node->first[i] = node->served[i].s; // now and then a request is taken for another one
     node->keep = true;
     node->by_connection = false;
-    return at_once(node->served, node->n, node->begun);
+    return limit;
 }
 
 // How many calls a node works on at once, in each line; 0: no limit is known.

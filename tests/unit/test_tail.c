@@ -254,6 +254,33 @@ START_TEST(what_is_called_less_is_not_slow_for_that)
 }
 END_TEST
 
+// And what it calls may be more: app2 is called less often by the slow ones, but calls db then.
+START_TEST(below_what_is_called_less)
+{
+    g_auto(Case) c = case_new((BbTailOptions){0});
+    for (guint n = 0; n < 1000; n++) {
+        bool slow = n % 50 == 0, second = slow ? n % 200 == 0 : n % 2 == 0;
+        gint64 t = c.now_ns, db_ns = slow ? 50 * MS : 0;
+        const char *app = second ? "app2" : "app1";
+        guint32 lb = scene_call(c.scene, SCENE_ROOT, "client", "lb", t, t + 4 * MS + db_ns);
+        guint32 at = scene_call(c.scene, lb, "lb", app, t + MS, t + 3 * MS + db_ns);
+        if (slow)
+            scene_call(c.scene, at, app, "db", t + 2 * MS, t + 2 * MS + db_ns);
+        c.now_ns += MS;
+    }
+    add(&c, 4);
+    const BbTailRoot *root = finish(&c);
+    ck_assert_uint_eq(root->slow, 20);
+    guint extra = 0;
+    for (guint i = 0; i < root->causes->len; i++) {
+        const BbTailCause *cause = cause_at(root, i);
+        ck_assert_int_ne(cause->kind, BB_TAIL_MISSING);
+        extra += cause->kind == BB_TAIL_EXTRA && cause->callers[0] == name(&c, "app2");
+    }
+    ck_assert_uint_eq(extra, 1);
+}
+END_TEST
+
 // A retry, a failure of the first try; own work and wire that are longer.
 START_TEST(retries_errors_work_and_wire_are_named)
 {
@@ -453,7 +480,7 @@ END_TEST
 
 TEST_MAIN("tail", a_cache_miss_is_named, one_of_two_replicas_is_slow, what_it_says,
           a_missing_call_and_a_gap_are_named, what_is_called_less_is_not_slow_for_that,
-          retries_errors_work_and_wire_are_named, requests_under_way_are_counted,
-          requests_are_under_way_until_the_last_byte,
+          below_what_is_called_less, retries_errors_work_and_wire_are_named,
+          requests_under_way_are_counted, requests_are_under_way_until_the_last_byte,
           groups_are_compared_when_they_are_large_enough, a_sample_stands_for_many,
           contexts_are_limited, records_are_limited, nothing_comes_of_nothing)

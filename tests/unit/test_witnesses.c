@@ -48,6 +48,25 @@ START_TEST(at_different_times_they_add_up)
 }
 END_TEST
 
+// They depend on where they are seen.
+START_TEST(round_trips_are_of_one_observer)
+{
+    g_autoptr(BbWitnesses) witnesses = bb_witnesses_new();
+    g_autoptr(BbNetwork) network = bb_network_new();
+    BbNetworkEdge near = {.client = 1, .server = 2, .packets = 9, .to_server = {1, 5, 5, 5}};
+    BbNetworkEdge far = {.client = 1, .server = 2, .packets = 8, .to_server = {1, 700, 700, 700}};
+    bb_witnesses_watched(witnesses, 10, 0, 100);
+    bb_witnesses_watched(witnesses, 11, 200, 300);
+    bb_witnesses_saw(witnesses, 11, &far);
+    bb_witnesses_saw(witnesses, 10, &near);
+    bb_witnesses_tell(witnesses, network);
+    const BbNetworkEdge *edge = bb_network_find(network, 1, 2);
+    ck_assert_uint_eq(edge->packets, 17);
+    ck_assert_uint_eq(edge->to_server.count, 1);
+    ck_assert_uint_eq(edge->to_server.most_ns, 5);
+}
+END_TEST
+
 START_TEST(files_of_one_observer_add_up)
 {
     g_autoptr(BbWitnesses) witnesses = bb_witnesses_new();
@@ -89,4 +108,5 @@ START_TEST(edges_in_the_order_told)
 END_TEST
 
 TEST_MAIN("witnesses", who_saw_more_at_the_same_time, at_different_times_they_add_up,
-          files_of_one_observer_add_up, who_knows_when, edges_in_the_order_told)
+          round_trips_are_of_one_observer, files_of_one_observer_add_up, who_knows_when,
+          edges_in_the_order_told)

@@ -15,12 +15,6 @@ bool bb_schedule_goes_by_time(const BbSchedule *schedule)
     return !schedule->options.whole && schedule->options.length_ns > 0;
 }
 
-static gint64 add_time(gint64 time_ns, gint64 length_ns)
-{
-    gint64 sum_ns;
-    return __builtin_add_overflow(time_ns, length_ns, &sum_ns) ? BB_SCHEDULE_ALL : sum_ns;
-}
-
 // Moves an empty window on to where the time is in its first step: nothing is published of what
 // lies between.
 static void jump(BbSchedule *schedule, gint64 time_ns)
@@ -41,7 +35,7 @@ bool bb_schedule_is_over(BbSchedule *schedule, gint64 time_ns, guint64 held)
         schedule->start_ns = time_ns;
     if (schedule->late_here >= options->messages)
         return true;
-    gint64 end_ns = add_time(schedule->start_ns, options->length_ns);
+    gint64 end_ns = bb_time_after(schedule->start_ns, options->length_ns);
     if (time_ns < end_ns || end_ns == BB_SCHEDULE_ALL)
         return false;
     if (held == 0)
@@ -63,7 +57,7 @@ gint64 bb_schedule_frontier(const BbSchedule *schedule, const BbPaths *paths)
     if (schedule->ended || options->whole || schedule->late_here >= options->messages)
         return BB_SCHEDULE_ALL;
     if (bb_schedule_goes_by_time(schedule))
-        return add_time(schedule->start_ns, options->step_ns);
+        return bb_time_after(schedule->start_ns, options->step_ns);
     if (paths->n_calls == 0)
         return BB_SCHEDULE_ALL;
     gint64 frontier_ns = paths->calls[paths->n_calls - 1 - paths->n_calls / 4].call_ns;

@@ -74,15 +74,9 @@ void bb_blame_free(BbBlame *blame)
     g_free(blame);
 }
 
-// Times are not negative; their sum stops at the end.
-static gint64 add_held(gint64 a, gint64 b)
-{
-    return a > G_MAXINT64 - b ? G_MAXINT64 : a + b;
-}
-
 static gint64 cost_on_path(const BbBlameCost *cost)
 {
-    return add_held(cost->critical_ns, cost->wire_ns);
+    return bb_time_after(cost->critical_ns, cost->wire_ns);
 }
 
 static Row *row_of(BbBlame *blame, guint32 chain, guint32 op)
@@ -108,9 +102,9 @@ static void add_cost(BbBlameCost *cost, const BbCritical *charge, guint64 *lates
     cost->instances += *latest != instance;
     *latest = instance;
     cost->calls++;
-    cost->critical_ns = add_held(cost->critical_ns, charge->self_ns);
-    cost->wire_ns = add_held(cost->wire_ns, charge->wire_ns);
-    cost->slack_ns = add_held(cost->slack_ns, charge->slack_ns);
+    cost->critical_ns = bb_time_after(cost->critical_ns, charge->self_ns);
+    cost->wire_ns = bb_time_after(cost->wire_ns, charge->wire_ns);
+    cost->slack_ns = bb_time_after(cost->slack_ns, charge->slack_ns);
     cost->off_path += !charge->on_path;
 }
 
@@ -130,7 +124,7 @@ static void add_wait(BbBlame *blame, BbBlameWaits wait)
     waits->keep &= wait.keep;
     waits->calls++;
     waits->waited += wait.waited;
-    waits->waited_ns = add_held(waits->waited_ns, wait.waited_ns);
+    waits->waited_ns = bb_time_after(waits->waited_ns, wait.waited_ns);
 }
 
 static void add_waits(BbBlame *blame, const BbPaths *paths, guint32 index, const BbCritical *charge)
@@ -178,7 +172,8 @@ static void add_instance(BbBlame *blame, const BbPaths *paths, const BbInstance 
         add_cost(&node->cost, &charges[k], &node->instance, number);
         bb_stats_push(row->self, (gint64)MIN(paths->self_ns[order[k]], (guint64)G_MAXINT64));
         add_waits(blame, paths, order[k], &charges[k]);
-        blame->latency_ns = add_held(blame->latency_ns, charges[k].self_ns + charges[k].wire_ns);
+        blame->latency_ns =
+            bb_time_after(blame->latency_ns, charges[k].self_ns + charges[k].wire_ns);
     }
     double right = bb_instance_right(paths, instance);
     blame->right = blame->right < 0 || right < 0 ? -1 : blame->right + right;
@@ -203,7 +198,7 @@ static void keep_rows(BbBlame *blame, const bool *keep)
         Row *row = &g_array_index(blame->rows, Row, i);
         if (!keep[i]) {
             blame->forgotten++;
-            blame->forgotten_ns = add_held(blame->forgotten_ns, cost_on_path(&row->cost));
+            blame->forgotten_ns = bb_time_after(blame->forgotten_ns, cost_on_path(&row->cost));
             continue;
         }
         Row *to = &g_array_index(blame->rows, Row, kept++);

@@ -154,20 +154,14 @@ static gint64 sum_calls(BbTail *tail, const BbPaths *paths, const BbInstance *in
     return latency_ns;
 }
 
-// Times are not negative; their sum stops at the end.
-static gint64 add_held(gint64 a, gint64 b)
-{
-    return a > G_MAXINT64 - b ? G_MAXINT64 : a + b;
-}
-
 void bb_tail_add_sums(BbTailSums *sums, const BbTailSums *part)
 {
     sums->present += part->present;
     sums->calls += part->calls;
     sums->errors += part->errors;
-    sums->gap_ns = add_held(sums->gap_ns, part->gap_ns);
-    sums->own_ns = add_held(sums->own_ns, part->own_ns);
-    sums->wire_ns = add_held(sums->wire_ns, part->wire_ns);
+    sums->gap_ns = bb_time_after(sums->gap_ns, part->gap_ns);
+    sums->own_ns = bb_time_after(sums->own_ns, part->own_ns);
+    sums->wire_ns = bb_time_after(sums->wire_ns, part->wire_ns);
 }
 
 // ---- the slowest -------------------------------------------------------------------------------

@@ -51,8 +51,7 @@ static Reach find_era(const BbAxis *axis)
     if (__builtin_mul_overflow(BB_AXIS_MAX / 2, axis->quantum_ns, &half_ns))
         half_ns = G_MAXINT64;
     gint64 middle_ns = axis->calls[axis->n_calls / 2].call_ns;
-    // bb_time_between(-a, b) is a + b, within bounds.
-    return (Reach){bb_time_between(half_ns, middle_ns), bb_time_between(-half_ns, middle_ns)};
+    return (Reach){bb_time_after(middle_ns, -half_ns), bb_time_after(middle_ns, half_ns)};
 }
 
 static void stretch(const BbAxis *axis, guint32 node, gint64 time_ns)
@@ -76,11 +75,12 @@ BbAxis *bb_axis_new(const BbCall *calls, guint32 n_calls, guint32 n_names)
     for (guint32 i = 0; i < n_calls; i++) {
         const BbCall *call = &calls[i];
         stretch(axis, call->caller, call->call_ns);
-        if (!bb_call_is_returned(call))
-            continue;
-        stretch(axis, call->callee, call->arrived_ns);
-        stretch(axis, call->callee, call->replied_ns);
-        stretch(axis, call->caller, call->return_ns);
+        if (call->replied_ns != BB_TIME_NONE) {
+            stretch(axis, call->callee, call->arrived_ns);
+            stretch(axis, call->callee, call->replied_ns);
+        }
+        if (bb_call_is_returned(call))
+            stretch(axis, call->caller, call->return_ns);
     }
     return axis;
 }

@@ -328,8 +328,8 @@ bool bb_candidates_next_child(BbCandidates *candidates)
         return false;
     const BbChild *child = &candidates->children[candidates->child++];
     const BbParent *parents = candidates->parents;
-    gint64 latest_ns = bb_time_between(-candidates->window_ns, child->call_ns);
-    gint64 earliest_ns = bb_time_between(candidates->window_ns, child->end_ns);
+    gint64 latest_ns = bb_time_after(child->call_ns, candidates->window_ns);
+    gint64 earliest_ns = bb_time_after(child->end_ns, -candidates->window_ns);
     guint32 *next = candidates->next, previous = candidates->n_parents, count = 0;
     for (guint32 p = next[previous]; p != END && parents[p].arrived_ns <= latest_ns; p = next[p]) {
         if (parents[p].replied_ns < earliest_ns) {

@@ -261,9 +261,7 @@ static bool find_from(Forwarding *forwarding, Open *opens, Open wanted, const Bb
 
 static bool find_chain(Forwarding *forwarding, const BbCall *orphan)
 {
-    gint64 oldest_ns;
-    if (__builtin_sub_overflow(orphan->return_ns, BB_FORWARDING_AGE_MAX_NS, &oldest_ns))
-        oldest_ns = G_MININT64;
+    gint64 oldest_ns = bb_time_after(orphan->return_ns, -BB_FORWARDING_AGE_MAX_NS);
     Open wanted = {orphan->caller, 0, 0, index_at(forwarding, oldest_ns), 0};
     forwarding->steps = 0;
     if (!bb_id_is_known(orphan->id))
@@ -279,9 +277,7 @@ static bool find_chain(Forwarding *forwarding, const BbCall *orphan)
 // The instant at_ns of the callee's clock on the caller's: both saw the call.
 static gint64 at_caller(const BbCall *call, gint64 at_ns)
 {
-    gint64 ns;
-    gint64 after_ns = bb_time_between(call->arrived_ns, at_ns);
-    return __builtin_add_overflow(call->call_ns, after_ns, &ns) ? G_MAXINT64 : ns;
+    return bb_time_after(call->call_ns, bb_time_between(call->arrived_ns, at_ns));
 }
 
 static void end_call(BbCall *call, const BbCall *orphan, gint64 replied_ns, gint64 return_ns)
@@ -292,8 +288,7 @@ static void end_call(BbCall *call, const BbCall *orphan, gint64 replied_ns, gint
     if (orphan->return_end_ns == BB_TIME_NONE)
         return;
     gint64 sending_ns = bb_time_between(orphan->replied_ns, orphan->return_end_ns);
-    if (__builtin_add_overflow(replied_ns, sending_ns, &call->return_end_ns))
-        call->return_end_ns = G_MAXINT64;
+    call->return_end_ns = bb_time_after(replied_ns, sending_ns);
 }
 
 static void join(Forwarding *forwarding, const BbCall *orphan)

@@ -63,10 +63,8 @@ static guint32 find_next(const BbPaths *paths, const guint32 *kids, guint32 n, g
 static gint64 find_end(const BbPaths *paths, const BbCall *parent, const guint32 *kids, guint32 n,
                        guint32 place, gint64 patience_ns)
 {
-    gint64 call_ns = paths->calls[kids[place]].call_ns, from_ns;
-    if (__builtin_add_overflow(call_ns, patience_ns, &from_ns))
-        from_ns = G_MAXINT64;
-    guint32 next = find_next(paths, kids, n, place, from_ns);
+    gint64 call_ns = paths->calls[kids[place]].call_ns;
+    guint32 next = find_next(paths, kids, n, place, bb_time_after(call_ns, patience_ns));
     gint64 end_ns = bb_call_end(parent, false), closed_ns = paths->calls[kids[place]].return_end_ns;
     end_ns = next < n ? MIN(end_ns, paths->calls[kids[next]].call_ns) : end_ns;
     end_ns = closed_ns != BB_TIME_NONE ? MIN(end_ns, closed_ns) : end_ns;
@@ -82,9 +80,8 @@ static void find_ends(BbPaths *paths, const BbUsual *usual, guint32 p, const gui
         if (bb_call_is_returned(call))
             continue;
         gint64 end_ns = find_end(paths, &paths->calls[p], kids, n, k, patience_with(usual, call));
-        gint64 wait_ns = bb_time_between(call->call_ns, end_ns);
-        if (__builtin_add_overflow(call->arrived_ns, wait_ns, &call->return_end_ns))
-            call->return_end_ns = G_MAXINT64;
+        call->return_end_ns =
+            bb_time_after(call->arrived_ns, bb_time_between(call->call_ns, end_ns));
         paths->facts.calls_unanswered += !bb_call_is_late(call);
     }
 }

@@ -55,7 +55,7 @@ BbFrames *bb_frames_new(const BbPaths *paths, const BbInstance *instance)
     for (guint32 k = 0; k < instance->count; k++) {
         const BbCall *call = &paths->calls[paths->order[instance->first + k]];
         want(frames, call, false, call->call_ns);
-        if (bb_call_is_returned(call) || bb_call_is_late(call))
+        if (call->replied_ns != BB_TIME_NONE)
             want(frames, call, true, call->replied_ns);
     }
     g_array_sort(frames->frames, by_time);

@@ -285,12 +285,6 @@ static guint64 add_time(guint64 sum_ns, guint64 time_ns)
     return MIN(sum_ns + MIN(time_ns, (guint64)G_MAXINT64), (guint64)G_MAXINT64);
 }
 
-// Confidences are all there or none is: one that lacks makes the sum unknown.
-static double add_confidence(double sum, double confidence)
-{
-    return sum < 0 || confidence < 0 ? (double)BB_CONFIDENCE_NONE : sum + confidence;
-}
-
 static void count_call(BbCensus *census, const BbPaths *paths, guint32 index, BbPatternNode *node)
 {
     const BbCall *calls = paths->calls, *call = &calls[index];
@@ -302,7 +296,7 @@ static void count_call(BbCensus *census, const BbPaths *paths, guint32 index, Bb
     bb_stats_push(node->latency,
                   bb_time_between(call->arrived_ns, bb_call_end(call, census->options.last_byte)));
     node->self_total_ns = add_time(node->self_total_ns, paths->self_ns[index]);
-    node->sure_total = add_confidence(node->sure_total, (double)paths->confidence[index]);
+    node->sure_total = bb_confidence_add(node->sure_total, (double)paths->confidence[index]);
     node->errors += failed(census, call);
     if (node->replicas)
         bb_replicas_count(node->replicas, call->callee);
@@ -335,7 +329,8 @@ static void count_instance(BbCensus *census, const BbPaths *paths, BbInstance *i
         node->pool_total_ns = add_time(node->pool_total_ns, (guint64)critical[k].pool_ns);
         node->wire_total_ns = add_time(node->wire_total_ns, (guint64)critical[k].wire_ns);
     }
-    pattern->right_total = add_confidence(pattern->right_total, bb_instance_right(paths, instance));
+    pattern->right_total =
+        bb_confidence_add(pattern->right_total, bb_instance_right(paths, instance));
 }
 
 // ---- forgetting --------------------------------------------------------------------------------
@@ -356,10 +351,8 @@ static void forget_pattern(BbCensus *census, guint32 index)
     BbPattern *pattern = g_ptr_array_index(patterns->patterns, index);
     patterns->forgotten++;
     patterns->forgotten_instances += pattern->count;
-    gint64 latency_ns = bb_pattern_total_latency(pattern);
-    if (__builtin_add_overflow(patterns->forgotten_latency_ns, latency_ns,
-                               &patterns->forgotten_latency_ns))
-        patterns->forgotten_latency_ns = G_MAXINT64;
+    patterns->forgotten_latency_ns =
+        bb_time_after(patterns->forgotten_latency_ns, bb_pattern_total_latency(pattern));
     g_hash_table_remove(census->by_text, g_ptr_array_index(census->texts, index));
     g_clear_pointer(&g_ptr_array_index(census->texts, index), g_free);
     bb_pattern_free(pattern);

@@ -161,12 +161,6 @@ static guint32 find_vertex(BbChains *chains, guint32 parent, const BbCall *call)
     return chains->vertices->len - 1;
 }
 
-// Confidences are all there or none is: one that lacks makes the sum unknown.
-static double add_confidence(double sum, double confidence)
-{
-    return sum < 0 || confidence < 0 ? (double)BB_CONFIDENCE_NONE : sum + confidence;
-}
-
 // What is known of the messages of a window while their chains are followed.
 typedef struct {
     BbChains *chains;
@@ -206,7 +200,7 @@ static void count_message(Walk *walk, guint32 message)
         above < 0 || confidence < 0 ? (double)BB_CONFIDENCE_NONE : above * confidence;
     vertex->messages++;
     vertex->onward += (double)paths->onward[message];
-    vertex->sure = add_confidence(vertex->sure, confidence);
+    vertex->sure = bb_confidence_add(vertex->sure, confidence);
     count_mode(walk, index, paths->mode[message]);
     if (parent == BB_CALL_NO_PARENT)
         return;
@@ -225,7 +219,7 @@ static void count_effects(Vertex *vertex, guint32 effects, double sure)
 static void count_end(Walk *walk, Vertex *vertex, guint32 message, gint64 start_ns)
 {
     vertex->leaves++;
-    vertex->right = add_confidence(vertex->right, walk->right[message]);
+    vertex->right = bb_confidence_add(vertex->right, walk->right[message]);
     bb_stats_push(vertex->latency,
                   bb_time_between(start_ns, walk->paths->calls[message].arrived_ns));
 }
@@ -333,10 +327,8 @@ static void forget_vertex(BbChains *chains, guint32 index)
     guint64 ends = count_ends(vertex);
     patterns->forgotten += ends > 0;
     patterns->forgotten_instances += ends;
-    gint64 latency_ns = bb_stats_sum(vertex->latency);
-    if (__builtin_add_overflow(patterns->forgotten_latency_ns, latency_ns,
-                               &patterns->forgotten_latency_ns))
-        patterns->forgotten_latency_ns = G_MAXINT64;
+    patterns->forgotten_latency_ns =
+        bb_time_after(patterns->forgotten_latency_ns, bb_stats_sum(vertex->latency));
     chains->kept--;
     chains->nodes -= vertex->level;
     vertex_free(vertex);

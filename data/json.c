@@ -345,3 +345,8 @@ void bb_json_put_share(BbJson *json, const char *key, double value)
     bb_json_key(json, key);
     bb_json_share(json, value);
 }
+
+void bb_json_put_probability(BbJson *json, const char *key, double value)
+{
+    bb_json_put_share(json, key, value < 0 ? NAN : value);
+}

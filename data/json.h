@@ -43,5 +43,7 @@ void bb_json_put_string(BbJson *json, const char *key, const char *text);
 void bb_json_put_uint(BbJson *json, const char *key, guint64 value);
 void bb_json_put_seconds(BbJson *json, const char *key, gint64 ns);
 void bb_json_put_share(BbJson *json, const char *key, double value);
+// The same; null where it is not known, less than 0.
+void bb_json_put_probability(BbJson *json, const char *key, double value);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbJson, bb_json_free)

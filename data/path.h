@@ -120,6 +120,18 @@ static inline gint64 bb_paths_pool_ns(const BbPaths *paths, guint32 call)
     return paths->pool_wait && paths->pool_wait[call].share >= 0.5F ? paths->pool_wait[call].ns : 0;
 }
 
+// Sum of confidences, which are all there or none is: one that lacks makes it unknown.
+static inline double bb_confidence_add(double sum, double confidence)
+{
+    return sum < 0 || confidence < 0 ? (double)BB_CONFIDENCE_NONE : sum + confidence;
+}
+// The expected share that is wrong of so many, of which `right` are expected to be right; less than
+// 0 where that is not known.
+static inline double bb_confidence_wrong(double right, guint64 count)
+{
+    return right < 0 || count == 0 ? -1 : CLAMP(1 - right / (double)count, 0, 1);
+}
+
 // Probability that an instance has neither a wrong link nor lacks one; BB_CONFIDENCE_NONE where it
 // is not estimated.
 double bb_instance_right(const BbPaths *paths, const BbInstance *instance);

@@ -2,6 +2,7 @@
 // In: the shape of a pattern, node by node. Out: a tree that owns its statistics.
 #include "data/pattern.h"
 
+#include "data/path.h"
 #include "data/text_hash.h"
 
 #include <string.h>
@@ -92,9 +93,7 @@ gint64 bb_pattern_mean_latency(const BbPattern *pattern)
 
 double bb_pattern_wrong(const BbPattern *pattern)
 {
-    if (pattern->right_total < 0 || pattern->count == 0)
-        return -1;
-    return CLAMP(1 - pattern->right_total / (double)pattern->count, 0, 1);
+    return bb_confidence_wrong(pattern->right_total, pattern->count);
 }
 
 guint64 bb_pattern_queued(const BbPatternNode *node)

@@ -175,8 +175,7 @@ static void add_instance(BbBlame *blame, const BbPaths *paths, const BbInstance 
         blame->latency_ns =
             bb_time_after(blame->latency_ns, charges[k].self_ns + charges[k].wire_ns);
     }
-    double right = bb_instance_right(paths, instance);
-    blame->right = blame->right < 0 || right < 0 ? -1 : blame->right + right;
+    blame->right = bb_confidence_add(blame->right, bb_instance_right(paths, instance));
     blame->instances++;
 }
 
@@ -346,9 +345,7 @@ BbBlameFindings *bb_blame_finish(BbBlame *blame)
     BbBlameFindings *findings = g_new0(BbBlameFindings, 1);
     findings->instances = blame->instances;
     findings->latency_ns = blame->latency_ns;
-    findings->wrong = -1;
-    if (blame->instances > 0 && blame->right >= 0)
-        findings->wrong = CLAMP(1 - blame->right / (double)blame->instances, 0, 1);
+    findings->wrong = bb_confidence_wrong(blame->right, blame->instances);
     findings->forgotten = blame->forgotten;
     findings->forgotten_ns = blame->forgotten_ns;
     findings->nodes = g_array_new(FALSE, FALSE, sizeof(BbBlameNode));

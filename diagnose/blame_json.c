@@ -165,11 +165,7 @@ void bb_blame_write_json(const BbBlameFindings *findings, const BbNames *names, 
     bb_chosen_write(findings->chosen, json);
     bb_json_put_uint(json, "requests", findings->instances);
     bb_json_put_seconds(json, "latency_total_s", findings->latency_ns);
-    bb_json_key(json, "wrong_share");
-    if (findings->wrong < 0)
-        bb_json_null(json);
-    else
-        bb_json_share(json, findings->wrong);
+    bb_json_put_probability(json, "wrong_share", findings->wrong);
     bb_json_put_uint(json, "forgotten_contexts", findings->forgotten);
     bb_json_put_seconds(json, "forgotten_total_s", findings->forgotten_ns);
     write_nodes(json, findings, names);

@@ -39,8 +39,7 @@ static void add_latency(gint64 *sum_ns, const BbTrial *trial, guint32 root)
 {
     const BbCall *call = &bb_links_at(trial->links, root)->call;
     gint64 ns = bb_time_between(call->arrived_ns, bb_call_end(call, trial->options.last_byte));
-    if (__builtin_add_overflow(*sum_ns, ns, sum_ns))
-        *sum_ns = ns < 0 ? G_MININT64 : G_MAXINT64;
+    *sum_ns = bb_time_after(*sum_ns, ns);
 }
 
 // ---- instances ----------------------------------------------------------------------------------

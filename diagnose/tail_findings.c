@@ -35,7 +35,8 @@ typedef struct {
 // A context whose calls may differ as such.
 typedef struct Change Change;
 struct Change {
-    Change *top; // itself, or the one above that differs; NULL for neither
+    Change *above; // NULL: it is the first, or that one is not known
+    Change *top;   // itself, or the one above that differs; NULL for neither
     Contrast contrast;
     BbTailKind kind;
     BbTailPair ns;  // of all that it leads to,
@@ -154,13 +155,12 @@ static void add_errors(const Comparison *c, BbTailRoot *root, guint32 context,
     g_array_append_val(root->errors, errors);
 }
 
-// Adds a context's times to those of the change that it is under.
+// Of the times of a context that is under the change.
 static void note_most(Change *change, guint32 context, const Contrast *contrast)
 {
     const BbTailPair times[] = {contrast->gap_ns, contrast->own_ns, contrast->wire_ns};
     for (guint i = 0; i < G_N_ELEMENTS(times); i++) {
         double excess_ns = times[i].slow - times[i].rest;
-        change->ns = sum_pairs(change->ns, times[i]);
         if (fabs(excess_ns) <= fabs(change->most_ns))
             continue;
         change->most_ns = excess_ns;
@@ -180,41 +180,31 @@ static void add_change(const Comparison *c, BbTailRoot *root, guint32 context, c
     cause->most_ns = change->most_ns;
 }
 
-// Contexts come after those above them; the first one is that of the group. refused: those whose
-// calls do not make the difference.
-static void find_changes(const Comparison *c, const guint32 *contexts, guint32 n_contexts,
-                         const bool *refused, Change *changes)
+// Contexts come after those above them; the first one is that of the group.
+static void sum_up(const Comparison *c, const guint32 *contexts, guint32 n_contexts,
+                   Change *changes)
 {
     g_autoptr(GHashTable) place = g_hash_table_new(NULL, NULL);
     for (guint32 i = 0; i < n_contexts; i++) {
         guint32 above = bb_contexts_at(c->tail->contexts, contexts[i])->above;
-        gpointer found = g_hash_table_lookup(place, GUINT_TO_POINTER(above));
-        Change *change = &changes[i];
         Contrast now = contrast(c, contexts[i]);
-        *change = (Change){.contrast = now, .most = contexts[i]};
-        g_hash_table_insert(place, GUINT_TO_POINTER(contexts[i]), change);
-        if (found && ((Change *)found)->top)
-            change->top = ((Change *)found)->top;
-        else if (i > 0 && !refused[i] && calls_differ(c, &now, &change->kind))
-            change->top = change;
-        if (change->top)
-            note_most(change->top, contexts[i], &now);
+        changes[i] = (Change){.contrast = now,
+                              .above = g_hash_table_lookup(place, GUINT_TO_POINTER(above)),
+                              .most = contexts[i],
+                              .ns = sum_pairs(sum_pairs(now.gap_ns, now.own_ns), now.wire_ns)};
+        g_hash_table_insert(place, GUINT_TO_POINTER(contexts[i]), &changes[i]);
     }
+    for (guint32 i = n_contexts; i-- > 0;)
+        if (changes[i].above)
+            changes[i].above->ns = sum_pairs(changes[i].above->ns, changes[i].ns);
 }
 
-// Who is slow though it makes less of a call is slow for what happens there. Returns whether there
-// are more of these.
-static bool refuse(const Change *changes, guint32 n_contexts, bool *refused)
+// Whether it is the call as such that makes the difference: who is slow though it makes less of it
+// is slow for what happens there.
+static bool makes_it(const Comparison *c, Change *change)
 {
-    bool more = false;
-    for (guint32 i = 0; i < n_contexts; i++) {
-        const Change *change = &changes[i];
-        if (change->top != change || change->kind != BB_TAIL_MISSING ||
-            change->ns.slow <= change->ns.rest)
-            continue;
-        refused[i] = more = true;
-    }
-    return more;
+    return calls_differ(c, &change->contrast, &change->kind) &&
+           !(change->kind == BB_TAIL_MISSING && change->ns.slow > change->ns.rest);
 }
 
 // The times of a call that differs as such go together with those of all that it leads to.
@@ -222,21 +212,25 @@ static void find_causes(const Comparison *c, BbTailRoot *root, const guint32 *co
                         guint32 n_contexts)
 {
     g_autofree Change *changes = g_new0(Change, n_contexts);
-    g_autofree bool *refused = g_new0(bool, n_contexts);
-    do
-        find_changes(c, contexts, n_contexts, refused, changes);
-    while (refuse(changes, n_contexts, refused));
+    sum_up(c, contexts, n_contexts, changes);
     for (guint32 i = 0; i < n_contexts; i++) {
-        const Contrast *now = &changes[i].contrast;
+        Change *change = &changes[i];
+        const Contrast *now = &change->contrast;
         add_errors(c, root, contexts[i], now);
-        if (!changes[i].top) {
-            add_cause(c, root, contexts[i], BB_TAIL_GAP, now, now->gap_ns);
-            add_cause(c, root, contexts[i], BB_TAIL_OWN, now, now->own_ns);
-            add_cause(c, root, contexts[i], BB_TAIL_WIRE, now, now->wire_ns);
-        } else if (changes[i].top == &changes[i]) {
-            add_change(c, root, contexts[i], &changes[i]);
+        change->top = change->above ? change->above->top : NULL;
+        if (!change->top && i > 0 && makes_it(c, change))
+            change->top = change;
+        if (change->top) {
+            note_most(change->top, contexts[i], now);
+            continue;
         }
+        add_cause(c, root, contexts[i], BB_TAIL_GAP, now, now->gap_ns);
+        add_cause(c, root, contexts[i], BB_TAIL_OWN, now, now->own_ns);
+        add_cause(c, root, contexts[i], BB_TAIL_WIRE, now, now->wire_ns);
     }
+    for (guint32 i = 0; i < n_contexts; i++)
+        if (changes[i].top == &changes[i])
+            add_change(c, root, contexts[i], &changes[i]);
 }
 
 static gint by_number(gconstpointer a, gconstpointer b)

@@ -71,16 +71,13 @@ void bb_witnesses_saw(BbWitnesses *witnesses, guint32 observer, const BbNetworkE
 typedef struct {
     const Witness *witness;
     const BbNetworkEdge *edge;
-    guint place;
 } Word;
 
-// Who saw most first.
+// Who saw most first; of equals, who was heard first.
 static gint by_packets(gconstpointer a, gconstpointer b)
 {
     const Word *x = a, *y = b;
-    if (x->edge->packets != y->edge->packets)
-        return x->edge->packets > y->edge->packets ? -1 : 1;
-    return x->place < y->place ? -1 : 1;
+    return (x->edge->packets < y->edge->packets) - (x->edge->packets > y->edge->packets);
 }
 
 // Whether the shorter of the two watched for half of its time and more when the other one did, or
@@ -98,7 +95,7 @@ static void tell_edge(const BbWitnesses *witnesses, const BbNetworkEdge *told, B
     g_autoptr(GArray) words = g_array_new(FALSE, FALSE, sizeof(Word));
     for (guint i = 0; i < witnesses->all->len; i++) {
         const Witness *witness = witness_at(witnesses, i);
-        Word word = {witness, bb_network_find(witness->network, told->client, told->server), i};
+        Word word = {witness, bb_network_find(witness->network, told->client, told->server)};
         if (word.edge)
             g_array_append_val(words, word);
     }

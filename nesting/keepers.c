@@ -210,21 +210,13 @@ static gint64 add_reply(Pass *pass, const BbServed *request)
 
 // ---- passes ------------------------------------------------------------------------------------
 
-// Calls to the callee on known connections, as long as some requests are open, from the first of
+// Calls to a callee on known connections, as long as some requests are open, from the first of
 // them on.
 typedef struct {
     const BbCall **call; // in order of call_ns
     BbTimed *back;       // of the returns of those that last, in order
     guint32 n, n_back;
 } Made;
-
-static gint64 last_reply(const BbServed *served, guint32 n)
-{
-    gint64 last_ns = G_MININT64;
-    for (guint32 i = 0; i < n; i++)
-        last_ns = MAX(last_ns, served[i].e);
-    return last_ns;
-}
 
 static void made_clear(Made *made)
 {
@@ -233,16 +225,30 @@ static void made_clear(Made *made)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Made, made_clear)
 
-static Made made_of(const BbCall *calls, const guint32 *list, guint32 n, guint32 callee,
-                    const BbServed *served, guint32 n_served)
+// To any callee; back is not there yet.
+static Made made_in(const BbServed *served, guint32 n, const BbCall *calls, const guint32 *list,
+                    guint32 n_list)
 {
-    Made made = {g_new(const BbCall *, (gsize)n + 1), g_new(BbTimed, (gsize)n + 1), 0, 0};
-    g_autofree BbTimed *scratch = g_new(BbTimed, (gsize)n + 1);
-    gint64 last_ns = last_reply(served, n_served);
-    for (guint32 i = 0; i < n; i++) {
+    Made made = {.call = g_new(const BbCall *, (gsize)n_list + 1)};
+    gint64 last_ns = G_MININT64;
+    for (guint32 i = 0; i < n; i++)
+        last_ns = MAX(last_ns, served[i].e);
+    for (guint32 i = 0; i < n_list; i++) {
         const BbCall *call = &calls[list[i]];
-        if (call->callee != callee || call->conn == 0 || call->call_ns < served[0].s ||
-            call->call_ns > last_ns)
+        if (call->conn != 0 && call->call_ns >= served[0].s && call->call_ns <= last_ns)
+            made.call[made.n++] = call;
+    }
+    return made;
+}
+
+static Made made_to(const Made *all, guint32 callee)
+{
+    Made made = {.call = g_new(const BbCall *, (gsize)all->n + 1),
+                 .back = g_new(BbTimed, (gsize)all->n + 1)};
+    g_autofree BbTimed *scratch = g_new(BbTimed, (gsize)all->n + 1);
+    for (guint32 i = 0; i < all->n; i++) {
+        const BbCall *call = all->call[i];
+        if (call->callee != callee)
             continue;
         if (lasts(call))
             made.back[made.n_back++] = (BbTimed){call->return_ns, made.n};
@@ -250,6 +256,14 @@ static Made made_of(const BbCall *calls, const guint32 *list, guint32 n, guint32
     }
     bb_timesort(made.back, scratch, made.n_back);
     return made;
+}
+
+// Returns how many are back by then, `returned` of which were added before.
+static guint32 add_returns(Pass *pass, const Made *made, guint32 returned, gint64 until_ns)
+{
+    for (; returned < made->n_back && made->back[returned].time_ns <= until_ns; returned++)
+        add_return(pass, made->call[made->back[returned].index]);
+    return returned;
 }
 
 // One reply after the other, with what the node called and got back before it.
@@ -264,14 +278,11 @@ static void pass_run(Pass *pass, const BbServed *served, guint32 n, const Made *
     bb_tally_init(&pass->slot);
     for (guint32 k = 0; k < n; k++) {
         gint64 now_ns = reply[k].time_ns;
-        while (called < made->n && made->call[called]->call_ns <= now_ns) {
-            gint64 call_ns = made->call[called]->call_ns;
-            for (; returned < made->n_back && made->back[returned].time_ns <= call_ns; returned++)
-                add_return(pass, made->call[made->back[returned].index]);
-            add_call(pass, made->call[called++]);
+        for (; called < made->n && made->call[called]->call_ns <= now_ns; called++) {
+            returned = add_returns(pass, made, returned, made->call[called]->call_ns);
+            add_call(pass, made->call[called]);
         }
-        for (; returned < made->n_back && made->back[returned].time_ns <= now_ns; returned++)
-            add_return(pass, made->call[made->back[returned].index]);
+        returned = add_returns(pass, made, returned, now_ns);
         begun[reply[k].index] = add_reply(pass, &served[reply[k].index]);
     }
     bb_tally_clear(&pass->slot);
@@ -279,26 +290,22 @@ static void pass_run(Pass *pass, const BbServed *served, guint32 n, const Made *
 
 // ---- learning ----------------------------------------------------------------------------------
 
-// Who is called most often while some requests are open, but for those tried; BB_NAME_NONE: nobody.
-static guint32 find_callee(const BbServed *served, guint32 n, const BbCall *calls,
-                           const guint32 *made, guint32 n_made, const guint32 *tried, guint n_tried)
+// Who is called most often, but for those tried; BB_NAME_NONE: nobody.
+static guint32 find_callee(const Made *all, const guint32 *tried, guint n_tried)
 {
-    gint64 last_ns = last_reply(served, n);
     BbTally count;
     guint32 best = BB_NAME_NONE;
     guint64 most = 0;
     bb_tally_init(&count);
-    for (guint k = 0; k < n_tried; k++)
-        *bb_tally_at(&count, (BbTallyKey){tried[k], 1, 0}) = 1;
-    for (guint32 i = 0; i < n_made; i++) {
-        const BbCall *call = &calls[made[i]];
-        if (call->conn == 0 || call->call_ns < served[0].s || call->call_ns > last_ns ||
-            bb_tally_get(&count, (BbTallyKey){call->callee, 1, 0}) > 0)
-            continue;
-        guint64 times = ++*bb_tally_at(&count, (BbTallyKey){call->callee, 0, 0});
-        if (times > most) {
+    for (guint32 i = 0; i < all->n; i++) {
+        guint32 callee = all->call[i]->callee;
+        guint64 times = ++*bb_tally_at(&count, (BbTallyKey){callee, 0, 0});
+        bool is_new = true;
+        for (guint k = 0; k < n_tried && is_new; k++)
+            is_new = callee != tried[k];
+        if (is_new && times > most) {
             most = times;
-            best = call->callee;
+            best = callee;
         }
     }
     bb_tally_clear(&count);
@@ -345,11 +352,14 @@ BbKeepers *bb_keepers_learn(const BbServed *served, guint32 n, const BbCall *cal
                             const guint32 *made, guint32 n_made, const BbGapScale *scale)
 {
     guint32 tried[CALLEES];
-    for (guint k = 0; n > 0 && k < CALLEES; k++) {
-        tried[k] = find_callee(served, n, calls, made, n_made, tried, k);
+    if (n == 0 || n_made == 0)
+        return NULL;
+    g_auto(Made) all = made_in(served, n, calls, made, n_made);
+    for (guint k = 0; k < CALLEES; k++) {
+        tried[k] = find_callee(&all, tried, k);
         if (tried[k] == BB_NAME_NONE)
             break;
-        g_auto(Made) to = made_of(calls, made, n_made, tried[k], served, n);
+        g_auto(Made) to = made_to(&all, tried[k]);
         if (!may_be_kept(&to))
             continue;
         BbKeepers *keepers = g_new0(BbKeepers, 1);
@@ -373,7 +383,8 @@ void bb_keepers_free(BbKeepers *keepers)
 void bb_keepers_begin(const BbKeepers *keepers, const BbServed *served, guint32 n,
                       const BbCall *calls, const guint32 *made, guint32 n_made, gint64 *begun)
 {
-    g_auto(Made) to = made_of(calls, made, n_made, keepers->callee, served, n);
+    g_auto(Made) all = made_in(served, n, calls, made, n_made);
+    g_auto(Made) to = made_to(&all, keepers->callee);
     g_autofree Pass *pass = g_new0(Pass, 1);
     pass->keepers = keepers;
     pass_run(pass, served, n, &to, begun);

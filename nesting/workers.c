@@ -28,7 +28,8 @@ typedef struct {
     guint32 open[MOST + 2]; // and by how many were open; MOST + 1: so many or more
     bool by_connection;     // they stand in several lines
     bool keep;              // each worker keeps an outgoing connection
-    gint64 *begun, *first;  // of served, where a limit was found, as in BbWorkers; else NULL
+    bool connected;         // on connections that are known
+    gint64 *begun, *first;  // of served, as in BbWorkers; NULL where no limit was looked for
 } Node;
 
 static void node_clear(Node *node)
@@ -75,16 +76,16 @@ static void count_turns(Node *node)
     }
 }
 
-// The fewest workers by whose number all but a few reply in turn; MOST + 1: there is none.
-static guint least_by_turns(const Node *node)
+// The least number, from 1 to top, that no more than so many are beyond. count: [number].
+static guint least_but(const guint32 *count, guint top, double beyond)
 {
-    guint32 beyond = 0;
-    for (guint turn = MOST + 1; turn > 1; turn--) {
-        beyond += node->turn[turn];
-        if (beyond > OUT_OF_TURN * node->n)
-            return turn;
+    guint32 n = 0;
+    for (; top > 1; top--) {
+        n += count[top];
+        if (n > beyond)
+            break;
     }
-    return 1;
+    return top;
 }
 
 // Whether more calls than workers are open often enough.
@@ -156,6 +157,7 @@ static Node node_of(const BbCall *calls, const guint32 *to, guint32 n, bool conn
         const BbCall *call = &calls[to[i]];
         if (call->replied_ns == BB_TIME_NONE || call->replied_ns < call->arrived_ns)
             continue;
+        node.connected |= connections && call->conn != 0;
         in_order &= node.n == 0 || node.served[node.n - 1].s <= call->arrived_ns;
         node.served[node.n++] = (BbServed){.s = call->arrived_ns,
                                            .e = call->replied_ns,
@@ -210,10 +212,10 @@ static void note(BbWorkers *workers, const Node *node, guint32 name, guint limit
 
 // Sets the lines of the calls, if these explain them better than one line of so many workers; 0:
 // than none. Returns how many workers each has then; else limit.
-static guint find_lines(Node *node, guint limit, const BbGapScale *scale)
+static guint find_lines(Node *node, guint limit, guint32 busiest, const BbGapScale *scale)
 {
-    guint32 first = find_busiest(node, MAX(limit, 1)), n = MIN(node->n, SAMPLED);
-    const BbServed *served = node->served + first;
+    guint32 n = MIN(node->n, SAMPLED);
+    const BbServed *served = node->served + busiest;
     double one = limit > 0 ? entropy_by(served, n, limit) : G_MAXDOUBLE;
     guint workers = bb_lines_find(node->served, node->n, scale);
     node->by_connection = workers > 0 && entropy_by(served, n, workers) < one - LINES_GAIN * n;
@@ -229,8 +231,7 @@ static guint at_once(const BbServed *served, guint32 n, const gint64 *begun)
 {
     g_autofree BbTimed *first = g_new(BbTimed, n), *last = g_new(BbTimed, n);
     g_autofree BbTimed *scratch = g_new(BbTimed, n);
-    guint32 times[MOST + 1] = {0}, known = 0, ended = 0, beyond = 0; // so many at once
-    guint limit = MOST;
+    guint32 times[MOST + 1] = {0}, known = 0, ended = 0; // so many at once
     for (guint32 i = 0; i < n; i++) {
         if (begun[i] == G_MININT64)
             continue;
@@ -244,9 +245,7 @@ static guint at_once(const BbServed *served, guint32 n, const gint64 *begun)
             ended++;
         times[MIN(i + 1 - ended, MOST)]++;
     }
-    while (limit > 1 && beyond + times[limit] <= BEYOND * known)
-        beyond += times[limit--];
-    return limit;
+    return least_but(times, MOST, BEYOND * known);
 }
 
 // Who is not known to have waited begins when it arrives.
@@ -259,9 +258,9 @@ static void begin_others(const BbServed *served, guint32 n, gint64 *begun)
 // Sets when calls began by the outgoing connections of workers that each keep one, if that explains
 // them better than what was found before: a limit, in each line, or none (0). Returns how many are
 // at work then; else limit.
-static guint find_keepers(Node *node, guint limit, const BbGapScale *scale)
+static guint find_keepers(Node *node, guint limit, guint32 busiest, const BbGapScale *scale)
 {
-    guint32 busiest = find_busiest(node, MAX(limit, 1)), n = MIN(node->n, SAMPLED);
+    guint32 n = MIN(node->n, SAMPLED);
     const BbServed *served = node->served + busiest;
     g_autoptr(BbKeepers) keepers =
         bb_keepers_learn(served, n, node->calls, node->made, node->n_made, scale);
@@ -292,15 +291,27 @@ static guint find_limit(Node *node, bool labels, const BbGapScale *scale)
     if (!is_crowded(node, 1)) // most nodes are not
         return 0;
     bb_served_set_kinds(node->served, node->n, node->calls, labels);
-    guint least = least_by_turns(node);
+    // By whose number all but a few reply in turn; MOST + 1: there is none.
+    guint least = least_but(node->turn, MOST + 1, OUT_OF_TURN * node->n);
     guint limit = is_crowded(node, least) ? find_best(node, least) : 0;
-    limit = find_lines(node, limit, scale);
+    guint32 busiest = find_busiest(node, MAX(limit, 1));
+    if (node->connected)
+        limit = find_lines(node, limit, busiest, scale);
     node->begun = g_new(gint64, node->n);
     node->first = g_new(gint64, node->n);
-    limit = find_keepers(node, limit, scale);
+    if (node->n_made > 0)
+        limit = find_keepers(node, limit, busiest, scale);
     if (limit > 0 && !node->keep)
         bb_served_begin(node->served, node->n, limit, node->begun, node->first);
     return limit;
+}
+
+static bool is_any_known(const BbCall *calls, guint32 n)
+{
+    for (guint32 i = 0; i < n; i++)
+        if (calls[i].conn != 0)
+            return true;
+    return false;
 }
 
 BbWorkers *bb_workers_find(const BbCall *calls, guint32 n_calls, guint32 n_names, bool labels,
@@ -308,12 +319,16 @@ BbWorkers *bb_workers_find(const BbCall *calls, guint32 n_calls, guint32 n_names
 {
     BbWorkers *workers = NULL;
     g_auto(BbByNode) to = bb_by_node(calls, n_calls, n_names, true, NULL);
-    g_auto(BbByNode) from = bb_by_node(calls, n_calls, n_names, false, NULL);
+    g_auto(BbByNode) from = {NULL, NULL}; // where connections may tell something
+    if (connections && is_any_known(calls, n_calls))
+        from = bb_by_node(calls, n_calls, n_names, false, NULL);
     for (guint32 name = 0; name < n_names; name++) {
         g_auto(Node) node =
             node_of(calls, to.list + to.start[name], bb_by_node_size(&to, name), connections);
-        node.made = from.list + from.start[name];
-        node.n_made = connections ? bb_by_node_size(&from, name) : 0;
+        if (from.list) {
+            node.made = from.list + from.start[name];
+            node.n_made = bb_by_node_size(&from, name);
+        }
         guint limit = find_limit(&node, labels, scale);
         if (limit > 0) {
             workers = workers ? workers : workers_new(calls, n_calls, n_names);

@@ -30,7 +30,7 @@ typedef struct BbWorkers {
 // calls: in order of call_ns, of names below n_names. labels: operations last differently.
 // connections: those of the calls count, too. NULL where no node has such a limit. Cost: linear, n
 // log n for the calls of a node; where one often has many open at once also a look at 4,096 of
-// them, some 40 ms, and at their connections (lines.h).
+// them, some 40 ms, and at their connections and its own (lines.h, keepers.h).
 BbWorkers *bb_workers_find(const BbCall *calls, guint32 n_calls, guint32 n_names, bool labels,
                            bool connections, const BbGapScale *scale);
 void bb_workers_free(BbWorkers *workers);

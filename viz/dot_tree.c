@@ -47,20 +47,17 @@ static void append_part(GString *out, const BbPattern *pattern, guint64 total_ns
     g_string_append_c(out, ')');
 }
 
-static void append_queued(GString *out, const BbPattern *pattern, const BbPatternNode *node)
+// What of it is told, with its name: what it was queued, what was on the way.
+static void append_parts(GString *out, const BbPattern *pattern, const BbPatternNode *node)
 {
-    if (bb_ranking_queued(pattern, node) == 0)
-        return;
-    g_string_append(out, "\nqueued ");
-    append_part(out, pattern, bb_pattern_queued(node));
-}
-
-static void append_wire(GString *out, const BbPattern *pattern, const BbPatternNode *node)
-{
-    if (bb_ranking_wire(pattern, node) == 0)
-        return;
-    g_string_append(out, "\nwire ");
-    append_part(out, pattern, node->wire_total_ns);
+    if (bb_ranking_queued(pattern, node) > 0) {
+        g_string_append(out, "\nqueued ");
+        append_part(out, pattern, bb_pattern_queued(node));
+    }
+    if (bb_ranking_wire(pattern, node) > 0) {
+        g_string_append(out, "\nwire ");
+        append_part(out, pattern, node->wire_total_ns);
+    }
 }
 
 static void label_node(BbDrawing *drawing, Agnode_t *drawn, const BbPatternNode *node)
@@ -82,8 +79,7 @@ static void label_node(BbDrawing *drawing, Agnode_t *drawn, const BbPatternNode 
         g_string_append(text, "\nwaited ");
         append_part(text, drawing->pattern, node->critical_total_ns);
     }
-    append_queued(text, drawing->pattern, node);
-    append_wire(text, drawing->pattern, node);
+    append_parts(text, drawing->pattern, node);
     if (node->errors > 0) {
         g_string_append_c(text, '\n');
         bb_quantity_append_counted(text, node->errors, "error");
@@ -131,8 +127,7 @@ static void explain_node(BbDrawing *drawing, Agnode_t *drawn, const BbPatternNod
         explain_latency(drawing, text, node);
     g_string_append(text, "\nwaited for: ");
     append_part(text, drawing->pattern, node->critical_total_ns);
-    append_queued(text, drawing->pattern, node);
-    append_wire(text, drawing->pattern, node);
+    append_parts(text, drawing->pattern, node);
     bb_drawing_append_replicas(drawing, node->replicas);
     bb_drawing_set_plain(drawing, drawn, "tooltip");
 }

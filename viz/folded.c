@@ -108,7 +108,7 @@ static void fold_frame(Folding *folding, const GArray *entries, guint from, guin
     for (guint i = from; i < end; i++) {
         const Entry *entry = &g_array_index(entries, Entry, i);
         guint64 ns = own_work(folding, entry);
-        guint64 queued = folding->chains ? 0 : bb_pattern_queued(entry->node);
+        guint64 queued = bb_pattern_queued(entry->node);
         sum_ns = add(sum_ns, ns - queued);
         queued_ns = add(queued_ns, queued);
         wire_ns = add(wire_ns, entry->node->wire_total_ns);

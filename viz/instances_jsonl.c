@@ -50,11 +50,7 @@ static void put_call(Writing *writing, const BbInstanceView *view, guint place)
     } else {
         put_id(writing, "parent", view, call->parent);
     }
-    bb_json_key(json, "confidence");
-    if (call->confidence < 0)
-        bb_json_null(json);
-    else
-        bb_json_share(json, (double)call->confidence);
+    bb_json_put_probability(json, "confidence", (double)call->confidence);
     bb_json_end_object(json);
 }
 

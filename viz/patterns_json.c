@@ -31,15 +31,6 @@ static void write_stats(BbJson *json, const char *key, const BbStats *stats)
 }
 
 // Null where it is not known.
-static void write_confidence(BbJson *json, const char *key, double value)
-{
-    bb_json_key(json, key);
-    if (value < 0)
-        bb_json_null(json);
-    else
-        bb_json_share(json, value);
-}
-
 // replicas: NULL where the node has none.
 static void write_replicas(BbJson *json, const BbNames *names, const GArray *replicas)
 {
@@ -99,7 +90,7 @@ static void write_message(BbJson *json, const BbNames *names, const BbPattern *p
     write_what(json, names, pattern, node);
     bb_json_key(json, "messages");
     bb_json_uint(json, bb_chain_messages(pattern, node));
-    write_confidence(json, "confidence", bb_pattern_sure(pattern, node));
+    bb_json_put_probability(json, "confidence", bb_pattern_sure(pattern, node));
     write_delays(json, node);
     bb_json_key(json, "latency_s");
     bb_json_null(json);
@@ -134,7 +125,7 @@ static void write_node(BbJson *json, const BbNames *names, const BbPattern *patt
         bb_json_put_seconds(json, "pool_total_s", (gint64)node->pool_total_ns);
     if (node->wire_total_ns > 0)
         bb_json_put_seconds(json, "wire_total_s", (gint64)node->wire_total_ns);
-    write_confidence(json, "confidence", bb_pattern_sure(pattern, node));
+    bb_json_put_probability(json, "confidence", bb_pattern_sure(pattern, node));
     write_stats(json, "call_delay_s", node->call_delay);
     write_stats(json, "latency_s", node->latency);
     write_replicas(json, names, node->replicas);
@@ -174,7 +165,7 @@ static void write_pattern(BbJson *json, const BbView *view, guint i)
     write_latency(json, "mean_latency_s", view, pattern, bb_pattern_mean_latency(pattern));
     bb_json_key(json, "shape");
     bb_json_string(json, shape);
-    write_confidence(json, "wrong_share", bb_pattern_wrong(pattern));
+    bb_json_put_probability(json, "wrong_share", bb_pattern_wrong(pattern));
     if (pattern->derived) {
         bb_json_key(json, "derived");
         bb_json_bool(json, true);

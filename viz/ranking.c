@@ -77,26 +77,20 @@ static int compare_patterns(gconstpointer a_index, gconstpointer b_index, gpoint
     return order ? order : (i > j) - (i < j);
 }
 
-static gint64 add_latency(gint64 sum, gint64 latency)
+static double told_share(const BbPattern *pattern, guint64 ns)
 {
-    gint64 result;
-    if (__builtin_add_overflow(sum, latency, &result))
-        return latency < 0 ? G_MININT64 : G_MAXINT64;
-    return result;
+    double share = bb_quantity_share((gint64)ns, bb_pattern_total_latency(pattern));
+    return share < TOLD_LEAST ? 0 : share;
 }
 
 double bb_ranking_queued(const BbPattern *pattern, const BbPatternNode *node)
 {
-    double share =
-        bb_quantity_share((gint64)bb_pattern_queued(node), bb_pattern_total_latency(pattern));
-    return share < TOLD_LEAST ? 0 : share;
+    return told_share(pattern, bb_pattern_queued(node));
 }
 
 double bb_ranking_wire(const BbPattern *pattern, const BbPatternNode *node)
 {
-    double share =
-        bb_quantity_share((gint64)node->wire_total_ns, bb_pattern_total_latency(pattern));
-    return share < TOLD_LEAST ? 0 : share;
+    return told_share(pattern, node->wire_total_ns);
 }
 
 // What of a pattern's nodes is told.
@@ -158,7 +152,7 @@ static void sum_up(BbRanking *ranking, const BbPatterns *patterns)
         if (pattern->derived)
             continue;
         ranking->instances += pattern->count;
-        ranking->latency_ns = add_latency(ranking->latency_ns, bb_pattern_total_latency(pattern));
+        ranking->latency_ns = bb_time_after(ranking->latency_ns, bb_pattern_total_latency(pattern));
     }
 }
 
@@ -170,7 +164,7 @@ static void sum_up_left_out(BbRanking *ranking, const BbPatterns *patterns)
         const BbPattern *pattern = g_ptr_array_index(patterns->patterns, i);
         if (pattern && !pattern->derived && ranking->rank[i] == 0)
             ranking->latency_left_ns =
-                add_latency(ranking->latency_left_ns, bb_pattern_total_latency(pattern));
+                bb_time_after(ranking->latency_left_ns, bb_pattern_total_latency(pattern));
     }
 }
 

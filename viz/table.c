@@ -132,8 +132,8 @@ static void put_foot(BbTable *table, const BbTableForm *form)
             "queued: the part of waited in which it stood in line, for one of its workers or for a "
             "connection of a pool.\n");
     if (ranking->wire)
-        g_string_append(text, "wire: how long it was waited for what was on the way to the node, "
-                              "or back.\n");
+        g_string_append(text, "wire: how long the client waited for what was on the way to the "
+                              "node, or back.\n");
 }
 
 static guint widest(BbTable *table, const BbTableForm *form)

@@ -259,7 +259,7 @@ START_TEST(wire)
     BbPatternNode *db = sample_wire(patterns, names);
     char *text = view_text("text", patterns, names, BB_VIEW_OPTIONS_DEFAULT);
     ck_assert_ptr_nonnull(strstr(text, "  wire 30 %\n"));
-    ck_assert_ptr_nonnull(strstr(text, "\nwire: how long it was waited for"));
+    ck_assert_ptr_nonnull(strstr(text, "\nwire: how long the client waited for"));
     free(text);
     db->wire_total_ns = MS;
     text = view_text("text", patterns, names, BB_VIEW_OPTIONS_DEFAULT);

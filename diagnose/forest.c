@@ -100,22 +100,6 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void collect_kids(BbForest *forest)
-{
-    const guint32 *parent = forest->parent;
-    gsize n = forest->n;
-    guint32 *start = forest->start = g_new0(guint32, n + 2);
-    for (gsize i = 0; i < n; i++)
-        if (parent[i] != BB_CALL_NO_PARENT)
-            start[parent[i] + (gsize)2]++;
-    for (gsize i = 2; i <= n + 1; i++)
-        start[i] += start[i - 1];
-    forest->kids = g_new(guint32, (gsize)start[n + 1] + 1); // never NULL
-    for (gsize i = 0; i < n; i++)
-        if (parent[i] != BB_CALL_NO_PARENT)
-            forest->kids[start[parent[i] + (gsize)1]++] = (guint32)i;
-}
-
 static guint64 self_time(const Growth *growth, const BbCall *call, const guint32 *kids,
                          guint32 n_kids)
 {
@@ -144,8 +128,8 @@ static void grow_call(Growth *growth, guint32 index)
 {
     BbForest *forest = growth->forest;
     const BbCall *call = &bb_links_at(growth->links, index)->call;
-    guint32 *kids = forest->kids + forest->start[index];
-    guint32 n_kids = forest->start[index + 1] - forest->start[index];
+    guint32 *kids = bb_groups_at(&forest->kids, index);
+    guint32 n_kids = bb_groups_size(&forest->kids, index);
     if (n_kids > 1)
         g_qsort_with_data(kids, (gint)n_kids, sizeof *kids, by_time, (gpointer)growth->links);
     forest->self_ns[index] = self_time(growth, call, kids, n_kids);
@@ -186,7 +170,7 @@ BbForest *bb_forest_new(const BbLinks *links, BbForestSide side, BbKinds *kinds,
     g_assert(reached == n); // inferences make trees, and true circles were taken out
     g_autoptr(GArray) key = g_array_new(FALSE, FALSE, sizeof(guint32));
     Growth growth = {forest, links, kinds, options, key};
-    collect_kids(forest);
+    forest->kids = bb_groups_of(forest->parent, forest->n, forest->n);
     for (guint32 k = 0; k < n; k++) {
         if (!is_told(links, forest->order[k]))
             continue;
@@ -202,8 +186,7 @@ void bb_forest_free(BbForest *forest)
         return;
     g_free(forest->order);
     g_free(forest->parent);
-    g_free(forest->start);
-    g_free(forest->kids);
+    bb_groups_clear(&forest->kids);
     g_free(forest->size);
     g_free(forest->kind);
     g_free(forest->self_ns);

@@ -3,6 +3,7 @@
 // Only calls whose truth is told stand in them: so both forests are of the same calls.
 #pragma once
 
+#include "data/groups.h"
 #include "diagnose/links.h"
 
 // Numbers of shapes, equal for equal ones, in all forests that were grown with one value.
@@ -20,14 +21,14 @@ typedef struct BbForestOptions {
 
 // Memory: 36 bytes a call.
 typedef struct BbForest {
-    guint32 n;             // of links
-    guint32 n_order;       // of calls in trees
-    guint32 *order;        // those calls, each before its parent
-    guint32 *parent;       // of links; BB_CALL_NO_PARENT for roots
-    guint32 *start, *kids; // kids[start[i] .. start[i + 1]): whose parent is link i, by time
-    guint32 *size;         // of links: calls in the tree below, with itself; 0 for those left out
-    guint32 *kind;         // of links: number of the shape of the tree below
-    guint64 *self_ns;      // of links: time in which the callee waited for none of its calls
+    guint32 n;        // of links
+    guint32 n_order;  // of calls in trees
+    guint32 *order;   // those calls, each before its parent
+    guint32 *parent;  // of links; BB_CALL_NO_PARENT for roots
+    BbGroups kids;    // of links, by time
+    guint32 *size;    // of links: calls in the tree below, with itself; 0 for those left out
+    guint32 *kind;    // of links: number of the shape of the tree below
+    guint64 *self_ns; // of links: time in which the callee waited for none of its calls
 } BbForest;
 
 BbForest *bb_forest_new(const BbLinks *links, BbForestSide side, BbKinds *kinds,

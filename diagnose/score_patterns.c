@@ -61,9 +61,10 @@ static Trees judge_trees(const BbTrial *trial)
         trees.right[call] = link->right;
         trees.sure[call] =
             link->confidence >= 0 ? fmin((double)link->confidence, 1) * (double)link->whole : NAN;
-        for (guint32 at = found->start[call]; at < found->start[call + 1]; at++) {
-            trees.right[call] = trees.right[call] && trees.right[found->kids[at]];
-            trees.sure[call] *= trees.sure[found->kids[at]];
+        const guint32 *kids = bb_groups_at(&found->kids, call);
+        for (guint32 i = 0; i < bb_groups_size(&found->kids, call); i++) {
+            trees.right[call] = trees.right[call] && trees.right[kids[i]];
+            trees.sure[call] *= trees.sure[kids[i]];
         }
     }
     return trees;
@@ -173,13 +174,14 @@ static void append_tree(Caption *caption, guint32 index)
         g_string_append_c(caption->text, ' ');
         bb_caption_append(caption->text, bb_names_text(caption->trial->names, call->op), "?");
     }
-    for (guint32 at = forest->start[index]; at < forest->start[index + 1]; at++) {
+    guint32 n_kids = bb_groups_size(&forest->kids, index);
+    for (guint32 i = 0; i < n_kids; i++) {
         if (caption->text->len > CAPTION_BYTES)
             return;
-        g_string_append(caption->text, at == forest->start[index] ? " (" : ", ");
-        append_tree(caption, forest->kids[at]);
+        g_string_append(caption->text, i == 0 ? " (" : ", ");
+        append_tree(caption, bb_groups_at(&forest->kids, index)[i]);
     }
-    if (forest->start[index] < forest->start[index + 1])
+    if (n_kids > 0)
         g_string_append_c(caption->text, ')');
 }
 

@@ -327,19 +327,17 @@ static int by_instances(const void *a, const void *b)
     return (x->context > y->context) - (x->context < y->context);
 }
 
-guint32 *bb_tail_first_calls(const BbTail *tail, guint32 *size)
+BbGroups bb_tail_by_first_call(const BbTail *tail)
 {
     guint32 count = bb_contexts_count(tail->contexts);
-    guint32 *first = g_new(guint32, (gsize)count + 1);
+    g_autofree guint32 *first = g_new(guint32, (gsize)count + 1);
     for (guint32 i = 0; i < count; i++) {
         guint32 above = bb_contexts_at(tail->contexts, i)->above;
         first[i] = above == BB_CONTEXT_NONE          ? BB_CONTEXT_NONE
                    : first[above] == BB_CONTEXT_NONE ? i
                                                      : first[above];
-        if (first[i] != BB_CONTEXT_NONE)
-            size[first[i]]++;
     }
-    return first;
+    return bb_groups_of(first, count, count);
 }
 
 static void renumber(BbTail *tail, const guint32 *number, guint32 count)
@@ -373,23 +371,22 @@ static void count_forgotten(BbTail *tail, const BbTailGroup *group)
 static void forget(BbTail *tail)
 {
     guint32 count = bb_contexts_count(tail->contexts), left = tail->options.contexts / 2;
-    g_autofree guint32 *size = g_new0(guint32, (gsize)count);
-    g_autofree guint32 *first = bb_tail_first_calls(tail, size);
+    g_auto(BbGroups) under = bb_tail_by_first_call(tail);
     g_autofree bool *keep = g_new0(bool, count);
     qsort(tail->groups->pdata, tail->groups->len, sizeof(gpointer), by_instances);
     guint k = 0;
     for (; k < tail->groups->len; k++) {
         guint32 context = ((BbTailGroup *)g_ptr_array_index(tail->groups, k))->context;
-        if (size[context] > left)
+        guint32 size = bb_groups_size(&under, context);
+        if (size > left)
             break;
-        left -= size[context];
-        keep[context] = true;
+        left -= size;
+        for (guint32 i = 0; i < size; i++)
+            keep[bb_groups_at(&under, context)[i]] = true;
     }
     for (guint i = k; i < tail->groups->len; i++)
         count_forgotten(tail, g_ptr_array_index(tail->groups, i));
     g_ptr_array_set_size(tail->groups, (gint)k);
-    for (guint32 i = 0; i < count; i++)
-        keep[i] = first[i] != BB_CONTEXT_NONE && keep[first[i]];
     g_autofree guint32 *number = bb_contexts_keep(tail->contexts, keep);
     renumber(tail, number, count);
 }

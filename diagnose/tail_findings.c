@@ -391,29 +391,10 @@ static BbTailRoot *compare(Comparison *c, const guint32 *contexts, guint32 n_con
     return root;
 }
 
-// Contexts grouped by first call, in order within each; start[first] says where those of it begin.
-static guint32 *group_contexts(const guint32 *first, const guint32 *size, guint32 count,
-                               guint32 *start)
-{
-    guint32 *grouped = g_new(guint32, (gsize)count + 1), at = 0;
-    for (guint32 i = 0; i < count; i++) {
-        start[i] = at;
-        at += size[i];
-    }
-    g_autofree guint32 *next = g_memdup2(start, count * sizeof *start);
-    for (guint32 i = 0; i < count; i++)
-        if (first[i] != BB_CONTEXT_NONE)
-            grouped[next[first[i]]++] = i;
-    return grouped;
-}
-
 static void compare_groups(const BbTail *tail, BbTailFindings *findings)
 {
     guint32 count = bb_contexts_count(tail->contexts);
-    g_autofree guint32 *size = g_new0(guint32, (gsize)count + 1);
-    g_autofree guint32 *start = g_new(guint32, (gsize)count + 1);
-    g_autofree guint32 *first = bb_tail_first_calls(tail, size);
-    g_autofree guint32 *contexts = group_contexts(first, size, count, start);
+    g_auto(BbGroups) under = bb_tail_by_first_call(tail);
     g_autofree BbTailSums *slow = g_new0(BbTailSums, (gsize)count + 1);
     for (guint i = 0; i < tail->groups->len; i++) {
         const BbTailGroup *group = g_ptr_array_index(tail->groups, i);
@@ -424,8 +405,8 @@ static void compare_groups(const BbTail *tail, BbTailFindings *findings)
         Comparison c = {
             tail, group, (guint32)n_slow, scale, (double)group->instances - (double)n_slow * scale,
             slow};
-        g_ptr_array_add(findings->compared,
-                        compare(&c, contexts + start[group->context], size[group->context]));
+        g_ptr_array_add(findings->compared, compare(&c, bb_groups_at(&under, group->context),
+                                                    bb_groups_size(&under, group->context)));
     }
     g_ptr_array_sort_with_data(findings->compared, by_cost, (gpointer)tail->names);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "data/critical_path.h"
+#include "data/groups.h"
 #include "data/tally.h"
 #include "diagnose/contexts.h"
 #include "diagnose/tail.h"
@@ -69,6 +70,6 @@ void bb_tail_add_sums(BbTailSums *sums, const BbTailSums *part);
 // So many of the taken instances are slow.
 guint64 bb_tail_slow(const BbTail *tail, guint64 taken);
 
-// The first call that each context is under, BB_CONTEXT_NONE for a client; the caller frees. To the
-// size of each first call is added how many are under it, itself included.
-guint32 *bb_tail_first_calls(const BbTail *tail, guint32 *size);
+// The contexts by the first call that they are under, itself included, in order; clients are under
+// none. The caller's to clear.
+BbGroups bb_tail_by_first_call(const BbTail *tail);

@@ -37,7 +37,7 @@ typedef struct {
 struct BbAlternatives {
     const BbCall *calls;
     guint32 n_calls, n_names;
-    BbByNode by_callee, by_caller; // in order of time
+    BbGroups by_callee, by_caller; // in order of time
     guint32 *by_edge;              // grouped by callee, and there by caller
     GArray *edges;                 // of Edge, in that order; one more at the end
     guint32 *edge_start;           // those to each callee
@@ -48,7 +48,7 @@ struct BbAlternatives {
 // What is in order by caller, and then grouped by callee, is grouped by both.
 static void find_edges(BbAlternatives *alternatives)
 {
-    BbByNode by_edge = bb_by_node(alternatives->calls, alternatives->n_calls, alternatives->n_names,
+    BbGroups by_edge = bb_by_node(alternatives->calls, alternatives->n_calls, alternatives->n_names,
                                   true, alternatives->by_caller.list);
     guint32 *start = by_edge.start;
     alternatives->by_edge = by_edge.list;
@@ -92,8 +92,8 @@ void bb_alternatives_free(BbAlternatives *alternatives)
             g_array_unref(alternatives->served[name]);
     g_free(alternatives->served);
     g_free(alternatives->by_edge);
-    bb_by_node_clear(&alternatives->by_callee);
-    bb_by_node_clear(&alternatives->by_caller);
+    bb_groups_clear(&alternatives->by_callee);
+    bb_groups_clear(&alternatives->by_caller);
     g_array_unref(alternatives->edges);
     g_free(alternatives->edge_start);
     g_free(alternatives->next_of);

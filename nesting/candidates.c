@@ -7,6 +7,7 @@
 // candidate. So a node costs its parents, its children and its candidates, and a sort.
 #include "nesting/candidates.h"
 
+#include "data/groups.h"
 #include "data/large.h"
 #include "nesting/knots.h"
 #include "nesting/timesort.h"
@@ -15,19 +16,14 @@
 #define AHEAD 64
 #define MOVES 8 // of an insertion, in the mean; beyond, a sort by radix costs less
 
-// The calls of each node: list[start[n] .. start[n + 1]), in order of index.
-typedef struct {
-    guint32 *start, *list;
-} Groups;
-
 struct BbCandidates {
     const BbCall *calls;
     guint32 n_names;
     gint64 window_ns;
     const bool *hanging;
     const gint64 *begun_ns;
-    Groups to, by; // calls to a node, calls by a node
-    bool *knotted; // of names
+    BbGroups to, by; // calls to a node, calls by a node, in order of index
+    bool *knotted;   // of names
     bool any_knotted;
 
     guint32 node; // the current one is node - 1
@@ -41,15 +37,6 @@ struct BbCandidates {
     guint32 *list;
     guint32 n_list;
 };
-
-// start[n + 2] holds the size of n: summed up, start[n + 1] is where n begins, and once n is filled
-// in it is where n ends.
-static void open_groups(Groups *groups, guint32 n_names)
-{
-    for (gsize n = 2; n <= (gsize)n_names + 1; n++)
-        groups->start[n] += groups->start[n - 1];
-    groups->list = bb_large_new(guint32, groups->start[n_names + 1]);
-}
 
 // How many calls with return, be it one that the caller did not read, each caller made of each
 // callee. The caller frees.
@@ -69,34 +56,30 @@ static void group(BbCandidates *candidates, guint32 n_calls, const BbTallyEntry 
                   gsize n_edges)
 {
     const BbCall *calls = candidates->calls;
-    Groups *to = &candidates->to, *by = &candidates->by;
-    to->start = g_new0(guint32, (gsize)candidates->n_names + 2);
-    by->start = g_new0(guint32, (gsize)candidates->n_names + 2);
+    BbGroups *to = &candidates->to, *by = &candidates->by;
+    *to = bb_groups_begin(candidates->n_names);
+    *by = bb_groups_begin(candidates->n_names);
     for (gsize i = 0; i < n_edges; i++) {
-        by->start[edges[i].key.a + 2] += (guint32)edges[i].count;
-        to->start[edges[i].key.b + 2] += (guint32)edges[i].count;
+        bb_groups_count(by, edges[i].key.a, (guint32)edges[i].count);
+        bb_groups_count(to, edges[i].key.b, (guint32)edges[i].count);
     }
     for (guint32 i = 0; candidates->hanging && i < n_calls; i++)
-        by->start[calls[i].caller + 2] += candidates->hanging[i] && !bb_call_is_late(&calls[i]);
-    open_groups(to, candidates->n_names);
-    open_groups(by, candidates->n_names);
+        if (candidates->hanging[i] && !bb_call_is_late(&calls[i]))
+            bb_groups_count(by, calls[i].caller, 1);
+    bb_groups_open(to);
+    bb_groups_open(by);
     for (guint32 i = 0; i < n_calls; i++) {
         bool is_returned = bb_call_is_returned(&calls[i]);
         if (is_returned || bb_call_is_late(&calls[i]))
-            to->list[to->start[calls[i].callee + 1]++] = i;
+            bb_groups_put(to, calls[i].callee, i);
         if (is_returned || (candidates->hanging && candidates->hanging[i]))
-            by->list[by->start[calls[i].caller + 1]++] = i;
+            bb_groups_put(by, calls[i].caller, i);
     }
-}
-
-static guint32 size_of(const Groups *groups, guint32 node)
-{
-    return groups->start[node + 1] - groups->start[node];
 }
 
 static bool takes_part(const BbCandidates *candidates, guint32 node)
 {
-    return size_of(&candidates->to, node) > 0 && size_of(&candidates->by, node) > 0;
+    return bb_groups_size(&candidates->to, node) > 0 && bb_groups_size(&candidates->by, node) > 0;
 }
 
 static void make_room(BbCandidates *candidates)
@@ -105,8 +88,8 @@ static void make_room(BbCandidates *candidates)
     for (guint32 n = 0; n < candidates->n_names; n++) {
         if (!takes_part(candidates, n))
             continue;
-        parents = MAX(parents, size_of(&candidates->to, n));
-        children = MAX(children, size_of(&candidates->by, n));
+        parents = MAX(parents, bb_groups_size(&candidates->to, n));
+        children = MAX(children, bb_groups_size(&candidates->by, n));
     }
     candidates->timed = bb_large_new(BbTimed, MAX(parents, children));
     candidates->scratch = g_new(BbTimed, MAX(parents, children));
@@ -139,10 +122,8 @@ void bb_candidates_free(BbCandidates *candidates)
 {
     if (!candidates)
         return;
-    g_free(candidates->to.start);
-    g_free(candidates->to.list);
-    g_free(candidates->by.start);
-    g_free(candidates->by.list);
+    bb_groups_clear(&candidates->to);
+    bb_groups_clear(&candidates->by);
     g_free(candidates->knotted);
     g_free(candidates->timed);
     g_free(candidates->scratch);
@@ -191,8 +172,8 @@ static void sort_parents(BbCandidates *candidates)
 // Members are in order of call_ns, which where clocks agree is that of arrival.
 static void load_parents(BbCandidates *candidates, guint32 node)
 {
-    const guint32 *members = candidates->to.list + candidates->to.start[node];
-    guint32 count = candidates->n_parents = size_of(&candidates->to, node);
+    const guint32 *members = bb_groups_at(&candidates->to, node);
+    guint32 count = candidates->n_parents = bb_groups_size(&candidates->to, node);
     BbParent *parents = candidates->parents;
     bool in_order = true;
     for (guint32 i = 0; i < count; i++) {
@@ -234,8 +215,8 @@ static void sort_children(BbCandidates *candidates)
 // calls are open at once, that is nearly the order of the ends.
 static void load_children(BbCandidates *candidates, guint32 node)
 {
-    const guint32 *members = candidates->by.list + candidates->by.start[node];
-    guint32 count = candidates->n_children = size_of(&candidates->by, node);
+    const guint32 *members = bb_groups_at(&candidates->by, node);
+    guint32 count = candidates->n_children = bb_groups_size(&candidates->by, node);
     for (guint32 i = 0; i < count; i++) {
         fetch(candidates, members, i, count);
         candidates->children[i] = child_of(candidates, members[i]);

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "data/groups.h"
+
 #define TOGETHER_MOST 8.0 // mean number of parents open with one: more, and order is left alone
 #define NEIGHBOURS 128u   // that come while a parent is open: one with more stands in no line
 #define PAIRS_LEAST 10u
@@ -34,13 +36,13 @@ typedef struct {
 
 struct BbFifo {
     guint32 n_parents;
-    guint32 *first, *list; // parents open together with one
-    bool *is_apart;        // of parents: a stream or a long poll, open with too many
-    Waits *waits;          // of parents
-    float *beta;           // of lines
-    bool rewards;          // some beta is negative
-    guint n_lines;         // 0: what parents do first, whatever that is, if `pooled`; 1 + slot;
-    guint for_pools;       // from here on: for pools of connections
+    BbGroups together; // parents open together with one
+    bool *is_apart;    // of parents: a stream or a long poll, open with too many
+    Waits *waits;      // of parents
+    float *beta;       // of lines
+    bool rewards;      // some beta is negative
+    guint n_lines;     // 0: what parents do first, whatever that is, if `pooled`; 1 + slot;
+    guint for_pools;   // from here on: for pools of connections
     bool pooled;
 };
 
@@ -82,17 +84,16 @@ static bool find_together(BbFifo *fifo, const BbSite *site)
             b[n++] = j;
         }
     }
-    fifo->first = g_new0(guint32, (gsize)site->n_parents + 2);
+    BbGroups *together = &fifo->together;
+    *together = bb_groups_begin(site->n_parents);
     for (gsize k = 0; k < n; k++) {
-        fifo->first[a[k] + 2]++;
-        fifo->first[b[k] + 2]++;
+        bb_groups_count(together, a[k], 1);
+        bb_groups_count(together, b[k], 1);
     }
-    for (guint32 i = 2; i <= site->n_parents + 1; i++)
-        fifo->first[i] += fifo->first[i - 1];
-    fifo->list = g_new(guint32, 2 * n + 1);
+    bb_groups_open(together);
     for (gsize k = 0; k < n; k++) {
-        fifo->list[fifo->first[a[k] + 1]++] = b[k];
-        fifo->list[fifo->first[b[k] + 1]++] = a[k];
+        bb_groups_put(together, a[k], b[k]);
+        bb_groups_put(together, b[k], a[k]);
     }
     return true;
 }
@@ -117,8 +118,7 @@ void bb_fifo_free(BbFifo *fifo)
         g_free(fifo->waits[p].at);
     g_free(fifo->waits);
     g_free(fifo->is_apart);
-    g_free(fifo->first);
-    g_free(fifo->list);
+    bb_groups_clear(&fifo->together);
     g_free(fifo->beta);
     g_free(fifo);
 }
@@ -187,9 +187,10 @@ double bb_fifo_log(const BbFifo *fifo, guint32 parent, const BbWait *waits, guin
 {
     const Queue own = queue_of(waits, n);
     double sum = 0;
-    for (guint32 k = fifo->first[parent]; k < fifo->first[parent + 1]; k++)
-        if (fifo->list[k] != but)
-            sum += between(fifo, &own, &fifo->waits[fifo->list[k]].queue);
+    const guint32 *together = bb_groups_at(&fifo->together, parent);
+    for (guint32 k = 0; k < bb_groups_size(&fifo->together, parent); k++)
+        if (together[k] != but)
+            sum += between(fifo, &own, &fifo->waits[together[k]].queue);
     return sum;
 }
 
@@ -286,9 +287,10 @@ static void know_all(BbFifo *fifo, const BbModel *model, const BbSite *site)
 static void meet_all(const BbFifo *fifo, const BbModel *model, GArray **meetings)
 {
     for (guint32 p = 0; p < fifo->n_parents; p++) {
-        for (guint32 k = fifo->first[p]; k < fifo->first[p + 1]; k++) {
-            const Queue *a = &fifo->waits[p].queue, *b = &fifo->waits[fifo->list[k]].queue;
-            if (fifo->list[k] < p)
+        const guint32 *together = bb_groups_at(&fifo->together, p);
+        for (guint32 k = 0; k < bb_groups_size(&fifo->together, p); k++) {
+            const Queue *a = &fifo->waits[p].queue, *b = &fifo->waits[together[k]].queue;
+            if (together[k] < p)
                 continue;
             for (guint i = 0; i < a->n; i++) {
                 guint line = own_line(fifo, &a->at[i]);

@@ -4,14 +4,16 @@
 
 #include <math.h>
 
+#include "data/groups.h"
+
 #define DEAR (-8.0) // what two parents may lose (log) by what they give
 #define NEAREST 24u // children of a parent that go with the least loss: two of these are looked for
 
 struct BbFill {
     BbSite *site;
     BbScores *scores;
-    guint32 *first, *list; // children that parent p may have: list[first[p] .. first[p + 1])
-    double *loss;          // [child]: log likelihood that goes with it; NAN: not known
+    BbGroups children; // that parent p may have
+    double *loss;      // [child]: log likelihood that goes with it; NAN: not known
 };
 
 // Two of a parent's possible children, and by how much the whole is likelier with them there.
@@ -24,16 +26,13 @@ static void find_children(BbFill *fill)
 {
     const BbSite *site = fill->site;
     guint32 n = site->first[site->n_children];
-    fill->first = g_new0(guint32, site->n_parents + 2);
-    fill->list = g_new(guint32, n + 1);
-    guint32 *next = fill->first + 1; // [p]: where the next child of p goes, its end at last
+    fill->children = bb_groups_begin(site->n_parents);
     for (guint32 i = 0; i < n; i++)
-        next[site->list[i] + 1]++;
-    for (guint32 p = 0; p < site->n_parents; p++)
-        next[p + 1] += next[p];
+        bb_groups_count(&fill->children, site->list[i], 1);
+    bb_groups_open(&fill->children);
     for (guint32 x = 0; x < site->n_children; x++)
         for (guint32 i = site->first[x]; i < site->first[x + 1]; i++)
-            fill->list[next[site->list[i]]++] = x;
+            bb_groups_put(&fill->children, site->list[i], x);
 }
 
 BbFill *bb_fill_new(BbSite *site, BbScores *scores)
@@ -50,8 +49,7 @@ void bb_fill_free(BbFill *fill)
 {
     if (!fill)
         return;
-    g_free(fill->first);
-    g_free(fill->list);
+    bb_groups_clear(&fill->children);
     g_free(fill->loss);
     g_free(fill);
 }
@@ -93,8 +91,9 @@ static double loss_of_two(BbFill *fill, guint32 x, guint32 y)
 static guint list_nearest(BbFill *fill, guint32 p, guint32 *near)
 {
     guint n = 0;
-    for (guint32 i = fill->first[p]; i < fill->first[p + 1]; i++) {
-        guint32 x = fill->list[i];
+    const guint32 *children = bb_groups_at(&fill->children, p);
+    for (guint32 i = 0; i < bb_groups_size(&fill->children, p); i++) {
+        guint32 x = children[i];
         if (fill->site->children[x].e > fill->site->parents[p].e)
             continue;
         double loss = loss_of_one(fill, x);

@@ -86,12 +86,11 @@ static void find_ends(BbPaths *paths, const BbUsual *usual, guint32 p, const gui
     }
 }
 
-void bb_patience_find_ends(BbPaths *paths, const guint32 *start, const guint32 *kids,
-                           const guint32 *order)
+void bb_patience_find_ends(BbPaths *paths, const BbGroups *kids, const guint32 *order)
 {
     g_autoptr(BbUsual) usual = measure(paths);
     for (guint32 i = usual ? paths->n_calls : 0; i > 0; i--) {
         guint32 p = order[i - 1];
-        find_ends(paths, usual, p, kids + start[p], start[p + 1] - start[p]);
+        find_ends(paths, usual, p, bb_groups_at(kids, p), bb_groups_size(kids, p));
     }
 }

@@ -4,19 +4,13 @@
 
 #include <stdlib.h>
 
+#include "data/groups.h"
 #include "data/large.h"
 #include "data/self_time.h"
 #include "nesting/patience.h"
 
 #define FEW 16   // kids sorted by insertion
 #define AHEAD 32 // calls of a level lie apart: the next ones are fetched before they are needed
-
-// kids[start[i] .. start[i + 1]): the calls whose parent is call i, in order of time until the
-// shapes are known, then by shape, and by time among equal shapes.
-typedef struct {
-    guint32 *start, *kids;
-    guint32 most; // of one call
-} Kids;
 
 // Levels of all calls; cuts what is too deep. Parents may stand after their children in the array
 // (clocks differ), hence the walk up and down again.
@@ -41,26 +35,6 @@ static void find_levels(BbPaths *paths)
             level[call] = ++above;
         }
     }
-}
-
-// Kids in order of their index, which is that of time on their common caller's clock.
-static Kids collect_kids(const BbPaths *paths)
-{
-    gsize n = paths->n_calls;
-    guint32 *start = bb_large_new0(guint32, n + 2);
-    for (gsize i = 0; i < n; i++)
-        if (paths->parent[i] != BB_CALL_NO_PARENT)
-            start[paths->parent[i] + 2]++;
-    guint32 most = 0;
-    for (gsize i = 2; i <= n + 1; i++) {
-        most = MAX(most, start[i]);
-        start[i] += start[i - 1];
-    }
-    guint32 *kids = bb_large_new(guint32, (gsize)start[n + 1] + 1); // never NULL
-    for (gsize i = 0; i < n; i++)
-        if (paths->parent[i] != BB_CALL_NO_PARENT)
-            kids[start[paths->parent[i] + 1]++] = (guint32)i;
-    return (Kids){start, kids, most};
 }
 
 // kids are in order of time.
@@ -109,34 +83,35 @@ static void sort_kids(const BbPaths *paths, guint32 *kids, guint32 n_kids, guint
 // The calls by level, deepest first: each comes after its kids. The caller frees.
 static guint32 *deepest_first(const BbPaths *paths)
 {
-    guint32 start[BB_PATHS_DEPTH_MAX + 1] = {0}; // of level BB_PATHS_DEPTH_MAX - index
+    g_auto(BbGroups) by_level = bb_groups_begin(BB_PATHS_DEPTH_MAX); // levels begin at 1
     for (guint32 i = 0; i < paths->n_calls; i++)
-        start[BB_PATHS_DEPTH_MAX - paths->level[i] + 1]++;
-    for (guint32 i = 1; i <= BB_PATHS_DEPTH_MAX; i++)
-        start[i] += start[i - 1];
-    guint32 *order = bb_large_new(guint32, paths->n_calls);
+        bb_groups_count(&by_level, BB_PATHS_DEPTH_MAX - paths->level[i], 1);
+    bb_groups_open(&by_level);
     for (guint32 i = 0; i < paths->n_calls; i++)
-        order[start[BB_PATHS_DEPTH_MAX - paths->level[i]]++] = i;
-    return order;
+        bb_groups_put(&by_level, BB_PATHS_DEPTH_MAX - paths->level[i], i);
+    return g_steal_pointer(&by_level.list);
 }
 
 // While kids are in order of time.
-static void find_self_times(BbPaths *paths, const Kids *all, bool last_byte)
+static void find_self_times(BbPaths *paths, const BbGroups *kids_of, bool last_byte)
 {
     paths->self_ns = bb_large_new(guint64, paths->n_calls);
     for (guint32 i = 0; i < paths->n_calls; i++) {
-        const guint32 *kids = all->kids + all->start[i];
-        guint32 n_kids = all->start[i + 1] - all->start[i];
+        const guint32 *kids = bb_groups_at(kids_of, i);
+        guint32 n_kids = bb_groups_size(kids_of, i);
         bool has_end = bb_call_end(&paths->calls[i], last_byte) != BB_TIME_NONE;
         paths->self_ns[i] = has_end ? self_time(paths->calls, i, kids, n_kids, last_byte) : 0;
     }
 }
 
-static void find_shapes(BbPaths *paths, const Kids *all, const guint32 *order, BbShapes *shapes,
-                        bool labels)
+static void find_shapes(BbPaths *paths, const BbGroups *kids_of, const guint32 *order,
+                        BbShapes *shapes, bool labels)
 {
-    g_autofree guint64 *keys = g_new(guint64, all->most);
-    g_autofree guint32 *kid_shapes = g_new(guint32, (gsize)all->most + 1);
+    guint32 most = 0; // kids of one call
+    for (guint32 i = 0; i < paths->n_calls; i++)
+        most = MAX(most, bb_groups_size(kids_of, i));
+    g_autofree guint64 *keys = g_new(guint64, most);
+    g_autofree guint32 *kid_shapes = g_new(guint32, (gsize)most + 1);
     paths->shape = bb_large_new0(guint32, paths->n_calls);
     for (guint32 i = 0; i < paths->n_calls; i++) {
         guint32 index = order[i];
@@ -145,8 +120,8 @@ static void find_shapes(BbPaths *paths, const Kids *all, const guint32 *order, B
             __builtin_prefetch(&paths->calls[order[i + AHEAD]].op);
         }
         const BbCall *call = &paths->calls[index];
-        guint32 *kids = all->kids + all->start[index];
-        guint32 n_kids = all->start[index + 1] - all->start[index];
+        guint32 *kids = bb_groups_at(kids_of, index);
+        guint32 n_kids = bb_groups_size(kids_of, index);
         if (!bb_call_is_returned(call) && paths->parent[index] == BB_CALL_NO_PARENT)
             continue;
         sort_kids(paths, kids, n_kids, keys, kid_shapes);
@@ -158,7 +133,7 @@ static void find_shapes(BbPaths *paths, const Kids *all, const guint32 *order, B
 }
 
 // Returns how many are listed then. stack: room for all calls.
-static guint32 list_one(BbPaths *paths, const Kids *all, guint32 root, guint32 listed,
+static guint32 list_one(BbPaths *paths, const BbGroups *kids_of, guint32 root, guint32 listed,
                         guint32 *stack)
 {
     guint32 waiting = 0;
@@ -166,13 +141,14 @@ static guint32 list_one(BbPaths *paths, const Kids *all, guint32 root, guint32 l
     while (waiting > 0) {
         guint32 call = stack[--waiting];
         paths->order[listed++] = call;
-        for (guint32 k = all->start[call + 1]; k > all->start[call]; k--)
-            stack[waiting++] = all->kids[k - 1];
+        const guint32 *kids = bb_groups_at(kids_of, call);
+        for (guint32 k = bb_groups_size(kids_of, call); k > 0; k--)
+            stack[waiting++] = kids[k - 1];
     }
     return listed;
 }
 
-static void list_instances(BbPaths *paths, const Kids *all)
+static void list_instances(BbPaths *paths, const BbGroups *kids_of)
 {
     for (guint32 i = 0; i < paths->n_calls; i++)
         paths->n_instances += paths->parent[i] == BB_CALL_NO_PARENT;
@@ -185,7 +161,7 @@ static void list_instances(BbPaths *paths, const Kids *all)
             continue;
         BbInstance *instance = &paths->instances[place];
         *instance = (BbInstance){.first = listed, .pattern = BB_PATTERN_NONE, .place = place++};
-        listed = list_one(paths, all, i, listed, stack);
+        listed = list_one(paths, kids_of, i, listed, stack);
         instance->count = listed - instance->first;
     }
 }
@@ -193,12 +169,12 @@ static void list_instances(BbPaths *paths, const Kids *all)
 void bb_trees_grow(BbPaths *paths, BbShapes *shapes, bool labels, bool last_byte)
 {
     find_levels(paths);
-    Kids kids = collect_kids(paths);
+    // in order of index, which is that of time on their common caller's clock, until the shapes are
+    // known; then by shape, and by time among equal shapes
+    g_auto(BbGroups) kids = bb_groups_of(paths->parent, paths->n_calls, paths->n_calls);
     g_autofree guint32 *order = deepest_first(paths);
-    bb_patience_find_ends(paths, kids.start, kids.kids, order);
+    bb_patience_find_ends(paths, &kids, order);
     find_self_times(paths, &kids, last_byte);
     find_shapes(paths, &kids, order, shapes, labels);
     list_instances(paths, &kids);
-    g_free(kids.start);
-    g_free(kids.kids);
 }

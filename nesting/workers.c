@@ -318,16 +318,16 @@ BbWorkers *bb_workers_find(const BbCall *calls, guint32 n_calls, guint32 n_names
                            bool connections, const BbGapScale *scale)
 {
     BbWorkers *workers = NULL;
-    g_auto(BbByNode) to = bb_by_node(calls, n_calls, n_names, true, NULL);
-    g_auto(BbByNode) from = {NULL, NULL}; // where connections may tell something
+    g_auto(BbGroups) to = bb_by_node(calls, n_calls, n_names, true, NULL);
+    g_auto(BbGroups) from = {0}; // where connections may tell something
     if (connections && is_any_known(calls, n_calls))
         from = bb_by_node(calls, n_calls, n_names, false, NULL);
     for (guint32 name = 0; name < n_names; name++) {
         g_auto(Node) node =
-            node_of(calls, to.list + to.start[name], bb_by_node_size(&to, name), connections);
+            node_of(calls, bb_groups_at(&to, name), bb_groups_size(&to, name), connections);
         if (from.list) {
-            node.made = from.list + from.start[name];
-            node.n_made = bb_by_node_size(&from, name);
+            node.made = bb_groups_at(&from, name);
+            node.n_made = bb_groups_size(&from, name);
         }
         guint limit = find_limit(&node, labels, scale);
         if (limit > 0) {

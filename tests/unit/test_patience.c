@@ -8,20 +8,11 @@
 static BbPaths *find_ends(Scene *scene)
 {
     BbPaths *paths = scene_paths(scene, 0);
-    g_autofree guint32 *start = g_new0(guint32, (gsize)paths->n_calls + 1);
-    g_autofree guint32 *kids = g_new(guint32, (gsize)paths->n_calls + 1);
-    guint32 n = 0;
-    for (guint32 p = 0; p < paths->n_calls; p++) {
-        start[p] = n;
-        for (guint32 i = 0; i < paths->n_calls; i++)
-            if (paths->parent[i] == p)
-                kids[n++] = i;
-    }
-    start[paths->n_calls] = n;
+    g_auto(BbGroups) kids = bb_groups_of(paths->parent, paths->n_calls, paths->n_calls);
     g_autofree guint32 *order = g_new(guint32, (gsize)paths->n_calls + 1);
     for (guint32 i = 0; i < paths->n_calls; i++)
         order[i] = paths->n_calls - 1 - i;
-    bb_patience_find_ends(paths, start, kids, order);
+    bb_patience_find_ends(paths, &kids, order);
     return paths;
 }
 

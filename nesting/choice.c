@@ -136,14 +136,14 @@ static void give(BbChoice *choice, guint32 parent, guint32 child, guint32 callee
         ++*bb_tally_at(&choice->same, (BbTallyKey){parent, callee, 0});
 }
 
-static void fill_board(BbChoice *choice, BbCandidates *candidates, const BbParent *parents,
+static void fill_board(BbChoice *choice, BbSweep *sweep, const BbParent *parents,
                        const BbChild *children)
 {
     bb_scoreboard_reset(choice->board);
-    while (bb_candidates_next_child(candidates)) {
+    while (bb_sweep_next(sweep)) {
         guint32 count;
-        const guint32 *list = bb_candidates_list(candidates, &count);
-        const BbChild *child = &children[bb_candidates_child(candidates)];
+        const guint32 *list = bb_sweep_list(sweep, &count);
+        const BbChild *child = &children[bb_sweep_child(sweep)];
         bb_scoreboard_add(choice->board, child, parents, list, count);
     }
     bb_scoreboard_smooth(choice->board);
@@ -168,18 +168,18 @@ static void make_room(BbChoice *choice, guint32 n_parents, guint32 n_children)
     bb_tally_reset(&choice->same);
 }
 
-void bb_choice_run(BbChoice *choice, BbCandidates *candidates, guint32 *parent, guint64 *n_children,
+void bb_choice_run(BbChoice *choice, BbSweep *sweep, guint32 *parent, guint64 *n_children,
                    guint64 *n_candidates)
 {
     guint32 parents_count, children_count, count;
-    const BbParent *parents = bb_candidates_parents(candidates, &parents_count);
-    const BbChild *children = bb_candidates_children(candidates, &children_count);
+    const BbParent *parents = bb_sweep_parents(sweep, &parents_count);
+    const BbChild *children = bb_sweep_children(sweep, &children_count);
     make_room(choice, parents_count, children_count);
-    fill_board(choice, candidates, parents, children);
-    bb_candidates_rewind(candidates);
-    while (bb_candidates_next_child(candidates)) {
-        guint32 index = bb_candidates_child(candidates);
-        const guint32 *list = bb_candidates_list(candidates, &count);
+    fill_board(choice, sweep, parents, children);
+    bb_sweep_rewind(sweep);
+    while (bb_sweep_next(sweep)) {
+        guint32 index = bb_sweep_child(sweep);
+        const guint32 *list = bb_sweep_list(sweep, &count);
         if (count == 0)
             continue;
         const BbChild *child = &children[index];

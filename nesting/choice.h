@@ -3,9 +3,9 @@
 // takes its place and shares the candidates before it and the paths after it.
 #pragma once
 
-#include "nesting/candidates.h"
 #include "nesting/nesting.h"
 #include "nesting/scoreboard.h"
+#include "nesting/sweep.h"
 
 typedef struct BbChoice BbChoice;
 
@@ -13,10 +13,10 @@ typedef struct BbChoice BbChoice;
 BbChoice *bb_choice_new(const BbNestingOptions *options, BbScoreboard *board);
 void bb_choice_free(BbChoice *choice);
 
-// Writes the parent of each child of the current node of candidates that has one into
+// Writes the parent of each child that has one, of the node at which the sweep stands, into
 // parent[index of the call]; leaves the others as they are. Adds to the numbers of children with
 // candidates and of candidates.
-void bb_choice_run(BbChoice *choice, BbCandidates *candidates, guint32 *parent, guint64 *n_children,
+void bb_choice_run(BbChoice *choice, BbSweep *sweep, guint32 *parent, guint64 *n_children,
                    guint64 *n_candidates);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbChoice, bb_choice_free)

@@ -499,55 +499,56 @@ typedef struct {
     BbPaths *paths;
     bool *given_up;
     BbSites *sites;
-    Look *looks; // of nodes
+    guint n_sites, next; // of this look
+    Look *looks;         // of nodes
     double margin;
-    GMutex mutex; // of sites and of facts
+    GMutex mutex; // of what follows, and of whether there is a pool_wait
     guint64 children, candidates;
 } Work;
 
-// Each site is solved by one thread, and writes to calls that no other writes to.
+static void note_facts(Work *work, const BbMade *made)
+{
+    g_mutex_lock(&work->mutex);
+    work->children += made->children;
+    work->candidates += made->candidates;
+    if (made->site->freed && !work->paths->pool_wait)
+        g_atomic_pointer_set(&work->paths->pool_wait,
+                             bb_large_new0(BbPoolWait, work->paths->n_calls));
+    g_mutex_unlock(&work->mutex);
+}
+
+// Each site is made and solved by one thread, and writes to calls that no other writes to.
 static gpointer work(gpointer data)
 {
     Work *work = data;
-    for (;;) {
-        g_autoptr(BbOnset) onset = NULL;
-        g_mutex_lock(&work->mutex);
-        g_autoptr(BbSite) site =
-            bb_sites_next(work->sites, &onset, &work->children, &work->candidates);
-        if (site && site->freed && !work->paths->pool_wait)
-            g_atomic_pointer_set(&work->paths->pool_wait,
-                                 bb_large_new0(BbPoolWait, work->paths->n_calls));
-        g_mutex_unlock(&work->mutex);
-        if (!site)
-            return NULL;
-        if (bb_site_is_crowded(site))
-            bb_caused_find(site, work->joint->scale, onset->is_caused);
-        solve(work->joint, site, onset, work->paths, work->given_up, &work->looks[site->team],
-              work->margin);
+    guint index;
+    while ((index = (guint)g_atomic_int_add(&work->next, 1)) < work->n_sites) {
+        g_auto(BbMade) made = bb_sites_make(work->sites, index);
+        note_facts(work, &made);
+        if (bb_site_is_crowded(made.site))
+            bb_caused_find(made.site, work->joint->scale, made.onset->is_caused);
+        solve(work->joint, made.site, made.onset, work->paths, work->given_up,
+              &work->looks[made.site->team], work->margin);
     }
+    return NULL;
 }
 
-// One round: a look at each of the sites.
-static void solve_all(const BbJoint *joint, BbSites *sites, BbPaths *paths, bool *given_up,
-                      Look *looks, double margin, guint64 *children, guint64 *candidates)
+// A look at each of the sites (bb_sites_look), which takes what explains it better by this margin.
+static void look_at(Work *all, const guint8 *place, const gint64 *ready_ns,
+                    const BbWorkers *workers, double margin)
 {
-    Work shared = {.joint = joint,
-                   .paths = paths,
-                   .given_up = given_up,
-                   .sites = sites,
-                   .looks = looks,
-                   .margin = margin};
-    guint n = joint->options.threads > 0 ? joint->options.threads : g_get_num_processors();
-    g_mutex_init(&shared.mutex);
+    all->n_sites = bb_sites_look(all->sites, place, ready_ns, workers);
+    all->next = 0;
+    all->margin = margin;
+    all->children = all->candidates = 0;
+    guint n = all->joint->options.threads;
+    n = CLAMP(all->n_sites, 1, n > 0 ? n : g_get_num_processors());
     g_autofree GThread **threads = g_new(GThread *, n);
     for (guint i = 1; i < n; i++)
-        threads[i] = g_thread_new("nesting", work, &shared);
-    work(&shared);
+        threads[i] = g_thread_new("nesting", work, all);
+    work(all);
     for (guint i = 1; i < n; i++)
         g_thread_join(threads[i]);
-    g_mutex_clear(&shared.mutex);
-    *children = shared.children;
-    *candidates = shared.candidates;
 }
 
 static void note_worker_waits(BbPaths *paths, const BbWorkers *workers)
@@ -570,29 +571,35 @@ static void note_worker_waits(BbPaths *paths, const BbWorkers *workers)
 // Another look at nodes that have so many workers, as the times of the calls to them would have it.
 // What does not explain what they do better is forgotten; of those that call nobody there is
 // nothing to compare.
-static void look_at_workers(const BbJoint *joint, BbSites *sites, BbPaths *paths, bool *given_up,
-                            Look *looks, guint32 n_names)
+static void look_at_workers(Work *all, guint32 n_names)
 {
-    guint64 children, candidates;
+    const BbJoint *joint = all->joint;
+    BbPaths *paths = all->paths;
     g_autoptr(BbWorkers) workers =
         bb_workers_find(paths->calls, paths->n_calls, n_names, joint->options.labels,
                         joint->options.connections, joint->scale);
     if (!workers)
         return;
-    const guint32 *team = bb_sites_teams(sites);
+    const guint32 *team = bb_sites_teams(all->sites);
     for (guint32 n = 0; n < n_names; n++)
-        looks[n].taken = false;
-    bb_sites_rewind(sites, NULL, NULL, workers);
-    solve_all(joint, sites, paths, given_up, looks, WORKERS_EACH, &children, &candidates);
+        all->looks[n].taken = false;
+    look_at(all, NULL, NULL, workers, WORKERS_EACH);
     for (guint32 n = 0; n < n_names; n++)
-        if (looks[team[n]].looked && !looks[team[n]].taken)
+        if (all->looks[team[n]].looked && !all->looks[team[n]].taken)
             workers->limit[n] = 0;
     note_worker_waits(paths, workers);
 }
 
+static void look_at_joins(Work *all)
+{
+    g_autofree gint64 *ready_ns = NULL;
+    g_autofree guint8 *place = bb_joins_find(all->paths, &ready_ns);
+    if (place)
+        look_at(all, place, ready_ns, NULL, 0);
+}
+
 void bb_joint_run(BbJoint *joint, BbPaths *paths, const bool *hanging, bool *given_up)
 {
-    guint64 children, candidates;
     guint32 n_names = bb_names_count(joint->names);
     g_autofree Look *looks = g_new(Look, n_names);
     g_autoptr(BbSites) sites = bb_sites_new(
@@ -602,14 +609,13 @@ void bb_joint_run(BbJoint *joint, BbPaths *paths, const bool *hanging, bool *giv
         looks[n] = (Look){.each = -G_MAXDOUBLE};
     for (guint32 i = 0; i < paths->n_calls; i++)
         paths->confidence[i] = paths->whole[i] = 1;
-    bb_sites_rewind(sites, NULL, NULL, NULL);
-    solve_all(joint, sites, paths, given_up, looks, 0, &paths->facts.children,
-              &paths->facts.candidates);
-    look_at_workers(joint, sites, paths, given_up, looks, n_names);
-    g_autofree gint64 *ready_ns = NULL;
-    g_autofree guint8 *place = bb_joins_find(paths, &ready_ns);
-    if (!place)
-        return;
-    bb_sites_rewind(sites, place, ready_ns, NULL);
-    solve_all(joint, sites, paths, given_up, looks, 0, &children, &candidates);
+    Work all = {
+        .joint = joint, .paths = paths, .given_up = given_up, .sites = sites, .looks = looks};
+    g_mutex_init(&all.mutex);
+    look_at(&all, NULL, NULL, NULL, 0);
+    paths->facts.children = all.children;
+    paths->facts.candidates = all.candidates;
+    look_at_workers(&all, n_names);
+    look_at_joins(&all);
+    g_mutex_clear(&all.mutex);
 }

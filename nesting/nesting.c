@@ -61,9 +61,11 @@ static void choose_as_in_the_paper(const BbNesting *nesting, BbPaths *paths)
         bb_candidates_new(paths->calls, paths->n_calls, bb_names_count(nesting->names),
                           options->skew_window_ns, NULL, NULL);
     g_autoptr(BbChoice) choice = bb_choice_new(options, nesting->board);
-    while (bb_candidates_next_node(candidates))
-        bb_choice_run(choice, candidates, paths->parent, &paths->facts.children,
-                      &paths->facts.candidates);
+    g_autoptr(BbSweep) sweep = bb_sweep_new(candidates);
+    for (guint32 node = 0; node < candidates->n_names; node++)
+        if (bb_sweep_go(sweep, node))
+            bb_choice_run(choice, sweep, paths->parent, &paths->facts.children,
+                          &paths->facts.candidates);
 }
 
 // A return that comes when its caller has gone on is none to the caller (data/call.h).

@@ -3,7 +3,7 @@
 // (A, B, C) where A calls B and B calls C (paper, section 5.1, step 3). One board serves one B.
 #pragma once
 
-#include "nesting/candidates.h"
+#include "nesting/sweep.h"
 
 typedef struct BbScoreboard BbScoreboard;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the sites of a trace, one after the other: for each node its calls, their kinds, and the
-// candidate parents of each child.
+// Makes the sites of a trace: for each node its calls, their kinds, and the candidate parents of
+// each child.
 #pragma once
 
 #include "data/roles.h"
@@ -19,19 +19,28 @@ BbSites *bb_sites_new(const BbCall *calls, guint32 n_calls, guint32 n_names, gin
                       const bool *hanging);
 void bb_sites_free(BbSites *sites);
 
-// Back to before the first site. place: of each call, 0 or what tells it from others of its node,
-// whoever made them (joins.h); NULL: calls are told apart by caller. With places only sites that
-// have some come, and ready_ns says when all that a call may wait for was there. workers: a call is
-// worked on when its turn comes, and only sites in which some waited for that come; NULL: all, from
-// their arrival on.
-void bb_sites_rewind(BbSites *sites, const guint8 *place, const gint64 *ready_ns,
-                     const BbWorkers *workers);
+// Which sites there are, in another look at the calls. place: of each call, 0 or what tells it from
+// others of its node, whoever made them (joins.h); NULL: calls are told apart by caller. With
+// places only sites that have some are made, and ready_ns says when all that a call may wait for
+// was there. workers: a call is worked on when its turn comes, and only sites in which some waited
+// for that are made; NULL: all, from their arrival on. Returns how many there are.
+guint bb_sites_look(BbSites *sites, const guint8 *place, const gint64 *ready_ns,
+                    const BbWorkers *workers);
 
 // [name]: the first of the nodes that are one site with it (BbSite.team). Lent.
 const guint32 *bb_sites_teams(const BbSites *sites);
 
-// The next site with what is known of it before any assignment, NULL after the last. Both are the
-// caller's. Adds to the numbers of children with candidates, and of candidates.
-BbSite *bb_sites_next(BbSites *sites, BbOnset **onset, guint64 *children, guint64 *candidates);
+// What is known of a site before any assignment.
+typedef struct BbMade {
+    BbSite *site;
+    BbOnset *onset;
+    guint64 children, candidates; // children with candidates that they are nested in, and those
+} BbMade;
 
+// Makes one of the sites, the one of most calls first; several threads may do so at once. The
+// caller clears it.
+BbMade bb_sites_make(const BbSites *sites, guint index);
+void bb_made_clear(BbMade *made);
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(BbMade, bb_made_clear)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbSites, bb_sites_free)

@@ -28,14 +28,12 @@ START_TEST(a_replica_that_is_passed_over_leaves_nothing)
     for (guint32 i = 0; i < scene->calls->len; i++)
         ready_ns[i] = G_MININT64;
     place[first] = 1;
-    bb_sites_rewind(sites, place, ready_ns, NULL);
-    guint64 children = 0, candidates = 0;
-    g_autoptr(BbOnset) onset = NULL;
-    g_autoptr(BbSite) site = bb_sites_next(sites, &onset, &children, &candidates);
-    ck_assert_ptr_nonnull(site);
+    ck_assert_uint_eq(bb_sites_look(sites, place, ready_ns, NULL), 1);
+    g_auto(BbMade) made = bb_sites_make(sites, 0);
+    const BbSite *site = made.site;
     ck_assert_uint_eq(site->n_children, 1);
     ck_assert_uint_eq(site->children[0].call, kid);
-    ck_assert_uint_eq(children, 1);
+    ck_assert_uint_eq(made.children, 1);
     ck_assert_uint_eq(site->first[1], 1);
     ck_assert_uint_eq(site->parents[site->list[0]].call, first);
     bb_sites_free(sites);

@@ -95,7 +95,7 @@ static void find_shares(BbSite *site, const BbLearned *learned, Answer *answer)
     bb_lacking_finish(lacking, answer->share, answer->whole);
 }
 
-// What was given up: that for which no parent was found that outlasts it (sites.c), and what its
+// What was given up: that for which no parent was found that outlasts it (suitors.c), and what its
 // parent does not outlast, though by the assignment most of its kind return in time.
 static void note_given_up(const BbSite *site, const guint32 *parent, bool *given_up)
 {

@@ -28,7 +28,7 @@ BbTail *bb_tail_new(const BbTailOptions *options, const BbNames *names)
     tail->groups = g_ptr_array_new_with_free_func(free_group);
     tail->patterns = g_array_new(FALSE, TRUE, sizeof(guint64));
     tail->ends = g_array_new(FALSE, FALSE, sizeof(gint64));
-    tail->entries = g_array_new(FALSE, FALSE, sizeof(BbTailEntry));
+    tail->entries = g_array_new(FALSE, FALSE, sizeof(BbRequestEntry));
     bb_tally_init(&tail->group_index);
     bb_tally_init(&tail->statuses);
     return tail;
@@ -105,18 +105,18 @@ static bool failed(BbTail *tail, const BbCall *call)
     return *known == 2;
 }
 
-static BbTailSums *entry_of(BbTail *tail, guint32 context, guint64 number)
+static BbRequestSums *entry_of(BbTail *tail, guint32 context, guint64 number)
 {
     if (context >= tail->sums->len)
         g_array_set_size(tail->sums, context + 1);
     BbTailContext *sums = &g_array_index(tail->sums, BbTailContext, context);
     if (sums->instance != number) {
-        BbTailEntry entry = {.context = context, .sums.present = 1};
+        BbRequestEntry entry = {.context = context, .sums.present = 1};
         sums->instance = number;
         sums->entry = tail->entries->len;
         g_array_append_val(tail->entries, entry);
     }
-    return &g_array_index(tail->entries, BbTailEntry, sums->entry).sums;
+    return &g_array_index(tail->entries, BbRequestEntry, sums->entry).sums;
 }
 
 static guint32 op_of(const BbTail *tail, const BbCall *call)
@@ -141,7 +141,7 @@ static gint64 sum_calls(BbTail *tail, const BbPaths *paths, const BbInstance *in
         BbContext context = {above[level - 1], call->callee, op_of(tail, call),
                              !bb_call_is_returned(call)};
         above[level] = bb_contexts_intern(tail->contexts, context);
-        BbTailSums *sums = entry_of(tail, above[level], number);
+        BbRequestSums *sums = entry_of(tail, above[level], number);
         sums->calls++;
         sums->errors |= failed(tail, call);
         sums->gap_ns += charges[k].gap_ns;
@@ -154,7 +154,7 @@ static gint64 sum_calls(BbTail *tail, const BbPaths *paths, const BbInstance *in
     return latency_ns;
 }
 
-void bb_tail_add_sums(BbTailSums *sums, const BbTailSums *part)
+void bb_request_sums_add(BbRequestSums *sums, const BbRequestSums *part)
 {
     sums->present += part->present;
     sums->calls += part->calls;
@@ -245,13 +245,13 @@ static BbTailGroup *group_of(BbTail *tail, guint32 context)
 
 static BbTailRecord *make_record(BbTail *tail, const BbTailRecord *head)
 {
-    gsize size = tail->entries->len * sizeof(BbTailEntry);
+    gsize size = tail->entries->len * sizeof(BbRequestEntry);
     BbTailRecord *record = g_malloc(sizeof *record + size);
     *record = *head;
     record->n_entries = tail->entries->len;
     tail->n_entries += record->n_entries;
     for (guint i = 0; i < tail->entries->len; i++)
-        record->entries[i] = g_array_index(tail->entries, BbTailEntry, i);
+        record->entries[i] = g_array_index(tail->entries, BbRequestEntry, i);
     return record;
 }
 
@@ -300,16 +300,16 @@ static void add_instance(BbTail *tail, const BbPaths *paths, const BbInstance *i
                          .pattern = instance->pattern,
                          .open = count_open(tail, root)};
     for (guint i = 0; i < tail->entries->len; i++) {
-        const BbTailEntry *entry = &g_array_index(tail->entries, BbTailEntry, i);
-        bb_tail_add_sums(&g_array_index(tail->sums, BbTailContext, entry->context).sums,
-                         &entry->sums);
+        const BbRequestEntry *entry = &g_array_index(tail->entries, BbRequestEntry, i);
+        bb_request_sums_add(&g_array_index(tail->sums, BbTailContext, entry->context).sums,
+                            &entry->sums);
     }
     if (head.pattern != BB_PATTERN_NONE) {
         if (head.pattern >= tail->patterns->len)
             g_array_set_size(tail->patterns, head.pattern + 1);
         g_array_index(tail->patterns, guint64, head.pattern)++;
     }
-    BbTailGroup *group = group_of(tail, g_array_index(tail->entries, BbTailEntry, 0).context);
+    BbTailGroup *group = group_of(tail, g_array_index(tail->entries, BbRequestEntry, 0).context);
     name_slowest(group, &head);
     group->instances++;
     group->latency_ns += (double)head.latency_ns;

@@ -13,6 +13,7 @@
 
 #include "data/chosen.h"
 #include "data/path.h"
+#include "diagnose/differences.h"
 
 typedef struct BbTailOptions {
     bool labels;     // operation labels tell groups and calls apart
@@ -33,50 +34,9 @@ typedef struct BbTailOptions {
                               // groups with fewer than twice as many instances are passed over
 #define BB_TAIL_OPEN 1048576u // requests that are counted as open at once
 
-// What makes the slowest longer. Over all causes of a group the sum is the excess; those of the
-// last three kinds that make less than a hundredth of it are not told.
-typedef enum {
-    BB_TAIL_EXTRA,    // a call that others seldom make, and all that it leads to
-    BB_TAIL_MISSING,  // a call that others make, likewise
-    BB_TAIL_REPEATED, // a call that they make more often than others (a retry), likewise
-    BB_TAIL_GAP,      // own work of the caller before it makes the call
-    BB_TAIL_OWN,      // own work of the callee before it replies
-    BB_TAIL_WIRE,     // on the way between caller and callee
-} BbTailKind;
-
-// A figure of the slowest and the same of the others.
-typedef struct BbTailPair {
-    double slow, rest;
-} BbTailPair;
-
-typedef struct BbTailCause {
-    BbTailKind kind;
-    guint32 node, op;
-    bool unanswered;  // calls without return: own work is how long they were waited for
-    guint32 *callers; // nodes, the direct caller first, the client last
-    guint n_callers;
-    BbTailPair ns;      // on the critical path, mean of all requests
-    BbTailPair present; // share of the requests with such a call
-    BbTailPair calls;   // mean of those requests
-    double excess_ns;   // ns.slow - ns.rest
-    // Of a call that differs as such: what makes most of the excess within it.
-    BbTailKind most_kind;
-    guint32 most_node, most_op;
-    bool most_unanswered;
-    double most_ns;
-} BbTailCause;
-
-// Errors of a call. Told where they are in more of the slowest than of the others; so are patterns.
-typedef struct BbTailErrors {
-    guint32 node, op;
-    guint32 *callers;
-    guint n_callers;
-    BbTailPair present;
-} BbTailErrors;
-
 typedef struct BbTailPattern {
     guint32 pattern; // index into BbPatterns.patterns
-    BbTailPair present;
+    BbPair present;
 } BbTailPattern;
 
 typedef struct BbTailInstance {
@@ -88,14 +48,13 @@ typedef struct BbTailInstance {
 
 typedef struct BbTailRoot {
     guint32 client, node, op;
-    guint64 instances, slow; // slow: as many as were compared
-    double sampled;          // share of the instances that could be among them; 1 mostly
-    gint64 least_ns;         // latency of the fastest of the slow
-    BbTailPair latency_ns;   // mean
-    BbTailPair open;         // requests of any group under way when it began, mean
-    GArray *causes;          // of BbTailCause, by falling excess
-    GArray *errors;          // of BbTailErrors, by falling difference
-    GArray *patterns;        // of BbTailPattern, likewise
+    guint64 instances, slow;   // slow: as many as were compared
+    double sampled;            // share of the instances that could be among them; 1 mostly
+    gint64 least_ns;           // latency of the fastest of the slow
+    BbPair latency_ns;         // mean
+    BbPair open;               // requests of any group under way when it began, mean
+    BbDifferences differences; // of the slow from the others
+    GArray *patterns;          // of BbTailPattern, likewise
     BbTailInstance slowest[BB_TAIL_NAMED]; // of all, also where a sample was compared
 } BbTailRoot;
 
@@ -132,10 +91,6 @@ void bb_tail_write_text(const BbTailFindings *findings, const BbNames *names, Bb
                         guint top, FILE *out);
 void bb_tail_write_json(const BbTailFindings *findings, const BbNames *names, BbTailRanks ranks,
                         FILE *out);
-
-// "extra call"; and the word of JSON.
-const char *bb_tail_kind_text(BbTailKind kind);
-const char *bb_tail_kind_word(BbTailKind kind);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbTail, bb_tail_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbTailFindings, bb_tail_findings_free)

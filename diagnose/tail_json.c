@@ -11,30 +11,30 @@ static void write_time(BbJson *json, const char *key, double ns)
     bb_json_seconds(json, (gint64)llround(CLAMP(ns, -0x1p62, 0x1p62)));
 }
 
-static void write_times(BbJson *json, const char *key, BbTailPair ns)
+static void write_times(BbJson *json, const char *key, BbPair ns)
 {
     bb_json_key(json, key);
     bb_json_begin_object(json);
-    write_time(json, "slow", ns.slow);
-    write_time(json, "others", ns.rest);
+    write_time(json, "slow", ns.one);
+    write_time(json, "others", ns.other);
     bb_json_end_object(json);
 }
 
-static void write_shares(BbJson *json, const char *key, BbTailPair shares)
+static void write_shares(BbJson *json, const char *key, BbPair shares)
 {
     bb_json_key(json, key);
     bb_json_begin_object(json);
-    bb_json_put_share(json, "slow", shares.slow);
-    bb_json_put_share(json, "others", shares.rest);
+    bb_json_put_share(json, "slow", shares.one);
+    bb_json_put_share(json, "others", shares.other);
     bb_json_end_object(json);
 }
 
-static void write_most(BbJson *json, const BbTailCause *cause, const BbNames *names)
+static void write_most(BbJson *json, const BbDifference *cause, const BbNames *names)
 {
     bb_json_key(json, "mostly");
     bb_json_begin_object(json);
     bb_json_key(json, "what");
-    bb_json_string(json, bb_tail_kind_word(cause->most_kind));
+    bb_json_string(json, bb_difference_kind_word(cause->most_kind));
     bb_route_write_call(json, names, cause->most_node, cause->most_op);
     bb_route_write_unanswered(json, cause->most_unanswered);
     write_time(json, "excess_s", cause->most_ns);
@@ -43,15 +43,15 @@ static void write_most(BbJson *json, const BbTailCause *cause, const BbNames *na
 
 static void write_causes(BbJson *json, const BbTailRoot *root, const BbNames *names)
 {
-    double excess_ns = root->latency_ns.slow - root->latency_ns.rest;
+    double excess_ns = root->latency_ns.one - root->latency_ns.other;
     bb_json_key(json, "causes");
     bb_json_begin_array(json);
-    for (guint i = 0; i < root->causes->len; i++) {
-        const BbTailCause *cause = &g_array_index(root->causes, BbTailCause, i);
+    for (guint i = 0; i < root->differences.causes->len; i++) {
+        const BbDifference *cause = &g_array_index(root->differences.causes, BbDifference, i);
         bb_json_newline(json);
         bb_json_begin_object(json);
         bb_json_key(json, "what");
-        bb_json_string(json, bb_tail_kind_word(cause->kind));
+        bb_json_string(json, bb_difference_kind_word(cause->kind));
         bb_route_write_call(json, names, cause->node, cause->op);
         bb_route_write_unanswered(json, cause->unanswered);
         bb_route_write_callers(json, "callers", names, cause->callers, cause->n_callers);
@@ -60,7 +60,7 @@ static void write_causes(BbJson *json, const BbTailRoot *root, const BbNames *na
         write_times(json, "critical_s", cause->ns);
         write_shares(json, "present", cause->present);
         write_shares(json, "calls", cause->calls);
-        if (cause->kind < BB_TAIL_GAP)
+        if (cause->kind < BB_DIFFERENCE_GAP)
             write_most(json, cause, names);
         bb_json_end_object(json);
     }
@@ -71,8 +71,9 @@ static void write_errors(BbJson *json, const BbTailRoot *root, const BbNames *na
 {
     bb_json_key(json, "errors");
     bb_json_begin_array(json);
-    for (guint i = 0; i < root->errors->len; i++) {
-        const BbTailErrors *errors = &g_array_index(root->errors, BbTailErrors, i);
+    for (guint i = 0; i < root->differences.errors->len; i++) {
+        const BbErrorDifference *errors =
+            &g_array_index(root->differences.errors, BbErrorDifference, i);
         bb_json_begin_object(json);
         bb_route_write_call(json, names, errors->node, errors->op);
         bb_route_write_callers(json, "callers", names, errors->callers, errors->n_callers);

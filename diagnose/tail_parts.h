@@ -9,17 +9,17 @@
 #include "diagnose/tail.h"
 
 // Of one context: in one instance, or in many. Times are on the critical path.
-typedef struct BbTailSums {
+typedef struct BbRequestSums {
     guint64 present, calls, errors; // instances, calls, instances with an error
     gint64 gap_ns;                  // of the caller before the call
     gint64 own_ns;                  // of the callee, before its reply
     gint64 wire_ns;
-} BbTailSums;
+} BbRequestSums;
 
-typedef struct BbTailEntry {
+typedef struct BbRequestEntry {
     guint32 context;
-    BbTailSums sums;
-} BbTailEntry;
+    BbRequestSums sums;
+} BbRequestEntry;
 
 // An instance among the slowest.
 typedef struct BbTailRecord {
@@ -27,7 +27,7 @@ typedef struct BbTailRecord {
     guint64 number;
     guint32 pattern, open;
     guint32 n_entries;
-    BbTailEntry entries[];
+    BbRequestEntry entries[];
 } BbTailRecord;
 
 // Requests with the same first call.
@@ -43,9 +43,9 @@ typedef struct BbTailGroup {
 } BbTailGroup;
 
 typedef struct BbTailContext {
-    BbTailSums sums;  // of all instances
-    guint64 instance; // the latest that had it, 0 for none,
-    guint32 entry;    // and where
+    BbRequestSums sums; // of all instances
+    guint64 instance;   // the latest that had it, 0 for none,
+    guint32 entry;      // and where
 } BbTailContext;
 
 struct BbTail {
@@ -59,13 +59,13 @@ struct BbTail {
     BbTally statuses;     // (protocol, status) -> 1, and 1 more for a failure
     GArray *patterns;     // of guint64, by pattern: instances
     GArray *ends;         // of gint64: of the requests under way, a heap, the first on top
-    GArray *entries;      // of BbTailEntry: of the instance at hand
+    GArray *entries;      // of BbRequestEntry: of the instance at hand
     guint64 n_entries;    // of all records
     guint64 forgotten, forgotten_instances;
 };
 
 // Adds part to sums; times stop at the end of gint64.
-void bb_tail_add_sums(BbTailSums *sums, const BbTailSums *part);
+void bb_request_sums_add(BbRequestSums *sums, const BbRequestSums *part);
 
 // So many of the taken instances are slow.
 guint64 bb_tail_slow(const BbTail *tail, guint64 taken);

@@ -10,27 +10,6 @@
 #define CAUSES_MOST 10u
 #define OTHERS_MOST 5u // errors and patterns
 
-static const struct {
-    const char *text, *word;
-} kinds[] = {
-    [BB_TAIL_EXTRA] = {"extra call", "extra_call"},
-    [BB_TAIL_MISSING] = {"missing call", "missing_call"},
-    [BB_TAIL_REPEATED] = {"repeated call", "repeated_call"},
-    [BB_TAIL_GAP] = {"work of the caller before", "gap"},
-    [BB_TAIL_OWN] = {"own work", "own_work"},
-    [BB_TAIL_WIRE] = {"on the wire", "wire"},
-};
-
-const char *bb_tail_kind_text(BbTailKind kind)
-{
-    return kinds[kind].text;
-}
-
-const char *bb_tail_kind_word(BbTailKind kind)
-{
-    return kinds[kind].word;
-}
-
 // Means are doubles of sums far below what would not fit.
 static void append_duration(GString *out, double ns)
 {
@@ -53,40 +32,40 @@ static void append_calls(GString *out, double calls)
     g_string_append_printf(out, "%.1f", calls);
 }
 
-static double gain(BbTailPair pair)
+static double gain(BbPair pair)
 {
-    return pair.slow - pair.rest;
+    return pair.one - pair.other;
 }
 
 // ", mostly own work: auth GET", where the most is elsewhere than in the call itself.
-static void append_most(GString *out, const BbTailCause *cause, const BbNames *names)
+static void append_most(GString *out, const BbDifference *cause, const BbNames *names)
 {
     bool same = cause->most_node == cause->node && cause->most_op == cause->op &&
                 cause->most_unanswered == cause->unanswered;
-    if (cause->kind >= BB_TAIL_GAP || cause->excess_ns <= 0 || same ||
+    if (cause->kind >= BB_DIFFERENCE_GAP || cause->excess_ns <= 0 || same ||
         cause->most_ns < 0.5 * cause->excess_ns)
         return;
-    g_string_append_printf(out, ", mostly %s: ", bb_tail_kind_text(cause->most_kind));
+    g_string_append_printf(out, ", mostly %s: ", bb_difference_kind_text(cause->most_kind));
     bb_route_append_call(out, names, cause->most_node, cause->most_op);
     bb_route_append_unanswered(out, cause->most_unanswered);
 }
 
 // "extra call: lb -> app2 -> postgres SELECT item"
-static void put_cause(BbSheet *sheet, const BbTailCause *cause, double excess_ns,
+static void put_cause(BbSheet *sheet, const BbDifference *cause, double excess_ns,
                       const BbNames *names)
 {
     append_signed_share(bb_sheet_cell(sheet), excess_ns > 0 ? cause->excess_ns / excess_ns : 0);
     GString *longer = bb_sheet_cell(sheet);
     g_string_append(longer, cause->excess_ns > 0 ? "+" : "");
     append_duration(longer, cause->excess_ns);
-    put_duration(sheet, cause->ns.slow);
-    put_duration(sheet, cause->ns.rest);
-    bb_quantity_append_share(bb_sheet_cell(sheet), cause->present.slow);
-    bb_quantity_append_share(bb_sheet_cell(sheet), cause->present.rest);
-    append_calls(bb_sheet_cell(sheet), cause->calls.slow);
-    append_calls(bb_sheet_cell(sheet), cause->calls.rest);
+    put_duration(sheet, cause->ns.one);
+    put_duration(sheet, cause->ns.other);
+    bb_quantity_append_share(bb_sheet_cell(sheet), cause->present.one);
+    bb_quantity_append_share(bb_sheet_cell(sheet), cause->present.other);
+    append_calls(bb_sheet_cell(sheet), cause->calls.one);
+    append_calls(bb_sheet_cell(sheet), cause->calls.other);
     GString *cell = bb_sheet_cell(sheet);
-    g_string_append_printf(cell, "%s: ", bb_tail_kind_text(cause->kind));
+    g_string_append_printf(cell, "%s: ", bb_difference_kind_text(cause->kind));
     bb_route_append_callers(cell, names, cause->callers, cause->n_callers - 1); // no client
     g_string_append(cell, cause->n_callers > 1 ? " -> " : "");
     bb_route_append_call(cell, names, cause->node, cause->op);
@@ -99,33 +78,34 @@ static void write_causes(const BbTailRoot *root, const BbNames *names, FILE *out
     static const char *const heads[] = {"share",  "longer",      "slow",   "others", "called: slow",
                                         "others", "times: slow", "others", "what",   NULL};
     g_autoptr(BbSheet) sheet = bb_sheet_new(heads);
-    guint shown = MIN(root->causes->len, CAUSES_MOST);
+    guint shown = MIN(root->differences.causes->len, CAUSES_MOST);
     if (shown == 0) {
         fputs("  no part of them takes longer\n", out);
         return;
     }
     for (guint i = 0; i < shown; i++)
-        put_cause(sheet, &g_array_index(root->causes, BbTailCause, i), gain(root->latency_ns),
-                  names);
+        put_cause(sheet, &g_array_index(root->differences.causes, BbDifference, i),
+                  gain(root->latency_ns), names);
     bb_sheet_write(sheet, out);
-    if (shown < root->causes->len)
+    if (shown < root->differences.causes->len)
         fprintf(out, "  and %u more, shorter or missing ones among them (--format json has all)\n",
-                root->causes->len - shown);
+                root->differences.causes->len - shown);
 }
 
 // "95 % of the slow, 1.2 % of the others"
-static void append_present(GString *out, BbTailPair present)
+static void append_present(GString *out, BbPair present)
 {
-    bb_quantity_append_share(out, present.slow);
+    bb_quantity_append_share(out, present.one);
     g_string_append(out, " of the slow, ");
-    bb_quantity_append_share(out, present.rest);
+    bb_quantity_append_share(out, present.other);
     g_string_append(out, " of the others");
 }
 
 static void append_errors(GString *out, const BbTailRoot *root, const BbNames *names)
 {
-    for (guint i = 0; i < MIN(root->errors->len, OTHERS_MOST); i++) {
-        const BbTailErrors *errors = &g_array_index(root->errors, BbTailErrors, i);
+    for (guint i = 0; i < MIN(root->differences.errors->len, OTHERS_MOST); i++) {
+        const BbErrorDifference *errors =
+            &g_array_index(root->differences.errors, BbErrorDifference, i);
         g_string_append(out, "  errors of ");
         bb_route_append_callers(out, names, errors->callers, errors->n_callers - 1);
         g_string_append(out, errors->n_callers > 1 ? " -> " : "");
@@ -146,9 +126,9 @@ static void append_patterns(GString *out, const BbTailRoot *root, BbTailRanks ra
         else
             g_string_append(out, "  a rare pattern: ");
         append_present(out, pattern->present);
-        if (pattern->present.rest > 0)
+        if (pattern->present.other > 0)
             g_string_append_printf(out, ", %.0f times as often",
-                                   pattern->present.slow / pattern->present.rest);
+                                   pattern->present.one / pattern->present.other);
         g_string_append_c(out, '\n');
     }
 }
@@ -182,15 +162,15 @@ static void append_head(GString *out, const BbTailRoot *root, const BbNames *nam
     g_string_append(out, ", from ");
     bb_quantity_append_duration(out, root->least_ns);
     g_string_append(out, " on\n  mean ");
-    append_duration(out, root->latency_ns.slow);
+    append_duration(out, root->latency_ns.one);
     g_string_append(out, ", others ");
-    append_duration(out, root->latency_ns.rest);
+    append_duration(out, root->latency_ns.other);
     g_string_append(out, ": ");
     append_duration(out, gain(root->latency_ns));
     g_string_append(out, " longer. Under way when they began: ");
-    append_calls(out, root->open.slow);
+    append_calls(out, root->open.one);
     g_string_append(out, ", others ");
-    append_calls(out, root->open.rest);
+    append_calls(out, root->open.other);
     g_string_append_c(out, '\n');
 }
 

@@ -58,19 +58,19 @@ static guint32 name(const Case *c, const char *text)
     return bb_names_find(c->scene->names, text);
 }
 
-static const BbTailCause *cause_at(const BbTailRoot *root, guint i)
+static const BbDifference *cause_at(const BbTailRoot *root, guint i)
 {
-    ck_assert_uint_lt(i, root->causes->len);
-    return &g_array_index(root->causes, BbTailCause, i);
+    ck_assert_uint_lt(i, root->differences.causes->len);
+    return &g_array_index(root->differences.causes, BbDifference, i);
 }
 
-static const BbTailCause *find_cause(const Case *c, const BbTailRoot *root, BbTailKind kind,
-                                     const char *node)
+static const BbDifference *find_cause(const Case *c, const BbTailRoot *root, BbDifferenceKind kind,
+                                      const char *node)
 {
-    for (guint i = 0; i < root->causes->len; i++)
+    for (guint i = 0; i < root->differences.causes->len; i++)
         if (cause_at(root, i)->kind == kind && cause_at(root, i)->node == name(c, node))
             return cause_at(root, i);
-    ck_abort_msg("%s of %s was not found", bb_tail_kind_text(kind), node);
+    ck_abort_msg("%s of %s was not found", bb_difference_kind_text(kind), node);
     return NULL;
 }
 
@@ -82,7 +82,7 @@ static void check_near(double found, double expected)
 
 static double excess_of(const BbTailRoot *root)
 {
-    return root->latency_ns.slow - root->latency_ns.rest;
+    return root->latency_ns.one - root->latency_ns.other;
 }
 
 // client -> app -> cache, and where the cache misses -> db -> disk. A request a millisecond.
@@ -115,29 +115,29 @@ START_TEST(a_cache_miss_is_named)
     ck_assert_int_eq(root->least_ns, 45 * MS);
     ck_assert_uint_eq(root->slowest[0].number, 8);
     ck_assert_int_eq(root->slowest[0].latency_ns, 45 * MS);
-    check_near(root->latency_ns.rest, 5 * MS);
+    check_near(root->latency_ns.other, 5 * MS);
     check_near(root->sampled, 1);
-    const BbTailCause *cause = cause_at(root, 0);
-    ck_assert_int_eq(cause->kind, BB_TAIL_EXTRA);
+    const BbDifference *cause = cause_at(root, 0);
+    ck_assert_int_eq(cause->kind, BB_DIFFERENCE_EXTRA);
     ck_assert_uint_eq(cause->node, name(&c, "db"));
     ck_assert_uint_eq(cause->n_callers, 2);
     ck_assert_uint_eq(cause->callers[0], name(&c, "app"));
-    check_near(cause->present.slow, 1);
-    check_near(cause->present.rest, 0);
+    check_near(cause->present.one, 1);
+    check_near(cause->present.other, 0);
     check_near(cause->excess_ns, 41 * MS); // with the disk, and 1 ms of the app before it
-    ck_assert_int_eq(cause->most_kind, BB_TAIL_OWN);
+    ck_assert_int_eq(cause->most_kind, BB_DIFFERENCE_OWN);
     ck_assert_uint_eq(cause->most_node, name(&c, "disk"));
     check_near(cause->most_ns, 30 * MS);
     double sum_ns = 0;
-    for (guint i = 0; i < root->causes->len; i++)
+    for (guint i = 0; i < root->differences.causes->len; i++)
         sum_ns += cause_at(root, i)->excess_ns;
     check_near(sum_ns, excess_of(root));
     ck_assert_uint_eq(root->patterns->len, 1);
     const BbTailPattern *pattern = &g_array_index(root->patterns, BbTailPattern, 0);
     ck_assert_uint_eq(pattern->pattern, 1);
-    check_near(pattern->present.slow, 1);
-    check_near(pattern->present.rest, 0);
-    ck_assert_uint_eq(root->errors->len, 0);
+    check_near(pattern->present.one, 1);
+    check_near(pattern->present.other, 0);
+    ck_assert_uint_eq(root->differences.errors->len, 0);
 }
 END_TEST
 
@@ -163,13 +163,13 @@ START_TEST(one_of_two_replicas_is_slow)
         add(&c, 3);
         const BbTailRoot *root = finish(&c);
         ck_assert_uint_eq(root->slow, 20);
-        const BbTailCause *cause = cause_at(root, 0);
-        ck_assert_int_eq(cause->kind, BB_TAIL_EXTRA);
+        const BbDifference *cause = cause_at(root, 0);
+        ck_assert_int_eq(cause->kind, BB_DIFFERENCE_EXTRA);
         ck_assert_uint_eq(cause->node, name(&c, "app2"));
-        ck_assert_int_eq(cause->most_kind, BB_TAIL_OWN);
+        ck_assert_int_eq(cause->most_kind, BB_DIFFERENCE_OWN);
         ck_assert_uint_eq(cause->most_node, name(&c, "auth"));
-        find_cause(&c, root, BB_TAIL_MISSING, "app1");
-        ck_assert_uint_eq(root->causes->len, 2);
+        find_cause(&c, root, BB_DIFFERENCE_MISSING, "app1");
+        ck_assert_uint_eq(root->differences.causes->len, 2);
     }
 }
 END_TEST
@@ -221,15 +221,15 @@ START_TEST(a_missing_call_and_a_gap_are_named)
     }
     add(&c, 3);
     const BbTailRoot *root = finish(&c);
-    ck_assert_int_eq(cause_at(root, 0)->kind, BB_TAIL_GAP);
+    ck_assert_int_eq(cause_at(root, 0)->kind, BB_DIFFERENCE_GAP);
     ck_assert_uint_eq(cause_at(root, 0)->node, name(&c, "db"));
-    check_near(cause_at(root, 0)->ns.slow, 23 * MS);
-    check_near(cause_at(root, 0)->ns.rest, 1 * MS);
-    const BbTailCause *missing = find_cause(&c, root, BB_TAIL_MISSING, "cache");
+    check_near(cause_at(root, 0)->ns.one, 23 * MS);
+    check_near(cause_at(root, 0)->ns.other, 1 * MS);
+    const BbDifference *missing = find_cause(&c, root, BB_DIFFERENCE_MISSING, "cache");
     check_near(missing->excess_ns, -2 * MS); // with the work before it
-    check_near(missing->present.slow, 0);
-    check_near(missing->present.rest, 1);
-    check_near(root->open.slow, 0);
+    check_near(missing->present.one, 0);
+    check_near(missing->present.other, 1);
+    check_near(root->open.one, 0);
 }
 END_TEST
 
@@ -245,9 +245,9 @@ START_TEST(what_is_called_less_is_not_slow_for_that)
     add(&c, 3);
     const BbTailRoot *root = finish(&c);
     ck_assert_uint_eq(root->slow, 20);
-    ck_assert_uint_eq(root->causes->len, 2);
+    ck_assert_uint_eq(root->differences.causes->len, 2);
     for (guint i = 0; i < 2; i++) {
-        ck_assert_int_eq(cause_at(root, i)->kind, BB_TAIL_OWN);
+        ck_assert_int_eq(cause_at(root, i)->kind, BB_DIFFERENCE_OWN);
         ck_assert_uint_eq(cause_at(root, i)->node, name(&c, "auth"));
         ck_assert_double_gt(cause_at(root, i)->excess_ns, 0);
     }
@@ -272,10 +272,10 @@ START_TEST(below_what_is_called_less)
     const BbTailRoot *root = finish(&c);
     ck_assert_uint_eq(root->slow, 20);
     guint extra = 0;
-    for (guint i = 0; i < root->causes->len; i++) {
-        const BbTailCause *cause = cause_at(root, i);
-        ck_assert_int_ne(cause->kind, BB_TAIL_MISSING);
-        extra += cause->kind == BB_TAIL_EXTRA && cause->callers[0] == name(&c, "app2");
+    for (guint i = 0; i < root->differences.causes->len; i++) {
+        const BbDifference *cause = cause_at(root, i);
+        ck_assert_int_ne(cause->kind, BB_DIFFERENCE_MISSING);
+        extra += cause->kind == BB_DIFFERENCE_EXTRA && cause->callers[0] == name(&c, "app2");
     }
     ck_assert_uint_eq(extra, 1);
 }
@@ -304,20 +304,21 @@ START_TEST(retries_errors_work_and_wire_are_named)
     add(&c, 4);
     const BbTailRoot *root = finish(&c);
     ck_assert_uint_eq(root->op, op);
-    const BbTailCause *retry = cause_at(root, 0);
-    ck_assert_int_eq(retry->kind, BB_TAIL_REPEATED);
+    const BbDifference *retry = cause_at(root, 0);
+    ck_assert_int_eq(retry->kind, BB_DIFFERENCE_REPEATED);
     ck_assert_uint_eq(retry->node, name(&c, "db"));
-    check_near(retry->calls.slow, 2);
-    check_near(retry->calls.rest, 1);
+    check_near(retry->calls.one, 2);
+    check_near(retry->calls.other, 1);
     check_near(retry->excess_ns, 10 * MS);
-    check_near(find_cause(&c, root, BB_TAIL_OWN, "pay")->excess_ns, 2 * MS);
-    check_near(find_cause(&c, root, BB_TAIL_WIRE, "pay")->excess_ns, 2 * MS);
-    ck_assert_uint_eq(root->causes->len, 3);
-    ck_assert_uint_eq(root->errors->len, 1);
-    const BbTailErrors *errors = &g_array_index(root->errors, BbTailErrors, 0);
+    check_near(find_cause(&c, root, BB_DIFFERENCE_OWN, "pay")->excess_ns, 2 * MS);
+    check_near(find_cause(&c, root, BB_DIFFERENCE_WIRE, "pay")->excess_ns, 2 * MS);
+    ck_assert_uint_eq(root->differences.causes->len, 3);
+    ck_assert_uint_eq(root->differences.errors->len, 1);
+    const BbErrorDifference *errors =
+        &g_array_index(root->differences.errors, BbErrorDifference, 0);
     ck_assert_uint_eq(errors->node, name(&c, "db"));
-    check_near(errors->present.slow, 1);
-    check_near(errors->present.rest, 0);
+    check_near(errors->present.one, 1);
+    check_near(errors->present.other, 0);
 }
 END_TEST
 
@@ -331,10 +332,10 @@ START_TEST(requests_under_way_are_counted)
     }
     add(&c, 1);
     const BbTailRoot *root = finish(&c);
-    check_near(root->open.slow, 9);
-    check_near(root->open.rest, (4.5 * 2000 - 9 * 20) / 1980);
+    check_near(root->open.one, 9);
+    check_near(root->open.other, (4.5 * 2000 - 9 * 20) / 1980);
     check_near(cause_at(root, 0)->excess_ns, 5 * MS);
-    ck_assert_int_eq(cause_at(root, 0)->kind, BB_TAIL_OWN);
+    ck_assert_int_eq(cause_at(root, 0)->kind, BB_DIFFERENCE_OWN);
 }
 END_TEST
 
@@ -350,8 +351,8 @@ START_TEST(requests_are_under_way_until_the_last_byte)
     }
     add(&c, 1);
     const BbTailRoot *root = finish(&c);
-    check_near(root->open.slow, 1);
-    check_near(root->open.rest, 30 / 80.0);
+    check_near(root->open.one, 1);
+    check_near(root->open.other, 30 / 80.0);
 }
 END_TEST
 
@@ -372,8 +373,8 @@ START_TEST(groups_are_compared_when_they_are_large_enough)
     ck_assert_uint_eq(root->client, name(&c, "other")); // more excess
     ck_assert_uint_eq(root->slow, BB_TAIL_LEAST);
     ck_assert_int_eq(root->least_ns, 50 * MS);
-    check_near(root->latency_ns.slow, 59.5 * MS);
-    check_near(root->latency_ns.rest, 29.5 * MS);
+    check_near(root->latency_ns.one, 59.5 * MS);
+    check_near(root->latency_ns.other, 29.5 * MS);
     root = g_ptr_array_index(c.findings->compared, 1);
     check_near(excess_of(root), 20 * US);
 }
@@ -402,11 +403,11 @@ START_TEST(a_sample_stands_for_many)
     ck_assert_uint_le(root->slow, 128);
     ck_assert(root->sampled > 0.02 && root->sampled < 0.1);
     // By chance the sample has a little more or less than its tenth of slow ones.
-    ck_assert(fabs(root->latency_ns.slow - slow_ns / 2000) < 15 * MS);
-    ck_assert(fabs(root->latency_ns.rest - (sum_ns - slow_ns) / 18000) < 1 * MS);
-    ck_assert_int_eq(cause_at(root, 0)->kind, BB_TAIL_EXTRA);
-    ck_assert(cause_at(root, 0)->present.slow > 0.7);
-    ck_assert(cause_at(root, 0)->present.rest < 0.02);
+    ck_assert(fabs(root->latency_ns.one - slow_ns / 2000) < 15 * MS);
+    ck_assert(fabs(root->latency_ns.other - (sum_ns - slow_ns) / 18000) < 1 * MS);
+    ck_assert_int_eq(cause_at(root, 0)->kind, BB_DIFFERENCE_EXTRA);
+    ck_assert(cause_at(root, 0)->present.one > 0.7);
+    ck_assert(cause_at(root, 0)->present.other < 0.02);
 }
 END_TEST
 
@@ -430,7 +431,7 @@ START_TEST(contexts_are_limited)
         const BbTailRoot *root = g_ptr_array_index(c.findings->compared, i);
         ck_assert_uint_eq(root->instances, 50);
         instances += root->instances;
-        check_near(root->latency_ns.rest, root->latency_ns.slow); // numbers moved, sums did not
+        check_near(root->latency_ns.other, root->latency_ns.one); // numbers moved, sums did not
     }
     ck_assert_uint_le(instances, c.instances);
     ck_assert_uint_ge(instances + 20, c.instances);
@@ -450,7 +451,7 @@ START_TEST(records_are_limited)
     ck_assert_uint_eq(root->instances, 2000);
     ck_assert(root->sampled > 0.04 && root->sampled < 0.11);
     ck_assert_uint_eq(root->slow, BB_TAIL_LEAST);
-    check_near(find_cause(&c, root, BB_TAIL_OWN, "app")->excess_ns, excess_of(root));
+    check_near(find_cause(&c, root, BB_DIFFERENCE_OWN, "app")->excess_ns, excess_of(root));
     ck_assert(fabs(excess_of(root) - 1000) < 300); // the slowest 20 of some 150: 1,870, others 870
     for (guint i = 0; i < BB_TAIL_NAMED; i++) {    // no sample: the last ones are the slowest
         ck_assert_uint_eq(root->slowest[i].number, 2000 - i);

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: what requests do in each context, on two sides. Out: in what they differ, and how much of the
+// excess each difference makes.
+#include "diagnose/differences.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// An extra call is in so many times more of the ones: less than 2, as of two replicas one has
+// half of the requests, give or take a few;
+#define TIMES_MORE 1.5
+#define MORE 3.0     // and in so many more of them than by the others' share
+#define REPEATED 1.5 // a repeated call comes so many times as often
+
+// One context in the ones and in the others.
+typedef struct {
+    BbPair present, calls, errors; // shares of the requests; calls in those; shares
+    BbPair gap_ns, own_ns, wire_ns;
+} Contrast;
+
+// A context whose calls may differ as such.
+typedef struct Change Change;
+struct Change {
+    Change *above; // NULL: it is the first, or that one is not known
+    Change *top;   // itself, or the one above that differs; NULL for neither
+    Contrast contrast;
+    BbDifferenceKind kind;
+    BbPair ns;      // of all that it leads to,
+    double most_ns; // and what makes most of its excess
+    BbDifferenceKind most_kind;
+    guint32 most;
+};
+
+static const struct {
+    const char *text, *word;
+} kinds[] = {
+    [BB_DIFFERENCE_EXTRA] = {"extra call", "extra_call"},
+    [BB_DIFFERENCE_MISSING] = {"missing call", "missing_call"},
+    [BB_DIFFERENCE_REPEATED] = {"repeated call", "repeated_call"},
+    [BB_DIFFERENCE_FEWER] = {"fewer calls", "fewer_calls"},
+    [BB_DIFFERENCE_GAP] = {"work of the caller before", "gap"},
+    [BB_DIFFERENCE_OWN] = {"own work", "own_work"},
+    [BB_DIFFERENCE_WIRE] = {"on the wire", "wire"},
+};
+
+const char *bb_difference_kind_text(BbDifferenceKind kind)
+{
+    return kinds[kind].text;
+}
+
+const char *bb_difference_kind_word(BbDifferenceKind kind)
+{
+    return kinds[kind].word;
+}
+
+static double ratio(double part, double whole)
+{
+    return whole > 0 ? part / whole : 0;
+}
+
+static Contrast contrast(const BbSides *sides, guint32 at)
+{
+    const BbContextMeans *one = &sides->one[at], *other = &sides->other[at];
+    return (Contrast){
+        .present = {one->present, other->present},
+        .calls = {ratio(one->calls, one->present), ratio(other->calls, other->present)},
+        .errors = {one->errors, other->errors},
+        .gap_ns = {one->gap_ns, other->gap_ns},
+        .own_ns = {one->own_ns, other->own_ns},
+        .wire_ns = {one->wire_ns, other->wire_ns},
+    };
+}
+
+bool bb_differences_is_more(BbPair present, double requests)
+{
+    return present.one >= TIMES_MORE * present.other &&
+           (present.one - present.other) * requests >= MORE;
+}
+
+// Whether the calls themselves differ; then in *kind, how.
+static bool calls_differ(const BbSides *sides, const Contrast *contrast, BbDifferenceKind *kind)
+{
+    BbPair present = contrast->present;
+    if (bb_differences_is_more(present, sides->requests))
+        *kind = BB_DIFFERENCE_EXTRA;
+    else if (bb_differences_is_more((BbPair){present.other, present.one}, sides->requests))
+        *kind = BB_DIFFERENCE_MISSING;
+    else if (present.one * sides->requests >= MORE &&
+             contrast->calls.one >= REPEATED * contrast->calls.other)
+        *kind = BB_DIFFERENCE_REPEATED;
+    else if (present.other * sides->requests >= MORE &&
+             contrast->calls.other >= REPEATED * contrast->calls.one)
+        *kind = BB_DIFFERENCE_FEWER;
+    else
+        return false;
+    return true;
+}
+
+static BbPair sum_pairs(BbPair a, BbPair b)
+{
+    return (BbPair){a.one + b.one, a.other + b.other};
+}
+
+// Nodes above the context, the client last; the caller frees.
+static guint32 *callers_of(const BbSides *sides, guint32 context, guint *count)
+{
+    GArray *callers = g_array_new(FALSE, FALSE, sizeof(guint32));
+    guint32 above = bb_contexts_at(sides->contexts, context)->above;
+    while (above != BB_CONTEXT_NONE) {
+        const BbContext *caller = bb_contexts_at(sides->contexts, above);
+        g_array_append_val(callers, caller->node);
+        above = caller->above;
+    }
+    *count = callers->len;
+    return (guint32 *)(void *)g_array_free(callers, FALSE);
+}
+
+// Appends a cause and returns it; NULL where it is not worth a word.
+static BbDifference *add_cause(const BbSides *sides, BbDifferences *differences, guint32 context,
+                               BbDifferenceKind kind, const Contrast *contrast, BbPair ns)
+{
+    const BbContext *called = bb_contexts_at(sides->contexts, context);
+    BbDifference cause = {.kind = kind,
+                          .context = context,
+                          .node = called->node,
+                          .op = called->op,
+                          .unanswered = called->unanswered,
+                          .ns = ns,
+                          .present = contrast->present,
+                          .calls = contrast->calls,
+                          .excess_ns = ns.one - ns.other};
+    if (kind >= BB_DIFFERENCE_GAP && fabs(cause.excess_ns) <= sides->least_ns)
+        return NULL;
+    cause.callers = callers_of(sides, context, &cause.n_callers);
+    g_array_append_val(differences->causes, cause);
+    return &g_array_index(differences->causes, BbDifference, differences->causes->len - 1);
+}
+
+static void add_errors(const BbSides *sides, BbDifferences *differences, guint32 context,
+                       const Contrast *contrast)
+{
+    if (!bb_differences_is_more(contrast->errors, sides->requests))
+        return;
+    const BbContext *called = bb_contexts_at(sides->contexts, context);
+    BbErrorDifference errors = {
+        .node = called->node, .op = called->op, .present = contrast->errors};
+    errors.callers = callers_of(sides, context, &errors.n_callers);
+    g_array_append_val(differences->errors, errors);
+}
+
+// Of the times of a context that is under the change.
+static void note_most(Change *change, guint32 context, const Contrast *contrast)
+{
+    const BbPair times[] = {contrast->gap_ns, contrast->own_ns, contrast->wire_ns};
+    for (guint i = 0; i < G_N_ELEMENTS(times); i++) {
+        double excess_ns = times[i].one - times[i].other;
+        if (fabs(excess_ns) <= fabs(change->most_ns))
+            continue;
+        change->most_ns = excess_ns;
+        change->most_kind = BB_DIFFERENCE_GAP + i;
+        change->most = context;
+    }
+}
+
+static void add_change(const BbSides *sides, BbDifferences *differences, guint32 context,
+                       const Change *change)
+{
+    const BbContext *most = bb_contexts_at(sides->contexts, change->most);
+    BbDifference *cause =
+        add_cause(sides, differences, context, change->kind, &change->contrast, change->ns);
+    cause->most_kind = change->most_kind;
+    cause->most_node = most->node;
+    cause->most_op = most->op;
+    cause->most_unanswered = most->unanswered;
+    cause->most_ns = change->most_ns;
+}
+
+// Contexts come after those above them; the first one is that of the group.
+static void sum_up(const BbSides *sides, Change *changes)
+{
+    g_autoptr(GHashTable) place = g_hash_table_new(NULL, NULL);
+    for (guint32 i = 0; i < sides->n; i++) {
+        guint32 above = bb_contexts_at(sides->contexts, sides->list[i])->above;
+        Contrast now = contrast(sides, i);
+        changes[i] = (Change){.contrast = now,
+                              .above = g_hash_table_lookup(place, GUINT_TO_POINTER(above)),
+                              .most = sides->list[i],
+                              .ns = sum_pairs(sum_pairs(now.gap_ns, now.own_ns), now.wire_ns)};
+        g_hash_table_insert(place, GUINT_TO_POINTER(sides->list[i]), &changes[i]);
+    }
+    for (guint32 i = sides->n; i-- > 0;)
+        if (changes[i].above)
+            changes[i].above->ns = sum_pairs(changes[i].above->ns, changes[i].ns);
+}
+
+// Whether it is the call as such that makes the difference: who is slow though it makes less of it
+// is slow for what happens there.
+static bool makes_it(const BbSides *sides, Change *change)
+{
+    if (!calls_differ(sides, &change->contrast, &change->kind))
+        return false;
+    bool less = change->kind == BB_DIFFERENCE_MISSING || change->kind == BB_DIFFERENCE_FEWER;
+    return !less || change->ns.one <= change->ns.other;
+}
+
+// The times of a call that differs as such go together with those of all that it leads to.
+static void find_causes(const BbSides *sides, BbDifferences *differences)
+{
+    g_autofree Change *changes = g_new0(Change, sides->n);
+    sum_up(sides, changes);
+    for (guint32 i = 0; i < sides->n; i++) {
+        Change *change = &changes[i];
+        const Contrast *now = &change->contrast;
+        add_errors(sides, differences, sides->list[i], now);
+        change->top = change->above ? change->above->top : NULL;
+        if (!change->top && i > 0 && makes_it(sides, change))
+            change->top = change;
+        if (change->top) {
+            note_most(change->top, sides->list[i], now);
+            continue;
+        }
+        add_cause(sides, differences, sides->list[i], BB_DIFFERENCE_GAP, now, now->gap_ns);
+        add_cause(sides, differences, sides->list[i], BB_DIFFERENCE_OWN, now, now->own_ns);
+        add_cause(sides, differences, sides->list[i], BB_DIFFERENCE_WIRE, now, now->wire_ns);
+    }
+    for (guint32 i = 0; i < sides->n; i++)
+        if (changes[i].top == &changes[i])
+            add_change(sides, differences, sides->list[i], &changes[i]);
+}
+
+// ---- order -------------------------------------------------------------------------------------
+
+gint bb_differences_compare_names(const BbNames *names, guint32 a, guint32 b)
+{
+    return a == b ? 0 : strcmp(bb_names_text(names, a), bb_names_text(names, b));
+}
+
+static gint compare_callers(const BbNames *names, const guint32 *a, guint n_a, const guint32 *b,
+                            guint n_b)
+{
+    gint order = 0;
+    for (guint i = 0; !order && i < MIN(n_a, n_b); i++)
+        order = bb_differences_compare_names(names, a[i], b[i]);
+    return order ? order : (n_a > n_b) - (n_a < n_b);
+}
+
+static gint falling(double a, double b)
+{
+    return (a < b) - (a > b);
+}
+
+static gint by_excess(gconstpointer a, gconstpointer b, gpointer names)
+{
+    const BbDifference *x = a, *y = b;
+    gint order = falling(x->excess_ns, y->excess_ns);
+    order = order ? order : bb_differences_compare_names(names, x->node, y->node);
+    order = order ? order : bb_differences_compare_names(names, x->op, y->op);
+    order =
+        order ? order : compare_callers(names, x->callers, x->n_callers, y->callers, y->n_callers);
+    order = order ? order : x->unanswered - y->unanswered;
+    return order ? order : (gint)x->kind - (gint)y->kind;
+}
+
+static double gain(BbPair present)
+{
+    return present.one - present.other;
+}
+
+static gint by_errors(gconstpointer a, gconstpointer b, gpointer names)
+{
+    const BbErrorDifference *x = a, *y = b;
+    gint order = falling(gain(x->present), gain(y->present));
+    order = order ? order : bb_differences_compare_names(names, x->node, y->node);
+    order = order ? order : bb_differences_compare_names(names, x->op, y->op);
+    return order ? order
+                 : compare_callers(names, x->callers, x->n_callers, y->callers, y->n_callers);
+}
+
+static void clear_cause(gpointer cause)
+{
+    g_free(((BbDifference *)cause)->callers);
+}
+
+static void clear_errors(gpointer errors)
+{
+    g_free(((BbErrorDifference *)errors)->callers);
+}
+
+BbDifferences bb_differences_find(const BbSides *sides)
+{
+    BbDifferences differences = {g_array_new(FALSE, FALSE, sizeof(BbDifference)),
+                                 g_array_new(FALSE, FALSE, sizeof(BbErrorDifference))};
+    g_array_set_clear_func(differences.causes, clear_cause);
+    g_array_set_clear_func(differences.errors, clear_errors);
+    find_causes(sides, &differences);
+    g_array_sort_with_data(differences.causes, by_excess, (gpointer)sides->names);
+    g_array_sort_with_data(differences.errors, by_errors, (gpointer)sides->names);
+    return differences;
+}
+
+void bb_differences_clear(BbDifferences *differences)
+{
+    g_clear_pointer(&differences->causes, g_array_unref);
+    g_clear_pointer(&differences->errors, g_array_unref);
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// In what the requests of one kind differ from others of it, and how much of the difference of
+// their mean latencies each point makes.
+//
+// A mean latency is the sum of the means of all contexts' times on the critical path; so the
+// difference of two is the sum of the contexts' differences.
+#pragma once
+
+#include <stdbool.h>
+
+#include "data/names.h"
+#include "diagnose/contexts.h"
+
+// What makes the ones longer than the others. Over all differences the sum is the excess; those of
+// the last three kinds that make next to nothing are not told.
+typedef enum {
+    BB_DIFFERENCE_EXTRA,    // a call that the others seldom make, and all that it leads to
+    BB_DIFFERENCE_MISSING,  // a call that the others make, likewise
+    BB_DIFFERENCE_REPEATED, // a call that they make more often than the others (a retry), likewise
+    BB_DIFFERENCE_FEWER,    // a call that they make less often, likewise
+    BB_DIFFERENCE_GAP,      // own work of the caller before it makes the call
+    BB_DIFFERENCE_OWN,      // own work of the callee before it replies
+    BB_DIFFERENCE_WIRE,     // on the way between caller and callee
+} BbDifferenceKind;
+
+// A figure of the ones and the same of the others.
+typedef struct BbPair {
+    double one, other;
+} BbPair;
+
+// What requests do in a context, mean of all of them. Times are on the critical path.
+typedef struct BbContextMeans {
+    double present; // share of the requests with such a call
+    double calls;   // of all requests
+    double errors;  // share of the requests with an error of it
+    double gap_ns;  // of the caller before the call
+    double own_ns;  // of the callee, before its reply
+    double wire_ns; // on the way
+} BbContextMeans;
+
+typedef struct BbDifference {
+    BbDifferenceKind kind;
+    guint32 context;
+    guint32 node, op;
+    bool unanswered;  // calls without return: own work is how long they were waited for
+    guint32 *callers; // nodes, the direct caller first, the client last
+    guint n_callers;
+    BbPair ns;        // on the critical path, mean of all requests
+    BbPair present;   // share of the requests with such a call
+    BbPair calls;     // mean of those requests
+    double excess_ns; // ns.one - ns.other
+    // Of a call that differs as such: what makes most of the excess within it.
+    BbDifferenceKind most_kind;
+    guint32 most_node, most_op;
+    bool most_unanswered;
+    double most_ns;
+} BbDifference;
+
+// Errors of a call. Told where they are in more of the ones than of the others.
+typedef struct BbErrorDifference {
+    guint32 node, op;
+    guint32 *callers;
+    guint n_callers;
+    BbPair present;
+} BbErrorDifference;
+
+typedef struct BbDifferences {
+    GArray *causes; // of BbDifference, by falling excess
+    GArray *errors; // of BbErrorDifference, by falling difference
+} BbDifferences;
+
+// The requests of both sides, all of the same first call.
+typedef struct BbSides {
+    const BbContexts *contexts;
+    const BbNames *names;
+    const guint32 *list; // contexts of the requests, each after the one above it; first: the first
+                         // call
+    guint32 n;
+    const BbContextMeans *one, *other; // in order of the list
+    double requests;                   // of the side that has fewer: what few of them do is chance
+    double least_ns;                   // an excess, either way, that is too little to be told
+} BbSides;
+
+BbDifferences bb_differences_find(const BbSides *sides);
+void bb_differences_clear(BbDifferences *differences);
+
+// Whether a share is beyond chance so much greater on one side that it is worth a word.
+bool bb_differences_is_more(BbPair present, double requests);
+
+// By names, in the order of bytes.
+gint bb_differences_compare_names(const BbNames *names, guint32 a, guint32 b);
+
+// "extra call"; and the word of JSON.
+const char *bb_difference_kind_text(BbDifferenceKind kind);
+const char *bb_difference_kind_word(BbDifferenceKind kind);

@@ -4,8 +4,8 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "data/status.h"
 #include "diagnose/tail_parts.h"
 
 static void free_group(gpointer group)
@@ -22,15 +22,15 @@ BbTail *bb_tail_new(const BbTailOptions *options, const BbNames *names)
     tail->options.contexts = options->contexts ? options->contexts : BB_TAIL_CONTEXTS;
     tail->options.entries = options->entries ? options->entries : BB_TAIL_ENTRIES;
     tail->names = names;
-    tail->path = bb_critical_path_new(options->last_byte);
     tail->contexts = bb_contexts_new();
-    tail->sums = g_array_new(FALSE, TRUE, sizeof(BbTailContext));
+    tail->requests = bb_requests_new(
+        &(BbRequestsOptions){.labels = options->labels, .last_byte = options->last_byte},
+        tail->contexts, names);
+    tail->sums = g_array_new(FALSE, TRUE, sizeof(BbRequestSums));
     tail->groups = g_ptr_array_new_with_free_func(free_group);
     tail->patterns = g_array_new(FALSE, TRUE, sizeof(guint64));
     tail->ends = g_array_new(FALSE, FALSE, sizeof(gint64));
-    tail->entries = g_array_new(FALSE, FALSE, sizeof(BbRequestEntry));
     bb_tally_init(&tail->group_index);
-    bb_tally_init(&tail->statuses);
     return tail;
 }
 
@@ -38,15 +38,13 @@ void bb_tail_free(BbTail *tail)
 {
     if (!tail)
         return;
-    bb_critical_path_free(tail->path);
+    bb_requests_free(tail->requests);
     bb_contexts_free(tail->contexts);
     g_array_unref(tail->sums);
     g_ptr_array_unref(tail->groups);
     g_array_unref(tail->patterns);
     g_array_unref(tail->ends);
-    g_array_unref(tail->entries);
     bb_tally_clear(&tail->group_index);
-    bb_tally_clear(&tail->statuses);
     g_free(tail);
 }
 
@@ -90,78 +88,6 @@ static guint32 count_open(BbTail *tail, const BbCall *root)
     if (open < BB_TAIL_OPEN)
         push_end(ends, bb_call_back(root, tail->options.last_byte));
     return open;
-}
-
-// ---- one instance ------------------------------------------------------------------------------
-
-static bool failed(BbTail *tail, const BbCall *call)
-{
-    if (call->status == BB_NAME_NONE)
-        return false;
-    guint64 *known = bb_tally_at(&tail->statuses, (BbTallyKey){call->proto, call->status, 0});
-    if (*known == 0)
-        *known = 1 + bb_status_is_error(bb_names_text(tail->names, call->proto),
-                                        bb_names_text(tail->names, call->status));
-    return *known == 2;
-}
-
-static BbRequestSums *entry_of(BbTail *tail, guint32 context, guint64 number)
-{
-    if (context >= tail->sums->len)
-        g_array_set_size(tail->sums, context + 1);
-    BbTailContext *sums = &g_array_index(tail->sums, BbTailContext, context);
-    if (sums->instance != number) {
-        BbRequestEntry entry = {.context = context, .sums.present = 1};
-        sums->instance = number;
-        sums->entry = tail->entries->len;
-        g_array_append_val(tail->entries, entry);
-    }
-    return &g_array_index(tail->entries, BbRequestEntry, sums->entry).sums;
-}
-
-static guint32 op_of(const BbTail *tail, const BbCall *call)
-{
-    return tail->options.labels ? call->op : BB_NAME_NONE;
-}
-
-// Sums up the instance's calls by context in tail->entries; returns its latency.
-static gint64 sum_calls(BbTail *tail, const BbPaths *paths, const BbInstance *instance)
-{
-    const guint32 *order = paths->order + instance->first;
-    const BbCritical *charges = bb_critical_path_find(tail->path, paths, instance);
-    guint64 number = bb_instance_number(paths, instance);
-    guint32 above[BB_PATHS_DEPTH_MAX + 1]; // the latest context of each level
-    gint64 latency_ns = 0;
-    g_array_set_size(tail->entries, 0);
-    BbContext client = {BB_CONTEXT_NONE, paths->calls[order[0]].caller, BB_NAME_NONE, false};
-    above[0] = bb_contexts_intern(tail->contexts, client);
-    for (guint32 k = 0; k < instance->count; k++) {
-        const BbCall *call = &paths->calls[order[k]];
-        guint level = paths->level[order[k]];
-        BbContext context = {above[level - 1], call->callee, op_of(tail, call),
-                             !bb_call_is_returned(call)};
-        above[level] = bb_contexts_intern(tail->contexts, context);
-        BbRequestSums *sums = entry_of(tail, above[level], number);
-        sums->calls++;
-        sums->errors |= failed(tail, call);
-        sums->gap_ns += charges[k].gap_ns;
-        sums->own_ns += charges[k].self_ns;
-        sums->wire_ns += charges[k].wire_ns;
-        if (k > 0)
-            entry_of(tail, above[level - 1], number)->own_ns -= charges[k].gap_ns;
-        latency_ns += charges[k].self_ns + charges[k].wire_ns;
-    }
-    return latency_ns;
-}
-
-void bb_request_sums_add(BbRequestSums *sums, const BbRequestSums *part)
-{
-    sums->present += part->present;
-    sums->calls += part->calls;
-    sums->errors += part->errors;
-    sums->gap_ns = bb_time_after(sums->gap_ns, part->gap_ns);
-    sums->own_ns = bb_time_after(sums->own_ns, part->own_ns);
-    sums->wire_ns = bb_time_after(sums->wire_ns, part->wire_ns);
 }
 
 // ---- the slowest -------------------------------------------------------------------------------
@@ -243,20 +169,20 @@ static BbTailGroup *group_of(BbTail *tail, guint32 context)
     return g_ptr_array_index(tail->groups, *number - 1);
 }
 
-static BbTailRecord *make_record(BbTail *tail, const BbTailRecord *head)
+static BbTailRecord *make_record(BbTail *tail, const BbTailRecord *head,
+                                 const BbRequestEntry *entries)
 {
-    gsize size = tail->entries->len * sizeof(BbRequestEntry);
+    gsize size = head->n_entries * sizeof *entries;
     BbTailRecord *record = g_malloc(sizeof *record + size);
     *record = *head;
-    record->n_entries = tail->entries->len;
     tail->n_entries += record->n_entries;
-    for (guint i = 0; i < tail->entries->len; i++)
-        record->entries[i] = g_array_index(tail->entries, BbRequestEntry, i);
+    memcpy(record->entries, entries, size);
     return record;
 }
 
-// Keeps the instance in tail->entries if it is among the slowest so far.
-static void offer(BbTail *tail, BbTailGroup *group, const BbTailRecord *head)
+// Keeps an instance if it is among the slowest so far.
+static void offer(BbTail *tail, BbTailGroup *group, const BbTailRecord *head,
+                  const BbRequestEntry *entries)
 {
     GPtrArray *heap = group->slowest;
     guint zeros = zeros_of(head->number);
@@ -270,10 +196,10 @@ static void offer(BbTail *tail, BbTailGroup *group, const BbTailRecord *head)
     if (full) {
         tail->n_entries -= ((BbTailRecord *)heap->pdata[0])->n_entries;
         g_free(heap->pdata[0]);
-        heap->pdata[0] = make_record(tail, head);
+        heap->pdata[0] = make_record(tail, head, entries);
         sink_record(heap, 0);
     } else {
-        push_record(heap, make_record(tail, head));
+        push_record(heap, make_record(tail, head, entries));
     }
     while (bb_tail_slow(tail, group->taken) > MAX(tail->options.kept / 2, BB_TAIL_LEAST) &&
            group->level < 64)
@@ -295,26 +221,30 @@ static void name_slowest(BbTailGroup *group, const BbTailRecord *head)
 static void add_instance(BbTail *tail, const BbPaths *paths, const BbInstance *instance)
 {
     const BbCall *root = &paths->calls[paths->order[instance->first]];
+    const BbRequestEntry *entries;
+    guint n_entries;
     BbTailRecord head = {.number = bb_instance_number(paths, instance),
-                         .latency_ns = sum_calls(tail, paths, instance),
+                         .latency_ns =
+                             bb_requests_sum(tail->requests, paths, instance, &entries, &n_entries),
                          .pattern = instance->pattern,
-                         .open = count_open(tail, root)};
-    for (guint i = 0; i < tail->entries->len; i++) {
-        const BbRequestEntry *entry = &g_array_index(tail->entries, BbRequestEntry, i);
-        bb_request_sums_add(&g_array_index(tail->sums, BbTailContext, entry->context).sums,
-                            &entry->sums);
-    }
+                         .open = count_open(tail, root),
+                         .n_entries = n_entries};
+    if (bb_contexts_count(tail->contexts) > tail->sums->len)
+        g_array_set_size(tail->sums, bb_contexts_count(tail->contexts));
+    for (guint i = 0; i < n_entries; i++)
+        bb_request_sums_add(&g_array_index(tail->sums, BbRequestSums, entries[i].context),
+                            &entries[i].sums);
     if (head.pattern != BB_PATTERN_NONE) {
         if (head.pattern >= tail->patterns->len)
             g_array_set_size(tail->patterns, head.pattern + 1);
         g_array_index(tail->patterns, guint64, head.pattern)++;
     }
-    BbTailGroup *group = group_of(tail, g_array_index(tail->entries, BbRequestEntry, 0).context);
+    BbTailGroup *group = group_of(tail, entries[0].context);
     name_slowest(group, &head);
     group->instances++;
     group->latency_ns += (double)head.latency_ns;
     group->open += head.open;
-    offer(tail, group, &head);
+    offer(tail, group, &head, entries);
 }
 
 // ---- the limit ---------------------------------------------------------------------------------
@@ -344,9 +274,10 @@ static void renumber(BbTail *tail, const guint32 *number, guint32 count)
 {
     for (guint32 i = 0; i < count; i++)
         if (number[i] != BB_CONTEXT_NONE && i < tail->sums->len)
-            g_array_index(tail->sums, BbTailContext, number[i]) =
-                g_array_index(tail->sums, BbTailContext, i);
+            g_array_index(tail->sums, BbRequestSums, number[i]) =
+                g_array_index(tail->sums, BbRequestSums, i);
     g_array_set_size(tail->sums, MIN(bb_contexts_count(tail->contexts), tail->sums->len));
+    bb_requests_renumbered(tail->requests);
     bb_tally_reset(&tail->group_index);
     for (guint k = 0; k < tail->groups->len; k++) {
         BbTailGroup *group = g_ptr_array_index(tail->groups, k);

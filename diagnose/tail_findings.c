@@ -35,7 +35,7 @@ static void find_means(const Comparison *c, guint32 context, BbContextMeans *slo
                        BbContextMeans *rest)
 {
     const BbRequestSums *few = &c->slow[context];
-    const BbRequestSums *all = &g_array_index(c->tail->sums, BbTailContext, context).sums;
+    const BbRequestSums *all = &g_array_index(c->tail->sums, BbRequestSums, context);
     const BbPair pairs[] = {means(c, (double)few->present, (double)all->present),
                             means(c, (double)few->calls, (double)all->calls),
                             means(c, (double)few->errors, (double)all->errors),

@@ -2,24 +2,10 @@
 // What the collection of requests (tail.c) hands to their comparison (tail_findings.c).
 #pragma once
 
-#include "data/critical_path.h"
 #include "data/groups.h"
 #include "data/tally.h"
-#include "diagnose/contexts.h"
+#include "diagnose/requests.h"
 #include "diagnose/tail.h"
-
-// Of one context: in one instance, or in many. Times are on the critical path.
-typedef struct BbRequestSums {
-    guint64 present, calls, errors; // instances, calls, instances with an error
-    gint64 gap_ns;                  // of the caller before the call
-    gint64 own_ns;                  // of the callee, before its reply
-    gint64 wire_ns;
-} BbRequestSums;
-
-typedef struct BbRequestEntry {
-    guint32 context;
-    BbRequestSums sums;
-} BbRequestEntry;
 
 // An instance among the slowest.
 typedef struct BbTailRecord {
@@ -42,30 +28,19 @@ typedef struct BbTailGroup {
     BbTailInstance named[BB_TAIL_NAMED]; // the slowest of all, taken or not; the slowest first
 } BbTailGroup;
 
-typedef struct BbTailContext {
-    BbRequestSums sums; // of all instances
-    guint64 instance;   // the latest that had it, 0 for none,
-    guint32 entry;      // and where
-} BbTailContext;
-
 struct BbTail {
     BbTailOptions options;
     const BbNames *names;
-    BbCriticalPath *path;
+    BbRequests *requests;
     BbContexts *contexts; // the client, then the calls
-    GArray *sums;         // of BbTailContext, by context
+    GArray *sums;         // of BbRequestSums, by context: of all instances
     GPtrArray *groups;    // of BbTailGroup*, in order of first appearance
     BbTally group_index;  // context -> group + 1
-    BbTally statuses;     // (protocol, status) -> 1, and 1 more for a failure
     GArray *patterns;     // of guint64, by pattern: instances
     GArray *ends;         // of gint64: of the requests under way, a heap, the first on top
-    GArray *entries;      // of BbRequestEntry: of the instance at hand
     guint64 n_entries;    // of all records
     guint64 forgotten, forgotten_instances;
 };
-
-// Adds part to sums; times stop at the end of gint64.
-void bb_request_sums_add(BbRequestSums *sums, const BbRequestSums *part);
 
 // So many of the taken instances are slow.
 guint64 bb_tail_slow(const BbTail *tail, guint64 taken);

@@ -7,8 +7,13 @@
 #include <string.h>
 
 const BbCommand *const bb_paths_commands[] = {
-    &bb_command_blame, &bb_command_report, &bb_command_score,
-    &bb_command_show,  &bb_command_tail,   NULL,
+    &bb_command_blame,
+    &bb_command_compare,
+    &bb_command_report,
+    &bb_command_score,
+    &bb_command_show,
+    &bb_command_tail,
+    NULL,
 };
 
 int main(int argc, char **argv)

@@ -66,7 +66,7 @@ static int run_blame(int argc, char **argv)
     run.blame = bb_blame_new(&options, finding->names);
     run.network = bb_network_new();
     BbInferenceUse use = {.paths = take_window, .user = &run, .network = run.network};
-    status = bb_finding_run(finding, &use);
+    status = bb_finding_run(finding, 0, &use);
     return status >= 0 ? status : print(&run);
 }
 

@@ -29,6 +29,7 @@ extern const BbCommand bb_command_skew;
 extern const BbCommand bb_command_snap;
 extern const BbCommand bb_command_drop;
 extern const BbCommand bb_command_blame;
+extern const BbCommand bb_command_compare;
 extern const BbCommand bb_command_report;
 extern const BbCommand bb_command_score;
 extern const BbCommand bb_command_show;

@@ -26,9 +26,12 @@ void bb_finding_clear(BbFinding *finding)
 
 static int check(BbFinding *finding, const BbFindingAbout *about, int argc, char **argv)
 {
-    if (argc != 2)
+    if (about->two && argc != 3)
+        return bb_say_usage(about->program, "which two traces? First the one before");
+    if (!about->two && argc != 2)
         return bb_say_usage(about->program, argc < 2 ? "which trace?" : "one trace at a time");
-    finding->trace = argv[1];
+    for (int i = 1; i < argc; i++)
+        finding->trace[i - 1] = argv[i];
     finding->json = finding->format && strcmp(finding->format, "json") == 0;
     finding->top = about->top;
     if (finding->format && !finding->json && strcmp(finding->format, "text") != 0)
@@ -63,17 +66,17 @@ int bb_finding_parse(BbFinding *finding, const BbFindingAbout *about, const GOpt
 {
     int status = BB_EXIT_DONE;
     g_autofree GOptionEntry *entries = join_entries(finding, about, own);
-    bool go_on = bb_options_parse(about->program, "TRACE", about->summary, description, entries,
-                                  &argc, &argv, &status);
+    bool go_on = bb_options_parse(about->program, about->two ? "BEFORE AFTER" : "TRACE",
+                                  about->summary, description, entries, &argc, &argv, &status);
     return go_on ? check(finding, about, argc, argv) : status;
 }
 
-int bb_finding_run(BbFinding *finding, BbInferenceUse *use)
+int bb_finding_run(BbFinding *finding, guint trace, BbInferenceUse *use)
 {
     g_autoptr(GError) error = NULL;
     use->chosen = &finding->chosen;
     use->facts = &finding->facts;
-    if (bb_inference_run(&finding->inference, finding->trace, finding->names, use, &error))
+    if (bb_inference_run(&finding->inference, finding->trace[trace], finding->names, use, &error))
         return -1;
     bb_say_error("%s", error->message);
     return BB_EXIT_FAILED;

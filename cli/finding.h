@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the commands that tell findings of a trace (blame, tail) have in common: their options and
-// their run.
+// What the commands that tell findings of traces (blame, tail, compare) have in common: their
+// options and their run.
 #pragma once
 
 #include "cli/inference.h"
@@ -11,6 +11,7 @@ typedef struct BbFindingAbout {
     const char *format_about, *top_about; // of --format and --top
     const char *no_replicas;              // why there is no --merge-replicas
     guint top;                            // unless --top says otherwise
+    bool two;                             // traces, not one
 } BbFindingAbout;
 
 typedef struct BbFinding {
@@ -18,9 +19,9 @@ typedef struct BbFinding {
     char *format, *top_text; // as given
     bool json;
     guint top;
-    const char *trace;
+    const char *trace[2];
     BbNames *names;
-    BbChosen chosen; // after the run
+    BbChosen chosen; // after a run
     BbFacts facts;   // likewise
 } BbFinding;
 
@@ -32,9 +33,9 @@ void bb_finding_clear(BbFinding *finding);
 int bb_finding_parse(BbFinding *finding, const BbFindingAbout *about, const GOptionEntry *own,
                      int argc, char **argv);
 
-// Reads the trace, for use, which may change. Returns an exit status where that failed, or -1 to go
-// on and print.
-int bb_finding_run(BbFinding *finding, BbInferenceUse *use);
+// Reads a trace (0, 1), for use, which may change. Returns an exit status where that failed, or -1
+// to go on and print.
+int bb_finding_run(BbFinding *finding, guint trace, BbInferenceUse *use);
 
 // Says on standard output why there are no requests, where there are none to tell of.
 void bb_finding_print_none(const BbFinding *finding);

@@ -86,7 +86,7 @@ static int run_tail(int argc, char **argv)
     run.counting = bb_counting_new(&finding->inference, finding->names);
     run.tail = bb_tail_new(&options, finding->names);
     BbInferenceUse use = {.paths = take_window, .user = &run, .counting = run.counting};
-    status = bb_finding_run(finding, &use);
+    status = bb_finding_run(finding, 0, &use);
     return status >= 0 ? status : print(&run);
 }
 

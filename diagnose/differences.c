@@ -32,28 +32,6 @@ struct Change {
     guint32 most;
 };
 
-static const struct {
-    const char *text, *word;
-} kinds[] = {
-    [BB_DIFFERENCE_EXTRA] = {"extra call", "extra_call"},
-    [BB_DIFFERENCE_MISSING] = {"missing call", "missing_call"},
-    [BB_DIFFERENCE_REPEATED] = {"repeated call", "repeated_call"},
-    [BB_DIFFERENCE_FEWER] = {"fewer calls", "fewer_calls"},
-    [BB_DIFFERENCE_GAP] = {"work of the caller before", "gap"},
-    [BB_DIFFERENCE_OWN] = {"own work", "own_work"},
-    [BB_DIFFERENCE_WIRE] = {"on the wire", "wire"},
-};
-
-const char *bb_difference_kind_text(BbDifferenceKind kind)
-{
-    return kinds[kind].text;
-}
-
-const char *bb_difference_kind_word(BbDifferenceKind kind)
-{
-    return kinds[kind].word;
-}
-
 static double ratio(double part, double whole)
 {
     return whole > 0 ? part / whole : 0;

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "data/json.h"
 #include "data/names.h"
 #include "diagnose/contexts.h"
 
@@ -49,6 +50,7 @@ typedef struct BbDifference {
     BbPair present;   // share of the requests with such a call
     BbPair calls;     // mean of those requests
     double excess_ns; // ns.one - ns.other
+    double error_ns;  // by chance (standard error); 0 where nobody looked
     // Of a call that differs as such: what makes most of the excess within it.
     BbDifferenceKind most_kind;
     guint32 most_node, most_op;
@@ -93,3 +95,14 @@ gint bb_differences_compare_names(const BbNames *names, guint32 a, guint32 b);
 // "extra call"; and the word of JSON.
 const char *bb_difference_kind_text(BbDifferenceKind kind);
 const char *bb_difference_kind_word(BbDifferenceKind kind);
+
+// "extra call: lb -> app2 -> postgres SELECT item, mostly own work: disk READ"
+void bb_difference_append(GString *out, const BbNames *names, const BbDifference *cause);
+// "  errors of lb -> app2: in "
+void bb_difference_append_errors(GString *out, const BbNames *names,
+                                 const BbErrorDifference *errors);
+// "what": WORD, the call, and so many of its callers; and "mostly": {...}, where it is a call that
+// differs as such.
+void bb_difference_write(BbJson *json, const BbNames *names, const BbDifference *cause,
+                         guint n_callers);
+void bb_difference_write_most(BbJson *json, const BbNames *names, const BbDifference *cause);

@@ -29,18 +29,6 @@ static void write_shares(BbJson *json, const char *key, BbPair shares)
     bb_json_end_object(json);
 }
 
-static void write_most(BbJson *json, const BbDifference *cause, const BbNames *names)
-{
-    bb_json_key(json, "mostly");
-    bb_json_begin_object(json);
-    bb_json_key(json, "what");
-    bb_json_string(json, bb_difference_kind_word(cause->most_kind));
-    bb_route_write_call(json, names, cause->most_node, cause->most_op);
-    bb_route_write_unanswered(json, cause->most_unanswered);
-    write_time(json, "excess_s", cause->most_ns);
-    bb_json_end_object(json);
-}
-
 static void write_causes(BbJson *json, const BbTailRoot *root, const BbNames *names)
 {
     double excess_ns = root->latency_ns.one - root->latency_ns.other;
@@ -50,18 +38,13 @@ static void write_causes(BbJson *json, const BbTailRoot *root, const BbNames *na
         const BbDifference *cause = &g_array_index(root->differences.causes, BbDifference, i);
         bb_json_newline(json);
         bb_json_begin_object(json);
-        bb_json_key(json, "what");
-        bb_json_string(json, bb_difference_kind_word(cause->kind));
-        bb_route_write_call(json, names, cause->node, cause->op);
-        bb_route_write_unanswered(json, cause->unanswered);
-        bb_route_write_callers(json, "callers", names, cause->callers, cause->n_callers);
+        bb_difference_write(json, names, cause, cause->n_callers);
         bb_json_put_share(json, "share", excess_ns > 0 ? cause->excess_ns / excess_ns : 0);
         write_time(json, "excess_s", cause->excess_ns);
         write_times(json, "critical_s", cause->ns);
         write_shares(json, "present", cause->present);
         write_shares(json, "calls", cause->calls);
-        if (cause->kind < BB_DIFFERENCE_GAP)
-            write_most(json, cause, names);
+        bb_difference_write_most(json, names, cause);
         bb_json_end_object(json);
     }
     bb_json_end_array(json);

@@ -37,20 +37,6 @@ static double gain(BbPair pair)
     return pair.one - pair.other;
 }
 
-// ", mostly own work: auth GET", where the most is elsewhere than in the call itself.
-static void append_most(GString *out, const BbDifference *cause, const BbNames *names)
-{
-    bool same = cause->most_node == cause->node && cause->most_op == cause->op &&
-                cause->most_unanswered == cause->unanswered;
-    if (cause->kind >= BB_DIFFERENCE_GAP || cause->excess_ns <= 0 || same ||
-        cause->most_ns < 0.5 * cause->excess_ns)
-        return;
-    g_string_append_printf(out, ", mostly %s: ", bb_difference_kind_text(cause->most_kind));
-    bb_route_append_call(out, names, cause->most_node, cause->most_op);
-    bb_route_append_unanswered(out, cause->most_unanswered);
-}
-
-// "extra call: lb -> app2 -> postgres SELECT item"
 static void put_cause(BbSheet *sheet, const BbDifference *cause, double excess_ns,
                       const BbNames *names)
 {
@@ -64,13 +50,7 @@ static void put_cause(BbSheet *sheet, const BbDifference *cause, double excess_n
     bb_quantity_append_share(bb_sheet_cell(sheet), cause->present.other);
     append_calls(bb_sheet_cell(sheet), cause->calls.one);
     append_calls(bb_sheet_cell(sheet), cause->calls.other);
-    GString *cell = bb_sheet_cell(sheet);
-    g_string_append_printf(cell, "%s: ", bb_difference_kind_text(cause->kind));
-    bb_route_append_callers(cell, names, cause->callers, cause->n_callers - 1); // no client
-    g_string_append(cell, cause->n_callers > 1 ? " -> " : "");
-    bb_route_append_call(cell, names, cause->node, cause->op);
-    bb_route_append_unanswered(cell, cause->unanswered);
-    append_most(cell, cause, names);
+    bb_difference_append(bb_sheet_cell(sheet), names, cause);
 }
 
 static void write_causes(const BbTailRoot *root, const BbNames *names, FILE *out)
@@ -106,11 +86,7 @@ static void append_errors(GString *out, const BbTailRoot *root, const BbNames *n
     for (guint i = 0; i < MIN(root->differences.errors->len, OTHERS_MOST); i++) {
         const BbErrorDifference *errors =
             &g_array_index(root->differences.errors, BbErrorDifference, i);
-        g_string_append(out, "  errors of ");
-        bb_route_append_callers(out, names, errors->callers, errors->n_callers - 1);
-        g_string_append(out, errors->n_callers > 1 ? " -> " : "");
-        bb_route_append_call(out, names, errors->node, errors->op);
-        g_string_append(out, ": in ");
+        bb_difference_append_errors(out, names, errors);
         append_present(out, errors->present);
         g_string_append_c(out, '\n');
     }

@@ -8,7 +8,7 @@ _bbpaths() {
     # The first word is a command, or the work is the main one.
     if ((COMP_CWORD > 1)); then
         case ${COMP_WORDS[1]} in
-        blame | report | score | show | tail) command=${COMP_WORDS[1]} ;;
+        blame | compare | report | score | show | tail) command=${COMP_WORDS[1]} ;;
         esac
     fi
     # --option=value comes as three words.
@@ -33,7 +33,7 @@ _bbpaths() {
                 sed -n 's/^  \(-[[:alnum:]], \)\{0,1\}\(--[a-z-]*\).*/\2/p')
             words+=$'\n--help'
         elif ((COMP_CWORD == 1)); then
-            words='blame report score show tail'
+            words='blame compare report score show tail'
         fi
         ;;
     esac

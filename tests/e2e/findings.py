@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""bbpaths blame and tail on whole traces with planted causes: they name them.
+"""bbpaths blame, tail and compare on whole traces with planted causes: they name them.
 
   findings.py BBTRACE BBPATHS SAMPLES"""
 import json
@@ -298,6 +298,65 @@ class Timeouts(unittest.TestCase):
                       "  without return: 7 client -> lb, 7 lb -> app2, 6 app2 -> auth\n", run(BBPATHS, "-q", "-f", "text", trace))
 
 
+class Changed(ShopTrace):
+    """The healthy shop and the one whose auth is slow when app2 asks."""
+    bbtrace, samples = BBTRACE, SAMPLES
+
+    def setUp(self):
+        self.healthy = self.path("healthy.bbt")
+        if not pathlib.Path(self.healthy).exists():
+            run(BBTRACE, "capture", "-q", "-r", SAMPLES / "shop.pcap.xz", "--names", SAMPLES / "shop.hosts", "-w", self.healthy)
+
+    def compare(self, *words):
+        return json.loads(run(BBPATHS, "compare", "-q", "-f", "json", *words))
+
+    def test_auth_is_named_and_nothing_else(self):
+        found = self.compare(self.healthy, self.shop)
+        sure = [root for root in found["compared"] if root["sure"]]
+        self.assertEqual({root["op"] for root in sure}, {"GET /item/*", "POST /order/*", "GET /report/*"})
+        for root in sure:
+            cause = root["causes"][0]
+            self.assertEqual((cause["what"], cause["node"], cause["callers"]), ("own_work", "auth", ["lb", "app2"]))
+            self.assertGreater(cause["excess_s"], 0.95 * root["excess_s"])
+            self.assertAlmostEqual(root["excess_s"], 0.050 * cause["present"]["after"], delta=0.003)
+            before, after = root["before"]["mean_latency_s"], root["after"]["mean_latency_s"]
+            self.assertAlmostEqual(after - before, root["excess_s"], delta=2e-9)
+        backwards = self.compare(self.shop, self.healthy)
+        self.assertTrue(all(root["excess_s"] < 0 for root in backwards["compared"] if root["sure"]))
+
+    def test_a_trace_does_not_differ_from_itself(self):
+        found = self.compare(self.shop, self.shop)
+        self.assertGreaterEqual(len(found["compared"]), 3)
+        for root in found["compared"]:
+            self.assertEqual((root["excess_s"], root["sure"], root["causes"], root["errors"]), (0, False, [], []))
+        self.assertIn("as long as before", run(BBPATHS, "compare", "-q", self.shop, self.shop))
+
+    def test_the_same_on_any_number_of_threads(self):
+        texts = {run(BBPATHS, "compare", "-q", "--threads", n, self.healthy, self.shop) for n in (1, 2, 5)}
+        self.assertEqual(len(texts), 1)
+
+    def test_what_was_chosen_is_told_of_both(self):
+        text = run(BBPATHS, "compare", "-q", "--through", "auth", self.healthy, self.shop)
+        self.assertEqual(len(re.findall(r"(?m)^Chosen by --through=auth: [\d,]+ of [\d,]+ requests$", text)), 2)
+
+    def test_a_query_for_each_item_is_found(self):
+        """A list that was asked for at once, and then item by item."""
+        scene = ("duration 40s\nservice WEB {\n after 2ms~20% -> DB \"LIST\"\n MORE after 1ms reply\n}\n"
+                 "service DB { after 3ms~20% reply }\ntracelet page { rate 20/s\n CLIENT -> WEB }\n")
+        traces = []
+        for name, more in (("at-once", ""), ("each", "after 1ms~20% -> DB \"ITEM\"\n " * 5)):
+            file, trace = self.path(f"{name}.scn"), self.path(f"{name}.bbt")
+            pathlib.Path(file).write_text(scene.replace("MORE", more))
+            run(BBTRACE, "generate", "-q", file, "-w", trace)
+            traces.append(trace)
+        cause = self.compare(*traces)["compared"][0]["causes"][0]
+        self.assertEqual((cause["what"], cause["node"], cause["op"]), ("extra_call", "DB", "ITEM"))
+        self.assertAlmostEqual(cause["excess_s"], 0.020, delta=0.002)
+        self.assertEqual(cause["calls"]["after"], 5)
+        cause = self.compare(*reversed(traces))["compared"][0]["causes"][0]
+        self.assertEqual((cause["what"], cause["node"], cause["op"]), ("missing_call", "DB", "ITEM"))
+
+
 class Refusals(unittest.TestCase):
     def test_wrong_usage(self):
         for words, said in ((("blame",), "which trace?"), (("tail", "a", "b"), "one trace at a time"),
@@ -305,6 +364,9 @@ class Refusals(unittest.TestCase):
                             (("tail", "-f", "svg", "a"), "--format takes: text, json"),
                             (("blame", "--top", "0", "a"), "--top takes a number or 'all', not '0'"),
                             (("tail", "--top", "x", "a"), "--top takes a number or 'all', not 'x'"),
+                            (("compare", "a"), "which two traces?"), (("compare", "a", "b", "c"), "which two traces?"),
+                            (("compare", "-f", "svg", "a", "b"), "--format takes: text, json"),
+                            (("compare", "--merge-replicas", "--roles", "auto", "a", "b"), "compare goes by node"),
                             (("tail", "--quantile", "1", "a"), "--quantile goes from 0.5 to below 1"),
                             (("tail", "--quantile", "0.4", "a"), "--quantile goes from 0.5 to below 1")):
             done = subprocess.run([BBPATHS, *words], capture_output=True, text=True)

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// bbpaths compare. In: two traces of one system. Out: what takes longer in the second one, and why.
+#include "cli/finding.h"
+
+#include "diagnose/compare.h"
+
+#include <stdio.h>
+
+static const BbFindingAbout about = {
+    .program = "bbpaths compare",
+    .summary = "Compares the requests of two traces of a system, as before and after a change,\n"
+               "first call by first call: what takes longer, what is called that was not, what\n"
+               "fails, and how much of the difference each explains. What may be chance is left\n"
+               "out.",
+    .format_about = "Format of the findings: text (default), json",
+    .top_about = "First calls in text (default: 5)",
+    .no_replicas = "compare goes by node",
+    .top = 5,
+    .two = true,
+};
+
+typedef struct {
+    BbFinding finding;
+    BbCompare *compare;
+    BbCompareSide side;
+    BbChosen chosen[BB_COMPARE_SIDES];
+} Run;
+
+static void run_clear(Run *run)
+{
+    bb_finding_clear(&run->finding);
+    bb_compare_free(run->compare);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Run, run_clear)
+
+static bool take_window(BbPaths *paths, gpointer user, GError **error)
+{
+    Run *run = user;
+    (void)error;
+    bb_compare_add(run->compare, run->side, paths);
+    return true;
+}
+
+static int print(const Run *run)
+{
+    const BbFinding *finding = &run->finding;
+    g_autoptr(BbCompareFindings) findings = bb_compare_finish(run->compare);
+    for (guint side = 0; side < BB_COMPARE_SIDES; side++) {
+        findings->trace[side] = finding->trace[side];
+        findings->chosen[side] = &run->chosen[side];
+    }
+    if (finding->json)
+        bb_compare_write_json(findings, finding->names, stdout);
+    else
+        bb_compare_write_text(findings, finding->names, finding->top, stdout);
+    return bb_end_stdout(BB_EXIT_DONE);
+}
+
+static int run_compare(int argc, char **argv)
+{
+    g_auto(Run) run = {0};
+    BbFinding *finding = &run.finding;
+    const GOptionEntry own[] = {{NULL, 0, 0, 0, NULL, NULL, NULL}};
+    bb_finding_init(finding);
+    int status = bb_finding_parse(finding, &about, own, argc, argv);
+    if (status >= 0)
+        return status;
+    BbCompareOptions options = {.labels = finding->inference.nesting.labels,
+                                .last_byte = finding->inference.nesting.latency_last_byte};
+    run.compare = bb_compare_new(&options, finding->names);
+    for (run.side = BB_COMPARE_BEFORE; run.side < BB_COMPARE_SIDES; run.side++) {
+        BbInferenceUse use = {.paths = take_window, .user = &run};
+        status = bb_finding_run(finding, run.side, &use);
+        if (status >= 0)
+            return status;
+        run.chosen[run.side] = finding->chosen;
+    }
+    return print(&run);
+}
+
+const BbCommand bb_command_compare = {"compare", "BEFORE AFTER",
+                                      "Say what differs between two traces", run_compare};

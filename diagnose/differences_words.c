@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: a difference. Out: what differs, in words and in JSON.
+#include <math.h>
+
+#include "diagnose/differences.h"
+#include "diagnose/route.h"
+
+static const struct {
+    const char *text, *word;
+} kinds[] = {
+    [BB_DIFFERENCE_EXTRA] = {"extra call", "extra_call"},
+    [BB_DIFFERENCE_MISSING] = {"missing call", "missing_call"},
+    [BB_DIFFERENCE_REPEATED] = {"repeated call", "repeated_call"},
+    [BB_DIFFERENCE_FEWER] = {"fewer calls", "fewer_calls"},
+    [BB_DIFFERENCE_GAP] = {"work of the caller before", "gap"},
+    [BB_DIFFERENCE_OWN] = {"own work", "own_work"},
+    [BB_DIFFERENCE_WIRE] = {"on the wire", "wire"},
+};
+
+const char *bb_difference_kind_text(BbDifferenceKind kind)
+{
+    return kinds[kind].text;
+}
+
+const char *bb_difference_kind_word(BbDifferenceKind kind)
+{
+    return kinds[kind].word;
+}
+
+// ", mostly own work: auth GET", where the most is elsewhere than in the call itself.
+static void append_most(GString *out, const BbNames *names, const BbDifference *cause)
+{
+    bool same = cause->most_node == cause->node && cause->most_op == cause->op &&
+                cause->most_unanswered == cause->unanswered;
+    if (cause->kind >= BB_DIFFERENCE_GAP || cause->excess_ns <= 0 || same ||
+        cause->most_ns < 0.5 * cause->excess_ns)
+        return;
+    g_string_append_printf(out, ", mostly %s: ", bb_difference_kind_text(cause->most_kind));
+    bb_route_append_call(out, names, cause->most_node, cause->most_op);
+    bb_route_append_unanswered(out, cause->most_unanswered);
+}
+
+void bb_difference_append(GString *out, const BbNames *names, const BbDifference *cause)
+{
+    g_string_append_printf(out, "%s: ", bb_difference_kind_text(cause->kind));
+    bb_route_append_callers(out, names, cause->callers, cause->n_callers - 1); // no client
+    g_string_append(out, cause->n_callers > 1 ? " -> " : "");
+    bb_route_append_call(out, names, cause->node, cause->op);
+    bb_route_append_unanswered(out, cause->unanswered);
+    append_most(out, names, cause);
+}
+
+void bb_difference_append_errors(GString *out, const BbNames *names,
+                                 const BbErrorDifference *errors)
+{
+    g_string_append(out, "  errors of ");
+    bb_route_append_callers(out, names, errors->callers, errors->n_callers - 1);
+    g_string_append(out, errors->n_callers > 1 ? " -> " : "");
+    bb_route_append_call(out, names, errors->node, errors->op);
+    g_string_append(out, ": in ");
+}
+
+void bb_difference_write(BbJson *json, const BbNames *names, const BbDifference *cause,
+                         guint n_callers)
+{
+    bb_json_put_string(json, "what", bb_difference_kind_word(cause->kind));
+    bb_route_write_call(json, names, cause->node, cause->op);
+    bb_route_write_unanswered(json, cause->unanswered);
+    bb_route_write_callers(json, "callers", names, cause->callers, n_callers);
+}
+
+void bb_difference_write_most(BbJson *json, const BbNames *names, const BbDifference *cause)
+{
+    if (cause->kind >= BB_DIFFERENCE_GAP)
+        return;
+    bb_json_key(json, "mostly");
+    bb_json_begin_object(json);
+    bb_json_put_string(json, "what", bb_difference_kind_word(cause->most_kind));
+    bb_route_write_call(json, names, cause->most_node, cause->most_op);
+    bb_route_write_unanswered(json, cause->most_unanswered);
+    bb_json_put_seconds(json, "excess_s", (gint64)llround(CLAMP(cause->most_ns, -0x1p62, 0x1p62)));
+    bb_json_end_object(json);
+}

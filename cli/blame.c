@@ -20,6 +20,7 @@ typedef struct {
     BbFinding finding;
     BbBlame *blame;
     BbNetwork *network;
+    gboolean any_client;
 } Run;
 
 static void run_clear(Run *run)
@@ -56,13 +57,17 @@ static int run_blame(int argc, char **argv)
 {
     g_auto(Run) run = {0};
     BbFinding *finding = &run.finding;
-    const GOptionEntry own[] = {{NULL, 0, 0, 0, NULL, NULL, NULL}};
+    const GOptionEntry own[] = {
+        {"any-client", 0, 0, G_OPTION_ARG_NONE, &run.any_client, BB_FINDING_ANY_CLIENT, NULL},
+        {NULL, 0, 0, 0, NULL, NULL, NULL},
+    };
     bb_finding_init(finding);
     int status = bb_finding_parse(finding, &about, own, argc, argv);
     if (status >= 0)
         return status;
     BbBlameOptions options = {.labels = finding->inference.nesting.labels,
-                              .last_byte = finding->inference.nesting.latency_last_byte};
+                              .last_byte = finding->inference.nesting.latency_last_byte,
+                              .any_client = run.any_client};
     run.blame = bb_blame_new(&options, finding->names);
     run.network = bb_network_new();
     BbInferenceUse use = {.paths = take_window, .user = &run, .network = run.network};

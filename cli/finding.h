@@ -5,6 +5,9 @@
 
 #include "cli/inference.h"
 
+// Of --any-client, where a command has it.
+#define BB_FINDING_ANY_CLIENT "Take all clients for one: tell requests apart by what they ask"
+
 // What is different: constants of a command.
 typedef struct BbFindingAbout {
     const char *program, *summary;

@@ -21,6 +21,7 @@ static const BbFindingAbout about = {
 typedef struct {
     BbFinding finding;
     double quantile;
+    gboolean any_client;
     BbCounting *counting; // for the ranks of patterns
     BbTail *tail;
 } Run;
@@ -39,6 +40,7 @@ static int parse_options(Run *run, int argc, char **argv)
     const GOptionEntry own[] = {
         {"quantile", 0, 0, G_OPTION_ARG_DOUBLE, &run->quantile,
          "Requests slower than this quantile are slow (default: 0.99)", "Q"},
+        {"any-client", 0, 0, G_OPTION_ARG_NONE, &run->any_client, BB_FINDING_ANY_CLIENT, NULL},
         {NULL, 0, 0, 0, NULL, NULL, NULL},
     };
     int status = bb_finding_parse(&run->finding, &about, own, argc, argv);
@@ -82,6 +84,7 @@ static int run_tail(int argc, char **argv)
         return status;
     BbTailOptions options = {.labels = finding->inference.nesting.labels,
                              .last_byte = finding->inference.nesting.latency_last_byte,
+                             .any_client = run.any_client,
                              .quantile = run.quantile};
     run.counting = bb_counting_new(&finding->inference, finding->names);
     run.tail = bb_tail_new(&options, finding->names);

@@ -32,8 +32,9 @@ struct BbBlame {
     GArray *nodes;      // of Node, by name
     BbTally edges;      // (caller, callee) -> waits + 1
     GArray *waits;      // of BbBlameWaits
-    guint64 instances, forgotten;
-    gint64 latency_ns, forgotten_ns;
+    bool any_client;    // clients are one
+    guint64 instances, left_out;
+    gint64 latency_ns, left_out_ns;
     double right; // expected number of instances without a wrong link; < 0: not estimated
 };
 
@@ -46,6 +47,7 @@ BbBlame *bb_blame_new(const BbBlameOptions *options, const BbNames *names)
 {
     BbBlame *blame = g_new0(BbBlame, 1);
     blame->options = *options;
+    blame->any_client = options->any_client;
     if (blame->options.limit == 0)
         blame->options.limit = BB_BLAME_LIMIT;
     blame->names = names;
@@ -79,9 +81,25 @@ static gint64 cost_on_path(const BbBlameCost *cost)
     return bb_time_after(cost->critical_ns, cost->wire_ns);
 }
 
+static bool is_full(const BbBlame *blame)
+{
+    return blame->rows->len >= blame->options.limit;
+}
+
+// BB_CONTEXT_NONE where there is no room for one that is new.
+static guint32 chain_of(BbBlame *blame, BbContext chain)
+{
+    return is_full(blame) ? bb_contexts_find(blame->chains, chain)
+                          : bb_contexts_intern(blame->chains, chain);
+}
+
+// NULL where there is no room for a new one. chain: BB_CONTEXT_NONE likewise.
 static Row *row_of(BbBlame *blame, guint32 chain, guint32 op)
 {
-    guint64 *number = bb_tally_at(&blame->index, (BbTallyKey){chain, op, 0});
+    BbTallyKey key = {chain, op, 0};
+    if (chain == BB_CONTEXT_NONE || (is_full(blame) && bb_tally_get(&blame->index, key) == 0))
+        return NULL;
+    guint64 *number = bb_tally_at(&blame->index, key);
     if (*number == 0) {
         Row row = {.chain = chain, .op = op, .self = bb_stats_new()};
         g_array_append_val(blame->rows, row);
@@ -150,28 +168,48 @@ static void add_waits(BbBlame *blame, const BbPaths *paths, guint32 index, const
                                        .waited_ns = charge->turn_ns});
 }
 
+static void add_left_out(BbBlame *blame, const BbCritical *charge)
+{
+    blame->left_out++;
+    blame->left_out_ns =
+        bb_time_after(blame->left_out_ns, bb_time_after(charge->self_ns, charge->wire_ns));
+}
+
+// The call is below the context `above`. Returns that of what it calls itself: all of it has one
+// above it, whether the call returned or not.
+static guint32 add_call(BbBlame *blame, const BbPaths *paths, guint32 index, guint32 above,
+                        const BbCritical *charge, guint64 number)
+{
+    const BbCall *call = &paths->calls[index];
+    BbContext context = {above, call->callee, BB_NAME_NONE, false};
+    guint32 below = above == BB_CONTEXT_NONE ? above : chain_of(blame, context), own = below;
+    context.unanswered = !bb_call_is_returned(call);
+    if (context.unanswered && below != BB_CONTEXT_NONE)
+        own = chain_of(blame, context);
+    Row *row = row_of(blame, own, blame->options.labels ? call->op : BB_NAME_NONE);
+    Node *node = node_of(blame, call->callee);
+    if (row) {
+        add_cost(&row->cost, charge, &row->instance, number);
+        bb_stats_push(row->self, (gint64)MIN(paths->self_ns[index], (guint64)G_MAXINT64));
+    } else {
+        add_left_out(blame, charge);
+    }
+    add_cost(&node->cost, charge, &node->instance, number);
+    add_waits(blame, paths, index, charge);
+    return below;
+}
+
 static void add_instance(BbBlame *blame, const BbPaths *paths, const BbInstance *instance)
 {
     const guint32 *order = paths->order + instance->first;
     const BbCritical *charges = bb_critical_path_find(blame->path, paths, instance);
     guint64 number = bb_instance_number(paths, instance);
     guint32 above[BB_PATHS_DEPTH_MAX + 1]; // the latest chain of each level
-    BbContext client = {BB_CONTEXT_NONE, paths->calls[order[0]].caller, BB_NAME_NONE, false};
-    above[0] = bb_contexts_intern(blame->chains, client);
+    guint32 client = blame->any_client ? BB_NAME_NONE : paths->calls[order[0]].caller;
+    above[0] = chain_of(blame, (BbContext){BB_CONTEXT_NONE, client, BB_NAME_NONE, false});
     for (guint32 k = 0; k < instance->count; k++) {
-        const BbCall *call = &paths->calls[order[k]];
         guint level = paths->level[order[k]];
-        BbContext chain = {above[level - 1], call->callee, BB_NAME_NONE, false};
-        guint32 own = above[level] = bb_contexts_intern(blame->chains, chain);
-        chain.unanswered = !bb_call_is_returned(call);
-        if (chain.unanswered) // what is below it stands with what is below all others
-            own = bb_contexts_intern(blame->chains, chain);
-        Row *row = row_of(blame, own, blame->options.labels ? call->op : BB_NAME_NONE);
-        Node *node = node_of(blame, call->callee);
-        add_cost(&row->cost, &charges[k], &row->instance, number);
-        add_cost(&node->cost, &charges[k], &node->instance, number);
-        bb_stats_push(row->self, (gint64)MIN(paths->self_ns[order[k]], (guint64)G_MAXINT64));
-        add_waits(blame, paths, order[k], &charges[k]);
+        above[level] = add_call(blame, paths, order[k], above[level - 1], &charges[k], number);
         blame->latency_ns =
             bb_time_after(blame->latency_ns, charges[k].self_ns + charges[k].wire_ns);
     }
@@ -181,54 +219,50 @@ static void add_instance(BbBlame *blame, const BbPaths *paths, const BbInstance 
 
 // ---- the limit ---------------------------------------------------------------------------------
 
-// The most costly first; of equals the one seen first.
-static int by_cost(const void *a, const void *b, void *rows)
+static void merge_cost(BbBlameCost *sum, const BbBlameCost *part)
 {
-    guint32 x = *(const guint32 *)a, y = *(const guint32 *)b;
-    gint64 x_ns = cost_on_path(&g_array_index((GArray *)rows, Row, x).cost);
-    gint64 y_ns = cost_on_path(&g_array_index((GArray *)rows, Row, y).cost);
-    return x_ns != y_ns ? (x_ns > y_ns ? -1 : 1) : (x > y) - (x < y);
+    sum->instances += part->instances; // of another client: another one
+    sum->calls += part->calls;
+    sum->critical_ns = bb_time_after(sum->critical_ns, part->critical_ns);
+    sum->wire_ns = bb_time_after(sum->wire_ns, part->wire_ns);
+    sum->slack_ns = bb_time_after(sum->slack_ns, part->slack_ns);
+    sum->off_path += part->off_path;
 }
 
-static void keep_rows(BbBlame *blame, const bool *keep)
+// The contexts as they would be if all clients were one. Returns the new number of each.
+static guint32 *merge_chains(BbBlame *blame)
 {
-    guint32 kept = 0;
-    for (guint32 i = 0; i < blame->rows->len; i++) {
-        Row *row = &g_array_index(blame->rows, Row, i);
-        if (!keep[i]) {
-            blame->forgotten++;
-            blame->forgotten_ns = bb_time_after(blame->forgotten_ns, cost_on_path(&row->cost));
-            continue;
-        }
-        Row *to = &g_array_index(blame->rows, Row, kept++);
-        Row spared = *to;
-        *to = *row;
-        if (to != row)
-            *row = spared; // to be freed with the rest
+    guint32 count = bb_contexts_count(blame->chains);
+    guint32 *number = g_new(guint32, (gsize)count + 1);
+    BbContexts *merged = bb_contexts_new();
+    for (guint32 i = 0; i < count; i++) {
+        BbContext context = *bb_contexts_at(blame->chains, i);
+        if (context.above == BB_CONTEXT_NONE)
+            context.node = BB_NAME_NONE;
+        else
+            context.above = number[context.above];
+        number[i] = bb_contexts_intern(merged, context);
     }
-    g_array_set_size(blame->rows, kept);
+    bb_contexts_free(blame->chains);
+    blame->chains = merged;
+    return number;
 }
 
-static void forget(BbBlame *blame)
+// Where clients are many, who calls whom for each of them is next to nothing and says nothing.
+static void merge_clients(BbBlame *blame)
 {
-    guint32 n = blame->rows->len;
-    g_autofree guint32 *order = g_new(guint32, n);
-    g_autofree bool *keep = g_new0(bool, n);
-    for (guint32 i = 0; i < n; i++)
-        order[i] = i;
-    qsort_r(order, n, sizeof *order, by_cost, blame->rows);
-    for (guint32 i = 0; i < blame->options.limit / 2; i++)
-        keep[order[i]] = true;
-    keep_rows(blame, keep);
-    g_autofree bool *keep_chain = g_new0(bool, (gsize)bb_contexts_count(blame->chains));
-    for (guint32 i = 0; i < blame->rows->len; i++)
-        keep_chain[g_array_index(blame->rows, Row, i).chain] = true;
-    g_autofree guint32 *chain = bb_contexts_keep(blame->chains, keep_chain);
+    g_autofree guint32 *number = merge_chains(blame);
+    g_autoptr(GArray) rows = blame->rows;
+    blame->any_client = true;
+    blame->rows = g_array_new(FALSE, FALSE, sizeof(Row));
+    g_array_set_clear_func(blame->rows, clear_row);
     bb_tally_reset(&blame->index);
-    for (guint32 i = 0; i < blame->rows->len; i++) {
-        Row *row = &g_array_index(blame->rows, Row, i);
-        row->chain = chain[row->chain];
-        *bb_tally_at(&blame->index, (BbTallyKey){row->chain, row->op, 0}) = i + 1;
+    for (guint i = 0; i < rows->len; i++) {
+        const Row *part = &g_array_index(rows, Row, i);
+        Row *row = row_of(blame, number[part->chain], part->op);
+        row->instance = MAX(row->instance, part->instance);
+        merge_cost(&row->cost, &part->cost);
+        bb_stats_merge(row->self, part->self);
     }
 }
 
@@ -238,9 +272,10 @@ void bb_blame_add(BbBlame *blame, const BbPaths *paths)
         const BbInstance *instance = &paths->instances[i];
         if (!bb_call_is_returned(&paths->calls[paths->order[instance->first]]))
             continue;
+        if (!blame->any_client &&
+            blame->rows->len + (guint64)instance->count > blame->options.limit)
+            merge_clients(blame);
         add_instance(blame, paths, instance);
-        if (blame->rows->len > blame->options.limit)
-            forget(blame);
     }
 }
 
@@ -346,8 +381,9 @@ BbBlameFindings *bb_blame_finish(BbBlame *blame)
     findings->instances = blame->instances;
     findings->latency_ns = blame->latency_ns;
     findings->wrong = bb_confidence_wrong(blame->right, blame->instances);
-    findings->forgotten = blame->forgotten;
-    findings->forgotten_ns = blame->forgotten_ns;
+    findings->any_client = blame->any_client;
+    findings->left_out = blame->left_out;
+    findings->left_out_ns = blame->left_out_ns;
     findings->nodes = g_array_new(FALSE, FALSE, sizeof(BbBlameNode));
     findings->rows = g_array_new(FALSE, FALSE, sizeof(BbBlameRow));
     g_array_set_clear_func(findings->rows, clear_finding);

@@ -12,10 +12,11 @@
 #include "data/stats.h"
 
 typedef struct BbBlameOptions {
-    bool labels;    // operation labels tell contexts apart
-    bool last_byte; // a call lasts until the last byte of its return
-    guint limit;    // rows kept; when there are more, those with the least critical time are
-                    // forgotten, all but half of it. 0: BB_BLAME_LIMIT
+    bool labels;     // operation labels tell contexts apart
+    bool last_byte;  // a call lasts until the last byte of its return
+    bool any_client; // clients are one
+    guint limit;     // of rows. Before there are more, clients become one; then what is new is left
+                     // out, and counted. 0: BB_BLAME_LIMIT
 } BbBlameOptions;
 
 #define BB_BLAME_LIMIT 8192u // some 10 KB each
@@ -33,7 +34,8 @@ typedef struct BbBlameCost {
 typedef struct BbBlameRow {
     guint32 node, op;
     bool unanswered;  // calls without return: work is how long they were waited for
-    guint32 *callers; // nodes: the direct caller first, the client of the root's call last
+    guint32 *callers; // nodes: the direct caller first, the client of the root's call last;
+                      // BB_NAME_NONE where clients are one
     guint n_callers;
     BbBlameCost cost;
     BbStats *self; // own work of each call, waited for or not (BbPaths.self_ns)
@@ -41,7 +43,7 @@ typedef struct BbBlameRow {
 
 typedef struct BbBlameNode {
     guint32 node;
-    guint rows; // contexts that were kept
+    guint rows; // contexts that were not left out
     BbBlameCost cost;
 } BbBlameNode;
 
@@ -87,8 +89,9 @@ typedef struct BbBlameFindings {
     GArray *hints;     // of BbBlameHint, by falling excess
     GArray *pools;     // of BbBlameWaits, by falling time, then by names
     GArray *turns;     // likewise, of nodes where that makes BB_BLAME_SHARE of all latency
-    guint64 forgotten; // rows, and their critical time and wire
-    gint64 forgotten_ns;
+    bool any_client;   // clients are one, as was asked for or as there were too many
+    guint64 left_out;  // calls that are in no row, and their critical time and wire
+    gint64 left_out_ns;
     const BbChosen *chosen;   // which instances they are of; lent; NULL: all
     const BbNetwork *network; // of the whole trace: who waits for a connection that is not opened,
                               // or for data that is sent again, makes no call, and seems to work;

@@ -166,8 +166,10 @@ void bb_blame_write_json(const BbBlameFindings *findings, const BbNames *names, 
     bb_json_put_uint(json, "requests", findings->instances);
     bb_json_put_seconds(json, "latency_total_s", findings->latency_ns);
     bb_json_put_probability(json, "wrong_share", findings->wrong);
-    bb_json_put_uint(json, "forgotten_contexts", findings->forgotten);
-    bb_json_put_seconds(json, "forgotten_total_s", findings->forgotten_ns);
+    bb_json_key(json, "any_client");
+    bb_json_bool(json, findings->any_client);
+    bb_json_put_uint(json, "left_out_calls", findings->left_out);
+    bb_json_put_seconds(json, "left_out_total_s", findings->left_out_ns);
     write_nodes(json, findings, names);
     write_rows(json, findings, names);
     write_hints(json, findings, names);

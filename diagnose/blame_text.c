@@ -250,12 +250,15 @@ static void write_foot(const BbBlameFindings *findings, guint nodes, guint rows,
         bb_quantity_append_counted(text, findings->rows->len - rows, "context");
         g_string_append(text, " (--top all shows all)\n");
     }
-    if (findings->forgotten > 0) {
-        g_string_append(text, "Forgotten, for there were too many: ");
-        bb_quantity_append_counted(text, findings->forgotten, "context");
+    if (findings->any_client)
+        g_string_append(text, "All clients are one: asked for (--any-client), or as there were too "
+                              "many.\n");
+    if (findings->left_out > 0) {
+        g_string_append(text, "In no context, for there were too many: ");
+        bb_quantity_append_counted(text, findings->left_out, "call");
         g_string_append(text, " with ");
         bb_quantity_append_share(text,
-                                 bb_quantity_share(findings->forgotten_ns, findings->latency_ns));
+                                 bb_quantity_share(findings->left_out_ns, findings->latency_ns));
         bb_chosen_append_whole(text, findings->chosen, "latency");
         g_string_append_c(text, '\n');
     }

@@ -43,6 +43,11 @@ guint32 bb_contexts_intern(BbContexts *contexts, BbContext context)
     return (guint32)(*number - 1);
 }
 
+guint32 bb_contexts_find(const BbContexts *contexts, BbContext context)
+{
+    return (guint32)(bb_tally_get(&contexts->index, key_of(&context)) - 1);
+}
+
 guint32 bb_contexts_count(const BbContexts *contexts)
 {
     return contexts->list->len;

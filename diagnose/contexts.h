@@ -23,6 +23,9 @@ void bb_contexts_free(BbContexts *contexts);
 // The number of the context, made when new.
 guint32 bb_contexts_intern(BbContexts *contexts, BbContext context);
 
+// The same, or BB_CONTEXT_NONE where it is new.
+guint32 bb_contexts_find(const BbContexts *contexts, BbContext context);
+
 guint32 bb_contexts_count(const BbContexts *contexts);
 // context < bb_contexts_count(). Lent until the next one is interned.
 const BbContext *bb_contexts_at(const BbContexts *contexts, guint32 context);

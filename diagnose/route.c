@@ -9,7 +9,10 @@
 static void append_name(GString *out, const BbNames *names, guint32 name)
 {
     g_autoptr(GString) caption = g_string_new(NULL);
-    bb_caption_append(caption, bb_names_text(names, name), "?");
+    if (name == BB_NAME_NONE)
+        g_string_append(caption, "(any client)");
+    else
+        bb_caption_append(caption, bb_names_text(names, name), "?");
     bb_caption_elide(caption, NAME_MOST);
     g_string_append_len(out, caption->str, (gssize)caption->len);
 }
@@ -61,7 +64,11 @@ void bb_route_write_callers(BbJson *json, const char *key, const BbNames *names,
 {
     bb_json_key(json, key);
     bb_json_begin_array(json);
-    for (guint i = count; i-- > 0;)
-        bb_json_string(json, bb_names_text(names, callers[i]));
+    for (guint i = count; i-- > 0;) {
+        if (callers[i] == BB_NAME_NONE)
+            bb_json_null(json);
+        else
+            bb_json_string(json, bb_names_text(names, callers[i]));
+    }
     bb_json_end_array(json);
 }

@@ -13,7 +13,8 @@ void bb_route_append_call(GString *out, const BbNames *names, guint32 node, guin
 // " (no return)", if so
 void bb_route_append_unanswered(GString *out, bool unanswered);
 
-// "client -> lb -> app2"; callers: nodes, the direct one first.
+// "client -> lb -> app2", "(any client) -> lb" where it is BB_NAME_NONE; callers: nodes, the direct
+// one first.
 void bb_route_append_callers(GString *out, const BbNames *names, const guint32 *callers,
                              guint count);
 
@@ -23,6 +24,6 @@ void bb_route_write_call(BbJson *json, const BbNames *names, guint32 node, guint
 // "unanswered": true, if so
 void bb_route_write_unanswered(BbJson *json, bool unanswered);
 
-// key: [TEXT, ...], the farthest caller first
+// key: [TEXT, ...], the farthest caller first; null for any client
 void bb_route_write_callers(BbJson *json, const char *key, const BbNames *names,
                             const guint32 *callers, guint count);

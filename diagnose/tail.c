@@ -23,9 +23,10 @@ BbTail *bb_tail_new(const BbTailOptions *options, const BbNames *names)
     tail->options.entries = options->entries ? options->entries : BB_TAIL_ENTRIES;
     tail->names = names;
     tail->contexts = bb_contexts_new();
-    tail->requests = bb_requests_new(
-        &(BbRequestsOptions){.labels = options->labels, .last_byte = options->last_byte},
-        tail->contexts, names);
+    tail->requests = bb_requests_new(&(BbRequestsOptions){.labels = options->labels,
+                                                          .last_byte = options->last_byte,
+                                                          .any_client = options->any_client},
+                                     tail->contexts, names);
     tail->sums = g_array_new(FALSE, TRUE, sizeof(BbRequestSums));
     tail->groups = g_ptr_array_new_with_free_func(free_group);
     tail->patterns = g_array_new(FALSE, TRUE, sizeof(guint64));

@@ -18,6 +18,7 @@
 typedef struct BbTailOptions {
     bool labels;     // operation labels tell groups and calls apart
     bool last_byte;  // a call lasts until the last byte of its return
+    bool any_client; // clients are one
     double quantile; // slower than it is slow: 0.99. From 0.5 to below 1
     guint kept;      // records of each group. 0: BB_TAIL_KEPT
     guint contexts;  // different calls of all groups. When there are more, those with the fewest
@@ -59,6 +60,7 @@ typedef struct BbTailRoot {
 } BbTailRoot;
 
 typedef struct BbTailFindings {
+    bool any_client; // clients are one: BB_NAME_NONE
     double quantile;
     guint64 roots;                          // groups seen and not forgotten
     GPtrArray *compared;                    // of BbTailRoot*, by falling excess over all slow ones

@@ -194,6 +194,7 @@ static void compare_groups(const BbTail *tail, BbTailFindings *findings)
 BbTailFindings *bb_tail_finish(BbTail *tail)
 {
     BbTailFindings *findings = g_new0(BbTailFindings, 1);
+    findings->any_client = tail->options.any_client;
     findings->quantile = tail->options.quantile;
     findings->roots = tail->groups->len;
     findings->forgotten = tail->forgotten;

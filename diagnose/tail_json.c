@@ -104,7 +104,10 @@ static void write_root(BbJson *json, const BbTailRoot *root, const BbNames *name
     bb_json_newline(json);
     bb_json_begin_object(json);
     bb_json_key(json, "client");
-    bb_json_string(json, bb_names_text(names, root->client));
+    if (root->client == BB_NAME_NONE)
+        bb_json_null(json);
+    else
+        bb_json_string(json, bb_names_text(names, root->client));
     bb_route_write_call(json, names, root->node, root->op);
     bb_json_put_uint(json, "requests", root->instances);
     bb_json_put_uint(json, "slow", root->slow);

@@ -9,6 +9,7 @@
 
 #define CAUSES_MOST 10u
 #define OTHERS_MOST 5u // errors and patterns
+#define FEW_OF 4u      // first calls, of which one can be compared: there may be many clients
 
 // Means are doubles of sums far below what would not fit.
 static void append_duration(GString *out, double ns)
@@ -198,7 +199,11 @@ void bb_tail_write_text(const BbTailFindings *findings, const BbNames *names, Bb
     bb_quantity_append_count(head, all);
     g_string_append(head, " of ");
     bb_quantity_append_counted(head, findings->roots, "first call");
-    g_string_append_printf(head, " can be compared: with %u requests or more\n", 2 * BB_TAIL_LEAST);
+    g_string_append_printf(head, " can be compared: with %u requests or more%s\n",
+                           2 * BB_TAIL_LEAST,
+                           !findings->any_client && all * FEW_OF < findings->roots
+                               ? " (--any-client takes all clients for one)"
+                               : "");
     fputs(head->str, out);
     for (guint i = 0; i < shown; i++)
         write_root(g_ptr_array_index(findings->compared, i), names, ranks, out);

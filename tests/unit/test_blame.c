@@ -536,7 +536,7 @@ START_TEST(calls_without_return_are_passed_over)
 }
 END_TEST
 
-// 40 contexts for 10 places: what costs most stays; nothing is lost unsaid.
+// 40 contexts for 10 places: those that come first stay, whole; nothing is lost unsaid.
 START_TEST(contexts_are_limited)
 {
     g_auto(Case) c = case_new(10);
@@ -549,22 +549,60 @@ START_TEST(contexts_are_limited)
         add(&c);
     }
     finish(&c);
-    ck_assert_uint_le(c.findings->rows->len, 11);
-    ck_assert_uint_gt(c.findings->forgotten, 0);
-    ck_assert_uint_eq(row_at(&c, 0)->node, name(&c, "n19"));
-    ck_assert_uint_eq(row_at(&c, 0)->cost.instances, 3);
-    gint64 sum_ns = c.findings->forgotten_ns;
-    for (guint i = 0; i < c.findings->rows->len; i++)
+    ck_assert_uint_eq(c.findings->rows->len, 10);
+    ck_assert_uint_eq(c.findings->left_out, 3 * 30);
+    gint64 sum_ns = c.findings->left_out_ns;
+    for (guint i = 0; i < c.findings->rows->len; i++) {
         sum_ns += row_at(&c, i)->cost.critical_ns;
+        ck_assert_uint_eq(row_at(&c, i)->cost.calls, 3);
+        ck_assert_uint_eq(row_at(&c, i)->cost.instances, 3);
+    }
     ck_assert_int_eq(sum_ns, c.findings->latency_ns);
     ck_assert_int_eq(sum_ns, 3 * 1000 * 210);
     gint64 by_node_ns = 0; // nodes are all kept
     for (guint i = 0; i < c.findings->nodes->len; i++)
         by_node_ns += node_at(&c, i)->cost.critical_ns;
     ck_assert_int_eq(by_node_ns, c.findings->latency_ns);
+    ck_assert_uint_eq(node_at(&c, 0)->node, name(&c, "n19"));
     g_autofree char *text = text_of(&c, 2);
-    check_contains(text, "Forgotten, for there were too many: ");
+    check_contains(text, "In no context, for there were too many: 90 calls with ");
     check_contains(text, "Left out: 19 nodes, ");
+}
+END_TEST
+
+// Clients are many, what they ask is not: it is told whole, whoever asked.
+START_TEST(many_clients_are_one)
+{
+    g_auto(Case) c = case_new(40);
+    for (gint64 round = 0; round < 3; round++) {
+        for (gint64 i = 0; i < 50; i++) {
+            g_autofree char *client = g_strdup_printf("c%d", (int)i);
+            const char *web = i % 2 ? "fast" : "slow";
+            gint64 took_ns = i % 2 ? 1000 : 5000;
+            guint32 a = scene_call(c.scene, SCENE_ROOT, client, web, 0, took_ns + 10);
+            scene_call(c.scene, a, web, "db", 5, 5 + took_ns);
+        }
+        add(&c);
+    }
+    finish(&c);
+    ck_assert(c.findings->any_client);
+    ck_assert_uint_eq(c.findings->left_out, 0);
+    ck_assert_uint_eq(c.findings->rows->len, 4);
+    const BbBlameRow *row = row_at(&c, 0);
+    ck_assert_uint_eq(row->node, name(&c, "db"));
+    ck_assert_uint_eq(row->callers[0], name(&c, "slow"));
+    ck_assert_uint_eq(row->callers[1], BB_NAME_NONE);
+    ck_assert_uint_eq(row->cost.calls, 75);
+    ck_assert_uint_eq(row->cost.instances, 75);
+    ck_assert_int_eq(row->cost.critical_ns, 75 * 5000);
+    ck_assert_uint_eq(bb_stats_count(row->self), 75);
+    ck_assert_int_eq(bb_stats_mean(row->self), 5000);
+    const BbBlameHint *hint = &g_array_index(c.findings->hints, BbBlameHint, 0);
+    ck_assert_uint_eq(hint->slow_calls, 75);
+    ck_assert_uint_eq(hint->fast_calls, 75);
+    g_autofree char *text = text_of(&c, 0);
+    check_contains(text, "db  <-  (any client) -> slow\n");
+    check_contains(text, "All clients are one");
 }
 END_TEST
 
@@ -587,4 +625,5 @@ TEST_MAIN("blame", every_nanosecond_is_blamed_once, a_node_slow_for_one_caller_i
           waits_by_connection_are_told, how_many_are_wrong_is_told, waits_of_keepers_are_told,
           waits_on_one_group_are_told, short_waits_for_a_turn_are_not,
           no_pool_is_told_where_there_is_none, no_pool_is_told_that_nobody_waited_for,
-          calls_without_return_are_passed_over, contexts_are_limited, times_stop_at_the_end)
+          calls_without_return_are_passed_over, contexts_are_limited, many_clients_are_one,
+          times_stop_at_the_end)

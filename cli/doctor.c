@@ -202,18 +202,19 @@ static void look(Visit *visit)
 
 // ---- telling ------------------------------------------------------------------------------------
 
-static char *name_input(const Options *o)
+static char *name_input(const Options *o, bool failed)
 {
     g_autofree char *names = g_strjoinv(", ", o->interfaces ? o->interfaces : o->files);
     if (!o->interfaces)
-        return g_steal_pointer(&names);
+        return failed ? g_strdup_printf("what could be read of %s", names)
+                      : g_steal_pointer(&names);
     return g_strdup_printf("interface%s %s", o->interfaces[1] ? "s" : "", names);
 }
 
 static int report(const Visit *visit, const GArray *findings)
 {
     const Options *o = visit->options;
-    g_autofree char *input = name_input(o);
+    g_autofree char *input = name_input(o, visit->failed && !o->json);
     if (o->json)
         bb_doctor_print_json(visit->doctor, findings, input);
     else

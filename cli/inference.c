@@ -317,6 +317,7 @@ typedef struct {
     BbNodeSet *nodes; // of all messages; NULL where nobody asked for one
     BbProgress progress;
     const char *trace;
+    const BbNames *names;
     gint64 first_ns; // of the messages read; BB_TIME_NONE
     BbFacts facts;
     guint n_windows; // that have an overlap in time
@@ -456,6 +457,22 @@ static void say_absent(const Run *run)
                absent > ABSENT_SHOWN ? ", ..." : "");
 }
 
+// Names of a role and of a node that is none of it.
+static void say_clashes(const Run *run)
+{
+    const BbRoles *roles =
+        run->algorithm->roles && run->nodes ? run->algorithm->roles(run->inferring) : NULL;
+    guint32 role;
+    for (guint i = 0; roles && (role = bb_roles_unlisted(roles, i)) != BB_NAME_NONE; i++) {
+        g_autoptr(GString) name = g_string_new(NULL);
+        bb_caption_append(name, bb_names_text(run->names, role), "");
+        if (bb_node_set_has(run->nodes, role))
+            bb_say("warning: %s: role %s has the name of a node that it does not list, and that is "
+                   "taken for one of it: call the role otherwise",
+                   run->inference->roles, name->str);
+    }
+}
+
 // A path longer than the overlap of two windows may have a part in each. Of a call that lacks its
 // other half nobody knows whether that was lost or stands in another window; where others last so
 // long, it is taken for the latter.
@@ -517,6 +534,7 @@ static void say_end(const Run *run)
     say_misses(run, run->inference->roots);
     say_misses(run, run->inference->throughs);
     say_absent(run);
+    say_clashes(run);
     say_hint(bb_selection_hint_ops(run->selection));
     if (!early)
         say_hint(bb_selection_hint_time(run->selection));
@@ -531,6 +549,7 @@ bool bb_inference_run(const BbInference *inference, const char *trace, BbNames *
                        .algorithm = inference->algorithm,
                        .use = use,
                        .trace = trace,
+                       .names = names,
                        .first_ns = BB_TIME_NONE,
                        .facts = BB_FACTS_EMPTY};
     if (strcmp(trace, "-") == 0)

@@ -217,7 +217,7 @@ void bb_info_print_trust(const BbInfoMatched *matched, const BbCounters *counter
            "read.\n%s%s\n",
            lost.halves, matched->unreturned, matched->orphans, lost.packets,
            verdict_on(matched, &lost, &doubt, broken, apart > 0),
-           matched->damaged ? " The file itself is damaged or cut: see the warning." : "");
+           matched->damaged ? " The file itself is damaged, cut, or still being written: see the warning." : "");
     print_cut_off(matched->cut_off);
     print_lost(&lost);
     print_breaks(outages, steps, cuts);

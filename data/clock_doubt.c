@@ -33,7 +33,7 @@ char *bb_clock_doubt_tell(const BbClockDoubt *doubt)
         return NULL;
     GString *text = g_string_new(NULL);
     bb_quantity_append_share(text, doubt->share);
-    g_string_append(text, " of the calls had a return that preceded them");
+    g_string_append(text, " of the calls had a return that preceded them, or their arrival");
     if (doubt->error_ns) {
         g_string_append(text, ", and clocks are known to within ");
         bb_quantity_append_duration(text, (gint64)MIN(doubt->error_ns, G_MAXINT64));
@@ -45,5 +45,7 @@ char *bb_clock_doubt_tell(const BbClockDoubt *doubt)
         append_window(text, doubt->error_ns);
     }
     g_string_append(text, " allows for it");
+    if (!doubt->error_ns)
+        g_string_append(text, ", bbtrace merge --clocks=correct finds what it is");
     return g_string_free(text, FALSE);
 }

@@ -7,7 +7,7 @@
 
 // By how many nanoseconds times of two observers may be wrong against each other.
 #define BB_CLOCK_ERROR "merge_clock_error_ns"
-// Returns that preceded their calls: moved to their time, or left there.
+// Returns that preceded their calls, or their arrival: moved to their time, or left there.
 #define BB_RETURNS_MOVED "merge_returns_moved"
 #define BB_RETURNS_BEFORE "merge_returns_before"
 // The calls that these are of: the merge wrote so many, of which a trace may have a part.
@@ -19,7 +19,8 @@
 
 typedef struct BbClockDoubt {
     guint64 error_ns; // 0: not known
-    double share;     // of the calls, how many have a return that preceded them, 0 to 1
+    double share;     // of the calls, how many have a return that preceded them,
+                      // 0 to 1
 } BbClockDoubt;
 
 #define BB_CLOCK_DOUBT_LEAST 0.01 // a share from which on paths suffer

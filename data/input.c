@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -366,6 +367,16 @@ const char *bb_input_name_of(const char *path)
 bool bb_input_is_regular(const BbInput *input)
 {
     return input->regular;
+}
+
+bool bb_input_is_written(const BbInput *input)
+{
+    if (!input->regular)
+        return false;
+    if (flock(input->fd, LOCK_SH | LOCK_NB) != 0)
+        return errno == EWOULDBLOCK;
+    (void)flock(input->fd, LOCK_UN);
+    return false;
 }
 
 bool bb_input_is_packed(const BbInput *input)

@@ -52,6 +52,9 @@ const char *bb_input_name_of(const char *path);
 bool bb_input_is_regular(const BbInput *input);
 bool bb_input_is_packed(const BbInput *input);
 
+// Whether another program like this one writes the file now, as far as the file system tells.
+bool bb_input_is_written(const BbInput *input);
+
 // The file descriptor behind input, lent. A dup() of it shares the position in the file, and stays
 // good when a FILE takes input over: that is how progress can be told.
 int bb_input_descriptor(const BbInput *input);

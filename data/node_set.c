@@ -111,6 +111,11 @@ static GArray *list_names(const BbNodeSet *set, const char *pattern, guint most)
 
 // ---- the sentence ------------------------------------------------------------------------------
 
+bool bb_node_set_has(const BbNodeSet *set, guint32 node)
+{
+    return node < set->is_node->len && set->is_node->data[node];
+}
+
 bool bb_node_set_matches(const BbNodeSet *set, const char *pattern)
 {
     for (guint32 node = 1; node < set->is_node->len; node++)

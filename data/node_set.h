@@ -16,6 +16,8 @@ void bb_node_set_free(BbNodeSet *set);
 // BB_NAME_NONE is none.
 void bb_node_set_add(BbNodeSet *set, guint32 node);
 
+bool bb_node_set_has(const BbNodeSet *set, guint32 node);
+
 // Whether a node matches a pattern (data/glob.h).
 bool bb_node_set_matches(const BbNodeSet *set, const char *pattern);
 

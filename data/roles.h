@@ -33,6 +33,10 @@ guint32 bb_roles_of(BbRoles *roles, guint32 node);
 // Whether this is the name of a role with several nodes, or of a file. A node may have it too.
 bool bb_roles_is_role(const BbRoles *roles, guint32 name);
 
+// The name of a role that has none of its words for a node of that name: such a node would be taken
+// for one of it. By index, in the order of the file; BB_NAME_NONE after the last.
+guint32 bb_roles_unlisted(const BbRoles *roles, guint index);
+
 // What a file said of nodes, in its order: names and patterns; NULL after the last. Lent.
 const char *bb_roles_pattern(const BbRoles *roles, guint index);
 

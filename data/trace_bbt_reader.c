@@ -426,7 +426,10 @@ static void note_end(BbtReader *reader)
     if (bb_bbt_blocks_met_another(reader->blocks))
         bb_trace_reader_add_damage(base, "another trace follows in the same file and is not read");
     else if (!reader->done)
-        bb_trace_reader_add_damage(base, "no end mark: the file is cut, or its writer did not end");
+        bb_trace_reader_add_damage(base, "%s",
+                                   bb_input_is_written(base->input)
+                                       ? "no end mark yet: the file is still being written"
+                                       : "no end mark: the file is cut, or its writer did not end");
     if (more)
         bb_trace_reader_add_damage(base, "what follows the end mark is not read");
     if (unpacking)

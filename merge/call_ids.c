@@ -19,7 +19,8 @@ struct BbOpenCall {
 
     BbOpenCall *next_of_call; // another alias of the same call
     BbId given;               // in the merged trace; absent until it is needed
-    gint64 time_ns;           // of the call
+    gint64 time_ns;           // of the call,
+    gint64 arrived_ns;        // and when it arrived, once it is written
     bool written;
     BbOpenCall *older, *younger; // of those that are written
 };
@@ -169,14 +170,15 @@ BbId bb_call_ids_of(BbCallIds *ids, BbOpenCall *call)
     return call->given;
 }
 
-BbId bb_call_ids_write(BbCallIds *ids, BbOpenCall *call, gint64 time_ns)
+BbId bb_call_ids_write(BbCallIds *ids, BbOpenCall *call, const BbMessage *message)
 {
     if (ids->n_written == ids->open_max) {
         ids->forgotten++;
         bb_call_ids_close(ids, ids->oldest);
     }
     call->written = true;
-    call->time_ns = time_ns;
+    call->time_ns = message->time_ns;
+    call->arrived_ns = message->recv_ns;
     call->older = ids->youngest;
     *(call->older ? &call->older->younger : &ids->oldest) = call;
     ids->youngest = call;
@@ -193,6 +195,11 @@ bool bb_open_call_is_written(const BbOpenCall *call, gint64 *time_ns)
 {
     *time_ns = call->time_ns;
     return call->written;
+}
+
+gint64 bb_open_call_arrived(const BbOpenCall *call)
+{
+    return call->arrived_ns;
 }
 
 // How well an alias fits a return: the same input, else another one of the same observer (a trace

@@ -28,12 +28,14 @@ BbOpenCall *bb_call_ids_open(BbCallIds *ids, const BbMessage *call, guint input)
 // Two sightings are one call: what was other becomes part of call. other is gone afterwards.
 void bb_call_ids_unite(BbCallIds *ids, BbOpenCall *call, BbOpenCall *other);
 
-// The call is written, at its time: its id.
-BbId bb_call_ids_write(BbCallIds *ids, BbOpenCall *call, gint64 time_ns);
+// The call is written, at its times: its id.
+BbId bb_call_ids_write(BbCallIds *ids, BbOpenCall *call, const BbMessage *message);
 // Another sighting has changed the time of a call that is not written yet.
 void bb_open_call_move(BbOpenCall *call, gint64 time_ns);
 // Whether it is written, and its time.
 bool bb_open_call_is_written(const BbOpenCall *call, gint64 *time_ns);
+// When it arrived, on its callee's clock, once it is written; BB_TIME_NONE where nobody saw it.
+gint64 bb_open_call_arrived(const BbOpenCall *call);
 
 // The call that a return answers, as far as its id says it; NULL if there is none. A call that is
 // written goes before one that is not, the older before the younger.

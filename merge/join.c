@@ -36,7 +36,7 @@ static const struct {
     [BB_JOIN_LATE] = {"merge_late", "messages written out of order"},
     [BB_JOIN_CUT] = {"merge_search_cut", "sightings with too many others of one id to look at all"},
     [BB_JOIN_MOVED] = {BB_RETURNS_MOVED, "returns moved to the time of their call"},
-    [BB_JOIN_PRECEDES] = {BB_RETURNS_BEFORE, "returns that precede their call"},
+    [BB_JOIN_PRECEDES] = {BB_RETURNS_BEFORE, "returns that precede their call, or its arrival"},
     [BB_JOIN_FORGOTTEN] = {"merge_calls_forgotten", "open calls forgotten at the limit"},
 };
 

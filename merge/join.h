@@ -49,7 +49,7 @@ typedef enum {
     BB_JOIN_LATE,          // messages written after a later one
     BB_JOIN_CUT,           // sightings of which only the last others of their key were looked at
     BB_JOIN_MOVED,         // returns moved to the time of their call
-    BB_JOIN_PRECEDES,      // returns that still precede their call
+    BB_JOIN_PRECEDES,      // returns that still precede their call, or its arrival
     BB_JOIN_FORGOTTEN,     // calls whose return may have got another id (BB_CALL_IDS_OPEN)
     BB_JOIN_COUNTS,
 } BbJoinCount;

@@ -73,8 +73,9 @@ bool bb_held_settle_return(BbJoin *join, BbHeld *held)
     if (before && move_return(join, held, call_ns)) {
         if (!written)
             return false;
-    } else if (before && message->time_ns < call_ns) {
-        join->count[BB_JOIN_PRECEDES]++;
+    } else {
+        join->count[BB_JOIN_PRECEDES] += message->time_ns < call_ns ||
+                                         (written && message->time_ns < bb_open_call_arrived(call));
     }
     message->id = bb_call_ids_of(join->ids, call);
     if (written)
@@ -99,7 +100,7 @@ void bb_held_settle_other(BbJoin *join, BbHeld *held)
     BbOpenCall *ended = ends_call ? find_ended(join, held) : NULL;
     message->id = known_id(held);
     if (held->call)
-        message->id = bb_call_ids_write(join->ids, held->call, message->time_ns);
+        message->id = bb_call_ids_write(join->ids, held->call, message);
     else if (ended)
         message->id = bb_call_ids_of(join->ids, ended);
     else if (bb_call_id_is_made_up(message))

@@ -189,6 +189,56 @@ static void put_protocol(BbJson *json, const char *proto, const char *status)
         put_text(json, number ? "rpc.response.status_code" : attribute, status);
 }
 
+static bool is_http(const char *proto)
+{
+    return strcmp(proto, "http") == 0 || strcmp(proto, "http2") == 0;
+}
+
+// Codes that are the server's fault: UNKNOWN, DEADLINE_EXCEEDED, UNIMPLEMENTED, INTERNAL,
+// UNAVAILABLE, DATA_LOSS (semantic conventions for gRPC).
+static bool is_grpc_server_error(const char *status)
+{
+    static const char *const codes[] = {"2", "4", "12", "13", "14", "15", NULL};
+    return g_strv_contains(codes, status);
+}
+
+static bool waits_in_vain(const Span *span)
+{
+    return span->kind != KIND_CONSUMER && span->call.return_ns == BB_TIME_NONE;
+}
+
+// What a client did wrong (HTTP's 4xx) is an error of its span, and none of the server's.
+static bool is_error(const Writing *writing, const Span *span)
+{
+    const char *proto = bb_names_text(writing->names, span->call.proto);
+    const char *status = bb_names_text(writing->names, span->call.status);
+    if (waits_in_vain(span))
+        return true;
+    if (span->kind == KIND_SERVER && is_http(proto) && is_number(status))
+        return strtoull(status, NULL, 10) >= 500;
+    if (span->kind == KIND_SERVER && strcmp(proto, "grpc") == 0 && is_number(status))
+        return is_grpc_server_error(status);
+    return bb_status_is_error(proto, status);
+}
+
+// "GET" of "GET /item/*"
+static void put_method(BbJson *json, const char *op)
+{
+    g_autofree char *method = g_strndup(op, strcspn(op, " "));
+    if (*method && strspn(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == strlen(method))
+        put_text(json, "http.request.method", method);
+}
+
+static void put_error(const Writing *writing, const Span *span)
+{
+    const char *status = bb_names_text(writing->names, span->call.status);
+    if (is_error(writing, span))
+        put_text(writing->json, "error.type",
+                 waits_in_vain(span)       ? "timeout"
+                 : is_plain_status(status) ? "_OTHER"
+                                           : status);
+}
+
 static void put_attributes(Writing *writing, const Span *span)
 {
     BbJson *json = writing->json;
@@ -200,6 +250,9 @@ static void put_attributes(Writing *writing, const Span *span)
              bb_instance_node(writing->names, at_caller ? call->callee : call->caller));
     put_protocol(json, bb_names_text(writing->names, call->proto),
                  bb_names_text(writing->names, call->status));
+    if (is_http(bb_names_text(writing->names, call->proto)))
+        put_method(json, bb_names_text(writing->names, call->op));
+    put_error(writing, span);
     put_text(json, "bbtrace.call_id", span->call_id);
     if (call->confidence >= 0) {
         begin_attribute(json, "bbtrace.confidence");
@@ -229,18 +282,16 @@ static void put_time(BbJson *json, const char *key, gint64 ns)
 
 static void put_status(Writing *writing, const Span *span)
 {
-    const char *proto = bb_names_text(writing->names, span->call.proto);
     const char *status = bb_names_text(writing->names, span->call.status);
-    bool waits = span->kind != KIND_CONSUMER && span->call.return_ns == BB_TIME_NONE;
-    Status code = waits || bb_status_is_error(proto, status) ? STATUS_ERROR
-                  : strcmp(status, "ok") == 0                ? STATUS_OK
-                                                             : STATUS_UNSET;
+    Status code = is_error(writing, span)     ? STATUS_ERROR
+                  : strcmp(status, "ok") == 0 ? STATUS_OK
+                                              : STATUS_UNSET;
     if (code == STATUS_UNSET)
         return;
     bb_json_key(writing->json, "status");
     bb_json_begin_object(writing->json);
     bb_json_put_uint(writing->json, "code", code);
-    if (waits)
+    if (waits_in_vain(span))
         bb_json_put_string(writing->json, "message", "no return");
     bb_json_end_object(writing->json);
 }

@@ -135,6 +135,31 @@ class Exports(ShopTrace):
         self.assertEqual(sum(int(ns) for _, _, ns in stacks), sum(p["total_latency_s"] for p in patterns))
         self.assertIn("client;lb GET /item/*;app2 GET /item/*;auth GET", [stack for stack, _, _ in stacks])
 
+    def test_whose_error_it_is(self):
+        """What a client did wrong is no error of the server's span (semantic conventions for HTTP and gRPC)."""
+        lines, nth = ["# bbtrace text 1"], 0
+        for proto, status in (("http", 200), ("http", 404), ("http", 503), ("http2", 404), ("grpc", 5), ("grpc", 13), ("grpc", 0)):
+            nth += 1
+            about = f"A B {nth} op=GET%20/x proto={proto}"
+            lines += [f"{nth}.0 CALL_SENT {about} recv={nth}.1", f"{nth}.2 RET_SENT B A {nth} recv={nth}.3 status={status} proto={proto}"]
+        trace = self.path("errors.txt")
+        with open(trace, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+        found = {}
+        for request in read_json(self.instances(trace, "otlp")):
+            for resource in request["resourceSpans"]:
+                for span in resource["scopeSpans"][0]["spans"]:
+                    about = {a["key"]: next(iter(a["value"].values())) for a in span["attributes"]}
+                    failed = span.get("status", {}).get("code") == 2
+                    self.assertEqual(failed, "error.type" in about, about)
+                    code = about.get("http.response.status_code") or about.get("rpc.grpc.status_code")
+                    found.setdefault((about.get("rpc.system", "http"), code), {})[span["kind"]] = failed
+                    if "rpc.system" not in about:
+                        self.assertEqual(about["http.request.method"], "GET")
+        self.assertEqual(found, {("http", "200"): {2: False, 3: False}, ("http", "404"): {2: False, 3: True},
+                                 ("http", "503"): {2: True, 3: True}, ("grpc", "5"): {2: False, 3: True},
+                                 ("grpc", "13"): {2: True, 3: True}, ("grpc", "0"): {2: False, 3: False}})
+
     def test_same_bytes(self):
         for form in "otlp", "chrome":
             with open(self.instances(self.shop, form, "--threads=1"), "rb") as one:

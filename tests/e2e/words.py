@@ -303,11 +303,20 @@ class Words(unittest.TestCase):
         self.says(0, "2 of its 4 nodes match none of the trace: nosuch, other*", BBPATHS, "-q", "-f", "text", "--roles",
                   "roles", self.trace)
 
+    def test_a_role_with_the_name_of_a_node(self):
+        roles = self.folder / "roles"
+        roles.write_text("A B\n")
+        self.says(0, "roles: role A has the name of a node that it does not list, and that is taken for one of it", BBPATHS, "-q",
+                  "-f", "text", "--roles", "roles", self.trace)
+        roles.write_text("A A B\n")
+        self.assertNotIn("call the role otherwise",
+                         self.run_one(0, BBPATHS, "-q", "-f", "text", "--roles", "roles", self.trace).stderr)
+
     def test_clocks_that_are_known_too_badly(self):
         """A merge left the counters: bbpaths says what to do, where it helps."""
         lines = pathlib.Path(self.trace).read_text().split("\n", 1)
         self.trace.write_text(lines[0] + "\n# counter merge_returns_moved 20\n# counter merge_clock_error_ns 12345678\n" + lines[1])
-        said = self.says(0, "17 % of the calls had a return that preceded them, and clocks are known to within 12.3 ms: ", BBPATHS,
+        said = self.says(0, "17 % of the calls had a return that preceded them, or their arrival, and clocks are known to within 12.3 ms: ", BBPATHS,
                          "-q", "-f", "text", self.trace)
         self.assertIn("bbpaths --skew-window=13ms allows for it", said)
         for words in (["--skew-window=13ms"], ["--assign=paper"], ["--algo=convolution"]):

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -460,9 +461,24 @@ START_TEST(a_failing_read)
 }
 END_TEST
 
+START_TEST(who_writes_a_file_is_known)
+{
+    g_autofree char *path = NULL;
+    int fd = g_file_open_tmp("input-XXXXXX", &path, NULL);
+    g_autoptr(BbInput) input = bb_input_open(path, NULL);
+    ck_assert(!bb_input_is_written(input));
+    ck_assert_int_eq(flock(fd, LOCK_EX | LOCK_NB), 0);
+    ck_assert(bb_input_is_written(input));
+    close(fd);
+    ck_assert(!bb_input_is_written(input));
+    unlink(path);
+}
+END_TEST
+
 TEST_MAIN("input", every_form_in_every_portion, several_streams_and_padding, cut_anywhere,
           damage_in_the_middle, something_else_behind, memory_is_bounded, skippable_frame_first,
           short_and_empty_files_are_plain, a_byte_order_mark_is_no_part, all_that_is_left,
           peek_takes_nothing, peek_near_the_end, as_a_file, damage_is_told_through_the_file,
           standard_input_is_a_pipe, a_slow_pipe_is_not_waited_for,
-          errors_name_the_file_and_the_remedy, no_permission, a_failing_read)
+          errors_name_the_file_and_the_remedy, no_permission, a_failing_read,
+          who_writes_a_file_is_known)

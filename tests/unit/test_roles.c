@@ -119,6 +119,18 @@ START_TEST(file_of_nothing)
 }
 END_TEST
 
+// A node of that name is none of the role, but would be taken for one.
+START_TEST(roles_with_names_of_nodes)
+{
+    const char text[] = "lb app1 app2\ndb db1 db*\nweb web\ncache c1\n";
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbRoles) roles = read_text(names, text, sizeof text - 1, NULL);
+    ck_assert_str_eq(bb_names_text(names, bb_roles_unlisted(roles, 0)), "lb");
+    ck_assert_str_eq(bb_names_text(names, bb_roles_unlisted(roles, 1)), "cache");
+    ck_assert_uint_eq(bb_roles_unlisted(roles, 2), BB_NAME_NONE);
+}
+END_TEST
+
 static void expect_error(const char *text, gsize size, const char *words)
 {
     g_autoptr(BbNames) names = bb_names_new();
@@ -146,4 +158,5 @@ START_TEST(refused_files)
 }
 END_TEST
 
-TEST_MAIN("roles", names_of_roles, joined_nodes, file, file_of_nothing, refused_files)
+TEST_MAIN("roles", names_of_roles, joined_nodes, file, file_of_nothing, roles_with_names_of_nodes,
+          refused_files)

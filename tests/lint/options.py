@@ -190,7 +190,7 @@ VALUES = [("bbpaths", None, "--algo"), ("bbpaths", None, "--explain"), ("bbpaths
 def try_value(name, command, option, value):
     rest = {"capture": ["-r", NOWHERE, "-w", "/dev/null"], "import": ["-w", "/dev/null", NOWHERE],
             "export": ["-o", "/dev/null", NOWHERE],
-            "merge": ["-w", "/dev/null", NOWHERE],
+            "merge": ["-w", "/dev/null", NOWHERE], "compare": [NOWHERE, NOWHERE],
             "mirror": ["plan" if option == "--vendor" else "add", "--from=x", "--to=x"]}.get(command, [NOWHERE])
     if option == "--explain":
         rest = ["--algo=convolution", "--quantum=10ms"] + rest

@@ -196,7 +196,7 @@ static void print_inward(const BbInfoMatched *matched)
 {
     if (matched->inward > matched->calls / 2)
         printf("%.2f %% of the calls go from a node to itself: to tell programs of one host apart, "
-               "capture there with --processes, or name their ports with --names.\n",
+               "capture there with --processes; programs of one name are one node even then.\n",
                100.0 * (double)matched->inward / (double)matched->calls);
 }
 
@@ -217,7 +217,9 @@ void bb_info_print_trust(const BbInfoMatched *matched, const BbCounters *counter
            "read.\n%s%s\n",
            lost.halves, matched->unreturned, matched->orphans, lost.packets,
            verdict_on(matched, &lost, &doubt, broken, apart > 0),
-           matched->damaged ? " The file itself is damaged, cut, or still being written: see the warning." : "");
+           matched->damaged
+               ? " The file itself is damaged, cut, or still being written: see the warning."
+               : "");
     print_cut_off(matched->cut_off);
     print_lost(&lost);
     print_breaks(outages, steps, cuts);

@@ -2,6 +2,8 @@
 // In: /proc. Out: the names of who holds sockets.
 #include "capture/processes/holders.h"
 
+#include "capture/processes/script.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -132,19 +134,32 @@ static guint64 start_of(int proc, int pid)
     return is_there ? start : G_MAXUINT64;
 }
 
+// The name of the program; of an interpreter with what it runs behind it. Likewise.
+static char *program_of(int proc, int pid)
+{
+    gsize length = 0, words_length = 0, script_length;
+    char name[BB_OWNER_NAME];
+    const char *script;
+    g_autofree char *comm = read_text(proc, pid, "comm", &length);
+    if (!comm || length == 0)
+        return NULL;
+    g_autofree char *words = read_text(proc, pid, "cmdline", &words_length);
+    g_autofree char *program = g_strndup(comm, comm[length - 1] == '\n' ? length - 1 : length);
+    bool runs = words && bb_script_find(program, words, words_length, &script, &script_length);
+    g_autofree char *whole =
+        runs ? g_strdup_printf("%s:%.*s", program, (int)script_length, script) : NULL;
+    const char *text = runs ? whole : program;
+    bb_owner_clean_program(text, strlen(text), name);
+    return g_ref_string_new(name);
+}
+
 // The name of a process, a g_ref_string; NULL where it is gone.
 static char *name_of(const BbHolders *holders, int pid)
 {
     BbOwner owner = owner_of(holders->proc, pid);
     if (owner.kind != BB_OWNER_NONE && !bb_owner_equal(&owner, &holders->self))
         return g_ref_string_new(owner.name);
-    gsize length = 0;
-    char name[BB_OWNER_NAME];
-    g_autofree char *comm = read_text(holders->proc, pid, "comm", &length);
-    if (!comm || length == 0)
-        return NULL;
-    bb_owner_clean_program(comm, comm[length - 1] == '\n' ? length - 1 : length, name);
-    return g_ref_string_new(name);
+    return program_of(holders->proc, pid);
 }
 
 static void remember(BbHolders *holders, int pid)

@@ -2,7 +2,8 @@
 // Which process holds a socket: inode -> the name of its unit, container or program, by the
 // descriptors in /proc/PID/fd (proc_pid_fd(5)). Looks where something was found before, then at all
 // processes, the one that began first first. For a process that shares its unit or container with
-// this one these tell nothing apart: it goes by its program.
+// this one these tell nothing apart: it goes by its program,
+// and an interpreter by what it runs (script.h).
 #pragma once
 
 #include "capture/processes/owner.h"

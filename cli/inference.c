@@ -510,6 +510,21 @@ static void say_clocks(const Run *run)
         bb_say("warning: %s", told);
 }
 
+// Times do not tell apart what happens within one unit of them.
+static void say_coarse(const Run *run)
+{
+    const BbFacts *facts = &run->facts;
+    if (facts->quantum_ns == 0)
+        return;
+    g_autoptr(GString) unit = g_string_new(NULL);
+    bb_quantity_append_duration(unit, facts->quantum_ns);
+    bb_say(
+        "warning: times are whole multiples of %s, in which a node makes %.3g calls: which request "
+        "a call belongs to is a guess, and patterns are not to be relied on; --assign=paper finds "
+        "frequent ones more often",
+        unit->str, facts->in_quantum);
+}
+
 // Takes the hint; NULL: nothing to say.
 static void say_hint(char *hint)
 {
@@ -529,6 +544,7 @@ static void say_end(const Run *run)
             count, late == 1 ? "" : "s", late == 1 ? "it" : "they", late == 1 ? "s" : "");
     say_cut(run);
     say_clocks(run);
+    say_coarse(run);
     bool early = bb_say_early("--from", run->inference->from, run->first_ns);
     early |= bb_say_early("--to", run->inference->to, run->first_ns);
     say_misses(run, run->inference->roots);

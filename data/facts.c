@@ -16,6 +16,8 @@ void bb_facts_add(BbFacts *sum, const BbFacts *part)
     sum->children += part->children;
     sum->candidates += part->candidates;
     sum->unrelated += part->unrelated;
+    sum->quantum_ns = MAX(sum->quantum_ns, part->quantum_ns);
+    sum->in_quantum = MAX(sum->in_quantum, part->in_quantum);
     if (part->start_ns == BB_TIME_NONE)
         return;
     if (sum->start_ns == BB_TIME_NONE || part->start_ns < sum->start_ns)

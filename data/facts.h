@@ -19,6 +19,8 @@ typedef struct BbFacts {
     guint64 candidates;       // they have in all: candidates / children is the parallelism
     guint64 unrelated;        // messages of convolution that begin paths, rightly or not, as
                               // nothing that their senders got correlates with them
+    gint64 quantum_ns;        // unit of stamps, where a node makes several calls in one; else 0
+    double in_quantum;        // so many, of the node that makes most
     gint64 start_ns, end_ns;  // first and last time seen; BB_TIME_NONE if empty
 } BbFacts;
 

@@ -138,7 +138,8 @@ static double find_usual(const BbAxis *axis)
     g_autoptr(BbStats) gaps = bb_stats_new();
     for (guint32 i = 0; i + 1 < axis->n_calls; i++)
         bb_stats_push(gaps, gap_after(axis, i));
-    return (double)bb_stats_quantile(gaps, USUAL_SHARE);
+    // where stamps are coarse most of them are the same
+    return (double)MAX(bb_stats_quantile(gaps, USUAL_SHARE), axis->quantum_ns);
 }
 
 double bb_axis_busy(const BbAxis *axis)

@@ -7,7 +7,8 @@
 #define PAIRS_OF_KIND 1000000.0 // lags looked at of one kind of events and another,
 #define PAIRS_OF_ONE 4000000.0  // and of one and all others, but
 #define PAIRS_LEAST 20000.0
-#define CAUSED_LEAST 0.1 // share of calls, and 1/sqrt of their number, that must follow others
+#define CAUSED_LEAST 0.1     // share of calls, and 1/sqrt of their number, that must follow others
+#define CALLS_IN_QUANTUM 1.0 // more of them, and times of calls tell nothing
 #define QUARTERS 8      // quarters of the longest lag, before and after, that tell what chance does
 #define CHANCE_MOST 0.3 // share that chance alone may make, where more than that is looked for
 
@@ -168,8 +169,9 @@ void bb_caused_find(const BbSite *site, const BbGapScale *scale, bool *is_caused
     BbEvents *returns = bb_events_of_children(site, false, NULL);
     for (guint c = 0; c < nc; c++) {
         double share = net_share(&lags, arrivals, &calls[c]), wanted = share_wanted(&calls[c]);
-        is_caused[c] =
-            isnan(share) || share > wanted || net_share(&lags, replies, &calls[c]) > wanted;
+        bool is_coarse = calls[c].n > CALLS_IN_QUANTUM * site->span;
+        is_caused[c] = is_coarse || isnan(share) || share > wanted ||
+                       net_share(&lags, replies, &calls[c]) > wanted;
     }
     spread_caused(&lags, calls, returns, nc, is_caused);
     bb_events_free(arrivals, 1);

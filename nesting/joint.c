@@ -17,6 +17,7 @@
 #define BETTER 20.0      // by which another look at a site must exceed the likelihood of the
 #define BETTER_EACH 0.01 // first, and for each parent: it has more freedom;
 #define WORKERS_EACH 0.5 // and again, where calls are said to wait for a worker
+#define COARSE 1.0       // calls in a quantum of stamps: more, and times tell little
 #define PLAIN 30u        // children: fewer, each with one candidate, need no model
 
 struct BbJoint {
@@ -92,6 +93,8 @@ typedef struct {
     double margin;
     GMutex mutex; // of what follows, and of whether there is a pool_wait
     guint64 children, candidates;
+    double in_quantum; // of the site with most
+    gint64 quantum_ns;
 } Work;
 
 static void note_facts(Work *work, const BbMade *made)
@@ -99,6 +102,8 @@ static void note_facts(Work *work, const BbMade *made)
     g_mutex_lock(&work->mutex);
     work->children += made->children;
     work->candidates += made->candidates;
+    work->in_quantum = MAX(work->in_quantum, made->in_quantum);
+    work->quantum_ns = made->site->quantum_ns;
     if (made->site->freed && !work->paths->pool_wait)
         g_atomic_pointer_set(&work->paths->pool_wait,
                              bb_large_new0(BbPoolWait, work->paths->n_calls));
@@ -203,6 +208,10 @@ void bb_joint_run(BbJoint *joint, BbPaths *paths, const bool *hanging, bool *giv
     look_at(&all, NULL, NULL, NULL, 0);
     paths->facts.children = all.children;
     paths->facts.candidates = all.candidates;
+    if (all.in_quantum > COARSE) {
+        paths->facts.in_quantum = all.in_quantum;
+        paths->facts.quantum_ns = all.quantum_ns;
+    }
     look_at_workers(&all, n_names);
     look_at_joins(&all);
     g_mutex_clear(&all.mutex);

@@ -11,6 +11,10 @@
 // likelier than no parent, and the more have none the likelier that seems.
 #define CAUSED_MOST 0.03
 
+// Nor are there more of them in a quantum. Where stamps are so coarse that many calls share one, a
+// likelihood of that says nothing, and of a gap next to nothing.
+#define CAUSED_DENSITY 0.1
+
 BbLone *bb_lone_new(guint nc)
 {
     BbLone *lone = g_new(BbLone, 1);
@@ -40,7 +44,8 @@ void bb_lone_fit(BbLone *lone, double span)
 {
     for (guint c = 0; c < lone->nc; c++) {
         double most = (lone->is_caused[c] ? CAUSED_MOST : 1) * lone->called[c];
-        lone->log[c] = (float)log((MIN(lone->alone[c], most) + LEAST) / span);
+        double density = (MIN(lone->alone[c], most) + LEAST) / span;
+        lone->log[c] = (float)log(lone->is_caused[c] ? MIN(density, CAUSED_DENSITY) : density);
     }
 }
 

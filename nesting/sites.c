@@ -119,7 +119,9 @@ BbMade bb_sites_make(const BbSites *sites, guint index)
     bb_pool_find(site, &moments, sites->scale);
     bb_handout_find(site, &moments);
     site->owner = bb_owners_find(site);
-    BbMade made = {.site = site, .onset = bb_onset_new(site, sites->scale)};
+    BbMade made = {.site = site,
+                   .onset = bb_onset_new(site, sites->scale),
+                   .in_quantum = site->n_children / site->span};
     bb_suitors_find(&crew, site, made.onset, &made.children, &made.candidates);
     return made;
 }

@@ -35,6 +35,7 @@ typedef struct BbMade {
     BbSite *site;
     BbOnset *onset;
     guint64 children, candidates; // children with candidates that they are nested in, and those
+    double in_quantum;            // calls that a node of it makes in a quantum of stamps
 } BbMade;
 
 // Makes one of the sites, the one of most calls first; several threads may do so at once. The

@@ -136,6 +136,18 @@ class Score(unittest.TestCase):
         done = subprocess.run([BBPATHS, "score"], stderr=subprocess.PIPE, text=True, check=False)
         self.assertEqual(done.returncode, 2)
 
+    def test_stamps_that_are_too_coarse(self):
+        """Fifty requests within a second, and stamps of whole seconds: links are guesses, and said to be."""
+        data = trace(*(line for second in range(20) for n in range(50)
+                       for line in (call(second, second, "x", "a", f"a{second}.{n}", f"path={second}.{n}", "parent=-"),
+                                    call(second, second, "a", "b", f"b{second}.{n}", f"path={second}.{n}",
+                                         f"parent=a{second}.{n}"))))
+        out, err = self.run_score(data, "--format=json")
+        self.assertIn("warning: times are whole multiples of 1.00 s, in which a node makes 5", err)
+        self.assertLess(json.loads(out)["link_confidence"]["calibration_error"], 0.03)
+        self.assertNotIn("whole multiples", self.run_score(data, "--assign=paper")[1])
+        self.assertNotIn("whole multiples", self.run_score(SERIAL)[1])
+
     def test_a_missing_file(self):
         _, err = self.run_file("/nowhere/at/all", status=1)
         self.assertIn("/nowhere/at/all", err)

@@ -150,6 +150,7 @@ START_TEST(replicas)
     for (guint m = 0; m < MEMBERS; m++) {
         g_autoptr(BbSite) one = site_of_delays(rand, EACH);
         gint64 shift = m * site->period;
+        site->span += one->span;
         for (guint32 p = 0; p < EACH; p++) {
             const BbSiteParent *of = &one->parents[p];
             site->parents[m * EACH + p] = (BbSiteParent){.s = of->s + shift, .e = of->e + shift};

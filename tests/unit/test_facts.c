@@ -6,10 +6,10 @@
 
 START_TEST(everything_adds_up)
 {
-    BbFacts sum = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 100, 200};
-    const BbFacts part = {10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 50, 150};
+    BbFacts sum = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 1.5, 100, 200};
+    const BbFacts part = {10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 7, 2.5, 50, 150};
     bb_facts_add(&sum, &part);
-    const BbFacts wanted = {11, 22, 33, 44, 55, 66, 77, 88, 99, 110, 121, 132, 50, 200};
+    const BbFacts wanted = {11, 22, 33, 44, 55, 66, 77, 88, 99, 110, 121, 132, 13, 2.5, 50, 200};
     ck_assert_mem_eq(&sum, &wanted, sizeof sum);
 }
 END_TEST

@@ -14,6 +14,7 @@
 #define ITERATIONS 10u        // of learning
 #define CROWDED 3u            // times as many at most where many calls are open; not if large
 #define FEWEST 8u             // iterations, of however many
+#define INNERMOST 3u          // the beginning of calls that go in circles
 #define GROUPED 2u            // of these, after which kinds of parents are grouped
 #define OBSERVED 8u           // assignments that the last one learns from; fewer of large sites
 #define OWN_GAPS 100000u      // of a site: of more, one is next to nothing to a model (10 MB each)
@@ -123,8 +124,12 @@ static double learn_from(BbSite *site, BbModel *model, BbFifo *fifo, const BbOns
         observed = site->n_parents > BB_SITE_LARGE ? OBSERVED / 4 : OBSERVED / 2;
     bb_model_begin(model, site, onset, beginning == 1);
     g_autoptr(BbSearch) search = bb_search_new(site, model, 8 * (guint64)site->number + beginning);
-    begin(search);
-    bb_search_sweep(search, 0);
+    if (beginning == INNERMOST) {
+        bb_search_begin_innermost(search);
+    } else {
+        begin(search);
+        bb_search_sweep(search, 0);
+    }
     // Where many calls are open at once the first guess shows nothing of what sets kinds apart.
     if (crowded)
         bb_model_take_as_one(model);
@@ -187,7 +192,7 @@ static GPtrArray *guess_all(const BbGapScale *scale, BbSite *site, const BbOnset
     g_autoptr(BbFifo) fifo = bb_fifo_new(site);
     bool crowded = bb_site_is_crowded(site);
     double most = -G_MAXDOUBLE;
-    for (guint i = crowded ? 1 : 0; i < beginnings; i++) {
+    for (guint i = crowded ? 1 : 0; i < beginnings + (site->inner && !crowded); i++) {
         BbGuess *other = guess(scale, site, fifo, onset, i, !crowded);
         bool better = guesses->len == 0 || other->likelihood > most;
         g_ptr_array_insert(guesses, better ? 0 : -1, other);

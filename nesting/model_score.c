@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#define INNER_EACH 4.0 // log likelihood that a call of a circle is of the innermost around it
+
 double bb_model_gap_log_without(const BbModel *model, const BbModelGap *gap)
 {
     const BbSlot *slot = gap->slot;
@@ -68,6 +70,16 @@ double bb_model_freed_log(const BbModelGap *gap, const BbSiteFreed *freed, doubl
     return logs.most + log(exp(logs.stays - logs.most) + logs.over * exp(logs.waits - logs.most));
 }
 
+// Of x below a parent, besides when and how often it was called: connections; and where calls go in
+// circles, that it is of the innermost of those around it. Of calls that stand within each other,
+// and may have caused each other, times alone do not tell whether they have, or are made at once.
+static double link_log(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
+                       guint32 before, guint32 x)
+{
+    double log = bb_connections_log(model->connections, site, index, kids, before, x);
+    return site->inner ? log - INNER_EACH * bb_site_inner(site, x, index) : log;
+}
+
 void bb_model_gather(const BbModel *model, const BbSite *site, const BbModelGap *gaps,
                      const guint32 *kids, guint n, BbTogether *of)
 {
@@ -115,7 +127,7 @@ G_ALWAYS_INLINE static inline double parent_log(const BbModel *model, const BbSi
         double log = bb_model_kid_log(model, site, parent, &gaps[i], x);
         if (terms)
             terms->at[i] = bb_model_term(&gaps[i], k, log);
-        sum += log + bb_connections_log(model->connections, site, index, kids, i, kids[i]);
+        sum += log + link_log(model, site, index, kids, i, kids[i]);
     }
     gaps[n] = bb_model_end_gap(model, site, parent, kids, n, &returns);
     double log = bb_model_gap_log(model, &gaps[n]);
@@ -233,8 +245,7 @@ double bb_model_next(const BbModel *model, const BbSite *site, guint32 index, co
     const BbCounts *counts = model->repertoire->counts;
     const float *more = counts->more + bb_counts_at(counts, p, c);
     return bb_model_kid_log(model, site, &site->parents[index], &gap, &site->children[x]) +
-           bb_connections_log(model->connections, site, index, kids, n, x) +
-           (double)more[MIN(order, BB_COUNTS_MOST)];
+           link_log(model, site, index, kids, n, x) + (double)more[MIN(order, BB_COUNTS_MOST)];
 }
 
 double bb_model_part(const BbModel *model, const BbSite *site, guint32 index, const guint32 *kids,
@@ -253,7 +264,7 @@ double bb_model_part(const BbModel *model, const BbSite *site, guint32 index, co
             BbModelGap gap =
                 bb_model_kid_gap(model, site, parent, kids, i, &returns, kids[i], rank);
             sum += bb_model_kid_log(model, site, parent, &gap, x) +
-                   bb_connections_log(model->connections, site, index, kids, i, kids[i]);
+                   link_log(model, site, index, kids, i, kids[i]);
         }
         bb_returns_add(&returns, x);
     }

@@ -177,7 +177,7 @@ static BbBrood brood_of(const Difference *of, const BbModel *model, const BbTerm
 // children.
 static bool adds_up(const BbModel *model, const BbSite *site, guint p, guint32 n)
 {
-    return !bb_connections_tells(model->connections, site) &&
+    return !site->inner && !bb_connections_tells(model->connections, site) &&
            (!model->copula[p] || 2 * n + 1 > BB_COPULA_MOST);
 }
 

@@ -103,6 +103,20 @@ void bb_search_begin(BbSearch *search)
     }
 }
 
+void bb_search_begin_innermost(BbSearch *search)
+{
+    BbSite *site = search->site;
+    bb_site_clear(site);
+    bb_search_refresh(search);
+    for (guint32 x = 0; x < site->n_children; x++) {
+        guint32 best = site->first[x];
+        for (guint32 i = site->first[x]; i < site->first[x + 1]; i++)
+            best = site->inner[i] <= site->inner[best] ? i : best;
+        if (site->first[x] < site->first[x + 1])
+            bb_site_give(site, x, site->list[best]);
+    }
+}
+
 // One look at a child. Returns by how much the log likelihood grew.
 static double look_and_change(BbSearch *search, guint32 x, double temperature)
 {

@@ -29,6 +29,10 @@ const guint32 *bb_search_list(const BbSearch *search, guint32 *count);
 // Gives every child the parent that suits it best, or none, in order of time.
 void bb_search_begin(BbSearch *search);
 
+// Gives every child that has candidates the innermost of them, the latest of several
+// (BbSite.inner).
+void bb_search_begin_innermost(BbSearch *search);
+
 // One look at every child. temperature 0: the best change, if it is one for the better; else a
 // change drawn by its likelihood to the power of 1 / temperature. Returns by how much the log
 // likelihood grew.

@@ -37,6 +37,7 @@ void bb_site_free(BbSite *site)
     g_free(site->freed);
     g_free(site->limit);
     g_free(site->list);
+    g_free(site->inner);
     g_free(site->first);
     g_free(site->children);
     g_free(site->parents);
@@ -87,6 +88,7 @@ BbSite *bb_site_sample(const BbSite *site, guint32 n_parents, guint n_stretches)
     sample->is_join = site->is_join;
     sample->span = MAX(1, site->span * parents / site->n_parents);
     sample->list = g_new(guint32, candidates + 1);
+    sample->inner = site->inner ? g_new(guint8, candidates + 1) : NULL;
     sample->owner = site->owner ? g_new(BbSiteEnd, children) : NULL;
     sample->n_pools = site->n_pools;
     sample->freed = site->freed ? g_new(BbSiteFreed, children) : NULL;
@@ -104,11 +106,23 @@ BbSite *bb_site_sample(const BbSite *site, guint32 n_parents, guint n_stretches)
             sample->freed[next] = site->freed[x];
         guint32 *to = &sample->first[next + 1];
         *to = sample->first[next++];
-        for (guint32 i = site->first[x]; i < site->first[x + 1]; i++)
-            if (place[site->list[i]] != BB_SITE_NONE)
-                sample->list[(*to)++] = place[site->list[i]];
+        for (guint32 i = site->first[x]; i < site->first[x + 1]; i++) {
+            if (place[site->list[i]] == BB_SITE_NONE)
+                continue;
+            if (site->inner)
+                sample->inner[*to] = site->inner[i];
+            sample->list[(*to)++] = place[site->list[i]];
+        }
     }
     return sample;
+}
+
+guint bb_site_inner(const BbSite *site, guint32 x, guint32 parent)
+{
+    for (guint32 i = site->first[x]; i < site->first[x + 1]; i++)
+        if (site->list[i] == parent)
+            return site->inner[i];
+    return 0;
 }
 
 void bb_site_clear(BbSite *site)

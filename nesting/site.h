@@ -66,6 +66,8 @@ typedef struct BbSite {
     guint n_parent_types, n_child_types;
     guint32 *first; // candidates of child x: list[first[x] .. first[x + 1]), ascending
     guint32 *list;
+    guint8 *inner; // [in list]: candidates within this one that may be below it, as calls go in
+                   // circles; NULL where they do not
     float *kept; // of children: expected share of the true parents that are among the candidates, 1
                  // where none of those the child had was left out
     BbSiteEnd *owner; // of children: the incoming connection that theirs serves (owners.h), 0 where
@@ -145,6 +147,9 @@ static inline bool bb_site_is_crowded(const BbSite *site)
 {
     return bb_site_candidates(site) > BB_SITE_CROWDED;
 }
+
+// Of a candidate of x.
+guint bb_site_inner(const BbSite *site, guint32 x, guint32 parent);
 
 static inline bool bb_site_may(const BbSite *site, guint32 x, guint32 parent)
 {

@@ -11,9 +11,10 @@
 #define LOOKED_AT_MOST 1024u // candidates of a child that are compared
 #define SCANNED_MOST 256u    // parents before a call that may outlast them
 #define LATE_FEWEST 20u      // calls of a kind that are not nested in any,
-#define LATE_LEAST 0.05 // their share of the kind, and how many of them must follow calls to the
-#define DUE_LEAST 0.15  // node by more than chance, for all of the kind to be looked at as late
-#define OUTLASTS 0.25   // of its own time, that a call nested in none may last longer than a parent
+#define LATE_LEAST 0.05   // their share of the kind, and how many of them must follow calls to the
+#define DUE_LEAST 0.15    // node by more than chance, for all of the kind to be looked at as late
+#define NESTED_LEAST 0.97 // share of a kind
+#define OUTLASTS 0.25 // of its own time, that a call nested in none may last longer than a parent
 #define OWNED \
     1000.0 // log likelihood: candidates on the connection that a child's serves come first
 
@@ -261,6 +262,63 @@ static void put_lists(const Search *search)
                 g_array_index(search->all, guint32, search->start[x] + i);
 }
 
+// How many of x's candidates lie within this one and may be below it, being part of a circle.
+static guint8 count_inner(const Search *search, guint32 x, guint32 parent)
+{
+    const BbSite *site = search->site;
+    const BbSiteParent *outer = &site->parents[parent];
+    guint n = 0;
+    for (guint32 i = site->first[x]; i < site->first[x + 1]; i++) {
+        const BbSiteParent *inner = &site->parents[site->list[i]];
+        const BbCall *call = &search->sites->calls[inner->call];
+        n += inner != outer && inner->s >= outer->s && inner->e <= outer->e &&
+             bb_candidates_is_knotted(search->sites->candidates, call->caller, call->callee);
+    }
+    return (guint8)n;
+}
+
+// Whether the candidates of x lie within each other, one by one: where they overlap, they are of
+// several requests.
+static bool is_chain(const BbSite *site, guint32 x)
+{
+    for (guint32 i = site->first[x]; i + 1 < site->first[x + 1]; i++)
+        if (site->parents[site->list[i + 1]].e > site->parents[site->list[i]].e)
+            return false;
+    return true;
+}
+
+// Where calls go in circles.
+static void put_inner(const Search *search)
+{
+    BbSite *site = search->site;
+    bool any = false;
+    site->inner = g_new0(guint8, site->first[site->n_children] + 1);
+    for (guint32 x = 0; x < site->n_children; x++) {
+        bool chain = is_chain(site, x);
+        for (guint32 i = site->first[x]; chain && i < site->first[x + 1]; i++) {
+            site->inner[i] = count_inner(search, x, site->list[i]);
+            any |= site->inner[i] > 0;
+        }
+    }
+    if (!any)
+        g_clear_pointer(&site->inner, g_free);
+}
+
+// Where calls go in circles, kinds of which all but a few were made while a call to the node was
+// open: none of them came by itself.
+static void find_caused(const Search *search)
+{
+    const BbSite *site = search->site;
+    g_autofree double *n = g_new0(double, site->n_child_types),
+                      *nested = g_new0(double, site->n_child_types);
+    for (guint32 x = 0; x < site->n_children; x++) {
+        n[site->children[x].type]++;
+        nested[site->children[x].type] += search->size[x] > 0;
+    }
+    for (guint c = 0; c < site->n_child_types; c++)
+        search->onset->is_caused[c] = nested[c] >= NESTED_LEAST * n[c];
+}
+
 // Sums over children become means over parents.
 static void end_means(const BbSite *site, BbOnset *onset)
 {
@@ -289,6 +347,10 @@ void bb_suitors_find(BbCrew *crew, BbSite *site, BbOnset *onset, guint64 *childr
                      .suitors = suitors};
     find_all(&search);
     put_lists(&search);
+    if (crew->sites->candidates->any_knotted)
+        put_inner(&search);
+    if (site->inner)
+        find_caused(&search);
     end_means(site, onset);
     *children = search.n_children;
     *candidates = search.n_candidates;

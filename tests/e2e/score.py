@@ -5,6 +5,7 @@
   score.py BBPATHS TRACES"""
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -135,6 +136,29 @@ class Score(unittest.TestCase):
             self.assertIn("--help", err)
         done = subprocess.run([BBPATHS, "score"], stderr=subprocess.PIPE, text=True, check=False)
         self.assertEqual(done.returncode, 2)
+
+    def test_circles(self):
+        """Calls that stand within each other, and may be below each other, are; also without operations."""
+        draw = random.Random(7)
+        def nested(clock, path, nodes, number):
+            """Each node calls the next one; the lines, and when the first has returned."""
+            lines, start, deep = [], clock, len(nodes) - 1
+            starts = [start := start + draw.expovariate(500) for _ in range(deep)]
+            end = starts[-1]
+            ends = [end := end + draw.expovariate(500) for _ in range(deep)]
+            for i in range(deep):
+                parent = f"parent={number + i - 1}" if i else "parent=-"
+                lines.append(call(starts[i], ends[deep - 1 - i], nodes[i], nodes[i + 1], number + i, f"path={path}", parent))
+            return lines, end
+        for nodes in ("xAAAAA", "xABABAB", "xABCABC"):
+            lines, clock = [], 1.0
+            for path in range(300):
+                more, clock = nested(clock, path, nodes, 10 * path + 1)
+                lines += more
+            for options in ([], ["--no-labels"]):
+                score = json.loads(self.run_score(trace(*lines), "--format=json", *options)[0])
+                self.assertGreater(score["links"]["all"]["share"], 0.99, nodes)
+                self.assertLess(score["link_confidence"]["calibration_error"], 0.02)
 
     def test_stamps_that_are_too_coarse(self):
         """Fifty requests within a second, and stamps of whole seconds: links are guesses, and said to be."""

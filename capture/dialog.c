@@ -488,36 +488,72 @@ void bb_dialog_repeated(BbDialog *dialog)
     dialog->context->loss->count[BB_REPEATED]++;
 }
 
-// Bytes of the callee are missing before seq, or (of_callee is false) of the caller. A key that may
-// be used again is lost where the reply may be among the former and the next call of its key among
-// the latter, whichever of both is known first.
-static bool is_lost_in_gap(const BbDialog *dialog, BbOpenEntry *entry, bool of_callee, guint64 seq)
+// Its reply may be among missing bytes of the callee before seq.
+static bool may_be_missing(const BbOpenEntry *entry, guint64 seq)
 {
-    const BbSide *caller = &dialog->side[bb_dialog_side(dialog, entry->request.direction)];
-    if (!of_callee)
-        return entry->doubted;
-    if (entry->request.has_ack && seq <= entry->request.ack)
+    return !entry->request.has_ack || seq > entry->request.ack;
+}
+
+// The reply may be missing. A key that may be used again is lost where the next call of its key may
+// be missing, too, whichever of both is known first.
+static bool is_lost_or_doubted(BbDialog *dialog, BbOpenEntry *entry)
+{
+    BbDirection asked = entry->request.direction;
+    const BbSide *caller = &dialog->side[bb_dialog_side(dialog, asked)];
+    if (bb_dialog_in_order(entry))
+        return true;
+    if (entry->use != BB_KEY_REUSED)
         return false;
-    entry->doubted = entry->use == BB_KEY_REUSED;
-    bool reused = caller->had_gap && caller->gap_end > entry->request.seq;
-    return bb_dialog_in_order(entry) || (entry->doubted && reused);
+    if (caller->had_gap && caller->gap_end > entry->request.seq)
+        return true;
+    entry->doubted = true;
+    if (!dialog->doubted[asked] || dialog->doubted[asked] > entry->open.call)
+        dialog->doubted[asked] = entry->open.call;
+    return false;
+}
+
+// Bytes of the callee of those asked in that direction are missing before seq, and so are bytes of
+// the caller of the others: of these, who is doubted is lost.
+static bool is_lost_in_gap(BbDialog *dialog, BbOpenEntry *entry, BbDirection asked, guint64 seq)
+{
+    if (entry->request.direction != asked)
+        return entry->doubted;
+    return entry->open.call >= dialog->reckoned[asked] && may_be_missing(entry, seq) &&
+           is_lost_or_doubted(dialog, entry);
+}
+
+// Those that may be missing are not looked at again, since many may be open, and holes many: only
+// missing bytes of their caller make them lost now.
+static void reckon(BbDialog *dialog, BbDirection asked, guint64 seq)
+{
+    BbOpenEntry *entry = bb_unanswered_from(dialog, dialog->reckoned[asked]);
+    for (; entry; entry = bb_unanswered_next(dialog, entry)) {
+        if (entry->request.direction == asked && !may_be_missing(entry, seq))
+            return;
+        dialog->reckoned[asked] = entry->open.call + 1;
+    }
 }
 
 // Returns how many are given up of which a reply in order may still come.
 static guint32 give_up_lost(BbDialog *dialog, guint side, guint64 seq)
 {
+    BbDirection asked = bb_dialog_direction(dialog, side), other = bb_direction_other(asked);
+    guint64 from = dialog->reckoned[asked];
     guint32 given_up = 0;
     if (!dialog->n_in_order[0] && !dialog->n_in_order[1] && !dialog->n_reused)
         return 0; // keys that are used once tell whose what comes is
-    BbOpenEntry *next, *entry = bb_unanswered_first(dialog);
+    if (dialog->doubted[other])
+        from = MIN(from, dialog->doubted[other]);
+    BbOpenEntry *next, *entry = bb_unanswered_from(dialog, from);
     for (; entry; entry = next) {
         next = bb_unanswered_next(dialog, entry);
-        bool of_callee = bb_dialog_side(dialog, entry->request.direction) == side;
-        if (!is_lost_in_gap(dialog, entry, of_callee, seq))
+        if (!is_lost_in_gap(dialog, entry, asked, seq))
             continue;
         given_up += bb_dialog_in_order(entry) && !entry->ambiguous;
         give_up(dialog, entry);
     }
+    dialog->doubted[other] = 0;
+    reckon(dialog, asked, seq);
     return given_up;
 }
 

@@ -73,10 +73,13 @@ struct BbDialog {
     guint32 n_in_order[2]; // open calls that are answered in order, by BbDirection
     guint32 n_reused;      // those whose key is used again
     guint32 n_replies;     // those with a reply that comes in pieces
-    guint64 likely;        // what the first turn looked like: bits by place in bb_decoders
-    guint64 refused;       // decoders that gave up, likewise
-    guint32 forgotten;     // calls dropped at the limit whose replies are still to come
-    guint32 head_left;     // bytes of a proxy's head that are still to be passed over
+    guint64 reckoned[2]; // by BbDirection: of open calls with lower handles it is known that their
+                         // replies may be among missing bytes
+    guint64 doubted[2];  // likewise: the lowest handle that may be of a doubted one; 0: none is
+    guint64 likely;      // what the first turn looked like: bits by place in bb_decoders
+    guint64 refused;     // decoders that gave up, likewise
+    guint32 forgotten;   // calls dropped at the limit whose replies are still to come
+    guint32 head_left;   // bytes of a proxy's head that are still to be passed over
     guint16 turns_probed;
     guint8 client;     // side that calls
     guint8 last_spoke; // side that spoke last, plus 1; 0: nobody

@@ -118,7 +118,8 @@ BbOpenEntry *bb_unanswered_next(const BbDialog *dialog, const BbOpenEntry *entry
     return NULL;
 }
 
-BbOpenEntry *bb_unanswered_find(const BbDialog *dialog, guint64 call)
+// Of the first one with this handle or a higher one, over or not, in open; n_open: there is none.
+static guint32 find_from(const BbDialog *dialog, guint64 call)
 {
     guint32 low = 0, high = dialog->n_open;
     while (low < high) {
@@ -128,7 +129,22 @@ BbOpenEntry *bb_unanswered_find(const BbDialog *dialog, guint64 call)
         else
             high = middle;
     }
-    BbOpenEntry *found = low < dialog->n_open ? &dialog->open[low] : NULL;
+    return low;
+}
+
+BbOpenEntry *bb_unanswered_from(const BbDialog *dialog, guint64 call)
+{
+    guint32 at = find_from(dialog, call);
+    if (at == dialog->n_open)
+        return NULL;
+    return dialog->open[at].over ? bb_unanswered_next(dialog, &dialog->open[at])
+                                 : &dialog->open[at];
+}
+
+BbOpenEntry *bb_unanswered_find(const BbDialog *dialog, guint64 call)
+{
+    guint32 at = find_from(dialog, call);
+    BbOpenEntry *found = at < dialog->n_open ? &dialog->open[at] : NULL;
     return found && found->open.call == call && !found->over ? found : NULL;
 }
 

@@ -64,20 +64,50 @@ static BbDialog *dialog_of(BbContext *context, BbFlow *flow, guint side)
     return flow->dialog;
 }
 
+static guint64 position_near(guint64 known, guint32 number)
+{
+    return bb_sequence_position(known ? known : BB_SEQUENCE_FIRST + number, number);
+}
+
+// Of what side sent. A wild acknowledgement does not change where that is.
+static guint64 position_sent(BbFlow *flow, guint side, guint32 seq, guint32 length)
+{
+    BbFlowPlace *place = &flow->place[side];
+    guint64 position = position_near(place->sent ? place->sent : place->told, seq);
+    place->sent = place->told = position + length;
+    return position;
+}
+
+// What side sent was received up to there. Of half a mirror nothing else tells where it is.
+static guint64 position_acked(BbFlow *flow, guint side, guint32 ack)
+{
+    BbFlowPlace *place = &flow->place[side];
+    return place->told = position_near(place->told, ack);
+}
+
+// seq and ack: numbers, of TCP.
+static void feed_piece(BbContext *context, BbFlow *flow, guint side, BbPiece *piece, guint32 seq,
+                       guint32 ack)
+{
+    if (flow->transport == BB_TRANSPORT_TCP)
+        piece->seq = position_sent(flow, side, seq, piece->length);
+    if (piece->has_ack)
+        piece->ack = position_acked(flow, !side, ack);
+    bb_dialog_feed(dialog_of(context, flow, side), side, piece);
+}
+
 static void feed_packet(BbContext *context, BbFlow *flow, guint side, const BbPacket *packet)
 {
     BbPiece piece = {
         .data = packet->payload,
         .length = packet->captured,
-        .seq = packet->seq,
-        .ack = packet->ack,
         .has_ack = packet->tcp_flags & BB_TCP_ACK,
         .missing = packet->length - packet->captured,
         .time_ns = packet->time_ns,
         .took_ns = packet->took_ns,
         .place = packet->place,
     };
-    bb_dialog_feed(dialog_of(context, flow, side), side, &piece);
+    feed_piece(context, flow, side, &piece, packet->seq, packet->ack);
 }
 
 static void feed_event(BbContext *context, BbFlow *flow, const BbTcpEvent *event)
@@ -85,13 +115,21 @@ static void feed_event(BbContext *context, BbFlow *flow, const BbTcpEvent *event
     BbPiece piece = {
         .data = event->data,
         .length = event->length,
-        .seq = event->seq,
-        .ack = event->ack,
         .has_ack = event->has_ack,
         .time_ns = event->time_ns,
         .place = event->place,
     };
-    bb_dialog_feed(dialog_of(context, flow, event->side), event->side, &piece);
+    feed_piece(context, flow, event->side, &piece, event->seq, event->ack);
+}
+
+static void feed_gap(BbContext *context, BbFlow *flow, const BbTcpEvent *event)
+{
+    BbDialog *dialog = dialog_of(context, flow, event->side);
+    guint64 seq = position_sent(flow, event->side, event->seq, event->length);
+    if (event->cut)
+        bb_dialog_cut(dialog, event->side, seq, event->length);
+    else
+        bb_dialog_gap(dialog, event->side, seq, event->length);
 }
 
 static void note_closed(BbContext *context, BbFlow *flow, guint side, bool was_reset)
@@ -114,12 +152,8 @@ static void drain(BbContext *context, BbFlow *flow)
     while (bb_tcp_next(&flow->tcp, &event, context->loss)) {
         if (event.kind == BB_TCP_DATA)
             feed_event(context, flow, &event);
-        else if (event.kind == BB_TCP_GAP && event.cut)
-            bb_dialog_cut(dialog_of(context, flow, event.side), event.side, event.seq,
-                          event.length);
         else if (event.kind == BB_TCP_GAP)
-            bb_dialog_gap(dialog_of(context, flow, event.side), event.side, event.seq,
-                          event.length);
+            feed_gap(context, flow, &event);
         else
             close_side(context, flow, event.side);
     }

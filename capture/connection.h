@@ -19,6 +19,12 @@ typedef enum {
     BB_FLOW_KINDS
 } BbFlowKind;
 
+// Where a direction is (capture/sequence.h). 0: not known yet.
+typedef struct BbFlowPlace {
+    guint64 sent; // behind the last byte that was seen
+    guint64 told; // or where what came last said that it is: its own, or an acknowledgement
+} BbFlowPlace;
+
 typedef struct BbFlow BbFlow;
 struct BbFlow {
     // What a look-up reads, in one cache line.
@@ -40,7 +46,8 @@ struct BbFlow {
     BbFlow *holds_older, *holds_newer; // of the flows that hold bytes, by when they began to
     BbHold *hold;                      // NULL: no side has closed yet
     GList *waits;                      // among those of which returns wait; NULL: none does
-    BbTcp tcp;                         // only of TCP, as is wire
+    BbFlowPlace place[2];              // only of TCP, as are tcp and wire
+    BbTcp tcp;
     BbWire wire;
 };
 

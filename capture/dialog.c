@@ -51,7 +51,7 @@ void bb_part_add(BbPart *part, const BbView *view, gsize from, gsize to)
         *part = (BbPart){
             .first_ns = first->time_ns,
             .last_ns = first->time_ns,
-            .seq = view->seq + (guint32)from,
+            .seq = view->seq + from,
             .ack = first->ack,
             .has_ack = first->has_ack,
             .place = first->place,
@@ -66,7 +66,7 @@ void bb_part_add(BbPart *part, const BbView *view, gsize from, gsize to)
     part->last_ns = MAX(part->last_ns, mark->time_ns);
     for (; mark > view->marks && mark[-1].end > from; mark--) // a late one among them is the last
         part->last_ns = MAX(part->last_ns, mark[-1].time_ns);
-    part->end_seq = view->seq + (guint32)to;
+    part->end_seq = view->seq + to;
     part->bytes += to - from;
 }
 
@@ -146,7 +146,7 @@ static BbMessage message_of(BbDialog *dialog, BbKind kind, const BbPart *part, g
     message.proto = proto ? proto : protocol_of(dialog);
     message.conn = conn_text(dialog);
     if (dialog->is_tcp)
-        message.offset = part->seq;
+        message.offset = (guint32)part->seq; // as TCP shows it
     else if (part->has_print)
         message.offset = BB_OFFSET_PRINT + part->print;
     if (id)
@@ -218,7 +218,7 @@ static bool answered_in_gap(BbDialog *dialog, const BbPart *request)
     BbSide *other = &dialog->side[!bb_dialog_side(dialog, request->direction)];
     if (!request->has_ack || !other->had_gap)
         return false;
-    other->had_gap = (gint32)(other->gap_end - request->ack) > 0; // later requests acknowledge more
+    other->had_gap = other->gap_end > request->ack; // later requests acknowledge more
     return other->had_gap;
 }
 
@@ -239,7 +239,7 @@ static bool waits_already(const BbDialog *dialog, const BbPart *request, guint64
     const BbSide *callee = &dialog->side[!bb_dialog_side(dialog, request->direction)];
     if (key)
         return bb_unanswered_first_of(dialog, request->direction, key) != NULL;
-    if (callee->answered && request->has_ack && (gint32)(callee->answered_seq - request->ack) > 0)
+    if (callee->answered && request->has_ack && callee->answered_seq > request->ack)
         return true;
     return dialog->n_in_order[request->direction] > 0;
 }
@@ -320,9 +320,9 @@ static bool can_answer(const BbPart *reply, const BbPart *request)
 {
     if (!reply->is_tcp || !request->is_tcp)
         return true;
-    if (reply->has_ack && (gint32)(reply->ack - request->seq) <= 0)
+    if (reply->has_ack && reply->ack <= request->seq)
         return false;
-    return !request->has_ack || (gint32)(reply->seq - request->ack) >= 0;
+    return !request->has_ack || reply->seq >= request->ack;
 }
 
 const BbOpenCall *bb_dialog_oldest(BbDialog *dialog, const BbPart *reply)
@@ -488,47 +488,83 @@ void bb_dialog_repeated(BbDialog *dialog)
     dialog->context->loss->count[BB_REPEATED]++;
 }
 
-// Bytes of the callee are missing before seq, or (of_callee is false) of the caller. A key that may
-// be used again is lost where the reply may be among the former and the next call of its key among
-// the latter, whichever of both is known first.
-static bool is_lost_in_gap(const BbDialog *dialog, BbOpenEntry *entry, bool of_callee, guint32 seq)
+// Its reply may be among missing bytes of the callee before seq.
+static bool may_be_missing(const BbOpenEntry *entry, guint64 seq)
 {
-    const BbSide *caller = &dialog->side[bb_dialog_side(dialog, entry->request.direction)];
-    if (!of_callee)
-        return entry->doubted;
-    if (entry->request.has_ack && (gint32)(seq - entry->request.ack) <= 0)
+    return !entry->request.has_ack || seq > entry->request.ack;
+}
+
+// The reply may be missing. A key that may be used again is lost where the next call of its key may
+// be missing, too, whichever of both is known first.
+static bool is_lost_or_doubted(BbDialog *dialog, BbOpenEntry *entry)
+{
+    BbDirection asked = entry->request.direction;
+    const BbSide *caller = &dialog->side[bb_dialog_side(dialog, asked)];
+    if (bb_dialog_in_order(entry))
+        return true;
+    if (entry->use != BB_KEY_REUSED)
         return false;
-    entry->doubted = entry->use == BB_KEY_REUSED;
-    bool reused = caller->had_gap && (gint32)(caller->gap_end - entry->request.seq) > 0;
-    return bb_dialog_in_order(entry) || (entry->doubted && reused);
+    if (caller->had_gap && caller->gap_end > entry->request.seq)
+        return true;
+    entry->doubted = true;
+    if (!dialog->doubted[asked] || dialog->doubted[asked] > entry->open.call)
+        dialog->doubted[asked] = entry->open.call;
+    return false;
+}
+
+// Bytes of the callee of those asked in that direction are missing before seq, and so are bytes of
+// the caller of the others: of these, who is doubted is lost.
+static bool is_lost_in_gap(BbDialog *dialog, BbOpenEntry *entry, BbDirection asked, guint64 seq)
+{
+    if (entry->request.direction != asked)
+        return entry->doubted;
+    return entry->open.call >= dialog->reckoned[asked] && may_be_missing(entry, seq) &&
+           is_lost_or_doubted(dialog, entry);
+}
+
+// Those that may be missing are not looked at again, since many may be open, and holes many: only
+// missing bytes of their caller make them lost now.
+static void reckon(BbDialog *dialog, BbDirection asked, guint64 seq)
+{
+    BbOpenEntry *entry = bb_unanswered_from(dialog, dialog->reckoned[asked]);
+    for (; entry; entry = bb_unanswered_next(dialog, entry)) {
+        if (entry->request.direction == asked && !may_be_missing(entry, seq))
+            return;
+        dialog->reckoned[asked] = entry->open.call + 1;
+    }
 }
 
 // Returns how many are given up of which a reply in order may still come.
-static guint32 give_up_lost(BbDialog *dialog, guint side, guint32 seq)
+static guint32 give_up_lost(BbDialog *dialog, guint side, guint64 seq)
 {
+    BbDirection asked = bb_dialog_direction(dialog, side), other = bb_direction_other(asked);
+    guint64 from = dialog->reckoned[asked];
     guint32 given_up = 0;
     if (!dialog->n_in_order[0] && !dialog->n_in_order[1] && !dialog->n_reused)
         return 0; // keys that are used once tell whose what comes is
-    BbOpenEntry *next, *entry = bb_unanswered_first(dialog);
+    if (dialog->doubted[other])
+        from = MIN(from, dialog->doubted[other]);
+    BbOpenEntry *next, *entry = bb_unanswered_from(dialog, from);
     for (; entry; entry = next) {
         next = bb_unanswered_next(dialog, entry);
-        bool of_callee = bb_dialog_side(dialog, entry->request.direction) == side;
-        if (!is_lost_in_gap(dialog, entry, of_callee, seq))
+        if (!is_lost_in_gap(dialog, entry, asked, seq))
             continue;
         given_up += bb_dialog_in_order(entry) && !entry->ambiguous;
         give_up(dialog, entry);
     }
+    dialog->doubted[other] = 0;
+    reckon(dialog, asked, seq);
     return given_up;
 }
 
 // Bytes of the other side before seq are missing (hole), or were passed over.
-static void give_up_before(BbDialog *dialog, guint side, guint32 seq, bool hole)
+static void give_up_before(BbDialog *dialog, guint side, guint64 seq, bool hole)
 {
     guint32 given_up = give_up_lost(dialog, side, seq);
     bb_doubt_lost(dialog, !side, seq, hole, given_up);
 }
 
-void bb_dialog_give_up_before(BbDialog *dialog, guint side, guint32 seq)
+void bb_dialog_give_up_before(BbDialog *dialog, guint side, guint64 seq)
 {
     give_up_before(dialog, side, seq, true);
 }
@@ -551,9 +587,8 @@ static bool may_be_answered(const BbDialog *dialog, const BbOpenEntry *entry)
 {
     const BbPart *request = &entry->request;
     const BbSide *callee = &dialog->side[!bb_dialog_side(dialog, request->direction)];
-    guint32 next = callee->seq + callee->buffered;
-    return entry->reply || (bb_dialog_in_order(entry) && request->has_ack &&
-                            (callee->seq || callee->buffered) && (gint32)(next - request->ack) > 0);
+    guint64 next = callee->seq + callee->buffered;
+    return entry->reply || (bb_dialog_in_order(entry) && request->has_ack && next > request->ack);
 }
 
 // Whether the call ends as side closes: it waited no longer, or will not answer who waits.
@@ -653,7 +688,7 @@ void bb_dialog_adopt(BbDialog *dialog)
         dialog->open[i].adopted = true;
 }
 
-static void pass_over_until(BbDialog *dialog, guint number, guint32 seq)
+static void pass_over_until(BbDialog *dialog, guint number, guint64 seq)
 {
     BbSide *side = &dialog->side[number];
     dialog->holed = side->headless = side->had_gap = true;
@@ -664,8 +699,7 @@ static void pass_over_until(BbDialog *dialog, guint number, guint32 seq)
 void bb_dialog_pass_over(BbDialog *dialog, const BbView *view, gsize count)
 {
     if (count && !view->datagram)
-        pass_over_until(dialog, bb_dialog_side(dialog, view->direction),
-                        view->seq + (guint32)count);
+        pass_over_until(dialog, bb_dialog_side(dialog, view->direction), view->seq + count);
 }
 
 void bb_dialog_passed_rest(BbDialog *dialog, const BbPart *part, bool ends)

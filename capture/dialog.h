@@ -21,11 +21,11 @@ static inline BbDirection bb_direction_other(BbDirection direction)
 
 // Which packet carried which bytes of a view: bytes up to `end` (exclusive, from the view's start).
 typedef struct BbMark {
-    gsize end;
     gint64 time_ns;
-    guint32 ack;  // acknowledgement number of that packet
-    bool has_ack; // false for datagrams and segments without ACK
+    guint64 ack; // position that this packet acknowledges
     BbPlace place;
+    guint32 end;
+    bool has_ack; // false for datagrams and segments without ACK
 } BbMark;
 
 // Contiguous bytes of one direction that no decoder has taken yet. Lent for one call.
@@ -36,7 +36,7 @@ typedef struct BbView {
     bool closed; // no more bytes follow
     bool datagram;
     gsize missing;       // datagram: bytes at its end that the snap length cut
-    guint32 seq;         // TCP sequence number of data[0]
+    guint64 seq;         // TCP: position of data[0] (capture/sequence.h)
     const BbMark *marks; // ascending; the last one's end is >= length
     guint n_marks;
 } BbView;
@@ -50,12 +50,12 @@ typedef struct BbPart {
     gint64 first_ns;  // stamp of the packet with its first byte
     gint64 last_ns;   // of the last packet with any of its bytes, in whatever order they came
     guint64 bytes;    // seen so far, and those skipped of which only the number was seen
-    guint32 seq, ack; // of its first byte
-    guint32 end_seq;  // behind its last byte, whatever holes are within
-    guint32 print;    // of a datagram (BB_OFFSET_PRINT), from that byte on
+    guint64 seq, ack; // positions, of its first byte
+    guint64 end_seq;  // behind its last byte, whatever holes are within
     BbPlace place;    // of its first byte
-    BbDirection direction;
-    bool begun, has_ack, is_tcp, has_print;
+    guint32 print;    // of a datagram (BB_OFFSET_PRINT), from that byte on
+    guint8 direction; // BbDirection
+    bool begun : 1, has_ack : 1, is_tcp : 1, has_print : 1;
 } BbPart;
 
 // Adds bytes [from, to) of view. The first byte added is the message's first byte.
@@ -111,7 +111,7 @@ void bb_dialog_sent(BbDialog *dialog, guint64 call, const BbPart *request);
 guint64 bb_dialog_call(BbDialog *dialog, const BbPart *request, guint32 op, guint64 key,
                        guint32 tag);
 
-// The open call that a reply in order belongs to: the oldest one it can answer by sequence numbers.
+// The open call that a reply in order belongs to: the oldest one it can answer by TCP's numbers.
 // Older ones that can no longer be answered are given up (counted). NULL: the reply is an orphan.
 const BbOpenCall *bb_dialog_oldest(BbDialog *dialog, const BbPart *reply);
 // The same of a reply that begins at a byte of view.

@@ -47,9 +47,9 @@ typedef struct BbSide {
     bool torn : 1;      // its last message was cut off by a gap
     bool continues : 1; // bb_dialog_continues
     bool one_way : 1;   // messages of this side were seen that nobody answers or asked for
-    guint32 gap_end;    // had_gap: sequence number behind the last missing bytes
-    guint32 answered_seq;
-    guint32 seq;  // of the first byte in the buffer, or of the next to come
+    guint64 gap_end;    // had_gap: position behind the last missing bytes
+    guint64 answered_seq;
+    guint64 seq;  // of the first byte in the buffer, or of the next to come
     guint64 skip; // bytes to come that belong to skip_part
     BbPart *skip_part;
 } BbSide;
@@ -73,10 +73,13 @@ struct BbDialog {
     guint32 n_in_order[2]; // open calls that are answered in order, by BbDirection
     guint32 n_reused;      // those whose key is used again
     guint32 n_replies;     // those with a reply that comes in pieces
-    guint64 likely;        // what the first turn looked like: bits by place in bb_decoders
-    guint64 refused;       // decoders that gave up, likewise
-    guint32 forgotten;     // calls dropped at the limit whose replies are still to come
-    guint32 head_left;     // bytes of a proxy's head that are still to be passed over
+    guint64 reckoned[2]; // by BbDirection: of open calls with lower handles it is known that their
+                         // replies may be among missing bytes
+    guint64 doubted[2];  // likewise: the lowest handle that may be of a doubted one; 0: none is
+    guint64 likely;      // what the first turn looked like: bits by place in bb_decoders
+    guint64 refused;     // decoders that gave up, likewise
+    guint32 forgotten;   // calls dropped at the limit whose replies are still to come
+    guint32 head_left;   // bytes of a proxy's head that are still to be passed over
     guint16 turns_probed;
     guint8 client;     // side that calls
     guint8 last_spoke; // side that spoke last, plus 1; 0: nobody
@@ -93,7 +96,7 @@ struct BbDialog {
     bool switching : 1; // the decoder asked for bb_dialog_switch
     bool told : 1;      // the decoder was chosen by people (BbDecodeAs), if only for a while
     bool finished : 1;
-    bool inner : 1;     // bb_dialog_new_inner: its sequence numbers are its own
+    bool inner : 1;     // bb_dialog_new_inner: its positions are its own
     bool asked : 1;     // a call that is answered in order was made
     bool pipelined : 1; // two calls of one key that are answered in order were open at once
     bool keyed : 1;     // there are calls that are not answered in order
@@ -123,7 +126,7 @@ void bb_dialog_end_nodes(BbDialog *dialog);
 // Gives up (writes and counts) the open calls of side whose reply may have been among bytes of the
 // other direction before seq that were never seen. So those of the other side
 // whose key may have been used again among them.
-void bb_dialog_give_up_before(BbDialog *dialog, guint side, guint32 seq);
+void bb_dialog_give_up_before(BbDialog *dialog, guint side, guint64 seq);
 // The open calls were read before their protocol was known.
 void bb_dialog_adopt(BbDialog *dialog);
 // Writes that side closes the connection over the calls that it waited for, or is waited for with;

@@ -9,10 +9,10 @@ typedef struct Side {
     bool known; // one that is no reply to what was lost was seen
     bool cut;   // bytes were missing since its last message: they may be of one reply
     bool asked; // it called; its last call in order acknowledged asked_ack
-    guint32 said_end, asked_ack;
-    guint32 said_ack;    // that the last message seen acknowledged
-    guint32 matched_end; // of the last one that is known whose it is
-    guint32 known_seq; // likewise, or that there is another one for each reply that was due before
+    guint64 said_end, asked_ack; // positions
+    guint64 said_ack;            // that the last message seen acknowledged; 0: there was none
+    guint64 matched_end;         // of the last one that is known whose it is
+    guint64 known_seq; // likewise, or that there is another one for each reply that was due before
     guint32 due;       // replies to it, at most, that may come and belong to no open call
     guint32 sure;      // of these, at least
     guint32 lost;      // of due, to requests that were missing behind its last message
@@ -108,7 +108,7 @@ void bb_doubt_seen(BbDialog *dialog, const BbPart *part, bool accounted)
     guint number = bb_dialog_side(dialog, part->direction);
     BbSide *side = &dialog->side[number];
     if (part->is_tcp) // what comes next is beyond its end
-        side->torn = (gint32)(side->seq - part->end_seq) > 0;
+        side->torn = side->seq > part->end_seq;
     if (dialog->doubt)
         note_seen(dialog->doubt, number, part, accounted);
 }
@@ -129,8 +129,8 @@ static bool was_silent(const BbDialog *dialog, guint callee, const BbPart *reque
     const BbSide *side = &dialog->side[callee];
     const Side *answers = &doubt->side[callee];
     gint64 silence_ns = request->first_ns - doubt->said_ns;
-    bool has_all = !answers->said || (gint32)(request->ack - side->seq - side->buffered) >= 0;
-    bool just_lost = doubt->side[!callee].lost && (gint32)(request->seq - answers->said_ack) > 0;
+    bool has_all = !answers->said || request->ack >= side->seq + side->buffered;
+    bool just_lost = doubt->side[!callee].lost && request->seq > answers->said_ack;
     return doubt->said_ns && !just_lost && silence_ns >= least_ns &&
            silence_ns / BB_DOUBT_SILENCE_TIMES >= reply_ns && has_all;
 }
@@ -159,7 +159,7 @@ static bool has_more(const BbDialog *dialog, guint caller, const BbPart *request
     if (!callee->known)
         return callee->said || dialog->side[!caller].had_gap;
     bool just_lost = dialog->doubt->side[caller].lost > 0;
-    return (gint32)(request->ack - (just_lost ? callee->known_seq : callee->matched_end)) > 0;
+    return request->ack > (just_lost ? callee->known_seq : callee->matched_end);
 }
 
 // Nothing is due any more. Who waits for all replies before it asks more shows so by asking.
@@ -170,7 +170,7 @@ static bool is_settled(const BbDialog *dialog, guint caller, const BbPart *reque
     if (dialog->n_open || !request->has_ack)
         return false;
     if (dialog->decoder && dialog->decoder->takes_turns)
-        return !callee->answered || (gint32)(request->ack - callee->answered_seq) > 0;
+        return !callee->answered || request->ack > callee->answered_seq;
     return after_silence(dialog, !caller, request) ||
            (!doubt->rolls && !doubt->side[caller].sure && has_more(dialog, caller, request));
 }
@@ -225,7 +225,7 @@ bool bb_doubt_request(BbDialog *dialog, const BbPart *request, bool waits)
     }
     BbDoubt *doubt = doubt_of(dialog);
     Side *caller = &doubt->side[number];
-    bool further = request->has_ack && (gint32)(request->ack - caller->asked_ack) > 0;
+    bool further = request->has_ack && request->ack > caller->asked_ack;
     bool in_turns = caller->due && takes_turns(doubt, further) && !dialog->n_open;
     bool rested = caller->due && has_rested(dialog, !number, request) && !dialog->n_open;
     doubt->rolls &= !in_turns;
@@ -286,7 +286,7 @@ static bool is_awaited(const BbDialog *dialog, const BbPart *reply)
 // was sent when the callee had that is no older one.
 static void take_due(BbDoubt *doubt, Side *caller, Side *callee, const BbPart *reply)
 {
-    bool has_lost = reply->has_ack && caller->said && (gint32)(reply->ack - caller->said_end) > 0;
+    bool has_lost = reply->has_ack && caller->said && reply->ack > caller->said_end;
     bool older = caller->due > caller->fresh && !(caller->fresh && has_lost);
     caller->due--;
     caller->fresh -= !older;
@@ -300,7 +300,7 @@ static void take_due(BbDoubt *doubt, Side *caller, Side *callee, const BbPart *r
         callee->matched_end = reply->end_seq;
     }
     // Who waits has its reply from somebody who has the request.
-    if (reply->has_ack && caller->said && (gint32)(reply->ack - caller->said_end) < 0)
+    if (reply->has_ack && caller->said && reply->ack < caller->said_end)
         doubt->turns = 0;
 }
 
@@ -338,13 +338,13 @@ static bool is_torn(const BbDialog *dialog, guint number)
 }
 
 // The most messages of a side that its missing bytes up to seq can be.
-static guint32 most_lost(const Side *side, guint32 seq)
+static guint32 most_lost(const Side *side, guint64 seq)
 {
-    gint32 bytes = side->said ? (gint32)(seq - side->said_end) : 0;
-    return side->smallest && bytes > 0 ? (guint32)bytes / side->smallest : 0;
+    guint64 bytes = side->said && seq > side->said_end ? seq - side->said_end : 0;
+    return side->smallest ? (guint32)MIN(bytes / side->smallest, BB_DOUBT_MOST) : 0;
 }
 
-static void lose_requests(BbDialog *dialog, guint number, guint32 seq, bool hole)
+static void lose_requests(BbDialog *dialog, guint number, guint64 seq, bool hole)
 {
     Side *caller = &dialog->doubt->side[number];
     const BbSide *callee = &dialog->side[!number];
@@ -352,13 +352,13 @@ static void lose_requests(BbDialog *dialog, guint number, guint32 seq, bool hole
     bool waits = dialog->doubt->alone == BB_DOUBT_HABIT;
     if ((torn && waits) || dialog->side[number].continues)
         return; // the rest of a request
-    guint32 said_end = dialog->doubt->side[!number].said_end;
+    guint64 said_end = dialog->doubt->side[!number].said_end;
     guint32 most = dialog->doubt->rolls ? most_lost(caller, seq) : 0;
     guint32 more = most > caller->lost ? most - caller->lost : 0;
     if (hole || !caller->lost)
         more = MAX(more, 1);
     // One is still to be answered, unless it needs no answer or that was lost, too.
-    bool answered = callee->had_gap && (gint32)(callee->gap_end - said_end) > 0;
+    bool answered = callee->had_gap && callee->gap_end > said_end;
     bool one_way = dialog->side[number].one_way;
     caller->missing |= hole && !torn && !answered && !one_way && !dialog->keyed;
     caller->lost += more;
@@ -366,7 +366,7 @@ static void lose_requests(BbDialog *dialog, guint number, guint32 seq, bool hole
     add_due(caller, more);
 }
 
-static void lose_replies(BbDialog *dialog, guint number, guint32 seq, bool hole, guint32 given_up)
+static void lose_replies(BbDialog *dialog, guint number, guint64 seq, bool hole, guint32 given_up)
 {
     Side *caller = &dialog->doubt->side[!number];
     Side *callee = &dialog->doubt->side[number];
@@ -392,7 +392,7 @@ static void lose_replies(BbDialog *dialog, guint number, guint32 seq, bool hole,
     caller->missing = false;
 }
 
-void bb_doubt_lost(BbDialog *dialog, guint number, guint32 seq, bool hole, guint32 given_up)
+void bb_doubt_lost(BbDialog *dialog, guint number, guint64 seq, bool hole, guint32 given_up)
 {
     doubt_of(dialog)->gap = true;
     dialog->doubt->rests = 0;

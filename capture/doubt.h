@@ -56,4 +56,4 @@ guint32 bb_doubt_due(const BbDialog *dialog, guint side);
 void bb_doubt_answered(BbDialog *dialog, const BbOpenEntry *entry, const BbPart *reply);
 // Bytes of side before seq are missing (hole) or were passed over unread. given_up: calls of the
 // other side whose reply may have been among them.
-void bb_doubt_lost(BbDialog *dialog, guint side, guint32 seq, bool hole, guint32 given_up);
+void bb_doubt_lost(BbDialog *dialog, guint side, guint64 seq, bool hole, guint32 given_up);

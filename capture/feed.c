@@ -47,12 +47,12 @@ void bb_dialog_expect(BbDialog *dialog, const BbDecoder *decoder)
 // ---- the decoder ------------------------------------------------------------------------------
 
 // For who copies packets (capture/skips.h).
-static void tell_skip(const BbDialog *dialog, guint number, guint32 seq, guint64 count)
+static void tell_skip(const BbDialog *dialog, guint number, guint64 seq, guint64 count)
 {
     const BbContext *context = dialog->context;
     if (!context->skips || !dialog->is_tcp || dialog->inner || count == BB_SKIP_REST)
         return;
-    const BbSkipped skipped = {seq, count, bb_context_packet(context)};
+    const BbSkipped skipped = {(guint32)seq, count, bb_context_packet(context)};
     bb_skips_tell(context->skips, dialog->endpoints, number, &skipped);
 }
 
@@ -84,7 +84,7 @@ static void advance(BbView *view, BbMark **marks, gsize count)
 {
     view->data += count;
     view->length -= count;
-    view->seq += (guint32)count;
+    view->seq += count;
     while (view->n_marks && (*marks)->end <= count) {
         ++*marks;
         view->n_marks--;
@@ -244,7 +244,7 @@ static void lose_place(BbDialog *dialog, guint number)
 }
 
 // No byte before seq comes any more: calls asked or answered by them are reckoned with.
-static void lose_until(BbDialog *dialog, guint number, guint32 seq)
+static void lose_until(BbDialog *dialog, guint number, guint64 seq)
 {
     BbSide *side = &dialog->side[number];
     side->seq = seq;
@@ -257,7 +257,7 @@ static void lose_until(BbDialog *dialog, guint number, guint32 seq)
 }
 
 // A message head that outgrows the buffer is given up like a gap that ends at seq.
-static void outgrow(BbDialog *dialog, guint number, guint32 seq)
+static void outgrow(BbDialog *dialog, guint number, guint64 seq)
 {
     dialog->context->loss->count[BB_MESSAGE_LIMIT]++;
     clear_buffer(&dialog->side[number]);
@@ -282,7 +282,7 @@ static void feed_directly(BbDialog *dialog, guint number, const BbPiece *piece, 
         run(dialog, number, &view, &marks, (BbHearing){0});
     side->seq = view.seq;
     if (view.length > BB_DIALOG_BUFFER)
-        outgrow(dialog, number, view.seq + (guint32)view.length);
+        outgrow(dialog, number, view.seq + view.length);
     else if (view.length)
         store(side, view.data, view.length, &mark);
 }
@@ -510,7 +510,7 @@ void bb_dialog_skip(BbDialog *dialog, BbDirection direction, guint64 count, BbPa
     dialog->side[number].skip_part = part;
 }
 
-void bb_dialog_cut(BbDialog *dialog, guint number, guint32 seq, guint32 missing)
+void bb_dialog_cut(BbDialog *dialog, guint number, guint64 seq, guint32 missing)
 {
     BbSide *side = &dialog->side[number];
     if (!dialog->finished && side->skip >= missing && side->skip_part)
@@ -519,7 +519,7 @@ void bb_dialog_cut(BbDialog *dialog, guint number, guint32 seq, guint32 missing)
 }
 
 // Whether the missing bytes are skipped anyway.
-static bool skip_gap(BbDialog *dialog, guint number, guint32 seq, guint32 missing)
+static bool skip_gap(BbDialog *dialog, guint number, guint64 seq, guint32 missing)
 {
     BbSide *side = &dialog->side[number];
     if (!side->skip || (side->skip != BB_SKIP_REST && side->skip < missing))
@@ -534,7 +534,7 @@ static bool skip_gap(BbDialog *dialog, guint number, guint32 seq, guint32 missin
     return true;
 }
 
-void bb_dialog_gap(BbDialog *dialog, guint number, guint32 seq, guint32 missing)
+void bb_dialog_gap(BbDialog *dialog, guint number, guint64 seq, guint32 missing)
 {
     BbSide *side = &dialog->side[number];
     if (dialog->finished || skip_gap(dialog, number, seq, missing))

@@ -12,8 +12,8 @@ typedef struct BbPiece {
     const guint8 *data;
     guint32 length;
     guint32 missing; // datagram: bytes that the snap length cut
-    guint32 seq;     // TCP
-    guint32 ack;
+    guint64 seq;     // TCP: position of its first byte (capture/sequence.h)
+    guint64 ack;     // position
     bool has_ack;
     gint64 time_ns;
     gint64 took_ns; // datagram: until its last byte came
@@ -27,8 +27,8 @@ BbDialog *bb_dialog_new(BbContext *context, const BbEndpoints *endpoints, bool i
 // Nothing was fed yet, and bytes may have come before what will be.
 void bb_dialog_joined(BbDialog *dialog);
 // For what is said inside of outer (decrypted, unwrapped) by the same endpoints. A decoder that
-// unwraps keeps it in its state, feeds it with pieces that have the stamps of outer and sequence
-// numbers that count what is inside, counts bb_dialog_held to its own and frees it at its finish.
+// unwraps keeps it in its state, feeds it with pieces that have the stamps of outer and positions
+// that count what is inside, counts bb_dialog_held to its own and frees it at its finish.
 BbDialog *bb_dialog_new_inner(const BbDialog *outer);
 // What is said in dialog, of which nothing was fed yet, is of this protocol.
 void bb_dialog_expect(BbDialog *dialog, const struct BbDecoder *decoder);
@@ -36,10 +36,10 @@ void bb_dialog_expect(BbDialog *dialog, const struct BbDecoder *decoder);
 void bb_dialog_free(BbDialog *dialog);
 
 void bb_dialog_feed(BbDialog *dialog, guint side, const BbPiece *piece);
-void bb_dialog_gap(BbDialog *dialog, guint side, guint32 seq, guint32 missing);
+void bb_dialog_gap(BbDialog *dialog, guint side, guint64 seq, guint32 missing);
 // The same where they were seen to be sent, but not what they are (cut by a snap length): what is
 // skipped of them counts to its message.
-void bb_dialog_cut(BbDialog *dialog, guint side, guint32 seq, guint32 missing);
+void bb_dialog_cut(BbDialog *dialog, guint side, guint64 seq, guint32 missing);
 // As bb_dialog_gap where nobody knows how many bytes, or whether any.
 void bb_dialog_lose(BbDialog *dialog, guint side);
 void bb_dialog_close(BbDialog *dialog, guint side);

@@ -182,6 +182,17 @@ static bool place_stream(BbStream *stream, const BbPacket *packet, BbLoss *loss)
     return false;
 }
 
+// What was acknowledged long ago may seem to be ahead by now: numbers go around.
+static bool is_stale(const BbStream *stream)
+{
+    return stream->started && bb_sequence_distance(stream->next, stream->acked) >= WINDOW;
+}
+
+static bool is_acked(const BbStream *stream, guint32 seq)
+{
+    return stream->has_acked && !is_stale(stream) && bb_sequence_distance(seq, stream->acked) >= 0;
+}
+
 // Whether what side acknowledges tells where the other side is: the first bytes of a connection
 // were missed, or it gave several numbers, and this is the end of the handshake.
 static bool tells_place(const BbTcp *tcp, guint side, const BbPacket *packet)
@@ -205,7 +216,8 @@ static void note_ack(BbTcp *tcp, guint side, const BbPacket *packet)
     }
     gint32 ahead = bb_sequence_distance(other->next, packet->ack);
     bool credible = !other->started || (ahead < WINDOW && ahead > -WINDOW);
-    if (credible && (!other->has_acked || bb_sequence_distance(other->acked, packet->ack) > 0))
+    bool further = bb_sequence_distance(other->acked, packet->ack) > 0;
+    if (credible && (!other->has_acked || is_stale(other) || further))
         other->acked = packet->ack;
     other->has_acked |= credible;
 }
@@ -548,7 +560,7 @@ static bool next_gap(BbTcp *tcp, guint side, BbTcpEvent *event, BbLoss *loss)
         return false;
     gint32 hole = bb_sequence_distance(stream->next, held->seq);
     if (hole > 0) {
-        bool acked = stream->has_acked && bb_sequence_distance(held->seq, stream->acked) >= 0;
+        bool acked = is_acked(stream, held->seq);
         if (!patience_is_over(tcp, stream, acked))
             return false;
         // What was acknowledged is hardly to come any more, and is given up without harm.

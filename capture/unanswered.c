@@ -6,10 +6,16 @@
 
 #define NOWHERE G_MAXUINT32
 
-// A list of entries by their places, in order; as many buckets as there are places.
+// A list of entries by their places, in order.
 typedef struct BbOpenBucket {
     guint32 oldest, youngest;
 } BbOpenBucket;
+
+// Half as many as there are places.
+static guint32 n_buckets(const BbDialog *dialog)
+{
+    return dialog->open_capacity / 2;
+}
 
 guint bb_unanswered_count(const BbDialog *dialog)
 {
@@ -21,7 +27,7 @@ guint bb_unanswered_count(const BbDialog *dialog)
 static BbOpenBucket *bucket_of(const BbDialog *dialog, BbDirection direction, guint64 key)
 {
     guint64 hash = bb_mix(bb_mix(dialog->context->seed, key), direction);
-    return &dialog->buckets[(hash >> 32) & (dialog->open_capacity - 1)];
+    return &dialog->buckets[(hash >> 32) & (n_buckets(dialog) - 1)];
 }
 
 static guint32 place_of(const BbDialog *dialog, const BbOpenEntry *entry)
@@ -59,8 +65,8 @@ static void link_all(BbDialog *dialog)
 {
     if (dialog->open_capacity <= BB_DIALOG_KEPT_CALLS)
         return;
-    dialog->buckets = g_renew(BbOpenBucket, dialog->buckets, dialog->open_capacity);
-    memset(dialog->buckets, 0xff, dialog->open_capacity * sizeof *dialog->buckets); // NOWHERE
+    dialog->buckets = g_renew(BbOpenBucket, dialog->buckets, n_buckets(dialog));
+    memset(dialog->buckets, 0xff, n_buckets(dialog) * sizeof *dialog->buckets); // NOWHERE
     for (guint32 i = 0; i < dialog->n_open; i++)
         link_entry(dialog, &dialog->open[i]);
 }
@@ -112,7 +118,8 @@ BbOpenEntry *bb_unanswered_next(const BbDialog *dialog, const BbOpenEntry *entry
     return NULL;
 }
 
-BbOpenEntry *bb_unanswered_find(const BbDialog *dialog, guint64 call)
+// Of the first one with this handle or a higher one, over or not, in open; n_open: there is none.
+static guint32 find_from(const BbDialog *dialog, guint64 call)
 {
     guint32 low = 0, high = dialog->n_open;
     while (low < high) {
@@ -122,7 +129,22 @@ BbOpenEntry *bb_unanswered_find(const BbDialog *dialog, guint64 call)
         else
             high = middle;
     }
-    BbOpenEntry *found = low < dialog->n_open ? &dialog->open[low] : NULL;
+    return low;
+}
+
+BbOpenEntry *bb_unanswered_from(const BbDialog *dialog, guint64 call)
+{
+    guint32 at = find_from(dialog, call);
+    if (at == dialog->n_open)
+        return NULL;
+    return dialog->open[at].over ? bb_unanswered_next(dialog, &dialog->open[at])
+                                 : &dialog->open[at];
+}
+
+BbOpenEntry *bb_unanswered_find(const BbDialog *dialog, guint64 call)
+{
+    guint32 at = find_from(dialog, call);
+    BbOpenEntry *found = at < dialog->n_open ? &dialog->open[at] : NULL;
     return found && found->open.call == call && !found->over ? found : NULL;
 }
 
@@ -194,7 +216,7 @@ guint32 bb_unanswered_held(const BbDialog *dialog)
 {
     if (dialog->open_capacity <= BB_DIALOG_FEW_CALLS)
         return 0;
-    gsize place = sizeof *dialog->entries + (dialog->buckets ? sizeof *dialog->buckets : 0);
-    gsize replies = dialog->n_replies * sizeof *dialog->entries->reply;
-    return dialog->open_capacity * (guint32)place + (guint32)replies;
+    gsize entries = dialog->open_capacity * sizeof *dialog->entries;
+    gsize buckets = dialog->buckets ? n_buckets(dialog) * sizeof *dialog->buckets : 0;
+    return (guint32)(entries + buckets + dialog->n_replies * sizeof *dialog->entries->reply);
 }

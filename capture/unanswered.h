@@ -2,8 +2,8 @@
 // The open calls of a dialog: a queue in the order of their requests, from the middle of which any
 // may go, found by handle and by key. Nothing here takes longer with more open calls, but for
 // finding a handle (their logarithm), going through those of one key, which has to end early
-// (BB_DIALOG_TAGGED), and going through them all, as a hole has to: half a millisecond at the
-// limit. Part of the dialog (capture/dialog.h), which has its fields.
+// (BB_DIALOG_TAGGED), and going through them all. Part of the dialog (capture/dialog.h), which has
+// its fields.
 //
 // Limits: BB_DIALOG_OPEN_CALLS in a dialog. Room for more than a few counts to the bytes that all
 // connections hold, and at most 65,536 places are made, whatever goes from the middle: there are
@@ -30,6 +30,8 @@ void bb_unanswered_free(BbDialog *dialog);
 
 // The open call of this handle, NULL if there is none.
 BbOpenEntry *bb_unanswered_find(const BbDialog *dialog, guint64 call);
+// The oldest with this handle or a higher one, NULL if there is none.
+BbOpenEntry *bb_unanswered_from(const BbDialog *dialog, guint64 call);
 // All of them, oldest first. NULL: no more.
 BbOpenEntry *bb_unanswered_first(const BbDialog *dialog);
 BbOpenEntry *bb_unanswered_next(const BbDialog *dialog, const BbOpenEntry *entry);

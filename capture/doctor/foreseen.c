@@ -26,7 +26,7 @@ static void look_at_ack(const BbSight *sight)
     BbTalkSide *other = &sight->talk->side[!sight->side];
     guint32 ack = sight->packet->ack;
     if (other->foreseen.known ||
-        (other->holes.started && bb_sequence_distance(other->holes.top, ack) <= 0))
+        (other->holes.started && bb_sequence_distance((guint32)other->holes.top, ack) <= 0))
         return;
     other->foreseen = (BbForeseen){
         .known = true,

@@ -8,30 +8,20 @@
 #define WINDOW (1 << 28)   // segments further off belong to another connection
 #define LATE_SYN (1 << 20) // bytes before the first one seen, where a SYN may come late
 
-static guint32 lower(guint32 a, guint32 b)
+static bool is_acked(const BbHoles *holes, guint64 end)
 {
-    return bb_sequence_distance(a, b) > 0 ? a : b;
-}
-
-static guint32 higher(guint32 a, guint32 b)
-{
-    return bb_sequence_distance(a, b) > 0 ? b : a;
-}
-
-static bool is_acked(const BbHoles *holes, guint32 end)
-{
-    return holes->has_acked && bb_sequence_distance(end, holes->acked) >= 0;
+    return holes->has_acked && end <= holes->acked;
 }
 
 // The hole is not watched any more.
 static void give_up(BbHoles *holes, BbHole hole)
 {
-    guint32 size = hole.end - hole.begin;
+    guint64 size = hole.end - hole.begin;
     if (is_acked(holes, hole.end)) {
         holes->unseen += size;
         return;
     }
-    holes->waiting_end = holes->waiting ? higher(holes->waiting_end, hole.end) : hole.end;
+    holes->waiting_end = holes->waiting ? MAX(holes->waiting_end, hole.end) : hole.end;
     holes->waiting += size;
 }
 
@@ -50,7 +40,7 @@ static void insert_at(BbHoles *holes, guint index, BbHole hole)
     holes->count++;
 }
 
-static void append(BbHoles *holes, guint32 begin, guint32 end)
+static void append(BbHoles *holes, guint64 begin, guint64 end)
 {
     if (holes->count == BB_HOLES) {
         give_up(holes, holes->hole[0]);
@@ -60,11 +50,11 @@ static void append(BbHoles *holes, guint32 begin, guint32 end)
 }
 
 // Takes [begin, end) out of the hole at index. Returns where to go on.
-static guint fill_one(BbHoles *holes, guint index, guint32 begin, guint32 end)
+static guint fill_one(BbHoles *holes, guint index, guint64 begin, guint64 end)
 {
     BbHole was = holes->hole[index];
-    guint32 from = higher(was.begin, begin), to = lower(was.end, end);
-    if (bb_sequence_distance(from, to) <= 0)
+    guint64 from = MAX(was.begin, begin), to = MIN(was.end, end);
+    if (to <= from)
         return index + 1;
     holes->seen += to - from;
     BbHole left = {was.begin, from}, right = {to, was.end};
@@ -80,9 +70,9 @@ static guint fill_one(BbHoles *holes, guint index, guint32 begin, guint32 end)
     return index + 1;
 }
 
-static void believe(BbHoles *holes, guint32 ack)
+static void believe(BbHoles *holes, guint64 ack)
 {
-    holes->acked = holes->has_acked ? higher(holes->acked, ack) : ack;
+    holes->acked = holes->has_acked ? MAX(holes->acked, ack) : ack;
     holes->has_acked = true;
     if (holes->waiting && is_acked(holes, holes->waiting_end)) {
         holes->unseen += holes->waiting;
@@ -94,14 +84,14 @@ static void begin_at(BbHoles *holes, guint32 seq)
 {
     holes->started = true;
     holes->odd = 0;
-    holes->begin = holes->top = seq;
+    holes->begin = holes->top = BB_SEQUENCE_FIRST + seq;
     holes->has_claim = false;
 }
 
 // Whether the segment belongs where the stream is. Else it is ignored, or the stream begins anew.
 static bool is_near(BbHoles *holes, guint32 seq)
 {
-    gint32 ahead = bb_sequence_distance(holes->top, seq);
+    gint32 ahead = bb_sequence_distance((guint32)holes->top, seq);
     if (ahead < WINDOW && ahead > -WINDOW) {
         holes->odd = 0;
         return true;
@@ -121,16 +111,16 @@ void bb_holes_data(BbHoles *holes, guint32 seq, guint32 length)
         begin_at(holes, seq);
     else if (!is_near(holes, seq))
         return;
-    guint32 end = seq + length, top = holes->top;
-    if (bb_sequence_distance(top, seq) > 0)
-        append(holes, top, seq);
-    if (bb_sequence_distance(top, end) > 0) {
-        holes->seen += end - higher(top, seq);
+    guint64 top = holes->top, begin = bb_sequence_position(top, seq), end = begin + length;
+    if (begin > top)
+        append(holes, top, begin);
+    if (end > top) {
+        holes->seen += end - MAX(top, begin);
         holes->top = end;
     }
-    for (guint i = 0; i < holes->count && bb_sequence_distance(seq, top) > 0;)
-        i = fill_one(holes, i, seq, end);
-    if (holes->has_claim && bb_sequence_distance(holes->claim, holes->top) >= 0) {
+    for (guint i = 0; i < holes->count && begin < top;)
+        i = fill_one(holes, i, begin, end);
+    if (holes->has_claim && holes->claim <= holes->top) {
         holes->has_claim = false;
         believe(holes, holes->claim);
     }
@@ -140,22 +130,23 @@ void bb_holes_ack(BbHoles *holes, guint32 ack)
 {
     if (!holes->started)
         return;
-    gint32 ahead = bb_sequence_distance(holes->top, ack);
+    gint32 ahead = bb_sequence_distance((guint32)holes->top, ack);
+    guint64 end = bb_sequence_position(holes->top, ack);
     if (ahead > BB_HOLES_FAR || ahead <= -WINDOW)
         return;
     if (ahead <= 0) {
-        believe(holes, ack);
+        believe(holes, end);
         return;
     }
     if (holes->has_claim)
-        believe(holes, lower(holes->claim, ack)); // both say so
-    holes->claim = holes->has_claim ? higher(holes->claim, ack) : ack;
+        believe(holes, MIN(holes->claim, end)); // both say so
+    holes->claim = holes->has_claim ? MAX(holes->claim, end) : end;
     holes->has_claim = true;
 }
 
 void bb_holes_syn(BbHoles *holes, guint32 seq)
 {
-    gint32 before = bb_sequence_distance(seq, holes->begin);
+    gint32 before = bb_sequence_distance(seq, (guint32)holes->begin);
     bool is_late = holes->started && !holes->has_isn && before > 0 && before < LATE_SYN;
     if (holes->has_isn && holes->isn == seq)
         return;
@@ -168,11 +159,11 @@ void bb_holes_syn(BbHoles *holes, guint32 seq)
 void bb_holes_settle(BbHoles *holes)
 {
     for (guint i = 0; i < holes->count && holes->has_acked; i++) {
-        gint32 size =
-            bb_sequence_distance(holes->hole[i].begin, lower(holes->hole[i].end, holes->acked));
-        holes->unseen += (guint32)MAX(size, 0);
+        BbHole hole = holes->hole[i];
+        guint64 end = MIN(hole.end, holes->acked);
+        holes->unseen += end > hole.begin ? end - hole.begin : 0;
     }
-    gint32 beyond = holes->has_acked ? bb_sequence_distance(holes->top, holes->acked) : 0;
-    holes->unseen += (guint32)MAX(beyond, 0);
+    if (is_acked(holes, holes->top))
+        holes->unseen += holes->acked - holes->top;
     *holes = (BbHoles){.seen = holes->seen, .unseen = holes->unseen};
 }

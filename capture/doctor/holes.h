@@ -16,20 +16,21 @@
 #define BB_HOLES_FAR (1 << 24) // acknowledged beyond the last byte seen: further is not believed
 #define BB_HOLES_ODD 3u        // segments in a row from elsewhere, and the stream began anew there
 
+// Of positions (capture/sequence.h).
 typedef struct BbHole {
-    guint32 begin, end;
+    guint64 begin, end;
 } BbHole;
 
 typedef struct BbHoles {
-    BbHole hole[BB_HOLES]; // by sequence number
+    BbHole hole[BB_HOLES]; // by position
     guint count;
-    guint32 top;   // behind the highest byte seen
-    guint32 acked; // up to here
-    guint32 begin; // first byte seen
+    guint64 top;   // behind the highest byte seen
+    guint64 acked; // up to here
+    guint64 begin; // first byte seen
     guint32 isn;
     guint odd;
-    guint32 claim; // the highest acknowledgement beyond top, which nothing confirms yet
-    guint32 waiting, waiting_end; // bytes of holes given up, not acknowledged yet
+    guint64 claim; // the highest acknowledgement beyond top, which nothing confirms yet
+    guint64 waiting, waiting_end; // bytes of holes given up, not acknowledged yet
     bool started, has_acked, has_isn, has_claim;
     guint64 seen, unseen; // bytes, the former each once
 } BbHoles;

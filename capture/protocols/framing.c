@@ -71,7 +71,7 @@ static gssize take_frame(BbDialog *dialog, void *state, const BbView *view,
     BbFrameSide *side = side_of(state, view->direction);
     gsize have = MIN(view->length, frame->length);
     side->under_way = side->good = true;
-    side->end_seq = view->seq + (guint32)frame->length;
+    side->end_seq = view->seq + frame->length;
     bb_part_add(&side->part, view, 0, have);
     bb_dialog_framing(dialog)->begin(dialog, state, view->data, MIN(have, frame->wanted),
                                      &side->part);
@@ -100,7 +100,7 @@ gssize bb_frames_parse(BbDialog *dialog, void *state, const BbView *view)
 {
     BbFrameSide *side = side_of(state, view->direction);
     if (side->under_way) {
-        gint32 rest = (gint32)(side->end_seq - view->seq);
+        gint64 rest = (gint64)(side->end_seq - view->seq);
         if (rest > 0 && view->closed && view->length == 0) { // a gap inside does no harm
             bb_dialog_skip(dialog, view->direction, (guint64)rest, &side->part);
             return 0;

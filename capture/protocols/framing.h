@@ -38,7 +38,7 @@ typedef struct BbFraming {
 
 typedef struct BbFrameSide {
     BbPart part;
-    guint32 end_seq; // under_way: sequence number behind the frame
+    guint64 end_seq; // under_way: position behind the frame
     guint32 passed;  // bytes passed over where a frame was looked for
     bool under_way;
     bool lost; // looking for the start of a frame

@@ -465,7 +465,7 @@ static HttpStep read_chunk_size(HttpReader *r)
     if (!digit || !bb_http_chunk_line(line.text, line.length, &size)) {
         r->at = start;
         r->side->part.bytes -= before; // they are not of this message, maybe of the next
-        r->side->part.end_seq -= (guint32)before;
+        r->side->part.end_seq -= before;
         return broken_body(r);
     }
     r->side->phase = size ? HTTP_CHUNK_END : HTTP_TRAILERS;

@@ -28,7 +28,7 @@ typedef struct Side {
     BbPart part;        // of the frame under way; of the whole header block
     BbHttp2Frame frame; // under way
     BbHttp2Frame first; // frame that began the header block
-    guint32 end_seq;    // PHASE_PAYLOAD: sequence number behind the frame
+    guint64 end_seq;    // PHASE_PAYLOAD: position behind the frame
     guint32 promised;   // stream that the header block promises
     guint32 searched;   // bytes, PHASE_LOST
     guint8 pad;         // bytes at the end of the payload
@@ -345,7 +345,7 @@ static Step read_head(Reader *r)
     if (!read_prefix(r, payload, prefix))
         return lose_place(r);
     sniff(r, payload, there);
-    side->end_seq = r->view->seq + (guint32)(r->at + BB_HTTP2_HEAD) + frame.length;
+    side->end_seq = r->view->seq + r->at + BB_HTTP2_HEAD + frame.length;
     side->phase = PHASE_PAYLOAD;
     side->frames += side->frames < FEW_FRAMES;
     bool kept = frame.type == BB_HTTP2_RST_STREAM || frame.type == BB_HTTP2_GOAWAY;
@@ -427,7 +427,7 @@ static void end_frame(Reader *r)
 static Step read_payload(Reader *r)
 {
     Side *side = r->side;
-    gint32 rest = (gint32)(side->end_seq - (r->view->seq + (guint32)r->at));
+    gint64 rest = (gint64)(side->end_seq - (r->view->seq + r->at));
     if (rest < 0) { // a gap went beyond its end
         bb_part_reset(&side->part);
         side->phase = PHASE_LOST;

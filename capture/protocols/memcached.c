@@ -18,7 +18,7 @@ typedef enum { STEP_ON, STEP_WAIT, STEP_BAD } Step;
 // What is read of a side: lines, blocks of data with a line end behind them.
 typedef struct Stream {
     BbPart *part;    // where the bytes of the block belong
-    guint32 end_seq; // in_block: sequence number behind it
+    guint64 end_seq; // in_block: position behind it
     guint32 scanned; // bytes of the unfinished line known to hold no line end
     bool in_block;
     bool in_line; // a long line, known already, is read to its end
@@ -192,7 +192,7 @@ static void begin_block(Reader *reader, BbPart *part, guint32 length)
     Stream *stream = reader->stream;
     stream->in_block = true;
     stream->part = part;
-    stream->end_seq = reader->view->seq + (guint32)reader->at + length + 2; // and its line end
+    stream->end_seq = reader->view->seq + reader->at + length + 2; // and its line end
 }
 
 // The data and the line end behind it are there, or a gap went beyond them.
@@ -210,7 +210,7 @@ static void end_block(Reader *reader)
 static Step read_block(Reader *reader)
 {
     Stream *stream = reader->stream;
-    gint32 rest = (gint32)(stream->end_seq - (reader->view->seq + (guint32)reader->at));
+    gint64 rest = (gint64)(stream->end_seq - (reader->view->seq + reader->at));
     stream->lost = rest < 0;
     gsize wanted = (gsize)MAX(rest, 0), count = MIN(wanted, left(reader));
     take(reader, stream->part, count);

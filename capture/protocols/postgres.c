@@ -31,7 +31,7 @@ enum { PACKET_STARTUP = 1, PACKET_ENCRYPT, PACKET_CANCEL };
 #define AUTHENTICATED 0u // in an authentication request
 
 typedef struct Stream {
-    guint32 end_seq; // in_message: sequence number behind it
+    guint64 end_seq; // in_message: position behind it
     guint8 type;     // of the message under way
     bool in_message;
     bool lost;        // does not know where the next message begins
@@ -434,7 +434,7 @@ static void begin_message(Reader *reader, guint8 type, gsize head, gsize prefix,
     stream->type = type;
     stream->in_message = true;
     stream->known = true;
-    stream->end_seq = reader->view->seq + (guint32)(reader->at + total);
+    stream->end_seq = reader->view->seq + reader->at + total;
     reader->at += prefix;
     // What is sent over several packets is opened early: the rest may be missing.
     BbPostgresRequest *request = &reader->pg->request;
@@ -489,7 +489,7 @@ static Step read_head(Reader *reader)
 static Step continue_message(Reader *reader)
 {
     Stream *stream = reader->stream;
-    gint32 rest = (gint32)(stream->end_seq - (reader->view->seq + (guint32)reader->at));
+    gint64 rest = (gint64)(stream->end_seq - (reader->view->seq + reader->at));
     belong(reader, stream->part);
     stream->lost = rest < 0; // a gap went beyond its end
     rest = MAX(rest, 0);

@@ -82,7 +82,7 @@ static bool may_answer(const BbRedis *redis, const BbView *view, gsize at)
     if (!redis->asked)
         return false;
     bb_part_add(&first, view, at, at + 1);
-    return (!first.has_ack || (gint32)(first.ack - redis->asked_seq) > 0) &&
+    return (!first.has_ack || first.ack > redis->asked_seq) &&
            count_values(view, at, redis->asked + 1) <= redis->asked;
 }
 

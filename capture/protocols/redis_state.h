@@ -44,7 +44,7 @@ typedef struct BbRedis {
     bool placed;       // the server's next value is not the first one behind a gap, nor of all
     bool torn;         // elements of a reply that a gap cut off may still come
     guint32 asked;     // torn: commands since the last value that was passed over
-    guint32 asked_seq; // of the first of them
+    guint64 asked_seq; // position of the first of them
     bool certain;      // a command in RESP was seen
     bool inlines;      // so was an inline one
     bool silent;       // CLIENT REPLY OFF

@@ -323,7 +323,7 @@ static gssize find_start(BbDialog *dialog, Side *side, const BbView *view)
 static gsize body_end(const Side *side, const BbView *view)
 {
     for (guint i = 0; i < view->n_marks && side->part.has_ack; i++)
-        if (view->marks[i].has_ack && (gint32)(view->marks[i].ack - side->part.ack) > 0)
+        if (view->marks[i].has_ack && view->marks[i].ack > side->part.ack)
             return i ? MIN(view->marks[i - 1].end, view->length) : 0;
     return view->length;
 }

@@ -70,7 +70,7 @@ static guint side_of(const BbDialog *outer, BbDirection direction)
     return direction == BB_TO_SERVER ? client : !client;
 }
 
-// With the stamps and sequence numbers of the packets in which it came: no message of SMB2 begins
+// With the stamps and positions of the packets in which it came: no message of SMB2 begins
 // where one of a pipe does.
 static void feed_marks(BbDialog *dialog, guint side, const BbView *view, gsize from, gsize to)
 {
@@ -81,7 +81,7 @@ static void feed_marks(BbDialog *dialog, guint side, const BbView *view, gsize f
         BbPiece piece = {
             .data = view->data + from,
             .length = (guint32)(MIN(mark->end, to) - from),
-            .seq = view->seq + (guint32)from,
+            .seq = view->seq + from,
             .ack = mark->ack,
             .has_ack = mark->has_ack,
             .time_ns = mark->time_ns,
@@ -102,7 +102,7 @@ void bb_smb2_pipes_feed(BbSmb2Pipes *pipes, const BbDialog *outer, guint32 numbe
     gsize seen = MIN(to, view->length);
     feed_marks(pipe->dialog, side, view, from, seen);
     if (seen < to && from < to)
-        bb_dialog_gap(pipe->dialog, side, view->seq + (guint32)MAX(seen, from),
+        bb_dialog_gap(pipe->dialog, side, view->seq + MAX(seen, from),
                       (guint32)(to - MAX(seen, from)));
 }
 

@@ -38,7 +38,7 @@ typedef struct Side {
     BbPart record;      // under way
     BbPart hello;       // client: of so many records
     BbTlsHead head;     // of the record under way
-    guint32 end_seq;    // passing: sequence number behind it
+    guint64 end_seq;    // passing: position behind it
     guint32 hello_left; // bytes of the hello in records to come
     guint64 call;       // client: that of a hello which is not complete
     guint8 message;     // type of the hello in the record under way, or 0
@@ -46,7 +46,7 @@ typedef struct Side {
     guint8 alert;
     guint8 sealed;         // records of TLS 1.3's encrypted handshake
     guint8 failed;         // records in a row that could not be decrypted
-    guint32 ciphered_from; // TLS 1.2: sequence number; ciphered_known
+    guint64 ciphered_from; // TLS 1.2: position; ciphered_known
     bool ciphered_known;
     bool passing;  // the rest of the record is being skipped
     bool lost;     // does not know where the next record begins
@@ -332,7 +332,7 @@ static bool is_sealed_handshake(Tls *tls, BbDirection direction, guint16 length)
 static void end_change_cipher(BbDialog *dialog, Tls *tls, BbDirection direction)
 {
     Side *side = &tls->side[direction];
-    guint32 end_seq = side->record.seq + BB_TLS_HEAD + side->head.length;
+    guint64 end_seq = side->record.seq + BB_TLS_HEAD + side->head.length;
     bool further = side->ciphered && tls->inner && tls->version != BB_TLS_1_3;
     if (further && !bb_tls_inner_renew(tls->inner, direction, end_seq))
         give_up_decryption(dialog, tls, BB_TLS_KEYS_UNKNOWN);
@@ -392,7 +392,7 @@ static gssize take_record(BbDialog *dialog, Tls *tls, const BbView *view, gsize 
         return (gssize)have;
     }
     side->passing = true;
-    side->end_seq = view->seq + (guint32)whole;
+    side->end_seq = view->seq + whole;
     bb_dialog_skip(dialog, view->direction, whole - have, &side->record);
     return (gssize)have;
 }
@@ -432,7 +432,7 @@ static gssize lose_place(BbDialog *dialog, Tls *tls, const BbView *view)
 // The skip is over, or no more bytes come for now: the record goes on behind a gap.
 static bool goes_on(BbDialog *dialog, Side *side, const BbView *view)
 {
-    gint32 left = (gint32)(side->end_seq - view->seq);
+    gint64 left = (gint64)(side->end_seq - view->seq);
     if (left <= 0 || !view->closed)
         return false;
     bb_dialog_skip(dialog, view->direction, (guint64)left, &side->record);

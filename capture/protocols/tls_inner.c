@@ -20,14 +20,14 @@ static const guint8 key_update[MESSAGE_HEAD] = {24, 0, 0, 1};
 
 // Where a record ended, in the connection and in its content.
 typedef struct Place {
-    guint32 outer, inner;
+    guint64 outer, inner;
 } Place;
 
 typedef struct Way {
     BbTlsKey *key;
     guint64 number;  // of the record that comes next
-    guint32 next;    // sequence number where it begins, if none is missing
-    guint32 content; // sequence number of the content that comes next
+    guint64 next;    // position where it begins, if none is missing
+    guint64 content; // position of the content that comes next
     Place places[PLACES];
     guint32 n_places; // put there by now
     guint32 seen;     // bytes of the handshake message under way, of TLS 1.3; 0: there is none
@@ -98,9 +98,9 @@ void bb_tls_inner_free(BbTlsInner *inner)
     g_free(inner);
 }
 
-// ---- sequence numbers ---------------------------------------------------------------------------
+// ---- positions ----------------------------------------------------------------------------------
 
-static void begin(Way *way, guint32 seq)
+static void begin(Way *way, guint64 seq)
 {
     way->begun = true;
     way->next = way->content = seq;
@@ -108,12 +108,12 @@ static void begin(Way *way, guint32 seq)
     way->n_places = 1;
 }
 
-void bb_tls_inner_begin(BbTlsInner *inner, BbDirection direction, guint32 seq)
+void bb_tls_inner_begin(BbTlsInner *inner, BbDirection direction, guint64 seq)
 {
     begin(&inner->way[direction], seq);
 }
 
-bool bb_tls_inner_renew(BbTlsInner *inner, BbDirection direction, guint32 seq)
+bool bb_tls_inner_renew(BbTlsInner *inner, BbDirection direction, guint64 seq)
 {
     Way *way = &inner->way[direction];
     way->number = 0;
@@ -121,21 +121,21 @@ bool bb_tls_inner_renew(BbTlsInner *inner, BbDirection direction, guint32 seq)
     return make_key(inner, direction);
 }
 
-// How far the content's sequence numbers go on over so many bytes of the connection that were not
+// How far the content's positions go on over so many bytes of the connection that were not
 // (or not yet) opened: not zero, so that what was said before and after can be told apart, and less
 // than the content of a record of which only the end is missing.
-static guint32 step_over(guint32 bytes)
+static guint64 step_over(guint64 bytes)
 {
     return bytes ? MAX(bytes, OVERHEAD_MOST + 1) - OVERHEAD_MOST : 0;
 }
 
 // The content of way that an acknowledgement by the other side covers. False where that is too
 // long ago, or nothing was said yet.
-static bool translate_ack(const Way *way, guint32 ack, guint32 *content)
+static bool translate_ack(const Way *way, guint64 ack, guint64 *content)
 {
     for (guint32 i = 1; i <= MIN(way->n_places, PLACES); i++) {
         const Place *place = &way->places[(way->n_places - i) % PLACES];
-        if ((gint32)(ack - place->outer) < 0)
+        if (ack < place->outer)
             continue;
         *content = place->inner + (i == 1 ? step_over(ack - place->outer) : 0);
         return true;
@@ -146,12 +146,12 @@ static bool translate_ack(const Way *way, guint32 ack, guint32 *content)
 // ---- records ------------------------------------------------------------------------------------
 
 // Bytes of the connection that are missing before the record at seq.
-static guint32 missing_before(const Way *way, guint32 seq)
+static guint64 missing_before(const Way *way, guint64 seq)
 {
-    return way->begun && (gint32)(seq - way->next) > 0 ? seq - way->next : 0;
+    return way->begun && seq > way->next ? seq - way->next : 0;
 }
 
-static gsize tries_for(const Way *way, guint32 missing)
+static gsize tries_for(const Way *way, guint64 missing)
 {
     return way->begun ? MIN(missing / RECORD_LEAST + 1, BB_TLS_INNER_TRIES) : FIRST_TRIES;
 }
@@ -178,11 +178,11 @@ static guint side_of(const BbDialog *outer, BbDirection direction)
 
 // What the missing records held; exactly where their number tells how much was not content. TLS
 // 1.2's first record is the end of the handshake.
-static void tell_gap(BbTlsInner *inner, Way *way, guint side, guint32 missing, guint64 lost)
+static void tell_gap(BbTlsInner *inner, Way *way, guint side, guint64 missing, guint64 lost)
 {
     guint64 overhead = lost * bb_tls_key_overhead(way->key);
     bool finished_only = !inner->is_1_3 && way->number == 0 && lost <= 1;
-    guint32 content = missing > overhead ? missing - (guint32)overhead : 0;
+    guint32 content = missing > overhead ? (guint32)MIN(missing - overhead, G_MAXUINT32) : 0;
     way->content += step_over(missing);
     if (content && !finished_only)
         bb_dialog_gap(inner->dialog, side, way->content - content, content);
@@ -290,7 +290,7 @@ BbTlsInnerVerdict bb_tls_inner_take(BbTlsInner *inner, const BbDialog *outer, co
 {
     Way *way = &inner->way[view->direction];
     guint side = side_of(outer, view->direction);
-    guint32 missing = missing_before(way, view->seq);
+    guint64 missing = missing_before(way, view->seq);
     Opened opened;
     if (!open_record(way, head, view->data + BB_TLS_HEAD, tries_for(way, missing), &opened))
         return way->begun ? BB_TLS_INNER_CLOSED : BB_TLS_INNER_EARLIER;

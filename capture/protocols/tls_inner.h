@@ -3,7 +3,7 @@
 // hold is fed to a dialog of its own, where its protocol is found.
 //
 // Records that are missing are noticed by the number that the next one is authenticated with: at
-// most BB_TLS_INNER_TRIES numbers are tried. In the inner dialog sequence numbers count the
+// most BB_TLS_INNER_TRIES numbers are tried. In the inner dialog positions count the
 // content, so that decoders see no holes where records have heads and tags.
 #pragma once
 
@@ -27,10 +27,10 @@ BbTlsInner *bb_tls_inner_new(const BbDialog *outer, BbTlsKeylog *keylog, guint16
 void bb_tls_inner_free(BbTlsInner *inner);
 
 // TLS 1.2: what direction sends is encrypted from the record on that begins at seq.
-void bb_tls_inner_begin(BbTlsInner *inner, BbDirection direction, guint32 seq);
+void bb_tls_inner_begin(BbTlsInner *inner, BbDirection direction, guint64 seq);
 // Likewise with the keys of another handshake, which was read inside. False: they are not to be
 // had.
-bool bb_tls_inner_renew(BbTlsInner *inner, BbDirection direction, guint32 seq);
+bool bb_tls_inner_renew(BbTlsInner *inner, BbDirection direction, guint64 seq);
 
 typedef enum {
     BB_TLS_INNER_OPENED,  // and application data passed on

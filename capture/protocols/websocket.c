@@ -9,9 +9,8 @@
 #include "capture/decoder.h"
 
 #define CONTROL_MAX 125u
-#define PINGS 8u             // of each side that a pong is compared with
-#define SEARCH_MAX 16384u    // longer frames are not waited for to find the place
-#define CHUNK_MAX (1u << 30) // bytes skipped at once: sequence numbers wrap
+#define PINGS 8u          // of each side that a pong is compared with
+#define SEARCH_MAX 16384u // longer frames are not waited for to find the place
 #define FIRST_OPCODE_CONTROL 8u
 
 typedef enum {
@@ -37,8 +36,7 @@ typedef struct Side {
     BbPart message;  // under way
     BbPart tail;     // frames of a message whose start is missing
     guint32 op;      // of the message
-    guint32 end_seq; // PHASE_PAYLOAD: sequence number behind what is skipped
-    guint64 beyond;  // and bytes of the payload behind that
+    guint64 end_seq; // PHASE_PAYLOAD: position behind what is skipped
     guint64 pings[PINGS];
     guint n_pings;
     guint8 phase;
@@ -180,14 +178,6 @@ static BbPart *part_of(Side *side)
     return side->message.begun ? &side->message : &side->tail;
 }
 
-// Sets how much of the payload is skipped next.
-static void next_chunk(Reader *r, guint64 rest)
-{
-    guint32 chunk = (guint32)MIN(rest, CHUNK_MAX);
-    r->side->end_seq = r->view->seq + (guint32)r->at + chunk;
-    r->side->beyond = rest - chunk;
-}
-
 static Step begin_data(Reader *r, const Frame *frame)
 {
     Side *side = r->side;
@@ -203,14 +193,14 @@ static Step begin_data(Reader *r, const Frame *frame)
     side->known = true;
     side->final = frame->final;
     side->phase = PHASE_PAYLOAD;
-    next_chunk(r, frame->length);
+    side->end_seq = r->view->seq + end + frame->length;
     return STEP_ON;
 }
 
 static Step read_payload(Reader *r)
 {
     Side *side = r->side;
-    gint32 rest = (gint32)(side->end_seq - (r->view->seq + (guint32)r->at));
+    gint64 rest = (gint64)(side->end_seq - (r->view->seq + r->at));
     if (rest < 0) { // a gap went beyond its end
         side->phase = PHASE_LOST;
         end_message(r->dialog, side);
@@ -222,10 +212,6 @@ static Step read_payload(Reader *r)
     if (count < (gsize)rest) {
         bb_dialog_skip(r->dialog, r->view->direction, (gsize)rest - count, part_of(side));
         return STEP_WAIT;
-    }
-    if (side->beyond) {
-        next_chunk(r, side->beyond);
-        return STEP_ON;
     }
     side->phase = PHASE_HEAD;
     if (side->final)

@@ -50,7 +50,7 @@ static Converse *converse_new(guint16 server_port, bool udp, gsize max_held_byte
     return c;
 }
 
-// Sends one packet; seen: the capture sees it.
+// Sends one packet; seen: the capture sees it, and of its bytes those that are there (NULL: none).
 static void send_packet(Converse *c, BbDirection direction, guint8 flags, const guint8 *bytes,
                         gsize length, bool seen)
 {
@@ -68,14 +68,14 @@ static void send_packet(Converse *c, BbDirection direction, guint8 flags, const 
         .ack = c->next[bb_direction_other(direction)],
         .ip_id = ++c->ip_id,
         .payload = bytes,
-        .captured = (guint32)length,
+        .captured = bytes ? (guint32)length : 0,
         .length = (guint32)length,
     };
     c->now_ns += MS;
     c->next[direction] += (guint32)length + (flags & (BB_TCP_SYN | BB_TCP_FIN) ? 1 : 0);
     if (!seen)
         return;
-    g_autofree guint8 *copy = g_memdup2(bytes, length); // so that reads past it are caught
+    g_autofree guint8 *copy = g_memdup2(bytes, packet.captured); // so that reads past it are caught
     packet.payload = copy;
     for (guint i = 0; i <= c->twice; i++)
         g_assert(bb_capture_packet(c->capture, &packet, NULL));
@@ -158,6 +158,12 @@ void converse_lose(Converse *c, BbDirection direction, gsize length)
 {
     g_autofree guint8 *nothing = g_malloc0(length);
     say(c, direction, nothing, length, false);
+}
+
+void converse_cut(Converse *c, BbDirection direction, guint64 length)
+{
+    for (guint64 sent = 0; sent < length; sent += 1 << 20)
+        send_packet(c, direction, BB_TCP_ACK, NULL, MIN(length - sent, 1 << 20), true);
 }
 
 void converse_late(Converse *c, BbDirection direction, gsize behind, const void *bytes,

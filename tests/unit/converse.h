@@ -33,6 +33,8 @@ void converse_say(Converse *converse, BbDirection direction, const void *bytes, 
 void converse_text(Converse *converse, BbDirection direction, const char *text);
 // The same, but the capture does not see it.
 void converse_lose(Converse *converse, BbDirection direction, gsize length);
+// Sends so many bytes in segments of 1 MiB, of which the snap length leaves nothing.
+void converse_cut(Converse *converse, BbDirection direction, guint64 length);
 // Sends bytes that were lost again, the first of which is so far behind what comes next.
 void converse_late(Converse *converse, BbDirection direction, gsize behind, const void *bytes,
                    gsize length);

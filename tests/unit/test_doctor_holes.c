@@ -48,6 +48,28 @@ START_TEST(what_comes_later_is_not_missing)
 }
 END_TEST
 
+// Numbers go around: an early hole is one 3 GiB later, too, and an early acknowledgement is none of
+// what came since.
+START_TEST(long_streams)
+{
+    for (guint acks = 0; acks < 2; acks++) {
+        BbHoles holes = {0};
+        guint32 seq = 7, piece = 1 << 24;
+        bb_holes_data(&holes, seq, 10);
+        bb_holes_ack(&holes, seq += 10);
+        seq += 5;
+        for (guint i = 0; i < 192; i++, seq += piece) {
+            bb_holes_data(&holes, seq, piece);
+            if (acks)
+                bb_holes_ack(&holes, seq + piece);
+        }
+        bb_holes_settle(&holes);
+        ck_assert_uint_eq(holes.unseen, acks ? 5 : 0);
+        ck_assert_uint_eq(holes.seen, 10 + 192 * (guint64)piece);
+    }
+}
+END_TEST
+
 START_TEST(the_end_counts_when_it_was_acknowledged)
 {
     BbHoles holes = {0};
@@ -149,7 +171,7 @@ START_TEST(a_stray_segment_is_ignored_but_a_move_is_followed)
     ck_assert_uint_eq(holes.seen, 20);
     for (guint i = 0; i < BB_HOLES_ODD; i++)
         bb_holes_data(&holes, 0x70000000u + 10 * i, 10);
-    ck_assert_uint_eq(holes.top, 0x70000000u + 10 * BB_HOLES_ODD);
+    ck_assert_uint_eq((guint32)holes.top, 0x70000000u + 10 * BB_HOLES_ODD);
     bb_holes_settle(&holes);
     ck_assert_uint_eq(holes.unseen, 0);
 }
@@ -274,7 +296,7 @@ START_TEST(the_twin_agrees)
 END_TEST
 
 TEST_MAIN("doctor_holes", nothing_is_missing, only_what_was_acknowledged_is_missing,
-          what_comes_later_is_not_missing, the_end_counts_when_it_was_acknowledged,
+          what_comes_later_is_not_missing, the_end_counts_when_it_was_acknowledged, long_streams,
           acknowledgements_from_elsewhere_are_not_believed,
           one_acknowledgement_ahead_is_not_believed, what_is_seen_there_confirms_an_acknowledgement,
           a_new_connection_begins_anew, a_late_syn_is_no_new_connection,

@@ -336,6 +336,37 @@ START_TEST(an_acknowledged_hole_is_no_limit)
 }
 END_TEST
 
+// Of half a mirror: 2.5 GiB later numbers have come round so far that an old acknowledgement looks
+// as if it were ahead.
+START_TEST(an_old_acknowledgement_is_none_of_now)
+{
+    static const guint32 piece = 1 << 26, hole = 100;
+    Wire wire = {0};
+    g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+    BbPacket packet = {.transport = BB_TRANSPORT_TCP, .tcp_flags = BB_TCP_ACK};
+    stream_init(&wire.side[0], rand, 0);
+    stream_init(&wire.side[1], rand, 0);
+    wire.side[0].length = 41u << 26; // none of which the capture has
+    handshake(&wire);
+    packet.seq = wire.side[0].isn + 1;
+    packet.ack = wire.side[1].isn + 1;
+    packet.length = piece;
+    for (guint i = 0; i < 40; i++, packet.seq += piece)
+        push(&wire, 0, packet, MS);
+    ck_assert_uint_eq(wire.side[0].at, 40u << 26);
+    packet.length = 1;
+    packet.seq += hole;
+    for (guint i = 0; i < 2 * BB_TCP_PATIENCE_ACKED_PACKETS; i++, packet.seq++)
+        push(&wire, 0, packet, MS + i * BB_TCP_PATIENCE_ACKED_NS / 10);
+    ck_assert_uint_eq(wire.side[0].at, 40u << 26);
+    push(&wire, 1, packet_of(&wire, 1, 0, 0, packet.seq - wire.side[0].isn - 1, BB_TCP_ACK),
+         2 * MS);
+    push(&wire, 0, packet, MS + 2 * BB_TCP_PATIENCE_ACKED_NS);
+    ck_assert_uint_gt(wire.side[0].at, 40u << 26);
+    wire_clear(&wire);
+}
+END_TEST
+
 START_TEST(snap_length_leaves_a_gap)
 {
     Wire wire = {0};
@@ -659,7 +690,8 @@ TEST_MAIN("tcp", any_order_gives_the_stream, losses_are_gaps, who_comes_late_is_
           who_comes_very_late_is_sent_again, reply_waits_for_its_request,
           a_long_reply_waits_for_its_request, an_acknowledged_hole_is_no_limit,
           first_bytes_can_be_missed, gaps_come_before_what_acknowledges_them, patience_ends,
-          a_clock_set_back_stalls_nothing, held_bytes_are_bounded, snap_length_leaves_a_gap,
+          a_clock_set_back_stalls_nothing, held_bytes_are_bounded,
+          an_old_acknowledgement_is_none_of_now, snap_length_leaves_a_gap,
           what_is_not_acknowledged_may_be_old, a_moved_stream_is_another_connection,
           a_stream_moves_when_the_clock_is_set_back, keep_alives_are_nothing,
           a_keep_alive_joins_nothing, a_server_answers_twice, a_late_answer_changes_nothing,

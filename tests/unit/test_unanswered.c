@@ -34,10 +34,14 @@ static void check_all(const BbDialog *dialog, const GArray *plain)
         ck_assert_ptr_nonnull(entry);
         ck_assert_uint_eq(entry->open.call, g_array_index(plain, BbOpenEntry, i).open.call);
         ck_assert_ptr_eq(bb_unanswered_find(dialog, entry->open.call), entry);
+        guint64 before = i ? g_array_index(plain, BbOpenEntry, i - 1).open.call : 0;
+        ck_assert_ptr_eq(bb_unanswered_from(dialog, before + 1), entry);
+        ck_assert_ptr_eq(bb_unanswered_from(dialog, entry->open.call), entry);
         in_order[entry->request.direction] += bb_dialog_in_order(entry);
         n_reused += entry->use == BB_KEY_REUSED;
     }
     ck_assert_ptr_null(entry);
+    ck_assert_ptr_null(bb_unanswered_from(dialog, 3001)); // nobody's
     ck_assert_uint_eq(bb_unanswered_count(dialog), plain->len);
     ck_assert_uint_eq(dialog->n_in_order[0], in_order[0]);
     ck_assert_uint_eq(dialog->n_in_order[1], in_order[1]);

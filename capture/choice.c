@@ -79,6 +79,14 @@ static guint find_client(const BbDialog *dialog, guint side, const BbDecoder *de
     return match == BB_MATCH_REQUEST ? side : !side;
 }
 
+// What the bytes of side are worth as those of a protocol. The handshake has told who calls: what
+// looks like a reply of the caller's is perhaps another protocol's request.
+static BbMatch weigh(const BbDialog *dialog, guint side, BbMatch match)
+{
+    bool calls = dialog->is_tcp && dialog->from_start && side == dialog->client;
+    return calls && match == BB_MATCH_REPLY ? BB_MATCH_LIKELY : match;
+}
+
 static bool use_if_certain(BbDialog *dialog, guint side, const BbDecoder *decoder, BbMatch match)
 {
     if (match != BB_MATCH_REQUEST && match != BB_MATCH_REPLY)
@@ -156,7 +164,7 @@ bool bb_dialog_choose_decoder(BbDialog *dialog, guint side, const BbView *view, 
         const BbDecoder *decoder = bb_decoders[i];
         if (!runs_here(dialog, decoder) || dialog->refused >> i & 1)
             continue;
-        BbMatch match = decoder->probe(view->data, view->length);
+        BbMatch match = weigh(dialog, side, decoder->probe(view->data, view->length));
         // Of two protocols that look the same (`get key`, typed to Redis or sent to memcached) the
         // first in the table that has the port is meant.
         if (!found && use_if_certain(dialog, side, decoder, match))
@@ -205,7 +213,7 @@ bool bb_dialog_probe_turn(BbDialog *dialog, guint side, const BbView *view)
         const BbDecoder *decoder = bb_decoders[i];
         if (!runs_here(dialog, decoder))
             continue;
-        BbMatch match = decoder->probe(view->data, view->length);
+        BbMatch match = weigh(dialog, side, decoder->probe(view->data, view->length));
         bool likely = match == BB_MATCH_LIKELY;
         bool both = likely && dialog->likely >> i & 1 && is_first_answer(dialog, side);
         if (use_if_certain(dialog, side, decoder, both ? BB_MATCH_REPLY : match))

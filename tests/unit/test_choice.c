@@ -206,6 +206,43 @@ START_TEST(unless_it_is_ephemeral)
 }
 END_TEST
 
+// STAT is a command of POP3, FTP and NNTP, and a line of memcached's servers.
+START_TEST(stat_is_no_reply)
+{
+    static const char *const lines[] = {"STAT\r\n", "STAT 12\r\n", "STAT -l files\r\n",
+                                        "STAT pid 5\r\n"};
+    for (guint i = 0; i < 2 * G_N_ELEMENTS(lines); i++) {
+        const char *line = lines[i / 2];
+        bool joined = i % 2;
+        if (joined && i / 2 == 3)
+            continue; // nobody knows who calls
+        g_autoptr(Converse) c = joined ? converse_tcp_midstream(110) : converse_tcp(110);
+        converse_text(c, BB_TO_CLIENT, "+OK ready\r\n");
+        for (guint turn = 0; turn < 2; turn++) {
+            converse_text(c, BB_TO_SERVER, line);
+            converse_text(c, BB_TO_CLIENT, "+OK 2 320\r\n");
+        }
+        gsize size = strlen(line);
+        g_autofree char *expected =
+            g_strdup_printf("MSG < tcp - 11\nCALL 1 tcp - %zu\nRET 1 tcp ok 11\n"
+                            "CALL 2 tcp - %zu\nRET 2 tcp ok 11\n",
+                            size, size);
+        ck_assert_str_eq(converse_result(c), expected);
+    }
+}
+END_TEST
+
+// Whoever has sent the SYN calls, whatever its words look like.
+START_TEST(the_caller_does_not_reply)
+{
+    const Script script = {
+        .steps = {">STORED\r\n", "<yes\r\n", ">END\r\n", "<yes\r\n"},
+        .port = 9999,
+    };
+    check(&script, "CALL 1 tcp - 8\nRET 1 tcp ok 5\nCALL 2 tcp - 5\nRET 2 tcp ok 5\n");
+}
+END_TEST
+
 // ---- the table ----------------------------------------------------------------------------------
 
 START_TEST(the_table)
@@ -307,5 +344,5 @@ END_TEST
 
 TEST_MAIN("choice", random_streams_have_no_protocol, nor_at_a_port_of_one, smb1_has_no_name,
           a_turn_is_probed_as_a_whole, undecided_turns_are_turns, turns_that_wait_have_a_limit,
-          the_port_says_who_serves, unless_it_is_ephemeral, the_table, told_by_the_port,
-          told_wrongly)
+          the_port_says_who_serves, unless_it_is_ephemeral, stat_is_no_reply,
+          the_caller_does_not_reply, the_table, told_by_the_port, told_wrongly)

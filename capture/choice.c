@@ -31,8 +31,8 @@ static bool has_port(const BbDecoder *decoder, guint16 port)
     return false;
 }
 
-// Without a handshake the usual port of a protocol, else a port below the ephemeral ones, tells the
-// server; else whoever spoke first is the client.
+// Without a handshake, be it another connection's, the usual port of a protocol, else a port below
+// the ephemeral ones, tells the server; else whoever spoke first is the client.
 static void guess_client(BbDialog *dialog, const BbDecoder *decoder)
 {
     const guint16 *port = dialog->endpoints->port;

@@ -126,7 +126,7 @@ static bool use_if_told(BbDialog *dialog, const BbView *view)
             continue;
         dialog->told = true;
         if (as->decoder == &bb_decoder_turns)
-            dialog->turns_probed = BB_DIALOG_REPROBES;
+            dialog->turns_probed = BB_DIALOG_NO_PROBES;
         if (!dialog->client_known)
             set_client(dialog, port[0] == as->port ? 1 : 0);
         bb_dialog_set_decoder(dialog, form_of(dialog, as->decoder, view));
@@ -188,24 +188,39 @@ bool bb_dialog_choose_decoder(BbDialog *dialog, guint side, const BbView *view, 
     return true;
 }
 
-// Whether the bytes of side are those of a turn that is to be probed. Counts turns.
-static bool begins_turn(BbDialog *dialog, guint side)
+// Whether another turn is probed. Counts turns.
+static bool may_probe(BbDialog *dialog, bool rested, gint64 time_ns)
+{
+    if (dialog->turns_probed == BB_DIALOG_NO_PROBES)
+        return false;
+    if (dialog->turns_probed < BB_DIALOG_REPROBES) {
+        dialog->turns_probed++;
+        return true;
+    }
+    if (!rested || time_ns - dialog->probed_ns < BB_DIALOG_REPROBE_NS)
+        return false;
+    dialog->probed_ns = time_ns;
+    return true;
+}
+
+// Whether the bytes of side are those of a turn that is to be probed.
+static bool begins_turn(BbDialog *dialog, guint side, const BbView *view)
 {
     if (dialog->decoder != &bb_decoder_turns)
         return false;
+    gint64 time_ns = view->marks[0].time_ns;
+    bool rested = time_ns - dialog->turn_ns >= BB_DIALOG_REST_NS;
+    dialog->turn_ns = view->marks[view->n_marks - 1].time_ns;
     if (dialog->turning == side + 1)
         return true;
-    if (dialog->last_spoke == side + 1 || dialog->turns_probed >= BB_DIALOG_REPROBES)
-        return false;
-    dialog->turns_probed++;
-    return true;
+    return dialog->last_spoke != side + 1 && may_probe(dialog, rested, time_ns);
 }
 
 bool bb_dialog_probe_turn(BbDialog *dialog, guint side, const BbView *view)
 {
     const guint16 *port = dialog->endpoints->port;
     const BbDecoder *found = NULL;
-    bool undecided = false, begins = begins_turn(dialog, side);
+    bool undecided = false, begins = begins_turn(dialog, side, view);
     dialog->turning = 0;
     if (!begins)
         return true;

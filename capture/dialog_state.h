@@ -93,7 +93,7 @@ struct BbDialog {
     guint8 turning;   // side, plus 1, whose turn, of a protocol that is not known, begins with the
                       // bytes in its buffer, since more of them may tell; 0: none
     bool begun : 1;   // the client's first bytes were looked at: no such head comes any more
-    bool client_known : 1; // by the handshake or by content
+    bool client_known : 1; // by a handshake, maybe of others, or by content
     bool from_start : 1;   // by the handshake: no byte came before those that were seen
     bool holed : 1;        // bytes were missing since, or were passed over unread
     bool is_tcp : 1;

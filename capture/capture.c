@@ -28,6 +28,7 @@ BbCapture *bb_capture_new(const BbCaptureOptions *options, BbNames *names, BbNod
     capture->context = bb_context_new(names, nodes, loss, sink, user);
     bb_context_set_options(capture->context, options);
     capture->intake = bb_intake_new(options, loss);
+    capture->context->servers = bb_intake_servers(capture->intake);
     capture->flows =
         bb_flows_new(capture->context, options->max_connections, options->max_held_bytes);
     return capture;

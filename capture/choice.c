@@ -31,8 +31,8 @@ static bool has_port(const BbDecoder *decoder, guint16 port)
     return false;
 }
 
-// Without a handshake the usual port of a protocol, else a port below the ephemeral ones, tells the
-// server; else whoever spoke first is the client.
+// Without a handshake, be it another connection's, the usual port of a protocol, else a port below
+// the ephemeral ones, tells the server; else whoever spoke first is the client.
 static void guess_client(BbDialog *dialog, const BbDecoder *decoder)
 {
     const guint16 *port = dialog->endpoints->port;
@@ -79,6 +79,14 @@ static guint find_client(const BbDialog *dialog, guint side, const BbDecoder *de
     return match == BB_MATCH_REQUEST ? side : !side;
 }
 
+// What the bytes of side are worth as those of a protocol. The handshake has told who calls: what
+// looks like a reply of the caller's is perhaps another protocol's request.
+static BbMatch weigh(const BbDialog *dialog, guint side, BbMatch match)
+{
+    bool calls = dialog->is_tcp && dialog->from_start && side == dialog->client;
+    return calls && match == BB_MATCH_REPLY ? BB_MATCH_LIKELY : match;
+}
+
 static bool use_if_certain(BbDialog *dialog, guint side, const BbDecoder *decoder, BbMatch match)
 {
     if (match != BB_MATCH_REQUEST && match != BB_MATCH_REPLY)
@@ -118,7 +126,7 @@ static bool use_if_told(BbDialog *dialog, const BbView *view)
             continue;
         dialog->told = true;
         if (as->decoder == &bb_decoder_turns)
-            dialog->turns_probed = BB_DIALOG_REPROBES;
+            dialog->turns_probed = BB_DIALOG_NO_PROBES;
         if (!dialog->client_known)
             set_client(dialog, port[0] == as->port ? 1 : 0);
         bb_dialog_set_decoder(dialog, form_of(dialog, as->decoder, view));
@@ -156,7 +164,7 @@ bool bb_dialog_choose_decoder(BbDialog *dialog, guint side, const BbView *view, 
         const BbDecoder *decoder = bb_decoders[i];
         if (!runs_here(dialog, decoder) || dialog->refused >> i & 1)
             continue;
-        BbMatch match = decoder->probe(view->data, view->length);
+        BbMatch match = weigh(dialog, side, decoder->probe(view->data, view->length));
         // Of two protocols that look the same (`get key`, typed to Redis or sent to memcached) the
         // first in the table that has the port is meant.
         if (!found && use_if_certain(dialog, side, decoder, match))
@@ -180,24 +188,39 @@ bool bb_dialog_choose_decoder(BbDialog *dialog, guint side, const BbView *view, 
     return true;
 }
 
-// Whether the bytes of side are those of a turn that is to be probed. Counts turns.
-static bool begins_turn(BbDialog *dialog, guint side)
+// Whether another turn is probed. Counts turns.
+static bool may_probe(BbDialog *dialog, bool rested, gint64 time_ns)
+{
+    if (dialog->turns_probed == BB_DIALOG_NO_PROBES)
+        return false;
+    if (dialog->turns_probed < BB_DIALOG_REPROBES) {
+        dialog->turns_probed++;
+        return true;
+    }
+    if (!rested || time_ns - dialog->probed_ns < BB_DIALOG_REPROBE_NS)
+        return false;
+    dialog->probed_ns = time_ns;
+    return true;
+}
+
+// Whether the bytes of side are those of a turn that is to be probed.
+static bool begins_turn(BbDialog *dialog, guint side, const BbView *view)
 {
     if (dialog->decoder != &bb_decoder_turns)
         return false;
+    gint64 time_ns = view->marks[0].time_ns;
+    bool rested = time_ns - dialog->turn_ns >= BB_DIALOG_REST_NS;
+    dialog->turn_ns = view->marks[view->n_marks - 1].time_ns;
     if (dialog->turning == side + 1)
         return true;
-    if (dialog->last_spoke == side + 1 || dialog->turns_probed >= BB_DIALOG_REPROBES)
-        return false;
-    dialog->turns_probed++;
-    return true;
+    return dialog->last_spoke != side + 1 && may_probe(dialog, rested, time_ns);
 }
 
 bool bb_dialog_probe_turn(BbDialog *dialog, guint side, const BbView *view)
 {
     const guint16 *port = dialog->endpoints->port;
     const BbDecoder *found = NULL;
-    bool undecided = false, begins = begins_turn(dialog, side);
+    bool undecided = false, begins = begins_turn(dialog, side, view);
     dialog->turning = 0;
     if (!begins)
         return true;
@@ -205,7 +228,7 @@ bool bb_dialog_probe_turn(BbDialog *dialog, guint side, const BbView *view)
         const BbDecoder *decoder = bb_decoders[i];
         if (!runs_here(dialog, decoder))
             continue;
-        BbMatch match = decoder->probe(view->data, view->length);
+        BbMatch match = weigh(dialog, side, decoder->probe(view->data, view->length));
         bool likely = match == BB_MATCH_LIKELY;
         bool both = likely && dialog->likely >> i & 1 && is_first_answer(dialog, side);
         if (use_if_certain(dialog, side, decoder, both ? BB_MATCH_REPLY : match))

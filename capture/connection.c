@@ -4,6 +4,7 @@
 
 #include "capture/feed.h"
 #include "capture/sequence.h"
+#include "capture/servers.h"
 
 // ---- the network ------------------------------------------------------------------------------
 
@@ -49,15 +50,32 @@ static void tell_network(BbContext *context, BbFlow *flow, gint64 time_ns)
 
 // ---- bytes ------------------------------------------------------------------------------------
 
+// Where no handshake of its own tells who calls, those of others do: who has answered a SYN there
+// serves. Not where both ends have.
+static bool find_server(BbContext *context, BbFlow *flow)
+{
+    const BbEndpoints *ends = &flow->endpoints;
+    bool serves[2] = {false, false};
+    if (!context->servers || flow->transport != BB_TRANSPORT_TCP)
+        return false;
+    for (guint end = 0; end < 2; end++)
+        serves[end] =
+            bb_servers_know(context->servers, &ends->address[end], ends->port[end], flow->servers);
+    if (serves[0] == serves[1])
+        return false;
+    flow->client = serves[0] ? 1 : 0;
+    return true;
+}
+
 static BbDialog *dialog_of(BbContext *context, BbFlow *flow, guint side)
 {
     bool is_tcp = flow->transport == BB_TRANSPORT_TCP;
     if (flow->dialog)
         return flow->dialog;
-    if (!flow->client_known)
+    bool known = flow->client_known || find_server(context, flow);
+    if (!known)
         flow->client = (guint8)side;
-    flow->dialog =
-        bb_dialog_new(context, bb_flow_ends(flow), is_tcp, flow->client, flow->client_known);
+    flow->dialog = bb_dialog_new(context, bb_flow_ends(flow), is_tcp, flow->client, known);
     if (is_tcp && !flow->tcp.stream[flow->client].from_syn)
         bb_dialog_joined(flow->dialog);
     context->loss->count[BB_TCP_MIDSTREAM] += is_tcp && !flow->tcp.stream[side].from_syn;
@@ -285,6 +303,7 @@ BbFlowKind bb_flow_push(BbFlow *flow, BbContext *context, guint side, const BbPa
 {
     flow->last_ns = packet->time_ns;
     flow->number = packet->number;
+    flow->servers = packet->servers;
     if (flow->transport == BB_TRANSPORT_TCP)
         return push_tcp(context, flow, side, packet);
     if (packet->captured)

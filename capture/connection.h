@@ -37,6 +37,7 @@ struct BbFlow {
     BbEndpoints endpoints; // [0]: who sent the first packet
     gint64 last_ns;
     guint64 number;                    // of its last packet
+    guint64 servers;                   // known when that was read
     BbDialog *dialog;                  // NULL: no data yet, or closed
     BbFlow *older, *newer;             // of its kind
     guint32 held;                      // bytes held back

@@ -33,6 +33,7 @@ typedef struct BbContext {
     struct BbTlsKeylog *keylog; // lent; NULL: nothing is decrypted
     struct BbSkips *skips;      // told what is passed over (capture/skips.h); lent, or NULL
     BbNetwork *network;         // what TCP tells of it; nothing with a tape
+    struct BbServers *servers;  // seen so far (capture/servers.h); lent, or NULL: nobody looks
     struct BbHold *hold;        // of the connection at hand (capture/hold.h); NULL: it has none
     guint64 seed;               // of tables by what the packets have chosen
     struct BbContextInside *inside;

@@ -270,7 +270,7 @@ guint64 bb_dialog_open_by(BbDialog *dialog, const BbPart *request, guint32 op, g
     if (bb_unanswered_count(dialog) == BB_DIALOG_OPEN_CALLS)
         forget_oldest(dialog);
     const BbOpenEntry entry = {
-        .open = {.call = call, .key = key, .tag = tag, .op = op},
+        .open = {call, key, tag, op, request->first_ns},
         .id = id,
         .request = *request,
         .use = (guint8)use,
@@ -474,6 +474,14 @@ void bb_dialog_give_up(BbDialog *dialog, guint64 call)
         return;
     bb_doubt_unasked(dialog, entry);
     give_up(dialog, entry);
+}
+
+void bb_dialog_sent_again(BbDialog *dialog, guint64 call, const BbPart *part)
+{
+    BbOpenEntry *entry = bb_unanswered_find(dialog, call);
+    if (entry)
+        entry->open.seen_ns = part->first_ns;
+    bb_dialog_repeated(dialog);
 }
 
 void bb_dialog_message(BbDialog *dialog, const BbPart *part, guint32 op, guint32 status)

@@ -84,6 +84,7 @@ typedef struct BbOpenCall {
     guint64 key;  // the decoder's own (protocol id); 0 if order is all there is
     guint32 tag;  // the decoder's own (method, command)
     guint32 op;
+    gint64 seen_ns; // when its request began, or was last sent again (bb_dialog_sent_again)
 } BbOpenCall;
 
 // Opens a call whose request begins with part (at least its first byte). Returns its handle.
@@ -152,6 +153,8 @@ void bb_dialog_one_way(BbDialog *dialog, guint64 call, const BbPart *request);
 // used again): it has no return, and is written as far as its request is known. No effect if it is
 // gone.
 void bb_dialog_give_up(BbDialog *dialog, guint64 call);
+// The request of an open call was sent again as part, a datagram: counted (bb_dialog_repeated).
+void bb_dialog_sent_again(BbDialog *dialog, guint64 call, const BbPart *part);
 // A free message.
 void bb_dialog_message(BbDialog *dialog, const BbPart *part, guint32 op, guint32 status);
 // A request or reply came that was seen before, in a datagram or a stream: it is sent again, and

@@ -13,7 +13,12 @@
 #define BB_DIALOG_KEPT_MARKS 16u       // when they are empty
 #define BB_DIALOG_PROBE (8u * 1024u)   // bytes after which an undecided probe is a no
 #define BB_DIALOG_LIKELY (16u * 1024u) // and those that may wait for the other side's answer
-#define BB_DIALOG_REPROBES 16u         // turns of an unknown protocol that are probed again
+// Turns of an unknown protocol that are probed again, whatever they begin with. Later ones are as
+// long as nobody spoke for a while before, as a message begins then, and not more often than that.
+#define BB_DIALOG_REPROBES 16u
+#define BB_DIALOG_REST_NS (100 * G_GINT64_CONSTANT(1000000))
+#define BB_DIALOG_REPROBE_NS (1000 * G_GINT64_CONSTANT(1000000))
+#define BB_DIALOG_NO_PROBES G_MAXUINT16 // none are
 
 typedef struct BbOpenEntry {
     BbOpenCall open;
@@ -73,23 +78,25 @@ struct BbDialog {
     guint32 n_in_order[2]; // open calls that are answered in order, by BbDirection
     guint32 n_reused;      // those whose key is used again
     guint32 n_replies;     // those with a reply that comes in pieces
-    guint64 reckoned[2]; // by BbDirection: of open calls with lower handles it is known that their
-                         // replies may be among missing bytes
-    guint64 doubted[2];  // likewise: the lowest handle that may be of a doubted one; 0: none is
-    guint64 likely;      // what the first turn looked like: bits by place in bb_decoders
-    guint64 refused;     // decoders that gave up, likewise
-    guint32 forgotten;   // calls dropped at the limit whose replies are still to come
-    guint32 head_left;   // bytes of a proxy's head that are still to be passed over
-    guint16 turns_probed;
-    guint8 client;     // side that calls
-    guint8 last_spoke; // side that spoke last, plus 1; 0: nobody
-    guint8 pieces;     // taken so far; 2 stands for more
-    guint8 answering;  // side, plus 1, whose first bytes wait in its buffer, since more of them may
-                       // tell what the other one's are; 0: none
-    guint8 turning;    // side, plus 1, whose turn, of a protocol that is not known, begins with the
-                       // bytes in its buffer, since more of them may tell; 0: none
-    bool begun : 1;    // the client's first bytes were looked at: no such head comes any more
-    bool client_known : 1; // by the handshake or by content
+    guint64 reckoned[2];  // by BbDirection: of open calls with lower handles it is known that their
+                          // replies may be among missing bytes
+    guint64 doubted[2];   // likewise: the lowest handle that may be of a doubted one; 0: none is
+    guint64 likely;       // what the first turn looked like: bits by place in bb_decoders
+    guint64 refused;      // decoders that gave up, likewise
+    guint32 forgotten;    // calls dropped at the limit whose replies are still to come
+    guint32 head_left;    // bytes of a proxy's head that are still to be passed over
+    gint64 turn_ns;       // newest bytes of an unknown protocol
+    gint64 probed_ns;     // when a turn was probed last, after BB_DIALOG_REPROBES of them
+    guint16 turns_probed; // at most BB_DIALOG_REPROBES; BB_DIALOG_NO_PROBES
+    guint8 client;        // side that calls
+    guint8 last_spoke;    // side that spoke last, plus 1; 0: nobody
+    guint8 pieces;        // taken so far; 2 stands for more
+    guint8 answering; // side, plus 1, whose first bytes wait in its buffer, since more of them may
+                      // tell what the other one's are; 0: none
+    guint8 turning;   // side, plus 1, whose turn, of a protocol that is not known, begins with the
+                      // bytes in its buffer, since more of them may tell; 0: none
+    bool begun : 1;   // the client's first bytes were looked at: no such head comes any more
+    bool client_known : 1; // by a handshake, maybe of others, or by content
     bool from_start : 1;   // by the handshake: no byte came before those that were seen
     bool holed : 1;        // bytes were missing since, or were passed over unread
     bool is_tcp : 1;

@@ -326,7 +326,13 @@ static void hear_out(BbDialog *dialog, guint number, const BbAnswer *answer)
 static void read_turn(BbDialog *dialog, guint number)
 {
     const BbSide *side = &dialog->side[number];
-    BbView view = {.data = side->buffer, .length = side->buffered, .seq = side->seq};
+    BbView view = {
+        .data = side->buffer,
+        .length = side->buffered,
+        .seq = side->seq,
+        .marks = side->marks,
+        .n_marks = side->n_marks,
+    };
     if (bb_dialog_probe_turn(dialog, number, &view))
         run_buffer(dialog, number, false, (BbHearing){0});
 }

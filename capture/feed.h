@@ -21,7 +21,8 @@ typedef struct BbPiece {
 } BbPiece;
 
 // endpoints is lent and must outlive the dialog. client: which of them calls; client_known: whether
-// that is certain (a handshake was seen).
+// that is certain (a handshake was seen; where it was another connection's, bb_dialog_joined
+// follows).
 BbDialog *bb_dialog_new(BbContext *context, const BbEndpoints *endpoints, bool is_tcp, guint client,
                         bool client_known);
 // Nothing was fed yet, and bytes may have come before what will be.

@@ -5,6 +5,7 @@
 #include "capture/echo.h"
 #include "capture/follow.h"
 #include "capture/layers/layer.h"
+#include "capture/servers.h"
 
 #define FRAGMENT_BYTES (16u * 1024u * 1024u)
 
@@ -13,6 +14,7 @@ struct BbIntake {
     BbLayers *layers;
     BbTranslations *translations;
     BbEchoes *echoes;
+    BbServers *servers;
     BbFollow *follow; // or NULL
     bool by_vlan, by_vni;
 };
@@ -25,6 +27,7 @@ BbIntake *bb_intake_new(const BbCaptureOptions *options, BbLoss *loss)
     bb_layers_name_tunnels(intake->layers, options->tunnels, options->n_tunnels);
     intake->translations = bb_translations_new(options->translation, loss);
     intake->echoes = bb_echoes_new();
+    intake->servers = bb_servers_new(loss);
     intake->by_vlan = options->by_vlan;
     intake->by_vni = options->by_vni;
     intake->follow = options->follow;
@@ -38,6 +41,7 @@ void bb_intake_free(BbIntake *intake)
     bb_layers_free(intake->layers);
     bb_translations_free(intake->translations);
     bb_echoes_free(intake->echoes);
+    bb_servers_free(intake->servers);
     g_free(intake);
 }
 
@@ -65,6 +69,7 @@ bool bb_intake_is_new(BbIntake *intake, BbPacket *packet)
     packet->options_size = 0;
     if (!taken)
         return false;
+    packet->servers = bb_servers_learn(intake->servers, packet);
     if (packet->translated == BB_TRANSLATED_TWIN || !bb_echoes_check(intake->echoes, packet))
         return true;
     bool is_tcp = packet->transport == BB_TRANSPORT_TCP;
@@ -75,6 +80,11 @@ bool bb_intake_is_new(BbIntake *intake, BbPacket *packet)
 const BbTranslations *bb_intake_translations(const BbIntake *intake)
 {
     return intake->translations;
+}
+
+BbServers *bb_intake_servers(BbIntake *intake)
+{
+    return intake->servers;
 }
 
 void bb_intake_finish(BbIntake *intake)

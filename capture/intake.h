@@ -18,6 +18,8 @@ bool bb_intake_frame(BbIntake *intake, const BbFrame *frame, BbPacket *packet);
 bool bb_intake_is_new(BbIntake *intake, BbPacket *packet);
 // Connections on several sides of a NAT; lent.
 const BbTranslations *bb_intake_translations(const BbIntake *intake);
+// Who has answered a SYN, for who decodes the packets; lent.
+struct BbServers *bb_intake_servers(BbIntake *intake);
 // No frame comes any more: packets that still want fragments are counted as lost.
 void bb_intake_finish(BbIntake *intake);
 

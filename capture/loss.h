@@ -72,6 +72,8 @@
       true)                                                                                        \
     X(BB_FOLLOW_FORGOTTEN, "follow_forgotten", "servers that following forgot at the limit",       \
       false)                                                                                       \
+    X(BB_SERVERS_FORGOTTEN, "servers_forgotten",                                                   \
+      "servers forgotten at the limit, of those that handshakes had shown", false)                 \
     X(BB_PROCESSES_UNKNOWN, "processes_unknown",                                                   \
       "connection ends at this host whose process was not found", false)                           \
     X(BB_PROCESSES_INFERRED, "processes_inferred",                                                 \

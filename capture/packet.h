@@ -51,9 +51,10 @@ typedef struct BbPacket {
     guint32 vlan;     // of the innermost Ethernet frame: the last two tags, 12 bits each; 0: none
     guint32 vni;      // network of the innermost overlay (VXLAN, GENEVE, key of GRE)
     bool has_vni;
-    BbPlace place;  // of the frame with its first byte
-    guint64 number; // among the packets of a capture, from 1 on; 0 where nobody counts them
-    guint16 ip_id;  // identification of the IPv4 header (RFC 6864); 0 for IPv6
+    BbPlace place;   // of the frame with its first byte
+    guint64 servers; // that were known when it was read (capture/servers.h)
+    guint64 number;  // among the packets of a capture, from 1 on; 0 where nobody counts them
+    guint16 ip_id;   // identification of the IPv4 header (RFC 6864); 0 for IPv6
     guint8 ttl; // time to live, or hop limit, of the innermost IP header; of fragments: the last
     // Of capture/translation.h: a BbTranslated, and the end that it speaks of.
     guint8 translated;

@@ -5,6 +5,7 @@
 #include "capture/intake.h"
 #include "capture/lane.h"
 #include "capture/scribe.h"
+#include "capture/servers.h"
 #include "capture/skips.h"
 #include "data/mix.h"
 
@@ -14,6 +15,9 @@
 #define PATIENCE_US 5000
 // The longest wait at once. What seems longer is of a process that was stopped.
 #define WAIT_US G_USEC_PER_SEC
+
+// Who asks for servers is no more packets behind.
+G_STATIC_ASSERT(BB_ROUNDS *BB_ROUND_PACKETS <= BB_SERVERS_BEHIND);
 
 struct BbShards {
     BbLoss *loss;
@@ -80,6 +84,7 @@ BbShards *bb_shards_new(const BbCaptureOptions *options, guint threads, bool lea
         bb_context_new(names, nodes, alone ? loss : &shards->out_loss, output.sink, output.user);
     bb_context_set_options(shards->out, options);
     shards->out->learn_names = learn;
+    shards->out->servers = bb_intake_servers(shards->intake);
     for (guint i = 0; i < shards->n_lanes && !alone; i++)
         shards->lanes[i] = bb_lane_new(i, shards->n_lanes);
     shards->kept = bb_kept_new();
@@ -93,6 +98,7 @@ BbShards *bb_shards_new(const BbCaptureOptions *options, guint threads, bool lea
                 shards->names[i], bb_lane_loss(lane), bb_lane_tape(lane), shards->kept, i);
             bb_context_set_options(context, options);
             context->learn_names = learn;
+            context->servers = shards->out->servers;
             context->skips = shards->skips;
         }
         shards->flows[i] = bb_flows_new(context, options->max_connections / n_shards,

@@ -17,6 +17,8 @@
                       // unless it may be a zone
 #define HEAD_MAX 512u // holds header and question
 #define RECENT 8u     // queries found by id alone, for responses without question
+// After so many queries an id, of 65,536, was rather drawn again than sent again.
+#define BY_CHANCE 4096u
 #define HASH_BITS 48u
 #define HASH_MASK ((G_GUINT64_CONSTANT(1) << HASH_BITS) - 1)
 
@@ -90,35 +92,57 @@ static bool is_multicast(const BbDialog *dialog, const BbDnsMessage *message, co
 
 // ---- pairing ------------------------------------------------------------------------------------
 
+// The open query that a datagram repeats, or answers. RFC 1035, 4.1.1: the id is the asker's
+// choice, so that a query of which the answer was lost meets its id and question again.
+static const BbOpenCall *find_recent(BbDialog *dialog, const Unit *unit, const BbPart *part)
+{
+    BbDirection asked = unit->response ? bb_direction_other(part->direction) : part->direction;
+    return bb_recent_calls_open(dialog, part, asked, unit->key);
+}
+
 // It may be answered as often as it was sent.
-static void take_repeated(BbDialog *dialog, Dns *dns, const Unit *unit, const BbPart *part)
+static void take_repeated(BbDialog *dialog, Dns *dns, const Unit *unit, guint64 call,
+                          const BbPart *part)
 {
     if (!dns->repeated)
         dns->repeated = g_new0(BbRecentCalls, 1);
     (void)bb_recent_calls_sent_again(dns->repeated, part, unit->key, 0);
-    bb_dialog_repeated(dialog);
+    bb_dialog_sent_again(dialog, call, part);
 }
 
+// RFC 7766, 6.2.1: over TCP nothing is asked again, and an id is not used twice at a time.
 static void take_query(BbDialog *dialog, Dns *dns, const Unit *unit, const BbPart *part)
 {
-    // As a reply to it would find the open query that this one repeats.
-    BbPart reply = *part;
-    reply.direction = bb_direction_other(part->direction);
-    if (!part->is_tcp && bb_dialog_find(dialog, &reply, unit->key)) {
-        take_repeated(dialog, dns, unit, part);
+    const BbOpenCall *open = part->is_tcp ? NULL : find_recent(dialog, unit, part);
+    if (open && dns->queries - open->tag <= BY_CHANCE) {
+        take_repeated(dialog, dns, unit, open->call, part);
         return;
     }
-    dns->recent[dns->queries++ % RECENT] = bb_dialog_call(dialog, part, unit->op, unit->key, 0);
+    if (open)
+        bb_dialog_give_up(dialog, open->call);
+    BbKeyUse use = part->is_tcp ? BB_KEY_REUSED : BB_KEY_UNIQUE;
+    guint64 call = bb_dialog_open_by(dialog, part, unit->op, unit->key, dns->queries, use);
+    bb_dialog_sent(dialog, call, part);
+    dns->recent[dns->queries++ % RECENT] = call;
 }
 
-static const BbOpenCall *find_by_id(BbDialog *dialog, const Dns *dns, guint64 key)
+static const BbOpenCall *find_by_id(BbDialog *dialog, const Dns *dns, const Unit *unit)
 {
     for (guint i = 1; i <= MIN(dns->queries, RECENT); i++) {
         const BbOpenCall *open = bb_dialog_get(dialog, dns->recent[(dns->queries - i) % RECENT]);
-        if (open && open->key >> HASH_BITS == key >> HASH_BITS)
+        if (open && open->key >> HASH_BITS == unit->key >> HASH_BITS)
             return open;
     }
     return NULL;
+}
+
+// The open query that a response answers.
+static const BbOpenCall *find_asked(BbDialog *dialog, const Dns *dns, const Unit *unit,
+                                    const BbPart *part)
+{
+    if (!unit->has_question)
+        return find_by_id(dialog, dns, unit);
+    return part->is_tcp ? bb_dialog_find(dialog, part, unit->key) : find_recent(dialog, unit, part);
 }
 
 static void take_response(BbDialog *dialog, Dns *dns, const Unit *unit, const BbPart *part)
@@ -128,8 +152,7 @@ static void take_response(BbDialog *dialog, Dns *dns, const Unit *unit, const Bb
         bb_dialog_repeated(dialog);
         return;
     }
-    const BbOpenCall *open = unit->has_question ? bb_dialog_find(dialog, part, unit->key)
-                                                : find_by_id(dialog, dns, unit->key);
+    const BbOpenCall *open = find_asked(dialog, dns, unit, part);
     bb_dialog_return(dialog, open ? open->call : 0, part, unit->status);
 }
 

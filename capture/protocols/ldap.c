@@ -13,6 +13,7 @@
 #include "capture/protocols/label.h"
 #include "capture/protocols/ldap_message.h"
 #include "capture/protocols/ldap_wrap.h"
+#include "capture/protocols/recent_calls.h"
 
 #include <string.h>
 
@@ -118,8 +119,10 @@ static guint64 begin_request(BbDialog *dialog, Ldap *ldap, const BbLdapMessage *
     guint32 tag = message->start_tls ? TAG_START_TLS : message->sasl ? TAG_SASL : TAG_PLAIN;
     if (is_one_way(message))
         return 0;
-    if (!part->is_tcp && open_call(dialog, part, message->id)) { // datagrams are sent again
-        bb_dialog_repeated(dialog);
+    const BbOpenCall *open =
+        part->is_tcp ? NULL : bb_recent_calls_open(dialog, part, part->direction, message->id);
+    if (open && open->key == message->id) { // datagrams are sent again
+        bb_dialog_sent_again(dialog, open->call, part);
         return 0;
     }
     BbKeyUse use = part->is_tcp ? key_use(dialog, ldap, message->id, part) : BB_KEY_UNIQUE;
@@ -148,6 +151,14 @@ static void add_found(BbDialog *dialog, Ldap *ldap, const BbOpenCall *open, guin
         bb_gather_add(&ldap->found, dialog, id, part);
 }
 
+// The open call that a response answers.
+static const BbOpenCall *find_asked(BbDialog *dialog, const BbPart *part, guint32 id)
+{
+    if (part->is_tcp)
+        return bb_dialog_find(dialog, part, id);
+    return bb_recent_calls_open(dialog, part, bb_direction_other(part->direction), id);
+}
+
 static void end_response(BbDialog *dialog, Ldap *ldap, const BbLdapMessage *message,
                          const BbPart *part)
 {
@@ -155,7 +166,7 @@ static void end_response(BbDialog *dialog, Ldap *ldap, const BbLdapMessage *mess
         bb_dialog_message(dialog, part, label_of(dialog, message), status_of(dialog, message));
         return;
     }
-    const BbOpenCall *open = bb_dialog_find(dialog, part, message->id);
+    const BbOpenCall *open = find_asked(dialog, part, message->id);
     if (!open && was_abandoned(ldap, message->id)) {
         bb_dialog_passed_rest(dialog, part, true);
         return;

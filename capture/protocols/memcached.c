@@ -13,6 +13,8 @@
 #include "capture/protocols/memcached_line.h"
 #include "capture/protocols/memcached_quiet.h"
 
+#define STRANGE_MOST 3u // lines of a client of which no word is known: then it is none
+
 typedef enum { STEP_ON, STEP_WAIT, STEP_BAD } Step;
 
 // What is read of a side: lines, blocks of data with a line end behind them.
@@ -20,6 +22,7 @@ typedef struct Stream {
     BbPart *part;    // where the bytes of the block belong
     guint64 end_seq; // in_block: position behind it
     guint32 scanned; // bytes of the unfinished line known to hold no line end
+    guint8 strange;  // lines of commands that are not known, before any that is
     bool in_block;
     bool in_line; // a long line, known already, is read to its end
     bool lost;    // does not know where the next line begins
@@ -253,13 +256,19 @@ static bool is_text(const guint8 *line, gsize length)
 
 // ---- the client -------------------------------------------------------------------------------
 
+// Another line that is no command. A client that says nothing else is not memcached's.
+static bool is_strange(Stream *stream)
+{
+    return !stream->known && ++stream->strange >= STRANGE_MOST;
+}
+
 // The command line of length bytes is there, or (cut) its beginning.
 static Step read_command(Reader *reader, gsize length, bool cut)
 {
     Memcached *mc = reader->mc;
     gsize text = trimmed(here(reader), length);
     BbMemcachedCommand command = bb_memcached_command(here(reader), text, cut);
-    if (!command.known && !is_text(here(reader), text))
+    if (!command.known && (!is_text(here(reader), text) || is_strange(reader->stream)))
         return STEP_BAD;
     reader->stream->known |= command.known;
     mc->many |= command.many;

@@ -222,7 +222,7 @@ typedef struct Answer {
     const char *word;
     BbMemcachedLineKind kind;
     const char *status; // NULL: the word itself
-    bool own;
+    bool own;           // where as many words follow as have to
     bool has_data;
     guint8 length_at; // which word is the length of the data
 } Answer;
@@ -277,6 +277,27 @@ static bool is_value_error(const guint8 *line, gsize length)
     return false;
 }
 
+// A name as memcached has them ("items:1:number"): neither a file nor an option that is asked for.
+static bool is_stat_name(const Word *word)
+{
+    for (gsize i = 0; i < word->length; i++)
+        if (!g_ascii_islower(word->text[i]) && !g_ascii_isdigit(word->text[i]) &&
+            !strchr("_:", word->text[i]))
+            return false;
+    return true;
+}
+
+// STAT is a command of POP3, FTP and NNTP, too, STORED and its kin may be somebody's.
+static bool is_own(const Answer *answer, const Words *words)
+{
+    if (!answer->own || !words->clean)
+        return false;
+    if (answer->kind == BB_MEMCACHED_ANSWER)
+        return words->count == 1;
+    return answer->kind != BB_MEMCACHED_PART || answer->has_data ||
+           (words->count == 3 && is_stat_name(&words->word[1]));
+}
+
 static const Answer *find_answer(const Word *word)
 {
     for (gsize i = 0; i < G_N_ELEMENTS(answers); i++)
@@ -308,7 +329,7 @@ BbMemcachedLine bb_memcached_line(const guint8 *line, gsize length)
     if (answer) {
         result.kind = answer->kind;
         result.status = answer->status;
-        result.own = answer->own && words.clean;
+        result.own = is_own(answer, &words);
     }
     if (result.kind == BB_MEMCACHED_META) {
         memcpy(result.code, line, sizeof result.code);

@@ -7,6 +7,18 @@ static bool is_recent(const BbRecentCall *call, guint64 key, const BbPart *part)
     return call->key == key && part->first_ns - call->time_ns <= BB_RECENT_NS;
 }
 
+const BbOpenCall *bb_recent_calls_open(BbDialog *dialog, const BbPart *part, BbDirection asked,
+                                       guint64 key)
+{
+    BbPart reply = *part; // as a reply would find it
+    reply.direction = bb_direction_other(asked);
+    const BbOpenCall *open = bb_dialog_find(dialog, &reply, key);
+    if (!open || part->first_ns - open->seen_ns <= BB_RECENT_NS)
+        return open;
+    bb_dialog_give_up(dialog, open->call);
+    return NULL;
+}
+
 bool bb_recent_calls_sent_again(BbRecentCalls *recent, const BbPart *call, guint64 key,
                                 guint64 hash)
 {

@@ -20,6 +20,12 @@ typedef struct BbRecentCalls {
     guint32 calls; // ever
 } BbRecentCalls;
 
+// The open call of that key that part, a datagram, is sent for again (in direction `asked` itself)
+// or answers; NULL if there is none. One that was not seen for BB_RECENT_NS is given up: its answer
+// was not seen, and its key is another call's by now.
+const BbOpenCall *bb_recent_calls_open(BbDialog *dialog, const BbPart *part, BbDirection asked,
+                                       guint64 key);
+
 // Whether a call of that key and hash was sent in this direction a little while ago; if not it is
 // now. Hash: of what is the same where it is sent again, and nowhere else.
 bool bb_recent_calls_sent_again(BbRecentCalls *recent, const BbPart *call, guint64 key,

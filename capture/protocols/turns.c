@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: bytes of no known protocol. Out: calls by turn-taking: what the client says until the server
 // answers is a call, what the server says then is its return. Where nobody answers, each burst is a
-// free message; what a server says unasked (a greeting) is one too.
+// free message; what a server says unasked (a greeting) is one too. Of datagrams the answer may be
+// lost: another one of the client's, some time later, is another call, the same is a retry.
 #include "capture/decoder.h"
+#include "data/crc32c.h"
 
 // Bytes of one side after so much silence are a new burst, where the other side never spoke.
 #define BURST_NS (100 * G_GINT64_CONSTANT(1000000))
 
+// Who asks something else after so long does not wait for an answer to what it asked before.
+#define PATIENCE_NS (1000 * G_GINT64_CONSTANT(1000000))
+
 typedef struct Turns {
     BbPart part;           // the turn under way
+    guint32 print;         // datagrams: of the first one of part
     guint64 call;          // open call that the server's turn answers; 0: none
     BbDirection direction; // of the newest bytes
     bool speaking;         // direction is valid
@@ -44,9 +50,27 @@ static void end_turn(BbDialog *dialog, Turns *turns, bool answered)
     bb_part_reset(&turns->part);
 }
 
+// The client has asked, was not answered as far as was seen, and asks something else.
+static bool is_abandoned(const Turns *turns, const BbView *view)
+{
+    return turns->part.begun && view->datagram && view->direction == BB_TO_SERVER &&
+           turns->direction == BB_TO_SERVER && is_dialogue(turns) &&
+           view->marks[0].time_ns - turns->part.last_ns > PATIENCE_NS &&
+           bb_crc32c(0, view->data, view->length) != turns->print;
+}
+
+static void abandon_turn(BbDialog *dialog, Turns *turns)
+{
+    guint64 call = bb_dialog_call(dialog, &turns->part, BB_NAME_NONE, 0, 0);
+    bb_dialog_give_up(dialog, call);
+    bb_part_reset(&turns->part);
+}
+
 static void begin_turn(BbDialog *dialog, Turns *turns, const BbView *view)
 {
     bb_part_add(&turns->part, view, 0, view->length);
+    if (view->datagram)
+        turns->print = bb_crc32c(0, view->data, view->length);
     if (view->direction == BB_TO_CLIENT) {
         const BbOpenCall *open = bb_dialog_oldest(dialog, &turns->part);
         turns->call = open ? open->call : 0;
@@ -65,6 +89,8 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
     if (!view->length)
         return 0;
     bool changed = turns->speaking && turns->direction != view->direction;
+    if (is_abandoned(turns, view))
+        abandon_turn(dialog, turns);
     if (changed || is_new_burst(turns, view))
         end_turn(dialog, turns, changed);
     if (changed)

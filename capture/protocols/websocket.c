@@ -4,13 +4,15 @@
 //
 // Payloads are skipped, but for those of pings and pongs (at most 125 bytes), of which a hash is
 // kept. Gaps: as in http2.c; after a gap beyond the end of a frame one is looked for at the start
-// of each packet.
+// of each packet. A long one is not waited for: it is taken for one, and forgotten if what stands
+// behind it cannot be the next.
 #include "capture/cursor.h"
 #include "capture/decoder.h"
 
 #define CONTROL_MAX 125u
-#define PINGS 8u          // of each side that a pong is compared with
-#define SEARCH_MAX 16384u // longer frames are not waited for to find the place
+#define PINGS 8u             // of each side that a pong is compared with
+#define SEARCH_MAX 16384u    // longer frames are not waited for to find the place
+#define GUESS_MAX (1u << 24) // and of longer ones than these nothing is found
 #define FIRST_OPCODE_CONTROL 8u
 
 typedef enum {
@@ -30,7 +32,7 @@ typedef struct Frame {
     guint8 mask[4];
 } Frame;
 
-typedef enum { PHASE_HEAD, PHASE_PAYLOAD, PHASE_LOST } Phase;
+typedef enum { PHASE_HEAD, PHASE_PAYLOAD, PHASE_LOST, PHASE_BEHIND_GUESS } Phase;
 
 typedef struct Side {
     BbPart message;  // under way
@@ -43,6 +45,7 @@ typedef struct Side {
     bool final; // the frame under way ends the message
     bool known; // a frame was read
     bool gapped;
+    bool guessed; // perhaps the frame under way is none
 } Side;
 
 typedef struct WebSocket {
@@ -173,6 +176,16 @@ static void end_message(BbDialog *dialog, Side *side)
     bb_part_reset(&side->tail);
 }
 
+// What was under way is no message, as far as can be told.
+static void drop_guess(Side *side)
+{
+    if (!side->guessed)
+        return;
+    bb_part_reset(&side->message);
+    bb_part_reset(&side->tail);
+    side->guessed = false;
+}
+
 static BbPart *part_of(Side *side)
 {
     return side->message.begun ? &side->message : &side->tail;
@@ -203,6 +216,7 @@ static Step read_payload(Reader *r)
     gint64 rest = (gint64)(side->end_seq - (r->view->seq + r->at));
     if (rest < 0) { // a gap went beyond its end
         side->phase = PHASE_LOST;
+        drop_guess(side);
         end_message(r->dialog, side);
         return STEP_ON;
     }
@@ -213,30 +227,42 @@ static Step read_payload(Reader *r)
         bb_dialog_skip(r->dialog, r->view->direction, (gsize)rest - count, part_of(side));
         return STEP_WAIT;
     }
-    side->phase = PHASE_HEAD;
-    if (side->final)
+    side->phase = side->guessed ? PHASE_BEHIND_GUESS : PHASE_HEAD;
+    if (side->final && !side->guessed)
         end_message(r->dialog, side);
     return STEP_ON;
 }
 
 // ---- finding the place again --------------------------------------------------------------------
 
-typedef enum { HERE_NOT, HERE, HERE_PERHAPS } Here;
+typedef enum { HERE_NOT, HERE, HERE_PERHAPS, HERE_LONG } Here;
 
-// Heads are short: the frames from here on must end where the data end.
+// Heads are short: the frames from here on must end where the data end, or be followed by a long
+// one. HERE_LONG: the first one is long.
 static Here frames_here(const BbView *view, gsize at)
 {
     BbCursor c = bb_cursor(view->data + at, view->length - at);
     while (c.left) {
         Frame frame;
         Verdict verdict = read_frame(&frame, c.at, c.left, view->direction);
-        if (verdict == FRAME_BAD || (verdict == FRAME_GOOD && frame.length > SEARCH_MAX))
+        bool good = verdict == FRAME_GOOD;
+        if (verdict == FRAME_BAD || (good && frame.length > GUESS_MAX))
             return HERE_NOT;
-        if (verdict == FRAME_SHORT || frame.head + frame.length > c.left)
+        if (good && frame.length > SEARCH_MAX)
+            return c.at == view->data + at ? HERE_LONG : HERE;
+        if (!good || frame.head + frame.length > c.left)
             return view->closed ? HERE_NOT : HERE_PERHAPS;
         bb_cursor_skip(&c, frame.head + (gsize)frame.length);
     }
     return HERE;
+}
+
+static Step begin_guess(Reader *r)
+{
+    Frame frame;
+    (void)read_frame(&frame, r->view->data + r->at, r->view->length - r->at, r->view->direction);
+    r->side->guessed = true;
+    return begin_data(r, &frame);
 }
 
 static Step search(Reader *r)
@@ -245,6 +271,8 @@ static Step search(Reader *r)
         Here here = frames_here(r->view, r->at);
         if (here == HERE_PERHAPS)
             return STEP_WAIT;
+        if (here == HERE_LONG)
+            return begin_guess(r);
         if (here == HERE) {
             r->side->phase = PHASE_HEAD;
             bb_dialog_resynced(r->dialog);
@@ -253,6 +281,28 @@ static Step search(Reader *r)
         r->at = bb_view_next_packet(r->view, r->at);
     }
     return STEP_WAIT;
+}
+
+// The next frame must begin here, or there was none.
+static Step read_behind_guess(Reader *r)
+{
+    Frame next;
+    Side *side = r->side;
+    Verdict verdict =
+        read_frame(&next, r->view->data + r->at, r->view->length - r->at, r->view->direction);
+    if (verdict == FRAME_SHORT)
+        return STEP_WAIT;
+    if (verdict == FRAME_BAD) {
+        drop_guess(side);
+        side->phase = PHASE_LOST;
+        return STEP_ON;
+    }
+    side->guessed = false;
+    side->phase = PHASE_HEAD;
+    bb_dialog_resynced(r->dialog);
+    if (side->final)
+        end_message(r->dialog, side);
+    return STEP_ON;
 }
 
 static Step read_head(Reader *r)
@@ -279,8 +329,10 @@ static Step read_head(Reader *r)
 
 static gssize parse(BbDialog *dialog, void *state, const BbView *view)
 {
-    static Step (*const steps[])(Reader *) = {
-        [PHASE_HEAD] = read_head, [PHASE_PAYLOAD] = read_payload, [PHASE_LOST] = search};
+    static Step (*const steps[])(Reader *) = {[PHASE_HEAD] = read_head,
+                                              [PHASE_PAYLOAD] = read_payload,
+                                              [PHASE_LOST] = search,
+                                              [PHASE_BEHIND_GUESS] = read_behind_guess};
     WebSocket *socket = state;
     Reader r = {dialog, socket, &socket->side[view->direction], view, 0};
     Step step;
@@ -296,6 +348,7 @@ static void gap(BbDialog *dialog, void *state, BbDirection direction)
     side->gapped = true;
     if (side->phase == PHASE_PAYLOAD)
         return; // perhaps it is inside of the payload
+    drop_guess(side);
     end_message(dialog, side);
     side->phase = PHASE_LOST;
 }
@@ -303,8 +356,10 @@ static void gap(BbDialog *dialog, void *state, BbDirection direction)
 static void finish(BbDialog *dialog, void *state)
 {
     WebSocket *socket = state;
-    end_message(dialog, &socket->side[BB_TO_SERVER]);
-    end_message(dialog, &socket->side[BB_TO_CLIENT]);
+    for (guint i = 0; i < G_N_ELEMENTS(socket->side); i++) {
+        drop_guess(&socket->side[i]);
+        end_message(dialog, &socket->side[i]);
+    }
 }
 
 const BbDecoder bb_decoder_websocket = {

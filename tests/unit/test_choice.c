@@ -174,6 +174,38 @@ START_TEST(turns_that_wait_have_a_limit)
 }
 END_TEST
 
+static void ask_in_time(Converse *c)
+{
+    converse_text(c, BB_TO_SERVER, "GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+    converse_text(c, BB_TO_CLIENT, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+}
+
+// A backlog in which every packet begins within a message: behind it there is a rest, and then a
+// message begins. But no more than one turn a second is looked at.
+START_TEST(a_turn_after_a_rest)
+{
+    g_autoptr(Converse) c = converse_tcp_midstream(9999);
+    for (guint turn = 0; turn < 20; turn++)
+        converse_text(c, turn % 2 ? BB_TO_CLIENT : BB_TO_SERVER, "ost: h\r\n\r\n");
+    ask_in_time(c); // the 21st, without a rest
+    converse_wait(c, 150);
+    converse_text(c, BB_TO_SERVER, "not in time");
+    converse_text(c, BB_TO_CLIENT, "nor this");
+    converse_wait(c, 150);
+    ask_in_time(c); // too soon
+    converse_wait(c, 900);
+    ask_in_time(c);
+    converse_wait(c, 10);
+    ask_in_time(c);
+    const char *result = converse_result(c);
+    ck_assert_str_eq(strstr(result, "CALL 11 "), "CALL 11 tcp - 27\nRET 11 tcp ok 38\n"
+                                                 "CALL 12 tcp - 11\nRET 12 tcp ok 8\n"
+                                                 "CALL 13 tcp - 27\nRET 13 tcp ok 38\n"
+                                                 "CALL 14 http GET / 27\nRET 14 http 200 38\n"
+                                                 "CALL 15 http GET / 27\nRET 15 http 200 38\n");
+}
+END_TEST
+
 // ---- who calls ----------------------------------------------------------------------------------
 
 // What a server says may begin as a request does: in a connection joined in the middle its port
@@ -203,6 +235,43 @@ START_TEST(unless_it_is_ephemeral)
     converse_say(c, BB_TO_CLIENT, connect, sizeof connect);
     converse_say(c, BB_TO_SERVER, connected, sizeof connected);
     ck_assert_str_eq(converse_result(c), "CALL 1 stomp CONNECT 36\nRET 1 stomp ok 24\n");
+}
+END_TEST
+
+// STAT is a command of POP3, FTP and NNTP, and a line of memcached's servers.
+START_TEST(stat_is_no_reply)
+{
+    static const char *const lines[] = {"STAT\r\n", "STAT 12\r\n", "STAT -l files\r\n",
+                                        "STAT pid 5\r\n"};
+    for (guint i = 0; i < 2 * G_N_ELEMENTS(lines); i++) {
+        const char *line = lines[i / 2];
+        bool joined = i % 2;
+        if (joined && i / 2 == 3)
+            continue; // nobody knows who calls
+        g_autoptr(Converse) c = joined ? converse_tcp_midstream(110) : converse_tcp(110);
+        converse_text(c, BB_TO_CLIENT, "+OK ready\r\n");
+        for (guint turn = 0; turn < 2; turn++) {
+            converse_text(c, BB_TO_SERVER, line);
+            converse_text(c, BB_TO_CLIENT, "+OK 2 320\r\n");
+        }
+        gsize size = strlen(line);
+        g_autofree char *expected =
+            g_strdup_printf("MSG < tcp - 11\nCALL 1 tcp - %zu\nRET 1 tcp ok 11\n"
+                            "CALL 2 tcp - %zu\nRET 2 tcp ok 11\n",
+                            size, size);
+        ck_assert_str_eq(converse_result(c), expected);
+    }
+}
+END_TEST
+
+// Whoever has sent the SYN calls, whatever its words look like.
+START_TEST(the_caller_does_not_reply)
+{
+    const Script script = {
+        .steps = {">STORED\r\n", "<yes\r\n", ">END\r\n", "<yes\r\n"},
+        .port = 9999,
+    };
+    check(&script, "CALL 1 tcp - 8\nRET 1 tcp ok 5\nCALL 2 tcp - 5\nRET 2 tcp ok 5\n");
 }
 END_TEST
 
@@ -307,5 +376,5 @@ END_TEST
 
 TEST_MAIN("choice", random_streams_have_no_protocol, nor_at_a_port_of_one, smb1_has_no_name,
           a_turn_is_probed_as_a_whole, undecided_turns_are_turns, turns_that_wait_have_a_limit,
-          the_port_says_who_serves, unless_it_is_ephemeral, the_table, told_by_the_port,
-          told_wrongly)
+          a_turn_after_a_rest, the_port_says_who_serves, unless_it_is_ephemeral, stat_is_no_reply,
+          the_caller_does_not_reply, the_table, told_by_the_port, told_wrongly)

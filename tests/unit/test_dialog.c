@@ -338,6 +338,29 @@ START_TEST(a_print_is_of_what_a_datagram_begins_with)
 }
 END_TEST
 
+// Of datagrams, too: who asks something else later has not waited. The same is sent again.
+START_TEST(lost_answer_to_a_datagram)
+{
+    g_autoptr(Converse) c = converse_udp(9999);
+    converse_text(c, BB_TO_SERVER, "ask 1");
+    converse_text(c, BB_TO_CLIENT, "told 1");
+    converse_wait(c, 5000);
+    converse_text(c, BB_TO_SERVER, "ask 2"); // its answer is lost
+    converse_wait(c, 1100);
+    converse_text(c, BB_TO_SERVER, "ask 3");
+    converse_text(c, BB_TO_CLIENT, "told 3");
+    converse_text(c, BB_TO_SERVER, "ask 4");
+    converse_wait(c, 2000);
+    converse_text(c, BB_TO_SERVER, "ask 4");
+    converse_text(c, BB_TO_SERVER, "and 5");
+    converse_text(c, BB_TO_CLIENT, "told 4");
+    ck_assert_str_eq(converse_result(c), "CALL 1 udp - 5\nRET 1 udp ok 6\nCALL 2 udp - 5\n"
+                                         "CALL 3 udp - 5\nRET 3 udp ok 6\nCALL 4 udp - 15\n"
+                                         "RET 4 udp ok 6\n");
+    ck_assert_uint_eq(converse_loss(c, BB_CALLS_UNRETURNED), 1);
+}
+END_TEST
+
 TEST_MAIN("dialog", mirrored_twice_counts_once, a_deep_pipeline_keeps_its_pairs,
           a_message_ends_with_its_latest_packet, turns_are_calls, greeting_is_free, one_way_is_free,
           unanswered_call_is_kept, lost_reply_does_not_shift, lost_request_leaves_an_orphan,
@@ -345,4 +368,4 @@ TEST_MAIN("dialog", mirrored_twice_counts_once, a_deep_pipeline_keeps_its_pairs,
           cut_request_is_known_by_its_reply, known_by_question_and_answer,
           likely_question_and_certain_answer_of_another, likely_at_its_port_in_a_later_turn,
           tail_of_a_request_is_not_known_by_its_reply, a_print_is_of_what_a_datagram_begins_with,
-          nothing_joins_without_a_trace)
+          nothing_joins_without_a_trace, lost_answer_to_a_datagram)

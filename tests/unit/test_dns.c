@@ -74,6 +74,57 @@ START_TEST(retries_are_answered)
 }
 END_TEST
 
+#define LONG_MS 31000u // nobody waits for so long
+
+// RFC 1035, 4.1.1: after so long it is another query of that id, and what comes answers that one.
+START_TEST(id_and_question_come_again)
+{
+    g_autoptr(Converse) c = converse_udp(53);
+    ask(c, 7, "example.com", A); // its answer is lost
+    converse_wait(c, LONG_MS - 10000);
+    ask(c, 7, "example.com", A); // a late retry: it is waited for anew
+    converse_wait(c, LONG_MS - 10000);
+    ask(c, 7, "example.com", A);
+    converse_wait(c, LONG_MS);
+    ask(c, 7, "example.com", A);
+    answer(c, 7, "example.com", A, 0);
+    ck_assert_str_eq(converse_result(c),
+                     "CALL 1 dns A example.com 29\nCALL 2 dns A example.com 29\n"
+                     "RET 2 dns NOERROR 29\n");
+    ck_assert_uint_eq(converse_loss(c, BB_REPEATED), 2);
+    ck_assert_uint_eq(converse_loss(c, BB_CALLS_UNRETURNED), 1);
+}
+END_TEST
+
+// A socket that asks that much draws an id again soon: this is no retry.
+START_TEST(id_is_drawn_again)
+{
+    g_autoptr(Converse) c = converse_udp(53);
+    ask(c, 7, "example.com", A); // its answer is lost
+    for (guint i = 0; i < 4096; i++) {
+        ask(c, 100 + i, "example.com", A);
+        answer(c, 100 + i, "example.com", A, 0);
+    }
+    ask(c, 7, "example.com", A);
+    answer(c, 7, "example.com", A, 0);
+    ck_assert_ptr_nonnull(strstr(converse_result(c), "RET 4098 dns NOERROR 29\n"));
+    ck_assert_ptr_null(strstr(converse_result(c), "RET 1 "));
+    ck_assert_uint_eq(converse_loss(c, BB_CALLS_UNRETURNED), 1);
+}
+END_TEST
+
+// The second query is lost, too: its answer is nobody's.
+START_TEST(answer_to_an_old_id)
+{
+    g_autoptr(Converse) c = converse_udp(53);
+    ask(c, 7, "example.com", A);
+    converse_wait(c, LONG_MS);
+    answer(c, 7, "example.com", A, 0);
+    ck_assert_str_eq(converse_result(c), "CALL 1 dns A example.com 29\nRET - dns NOERROR 29\n");
+    ck_assert_uint_eq(converse_loss(c, BB_CALLS_UNRETURNED), 1);
+}
+END_TEST
+
 START_TEST(responses_without_question)
 {
     g_autoptr(Converse) c = converse_udp(53);
@@ -251,6 +302,24 @@ START_TEST(tcp_loss)
                      "RET 2 dns NOERROR 35\nCALL 3 dns A four.example.com 36\n"
                      "RET - dns NOERROR 37\nRET 3 dns NOERROR 36\n");
     ck_assert_uint_eq(converse_loss(c, BB_DECODER_LOST), 2);
+    ck_assert_uint_eq(converse_loss(c, BB_CALLS_UNRETURNED), 1);
+}
+END_TEST
+
+// One lost answer costs one call, not all later ones of its id and question.
+START_TEST(tcp_id_comes_again)
+{
+    g_autoptr(Converse) c = converse_tcp(53);
+    say_framed(c, BB_TO_SERVER, question(1, RD, "one.example.com", A));
+    converse_lose(c, BB_TO_CLIENT, 35);
+    for (guint round = 0; round < 2; round++) {
+        say_framed(c, BB_TO_SERVER, question(1, RD, "one.example.com", A));
+        say_framed(c, BB_TO_CLIENT, question(1, QR, "one.example.com", A));
+    }
+    ck_assert_str_eq(converse_result(c),
+                     "CALL 1 dns A one.example.com 35\nCALL 2 dns A one.example.com 35\n"
+                     "RET 2 dns NOERROR 35\nCALL 3 dns A one.example.com 35\n"
+                     "RET 3 dns NOERROR 35\n");
     ck_assert_uint_eq(converse_loss(c, BB_CALLS_UNRETURNED), 1);
 }
 END_TEST
@@ -577,8 +646,9 @@ START_TEST(random_bytes_are_not_dns)
 END_TEST
 
 TEST_MAIN("dns", query_and_response, pairs_by_id_and_question, retries_are_one_call,
-          retries_are_answered, responses_without_question, response_codes, opcodes, cut_datagrams,
-          mdns_is_free, id_0, llmnr_is_free, tcp_out_of_order, tcp_loss, tcp_cut_off, tcp_damage,
+          retries_are_answered, id_and_question_come_again, id_is_drawn_again, answer_to_an_old_id,
+          responses_without_question, response_codes, opcodes, cut_datagrams, mdns_is_free, id_0,
+          llmnr_is_free, tcp_out_of_order, tcp_loss, tcp_id_comes_again, tcp_cut_off, tcp_damage,
           damage_after_the_question, queries_with_broken_names, damaged_datagrams, names,
           longest_name, netbios_is_not_dns, addresses, labels, long_labels, type_names, probes,
           stream_prefixes, random_bytes_are_not_dns)

@@ -437,6 +437,23 @@ START_TEST(cldap)
 }
 END_TEST
 
+// Clients that have one id only: after so long it is another search, and not that one again.
+START_TEST(cldap_id_comes_again)
+{
+    g_autoptr(Converse) c = converse_udp(389);
+    g_autoptr(Octets) search = octets(SEARCH("01")), done = octets(DONE("01", "00"));
+    for (guint i = 0; i < 3; i++) {
+        converse_say(c, BB_TO_SERVER, search->data, search->len);
+        converse_wait(c, i ? 10 : 31000);
+    }
+    converse_say(c, BB_TO_CLIENT, done->data, done->len);
+    ck_assert_str_eq(converse_result(c), "CALL 1 ldap search sub 40\nCALL 2 ldap search sub 40\n"
+                                         "RET 2 ldap ok 14\n");
+    ck_assert_uint_eq(converse_loss(c, BB_REPEATED), 1);
+    ck_assert_uint_eq(converse_loss(c, BB_CALLS_UNRETURNED), 1);
+}
+END_TEST
+
 START_TEST(probes)
 {
     const BbDecoder *d = &bb_decoder_ldap;
@@ -498,5 +515,5 @@ END_TEST
 TEST_MAIN("ldap", bind_search_unbind, operations, several_at_a_time, start_tls, disconnection,
           signed_messages, several_buffers, several_buffers_lost, sealed_messages,
           sealed_like_a_message, lost_messages, one_id, lost_middle, cut_off, joined_midstream,
-          damage, abandoned, abandoned_too_late, many_searches, many_orphans, cldap, probes,
-          wrapping, result_names)
+          damage, abandoned, abandoned_too_late, many_searches, many_orphans, cldap,
+          cldap_id_comes_again, probes, wrapping, result_names)

@@ -485,9 +485,24 @@ START_TEST(quiet_commands_have_a_limit)
 }
 END_TEST
 
+// The server's lines could be memcached's, but the client says nothing that is.
+START_TEST(strange_clients)
+{
+    g_autoptr(Converse) c = converse_tcp_midstream(11211);
+    converse_text(c, down, "OK\r\n");
+    for (guint i = 0; i < 4; i++)
+        ask(c, "look it up\r\n", "OK\r\n");
+    ask(c, "get a\r\n", "END\r\n");
+    const char *result = converse_result(c);
+    ck_assert_msg(strstr(result, "CALL 3 tcp - 12\n"), "%s", result);
+    ck_assert_msg(strstr(result, "CALL 5 memcached GET 7\nRET 5 memcached ok 5\n"), "%s", result);
+    ck_assert_uint_eq(converse_loss(c, BB_DECODER_GAVE_UP), 1);
+}
+END_TEST
+
 TEST_MAIN("memcached", values, stores, other_commands, watch_lines_are_free, errors,
           pipelines_pair_in_order, times_are_of_first_and_last_bytes, large_values_and_lines,
           noreply_is_one_way, quiet_errors_do_not_shift, errors_of_values_are_not_of_gets,
           errors_in_doubt_do_not_shift, errors_unasked, meta_commands, meta_commands_elsewhere,
           quiet_commands_pair_by_token, quiet_commands_pair_by_kind, errors_of_quiet_commands,
-          quiet_commands_have_a_limit)
+          quiet_commands_have_a_limit, strange_clients)

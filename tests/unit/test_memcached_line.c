@@ -72,6 +72,11 @@ START_TEST(probe_lines)
         {"STORED\r\n", BB_MATCH_REPLY},
         {"CLIENT_ERROR x\r\n", BB_MATCH_REPLY},
         {"STAT pid 5\r\n", BB_MATCH_REPLY},
+        {"STAT items:1:number 5\r\n", BB_MATCH_REPLY},
+        {"STAT\r\n", BB_MATCH_MAYBE},          // POP3
+        {"STAT 12\r\n", BB_MATCH_MAYBE},       // NNTP
+        {"STAT -l files\r\n", BB_MATCH_MAYBE}, // FTP
+        {"EXISTS key\r\n", BB_MATCH_MAYBE},    // Redis, typed
         {"END\r\n", BB_MATCH_MAYBE},
         {"VA 5\r\n", BB_MATCH_LIKELY},
         {"17\r\n", BB_MATCH_MAYBE},

@@ -312,6 +312,76 @@ START_TEST(lost_ping)
 }
 END_TEST
 
+static void say_long(Script *s, BbDirection direction, guint8 first, char fill, gsize length)
+{
+    g_autofree char *text = g_strnfill(length, fill);
+    frame(s, direction, first, text);
+}
+
+// Messages that are too long to be waited for: those behind the loss are found by what follows
+// them.
+START_TEST(long_messages_are_found_again)
+{
+    static const gsize lengths[] = {20000, 70000};
+    for (guint i = 0; i < G_N_ELEMENTS(lengths); i++) {
+        g_autoptr(Script) s = script_new();
+        gsize head = lengths[i] > 65535 ? 10 : 4;
+        for (guint side = 0; side < 2; side++) {
+            lose_frame(s, (BbDirection)side, FINAL | TEXT, "lost");
+            say_long(s, (BbDirection)side, FINAL | TEXT, 'x', lengths[i]);
+            say_long(s, (BbDirection)side, BINARY, 'y', lengths[i]);
+            frame(s, (BbDirection)side, FINAL, "end");
+        }
+        g_autoptr(Converse) c = play(s, 1460);
+        g_autofree char *expected =
+            g_strdup_printf(UPGRADED "MSG > websocket text %zu\nMSG > websocket binary %zu\n"
+                                     "MSG < websocket text %zu\nMSG < websocket binary %zu\n",
+                            lengths[i] + head + 4, lengths[i] + head + 4 + 9, lengths[i] + head,
+                            lengths[i] + head + 5);
+        ck_assert_str_eq(converse_result(c), expected);
+        ck_assert_uint_eq(converse_loss(c, BB_DECODER_LOST), 2);
+    }
+}
+END_TEST
+
+// A short one with the head of a long one behind it is found at once.
+START_TEST(short_before_long)
+{
+    g_autoptr(Script) s = script_new();
+    lose_frame(s, down, FINAL | TEXT, "lost");
+    g_autofree char *text = g_strnfill(20000, 'x');
+    g_autoptr(GByteArray) both = frame_of(s, down, FINAL | TEXT, "short", 5);
+    g_autoptr(GByteArray) second = frame_of(s, down, FINAL | BINARY, text, 20000);
+    g_byte_array_append(both, second->data, second->len);
+    say(s, down, false, both->data, both->len);
+    g_autoptr(Converse) c = play(s, 1460);
+    ck_assert_str_eq(converse_result(c),
+                     UPGRADED "MSG < websocket text 7\nMSG < websocket binary 20004\n");
+}
+END_TEST
+
+// What looks like a long frame is none, where no other stands behind it, or a gap does, or nothing.
+START_TEST(wrong_guesses)
+{
+    for (guint kind = 0; kind < 3; kind++) {
+        g_autoptr(Script) s = script_new();
+        lose_frame(s, down, FINAL | TEXT, "lost");
+        say(s, down, false, "\x82\x7e\x50\x00", 4); // 20480 bytes
+        say_long(s, down, FINAL | TEXT, 'x', kind == 2 ? 20000 : 20476);
+        if (kind == 0)
+            say(s, down, false, "no frame", 8);
+        if (kind == 1)
+            lose_frame(s, down, FINAL | TEXT, "lost");
+        if (kind != 2)
+            frame(s, down, FINAL | TEXT, "fine");
+        g_autoptr(Converse) c = play(s, 1460);
+        ck_assert_str_eq(converse_result(c),
+                         kind == 2 ? UPGRADED : UPGRADED "MSG < websocket text 6\n");
+        ck_assert_uint_eq(converse_loss(c, BB_DECODER_LOST), kind != 2);
+    }
+}
+END_TEST
+
 // Where no frame begins with a packet, nothing is made up.
 START_TEST(not_found_again)
 {
@@ -377,4 +447,5 @@ END_TEST
 TEST_MAIN("websocket", messages, fragments_are_one_message, all_lengths, largest_length,
           responses_first_frame_in_its_packet, upgrade_without_a_word, ping_and_pong,
           pong_answers_by_its_data, gap_inside_a_message, gap_beyond_a_message, lost_pong,
-          lost_ping, not_found_again, other_protocols, padded_lengths, never_found_by_its_bytes)
+          lost_ping, long_messages_are_found_again, short_before_long, wrong_guesses,
+          not_found_again, other_protocols, padded_lengths, never_found_by_its_bytes)

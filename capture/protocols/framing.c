@@ -37,7 +37,7 @@ static gssize find_start(BbDialog *dialog, void *state, const BbView *view)
         }
         at = bb_view_next_packet(view, at);
     }
-    bb_dialog_pass_over(dialog, view, at);
+    bb_dialog_pass_over(dialog, view, 0, at);
     side->passed += (guint32)at;
     if (side->lost && !side->good && side->passed > MISFIT_MAX)
         return BB_PARSE_BAD;
@@ -61,7 +61,7 @@ static gssize lose_place(BbDialog *dialog, void *state, const BbView *view)
     gsize next = bb_view_next_packet(view, 0);
     lose(dialog, state, view->direction);
     side_of(state, view->direction)->passed += (guint32)next;
-    bb_dialog_pass_over(dialog, view, next);
+    bb_dialog_pass_over(dialog, view, 0, next);
     return (gssize)next;
 }
 

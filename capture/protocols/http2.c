@@ -158,6 +158,13 @@ static guint frames_wanted(const Reader *r, gsize at, guint32 stream)
     return last && stream <= last + ahead ? 2 : 3;
 }
 
+static void search_on(Reader *r, gsize to)
+{
+    bb_dialog_unread(r->dialog, r->view->direction, to - r->at);
+    r->side->searched += (guint32)(to - r->at);
+    r->at = to;
+}
+
 // No frame where one should be: none begins with this byte.
 static Step lose_place(Reader *r)
 {
@@ -168,8 +175,8 @@ static Step lose_place(Reader *r)
     lose_fields(side);
     r->http2->streams.complete &= !from_client(r);
     side->phase = PHASE_LOST;
-    side->searched = 1;
-    r->at++;
+    side->searched = 0;
+    search_on(r, r->at + 1);
     return STEP_ON;
 }
 
@@ -191,12 +198,6 @@ static Here frame_here(const Reader *r, gsize at, bool packet)
     if (chain.heads >= MAX(wanted, 2) || alone)
         return HERE;
     return view->closed ? HERE_NOT : HERE_PERHAPS;
-}
-
-static void search_on(Reader *r, gsize to)
-{
-    r->side->searched += (guint32)(to - r->at);
-    r->at = to;
 }
 
 // All bytes are candidates, since frames of several streams follow one another in long runs.

@@ -143,6 +143,8 @@ static const BbFraming framing = {
     .probe = bb_thrift_probe_framed,
     .begin = begin,
     .end = end,
+    .anywhere = true,
+    .sign = {true, 0, 0},
 };
 
 // ---- without ------------------------------------------------------------------------------------

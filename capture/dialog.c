@@ -130,6 +130,7 @@ static BbMessage message_of(BbDialog *dialog, BbKind kind, const BbPart *part, g
         [BB_CALL] = BB_CALLS, [BB_RETURN] = BB_RETURNS, [BB_FREE] = BB_FREES};
     dialog->context->loss->count[counter[kind]]++;
     guint sender = bb_dialog_side(dialog, part->direction);
+    dialog->side[sender].strayed = false;
     BbMessage message = bb_message_empty();
     message.kind = kind;
     message.time_ns = part->first_ns;
@@ -704,10 +705,18 @@ static void pass_over_until(BbDialog *dialog, guint number, guint64 seq)
     give_up_before(dialog, !number, seq, false);
 }
 
-void bb_dialog_pass_over(BbDialog *dialog, const BbView *view, gsize count)
+void bb_dialog_unread(BbDialog *dialog, BbDirection direction, gsize count)
 {
-    if (count && !view->datagram)
-        pass_over_until(dialog, bb_dialog_side(dialog, view->direction), view->seq + count);
+    dialog->side[bb_dialog_side(dialog, direction)].strayed |= count > 0;
+    dialog->context->loss->count[BB_DECODER_UNREAD] += count;
+}
+
+void bb_dialog_pass_over(BbDialog *dialog, const BbView *view, gsize from, gsize to)
+{
+    if (to == 0 || view->datagram)
+        return;
+    bb_dialog_unread(dialog, view->direction, to - from);
+    pass_over_until(dialog, bb_dialog_side(dialog, view->direction), view->seq + to);
 }
 
 void bb_dialog_passed_rest(BbDialog *dialog, const BbPart *part, bool ends)

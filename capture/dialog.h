@@ -193,9 +193,11 @@ guint16 bb_dialog_server_port(const BbDialog *dialog);
 // Secrets of TLS connections, NULL if none are known.
 struct BbTlsKeylog *bb_dialog_keylog(const BbDialog *dialog);
 
-// The first `count` bytes of view are passed over unread, where the decoder has lost its place:
-// what they may have asked or answered is reckoned with as if they were missing.
-void bb_dialog_pass_over(BbDialog *dialog, const BbView *view, gsize count);
+// Bytes [from, to) of view are passed over unread, where the decoder has lost its place: what they
+// may have asked or answered is reckoned with as if they were missing. Counted.
+void bb_dialog_pass_over(BbDialog *dialog, const BbView *view, gsize from, gsize to);
+// So many bytes are passed over unread where ids tell what belongs together: they are counted only.
+void bb_dialog_unread(BbDialog *dialog, BbDirection direction, gsize count);
 
 // part is the rest of a reply that a gap cut off, or of one whose call was abandoned: it answers
 // nothing any more. ends: no more of that reply can come, or it does no harm; else it is passed

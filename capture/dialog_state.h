@@ -52,6 +52,7 @@ typedef struct BbSide {
     bool torn : 1;      // its last message was cut off by a gap
     bool continues : 1; // bb_dialog_continues
     bool one_way : 1;   // messages of this side were seen that nobody answers or asked for
+    bool strayed : 1;   // bytes were passed over unread since its last message
     guint64 gap_end;    // had_gap: position behind the last missing bytes
     guint64 answered_seq;
     guint64 seq;  // of the first byte in the buffer, or of the next to come

@@ -260,6 +260,7 @@ static void lose_until(BbDialog *dialog, guint number, guint64 seq)
 static void outgrow(BbDialog *dialog, guint number, guint64 seq)
 {
     dialog->context->loss->count[BB_MESSAGE_LIMIT]++;
+    bb_dialog_unread(dialog, bb_dialog_direction(dialog, number), dialog->side[number].buffered);
     clear_buffer(&dialog->side[number]);
     lose_until(dialog, number, seq);
 }
@@ -604,8 +605,10 @@ void bb_dialog_finish(BbDialog *dialog)
     // A decoder that was named but saw no byte: the calls it was to answer are given up as its own.
     if (!dialog->decoder && dialog->n_open)
         bb_dialog_set_decoder(dialog, dialog->next ? dialog->next : &bb_decoder_turns);
-    for (guint number = 0; number < 2; number++) // where a reset ended it
+    for (guint number = 0; number < 2; number++) { // where a reset ended it
         bb_dialog_tell_closed(dialog, number);
+        dialog->context->loss->count[BB_DECODER_STRAYED] += dialog->side[number].strayed;
+    }
     bb_dialog_end_decoder(dialog, true);
     dialog->finished = true;
 }

@@ -47,6 +47,10 @@
     X(BB_EVICTED_CONNECTIONS, "connections_evicted", "connections forgotten at the limit", true)   \
     X(BB_DECODER_LOST, "decoder_resync", "times a decoder lost its place and found it again",      \
       true)                                                                                        \
+    X(BB_DECODER_UNREAD, "decoder_unread_bytes",                                                   \
+      "bytes passed over unread by decoders that had lost their place", true)                      \
+    X(BB_DECODER_STRAYED, "decoder_strayed",                                                       \
+      "sides of connections that no decoder found its place in again", true)                       \
     X(BB_REPLIES_PASSED, "replies_passed",                                                         \
       "parts of replies that answer nothing: behind a hole, or of calls that were abandoned",      \
       true)                                                                                        \

@@ -14,6 +14,7 @@
 typedef struct {
     double halves;    // calls without return, returns without call
     double packets;   // not seen, or not understood
+    double unread;    // payload, where decoders had lost their place
     double shed;      // packets of flows that were left out
     double unwritten; // messages
     double damaged;   // messages
@@ -50,6 +51,17 @@ static double packets_lost(const BbCounters *counters)
     return share(missing + odd, counted(counters, BB_SEEN_FRAMES) + missing);
 }
 
+#define HEADS 54u // bytes of a TCP packet before its payload: Ethernet, IP and TCP without options
+
+// Of the payload, about: its bytes are not counted by themselves.
+static double unread_share(const BbCounters *counters)
+{
+    guint64 heads = HEADS * counted(counters, BB_SEEN_TCP);
+    guint64 all = counted(counters, BB_SEEN_BYTES);
+    guint64 unread = counted(counters, BB_DECODER_UNREAD);
+    return share(unread, MAX(unread, all > heads ? all - heads : 0));
+}
+
 static Lost lost_of(const BbInfoMatched *matched, const BbCounters *counters)
 {
     guint64 unwritten = counted(counters, BB_MESSAGES_UNWRITTEN);
@@ -58,6 +70,7 @@ static Lost lost_of(const BbInfoMatched *matched, const BbCounters *counters)
     return (Lost){
         .halves = share(matched->unreturned + matched->orphans, matched->calls + matched->orphans),
         .packets = packets_lost(counters),
+        .unread = unread_share(counters),
         .shed = share(counted(counters, BB_SHED_PACKETS), counted(counters, BB_SEEN_FRAMES)),
         .unwritten = share(unwritten, matched->messages + unwritten),
         .damaged = share(damaged, matched->messages + damaged),
@@ -70,7 +83,7 @@ static const char *verdict_on(const BbInfoMatched *matched, const Lost *lost,
                               const BbClockDoubt *doubt, bool broken, bool apart)
 {
     double worst = MAX(MAX(lost->halves, lost->packets), MAX(lost->shed, lost->unwritten));
-    worst = MAX(worst, MAX(lost->damaged, lost->dropped));
+    worst = MAX(worst, MAX(MAX(lost->damaged, lost->dropped), lost->unread));
     if (matched->messages == 0)
         return "There are no messages in it.";
     if (matched->calls == 0)
@@ -110,6 +123,10 @@ static void print_lost(const Lost *lost)
         printf("%.2f %% of the messages could not be written: the disk was full, or a limit or the "
                "rights were in the way.\n",
                lost->unwritten);
+    if (lost->unread >= 0.01)
+        printf("%.2f %% of the payload was passed over unread, where decoders had lost their place "
+               "behind a hole: its calls are missing.\n",
+               lost->unread);
     if (lost->damaged > 0)
         printf("%.2f %% of the messages were lost where the trace was damaged.\n", lost->damaged);
     if (lost->dropped > 0)

@@ -354,6 +354,8 @@ static const BbFraming framing = {
     .probe = probe,
     .begin = begin,
     .end = end,
+    .anywhere = true,
+    .sign = {true, FRAME_END, -1},
 };
 
 // ---- the decoder --------------------------------------------------------------------------------

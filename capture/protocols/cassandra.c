@@ -387,6 +387,7 @@ static const BbFraming framing = {
     .begin = begin,
     .end = end,
     .lose = lose,
+    .anywhere = true,
 };
 
 // ---- the decoder --------------------------------------------------------------------------------

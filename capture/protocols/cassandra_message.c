@@ -294,6 +294,11 @@ static BbMatch probe_body(const BbCassandraHead *head, BbCursor c)
     if (head->flags)
         return BB_MATCH_LIKELY;
     switch (head->opcode) {
+    case BB_CASSANDRA_STARTUP: { // the number of options, and the name of the first: CQL_VERSION
+        guint16 options = bb_cursor_be16(&c), name = bb_cursor_be16(&c);
+        bool named = name && g_ascii_isupper(bb_cursor_u8(&c));
+        return options && options < 512 && named ? BB_MATCH_REQUEST : BB_MATCH_NO;
+    }
     case BB_CASSANDRA_QUERY:
     case BB_CASSANDRA_PREPARE:
         if (!body.text || body.text_length + 4 > head->length || (whole && body.text_cut))

@@ -64,6 +64,7 @@ static gssize find_head(BbCgiExchange *exchange, const BbCgiForm *form, BbDialog
             break;
         }
     }
+    bb_dialog_unread(dialog, view->direction, at);
     return (gssize)at;
 }
 

@@ -186,7 +186,13 @@ static void end(BbDialog *dialog, void *state, const BbPart *part)
 }
 
 static const BbFraming framing = {
-    .measure = measure, .probe = bb_dcerpc_probe, .begin = begin, .end = end};
+    .measure = measure,
+    .probe = bb_dcerpc_probe,
+    .begin = begin,
+    .end = end,
+    .anywhere = true,
+    .sign = {true, 5, 0},
+};
 
 // ---- the decoder ------------------------------------------------------------------------------
 

@@ -215,7 +215,14 @@ static BbMatch probe(const guint8 *data, gsize length)
     return head.request ? BB_MATCH_REQUEST : BB_MATCH_REPLY;
 }
 
-static const BbFraming framing = {.measure = measure, .probe = probe, .begin = begin, .end = end};
+static const BbFraming framing = {
+    .measure = measure,
+    .probe = probe,
+    .begin = begin,
+    .end = end,
+    .anywhere = true,
+    .sign = {true, VERSION, 0},
+};
 
 // ---- the decoder ------------------------------------------------------------------------------
 

@@ -287,22 +287,25 @@ static gssize find_start(BbDialog *dialog, Side *side, const BbView *view)
     for (; at < view->length; at = next_packet(view, at)) {
         BbMatch match = probe_stream(view->data + at, view->length - at);
         if (match == BB_MATCH_MORE && !view->closed)
-            return (gssize)at;
+            break;
         if (match == BB_MATCH_REQUEST || match == BB_MATCH_REPLY) {
             side->lost = false;
             bb_dialog_resynced(dialog);
-            return (gssize)at;
+            break;
         }
     }
+    bb_dialog_unread(dialog, view->direction, at);
     return (gssize)at;
 }
 
-static gssize lose_place(const Dns *dns, Side *side, const BbView *view)
+static gssize lose_place(BbDialog *dialog, const Dns *dns, Side *side, const BbView *view)
 {
+    gsize next = next_packet(view, 0);
     if (!dns->good)
         return BB_PARSE_BAD;
     side->lost = true;
-    return (gssize)next_packet(view, 0);
+    bb_dialog_unread(dialog, view->direction, next);
+    return (gssize)next;
 }
 
 // A message of which all was read that is to be. Those of a transfer need no question but for the
@@ -336,7 +339,7 @@ static gssize take_message(BbDialog *dialog, Dns *dns, const BbView *view, gsize
     BbDnsVerdict verdict = bb_dns_message_read(&message, data, have);
     bool cut = have < size && have >= BB_DNS_HEADER;
     if (verdict == BB_DNS_BAD || (verdict == BB_DNS_SHORT && !cut))
-        return lose_place(dns, side, view);
+        return lose_place(dialog, dns, side, view);
     bb_part_add(&side->part, view, 0, PREFIX + have);
     message.multicast = is_multicast(dialog, &message, view);
     side->unit = unit_of(dialog, &message);
@@ -375,7 +378,7 @@ static gssize parse_stream(BbDialog *dialog, Dns *dns, const BbView *view)
     gsize size = bb_cursor_be16(&c);
     gsize wanted = size > WHOLE_MAX && !dns->transfers.used ? HEAD_MAX : size;
     if (size < BB_DNS_HEADER)
-        return lose_place(dns, side, view);
+        return lose_place(dialog, dns, side, view);
     if (c.left < wanted && !view->closed)
         return 0;
     return take_message(dialog, dns, view, size, MIN(wanted, c.left));

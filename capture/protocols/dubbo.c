@@ -216,6 +216,8 @@ static const BbFraming framing = {
     .probe = probe,
     .begin = begin,
     .end = end,
+    .anywhere = true,
+    .sign = {true, MAGIC >> 8, 0},
 };
 
 // ---- the decoder --------------------------------------------------------------------------------

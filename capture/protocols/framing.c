@@ -3,6 +3,10 @@
 #include "capture/protocols/framing.h"
 
 #define MISFIT_MAX (16u * 1024u) // bytes of a side that never had a frame before it is given up
+#define LOOK_MAX 4096u           // bytes that tell whether a frame begins inside of a packet
+#define CUT_MAX 512u             // of a frame that is cut, which do not tell yet
+#define WAIT_MAX (48u * 1024u)   // of frames that are waited for to see what follows them
+#define EVIDENCE_ENOUGH 3u
 
 static BbFrameSide *side_of(void *state, BbDirection direction)
 {
@@ -19,25 +23,127 @@ static void end_frame(BbDialog *dialog, void *state, BbDirection direction)
     bb_part_reset(&side->part);
 }
 
-// Passes over bytes up to a packet that begins with a frame.
+// ---- finding the place again --------------------------------------------------------------------
+
+typedef enum { HERE_NOT, HERE, HERE_PERHAPS } Here;
+
+typedef struct Search {
+    BbDialog *dialog;
+    void *state;
+    const BbView *view;
+    const BbFraming *framing;
+} Search;
+
+static BbMatch match_at(const Search *s, const BbView *view, gsize at)
+{
+    return s->framing->find ? s->framing->find(s->dialog, s->state, view, at)
+                            : s->framing->probe(view->data + at, view->length - at);
+}
+
+// Where messages begin with packets one that fits is believed.
+static Here at_packet(const Search *s, gsize at)
+{
+    BbMatch match = match_at(s, s->view, at);
+    if (match == BB_MATCH_MORE && !s->view->closed)
+        return HERE_PERHAPS;
+    return match >= BB_MATCH_LIKELY ? HERE : HERE_NOT;
+}
+
+// Whether a frame of which few bytes are seen begins at `at`. evidence: 1 for one that is likely, 2
+// for one that is certain.
+static Here look_at(const Search *s, gsize at, guint *evidence, BbFrameSize *frame)
+{
+    BbView look = *s->view;
+    look.length = MIN(look.length, at + LOOK_MAX);
+    Here cut = s->view->length - at <= CUT_MAX ? HERE_PERHAPS : HERE_NOT;
+    bool up = look.direction == BB_TO_SERVER;
+    BbMatch match = match_at(s, &look, at), mine = up ? BB_MATCH_REQUEST : BB_MATCH_REPLY;
+    if (match == BB_MATCH_MORE)
+        return cut;
+    if (match != BB_MATCH_LIKELY && match != mine)
+        return HERE_NOT;
+    BbFrameVerdict verdict =
+        s->framing->measure(s->state, look.direction, look.data + at, look.length - at, frame);
+    if (verdict == BB_FRAME_MORE)
+        return cut;
+    if (verdict == BB_FRAME_BAD || frame->length == 0 || frame->length > BB_FRAME_MAX)
+        return HERE_NOT;
+    *evidence += match == mine ? 2 : 1;
+    return HERE;
+}
+
+// Inside of a packet frames must follow one another, or end where the data end. What is not seen to
+// its end is waited for, unless that is too long.
+static Here inside_packet(const Search *s, gsize from)
+{
+    gsize at = from;
+    guint evidence = 0;
+    while (at < s->view->length) {
+        BbFrameSize frame = {0};
+        Here here = look_at(s, at, &evidence, &frame);
+        if (here == HERE_NOT || evidence >= EVIDENCE_ENOUGH)
+            return here;
+        if (here == HERE_PERHAPS)
+            break;
+        at += frame.length;
+    }
+    if (at == s->view->length && evidence + 1 >= EVIDENCE_ENOUGH)
+        return HERE;
+    return !s->view->closed && at - from <= WAIT_MAX ? HERE_PERHAPS : HERE_NOT;
+}
+
+// The next place to look at, from `from` on; packet: where the next packet begins.
+static gsize next_place(const Search *s, gsize from, gsize packet)
+{
+    const BbFrameSign *sign = &s->framing->sign;
+    if (!s->framing->anywhere || from >= packet)
+        return packet;
+    if (!sign->known)
+        return from;
+    gsize first = (gsize)((gssize)from + sign->at), last = (gsize)((gssize)packet + sign->at);
+    gsize end = MIN(last, s->view->length);
+    const guint8 *found =
+        first < end ? memchr(s->view->data + first, sign->byte, end - first) : NULL;
+    if (found)
+        return (gsize)(found - s->view->data - sign->at);
+    return MIN(packet, MAX(from, (gsize)((gssize)end - sign->at))); // where it is not there yet
+}
+
+// Returns where a frame begins, or where one may: while that is waited for inside of a packet, one
+// that begins with a later packet is believed before.
+static gsize search(const Search *s, BbFrameSide *side)
+{
+    const BbView *view = s->view;
+    gsize at = 0, packet = side->inside ? bb_view_next_packet(view, 0) : 0, waits = view->length;
+    side->inside = false;
+    while (at < view->length) {
+        bool inside = at < packet;
+        Here here = inside ? inside_packet(s, at) : at_packet(s, at);
+        side->lost = here != HERE;
+        if (here == HERE)
+            return at;
+        if (here == HERE_PERHAPS && waits == view->length) {
+            waits = at;
+            side->inside = inside;
+        }
+        if (here == HERE_PERHAPS && !inside)
+            break;
+        if (!inside)
+            packet = bb_view_next_packet(view, at);
+        at = waits < view->length ? packet : next_place(s, at + 1, packet);
+    }
+    return waits;
+}
+
+// Passes over bytes up to a frame.
 static gssize find_start(BbDialog *dialog, void *state, const BbView *view)
 {
     BbFrameSide *side = side_of(state, view->direction);
-    const BbFraming *framing = bb_dialog_framing(dialog);
-    gsize at = 0;
-    while (at < view->length) {
-        BbMatch match = framing->find ? framing->find(dialog, state, view, at)
-                                      : framing->probe(view->data + at, view->length - at);
-        if (match == BB_MATCH_MORE && !view->closed)
-            break;
-        if (match >= BB_MATCH_LIKELY) {
-            side->lost = false;
-            bb_dialog_resynced(dialog);
-            break;
-        }
-        at = bb_view_next_packet(view, at);
-    }
-    bb_dialog_pass_over(dialog, view, at);
+    const Search s = {dialog, state, view, bb_dialog_framing(dialog)};
+    gsize at = search(&s, side);
+    if (!side->lost)
+        bb_dialog_resynced(dialog);
+    bb_dialog_pass_over(dialog, view, 0, at);
     side->passed += (guint32)at;
     if (side->lost && !side->good && side->passed > MISFIT_MAX)
         return BB_PARSE_BAD;
@@ -48,6 +154,7 @@ static void lose(BbDialog *dialog, void *state, BbDirection direction)
 {
     const BbFraming *framing = bb_dialog_framing(dialog);
     side_of(state, direction)->lost = true;
+    side_of(state, direction)->inside = false;
     if (framing->lose)
         framing->lose(dialog, state, direction);
 }
@@ -55,13 +162,16 @@ static void lose(BbDialog *dialog, void *state, BbDirection direction)
 // Where the other side makes sense, this one may have been joined in the middle.
 static gssize lose_place(BbDialog *dialog, void *state, const BbView *view)
 {
-    const BbFrames *frames = state;
+    BbFrames *frames = state;
+    BbFrameSide *side = &frames->side[view->direction];
     if (!frames->side[BB_TO_SERVER].good && !frames->side[BB_TO_CLIENT].good)
         return BB_PARSE_BAD;
-    gsize next = bb_view_next_packet(view, 0);
+    gsize packet = bb_view_next_packet(view, 0);
+    gsize next = bb_dialog_framing(dialog)->anywhere ? MIN(1, packet) : packet;
     lose(dialog, state, view->direction);
-    side_of(state, view->direction)->passed += (guint32)next;
-    bb_dialog_pass_over(dialog, view, next);
+    side->inside = next < packet;
+    side->passed += (guint32)next;
+    bb_dialog_pass_over(dialog, view, 0, next);
     return (gssize)next;
 }
 

@@ -18,6 +18,13 @@ typedef struct BbFrameSize {
     gsize wanted; // of its first bytes those that begin() is to see
 } BbFrameSize;
 
+// A byte that frames have, for a search that passes over most bytes at once.
+typedef struct BbFrameSign {
+    bool known;
+    guint8 byte;
+    gint8 at; // place in the frame; -1: before its first byte, as the frame before ends so
+} BbFrameSign;
+
 typedef struct BbFraming {
     // How long is the frame that begins at data?
     BbFrameVerdict (*measure)(const void *state, BbDirection direction, const guint8 *data,
@@ -26,6 +33,11 @@ typedef struct BbFraming {
     BbMatch (*probe)(const guint8 *data, gsize length);
     // The same where it takes to know the dialog, which ids are open. NULL: probe tells.
     BbMatch (*find)(BbDialog *dialog, const void *state, const BbView *view, gsize at);
+    // Senders have several messages under way, so that in a backlog none begins with a packet:
+    // frames are looked for at all bytes, or those that sign tells (a frame without it is found
+    // where it begins a packet). measure, and probe or find, look at few bytes then.
+    bool anywhere;
+    BbFrameSign sign;
     // A frame began. seen: its first bytes, fewer than wanted only where the rest is lost.
     void (*begin)(BbDialog *dialog, void *state, const guint8 *data, gsize seen,
                   const BbPart *part);
@@ -41,8 +53,9 @@ typedef struct BbFrameSide {
     guint64 end_seq; // under_way: position behind the frame
     guint32 passed;  // bytes passed over where a frame was looked for
     bool under_way;
-    bool lost; // looking for the start of a frame
-    bool good; // a frame was read
+    bool lost;   // looking for the start of a frame
+    bool inside; // lost: the next byte is not the first of its packet
+    bool good;   // a frame was read
 } BbFrameSide;
 
 // What the decoder's state begins with.

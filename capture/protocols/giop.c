@@ -191,7 +191,14 @@ static BbMatch probe(const guint8 *data, gsize length)
     }
 }
 
-static const BbFraming framing = {.measure = measure, .probe = probe, .begin = begin, .end = end};
+static const BbFraming framing = {
+    .measure = measure,
+    .probe = probe,
+    .begin = begin,
+    .end = end,
+    .anywhere = true,
+    .sign = {true, 'G', 0},
+};
 
 // ---- the decoder --------------------------------------------------------------------------------
 

@@ -397,10 +397,13 @@ static HttpStep search(HttpReader *r)
 {
     HttpSide *side = r->side;
     BbMatch match = BB_MATCH_NO;
+    gsize from = r->at;
     while (left_of(r) > 0 && (match = match_here(r)) == BB_MATCH_NO)
         r->at = next_candidate(r);
     if (side->part.begun)
         count_to(r, r->at);
+    else
+        bb_dialog_unread(r->dialog, r->view->direction, r->at - from);
     r->added = r->at;
     if (!left_of(r) || (match == BB_MATCH_MORE && !is_cut_request(r)))
         return STEP_WAIT;

@@ -12,7 +12,8 @@
 #include "capture/protocols/http2_stream.h"
 
 #define FEW_FRAMES 4u       // before which a side that makes no sense is another protocol
-#define STREAMS_AHEAD 4096u // how far stream numbers may have gone on in a gap
+#define STREAMS_AHEAD 4096u // how far stream numbers may go on in a gap, besides
+#define REQUEST_LEAST 10u   // bytes that each request takes
 #define GOAWAY_HEAD 8u
 #define CHAIN_ENOUGH 16u // frames in a row that leave no doubt that they are some
 
@@ -41,6 +42,7 @@ typedef struct Side {
 typedef struct Http2 {
     Side side[2];
     BbHttp2Streams streams;
+    guint64 asked_seq; // position of the highest request
     bool whole; // the beginning of the connection was seen: preface, or the server's SETTINGS
 } Http2;
 
@@ -108,6 +110,8 @@ static void end_block(BbDialog *dialog, Http2 *http2, BbDirection direction)
     BbHttp2Event event = event_of(dialog, side, direction);
     if (side->first.type == BB_HTTP2_HEADERS) {
         bb_http2_streams_headers(&http2->streams, &event, fields);
+        if (http2->streams.last_request == event.id && direction == BB_TO_SERVER)
+            http2->asked_seq = side->part.seq;
     } else {
         event.id = side->promised;
         bb_http2_streams_promise(&http2->streams, &event, fields);
@@ -133,10 +137,32 @@ static void end_part(BbDialog *dialog, Http2 *http2, BbDirection direction)
 
 // ---- losing the place, and finding it again ---------------------------------------------------
 
-static guint32 most_stream(const Http2 *http2)
+// Bytes that the client has sent since the highest request that was seen, as far as that is known.
+static guint64 sent_since(const Reader *r, gsize at)
 {
-    guint32 last = http2->streams.last_request;
-    return last ? last + STREAMS_AHEAD : BB_HTTP2_STREAM_LIKELY;
+    const BbView *view = r->view;
+    const BbMark *last = &view->marks[view->n_marks - 1];
+    guint64 now = from_client(r) ? view->seq + at : last->ack;
+    bool known = from_client(r) || last->has_ack;
+    return known && now > r->http2->asked_seq ? now - r->http2->asked_seq : 0;
+}
+
+// How many frames in a row are asked for before it is believed that streams have such numbers at
+// `at`: 1 where they are expected, 2 where so many requests can have passed, else 3.
+static guint frames_wanted(const Reader *r, gsize at, guint32 stream)
+{
+    guint32 last = r->http2->streams.last_request;
+    if (stream <= (last ? last + STREAMS_AHEAD : BB_HTTP2_STREAM_LIKELY))
+        return 1;
+    guint64 ahead = STREAMS_AHEAD + 2 * (sent_since(r, at) / REQUEST_LEAST);
+    return last && stream <= last + ahead ? 2 : 3;
+}
+
+static void search_on(Reader *r, gsize to)
+{
+    bb_dialog_unread(r->dialog, r->view->direction, to - r->at);
+    r->side->searched += (guint32)(to - r->at);
+    r->at = to;
 }
 
 // No frame where one should be: none begins with this byte.
@@ -149,33 +175,29 @@ static Step lose_place(Reader *r)
     lose_fields(side);
     r->http2->streams.complete &= !from_client(r);
     side->phase = PHASE_LOST;
-    side->searched = 1;
-    r->at++;
+    side->searched = 0;
+    search_on(r, r->at + 1);
     return STEP_ON;
 }
 
 typedef enum { HERE_NOT, HERE, HERE_PERHAPS } Here;
 
 // Whether a frame begins here. Where messages begin with packets one that fits is believed;
-// elsewhere another must follow, or the data end with it.
+// elsewhere another must follow, or the data end with it. Where streams are higher than expected, a
+// header block of the right side must be among them.
 static Here frame_here(const Reader *r, gsize at, bool packet)
 {
     const BbView *view = r->view;
-    BbHttp2Chain chain =
-        bb_http2_chain(view->data + at, view->length - at, most_stream(r->http2), CHAIN_ENOUGH);
+    BbHttp2Chain chain = bb_http2_chain(view->data + at, view->length - at, CHAIN_ENOUGH);
     BbMatch wrong = from_client(r) ? BB_MATCH_REPLY : BB_MATCH_REQUEST;
-    if (chain.broken || chain.sender == wrong)
-        return HERE_NOT;
+    guint wanted = frames_wanted(r, at, chain.highest);
     bool known = chain.sender != BB_MATCH_NO;
-    if (chain.heads > 1 || (packet && chain.heads && (chain.exact || known)))
+    if (chain.broken || chain.sender == wrong || (wanted > 1 && !known))
+        return HERE_NOT;
+    bool alone = packet && wanted == 1 && chain.heads && (chain.exact || known);
+    if (chain.heads >= MAX(wanted, 2) || alone)
         return HERE;
     return view->closed ? HERE_NOT : HERE_PERHAPS;
-}
-
-static void search_on(Reader *r, gsize to)
-{
-    r->side->searched += (guint32)(to - r->at);
-    r->at = to;
 }
 
 // All bytes are candidates, since frames of several streams follow one another in long runs.

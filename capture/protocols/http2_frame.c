@@ -66,7 +66,7 @@ bool bb_http2_frame_valid(const BbHttp2Frame *frame)
 
 // What a sender that follows the RFC sends: undefined flags are not set. Even streams are those of
 // pushed responses, which are rare enough to do without.
-static bool is_likely(const BbHttp2Frame *frame, guint32 most_stream)
+static bool is_likely(const BbHttp2Frame *frame)
 {
     static const guint8 flags[BB_HTTP2_TYPES] = {
         [BB_HTTP2_DATA] = BB_HTTP2_END_STREAM | BB_HTTP2_PADDED,
@@ -82,7 +82,7 @@ static bool is_likely(const BbHttp2Frame *frame, guint32 most_stream)
     bool nothing = frame->length == 0 &&
                    (frame->type == BB_HTTP2_HEADERS ||
                     (frame->type == BB_HTTP2_DATA && !(frame->flags & BB_HTTP2_END_STREAM)));
-    bool stream = frame->stream == 0 || (frame->stream % 2 && frame->stream <= most_stream);
+    bool stream = frame->stream == 0 || frame->stream % 2;
     return !nothing && stream && frame->length <= BB_HTTP2_FRAME_USUAL &&
            bb_http2_frame_valid(frame);
 }
@@ -165,7 +165,7 @@ static bool payload_likely(BbHttp2Chain *chain, const BbHttp2Frame *frame, BbCur
     }
 }
 
-BbHttp2Chain bb_http2_chain(const guint8 *data, gsize length, guint32 most_stream, guint most_heads)
+BbHttp2Chain bb_http2_chain(const guint8 *data, gsize length, guint most_heads)
 {
     BbHttp2Chain chain = {.sender = BB_MATCH_NO};
     BbCursor c = bb_cursor(data, length);
@@ -173,12 +173,13 @@ BbHttp2Chain bb_http2_chain(const guint8 *data, gsize length, guint32 most_strea
         BbHttp2Frame frame = bb_http2_frame(bb_cursor_take(&c, BB_HTTP2_HEAD));
         gsize there = MIN(frame.length, c.left);
         BbCursor payload = bb_cursor(c.at, there);
-        if (!is_likely(&frame, most_stream) || !payload_likely(&chain, &frame, payload)) {
+        if (!is_likely(&frame) || !payload_likely(&chain, &frame, payload)) {
             chain.broken = true;
             return chain;
         }
         bb_cursor_skip(&c, there);
         chain.beyond = frame.length - there;
+        chain.highest = MAX(chain.highest, frame.stream);
         if (++chain.heads == most_heads)
             return chain;
     }
@@ -197,14 +198,17 @@ BbMatch bb_http2_probe(const guint8 *data, gsize length)
         return most == BB_HTTP2_PREFACE_LENGTH ? BB_MATCH_REQUEST : BB_MATCH_MORE;
     if (data[0] != 0)
         return BB_MATCH_NO;
-    BbHttp2Chain chain = bb_http2_chain(data, length, BB_HTTP2_STREAM_LIKELY, G_MAXUINT);
+    BbHttp2Chain chain = bb_http2_chain(data, length, G_MAXUINT);
     if (chain.broken)
         return BB_MATCH_NO;
     if (chain.heads == 0)
         return BB_MATCH_MORE;
     if (chain.sender == BB_MATCH_NO && chain.settings)
         chain.sender = chain.pushes ? BB_MATCH_REQUEST : BB_MATCH_REPLY;
-    bool certain = chain.sender != BB_MATCH_NO && (chain.exact || chain.heads > 1);
+    bool known = chain.sender != BB_MATCH_NO, high = chain.highest > BB_HTTP2_STREAM_LIKELY;
+    if (high && (!known || (chain.heads == 1 && !chain.exact)))
+        return BB_MATCH_NO;
+    bool certain = known && (chain.heads > 1 || (chain.exact && !high));
     return certain ? chain.sender : BB_MATCH_LIKELY;
 }
 

@@ -11,7 +11,7 @@
 #define BB_HTTP2_FRAME_USUAL 16384u         // SETTINGS_MAX_FRAME_SIZE unless it was raised
 #define BB_HTTP2_FRAME_MAX ((1u << 24) - 1) // and what the field can hold
 #define BB_HTTP2_STREAM_MAX 0x7fffffffu
-#define BB_HTTP2_STREAM_LIKELY (1u << 24) // connections end long before they need larger numbers
+#define BB_HTTP2_STREAM_LIKELY (1u << 24) // few connections live long enough for larger numbers
 
 typedef enum {
     BB_HTTP2_DATA,
@@ -53,19 +53,19 @@ guint bb_http2_frame_prefix(const BbHttp2Frame *frame);
 
 // Frames one after another, from bytes that may be something else.
 typedef struct BbHttp2Chain {
-    guint heads;    // whole heads that can be
-    bool broken;    // the next one cannot
-    bool exact;     // the last frame ends where the bytes end
-    gsize beyond;   // bytes more that the last frame needs, or its head; 0 if exact
-    BbMatch sender; // REQUEST or REPLY where a header block tells who sends it, else NO
-    bool settings;  // SETTINGS without ACK is among them
-    bool pushes;    // and says whether pushes are taken, as clients do
+    guint heads;     // whole heads that can be
+    bool broken;     // the next one cannot
+    bool exact;      // the last frame ends where the bytes end
+    gsize beyond;    // bytes more that the last frame needs, or its head; 0 if exact
+    guint32 highest; // stream
+    BbMatch sender;  // REQUEST or REPLY where a header block tells who sends it, else NO
+    bool settings;   // SETTINGS without ACK is among them
+    bool pushes;     // and says whether pushes are taken, as clients do
 } BbHttp2Chain;
 
-// Walks frames that any sender would send: usual lengths, no flags or types that nobody defined,
-// streams up to most_stream; no further than most_heads of them.
-BbHttp2Chain bb_http2_chain(const guint8 *data, gsize length, guint32 most_stream,
-                            guint most_heads);
+// Walks frames that any sender would send: usual lengths, no flags or types that nobody defined; no
+// further than most_heads of them.
+BbHttp2Chain bb_http2_chain(const guint8 *data, gsize length, guint most_heads);
 
 // Whether the connection begins here, or frames do (joined in the middle).
 BbMatch bb_http2_probe(const guint8 *data, gsize length);

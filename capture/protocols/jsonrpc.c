@@ -100,12 +100,14 @@ static bool may_begin(guint8 byte)
 }
 
 // Goes on to a packet that may begin with a message.
-static gsize find_start(Side *side, const BbView *view, gsize at)
+static gsize find_start(BbDialog *dialog, Side *side, const BbView *view, gsize at)
 {
+    gsize from = at;
     while (at < view->length && !may_begin(view->data[at]) &&
            view->data[at] != BB_JSONRPC_SEPARATOR)
         at = bb_view_next_packet(view, at);
     side->lost = at == view->length;
+    bb_dialog_unread(dialog, view->direction, at - from);
     return at;
 }
 
@@ -135,14 +137,16 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
     while (at < view->length) {
         BbScanStep step;
         if (side->lost) {
-            at = find_start(side, view, at);
+            at = find_start(dialog, side, view, at);
             continue;
         }
         gsize next = scan(side, view, at, &step);
         if (step == BB_SCAN_BAD && !side->good && !side->doubtful)
             return BB_PARSE_BAD;
         if (step == BB_SCAN_BAD) {
-            next = bb_view_next_packet(view, next - 1);
+            gsize bad = next - 1;
+            next = bb_view_next_packet(view, bad);
+            bb_dialog_unread(dialog, view->direction, next - bad);
             look_again(side);
         } else if (step == BB_SCAN_END) {
             end_message(dialog, rpc, side);

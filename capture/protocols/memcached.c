@@ -429,8 +429,9 @@ static Step find_start(Reader *reader)
             bb_dialog_resynced(reader->dialog);
             return STEP_ON;
         }
-        reader->at = bb_view_next_packet(reader->view, reader->at);
-        bb_dialog_pass_over(reader->dialog, reader->view, reader->at);
+        gsize next = bb_view_next_packet(reader->view, reader->at);
+        bb_dialog_pass_over(reader->dialog, reader->view, reader->at, next);
+        reader->at = next;
     }
     return STEP_WAIT;
 }

@@ -135,6 +135,8 @@ static const BbFraming framing = {
     .probe = bb_mongodb_probe,
     .begin = begin,
     .end = end,
+    .anywhere = true,
+    .sign = {true, 0x07, 13},
 };
 
 // ---- the decoder --------------------------------------------------------------------------------

@@ -181,6 +181,7 @@ static const BbFraming framing = {
     .find = find,
     .begin = begin,
     .end = end,
+    .anywhere = true,
 };
 
 const BbDecoder bb_decoder_mqtt = {

@@ -175,6 +175,8 @@ static const BbFraming framing = {
     .find = find,
     .begin = begin,
     .end = end,
+    .anywhere = true,
+    .sign = {true, '\n', -1},
 };
 
 // ---- the decoder --------------------------------------------------------------------------------

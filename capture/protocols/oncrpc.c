@@ -158,6 +158,7 @@ static const BbFraming framing = {
     .probe = bb_rpc_probe_record,
     .begin = begin,
     .end = end,
+    .anywhere = true,
 };
 
 // ---- datagrams ----------------------------------------------------------------------------------

@@ -268,7 +268,7 @@ static void leave_gap(Reader *reader, guint8 type, BbCursor body, bool asked)
     pg->passing = is_rest(type, body) || (pg->several && !asked);
     pg->headless = false;
     if (pg->passing)
-        bb_dialog_pass_over(reader->dialog, reader->view, reader->at + 1);
+        bb_dialog_pass_over(reader->dialog, reader->view, reader->at, reader->at + 1);
 }
 
 static BbPart *server_part(Reader *reader, guint8 type, BbCursor body)
@@ -525,8 +525,9 @@ static Step find_message(Reader *reader)
         }
         if (!chain.broken && !reader->view->closed && left(reader) < BB_POSTGRES_TEXT_MAX)
             return STEP_WAIT;
-        reader->at = reader->from = bb_view_next_packet(reader->view, reader->at);
-        bb_dialog_pass_over(reader->dialog, reader->view, reader->at);
+        gsize next = bb_view_next_packet(reader->view, reader->at);
+        bb_dialog_pass_over(reader->dialog, reader->view, reader->at, next);
+        reader->at = reader->from = next;
     }
     return STEP_WAIT;
 }

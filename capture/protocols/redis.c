@@ -47,7 +47,7 @@ static gssize find_start(BbDialog *dialog, BbRedis *redis, const BbView *view)
         bb_dialog_resynced(dialog);
         break;
     }
-    bb_dialog_pass_over(dialog, view, at);
+    bb_dialog_pass_over(dialog, view, 0, at);
     return (gssize)at;
 }
 
@@ -143,7 +143,7 @@ static gssize lose_place(BbDialog *dialog, BbRedis *redis, const BbView *view, g
     bb_part_add(part, view, from, reply ? next : at);
     end_early(dialog, redis, view->direction);
     redis->lost[view->direction] = true;
-    bb_dialog_pass_over(dialog, view, next);
+    bb_dialog_pass_over(dialog, view, at, next);
     return (gssize)next;
 }
 

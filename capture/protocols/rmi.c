@@ -315,6 +315,7 @@ static gssize find_start(BbDialog *dialog, Side *side, const BbView *view)
             break;
         at = next;
     }
+    bb_dialog_unread(dialog, view->direction, at);
     return (gssize)at;
 }
 
@@ -328,12 +329,14 @@ static gsize body_end(const Side *side, const BbView *view)
     return view->length;
 }
 
-static gssize lose_place(Rmi *rmi, Side *side, const BbView *view)
+static gssize lose_place(BbDialog *dialog, const Rmi *rmi, Side *side, const BbView *view)
 {
+    gsize next = bb_view_next_packet(view, 0);
     if (!rmi->good)
         return BB_PARSE_BAD;
     side->lost = true;
-    return (gssize)bb_view_next_packet(view, 0);
+    bb_dialog_unread(dialog, view->direction, next);
+    return (gssize)next;
 }
 
 static gssize parse(BbDialog *dialog, void *state, const BbView *view)
@@ -359,7 +362,7 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
     Verdict verdict = view->direction == BB_TO_SERVER ? read_client(dialog, rmi, view, &taken)
                                                       : read_server(dialog, rmi, view, &taken);
     if (verdict == READ_BAD)
-        return lose_place(rmi, side, view);
+        return lose_place(dialog, rmi, side, view);
     if (verdict == READ_MORE)
         return view->closed ? (gssize)view->length : 0;
     rmi->good = true;

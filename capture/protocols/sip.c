@@ -156,16 +156,19 @@ static gssize find_start(BbDialog *dialog, Side *side, const BbView *view)
             break;
         }
     }
+    bb_dialog_unread(dialog, view->direction, at);
     return (gssize)at;
 }
 
-static gssize lose_place(const Sip *sip, Side *side, const BbView *view)
+static gssize lose_place(BbDialog *dialog, const Sip *sip, Side *side, const BbView *view)
 {
+    gsize next = bb_view_next_packet(view, 0);
     if (!sip->side[0].known && !sip->side[1].known)
         return BB_PARSE_BAD;
     side->lost = true;
     side->scanned = 0;
-    return (gssize)bb_view_next_packet(view, 0);
+    bb_dialog_unread(dialog, view->direction, next);
+    return (gssize)next;
 }
 
 static gssize take_message(BbDialog *dialog, Sip *sip, const BbView *view, gsize head)
@@ -209,7 +212,7 @@ static gssize parse_stream(BbDialog *dialog, Sip *sip, const BbView *view)
     }
     BbMatch match = bb_sip_match(view->data, view->length);
     if (match == BB_MATCH_NO || (match == BB_MATCH_MORE && (head || view->closed)))
-        return lose_place(sip, side, view);
+        return lose_place(dialog, sip, side, view);
     if (!head && !view->closed) {
         side->scanned = view->length;
         return 0;

@@ -181,7 +181,13 @@ static void end(BbDialog *dialog, void *state, const BbPart *part)
 }
 
 static const BbFraming framing = {
-    .measure = measure, .probe = bb_smb2_probe, .begin = begin, .end = end};
+    .measure = measure,
+    .probe = bb_smb2_probe,
+    .begin = begin,
+    .end = end,
+    .anywhere = true,
+    .sign = {true, 'S', 5},
+};
 
 // ---- the decoder ------------------------------------------------------------------------------
 

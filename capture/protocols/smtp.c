@@ -115,7 +115,7 @@ static gssize find_command(BbDialog *dialog, Client *client, const BbView *view)
         gsize line = newline ? (gsize)(newline - view->data) + 1 : view->length;
         at = MIN(line, bb_view_next_packet(view, at));
     }
-    bb_dialog_pass_over(dialog, view, at);
+    bb_dialog_pass_over(dialog, view, 0, at);
     return (gssize)at;
 }
 
@@ -414,7 +414,7 @@ static gssize find_reply(BbDialog *dialog, Server *server, const BbView *view)
             break;
         }
     }
-    bb_dialog_pass_over(dialog, view, at);
+    bb_dialog_pass_over(dialog, view, 0, at);
     return (gssize)at;
 }
 
@@ -425,7 +425,7 @@ static gssize not_a_reply(BbDialog *dialog, Smtp *smtp, const BbView *view)
     end_reply_early(dialog, smtp);
     smtp->server.lost = smtp->server.missed = true;
     gsize next = bb_view_next_packet(view, 0);
-    bb_dialog_pass_over(dialog, view, next);
+    bb_dialog_pass_over(dialog, view, 0, next);
     return (gssize)next;
 }
 

@@ -143,6 +143,8 @@ static const BbFraming framing = {
     .probe = bb_thrift_probe_framed,
     .begin = begin,
     .end = end,
+    .anywhere = true,
+    .sign = {true, 0, 0},
 };
 
 // ---- without ------------------------------------------------------------------------------------
@@ -162,7 +164,9 @@ static gssize lose_place(BbDialog *dialog, Thrift *thrift, const BbView *view)
         return BB_PARSE_BAD;
     end_bare(dialog, thrift, view->direction);
     thrift->bare[view->direction].lost = true;
-    return (gssize)bb_view_next_packet(view, 0);
+    gsize next = bb_view_next_packet(view, 0);
+    bb_dialog_unread(dialog, view->direction, next);
+    return (gssize)next;
 }
 
 // Passes over bytes up to a packet that begins with a message.
@@ -180,6 +184,7 @@ static gssize find_start(BbDialog *dialog, Bare *bare, const BbView *view)
         }
         at = bb_view_next_packet(view, at);
     }
+    bb_dialog_unread(dialog, view->direction, at);
     return (gssize)at;
 }
 

@@ -425,7 +425,7 @@ static gssize lose_place(BbDialog *dialog, Tls *tls, const BbView *view)
     bb_tls_turns_gap(dialog, &tls->turns, view->direction);
     side->lost = true;
     gsize next = bb_view_next_packet(view, 0);
-    bb_dialog_pass_over(dialog, view, next);
+    bb_dialog_pass_over(dialog, view, 0, next);
     return (gssize)next;
 }
 
@@ -456,7 +456,7 @@ static gssize parse(BbDialog *dialog, void *state, const BbView *view)
         bool found;
         gsize passed = bb_tls_search(view, &found);
         side->lost = !found;
-        bb_dialog_pass_over(dialog, view, passed);
+        bb_dialog_pass_over(dialog, view, 0, passed);
         if (found)
             bb_dialog_resynced(dialog);
         if (passed > 0 || !found)

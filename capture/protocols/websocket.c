@@ -278,7 +278,9 @@ static Step search(Reader *r)
             bb_dialog_resynced(r->dialog);
             return STEP_ON;
         }
-        r->at = bb_view_next_packet(r->view, r->at);
+        gsize next = bb_view_next_packet(r->view, r->at);
+        bb_dialog_unread(r->dialog, r->view->direction, next - r->at);
+        r->at = next;
     }
     return STEP_WAIT;
 }

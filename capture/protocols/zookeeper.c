@@ -490,6 +490,8 @@ static const BbFraming framing = {
     .find = find,
     .begin = begin,
     .end = end,
+    .anywhere = true,
+    .sign = {true, 0, 0},
 };
 
 // ---- the decoder --------------------------------------------------------------------------------

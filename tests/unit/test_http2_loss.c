@@ -143,7 +143,82 @@ START_TEST(joined_in_data)
 }
 END_TEST
 
+// Numbers run to 2^31 - 1: a busy connection is at 20 millions within hours.
+START_TEST(joined_late)
+{
+    g_autoptr(Talk) t = talk_new();
+    t->midstream = true;
+    UP(t);
+    talk_headers(t, 20000001, END_HEADERS, "#83 :path=/a");
+    talk_data(t, 20000001, END_STREAM, "x");
+    DOWN(t);
+    talk_headers(t, 20000001, END_HEADERS, OK);
+    talk_data(t, 20000001, END_STREAM, "y");
+    check_whole(t, "CALL 1 http2 POST /a 30\nRET 1 http2 200 20\n");
+}
+END_TEST
+
+// One head of so high a stream leaves it to the port; data of unknown streams are no sign at all.
+START_TEST(probes_of_high_streams)
+{
+    g_autoptr(Talk) t = talk_new();
+    UP(t);
+    talk_headers(t, 20000001, END_BOTH, GET_A);
+    TalkStep *said = &g_array_index(t->steps, TalkStep, 0);
+    gsize request = said->bytes->len;
+    ck_assert_int_eq(bb_http2_probe(said->bytes->data, request), BB_MATCH_LIKELY);
+    talk_data(t, 20000001, 0, "x");
+    ck_assert_int_eq(bb_http2_probe(said->bytes->data, said->bytes->len), BB_MATCH_REQUEST);
+    gsize data = said->bytes->len - request;
+    ck_assert_int_eq(bb_http2_probe(said->bytes->data + request, data), BB_MATCH_NO);
+}
+END_TEST
+
 // ---- gaps ---------------------------------------------------------------------------------------
+
+static void talk_pair(Talk *t, guint32 stream, bool lost)
+{
+    talk_by(t, BB_TO_SERVER, lost);
+    talk_headers(t, stream, END_HEADERS, "#83 :path=/a");
+    talk_data(t, stream, END_STREAM, "x");
+    talk_by(t, BB_TO_CLIENT, lost);
+    talk_headers(t, stream, END_HEADERS, OK);
+    talk_data(t, stream, END_STREAM, "y");
+}
+
+// Stream numbers go on by thousands while nothing is seen: what comes then is read all the same.
+START_TEST(long_gap)
+{
+    const guint seen = 20, missing = 20000;
+    g_autoptr(Talk) t = talk_new();
+    talk_begin(t);
+    for (guint i = 0; i < 2 * seen + missing; i++)
+        talk_pair(t, 2 * i + 1, i >= seen && i < seen + missing);
+    g_autoptr(Converse) c = talk_play(t, 1460);
+    ck_assert_uint_eq(converse_loss(c, BB_CALLS), 2 * seen);
+    ck_assert_uint_eq(converse_loss(c, BB_RETURNS), 2 * seen);
+    ck_assert_uint_eq(converse_loss(c, BB_RETURNS_ORPHANED), 0);
+}
+END_TEST
+
+// Random bytes behind a gap are no frames, whatever stream they name.
+START_TEST(no_frames_among_random_bytes)
+{
+    g_autoptr(Talk) t = talk_new();
+    g_autoptr(GRand) rand = g_rand_new_with_seed(11);
+    talk_begin(t);
+    talk_pair(t, 1, false);
+    talk_pair(t, 3, true);
+    UP(t);
+    for (guint i = 0; i < 1000000; i++) { // and many zeros among them
+        guint32 random = g_rand_int(rand);
+        talk_put(t, &(guint8){random & 0x300 ? (guint8)random : 0}, 1);
+    }
+    g_autoptr(Converse) c = talk_play(t, 1460);
+    ck_assert_uint_eq(converse_loss(c, BB_DECODER_LOST), 0);
+    ck_assert_uint_eq(converse_loss(c, BB_CALLS), 1);
+}
+END_TEST
 
 START_TEST(gap_inside_data)
 {
@@ -514,7 +589,8 @@ START_TEST(tables_let_go)
 END_TEST
 
 TEST_MAIN("http2_loss", joined, joined_grpc, joined_inside_a_frame, joined_at_the_end_of_streams,
-          joined_in_data, gap_inside_data, lost_request, many_frames_and_something_else,
-          lost_response, lost_tails, lost_heads, gap_in_a_header_block, block_without_its_end,
-          found_again_inside_a_packet, random_losses, many_streams, endless_header_block,
-          large_frames, tables_let_go)
+          joined_in_data, joined_late, probes_of_high_streams, long_gap,
+          no_frames_among_random_bytes, gap_inside_data, lost_request,
+          many_frames_and_something_else, lost_response, lost_tails, lost_heads,
+          gap_in_a_header_block, block_without_its_end, found_again_inside_a_packet, random_losses,
+          many_streams, endless_header_block, large_frames, tables_let_go)

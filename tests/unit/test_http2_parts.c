@@ -166,7 +166,16 @@ START_TEST(probe_of_frames)
          BB_MATCH_NO}, // reserved bit
         {"000001010401000001"
          "88",
-         BB_MATCH_NO}, // so many streams nobody has
+         BB_MATCH_LIKELY}, // so many streams few have
+        {"000001010401000001"
+         "88"
+         "000000000101000001",
+         BB_MATCH_REPLY},
+        {"000001010401000001"
+         "88"
+         "0000",
+         BB_MATCH_NO},
+        {"000000000101000001", BB_MATCH_NO},
         {"004001000000000001"
          "88",
          BB_MATCH_NO}, // longer than usual

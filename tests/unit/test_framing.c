@@ -222,7 +222,7 @@ START_TEST(lost_segment)
 }
 END_TEST
 
-// Bytes at random, or words in lines.
+// Bytes at random, or letters of which words of a protocol are made.
 static void noise(Octets *out, GRand *rand, bool text)
 {
     static const char letters[] = "PUBMSG 123abc+\r\n";
@@ -232,7 +232,8 @@ static void noise(Octets *out, GRand *rand, bool text)
     }
 }
 
-// What is no frame is not taken for one, at whatever byte one might begin.
+// What is no frame is not taken for one, at whatever byte one might begin. Letters of NATS make a
+// line of it now and then, which is found out.
 START_TEST(none_in_noise)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("noise"));
@@ -248,7 +249,9 @@ START_TEST(none_in_noise)
         converse_segment_size(c, 1448);
         converse_say(c, direction, bytes->data, bytes->len);
         ck_assert_msg(converse_loss(c, BB_CALLS) == 4, "%s, kind %u", protocol->name, i % 4);
-        ck_assert_msg(converse_loss(c, BB_DECODER_LOST) == 0, "%s, kind %u", protocol->name, i % 4);
+        bool may_be_one = i % 4 / 2 && strcmp(protocol->name, "nats") == 0;
+        ck_assert_msg(may_be_one || converse_loss(c, BB_DECODER_LOST) == 0, "%s, kind %u",
+                      protocol->name, i % 4);
     }
 }
 END_TEST

@@ -429,6 +429,13 @@ static BbOpeningKey key_of(const BbSighting *sighting)
     return (BbOpeningKey){id, sighting->caller, sighting->callee};
 }
 
+// Whether the call was made after that, on the same clock.
+static bool is_later(const BbCall *call, const BbSighting *end)
+{
+    gint64 made_ns = end->at_receiver ? call->call_ns : call->arrived_ns;
+    return made_ns != BB_TIME_NONE && made_ns > bb_sighting_time(end);
+}
+
 void bb_matcher_end(BbMatcher *matcher, const BbSighting *sighting)
 {
     BbOpeningKey key = key_of(sighting);
@@ -436,7 +443,7 @@ void bb_matcher_end(BbMatcher *matcher, const BbSighting *sighting)
     guint32 call = NONE;
     if (entry)
         call = find_lacking(matcher, entry, RETURN_SIDES, bb_sighting_time(sighting));
-    if (call != NONE)
+    if (call != NONE && !is_later(&matcher->calls[call], sighting))
         answer(matcher, entry, call, sighting);
 }
 

@@ -303,6 +303,12 @@ class Words(unittest.TestCase):
         self.says(0, "2 of its 4 nodes match none of the trace: nosuch, other*", BBPATHS, "-q", "-f", "text", "--roles",
                   "roles", self.trace)
 
+    def test_a_close_before_its_call_ends_nothing(self):
+        trace = self.write("early.txt", [(1, "MSG_SENT A B 3 status=closed"), (2, "CALL_SENT A B 3"), (3, "MSG_SENT A B 4 status=closed")])
+        self.assertIn("100 % unmatched", self.run_one(0, BBPATHS, "-q", "-f", "text", trace).stdout)
+        trace = self.write("late.txt", [(1, "CALL_SENT A B 3"), (2, "MSG_SENT A B 3 status=closed")])
+        self.assertIn("0 % unmatched", self.run_one(0, BBPATHS, "-q", "-f", "text", trace).stdout)
+
     def test_a_role_with_the_name_of_a_node(self):
         roles = self.folder / "roles"
         roles.write_text("A B\n")

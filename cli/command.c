@@ -186,6 +186,13 @@ int bb_say_usage(const char *program, const char *format, ...)
     return BB_EXIT_USAGE;
 }
 
+int bb_say_one_trace(const char *program, bool none)
+{
+    return bb_say_usage(program, "%s",
+                        none ? "which trace?"
+                             : "one trace at a time: bbtrace merge makes one of several");
+}
+
 static bool is_one(const struct stat *x, const struct stat *y)
 {
     return x->st_dev == y->st_dev && x->st_ino == y->st_ino;

@@ -55,6 +55,8 @@ void bb_say_error(const char *format, ...) G_GNUC_PRINTF(1, 2);
 void bb_say(const char *format, ...) G_GNUC_PRINTF(1, 2);
 // An error of wrong usage: says how to get help. Returns BB_EXIT_USAGE.
 int bb_say_usage(const char *program, const char *format, ...) G_GNUC_PRINTF(2, 3);
+// Likewise, of a command that takes one trace and got none, or several.
+int bb_say_one_trace(const char *program, bool none);
 
 // Whether an output of that name (NULL: none was given) is standard output.
 bool bb_is_stdout(const char *path);

@@ -29,7 +29,7 @@ static int check(BbFinding *finding, const BbFindingAbout *about, int argc, char
     if (about->two && argc != 3)
         return bb_say_usage(about->program, "which two traces? First the one before");
     if (!about->two && argc != 2)
-        return bb_say_usage(about->program, argc < 2 ? "which trace?" : "one trace at a time");
+        return bb_say_one_trace(about->program, argc < 2);
     for (int i = 1; i < argc; i++)
         finding->trace[i - 1] = argv[i];
     finding->json = finding->format && strcmp(finding->format, "json") == 0;

@@ -460,7 +460,7 @@ static int run(int argc, char **argv)
                           &argc, &argv, &status))
         return status;
     if (argc != 2)
-        return bb_say_usage("bbtrace info", argc < 2 ? "which trace?" : "one trace at a time");
+        return bb_say_one_trace("bbtrace info", argc < 2);
     g_auto(Info) info;
     info_init(&info);
     g_autoptr(GError) error = NULL;

@@ -191,7 +191,7 @@ static int refuse_arguments(int argc, char **argv)
         if (miss)
             return bb_say_usage(program, "there is no trace '%s', and %s", argv[1], miss);
     }
-    return bb_say_usage(program, argc < 2 ? "which trace?" : "one trace at a time");
+    return bb_say_one_trace(program, argc < 2);
 }
 
 // Returns an exit status, or -1 to go on.

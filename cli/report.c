@@ -84,7 +84,7 @@ static int parse_options(Run *run, int argc, char **argv)
     if (!bb_options_parse(program, "TRACE", summary, description, entries, &argc, &argv, &status))
         return status;
     if (argc != 2)
-        return bb_say_usage(program, argc < 2 ? "which trace?" : "one trace at a time");
+        return bb_say_one_trace(program, argc < 2);
     run->trace = argv[1];
     return check(run);
 }

@@ -154,6 +154,6 @@ int bb_traces_check(const char *program, char **paths, const char *out, const ch
 int bb_traces_check_one(const char *program, char **paths, const char *out)
 {
     if (*paths && paths[1])
-        return bb_say_usage(program, "one trace at a time");
+        return bb_say_one_trace(program, false);
     return bb_traces_check(program, paths, out, NULL);
 }

@@ -28,6 +28,8 @@ static int check(BbFinding *finding, const BbFindingAbout *about, int argc, char
 {
     if (about->two && argc != 3)
         return bb_say_usage(about->program, "which two traces? First the one before");
+    if (about->two && strcmp(argv[1], "-") == 0 && strcmp(argv[2], "-") == 0)
+        return bb_say_usage(about->program, "one of the traces may be standard input, not both");
     if (!about->two && argc != 2)
         return bb_say_one_trace(about->program, argc < 2);
     for (int i = 1; i < argc; i++)

@@ -462,14 +462,15 @@ static void say_clashes(const Run *run)
 {
     const BbRoles *roles =
         run->algorithm->roles && run->nodes ? run->algorithm->roles(run->inferring) : NULL;
-    guint32 role;
-    for (guint i = 0; roles && (role = bb_roles_unlisted(roles, i)) != BB_NAME_NONE; i++) {
+    for (guint i = 0; roles && i < bb_roles_count(roles); i++) {
+        guint32 role = bb_roles_name(roles, i);
+        if (!bb_node_set_has(run->nodes, role) || bb_roles_lists_itself(roles, role))
+            continue;
         g_autoptr(GString) name = g_string_new(NULL);
         bb_caption_append(name, bb_names_text(run->names, role), "");
-        if (bb_node_set_has(run->nodes, role))
-            bb_say("warning: %s: role %s has the name of a node that it does not list, and that is "
-                   "taken for one of it: call the role otherwise",
-                   run->inference->roles, name->str);
+        bb_say("warning: %s: role %s has the name of a node that it does not list, and that is "
+               "taken for one of it: call the role otherwise",
+               run->inference->roles, name->str);
     }
 }
 

@@ -19,8 +19,8 @@
 
 typedef struct BbClockDoubt {
     guint64 error_ns; // 0: not known
-    double share;     // of the calls, how many have a return that preceded them,
-                      // 0 to 1
+    double share;     // of the calls, how many have a return that preceded them, or their
+                      // arrival; 0 to 1
 } BbClockDoubt;
 
 #define BB_CLOCK_DOUBT_LEAST 0.01 // a share from which on paths suffer

@@ -63,7 +63,7 @@ bool bb_roles_is_role(const BbRoles *roles, guint32 name)
     return false;
 }
 
-static bool lists_itself(const BbRoles *roles, guint32 role)
+bool bb_roles_lists_itself(const BbRoles *roles, guint32 role)
 {
     const char *text = bb_names_text(roles->names, role);
     for (guint i = 0; i < roles->rules->len; i++) {
@@ -74,14 +74,9 @@ static bool lists_itself(const BbRoles *roles, guint32 role)
     return false;
 }
 
-guint32 bb_roles_unlisted(const BbRoles *roles, guint index)
+guint32 bb_roles_name(const BbRoles *roles, guint index)
 {
-    for (guint i = 0; i < roles->named->len; i++) {
-        guint32 role = g_array_index(roles->named, guint32, i);
-        if (!lists_itself(roles, role) && index-- == 0)
-            return role;
-    }
-    return BB_NAME_NONE;
+    return g_array_index(roles->named, guint32, index);
 }
 
 const char *bb_roles_pattern(const BbRoles *roles, guint index)

@@ -33,9 +33,10 @@ guint32 bb_roles_of(BbRoles *roles, guint32 node);
 // Whether this is the name of a role with several nodes, or of a file. A node may have it too.
 bool bb_roles_is_role(const BbRoles *roles, guint32 name);
 
-// The name of a role that has none of its words for a node of that name: such a node would be taken
-// for one of it. By index, in the order of the file; BB_NAME_NONE after the last.
-guint32 bb_roles_unlisted(const BbRoles *roles, guint index);
+// The name of the role by index, below bb_roles_count; and whether a file lists a node of that name
+// among it: else such a node would be taken for one of it. Cost of this: all words of the file.
+guint32 bb_roles_name(const BbRoles *roles, guint index);
+bool bb_roles_lists_itself(const BbRoles *roles, guint32 role);
 
 // What a file said of nodes, in its order: names and patterns; NULL after the last. Lent.
 const char *bb_roles_pattern(const BbRoles *roles, guint index);

@@ -83,7 +83,7 @@ static gint64 cost_on_path(const BbBlameCost *cost)
 
 static bool is_full(const BbBlame *blame)
 {
-    return blame->rows->len >= blame->options.limit;
+    return blame->any_client && blame->rows->len >= blame->options.limit;
 }
 
 // BB_CONTEXT_NONE where there is no room for one that is new.
@@ -253,7 +253,6 @@ static void merge_clients(BbBlame *blame)
 {
     g_autofree guint32 *number = merge_chains(blame);
     g_autoptr(GArray) rows = blame->rows;
-    blame->any_client = true;
     blame->rows = g_array_new(FALSE, FALSE, sizeof(Row));
     g_array_set_clear_func(blame->rows, clear_row);
     bb_tally_reset(&blame->index);
@@ -264,6 +263,7 @@ static void merge_clients(BbBlame *blame)
         merge_cost(&row->cost, &part->cost);
         bb_stats_merge(row->self, part->self);
     }
+    blame->any_client = true;
 }
 
 void bb_blame_add(BbBlame *blame, const BbPaths *paths)
@@ -272,10 +272,9 @@ void bb_blame_add(BbBlame *blame, const BbPaths *paths)
         const BbInstance *instance = &paths->instances[i];
         if (!bb_call_is_returned(&paths->calls[paths->order[instance->first]]))
             continue;
-        if (!blame->any_client &&
-            blame->rows->len + (guint64)instance->count > blame->options.limit)
-            merge_clients(blame);
         add_instance(blame, paths, instance);
+        if (!blame->any_client && blame->rows->len > blame->options.limit)
+            merge_clients(blame);
     }
 }
 

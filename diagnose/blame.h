@@ -15,8 +15,8 @@ typedef struct BbBlameOptions {
     bool labels;     // operation labels tell contexts apart
     bool last_byte;  // a call lasts until the last byte of its return
     bool any_client; // clients are one
-    guint limit;     // of rows. Before there are more, clients become one; then what is new is left
-                     // out, and counted. 0: BB_BLAME_LIMIT
+    guint limit;     // of rows. When there are more, clients become one; if there are as many even
+                     // then, what is new is left out, and counted. 0: BB_BLAME_LIMIT
 } BbBlameOptions;
 
 #define BB_BLAME_LIMIT 8192u // some 10 KB each

@@ -13,9 +13,10 @@
 #define SHARE_LEAST 0.01 // of the excess: what is less is not told, unless calls differ;
 #define MEAN_LEAST 0.001 // of the latency, if that is more
 
-// Figures of the batches of a group: its latency, and of each of its contexts three times.
-enum { LATENCY, FIRST_TIME };
-enum { GAP, OWN, WIRE, TIMES };
+// Figures of the batches of a group: its latency, and of each of its contexts three times, how
+// often it was called, and whether it failed.
+enum { LATENCY, FIRST };
+enum { GAP, OWN, WIRE, CALLS, ERRORS, EACH };
 
 typedef struct {
     BbBatches *batches;
@@ -124,6 +125,11 @@ static Group *group_of(BbCompare *compare, guint32 context)
     return g_ptr_array_index(compare->groups, *number - 1);
 }
 
+static guint figure_of(guint32 place, guint which)
+{
+    return FIRST + EACH * place + which;
+}
+
 static void add_entry(BbCompare *compare, Group *group, Half *half, const BbRequestEntry *entry)
 {
     guint32 *place = place_of(compare, entry->context);
@@ -136,9 +142,11 @@ static void add_entry(BbCompare *compare, Group *group, Half *half, const BbRequ
     if (at >= half->sums->len)
         g_array_set_size(half->sums, at + 1);
     bb_request_sums_add(&g_array_index(half->sums, BbRequestSums, at), &entry->sums);
-    bb_batches_add(half->batches, FIRST_TIME + TIMES * at + GAP, entry->sums.gap_ns);
-    bb_batches_add(half->batches, FIRST_TIME + TIMES * at + OWN, entry->sums.own_ns);
-    bb_batches_add(half->batches, FIRST_TIME + TIMES * at + WIRE, entry->sums.wire_ns);
+    bb_batches_add(half->batches, figure_of(at, GAP), entry->sums.gap_ns);
+    bb_batches_add(half->batches, figure_of(at, OWN), entry->sums.own_ns);
+    bb_batches_add(half->batches, figure_of(at, WIRE), entry->sums.wire_ns);
+    bb_batches_add(half->batches, figure_of(at, CALLS), (gint64)entry->sums.calls);
+    bb_batches_add(half->batches, figure_of(at, ERRORS), (gint64)entry->sums.errors);
 }
 
 // What the contexts are called that have a place, now that the others were forgotten.
@@ -246,15 +254,14 @@ static BbContextMeans means_of(const Half *half, guint32 at)
                             (double)sums->own_ns / n,  (double)sums->wire_ns / n};
 }
 
-// Appends the figures that a difference is made of: one, or all times of all calls that one leads
-// to.
-static void list_figures(const BbCompare *compare, const Group *group,
-                         const BbDifference *difference, GArray *figures)
+// Appends the times that a difference is made of: one, or all of all calls that one leads to.
+static void list_times(const BbCompare *compare, const Group *group, const BbDifference *difference,
+                       GArray *figures)
 {
     guint32 at = *place_of(compare, difference->context) - 1;
     g_array_set_size(figures, 0);
     if (difference->kind >= BB_DIFFERENCE_GAP) {
-        guint figure = FIRST_TIME + TIMES * at + (difference->kind - BB_DIFFERENCE_GAP);
+        guint figure = figure_of(at, GAP + (difference->kind - BB_DIFFERENCE_GAP));
         g_array_append_val(figures, figure);
         return;
     }
@@ -264,27 +271,49 @@ static void list_figures(const BbCompare *compare, const Group *group,
         guint32 above = bb_contexts_at(compare->contexts, context)->above;
         guint32 place = i == at ? 0 : *place_of(compare, above);
         is_under[i] = i == at || (place > 0 && is_under[place - 1]);
-        for (guint time = 0; is_under[i] && time < TIMES; time++) {
-            guint figure = FIRST_TIME + TIMES * i + time;
+        for (guint time = GAP; is_under[i] && time <= WIRE; time++) {
+            guint figure = figure_of(i, time);
             g_array_append_val(figures, figure);
         }
     }
 }
 
+// Whether a figure of a context differs by more than chance.
+static bool differs(const Group *group, guint32 place, guint which)
+{
+    guint figure = figure_of(place, which);
+    double excess = bb_batches_mean(group->half[BB_COMPARE_AFTER].batches, figure) -
+                    bb_batches_mean(group->half[BB_COMPARE_BEFORE].batches, figure);
+    return fabs(excess) > BB_COMPARE_ERRORS * error_of(group, &figure, 1);
+}
+
+// Calls that differ as such need not take longer.
+static bool is_sure(const BbCompare *compare, const Group *group, const BbDifference *difference)
+{
+    guint32 place = *place_of(compare, difference->context) - 1;
+    return fabs(difference->excess_ns) > BB_COMPARE_ERRORS * difference->error_ns ||
+           (difference->kind < BB_DIFFERENCE_GAP && differs(group, place, CALLS));
+}
+
 // Takes out the differences that may be chance.
 static void keep_sure(const BbCompare *compare, const Group *group, BbCompareRoot *root)
 {
-    GArray *causes = root->differences.causes;
+    GArray *causes = root->differences.causes, *errors = root->differences.errors;
     g_autoptr(GArray) figures = g_array_new(FALSE, FALSE, sizeof(guint));
     for (guint i = causes->len; i-- > 0;) {
         BbDifference *difference = &g_array_index(causes, BbDifference, i);
-        list_figures(compare, group, difference, figures);
+        list_times(compare, group, difference, figures);
         difference->error_ns =
             error_of(group, (const guint *)(const void *)figures->data, figures->len);
-        if (fabs(difference->excess_ns) > BB_COMPARE_ERRORS * difference->error_ns)
+        if (is_sure(compare, group, difference))
             continue;
         g_array_remove_index(causes, i);
         root->by_chance++;
+    }
+    for (guint i = errors->len; i-- > 0;) {
+        guint32 context = g_array_index(errors, BbErrorDifference, i).context;
+        if (!differs(group, *place_of(compare, context) - 1, ERRORS))
+            g_array_remove_index(errors, i);
     }
 }
 
@@ -308,6 +337,7 @@ static void find_differences(const BbCompare *compare, const Group *group, BbCom
                                        .one = one,
                                        .other = other,
                                        .requests = (double)MIN(before->requests, after->requests),
+                                       .fewer_errors = true,
                                        .least_ns = least_ns});
     keep_sure(compare, group, root);
 }

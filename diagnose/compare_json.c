@@ -12,7 +12,7 @@ static void write_time(BbJson *json, const char *key, double ns)
 {
     bb_json_key(json, key);
     if (isfinite(ns))
-        bb_json_seconds(json, (gint64)llround(CLAMP(ns, -0x1p62, 0x1p62)));
+        bb_json_seconds(json, bb_mean_ns(ns));
     else
         bb_json_null(json);
 }

@@ -14,10 +14,9 @@
 
 static const char *const side_names[] = {"before", "after"};
 
-// Means are doubles of sums far below what would not fit.
 static void append_duration(GString *out, double ns)
 {
-    bb_quantity_append_duration(out, (gint64)llround(CLAMP(ns, -0x1p62, 0x1p62)));
+    bb_quantity_append_duration(out, bb_mean_ns(ns));
 }
 
 static void append_rate(GString *out, guint64 requests, const BbCompareTotal *total)
@@ -186,11 +185,12 @@ static void write_foot(const BbCompareFindings *findings, guint shown, FILE *out
         bb_quantity_append_counted(text, findings->compared->len - shown, "first call");
         g_string_append(text, " (--top all shows all)\n");
     }
-    guint64 left_out =
-        findings->total[BB_COMPARE_BEFORE].left_out + findings->total[BB_COMPARE_AFTER].left_out;
-    if (left_out > 0) {
-        g_string_append(text, "Left out, for there were too many different calls: ");
-        bb_quantity_append_counted(text, left_out, "request");
+    for (guint side = 0; side < BB_COMPARE_SIDES; side++) {
+        if (findings->total[side].left_out == 0)
+            continue;
+        g_string_append_printf(
+            text, "Left out %s, for there were too many different calls: ", side_names[side]);
+        bb_quantity_append_counted(text, findings->total[side].left_out, "request");
         g_string_append_c(text, '\n');
     }
     if (shown > 0)

@@ -118,11 +118,13 @@ static BbDifference *add_cause(const BbSides *sides, BbDifferences *differences,
 static void add_errors(const BbSides *sides, BbDifferences *differences, guint32 context,
                        const Contrast *contrast)
 {
-    if (!bb_differences_is_more(contrast->errors, sides->requests))
+    BbPair present = contrast->errors, turned = {present.other, present.one};
+    if (!bb_differences_is_more(present, sides->requests) &&
+        !(sides->fewer_errors && bb_differences_is_more(turned, sides->requests)))
         return;
     const BbContext *called = bb_contexts_at(sides->contexts, context);
     BbErrorDifference errors = {
-        .node = called->node, .op = called->op, .present = contrast->errors};
+        .context = context, .node = called->node, .op = called->op, .present = present};
     errors.callers = callers_of(sides, context, &errors.n_callers);
     g_array_append_val(differences->errors, errors);
 }
@@ -223,15 +225,10 @@ static gint compare_callers(const BbNames *names, const guint32 *a, guint n_a, c
     return order ? order : (n_a > n_b) - (n_a < n_b);
 }
 
-static gint falling(double a, double b)
-{
-    return (a < b) - (a > b);
-}
-
 static gint by_excess(gconstpointer a, gconstpointer b, gpointer names)
 {
     const BbDifference *x = a, *y = b;
-    gint order = falling(x->excess_ns, y->excess_ns);
+    gint order = bb_compare_falling(x->excess_ns, y->excess_ns);
     order = order ? order : bb_differences_compare_names(names, x->node, y->node);
     order = order ? order : bb_differences_compare_names(names, x->op, y->op);
     order =
@@ -240,15 +237,10 @@ static gint by_excess(gconstpointer a, gconstpointer b, gpointer names)
     return order ? order : (gint)x->kind - (gint)y->kind;
 }
 
-static double gain(BbPair present)
-{
-    return present.one - present.other;
-}
-
 static gint by_errors(gconstpointer a, gconstpointer b, gpointer names)
 {
     const BbErrorDifference *x = a, *y = b;
-    gint order = falling(gain(x->present), gain(y->present));
+    gint order = bb_compare_falling(bb_pair_gain(x->present), bb_pair_gain(y->present));
     order = order ? order : bb_differences_compare_names(names, x->node, y->node);
     order = order ? order : bb_differences_compare_names(names, x->op, y->op);
     return order ? order

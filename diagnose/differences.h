@@ -6,6 +6,7 @@
 // difference of two is the sum of the contexts' differences.
 #pragma once
 
+#include <math.h>
 #include <stdbool.h>
 
 #include "data/json.h"
@@ -28,6 +29,23 @@ typedef enum {
 typedef struct BbPair {
     double one, other;
 } BbPair;
+
+static inline double bb_pair_gain(BbPair pair)
+{
+    return pair.one - pair.other;
+}
+
+// Means are doubles of sums far below what would not fit.
+static inline gint64 bb_mean_ns(double ns)
+{
+    return (gint64)llround(CLAMP(ns, -0x1p62, 0x1p62));
+}
+
+// For a sort: the greater one first.
+static inline gint bb_compare_falling(double a, double b)
+{
+    return (a < b) - (a > b);
+}
 
 // What requests do in a context, mean of all of them. Times are on the critical path.
 typedef struct BbContextMeans {
@@ -58,8 +76,10 @@ typedef struct BbDifference {
     double most_ns;
 } BbDifference;
 
-// Errors of a call. Told where they are in more of the ones than of the others.
+// Errors of a call. Told where they are in more of the ones than of the others; or in fewer, if
+// that is asked for.
 typedef struct BbErrorDifference {
+    guint32 context;
     guint32 node, op;
     guint32 *callers;
     guint n_callers;
@@ -80,7 +100,8 @@ typedef struct BbSides {
     guint32 n;
     const BbContextMeans *one, *other; // in order of the list
     double requests;                   // of the side that has fewer: what few of them do is chance
-    double least_ns;                   // an excess, either way, that is too little to be told
+    bool fewer_errors;
+    double least_ns; // an excess, either way, that is too little to be told
 } BbSides;
 
 BbDifferences bb_differences_find(const BbSides *sides);

@@ -78,6 +78,6 @@ void bb_difference_write_most(BbJson *json, const BbNames *names, const BbDiffer
     bb_json_put_string(json, "what", bb_difference_kind_word(cause->most_kind));
     bb_route_write_call(json, names, cause->most_node, cause->most_op);
     bb_route_write_unanswered(json, cause->most_unanswered);
-    bb_json_put_seconds(json, "excess_s", (gint64)llround(CLAMP(cause->most_ns, -0x1p62, 0x1p62)));
+    bb_json_put_seconds(json, "excess_s", bb_mean_ns(cause->most_ns));
     bb_json_end_object(json);
 }

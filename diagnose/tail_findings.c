@@ -48,16 +48,6 @@ static void find_means(const Comparison *c, guint32 context, BbContextMeans *slo
                              pairs[3].other, pairs[4].other, pairs[5].other};
 }
 
-static double gain(BbPair present)
-{
-    return present.one - present.other;
-}
-
-static gint falling(double a, double b)
-{
-    return (a < b) - (a > b);
-}
-
 static gint by_number(gconstpointer a, gconstpointer b)
 {
     guint32 x = *(const guint32 *)a, y = *(const guint32 *)b;
@@ -89,19 +79,19 @@ static void find_patterns(const Comparison *c, BbTailRoot *root)
 static gint by_gain(gconstpointer a, gconstpointer b)
 {
     const BbTailPattern *x = a, *y = b;
-    gint order = falling(gain(x->present), gain(y->present));
+    gint order = bb_compare_falling(bb_pair_gain(x->present), bb_pair_gain(y->present));
     return order ? order : (x->pattern > y->pattern) - (x->pattern < y->pattern);
 }
 
 static double cost(const BbTailRoot *root)
 {
-    return gain(root->latency_ns) * (double)root->slow / root->sampled;
+    return bb_pair_gain(root->latency_ns) * (double)root->slow / root->sampled;
 }
 
 static gint by_cost(gconstpointer a, gconstpointer b, gpointer names)
 {
     const BbTailRoot *x = *(BbTailRoot *const *)a, *y = *(BbTailRoot *const *)b;
-    gint order = falling(cost(x), cost(y));
+    gint order = bb_compare_falling(cost(x), cost(y));
     order = order ? order : bb_differences_compare_names(names, x->client, y->client);
     order = order ? order : bb_differences_compare_names(names, x->node, y->node);
     return order ? order : bb_differences_compare_names(names, x->op, y->op);
@@ -150,7 +140,7 @@ static void find_differences(const Comparison *c, BbTailRoot *root, const guint3
                                        .one = slow,
                                        .other = rest,
                                        .requests = c->n_slow,
-                                       .least_ns = SHARE_LEAST * gain(root->latency_ns)});
+                                       .least_ns = SHARE_LEAST * bb_pair_gain(root->latency_ns)});
 }
 
 static BbTailRoot *compare(Comparison *c, const guint32 *contexts, guint32 n_contexts)

@@ -8,7 +8,7 @@
 static void write_time(BbJson *json, const char *key, double ns)
 {
     bb_json_key(json, key);
-    bb_json_seconds(json, (gint64)llround(CLAMP(ns, -0x1p62, 0x1p62)));
+    bb_json_seconds(json, bb_mean_ns(ns));
 }
 
 static void write_times(BbJson *json, const char *key, BbPair ns)

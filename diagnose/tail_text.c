@@ -11,10 +11,9 @@
 #define OTHERS_MOST 5u // errors and patterns
 #define FEW_OF 4u      // first calls, of which one can be compared: there may be many clients
 
-// Means are doubles of sums far below what would not fit.
 static void append_duration(GString *out, double ns)
 {
-    bb_quantity_append_duration(out, (gint64)llround(CLAMP(ns, -0x1p62, 0x1p62)));
+    bb_quantity_append_duration(out, bb_mean_ns(ns));
 }
 
 static void put_duration(BbSheet *sheet, double ns)
@@ -31,11 +30,6 @@ static void append_signed_share(GString *out, double share)
 static void append_calls(GString *out, double calls)
 {
     g_string_append_printf(out, "%.1f", calls);
-}
-
-static double gain(BbPair pair)
-{
-    return pair.one - pair.other;
 }
 
 static void put_cause(BbSheet *sheet, const BbDifference *cause, double excess_ns,
@@ -66,7 +60,7 @@ static void write_causes(const BbTailRoot *root, const BbNames *names, FILE *out
     }
     for (guint i = 0; i < shown; i++)
         put_cause(sheet, &g_array_index(root->differences.causes, BbDifference, i),
-                  gain(root->latency_ns), names);
+                  bb_pair_gain(root->latency_ns), names);
     bb_sheet_write(sheet, out);
     if (shown < root->differences.causes->len)
         fprintf(out, "  and %u more, shorter or missing ones among them (--format json has all)\n",
@@ -143,7 +137,7 @@ static void append_head(GString *out, const BbTailRoot *root, const BbNames *nam
     g_string_append(out, ", others ");
     append_duration(out, root->latency_ns.other);
     g_string_append(out, ": ");
-    append_duration(out, gain(root->latency_ns));
+    append_duration(out, bb_pair_gain(root->latency_ns));
     g_string_append(out, " longer. Under way when they began: ");
     append_calls(out, root->open.one);
     g_string_append(out, ", others ");

@@ -74,8 +74,9 @@ bool bb_held_settle_return(BbJoin *join, BbHeld *held)
         if (!written)
             return false;
     } else {
-        join->count[BB_JOIN_PRECEDES] += message->time_ns < call_ns ||
-                                         (written && message->time_ns < bb_open_call_arrived(call));
+        join->count[BB_JOIN_PRECEDES] +=
+            !held->moved && (message->time_ns < call_ns ||
+                             (written && message->time_ns < bb_open_call_arrived(call)));
     }
     message->id = bb_call_ids_of(join->ids, call);
     if (written)

@@ -122,7 +122,8 @@ void bb_counts_fit(BbCounts *counts)
 
 static double expected(double mean, guint k, bool poisson)
 {
-    double chance = exp(k * log(MAX(mean, 1e-9)) - mean - lgamma(k + 1.0));
+    int sign; // lgamma writes it where all threads see it
+    double chance = exp(k * log(MAX(mean, 1e-9)) - mean - lgamma_r(k + 1.0, &sign));
     double low = floor(mean), near = 0;
     if (k == low)
         near = 1 - (mean - low);

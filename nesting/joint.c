@@ -2,7 +2,7 @@
 // In: calls. Out: their parents, and how sure each is.
 //
 // Node by node: a model is learned on the node's calls, or on a sample of them where they are many
-// and few are open at once, from one to three beginnings, and all of its calls are assigned under
+// and few are open at once, from one to four beginnings, and all of its calls are assigned under
 // the likeliest; where there are more, the others say how sure that is. Nodes that prove to be
 // joins are done again, with the place of a call in its tree in place of its caller.
 #include "nesting/joint.h"
@@ -134,6 +134,7 @@ static void look_at(Work *all, const guint8 *place, const gint64 *ready_ns,
     all->next = 0;
     all->margin = margin;
     all->children = all->candidates = 0;
+    all->in_quantum = 0;
     guint n = all->joint->options.threads;
     n = CLAMP(all->n_sites, 1, n > 0 ? n : g_get_num_processors());
     g_autofree GThread **threads = g_new(GThread *, n);

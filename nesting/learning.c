@@ -192,8 +192,9 @@ static GPtrArray *guess_all(const BbGapScale *scale, BbSite *site, const BbOnset
     g_autoptr(BbFifo) fifo = bb_fifo_new(site);
     bool crowded = bb_site_is_crowded(site);
     double most = -G_MAXDOUBLE;
-    for (guint i = crowded ? 1 : 0; i < beginnings + (site->inner && !crowded); i++) {
-        BbGuess *other = guess(scale, site, fifo, onset, i, !crowded);
+    bool in_circles = site->inner && !crowded;
+    for (guint i = crowded ? 1 : 0; i < beginnings + in_circles; i++) {
+        BbGuess *other = guess(scale, site, fifo, onset, i < beginnings ? i : INNERMOST, !crowded);
         bool better = guesses->len == 0 || other->likelihood > most;
         g_ptr_array_insert(guesses, better ? 0 : -1, other);
         most = better ? other->likelihood : most;
@@ -231,7 +232,10 @@ static void begin_whole(const BbGapScale *scale, BbSite *site, const BbOnset *on
     g_autoptr(BbModel) smooth = bb_model_new(site, scale);
     bb_model_begin(smooth, site, onset, guess->beginning == 1);
     g_autoptr(BbSearch) search = bb_search_new(site, smooth, 8 * (guint64)site->number + 4);
-    begin(search);
+    if (guess->beginning == INNERMOST)
+        bb_search_begin_innermost(search);
+    else
+        begin(search);
     bb_model_meet(guess->model, site, onset);
 }
 

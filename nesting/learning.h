@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A site is learned: a model from one to three beginnings, on all of its calls, or on a sample of
+// A site is learned: a model from one to four beginnings, on all of its calls, or on a sample of
 // them where they are many and few are open at once; and the likeliest assignment of all of them.
 #pragma once
 

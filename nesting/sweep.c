@@ -202,7 +202,7 @@ void bb_sweep_rewind(BbSweep *sweep)
 
 static bool is_knotted(const BbSweep *sweep, const BbCall *call)
 {
-    return sweep->candidates->knotted[call->caller] && sweep->candidates->knotted[call->callee];
+    return bb_candidates_is_knotted(sweep->candidates, call->caller, call->callee);
 }
 
 // Among calls between knotted nodes, where equal intervals or clocks that differ could make two

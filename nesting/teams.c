@@ -22,8 +22,11 @@ static void find_teams(BbTeams *teams, const BbAxis *axis, guint32 n)
         teams->period[team] = MAX(teams->period[team], period_of(axis, i));
         members[team]++;
     }
+    g_autofree bool *fits = g_new(bool, n); // [team]
+    for (guint32 i = 0; i < n; i++)
+        fits[i] = members[i] == 0 || teams->period[i] <= BB_AXIS_MAX / members[i];
     for (guint32 i = 0; i < n; i++) {
-        if (teams->period[teams->of[i]] <= BB_AXIS_MAX / members[teams->of[i]])
+        if (fits[teams->of[i]])
             continue;
         teams->of[i] = i;
         teams->period[i] = period_of(axis, i);

@@ -364,7 +364,7 @@ class Refusals(unittest.TestCase):
                             (("tail", "-f", "svg", "a"), "--format takes: text, json"),
                             (("blame", "--top", "0", "a"), "--top takes a number or 'all', not '0'"),
                             (("tail", "--top", "x", "a"), "--top takes a number or 'all', not 'x'"),
-                            (("compare", "a"), "which two traces?"), (("compare", "a", "b", "c"), "which two traces?"),
+                            (("compare", "a"), "which two traces?"), (("compare", "a", "b", "c"), "which two traces?"), (("compare", "-", "-"), "not both"),
                             (("compare", "-f", "svg", "a", "b"), "--format takes: text, json"),
                             (("compare", "--merge-replicas", "--roles", "auto", "a", "b"), "compare goes by node"),
                             (("tail", "--quantile", "1", "a"), "--quantile goes from 0.5 to below 1"),

@@ -158,6 +158,63 @@ START_TEST(chance_is_not_told)
 }
 END_TEST
 
+// A call that nobody waits for takes no time of a request; that it is made all the same is told,
+// and that it is no more.
+START_TEST(calls_off_the_path_are_named)
+{
+    for (guint turned = 0; turned < 2; turned++) {
+        g_auto(Case) c = case_new(0);
+        for (guint side = 0; side < BB_COMPARE_SIDES; side++) {
+            for (guint i = 0; i < 100; i++) {
+                guint32 app = c.scene->calls->len;
+                add_request(&c, "u", 2 * MS, 1, 5 * MS);
+                gint64 at_ns = scene_at(c.scene, app)->call_ns + 6 * MS;
+                if (side != turned)
+                    scene_call(c.scene, app, "app", "log", at_ns, at_ns + 1);
+            }
+            add(&c, side);
+        }
+        finish(&c);
+        ck_assert_uint_eq(root_at(&c, 0)->differences.causes->len, 1);
+        const BbDifference *cause = cause_at(root_at(&c, 0), 0);
+        ck_assert_int_eq(cause->kind, turned ? BB_DIFFERENCE_MISSING : BB_DIFFERENCE_EXTRA);
+        ck_assert_uint_eq(cause->node, name(&c, "log"));
+    }
+}
+END_TEST
+
+// Errors that came, or went, beyond chance.
+START_TEST(errors_are_told)
+{
+    static const struct {
+        guint before, after; // of 1000 requests
+        bool told;
+    } cases[] = {{5, 8, false}, {0, 300, true}, {300, 0, true}, {300, 310, false}, {0, 0, false}};
+    for (guint k = 0; k < G_N_ELEMENTS(cases); k++) {
+        g_auto(Case) c = case_new(0);
+        guint32 http = bb_names_intern(c.scene->names, "http");
+        guint32 bad = bb_names_intern(c.scene->names, "500");
+        for (guint side = 0; side < BB_COMPARE_SIDES; side++) {
+            guint errors = side == BB_COMPARE_BEFORE ? cases[k].before : cases[k].after;
+            for (guint i = 0; i < 1000; i++) {
+                guint32 app = c.scene->calls->len;
+                add_request(&c, "u", 2 * MS, 0, 5 * MS);
+                if (i * 7919 % 1000 >= errors)
+                    continue;
+                scene_at(c.scene, app)->proto = http;
+                scene_at(c.scene, app)->status = bad;
+            }
+            add(&c, side);
+        }
+        finish(&c);
+        const GArray *errors = root_at(&c, 0)->differences.errors;
+        ck_assert_uint_eq(errors->len, cases[k].told);
+        if (cases[k].told)
+            ck_assert_uint_eq(g_array_index(errors, BbErrorDifference, 0).node, name(&c, "app"));
+    }
+}
+END_TEST
+
 START_TEST(what_is_new_is_told_apart)
 {
     g_auto(Case) c = case_new(0);
@@ -233,4 +290,5 @@ START_TEST(it_is_written)
 END_TEST
 
 TEST_MAIN("compare", what_is_slower_is_named, fewer_calls_are_named, chance_is_not_told,
-          what_is_new_is_told_apart, too_many_contexts_are_left_out, it_is_written)
+          calls_off_the_path_are_named, errors_are_told, what_is_new_is_told_apart,
+          too_many_contexts_are_left_out, it_is_written)

@@ -125,9 +125,11 @@ START_TEST(roles_with_names_of_nodes)
     const char text[] = "lb app1 app2\ndb db1 db*\nweb web\ncache c1\n";
     g_autoptr(BbNames) names = bb_names_new();
     g_autoptr(BbRoles) roles = read_text(names, text, sizeof text - 1, NULL);
-    ck_assert_str_eq(bb_names_text(names, bb_roles_unlisted(roles, 0)), "lb");
-    ck_assert_str_eq(bb_names_text(names, bb_roles_unlisted(roles, 1)), "cache");
-    ck_assert_uint_eq(bb_roles_unlisted(roles, 2), BB_NAME_NONE);
+    const bool listed[] = {false, true, true, false};
+    ck_assert_uint_eq(bb_roles_count(roles), G_N_ELEMENTS(listed));
+    ck_assert_str_eq(bb_names_text(names, bb_roles_name(roles, 3)), "cache");
+    for (guint i = 0; i < G_N_ELEMENTS(listed); i++)
+        ck_assert(bb_roles_lists_itself(roles, bb_roles_name(roles, i)) == listed[i]);
 }
 END_TEST
 

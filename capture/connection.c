@@ -6,6 +6,8 @@
 #include "capture/sequence.h"
 #include "capture/servers.h"
 
+#define PORT_OF_CLIENTS 32768u // from here on, as a rule
+
 // ---- the network ------------------------------------------------------------------------------
 
 static BbNetworkEdge take_order(BbTcp *tcp)
@@ -51,7 +53,8 @@ static void tell_network(BbContext *context, BbFlow *flow, gint64 time_ns)
 // ---- bytes ------------------------------------------------------------------------------------
 
 // Where no handshake of its own tells who calls, those of others do: who has answered a SYN there
-// serves. Not where both ends have.
+// serves. Not where both ends have, and not where ports say otherwise: a client answers SYNs, too,
+// as in active FTP, and its port is another connection's later.
 static bool find_server(BbContext *context, BbFlow *flow)
 {
     const BbEndpoints *ends = &flow->endpoints;
@@ -61,9 +64,11 @@ static bool find_server(BbContext *context, BbFlow *flow)
     for (guint end = 0; end < 2; end++)
         serves[end] =
             bb_servers_know(context->servers, &ends->address[end], ends->port[end], flow->servers);
-    if (serves[0] == serves[1])
+    guint server = serves[0] ? 0 : 1;
+    bool by_ports = ends->port[server] >= PORT_OF_CLIENTS && ends->port[!server] < PORT_OF_CLIENTS;
+    if (serves[0] == serves[1] || by_ports)
         return false;
-    flow->client = serves[0] ? 1 : 0;
+    flow->client = !server;
     return true;
 }
 

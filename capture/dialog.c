@@ -28,10 +28,15 @@ static const BbMark *mark_at(const BbView *view, gsize at)
 
 gsize bb_view_next_packet(const BbView *view, gsize at)
 {
-    for (guint i = 0; i < view->n_marks; i++)
-        if (view->marks[i].end > at)
-            return MIN(view->marks[i].end, view->length);
-    return view->length;
+    guint low = 0, high = view->n_marks; // of those in order of their ends, the first behind it
+    while (low < high) {
+        guint middle = low + (high - low) / 2;
+        if (view->marks[middle].end > at)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low < view->n_marks ? MIN(view->marks[low].end, view->length) : view->length;
 }
 
 // Where the snap length cut so much that another observer may have seen more of it, it has none.

@@ -256,11 +256,12 @@ static void lose_until(BbDialog *dialog, guint number, guint64 seq)
     bb_dialog_give_up_before(dialog, !number, seq);
 }
 
-// A message head that outgrows the buffer is given up like a gap that ends at seq.
-static void outgrow(BbDialog *dialog, guint number, guint64 seq)
+// A message head that outgrows the buffer is given up like a gap that ends at seq. unread: bytes
+// that nobody will read.
+static void outgrow(BbDialog *dialog, guint number, guint64 seq, gsize unread)
 {
     dialog->context->loss->count[BB_MESSAGE_LIMIT]++;
-    bb_dialog_unread(dialog, bb_dialog_direction(dialog, number), dialog->side[number].buffered);
+    bb_dialog_unread(dialog, bb_dialog_direction(dialog, number), unread);
     clear_buffer(&dialog->side[number]);
     lose_until(dialog, number, seq);
 }
@@ -283,7 +284,7 @@ static void feed_directly(BbDialog *dialog, guint number, const BbPiece *piece, 
         run(dialog, number, &view, &marks, (BbHearing){0});
     side->seq = view.seq;
     if (view.length > BB_DIALOG_BUFFER)
-        outgrow(dialog, number, view.seq + view.length);
+        outgrow(dialog, number, view.seq + view.length, view.length);
     else if (view.length)
         store(side, view.data, view.length, &mark);
 }
@@ -403,7 +404,8 @@ static bool feed_buffer(BbDialog *dialog, guint number, const BbPiece *piece, co
     if (side->buffered <= BB_DIALOG_BUFFER)
         return true;
     bool untouched = side->buffered > piece->length;
-    outgrow(dialog, number, piece->seq + (untouched ? 0 : piece->length));
+    outgrow(dialog, number, piece->seq + (untouched ? 0 : piece->length),
+            side->buffered - (untouched ? piece->length : 0));
     return !untouched;
 }
 

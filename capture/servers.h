@@ -8,7 +8,8 @@
 // then (BbPacket's servers). So the answer does not depend on threads.
 //
 // Limit: BB_SERVERS. The one that was learned first is forgotten (BB_SERVERS_FORGOTTEN), and
-// learned anew with its next handshake. Memory: 32 bytes for each, once there is one.
+// learned anew with its next handshake. Memory: some 72 bytes for each, of all of them once there
+// is one.
 #pragma once
 
 #include "capture/loss.h"

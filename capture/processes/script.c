@@ -11,7 +11,8 @@ static const char *const interpreters[] = {"python", "pypy", "node", "nodejs", "
 static const char *const runs[] = {"-m", "-jar", "--module", NULL};
 static const char *const takes[] = {
     "-cp",       "-classpath", "--class-path", "-p",          "--module-path", "-W", "-X", "-r",
-    "--require", "--import",   "-I",           "--add-opens", "--add-modules", NULL};
+    "--require", "--import",   "-I",           "--add-opens", "--add-modules", "-d", "-S", "-t",
+    NULL};
 static const char *const nameless[] = {"-c", "-e", "--eval", "-E", "-", NULL};
 static const char *const subcommands[] = {"run", "exec", NULL}; // deno run, bun run, dotnet exec
 
@@ -37,11 +38,36 @@ static bool is_one_of(const char *const *list, const char *word, const char *end
     return g_strv_contains(list, whole);
 }
 
+// Letters of several options of one letter, the last of which is one that text of a program follows
+// (perl -lane, python3 -uc).
+static bool is_text_next(const char *word, const char *end)
+{
+    gsize length = strnlen(word, (gsize)(end - word));
+    if (length < 3 || length > 5 || *word != '-' || !strchr("ceE", word[length - 1]))
+        return false;
+    for (gsize i = 1; i < length; i++)
+        if (!g_ascii_isalpha(word[i]))
+            return false;
+    return true;
+}
+
+// As names of files, modules and classes are written; anything else may be text of a program.
+static bool is_name(const char *text, gsize length)
+{
+    bool letter = false;
+    for (gsize i = 0; i < length; i++) {
+        letter |= g_ascii_isalpha(text[i]);
+        if (!g_ascii_isalnum(text[i]) && !strchr("._$-+@", text[i]))
+            return false;
+    }
+    return letter;
+}
+
 // What is run; NULL where that has no name.
 static const char *find(const char *text, const char *end)
 {
     for (const char *word = next_word(text, end); word; word = next_word(word, end)) {
-        if (is_one_of(nameless, word, end))
+        if (is_one_of(nameless, word, end) || is_text_next(word, end))
             return NULL;
         if (is_one_of(runs, word, end))
             return next_word(word, end);
@@ -71,5 +97,5 @@ bool bb_script_find(const char *comm, const char *text, gsize length, const char
     }
     *script = found;
     *script_length = size;
-    return size > 0;
+    return size > 0 && is_name(found, size);
 }

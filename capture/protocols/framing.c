@@ -106,7 +106,8 @@ static gsize next_place(const Search *s, gsize from, gsize packet)
         first < end ? memchr(s->view->data + first, sign->byte, end - first) : NULL;
     if (found)
         return (gsize)(found - s->view->data - sign->at);
-    return MIN(packet, MAX(from, (gsize)((gssize)end - sign->at))); // where it is not there yet
+    gssize cut = MAX((gssize)from, (gssize)end - sign->at); // where it is not there yet
+    return MIN(packet, (gsize)cut);
 }
 
 // Returns where a frame begins, or where one may: while that is waited for inside of a packet, one

@@ -268,7 +268,7 @@ static void leave_gap(Reader *reader, guint8 type, BbCursor body, bool asked)
     pg->passing = is_rest(type, body) || (pg->several && !asked);
     pg->headless = false;
     if (pg->passing)
-        bb_dialog_pass_over(reader->dialog, reader->view, reader->at, reader->at + 1);
+        bb_dialog_pass_over(reader->dialog, reader->view, reader->at + 1, reader->at + 1);
 }
 
 static BbPart *server_part(Reader *reader, guint8 type, BbCursor body)

@@ -5,7 +5,7 @@
 // Payloads are skipped, but for those of pings and pongs (at most 125 bytes), of which a hash is
 // kept. Gaps: as in http2.c; after a gap beyond the end of a frame one is looked for at the start
 // of each packet. A long one is not waited for: it is taken for one, and forgotten if what stands
-// behind it cannot be the next.
+// behind it cannot be the next, or is missing.
 #include "capture/cursor.h"
 #include "capture/decoder.h"
 
@@ -177,10 +177,11 @@ static void end_message(BbDialog *dialog, Side *side)
 }
 
 // What was under way is no message, as far as can be told.
-static void drop_guess(Side *side)
+static void drop_guess(BbDialog *dialog, BbDirection direction, Side *side)
 {
     if (!side->guessed)
         return;
+    bb_dialog_unread(dialog, direction, (gsize)(side->message.bytes + side->tail.bytes));
     bb_part_reset(&side->message);
     bb_part_reset(&side->tail);
     side->guessed = false;
@@ -216,7 +217,7 @@ static Step read_payload(Reader *r)
     gint64 rest = (gint64)(side->end_seq - (r->view->seq + r->at));
     if (rest < 0) { // a gap went beyond its end
         side->phase = PHASE_LOST;
-        drop_guess(side);
+        drop_guess(r->dialog, r->view->direction, side);
         end_message(r->dialog, side);
         return STEP_ON;
     }
@@ -295,7 +296,7 @@ static Step read_behind_guess(Reader *r)
     if (verdict == FRAME_SHORT)
         return STEP_WAIT;
     if (verdict == FRAME_BAD) {
-        drop_guess(side);
+        drop_guess(r->dialog, r->view->direction, side);
         side->phase = PHASE_LOST;
         return STEP_ON;
     }
@@ -350,7 +351,7 @@ static void gap(BbDialog *dialog, void *state, BbDirection direction)
     side->gapped = true;
     if (side->phase == PHASE_PAYLOAD)
         return; // perhaps it is inside of the payload
-    drop_guess(side);
+    drop_guess(dialog, direction, side);
     end_message(dialog, side);
     side->phase = PHASE_LOST;
 }
@@ -359,8 +360,10 @@ static void finish(BbDialog *dialog, void *state)
 {
     WebSocket *socket = state;
     for (guint i = 0; i < G_N_ELEMENTS(socket->side); i++) {
-        drop_guess(&socket->side[i]);
-        end_message(dialog, &socket->side[i]);
+        Side *side = &socket->side[i];
+        side->guessed &= side->phase != PHASE_BEHIND_GUESS; // whole, and the last
+        drop_guess(dialog, (BbDirection)i, side);
+        end_message(dialog, side);
     }
 }
 

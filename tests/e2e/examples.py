@@ -68,7 +68,7 @@ class Examples(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         for name, program in (("bbtrace", BBTRACE), ("bbpaths", BBPATHS)):
             (self.folder / name).symlink_to(program)
-        for name in ("shop-slowauth.pcap.xz", "shop.hosts"):
+        for name in ("shop.pcap.xz", "shop-slowauth.pcap.xz", "shop.hosts"):
             shutil.copy(SAMPLES / name, self.folder)
 
     def run_example(self, command):

@@ -92,6 +92,8 @@ static void check_facts(BbFacts joint, const BbFacts *paper)
     g_assert(joint.candidates >= joint.children);
     g_assert(joint.candidates >= paper->candidates && joint.children >= paper->children);
     joint.calls_unanswered = joint.calls_late = 0;
+    joint.quantum_ns = paper->quantum_ns;
+    joint.in_quantum = paper->in_quantum;
     joint.children = paper->children;
     joint.candidates = paper->candidates;
     g_assert(memcmp(&joint, paper, sizeof joint) == 0);

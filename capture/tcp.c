@@ -190,7 +190,8 @@ static bool is_stale(const BbStream *stream)
 
 static bool is_acked(const BbStream *stream, guint32 seq)
 {
-    return stream->has_acked && !is_stale(stream) && bb_sequence_distance(seq, stream->acked) >= 0;
+    gint32 acked = bb_sequence_distance(seq, stream->acked);
+    return stream->has_acked && !is_stale(stream) && acked >= 0 && acked < WINDOW;
 }
 
 // Whether what side acknowledges tells where the other side is: the first bytes of a connection

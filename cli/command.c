@@ -168,11 +168,18 @@ void bb_say_error(const char *format, ...)
     va_end(args);
 }
 
+static const char *subject = ""; // of what is said, with ": "
+
+void bb_say_of(const char *what)
+{
+    subject = what ? what : "";
+}
+
 void bb_say(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say("", format, args);
+    say(subject, format, args);
     va_end(args);
 }
 

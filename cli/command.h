@@ -53,6 +53,8 @@ bool bb_options_parse(const char *program, const char *arguments, const char *su
 // One line on stderr, with the name of the running program before it. The first tells of failure.
 void bb_say_error(const char *format, ...) G_GNUC_PRINTF(1, 2);
 void bb_say(const char *format, ...) G_GNUC_PRINTF(1, 2);
+// What is said by bb_say from here on stands behind this, as "before.bbt: "; NULL: nothing. Lent.
+void bb_say_of(const char *what);
 // An error of wrong usage: says how to get help. Returns BB_EXIT_USAGE.
 int bb_say_usage(const char *program, const char *format, ...) G_GNUC_PRINTF(2, 3);
 // Likewise, of a command that takes one trace and got none, or several.

@@ -34,6 +34,7 @@ static int check(BbFinding *finding, const BbFindingAbout *about, int argc, char
         return bb_say_one_trace(about->program, argc < 2);
     for (int i = 1; i < argc; i++)
         finding->trace[i - 1] = argv[i];
+    finding->two = about->two;
     finding->json = finding->format && strcmp(finding->format, "json") == 0;
     finding->top = about->top;
     if (finding->format && !finding->json && strcmp(finding->format, "text") != 0)
@@ -76,9 +77,14 @@ int bb_finding_parse(BbFinding *finding, const BbFindingAbout *about, const GOpt
 int bb_finding_run(BbFinding *finding, guint trace, BbInferenceUse *use)
 {
     g_autoptr(GError) error = NULL;
+    g_autofree char *subject = g_strdup_printf("%s: ", finding->trace[trace]);
     use->chosen = &finding->chosen;
     use->facts = &finding->facts;
-    if (bb_inference_run(&finding->inference, finding->trace[trace], finding->names, use, &error))
+    bb_say_of(finding->two ? subject : NULL);
+    bool done =
+        bb_inference_run(&finding->inference, finding->trace[trace], finding->names, use, &error);
+    bb_say_of(NULL);
+    if (done)
         return -1;
     bb_say_error("%s", error->message);
     return BB_EXIT_FAILED;

@@ -23,6 +23,7 @@ typedef struct BbFinding {
     bool json;
     guint top;
     const char *trace[2];
+    bool two; // traces
     BbNames *names;
     BbChosen chosen; // after a run
     BbFacts facts;   // likewise

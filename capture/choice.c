@@ -40,8 +40,8 @@ static void guess_client(BbDialog *dialog, const BbDecoder *decoder)
         return;
     if (has_port(decoder, port[0]) != has_port(decoder, port[1]))
         set_client(dialog, has_port(decoder, port[0]) ? 1 : 0);
-    else if ((port[0] < 32768) != (port[1] < 32768))
-        set_client(dialog, port[0] < 32768 ? 1 : 0);
+    else if ((port[0] < BB_PORT_OF_CLIENTS) != (port[1] < BB_PORT_OF_CLIENTS))
+        set_client(dialog, port[0] < BB_PORT_OF_CLIENTS ? 1 : 0);
 }
 
 // Whether side answers for the first time, and the client was seen to begin to speak: what it said
@@ -73,8 +73,8 @@ static guint find_client(const BbDialog *dialog, guint side, const BbDecoder *de
     const guint16 *port = dialog->endpoints->port;
     guint server = has_port(decoder, port[0]) ? 0 : 1;
     if (match == BB_MATCH_REQUEST && dialog->is_tcp && !dialog->from_start &&
-        has_port(decoder, port[0]) != has_port(decoder, port[1]) && port[server] < 32768 &&
-        port[!server] >= 32768)
+        has_port(decoder, port[0]) != has_port(decoder, port[1]) &&
+        port[server] < BB_PORT_OF_CLIENTS && port[!server] >= BB_PORT_OF_CLIENTS)
         return !server;
     return match == BB_MATCH_REQUEST ? side : !side;
 }

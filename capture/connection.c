@@ -6,8 +6,6 @@
 #include "capture/sequence.h"
 #include "capture/servers.h"
 
-#define PORT_OF_CLIENTS 32768u // from here on, as a rule
-
 // ---- the network ------------------------------------------------------------------------------
 
 static BbNetworkEdge take_order(BbTcp *tcp)
@@ -65,7 +63,8 @@ static bool find_server(BbContext *context, BbFlow *flow)
         serves[end] =
             bb_servers_know(context->servers, &ends->address[end], ends->port[end], flow->servers);
     guint server = serves[0] ? 0 : 1;
-    bool by_ports = ends->port[server] >= PORT_OF_CLIENTS && ends->port[!server] < PORT_OF_CLIENTS;
+    bool by_ports =
+        ends->port[server] >= BB_PORT_OF_CLIENTS && ends->port[!server] < BB_PORT_OF_CLIENTS;
     if (serves[0] == serves[1] || by_ports)
         return false;
     flow->client = !server;

@@ -5,7 +5,6 @@
 #include "data/keys.h"
 
 #define PORT_SYSTEM 1024u
-#define PORT_OF_CLIENTS 32768u
 
 // What is in a table.
 typedef struct {
@@ -195,7 +194,7 @@ void bb_follow_free(BbFollow *follow)
 
 static guint rank_port(guint16 port)
 {
-    return port < PORT_SYSTEM ? 0 : port < PORT_OF_CLIENTS ? 1 : 2;
+    return port < PORT_SYSTEM ? 0 : port < BB_PORT_OF_CLIENTS ? 1 : 2;
 }
 
 // Nobody else can make an entrance look like a client.

@@ -21,6 +21,10 @@ typedef struct BbFrame {
     BbPlace place;     // a source gives the number, whoever wants it kept the file
 } BbFrame;
 
+// Ports of clients, as a rule, are these and above (RFC 6335, section 6; Linux's
+// ip_local_port_range).
+#define BB_PORT_OF_CLIENTS 32768u
+
 typedef enum { BB_TRANSPORT_TCP = 6, BB_TRANSPORT_UDP = 17 } BbTransport;
 
 #define BB_TCP_FIN 0x01u

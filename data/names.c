@@ -89,6 +89,11 @@ const char *bb_names_text(const BbNames *names, guint32 name)
     return names->text[segment][place_of(name, segment)];
 }
 
+gint bb_names_compare(const BbNames *names, guint32 a, guint32 b)
+{
+    return a == b ? 0 : strcmp(bb_names_text(names, a), bb_names_text(names, b));
+}
+
 guint32 bb_names_count(const BbNames *names)
 {
     return names->count;

@@ -27,6 +27,9 @@ guint32 bb_names_find(const BbNames *names, const char *text);
 // Returns the text of name, lent for the life of the table. name must be < bb_names_count().
 const char *bb_names_text(const BbNames *names, guint32 name);
 
+// For a sort: by texts, in the order of bytes.
+gint bb_names_compare(const BbNames *names, guint32 a, guint32 b);
+
 // Number of names, the empty one included; all names are below it.
 guint32 bb_names_count(const BbNames *names);
 

@@ -280,11 +280,6 @@ void bb_blame_add(BbBlame *blame, const BbPaths *paths)
 
 // ---- findings ----------------------------------------------------------------------------------
 
-static int compare_names(const BbNames *names, guint32 a, guint32 b)
-{
-    return a == b ? 0 : strcmp(bb_names_text(names, a), bb_names_text(names, b));
-}
-
 static gint compare_cost(const BbBlameCost *a, const BbBlameCost *b)
 {
     gint64 a_ns = cost_on_path(a), b_ns = cost_on_path(b);
@@ -295,17 +290,17 @@ static gint by_node_cost(gconstpointer a, gconstpointer b, gpointer names)
 {
     const BbBlameNode *x = a, *y = b;
     gint order = compare_cost(&x->cost, &y->cost);
-    return order ? order : compare_names(names, x->node, y->node);
+    return order ? order : bb_names_compare(names, x->node, y->node);
 }
 
 static gint by_row_cost(gconstpointer a, gconstpointer b, gpointer names)
 {
     const BbBlameRow *x = a, *y = b;
     gint order = compare_cost(&x->cost, &y->cost);
-    order = order ? order : compare_names(names, x->node, y->node);
-    order = order ? order : compare_names(names, x->op, y->op);
+    order = order ? order : bb_names_compare(names, x->node, y->node);
+    order = order ? order : bb_names_compare(names, x->op, y->op);
     for (guint i = 0; !order && i < MIN(x->n_callers, y->n_callers); i++)
-        order = compare_names(names, x->callers[i], y->callers[i]);
+        order = bb_names_compare(names, x->callers[i], y->callers[i]);
     order = order ? order : (x->n_callers > y->n_callers) - (x->n_callers < y->n_callers);
     return order ? order : x->unanswered - y->unanswered;
 }
@@ -350,8 +345,8 @@ static gint by_wait(gconstpointer a, gconstpointer b, gpointer names)
     const BbBlameWaits *x = a, *y = b;
     if (x->waited_ns != y->waited_ns)
         return x->waited_ns > y->waited_ns ? -1 : 1;
-    gint order = compare_names(names, x->caller, y->caller);
-    return order ? order : compare_names(names, x->callee, y->callee);
+    gint order = bb_names_compare(names, x->caller, y->caller);
+    return order ? order : bb_names_compare(names, x->callee, y->callee);
 }
 
 // For turns, or for pools; without those that none of these calls waited for, or for less time.

@@ -371,8 +371,8 @@ bool bb_compare_is_sure(const BbCompareRoot *root)
 
 static gint by_names(const BbCompareRoot *x, const BbCompareRoot *y, const BbNames *names)
 {
-    gint order = bb_differences_compare_names(names, x->node, y->node);
-    return order ? order : bb_differences_compare_names(names, x->op, y->op);
+    gint order = bb_names_compare(names, x->node, y->node);
+    return order ? order : bb_names_compare(names, x->op, y->op);
 }
 
 // What the requests after cost, or save, by more than chance; less where it is less sure.

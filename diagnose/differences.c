@@ -211,17 +211,12 @@ static void find_causes(const BbSides *sides, BbDifferences *differences)
 
 // ---- order -------------------------------------------------------------------------------------
 
-gint bb_differences_compare_names(const BbNames *names, guint32 a, guint32 b)
-{
-    return a == b ? 0 : strcmp(bb_names_text(names, a), bb_names_text(names, b));
-}
-
 static gint compare_callers(const BbNames *names, const guint32 *a, guint n_a, const guint32 *b,
                             guint n_b)
 {
     gint order = 0;
     for (guint i = 0; !order && i < MIN(n_a, n_b); i++)
-        order = bb_differences_compare_names(names, a[i], b[i]);
+        order = bb_names_compare(names, a[i], b[i]);
     return order ? order : (n_a > n_b) - (n_a < n_b);
 }
 
@@ -229,8 +224,8 @@ static gint by_excess(gconstpointer a, gconstpointer b, gpointer names)
 {
     const BbDifference *x = a, *y = b;
     gint order = bb_compare_falling(x->excess_ns, y->excess_ns);
-    order = order ? order : bb_differences_compare_names(names, x->node, y->node);
-    order = order ? order : bb_differences_compare_names(names, x->op, y->op);
+    order = order ? order : bb_names_compare(names, x->node, y->node);
+    order = order ? order : bb_names_compare(names, x->op, y->op);
     order =
         order ? order : compare_callers(names, x->callers, x->n_callers, y->callers, y->n_callers);
     order = order ? order : x->unanswered - y->unanswered;
@@ -241,8 +236,8 @@ static gint by_errors(gconstpointer a, gconstpointer b, gpointer names)
 {
     const BbErrorDifference *x = a, *y = b;
     gint order = bb_compare_falling(bb_pair_gain(x->present), bb_pair_gain(y->present));
-    order = order ? order : bb_differences_compare_names(names, x->node, y->node);
-    order = order ? order : bb_differences_compare_names(names, x->op, y->op);
+    order = order ? order : bb_names_compare(names, x->node, y->node);
+    order = order ? order : bb_names_compare(names, x->op, y->op);
     return order ? order
                  : compare_callers(names, x->callers, x->n_callers, y->callers, y->n_callers);
 }

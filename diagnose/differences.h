@@ -110,9 +110,6 @@ void bb_differences_clear(BbDifferences *differences);
 // Whether a share is beyond chance so much greater on one side that it is worth a word.
 bool bb_differences_is_more(BbPair present, double requests);
 
-// By names, in the order of bytes.
-gint bb_differences_compare_names(const BbNames *names, guint32 a, guint32 b);
-
 // "extra call"; and the word of JSON.
 const char *bb_difference_kind_text(BbDifferenceKind kind);
 const char *bb_difference_kind_word(BbDifferenceKind kind);
@@ -122,8 +119,25 @@ void bb_difference_append(GString *out, const BbNames *names, const BbDifference
 // "  errors of lb -> app2: in "
 void bb_difference_append_errors(GString *out, const BbNames *names,
                                  const BbErrorDifference *errors);
-// "what": WORD, the call, and so many of its callers; and "mostly": {...}, where it is a call that
+// How JSON tells of both sides.
+typedef struct BbSideWords {
+    const char *one, *other;
+    bool other_first;
+    bool clients; // callers begin with the client
+} BbSideWords;
+
+// key: {"one": X, "other": X}; of times in seconds, and of shares and counts.
+void bb_pair_write_ns(BbJson *json, const char *key, BbPair ns, const BbSideWords *words);
+void bb_pair_write(BbJson *json, const char *key, BbPair pair, const BbSideWords *words);
+
+// "what": WORD, and the call with its callers. What it costs is the caller's to write, between this
+// and bb_difference_write_rest: figures of both sides, and "mostly": {...}, where it is a call that
 // differs as such.
 void bb_difference_write(BbJson *json, const BbNames *names, const BbDifference *cause,
-                         guint n_callers);
-void bb_difference_write_most(BbJson *json, const BbNames *names, const BbDifference *cause);
+                         const BbSideWords *words);
+void bb_difference_write_rest(BbJson *json, const BbNames *names, const BbDifference *cause,
+                              const BbSideWords *words);
+
+// "errors": [...]
+void bb_differences_write_errors(BbJson *json, const BbNames *names,
+                                 const BbDifferences *differences, const BbSideWords *words);

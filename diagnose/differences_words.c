@@ -60,19 +60,53 @@ void bb_difference_append_errors(GString *out, const BbNames *names,
     g_string_append(out, ": in ");
 }
 
+// ---- JSON -------------------------------------------------------------------------------------
+
+static double place(BbPair pair, const BbSideWords *words, guint at)
+{
+    return (at == 0) == words->other_first ? pair.other : pair.one;
+}
+
+static const char *word(const BbSideWords *words, guint at)
+{
+    return (at == 0) == words->other_first ? words->other : words->one;
+}
+
+void bb_pair_write_ns(BbJson *json, const char *key, BbPair ns, const BbSideWords *words)
+{
+    bb_json_key(json, key);
+    bb_json_begin_object(json);
+    for (guint at = 0; at < 2; at++)
+        bb_json_put_seconds(json, word(words, at), bb_mean_ns(place(ns, words, at)));
+    bb_json_end_object(json);
+}
+
+void bb_pair_write(BbJson *json, const char *key, BbPair pair, const BbSideWords *words)
+{
+    bb_json_key(json, key);
+    bb_json_begin_object(json);
+    for (guint at = 0; at < 2; at++)
+        bb_json_put_share(json, word(words, at), place(pair, words, at));
+    bb_json_end_object(json);
+}
+
+static void write_callers(BbJson *json, const BbNames *names, const guint32 *callers, guint count,
+                          const BbSideWords *words)
+{
+    bb_route_write_callers(json, "callers", names, callers, words->clients ? count : count - 1);
+}
+
 void bb_difference_write(BbJson *json, const BbNames *names, const BbDifference *cause,
-                         guint n_callers)
+                         const BbSideWords *words)
 {
     bb_json_put_string(json, "what", bb_difference_kind_word(cause->kind));
     bb_route_write_call(json, names, cause->node, cause->op);
     bb_route_write_unanswered(json, cause->unanswered);
-    bb_route_write_callers(json, "callers", names, cause->callers, n_callers);
+    write_callers(json, names, cause->callers, cause->n_callers, words);
 }
 
-void bb_difference_write_most(BbJson *json, const BbNames *names, const BbDifference *cause)
+static void write_most(BbJson *json, const BbNames *names, const BbDifference *cause)
 {
-    if (cause->kind >= BB_DIFFERENCE_GAP)
-        return;
     bb_json_key(json, "mostly");
     bb_json_begin_object(json);
     bb_json_put_string(json, "what", bb_difference_kind_word(cause->most_kind));
@@ -80,4 +114,30 @@ void bb_difference_write_most(BbJson *json, const BbNames *names, const BbDiffer
     bb_route_write_unanswered(json, cause->most_unanswered);
     bb_json_put_seconds(json, "excess_s", bb_mean_ns(cause->most_ns));
     bb_json_end_object(json);
+}
+
+void bb_difference_write_rest(BbJson *json, const BbNames *names, const BbDifference *cause,
+                              const BbSideWords *words)
+{
+    bb_pair_write_ns(json, "critical_s", cause->ns, words);
+    bb_pair_write(json, "present", cause->present, words);
+    bb_pair_write(json, "calls", cause->calls, words);
+    if (cause->kind < BB_DIFFERENCE_GAP)
+        write_most(json, names, cause);
+}
+
+void bb_differences_write_errors(BbJson *json, const BbNames *names,
+                                 const BbDifferences *differences, const BbSideWords *words)
+{
+    bb_json_key(json, "errors");
+    bb_json_begin_array(json);
+    for (guint i = 0; i < differences->errors->len; i++) {
+        const BbErrorDifference *errors = &g_array_index(differences->errors, BbErrorDifference, i);
+        bb_json_begin_object(json);
+        bb_route_write_call(json, names, errors->node, errors->op);
+        write_callers(json, names, errors->callers, errors->n_callers, words);
+        bb_pair_write(json, "present", errors->present, words);
+        bb_json_end_object(json);
+    }
+    bb_json_end_array(json);
 }

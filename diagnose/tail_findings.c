@@ -92,9 +92,9 @@ static gint by_cost(gconstpointer a, gconstpointer b, gpointer names)
 {
     const BbTailRoot *x = *(BbTailRoot *const *)a, *y = *(BbTailRoot *const *)b;
     gint order = bb_compare_falling(cost(x), cost(y));
-    order = order ? order : bb_differences_compare_names(names, x->client, y->client);
-    order = order ? order : bb_differences_compare_names(names, x->node, y->node);
-    return order ? order : bb_differences_compare_names(names, x->op, y->op);
+    order = order ? order : bb_names_compare(names, x->client, y->client);
+    order = order ? order : bb_names_compare(names, x->node, y->node);
+    return order ? order : bb_names_compare(names, x->op, y->op);
 }
 
 // ---- findings ----------------------------------------------------------------------------------

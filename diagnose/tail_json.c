@@ -1,33 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: how the slowest requests differ. Out: one JSON object; times in seconds.
-#include <math.h>
-
 #include "diagnose/route.h"
 #include "diagnose/tail.h"
 
-static void write_time(BbJson *json, const char *key, double ns)
-{
-    bb_json_key(json, key);
-    bb_json_seconds(json, bb_mean_ns(ns));
-}
-
-static void write_times(BbJson *json, const char *key, BbPair ns)
-{
-    bb_json_key(json, key);
-    bb_json_begin_object(json);
-    write_time(json, "slow", ns.one);
-    write_time(json, "others", ns.other);
-    bb_json_end_object(json);
-}
-
-static void write_shares(BbJson *json, const char *key, BbPair shares)
-{
-    bb_json_key(json, key);
-    bb_json_begin_object(json);
-    bb_json_put_share(json, "slow", shares.one);
-    bb_json_put_share(json, "others", shares.other);
-    bb_json_end_object(json);
-}
+static const BbSideWords words = {"slow", "others", .clients = true};
 
 static void write_causes(BbJson *json, const BbTailRoot *root, const BbNames *names)
 {
@@ -38,29 +14,10 @@ static void write_causes(BbJson *json, const BbTailRoot *root, const BbNames *na
         const BbDifference *cause = &g_array_index(root->differences.causes, BbDifference, i);
         bb_json_newline(json);
         bb_json_begin_object(json);
-        bb_difference_write(json, names, cause, cause->n_callers);
+        bb_difference_write(json, names, cause, &words);
         bb_json_put_share(json, "share", excess_ns > 0 ? cause->excess_ns / excess_ns : 0);
-        write_time(json, "excess_s", cause->excess_ns);
-        write_times(json, "critical_s", cause->ns);
-        write_shares(json, "present", cause->present);
-        write_shares(json, "calls", cause->calls);
-        bb_difference_write_most(json, names, cause);
-        bb_json_end_object(json);
-    }
-    bb_json_end_array(json);
-}
-
-static void write_errors(BbJson *json, const BbTailRoot *root, const BbNames *names)
-{
-    bb_json_key(json, "errors");
-    bb_json_begin_array(json);
-    for (guint i = 0; i < root->differences.errors->len; i++) {
-        const BbErrorDifference *errors =
-            &g_array_index(root->differences.errors, BbErrorDifference, i);
-        bb_json_begin_object(json);
-        bb_route_write_call(json, names, errors->node, errors->op);
-        bb_route_write_callers(json, "callers", names, errors->callers, errors->n_callers);
-        write_shares(json, "present", errors->present);
+        bb_json_put_seconds(json, "excess_s", bb_mean_ns(cause->excess_ns));
+        bb_difference_write_rest(json, names, cause, &words);
         bb_json_end_object(json);
     }
     bb_json_end_array(json);
@@ -79,7 +36,7 @@ static void write_patterns(BbJson *json, const BbTailRoot *root, BbTailRanks ran
             bb_json_uint(json, rank);
         else
             bb_json_null(json);
-        write_shares(json, "present", pattern->present);
+        bb_pair_write(json, "present", pattern->present, &words);
         bb_json_end_object(json);
     }
     bb_json_end_array(json);
@@ -92,7 +49,7 @@ static void write_slowest(BbJson *json, const BbTailRoot *root)
     for (guint i = 0; i < MIN(root->slow, BB_TAIL_NAMED); i++) {
         bb_json_begin_object(json);
         bb_json_put_uint(json, "instance", root->slowest[i].number);
-        write_time(json, "latency_s", (double)root->slowest[i].latency_ns);
+        bb_json_put_seconds(json, "latency_s", root->slowest[i].latency_ns);
         bb_json_end_object(json);
     }
     bb_json_end_array(json);
@@ -112,12 +69,12 @@ static void write_root(BbJson *json, const BbTailRoot *root, const BbNames *name
     bb_json_put_uint(json, "requests", root->instances);
     bb_json_put_uint(json, "slow", root->slow);
     bb_json_put_share(json, "sampled", root->sampled);
-    write_time(json, "slow_from_s", (double)root->least_ns);
-    write_times(json, "mean_latency_s", root->latency_ns);
-    write_shares(json, "under_way", root->open);
+    bb_json_put_seconds(json, "slow_from_s", root->least_ns);
+    bb_pair_write_ns(json, "mean_latency_s", root->latency_ns, &words);
+    bb_pair_write(json, "under_way", root->open, &words);
     write_slowest(json, root);
     write_patterns(json, root, ranks);
-    write_errors(json, root, names);
+    bb_differences_write_errors(json, names, &root->differences, &words);
     write_causes(json, root, names);
     bb_json_end_object(json);
 }

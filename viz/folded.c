@@ -23,22 +23,18 @@ typedef struct {
     FILE *out;
 } Folding;
 
-static int compare_names(const Folding *folding, guint32 a, guint32 b)
-{
-    return a == b ? 0 : strcmp(bb_names_text(folding->names, a), bb_names_text(folding->names, b));
-}
-
 static gint compare_clients(gconstpointer left, gconstpointer right, gpointer user)
 {
-    return compare_names(user, ((const Entry *)left)->client, ((const Entry *)right)->client);
+    return bb_names_compare(((const Folding *)user)->names, ((const Entry *)left)->client,
+                            ((const Entry *)right)->client);
 }
 
 static gint compare_frames(gconstpointer left, gconstpointer right, gpointer user)
 {
     const BbPatternNode *a = ((const Entry *)left)->node, *b = ((const Entry *)right)->node;
-    int order = compare_names(user, a->node, b->node);
+    int order = bb_names_compare(((const Folding *)user)->names, a->node, b->node);
     if (order == 0)
-        order = compare_names(user, a->op, b->op);
+        order = bb_names_compare(((const Folding *)user)->names, a->op, b->op);
     return order ? order : a->unanswered - b->unanswered;
 }
 

@@ -20,16 +20,11 @@ static int compare_falling(gint64 a, gint64 b)
     return (a < b) - (a > b);
 }
 
-static int compare_names(const BbNames *names, guint32 a, guint32 b)
-{
-    return a == b ? 0 : strcmp(bb_names_text(names, a), bb_names_text(names, b));
-}
-
 static int compare_trees(const BbNames *names, const BbPatternNode *a, const BbPatternNode *b)
 {
-    int order = compare_names(names, a->node, b->node);
+    int order = bb_names_compare(names, a->node, b->node);
     if (order == 0)
-        order = compare_names(names, a->op, b->op);
+        order = bb_names_compare(names, a->op, b->op);
     if (order == 0)
         order = (a->calls->len > b->calls->len) - (a->calls->len < b->calls->len);
     for (guint i = 0; order == 0 && i < a->calls->len; i++)
@@ -71,7 +66,7 @@ static int compare_patterns(gconstpointer a_index, gconstpointer b_index, gpoint
     if (order == 0)
         order = compare_by_key(BB_SORT_COUNT, a, b);
     if (order == 0)
-        order = compare_names(sorting->names, a->client, b->client);
+        order = bb_names_compare(sorting->names, a->client, b->client);
     if (order == 0)
         order = compare_trees(sorting->names, a->root, b->root);
     return order ? order : (i > j) - (i < j);

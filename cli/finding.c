@@ -34,7 +34,6 @@ static int check(BbFinding *finding, const BbFindingAbout *about, int argc, char
         return bb_say_one_trace(about->program, argc < 2);
     for (int i = 1; i < argc; i++)
         finding->trace[i - 1] = argv[i];
-    finding->two = about->two;
     finding->json = finding->format && strcmp(finding->format, "json") == 0;
     finding->top = about->top;
     if (finding->format && !finding->json && strcmp(finding->format, "text") != 0)
@@ -80,7 +79,7 @@ int bb_finding_run(BbFinding *finding, guint trace, BbInferenceUse *use)
     g_autofree char *subject = g_strdup_printf("%s: ", finding->trace[trace]);
     use->chosen = &finding->chosen;
     use->facts = &finding->facts;
-    bb_say_of(finding->two ? subject : NULL);
+    bb_say_of(finding->trace[1] ? subject : NULL);
     bool done =
         bb_inference_run(&finding->inference, finding->trace[trace], finding->names, use, &error);
     bb_say_of(NULL);

@@ -22,8 +22,7 @@ typedef struct BbFinding {
     char *format, *top_text; // as given
     bool json;
     guint top;
-    const char *trace[2];
-    bool two; // traces
+    const char *trace[2]; // the second one of those that compare two
     BbNames *names;
     BbChosen chosen; // after a run
     BbFacts facts;   // likewise

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "data/critical_path.h"
+#include "data/failures.h"
 #include "data/keys.h"
-#include "data/status.h"
 #include "data/tally.h"
 #include "data/text_hash.h"
 
@@ -32,8 +32,8 @@ struct BbCensus {
     GHashTable *by_text; // text, lent -> index into the patterns
     GArray *forms;       // of Form
     BbTally by_shape;    // (client, shape of the root) -> index into forms + 1
-    BbTally by_status;   // (protocol, status) -> 1, and 1 more for a failure
-    BbTally unreturned;  // (caller, callee) -> calls without return that begin an instance
+    BbFailures failures;
+    BbTally unreturned; // (caller, callee) -> calls without return that begin an instance
     BbCriticalPath *critical;
 };
 
@@ -72,7 +72,7 @@ BbCensus *bb_census_new(const BbCensusOptions *options, const BbNames *names)
     census->forms = g_array_new(FALSE, FALSE, sizeof(Form));
     g_array_set_clear_func(census->forms, clear_form);
     bb_tally_init(&census->by_shape);
-    bb_tally_init(&census->by_status);
+    bb_failures_init(&census->failures, names);
     bb_tally_init(&census->unreturned);
     census->critical = bb_critical_path_new(options->last_byte);
     return census;
@@ -87,7 +87,7 @@ void bb_census_free(BbCensus *census)
     g_ptr_array_unref(census->texts);
     g_array_unref(census->forms);
     bb_tally_clear(&census->by_shape);
-    bb_tally_clear(&census->by_status);
+    bb_failures_clear(&census->failures);
     bb_tally_clear(&census->unreturned);
     bb_critical_path_free(census->critical);
     g_free(census);
@@ -269,17 +269,6 @@ static const Form *form_of(BbCensus *census, const BbPaths *paths, const BbInsta
 
 // ---- counting ----------------------------------------------------------------------------------
 
-static bool failed(BbCensus *census, const BbCall *call)
-{
-    if (call->status == BB_NAME_NONE)
-        return false;
-    guint64 *known = bb_tally_at(&census->by_status, (BbTallyKey){call->proto, call->status, 0});
-    if (*known == 0)
-        *known = 1 + bb_status_is_error(bb_names_text(census->names, call->proto),
-                                        bb_names_text(census->names, call->status));
-    return *known == 2;
-}
-
 static guint64 add_time(guint64 sum_ns, guint64 time_ns)
 {
     return MIN(sum_ns + MIN(time_ns, (guint64)G_MAXINT64), (guint64)G_MAXINT64);
@@ -297,7 +286,7 @@ static void count_call(BbCensus *census, const BbPaths *paths, guint32 index, Bb
                   bb_time_between(call->arrived_ns, bb_call_end(call, census->options.last_byte)));
     node->self_total_ns = add_time(node->self_total_ns, paths->self_ns[index]);
     node->sure_total = bb_confidence_add(node->sure_total, (double)paths->confidence[index]);
-    node->errors += failed(census, call);
+    node->errors += bb_failures_has(&census->failures, call);
     if (node->replicas)
         bb_replicas_count(node->replicas, call->callee);
 }

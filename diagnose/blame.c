@@ -32,7 +32,6 @@ struct BbBlame {
     GArray *nodes;      // of Node, by name
     BbTally edges;      // (caller, callee) -> waits + 1
     GArray *waits;      // of BbBlameWaits
-    bool any_client;    // clients are one
     guint64 instances, left_out;
     gint64 latency_ns, left_out_ns;
     double right; // expected number of instances without a wrong link; < 0: not estimated
@@ -47,7 +46,6 @@ BbBlame *bb_blame_new(const BbBlameOptions *options, const BbNames *names)
 {
     BbBlame *blame = g_new0(BbBlame, 1);
     blame->options = *options;
-    blame->any_client = options->any_client;
     if (blame->options.limit == 0)
         blame->options.limit = BB_BLAME_LIMIT;
     blame->names = names;
@@ -83,7 +81,7 @@ static gint64 cost_on_path(const BbBlameCost *cost)
 
 static bool is_full(const BbBlame *blame)
 {
-    return blame->any_client && blame->rows->len >= blame->options.limit;
+    return blame->options.any_client && blame->rows->len >= blame->options.limit;
 }
 
 // BB_CONTEXT_NONE where there is no room for one that is new.
@@ -205,7 +203,7 @@ static void add_instance(BbBlame *blame, const BbPaths *paths, const BbInstance 
     const BbCritical *charges = bb_critical_path_find(blame->path, paths, instance);
     guint64 number = bb_instance_number(paths, instance);
     guint32 above[BB_PATHS_DEPTH_MAX + 1]; // the latest chain of each level
-    guint32 client = blame->any_client ? BB_NAME_NONE : paths->calls[order[0]].caller;
+    guint32 client = blame->options.any_client ? BB_NAME_NONE : paths->calls[order[0]].caller;
     above[0] = chain_of(blame, (BbContext){BB_CONTEXT_NONE, client, BB_NAME_NONE, false});
     for (guint32 k = 0; k < instance->count; k++) {
         guint level = paths->level[order[k]];
@@ -263,7 +261,7 @@ static void merge_clients(BbBlame *blame)
         merge_cost(&row->cost, &part->cost);
         bb_stats_merge(row->self, part->self);
     }
-    blame->any_client = true;
+    blame->options.any_client = true;
 }
 
 void bb_blame_add(BbBlame *blame, const BbPaths *paths)
@@ -273,7 +271,7 @@ void bb_blame_add(BbBlame *blame, const BbPaths *paths)
         if (!bb_call_is_returned(&paths->calls[paths->order[instance->first]]))
             continue;
         add_instance(blame, paths, instance);
-        if (!blame->any_client && blame->rows->len > blame->options.limit)
+        if (!blame->options.any_client && blame->rows->len > blame->options.limit)
             merge_clients(blame);
     }
 }
@@ -375,7 +373,7 @@ BbBlameFindings *bb_blame_finish(BbBlame *blame)
     findings->instances = blame->instances;
     findings->latency_ns = blame->latency_ns;
     findings->wrong = bb_confidence_wrong(blame->right, blame->instances);
-    findings->any_client = blame->any_client;
+    findings->any_client = blame->options.any_client;
     findings->left_out = blame->left_out;
     findings->left_out_ns = blame->left_out_ns;
     findings->nodes = g_array_new(FALSE, FALSE, sizeof(BbBlameNode));

@@ -386,7 +386,8 @@ static gint by_cost(gconstpointer a, gconstpointer b, gpointer names)
 {
     const BbCompareRoot *x = *(BbCompareRoot *const *)a, *y = *(BbCompareRoot *const *)b;
     double mine = cost(x), other = cost(y);
-    return mine != other ? (mine > other ? -1 : 1) : by_names(x, y, names);
+    gint order = bb_compare_falling(mine, other);
+    return order ? order : by_names(x, y, names);
 }
 
 static guint64 requests_of(const BbCompareRoot *root)

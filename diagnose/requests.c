@@ -3,8 +3,7 @@
 #include "diagnose/requests.h"
 
 #include "data/critical_path.h"
-#include "data/status.h"
-#include "data/tally.h"
+#include "data/failures.h"
 
 // The latest instance that had a context, 0 for none, and where among its entries.
 typedef struct {
@@ -14,12 +13,11 @@ typedef struct {
 
 struct BbRequests {
     BbRequestsOptions options;
-    const BbNames *names;
     BbContexts *contexts;
     BbCriticalPath *path;
-    BbTally statuses; // (protocol, status) -> 1, and 1 more for a failure
-    GArray *places;   // of Place, by context
-    GArray *entries;  // of BbRequestEntry: of the instance at hand
+    BbFailures failures;
+    GArray *places;  // of Place, by context
+    GArray *entries; // of BbRequestEntry: of the instance at hand
 };
 
 BbRequests *bb_requests_new(const BbRequestsOptions *options, BbContexts *contexts,
@@ -27,12 +25,11 @@ BbRequests *bb_requests_new(const BbRequestsOptions *options, BbContexts *contex
 {
     BbRequests *requests = g_new0(BbRequests, 1);
     requests->options = *options;
-    requests->names = names;
     requests->contexts = contexts;
     requests->path = bb_critical_path_new(options->last_byte);
     requests->places = g_array_new(FALSE, TRUE, sizeof(Place));
     requests->entries = g_array_new(FALSE, FALSE, sizeof(BbRequestEntry));
-    bb_tally_init(&requests->statuses);
+    bb_failures_init(&requests->failures, names);
     return requests;
 }
 
@@ -43,19 +40,8 @@ void bb_requests_free(BbRequests *requests)
     bb_critical_path_free(requests->path);
     g_array_unref(requests->places);
     g_array_unref(requests->entries);
-    bb_tally_clear(&requests->statuses);
+    bb_failures_clear(&requests->failures);
     g_free(requests);
-}
-
-static bool failed(BbRequests *requests, const BbCall *call)
-{
-    if (call->status == BB_NAME_NONE)
-        return false;
-    guint64 *known = bb_tally_at(&requests->statuses, (BbTallyKey){call->proto, call->status, 0});
-    if (*known == 0)
-        *known = 1 + bb_status_is_error(bb_names_text(requests->names, call->proto),
-                                        bb_names_text(requests->names, call->status));
-    return *known == 2;
 }
 
 static BbRequestSums *entry_of(BbRequests *requests, guint32 context, guint64 number)
@@ -96,7 +82,7 @@ gint64 bb_requests_sum(BbRequests *requests, const BbPaths *paths, const BbInsta
         above[level] = bb_contexts_intern(requests->contexts, context);
         BbRequestSums *sums = entry_of(requests, above[level], number);
         sums->calls++;
-        sums->errors |= failed(requests, call);
+        sums->errors |= bb_failures_has(&requests->failures, call);
         sums->gap_ns += charges[k].gap_ns;
         sums->own_ns += charges[k].self_ns;
         sums->wire_ns += charges[k].wire_ns;

@@ -76,7 +76,7 @@ bool bb_candidates_has(const BbCandidates *candidates, guint32 node)
     return bb_groups_size(&candidates->to, node) > 0 && bb_groups_size(&candidates->by, node) > 0;
 }
 
-bool bb_candidates_is_knotted(const BbCandidates *candidates, guint32 caller, guint32 callee)
+bool bb_candidates_is_knotted(const BbCandidates *candidates, const BbCall *call)
 {
-    return candidates->knotted[caller] && candidates->knotted[callee];
+    return candidates->knotted[call->caller] && candidates->knotted[call->callee];
 }

@@ -29,7 +29,7 @@ void bb_candidates_free(BbCandidates *candidates);
 // Whether the node both is called and calls.
 bool bb_candidates_has(const BbCandidates *candidates, guint32 node);
 
-// Whether calls between these two nodes could, through others, be each other's candidates.
-bool bb_candidates_is_knotted(const BbCandidates *candidates, guint32 caller, guint32 callee);
+// Whether calls between the nodes of this one could, through others, be each other's candidates.
+bool bb_candidates_is_knotted(const BbCandidates *candidates, const BbCall *call);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbCandidates, bb_candidates_free)

@@ -185,11 +185,10 @@ static void guess_early(const BbGapScale *scale, BbSite *site, BbFifo *fifo, con
 }
 
 // One guess from each beginning, the likeliest first. The site holds its assignment.
-static GPtrArray *guess_all(const BbGapScale *scale, BbSite *site, const BbOnset *onset,
-                            guint beginnings)
+static GPtrArray *guess_all(const BbGapScale *scale, BbSite *site, BbFifo *fifo,
+                            const BbOnset *onset, guint beginnings)
 {
     GPtrArray *guesses = g_ptr_array_new_with_free_func(guess_free);
-    g_autoptr(BbFifo) fifo = bb_fifo_new(site);
     bool crowded = bb_site_is_crowded(site);
     double most = -G_MAXDOUBLE;
     bool in_circles = site->inner && !crowded;
@@ -259,8 +258,10 @@ BbLearned bb_learning_run(BbSite *site, const BbOnset *onset, const BbGapScale *
     bool all = crowded || size_of(site) <= ALL_PARENTS || site->n_parents <= SAMPLE_LEAST;
     guint beginnings = all && !crowded ? 3 : 2;
     g_autoptr(BbSite) part = all ? NULL : sample_of(site);
-    BbLearned learned = {.guesses = guess_all(scale, all ? site : part, onset, beginnings),
-                         .fifo = bb_fifo_new(site)};
+    g_autoptr(BbFifo) of_part = all ? NULL : bb_fifo_new(part);
+    BbLearned learned = {.fifo = bb_fifo_new(site)};
+    learned.guesses =
+        guess_all(scale, all ? site : part, all ? learned.fifo : of_part, onset, beginnings);
     BbGuess *best = g_ptr_array_index(learned.guesses, 0);
     if (!all) {
         g_ptr_array_set_size(learned.guesses, 1); // the others know the sample only

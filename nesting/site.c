@@ -117,14 +117,6 @@ BbSite *bb_site_sample(const BbSite *site, guint32 n_parents, guint n_stretches)
     return sample;
 }
 
-guint bb_site_inner(const BbSite *site, guint32 x, guint32 parent)
-{
-    for (guint32 i = site->first[x]; i < site->first[x + 1]; i++)
-        if (site->list[i] == parent)
-            return site->inner[i];
-    return 0;
-}
-
 void bb_site_clear(BbSite *site)
 {
     for (guint32 x = 0; x < site->n_children; x++)

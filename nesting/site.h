@@ -148,8 +148,14 @@ static inline bool bb_site_is_crowded(const BbSite *site)
     return bb_site_candidates(site) > BB_SITE_CROWDED;
 }
 
-// Of a candidate of x.
-guint bb_site_inner(const BbSite *site, guint32 x, guint32 parent);
+// Of a candidate of x; 0 of others. Where it may stop is not foreseeable: it does not.
+static inline guint bb_site_inner(const BbSite *site, guint32 x, guint32 parent)
+{
+    guint inner = 0;
+    for (guint32 i = site->first[x]; i < site->first[x + 1]; i++)
+        inner += site->list[i] == parent ? site->inner[i] : 0;
+    return inner;
+}
 
 static inline bool bb_site_may(const BbSite *site, guint32 x, guint32 parent)
 {

@@ -61,6 +61,7 @@ typedef struct {
     BbSite *site;
     BbOnset *onset;
     guint32 *start, *size;
+    bool *nested;                     // of children: made within a call to the node, and returned
     GArray *all;                      // of guint32
     GArray *suitors;                  // of Suitor; scratch
     guint64 n_children, n_candidates; // nested
@@ -146,13 +147,12 @@ static void find_all_nested(Search *search)
 
 static bool is_knotted(const Search *search, const BbSiteChild *child)
 {
-    const BbCall *call = &search->sites->calls[child->call];
-    return bb_candidates_is_knotted(search->sites->candidates, call->caller, call->callee);
+    return bb_candidates_is_knotted(search->sites->candidates, &search->sites->calls[child->call]);
 }
 
 // Calls that are not nested in any, if many of a kind follow calls to the node all the same: they
 // outlast their parent, or are made after its return.
-static bool is_late_kind(const Search *search, const bool *nested, guint type)
+static bool is_late_kind(const Search *search, guint type)
 {
     const BbSite *site = search->site;
     guint32 n = 0, lone = 0;
@@ -162,10 +162,10 @@ static bool is_late_kind(const Search *search, const bool *nested, guint type)
         if (is_knotted(search, &site->children[x]))
             return false;
         n++;
-        lone += !nested[x];
+        lone += !search->nested[x];
     }
     return lone >= LATE_FEWEST && lone >= LATE_LEAST * n &&
-           bb_caused_share(site, search->sites->scale, type, nested) >= DUE_LEAST;
+           bb_caused_share(site, search->sites->scale, type, search->nested) >= DUE_LEAST;
 }
 
 // The candidates in search->list, latest first, of child x.
@@ -215,10 +215,10 @@ static void find_open(Search *search, guint32 x, guint32 next, gint64 least)
 
 // Of children that no parent outlasts: stamps of one node may be taken a moment late; and a parent
 // may have given up what took very long (given_up.h).
-static void find_outlasting(Search *search, const bool *nested)
+static void find_outlasting(Search *search)
 {
     BbSite *site = search->site;
-    g_autofree double *too_long = bb_given_up_least(site, nested);
+    g_autofree double *too_long = bb_given_up_least(site, search->nested);
     guint32 next = 0;
     for (guint32 x = 0; x < site->n_children; x++) {
         BbSiteChild *child = &site->children[x];
@@ -239,13 +239,12 @@ static void find_all(Search *search)
 {
     const BbSite *site = search->site;
     find_all_nested(search);
-    g_autofree bool *nested = g_new(bool, site->n_children);
     for (guint32 x = 0; x < site->n_children; x++)
-        nested[x] = search->size[x] > 0;
+        search->nested[x] = search->size[x] > 0;
     for (guint t = 0; t < site->n_child_types; t++)
-        if (is_late_kind(search, nested, t))
+        if (is_late_kind(search, t))
             find_late(search, t);
-    find_outlasting(search, nested);
+    find_outlasting(search);
 }
 
 // What was found, child by child.
@@ -262,21 +261,6 @@ static void put_lists(const Search *search)
                 g_array_index(search->all, guint32, search->start[x] + i);
 }
 
-// How many of x's candidates lie within this one and may be below it, being part of a circle.
-static guint8 count_inner(const Search *search, guint32 x, guint32 parent)
-{
-    const BbSite *site = search->site;
-    const BbSiteParent *outer = &site->parents[parent];
-    guint n = 0;
-    for (guint32 i = site->first[x]; i < site->first[x + 1]; i++) {
-        const BbSiteParent *inner = &site->parents[site->list[i]];
-        const BbCall *call = &search->sites->calls[inner->call];
-        n += inner != outer && inner->s >= outer->s && inner->e <= outer->e &&
-             bb_candidates_is_knotted(search->sites->candidates, call->caller, call->callee);
-    }
-    return (guint8)n;
-}
-
 // Whether the candidates of x lie within each other, one by one: where they overlap, they are of
 // several requests.
 static bool is_chain(const BbSite *site, guint32 x)
@@ -287,19 +271,29 @@ static bool is_chain(const BbSite *site, guint32 x)
     return true;
 }
 
+// Counts, for each of x's candidates, those within it that may be below it, being part of a circle.
+// Returns whether there is any.
+static bool count_inner(const Search *search, guint32 x)
+{
+    BbSite *site = search->site;
+    guint8 n = 0;
+    for (guint32 i = site->first[x + 1]; i > site->first[x]; i--) {
+        const BbSiteParent *parent = &site->parents[site->list[i - 1]];
+        site->inner[i - 1] = n;
+        n += bb_candidates_is_knotted(search->sites->candidates,
+                                      &search->sites->calls[parent->call]);
+    }
+    return site->first[x] < site->first[x + 1] && site->inner[site->first[x]] > 0;
+}
+
 // Where calls go in circles.
 static void put_inner(const Search *search)
 {
     BbSite *site = search->site;
     bool any = false;
     site->inner = g_new0(guint8, site->first[site->n_children] + 1);
-    for (guint32 x = 0; x < site->n_children; x++) {
-        bool chain = is_chain(site, x);
-        for (guint32 i = site->first[x]; chain && i < site->first[x + 1]; i++) {
-            site->inner[i] = count_inner(search, x, site->list[i]);
-            any |= site->inner[i] > 0;
-        }
-    }
+    for (guint32 x = 0; x < site->n_children; x++)
+        any |= is_chain(site, x) && count_inner(search, x);
     if (!any)
         g_clear_pointer(&site->inner, g_free);
 }
@@ -313,7 +307,7 @@ static void find_caused(const Search *search)
                       *nested = g_new0(double, site->n_child_types);
     for (guint32 x = 0; x < site->n_children; x++) {
         n[site->children[x].type]++;
-        nested[site->children[x].type] += search->size[x] > 0;
+        nested[site->children[x].type] += search->nested[x];
     }
     for (guint c = 0; c < site->n_child_types; c++)
         search->onset->is_caused[c] = nested[c] >= NESTED_LEAST * n[c];
@@ -335,6 +329,7 @@ void bb_suitors_find(BbCrew *crew, BbSite *site, BbOnset *onset, guint64 *childr
 {
     g_autofree guint32 *start = g_new0(guint32, site->n_children),
                        *size = g_new0(guint32, site->n_children);
+    g_autofree bool *nested = g_new(bool, site->n_children);
     g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(guint32));
     g_autoptr(GArray) suitors = g_array_new(FALSE, FALSE, sizeof(Suitor));
     Search search = {.crew = crew,
@@ -343,6 +338,7 @@ void bb_suitors_find(BbCrew *crew, BbSite *site, BbOnset *onset, guint64 *childr
                      .onset = onset,
                      .start = start,
                      .size = size,
+                     .nested = nested,
                      .all = all,
                      .suitors = suitors};
     find_all(&search);

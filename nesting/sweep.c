@@ -200,11 +200,6 @@ void bb_sweep_rewind(BbSweep *sweep)
     sweep->next[n] = 0;
 }
 
-static bool is_knotted(const BbSweep *sweep, const BbCall *call)
-{
-    return bb_candidates_is_knotted(sweep->candidates, call->caller, call->callee);
-}
-
 // Among calls between knotted nodes, where equal intervals or clocks that differ could make two
 // calls candidates of each other, a parent lasts longer than its child, or as long and is earlier
 // in the order of calls: a strict order. On clocks that agree it excludes nothing else, as what
@@ -212,7 +207,7 @@ static bool is_knotted(const BbSweep *sweep, const BbCall *call)
 static bool is_outer(const BbSweep *sweep, guint32 parent, const BbCall *child, guint32 child_index)
 {
     const BbCall *call = &sweep->candidates->calls[parent];
-    if (!is_knotted(sweep, call))
+    if (!bb_candidates_is_knotted(sweep->candidates, call))
         return true;
     gint64 outer_ns = bb_time_between(call->call_ns, call->return_ns);
     gint64 inner_ns = bb_time_between(child->call_ns, child->return_ns);
@@ -249,7 +244,8 @@ bool bb_sweep_next(BbSweep *sweep)
         previous = p;
     }
     sweep->n_list = count;
-    if (sweep->candidates->any_knotted && is_knotted(sweep, &sweep->candidates->calls[child->call]))
+    if (sweep->candidates->any_knotted &&
+        bb_candidates_is_knotted(sweep->candidates, &sweep->candidates->calls[child->call]))
         keep_outer(sweep, child);
     return true;
 }

@@ -30,7 +30,6 @@ static void write_stats(BbJson *json, const char *key, const BbStats *stats)
     bb_json_end_object(json);
 }
 
-// Null where it is not known.
 // replicas: NULL where the node has none.
 static void write_replicas(BbJson *json, const BbNames *names, const GArray *replicas)
 {

@@ -69,7 +69,7 @@ static void abandon_turn(BbDialog *dialog, Turns *turns)
 static void begin_turn(BbDialog *dialog, Turns *turns, const BbView *view)
 {
     bb_part_add(&turns->part, view, 0, view->length);
-    if (view->datagram)
+    if (view->datagram && view->direction == BB_TO_SERVER)
         turns->print = bb_crc32c(0, view->data, view->length);
     if (view->direction == BB_TO_CLIENT) {
         const BbOpenCall *open = bb_dialog_oldest(dialog, &turns->part);

@@ -37,7 +37,8 @@ static guint64 key_of(const BbRpcMessage *message)
 
 // ---- what a message means -----------------------------------------------------------------------
 
-// The open call of this id that was sent in the direction of part.
+// The open call of this id that was sent in the direction of part, of any age: clients of NFS send
+// a call again for as long as it takes, and an xid is of 32 bits.
 static const BbOpenCall *open_call(BbDialog *dialog, const BbPart *part, guint64 key)
 {
     BbPart reply = {.direction = bb_direction_other(part->direction)};

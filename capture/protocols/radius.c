@@ -110,11 +110,12 @@ static BbMatch probe(const guint8 *data, gsize length)
 
 static void take_request(BbDialog *dialog, Radius *radius, const Packet *packet, const BbPart *part)
 {
-    BbPart reply = *part; // as a reply would find the open request
-    reply.direction = bb_direction_other(part->direction);
-    const BbOpenCall *open = bb_dialog_find(dialog, &reply, packet->id + 1u);
-    if ((open && open->tag == packet->authenticator) ||
-        bb_recent_calls_sent_again(&radius->recent, part, packet->id + 1u, packet->authenticator)) {
+    const BbOpenCall *open = bb_recent_calls_open(dialog, part, part->direction, packet->id + 1u);
+    if (open && open->tag == packet->authenticator) {
+        bb_dialog_sent_again(dialog, open->call, part);
+        return;
+    }
+    if (bb_recent_calls_sent_again(&radius->recent, part, packet->id + 1u, packet->authenticator)) {
         bb_dialog_repeated(dialog);
         return;
     }
@@ -127,7 +128,8 @@ static void take_request(BbDialog *dialog, Radius *radius, const Packet *packet,
 static void take_response(BbDialog *dialog, const Radius *radius, const Packet *packet,
                           const BbPart *part)
 {
-    const BbOpenCall *open = bb_dialog_find(dialog, part, packet->id + 1u);
+    const BbOpenCall *open =
+        bb_recent_calls_open(dialog, part, bb_direction_other(part->direction), packet->id + 1u);
     if (bb_recent_calls_answered_again(&radius->recent, dialog, part, packet->id + 1u))
         bb_dialog_repeated(dialog);
     else

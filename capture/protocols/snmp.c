@@ -53,12 +53,11 @@ static guint32 tag_of(const BbSnmpMessage *message, guint64 hash)
     return message->is_v3 ? (guint32)message->pdu : (guint32)hash;
 }
 
-static bool repeats_open(BbDialog *dialog, const BbPart *part, guint64 key, guint32 tag)
+static const BbOpenCall *find_repeated(BbDialog *dialog, const BbPart *part, guint64 key,
+                                       guint32 tag)
 {
-    BbPart reply = *part; // as a reply would find it
-    reply.direction = bb_direction_other(part->direction);
-    const BbOpenCall *open = bb_dialog_find(dialog, &reply, key);
-    return open && open->key == key && open->tag == tag;
+    const BbOpenCall *open = bb_recent_calls_open(dialog, part, part->direction, key);
+    return open && open->key == key && open->tag == tag ? open : NULL;
 }
 
 // Another request under an identifier that is open takes its place: some managers have one only.
@@ -67,8 +66,12 @@ static void take_request(BbDialog *dialog, Snmp *snmp, const BbSnmpMessage *mess
 {
     guint64 hash = bb_text_hash_bytes(BB_TEXT_HASH_START, view->data, view->length);
     guint32 tag = tag_of(message, hash);
-    if (repeats_open(dialog, part, message->key, tag) ||
-        bb_recent_calls_sent_again(&snmp->recent, part, message->key, hash)) {
+    const BbOpenCall *open = find_repeated(dialog, part, message->key, tag);
+    if (open) {
+        bb_dialog_sent_again(dialog, open->call, part);
+        return;
+    }
+    if (bb_recent_calls_sent_again(&snmp->recent, part, message->key, hash)) {
         bb_dialog_repeated(dialog);
         return;
     }
@@ -80,7 +83,8 @@ static void take_request(BbDialog *dialog, Snmp *snmp, const BbSnmpMessage *mess
 static void take_answer(BbDialog *dialog, const Snmp *snmp, const BbSnmpMessage *message,
                         const BbPart *part)
 {
-    const BbOpenCall *open = bb_dialog_find(dialog, part, message->key);
+    const BbOpenCall *open =
+        bb_recent_calls_open(dialog, part, bb_direction_other(part->direction), message->key);
     if (bb_recent_calls_answered_again(&snmp->recent, dialog, part, message->key))
         bb_dialog_repeated(dialog);
     else if (!open && message->pdu == BB_SNMP_HIDDEN) // a trap as well as an orphan

@@ -104,6 +104,35 @@ START_TEST(used_anew)
 }
 END_TEST
 
+static void say(Converse *c, BbDirection direction, Octets *packet)
+{
+    converse_say(c, direction, packet->data, packet->len);
+    g_byte_array_unref(packet);
+}
+
+// RFC 5080, 2.2.1: who waits for 30 s gives up; a late response answers nothing, and what is sent
+// again then is another request.
+START_TEST(given_up)
+{
+    g_autoptr(Converse) c = converse_udp(1812);
+    say(c, BB_TO_SERVER, packet(1, 7, 1, USER));
+    converse_wait(c, 20000);
+    say(c, BB_TO_SERVER, packet(1, 7, 1, USER)); // waited for anew
+    converse_wait(c, 20000);
+    say(c, BB_TO_SERVER, packet(1, 7, 1, USER));
+    converse_wait(c, 31000);
+    say(c, BB_TO_CLIENT, packet(2, 7, 99, "12 04 'no'")); // to a request that was not seen
+    say(c, BB_TO_SERVER, packet(1, 7, 1, USER));
+    say(c, BB_TO_CLIENT, packet(2, 7, 99, "12 04 'no'"));
+    ck_assert_str_eq(converse_result(c),
+                     "CALL 1 radius Access-Request 43\nRET - radius Access-Accept 24\n"
+                     "CALL 2 radius Access-Request 43\nRET 2 radius Access-Accept 24\n");
+    ck_assert_uint_eq(converse_loss(c, BB_REPEATED), 2);
+    ck_assert_uint_eq(converse_loss(c, BB_CALLS_UNRETURNED), 1);
+    ck_assert_uint_eq(converse_loss(c, BB_RETURNS_ORPHANED), 1);
+}
+END_TEST
+
 START_TEST(other_ports)
 {
     g_autoptr(Steps) s = steps_udp(50000); // found by both sides
@@ -171,5 +200,5 @@ START_TEST(odd_port)
 }
 END_TEST
 
-TEST_MAIN("radius", codes, identifiers, all_identifiers, used_anew, other_ports, damage, probes,
-          odd_port)
+TEST_MAIN("radius", codes, identifiers, all_identifiers, used_anew, given_up, other_ports, damage,
+          probes, odd_port)

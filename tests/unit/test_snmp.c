@@ -77,6 +77,23 @@ START_TEST(sent_again_by_another_time)
 }
 END_TEST
 
+// After half a minute nobody waits any more: the same request is another one.
+START_TEST(given_up)
+{
+    g_autoptr(Converse) c = converse_udp(161);
+    g_autoptr(Octets) get = octets(V2C("a0", "01", "00")), ok = octets(V2C("a2", "01", "00"));
+    for (guint i = 0; i < 3; i++) {
+        converse_say(c, BB_TO_SERVER, get->data, get->len);
+        converse_wait(c, i ? 10 : 31000);
+    }
+    converse_say(c, BB_TO_CLIENT, ok->data, ok->len);
+    ck_assert_str_eq(converse_result(c), "CALL 1 snmp GetRequest 35\nCALL 2 snmp GetRequest 35\n"
+                                         "RET 2 snmp ok 35\n");
+    ck_assert_uint_eq(converse_loss(c, BB_REPEATED), 1);
+    ck_assert_uint_eq(converse_loss(c, BB_CALLS_UNRETURNED), 1);
+}
+END_TEST
+
 // Managers that give all requests one number: what nobody answered is not the next one.
 START_TEST(one_number)
 {
@@ -179,5 +196,5 @@ START_TEST(probes)
 }
 END_TEST
 
-TEST_MAIN("snmp", versions, sent_again, sent_again_by_another_time, one_number, reports, encryption,
-          traps_and_informs, damage, cut_messages, probes)
+TEST_MAIN("snmp", versions, sent_again, sent_again_by_another_time, given_up, one_number, reports,
+          encryption, traps_and_informs, damage, cut_messages, probes)

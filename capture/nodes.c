@@ -19,6 +19,7 @@ struct BbNodes {
     GHashTable *file;       // Key -> name, from the user's file
     bool has_prefix[129];   // lengths of prefix that file has
     bool has_ports;         // file has entries with a port
+    bool used;              // file had a name for a node
     GHashTable *learned;    // Key of an address -> name
     GHashTable *hosts;      // Key of an address -> name it goes by
     GHashTable *with_ports; // host name << 16 | port -> name
@@ -167,6 +168,7 @@ static guint32 host_name(BbNodes *nodes, const BbAddress *address)
         return name;
     bool is_full = g_hash_table_size(nodes->hosts) >= BB_NODES_NAMED;
     name = find_in_file(nodes, address);
+    nodes->used |= name != BB_NAME_NONE;
     if (name == BB_NAME_NONE)
         name = find(nodes->learned, &key);
     if (name == BB_NAME_NONE) {
@@ -215,6 +217,7 @@ static guint32 find_with_port(const BbNodes *nodes, const BbAddress *address, gu
 guint32 bb_nodes_name(BbNodes *nodes, const BbAddress *address, guint16 port, bool server)
 {
     guint32 name = find_with_port(nodes, address, port);
+    nodes->used |= name != BB_NAME_NONE;
     if (name != BB_NAME_NONE)
         return name;
     guint32 host = host_name(nodes, address);
@@ -280,6 +283,11 @@ void bb_nodes_end_process(BbNodes *nodes, const BbSocketKey *key)
 {
     if (nodes->processes)
         bb_processes_end(nodes->processes, key);
+}
+
+guint bb_nodes_unused(const BbNodes *nodes)
+{
+    return nodes->used ? 0 : g_hash_table_size(nodes->file);
 }
 
 guint64 bb_nodes_learned(const BbNodes *nodes)

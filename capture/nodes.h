@@ -56,6 +56,8 @@ guint32 bb_nodes_find_process(const BbNodes *nodes, const struct BbSocketKey *ke
 // Whether one that serves may have another name than as a client.
 bool bb_nodes_tell_roles(const BbNodes *nodes);
 
+// The number of the user's names if none of them was any node's, else 0.
+guint bb_nodes_unused(const BbNodes *nodes);
 guint64 bb_nodes_learned(const BbNodes *nodes);   // names learned
 guint64 bb_nodes_unlearned(const BbNodes *nodes); // names ignored at the limit
 guint64 bb_nodes_others(const BbNodes *nodes);    // answers that were BB_NODES_OTHER

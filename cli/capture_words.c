@@ -2,6 +2,8 @@
 // What a capture says to people: warnings, progress, the status, and the summary at its end.
 #include "cli/capture_job.h"
 
+#include "cli/host_names.h"
+
 void bb_capture_job_clear_screen(BbCaptureJob *job)
 {
     bb_progress_end(&job->progress);
@@ -116,6 +118,8 @@ void bb_capture_job_say_summary(const BbCaptureJob *job)
     double seconds =
         job->first_ns == BB_TIME_NONE ? 0 : (double)(job->last_ns - job->first_ns) / 1e9;
     bb_say("%s in %.3f s: %s, %s, %s", frames, seconds, calls, returns, frees);
+    if (count[BB_CALLS] + count[BB_RETURNS] + count[BB_FREES])
+        bb_say_unused_names(job->nodes);
     if (job->follow)
         bb_capture_follow_say(job->follow);
     bb_capture_nat_say(bb_shards_translations(job->shards), job->options->nat, &job->loss);

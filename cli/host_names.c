@@ -16,6 +16,15 @@ static void take_host(const BbHost *host, gpointer user)
     bb_nodes_add(user, host);
 }
 
+void bb_say_unused_names(const BbNodes *nodes)
+{
+    guint unused = nodes ? bb_nodes_unused(nodes) : 0;
+    if (unused)
+        bb_say("warning: --names: no node has any of its %u name%s: are these its addresses, and "
+               "is the file of this place?",
+               unused, unused == 1 ? "" : "s");
+}
+
 bool bb_load_host_names(BbNodes *nodes, char **files, bool by_service, bool quiet, GError **error)
 {
     const BbHostNamesOptions options = {.by_service = by_service};

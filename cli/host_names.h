@@ -17,3 +17,6 @@ bool bb_parse_names_by(const char *word, bool *by_service);
 // Reads files (NULL at the end; may be NULL) into nodes. Says how many entries name nothing, unless
 // quiet.
 bool bb_load_host_names(BbNodes *nodes, char **files, bool by_service, bool quiet, GError **error);
+
+// Warns where there were names, and none was a node's. nodes may be NULL. Once messages were seen.
+void bb_say_unused_names(const BbNodes *nodes);

@@ -248,6 +248,8 @@ static BbMergeFindings findings_of(const Job *job)
         .clocks = job->clocks,
         .nat = job->nat,
         .join = job->join,
+        .nodes = job->nodes,
+        .rules = job->rules,
         .written = job->written,
         .calls = job->calls,
     };

@@ -3,6 +3,7 @@
 #include "cli/merge_report.h"
 
 #include "cli/command.h"
+#include "cli/host_names.h"
 #include "data/call.h"
 #include "data/clock_doubt.h"
 #include "merge/overlap.h"
@@ -359,9 +360,26 @@ bool bb_merge_say_complaints(const BbMergeFindings *found)
     return whole;
 }
 
+// Rules that are misspelt fit nothing, as do those of a file for several places.
+static void say_unused(const BbMergeFindings *found)
+{
+    if (found->written)
+        bb_say_unused_names(found->nodes);
+    g_autoptr(GString) shown = g_string_new(NULL);
+    guint at = 0, unused = 0;
+    for (const char *rule = bb_node_rules_next_unused(found->rules, &at); rule;
+         rule = bb_node_rules_next_unused(found->rules, &at))
+        if (unused++ < NAMES_SHOWN)
+            g_string_append_printf(shown, " %s", rule);
+    if (unused)
+        bb_say("--alias: nothing was called%s%s", shown->str,
+               unused > NAMES_SHOWN ? ", and more rules fit nothing" : "");
+}
+
 void bb_merge_say_summary(const BbMergeFindings *found)
 {
     say_counts(found);
+    say_unused(found);
     say_pairs(found);
     say_names(found);
     say_nat(found);

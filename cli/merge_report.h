@@ -2,10 +2,12 @@
 // What `bbtrace merge` tells of its work.
 #pragma once
 
+#include "capture/nodes.h"
 #include "cli/merge_options.h"
 #include "merge/clocks.h"
 #include "merge/merger.h"
 #include "merge/nat.h"
+#include "merge/node_rules.h"
 
 // All of it is lent.
 typedef struct BbMergeFindings {
@@ -15,7 +17,9 @@ typedef struct BbMergeFindings {
     const BbClocks *clocks; // NULL as they are
     const BbNat *nat;       // NULL where not looked for
     const BbJoin *join;
-    guint64 written, calls; // messages, calls among them
+    const BbNodes *nodes;     // of --names; NULL without
+    const BbNodeRules *rules; // of --alias
+    guint64 written, calls;   // messages, calls among them
 } BbMergeFindings;
 
 // Damage and loss of the inputs, and what the merge itself counted. The caller frees.

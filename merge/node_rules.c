@@ -13,8 +13,9 @@
 
 typedef struct Rule {
     guint32 node;
-    char *pattern; // NULL for a prefix
-    bool is_address;
+    char *text; // the pattern, or the prefix
+    bool is_prefix, is_address;
+    bool used;         // fitted a name
     BbAddress address; // of a prefix, or of a pattern that is an address
     guint bits;        // of 128
 } Rule;
@@ -28,7 +29,7 @@ struct BbNodeRules {
 static void rule_clear(gpointer data)
 {
     Rule *rule = data;
-    g_free(rule->pattern);
+    g_free(rule->text);
 }
 
 BbNodeRules *bb_node_rules_new(BbNames *names)
@@ -78,13 +79,14 @@ static char *add_rule(BbNodeRules *rules, guint32 node, char *word)
     if (slash && is_prefix_like(word)) {
         if (!parse_prefix(word, slash, &rule))
             return g_strdup_printf("\"%s\" is no prefix such as 10.0.0.0/8", word);
+        rule.is_prefix = true;
     } else {
         const char *reason = bb_percent_decode(word);
         if (reason)
             return g_strdup(reason);
         rule.is_address = bb_address_parse(word, &rule.address);
-        rule.pattern = g_strdup(word);
     }
+    rule.text = g_strdup(word);
     g_array_append_val(rules->rules, rule);
     return NULL;
 }
@@ -168,11 +170,11 @@ static bool lies_in(const BbAddress *address, const Rule *rule)
 // address is NULL where text is none.
 static bool fits(const Rule *rule, const char *text, const BbAddress *address)
 {
-    if (!rule->pattern)
+    if (rule->is_prefix)
         return address && lies_in(address, rule);
     if (rule->is_address && address)
         return bb_address_equal(address, &rule->address);
-    return bb_glob_match(rule->pattern, text);
+    return bb_glob_match(rule->text, text);
 }
 
 static guint32 find_node(const BbNodeRules *rules, guint32 name)
@@ -181,9 +183,11 @@ static guint32 find_node(const BbNodeRules *rules, guint32 name)
     BbAddress parsed;
     const BbAddress *address = bb_address_parse(text, &parsed) ? &parsed : NULL;
     for (guint i = 0; i < rules->rules->len; i++) {
-        const Rule *rule = &g_array_index(rules->rules, Rule, i);
-        if (fits(rule, text, address))
-            return rule->node;
+        Rule *rule = &g_array_index(rules->rules, Rule, i);
+        if (!fits(rule, text, address))
+            continue;
+        rule->used = true;
+        return rule->node;
     }
     return name;
 }
@@ -198,4 +202,14 @@ guint32 bb_node_rules_apply(BbNodeRules *rules, guint32 name)
     if (!*known)
         *known = find_node(rules, name) + 1;
     return *known - 1;
+}
+
+const char *bb_node_rules_next_unused(const BbNodeRules *rules, guint *at)
+{
+    while (*at < rules->rules->len) {
+        const Rule *rule = &g_array_index(rules->rules, Rule, (*at)++);
+        if (!rule->used)
+            return rule->text;
+    }
+    return NULL;
 }

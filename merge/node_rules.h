@@ -22,4 +22,8 @@ bool bb_node_rules_load(BbNodeRules *rules, const char *path, GError **error);
 // from the second time on.
 guint32 bb_node_rules_apply(BbNodeRules *rules, guint32 name);
 
+// What the next rule from *at on that fitted no name so far says, as decoded; NULL where there is
+// none. Begin with *at = 0.
+const char *bb_node_rules_next_unused(const BbNodeRules *rules, guint *at);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbNodeRules, bb_node_rules_free)

@@ -332,6 +332,18 @@ class Export(Case):
             b'"proto": "tcp", "duration": 0.5, "orig_bytes": 10, "resp_bytes": 10, "conn_state": "SF"}\n'))
         self.assertTrue(lines(run(BBTRACE, "cat", out)[0]))
 
+    def test_names_that_fit_nothing(self):
+        """A misspelt rule, or the names of another place."""
+        trace, out = self.path("t.txt", TEXT), self.path("o.bbt")
+        rules = self.path("rules", b"server: b bb-* 10.0.0.0/8\n")
+        names = self.path("hosts", b"10.9.9.9 elsewhere\n10.9.9.8 further\n")
+        told = run(BBTRACE, "merge", "--alias", rules, "--names", names, "-w", out, trace)[1]
+        self.assertIn("bbtrace: --alias: nothing was called bb-* 10.0.0.0/8\n", told)
+        self.assertIn("warning: --names: no node has any of its 2 names", told)
+        told = run(BBTRACE, "capture", "-r", SHOP, "--names", names, "-w", out)[1]
+        self.assertIn("warning: --names: no node has any of its 2 names", told)
+        self.assertNotIn("--names", run(BBTRACE, "capture", "-r", SHOP, "--names", HOSTS, "-w", out)[1])
+
     def test_failures_are_told(self):
         trace = self.path("t.txt", TEXT)
         for form in FORMS:

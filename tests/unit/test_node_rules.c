@@ -92,5 +92,21 @@ START_TEST(a_file_that_is_not_there)
 }
 END_TEST
 
+START_TEST(rules_that_fit_nothing_are_told)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbNodeRules) rules = bb_node_rules_new(names);
+    ck_assert(load(rules, "web: 10.0.0.7 web-*\ndb: 10.0.1.0/28 x%20y\n", NULL));
+    ck_assert_str_eq(apply(rules, names, "10.0.0.7"), "web");
+    ck_assert_str_eq(apply(rules, names, "cache"), "cache");
+    guint at = 0;
+    ck_assert_str_eq(bb_node_rules_next_unused(rules, &at), "web-*");
+    ck_assert_str_eq(bb_node_rules_next_unused(rules, &at), "10.0.1.0/28");
+    ck_assert_str_eq(bb_node_rules_next_unused(rules, &at), "x y");
+    ck_assert_ptr_null(bb_node_rules_next_unused(rules, &at));
+}
+END_TEST
+
 TEST_MAIN("node_rules", the_first_rule_that_fits_counts, addresses_are_compared_as_such,
-          malformed_lines_are_refused_with_their_place, a_file_that_is_not_there)
+          malformed_lines_are_refused_with_their_place, a_file_that_is_not_there,
+          rules_that_fit_nothing_are_told)

@@ -64,6 +64,19 @@ START_TEST(servers_have_ports_where_asked)
 }
 END_TEST
 
+START_TEST(names_of_another_place)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    g_autoptr(BbNodes) nodes = bb_nodes_new(names, false);
+    ck_assert_uint_eq(bb_nodes_unused(nodes), 0);
+    load(nodes, "10.0.0.2 db\n10.0.0.2:5432 orders-db\n10.1.0.0/112 office\n");
+    (void)name_of(names, nodes, "192.168.0.2", 5432, true);
+    ck_assert_uint_eq(bb_nodes_unused(nodes), 3);
+    (void)name_of(names, nodes, "10.1.0.9", 80, false);
+    ck_assert_uint_eq(bb_nodes_unused(nodes), 0);
+}
+END_TEST
+
 START_TEST(the_most_specific_wins)
 {
     g_autoptr(BbNames) names = bb_names_new();
@@ -279,6 +292,7 @@ START_TEST(found_if_named)
 END_TEST
 
 TEST_MAIN("nodes", an_address_is_its_name, found_if_named, servers_have_ports_where_asked,
-          the_most_specific_wins, families_are_apart, the_first_name_stays, learned_names,
-          learned_too_late, learned_in_time_when_read_again, hostile_names_are_not_learned,
-          learning_has_a_limit, naming_has_a_limit, ports_have_a_limit)
+          names_of_another_place, the_most_specific_wins, families_are_apart, the_first_name_stays,
+          learned_names, learned_too_late, learned_in_time_when_read_again,
+          hostile_names_are_not_learned, learning_has_a_limit, naming_has_a_limit,
+          ports_have_a_limit)

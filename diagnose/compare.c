@@ -13,15 +13,14 @@
 #define SHARE_LEAST 0.01 // of the excess: what is less is not told, unless calls differ;
 #define MEAN_LEAST 0.001 // of the latency, if that is more
 
-// Figures of the batches of a group: its latency, and of each of its contexts three times, how
-// often it was called, and whether it failed.
+// Figures of the batches of a group: its latency, and of each of its contexts three times, whether
+// and how often it was called, and whether it failed.
 enum { LATENCY, FIRST };
-enum { GAP, OWN, WIRE, CALLS, ERRORS, EACH };
+enum { GAP, OWN, WIRE, PRESENT, CALLS, ERRORS, EACH };
 
 typedef struct {
     BbBatches *batches;
     BbStats *latency;
-    GArray *sums; // of BbRequestSums, in order of the group's contexts
 } Half;
 
 // The requests of one first call.
@@ -49,7 +48,6 @@ static void free_group(gpointer data)
     for (guint side = 0; side < BB_COMPARE_SIDES; side++) {
         bb_batches_free(group->half[side].batches);
         bb_stats_free(group->half[side].latency);
-        g_array_unref(group->half[side].sums);
     }
     g_array_unref(group->contexts);
     g_free(group);
@@ -60,8 +58,7 @@ static Group *group_new(void)
     Group *group = g_new(Group, 1);
     group->contexts = g_array_new(FALSE, FALSE, sizeof(guint32));
     for (guint side = 0; side < BB_COMPARE_SIDES; side++)
-        group->half[side] = (Half){bb_batches_new(), bb_stats_new(),
-                                   g_array_new(FALSE, TRUE, sizeof(BbRequestSums))};
+        group->half[side] = (Half){bb_batches_new(), bb_stats_new()};
     return group;
 }
 
@@ -130,7 +127,18 @@ static guint figure_of(guint32 place, guint which)
     return FIRST + EACH * place + which;
 }
 
-static void add_entry(BbCompare *compare, Group *group, Half *half, const BbRequestEntry *entry)
+static void add_sums(BbBatches *batches, guint32 place, const BbRequestSums *sums)
+{
+    bb_batches_add(batches, figure_of(place, GAP), sums->gap_ns);
+    bb_batches_add(batches, figure_of(place, OWN), sums->own_ns);
+    bb_batches_add(batches, figure_of(place, WIRE), sums->wire_ns);
+    bb_batches_add(batches, figure_of(place, PRESENT), (gint64)sums->present);
+    bb_batches_add(batches, figure_of(place, CALLS), (gint64)sums->calls);
+    bb_batches_add(batches, figure_of(place, ERRORS), (gint64)sums->errors);
+}
+
+static void add_entry(BbCompare *compare, Group *group, BbBatches *batches,
+                      const BbRequestEntry *entry)
 {
     guint32 *place = place_of(compare, entry->context);
     if (*place == 0) {
@@ -138,15 +146,7 @@ static void add_entry(BbCompare *compare, Group *group, Half *half, const BbRequ
         *place = group->contexts->len;
         compare->n_placed++;
     }
-    guint32 at = *place - 1;
-    if (at >= half->sums->len)
-        g_array_set_size(half->sums, at + 1);
-    bb_request_sums_add(&g_array_index(half->sums, BbRequestSums, at), &entry->sums);
-    bb_batches_add(half->batches, figure_of(at, GAP), entry->sums.gap_ns);
-    bb_batches_add(half->batches, figure_of(at, OWN), entry->sums.own_ns);
-    bb_batches_add(half->batches, figure_of(at, WIRE), entry->sums.wire_ns);
-    bb_batches_add(half->batches, figure_of(at, CALLS), (gint64)entry->sums.calls);
-    bb_batches_add(half->batches, figure_of(at, ERRORS), (gint64)entry->sums.errors);
+    add_sums(batches, *place - 1, &entry->sums);
 }
 
 // What the contexts are called that have a place, now that the others were forgotten.
@@ -211,7 +211,7 @@ static void add_instance(BbCompare *compare, BbCompareSide side, const BbPaths *
     bb_batches_begin(half->batches);
     bb_batches_add(half->batches, LATENCY, latency_ns);
     for (guint i = 0; i < n; i++)
-        add_entry(compare, group, half, &entries[i]);
+        add_entry(compare, group, half->batches, &entries[i]);
 }
 
 void bb_compare_add(BbCompare *compare, BbCompareSide side, const BbPaths *paths)
@@ -243,15 +243,16 @@ static double error_of(const Group *group, const guint *figures, guint n)
                  bb_batches_error(group->half[BB_COMPARE_AFTER].batches, figures, n));
 }
 
-static BbContextMeans means_of(const Half *half, guint32 at)
+static BbContextMeans means_of(const BbBatches *batches, guint32 place)
 {
-    if (at >= half->sums->len)
-        return (BbContextMeans){0};
-    const BbRequestSums *sums = &g_array_index(half->sums, BbRequestSums, at);
-    double n = (double)bb_batches_requests(half->batches);
-    return (BbContextMeans){(double)sums->present / n, (double)sums->calls / n,
-                            (double)sums->errors / n,  (double)sums->gap_ns / n,
-                            (double)sums->own_ns / n,  (double)sums->wire_ns / n};
+    return (BbContextMeans){
+        .present = bb_batches_mean(batches, figure_of(place, PRESENT)),
+        .calls = bb_batches_mean(batches, figure_of(place, CALLS)),
+        .errors = bb_batches_mean(batches, figure_of(place, ERRORS)),
+        .gap_ns = bb_batches_mean(batches, figure_of(place, GAP)),
+        .own_ns = bb_batches_mean(batches, figure_of(place, OWN)),
+        .wire_ns = bb_batches_mean(batches, figure_of(place, WIRE)),
+    };
 }
 
 // Appends the times that a difference is made of: one, or all of all calls that one leads to.
@@ -324,8 +325,8 @@ static void find_differences(const BbCompare *compare, const Group *group, BbCom
     guint32 n = group->contexts->len;
     g_autofree BbContextMeans *one = g_new(BbContextMeans, n), *other = g_new(BbContextMeans, n);
     for (guint32 i = 0; i < n; i++) {
-        one[i] = means_of(&group->half[BB_COMPARE_AFTER], i);
-        other[i] = means_of(&group->half[BB_COMPARE_BEFORE], i);
+        one[i] = means_of(group->half[BB_COMPARE_AFTER].batches, i);
+        other[i] = means_of(group->half[BB_COMPARE_BEFORE].batches, i);
     }
     double least_ns =
         MAX(SHARE_LEAST * fabs(root->excess_ns), MEAN_LEAST * MAX(before->mean_ns, after->mean_ns));

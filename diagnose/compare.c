@@ -363,6 +363,11 @@ static void free_root(gpointer data)
     g_free(data);
 }
 
+const char *bb_compare_side_word(BbCompareSide side)
+{
+    return side == BB_COMPARE_BEFORE ? "before" : "after";
+}
+
 bool bb_compare_is_sure(const BbCompareRoot *root)
 {
     return fabs(root->excess_ns) > BB_COMPARE_ERRORS * root->error_ns;

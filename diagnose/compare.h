@@ -70,6 +70,9 @@ void bb_compare_add(BbCompare *compare, BbCompareSide side, const BbPaths *paths
 BbCompareFindings *bb_compare_finish(BbCompare *compare);
 void bb_compare_findings_free(BbCompareFindings *findings);
 
+// "before" and "after".
+const char *bb_compare_side_word(BbCompareSide side);
+
 // Whether chance alone would hardly make such a difference.
 bool bb_compare_is_sure(const BbCompareRoot *root);
 

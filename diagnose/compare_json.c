@@ -4,15 +4,13 @@
 #include "diagnose/compare.h"
 #include "diagnose/route.h"
 
-static const char *const side_names[] = {"before", "after"};
-
 static const BbSideWords words = {"after", "before", .other_first = true};
 
 static void write_total(BbJson *json, const BbCompareFindings *findings, BbCompareSide side)
 {
     const BbCompareTotal *total = &findings->total[side];
     bb_json_newline(json);
-    bb_json_key(json, side_names[side]);
+    bb_json_key(json, bb_compare_side_word(side));
     bb_json_begin_object(json);
     bb_json_key(json, "trace");
     bb_json_string(json, findings->trace[side]);
@@ -31,7 +29,7 @@ static void write_figures(BbJson *json, const BbCompareRoot *root)
 {
     for (guint side = 0; side < BB_COMPARE_SIDES; side++) {
         const BbCompareFigures *figures = &root->side[side];
-        bb_json_key(json, side_names[side]);
+        bb_json_key(json, bb_compare_side_word(side));
         bb_json_begin_object(json);
         bb_json_put_uint(json, "requests", figures->requests);
         bb_json_put_seconds(json, "mean_latency_s", bb_mean_ns(figures->mean_ns));

@@ -12,13 +12,6 @@
 #define ERRORS_MOST 5u
 #define RARE_MOST 10u
 
-static const char *const side_names[] = {"before", "after"};
-
-static void append_duration(GString *out, double ns)
-{
-    bb_quantity_append_duration(out, bb_mean_ns(ns));
-}
-
 static void append_rate(GString *out, guint64 requests, const BbCompareTotal *total)
 {
     gint64 span_ns = total->requests ? bb_time_between(total->start_ns, total->end_ns) : 0;
@@ -31,13 +24,13 @@ static void append_rate(GString *out, guint64 requests, const BbCompareTotal *to
 static void append_total(GString *out, const BbCompareFindings *findings, BbCompareSide side)
 {
     const BbCompareTotal *total = &findings->total[side];
-    g_string_append_printf(out, "%-6s  ", side_names[side]);
+    g_string_append_printf(out, "%-6s  ", bb_compare_side_word(side));
     bb_quantity_append_counted(out, total->requests, "request");
     if (total->requests > 0) {
         g_string_append(out, " in ");
         bb_quantity_append_span(out, bb_time_between(total->start_ns, total->end_ns));
         g_string_append(out, ", mean ");
-        append_duration(out, total->mean_ns);
+        bb_mean_append(out, total->mean_ns);
     }
     if (total->unanswered > 0) {
         g_string_append(out, ", besides ");
@@ -53,13 +46,13 @@ static void append_total(GString *out, const BbCompareFindings *findings, BbComp
 static void append_excess(GString *out, const BbCompareRoot *root)
 {
     if (bb_compare_is_sure(root)) {
-        append_duration(out, fabs(root->excess_ns));
+        bb_mean_append(out, fabs(root->excess_ns));
         g_string_append(out, root->excess_ns > 0 ? " longer" : " shorter");
     } else {
         g_string_append(out, "as long as before, as far as chance lets us see");
     }
     g_string_append(out, " (+- ");
-    append_duration(out, root->error_ns);
+    bb_mean_append(out, root->error_ns);
     g_string_append_c(out, ')');
 }
 
@@ -72,11 +65,11 @@ static void write_figures(const BbCompareFindings *findings, const BbCompareRoot
         const BbCompareFigures *figures = &root->side[side];
         bb_quantity_append_count(bb_sheet_cell(sheet), figures->requests);
         append_rate(bb_sheet_cell(sheet), figures->requests, &findings->total[side]);
-        append_duration(bb_sheet_cell(sheet), figures->mean_ns);
+        bb_mean_append(bb_sheet_cell(sheet), figures->mean_ns);
         bb_quantity_append_duration(bb_sheet_cell(sheet), figures->p50_ns);
         bb_quantity_append_duration(bb_sheet_cell(sheet), figures->p90_ns);
         bb_quantity_append_duration(bb_sheet_cell(sheet), figures->p99_ns);
-        g_string_append(bb_sheet_cell(sheet), side_names[side]);
+        g_string_append(bb_sheet_cell(sheet), bb_compare_side_word(side));
     }
     bb_sheet_write(sheet, out);
 }
@@ -99,10 +92,10 @@ static void put_cause(BbSheet *sheet, const BbCompareRoot *root, const BbDiffere
     put_share(sheet, root, cause->excess_ns);
     GString *longer = bb_sheet_cell(sheet);
     g_string_append(longer, cause->excess_ns > 0 ? "+" : "");
-    append_duration(longer, cause->excess_ns);
-    append_duration(bb_sheet_cell(sheet), cause->error_ns);
-    append_duration(bb_sheet_cell(sheet), cause->ns.other);
-    append_duration(bb_sheet_cell(sheet), cause->ns.one);
+    bb_mean_append(longer, cause->excess_ns);
+    bb_mean_append(bb_sheet_cell(sheet), cause->error_ns);
+    bb_mean_append(bb_sheet_cell(sheet), cause->ns.other);
+    bb_mean_append(bb_sheet_cell(sheet), cause->ns.one);
     bb_quantity_append_share(bb_sheet_cell(sheet), cause->present.other);
     bb_quantity_append_share(bb_sheet_cell(sheet), cause->present.one);
     g_string_append_printf(bb_sheet_cell(sheet), "%.1f", cause->calls.other);
@@ -188,8 +181,8 @@ static void write_foot(const BbCompareFindings *findings, guint shown, FILE *out
     for (guint side = 0; side < BB_COMPARE_SIDES; side++) {
         if (findings->total[side].left_out == 0)
             continue;
-        g_string_append_printf(
-            text, "Left out %s, for there were too many different calls: ", side_names[side]);
+        g_string_append_printf(text, "Left out %s, for there were too many different calls: ",
+                               bb_compare_side_word(side));
         bb_quantity_append_counted(text, findings->total[side].left_out, "request");
         g_string_append_c(text, '\n');
     }

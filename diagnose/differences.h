@@ -110,6 +110,9 @@ void bb_differences_clear(BbDifferences *differences);
 // Whether a share is beyond chance so much greater on one side that it is worth a word.
 bool bb_differences_is_more(BbPair present, double requests);
 
+// A mean as people read it: "24.7 ms".
+void bb_mean_append(GString *out, double ns);
+
 // "extra call"; and the word of JSON.
 const char *bb_difference_kind_text(BbDifferenceKind kind);
 const char *bb_difference_kind_word(BbDifferenceKind kind);

@@ -2,6 +2,7 @@
 // In: a difference. Out: what differs, in words and in JSON.
 #include <math.h>
 
+#include "data/quantity.h"
 #include "diagnose/differences.h"
 #include "diagnose/route.h"
 
@@ -16,6 +17,11 @@ static const struct {
     [BB_DIFFERENCE_OWN] = {"own work", "own_work"},
     [BB_DIFFERENCE_WIRE] = {"on the wire", "wire"},
 };
+
+void bb_mean_append(GString *out, double ns)
+{
+    bb_quantity_append_duration(out, bb_mean_ns(ns));
+}
 
 const char *bb_difference_kind_text(BbDifferenceKind kind)
 {

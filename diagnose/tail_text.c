@@ -11,14 +11,9 @@
 #define OTHERS_MOST 5u // errors and patterns
 #define FEW_OF 4u      // first calls, of which one can be compared: there may be many clients
 
-static void append_duration(GString *out, double ns)
-{
-    bb_quantity_append_duration(out, bb_mean_ns(ns));
-}
-
 static void put_duration(BbSheet *sheet, double ns)
 {
-    append_duration(bb_sheet_cell(sheet), ns);
+    bb_mean_append(bb_sheet_cell(sheet), ns);
 }
 
 static void append_signed_share(GString *out, double share)
@@ -38,7 +33,7 @@ static void put_cause(BbSheet *sheet, const BbDifference *cause, double excess_n
     append_signed_share(bb_sheet_cell(sheet), excess_ns > 0 ? cause->excess_ns / excess_ns : 0);
     GString *longer = bb_sheet_cell(sheet);
     g_string_append(longer, cause->excess_ns > 0 ? "+" : "");
-    append_duration(longer, cause->excess_ns);
+    bb_mean_append(longer, cause->excess_ns);
     put_duration(sheet, cause->ns.one);
     put_duration(sheet, cause->ns.other);
     bb_quantity_append_share(bb_sheet_cell(sheet), cause->present.one);
@@ -133,11 +128,11 @@ static void append_head(GString *out, const BbTailRoot *root, const BbNames *nam
     g_string_append(out, ", from ");
     bb_quantity_append_duration(out, root->least_ns);
     g_string_append(out, " on\n  mean ");
-    append_duration(out, root->latency_ns.one);
+    bb_mean_append(out, root->latency_ns.one);
     g_string_append(out, ", others ");
-    append_duration(out, root->latency_ns.other);
+    bb_mean_append(out, root->latency_ns.other);
     g_string_append(out, ": ");
-    append_duration(out, bb_pair_gain(root->latency_ns));
+    bb_mean_append(out, bb_pair_gain(root->latency_ns));
     g_string_append(out, " longer. Under way when they began: ");
     append_calls(out, root->open.one);
     g_string_append(out, ", others ");

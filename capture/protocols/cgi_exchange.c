@@ -2,6 +2,8 @@
 // In: bytes of both directions. Out: a call for each head, its reply as the return.
 #include "capture/protocols/cgi_exchange.h"
 
+#include "capture/protocols/lost.h"
+
 static void end_request(BbCgiExchange *exchange, BbDialog *dialog)
 {
     if (exchange->request.begun)
@@ -50,31 +52,13 @@ static gssize take_head(BbCgiExchange *exchange, const BbCgiForm *form, BbDialog
     return (gssize)seen;
 }
 
-static gssize find_head(BbCgiExchange *exchange, const BbCgiForm *form, BbDialog *dialog,
-                        const BbView *view)
-{
-    gsize at = 0;
-    for (; at < view->length; at = bb_view_next_packet(view, at)) {
-        BbMatch match = form->probe(view->data + at, view->length - at);
-        if (match == BB_MATCH_MORE && !view->closed)
-            break;
-        if (match == BB_MATCH_REQUEST) {
-            exchange->lost = false;
-            bb_dialog_resynced(dialog);
-            break;
-        }
-    }
-    bb_dialog_unread(dialog, view->direction, at);
-    return (gssize)at;
-}
-
 static gssize parse_request(BbCgiExchange *exchange, const BbCgiForm *form, BbDialog *dialog,
                             const BbView *view)
 {
     if (exchange->sending)
         end_request(exchange, dialog);
     if (exchange->lost) {
-        gssize passed = find_head(exchange, form, dialog, view);
+        gssize passed = bb_lost_find(&exchange->lost, dialog, view, form->probe, BB_MATCH_REQUEST);
         if (passed || exchange->lost)
             return passed;
     }
@@ -84,8 +68,7 @@ static gssize parse_request(BbCgiExchange *exchange, const BbCgiForm *form, BbDi
     if (match == BB_MATCH_MORE && !view->closed)
         return 0;
     if (match == BB_MATCH_NO || match == BB_MATCH_MORE) {
-        exchange->lost = true;
-        return exchange->good ? (gssize)bb_view_next_packet(view, 0) : BB_PARSE_BAD;
+        return exchange->good ? bb_lost_here(&exchange->lost, dialog, view) : BB_PARSE_BAD;
     }
     gsize head = form->measure(view->data, view->length);
     if (!view->closed && (head == 0 || view->length < MIN(head, BB_CGI_WANTED)))

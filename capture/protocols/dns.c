@@ -7,6 +7,7 @@
 #include "capture/decoder.h"
 #include "capture/protocols/dns_transfer.h"
 #include "capture/protocols/label.h"
+#include "capture/protocols/lost.h"
 #include "capture/protocols/recent_calls.h"
 
 #define PORT_MDNS 5353u
@@ -272,40 +273,9 @@ static gssize parse_datagram(BbDialog *dialog, Dns *dns, const BbView *view)
 
 // ---- TCP ----------------------------------------------------------------------------------------
 
-static gsize next_packet(const BbView *view, gsize at)
-{
-    guint i = 0;
-    while (i < view->n_marks && view->marks[i].end <= at)
-        i++;
-    return i < view->n_marks ? MIN(view->marks[i].end, view->length) : view->length;
-}
-
-// Passes over bytes up to a packet that begins with a message.
-static gssize find_start(BbDialog *dialog, Side *side, const BbView *view)
-{
-    gsize at = 0;
-    for (; at < view->length; at = next_packet(view, at)) {
-        BbMatch match = probe_stream(view->data + at, view->length - at);
-        if (match == BB_MATCH_MORE && !view->closed)
-            break;
-        if (match == BB_MATCH_REQUEST || match == BB_MATCH_REPLY) {
-            side->lost = false;
-            bb_dialog_resynced(dialog);
-            break;
-        }
-    }
-    bb_dialog_unread(dialog, view->direction, at);
-    return (gssize)at;
-}
-
 static gssize lose_place(BbDialog *dialog, const Dns *dns, Side *side, const BbView *view)
 {
-    gsize next = next_packet(view, 0);
-    if (!dns->good)
-        return BB_PARSE_BAD;
-    side->lost = true;
-    bb_dialog_unread(dialog, view->direction, next);
-    return (gssize)next;
+    return dns->good ? bb_lost_here(&side->lost, dialog, view) : BB_PARSE_BAD;
 }
 
 // A message of which all was read that is to be. Those of a transfer need no question but for the
@@ -368,7 +338,7 @@ static gssize parse_stream(BbDialog *dialog, Dns *dns, const BbView *view)
     Side *side = &dns->side[view->direction];
     end_passing(dialog, dns, side);
     if (side->lost) {
-        gssize passed = find_start(dialog, side, view);
+        gssize passed = bb_lost_find(&side->lost, dialog, view, probe_stream, BB_MATCH_REQUEST);
         if (passed > 0 || side->lost)
             return passed;
     }

@@ -9,6 +9,7 @@
 #include "capture/cursor.h"
 #include "capture/decoder.h"
 #include "capture/protocols/label.h"
+#include "capture/protocols/lost.h"
 
 #include <string.h>
 
@@ -331,12 +332,7 @@ static gsize body_end(const Side *side, const BbView *view)
 
 static gssize lose_place(BbDialog *dialog, const Rmi *rmi, Side *side, const BbView *view)
 {
-    gsize next = bb_view_next_packet(view, 0);
-    if (!rmi->good)
-        return BB_PARSE_BAD;
-    side->lost = true;
-    bb_dialog_unread(dialog, view->direction, next);
-    return (gssize)next;
+    return rmi->good ? bb_lost_here(&side->lost, dialog, view) : BB_PARSE_BAD;
 }
 
 static gssize parse(BbDialog *dialog, void *state, const BbView *view)

@@ -3,6 +3,7 @@
 // ended by its final response; retransmissions are the same call, ACK is free, provisional
 // responses are no messages. Either side may ask.
 #include "capture/protocols/label.h"
+#include "capture/protocols/lost.h"
 #include "capture/protocols/sip_message.h"
 
 #include <string.h>
@@ -143,32 +144,12 @@ static gssize parse_datagram(BbDialog *dialog, Sip *sip, const BbView *view)
 
 // ---- TCP ----------------------------------------------------------------------------------------
 
-static gssize find_start(BbDialog *dialog, Side *side, const BbView *view)
-{
-    gsize at = 0;
-    for (; at < view->length; at = bb_view_next_packet(view, at)) {
-        BbMatch match = bb_sip_match(view->data + at, view->length - at);
-        if (match == BB_MATCH_MORE && !view->closed)
-            break;
-        side->lost = match != BB_MATCH_REQUEST && match != BB_MATCH_REPLY;
-        if (!side->lost) {
-            bb_dialog_resynced(dialog);
-            break;
-        }
-    }
-    bb_dialog_unread(dialog, view->direction, at);
-    return (gssize)at;
-}
-
 static gssize lose_place(BbDialog *dialog, const Sip *sip, Side *side, const BbView *view)
 {
-    gsize next = bb_view_next_packet(view, 0);
     if (!sip->side[0].known && !sip->side[1].known)
         return BB_PARSE_BAD;
-    side->lost = true;
     side->scanned = 0;
-    bb_dialog_unread(dialog, view->direction, next);
-    return (gssize)next;
+    return bb_lost_here(&side->lost, dialog, view);
 }
 
 static gssize take_message(BbDialog *dialog, Sip *sip, const BbView *view, gsize head)
@@ -196,7 +177,7 @@ static gssize parse_stream(BbDialog *dialog, Sip *sip, const BbView *view)
     if (side->passing)
         end_message(dialog, sip, side);
     if (side->lost) {
-        gssize passed = find_start(dialog, side, view);
+        gssize passed = bb_lost_find(&side->lost, dialog, view, bb_sip_match, BB_MATCH_REQUEST);
         if (passed > 0 || side->lost)
             return passed;
     }

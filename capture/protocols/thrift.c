@@ -7,6 +7,7 @@
 // A frame says how long it is. Without one the structure behind the head is walked through to its
 // end, and texts in it are passed over. A connection is of one kind throughout.
 #include "capture/protocols/framing.h"
+#include "capture/protocols/lost.h"
 #include "capture/protocols/meaning.h"
 #include "capture/protocols/thrift_message.h"
 #include "data/text_hash.h"
@@ -163,29 +164,7 @@ static gssize lose_place(BbDialog *dialog, Thrift *thrift, const BbView *view)
     if (!thrift->bare[BB_TO_SERVER].good && !thrift->bare[BB_TO_CLIENT].good)
         return BB_PARSE_BAD;
     end_bare(dialog, thrift, view->direction);
-    thrift->bare[view->direction].lost = true;
-    gsize next = bb_view_next_packet(view, 0);
-    bb_dialog_unread(dialog, view->direction, next);
-    return (gssize)next;
-}
-
-// Passes over bytes up to a packet that begins with a message.
-static gssize find_start(BbDialog *dialog, Bare *bare, const BbView *view)
-{
-    gsize at = 0;
-    while (at < view->length) {
-        BbMatch match = bb_thrift_probe_bare(view->data + at, view->length - at);
-        if (match == BB_MATCH_MORE && !view->closed)
-            break;
-        if (match >= BB_MATCH_LIKELY) {
-            bare->lost = false;
-            bb_dialog_resynced(dialog);
-            break;
-        }
-        at = bb_view_next_packet(view, at);
-    }
-    bb_dialog_unread(dialog, view->direction, at);
-    return (gssize)at;
+    return bb_lost_here(&thrift->bare[view->direction].lost, dialog, view);
 }
 
 static gssize walk_on(BbDialog *dialog, Thrift *thrift, const BbView *view)
@@ -231,7 +210,8 @@ static gssize parse_bare(BbDialog *dialog, Thrift *thrift, const BbView *view)
 {
     Bare *bare = &thrift->bare[view->direction];
     if (bare->lost) {
-        gssize passed = find_start(dialog, bare, view);
+        gssize passed =
+            bb_lost_find(&bare->lost, dialog, view, bb_thrift_probe_bare, BB_MATCH_LIKELY);
         if (passed != 0 || bare->lost)
             return passed;
     }

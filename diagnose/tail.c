@@ -227,6 +227,7 @@ static void add_instance(BbTail *tail, const BbPaths *paths, const BbInstance *i
     BbTailRecord head = {.number = bb_instance_number(paths, instance),
                          .latency_ns =
                              bb_requests_sum(tail->requests, paths, instance, &entries, &n_entries),
+                         .start_ns = root->call_ns,
                          .pattern = instance->pattern,
                          .open = count_open(tail, root),
                          .n_entries = n_entries};
@@ -242,7 +243,7 @@ static void add_instance(BbTail *tail, const BbPaths *paths, const BbInstance *i
     }
     BbTailGroup *group = group_of(tail, entries[0].context);
     name_slowest(group, &head);
-    group->instances++;
+    head.place = group->instances++;
     group->latency_ns += (double)head.latency_ns;
     group->open += head.open;
     offer(tail, group, &head, entries);

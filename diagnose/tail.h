@@ -13,6 +13,7 @@
 
 #include "data/chosen.h"
 #include "data/path.h"
+#include "diagnose/bursts.h"
 #include "diagnose/differences.h"
 
 typedef struct BbTailOptions {
@@ -56,6 +57,7 @@ typedef struct BbTailRoot {
     BbPair open;               // requests of any group under way when it began, mean
     BbDifferences differences; // of the slow from the others
     GArray *patterns;          // of BbTailPattern, likewise
+    GArray *bursts;            // of BbBurst: when the slow come together
     BbTailInstance slowest[BB_TAIL_NAMED]; // of all, also where a sample was compared
 } BbTailRoot;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: sums of all requests, records of the slowest. Out: in what the slowest differ.
+#include <stdlib.h>
 #include <string.h>
 
 #include "diagnose/tail_parts.h"
@@ -74,6 +75,23 @@ static void find_patterns(const Comparison *c, BbTailRoot *root)
     }
 }
 
+static gint by_place(gconstpointer a, gconstpointer b)
+{
+    const BbBurstEvent *x = a, *y = b;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+static GArray *find_bursts(const Comparison *c)
+{
+    g_autofree BbBurstEvent *slow = g_new(BbBurstEvent, c->n_slow);
+    for (guint32 i = 0; i < c->n_slow; i++) {
+        const BbTailRecord *record = g_ptr_array_index(c->group->slowest, i);
+        slow[i] = (BbBurstEvent){record->place, record->start_ns};
+    }
+    qsort(slow, c->n_slow, sizeof *slow, by_place);
+    return bb_bursts_find(slow, c->n_slow, c->group->instances);
+}
+
 // ---- order -------------------------------------------------------------------------------------
 
 static gint by_gain(gconstpointer a, gconstpointer b)
@@ -104,6 +122,7 @@ static void free_root(gpointer data)
     BbTailRoot *root = data;
     bb_differences_clear(&root->differences);
     g_array_unref(root->patterns);
+    g_array_unref(root->bursts);
     g_free(root);
 }
 
@@ -158,6 +177,7 @@ static BbTailRoot *compare(Comparison *c, const guint32 *contexts, guint32 n_con
     find_differences(c, root, contexts, n_contexts);
     find_patterns(c, root);
     g_array_sort(root->patterns, by_gain);
+    root->bursts = find_bursts(c);
     return root;
 }
 

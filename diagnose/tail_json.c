@@ -55,6 +55,25 @@ static void write_slowest(BbJson *json, const BbTailRoot *root)
     bb_json_end_array(json);
 }
 
+static void write_bursts(BbJson *json, const BbTailRoot *root)
+{
+    gint64 period_ns = bb_bursts_period(root->bursts);
+    if (period_ns > 0)
+        bb_json_put_seconds(json, "period_s", period_ns);
+    bb_json_key(json, "bursts");
+    bb_json_begin_array(json);
+    for (guint i = 0; i < root->bursts->len; i++) {
+        const BbBurst *burst = &g_array_index(root->bursts, BbBurst, i);
+        bb_json_begin_object(json);
+        bb_json_put_seconds(json, "start", burst->start_ns);
+        bb_json_put_seconds(json, "end", burst->end_ns);
+        bb_json_put_uint(json, "slow", burst->marked);
+        bb_json_put_uint(json, "requests", burst->events);
+        bb_json_end_object(json);
+    }
+    bb_json_end_array(json);
+}
+
 static void write_root(BbJson *json, const BbTailRoot *root, const BbNames *names,
                        BbTailRanks ranks)
 {
@@ -72,6 +91,7 @@ static void write_root(BbJson *json, const BbTailRoot *root, const BbNames *name
     bb_json_put_seconds(json, "slow_from_s", root->least_ns);
     bb_pair_write_ns(json, "mean_latency_s", root->latency_ns, &words);
     bb_pair_write(json, "under_way", root->open, &words);
+    write_bursts(json, root);
     write_slowest(json, root);
     write_patterns(json, root, ranks);
     bb_differences_write_errors(json, names, &root->differences, &words);

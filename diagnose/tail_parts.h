@@ -9,8 +9,9 @@
 
 // An instance among the slowest.
 typedef struct BbTailRecord {
-    gint64 latency_ns;
+    gint64 latency_ns, start_ns;
     guint64 number;
+    guint64 place; // in its group
     guint32 pattern, open;
     guint32 n_entries;
     BbRequestEntry entries[];

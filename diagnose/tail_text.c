@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: how the slowest requests differ. Out: tables for a terminal.
+#include "data/call.h"
 #include "data/quantity.h"
 #include "diagnose/route.h"
 #include "diagnose/sheet.h"
@@ -9,7 +10,8 @@
 
 #define CAUSES_MOST 10u
 #define OTHERS_MOST 5u // errors and patterns
-#define FEW_OF 4u      // first calls, of which one can be compared: there may be many clients
+#define BURSTS_MOST 5u
+#define FEW_OF 4u // first calls, of which one can be compared: there may be many clients
 
 static void put_duration(BbSheet *sheet, double ns)
 {
@@ -111,6 +113,46 @@ static void append_slowest(GString *out, const BbTailRoot *root)
     g_string_append_c(out, '\n');
 }
 
+static void append_burst(GString *out, const BbBurst *burst)
+{
+    g_string_append(out, "\n    ");
+    bb_quantity_append_time(out, burst->start_ns);
+    g_string_append(out, " for ");
+    bb_quantity_append_duration(out, bb_time_between(burst->start_ns, burst->end_ns));
+    g_string_append(out, ": ");
+    bb_quantity_append_count(out, burst->marked);
+    g_string_append(out, " of ");
+    bb_quantity_append_counted(out, burst->events, "request");
+}
+
+// "  when: 38 of them in 3 bursts", and a line for each.
+static void append_bursts(GString *out, const BbTailRoot *root)
+{
+    const GArray *bursts = root->bursts;
+    gint64 period_ns = bb_bursts_period(bursts);
+    guint64 within = 0;
+    for (guint i = 0; i < bursts->len; i++)
+        within += g_array_index(bursts, BbBurst, i).marked;
+    if (bursts->len == 0) {
+        g_string_append(out, "  when: at any time, as far as chance lets us see\n");
+        return;
+    }
+    g_string_append(out, "  when: ");
+    bb_quantity_append_count(out, within);
+    g_string_append(out, " of them in ");
+    bb_quantity_append_counted(out, bursts->len, "burst");
+    if (period_ns > 0) {
+        g_string_append(out, ", one every ");
+        bb_quantity_append_duration(out, period_ns);
+    }
+    for (guint i = 0; i < MIN(bursts->len, BURSTS_MOST); i++)
+        append_burst(out, &g_array_index(bursts, BbBurst, i));
+    if (bursts->len > BURSTS_MOST)
+        g_string_append_printf(out, "\n    and %u more (--format json has all)",
+                               bursts->len - BURSTS_MOST);
+    g_string_append_c(out, '\n');
+}
+
 static void append_head(GString *out, const BbTailRoot *root, const BbNames *names)
 {
     g_string_append_c(out, '\n');
@@ -149,6 +191,7 @@ static void write_root(const BbTailRoot *root, const BbNames *names, BbTailRanks
     g_string_truncate(text, 0);
     append_errors(text, root, names);
     append_patterns(text, root, ranks);
+    append_bursts(text, root);
     append_slowest(text, root);
     fputs(text->str, out);
 }

@@ -174,6 +174,25 @@ START_TEST(one_of_two_replicas_is_slow)
 }
 END_TEST
 
+// Text, then JSON.
+static char *say(const Case *c)
+{
+    guint32 rank[] = {1, 2};
+    char *text = NULL;
+    gsize size = 0;
+    FILE *out = open_memstream(&text, &size);
+    bb_tail_write_text(c->findings, c->scene->names, (BbTailRanks){rank, 2}, 0, out);
+    bb_tail_write_json(c->findings, c->scene->names, (BbTailRanks){rank, 1}, out);
+    fclose(out);
+    return text;
+}
+
+static void check_parts(const char *text, const char *const *parts, guint n)
+{
+    for (guint i = 0; i < n; i++)
+        ck_assert_msg(strstr(text, parts[i]) != NULL, "no '%s' in:\n%s", parts[i], text);
+}
+
 START_TEST(what_it_says)
 {
     g_auto(Case) c = case_new((BbTailOptions){0});
@@ -181,13 +200,7 @@ START_TEST(what_it_says)
         add_cached(&c, i % 100 == 7);
     add(&c, 4);
     finish(&c);
-    guint32 rank[] = {1, 2};
-    char *text = NULL;
-    gsize size = 0;
-    FILE *out = open_memstream(&text, &size);
-    bb_tail_write_text(c.findings, c.scene->names, (BbTailRanks){rank, 2}, 0, out);
-    bb_tail_write_json(c.findings, c.scene->names, (BbTailRanks){rank, 1}, out);
-    fclose(out);
+    g_autofree char *text = say(&c);
     static const char *const parts[] = {
         "bbpaths tail, the slowest 1.0 % against the others with the same first call\n"
         "1 of 1 first call can be compared: with 40 requests or more\n",
@@ -195,14 +208,14 @@ START_TEST(what_it_says)
         "  mean 45.0 ms, others 5.00 ms: 40.0 ms longer. Under way when they began: ",
         "extra call: app -> db, mostly own work: disk\n",
         "  pattern p2: 100 % of the slow, 0 % of the others\n",
+        "  when: at any time, as far as chance lets us see\n",
+        "\"bursts\": [], ",
         "  slowest: i8 (45.0 ms), i108 (45.0 ms), i208 (45.0 ms), ",
         "{\"what\": \"extra_call\", \"node\": \"db\", \"op\": null, \"callers\": [\"client\", "
         "\"app\"], ",
         "\"patterns\": [{\"pattern\": null, \"present\": {\"slow\": 1.0000, \"others\": 0.0000}}]",
     };
-    for (guint i = 0; i < G_N_ELEMENTS(parts); i++)
-        ck_assert_msg(strstr(text, parts[i]) != NULL, "no '%s' in:\n%s", parts[i], text);
-    free(text);
+    check_parts(text, parts, G_N_ELEMENTS(parts));
 }
 END_TEST
 
@@ -460,6 +473,38 @@ START_TEST(records_are_limited)
 }
 END_TEST
 
+// Of 4,000 requests, one each 1 ms, ten come while the app pauses, each second.
+START_TEST(pauses_are_bursts)
+{
+    g_auto(Case) c = case_new((BbTailOptions){0});
+    for (guint i = 0; i < 4000; i++) {
+        guint of_second = i % 1000;
+        gint64 t = i * MS,
+               pause_ns = of_second >= 500 && of_second < 510 ? (510 - of_second) * MS : 0;
+        scene_call(c.scene, SCENE_ROOT, "client", "app", t, t + MS / 2 + pause_ns);
+    }
+    add(&c, 2);
+    const BbTailRoot *root = finish(&c);
+    ck_assert_uint_eq(root->slow, 40);
+    ck_assert_uint_eq(root->bursts->len, 4);
+    for (guint i = 0; i < 4; i++) {
+        const BbBurst *burst = &g_array_index(root->bursts, BbBurst, i);
+        ck_assert_uint_eq(burst->marked, 10);
+        ck_assert_uint_eq(burst->events, 10);
+        ck_assert_int_eq(burst->start_ns, (1000 * i + 500) * MS);
+        ck_assert_int_eq(burst->end_ns, (1000 * i + 509) * MS);
+    }
+    g_autofree char *text = say(&c);
+    static const char *const parts[] = {
+        "  when: 40 of them in 4 bursts, one every 1.00 s\n"
+        "    1970-01-01 00:00:00.500 UTC for 9.00 ms: 10 of 10 requests\n",
+        "\"period_s\": 1.000000000, \"bursts\": [{\"start\": 0.500000000, \"end\": "
+        "0.509000000, \"slow\": 10, \"requests\": 10}, ",
+    };
+    check_parts(text, parts, G_N_ELEMENTS(parts));
+}
+END_TEST
+
 START_TEST(nothing_comes_of_nothing)
 {
     g_auto(Case) c = case_new((BbTailOptions){0});
@@ -484,4 +529,4 @@ TEST_MAIN("tail", a_cache_miss_is_named, one_of_two_replicas_is_slow, what_it_sa
           below_what_is_called_less, retries_errors_work_and_wire_are_named,
           requests_under_way_are_counted, requests_are_under_way_until_the_last_byte,
           groups_are_compared_when_they_are_large_enough, a_sample_stands_for_many,
-          contexts_are_limited, records_are_limited, nothing_comes_of_nothing)
+          contexts_are_limited, records_are_limited, pauses_are_bursts, nothing_comes_of_nothing)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "data/critical_path.h"
+#include "data/failures.h"
 #include "data/tally.h"
 #include "diagnose/blame_hints.h"
 #include "diagnose/contexts.h"
@@ -25,6 +26,7 @@ typedef struct {
 struct BbBlame {
     BbBlameOptions options;
     const BbNames *names;
+    BbFailures failures;
     BbCriticalPath *path;
     BbContexts *chains; // of nodes; operations are all BB_NAME_NONE
     BbTally index;      // (chain, op) -> row + 1
@@ -49,6 +51,7 @@ BbBlame *bb_blame_new(const BbBlameOptions *options, const BbNames *names)
     if (blame->options.limit == 0)
         blame->options.limit = BB_BLAME_LIMIT;
     blame->names = names;
+    bb_failures_init(&blame->failures, names);
     blame->path = bb_critical_path_new(options->last_byte);
     blame->chains = bb_contexts_new();
     blame->rows = g_array_new(FALSE, FALSE, sizeof(Row));
@@ -64,6 +67,7 @@ void bb_blame_free(BbBlame *blame)
 {
     if (!blame)
         return;
+    bb_failures_clear(&blame->failures);
     bb_critical_path_free(blame->path);
     bb_contexts_free(blame->chains);
     g_array_unref(blame->rows);
@@ -113,11 +117,13 @@ static Node *node_of(BbBlame *blame, guint32 name)
     return &g_array_index(blame->nodes, Node, name);
 }
 
-static void add_cost(BbBlameCost *cost, const BbCritical *charge, guint64 *latest, guint64 instance)
+static void add_cost(BbBlameCost *cost, const BbCritical *charge, bool failed, guint64 *latest,
+                     guint64 instance)
 {
     cost->instances += *latest != instance;
     *latest = instance;
     cost->calls++;
+    cost->errors += failed;
     cost->critical_ns = bb_time_after(cost->critical_ns, charge->self_ns);
     cost->wire_ns = bb_time_after(cost->wire_ns, charge->wire_ns);
     cost->slack_ns = bb_time_after(cost->slack_ns, charge->slack_ns);
@@ -186,13 +192,14 @@ static guint32 add_call(BbBlame *blame, const BbPaths *paths, guint32 index, gui
         own = chain_of(blame, context);
     Row *row = row_of(blame, own, blame->options.labels ? call->op : BB_NAME_NONE);
     Node *node = node_of(blame, call->callee);
+    bool failed = bb_failures_has(&blame->failures, call);
     if (row) {
-        add_cost(&row->cost, charge, &row->instance, number);
+        add_cost(&row->cost, charge, failed, &row->instance, number);
         bb_stats_push(row->self, (gint64)MIN(paths->self_ns[index], (guint64)G_MAXINT64));
     } else {
         add_left_out(blame, charge);
     }
-    add_cost(&node->cost, charge, &node->instance, number);
+    add_cost(&node->cost, charge, failed, &node->instance, number);
     add_waits(blame, paths, index, charge);
     return below;
 }
@@ -221,6 +228,7 @@ static void merge_cost(BbBlameCost *sum, const BbBlameCost *part)
 {
     sum->instances += part->instances; // of another client: another one
     sum->calls += part->calls;
+    sum->errors += part->errors;
     sum->critical_ns = bb_time_after(sum->critical_ns, part->critical_ns);
     sum->wire_ns = bb_time_after(sum->wire_ns, part->wire_ns);
     sum->slack_ns = bb_time_after(sum->slack_ns, part->slack_ns);

@@ -24,6 +24,7 @@ typedef struct BbBlameOptions {
 // Where latency goes. Times stop at the end of gint64.
 typedef struct BbBlameCost {
     guint64 instances, calls;
+    guint64 errors;     // calls whose return tells of a failure (data/status.h)
     gint64 critical_ns; // own work that the root's caller waited for
     gint64 wire_ns;     // on the way to it and back, waited for likewise
     gint64 slack_ns;    // of calls that nobody waited for: how much later they could have returned

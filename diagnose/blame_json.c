@@ -8,6 +8,7 @@ static void write_cost(BbJson *json, const BbBlameCost *cost, gint64 latency_ns)
 {
     bb_json_put_uint(json, "requests", cost->instances);
     bb_json_put_uint(json, "calls", cost->calls);
+    bb_json_put_uint(json, "errors", cost->errors);
     bb_json_put_seconds(json, "critical_total_s", cost->critical_ns);
     bb_json_key(json, "share");
     bb_json_share(json, latency_ns > 0 ? (double)cost->critical_ns / (double)latency_ns : 0);

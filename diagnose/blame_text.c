@@ -24,13 +24,16 @@ static void put_cost(BbSheet *sheet, const BbBlameCost *cost, gint64 latency_ns)
                              (double)cost->off_path / (double)MAX(cost->calls, 1));
     bb_quantity_append_count(bb_sheet_cell(sheet), cost->instances);
     bb_quantity_append_count(bb_sheet_cell(sheet), cost->calls);
+    bb_quantity_append_share(bb_sheet_cell(sheet),
+                             (double)cost->errors / (double)MAX(cost->calls, 1));
 }
 
 static void write_nodes(const BbBlameFindings *findings, const BbNames *names, guint shown,
                         FILE *out)
 {
-    static const char *const heads[] = {"waited",   "share",    "a request", "wire", "slack",
-                                        "off path", "requests", "calls",     "node", NULL};
+    static const char *const heads[] = {"waited", "share",    "a request", "wire",
+                                        "slack",  "off path", "requests",  "calls",
+                                        "errors", "node",     NULL};
     g_autoptr(BbSheet) sheet = bb_sheet_new(heads);
     for (guint i = 0; i < shown; i++) {
         const BbBlameNode *node = &g_array_index(findings->nodes, BbBlameNode, i);
@@ -47,10 +50,20 @@ static void write_nodes(const BbBlameFindings *findings, const BbNames *names, g
 static void write_rows(const BbBlameFindings *findings, const BbNames *names, guint shown,
                        FILE *out)
 {
-    static const char *const heads[] = {
-        "waited",   "share", "a request", "wire", "slack", "off path",
-        "requests", "calls", "self p50",  "p90",  "p99",   "node and operation, by callers",
-        NULL};
+    static const char *const heads[] = {"waited",
+                                        "share",
+                                        "a request",
+                                        "wire",
+                                        "slack",
+                                        "off path",
+                                        "requests",
+                                        "calls",
+                                        "errors",
+                                        "self p50",
+                                        "p90",
+                                        "p99",
+                                        "node and operation, by callers",
+                                        NULL};
     static const double quantiles[] = {0.5, 0.9, 0.99};
     g_autoptr(BbSheet) sheet = bb_sheet_new(heads);
     for (guint i = 0; i < shown; i++) {

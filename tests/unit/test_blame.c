@@ -234,6 +234,31 @@ START_TEST(no_hint_without_evidence)
 }
 END_TEST
 
+// db fails in three of its four calls by web, which come of one request, and never for admin.
+START_TEST(failures_are_counted)
+{
+    g_auto(Case) c = case_new(0);
+    guint32 web = scene_call(c.scene, SCENE_ROOT, "client", "web", 0, 1000);
+    for (guint i = 0; i < 4; i++) {
+        guint32 db = scene_call(c.scene, web, "web", "db", 100 + 200 * i, 200 + 200 * i);
+        scene_at(c.scene, db)->status = bb_names_intern(c.scene->names, i < 3 ? "error" : "ok");
+    }
+    guint32 admin = scene_call(c.scene, SCENE_ROOT, "client", "admin", 0, 500);
+    scene_call(c.scene, admin, "admin", "db", 100, 400);
+    add(&c);
+    finish(&c);
+    for (guint i = 0; i < c.findings->rows->len; i++) {
+        const BbBlameRow *row = row_at(&c, i);
+        bool fails = row->node == name(&c, "db") && row->callers[0] == name(&c, "web");
+        ck_assert_uint_eq(row->cost.errors, fails ? 3 : 0);
+    }
+    g_autofree char *text = text_of(&c, 0), *json = json_of(&c);
+    check_contains(text, "2      5    60 %  db (2 contexts)\n");
+    check_contains(json, "\"node\": \"db\", \"contexts\": 2, \"requests\": 2, \"calls\": 5, "
+                         "\"errors\": 3, ");
+}
+END_TEST
+
 START_TEST(labels_may_be_off)
 {
     g_autoptr(Scene) scene = scene_new();
@@ -638,11 +663,12 @@ START_TEST(times_stop_at_the_end)
 END_TEST
 
 TEST_MAIN("blame", every_nanosecond_is_blamed_once, a_node_slow_for_one_caller_is_named,
-          the_shortest_chain_that_tells_it_is_named, no_hint_without_evidence, labels_may_be_off,
-          waits_in_vain_have_rows_of_their_own, connections_that_were_not_opened_are_told,
-          data_that_was_sent_again_is_told, waits_for_a_pool_are_told, waits_for_a_turn_are_told,
-          waits_by_connection_are_told, how_many_are_wrong_is_told, waits_of_keepers_are_told,
-          waits_on_one_group_are_told, short_waits_for_a_turn_are_not,
-          no_pool_is_told_where_there_is_none, no_pool_is_told_that_nobody_waited_for,
-          calls_without_return_are_passed_over, contexts_are_limited, many_clients_are_one,
-          a_long_request_is_not_many_clients, times_stop_at_the_end)
+          the_shortest_chain_that_tells_it_is_named, no_hint_without_evidence, failures_are_counted,
+          labels_may_be_off, waits_in_vain_have_rows_of_their_own,
+          connections_that_were_not_opened_are_told, data_that_was_sent_again_is_told,
+          waits_for_a_pool_are_told, waits_for_a_turn_are_told, waits_by_connection_are_told,
+          how_many_are_wrong_is_told, waits_of_keepers_are_told, waits_on_one_group_are_told,
+          short_waits_for_a_turn_are_not, no_pool_is_told_where_there_is_none,
+          no_pool_is_told_that_nobody_waited_for, calls_without_return_are_passed_over,
+          contexts_are_limited, many_clients_are_one, a_long_request_is_not_many_clients,
+          times_stop_at_the_end)

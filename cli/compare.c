@@ -9,6 +9,7 @@
 static const BbFindingAbout about = {
     .program = "bbpaths compare",
     .summary = "Compares the requests of two traces of a system, as before and after a change,\n"
+               "or of one trace before and after a time (--at),\n"
                "first call by first call: what takes longer, what is called that was not, what\n"
                "fails, and how much of the difference each explains. What may be chance is left\n"
                "out.",
@@ -37,18 +38,40 @@ static bool take_window(BbPaths *paths, gpointer user, GError **error)
 {
     Run *run = user;
     (void)error;
-    bb_compare_add(run->compare, run->side, paths);
+    if (run->finding.at_ns != BB_TIME_NONE)
+        bb_compare_add_at(run->compare, run->finding.at_ns, paths);
+    else
+        bb_compare_add(run->compare, run->side, paths);
     return true;
+}
+
+static int read_trace(Run *run, BbCompareSide side)
+{
+    BbInferenceUse use = {.paths = take_window, .user = run};
+    run->side = side;
+    int status = bb_finding_run(&run->finding, side, &use);
+    run->chosen[side] = run->finding.chosen;
+    return status;
+}
+
+// A trace that is parted is the first one.
+static int read_all(Run *run)
+{
+    int status = read_trace(run, BB_COMPARE_BEFORE);
+    return status >= 0 || !run->finding.trace[BB_COMPARE_AFTER] ? status
+                                                                : read_trace(run, BB_COMPARE_AFTER);
 }
 
 static int print(const Run *run)
 {
     const BbFinding *finding = &run->finding;
     g_autoptr(BbCompareFindings) findings = bb_compare_finish(run->compare);
-    for (guint side = 0; side < BB_COMPARE_SIDES; side++) {
-        findings->trace[side] = finding->trace[side];
-        findings->chosen[side] = &run->chosen[side];
-    }
+    findings->at_ns = finding->at_ns;
+    bool one = !finding->trace[BB_COMPARE_AFTER]; // what is chosen is of all of it
+    findings->trace[BB_COMPARE_BEFORE] = finding->trace[BB_COMPARE_BEFORE];
+    findings->trace[BB_COMPARE_AFTER] = finding->trace[one ? BB_COMPARE_BEFORE : BB_COMPARE_AFTER];
+    findings->chosen[BB_COMPARE_BEFORE] = one ? NULL : &run->chosen[BB_COMPARE_BEFORE];
+    findings->chosen[BB_COMPARE_AFTER] = &run->chosen[one ? BB_COMPARE_BEFORE : BB_COMPARE_AFTER];
     if (finding->json)
         bb_compare_write_json(findings, finding->names, stdout);
     else
@@ -60,7 +83,11 @@ static int run_compare(int argc, char **argv)
 {
     g_auto(Run) run = {0};
     BbFinding *finding = &run.finding;
-    const GOptionEntry own[] = {{NULL, 0, 0, 0, NULL, NULL, NULL}};
+    const GOptionEntry own[] = {
+        {"at", 0, 0, G_OPTION_ARG_STRING, &finding->at_text,
+         "Compare requests of one trace from this time on with those before it", "TIME"},
+        {NULL, 0, 0, 0, NULL, NULL, NULL},
+    };
     bb_finding_init(finding);
     int status = bb_finding_parse(finding, &about, own, argc, argv);
     if (status >= 0)
@@ -68,14 +95,8 @@ static int run_compare(int argc, char **argv)
     BbCompareOptions options = {.labels = finding->inference.nesting.labels,
                                 .last_byte = finding->inference.nesting.latency_last_byte};
     run.compare = bb_compare_new(&options, finding->names);
-    for (run.side = BB_COMPARE_BEFORE; run.side < BB_COMPARE_SIDES; run.side++) {
-        BbInferenceUse use = {.paths = take_window, .user = &run};
-        status = bb_finding_run(finding, run.side, &use);
-        if (status >= 0)
-            return status;
-        run.chosen[run.side] = finding->chosen;
-    }
-    return print(&run);
+    status = read_all(&run);
+    return status >= 0 ? status : print(&run);
 }
 
 const BbCommand bb_command_compare = {"compare", "BEFORE AFTER",

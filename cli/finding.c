@@ -21,17 +21,36 @@ void bb_finding_clear(BbFinding *finding)
     bb_inference_clear(&finding->inference);
     g_free(finding->format);
     g_free(finding->top_text);
+    g_free(finding->at_text);
     bb_names_free(finding->names);
+}
+
+static int check_traces(BbFinding *finding, const BbFindingAbout *about, int argc, char **argv)
+{
+    bool two = about->two && !finding->at_text;
+    if (two && argc != 3)
+        return bb_say_usage(about->program, "which two traces? First the one before; or one, and "
+                                            "--at=TIME, which parts it");
+    if (two && strcmp(argv[1], "-") == 0 && strcmp(argv[2], "-") == 0)
+        return bb_say_usage(about->program, "one of the traces may be standard input, not both");
+    if (about->two && !two && argc > 2)
+        return bb_say_usage(about->program, "--at parts one trace, and there are %d", argc - 1);
+    if (!two && argc != 2)
+        return bb_say_one_trace(about->program, argc < 2);
+    finding->at_ns = BB_TIME_NONE;
+    if (finding->at_text && !bb_parse_time(finding->at_text, &finding->at_ns))
+        return bb_say_usage(about->program,
+                            "--at takes a time such as 2026-11-20T08:54:30.5 or seconds since "
+                            "1970, not '%s'",
+                            finding->at_text);
+    return -1;
 }
 
 static int check(BbFinding *finding, const BbFindingAbout *about, int argc, char **argv)
 {
-    if (about->two && argc != 3)
-        return bb_say_usage(about->program, "which two traces? First the one before");
-    if (about->two && strcmp(argv[1], "-") == 0 && strcmp(argv[2], "-") == 0)
-        return bb_say_usage(about->program, "one of the traces may be standard input, not both");
-    if (!about->two && argc != 2)
-        return bb_say_one_trace(about->program, argc < 2);
+    int status = check_traces(finding, about, argc, argv);
+    if (status >= 0)
+        return status;
     for (int i = 1; i < argc; i++)
         finding->trace[i - 1] = argv[i];
     finding->json = finding->format && strcmp(finding->format, "json") == 0;

@@ -14,12 +14,14 @@ typedef struct BbFindingAbout {
     const char *format_about, *top_about; // of --format and --top
     const char *no_replicas;              // why there is no --merge-replicas
     guint top;                            // unless --top says otherwise
-    bool two;                             // traces, not one
+    bool two;                             // traces; or one that --at parts
 } BbFindingAbout;
 
 typedef struct BbFinding {
     BbInference inference;
     char *format, *top_text; // as given
+    char *at_text;           // likewise; an option of a command of two
+    gint64 at_ns;            // BB_TIME_NONE where it was not given
     bool json;
     guint top;
     const char *trace[2]; // the second one of those that compare two

@@ -34,6 +34,7 @@ struct BbBlame {
     GArray *nodes;      // of Node, by name
     BbTally edges;      // (caller, callee) -> waits + 1
     GArray *waits;      // of BbBlameWaits
+    BbChanges *changes;
     guint64 instances, left_out;
     gint64 latency_ns, left_out_ns;
     double right; // expected number of instances without a wrong link; < 0: not estimated
@@ -57,6 +58,7 @@ BbBlame *bb_blame_new(const BbBlameOptions *options, const BbNames *names)
     blame->rows = g_array_new(FALSE, FALSE, sizeof(Row));
     blame->nodes = g_array_new(FALSE, TRUE, sizeof(Node));
     blame->waits = g_array_new(FALSE, FALSE, sizeof(BbBlameWaits));
+    blame->changes = bb_changes_new(names);
     bb_tally_init(&blame->index);
     bb_tally_init(&blame->edges);
     g_array_set_clear_func(blame->rows, clear_row);
@@ -73,6 +75,7 @@ void bb_blame_free(BbBlame *blame)
     g_array_unref(blame->rows);
     g_array_unref(blame->nodes);
     g_array_unref(blame->waits);
+    bb_changes_free(blame->changes);
     bb_tally_clear(&blame->index);
     bb_tally_clear(&blame->edges);
     g_free(blame);
@@ -208,9 +211,10 @@ static void add_instance(BbBlame *blame, const BbPaths *paths, const BbInstance 
 {
     const guint32 *order = paths->order + instance->first;
     const BbCritical *charges = bb_critical_path_find(blame->path, paths, instance);
+    const BbCall *root = &paths->calls[order[0]];
     guint64 number = bb_instance_number(paths, instance);
     guint32 above[BB_PATHS_DEPTH_MAX + 1]; // the latest chain of each level
-    guint32 client = blame->options.any_client ? BB_NAME_NONE : paths->calls[order[0]].caller;
+    guint32 client = blame->options.any_client ? BB_NAME_NONE : root->caller;
     above[0] = chain_of(blame, (BbContext){BB_CONTEXT_NONE, client, BB_NAME_NONE, false});
     for (guint32 k = 0; k < instance->count; k++) {
         guint level = paths->level[order[k]];
@@ -218,6 +222,9 @@ static void add_instance(BbBlame *blame, const BbPaths *paths, const BbInstance 
         blame->latency_ns =
             bb_time_after(blame->latency_ns, charges[k].self_ns + charges[k].wire_ns);
     }
+    bb_changes_add(blame->changes, root->callee, blame->options.labels ? root->op : BB_NAME_NONE,
+                   root->call_ns,
+                   bb_time_between(root->call_ns, bb_call_back(root, blame->options.last_byte)));
     blame->right = bb_confidence_add(blame->right, bb_instance_right(paths, instance));
     blame->instances++;
 }
@@ -391,6 +398,7 @@ BbBlameFindings *bb_blame_finish(BbBlame *blame)
     publish_nodes(blame, findings);
     findings->pools = publish_waits(blame, false, 0);
     findings->turns = publish_waits(blame, true, BB_BLAME_SHARE * (double)blame->latency_ns);
+    findings->changes = bb_changes_find(blame->changes);
     findings->hints = bb_blame_hints(findings->rows, findings->latency_ns, blame->names);
     return findings;
 }
@@ -404,5 +412,6 @@ void bb_blame_findings_free(BbBlameFindings *findings)
     g_array_unref(findings->hints);
     g_array_unref(findings->pools);
     g_array_unref(findings->turns);
+    g_array_unref(findings->changes);
     g_free(findings);
 }

@@ -10,6 +10,7 @@
 #include "data/network.h"
 #include "data/path.h"
 #include "data/stats.h"
+#include "diagnose/changes.h"
 
 typedef struct BbBlameOptions {
     bool labels;     // operation labels tell contexts apart
@@ -90,6 +91,7 @@ typedef struct BbBlameFindings {
     GArray *hints;     // of BbBlameHint, by falling excess
     GArray *pools;     // of BbBlameWaits, by falling time, then by names
     GArray *turns;     // likewise, of nodes where that makes BB_BLAME_SHARE of all latency
+    GArray *changes;   // of BbChange: first calls that take longer, or shorter, from some time on
     bool any_client;   // clients are one, as was asked for or as there were too many
     guint64 left_out;  // calls that are in no row, and their critical time and wire
     gint64 left_out_ns;

@@ -88,6 +88,33 @@ static void write_hints(BbJson *json, const BbBlameFindings *findings, const BbN
     bb_json_end_array(json);
 }
 
+static void write_change_side(BbJson *json, const char *key, guint64 requests, gint64 mean_ns)
+{
+    bb_json_key(json, key);
+    bb_json_begin_object(json);
+    bb_json_put_uint(json, "requests", requests);
+    bb_json_put_seconds(json, "mean_latency_s", mean_ns);
+    bb_json_end_object(json);
+}
+
+static void write_changes(BbJson *json, const BbBlameFindings *findings, const BbNames *names)
+{
+    bb_json_newline(json);
+    bb_json_key(json, "changed");
+    bb_json_begin_array(json);
+    for (guint i = 0; i < findings->changes->len; i++) {
+        const BbChange *change = &g_array_index(findings->changes, BbChange, i);
+        bb_json_newline(json);
+        bb_json_begin_object(json);
+        bb_route_write_call(json, names, change->node, change->op);
+        bb_json_put_seconds(json, "at", change->at_ns);
+        write_change_side(json, "before", change->before, change->before_ns);
+        write_change_side(json, "after", change->after, change->after_ns);
+        bb_json_end_object(json);
+    }
+    bb_json_end_array(json);
+}
+
 // Only where there are any.
 static void write_waits(BbJson *json, const char *key, const GArray *all, const BbNames *names)
 {
@@ -174,6 +201,7 @@ void bb_blame_write_json(const BbBlameFindings *findings, const BbNames *names, 
     write_nodes(json, findings, names);
     write_rows(json, findings, names);
     write_hints(json, findings, names);
+    write_changes(json, findings, names);
     write_waits(json, "waited_for_turn", findings->turns, names);
     write_waits(json, "waited_for_pool", findings->pools, names);
     write_edges(json, "not_opened", findings->network, names, bb_network_unopened, put_unopened);

@@ -146,6 +146,36 @@ static void write_hints(const BbBlameFindings *findings, const BbNames *names, F
         fprintf(out, "  and %u more\n", findings->hints->len - shown);
 }
 
+// "lb GET /item/*: 12.3 ms until 2026-11-20 08:54:30.385 UTC, 31.0 ms from then on (1,203 and 2,345
+// requests)"
+static void write_change(const BbChange *change, const BbNames *names, FILE *out)
+{
+    g_autoptr(GString) text = g_string_new("  ");
+    bb_route_append_call(text, names, change->node, change->op);
+    g_string_append(text, ": ");
+    bb_quantity_append_duration(text, change->before_ns);
+    g_string_append(text, " until ");
+    bb_quantity_append_time(text, change->at_ns);
+    g_string_append(text, ", ");
+    bb_quantity_append_duration(text, change->after_ns);
+    g_string_append(text, " from then on (");
+    bb_quantity_append_count(text, change->before);
+    g_string_append(text, " and ");
+    bb_quantity_append_counted(text, change->after, "request");
+    fprintf(out, "%s)\n", text->str);
+}
+
+static void write_changes(const BbBlameFindings *findings, const BbNames *names, FILE *out)
+{
+    guint shown = MIN(findings->changes->len, HINTS_MOST);
+    if (shown > 0)
+        fputs("\nIt has changed for good (bbpaths compare --at=TIME says in what)\n", out);
+    for (guint i = 0; i < shown; i++)
+        write_change(&g_array_index(findings->changes, BbChange, i), names, out);
+    if (shown < findings->changes->len)
+        fprintf(out, "  and %u more\n", findings->changes->len - shown);
+}
+
 // "web -> db: some 612 of 1,000 calls, hardly ever more than 2 at once: 8.3 s, 41 % of all
 // latency"; or "at once on each of 4 groups of connections", "at once, each with a connection of
 // its own"
@@ -307,6 +337,7 @@ void bb_blame_write_text(const BbBlameFindings *findings, const BbNames *names, 
     write_nodes(findings, names, nodes, out);
     write_rows(findings, names, rows, out);
     write_hints(findings, names, out);
+    write_changes(findings, names, out);
     write_waits(findings, "Calls that waited for their turn (the node seems to work meanwhile)",
                 findings->turns, names, out);
     write_waits(findings, "Calls that waited for a pool (their callers seem to work meanwhile)",

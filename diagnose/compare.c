@@ -214,14 +214,27 @@ static void add_instance(BbCompare *compare, BbCompareSide side, const BbPaths *
         add_entry(compare, group, half->batches, &entries[i]);
 }
 
+static void add_root(BbCompare *compare, BbCompareSide side, const BbPaths *paths,
+                     const BbInstance *instance)
+{
+    if (bb_call_is_returned(&paths->calls[paths->order[instance->first]]))
+        add_instance(compare, side, paths, instance);
+    else
+        compare->total[side].unanswered++;
+}
+
 void bb_compare_add(BbCompare *compare, BbCompareSide side, const BbPaths *paths)
+{
+    for (guint32 i = 0; i < paths->n_instances; i++)
+        add_root(compare, side, paths, &paths->instances[i]);
+}
+
+void bb_compare_add_at(BbCompare *compare, gint64 at_ns, const BbPaths *paths)
 {
     for (guint32 i = 0; i < paths->n_instances; i++) {
         const BbInstance *instance = &paths->instances[i];
-        if (bb_call_is_returned(&paths->calls[paths->order[instance->first]]))
-            add_instance(compare, side, paths, instance);
-        else
-            compare->total[side].unanswered++;
+        gint64 start_ns = paths->calls[paths->order[instance->first]].call_ns;
+        add_root(compare, start_ns < at_ns ? BB_COMPARE_BEFORE : BB_COMPARE_AFTER, paths, instance);
     }
 }
 
@@ -413,6 +426,7 @@ BbCompareFindings *bb_compare_finish(BbCompare *compare)
     BbCompareFindings *findings = g_new0(BbCompareFindings, 1);
     findings->compared = g_ptr_array_new_with_free_func(free_root);
     findings->rare = g_ptr_array_new_with_free_func(free_root);
+    findings->at_ns = BB_TIME_NONE;
     for (guint side = 0; side < BB_COMPARE_SIDES; side++) {
         BbCompareTotal *total = &findings->total[side];
         *total = compare->total[side];

@@ -53,7 +53,8 @@ typedef struct BbCompareFindings {
     GPtrArray *compared; // of BbCompareRoot*, those that cost or save most by far first
     GPtrArray *rare;     // likewise, those of fewer than BB_COMPARE_LEAST requests on a side: their
                          // differences were not looked for. By falling number of requests
-    const char *trace[BB_COMPARE_SIDES];      // names; lent
+    const char *trace[BB_COMPARE_SIDES]; // names; lent
+    gint64 at_ns; // of one trace: it is parted here; BB_TIME_NONE: two traces
     const BbChosen *chosen[BB_COMPARE_SIDES]; // which requests they are of; lent; NULL: all
 } BbCompareFindings;
 
@@ -65,6 +66,8 @@ void bb_compare_free(BbCompare *compare);
 
 // Adds the instances of a window of one side, in order of time.
 void bb_compare_add(BbCompare *compare, BbCompareSide side, const BbPaths *paths);
+// Likewise, where one trace is both: what begins before at_ns is before.
+void bb_compare_add_at(BbCompare *compare, gint64 at_ns, const BbPaths *paths);
 
 // The caller frees.
 BbCompareFindings *bb_compare_finish(BbCompare *compare);

@@ -92,6 +92,8 @@ void bb_compare_write_json(const BbCompareFindings *findings, const BbNames *nam
     g_autoptr(BbJson) json = bb_json_new(out);
     bb_json_begin_object(json);
     bb_json_put_uint(json, "bbpaths_compare", 1);
+    if (findings->at_ns != BB_TIME_NONE)
+        bb_json_put_seconds(json, "at", findings->at_ns);
     write_total(json, findings, BB_COMPARE_BEFORE);
     write_total(json, findings, BB_COMPARE_AFTER);
     write_roots(json, "compared", findings->compared, names, true);

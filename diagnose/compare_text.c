@@ -195,13 +195,24 @@ static void write_foot(const BbCompareFindings *findings, guint shown, FILE *out
     fputs(text->str, out);
 }
 
+static void append_traces(GString *out, const BbCompareFindings *findings)
+{
+    if (findings->at_ns == BB_TIME_NONE) {
+        g_string_append_printf(out, "%s against %s\n", findings->trace[BB_COMPARE_AFTER],
+                               findings->trace[BB_COMPARE_BEFORE]);
+        return;
+    }
+    g_string_append_printf(out, "%s from ", findings->trace[BB_COMPARE_AFTER]);
+    bb_quantity_append_time(out, findings->at_ns);
+    g_string_append(out, " on against before\n");
+}
+
 void bb_compare_write_text(const BbCompareFindings *findings, const BbNames *names, guint top,
                            FILE *out)
 {
     guint all = findings->compared->len, shown = top ? MIN(top, all) : all;
     g_autoptr(GString) head = g_string_new("bbpaths compare, ");
-    g_string_append_printf(head, "%s against %s\n", findings->trace[BB_COMPARE_AFTER],
-                           findings->trace[BB_COMPARE_BEFORE]);
+    append_traces(head, findings);
     append_total(head, findings, BB_COMPARE_BEFORE);
     append_total(head, findings, BB_COMPARE_AFTER);
     fputs(head->str, out);

@@ -5,6 +5,7 @@
   findings.py BBTRACE BBPATHS SAMPLES"""
 import json
 import pathlib
+import random
 import re
 import subprocess
 import sys
@@ -335,6 +336,36 @@ class Changed(ShopTrace):
         texts = {run(BBPATHS, "compare", "-q", "--threads", n, self.healthy, self.shop) for n in (1, 2, 5)}
         self.assertEqual(len(texts), 1)
 
+    def test_one_trace_before_and_after(self):
+        """A cache that is no longer there after 40 s: blame says since when, and compare --at what."""
+        drawn, lines, at, changed = random.Random(3), [], 0.0, 1700000040
+        for i in range(4000):
+            at += drawn.expovariate(60)
+            asked, missed, web, db = at + 0.002, at > 40, 3 * i + 1, 3 * i + 3
+            back = asked + drawn.gammavariate(4, 0.001)
+            lines += [(at, f"CALL_SENT client web {web}"), (asked, f"CALL_SENT web cache {web + 1}"),
+                      (back, f"RET_SENT cache web {web + 1}")]
+            if missed:
+                again, back = back + 0.0005, back + 0.0005 + drawn.gammavariate(4, 0.002)
+                lines += [(again, f"CALL_SENT web db {db}"), (back, f"RET_SENT db web {db}")]
+            lines.append((back + 0.001, f"RET_SENT web client {web}"))
+        trace = self.path("changed.txt")
+        pathlib.Path(trace).write_text("# bbtrace text 1\n" + "".join(f"{1700000000 + t:.9f} {what}\n" for t, what in sorted(lines)))
+        change, = json.loads(run(BBPATHS, "blame", "-q", "-f", "json", trace))["changed"]
+        self.assertEqual(change["node"], "web")
+        self.assertLess(abs(change["at"] - changed), 2)
+        self.assertGreater(change["after"]["mean_latency_s"], change["before"]["mean_latency_s"] + 0.006)
+        said = re.search(r"  web: \S+ ms until (.* UTC), \S+ ms from then on", run(BBPATHS, "blame", "-q", trace)).group(1)
+        text = run(BBPATHS, "compare", "-q", "--at", said, trace)
+        self.assertIn(f"changed.txt from {said} on against before\n", text)
+        self.assertIn("extra call: web -> db\n", text)
+        found = self.compare("--at", changed, trace)
+        self.assertEqual(found["at"], changed)
+        self.assertEqual(found["before"]["requests"] + found["after"]["requests"], 4000)
+        cause = found["compared"][0]["causes"][0]
+        self.assertEqual((cause["what"], cause["node"], cause["present"]), ("extra_call", "db", {"before": 0, "after": 1}))
+        self.assertEqual(json.loads(run(BBPATHS, "blame", "-q", "-f", "json", self.healthy))["changed"], [])
+
     def test_what_was_chosen_is_told_of_both(self):
         text = run(BBPATHS, "compare", "-q", "--through", "auth", self.healthy, self.shop)
         self.assertEqual(len(re.findall(r"(?m)^Chosen by --through=auth: [\d,]+ of [\d,]+ requests$", text)), 2)
@@ -365,6 +396,7 @@ class Refusals(unittest.TestCase):
                             (("blame", "--top", "0", "a"), "--top takes a number or 'all', not '0'"),
                             (("tail", "--top", "x", "a"), "--top takes a number or 'all', not 'x'"),
                             (("compare", "a"), "which two traces?"), (("compare", "a", "b", "c"), "which two traces?"), (("compare", "-", "-"), "not both"),
+                            (("compare", "--at", "noon", "a"), "--at takes a time"), (("compare", "--at", "5", "a", "b"), "--at parts one trace"),
                             (("compare", "-f", "svg", "a", "b"), "--format takes: text, json"),
                             (("compare", "--merge-replicas", "--roles", "auto", "a", "b"), "compare goes by node"),
                             (("tail", "--quantile", "1", "a"), "--quantile goes from 0.5 to below 1"),

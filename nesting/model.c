@@ -7,6 +7,12 @@
 
 #include <string.h>
 
+// Where links are guesses, or calls wait for a pool, it would excuse too much.
+static bool may_stray(const BbSite *site)
+{
+    return !bb_site_is_crowded(site) && !site->freed;
+}
+
 BbModel *bb_model_new(const BbSite *site, const BbGapScale *scale)
 {
     BbModel *model = g_new0(BbModel, 1);
@@ -14,6 +20,7 @@ BbModel *bb_model_new(const BbSite *site, const BbGapScale *scale)
     model->np = site->n_parent_types;
     model->nc = site->n_child_types;
     model->is_join = site->is_join;
+    model->strays = may_stray(site);
     for (guint p = 0; p < model->np; p++)
         model->group[p] = (guint16)p;
     model->slots = g_new0(BbSlot *, model->np * model->nc * BB_SLOT_ORDERS);
@@ -250,10 +257,28 @@ void bb_model_observe(BbModel *model, const BbSite *site, double weight)
     bb_connections_observe(model->connections, site, weight);
 }
 
+// Only where parents make most of their calls at once is one out of order no wrong guess.
+static void fit_strays(BbModel *model)
+{
+    double n[BB_SITE_TYPES] = {0}, at_once[BB_SITE_TYPES] = {0};
+    for (guint i = 0; i < model->sampled->len; i++) {
+        const BbSlot *slot = g_ptr_array_index(model->sampled, i);
+        n[type_of_slot(model, slot)] += slot->is_end ? 0 : slot->n;
+        at_once[type_of_slot(model, slot)] += bb_slot_at_once(slot);
+    }
+    for (guint i = 0; i < model->sampled->len; i++) {
+        BbSlot *slot = g_ptr_array_index(model->sampled, i);
+        guint p = type_of_slot(model, slot);
+        if (2 * at_once[p] < n[p])
+            slot->stray = NULL;
+    }
+}
+
 static void fit_slots(BbModel *model)
 {
     for (guint i = 0; i < model->sampled->len; i++)
         bb_slot_fit(g_ptr_array_index(model->sampled, i), model->scale);
+    fit_strays(model);
     model->begun = false;
 }
 
@@ -270,6 +295,7 @@ void bb_model_fit(BbModel *model, const BbSite *site, double trust)
 
 void bb_model_meet(BbModel *model, const BbSite *site, const BbOnset *onset)
 {
+    model->strays = may_stray(site);
     bb_lone_expect(model->lone, onset->is_caused, site->span);
     if (model->connections)
         bb_connections_meet(model->connections, site);

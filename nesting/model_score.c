@@ -28,6 +28,26 @@ double bb_model_gap_log_without(const BbModel *model, const BbModelGap *gap)
     return log(bb_density_without(density, model->scale, bin, bins, n, weight) * like_it / spread);
 }
 
+// What the gap gave the density of strays itself is left out, as above.
+static double stray_density(const BbModel *model, const BbModelGap *gap, guint bin)
+{
+    const BbDensity *start = gap->slot->stray;
+    guint16 bins[BB_OWN_SAMPLES], n = 0;
+    guint way = bb_model_way(BB_FROM_START);
+    for (guint i = 0; gap->own && start->few[bin] > 0 && i < model->own->n; i++)
+        if (gap->own[i].slot == gap->slot->number && gap->own[i].what[way] == BB_SLOT_ARRIVAL)
+            bins[n++] = gap->own[i].bin[way];
+    return n > 0 ? bb_density_without(start, model->scale, bin, bins, n, model->own->weight)
+                 : exp((double)start->log[bin]);
+}
+
+double bb_model_gap_log_stray(const BbModel *model, const BbModelGap *gap, double log_gap)
+{
+    bool is_rare = gap->slot->bias[gap->from.what] < (float)log(BB_SLOT_STRAY);
+    guint bin = bb_gap_bin(model->scale, gap->since);
+    return is_rare ? log(exp(log_gap) + BB_SLOT_STRAY * stray_density(model, gap, bin)) : log_gap;
+}
+
 void bb_model_await_pool(const BbModel *model, const BbSite *site, const guint32 *kids, guint32 n,
                          guint32 child, BbModelGap *gap)
 {

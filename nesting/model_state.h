@@ -15,7 +15,8 @@
 struct BbModel {
     const BbGapScale *scale;
     bool is_join;
-    guint np, nc;                 // types of parents, of children
+    bool strays;  // of gaps is asked whether they count from the arrival all the same
+    guint np, nc; // types of parents, of children
     guint16 group[BB_SITE_TYPES]; // of types of parents: the one that stands for it from here on
     BbSlot **slots;               // [(p * nc + c) * BB_SLOT_ORDERS + order], NULL where never seen
     BbSlot **ends;                // [p], likewise
@@ -66,6 +67,7 @@ typedef struct BbModelGap {
     guint16 bin;
     guint16 waited; // 1 + bin of the time until its pool was free; 0: it waited for none
     BbReference from;
+    gint64 since;        // from its parent's arrival; < 0: it is late
     const BbOwnGap *own; // what it gave the model; NULL: nothing
 } BbModelGap;
 
@@ -85,7 +87,10 @@ double bb_model_gap_log_without(const BbModel *model, const BbModelGap *gap);
 // that wait is next is not asked: that is the same for all.
 double bb_model_freed_log(const BbModelGap *gap, const BbSiteFreed *freed, double log_gap);
 
-static inline double bb_model_gap_log(const BbModel *model, const BbModelGap *gap)
+// With what makes it likelier: that its order strayed (slot.h), where that may be.
+double bb_model_gap_log_stray(const BbModel *model, const BbModelGap *gap, double log_gap);
+
+static inline double bb_model_usual_gap_log(const BbModel *model, const BbModelGap *gap)
 {
     guint bin = gap->bin;
     const BbDensity *density = gap->slot->used[gap->from.what];
@@ -93,6 +98,13 @@ static inline double bb_model_gap_log(const BbModel *model, const BbModelGap *ga
         return bb_model_gap_log_without(model, gap);
     return density ? (double)(density->log[bin] + gap->slot->bias[gap->from.what])
                    : (double)(model->scale->floor_log[bin] + gap->slot->unseen);
+}
+
+static inline double bb_model_gap_log(const BbModel *model, const BbModelGap *gap)
+{
+    double log = bb_model_usual_gap_log(model, gap);
+    bool may_stray = gap->slot->stray && gap->since >= 0 && log < (double)gap->slot->stray_most;
+    return G_UNLIKELY(may_stray) ? bb_model_gap_log_stray(model, gap, log) : log;
 }
 
 // Whether a child outlasts its parent, or is even made after it: rare or usual in its slot.
@@ -118,6 +130,7 @@ static inline BbModelGap bb_model_make_gap(const BbModel *model, const BbSlot *s
                         .number = (guint16)number,
                         .bin = (guint16)bb_gap_bin(model->scale, at - from.at),
                         .from = from,
+                        .since = -1,
                         .own = own};
 }
 
@@ -125,6 +138,13 @@ static inline BbModelGap bb_model_make_gap(const BbModel *model, const BbSlot *s
 // pool. Of a site of which that is known.
 void bb_model_await_pool(const BbModel *model, const BbSite *site, const guint32 *kids, guint32 n,
                          guint32 child, BbModelGap *gap);
+
+// Before its turn a parent has not begun.
+static inline gint64 bb_model_since(const BbSite *site, const BbSiteParent *parent, gint64 at)
+{
+    BbReference start = bb_reference_start(site, parent, at);
+    return start.what == BB_SLOT_ARRIVAL ? at - start.at : -1;
+}
 
 // Of a child after the kids[0 .. n), `order` of which are of its type. returns: theirs, or NULL.
 G_ALWAYS_INLINE static inline BbModelGap
@@ -145,6 +165,8 @@ bb_model_kid_gap(const BbModel *model, const BbSite *site, const BbSiteParent *p
         from = bb_reference_event(site, from, kids, n);
     BbModelGap gap =
         bb_model_make_gap(model, slot, number, from, x->s, bb_own_gaps(model->own, site, child));
+    if (slot->stray && model->strays && x->s <= parent->e)
+        gap.since = bb_model_since(site, parent, x->s);
     if (G_UNLIKELY(site->freed))
         bb_model_await_pool(model, site, kids, n, child, &gap);
     return gap;

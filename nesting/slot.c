@@ -56,6 +56,7 @@ void bb_slot_free(BbSlot *slot)
 void bb_slot_forget(BbSlot *slot)
 {
     slot->n = 0;
+    slot->stray = NULL;
     slot->late = slot->freed = slot->waited = 0;
     for (guint r = 0; r < BB_REFERENCES; r++)
         for (guint w = 0; w < bb_slot_events(slot->nc); w++)
@@ -97,6 +98,21 @@ static double fit_reference(BbSlot *slot, guint reference, const BbGapScale *sca
     return sum;
 }
 
+// Threads that each make a call at once make them now and then in another order: of that call, and
+// of the one after it, what they count from was hardly ever seen. As rare is then only the order.
+static void fit_stray(BbSlot *slot)
+{
+    const BbDensity *start = density_at(slot, BB_FROM_START, BB_SLOT_ARRIVAL);
+    bool at_once = !slot->is_end && !slot->is_join && slot->reference == BB_FROM_EVENT;
+    slot->stray = at_once && start && start->n >= BB_SLOT_FEW ? start : NULL;
+    if (!slot->stray)
+        return;
+    slot->stray_most = start->log[0];
+    for (guint bin = 1; bin < BB_GAP_BINS; bin++)
+        slot->stray_most = MAX(slot->stray_most, start->log[bin]);
+    slot->stray_most += (float)log(BB_SLOT_STRAY);
+}
+
 void bb_slot_fit(BbSlot *slot, const BbGapScale *scale)
 {
     bool join = slot->is_join && !slot->is_end;
@@ -121,6 +137,17 @@ void bb_slot_fit(BbSlot *slot, const BbGapScale *scale)
         slot->bias[w] =
             slot->used[w] ? (float)log((density->n + BB_SLOT_RARE) / slot->spread) : slot->unseen;
     }
+    fit_stray(slot);
+}
+
+double bb_slot_at_once(const BbSlot *slot)
+{
+    double n = 0;
+    for (guint c = 0; c < slot->nc && slot->reference == BB_FROM_EVENT; c++) {
+        const BbDensity *density = slot->used[bb_slot_call(slot->nc, c)];
+        n += density ? density->n : 0;
+    }
+    return n;
 }
 
 double bb_slot_foretold(const BbSlot *slot)

@@ -13,10 +13,11 @@
 // What a gap may be measured from: see model.h.
 enum { BB_FROM_START, BB_FROM_LATEST, BB_FROM_EVENT, BB_FROM_CALL, BB_REFERENCES };
 
-#define BB_SLOT_ORDERS 3u // how many of its kind came before a child: 0, 1, more
-#define BB_SLOT_FEW 20.0  // samples: of fewer, each is most of what is known
-#define BB_SLOT_WAITS 0.2 // share of what a pool let begin that waited, before it was learned
-#define BB_SLOT_RARE 0.1  // imagined samples of each event that a slot could count from
+#define BB_SLOT_ORDERS 3u  // how many of its kind came before a child: 0, 1, more
+#define BB_SLOT_FEW 20.0   // samples: of fewer, each is most of what is known
+#define BB_SLOT_WAITS 0.2  // share of what a pool let begin that waited, before it was learned
+#define BB_SLOT_RARE 0.1   // imagined samples of each event that a slot could count from
+#define BB_SLOT_STRAY 0.01 // share of the calls that go out at once, and in another order than ever
 
 // Events, by number: the parent's arrival; then returns by type of child, then calls by type of
 // child; then that all is there, at a join, or elsewhere that its turn has not come yet; last the
@@ -64,6 +65,8 @@ typedef struct BbSlot {
     float **normal;                     // [event]: quantiles of its bins, NULL where not made
     float *bias;                        // [event]: log of its probability
     float unseen;                       // the same for events never seen
+    const BbDensity *stray; // where calls go out at once: of gaps from the arrival; NULL elsewhere
+    float stray_most;       // log of the most that it makes likely, and that rarely
 } BbSlot;
 
 BbSlot *bb_slot_new(guint16 number, guint nc, bool is_join, bool is_end);
@@ -75,6 +78,9 @@ void bb_slot_add(BbSlot *slot, guint reference, guint event, guint bin, double w
 
 // Fits all densities, and takes the reference that would have foretold the samples best.
 void bb_slot_fit(BbSlot *slot, const BbGapScale *scale);
+
+// Samples of a fitted slot that count from calls.
+double bb_slot_at_once(const BbSlot *slot);
 
 // log likelihood of each sample of a fitted slot given the others, of all: gaps and their events.
 double bb_slot_foretold(const BbSlot *slot);

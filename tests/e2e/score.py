@@ -160,6 +160,25 @@ class Score(unittest.TestCase):
                 self.assertGreater(score["links"]["all"]["share"], 0.99, nodes)
                 self.assertLess(score["link_confidence"]["calibration_error"], 0.02)
 
+    def test_threads_that_go_out_in_another_order(self):
+        """Eight calls at once, each by a thread: in one request of forty one of them is late, and others go first."""
+        draw, lines, clock, of = random.Random(11), [], 1.0, 8
+        for path in range(400):
+            clock += 0.05 + draw.expovariate(50)
+            starts, at = [], clock
+            for _ in range(of):
+                at += 0.0001 + draw.gammavariate(4, 0.00002)
+                starts.append(at)
+            if path % 40 == 7:
+                late = path // 40 % (of - 2)
+                starts[late] = starts[late + 2] + 0.0001
+            ends = [start + 0.004 + draw.gammavariate(4, 0.001) for start in starts]
+            number = 10 * path + 1
+            lines.append(call(clock, max(ends) + 0.001, "x", "A", number, f"path={path}", "parent=-"))
+            lines += [call(starts[i], ends[i], "A", f"S{i}", number + 1 + i, f"path={path}", f"parent={number}") for i in range(of)]
+        score = json.loads(self.run_score(trace(*lines), "--format=json")[0])
+        self.assertEqual(score["requests"]["right"], 400)
+
     def test_stamps_that_are_too_coarse(self):
         """Fifty requests within a second, and stamps of whole seconds: links are guesses, and said to be."""
         data = trace(*(line for second in range(20) for n in range(50)

@@ -39,6 +39,7 @@ typedef struct {
     BruteSlot slots[BRUTE_TYPES][BRUTE_TYPES * BRUTE_ORDERS + 1]; // the last one used: the end
     bool shares;                                                  // slots with few samples do
     BruteSlot pools[BRUTE_ORDERS + 1]; // of slots with few samples, by order; last those of ends
+    bool at_once[BRUTE_TYPES];         // parents of the type make most of their calls so
     BbCopula *copula[BRUTE_TYPES];
     GPtrArray *seen;            // assignments (guint32[n_children]) that the model was learned from
     double trust, weight;       // of each assignment
@@ -190,6 +191,20 @@ static inline void brute_choose(Brute *brute, BruteSlot *slot, guint nc, bool is
     for (guint w = 0; w < BRUTE_WHAT; w++)
         if (slot->density[slot->reference][w])
             bb_density_normal(slot->density[slot->reference][w], brute->scale, slot->normal[w]);
+}
+
+// Whether half of the children of parents of a type, or more, count from calls of others.
+static inline bool brute_is_at_once(const Brute *brute, guint type)
+{
+    guint nc = brute->site->n_child_types;
+    double all = 0, from_calls = 0;
+    for (guint s = 0; s < nc * BRUTE_ORDERS; s++) {
+        const BruteSlot *slot = &brute->slots[type][s];
+        all += slot->n;
+        for (guint c = 0; c < nc && slot->reference == 2; c++)
+            from_calls += slot->density[2][1 + nc + c] ? slot->density[2][1 + nc + c]->n : 0;
+    }
+    return from_calls >= all / 2;
 }
 
 // ---- slots of few samples ----------------------------------------------------------------------
@@ -410,12 +425,69 @@ static inline double brute_over(const Brute *brute, const BruteGap *gap, guint t
     return sum;
 }
 
+// Of the samples of a slot, those that a child gave that counts from the arrival of its parent.
+static inline guint brute_own_starts(const Brute *brute, guint type, guint slot, guint32 x,
+                                     guint16 *bins)
+{
+    const BbSite *site = brute->site;
+    g_autofree guint32 *kids = g_new(guint32, site->n_children + 1);
+    g_autofree BruteGap *gaps = g_new(BruteGap, site->n_children + 1);
+    guint found = 0;
+    for (guint k = 0; k < brute->seen->len; k++) {
+        const guint32 *parent = g_ptr_array_index(brute->seen, k);
+        guint32 of = parent[x], i = 0;
+        if (of == BB_SITE_NONE || site->parents[of].type != type)
+            continue;
+        guint32 n = brute_kids(site, parent, of, kids);
+        brute_gaps(brute, of, kids, n, gaps);
+        while (kids[i] != x)
+            i++;
+        BruteEvent start = brute_reference(brute, 0, of, kids, i, gaps[i].at);
+        if (gaps[i].slot == slot && gaps[i].sample && start.what == 0)
+            bins[found++] = (guint16)bb_gap_bin(brute->scale, gaps[i].at - start.at);
+    }
+    return found;
+}
+
+// Of calls that go out at once (reference 2) now and then one counts from the arrival, where it has
+// strayed in their order: what it would count from is as rare as that.
+static inline double brute_stray_log(const Brute *brute, const BruteGap *gap, guint32 p, guint32 x,
+                                     double log_gap)
+{
+    const BbSite *site = brute->site;
+    const BbSiteParent *parent = &site->parents[p];
+    const BruteSlot *slot = &brute->slots[parent->type][gap->slot];
+    const BbDensity *start = slot->density[0][0];
+    bool may = !site->is_join && !site->freed && !bb_site_is_crowded(site) &&
+               brute->at_once[parent->type] && gap->at <= parent->e;
+    BruteEvent begin = brute_reference(brute, 0, p, NULL, 0, gap->at);
+    if (!may || begin.what != 0 || slot->reference != 2 || !start || start->n < BRUTE_FEW)
+        return log_gap;
+    const BbDensity *density = slot->density[2][gap->from.what];
+    double all = slot->n + BRUTE_RARE * brute_events(brute, site->n_child_types, 2, false);
+    double most = -INFINITY;
+    for (guint b = 0; b < BB_GAP_BINS; b++)
+        most = MAX(most, (double)start->log[b]);
+    if (((density ? density->n : 0) + BRUTE_RARE) / all >= 0.01 || log_gap >= most + log(0.01))
+        return log_gap;
+    guint16 bins[BB_OWN_SAMPLES];
+    guint bin = bb_gap_bin(brute->scale, gap->at - begin.at), n = 0;
+    if (brute->without_gaps && start->few[bin] > 0)
+        n = brute_own_starts(brute, parent->type, gap->slot, x, bins);
+    double stray = n > 0 ? bb_density_without(start, brute->scale, bin, bins, n, brute->weight)
+                         : exp((double)start->log[bin]);
+    return log(exp(log_gap) + 0.01 * stray);
+}
+
 static inline double brute_gap_log(const Brute *brute, const BruteGap *gap, guint32 p, guint32 x)
 {
     guint type = brute->site->parents[p].type;
     const BruteSlot *slot = &brute->slots[type][gap->slot];
     double log_gap = brute_known_log(brute, gap, p, x), event;
-    if (x == BB_SITE_NONE || !brute_is_freed(brute, x))
+    if (x == BB_SITE_NONE)
+        return log_gap;
+    log_gap = brute_stray_log(brute, gap, p, x, log_gap);
+    if (!brute_is_freed(brute, x))
         return log_gap;
     // What has no samples knows nothing of it, whatever waited there.
     double waited = slot->n > 0 ? slot->waited : 0, freed = slot->n > 0 ? slot->freed : 0;
@@ -516,6 +588,8 @@ static inline Brute *brute_new(const BbSite *site, const BbGapScale *scale, GPtr
             brute_choose(brute, &brute->slots[p][s], site->n_child_types, s == end);
         brute->copula[p] = bb_copula_new(2 * end + 1);
     }
+    for (guint p = 0; p < site->n_parent_types; p++)
+        brute->at_once[p] = brute_is_at_once(brute, p);
     brute_share(brute);
     guint32 parents[BRUTE_TYPES] = {0}; // of a type; of few nothing is learned
     for (guint32 p = 0; p < site->n_parents; p++)

@@ -16,7 +16,8 @@ typedef struct BbCall {
     guint32 op, status;
     gint64 return_end_ns; // return, last byte; BB_TIME_NONE if not known. Without return: until
                           // when its caller waited for one, on the callee's clock
-                          // (nesting/patience.h); BB_TIME_NONE where none is known
+                          // (nesting/patience.h); BB_TIME_NONE where none is known. Before the
+                          // return: nobody read that, for its caller had closed then
     BbId id;              // of the trace; absent where the trace has none
     guint32 proto;
     guint32 conn; // what tells the connection that it was sent on from others; 0 if not known
@@ -37,8 +38,9 @@ static inline bool bb_call_is_late(const BbCall *call)
 // return, where that is known, else with the first. Without return: when its caller went on.
 static inline gint64 bb_call_end(const BbCall *call, bool last_byte)
 {
-    bool by_end = last_byte || !bb_call_is_returned(call);
-    return by_end && call->return_end_ns != BB_TIME_NONE ? call->return_end_ns : call->replied_ns;
+    if (!bb_call_is_returned(call))
+        return call->return_end_ns != BB_TIME_NONE ? call->return_end_ns : call->replied_ns;
+    return last_byte ? MAX(call->return_end_ns, call->replied_ns) : call->replied_ns;
 }
 
 // to - from, held at the ends of gint64: stamps of a hostile trace may be any number.

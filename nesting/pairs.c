@@ -6,6 +6,7 @@
 #include "data/mix.h"
 #include "data/status.h"
 #include "nesting/backlog.h"
+#include "nesting/closes.h"
 #include "nesting/forwarding.h"
 #include "nesting/timesort.h"
 
@@ -330,6 +331,9 @@ void bb_pairs_finish(BbPairs *pairs, BbPaths *paths)
     paths->facts.calls_unreturned = matches.unreturned;
     paths->facts.returns_orphaned = matches.orphans;
     merge_known(pairs, paths);
+    if (pairs->ends)
+        bb_closes_note((const BbSighting *)(const void *)pairs->ends->data, pairs->ends->len, paths,
+                       pairs->names);
     join_forwarded(matcher, paths);
     paths->facts.calls = paths->n_calls;
     paths->facts.messages = pairs->messages;

@@ -29,7 +29,8 @@ bool bb_pairs_push(BbPairs *pairs, const BbMessage *message);
 //   that key, unless that call has another return.
 // - A second sighting of a message, at its receiver, adds the receiver's time; alone it stands for
 //   the message.
-// - A call without return over which a connection is closed is returned then, of that status.
+// - A call without return over which a connection is closed is returned then, of that status. One
+//   whose return nobody read keeps that time beside it (data/call.h).
 void bb_pairs_finish(BbPairs *pairs, BbPaths *paths);
 
 // Takes a call of an earlier window, with or without return: before any message, and in order of

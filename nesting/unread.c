@@ -25,7 +25,10 @@ BbUnread *bb_unread_take(BbPaths *paths, const BbNames *names)
         }
         const BbLate taken = {i, call->return_ns, call->return_end_ns};
         g_array_append_val(unread->taken, taken);
-        call->return_end_ns = call->status == closed ? call->return_ns : BB_TIME_NONE;
+        if (call->status == closed)
+            call->return_end_ns = call->return_ns;
+        else if (call->return_end_ns >= call->return_ns)
+            call->return_end_ns = BB_TIME_NONE;
         call->return_ns = BB_TIME_NONE;
     }
     return unread;

@@ -226,7 +226,8 @@ END_TEST
 
 // Ten clients at once: each request tries B, gives it up after 200 ms, and tries C, likewise.
 // What it does next follows when it has closed the connection, not when it called.
-static GString *retried(guint rounds)
+// late: B replies all the same, 500 ms later, to a connection that nobody reads.
+static GString *retried(guint rounds, bool late)
 {
     static const double delay[] = {0, 1.7, 0.4, 3.1, 0.9, 2.3, 1.1, 0.2, 2.8, 1.4};
     GString *text = g_string_new("");
@@ -238,20 +239,34 @@ static GString *retried(guint rounds)
             double end = d + 200 + 0.5 * delay[(9 * c + k) % 10];
             g_string_append_printf(text, "C U A a%u %g|C A B b%u %g|M A B b%u %g status=closed|", i,
                                    at, i, b, i, closed);
+            if (late)
+                g_string_append_printf(text, "R B A b%u %g status=unread|", i, closed + 500);
             g_string_append_printf(text, "C A C c%u %g|M A C c%u %g status=closed|R A U a%u %g|", i,
                                    d, i, end, i, end + 0.1);
         }
     return text;
 }
 
-START_TEST(tried_again_when_it_is_closed)
+static void check_retried(bool late)
 {
-    g_auto(Result) result = infer_jointly(retried(6));
+    g_auto(Result) result = infer_jointly(retried(6, late));
     for (guint i = 0; i < 60; i++) {
         g_autofree char *wanted = g_strdup_printf("b%u<a%u c%u<a%u", i, i, i, i);
         check_parents(&result, wanted);
     }
     check_patterns(&result, "U>A(B C) x60");
+    ck_assert_uint_eq(result.paths->facts.calls_late, 120);
+}
+
+START_TEST(tried_again_when_it_is_closed)
+{
+    check_retried(false);
+}
+END_TEST
+
+START_TEST(closed_before_its_return)
+{
+    check_retried(true);
 }
 END_TEST
 
@@ -274,7 +289,7 @@ START_TEST(closed_when_its_request_is)
 END_TEST
 
 TEST_MAIN("nesting_unanswered", clients_that_close, connections_that_are_closed,
-          tried_again_when_it_is_closed, closed_when_its_request_is,
+          tried_again_when_it_is_closed, closed_before_its_return, closed_when_its_request_is,
           calls_without_return_stand_alone, calls_without_return_are_part_of_their_path,
           calls_that_were_given_up, one_call_that_was_given_up,
           calls_without_return_are_patterns_of_their_own, returns_that_nobody_read,

@@ -233,7 +233,7 @@ START_TEST(what_it_says)
     finish(&c);
     g_autofree char *text = say(&c);
     static const char *const parts[] = {
-        "bbpaths tail, the slowest 1.0 % against the others with the same first "
+        "bbpaths tail, the slowest 1.0 %, at least 20, against the others with the same first "
         "call\n"
         "1 of 1 first call can be compared: with 40 requests or more\n",
         "\nclient -> app   3,000 requests, of them the slowest 30, from 45.0 ms on\n"

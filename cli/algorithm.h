@@ -16,7 +16,7 @@ typedef struct BbAlgorithm {
     int (*check)(BbInference *inference, const char *program);
 
     // From messages to path instances, window after window.
-    gpointer (*start)(const BbInference *inference, BbNames *names, GError **error);
+    gpointer (*start)(BbInference *inference, BbNames *names, GError **error);
     void (*stop)(gpointer run); // frees it; may be NULL there
     // Takes a message; false, and takes nothing, where `next` has to be called first.
     bool (*push)(gpointer run, const BbMessage *message);
@@ -24,8 +24,6 @@ typedef struct BbAlgorithm {
     // The window that is due, the caller's; NULL where none is, or on failure.
     BbPaths *(*next)(gpointer run, GError **error);
     guint64 (*late)(gpointer run); // messages that came after their window
-
-    const BbRoles *(*roles)(gpointer run); // lent; NULL where there are none. May be NULL
 
     // Patterns of path instances. All NULL in those that find patterns only.
     gpointer (*count_new)(const BbInference *inference, const BbNames *names);

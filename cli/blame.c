@@ -12,7 +12,6 @@ static const BbFindingAbout about = {
                "for, summed over all of them by node, operation and chain of callers.",
     .format_about = "Format of the tables: text (default), json",
     .top_about = "Rows of each table in text (default: 15)",
-    .no_replicas = "blame goes by node",
     .top = 15,
 };
 

@@ -15,7 +15,6 @@ static const BbFindingAbout about = {
                "out.",
     .format_about = "Format of the findings: text (default), json",
     .top_about = "First calls in text (default: 5)",
-    .no_replicas = "compare goes by node",
     .top = 5,
     .two = true,
 };

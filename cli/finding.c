@@ -60,9 +60,6 @@ static int check(BbFinding *finding, const BbFindingAbout *about, int argc, char
     if (finding->top_text && !bb_parse_top(finding->top_text, &finding->top))
         return bb_say_usage(about->program, "--top takes a number or 'all', not '%s'",
                             finding->top_text);
-    if (finding->inference.merge_replicas)
-        return bb_say_usage(about->program, "--merge-replicas is for patterns: %s",
-                            about->no_replicas);
     return bb_inference_check_calls(&finding->inference, about->program);
 }
 

@@ -12,7 +12,6 @@
 typedef struct BbFindingAbout {
     const char *program, *summary;
     const char *format_about, *top_about; // of --format and --top
-    const char *no_replicas;              // why there is no --merge-replicas
     guint top;                            // unless --top says otherwise
     bool two;                             // traces; or one that --at parts
 } BbFindingAbout;

@@ -46,6 +46,7 @@ void bb_inference_clear(BbInference *inference)
                      inference->from,    inference->to,        inference->conditions};
     for (gsize i = 0; i < G_N_ELEMENTS(owned); i++)
         g_free(owned[i]);
+    bb_roles_free(inference->nesting.roles);
     g_strfreev(inference->root);
     g_strfreev(inference->through);
     g_strfreev(inference->ops);
@@ -131,7 +132,7 @@ static GOptionEntry *list_entries(BbInference *inference)
          "Replicas: none, auto (found; default with --merge-replicas), or a file that names them",
          "auto|none|FILE"},
         {"merge-replicas", 0, 0, G_OPTION_ARG_NONE, &inference->merge_replicas,
-         "Patterns that differ only in replicas are one", NULL},
+         "Replicas count as one node, in patterns and findings", NULL},
         {"latency", 0, 0, G_OPTION_ARG_STRING, &inference->latency,
          "A call lasts until its return's first-byte (default) or last-byte", "WHICH"},
         {"overlap-penalty", 0, 0, G_OPTION_ARG_DOUBLE, &inference->overlap,
@@ -437,8 +438,7 @@ static void say_misses(const Run *run, const BbGlobs *globs)
 // The words of a file of roles that match no node.
 static void say_absent(const Run *run)
 {
-    const BbRoles *roles =
-        run->algorithm->roles && run->nodes ? run->algorithm->roles(run->inferring) : NULL;
+    const BbRoles *roles = run->nodes ? run->inference->nesting.roles : NULL;
     const char *pattern = NULL;
     guint absent = 0, all = 0;
     g_autoptr(GString) names = g_string_new(NULL);
@@ -460,8 +460,8 @@ static void say_absent(const Run *run)
 // Names of a role and of a node that is none of it.
 static void say_clashes(const Run *run)
 {
-    const BbRoles *roles =
-        run->algorithm->roles && run->nodes ? run->algorithm->roles(run->inferring) : NULL;
+    const char *file = run->inference->roles ? run->inference->roles : "--merge-replicas";
+    const BbRoles *roles = run->nodes ? run->inference->nesting.roles : NULL;
     for (guint i = 0; roles && i < bb_roles_count(roles); i++) {
         guint32 role = bb_roles_name(roles, i);
         if (!bb_node_set_has(run->nodes, role) || bb_roles_lists_itself(roles, role))
@@ -470,7 +470,29 @@ static void say_clashes(const Run *run)
         bb_caption_append(name, bb_names_text(run->names, role), "");
         bb_say("warning: %s: role %s has the name of a node that it does not list, and that is "
                "taken for one of it: call the role otherwise",
-               run->inference->roles, name->str);
+               file, name->str);
+    }
+}
+
+// Roles that were found in another trace, and that no node of this one has.
+static void say_strange(const Run *run)
+{
+    const BbNestingOptions *nesting = &run->inference->nesting;
+    bool found = nesting->roles && !bb_roles_pattern(nesting->roles, 0);
+    if (!found || nesting->find_roles)
+        return;
+    g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+    for (guint32 name = 0; name < bb_names_count(run->names); name++)
+        if (bb_node_set_has(run->nodes, name))
+            g_hash_table_add(seen, GUINT_TO_POINTER(bb_roles_of(nesting->roles, name)));
+    for (guint i = 0; i < bb_roles_count(nesting->roles); i++) {
+        guint32 role = bb_roles_name(nesting->roles, i);
+        g_autoptr(GString) caption = g_string_new(NULL);
+        bb_caption_append(caption, bb_names_text(run->names, role), "");
+        if (!g_hash_table_contains(seen, GUINT_TO_POINTER(role)))
+            bb_say("warning: no node is of the role %s, which is one of the trace before: name the "
+                   "replicas of both in a file (--roles)",
+                   caption->str);
     }
 }
 
@@ -552,6 +574,7 @@ static void say_end(const Run *run)
     say_misses(run, run->inference->throughs);
     say_absent(run);
     say_clashes(run);
+    say_strange(run);
     say_hint(bb_selection_hint_ops(run->selection));
     if (!early)
         say_hint(bb_selection_hint_time(run->selection));
@@ -559,7 +582,7 @@ static void say_end(const Run *run)
         run->algorithm->tell(run->inferring, run->inference->verbose);
 }
 
-bool bb_inference_run(const BbInference *inference, const char *trace, BbNames *names,
+bool bb_inference_run(BbInference *inference, const char *trace, BbNames *names,
                       const BbInferenceUse *use, GError **error)
 {
     g_auto(Run) run = {.inference = inference,
@@ -579,7 +602,7 @@ bool bb_inference_run(const BbInference *inference, const char *trace, BbNames *
     if (!run.inferring)
         return false;
     run.selection = bb_selection_new(&inference->selection, names);
-    if (inference->roots || inference->throughs || inference->roles)
+    if (inference->roots || inference->throughs || inference->nesting.roles)
         run.nodes = bb_node_set_new(names);
     run.progress = bb_progress_start(inference->quiet);
     if (!read_all(&run, error))

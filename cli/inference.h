@@ -29,7 +29,7 @@ typedef struct BbInference {
     gboolean all_roots, keep_derived, verbose;
     // As understood.
     const BbAlgorithm *algorithm; // by --algo and --explain
-    BbNestingOptions nesting;
+    BbNestingOptions nesting;     // owns its roles
     BbConvolutionOptions convolution;
     BbFigure6Options figure6;
     BbWindowOptions windows;
@@ -85,8 +85,9 @@ typedef struct BbInferenceUse {
     BbChosen *chosen;     // gets which instances were chosen; likewise. Lends from inference
 } BbInferenceUse;
 
-// Reads the trace and infers. Says damage of the trace on stderr. names is filled.
-bool bb_inference_run(const BbInference *inference, const char *trace, BbNames *names,
+// Reads the trace and infers. Says damage of the trace on stderr. names is filled. Where replicas
+// are merged, the roles that a first run has found are those of the next, with the same names.
+bool bb_inference_run(BbInference *inference, const char *trace, BbNames *names,
                       const BbInferenceUse *use, GError **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbCounting, bb_counting_free)

@@ -104,7 +104,7 @@ static void stop(gpointer data)
     g_free(run);
 }
 
-static gpointer start(const BbInference *inference, BbNames *names, GError **error)
+static gpointer start(BbInference *inference, BbNames *names, GError **error)
 {
     (void)error;
     Run *run = g_new0(Run, 1);

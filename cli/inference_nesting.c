@@ -94,70 +94,57 @@ static int check(BbInference *inference, const char *program)
 
 // ---- the run -----------------------------------------------------------------------------------
 
-typedef struct {
-    BbWindows *windows;
-    BbRoles *roles;
-} Run;
-
-static void stop(gpointer data)
+static void stop(gpointer windows)
 {
-    Run *run = data;
-    if (!run)
-        return;
-    bb_windows_free(run->windows);
-    bb_roles_free(run->roles);
-    g_free(run);
+    bb_windows_free(windows);
 }
 
-static bool make_roles(Run *run, const BbInference *inference, BbNames *names, GError **error)
+// Of two traces whose replicas count as one node, the roles of the first are those of both: their
+// nodes have the same names then.
+static bool make_roles(BbInference *inference, BbNames *names, GError **error)
 {
+    BbNestingOptions *nesting = &inference->nesting;
     const char *roles = inference->roles;
-    if (inference->nesting.find_roles)
-        run->roles = bb_roles_new(names);
+    if (nesting->roles && nesting->merge_replicas) {
+        nesting->find_roles = false;
+        return true;
+    }
+    g_clear_pointer(&nesting->roles, bb_roles_free);
+    if (nesting->find_roles)
+        nesting->roles = bb_roles_new(names);
     else if (roles && strcmp(roles, "none") != 0)
-        run->roles = bb_roles_read(roles, names, error);
+        nesting->roles = bb_roles_read(roles, names, error);
     else
         return true;
-    return run->roles;
+    return nesting->roles;
 }
 
-static gpointer start(const BbInference *inference, BbNames *names, GError **error)
+static gpointer start(BbInference *inference, BbNames *names, GError **error)
 {
-    Run *run = g_new0(Run, 1);
-    BbNestingOptions nesting = inference->nesting;
-    if (!make_roles(run, inference, names, error)) {
-        stop(run);
+    if (!make_roles(inference, names, error))
         return NULL;
-    }
-    nesting.roles = run->roles;
-    run->windows = bb_windows_new(names, &nesting, &inference->windows);
-    return run;
+    return bb_windows_new(names, &inference->nesting, &inference->windows);
 }
 
-static bool push(gpointer run, const BbMessage *message)
+static bool push(gpointer windows, const BbMessage *message)
 {
-    return bb_windows_push(((Run *)run)->windows, message);
+    return bb_windows_push(windows, message);
 }
 
-static void end(gpointer run)
+static void end(gpointer windows)
 {
-    bb_windows_end(((Run *)run)->windows);
+    bb_windows_end(windows);
 }
 
-static BbPaths *next(gpointer run, GError **error)
+static BbPaths *next(gpointer windows, GError **error)
 {
     (void)error;
-    return bb_windows_next(((Run *)run)->windows);
+    return bb_windows_next(windows);
 }
 
-static guint64 late(gpointer run)
+static guint64 late(gpointer windows)
 {
-    return bb_windows_late(((Run *)run)->windows);
-}
-
-static const BbRoles *roles_of(gpointer run)
-{
-    return ((Run *)run)->roles;
+    return bb_windows_late(windows);
 }
 
 // ---- patterns ----------------------------------------------------------------------------------
@@ -197,7 +184,6 @@ const BbAlgorithm bb_algorithm_nesting = {
     .end = end,
     .next = next,
     .late = late,
-    .roles = roles_of,
     .count_new = count_new,
     .count_free = count_free,
     .count_add = count_add,

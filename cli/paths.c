@@ -324,7 +324,7 @@ static bool write_results(const Results *results, GError **error)
            write_file(o->out, write_patterns, results, error);
 }
 
-static int infer(const Options *o)
+static int infer(Options *o)
 {
     g_autoptr(GError) error = NULL;
     g_autoptr(BbNames) names = bb_names_new();

@@ -59,8 +59,6 @@ static int check(Run *run)
     int status = bb_inference_check(&run->inference, program);
     if (status >= 0)
         return status;
-    if (run->inference.merge_replicas)
-        return bb_say_usage(program, "--merge-replicas is for patterns: a report goes by node");
     if (run->top_text && !bb_parse_top(run->top_text, &run->top))
         return bb_say_usage(program, "--top takes a number or 'all', not '%s'", run->top_text);
     if (bb_is_stdout(run->out) && isatty(STDOUT_FILENO))

@@ -14,7 +14,6 @@ static const BbFindingAbout about = {
                "difference each explains.",
     .format_about = "Format of the findings: text (default), json",
     .top_about = "First calls in text (default: 5)",
-    .no_replicas = "tail goes by node",
     .top = 5,
 };
 

@@ -181,21 +181,16 @@ static void match_trees(const BbPatternNode *from, const BbPatternNode *to, cons
 
 // ---- patterns and their forms ------------------------------------------------------------------
 
-static guint32 role_of(const BbPaths *paths, guint32 node)
-{
-    return paths->roles ? bb_roles_of(paths->roles, node) : node;
-}
-
 static GArray *replicas_of(const BbPaths *paths, guint32 role)
 {
-    bool are = paths->roles && bb_roles_is_role(paths->roles, role);
+    bool are = bb_paths_is_role(paths, role);
     return are ? g_array_new(FALSE, FALSE, sizeof(BbReplica)) : NULL;
 }
 
 static BbPatternNode *node_of(const BbCensus *census, const BbPaths *paths, const BbCall *call)
 {
     guint32 op = census->options.labels ? call->op : BB_NAME_NONE;
-    BbPatternNode *node = bb_pattern_node_new(role_of(paths, call->callee), op);
+    BbPatternNode *node = bb_pattern_node_new(bb_paths_node(paths, call->callee), op);
     node->replicas = replicas_of(paths, node->node);
     node->unanswered = !bb_call_is_returned(call);
     return node;
@@ -213,7 +208,7 @@ static BbPattern *pattern_of(const BbCensus *census, const BbPaths *paths,
         if (k > 0)
             g_ptr_array_add(above[level - 1]->calls, nodes[k]);
     }
-    guint32 client = role_of(paths, paths->calls[order[0]].caller);
+    guint32 client = bb_paths_node(paths, paths->calls[order[0]].caller);
     BbPattern *pattern = bb_pattern_new(client, nodes[0]);
     pattern->clients = replicas_of(paths, client);
     return pattern;
@@ -274,21 +269,25 @@ static guint64 add_time(guint64 sum_ns, guint64 time_ns)
     return MIN(sum_ns + MIN(time_ns, (guint64)G_MAXINT64), (guint64)G_MAXINT64);
 }
 
+static gint64 latency_of(const BbCensus *census, const BbCall *call)
+{
+    return bb_time_between(call->arrived_ns, bb_call_end(call, census->options.last_byte));
+}
+
 static void count_call(BbCensus *census, const BbPaths *paths, guint32 index, BbPatternNode *node)
 {
     const BbCall *calls = paths->calls, *call = &calls[index];
     guint32 parent = paths->parent[index];
-    gint64 delay_ns = 0;
+    gint64 delay_ns = 0, latency_ns = latency_of(census, call);
     if (parent != BB_CALL_NO_PARENT)
         delay_ns = bb_time_between(calls[parent].arrived_ns, call->call_ns);
     bb_stats_push(node->call_delay, delay_ns);
-    bb_stats_push(node->latency,
-                  bb_time_between(call->arrived_ns, bb_call_end(call, census->options.last_byte)));
+    bb_stats_push(node->latency, latency_ns);
     node->self_total_ns = add_time(node->self_total_ns, paths->self_ns[index]);
     node->sure_total = bb_confidence_add(node->sure_total, (double)paths->confidence[index]);
     node->errors += bb_failures_has(&census->failures, call);
     if (node->replicas)
-        bb_replicas_count(node->replicas, call->callee);
+        bb_replicas_count(node->replicas, call->callee, latency_ns);
 }
 
 static void count_instance(BbCensus *census, const BbPaths *paths, BbInstance *instance)
@@ -309,7 +308,7 @@ static void count_instance(BbCensus *census, const BbPaths *paths, BbInstance *i
     instance->pattern = form->pattern;
     pattern->count++;
     if (pattern->clients)
-        bb_replicas_count(pattern->clients, root->caller);
+        bb_replicas_count(pattern->clients, root->caller, latency_of(census, root));
     for (guint32 k = 0; k < instance->count; k++) {
         BbPatternNode *node = form->nodes[k];
         count_call(census, paths, order[k], node);

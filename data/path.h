@@ -94,7 +94,7 @@ typedef struct BbPaths {
     BbMode *modes;   // of all pairs of edges
     GArray *derived; // of BbDerived, by falling count; empty unless asked for
     guint32 n_modes;
-    BbRoles *roles; // that stand for nodes in shapes; lent, NULL where each node has its own
+    BbRoles *roles; // that stand for nodes; lent, NULL where each node counts as itself
     BbFacts facts;  // of this window
 } BbPaths;
 
@@ -107,6 +107,18 @@ void bb_paths_note_late(BbPaths *paths, BbLate late); // and counts it
 static inline guint64 bb_instance_number(const BbPaths *paths, const BbInstance *instance)
 {
     return paths->instances_before + instance->place + 1;
+}
+
+// What a node counts as where patterns are counted and findings made: itself, or its role. Calls
+// have the nodes themselves.
+static inline guint32 bb_paths_node(const BbPaths *paths, guint32 node)
+{
+    return paths->roles ? bb_roles_of(paths->roles, node) : node;
+}
+// Whether that is what several nodes count as, or those of a file.
+static inline bool bb_paths_is_role(const BbPaths *paths, guint32 node)
+{
+    return paths->roles && bb_roles_is_role(paths->roles, node);
 }
 
 // How long a call waited for its turn at the callee, and its caller for a pool before it; of a

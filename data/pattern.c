@@ -49,7 +49,7 @@ void bb_pattern_free(BbPattern *pattern)
     g_free(pattern);
 }
 
-void bb_replicas_count(GArray *replicas, guint32 node)
+void bb_replicas_count(GArray *replicas, guint32 node, gint64 latency_ns)
 {
     guint low = 0, high = replicas->len;
     while (low < high) {
@@ -59,12 +59,13 @@ void bb_replicas_count(GArray *replicas, guint32 node)
         else
             high = middle;
     }
-    if (low < replicas->len && g_array_index(replicas, BbReplica, low).node == node) {
-        g_array_index(replicas, BbReplica, low).count++;
-        return;
+    if (low == replicas->len || g_array_index(replicas, BbReplica, low).node != node) {
+        BbReplica one = {.node = node};
+        g_array_insert_val(replicas, low, one);
     }
-    BbReplica replica = {node, 1};
-    g_array_insert_val(replicas, low, replica);
+    BbReplica *replica = &g_array_index(replicas, BbReplica, low);
+    replica->count++;
+    replica->latency_ns = bb_time_after(replica->latency_ns, latency_ns);
 }
 
 static gint by_falling_count(gconstpointer a, gconstpointer b, gpointer names)

@@ -15,11 +15,14 @@ typedef struct BbPatternDelay {
     guint64 count;
 } BbPatternDelay;
 
-// How often one of several replicas was called.
+// How often one of several replicas was called, and how long that took; or of a client, that it
+// called.
 typedef struct BbReplica {
     guint32 node;
     guint64 count;
+    gint64 latency_ns; // sum; stops at the end of gint64
 } BbReplica;
+
 struct BbPatternNode {
     guint32 node;          // the callee, or the role of its replicas
     guint32 op;            // operation label, BB_NAME_NONE if unknown or labels are off
@@ -64,8 +67,14 @@ void bb_pattern_node_free(BbPatternNode *node);
 BbPattern *bb_pattern_new(guint32 client, BbPatternNode *root); // takes root
 void bb_pattern_free(BbPattern *pattern);
 
-void bb_replicas_count(GArray *replicas, guint32 node); // one use more; not after they were sorted
+// One use more; not after they were sorted.
+void bb_replicas_count(GArray *replicas, guint32 node, gint64 latency_ns);
 void bb_replicas_sort(GArray *replicas, const BbNames *names); // replicas may be NULL
+
+static inline gint64 bb_replica_mean_latency(const BbReplica *replica)
+{
+    return replica->latency_ns / (gint64)MAX(replica->count, 1);
+}
 
 // Sum and mean of the root call's latency over the instances, in ns.
 gint64 bb_pattern_total_latency(const BbPattern *pattern);

@@ -9,6 +9,7 @@
 #include "data/failures.h"
 #include "data/tally.h"
 #include "diagnose/blame_hints.h"
+#include "diagnose/blame_replicas.h"
 #include "diagnose/contexts.h"
 
 typedef struct {
@@ -35,6 +36,7 @@ struct BbBlame {
     BbTally edges;      // (caller, callee) -> waits + 1
     GArray *waits;      // of BbBlameWaits
     BbChanges *changes;
+    BbBlameReplicas *replicas; // NULL: each node counts as itself
     guint64 instances, left_out;
     gint64 latency_ns, left_out_ns;
     double right; // expected number of instances without a wrong link; < 0: not estimated
@@ -75,6 +77,7 @@ void bb_blame_free(BbBlame *blame)
     g_array_unref(blame->rows);
     g_array_unref(blame->nodes);
     g_array_unref(blame->waits);
+    bb_blame_replicas_free(blame->replicas);
     bb_changes_free(blame->changes);
     bb_tally_clear(&blame->index);
     bb_tally_clear(&blame->edges);
@@ -147,6 +150,7 @@ static void add_wait(BbBlame *blame, BbBlameWaits wait)
         waits->lines = wait.lines;
     }
     waits->keep &= wait.keep;
+    waits->replicas |= wait.replicas;
     waits->calls++;
     waits->waited += wait.waited;
     waits->waited_ns = bb_time_after(waits->waited_ns, wait.waited_ns);
@@ -155,21 +159,26 @@ static void add_wait(BbBlame *blame, BbBlameWaits wait)
 static void add_waits(BbBlame *blame, const BbPaths *paths, guint32 index, const BbCritical *charge)
 {
     const BbCall *call = &paths->calls[index];
+    guint32 caller = bb_paths_node(paths, call->caller);
+    guint32 callee = bb_paths_node(paths, call->callee);
+    bool replicas = bb_paths_is_role(paths, callee);
     const BbPoolWait *pool = paths->pool_wait ? &paths->pool_wait[index] : NULL;
     const BbWorkerWait *turn = paths->worker_wait ? &paths->worker_wait[index] : NULL;
     if (pool && pool->limit > 0)
-        add_wait(blame, (BbBlameWaits){.caller = call->caller,
-                                       .callee = call->callee,
+        add_wait(blame, (BbBlameWaits){.caller = caller,
+                                       .callee = callee,
                                        .limit = pool->limit,
+                                       .replicas = replicas || bb_paths_is_role(paths, caller),
                                        .calls = 1,
                                        .waited = (double)pool->share,
                                        .waited_ns = charge->pool_ns});
     if (turn && turn->limit > 0)
         add_wait(blame, (BbBlameWaits){.caller = BB_NAME_NONE,
-                                       .callee = call->callee,
+                                       .callee = callee,
                                        .limit = turn->limit,
                                        .lines = turn->lines,
                                        .keep = turn->keep,
+                                       .replicas = replicas,
                                        .calls = 1,
                                        .waited = turn->ns > 0,
                                        .waited_ns = charge->turn_ns});
@@ -188,13 +197,15 @@ static guint32 add_call(BbBlame *blame, const BbPaths *paths, guint32 index, gui
                         const BbCritical *charge, guint64 number)
 {
     const BbCall *call = &paths->calls[index];
-    BbContext context = {above, call->callee, BB_NAME_NONE, false};
+    guint32 callee = bb_paths_node(paths, call->callee);
+    guint32 op = blame->options.labels ? call->op : BB_NAME_NONE;
+    BbContext context = {above, callee, BB_NAME_NONE, false};
     guint32 below = above == BB_CONTEXT_NONE ? above : chain_of(blame, context), own = below;
     context.unanswered = !bb_call_is_returned(call);
     if (context.unanswered && below != BB_CONTEXT_NONE)
         own = chain_of(blame, context);
-    Row *row = row_of(blame, own, blame->options.labels ? call->op : BB_NAME_NONE);
-    Node *node = node_of(blame, call->callee);
+    Row *row = row_of(blame, own, op);
+    Node *node = node_of(blame, callee);
     bool failed = bb_failures_has(&blame->failures, call);
     if (row) {
         add_cost(&row->cost, charge, failed, &row->instance, number);
@@ -204,6 +215,8 @@ static guint32 add_call(BbBlame *blame, const BbPaths *paths, guint32 index, gui
     }
     add_cost(&node->cost, charge, failed, &node->instance, number);
     add_waits(blame, paths, index, charge);
+    if (blame->replicas)
+        bb_blame_replicas_add(blame->replicas, paths, index, op);
     return below;
 }
 
@@ -214,7 +227,9 @@ static void add_instance(BbBlame *blame, const BbPaths *paths, const BbInstance 
     const BbCall *root = &paths->calls[order[0]];
     guint64 number = bb_instance_number(paths, instance);
     guint32 above[BB_PATHS_DEPTH_MAX + 1]; // the latest chain of each level
-    guint32 client = blame->options.any_client ? BB_NAME_NONE : root->caller;
+    guint32 client = bb_paths_node(paths, root->caller);
+    if (blame->options.any_client)
+        client = BB_NAME_NONE;
     above[0] = chain_of(blame, (BbContext){BB_CONTEXT_NONE, client, BB_NAME_NONE, false});
     for (guint32 k = 0; k < instance->count; k++) {
         guint level = paths->level[order[k]];
@@ -222,8 +237,8 @@ static void add_instance(BbBlame *blame, const BbPaths *paths, const BbInstance 
         blame->latency_ns =
             bb_time_after(blame->latency_ns, charges[k].self_ns + charges[k].wire_ns);
     }
-    bb_changes_add(blame->changes, root->callee, blame->options.labels ? root->op : BB_NAME_NONE,
-                   root->call_ns,
+    bb_changes_add(blame->changes, bb_paths_node(paths, root->callee),
+                   blame->options.labels ? root->op : BB_NAME_NONE, root->call_ns,
                    bb_time_between(root->call_ns, bb_call_back(root, blame->options.last_byte)));
     blame->right = bb_confidence_add(blame->right, bb_instance_right(paths, instance));
     blame->instances++;
@@ -281,6 +296,8 @@ static void merge_clients(BbBlame *blame)
 
 void bb_blame_add(BbBlame *blame, const BbPaths *paths)
 {
+    if (paths->roles && !blame->replicas)
+        blame->replicas = bb_blame_replicas_new(blame->options.limit);
     for (guint32 i = 0; i < paths->n_instances; i++) {
         const BbInstance *instance = &paths->instances[i];
         if (!bb_call_is_returned(&paths->calls[paths->order[instance->first]]))
@@ -376,12 +393,6 @@ static GArray *publish_waits(const BbBlame *blame, bool turns, double least_ns)
     return all;
 }
 
-static void clear_finding(gpointer row)
-{
-    bb_stats_free(((BbBlameRow *)row)->self);
-    g_free(((BbBlameRow *)row)->callers);
-}
-
 BbBlameFindings *bb_blame_finish(BbBlame *blame)
 {
     BbBlameFindings *findings = g_new0(BbBlameFindings, 1);
@@ -392,14 +403,18 @@ BbBlameFindings *bb_blame_finish(BbBlame *blame)
     findings->left_out = blame->left_out;
     findings->left_out_ns = blame->left_out_ns;
     findings->nodes = g_array_new(FALSE, FALSE, sizeof(BbBlameNode));
-    findings->rows = g_array_new(FALSE, FALSE, sizeof(BbBlameRow));
-    g_array_set_clear_func(findings->rows, clear_finding);
+    findings->rows = bb_blame_rows_new();
     publish_rows(blame, findings);
     publish_nodes(blame, findings);
     findings->pools = publish_waits(blame, false, 0);
     findings->turns = publish_waits(blame, true, BB_BLAME_SHARE * (double)blame->latency_ns);
     findings->changes = bb_changes_find(blame->changes);
     findings->hints = bb_blame_hints(findings->rows, findings->latency_ns, blame->names);
+    if (blame->replicas) {
+        findings->replicas = bb_blame_replicas_take(blame->replicas);
+        findings->replica_hints =
+            bb_blame_hints(findings->replicas, findings->latency_ns, blame->names);
+    }
     return findings;
 }
 
@@ -410,6 +425,8 @@ void bb_blame_findings_free(BbBlameFindings *findings)
     g_array_unref(findings->nodes);
     g_array_unref(findings->rows);
     g_array_unref(findings->hints);
+    g_clear_pointer(&findings->replicas, g_array_unref);
+    g_clear_pointer(&findings->replica_hints, g_array_unref);
     g_array_unref(findings->pools);
     g_array_unref(findings->turns);
     g_array_unref(findings->changes);

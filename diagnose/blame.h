@@ -55,7 +55,7 @@ typedef struct BbBlameNode {
 // one makes BB_BLAME_SHARE of all latency. The other is the fastest of those with enough calls.
 typedef struct BbBlameHint {
     guint32 node, op;
-    const guint32 *slow, *fast; // callers, the direct one first; lent from rows
+    const guint32 *slow, *fast; // callers, the direct one first; lent from rows. Or a replica
     guint n_callers;            // so many of them tell the difference: as few as will
     guint64 slow_calls, fast_calls;
     gint64 slow_ns, fast_ns; // mean own work
@@ -76,6 +76,8 @@ typedef struct BbBlameWaits {
     guint32 limit;          // of windows that differ, the most
     guint32 lines;          // of each of so many groups of connections; 0: of all together
     bool keep;              // each has an outgoing connection of its own, in all windows
+    bool replicas;          // caller or callee are: limit and lines are those of the one (of a pair
+                            // of them) that has most
     guint64 calls;
     double waited;    // expected number of those that waited,
     gint64 waited_ns; // and for how long, as far as requests waited for that (part of critical_ns)
@@ -95,6 +97,10 @@ typedef struct BbBlameFindings {
     bool any_client;   // clients are one, as was asked for or as there were too many
     guint64 left_out;  // calls that are in no row, and their critical time and wire
     gint64 left_out_ns;
+    // Where replicas count as one node, else NULL: of BbBlameRow, own work by role and operation of
+    // each replica, which has the place of the caller; as hints, that one works longer than
+    // another.
+    GArray *replicas, *replica_hints;
     const BbChosen *chosen;   // which instances they are of; lent; NULL: all
     const BbNetwork *network; // of the whole trace: who waits for a connection that is not opened,
                               // or for data that is sent again, makes no call, and seems to work;

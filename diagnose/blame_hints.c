@@ -20,6 +20,19 @@ typedef struct {
     gint64 latency_ns;
 } Search;
 
+static void clear_row(gpointer row)
+{
+    bb_stats_free(((BbBlameRow *)row)->self);
+    g_free(((BbBlameRow *)row)->callers);
+}
+
+GArray *bb_blame_rows_new(void)
+{
+    GArray *rows = g_array_new(FALSE, FALSE, sizeof(BbBlameRow));
+    g_array_set_clear_func(rows, clear_row);
+    return rows;
+}
+
 static gint by_callers(gconstpointer a, gconstpointer b)
 {
     const BbBlameRow *x = *(const BbBlameRow *const *)a, *y = *(const BbBlameRow *const *)b;

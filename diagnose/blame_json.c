@@ -66,20 +66,30 @@ static void write_rows(BbJson *json, const BbBlameFindings *findings, const BbNa
     bb_json_end_array(json);
 }
 
-static void write_hints(BbJson *json, const BbBlameFindings *findings, const BbNames *names)
+// The callers of a hint, or its replica.
+static void put_whom(BbJson *json, const BbNames *names, const char *key, const guint32 *whom,
+                     const BbBlameHint *hint, bool replica)
+{
+    if (replica)
+        bb_json_put_string(json, key, bb_names_text(names, *whom));
+    else
+        bb_route_write_callers(json, key, names, whom, hint->n_callers);
+}
+
+static void write_hints(BbJson *json, const GArray *hints, bool replica, const BbNames *names)
 {
     bb_json_newline(json);
-    bb_json_key(json, "depends_on_caller");
+    bb_json_key(json, replica ? "depends_on_replica" : "depends_on_caller");
     bb_json_begin_array(json);
-    for (guint i = 0; i < findings->hints->len; i++) {
-        const BbBlameHint *hint = &g_array_index(findings->hints, BbBlameHint, i);
+    for (guint i = 0; i < hints->len; i++) {
+        const BbBlameHint *hint = &g_array_index(hints, BbBlameHint, i);
         bb_json_newline(json);
         bb_json_begin_object(json);
         bb_route_write_call(json, names, hint->node, hint->op);
-        bb_route_write_callers(json, "slow_callers", names, hint->slow, hint->n_callers);
+        put_whom(json, names, replica ? "slow_replica" : "slow_callers", hint->slow, hint, replica);
         bb_json_put_uint(json, "slow_calls", hint->slow_calls);
         bb_json_put_seconds(json, "slow_self_s", hint->slow_ns);
-        bb_route_write_callers(json, "fast_callers", names, hint->fast, hint->n_callers);
+        put_whom(json, names, replica ? "fast_replica" : "fast_callers", hint->fast, hint, replica);
         bb_json_put_uint(json, "fast_calls", hint->fast_calls);
         bb_json_put_seconds(json, "fast_self_s", hint->fast_ns);
         bb_json_put_seconds(json, "excess_total_s", hint->excess_ns);
@@ -132,6 +142,10 @@ static void write_waits(BbJson *json, const char *key, const GArray *all, const 
             bb_json_put_string(json, "client", bb_names_text(names, waits->caller));
         bb_json_put_string(json, is_edge ? "server" : "node", bb_names_text(names, waits->callee));
         bb_json_put_uint(json, "at_once", waits->limit);
+        if (waits->replicas) {
+            bb_json_key(json, "a_replica");
+            bb_json_bool(json, true);
+        }
         if (waits->lines > 0)
             bb_json_put_uint(json, "groups", waits->lines);
         if (waits->keep) {
@@ -200,7 +214,9 @@ void bb_blame_write_json(const BbBlameFindings *findings, const BbNames *names, 
     bb_json_put_seconds(json, "left_out_total_s", findings->left_out_ns);
     write_nodes(json, findings, names);
     write_rows(json, findings, names);
-    write_hints(json, findings, names);
+    write_hints(json, findings->hints, false, names);
+    if (findings->replica_hints)
+        write_hints(json, findings->replica_hints, true, names);
     write_changes(json, findings, names);
     write_waits(json, "waited_for_turn", findings->turns, names);
     write_waits(json, "waited_for_pool", findings->pools, names);

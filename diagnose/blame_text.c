@@ -106,9 +106,17 @@ static void append_times(GString *out, double times)
                            times);
 }
 
+// What hints are about, and the words before the slow ones and the fast ones.
+typedef struct {
+    const char *head, *slow, *fast;
+} HintWords;
+
+static const HintWords by_caller = {"It depends on the caller", "when called from", "from"};
+static const HintWords by_replica = {"It depends on the replica", "on", "on"};
+
 // "auth GET is 3.1 times slower when called from app2 (50.2 ms) than from app1 (16.2 ms), ..."
 static void write_hint(const BbBlameFindings *findings, const BbBlameHint *hint,
-                       const BbNames *names, FILE *out)
+                       const HintWords *words, const BbNames *names, FILE *out)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     bb_route_append_call(text, names, hint->node, hint->op);
@@ -116,13 +124,13 @@ static void write_hint(const BbBlameFindings *findings, const BbBlameHint *hint,
         append_times(text, (double)hint->slow_ns / (double)hint->fast_ns);
     else
         g_string_append(text, " is slower");
-    g_string_append(text, " when called from ");
+    g_string_append_printf(text, " %s ", words->slow);
     bb_route_append_callers(text, names, hint->slow, hint->n_callers);
     g_string_append(text, " (");
     bb_quantity_append_duration(text, hint->slow_ns);
     g_string_append(text, ", ");
     bb_quantity_append_counted(text, hint->slow_calls, "call");
-    g_string_append(text, ") than from ");
+    g_string_append_printf(text, ") than %s ", words->fast);
     bb_route_append_callers(text, names, hint->fast, hint->n_callers);
     g_string_append(text, " (");
     bb_quantity_append_duration(text, hint->fast_ns);
@@ -133,17 +141,18 @@ static void write_hint(const BbBlameFindings *findings, const BbBlameHint *hint,
     fprintf(out, "%s\n", text->str);
 }
 
-static void write_hints(const BbBlameFindings *findings, const BbNames *names, FILE *out)
+static void write_hints(const BbBlameFindings *findings, const GArray *hints,
+                        const HintWords *words, const BbNames *names, FILE *out)
 {
-    guint shown = MIN(findings->hints->len, HINTS_MOST);
+    guint shown = MIN(hints->len, HINTS_MOST);
     if (shown > 0)
-        fputs("\nIt depends on the caller\n", out);
+        fprintf(out, "\n%s\n", words->head);
     for (guint i = 0; i < shown; i++) {
         fputs("  ", out);
-        write_hint(findings, &g_array_index(findings->hints, BbBlameHint, i), names, out);
+        write_hint(findings, &g_array_index(hints, BbBlameHint, i), words, names, out);
     }
-    if (shown < findings->hints->len)
-        fprintf(out, "  and %u more\n", findings->hints->len - shown);
+    if (shown < hints->len)
+        fprintf(out, "  and %u more\n", hints->len - shown);
 }
 
 // "lb GET /item/*: 12.3 ms until 2026-11-20 08:54:30.385 UTC, 31.0 ms from then on (1,203 and 2,345
@@ -177,8 +186,8 @@ static void write_changes(const BbBlameFindings *findings, const BbNames *names,
 }
 
 // "web -> db: some 612 of 1,000 calls, hardly ever more than 2 at once: 8.3 s, 41 % of all
-// latency"; or "at once on each of 4 groups of connections", "at once, each with a connection of
-// its own"
+// latency"; or "at once a replica", "at once on each of 4 groups of connections", "at once, each
+// with a connection of its own"
 static void write_wait(const BbBlameFindings *findings, const BbBlameWaits *waits,
                        const BbNames *names, FILE *out)
 {
@@ -193,7 +202,8 @@ static void write_wait(const BbBlameFindings *findings, const BbBlameWaits *wait
     bb_quantity_append_count(text, (guint64)(waits->waited + 0.5));
     g_string_append(text, " of ");
     bb_quantity_append_counted(text, waits->calls, "call");
-    g_string_append_printf(text, ", hardly ever more than %u at once", waits->limit);
+    g_string_append_printf(text, ", hardly ever more than %u at once%s", waits->limit,
+                           waits->replicas ? " a replica" : "");
     if (waits->lines == 1)
         g_string_append(text, " on one group of connections");
     else if (waits->lines > 1)
@@ -336,7 +346,9 @@ void bb_blame_write_text(const BbBlameFindings *findings, const BbNames *names, 
     guint rows = top ? MIN(top, findings->rows->len) : findings->rows->len;
     write_nodes(findings, names, nodes, out);
     write_rows(findings, names, rows, out);
-    write_hints(findings, names, out);
+    write_hints(findings, findings->hints, &by_caller, names, out);
+    if (findings->replica_hints)
+        write_hints(findings, findings->replica_hints, &by_replica, names, out);
     write_changes(findings, names, out);
     write_waits(findings, "Calls that waited for their turn (the node seems to work meanwhile)",
                 findings->turns, names, out);

@@ -71,14 +71,16 @@ gint64 bb_requests_sum(BbRequests *requests, const BbPaths *paths, const BbInsta
     guint32 above[BB_PATHS_DEPTH_MAX + 1]; // the latest context of each level
     gint64 latency_ns = 0;
     g_array_set_size(requests->entries, 0);
-    guint32 node = requests->options.any_client ? BB_NAME_NONE : paths->calls[order[0]].caller;
+    guint32 node = bb_paths_node(paths, paths->calls[order[0]].caller);
+    if (requests->options.any_client)
+        node = BB_NAME_NONE;
     BbContext client = {BB_CONTEXT_NONE, node, BB_NAME_NONE, false};
     above[0] = bb_contexts_intern(requests->contexts, client);
     for (guint32 k = 0; k < instance->count; k++) {
         const BbCall *call = &paths->calls[order[k]];
         guint level = paths->level[order[k]];
-        BbContext context = {above[level - 1], call->callee, op_of(requests, call),
-                             !bb_call_is_returned(call)};
+        BbContext context = {above[level - 1], bb_paths_node(paths, call->callee),
+                             op_of(requests, call), !bb_call_is_returned(call)};
         above[level] = bb_contexts_intern(requests->contexts, context);
         BbRequestSums *sums = entry_of(requests, above[level], number);
         sums->calls++;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one request does, by calling context: calls, errors, and times on its critical path. Their
-// sum is its latency.
+// sum is its latency. Nodes are what they count as (bb_paths_node).
 #pragma once
 
 #include "data/path.h"

@@ -225,7 +225,8 @@ void bb_tail_write_text(const BbTailFindings *findings, const BbNames *names, Bb
     guint all = findings->compared->len, shown = top ? MIN(top, all) : all;
     g_autoptr(GString) head = g_string_new("bbpaths tail, the slowest ");
     bb_quantity_append_share(head, 1 - findings->quantile);
-    g_string_append(head, " against the others with the same first call\n");
+    g_string_append_printf(head, ", at least %u, against the others with the same first call\n",
+                           BB_TAIL_LEAST);
     if (bb_chosen_append(head, findings->chosen, "request"))
         g_string_append_c(head, '\n');
     bb_quantity_append_count(head, all);

@@ -34,7 +34,7 @@ typedef struct BbNestingOptions {
     bool latency_last_byte; // a call lasts until its return's last byte, where that is known
     BbRoles *roles;         // of replicas; lent, may be NULL: each node its own
     bool find_roles;        // adds to them what the first window shows
-    bool merge_replicas;    // roles stand for nodes in shapes, hence in patterns
+    bool merge_replicas;    // roles stand for nodes in shapes, hence in patterns, and in findings
     guint threads;          // that work at once; 0 = one a processor. Changes no result
 } BbNestingOptions;
 

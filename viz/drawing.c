@@ -94,6 +94,8 @@ void bb_drawing_append_replicas(BbDrawing *drawing, const GArray *replicas)
         bb_caption_append(drawing->plain, bb_names_text(drawing->names, replica->node), "?");
         g_string_append(drawing->plain, ": ");
         bb_quantity_append_count(drawing->plain, replica->count);
+        g_string_append(drawing->plain, ", mean ");
+        bb_quantity_append_duration(drawing->plain, bb_replica_mean_latency(replica));
     }
 }
 

@@ -43,6 +43,7 @@ static void write_replicas(BbJson *json, const BbNames *names, const GArray *rep
         bb_json_put_string(json, "node", bb_names_text(names, replica->node));
         bb_json_key(json, "count");
         bb_json_uint(json, replica->count);
+        bb_json_put_seconds(json, "mean_latency_s", bb_replica_mean_latency(replica));
         bb_json_end_object(json);
     }
     bb_json_end_array(json);

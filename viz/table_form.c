@@ -7,7 +7,8 @@
 #include "viz/summary.h"
 
 #define BAR_COLUMNS 8    // a share of 100 %
-#define USES_COLUMNS 100 // of a line that lists the uses of replicas
+#define USES_COLUMNS 100 // of a line that lists the uses of replicas,
+#define USES_LINES 3u    // and so many of them
 
 void bb_table_put_cell(BbTable *table, guint columns, bool right)
 {
@@ -70,24 +71,40 @@ void bb_table_put_bar(BbTable *table, double share)
     bb_table_put_cell(table, BAR_COLUMNS, false);
 }
 
+// "app2 140 (5.53 ms)"
+static void append_use(BbTable *table, const BbReplica *replica)
+{
+    bb_caption_append(table->cell, bb_names_text(table->view->names, replica->node), "?");
+    bb_caption_elide(table->cell, BB_TABLE_CLIENT);
+    g_string_append_c(table->cell, ' ');
+    bb_quantity_append_count(table->cell, replica->count);
+    g_string_append(table->cell, " (");
+    bb_quantity_append_duration(table->cell, bb_replica_mean_latency(replica));
+    g_string_append_c(table->cell, ')');
+}
+
 void bb_table_put_uses(BbTable *table, guint32 role, const GArray *replicas)
 {
     if (!replicas)
         return;
+    guint lines = 1;
     g_autoptr(GString) line = g_string_new("  ");
     bb_caption_append(table->cell, bb_names_text(table->view->names, role), "?");
     bb_caption_elide(table->cell, BB_TABLE_NARROW);
     g_string_append(line, table->cell->str);
     for (guint i = 0; i < replicas->len; i++) {
-        const BbReplica *replica = &g_array_index(replicas, BbReplica, i);
         g_string_assign(table->cell, i ? ", " : ": ");
-        bb_caption_append(table->cell, bb_names_text(table->view->names, replica->node), "?");
-        bb_caption_elide(table->cell, BB_TABLE_CLIENT);
-        g_string_append_c(table->cell, ' ');
-        bb_quantity_append_count(table->cell, replica->count);
-        if (bb_caption_width(line->str) + bb_caption_width(table->cell->str) > USES_COLUMNS) {
+        append_use(table, &g_array_index(replicas, BbReplica, i));
+        bool is_full =
+            bb_caption_width(line->str) + bb_caption_width(table->cell->str) > USES_COLUMNS;
+        if (is_full && lines++ == USES_LINES) {
             g_string_append(line, ", ...");
             break;
+        }
+        if (is_full && i > 0) {
+            g_string_append_printf(table->text, "%s,\n", line->str);
+            g_string_assign(line, "    ");
+            g_string_erase(table->cell, 0, 2); // the comma
         }
         g_string_append(line, table->cell->str);
     }

@@ -39,7 +39,8 @@ void bb_table_end_line(BbTable *table); // takes blanks off
 // Node and operation.
 void bb_table_append_name(GString *out, const BbNames *names, guint32 node, guint32 op);
 
-// "  app{1,2,3}: app2 140, app1 138, ...": the most used first, as many as there is room for.
+// "  app{1,2,3}: app2 140 (5.53 ms), app1 138 (5.58 ms), ...", with the mean latency: the most used
+// first, as many as there is room for on a few lines.
 // Nothing where replicas is NULL.
 void bb_table_put_uses(BbTable *table, guint32 role, const GArray *replicas);
 

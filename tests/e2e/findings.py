@@ -388,6 +388,95 @@ class Changed(ShopTrace):
         self.assertEqual((cause["what"], cause["node"], cause["op"]), ("missing_call", "DB", "ITEM"))
 
 
+class Replicas(unittest.TestCase):
+    """client -> lb -> one of three apps, by lot -> db: one request at a time, so there is nothing to choose."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name, text=None):
+        path = pathlib.Path(self.folder.name, name)
+        if text:
+            path.write_text(text)
+        return path
+
+    def trace(self, name, db=0.003, slow=0.0, apps=("app1", "app2", "app3")):
+        """slow: what the last of the apps works longer; db: what is waited for the database."""
+        drawn, lines, at = random.Random(name), [], 1700000000.0
+        for i in range(600):
+            app, lb = drawn.choice(apps), 3 * i + 1
+            times = [at]
+            for mean in (0.001, 0.005 + slow * (app == apps[-1]), db, 0.001, 0.001):
+                times.append(times[-1] + drawn.gammavariate(9, mean / 9))
+            words = (f"CALL_SENT client lb {lb} op=GET", f"CALL_SENT lb {app} {lb + 1} op=GET", f"CALL_SENT {app} db {lb + 2} op=SELECT",
+                     f"RET_SENT db {app} {lb + 2} status=200", f"RET_SENT {app} lb {lb + 1} status=200", f"RET_SENT lb client {lb} status=200")
+            lines += [f"{t:.9f} {what}\n" for t, what in zip(times, words)]
+            at = times[-1] + drawn.expovariate(20)
+        return self.path(name, "# bbtrace text 1\n" + "".join(lines))
+
+    def renamed(self, trace):
+        alias = self.path("alias", "app: app1 app2 app3\n")
+        run(BBTRACE, "merge", "-q", "--alias", alias, "-w", trace.with_suffix(".bbt"), trace)
+        return trace.with_suffix(".bbt")
+
+    def test_as_if_they_had_one_name(self):
+        roles = self.path("roles", "app app1 app2 app3\n")
+        before, after = self.trace("before.txt"), self.trace("after.txt", db=0.006, slow=0.040)
+        merged, other = ("--merge-replicas", "--roles", roles), [self.renamed(trace) for trace in (before, after)]
+        for command, options in (("blame", ()), ("tail", ()), ("tail", ("--quantile", "0.5", "--any-client"))):
+            words = (BBPATHS, command, "-q", "-f", "json", *options)
+            found, wanted = json.loads(run(*words, *merged, after)), json.loads(run(*words, other[1]))
+            found.pop("depends_on_replica", None)
+            self.assertEqual(found, wanted)
+            self.assertIn('"app"', json.dumps(found))
+        words = (BBPATHS, "compare", "-q", "-f", "json")
+        found, wanted = json.loads(run(*words, *merged, before, after)), json.loads(run(*words, *other))
+        for side in ("before", "after"):
+            self.assertNotEqual(found[side].pop("trace"), wanted[side].pop("trace"))
+        self.assertEqual(found, wanted)
+        cause = found["compared"][0]["causes"][0]
+        self.assertEqual((cause["what"], cause["node"], cause["callers"]), ("gap", "db", ["lb", "app"]))
+
+    def test_a_slow_one_is_named(self):
+        trace, roles = self.trace("slow.txt", slow=0.040), self.path("roles", "app app?\n")
+        merged = ("--merge-replicas", "--roles", roles)
+        found = json.loads(run(BBPATHS, "blame", "-q", "-f", "json", *merged, trace))
+        hint, = found["depends_on_replica"]
+        self.assertEqual((hint["node"], hint["op"], hint["slow_replica"]), ("app", "GET", "app3"))
+        self.assertAlmostEqual(hint["slow_self_s"] - hint["fast_self_s"], 0.040, delta=0.004)
+        self.assertEqual(found["nodes"][0]["node"], "app")
+        text = run(BBPATHS, "blame", "-q", *merged, trace)
+        self.assertRegex(text, r"\nIt depends on the replica\n  app GET is \d\.\d times slower on app3 \(")
+        self.assertNotIn("replica", run(BBPATHS, "blame", "-q", "--roles", roles, trace))
+        patterns = json.loads(run(BBPATHS, "-q", "-f", "json", *merged, trace))["patterns"]
+        app = patterns[0]["root"]["calls"][0]["calls"][0]
+        means = {replica["node"]: replica["mean_latency_s"] for replica in app["replicas"]}
+        self.assertGreater(means["app3"], means["app1"] + 0.036)
+        self.assertAlmostEqual(sum(replica["count"] * replica["mean_latency_s"] for replica in app["replicas"]),
+                               app["count"] * app["latency_s"]["mean"], delta=1e-6)
+
+    def test_roles_that_are_found_are_those_of_both_traces(self):
+        before, after = self.trace("before.txt"), self.trace("after.txt", db=0.006, slow=0.040)
+        words = (BBPATHS, "compare", "-f", "json", "--merge-replicas")
+        done = subprocess.run([*words, before, after], capture_output=True, text=True)
+        self.assertNotIn("warning", done.stderr)
+        found = json.loads(done.stdout)["compared"][0]
+        self.assertEqual([(cause["what"], cause["node"], cause["callers"]) for cause in found["causes"]],
+                         [("gap", "db", ["lb", "app{1,2,3}"]), ("own_work", "db", ["lb", "app{1,2,3}"])])
+
+    def test_replicas_of_other_names_are_told(self):
+        before, after = self.trace("before.txt"), self.trace("after.txt", apps=("app7", "app8", "app9"))
+        words = (BBPATHS, "compare", "--merge-replicas", before, after)
+        said = subprocess.run(words, capture_output=True, text=True).stderr
+        self.assertIn("no node is of the role app{1,2,3}, which is one of the trace before: name the replicas of both in a file", said)
+        roles = self.path("roles", "app app*\n")
+        done = subprocess.run([*words, "--roles", roles], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("as long as before", done.stdout)
+        self.assertNotIn("call: ", done.stdout)
+
+
 class Refusals(unittest.TestCase):
     def test_wrong_usage(self):
         for words, said in ((("blame",), "which trace?"), (("tail", "a", "b"), "one trace at a time"),
@@ -398,7 +487,7 @@ class Refusals(unittest.TestCase):
                             (("compare", "a"), "which two traces?"), (("compare", "a", "b", "c"), "which two traces?"), (("compare", "-", "-"), "not both"),
                             (("compare", "--at", "noon", "a"), "--at takes a time"), (("compare", "--at", "5", "a", "b"), "--at parts one trace"),
                             (("compare", "-f", "svg", "a", "b"), "--format takes: text, json"),
-                            (("compare", "--merge-replicas", "--roles", "auto", "a", "b"), "compare goes by node"),
+                            (("compare", "--merge-replicas", "--roles", "none", "a", "b"), "--merge-replicas needs --roles=auto or a file"),
                             (("tail", "--quantile", "1", "a"), "--quantile goes from 0.5 to below 1"),
                             (("tail", "--quantile", "0.4", "a"), "--quantile goes from 0.5 to below 1")):
             done = subprocess.run([BBPATHS, *words], capture_output=True, text=True)

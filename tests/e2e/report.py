@@ -125,9 +125,17 @@ class Report(ShopTrace):
             file.write("app: app1 app2\n")
         self.assertIn("would be overwritten", run(BBPATHS, "report", "--roles", roles, "-o", roles, self.shop, status=2)[1])
 
+    def test_replicas_count_as_one_node(self):
+        roles = self.path("replicas")
+        with open(roles, "w", encoding="utf-8") as file:
+            file.write("app app1 app2\n")
+        text = "".join(Page(run(BBPATHS, "report", "-q", "--merge-replicas", "--roles", roles, self.shop)[0]).texts["pre"])
+        self.assertIn("auth GET  <-  client -> lb -> app\n", text)
+        self.assertIn("own work: lb -> app -> auth GET\n", text)
+        self.assertNotRegex(text, r"(<-|: lb).* -> app2")
+
     def test_refusals(self):
-        for words, option in (("would be overwritten", ["-o", self.shop]), ("a report goes by node", ["--merge-replicas"]),
-                              ("--top takes a number", ["-n", "x"])):
+        for words, option in (("would be overwritten", ["-o", self.shop]), ("--top takes a number", ["-n", "x"])):
             self.assertIn(words, run(BBPATHS, "report", *option, self.shop, status=2)[1])
         self.assertIn("cannot", run(BBPATHS, "report", "-q", "-o", self.path("no/where.html"), self.shop, status=1)[1])
         self.assertIn("No space left", run(BBPATHS, "report", "-q", "-o", "/dev/full", self.shop, status=1)[1])

@@ -2,6 +2,8 @@
 // Path instances made by hand, call by call, without any algorithm. One sighting a message.
 #pragma once
 
+#include <string.h>
+
 #include "data/census.h"
 #include "tests/unit/test.h"
 
@@ -97,4 +99,12 @@ static inline BbPaths *scene_paths(Scene *scene, guint64 instances_before)
     g_array_set_size(scene->calls, 0);
     g_array_set_size(scene->parents, 0);
     return paths;
+}
+
+// The roles of a file with that text.
+static inline BbRoles *scene_roles(const Scene *scene, const char *text)
+{
+    BbRoles *roles = bb_roles_parse(text, strlen(text), "roles", scene->names, NULL);
+    ck_assert_ptr_nonnull(roles);
+    return roles;
 }

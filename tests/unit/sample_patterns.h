@@ -184,8 +184,9 @@ static inline void sample_replicas(BbPatterns *patterns, BbNames *names)
         char name[32];
         g_snprintf(name, sizeof name, i == 7 ? "store%u <&\"\xff" : "store%u", 1 + i % 8);
         bb_replicas_count(store->replicas,
-                          bb_names_intern(names, i == 15 ? "store8 <&\"\xff" : name));
-        bb_replicas_count(pattern->clients, bb_names_intern(names, i % 3 ? "c1" : "c2"));
+                          bb_names_intern(names, i == 15 ? "store8 <&\"\xff" : name), 3 * MS);
+        bb_replicas_count(pattern->clients, bb_names_intern(names, i % 3 ? "c1" : "c2"),
+                          i % 3 ? 20 * MS : 25 * MS);
     }
     bb_replicas_sort(store->replicas, names);
     bb_replicas_sort(pattern->clients, names);

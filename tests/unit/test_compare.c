@@ -262,6 +262,48 @@ START_TEST(too_many_contexts_are_left_out)
 }
 END_TEST
 
+// Text, then JSON.
+static char *say(const Case *c)
+{
+    char *text = NULL;
+    gsize size;
+    FILE *out = open_memstream(&text, &size);
+    bb_compare_write_text(c->findings, c->scene->names, 5, out);
+    bb_compare_write_json(c->findings, c->scene->names, out);
+    fclose(out);
+    return text;
+}
+
+// Of requests to app1, app2, ... on the one side, to others on the other; or to app on both.
+static char *told_of_apps(bool merged)
+{
+    g_auto(Case) c = case_new(0);
+    g_autoptr(BbRoles) roles = scene_roles(c.scene, "app app*\n");
+    for (guint side = 0; side < BB_COMPARE_SIDES; side++) {
+        for (guint i = 0; i < 300; i++)
+            add_request(&c, "u", 2 * MS, 1, side ? 9 * MS : 5 * MS);
+        for (guint32 k = 0; merged && k < c.scene->calls->len; k += 3) { // app, cache, db
+            g_autofree char *app = g_strdup_printf("app%u", k % 2 + 2 * side);
+            guint32 node = bb_names_intern(c.scene->names, app);
+            scene_at(c.scene, k)->callee = node;
+            scene_at(c.scene, k + 1)->caller = scene_at(c.scene, k + 2)->caller = node;
+        }
+        g_autoptr(BbPaths) paths = scene_paths(c.scene, 0);
+        paths->roles = merged ? roles : NULL;
+        bb_compare_add(c.compare, side, paths);
+    }
+    finish(&c);
+    return say(&c);
+}
+
+START_TEST(replicas_count_as_one_node)
+{
+    g_autofree char *merged = told_of_apps(true), *renamed = told_of_apps(false);
+    ck_assert_str_eq(merged, renamed);
+    ck_assert_ptr_nonnull(strstr(merged, "own work: app -> db\n"));
+}
+END_TEST
+
 START_TEST(it_is_written)
 {
     g_auto(Case) c = case_new(0);
@@ -272,23 +314,16 @@ START_TEST(it_is_written)
         add_request(&c, "u", 2 * MS, 1, 10 * MS);
     add(&c, BB_COMPARE_AFTER);
     finish(&c);
-    g_autofree char *text = NULL, *json = NULL;
-    gsize size;
-    FILE *out = open_memstream(&text, &size);
-    bb_compare_write_text(c.findings, c.scene->names, 5, out);
-    fclose(out);
-    out = open_memstream(&json, &size);
-    bb_compare_write_json(c.findings, c.scene->names, out);
-    fclose(out);
+    g_autofree char *text = say(&c);
     ck_assert_ptr_nonnull(strstr(text, "bbpaths compare, new.bbt against old.bbt\n"));
     ck_assert_ptr_nonnull(strstr(text, " ms longer (+- "));
     ck_assert_ptr_nonnull(strstr(text, "own work: app -> db\n"));
-    ck_assert_ptr_nonnull(strstr(json, "\"bbpaths_compare\": 1"));
-    ck_assert_ptr_nonnull(strstr(json, "\"what\": \"own_work\", \"node\": \"db\""));
-    ck_assert_ptr_nonnull(strstr(json, "\"callers\": [\"app\"]"));
+    ck_assert_ptr_nonnull(strstr(text, "\"bbpaths_compare\": 1"));
+    ck_assert_ptr_nonnull(strstr(text, "\"what\": \"own_work\", \"node\": \"db\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"callers\": [\"app\"]"));
 }
 END_TEST
 
 TEST_MAIN("compare", what_is_slower_is_named, fewer_calls_are_named, chance_is_not_told,
           calls_off_the_path_are_named, errors_are_told, what_is_new_is_told_apart,
-          too_many_contexts_are_left_out, it_is_written)
+          too_many_contexts_are_left_out, replicas_count_as_one_node, it_is_written)

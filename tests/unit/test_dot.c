@@ -325,8 +325,8 @@ START_TEST(replicas)
     sample_replicas(patterns, names);
     char *text = view_text("dot", patterns, names, (BbViewOptions){.top = BB_TOP_ALL});
     ck_assert_ptr_nonnull(strstr(text, "15 %)\\n9 replicas\""));
-    ck_assert_ptr_nonnull(strstr(text, "c{1,2}\\nc1: 29\\nc2: 15"));
-    ck_assert_ptr_nonnull(strstr(text, "\\nstore1: 6\\nstore2: 6"));
+    ck_assert_ptr_nonnull(strstr(text, "c{1,2}\\nc1: 29, mean 20.0 ms\\nc2: 15, mean 25.0 ms"));
+    ck_assert_ptr_nonnull(strstr(text, "\\nstore1: 6, mean 3.00 ms\\nstore2: 6, "));
     free(text);
 }
 END_TEST

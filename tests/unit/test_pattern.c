@@ -80,12 +80,14 @@ START_TEST(many_replicas)
     }
     for (guint round = 0; round < 5; round++)
         for (guint i = 0; i < n; i++)
-            bb_replicas_count(replicas, i + 1);
-    bb_replicas_count(replicas, 7);
+            bb_replicas_count(replicas, i + 1, 10);
+    bb_replicas_count(replicas, 7, 40);
     bb_replicas_sort(replicas, names);
     ck_assert_uint_eq(replicas->len, n);
     ck_assert_uint_eq(g_array_index(replicas, BbReplica, 0).node, 7);
     ck_assert_uint_eq(g_array_index(replicas, BbReplica, 0).count, 6);
+    ck_assert_int_eq(bb_replica_mean_latency(&g_array_index(replicas, BbReplica, 0)), 15);
+    ck_assert_int_eq(bb_replica_mean_latency(&g_array_index(replicas, BbReplica, 1)), 10);
     for (guint i = 1; i < n; i++)
         ck_assert_uint_eq(g_array_index(replicas, BbReplica, i).node, i + (i >= 7));
     ck_assert_int_lt(g_get_monotonic_time() - start, 20 * G_USEC_PER_SEC);

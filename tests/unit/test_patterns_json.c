@@ -187,9 +187,11 @@ START_TEST(replicas)
     g_autoptr(BbPatterns) patterns = bb_patterns_new("nesting");
     sample_replicas(patterns, names);
     char *text = view_text("json", patterns, names, (BbViewOptions){.top = BB_TOP_ALL});
-    ck_assert_ptr_nonnull(strstr(text, "\"replicas\": [{\"node\": \"c1\", \"count\": 29}, "
-                                       "{\"node\": \"c2\", \"count\": 15}]"));
-    ck_assert_ptr_nonnull(strstr(text, "\"replicas\": [{\"node\": \"store1\", \"count\": 6}, "));
+    ck_assert_ptr_nonnull(
+        strstr(text, "\"replicas\": "
+                     "[{\"node\": \"c1\", \"count\": 29, \"mean_latency_s\": 0.020000000}, "
+                     "{\"node\": \"c2\", \"count\": 15, \"mean_latency_s\": 0.025000000}]"));
+    ck_assert_ptr_nonnull(strstr(text, "\"replicas\": [{\"node\": \"store1\", \"count\": 6, "));
     free(text);
 }
 END_TEST

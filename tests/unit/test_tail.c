@@ -187,6 +187,37 @@ static char *say(const Case *c)
     return text;
 }
 
+// What is told of two clients and three apps, of which one is slow at times; or of one of either,
+// called as their roles.
+static char *told_of_apps(bool merged)
+{
+    g_auto(Case) c = case_new((BbTailOptions){0});
+    g_autoptr(BbRoles) roles = scene_roles(c.scene, "app app?\nclient client?\nlb lb?\n");
+    for (guint n = 0; n < 1500; n++) {
+        g_autofree char *app = g_strdup_printf(merged ? "app%u" : "app", n % 3);
+        add_balanced(&c, app, n % 60 == 2 ? 50 * MS : MS);
+        BbCall *root = scene_at(c.scene, 3 * n);
+        if (merged && n % 2) {
+            root->caller = bb_names_intern(c.scene->names, "client2");
+            root->callee = bb_names_intern(c.scene->names, "lb2");
+        }
+    }
+    g_autoptr(BbPaths) paths = scene_paths(c.scene, 0);
+    paths->roles = merged ? roles : NULL;
+    bb_tail_add(c.tail, paths);
+    finish(&c);
+    return say(&c);
+}
+
+START_TEST(replicas_count_as_one_node)
+{
+    g_autofree char *merged = told_of_apps(true), *renamed = told_of_apps(false);
+    ck_assert_str_eq(merged, renamed);
+    ck_assert_ptr_nonnull(strstr(merged, "\nclient -> lb   1,500 requests, "));
+    ck_assert_ptr_nonnull(strstr(merged, "own work: lb -> app -> auth\n"));
+}
+END_TEST
+
 static void check_parts(const char *text, const char *const *parts, guint n)
 {
     for (guint i = 0; i < n; i++)
@@ -202,7 +233,8 @@ START_TEST(what_it_says)
     finish(&c);
     g_autofree char *text = say(&c);
     static const char *const parts[] = {
-        "bbpaths tail, the slowest 1.0 % against the others with the same first call\n"
+        "bbpaths tail, the slowest 1.0 %, at least 20, against the others with the same first "
+        "call\n"
         "1 of 1 first call can be compared: with 40 requests or more\n",
         "\nclient -> app   3,000 requests, of them the slowest 30, from 45.0 ms on\n"
         "  mean 45.0 ms, others 5.00 ms: 40.0 ms longer. Under way when they began: ",
@@ -529,4 +561,5 @@ TEST_MAIN("tail", a_cache_miss_is_named, one_of_two_replicas_is_slow, what_it_sa
           below_what_is_called_less, retries_errors_work_and_wire_are_named,
           requests_under_way_are_counted, requests_are_under_way_until_the_last_byte,
           groups_are_compared_when_they_are_large_enough, a_sample_stands_for_many,
-          contexts_are_limited, records_are_limited, pauses_are_bursts, nothing_comes_of_nothing)
+          contexts_are_limited, records_are_limited, pauses_are_bursts, nothing_comes_of_nothing,
+          replicas_count_as_one_node)

@@ -90,24 +90,36 @@ static double prune(Search *search, guint32 child, guint32 *list, guint32 n)
     return kept_of(suitor, n);
 }
 
+// What the child adds to the mean of each type of its candidates (LOOKED_AT_MOST at most): a share,
+// by how well they suit. If all counted alike, those that hang for long, and call nobody, would be
+// expected to make what many short ones make beside them.
 static void note_mean(Search *search, guint32 child, const guint32 *list, guint32 n)
 {
     const BbSite *site = search->site;
+    const BbSiteChild *x = &site->children[child];
+    double suits[LOOKED_AT_MOST], most = -G_MAXDOUBLE, sum = 0;
+    for (guint32 i = 0; i < n; i++) {
+        suits[i] =
+            bb_onset_log(search->onset, site, search->sites->scale, &site->parents[list[i]], x);
+        most = MAX(most, suits[i]);
+    }
     for (guint32 i = 0; i < n; i++)
-        search->onset->mean[site->parents[list[i]].type * site->n_child_types +
-                            site->children[child].type] += 1.0 / n;
+        sum += suits[i] = exp(suits[i] - most);
+    for (guint32 i = 0; i < n; i++)
+        search->onset->mean[site->parents[list[i]].type * site->n_child_types + x->type] +=
+            suits[i] / sum;
 }
 
 // The candidates of child x, the likeliest where there are many.
 static void note(Search *search, guint32 x, guint32 *list, guint32 n)
 {
     double looked_at = n > LOOKED_AT_MOST ? (double)LOOKED_AT_MOST / n : 1;
-    note_mean(search, x, list, n);
     search->site->kept[x] = 1; // of what an earlier call found nothing stays
     if (n > LOOKED_AT_MOST) {  // the latest arrivals
         list += n - LOOKED_AT_MOST;
         n = LOOKED_AT_MOST;
     }
+    note_mean(search, x, list, n);
     if (n > BB_SITE_CANDIDATES)
         search->site->kept[x] = (float)(looked_at * prune(search, x, list, n));
     search->start[x] = search->all->len;

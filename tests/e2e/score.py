@@ -179,6 +179,26 @@ class Score(unittest.TestCase):
         score = json.loads(self.run_score(trace(*lines), "--format=json")[0])
         self.assertEqual(score["requests"]["right"], 400)
 
+    def test_short_calls_beside_calls_that_hang(self):
+        """Thirty clients poll, which takes 20 s and calls nobody; what the short requests call is theirs."""
+        draw, lines, number = random.Random(5), [], 1
+        for client in range(30):
+            clock = 1 + draw.uniform(0, 20)
+            while clock < 100:
+                end = clock + draw.gauss(20, 2)
+                lines.append(call(clock, end, f"p{client}", "API", number, "op=poll", f"path={number}", "parent=-"))
+                clock, number = end + 0.01, number + 1
+        clock = 1.0
+        while clock < 100:
+            clock, path = clock + draw.expovariate(30), number
+            asked = clock + draw.gauss(0.005, 0.0005)
+            back = asked + draw.gauss(0.010, 0.001)
+            lines.append(call(clock, back + 0.005, "x", "API", path, "op=get", f"path={path}", "parent=-"))
+            lines.append(call(asked, back, "API", "DB", path + 1, f"path={path}", f"parent={path}"))
+            number += 2
+        score = json.loads(self.run_score(trace(*lines), "--format=json")[0])
+        self.assertGreater(score["links"]["children"]["share"], 0.97)
+
     def test_stamps_that_are_too_coarse(self):
         """Fifty requests within a second, and stamps of whole seconds: links are guesses, and said to be."""
         data = trace(*(line for second in range(20) for n in range(50)

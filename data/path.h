@@ -62,6 +62,7 @@ typedef struct BbPoolWait {
 typedef struct BbWorkerWait {
     guint32 limit; // calls worked on at once; 0: no such limit is known
     guint32 lines; // so many in each of these, by connection; 0: all calls stand in one
+    bool by_op;    // of its operation only, which calls for others do not wait for
     bool keep;     // who works on them keeps an outgoing connection (nesting/keepers.h)
     gint64 ns;     // that the call waited
 } BbWorkerWait;

@@ -33,7 +33,7 @@ struct BbBlame {
     BbTally index;      // (chain, op) -> row + 1
     GArray *rows;       // of Row
     GArray *nodes;      // of Node, by name
-    BbTally edges;      // (caller, callee) -> waits + 1
+    BbTally edges;      // (caller, callee, operation) -> waits + 1
     GArray *waits;      // of BbBlameWaits
     BbChanges *changes;
     BbBlameReplicas *replicas; // NULL: each node counts as itself
@@ -138,7 +138,7 @@ static void add_cost(BbBlameCost *cost, const BbCritical *charge, bool failed, g
 
 static void add_wait(BbBlame *blame, BbBlameWaits wait)
 {
-    guint64 *number = bb_tally_at(&blame->edges, (BbTallyKey){wait.caller, wait.callee, 0});
+    guint64 *number = bb_tally_at(&blame->edges, (BbTallyKey){wait.caller, wait.callee, wait.op});
     if (*number == 0) {
         g_array_append_val(blame->waits, wait);
         *number = blame->waits->len;
@@ -167,6 +167,7 @@ static void add_waits(BbBlame *blame, const BbPaths *paths, guint32 index, const
     if (pool && pool->limit > 0)
         add_wait(blame, (BbBlameWaits){.caller = caller,
                                        .callee = callee,
+                                       .op = BB_NAME_NONE,
                                        .limit = pool->limit,
                                        .replicas = replicas || bb_paths_is_role(paths, caller),
                                        .calls = 1,
@@ -175,6 +176,7 @@ static void add_waits(BbBlame *blame, const BbPaths *paths, guint32 index, const
     if (turn && turn->limit > 0)
         add_wait(blame, (BbBlameWaits){.caller = BB_NAME_NONE,
                                        .callee = callee,
+                                       .op = turn->by_op ? call->op : BB_NAME_NONE,
                                        .limit = turn->limit,
                                        .lines = turn->lines,
                                        .keep = turn->keep,
@@ -376,7 +378,8 @@ static gint by_wait(gconstpointer a, gconstpointer b, gpointer names)
     if (x->waited_ns != y->waited_ns)
         return x->waited_ns > y->waited_ns ? -1 : 1;
     gint order = bb_names_compare(names, x->caller, y->caller);
-    return order ? order : bb_names_compare(names, x->callee, y->callee);
+    order = order ? order : bb_names_compare(names, x->callee, y->callee);
+    return order ? order : bb_names_compare(names, x->op, y->op);
 }
 
 // For turns, or for pools; without those that none of these calls waited for, or for less time.

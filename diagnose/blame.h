@@ -70,9 +70,11 @@ typedef struct BbBlameHint {
 
 // Calls of which hardly ever more than a number are under way at once, and others wait. Those of a
 // node to another one: a pool of connections is used up, and who waits makes no call meanwhile. All
-// that a node gets: its workers (processes, threads) are busy. Whoever they wait at seems to work.
+// that a node gets: its workers (processes, threads) are busy; or all of one operation: it has a
+// lock. Whoever they wait at seems to work.
 typedef struct BbBlameWaits {
     guint32 caller, callee; // BB_NAME_NONE: whoever calls
+    guint32 op;             // BB_NAME_NONE: any
     guint32 limit;          // of windows that differ, the most
     guint32 lines;          // of each of so many groups of connections; 0: of all together
     bool keep;              // each has an outgoing connection of its own, in all windows

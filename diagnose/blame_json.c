@@ -141,6 +141,8 @@ static void write_waits(BbJson *json, const char *key, const GArray *all, const 
         if (is_edge)
             bb_json_put_string(json, "client", bb_names_text(names, waits->caller));
         bb_json_put_string(json, is_edge ? "server" : "node", bb_names_text(names, waits->callee));
+        if (waits->op != BB_NAME_NONE)
+            bb_json_put_string(json, "op", bb_names_text(names, waits->op));
         bb_json_put_uint(json, "at_once", waits->limit);
         if (waits->replicas) {
             bb_json_key(json, "a_replica");

@@ -196,7 +196,7 @@ static void write_wait(const BbBlameFindings *findings, const BbBlameWaits *wait
         append_edge(text, names, waits->caller, waits->callee);
         g_string_append(text, "some ");
     } else {
-        bb_route_append_call(text, names, waits->callee, BB_NAME_NONE);
+        bb_route_append_call(text, names, waits->callee, waits->op);
         g_string_append(text, ": ");
     }
     bb_quantity_append_count(text, (guint64)(waits->waited + 0.5));

@@ -15,8 +15,7 @@
 #include "nesting/sites.h"
 
 #define BETTER 20.0      // by which another look at a site must exceed the likelihood of the
-#define BETTER_EACH 0.01 // first, and for each parent: it has more freedom;
-#define WORKERS_EACH 0.5 // and again, where calls are said to wait for a worker
+#define BETTER_EACH 0.01 // first, and for each parent: it has more freedom
 #define COARSE 1.0       // calls in a quantum of stamps: more, and times tell little
 #define PLAIN 30u        // children: fewer, each with one candidate, need no model
 
@@ -60,7 +59,7 @@ typedef struct {
 } Look;
 
 // Learns a site, and writes the parents of its children if that explains the site better than an
-// earlier look, by so much for each parent.
+// earlier look, by so much more for each parent.
 static void solve(const BbJoint *joint, BbSite *site, const BbOnset *onset, BbPaths *paths,
                   bool *given_up, Look *look, double margin)
 {
@@ -90,8 +89,7 @@ typedef struct {
     BbSites *sites;
     guint n_sites, next; // of this look
     Look *looks;         // of nodes
-    double margin;
-    GMutex mutex; // of what follows, and of whether there is a pool_wait
+    GMutex mutex;        // of what follows, and of whether there is a pool_wait
     guint64 children, candidates;
     double in_quantum; // of the site with most
     gint64 quantum_ns;
@@ -121,18 +119,17 @@ static gpointer work(gpointer data)
         if (bb_site_is_crowded(made.site))
             bb_caused_find(made.site, work->joint->scale, made.onset->is_caused);
         solve(work->joint, made.site, made.onset, work->paths, work->given_up,
-              &work->looks[made.site->team], work->margin);
+              &work->looks[made.site->team], bb_sites_margin(work->sites, made.site->team));
     }
     return NULL;
 }
 
-// A look at each of the sites (bb_sites_look), which takes what explains it better by this margin.
+// A look at each of the sites (bb_sites_look), which takes what explains it better.
 static void look_at(Work *all, const guint8 *place, const gint64 *ready_ns,
-                    const BbWorkers *workers, double margin)
+                    const BbWorkers *workers)
 {
     all->n_sites = bb_sites_look(all->sites, place, ready_ns, workers);
     all->next = 0;
-    all->margin = margin;
     all->children = all->candidates = 0;
     all->in_quantum = 0;
     guint n = all->joint->options.threads;
@@ -145,11 +142,26 @@ static void look_at(Work *all, const guint8 *place, const gint64 *ready_ns,
         g_thread_join(threads[i]);
 }
 
+// Who waits for none but its operation may have called others before: it waited since the last of
+// these returned.
+static void take_off_calls(BbPaths *paths, const BbWorkers *workers)
+{
+    for (guint32 i = 0; i < paths->n_calls; i++) {
+        const BbCall *call = &paths->calls[i];
+        guint32 parent = paths->parent[i];
+        if (parent == BB_CALL_NO_PARENT || !paths->worker_wait[parent].by_op)
+            continue;
+        gint64 turn_ns = workers->begun_ns[parent], *ns = &paths->worker_wait[parent].ns;
+        if (call->call_ns < turn_ns)
+            *ns = MIN(*ns, bb_time_between(MIN(call->return_ns, turn_ns), turn_ns));
+    }
+}
+
 static void note_worker_waits(BbPaths *paths, const BbWorkers *workers)
 {
     for (guint32 i = 0; i < paths->n_calls; i++) {
         const BbCall *call = &paths->calls[i];
-        guint32 limit = workers->limit[call->callee];
+        guint32 limit = bb_workers_limit(workers, call);
         if (limit == 0)
             continue;
         if (!paths->worker_wait)
@@ -158,8 +170,11 @@ static void note_worker_waits(BbPaths *paths, const BbWorkers *workers)
             (BbWorkerWait){.limit = limit,
                            .lines = workers->lines[call->callee],
                            .keep = workers->keep[call->callee],
+                           .by_op = workers->limit[call->callee] == 0,
                            .ns = bb_time_between(call->arrived_ns, workers->begun_ns[i])};
     }
+    if (paths->worker_wait)
+        take_off_calls(paths, workers);
 }
 
 // Another look at nodes that have so many workers, as the times of the calls to them would have it.
@@ -177,10 +192,10 @@ static void look_at_workers(Work *all, guint32 n_names)
     const guint32 *team = bb_sites_teams(all->sites);
     for (guint32 n = 0; n < n_names; n++)
         all->looks[n].taken = false;
-    look_at(all, NULL, NULL, workers, WORKERS_EACH);
+    look_at(all, NULL, NULL, workers);
     for (guint32 n = 0; n < n_names; n++)
         if (all->looks[team[n]].looked && !all->looks[team[n]].taken)
-            workers->limit[n] = 0;
+            workers->margin[n] = 0;
     note_worker_waits(paths, workers);
 }
 
@@ -189,7 +204,7 @@ static void look_at_joins(Work *all)
     g_autofree gint64 *ready_ns = NULL;
     g_autofree guint8 *place = bb_joins_find(all->paths, &ready_ns);
     if (place)
-        look_at(all, place, ready_ns, NULL, 0);
+        look_at(all, place, ready_ns, NULL);
 }
 
 void bb_joint_run(BbJoint *joint, BbPaths *paths, const bool *hanging, bool *given_up)
@@ -206,7 +221,7 @@ void bb_joint_run(BbJoint *joint, BbPaths *paths, const bool *hanging, bool *giv
     Work all = {
         .joint = joint, .paths = paths, .given_up = given_up, .sites = sites, .looks = looks};
     g_mutex_init(&all.mutex);
-    look_at(&all, NULL, NULL, NULL, 0);
+    look_at(&all, NULL, NULL, NULL);
     paths->facts.children = all.children;
     paths->facts.candidates = all.candidates;
     if (all.in_quantum > COARSE) {

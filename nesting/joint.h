@@ -14,9 +14,9 @@ void bb_joint_free(BbJoint *joint);
 
 // Fills paths->parent, ->confidence and ->whole (all allocated, without parents) from paths->calls,
 // and the numbers of children and of candidates in its facts; allocates ->pool_wait where calls
-// waited for a pool, ->worker_wait where some waited for a worker of their callee. hanging:
-// hanging.h. given_up: [call], all false; becomes true of calls that outlast their parent because
-// it gave them up.
+// waited for a pool, ->worker_wait where some waited for a worker of their callee, or for a lock.
+// hanging: hanging.h. given_up: [call], all false; becomes true of calls that outlast their parent
+// because it gave them up.
 void bb_joint_run(BbJoint *joint, BbPaths *paths, const bool *hanging, bool *given_up);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbJoint, bb_joint_free)

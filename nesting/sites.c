@@ -53,13 +53,18 @@ const guint32 *bb_sites_teams(const BbSites *sites)
 
 // ---- which there are ---------------------------------------------------------------------------
 
-static bool is_looked_at(const BbSites *sites, guint32 team)
+double bb_sites_margin(const BbSites *sites, guint32 team)
 {
     const guint32 *nodes = bb_groups_at(&sites->teams->nodes, team);
-    bool is = !sites->workers;
-    for (guint32 i = 0; !is && i < bb_groups_size(&sites->teams->nodes, team); i++)
-        is = sites->workers->limit[nodes[i]] > 0;
-    return is;
+    double margin = 0;
+    for (guint32 i = 0; sites->workers && i < bb_groups_size(&sites->teams->nodes, team); i++)
+        margin = MAX(margin, sites->workers->margin[nodes[i]]);
+    return margin;
+}
+
+static bool is_looked_at(const BbSites *sites, guint32 team)
+{
+    return !sites->workers || bb_sites_margin(sites, team) > 0;
 }
 
 static guint64 count_calls(const BbSites *sites, guint32 team)

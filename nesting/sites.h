@@ -27,6 +27,10 @@ void bb_sites_free(BbSites *sites);
 guint bb_sites_look(BbSites *sites, const guint8 *place, const gint64 *ready_ns,
                     const BbWorkers *workers);
 
+// By how much more, in log likelihood for each parent, the look must explain a team (BbSite.team)
+// to be believed: with workers what these demand, of replicas the most; else 0.
+double bb_sites_margin(const BbSites *sites, guint32 team);
+
 // [name]: the first of the nodes that are one site with it (BbSite.team). Lent.
 const guint32 *bb_sites_teams(const BbSites *sites);
 

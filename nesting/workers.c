@@ -16,7 +16,11 @@
 #define SAMPLED 4096u          // calls that are compared: those of the time in which the most wait
 #define GAIN 0.2               // nats a call, by which they last more alike;
 #define LINES_GAIN 0.05        // and more so in several lines than in one
+#define EACH 0.5               // log likelihood a call, by which what a node does must be likelier;
+#define OP_EACH 0.02           // of an operation, which may call before its turn: less is gained
 #define BEYOND 0.01            // share of the calls that may begin when that many are worked on
+#define OPS 16u                // of a node that are looked at by themselves: those of most calls;
+#define OP_GAIN 0.5            // more is asked of these, as they are many, of few calls each
 
 typedef struct {
     const BbCall *calls;
@@ -29,7 +33,11 @@ typedef struct {
     bool by_connection;     // they stand in several lines
     bool keep;              // each worker keeps an outgoing connection
     bool connected;         // on connections that are known
+    double gain;            // nats a call, by which they last more alike in one line
     gint64 *begun, *first;  // of served, as in BbWorkers; NULL where no limit was looked for
+    BbTallyEntry *ops;      // those with a limit of their own, and that in place of their count
+    gsize n_ops;
+    guint32 n_of_ops; // their calls
 } Node;
 
 static void node_clear(Node *node)
@@ -37,6 +45,7 @@ static void node_clear(Node *node)
     g_free(node->served);
     g_free(node->begun);
     g_free(node->first);
+    g_free(node->ops);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Node, node_clear)
 
@@ -122,11 +131,11 @@ static double entropy_by(const BbServed *served, guint32 n, guint workers)
 }
 
 // The number of workers that makes calls last the most alike; 0: none does by enough.
-static guint find_best(const Node *node, guint least)
+static guint find_best(Node *node, guint least, double enough)
 {
     guint32 first = find_busiest(node, least), n = MIN(node->n, SAMPLED);
     const BbServed *served = node->served + first;
-    double whole = bb_served_entropy(served, n, NULL), most = GAIN * n;
+    double whole = bb_served_entropy(served, n, NULL), most = enough * n;
     guint best = 0;
     for (guint workers = least; workers <= MOST && is_crowded(node, workers); workers++) {
         double gain = whole - entropy_by(served, n, workers);
@@ -135,7 +144,16 @@ static guint find_best(const Node *node, guint least)
         if (best > 0 && workers > 2 * best && gain < most / 2)
             break; // it falls from there on
     }
+    node->gain = best > 0 ? most / n : 0;
     return best;
+}
+
+// How many are worked on at once, if all stand in one line; 0: no limit is known.
+static guint find_one_line(Node *node, double enough)
+{
+    // By whose number all but a few reply in turn; MOST + 1: there is none.
+    guint least = least_but(node->turn, MOST + 1, OUT_OF_TURN * node->n);
+    return is_crowded(node, least) ? find_best(node, least, enough) : 0;
 }
 
 // ---- all nodes ---------------------------------------------------------------------------------
@@ -175,6 +193,8 @@ static BbWorkers *workers_new(const BbCall *calls, guint32 n_calls, guint32 n_na
     workers->limit = g_new0(guint32, n_names);
     workers->lines = g_new0(guint32, n_names);
     workers->keep = g_new0(bool, n_names);
+    workers->margin = g_new0(double, n_names);
+    bb_tally_init(&workers->of_ops);
     workers->begun_ns = g_new(gint64, n_calls);
     workers->first_ns = g_new(gint64, n_calls);
     for (guint32 i = 0; i < n_calls; i++)
@@ -189,9 +209,21 @@ void bb_workers_free(BbWorkers *workers)
     g_free(workers->limit);
     g_free(workers->lines);
     g_free(workers->keep);
+    g_free(workers->margin);
+    bb_tally_clear(&workers->of_ops);
     g_free(workers->begun_ns);
     g_free(workers->first_ns);
     g_free(workers);
+}
+
+guint32 bb_workers_limit(const BbWorkers *workers, const BbCall *call)
+{
+    guint32 name = call->callee;
+    if (workers->margin[name] <= 0)
+        return 0;
+    if (workers->limit[name] > 0)
+        return workers->limit[name];
+    return (guint32)bb_tally_get(&workers->of_ops, (BbTallyKey){name, call->op, 0});
 }
 
 static void note(BbWorkers *workers, const Node *node, guint32 name, guint limit)
@@ -204,6 +236,10 @@ static void note(BbWorkers *workers, const Node *node, guint32 name, guint limit
         if (node->by_connection && node->begun[i] > served->s)
             waits[served->line]++;
     }
+    for (gsize k = 0; k < node->n_ops; k++)
+        *bb_tally_at(&workers->of_ops, (BbTallyKey){name, node->ops[k].key.a, 0}) =
+            node->ops[k].count;
+    workers->margin[name] = limit > 0 ? EACH : OP_EACH * node->n_of_ops / node->n;
     workers->limit[name] = limit;
     workers->keep[name] = node->keep;
     for (guint line = 0; node->by_connection && line < BB_SERVED_LINES; line++)
@@ -291,9 +327,7 @@ static guint find_limit(Node *node, bool labels, const BbGapScale *scale)
     if (!is_crowded(node, 1)) // most nodes are not
         return 0;
     bb_served_set_kinds(node->served, node->n, node->calls, labels);
-    // By whose number all but a few reply in turn; MOST + 1: there is none.
-    guint least = least_but(node->turn, MOST + 1, OUT_OF_TURN * node->n);
-    guint limit = is_crowded(node, least) ? find_best(node, least) : 0;
+    guint limit = find_one_line(node, GAIN);
     guint32 busiest = find_busiest(node, MAX(limit, 1));
     if (node->connected)
         limit = find_lines(node, limit, busiest, scale);
@@ -305,6 +339,88 @@ static guint find_limit(Node *node, bool labels, const BbGapScale *scale)
         bb_served_begin(node->served, node->n, limit, node->begun, node->first);
     return limit;
 }
+
+// ---- operations --------------------------------------------------------------------------------
+
+static int by_count(const void *a, const void *b)
+{
+    const BbTallyEntry *x = a, *y = b;
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
+    return (x->key.a > y->key.a) - (x->key.a < y->key.a);
+}
+
+// How many calls each operation has, the most first. The caller frees.
+static BbTallyEntry *count_ops(const Node *node, gsize *n)
+{
+    BbTally count;
+    bb_tally_init(&count);
+    for (guint32 i = 0; i < node->n; i++)
+        ++*bb_tally_at(&count, (BbTallyKey){node->calls[node->served[i].call].op, 0, 0});
+    BbTallyEntry *ops = bb_tally_entries(&count, n);
+    bb_tally_clear(&count);
+    qsort(ops, *n, sizeof *ops, by_count);
+    return ops;
+}
+
+// How many calls of an operation are worked on at once, whatever the node does besides; 0: no limit
+// is known. Sets when they began, and by how much they last more alike, in all.
+static guint find_op_limit(const Node *node, guint32 op, gint64 *begun, double *gain)
+{
+    g_auto(Node) part = {.served = g_new(BbServed, node->n)};
+    g_autofree guint32 *at = g_new(guint32, node->n);
+    for (guint32 i = 0; i < node->n; i++) {
+        if (node->calls[node->served[i].call].op != op)
+            continue;
+        at[part.n] = i;
+        part.served[part.n++] = node->served[i];
+    }
+    count_turns(&part);
+    guint limit = find_one_line(&part, OP_GAIN);
+    if (limit == 0)
+        return 0;
+    part.begun = g_new(gint64, part.n);
+    bb_served_begin(part.served, part.n, limit, part.begun, NULL);
+    for (guint32 k = 0; k < part.n; k++)
+        begun[at[k]] = part.begun[k];
+    *gain += part.gain * part.n;
+    return limit;
+}
+
+// Sets when calls began by limits of single operations, if these explain them better than one of
+// all calls in one line; 0: than none. Returns 0 then; else limit. What a request does first it may
+// do before it waits.
+static guint find_ops(Node *node, guint limit)
+{
+    if (!is_crowded(node, 1))
+        return limit;
+    gsize n;
+    double gain = 0;
+    g_autofree gint64 *begun = g_new(gint64, node->n);
+    for (guint32 i = 0; i < node->n; i++)
+        begun[i] = node->served[i].s;
+    node->ops = count_ops(node, &n);
+    for (gsize k = 0; n > 1 && k < MIN(n, OPS) && node->ops[k].count >= FEWEST; k++) {
+        BbTallyEntry op = node->ops[k];
+        guint of_op = op.key.a != BB_NAME_NONE ? find_op_limit(node, op.key.a, begun, &gain) : 0;
+        if (of_op == 0)
+            continue;
+        node->n_of_ops += (guint32)op.count;
+        op.count = of_op;
+        node->ops[node->n_ops++] = op;
+    }
+    if (node->n_ops == 0 || (limit > 0 && gain < (node->gain + LINES_GAIN) * node->n)) {
+        node->n_ops = 0;
+        return limit;
+    }
+    for (guint32 i = 0; i < node->n; i++)
+        node->first[i] = node->served[i].s;
+    g_free(node->begun);
+    node->begun = g_steal_pointer(&begun);
+    return 0;
+}
+
+// ---- all of it ---------------------------------------------------------------------------------
 
 static bool is_any_known(const BbCall *calls, guint32 n)
 {
@@ -330,7 +446,9 @@ BbWorkers *bb_workers_find(const BbCall *calls, guint32 n_calls, guint32 n_names
             node.n_made = bb_groups_size(&from, name);
         }
         guint limit = find_limit(&node, labels, scale);
-        if (limit > 0) {
+        if (labels && !node.by_connection && !node.keep)
+            limit = find_ops(&node, limit);
+        if (limit > 0 || node.n_ops > 0) {
             workers = workers ? workers : workers_new(calls, n_calls, n_names);
             note(workers, &node, name, limit);
         }

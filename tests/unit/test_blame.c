@@ -445,6 +445,31 @@ START_TEST(waits_for_a_turn_are_told)
 }
 END_TEST
 
+// Of an operation that has a lock by that; of the node's others there may be another line.
+START_TEST(waits_of_an_operation_are_told)
+{
+    g_auto(Case) c = case_new(0);
+    add_pool_request(&c, 0);
+    g_autoptr(BbPaths) paths = paths_with_turns(&c);
+    guint32 page = bb_names_intern(c.scene->names, "GET /page");
+    paths->calls[0].op = page;
+    paths->worker_wait[0] = (BbWorkerWait){.limit = 1, .by_op = true, .ns = 15};
+    bb_blame_add(c.blame, paths);
+    bb_blame_add(c.blame, paths);
+    paths->calls[0].op = bb_names_intern(c.scene->names, "GET /other");
+    paths->worker_wait[0].limit = 2;
+    bb_blame_add(c.blame, paths);
+    finish(&c);
+    ck_assert_uint_eq(c.findings->turns->len, 2);
+    g_autofree char *text = text_of(&c, 0), *json = json_of(&c);
+    check_contains(text, "  web GET /page: 2 of 2 calls, hardly ever more than 1 at once: 30 ns, "
+                         "10 % of all latency\n"
+                         "  web GET /other: 1 of 1 call, hardly ever more than 2 at once: 15 ns, ");
+    check_contains(json, "{\"node\": \"web\", \"op\": \"GET /page\", \"at_once\": 1, "
+                         "\"calls\": 2, \"calls_waited\": 2, \"waited_total_s\": 0.00000003");
+}
+END_TEST
+
 // As many on each of several groups of connections; of windows that differ the one with more.
 START_TEST(waits_by_connection_are_told)
 {
@@ -801,10 +826,10 @@ TEST_MAIN("blame", every_nanosecond_is_blamed_once, a_node_slow_for_one_caller_i
           the_shortest_chain_that_tells_it_is_named, no_hint_without_evidence, failures_are_counted,
           labels_may_be_off, waits_in_vain_have_rows_of_their_own,
           connections_that_were_not_opened_are_told, data_that_was_sent_again_is_told,
-          waits_for_a_pool_are_told, waits_for_a_turn_are_told, waits_by_connection_are_told,
-          how_many_are_wrong_is_told, waits_of_keepers_are_told, waits_on_one_group_are_told,
-          short_waits_for_a_turn_are_not, no_pool_is_told_where_there_is_none,
-          no_pool_is_told_that_nobody_waited_for, calls_without_return_are_passed_over,
-          contexts_are_limited, many_clients_are_one, a_long_request_is_not_many_clients,
-          times_stop_at_the_end, replicas_count_as_one_node, a_slow_replica_is_named,
-          replicas_are_limited)
+          waits_for_a_pool_are_told, waits_for_a_turn_are_told, waits_of_an_operation_are_told,
+          waits_by_connection_are_told, how_many_are_wrong_is_told, waits_of_keepers_are_told,
+          waits_on_one_group_are_told, short_waits_for_a_turn_are_not,
+          no_pool_is_told_where_there_is_none, no_pool_is_told_that_nobody_waited_for,
+          calls_without_return_are_passed_over, contexts_are_limited, many_clients_are_one,
+          a_long_request_is_not_many_clients, times_stop_at_the_end, replicas_count_as_one_node,
+          a_slow_replica_is_named, replicas_are_limited)

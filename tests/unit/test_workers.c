@@ -246,6 +246,161 @@ START_TEST(whoever_looks_so)
 }
 END_TEST
 
+// ---- operations --------------------------------------------------------------------------------
+
+enum { ORDER = 10, OTHER }; // operations; all from OTHER on have no lock
+
+static int by_call_then_op(const void *a, const void *b)
+{
+    const BbCall *x = a, *y = b;
+    if (x->call_ns != y->call_ns)
+        return x->call_ns < y->call_ns ? -1 : 1;
+    return (x->op > y->op) - (x->op < y->op);
+}
+
+// Adds calls of an operation that go on at the same time as the others. Afterwards only id.number
+// tells when they truly began.
+static void add_op(Served *all, guint32 op, const Server *server, guint64 seed)
+{
+    g_auto(Served) served = serve(server, seed);
+    all->calls = g_renew(BbCall, all->calls, (gsize)all->n + served.n);
+    for (guint32 i = 0; i < served.n; i++) {
+        served.calls[i].op = op;
+        served.calls[i].id.number = (guint64)served.begun[i];
+        all->calls[all->n++] = served.calls[i];
+    }
+    qsort(all->calls, all->n, sizeof *all->calls, by_call_then_op);
+}
+
+// So many calls of operations without limit, each of which has so many open.
+static void add_others(Served *all, guint ops, guint n, double open, double wide, guint64 seed)
+{
+    for (guint k = 0; k < ops; k++)
+        add_op(all, OTHER + k, &(Server){n, open / n, wide, n, false, 0}, seed + k);
+}
+
+static void check_op(guint n, double load, double wide)
+{
+    g_auto(Served) all = {0};
+    add_op(&all, ORDER, &(Server){n, load, wide, 800, false, 0}, 10 * n);
+    add_others(&all, 2, 800, 1, 0.3, 11);
+    g_autoptr(BbWorkers) workers = find(&all);
+    ck_assert_ptr_nonnull(workers);
+    ck_assert_uint_eq(workers->limit[A], 0);
+    ck_assert(workers->margin[A] > 0);
+    for (guint32 i = 0; i < all.n; i++) {
+        const BbCall *call = &all.calls[i];
+        ck_assert_uint_eq(bb_workers_limit(workers, call), call->op == ORDER ? n : 0);
+        ck_assert_int_eq(workers->begun_ns[i], (gint64)call->id.number);
+        ck_assert_int_eq(workers->first_ns[i], call->arrived_ns);
+    }
+}
+
+START_TEST(a_lock_of_one_operation)
+{
+    static const double load[] = {0.5, 0.7, 0.85}, wide[] = {0.1, 0.3, 0.8};
+    for (guint i = 0; i < G_N_ELEMENTS(load); i++)
+        for (guint k = 0; k < G_N_ELEMENTS(wide); k++)
+            check_op(1, load[i], wide[k]);
+    check_op(2, 0.85, 0.3);
+    check_op(4, 0.95, 0.3);
+}
+END_TEST
+
+// What is not believed of a node is not of its operations.
+START_TEST(no_lock_where_it_is_forgotten)
+{
+    g_auto(Served) all = {0};
+    add_op(&all, ORDER, &(Server){1, 0.8, 0.3, 800, false, 0}, 1);
+    add_others(&all, 2, 800, 1, 0.3, 2);
+    g_autoptr(BbWorkers) workers = find(&all);
+    ck_assert_ptr_nonnull(workers);
+    workers->margin[A] = 0;
+    for (guint32 i = 0; i < all.n; i++)
+        ck_assert_uint_eq(bb_workers_limit(workers, &all.calls[i]), 0);
+}
+END_TEST
+
+// Nearly all are of it, so the node itself looks as if it had some workers.
+START_TEST(a_lock_of_most_calls)
+{
+    g_auto(Served) all = {0};
+    add_op(&all, ORDER, &(Server){1, 0.85, 0.25, 1400, false, 0}, 3);
+    add_others(&all, 1, 80, 0.05, 0.25, 4);
+    g_autoptr(BbWorkers) workers = find(&all);
+    ck_assert_ptr_nonnull(workers);
+    ck_assert_uint_eq(workers->limit[A], 0);
+    for (guint32 i = 0; i < all.n; i++)
+        ck_assert_uint_eq(bb_workers_limit(workers, &all.calls[i]), all.calls[i].op == ORDER);
+}
+END_TEST
+
+// One that operations share is the node's.
+START_TEST(one_line_of_all)
+{
+    static const guint n[] = {1, 2, 4};
+    for (guint i = 0; i < G_N_ELEMENTS(n); i++) {
+        g_auto(Served) served = serve(&(Server){n[i], 0.95, 0.3, 1500, false, 0}, 5);
+        for (guint32 c = 0; c < served.n; c++)
+            served.calls[c].op = ORDER + (c * 7 % 10 < 3);
+        g_autoptr(BbWorkers) workers = find(&served);
+        ck_assert_ptr_nonnull(workers);
+        ck_assert_uint_eq(workers->limit[A], n[i]);
+        ck_assert_uint_eq(bb_workers_limit(workers, &served.calls[0]), n[i]);
+    }
+}
+END_TEST
+
+START_TEST(operations_that_are_not_known)
+{
+    g_autoptr(BbGapScale) scale = bb_gap_scale_new();
+    g_auto(Served) all = {0};
+    add_op(&all, ORDER, &(Server){1, 0.85, 0.3, 800, false, 0}, 6);
+    add_others(&all, 2, 800, 1, 0.3, 7);
+    ck_assert_ptr_null(bb_workers_find(all.calls, all.n, NAMES, false, true, scale));
+    for (guint32 i = 0; i < all.n; i++)
+        all.calls[i].op = all.calls[i].op == ORDER ? BB_NAME_NONE : all.calls[i].op;
+    ck_assert_ptr_null(bb_workers_find(all.calls, all.n, NAMES, true, true, scale));
+}
+END_TEST
+
+// The more operations the more looks, and the fewer calls the more may chance do in each.
+START_TEST(operations_without_a_lock)
+{
+    static const struct {
+        guint ops, n, seeds;
+    } each[] = {{2, 1000, 6}, {12, 200, 20}, {12, 100, 20}, {30, 60, 20}};
+    static const double open[] = {1, 4, 12}, wide[] = {0.01, 0.3, 0.8, 1.5};
+    for (guint e = 0; e < G_N_ELEMENTS(each); e++)
+        for (guint i = 0; i < G_N_ELEMENTS(open) * G_N_ELEMENTS(wide) * each[e].seeds; i++) {
+            g_auto(Served) all = {0};
+            add_others(&all, each[e].ops, each[e].n, open[i % G_N_ELEMENTS(open)],
+                       wide[i / G_N_ELEMENTS(open) % G_N_ELEMENTS(wide)], 1000 * e + 100 * i);
+            ck_assert_ptr_null(find(&all));
+        }
+}
+END_TEST
+
+// What is slow now and then, for all that are open, makes some last alike that do not wait.
+START_TEST(operations_that_are_slow_at_times)
+{
+    BbRandom random = bb_random_start(12);
+    for (guint round = 0; round < 60; round++) {
+        g_auto(Served) all = {0};
+        add_others(&all, 12, 150, 1 << round % 4, 0.1, 100 * round);
+        double slow = 0;
+        for (guint32 i = 0; i < all.n; i++) {
+            BbCall *call = &all.calls[i];
+            slow = 0.99 * slow + 0.15 * bb_random_normal(&random);
+            call->replied_ns = call->return_ns =
+                call->arrived_ns +
+                (gint64)((double)(call->replied_ns - call->arrived_ns) * exp(slow));
+        }
+        ck_assert_ptr_null(find(&all));
+    }
+}
+END_TEST
+
 // ---- oracle, hostile times ---------------------------------------------------------------------
 
 // The first time at which fewer of those before it are open than there are workers.
@@ -295,4 +450,7 @@ END_TEST
 
 TEST_MAIN("workers", how_many_there_are, at_times, when_each_begins, out_of_turn, at_the_end,
           replies_that_are_missing, nobody_waits, too_few_to_tell, the_last_one_first,
-          whoever_looks_so, as_one_would_count, times_of_any_kind)
+          whoever_looks_so, a_lock_of_one_operation, no_lock_where_it_is_forgotten,
+          a_lock_of_most_calls, one_line_of_all, operations_that_are_not_known,
+          operations_without_a_lock, operations_that_are_slow_at_times, as_one_would_count,
+          times_of_any_kind)

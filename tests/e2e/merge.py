@@ -621,6 +621,16 @@ class Merge(Merging):
         self.assertEqual(len(lines(self.at / "all.bbt")), 4 * len(calls) + 5)
         self.assertIn("one observer saw 20 of them on both sides: these stay two", done.err)
 
+    def test_a_side_that_nothing_tells_is_said(self):
+        """The clock of one side shows full seconds only."""
+        (outside, inside), _ = self.translated()
+        coarse = [re.sub(r"^(\d+)\.\d+", r"\1.0", line) for line in lines(inside)]
+        sure = good("merge", "-q", "--nat=join", "-w", self.at / "sure.bbt", outside, inside).err
+        done = good("merge", "-q", "--nat=join", "-w", self.at / "all.bbt", outside, self.write("coarse.txt", coarse))
+        self.assertRegex(done.err, r"warning: connections of '10\.[09]\.0\.\d' with .* within the noise of their times")
+        self.assertNotIn("noise", sure)
+        self.assertRegex(good("info", self.at / "all.bbt").out, r"40 +of these, pairs whose names may be of the wrong side")
+
     def talk(self, clock_ns=0, observer="", conn="x-y"):
         """Calls of a to b as seen by a, or (turned) at b, 100 us later."""
         at_ns = clock_ns + (observer == "b") * 10**5

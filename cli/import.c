@@ -108,6 +108,16 @@ static void job_begin(Job *job)
     job->reading = job->importer->begin(&job->import);
 }
 
+// Most often what tells which spans are of calls is not where it is looked for.
+static void warn_of_nothing(const Job *job)
+{
+    g_autofree char *spans = bb_counted(bb_counters_get(job->counters, "spans"), "span");
+    if (job->messages == 0 && bb_counters_get(job->counters, "spans"))
+        bb_say("warning: no message came of %s: only those of kind client, server, producer or "
+               "consumer tell of messages; do these have kinds, ids, times and services?",
+               spans);
+}
+
 // Returns false when the output failed.
 static bool read_inputs(Job *job, GError **error)
 {
@@ -173,6 +183,7 @@ int bb_import_run(const BbImportJob *wanted)
     }
     if (!wanted->quiet && job.writer)
         say_counts(&job);
+    warn_of_nothing(&job);
     return job.failed ? BB_EXIT_FAILED : BB_EXIT_DONE;
 }
 

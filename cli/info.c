@@ -16,6 +16,7 @@
 #include "merge/join.h"
 #include "merge/nat.h"
 #include "merge/open_calls.h"
+#include "merge/repeats.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -344,6 +345,8 @@ static const char *other_meaning(const char *name)
         meaning = "nanoseconds that times of two observers may be wrong against each other";
     if (strcmp(name, BB_SIGHTINGS_APART) == 0)
         meaning = "messages that may be the same as another observer's, and were not joined";
+    if (strcmp(name, BB_REPEATS_TWICE) == 0)
+        meaning = BB_REPEATS_MEANING;
     if (strcmp(name, BB_CALLS_MERGED) == 0)
         meaning = "calls that the merge wrote";
     return meaning ? meaning : name;

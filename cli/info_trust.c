@@ -7,6 +7,7 @@
 #include "data/clock_doubt.h"
 #include "data/quantity.h"
 #include "data/trace.h"
+#include "merge/repeats.h"
 
 #include <stdio.h>
 
@@ -80,7 +81,7 @@ static Lost lost_of(const BbInfoMatched *matched, const BbCounters *counters)
 
 // The paper (section 7.5.5): unaffected by losses below 1 %, usable below 10 %.
 static const char *verdict_on(const BbInfoMatched *matched, const Lost *lost,
-                              const BbClockDoubt *doubt, bool broken, bool apart)
+                              const BbClockDoubt *doubt, guint64 twice, bool broken, bool apart)
 {
     double worst = MAX(MAX(lost->halves, lost->packets), MAX(lost->shed, lost->unwritten));
     worst = MAX(worst, MAX(MAX(lost->damaged, lost->dropped), lost->unread));
@@ -92,6 +93,8 @@ static const char *verdict_on(const BbInfoMatched *matched, const Lost *lost,
     if (worst >= 10)
         return "Poor: patterns that look frequent are real, but counts and rare patterns are not "
                "to be relied on.";
+    if (share(twice, matched->messages) >= 1)
+        return "Poor: messages stand twice, and neither counts nor patterns are to be relied on.";
     if (doubt->share >= 0.1)
         return "Poor: clocks are not known well enough for calls as short as these, and neither "
                "patterns nor counts nor delays are to be relied on.";
@@ -208,6 +211,15 @@ static void print_apart(guint64 apart)
                messages, apart == 1 ? "was" : "were");
 }
 
+static void print_twice(guint64 twice)
+{
+    g_autofree char *messages = bb_counted(twice, "message");
+    if (twice)
+        printf("About %s or more stand twice, by two clocks of one observer: merge again with each "
+               "observer's messages once.\n",
+               messages);
+}
+
 // Of programs that talk within one host, by its address.
 static void print_inward(const BbInfoMatched *matched)
 {
@@ -225,6 +237,7 @@ void bb_info_print_trust(const BbInfoMatched *matched, const BbCounters *counter
     guint64 steps = counted(counters, BB_CLOCK_SET_BACK);
     guint64 cuts = counted(counters, BB_SOURCE_CUT);
     guint64 apart = bb_counters_get(counters, BB_SIGHTINGS_APART);
+    guint64 twice = bb_counters_get(counters, BB_REPEATS_TWICE);
     double unnamed = unnamed_share(counters);
     double cut = share(counted(counters, BB_CUT_PAYLOAD), counted(counters, BB_SEEN_FRAMES));
     bool broken = outages || steps || cuts || matched->damaged || unnamed >= 1 || cut >= 1;
@@ -233,7 +246,7 @@ void bb_info_print_trust(const BbInfoMatched *matched, const BbCounters *counter
            " returns without call); %.2f %% of the packets are known to be lost or could not be "
            "read.\n%s%s\n",
            lost.halves, matched->unreturned, matched->orphans, lost.packets,
-           verdict_on(matched, &lost, &doubt, broken, apart > 0),
+           verdict_on(matched, &lost, &doubt, twice, broken, apart > 0),
            matched->damaged
                ? " The file itself is damaged, cut, or still being written: see the warning."
                : "");
@@ -245,5 +258,6 @@ void bb_info_print_trust(const BbInfoMatched *matched, const BbCounters *counter
     print_early(matched->early);
     print_clocks(&doubt);
     print_apart(apart);
+    print_twice(twice);
     print_inward(matched);
 }

@@ -307,6 +307,7 @@ static int work(const BbMergeOptions *options)
     bb_merge_say_clocks(&found);
     if (!options->quiet && job.writer)
         bb_merge_say_summary(&found);
+    bb_merge_warn(&found);
     return bb_merge_say_complaints(&found) ? BB_EXIT_DONE : BB_EXIT_FAILED;
 }
 

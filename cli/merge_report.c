@@ -130,6 +130,7 @@ BbCounters *bb_merge_counters(const BbMergeFindings *found)
         bb_counters_add(counters, BB_NAT_JOINED, bb_nat_joined(found->nat));
     if (found->nat && bb_nat_forgotten(found->nat))
         bb_counters_add(counters, BB_NAT_FORGOTTEN, bb_nat_forgotten(found->nat));
+    bb_merge_count_warnings(found, counters);
     for (guint i = 0; i < MIN(pairs->len, PAIRS_STORED); i++)
         add_pair(found, &g_array_index(pairs, BbOverlapPair, i), counters);
     return counters;

@@ -29,6 +29,7 @@ static const struct {
                              "sightings joined by their place in a connection"},
     [BB_JOIN_BY_ID] = {"merge_by_id", "sightings joined by an id from the wire"},
     [BB_JOIN_BY_ORDER] = {"merge_by_order", "sightings joined by order and time alone"},
+    [BB_JOIN_AGAIN] = {"merge_again", "sightings that an observer told in another trace, too"},
     [BB_JOIN_RECEIVER_ONLY] = {"merge_receiver_only", "messages that only the receiver saw"},
     [BB_JOIN_OTHER_KIND] = {"merge_other_kind",
                             "sightings joined that observers took for different kinds"},
@@ -66,6 +67,7 @@ BbJoin *bb_join_new(const BbJoinOptions *options, BbNames *names, BbMessageSink 
     join->apart = g_hash_table_new_full(names_hash, names_equal, g_free, NULL);
     join->ids = bb_call_ids_new(BB_CALL_IDS_OPEN);
     join->overlap = bb_overlap_new();
+    join->repeats = bb_repeats_new();
     join->newest_ns = join->out_ns = G_MININT64;
     join->tcp = bb_names_intern(names, "tcp");
     join->udp = bb_names_intern(names, "udp");
@@ -96,6 +98,7 @@ void bb_join_free(BbJoin *join)
     g_hash_table_destroy(join->apart);
     bb_call_ids_free(join->ids);
     bb_overlap_free(join->overlap);
+    bb_repeats_free(join->repeats);
     g_free(join);
 }
 
@@ -106,8 +109,9 @@ static bool joins_all(const BbHeld *held, const BbSighting *seen, const BbSighti
     for (const BbSighting *other = &held->seen; other; other = other->next) {
         BbSightingKey of_other = held->key;
         of_other.at_receiver = other->at_receiver;
-        if (!bb_sighting_joins(&of_other, key, other->input == seen->input,
-                               other->observer == seen->observer))
+        bool again = bb_sighting_is_again(other, seen);
+        if (!bb_sighting_joins(&of_other, key, again || other->input == seen->input,
+                               !again && other->observer == seen->observer))
             return false;
     }
     return true;
@@ -138,8 +142,11 @@ static BbHeld *find_partner(BbJoin *join, const BbHeld *held)
 static void fold_by_key(BbJoin *join, BbHeld *partner, BbHeld *held)
 {
     gint64 before_ns = partner->message.time_ns;
-    join->count[held->key.by == BB_SIGHTING_BY_ID ? BB_JOIN_BY_ID : BB_JOIN_BY_POSITION]++;
-    bb_held_fold(join, partner, held);
+    bool by_id = held->key.by == BB_SIGHTING_BY_ID;
+    if (bb_held_fold(join, partner, held))
+        join->count[BB_JOIN_AGAIN]++;
+    else
+        join->count[by_id ? BB_JOIN_BY_ID : BB_JOIN_BY_POSITION]++;
     if (partner->message.time_ns != before_ns) {
         bb_held_remove(join, partner);
         bb_held_insert(join, partner);
@@ -156,7 +163,7 @@ static bool fold_by_order(BbJoin *join, BbHeld *held)
         join->count[BB_JOIN_BY_ORDER]++;
         bb_lane_learn_edge(join, held, other);
         bb_held_leave(join, other);
-        bb_held_fold(join, held, other);
+        (void)bb_held_fold(join, held, other);
         bb_held_give_back(join, other);
     }
     if (held->message.time_ns == before_ns)
@@ -171,14 +178,18 @@ static bool fold_by_order(BbJoin *join, BbHeld *held)
 static void count_sightings(BbJoin *join, const BbHeld *held)
 {
     guint32 sender = held->message.sender, receiver = held->message.receiver;
+    guint sightings = 0;
     for (const BbSighting *seen = &held->seen; seen; seen = seen->next) {
+        if (seen->again)
+            continue;
+        sightings++;
         bb_overlap_saw(join->overlap, sender, receiver, seen->observer, seen->time_ns);
         for (const BbSighting *other = seen->next; other; other = other->next)
-            if (other->observer != seen->observer)
+            if (other->observer != seen->observer && !other->again)
                 bb_overlap_both(join->overlap, sender, receiver, seen->observer, other->observer,
                                 ABS(other->time_ns - seen->time_ns));
     }
-    join->count[BB_JOIN_JOINED] += held->seen.next != NULL;
+    join->count[BB_JOIN_JOINED] += sightings > 1;
     join->count[BB_JOIN_RECEIVER_ONLY] += held->message.at_receiver;
 }
 
@@ -241,6 +252,7 @@ static BbHeld *make_held(BbJoin *join, const BbMessage *message, guint input)
 {
     BbHeld *held = bb_held_take(join, message);
     held->key = bb_sighting_key(message, join->names);
+    bb_repeats_add(join->repeats, message, &held->key, input);
     held->seen = (BbSighting){
         .time_ns = message->time_ns,
         .id = message->id,
@@ -331,6 +343,11 @@ const char *bb_join_meaning(const char *name)
 const BbOverlap *bb_join_overlap(const BbJoin *join)
 {
     return join->overlap;
+}
+
+const BbRepeats *bb_join_repeats(const BbJoin *join)
+{
+    return join->repeats;
 }
 
 static int most_first(gconstpointer a, gconstpointer b, gpointer data)

@@ -5,12 +5,13 @@
 // clock that is not known neither can be told: such a sighting adds no time to one by a known
 // clock.
 //
-// Sightings of one message are recognised by their keys (merge/sighting.h). Where there is no key
-// that another observer could have, by order: a sighting joins the one of the other observer, with
-// the same sender, receiver and kind and no other label or size, whose distance in time is nearest
-// to what is usual between the two, if that one has no nearer one either and it is not further from
-// that than such distances differ. Returns join where their calls did. What was lost on one side
-// stands between and joins nothing.
+// Sightings of one message are recognised by their keys (merge/sighting.h). What an observer tells
+// in several inputs (snapshots that overlap, merged traces with an observer in common), with one
+// key at one time, is one sighting. Where there is no key that another observer could have, by
+// order: a sighting joins the one of the other observer, with the same sender, receiver and kind
+// and no other label or size, whose distance in time is nearest to what is usual between the two,
+// if that one has no nearer one either and it is not further from that than such distances differ.
+// Returns join where their calls did. What was lost on one side stands between and joins nothing.
 //
 // Ids of calls are those of merge/call_ids.h. A message waits until the window is over; at most
 // held_max wait (350 bytes each and their texts), then the earliest goes early, counted.
@@ -43,6 +44,7 @@ typedef enum {
     BB_JOIN_BY_POSITION, // joins, by how they were recognised
     BB_JOIN_BY_ID,
     BB_JOIN_BY_ORDER,
+    BB_JOIN_AGAIN,         // sightings that their observer told in another input, too
     BB_JOIN_RECEIVER_ONLY, // messages that only the receiver saw (`_RECV`)
     BB_JOIN_OTHER_KIND,    // joins of sightings that are of different kinds; the decoded one counts
     BB_JOIN_EARLY,         // messages that did not wait for the window, for want of room
@@ -81,6 +83,7 @@ const char *bb_join_count_meaning(BbJoinCount count); // a sentence for people
 const char *bb_join_meaning(const char *name);        // the same, of a counter; NULL if of no join
 
 const struct BbOverlap *bb_join_overlap(const BbJoin *join); // lent: merge/overlap.h
+const struct BbRepeats *bb_join_repeats(const BbJoin *join); // lent: merge/repeats.h
 // Most frequent first. The array of BbJoinNames is yours.
 GArray *bb_join_names(const BbJoin *join);
 

@@ -23,10 +23,10 @@ static bool is_known(const BbJoin *join, const BbHeld *held)
     return !clocks || bb_clocks_knows(clocks, held->message.observer);
 }
 
-// Whether their times compare.
-static bool is_one_time(const BbJoin *join, const BbHeld *a, const BbHeld *b)
+// Whether one of both times is when the other was sent, or arrived.
+static bool are_both_ends(const BbJoin *join, const BbHeld *a, const BbHeld *b)
 {
-    return a->message.observer == b->message.observer || (is_known(join, a) && is_known(join, b));
+    return a->message.observer != b->message.observer && is_known(join, a) && is_known(join, b);
 }
 
 // Whether b is nearer to the sender.
@@ -52,7 +52,7 @@ static void set_arrival(const BbJoin *join, BbHeld *a, const BbHeld *b)
         a->receiver_told = true;
         return;
     }
-    if (a->receiver_told || a->message.at_receiver || !is_one_time(join, a, b))
+    if (a->receiver_told || a->message.at_receiver || !are_both_ends(join, a, b))
         return;
     *recv_ns = MAX(*recv_ns, MAX(b->message.recv_ns, b->message.time_ns)); // absent is least
 }
@@ -128,6 +128,14 @@ static void learn_delays(BbJoin *join, const BbHeld *a, const BbHeld *b)
         }
 }
 
+static bool is_again(const BbHeld *a, const BbHeld *b)
+{
+    for (const BbSighting *seen = &a->seen; seen; seen = seen->next)
+        if (bb_sighting_is_again(seen, &b->seen))
+            return true;
+    return false;
+}
+
 static void take_sightings(BbHeld *a, BbHeld *b)
 {
     BbSighting *last = &a->seen;
@@ -147,9 +155,11 @@ static void take_connection(BbHeld *a, BbHeld *b)
     a->message.offset = b->message.offset;
 }
 
-void bb_held_fold(BbJoin *join, BbHeld *a, BbHeld *b)
+bool bb_held_fold(BbJoin *join, BbHeld *a, BbHeld *b)
 {
-    learn_delays(join, a, b);
+    bool again = b->seen.again = is_again(a, b);
+    if (!again)
+        learn_delays(join, a, b);
     if (is_nearer(join, b, a)) {
         SWAP(BbMessage, a->message, b->message);
         SWAP(bool, a->receiver_told, b->receiver_told);
@@ -168,4 +178,5 @@ void bb_held_fold(BbJoin *join, BbHeld *a, BbHeld *b)
     b->call = NULL;
     if (a->call)
         bb_open_call_move(a->call, a->message.time_ns);
+    return again;
 }

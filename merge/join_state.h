@@ -6,6 +6,7 @@
 #include "merge/call_ids.h"
 #include "merge/join.h"
 #include "merge/overlap.h"
+#include "merge/repeats.h"
 #include "merge/sighting.h"
 
 // A sighting waits for so many others before it is joined: the memory that it will need is on its
@@ -19,6 +20,7 @@ typedef struct BbSighting {
     BbId id;
     guint32 observer, input;
     bool at_receiver;
+    bool again; // its observer has told it in another input, too
 } BbSighting;
 
 // A message that waits for other sightings. What a search by key looks at comes first: it should
@@ -81,11 +83,19 @@ struct BbJoin {
     GHashTable *apart;  // BbJoinNames -> itself
     BbCallIds *ids;
     BbOverlap *overlap;
+    BbRepeats *repeats;
     gint64 newest_ns, out_ns; // times pushed and handed on
     guint32 tcp, udp;         // protocols of connections that no decoder knew
     guint32 unread;           // BB_STATUS_UNREAD
     guint64 count[BB_JOIN_COUNTS];
 };
+
+// Whether both are one record of one observer, which came in two inputs.
+static inline bool bb_sighting_is_again(const BbSighting *a, const BbSighting *b)
+{
+    return a->observer == b->observer && a->input != b->input && a->time_ns == b->time_ns &&
+           a->at_receiver == b->at_receiver;
+}
 
 // ---- join_held.c: places for messages, the list in order of time, the table by key
 
@@ -116,8 +126,9 @@ void bb_held_settle_other(BbJoin *join, BbHeld *held);
 
 // ---- join_fold.c
 
-// Makes one message of a and b, in a. b keeps nothing of worth.
-void bb_held_fold(BbJoin *join, BbHeld *a, BbHeld *b);
+// Makes one message of a and b, in a. b keeps nothing of worth. Returns whether b is only what an
+// observer of a told in another input.
+bool bb_held_fold(BbJoin *join, BbHeld *a, BbHeld *b);
 
 // ---- join_lane.c
 

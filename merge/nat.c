@@ -119,6 +119,18 @@ static void begin_again(BbNatConnection *connection, guint64 block)
     memset(connection->messages, 0, sizeof connection->messages);
 }
 
+// A message from the other end came.
+static void note_answer(BbNatConnection *connection, guint side, const BbNatPlace *place)
+{
+    for (guint i = 0; i < connection->n[!side]; i++) {
+        BbNatPlace *asked = &connection->places[!side][i];
+        if (asked->answer != BB_OFFSET_NONE)
+            continue;
+        asked->answer = place->position;
+        asked->answer_ns = place->time_ns;
+    }
+}
+
 // Keeps the place if its rank is among the lowest.
 static void note_place(BbNatConnection *connection, guint side, const BbNatPlace *place)
 {
@@ -139,7 +151,8 @@ void bb_nat_add(BbNat *nat, const BbMessage *message)
 {
     if (!message->conn || message->offset == BB_OFFSET_NONE || message->sender == message->receiver)
         return;
-    BbNatPlace place = {message->offset, message->time_ns};
+    BbNatPlace place = {
+        .position = message->offset, .answer = BB_OFFSET_NONE, .time_ns = message->time_ns};
     guint side = side_of(nat, message);
     // Not of returns: a call and its return must not lie on both sides of where all begins again.
     bool ranks = message->kind != BB_RETURN;
@@ -161,6 +174,7 @@ void bb_nat_add(BbNat *nat, const BbMessage *message)
     connection->calls[side] += message->kind == BB_CALL;
     connection->calls[!side] += message->kind == BB_RETURN;
     connection->no_proof |= message->offset < RELATIVE || message->offset > G_MAXUINT32;
+    note_answer(connection, side, &place);
     note_place(connection, side, &place);
 }
 
@@ -227,6 +241,8 @@ const char *bb_nat_meaning(const char *name)
 {
     if (strcmp(name, BB_NAT_JOINED) == 0)
         return "connections joined with one that was translated";
+    if (strcmp(name, BB_NAT_NOISE) == 0)
+        return "of these, pairs whose names may be of the wrong side";
     return strcmp(name, BB_NAT_FORGOTTEN) == 0
                ? "connections dropped from the search for translated ones"
                : NULL;

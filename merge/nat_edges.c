@@ -10,8 +10,9 @@
 // Pairs whose connections have these ends: a's first, b's so turned as to be those of a.
 typedef struct Group {
     guint32 end[4];
-    BbNatEdge edge;   // with near and far as a and b, until the side is known
-    double lead_ns;   // sum over pairs of how much a is nearer to end 0
+    BbNatEdge edge;    // with near and far as a and b, until the side is known
+    guint64 nearer[2]; // sums over pairs, see BbNatPair
+    double lead_ns;
     guint64 calls[2]; // of the ends
 } Group;
 
@@ -39,9 +40,11 @@ static void put_in_order(const BbNat *nat, BbNatPair *pair)
     other.a = pair->b;
     other.b = pair->a;
     for (guint side = 0; side < 2; side++) {
-        other.delays_ns[side ^ pair->turned] = -pair->delays_ns[side];
+        other.nearer[!side ^ pair->turned] = pair->nearer[side];
         other.n[side ^ pair->turned] = pair->n[side];
     }
+    if (!pair->turned)
+        other.lead_ns = -pair->lead_ns;
     *pair = other;
 }
 
@@ -61,18 +64,34 @@ static Group *group_of(GHashTable *groups, const BbNatPair *pair)
     return group;
 }
 
-// What end 0 sends passes a before b if a is nearer to it, what it gets passes a after b; how far
-// the clocks are apart is in both delays.
 static void add_pair(GHashTable *groups, const BbNatPair *pair)
 {
     Group *group = group_of(groups, pair);
-    group->lead_ns += (double)pair->delays_ns[0] / pair->n[0];
-    group->lead_ns -= (double)pair->delays_ns[1] / pair->n[1];
+    group->lead_ns += pair->lead_ns;
     group->edge.connections++;
     group->edge.apart += pair->apart;
     group->edge.accidents = MAX(group->edge.accidents, pair->accidents);
-    for (guint end = 0; end < 2; end++)
+    for (guint end = 0; end < 2; end++) {
+        group->nearer[end] += pair->nearer[end];
         group->calls[end] += pair->a->calls[end] + pair->b->calls[end ^ pair->turned];
+    }
+}
+
+// Whether a is nearer to end 0: a majority of answers, which a step of clocks between a few
+// messages and theirs cannot turn.
+static bool is_a_first(const Group *group)
+{
+    if (group->nearer[0] != group->nearer[1])
+        return group->nearer[0] > group->nearer[1];
+    return group->lead_ns >= 0;
+}
+
+// Whether chance alone could make such a majority: it is within three standard deviations of none.
+static bool is_noise(const Group *group)
+{
+    double more = (double)MAX(group->nearer[0], group->nearer[1]);
+    double less = (double)MIN(group->nearer[0], group->nearer[1]);
+    return more == 0 || (less > 0 && (more - less) * (more - less) < 9 * (more + less));
 }
 
 // ---- steps --------------------------------------------------------------------------------------
@@ -86,7 +105,7 @@ static void set_step(BbNatConnection *from, guint end, const BbNatConnection *ne
 
 static void link_pair(GHashTable *groups, const BbNatPair *pair)
 {
-    bool a_first = group_of(groups, pair)->lead_ns >= 0;
+    bool a_first = is_a_first(group_of(groups, pair));
     BbNatConnection *a = pair->a, *b = pair->b;
     if (pair->apart)
         return;
@@ -112,11 +131,12 @@ static void swap(guint32 *a, guint32 *b)
 static void turn_edge(Group *group)
 {
     BbNatEdge *edge = &group->edge;
-    bool far_first = group->lead_ns < 0;
+    bool far_first = !is_a_first(group);
+    edge->noise = is_noise(group);
     if (group->calls[1] > group->calls[0]) {
         swap(&edge->near[0], &edge->near[1]);
         swap(&edge->far[0], &edge->far[1]);
-        far_first = group->lead_ns >= 0;
+        far_first = !far_first;
     }
     if (!far_first)
         return;

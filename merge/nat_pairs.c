@@ -2,6 +2,8 @@
 // In: connections with a sample of the places in them where messages begin. Out: which two are one.
 #include "merge/nat_state.h"
 
+#include "data/call.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -11,14 +13,19 @@
 typedef struct Entry {
     guint64 position;
     BbNatConnection *connection;
-    gint64 time_ns;
+    const BbNatPlace *place;
     guint side;
 } Entry;
+
+// How much later b saw a message than a, and when that was.
+typedef struct Delay {
+    gint64 delay_ns, time_ns;
+} Delay;
 
 // Two connections with places in common.
 typedef struct Candidate {
     BbNatPair pair;
-    gint64 least_ns, most_ns; // of the delays
+    Delay least, most;
 } Candidate;
 
 static guint candidate_hash(gconstpointer key)
@@ -42,7 +49,7 @@ static void add_entries(BbNatConnection *connection, GArray *entries)
     for (guint side = 0; side < 2; side++) {
         for (guint i = 0; i < connection->n[side]; i++) {
             const BbNatPlace *place = &connection->places[side][i];
-            Entry entry = {place->position, connection, place->time_ns, side};
+            Entry entry = {place->position, connection, place, side};
             g_array_append_val(entries, entry);
         }
     }
@@ -57,21 +64,49 @@ static int by_position(gconstpointer a, gconstpointer b)
     return order ? order : (int)x->side - (int)y->side;
 }
 
-static void add_common(GHashTable *candidates, const Entry *x, const Entry *y)
+static Candidate *candidate_of(GHashTable *candidates, const Entry *x, const Entry *y)
 {
     Candidate key = {.pair = {.a = x->connection, .b = y->connection, .turned = x->side != y->side},
-                     .least_ns = G_MAXINT64,
-                     .most_ns = G_MININT64};
+                     .least = {.delay_ns = G_MAXINT64},
+                     .most = {.delay_ns = G_MININT64}};
     Candidate *candidate = g_hash_table_lookup(candidates, &key);
     if (!candidate) {
         candidate = g_memdup2(&key, sizeof key);
         g_hash_table_add(candidates, candidate);
     }
-    gint64 delay_ns = y->time_ns - x->time_ns;
+    return candidate;
+}
+
+static double between(gint64 from_ns, gint64 to_ns)
+{
+    return (double)bb_time_between(from_ns, to_ns);
+}
+
+// What an end sends passes first where it is nearer, the answer there last: by both together b is
+// further from the end than a, and how far the clocks are apart is in neither. What they drift by
+// from one to the other is: less than that tells nothing.
+static void add_lead(BbNatPair *pair, guint side, const BbNatPlace *x, const BbNatPlace *y)
+{
+    if (x->answer != y->answer || x->answer == BB_OFFSET_NONE)
+        return;
+    double of_x = between(x->time_ns, x->answer_ns), of_y = between(y->time_ns, y->answer_ns);
+    double lead_ns = of_x - of_y, drift_ns = BB_NAT_DRIFT * MAX(fabs(of_x), fabs(of_y));
+    pair->lead_ns += side ? -lead_ns : lead_ns;
+    if (fabs(lead_ns) > drift_ns)
+        pair->nearer[lead_ns > 0 ? side : !side]++;
+}
+
+static void add_common(GHashTable *candidates, const Entry *x, const Entry *y)
+{
+    Candidate *candidate = candidate_of(candidates, x, y);
+    gint64 time_ns = x->place->time_ns;
+    Delay delay = {bb_time_between(time_ns, y->place->time_ns), time_ns};
     candidate->pair.n[x->side]++;
-    candidate->pair.delays_ns[x->side] += delay_ns;
-    candidate->least_ns = MIN(candidate->least_ns, delay_ns);
-    candidate->most_ns = MAX(candidate->most_ns, delay_ns);
+    if (delay.delay_ns < candidate->least.delay_ns)
+        candidate->least = delay;
+    if (delay.delay_ns > candidate->most.delay_ns)
+        candidate->most = delay;
+    add_lead(&candidate->pair, x->side, x->place, y->place);
 }
 
 // Entries [from .. to) have one position. Those of one connection are next to each other.
@@ -136,12 +171,21 @@ static bool share_observer(const BbNatConnection *a, const BbNatConnection *b)
     return false;
 }
 
+// Whether the times are apart by one and the same, but for what clocks drift by meanwhile.
+static bool is_one_time(const Candidate *candidate, gint64 window_ns)
+{
+    const Delay *least = &candidate->least, *most = &candidate->most;
+    double apart_ns = between(least->delay_ns, most->delay_ns);
+    double drift_ns = BB_NAT_DRIFT * fabs(between(least->time_ns, most->time_ns));
+    return apart_ns <= (double)window_ns + drift_ns;
+}
+
 static bool is_proof(const BbNat *nat, Candidate *candidate, gint64 window_ns)
 {
     BbNatPair *pair = &candidate->pair;
     double connections = g_hash_table_size(nat->connections);
     double accidents = connections * (connections - 1); // twice as many pairs: ends may be turned
-    if ((guint64)candidate->most_ns - (guint64)candidate->least_ns > (guint64)window_ns)
+    if (!is_one_time(candidate, window_ns))
         return false;
     for (guint side = 0; side < 2; side++) {
         double share = share_of(pair, side);

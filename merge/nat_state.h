@@ -4,9 +4,10 @@
 
 #include "merge/nat.h"
 
+// Where a message began, and the first one from the other end that came after it.
 typedef struct BbNatPlace {
-    guint64 position;
-    gint64 time_ns;
+    guint64 position, answer; // the latter BB_OFFSET_NONE until one came
+    gint64 time_ns, answer_ns;
 } BbNatPlace;
 
 typedef struct BbNatConnection BbNatConnection;
@@ -35,10 +36,11 @@ struct BbNatConnection {
 typedef struct BbNatPair {
     BbNatConnection *a, *b;
     bool turned;
-    bool apart;          // one observer saw both
-    double accidents;    // expected among all pairs
-    gint64 delays_ns[2]; // sums of: time in b minus that in a, of messages from each end of a
-    guint n[2];
+    bool apart;       // one observer saw both
+    double accidents; // expected among all pairs
+    guint n[2];       // places in common, of messages from each end of a
+    guint nearer[2];  // answers that tell that a is nearer to this end of its own
+    double lead_ns;   // sum over answers of how much a is nearer to end 0
 } BbNatPair;
 
 struct BbNat {

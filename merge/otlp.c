@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: OpenTelemetry's OTLP as JSON: one document, or one export request a line, as the collector's
-// file exporter writes. Out: spans.
+// file exporter writes; or what query APIs wrap it in. Out: spans.
 //
 // Protocol buffers as JSON allow names in camelCase and in snake_case, 64-bit integers as numbers
 // and as strings, enumerations as numbers and as names, bytes as base64; OTLP has ids in hex. All
@@ -175,11 +175,26 @@ static bool take_resource(BbSpanReading *reading, JsonObject *value)
     return found;
 }
 
+// What Tempo's API (trace) and Jaeger's (result) put around a request.
+static JsonObject *unwrap(JsonObject *value)
+{
+    JsonObject *inner = bb_member_object(value, "trace");
+    inner = inner ? inner : bb_member_object(value, "result");
+    return inner ? inner : value;
+}
+
+// The resources of a request; Tempo calls them batches.
+static JsonArray *resources_of(JsonObject *request)
+{
+    JsonArray *resources = array_of(request, FIELD("resourceSpans", "resource_spans"));
+    return resources ? resources : bb_member_array(request, "batches");
+}
+
 // A resource, as they come out of a list that was taken apart, or a request, as it stands in an
-// array of such.
+// array of such or in a wrapping.
 static bool take_value(BbSpanReading *reading, JsonObject *value)
 {
-    JsonArray *resources = array_of(value, FIELD("resourceSpans", "resource_spans"));
+    JsonArray *resources = resources_of(unwrap(value));
     if (!resources)
         return take_resource(reading, value);
     for (guint i = 0; i < length_of(resources); i++) {
@@ -192,7 +207,7 @@ static bool take_value(BbSpanReading *reading, JsonObject *value)
 
 static bool otlp_read(gpointer reading, const char *path, GError **error)
 {
-    static const char *const lists[] = {"resourceSpans", "resource_spans", NULL};
+    static const char *const lists[] = {"resourceSpans", "resource_spans", "batches", NULL};
     static const BbSpanForm form = {
         lists,
         "no export request of OTLP (resourceSpans, scopeSpans): is it jaeger or zipkin?",

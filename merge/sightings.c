@@ -102,7 +102,23 @@ static int compare(gconstpointer a, gconstpointer b)
         return p->observer < q->observer ? -1 : 1;
     if (p->at_receiver != q->at_receiver)
         return p->at_receiver ? 1 : -1;
-    return p->time_ns < q->time_ns ? -1 : p->time_ns > q->time_ns;
+    if (p->time_ns != q->time_ns)
+        return p->time_ns < q->time_ns ? -1 : 1;
+    if (p->sender != q->sender)
+        return p->sender < q->sender ? -1 : 1;
+    if (p->receiver != q->receiver)
+        return p->receiver < q->receiver ? -1 : 1;
+    return (int)p->kind - (int)q->kind;
+}
+
+static void drop_repeats(GArray *kept)
+{
+    BbSeen *seen = &g_array_index(kept, BbSeen, 0);
+    guint n = 1;
+    for (guint i = 1; i < kept->len; i++)
+        if (compare(&seen[i], &seen[n - 1]) != 0)
+            seen[n++] = seen[i];
+    g_array_set_size(kept, n);
 }
 
 const BbSeen *bb_sightings_sort(BbSightings *sightings)
@@ -110,5 +126,6 @@ const BbSeen *bb_sightings_sort(BbSightings *sightings)
     if (!sightings->kept->len)
         return NULL;
     qsort(sightings->kept->data, sightings->kept->len, sizeof(BbSeen), compare);
+    drop_repeats(sightings->kept);
     return &g_array_index(sightings->kept, BbSeen, 0);
 }

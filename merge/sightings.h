@@ -29,7 +29,8 @@ guint64 bb_sightings_added(const BbSightings *sightings); // ever
 gsize bb_sightings_kept(const BbSightings *sightings);
 
 // All that are kept, sightings of one key next to each other, each in order of observer,
-// at_receiver and time. Lent until the next call.
+// at_receiver and time; what an observer told in several traces, the same at one time, once. Lent
+// until the next call.
 const BbSeen *bb_sightings_sort(BbSightings *sightings);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbSightings, bb_sightings_free)

@@ -621,6 +621,66 @@ class Merge(Merging):
         self.assertEqual(len(lines(self.at / "all.bbt")), 4 * len(calls) + 5)
         self.assertIn("one observer saw 20 of them on both sides: these stay two", done.err)
 
+    def test_a_side_that_nothing_tells_is_said(self):
+        """The clock of one side shows full seconds only."""
+        (outside, inside), _ = self.translated()
+        coarse = [re.sub(r"^(\d+)\.\d+", r"\1.0", line) for line in lines(inside)]
+        sure = good("merge", "-q", "--nat=join", "-w", self.at / "sure.bbt", outside, inside).err
+        done = good("merge", "-q", "--nat=join", "-w", self.at / "all.bbt", outside, self.write("coarse.txt", coarse))
+        self.assertRegex(done.err, r"warning: connections of '10\.[09]\.0\.\d' with .* within the noise of their times")
+        self.assertNotIn("noise", sure)
+        self.assertRegex(good("info", self.at / "all.bbt").out, r"40 +of these, pairs whose names may be of the wrong side")
+
+    def talk(self, clock_ns=0, observer="", conn="x-y"):
+        """Calls of a to b as seen by a, or (turned) at b, 100 us later."""
+        at_ns = clock_ns + (observer == "b") * 10**5
+        back_ns = clock_ns - (observer == "b") * 10**5
+        name = f" obs={observer}" if observer else ""
+        return [line for i in range(1, 401) for line in (
+            f"{seconds(10**18 + i * 10**7 + at_ns)} CALL_SENT a b {i} conn={conn} off={i * 100}{name}",
+            f"{seconds(10**18 + i * 10**7 + 2 * 10**6 + back_ns)} RET_SENT b a {i} conn={conn} off={i * 90}{name}")]
+
+    def verdict(self, trace):
+        told = good("info", trace).out
+        return int(re.search(r"^calls +([\d,]+)", told, re.M)[1].replace(",", "")), told
+
+    def test_snapshots_that_overlap(self):
+        """Of one observer: what two of them hold is one message, and its clock is known."""
+        seen = self.talk()
+        (self.at / "a").mkdir()
+        paths = [self.write("a/snap1.txt", seen[:500]), self.write("a/snap2.txt", seen[300:]),
+                 self.write("b/x.txt", self.talk(7 * 10**9, "b"))]
+        done = good("merge", "--observers=folder", "-w", self.at / "all.bbt", *paths)
+        self.assertNotIn("warning", done.err)
+        self.assertIn("clock of b: +7.000000 s", done.err)
+        self.assertRegex(done.err, r"\b200  sightings that an observer told in another trace, too")
+        calls, told = self.verdict(self.at / "all.bbt")
+        self.assertEqual(calls, 400)
+        self.assertIn("\nGood: ", told)
+
+    def test_merged_traces_with_an_observer_in_common(self):
+        a, b, c = (self.write(f"{name}.txt", text) for name, text in (
+            ("a", self.talk(0, "a") + self.talk(10**6, "a", "x-z")), ("b", self.talk(0, "b")),
+            ("c", self.talk(10**6, "b", "x-z"))))
+        good("merge", "-q", "-w", self.at / "east.bbt", a, b)
+        good("merge", "-q", "-w", self.at / "west.bbt", a, c)
+        good("merge", "-q", "-w", self.at / "one.bbt", a, b, c)
+        for paths in (("east.bbt", "west.bbt"), ("one.bbt", "a.txt"), ("a.txt", "east.bbt", "c.txt")):
+            good("merge", "-q", "-w", self.at / "all.bbt", *(self.at / path for path in paths))
+            self.assertEqual(self.verdict(self.at / "all.bbt")[0], 800, paths)
+
+    def test_an_observer_by_two_clocks_is_told(self):
+        """A merged trace, with one of those that it was made of, which has another clock."""
+        a, b = self.write("a.txt", self.talk(0, "a")), self.write("b.txt", self.talk(3600 * 10**9, "b"))
+        one, done = self.at / "one.bbt", good("merge", "-q", "-w", self.at / "one.bbt", a, b)
+        self.assertEqual(done.err, "")
+        done = good("merge", "-q", "-w", self.at / "all.bbt", one, b)
+        self.assertRegex(done.err, r"warning: about \d+ messages of b stand twice: \S+one\.bbt and \S+b\.txt have "
+                         r"them 3600\.000\d+ s apart")
+        told = self.verdict(self.at / "all.bbt")[1]
+        self.assertIn("\nPoor: messages stand twice, ", told)
+        self.assertRegex(told, r"About \d+ messages or more stand twice, by two clocks of one observer")
+
     def test_folders_as_observers(self):
         paths = [self.write(f"{host}/{i}.txt", [f"{i}.{part} MSG_SENT x y m{i}"])
                  for i in range(1, 4) for host, part in (("h1", "0"), ("h2", "2"))]

@@ -287,6 +287,13 @@ class Spans(unittest.TestCase):
                         _, err = self.convert(form, write(calls, "both"), status=1)
                         self.assertRegex(err, rf"in\.{form}:\d+: .*{other}")
 
+    def test_spans_of_which_no_message_comes_are_warned_of(self):
+        traces = jaeger(read_calls(self.generate("multitier", 60)), "both")
+        _, err = self.convert("jaeger", re.sub('"(client|server)"', '"internal"', traces), "-q")
+        self.assertRegex(err, r"warning: no message came of [\d,]+ spans: ")
+        for quiet in '{"data":[]}', traces:
+            self.assertEqual(self.convert("jaeger", quiet, "-q")[1], "")
+
     def test_what_was_cut_off_is_said_and_the_rest_is_kept(self):
         calls = read_calls(self.generate("multitier", 400))
         for form, write in FORMATS.items():

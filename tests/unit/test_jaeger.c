@@ -50,6 +50,26 @@ START_TEST(spans_alone)
 }
 END_TEST
 
+// A store may keep tags, or some of them, as fields; no scalar, no tag.
+START_TEST(tags_as_fields)
+{
+    assert_spans("jaeger",
+                 "{" TRACE ",\"spanID\":\"a1\",\"startTime\":1000,\"duration\":90,"
+                 "\"process\":{\"serviceName\":\"web\",\"tag\":{\"span@kind\":\"x\"}},\"tags\":[],"
+                 "\"tag\":{\"span@kind\":\"client\",\"peer@service\":\"db\",\"x\":[{}],\"y\":null,"
+                 "\"http@status_code\":\"503\",\"error\":true}}\n"
+                 "{" TRACE ",\"spanID\":\"a3\",\"startTime\":2000,\"duration\":9,"
+                 "\"process\":{\"serviceName\":\"app\"},"
+                 "\"tags\":[{\"key\":\"span.kind\",\"value\":\"client\"}],"
+                 "\"tag\":{\"peer@service\":\"cache\",\"db@system\":\"redis\"}}\n"
+                 "{" TRACE ",\"spanID\":\"a4\",\"startTime\":3000,\"tag\":5}\n",
+                 "CALL 1000 web db 00000000000000a1 0000000000000c1d - ? ? http\n"
+                 "RET 1090R db web 00000000000000a1 0000000000000c1d - ? 503 http\n"
+                 "CALL 2000 app cache 00000000000000a3 0000000000000c1d - ? ? redis\n"
+                 "RET 2009R cache app 00000000000000a3 0000000000000c1d - ? ? redis\n");
+}
+END_TEST
+
 #define SPAN(references)                                                                     \
     "{" TRACE ",\"spans\":[{\"spanID\":\"b1\",\"startTime\":5,\"duration\":4,"               \
     "\"processID\":\"p1\",\"tags\":[{\"key\":\"span.kind\",\"value\":\"server\"},"           \
@@ -186,5 +206,6 @@ START_TEST(counters_have_their_sentences)
 }
 END_TEST
 
-TEST_MAIN("jaeger", wrappings, spans_alone, references, odd_spans, long_names_are_cut,
-          other_forms_are_refused, a_full_output, a_cut_file, counters_have_their_sentences)
+TEST_MAIN("jaeger", wrappings, spans_alone, tags_as_fields, references, odd_spans,
+          long_names_are_cut, other_forms_are_refused, a_full_output, a_cut_file,
+          counters_have_their_sentences)

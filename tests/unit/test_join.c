@@ -397,6 +397,48 @@ static bool refuse(const BbMessage *message, gpointer user, GError **error)
     return false;
 }
 
+// Snapshots that overlap, or merges that have an observer in common, whose ids are their own.
+START_TEST(what_an_observer_tells_again_is_one)
+{
+#define OF(time, words, more, position) \
+    time " " words more " end=" time " bytes=9 conn=x-y off=" position " obs=a proto=http"
+    g_autoptr(Merge) merge = merge_new();
+    MERGE_ADD(merge, "s1.txt", OF("1.1", "C c s 1", "", "5"), OF("1.4", "R s c 1", "", "6"),
+              OF("1.5", "C c s 2", "", "7"));
+    MERGE_ADD(merge, "s2.txt", OF("1.1", "C c s 8", " recv=1.2", "5"),
+              OF("1.4", "R s c 8", "", "6"), OF("1.5", "C c s 9", "", "7"),
+              OF("1.8", "R s c 9", "", "8"));
+    MERGE_ADD(merge, "b.txt", SEEN("1.3", "R s c 3", "6"), SEEN("1.6", "C c s 4", "7"));
+    merge_with(merge, BB_JOIN_KEYS);
+    MERGE_EXPECT(merge, OF("1.1", "C c s 1", " recv=1.2", "5"),
+                 OUT("1.3", "R s c 1", " recv=1.4", "6", "b"),
+                 OF("1.5", "C c s 2", " recv=1.6", "7"), OF("1.8", "R s c 2", "", "8"));
+    ck_assert_uint_eq(bb_join_count(merge->join, BB_JOIN_AGAIN), 3);
+    ck_assert_uint_eq(bb_join_count(merge->join, BB_JOIN_JOINED), 2);
+    ck_assert_uint_eq(bb_join_count(merge->join, BB_JOIN_BY_POSITION), 2);
+    g_autoptr(GArray) pairs = bb_overlap_pairs(bb_join_overlap(merge->join), merge->names);
+    ck_assert_uint_eq(pairs->len, 1);
+    ck_assert_uint_eq(g_array_index(pairs, BbOverlapPair, 0).both, 2);
+#undef OF
+}
+END_TEST
+
+// An id alone, made up or of the wire: the same at one time only.
+START_TEST(ids_that_come_again_at_another_time_are_others)
+{
+    static const char *const more[] = {"obs=a", "end=1.1 bytes=9 obs=a proto=http"};
+    for (guint i = 0; i < 4; i++) {
+        g_autoptr(Merge) merge = merge_new();
+        g_autofree char *first = g_strdup_printf("1.1 C c s 1 %s", more[i / 2]);
+        g_autofree char *second = g_strdup_printf("1.%u C c s 1 %s", 1 + i % 2, more[i / 2]);
+        MERGE_ADD(merge, "s1.txt", first);
+        MERGE_ADD(merge, "s2.txt", second);
+        merge_with(merge, BB_JOIN_KEYS);
+        ck_assert_uint_eq(merge->lines->len, 1 + i % 2);
+    }
+}
+END_TEST
+
 START_TEST(a_failing_sink_ends_the_join)
 {
     g_autoptr(BbNames) names = bb_names_new();
@@ -532,6 +574,7 @@ TEST_MAIN("join", two_sightings_are_one_message_with_both_times,
           a_reply_moves_behind_its_call_where_it_may, disorder_within_the_window_is_put_right,
           where_room_is_short_the_oldest_goes_early, identical_times_keep_the_order_of_the_inputs,
           the_decoded_sighting_counts, names_that_differ_are_a_hint,
-          pieces_of_one_trace_keep_their_calls, a_failing_sink_ends_the_join,
+          pieces_of_one_trace_keep_their_calls, what_an_observer_tells_again_is_one,
+          ids_that_come_again_at_another_time_are_others, a_failing_sink_ends_the_join,
           a_sink_that_fails_late_ends_the_join, what_is_late_passes_few,
           any_order_comes_out_in_order)

@@ -19,6 +19,9 @@
 typedef struct View {
     const char *observer, *conn, *client, *server;
     gint64 clock_ns, out_ns, back_ns;
+    double drift;
+    gint64 step_ns;  // of the clock, half way
+    guint jitter_ns; // of its stamps, at most
     double loss;
 } View;
 
@@ -45,8 +48,18 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(World, world_clear)
 typedef struct Talk {
     guint calls;
     guint64 first[2], step[2]; // first numbers, and bytes of each call and return
-    gint64 start_ns;
+    gint64 start_ns, every_ns, reply_ns;
 } Talk;
+
+// By the observer's clock.
+static gint64 stamp(World *world, const View *view, const Talk *talk, guint i, bool back)
+{
+    gint64 since_ns = i * talk->every_ns + back * talk->reply_ns;
+    gint64 time_ns = talk->start_ns + since_ns + (back ? view->back_ns : view->out_ns);
+    gint64 clock_ns = view->clock_ns + (gint64)(view->drift * (double)since_ns);
+    clock_ns += i >= talk->calls / 2 ? view->step_ns : 0;
+    return time_ns + clock_ns + bb_random_below(&world->random, view->jitter_ns + 1);
+}
 
 static BbMessage make_message(World *world, const View *view, const Talk *talk, guint i, bool back)
 {
@@ -59,8 +72,7 @@ static BbMessage make_message(World *world, const View *view, const Talk *talk, 
     message.observer = bb_names_intern(world->names, view->observer);
     message.conn = view->conn;
     message.offset = (guint32)(talk->first[back] + i * talk->step[back] + i * i);
-    message.time_ns = talk->start_ns + i * 10 * MS + back * 2 * MS + view->clock_ns +
-                      (back ? view->back_ns : view->out_ns);
+    message.time_ns = stamp(world, view, talk, i, back);
     return message;
 }
 
@@ -81,7 +93,9 @@ static Talk a_talk(World *world, guint calls)
                             ((guint64)1 << 24) + bb_random_below(&world->random, 4000000000u)},
                   .step = {100 + bb_random_below(&world->random, 900),
                            100 + bb_random_below(&world->random, 9000)},
-                  .start_ns = T0 + (gint64)bb_random_below(&world->random, 1000) * MS};
+                  .start_ns = T0 + (gint64)bb_random_below(&world->random, 1000) * MS,
+                  .every_ns = 10 * MS,
+                  .reply_ns = 2 * MS};
 }
 
 static const View outside = {.observer = "o1",
@@ -224,6 +238,84 @@ START_TEST(one_observer_of_both_sides_is_told_and_left)
     ck_assert_uint_eq(g_array_index(edges, BbNatEdge, 0).apart, 1);
     ck_assert_uint_eq(bb_nat_joined(world.nat), 0);
     expect_alone(&world, &same);
+}
+END_TEST
+
+// ---- clocks -------------------------------------------------------------------------------------
+
+#define HOUR_NS (3600 * WINDOW_NS)
+
+// Connections of an hour each, on both sides. Returns the one edge that comes of them.
+static BbNatEdge one_edge(World *world, guint connections, gint64 reply_ns, const View *far_side)
+{
+    for (guint i = 0; i < connections; i++) {
+        g_autofree char *out = g_strdup_printf("out%u", i), *in = g_strdup_printf("in%u", i);
+        Talk talk = a_talk(world, 40);
+        View near = outside, far = *far_side;
+        near.conn = out;
+        far.conn = in;
+        talk.every_ns = HOUR_NS / talk.calls;
+        talk.reply_ns = reply_ns;
+        see(world, &near, &talk);
+        see(world, &far, &talk);
+    }
+    g_autoptr(GArray) edges = solve(world);
+    ck_assert_uint_eq(edges->len, 1);
+    ck_assert_uint_eq(g_array_index(edges, BbNatEdge, 0).connections, connections);
+    return g_array_index(edges, BbNatEdge, 0);
+}
+
+// Clocks run apart by 100 times what the way takes, and step by half a second.
+START_TEST(no_drift_and_no_step_turns_a_side)
+{
+    for (guint round = 0; round < 32; round++) {
+        g_auto(World) world;
+        world_init(&world, 20 + round, 100);
+        View far = inside;
+        far.drift = round % 2 ? 20e-6 : -20e-6;
+        far.step_ns = round % 4 < 2 ? 0 : round % 8 < 4 ? WINDOW_NS / 2 : -WINDOW_NS / 2;
+        BbNatEdge edge = one_edge(&world, 1 + round % 3, 2 * MS, &far);
+        ck_assert_str_eq(text(&world, edge.near[0]), "client");
+        ck_assert_str_eq(text(&world, edge.far[1]), "web1");
+        ck_assert(!edge.noise);
+    }
+}
+END_TEST
+
+START_TEST(what_drifts_further_apart_than_the_window_is_one)
+{
+    static const struct {
+        double drift;
+        guint edges;
+    } cases[] = {{100e-6, 1}, {-450e-6, 1}, {5000e-6, 0}};
+    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_auto(World) world;
+        world_init(&world, 60, 100);
+        Talk talk = a_talk(&world, 40);
+        View far = inside;
+        far.drift = cases[i].drift;
+        talk.every_ns = HOUR_NS;
+        see(&world, &outside, &talk);
+        see(&world, &far, &talk);
+        g_autoptr(GArray) edges = solve(&world);
+        ck_assert_uint_eq(edges->len, cases[i].edges);
+    }
+}
+END_TEST
+
+// Stamps that scatter by fifty times what the way takes; answers that take so long that clocks may
+// drift by more meanwhile.
+START_TEST(a_side_within_the_noise_is_said)
+{
+    g_auto(World) scattered, slow;
+    world_init(&scattered, 61, 100);
+    View far = inside;
+    far.jitter_ns = 5 * MS;
+    ck_assert(one_edge(&scattered, 20, 2 * MS, &far).noise);
+    world_init(&slow, 62, 100);
+    BbNatEdge edge = one_edge(&slow, 20, WINDOW_NS, &inside);
+    ck_assert(edge.noise);
+    ck_assert_str_eq(text(&slow, edge.near[0]), "client");
 }
 END_TEST
 
@@ -418,14 +510,16 @@ START_TEST(counters_have_meanings)
 {
     ck_assert_ptr_nonnull(bb_nat_meaning(BB_NAT_JOINED));
     ck_assert_ptr_nonnull(bb_nat_meaning(BB_NAT_FORGOTTEN));
+    ck_assert_ptr_nonnull(bb_nat_meaning(BB_NAT_NOISE));
     ck_assert_ptr_null(bb_nat_meaning("merge_joined"));
 }
 END_TEST
 
 TEST_MAIN("nat", both_sides_of_a_balancer_are_one, ends_may_be_turned,
           two_translations_behind_each_other, one_observer_of_both_sides_is_told_and_left,
-          one_direction_is_not_enough, other_times_are_another_connection,
-          a_place_in_common_is_not_enough, numbers_that_are_not_random_prove_nothing,
-          numbers_common_to_many_prove_nothing, what_has_no_place_says_nothing,
-          all_of_many_are_found_and_no_others, losses_are_tolerated,
+          no_drift_and_no_step_turns_a_side, what_drifts_further_apart_than_the_window_is_one,
+          a_side_within_the_noise_is_said, one_direction_is_not_enough,
+          other_times_are_another_connection, a_place_in_common_is_not_enough,
+          numbers_that_are_not_random_prove_nothing, numbers_common_to_many_prove_nothing,
+          what_has_no_place_says_nothing, all_of_many_are_found_and_no_others, losses_are_tolerated,
           the_sample_keeps_both_sides_or_none, counters_have_meanings)

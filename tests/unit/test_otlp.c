@@ -42,6 +42,23 @@ START_TEST(wrappings)
 }
 END_TEST
 
+// Tempo's download and API, Jaeger's API of version 3.
+START_TEST(wrappings_of_apis)
+{
+#define BOTH SPANS("web", WEB) "," SPANS("app", APP)
+    assert_spans("otlp", "{\"batches\":[" BOTH "]}", wanted);
+    assert_spans("otlp", "[{\"batches\":[" BOTH "]}]", wanted);
+    assert_spans("otlp", "{\"trace\":{\"resourceSpans\":[" BOTH "]},\"metrics\":{}}", wanted);
+    assert_spans("otlp", "{\"trace\":{\"batches\":[" BOTH "]}}", wanted);
+    assert_spans("otlp",
+                 "{\"result\":{\"resourceSpans\":[" SPANS(
+                     "web", WEB) "]}}\n"
+                                 "{\"result\":{\"resource_spans\":[" SPANS("app", APP) "]}}\n",
+                 wanted);
+#undef BOTH
+}
+END_TEST
+
 START_TEST(older_names)
 {
     assert_spans("otlp",
@@ -174,6 +191,10 @@ START_TEST(other_forms_are_refused)
                                         "{\"resourceSpans\":[{}]}",
                                         "[{\"resourceSpans\":[5]}]",
                                         "{\"resourceMetrics\":[{}]}",
+                                        "{\"batches\":[{}]}",
+                                        "{\"trace\":[]}",
+                                        "{\"trace\":{\"resourceLogs\":[]}}",
+                                        "{\"result\":{\"result\":{\"resourceSpans\":[]}}}",
                                         "[{\"traceId\":\"1\"}]"};
     for (gsize i = 0; i < G_N_ELEMENTS(texts); i++) {
         g_autoptr(SpanImport) taken = span_import_new();
@@ -202,5 +223,5 @@ START_TEST(lines)
 }
 END_TEST
 
-TEST_MAIN("otlp", wrappings, older_names, snake_case, base64, links, outcomes, odd_spans,
-          other_forms_are_refused, lines)
+TEST_MAIN("otlp", wrappings, wrappings_of_apis, older_names, snake_case, base64, links, outcomes,
+          odd_spans, other_forms_are_refused, lines)

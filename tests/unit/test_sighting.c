@@ -229,7 +229,24 @@ START_TEST(one_key_without_end)
 }
 END_TEST
 
+// Of overlapping traces of one observer; at another time, or the other way, it is another one.
+START_TEST(what_is_told_again_counts_once)
+{
+    g_autoptr(BbSightings) sightings = bb_sightings_new(100);
+    for (guint again = 0; again < 3; again++)
+        for (guint i = 0; i < 8; i++) {
+            BbSeen s = seen(9, i % 2, 1 + i / 4, 2 - i / 4);
+            s.time_ns = i / 2 % 2;
+            bb_sightings_add(sightings, &s);
+        }
+    const BbSeen *s = bb_sightings_sort(sightings);
+    ck_assert_uint_eq(bb_sightings_kept(sightings), 8);
+    for (guint i = 0; i < 8; i++)
+        ck_assert(s[i].observer == i / 4 && s[i].time_ns == i / 2 % 2 && s[i].sender == 1 + i % 2);
+}
+END_TEST
+
 TEST_MAIN("sighting", position_is_connection_offset_and_direction, direction_stands_other_names,
           ids_of_the_wire_join, no_id_no_key, ids_of_a_capture_stay_at_home, recv_joins_sent,
           keys_do_not_depend_on_tables, a_sample_is_of_whole_messages,
-          rare_pairs_keep_their_messages, one_key_without_end)
+          rare_pairs_keep_their_messages, one_key_without_end, what_is_told_again_counts_once)

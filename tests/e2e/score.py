@@ -186,16 +186,20 @@ class Score(unittest.TestCase):
             clock = 1 + draw.uniform(0, 20)
             while clock < 100:
                 end = clock + draw.gauss(20, 2)
-                lines.append(call(clock, end, f"p{client}", "API", number, "op=poll", f"path={number}", "parent=-"))
-                clock, number = end + 0.01, number + 1
+                lines.append(call(clock, end, "x", "API", number, "op=poll", f"path={number}", "parent=-"))
+                clock, number = end + 0.1, number + 1
         clock = 1.0
         while clock < 100:
             clock, path = clock + draw.expovariate(30), number
-            asked = clock + draw.gauss(0.005, 0.0005)
-            back = asked + draw.gauss(0.010, 0.001)
-            lines.append(call(clock, back + 0.005, "x", "API", path, "op=get", f"path={path}", "parent=-"))
+            asked = clock + draw.gauss(0.005, 0.001)
+            back = asked + draw.gauss(0.005, 0.001)
             lines.append(call(asked, back, "API", "DB", path + 1, f"path={path}", f"parent={path}"))
-            number += 2
+            if draw.random() < 0.3:
+                asked = back + draw.gauss(0.005, 0.001)
+                back = asked + draw.gauss(0.005, 0.001)
+                lines.append(call(asked, back, "API", "CACHE", path + 2, f"path={path}", f"parent={path}"))
+            lines.append(call(clock, back + draw.gauss(0.005, 0.001), "x", "API", path, "op=get", f"path={path}", "parent=-"))
+            number += 3
         score = json.loads(self.run_score(trace(*lines), "--format=json")[0])
         self.assertGreater(score["links"]["children"]["share"], 0.97)
 

@@ -140,6 +140,15 @@ static void note_gap(BbCriticalPath *path, BbCritical *charge, const Kid *next, 
         g_array_index(path->charges, BbCritical, next->place).gap_ns = gap_ns;
 }
 
+// What came of the return after its first byte, at to_ns, and before the caller went on, at at_ns.
+static gint64 rest_of(const BbCriticalPath *path, const BbCall *call, gint64 to_ns, gint64 at_ns)
+{
+    if (path->last_byte || !bb_call_is_returned(call))
+        return 0;
+    gint64 rest_ns = bb_time_between(to_ns, bb_call_back(call, true));
+    return rest_ns <= bb_time_between(to_ns, at_ns) ? MAX(rest_ns, 0) : 0;
+}
+
 // Walks back through the window of place p; its kids get windows and charges.
 static void walk(BbCriticalPath *path, const BbPaths *paths, const guint32 *order, guint32 p)
 {
@@ -163,6 +172,7 @@ static void walk(BbCriticalPath *path, const BbPaths *paths, const guint32 *orde
             continue;
         }
         note_gap(path, charge, waited, at_ns - to_ns);
+        kid_charge->rest_ns = charge->on_path ? rest_of(path, call, to_ns, at_ns) : 0;
         at_ns = MAX(kid->from_ns, place->from_ns);
         open_window(path, call, bb_time_between(to_ns, kid->to_ns), to_ns - at_ns, below);
         kid_charge->on_path = charge->on_path;

@@ -10,6 +10,7 @@
 #include "data/tally.h"
 #include "diagnose/blame_hints.h"
 #include "diagnose/blame_replicas.h"
+#include "diagnose/blame_rests.h"
 #include "diagnose/contexts.h"
 
 typedef struct {
@@ -36,6 +37,7 @@ struct BbBlame {
     BbTally edges;      // (caller, callee, operation) -> waits + 1
     GArray *waits;      // of BbBlameWaits
     BbChanges *changes;
+    BbBlameRests *rests;
     BbBlameReplicas *replicas; // NULL: each node counts as itself
     guint64 instances, left_out;
     gint64 latency_ns, left_out_ns;
@@ -61,6 +63,7 @@ BbBlame *bb_blame_new(const BbBlameOptions *options, const BbNames *names)
     blame->nodes = g_array_new(FALSE, TRUE, sizeof(Node));
     blame->waits = g_array_new(FALSE, FALSE, sizeof(BbBlameWaits));
     blame->changes = bb_changes_new(names);
+    blame->rests = bb_blame_rests_new(names);
     bb_tally_init(&blame->index);
     bb_tally_init(&blame->edges);
     g_array_set_clear_func(blame->rows, clear_row);
@@ -79,6 +82,7 @@ void bb_blame_free(BbBlame *blame)
     g_array_unref(blame->waits);
     bb_blame_replicas_free(blame->replicas);
     bb_changes_free(blame->changes);
+    bb_blame_rests_free(blame->rests);
     bb_tally_clear(&blame->index);
     bb_tally_clear(&blame->edges);
     g_free(blame);
@@ -164,6 +168,7 @@ static void add_waits(BbBlame *blame, const BbPaths *paths, guint32 index, const
     bool replicas = bb_paths_is_role(paths, callee);
     const BbPoolWait *pool = paths->pool_wait ? &paths->pool_wait[index] : NULL;
     const BbWorkerWait *turn = paths->worker_wait ? &paths->worker_wait[index] : NULL;
+    bb_blame_rests_add(blame->rests, caller, callee, charge->rest_ns);
     if (pool && pool->limit > 0)
         add_wait(blame, (BbBlameWaits){.caller = caller,
                                        .callee = callee,
@@ -411,6 +416,7 @@ BbBlameFindings *bb_blame_finish(BbBlame *blame)
     publish_nodes(blame, findings);
     findings->pools = publish_waits(blame, false, 0);
     findings->turns = publish_waits(blame, true, BB_BLAME_SHARE * (double)blame->latency_ns);
+    findings->rests = bb_blame_rests_find(blame->rests, BB_BLAME_SHARE * (double)blame->latency_ns);
     findings->changes = bb_changes_find(blame->changes);
     findings->hints = bb_blame_hints(findings->rows, findings->latency_ns, blame->names);
     if (blame->replicas) {
@@ -433,5 +439,6 @@ void bb_blame_findings_free(BbBlameFindings *findings)
     g_array_unref(findings->pools);
     g_array_unref(findings->turns);
     g_array_unref(findings->changes);
+    g_array_unref(findings->rests);
     g_free(findings);
 }

@@ -95,6 +95,7 @@ typedef struct BbBlameFindings {
     GArray *hints;     // of BbBlameHint, by falling excess
     GArray *pools;     // of BbBlameWaits, by falling time, then by names
     GArray *turns;     // likewise, of nodes where that makes BB_BLAME_SHARE of all latency
+    GArray *rests;     // of BbBlameRest, those that make BB_BLAME_SHARE of all latency
     GArray *changes;   // of BbChange: first calls that take longer, or shorter, from some time on
     bool any_client;   // clients are one, as was asked for or as there were too many
     guint64 left_out;  // calls that are in no row, and their critical time and wire

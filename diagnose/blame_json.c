@@ -2,6 +2,8 @@
 // In: costs by node and by context. Out: one JSON object, a row a line; times in seconds.
 #include "diagnose/blame.h"
 
+#include "diagnose/blame_rests.h"
+
 #include "diagnose/route.h"
 
 static void write_cost(BbJson *json, const BbBlameCost *cost, gint64 latency_ns)
@@ -126,6 +128,27 @@ static void write_changes(BbJson *json, const BbBlameFindings *findings, const B
 }
 
 // Only where there are any.
+static void write_rests(BbJson *json, const GArray *rests, const BbNames *names)
+{
+    if (rests->len == 0)
+        return;
+    bb_json_newline(json);
+    bb_json_key(json, "waited_for_last_byte");
+    bb_json_begin_array(json);
+    for (guint i = 0; i < rests->len; i++) {
+        const BbBlameRest *rest = &g_array_index(rests, BbBlameRest, i);
+        bb_json_newline(json);
+        bb_json_begin_object(json);
+        bb_json_put_string(json, "client", bb_names_text(names, rest->caller));
+        bb_json_put_string(json, "server", bb_names_text(names, rest->callee));
+        bb_json_put_uint(json, "calls", rest->calls);
+        bb_json_put_seconds(json, "waited_total_s", rest->rest_ns);
+        bb_json_end_object(json);
+    }
+    bb_json_end_array(json);
+}
+
+// Only where there are any.
 static void write_waits(BbJson *json, const char *key, const GArray *all, const BbNames *names)
 {
     if (all->len == 0)
@@ -222,6 +245,7 @@ void bb_blame_write_json(const BbBlameFindings *findings, const BbNames *names, 
     write_changes(json, findings, names);
     write_waits(json, "waited_for_turn", findings->turns, names);
     write_waits(json, "waited_for_pool", findings->pools, names);
+    write_rests(json, findings->rests, names);
     write_edges(json, "not_opened", findings->network, names, bb_network_unopened, put_unopened);
     write_edges(json, "sent_again", findings->network, names, bb_network_sent_again,
                 put_sent_again);

@@ -3,6 +3,7 @@
 #include "diagnose/blame.h"
 
 #include "data/quantity.h"
+#include "diagnose/blame_rests.h"
 #include "diagnose/route.h"
 #include "diagnose/sheet.h"
 
@@ -227,6 +228,27 @@ static void write_waits(const BbBlameFindings *findings, const char *title, cons
         fprintf(out, "  and %u more\n", waits->len - shown);
 }
 
+// "web <- app1: 12.3 s, 98 % of all latency, for the last bytes of 1,034 returns"
+static void write_rests(const BbBlameFindings *findings, const BbNames *names, FILE *out)
+{
+    guint shown = MIN(findings->rests->len, HINTS_MOST);
+    if (shown > 0)
+        fputs("\nReturns that take long to be complete (their callers seem to work meanwhile; "
+              "--latency=last-byte charges the callees)\n",
+              out);
+    for (guint i = 0; i < shown; i++) {
+        const BbBlameRest *rest = &g_array_index(findings->rests, BbBlameRest, i);
+        g_autoptr(GString) text = g_string_new("  ");
+        append_edge(text, names, rest->caller, rest->callee);
+        append_latency(text, findings, rest->rest_ns);
+        g_string_append(text, ", from the first to the last byte of ");
+        bb_quantity_append_counted(text, rest->calls, "return");
+        fprintf(out, "%s\n", text->str);
+    }
+    if (shown < findings->rests->len)
+        fprintf(out, "  and %u more\n", findings->rests->len - shown);
+}
+
 static void append_unopened(GString *text, const BbNetworkEdge *edge)
 {
     bb_quantity_append_count(text, edge->unanswered);
@@ -354,6 +376,7 @@ void bb_blame_write_text(const BbBlameFindings *findings, const BbNames *names, 
                 findings->turns, names, out);
     write_waits(findings, "Calls that waited for a pool (their callers seem to work meanwhile)",
                 findings->pools, names, out);
+    write_rests(findings, names, out);
     for (guint i = 0; i < G_N_ELEMENTS(troubles); i++)
         write_trouble(&troubles[i], findings->network, names, out);
     write_foot(findings, nodes, rows, out);

@@ -265,6 +265,27 @@ START_TEST(failures_are_counted)
 }
 END_TEST
 
+// app's reply trickles: who waits for it is web.
+START_TEST(rests_of_returns_are_told)
+{
+    g_auto(Case) c = case_new(0);
+    for (guint i = 0; i < 3; i++) {
+        gint64 at = i * 10000000;
+        guint32 web = scene_call(c.scene, SCENE_ROOT, "client", "web", at, at + 5000000);
+        guint32 app = scene_call(c.scene, web, "web", "app", at + 100000, at + 600000);
+        scene_at(c.scene, app)->return_end_ns = at + 4600000;
+    }
+    add(&c);
+    finish(&c);
+    ck_assert_uint_eq(c.findings->rests->len, 1);
+    g_autofree char *text = text_of(&c, 0), *json = json_of(&c);
+    check_contains(text, "  web -> app: 12.0 ms, 80 % of all latency, from the first to the last "
+                         "byte of 3 returns\n");
+    check_contains(json, "\"waited_for_last_byte\": [\n{\"client\": \"web\", \"server\": \"app\", "
+                         "\"calls\": 3, \"waited_total_s\": 0.012000000}]");
+}
+END_TEST
+
 START_TEST(labels_may_be_off)
 {
     g_autoptr(Scene) scene = scene_new();
@@ -824,7 +845,7 @@ END_TEST
 
 TEST_MAIN("blame", every_nanosecond_is_blamed_once, a_node_slow_for_one_caller_is_named,
           the_shortest_chain_that_tells_it_is_named, no_hint_without_evidence, failures_are_counted,
-          labels_may_be_off, waits_in_vain_have_rows_of_their_own,
+          rests_of_returns_are_told, labels_may_be_off, waits_in_vain_have_rows_of_their_own,
           connections_that_were_not_opened_are_told, data_that_was_sent_again_is_told,
           waits_for_a_pool_are_told, waits_for_a_turn_are_told, waits_of_an_operation_are_told,
           waits_by_connection_are_told, how_many_are_wrong_is_told, waits_of_keepers_are_told,

@@ -218,6 +218,30 @@ START_TEST(calls_may_last_until_the_last_byte)
 }
 END_TEST
 
+// A waits for all of the first return of B, and goes on before the second one is complete; D is not
+// waited for.
+START_TEST(the_rest_of_a_return_is_waited_for)
+{
+    for (guint last_byte = 0; last_byte < 2; last_byte++) {
+        g_auto(Case) c = CASE;
+        guint32 a = scene_call(c.scene, SCENE_ROOT, "C", "A", 0, 200);
+        guint32 first = scene_call(c.scene, a, "A", "B", 10, 30);
+        scene_at(c.scene, first)->return_end_ns = 75;
+        guint32 second = scene_call(c.scene, a, "A", "B", 80, 120);
+        scene_at(c.scene, second)->return_end_ns = 210;
+        guint32 beside = scene_call(c.scene, a, "A", "D", 81, 90);
+        scene_at(c.scene, beside)->return_end_ns = 95;
+        find(&c, last_byte);
+        ck_assert_int_eq(c.charges[0].rest_ns, 0);
+        ck_assert_int_eq(c.charges[1].rest_ns, last_byte ? 0 : 45);
+        ck_assert_int_eq(c.charges[2].rest_ns, 0);
+        ck_assert_int_eq(c.charges[3].rest_ns, 0);
+        if (!last_byte)
+            check(&c, 0, true, 10 + 50 + 80, 0, 0);
+    }
+}
+END_TEST
+
 START_TEST(stamps_may_be_any_number)
 {
     g_auto(Case) c = CASE;
@@ -426,5 +450,6 @@ TEST_MAIN("critical_path", calls_in_series, the_last_of_calls_in_parallel_is_wai
           below_a_call_without_return, the_wire_is_what_the_callee_does_not_see,
           calls_outside_of_their_caller_are_cut, a_return_before_its_call_takes_no_time,
           a_root_of_no_length_has_nothing_to_charge, calls_may_last_until_the_last_byte,
-          stamps_may_be_any_number, one_scratch_serves_many_instances, a_chain_as_deep_as_may_be,
+          the_rest_of_a_return_is_waited_for, stamps_may_be_any_number,
+          one_scratch_serves_many_instances, a_chain_as_deep_as_may_be,
           charges_are_those_of_the_slow_twin, who_waits_in_line)

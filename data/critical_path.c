@@ -130,14 +130,22 @@ static void collect_kids(BbCriticalPath *path, const BbPaths *paths, const BbIns
         sort_kids(kids + start, places[p].kids_end - start);
 }
 
-// The callee's own time before it made the call `next`; NULL: before it replied.
-static void note_gap(BbCriticalPath *path, BbCritical *charge, const Kid *next, gint64 gap_ns)
+// The callee's own time before it made the call `next`; NULL: before it replied. If it waited for
+// its turn, it did so in the first such time that is long enough, or in the longest. *held: the
+// call after that, of those seen; *held_ns: how long it was.
+static void note_gap(BbCriticalPath *path, BbCritical *charge, const Kid *next, gint64 gap_ns,
+                     gint64 turn_ns, BbCritical **held, gint64 *held_ns)
 {
     if (!charge->on_path)
         return;
+    BbCritical *before = next ? &g_array_index(path->charges, BbCritical, next->place) : NULL;
     charge->self_ns += gap_ns;
-    if (next)
-        g_array_index(path->charges, BbCritical, next->place).gap_ns = gap_ns;
+    if (before)
+        before->gap_ns = gap_ns;
+    if (gap_ns < MIN(*held_ns, turn_ns))
+        return;
+    *held = before;
+    *held_ns = gap_ns;
 }
 
 // What came of the return after its first byte, at to_ns, and before the caller went on, at at_ns.
@@ -157,6 +165,9 @@ static void walk(BbCriticalPath *path, const BbPaths *paths, const guint32 *orde
     const Kid *kids = &g_array_index(path->kids, Kid, 0);
     gint64 at_ns = place->to_ns;
     const Kid *waited = NULL; // the latest call walked through
+    gint64 turn_ns = paths->worker_wait ? MAX(paths->worker_wait[order[p]].ns, 0) : 0;
+    gint64 held_ns = 0;
+    BbCritical *held = NULL;
     for (guint32 k = p > 0 ? place[-1].kids_end : 0; k < place->kids_end; k++) {
         const Kid *kid = &kids[k];
         const BbCall *call = &paths->calls[order[kid->place]];
@@ -171,7 +182,7 @@ static void walk(BbCriticalPath *path, const BbPaths *paths, const guint32 *orde
                 kid_charge->slack_ns = MAX(waited->to_ns - to_ns, 0);
             continue;
         }
-        note_gap(path, charge, waited, at_ns - to_ns);
+        note_gap(path, charge, waited, at_ns - to_ns, turn_ns, &held, &held_ns);
         kid_charge->rest_ns = charge->on_path ? rest_of(path, call, to_ns, at_ns) : 0;
         at_ns = MAX(kid->from_ns, place->from_ns);
         open_window(path, call, bb_time_between(to_ns, kid->to_ns), to_ns - at_ns, below);
@@ -180,16 +191,17 @@ static void walk(BbCriticalPath *path, const BbPaths *paths, const guint32 *orde
             kid_charge->wire_ns = to_ns - at_ns - (below->to_ns - below->from_ns);
         waited = kid;
     }
-    note_gap(path, charge, waited, at_ns - place->from_ns);
+    note_gap(path, charge, waited, at_ns - place->from_ns, turn_ns, &held, &held_ns);
+    charge->turn_ns = MIN(turn_ns, charge->self_ns);
+    if (held)
+        held->begun_ns = MIN(charge->turn_ns, held_ns);
 }
 
 // Who waits makes no call meanwhile: on the path that is, or it is not waited for itself.
-static void note_waits(BbCritical *charge, const BbPaths *paths, guint32 call)
+static void note_pool(BbCritical *charge, const BbPaths *paths, guint32 call)
 {
-    if (paths->worker_wait)
-        charge->turn_ns = CLAMP(paths->worker_wait[call].ns, 0, charge->self_ns);
     if (paths->pool_wait)
-        charge->pool_ns = CLAMP(paths->pool_wait[call].ns, 0, charge->gap_ns);
+        charge->pool_ns = CLAMP(paths->pool_wait[call].ns, 0, charge->gap_ns - charge->begun_ns);
 }
 
 const BbCritical *bb_critical_path_find(BbCriticalPath *path, const BbPaths *paths,
@@ -208,7 +220,7 @@ const BbCritical *bb_critical_path_find(BbCriticalPath *path, const BbPaths *pat
                 &g_array_index(path->places, Place, 0));
     for (guint32 p = 0; p < instance->count; p++) {
         walk(path, paths, order, p); // its gap is known by then, from its parent
-        note_waits(&g_array_index(path->charges, BbCritical, p), paths, order[p]);
+        note_pool(&g_array_index(path->charges, BbCritical, p), paths, order[p]);
     }
     return &g_array_index(path->charges, BbCritical, 0);
 }

@@ -13,11 +13,12 @@
 #include "data/path.h"
 
 typedef struct BbCritical {
-    gint64 self_ns; // of the callee's own time, how much is on the critical path
-    gint64 gap_ns;  // of the caller's self_ns, what it did directly before it made this call
-    gint64 wire_ns; // on the way from caller to callee and back; 0 with one sighting a message
-    gint64 turn_ns; // of self_ns, that the call waited for its turn at the callee
-    gint64 pool_ns; // of gap_ns, that the caller waited for a pool
+    gint64 self_ns;  // of the callee's own time, how much is on the critical path
+    gint64 gap_ns;   // of the caller's self_ns, what it did directly before it made this call
+    gint64 wire_ns;  // on the way from caller to callee and back; 0 with one sighting a message
+    gint64 turn_ns;  // of self_ns, that the call waited for its turn at the callee
+    gint64 begun_ns; // of gap_ns, that the caller waited for its own turn (part of its turn_ns)
+    gint64 pool_ns;  // of gap_ns, that the caller waited for a pool
     gint64 rest_ns; // of the caller's self_ns, from the first byte of the return to the last, where
                     // it did not go on before; 0 where calls last until then
     gint64 slack_ns; // how much later the return could have come without delaying the parent;

@@ -13,10 +13,10 @@
 #define SHARE_LEAST 0.01 // of the excess: what is less is not told, unless calls differ;
 #define MEAN_LEAST 0.001 // of the latency, if that is more
 
-// Figures of the batches of a group: its latency, and of each of its contexts three times, whether
-// and how often it was called, and whether it failed.
+// Figures of the batches of a group: its latency, and of each of its contexts the times
+// (BbRequestTime), whether and how often it was called, and whether it failed.
 enum { LATENCY, FIRST };
-enum { GAP, OWN, WIRE, PRESENT, CALLS, ERRORS, EACH };
+enum { PRESENT = BB_REQUEST_TIMES, CALLS, ERRORS, EACH };
 
 typedef struct {
     BbBatches *batches;
@@ -129,9 +129,8 @@ static guint figure_of(guint32 place, guint which)
 
 static void add_sums(BbBatches *batches, guint32 place, const BbRequestSums *sums)
 {
-    bb_batches_add(batches, figure_of(place, GAP), sums->gap_ns);
-    bb_batches_add(batches, figure_of(place, OWN), sums->own_ns);
-    bb_batches_add(batches, figure_of(place, WIRE), sums->wire_ns);
+    for (guint time = 0; time < BB_REQUEST_TIMES; time++)
+        bb_batches_add(batches, figure_of(place, time), sums->ns[time]);
     bb_batches_add(batches, figure_of(place, PRESENT), (gint64)sums->present);
     bb_batches_add(batches, figure_of(place, CALLS), (gint64)sums->calls);
     bb_batches_add(batches, figure_of(place, ERRORS), (gint64)sums->errors);
@@ -258,14 +257,14 @@ static double error_of(const Group *group, const guint *figures, guint n)
 
 static BbContextMeans means_of(const BbBatches *batches, guint32 place)
 {
-    return (BbContextMeans){
+    BbContextMeans means = {
         .present = bb_batches_mean(batches, figure_of(place, PRESENT)),
         .calls = bb_batches_mean(batches, figure_of(place, CALLS)),
         .errors = bb_batches_mean(batches, figure_of(place, ERRORS)),
-        .gap_ns = bb_batches_mean(batches, figure_of(place, GAP)),
-        .own_ns = bb_batches_mean(batches, figure_of(place, OWN)),
-        .wire_ns = bb_batches_mean(batches, figure_of(place, WIRE)),
     };
+    for (guint time = 0; time < BB_REQUEST_TIMES; time++)
+        means.ns[time] = bb_batches_mean(batches, figure_of(place, time));
+    return means;
 }
 
 // Appends the times that a difference is made of: one, or all of all calls that one leads to.
@@ -274,8 +273,8 @@ static void list_times(const BbCompare *compare, const Group *group, const BbDif
 {
     guint32 at = *place_of(compare, difference->context) - 1;
     g_array_set_size(figures, 0);
-    if (difference->kind >= BB_DIFFERENCE_GAP) {
-        guint figure = figure_of(at, GAP + (difference->kind - BB_DIFFERENCE_GAP));
+    if (difference->kind >= BB_DIFFERENCE_TIMES) {
+        guint figure = figure_of(at, difference->kind - BB_DIFFERENCE_TIMES);
         g_array_append_val(figures, figure);
         return;
     }
@@ -285,7 +284,7 @@ static void list_times(const BbCompare *compare, const Group *group, const BbDif
         guint32 above = bb_contexts_at(compare->contexts, context)->above;
         guint32 place = i == at ? 0 : *place_of(compare, above);
         is_under[i] = i == at || (place > 0 && is_under[place - 1]);
-        for (guint time = GAP; is_under[i] && time <= WIRE; time++) {
+        for (guint time = 0; is_under[i] && time < BB_REQUEST_TIMES; time++) {
             guint figure = figure_of(i, time);
             g_array_append_val(figures, figure);
         }
@@ -306,7 +305,7 @@ static bool is_sure(const BbCompare *compare, const Group *group, const BbDiffer
 {
     guint32 place = *place_of(compare, difference->context) - 1;
     return fabs(difference->excess_ns) > BB_COMPARE_ERRORS * difference->error_ns ||
-           (difference->kind < BB_DIFFERENCE_GAP && differs(group, place, CALLS));
+           (difference->kind < BB_DIFFERENCE_TIMES && differs(group, place, CALLS));
 }
 
 // Takes out the differences that may be chance.

@@ -17,7 +17,7 @@ typedef struct BbCompareOptions {
                     // 0: BB_COMPARE_CONTEXTS
 } BbCompareOptions;
 
-#define BB_COMPARE_CONTEXTS 16384u // of 2.6 KB each, and 20 KB more for each first call
+#define BB_COMPARE_CONTEXTS 16384u // of 4.2 KB each, and 20 KB more for each first call
 #define BB_COMPARE_LEAST 20u       // requests on either side, or they are not compared
 #define BB_COMPARE_ERRORS \
     3.0 // standard errors: what differs by less may be chance, and is not told

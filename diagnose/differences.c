@@ -16,7 +16,7 @@
 // One context in the ones and in the others.
 typedef struct {
     BbPair present, calls, errors; // shares of the requests; calls in those; shares
-    BbPair gap_ns, own_ns, wire_ns;
+    BbPair ns[BB_REQUEST_TIMES];
 } Contrast;
 
 // A context whose calls may differ as such.
@@ -37,17 +37,17 @@ static double ratio(double part, double whole)
     return whole > 0 ? part / whole : 0;
 }
 
-static Contrast contrast(const BbSides *sides, guint32 at)
+static Contrast contrast_at(const BbSides *sides, guint32 at)
 {
     const BbContextMeans *one = &sides->one[at], *other = &sides->other[at];
-    return (Contrast){
+    Contrast contrast = {
         .present = {one->present, other->present},
         .calls = {ratio(one->calls, one->present), ratio(other->calls, other->present)},
         .errors = {one->errors, other->errors},
-        .gap_ns = {one->gap_ns, other->gap_ns},
-        .own_ns = {one->own_ns, other->own_ns},
-        .wire_ns = {one->wire_ns, other->wire_ns},
     };
+    for (guint i = 0; i < BB_REQUEST_TIMES; i++)
+        contrast.ns[i] = (BbPair){one->ns[i], other->ns[i]};
+    return contrast;
 }
 
 bool bb_differences_is_more(BbPair present, double requests)
@@ -108,7 +108,7 @@ static BbDifference *add_cause(const BbSides *sides, BbDifferences *differences,
                           .present = contrast->present,
                           .calls = contrast->calls,
                           .excess_ns = ns.one - ns.other};
-    if (kind >= BB_DIFFERENCE_GAP && fabs(cause.excess_ns) <= sides->least_ns)
+    if (kind >= BB_DIFFERENCE_TIMES && fabs(cause.excess_ns) <= sides->least_ns)
         return NULL;
     cause.callers = callers_of(sides, context, &cause.n_callers);
     g_array_append_val(differences->causes, cause);
@@ -132,13 +132,12 @@ static void add_errors(const BbSides *sides, BbDifferences *differences, guint32
 // Of the times of a context that is under the change.
 static void note_most(Change *change, guint32 context, const Contrast *contrast)
 {
-    const BbPair times[] = {contrast->gap_ns, contrast->own_ns, contrast->wire_ns};
-    for (guint i = 0; i < G_N_ELEMENTS(times); i++) {
-        double excess_ns = times[i].one - times[i].other;
+    for (guint i = 0; i < BB_REQUEST_TIMES; i++) {
+        double excess_ns = bb_pair_gain(contrast->ns[i]);
         if (fabs(excess_ns) <= fabs(change->most_ns))
             continue;
         change->most_ns = excess_ns;
-        change->most_kind = BB_DIFFERENCE_GAP + i;
+        change->most_kind = BB_DIFFERENCE_TIMES + i;
         change->most = context;
     }
 }
@@ -162,11 +161,12 @@ static void sum_up(const BbSides *sides, Change *changes)
     g_autoptr(GHashTable) place = g_hash_table_new(NULL, NULL);
     for (guint32 i = 0; i < sides->n; i++) {
         guint32 above = bb_contexts_at(sides->contexts, sides->list[i])->above;
-        Contrast now = contrast(sides, i);
+        Contrast now = contrast_at(sides, i);
         changes[i] = (Change){.contrast = now,
                               .above = g_hash_table_lookup(place, GUINT_TO_POINTER(above)),
-                              .most = sides->list[i],
-                              .ns = sum_pairs(sum_pairs(now.gap_ns, now.own_ns), now.wire_ns)};
+                              .most = sides->list[i]};
+        for (guint time = 0; time < BB_REQUEST_TIMES; time++)
+            changes[i].ns = sum_pairs(changes[i].ns, now.ns[time]);
         g_hash_table_insert(place, GUINT_TO_POINTER(sides->list[i]), &changes[i]);
     }
     for (guint32 i = sides->n; i-- > 0;)
@@ -200,9 +200,9 @@ static void find_causes(const BbSides *sides, BbDifferences *differences)
             note_most(change->top, sides->list[i], now);
             continue;
         }
-        add_cause(sides, differences, sides->list[i], BB_DIFFERENCE_GAP, now, now->gap_ns);
-        add_cause(sides, differences, sides->list[i], BB_DIFFERENCE_OWN, now, now->own_ns);
-        add_cause(sides, differences, sides->list[i], BB_DIFFERENCE_WIRE, now, now->wire_ns);
+        for (guint time = 0; time < BB_REQUEST_TIMES; time++)
+            add_cause(sides, differences, sides->list[i], BB_DIFFERENCE_TIMES + time, now,
+                      now->ns[time]);
     }
     for (guint32 i = 0; i < sides->n; i++)
         if (changes[i].top == &changes[i])

@@ -12,17 +12,21 @@
 #include "data/json.h"
 #include "data/names.h"
 #include "diagnose/contexts.h"
+#include "diagnose/request_time.h"
 
 // What makes the ones longer than the others. Over all differences the sum is the excess; those of
-// the last three kinds that make next to nothing are not told.
+// times that make next to nothing are not told.
 typedef enum {
     BB_DIFFERENCE_EXTRA,    // a call that the others seldom make, and all that it leads to
     BB_DIFFERENCE_MISSING,  // a call that the others make, likewise
     BB_DIFFERENCE_REPEATED, // a call that they make more often than the others (a retry), likewise
     BB_DIFFERENCE_FEWER,    // a call that they make less often, likewise
-    BB_DIFFERENCE_GAP,      // own work of the caller before it makes the call
-    BB_DIFFERENCE_OWN,      // own work of the callee before it replies
-    BB_DIFFERENCE_WIRE,     // on the way between caller and callee
+    BB_DIFFERENCE_TIMES,    // the first of the times of a call (BbRequestTime), by its number
+    BB_DIFFERENCE_GAP = BB_DIFFERENCE_TIMES + BB_REQUEST_GAP,
+    BB_DIFFERENCE_POOL = BB_DIFFERENCE_TIMES + BB_REQUEST_POOL,
+    BB_DIFFERENCE_OWN = BB_DIFFERENCE_TIMES + BB_REQUEST_OWN,
+    BB_DIFFERENCE_TURN = BB_DIFFERENCE_TIMES + BB_REQUEST_TURN,
+    BB_DIFFERENCE_WIRE = BB_DIFFERENCE_TIMES + BB_REQUEST_WIRE,
 } BbDifferenceKind;
 
 // A figure of the ones and the same of the others.
@@ -52,9 +56,7 @@ typedef struct BbContextMeans {
     double present; // share of the requests with such a call
     double calls;   // of all requests
     double errors;  // share of the requests with an error of it
-    double gap_ns;  // of the caller before the call
-    double own_ns;  // of the callee, before its reply
-    double wire_ns; // on the way
+    double ns[BB_REQUEST_TIMES];
 } BbContextMeans;
 
 typedef struct BbDifference {

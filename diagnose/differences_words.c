@@ -14,7 +14,9 @@ static const struct {
     [BB_DIFFERENCE_REPEATED] = {"repeated call", "repeated_call"},
     [BB_DIFFERENCE_FEWER] = {"fewer calls", "fewer_calls"},
     [BB_DIFFERENCE_GAP] = {"work of the caller before", "gap"},
+    [BB_DIFFERENCE_POOL] = {"waiting for a pool before", "waited_for_pool"},
     [BB_DIFFERENCE_OWN] = {"own work", "own_work"},
+    [BB_DIFFERENCE_TURN] = {"waiting for its turn", "waited_for_turn"},
     [BB_DIFFERENCE_WIRE] = {"on the wire", "wire"},
 };
 
@@ -38,7 +40,7 @@ static void append_most(GString *out, const BbNames *names, const BbDifference *
 {
     bool same = cause->most_node == cause->node && cause->most_op == cause->op &&
                 cause->most_unanswered == cause->unanswered;
-    if (cause->kind >= BB_DIFFERENCE_GAP || cause->excess_ns <= 0 || same ||
+    if (cause->kind >= BB_DIFFERENCE_TIMES || cause->excess_ns <= 0 || same ||
         cause->most_ns < 0.5 * cause->excess_ns)
         return;
     g_string_append_printf(out, ", mostly %s: ", bb_difference_kind_text(cause->most_kind));
@@ -128,7 +130,7 @@ void bb_difference_write_rest(BbJson *json, const BbNames *names, const BbDiffer
     bb_pair_write_ns(json, "critical_s", cause->ns, words);
     bb_pair_write(json, "present", cause->present, words);
     bb_pair_write(json, "calls", cause->calls, words);
-    if (cause->kind < BB_DIFFERENCE_GAP)
+    if (cause->kind < BB_DIFFERENCE_TIMES)
         write_most(json, names, cause);
 }
 

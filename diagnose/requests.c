@@ -62,6 +62,17 @@ static guint32 op_of(const BbRequests *requests, const BbCall *call)
     return requests->options.labels ? call->op : BB_NAME_NONE;
 }
 
+// What the callee did before its calls is theirs, but for waiting for its turn: it is to be taken
+// from its own.
+static void add_charge(BbRequestSums *sums, const BbCritical *charge)
+{
+    sums->ns[BB_REQUEST_GAP] += charge->gap_ns - charge->begun_ns - charge->pool_ns;
+    sums->ns[BB_REQUEST_POOL] += charge->pool_ns;
+    sums->ns[BB_REQUEST_OWN] += charge->self_ns - charge->turn_ns;
+    sums->ns[BB_REQUEST_TURN] += charge->turn_ns;
+    sums->ns[BB_REQUEST_WIRE] += charge->wire_ns;
+}
+
 gint64 bb_requests_sum(BbRequests *requests, const BbPaths *paths, const BbInstance *instance,
                        const BbRequestEntry **entries, guint *count)
 {
@@ -85,11 +96,10 @@ gint64 bb_requests_sum(BbRequests *requests, const BbPaths *paths, const BbInsta
         BbRequestSums *sums = entry_of(requests, above[level], number);
         sums->calls++;
         sums->errors |= bb_failures_has(&requests->failures, call);
-        sums->gap_ns += charges[k].gap_ns;
-        sums->own_ns += charges[k].self_ns;
-        sums->wire_ns += charges[k].wire_ns;
+        add_charge(sums, &charges[k]);
         if (k > 0)
-            entry_of(requests, above[level - 1], number)->own_ns -= charges[k].gap_ns;
+            entry_of(requests, above[level - 1], number)->ns[BB_REQUEST_OWN] -=
+                charges[k].gap_ns - charges[k].begun_ns;
         latency_ns += charges[k].self_ns + charges[k].wire_ns;
     }
     *entries = (const BbRequestEntry *)(const void *)requests->entries->data;
@@ -107,7 +117,6 @@ void bb_request_sums_add(BbRequestSums *sums, const BbRequestSums *part)
     sums->present += part->present;
     sums->calls += part->calls;
     sums->errors += part->errors;
-    sums->gap_ns = bb_time_after(sums->gap_ns, part->gap_ns);
-    sums->own_ns = bb_time_after(sums->own_ns, part->own_ns);
-    sums->wire_ns = bb_time_after(sums->wire_ns, part->wire_ns);
+    for (guint i = 0; i < BB_REQUEST_TIMES; i++)
+        sums->ns[i] = bb_time_after(sums->ns[i], part->ns[i]);
 }

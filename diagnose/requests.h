@@ -5,13 +5,12 @@
 
 #include "data/path.h"
 #include "diagnose/contexts.h"
+#include "diagnose/request_time.h"
 
 // Of one context: in one instance, or in many. Times are on the critical path.
 typedef struct BbRequestSums {
     guint64 present, calls, errors; // instances, calls, instances with an error
-    gint64 gap_ns;                  // of the caller before the call
-    gint64 own_ns;                  // of the callee, before its reply
-    gint64 wire_ns;
+    gint64 ns[BB_REQUEST_TIMES];
 } BbRequestSums;
 
 typedef struct BbRequestEntry {

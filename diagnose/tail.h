@@ -28,7 +28,7 @@ typedef struct BbTailOptions {
                      // instance of every group is left out of the heaps. 0: BB_TAIL_ENTRIES
 } BbTailOptions;
 
-#define BB_TAIL_KEPT 1024u // as many entries of 56 bytes each as the instance has different calls
+#define BB_TAIL_KEPT 1024u // as many entries of 72 bytes each as the instance has different calls
 #define BB_TAIL_CONTEXTS 65536u
 #define BB_TAIL_ENTRIES 4194304u
 #define BB_TAIL_LEAST \

@@ -37,16 +37,16 @@ static void find_means(const Comparison *c, guint32 context, BbContextMeans *slo
 {
     const BbRequestSums *few = &c->slow[context];
     const BbRequestSums *all = &g_array_index(c->tail->sums, BbRequestSums, context);
-    const BbPair pairs[] = {means(c, (double)few->present, (double)all->present),
-                            means(c, (double)few->calls, (double)all->calls),
-                            means(c, (double)few->errors, (double)all->errors),
-                            means(c, (double)few->gap_ns, (double)all->gap_ns),
-                            means(c, (double)few->own_ns, (double)all->own_ns),
-                            means(c, (double)few->wire_ns, (double)all->wire_ns)};
-    *slow = (BbContextMeans){pairs[0].one, pairs[1].one, pairs[2].one,
-                             pairs[3].one, pairs[4].one, pairs[5].one};
-    *rest = (BbContextMeans){pairs[0].other, pairs[1].other, pairs[2].other,
-                             pairs[3].other, pairs[4].other, pairs[5].other};
+    BbPair present = means(c, (double)few->present, (double)all->present),
+           calls = means(c, (double)few->calls, (double)all->calls),
+           errors = means(c, (double)few->errors, (double)all->errors);
+    *slow = (BbContextMeans){present.one, calls.one, errors.one, {0}};
+    *rest = (BbContextMeans){present.other, calls.other, errors.other, {0}};
+    for (guint i = 0; i < BB_REQUEST_TIMES; i++) {
+        BbPair ns = means(c, (double)few->ns[i], (double)all->ns[i]);
+        slow->ns[i] = ns.one;
+        rest->ns[i] = ns.other;
+    }
 }
 
 static gint by_number(gconstpointer a, gconstpointer b)

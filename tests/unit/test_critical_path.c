@@ -438,8 +438,10 @@ START_TEST(who_waits_in_line)
     ck_assert_int_eq(c.charges[0].turn_ns, 4);
     ck_assert_int_eq(c.charges[0].pool_ns, 0);
     ck_assert_int_eq(c.charges[1].turn_ns, 30);
-    ck_assert_int_eq(c.charges[1].pool_ns, 7);
+    ck_assert_int_eq(c.charges[1].begun_ns, 4); // of A's turn
+    ck_assert_int_eq(c.charges[1].pool_ns, 6);  // of the 10 before it
     ck_assert_int_eq(c.charges[2].turn_ns, 0);
+    ck_assert_int_eq(c.charges[2].begun_ns, 0);
     ck_assert_int_eq(c.charges[2].pool_ns, 10);
 }
 END_TEST

@@ -505,6 +505,42 @@ START_TEST(records_are_limited)
 }
 END_TEST
 
+// The slow wait for their turn at app, and then for a pool before they call db.
+START_TEST(waits_are_told_apart_from_work)
+{
+    g_auto(Case) c = case_new((BbTailOptions){0});
+    for (guint i = 0; i < 1000; i++) {
+        gint64 t = 100 * i * MS, turn_ns = i % 50 == 9 ? 20 * MS : 0, pool_ns = turn_ns / 2;
+        gint64 cache = t + MS + turn_ns, db = cache + 2 * MS + pool_ns;
+        guint32 app = scene_call(c.scene, SCENE_ROOT, "client", "app", t, db + 5 * MS);
+        scene_call(c.scene, app, "app", "cache", cache, cache + MS);
+        scene_call(c.scene, app, "app", "db", db, db + 4 * MS);
+    }
+    g_autoptr(BbPaths) paths = scene_paths(c.scene, 0);
+    paths->worker_wait = g_new0(BbWorkerWait, paths->n_calls);
+    paths->pool_wait = g_new0(BbPoolWait, paths->n_calls);
+    for (guint32 i = 0; i < paths->n_calls; i += 3) {
+        bool slow = i / 3 % 50 == 9;
+        paths->worker_wait[i].ns = slow ? 20 * MS : 0;
+        paths->pool_wait[i + 2].ns = slow ? 10 * MS : 0;
+    }
+    bb_tail_add(c.tail, paths);
+    const BbTailRoot *root = finish(&c);
+    ck_assert_uint_eq(root->differences.causes->len, 2);
+    ck_assert_int_eq(cause_at(root, 0)->kind, BB_DIFFERENCE_TURN);
+    ck_assert_uint_eq(cause_at(root, 0)->node, name(&c, "app"));
+    check_near(cause_at(root, 0)->excess_ns, 20 * MS);
+    ck_assert_int_eq(cause_at(root, 1)->kind, BB_DIFFERENCE_POOL);
+    ck_assert_uint_eq(cause_at(root, 1)->node, name(&c, "db"));
+    check_near(cause_at(root, 1)->excess_ns, 10 * MS);
+    g_autofree char *text = say(&c);
+    static const char *const parts[] = {
+        "waiting for its turn: app\n", "waiting for a pool before: app -> db\n",
+        "\"what\": \"waited_for_turn\"", "\"what\": \"waited_for_pool\""};
+    check_parts(text, parts, G_N_ELEMENTS(parts));
+}
+END_TEST
+
 // Of 4,000 requests, one each 1 ms, ten come while the app pauses, each second.
 START_TEST(pauses_are_bursts)
 {
@@ -561,5 +597,5 @@ TEST_MAIN("tail", a_cache_miss_is_named, one_of_two_replicas_is_slow, what_it_sa
           below_what_is_called_less, retries_errors_work_and_wire_are_named,
           requests_under_way_are_counted, requests_are_under_way_until_the_last_byte,
           groups_are_compared_when_they_are_large_enough, a_sample_stands_for_many,
-          contexts_are_limited, records_are_limited, pauses_are_bursts, nothing_comes_of_nothing,
-          replicas_count_as_one_node)
+          contexts_are_limited, records_are_limited, waits_are_told_apart_from_work,
+          pauses_are_bursts, nothing_comes_of_nothing, replicas_count_as_one_node)

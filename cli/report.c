@@ -16,6 +16,7 @@
 
 #define BLAME_ROWS 30u
 #define TAIL_ROOTS 5u
+#define PICTURE_MOST 3000u // calls; Graphviz takes some seconds for these, and hours for ten times
 #define TAIL_QUANTILE 0.99
 
 static const char program[] = "bbpaths report";
@@ -182,10 +183,36 @@ static bool put_view(const Report *report, const char *format,
     return true;
 }
 
+// Calls of the patterns that the picture would show.
+static guint64 picture_size(const Report *report)
+{
+    BbViewOptions options = BB_VIEW_OPTIONS_DEFAULT;
+    options.top = report->run->top;
+    g_autoptr(BbRanking) ranking = bb_ranking_new(report->patterns, report->run->names, &options,
+                                                  bb_view_format_find("svg")->top);
+    guint64 size = 0;
+    for (guint i = 0; i < ranking->n_shown; i++)
+        size += bb_pattern_size(ranking->shown[i]);
+    return size;
+}
+
+static void say_no_picture(const Report *report, guint64 size)
+{
+    g_autofree char *calls = bb_number(size);
+    g_autofree char *text =
+        g_strdup_printf("There is no picture: of the %s calls that these patterns have, little "
+                        "could be read in one. Fewer patterns may be shown (--top).",
+                        calls);
+    bb_page_sentence(report->page, text);
+}
+
 static bool put_patterns(const Report *report, GError **error)
 {
+    guint64 size = picture_size(report);
     bb_page_heading(report->page, "The paths that cost most");
-    if (report->patterns->patterns->len > 0) {
+    if (size > PICTURE_MOST) {
+        say_no_picture(report, size);
+    } else if (size > 0) {
         bb_page_sentence(report->page,
                          "A box is who asked, an ellipse a node on the way with all it calls; the "
                          "darker, the longer was waited for it. Details show where the mouse is.");

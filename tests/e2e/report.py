@@ -102,6 +102,18 @@ class Report(ShopTrace):
         self.assertIn("Graphviz takes some 3 s to lay out a picture of 3,000 nodes", err)
         self.assertEqual("", run(BBPATHS, "report", "-q", trace)[1])
 
+    def test_what_nobody_could_read_is_not_drawn(self):
+        """A nightly job: one request with thousands of calls."""
+        lines = ["1.0 CALL_SENT cron job 1"]
+        for i in range(4000):
+            lines += [f"{2 + i / 100:.6f} CALL_SENT job n{i} {i + 2}", f"{2.005 + i / 100:.6f} RET_SENT n{i} job {i + 2}"]
+        trace = self.path("job.txt")
+        with open(trace, "w", encoding="utf-8") as file:
+            file.write("\n".join(["# bbtrace text 1"] + lines + ["99.0 RET_SENT job cron 1", ""]))
+        page = Page(run(BBPATHS, "report", "-q", trace)[0])
+        self.assertNotIn("svg", page.tags)
+        self.assertTrue(any("There is no picture: of the 4,001 calls" in text for text in page.texts["p"]))
+
     def test_convolution_has_patterns(self):
         page = Page(run(BBPATHS, "report", "-q", "--algo=convolution", self.shop)[0])
         self.assertEqual(len(page.texts["h2"]), 1)

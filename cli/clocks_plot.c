@@ -132,7 +132,7 @@ static void put_pieces(const Panel *panel, FILE *out)
         double y[2];
         for (guint end = 0; end < 2; end++)
             y[end] =
-                y_of(panel, height(panel, ends_ns[end], bb_clock_map_apply(map, ends_ns[end])));
+                y_of(panel, height(panel, ends_ns[end], bb_clock_piece_apply(piece, ends_ns[end])));
         fprintf(out, "<path class=\"line\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n", x_of(panel, ends_ns[0]),
                 y[0], x_of(panel, ends_ns[1]), y[1]);
     }

@@ -77,7 +77,7 @@ static guint32 call_node(Job *job, guint32 name)
 
 // ---- messages -----------------------------------------------------------------------------------
 
-static void prepare_message(BbMessage *message, guint input, gpointer user)
+static void prepare_message(BbMessage *message, BbMergerPlace *place, gpointer user)
 {
     Job *job = user;
     message->sender = call_node(job, message->sender);
@@ -86,19 +86,38 @@ static void prepare_message(BbMessage *message, guint input, gpointer user)
         (void)bb_nat_apply(job->nat, message); // nothing while they are looked for
 }
 
-static void correct_time(const BbClocks *clocks, guint32 observer, gint64 *time_ns)
+static void correct_time(const BbClocks *clocks, guint32 observer, gint64 *time_ns, gint64 near_ns)
 {
-    if (*time_ns != BB_TIME_NONE)
-        *time_ns = bb_clocks_correct(clocks, observer, *time_ns);
+    if (*time_ns == BB_TIME_NONE)
+        return;
+    guint lap = bb_clocks_lap(clocks, observer, *time_ns, near_ns);
+    *time_ns = bb_clocks_correct(clocks, observer, lap, *time_ns);
 }
 
-static void prepare_and_correct(BbMessage *message, guint input, gpointer user)
+// A time that a clock showed twice, as it stepped back, is the one that is nearer to that of the
+// message before.
+static void prepare_and_correct(BbMessage *message, BbMergerPlace *place, gpointer user)
 {
     Job *job = user;
-    prepare_message(message, input, user);
-    correct_time(job->clocks, message->observer, &message->time_ns);
-    correct_time(job->clocks, message->observer, &message->recv_ns);
-    correct_time(job->clocks, message->observer, &message->end_ns);
+    prepare_message(message, place, user);
+    place->part = bb_clocks_lap(job->clocks, message->observer, message->time_ns, place->last_ns);
+    message->time_ns =
+        bb_clocks_correct(job->clocks, message->observer, place->part, message->time_ns);
+    place->last_ns = message->time_ns;
+    correct_time(job->clocks, message->observer, &message->recv_ns, message->time_ns);
+    correct_time(job->clocks, message->observer, &message->end_ns, message->time_ns);
+}
+
+// The laps of a clock, the most where several observers are in one file.
+static guint parts_of(guint32 observer, gpointer user)
+{
+    const Job *job = user;
+    guint parts = 1;
+    if (observer != BB_NAME_NONE)
+        return bb_clocks_laps(job->clocks, observer);
+    for (guint i = 0; i < bb_clocks_count(job->clocks); i++)
+        parts = MAX(parts, bb_clocks_laps(job->clocks, bb_clocks_at(job->clocks, i)->name));
+    return parts;
 }
 
 static bool write_message(const BbMessage *message, gpointer user, GError **error)
@@ -191,8 +210,7 @@ static bool prepare(Job *job, GError **error)
     BbMergerOptions merger = {
         .skip_bad_lines = o->skip_bad_lines,
         .by_folder = o->by_folder,
-        .prepare = prepare_message,
-        .user = job,
+        .preparer = {.prepare = prepare_message, .user = job},
     };
     job->merger = bb_merger_new(&merger, job->names, (const char *const *)o->paths);
     if (o->nat != BB_MERGE_NAT_OFF)
@@ -235,7 +253,7 @@ static bool read_clocks(Job *job, GError **error)
         return false;
     bb_clocks_solve(job->clocks);
     if (job->options->clocks == BB_MERGE_CLOCKS_CORRECT)
-        bb_merger_prepare_by(job->merger, prepare_and_correct, job);
+        bb_merger_prepare_by(job->merger, &(BbMergerPreparer){prepare_and_correct, parts_of, job});
     return true;
 }
 

@@ -74,7 +74,7 @@ void bb_merge_count_warnings(const BbMergeFindings *found, BbCounters *counters)
         unsure += edge->connections - edge->apart;
     }
     if (twice)
-        bb_counters_add(counters, BB_REPEATS_TWICE, twice);
+        bb_counters_add(counters, BB_REPEATS_TWO_CLOCKS, twice);
     if (unsure)
         bb_counters_add(counters, BB_NAT_NOISE, unsure);
 }

@@ -263,21 +263,12 @@ static void chain(BbClocks *clocks)
 
 // ---- what is told ------------------------------------------------------------------------------
 
-// The piece of a map that holds time_ns or is next to it.
-static const BbClockPiece *piece_at(const BbClockMap *map, gint64 time_ns)
-{
-    guint i = 0;
-    while (i + 1 < bb_clock_map_count(map) && bb_clock_map_at(map, i + 1)->from_ns <= time_ns)
-        i++;
-    return bb_clock_map_at(map, i);
-}
-
 static void describe(const BbClocks *clocks, BbClock *clock)
 {
     if (clock->state != BB_CLOCK_KNOWN || clocks->start_ns == BB_TIME_NONE)
         return;
     g_autoptr(BbClockMap) back = bb_clock_map_invert(clock->map);
-    const BbClockPiece *piece = piece_at(back, clocks->start_ns);
+    const BbClockPiece *piece = bb_clock_map_piece(back, clocks->start_ns);
     clock->offset_ns =
         bb_time_between(clocks->start_ns, bb_clock_map_apply(back, clocks->start_ns));
     clock->drift = piece->drift;
@@ -302,6 +293,12 @@ static void bound(BbClocks *clocks, const BbClockRelation *relation)
     clock->bound_above = a_known == relation->fit.a_first;
 }
 
+// Of the times that this one may mean, the nearest to near_ns.
+static gint64 apply_near(const BbClockMap *map, gint64 time_ns, gint64 near_ns)
+{
+    return bb_clock_map_apply_in(map, bb_clock_map_lap(map, time_ns, near_ns), time_ns);
+}
+
 // By the chains, how far is b's clock from what the relation makes of a's time, at worst?
 static void check(const BbClocks *clocks, BbClockRelation *relation)
 {
@@ -310,9 +307,11 @@ static void check(const BbClocks *clocks, BbClockRelation *relation)
     if (relation->used || relation->fit.state != BB_CLOCK_FIT_LINES || !a || !b)
         return;
     for (guint i = 0; i < bb_clock_map_count(relation->fit.map); i++) {
-        gint64 time_ns = bb_clock_map_at(relation->fit.map, i)->anchor_ns;
-        gint64 over_b_ns = bb_clock_map_apply(b, bb_clock_map_apply(relation->fit.map, time_ns));
-        gint64 off_ns = bb_time_between(bb_clock_map_apply(a, time_ns), over_b_ns);
+        const BbClockPiece *piece = bb_clock_map_at(relation->fit.map, i);
+        gint64 a_ns = bb_clock_map_apply(a, piece->anchor_ns);
+        gint64 b_ns = bb_clock_piece_apply(piece, piece->anchor_ns);
+        gint64 over_b_ns = apply_near(b, b_ns, a_ns);
+        gint64 off_ns = bb_time_between(apply_near(a, piece->anchor_ns, over_b_ns), over_b_ns);
         if (i == 0 || fabs((double)off_ns) > fabs((double)relation->residual_ns))
             relation->residual_ns = off_ns;
     }
@@ -363,10 +362,32 @@ bool bb_clocks_knows(const BbClocks *clocks, guint32 name)
     return map_of(clocks, name) != NULL;
 }
 
-gint64 bb_clocks_correct(const BbClocks *clocks, guint32 name, gint64 time_ns)
+guint bb_clocks_laps(const BbClocks *clocks, guint32 name)
 {
     const BbClockMap *map = map_of(clocks, name);
-    return map ? bb_clock_map_apply(map, time_ns) : time_ns;
+    return map ? bb_clock_map_laps(map) : 1;
+}
+
+guint bb_clocks_reference_falls(const BbClocks *clocks)
+{
+    guint falls = 0;
+    for (guint i = 0; i < clocks->clocks->len; i++) {
+        const BbClockMap *map = clock_at(clocks, i)->map;
+        falls = MAX(falls, map ? bb_clock_map_falls(map) : 0);
+    }
+    return falls;
+}
+
+guint bb_clocks_lap(const BbClocks *clocks, guint32 name, gint64 time_ns, gint64 near_ns)
+{
+    const BbClockMap *map = map_of(clocks, name);
+    return map ? bb_clock_map_lap(map, time_ns, near_ns) : 0;
+}
+
+gint64 bb_clocks_correct(const BbClocks *clocks, guint32 name, guint lap, gint64 time_ns)
+{
+    const BbClockMap *map = map_of(clocks, name);
+    return map ? bb_clock_map_apply_in(map, lap, time_ns) : time_ns;
 }
 
 guint64 bb_clocks_added(const BbClocks *clocks)

@@ -74,8 +74,16 @@ guint bb_clocks_relations(const BbClocks *clocks);
 const BbClockRelation *bb_clocks_relation(const BbClocks *clocks, guint index); // by a, then b
 
 // A time of the clock of this observer, in the reference's clock. The same where that is not known.
-// Never falls with rising time_ns.
-gint64 bb_clocks_correct(const BbClocks *clocks, guint32 name, gint64 time_ns);
+// Never falls with rising time_ns in a lap.
+gint64 bb_clocks_correct(const BbClocks *clocks, guint32 name, guint lap, gint64 time_ns);
+
+// Between laps, one of the two clocks stepped back (clock_map.h); 1 where none did.
+guint bb_clocks_laps(const BbClocks *clocks, guint32 name);
+// How often the first observer's clock stepped back, by what the others saw.
+guint bb_clocks_reference_falls(const BbClocks *clocks);
+// The lap that a time of the clock of this observer is of; of several the one in which the
+// reference's time is nearest to near_ns, that of what the observer saw before, or G_MININT64.
+guint bb_clocks_lap(const BbClocks *clocks, guint32 name, gint64 time_ns, gint64 near_ns);
 
 // Whether that is known of this observer's clock.
 bool bb_clocks_knows(const BbClocks *clocks, guint32 name);

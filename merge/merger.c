@@ -46,29 +46,22 @@ static bool open_due(BbMerger *merger, GError **error)
 
 // ---- the survey ---------------------------------------------------------------------------------
 
-// The time of the earliest message of a file that was scanned: clocks never run backwards.
+// The time of the earliest message of a file that was scanned: in one part, clocks never run
+// backwards.
 static gint64 scanned_time(const BbMergerSource *source)
 {
-    const BbMergerOptions *options = &source->merger->options;
-    BbMessage message = bb_message_empty();
-    message.time_ns = source->least_ns;
-    message.observer = source->seen;
-    if (options->prepare && source->least_ns != G_MAXINT64)
-        options->prepare(&message, source->input, options->user);
-    return message.time_ns;
+    bool empty = source->least_ns == G_MAXINT64;
+    return empty ? G_MAXINT64 : bb_merger_source_time(source, source->least_ns, G_MININT64);
 }
 
 // The time of the earliest of a file's first messages; G_MININT64 where there is none: the file is
 // opened at once, and what is wrong with it is found then.
 static gint64 survey_time(BbMergerSource *source)
 {
-    const BbMerger *merger = source->merger;
-    g_autoptr(BbStream) stream =
-        bb_stream_open(source->path, merger->names, 0, merger->options.skip_bad_lines, NULL);
+    g_autoptr(BbStream) stream = bb_merger_source_stream(source, 0, NULL);
     gint64 due_ns = G_MAXINT64;
     if (!stream)
         return G_MININT64;
-    bb_stream_prepare_by(stream, bb_merger_source_prepare, source);
     for (guint i = 0; i < SURVEY_MESSAGES; i++) {
         const BbMessage *message = bb_stream_next(stream, NULL);
         if (!message)
@@ -83,20 +76,70 @@ static int latest_first(gconstpointer a, gconstpointer b)
     const BbMergerSource *x = *(BbMergerSource *const *)a, *y = *(BbMergerSource *const *)b;
     if (x->due_ns != y->due_ns)
         return x->due_ns > y->due_ns ? -1 : 1;
-    return x->input > y->input ? -1 : 1;
+    if (x->input != y->input)
+        return x->input > y->input ? -1 : 1;
+    return x->part > y->part ? -1 : x->part < y->part;
+}
+
+// Adds the parts of a file that was read before; a file is its own first part.
+static void add_parts(BbMerger *merger, BbMergerSource *source)
+{
+    const BbMergerPreparer *preparer = &merger->options.preparer;
+    source->parts = 1;
+    if (preparer->parts && source->scanned)
+        source->parts =
+            preparer->parts(source->mixed ? BB_NAME_NONE : source->seen, preparer->user);
+    source->parts = CLAMP(source->parts, 1, BB_MERGER_PARTS);
+    for (guint i = 1; i < source->parts; i++) {
+        BbMergerSource *part = g_new(BbMergerSource, 1);
+        *part = *source;
+        part->path = g_strdup(source->path);
+        part->part = i;
+        g_ptr_array_add(merger->parts, part);
+    }
+}
+
+static void survey_source(BbMerger *merger, BbMergerSource *source)
+{
+    if (source->once)
+        source->due_ns = G_MININT64;
+    else if (source->scanned && !source->mixed && source->parts == 1)
+        source->due_ns = scanned_time(source);
+    else
+        source->due_ns = survey_time(source);
+    g_ptr_array_add(merger->pending, source);
+}
+
+// A file of an observer goes on where the one before it ended: what a clock showed twice, as it
+// stepped back between them, is told apart so.
+static void find_starts(BbMerger *merger)
+{
+    g_autoptr(GHashTable) ended = g_hash_table_new(NULL, NULL); // observer -> source
+    for (guint i = 0; i < merger->sources->len; i++) {
+        BbMergerSource *source = merger->sources->pdata[i];
+        gpointer observer = GUINT_TO_POINTER(source->seen);
+        const BbMergerSource *before = g_hash_table_lookup(ended, observer);
+        source->start_ns = G_MININT64;
+        if (!merger->options.preparer.parts || !source->scanned || source->mixed ||
+            source->least_ns == G_MAXINT64)
+            continue;
+        if (before) {
+            gint64 head_ns = bb_merger_source_time(before, before->head_ns, before->start_ns);
+            source->start_ns = bb_merger_source_time(before, before->tail_ns, head_ns);
+        }
+        g_hash_table_insert(ended, observer, source);
+    }
 }
 
 static void survey(BbMerger *merger)
 {
-    for (guint i = 0; i < merger->sources->len; i++) {
-        BbMergerSource *source = merger->sources->pdata[i];
-        if (source->once)
-            source->due_ns = G_MININT64;
-        else
-            source->due_ns =
-                source->scanned && !source->mixed ? scanned_time(source) : survey_time(source);
-        g_ptr_array_add(merger->pending, source);
-    }
+    find_starts(merger);
+    for (guint i = 0; i < merger->sources->len; i++)
+        add_parts(merger, merger->sources->pdata[i]);
+    for (guint i = 0; i < merger->sources->len; i++)
+        survey_source(merger, merger->sources->pdata[i]);
+    for (guint i = 0; i < merger->parts->len; i++)
+        survey_source(merger, merger->parts->pdata[i]);
     g_ptr_array_sort(merger->pending, latest_first);
 }
 
@@ -119,6 +162,7 @@ BbMerger *bb_merger_new(const BbMergerOptions *options, BbNames *names, const ch
     merger->options.open_max = MAX(merger->options.open_max, BB_MERGER_OPEN_MIN);
     merger->names = names;
     merger->sources = g_ptr_array_new_with_free_func(bb_merger_source_free);
+    merger->parts = g_ptr_array_new_with_free_func(bb_merger_source_free);
     merger->spills = g_ptr_array_new_with_free_func(bb_merger_source_free);
     merger->pending = g_ptr_array_new();
     merger->heap = g_ptr_array_new();
@@ -133,8 +177,10 @@ BbMerger *bb_merger_new(const BbMergerOptions *options, BbNames *names, const ch
         source->merger = merger;
         source->path = g_strdup(paths[i]);
         source->input = i;
+        source->parts = 1;
         source->observer = bb_names_intern(names, observers->pdata[i]);
         source->least_ns = G_MAXINT64;
+        source->start_ns = G_MININT64;
         source->once = is_once(paths[i]);
         g_ptr_array_add(merger->sources, source);
     }
@@ -146,6 +192,7 @@ void bb_merger_free(BbMerger *merger)
     if (!merger)
         return;
     g_ptr_array_unref(merger->sources);
+    g_ptr_array_unref(merger->parts);
     g_ptr_array_unref(merger->spills);
     g_ptr_array_unref(merger->pending);
     g_ptr_array_unref(merger->heap);
@@ -164,9 +211,11 @@ static void begin_run(BbMerger *merger)
         BbMergerSource *source = merger->sources->pdata[i];
         if (merger->ran)
             bb_merger_source_close(source);
+        source->parts = 1;
         source->from_ns = G_MAXINT64;
         source->to_ns = G_MININT64;
     }
+    g_ptr_array_set_size(merger->parts, 0);
     g_ptr_array_set_size(merger->spills, 0);
     g_ptr_array_set_size(merger->pending, 0);
     g_ptr_array_set_size(merger->heap, 0);
@@ -222,11 +271,9 @@ bool bb_merger_run(BbMerger *merger, BbMergerSink sink, gpointer user, GError **
     }
 }
 
-void bb_merger_prepare_by(BbMerger *merger, void (*prepare)(BbMessage *, guint, gpointer),
-                          gpointer user)
+void bb_merger_prepare_by(BbMerger *merger, const BbMergerPreparer *preparer)
 {
-    merger->options.prepare = prepare;
-    merger->options.user = user;
+    merger->options.preparer = *preparer;
 }
 
 // ---- queries ------------------------------------------------------------------------------------

@@ -14,18 +14,35 @@
 #define BB_MERGER_WAITING 262144u
 #define BB_MERGER_OPEN 192u // files open at once, if not told otherwise
 #define BB_MERGER_OPEN_MIN 4u
+#define BB_MERGER_PARTS 16u // of a file; the last one has the rest
 
 // Takes messages in order of time; equal times in the order of the inputs. input counts the paths
 // from 0. Returns false to stop (with an error set).
 typedef bool (*BbMergerSink)(const BbMessage *message, guint input, gpointer user, GError **error);
 
+// Where a reading of a file is.
+typedef struct BbMergerPlace {
+    guint input;
+    // Of the preparer: the time that it gave to the message before; G_MININT64 where there is none.
+    gint64 last_ns;
+    guint part; // of the preparer: the one of the file's parts that the message is in
+} BbMergerPlace;
+
+// What is done to messages before they are put in order, and to the order of a file.
+typedef struct BbMergerPreparer {
+    // May change names and times of a message. NULL for none.
+    void (*prepare)(BbMessage *message, BbMergerPlace *place, gpointer user);
+    // In how many parts a file of this observer is, whose times are in order in each part as far as
+    // they are in the file. Each is read as if it were a file. NULL for one.
+    guint (*parts)(guint32 observer, gpointer user);
+    gpointer user;
+} BbMergerPreparer;
+
 typedef struct BbMergerOptions {
     bool skip_bad_lines;
     bool by_folder; // files of one folder are of one observer
     guint open_max; // 0: BB_MERGER_OPEN
-    // May change names and times of each message before it is put in order. NULL for none.
-    void (*prepare)(BbMessage *message, guint input, gpointer user);
-    gpointer user; // of prepare
+    BbMergerPreparer preparer;
 } BbMergerOptions;
 
 typedef struct BbMerger BbMerger;
@@ -44,12 +61,11 @@ bool bb_merger_can_repeat(const BbMerger *merger);
 // remembers what makes the next run cheaper. sink and failures are as those of a run.
 bool bb_merger_scan(BbMerger *merger, BbMergerSink sink, gpointer user, GError **error);
 
-// Reads all inputs. May be called again, with another prepare (NULL for none), where
+// Reads all inputs. May be called again, with another preparer, where
 // bb_merger_can_repeat. Fails when the sink does or a temporary file cannot be used. An input that
 // cannot be read costs itself only, a damaged one its bad blocks: see bb_merger_complaint.
 bool bb_merger_run(BbMerger *merger, BbMergerSink sink, gpointer user, GError **error);
-void bb_merger_prepare_by(BbMerger *merger, void (*prepare)(BbMessage *, guint, gpointer),
-                          gpointer user);
+void bb_merger_prepare_by(BbMerger *merger, const BbMergerPreparer *preparer);
 
 // What is wrong with an input, a sentence for each, of the last run in order of the inputs; NULL
 // behind the last. Lent. *failed says that the input could not be read to its end.

@@ -25,6 +25,8 @@ void bb_merger_source_free(gpointer data)
 static void complain(const BbMergerSource *source, const char *sentence, bool failed)
 {
     BbMerger *merger = source->merger;
+    if (source->part) // the first one has said it
+        return;
     char **slot = (char **)&merger->complaints->pdata[source->input];
     char *both = *slot ? g_strconcat(*slot, "; ", sentence, NULL) : g_strdup(sentence);
     g_free(*slot);
@@ -32,20 +34,55 @@ static void complain(const BbMergerSource *source, const char *sentence, bool fa
     merger->failed->data[source->input] |= failed;
 }
 
-void bb_merger_source_prepare(BbMessage *message, gpointer user)
+void bb_merger_source_prepare(const BbMergerSource *source, BbMessage *message, gint64 last_ns)
+{
+    const BbMergerPreparer *preparer = &source->merger->options.preparer;
+    BbMergerPlace place = {.input = source->input, .last_ns = last_ns};
+    if (preparer->prepare)
+        preparer->prepare(message, &place, preparer->user);
+}
+
+gint64 bb_merger_source_time(const BbMergerSource *source, gint64 time_ns, gint64 last_ns)
+{
+    BbMessage message = bb_message_empty();
+    message.time_ns = time_ns;
+    message.observer = source->seen;
+    bb_merger_source_prepare(source, &message, last_ns);
+    return message.time_ns;
+}
+
+// Returns whether it is in this part of the file.
+static bool take(BbMessage *message, gpointer user)
 {
     BbMergerSource *source = user;
-    const BbMergerOptions *options = &source->merger->options;
+    const BbMergerPreparer *preparer = &source->merger->options.preparer;
     if (message->observer == BB_NAME_NONE)
         message->observer = source->observer;
     if (source->seen == BB_NAME_NONE)
         source->seen = message->observer;
     source->mixed |= source->seen != message->observer;
+    if (source->least_ns == G_MAXINT64)
+        source->head_ns = message->time_ns;
+    source->tail_ns = message->time_ns;
     source->least_ns = MIN(source->least_ns, message->time_ns);
-    if (options->prepare)
-        options->prepare(message, source->input, options->user);
+    if (preparer->prepare)
+        preparer->prepare(message, &source->place, preparer->user);
+    if (MIN(source->place.part, source->parts - 1) != source->part)
+        return false;
     source->from_ns = MIN(source->from_ns, message->time_ns);
     source->to_ns = MAX(source->to_ns, message->time_ns);
+    return true;
+}
+
+BbStream *bb_merger_source_stream(BbMergerSource *source, gsize window, GError **error)
+{
+    const BbMerger *merger = source->merger;
+    BbStream *stream =
+        bb_stream_open(source->path, merger->names, window, merger->options.skip_bad_lines, error);
+    source->place = (BbMergerPlace){.input = source->input, .last_ns = source->start_ns};
+    if (stream)
+        bb_stream_prepare_by(stream, take, source);
+    return stream;
 }
 
 gsize bb_merger_source_window(const BbMerger *merger)
@@ -57,15 +94,11 @@ gsize bb_merger_source_window(const BbMerger *merger)
 // Returns false where the file cannot be read, which was noted.
 bool bb_merger_source_open(BbMergerSource *source, gsize window)
 {
-    BbMerger *merger = source->merger;
     g_autoptr(GError) error = NULL;
     if (source->stream || source->spill)
         return true;
-    source->stream =
-        bb_stream_open(source->path, merger->names, window, merger->options.skip_bad_lines, &error);
-    if (source->stream)
-        bb_stream_prepare_by(source->stream, bb_merger_source_prepare, source);
-    else
+    source->stream = bb_merger_source_stream(source, window, &error);
+    if (!source->stream)
         complain(source, error->message, true);
     return source->stream;
 }
@@ -73,18 +106,16 @@ bool bb_merger_source_open(BbMergerSource *source, gsize window)
 // The two ends of an edge are named as those of a message between them.
 static void note_network(const BbMergerSource *source, const BbNetwork *told)
 {
-    const BbMergerOptions *options = &source->merger->options;
     bb_witnesses_watched(source->merger->witnesses, source->observer, source->from_ns,
                          source->to_ns);
-    for (guint i = 0; i < bb_network_count(told); i++) {
+    for (guint i = 0; source->part == 0 && i < bb_network_count(told); i++) {
         BbNetworkEdge edge = *bb_network_at(told, i);
         BbMessage message = bb_message_empty();
         message.time_ns = source->least_ns == G_MAXINT64 ? 0 : source->least_ns;
         message.sender = edge.client;
         message.receiver = edge.server;
         message.observer = source->observer;
-        if (options->prepare)
-            options->prepare(&message, source->input, options->user);
+        bb_merger_source_prepare(source, &message, G_MININT64);
         edge.client = message.sender;
         edge.server = message.receiver;
         bb_witnesses_saw(source->merger->witnesses, source->observer, &edge);
@@ -102,10 +133,9 @@ static void take_notes(BbMerger *merger, const BbTraceReader *reader)
     }
 }
 
-static void note_end(BbMergerSource *source)
+static void note_file(const BbMergerSource *source, const BbTraceReader *reader)
 {
     BbMerger *merger = source->merger;
-    const BbTraceReader *reader = bb_stream_reader(source->stream);
     guint64 bad = bb_trace_reader_bad_lines(reader);
     if (bb_trace_reader_damage(reader))
         complain(source, bb_trace_reader_damage(reader), false);
@@ -117,10 +147,19 @@ static void note_end(BbMergerSource *source)
     }
     bb_counters_merge(merger->counters, bb_trace_reader_counters(reader));
     take_notes(merger, reader);
+    merger->done++;
+}
+
+static void note_end(BbMergerSource *source)
+{
+    const BbTraceReader *reader = bb_stream_reader(source->stream);
+    if (source->part == 0)
+        note_file(source, reader);
     note_network(source, bb_trace_reader_network(reader));
+    if (source->parts > 1) // what is known of the whole file was found before
+        return;
     source->scanned = true;
     source->in_order = bb_stream_in_order(source->stream) && !source->mixed;
-    merger->done++;
 }
 
 // Takes the next message as head. At the end the source is closed and head is NULL. Returns false

@@ -11,13 +11,17 @@ typedef struct BbMergerSource {
     BbMerger *merger;
     char *path;
     guint input;
+    guint part, parts; // this is one of them
+    BbMergerPlace place;
     guint32 observer;
-    bool once;             // a pipe: what was opened for the survey stays open
-    bool in_order;         // known from a run that read all of it
-    guint32 seen;          // observer of its messages, unless mixed
-    bool mixed;            // several clocks: what is in order now may not be so by other ones
-    gint64 least_ns;       // the earliest time as it was read; G_MAXINT64 before the first message
-    bool scanned;          // all of it was read: the three above are known
+    bool once;       // a pipe: what was opened for the survey stays open
+    bool in_order;   // known from a run that read all of it
+    guint32 seen;    // observer of its messages, unless mixed
+    bool mixed;      // several clocks: what is in order now may not be so by other ones
+    gint64 least_ns; // the earliest time as it was read; G_MAXINT64 before the first message
+    gint64 head_ns, tail_ns; // times of the first and the last message as they were read
+    bool scanned;            // all of it was read: what stands above is known
+    gint64 start_ns; // where its observer's file before it ended, as times are now, or G_MININT64
     gint64 from_ns, to_ns; // the times of the messages that were read in this run, as they are now
     gint64 due_ns;
     BbStream *stream; // one of the two, while it is open
@@ -30,6 +34,7 @@ struct BbMerger {
     BbMergerOptions options;
     BbNames *names;
     GPtrArray *sources; // one for each input
+    GPtrArray *parts;   // of BbMergerSource: parts of inputs but for the first; made in a run
     GPtrArray *spills;  // of BbMergerSource; made in a run, kept to its end
     bool ran;
 
@@ -57,8 +62,12 @@ bool bb_merger_source_open(BbMergerSource *source, gsize window);
 // Takes the next message as head. At the end the source is closed and head is NULL. Returns false
 // when a temporary file fails; of an input that is a complaint, and its end.
 bool bb_merger_source_advance(BbMergerSource *source, GError **error);
-// Takes part in what is noted of each message that is read.
-void bb_merger_source_prepare(BbMessage *message, gpointer source);
+// Opens the file, its messages prepared. NULL where it cannot be read.
+BbStream *bb_merger_source_stream(BbMergerSource *source, gsize window, GError **error);
+// Prepares a message that was not read from the file, behind one of the time last_ns.
+void bb_merger_source_prepare(const BbMergerSource *source, BbMessage *message, gint64 last_ns);
+// The same for the time alone, of a file with one observer.
+gint64 bb_merger_source_time(const BbMergerSource *source, gint64 time_ns, gint64 last_ns);
 void bb_merger_source_close(BbMergerSource *source);
 void bb_merger_source_free(gpointer source);
 

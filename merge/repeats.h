@@ -36,7 +36,7 @@ typedef struct BbRepeat {
 GArray *bb_repeats_list(const BbRepeats *repeats, const BbNames *names);
 
 // Their sum, as a counter of a trace, and a sentence for people.
-#define BB_REPEATS_TWICE "merge_twice"
+#define BB_REPEATS_TWO_CLOCKS "merge_two_clocks"
 #define BB_REPEATS_MEANING "messages that stand twice, by two clocks of one observer (about)"
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BbRepeats, bb_repeats_free)

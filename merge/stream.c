@@ -80,13 +80,14 @@ bool bb_stream_in_order(const BbStream *stream)
 
 static bool read_message(BbStream *stream)
 {
-    if (stream->ended)
+    bool wanted = false;
+    while (!wanted && !stream->ended) {
+        stream->ended = !bb_trace_reader_next(stream->reader, &stream->message, &stream->failure);
+        wanted =
+            !stream->ended && (!stream->prepare || stream->prepare(&stream->message, stream->user));
+    }
+    if (!wanted)
         return false;
-    stream->ended = !bb_trace_reader_next(stream->reader, &stream->message, &stream->failure);
-    if (stream->ended)
-        return false;
-    if (stream->prepare)
-        stream->prepare(&stream->message, stream->user);
     if (stream->message.time_ns < stream->newest_ns)
         stream->in_order = false;
     stream->newest_ns = MAX(stream->newest_ns, stream->message.time_ns);

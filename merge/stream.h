@@ -7,8 +7,8 @@
 
 typedef struct BbStream BbStream;
 
-// Changes a message that was read.
-typedef void (*BbStreamPrepare)(BbMessage *message, gpointer user);
+// Changes a message that was read. Returns false where it is to be passed over.
+typedef bool (*BbStreamPrepare)(BbMessage *message, gpointer user);
 
 // Opens a trace. window: messages that wait to be put in order; 0 where the file is known to be in
 // order, which saves copies.

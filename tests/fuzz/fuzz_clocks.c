@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: any bytes as sightings of three observers. Checks that whatever they say, a clock is known or
-// not, what is corrected never falls with rising time, and uncertainties are numbers.
+// not, what is corrected never falls with rising time in a lap, and uncertainties are numbers.
 #include "merge/clocks.h"
 
 #include <math.h>
@@ -46,11 +46,15 @@ static void check(const BbClocks *clocks, const BbClock *clock)
              (clock->state == BB_CLOCK_REFERENCE || clock->state == BB_CLOCK_KNOWN));
     g_assert(isfinite(clock->error_ns) && clock->error_ns >= 0);
     g_assert(isfinite(clock->drift) && isfinite(clock->drift_error));
+    guint laps = bb_clocks_laps(clocks, clock->name);
     gint64 last_ns = G_MININT64;
-    for (guint i = 0; i < 64; i++) {
-        gint64 time_ns = (gint64)(((guint64)i << 58) ^ (G_GUINT64_CONSTANT(1) << 63));
-        gint64 right_ns = bb_clocks_correct(clocks, clock->name, time_ns);
-        g_assert(right_ns >= last_ns);
+    g_assert(laps >= 1);
+    for (guint i = 0; i < 64 * laps; i++) {
+        guint64 step = (guint64)(i % 64) << 58;
+        gint64 time_ns = (gint64)(step ^ (G_GUINT64_CONSTANT(1) << 63));
+        gint64 right_ns = bb_clocks_correct(clocks, clock->name, i / 64, time_ns);
+        g_assert(i % 64 == 0 || right_ns >= last_ns);
+        g_assert(bb_clocks_lap(clocks, clock->name, time_ns, last_ns) < laps);
         last_ns = right_ns;
     }
 }

@@ -46,16 +46,61 @@ START_TEST(a_jump_ahead)
 }
 END_TEST
 
-// It steps back by 5 s at 10 s: from 5 to 10 s it shows every time twice.
+static gint64 apply_near(const BbClockMap *map, gint64 time_ns, gint64 near_ns)
+{
+    return bb_clock_map_apply_in(map, bb_clock_map_lap(map, time_ns, near_ns), time_ns);
+}
+
+// It steps back by 5 s at 10 s: from 5 to 10 s it shows every time twice, and what came before
+// tells them apart.
 START_TEST(a_step_back)
 {
     g_autoptr(BbClockMap) map = bb_clock_map_new();
     add(map, T0, T0 + 10 * S, 0, 0);
     add(map, T0 + 5 * S, T0 + 60 * S, 5 * S, 0);
-    ck_assert_int_eq(bb_clock_map_at(map, 0)->to_ns, T0 + 7500 * MS);
-    ck_assert_int_eq(bb_clock_map_at(map, 1)->from_ns, T0 + 7500 * MS);
-    ck_assert_int_eq(bb_clock_map_apply(map, T0 + 7 * S), T0 + 7 * S);
-    ck_assert_int_eq(bb_clock_map_apply(map, T0 + 8 * S), T0 + 13 * S);
+    ck_assert_uint_eq(bb_clock_map_laps(map), 2);
+    ck_assert_int_eq(bb_clock_map_at(map, 0)->to_ns, T0 + 10 * S);
+    ck_assert_int_eq(bb_clock_map_at(map, 1)->from_ns, T0 + 5 * S);
+    ck_assert_int_eq(apply_near(map, T0 + 8 * S, T0 + 7900 * MS), T0 + 8 * S);
+    ck_assert_int_eq(apply_near(map, T0 + 8 * S, T0 + 12900 * MS), T0 + 13 * S);
+    ck_assert_int_eq(bb_clock_map_apply(map, T0 + 8 * S), T0 + 8 * S);
+    ck_assert_int_eq(bb_clock_map_apply(map, T0 + 11 * S), T0 + 16 * S);
+    ck_assert_uint_eq(bb_clock_map_falls(map), 0);
+    g_autoptr(BbClockMap) back = bb_clock_map_invert(map);
+    ck_assert_uint_eq(bb_clock_map_laps(back), 2);
+    ck_assert_uint_eq(bb_clock_map_falls(back), 1);
+    ck_assert_int_eq(bb_clock_map_apply(back, T0 + 9 * S), T0 + 9 * S);
+    ck_assert_int_eq(bb_clock_map_apply(back, T0 + 11 * S), T0 + 6 * S);
+}
+END_TEST
+
+// By 60 s: it shows no time twice, and nothing is ambiguous.
+START_TEST(a_step_back_beyond_its_beginning)
+{
+    g_autoptr(BbClockMap) map = bb_clock_map_new();
+    add(map, T0, T0 + 10 * S, 0, 0);
+    add(map, T0 - 50 * S, T0 - 20 * S, 60 * S, 0);
+    for (guint near = 0; near < 2; near++) {
+        gint64 near_ns = near ? T0 : T0 + 60 * S;
+        ck_assert_int_eq(apply_near(map, T0 + 5 * S, near_ns), T0 + 5 * S);
+        ck_assert_int_eq(apply_near(map, T0 - 30 * S, near_ns), T0 + 30 * S);
+        ck_assert_int_eq(apply_near(map, T0 - S, near_ns), T0 - S);
+        ck_assert_int_eq(apply_near(map, T0 - 19 * S, near_ns), T0 + 41 * S);
+    }
+}
+END_TEST
+
+// c is mapped to b, which steps back by 5 s at 10 s, and that to a.
+START_TEST(maps_join_over_a_step_back)
+{
+    g_autoptr(BbClockMap) cb = bb_clock_map_new(), ba = bb_clock_map_new();
+    add(cb, T0 + S, T0 + 10 * S, 0, 0);
+    add(cb, T0 + 10 * S, T0 + 30 * S, -5 * S, 0);
+    add(ba, T0, T0 + 10 * S, 0, 0);
+    add(ba, T0 + 5 * S, T0 + 60 * S, 5 * S, 0);
+    g_autoptr(BbClockMap) ca = bb_clock_map_join(cb, ba);
+    for (gint64 t = T0 + S; t < T0 + 30 * S; t += 100 * MS)
+        ck_assert_int_eq(bb_clock_map_apply(ca, t), t);
 }
 END_TEST
 
@@ -71,11 +116,13 @@ START_TEST(times_never_fall)
                 (bb_random_unit(&random) - 0.5) * 1e-3);
             from_ns = to_ns + (gint64)bb_random_below(&random, 8 * S) - 2 * S;
         }
-        gint64 last_ns = G_MININT64;
-        for (gint64 t = T0 - 10 * S; t < T0 + 120 * S; t += 50 * MS) {
-            gint64 mapped = bb_clock_map_apply(map, t);
-            ck_assert_int_ge(mapped, last_ns);
-            last_ns = mapped;
+        for (guint lap = 0; lap < bb_clock_map_laps(map); lap++) {
+            gint64 last_ns = G_MININT64;
+            for (gint64 t = T0 - 10 * S; t < T0 + 120 * S; t += 50 * MS) {
+                gint64 mapped = bb_clock_map_apply_in(map, lap, t);
+                ck_assert_int_ge(mapped, last_ns);
+                last_ns = mapped;
+            }
         }
     }
 }
@@ -132,5 +179,6 @@ START_TEST(time_has_two_ends)
 }
 END_TEST
 
-TEST_MAIN("clock_map", one_line, a_jump_ahead, a_step_back, times_never_fall, maps_join,
-          a_gap_is_no_hole, time_has_two_ends)
+TEST_MAIN("clock_map", one_line, a_jump_ahead, a_step_back, a_step_back_beyond_its_beginning,
+          maps_join_over_a_step_back, times_never_fall, maps_join, a_gap_is_no_hole,
+          time_has_two_ends)

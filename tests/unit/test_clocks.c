@@ -13,6 +13,7 @@
 
 typedef struct Clock {
     double offset_ns, drift;
+    double back_ns, back_at_ns; // it is set back by so much, then
 } Clock;
 
 typedef struct World {
@@ -33,8 +34,8 @@ static void world_init(World *w, guint32 seed, gsize samples)
         g_autofree char *host = g_strdup_printf("host%u", i), *obs = g_strdup_printf("obs%u", i);
         w->host[i] = bb_names_intern(w->names, host);
         w->observer[i] = bb_names_intern(w->names, obs);
-        w->clock[i] = (Clock){i ? (bb_random_unit(&w->random) - 0.5) * 20 * S : 0,
-                              i ? (bb_random_unit(&w->random) - 0.5) * 200e-6 : 0};
+        w->clock[i] = (Clock){.offset_ns = i ? (bb_random_unit(&w->random) - 0.5) * 20 * S : 0,
+                              .drift = i ? (bb_random_unit(&w->random) - 0.5) * 200e-6 : 0};
     }
     bb_clocks_observer(w->clocks, w->observer[0]);
 }
@@ -49,7 +50,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(World, world_clear)
 static gint64 stamp(const World *w, guint observer, double t)
 {
     const Clock *clock = &w->clock[observer];
-    return T0 + (gint64)llround(t + clock->offset_ns + clock->drift * t);
+    double back = t < clock->back_at_ns ? 0 : clock->back_ns;
+    return T0 + (gint64)llround(t + clock->offset_ns + clock->drift * t - back);
 }
 
 static double delay(World *w)
@@ -104,7 +106,7 @@ static void check_times(const World *w, guint observer, double within_ns)
     const BbClock *clock = find(w, w->observer[observer]);
     for (double t = 0; t < 60 * S; t += S) {
         gint64 corrected =
-            bb_clocks_correct(w->clocks, w->observer[observer], stamp(w, observer, t));
+            bb_clocks_correct(w->clocks, w->observer[observer], 0, stamp(w, observer, t));
         double off = fabs((double)(corrected - stamp(w, 0, t)));
         ck_assert_double_le(off, within_ns);
         ck_assert_double_le(off, clock->error_ns + 1);
@@ -155,6 +157,34 @@ START_TEST(chains_of_observers)
     ck_assert_uint_eq(find(&w, w.observer[4])->via, 3);
     ck_assert_double_gt(find(&w, w.observer[4])->error_ns, 190 * US);
     ck_assert_double_lt(find(&w, w.observer[4])->error_ns, 220 * US);
+}
+END_TEST
+
+// By less than a minute, so that it shows times twice, or by more; those that are compared with it
+// are none the worse.
+START_TEST(a_clock_is_set_back)
+{
+    for (guint round = 0; round < 8; round++) {
+        g_auto(World) w;
+        world_init(&w, test_seed("a_clock_is_set_back"), BB_SIGHTINGS_MAX);
+        guint set = round & 1;
+        w.clock[set].back_ns = (round & 2 ? 100 : 7) * S;
+        w.clock[set].back_at_ns = (round & 4 ? 20 : 40) * S;
+        for (guint i = 0; i < 2; i++)
+            talk(&w, i, i + 1, (const guint[]){i, i + 1}, 2, 100);
+        bb_clocks_solve(w.clocks);
+        for (guint i = 0; i < 3; i++) {
+            gint64 near_ns = G_MININT64;
+            for (double t = 0.1 * S; t < 59.9 * S; t += 0.01 * S) {
+                gint64 time_ns = stamp(&w, i, t);
+                guint lap = bb_clocks_lap(w.clocks, w.observer[i], time_ns, near_ns);
+                near_ns = bb_clocks_correct(w.clocks, w.observer[i], lap, time_ns);
+                if (fabs(t - w.clock[set].back_at_ns) > 0.2 * S)
+                    ck_assert_int_le(ABS(near_ns - stamp(&w, 0, t)), (gint64)(60 * US));
+            }
+        }
+        ck_assert_uint_eq(bb_clocks_laps(w.clocks, w.observer[2]), set ? 1 : 2);
+    }
 }
 END_TEST
 
@@ -270,7 +300,7 @@ START_TEST(one_way_is_a_bound)
     ck_assert(clock->bound_above);
     ck_assert_double_ge((double)clock->bound_ns, w.clock[1].offset_ns);
     ck_assert_double_le((double)clock->bound_ns, w.clock[1].offset_ns + 60 * US);
-    ck_assert_int_eq(bb_clocks_correct(w.clocks, w.observer[1], T0), T0);
+    ck_assert_int_eq(bb_clocks_correct(w.clocks, w.observer[1], 0, T0), T0);
 }
 END_TEST
 
@@ -304,8 +334,9 @@ START_TEST(strangers_are_unknown)
     check_known(&w, 1, 100 * US);
     ck_assert_int_eq(find(&w, w.observer[2])->state, BB_CLOCK_UNKNOWN);
     ck_assert_int_eq(find(&w, w.observer[3])->state, BB_CLOCK_UNKNOWN);
-    ck_assert_int_eq(bb_clocks_correct(w.clocks, w.observer[3], T0 + 5), T0 + 5);
-    ck_assert_int_eq(bb_clocks_correct(w.clocks, w.host[0], T0 + 6), T0 + 6); // no observer at all
+    ck_assert_int_eq(bb_clocks_correct(w.clocks, w.observer[3], 0, T0 + 5), T0 + 5);
+    ck_assert_int_eq(bb_clocks_correct(w.clocks, w.host[0], 0, T0 + 6),
+                     T0 + 6); // no observer at all
 }
 END_TEST
 
@@ -407,7 +438,7 @@ START_TEST(nothing_at_all)
     g_autoptr(BbClocks) clocks = bb_clocks_new(names, 10);
     bb_clocks_solve(clocks);
     ck_assert_uint_eq(bb_clocks_count(clocks), 0);
-    ck_assert_int_eq(bb_clocks_correct(clocks, 0, 7), 7);
+    ck_assert_int_eq(bb_clocks_correct(clocks, 0, 0, 7), 7);
 }
 END_TEST
 
@@ -454,8 +485,8 @@ START_TEST(nodes_have_clocks)
 }
 END_TEST
 
-TEST_MAIN("clocks", sniffers_at_hosts, chains_of_observers, mirrors_on_the_way, circles_agree,
-          a_small_sample_does, two_at_one_point, one_way_is_a_bound,
+TEST_MAIN("clocks", sniffers_at_hosts, chains_of_observers, a_clock_is_set_back, mirrors_on_the_way,
+          circles_agree, a_small_sample_does, two_at_one_point, one_way_is_a_bound,
           one_way_between_mirrors_says_nothing, strangers_are_unknown, no_key_no_comparison,
           a_key_twice_is_ambiguous, directions_are_told, other_directions_are_other_messages,
           nothing_at_all, nodes_have_clocks)

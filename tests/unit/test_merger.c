@@ -158,9 +158,9 @@ START_TEST(a_scan_makes_the_run_right_too)
 }
 END_TEST
 
-static void later(BbMessage *message, guint input, gpointer user)
+static void later(BbMessage *message, BbMergerPlace *place, gpointer user)
 {
-    if (input == 0)
+    if (place->input == 0)
         message->time_ns += *(gint64 *)user;
 }
 
@@ -177,8 +177,79 @@ START_TEST(what_prepare_changes_counts)
         expect_order(&flow, 20);
         ck_assert_uint_eq(g_array_index(flow.inputs, guint, 0), turn);
         ck_assert_int_eq(time_at(&flow, 19), turn ? 101009 : 2009);
-        bb_merger_prepare_by(merge->merger, later, &shift_ns);
+        bb_merger_prepare_by(merge->merger, &(BbMergerPreparer){later, NULL, &shift_ns});
     }
+}
+END_TEST
+
+// As a clock has it that was set back: what it shows first came last.
+static void set_back(BbMessage *message, BbMergerPlace *place, gpointer user)
+{
+    place->part = message->time_ns < 100000;
+    message->time_ns += place->part ? 1000000 : 0;
+}
+
+static guint two_parts(guint32 observer, gpointer user)
+{
+    return 2;
+}
+
+// However far apart in the file what is next to each other is.
+START_TEST(parts_of_a_file_are_read_as_files)
+{
+    static const guint open_max[] = {4, 0};
+    for (guint i = 0; i < G_N_ELEMENTS(open_max); i++) {
+        g_autoptr(Merge) merge = merge_new();
+        g_auto(Flow) scanned = flow_new();
+        g_auto(Flow) flow = flow_new();
+        for (guint k = 0; k < 5; k++) {
+            g_autofree char *name = g_strdup_printf("f%u.bbt", k);
+            (void)add_file(merge, name, k ? 1000 : 0, 1, k ? 5 : 200000);
+        }
+        merge->merger = new_merger(merge, open_max[i]);
+        ck_assert(bb_merger_scan(merge->merger, take, &scanned, NULL));
+        bb_merger_prepare_by(merge->merger, &(BbMergerPreparer){set_back, two_parts, NULL});
+        ck_assert(bb_merger_run(merge->merger, take, &flow, NULL));
+        expect_order(&flow, 200020);
+        ck_assert_int_eq(time_at(&flow, 0), 100000);
+        ck_assert_int_eq(time_at(&flow, 200019), 1099999);
+        ck_assert_uint_eq(bb_merger_late(merge->merger), 0);
+        ck_assert_uint_eq(bb_merger_inputs_done(merge->merger), 5);
+        ck_assert_uint_eq(bb_counters_get(bb_merger_counters(merge->merger), "tcp_gaps"), 5);
+        ck_assert(bb_merger_run(merge->merger, take, &flow, NULL));
+        ck_assert_uint_eq(flow.times->len, 2 * 200020);
+    }
+}
+END_TEST
+
+// A time or 500 ns later, whichever is nearer to what was before.
+static void nearer(BbMessage *message, BbMergerPlace *place, gpointer user)
+{
+    gint64 time_ns = message->time_ns;
+    if (place->last_ns != G_MININT64 &&
+        ABS(time_ns + 500 - place->last_ns) < ABS(time_ns - place->last_ns))
+        message->time_ns += 500;
+    place->last_ns = message->time_ns;
+    place->part = message->time_ns > time_ns;
+}
+
+START_TEST(a_file_goes_on_where_the_one_before_it_ended)
+{
+    g_autoptr(Merge) merge = merge_new();
+    g_auto(Flow) scanned = flow_new();
+    g_auto(Flow) flow = flow_new();
+    MERGE_ADD(merge, "1.txt", "0.0000006 M a b - obs=x", "0.0000008 M a b - obs=x",
+              "0.0000009 M a b - obs=x", NULL);
+    MERGE_ADD(merge, "2.txt", "0.0000005 M a b - obs=x", "0.0000007 M a b - obs=x", NULL);
+    MERGE_ADD(merge, "3.txt", "0.0000005 M a b - obs=y", NULL);
+    merge->merger = new_merger(merge, 0);
+    ck_assert(bb_merger_scan(merge->merger, take, &scanned, NULL));
+    bb_merger_prepare_by(merge->merger, &(BbMergerPreparer){nearer, two_parts, NULL});
+    ck_assert(bb_merger_run(merge->merger, take, &flow, NULL));
+    static const gint64 want[] = {500, 600, 800, 900, 1000, 1200};
+    ck_assert_uint_eq(flow.times->len, G_N_ELEMENTS(want));
+    for (guint i = 0; i < G_N_ELEMENTS(want); i++)
+        ck_assert_int_eq(time_at(&flow, i), want[i]);
 }
 END_TEST
 
@@ -294,6 +365,7 @@ END_TEST
 
 TEST_MAIN("merger", more_files_than_may_be_open, files_are_open_only_while_they_are_due,
           a_scan_makes_the_run_right_too, what_prepare_changes_counts,
+          parts_of_a_file_are_read_as_files, a_file_goes_on_where_the_one_before_it_ended,
           a_corrupt_file_costs_its_bad_block, a_file_that_is_none_costs_itself,
           observers_are_the_files_unless_they_say_so, a_failing_sink_ends_the_run,
           no_place_for_temporary_files)

@@ -335,13 +335,32 @@ static void drop_between(BbFitting *f)
             g_array_remove_index(f->stretches, i);
 }
 
+// How many points next to a border may not be the stretch's own, at most a part of them.
+static gsize near_border(const BbFitStretch *stretch, gsize part)
+{
+    return MIN(BB_FIT_WINDOW_POINTS, (stretch->end - stretch->begin) / part);
+}
+
+// A stretch without the points at its other border, which may not be its own: one would hold its
+// line far from all others.
+static gsize sure_begin(const BbFitStretch *stretch)
+{
+    return stretch->begin ? stretch->begin + near_border(stretch, 4) : 0;
+}
+
+static gsize sure_end(const BbFitting *f, const BbFitStretch *stretch)
+{
+    return stretch->end < f->count ? stretch->end - near_border(stretch, 4) : f->count;
+}
+
 static void move_borders(BbFitting *f)
 {
     for (guint i = 1; i < f->stretches->len; i++) {
         BbFitStretch *left = stretch_at(f, i - 1), *right = stretch_at(f, i);
-        gsize from = left->end - MIN(BB_FIT_WINDOW_POINTS, (left->end - left->begin) / 2);
-        gsize to = right->begin + MIN(BB_FIT_WINDOW_POINTS, (right->end - right->begin) / 2);
-        left->end = right->begin = find_border(f, left->begin, from, to, right->end).at;
+        gsize from = left->end - near_border(left, 2);
+        gsize to = right->begin + near_border(right, 2);
+        left->end = right->begin =
+            find_border(f, sure_begin(left), from, to, sure_end(f, right)).at;
     }
 }
 

@@ -17,8 +17,10 @@ typedef struct World {
     bool a_steps;
     double seconds, rate[2]; // messages a second, a first and b first
     double least_ns[2], jitter_ns[2];
-    double lost;            // chance
-    double wrong, wrong_ns; // chance of a stamp of b that is off, and by what
+    double lost;                // chance
+    double wrong, wrong_ns;     // chance of a stamp of b that is off, and by what
+    double wander_ns, period_s; // of b, to and fro
+    double wave_ns;             // by which messages that pass a first are longer on their way
 } World;
 
 static const World plain = {
@@ -34,7 +36,8 @@ static const World plain = {
 static double truth(const World *w, double t)
 {
     double step = w->step_ns != 0 && t >= w->step_at_s * S ? w->step_ns : 0;
-    return w->offset_ns + w->drift * t + (w->a_steps ? -step : step);
+    double wander = w->period_s > 0 ? w->wander_ns * sin(2 * G_PI * t / (w->period_s * S)) : 0;
+    return w->offset_ns + w->drift * t + wander + (w->a_steps ? -step : step);
 }
 
 static gint64 clock_a(const World *w, double t)
@@ -57,6 +60,8 @@ static GArray *simulate(const World *w, BbRandom *random)
             t += bb_random_exponential(random) * S / w->rate[side];
             double there =
                 t + w->least_ns[side] + bb_random_exponential(random) * w->jitter_ns[side];
+            if (w->wave_ns > 0 && side == 0)
+                there += w->wave_ns * (1 + sin(2 * G_PI * t / (w->period_s * S)));
             if (there > w->seconds * S)
                 break;
             if (bb_random_chance(random, w->lost))
@@ -264,6 +269,75 @@ START_TEST(slewing_is_followed)
 }
 END_TEST
 
+// As NTP makes it go, a little too fast, then a little too slow: the longer, the more there is to
+// follow, and no worse is it known.
+START_TEST(a_clock_that_wanders_is_followed)
+{
+    BbRandom random = bb_random_start(test_seed("a_clock_that_wanders_is_followed"));
+    for (guint i = 0; i < 6; i++) {
+        World w = plain;
+        w.wander_ns = i & 1 ? 3000 * US : 300 * US;
+        w.period_s = i & 1 ? 300 : 60;
+        w.seconds = w.period_s * (i < 2 ? 0.5 : i < 4 ? 3.3 : i == 4 ? 12 : 4);
+        g_auto(BbClockFit) f = fit(&w, &random);
+        double most = worst(&w, f.map, 0);
+        if (g_getenv("BB_TEST_SHOW"))
+            g_printerr("%.0f us in %.0f of %.0f s: pieces %u, worst %.1f us (said %.1f)\n",
+                       w.wander_ns / US, w.period_s, w.seconds, bb_clock_map_count(f.map),
+                       most / US, bb_clock_map_error_ns(f.map) / US);
+        ck_assert_double_le(most, 100 * US);
+        ck_assert_double_le(bb_clock_map_error_ns(f.map), 100 * US);
+        ck_assert_uint_eq(bb_clock_map_laps(f.map), 1);
+    }
+}
+END_TEST
+
+// Stamps that scatter more than messages take, and queues that come and go in one direction.
+START_TEST(scatter_and_queues_are_no_wandering)
+{
+    BbRandom random = bb_random_start(test_seed("scatter_and_queues_are_no_wandering"));
+    for (guint i = 0; i < 8; i++) {
+        World scatter = plain, queue = plain;
+        scatter.seconds = queue.seconds = i & 1 ? 600 : 60;
+        scatter.least_ns[0] = scatter.least_ns[1] = -1000 * US;
+        scatter.jitter_ns[0] = scatter.jitter_ns[1] = i & 2 ? 100 * US : 400 * US;
+        queue.wave_ns = i & 2 ? 5000 * US : 500 * US;
+        queue.period_s = i & 4 ? 20 : 200;
+        g_auto(BbClockFit) f = fit(&scatter, &random), g = fit(&queue, &random);
+        ck_assert_uint_eq(bb_clock_map_count(f.map), 1);
+        ck_assert_uint_eq(bb_clock_map_count(g.map), 1);
+    }
+}
+END_TEST
+
+// A step, and the same back: two steps, and none between them.
+START_TEST(there_and_back_are_two_steps)
+{
+    BbRandom random = bb_random_start(test_seed("there_and_back_are_two_steps"));
+    for (guint i = 0; i < 12; i++) {
+        World before = plain, between = plain;
+        double from_s = 4 + 36 * bb_random_unit(&random), to_s = from_s + 1 + 6 * (i % 3);
+        double step_ns = i & 4 ? 50000 * US : 2000 * US;
+        between.offset_ns += step_ns;
+        g_autoptr(GArray) points = simulate(&before, &random), more = simulate(&between, &random);
+        g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(BbClockPoint));
+        for (guint k = 0; k < points->len + more->len; k++) {
+            bool in = k >= points->len;
+            BbClockPoint p =
+                g_array_index(in ? more : points, BbClockPoint, in ? k - points->len : k);
+            double t = (double)(p.a_ns - T0) / S;
+            if (in == (t >= from_s && t < to_s))
+                g_array_append_val(all, p);
+        }
+        g_auto(BbClockFit) f = fit_points(all);
+        ck_assert_uint_eq(bb_clock_map_count(f.map), 3);
+        ck_assert_double_eq_tol((double)bb_clock_map_step_ns(f.map, 0), step_ns, 60 * US);
+        ck_assert_double_eq_tol((double)bb_clock_map_step_ns(f.map, 1), -step_ns, 60 * US);
+        ck_assert_double_le(bb_clock_map_error_ns(f.map), 150 * US);
+    }
+}
+END_TEST
+
 // A path that gets longer moves the directions apart: no step of a clock.
 START_TEST(a_longer_path_is_no_step)
 {
@@ -345,5 +419,7 @@ END_TEST
 
 TEST_MAIN("clock_fit", a_minute_is_enough, unequal_paths_are_covered, loss_costs_little,
           one_direction_may_be_rare, few_points_are_no_trap, steps_are_found,
-          a_step_is_not_cut_in_two, slewing_is_followed, a_longer_path_is_no_step,
-          a_constant_difference_is_one_stretch, wrong_stamps_are_left_out, one_way_is_a_bound)
+          a_step_is_not_cut_in_two, slewing_is_followed, a_clock_that_wanders_is_followed,
+          scatter_and_queues_are_no_wandering, there_and_back_are_two_steps,
+          a_longer_path_is_no_step, a_constant_difference_is_one_stretch, wrong_stamps_are_left_out,
+          one_way_is_a_bound)

@@ -5,11 +5,13 @@
 #include "cli/info_trust.h"
 
 #include "capture/loss.h"
+#include "data/call.h"
 #include "data/caption.h"
 #include "data/clock_doubt.h"
 #include "data/keys.h"
 #include "data/order.h"
 #include "data/quantity.h"
+#include "data/stats.h"
 #include "data/status.h"
 #include "data/trace.h"
 #include "merge/importer.h"
@@ -45,6 +47,7 @@ typedef struct Info {
     guint64 cut_off; // of those without return
     gint64 first_ns, last_ns;
     guint64 sightings; // second ones
+    BbStats *lasted;   // from the call to its return
 } Info;
 
 static guint edge_hash(gconstpointer key)
@@ -92,12 +95,14 @@ static void info_init(Info *info)
         .open = bb_open_calls_new(BB_OPEN_CALLS_MAX, &values),
         .first_ns = BB_TIME_NONE,
         .last_ns = BB_TIME_NONE,
+        .lasted = bb_stats_new(),
     };
 }
 
 static void info_clear(Info *info)
 {
     bb_open_calls_free(info->open);
+    bb_stats_free(info->lasted);
     g_hash_table_destroy(info->edges);
     bb_names_free(info->names);
 }
@@ -148,8 +153,10 @@ static bool count_return(Info *info, const BbMessage *m, Seen *call)
     edge->errors += bb_status_is_error(bb_names_text(info->names, m->proto),
                                        bb_names_text(info->names, m->status));
     info->orphans += !call;
-    if (call)
+    if (call) {
         note_return(info, call);
+        bb_stats_push(info->lasted, bb_time_between(call->time_ns, m->time_ns));
+    }
     return true;
 }
 
@@ -344,6 +351,12 @@ static const char *other_meaning(const char *name)
         meaning = "nanoseconds that times of two observers may be wrong against each other";
     if (strcmp(name, BB_SIGHTINGS_APART) == 0)
         meaning = "messages that may be the same as another observer's, and were not joined";
+    if (strcmp(name, BB_SIGHTINGS_TWICE) == 0)
+        meaning = "messages that two observers saw, and that were not joined: they stand twice";
+    if (strcmp(name, BB_CLOCKS_UNKNOWN) == 0)
+        meaning = "observers whose clock could not be known";
+    if (strcmp(name, BB_CLOCK_FALLS) == 0)
+        meaning = "times that the clock stepped back by which others were corrected";
     if (strcmp(name, BB_CALLS_MERGED) == 0)
         meaning = "calls that the merge wrote";
     return meaning ? meaning : name;
@@ -441,6 +454,7 @@ static void print_info(Info *info, BbTraceReader *reader, gboolean all)
         .orphans = info->orphans,
         .early = info->early,
         .inward = count_inward(info),
+        .half_ns = bb_stats_quantile(info->lasted, 0.5),
         .damaged = bb_trace_reader_damage(reader) != NULL,
     };
     bb_info_print_trust(&matched, bb_trace_reader_counters(reader));

@@ -78,12 +78,51 @@ static Lost lost_of(const BbInfoMatched *matched, const BbCounters *counters)
     };
 }
 
+// What a merge could not tell of its observers.
+typedef struct {
+    double twice; // percentage of the messages
+    guint64 messages_twice, unknown, falls;
+    bool coarse; // clocks may be wrong by as much as calls last
+} Merged;
+
+static Merged merged_of(const BbInfoMatched *matched, const BbCounters *counters,
+                        const BbClockDoubt *doubt)
+{
+    guint64 twice = bb_counters_get(counters, BB_SIGHTINGS_TWICE);
+    return (Merged){
+        .twice = share(MIN(twice, matched->messages), matched->messages),
+        .messages_twice = twice,
+        .unknown = bb_counters_get(counters, BB_CLOCKS_UNKNOWN),
+        .falls = bb_counters_get(counters, BB_CLOCK_FALLS),
+        .coarse = matched->half_ns > 0 && doubt->error_ns >= (guint64)matched->half_ns,
+    };
+}
+
+// Of clocks; NULL where they are good enough.
+static const char *verdict_on_clocks(const Merged *merged, const BbClockDoubt *doubt)
+{
+    if (doubt->share >= BB_CLOCK_DOUBT_LEAST)
+        return "Usable: patterns of long calls hold; short ones may be fragments of others, as "
+               "clocks are not known well enough.";
+    if (merged->twice >= 1)
+        return "Usable: patterns and delays hold; counts are too high by about that share, as "
+               "messages stand twice.";
+    if (merged->unknown)
+        return "Usable: what each observer saw can be relied on, but not what is between it and "
+               "others whose clock is not known.";
+    if (merged->coarse)
+        return "Usable: counts hold, but not delays: clocks are known no better than calls are "
+               "long.";
+    return NULL;
+}
+
 // The paper (section 7.5.5): unaffected by losses below 1 %, usable below 10 %.
-static const char *verdict_on(const BbInfoMatched *matched, const Lost *lost,
+static const char *verdict_on(const BbInfoMatched *matched, const Lost *lost, const Merged *merged,
                               const BbClockDoubt *doubt, bool broken, bool apart)
 {
     double worst = MAX(MAX(lost->halves, lost->packets), MAX(lost->shed, lost->unwritten));
     worst = MAX(worst, MAX(MAX(lost->damaged, lost->dropped), lost->unread));
+    const char *clocks = verdict_on_clocks(merged, doubt);
     if (matched->messages == 0)
         return "There are no messages in it.";
     if (matched->calls == 0)
@@ -92,15 +131,16 @@ static const char *verdict_on(const BbInfoMatched *matched, const Lost *lost,
     if (worst >= 10)
         return "Poor: patterns that look frequent are real, but counts and rare patterns are not "
                "to be relied on.";
+    if (merged->twice >= 10)
+        return "Poor: messages stand twice, and neither patterns nor counts are to be relied on.";
     if (doubt->share >= 0.1)
         return "Poor: clocks are not known well enough for calls as short as these, and neither "
                "patterns nor counts nor delays are to be relied on.";
     if (worst >= 1 || lost->shed > 0)
         return "Usable: patterns and delays hold; counts are low by about that share, and rare "
                "patterns may be fragments of others.";
-    if (doubt->share >= BB_CLOCK_DOUBT_LEAST)
-        return "Usable: patterns of long calls hold; short ones may be fragments of others, as "
-               "clocks are not known well enough.";
+    if (clocks)
+        return clocks;
     if (broken)
         return "Usable: what is there can be relied on, but it is not all in one piece.";
     if (apart)
@@ -187,16 +227,41 @@ static void print_early(guint64 early)
                calls, early == 1 ? "is" : "are", early == 1 ? "its call" : "their calls");
 }
 
-static void print_clocks(const BbClockDoubt *doubt)
+static void print_clocks(const BbInfoMatched *matched, const BbClockDoubt *doubt, bool coarse)
 {
     g_autofree char *told = bb_clock_doubt_tell(doubt);
-    g_autoptr(GString) error = g_string_new(NULL);
+    g_autoptr(GString) error = g_string_new(NULL), half = g_string_new(NULL);
     bb_quantity_append_duration(error, (gint64)MIN(doubt->error_ns, G_MAXINT64));
+    bb_quantity_append_duration(half, matched->half_ns);
     if (told)
         printf("%s.\n", told);
+    else if (coarse)
+        printf("Clocks are known to within %s, and half of the calls take no longer than %s: "
+               "delays between nodes may be wrong by as much.\n",
+               error->str, half->str);
     else if (doubt->error_ns)
         printf("Clocks are known to within %s: delays between nodes may be wrong by as much.\n",
                error->str);
+}
+
+static void print_merged(const Merged *merged)
+{
+    g_autofree char *messages = bb_counted(merged->messages_twice, "message");
+    g_autofree char *observers = bb_counted(merged->unknown, "observer");
+    g_autofree char *times = bb_counted(merged->falls, "time");
+    if (merged->messages_twice)
+        printf("%s (%.2f %%) %s seen by two observers and not joined, as their times do not meet: "
+               "%s twice.\n",
+               messages, merged->twice, merged->messages_twice == 1 ? "was" : "were",
+               merged->messages_twice == 1 ? "it stands" : "they stand");
+    if (merged->unknown)
+        printf("The clock of %s could not be known: its times are as it stamped them, and what "
+               "others saw, too, may stand twice.\n",
+               observers);
+    if (merged->falls)
+        printf("The clock that others were corrected by stepped back %s: times before and after do "
+               "not compare; merge again with another observer first.\n",
+               times);
 }
 
 static void print_apart(guint64 apart)
@@ -227,13 +292,15 @@ void bb_info_print_trust(const BbInfoMatched *matched, const BbCounters *counter
     guint64 apart = bb_counters_get(counters, BB_SIGHTINGS_APART);
     double unnamed = unnamed_share(counters);
     double cut = share(counted(counters, BB_CUT_PAYLOAD), counted(counters, BB_SEEN_FRAMES));
-    bool broken = outages || steps || cuts || matched->damaged || unnamed >= 1 || cut >= 1;
+    Merged merged = merged_of(matched, counters, &doubt);
+    bool broken =
+        outages || steps || merged.falls || cuts || matched->damaged || unnamed >= 1 || cut >= 1;
     printf("\nHow far to trust it: %.2f %% of the calls lack their other half (%" G_GUINT64_FORMAT
            " without return, %" G_GUINT64_FORMAT
            " returns without call); %.2f %% of the packets are known to be lost or could not be "
            "read.\n%s%s\n",
            lost.halves, matched->unreturned, matched->orphans, lost.packets,
-           verdict_on(matched, &lost, &doubt, broken, apart > 0),
+           verdict_on(matched, &lost, &merged, &doubt, broken, apart > 0),
            matched->damaged
                ? " The file itself is damaged, cut, or still being written: see the warning."
                : "");
@@ -243,7 +310,8 @@ void bb_info_print_trust(const BbInfoMatched *matched, const BbCounters *counter
     print_cut_packets(cut);
     print_unnamed(unnamed);
     print_early(matched->early);
-    print_clocks(&doubt);
+    print_clocks(matched, &doubt, merged.coarse);
+    print_merged(&merged);
     print_apart(apart);
     print_inward(matched);
 }

@@ -11,6 +11,7 @@ typedef struct {
     guint64 orphans; // returns without call
     guint64 early;   // calls whose return is stamped before them
     guint64 inward;  // calls that go from a node to itself
+    gint64 half_ns;  // half of the calls returned within this; 0 where none did
     bool damaged;    // the file itself
 } BbInfoMatched;
 

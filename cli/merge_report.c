@@ -13,6 +13,7 @@
 #define CLOCKS_SHOWN 20u
 #define NAMES_SHOWN 5u
 #define NATS_SHOWN 5u
+#define RARE 100 // where fewer stand twice than one message of so many, that is not warned of
 
 // ---- counters -----------------------------------------------------------------------------------
 
@@ -110,26 +111,77 @@ static guint64 sightings_apart(const BbMergeFindings *found)
     return sum;
 }
 
+// Messages that two observers share, and that were joined.
+static guint64 joined_of(const GArray *pairs, guint32 a, guint32 b)
+{
+    for (guint i = 0; i < pairs->len; i++) {
+        const BbOverlapPair *pair = &g_array_index(pairs, BbOverlapPair, i);
+        if ((pair->a == a && pair->b == b) || (pair->a == b && pair->b == a))
+            return pair->both;
+    }
+    return 0;
+}
+
+// Messages that both were recognised to have seen, and that were not joined, or more.
+static guint64 twice_of(const BbMergeFindings *found, const GArray *pairs,
+                        const BbClockRelation *relation)
+{
+    guint64 joined = joined_of(pairs, bb_clocks_at(found->clocks, relation->a)->name,
+                               bb_clocks_at(found->clocks, relation->b)->name);
+    bool counted = found->options->join.by != BB_JOIN_NONE &&
+                   !bb_overlap_left_out(bb_join_overlap(found->join));
+    return counted && relation->matches > joined ? relation->matches - joined : 0;
+}
+
+static guint64 sightings_twice(const BbMergeFindings *found, const GArray *pairs)
+{
+    guint64 sum = 0;
+    for (guint i = 0; found->clocks && i < bb_clocks_relations(found->clocks); i++)
+        sum += twice_of(found, pairs, bb_clocks_relation(found->clocks, i));
+    return sum;
+}
+
+static bool is_known(const BbClock *clock)
+{
+    return clock->state == BB_CLOCK_KNOWN || clock->state == BB_CLOCK_REFERENCE;
+}
+
+static guint clocks_unknown(const BbMergeFindings *found)
+{
+    guint unknown = 0;
+    for (guint i = 0; found->clocks && i < bb_clocks_count(found->clocks); i++)
+        unknown += !is_known(bb_clocks_at(found->clocks, i));
+    return unknown;
+}
+
+static guint reference_falls(const BbMergeFindings *found)
+{
+    return found->clocks ? bb_clocks_reference_falls(found->clocks) : 0;
+}
+
+static void add_some(BbCounters *counters, const char *name, guint64 value)
+{
+    if (value)
+        bb_counters_add(counters, name, value);
+}
+
 // Damage and loss of the inputs, and what the merge itself counted.
 BbCounters *bb_merge_counters(const BbMergeFindings *found)
 {
     BbCounters *counters = bb_counters_new();
     bb_counters_merge(counters, bb_merger_counters(found->merger));
     for (guint i = 0; i < BB_JOIN_COUNTS; i++)
-        if (bb_join_count(found->join, i))
-            bb_counters_add(counters, bb_join_count_name(i), bb_join_count(found->join, i));
+        add_some(counters, bb_join_count_name(i), bb_join_count(found->join, i));
     g_autoptr(GArray) pairs = bb_overlap_pairs(bb_join_overlap(found->join), found->names);
-    guint64 apart_ns = apart_by(found), apart = sightings_apart(found);
-    if (apart_ns)
-        bb_counters_add(counters, BB_CLOCK_ERROR, apart_ns);
-    if (apart)
-        bb_counters_add(counters, BB_SIGHTINGS_APART, apart);
+    add_some(counters, BB_CLOCK_ERROR, apart_by(found));
+    add_some(counters, BB_SIGHTINGS_APART, sightings_apart(found));
+    add_some(counters, BB_SIGHTINGS_TWICE, sightings_twice(found, pairs));
+    add_some(counters, BB_CLOCKS_UNKNOWN, clocks_unknown(found));
+    add_some(counters, BB_CLOCK_FALLS, reference_falls(found));
     if (bb_counters_get(counters, BB_RETURNS_MOVED) || bb_counters_get(counters, BB_RETURNS_BEFORE))
         bb_counters_add(counters, BB_CALLS_MERGED, found->calls);
-    if (found->nat && bb_nat_joined(found->nat))
-        bb_counters_add(counters, BB_NAT_JOINED, bb_nat_joined(found->nat));
-    if (found->nat && bb_nat_forgotten(found->nat))
-        bb_counters_add(counters, BB_NAT_FORGOTTEN, bb_nat_forgotten(found->nat));
+    add_some(counters, BB_NAT_JOINED, found->nat ? bb_nat_joined(found->nat) : 0);
+    add_some(counters, BB_NAT_FORGOTTEN, found->nat ? bb_nat_forgotten(found->nat) : 0);
     for (guint i = 0; i < MIN(pairs->len, PAIRS_STORED); i++)
         add_pair(found, &g_array_index(pairs, BbOverlapPair, i), counters);
     return counters;
@@ -182,17 +234,6 @@ static void warn_of_window(const BbMergeFindings *found)
                (double)clocks_span(found) / 1e9, (double)found->options->join.window_ns / 1e9);
 }
 
-// Messages that two observers share, and that were joined.
-static guint64 joined_of(const GArray *pairs, guint32 a, guint32 b)
-{
-    for (guint i = 0; i < pairs->len; i++) {
-        const BbOverlapPair *pair = &g_array_index(pairs, BbOverlapPair, i);
-        if ((pair->a == a && pair->b == b) || (pair->a == b && pair->b == a))
-            return pair->both;
-    }
-    return 0;
-}
-
 // Clocks that are corrected, but known to within more than sightings may be apart.
 static void warn_of_errors(const BbMergeFindings *found)
 {
@@ -217,6 +258,44 @@ static void warn_of_errors(const BbMergeFindings *found)
                (double)error_ns / 1e9, (double)window_ns / 1e9);
         said++;
     }
+}
+
+// What is known to be the same and was not joined, though clocks were known to within the window.
+static void warn_of_twice(const BbMergeFindings *found)
+{
+    gint64 window_ns = found->options->join.window_ns;
+    g_autoptr(GArray) pairs = bb_overlap_pairs(bb_join_overlap(found->join), found->names);
+    bool looked = found->clocks && !outside_window(found); // else that is told
+    guint count = looked ? bb_clocks_relations(found->clocks) : 0;
+    for (guint i = 0, said = 0; i < count && said < PAIRS_SHOWN; i++) {
+        const BbClockRelation *relation = bb_clocks_relation(found->clocks, i);
+        guint64 twice = twice_of(found, pairs, relation);
+        bool rare = twice < relation->matches / RARE || twice == 0;
+        if (rare || MAX(error_of(found, relation->a), error_of(found, relation->b)) > window_ns)
+            continue;
+        const BbClock *a = bb_clocks_at(found->clocks, relation->a),
+                      *b = bb_clocks_at(found->clocks, relation->b);
+        g_autofree char *messages = bb_counted(twice, "message");
+        bool back = bb_clocks_laps(found->clocks, a->name) > 1 ||
+                    bb_clocks_laps(found->clocks, b->name) > 1;
+        bb_say("warning: %s that %s and %s both saw %s twice, as their times are further apart "
+               "than the window%s",
+               messages, bb_names_text(found->names, a->name), bb_names_text(found->names, b->name),
+               twice == 1 ? "stands" : "stand",
+               back
+                   ? ": a clock stepped back and showed times twice, and its traces are not in the "
+                     "order in which messages came"
+                   : "");
+        said++;
+    }
+}
+
+static void warn_of_reference(const BbMergeFindings *found)
+{
+    if (reference_falls(found))
+        bb_say("warning: the clock of %s, by which all others are corrected, stepped back: times "
+               "before and after do not compare; put another observer's trace first",
+               bb_names_text(found->names, bb_clocks_at(found->clocks, 0)->name));
 }
 
 // Nobody looked at clocks: what observers see at the same places and is never the same.
@@ -250,19 +329,19 @@ static void warn_of_doubt(const BbMergeFindings *found)
 // What cannot be known is said in any case, and what it does to the trace.
 void bb_merge_say_clocks(const BbMergeFindings *found)
 {
-    guint count = found->clocks ? bb_clocks_count(found->clocks) : 0, unknown = 0;
+    guint count = found->clocks ? bb_clocks_count(found->clocks) : 0;
     for (guint i = 0; i < count; i++) {
         const BbClock *clock = bb_clocks_at(found->clocks, i);
-        bool known = clock->state == BB_CLOCK_KNOWN || clock->state == BB_CLOCK_REFERENCE;
-        unknown += !known;
-        if (i < CLOCKS_SHOWN && !(known && found->options->quiet))
+        if (i < CLOCKS_SHOWN && !(is_known(clock) && found->options->quiet))
             say_clock(found, clock);
     }
     if (count > CLOCKS_SHOWN)
-        bb_say("and %u more clocks; %u of all %u cannot be known", count - CLOCKS_SHOWN, unknown,
-               count);
+        bb_say("and %u more clocks; %u of all %u cannot be known", count - CLOCKS_SHOWN,
+               clocks_unknown(found), count);
     warn_of_window(found);
     warn_of_errors(found);
+    warn_of_twice(found);
+    warn_of_reference(found);
     warn_of_strangers(found);
     warn_of_doubt(found);
 }

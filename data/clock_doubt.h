@@ -17,6 +17,13 @@
 // none of them was joined: unless each saw others, so many stand twice, as clocks differ.
 #define BB_SIGHTINGS_APART "merge_apart"
 
+// Messages that two observers are known to have seen, and that were not joined: they stand twice.
+#define BB_SIGHTINGS_TWICE "merge_twice"
+// Observers whose clock could not be known, and that were not corrected.
+#define BB_CLOCKS_UNKNOWN "merge_clocks_unknown"
+// Times that the clock by which all others were corrected stepped back.
+#define BB_CLOCK_FALLS "merge_reference_set_back"
+
 typedef struct BbClockDoubt {
     guint64 error_ns; // 0: not known
     double share;     // of the calls, how many have a return that preceded them, or their

@@ -493,10 +493,86 @@ class Merge(Merging):
         calls = [line for i in range(1, 150) for line in (f"{i}.2 CALL_SENT x y id{i}", f"{i}.4 RET_SENT y x id{i}")]
         a, b = self.write("a.txt", calls), self.write("b.txt", calls)
         good("skew", "-q", "-n", "x=3s", "-n", "y=3s", "-w", self.at / "c.bbt", b)
-        for clocks in "as-is", "report":
-            for window, wanted in (("1s", "Good only if observers did not see the same"), ("5s", "Poor: clocks are not known")):
+        for clocks, apart in ("as-is", "Good only if observers did not see the same"), ("report", "Poor: messages stand twice"):
+            for window, wanted in (("1s", apart), ("5s", "Poor: clocks are not known")):
                 good("merge", "-q", "--clocks", clocks, "--window", window, "-w", self.at / "all.bbt", a, self.at / "c.bbt")
                 self.assertIn("\n" + wanted, good("info", self.at / "all.bbt").out)
+
+    def set_back(self, step_s, by_own_clock=False):
+        """Calls of 20 s as a and b saw them, who are 0.2 ms apart; b's clock is set back after 5 s."""
+        def by_b(time_ns):
+            return time_ns - (step_s * 10**9 if time_ns >= 1005 * 10**9 else 0)
+        seen = {"a": [], "b": []}
+        for i in range(2000):
+            sent = 1000 * 10**9 + i * 10**7
+            got, answered = sent + 200000, sent + 4 * 10**6
+            place = "conn=1.1.1.1:5-2.2.2.2:80 off="
+            for observer, call, back in (("a", sent, answered + 200000), ("b", by_b(got), by_b(answered))):
+                seen[observer] += [(call, f"{seconds(call)} CALL_SENT web db {i} {place}{i * 100}"),
+                                   (back, f"{seconds(back)} RET_SENT db web {i} {place}{i * 300}")]
+        if by_own_clock:
+            seen["b"].sort(key=lambda line: line[0])
+        return seen
+
+    def merge_set_back(self, *paths, options=()):
+        done = good("merge", *options, "-w", self.at / "all.bbt", *paths)
+        told = good("info", self.at / "all.bbt").out
+        return int(re.search(r"\ncalls +([\d,]+)", told)[1].replace(",", "")), done.err, told
+
+    def test_a_clock_that_is_set_back(self):
+        """By more than it had shown before: nothing is ambiguous. By less: the order of messages in its trace tells which
+        of the times that it shows twice is meant, and so does that of files."""
+        for step_s in 2, 5, 16, 30:
+            for by_own_clock in (False, True) if step_s == 30 else (False,):
+                seen = self.set_back(step_s, by_own_clock)
+                a, b = (self.write(f"{name}.txt", [line for _, line in seen[name]]) for name in "ab")
+                calls, said, told = self.merge_set_back(a, b)
+                self.assertEqual(calls, 2000)
+                self.assertNotIn("warning", said)
+                self.assertIn("\nGood: ", told)
+                text = lines(self.at / "all.bbt")
+                for i, line in enumerate(text):
+                    time_ns, _, rest = split(line)
+                    self.assertAlmostEqual(time_ns, 1000 * 10**9 + i // 2 * 10**7 + i % 2 * 4 * 10**6, delta=1000)
+                    self.assertAlmostEqual(nanoseconds(rest["recv"]) - time_ns, 200000, delta=1000)
+                told = good("clocks", a, b).out
+                self.assertRegex(told, rf"# b steps by -{step_s}\.0000\d+ at 1004\.99\d+ of its own clock")
+                # Of a and b, it is the first one's clock that all times are by.
+                calls, said, told = self.merge_set_back(b, a)
+                self.assertEqual(calls, 2000)
+                if step_s < 20:
+                    self.assertRegex(said, "warning: the clock of b, by which all others are corrected, stepped back")
+                    self.assertRegex(told, "\nUsable: .*\n(.*\n)*.*stepped back 1 time: .*another observer first")
+            (self.at / "b").mkdir(exist_ok=True)
+            series = [self.write(f"b/{n}.txt", [line for _, line in part])
+                      for n, part in enumerate((seen["b"][:1000], seen["b"][1000:]))]
+            self.assertEqual(self.merge_set_back(a, *series, options=["--observers=folder"])[0], 2000)
+
+    def test_times_shown_twice_that_nothing_tells_apart(self):
+        """In order of the clock that was set back: what stands twice is said, and told of the trace."""
+        for step_s, wanted in (2, "Usable: .* messages stand twice"), (5, "Poor: messages stand twice"):
+            seen = self.set_back(step_s, by_own_clock=True)
+            a, b = (self.write(f"{name}.txt", [line for _, line in seen[name]]) for name in "ab")
+            calls, said, told = self.merge_set_back(a, b)
+            twice = 2 * (calls - 2000)
+            self.assertGreater(twice, 0)
+            self.assertRegex(said, f"warning: {twice:,} messages that a and b both saw stand twice, .* a clock stepped back")
+            self.assertRegex(told, f"\n{wanted}(.*\n)*{twice:,} messages .* were seen by two observers and not joined")
+
+    def test_unknown_clocks_are_told_of_the_trace(self):
+        seen = self.set_back(0)
+        a = self.write("a.txt", [line for _, line in seen["a"]])
+        late = self.write("late.txt", [f"{seconds(time + 3600 * 10**9)} {' '.join(line.split()[1:5])}"
+                                       for time, line in seen["b"]])
+        _, said, told = self.merge_set_back(a, late)
+        self.assertIn("warning: the clock of late cannot be known", said)
+        self.assertRegex(told, r"\nUsable: (.*\n)*The clock of 1 observer could not be known")
+
+    def test_clocks_as_coarse_as_calls_are_told(self):
+        for error_ns, wanted in (4199999, "Good: "), (4200000, "Usable: counts hold, but not delays"):
+            calls = [line for _, line in self.set_back(0)["a"]]
+            told = good("info", self.write("a.txt", [f"# counter merge_clock_error_ns {error_ns}", *calls])).out
+            self.assertRegex(told, rf"\n{wanted}.*\n.*Clocks are known to within 4\.20 ms")
 
     def test_names(self):
         hosts = self.at / "hosts"

@@ -90,36 +90,24 @@ static double prune(Search *search, guint32 child, guint32 *list, guint32 n)
     return kept_of(suitor, n);
 }
 
-// What the child adds to the mean of each type of its candidates (LOOKED_AT_MOST at most): a share,
-// by how well they suit. If all counted alike, those that hang for long, and call nobody, would be
-// expected to make what many short ones make beside them.
 static void note_mean(Search *search, guint32 child, const guint32 *list, guint32 n)
 {
     const BbSite *site = search->site;
-    const BbSiteChild *x = &site->children[child];
-    double suits[LOOKED_AT_MOST], most = -G_MAXDOUBLE, sum = 0;
-    for (guint32 i = 0; i < n; i++) {
-        suits[i] =
-            bb_onset_log(search->onset, site, search->sites->scale, &site->parents[list[i]], x);
-        most = MAX(most, suits[i]);
-    }
     for (guint32 i = 0; i < n; i++)
-        sum += suits[i] = exp(suits[i] - most);
-    for (guint32 i = 0; i < n; i++)
-        search->onset->mean[site->parents[list[i]].type * site->n_child_types + x->type] +=
-            suits[i] / sum;
+        search->onset->mean[site->parents[list[i]].type * site->n_child_types +
+                            site->children[child].type] += 1.0 / n;
 }
 
 // The candidates of child x, the likeliest where there are many.
 static void note(Search *search, guint32 x, guint32 *list, guint32 n)
 {
     double looked_at = n > LOOKED_AT_MOST ? (double)LOOKED_AT_MOST / n : 1;
+    note_mean(search, x, list, n);
     search->site->kept[x] = 1; // of what an earlier call found nothing stays
     if (n > LOOKED_AT_MOST) {  // the latest arrivals
         list += n - LOOKED_AT_MOST;
         n = LOOKED_AT_MOST;
     }
-    note_mean(search, x, list, n);
     if (n > BB_SITE_CANDIDATES)
         search->site->kept[x] = (float)(looked_at * prune(search, x, list, n));
     search->start[x] = search->all->len;
@@ -325,6 +313,40 @@ static void find_caused(const Search *search)
         search->onset->is_caused[c] = nested[c] >= NESTED_LEAST * n[c];
 }
 
+// Adds a child to the means of its candidates' types, by how well each suits it.
+static void add_suited(const Search *search, guint32 x)
+{
+    const BbSite *site = search->site;
+    const BbSiteChild *child = &site->children[x];
+    const guint32 *list = site->list + site->first[x];
+    guint32 n = site->first[x + 1] - site->first[x];
+    double suits[BB_SITE_CANDIDATES], most = -G_MAXDOUBLE, sum = 0;
+    for (guint32 i = 0; i < n; i++) {
+        suits[i] =
+            bb_onset_log(search->onset, site, search->sites->scale, &site->parents[list[i]], child);
+        most = MAX(most, suits[i]);
+    }
+    for (guint32 i = 0; i < n; i++)
+        sum += suits[i] = exp(suits[i] - most);
+    for (guint32 i = 0; i < n; i++)
+        search->onset->mean[site->parents[list[i]].type * site->n_child_types + child->type] +=
+            suits[i] / sum;
+}
+
+// Where children have many candidates there is but one beginning (learning.h). If all of them
+// counted alike, parents that hang for long, and call nobody, would be expected to make what many
+// short ones make beside them.
+static void suit_means(const Search *search)
+{
+    const BbSite *site = search->site;
+    if (!bb_site_is_crowded(site))
+        return;
+    memset(search->onset->mean, 0,
+           site->n_parent_types * site->n_child_types * sizeof *search->onset->mean);
+    for (guint32 x = 0; x < site->n_children; x++)
+        add_suited(search, x);
+}
+
 // Sums over children become means over parents.
 static void end_means(const BbSite *site, BbOnset *onset)
 {
@@ -355,6 +377,7 @@ void bb_suitors_find(BbCrew *crew, BbSite *site, BbOnset *onset, guint64 *childr
                      .suitors = suitors};
     find_all(&search);
     put_lists(&search);
+    suit_means(&search);
     if (crew->sites->candidates->any_knotted)
         put_inner(&search);
     if (site->inner)

@@ -2,6 +2,7 @@
 // bbpaths compare. In: two traces of one system. Out: what takes longer in the second one, and why.
 #include "cli/finding.h"
 
+#include "data/quantity.h"
 #include "diagnose/compare.h"
 
 #include <stdio.h>
@@ -61,6 +62,22 @@ static int read_all(Run *run)
                                                                 : read_trace(run, BB_COMPARE_AFTER);
 }
 
+// A time of another year or zone parts nothing.
+static void warn_of_empty_side(const BbCompareFindings *findings)
+{
+    for (guint side = 0; side < BB_COMPARE_SIDES; side++) {
+        const BbCompareTotal *rest = &findings->total[BB_COMPARE_SIDES - 1 - side];
+        if (findings->total[side].requests > 0 || rest->requests == 0)
+            continue;
+        g_autoptr(GString) text = g_string_new(NULL);
+        bb_quantity_append_time(text, rest->start_ns);
+        g_string_append(text, " to ");
+        bb_quantity_append_time(text, rest->end_ns);
+        bb_say("warning: all requests begin %s that time: they are of %s",
+               side == BB_COMPARE_BEFORE ? "at or after" : "before", text->str);
+    }
+}
+
 static int print(const Run *run)
 {
     const BbFinding *finding = &run->finding;
@@ -69,8 +86,11 @@ static int print(const Run *run)
     bool one = !finding->trace[BB_COMPARE_AFTER]; // what is chosen is of all of it
     findings->trace[BB_COMPARE_BEFORE] = finding->trace[BB_COMPARE_BEFORE];
     findings->trace[BB_COMPARE_AFTER] = finding->trace[one ? BB_COMPARE_BEFORE : BB_COMPARE_AFTER];
-    findings->chosen[BB_COMPARE_BEFORE] = one ? NULL : &run->chosen[BB_COMPARE_BEFORE];
+    findings->chosen[BB_COMPARE_BEFORE] =
+        one && !finding->json ? NULL : &run->chosen[BB_COMPARE_BEFORE];
     findings->chosen[BB_COMPARE_AFTER] = &run->chosen[one ? BB_COMPARE_BEFORE : BB_COMPARE_AFTER];
+    if (one)
+        warn_of_empty_side(findings);
     if (finding->json)
         bb_compare_write_json(findings, finding->names, stdout);
     else

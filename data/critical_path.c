@@ -192,9 +192,9 @@ static void walk(BbCriticalPath *path, const BbPaths *paths, const guint32 *orde
         waited = kid;
     }
     note_gap(path, charge, waited, at_ns - place->from_ns, turn_ns, &held, &held_ns);
-    charge->turn_ns = MIN(turn_ns, charge->self_ns);
+    charge->turn_ns = MIN(turn_ns, held_ns);
     if (held)
-        held->begun_ns = MIN(charge->turn_ns, held_ns);
+        held->begun_ns = charge->turn_ns;
 }
 
 // Who waits makes no call meanwhile: on the path that is, or it is not waited for itself.

@@ -21,6 +21,7 @@ void bb_paths_free(BbPaths *paths)
     g_free(paths->pool_wait);
     g_free(paths->worker_wait);
     g_clear_pointer(&paths->late, g_array_unref);
+    g_clear_pointer(&paths->tosses, g_array_unref);
     g_free(paths->level);
     g_free(paths->shape);
     g_free(paths->self_ns);
@@ -115,6 +116,7 @@ void bb_paths_take_out(BbPaths *paths, const guint8 *gone)
 {
     guint32 listed = 0, kept = 0;
     g_clear_pointer(&paths->late, g_array_unref);
+    g_clear_pointer(&paths->tosses, g_array_unref);
     g_autofree guint32 *root = g_new(guint32, paths->n_instances);
     for (guint32 i = 0; i < paths->n_instances; i++)
         root[i] = paths->order[paths->instances[i].first];

@@ -49,6 +49,13 @@ typedef struct BbLate {
     gint64 return_ns, return_end_ns;
 } BbLate;
 
+// A call that was taken to be the one that a return ends, of several that fitted as well
+// (nesting/forwarding.h).
+typedef struct BbToss {
+    guint32 call;
+    float share; // of the others and it
+} BbToss;
+
 // Of a call to a node for which its caller has a pool of connections, or of workers, that is used
 // up at times: who finds none free waits, and makes no call meanwhile.
 typedef struct BbPoolWait {
@@ -76,6 +83,7 @@ typedef struct BbPaths {
     BbPoolWait *pool_wait;     // by call; NULL where none is known to have waited
     BbWorkerWait *worker_wait; // likewise
     GArray *late;              // of BbLate, until calls are taken out; NULL: there are none
+    GArray *tosses;            // of BbToss, likewise
     guint16 *level;            // 1 for roots
     guint32 *shape;   // equal for equal subtrees of a window; equal in two windows of a run only
                       // for equal subtrees. Meaningless for a root without return

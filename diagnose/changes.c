@@ -72,20 +72,41 @@ static void join_pairs(Series *series)
     series->length *= 2;
 }
 
-// NULL where there are too many.
+static guint64 requests_of(const Series *series)
+{
+    return series->n * series->length + series->in_last;
+}
+
+static gint by_requests(gconstpointer a, gconstpointer b)
+{
+    guint64 x = requests_of(*(Series *const *)a), y = requests_of(*(Series *const *)b);
+    return (x < y) - (x > y);
+}
+
+static void forget(BbChanges *changes)
+{
+    g_ptr_array_sort(changes->series, by_requests); // stable: of equals the first ones stay
+    g_ptr_array_set_size(changes->series, BB_CHANGES_SERIES / 2);
+    bb_tally_reset(&changes->index);
+    for (guint i = 0; i < changes->series->len; i++) {
+        const Series *series = g_ptr_array_index(changes->series, i);
+        *bb_tally_at(&changes->index, (BbTallyKey){series->node, series->op, 0}) = i + 1;
+    }
+}
+
 static Series *series_of(BbChanges *changes, guint32 node, guint32 op)
 {
-    guint64 *number = bb_tally_at(&changes->index, (BbTallyKey){node, op, 0});
-    if (*number > 0)
-        return g_ptr_array_index(changes->series, *number - 1);
-    if (changes->series->len >= BB_CHANGES_SERIES)
-        return NULL;
+    guint64 known = bb_tally_get(&changes->index, (BbTallyKey){node, op, 0});
+    if (known > 0)
+        return g_ptr_array_index(changes->series, known - 1);
+    if (changes->series->len == BB_CHANGES_SERIES)
+        forget(changes);
     Series *series = g_new0(Series, 1);
     series->node = node;
     series->op = op;
     series->length = 1;
     g_ptr_array_add(changes->series, series);
-    *number = changes->series->len;
+    *bb_tally_at(&changes->index, (BbTallyKey){node, op, 0}) = changes->series->len;
     return series;
 }
 
@@ -93,8 +114,6 @@ void bb_changes_add(BbChanges *changes, guint32 node, guint32 op, gint64 start_n
                     gint64 latency_ns)
 {
     Series *series = series_of(changes, node, op);
-    if (!series)
-        return;
     if (series->n == BATCHES)
         join_pairs(series);
     Batch *last = &series->batch[series->n];

@@ -14,8 +14,10 @@
 
 #include "data/names.h"
 
-#define BB_CHANGES_SERIES 1024u // first calls that are looked at: those that come first. 6 KB each
-#define BB_CHANGES_LEAST 0.1    // what the longer of two means must be longer by, of itself
+// First calls that are looked at, of 6 KB each. Of more, those with the fewest requests are
+// forgotten until half of them are left, and begin anew if they come again.
+#define BB_CHANGES_SERIES 1024u
+#define BB_CHANGES_LEAST 0.1 // what the longer of two means must be longer by, of itself
 
 typedef struct BbChange {
     guint32 node, op;

@@ -81,15 +81,31 @@ static gint by_place(gconstpointer a, gconstpointer b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
+static gint64 latency_at(const Comparison *c, guint32 i)
+{
+    return ((const BbTailRecord *)g_ptr_array_index(c->group->slowest, i))->latency_ns;
+}
+
+// Of equals the first are slow: where not all of them are, these would be a burst.
+static guint32 without_ties(const Comparison *c)
+{
+    guint32 n = c->n_slow;
+    bool is_split = n < c->group->slowest->len && latency_at(c, n - 1) == latency_at(c, n);
+    while (is_split && n > 0 && latency_at(c, n - 1) == latency_at(c, c->n_slow))
+        n--;
+    return n;
+}
+
 static GArray *find_bursts(const Comparison *c)
 {
-    g_autofree BbBurstEvent *slow = g_new(BbBurstEvent, c->n_slow);
-    for (guint32 i = 0; i < c->n_slow; i++) {
+    guint32 n = without_ties(c);
+    g_autofree BbBurstEvent *slow = g_new(BbBurstEvent, (gsize)n + 1);
+    for (guint32 i = 0; i < n; i++) {
         const BbTailRecord *record = g_ptr_array_index(c->group->slowest, i);
         slow[i] = (BbBurstEvent){record->place, record->start_ns};
     }
-    qsort(slow, c->n_slow, sizeof *slow, by_place);
-    return bb_bursts_find(slow, c->n_slow, c->group->instances);
+    qsort(slow, n, sizeof *slow, by_place);
+    return bb_bursts_find(slow, n, c->group->instances);
 }
 
 // ---- order -------------------------------------------------------------------------------------

@@ -113,7 +113,7 @@ static void append_slowest(GString *out, const BbTailRoot *root)
     g_string_append_c(out, '\n');
 }
 
-static void append_burst(GString *out, const BbBurst *burst)
+static void append_burst(GString *out, const BbBurst *burst, bool is_sample)
 {
     g_string_append(out, "\n    ");
     bb_quantity_append_time(out, burst->start_ns);
@@ -121,7 +121,7 @@ static void append_burst(GString *out, const BbBurst *burst)
     bb_quantity_append_duration(out, bb_time_between(burst->start_ns, burst->end_ns));
     g_string_append(out, ": ");
     bb_quantity_append_count(out, burst->marked);
-    g_string_append(out, " of ");
+    g_string_append(out, is_sample ? " of the sample among " : " of ");
     bb_quantity_append_counted(out, burst->events, "request");
 }
 
@@ -146,7 +146,7 @@ static void append_bursts(GString *out, const BbTailRoot *root)
         bb_quantity_append_duration(out, period_ns);
     }
     for (guint i = 0; i < MIN(bursts->len, BURSTS_MOST); i++)
-        append_burst(out, &g_array_index(bursts, BbBurst, i));
+        append_burst(out, &g_array_index(bursts, BbBurst, i), root->sampled < 1);
     if (bursts->len > BURSTS_MOST)
         g_string_append_printf(out, "\n    and %u more (--format json has all)",
                                bursts->len - BURSTS_MOST);

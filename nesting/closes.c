@@ -41,16 +41,33 @@ static guint find(const BbSighting *ends, guint n, const BbSighting *key)
     return low;
 }
 
+// On the caller's clock; seen at the callee's end it is as much later as the call was there.
+static gint64 closed_at(const BbSighting *end, const BbCall *call)
+{
+    gint64 later_ns = bb_time_between(call->call_ns, call->arrived_ns);
+    return end->at_receiver ? end->time_ns : bb_time_between(later_ns, end->time_ns);
+}
+
+// What the caller saw counts more.
 static void note(const BbSighting *ends, guint n, BbCall *call)
 {
     const BbSighting key = {.id_number = call->id.number,
                             .id_form = call->id.form,
                             .caller = call->caller,
                             .callee = call->callee,
-                            .time_ns = call->call_ns};
-    guint at = find(ends, n, &key);
-    if (at < n && by_call(&ends[at], &key) == 0 && ends[at].time_ns < call->return_ns)
-        call->return_end_ns = ends[at].time_ns;
+                            .time_ns = G_MININT64};
+    gint64 closed_ns = BB_TIME_NONE;
+    bool seen_there = false;
+    for (guint i = find(ends, n, &key); i < n && by_call(&ends[i], &key) == 0; i++) {
+        gint64 at_ns = closed_at(&ends[i], call);
+        bool counts = closed_ns == BB_TIME_NONE || (ends[i].at_receiver && !seen_there);
+        if (!counts || at_ns < call->call_ns || at_ns >= call->return_ns)
+            continue;
+        closed_ns = at_ns;
+        seen_there = ends[i].at_receiver;
+    }
+    if (closed_ns != BB_TIME_NONE)
+        call->return_end_ns = closed_ns;
 }
 
 void bb_closes_note(const BbSighting *ends, guint n, BbPaths *paths, const BbNames *names)

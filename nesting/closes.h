@@ -8,5 +8,6 @@
 #include "nesting/sighting.h"
 
 // ends: of what ends calls (bb_message_ends_call), as of their returns, in any order. Fills
-// return_end_ns (data/call.h) of such calls with the first one between call and return.
+// return_end_ns (data/call.h) of such calls with the first one between call and return that the
+// caller saw, else that its callee did.
 void bb_closes_note(const BbSighting *ends, guint n, BbPaths *paths, const BbNames *names);

@@ -11,6 +11,7 @@
 #define STEPS_MAX 1024u  // of the search for one chain,
 #define TRIED_MAX 10000u // returns without id from which chains are learned
 #define SCAN_MAX 64u     // of them among the calls of one node
+#define FITS_MAX 16u     // that are counted
 
 // A call without return, as the two orders of search have it.
 typedef struct {
@@ -33,6 +34,7 @@ typedef struct {
     BbTally edges; // (caller, callee) of calls without id that begin chains
     guint32 chain[BB_FORWARDING_HOPS_MAX];
     guint length, steps;
+    guint fits; // calls that fit as well as the chain's last one, with it
 } Forwarding;
 
 static int by_caller(const void *a, const void *b)
@@ -204,14 +206,17 @@ static bool ends(Forwarding *forwarding, const BbCall *orphan, const BbId *id)
 {
     guint32 index;
     Search search = search_begin(forwarding, id);
+    forwarding->fits = 0;
     while ((index = search_next(forwarding, &search)) != NONE) {
         const BbCall *call = &forwarding->calls[index];
         if (call->callee != orphan->callee || call->arrived_ns > orphan->replied_ns)
             continue;
-        append(forwarding, index);
-        return true;
+        if (forwarding->fits++ == 0)
+            append(forwarding, index);
+        if (id || forwarding->fits == FITS_MAX)
+            break;
     }
-    return false;
+    return forwarding->fits > 0;
 }
 
 // Goes on from the chain's last call to the node that answered. At most BB_FORWARDING_HOPS_MAX
@@ -302,6 +307,16 @@ static void join(Forwarding *forwarding, const BbCall *orphan)
     }
 }
 
+// Of several that fit, the first is it more often than the others: 75 to 90 % of the time where 0.3
+// to 1.8 are open (bbtrace generate, FORWARD with exponential delays and with even ones).
+static void note_toss(const Forwarding *forwarding, GArray *tosses)
+{
+    float share = (2 + 1 / (float)forwarding->fits) / 3;
+    BbToss toss = {forwarding->chain[forwarding->length - 1], share};
+    if (tosses && forwarding->fits > 1)
+        g_array_append_val(tosses, toss);
+}
+
 // ---- answers of both kinds ---------------------------------------------------------------------
 
 static int by_return(const void *a, const void *b)
@@ -382,7 +397,7 @@ static guint64 give_back_until(Forwarding *forwarding, const GArray *own, guint3
 }
 
 guint64 bb_forwarding_join(BbCall *calls, guint32 count, const BbCall *orphans, guint32 n_orphans,
-                           guint64 *n_left)
+                           guint64 *n_left, GArray *tosses)
 {
     Forwarding forwarding = {.calls = calls, .count = count};
     guint64 joined = 0;
@@ -404,6 +419,7 @@ guint64 bb_forwarding_join(BbCall *calls, guint32 count, const BbCall *orphans, 
         if (!find_chain(&forwarding, &orphans[i]))
             continue;
         join(&forwarding, &orphans[i]);
+        note_toss(&forwarding, tosses);
         joined++;
     }
     *n_left += give_back_until(&forwarding, own, &next, G_MAXINT64) - joined;

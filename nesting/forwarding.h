@@ -4,7 +4,7 @@
 // without call.
 #pragma once
 
-#include "data/call.h"
+#include "data/path.h"
 
 #define BB_FORWARDING_HOPS_MAX 16u // calls of one chain
 
@@ -14,7 +14,8 @@
 
 // Gives orphaned returns C->A to the chains A->B, B->...->C of calls without return that they end.
 // calls: in order of call_ns. orphans: returns as calls without call times, in order of time.
-// Returns how many of them it joined, and in *n_left how many returns have no call in the end.
+// Returns how many of them it joined, and in *n_left how many returns have no call in the end. Adds
+// to tosses (of BbToss; NULL: not wanted) the last calls of chains that could have had another.
 // Rules:
 // - Where the return has an id, the chain begins with the earliest call of A that has it. Where it
 //   has none, with the earliest open call of A, and only if A never calls C itself: the orphan is
@@ -27,4 +28,4 @@
 // Costs nothing without orphans; else a sort of the calls without return, and a search of at most
 // 1,024 steps a return.
 guint64 bb_forwarding_join(BbCall *calls, guint32 count, const BbCall *orphans, guint32 n_orphans,
-                           guint64 *n_left);
+                           guint64 *n_left, GArray *tosses);

@@ -143,8 +143,8 @@ static void look_at(Work *all, const guint8 *place, const gint64 *ready_ns,
 }
 
 // Who waits for none but its operation may have called others before: it waited since the last of
-// these returned.
-static void take_off_calls(BbPaths *paths, const BbWorkers *workers)
+// these returned, or was made, if it did not return.
+static void take_off_calls(BbPaths *paths, const BbWorkers *workers, bool last_byte)
 {
     for (guint32 i = 0; i < paths->n_calls; i++) {
         const BbCall *call = &paths->calls[i];
@@ -153,11 +153,11 @@ static void take_off_calls(BbPaths *paths, const BbWorkers *workers)
             continue;
         gint64 turn_ns = workers->begun_ns[parent], *ns = &paths->worker_wait[parent].ns;
         if (call->call_ns < turn_ns)
-            *ns = MIN(*ns, bb_time_between(MIN(call->return_ns, turn_ns), turn_ns));
+            *ns = MIN(*ns, bb_time_between(MIN(bb_call_back(call, last_byte), turn_ns), turn_ns));
     }
 }
 
-static void note_worker_waits(BbPaths *paths, const BbWorkers *workers)
+static void note_worker_waits(BbPaths *paths, const BbWorkers *workers, bool last_byte)
 {
     for (guint32 i = 0; i < paths->n_calls; i++) {
         const BbCall *call = &paths->calls[i];
@@ -174,7 +174,7 @@ static void note_worker_waits(BbPaths *paths, const BbWorkers *workers)
                            .ns = bb_time_between(call->arrived_ns, workers->begun_ns[i])};
     }
     if (paths->worker_wait)
-        take_off_calls(paths, workers);
+        take_off_calls(paths, workers, last_byte);
 }
 
 // Another look at nodes that have so many workers, as the times of the calls to them would have it.
@@ -196,7 +196,7 @@ static void look_at_workers(Work *all, guint32 n_names)
     for (guint32 n = 0; n < n_names; n++)
         if (all->looks[team[n]].looked && !all->looks[team[n]].taken)
             workers->margin[n] = 0;
-    note_worker_waits(paths, workers);
+    note_worker_waits(paths, workers, joint->options.latency_last_byte);
 }
 
 static void look_at_joins(Work *all)

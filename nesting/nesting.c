@@ -80,6 +80,17 @@ static void forget_late_returns(BbPaths *paths, const bool *given_up)
     }
 }
 
+// The call that a forwarded return was taken for is certain to be of the request that got it, and
+// may be another one's all the same.
+static void doubt_tosses(BbPaths *paths)
+{
+    for (guint i = 0; paths->tosses && i < paths->tosses->len; i++) {
+        const BbToss *toss = &g_array_index(paths->tosses, BbToss, i);
+        if (paths->parent[toss->call] != BB_CALL_NO_PARENT)
+            paths->confidence[toss->call] *= toss->share;
+    }
+}
+
 static void find_parents(BbNesting *nesting, BbPaths *paths)
 {
     paths->parent = bb_large_new(guint32, paths->n_calls);
@@ -100,6 +111,7 @@ static void find_parents(BbNesting *nesting, BbPaths *paths)
     bb_joint_run(nesting->joint, paths, hanging, given_up);
     bb_beneath_find(paths, bb_names_count(nesting->names), hanging, given_up);
     forget_late_returns(paths, given_up);
+    doubt_tosses(paths);
     bb_unread_give_back(unread, paths);
 }
 

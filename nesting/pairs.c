@@ -297,10 +297,12 @@ static void join_forwarded(const BbMatcher *matcher, BbPaths *paths)
 {
     guint32 n_orphans;
     const BbCall *orphans = bb_matcher_orphans(matcher, &n_orphans);
+    if (n_orphans == 0)
+        return;
+    paths->tosses = g_array_new(FALSE, FALSE, sizeof(BbToss));
     paths->facts.forwarded = bb_forwarding_join(paths->calls, paths->n_calls, orphans, n_orphans,
-                                                &paths->facts.returns_orphaned);
-    if (n_orphans > 0)
-        paths->facts.calls_unreturned = count_unreturned(paths);
+                                                &paths->facts.returns_orphaned, paths->tosses);
+    paths->facts.calls_unreturned = count_unreturned(paths);
 }
 
 // Ends the matching, or does it now.

@@ -361,6 +361,8 @@ class Changed(ShopTrace):
         self.assertIn("extra call: web -> db\n", text)
         found = self.compare("--at", changed, trace)
         self.assertEqual(found["at"], changed)
+        done = subprocess.run([BBPATHS, "compare", "-q", "--at", "1", trace], capture_output=True, text=True, check=True)
+        self.assertIn("warning: all requests begin at or after that time: they are of 2023-", done.stderr)
         self.assertEqual(found["before"]["requests"] + found["after"]["requests"], 4000)
         cause = found["compared"][0]["causes"][0]
         self.assertEqual((cause["what"], cause["node"], cause["present"]), ("extra_call", "db", {"before": 0, "after": 1}))

@@ -452,17 +452,18 @@ START_TEST(waits_for_a_turn_are_told)
     add_pool_request(&c, 0);
     g_autoptr(BbPaths) paths = paths_with_turns(&c);
     bb_blame_add(c.blame, paths);
-    paths->worker_wait[0] = (BbWorkerWait){.limit = 3, .ns = 1000}; // but only 60 were its own
+    paths->worker_wait[0] =
+        (BbWorkerWait){.limit = 3, .ns = 1000}; // but it worked 20 at once, at most
     bb_blame_add(c.blame, paths);
     paths->worker_wait[0].ns = 0;
     bb_blame_add(c.blame, paths);
     finish(&c);
     g_autofree char *text = text_of(&c, 0), *json = json_of(&c);
     check_contains(text, "Calls that waited for their turn (the node seems to work meanwhile)\n"
-                         "  web: 2 of 3 calls, hardly ever more than 4 at once: 75 ns, "
-                         "25 % of all latency\n");
+                         "  web: 2 of 3 calls, hardly ever more than 4 at once: 35 ns, "
+                         "12 % of all latency\n");
     check_contains(json, "\"waited_for_turn\": [\n{\"node\": \"web\", \"at_once\": 4, "
-                         "\"calls\": 3, \"calls_waited\": 2, \"waited_total_s\": 0.000000075");
+                         "\"calls\": 3, \"calls_waited\": 2, \"waited_total_s\": 0.000000035");
 }
 END_TEST
 

@@ -130,4 +130,20 @@ START_TEST(steps)
 }
 END_TEST
 
-TEST_MAIN("changes", chance_makes_none, queues_make_few, planted_ones, bursts_and_trifles, steps)
+// First calls with a name each do not take the places of those that come often.
+START_TEST(many_first_calls)
+{
+    g_auto(Case) c = case_new(5);
+    for (guint i = 0; i < 6000; i++) {
+        g_autofree char *once = g_strdup_printf("once-%u", i);
+        add(&c, once, i, 20 * MS);
+        add(&c, "late", i, (i < 4000 ? 20 : 40) * MS * exponential(&c));
+    }
+    g_autoptr(GArray) found = bb_changes_find(c.changes);
+    ck_assert_uint_eq(found->len, 1);
+    ck_assert_str_eq(bb_names_text(c.names, change_at(found, 0)->node), "late");
+}
+END_TEST
+
+TEST_MAIN("changes", chance_makes_none, queues_make_few, planted_ones, bursts_and_trifles, steps,
+          many_first_calls)

@@ -10,7 +10,11 @@ enum { A = 1, B, UNREAD, OK };
 
 static BbSighting end_of(guint64 id, guint32 caller, guint32 callee, gint64 time_ns)
 {
-    return (BbSighting){.id_number = id, .caller = caller, .callee = callee, .time_ns = time_ns};
+    return (BbSighting){.id_number = id,
+                        .caller = caller,
+                        .callee = callee,
+                        .time_ns = time_ns,
+                        .at_receiver = true};
 }
 
 START_TEST(the_first_between_call_and_return)
@@ -51,4 +55,28 @@ START_TEST(the_first_between_call_and_return)
 }
 END_TEST
 
-TEST_MAIN("closes", the_first_between_call_and_return)
+// The callee's clock is 300 behind, and 2 are on the way: it saw the close, too, or alone.
+START_TEST(clocks_that_differ)
+{
+    g_autoptr(BbNames) names = bb_names_new();
+    guint32 unread = bb_names_intern(names, BB_STATUS_UNREAD);
+    BbSighting ends[] = {end_of(7, A, B, 500 - 298), end_of(7, A, B, 500)};
+    ends[0].at_receiver = false;
+    for (guint n = 1; n <= 2; n++) {
+        g_autoptr(BbPaths) paths = bb_paths_new();
+        paths->n_calls = 1;
+        paths->calls = g_new0(BbCall, 1);
+        paths->calls[0] = (BbCall){.id = {7, 0},
+                                   .caller = A,
+                                   .callee = B,
+                                   .call_ns = 10,
+                                   .arrived_ns = 10 - 298,
+                                   .return_ns = 900,
+                                   .status = unread};
+        bb_closes_note(ends, n, paths, names);
+        ck_assert_int_eq(paths->calls[0].return_end_ns, 500);
+    }
+}
+END_TEST
+
+TEST_MAIN("closes", the_first_between_call_and_return, clocks_that_differ)

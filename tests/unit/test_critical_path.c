@@ -446,6 +446,22 @@ START_TEST(who_waits_in_line)
 }
 END_TEST
 
+// No longer than its callee worked at once.
+START_TEST(a_wait_longer_than_any_gap_is_cut)
+{
+    g_auto(Case) c = CASE;
+    guint32 a = scene_call(c.scene, SCENE_ROOT, "C", "A", 100, 200);
+    scene_call(c.scene, a, "A", "B", 103, 196);
+    find(&c, false);
+    c.paths->worker_wait = g_new0(BbWorkerWait, c.paths->n_calls);
+    c.paths->worker_wait[a].ns = 10;
+    c.charges = bb_critical_path_find(c.path, c.paths, &c.paths->instances[0]);
+    ck_assert_int_eq(c.charges[0].self_ns, 7);
+    ck_assert_int_eq(c.charges[0].turn_ns, 4);
+    ck_assert_int_eq(c.charges[1].begun_ns, 0);
+}
+END_TEST
+
 TEST_MAIN("critical_path", calls_in_series, the_last_of_calls_in_parallel_is_waited_for,
           of_equals_the_earliest_call_is_waited_for,
           nobody_waits_for_a_call_that_outlasts_its_caller, a_call_without_return_is_waited_for,
@@ -454,4 +470,4 @@ TEST_MAIN("critical_path", calls_in_series, the_last_of_calls_in_parallel_is_wai
           a_root_of_no_length_has_nothing_to_charge, calls_may_last_until_the_last_byte,
           the_rest_of_a_return_is_waited_for, stamps_may_be_any_number,
           one_scratch_serves_many_instances, a_chain_as_deep_as_may_be,
-          charges_are_those_of_the_slow_twin, who_waits_in_line)
+          charges_are_those_of_the_slow_twin, who_waits_in_line, a_wait_longer_than_any_gap_is_cut)

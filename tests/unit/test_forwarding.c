@@ -236,7 +236,7 @@ START_TEST(search_is_bounded)
     gint64 start = g_get_monotonic_time();
     ck_assert_uint_eq(bb_forwarding_join((BbCall *)(void *)calls->data, calls->len,
                                          (const BbCall *)(const void *)orphans->data, orphans->len,
-                                         &left),
+                                         &left, NULL),
                       0);
     ck_assert_uint_eq(left, orphans->len);
     ck_assert_int_lt(g_get_monotonic_time() - start, 20 * G_USEC_PER_SEC);
@@ -317,6 +317,39 @@ START_TEST(own_answers_among_open_calls)
 }
 END_TEST
 
+// 1 calls 2 twice, which calls 3 twice before that answers: either call may be the one.
+START_TEST(one_of_several_is_a_guess)
+{
+    BbCall calls[4];
+    for (guint32 i = 0; i < 4; i++)
+        calls[i] = (BbCall){.call_ns = 1 + i,
+                            .arrived_ns = 1 + i,
+                            .replied_ns = BB_TIME_NONE,
+                            .return_ns = BB_TIME_NONE,
+                            .return_end_ns = BB_TIME_NONE,
+                            .id = {7 + i, BB_ID_STEM},
+                            .caller = i < 2 ? 1 : 2,
+                            .callee = i < 2 ? 2 : 3};
+    BbCall orphans[2];
+    for (guint32 i = 0; i < 2; i++)
+        orphans[i] = (BbCall){.call_ns = BB_TIME_NONE,
+                              .arrived_ns = BB_TIME_NONE,
+                              .replied_ns = 10 + i,
+                              .return_ns = 10 + i,
+                              .return_end_ns = BB_TIME_NONE,
+                              .id = {7 + i, BB_ID_STEM},
+                              .caller = 1,
+                              .callee = 3};
+    guint64 left = 0;
+    g_autoptr(GArray) tosses = g_array_new(FALSE, FALSE, sizeof(BbToss));
+    ck_assert_uint_eq(bb_forwarding_join(calls, 4, orphans, 2, &left, tosses), 2);
+    ck_assert_uint_eq(tosses->len, 1); // for the second return one was left
+    const BbToss *toss = &g_array_index(tosses, BbToss, 0);
+    ck_assert_uint_eq(toss->call, 2);
+    ck_assert(toss->share > 0.83f && toss->share < 0.84f);
+}
+END_TEST
+
 START_TEST(nothing_without_orphans)
 {
     BbCall call = {.call_ns = 1,
@@ -327,9 +360,9 @@ START_TEST(nothing_without_orphans)
                    .caller = 1,
                    .callee = 2};
     guint64 left = 7;
-    ck_assert_uint_eq(bb_forwarding_join(&call, 1, NULL, 0, &left), 0);
+    ck_assert_uint_eq(bb_forwarding_join(&call, 1, NULL, 0, &left, NULL), 0);
     ck_assert_uint_eq(left, 0);
-    ck_assert_uint_eq(bb_forwarding_join(NULL, 0, &call, 1, &left), 0);
+    ck_assert_uint_eq(bb_forwarding_join(NULL, 0, &call, 1, &left, NULL), 0);
     ck_assert_uint_eq(left, 1);
     ck_assert(!bb_call_is_returned(&call));
 }
@@ -339,4 +372,4 @@ TEST_MAIN("forwarding", with_ids, with_the_id_passed_on, without_ids, answers_of
           answers_that_are_left, chains_of_any_length, dead_ends, clocks_that_differ,
           own_calls_of_the_answerer, orphans_that_belong_to_nothing, early_returns_are_no_orphans,
           rings_end, search_is_bounded, many_chains, own_answers_among_open_calls,
-          nothing_without_orphans)
+          one_of_several_is_a_guess, nothing_without_orphans)

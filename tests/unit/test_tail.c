@@ -573,6 +573,22 @@ START_TEST(pauses_are_bursts)
 }
 END_TEST
 
+// A tenth take the same time, evenly spread: of these the first ones count as slow, and are no
+// burst.
+START_TEST(equal_latencies_are_no_burst)
+{
+    g_auto(Case) c = case_new((BbTailOptions){0});
+    for (guint i = 0; i < 4000; i++) {
+        gint64 t = i * MS;
+        scene_call(c.scene, SCENE_ROOT, "client", "app", t, t + (i % 10 == 3 ? 3 * MS : MS));
+    }
+    add(&c, 2);
+    const BbTailRoot *root = finish(&c);
+    ck_assert_uint_eq(root->slow, 40);
+    ck_assert_uint_eq(root->bursts->len, 0);
+}
+END_TEST
+
 START_TEST(nothing_comes_of_nothing)
 {
     g_auto(Case) c = case_new((BbTailOptions){0});
@@ -598,4 +614,5 @@ TEST_MAIN("tail", a_cache_miss_is_named, one_of_two_replicas_is_slow, what_it_sa
           requests_under_way_are_counted, requests_are_under_way_until_the_last_byte,
           groups_are_compared_when_they_are_large_enough, a_sample_stands_for_many,
           contexts_are_limited, records_are_limited, waits_are_told_apart_from_work,
-          pauses_are_bursts, nothing_comes_of_nothing, replicas_count_as_one_node)
+          pauses_are_bursts, equal_latencies_are_no_burst, nothing_comes_of_nothing,
+          replicas_count_as_one_node)

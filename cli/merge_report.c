@@ -2,6 +2,8 @@
 // In: what a merge found. Out: sentences on standard error, counters of the trace.
 #include "cli/merge_report.h"
 
+#include <string.h>
+
 #include "cli/command.h"
 #include "cli/host_names.h"
 #include "data/call.h"
@@ -166,10 +168,25 @@ static void add_some(BbCounters *counters, const char *name, guint64 value)
 }
 
 // Damage and loss of the inputs, and what the merge itself counted.
-BbCounters *bb_merge_counters(const BbMergeFindings *found)
+// Those of the inputs, but for what an earlier merge did not know of clocks, where they were solved
+// anew.
+static BbCounters *inputs_counters(const BbMergeFindings *found)
 {
     BbCounters *counters = bb_counters_new();
-    bb_counters_merge(counters, bb_merger_counters(found->merger));
+    const BbCounters *inputs = bb_merger_counters(found->merger);
+    for (guint i = 0; i < bb_counters_count(inputs); i++) {
+        const char *name = bb_counters_name(inputs, i);
+        bool is_solved = found->clocks && (strcmp(name, BB_CLOCKS_UNKNOWN) == 0 ||
+                                           strcmp(name, BB_CLOCK_FALLS) == 0);
+        if (!is_solved)
+            bb_counters_add(counters, name, bb_counters_value(inputs, i));
+    }
+    return counters;
+}
+
+BbCounters *bb_merge_counters(const BbMergeFindings *found)
+{
+    BbCounters *counters = inputs_counters(found);
     for (guint i = 0; i < BB_JOIN_COUNTS; i++)
         add_some(counters, bb_join_count_name(i), bb_join_count(found->join, i));
     g_autoptr(GArray) pairs = bb_overlap_pairs(bb_join_overlap(found->join), found->names);

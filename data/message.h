@@ -33,6 +33,10 @@ typedef struct BbId {
 #define BB_ID_STEM 3u
 #define BB_ID_BARE G_MAXUINT64
 
+// Lower positions are counted from the connection's begin, or may be: another connection with the
+// same ends has them, too.
+#define BB_OFFSET_RELATIVE ((guint64)1 << 20)
+
 typedef struct BbMessage {
     gint64 time_ns; // first byte, when sent or, where only one sighting exists, when seen
     gint64 recv_ns; // first byte at the receiver, in the receiver's clock; BB_TIME_NONE if not seen

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#define FORWARD_MOST_NS 1e20 // farther than any two times are
+
 BbClockMap *bb_clock_map_new(void)
 {
     BbClockMap *map = g_new(BbClockMap, 1);
@@ -125,11 +127,20 @@ static const BbClockPiece *lap_last(const BbClockMap *map, guint lap)
     return bb_clock_map_at(map, lap_begin(map, lap + 1) - 1);
 }
 
-// The time of the other clock that went by without a measure before this lap.
+// Whether this clock showed some time twice, in this lap and in the next one.
+static bool overlap(const BbClockMap *map, guint lap)
+{
+    return lap_first(map, lap)->from_ns <= lap_last(map, lap + 1)->to_ns &&
+           lap_first(map, lap + 1)->from_ns <= lap_last(map, lap)->to_ns;
+}
+
+// The time of the other clock that went by without a measure before this lap. Before the first and
+// behind the last one that is without end; but none where it is not this clock that stepped back
+// for sure, and the laps may stand the other way round.
 static double unmeasured(const BbClockMap *map, guint lap)
 {
     if (lap == 0 || lap == map->laps->len)
-        return 0;
+        return overlap(map, lap == 0 ? 0 : lap - 2) ? INFINITY : 0;
     const BbClockPiece *last = lap_last(map, lap - 1), *first = lap_first(map, lap);
     return fmax(difference(bb_clock_piece_apply(first, first->from_ns),
                            bb_clock_piece_apply(last, last->to_ns)),
@@ -144,19 +155,26 @@ static double outside(const BbClockMap *map, guint lap, gint64 time_ns)
     return fmax(fmax(early, late), 0);
 }
 
+// How unlikely a message of that time is behind one of near_ns: files go forward, but for a little.
+static double apart(gint64 time_ns, gint64 near_ns)
+{
+    double later_ns = difference(time_ns, near_ns);
+    return later_ns < -BB_CLOCK_DISORDER_NS ? FORWARD_MOST_NS - later_ns : fabs(later_ns);
+}
+
 guint bb_clock_map_lap(const BbClockMap *map, gint64 time_ns, gint64 near_ns)
 {
     guint found = 0;
     double least = INFINITY, nearest = INFINITY;
     for (guint lap = 0; map->laps->len > 1 && lap < map->laps->len; lap++) {
-        double off = outside(map, lap, time_ns), apart = 0;
+        double off = outside(map, lap, time_ns), distance = 0;
         if (near_ns != G_MININT64)
-            apart = fabs(difference(bb_clock_map_apply_in(map, lap, time_ns), near_ns));
-        if (off > least || (off == least && apart >= nearest))
+            distance = apart(bb_clock_map_apply_in(map, lap, time_ns), near_ns);
+        if (off > least || (off == least && distance >= nearest))
             continue;
         found = lap;
         least = off;
-        nearest = apart;
+        nearest = distance;
     }
     return found;
 }

@@ -39,8 +39,12 @@ void bb_clock_map_free(BbClockMap *map);
 // them, by more than both pieces can be wrong.
 void bb_clock_map_add(BbClockMap *map, const BbClockPiece *piece);
 
+// Files go forward, but for as little.
+#define BB_CLOCK_DISORDER_NS 100000000
+
 // The lap in which this clock showed time_ns, or that is next to it. Of several the one in which
-// the other clock's time is nearest to near_ns, the earliest where that is G_MININT64.
+// the other clock's time is nearest to near_ns, that of the message before, or behind it, rather
+// than before it; the earliest where near_ns is G_MININT64.
 guint bb_clock_map_lap(const BbClockMap *map, gint64 time_ns, gint64 near_ns);
 
 // The time of the other clock: before the first piece of the lap and behind the last one by that

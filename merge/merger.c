@@ -110,6 +110,17 @@ static void survey_source(BbMerger *merger, BbMergerSource *source)
     g_ptr_array_add(merger->pending, source);
 }
 
+// Where a file ended, as times are now, by way of all that may have been a step back.
+static gint64 end_of(const BbMergerSource *source)
+{
+    gint64 at_ns = bb_merger_source_time(source, source->head_ns, source->start_ns);
+    for (guint i = 0; i < source->n_turns; i++) {
+        at_ns = bb_merger_source_time(source, source->turns[i][0], at_ns);
+        at_ns = bb_merger_source_time(source, source->turns[i][1], at_ns);
+    }
+    return bb_merger_source_time(source, source->tail_ns, at_ns);
+}
+
 // A file of an observer goes on where the one before it ended: what a clock showed twice, as it
 // stepped back between them, is told apart so.
 static void find_starts(BbMerger *merger)
@@ -123,10 +134,8 @@ static void find_starts(BbMerger *merger)
         if (!merger->options.preparer.parts || !source->scanned || source->mixed ||
             source->least_ns == G_MAXINT64)
             continue;
-        if (before) {
-            gint64 head_ns = bb_merger_source_time(before, before->head_ns, before->start_ns);
-            source->start_ns = bb_merger_source_time(before, before->tail_ns, head_ns);
-        }
+        if (before)
+            source->start_ns = end_of(before);
         g_hash_table_insert(ended, observer, source);
     }
 }

@@ -2,6 +2,9 @@
 // In: one file of a merger, or a temporary one. Out: its messages, and what is wrong with it.
 #include "merge/merger_state.h"
 
+#include "data/call.h"
+#include "merge/clock_map.h"
+
 #include <string.h>
 
 #define WINDOW_MIN 256u
@@ -51,6 +54,17 @@ gint64 bb_merger_source_time(const BbMergerSource *source, gint64 time_ns, gint6
     return message.time_ns;
 }
 
+// Notes where a clock may have been set back.
+static void note_turn(BbMergerSource *source, gint64 time_ns)
+{
+    bool falls = bb_time_between(time_ns, source->peak_ns) > BB_CLOCK_DISORDER_NS;
+    if (falls && source->n_turns < BB_MERGER_TURNS) {
+        source->turns[source->n_turns][0] = source->peak_ns;
+        source->turns[source->n_turns++][1] = time_ns;
+    }
+    source->peak_ns = falls ? time_ns : MAX(source->peak_ns, time_ns);
+}
+
 // Returns whether it is in this part of the file.
 static bool take(BbMessage *message, gpointer user)
 {
@@ -62,7 +76,9 @@ static bool take(BbMessage *message, gpointer user)
         source->seen = message->observer;
     source->mixed |= source->seen != message->observer;
     if (source->least_ns == G_MAXINT64)
-        source->head_ns = message->time_ns;
+        source->head_ns = source->peak_ns = message->time_ns;
+    if (!source->scanned)
+        note_turn(source, message->time_ns);
     source->tail_ns = message->time_ns;
     source->least_ns = MIN(source->least_ns, message->time_ns);
     if (preparer->prepare)

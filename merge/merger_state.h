@@ -7,6 +7,8 @@
 #include "merge/stream.h"
 #include "merge/witnesses.h"
 
+#define BB_MERGER_TURNS 16u
+
 typedef struct BbMergerSource {
     BbMerger *merger;
     char *path;
@@ -19,8 +21,11 @@ typedef struct BbMergerSource {
     guint32 seen;    // observer of its messages, unless mixed
     bool mixed;      // several clocks: what is in order now may not be so by other ones
     gint64 least_ns; // the earliest time as it was read; G_MAXINT64 before the first message
-    gint64 head_ns, tail_ns; // times of the first and the last message as they were read
-    bool scanned;            // all of it was read: what stands above is known
+    gint64 head_ns, tail_ns;          // times of the first and the last message as they were read
+    gint64 peak_ns;                   // the latest time since the last of these turns:
+    gint64 turns[BB_MERGER_TURNS][2]; // where times fell back by more than files are in disorder,
+    guint n_turns;                    // from where, and to where; the first ones
+    bool scanned;                     // all of it was read: what stands above is known
     gint64 start_ns; // where its observer's file before it ended, as times are now, or G_MININT64
     gint64 from_ns, to_ns; // the times of the messages that were read in this run, as they are now
     gint64 due_ns;

@@ -8,9 +8,8 @@
 
 #include <string.h>
 
-#define BLOCK 20                    // bits: connections are sampled by blocks of so many bytes
-#define RELATIVE ((guint64)1 << 20) // lower positions are counted from the connection's begin
-#define HOPS 8u                     // NATs behind each other
+#define BLOCK 20 // bits: connections are sampled by blocks of so many bytes
+#define HOPS 8u  // NATs behind each other
 
 static void connection_free(gpointer data)
 {
@@ -173,7 +172,7 @@ void bb_nat_add(BbNat *nat, const BbMessage *message)
     connection->messages[side]++;
     connection->calls[side] += message->kind == BB_CALL;
     connection->calls[!side] += message->kind == BB_RETURN;
-    connection->no_proof |= message->offset < RELATIVE || message->offset > G_MAXUINT32;
+    connection->no_proof |= message->offset < BB_OFFSET_RELATIVE || message->offset > G_MAXUINT32;
     note_answer(connection, side, &place);
     note_place(connection, side, &place);
 }

@@ -86,7 +86,8 @@ static void note_place(Sample *sample, const Place *place)
 void bb_repeats_add(BbRepeats *repeats, const BbMessage *message, const BbSightingKey *key,
                     guint input)
 {
-    if (key->by != BB_SIGHTING_BY_POSITION || bb_message_has_print(message))
+    if (key->by != BB_SIGHTING_BY_POSITION || bb_message_has_print(message) ||
+        message->offset < BB_OFFSET_RELATIVE)
         return;
     Sample *sample = sample_of(repeats, message->observer);
     if (!sample)

@@ -548,6 +548,43 @@ class Merge(Merging):
                       for n, part in enumerate((seen["b"][:1000], seen["b"][1000:]))]
             self.assertEqual(self.merge_set_back(a, *series, options=["--observers=folder"])[0], 2000)
 
+    def check_times(self, of):
+        """Of the merged trace: the calls `of` (by number), and no other, at the time of a's clock."""
+        wanted = sorted(1000 * 10**9 + i * 10**7 + answer for i in of for answer in (0, 4 * 10**6))
+        found = sorted(split(line)[0] for line in lines(self.at / "all.bbt"))
+        self.assertEqual(len(found), len(wanted))
+        for time_ns, wanted_ns in zip(found, wanted):
+            self.assertAlmostEqual(time_ns, wanted_ns, delta=1_000_000)
+
+    def test_a_step_back_beside_what_only_one_saw(self):
+        """The other observer ends early, or begins late; a pause at the step; files that are cut behind it."""
+        seen = self.set_back(5)
+        a, b = ([line for _, line in seen[name]] for name in "ab")
+        def write(name, part):
+            (self.at / name).parent.mkdir(exist_ok=True)
+            return self.write(name, part)
+        self.merge_set_back(write("a.txt", a[:1600]), write("b.txt", b))
+        self.check_times(range(2000))
+        self.merge_set_back(write("a.txt", a), write("b.txt", b[:1000] + b[1600:]))
+        self.check_times(range(2000))
+        files = [write(f"b/{n}.txt", part) for n, part in enumerate((b[:1600], b[1600:]))]
+        self.merge_set_back(write("a.txt", a), *files, options=["--observers=folder"])
+        self.check_times(range(2000))
+        seen = self.set_back(16)
+        a, b = ([line for _, line in seen[name]] for name in "ab")
+        self.merge_set_back(write("a.txt", a[600:]), write("b.txt", b))
+        self.check_times(range(2000))
+
+    def test_what_was_not_known_is_known_now(self):
+        """An earlier merge knew no clock of b; merged anew with what tells it, nothing is unknown."""
+        seen = self.set_back(0)
+        a, b = (self.write(f"{name}.txt", [line for _, line in seen[name]]) for name in "ab")
+        other = self.write("c.txt", [line.replace("1.1.1.1:5", "9.9.9.9:9").replace("web db", "x y") for _, line in seen["b"]])
+        good("merge", "-w", self.at / "first.bbt", a, other)
+        self.assertIn("clock of 1 observer", good("info", self.at / "first.bbt").out)
+        good("merge", "-w", self.at / "again.bbt", self.at / "first.bbt")
+        self.assertNotIn("2 observers", good("info", self.at / "again.bbt").out)
+
     def test_times_shown_twice_that_nothing_tells_apart(self):
         """In order of the clock that was set back: what stands twice is said, and told of the trace."""
         for step_s, wanted in (2, "Usable: .* messages stand twice"), (5, "Poor: messages stand twice"):
@@ -713,8 +750,8 @@ class Merge(Merging):
         back_ns = clock_ns - (observer == "b") * 10**5
         name = f" obs={observer}" if observer else ""
         return [line for i in range(1, 401) for line in (
-            f"{seconds(10**18 + i * 10**7 + at_ns)} CALL_SENT a b {i} conn={conn} off={i * 100}{name}",
-            f"{seconds(10**18 + i * 10**7 + 2 * 10**6 + back_ns)} RET_SENT b a {i} conn={conn} off={i * 90}{name}")]
+            f"{seconds(10**18 + i * 10**7 + at_ns)} CALL_SENT a b {i} conn={conn} off={2000000 + i * 100}{name}",
+            f"{seconds(10**18 + i * 10**7 + 2 * 10**6 + back_ns)} RET_SENT b a {i} conn={conn} off={2000000 + i * 90}{name}")]
 
     def verdict(self, trace):
         told = good("info", trace).out

@@ -36,7 +36,7 @@ static void tell(World *world, const char *observer, guint input, guint from, gu
         message.sender = bb_names_intern(world->names, i % 2 ? "b" : "a");
         message.receiver = bb_names_intern(world->names, i % 2 ? "a" : "b");
         message.conn = "10.0.0.1:5-10.0.0.2:80";
-        message.offset = (guint64)i * 100;
+        message.offset = BB_OFFSET_RELATIVE + (guint64)i * 100;
         message.time_ns = T0 + i * S / 100 + clock_ns;
         BbSightingKey key = bb_sighting_key(&message, world->names);
         bb_repeats_add(world->repeats, &message, &key, input);

@@ -135,9 +135,7 @@ static const char *verdict_on(const BbInfoMatched *matched, const Lost *lost, co
     if (worst >= 10)
         return "Poor: patterns that look frequent are real, but counts and rare patterns are not "
                "to be relied on.";
-    if (merged->again >= 1)
-        return "Poor: messages stand twice, and neither counts nor patterns are to be relied on.";
-    if (merged->twice >= 10)
+    if (merged->again >= 1 || merged->twice >= 10)
         return "Poor: messages stand twice, and neither patterns nor counts are to be relied on.";
     if (doubt->share >= 0.1)
         return "Poor: clocks are not known well enough for calls as short as these, and neither "
@@ -261,8 +259,8 @@ static void print_merged(const Merged *merged)
                messages, merged->twice, merged->messages_twice == 1 ? "was" : "were",
                merged->messages_twice == 1 ? "it stands" : "they stand");
     if (merged->unknown)
-        printf("The clock of %s could not be known: its times are as it stamped them, and what "
-               "others saw, too, may stand twice.\n",
+        printf("The clock of %s could not be known: times are as stamped there, and what others "
+               "saw, too, may stand twice.\n",
                observers);
     if (merged->falls)
         printf("The clock that others were corrected by stepped back %s: times before and after do "

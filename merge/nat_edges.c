@@ -86,7 +86,8 @@ static bool is_a_first(const Group *group)
     return group->lead_ns >= 0;
 }
 
-// Whether chance alone could make such a majority: it is within three standard deviations of none.
+// Whether chance alone could make such a majority of those that are not of one mind: it is within
+// three standard deviations of none.
 static bool is_noise(const Group *group)
 {
     double more = (double)MAX(group->nearer[0], group->nearer[1]);

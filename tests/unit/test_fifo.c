@@ -245,7 +245,8 @@ START_TEST(one_line_for_what_comes_first)
     Scene scene = {.scale = bb_gap_scale_new(), .site = bb_site_new(N, N)};
     BbSite *site = scene.site;
     double clock = 0, free_at = 0;
-    // Each waits its turn, and calls one of many. Busier, chance makes lines too long to be learned.
+    // Each waits its turn, and calls one of many. Busier, chance makes lines too long to be
+    // learned.
     for (guint32 p = 0; p < N; p++) {
         clock += -log(1 - g_rand_double(rand)) * 200;
         free_at = MAX(clock, free_at) - log(1 - g_rand_double(rand)) * 120;

@@ -22,21 +22,6 @@ static void take_tags(BbSpanReading *reading, JsonArray *tags)
     }
 }
 
-// As the store keeps tags where it was told to make fields of them: dots in their names are `@`.
-static void take_fields(BbSpanReading *reading, JsonObject *fields)
-{
-    JsonObjectIter iter;
-    const char *name = NULL;
-    JsonNode *value = NULL;
-    if (!fields)
-        return;
-    json_object_iter_init_ordered(&iter, fields);
-    while (json_object_iter_next_ordered(&iter, &name, &value)) {
-        g_autofree char *key = g_strdelimit(g_strdup(name), "@", '.');
-        bb_span_tags_add(reading->tags, key, value);
-    }
-}
-
 // The first reference that a span is a child of, else the first that it follows; of its own trace.
 static BbId find_parent(const BbSpanReading *reading, JsonObject *object, BbId trace)
 {
@@ -99,7 +84,8 @@ static void take_span(BbSpanReading *reading, JsonObject *object, BbId trace, Js
     take_times(object, &span);
     bb_span_reading_begin_span(reading);
     take_tags(reading, bb_member_array(object, "tags"));
-    take_fields(reading, bb_member_object(object, "tag"));
+    // As the store keeps tags where it was told to make fields of them.
+    bb_span_tags_add_members(reading->tags, bb_member_object(object, "tag"), '@');
     span.kind = bb_span_kind_parse(bb_span_tags_kind(reading->tags));
     bb_span_reading_add(reading, &span);
 }

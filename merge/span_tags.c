@@ -257,6 +257,22 @@ void bb_span_tags_add(BbSpanTags *tags, const char *key, JsonNode *value)
         tags->http2 = true;
 }
 
+void bb_span_tags_add_members(BbSpanTags *tags, JsonObject *members, char dot)
+{
+    JsonObjectIter iter;
+    const char *name = NULL;
+    JsonNode *value = NULL;
+    if (!members)
+        return;
+    json_object_iter_init_ordered(&iter, members);
+    while (json_object_iter_next_ordered(&iter, &name, &value)) {
+        g_autofree char *key = g_strdup(name);
+        for (char *at = key; *at; at++)
+            *at = *at == dot ? '.' : *at;
+        bb_span_tags_add(tags, key, value);
+    }
+}
+
 static const char *peer_of(const BbSpanTags *tags, BbSpanKind kind)
 {
     Far far = bb_span_kind_sends(kind) ? FAR_CALLEE : FAR_CALLER;

@@ -15,6 +15,8 @@ void bb_span_tags_clear(BbSpanTags *tags); // for the next span
 
 // Takes a tag; value is a scalar. Most mean nothing here.
 void bb_span_tags_add(BbSpanTags *tags, const char *key, JsonNode *value);
+// The members of an object, which may be NULL. dot: what stands for a dot in their names.
+void bb_span_tags_add_members(BbSpanTags *tags, JsonObject *members, char dot);
 
 // Says that the span failed, or that it is known to be good.
 void bb_span_tags_set_failed(BbSpanTags *tags, bool failed);

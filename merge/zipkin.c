@@ -18,18 +18,6 @@ static const char *endpoint_name(JsonObject *object, const char *member)
     return name ? name : bb_member_text(endpoint, "ipv6");
 }
 
-static void take_tags(BbSpanReading *reading, JsonObject *tags)
-{
-    JsonObjectIter iter;
-    const char *key = NULL;
-    JsonNode *value = NULL;
-    if (!tags)
-        return;
-    json_object_iter_init_ordered(&iter, tags);
-    while (json_object_iter_next_ordered(&iter, &key, &value))
-        bb_span_tags_add(reading->tags, key, value);
-}
-
 // An error may be an empty text: being there is enough.
 static void take_error(BbSpanReading *reading, JsonObject *tags)
 {
@@ -72,7 +60,7 @@ static bool take_value(BbSpanReading *reading, JsonObject *value)
     span.op = bb_span_reading_name(reading, bb_member_text(value, "name"));
     take_times(value, &span);
     bb_span_reading_begin_span(reading);
-    take_tags(reading, tags);
+    bb_span_tags_add_members(reading->tags, tags, '.');
     take_error(reading, tags);
     bb_span_reading_add(reading, &span);
     return true;

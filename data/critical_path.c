@@ -130,11 +130,17 @@ static void collect_kids(BbCriticalPath *path, const BbPaths *paths, const BbIns
         sort_kids(kids + start, places[p].kids_end - start);
 }
 
-// The callee's own time before it made the call `next`; NULL: before it replied. If it waited for
-// its turn, it did so in the first such time that is long enough, or in the longest. *held: the
-// call after that, of those seen; *held_ns: how long it was.
+// How long a call waits for its turn. It does so in the first time in which its callee works that
+// is long enough, or in the longest.
+typedef struct {
+    gint64 ns;
+    gint64 held_ns;   // how long that time is, of those seen
+    BbCritical *held; // the call after it; NULL: the reply
+} Turn;
+
+// The callee's own time before it made the call `next`; NULL: before it replied.
 static void note_gap(BbCriticalPath *path, BbCritical *charge, const Kid *next, gint64 gap_ns,
-                     gint64 turn_ns, BbCritical **held, gint64 *held_ns)
+                     Turn *turn)
 {
     if (!charge->on_path)
         return;
@@ -142,10 +148,8 @@ static void note_gap(BbCriticalPath *path, BbCritical *charge, const Kid *next, 
     charge->self_ns += gap_ns;
     if (before)
         before->gap_ns = gap_ns;
-    if (gap_ns < MIN(*held_ns, turn_ns))
-        return;
-    *held = before;
-    *held_ns = gap_ns;
+    if (gap_ns >= MIN(turn->held_ns, turn->ns))
+        *turn = (Turn){turn->ns, gap_ns, before};
 }
 
 // What came of the return after its first byte, at to_ns, and before the caller went on, at at_ns.
@@ -165,9 +169,7 @@ static void walk(BbCriticalPath *path, const BbPaths *paths, const guint32 *orde
     const Kid *kids = &g_array_index(path->kids, Kid, 0);
     gint64 at_ns = place->to_ns;
     const Kid *waited = NULL; // the latest call walked through
-    gint64 turn_ns = paths->worker_wait ? MAX(paths->worker_wait[order[p]].ns, 0) : 0;
-    gint64 held_ns = 0;
-    BbCritical *held = NULL;
+    Turn turn = {.ns = paths->worker_wait ? MAX(paths->worker_wait[order[p]].ns, 0) : 0};
     for (guint32 k = p > 0 ? place[-1].kids_end : 0; k < place->kids_end; k++) {
         const Kid *kid = &kids[k];
         const BbCall *call = &paths->calls[order[kid->place]];
@@ -182,7 +184,7 @@ static void walk(BbCriticalPath *path, const BbPaths *paths, const guint32 *orde
                 kid_charge->slack_ns = MAX(waited->to_ns - to_ns, 0);
             continue;
         }
-        note_gap(path, charge, waited, at_ns - to_ns, turn_ns, &held, &held_ns);
+        note_gap(path, charge, waited, at_ns - to_ns, &turn);
         kid_charge->rest_ns = charge->on_path ? rest_of(path, call, to_ns, at_ns) : 0;
         at_ns = MAX(kid->from_ns, place->from_ns);
         open_window(path, call, bb_time_between(to_ns, kid->to_ns), to_ns - at_ns, below);
@@ -191,10 +193,10 @@ static void walk(BbCriticalPath *path, const BbPaths *paths, const guint32 *orde
             kid_charge->wire_ns = to_ns - at_ns - (below->to_ns - below->from_ns);
         waited = kid;
     }
-    note_gap(path, charge, waited, at_ns - place->from_ns, turn_ns, &held, &held_ns);
-    charge->turn_ns = MIN(turn_ns, held_ns);
-    if (held)
-        held->begun_ns = charge->turn_ns;
+    note_gap(path, charge, waited, at_ns - place->from_ns, &turn);
+    charge->turn_ns = MIN(turn.ns, turn.held_ns);
+    if (turn.held)
+        turn.held->begun_ns = charge->turn_ns;
 }
 
 // Who waits makes no call meanwhile: on the path that is, or it is not waited for itself.

@@ -115,6 +115,13 @@ typedef struct {
 static const HintWords by_caller = {"It depends on the caller", "when called from", "from"};
 static const HintWords by_replica = {"It depends on the replica", "on", "on"};
 
+// Of a list of which HINTS_MOST are shown.
+static void write_more(guint all, FILE *out)
+{
+    if (all > HINTS_MOST)
+        fprintf(out, "  and %u more\n", all - HINTS_MOST);
+}
+
 // "auth GET is 3.1 times slower when called from app2 (50.2 ms) than from app1 (16.2 ms), ..."
 static void write_hint(const BbBlameFindings *findings, const BbBlameHint *hint,
                        const HintWords *words, const BbNames *names, FILE *out)
@@ -152,8 +159,7 @@ static void write_hints(const BbBlameFindings *findings, const GArray *hints,
         fputs("  ", out);
         write_hint(findings, &g_array_index(hints, BbBlameHint, i), words, names, out);
     }
-    if (shown < hints->len)
-        fprintf(out, "  and %u more\n", hints->len - shown);
+    write_more(hints->len, out);
 }
 
 // "lb GET /item/*: 12.3 ms until 2026-11-20 08:54:30.385 UTC, 31.0 ms from then on (1,203 and 2,345
@@ -182,8 +188,7 @@ static void write_changes(const BbBlameFindings *findings, const BbNames *names,
         fputs("\nIt has changed for good (bbpaths compare --at=TIME says in what)\n", out);
     for (guint i = 0; i < shown; i++)
         write_change(&g_array_index(findings->changes, BbChange, i), names, out);
-    if (shown < findings->changes->len)
-        fprintf(out, "  and %u more\n", findings->changes->len - shown);
+    write_more(findings->changes->len, out);
 }
 
 // "web -> db: some 612 of 1,000 calls, hardly ever more than 2 at once: 8.3 s, 41 % of all
@@ -224,8 +229,7 @@ static void write_waits(const BbBlameFindings *findings, const char *title, cons
         fprintf(out, "\n%s\n", title);
     for (guint i = 0; i < shown; i++)
         write_wait(findings, &g_array_index(waits, BbBlameWaits, i), names, out);
-    if (shown < waits->len)
-        fprintf(out, "  and %u more\n", waits->len - shown);
+    write_more(waits->len, out);
 }
 
 // "web <- app1: 12.3 s, 98 % of all latency, for the last bytes of 1,034 returns"
@@ -245,8 +249,7 @@ static void write_rests(const BbBlameFindings *findings, const BbNames *names, F
         bb_quantity_append_counted(text, rest->calls, "return");
         fprintf(out, "%s\n", text->str);
     }
-    if (shown < findings->rests->len)
-        fprintf(out, "  and %u more\n", findings->rests->len - shown);
+    write_more(findings->rests->len, out);
 }
 
 static void append_unopened(GString *text, const BbNetworkEdge *edge)
@@ -311,8 +314,7 @@ static void write_trouble(const Trouble *trouble, const BbNetwork *network, cons
         trouble->append(text, edge);
         fprintf(out, "%s\n", text->str);
     }
-    if (edges->len > HINTS_MOST)
-        fprintf(out, "  and %u more\n", edges->len - HINTS_MOST);
+    write_more(edges->len, out);
 }
 
 static void write_foot(const BbBlameFindings *findings, guint nodes, guint rows, FILE *out)

@@ -82,13 +82,13 @@ static int print(const Run *run)
 {
     const BbFinding *finding = &run->finding;
     g_autoptr(BbCompareFindings) findings = bb_compare_finish(run->compare);
+    bool one = finding->at_ns != BB_TIME_NONE;
     findings->at_ns = finding->at_ns;
-    bool one = !finding->trace[BB_COMPARE_AFTER]; // what is chosen is of all of it
-    findings->trace[BB_COMPARE_BEFORE] = finding->trace[BB_COMPARE_BEFORE];
-    findings->trace[BB_COMPARE_AFTER] = finding->trace[one ? BB_COMPARE_BEFORE : BB_COMPARE_AFTER];
-    findings->chosen[BB_COMPARE_BEFORE] =
-        one && !finding->json ? NULL : &run->chosen[BB_COMPARE_BEFORE];
-    findings->chosen[BB_COMPARE_AFTER] = &run->chosen[one ? BB_COMPARE_BEFORE : BB_COMPARE_AFTER];
+    for (guint side = 0; side < BB_COMPARE_SIDES; side++) {
+        guint from = one ? BB_COMPARE_BEFORE : side;
+        findings->trace[side] = finding->trace[from];
+        findings->chosen[side] = &run->chosen[from];
+    }
     if (one)
         warn_of_empty_side(findings);
     if (finding->json)

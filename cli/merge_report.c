@@ -9,6 +9,7 @@
 #include "data/call.h"
 #include "data/clock_doubt.h"
 #include "merge/overlap.h"
+#include "merge/repeats.h"
 
 #define PAIRS_SHOWN 20u
 #define PAIRS_STORED 64u // as counters in the trace
@@ -167,7 +168,6 @@ static void add_some(BbCounters *counters, const char *name, guint64 value)
         bb_counters_add(counters, name, value);
 }
 
-// Damage and loss of the inputs, and what the merge itself counted.
 // Those of the inputs, but for what an earlier merge did not know of clocks, where they were solved
 // anew.
 static BbCounters *inputs_counters(const BbMergeFindings *found)
@@ -199,7 +199,8 @@ BbCounters *bb_merge_counters(const BbMergeFindings *found)
         bb_counters_add(counters, BB_CALLS_MERGED, found->calls);
     add_some(counters, BB_NAT_JOINED, found->nat ? bb_nat_joined(found->nat) : 0);
     add_some(counters, BB_NAT_FORGOTTEN, found->nat ? bb_nat_forgotten(found->nat) : 0);
-    bb_merge_count_warnings(found, counters);
+    add_some(counters, BB_REPEATS_TWO_CLOCKS, bb_merge_repeated(found));
+    add_some(counters, BB_NAT_NOISE, bb_merge_unsure_sides(found));
     for (guint i = 0; i < MIN(pairs->len, PAIRS_STORED); i++)
         add_pair(found, &g_array_index(pairs, BbOverlapPair, i), counters);
     return counters;

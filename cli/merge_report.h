@@ -29,9 +29,11 @@ BbCounters *bb_merge_counters(const BbMergeFindings *found);
 void bb_merge_say_clocks(const BbMergeFindings *found);
 // Messages, pairs of observers, names that seem to be one, translated connections.
 void bb_merge_say_summary(const BbMergeFindings *found);
-// What may be wrong in the trace although all inputs are good, and the same as counters.
+// What may be wrong in the trace although all inputs are good; how many messages that stand twice
+// by two clocks of an observer, and joined connections of which nothing tells the sides.
 void bb_merge_warn(const BbMergeFindings *found);
-void bb_merge_count_warnings(const BbMergeFindings *found, BbCounters *counters);
+guint64 bb_merge_repeated(const BbMergeFindings *found);
+guint64 bb_merge_unsure_sides(const BbMergeFindings *found);
 // Inputs that are damaged or could not be read, with their names. Returns whether all could be
 // read.
 bool bb_merge_say_complaints(const BbMergeFindings *found);

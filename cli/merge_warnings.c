@@ -62,19 +62,22 @@ void bb_merge_warn(const BbMergeFindings *found)
     warn_of_sides(found);
 }
 
-void bb_merge_count_warnings(const BbMergeFindings *found, BbCounters *counters)
+guint64 bb_merge_repeated(const BbMergeFindings *found)
 {
     g_autoptr(GArray) repeats = bb_repeats_list(bb_join_repeats(found->join), found->names);
-    g_autoptr(GArray) edges = list_unsure(found);
-    guint64 twice = 0, unsure = 0;
+    guint64 twice = 0;
     for (guint i = 0; i < repeats->len; i++)
         twice += g_array_index(repeats, BbRepeat, i).twice;
+    return twice;
+}
+
+guint64 bb_merge_unsure_sides(const BbMergeFindings *found)
+{
+    g_autoptr(GArray) edges = list_unsure(found);
+    guint64 unsure = 0;
     for (guint i = 0; i < edges->len; i++) {
         const BbNatEdge *edge = &g_array_index(edges, BbNatEdge, i);
         unsure += edge->connections - edge->apart;
     }
-    if (twice)
-        bb_counters_add(counters, BB_REPEATS_TWO_CLOCKS, twice);
-    if (unsure)
-        bb_counters_add(counters, BB_NAT_NOISE, unsure);
+    return unsure;
 }

@@ -116,7 +116,6 @@ void bb_paths_take_out(BbPaths *paths, const guint8 *gone)
 {
     guint32 listed = 0, kept = 0;
     g_clear_pointer(&paths->late, g_array_unref);
-    g_clear_pointer(&paths->tosses, g_array_unref);
     g_autofree guint32 *root = g_new(guint32, paths->n_instances);
     for (guint32 i = 0; i < paths->n_instances; i++)
         root[i] = paths->order[paths->instances[i].first];

@@ -83,7 +83,7 @@ typedef struct BbPaths {
     BbPoolWait *pool_wait;     // by call; NULL where none is known to have waited
     BbWorkerWait *worker_wait; // likewise
     GArray *late;              // of BbLate, until calls are taken out; NULL: there are none
-    GArray *tosses;            // of BbToss, likewise
+    GArray *tosses;            // of BbToss, until parents are found; NULL: there are none
     guint16 *level;            // 1 for roots
     guint32 *shape;   // equal for equal subtrees of a window; equal in two windows of a run only
                       // for equal subtrees. Meaningless for a root without return

@@ -10,7 +10,6 @@
 #include "data/tally.h"
 #include "diagnose/blame_hints.h"
 #include "diagnose/blame_replicas.h"
-#include "diagnose/blame_rests.h"
 #include "diagnose/contexts.h"
 
 typedef struct {
@@ -25,6 +24,15 @@ typedef struct {
     guint64 instance;
 } Node;
 
+// What calls waited for: a pool of their caller's, their turn at the callee, or as callers for the
+// last byte of a return.
+enum { POOL, TURN, REST, KINDS };
+
+typedef struct {
+    BbTally index; // (caller, callee, operation) -> waits + 1
+    GArray *list;  // of BbBlameWaits
+} Waits;
+
 struct BbBlame {
     BbBlameOptions options;
     const BbNames *names;
@@ -34,10 +42,8 @@ struct BbBlame {
     BbTally index;      // (chain, op) -> row + 1
     GArray *rows;       // of Row
     GArray *nodes;      // of Node, by name
-    BbTally edges;      // (caller, callee, operation) -> waits + 1
-    GArray *waits;      // of BbBlameWaits
+    Waits waits[KINDS];
     BbChanges *changes;
-    BbBlameRests *rests;
     BbBlameReplicas *replicas; // NULL: each node counts as itself
     guint64 instances, left_out;
     gint64 latency_ns, left_out_ns;
@@ -61,11 +67,12 @@ BbBlame *bb_blame_new(const BbBlameOptions *options, const BbNames *names)
     blame->chains = bb_contexts_new();
     blame->rows = g_array_new(FALSE, FALSE, sizeof(Row));
     blame->nodes = g_array_new(FALSE, TRUE, sizeof(Node));
-    blame->waits = g_array_new(FALSE, FALSE, sizeof(BbBlameWaits));
+    for (guint kind = 0; kind < KINDS; kind++) {
+        blame->waits[kind].list = g_array_new(FALSE, FALSE, sizeof(BbBlameWaits));
+        bb_tally_init(&blame->waits[kind].index);
+    }
     blame->changes = bb_changes_new(names);
-    blame->rests = bb_blame_rests_new(names);
     bb_tally_init(&blame->index);
-    bb_tally_init(&blame->edges);
     g_array_set_clear_func(blame->rows, clear_row);
     return blame;
 }
@@ -79,12 +86,13 @@ void bb_blame_free(BbBlame *blame)
     bb_contexts_free(blame->chains);
     g_array_unref(blame->rows);
     g_array_unref(blame->nodes);
-    g_array_unref(blame->waits);
+    for (guint kind = 0; kind < KINDS; kind++) {
+        g_array_unref(blame->waits[kind].list);
+        bb_tally_clear(&blame->waits[kind].index);
+    }
     bb_blame_replicas_free(blame->replicas);
     bb_changes_free(blame->changes);
-    bb_blame_rests_free(blame->rests);
     bb_tally_clear(&blame->index);
-    bb_tally_clear(&blame->edges);
     g_free(blame);
 }
 
@@ -140,15 +148,15 @@ static void add_cost(BbBlameCost *cost, const BbCritical *charge, bool failed, g
     cost->off_path += !charge->on_path;
 }
 
-static void add_wait(BbBlame *blame, BbBlameWaits wait)
+static void add_wait(Waits *all, BbBlameWaits wait)
 {
-    guint64 *number = bb_tally_at(&blame->edges, (BbTallyKey){wait.caller, wait.callee, wait.op});
+    guint64 *number = bb_tally_at(&all->index, (BbTallyKey){wait.caller, wait.callee, wait.op});
     if (*number == 0) {
-        g_array_append_val(blame->waits, wait);
-        *number = blame->waits->len;
+        g_array_append_val(all->list, wait);
+        *number = all->list->len;
         return;
     }
-    BbBlameWaits *waits = &g_array_index(blame->waits, BbBlameWaits, *number - 1);
+    BbBlameWaits *waits = &g_array_index(all->list, BbBlameWaits, *number - 1);
     if ((guint64)wait.limit * MAX(wait.lines, 1) > (guint64)waits->limit * MAX(waits->lines, 1)) {
         waits->limit = wait.limit;
         waits->lines = wait.lines;
@@ -168,27 +176,34 @@ static void add_waits(BbBlame *blame, const BbPaths *paths, guint32 index, const
     bool replicas = bb_paths_is_role(paths, callee);
     const BbPoolWait *pool = paths->pool_wait ? &paths->pool_wait[index] : NULL;
     const BbWorkerWait *turn = paths->worker_wait ? &paths->worker_wait[index] : NULL;
-    bb_blame_rests_add(blame->rests, caller, callee, charge->rest_ns);
+    if (charge->rest_ns > 0)
+        add_wait(&blame->waits[REST], (BbBlameWaits){.caller = caller,
+                                                     .callee = callee,
+                                                     .op = BB_NAME_NONE,
+                                                     .calls = 1,
+                                                     .waited = 1,
+                                                     .waited_ns = charge->rest_ns});
     if (pool && pool->limit > 0)
-        add_wait(blame, (BbBlameWaits){.caller = caller,
-                                       .callee = callee,
-                                       .op = BB_NAME_NONE,
-                                       .limit = pool->limit,
-                                       .replicas = replicas || bb_paths_is_role(paths, caller),
-                                       .calls = 1,
-                                       .waited = (double)pool->share,
-                                       .waited_ns = charge->pool_ns});
+        add_wait(&blame->waits[POOL],
+                 (BbBlameWaits){.caller = caller,
+                                .callee = callee,
+                                .op = BB_NAME_NONE,
+                                .limit = pool->limit,
+                                .replicas = replicas || bb_paths_is_role(paths, caller),
+                                .calls = 1,
+                                .waited = (double)pool->share,
+                                .waited_ns = charge->pool_ns});
     if (turn && turn->limit > 0)
-        add_wait(blame, (BbBlameWaits){.caller = BB_NAME_NONE,
-                                       .callee = callee,
-                                       .op = turn->by_op ? call->op : BB_NAME_NONE,
-                                       .limit = turn->limit,
-                                       .lines = turn->lines,
-                                       .keep = turn->keep,
-                                       .replicas = replicas,
-                                       .calls = 1,
-                                       .waited = turn->ns > 0,
-                                       .waited_ns = charge->turn_ns});
+        add_wait(&blame->waits[TURN], (BbBlameWaits){.caller = BB_NAME_NONE,
+                                                     .callee = callee,
+                                                     .op = turn->by_op ? call->op : BB_NAME_NONE,
+                                                     .limit = turn->limit,
+                                                     .lines = turn->lines,
+                                                     .keep = turn->keep,
+                                                     .replicas = replicas,
+                                                     .calls = 1,
+                                                     .waited = turn->ns > 0,
+                                                     .waited_ns = charge->turn_ns});
 }
 
 static void add_left_out(BbBlame *blame, const BbCritical *charge)
@@ -387,14 +402,13 @@ static gint by_wait(gconstpointer a, gconstpointer b, gpointer names)
     return order ? order : bb_names_compare(names, x->op, y->op);
 }
 
-// For turns, or for pools; without those that none of these calls waited for, or for less time.
-static GArray *publish_waits(const BbBlame *blame, bool turns, double least_ns)
+// Of a kind; without those that none of these calls waited for, or for less time.
+static GArray *publish_waits(const BbBlame *blame, guint kind, double least_ns)
 {
     GArray *all = g_array_new(FALSE, FALSE, sizeof(BbBlameWaits));
-    for (guint i = 0; i < blame->waits->len; i++) {
-        BbBlameWaits waits = g_array_index(blame->waits, BbBlameWaits, i);
-        bool is_turn = waits.caller == BB_NAME_NONE;
-        if (is_turn == turns && waits.waited >= 0.5 && (double)waits.waited_ns >= least_ns)
+    for (guint i = 0; i < blame->waits[kind].list->len; i++) {
+        BbBlameWaits waits = g_array_index(blame->waits[kind].list, BbBlameWaits, i);
+        if (waits.waited >= 0.5 && (double)waits.waited_ns >= least_ns)
             g_array_append_val(all, waits);
     }
     g_array_sort_with_data(all, by_wait, (gpointer)blame->names);
@@ -414,9 +428,10 @@ BbBlameFindings *bb_blame_finish(BbBlame *blame)
     findings->rows = bb_blame_rows_new();
     publish_rows(blame, findings);
     publish_nodes(blame, findings);
-    findings->pools = publish_waits(blame, false, 0);
-    findings->turns = publish_waits(blame, true, BB_BLAME_SHARE * (double)blame->latency_ns);
-    findings->rests = bb_blame_rests_find(blame->rests, BB_BLAME_SHARE * (double)blame->latency_ns);
+    double least_ns = BB_BLAME_SHARE * (double)blame->latency_ns;
+    findings->pools = publish_waits(blame, POOL, 0);
+    findings->turns = publish_waits(blame, TURN, least_ns);
+    findings->rests = publish_waits(blame, REST, least_ns);
     findings->changes = bb_changes_find(blame->changes);
     findings->hints = bb_blame_hints(findings->rows, findings->latency_ns, blame->names);
     if (blame->replicas) {

@@ -71,7 +71,8 @@ typedef struct BbBlameHint {
 // Calls of which hardly ever more than a number are under way at once, and others wait. Those of a
 // node to another one: a pool of connections is used up, and who waits makes no call meanwhile. All
 // that a node gets: its workers (processes, threads) are busy; or all of one operation: it has a
-// lock. Whoever they wait at seems to work.
+// lock. Whoever they wait at seems to work. Of last bytes that callers waited for there is no
+// limit.
 typedef struct BbBlameWaits {
     guint32 caller, callee; // BB_NAME_NONE: whoever calls
     guint32 op;             // BB_NAME_NONE: any
@@ -95,7 +96,7 @@ typedef struct BbBlameFindings {
     GArray *hints;     // of BbBlameHint, by falling excess
     GArray *pools;     // of BbBlameWaits, by falling time, then by names
     GArray *turns;     // likewise, of nodes where that makes BB_BLAME_SHARE of all latency
-    GArray *rests;     // of BbBlameRest, those that make BB_BLAME_SHARE of all latency
+    GArray *rests;     // likewise, of returns whose last bytes callers waited for
     GArray *changes;   // of BbChange: first calls that take longer, or shorter, from some time on
     bool any_client;   // clients are one, as was asked for or as there were too many
     guint64 left_out;  // calls that are in no row, and their critical time and wire

@@ -2,8 +2,6 @@
 // In: costs by node and by context. Out: one JSON object, a row a line; times in seconds.
 #include "diagnose/blame.h"
 
-#include "diagnose/blame_rests.h"
-
 #include "diagnose/route.h"
 
 static void write_cost(BbJson *json, const BbBlameCost *cost, gint64 latency_ns)
@@ -136,13 +134,13 @@ static void write_rests(BbJson *json, const GArray *rests, const BbNames *names)
     bb_json_key(json, "waited_for_last_byte");
     bb_json_begin_array(json);
     for (guint i = 0; i < rests->len; i++) {
-        const BbBlameRest *rest = &g_array_index(rests, BbBlameRest, i);
+        const BbBlameWaits *rest = &g_array_index(rests, BbBlameWaits, i);
         bb_json_newline(json);
         bb_json_begin_object(json);
         bb_json_put_string(json, "client", bb_names_text(names, rest->caller));
         bb_json_put_string(json, "server", bb_names_text(names, rest->callee));
         bb_json_put_uint(json, "calls", rest->calls);
-        bb_json_put_seconds(json, "waited_total_s", rest->rest_ns);
+        bb_json_put_seconds(json, "waited_total_s", rest->waited_ns);
         bb_json_end_object(json);
     }
     bb_json_end_array(json);

@@ -3,7 +3,6 @@
 #include "diagnose/blame.h"
 
 #include "data/quantity.h"
-#include "diagnose/blame_rests.h"
 #include "diagnose/route.h"
 #include "diagnose/sheet.h"
 
@@ -241,10 +240,10 @@ static void write_rests(const BbBlameFindings *findings, const BbNames *names, F
               "--latency=last-byte charges the callees)\n",
               out);
     for (guint i = 0; i < shown; i++) {
-        const BbBlameRest *rest = &g_array_index(findings->rests, BbBlameRest, i);
+        const BbBlameWaits *rest = &g_array_index(findings->rests, BbBlameWaits, i);
         g_autoptr(GString) text = g_string_new("  ");
         append_edge(text, names, rest->caller, rest->callee);
-        append_latency(text, findings, rest->rest_ns);
+        append_latency(text, findings, rest->waited_ns);
         g_string_append(text, ", from the first to the last byte of ");
         bb_quantity_append_counted(text, rest->calls, "return");
         fprintf(out, "%s\n", text->str);

@@ -38,7 +38,8 @@ static void append_total(GString *out, const BbCompareFindings *findings, BbComp
         g_string_append(out, " without return");
     }
     g_string_append_c(out, '\n');
-    if (bb_chosen_append(out, findings->chosen[side], "request"))
+    bool once = side == BB_COMPARE_AFTER || findings->at_ns == BB_TIME_NONE; // of one trace
+    if (once && bb_chosen_append(out, findings->chosen[side], "request"))
         g_string_append_c(out, '\n');
 }
 

@@ -90,8 +90,8 @@ static gint64 latency_at(const Comparison *c, guint32 i)
 static guint32 without_ties(const Comparison *c)
 {
     guint32 n = c->n_slow;
-    bool is_split = n < c->group->slowest->len && latency_at(c, n - 1) == latency_at(c, n);
-    while (is_split && n > 0 && latency_at(c, n - 1) == latency_at(c, c->n_slow))
+    while (n > 0 && c->n_slow < c->group->slowest->len &&
+           latency_at(c, n - 1) == latency_at(c, c->n_slow))
         n--;
     return n;
 }

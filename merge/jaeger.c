@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-#define MICROSECOND 1000
-
 static void take_tags(BbSpanReading *reading, JsonArray *tags)
 {
     guint length = tags ? json_array_get_length(tags) : 0;
@@ -60,16 +58,6 @@ static const char *find_service(JsonObject *object, JsonObject *processes)
     return bb_member_text(process, "serviceName");
 }
 
-static void take_times(JsonObject *object, BbSpan *span)
-{
-    gint64 start = 0, duration = 0, end = 0;
-    (void)bb_member_integer(object, "startTime", &start);
-    span->start_ns = bb_span_time(start, MICROSECOND);
-    if (bb_member_integer(object, "duration", &duration) &&
-        !__builtin_add_overflow(start, duration, &end))
-        span->end_ns = bb_span_time(end, MICROSECOND);
-}
-
 static void take_span(BbSpanReading *reading, JsonObject *object, BbId trace, JsonObject *processes)
 {
     BbNames *names = reading->import->names;
@@ -81,7 +69,7 @@ static void take_span(BbSpanReading *reading, JsonObject *object, BbId trace, Js
     span.parent = find_parent(reading, object, span.trace);
     span.service = bb_span_reading_name(reading, find_service(object, processes));
     span.op = bb_span_reading_name(reading, bb_member_text(object, "operationName"));
-    take_times(object, &span);
+    bb_span_take_micros(&span, object, "startTime");
     bb_span_reading_begin_span(reading);
     take_tags(reading, bb_member_array(object, "tags"));
     // As the store keeps tags where it was told to make fields of them.

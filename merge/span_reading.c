@@ -4,6 +4,10 @@
 
 #include <string.h>
 
+#include "merge/member.h"
+
+#define MICROSECOND 1000
+
 gpointer bb_span_reading_begin(const BbImport *import)
 {
     BbSpanReading *reading = g_new0(BbSpanReading, 1);
@@ -27,6 +31,16 @@ guint32 bb_span_reading_name(const BbSpanReading *reading, const char *text)
     if (text && strlen(text) > BB_SPAN_NAME_MAX)
         bb_counters_add(reading->import->counters, "spans_names_cut", 1);
     return bb_span_name(reading->import->names, text);
+}
+
+void bb_span_take_micros(BbSpan *span, JsonObject *object, const char *start_name)
+{
+    gint64 start = 0, duration = 0, end = 0;
+    (void)bb_member_integer(object, start_name, &start);
+    span->start_ns = bb_span_time(start, MICROSECOND);
+    if (bb_member_integer(object, "duration", &duration) &&
+        !__builtin_add_overflow(start, duration, &end))
+        span->end_ns = bb_span_time(end, MICROSECOND);
 }
 
 void bb_span_reading_begin_span(BbSpanReading *reading)

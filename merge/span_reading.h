@@ -33,6 +33,9 @@ void bb_span_reading_end(gpointer reading);
 // The name of this text, counted where it is cut; see bb_span_name.
 guint32 bb_span_reading_name(const BbSpanReading *reading, const char *text);
 
+// Start and end, of the members with the start and the duration, in microseconds.
+void bb_span_take_micros(BbSpan *span, JsonObject *object, const char *start_name);
+
 // Begins a span: tags cleared. Ends it: settles them by its kind, hands it on.
 void bb_span_reading_begin_span(BbSpanReading *reading);
 void bb_span_reading_add(BbSpanReading *reading, BbSpan *span);

@@ -266,10 +266,10 @@ void bb_span_tags_add_members(BbSpanTags *tags, JsonObject *members, char dot)
         return;
     json_object_iter_init_ordered(&iter, members);
     while (json_object_iter_next_ordered(&iter, &name, &value)) {
-        g_autofree char *key = g_strdup(name);
-        for (char *at = key; *at; at++)
-            *at = *at == dot ? '.' : *at;
-        bb_span_tags_add(tags, key, value);
+        g_autofree char *dotted = NULL;
+        if (dot != '.' && strchr(name, dot))
+            dotted = g_strdelimit(g_strdup(name), (const char[]){dot, '\0'}, '.');
+        bb_span_tags_add(tags, dotted ? dotted : name, value);
     }
 }
 

@@ -6,8 +6,6 @@
 #include "merge/member.h"
 #include "merge/span_reading.h"
 
-#define MICROSECOND 1000
-
 // What an endpoint is called: its service, else its address.
 static const char *endpoint_name(JsonObject *object, const char *member)
 {
@@ -25,16 +23,6 @@ static void take_error(BbSpanReading *reading, JsonObject *tags)
     if (node && JSON_NODE_HOLDS_VALUE(node) && !bb_member_text(tags, "error") &&
         json_node_get_value_type(node) == G_TYPE_STRING)
         bb_span_tags_set_failed(reading->tags, true);
-}
-
-static void take_times(JsonObject *object, BbSpan *span)
-{
-    gint64 start = 0, duration = 0, end = 0;
-    (void)bb_member_integer(object, "timestamp", &start);
-    span->start_ns = bb_span_time(start, MICROSECOND);
-    if (bb_member_integer(object, "duration", &duration) &&
-        !__builtin_add_overflow(start, duration, &end))
-        span->end_ns = bb_span_time(end, MICROSECOND);
 }
 
 // Spans of v1 have the same members, but say who and when in annotations.
@@ -58,7 +46,7 @@ static bool take_value(BbSpanReading *reading, JsonObject *value)
     span.service = bb_span_reading_name(reading, endpoint_name(value, "localEndpoint"));
     span.peer = bb_span_reading_name(reading, endpoint_name(value, "remoteEndpoint"));
     span.op = bb_span_reading_name(reading, bb_member_text(value, "name"));
-    take_times(value, &span);
+    bb_span_take_micros(&span, value, "timestamp");
     bb_span_reading_begin_span(reading);
     bb_span_tags_add_members(reading->tags, tags, '.');
     take_error(reading, tags);

@@ -89,6 +89,7 @@ static void doubt_tosses(BbPaths *paths)
         if (paths->parent[toss->call] != BB_CALL_NO_PARENT)
             paths->confidence[toss->call] *= toss->share;
     }
+    g_clear_pointer(&paths->tosses, g_array_unref);
 }
 
 static void find_parents(BbNesting *nesting, BbPaths *paths)

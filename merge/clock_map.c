@@ -85,9 +85,15 @@ static void part_pieces(BbClockPiece *last, BbClockPiece *added)
     added->to_ns = MAX(added->to_ns, border_ns);
 }
 
+// By how much the ends of two pieces may be wrong.
+static double blur(const BbClockPiece *last, const BbClockPiece *next)
+{
+    return BB_CLOCK_STEP_BACK_NS + last->error_ns + next->error_ns;
+}
+
 static bool steps_back(const BbClockPiece *last, const BbClockPiece *added)
 {
-    double least = BB_CLOCK_STEP_BACK_NS + last->error_ns + added->error_ns;
+    double least = blur(last, added);
     gint64 ended_ns = bb_clock_piece_apply(last, last->to_ns);
     gint64 begun_ns = bb_clock_piece_apply(added, added->from_ns);
     return difference(last->to_ns, added->from_ns) > least ||
@@ -134,17 +140,17 @@ static bool overlap(const BbClockMap *map, guint lap)
            lap_first(map, lap + 1)->from_ns <= lap_last(map, lap)->to_ns;
 }
 
-// The time of the other clock that went by without a measure before this lap. Before the first and
-// behind the last one that is without end; but none where it is not this clock that stepped back
-// for sure, and the laps may stand the other way round.
+// The time of the other clock that may have gone by without a measure before this lap. Before the
+// first and behind the last one that is without end; but none where it is not this clock that
+// stepped back for sure, and the laps may stand the other way round.
 static double unmeasured(const BbClockMap *map, guint lap)
 {
     if (lap == 0 || lap == map->laps->len)
         return overlap(map, lap == 0 ? 0 : lap - 2) ? INFINITY : 0;
     const BbClockPiece *last = lap_last(map, lap - 1), *first = lap_first(map, lap);
-    return fmax(difference(bb_clock_piece_apply(first, first->from_ns),
-                           bb_clock_piece_apply(last, last->to_ns)),
-                0);
+    double went_by = difference(bb_clock_piece_apply(first, first->from_ns),
+                                bb_clock_piece_apply(last, last->to_ns));
+    return fmax(went_by, 0) + blur(last, first);
 }
 
 // How far time_ns is from what the clock showed in this lap; 0 within it.

@@ -266,7 +266,7 @@ class Killed(Files):
         return len(found)
 
     def test_at_fifty_random_moments(self):
-        seed = int(os.environ.get("BB_TEST_SEED", random.randrange(1 << 30)))
+        seed = int(os.environ.get("BB_TEST_SEED", 1))
         print(f"BB_TEST_SEED={seed}")
         rand = random.Random(seed)
         for turn in range(50):

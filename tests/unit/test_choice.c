@@ -66,23 +66,25 @@ static char *converse_randomly(guint16 port, Kind kind, BbRandom *random)
 }
 
 // Mostly zeros and small numbers, or a length that fits, may happen to be a message of some
-// protocol.
+// protocol; anything else once in a million streams.
 #define LIKENESS_IN 40u
+#define CHANCE_MOST 1u
 
 START_TEST(random_streams_have_no_protocol)
 {
     BbRandom random = bb_random_start(test_seed("random_streams"));
-    guint likenesses = 0;
+    guint likenesses = 0, by_chance = 0;
     for (guint i = 0; i < STREAMS; i++) {
         Kind kind = (Kind)(i % KINDS);
         g_autofree char *known = converse_randomly(9999, kind, &random);
-        ck_assert_msg(!known || kind == SMALL_NUMBERS || kind == LENGTH_FIRST, "kind %d: %s",
-                      (int)kind, known);
-        likenesses += known != NULL;
-        if (known && g_getenv("BB_TEST_SHOW"))
-            g_printerr("%s\n", known);
+        bool alike = kind == SMALL_NUMBERS || kind == LENGTH_FIRST;
+        likenesses += known && alike;
+        by_chance += known && !alike;
+        if (known && (!alike || g_getenv("BB_TEST_SHOW")))
+            g_printerr("kind %d: %s\n", (int)kind, known);
     }
     ck_assert_uint_le(likenesses, STREAMS / KINDS / LIKENESS_IN);
+    ck_assert_uint_le(by_chance, CHANCE_MOST);
 }
 END_TEST
 

@@ -4,8 +4,7 @@
 
 #include <math.h>
 
-#define PAIRS_OF_KIND 1000000.0 // lags looked at of one kind of events and another,
-#define PAIRS_OF_ONE 4000000.0  // and of one and all others, but
+#define PAIRS_OF_ONE 4000000.0 // and of one and all others, but
 #define PAIRS_LEAST 20000.0
 #define CAUSED_LEAST 0.1     // share of calls, and 1/sqrt of their number, that must follow others
 #define CALLS_IN_QUANTUM 1.0 // more of them, and times of calls tell nothing
@@ -38,30 +37,42 @@ static BbEvents inside_of(const BbLags *lags, const BbEvents *x, const BbEvents 
     return inside;
 }
 
+// Share of y that follows x if both are as they are, or y is moved by some time, and `there` then.
+// NAN: the trace is too short to tell.
+static double share_found(const BbLags *lags, const BbEvents *x, const BbEvents *y, gint64 moved,
+                          const BbEvents *there)
+{
+    double count[BB_GAP_BINS];
+    if (x->n == 0 || there->n == 0)
+        return 0;
+    g_autofree gint64 *room = g_new(gint64, MAX(x->n, y->n));
+    guint32 known = inside_of(lags, y, y, 0, room).n;
+    if (known < y->n / 4 + 1)
+        return (double)NAN;
+    BbEvents inside = inside_of(lags, x, y, moved, room);
+    return inside.n == 0 ? (double)NAN : bb_lags_excess(lags, &inside, there, count) * y->n / known;
+}
+
 // Share of y that follows x, beyond the most that the same count finds at lags where nothing
 // follows: where events are many, chance alone makes some of their lags frequent. NAN: the trace is
 // too short to tell, or chance may make most of what is found.
 static double net_share(const BbLags *lags, const BbEvents *x, const BbEvents *y)
 {
-    static const gint elsewhere[] = {0, -3, 3}; // lags up to 2 tell what chance makes
-    double count[BB_GAP_BINS], found[G_N_ELEMENTS(elsewhere)];
+    static const gint elsewhere[] = {-3, 3}; // lags up to 2 tell what chance makes
+    double chance = 0;
     if (x->n == 0 || y->n == 0)
         return 0;
-    g_autofree gint64 *at = g_new(gint64, y->n), *room = g_new(gint64, x->n);
-    guint32 known = inside_of(lags, y, y, 0, at).n;
-    if (known < y->n / 4 + 1)
-        return (double)NAN;
+    g_autofree gint64 *at = g_new(gint64, y->n);
     for (guint k = 0; k < G_N_ELEMENTS(elsewhere); k++) {
         gint64 moved = elsewhere[k] * lags->reach;
         for (guint32 i = 0; i < y->n; i++)
             at[i] = y->at[i] + moved;
-        BbEvents inside = inside_of(lags, x, y, moved, room);
-        if (inside.n == 0)
-            return (double)NAN;
-        found[k] = bb_lags_excess(lags, &inside, &(BbEvents){at, y->n}, count) * y->n / known;
+        double found = share_found(lags, x, y, moved, &(BbEvents){at, y->n});
+        if (isnan(found))
+            return found;
+        chance = fmax(chance, found);
     }
-    double chance = MAX(0, MAX(found[1], found[2]));
-    return chance > CHANCE_MOST ? (double)NAN : found[0] - chance;
+    return chance > CHANCE_MOST ? (double)NAN : share_found(lags, x, y, 0, y) - chance;
 }
 
 // For each parent, in order of arrival, when the last of it and those before it replies.
@@ -107,10 +118,9 @@ static double open_excess(const BbLags *lags, const BbSite *site, const BbEvents
     return open_share(arrivals, until, &inside, 0) - chance - 2 * spread;
 }
 
-double bb_caused_share(const BbSite *site, const BbGapScale *scale, guint type, const bool *nested)
+double bb_caused_share(const BbSite *site, const BbLags *lags, guint type, const bool *nested)
 {
     guint nc = site->n_child_types;
-    BbLags lags = bb_lags_of(site, scale, PAIRS_OF_KIND);
     g_autofree bool *lone = g_new(bool, site->n_children);
     for (guint32 x = 0; x < site->n_children; x++)
         lone[x] = !nested[x];
@@ -119,16 +129,72 @@ double bb_caused_share(const BbSite *site, const BbGapScale *scale, guint type, 
     double best = (double)NAN;
     for (guint of = 0; of < 2; of++) {
         BbEvents *parents = bb_events_of_parents(site, of == 0, false);
-        best = fmax(best, net_share(&lags, parents, &calls[type]));
+        best = fmax(best, net_share(lags, parents, &calls[type]));
         if (of == 0)
-            best = fmax(best, open_excess(&lags, site, parents, &calls[type]));
+            best = fmax(best, open_excess(lags, site, parents, &calls[type]));
         bb_events_free(parents, 1);
     }
     for (guint c = 0; c < nc; c++)
-        best = fmax(best, net_share(&lags, &returns[c], &calls[type]));
+        best = fmax(best, net_share(lags, &returns[c], &calls[type]));
     bb_events_free(calls, nc);
     bb_events_free(returns, nc);
     return isnan(best) ? 0 : best;
+}
+
+// Calls of a type, moved by some time, that are within no call to the node there.
+static BbEvents moved_lone(const BbSite *site, const BbEvents *arrivals, const gint64 *until,
+                           guint type, gint64 moved, gint64 *room)
+{
+    BbEvents lone = {room, 0};
+    for (guint32 x = 0; x < site->n_children; x++) {
+        const BbSiteChild *child = &site->children[x];
+        if (child->type != type)
+            continue;
+        guint32 p = bb_events_from(arrivals, child->s + moved + 1);
+        if (p == 0 || until[p - 1] < child->e + moved)
+            lone.at[lone.n++] = child->s + moved;
+    }
+    return lone;
+}
+
+// What chance makes of calls of a type that are within no call to the node. Where load comes and
+// goes, such are in its pauses, and so follow it all.
+static double lone_by_chance(const BbLags *lags, const BbSite *site, const BbEvents *arrivals,
+                             const BbEvents *x, const BbEvents *lone, guint type)
+{
+    static const gint elsewhere[] = {-5, -3, 3, 5};
+    double chance = 0;
+    g_autofree gint64 *until = find_open(site), *room = g_new(gint64, site->n_children);
+    for (guint k = 0; k < G_N_ELEMENTS(elsewhere); k++) {
+        gint64 moved = elsewhere[k] * lags->reach;
+        BbEvents there = moved_lone(site, arrivals, until, type, moved, room);
+        double found = share_found(lags, x, lone, moved, &there);
+        if (isnan(found))
+            return found;
+        chance = fmax(chance, found);
+    }
+    return chance;
+}
+
+double bb_caused_later(const BbSite *site, const BbLags *lags, guint type, const bool *nested)
+{
+    g_autofree bool *wanted = g_new(bool, site->n_children);
+    for (guint32 x = 0; x < site->n_children; x++)
+        wanted[x] = !nested[x];
+    BbEvents *calls = bb_events_of_children(site, true, wanted);
+    BbEvents *arrivals = bb_events_of_parents(site, true, false);
+    BbEvents *replies = bb_events_of_parents(site, false, false);
+    const BbEvents *of[] = {arrivals, replies}, *lone = &calls[type];
+    double best = 0;
+    for (guint i = 0; i < G_N_ELEMENTS(of); i++) {
+        double chance = lone_by_chance(lags, site, arrivals, of[i], lone, type);
+        if (chance <= CHANCE_MOST) // nor is it NAN
+            best = fmax(best, share_found(lags, of[i], lone, 0, lone) - chance);
+    }
+    bb_events_free(calls, site->n_child_types);
+    bb_events_free(arrivals, 1);
+    bb_events_free(replies, 1);
+    return best;
 }
 
 static double share_wanted(const BbEvents *calls)
@@ -161,7 +227,7 @@ static void spread_caused(const BbLags *lags, const BbEvents *calls, const BbEve
 void bb_caused_find(const BbSite *site, const BbGapScale *scale, bool *is_caused)
 {
     guint nc = site->n_child_types;
-    double pairs = CLAMP(PAIRS_OF_ONE / nc, PAIRS_LEAST, PAIRS_OF_KIND);
+    double pairs = CLAMP(PAIRS_OF_ONE / nc, PAIRS_LEAST, BB_CAUSED_PAIRS);
     BbLags lags = bb_lags_of(site, scale, pairs);
     BbEvents *arrivals = bb_events_of_parents(site, true, false);
     BbEvents *replies = bb_events_of_parents(site, false, false);

@@ -5,12 +5,19 @@
 
 #include "nesting/lags.h"
 
+#define BB_CAUSED_PAIRS 1000000.0 // lags looked at of one kind of events and another
+
 // Share of the calls of a type without candidates (nested: of each child, whether it has some) that
 // follow the arrival or the reply of calls to the node, or the return of its calls that are nested,
 // at lags that chance does not explain, or that are made while a call to the node is open, beyond
 // chance; the largest. 0 where that cannot be told. (Where many calls are open being made while one
 // is shows nothing: bb_caused_find asks what they follow only.)
-double bb_caused_share(const BbSite *site, const BbGapScale *scale, guint type, const bool *nested);
+double bb_caused_share(const BbSite *site, const BbLags *lags, guint type, const bool *nested);
+
+// Share of them that follow the arrival or the reply of calls to the node at lags up to longer
+// ones, beyond what is so of calls of the type at other times, where they are nested in none
+// either. 0 where that cannot be told.
+double bb_caused_later(const BbSite *site, const BbLags *lags, guint type, const bool *nested);
 
 // Which types ([c]) are of calls that are caused: those that follow arrivals or replies, or returns
 // of types that do; and those of which that cannot be told.

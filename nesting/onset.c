@@ -25,15 +25,16 @@ static BbDensity *flat_density(const BbLags *lags)
     return density;
 }
 
-// pairs: how many of them there are; may be NULL.
-static BbDensity *excess_density(BbOnset *onset, const BbLags *lags, const BbEvents *x,
-                                 const BbEvents *y, double *pairs)
+// flat: what it is where nothing is due to anything. pairs: how many of them there are; may be
+// NULL.
+static BbDensity *excess_density(const BbLags *lags, const BbEvents *x, const BbEvents *y,
+                                 BbDensity *flat, double *pairs)
 {
     double count[BB_GAP_BINS], share = bb_lags_excess(lags, x, y, count);
     if (pairs)
         *pairs = MAX(0, share) * y->n;
     if (share < EXCESS_LEAST)
-        return onset->flat;
+        return flat;
     BbDensity *density = bb_density_new();
     for (guint b = 0; b < BB_GAP_BINS; b++)
         if (count[b] > 0)
@@ -78,6 +79,9 @@ BbOnset *bb_onset_new(const BbSite *site, const BbGapScale *scale)
     BbEvents *calls = bb_events_of_children(site, true, own),
              *returns = bb_events_of_children(site, false, NULL);
     onset->flat = flat_density(&lags);
+    onset->flat_of = g_new(BbDensity *, nc);
+    for (guint c = 0; c < nc; c++)
+        onset->flat_of[c] = onset->flat;
     onset->start = g_new(BbDensity *, np * nc);
     onset->end = g_new(BbDensity *, np * nc);
     onset->next = g_new(BbDensity *, nc * nc);
@@ -90,13 +94,16 @@ BbOnset *bb_onset_new(const BbSite *site, const BbGapScale *scale)
     for (guint p = 0; p < np; p++) {
         onset->whole[p] = durations(site, scale, p);
         for (guint c = 0; c < nc; c++) {
-            onset->start[p * nc + c] = excess_density(onset, &lags, &arrivals[p], &calls[c], NULL);
-            onset->end[p * nc + c] = excess_density(onset, &lags, &returns[c], &replies[p], NULL);
+            onset->start[p * nc + c] =
+                excess_density(&lags, &arrivals[p], &calls[c], onset->flat, NULL);
+            onset->end[p * nc + c] =
+                excess_density(&lags, &returns[c], &replies[p], onset->flat, NULL);
         }
     }
     for (guint d = 0; d < nc; d++)
         for (guint c = 0; c < nc; c++)
-            onset->next[d * nc + c] = excess_density(onset, &lags, &returns[d], &calls[c], NULL);
+            onset->next[d * nc + c] =
+                excess_density(&lags, &returns[d], &calls[c], onset->flat, NULL);
     bb_events_free(arrivals, np);
     bb_events_free(replies, np);
     bb_events_free(calls, nc);
@@ -106,7 +113,10 @@ BbOnset *bb_onset_new(const BbSite *site, const BbGapScale *scale)
 
 static void free_density(const BbOnset *onset, BbDensity *density)
 {
-    if (density != onset->flat)
+    bool is_flat = density == onset->flat;
+    for (guint c = 0; c < onset->nc; c++)
+        is_flat |= density == onset->flat_of[c];
+    if (!is_flat)
         g_free(density);
 }
 
@@ -126,6 +136,10 @@ void bb_onset_free(BbOnset *onset)
         free_density(onset, onset->before[i]);
         free_density(onset, onset->after[i]);
     }
+    for (guint c = 0; c < onset->nc; c++)
+        if (onset->flat_of[c] != onset->flat)
+            g_free(onset->flat_of[c]);
+    g_free(onset->flat_of);
     g_free(onset->flat);
     g_free(onset->before);
     g_free(onset->after);
@@ -139,16 +153,32 @@ void bb_onset_free(BbOnset *onset)
     g_free(onset);
 }
 
-void bb_onset_add_late(BbOnset *onset, const BbSite *site, const BbGapScale *scale, guint type)
+void bb_onset_add_late(BbOnset *onset, const BbSite *site, const BbGapScale *scale, guint type,
+                       gint64 reach)
 {
-    BbLags lags = bb_lags_of(site, scale, PAIRS_LEAST);
+    BbLags lags = {scale, reach, site->period, PAIRS_LEAST};
     g_autofree bool *own = by_themselves(site);
     BbEvents *calls = bb_events_of_children(site, true, own);
     BbEvents *replies = bb_events_of_parents(site, false, false);
     double before, after;
-    onset->before[type] = excess_density(onset, &lags, &calls[type], replies, &before);
-    onset->after[type] = excess_density(onset, &lags, replies, &calls[type], &after);
+    BbDensity *flat = onset->flat_of[type] = flat_density(&lags);
+    onset->before[type] = excess_density(&lags, &calls[type], replies, flat, &before);
+    onset->after[type] = excess_density(&lags, replies, &calls[type], flat, &after);
     onset->is_before[type] = (1 + before) / (2 + before + after);
+    BbEvents *arrivals = bb_events_of_parents(site, true, true);
+    for (guint p = 0; p < onset->np; p++) {
+        guint at = p * onset->nc + type;
+        free_density(onset, onset->start[at]);
+        onset->start[at] = excess_density(&lags, &arrivals[p], &calls[type], flat, NULL);
+    }
+    bb_events_free(arrivals, onset->np);
+    BbEvents *returns = bb_events_of_children(site, false, NULL);
+    for (guint d = 0; d < onset->nc; d++) {
+        guint at = d * onset->nc + type;
+        free_density(onset, onset->next[at]);
+        onset->next[at] = excess_density(&lags, &returns[d], &calls[type], flat, NULL);
+    }
+    bb_events_free(returns, onset->nc);
     bb_events_free(calls, site->n_child_types);
     bb_events_free(replies, 1);
 }

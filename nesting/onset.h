@@ -13,7 +13,9 @@ typedef struct BbOnset {
     BbDensity **next;  // [d * nc + c]: return of a d -> call of a c
     BbDensity **end;   // [p * nc + c]: return of the child -> return of the parent
     BbDensity **whole; // [p]: duration of the parent, from its turn on
-    BbDensity *flat;   // any of them, and of those below, where nothing is due to anything
+    // Any of them, and of those below, where nothing is due to anything: of each kind of child, up
+    // to the longest lag that is looked at.
+    BbDensity *flat, **flat_of; // [c]; flat itself but of late ones
     double *mean; // [p * kinds of children + c]: children of kind c for each parent of kind p, if
                   // all candidates were equally likely; filled with the candidates
 
@@ -31,7 +33,8 @@ void bb_onset_free(BbOnset *onset);
 
 // Finds out when calls of a type, that may be late, are made: before their parent's return or
 // after.
-void bb_onset_add_late(BbOnset *onset, const BbSite *site, const BbGapScale *scale, guint type);
+void bb_onset_add_late(BbOnset *onset, const BbSite *site, const BbGapScale *scale, guint type,
+                       gint64 reach);
 
 // How well a parent suits a child by these densities alone.
 double bb_onset_log(const BbOnset *onset, const BbSite *site, const BbGapScale *scale,

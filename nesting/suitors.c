@@ -5,15 +5,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "nesting/caused.h"
 #include "nesting/given_up.h"
+#include "nesting/late.h"
 
 #define LOOKED_AT_MOST 1024u // candidates of a child that are compared
 #define SCANNED_MOST 256u    // parents before a call that may outlast them
-#define LATE_FEWEST 20u      // calls of a kind that are not nested in any,
-#define LATE_LEAST 0.05   // their share of the kind, and how many of them must follow calls to the
-#define DUE_LEAST 0.15    // node by more than chance, for all of the kind to be looked at as late
-#define NESTED_LEAST 0.97 // share of a kind
+#define NESTED_LEAST 0.97    // share of a kind
 #define OUTLASTS 0.25 // of its own time, that a call nested in none may last longer than a parent
 #define OWNED \
     1000.0 // log likelihood: candidates on the connection that a child's serves come first
@@ -150,22 +147,13 @@ static bool is_knotted(const Search *search, const BbSiteChild *child)
     return bb_candidates_is_knotted(search->sites->candidates, &search->sites->calls[child->call]);
 }
 
-// Calls that are not nested in any, if many of a kind follow calls to the node all the same: they
-// outlast their parent, or are made after its return.
-static bool is_late_kind(const Search *search, guint type)
+static bool any_knotted(const Search *search, guint type)
 {
     const BbSite *site = search->site;
-    guint32 n = 0, lone = 0;
-    for (guint32 x = 0; x < site->n_children; x++) {
-        if (site->children[x].type != type)
-            continue;
-        if (is_knotted(search, &site->children[x]))
-            return false;
-        n++;
-        lone += !search->nested[x];
-    }
-    return lone >= LATE_FEWEST && lone >= LATE_LEAST * n &&
-           bb_caused_share(site, search->sites->scale, type, search->nested) >= DUE_LEAST;
+    for (guint32 x = 0; x < site->n_children; x++)
+        if (site->children[x].type == type && is_knotted(search, &site->children[x]))
+            return true;
+    return false;
 }
 
 // The candidates in search->list, latest first, of child x.
@@ -180,12 +168,11 @@ static void note_backwards(Search *search, guint32 x, guint32 n)
 }
 
 // Adds, for the children of a late kind, the parents that arrived before them.
-static void find_late(Search *search, guint type)
+static void find_late(Search *search, guint type, gint64 reach)
 {
     const BbSite *site = search->site;
     guint32 next = 0;
-    gint64 reach = 2 * bb_lags_longest(site);
-    bb_onset_add_late(search->onset, site, search->sites->scale, type);
+    bb_onset_add_late(search->onset, site, search->sites->scale, type, reach);
     for (guint32 x = 0; x < site->n_children; x++) {
         const BbSiteChild *child = &site->children[x];
         guint32 n = 0;
@@ -194,7 +181,7 @@ static void find_late(Search *search, guint type)
         if (child->type != type)
             continue;
         for (guint32 p = next; p > 0 && n < SCANNED_MOST; p--) {
-            if (site->parents[p - 1].s < child->s - reach)
+            if (site->parents[p - 1].s < child->s - 2 * reach)
                 break;
             search->list[n++] = p - 1;
         }
@@ -241,9 +228,13 @@ static void find_all(Search *search)
     find_all_nested(search);
     for (guint32 x = 0; x < site->n_children; x++)
         search->nested[x] = search->size[x] > 0;
-    for (guint t = 0; t < site->n_child_types; t++)
-        if (is_late_kind(search, t))
-            find_late(search, t);
+    for (guint t = 0; t < site->n_child_types; t++) {
+        if (any_knotted(search, t))
+            continue;
+        gint64 reach = bb_late_reach(site, search->sites->scale, t, search->nested);
+        if (reach > 0)
+            find_late(search, t, reach);
+    }
     find_outlasting(search);
 }
 

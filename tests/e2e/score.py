@@ -179,6 +179,27 @@ class Score(unittest.TestCase):
         score = json.loads(self.run_score(trace(*lines), "--format=json")[0])
         self.assertEqual(score["requests"]["right"], 400)
 
+    def test_calls_long_after_the_reply(self):
+        """Each request makes a call 200 ms after its reply, ten times as long as it lasts. Another kind nobody causes."""
+        draw, lines, clock, number = random.Random(3), [], 1.0, 1
+        while clock < 200:
+            clock, path = clock + draw.expovariate(5), number
+            asked = clock + draw.gauss(0.005, 0.001)
+            back = asked + draw.gauss(0.005, 0.001)
+            end = back + draw.gauss(0.005, 0.001)
+            later = end + draw.gauss(0.2, 0.02)
+            lines += [call(clock, end, "x", "APP", path, f"path={path}", "parent=-"),
+                      call(asked, back, "APP", "DB", path + 1, f"path={path}", f"parent={path}"),
+                      call(later, later + 0.002, "APP", "AUDIT", path + 2, f"path={path}", f"parent={path}")]
+            number += 3
+        for path in range(number, number + 1000):
+            at = draw.uniform(1, 200)
+            lines.append(call(at, at + 0.002, "APP", "CRON", path, f"path={path}", "parent=-"))
+        score = json.loads(self.run_score(trace(*lines), "--format=json")[0])
+        self.assertGreater(score["links"]["children"]["share"], 0.9)
+        self.assertGreater(score["links"]["roots"]["share"], 0.99)
+        self.assertLess(score["link_confidence"]["calibration_error"], 0.03)
+
     def test_short_calls_beside_calls_that_hang(self):
         """Thirty clients poll, which takes 20 s and calls nobody; what the short requests call is theirs."""
         draw, lines, number = random.Random(5), [], 1

@@ -5,6 +5,12 @@
 #include "tests/unit/sample_sites.h"
 #include "tests/unit/test.h"
 
+static double share_of(const BbSite *site, const BbGapScale *scale, guint type, const bool *nested)
+{
+    BbLags lags = bb_lags_of(site, scale, BB_CAUSED_PAIRS);
+    return bb_caused_share(site, &lags, type, nested);
+}
+
 static void check_first_two(const BbSite *site, const BbGapScale *scale)
 {
     bool is_caused[3];
@@ -47,12 +53,12 @@ END_TEST
 static double gain_of_returns(const BbSite *site, const BbGapScale *scale)
 {
     g_autofree bool *nested = g_new0(bool, site->n_children);
-    double alone = bb_caused_share(site, scale, 1, nested);
+    double alone = share_of(site, scale, 1, nested);
     for (guint32 x = 0; x < site->n_children; x++)
         nested[x] = site->children[x].type == 0;
-    double after = bb_caused_share(site, scale, 1, nested);
+    double after = share_of(site, scale, 1, nested);
     ck_assert_double_gt(after, 0.5);
-    ck_assert_double_lt(bb_caused_share(site, scale, 2, nested), 0.15);
+    ck_assert_double_lt(share_of(site, scale, 2, nested), 0.15);
     return after - alone;
 }
 
@@ -78,7 +84,7 @@ START_TEST(late_by_replies)
     g_autoptr(BbSite) site = site_of_late_calls(rand, 4000);
     g_autofree bool *nested = g_new0(bool, site->n_children);
     for (guint c = 0; c < 3; c++) {
-        double share = bb_caused_share(site, scale, c, nested);
+        double share = share_of(site, scale, c, nested);
         ck_assert(c < 2 ? share > 0.2 : share < 0.15);
     }
 }
@@ -104,8 +110,8 @@ START_TEST(late_in_a_loop)
     qsort(site->children, site->n_children, sizeof *site->children, site_child_order);
     site->span = ASKED * TURN;
     g_autofree bool *nested = g_new0(bool, site->n_children);
-    ck_assert_double_gt(bb_caused_share(site, scale, 0, nested), 0.3);
-    ck_assert_double_lt(bb_caused_share(site, scale, 1, nested), 0.15);
+    ck_assert_double_gt(share_of(site, scale, 0, nested), 0.3);
+    ck_assert_double_lt(share_of(site, scale, 1, nested), 0.15);
 }
 END_TEST
 
@@ -131,7 +137,7 @@ START_TEST(few_of_nobody)
         }
         qsort(site->children, FEW, sizeof *site->children, site_child_order);
         site->span = ASKED * TURN;
-        late += bb_caused_share(site, scale, 0, nested) >= 0.15;
+        late += share_of(site, scale, 0, nested) >= 0.15;
     }
     ck_assert_uint_le(late, 3);
 }
@@ -174,8 +180,8 @@ START_TEST(extremes)
         bool is_caused = false;
         bb_caused_find(site, scale, &is_caused);
         ck_assert(is_caused);
-        ck_assert_double_eq(bb_caused_share(site, scale, 0, (const bool[]){false}), 0);
-        ck_assert_double_eq(bb_caused_share(site, scale, 0, (const bool[]){true}), 0);
+        ck_assert_double_eq(share_of(site, scale, 0, (const bool[]){false}), 0);
+        ck_assert_double_eq(share_of(site, scale, 0, (const bool[]){true}), 0);
     }
 }
 END_TEST

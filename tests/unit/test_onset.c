@@ -115,7 +115,7 @@ START_TEST(late_calls)
     g_autoptr(BbSite) site = site_of_late_calls(rand, 4000);
     g_autoptr(BbOnset) onset = bb_onset_new(site, scale);
     for (guint c = 0; c < 3; c++)
-        bb_onset_add_late(onset, site, scale, c);
+        bb_onset_add_late(onset, site, scale, c, bb_lags_longest(site));
     ck_assert_double_gt(onset->is_before[0], 0.8);
     ck_assert_double_lt(onset->is_before[1], 0.3); // 0.2 once in a thousand
     BbSiteParent right = {.s = 1000, .e = 31000}, wrong = {.s = 1000, .e = 45000};
@@ -140,7 +140,7 @@ START_TEST(extremes)
             ck_assert(isfinite(onset->next[0]->log[b]) && isfinite(onset->whole[0]->log[b]));
         }
         ck_assert(isfinite(bb_onset_log(onset, site, scale, site->parents, site->children)));
-        bb_onset_add_late(onset, site, scale, 0);
+        bb_onset_add_late(onset, site, scale, 0, bb_lags_longest(site));
         ck_assert(isfinite(bb_onset_log(onset, site, scale, site->parents, site->children)));
     }
 }

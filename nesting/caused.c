@@ -8,7 +8,9 @@
 #define PAIRS_LEAST 20000.0
 #define CAUSED_LEAST 0.1     // share of calls, and 1/sqrt of their number, that must follow others
 #define CALLS_IN_QUANTUM 1.0 // more of them, and times of calls tell nothing
-#define QUARTERS 8      // quarters of the longest lag, before and after, that tell what chance does
+#define QUARTERS 8 // quarters of the longest lag, before and after, that tell what chance does
+#define OPEN_MOST \
+    0.9 // share of the time that a call to the node is open, of which a share of calls tells
 #define CHANCE_MOST 0.3 // share that chance alone may make, where more than that is looked for
 
 // Whether y is known around a time as far as lags are looked at: at the ends of a trace lags are
@@ -96,26 +98,52 @@ static double open_share(const BbEvents *arrivals, const gint64 *until, const Bb
     return (double)open / times->n;
 }
 
-// Share of calls that are made while a call to the node is open, beyond what is so a while before
-// and after. Where a client asks again as soon as it has its answer, everything follows everything
-// at the same lags, and only this tells. NAN: the trace is too short to tell.
+// Share of calls that are made while a call to the node is open, what is so a while before and
+// after on the mean, and two standard deviations of the two. NAN: the trace is too short to tell.
+typedef struct {
+    double share, chance, spread;
+} Open;
+
+static Open open_of(const BbLags *lags, const BbSite *site, const BbEvents *arrivals,
+                    const BbEvents *calls)
+{
+    Open open = {0, 0, 0};
+    g_autofree gint64 *until = find_open(site), *room = g_new(gint64, calls->n + 1);
+    BbEvents inside = inside_of(lags, calls, arrivals, 0, room);
+    if (inside.n < calls->n / 4 + 1)
+        return (Open){(double)NAN, (double)NAN, (double)NAN};
+    for (gint k = 1; k <= QUARTERS; k++)
+        for (gint side = -1; side <= 1; side += 2)
+            open.chance += open_share(arrivals, until, &inside, side * k * lags->reach / 4);
+    open.chance /= 2 * QUARTERS;
+    // Chance may have made so many more, and where it made none, one call or two.
+    open.spread = 2 * sqrt(MAX(open.chance * (1 - open.chance), 1.0 / inside.n) / inside.n);
+    open.share = open_share(arrivals, until, &inside, 0);
+    return open;
+}
+
+// How many of the calls are made while one is open, beyond chance. Where a client asks again as
+// soon as it has its answer, everything follows everything at the same lags, and only this tells.
 static double open_excess(const BbLags *lags, const BbSite *site, const BbEvents *arrivals,
                           const BbEvents *calls)
 {
-    double chance = 0;
     if (arrivals->n == 0 || calls->n == 0)
         return 0;
-    g_autofree gint64 *until = find_open(site), *room = g_new(gint64, calls->n);
-    BbEvents inside = inside_of(lags, calls, arrivals, 0, room);
-    if (inside.n < calls->n / 4 + 1)
-        return (double)NAN;
-    for (gint k = 1; k <= QUARTERS; k++)
-        for (gint side = -1; side <= 1; side += 2)
-            chance += open_share(arrivals, until, &inside, side * k * lags->reach / 4);
-    chance /= 2 * QUARTERS;
-    // Chance may have made two standard deviations more, and where it made none, one call or two.
-    double spread = sqrt(MAX(chance * (1 - chance), 1.0 / inside.n) / inside.n);
-    return open_share(arrivals, until, &inside, 0) - chance - 2 * spread;
+    Open open = open_of(lags, site, arrivals, calls);
+    return open.share - open.chance - open.spread;
+}
+
+double bb_caused_within_most(const BbSite *site, const BbGapScale *scale, guint type)
+{
+    BbLags lags = bb_lags_of(site, scale, BB_CAUSED_PAIRS);
+    BbEvents *arrivals = bb_events_of_parents(site, true, false);
+    BbEvents *calls = bb_events_of_children(site, true, NULL);
+    Open open = open_of(&lags, site, arrivals, &calls[type]);
+    bb_events_free(arrivals, 1);
+    bb_events_free(calls, site->n_child_types);
+    if (isnan(open.chance) || open.chance > OPEN_MOST)
+        return 1;
+    return (open.share - open.chance + open.spread) / (1 - open.chance);
 }
 
 double bb_caused_share(const BbSite *site, const BbLags *lags, guint type, const bool *nested)
@@ -162,7 +190,7 @@ static BbEvents moved_lone(const BbSite *site, const BbEvents *arrivals, const g
 static double lone_by_chance(const BbLags *lags, const BbSite *site, const BbEvents *arrivals,
                              const BbEvents *x, const BbEvents *lone, guint type)
 {
-    static const gint elsewhere[] = {-5, -3, 3, 5};
+    static const gint elsewhere[] = {-9, -7, -5, -3, 3, 5, 7, 9};
     double chance = 0;
     g_autofree gint64 *until = find_open(site), *room = g_new(gint64, site->n_children);
     for (guint k = 0; k < G_N_ELEMENTS(elsewhere); k++) {

@@ -19,6 +19,10 @@ double bb_caused_share(const BbSite *site, const BbLags *lags, guint type, const
 // either. 0 where that cannot be told.
 double bb_caused_later(const BbSite *site, const BbLags *lags, guint type, const bool *nested);
 
+// The most of the calls of a type that calls to the node may have made while they were open: as
+// many as are made then, but for what is so a while before and after. 1 where that cannot be told.
+double bb_caused_within_most(const BbSite *site, const BbGapScale *scale, guint type);
+
 // Which types ([c]) are of calls that are caused: those that follow arrivals or replies, or returns
 // of types that do; and those of which that cannot be told.
 void bb_caused_find(const BbSite *site, const BbGapScale *scale, bool *is_caused);

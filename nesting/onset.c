@@ -9,6 +9,7 @@
 
 #define PAIRS_OF_SITE 2000000.0 // lags looked at in all
 #define PAIRS_LEAST 20000.0     // for one pair of kinds of events
+#define LATE_PAIRS 200000.0     // of one kind that may be late
 #define EXCESS_LEAST 0.01       // share of events that must be due to others for a density
 #define SHARPEN 16              // counts weigh more than they are, so that narrow kernels win
 
@@ -156,7 +157,7 @@ void bb_onset_free(BbOnset *onset)
 void bb_onset_add_late(BbOnset *onset, const BbSite *site, const BbGapScale *scale, guint type,
                        gint64 reach)
 {
-    BbLags lags = {scale, reach, site->period, PAIRS_LEAST};
+    BbLags lags = {scale, reach, site->period, LATE_PAIRS};
     g_autofree bool *own = by_themselves(site);
     BbEvents *calls = bb_events_of_children(site, true, own);
     BbEvents *replies = bb_events_of_parents(site, false, false);

@@ -5,12 +5,16 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "nesting/caused.h"
 #include "nesting/given_up.h"
 #include "nesting/late.h"
 
 #define LOOKED_AT_MOST 1024u // candidates of a child that are compared
 #define SCANNED_MOST 256u    // parents before a call that may outlast them
 #define NESTED_LEAST 0.97    // share of a kind
+#define OWN_FEWEST 20u   // calls of a kind that are nested in none, and their share of the kind, if
+#define OWN_LEAST 0.1    // a node makes all of the kind by itself;
+#define WITHIN_MOST 0.05 // share of the kind that calls to the node may have made all the same
 #define OUTLASTS 0.25 // of its own time, that a call nested in none may last longer than a parent
 #define OWNED \
     1000.0 // log likelihood: candidates on the connection that a child's serves come first
@@ -59,6 +63,7 @@ typedef struct {
     BbOnset *onset;
     guint32 *start, *size;
     bool *nested;                     // of children: made within a call to the node, and returned
+    bool nobodys[BB_SITE_TYPES];      // types of children that the node makes by itself
     GArray *all;                      // of guint32
     GArray *suitors;                  // of Suitor; scratch
     guint64 n_children, n_candidates; // nested
@@ -156,6 +161,32 @@ static bool any_knotted(const Search *search, guint type)
     return false;
 }
 
+// Whether a node makes calls of a type by itself, and nearly none for calls to it: many are nested
+// in none, and those that are, are by chance.
+static bool is_nobodys(const Search *search, guint type)
+{
+    const BbSite *site = search->site;
+    guint32 n = 0, lone = 0;
+    for (guint32 x = 0; x < site->n_children; x++) {
+        n += site->children[x].type == type;
+        lone += site->children[x].type == type && !search->nested[x];
+    }
+    return lone >= OWN_FEWEST && lone < n && lone >= OWN_LEAST * n &&
+           bb_caused_within_most(site, search->sites->scale, type) < WITHIN_MOST;
+}
+
+// Calls of a type are nobody's.
+static void forget(Search *search, guint type)
+{
+    const BbSite *site = search->site;
+    search->nobodys[type] = true;
+    for (guint32 x = 0; x < site->n_children; x++)
+        if (site->children[x].type == type)
+            search->size[x] = 0;
+    for (guint p = 0; p < site->n_parent_types; p++)
+        search->onset->mean[p * site->n_child_types + type] = 0;
+}
+
 // The candidates in search->list, latest first, of child x.
 static void note_backwards(Search *search, guint32 x, guint32 n)
 {
@@ -211,7 +242,7 @@ static void find_outlasting(Search *search)
         BbSiteChild *child = &site->children[x];
         while (next < site->n_parents && site->parents[next].s <= child->s)
             next++;
-        if (search->size[x] > 0 || is_knotted(search, child))
+        if (search->size[x] > 0 || search->nobodys[child->type] || is_knotted(search, child))
             continue;
         gint64 least = child->e - (gint64)(OUTLASTS * (double)(child->e - child->s));
         find_open(search, x, next, least);
@@ -234,6 +265,8 @@ static void find_all(Search *search)
         gint64 reach = bb_late_reach(site, search->sites->scale, t, search->nested);
         if (reach > 0)
             find_late(search, t, reach);
+        else if (is_nobodys(search, t))
+            forget(search, t);
     }
     find_outlasting(search);
 }

@@ -200,6 +200,25 @@ class Score(unittest.TestCase):
         self.assertGreater(score["links"]["roots"]["share"], 0.99)
         self.assertLess(score["link_confidence"]["calibration_error"], 0.03)
 
+    def test_calls_of_nobody_in_bursts(self):
+        """What the node does by itself, several calls at once, is no request's, however long a request is open."""
+        draw, lines, clock, number = random.Random(8), [], 1.0, 1
+        while clock < 200:
+            clock, path = clock + draw.expovariate(5), number
+            asked = clock + draw.gauss(0.02, 0.004)
+            back = asked + draw.gauss(0.02, 0.004)
+            lines += [call(clock, back + draw.gauss(0.02, 0.004), "x", "APP", path, f"path={path}", "parent=-"),
+                      call(asked, back, "APP", "DB", path + 1, f"path={path}", f"parent={path}")]
+            number += 2
+        for _ in range(2000):
+            at = draw.uniform(1, 200)
+            for path in range(number, number + draw.randrange(2, 6)):
+                lines.append(call(at, at + draw.gauss(0.004, 0.001), "APP", "CACHE", path, f"path={path}", "parent=-"))
+                number += 1
+        score = json.loads(self.run_score(trace(*lines), "--format=json")[0])
+        self.assertEqual(score["links"]["roots"]["share"], 1)
+        self.assertGreater(score["requests"]["share"], 0.99)
+
     def test_short_calls_beside_calls_that_hang(self):
         """Thirty clients poll, which takes 20 s and calls nobody; what the short requests call is theirs."""
         draw, lines, number = random.Random(5), [], 1

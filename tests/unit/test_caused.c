@@ -143,6 +143,35 @@ START_TEST(few_of_nobody)
 }
 END_TEST
 
+// Kind 0 is made by every request, kind 1 by every tenth and by nobody, nine times as often, kind 2
+// by nobody, five at once.
+START_TEST(most_within)
+{
+    enum { ASKED = 3000, TURN = 600 };
+    g_autoptr(GRand) rand = g_rand_new_with_seed(test_seed("caused within"));
+    g_autoptr(BbGapScale) scale = bb_gap_scale_new();
+    g_autoptr(BbSite) site = bb_site_new(ASKED, 3 * ASKED);
+    site->n_parent_types = 1;
+    site->n_child_types = 3;
+    site->span = ASKED * TURN;
+    for (guint32 p = 0; p < ASKED; p++) {
+        gint64 s = p * TURN + g_rand_int_range(rand, 0, TURN / 2);
+        gint64 any = g_rand_int_range(rand, 0, ASKED * TURN);
+        gint64 at[] = {s + g_rand_int_range(rand, 0, 200), p % 10 ? any : s + 100,
+                       p % 5 ? site->children[3 * p - 1].s : any};
+        site->parents[p] = (BbSiteParent){.s = s, .e = s + TURN / 2};
+        for (guint c = 0; c < 3; c++)
+            site->children[3 * p + c] =
+                (BbSiteChild){.s = at[c], .e = at[c] + 50, .type = (guint16)c};
+    }
+    qsort(site->children, site->n_children, sizeof *site->children, site_child_order);
+    ck_assert_double_gt(bb_caused_within_most(site, scale, 0), 0.95);
+    double some = bb_caused_within_most(site, scale, 1);
+    ck_assert(some > 0.1 && some < 0.2);
+    ck_assert_double_lt(bb_caused_within_most(site, scale, 2), 0.15);
+}
+END_TEST
+
 // One replica after the other in one long time: where each begins and ends says nothing.
 START_TEST(replicas)
 {
@@ -182,9 +211,12 @@ START_TEST(extremes)
         ck_assert(is_caused);
         ck_assert_double_eq(share_of(site, scale, 0, (const bool[]){false}), 0);
         ck_assert_double_eq(share_of(site, scale, 0, (const bool[]){true}), 0);
+        ck_assert_double_eq(bb_caused_within_most(site, scale, 0), 1);
+        BbLags lags = bb_lags_of(site, scale, BB_CAUSED_PAIRS);
+        ck_assert_double_eq(bb_caused_later(site, &lags, 0, (const bool[]){false}), 0);
     }
 }
 END_TEST
 
 TEST_MAIN("caused", what_is_caused, a_loop_is_not_caused, late_by_what_they_follow, late_by_replies,
-          late_in_a_loop, few_of_nobody, replicas, extremes)
+          late_in_a_loop, few_of_nobody, most_within, replicas, extremes)

@@ -10,7 +10,8 @@
 
 #define PLAIN_CONFIDENCE 0.97f // nothing speaks against it, and nothing was measured
 #define HASTY_CONFIDENCE 0.5f  // its parent was over before it was
-#define SHARES 8u              // assignments that confidence is estimated from
+#define SHARES 8u              // assignments that confidence is estimated from;
+#define SHARES_CROWDED 16u     // where many calls are open the first ones are like the found one
 #define HEAT \
     1.7 // events are less independent than the model has it: measured on traces
         // with known truth, odds are nearer to 1 by this power
@@ -71,13 +72,6 @@ static void add_shares(BbSite *site, BbSearch *search, guint samples, double wei
         answer->share[x] += (float)weight * share[x];
 }
 
-// Where many calls are open, what is sampled is far from what the search found only after a while.
-static guint samples_of(const BbSite *site)
-{
-    bool more = bb_site_is_crowded(site) && site->n_parents <= BB_SITE_LARGE;
-    return more ? 2 * SHARES : SHARES;
-}
-
 // What not all guesses find is less sure: a model may be wrong, too. The first is that of the
 // search, which has looked at all.
 static void find_shares(BbSite *site, const BbLearned *learned, Answer *answer)
@@ -85,7 +79,8 @@ static void find_shares(BbSite *site, const BbLearned *learned, Answer *answer)
     const GPtrArray *guesses = learned->guesses;
     g_autoptr(BbLacking) lacking = bb_lacking_new(site, answer->parent);
     double weight = 1.0 / guesses->len;
-    guint samples = (samples_of(site) + guesses->len - 1) / guesses->len;
+    guint shares = bb_site_is_crowded(site) ? SHARES_CROWDED : SHARES;
+    guint samples = (shares + guesses->len - 1) / guesses->len;
     add_shares(site, learned->search, samples, weight, lacking, answer);
     for (guint i = 1; i < guesses->len; i++) {
         const BbGuess *guess = g_ptr_array_index(guesses, i);

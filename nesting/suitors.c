@@ -5,16 +5,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "nesting/caused.h"
 #include "nesting/given_up.h"
-#include "nesting/late.h"
+#include "nesting/unnested.h"
 
 #define LOOKED_AT_MOST 1024u // candidates of a child that are compared
 #define SCANNED_MOST 256u    // parents before a call that may outlast them
 #define NESTED_LEAST 0.97    // share of a kind
-#define OWN_FEWEST 20u   // calls of a kind that are nested in none, and their share of the kind, if
-#define OWN_LEAST 0.1    // a node makes all of the kind by itself;
-#define WITHIN_MOST 0.05 // share of the kind that calls to the node may have made all the same
 #define OUTLASTS 0.25 // of its own time, that a call nested in none may last longer than a parent
 #define OWNED \
     1000.0 // log likelihood: candidates on the connection that a child's serves come first
@@ -161,20 +157,6 @@ static bool any_knotted(const Search *search, guint type)
     return false;
 }
 
-// Whether a node makes calls of a type by itself, and nearly none for calls to it: many are nested
-// in none, and those that are, are by chance.
-static bool is_nobodys(const Search *search, guint type)
-{
-    const BbSite *site = search->site;
-    guint32 n = 0, lone = 0;
-    for (guint32 x = 0; x < site->n_children; x++) {
-        n += site->children[x].type == type;
-        lone += site->children[x].type == type && !search->nested[x];
-    }
-    return lone >= OWN_FEWEST && lone < n && lone >= OWN_LEAST * n &&
-           bb_caused_within_most(site, search->sites->scale, type) < WITHIN_MOST;
-}
-
 // Calls of a type are nobody's.
 static void forget(Search *search, guint type)
 {
@@ -262,10 +244,10 @@ static void find_all(Search *search)
     for (guint t = 0; t < site->n_child_types; t++) {
         if (any_knotted(search, t))
             continue;
-        gint64 reach = bb_late_reach(site, search->sites->scale, t, search->nested);
+        gint64 reach = bb_unnested_reach(site, search->sites->scale, t, search->nested);
         if (reach > 0)
             find_late(search, t, reach);
-        else if (is_nobodys(search, t))
+        else if (bb_unnested_is_own(site, search->sites->scale, t, search->nested))
             forget(search, t);
     }
     find_outlasting(search);

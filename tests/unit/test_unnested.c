@@ -3,7 +3,7 @@
 // however load comes and goes.
 #include "data/random.h"
 #include "nesting/lags.h"
-#include "nesting/late.h"
+#include "nesting/unnested.h"
 #include "tests/unit/sample_sites.h"
 #include "tests/unit/test.h"
 
@@ -42,7 +42,7 @@ static gint64 reach_of(BbSite *site, const BbGapScale *scale)
         for (guint32 p = 0; p < site->n_parents && !nested[x]; p++)
             nested[x] = site->parents[p].s <= site->children[x].s &&
                         site->parents[p].e >= site->children[x].e;
-    return bb_late_reach(site, scale, 0, nested);
+    return bb_unnested_reach(site, scale, 0, nested);
 }
 
 // A tenth more or less than so long after its reply, be it hundred times as long as a request
@@ -87,4 +87,4 @@ START_TEST(of_nobody)
 }
 END_TEST
 
-TEST_MAIN("late", long_after_the_reply, of_nobody)
+TEST_MAIN("unnested", long_after_the_reply, of_nobody)

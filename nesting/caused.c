@@ -3,6 +3,7 @@
 #include "nesting/caused.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define PAIRS_OF_ONE 4000000.0 // and of one and all others, but
 #define PAIRS_LEAST 20000.0
@@ -77,13 +78,38 @@ static double net_share(const BbLags *lags, const BbEvents *x, const BbEvents *y
     return chance > CHANCE_MOST ? (double)NAN : share_found(lags, x, y, 0, y) - chance;
 }
 
-// For each parent, in order of arrival, when the last of it and those before it replies.
-static gint64 *find_open(const BbSite *site)
+typedef struct {
+    gint64 from, to;
+} Span;
+
+static int by_from(const void *a, const void *b)
 {
-    gint64 *until = g_new(gint64, site->n_parents);
+    const Span *x = a, *y = b;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+// When calls to the node are open: for each, in order of when it begins, when the last of it and
+// those before it replies; and for how long any is, in quanta.
+typedef struct {
+    gint64 *until;
+    double time;
+} Open;
+
+static Open find_open(const BbSite *site)
+{
+    Open open = {g_new(gint64, site->n_parents), 0};
+    g_autofree Span *spans = g_new(Span, site->n_parents);
     for (guint32 p = 0; p < site->n_parents; p++)
-        until[p] = MAX(site->parents[p].e, p > 0 ? until[p - 1] : G_MININT64);
-    return until;
+        spans[p] = (Span){bb_site_begun(site, &site->parents[p]), site->parents[p].e};
+    if (site->n_parents > 0)
+        qsort(spans, site->n_parents, sizeof *spans, by_from);
+    for (guint32 p = 0; p < site->n_parents; p++) {
+        gint64 before = p > 0 ? open.until[p - 1] : G_MININT64;
+        open.until[p] = MAX(spans[p].to, before);
+        if (open.until[p] > before)
+            open.time += (double)open.until[p] - (double)MAX(spans[p].from, before);
+    }
+    return open;
 }
 
 // Share of some times, moved, at which a call to the node is open.
@@ -99,27 +125,31 @@ static double open_share(const BbEvents *arrivals, const gint64 *until, const Bb
 }
 
 // Share of calls that are made while a call to the node is open, what is so a while before and
-// after on the mean, and two standard deviations of the two. NAN: the trace is too short to tell.
+// after on the mean, and two standard deviations of the two if calls are made one by one. NAN: the
+// trace is too short to tell.
 typedef struct {
     double share, chance, spread;
-} Open;
+    double time; // share of the trace in which any call to the node is open
+} Within;
 
-static Open open_of(const BbLags *lags, const BbSite *site, const BbEvents *arrivals,
-                    const BbEvents *calls)
+static Within within_of(const BbLags *lags, const BbSite *site, const BbEvents *arrivals,
+                        const BbEvents *calls)
 {
-    Open open = {0, 0, 0};
-    g_autofree gint64 *until = find_open(site), *room = g_new(gint64, calls->n + 1);
+    Within within = {0, 0, 0, 0};
+    Open open = find_open(site);
+    g_autofree gint64 *until = open.until, *room = g_new(gint64, calls->n + 1);
     BbEvents inside = inside_of(lags, calls, arrivals, 0, room);
     if (inside.n < calls->n / 4 + 1)
-        return (Open){(double)NAN, (double)NAN, (double)NAN};
+        return (Within){(double)NAN, (double)NAN, (double)NAN, (double)NAN};
     for (gint k = 1; k <= QUARTERS; k++)
         for (gint side = -1; side <= 1; side += 2)
-            open.chance += open_share(arrivals, until, &inside, side * k * lags->reach / 4);
-    open.chance /= 2 * QUARTERS;
+            within.chance += open_share(arrivals, until, &inside, side * k * lags->reach / 4);
+    within.chance /= 2 * QUARTERS;
     // Chance may have made so many more, and where it made none, one call or two.
-    open.spread = 2 * sqrt(MAX(open.chance * (1 - open.chance), 1.0 / inside.n) / inside.n);
-    open.share = open_share(arrivals, until, &inside, 0);
-    return open;
+    within.spread = 2 * sqrt(MAX(within.chance * (1 - within.chance), 1.0 / inside.n) / inside.n);
+    within.share = open_share(arrivals, until, &inside, 0);
+    within.time = open.time / site->span;
+    return within;
 }
 
 // How many of the calls are made while one is open, beyond chance. Where a client asks again as
@@ -129,21 +159,37 @@ static double open_excess(const BbLags *lags, const BbSite *site, const BbEvents
 {
     if (arrivals->n == 0 || calls->n == 0)
         return 0;
-    Open open = open_of(lags, site, arrivals, calls);
-    return open.share - open.chance - open.spread;
+    Within within = within_of(lags, site, arrivals, calls);
+    return within.share - within.chance - within.spread;
 }
 
-double bb_caused_within_most(const BbSite *site, const BbGapScale *scale, guint type)
+// Calls of a type, which are in order, but for those that are not wanted ([child]; NULL: all are).
+static BbEvents calls_of(const BbSite *site, guint type, const bool *unwanted)
+{
+    BbEvents calls = {g_new(gint64, site->n_children + 1), 0};
+    for (guint32 x = 0; x < site->n_children; x++)
+        if (site->children[x].type == type && !(unwanted && unwanted[x]))
+            calls.at[calls.n++] = site->children[x].s;
+    return calls;
+}
+
+BbCausedWithin bb_caused_within(const BbSite *site, const BbGapScale *scale, guint type)
 {
     BbLags lags = bb_lags_of(site, scale, BB_CAUSED_PAIRS);
-    BbEvents *arrivals = bb_events_of_parents(site, true, false);
-    BbEvents *calls = bb_events_of_children(site, true, NULL);
-    Open open = open_of(&lags, site, arrivals, &calls[type]);
+    BbEvents *arrivals = bb_events_of_parents(site, true, false),
+             calls = calls_of(site, type, NULL);
+    g_autofree gint64 *at = calls.at;
+    Within within = within_of(&lags, site, arrivals, &calls);
+    double follow = net_share(&lags, arrivals, &calls) * calls.n;
     bb_events_free(arrivals, 1);
-    bb_events_free(calls, site->n_child_types);
-    if (isnan(open.chance) || open.chance > OPEN_MOST)
-        return 1;
-    return (open.share - open.chance + open.spread) / (1 - open.chance);
+    // What lasts longer than is looked at before and after is open then as well.
+    double chance = fmin(within.chance, within.time);
+    if (isnan(chance) || chance > OPEN_MOST || isnan(follow))
+        return (BbCausedWithin){1, 1, calls.n};
+    double beyond = (within.share - chance) / (1 - chance);
+    return (BbCausedWithin){.of_all = beyond + within.spread / (1 - chance),
+                            .of_open = beyond / fmax(within.share, 1.0 / calls.n),
+                            .follow = follow};
 }
 
 double bb_caused_share(const BbSite *site, const BbLags *lags, guint type, const bool *nested)
@@ -192,7 +238,7 @@ static double lone_by_chance(const BbLags *lags, const BbSite *site, const BbEve
 {
     static const gint elsewhere[] = {-9, -7, -5, -3, 3, 5, 7, 9};
     double chance = 0;
-    g_autofree gint64 *until = find_open(site), *room = g_new(gint64, site->n_children);
+    g_autofree gint64 *until = find_open(site).until, *room = g_new(gint64, site->n_children);
     for (guint k = 0; k < G_N_ELEMENTS(elsewhere); k++) {
         gint64 moved = elsewhere[k] * lags->reach;
         BbEvents there = moved_lone(site, arrivals, until, type, moved, room);
@@ -204,25 +250,26 @@ static double lone_by_chance(const BbLags *lags, const BbSite *site, const BbEve
     return chance;
 }
 
-double bb_caused_later(const BbSite *site, const BbLags *lags, guint type, const bool *nested)
+double bb_caused_later(const BbSite *site, const BbLags *lags, guint type, const bool *nested,
+                       double due)
 {
-    g_autofree bool *wanted = g_new(bool, site->n_children);
-    for (guint32 x = 0; x < site->n_children; x++)
-        wanted[x] = !nested[x];
-    BbEvents *calls = bb_events_of_children(site, true, wanted);
+    BbEvents lone = calls_of(site, type, nested);
     BbEvents *arrivals = bb_events_of_parents(site, true, false);
     BbEvents *replies = bb_events_of_parents(site, false, false);
-    const BbEvents *of[] = {arrivals, replies}, *lone = &calls[type];
+    const BbEvents *of[] = {arrivals, replies};
     double best = 0;
     for (guint i = 0; i < G_N_ELEMENTS(of); i++) {
-        double chance = lone_by_chance(lags, site, arrivals, of[i], lone, type);
+        double found = share_found(lags, of[i], &lone, 0, &lone);
+        if (!(found >= due)) // or cannot be told
+            continue;
+        double chance = lone_by_chance(lags, site, arrivals, of[i], &lone, type);
         if (chance <= CHANCE_MOST) // nor is it NAN
-            best = fmax(best, share_found(lags, of[i], lone, 0, lone) - chance);
+            best = fmax(best, found - chance);
     }
-    bb_events_free(calls, site->n_child_types);
+    g_free(lone.at);
     bb_events_free(arrivals, 1);
     bb_events_free(replies, 1);
-    return best;
+    return best >= due ? best : 0;
 }
 
 static double share_wanted(const BbEvents *calls)

@@ -16,12 +16,19 @@ double bb_caused_share(const BbSite *site, const BbLags *lags, guint type, const
 
 // Share of them that follow the arrival or the reply of calls to the node at lags up to longer
 // ones, beyond what is so of calls of the type at other times, where they are nested in none
-// either. 0 where that cannot be told.
-double bb_caused_later(const BbSite *site, const BbLags *lags, guint type, const bool *nested);
+// either. 0 where that is less than due, or cannot be told.
+double bb_caused_later(const BbSite *site, const BbLags *lags, guint type, const bool *nested,
+                       double due);
 
-// The most of the calls of a type that calls to the node may have made while they were open: as
-// many as are made then, but for what is so a while before and after. 1 where that cannot be told.
-double bb_caused_within_most(const BbSite *site, const BbGapScale *scale, guint type);
+// How many of the calls of a type calls to the node made while they were open: as many as are made
+// then, but for what is so a while before and after.
+typedef struct BbCausedWithin {
+    double of_all;  // share of the type, at most; 1 where that cannot be told, as is
+    double of_open; // share of those that are made while a call to the node is open
+    double follow;  // so many follow an arrival at lags that chance does not explain; then all
+} BbCausedWithin;
+
+BbCausedWithin bb_caused_within(const BbSite *site, const BbGapScale *scale, guint type);
 
 // Which types ([c]) are of calls that are caused: those that follow arrivals or replies, or returns
 // of types that do; and those of which that cannot be told.

@@ -162,6 +162,7 @@ void bb_onset_add_late(BbOnset *onset, const BbSite *site, const BbGapScale *sca
     BbEvents *calls = bb_events_of_children(site, true, own);
     BbEvents *replies = bb_events_of_parents(site, false, false);
     double before, after;
+    g_return_if_fail(!onset->before[type]);
     BbDensity *flat = onset->flat_of[type] = flat_density(&lags);
     onset->before[type] = excess_density(&lags, &calls[type], replies, flat, &before);
     onset->after[type] = excess_density(&lags, replies, &calls[type], flat, &after);

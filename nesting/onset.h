@@ -32,7 +32,7 @@ BbOnset *bb_onset_new(const BbSite *site, const BbGapScale *scale);
 void bb_onset_free(BbOnset *onset);
 
 // Finds out when calls of a type, that may be late, are made: before their parent's return or
-// after.
+// after, up to that reach. Once for each type.
 void bb_onset_add_late(BbOnset *onset, const BbSite *site, const BbGapScale *scale, guint type,
                        gint64 reach);
 

@@ -163,8 +163,10 @@ static void forget(Search *search, guint type)
     const BbSite *site = search->site;
     search->nobodys[type] = true;
     for (guint32 x = 0; x < site->n_children; x++)
-        if (site->children[x].type == type)
+        if (site->children[x].type == type) {
             search->size[x] = 0;
+            search->site->kept[x] = 1;
+        }
     for (guint p = 0; p < site->n_parent_types; p++)
         search->onset->mean[p * site->n_child_types + type] = 0;
 }

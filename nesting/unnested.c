@@ -12,11 +12,12 @@
 #define DUE_LATER 0.3 // or at longer lags, and some more of few: chance favours one of many reaches
 #define WITHIN_MOST 0.25 // share that may be made while a call is open: of others, it was lost
 #define LATER_PAIRS 250000.0
-#define TIMES_MORE 1.1  // by which a longer reach has to explain more to be the better one
-#define ASIDE_MOST 64   // calls to the node within a reach: of more, a link is but a guess
-#define SPANS 32        // of a reach, that a trace must be long to show what chance makes
-#define OWN_LEAST 0.1   // share of a kind that is nested in none, if a node makes all by itself
-#define OWN_WITHIN 0.05 // share that calls to the node may have made all the same
+#define TIMES_MORE 1.1 // by which a longer reach has to explain more to be the better one
+#define ASIDE_MOST 64  // calls to the node within a reach: of more, a link is but a guess
+#define SPANS 32       // of a reach, that a trace must be long to show what chance makes
+#define OWN_LEAST 0.1  // share of a kind that is nested in none, if a node makes all by itself
+#define OWN_OPEN 0.1   // share of those made while a call to it is open, that are for such calls,
+#define OWN_EACH 0.35  // and how many follow each of these, at most
 
 // Calls of a type that are nested in none, if they are many, and such a share of the kind; else 0.
 static guint32 count_lone(const BbSite *site, guint type, const bool *nested, double least)
@@ -38,7 +39,7 @@ gint64 bb_unnested_reach(const BbSite *site, const BbGapScale *scale, guint type
     BbLags lags = bb_lags_of(site, scale, BB_CAUSED_PAIRS);
     double best = bb_caused_share(site, &lags, type, nested), aside = site->n_parents / site->span;
     gint64 found = best >= DUE_LEAST ? lags.reach : 0;
-    if (bb_caused_within_most(site, scale, type) > WITHIN_MOST)
+    if (bb_caused_within(site, scale, type).of_all > WITHIN_MOST)
         return found;
     double due = DUE_LATER + 2 / sqrt(lone);
     lags.pairs = LATER_PAIRS;
@@ -46,8 +47,8 @@ gint64 bb_unnested_reach(const BbSite *site, const BbGapScale *scale, guint type
         lags.reach *= 2;
         if (aside * (double)lags.reach > ASIDE_MOST || SPANS * (double)lags.reach > site->span)
             return found;
-        double share = bb_caused_later(site, &lags, type, nested);
-        if (share >= due && share > TIMES_MORE * best) {
+        double share = bb_caused_later(site, &lags, type, nested, due);
+        if (share > 0 && share > TIMES_MORE * best) {
             found = lags.reach;
             best = share;
         } else if (found > 0) {
@@ -58,6 +59,8 @@ gint64 bb_unnested_reach(const BbSite *site, const BbGapScale *scale, guint type
 
 bool bb_unnested_is_own(const BbSite *site, const BbGapScale *scale, guint type, const bool *nested)
 {
-    return count_lone(site, type, nested, OWN_LEAST) > 0 &&
-           bb_caused_within_most(site, scale, type) < OWN_WITHIN;
+    if (count_lone(site, type, nested, OWN_LEAST) == 0)
+        return false;
+    BbCausedWithin within = bb_caused_within(site, scale, type);
+    return within.of_open < OWN_OPEN && within.follow < OWN_EACH * site->n_parents;
 }

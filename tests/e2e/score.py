@@ -219,6 +219,64 @@ class Score(unittest.TestCase):
         self.assertEqual(score["links"]["roots"]["share"], 1)
         self.assertGreater(score["requests"]["share"], 0.99)
 
+    def test_calls_that_requests_make_as_well(self):
+        """A node polls its database twenty times as often as requests call it: these calls stay theirs."""
+        draw, lines, clock, number = random.Random(1), [], 1.0, 1
+        while clock < 2000:
+            clock, path = clock + draw.expovariate(0.5), number
+            asked = clock + draw.gauss(0.005, 0.0005)
+            back = asked + draw.gauss(0.004, 0.0005)
+            lines += [call(clock, back + draw.gauss(0.005, 0.0005), "x", "APP", path, f"path={path}", "parent=-"),
+                      call(asked, back, "APP", "DB", path + 1, f"path={path}", f"parent={path}")]
+            number += 2
+        for path in range(number, number + 20000):
+            at = 1 + (path - number) / 10 + draw.uniform(0, 0.005)
+            lines.append(call(at, at + draw.gauss(0.004, 0.0005), "APP", "DB", path, f"path={path}", "parent=-"))
+        score = json.loads(self.run_score(trace(*lines), "--format=json")[0])
+        self.assertGreater(score["links"]["children"]["share"], 0.98)
+        self.assertGreater(score["links"]["roots"]["share"], 0.99)
+
+    def test_calls_of_jobs_that_take_long(self):
+        """One request of four hundred takes a thousand times as long as the others, and makes most calls of a kind."""
+        draw, lines, clock, number = random.Random(1), [], 1.0, 1
+        while clock < 600:
+            clock, path = clock + draw.expovariate(20), number
+            lines += [call(clock, clock + 0.01 * draw.uniform(0.8, 1.2), "x", "APP", path, f"path={path}", "parent=-"),
+                      call(clock + 0.003, clock + 0.005, "APP", "DB", path + 1, f"path={path}", f"parent={path}")]
+            number += 2
+        clock = 1.0
+        while clock < 590:
+            begun = clock = clock + 20 * draw.uniform(0.7, 1.3)
+            path, number = number, number + 1
+            for _ in range(500):
+                clock += 0.02 * draw.uniform(0.2, 1.5)
+                lines.append(call(clock, clock + 0.004, "APP", "STORE", number, f"path={path}", f"parent={path}"))
+                number += 1
+            lines.append(call(begun, clock + 0.01, "batch", "APP", path, f"path={path}", "parent=-"))
+        for path in range(number, number + 3000):
+            at = draw.uniform(1, 600)
+            lines.append(call(at, at + 0.004, "APP", "STORE", path, f"path={path}", "parent=-"))
+        score = json.loads(self.run_score(trace(*lines), "--format=json")[0])
+        self.assertGreater(score["links"]["children"]["share"], 0.99)
+        self.assertLess(score["link_confidence"]["calibration_error"], 0.02)
+
+    def test_calls_of_nobody_where_load_comes_and_goes(self):
+        """Calls outside of all requests are in the pauses of the load, and so follow it; they are nobody's all the same."""
+        draw, lines, clock, number = random.Random(1), [], 1.0, 1
+        while clock < 600:
+            clock += draw.expovariate(30)
+            if clock % 4 > 1:
+                clock = (clock // 4 + 1) * 4 + draw.expovariate(30)
+            path = number
+            lines += [call(clock, clock + 0.03 * draw.uniform(0.8, 1.2), "x", "APP", path, f"path={path}", "parent=-"),
+                      call(clock + 0.01, clock + 0.015, "APP", "DB", path + 1, f"path={path}", f"parent={path}")]
+            number += 2
+        for path in range(number, number + 1000):
+            at = draw.uniform(1, 600)
+            lines.append(call(at, at + 0.003, "APP", "CRON", path, f"path={path}", "parent=-"))
+        score = json.loads(self.run_score(trace(*lines), "--format=json")[0])
+        self.assertGreater(score["links"]["roots"]["share"], 0.99)
+
     def test_short_calls_beside_calls_that_hang(self):
         """Thirty clients poll, which takes 20 s and calls nobody; what the short requests call is theirs."""
         draw, lines, number = random.Random(5), [], 1

@@ -23,8 +23,9 @@ static inline int test_run(const char *name, const TTest *const *tests, gsize co
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-// Seed of a random test, printed: the environment's BB_TEST_SEED, else the same as each time this
-// test asks, so that what passed once passes again. tools/soak tries many.
+// Seed of a random test, printed: the environment's BB_TEST_SEED, else another one each time that a
+// test asks, but the same in each run (if check forks, as it does by itself), so that what passed
+// once passes again. tools/soak tries many.
 static inline guint32 test_seed(const char *name)
 {
     static guint32 asked;

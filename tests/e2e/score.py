@@ -263,7 +263,7 @@ class Score(unittest.TestCase):
     def test_calls_of_nobody_where_load_comes_and_goes(self):
         """Calls outside of all requests are in the pauses of the load, and so follow it; they are nobody's all the same."""
         draw, lines, clock, number = random.Random(1), [], 1.0, 1
-        while clock < 600:
+        while clock < 1200:
             clock += draw.expovariate(30)
             if clock % 4 > 1:
                 clock = (clock // 4 + 1) * 4 + draw.expovariate(30)
@@ -271,8 +271,8 @@ class Score(unittest.TestCase):
             lines += [call(clock, clock + 0.03 * draw.uniform(0.8, 1.2), "x", "APP", path, f"path={path}", "parent=-"),
                       call(clock + 0.01, clock + 0.015, "APP", "DB", path + 1, f"path={path}", f"parent={path}")]
             number += 2
-        for path in range(number, number + 1000):
-            at = draw.uniform(1, 600)
+        for path in range(number, number + 2000):
+            at = draw.uniform(1, 1200)
             lines.append(call(at, at + 0.003, "APP", "CRON", path, f"path={path}", "parent=-"))
         score = json.loads(self.run_score(trace(*lines), "--format=json")[0])
         self.assertGreater(score["links"]["roots"]["share"], 0.99)

@@ -178,10 +178,10 @@ BbCausedWithin bb_caused_within(const BbSite *site, const BbGapScale *scale, gui
     BbLags lags = bb_lags_of(site, scale, BB_CAUSED_PAIRS);
     BbEvents *arrivals = bb_events_of_parents(site, true, false),
              calls = calls_of(site, type, NULL);
-    g_autofree gint64 *at = calls.at;
     Within within = within_of(&lags, site, arrivals, &calls);
     double follow = net_share(&lags, arrivals, &calls) * calls.n;
     bb_events_free(arrivals, 1);
+    g_free(calls.at);
     // What lasts longer than is looked at before and after is open then as well.
     double chance = fmin(within.chance, within.time);
     if (isnan(chance) || chance > OPEN_MOST || isnan(follow))

@@ -11,7 +11,7 @@
 #define PLAIN_CONFIDENCE 0.97f // nothing speaks against it, and nothing was measured
 #define HASTY_CONFIDENCE 0.5f  // its parent was over before it was
 #define SHARES 8u              // assignments that confidence is estimated from;
-#define SHARES_CROWDED 16u     // where many calls are open the first ones are like the found one
+#define SHARES_CROWDED 16u // of which, where many calls are open, the first are like the found one
 #define HEAT \
     1.7 // events are less independent than the model has it: measured on traces
         // with known truth, odds are nearer to 1 by this power
@@ -79,7 +79,8 @@ static void find_shares(BbSite *site, const BbLearned *learned, Answer *answer)
     const GPtrArray *guesses = learned->guesses;
     g_autoptr(BbLacking) lacking = bb_lacking_new(site, answer->parent);
     double weight = 1.0 / guesses->len;
-    guint shares = bb_site_is_crowded(site) ? SHARES_CROWDED : SHARES;
+    bool more = bb_site_is_crowded(site) && site->n_parents <= BB_SITE_LARGE;
+    guint shares = more ? SHARES_CROWDED : SHARES;
     guint samples = (shares + guesses->len - 1) / guesses->len;
     add_shares(site, learned->search, samples, weight, lacking, answer);
     for (guint i = 1; i < guesses->len; i++) {

@@ -116,8 +116,10 @@ static gpointer work(gpointer data)
     while ((index = (guint)g_atomic_int_add(&work->next, 1)) < work->n_sites) {
         g_auto(BbMade) made = bb_sites_make(work->sites, index);
         note_facts(work, &made);
-        if (bb_site_is_crowded(made.site))
-            bb_caused_find(made.site, work->joint->scale, made.onset->is_caused);
+        if (bb_site_is_crowded(made.site)) {
+            g_autoptr(BbCaused) caused = bb_caused_new(made.site, work->joint->scale);
+            bb_caused_find(caused, made.onset->is_caused);
+        }
         solve(work->joint, made.site, made.onset, work->paths, work->given_up,
               &work->looks[made.site->team], bb_sites_margin(work->sites, made.site->team));
     }

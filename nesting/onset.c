@@ -154,6 +154,17 @@ void bb_onset_free(BbOnset *onset)
     g_free(onset);
 }
 
+// Densities from each of n kinds of events to calls of a type, anew.
+static void renew(const BbOnset *onset, BbDensity **densities, const BbLags *lags,
+                  const BbEvents *events, guint n, const BbEvents *calls, guint type)
+{
+    for (guint i = 0; i < n; i++) {
+        BbDensity **density = &densities[i * onset->nc + type];
+        free_density(onset, *density);
+        *density = excess_density(lags, &events[i], calls, onset->flat_of[type], NULL);
+    }
+}
+
 void bb_onset_add_late(BbOnset *onset, const BbSite *site, const BbGapScale *scale, guint type,
                        gint64 reach)
 {
@@ -167,19 +178,11 @@ void bb_onset_add_late(BbOnset *onset, const BbSite *site, const BbGapScale *sca
     onset->before[type] = excess_density(&lags, &calls[type], replies, flat, &before);
     onset->after[type] = excess_density(&lags, replies, &calls[type], flat, &after);
     onset->is_before[type] = (1 + before) / (2 + before + after);
-    BbEvents *arrivals = bb_events_of_parents(site, true, true);
-    for (guint p = 0; p < onset->np; p++) {
-        guint at = p * onset->nc + type;
-        free_density(onset, onset->start[at]);
-        onset->start[at] = excess_density(&lags, &arrivals[p], &calls[type], flat, NULL);
-    }
+    BbEvents *arrivals = bb_events_of_parents(site, true, true),
+             *returns = bb_events_of_children(site, false, NULL);
+    renew(onset, onset->start, &lags, arrivals, onset->np, &calls[type], type);
+    renew(onset, onset->next, &lags, returns, onset->nc, &calls[type], type);
     bb_events_free(arrivals, onset->np);
-    BbEvents *returns = bb_events_of_children(site, false, NULL);
-    for (guint d = 0; d < onset->nc; d++) {
-        guint at = d * onset->nc + type;
-        free_density(onset, onset->next[at]);
-        onset->next[at] = excess_density(&lags, &returns[d], &calls[type], flat, NULL);
-    }
     bb_events_free(returns, onset->nc);
     bb_events_free(calls, site->n_child_types);
     bb_events_free(replies, 1);

@@ -59,7 +59,7 @@ typedef struct {
     BbOnset *onset;
     guint32 *start, *size;
     bool *nested;                     // of children: made within a call to the node, and returned
-    bool nobodys[BB_SITE_TYPES];      // types of children that the node makes by itself
+    BbUnnested kinds[BB_SITE_TYPES];  // of children
     GArray *all;                      // of guint32
     GArray *suitors;                  // of Suitor; scratch
     guint64 n_children, n_candidates; // nested
@@ -148,20 +148,20 @@ static bool is_knotted(const Search *search, const BbSiteChild *child)
     return bb_candidates_is_knotted(search->sites->candidates, &search->sites->calls[child->call]);
 }
 
-static bool any_knotted(const Search *search, guint type)
+// What is known of kinds of children but those between nodes on circles.
+static void find_unnested(Search *search)
 {
     const BbSite *site = search->site;
-    for (guint32 x = 0; x < site->n_children; x++)
-        if (site->children[x].type == type && is_knotted(search, &site->children[x]))
-            return true;
-    return false;
+    bool knotted[BB_SITE_TYPES] = {false};
+    for (guint32 x = 0; search->sites->candidates->any_knotted && x < site->n_children; x++)
+        knotted[site->children[x].type] |= is_knotted(search, &site->children[x]);
+    bb_unnested_find(site, search->sites->scale, search->nested, knotted, search->kinds);
 }
 
 // Calls of a type are nobody's.
 static void forget(Search *search, guint type)
 {
     const BbSite *site = search->site;
-    search->nobodys[type] = true;
     for (guint32 x = 0; x < site->n_children; x++)
         if (site->children[x].type == type) {
             search->size[x] = 0;
@@ -226,7 +226,7 @@ static void find_outlasting(Search *search)
         BbSiteChild *child = &site->children[x];
         while (next < site->n_parents && site->parents[next].s <= child->s)
             next++;
-        if (search->size[x] > 0 || search->nobodys[child->type] || is_knotted(search, child))
+        if (search->size[x] > 0 || search->kinds[child->type].is_own || is_knotted(search, child))
             continue;
         gint64 least = child->e - (gint64)(OUTLASTS * (double)(child->e - child->s));
         find_open(search, x, next, least);
@@ -243,13 +243,11 @@ static void find_all(Search *search)
     find_all_nested(search);
     for (guint32 x = 0; x < site->n_children; x++)
         search->nested[x] = search->size[x] > 0;
+    find_unnested(search);
     for (guint t = 0; t < site->n_child_types; t++) {
-        if (any_knotted(search, t))
-            continue;
-        gint64 reach = bb_unnested_reach(site, search->sites->scale, t, search->nested);
-        if (reach > 0)
-            find_late(search, t, reach);
-        else if (bb_unnested_is_own(site, search->sites->scale, t, search->nested))
+        if (search->kinds[t].reach > 0)
+            find_late(search, t, search->kinds[t].reach);
+        else if (search->kinds[t].is_own)
             forget(search, t);
     }
     find_outlasting(search);

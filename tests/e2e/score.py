@@ -37,6 +37,21 @@ def request(start, number):
             call(start + 0.03, start + 0.05, "b", "d", 3 * number + 2, path, f"parent={3 * number}"))
 
 
+def page(draw, start, number, step, deviation):
+    """x -> APP -> DB, with its truth, where the call of DB, its return, and the reply are a step later each; and when it ends."""
+    asked = start + draw.gauss(step, deviation)
+    back = asked + draw.gauss(step, deviation)
+    end = back + draw.gauss(step, deviation)
+    path = f"path={number}"
+    return [call(start, end, "x", "APP", number, path, "parent=-"),
+            call(asked, back, "APP", "DB", number + 1, path, f"parent={number}")], end
+
+
+def own(start, length, callee, number):
+    """A call that APP makes by itself."""
+    return call(start, start + length, "APP", callee, number, f"path={number}", "parent=-")
+
+
 SERIAL = trace(*[c for i in range(20) for c in request(100.0 + i, i)])
 
 
@@ -156,7 +171,7 @@ class Score(unittest.TestCase):
                 more, clock = nested(clock, path, nodes, 10 * path + 1)
                 lines += more
             for options in ([], ["--no-labels"]):
-                score = json.loads(self.run_score(trace(*lines), "--format=json", *options)[0])
+                score = self.score(trace(*lines), *options)
                 self.assertGreater(score["links"]["all"]["share"], 0.99, nodes)
                 self.assertLess(score["link_confidence"]["calibration_error"], 0.02)
 
@@ -176,26 +191,20 @@ class Score(unittest.TestCase):
             number = 10 * path + 1
             lines.append(call(clock, max(ends) + 0.001, "x", "A", number, f"path={path}", "parent=-"))
             lines += [call(starts[i], ends[i], "A", f"S{i}", number + 1 + i, f"path={path}", f"parent={number}") for i in range(of)]
-        score = json.loads(self.run_score(trace(*lines), "--format=json")[0])
+        score = self.score(trace(*lines))
         self.assertEqual(score["requests"]["right"], 400)
 
     def test_calls_long_after_the_reply(self):
         """Each request makes a call 200 ms after its reply, ten times as long as it lasts. Another kind nobody causes."""
         draw, lines, clock, number = random.Random(3), [], 1.0, 1
         while clock < 200:
-            clock, path = clock + draw.expovariate(5), number
-            asked = clock + draw.gauss(0.005, 0.001)
-            back = asked + draw.gauss(0.005, 0.001)
-            end = back + draw.gauss(0.005, 0.001)
+            clock += draw.expovariate(5)
+            calls, end = page(draw, clock, number, 0.005, 0.001)
             later = end + draw.gauss(0.2, 0.02)
-            lines += [call(clock, end, "x", "APP", path, f"path={path}", "parent=-"),
-                      call(asked, back, "APP", "DB", path + 1, f"path={path}", f"parent={path}"),
-                      call(later, later + 0.002, "APP", "AUDIT", path + 2, f"path={path}", f"parent={path}")]
+            lines += calls + [call(later, later + 0.002, "APP", "AUDIT", number + 2, f"path={number}", f"parent={number}")]
             number += 3
-        for path in range(number, number + 1000):
-            at = draw.uniform(1, 200)
-            lines.append(call(at, at + 0.002, "APP", "CRON", path, f"path={path}", "parent=-"))
-        score = json.loads(self.run_score(trace(*lines), "--format=json")[0])
+        lines += [own(draw.uniform(1, 200), 0.002, "CRON", number + i) for i in range(1000)]
+        score = self.score(trace(*lines))
         self.assertGreater(score["links"]["children"]["share"], 0.9)
         self.assertGreater(score["links"]["roots"]["share"], 0.99)
         self.assertLess(score["link_confidence"]["calibration_error"], 0.03)
@@ -204,18 +213,15 @@ class Score(unittest.TestCase):
         """What the node does by itself, several calls at once, is no request's, however long a request is open."""
         draw, lines, clock, number = random.Random(8), [], 1.0, 1
         while clock < 200:
-            clock, path = clock + draw.expovariate(5), number
-            asked = clock + draw.gauss(0.02, 0.004)
-            back = asked + draw.gauss(0.02, 0.004)
-            lines += [call(clock, back + draw.gauss(0.02, 0.004), "x", "APP", path, f"path={path}", "parent=-"),
-                      call(asked, back, "APP", "DB", path + 1, f"path={path}", f"parent={path}")]
+            clock += draw.expovariate(5)
+            lines += page(draw, clock, number, 0.02, 0.004)[0]
             number += 2
         for _ in range(2000):
             at = draw.uniform(1, 200)
-            for path in range(number, number + draw.randrange(2, 6)):
-                lines.append(call(at, at + draw.gauss(0.004, 0.001), "APP", "CACHE", path, f"path={path}", "parent=-"))
+            for _ in range(draw.randrange(2, 6)):
+                lines.append(own(at, draw.gauss(0.004, 0.001), "CACHE", number))
                 number += 1
-        score = json.loads(self.run_score(trace(*lines), "--format=json")[0])
+        score = self.score(trace(*lines))
         self.assertEqual(score["links"]["roots"]["share"], 1)
         self.assertGreater(score["requests"]["share"], 0.99)
 
@@ -223,16 +229,11 @@ class Score(unittest.TestCase):
         """A node polls its database twenty times as often as requests call it: these calls stay theirs."""
         draw, lines, clock, number = random.Random(1), [], 1.0, 1
         while clock < 2000:
-            clock, path = clock + draw.expovariate(0.5), number
-            asked = clock + draw.gauss(0.005, 0.0005)
-            back = asked + draw.gauss(0.004, 0.0005)
-            lines += [call(clock, back + draw.gauss(0.005, 0.0005), "x", "APP", path, f"path={path}", "parent=-"),
-                      call(asked, back, "APP", "DB", path + 1, f"path={path}", f"parent={path}")]
+            clock += draw.expovariate(0.5)
+            lines += page(draw, clock, number, 0.005, 0.0005)[0]
             number += 2
-        for path in range(number, number + 20000):
-            at = 1 + (path - number) / 10 + draw.uniform(0, 0.005)
-            lines.append(call(at, at + draw.gauss(0.004, 0.0005), "APP", "DB", path, f"path={path}", "parent=-"))
-        score = json.loads(self.run_score(trace(*lines), "--format=json")[0])
+        lines += [own(1 + i / 10 + draw.uniform(0, 0.005), draw.gauss(0.005, 0.0005), "DB", number + i) for i in range(20000)]
+        score = self.score(trace(*lines))
         self.assertGreater(score["links"]["children"]["share"], 0.98)
         self.assertGreater(score["links"]["roots"]["share"], 0.99)
 
@@ -240,9 +241,8 @@ class Score(unittest.TestCase):
         """One request of four hundred takes a thousand times as long as the others, and makes most calls of a kind."""
         draw, lines, clock, number = random.Random(1), [], 1.0, 1
         while clock < 600:
-            clock, path = clock + draw.expovariate(20), number
-            lines += [call(clock, clock + 0.01 * draw.uniform(0.8, 1.2), "x", "APP", path, f"path={path}", "parent=-"),
-                      call(clock + 0.003, clock + 0.005, "APP", "DB", path + 1, f"path={path}", f"parent={path}")]
+            clock += draw.expovariate(20)
+            lines += page(draw, clock, number, 0.003, 0.0003)[0]
             number += 2
         clock = 1.0
         while clock < 590:
@@ -253,10 +253,8 @@ class Score(unittest.TestCase):
                 lines.append(call(clock, clock + 0.004, "APP", "STORE", number, f"path={path}", f"parent={path}"))
                 number += 1
             lines.append(call(begun, clock + 0.01, "batch", "APP", path, f"path={path}", "parent=-"))
-        for path in range(number, number + 3000):
-            at = draw.uniform(1, 600)
-            lines.append(call(at, at + 0.004, "APP", "STORE", path, f"path={path}", "parent=-"))
-        score = json.loads(self.run_score(trace(*lines), "--format=json")[0])
+        lines += [own(draw.uniform(1, 600), 0.004, "STORE", number + i) for i in range(3000)]
+        score = self.score(trace(*lines))
         self.assertGreater(score["links"]["children"]["share"], 0.99)
         self.assertLess(score["link_confidence"]["calibration_error"], 0.02)
 
@@ -267,14 +265,10 @@ class Score(unittest.TestCase):
             clock += draw.expovariate(30)
             if clock % 4 > 1:
                 clock = (clock // 4 + 1) * 4 + draw.expovariate(30)
-            path = number
-            lines += [call(clock, clock + 0.03 * draw.uniform(0.8, 1.2), "x", "APP", path, f"path={path}", "parent=-"),
-                      call(clock + 0.01, clock + 0.015, "APP", "DB", path + 1, f"path={path}", f"parent={path}")]
+            lines += page(draw, clock, number, 0.01, 0.001)[0]
             number += 2
-        for path in range(number, number + 2000):
-            at = draw.uniform(1, 1200)
-            lines.append(call(at, at + 0.003, "APP", "CRON", path, f"path={path}", "parent=-"))
-        score = json.loads(self.run_score(trace(*lines), "--format=json")[0])
+        lines += [own(draw.uniform(1, 1200), 0.003, "CRON", number + i) for i in range(2000)]
+        score = self.score(trace(*lines))
         self.assertGreater(score["links"]["roots"]["share"], 0.99)
 
     def test_short_calls_beside_calls_that_hang(self):
@@ -298,7 +292,7 @@ class Score(unittest.TestCase):
                 lines.append(call(asked, back, "API", "CACHE", path + 2, f"path={path}", f"parent={path}"))
             lines.append(call(clock, back + draw.gauss(0.005, 0.001), "x", "API", path, "op=get", f"path={path}", "parent=-"))
             number += 3
-        score = json.loads(self.run_score(trace(*lines), "--format=json")[0])
+        score = self.score(trace(*lines))
         self.assertGreater(score["links"]["children"]["share"], 0.97)
 
     def test_stamps_that_are_too_coarse(self):

@@ -214,7 +214,6 @@ END_TEST
 START_TEST(how_many_are_wrong_is_told)
 {
     g_auto(Case) c = case_new(0);
-    add_pool_request(&c, 0);
     g_autoptr(BbPaths) paths = paths_with_turns(&c);
     paths->whole = g_new(float, paths->n_calls);
     for (guint32 i = 0; i < paths->n_calls; i++)

@@ -119,7 +119,6 @@ END_TEST
 START_TEST(waits_for_a_turn_are_told)
 {
     g_auto(Case) c = case_new(0);
-    add_pool_request(&c, 0);
     g_autoptr(BbPaths) paths = paths_with_turns(&c);
     bb_blame_add(c.blame, paths);
     paths->worker_wait[0] =
@@ -141,7 +140,6 @@ END_TEST
 START_TEST(waits_of_an_operation_are_told)
 {
     g_auto(Case) c = case_new(0);
-    add_pool_request(&c, 0);
     g_autoptr(BbPaths) paths = paths_with_turns(&c);
     guint32 page = bb_names_intern(c.scene->names, "GET /page");
     paths->calls[0].op = page;
@@ -166,7 +164,6 @@ END_TEST
 START_TEST(waits_by_connection_are_told)
 {
     g_auto(Case) c = case_new(0);
-    add_pool_request(&c, 0);
     g_autoptr(BbPaths) paths = paths_with_turns(&c);
     bb_blame_add(c.blame, paths);
     paths->worker_wait[0] = (BbWorkerWait){.limit = 2, .lines = 3, .ns = 15};
@@ -183,7 +180,6 @@ END_TEST
 START_TEST(waits_of_keepers_are_told)
 {
     g_auto(Case) c = case_new(0);
-    add_pool_request(&c, 0);
     g_autoptr(BbPaths) paths = paths_with_turns(&c);
     paths->worker_wait[0].keep = true;
     bb_blame_add(c.blame, paths);
@@ -197,7 +193,6 @@ END_TEST
 START_TEST(waits_on_one_group_are_told)
 {
     g_auto(Case) c = case_new(0);
-    add_pool_request(&c, 0);
     g_autoptr(BbPaths) paths = paths_with_turns(&c);
     paths->worker_wait[0].lines = 1;
     bb_blame_add(c.blame, paths);
@@ -211,7 +206,6 @@ END_TEST
 START_TEST(short_waits_for_a_turn_are_not)
 {
     g_auto(Case) c = case_new(0);
-    add_pool_request(&c, 0);
     g_autoptr(BbPaths) paths = paths_with_turns(&c);
     paths->worker_wait[0].ns = 1;
     bb_blame_add(c.blame, paths);

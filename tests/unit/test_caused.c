@@ -7,14 +7,15 @@
 
 static double share_of(const BbSite *site, const BbGapScale *scale, guint type, const bool *nested)
 {
-    BbLags lags = bb_lags_of(site, scale, BB_CAUSED_PAIRS);
-    return bb_caused_share(site, &lags, type, nested);
+    g_autoptr(BbCaused) caused = bb_caused_new(site, scale);
+    return bb_caused_share(caused, type, nested);
 }
 
 static void check_first_two(const BbSite *site, const BbGapScale *scale)
 {
     bool is_caused[3];
-    bb_caused_find(site, scale, is_caused);
+    g_autoptr(BbCaused) caused = bb_caused_new(site, scale);
+    bb_caused_find(caused, is_caused);
     for (guint c = 0; c < 3; c++)
         ck_assert_int_eq(is_caused[c], c < 2);
 }
@@ -165,10 +166,11 @@ START_TEST(most_within)
                 (BbSiteChild){.s = at[c], .e = at[c] + 50, .type = (guint16)c};
     }
     qsort(site->children, site->n_children, sizeof *site->children, site_child_order);
-    ck_assert_double_gt(bb_caused_within(site, scale, 0).of_all, 0.95);
-    double some = bb_caused_within(site, scale, 1).of_all;
+    g_autoptr(BbCaused) caused = bb_caused_new(site, scale);
+    ck_assert_double_gt(bb_caused_within(caused, 0).of_all, 0.95);
+    double some = bb_caused_within(caused, 1).of_all;
     ck_assert(some > 0.1 && some < 0.2);
-    ck_assert_double_lt(bb_caused_within(site, scale, 2).of_all, 0.15);
+    ck_assert_double_lt(bb_caused_within(caused, 2).of_all, 0.15);
 }
 END_TEST
 
@@ -207,13 +209,14 @@ START_TEST(extremes)
     for (gsize i = 0; i < G_N_ELEMENTS(site_ends); i++) {
         g_autoptr(BbSite) site = site_of_one(site_ends[i]);
         bool is_caused = false;
-        bb_caused_find(site, scale, &is_caused);
+        g_autoptr(BbCaused) caused = bb_caused_new(site, scale);
+        bb_caused_find(caused, &is_caused);
         ck_assert(is_caused);
         ck_assert_double_eq(share_of(site, scale, 0, (const bool[]){false}), 0);
         ck_assert_double_eq(share_of(site, scale, 0, (const bool[]){true}), 0);
-        ck_assert_double_eq(bb_caused_within(site, scale, 0).of_all, 1);
-        BbLags lags = bb_lags_of(site, scale, BB_CAUSED_PAIRS);
-        ck_assert_double_eq(bb_caused_later(site, &lags, 0, (const bool[]){false}, 0), 0);
+        ck_assert_double_eq(bb_caused_within(caused, 0).of_all, 1);
+        ck_assert_double_eq(
+            bb_caused_later(caused, bb_lags_longest(site), 0, (const bool[]){false}, 0), 0);
     }
 }
 END_TEST
